@@ -1,0 +1,25 @@
+package main
+
+import (
+	_ "github.com/cockroachdb/datadriven"
+	_ "github.com/cockroachdb/pebble/v2"
+	_ "github.com/compose-spec/compose-go/v2/cli"
+	_ "github.com/go-chi/chi/v5"
+	_ "github.com/gogo/protobuf/proto"
+	_ "github.com/golang/snappy"
+	_ "github.com/google/go-cmp/cmp"
+	_ "github.com/alecthomas/kingpin/v2"
+	_ "github.com/klauspost/compress/s2"
+	_ "github.com/prometheus/client_golang/exp/api/remote"
+	_ "github.com/prometheus/exporter-toolkit/web"
+	_ "github.com/prometheus/exporter-toolkit/web/kingpinflag"
+	_ "github.com/prometheus/prometheus/promql/promqltest"
+	_ "github.com/prometheus/prometheus/storage/remote"
+	_ "github.com/prometheus/prometheus/tsdb"
+	_ "github.com/prometheus/prometheus/util/teststorage"
+	_ "github.com/prometheus/prometheus/web/api/v1"
+	_ "github.com/rogpeppe/go-internal/testscript"
+	_ "github.com/tsuna/gohbase"
+	_ "golang.org/x/sync/errgroup"
+	_ "gopkg.in/yaml.v3"
+)
