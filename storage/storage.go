@@ -107,6 +107,8 @@ type Query struct {
 	Start, End int64
 	// What to read; objects of other kinds are skipped. Samples are floats, histograms and start times.
 	Samples, Exemplars bool
+	// MaxSamples, when above 0, makes an answer of more points and objects an ErrLimit.
+	MaxSamples int
 }
 
 // Points are the points of one series in ascending order of time. The slices are valid until the next step of the loop.

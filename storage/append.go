@@ -1,0 +1,336 @@
+package storage
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// Append implements Appender.
+//
+// No instant may stand in a row twice with different bytes (a TSD answers 400 to every query that meets it), so a row is read
+// before it is written unless this process knows that the new points come after all that it holds; see state.
+// Two adapters, or an adapter and a TSD, that write one series at once are the one way left to such a row.
+func (s *Store) Append(ctx context.Context, b *Batch) error {
+	if len(b.Refs) == 0 && len(b.Objects) == 0 {
+		return nil
+	}
+	begin := time.Now()
+	w := s.writers.Get().(*writer)
+	defer s.writers.Put(w)
+	w.reset(s)
+	if err := w.load(b); err != nil {
+		return err
+	}
+	w.lock()
+	defer w.unlock()
+	w.groupRows()
+	if err := w.readRows(ctx); err != nil {
+		return err
+	}
+	w.build()
+	if err := w.put(ctx); err != nil {
+		return err
+	}
+	s.metrics.points.Add(float64(len(b.Refs)))
+	s.metrics.objects.Add(float64(len(b.Objects)))
+	s.metrics.appendSeconds.Observe(time.Since(begin).Seconds())
+	return nil
+}
+
+// writer is one append: the scratch memory of its steps.
+type writer struct {
+	store   *Store
+	batch   *Batch
+	entries []entry
+	locked  []*state
+	rows    []rowWrite
+	points  []schema.Point
+	objects []schema.Object
+	content row
+	keys    []byte // the row keys, one after the other
+	puts    []kv.Mutation
+}
+
+// entry is one point (n < len(batch.Refs)) or object of the batch.
+type entry struct {
+	ref  Ref
+	time int64
+	n    int32
+}
+
+// rowWrite is what the batch holds for one row.
+type rowWrite struct {
+	ref                    Ref
+	state                  *state
+	base                   uint32
+	points                 []schema.Point
+	objects                []schema.Object
+	key                    []byte
+	read                   bool // the row was read, its cells are in cells
+	cells                  []kv.Cell
+	lastSample, lastObject int32 // after the write
+}
+
+func (w *writer) reset(s *Store) {
+	clear(w.rows)
+	clear(w.puts)
+	*w = writer{
+		store: s, entries: w.entries[:0], locked: w.locked[:0], rows: w.rows[:0], points: w.points[:0],
+		objects: w.objects[:0], keys: w.keys[:0], puts: w.puts[:0], content: w.content,
+	}
+}
+
+// load checks the batch and sorts it by series and time; of equal times the last in the batch comes last.
+func (w *writer) load(b *Batch) error {
+	w.batch = b
+	if len(b.Times) != len(b.Refs) || len(b.Values) != len(b.Refs) {
+		return fmt.Errorf("%w: batch of %d refs, %d times, %d values", ErrInvalid, len(b.Refs), len(b.Times), len(b.Values))
+	}
+	for i, ref := range b.Refs {
+		w.entries = append(w.entries, entry{ref, b.Times[i], int32(i)})
+	}
+	for i := range b.Objects {
+		w.entries = append(w.entries, entry{b.Objects[i].Ref, b.Objects[i].Time, int32(len(b.Refs) + i)})
+	}
+	known := Ref(w.store.index.Len())
+	for _, e := range w.entries {
+		if e.time < 0 || e.time > MaxTime {
+			return fmt.Errorf("%w: time %d ms is outside 0 to %d", ErrInvalid, e.time, int64(MaxTime))
+		}
+		if e.ref == 0 || e.ref > known {
+			return fmt.Errorf("%w: series reference %d was never resolved", ErrInvalid, e.ref)
+		}
+	}
+	slices.SortFunc(w.entries, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.ref, b.ref), cmp.Compare(a.time, b.time), cmp.Compare(a.n, b.n))
+	})
+	return nil
+}
+
+// lock takes the states of all series of the batch, in the order of their refs so that two appends cannot wait for each other.
+func (w *writer) lock() {
+	last := Ref(0)
+	for _, e := range w.entries {
+		if e.ref != last {
+			st := w.store.states.get(e.ref.id())
+			st.mu.Lock()
+			w.locked = append(w.locked, st)
+			last = e.ref
+		}
+	}
+}
+
+func (w *writer) unlock() {
+	for _, st := range w.locked {
+		st.mu.Unlock()
+	}
+}
+
+// groupRows cuts the sorted entries into rows.
+func (w *writer) groupRows() {
+	w.points = slices.Grow(w.points, len(w.batch.Refs))
+	w.objects = slices.Grow(w.objects, len(w.entries))
+	series := -1
+	for i := 0; i < len(w.entries); {
+		first := w.entries[i]
+		base := schema.Base(first.time)
+		j := i + 1
+		for j < len(w.entries) && w.entries[j].ref == first.ref && schema.Base(w.entries[j].time) == base {
+			j++
+		}
+		if i == 0 || w.entries[i-1].ref != first.ref {
+			series++
+		}
+		w.addRow(first.ref, w.locked[series], base, w.entries[i:j])
+		i = j
+	}
+}
+
+// addRow turns the entries of one row into points and objects, one sample per instant.
+func (w *writer) addRow(ref Ref, st *state, base uint32, entries []entry) {
+	firstPoint, firstObject := len(w.points), len(w.objects)
+	for i, e := range entries {
+		offset := schema.Offset(e.time)
+		if n := int(e.n); n < len(w.batch.Refs) {
+			if !w.supersededSample(entries[i+1:], e.time) {
+				w.addPoint(offset, w.batch.Values[n])
+			}
+			continue
+		}
+		o := &w.batch.Objects[int(e.n)-len(w.batch.Refs)]
+		n := schema.Object{Offset: offset, Kind: schema.ObjectKind(o.Kind), Data: o.Data}
+		if n.Kind == schema.ObjectExemplar || !w.superseded(entries[i+1:], e.time, n.Kind) {
+			w.objects = append(w.objects, n)
+		}
+	}
+	objects := w.objects[firstObject:]
+	slices.SortFunc(objects, compareObjects)
+	w.objects = w.objects[:firstObject+len(slices.CompactFunc(objects, func(a, b schema.Object) bool { return compareObjects(a, b) == 0 }))]
+	w.rows = append(w.rows, rowWrite{ref: ref, state: st, base: base, points: w.points[firstPoint:], objects: w.objects[firstObject:]})
+}
+
+func (w *writer) addPoint(offset uint32, value float64) {
+	if p, ok := schema.FloatPoint(offset, value, w.store.o.Values); ok {
+		w.points = append(w.points, p)
+		return
+	}
+	w.objects = append(w.objects, schema.FloatObject(offset, value))
+}
+
+// supersededSample says whether a later entry of the batch is the sample at this time.
+func (w *writer) supersededSample(later []entry, time int64) bool {
+	return w.superseded(later, time, schema.ObjectHistogram)
+}
+
+// superseded says whether a later entry of the batch takes the place of an object of the kind at this time.
+func (w *writer) superseded(later []entry, time int64, kind schema.ObjectKind) bool {
+	for _, e := range later {
+		if e.time != time {
+			return false
+		}
+		n := int(e.n) - len(w.batch.Refs)
+		if n < 0 {
+			if kind.IsSample() {
+				return true
+			}
+			continue
+		}
+		other := schema.ObjectKind(w.batch.Objects[n].Kind)
+		if other == kind || other.IsSample() && kind.IsSample() {
+			return true
+		}
+	}
+	return false
+}
+
+// readRows decides which rows must be read before they are written and reads them.
+func (w *writer) readRows(ctx context.Context) error {
+	w.makeKeys()
+	var keys [][]byte
+	var at []int
+	var previous *rowWrite
+	for i := range w.rows {
+		r := &w.rows[i]
+		r.lastSample, r.lastObject = lastOffsets(r)
+		if (previous != nil && previous.state == r.state) || !r.state.continues(r) {
+			keys, at = append(keys, r.key), append(at, i)
+		}
+		previous = r
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	s := w.store
+	rows, err := s.db.Get(ctx, s.o.Tables.Data, schema.FamilyData, keys)
+	if err != nil {
+		return fmt.Errorf("read %d rows before writing: %w", len(keys), err)
+	}
+	for n, row := range rows {
+		w.rows[at[n]].read, w.rows[at[n]].cells = true, row.Cells
+		if len(row.Cells) == 0 {
+			s.metrics.rowsNew.Inc()
+		}
+	}
+	s.metrics.rowsRead.Add(float64(len(rows)))
+	return nil
+}
+
+// continues says whether everything in r comes after what the series' current row holds.
+func (st *state) continues(r *rowWrite) bool {
+	if !st.known || st.base != r.base {
+		return false
+	}
+	if len(r.points) > 0 && int32(r.points[0].Offset) <= st.lastSample {
+		return false
+	}
+	for i, o := range r.objects {
+		if i == 0 && int32(o.Offset) <= st.lastObject || o.Kind.IsSample() && int32(o.Offset) <= st.lastSample {
+			return false
+		}
+	}
+	return true
+}
+
+func lastOffsets(r *rowWrite) (sample, object int32) {
+	sample, object = -1, -1
+	if n := len(r.points); n > 0 {
+		sample = int32(r.points[n-1].Offset)
+	}
+	for _, o := range r.objects {
+		object = int32(o.Offset)
+		if o.Kind.IsSample() {
+			sample = max(sample, object)
+		}
+	}
+	return sample, object
+}
+
+func (w *writer) makeKeys() {
+	begins := make([]int, len(w.rows)+1)
+	for i := range w.rows {
+		w.keys = w.store.layout.AppendRowKey(w.keys, []byte(w.store.index.TSUID(w.rows[i].ref.id())), w.rows[i].base)
+		begins[i+1] = len(w.keys)
+	}
+	for i := range w.rows {
+		w.rows[i].key = w.keys[begins[i]:begins[i+1]:begins[i+1]]
+	}
+}
+
+// build makes the row mutations.
+func (w *writer) build() {
+	for i := range w.rows {
+		r := &w.rows[i]
+		if !r.read {
+			w.puts = append(w.puts, r.plainPut())
+			r.lastSample, r.lastObject = max(r.lastSample, r.state.lastSample), max(r.lastObject, r.state.lastObject)
+			continue
+		}
+		if err := w.content.load(r.cells); err != nil {
+			// The row fails its queries until somebody repairs it; refusing new points would lose them as well.
+			w.store.o.Logger.Error("row holds a cell that cannot be read; new points are put beside it unchecked: repair it with OpenTSDB's fsck",
+				"table", w.store.o.Tables.Data, "row", fmt.Sprintf("%x", r.key), "err", err)
+			w.puts = append(w.puts, r.plainPut())
+			continue
+		}
+		c := w.content.merge(r.points, r.objects)
+		r.lastSample, r.lastObject = w.content.last()
+		w.store.metrics.pointsKnown.Add(float64(c.known))
+		if c.replacePoints || c.replaceObjects {
+			w.store.metrics.rowsReplaced.Inc()
+		}
+		if m := w.content.mutation(r.key, r.cells, c); len(m.Puts) > 0 || len(m.Deletes) > 0 {
+			w.puts = append(w.puts, m)
+		}
+	}
+}
+
+// plainPut puts the new cells beside whatever the row holds.
+func (r *rowWrite) plainPut() kv.Mutation {
+	return kv.Mutation{Key: r.key, Puts: appendObjectCells(appendPointCells(nil, r.points), r.objects)}
+}
+
+// put sends the mutations and notes how far each series' row is written now.
+func (w *writer) put(ctx context.Context) error {
+	s := w.store
+	if len(w.puts) > 0 {
+		if err := s.db.Apply(ctx, s.o.Tables.Data, schema.FamilyData, w.puts); err != nil {
+			for i := range w.rows {
+				w.rows[i].state.known = false // what the rows hold now is uncertain
+			}
+			return fmt.Errorf("write %d rows: %w", len(w.puts), err)
+		}
+		s.metrics.rowsPut.Add(float64(len(w.puts)))
+	}
+	for i := range w.rows {
+		r := &w.rows[i]
+		r.state.known, r.state.base = true, r.base
+		r.state.lastSample, r.state.lastObject = r.lastSample, r.lastObject
+	}
+	return nil
+}

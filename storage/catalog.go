@@ -1,0 +1,69 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// foreignMetrics caches the metrics that tsdb-uid names: on shared tables some of them may have rows that tsdb-meta lacks.
+type foreignMetrics struct {
+	mu      sync.Mutex // guards all below; held while the table is read
+	byUID   map[string]string
+	checked int64 // milliseconds
+}
+
+// allMetrics returns the metrics that may have series: UID -> name.
+func (s *Store) allMetrics(ctx context.Context) (map[string]string, error) {
+	uids := s.index.Metrics()
+	list, err := s.uids.Names(ctx, schema.Metric, uids)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]string, len(uids))
+	for i, uid := range uids {
+		if list[i] != "" {
+			all[uid] = list[i]
+		}
+	}
+	if s.o.Exclusive || s.o.Index == IndexMeta {
+		return all, nil
+	}
+	foreign, err := s.foreignMetrics(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for uid, name := range foreign {
+		// A metric family of Prometheus (a histogram's base name) has a UID for its metadata and no series.
+		if _, ok := all[uid]; !ok && !s.meta.describes(name) {
+			all[uid] = name
+		}
+	}
+	return all, nil
+}
+
+func (s *Store) foreignMetrics(ctx context.Context) (map[string]string, error) {
+	c := &s.foreign
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := s.o.Now().UnixMilli()
+	if c.byUID != nil && now-c.checked < s.o.IndexRefresh.Milliseconds() {
+		return maps.Clone(c.byUID), nil
+	}
+	byUID := map[string]string{}
+	scan := kv.Scan{Table: s.o.Tables.UID, Family: schema.FamilyID, Start: []byte{1}, Qualifier: schema.Metric.Qualifier()}
+	for row, err := range s.db.Scan(ctx, scan) {
+		if err != nil {
+			return nil, fmt.Errorf("list the metrics of %s: %w", s.o.Tables.UID, err)
+		}
+		if len(row.Cells) == 1 && len(row.Cells[0].Value) == s.layout.MetricWidth {
+			byUID[string(row.Cells[0].Value)] = schema.DecodeName(row.Key)
+		}
+	}
+	c.byUID, c.checked = byUID, now
+	return maps.Clone(byUID), nil
+}

@@ -1,0 +1,192 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// concurrentDiscoveries is how many metrics or salt buckets are scanned at a time.
+const concurrentDiscoveries = 8
+
+// maxMatchValues bounds the values of a row-key condition, as OpenTSDB's tsd.query.filter.expansion_limit does.
+const maxMatchValues = 4096
+
+// coverage remembers, by metric, which hours of the data table were searched for series that tsdb-meta lacks.
+type coverage struct {
+	mu      sync.Mutex // guards metrics
+	metrics map[string]*covered
+
+	inMeta sync.Map // metric UID -> true: tsdb-meta has rows of it
+}
+
+// covered is what was searched of one metric: all series with rows from base lo to base hi that were written before checked are known.
+type covered struct {
+	mu      sync.Mutex // held during the search; guards all below
+	any     bool
+	lo, hi  uint32 // base times, inclusive
+	checked int64  // milliseconds
+}
+
+func (c *coverage) of(metric string) *covered {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.metrics == nil {
+		c.metrics = map[string]*covered{}
+	}
+	m := c.metrics[metric]
+	if m == nil {
+		m = &covered{}
+		c.metrics[metric] = m
+	}
+	return m
+}
+
+// discover adds to the index the series that have rows between start and end (milliseconds) although tsdb-meta says nothing of them:
+// a TSD whose meta tracking is off writes such rows. Engines that only this process writes to have none.
+func (s *Store) discover(ctx context.Context, f *finder, start, end int64) error {
+	if s.o.Exclusive || s.o.Index == IndexMeta {
+		return nil
+	}
+	lo, hi := schema.Base(min(max(start, 0), MaxTime)), schema.Base(min(max(end, 0), MaxTime))
+	metrics := f.metrics
+	if metrics == nil {
+		all, err := s.allMetrics(ctx)
+		if err != nil {
+			return err
+		}
+		metrics = sortedSet(all)
+	}
+	tags := f.rowTags()
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(concurrentDiscoveries)
+	for _, metric := range metrics {
+		group.Go(func() error { return s.discoverMetric(ctx, metric, tags, lo, hi) })
+	}
+	return group.Wait()
+}
+
+func (s *Store) discoverMetric(ctx context.Context, metric string, tags []kv.Tag, lo, hi uint32) error {
+	c := s.cover.of(metric)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, inMeta := s.cover.inMeta.Load(metric); !inMeta && len(tags) > 0 && (!c.any || lo < c.lo || hi > c.hi) {
+		// Nothing but the row keys knows this metric, and the query wants little of it: let the engine pick, by row-key
+		// regexp on HBase, as a TSD does. What passes is added; the rest stays unknown, so nothing is noted as covered.
+		return s.scanSeries(ctx, metric, tags, lo, hi, 0)
+	}
+	return c.extend(ctx, s, metric, lo, hi)
+}
+
+// extend searches what is new or was never searched of the hours lo to hi.
+func (c *covered) extend(ctx context.Context, s *Store, metric string, lo, hi uint32) error {
+	now := s.o.Now().UnixMilli()
+	if !c.any {
+		if err := s.scanSeries(ctx, metric, nil, lo, hi, 0); err != nil {
+			return err
+		}
+		c.any, c.lo, c.hi, c.checked = true, lo, hi, now
+		return nil
+	}
+	if now-c.checked >= s.o.IndexRefresh.Milliseconds() {
+		if err := s.scanSeries(ctx, metric, nil, c.lo, c.hi, c.checked-refreshMargin.Milliseconds()); err != nil {
+			return err
+		}
+		c.checked = now
+	}
+	if lo < c.lo {
+		if err := s.scanSeries(ctx, metric, nil, lo, c.lo, 0); err != nil {
+			return err
+		}
+		c.lo = lo
+	}
+	if hi > c.hi {
+		if err := s.scanSeries(ctx, metric, nil, c.hi, hi, 0); err != nil {
+			return err
+		}
+		c.hi = hi
+	}
+	return nil
+}
+
+// scanSeries adds the series of a metric with rows in the hours lo to hi, inclusive, that have the tags and cells written at or after since.
+func (s *Store) scanSeries(ctx context.Context, metric string, tags []kv.Tag, lo, hi uint32, since int64) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(concurrentDiscoveries)
+	for bucket := range s.layout.Buckets() {
+		scan := s.rowScan(bucket, metric, lo, hi)
+		scan.KeysOnly, scan.Since = true, since
+		if tags != nil {
+			scan.Match = &kv.Match{Prefix: s.layout.PrefixWidth(), Key: s.layout.TagkWidth, Value: s.layout.TagvWidth, Tags: tags}
+		}
+		group.Go(func() error {
+			if err := s.addSeries(ctx, scan); err != nil {
+				return fmt.Errorf("scan the row keys of metric %x in %s: %w", metric, s.o.Tables.Data, err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+func (s *Store) addSeries(ctx context.Context, scan kv.Scan) error {
+	var tsuid []byte
+	rows := 0
+	defer func() { s.metrics.discoverRows.Add(float64(rows)) }()
+	for row, err := range s.db.Scan(ctx, scan) {
+		if err != nil {
+			return err
+		}
+		rows++
+		key, err := s.layout.ParseRowKey(row.Key)
+		if err != nil {
+			return err
+		}
+		tsuid = key.AppendTSUID(tsuid[:0])
+		if _, _, err := s.index.Add(tsuid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rowScan is the scan of a metric's rows in one salt bucket, from base lo to base hi, inclusive.
+func (s *Store) rowScan(bucket int, metric string, lo, hi uint32) kv.Scan {
+	// Base times are whole hours, so hi+1 comes after every row of hi whatever its tags are, and cannot overflow.
+	return kv.Scan{
+		Table: s.o.Tables.Data, Family: schema.FamilyData,
+		Start: s.layout.AppendRangeKey(nil, bucket, []byte(metric), lo),
+		Stop:  s.layout.AppendRangeKey(nil, bucket, []byte(metric), hi+1),
+	}
+}
+
+// rowTags are the conditions that a row key can be asked for: one key with literal values.
+func (f *finder) rowTags() []kv.Tag {
+	var tags []kv.Tag
+	room := maxMatchValues
+	for _, c := range f.conditions {
+		if c.Absent || c.Values == nil || len(c.Keys) != 1 || len(c.Or) > 0 || len(c.Values) > room || hasTag(tags, c) {
+			continue
+		}
+		room -= len(c.Values)
+		tag := kv.Tag{Key: []byte(c.Keys[0]), Values: [][]byte{}}
+		for _, value := range sortedSet(c.Values) {
+			tag.Values = append(tag.Values, []byte(value))
+		}
+		tags = append(tags, tag)
+	}
+	slices.SortFunc(tags, func(a, b kv.Tag) int { return bytes.Compare(a.Key, b.Key) })
+	return tags
+}
+
+func hasTag(tags []kv.Tag, c index.Condition) bool {
+	return slices.ContainsFunc(tags, func(t kv.Tag) bool { return string(t.Key) == c.Keys[0] })
+}

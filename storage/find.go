@@ -1,0 +1,237 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// Find implements Querier.
+func (s *Store) Find(ctx context.Context, filters []Filter, start, end int64, limit int) ([]Found, error) {
+	if err := s.ready(); err != nil {
+		return nil, err
+	}
+	f := finder{store: s}
+	if err := f.resolve(ctx, filters); err != nil {
+		return nil, err
+	}
+	if !f.nothing {
+		if err := s.discover(ctx, &f, start, end); err != nil {
+			return nil, err
+		}
+	}
+	ids, err := f.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if limit > 0 && len(ids) > limit {
+		return nil, fmt.Errorf("%w: the query selects %d series, the limit is %d", ErrLimit, len(ids), limit)
+	}
+	return s.name(ctx, ids)
+}
+
+// finder turns filters on names into conditions on UIDs.
+type finder struct {
+	store      *Store
+	metrics    []string // metric UIDs; nil: all
+	conditions []index.Condition
+	matches    []match // filters whose values must be looked at by name
+	nothing    bool    // a name that must be there is unknown
+}
+
+// match is a filter with a function on names: condition i gets its values when the candidates are known.
+type match struct {
+	condition int
+	accepts   func(string) bool
+}
+
+func (f *finder) resolve(ctx context.Context, filters []Filter) error {
+	for _, filter := range filters {
+		var err error
+		if filter.Keys == nil {
+			err = f.resolveMetric(ctx, filter)
+		} else {
+			err = f.resolveTag(ctx, filter)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *finder) resolveMetric(ctx context.Context, filter Filter) error {
+	s := f.store
+	var uids []string
+	if filter.Values != nil {
+		found, err := s.lookup(ctx, schema.Metric, filter.Values)
+		if err != nil {
+			return err
+		}
+		uids = found
+	} else {
+		all, err := s.allMetrics(ctx)
+		if err != nil {
+			return err
+		}
+		for uid, name := range all {
+			if filter.Match == nil || filter.Match(name) {
+				uids = append(uids, uid)
+			}
+		}
+	}
+	if f.metrics != nil {
+		uids = intersectStrings(f.metrics, uids)
+	}
+	f.metrics = append([]string{}, uids...) // not nil, even if empty
+	f.nothing = f.nothing || len(uids) == 0
+	return nil
+}
+
+func (f *finder) resolveTag(ctx context.Context, filter Filter) error {
+	s := f.store
+	c := index.Condition{Absent: filter.Absent}
+	var err error
+	if c.Keys, err = s.lookup(ctx, schema.Tagk, filter.Keys); err != nil {
+		return err
+	}
+	if c.Or, err = s.lookup(ctx, schema.Tagk, filter.Or); err != nil {
+		return err
+	}
+	switch {
+	case filter.Values != nil:
+		uids, err := s.lookup(ctx, schema.Tagv, filter.Values)
+		if err != nil {
+			return err
+		}
+		c.Values = make(map[string]bool, len(uids))
+		for _, uid := range uids {
+			c.Values[uid] = true
+		}
+		if len(uids) == 0 && len(c.Or) == 0 && !c.Absent {
+			f.nothing = true
+		}
+	case filter.Match != nil:
+		f.matches = append(f.matches, match{len(f.conditions), filter.Match})
+	}
+	if len(c.Keys) == 0 && len(c.Or) == 0 && !c.Absent {
+		f.nothing = true
+	}
+	f.conditions = append(f.conditions, c)
+	return nil
+}
+
+// find evaluates the conditions against the index.
+func (f *finder) find(ctx context.Context) ([]index.ID, error) {
+	if f.nothing {
+		return nil, nil
+	}
+	x := f.store.index
+	ids := x.Candidates(f.metrics, f.conditions)
+	for _, m := range f.matches {
+		c := &f.conditions[m.condition]
+		uids := sortedSet(x.ValuesOf(ids, c.Keys))
+		names, err := f.store.uids.Names(ctx, schema.Tagv, uids)
+		if err != nil {
+			return nil, err
+		}
+		c.Values = make(map[string]bool, len(uids))
+		for i, uid := range uids {
+			if m.accepts(names[i]) {
+				c.Values[uid] = true
+			}
+		}
+	}
+	return x.Pass(ids, f.conditions), nil
+}
+
+// lookup returns the UIDs of those names that have one.
+func (s *Store) lookup(ctx context.Context, kind schema.Kind, names []string) ([]string, error) {
+	uids, err := s.uids.Lookup(ctx, kind, names)
+	if err != nil {
+		return nil, err
+	}
+	known := uids[:0]
+	for _, uid := range uids {
+		if uid != "" {
+			known = append(known, uid)
+		}
+	}
+	return known, nil
+}
+
+// name decodes series. One whose UIDs have lost their names (somebody deleted them from tsdb-uid) has no name that a
+// query could mean: it is counted and left out.
+func (s *Store) name(ctx context.Context, ids []index.ID) ([]Found, error) {
+	tsuids := s.index.TSUIDs(nil, ids)
+	n, err := s.newNames(ctx, tsuids)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]Found, 0, len(ids))
+	for i, id := range ids {
+		series, ok := n.series(tsuids[i])
+		if !ok {
+			s.metrics.seriesNameless.Inc()
+			s.o.Logger.Warn("a UID of a series has no name in tsdb-uid; the series is left out of answers",
+				"tsuid", schema.FormatTSUID([]byte(tsuids[i])))
+			continue
+		}
+		found = append(found, Found{Ref: refOf(id), Series: series})
+	}
+	return found, nil
+}
+
+// names are the names of all UIDs of some series.
+type names struct {
+	layout schema.Layout
+	by     [3]map[string]string
+}
+
+func (s *Store) newNames(ctx context.Context, tsuids []string) (*names, error) {
+	n := &names{layout: s.layout, by: [3]map[string]string{{}, {}, {}}}
+	for _, tsuid := range tsuids {
+		n.each(tsuid, func(kind schema.Kind, uid string) { n.by[kind][uid] = "" })
+	}
+	for kind, uids := range n.by {
+		list := sortedSet(uids)
+		found, err := s.uids.Names(ctx, schema.Kind(kind), list)
+		if err != nil {
+			return nil, err
+		}
+		for i, uid := range list {
+			uids[uid] = found[i]
+		}
+	}
+	return n, nil
+}
+
+func (n *names) each(tsuid string, use func(kind schema.Kind, uid string)) {
+	use(schema.Metric, tsuid[:n.layout.MetricWidth])
+	for tags := tsuid[n.layout.MetricWidth:]; len(tags) >= n.layout.PairWidth(); tags = tags[n.layout.PairWidth():] {
+		use(schema.Tagk, tags[:n.layout.TagkWidth])
+		use(schema.Tagv, tags[n.layout.TagkWidth:n.layout.PairWidth()])
+	}
+}
+
+// series decodes a TSUID; ok is false when a name is missing.
+func (n *names) series(tsuid string) (series Series, ok bool) {
+	ok = true
+	series.Tags = make([]Tag, 0, (len(tsuid)-n.layout.MetricWidth)/n.layout.PairWidth())
+	n.each(tsuid, func(kind schema.Kind, uid string) {
+		name := n.by[kind][uid]
+		ok = ok && name != ""
+		switch kind {
+		case schema.Metric:
+			series.Metric = name
+		case schema.Tagk:
+			series.Tags = append(series.Tags, Tag{Key: name})
+		case schema.Tagv:
+			series.Tags[len(series.Tags)-1].Value = name
+		}
+	})
+	sortTags(series.Tags)
+	return series, ok
+}

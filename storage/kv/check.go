@@ -1,0 +1,76 @@
+package kv
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// MaxKeyLength is the longest row key in bytes (HBase's HConstants.MAX_ROW_LENGTH).
+const MaxKeyLength = 32767
+
+// CheckKey says whether a row key can be written. Engines call it before they write anything.
+func CheckKey(key []byte) error {
+	switch {
+	case len(key) == 0:
+		return fmt.Errorf("%w: empty row key", ErrInvalid)
+	case len(key) > MaxKeyLength:
+		return fmt.Errorf("%w: row key of %d bytes", ErrInvalid, len(key))
+	}
+	return nil
+}
+
+// CheckMutations says whether an Apply is within the contract. Engines call it before they write anything.
+// A qualifier must not be put twice either: HBase does not say which of the two would stay.
+func CheckMutations(rows []Mutation) error {
+	for i := range rows {
+		if err := rows[i].check(); err != nil {
+			return err
+		}
+	}
+	key := func(i int) []byte { return rows[i].Key }
+	if twice := firstTwice(len(rows), key); twice != nil {
+		return fmt.Errorf("%w: row key %x twice", ErrInvalid, twice)
+	}
+	return nil
+}
+
+func (m *Mutation) check() error {
+	if err := CheckKey(m.Key); err != nil {
+		return err
+	}
+	if m.DeleteRow && len(m.Puts)+len(m.Deletes) > 0 {
+		return fmt.Errorf("%w: row %x deleted and changed", ErrInvalid, m.Key)
+	}
+	if len(m.Puts)+len(m.Deletes) < 2 || len(m.Puts) == 0 {
+		return nil
+	}
+	qualifier := func(i int) []byte {
+		if i < len(m.Puts) {
+			return m.Puts[i].Qualifier
+		}
+		return m.Deletes[i-len(m.Puts)]
+	}
+	if twice := firstTwice(len(m.Puts)+len(m.Deletes), qualifier); twice != nil {
+		return fmt.Errorf("%w: qualifier %x of row %x twice", ErrInvalid, twice, m.Key)
+	}
+	return nil
+}
+
+// firstTwice returns an element that occurs twice among n. Callers mostly come sorted, which needs no memory.
+func firstTwice(n int, at func(int) []byte) []byte {
+	i := 1
+	for i < n && bytes.Compare(at(i-1), at(i)) < 0 {
+		i++
+	}
+	if i >= n {
+		return nil
+	}
+	seen := make(map[string]struct{}, n)
+	for i := range n {
+		if _, ok := seen[string(at(i))]; ok {
+			return append([]byte{}, at(i)...)
+		}
+		seen[string(at(i))] = struct{}{}
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package storage
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// Metrics implements Querier.
+func (s *Store) Metrics(ctx context.Context) ([]string, error) {
+	if err := s.ready(); err != nil {
+		return nil, err
+	}
+	all, err := s.allMetrics(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]string, 0, len(all))
+	for _, name := range all {
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return list, nil
+}
+
+// TagKeys implements Querier.
+func (s *Store) TagKeys(ctx context.Context) ([]string, error) {
+	if err := s.ready(); err != nil {
+		return nil, err
+	}
+	return s.list(ctx, schema.Tagk, s.index.TagKeys())
+}
+
+// TagValues implements Querier.
+func (s *Store) TagValues(ctx context.Context, key string) ([]string, error) {
+	if err := s.ready(); err != nil {
+		return nil, err
+	}
+	keys, err := s.lookup(ctx, schema.Tagk, []string{key})
+	if err != nil || len(keys) == 0 {
+		return nil, err
+	}
+	return s.list(ctx, schema.Tagv, s.index.TagValues(keys[0]))
+}
+
+// list returns the names of UIDs in ascending order, without those that have none.
+func (s *Store) list(ctx context.Context, kind schema.Kind, uids []string) ([]string, error) {
+	list, err := s.uids.Names(ctx, kind, uids)
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(name string) bool { return name == "" })
+	slices.Sort(list)
+	return list, nil
+}
+
+func sortTags(tags []Tag) {
+	slices.SortFunc(tags, func(a, b Tag) int { return strings.Compare(a.Key, b.Key) })
+}
+
+func sortedSet[V any](set map[string]V) []string {
+	list := make([]string, 0, len(set))
+	for s := range set {
+		list = append(list, s)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func intersectStrings(a, b []string) []string {
+	var common []string
+	for _, s := range a {
+		if slices.Contains(b, s) {
+			common = append(common, s)
+		}
+	}
+	return common
+}

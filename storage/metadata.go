@@ -1,0 +1,188 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// Keys in the custom map of a metric's UIDMeta document.
+const (
+	customType = "type"
+	customUnit = "unit"
+)
+
+// metadataCache is the metadata of metrics by name, as far as it was read or written.
+type metadataCache struct {
+	mu      sync.Mutex // guards all below
+	known   map[string]Metadata
+	checked time.Time // when all of it was read; zero: never
+}
+
+func (c *metadataCache) get(metric string) (Metadata, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m, ok := c.known[metric]
+	return m, ok
+}
+
+func (c *metadataCache) put(metric string, m Metadata) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil {
+		c.known = map[string]Metadata{}
+	}
+	c.known[metric] = m
+}
+
+func (c *metadataCache) describes(metric string) bool {
+	_, ok := c.get(metric)
+	return ok
+}
+
+// PutMetadata keeps metadata by metric name, in the metrics' UIDMeta documents: help as description, type and unit in the custom
+// map; everything else in a document stays as it is. The newest wins. It returns when all of it is durable.
+func (s *Store) PutMetadata(ctx context.Context, metadata map[string]Metadata) error {
+	var changed []string
+	for metric, m := range metadata {
+		if known, ok := s.meta.get(metric); !ok || known != m {
+			changed = append(changed, metric)
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	uids, errs := s.uids.Assign(ctx, schema.Metric, changed)
+	for i, metric := range changed {
+		if errs != nil && errs[i] != nil {
+			return fmt.Errorf("metadata of %s: %w", metric, classifyUID(errs[i]))
+		}
+		if err := s.putMetadata(ctx, uids[i], metadata[metric]); err != nil {
+			return fmt.Errorf("metadata of %s: %w", metric, err)
+		}
+		s.meta.put(metric, metadata[metric])
+	}
+	return s.flush(ctx, uids[0])
+}
+
+// metadataAttempts is how often an edit is tried against others who edit the same document.
+const metadataAttempts = 5
+
+func (s *Store) putMetadata(ctx context.Context, uid string, m Metadata) error {
+	column := kv.Column{Table: s.o.Tables.UID, Family: schema.FamilyName, Row: []byte(uid), Qualifier: schema.Metric.MetaQualifier()}
+	for range metadataAttempts {
+		raw, document, err := s.readUIDMeta(ctx, column)
+		if err != nil {
+			return err
+		}
+		if metadataOf(document) == m && raw != nil {
+			return nil
+		}
+		document.Description = m.Help
+		document.Custom = maps.Clone(document.Custom)
+		if document.Custom == nil {
+			document.Custom = map[string]string{}
+		}
+		setOrDelete(document.Custom, customType, m.Type)
+		setOrDelete(document.Custom, customUnit, m.Unit)
+		// A TSD compares the raw bytes too, so neither loses the other's edit.
+		if done, err := s.db.CheckAndPut(ctx, column, raw, document.AppendTo(nil)); err != nil || done {
+			return err
+		}
+	}
+	return fmt.Errorf("UIDMeta of %x was edited by others %d times in a row", uid, metadataAttempts)
+}
+
+// readUIDMeta returns the stored document and its bytes, nil and a fresh document when there is none.
+func (s *Store) readUIDMeta(ctx context.Context, c kv.Column) ([]byte, schema.UIDMeta, error) {
+	rows, err := s.db.Get(ctx, c.Table, c.Family, [][]byte{c.Row})
+	if err != nil {
+		return nil, schema.UIDMeta{}, err
+	}
+	for _, cell := range rows[0].Cells {
+		if string(cell.Qualifier) == string(c.Qualifier) {
+			document, err := schema.ParseUIDMeta(cell.Value)
+			return cell.Value, document, err
+		}
+	}
+	return nil, schema.UIDMeta{Type: "METRIC", Created: s.o.Now().Unix()}, nil
+}
+
+// flush makes earlier check-and-puts durable: they need not be before the next Apply. It writes nothing that is not there.
+func (s *Store) flush(ctx context.Context, uid string) error {
+	if !s.o.Exclusive {
+		return nil // a cluster's are durable by themselves
+	}
+	none := kv.Mutation{Key: []byte(uid), Deletes: [][]byte{[]byte("tsdbridge.flush")}}
+	return s.db.Apply(ctx, s.o.Tables.UID, schema.FamilyName, []kv.Mutation{none})
+}
+
+func setOrDelete(m map[string]string, key, value string) {
+	if value == "" {
+		delete(m, key)
+		return
+	}
+	m[key] = value
+}
+
+func metadataOf(document schema.UIDMeta) Metadata {
+	return Metadata{Type: document.Custom[customType], Help: document.Description, Unit: document.Custom[customUnit]}
+}
+
+// Metadata returns what is known of metrics, by name. It is at most IndexRefresh old.
+func (s *Store) Metadata(ctx context.Context) (map[string]Metadata, error) {
+	c := &s.meta
+	c.mu.Lock()
+	fresh := !c.checked.IsZero() && (s.o.Exclusive || s.o.Now().Sub(c.checked) < s.o.IndexRefresh)
+	known := maps.Clone(c.known)
+	c.mu.Unlock()
+	if fresh {
+		return known, nil
+	}
+	begin := s.o.Now()
+	all, err := s.scanMetadata(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read metadata from %s: %w", s.o.Tables.UID, err)
+	}
+	for metric, m := range all {
+		s.meta.put(metric, m)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.checked = begin
+	return maps.Clone(c.known), nil
+}
+
+func (s *Store) scanMetadata(ctx context.Context) (map[string]Metadata, error) {
+	var uids []string
+	var found []Metadata
+	scan := kv.Scan{Table: s.o.Tables.UID, Family: schema.FamilyName, Qualifier: schema.Metric.MetaQualifier()}
+	for row, err := range s.db.Scan(ctx, scan) {
+		if err != nil {
+			return nil, err
+		}
+		document, err := schema.ParseUIDMeta(row.Cells[0].Value)
+		if err != nil || len(row.Key) != s.layout.MetricWidth {
+			continue // somebody's broken document: a TSD cannot read it either
+		}
+		if m := metadataOf(document); m != (Metadata{}) {
+			uids, found = append(uids, string(row.Key)), append(found, m)
+		}
+	}
+	list, err := s.uids.Names(ctx, schema.Metric, uids)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]Metadata, len(list))
+	for i, metric := range list {
+		if metric != "" {
+			all[metric] = found[i]
+		}
+	}
+	return all, nil
+}

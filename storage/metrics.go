@@ -1,0 +1,52 @@
+package storage
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// storeMetrics are the store's own figures.
+type storeMetrics struct {
+	points, objects            prometheus.Counter
+	rowsPut, rowsRead, rowsNew prometheus.Counter
+	pointsKnown, rowsReplaced  prometheus.Counter
+	appendSeconds              prometheus.Histogram
+	seriesNew, seriesNameless  prometheus.Counter
+	selectRows                 *prometheus.CounterVec
+	discoverRows               prometheus.Counter
+	refreshSeconds             prometheus.Histogram
+}
+
+func newStoreMetrics(reg prometheus.Registerer, s *Store) *storeMetrics {
+	f := promauto.With(reg)
+	counter := func(name, help string) prometheus.Counter {
+		return f.NewCounter(prometheus.CounterOpts{Name: "tsdbridge_store_" + name, Help: help})
+	}
+	f.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_store_series", Help: "Series in the index."},
+		func() float64 { return float64(s.index.Len()) })
+	f.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_store_uid_cache_entries", Help: "Names and UIDs in the caches."},
+		func() float64 { return float64(s.uids.Cached()) })
+	return &storeMetrics{
+		points:       counter("points_appended_total", "Points acknowledged, those that were there already included."),
+		objects:      counter("objects_appended_total", "Objects (histograms, exemplars, start times) acknowledged."),
+		rowsPut:      counter("rows_put_total", "Row mutations sent to the engine."),
+		rowsRead:     counter("append_rows_read_total", "Rows read before writing: late points and rows that this process did not begin."),
+		rowsNew:      counter("append_rows_begun_total", "Rows of those read that did not exist yet."),
+		pointsKnown:  counter("points_known_total", "Appended points that stood in their row already."),
+		rowsReplaced: counter("rows_replaced_total", "Rows whose cells were replaced because a point changed."),
+		appendSeconds: f.NewHistogram(prometheus.HistogramOpts{
+			Name: "tsdbridge_store_append_seconds", Help: "Duration of one append.",
+			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16),
+		}),
+		seriesNew:      counter("series_created_total", "Series first seen by this process and written to tsdb-meta."),
+		seriesNameless: counter("series_nameless_total", "Series skipped by queries because a UID of theirs has no name."),
+		selectRows: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "tsdbridge_store_select_rows_total", Help: "Rows read for queries, by the way they were read.",
+		}, []string{"plan"}),
+		discoverRows: counter("discover_rows_total", "Row keys scanned for series that tsdb-meta lacks."),
+		refreshSeconds: f.NewHistogram(prometheus.HistogramOpts{
+			Name: "tsdbridge_store_index_refresh_seconds", Help: "Duration of reading tsdb-meta for new series.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 4, 10),
+		}),
+	}
+}

@@ -1,0 +1,79 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// Tables are the names of the four OpenTSDB tables.
+type Tables struct{ Data, UID, Meta, Tree string }
+
+// SeriesIndex says where the store learns which series exist.
+type SeriesIndex string
+
+const (
+	// IndexAuto takes tsdb-meta, and the row keys of the data table for what tsdb-meta may lack: other writers (a TSD with
+	// its meta tracking off, which is the default) leave no row there.
+	IndexAuto SeriesIndex = "auto"
+	// IndexMeta takes tsdb-meta alone: right where every writer keeps it, and the fastest.
+	IndexMeta SeriesIndex = "meta"
+)
+
+// Options of a Store.
+type Options struct {
+	Tables Tables
+	Layout schema.Layout
+	Values schema.Values // encoding of floats
+	// Exclusive says that no other process writes to the tables (the local engines): nothing is refreshed or scanned for.
+	Exclusive bool
+	Index     SeriesIndex
+	// IndexRefresh is how often series of other writers are looked for.
+	IndexRefresh time.Duration
+	// UIDCacheEntries bounds each of the six caches of names and UIDs.
+	UIDCacheEntries int
+	// MaxRows is how many rows a read holds in memory at a time.
+	MaxRows int
+	// Now is the clock.
+	Now        func() time.Time
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// DefaultOptions are the options of a store on tables of OpenTSDB's default names and widths.
+func DefaultOptions() Options {
+	return Options{
+		Tables:          Tables{Data: "tsdb", UID: "tsdb-uid", Meta: "tsdb-meta", Tree: "tsdb-tree"},
+		Layout:          schema.DefaultLayout(),
+		Index:           IndexAuto,
+		IndexRefresh:    30 * time.Second,
+		UIDCacheEntries: 4_000_000,
+		MaxRows:         16_384,
+		Now:             time.Now,
+		Logger:          slog.New(slog.DiscardHandler),
+		Registerer:      prometheus.NewRegistry(),
+	}
+}
+
+// Validate names the option that cannot work.
+func (o Options) Validate() error {
+	if err := o.Layout.Validate(); err != nil {
+		return err
+	}
+	switch {
+	case o.Tables.Data == "" || o.Tables.UID == "" || o.Tables.Meta == "" || o.Tables.Tree == "":
+		return errors.New("--storage.table.*: a table name is empty")
+	case o.Index != IndexAuto && o.Index != IndexMeta:
+		return fmt.Errorf("--storage.series-index: %q is neither auto nor meta", o.Index)
+	case o.IndexRefresh <= 0:
+		return errors.New("--storage.index-refresh must be above 0")
+	case o.UIDCacheEntries < 1:
+		return errors.New("--storage.uid-cache must be at least 1")
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package schema
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// CellKind says what a cell of a data row holds.
+type CellKind int
+
+// The kinds of cells.
+const (
+	CellUnknown    CellKind = iota // read over, like a TSD reads over it
+	CellData                       // one data point, or several compacted
+	CellAppend                     // data points in order of arrival (tsd.storage.enable_appends)
+	CellAnnotation                 // a note: JSON; tsdbridge reads over it
+	CellHistogram                  // OpenTSDB's own histogram; tsdbridge reads over it
+	CellObject                     // tsdbridge's objects
+)
+
+// The first bytes of odd qualifiers.
+const (
+	prefixAnnotation = 0x01 // OpenTSDB Annotation.PREFIX
+	prefixAppend     = 0x05 // OpenTSDB AppendDataPoints.APPEND_COLUMN_PREFIX
+	prefixHistogram  = 0x06 // OpenTSDB HistogramDataPoint.PREFIX
+	prefixObject     = 0x82 // ours: above 7F, where no rollup aggregation can have its id
+)
+
+// ClassifyCell tells the kind of a cell from its qualifier: of even length it is data, of odd length the first byte
+// decides. OpenTSDB gives 3 or 5 bytes to an odd qualifier; its fsck deletes unknown ones of other lengths.
+func ClassifyCell(qualifier []byte) CellKind {
+	n := len(qualifier)
+	if n > 0 && n%2 == 0 {
+		return CellData
+	}
+	if n != 3 && n != 5 {
+		return CellUnknown
+	}
+	switch qualifier[0] {
+	case prefixAppend:
+		if n == 3 && qualifier[1] == 0 && qualifier[2] == 0 {
+			return CellAppend
+		}
+	case prefixAnnotation:
+		return CellAnnotation
+	case prefixHistogram:
+		return CellHistogram
+	case prefixObject:
+		return CellObject
+	}
+	return CellUnknown
+}
+
+// DecodeData appends the points of a data cell in the order they are stored: a TSD sorts nothing within a cell either, and
+// what stands twice at one instant is kept. After an error dst is as it was.
+func DecodeData(dst []Point, qualifier, value []byte) ([]Point, error) {
+	if ClassifyCell(qualifier) != CellData {
+		return dst, fmt.Errorf("data cell %X: not the qualifier of data points", clip(qualifier))
+	}
+	if len(qualifier) > 2 && !(len(qualifier) == 4 && isMillis(qualifier[0])) {
+		return decodeCompacted(dst, qualifier, value)
+	}
+	p, n := cutQualifier(qualifier)
+	if n == 2 {
+		p, value = repair(p, value)
+	}
+	if width, ok := p.take(value); n == 0 || !ok || width != len(value) {
+		return dst, fmt.Errorf("data cell %X: %d bytes %X are not its value", qualifier, len(value), clip(value))
+	}
+	return append(dst, p), nil
+}
+
+// repair makes up for what early OpenTSDBs wrote to single cells with a 2-byte qualifier (2.4 Internal.fixFloatingPointValue
+// and fixQualifierFlags): a float of 4 bytes behind 4 zero bytes, and flags with a length that is not the value's.
+func repair(p Point, value []byte) (Point, []byte) {
+	n := len(value)
+	if p.Flags == flagsFloat4 && n == 8 {
+		if binary.BigEndian.Uint32(value) == 0 {
+			value = value[4:]
+		}
+		return p, value
+	}
+	if n >= 1 && n <= lengthMask+1 {
+		p.Flags = p.Flags&flagFloat | byte(n-1)
+	}
+	return p, value
+}

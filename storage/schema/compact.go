@@ -1,0 +1,60 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+)
+
+// The last byte of a value that holds several points: OpenTSDB 2.4 Const.MS_MIXED_COMPACT is its lowest bit.
+const (
+	trailerPlain = 0x00
+	trailerMixed = 0x01 // qualifiers of 2 and of 4 bytes stand side by side
+)
+
+// AppendCell appends the qualifier and the value of one cell that holds all the points, which ascend by Offset with no
+// instant twice: the plain cell of one point, the compacted cell of several, nothing of none.
+func AppendCell(q, v []byte, points []Point) (qualifier, value []byte) {
+	trailer := byte(trailerPlain)
+	for _, p := range points {
+		q = p.AppendQualifier(q)
+		v = p.AppendValue(v)
+		if p.Millis != points[0].Millis {
+			trailer = trailerMixed
+		}
+	}
+	if len(points) > 1 {
+		v = append(v, trailer)
+	}
+	return q, v
+}
+
+// decodeCompacted reads several points. The flags alone say where a value ends. The trailing byte may have any value or be
+// missing, since a TSD reads such cells too (OpenTSDB 2.4.1, observed); anything else left over means that the flags lie.
+func decodeCompacted(dst []Point, qualifier, value []byte) ([]Point, error) {
+	start := len(dst)
+	dst = slices.Grow(dst, pointsIn(qualifier))
+	q, v := qualifier, value
+	for len(q) > 0 {
+		p, n := cutQualifier(q)
+		width, ok := p.take(v)
+		if n == 0 || !ok {
+			return dst[:start], fmt.Errorf("compacted cell %X of %d bytes: point %d at byte %d of %d has no value",
+				clip(qualifier), len(qualifier), len(dst)-start, len(value)-len(v), len(value))
+		}
+		dst = append(dst, p)
+		q, v = q[n:], v[width:]
+	}
+	if len(v) > 1 {
+		return dst[:start], fmt.Errorf("compacted cell %X of %d bytes: %d of %d bytes belong to no point",
+			clip(qualifier), len(qualifier), len(v), len(value))
+	}
+	return dst, nil
+}
+
+// pointsIn guesses how many points a qualifier has from the width of its first.
+func pointsIn(qualifier []byte) int {
+	if isMillis(qualifier[0]) {
+		return len(qualifier) / 4
+	}
+	return len(qualifier) / 2
+}

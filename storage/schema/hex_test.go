@@ -1,0 +1,68 @@
+package schema
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+)
+
+// parseHex reads annotated hexadecimal: blanks and line ends are free, # begins a comment.
+func parseHex(t *testing.T, s string) []byte {
+	t.Helper()
+	var digits strings.Builder
+	for line := range strings.Lines(s) {
+		line, _, _ = strings.Cut(line, "#")
+		digits.WriteString(strings.Join(strings.Fields(line), ""))
+	}
+	b, err := hex.DecodeString(digits.String())
+	if err != nil {
+		t.Fatalf("hex %q: %v", s, err)
+	}
+	return b
+}
+
+// parseCell reads "qualifier = value"; without the sign it is an append cell's or a document's value alone.
+func parseCell(t *testing.T, s string) (qualifier, value []byte) {
+	t.Helper()
+	q, v, found := strings.Cut(s, "=")
+	if !found {
+		t.Fatalf("cell %q: want qualifier = value", s)
+	}
+	return parseHex(t, q), parseHex(t, v)
+}
+
+// inputLines gives the lines of the input that say something.
+func inputLines(d *datadriven.TestData) []string {
+	var lines []string
+	for line := range strings.Lines(d.Input) {
+		line, _, _ = strings.Cut(line, "#")
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// eachLine answers each line of the input on a line of its own.
+func eachLine(d *datadriven.TestData, answer func(line string) string) string {
+	var out strings.Builder
+	for _, line := range inputLines(d) {
+		fmt.Fprintf(&out, "%s\n", answer(line))
+	}
+	return out.String()
+}
+
+// layoutOf reads metric=, tagk=, tagv=, salt= and buckets= of a command over the default layout.
+func layoutOf(t *testing.T, d *datadriven.TestData) Layout {
+	t.Helper()
+	l := DefaultLayout()
+	d.MaybeScanArgs(t, "metric", &l.MetricWidth)
+	d.MaybeScanArgs(t, "tagk", &l.TagkWidth)
+	d.MaybeScanArgs(t, "tagv", &l.TagvWidth)
+	d.MaybeScanArgs(t, "salt", &l.SaltWidth)
+	d.MaybeScanArgs(t, "buckets", &l.SaltBuckets)
+	return l
+}

@@ -1,0 +1,112 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+)
+
+// The documents are printed here and not by encoding/json, since a TSD compares them byte for byte with what Jackson prints:
+// other escapes, other numbers, a fixed order.
+
+// appendField appends a name, as the caller wrote it with its punctuation, and a string.
+func appendField(dst []byte, name, value string) []byte {
+	return appendString(append(dst, name...), value)
+}
+
+// appendString appends a string with Jackson's escapes: quote, backslash and control characters below a blank, nothing else. What is
+// not UTF-8 becomes U+FFFD.
+func appendString(dst []byte, s string) []byte {
+	const hex = "0123456789ABCDEF"
+	dst = append(dst, '"')
+	for _, c := range []byte(strings.ToValidUTF8(s, "\uFFFD")) {
+		short := strings.IndexByte("\b\t\n\f\r\"\\", c)
+		switch {
+		case short >= 0:
+			dst = append(dst, '\\', `btnfr"\`[short])
+		case c < ' ':
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xF])
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return append(dst, '"')
+}
+
+// appendMap appends an object in the order of a Java TreeMap of strings, or null.
+func appendMap(dst []byte, m map[string]string) []byte {
+	if m == nil {
+		return append(dst, "null"...)
+	}
+	dst = append(dst, '{')
+	for i, k := range slices.SortedFunc(maps.Keys(m), compareJava) {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(appendString(dst, k), ':')
+		dst = appendString(dst, m[k])
+	}
+	return append(dst, '}')
+}
+
+// compareJava is Java's String.compareTo: by UTF-16 units, which is not the order of the UTF-8 bytes above U+D7FF.
+func compareJava(a, b string) int {
+	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+}
+
+// appendDouble appends a number as Jackson prints a Java double: Double.toString, in quotes when it is not a JSON number.
+func appendDouble(dst []byte, f float64) []byte {
+	switch abs := math.Abs(f); {
+	case math.IsNaN(f):
+		return append(dst, `"NaN"`...)
+	case math.IsInf(f, 1):
+		return append(dst, `"Infinity"`...)
+	case math.IsInf(f, -1):
+		return append(dst, `"-Infinity"`...)
+	case abs == 0 || abs >= 1e-3 && abs < 1e7:
+		return append(dst, withPoint(strconv.FormatFloat(f, 'f', -1, 64))...)
+	}
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'e', -1, 64), "e")
+	if !strings.Contains(mantissa, ".") { // Java takes the closest number of two digits: 4.9E-324, where Go has 5e-324
+		mantissa, exponent, _ = strings.Cut(strconv.FormatFloat(f, 'e', 1, 64), "e")
+	}
+	dst = append(append(dst, mantissa...), 'E')
+	if exponent[0] == '-' {
+		dst = append(dst, '-')
+	}
+	return append(dst, strings.TrimLeft(exponent[1:], "0")...) // Go has a sign and two digits: e+07
+}
+
+// withPoint makes a whole number one of Java's doubles.
+func withPoint(s string) string {
+	if strings.Contains(s, ".") {
+		return s
+	}
+	return s + ".0"
+}
+
+// double reads what appendDouble appends.
+type double float64
+
+// UnmarshalJSON takes a number or a string that holds one.
+func (d *double) UnmarshalJSON(b []byte) error {
+	s := string(b)
+	if s[0] == '"' {
+		if err := json.Unmarshal(b, &s); err != nil {
+			return fmt.Errorf("parse number %s: %w", b, err)
+		}
+	} else if s == "null" {
+		return nil
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return fmt.Errorf("parse number %s: %w", b, err)
+	}
+	*d = double(f)
+	return nil
+}

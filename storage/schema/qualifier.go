@@ -1,0 +1,46 @@
+package schema
+
+import "encoding/binary"
+
+// Qualifiers of data points, OpenTSDB 2.4 Const:
+//
+//	seconds       12 bits offset in seconds, 4 bits flags
+//	milliseconds  4 bits 1111, 22 bits offset in milliseconds, 2 bits reserved, 4 bits flags
+//
+// The two are told apart by the first nibble: an hour has 3600 (E10) seconds, so F is free.
+const (
+	flagFloat  = 0x8 // Const.FLAG_FLOAT
+	lengthMask = 0x7 // Const.LENGTH_MASK: length of the value less one
+	flagsMask  = 0xF // Const.FLAGS_MASK
+
+	msNibble     = 0xF0 // Const.MS_BYTE_FLAG, of the first byte
+	msMark       = 0xF0000000
+	msShift      = 6 // Const.MS_FLAG_BITS
+	msOffsetMask = 1<<22 - 1
+	secondsShift = 4 // Const.FLAG_BITS
+)
+
+// AppendQualifier appends the qualifier of the point: 2 bytes, or 4 when it counts milliseconds.
+func (p Point) AppendQualifier(dst []byte) []byte {
+	if p.Millis {
+		return binary.BigEndian.AppendUint32(dst, msMark|p.Offset&msOffsetMask<<msShift|uint32(p.Flags))
+	}
+	return binary.BigEndian.AppendUint16(dst, uint16(p.Offset/1000<<secondsShift)|uint16(p.Flags))
+}
+
+// isMillis says whether a qualifier that begins with this byte has 4 bytes.
+func isMillis(first byte) bool { return first&msNibble == msNibble }
+
+// cutQualifier reads the first qualifier of q and says how many bytes it took: 0 when q ends within it. Offsets beyond
+// the hour and reserved bits are taken as they are, like a TSD takes them.
+func cutQualifier(q []byte) (Point, int) {
+	if len(q) >= 2 && !isMillis(q[0]) {
+		bits := uint32(binary.BigEndian.Uint16(q))
+		return Point{Offset: bits >> secondsShift * 1000, Flags: byte(bits & flagsMask)}, 2
+	}
+	if len(q) >= 4 {
+		bits := binary.BigEndian.Uint32(q)
+		return Point{Offset: bits >> msShift & msOffsetMask, Flags: byte(bits & flagsMask), Millis: true}, 4
+	}
+	return Point{}, 0
+}

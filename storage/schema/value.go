@@ -1,0 +1,154 @@
+package schema
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// Values chooses how float values are stored.
+type Values int
+
+// The encodings of floats. Whichever is chosen, the same value always has the same bytes.
+const (
+	ValuesAuto    Values = iota // 4 bytes when they give the same 64 bits back, else 8: what a TSD's telnet put writes
+	ValuesDouble                // always 8 bytes: what a TSD's /api/put writes
+	ValuesCompact               // whole numbers as the smallest integers, else as auto; for tables that no TSD computes on
+)
+
+// The flags of floats. Those of integers are their length less one.
+const (
+	flagsFloat4 = flagFloat | 3
+	flagsFloat8 = flagFloat | 7
+)
+
+// maxCompact is the greatest magnitude up to which every whole number is a float64 of its own.
+const maxCompact = 1 << 53
+
+// ParseValues is the inverse of String.
+func ParseValues(s string) (Values, error) {
+	for v := ValuesAuto; v <= ValuesCompact; v++ {
+		if s == v.String() {
+			return v, nil
+		}
+	}
+	return 0, fmt.Errorf("encoding of values %q: want auto, double or compact", s)
+}
+
+// String is the word of --storage.values.
+func (v Values) String() string {
+	switch v {
+	case ValuesAuto:
+		return "auto"
+	case ValuesDouble:
+		return "double"
+	case ValuesCompact:
+		return "compact"
+	}
+	return fmt.Sprintf("Values(%d)", int(v))
+}
+
+// FloatPoint is the point of a float at an offset in milliseconds. It is not ok for NaN and the infinities, which must
+// become objects: a TSD writes neither, and an infinity in a data cell fails its whole query.
+func FloatPoint(offset uint32, v float64, values Values) (p Point, ok bool) {
+	bits := math.Float64bits(v)
+	if isSpecial(bits) {
+		return Point{}, false
+	}
+	if i, whole := wholeNumber(v); whole && values == ValuesCompact {
+		return IntPoint(offset, i), true
+	}
+	p = newPoint(offset)
+	if short := float32(v); values != ValuesDouble && math.Float64bits(float64(short)) == bits {
+		p.Bits, p.Flags = uint64(math.Float32bits(short)), flagsFloat4
+	} else {
+		p.Bits, p.Flags = bits, flagsFloat8
+	}
+	return p, true
+}
+
+// isSpecial says whether bits are those of a NaN or an infinity: the exponent is all ones.
+func isSpecial(bits uint64) bool {
+	const exponent = 0x7FF << 52
+	return bits&exponent == exponent
+}
+
+// wholeNumber gives the integer that has the same 64 bits as a float again. Negative zero is not one.
+func wholeNumber(v float64) (int64, bool) {
+	if !(math.Abs(v) <= maxCompact) {
+		return 0, false
+	}
+	i := int64(v)
+	return i, math.Float64bits(float64(i)) == math.Float64bits(v)
+}
+
+// IntPoint is the point of an integer at an offset in milliseconds, in the fewest of 1, 2, 4 and 8 bytes.
+func IntPoint(offset uint32, v int64) Point {
+	p := newPoint(offset)
+	switch {
+	case v == int64(int8(v)):
+		p.Bits, p.Flags = uint64(uint8(v)), 0
+	case v == int64(int16(v)):
+		p.Bits, p.Flags = uint64(uint16(v)), 1
+	case v == int64(int32(v)):
+		p.Bits, p.Flags = uint64(uint32(v)), 3
+	default:
+		p.Bits, p.Flags = uint64(v), 7
+	}
+	return p
+}
+
+// Int is the value of a point that IsInt.
+func (p Point) Int() int64 {
+	unused := 64 - 8*uint(p.width())
+	return int64(p.Bits<<unused) >> unused
+}
+
+// Float is the value as a float; an integer beyond 53 bits is rounded.
+func (p Point) Float() float64 {
+	switch p.Flags {
+	case flagsFloat8:
+		return math.Float64frombits(p.Bits)
+	case flagsFloat4:
+		return float64(math.Float32frombits(uint32(p.Bits)))
+	default:
+		return float64(p.Int())
+	}
+}
+
+// AppendValue appends the bytes of the value.
+func (p Point) AppendValue(dst []byte) []byte {
+	switch p.Flags & lengthMask {
+	case 7:
+		return binary.BigEndian.AppendUint64(dst, p.Bits)
+	case 3:
+		return binary.BigEndian.AppendUint32(dst, uint32(p.Bits))
+	default:
+		return appendUint(dst, p.Bits, p.width())
+	}
+}
+
+// width is the length of the value in bytes.
+func (p Point) width() int { return int(p.Flags&lengthMask) + 1 }
+
+// take reads the value at the start of v, whose length the flags give. It is not ok when v is too short or no value
+// has such flags.
+func (p *Point) take(v []byte) (width int, ok bool) {
+	width = p.width()
+	if len(v) < width {
+		return 0, false
+	}
+	switch p.Flags {
+	case 7, flagsFloat8:
+		p.Bits = binary.BigEndian.Uint64(v)
+	case 3, flagsFloat4:
+		p.Bits = uint64(binary.BigEndian.Uint32(v))
+	case 1:
+		p.Bits = uint64(binary.BigEndian.Uint16(v))
+	case 0:
+		p.Bits = uint64(v[0])
+	default:
+		return 0, false
+	}
+	return width, true
+}

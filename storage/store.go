@@ -1,0 +1,162 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/uid"
+)
+
+// Store is the one implementation of Appender and Querier: the OpenTSDB schema over a table engine.
+type Store struct {
+	db      kv.KV
+	o       Options
+	layout  schema.Layout
+	uids    *uid.Dictionary
+	index   *index.Index
+	states  states
+	cover   coverage
+	foreign foreignMetrics
+	metrics *storeMetrics
+	meta    metadataCache
+	writers sync.Pool // *writer
+
+	loaded atomic.Bool
+
+	mu      sync.Mutex // guards loadErr
+	loadErr error
+}
+
+var (
+	_ Appender = (*Store)(nil)
+	_ Querier  = (*Store)(nil)
+)
+
+// New builds a store over db, which it does not close. Run makes it ready.
+func New(db kv.KV, o Options) (*Store, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	s := &Store{
+		db: db, o: o, layout: o.Layout, index: index.New(o.Layout),
+		uids:    uid.New(db, uid.Options{Table: o.Tables.UID, Layout: o.Layout, CacheEntries: o.UIDCacheEntries}),
+		loadErr: errors.New("series index: not loaded yet"),
+	}
+	s.writers.New = func() any { return &writer{} }
+	s.metrics = newStoreMetrics(o.Registerer, s)
+	return s, nil
+}
+
+// Run loads the series index, trying again until it can, and keeps it fresh until ctx ends.
+func (s *Store) Run(ctx context.Context) error {
+	since := int64(0)
+	for {
+		begin := s.o.Now()
+		switch err := s.loadIndex(ctx, since); {
+		case err == nil:
+			if !s.loaded.Swap(true) {
+				s.o.Logger.Info("series index loaded", "series", s.index.Len(), "duration", s.o.Now().Sub(begin))
+			}
+			s.setLoadErr(nil)
+			since = begin.Add(-refreshMargin).UnixMilli()
+		case ctx.Err() != nil:
+			return nil
+		default:
+			if s.setLoadErr(fmt.Errorf("series index: %w", err)) {
+				s.o.Logger.Error("reading the series index; trying again", "table", s.o.Tables.Meta, "err", err)
+			}
+		}
+		if s.o.Exclusive && s.loaded.Load() {
+			<-ctx.Done()
+			return nil
+		}
+		wait := s.o.IndexRefresh
+		if !s.loaded.Load() {
+			wait = min(wait, time.Second)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+		}
+	}
+}
+
+// refreshMargin is how far a refresh reaches back before the begin of the last one: for clocks of region servers that
+// differ from ours, and for cells that were on their way.
+const refreshMargin = 5 * time.Minute
+
+// loadIndex adds the series whose tsdb-meta rows were written at or after since (milliseconds; 0: ever).
+func (s *Store) loadIndex(ctx context.Context, since int64) error {
+	begin := s.o.Now()
+	scan := kv.Scan{Table: s.o.Tables.Meta, Family: schema.FamilyMeta, KeysOnly: true, Since: since}
+	for row, err := range s.db.Scan(ctx, scan) {
+		if err != nil {
+			return err
+		}
+		id, _, err := s.index.Add(row.Key)
+		if err != nil {
+			s.o.Logger.Warn("row key in tsdb-meta is no TSUID of the configured UID widths; skipped", "row", fmt.Sprintf("%x", row.Key), "err", err)
+			continue
+		}
+		s.noteMeta(id)
+	}
+	s.metrics.refreshSeconds.Observe(s.o.Now().Sub(begin).Seconds())
+	return nil
+}
+
+// noteMeta remembers that a series has its tsdb-meta row; true when that was not known.
+func (s *Store) noteMeta(id index.ID) bool {
+	if s.states.get(id).hasMeta.Swap(true) {
+		return false
+	}
+	s.cover.inMeta.Store(s.index.TSUID(id)[:s.layout.MetricWidth], true)
+	return true
+}
+
+// setLoadErr keeps the error for Ready and says whether its text is new.
+func (s *Store) setLoadErr(err error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changed := err != nil && (s.loadErr == nil || s.loadErr.Error() != err.Error())
+	s.loadErr = err
+	return changed
+}
+
+// Ready says what keeps the store from answering, nil when nothing does. It asks the engine.
+func (s *Store) Ready(ctx context.Context) error {
+	for _, t := range []struct{ table, family string }{
+		{s.o.Tables.Data, schema.FamilyData},
+		{s.o.Tables.UID, schema.FamilyID},
+		{s.o.Tables.Meta, schema.FamilyMeta},
+		{s.o.Tables.Tree, schema.FamilyData},
+	} {
+		_, err := s.db.Get(ctx, t.table, t.family, [][]byte{schema.MaxIDRow()})
+		switch {
+		case errors.Is(err, kv.ErrNoTable):
+			return fmt.Errorf("table %s is missing: create the tables with \"tsdbridge tables create\": %w", t.table, err)
+		case err != nil:
+			return fmt.Errorf("table %s: %w", t.table, err)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.loadErr
+}
+
+// ready fails queries that the index cannot answer yet.
+func (s *Store) ready() error {
+	if s.loaded.Load() {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fmt.Errorf("%w: %w", ErrNotReady, s.loadErr)
+}

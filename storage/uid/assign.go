@@ -1,0 +1,217 @@
+package uid
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// ErrExhausted says that no UID of the configured width is left, ErrName that OpenTSDB cannot hold a name.
+var (
+	ErrExhausted = errors.New("all UIDs are assigned")
+	ErrName      = errors.New("name cannot be stored")
+)
+
+const (
+	// concurrentAssignments is how many names of one call are given their rows at a time: each takes two round trips.
+	concurrentAssignments = 64
+	// attempts is how often an id is drawn for a name: a drawn id is in use only if the counter is behind the table.
+	attempts = 16
+)
+
+// Assign returns the UIDs of names, in order, and gives a UID to each name that has none. errs is nil when all
+// went well, else it has one error per name: ErrName and ErrExhausted for that name alone, any other error for all
+// that could not be finished. A name may occur more than once.
+//
+// The order of the steps is OpenTSDB's (UniqueId.getOrCreateId): count, write the reverse row, write the forward
+// row, each only if it is absent, so a crash leaves at worst an unused id and never a UID without a name.
+func (d *Dictionary) Assign(ctx context.Context, kind schema.Kind, names []string) (uids []string, errs []error) {
+	uids, err := d.Lookup(ctx, kind, names)
+	if err != nil {
+		return uids, repeat(err, len(names))
+	}
+	unknown := d.unknown(names, uids)
+	if len(unknown) == 0 {
+		return uids, nil
+	}
+	select {
+	case d.assigning[kind] <- struct{}{}:
+		defer func() { <-d.assigning[kind] }()
+	case <-ctx.Done():
+		return uids, repeat(ctx.Err(), len(names))
+	}
+	failed := d.assignAll(ctx, kind, unknown)
+	for i, name := range names {
+		if uids[i] != "" {
+			continue
+		}
+		if err := failed[name]; err != nil {
+			if errs == nil {
+				errs = make([]error, len(names))
+			}
+			errs[i] = err
+			continue
+		}
+		uids[i] = unknown[name]
+	}
+	return uids, errs
+}
+
+// unknown collects the distinct names that have no UID yet.
+func (d *Dictionary) unknown(names, uids []string) map[string]string {
+	var unknown map[string]string
+	for i, name := range names {
+		if uids[i] == "" {
+			if unknown == nil {
+				unknown = map[string]string{}
+			}
+			unknown[name] = ""
+		}
+	}
+	return unknown
+}
+
+// assignAll fills in the UIDs of unknown and returns the errors of those that failed.
+func (d *Dictionary) assignAll(ctx context.Context, kind schema.Kind, unknown map[string]string) map[string]error {
+	failed := map[string]error{}
+	names := make([]string, 0, len(unknown))
+	for name := range unknown {
+		if _, err := schema.EncodeName(name); err != nil {
+			failed[name] = fmt.Errorf("%w: %w", ErrName, err)
+			continue
+		}
+		names = append(names, name)
+	}
+	// Another request, or another process, may have been faster while this one waited for its turn.
+	uids, err := d.Lookup(ctx, kind, names)
+	var missing []string
+	for i, name := range names {
+		switch {
+		case err != nil:
+			failed[name] = err
+		case uids[i] != "":
+			unknown[name] = uids[i]
+		default:
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 0 {
+		return failed
+	}
+	first, err := d.reserve(ctx, kind, len(missing))
+	if err != nil {
+		for _, name := range missing {
+			failed[name] = err
+		}
+		return failed
+	}
+	got, errs := make([]string, len(missing)), make([]error, len(missing))
+	var group errgroup.Group
+	group.SetLimit(concurrentAssignments)
+	for i, name := range missing {
+		group.Go(func() error {
+			got[i], errs[i] = d.assign(ctx, kind, name, first+int64(i))
+			return nil
+		})
+	}
+	_ = group.Wait() // the errors are in errs
+	for i, name := range missing {
+		if errs[i] != nil {
+			failed[name] = errs[i]
+			continue
+		}
+		unknown[name] = got[i]
+		d.remember(kind, name, got[i])
+	}
+	return failed
+}
+
+// reserve draws n consecutive ids and returns the first. TSDs draw one at a time from the same counter.
+func (d *Dictionary) reserve(ctx context.Context, kind schema.Kind, n int) (int64, error) {
+	last, err := d.db.Increment(ctx, d.column(schema.FamilyID, schema.MaxIDRow(), kind), int64(n))
+	if err != nil {
+		return 0, fmt.Errorf("count up the %s UIDs: %w", kind, err)
+	}
+	return last - int64(n) + 1, nil
+}
+
+// assign gives name the id, or the one that another process gave it in the meantime.
+func (d *Dictionary) assign(ctx context.Context, kind schema.Kind, name string, id int64) (string, error) {
+	raw, err := schema.EncodeName(name)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrName, err)
+	}
+	for range attempts {
+		uid, err := schema.EncodeUID(id, d.layout.Width(kind))
+		if err != nil {
+			return "", fmt.Errorf("%w: All Unique IDs for %s on %d bytes are already assigned!", ErrExhausted, kind, d.layout.Width(kind))
+		}
+		won, err := d.putIfAbsent(ctx, d.column(schema.FamilyName, uid, kind), raw)
+		if err != nil {
+			return "", fmt.Errorf("write the name of %s UID %x: %w", kind, uid, err)
+		}
+		if bytes.Equal(won, raw) {
+			return d.putForward(ctx, kind, raw, uid)
+		}
+		if id, err = d.reserve(ctx, kind, 1); err != nil {
+			return "", err
+		}
+	}
+	return "", fmt.Errorf("the counter of %s UIDs in table %s is behind its rows: repair it with OpenTSDB's \"uid fsck fix\"", kind, d.table)
+}
+
+// putForward makes uid the UID of a name, unless another process was faster; then the reverse row of the unused id is taken back,
+// since OpenTSDB's "uid fsck" would report it for ever.
+func (d *Dictionary) putForward(ctx context.Context, kind schema.Kind, name, uid []byte) (string, error) {
+	won, err := d.putIfAbsent(ctx, d.column(schema.FamilyID, name, kind), uid)
+	if err != nil {
+		return "", fmt.Errorf("write the %s UID of %q: %w", kind, schema.DecodeName(name), err)
+	}
+	if bytes.Equal(won, uid) {
+		return string(uid), nil
+	}
+	if len(won) != d.layout.Width(kind) {
+		return "", fmt.Errorf("the %s UID of %q in table %s is %d bytes, the configured width is %d: see --storage.uid-width",
+			kind, schema.DecodeName(name), d.table, len(won), d.layout.Width(kind))
+	}
+	unused := kv.Mutation{Key: uid, Deletes: [][]byte{kind.Qualifier()}}
+	if err := d.db.Apply(ctx, d.table, schema.FamilyName, []kv.Mutation{unused}); err != nil {
+		return "", fmt.Errorf("take back the unused %s UID %x: %w", kind, uid, err)
+	}
+	return string(won), nil
+}
+
+// putIfAbsent writes a cell unless it exists and returns what it then holds. A lost answer may look like a lost race, so a
+// "no" is never believed without reading.
+func (d *Dictionary) putIfAbsent(ctx context.Context, c kv.Column, value []byte) ([]byte, error) {
+	won, err := d.db.CheckAndPut(ctx, c, nil, value)
+	if err != nil {
+		return nil, err
+	}
+	if won {
+		return value, nil
+	}
+	rows, err := d.db.Get(ctx, c.Table, c.Family, [][]byte{c.Row})
+	if err != nil {
+		return nil, err
+	}
+	return cell(rows[0], c.Qualifier), nil
+}
+
+func (d *Dictionary) column(family string, row []byte, kind schema.Kind) kv.Column {
+	return kv.Column{Table: d.table, Family: family, Row: row, Qualifier: kind.Qualifier()}
+}
+
+func repeat(err error, n int) []error {
+	errs := make([]error, n)
+	for i := range errs {
+		errs[i] = err
+	}
+	return errs
+}

@@ -1,0 +1,143 @@
+// Package uid is the dictionary of names and UIDs that OpenTSDB keeps in tsdb-uid: forward rows (name to UID),
+// reverse rows (UID to name) and a counter for each kind. It reads, caches and assigns; it never renames or deletes
+// a mapping that somebody could be using.
+package uid
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// Options of a Dictionary.
+type Options struct {
+	Table  string // the tsdb-uid table
+	Layout schema.Layout
+	// CacheEntries bounds each of the six caches (three kinds, both directions).
+	CacheEntries int
+}
+
+// Dictionary maps names to UIDs and back. UIDs are raw bytes of the layout's width, kept in strings. Safe for concurrent use.
+type Dictionary struct {
+	db      kv.KV
+	table   string
+	layout  schema.Layout
+	forward [3]*cache
+	reverse [3]*cache
+	// assigning lets one assignment of a kind run at a time in this process, so that two requests with the same
+	// new name do not race each other; between processes the check-and-puts decide.
+	assigning [3]chan struct{}
+}
+
+// New returns a dictionary over a table of db.
+func New(db kv.KV, o Options) *Dictionary {
+	d := &Dictionary{db: db, table: o.Table, layout: o.Layout}
+	for k := range d.forward {
+		d.forward[k], d.reverse[k] = newCache(o.CacheEntries), newCache(o.CacheEntries)
+		d.assigning[k] = make(chan struct{}, 1)
+	}
+	return d
+}
+
+// Cached returns the number of entries in all caches.
+func (d *Dictionary) Cached() int {
+	n := 0
+	for k := range d.forward {
+		n += d.forward[k].len() + d.reverse[k].len()
+	}
+	return n
+}
+
+// Lookup returns the UIDs of names, in order; an unknown name, or one that OpenTSDB cannot hold, gives "".
+// Unknown names are not remembered: another process may assign them at any time.
+func (d *Dictionary) Lookup(ctx context.Context, kind schema.Kind, names []string) ([]string, error) {
+	uids := make([]string, len(names))
+	var missing []int
+	for i, name := range names {
+		var ok bool
+		if uids[i], ok = d.forward[kind].get(name); !ok {
+			missing = append(missing, i)
+		}
+	}
+	return uids, d.fetchForward(ctx, kind, names, uids, missing)
+}
+
+// fetchForward reads the forward rows of names[i] for each i of missing into uids[i].
+func (d *Dictionary) fetchForward(ctx context.Context, kind schema.Kind, names, uids []string, missing []int) error {
+	var keys [][]byte
+	var at []int
+	for _, i := range missing {
+		if key, err := schema.EncodeName(names[i]); err == nil {
+			keys, at = append(keys, key), append(at, i)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	rows, err := d.db.Get(ctx, d.table, schema.FamilyID, keys)
+	if err != nil {
+		return fmt.Errorf("read UIDs of %d names: %w", len(keys), err)
+	}
+	for r, row := range rows {
+		uid := cell(row, kind.Qualifier())
+		if uid == nil {
+			continue
+		}
+		name := names[at[r]]
+		if len(uid) != d.layout.Width(kind) {
+			return fmt.Errorf("the %s UID of %q in table %s is %d bytes, the configured width is %d: see --storage.uid-width",
+				kind, name, d.table, len(uid), d.layout.Width(kind))
+		}
+		uids[at[r]] = string(uid)
+		d.remember(kind, name, string(uid))
+	}
+	return nil
+}
+
+// Names returns the names of UIDs, in order; a UID without a reverse row gives "".
+func (d *Dictionary) Names(ctx context.Context, kind schema.Kind, uids []string) ([]string, error) {
+	names := make([]string, len(uids))
+	var keys [][]byte
+	var at []int
+	for i, uid := range uids {
+		var ok bool
+		if names[i], ok = d.reverse[kind].get(uid); !ok {
+			keys, at = append(keys, []byte(uid)), append(at, i)
+		}
+	}
+	if len(keys) == 0 {
+		return names, nil
+	}
+	rows, err := d.db.Get(ctx, d.table, schema.FamilyName, keys)
+	if err != nil {
+		return nil, fmt.Errorf("read names of %d UIDs: %w", len(keys), err)
+	}
+	for r, row := range rows {
+		if raw := cell(row, kind.Qualifier()); raw != nil {
+			names[at[r]] = schema.DecodeName(raw)
+			// Only this direction is certain: a reverse row may be the leftover of a lost race.
+			d.reverse[kind].put(uids[at[r]], names[at[r]])
+		}
+	}
+	return names, nil
+}
+
+func (d *Dictionary) remember(kind schema.Kind, name, uid string) {
+	d.forward[kind].put(name, uid)
+	d.reverse[kind].put(uid, name)
+}
+
+// cell returns the value under a qualifier, nil when there is none.
+func cell(row kv.Row, qualifier []byte) []byte {
+	for _, c := range row.Cells {
+		if string(c.Qualifier) == string(qualifier) {
+			if c.Value == nil {
+				return []byte{}
+			}
+			return c.Value
+		}
+	}
+	return nil
+}
