@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/storage/index"
@@ -194,7 +195,7 @@ func (s *Store) newMetaRows(rows []kv.Row) []kv.Mutation {
 		if len(row.Cells) > 0 {
 			continue
 		}
-		document := schema.TSMeta{TSUID: schema.FormatTSUID(row.Key), Created: now}.AppendTo(nil)
+		document := schema.TSMeta{TSUID: schema.FormatTSUID(row.Key), Created: now, Max: math.NaN(), Min: math.NaN()}.AppendTo(nil)
 		missing = append(missing, kv.Mutation{Key: row.Key, Puts: []kv.Put{
 			{Qualifier: schema.CounterQualifier(), Value: schema.EncodeCounter(1)},
 			{Qualifier: schema.MetaQualifier(), Value: document},

@@ -88,7 +88,7 @@ func DecodeObjects(dst []Object, qualifier, value []byte) ([]Object, error) {
 		return dst, fmt.Errorf("object cell %X: not the qualifier of objects", clip(qualifier))
 	}
 	if len(value) == 0 || value[0] != objectFormat {
-		return dst, fmt.Errorf("object cell %X: unknown format %X", qualifier, value[:min(1, len(value))])
+		return dst, fmt.Errorf("object cell %X: value %X has no known format", qualifier, clip(value))
 	}
 	start, offset := len(dst), uint64(0)
 	for rest := value[1:]; len(rest) > 0; {

@@ -1,0 +1,131 @@
+// Package adapter is the process: it wires the store, the names and the protocols together and serves them. The Prometheus side,
+// remote write, remote read and the query API, lives here too; nothing else knows its statuses and headers.
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/exporter-toolkit/web"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/translate"
+)
+
+// Adapter is one running tsdbridge.
+type Adapter struct {
+	o        Options
+	engine   io.Closer
+	store    *storage.Store
+	names    *translate.Translator
+	registry *prometheus.Registry
+	started  time.Time
+	server   *http.Server
+	listener net.Listener // nil when the address is empty
+}
+
+// New opens the store and the listener. Run serves; without Run, call Close.
+func New(o Options) (*Adapter, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	a := &Adapter{o: o, registry: prometheus.NewRegistry(), started: o.Now()}
+	a.names, _ = o.translator() // checked by Validate
+	db, engine, err := o.openEngine(a.registry)
+	if err != nil {
+		return nil, err
+	}
+	a.engine = engine
+	so := o.storageOptions()
+	so.Registerer = a.registry
+	if a.store, err = storage.New(db, so); err == nil {
+		err = a.listen()
+	}
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
+func (a *Adapter) listen() error {
+	handler, err := a.routes()
+	if err != nil {
+		return err
+	}
+	a.server = &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute}
+	if a.o.ListenAddress == "" {
+		return nil
+	}
+	if a.o.WebConfigFile != "" {
+		if err := web.Validate(a.o.WebConfigFile); err != nil {
+			return fmt.Errorf("--web.config.file: %w", err)
+		}
+	}
+	if a.listener, err = net.Listen("tcp", a.o.ListenAddress); err != nil {
+		return fmt.Errorf("--web.listen-address: %w", err)
+	}
+	a.o.Logger.Info("listening", "protocol", "http", "address", a.listener.Addr().String())
+	return nil
+}
+
+// Addr is the address that the HTTP listener is bound to, empty without one.
+func (a *Adapter) Addr() string {
+	if a.listener == nil {
+		return ""
+	}
+	return a.listener.Addr().String()
+}
+
+// Close releases what New opened; for an Adapter that never ran.
+func (a *Adapter) Close() error {
+	var err error
+	if a.listener != nil {
+		err = a.listener.Close()
+	}
+	return errors.Join(err, a.engine.Close())
+}
+
+// Run serves until ctx ends, then lets the requests under way finish and closes the store. What was acknowledged is durable
+// before the acknowledgement, so nothing waits to be flushed.
+func (a *Adapter) Run(ctx context.Context) error {
+	// The store outlives the listener: requests under way still need it.
+	storeCtx, stopStore := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopStore()
+	group, serveCtx := errgroup.WithContext(ctx)
+	group.Go(func() error { return a.store.Run(storeCtx) })
+	group.Go(a.serve)
+	group.Go(func() error {
+		defer stopStore()
+		<-serveCtx.Done()
+		a.o.Logger.Info("shutting down", "grace", a.o.ShutdownGrace)
+		graceCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.o.ShutdownGrace)
+		defer cancel()
+		if err := a.server.Shutdown(graceCtx); err != nil {
+			a.o.Logger.Warn("requests were still under way and are cut off unanswered", "err", err)
+			return a.server.Close()
+		}
+		return nil
+	})
+	err := errors.Join(group.Wait(), a.engine.Close())
+	a.o.Logger.Info("stopped")
+	return err
+}
+
+func (a *Adapter) serve() error {
+	if a.listener == nil {
+		return nil
+	}
+	systemd := false
+	flags := &web.FlagConfig{WebListenAddresses: &[]string{a.o.ListenAddress}, WebSystemdSocket: &systemd, WebConfigFile: &a.o.WebConfigFile}
+	if err := web.Serve(a.listener, a.server, flags, a.o.Logger); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve http: %w", err)
+	}
+	return nil
+}

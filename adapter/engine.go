@@ -1,0 +1,91 @@
+package adapter
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsdbridge/tsdbridge/storage/hbase"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/pebble"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// tables are the four tables and their families.
+func (o Options) tables() []kv.Table {
+	return []kv.Table{
+		{Name: o.TableData, Families: []string{schema.FamilyData}},
+		{Name: o.TableUID, Families: []string{schema.FamilyID, schema.FamilyName}},
+		{Name: o.TableMeta, Families: []string{schema.FamilyMeta}},
+		{Name: o.TableTree, Families: []string{schema.FamilyData}},
+	}
+}
+
+// openEngine opens the configured engine.
+func (o Options) openEngine(reg prometheus.Registerer) (kv.KV, io.Closer, error) {
+	switch o.Engine {
+	case EngineMemory:
+		return kv.NewMem(o.tables()...), noCloser{}, nil
+	case EngineHBase:
+		e, err := o.openHBase(reg)
+		if err != nil {
+			return nil, nil, err
+		}
+		return e, e, nil
+	}
+	e, err := pebble.Open(pebble.Options{Path: o.Path, CacheBytes: o.CacheBytes, Logger: o.Logger, Tables: o.tables()})
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the store in %s: %w", o.Path, err)
+	}
+	reg.MustRegister(e.Collector())
+	return e, e, nil
+}
+
+func (o Options) openHBase(reg prometheus.Registerer) (*hbase.Engine, error) {
+	return hbase.New(hbase.Options{
+		ZooKeeper: strings.Split(o.ZooKeeper, ","), Root: o.HBaseRoot, Timeout: o.HBaseTimeout, Logger: o.Logger, Registerer: reg,
+	})
+}
+
+type noCloser struct{}
+
+func (noCloser) Close() error { return nil }
+
+// TableOptions say how "tables create" creates the tables on HBase.
+type TableOptions struct {
+	Splits      string // number of regions of the data table, or row keys in hex, comma-separated
+	Compression string
+	Encoding    string
+	TTLSeconds  int64 // of the data table; 0: for ever
+	DryRun      bool
+}
+
+// CreateTables creates the four tables on HBase, or prints the statements for HBase's shell.
+func CreateTables(ctx context.Context, o Options, t TableOptions, out io.Writer) error {
+	if o.Engine != EngineHBase && !t.DryRun {
+		return fmt.Errorf("--storage.engine=%s makes its tables by itself; \"tables create\" is for --storage.engine=hbase", o.Engine)
+	}
+	specs, err := o.tableSpecs(t)
+	if err != nil {
+		return err
+	}
+	if t.DryRun {
+		_, err := io.WriteString(out, hbase.DDL(specs))
+		return err
+	}
+	e, err := o.openHBase(prometheus.NewRegistry())
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	if err := e.CreateTables(ctx, specs); err != nil {
+		return err
+	}
+	for _, s := range specs {
+		fmt.Fprintln(out, "table", s.Name, "is there")
+	}
+	return nil
+}

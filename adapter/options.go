@@ -1,0 +1,142 @@
+package adapter
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/translate"
+)
+
+// The storage engines.
+const (
+	EngineEmbedded = "embedded"
+	EngineMemory   = "memory"
+	EngineHBase    = "hbase"
+)
+
+// Options of an Adapter. Each field is one flag of the command line.
+type Options struct {
+	Engine         string        // --storage.engine
+	Path           string        // --storage.path: directory of the embedded engine
+	CacheBytes     int64         // --storage.cache-bytes
+	ZooKeeper      string        // --hbase.zookeeper: host:port,...
+	HBaseRoot      string        // --hbase.root
+	HBaseTimeout   time.Duration // --hbase.timeout: one operation on the cluster
+	TableData      string        // --storage.table.data
+	TableUID       string        // --storage.table.uid
+	TableMeta      string        // --storage.table.meta
+	TableTree      string        // --storage.table.tree
+	MetricWidth    int           // --storage.uid-width.metric, bytes
+	TagkWidth      int           // --storage.uid-width.tagk, bytes
+	TagvWidth      int           // --storage.uid-width.tagv, bytes
+	SaltWidth      int           // --storage.salt.width, bytes
+	SaltBuckets    int           // --storage.salt.buckets
+	Values         string        // --storage.values: auto, double or compact
+	SeriesIndex    string        // --storage.series-index: auto or meta
+	IndexRefresh   time.Duration // --storage.index-refresh
+	UIDCache       int           // --storage.uid-cache: entries of each of six caches
+	CompatMetrics  []string      // --translate.compat-metrics: RE2, anchored
+	ListenAddress  string        // --web.listen-address; empty: no listener
+	WebConfigFile  string        // --web.config.file: TLS, basic auth
+	CORSOrigin     string        // --web.cors-origin: RE2, anchored
+	ShutdownGrace  time.Duration // --web.shutdown-grace: how long requests under way may take to finish
+	WriteLimits    WriteLimits   // --write.*
+	QueryTimeout   time.Duration // --query.timeout
+	QuerySeries    int           // --query.max-series; 0: no limit
+	QuerySamples   int           // --query.max-samples
+	QueryParallel  int           // --query.max-concurrency
+	Lookback       time.Duration // --query.lookback-delta
+	ReadParallel   int           // --read.max-concurrency: remote read requests at once
+	ReadSamples    int           // --read.max-samples: of one query of an unstreamed remote read; 0: no limit
+	ReadFrameBytes int           // --read.max-frame-bytes: one series of a streamed remote read
+
+	// Flags are shown under /api/v1/status/flags.
+	Flags  map[string]string
+	Logger *slog.Logger
+	Now    func() time.Time
+}
+
+// DefaultOptions are the options without any flag.
+func DefaultOptions() Options {
+	return Options{
+		Engine: EngineEmbedded, Path: "./data", CacheBytes: 128 << 20, HBaseRoot: "/hbase", HBaseTimeout: 15 * time.Second,
+		TableData: "tsdb", TableUID: "tsdb-uid", TableMeta: "tsdb-meta", TableTree: "tsdb-tree",
+		MetricWidth: 3, TagkWidth: 3, TagvWidth: 3, SaltBuckets: 20, Values: "auto",
+		SeriesIndex: "auto", IndexRefresh: 30 * time.Second, UIDCache: 4_000_000,
+		ListenAddress: ":9201", ShutdownGrace: 30 * time.Second, WriteLimits: DefaultWriteLimits(),
+		QueryTimeout: 2 * time.Minute, QuerySeries: 1_000_000, QuerySamples: 50_000_000, QueryParallel: 20, Lookback: 5 * time.Minute,
+		ReadParallel: 10, ReadSamples: 50_000_000, ReadFrameBytes: defaultFrame,
+		Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+	}
+}
+
+// Validate names the flag that cannot work.
+func (o Options) Validate() error {
+	switch o.Engine {
+	case EngineEmbedded:
+		if o.Path == "" {
+			return errors.New("--storage.path is empty: the embedded engine needs a directory")
+		}
+	case EngineHBase:
+		if o.ZooKeeper == "" {
+			return errors.New("--hbase.zookeeper is empty: --storage.engine=hbase needs the cluster's ZooKeeper, host:port,...")
+		}
+	case EngineMemory:
+	default:
+		return fmt.Errorf("--storage.engine=%s: want embedded, memory or hbase", o.Engine)
+	}
+	if _, err := schema.ParseValues(o.Values); err != nil {
+		return fmt.Errorf("--storage.values: %w", err)
+	}
+	for _, positive := range []struct {
+		flag  string
+		value int64
+	}{
+		{"--query.timeout", int64(o.QueryTimeout)}, {"--query.max-samples", int64(o.QuerySamples)},
+		{"--query.max-concurrency", int64(o.QueryParallel)}, {"--query.lookback-delta", int64(o.Lookback)},
+		{"--read.max-concurrency", int64(o.ReadParallel)}, {"--read.max-frame-bytes", int64(o.ReadFrameBytes)},
+		{"--hbase.timeout", int64(o.HBaseTimeout)},
+	} {
+		if positive.value <= 0 {
+			return fmt.Errorf("%s must be above 0", positive.flag)
+		}
+	}
+	if err := o.WriteLimits.Validate(); err != nil {
+		return err
+	}
+	if _, err := o.translator(); err != nil {
+		return err
+	}
+	return o.storageOptions().Validate()
+}
+
+func (o Options) layout() schema.Layout {
+	return schema.Layout{MetricWidth: o.MetricWidth, TagkWidth: o.TagkWidth, TagvWidth: o.TagvWidth, SaltWidth: o.SaltWidth, SaltBuckets: o.SaltBuckets}
+}
+
+func (o Options) storageOptions() storage.Options {
+	s := storage.DefaultOptions()
+	s.Tables = storage.Tables{Data: o.TableData, UID: o.TableUID, Meta: o.TableMeta, Tree: o.TableTree}
+	s.Layout = o.layout()
+	s.Values, _ = schema.ParseValues(o.Values) // checked by Validate
+	s.Exclusive = o.Engine != EngineHBase
+	s.Index, s.IndexRefresh, s.UIDCacheEntries = storage.SeriesIndex(o.SeriesIndex), o.IndexRefresh, o.UIDCache
+	s.Now, s.Logger = o.Now, o.Logger
+	return s
+}
+
+func (o Options) translator() (*translate.Translator, error) {
+	var rules []translate.Rule
+	for _, pattern := range o.CompatMetrics {
+		rules = append(rules, translate.Rule{Pattern: pattern, Mode: translate.Compat})
+	}
+	t, err := translate.New(rules...)
+	if err != nil {
+		return nil, fmt.Errorf("--translate.compat-metrics: %w", err)
+	}
+	return t, nil
+}

@@ -1,0 +1,49 @@
+package adapter
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// routes is the whole HTTP front door.
+func (a *Adapter) routes() (http.Handler, error) {
+	gatherer := prometheus.Gatherers{a.registry, prometheus.DefaultGatherer}
+	api, err := newPromAPI(apiOptions{
+		Store: a.store, Metadata: a.store, Names: a.names,
+		Limits: queryLimits{Series: a.o.QuerySeries, Samples: int64(a.o.QuerySamples)},
+		Engine: engineOptions{MaxSamples: a.o.QuerySamples, Timeout: a.o.QueryTimeout, Lookback: a.o.Lookback, Concurrency: a.o.QueryParallel},
+		Read: readHandlerOptions{
+			SampleLimit: a.o.ReadSamples, Concurrency: a.o.ReadParallel, FrameLimit: a.o.ReadFrameBytes, Timeout: a.o.QueryTimeout,
+		},
+		CORSOrigin: a.o.CORSOrigin, Flags: a.o.Flags, Started: a.started,
+		Logger: a.o.Logger, Registerer: a.registry, Gatherer: gatherer,
+	})
+	if err != nil {
+		return nil, err
+	}
+	write := newWriteHandler(writeOptions{
+		Appender: a.store, Metadata: a.store, Translator: a.names, Limits: a.o.WriteLimits,
+		Logger: a.o.Logger, Registerer: a.registry, Now: a.o.Now,
+	})
+	status := &statusHandler{ready: a.store.Ready, started: a.started}
+	r := chi.NewRouter()
+	r.Handle(apiPrefix+"/write", write)
+	r.Handle(apiPrefix+"/*", api)
+	// The paths of Prometheus' old example adapter.
+	r.Handle("/write", write)
+	r.Handle("/read", http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		req.URL.Path = apiPrefix + "/read"
+		api.ServeHTTP(w, req)
+	}))
+	r.Get("/-/healthy", status.healthy)
+	r.Head("/-/healthy", status.healthy)
+	r.Get("/-/ready", status.isReady)
+	r.Head("/-/ready", status.isReady)
+	r.Handle("/metrics", promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true, Timeout: 10 * time.Second}))
+	r.Get("/", status.index)
+	return r, nil
+}

@@ -1,0 +1,64 @@
+package adapter
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// readyTimeout bounds one look at the engine; readyAge is how long its outcome is good for, so that many probes ask once.
+const (
+	readyTimeout = 5 * time.Second
+	readyAge     = time.Second
+)
+
+// statusHandler answers what operators and orchestrators ask.
+type statusHandler struct {
+	ready   func(context.Context) error
+	started time.Time
+
+	mu      sync.Mutex // guards all below; held while the engine is asked
+	asked   time.Time
+	missing error
+}
+
+func (h *statusHandler) healthy(w http.ResponseWriter, _ *http.Request) {
+	_, _ = io.WriteString(w, "tsdbridge is healthy.\n")
+}
+
+func (h *statusHandler) isReady(w http.ResponseWriter, r *http.Request) {
+	if err := h.check(r.Context()); err != nil {
+		http.Error(w, "tsdbridge is not ready: "+err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = io.WriteString(w, "tsdbridge is ready.\n")
+}
+
+func (h *statusHandler) check(ctx context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.asked.IsZero() && time.Since(h.asked) < readyAge {
+		return h.missing
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
+	defer cancel()
+	h.missing = h.ready(ctx)
+	h.asked = time.Now()
+	return h.missing
+}
+
+// index tells somebody with a browser what this is.
+func (h *statusHandler) index(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	fmt.Fprintf(w, `tsdbridge %s, up since %s
+
+POST /api/v1/write        Prometheus remote write 1.0 and 2.0
+POST /api/v1/read         Prometheus remote read
+     /api/v1/query, ...   Prometheus query API
+     /-/healthy /-/ready  health
+     /metrics             own metrics
+`, Version(), h.started.UTC().Format(time.RFC3339))
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kingpin/v2"
+	"gopkg.in/yaml.v3"
+)
+
+// fromFile returns the flags that the configuration file sets and the command line does not.
+func (p *parser) fromFile(given *kingpin.ParseContext) ([]string, error) {
+	set := map[string]bool{}
+	path := ""
+	for _, e := range given.Elements {
+		if f, ok := e.Clause.(*kingpin.FlagClause); ok {
+			name := f.Model().Name
+			set[name] = true
+			if name == "config.file" && e.Value != nil {
+				path = *e.Value
+			}
+		}
+	}
+	if path == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("--config.file: %w", err)
+	}
+	flags, err := p.parseConfig(text)
+	if err != nil {
+		return nil, fmt.Errorf("--config.file=%s: %w", path, err)
+	}
+	return slices.DeleteFunc(flags, func(flag string) bool {
+		name, _, _ := strings.Cut(strings.TrimPrefix(flag, "--"), "=")
+		return set[strings.TrimPrefix(name, "no-")] || set[name]
+	}), nil
+}
+
+// parseConfig turns YAML into flags, --name=value each. Keys are flag names; "a.b: x" and "a: {b: x}" are the same.
+func (p *parser) parseConfig(text []byte) ([]string, error) {
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		return nil, err
+	}
+	if len(root.Content) == 0 {
+		return nil, nil // an empty file
+	}
+	return p.flatten(nil, "", root.Content[0])
+}
+
+func (p *parser) flatten(flags []string, name string, node *yaml.Node) ([]string, error) {
+	var err error
+	switch node.Kind {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(node.Content) && err == nil; i += 2 {
+			key := node.Content[i].Value
+			if name != "" {
+				key = name + "." + key
+			}
+			flags, err = p.flatten(flags, key, node.Content[i+1])
+		}
+		return flags, err
+	case yaml.SequenceNode:
+		for _, item := range node.Content {
+			if item.Kind != yaml.ScalarNode {
+				return nil, fmt.Errorf("line %d: %s: want a list of plain values", item.Line, name)
+			}
+			if flags, err = p.flatten(flags, name, item); err != nil {
+				return nil, err
+			}
+		}
+		return flags, nil
+	case yaml.ScalarNode:
+		if p.app.GetFlag(name) == nil || name == "config.file" || name == "help" {
+			return nil, fmt.Errorf("line %d: there is no option %q", node.Line, name)
+		}
+		return append(flags, "--"+name+"="+node.Value), nil
+	}
+	return nil, fmt.Errorf("line %d: %s: want a plain value", node.Line, name)
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/tsdbridge/tsdbridge/adapter"
+)
+
+// The sub-commands.
+const (
+	commandServe        = "serve"
+	commandTablesCreate = "tables create"
+	commandVersion      = "version"
+)
+
+// command is a parsed command line.
+type command struct {
+	name    string
+	options adapter.Options
+	tables  adapter.TableOptions
+}
+
+// parseCommand reads the command line and the configuration file that it names.
+func parseCommand(args []string, stdout, stderr io.Writer) (command, error) {
+	p := newParser(stdout)
+	given, err := p.app.ParseContext(args)
+	if p.terminated || err != nil {
+		return command{}, err
+	}
+	set, err := p.fromFile(given)
+	if err != nil {
+		return command{}, err
+	}
+	p = newParser(stdout)
+	name, err := p.app.Parse(append(set, args...))
+	if p.terminated || err != nil {
+		return command{}, err
+	}
+	c := command{name: name, options: p.options, tables: p.tables}
+	if c.options.Logger, err = newLogger(stderr, p.logLevel, p.logFormat); err != nil {
+		return command{}, err
+	}
+	c.options.Flags = p.values()
+	if name == commandServe || name == commandTablesCreate {
+		err = c.options.Validate()
+	}
+	return c, err
+}
+
+// parser is the command line's shape and where its values go.
+type parser struct {
+	app        *kingpin.Application
+	options    adapter.Options
+	tables     adapter.TableOptions
+	configFile string
+	logLevel   string
+	logFormat  string
+	tableTTL   time.Duration
+	terminated bool
+}
+
+func newParser(stdout io.Writer) *parser {
+	p := &parser{app: kingpin.New("tsdbridge", "A Prometheus remote-storage adapter over the OpenTSDB schema."), options: adapter.DefaultOptions()}
+	p.app.HelpFlag.Short('h')
+	p.app.UsageWriter(stdout)
+	p.app.Terminate(func(int) { p.terminated = true })
+	p.generalFlags()
+	p.storageFlags()
+	p.webFlags()
+	p.writeFlags()
+	p.queryFlags()
+	p.commands()
+	return p
+}
+
+func (p *parser) generalFlags() {
+	f := p.app.Flag
+	f("config.file", "YAML file with these same names as keys, nested at the dots or not. The command line goes before it.").StringVar(&p.configFile)
+	f("log.level", "Least severity logged: debug, info, warn, error.").Default("info").StringVar(&p.logLevel)
+	f("log.format", "logfmt or json.").Default("logfmt").StringVar(&p.logFormat)
+}
+
+func (p *parser) storageFlags() {
+	o, f := &p.options, p.app.Flag
+	f("storage.engine", "Where the tables are: embedded (a directory), memory (nothing is kept), hbase.").Default(o.Engine).EnumVar(&o.Engine, adapter.EngineEmbedded, adapter.EngineMemory, adapter.EngineHBase)
+	f("storage.path", "Directory of the embedded engine.").Default(o.Path).StringVar(&o.Path)
+	f("storage.cache-bytes", "Block cache of the embedded engine.").Default(bytesText(o.CacheBytes)).SetValue((*byteSize)(&o.CacheBytes))
+	f("hbase.zookeeper", "ZooKeeper quorum of HBase: host:port,...").StringVar(&o.ZooKeeper)
+	f("hbase.root", "Root znode of HBase.").Default(o.HBaseRoot).StringVar(&o.HBaseRoot)
+	f("hbase.timeout", "Time for one operation on HBase, retries included.").Default(o.HBaseTimeout.String()).DurationVar(&o.HBaseTimeout)
+	f("storage.table.data", "Data table.").Default(o.TableData).StringVar(&o.TableData)
+	f("storage.table.uid", "UID table.").Default(o.TableUID).StringVar(&o.TableUID)
+	f("storage.table.meta", "Meta table.").Default(o.TableMeta).StringVar(&o.TableMeta)
+	f("storage.table.tree", "Tree table.").Default(o.TableTree).StringVar(&o.TableTree)
+	f("storage.uid-width.metric", "Bytes of a metric's UID; as on every process that uses the tables, for ever.").Default(text(o.MetricWidth)).IntVar(&o.MetricWidth)
+	f("storage.uid-width.tagk", "Bytes of a tag key's UID.").Default(text(o.TagkWidth)).IntVar(&o.TagkWidth)
+	f("storage.uid-width.tagv", "Bytes of a tag value's UID.").Default(text(o.TagvWidth)).IntVar(&o.TagvWidth)
+	f("storage.salt.width", "Bytes of salt before a row key, 0: none; as on every process that uses the tables, for ever.").Default(text(o.SaltWidth)).IntVar(&o.SaltWidth)
+	f("storage.salt.buckets", "Number of salt buckets.").Default(text(o.SaltBuckets)).IntVar(&o.SaltBuckets)
+	f("storage.values", "Encoding of floats: auto (4 bytes where that loses nothing, else 8), double (always 8), compact (whole numbers as integers).").Default(o.Values).StringVar(&o.Values)
+	f("storage.series-index", "Where series are learnt from: auto (tsdb-meta, and row keys for what other writers leave out there) or meta (tsdb-meta alone). Only hbase has other writers.").Default(o.SeriesIndex).EnumVar(&o.SeriesIndex, "auto", "meta")
+	f("storage.index-refresh", "How often series of other writers are looked for.").Default(o.IndexRefresh.String()).DurationVar(&o.IndexRefresh)
+	f("storage.uid-cache", "Entries of each of the six caches of names and UIDs.").Default(text(o.UIDCache)).IntVar(&o.UIDCache)
+	f("translate.compat-metrics", "Metric names (regular expression, anchored) that are escaped as Prometheus' old OpenTSDB adapter did; repeatable.").PlaceHolder("REGEX").StringsVar(&o.CompatMetrics)
+}
+
+func (p *parser) webFlags() {
+	o, f := &p.options, p.app.Flag
+	f("web.listen-address", "Address of the HTTP listener; empty: none.").Default(o.ListenAddress).StringVar(&o.ListenAddress)
+	f("web.config.file", "TLS and basic auth: file in the format of Prometheus' exporter-toolkit.").StringVar(&o.WebConfigFile)
+	f("web.cors-origin", "Origins (regular expression, anchored) whose scripts may query; empty: none.").StringVar(&o.CORSOrigin)
+	f("web.shutdown-grace", "Time for requests under way when the process is told to stop.").Default(o.ShutdownGrace.String()).DurationVar(&o.ShutdownGrace)
+}
+
+func (p *parser) queryFlags() {
+	o, f := &p.options, p.app.Flag
+	f("query.timeout", "Time for one query, waiting included.").Default(o.QueryTimeout.String()).DurationVar(&o.QueryTimeout)
+	f("query.max-series", "Series that one selector may name; 0: no limit.").Default(text(o.QuerySeries)).IntVar(&o.QuerySeries)
+	f("query.max-samples", "Samples that one query may hold in memory.").Default(text(o.QuerySamples)).IntVar(&o.QuerySamples)
+	f("query.max-concurrency", "Queries at once; others wait.").Default(text(o.QueryParallel)).IntVar(&o.QueryParallel)
+	f("query.lookback-delta", "Age of the oldest sample that an instant still shows.").Default(o.Lookback.String()).DurationVar(&o.Lookback)
+	f("read.max-concurrency", "Remote reads at once; others wait.").Default(text(o.ReadParallel)).IntVar(&o.ReadParallel)
+	f("read.max-samples", "Samples that one query of an unstreamed remote read may return; 0: no limit.").Default(text(o.ReadSamples)).IntVar(&o.ReadSamples)
+	frame := int64(o.ReadFrameBytes)
+	f("read.max-frame-bytes", "Bytes of one series in a streamed remote read; Prometheus takes 50 MB.").Default(bytesText(frame)).SetValue((*intByteSize)(&o.ReadFrameBytes))
+}
+
+func (p *parser) commands() {
+	p.app.Command(commandServe, "Run the adapter.").Default()
+	p.app.Command(commandVersion, "Print the version.")
+	create := p.app.Command("tables", "The tables on HBase.").Command("create", "Create the four tables; those that are there stay as they are.")
+	f := create.Flag
+	f("splits", "Regions of the data table (a number), or the row keys in hex, comma-separated, where they begin. Default: one per salt bucket.").StringVar(&p.tables.Splits)
+	f("compression", "none, gz, snappy, lz4, zstd or lzo, as far as the region servers have it.").Default("none").EnumVar(&p.tables.Compression, "none", "gz", "snappy", "lz4", "zstd", "lzo")
+	f("encoding", "Data block encoding: NONE, PREFIX, DIFF, FAST_DIFF, ROW_INDEX_V1.").Default("DIFF").EnumVar(&p.tables.Encoding, "NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1")
+	f("ttl", "How long points are kept, such as 8760h; 0: for ever.").Default("0s").DurationVar(&p.tableTTL)
+	f("dry-run", "Print the statements for HBase's shell and create nothing.").BoolVar(&p.tables.DryRun)
+	create.Action(func(*kingpin.ParseContext) error {
+		p.tables.TTLSeconds = int64(p.tableTTL / time.Second)
+		if p.tableTTL < 0 || p.tableTTL%time.Second != 0 {
+			return fmt.Errorf("--ttl=%s: want whole seconds, 0 or more", p.tableTTL)
+		}
+		return nil
+	})
+}
+
+// values are all flags with their values, for the API's status page.
+func (p *parser) values() map[string]string {
+	all := map[string]string{}
+	for _, f := range p.app.Model().Flags {
+		if f.Value != nil {
+			all[f.Name] = f.Value.String()
+		}
+	}
+	return all
+}
+
+func text(n int) string { return strconv.Itoa(n) }

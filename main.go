@@ -1,0 +1,72 @@
+// Command tsdbridge keeps Prometheus' series in the OpenTSDB schema, on HBase or in a local store, and gives them back.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/tsdbridge/tsdbridge/adapter"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is the program: 0 when all went well, 1 after an error while running, 2 for a command line or configuration that cannot work.
+func run(args []string, stdout, stderr io.Writer) int {
+	c, err := parseCommand(args, stdout, stderr)
+	if err != nil {
+		fmt.Fprintln(stderr, "tsdbridge:", err)
+		return 2
+	}
+	if c.name == "" { // --help was printed
+		return 0
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	switch c.name {
+	case commandVersion:
+		fmt.Fprintln(stdout, "tsdbridge", adapter.Version())
+		return 0
+	case commandTablesCreate:
+		err = adapter.CreateTables(ctx, c.options, c.tables, stdout)
+	default:
+		err = serve(ctx, c.options)
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		c.options.Logger.Error("tsdbridge ends", "err", err)
+		return 1
+	}
+	return 0
+}
+
+func serve(ctx context.Context, o adapter.Options) error {
+	a, err := adapter.New(o)
+	if err != nil {
+		return err
+	}
+	o.Logger.Info("tsdbridge starts", "version", adapter.Version(), "engine", o.Engine)
+	return a.Run(ctx)
+}
+
+// newLogger writes structured lines in logfmt or JSON.
+func newLogger(w io.Writer, level, format string) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil, fmt.Errorf("--log.level=%s: want debug, info, warn or error", level)
+	}
+	o := &slog.HandlerOptions{Level: l}
+	switch format {
+	case "logfmt":
+		return slog.New(slog.NewTextHandler(w, o)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(w, o)), nil
+	}
+	return nil, fmt.Errorf("--log.format=%s: want logfmt or json", format)
+}

@@ -1,0 +1,115 @@
+package pebble
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// formatVersion is the form of the store as a whole; a store of a later form is refused.
+const formatVersion = 1
+
+// ownKeys is the first byte of the keys in which the store keeps what it knows about itself:
+//
+//	00 "family" id(1)   table 00 family
+//	00 "format"         version (uvarint)
+//	00 "time"           no cell has a later time (uvarint ms)
+const ownKeys = 0x00
+
+func formatKey() []byte        { return []byte("\x00format") }
+func timeKey() []byte          { return []byte("\x00time") }
+func familyKey(id byte) []byte { return append([]byte("\x00family"), id) }
+func familyPrefix() []byte     { return []byte("\x00family") }
+func familyPrefixEnd() []byte  { return []byte("\x00familz") }
+func rowKey(id byte, key []byte) []byte {
+	return append(append(make([]byte, 0, 1+len(key)), id), key...)
+}
+
+type familyName struct{ table, family string }
+
+// lookUp returns the byte of a family.
+func (e *Engine) lookUp(table, family string) (byte, error) {
+	id, ok := e.families[familyName{table, family}]
+	if !ok {
+		return 0, fmt.Errorf("%w: %s:%s", kv.ErrNoTable, table, family)
+	}
+	return id, nil
+}
+
+// checkFormat refuses a store of a later form and marks a new one.
+func checkFormat(db *pebble.DB) error {
+	version, found, err := readNumber(db, formatKey())
+	if err != nil {
+		return fmt.Errorf("format: %w", err)
+	}
+	if !found {
+		return db.Set(formatKey(), binary.AppendUvarint(nil, formatVersion), nil)
+	}
+	if version > formatVersion {
+		return fmt.Errorf("written by a later version of tsdbridge: format %d, this one knows up to %d", version, formatVersion)
+	}
+	return nil
+}
+
+// loadFamilies reads the bytes that were given to families.
+func loadFamilies(db *pebble.DB) (families map[familyName]byte, err error) {
+	it, err := db.NewIter(&pebble.IterOptions{LowerBound: familyPrefix(), UpperBound: familyPrefixEnd()})
+	if err != nil {
+		return nil, fmt.Errorf("catalog: %w", err)
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	families = make(map[familyName]byte)
+	for ok := it.First(); ok; ok = it.Next() {
+		table, family, split := strings.Cut(string(it.Value()), "\x00")
+		if len(it.Key()) != len(familyKey(0)) || !split {
+			return nil, fmt.Errorf("catalog: %w: %x = %q", errCorrupt, it.Key(), it.Value())
+		}
+		families[familyName{table, family}] = it.Key()[len(familyPrefix())]
+	}
+	return families, nil
+}
+
+// addFamilies gives bytes, from 1 up, to the families of tables that have none, and makes that durable.
+func addFamilies(db *pebble.DB, families map[familyName]byte, tables []kv.Table) error {
+	batch := db.NewBatch()
+	defer batch.Close()
+	for _, t := range tables {
+		for _, f := range t.Families {
+			name := familyName{t.Name, f}
+			if _, ok := families[name]; ok {
+				continue
+			}
+			if strings.Contains(t.Name+f, "\x00") || len(families) == 0xfe {
+				return fmt.Errorf("catalog: no place for family %s:%s", t.Name, f)
+			}
+			id := byte(len(families) + 1)
+			families[name] = id
+			if err := batch.Set(familyKey(id), []byte(t.Name+"\x00"+f), nil); err != nil {
+				return fmt.Errorf("catalog: %w", err)
+			}
+		}
+	}
+	if err := db.Apply(batch, nil); err != nil {
+		return fmt.Errorf("catalog: %w", err)
+	}
+	return nil
+}
+
+func readNumber(db *pebble.DB, key []byte) (n uint64, found bool, err error) {
+	value, closer, err := db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	n, size := binary.Uvarint(value)
+	if size <= 0 {
+		err = errCorrupt
+	}
+	return n, true, errors.Join(err, closer.Close())
+}

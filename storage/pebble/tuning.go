@@ -1,0 +1,92 @@
+package pebble
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// tuned returns Pebble's options for a store. On disk they are for long runs of small changes that fold into rows of
+// some kilobytes; in memory for stores that are opened by the hundred and hold little.
+func tuned(o Options, files vfs.FS) *pebble.Options {
+	options := &pebble.Options{
+		FS:                          files,
+		FormatMajorVersion:          pebble.FormatNewest, // the zero value is the oldest
+		Merger:                      newMerger(),
+		BlockPropertyCollectors:     []func() pebble.BlockPropertyCollector{newSinceCollector},
+		CacheSize:                   o.CacheBytes,
+		MemTableSize:                64 << 20,
+		MemTableStopWritesThreshold: 4,
+		L0CompactionThreshold:       2,
+		L0StopWritesThreshold:       1000,
+		LBaseMaxBytes:               64 << 20,
+		MaxOpenFiles:                1000,
+		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
+		BytesPerSync:                1 << 20,
+		Logger:                      &logger{orDiscard(o.Logger)},
+	}
+	if options.CacheSize == 0 {
+		options.CacheSize = DefaultCacheBytes
+	}
+	for i := range options.Levels {
+		options.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+		options.Levels[i].BlockSize = 32 << 10
+		options.Levels[i].IndexBlockSize = 256 << 10
+	}
+	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionBalanced })
+	if o.InMemory {
+		// Tables are in memory too: a log would keep everything twice.
+		options.DisableWAL = true
+		options.MemTableSize = 4 << 20
+		if o.CacheBytes == 0 {
+			options.CacheSize = 1 << 20
+		}
+	}
+	return options
+}
+
+func (e *Engine) listener(log *slog.Logger) *pebble.EventListener {
+	log = orDiscard(log)
+	return &pebble.EventListener{
+		BackgroundError: func(err error) { log.Error("embedded store: background work", "err", err) },
+		DiskSlow:        func(info pebble.DiskSlowInfo) { log.Warn("embedded store: slow disk", "detail", info.String()) },
+		WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
+			e.stalls.Add(1)
+			log.Warn("embedded store: writes held up", "detail", info.Reason)
+		},
+	}
+}
+
+func orDiscard(log *slog.Logger) *slog.Logger {
+	if log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return log
+}
+
+// logger is a pebble.Logger. What Pebble calls info is news of every flush and compaction.
+type logger struct{ to *slog.Logger }
+
+// Infof implements pebble.Logger.
+func (l *logger) Infof(format string, args ...any) {
+	if l.to.Enabled(context.Background(), slog.LevelDebug) {
+		l.to.Debug("embedded store", "detail", fmt.Sprintf(format, args...))
+	}
+}
+
+// Errorf implements pebble.Logger.
+func (l *logger) Errorf(format string, args ...any) {
+	l.to.Error("embedded store", "detail", fmt.Sprintf(format, args...))
+}
+
+// Fatalf implements pebble.Logger. It must not return: Pebble calls it when the log cannot be written, and what
+// comes after could be acknowledged without being durable.
+func (l *logger) Fatalf(format string, args ...any) {
+	detail := fmt.Sprintf(format, args...)
+	l.to.Error("embedded store: cannot go on", "detail", detail)
+	panic("embedded store: " + detail)
+}

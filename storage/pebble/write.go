@@ -1,0 +1,185 @@
+package pebble
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// Apply implements kv.KV. All rows are one batch of the log; those of callers that wait at once share a sync, and
+// nothing is read. The context is not looked at while waiting for the disk.
+func (e *Engine) Apply(ctx context.Context, table, family string, rows []kv.Mutation) error {
+	if err := e.apply(ctx, table, family, rows); err != nil {
+		return fmt.Errorf("apply %d rows to %s: %w", len(rows), table, err)
+	}
+	return nil
+}
+
+func (e *Engine) apply(ctx context.Context, table, family string, rows []kv.Mutation) error {
+	if err := kv.CheckMutations(rows); err != nil {
+		return err
+	}
+	id, err := e.begin(ctx, table, family)
+	if err != nil {
+		return err
+	}
+	defer e.leave()
+	now, err := e.clock.now(e.db)
+	if err != nil {
+		return err
+	}
+	batch := e.db.NewBatch()
+	if err := encode(batch, id, rows, now); err != nil {
+		return errors.Join(err, batch.Close())
+	}
+	return errors.Join(e.commit(batch), batch.Close())
+}
+
+// begin enters an operation on a family; without an error the caller must leave.
+func (e *Engine) begin(ctx context.Context, table, family string) (id byte, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	if id, err = e.lookUp(table, family); err != nil {
+		return 0, err
+	}
+	return id, e.enter()
+}
+
+// commit applies a batch and waits until it is durable.
+func (e *Engine) commit(batch *pebble.Batch) error {
+	e.change.RLock()
+	if !e.durability.Sync {
+		defer e.change.RUnlock()
+		return e.db.Apply(batch, e.durability)
+	}
+	err := e.db.ApplyNoSyncWait(batch, e.durability)
+	e.change.RUnlock()
+	if err != nil {
+		return err
+	}
+	return batch.SyncWait()
+}
+
+// encode adds the change of each row to a batch.
+func encode(batch *pebble.Batch, id byte, rows []kv.Mutation, now int64) error {
+	var key, value []byte
+	var records []record
+	for i := range rows {
+		m := &rows[i]
+		key = append(append(key[:0], id), m.Key...)
+		if m.DeleteRow {
+			if err := batch.Delete(key, nil); err != nil {
+				return err
+			}
+			continue
+		}
+		if records = changes(records[:0], m, now); len(records) == 0 {
+			continue
+		}
+		value = appendRow(value[:0], records, now)
+		if err := batch.Merge(key, value, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changes appends what a mutation does to the cells of its row, sorted.
+func changes(records []record, m *kv.Mutation, now int64) []record {
+	for _, p := range m.Puts {
+		records = append(records, record{qualifier: p.Qualifier, value: p.Value, time: now})
+	}
+	for _, q := range m.Deletes {
+		records = append(records, record{qualifier: q, deleted: true})
+	}
+	return newest(records, false)
+}
+
+// Increment implements kv.KV.
+func (e *Engine) Increment(ctx context.Context, c kv.Column, delta int64) (int64, error) {
+	var sum int64
+	_, err := e.modify(ctx, c, func(held []byte, found bool) ([]byte, bool, error) {
+		if found {
+			if len(held) != 8 {
+				return nil, false, fmt.Errorf("%w: counter of %d bytes", kv.ErrInvalid, len(held))
+			}
+			sum = int64(binary.BigEndian.Uint64(held))
+		}
+		sum += delta
+		return binary.BigEndian.AppendUint64(nil, uint64(sum)), true, nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("increment %s row %x: %w", c.Table, c.Row, err)
+	}
+	return sum, nil
+}
+
+// CheckAndPut implements kv.KV.
+func (e *Engine) CheckAndPut(ctx context.Context, c kv.Column, expected, value []byte) (bool, error) {
+	won, err := e.modify(ctx, c, func(held []byte, found bool) ([]byte, bool, error) {
+		return value, found == (expected != nil) && bytes.Equal(held, expected), nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("check and put %s row %x: %w", c.Table, c.Row, err)
+	}
+	return won, nil
+}
+
+// modify puts what decide makes of a cell, if it says so; no other change comes between. The log is not waited for:
+// it is one sequence, so whatever is acknowledged later carries this with it.
+func (e *Engine) modify(
+	ctx context.Context, c kv.Column, decide func(held []byte, found bool) (value []byte, put bool, err error),
+) (bool, error) {
+	if err := kv.CheckKey(c.Row); err != nil {
+		return false, err
+	}
+	id, err := e.begin(ctx, c.Table, c.Family)
+	if err != nil {
+		return false, err
+	}
+	defer e.leave()
+	e.change.Lock()
+	defer e.change.Unlock()
+	key := rowKey(id, c.Row)
+	cells, err := e.row(key)
+	if err != nil {
+		return false, err
+	}
+	var held []byte
+	at, found := slices.BinarySearchFunc(cells, c.Qualifier, compareQualifier)
+	if found {
+		held = cells[at].Value
+	}
+	value, put, err := decide(held, found)
+	if err != nil || !put {
+		return false, err
+	}
+	now, err := e.clock.now(e.db)
+	if err != nil {
+		return false, err
+	}
+	change := appendRow(nil, []record{{qualifier: c.Qualifier, value: value, time: now}}, now)
+	return true, e.db.Merge(key, change, pebble.NoSync)
+}
+
+// row reads one row by its whole key.
+func (e *Engine) row(key []byte) ([]kv.Cell, error) {
+	value, closer, err := e.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	cells, err := everything.cells(value)
+	return cells, errors.Join(err, closer.Close())
+}
+
+func compareQualifier(c kv.Cell, qualifier []byte) int { return bytes.Compare(c.Qualifier, qualifier) }
