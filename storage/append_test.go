@@ -308,7 +308,7 @@ func TestAppendToForeignRow(t *testing.T) {
 	key := schema.DefaultLayout().AppendRowKey(nil, []byte("\x00\x00\x01\x00\x00\x01\x00\x00\x01"), 1356998400)
 	put := func(q, v string) kv.Put { return kv.Put{Qualifier: []byte(q), Value: []byte(v)} }
 	foreign := kv.Mutation{Key: key, Puts: []kv.Put{
-		put("\x00\x00", "\x2a"),                          // 42 at +0
+		put("\x00\x00", "\x2a"),                         // 42 at +0
 		put("\x05\x00\x00", "\x00\x10\x2b\x00\x20\x2c"), // append cell: 43 at +1, 44 at +2
 		put("\x01\x00\x3c", `{"tsuid":"000001000001000001","startTime":1356998460,"endTime":0,"description":"","notes":"","custom":null}`),
 	}}

@@ -115,6 +115,9 @@ func (e *Engine) scan(ctx context.Context, s *kv.Scan, yield func(kv.Row) bool) 
 		}
 		key := it.Key()[1:]
 		if s.Match != nil && !s.Match.Matches(key) {
+			if err := e.pause(ctx, 0); err != nil { // many keys went by
+				return err
+			}
 			var end bool
 			if seek, end = s.Match.Skip(append(seek[:0], id), key); end {
 				break

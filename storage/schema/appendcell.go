@@ -15,10 +15,11 @@ func DecodeAppend(dst []Point, value []byte) ([]Point, error) {
 	sorted := true
 	for rest := value; len(rest) > 0; {
 		p, n := cutQualifier(rest)
-		width, ok := p.take(rest[n:])
-		if n == 0 || !ok {
+		bits, width := cutValue(p.Flags, rest[n:])
+		if n == 0 || width == 0 {
 			return dst[:start], fmt.Errorf("append cell of %d bytes: no point at byte %d", len(value), len(value)-len(rest))
 		}
+		p.Bits = bits
 		sorted = sorted && (len(dst) == start || dst[len(dst)-1].Offset < p.Offset)
 		dst = append(dst, p)
 		rest = rest[n+width:]

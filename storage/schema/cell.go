@@ -64,9 +64,11 @@ func DecodeData(dst []Point, qualifier, value []byte) ([]Point, error) {
 	if n == 2 {
 		p, value = repair(p, value)
 	}
-	if width, ok := p.take(value); n == 0 || !ok || width != len(value) {
+	bits, width := cutValue(p.Flags, value)
+	if n == 0 || width == 0 || width != len(value) {
 		return dst, fmt.Errorf("data cell %X: %d bytes %X are not its value", qualifier, len(value), clip(value))
 	}
+	p.Bits = bits
 	return append(dst, p), nil
 }
 

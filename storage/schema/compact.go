@@ -36,11 +36,12 @@ func decodeCompacted(dst []Point, qualifier, value []byte) ([]Point, error) {
 	q, v := qualifier, value
 	for len(q) > 0 {
 		p, n := cutQualifier(q)
-		width, ok := p.take(v)
-		if n == 0 || !ok {
+		bits, width := cutValue(p.Flags, v)
+		if n == 0 || width == 0 {
 			return dst[:start], fmt.Errorf("compacted cell %X of %d bytes: point %d at byte %d of %d has no value",
 				clip(qualifier), len(qualifier), len(dst)-start, len(value)-len(v), len(value))
 		}
+		p.Bits = bits
 		dst = append(dst, p)
 		q, v = q[n:], v[width:]
 	}

@@ -24,7 +24,7 @@ func parseHex(t *testing.T, s string) []byte {
 	return b
 }
 
-// parseCell reads "qualifier = value"; without the sign it is an append cell's or a document's value alone.
+// parseCell reads "qualifier = value".
 func parseCell(t *testing.T, s string) (qualifier, value []byte) {
 	t.Helper()
 	q, v, found := strings.Cut(s, "=")

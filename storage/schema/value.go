@@ -131,24 +131,21 @@ func (p Point) AppendValue(dst []byte) []byte {
 // width is the length of the value in bytes.
 func (p Point) width() int { return int(p.Flags&lengthMask) + 1 }
 
-// take reads the value at the start of v, whose length the flags give. It is not ok when v is too short or no value
-// has such flags.
-func (p *Point) take(v []byte) (width int, ok bool) {
-	width = p.width()
-	if len(v) < width {
-		return 0, false
+// lengths gives the length in bytes of a value with these flags: 0 when no value has them.
+const lengths = "\x01\x02\x00\x04\x00\x00\x00\x08\x00\x00\x00\x04\x00\x00\x00\x08"
+
+// cutValue reads the value with these flags at the start of v and says how many bytes it took: 0 when v is too short or no
+// value has such flags.
+func cutValue(flags byte, v []byte) (bits uint64, width int) {
+	width = int(lengths[flags&flagsMask])
+	switch {
+	case width > len(v):
+		return 0, 0
+	case len(v) >= 8: // all but the last values of a cell
+		return binary.BigEndian.Uint64(v) >> (64 - 8*uint(width)), width
 	}
-	switch p.Flags {
-	case 7, flagsFloat8:
-		p.Bits = binary.BigEndian.Uint64(v)
-	case 3, flagsFloat4:
-		p.Bits = uint64(binary.BigEndian.Uint32(v))
-	case 1:
-		p.Bits = uint64(binary.BigEndian.Uint16(v))
-	case 0:
-		p.Bits = uint64(v[0])
-	default:
-		return 0, false
+	for _, b := range v[:width] {
+		bits = bits<<8 | uint64(b)
 	}
-	return width, true
+	return bits, width
 }

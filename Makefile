@@ -1,0 +1,57 @@
+# tsdbridge. "make help" lists the targets.
+GO ?= go
+E2E_TIMEOUT ?= 28m
+
+.PHONY: help build run test test-short race golden fuzz bench fmt lint tidy check e2e java
+
+help:      ## this list
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
+
+build:     ## ./tsdbridge
+	$(GO) build -o tsdbridge .
+
+run:       ## the adapter on the embedded store in ./data, http://localhost:9201
+	$(GO) run .
+
+test: java ## everything, with a real HBase, OpenTSDB and Prometheus (Java 17 and Maven)
+	TSDBRIDGE_E2E=1 $(GO) test -timeout $(E2E_TIMEOUT) ./...
+
+test-short: ## what needs Go alone
+	$(GO) test -short -timeout 10m ./...
+
+e2e: java  ## the end-to-end tests alone, with what they log
+	TSDBRIDGE_E2E=1 $(GO) test -v -timeout $(E2E_TIMEOUT) ./e2e/... ./storage/hbase/...
+
+java:
+	@command -v java >/dev/null && command -v mvn >/dev/null || { \
+	  echo 'The tests start a real HBase and OpenTSDB and need Java 17 and Maven.'; \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q openjdk-17-jre-headless maven; \
+	  else \
+	    echo 'Install them (Debian: apt-get install openjdk-17-jre-headless maven), or run: make test-short'; exit 1; \
+	  fi; }
+
+race:      ## the race detector over everything that needs Go alone
+	$(GO) test -race -short -timeout 20m ./...
+
+golden:    ## rewrite recorded answers; review the diff
+	$(GO) test ./storage/... ./translate/... -rewrite
+
+fuzz:      ## every fuzzer for a minute
+	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+	  echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime 60s $$p || exit 1; done; done
+
+bench:     ## the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./adapter ./storage/... ./translate
+
+fmt:       ## format the source
+	gofmt -w $$(git ls-files '*.go')
+
+lint:      ## formatting and vet
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) vet ./...
+
+tidy:      ## go.mod and go.sum as the source needs them
+	$(GO) mod tidy -diff
+
+check: tidy lint race ## what every change passes

@@ -1,0 +1,225 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/grafana/regexp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/route"
+	"github.com/prometheus/prometheus/config"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/util/features"
+	"github.com/prometheus/prometheus/util/notifications"
+	v1 "github.com/prometheus/prometheus/web/api/v1"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// promVersion is the Prometheus whose API is answered: Grafana chooses what to ask for by it. Module v0.MNN.P is version M.NN.P.
+const promVersion = "3.15.0"
+
+// apiPrefix is the path that the API is mounted under.
+const apiPrefix = "/api/v1"
+
+// apiOptions are the parts and limits of the query API.
+type apiOptions struct {
+	Store    storage.Querier
+	Metadata metadataReader
+	Names    readTranslator
+	Limits   queryLimits
+	Engine   engineOptions
+	// Read are the options of remote read; its Queryable, Logger and Registerer are filled in.
+	Read readHandlerOptions
+	// Ready says what is missing before queries can be answered; nil means never anything.
+	Ready func() error
+	// CORSOrigin is a regular expression, anchored, of the origins whose scripts may ask; empty: none.
+	CORSOrigin string
+	// Flags are shown under status/flags.
+	Flags      map[string]string
+	Started    time.Time
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer // nil: no metrics
+	Gatherer   prometheus.Gatherer   // nil: status/self_metrics is empty
+}
+
+// engineOptions bound PromQL queries. Zero values are refused by the engine's nature, so give all.
+type engineOptions struct {
+	MaxSamples  int           // samples in memory at once, of one query
+	Timeout     time.Duration // of one query, waiting included
+	Lookback    time.Duration // how old the newest sample of an instant may be
+	Concurrency int           // queries at once; others wait
+}
+
+// newPromAPI serves everything below /api/v1/ but write: the module's engine and API over our store, with our own
+// metadata, which the module knows from scrape targets only, and our own remote read.
+func newPromAPI(o apiOptions) (http.Handler, error) {
+	cors, err := regexp.Compile("^(?:" + o.CORSOrigin + ")$")
+	if err != nil {
+		return nil, err
+	}
+	if o.Gatherer == nil {
+		o.Gatherer = prometheus.NewRegistry()
+	}
+	queryable := newPromQueryable(o.Store, o.Names, o.Limits)
+	o.Read.Queryable, o.Read.Logger, o.Read.Registerer = queryable, o.Logger, o.Registerer
+	ready := o.whenReady
+	router := route.New()
+	newModuleAPI(o, queryable, cors).Register(router)
+	own := map[string]http.Handler{
+		apiPrefix + "/read":     ready(newReadHandler(o.Read).ServeHTTP),
+		apiPrefix + "/metadata": ready((&metadataHandler{metadata: o.Metadata, names: o.Names, cors: cors}).ServeHTTP),
+	}
+	rest := http.StripPrefix(apiPrefix, router)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h := own[r.URL.Path]; h != nil && r.Method != http.MethodOptions {
+			h.ServeHTTP(w, r)
+			return
+		}
+		rest.ServeHTTP(w, r)
+	}), nil
+}
+
+// newEngine makes a PromQL engine as the Prometheus server does.
+func newEngine(o apiOptions, p parser.Parser, f features.Collector) *promql.Engine {
+	return promql.NewEngine(promql.EngineOpts{
+		Logger:             o.Logger,
+		Reg:                o.Registerer,
+		MaxSamples:         o.Engine.MaxSamples,
+		Timeout:            o.Engine.Timeout,
+		ActiveQueryTracker: newQueryGate(o.Engine.Concurrency),
+		LookbackDelta:      o.Engine.Lookback,
+		// The evaluation interval of a Prometheus without configuration.
+		NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() },
+		EnableAtModifier:         true,
+		EnableNegativeOffset:     true,
+		EnablePerStepStats:       true,
+		FeatureRegistry:          f,
+		Parser:                   p,
+	})
+}
+
+func newModuleAPI(o apiOptions, q *promQueryable, cors *regexp.Regexp) *v1.API {
+	registry := features.NewRegistry()
+	promParser := parser.NewParser(parser.Options{ExperimentalDurationExpr: true})
+	return v1.NewAPI(
+		newEngine(o, promParser, registry),
+		q,
+		nil, nil, // appenders: writing is not the module's here
+		q,
+		func(context.Context) v1.ScrapePoolsRetriever { return noTargets{} },
+		func(context.Context) v1.TargetRetriever { return noTargets{} },
+		func(context.Context) v1.AlertmanagerRetriever { return noTargets{} },
+		func() config.Config { return config.DefaultConfig },
+		o.Flags,
+		v1.GlobalURLOptions{},
+		o.whenReady,
+		noAdmin{},
+		"",    // directory of the TSDB
+		false, // admin
+		false, // search
+		0,     // limit of search
+		o.Logger,
+		func(context.Context) v1.RulesRetriever { return noTargets{} },
+		0, 1, 0, // remote read of the module, which ours covers
+		false, // agent
+		cors,
+		o.runtimeInfo,
+		buildInfo(),
+		func() []notifications.Notification { return []notifications.Notification{} },
+		func() (<-chan notifications.Notification, func(), bool) { return nil, nil, false },
+		o.Gatherer,
+		nil,        // registerer: of the module's remote read only
+		nil,        // stats: the default
+		false, nil, // remote write and its messages
+		false, false, false, // OTLP
+		false, // zero samples at start times
+		o.Engine.Lookback,
+		false, // type and unit labels
+		false, // metadata by appenders
+		overrideStatus,
+		registry,
+		v1.OpenAPIOptions{Version: promVersion},
+		promParser,
+	)
+}
+
+// whenReady answers 503 instead of f while something is missing.
+func (o apiOptions) whenReady(f http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if o.Ready != nil {
+			if err := o.Ready(); err != nil {
+				replyJSON(w, http.StatusServiceUnavailable, apiResponse{Status: "error", ErrorType: "unavailable", Error: err.Error()})
+				return
+			}
+		}
+		f(w, r)
+	}
+}
+
+// apiResponse is the frame of every answer of the API.
+type apiResponse struct {
+	Status    string `json:"status"`
+	Data      any    `json:"data,omitempty"`
+	ErrorType string `json:"errorType,omitempty"`
+	Error     string `json:"error,omitempty"`
+}
+
+func replyJSON(w http.ResponseWriter, status int, body apiResponse) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	// An error here is a client that went away.
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+func buildInfo() *v1.PrometheusVersion {
+	return &v1.PrometheusVersion{Version: promVersion, GoVersion: runtime.Version()}
+}
+
+// runtimeInfo describes this process; it has no configuration that could fail to reload and no TSDB.
+func (o apiOptions) runtimeInfo() (v1.RuntimeInfo, error) {
+	host, err := os.Hostname()
+	return v1.RuntimeInfo{
+		StartTime:           o.Started,
+		Hostname:            host,
+		ServerTime:          time.Now().UTC(),
+		ReloadConfigSuccess: true,
+		LastConfigTime:      o.Started,
+		GoroutineCount:      runtime.NumGoroutine(),
+		GOMAXPROCS:          runtime.GOMAXPROCS(0),
+		GOMEMLIMIT:          debug.SetMemoryLimit(-1),
+		GOGC:                os.Getenv("GOGC"),
+		GODEBUG:             os.Getenv("GODEBUG"),
+	}, err
+}
+
+// queryGate bounds the queries that run at once. It keeps no file of them, as Prometheus' own tracker does.
+type queryGate struct{ slots chan struct{} }
+
+func newQueryGate(n int) *queryGate { return &queryGate{make(chan struct{}, max(1, n))} }
+
+// GetMaxConcurrent returns the bound.
+func (g *queryGate) GetMaxConcurrent() int { return cap(g.slots) }
+
+// Insert waits for a slot.
+func (g *queryGate) Insert(ctx context.Context, _ string) (int, error) {
+	select {
+	case g.slots <- struct{}{}:
+		return 0, nil
+	case <-ctx.Done():
+		return 0, queryError(ctx, "wait for other queries", ctx.Err())
+	}
+}
+
+// Delete gives a slot back.
+func (g *queryGate) Delete(int) { <-g.slots }
+
+// Close has nothing to close.
+func (*queryGate) Close() error { return nil }

@@ -1,0 +1,74 @@
+package adapter
+
+import (
+	"context"
+
+	"github.com/prometheus/prometheus/model/labels"
+	promstorage "github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+	"github.com/prometheus/prometheus/tsdb/chunks"
+)
+
+// promChunkQuerier answers with chunks. Nothing is held for longer than a group of series, so its samples are not limited.
+type promChunkQuerier struct{ *promQuerier }
+
+// Select always sorts: whoever asks for chunks sends them on to a reader that merges sorted streams.
+func (q promChunkQuerier) Select(ctx context.Context, _ bool, hints *promstorage.SelectHints, matchers ...*labels.Matcher) promstorage.ChunkSeriesSet {
+	s := selection{span: q.span, matchers: matchers, sorted: true}.withHints(hints)
+	// A chunk has one hint for its first sample, which readers do not trust; the rest they find in the chunk itself.
+	return promChunkSet{newPromSeriesSet(ctx, q.promQuerier, readOptions{}, s)}
+}
+
+type promChunkSet struct{ *promSeriesSet }
+
+// At returns the current series as chunks.
+func (s promChunkSet) At() promstorage.ChunkSeries { return promChunkSeries{s.promSeriesSet.At()} }
+
+type promChunkSeries struct{ promstorage.Series }
+
+// chunkSamples is how many samples go into a chunk, as in the TSDB.
+const chunkSamples = 120
+
+// Iterator encodes the series in the encodings that every reader knows: XOR, HISTOGRAM and FLOAT_HISTOGRAM. Start times,
+// for which there are newer encodings, are left out.
+func (s promChunkSeries) Iterator(it chunks.Iterator) chunks.Iterator {
+	ours, ok := s.Series.(*promSeries)
+	if !ok || len(ours.data.hists) > 0 {
+		return promstorage.NewSeriesToChunkEncoder(withoutStarts{s.Series}).Iterator(it)
+	}
+	return promstorage.NewListChunkSeriesIterator(ours.data.xorChunks()...)
+}
+
+// xorChunks encodes floats.
+func (s *seriesSamples) xorChunks() []chunks.Meta {
+	out := make([]chunks.Meta, 0, (len(s.times)+chunkSamples-1)/chunkSamples)
+	for start := 0; start < len(s.times); start += chunkSamples {
+		end := min(start+chunkSamples, len(s.times))
+		chunk := chunkenc.NewXORChunk()
+		app, err := chunk.Appender()
+		if err != nil {
+			panic(err) // An empty chunk has nothing that could be unreadable.
+		}
+		for i := start; i < end; i++ {
+			app.Append(0, s.times[i], s.values[i])
+		}
+		out = append(out, chunks.Meta{MinTime: s.times[start], MaxTime: s.times[end-1], Chunk: chunk})
+	}
+	return out
+}
+
+// withoutStarts is a series without its start times.
+type withoutStarts struct{ promstorage.Series }
+
+// Iterator hides AtST.
+func (s withoutStarts) Iterator(it chunkenc.Iterator) chunkenc.Iterator {
+	if hidden, ok := it.(noStartIterator); ok {
+		it = hidden.Iterator
+	}
+	return noStartIterator{s.Series.Iterator(it)}
+}
+
+type noStartIterator struct{ chunkenc.Iterator }
+
+// AtST is 0, no start time.
+func (noStartIterator) AtST() int64 { return 0 }

@@ -1,0 +1,84 @@
+package adapter
+
+import (
+	"context"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// A labelSet is a set of labels with the stored series that show it: one, and more only where names that tsdbridge
+// did not write decode to the same text.
+type labelSet struct {
+	labels labels.Labels
+	ref    storage.Ref
+	more   []storage.Ref
+}
+
+// checkEvery is how many series are decoded between two looks at the context.
+const checkEvery = 4096
+
+// find lists the label sets that satisfy every matcher, each once.
+func (p *promQueryable) find(ctx context.Context, s selection) ([]labelSet, error) {
+	if s.span.empty() {
+		return nil, nil
+	}
+	found, err := p.store.Find(ctx, p.names.Filters(s.matchers), s.span.start, s.span.end, p.limits.Series)
+	if err != nil {
+		return nil, queryError(ctx, "find series", err)
+	}
+	sets := newLabelSets(len(found))
+	for i := range found {
+		if i%checkEvery == checkEvery-1 && ctx.Err() != nil {
+			return nil, queryError(ctx, "find series", ctx.Err())
+		}
+		if ls := p.names.ToLabels(found[i].Series); matchesAll(s.matchers, ls) {
+			sets.add(ls, found[i].Ref)
+		}
+	}
+	if s.sorted {
+		slices.SortFunc(sets.list, func(a, b labelSet) int { return labels.Compare(a.labels, b.labels) })
+	}
+	if s.limit > 0 && len(sets.list) > s.limit {
+		return sets.list[:s.limit], nil
+	}
+	return sets.list, nil
+}
+
+// matchesAll says whether labels satisfy every matcher. An absent label is the empty value, as everywhere in Prometheus.
+func matchesAll(matchers []*labels.Matcher, ls labels.Labels) bool {
+	for _, m := range matchers {
+		if !m.Matches(ls.Get(m.Name)) {
+			return false
+		}
+	}
+	return true
+}
+
+// labelSets collects label sets without duplicates. The engine refuses a vector with two of one label set.
+type labelSets struct {
+	list   []labelSet
+	byHash map[uint64]int
+}
+
+func newLabelSets(n int) *labelSets {
+	return &labelSets{list: make([]labelSet, 0, n), byHash: make(map[uint64]int, n)}
+}
+
+// add looks at the labels themselves when hashes meet: two label sets with one hash take neighbouring keys.
+func (s *labelSets) add(ls labels.Labels, ref storage.Ref) {
+	for h := ls.Hash(); ; h++ {
+		i, ok := s.byHash[h]
+		if !ok {
+			s.byHash[h] = len(s.list)
+			s.list = append(s.list, labelSet{labels: ls, ref: ref})
+			return
+		}
+		if labels.Equal(s.list[i].labels, ls) {
+			s.list[i].more = append(s.list[i].more, ref)
+			return
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+
+	"github.com/prometheus/prometheus/model/labels"
+	promstorage "github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// readOptions say what a reader needs of the samples.
+type readOptions struct {
+	// resetHints asks for the counter-reset hints of histograms, whose first one may need a look before the range.
+	resetHints bool
+	// holds says that the reader keeps the samples, so that they count against the limit.
+	holds bool
+}
+
+// promSeriesSet reads series in groups: a group is in memory as a whole, the next one is read when it is used up.
+type promSeriesSet struct {
+	find func() ([]labelSet, error) // nil after the first Next
+	read func(group []labelSet) (series []promstorage.Series, samples int, err error)
+
+	rest   []labelSet // not read yet
+	size   int        // of the next group
+	group  []promstorage.Series
+	at     promstorage.Series
+	failed error
+}
+
+func newPromSeriesSet(ctx context.Context, q *promQuerier, o readOptions, s selection) *promSeriesSet {
+	set := &promSeriesSet{
+		size: firstGroup,
+		find: func() ([]labelSet, error) { return q.find(ctx, s) },
+		read: func(group []labelSet) ([]promstorage.Series, int, error) { return q.readGroup(ctx, group, s.span, o) },
+	}
+	if s.labelsOnly {
+		set.read = readLabels
+	}
+	return set
+}
+
+// readLabels makes series without samples.
+func readLabels(group []labelSet) ([]promstorage.Series, int, error) {
+	series := make([]promstorage.Series, len(group))
+	for i, g := range group {
+		series[i] = &promSeries{labels: g.labels, data: &seriesSamples{}}
+	}
+	return series, 0, nil
+}
+
+// Next moves to the next series.
+func (s *promSeriesSet) Next() bool {
+	s.at = nil
+	for len(s.group) == 0 {
+		if s.failed != nil || !s.fill() {
+			return false
+		}
+	}
+	s.at, s.group = s.group[0], s.group[1:]
+	return true
+}
+
+// fill reads the next group, which may turn out to be empty, and says whether there was one.
+func (s *promSeriesSet) fill() bool {
+	if s.find != nil {
+		s.rest, s.failed = s.find()
+		s.find = nil
+	}
+	if s.failed != nil || len(s.rest) == 0 {
+		return false
+	}
+	group := s.rest[:min(s.size, len(s.rest))]
+	s.rest = s.rest[len(group):]
+	var samples int
+	s.group, samples, s.failed = s.read(group)
+	if s.failed != nil {
+		s.group = nil
+		return false
+	}
+	s.size = nextGroup(len(group), samples)
+	return true
+}
+
+// At returns the series; it stays readable after Next.
+func (s *promSeriesSet) At() promstorage.Series { return s.at }
+
+// Err returns what ended the set early.
+func (s *promSeriesSet) Err() error { return s.failed }
+
+// Warnings are never given: an answer is whole or an error.
+func (*promSeriesSet) Warnings() annotations.Annotations { return nil }
+
+// readGroup reads the samples of some series. Series without any are left out.
+func (q *promQuerier) readGroup(ctx context.Context, group []labelSet, span timeSpan, o readOptions) ([]promstorage.Series, int, error) {
+	r := groupReader{promQuerier: q, span: span, options: o}
+	r.collect(group)
+	if err := r.read(ctx); err != nil {
+		return nil, 0, queryError(ctx, "read samples", err)
+	}
+	if o.resetHints {
+		if err := r.hint(ctx); err != nil {
+			return nil, 0, queryError(ctx, "read samples before the range", err)
+		}
+	}
+	return r.series(group), r.count, nil
+}
+
+// A groupReader reads the samples of refs, data[i] those of refs[i].
+type groupReader struct {
+	*promQuerier
+	span    timeSpan
+	options readOptions
+	refs    []storage.Ref
+	data    []*seriesSamples // nil: none in the range
+	count   int
+}
+
+func (r *groupReader) collect(group []labelSet) {
+	r.refs = make([]storage.Ref, 0, len(group))
+	for _, g := range group {
+		r.refs = append(append(r.refs, g.ref), g.more...)
+	}
+	r.data = make([]*seriesSamples, len(r.refs))
+}
+
+var errOrder = errors.New("the store answered a series that was not asked for, or out of order")
+
+func (r *groupReader) read(ctx context.Context) error {
+	next := 0
+	query := storage.Query{Refs: r.refs, Start: r.span.start, End: r.span.end, Samples: true}
+	if r.options.holds {
+		query.MaxSamples = r.room()
+	}
+	for p, err := range r.store.Select(ctx, query) {
+		if err != nil {
+			return err
+		}
+		for next < len(r.refs) && r.refs[next] != p.Ref {
+			next++
+		}
+		if next == len(r.refs) {
+			return errOrder
+		}
+		data, size, err := newSeriesSamples(p)
+		if err != nil {
+			return err
+		}
+		r.data[next] = data
+		r.count += size
+		if r.options.holds {
+			if err := r.hold(size); err != nil {
+				return err
+			}
+		}
+	}
+	// A store that ended its loop silently when the context ended would give a shorter answer.
+	return ctx.Err()
+}
+
+// series puts labels to samples; several stored series with one label set become one.
+func (r *groupReader) series(group []labelSet) []promstorage.Series {
+	out := make([]promstorage.Series, 0, len(group))
+	i := 0
+	for _, g := range group {
+		data := r.data[i : i+1+len(g.more)]
+		i += len(data)
+		if s := mergedSeries(g.labels, data); s != nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func mergedSeries(ls labels.Labels, data []*seriesSamples) promstorage.Series {
+	var parts []promstorage.Series
+	for _, d := range data {
+		if d != nil {
+			parts = append(parts, &promSeries{labels: ls, data: d})
+		}
+	}
+	switch len(parts) {
+	case 0:
+		return nil
+	case 1:
+		return parts[0]
+	}
+	return promstorage.ChainedSeriesMerge(parts...)
+}

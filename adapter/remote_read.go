@@ -1,0 +1,270 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/prompb"
+	promstorage "github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/storage/remote"
+	"github.com/prometheus/prometheus/util/gate"
+)
+
+// Limits of remote read that no option changes.
+const (
+	// maxReadBody bounds the request, compressed; the module's decoder bounds it decoded, with the same figure.
+	maxReadBody = 32 << 20
+	// defaultFrame is what one series of a streamed answer may take. Prometheus' client accepts frames of 50 MB, and takes a series that
+	// continues in a second frame for a second series, so a series is never split.
+	defaultFrame = 40 << 20
+)
+
+// readHandlerOptions are the parts and limits of remote read.
+type readHandlerOptions struct {
+	Queryable  promstorage.SampleAndChunkQueryable
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer // nil: no metrics
+	// SampleLimit bounds the samples of one query of an unstreamed answer, 0: none.
+	SampleLimit int
+	// Concurrency is how many requests are answered at once, at least 1; others wait.
+	Concurrency int
+	// FrameLimit bounds one series of a streamed answer, in bytes; 0: 40 MiB.
+	FrameLimit int
+	// Timeout bounds a request, waiting included; 0: none.
+	Timeout time.Duration
+}
+
+// readHandler serves POST /api/v1/read.
+type readHandler struct {
+	readHandlerOptions
+	gate     *gate.Gate
+	pool     sync.Pool
+	inFlight prometheus.Gauge
+	duration *prometheus.HistogramVec
+}
+
+func newReadHandler(o readHandlerOptions) *readHandler {
+	if o.FrameLimit == 0 {
+		o.FrameLimit = defaultFrame
+	}
+	factory := promauto.With(o.Registerer)
+	return &readHandler{
+		readHandlerOptions: o,
+		gate:               gate.New(max(1, o.Concurrency)),
+		inFlight: factory.NewGauge(prometheus.GaugeOpts{
+			Name: "tsdbridge_remote_read_requests_in_flight",
+			Help: "Remote read requests that are answered or wait for their turn.",
+		}),
+		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "tsdbridge_remote_read_duration_seconds",
+			Help:    "Time taken by remote read requests, by type of response.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
+		}, []string{"response"}),
+	}
+}
+
+// ServeHTTP answers a read request with samples or streamed chunks, whichever of them the client named first.
+func (h *readHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	h.inFlight.Inc()
+	defer h.inFlight.Dec()
+	ctx, cancel := h.deadline(r.Context())
+	defer cancel()
+	req, err := decodeRead(w, r)
+	if err != nil {
+		replyError(w, err)
+		return
+	}
+	if err := h.gate.Start(ctx); err != nil {
+		replyError(w, queryError(ctx, "wait for other reads", err))
+		return
+	}
+	defer h.gate.Done()
+	if streamed(req) {
+		h.stream(ctx, w, req)
+		h.duration.WithLabelValues("streamed_xor_chunks").Observe(time.Since(start).Seconds())
+		return
+	}
+	h.samples(ctx, w, req)
+	h.duration.WithLabelValues("samples").Observe(time.Since(start).Seconds())
+}
+
+func (h *readHandler) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	if h.Timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, h.Timeout)
+}
+
+// statusError is an error with the HTTP status it deserves.
+type statusError struct {
+	status int
+	err    error
+}
+
+func (e statusError) Error() string { return e.err.Error() }
+func (e statusError) Unwrap() error { return e.err }
+
+// decodeRead reads the request and refuses what it cannot answer in full.
+func decodeRead(w http.ResponseWriter, r *http.Request) (*prompb.ReadRequest, error) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		return nil, statusError{http.StatusMethodNotAllowed, errors.New("remote read is a POST")}
+	}
+	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "snappy" {
+		return nil, statusError{http.StatusUnsupportedMediaType, fmt.Errorf("content encoding %q: only snappy is known", enc)}
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxReadBody-1)
+	req, err := remote.DecodeReadRequest(r)
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, statusError{http.StatusRequestEntityTooLarge, err}
+	case err != nil:
+		return nil, statusError{http.StatusBadRequest, fmt.Errorf("read request: %w", err)}
+	}
+	if _, err := remote.NegotiateResponseType(req.AcceptedResponseTypes); err != nil {
+		return nil, statusError{http.StatusBadRequest, err}
+	}
+	return req, nil
+}
+
+// streamed says whether the first response type that we know in the client's list is the stream.
+func streamed(req *prompb.ReadRequest) bool {
+	t, err := remote.NegotiateResponseType(req.AcceptedResponseTypes)
+	return err == nil && t == prompb.ReadRequest_STREAMED_XOR_CHUNKS
+}
+
+// samples answers with one message that holds everything.
+func (h *readHandler) samples(ctx context.Context, w http.ResponseWriter, req *prompb.ReadRequest) {
+	resp := prompb.ReadResponse{Results: make([]*prompb.QueryResult, len(req.Queries))}
+	for i, query := range req.Queries {
+		result, err := h.result(ctx, query)
+		if err != nil {
+			replyError(w, err)
+			return
+		}
+		resp.Results[i] = result
+	}
+	w.Header().Set("Content-Type", "application/x-protobuf")
+	w.Header().Set("Content-Encoding", "snappy")
+	// What it returns now is a client that went away: the answer itself always encodes.
+	_ = remote.EncodeReadResponse(&resp, w)
+}
+
+func (h *readHandler) result(ctx context.Context, query *prompb.Query) (*prompb.QueryResult, error) {
+	matchers, err := readMatchers(query)
+	if err != nil {
+		return nil, err
+	}
+	q, err := h.Queryable.Querier(query.StartTimestampMs, query.EndTimestampMs)
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	result, _, err := remote.ToQueryResult(q.Select(ctx, false, readHints(query.Hints), matchers...), h.SampleLimit)
+	return result, err
+}
+
+// stream answers with one frame for each series, series sorted by their labels.
+func (h *readHandler) stream(ctx context.Context, w http.ResponseWriter, req *prompb.ReadRequest) {
+	w.Header().Set("Content-Type", "application/x-streamed-protobuf; proto=prometheus.ChunkedReadResponse")
+	out := &countingWriter{w: w}
+	for i, query := range req.Queries {
+		err := h.streamQuery(ctx, out, int64(i), query)
+		switch {
+		case err == nil:
+		case out.n == 0:
+			replyError(w, err)
+			return
+		default:
+			// The status is gone. A connection cut in the middle is the only way left to say that this is not all.
+			h.Logger.Warn("remote read stream cut", "err", err)
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
+
+func (h *readHandler) streamQuery(ctx context.Context, out *countingWriter, index int64, query *prompb.Query) error {
+	matchers, err := readMatchers(query)
+	if err != nil {
+		return err
+	}
+	q, err := h.Queryable.ChunkQuerier(query.StartTimestampMs, query.EndTimestampMs)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	set := &frameLimitedSet{
+		ChunkSeriesSet: q.Select(ctx, true, readHints(query.Hints), matchers...),
+		limit:          h.FrameLimit,
+	}
+	// The frame limit given here splits a series. Ours refuses instead.
+	_, err = remote.StreamChunkedReadResponses(remote.NewChunkedWriter(out, out), index, set, nil, math.MaxInt32, &h.pool)
+	return err
+}
+
+func readMatchers(query *prompb.Query) ([]*labels.Matcher, error) {
+	matchers, err := remote.FromLabelMatchers(query.Matchers)
+	if err != nil {
+		return nil, statusError{http.StatusBadRequest, fmt.Errorf("matchers: %w", err)}
+	}
+	return matchers, nil
+}
+
+func readHints(h *prompb.ReadHints) *promstorage.SelectHints {
+	if h == nil {
+		return nil
+	}
+	return &promstorage.SelectHints{
+		Start: h.StartMs, End: h.EndMs, Step: h.StepMs, Range: h.RangeMs,
+		Func: h.Func, Grouping: h.Grouping, By: h.By,
+	}
+}
+
+// replyError answers with an error as text, before anything else was written.
+func replyError(w http.ResponseWriter, err error) {
+	var (
+		own    statusError
+		remote remote.HTTPError
+	)
+	status := http.StatusServiceUnavailable
+	switch {
+	case errors.As(err, &own):
+		status = own.status
+	case errors.As(err, &remote):
+		status = remote.Status()
+	default:
+		if s, ok := queryStatus(err); ok {
+			status = s
+		}
+	}
+	http.Error(w, err.Error(), status)
+}
+
+// countingWriter counts what was written, and flushes through whatever middleware wrapped the writer.
+type countingWriter struct {
+	w http.ResponseWriter
+	n int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// Flush sends what is buffered, if the writer below can.
+func (c *countingWriter) Flush() { _ = http.NewResponseController(c.w).Flush() }
+
+var _ io.Writer = (*countingWriter)(nil)

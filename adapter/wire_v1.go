@@ -1,0 +1,253 @@
+package adapter
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/prompb"
+)
+
+// walkV1 reads a prometheus.WriteRequest. The inside of labels is left to parseBlock: the labels of nearly all series are
+// known by their bytes.
+func (r *wireRequest) walkV1(b []byte, l wireLimits) error {
+	for i := 0; i < len(b); {
+		field, wireType, next := readTag(b, i)
+		if next < 0 {
+			return errWire
+		}
+		var m []byte
+		var err error
+		switch field {
+		case 1:
+			if m, i = readBytes(b, next, wireType); i >= 0 {
+				err = r.walkSeriesV1(m, l)
+			}
+		case 3:
+			if m, i = readBytes(b, next, wireType); i >= 0 {
+				err = r.walkMetadataV1(m, l)
+			}
+		default:
+			i = skipField(b, i)
+		}
+		if err == nil && i < 0 {
+			err = errWire
+		}
+		if err != nil {
+			return fmt.Errorf("time series %d: %w", len(r.series), err)
+		}
+	}
+	return nil
+}
+
+// walkSeriesV1 reads a prometheus.TimeSeries.
+func (r *wireRequest) walkSeriesV1(b []byte, l wireLimits) error {
+	r.series = append(r.series, wireSeries{})
+	s := &r.series[len(r.series)-1]
+	for i := 0; i < len(b); {
+		start := i
+		field, wireType, next := readTag(b, i)
+		if next < 0 {
+			return errWire
+		}
+		if field > 4 {
+			if i = skipField(b, i); i < 0 {
+				return errWire
+			}
+			continue
+		}
+		var m []byte
+		if m, i = readBytes(b, next, wireType); i < 0 {
+			return errWire
+		}
+		var err error
+		switch field {
+		case 1:
+			s.block.add(b, start, i)
+		case 2:
+			err = r.walkSample(m)
+		case 3:
+			err = r.walkExemplarV1(m)
+		case 4:
+			err = r.walkHistogramV1(m)
+		}
+		if err == nil {
+			err = r.check(l)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	r.endSeries()
+	return r.check(l)
+}
+
+// walkSample reads a prometheus.Sample, which is an io.prometheus.write.v2.Sample without start_timestamp (field 3).
+func (r *wireRequest) walkSample(b []byte) error {
+	var s wireSample
+	var v uint64
+	for i := 0; i < len(b); {
+		field, wireType, next := readTag(b, i)
+		switch {
+		case next < 0:
+			return errWire
+		case field == 1:
+			s.value, i = readDouble(b, next, wireType)
+		case field == 2:
+			v, i = readNumber(b, next, wireType)
+			s.time = int64(v)
+		case field == 3 && r.version == wireV2:
+			v, i = readNumber(b, next, wireType)
+			s.start = int64(v)
+		default:
+			i = skipField(b, i)
+		}
+		if i < 0 {
+			return errWire
+		}
+	}
+	r.samples = append(r.samples, s)
+	return nil
+}
+
+// walkExemplarV1 reads a prometheus.Exemplar.
+func (r *wireRequest) walkExemplarV1(b []byte) error {
+	var e wireExemplar
+	var v uint64
+	for i := 0; i < len(b); {
+		start := i
+		field, wireType, next := readTag(b, i)
+		switch {
+		case next < 0:
+			return errWire
+		case field == 1:
+			if _, i = readBytes(b, next, wireType); i >= 0 {
+				e.block.add(b, start, i)
+			}
+		case field == 2:
+			e.value, i = readDouble(b, next, wireType)
+		case field == 3:
+			v, i = readNumber(b, next, wireType)
+			e.time = int64(v)
+		default:
+			i = skipField(b, i)
+		}
+		if i < 0 {
+			return errWire
+		}
+	}
+	r.exemplars = append(r.exemplars, e)
+	return nil
+}
+
+// wireHistogram is a histogram sample; one of ints and floats is set.
+type wireHistogram struct {
+	time, start int64 // milliseconds; start 0: none
+	ints        *histogram.Histogram
+	floats      *histogram.FloatHistogram
+}
+
+// walkHistogramV1 reads a prometheus.Histogram with the generated code: histograms are rare and large.
+func (r *wireRequest) walkHistogramV1(b []byte) error {
+	var p prompb.Histogram
+	if err := p.Unmarshal(b); err != nil {
+		return fmt.Errorf("%w: histogram: %w", errWire, err)
+	}
+	h := wireHistogram{time: p.Timestamp}
+	h.ints, h.floats = histogramOf(&p)
+	r.histograms = append(r.histograms, h)
+	return nil
+}
+
+// walkMetadataV1 reads a prometheus.MetricMetadata.
+func (r *wireRequest) walkMetadataV1(b []byte, l wireLimits) error {
+	var m wireMetadata
+	var v uint64
+	for i := 0; i < len(b); {
+		field, wireType, next := readTag(b, i)
+		switch {
+		case next < 0:
+			return errWire
+		case field == 1:
+			v, i = readNumber(b, next, wireType)
+			m.kind = int32(v)
+		case field == 2:
+			m.family, i = readBytes(b, next, wireType)
+		case field == 4:
+			m.help, i = readBytes(b, next, wireType)
+		case field == 5:
+			m.unit, i = readBytes(b, next, wireType)
+		default:
+			i = skipField(b, i)
+		}
+		if i < 0 {
+			return errWire
+		}
+	}
+	r.metadata = append(r.metadata, m)
+	return r.check(l)
+}
+
+// labelBlock is the bytes of the label fields (field 1) of a message, tags and lengths included. Senders put them one after the
+// other, and then the block is a part of the body; else it is a copy.
+type labelBlock struct {
+	bytes []byte
+	end   int // in the message, 0 for a copy
+}
+
+// add adds the field at b[start:end].
+func (l *labelBlock) add(b []byte, start, end int) {
+	switch {
+	case l.bytes == nil:
+		l.bytes, l.end = b[start:end:end], end
+	case l.end == start:
+		l.bytes, l.end = b[start-len(l.bytes):end:end], end
+	default:
+		if l.end > 0 {
+			l.bytes, l.end = bytes.Clone(l.bytes), 0
+		}
+		l.bytes = append(l.bytes, b[start:end]...)
+	}
+}
+
+// parseBlock appends the labels of a block.
+func parseBlock(dst []rawLabel, block []byte) ([]rawLabel, error) {
+	for i := 0; i < len(block); {
+		_, wireType, next := readTag(block, i)
+		if next < 0 {
+			return dst, errWire
+		}
+		var m []byte
+		if m, i = readBytes(block, next, wireType); i < 0 {
+			return dst, errWire
+		}
+		l, err := parseLabel(m)
+		if err != nil {
+			return dst, err
+		}
+		dst = append(dst, l)
+	}
+	return dst, nil
+}
+
+// parseLabel reads a prometheus.Label.
+func parseLabel(b []byte) (rawLabel, error) {
+	var l rawLabel
+	for i := 0; i < len(b); {
+		field, wireType, next := readTag(b, i)
+		switch {
+		case next < 0:
+			return l, errWire
+		case field == labelName:
+			l.name, i = readBytes(b, next, wireType)
+		case field == labelValue:
+			l.value, i = readBytes(b, next, wireType)
+		default:
+			i = skipField(b, i)
+		}
+		if i < 0 {
+			return l, errWire
+		}
+	}
+	return l, nil
+}

@@ -1,0 +1,110 @@
+package adapter
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// WriteLimits bound what remote write takes. What is over a limit of a request is refused for good, what is over a limit of the
+// process is asked for again later. Bytes are of memory, not of the network, unless it says so.
+type WriteLimits struct {
+	BodyBytes     int           // --write.max-body-bytes: a request as it is sent, compressed
+	DecodedBytes  int           // --write.max-decoded-bytes: a request, decompressed
+	RequestSeries int           // --write.max-series: time series of a request
+	RequestData   int           // --write.max-samples: samples of a request; exemplars count as one, histograms as ten
+	SeriesBytes   int           // --write.max-series-bytes: names and values of the labels of a series
+	LabelBytes    int           // --write.max-label-bytes: the same for all series of a request, which in 2.0 may share their strings
+	Requests      int           // --write.max-concurrency: requests at once
+	InFlightBytes int           // --write.max-in-flight-bytes: bodies of all requests at once, compressed and decompressed
+	SeriesCache   int           // --write.series-cache: series found by their bytes, for each version of the protocol
+	Future        time.Duration // --write.max-future: how far ahead of the clock a sample may be; 0: any time
+	Timeout       time.Duration // --write.timeout: how long the store may take
+}
+
+// DefaultWriteLimits are those of Prometheus where it has any (32 MiB, ten minutes).
+func DefaultWriteLimits() WriteLimits {
+	return WriteLimits{
+		BodyBytes: 32 << 20, DecodedBytes: 32 << 20, RequestSeries: 500_000, RequestData: 2_000_000,
+		SeriesBytes: 1 << 20, LabelBytes: 256 << 20, Requests: 256, InFlightBytes: 256 << 20, SeriesCache: 2_000_000,
+		Future: 10 * time.Minute, Timeout: 20 * time.Second,
+	}
+}
+
+// Validate names the flag that cannot work.
+func (l WriteLimits) Validate() error {
+	for _, positive := range []struct {
+		flag  string
+		value int64
+	}{
+		{"--write.max-body-bytes", int64(l.BodyBytes)}, {"--write.max-decoded-bytes", int64(l.DecodedBytes)},
+		{"--write.max-series", int64(l.RequestSeries)}, {"--write.max-samples", int64(l.RequestData)},
+		{"--write.max-series-bytes", int64(l.SeriesBytes)}, {"--write.max-label-bytes", int64(l.LabelBytes)},
+		{"--write.max-concurrency", int64(l.Requests)}, {"--write.series-cache", int64(l.SeriesCache)},
+		{"--write.timeout", int64(l.Timeout)},
+	} {
+		if positive.value <= 0 {
+			return fmt.Errorf("%s must be above 0", positive.flag)
+		}
+	}
+	switch {
+	case l.Future < 0:
+		return fmt.Errorf("--write.max-future=%v: must not be negative", l.Future)
+	case l.DecodedBytes > maxDecoded:
+		return fmt.Errorf("--write.max-decoded-bytes=%d: at most %d", l.DecodedBytes, maxDecoded)
+	case l.SeriesBytes > maxSeriesBytes:
+		return fmt.Errorf("--write.max-series-bytes=%d: at most %d", l.SeriesBytes, maxSeriesBytes)
+	case l.InFlightBytes < l.BodyBytes+l.DecodedBytes:
+		return fmt.Errorf("--write.max-in-flight-bytes=%d: one request may take %d+%d", l.InFlightBytes, l.BodyBytes, l.DecodedBytes)
+	}
+	return nil
+}
+
+const (
+	// maxDecoded keeps positions in the lists of a wireRequest in 32 bits: no element takes less than a byte.
+	maxDecoded = 1 << 30
+	// maxSeriesBytes is the longest string that Prometheus' labels hold; they panic on longer ones.
+	maxSeriesBytes = 1<<24 - 1
+)
+
+func (l WriteLimits) wire() wireLimits { return wireLimits{series: l.RequestSeries, data: l.RequestData} }
+
+// writeGate counts requests and their bytes, and lets none in above its limits. Those that do not get in come again later: it never
+// makes one wait, since senders wait with less memory.
+type writeGate struct {
+	maxRequests, maxBytes int64
+	requests, bytes       atomic.Int64
+}
+
+// enter lets one request in, for which leave must be called.
+func (g *writeGate) enter() bool {
+	if g.requests.Add(1) > g.maxRequests {
+		g.requests.Add(-1)
+		return false
+	}
+	return true
+}
+
+func (g *writeGate) leave() { g.requests.Add(-1) }
+
+// gateShare is the bytes of one request.
+type gateShare struct {
+	gate  *writeGate
+	bytes int64
+}
+
+// take takes n bytes more.
+func (s *gateShare) take(n int) bool {
+	if s.gate.bytes.Add(int64(n)) > s.gate.maxBytes {
+		s.gate.bytes.Add(-int64(n))
+		return false
+	}
+	s.bytes += int64(n)
+	return true
+}
+
+// release gives all of it back.
+func (s *gateShare) release() {
+	s.gate.bytes.Add(-s.bytes)
+	s.bytes = 0
+}

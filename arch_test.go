@@ -1,0 +1,86 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// doors lists, for each room, the rooms it may enter. A room that is not listed does not exist.
+var doors = map[string][]string{
+	".":                 {"adapter"},
+	"adapter":           {"storage", "storage/hbase", "storage/kv", "storage/pebble", "storage/schema", "translate"},
+	"translate":         {"storage"},
+	"storage":           {"storage/index", "storage/kv", "storage/schema", "storage/uid"},
+	"storage/hbase":     {"storage/kv"},
+	"storage/index":     {"storage/schema"},
+	"storage/kv":        {},
+	"storage/kv/kvtest": {"storage/kv"},
+	"storage/pebble":    {"storage/kv"},
+	"storage/schema":    {},
+	"storage/uid":       {"storage/kv", "storage/schema"},
+	"e2e":               {},
+	"e2e/cluster":       {},
+}
+
+// outside lists foreign packages that only one room may know.
+var outside = map[string]string{
+	"github.com/tsuna/gohbase":                        "storage/hbase",
+	"github.com/cockroachdb/pebble":                   "storage/pebble",
+	"github.com/prometheus/prometheus/prompb":         "adapter",
+	"github.com/prometheus/prometheus/storage/remote": "adapter",
+}
+
+const module = "github.com/tsdbridge/tsdbridge"
+
+// Every import of every shipped file goes through a door.
+func TestArchitecture(t *testing.T) {
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && (d.Name() == ".git" || d.Name() == "data" || d.Name() == "testdata") {
+			if d != nil && d.IsDir() {
+				return fs.SkipDir
+			}
+			return err
+		}
+		if strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, "_test.go") {
+			checkImports(t, filepath.ToSlash(file))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func checkImports(t *testing.T, file string) {
+	t.Helper()
+	room := path.Dir(file)
+	open, ok := doors[room]
+	if !ok {
+		t.Errorf("%s: there is no room %s", file, room)
+		return
+	}
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for _, spec := range f.Imports {
+		name := strings.Trim(spec.Path.Value, `"`)
+		if name == module || strings.HasPrefix(name, module+"/") {
+			if to := strings.TrimPrefix(strings.TrimPrefix(name, module), "/"); !slices.Contains(open, to) {
+				t.Errorf("%s: %s has no door to %s", file, room, to)
+			}
+		}
+		for prefix, home := range outside {
+			if (name == prefix || strings.HasPrefix(name, prefix+"/")) && room != home {
+				t.Errorf("%s: %s belongs to %s alone", file, name, home)
+			}
+		}
+	}
+}

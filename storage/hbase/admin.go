@@ -1,0 +1,209 @@
+package hbase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tsuna/gohbase"
+	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/proto"
+)
+
+// createTimeout is for one table with all its regions.
+const createTimeout = 5 * time.Minute
+
+// CreateTables makes the tables that do not exist. Those that do are left as they are, if they have the families.
+func (e *Engine) CreateTables(ctx context.Context, specs []TableSpec) error {
+	a := e.newAdmin()
+	defer a.close()
+	for _, t := range specs {
+		if err := a.ensure(ctx, t); err != nil {
+			return e.explain(ctx, "create table", t.Name, err, createTimeout)
+		}
+	}
+	return nil
+}
+
+// An admin speaks to the master. gohbase's own requests leave out attributes and namespaces; these are our own.
+type admin struct {
+	client gohbase.RPCClient
+	mu     sync.Mutex // guards conns
+	conns  []net.Conn // closed by us: an admin client of this gohbase panics when it is closed
+}
+
+func (e *Engine) newAdmin() *admin {
+	a := &admin{}
+	client := gohbase.NewAdminClient(e.o.ZooKeeper,
+		gohbase.ZookeeperRoot(e.o.Root), gohbase.EffectiveUser(e.o.User), gohbase.Logger(e.o.Logger), gohbase.RegionDialer(a.dial))
+	a.client = client.(gohbase.RPCClient)
+	return a
+}
+
+func (a *admin) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+	if err == nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.conns = append(a.conns, conn)
+	}
+	return conn, err
+}
+
+func (a *admin) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range a.conns {
+		c.Close()
+	}
+}
+
+// ensure makes a table or checks the one that is there.
+func (a *admin) ensure(ctx context.Context, t TableSpec) error {
+	ctx, cancel := context.WithTimeout(ctx, createTimeout)
+	defer cancel()
+	there, err := a.describe(ctx, t.Name)
+	if err != nil {
+		return err
+	}
+	if there == nil {
+		err := a.create(ctx, t)
+		if x, ok := exceptionOf(err); !ok || x.class != "TableExistsException" {
+			return unavailableCodec(t, err)
+		}
+		// Somebody else was quicker.
+		if there, err = a.describe(ctx, t.Name); err != nil {
+			return err
+		}
+	}
+	return missingFamilies(t, there)
+}
+
+// exceptionOf is exceptionIn for an error that may be nil.
+func exceptionOf(err error) (*exception, bool) {
+	if err == nil {
+		return nil, false
+	}
+	return exceptionIn(err)
+}
+
+// errTable says that a table cannot be used as it is, or not be made as asked.
+var errTable = errors.New("unusable table")
+
+func missingFamilies(t TableSpec, there *pb.TableSchema) error {
+	has := map[string]bool{}
+	for _, f := range there.GetColumnFamilies() {
+		has[string(f.GetName())] = true
+	}
+	for _, f := range t.Families {
+		if !has[f.Name] {
+			return fmt.Errorf("%w: it exists without the family %q", errTable, f.Name)
+		}
+	}
+	return nil
+}
+
+// unavailableCodec says in one line what HBase says in a long one when it cannot compress.
+func unavailableCodec(t TableSpec, err error) error {
+	x, ok := exceptionOf(err)
+	if !ok || !strings.Contains(strings.ToLower(x.message), "compression") {
+		return err
+	}
+	return fmt.Errorf("%w: this HBase has no codec for compression %s (none and gz work everywhere): %w",
+		errTable, t.Families[0].Compression, x)
+}
+
+// describe returns nil for a table that does not exist.
+func (a *admin) describe(ctx context.Context, table string) (*pb.TableSchema, error) {
+	response := &pb.GetTableDescriptorsResponse{}
+	request := &pb.GetTableDescriptorsRequest{TableNames: []*pb.TableName{tableName(table)}}
+	if err := a.do(ctx, "GetTableDescriptors", request, response); err != nil {
+		if x, ok := exceptionIn(err); ok && x.class == "TableNotFoundException" {
+			return nil, nil
+		}
+		return nil, err
+	}
+	if len(response.GetTableSchema()) == 0 {
+		return nil, nil
+	}
+	return response.GetTableSchema()[0], nil
+}
+
+// create makes a table and waits until its regions are open.
+func (a *admin) create(ctx context.Context, t TableSpec) error {
+	schema := &pb.TableSchema{TableName: tableName(t.Name)}
+	for _, f := range t.Families {
+		family := &pb.ColumnFamilySchema{Name: []byte(f.Name)}
+		for _, kv := range f.attributes() {
+			family.Attributes = append(family.Attributes, &pb.BytesBytesPair{First: []byte(kv[0]), Second: []byte(kv[1])})
+		}
+		schema.ColumnFamilies = append(schema.ColumnFamilies, family)
+	}
+	response := &pb.CreateTableResponse{}
+	request := &pb.CreateTableRequest{TableSchema: schema, SplitKeys: t.Splits}
+	if err := a.do(ctx, "CreateTable", request, response); err != nil {
+		return err
+	}
+	return a.await(ctx, response.GetProcId())
+}
+
+// await waits for a procedure of the master.
+func (a *admin) await(ctx context.Context, procedure uint64) error {
+	var pause backoff
+	for {
+		response := &pb.GetProcedureResultResponse{}
+		err := a.do(ctx, "getProcedureResult", &pb.GetProcedureResultRequest{ProcId: &procedure}, response)
+		if err != nil {
+			return err
+		}
+		if x := response.GetException(); x != nil {
+			return newException(x.GetGenericException().GetClassName(), x.GetGenericException().GetMessage())
+		}
+		switch response.GetState() {
+		case pb.GetProcedureResultResponse_FINISHED:
+			return nil
+		case pb.GetProcedureResultResponse_NOT_FOUND:
+			return fmt.Errorf("%w: the master has forgotten procedure %d", errBadAnswer, procedure)
+		}
+		if err := pause.wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// do makes one request to the master.
+func (a *admin) do(ctx context.Context, method string, request, response proto.Message) error {
+	msg, err := send(ctx, a.client, &masterCall{call: newCall(ctx, nil, nil), method: method, request: request, response: response})
+	if err != nil {
+		return err
+	}
+	if msg != response {
+		return fmt.Errorf("%w: %s returned a %T", errBadAnswer, method, msg)
+	}
+	return nil
+}
+
+// tableName splits a namespace off.
+func tableName(name string) *pb.TableName {
+	namespace, table, ok := strings.Cut(name, ":")
+	if !ok {
+		namespace, table = "default", name
+	}
+	return &pb.TableName{Namespace: []byte(namespace), Qualifier: []byte(table)}
+}
+
+// A masterCall is a request to the master.
+type masterCall struct {
+	call
+	method            string
+	request, response proto.Message
+}
+
+func (c *masterCall) Name() string               { return c.method }
+func (c *masterCall) Description() string        { return c.method }
+func (c *masterCall) ToProto() proto.Message     { return c.request }
+func (c *masterCall) NewResponse() proto.Message { proto.Reset(c.response); return c.response }

@@ -1,0 +1,212 @@
+package hbase
+
+import (
+	"context"
+
+	"github.com/tsuna/gohbase/hrpc"
+	"github.com/tsuna/gohbase/pb"
+	"golang.org/x/sync/errgroup"
+)
+
+// maxBatchBytes bounds the cells of one request; HBase refuses none below hbase.ipc.max.request.size, 256 MB.
+const maxBatchBytes = 2 << 20
+
+// A batch carries out one Get or Apply: its rows, in the order of their keys, go out in requests of a limited size, each to
+// one region, some of them at a time, until every row has been answered or time is up.
+type batch struct {
+	e         *Engine
+	client    caller
+	operation string
+	table     string
+	tokens    chan struct{} // one for each request in flight
+	group     *errgroup.Group
+	ctx       context.Context //nolint:containedctx // a batch lives as long as one operation
+	// encode makes the action for the i-th row, in memory of its own.
+	encode func(i int) action
+	// done takes the answer for an action; different rows at the same time.
+	done func(a *action, cells []cell)
+}
+
+// run carries out the rows of the given numbers, which are in ascending order of their keys.
+func (b *batch) run(ctx context.Context, order []int) error {
+	b.group, b.ctx = errgroup.WithContext(ctx)
+	for len(order) > 0 {
+		n := min(len(order), b.e.o.BatchRows)
+		rows := order[:n]
+		order = order[n:]
+		b.spawn(func() []action { return b.encodeAll(rows) })
+	}
+	return b.group.Wait()
+}
+
+func (b *batch) encodeAll(rows []int) []action {
+	actions := make([]action, len(rows))
+	for i, row := range rows {
+		actions[i] = b.encode(row)
+	}
+	return actions
+}
+
+// spawn carries out actions when there is a token for them; only then are they made.
+func (b *batch) spawn(actions func() []action) {
+	b.group.Go(func() error {
+		select {
+		case b.tokens <- struct{}{}:
+			defer func() { <-b.tokens }()
+		case <-b.ctx.Done():
+			return b.explain(b.ctx.Err())
+		}
+		return b.explain(b.work(actions()))
+	})
+}
+
+func (b *batch) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return b.e.explain(b.ctx, b.operation, b.table, err, b.e.o.Timeout)
+}
+
+// work sends actions until all are answered.
+func (b *batch) work(actions []action) error {
+	defer b.e.metrics.timed(b.operation)()
+	ctx, cancel := context.WithTimeout(b.ctx, b.e.o.Timeout)
+	defer cancel()
+	var pause backoff
+	for len(actions) > 0 {
+		now := actions[:fitting(actions)]
+		later := actions[len(now):]
+		failed, err := b.attempt(ctx, now)
+		if err != nil {
+			return err
+		}
+		if len(failed) == 0 {
+			actions = later
+			continue
+		}
+		if err := b.recover(ctx, failed, &pause); err != nil {
+			return err
+		}
+		// Keys stay in order: what failed comes before what was not tried.
+		actions = append(failedActions(failed), later...)
+	}
+	return nil
+}
+
+// fitting is how many of the actions go into one request.
+func fitting(actions []action) int {
+	size := 0
+	for i := range actions {
+		if size += len(actions[i].cells); size > maxBatchBytes && i > 0 {
+			return i
+		}
+	}
+	return len(actions)
+}
+
+// A failure is an action that has to be made again, and what the server had against it; nil if it did not say.
+type failure struct {
+	action
+	reason *exception
+}
+
+func failedActions(failed []failure) []action {
+	actions := make([]action, len(failed))
+	for i := range failed {
+		actions[i] = failed[i].action
+	}
+	return actions
+}
+
+// attempt sends the actions once. Those that belong to other regions go their own way.
+func (b *batch) attempt(ctx context.Context, actions []action) ([]failure, error) {
+	request := newMulti(ctx, []byte(b.table), actions)
+	response, err := b.exchange(ctx, request)
+	if err != nil {
+		if x, ok := exceptionIn(err); ok && x.judge() != giveUp {
+			// A class that gohbase takes for final.
+			return allFailed(request.actions, x), nil
+		}
+		return nil, err
+	}
+	answers, err := request.answers(response)
+	if err != nil {
+		return nil, err
+	}
+	var failed []failure
+	for i := range answers {
+		switch a := &answers[i]; {
+		case a.exception != nil && a.exception.judge() == giveUp:
+			return nil, a.exception
+		case a.exception != nil || !a.done:
+			failed = append(failed, failure{request.actions[i], a.exception})
+		default:
+			b.done(&request.actions[i], a.cells)
+		}
+	}
+	return failed, nil
+}
+
+func allFailed(actions []action, x *exception) []failure {
+	failed := make([]failure, len(actions))
+	for i := range actions {
+		failed[i] = failure{actions[i], x}
+	}
+	return failed
+}
+
+// exchange sends the request and, meanwhile, sets free what it cuts off.
+func (b *batch) exchange(ctx context.Context, request *multi) (*pb.MultiResponse, error) {
+	type reply struct {
+		response *pb.MultiResponse
+		err      error
+	}
+	replied := make(chan reply, 1)
+	rest := request.actions
+	go func() {
+		msg, err := b.client.SendRPC(request) // see send
+		response, _ := msg.(*pb.MultiResponse)
+		replied <- reply{response, err}
+	}()
+	for {
+		select {
+		case n := <-request.cut:
+			others := rest[n:]
+			rest = rest[:n]
+			b.spawn(func() []action { return others })
+		case r := <-replied:
+			return r.response, r.err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// recover does what the failures ask for before the next attempt. It ends with the first reason when time is up.
+func (b *batch) recover(ctx context.Context, failed []failure, pause *backoff) error {
+	reason := failed[0].reason
+	var err error
+	if reason != nil && reason.judge() == moved {
+		b.e.metrics.moved.Inc()
+		err = b.probe(ctx, failed[0].key)
+	} else {
+		b.e.metrics.again.Inc()
+		err = pause.wait(ctx)
+	}
+	if err != nil && ctx.Err() != nil && b.ctx.Err() == nil && reason != nil {
+		return b.e.tooLate(b.e.o.Timeout, reason)
+	}
+	return err
+}
+
+// probe asks for a row by itself: gohbase notices that a region has moved only when a whole request fails, not when a
+// part of a batch does. The probe fails in its stead, gohbase finds the region, and the probe returns when it is open.
+func (b *batch) probe(ctx context.Context, key []byte) error {
+	get, err := hrpc.NewGet(ctx, []byte(b.table), key, hrpc.SkipBatch())
+	if err != nil {
+		return err
+	}
+	get.ExistsOnly()
+	_, err = send(ctx, b.client, get)
+	return err
+}

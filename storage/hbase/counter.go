@@ -1,0 +1,158 @@
+package hbase
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"github.com/tsuna/gohbase/hrpc"
+	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// Increment implements kv.KV. It is sent once: when the answer is lost, nobody knows whether the counter moved, and the
+// caller gets an error.
+func (e *Engine) Increment(ctx context.Context, c kv.Column, delta int64) (int64, error) {
+	defer e.metrics.timed(opIncrement)()
+	if err := kv.CheckKey(c.Row); err != nil {
+		return 0, e.explain(ctx, opIncrement, c.Table, err, 0)
+	}
+	limited, cancel := context.WithTimeout(ctx, e.o.Timeout)
+	defer cancel()
+	sum, err := e.increment(limited, c, delta)
+	if err != nil {
+		return 0, e.explain(ctx, opIncrement, c.Table, err, e.o.Timeout)
+	}
+	return sum, nil
+}
+
+func (e *Engine) increment(ctx context.Context, c kv.Column, delta int64) (int64, error) {
+	values := map[string]map[string][]byte{
+		c.Family: {string(c.Qualifier): binary.BigEndian.AppendUint64(nil, uint64(delta))},
+	}
+	msg, err := e.once(ctx, c, func() (hrpc.Call, error) {
+		return hrpc.NewInc(ctx, []byte(c.Table), bytes.Clone(c.Row), values)
+	})
+	if err != nil {
+		if x, ok := exceptionIn(err); ok && strings.Contains(x.message, "not a long") {
+			return 0, fmt.Errorf("%w: %w", kv.ErrInvalid, x)
+		}
+		return 0, err
+	}
+	response, _ := msg.(*pb.MutateResponse)
+	cells := response.GetResult().GetCell()
+	if len(cells) != 1 || len(cells[0].GetValue()) != 8 {
+		return 0, fmt.Errorf("%w: increment returned %d cells", errBadAnswer, len(cells))
+	}
+	return int64(binary.BigEndian.Uint64(cells[0].GetValue())), nil
+}
+
+// once sends a request to the region of c until the server has certainly taken it, and never again after that. gohbase's
+// own way of sending would repeat it after a lost connection; so it is used only to find the region.
+func (e *Engine) once(ctx context.Context, c kv.Column, newCall func() (hrpc.Call, error)) (proto.Message, error) {
+	var pause backoff
+	for {
+		region, err := e.locate(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		rpc, err := newCall()
+		if err != nil {
+			return nil, err
+		}
+		rpc.SetRegion(region)
+		msg, err := queue(ctx, region.Client(), rpc)
+		if err == nil || !notExecuted(err) {
+			return msg, err
+		}
+		e.metrics.again.Inc()
+		if err := pause.wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// locate returns the region of a row, which was open a moment ago.
+func (e *Engine) locate(ctx context.Context, c kv.Column) (hrpc.RegionInfo, error) {
+	get, err := hrpc.NewGet(ctx, []byte(c.Table), bytes.Clone(c.Row), hrpc.SkipBatch())
+	if err != nil {
+		return nil, err
+	}
+	get.ExistsOnly()
+	if _, err := send(ctx, e.writer, get); err != nil {
+		return nil, err
+	}
+	return get.Region(), nil
+}
+
+// queue hands a request to the connection of a region and waits for the answer.
+func queue(ctx context.Context, server hrpc.RegionClient, rpc hrpc.Call) (proto.Message, error) {
+	if server == nil {
+		return nil, errNotSent
+	}
+	go server.QueueRPC(rpc) // see send
+	select {
+	case r := <-rpc.ResultChan():
+		return r.Msg, r.Error
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// CheckAndPut implements kv.KV. HBase takes a cell with an empty value for an absent one, so expected nil also replaces
+// such a cell.
+func (e *Engine) CheckAndPut(ctx context.Context, c kv.Column, expected, value []byte) (bool, error) {
+	defer e.metrics.timed(opCheckAndPut)()
+	if err := kv.CheckKey(c.Row); err != nil {
+		return false, e.explain(ctx, opCheckAndPut, c.Table, err, 0)
+	}
+	limited, cancel := context.WithTimeout(ctx, e.o.Timeout)
+	defer cancel()
+	put, err := e.checkAndPut(limited, c, expected, value)
+	if err != nil {
+		return false, e.explain(ctx, opCheckAndPut, c.Table, err, e.o.Timeout)
+	}
+	return put, nil
+}
+
+func (e *Engine) checkAndPut(ctx context.Context, c kv.Column, expected, value []byte) (bool, error) {
+	values := map[string]map[string][]byte{c.Family: {string(c.Qualifier): bytes.Clone(value)}}
+	put, err := hrpc.NewPut(ctx, []byte(c.Table), bytes.Clone(c.Row), values)
+	if err != nil {
+		return false, err
+	}
+	check, err := hrpc.NewCheckAndPut(put, c.Family, string(c.Qualifier), bytes.Clone(expected))
+	if err != nil {
+		return false, err
+	}
+	var rpc hrpc.Call = check
+	if expected != nil && len(expected) == 0 {
+		rpc = emptyCheck{check}
+	}
+	msg, err := send(ctx, e.writer, rpc)
+	if err != nil {
+		return false, err
+	}
+	response, ok := msg.(*pb.MutateResponse)
+	if !ok || response.Processed == nil {
+		return false, fmt.Errorf("%w: neither put nor not put", errBadAnswer)
+	}
+	return response.GetProcessed(), nil
+}
+
+// An emptyCheck expects a cell with an empty value. A comparison with no bytes would mean an absent cell to HBase; one with
+// a regexp that only nothing matches does not.
+type emptyCheck struct{ *hrpc.CheckAndPut }
+
+func (c emptyCheck) ToProto() proto.Message {
+	request, ok := c.CheckAndPut.ToProto().(*pb.MutateRequest)
+	if !ok {
+		return nil
+	}
+	request.Condition.Comparator = regexComparator(`\A\z`)
+	return request
+}

@@ -1,0 +1,186 @@
+// Package hbase keeps the table contract of storage/kv on an Apache HBase cluster. gohbase finds the regions, holds the
+// connections and sends again what a moved region or a lost connection swallowed; this package writes the requests and
+// reads the answers itself, because gohbase alone loses rows of a scan whose answer got lost, repeats increments and
+// waits for ever. It knows regions, scanners and Java exceptions; it never knows what a row key or a cell means.
+//
+// What HBase cannot promise: the Time of a cell is the clock of the region server that wrote it. A region that moves to a
+// server whose clock is behind may therefore hide a put behind an older one until the clocks meet; keep them in step.
+package hbase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/tsuna/gohbase"
+	"github.com/tsuna/gohbase/hrpc"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// Options of an Engine.
+type Options struct {
+	// ZooKeeper is the quorum, host:port separated by commas.
+	ZooKeeper string
+	// Root is HBase's node in ZooKeeper (default /hbase).
+	Root string
+	// User is the name that HBase sees (default tsdbridge); HBase believes it, there is no authentication.
+	User string
+	// Timeout is how long one batch of reads or writes may take with all its retries (default 20 s).
+	Timeout time.Duration
+	// ScanTimeout is how long a scan may go without an answer (default 60 s). A server with a filter may search half of
+	// hbase.client.scanner.timeout.period, 30 s by default, before it says that it found nothing yet.
+	ScanTimeout time.Duration
+	// Readers is the number of connections to each region server for reading (default 2); writes have one of their own.
+	Readers int
+	// InFlight is the number of write batches that wait for HBase at a time, and likewise of read batches (default 4).
+	InFlight int
+	// BatchRows is the greatest number of rows in a batch (default 500).
+	BatchRows int
+	Logger    *slog.Logger
+	// Registerer takes the metrics (default: none).
+	Registerer prometheus.Registerer
+}
+
+// readTimeout is how long gohbase waits for any answer on a connection before it gives the connection up, with every
+// request on it. It must be longer than a filtered scan may stay silent.
+const readTimeout = 90 * time.Second
+
+// withDefaults fills in what is not set.
+func (o Options) withDefaults() Options {
+	if o.Root == "" {
+		o.Root = "/hbase"
+	}
+	if o.User == "" {
+		o.User = "tsdbridge"
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 20 * time.Second
+	}
+	if o.ScanTimeout == 0 {
+		o.ScanTimeout = 60 * time.Second
+	}
+	if o.Readers == 0 {
+		o.Readers = 2
+	}
+	if o.InFlight == 0 {
+		o.InFlight = 4
+	}
+	if o.BatchRows == 0 {
+		o.BatchRows = 500
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Validate says what is wrong with the options, naming the flag.
+func (o Options) Validate() error {
+	switch {
+	case strings.Trim(o.ZooKeeper, ", ") == "":
+		return errors.New("--hbase.zookeeper is not set")
+	case o.Root != "" && !strings.HasPrefix(o.Root, "/"):
+		return fmt.Errorf("--hbase.root %q does not begin with a slash", o.Root)
+	case o.Timeout < 0 || o.ScanTimeout < 0:
+		return errors.New("--hbase.timeout is negative")
+	case o.Readers < 0 || o.InFlight < 0 || o.BatchRows < 0:
+		return errors.New("a number of readers, batches or rows is negative")
+	}
+	return nil
+}
+
+// A caller is what the engine uses of a gohbase client.
+type caller interface {
+	gohbase.RPCClient
+	Close()
+}
+
+// Engine is a kv.KV on HBase. Safe for concurrent use.
+type Engine struct {
+	o       Options
+	metrics *metrics
+	writer  caller
+	readers []caller
+	turn    atomic.Uint32 // of the readers
+	writes  chan struct{} // holds one token for each write batch in flight
+	reads   chan struct{} // likewise for reads
+	// background are the closings of scanners that their readers left early.
+	background sync.WaitGroup
+}
+
+var _ kv.KV = (*Engine)(nil)
+
+// New returns an engine. It connects to nothing: HBase may be down, and is looked for when it is needed.
+func New(o Options) (*Engine, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	e := &Engine{
+		o:       o,
+		metrics: newMetrics(o.Registerer),
+		writer:  o.newClient(),
+		writes:  make(chan struct{}, o.InFlight),
+		reads:   make(chan struct{}, o.InFlight),
+	}
+	for range o.Readers {
+		e.readers = append(e.readers, o.newClient())
+	}
+	return e, nil
+}
+
+// newClient returns a client that sends each request as it comes: the engine makes the batches.
+func (o Options) newClient() caller {
+	return gohbase.NewClient(o.ZooKeeper,
+		gohbase.ZookeeperRoot(o.Root),
+		gohbase.EffectiveUser(o.User),
+		gohbase.RpcQueueSize(1),
+		gohbase.FlushInterval(0),
+		gohbase.RegionReadTimeout(readTimeout),
+		gohbase.Logger(o.Logger),
+	).(caller)
+}
+
+// Close closes the connections. No operation may run, and none may follow.
+func (e *Engine) Close() error {
+	e.writer.Close()
+	for _, r := range e.readers {
+		r.Close()
+	}
+	e.background.Wait()
+	return nil
+}
+
+// reader returns the next of the reading clients.
+func (e *Engine) reader() caller {
+	return e.readers[int(e.turn.Add(1))%len(e.readers)]
+}
+
+// send makes a call and waits for its answer until ctx ends. The call has a goroutine of its own, which may outlive this
+// one: gohbase writes to the socket in its caller's goroutine, and a server that hangs can hold that up. So nothing that a
+// call refers to may belong to anybody else.
+func send(ctx context.Context, c gohbase.RPCClient, rpc hrpc.Call) (proto.Message, error) {
+	type reply struct {
+		msg proto.Message
+		err error
+	}
+	replied := make(chan reply, 1)
+	go func() {
+		msg, err := c.SendRPC(rpc)
+		replied <- reply{msg, err}
+	}()
+	select {
+	case r := <-replied:
+		return r.msg, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

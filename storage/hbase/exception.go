@@ -1,0 +1,158 @@
+package hbase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tsuna/gohbase"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// An exception is what a server answered instead of a result.
+type exception struct {
+	class   string // the Java class without its package
+	message string // one line
+}
+
+func (e *exception) Error() string { return "HBase answers " + e.class + ": " + e.message }
+
+// newException takes the full name of a Java class and a stack trace, whose first line repeats the class.
+func newException(class, stack string) *exception {
+	line, _, _ := strings.Cut(strings.TrimSpace(stack), "\n")
+	line = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(line, class), ":"))
+	return &exception{class: class[strings.LastIndexAny(class, ".$")+1:], message: line}
+}
+
+// exceptionIn finds the exception in an error of gohbase, which has it only as text.
+func exceptionIn(err error) (*exception, bool) {
+	if e, ok := errors.AsType[*exception](err); ok {
+		return e, true
+	}
+	_, text, ok := strings.Cut(err.Error(), "HBase Java exception ")
+	if !ok {
+		return nil, false
+	}
+	class, stack, _ := strings.Cut(text, ":\n")
+	return newException(class, stack), true
+}
+
+// A verdict says what to do after an exception.
+type verdict int
+
+const (
+	giveUp verdict = iota // it would be answered the same again
+	again                 // not now: wait, then send again
+	moved                 // not here: find the region, then send again
+)
+
+// judge is the table of retries. gohbase knows the first lines of it for requests that fail as a whole; the exceptions of
+// single rows in a batch come here unseen, and so do the classes that gohbase takes for final.
+func (e *exception) judge() verdict {
+	switch e.class {
+	case "NotServingRegionException", "RegionMovedException",
+		"RegionServerStoppedException", "RegionServerAbortedException", "ServerNotRunningYetException":
+		return moved
+	case "RegionOpeningException", "RegionTooBusyException", "CallQueueTooBigException", "RpcThrottlingException",
+		"RetryImmediatelyException", "PleaseHoldException",
+		"CallDroppedException",      // waited too long in the server's queue
+		"MultiActionResultTooLarge", // the rest of a batch whose answer grew too big
+		"WALClosedException",        // the log was rolled or the region is closing
+		"TimeoutIOException",        // the log did not sync in time
+		"WALSyncTimeoutIOException", //
+		"FailedSyncBeforeLogCloseException",
+		"DroppedSnapshotException", // a flush failed; the server goes down
+		"RegionInRecoveryException", "NotAllMetaRegionsOnlineException",
+		"CallTimeoutException", "SocketTimeoutException", "InterruptedIOException", "ClosedChannelException",
+		"IOException": // HBase says DoNotRetryIOException when it means it
+		return again
+	}
+	return giveUp
+}
+
+// errNoAnswer says that a deadline of ours has passed; it is not the caller's.
+var errNoAnswer = errors.New("no answer from HBase")
+
+// tooLate is the error of a deadline of ours when it is known what stood in the way.
+func (e *Engine) tooLate(limit time.Duration, reason error) error {
+	if x, ok := exceptionIn(reason); ok {
+		reason = x
+	}
+	return fmt.Errorf("%w at %s within %v: %w", errNoAnswer, e.o.ZooKeeper, limit, reason)
+}
+
+// explain turns an error of an operation on a table into the contract's: the caller's own cancellation as such, missing
+// tables and families as kv.ErrNoTable, the rest with the reason that HBase gave.
+func (e *Engine) explain(ctx context.Context, operation, table string, err error, limit time.Duration) error {
+	x, ok := exceptionIn(err)
+	_, typed := errors.AsType[*exception](err)
+	switch {
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case errors.Is(err, gohbase.TableNotFound):
+		err = kv.ErrNoTable
+	case ok && (x.class == "NoSuchColumnFamilyException" || x.class == "TableNotFoundException"):
+		err = fmt.Errorf("%w: %s", kv.ErrNoTable, x.message)
+	case ok && !typed: // without the stack trace
+		err = x
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("%w at %s within %v", errNoAnswer, e.o.ZooKeeper, limit)
+	}
+	return fmt.Errorf("%s %s: %w", operation, table, err)
+}
+
+// lostScanner says that a request to an open scanner failed in a way that opening another one may mend. What is no
+// exception is a lost connection, or the second sending that scanCall refuses.
+func lostScanner(err error) bool {
+	if errors.Is(err, errBadAnswer) || errors.Is(err, errBadCell) {
+		return false
+	}
+	x, ok := exceptionIn(err)
+	if !ok {
+		return true
+	}
+	switch x.class {
+	case "UnknownScannerException", "OutOfOrderScannerNextException", "ScannerResetException", "LeaseException":
+		return true
+	}
+	return x.judge() != giveUp
+}
+
+// errNotSent says that a connection was lost before a request went out on it.
+var errNotSent = errors.New("connection lost before the request was sent")
+
+// notExecuted says that a request which failed so was certainly not carried out.
+func notExecuted(err error) bool {
+	if errors.Is(err, errNotSent) {
+		return true
+	}
+	x, ok := exceptionIn(err)
+	if !ok {
+		return false
+	}
+	switch x.class {
+	case "RegionOpeningException", "RegionTooBusyException", "CallQueueTooBigException", "RpcThrottlingException",
+		"PleaseHoldException", "CallDroppedException":
+		return true
+	}
+	return x.judge() == moved
+}
+
+// backoff is the pause between attempts: it doubles from 10 ms to 1 s.
+type backoff struct{ next time.Duration }
+
+// wait sleeps; it ends with ctx's error when ctx does.
+func (b *backoff) wait(ctx context.Context) error {
+	b.next = min(max(2*b.next, 10*time.Millisecond), time.Second)
+	t := time.NewTimer(b.next)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,68 @@
+package hbase
+
+import (
+	"context"
+	"iter"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// Scan implements kv.KV. It reads one answer ahead of its consumer.
+func (e *Engine) Scan(ctx context.Context, s kv.Scan) iter.Seq2[kv.Row, error] {
+	return func(yield func(kv.Row, error) bool) {
+		sc, err := e.newScanner(s)
+		if err == nil && sc != nil {
+			err = e.readAhead(ctx, sc, func(row kv.Row) bool { return yield(row, nil) })
+		}
+		if err != nil {
+			yield(kv.Row{}, e.explain(ctx, opScan, s.Table, err, e.o.ScanTimeout))
+		}
+	}
+}
+
+// readAhead passes the rows on until there are no more, or enough, or nobody wants them. Nothing of the scan that is the
+// caller's is in use when it has returned.
+func (e *Engine) readAhead(ctx context.Context, sc *scanner, yield func(kv.Row) bool) error {
+	reading, stop := context.WithCancel(ctx)
+	pages := make(chan []kv.Row)
+	var failed error // read when pages is closed
+	go func() {
+		defer close(pages)
+		failed = sc.readAll(reading, pages)
+	}()
+	defer func() {
+		stop()
+		for range pages { // until it is closed
+		}
+		if sc.open {
+			e.background.Go(func() { sc.close(ctx) })
+		}
+	}()
+	limit := sc.scan.Limit
+	for rows := range pages {
+		for _, row := range rows {
+			if !yield(row) {
+				return nil
+			}
+			if limit--; limit == 0 {
+				return nil
+			}
+		}
+	}
+	return failed
+}
+
+// readAll sends pages until there are no more or ctx ends.
+func (s *scanner) readAll(ctx context.Context, pages chan<- []kv.Row) error {
+	for {
+		rows, err := s.next(ctx)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		select {
+		case pages <- rows:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

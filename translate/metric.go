@@ -1,0 +1,61 @@
+package translate
+
+import "strings"
+
+const (
+	// nameLabel is the label that holds the metric name.
+	nameLabel = "__name__"
+	// noMetric is the metric of series without a name: no name is stored as the bare prefix.
+	noMetric = literalPrefix
+	// longMetric is the metric of series whose name is packed. E has no token "_/".
+	longMetric = literalPrefix + packSeparator
+)
+
+// metric returns the stored metric of a name and the mode of its series' values.
+func (t *Translator) metric(name string) (stored string, mode Mode) {
+	mode = t.mode(name)
+	switch {
+	case name == "":
+		stored = noMetric
+	case mode == Compat:
+		stored = escape(name)
+	case t.isCompat(name):
+		// A literal name that would be taken for another one's compat form.
+		stored = literalPrefix + escape(name)
+	default:
+		stored = escapeLiteral(name)
+	}
+	if len(stored) > t.limits.length {
+		return longMetric, Literal
+	}
+	return stored, mode
+}
+
+// isCompat says whether a metric is the stored form of a compat name.
+func (t *Translator) isCompat(stored string) bool {
+	if !t.compat {
+		return false
+	}
+	name, ok := unescape(stored)
+	return ok && t.mode(name) == Compat
+}
+
+// name is the inverse of metric, from the metric alone. A metric that no name is stored as is foreign: it shows as itself,
+// and its values as literal ones, since nobody who escaped values left such a metric.
+func (t *Translator) name(stored string) (name string, mode Mode) {
+	if stored == noMetric {
+		return "", t.mode("")
+	}
+	rest, escaped := strings.CutPrefix(stored, literalPrefix)
+	if !escaped && !t.compat {
+		return stored, Literal
+	}
+	name, ok := unescape(rest)
+	if !ok {
+		return stored, Literal
+	}
+	if own, mode := t.metric(name); own == stored {
+		return name, mode
+	}
+	return stored, Literal
+}
