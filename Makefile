@@ -49,7 +49,7 @@ fmt:       ## format the source
 
 lint:      ## formatting and vet
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
-	$(GO) vet ./...
+	$(GO) vet -stdmethods=false ./... # chunkenc.Iterator has a Seek of its own
 
 tidy:      ## go.mod and go.sum as the source needs them
 	$(GO) mod tidy -diff

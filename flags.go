@@ -60,7 +60,6 @@ type parser struct {
 	configFile string
 	logLevel   string
 	logFormat  string
-	tableTTL   time.Duration
 	terminated bool
 }
 
@@ -117,6 +116,21 @@ func (p *parser) webFlags() {
 	f("web.shutdown-grace", "Time for requests under way when the process is told to stop.").Default(o.ShutdownGrace.String()).DurationVar(&o.ShutdownGrace)
 }
 
+func (p *parser) writeFlags() {
+	l, f := &p.options.WriteLimits, p.app.Flag
+	f("write.max-body-bytes", "A remote write request as it is sent, compressed.").Default(bytesText(int64(l.BodyBytes))).SetValue((*intByteSize)(&l.BodyBytes))
+	f("write.max-decoded-bytes", "A remote write request, decompressed.").Default(bytesText(int64(l.DecodedBytes))).SetValue((*intByteSize)(&l.DecodedBytes))
+	f("write.max-series", "Time series of one request.").Default(text(l.RequestSeries)).IntVar(&l.RequestSeries)
+	f("write.max-samples", "Samples of one request; a histogram counts as ten.").Default(text(l.RequestData)).IntVar(&l.RequestData)
+	f("write.max-series-bytes", "Label names and values of one series.").Default(bytesText(int64(l.SeriesBytes))).SetValue((*intByteSize)(&l.SeriesBytes))
+	f("write.max-label-bytes", "Label names and values of all series of one request; 2.0 messages may share theirs.").Default(bytesText(int64(l.LabelBytes))).SetValue((*intByteSize)(&l.LabelBytes))
+	f("write.max-concurrency", "Write requests at once; more are asked to come again (503).").Default(text(l.Requests)).IntVar(&l.Requests)
+	f("write.max-in-flight-bytes", "Bodies of all write requests at once; more are asked to come again (503).").Default(bytesText(int64(l.InFlightBytes))).SetValue((*intByteSize)(&l.InFlightBytes))
+	f("write.series-cache", "Series found by their bytes on the wire, for each version of the protocol.").Default(text(l.SeriesCache)).IntVar(&l.SeriesCache)
+	f("write.max-future", "How far ahead of the clock a sample may be; 0: any time.").Default(l.Future.String()).DurationVar(&l.Future)
+	f("write.timeout", "Time that the store may take for one request.").Default(l.Timeout.String()).DurationVar(&l.Timeout)
+}
+
 func (p *parser) queryFlags() {
 	o, f := &p.options, p.app.Flag
 	f("query.timeout", "Time for one query, waiting included.").Default(o.QueryTimeout.String()).DurationVar(&o.QueryTimeout)
@@ -137,13 +151,12 @@ func (p *parser) commands() {
 	f := create.Flag
 	f("splits", "Regions of the data table (a number), or the row keys in hex, comma-separated, where they begin. Default: one per salt bucket.").StringVar(&p.tables.Splits)
 	f("compression", "none, gz, snappy, lz4, zstd or lzo, as far as the region servers have it.").Default("none").EnumVar(&p.tables.Compression, "none", "gz", "snappy", "lz4", "zstd", "lzo")
-	f("encoding", "Data block encoding: NONE, PREFIX, DIFF, FAST_DIFF, ROW_INDEX_V1.").Default("DIFF").EnumVar(&p.tables.Encoding, "NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1")
-	f("ttl", "How long points are kept, such as 8760h; 0: for ever.").Default("0s").DurationVar(&p.tableTTL)
+	f("encoding", "Data block encoding: none, prefix, diff, fast_diff or row_index_v1.").Default("diff").EnumVar(&p.tables.Encoding, "none", "prefix", "diff", "fast_diff", "row_index_v1")
+	f("ttl", "How long points are kept, such as 8760h; 0: for ever.").Default("0s").DurationVar(&p.tables.TTL)
 	f("dry-run", "Print the statements for HBase's shell and create nothing.").BoolVar(&p.tables.DryRun)
 	create.Action(func(*kingpin.ParseContext) error {
-		p.tables.TTLSeconds = int64(p.tableTTL / time.Second)
-		if p.tableTTL < 0 || p.tableTTL%time.Second != 0 {
-			return fmt.Errorf("--ttl=%s: want whole seconds, 0 or more", p.tableTTL)
+		if p.tables.TTL < 0 || p.tables.TTL%time.Second != 0 {
+			return fmt.Errorf("--ttl=%s: want whole seconds, 0 or more", p.tables.TTL)
 		}
 		return nil
 	})

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -46,7 +46,7 @@ func (o Options) openEngine(reg prometheus.Registerer) (kv.KV, io.Closer, error)
 
 func (o Options) openHBase(reg prometheus.Registerer) (*hbase.Engine, error) {
 	return hbase.New(hbase.Options{
-		ZooKeeper: strings.Split(o.ZooKeeper, ","), Root: o.HBaseRoot, Timeout: o.HBaseTimeout, Logger: o.Logger, Registerer: reg,
+		ZooKeeper: o.ZooKeeper, Root: o.HBaseRoot, Timeout: o.HBaseTimeout, Logger: o.Logger, Registerer: reg,
 	})
 }
 
@@ -56,10 +56,10 @@ func (noCloser) Close() error { return nil }
 
 // TableOptions say how "tables create" creates the tables on HBase.
 type TableOptions struct {
-	Splits      string // number of regions of the data table, or row keys in hex, comma-separated
-	Compression string
-	Encoding    string
-	TTLSeconds  int64 // of the data table; 0: for ever
+	Splits      string        // number of regions of the data table, or row keys in hex, comma-separated
+	Compression string        // none, gz, snappy, lz4, zstd, lzo
+	Encoding    string        // none, prefix, diff, fast_diff, row_index_v1
+	TTL         time.Duration // of the data table; 0: for ever
 	DryRun      bool
 }
 
@@ -80,7 +80,7 @@ func CreateTables(ctx context.Context, o Options, t TableOptions, out io.Writer)
 	if err != nil {
 		return err
 	}
-	defer e.Close()
+	defer func() { _ = e.Close() }() // nothing is buffered
 	if err := e.CreateTables(ctx, specs); err != nil {
 		return err
 	}
@@ -88,4 +88,16 @@ func CreateTables(ctx context.Context, o Options, t TableOptions, out io.Writer)
 		fmt.Fprintln(out, "table", s.Name, "is there")
 	}
 	return nil
+}
+
+func (o Options) tableSpecs(t TableOptions) ([]hbase.TableSpec, error) {
+	splits, err := hbase.ParseSplits(t.Splits)
+	if err != nil {
+		return nil, fmt.Errorf("--splits: %w", err)
+	}
+	names := hbase.TableNames{Data: o.TableData, UID: o.TableUID, Meta: o.TableMeta, Tree: o.TableTree}
+	return hbase.OpenTSDBTables(names, hbase.TableOptions{
+		MetricWidth: o.MetricWidth, SaltWidth: o.SaltWidth, SaltBuckets: o.SaltBuckets,
+		Splits: splits, Compression: t.Compression, Encoding: t.Encoding, TTL: t.TTL,
+	}), nil
 }

@@ -21,7 +21,7 @@ type seriesCache struct {
 }
 
 // usualKey is the length of key that the memory of a cache is reckoned with; longer ones fill a generation sooner.
-const usualKey = 512
+const usualKey = 256
 
 // cachedSeries is an entry of one generation. What follows it is of the same: both were young when they met, and none ever
 // changes its generation. So a dropped generation is garbage as a whole.

@@ -121,9 +121,14 @@ func (r *wireRequest) walkExemplarV1(b []byte) error {
 		case next < 0:
 			return errWire
 		case field == 1:
-			if _, i = readBytes(b, next, wireType); i >= 0 {
-				e.block.add(b, start, i)
+			var l []byte
+			if l, i = readBytes(b, next, wireType); i < 0 {
+				return errWire
 			}
+			if _, err := parseLabel(l); err != nil {
+				return err
+			}
+			e.block.add(b, start, i)
 		case field == 2:
 			e.value, i = readDouble(b, next, wireType)
 		case field == 3:
@@ -145,6 +150,7 @@ type wireHistogram struct {
 	time, start int64 // milliseconds; start 0: none
 	ints        *histogram.Histogram
 	floats      *histogram.FloatHistogram
+	err         error // why it cannot be stored; see judgeHistograms
 }
 
 // walkHistogramV1 reads a prometheus.Histogram with the generated code: histograms are rare and large.

@@ -4,80 +4,98 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// writeJob is one request on its way into the store, with memory that the next one uses again.
+// writeJob is one request on its way into the store, with memory that later ones use again.
 type writeJob struct {
 	*writeHandler
+	share         gateShare
 	body, decoded []byte
 	req           wireRequest
 	latest        int64 // the last time that a sample may have, milliseconds
 
-	cache   *seriesCache
 	lookup  seriesLookup
-	refs    []storage.Ref // by series; 0: refused, or nothing to store
-	bad     []error       // by series, empty while all are good
+	refs    []storage.Ref // by series of the request; 0: bad, or without anything to store
+	bad     map[int]error // by series of the request
+	missing []missingSeries
 	unknown []unknownSeries
-	wanting []wanting
 	pending map[string]int // key -> index in unknown
 
-	labels  []rawLabel
-	builder labels.ScratchBuilder
-	batch   storage.Batch
-	starts  []byte // data of the start times in batch
+	labels   []rawLabel
+	builder  labels.ScratchBuilder
+	batch    storage.Batch
+	starts   []byte // data of the start times in batch
+	metadata map[string]newMetadata
 
-	metadata map[string]storage.Metadata // by stored metric name
 	received kindCounts
 	refused  refusals
+	appended bool
 }
 
-// unknownSeries is a series that the cache does not know.
-type unknownSeries struct {
-	key    string
-	series storage.Series
-	ref    storage.Ref
-	err    error
+func newWriteJob(h *writeHandler) *writeJob {
+	return &writeJob{
+		writeHandler: h, bad: map[int]error{}, pending: map[string]int{}, metadata: map[string]newMetadata{},
+		builder: labels.NewScratchBuilder(16),
+	}
 }
-
-// wanting is a series of the request that is unknown[unknown].
-type wanting struct{ series, unknown int }
 
 // reset empties the job and keeps its memory.
 func (j *writeJob) reset(v wireVersion) {
 	clear(j.bad)
+	clear(j.missing)
 	clear(j.unknown)
 	clear(j.pending)
+	clear(j.labels)
 	clear(j.metadata)
 	clear(j.batch.Objects)
 	j.req.reset(v)
 	j.batch.Reset()
-	j.cache = j.caches[v]
 	j.body, j.decoded, j.starts = j.body[:0], j.decoded[:0], j.starts[:0]
-	j.refs, j.bad, j.unknown, j.wanting = j.refs[:0], j.bad[:0], j.unknown[:0], j.wanting[:0]
-	j.received, j.refused = kindCounts{}, refusals{}
+	j.refs, j.missing, j.unknown, j.labels = j.refs[:0], j.missing[:0], j.unknown[:0], j.labels[:0]
+	j.received, j.refused, j.appended = kindCounts{}, refusals{}, false
 }
 
-// write stores what was walked over. Its error is ours: nothing is known to be stored. What the sender did wrong is in j.refused.
-func (j *writeJob) write(ctx context.Context) error {
+// pooledJob is the memory that a job may keep, in bytes; ordinary requests take one or two megabytes.
+const pooledJob = 16 << 20
+
+func (j *writeJob) footprint() int {
+	return cap(j.body) + cap(j.decoded) + cap(j.req.keys) + cap(j.starts) + 4*(cap(j.req.refs)+cap(j.req.exemplarRefs)) +
+		24*(cap(j.req.samples)+cap(j.req.symbols)+cap(j.batch.Refs)) + 96*cap(j.req.series) +
+		64*(cap(j.req.exemplars)+cap(j.req.histograms)+cap(j.batch.Objects)+cap(j.req.metadata)+cap(j.unknown)+cap(j.missing))
+}
+
+// decode walks over the whole body, so that a request that is broken anywhere is refused before any of it is stored.
+func (j *writeJob) decode() error {
+	var err error
+	if j.decoded, err = decodeBody(j.decoded, j.body, j.o.Limits.DecodedBytes, &j.share); err != nil {
+		return err
+	}
+	if err := j.req.walk(j.decoded, j.o.Limits.wire()); err != nil {
+		return writeError{http.StatusBadRequest, err}
+	}
+	// Of the specification: references to nothing are 0.
+	if len(j.req.symbols) > 0 && len(j.req.symbols[0]) > 0 {
+		return writeError{http.StatusBadRequest, errors.New("symbols do not begin with the empty string")}
+	}
+	j.received = j.req.counts()
+	return nil
+}
+
+// store stores what can be stored; j.refused is the rest. After an error nothing is known to be stored.
+func (j *writeJob) store(ctx context.Context) error {
 	j.latest = j.lastTime()
 	j.judgeHistograms()
-	if err := j.findSeries(); err != nil {
-		return err
+	for _, step := range []func(context.Context) error{j.findSeries, j.resolve, j.append, j.putMetadata} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
-	if err := j.resolve(ctx); err != nil {
-		return err
-	}
-	if err := j.fill(); err != nil {
-		return err
-	}
-	if err := j.append(ctx); err != nil {
-		return err
-	}
-	return j.putMetadata(ctx)
+	return nil
 }
 
 // lastTime is the last time in milliseconds that is stored now.
@@ -88,30 +106,23 @@ func (j *writeJob) lastTime() int64 {
 	return min(storage.MaxTime, j.o.Now().Add(j.o.Limits.Future).UnixMilli())
 }
 
-// findSeries gives each series its Ref, or finds out that it is bad or unknown.
-func (j *writeJob) findSeries() error {
-	n := len(j.req.series)
-	j.refs = append(j.refs, make([]storage.Ref, n)...)
-	missing, err := j.findKnown()
-	if err != nil {
-		return err
-	}
-	_ = missing
-	return nil
-}
-
-// append stores the batch.
+// append stores samples, histograms and exemplars.
 func (j *writeJob) append(ctx context.Context) error {
-	if len(j.batch.Refs) == 0 && len(j.batch.Objects) == 0 {
-		return nil
+	j.fill()
+	if len(j.batch.Refs) > 0 || len(j.batch.Objects) > 0 {
+		err := j.o.Appender.Append(ctx, &j.batch)
+		if err != nil && !isSenders(err) {
+			return fmt.Errorf("append: %w", err)
+		}
+		if err != nil {
+			// Which of them it does not say, so none is claimed.
+			metadata := j.refused.data[kindMetadata]
+			j.refused.data = j.received
+			j.refused.data[kindMetadata] = metadata
+			j.refused.name(func() string { return "samples" }, err)
+		}
 	}
-	err := j.o.Appender.Append(ctx, &j.batch)
-	switch {
-	case err == nil:
-		return nil
-	case !isSenders(err):
-		return fmt.Errorf("append: %w", err)
-	}
+	j.appended = true
 	return nil
 }
 
@@ -121,4 +132,25 @@ func isSenders(err error) bool {
 		return false
 	}
 	return errors.Is(err, storage.ErrInvalid) || errors.Is(err, storage.ErrLimit)
+}
+
+// outcome is what became of the data, given the error of store.
+func (j *writeJob) outcome(err error) outcome {
+	o := outcome{received: j.received}
+	if err == nil {
+		o.rejected, o.written = j.refused.data, j.received.minus(j.refused.data)
+		return o
+	}
+	o.failed = j.received
+	if status := (writeError{}); errors.As(err, &status) && status.status < http.StatusInternalServerError {
+		o.failed, o.rejected = kindCounts{}, j.received
+		return o
+	}
+	if j.appended { // the metadata failed
+		o.rejected = j.refused.data
+		o.rejected[kindMetadata] = 0
+		o.failed = kindCounts{kindMetadata: j.received[kindMetadata]}
+		o.written = j.received.minus(o.rejected).minus(o.failed)
+	}
+	return o
 }

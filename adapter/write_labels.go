@@ -41,6 +41,13 @@ func (r *wireRequest) seriesKey(i int, limit int) ([]byte, error) {
 	return r.keys[start:len(r.keys):len(r.keys)], nil
 }
 
+// forgetKey takes a key of 2.0 back that seriesKey appended last.
+func (r *wireRequest) forgetKey(key []byte) {
+	if r.version == wireV2 {
+		r.keys = r.keys[:len(r.keys)-len(key)]
+	}
+}
+
 func tooLong(limit int) error { return fmt.Errorf("labels of more than %d bytes", limit) }
 
 func (r *wireRequest) symbol(ref uint32) ([]byte, error) {
@@ -64,7 +71,7 @@ func (r *wireRequest) keyLabels(dst []rawLabel, key []byte) ([]rawLabel, error) 
 	return dst, nil
 }
 
-// exemplarLabels appends the labels of an exemplar. An errWire means that the whole request is malformed.
+// exemplarLabels appends the labels of an exemplar. Those of 1.0 were found to be well formed by the walk.
 func (r *wireRequest) exemplarLabels(dst []rawLabel, e *wireExemplar) ([]rawLabel, error) {
 	if r.version == wireV1 {
 		return parseBlock(dst, e.block.bytes)

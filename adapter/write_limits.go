@@ -67,7 +67,9 @@ const (
 	maxSeriesBytes = 1<<24 - 1
 )
 
-func (l WriteLimits) wire() wireLimits { return wireLimits{series: l.RequestSeries, data: l.RequestData} }
+func (l WriteLimits) wire() wireLimits {
+	return wireLimits{series: l.RequestSeries, data: l.RequestData}
+}
 
 // writeGate counts requests and their bytes, and lets none in above its limits. Those that do not get in come again later: it never
 // makes one wait, since senders wait with less memory.

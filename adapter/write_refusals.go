@@ -47,7 +47,10 @@ func (r *refusals) text(received kindCounts) string {
 			sep = ", "
 		}
 	}
-	b.WriteString("; the rest is stored. ")
+	if r.data.total() < received.total() {
+		b.WriteString("; the rest is stored")
+	}
+	b.WriteString(": ")
 	b.WriteString(strings.Join(r.culprits, "; "))
 	tail := ""
 	if r.more > 0 {

@@ -41,13 +41,13 @@ func (e *Engine) lookUp(table, family string) (byte, error) {
 }
 
 // checkFormat refuses a store of a later form and marks a new one.
-func checkFormat(db *pebble.DB) error {
+func checkFormat(db *pebble.DB, durability *pebble.WriteOptions) error {
 	version, found, err := readNumber(db, formatKey())
 	if err != nil {
 		return fmt.Errorf("format: %w", err)
 	}
 	if !found {
-		return db.Set(formatKey(), binary.AppendUvarint(nil, formatVersion), nil)
+		return db.Set(formatKey(), binary.AppendUvarint(nil, formatVersion), durability)
 	}
 	if version > formatVersion {
 		return fmt.Errorf("written by a later version of tsdbridge: format %d, this one knows up to %d", version, formatVersion)
@@ -73,29 +73,19 @@ func loadFamilies(db *pebble.DB) (families map[familyName]byte, err error) {
 	return families, nil
 }
 
-// addFamilies gives bytes, from 1 up, to the families of tables that have none, and makes that durable.
-func addFamilies(db *pebble.DB, families map[familyName]byte, tables []kv.Table) error {
-	batch := db.NewBatch()
-	defer batch.Close()
-	for _, t := range tables {
-		for _, f := range t.Families {
-			name := familyName{t.Name, f}
-			if _, ok := families[name]; ok {
-				continue
-			}
-			if strings.Contains(t.Name+f, "\x00") || len(families) == 0xfe {
-				return fmt.Errorf("catalog: no place for family %s:%s", t.Name, f)
-			}
-			id := byte(len(families) + 1)
-			families[name] = id
-			if err := batch.Set(familyKey(id), []byte(t.Name+"\x00"+f), nil); err != nil {
-				return fmt.Errorf("catalog: %w", err)
-			}
-		}
+// addFamily gives a family that has none a byte, from 1 up, and makes that durable.
+func (e *Engine) addFamily(name familyName) error {
+	if _, ok := e.families[name]; ok {
+		return nil
 	}
-	if err := db.Apply(batch, nil); err != nil {
+	if strings.Contains(name.table+name.family, "\x00") || len(e.families) == 0xfe {
+		return fmt.Errorf("catalog: no place for family %s:%s", name.table, name.family)
+	}
+	id := byte(len(e.families) + 1)
+	if err := e.db.Set(familyKey(id), []byte(name.table+"\x00"+name.family), e.durability); err != nil {
 		return fmt.Errorf("catalog: %w", err)
 	}
+	e.families[name] = id
 	return nil
 }
 

@@ -46,8 +46,8 @@ type Engine struct {
 	lock     *pebble.Lock
 	families map[familyName]byte // not changed after Open
 	clock    clock
-	stalls   atomic.Int64 // writes held up so far
-	// durability is what Apply asks of the log; a store in memory has none.
+	stalls   atomic.Int64 // how often writes were held up
+	// durability is what Apply asks of the log. A store in memory has no log.
 	durability *pebble.WriteOptions
 
 	// change is held for reading while a batch is applied, and for writing from the look at a cell to its
@@ -110,18 +110,20 @@ func lockFolder(path string, files vfs.FS) (*pebble.Lock, error) {
 }
 
 // load reads what the store says about itself and adds what is missing.
-func (e *Engine) load(tables []kv.Table, wall func() int64) error {
-	if err := checkFormat(e.db); err != nil {
+func (e *Engine) load(tables []kv.Table, wall func() int64) (err error) {
+	if err := checkFormat(e.db, e.durability); err != nil {
 		return err
 	}
-	families, err := loadFamilies(e.db)
-	if err != nil {
+	if e.families, err = loadFamilies(e.db); err != nil {
 		return err
 	}
-	if err := addFamilies(e.db, families, tables); err != nil {
-		return err
+	for _, t := range tables {
+		for _, f := range t.Families {
+			if err := e.addFamily(familyName{t.Name, f}); err != nil {
+				return err
+			}
+		}
 	}
-	e.families = families
 	return e.clock.load(e.db, wall)
 }
 

@@ -58,7 +58,7 @@ func (f *fold) MergeOlder(value []byte) error {
 
 // Finish implements pebble.ValueMerger.
 func (f *fold) Finish(includesBase bool) ([]byte, io.Closer, error) {
-	if len(f.ends) == 1 && (!includesBase || f.arena[0] == kindCells) {
+	if len(f.ends) == 1 && len(f.arena) > 0 && (!includesBase || f.arena[0] == kindCells) {
 		return f.arena, f, nil
 	}
 	last, err := f.gather()

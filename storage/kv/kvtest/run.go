@@ -5,7 +5,9 @@ package kvtest
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -164,9 +166,28 @@ func (s *suite) row(key string, cells ...string) kv.Row {
 // want compares rows, whatever the times of their cells are.
 func (s *suite) want(got []kv.Row, want ...kv.Row) {
 	s.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(kv.Cell{}, "Time")); diff != "" {
+	if diff := cmp.Diff(texts(want), texts(got)); diff != "" {
 		s.Errorf("rows differ (-want +got):\n%s", diff)
 	}
+}
+
+// texts says rows in words that are short enough to compare and to read.
+func texts(rows []kv.Row) []string {
+	all := []string{}
+	for _, row := range rows {
+		all = append(all, "row "+text(row.Key))
+		for _, c := range row.Cells {
+			all = append(all, "  "+text(c.Qualifier)+" = "+text(c.Value))
+		}
+	}
+	return all
+}
+
+func text(b []byte) string {
+	if len(b) <= 40 {
+		return strconv.Quote(string(b))
+	}
+	return fmt.Sprintf("%q… %d bytes, sha256 %x", b[:20], len(b), sha256.Sum256(b))
 }
 
 // wantKeys compares the keys of rows.

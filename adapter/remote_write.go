@@ -1,0 +1,181 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// writeTranslator names what is stored.
+type writeTranslator interface {
+	FromLabels(ls labels.Labels) storage.Series
+	MetricName(name string) string
+}
+
+// metadataWriter stores metadata by stored metric name. It returns when all of it is durable; it may be called again with the same.
+type metadataWriter interface {
+	PutMetadata(ctx context.Context, metadata map[string]storage.Metadata) error
+}
+
+// writeOptions are what the write door needs. All fields are wanted.
+type writeOptions struct {
+	Appender   storage.Appender
+	Metadata   metadataWriter
+	Translator writeTranslator
+	Limits     WriteLimits
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+	Now        func() time.Time
+}
+
+// writeHandler receives remote write 1.0 and 2.0. It answers 204 when all of a request is durable, 400 when a part can never be stored
+// and the rest is durable, 503 when the request should come again. It never stores a part of a request that is malformed anywhere, and
+// never answers 429 or another 4xx to what it wants again: Prometheus drops such a batch.
+type writeHandler struct {
+	o       writeOptions
+	gate    writeGate
+	caches  [wireV2 + 1]*seriesCache
+	metrics *writeMetrics
+	jobs    sync.Pool // of *writeJob
+}
+
+func newWriteHandler(o writeOptions) http.Handler {
+	h := &writeHandler{o: o, gate: writeGate{maxRequests: int64(o.Limits.Requests), maxBytes: int64(o.Limits.InFlightBytes)}}
+	for v := range h.caches {
+		h.caches[v] = newSeriesCache(o.Limits.SeriesCache)
+	}
+	h.metrics = newWriteMetrics(o.Registerer, &h.gate)
+	h.jobs.New = func() any { return newWriteJob(h) }
+	return h
+}
+
+// writeReply is an answer.
+type writeReply struct {
+	protocol string
+	status   int
+	text     string
+	retry    bool
+	v2       bool // say what was written, which confuses older senders of 1.0
+	written  kindCounts
+}
+
+// ServeHTTP implements http.Handler.
+func (h *writeHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	begin := time.Now()
+	reply := h.serve(r)
+	reply.send(w)
+	h.metrics.observe(reply.protocol, reply.status, time.Since(begin))
+}
+
+func (h *writeHandler) serve(r *http.Request) writeReply {
+	if r.Method != http.MethodPost {
+		return writeReply{protocol: "unknown", status: http.StatusMethodNotAllowed, text: "remote write wants POST"}
+	}
+	version, err := writeVersion(r.Header)
+	if err != nil {
+		return writeReply{protocol: "unknown"}.failed(err)
+	}
+	reply := writeReply{protocol: version.String(), v2: version == wireV2}
+	if !h.gate.enter() {
+		return reply.failed(errBusy)
+	}
+	defer h.gate.leave()
+	j := h.jobs.Get().(*writeJob)
+	defer h.release(j)
+	j.reset(version)
+	if err = h.receive(j, r); err == nil {
+		err = h.store(r.Context(), j)
+	}
+	o := j.outcome(err)
+	h.metrics.count(version, o)
+	if err != nil {
+		h.logFailure(r.Context(), version, err)
+		return reply.failed(err)
+	}
+	reply.written, reply.status = o.written, http.StatusNoContent
+	if j.refused.any() {
+		reply.status, reply.text = http.StatusBadRequest, j.refused.text(j.received)
+		h.o.Logger.DebugContext(r.Context(), "remote write refused in part", "protocol", reply.protocol, "reason", reply.text)
+	}
+	return reply
+}
+
+// receive reads and decodes the body.
+func (h *writeHandler) receive(j *writeJob, r *http.Request) (err error) {
+	if r.ContentLength > int64(h.o.Limits.BodyBytes) {
+		return writeError{http.StatusRequestEntityTooLarge, fmt.Errorf("body of %d bytes, more than %d", r.ContentLength, h.o.Limits.BodyBytes)}
+	}
+	j.share = gateShare{gate: &h.gate}
+	if j.body, err = readBody(j.body, r.Body, h.o.Limits.BodyBytes, &j.share); err != nil {
+		return err
+	}
+	return j.decode()
+}
+
+func (h *writeHandler) store(ctx context.Context, j *writeJob) error {
+	ctx, cancel := context.WithTimeout(ctx, h.o.Limits.Timeout)
+	defer cancel()
+	return j.store(ctx)
+}
+
+// release gives up what a job holds of the process's limits, and keeps the job unless it has grown large.
+func (h *writeHandler) release(j *writeJob) {
+	j.share.release()
+	if j.footprint() <= pooledJob {
+		h.jobs.Put(j)
+	}
+}
+
+func (h *writeHandler) logFailure(ctx context.Context, v wireVersion, err error) {
+	if status := (writeError{}); errors.As(err, &status) {
+		h.o.Logger.DebugContext(ctx, "remote write refused", "protocol", v.String(), "status", status.status, "err", err)
+		return
+	}
+	h.o.Logger.WarnContext(ctx, "remote write not stored, the sender is asked to try again", "protocol", v.String(), "err", err)
+}
+
+// failed is the answer to an error: its own status, or 503 for all errors of the store.
+func (reply writeReply) failed(err error) writeReply {
+	reply.status = http.StatusServiceUnavailable
+	if own := (writeError{}); errors.As(err, &own) {
+		reply.status = own.status
+	}
+	reply.retry = reply.status == http.StatusServiceUnavailable
+	reply.text = cutText(err.Error(), maxAnswer)
+	return reply
+}
+
+// maxRetryAfter is the longest pause asked for, in seconds: shorter than the memory of a sender, long enough to spread them out.
+const maxRetryAfter = 5
+
+func (reply writeReply) send(w http.ResponseWriter) {
+	header := w.Header()
+	if reply.v2 {
+		const prefix = "X-Prometheus-Remote-Write-"
+		header.Set(prefix+"Samples-Written", strconv.Itoa(reply.written[kindSample]))
+		header.Set(prefix+"Histograms-Written", strconv.Itoa(reply.written[kindHistogram]))
+		header.Set(prefix+"Exemplars-Written", strconv.Itoa(reply.written[kindExemplar]))
+	}
+	if reply.status == http.StatusMethodNotAllowed {
+		header.Set("Allow", http.MethodPost)
+	}
+	if reply.retry {
+		header.Set("Retry-After", strconv.Itoa(1+rand.IntN(maxRetryAfter)))
+	}
+	if reply.text == "" {
+		w.WriteHeader(reply.status)
+		return
+	}
+	http.Error(w, reply.text, reply.status)
+}

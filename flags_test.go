@@ -1,0 +1,69 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/tsdbridge/tsdbridge/adapter"
+)
+
+// Without any flag the options are the defaults, and every flag of the fixed command line is there.
+func TestDefaults(t *testing.T) {
+	c, err := parseCommand(nil, io.Discard, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ignore := cmpopts.IgnoreFields(adapter.Options{}, "Logger", "Now", "Flags")
+	if diff := cmp.Diff(adapter.DefaultOptions(), c.options, ignore); diff != "" {
+		t.Errorf("options without flags (-default +parsed):\n%s", diff)
+	}
+	if c.name != commandServe {
+		t.Errorf("command %q, want serve", c.name)
+	}
+	for _, flag := range strings.Fields(`config.file log.level log.format storage.engine storage.path hbase.zookeeper hbase.root
+		storage.table.data storage.table.uid storage.table.meta storage.table.tree storage.uid-width.metric storage.uid-width.tagk
+		storage.uid-width.tagv storage.salt.width storage.salt.buckets storage.values web.listen-address web.config.file`) {
+		if _, ok := c.options.Flags[flag]; !ok {
+			t.Errorf("there is no flag --%s", flag)
+		}
+	}
+}
+
+func TestConfigFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c.yml")
+	text := "storage: {table: {data: points}, values: double}\nstorage.salt.width: 1\nwrite.max-body-bytes: 1MiB\nlog: {level: error}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := parseCommand([]string{"--storage.values=compact", "--config.file", file}, io.Discard, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := c.options
+	if o.TableData != "points" || o.SaltWidth != 1 || o.WriteLimits.BodyBytes != 1<<20 || o.Values != "compact" {
+		t.Errorf("options %+v", o)
+	}
+}
+
+func TestBytes(t *testing.T) {
+	for text, want := range map[string]int64{"0": 0, "7": 7, "7B": 7, "2KB": 2000, "2KiB": 2048, "32MiB": 32 << 20, "1GiB": 1 << 30, "3GB": 3e9} {
+		n, err := parseBytes(text)
+		if err != nil || n != want {
+			t.Errorf("parseBytes(%q) = %d, %v; want %d", text, n, err, want)
+		}
+		if back, err := parseBytes(bytesText(n)); err != nil || back != n {
+			t.Errorf("%q prints as %q, which is %d, %v", text, bytesText(n), back, err)
+		}
+	}
+	for _, text := range []string{"", "-1", "1.5MiB", "1 MiB", "MiB", "9999999999GiB", "x"} {
+		if n, err := parseBytes(text); err == nil {
+			t.Errorf("parseBytes(%q) = %d, want an error", text, n)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"tsdbridge": main})
+}
+
+// The binary as its user sees it: command lines, configuration files, what it prints and its exit code.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:  filepath.Join("testdata", "script"),
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"http": httpCommand},
+	})
+}
+
+var listening = regexp.MustCompile(`msg=listening protocol=http address=(\S+)`)
+
+// httpCommand is "http STATUS PATH [LOG]": waits until the server whose log is the file LOG (default log) listens, then asks for PATH
+// until the answer has the status. Its body becomes the file "answer".
+func httpCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: http STATUS PATH [LOG]")
+	}
+	log := "log"
+	if len(args) > 2 {
+		log = args[2]
+	}
+	deadline := time.Now().Add(time.Minute)
+	last := "never listened"
+	for ; time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) { // polling, with a deadline
+		text, err := os.ReadFile(ts.MkAbs(log))
+		m := listening.FindSubmatch(text)
+		if err != nil || m == nil {
+			continue
+		}
+		resp, err := http.Get("http://" + strings.Replace(string(m[1]), "[::]", "127.0.0.1", 1) + args[1])
+		if err != nil {
+			last = err.Error()
+			continue
+		}
+		var body strings.Builder
+		if err := resp.Write(&body); err != nil {
+			ts.Fatalf("%v", err)
+		}
+		if last = resp.Status; strings.HasPrefix(last, args[0]) {
+			ts.Check(os.WriteFile(ts.MkAbs("answer"), []byte(body.String()), 0o600))
+			return
+		}
+	}
+	ts.Fatalf("%s: last: %s", args[1], last)
+}

@@ -1,0 +1,210 @@
+package pebble
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// onFiles opens a store in memory whose clock the test moves.
+func onFiles(t *testing.T, now *int64) *Engine {
+	t.Helper()
+	o := Options{InMemory: true, Tables: []kv.Table{{Name: "t", Families: []string{"f"}}}}
+	e, err := open(o, vfs.NewMem(), func() int64 { return *now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+func (e *Engine) mustFlush(t *testing.T) {
+	t.Helper()
+	if err := e.db.Flush(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (e *Engine) mustCompact(t *testing.T) {
+	t.Helper()
+	if err := e.db.Compact(t.Context(), []byte{1}, []byte{0xff}, false); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDeletedStaysDeleted has an old row at the bottom, and above it changes that leave nothing of it. Flushes and
+// compactions fold those changes before they meet the old row; it must not come back when they do.
+func TestDeletedStaysDeleted(t *testing.T) {
+	key := []byte("k")
+	put := kv.Mutation{Key: key, Puts: []kv.Put{{Qualifier: []byte("q"), Value: []byte("old")}, {Qualifier: []byte("r")}}}
+	deleteCell := kv.Mutation{Key: key, Deletes: [][]byte{[]byte("q")}}
+	deleteCells := kv.Mutation{Key: key, Deletes: [][]byte{[]byte("q"), []byte("r")}}
+	deleteRow := kv.Mutation{Key: key, DeleteRow: true}
+	for name, test := range map[string]struct {
+		changes []kv.Mutation
+		want    []string
+	}{
+		"cells":             {[]kv.Mutation{deleteCells}, nil},
+		"row":               {[]kv.Mutation{deleteRow}, nil},
+		"row, then cells":   {[]kv.Mutation{deleteRow, deleteCells}, nil},
+		"cells, then row":   {[]kv.Mutation{deleteCells, deleteRow}, nil},
+		"cell":              {[]kv.Mutation{deleteCell}, []string{"k: r="}},
+		"again, then cells": {[]kv.Mutation{deleteRow, put, deleteCells}, nil},
+	} {
+		for _, together := range []bool{true, false} {
+			now := int64(1000)
+			e := onFiles(t, &now)
+			apply(t, e, "f", []kv.Mutation{put})
+			e.mustFlush(t)
+			e.mustCompact(t)
+			check := func(when string) {
+				if wantLines(t, scanned(t, e, kv.Scan{}), test.want...); t.Failed() {
+					t.Fatalf("delete %s, together %t, %s", name, together, when)
+				}
+			}
+			for _, change := range test.changes {
+				now++
+				apply(t, e, "f", []kv.Mutation{change})
+				if !together {
+					e.mustFlush(t)
+				}
+			}
+			check("in memory")
+			e.mustFlush(t)
+			check("flushed")
+			e.mustCompact(t)
+			check("compacted")
+		}
+	}
+}
+
+// TestSinceOnFiles compares scans that step over files and blocks with a look at every row, after puts, deletions
+// and compactions at many times.
+func TestSinceOnFiles(t *testing.T) {
+	const minute = 60_000
+	now := int64(1_700_000_000_000)
+	begin := now
+	e := onFiles(t, &now)
+	for round := range 12 {
+		now += 10 * minute
+		var change []kv.Mutation
+		for i := range 200 {
+			key := []byte(fmt.Sprintf("%04d", i+200*(round/3)))
+			cell := kv.Put{Qualifier: fmt.Appendf(nil, "%d", round), Value: make([]byte, 300)}
+			m := kv.Mutation{Key: key, Puts: []kv.Put{cell}}
+			switch {
+			case i%5 == 1:
+				m = kv.Mutation{Key: key, DeleteRow: true}
+			case i%5 == 2:
+				m = kv.Mutation{Key: key, Deletes: [][]byte{fmt.Appendf(nil, "%d", round-1)}}
+			}
+			change = append(change, m)
+		}
+		apply(t, e, "f", change)
+		if e.mustFlush(t); round%4 == 3 {
+			e.mustCompact(t)
+		}
+		for since := begin; since < now+10*minute; since += 5 * minute {
+			want := rowsSince(t, e, since)
+			if got := scanned(t, e, kv.Scan{Since: since}); len(got) != want {
+				t.Fatalf("round %d: since %d minutes %d rows, want %d", round, (since-begin)/minute, len(got), want)
+			}
+		}
+	}
+}
+
+// rowsSince counts rows with a cell as new as since, without asking for it.
+func rowsSince(t *testing.T, e *Engine, since int64) (n int) {
+	t.Helper()
+	for row, err := range e.Scan(t.Context(), kv.Scan{Table: "t", Family: "f"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range row.Cells {
+			if c.Time >= since {
+				n++
+				break
+			}
+		}
+	}
+	return n
+}
+
+// TestSinceSkipsFiles sees to it that a scan with Since does not read what is old.
+func TestSinceSkipsFiles(t *testing.T) {
+	now := int64(1_700_000_000_000)
+	e := onFiles(t, &now)
+	var old []string
+	for i := range 5000 {
+		old = append(old, fmt.Sprintf("old %d", i))
+	}
+	apply(t, e, "f", rows(old...))
+	e.mustFlush(t)
+	e.mustCompact(t)
+	now += 3_600_000
+	apply(t, e, "f", rows("new"))
+	it, err := e.db.NewIter(scanOptions(1, &kv.Scan{Since: now}, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer it.Close()
+	seen := 0
+	for ok := it.First(); ok; ok = it.Next() {
+		seen++
+	}
+	if seen != 1 {
+		t.Errorf("scan went over %d rows, want 1", seen)
+	}
+}
+
+// TestScanJumps sees to it that a scan for a few rows of many does not step through all.
+func TestScanJumps(t *testing.T) {
+	now := int64(1000)
+	e := onFiles(t, &now)
+	var keys []string
+	for hour := range 3 {
+		for tag := range 10_000 {
+			keys = append(keys, string([]byte{'m', byte(hour), 1, byte(tag >> 8), byte(tag)}))
+		}
+	}
+	apply(t, e, "f", rows(keys...))
+	e.mustFlush(t)
+	suffix := func(tag int) []byte { return []byte{1, byte(tag >> 8), byte(tag)} }
+	for name, m := range map[string]*kv.Match{
+		"suffixes": {Prefix: 2, Key: 1, Value: 2, Suffixes: [][]byte{suffix(17), suffix(5000), suffix(9999)}},
+		"values": {Prefix: 2, Key: 1, Value: 2, Tags: []kv.Tag{
+			{Key: []byte{1}, Values: [][]byte{suffix(17)[1:], suffix(5000)[1:], suffix(9999)[1:]}},
+		}},
+	} {
+		if got := scanned(t, e, kv.Scan{Match: m}); len(got) != 9 {
+			t.Errorf("by %s: %d rows, want 9", name, len(got))
+		}
+		steps := stepsOf(t, e, &kv.Scan{Match: m})
+		if most := 9*2*missesBeforeSeek + 100; steps > most {
+			t.Errorf("by %s: %d steps in Pebble, want at most %d", name, steps, most)
+		}
+	}
+}
+
+// stepsOf walks as scan does and counts what Pebble had to step over.
+func stepsOf(t *testing.T, e *Engine, s *kv.Scan) int {
+	t.Helper()
+	it, err := e.db.NewIter(scanOptions(1, s, &skipper{match: s.Match}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer it.Close()
+	w := walk{it: it, scan: s, id: 1}
+	for ok := w.first(); ok; ok = w.next() {
+	}
+	stats := it.Stats()
+	return stats.ForwardStepCount[pebble.InternalIterCall] + stats.ForwardSeekCount[pebble.InternalIterCall]
+}

@@ -1,0 +1,78 @@
+package pebble
+
+import (
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metric is one figure of Pebble's own statistics.
+type metric struct {
+	desc  *prometheus.Desc
+	kind  prometheus.ValueType
+	value func(*Engine, *pebble.Metrics) float64
+}
+
+func metrics() []metric {
+	gauge := func(name, help string, value func(*pebble.Metrics) float64) metric {
+		return metric{
+			desc: prometheus.NewDesc("tsdbridge_embedded_"+name, help, nil, nil), kind: prometheus.GaugeValue,
+			value: func(_ *Engine, m *pebble.Metrics) float64 { return value(m) },
+		}
+	}
+	counter := func(name, help string, value func(*Engine, *pebble.Metrics) float64) metric {
+		return metric{prometheus.NewDesc("tsdbridge_embedded_"+name, help, nil, nil), prometheus.CounterValue, value}
+	}
+	return []metric{
+		gauge("disk_bytes", "Bytes that the embedded store takes on disk.",
+			func(m *pebble.Metrics) float64 { return float64(m.DiskSpaceUsage()) }),
+		gauge("wal_bytes", "Bytes of the log that are not in tables yet.",
+			func(m *pebble.Metrics) float64 { return float64(m.WAL.Size) }),
+		gauge("memtable_bytes", "Bytes of memory that changes wait in for a flush.",
+			func(m *pebble.Metrics) float64 { return float64(m.MemTable.Size) }),
+		gauge("level0_files", "Files that were flushed and not yet compacted.",
+			func(m *pebble.Metrics) float64 { return float64(m.Levels[0].TablesCount) }),
+		gauge("compaction_debt_bytes", "Estimated bytes to compact until the store is at rest.",
+			func(m *pebble.Metrics) float64 { return float64(m.Compact.EstimatedDebt) }),
+		gauge("cache_bytes", "Bytes in the block cache.",
+			func(m *pebble.Metrics) float64 { return float64(m.BlockCache.Size) }),
+		counter("cache_hits_total", "Blocks found in the block cache.",
+			func(_ *Engine, m *pebble.Metrics) float64 { return float64(m.BlockCache.Hits) }),
+		counter("cache_misses_total", "Blocks not found in the block cache.",
+			func(_ *Engine, m *pebble.Metrics) float64 { return float64(m.BlockCache.Misses) }),
+		counter("wal_written_bytes_total", "Bytes written to the log.",
+			func(_ *Engine, m *pebble.Metrics) float64 { return float64(m.WAL.BytesWritten) }),
+		counter("flushes_total", "Flushes of memory to files.",
+			func(_ *Engine, m *pebble.Metrics) float64 { return float64(m.Flush.Count) }),
+		counter("compactions_total", "Compactions of files.",
+			func(_ *Engine, m *pebble.Metrics) float64 { return float64(m.Compact.Count) }),
+		counter("write_stalls_total", "Times that writes were held up because flushes or compactions were behind.",
+			func(e *Engine, _ *pebble.Metrics) float64 { return float64(e.stalls.Load()) }),
+	}
+}
+
+// Collector returns the figures of the store for a registry. After Close it collects nothing.
+func (e *Engine) Collector() prometheus.Collector { return &collector{e, metrics()} }
+
+type collector struct {
+	engine  *Engine
+	metrics []metric
+}
+
+// Describe implements prometheus.Collector.
+func (c *collector) Describe(to chan<- *prometheus.Desc) {
+	for _, m := range c.metrics {
+		to <- m.desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *collector) Collect(to chan<- prometheus.Metric) {
+	if c.engine.enter() != nil {
+		return
+	}
+	defer c.engine.leave()
+	now := c.engine.db.Metrics()
+	for _, m := range c.metrics {
+		to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(c.engine, now))
+	}
+}
