@@ -23,7 +23,7 @@ func intHistograms() map[string]*histogram.Histogram {
 	return map[string]*histogram.Histogram{
 		"empty": {},
 		"exponential": {
-			CounterResetHint: histogram.NotCounterReset, Schema: 3, ZeroThreshold: 1e-128, ZeroCount: 2, Count: 21, Sum: 18.4,
+			CounterResetHint: histogram.NotCounterReset, Schema: 3, ZeroThreshold: 1e-128, ZeroCount: 2, Count: 19, Sum: 18.4,
 			PositiveSpans: []histogram.Span{{Offset: -3, Length: 2}, {Offset: 1, Length: 2}}, PositiveBuckets: []int64{1, 1, -1, 0},
 			NegativeSpans: []histogram.Span{{Offset: 5, Length: 3}}, NegativeBuckets: []int64{6, -3, 0},
 		},

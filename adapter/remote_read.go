@@ -147,33 +147,30 @@ func streamed(req *prompb.ReadRequest) bool {
 
 // samples answers with one message that holds everything.
 func (h *readHandler) samples(ctx context.Context, w http.ResponseWriter, req *prompb.ReadRequest) {
-	resp := prompb.ReadResponse{Results: make([]*prompb.QueryResult, len(req.Queries))}
-	for i, query := range req.Queries {
-		result, err := h.result(ctx, query)
-		if err != nil {
+	e := sampleEncoder{limit: h.SampleLimit}
+	for _, query := range req.Queries {
+		if err := h.result(ctx, &e, query); err != nil {
 			replyError(w, err)
 			return
 		}
-		resp.Results[i] = result
 	}
 	w.Header().Set("Content-Type", "application/x-protobuf")
 	w.Header().Set("Content-Encoding", "snappy")
-	// What it returns now is a client that went away: the answer itself always encodes.
-	_ = remote.EncodeReadResponse(&resp, w)
+	// An error here is a client that went away.
+	_, _ = w.Write(e.compressed())
 }
 
-func (h *readHandler) result(ctx context.Context, query *prompb.Query) (*prompb.QueryResult, error) {
+func (h *readHandler) result(ctx context.Context, e *sampleEncoder, query *prompb.Query) error {
 	matchers, err := readMatchers(query)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	q, err := h.Queryable.Querier(query.StartTimestampMs, query.EndTimestampMs)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer q.Close()
-	result, _, err := remote.ToQueryResult(q.Select(ctx, false, readHints(query.Hints), matchers...), h.SampleLimit)
-	return result, err
+	return e.add(q.Select(ctx, false, readHints(query.Hints), matchers...))
 }
 
 // stream answers with one frame for each series, series sorted by their labels.
@@ -189,7 +186,9 @@ func (h *readHandler) stream(ctx context.Context, w http.ResponseWriter, req *pr
 			return
 		default:
 			// The status is gone. A connection cut in the middle is the only way left to say that this is not all.
-			h.Logger.Warn("remote read stream cut", "err", err)
+			if ctx.Err() == nil {
+				h.Logger.Warn("remote read stream cut", "err", err)
+			}
 			panic(http.ErrAbortHandler)
 		}
 	}
@@ -234,20 +233,12 @@ func readHints(h *prompb.ReadHints) *promstorage.SelectHints {
 
 // replyError answers with an error as text, before anything else was written.
 func replyError(w http.ResponseWriter, err error) {
-	var (
-		own    statusError
-		remote remote.HTTPError
-	)
 	status := http.StatusServiceUnavailable
-	switch {
-	case errors.As(err, &own):
+	if s, ok := queryStatus(err); ok {
+		status = s
+	}
+	if own := (statusError{}); errors.As(err, &own) {
 		status = own.status
-	case errors.As(err, &remote):
-		status = remote.Status()
-	default:
-		if s, ok := queryStatus(err); ok {
-			status = s
-		}
 	}
 	http.Error(w, err.Error(), status)
 }

@@ -116,7 +116,6 @@ func (h *writeHandler) receive(j *writeJob, r *http.Request) (err error) {
 	if r.ContentLength > int64(h.o.Limits.BodyBytes) {
 		return writeError{http.StatusRequestEntityTooLarge, fmt.Errorf("body of %d bytes, more than %d", r.ContentLength, h.o.Limits.BodyBytes)}
 	}
-	j.share = gateShare{gate: &h.gate}
 	if j.body, err = readBody(j.body, r.Body, h.o.Limits.BodyBytes, &j.share); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"net/http"
+	"net/http/pprof"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -44,6 +45,11 @@ func (a *Adapter) routes() (http.Handler, error) {
 	r.Get("/-/ready", status.isReady)
 	r.Head("/-/ready", status.isReady)
 	r.Handle("/metrics", promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true, Timeout: 10 * time.Second}))
+	r.HandleFunc("/debug/pprof/*", pprof.Index)
+	r.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	r.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	r.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	r.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	r.Get("/", status.index)
 	return r, nil
 }

@@ -60,5 +60,6 @@ POST /api/v1/read         Prometheus remote read
      /api/v1/query, ...   Prometheus query API
      /-/healthy /-/ready  health
      /metrics             own metrics
+     /debug/pprof/        profiles of this process
 `, Version(), h.started.UTC().Format(time.RFC3339))
 }

@@ -54,9 +54,15 @@ func (j *writeJob) timeError(time int64) error {
 // holdsGood says whether a series has anything that will be stored if its labels are good.
 func (j *writeJob) holdsGood(i int) bool {
 	d := j.req.data(i)
-	return slices.ContainsFunc(j.req.samples[d.samples.start:d.samples.end], func(s wireSample) bool { return j.storable(s.time) }) ||
-		slices.ContainsFunc(j.req.histograms[d.histograms.start:d.histograms.end], func(h wireHistogram) bool { return h.err == nil && j.storable(h.time) }) ||
-		slices.ContainsFunc(j.req.exemplars[d.exemplars.start:d.exemplars.end], func(e wireExemplar) bool { return j.storable(e.time) })
+	goodSample := func(s wireSample) bool { return j.storable(s.time) }
+	goodHistogram := func(h wireHistogram) bool { return h.err == nil && j.storable(h.time) }
+	goodExemplar := func(e wireExemplar) bool {
+		_, err := j.exemplarData(&e)
+		return err == nil
+	}
+	return slices.ContainsFunc(j.req.samples[d.samples.start:d.samples.end], goodSample) ||
+		slices.ContainsFunc(j.req.histograms[d.histograms.start:d.histograms.end], goodHistogram) ||
+		slices.ContainsFunc(j.req.exemplars[d.exemplars.start:d.exemplars.end], goodExemplar)
 }
 
 // judgeHistograms brings histograms into a form that can be stored, or notes why it cannot be done.
@@ -154,9 +160,6 @@ func (j *writeJob) fillExemplars(i int, at wireRange) {
 	for n := at.start; n < at.end; n++ {
 		e := &j.req.exemplars[n]
 		data, err := j.exemplarData(e)
-		if err == nil && !j.storable(e.time) {
-			err = j.timeError(e.time)
-		}
 		if err != nil {
 			j.refuse(kindExemplar, i, fmt.Errorf("exemplar: %w", err))
 			continue
@@ -165,7 +168,11 @@ func (j *writeJob) fillExemplars(i int, at wireRange) {
 	}
 }
 
+// exemplarData is an exemplar as it is stored, or what is wrong with it.
 func (j *writeJob) exemplarData(e *wireExemplar) (data []byte, err error) {
+	if !j.storable(e.time) {
+		return nil, j.timeError(e.time)
+	}
 	if j.labels, err = j.req.exemplarLabels(j.labels[:0], e); err != nil {
 		return nil, err
 	}

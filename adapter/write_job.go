@@ -39,7 +39,7 @@ type writeJob struct {
 
 func newWriteJob(h *writeHandler) *writeJob {
 	return &writeJob{
-		writeHandler: h, bad: map[int]error{}, pending: map[string]int{}, metadata: map[string]newMetadata{},
+		writeHandler: h, share: gateShare{gate: &h.gate}, bad: map[int]error{}, pending: map[string]int{}, metadata: map[string]newMetadata{},
 		builder: labels.NewScratchBuilder(16),
 	}
 }

@@ -66,6 +66,7 @@ func (j *writeJob) nameMissing(m *missingSeries) (err error) {
 		m.unknown = u
 		return nil
 	}
+	good := j.holdsGood(m.series)
 	if j.labels, err = j.req.keyLabels(j.labels[:0], m.key); err != nil {
 		return writeError{http.StatusBadRequest, fmt.Errorf("labels of time series %d: %w", m.series+1, err)}
 	}
@@ -74,7 +75,7 @@ func (j *writeJob) nameMissing(m *missingSeries) (err error) {
 		j.bad[m.series] = err
 		return nil
 	}
-	if !j.holdsGood(m.series) {
+	if !good {
 		return nil // A series is made by its first sample, not by a bad one or by metadata.
 	}
 	m.unknown = len(j.unknown)

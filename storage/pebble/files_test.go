@@ -151,13 +151,13 @@ func TestSinceSkipsFiles(t *testing.T) {
 	e.mustCompact(t)
 	now += 3_600_000
 	apply(t, e, "f", rows("new"))
-	it, err := e.db.NewIter(scanOptions(1, &kv.Scan{Since: now}, nil))
+	w, err := e.walk(1, &kv.Scan{Since: now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer it.Close()
+	defer w.it.Close()
 	seen := 0
-	for ok := it.First(); ok; ok = it.Next() {
+	for ok := w.it.First(); ok; ok = w.it.Next() {
 		seen++
 	}
 	if seen != 1 {
@@ -197,14 +197,18 @@ func TestScanJumps(t *testing.T) {
 // stepsOf walks as scan does and counts what Pebble had to step over.
 func stepsOf(t *testing.T, e *Engine, s *kv.Scan) int {
 	t.Helper()
-	it, err := e.db.NewIter(scanOptions(1, s, &skipper{match: s.Match}))
+	w, err := e.walk(1, s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer it.Close()
-	w := walk{it: it, scan: s, id: 1}
-	for ok := w.first(); ok; ok = w.next() {
+	defer w.it.Close()
+	for {
+		if ok, err := w.step(t.Context()); err != nil {
+			t.Fatal(err)
+		} else if !ok {
+			break
+		}
 	}
-	stats := it.Stats()
+	stats := w.it.Stats()
 	return stats.ForwardStepCount[pebble.InternalIterCall] + stats.ForwardSeekCount[pebble.InternalIterCall]
 }

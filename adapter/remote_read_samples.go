@@ -1,0 +1,124 @@
+package adapter
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/http"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
+	promstorage "github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// Field numbers of prometheus.ReadResponse and what is in it (prompb/remote.proto, prompb/types.proto).
+const (
+	responseResults    = 1
+	resultTimeseries   = 1
+	seriesLabels       = 1
+	seriesFloats       = 2
+	seriesHistograms   = 4
+	sampleValue        = 1
+	sampleTimestamp    = 2
+	histogramTimestamp = 15
+)
+
+// maxSnappyBlock is what a snappy block can hold and every client can still decode: lengths are 32 bits, and some take them as signed.
+const maxSnappyBlock = 1<<31 - 1
+
+// sampleEncoder writes the results of queries as a prometheus.ReadResponse. It stands for remote.ToQueryResult and
+// remote.EncodeReadResponse, whose generated code leaves out a value of -0, which is then read as 0, and holds
+// the answer three times over.
+type sampleEncoder struct {
+	limit    int // samples of one query; 0: none
+	response []byte
+	result   []byte // of the query under way
+	series   []byte // under way
+	datum    []byte // under way
+	iterator chunkenc.Iterator
+}
+
+// add appends the result of the next query.
+func (e *sampleEncoder) add(set promstorage.SeriesSet) error {
+	e.result = e.result[:0]
+	samples := 0
+	for set.Next() {
+		n, err := e.addSeries(set.At(), e.limit-samples)
+		if err != nil {
+			return err
+		}
+		samples += n
+	}
+	if err := set.Err(); err != nil {
+		return err
+	}
+	if len(e.response)+len(e.result) > maxSnappyBlock {
+		return fmt.Errorf("%w: the answer takes more than %d bytes: ask for a stream, or for less", storage.ErrLimit, maxSnappyBlock)
+	}
+	e.response = appendMessage(e.response, responseResults, e.result)
+	return nil
+}
+
+// addSeries appends a series of at most room samples, if there is a limit, and counts them.
+func (e *sampleEncoder) addSeries(s promstorage.Series, room int) (int, error) {
+	e.series = e.series[:0]
+	s.Labels().Range(func(l labels.Label) {
+		e.series = appendTag(e.series, seriesLabels, wireBytes)
+		e.series = binary.AppendUvarint(e.series, uint64(stringSize(l.Name)+stringSize(l.Value)))
+		e.series = appendString(e.series, labelName, l.Name)
+		e.series = appendString(e.series, labelValue, l.Value)
+	})
+	n := 0
+	e.iterator = s.Iterator(e.iterator)
+	for kind := e.iterator.Next(); kind != chunkenc.ValNone; kind = e.iterator.Next() {
+		if n++; e.limit > 0 && n > room {
+			return 0, statusError{http.StatusBadRequest, fmt.Errorf("exceeded sample limit (%d)", e.limit)}
+		}
+		if kind == chunkenc.ValFloat {
+			e.addFloat()
+		} else {
+			e.addHistogram(kind)
+		}
+	}
+	if err := e.iterator.Err(); err != nil {
+		return 0, err
+	}
+	e.result = appendMessage(e.result, resultTimeseries, e.series)
+	return n, nil
+}
+
+func (e *sampleEncoder) addFloat() {
+	t, v := e.iterator.At()
+	b := appendTag(e.series, seriesFloats, wireBytes)
+	const valueSize, tagSize = 9, 1
+	b = binary.AppendUvarint(b, uint64(valueSize+tagSize+uvarintSize(uint64(t))))
+	b = appendDoubleAlways(b, sampleValue, v)
+	e.series = appendUint(b, sampleTimestamp, uint64(t))
+}
+
+func (e *sampleEncoder) addHistogram(kind chunkenc.ValueType) {
+	var t int64
+	if kind == chunkenc.ValHistogram {
+		var h *histogram.Histogram
+		t, h = e.iterator.AtHistogram(nil)
+		e.datum = append(e.datum[:0], encodeHistogram(h)...)
+	} else {
+		var fh *histogram.FloatHistogram
+		t, fh = e.iterator.AtFloatHistogram(nil)
+		e.datum = append(e.datum[:0], encodeFloatHistogram(fh)...)
+	}
+	e.datum = appendUint(e.datum, histogramTimestamp, uint64(t))
+	e.series = appendMessage(e.series, seriesHistograms, e.datum)
+}
+
+// compressed returns the whole answer as a snappy block.
+func (e *sampleEncoder) compressed() []byte { return s2.EncodeSnappy(nil, e.response) }
+
+// appendMessage appends a message within a message.
+func appendMessage(b []byte, field int, message []byte) []byte {
+	b = binary.AppendUvarint(appendTag(b, field, wireBytes), uint64(len(message)))
+	return append(b, message...)
+}

@@ -1,0 +1,67 @@
+package adapter
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gogo/protobuf/proto"
+	"github.com/golang/snappy"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/prometheus/prompb"
+	"github.com/prometheus/prometheus/storage/remote"
+)
+
+// TestSampleEncoder compares the answer with that of the module, which is right but for -0.
+func TestSampleEncoder(t *testing.T) {
+	p := newMemStorage(t)
+	writeDemo(t, p)
+	var e sampleEncoder
+	var want prompb.ReadResponse
+	for _, selector := range []string{`{__name__!="limit"}`, `nothing`, `latency`} {
+		q := p.querier(0, demoEnd)
+		if err := e.add(q.Select(t.Context(), true, nil, matchersOf(t, selector)...)); err != nil {
+			t.Fatal(err)
+		}
+		result, _, err := remote.ToQueryResult(q.Select(t.Context(), true, nil, matchersOf(t, selector)...), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.Results = append(want.Results, result)
+	}
+	data, err := snappy.Decode(nil, e.compressed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got prompb.ReadResponse
+	if err := proto.Unmarshal(data, &got); err != nil {
+		t.Fatal(err)
+	}
+	wantData, err := proto.Marshal(&want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gotData, err := proto.Marshal(&got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(gotData) != string(wantData) {
+		t.Error(cmp.Diff(want.String(), got.String()))
+	}
+}
+
+func TestSampleEncoderSigns(t *testing.T) {
+	p := newPromStorageOf(&plainStore{}, plainNames{}, queryLimits{})
+	writeDemo(t, p)
+	var e sampleEncoder
+	if err := e.add(p.querier(180_000, 180_000).Select(t.Context(), true, nil, matchersOf(t, `limit`)...)); err != nil {
+		t.Fatal(err)
+	}
+	data, _ := snappy.Decode(nil, e.compressed())
+	var got prompb.ReadResponse
+	if err := got.Unmarshal(data); err != nil {
+		t.Fatal(err)
+	}
+	if v := got.Results[0].Timeseries[0].Samples[0].Value; v != 0 || !math.Signbit(v) {
+		t.Errorf("%v, want -0", v)
+	}
+}

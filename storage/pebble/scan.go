@@ -1,0 +1,139 @@
+package pebble
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// Scan implements kv.KV. It sees the table as it was when the scan began; writers do not wait for it.
+func (e *Engine) Scan(ctx context.Context, s kv.Scan) iter.Seq2[kv.Row, error] {
+	return func(yield func(kv.Row, error) bool) {
+		left := s.Limit
+		goOn := true
+		err := e.scan(ctx, &s, func(row kv.Row) bool {
+			left--
+			goOn = yield(row, nil)
+			return goOn && left != 0
+		})
+		if err != nil && goOn {
+			yield(kv.Row{}, fmt.Errorf("scan %s: %w", s.Table, err))
+		}
+	}
+}
+
+// scan calls yield with each row until it returns false.
+func (e *Engine) scan(ctx context.Context, s *kv.Scan, yield func(kv.Row) bool) (err error) {
+	id, err := e.begin(ctx, s.Table, s.Family)
+	if err != nil {
+		return err
+	}
+	defer e.leave()
+	if len(s.Stop) > 0 && bytes.Compare(s.Start, s.Stop) >= 0 {
+		return nil
+	}
+	w, err := e.walk(id, s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.it.Close()) }()
+	for {
+		row, err := w.next(ctx)
+		if err != nil || row.Key == nil || !yield(row) {
+			return err
+		}
+	}
+}
+
+// walk is one scan under way.
+type walk struct {
+	engine  *Engine
+	it      *pebble.Iterator
+	id      byte
+	match   *kv.Match
+	skip    *skipper
+	wanted  selection
+	started bool
+	steps   int
+	seek    []byte // memory for keys to jump to
+}
+
+func (e *Engine) walk(id byte, s *kv.Scan) (*walk, error) {
+	w := &walk{engine: e, id: id, match: s.Match, skip: &skipper{match: s.Match}, wanted: selectionOf(s)}
+	options := &pebble.IterOptions{LowerBound: rowKey(id, s.Start), UpperBound: []byte{id + 1}}
+	if len(s.Stop) > 0 {
+		options.UpperBound = rowKey(id, s.Stop)
+	}
+	if s.Match != nil {
+		options.SkipPoint = w.skip.skip
+	}
+	if s.Since > 0 {
+		options.PointKeyFilters = append(make([]pebble.BlockPropertyFilter, 0, 2), newSinceFilter(s.Since))
+	}
+	var err error
+	w.it, err = e.db.NewIter(options)
+	return w, err
+}
+
+// next returns the next row that is wanted; at the end, one without a key.
+func (w *walk) next(ctx context.Context) (kv.Row, error) {
+	for {
+		if ok, err := w.step(ctx); !ok || err != nil {
+			return kv.Row{}, err
+		}
+		value, err := w.it.ValueAndErr()
+		if err != nil {
+			return kv.Row{}, err
+		}
+		key := w.it.Key()[1:]
+		cells, err := w.wanted.cells(value)
+		if err != nil {
+			return kv.Row{}, fmt.Errorf("row %x: %w", key, err)
+		}
+		if len(cells) > 0 {
+			return kv.Row{Key: bytes.Clone(key), Cells: cells}, nil
+		}
+	}
+}
+
+// step goes to the next key that matches; false is the end.
+func (w *walk) step(ctx context.Context) (bool, error) {
+	var ok bool
+	if w.started {
+		ok = w.it.Next()
+	} else {
+		w.started, ok = true, w.it.First()
+	}
+	w.steps++
+	err := w.engine.pause(ctx, w.steps)
+	for ok && err == nil && !w.matches() {
+		err = w.engine.pause(ctx, 0) // many keys may have gone by
+		ok = w.jump()
+	}
+	if err == nil && !ok {
+		err = w.it.Error()
+	}
+	return ok, err
+}
+
+func (w *walk) matches() bool {
+	return w.match == nil || w.match.Matches(w.it.Key()[1:])
+}
+
+// jump leaves a key that does not match for the next that may.
+func (w *walk) jump() bool {
+	var end bool
+	if w.seek, end = w.match.Skip(append(w.seek[:0], w.id), w.it.Key()[1:]); end {
+		return false
+	}
+	if w.skip.patient = len(w.seek) == 1; w.skip.patient {
+		return w.it.Next()
+	}
+	return w.it.SeekGE(w.seek)
+}
