@@ -39,6 +39,8 @@ type sampleEncoder struct {
 	series   []byte // under way
 	datum    []byte // under way
 	iterator chunkenc.Iterator
+	ints     histogram.Histogram
+	floats   histogram.FloatHistogram
 }
 
 // add appends the result of the next query.
@@ -100,17 +102,14 @@ func (e *sampleEncoder) addFloat() {
 }
 
 func (e *sampleEncoder) addHistogram(kind chunkenc.ValueType) {
-	var t int64
 	if kind == chunkenc.ValHistogram {
-		var h *histogram.Histogram
-		t, h = e.iterator.AtHistogram(nil)
+		_, h := e.iterator.AtHistogram(&e.ints)
 		e.datum = append(e.datum[:0], encodeHistogram(h)...)
 	} else {
-		var fh *histogram.FloatHistogram
-		t, fh = e.iterator.AtFloatHistogram(nil)
+		_, fh := e.iterator.AtFloatHistogram(&e.floats)
 		e.datum = append(e.datum[:0], encodeFloatHistogram(fh)...)
 	}
-	e.datum = appendUint(e.datum, histogramTimestamp, uint64(t))
+	e.datum = appendUint(e.datum, histogramTimestamp, uint64(e.iterator.AtT()))
 	e.series = appendMessage(e.series, seriesHistograms, e.datum)
 }
 

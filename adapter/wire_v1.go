@@ -2,7 +2,9 @@ package adapter
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"math"
 
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/prompb"
@@ -45,33 +47,13 @@ func (r *wireRequest) walkSeriesV1(b []byte, l wireLimits) error {
 	r.series = append(r.series, wireSeries{})
 	s := &r.series[len(r.series)-1]
 	for i := 0; i < len(b); {
-		start := i
-		field, wireType, next := readTag(b, i)
-		if next < 0 {
-			return errWire
-		}
-		if field > 4 {
-			if i = skipField(b, i); i < 0 {
-				return errWire
-			}
+		if end := skipShortLabels(b, i); end > i {
+			s.block.add(b, i, end)
+			i = end
 			continue
 		}
-		var m []byte
-		if m, i = readBytes(b, next, wireType); i < 0 {
-			return errWire
-		}
 		var err error
-		switch field {
-		case 1:
-			s.block.add(b, start, i)
-		case 2:
-			err = r.walkSample(m)
-		case 3:
-			err = r.walkExemplarV1(m)
-		case 4:
-			err = r.walkHistogramV1(m)
-		}
-		if err == nil {
+		if i, err = r.walkSeriesField(s, b, i); err == nil {
 			err = r.check(l)
 		}
 		if err != nil {
@@ -82,8 +64,53 @@ func (r *wireRequest) walkSeriesV1(b []byte, l wireLimits) error {
 	return r.check(l)
 }
 
+// skipShortLabels skips label fields in their usual form, with a length of one byte: they are most of a request.
+func skipShortLabels(b []byte, i int) int {
+	for i+1 < len(b) && b[i] == 1<<3|wireBytes && b[i+1] < 0x80 {
+		next := i + 2 + int(b[i+1])
+		if next > len(b) {
+			return i
+		}
+		i = next
+	}
+	return i
+}
+
+// walkSeriesField reads one field of a prometheus.TimeSeries.
+func (r *wireRequest) walkSeriesField(s *wireSeries, b []byte, start int) (i int, err error) {
+	field, wireType, next := readTag(b, start)
+	if next < 0 {
+		return 0, errWire
+	}
+	if field > 4 {
+		if i = skipField(b, start); i < 0 {
+			return 0, errWire
+		}
+		return i, nil
+	}
+	var m []byte
+	if m, i = readBytes(b, next, wireType); i < 0 {
+		return 0, errWire
+	}
+	switch field {
+	case 1:
+		s.block.add(b, start, i)
+	case 2:
+		err = r.walkSample(m)
+	case 3:
+		err = r.walkExemplarV1(m)
+	case 4:
+		err = r.walkHistogramV1(m)
+	}
+	return i, err
+}
+
 // walkSample reads a prometheus.Sample, which is an io.prometheus.write.v2.Sample without start_timestamp (field 3).
 func (r *wireRequest) walkSample(b []byte) error {
+	if s, ok := usualSample(b); ok {
+		r.samples = append(r.samples, s)
+		return nil
+	}
 	var s wireSample
 	var v uint64
 	for i := 0; i < len(b); {
@@ -108,6 +135,16 @@ func (r *wireRequest) walkSample(b []byte) error {
 	}
 	r.samples = append(r.samples, s)
 	return nil
+}
+
+// usualSample reads a sample that is just a value and a time, in this order.
+func usualSample(b []byte) (s wireSample, ok bool) {
+	if len(b) < 11 || b[0] != 1<<3|wireFixed64 || b[9] != 2<<3|wireVarint {
+		return s, false
+	}
+	time, end := readLongUvarint(b, 10)
+	s.value, s.time = math.Float64frombits(binary.LittleEndian.Uint64(b[1:])), int64(time)
+	return s, end == len(b)
 }
 
 // walkExemplarV1 reads a prometheus.Exemplar.

@@ -86,8 +86,7 @@ func TestDeletedStaysDeleted(t *testing.T) {
 	}
 }
 
-// TestSinceOnFiles compares scans that step over files and blocks with a look at every row, after puts, deletions
-// and compactions at many times.
+// TestSinceOnFiles compares scans with Since to the times of all cells, after puts, deletions and compactions.
 func TestSinceOnFiles(t *testing.T) {
 	const minute = 60_000
 	now := int64(1_700_000_000_000)
@@ -136,33 +135,6 @@ func rowsSince(t *testing.T, e *Engine, since int64) (n int) {
 		}
 	}
 	return n
-}
-
-// TestSinceSkipsFiles sees to it that a scan with Since does not read what is old.
-func TestSinceSkipsFiles(t *testing.T) {
-	now := int64(1_700_000_000_000)
-	e := onFiles(t, &now)
-	var old []string
-	for i := range 5000 {
-		old = append(old, fmt.Sprintf("old %d", i))
-	}
-	apply(t, e, "f", rows(old...))
-	e.mustFlush(t)
-	e.mustCompact(t)
-	now += 3_600_000
-	apply(t, e, "f", rows("new"))
-	w, err := e.walk(1, &kv.Scan{Since: now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.it.Close()
-	seen := 0
-	for ok := w.it.First(); ok; ok = w.it.Next() {
-		seen++
-	}
-	if seen != 1 {
-		t.Errorf("scan went over %d rows, want 1", seen)
-	}
 }
 
 // TestScanJumps sees to it that a scan for a few rows of many does not step through all.

@@ -13,6 +13,9 @@ import (
 )
 
 // Scan implements kv.KV. It sees the table as it was when the scan began; writers do not wait for it.
+//
+// With Since it still reads every row in the range, some 10 million a second: Pebble's block properties, which could
+// step over what is old, are not shown the values of rows that were compacted, so they cannot hold times.
 func (e *Engine) Scan(ctx context.Context, s kv.Scan) iter.Seq2[kv.Row, error] {
 	return func(yield func(kv.Row, error) bool) {
 		left := s.Limit
@@ -72,9 +75,6 @@ func (e *Engine) walk(id byte, s *kv.Scan) (*walk, error) {
 	}
 	if s.Match != nil {
 		options.SkipPoint = w.skip.skip
-	}
-	if s.Since > 0 {
-		options.PointKeyFilters = append(make([]pebble.BlockPropertyFilter, 0, 2), newSinceFilter(s.Since))
 	}
 	var err error
 	w.it, err = e.db.NewIter(options)

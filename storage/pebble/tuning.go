@@ -17,7 +17,6 @@ func tuned(o Options, files vfs.FS) *pebble.Options {
 		FS:                          files,
 		FormatMajorVersion:          pebble.FormatNewest, // the zero value is the oldest
 		Merger:                      newMerger(),
-		BlockPropertyCollectors:     []func() pebble.BlockPropertyCollector{newSinceCollector},
 		CacheSize:                   o.CacheBytes,
 		MemTableSize:                64 << 20,
 		MemTableStopWritesThreshold: 4,

@@ -1,0 +1,99 @@
+package pebble
+
+import (
+	"encoding/binary"
+	"fmt"
+	"testing"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// benchRows are one cell each, of the size of an hour of points in a compacted cell, under keys as in the data table.
+func benchRows(n, hour int) []kv.Mutation {
+	var all []kv.Mutation
+	value := make([]byte, 40)
+	for i := range n {
+		key := binary.BigEndian.AppendUint32([]byte{0, 0, 1}, uint32(hour*3600))
+		key = append(key, 0, 0, 1, 0, byte(i>>8), byte(i), 0, 0, 2, 0, byte(i>>16), 1)
+		binary.BigEndian.PutUint64(value, uint64(i*hour))
+		all = append(all, kv.Mutation{Key: key, Puts: []kv.Put{{Qualifier: []byte{0xf0, 0x00}, Value: value}}})
+	}
+	return all
+}
+
+func benchStore(b *testing.B) *Engine {
+	return opened(b, Options{Path: b.TempDir(), Tables: []kv.Table{{Name: "t", Families: []string{"f"}}}})
+}
+
+func BenchmarkApply(b *testing.B) {
+	e := benchStore(b)
+	hours := [][]kv.Mutation{benchRows(2000, 1), benchRows(2000, 2), benchRows(2000, 3)}
+	for n := 0; b.Loop(); n++ {
+		apply(b, e, "f", hours[n%len(hours)])
+	}
+	b.ReportMetric(2000*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+}
+
+func BenchmarkScan(b *testing.B) {
+	for _, where := range []string{"memory", "files"} {
+		e := benchStore(b)
+		const hours, rows = 10, 20_000
+		for hour := range hours {
+			apply(b, e, "f", benchRows(rows, hour))
+		}
+		if where == "files" {
+			if err := e.db.Compact(b.Context(), []byte{1}, []byte{0xff}, false); err != nil {
+				b.Fatal(err)
+			}
+		}
+		var some [][]byte
+		for i, m := range benchRows(rows, 0) {
+			if i%1000 == 0 {
+				some = append(some, m.Key[7:])
+			}
+		}
+		for name, scan := range map[string]kv.Scan{
+			"all":      {},
+			"keys":     {KeysOnly: true},
+			"since":    {Since: 1 << 50},
+			"suffixes": {Match: &kv.Match{Prefix: 7, Key: 3, Value: 3, Suffixes: some}},
+			"second tag": {Match: &kv.Match{Prefix: 7, Key: 3, Value: 3,
+				Tags: []kv.Tag{{Key: []byte{0, 0, 2}, Values: [][]byte{{9, 9, 9}}}}}},
+		} {
+			scan.Table, scan.Family = "t", "f"
+			b.Run(fmt.Sprintf("%s/%s", where, name), func(b *testing.B) {
+				for b.Loop() {
+					for _, err := range e.Scan(b.Context(), scan) {
+						if err != nil {
+							b.Fatal(err)
+						}
+					}
+				}
+				b.ReportMetric(hours*rows*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+			})
+		}
+	}
+}
+
+func BenchmarkGet(b *testing.B) {
+	e := benchStore(b)
+	apply(b, e, "f", benchRows(20_000, 1))
+	var keys [][]byte
+	for _, m := range benchRows(2000, 1) {
+		keys = append(keys, m.Key)
+	}
+	for b.Loop() {
+		if _, err := e.Get(b.Context(), "t", "f", keys); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(2000*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+}
+
+func BenchmarkOpenInMemory(b *testing.B) {
+	for b.Loop() {
+		if err := opened(b, Options{InMemory: true}).Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
