@@ -37,9 +37,10 @@ func parseCommand(args []string, stdout, stderr io.Writer) (command, error) {
 		return command{}, err
 	}
 	p = newParser(stdout)
-	name, err := p.app.Parse(append(set, args...))
+	all := append(set, args...)
+	name, err := p.app.Parse(all)
 	if p.terminated || err != nil {
-		return command{}, err
+		return command{}, nameFlag(all, err)
 	}
 	c := command{name: name, options: p.options, tables: p.tables}
 	if c.options.Logger, err = newLogger(stderr, p.logLevel, p.logFormat); err != nil {
@@ -50,6 +51,29 @@ func parseCommand(args []string, stdout, stderr io.Writer) (command, error) {
 		err = c.options.Validate()
 	}
 	return c, err
+}
+
+// nameFlag finds the flag that an error of kingpin is about, which its errors about values do not say.
+func nameFlag(args []string, err error) error {
+	given, contextErr := newParser(io.Discard).app.ParseContext(args)
+	if err == nil || contextErr != nil {
+		return err
+	}
+	for _, e := range given.Elements {
+		f, ok := e.Clause.(*kingpin.FlagClause)
+		if !ok || e.Value == nil || f.Model().IsBoolFlag() {
+			continue
+		}
+		flag := "--" + f.Model().Name + "=" + *e.Value
+		alone := []string{flag}
+		if newParser(io.Discard).app.GetFlag(f.Model().Name) == nil {
+			alone = []string{"tables", "create", flag}
+		}
+		if _, err := newParser(io.Discard).app.Parse(alone); err != nil {
+			return fmt.Errorf("%s: %w", flag, err)
+		}
+	}
+	return err
 }
 
 // parser is the command line's shape and where its values go.
@@ -113,6 +137,7 @@ func (p *parser) webFlags() {
 	f("web.listen-address", "Address of the HTTP listener; empty: none.").Default(o.ListenAddress).StringVar(&o.ListenAddress)
 	f("web.config.file", "TLS and basic auth: file in the format of Prometheus' exporter-toolkit.").StringVar(&o.WebConfigFile)
 	f("web.cors-origin", "Origins (regular expression, anchored) whose scripts may query; empty: none.").StringVar(&o.CORSOrigin)
+	f("web.max-connections", "HTTP connections at once; others wait to be accepted.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
 	f("web.shutdown-grace", "Time for requests under way when the process is told to stop.").Default(o.ShutdownGrace.String()).DurationVar(&o.ShutdownGrace)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/exporter-toolkit/web"
+	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -59,7 +60,7 @@ func (a *Adapter) listen() error {
 	if err != nil {
 		return err
 	}
-	a.server = &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute}
+	a.server = &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 5 * time.Minute}
 	if a.o.ListenAddress == "" {
 		return nil
 	}
@@ -71,6 +72,7 @@ func (a *Adapter) listen() error {
 	if a.listener, err = net.Listen("tcp", a.o.ListenAddress); err != nil {
 		return fmt.Errorf("--web.listen-address: %w", err)
 	}
+	a.listener = netutil.LimitListener(a.listener, a.o.MaxConnections)
 	a.o.Logger.Info("listening", "protocol", "http", "address", a.listener.Addr().String())
 	return nil
 }

@@ -68,7 +68,7 @@ func TestHintBeforeRange(t *testing.T) {
 		{"a float earlier", []int64{start - 10}, start - 20, not},
 		{"a float in the range", []int64{start - 10}, start, unknown},
 	} {
-		p := newPromStorageOf(&plainStore{}, plainNames{}, queryLimits{})
+		p := newPromStorageOf(&plainStore{}, rawNames{}, queryLimits{})
 		ls := labelsOf(t, "m")
 		p.writeHistograms(t, ls, append(tc.before, start+5, start+10)...)
 		if tc.float != 0 {
@@ -93,7 +93,7 @@ func TestNoLookback(t *testing.T) {
 		{"first histograms", func(p *promStorage) { p.writeHistograms(t, labelsOf(t, "m"), 2*hour) }, 3},
 	} {
 		s := &plainStore{}
-		p := newPromStorageOf(s, plainNames{}, queryLimits{})
+		p := newPromStorageOf(s, rawNames{}, queryLimits{})
 		tc.write(p)
 		hintsOf(t, p.querier(2*hour, 3*hour).Select(t.Context(), true, nil))
 		if s.selects != tc.want {

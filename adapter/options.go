@@ -43,6 +43,7 @@ type Options struct {
 	ListenAddress  string        // --web.listen-address; empty: no listener
 	WebConfigFile  string        // --web.config.file: TLS, basic auth
 	CORSOrigin     string        // --web.cors-origin: RE2, anchored
+	MaxConnections int           // --web.max-connections
 	ShutdownGrace  time.Duration // --web.shutdown-grace: how long requests under way may take to finish
 	WriteLimits    WriteLimits   // --write.*
 	QueryTimeout   time.Duration // --query.timeout
@@ -67,7 +68,7 @@ func DefaultOptions() Options {
 		TableData: "tsdb", TableUID: "tsdb-uid", TableMeta: "tsdb-meta", TableTree: "tsdb-tree",
 		MetricWidth: 3, TagkWidth: 3, TagvWidth: 3, SaltBuckets: 20, Values: "auto",
 		SeriesIndex: "auto", IndexRefresh: 30 * time.Second, UIDCache: 4_000_000,
-		ListenAddress: ":9201", ShutdownGrace: 30 * time.Second, WriteLimits: DefaultWriteLimits(),
+		ListenAddress: ":9201", MaxConnections: 512, ShutdownGrace: 30 * time.Second, WriteLimits: DefaultWriteLimits(),
 		QueryTimeout: 2 * time.Minute, QuerySeries: 1_000_000, QuerySamples: 50_000_000, QueryParallel: 20, Lookback: 5 * time.Minute,
 		ReadParallel: 10, ReadSamples: 50_000_000, ReadFrameBytes: defaultFrame,
 		Logger: slog.New(slog.DiscardHandler), Now: time.Now,
@@ -99,7 +100,7 @@ func (o Options) Validate() error {
 		{"--query.timeout", int64(o.QueryTimeout)}, {"--query.max-samples", int64(o.QuerySamples)},
 		{"--query.max-concurrency", int64(o.QueryParallel)}, {"--query.lookback-delta", int64(o.Lookback)},
 		{"--read.max-concurrency", int64(o.ReadParallel)}, {"--read.max-frame-bytes", int64(o.ReadFrameBytes)},
-		{"--hbase.timeout", int64(o.HBaseTimeout)},
+		{"--hbase.timeout", int64(o.HBaseTimeout)}, {"--web.max-connections", int64(o.MaxConnections)},
 	} {
 		if positive.value <= 0 {
 			return fmt.Errorf("%s must be above 0", positive.flag)

@@ -204,7 +204,7 @@ func TestDuplicates(t *testing.T) {
 	b.Add(refs[1], 3000, 3)
 	b.Add(refs[2], 500, 0)
 	_ = s.Append(t.Context(), &b)
-	p := newPromQueryable(s, plainNames{}, queryLimits{})
+	p := newPromQueryable(s, rawNames{}, queryLimits{})
 	for _, sorted := range []bool{false, true} {
 		set := p.querier(0, 5000).Select(t.Context(), sorted, nil, matchersOf(t, `m{job="a"}`)...)
 		if got, want := floatsOf(t, set), "1@1000 2@2000 3@3000"; got != want {
@@ -233,7 +233,7 @@ func TestHashCollision(t *testing.T) {
 // TestGroups reads more series than fit into one group.
 func TestGroups(t *testing.T) {
 	s := &plainStore{}
-	p := newPromStorageOf(s, plainNames{}, queryLimits{})
+	p := newPromStorageOf(s, rawNames{}, queryLimits{})
 	const n = 3*firstGroup + 1
 	for i := range n {
 		p.write(t, labels.FromStrings(labels.MetricName, "m", "i", fmt.Sprintf("%05d", i)), 1000)
@@ -270,7 +270,7 @@ func TestQueryLimits(t *testing.T) {
 		{queryLimits{Series: 1}, true},
 		{queryLimits{Samples: 5}, true},
 	} {
-		p := newPromStorageOf(&plainStore{}, plainNames{}, tc.limits)
+		p := newPromStorageOf(&plainStore{}, rawNames{}, tc.limits)
 		p.write(t, labelsOf(t, "a"), 1, 2, 3)
 		p.write(t, labelsOf(t, "b"), 1, 2, 3)
 		set := p.querier(0, 10).Select(t.Context(), true, nil)
@@ -288,7 +288,7 @@ func TestQueryLimits(t *testing.T) {
 
 // TestSamplesLimitOfQuery counts the samples of all selectors of a query together.
 func TestSamplesLimitOfQuery(t *testing.T) {
-	p := newPromStorageOf(&plainStore{}, plainNames{}, queryLimits{Samples: 5})
+	p := newPromStorageOf(&plainStore{}, rawNames{}, queryLimits{Samples: 5})
 	p.write(t, labelsOf(t, "a"), 1, 2, 3)
 	q := p.querier(0, 10)
 	if got := floatsOf(t, q.Select(t.Context(), true, nil)); got == "" {
@@ -305,7 +305,7 @@ var errEngine = errors.New("region server is gone")
 // TestSelectFails looks for a set that ends early without saying so.
 func TestSelectFails(t *testing.T) {
 	s := &plainStore{fail: errEngine, failAfter: 1}
-	p := newPromStorageOf(s, plainNames{}, queryLimits{})
+	p := newPromStorageOf(s, rawNames{}, queryLimits{})
 	p.write(t, labelsOf(t, "a"), 1)
 	p.write(t, labelsOf(t, "b"), 1)
 	set := p.querier(0, 10).Select(t.Context(), true, nil)
@@ -321,7 +321,7 @@ func TestSelectFails(t *testing.T) {
 }
 
 func TestSelectCancelled(t *testing.T) {
-	p := newPromStorageOf(&plainStore{}, plainNames{}, queryLimits{})
+	p := newPromStorageOf(&plainStore{}, rawNames{}, queryLimits{})
 	p.write(t, labelsOf(t, "a"), 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

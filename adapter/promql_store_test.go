@@ -203,11 +203,11 @@ var (
 	_ storage.Appender = (*plainStore)(nil)
 )
 
-// plainNames translates without escaping, and shows the tag "alias" of foreign series as "job", so that two stored series
+// rawNames translates without escaping, and shows the tag "alias" of foreign series as "job", so that two stored series
 // can have one label set.
-type plainNames struct{}
+type rawNames struct{}
 
-func (plainNames) FromLabels(ls labels.Labels) storage.Series {
+func (rawNames) FromLabels(ls labels.Labels) storage.Series {
 	s := storage.Series{Metric: "-"}
 	ls.Range(func(l labels.Label) {
 		if l.Name == labels.MetricName {
@@ -222,7 +222,7 @@ func (plainNames) FromLabels(ls labels.Labels) storage.Series {
 	return s
 }
 
-func (n plainNames) ToLabels(s storage.Series) labels.Labels {
+func (n rawNames) ToLabels(s storage.Series) labels.Labels {
 	b := labels.NewBuilder(labels.EmptyLabels())
 	b.Set(labels.MetricName, n.FromMetric(s.Metric))
 	for _, t := range s.Tags {
@@ -233,31 +233,31 @@ func (n plainNames) ToLabels(s storage.Series) labels.Labels {
 	return b.Labels()
 }
 
-func (plainNames) FromMetric(m string) string {
+func (rawNames) FromMetric(m string) string {
 	if m == "-" {
 		return ""
 	}
 	return m
 }
 
-func (plainNames) Label(key string) (string, bool) {
+func (rawNames) Label(key string) (string, bool) {
 	if key == "alias" {
 		return "job", true
 	}
 	return key, key != "-"
 }
 
-func (plainNames) Uniform() bool                   { return true }
-func (plainNames) LabelValue(stored string) string { return stored }
+func (rawNames) Uniform() bool                   { return true }
+func (rawNames) LabelValue(stored string) string { return stored }
 
-func (plainNames) Filters(ms []*labels.Matcher) []storage.Filter {
+func (rawNames) Filters(ms []*labels.Matcher) []storage.Filter {
 	var out []storage.Filter
 	for _, m := range ms {
 		f := storage.Filter{Keys: []string{m.Name}, Match: m.Matches, Absent: m.Matches("")}
 		switch m.Name {
 		case labels.MetricName:
 			f.Keys = nil
-			f.Match = func(v string) bool { return m.Matches(plainNames{}.FromMetric(v)) }
+			f.Match = func(v string) bool { return m.Matches(rawNames{}.FromMetric(v)) }
 		case "job":
 			f.Keys = []string{"job", "alias"}
 		}

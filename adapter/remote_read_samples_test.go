@@ -50,7 +50,7 @@ func TestSampleEncoder(t *testing.T) {
 }
 
 func TestSampleEncoderSigns(t *testing.T) {
-	p := newPromStorageOf(&plainStore{}, plainNames{}, queryLimits{})
+	p := newPromStorageOf(&plainStore{}, rawNames{}, queryLimits{})
 	writeDemo(t, p)
 	var e sampleEncoder
 	if err := e.add(p.querier(180_000, 180_000).Select(t.Context(), true, nil, matchersOf(t, `limit`)...)); err != nil {

@@ -208,7 +208,7 @@ func postRead(t testing.TB, s *httptest.Server, req *prompb.ReadRequest) *http.R
 
 // TestRemoteReadRefuses are the requests that get a status and a reason.
 func TestRemoteReadRefuses(t *testing.T) {
-	p := newPromStorageOf(&plainStore{}, plainNames{}, queryLimits{Series: 1})
+	p := newPromStorageOf(&plainStore{}, rawNames{}, queryLimits{Series: 1})
 	p.write(t, labelsOf(t, `a`), 1, 2, 3)
 	p.write(t, labelsOf(t, `b`), 1, 2, 3)
 	server := readServer(t, readHandlerOptions{Queryable: p, SampleLimit: 2, FrameLimit: 1})
@@ -262,7 +262,7 @@ func TestRemoteReadRefuses(t *testing.T) {
 // TestRemoteReadFails breaks the store before and in the middle of an answer.
 func TestRemoteReadFails(t *testing.T) {
 	s := &plainStore{fail: errEngine}
-	p := newPromStorageOf(s, plainNames{}, queryLimits{})
+	p := newPromStorageOf(s, rawNames{}, queryLimits{})
 	for i := range 3 * firstGroup {
 		p.write(t, labels.FromStrings("__name__", "m", "i", fmt.Sprintf("%05d", i)), 1, 2)
 	}
@@ -296,7 +296,7 @@ func TestRemoteReadFails(t *testing.T) {
 
 // TestRemoteReadGate lets one request in; the next waits until its time is up.
 func TestRemoteReadGate(t *testing.T) {
-	p := newPromStorageOf(&plainStore{}, plainNames{}, queryLimits{})
+	p := newPromStorageOf(&plainStore{}, rawNames{}, queryLimits{})
 	h := newReadHandler(readHandlerOptions{Queryable: p, Concurrency: 1})
 	if err := h.gate.Start(t.Context()); err != nil {
 		t.Fatal(err)

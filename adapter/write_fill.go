@@ -29,9 +29,11 @@ func (r *wireRequest) data(i int) dataRange {
 // counts counts the data of the request.
 func (r *wireRequest) counts() kindCounts {
 	c := kindCounts{kindSample: len(r.samples), kindHistogram: len(r.histograms), kindExemplar: len(r.exemplars), kindMetadata: len(r.metadata)}
-	for i := range r.series {
-		if r.hasMetadata(i) {
-			c[kindMetadata]++
+	if r.version == wireV2 {
+		for i := range r.series {
+			if r.hasMetadata(i) {
+				c[kindMetadata]++
+			}
 		}
 	}
 	return c

@@ -26,19 +26,20 @@ func (r *wireRequest) seriesKey(i int, limit int) ([]byte, error) {
 		return nil, fmt.Errorf("%d label references, an odd number", len(refs))
 	}
 	start := len(r.keys)
+	keys := r.keys
 	for _, ref := range refs {
-		s, err := r.symbol(ref)
-		if err != nil {
-			r.keys = r.keys[:start]
+		if int64(ref) >= int64(len(r.symbols)) {
+			_, err := r.symbol(ref)
 			return nil, err
 		}
-		if len(r.keys)-start+len(s) > limit {
-			r.keys = r.keys[:start]
+		s := r.symbols[ref]
+		if len(keys)-start+len(s) > limit {
 			return nil, tooLong(limit)
 		}
-		r.keys = append(binary.AppendUvarint(r.keys, uint64(len(s))), s...)
+		keys = append(binary.AppendUvarint(keys, uint64(len(s))), s...)
 	}
-	return r.keys[start:len(r.keys):len(r.keys)], nil
+	r.keys = keys
+	return keys[start:len(keys):len(keys)], nil
 }
 
 // forgetKey takes a key of 2.0 back that seriesKey appended last.

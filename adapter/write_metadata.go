@@ -35,7 +35,7 @@ func metadataType(kind int32) model.MetricType {
 // hasMetadata says whether a series of 2.0 says anything about its metric; most generated code writes an empty message always.
 func (r *wireRequest) hasMetadata(i int) bool {
 	m := r.series[i].meta
-	return m.kind != 0 || r.refersToText(m.help) || r.refersToText(m.unit)
+	return m != (wireSeriesMetadata{}) && (m.kind != 0 || r.refersToText(m.help) || r.refersToText(m.unit))
 }
 
 // refersToText says whether a reference is wrong or leads to a text that is not empty.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -46,7 +47,7 @@ func TestCrash(t *testing.T) {
 		for w := range before {
 			// Let each writer get on by a few writes, so that the copies differ.
 			for target := acknowledged[w].Load() + rng.Int64N(20); acknowledged[w].Load() < target && ctx.Err() == nil; {
-				if crash%5 == 4 {
+				if runtime.Gosched(); crash%5 == 4 {
 					e.mustFlush(t)
 				}
 			}
@@ -55,7 +56,7 @@ func TestCrash(t *testing.T) {
 			before[w] = acknowledged[w].Load()
 		}
 		kept := int(rng.Int64N(101)) // percent of what was not synced that is on the disk all the same
-		copied := files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: kept, RNG: rng1(crash)})
+		copied := files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: kept, RNG: rng})
 		afterCrash(t, copied, before)
 	}
 	stop()

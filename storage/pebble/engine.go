@@ -26,7 +26,8 @@ type Options struct {
 	Path string
 	// InMemory keeps everything in memory and forgets it at the end.
 	InMemory bool
-	// CacheBytes is the memory for blocks read from disk, in bytes; 0 is DefaultCacheBytes.
+	// CacheBytes is the memory for blocks read from disk, in bytes; 0 is DefaultCacheBytes, or little in memory. Beside
+	// it the changes of the last while take up to 256 MiB (in memory: 16 MiB) of memory until they are flushed.
 	CacheBytes int64
 	// Logger takes what goes wrong in the background; nil drops it.
 	Logger *slog.Logger
@@ -34,7 +35,7 @@ type Options struct {
 	Tables []kv.Table
 }
 
-// DefaultCacheBytes is the size of the block cache on disk stores, 64 MiB.
+// DefaultCacheBytes is the size of the block cache of a store on disk: 64 MiB.
 const DefaultCacheBytes = 64 << 20
 
 // ErrClosed says that the engine was closed.

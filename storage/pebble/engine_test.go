@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,7 +42,7 @@ func TestContractOnDisk(t *testing.T) {
 type restless struct {
 	*Engine
 	t     *testing.T
-	calls int
+	calls atomic.Int64
 }
 
 func (r *restless) Get(ctx context.Context, table, family string, keys [][]byte) ([]kv.Row, error) {
@@ -55,13 +56,14 @@ func (r *restless) Scan(ctx context.Context, s kv.Scan) iter.Seq2[kv.Row, error]
 }
 
 func (r *restless) unsettle() {
-	if r.calls++; r.calls > 400 { // the races have many calls and need none of this
+	calls := r.calls.Add(1)
+	if calls > 400 { // the races have many calls and need none of this
 		return
 	}
 	if err := r.db.Flush(); err != nil {
 		r.t.Error(err)
 	}
-	if r.calls%5 == 0 {
+	if calls%5 == 0 {
 		if err := r.db.Compact(r.t.Context(), []byte{1}, []byte{0xff}, false); err != nil {
 			r.t.Error(err)
 		}

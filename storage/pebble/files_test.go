@@ -137,6 +137,23 @@ func rowsSince(t *testing.T, e *Engine, since int64) (n int) {
 	return n
 }
 
+// TestCache sees to it that memory tables, which Pebble takes from the cache's memory, leave some of it.
+func TestCache(t *testing.T) {
+	for _, o := range []Options{{Path: t.TempDir()}, {InMemory: true}, {Path: t.TempDir(), CacheBytes: 1 << 20}} {
+		o.Tables = []kv.Table{{Name: "t", Families: []string{"f"}}}
+		e := opened(t, o)
+		apply(t, e, "f", benchRows(20_000, 1))
+		e.mustFlush(t)
+		e.mustCompact(t)
+		for range 2 {
+			scanned(t, e, kv.Scan{})
+		}
+		if m := e.db.Metrics().BlockCache; m.Hits == 0 || m.Size == 0 {
+			t.Errorf("%+v: cache after two scans: %+v", o, m)
+		}
+	}
+}
+
 // TestScanJumps sees to it that a scan for a few rows of many does not step through all.
 func TestScanJumps(t *testing.T) {
 	now := int64(1000)

@@ -10,51 +10,65 @@ import (
 type selection struct {
 	qualifier []byte // nil: any
 	since     int64  // milliseconds
-	keysOnly  bool   // whether there is one is enough
 }
 
 var everything = selection{}
 
 func selectionOf(s *kv.Scan) selection {
-	return selection{qualifier: s.Qualifier, since: s.Since, keysOnly: s.KeysOnly}
+	return selection{qualifier: s.Qualifier, since: s.Since}
 }
 
 func (s *selection) takes(r *record) bool {
 	return !r.deleted && r.time >= s.since && (len(s.qualifier) == 0 || bytes.Equal(r.qualifier, s.qualifier))
 }
 
-// cells returns the wanted cells of a row in memory of their own. With keysOnly it returns one cell without a value,
-// and only if there is one to return.
+// all says that no cell is left out.
+func (s *selection) all() bool { return len(s.qualifier) == 0 && s.since <= 0 }
+
+// any says whether a row has a cell that is wanted.
+func (s *selection) any(row []byte) (bool, error) {
+	r, err := parseRow(row)
+	if err != nil || r.left == 0 || r.last < s.since {
+		return false, err
+	}
+	if s.all() && !r.changes {
+		return true, nil
+	}
+	for {
+		var rec record
+		if more, err := r.next(&rec); err != nil || !more {
+			return false, err
+		}
+		if s.takes(&rec) {
+			return true, nil
+		}
+	}
+}
+
+// cells returns the wanted cells of a row in memory of their own.
 func (s *selection) cells(row []byte) ([]kv.Cell, error) {
 	r, err := parseRow(row)
-	if err != nil {
+	if err != nil || r.left == 0 || r.last < s.since {
 		return nil, err
 	}
-	if r.left == 0 || r.last < s.since {
-		return nil, nil
-	}
-	part := len(s.qualifier) > 0 || s.since > 0 || s.keysOnly
-	if !part {
-		r.rest = bytes.Clone(r.rest)
-	}
+	all := s.all()
 	var cells []kv.Cell
+	if all {
+		r.rest = bytes.Clone(r.rest)
+		cells = make([]kv.Cell, 0, r.left)
+	}
 	for {
 		var rec record
 		more, err := r.next(&rec)
 		if err != nil || !more {
 			return cells, err
 		}
-		switch {
-		case !s.takes(&rec):
-		case s.keysOnly:
-			return []kv.Cell{{Qualifier: bytes.Clone(rec.qualifier), Time: rec.time}}, nil
-		case part:
-			cells = append(cells, kv.Cell{Qualifier: bytes.Clone(rec.qualifier), Value: bytes.Clone(rec.value), Time: rec.time})
-		default:
-			if cells == nil {
-				cells = make([]kv.Cell, 0, r.left+1)
-			}
-			cells = append(cells, kv.Cell{Qualifier: rec.qualifier, Value: rec.value, Time: rec.time})
+		if !s.takes(&rec) {
+			continue
 		}
+		if !all {
+			rec.qualifier, rec.value = bytes.Clone(rec.qualifier), bytes.Clone(rec.value)
+		}
+		cells = append(cells, kv.Cell{Qualifier: rec.qualifier, Value: rec.value, Time: rec.time})
 	}
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
+// memTables is how many memory tables there are most of the time: the one that is written and one being flushed.
+const memTables = 2
+
 // tuned returns Pebble's options for a store. On disk they are for long runs of small changes that fold into rows of
 // some kilobytes; in memory for stores that are opened by the hundred and hold little.
 func tuned(o Options, files vfs.FS) *pebble.Options {
@@ -17,7 +20,6 @@ func tuned(o Options, files vfs.FS) *pebble.Options {
 		FS:                          files,
 		FormatMajorVersion:          pebble.FormatNewest, // the zero value is the oldest
 		Merger:                      newMerger(),
-		CacheSize:                   o.CacheBytes,
 		MemTableSize:                64 << 20,
 		MemTableStopWritesThreshold: 4,
 		L0CompactionThreshold:       2,
@@ -28,9 +30,6 @@ func tuned(o Options, files vfs.FS) *pebble.Options {
 		BytesPerSync:                1 << 20,
 		Logger:                      &logger{orDiscard(o.Logger)},
 	}
-	if options.CacheSize == 0 {
-		options.CacheSize = DefaultCacheBytes
-	}
 	for i := range options.Levels {
 		options.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 		options.Levels[i].BlockSize = 32 << 10
@@ -38,14 +37,23 @@ func tuned(o Options, files vfs.FS) *pebble.Options {
 	}
 	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionBalanced })
 	if o.InMemory {
-		// Tables are in memory too: a log would keep everything twice.
+		// Files are in memory too: a log would keep everything twice.
 		options.DisableWAL = true
 		options.MemTableSize = 4 << 20
-		if o.CacheBytes == 0 {
-			options.CacheSize = 1 << 20
-		}
 	}
+	// Pebble takes the memory of memory tables from that of the cache, to the last byte.
+	options.CacheSize = cacheBytes(o) + memTables*int64(options.MemTableSize)
 	return options
+}
+
+func cacheBytes(o Options) int64 {
+	switch {
+	case o.CacheBytes > 0:
+		return o.CacheBytes
+	case o.InMemory:
+		return 1 << 20
+	}
+	return DefaultCacheBytes
 }
 
 func (e *Engine) listener(log *slog.Logger) *pebble.EventListener {
