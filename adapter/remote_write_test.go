@@ -188,7 +188,8 @@ func testHistograms() map[string]wireHistogram {
 		"nhcb-unsorted": {ints: &histogram.Histogram{
 			Schema: histogram.CustomBucketsSchema, Count: 1, PositiveSpans: []histogram.Span{{Length: 1}}, PositiveBuckets: []int64{1}, CustomValues: []float64{2, 1},
 		}},
-		"span-mismatch": {ints: &histogram.Histogram{Count: 1, PositiveSpans: []histogram.Span{{Length: 3}}, PositiveBuckets: []int64{1}}},
+		"schema20-mismatch": {ints: &histogram.Histogram{Schema: 20, Count: 1, PositiveSpans: []histogram.Span{{Length: 3}}, PositiveBuckets: []int64{1}}},
+		"span-mismatch":     {ints: &histogram.Histogram{Count: 1, PositiveSpans: []histogram.Span{{Length: 3}}, PositiveBuckets: []int64{1}}},
 	}
 }
 

@@ -149,13 +149,14 @@ func (o Options) newClient() caller {
 	).(caller)
 }
 
-// Close closes the connections. No operation may run, and none may follow.
+// Close closes the connections, after the scanners that were left early (closeTimeout at most). No operation may run, and
+// none may follow.
 func (e *Engine) Close() error {
+	e.background.Wait()
 	e.writer.Close()
 	for _, r := range e.readers {
 		r.Close()
 	}
-	e.background.Wait()
 	return nil
 }
 

@@ -102,15 +102,21 @@ func scanAll(ctx context.Context, e kv.KV, s kv.Scan) ([]kv.Row, error) {
 	return rows, nil
 }
 
-// on returns the fault for the nth request (from 0) that the condition holds for, and none for all others.
-func on(n int, when func(hbasetest.Request) bool, f hbasetest.Fault) func(hbasetest.Request) hbasetest.Fault {
+// hit makes the fault happen to the nth request (from 0) that the condition holds for; the test fails if there is none.
+func hit(t *testing.T, c *hbasetest.Cluster, n int, when func(hbasetest.Request) bool, f hbasetest.Fault) {
+	t.Helper()
 	var seen atomic.Int64
-	return func(r hbasetest.Request) hbasetest.Fault {
+	c.OnRequest(func(r hbasetest.Request) hbasetest.Fault {
 		if when(r) && seen.Add(1) == int64(n)+1 {
 			return f
 		}
 		return hbasetest.Fault{}
-	}
+	})
+	t.Cleanup(func() {
+		if seen.Load() <= int64(n) {
+			t.Errorf("the fault was for request %d, of %d", n, seen.Load())
+		}
+	})
 }
 
 func isNext(r hbasetest.Request) bool      { return r.Method == "Scan" && r.Next && !r.Close }
@@ -161,7 +167,7 @@ func TestScanFaults(t *testing.T) {
 				rows := puts(0, 100, 3)
 				mustApply(t, e, rows)
 				c.Split(table, key(30))
-				c.OnRequest(on(min(n, firstOpens(test.when)), test.when, test.what(c)))
+				hit(t, c, min(n, lastOf(test.when)), test.when, test.what(c))
 				got, err := scanAll(t.Context(), e, kv.Scan{Start: []byte(key(2)), Stop: []byte(key(97))})
 				if err != nil {
 					t.Fatalf("fault at request %d: %v", n, err)
@@ -174,8 +180,8 @@ func TestScanFaults(t *testing.T) {
 	}
 }
 
-// firstOpens bounds the number of a request: a scan of two regions opens twice.
-func firstOpens(when func(hbasetest.Request) bool) int {
+// lastOf bounds the number of a request: a scan of two regions opens twice.
+func lastOf(when func(hbasetest.Request) bool) int {
 	if when(hbasetest.Request{Method: "Scan"}) {
 		return 1
 	}
@@ -189,7 +195,7 @@ func TestScanResumesAtStop(t *testing.T) {
 	c.PageRows = 1
 	mustApply(t, e, []kv.Mutation{put("a"), put("a\x00"), put("b")})
 	for n := range 3 {
-		c.OnRequest(on(n, isNext, hbasetest.Fault{Lose: true}))
+		hit(t, c, n, isNext, hbasetest.Fault{Lose: true})
 		got, err := scanAll(t.Context(), e, kv.Scan{Stop: []byte("a\x00")})
 		if diff := cmp.Diff([]string{"a: 71=v"}, lines(got)); err != nil || diff != "" {
 			t.Errorf("answer %d lost: %v\n%s", n, err, diff)
@@ -287,7 +293,7 @@ func TestApplyFaults(t *testing.T) {
 						rows[i].Puts = append(rows[i].Puts, kv.Put{Qualifier: []byte{2}, Value: []byte("new")})
 					}
 				}
-				c.OnRequest(on(n, isMulti, test.fault(c)))
+				hit(t, c, n, isMulti, test.fault(c))
 				slices.Reverse(rows) // in no particular order
 				mustApply(t, e, rows)
 				slices.Reverse(rows)
@@ -326,7 +332,7 @@ func TestGetFaults(t *testing.T) {
 		{RowException: javaPackage + "NotServingRegionException"},
 		{Do: func() { c.Split(table, key(45)) }},
 	} {
-		c.OnRequest(on(2, isMulti, f))
+		hit(t, c, 2, isMulti, f)
 		got, err := e.Get(t.Context(), table, family, keys)
 		if diff := cmp.Diff(wanted, lines(got)); err != nil || diff != "" {
 			t.Errorf("%+v: %v (-want +got)\n%s", f, err, diff)
@@ -360,7 +366,7 @@ func TestIncrementOnce(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, e := fake(t, hbase.Options{})
-			c.OnRequest(on(0, isIncrement, test.fault(c)))
+			hit(t, c, 0, isIncrement, test.fault(c))
 			sum, err := e.Increment(t.Context(), column, 5)
 			if sum != test.sum || (err == nil) != (test.sum != 0) {
 				t.Errorf("Increment = %d, %v, want %d", sum, err, test.sum)

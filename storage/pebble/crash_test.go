@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -35,23 +34,29 @@ func TestCrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	var acknowledged [crashWriters]atomic.Int64
+	progress := make(chan struct{}, 1)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	g, ctx := errgroup.WithContext(ctx)
 	for w := range crashWriters {
-		g.Go(func() error { return crashWriter(ctx, e, w, &acknowledged[w]) })
+		g.Go(func() error { return crashWriter(ctx, e, w, &acknowledged[w], progress) })
 	}
 	rng := rand.New(rand.NewPCG(5, 6))
 	for crash := range 25 {
-		var before [crashWriters]int64
-		for w := range before {
-			// Let each writer get on by a few writes, so that the copies differ.
-			for target := acknowledged[w].Load() + rng.Int64N(20); acknowledged[w].Load() < target && ctx.Err() == nil; {
-				if runtime.Gosched(); crash%5 == 4 {
-					e.mustFlush(t)
+		if crash%5 == 4 {
+			e.mustFlush(t)
+		}
+		// Let each writer get on by a few writes, so that the copies differ.
+		for w := range acknowledged {
+			target := acknowledged[w].Load() + rng.Int64N(20)
+			for acknowledged[w].Load() < target && ctx.Err() == nil {
+				select {
+				case <-progress:
+				case <-ctx.Done():
 				}
 			}
 		}
+		var before [crashWriters]int64
 		for w := range before {
 			before[w] = acknowledged[w].Load()
 		}
@@ -69,7 +74,7 @@ func TestCrash(t *testing.T) {
 }
 
 // crashWriter makes write after write: draws a number, puts it into two cells of its own row, deletes the two before.
-func crashWriter(ctx context.Context, e *Engine, w int, acknowledged *atomic.Int64) error {
+func crashWriter(ctx context.Context, e *Engine, w int, acknowledged *atomic.Int64, progress chan<- struct{}) error {
 	for n := int64(1); ctx.Err() == nil; n++ {
 		drawn, err := e.Increment(context.WithoutCancel(ctx), crashCounter, 1)
 		if err != nil {
@@ -85,6 +90,10 @@ func crashWriter(ctx context.Context, e *Engine, w int, acknowledged *atomic.Int
 			return err
 		}
 		acknowledged.Store(n)
+		select {
+		case progress <- struct{}{}:
+		default:
+		}
 	}
 	return nil
 }

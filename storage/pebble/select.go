@@ -72,3 +72,20 @@ func (s *selection) cells(row []byte) ([]kv.Cell, error) {
 		cells = append(cells, kv.Cell{Qualifier: rec.qualifier, Value: rec.value, Time: rec.time})
 	}
 }
+
+// cellOf returns the value of one cell of a row.
+func cellOf(row, qualifier []byte) (value []byte, found bool, err error) {
+	r, err := parseRow(row)
+	if err != nil {
+		return nil, false, err
+	}
+	for {
+		var rec record
+		if more, err := r.next(&rec); err != nil || !more {
+			return nil, false, err
+		}
+		if !rec.deleted && bytes.Equal(rec.qualifier, qualifier) {
+			return rec.value, true, nil
+		}
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -148,14 +147,13 @@ func (e *Engine) modify(
 	e.change.Lock()
 	defer e.change.Unlock()
 	key := rowKey(id, c.Row)
-	cells, err := e.row(key)
+	row, err := e.row(key)
 	if err != nil {
 		return false, err
 	}
-	var held []byte
-	at, found := slices.BinarySearchFunc(cells, c.Qualifier, compareQualifier)
-	if found {
-		held = cells[at].Value
+	held, found, err := cellOf(row, c.Qualifier)
+	if err != nil {
+		return false, err
 	}
 	value, put, err := decide(held, found)
 	if err != nil || !put {
@@ -165,21 +163,33 @@ func (e *Engine) modify(
 	if err != nil {
 		return false, err
 	}
-	change := appendRow(nil, []record{{qualifier: c.Qualifier, value: value, time: now}}, now)
-	return true, e.db.Merge(key, change, pebble.NoSync)
+	change := record{qualifier: c.Qualifier, value: value, time: now}
+	return true, e.replace(key, row, change)
 }
 
-// row reads one row by its whole key.
-func (e *Engine) row(key []byte) ([]kv.Cell, error) {
+// row reads one row by its whole key; one that is not there is a row without cells.
+func (e *Engine) row(key []byte) ([]byte, error) {
 	value, closer, err := e.db.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
-		return nil, nil
+		return appendRow(nil, nil, 0), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	cells, err := everything.cells(value)
-	return cells, errors.Join(err, closer.Close())
+	return bytes.Clone(value), closer.Close()
 }
 
-func compareQualifier(c kv.Cell, qualifier []byte) int { return bytes.Compare(c.Qualifier, qualifier) }
+// replace sets the row as it will be. One more change would do, but a counter that is drawn from a hundred thousand
+// times between two flushes would then fold all of them at each draw.
+func (e *Engine) replace(key, row []byte, change record) error {
+	var f fold
+	err := errors.Join(f.MergeNewer(row), f.MergeNewer(appendRow(nil, []record{change}, change.time)))
+	if err != nil {
+		return err
+	}
+	after, _, err := f.Finish(true)
+	if err != nil {
+		return err
+	}
+	return e.db.Set(key, after, pebble.NoSync)
+}

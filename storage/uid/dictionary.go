@@ -6,6 +6,7 @@ package uid
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -125,6 +126,7 @@ func (d *Dictionary) Names(ctx context.Context, kind schema.Kind, uids []string)
 }
 
 func (d *Dictionary) remember(kind schema.Kind, name, uid string) {
+	name = strings.Clone(name) // it may be a piece of a whole request
 	d.forward[kind].put(name, uid)
 	d.reverse[kind].put(uid, name)
 }

@@ -34,6 +34,9 @@ func (r *request) multi(m *pb.MultiRequest) proto.Message {
 			actions := group.GetAction()
 			if r.fault.Silent && i == len(m.GetRegionAction())-1 {
 				actions = actions[:len(actions)-1]
+				if group.GetAtomic() {
+					actions = nil
+				}
 			}
 			r.group(region, group.GetAtomic(), actions, result)
 		}

@@ -90,9 +90,10 @@ func (r *request) page(s *scanner, rows int, response *pb.ScanResponse) (end boo
 		response.PartialFlagPerResult = append(response.PartialFlagPerResult, n < len(cells))
 		s.sent += n
 		left -= n
-		if n == len(cells) {
-			rows--
+		if n < len(cells) {
+			return false
 		}
+		rows--
 	}
 	return true
 }

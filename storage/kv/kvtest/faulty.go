@@ -1,0 +1,135 @@
+package kvtest
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// Method names a method of kv.KV.
+type Method string
+
+// The methods.
+const (
+	Get         Method = "Get"
+	Scan        Method = "Scan"
+	Apply       Method = "Apply"
+	Increment   Method = "Increment"
+	CheckAndPut Method = "CheckAndPut"
+)
+
+// When says how far a call comes that fails.
+type When string
+
+const (
+	// Before it took effect.
+	Before When = "before"
+	// Midway: the first half of an Apply's rows happened, a Scan breaks off behind its first row. Others: After.
+	Midway When = "midway"
+	// After it took effect: only the answer is lost. A Scan gives all its rows first.
+	After When = "after"
+)
+
+// ErrFault is the error of calls that fail.
+var ErrFault = errors.New("fault on purpose")
+
+// Faulty is an engine some of whose calls fail. It is safe for concurrent use.
+type Faulty struct {
+	inner  kv.KV
+	mu     sync.Mutex // guards the two below
+	calls  map[Method]int
+	faults map[Method]map[int]When
+}
+
+// New wraps an engine. Nothing fails yet.
+func New(inner kv.KV) *Faulty {
+	return &Faulty{inner: inner, calls: make(map[Method]int), faults: make(map[Method]map[int]When)}
+}
+
+// Fail makes the nth call of a method from now on fail; the next call is the first.
+func (f *Faulty) Fail(m Method, nth int, when When) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.faults[m] == nil {
+		f.faults[m] = make(map[int]When)
+	}
+	f.faults[m][f.calls[m]+nth] = when
+}
+
+// Calls returns how often a method was called, failed calls included. A scan counts when its loop begins.
+func (f *Faulty) Calls(m Method) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls[m]
+}
+
+// next counts a call and returns how it fails, or nothing.
+func (f *Faulty) next(m Method) When {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls[m]++
+	return f.faults[m][f.calls[m]]
+}
+
+// call makes a call that has no middle.
+func call[T any](when When, do func() (T, error)) (T, error) {
+	var none T
+	if when == Before {
+		return none, ErrFault
+	}
+	answer, err := do()
+	if err == nil && when != "" {
+		return none, ErrFault
+	}
+	return answer, err
+}
+
+// Get implements kv.KV.
+func (f *Faulty) Get(ctx context.Context, table, family string, keys [][]byte) ([]kv.Row, error) {
+	return call(f.next(Get), func() ([]kv.Row, error) { return f.inner.Get(ctx, table, family, keys) })
+}
+
+// Scan implements kv.KV.
+func (f *Faulty) Scan(ctx context.Context, s kv.Scan) iter.Seq2[kv.Row, error] {
+	return func(yield func(kv.Row, error) bool) {
+		when := f.next(Scan)
+		if when == Before {
+			yield(kv.Row{}, ErrFault)
+			return
+		}
+		for row, err := range f.inner.Scan(ctx, s) {
+			if !yield(row, err) || err != nil {
+				return
+			}
+			if when == Midway {
+				break
+			}
+		}
+		if when != "" {
+			yield(kv.Row{}, ErrFault)
+		}
+	}
+}
+
+// Apply implements kv.KV.
+func (f *Faulty) Apply(ctx context.Context, table, family string, rows []kv.Mutation) error {
+	when := f.next(Apply)
+	if when == Midway {
+		rows = rows[:len(rows)/2]
+	}
+	_, err := call(when, func() (struct{}, error) { return struct{}{}, f.inner.Apply(ctx, table, family, rows) })
+	return err
+}
+
+// Increment implements kv.KV.
+func (f *Faulty) Increment(ctx context.Context, c kv.Column, delta int64) (int64, error) {
+	return call(f.next(Increment), func() (int64, error) { return f.inner.Increment(ctx, c, delta) })
+}
+
+// CheckAndPut implements kv.KV.
+func (f *Faulty) CheckAndPut(ctx context.Context, c kv.Column, expected, value []byte) (bool, error) {
+	return call(f.next(CheckAndPut), func() (bool, error) { return f.inner.CheckAndPut(ctx, c, expected, value) })
+}
