@@ -50,7 +50,7 @@ type apiOptions struct {
 	Gatherer   prometheus.Gatherer   // nil: status/self_metrics is empty
 }
 
-// engineOptions bound PromQL queries. Zero values are refused by the engine's nature, so give all.
+// engineOptions bound PromQL queries. None of them has a meaning at 0.
 type engineOptions struct {
 	MaxSamples  int           // samples in memory at once, of one query
 	Timeout     time.Duration // of one query, waiting included

@@ -48,7 +48,8 @@ type readHandlerOptions struct {
 type readHandler struct {
 	readHandlerOptions
 	gate     *gate.Gate
-	pool     sync.Pool
+	frames   sync.Pool // of *[]byte
+	encoders sync.Pool // of *sampleEncoder
 	inFlight prometheus.Gauge
 	duration *prometheus.HistogramVec
 }
@@ -61,6 +62,7 @@ func newReadHandler(o readHandlerOptions) *readHandler {
 	return &readHandler{
 		readHandlerOptions: o,
 		gate:               gate.New(max(1, o.Concurrency)),
+		encoders:           sync.Pool{New: func() any { return &sampleEncoder{limit: o.SampleLimit} }},
 		inFlight: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "tsdbridge_remote_read_requests_in_flight",
 			Help: "Remote read requests that are answered or wait for their turn.",
@@ -147,9 +149,14 @@ func streamed(req *prompb.ReadRequest) bool {
 
 // samples answers with one message that holds everything.
 func (h *readHandler) samples(ctx context.Context, w http.ResponseWriter, req *prompb.ReadRequest) {
-	e := sampleEncoder{limit: h.SampleLimit}
+	e := h.encoders.Get().(*sampleEncoder)
+	defer func() {
+		if e.reset() {
+			h.encoders.Put(e)
+		}
+	}()
 	for _, query := range req.Queries {
-		if err := h.result(ctx, &e, query); err != nil {
+		if err := h.result(ctx, e, query); err != nil {
 			replyError(w, err)
 			return
 		}
@@ -209,7 +216,7 @@ func (h *readHandler) streamQuery(ctx context.Context, out *countingWriter, inde
 		limit:          h.FrameLimit,
 	}
 	// The frame limit given here splits a series. Ours refuses instead.
-	_, err = remote.StreamChunkedReadResponses(remote.NewChunkedWriter(out, out), index, set, nil, math.MaxInt32, &h.pool)
+	_, err = remote.StreamChunkedReadResponses(remote.NewChunkedWriter(out, out), index, set, nil, math.MaxInt32, &h.frames)
 	return err
 }
 

@@ -35,6 +35,7 @@ const maxSnappyBlock = 1<<31 - 1
 type sampleEncoder struct {
 	limit    int // samples of one query; 0: none
 	response []byte
+	packed   []byte // the response, compressed
 	result   []byte // of the query under way
 	series   []byte // under way
 	datum    []byte // under way
@@ -113,8 +114,21 @@ func (e *sampleEncoder) addHistogram(kind chunkenc.ValueType) {
 	e.series = appendMessage(e.series, seriesHistograms, e.datum)
 }
 
-// compressed returns the whole answer as a snappy block.
-func (e *sampleEncoder) compressed() []byte { return s2.EncodeSnappy(nil, e.response) }
+// compressed returns the whole answer as a snappy block, until the next reset.
+func (e *sampleEncoder) compressed() []byte {
+	e.packed = s2.EncodeSnappy(e.packed[:cap(e.packed)], e.response)
+	return e.packed
+}
+
+// maxKeptAnswer bounds the memory that an encoder keeps for the next answer, in bytes.
+const maxKeptAnswer = 16 << 20
+
+// reset makes the encoder ready for another answer; false says that it has grown too large to be kept.
+func (e *sampleEncoder) reset() bool {
+	e.response = e.response[:0]
+	e.iterator = nil // it holds the last series
+	return cap(e.response)+cap(e.result)+cap(e.packed) <= maxKeptAnswer
+}
 
 // appendMessage appends a message within a message.
 func appendMessage(b []byte, field int, message []byte) []byte {

@@ -97,3 +97,14 @@ func BenchmarkOpenInMemory(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkIncrement draws from one counter, as a burst of new names does; its cost must not grow with the draws.
+func BenchmarkIncrement(b *testing.B) {
+	e := benchStore(b)
+	c := kv.Column{Table: "t", Family: "f", Row: []byte{0}, Qualifier: []byte("metrics")}
+	for b.Loop() {
+		if _, err := e.Increment(b.Context(), c, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/prompb"
+)
+
+// loadOptions are what a load writes. The zero value is a good one.
+type loadOptions struct {
+	Metric     string        // default load_total
+	Writers    int           // default 4; each has its own series and one request under way
+	Series     int           // of each writer, default 20
+	Batches    int           // of each writer at most, default 10000
+	Generation int           // batches until a writer turns to new series, default 40: first sights go on all the time
+	Start      time.Time     // of the first sample, default two hours ago
+	Step       time.Duration // between batches, default 250 ms
+}
+
+func (o loadOptions) withDefaults() loadOptions {
+	if o.Metric == "" {
+		o.Metric = "load_total"
+	}
+	for _, d := range []struct {
+		field *int
+		value int
+	}{{&o.Writers, 4}, {&o.Series, 20}, {&o.Batches, 10_000}, {&o.Generation, 40}} {
+		if *d.field == 0 {
+			*d.field = d.value
+		}
+	}
+	if o.Step == 0 {
+		o.Step = 250 * time.Millisecond
+	}
+	if o.Start.IsZero() {
+		o.Start = time.Now().Add(-2 * time.Hour)
+	}
+	o.Start = o.Start.Truncate(time.Millisecond)
+	return o
+}
+
+// load writes numbered samples by remote write 1.0 as fast as they are acknowledged, as Prometheus does: what is not acknowledged is
+// sent again, the same, until it is. So each writer knows that all its batches up to a number are acknowledged, and that at most one more may be stored.
+type load struct {
+	o       loadOptions
+	t       testing.TB
+	stop    context.CancelFunc
+	writers sync.WaitGroup
+	acked   []atomic.Int64 // batches of each writer
+	retries atomic.Int64
+}
+
+// startLoad begins to write to the first of the clients, the next one after every failure, until Stop or the end of the test.
+func startLoad(t testing.TB, o loadOptions, to ...client) *load {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	o = o.withDefaults()
+	l := &load{o: o, t: t, stop: cancel, acked: make([]atomic.Int64, o.Writers)}
+	for w := range o.Writers {
+		l.writers.Go(func() { l.write(ctx, w, to) })
+	}
+	t.Cleanup(l.Stop)
+	return l
+}
+
+// Stop ends the writers, also in the middle of a request.
+func (l *load) Stop() {
+	l.stop()
+	l.writers.Wait()
+}
+
+// Acked is how many samples are acknowledged.
+func (l *load) Acked() int64 {
+	var batches int64
+	for w := range l.acked {
+		batches += l.acked[w].Load()
+	}
+	return batches * int64(l.o.Series)
+}
+
+// Retries is how many requests were not acknowledged.
+func (l *load) Retries() int64 { return l.retries.Load() }
+
+// WaitAcked waits until n more samples are acknowledged.
+func (l *load) WaitAcked(t testing.TB, n int64) {
+	t.Helper()
+	want := l.Acked() + n
+	eventually(t, 2*patience, fmt.Sprintf("%d more samples acknowledged", n), func() error {
+		if have := l.Acked(); have < want {
+			return fmt.Errorf("%d are missing", want-have)
+		}
+		return nil
+	})
+}
+
+func (l *load) write(ctx context.Context, w int, to []client) {
+	for n := range l.o.Batches {
+		body := snappied(l.t, &prompb.WriteRequest{Timeseries: l.batch(w, n)})
+		for try := 0; !l.send(ctx, to[try%len(to)], body); try++ {
+			l.retries.Add(1)
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(20 * time.Millisecond): // a closed port refuses at once
+			}
+		}
+		l.acked[w].Add(1)
+	}
+}
+
+// send says whether the batch is acknowledged. What Prometheus would drop fails the test.
+func (l *load) send(ctx context.Context, c client, body []byte) bool {
+	r, err := c.do(ctx, http.MethodPost, "/api/v1/write", writeHeader(contentV1, nil), body)
+	if err == nil && r.status/100 != 2 && r.status/100 != 5 {
+		l.t.Errorf("load: answer %v", r)
+	}
+	return err == nil && r.status/100 == 2
+}
+
+// batch is the n-th batch of a writer: its series' samples of one instant, with n as the value.
+func (l *load) batch(w, n int) []prompb.TimeSeries {
+	at := l.at(n)
+	all := make([]prompb.TimeSeries, l.o.Series)
+	for i := range all {
+		all[i] = series([]prompb.Sample{sampleAt(at, float64(n))},
+			"__name__", l.o.Metric, "generation", strconv.Itoa(n/l.o.Generation), "series", strconv.Itoa(i), "writer", strconv.Itoa(w))
+	}
+	return all
+}
+
+func (l *load) at(n int) time.Time { return l.o.Start.Add(time.Duration(n) * l.o.Step) }
