@@ -51,7 +51,7 @@ func (c client) Series(t testing.TB, selector string, from, to time.Time) []stri
 	return all
 }
 
-// API asks a path of the query API by POST and decodes data of the answer. An answer other than success fails the test.
+// API asks a path of the query API as Grafana does and decodes data of the answer. An answer other than success fails the test.
 func (c client) API(t testing.TB, path string, form url.Values, data any) {
 	t.Helper()
 	if err := c.api(t, path, form, data); err != nil {
@@ -60,7 +60,11 @@ func (c client) API(t testing.TB, path string, form url.Values, data any) {
 }
 
 func (c client) api(t testing.TB, path string, form url.Values, data any) error {
-	r, err := c.do(t.Context(), http.MethodPost, path, map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, []byte(form.Encode()))
+	method, body := http.MethodPost, []byte(form.Encode())
+	if strings.HasSuffix(path, "/metadata") || strings.HasSuffix(path, "/values") { // Prometheus takes no POST there
+		method, path, body = http.MethodGet, path+"?"+form.Encode(), nil
+	}
+	r, err := c.do(t.Context(), method, path, map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, body)
 	if err != nil {
 		return err
 	}

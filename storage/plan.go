@@ -18,6 +18,8 @@ const (
 	maxGetHours = 1024
 	// groupSamples is how many samples a scan may gather before it can give the first series: its rows come hour by hour.
 	groupSamples = 4 << 20
+	// fewestSeries is the size of the smallest group, however long the range: each scan goes over the rows of all others.
+	fewestSeries = 8
 	// densestInterval is the sample interval, in milliseconds, that the size of a group is reckoned with.
 	densestInterval = 10_000
 )
@@ -34,7 +36,7 @@ type group struct {
 func (s *Store) plan(q Query) []group {
 	hours := int64(schema.Base(q.End)-schema.Base(q.Start))/schema.RowSeconds + 1
 	perSeries := max((q.End-q.Start)/densestInterval, 1)
-	limit := int(max(groupSamples/perSeries, 1))
+	limit := int(max(groupSamples/perSeries, fewestSeries))
 	var groups []group
 	for i := 0; i < len(q.Refs); {
 		metric := s.metricOf(q.Refs[i])

@@ -79,9 +79,6 @@ func (r *request) page(s *scanner, rows int, response *pb.ScanResponse) (end boo
 		if len(cells) == 0 {
 			continue
 		}
-		if rows == 0 || left == 0 {
-			return false
-		}
 		n := min(len(cells), left)
 		for _, c := range cells[:n] {
 			r.out = c.appendTo(r.out)
@@ -90,10 +87,10 @@ func (r *request) page(s *scanner, rows int, response *pb.ScanResponse) (end boo
 		response.PartialFlagPerResult = append(response.PartialFlagPerResult, n < len(cells))
 		s.sent += n
 		left -= n
-		if n < len(cells) {
-			return false
-		}
 		rows--
+		if n < len(cells) || rows == 0 || left == 0 {
+			return false // without a look at whether more would follow
+		}
 	}
 	return true
 }

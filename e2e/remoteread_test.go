@@ -1,0 +1,7 @@
+package e2e_test
+
+const remoteReadConfig = `
+remote_read:
+  - url: %s
+    read_recent: true
+`

@@ -1,0 +1,116 @@
+package index_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// random makes a TSUID of few metrics, keys and values, so that conditions hit.
+func random(r *rand.Rand) []byte {
+	uid := func(n int) []byte { return []byte{0, 0, byte(1 + r.IntN(n))} }
+	var pairs []schema.Pair
+	for key := range 4 {
+		if r.IntN(2) == 0 {
+			pairs = append(pairs, schema.Pair{Key: []byte{0, 0, byte(1 + key)}, Value: uid(3)})
+		}
+	}
+	return schema.DefaultLayout().AppendTSUID(nil, uid(3), pairs)
+}
+
+func randomCondition(r *rand.Rand) index.Condition {
+	keys := func(n int) (list []string) {
+		for range n {
+			list = append(list, string([]byte{0, 0, byte(1 + r.IntN(5))}))
+		}
+		return list
+	}
+	c := index.Condition{Keys: keys(1 + r.IntN(2)), Absent: r.IntN(3) == 0}
+	if r.IntN(3) > 0 {
+		c.Values = map[string]bool{}
+		for range r.IntN(3) {
+			c.Values[string([]byte{0, 0, byte(1 + r.IntN(4))})] = true
+		}
+	}
+	if r.IntN(4) == 0 {
+		c.Or = keys(1)
+	}
+	return c
+}
+
+// satisfies is the meaning of a condition, word for word.
+func satisfies(tags []byte, c index.Condition) bool {
+	hasKey, allowed, or := false, false, false
+	for tagk, tagv := range schema.DefaultLayout().Pairs(tags) {
+		if slices.Contains(c.Keys, string(tagk)) {
+			hasKey = true
+			allowed = allowed || c.Values == nil || c.Values[string(tagv)]
+		}
+		or = or || slices.Contains(c.Or, string(tagk))
+	}
+	return allowed || !hasKey && c.Absent || or
+}
+
+func TestConditions(t *testing.T) {
+	layout := schema.DefaultLayout()
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		x := index.New(layout)
+		var tsuids [][]byte
+		for range r.IntN(60) {
+			tsuid := random(r)
+			id, added, err := x.Add(tsuid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if known := slices.IndexFunc(tsuids, func(b []byte) bool { return string(b) == string(tsuid) }); added != (known < 0) || !added && int(id) != known {
+				t.Fatalf("Add(%x) = %d, %v; known as %d", tsuid, id, added, known)
+			}
+			if added {
+				tsuids = append(tsuids, tsuid)
+			}
+		}
+		var conditions []index.Condition
+		for range r.IntN(4) {
+			conditions = append(conditions, randomCondition(r))
+		}
+		var metrics []string
+		for range r.IntN(3) {
+			metrics = append(metrics, string([]byte{0, 0, byte(1 + r.IntN(4))}))
+		}
+		var want []index.ID
+		for i, tsuid := range tsuids {
+			metric, tags, err := layout.ParseTSUID(tsuid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ok := metrics == nil || slices.Contains(metrics, string(metric))
+			for _, c := range conditions {
+				ok = ok && satisfies(tags, c)
+			}
+			if ok {
+				want = append(want, index.ID(i))
+			}
+		}
+		got := x.Pass(x.Candidates(metrics, conditions), conditions)
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Fatalf("seed %d: found %v, want %v\nmetrics %q conditions %+v", seed, got, want, metrics, conditions)
+		}
+	}
+}
+
+func TestAddRefusesOtherWidths(t *testing.T) {
+	x := index.New(schema.DefaultLayout())
+	for _, tsuid := range []string{"", "\x00\x00", "\x00\x00\x01\x00", "\x00\x00\x01\x00\x00\x01"} {
+		if _, _, err := x.Add([]byte(tsuid)); err == nil {
+			t.Errorf("Add(%x) is no error", tsuid)
+		}
+	}
+	if _, added, err := x.Add([]byte{0, 0, 1}); err != nil || !added {
+		t.Errorf("a TSUID without tags: %v, %v", added, err)
+	}
+}
