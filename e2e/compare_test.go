@@ -85,7 +85,7 @@ func (q comparison) run(t testing.TB, cases []promqlCase) {
 // sameResults says where two answers differ first.
 func sameResults(got, want []result) error {
 	if len(got) != len(want) {
-		return fmt.Errorf("%d series, want %d; %s", len(got), len(want), firstOdd(got, want))
+		return fmt.Errorf("%d series, want %d; %s", len(got), len(want), fmt.Sprint(got, want))
 	}
 	for i, w := range want {
 		g := got[i]
@@ -130,5 +130,5 @@ func sameValue(got, want string) bool {
 	}
 	g, errG := strconv.ParseFloat(got, 64)
 	w, errW := strconv.ParseFloat(want, 64)
-	return errG == nil && errW == nil && math.Abs(g-w) <= 1e-13*math.Max(math.Abs(g), math.Abs(w))
+	return errG == nil && errW == nil && g != 0 && math.Abs(g-w) <= 1e-13*math.Abs(w)
 }

@@ -6,10 +6,12 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/prompb"
 )
 
@@ -47,6 +49,39 @@ func (s pointSet) clone() pointSet {
 	c := pointSet{}
 	for labels, points := range s {
 		c[labels] = maps.Clone(points)
+	}
+	return c
+}
+
+// shown is what the query API makes of the points: stale markers are left out, and every other NaN is the same.
+func (s pointSet) shown() pointSet {
+	c := pointSet{}
+	for labels, points := range s {
+		for at, v := range points {
+			if v == bitText(math.Float64frombits(value.StaleNaN)) {
+				continue
+			}
+			if c[labels] == nil {
+				c[labels] = map[int64]string{}
+			}
+			if strings.HasPrefix(v, "NaN") {
+				v = bitText(math.NaN())
+			}
+			c[labels][at] = v
+		}
+	}
+	return c
+}
+
+// onWire is what remote write and remote read make of the points: Prometheus' encoder leaves a value out that equals zero, so -0 arrives as 0.
+func (s pointSet) onWire() pointSet {
+	c := s.clone()
+	for _, points := range c {
+		for at, v := range points {
+			if v == "-0" {
+				points[at] = "0"
+			}
+		}
 	}
 	return c
 }

@@ -107,6 +107,12 @@ func (r *prometheusRun) settle(t *testing.T) {
 	})
 	r.end = time.Now()
 	everything := fmt.Sprintf(`{__name__=~".+"}[%ds]`, int(r.end.Sub(r.begin).Seconds())+1)
+	eventually(t, patience, "the last series stale at the adapter", func() error {
+		if all := r.adapter.Query(t, `{__name__=~".+"}`, r.end); len(all) > 0 {
+			return fmt.Errorf("%d series live", len(all))
+		}
+		return nil
+	})
 	eventually(t, patience, "all samples at the adapter", func() error {
 		return sameResults(r.adapter.Query(t, everything, r.end), r.prometheus.Query(t, everything, r.end))
 	})

@@ -68,14 +68,15 @@ func (g *target) advance() {
 		c := g.requests.WithLabelValues(code, "/a b/ü\n\"")
 		c.(prometheus.ExemplarAdder).AddWithExemplar(math.Floor(n/float64(i+1))+0.1, trace)
 	}
-	for _, queue := range []string{"steady", "outage", "end"} {
+	for i, queue := range []string{"steady", "outage", "end"} {
 		if g.ended[queue] {
 			g.depth.DeleteLabelValues(queue)
 			continue
 		}
-		g.depth.WithLabelValues(queue).Set(math.Sin(n) * 1e6)
+		g.depth.WithLabelValues(queue).Set(math.Sin(n+float64(i)) * 1e6)
 	}
-	for i, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1), math.SmallestNonzeroFloat64, math.MaxFloat64} {
+	// Not -0: Prometheus sends it as 0, since its protobuf library takes it for a default and leaves it out.
+	for i, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.SmallestNonzeroFloat64, math.MaxFloat64} {
 		// Each series changes kind all the time.
 		g.special.WithLabelValues(strconv.Itoa(i)).Set(v)
 		if g.scrapes%4 == i%4 {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -107,15 +108,28 @@ type tsdPoint struct {
 // Put writes points by HTTP and returns when HBase has them.
 func (d tsd) Put(t testing.TB, points ...tsdPoint) {
 	t.Helper()
-	body, err := json.Marshal(points)
-	if err != nil {
+	if err := d.put(t, points); err != nil {
 		t.Fatal(err)
 	}
-	r := d.Post(t, "/api/put?sync&details", map[string]string{"Content-Type": "application/json"}, body)
-	if r.status != http.StatusOK || !strings.Contains(string(r.body), `"failed":0`) {
-		t.Fatalf("put: answer %v", r)
-	}
 }
+
+func (d tsd) put(t testing.TB, points []tsdPoint) error {
+	body, err := json.Marshal(points)
+	if err != nil {
+		return err
+	}
+	r, err := d.do(t.Context(), http.MethodPost, "/api/put?sync&details", map[string]string{"Content-Type": "application/json"}, body)
+	if err != nil {
+		return err
+	}
+	if r.status != http.StatusOK || !strings.Contains(string(r.body), `"failed":0`) {
+		return fmt.Errorf("put: answer %v", r)
+	}
+	return nil
+}
+
+// jsonNumber is a whole number as a TSD takes it.
+func jsonNumber(n int) json.Number { return json.Number(strconv.Itoa(n)) }
 
 // Telnet sends lines as a collector does and fails the test if the TSD answers any of them. There is no acknowledgement: the TSD has
 // read the lines when Telnet returns and writes them a little later.

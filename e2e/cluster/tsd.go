@@ -85,7 +85,7 @@ func (t *TSD) Stop() error { return t.jvm.stop() }
 
 // Tool runs one of OpenTSDB's command-line tools with the TSD's configuration, by the name of its class in
 // net.opentsdb.tools (Fsck, UidManager, DumpSeries, TextImporter, ...), and returns what it printed, less what it says
-// about itself. UidManager says nothing without --verbose as its first argument; Fsck and DumpSeries do not know that flag.
+// about itself. UidManager says nothing without --verbose as its first argument.
 func (t *TSD) Tool(ctx context.Context, class string, args ...string) (string, error) {
 	conf := filepath.Join(t.dir, "tool.conf")
 	text, err := os.ReadFile(t.conf)

@@ -107,10 +107,12 @@ func missingFamilies(t TableSpec, there *pb.TableSchema) error {
 	return nil
 }
 
-// unavailableCodec says in one line what HBase says in a long one when it cannot compress.
+// unavailableCodec says plainly what HBase says in many ways when it cannot compress: that the compression failed its test,
+// that a class or a native library was not found. All of them come from the check that it makes before it creates a table.
 func unavailableCodec(t TableSpec, err error) error {
 	x, ok := exceptionOf(err)
-	if !ok || !strings.Contains(strings.ToLower(x.message), "compression") {
+	wanted := t.Families[0].Compression
+	if !ok || wanted == "NONE" || wanted == "GZ" || !strings.Contains(x.message, "sanity") {
 		return err
 	}
 	return fmt.Errorf("%w: this HBase has no codec for compression %s (none and gz work everywhere): %w",

@@ -1,0 +1,88 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestHBaseOutage has the adapter live through the times when HBase or its tables are not there. It is never restarted.
+func TestHBaseOutage(t *testing.T) {
+	needE2E(t)
+	t.Parallel()
+	c, _ := startHBase(t)
+	s := tables{cluster: c, name: "outage"}
+	restartHBase := func() {
+		begin := time.Now()
+		if err := c.Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("HBase up again after %v", time.Since(begin).Round(time.Millisecond))
+	}
+	patient := "--hbase.timeout=3s"
+
+	// Before the tables exist.
+	a := launchAdapter(t, s.args(patient)...)
+	a.waitNotReady(t, "table outage is missing", "tsdbridge tables create")
+	a.refusesWrites(t)
+	s.create(t)
+	t.Logf("ready %v after the tables were created", a.WaitReady(t))
+	want := pointSet{}
+	labels := []string{"__name__", "outage", "host", "a"}
+	want.write(t, a.client, samples(at(1), 1), labels...)
+
+	// HBase stops in order and comes back.
+	restartHBase()
+	t.Logf("ready %v after HBase was", a.WaitReady(t))
+	want.write(t, a.client, samples(at(2), 2), labels...)
+
+	// HBase is gone: known and new series are refused, queries fail, another adapter starts.
+	c.KillHBase()
+	a.waitNotReady(t, "table outage", c.ZooKeeper())
+	a.refusesWrites(t, labels...)
+	a.refusesWrites(t)
+	if r := a.Get(t, "/-/healthy"); r.status != http.StatusOK {
+		t.Errorf("healthy answers %v", r)
+	}
+	if _, err := a.query(t, "outage[1h]", epoch.Add(time.Hour)); err == nil {
+		t.Error("a query was answered without HBase")
+	}
+	b := launchAdapter(t, s.args(patient)...)
+	b.waitNotReady(t, "table outage", c.ZooKeeper())
+	restartHBase()
+	t.Logf("ready %v after HBase was; the adapter started without it %v", a.WaitReady(t), b.WaitReady(t))
+	want.write(t, a.client, samples(at(3), 3), labels...)
+	for _, one := range []*adapter{a, b} {
+		want.check(t, "after the outage", ourPoints(t, one.client, "outage", epoch, epoch.Add(time.Hour)))
+	}
+}
+
+// waitNotReady waits until the adapter says that it is not ready, and why.
+func (a *adapter) waitNotReady(t testing.TB, why ...string) {
+	t.Helper()
+	eventually(t, patience, "adapter not ready", func() error {
+		r := a.Get(t, "/-/ready")
+		for _, text := range why {
+			if r.status != http.StatusServiceUnavailable || !strings.Contains(string(r.body), text) {
+				return fmt.Errorf("ready answers %v, want 503 and %q", r, text)
+			}
+		}
+		return nil
+	})
+}
+
+// refusesWrites fails the test unless a write is to come again later.
+func (a *adapter) refusesWrites(t testing.TB, labels ...string) {
+	t.Helper()
+	if labels == nil {
+		labels = []string{"__name__", "refused", "host", "b"}
+	}
+	r := a.Write(t, series(samples(at(3), -3), labels...))
+	after, err := strconv.Atoi(r.header.Get("Retry-After"))
+	if r.status != http.StatusServiceUnavailable || err != nil || after < 1 {
+		t.Errorf("write without HBase: %v, Retry-After %q; want 503 and seconds", r, r.header.Get("Retry-After"))
+	}
+}

@@ -1,0 +1,55 @@
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/e2e/cluster"
+)
+
+// TestHBase is every test that needs a real HBase, or a real OpenTSDB on it, and leaves both running: they share one cluster, each on tables of its own.
+func TestHBase(t *testing.T) {
+	needE2E(t)
+	t.Parallel()
+	c, dir := startHBase(t)
+	for _, test := range []struct {
+		name string
+		run  func(t *testing.T, s tables)
+	}{
+		{"Basic", testBasic},
+		{"BasicSalted", testBasicSalted},
+		{"TSDReadsUs", testTSDReadsUs},
+		{"TSDSalted", testTSDSalted},
+		{"TSDWrites", testTSDWrites},
+		{"TSDCorrections", testTSDCorrections},
+		{"TSDRace", func(t *testing.T, s tables) { t.Helper(); testTSDRace(t, s, dir) }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			begin := time.Now()
+			test.run(t, tables{cluster: c, name: test.name})
+			t.Logf("took %v", time.Since(begin).Round(time.Millisecond))
+		})
+	}
+}
+
+// startHBase runs a cluster until the test ends. Its logs, and those of the TSDs on it, are in dir.
+func startHBase(t *testing.T) (c *cluster.Cluster, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	begin := time.Now()
+	c, err := cluster.Start(t.Context(), dir, cluster.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("HBase up after %v", time.Since(begin).Round(time.Millisecond))
+	t.Cleanup(func() {
+		c.Kill()
+		if said, err := os.ReadFile(filepath.Join(dir, "hbase.log")); err == nil && t.Failed() {
+			t.Logf("HBase printed last:\n%s", said[max(0, len(said)-4000):])
+		}
+	})
+	return c, dir
+}
