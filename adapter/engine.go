@@ -50,6 +50,14 @@ func (o Options) openHBase(reg prometheus.Registerer) (*hbase.Engine, error) {
 	})
 }
 
+// engineName says to people where the tables are.
+func (o Options) engineName() string {
+	if o.Engine == EngineHBase {
+		return "HBase (ZooKeeper " + o.ZooKeeper + ")"
+	}
+	return "the " + o.Engine + " engine"
+}
+
 type noCloser struct{}
 
 func (noCloser) Close() error { return nil }

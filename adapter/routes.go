@@ -30,7 +30,7 @@ func (a *Adapter) routes() (http.Handler, error) {
 		Appender: a.store, Metadata: a.store, Translator: a.names, Limits: a.o.WriteLimits,
 		Logger: a.o.Logger, Registerer: a.registry, Now: a.o.Now,
 	})
-	status := &statusHandler{ready: a.store.Ready, started: a.started}
+	status := &statusHandler{ready: a.store.Ready, engine: a.o.engineName(), started: a.started}
 	r := chi.NewRouter()
 	r.Handle(apiPrefix+"/write", write)
 	r.Handle(apiPrefix+"/*", api)

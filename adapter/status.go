@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,7 +10,7 @@ import (
 	"time"
 )
 
-// readyTimeout bounds one look at the engine; readyAge is how long its outcome is good for, so that many probes ask once.
+// readyTimeout bounds one look at the engine; readyAge is how long a good outcome counts, so that many probes ask once.
 const (
 	readyTimeout = 5 * time.Second
 	readyAge     = time.Second
@@ -18,11 +19,11 @@ const (
 // statusHandler answers what operators and orchestrators ask.
 type statusHandler struct {
 	ready   func(context.Context) error
+	engine  string // who is asked, for people
 	started time.Time
 
-	mu      sync.Mutex // guards all below; held while the engine is asked
-	asked   time.Time
-	missing error
+	mu       sync.Mutex // guards wasReady; held while the engine is asked
+	wasReady time.Time
 }
 
 func (h *statusHandler) healthy(w http.ResponseWriter, _ *http.Request) {
@@ -40,14 +41,19 @@ func (h *statusHandler) isReady(w http.ResponseWriter, r *http.Request) {
 func (h *statusHandler) check(ctx context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.asked.IsZero() && time.Since(h.asked) < readyAge {
-		return h.missing
+	if !h.wasReady.IsZero() && time.Since(h.wasReady) < readyAge {
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
 	defer cancel()
-	h.missing = h.ready(ctx)
-	h.asked = time.Now()
-	return h.missing
+	err := h.ready(ctx)
+	switch {
+	case err == nil:
+		h.wasReady = time.Now()
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("%w: %s does not answer within %v", err, h.engine, readyTimeout)
+	}
+	return err
 }
 
 // index tells somebody with a browser what this is.

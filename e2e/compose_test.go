@@ -1,5 +1,3 @@
-//go:build compose
-
 package e2e_test
 
 import (
@@ -186,8 +184,8 @@ func checkTablesCommand(t *testing.T, s types.ServiceConfig) {
 func checkServeCommand(t *testing.T, s types.ServiceConfig) {
 	t.Helper()
 	a := launchAdapter(t, s.Command...)
-	if r := a.Get(t, "/-/ready"); r.status != http.StatusServiceUnavailable || !strings.Contains(string(r.body), "table tsdb") {
-		t.Errorf("ready without HBase: %v, want 503 and the table", r)
+	if r := a.Get(t, "/-/ready"); r.status != http.StatusServiceUnavailable || !strings.Contains(string(r.body), "table tsdb") || !strings.Contains(string(r.body), "HBase") {
+		t.Errorf("ready without HBase: %v, want 503, the table and who does not answer", r)
 	}
 	a.Stop(t)
 }

@@ -5,21 +5,25 @@ import (
 	"time"
 )
 
-// TestKillUnderLoad crashes the adapter again and again while it is written to, on one store, and afterwards wants every acknowledged
-// sample back, once.
+// between is how many samples are acknowledged before each crash or stop.
+const between = 2000
+
+// TestKillUnderLoad crashes the adapter again and again while it is written to, on one store, also while it starts after a crash, and
+// wants every acknowledged sample back, once.
 func TestKillUnderLoad(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
-	const (
-		crashes = 5
-		between = 2000 // samples acknowledged before each crash
-	)
+	const crashes = 5
 	a := startAdapter(t)
 	l := startLoad(t, loadOptions{}, a.client)
 	for i := range crashes {
 		l.WaitAcked(t, between)
 		begin := time.Now()
 		a.Kill()
+		if i%2 == 1 {
+			a.Relaunch(t)
+			a.Kill()
+		}
 		took := a.Restart(t)
 		t.Logf("crash %d: %d samples acknowledged, ready %v after the start, %v after the crash", i+1, l.Acked(), took, time.Since(begin))
 	}
@@ -28,5 +32,20 @@ func TestKillUnderLoad(t *testing.T) {
 
 	a.Stop(t)
 	a.Restart(t)
+	l.Verify(t, a.client)
+}
+
+// TestStopUnderLoad stops the adapter in order while it is written to: it ends by itself, and nothing acknowledged is missing afterwards.
+func TestStopUnderLoad(t *testing.T) {
+	needE2E(t)
+	t.Parallel()
+	a := startAdapter(t)
+	l := startLoad(t, loadOptions{}, a.client)
+	for range 3 {
+		l.WaitAcked(t, between)
+		begin := time.Now()
+		a.Stop(t)
+		t.Logf("stopped in %v, ready in %v", time.Since(begin), a.Restart(t))
+	}
 	l.Verify(t, a.client)
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // raceNames is how many metrics, and values of each of two tags, are new to everybody at once.
-const raceNames = 300
+const raceNames = 200
 
 // testTSDRace has two adapters and a TSD write to the same new series at once. Afterwards every name has one UID, everybody sees every point, and the
 // only unused UIDs are those that the TSD says it leaked.

@@ -165,15 +165,16 @@ func testTSDSalted(t *testing.T, s tables) {
 	a := s.startAdapter(t)
 	d := s.startTSD(t, false, append(withoutMeta(), "tsd.storage.salt.width", "1", "tsd.storage.salt.buckets", "4")...)
 	want := pointSet{}
+	var points []tsdPoint
 	for i := range 12 {
 		host := fmt.Sprint("h", i)
 		want.write(t, a.client, samples(at(0), i, at(3700), i), "__name__", "salted", "host", host, "by", "us")
-		d.Put(t, tsdPoint{Metric: "salted", Timestamp: epoch.Unix() + 5, Value: "7.5", Tags: map[string]string{"host": host, "by": "tsd"}})
-		want.add(keyText("__name__", "salted", "host", host, "by", "tsd"), at(5), 7.5)
-		// Both into one row.
-		d.Put(t, tsdPoint{Metric: "salted", Timestamp: epoch.Unix() + 6, Value: "8", Tags: map[string]string{"host": host, "by": "us"}})
-		want.add(keyText("__name__", "salted", "host", host, "by", "us"), at(6), 8)
+		for _, by := range []string{"us", "tsd"} { // into our rows, and into its own
+			points = append(points, tsdPoint{Metric: "salted", Timestamp: epoch.Unix() + 5, Value: "7.5", Tags: map[string]string{"host": host, "by": by}})
+			want.add(keyText("__name__", "salted", "host", host, "by", by), at(5), 7.5)
+		}
 	}
+	d.Put(t, points...)
 	want.check(t, "TSD query", d.mustPoints(t, "salted", epoch, epoch.Add(3*time.Hour)))
 	want.check(t, "remote read", ourPoints(t, a.client, "salted", epoch, epoch.Add(3*time.Hour)))
 	buckets := map[byte]bool{}

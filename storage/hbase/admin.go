@@ -39,7 +39,7 @@ type admin struct {
 func (e *Engine) newAdmin() *admin {
 	a := &admin{}
 	client := gohbase.NewAdminClient(e.o.ZooKeeper,
-		gohbase.ZookeeperRoot(e.o.Root), gohbase.EffectiveUser(e.o.User), gohbase.Logger(e.o.Logger), gohbase.RegionDialer(a.dial))
+		gohbase.ZookeeperRoot(e.o.Root), gohbase.EffectiveUser(e.o.User), gohbase.Logger(clientLogger(e.o.Logger)), gohbase.RegionDialer(a.dial))
 	a.client = client.(gohbase.RPCClient)
 	return a
 }

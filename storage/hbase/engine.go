@@ -145,7 +145,7 @@ func (o Options) newClient() caller {
 		gohbase.RpcQueueSize(1),
 		gohbase.FlushInterval(0),
 		gohbase.RegionReadTimeout(readTimeout),
-		gohbase.Logger(o.Logger),
+		gohbase.Logger(clientLogger(o.Logger)),
 	).(caller)
 }
 
