@@ -62,11 +62,11 @@ func TestSameResults(t *testing.T) {
 		{"another series", []result{at("{a}", point{"1", "2"}, point{"2", "0.1"}), at("{c}", point{"1", "NaN"})}, false},
 		{"nothing", nil, false},
 	} {
-		if err := sameResults(c.got, want); (err == nil) != c.same {
+		if err := sameResults(c.got, want, nearlySame); (err == nil) != c.same {
 			t.Errorf("%s: %v, want the same: %v", c.name, err, c.same)
 		}
 	}
-	if sameValue("-0", "0") || sameValue("0", "-0") {
+	if nearlySame("-0", "0") || nearlySame("0", "-0") {
 		t.Error("-0 is taken for 0")
 	}
 }

@@ -73,19 +73,6 @@ func (s pointSet) shown() pointSet {
 	return c
 }
 
-// onWire is what remote write and remote read make of the points: Prometheus' encoder leaves a value out that equals zero, so -0 arrives as 0.
-func (s pointSet) onWire() pointSet {
-	c := s.clone()
-	for _, points := range c {
-		for at, v := range points {
-			if v == "-0" {
-				points[at] = "0"
-			}
-		}
-	}
-	return c
-}
-
 // check fails the test unless got is what is expected.
 func (s pointSet) check(t testing.TB, who string, got pointSet) {
 	t.Helper()

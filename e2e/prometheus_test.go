@@ -114,7 +114,7 @@ func (r *prometheusRun) settle(t *testing.T) {
 		return nil
 	})
 	eventually(t, patience, "all samples at the adapter", func() error {
-		return sameResults(r.adapter.Query(t, everything, r.end), r.prometheus.Query(t, everything, r.end))
+		return sameResults(r.adapter.Query(t, everything, r.end), r.prometheus.Query(t, everything, r.end), same)
 	})
 	series, samples := 0, 0
 	for _, s := range r.prometheus.Query(t, everything, r.end) {

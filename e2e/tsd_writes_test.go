@@ -66,7 +66,7 @@ func (b *both) check(metric, when string) {
 		b.want.wait(b.t, fmt.Sprintf("%s, TSD %d", when, i), func() (pointSet, error) { return d.points(b.t, metric, b.from(), b.to()) })
 	}
 	// No waiting: what a TSD sees stands in the table.
-	b.want.onWire().check(b.t, when+", remote read", ourPoints(b.t, b.adapter.client, metric, b.from(), b.to()))
+	b.want.check(b.t, when+", remote read", ourPoints(b.t, b.adapter.client, metric, b.from(), b.to()))
 	selector := fmt.Sprintf("{%q}", metric)
 	b.want.check(b.t, when+", query", queriedPoints(b.t, b.adapter.client, selector, b.from(), b.to()))
 	series := b.adapter.Series(b.t, selector, b.from(), b.to())

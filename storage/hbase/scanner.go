@@ -3,6 +3,7 @@ package hbase
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -102,6 +103,8 @@ func (s *scanner) page(ctx context.Context) ([]kv.Row, error) {
 	defer s.e.metrics.timed(opScan)()
 	limited, cancel := context.WithTimeout(ctx, s.e.o.ScanTimeout)
 	defer cancel()
+	limited, unwatch := s.watch(limited)
+	defer unwatch()
 	var pause backoff
 	var reason error
 	for attempt := 0; !s.over(); attempt++ {
@@ -109,6 +112,8 @@ func (s *scanner) page(ctx context.Context) ([]kv.Row, error) {
 		switch {
 		case err == nil:
 			return rows, nil
+		case errors.Is(context.Cause(limited), errNoAnswer):
+			return nil, context.Cause(limited)
 		case limited.Err() != nil && reason != nil:
 			return nil, s.e.tooLate(s.e.o.ScanTimeout, reason)
 		case limited.Err() != nil || !s.mendable(err):
@@ -124,6 +129,29 @@ func (s *scanner) page(ctx context.Context) ([]kv.Row, error) {
 		}
 	}
 	return nil, nil
+}
+
+// watch ends the context with errNoAnswer when HBase is gone, so that a scan does not wait for all of ScanTimeout: a server may search for
+// long without a word, but when Timeout has passed a read of one row must show that it is there.
+func (s *scanner) watch(ctx context.Context) (watched context.Context, end func()) {
+	watched, cancel := context.WithCancelCause(ctx)
+	looked := make(chan struct{})
+	timer := time.AfterFunc(s.e.o.Timeout, func() {
+		defer close(looked)
+		row := s.start
+		if len(row) == 0 {
+			row = []byte{0}
+		}
+		if _, err := s.e.Get(watched, s.scan.Table, s.scan.Family, [][]byte{row}); errors.Is(err, errNoAnswer) {
+			cancel(err)
+		}
+	})
+	return watched, func() {
+		cancel(nil)
+		if !timer.Stop() {
+			<-looked
+		}
+	}
 }
 
 // mendable says whether opening a scanner, or another one, may do better.
