@@ -25,42 +25,32 @@ func TestHBaseOutage(t *testing.T) {
 	}
 	timeout := "--hbase.timeout=2s"
 
-	begin := time.Now()
-	lap := func(what string) { t.Logf("LAP %s %v", what, time.Since(begin)); begin = time.Now() }
 	// Before the tables exist.
 	a := launchAdapter(t, s.args(timeout)...)
 	a.waitNotReady(t, "table outage is missing", "tsdbridge tables create")
 	a.refusesWrites(t)
-	lap("0")
 	s.create(t)
 	t.Logf("ready %v after the tables were created", a.WaitReady(t))
 	want := pointSet{}
-	lap("1")
 	labels := []string{"__name__", "outage", "host", "a"}
 	want.write(t, a.client, samples(at(1), 1), labels...)
 
-	lap("2")
 	// HBase stops in order and comes back.
 	restartHBase()
 	t.Logf("ready %v after HBase was", a.WaitReady(t))
 	want.write(t, a.client, samples(at(2), 2), labels...)
 
-	lap("3")
 	// HBase is gone: known and new series are refused, queries fail, another adapter starts.
 	c.KillHBase()
 	a.waitNotReady(t, "table outage", c.ZooKeeper())
-	lap("4")
 	a.refusesWrites(t, labels...)
 	a.refusesWrites(t)
-	lap("5")
 	if r := a.Get(t, "/-/healthy"); r.status != http.StatusOK {
 		t.Errorf("healthy answers %v", r)
 	}
 	a.refusesQueries(t)
-	lap("6")
 	b := launchAdapter(t, s.args(timeout)...)
 	b.waitNotReady(t, "table outage", c.ZooKeeper())
-	lap("7")
 	restartHBase()
 	t.Logf("ready %v after HBase was; the adapter started without it %v", a.WaitReady(t), b.WaitReady(t))
 	want.write(t, a.client, samples(at(3), 3), labels...)

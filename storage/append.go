@@ -31,10 +31,9 @@ func (s *Store) Append(ctx context.Context, b *Batch) error {
 	w.lock()
 	defer w.unlock()
 	w.groupRows()
-	if err := w.readRows(ctx); err != nil {
+	if err := w.build(ctx); err != nil {
 		return err
 	}
-	w.build()
 	w.sortPuts()
 	if err := w.put(ctx); err != nil {
 		return err
@@ -74,8 +73,6 @@ type rowWrite struct {
 	points                 []schema.Point
 	objects                []schema.Object
 	key                    []byte
-	read                   bool // the row was read, its cells are in cells
-	cells                  []kv.Cell
 	lastSample, lastObject int32 // after the write
 }
 
@@ -211,36 +208,83 @@ func (w *writer) superseded(later []entry, time int64, kind schema.ObjectKind) b
 	return false
 }
 
-// readRows decides which rows must be read before they are written and reads them.
-func (w *writer) readRows(ctx context.Context) error {
+const (
+	// rowsPerRead bounds the rows that are read and merged at a time, and concurrentReads how many appends do so at once: rows of
+	// an hour of single cells take some 30 KB each.
+	rowsPerRead     = 1024
+	concurrentReads = 8
+)
+
+// build makes the row mutations, reading first the rows that must be read before they are written.
+func (w *writer) build(ctx context.Context) error {
 	w.makeKeys()
-	var keys [][]byte
-	var at []int
-	var previous *rowWrite
+	var unsure []*rowWrite
+	var previous *state
 	for i := range w.rows {
 		r := &w.rows[i]
 		r.lastSample, r.lastObject = lastOffsets(r)
-		if (previous != nil && previous.state == r.state) || !r.state.continues(r) {
-			keys, at = append(keys, r.key), append(at, i)
+		if r.state == previous || !r.state.continues(r) {
+			unsure = append(unsure, r)
+		} else {
+			w.puts = append(w.puts, r.plainPut())
+			r.lastSample, r.lastObject = max(r.lastSample, r.state.lastSample), max(r.lastObject, r.state.lastObject)
 		}
-		previous = r
+		previous = r.state
 	}
-	if len(keys) == 0 {
-		return nil
+	for rows := range slices.Chunk(unsure, rowsPerRead) {
+		if err := w.mergeRows(ctx, rows); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// mergeRows reads rows and makes their mutations.
+func (w *writer) mergeRows(ctx context.Context, rows []*rowWrite) error {
 	s := w.store
-	rows, err := s.db.Get(ctx, s.o.Tables.Data, schema.FamilyData, keys)
+	select {
+	case s.reads <- struct{}{}:
+		defer func() { <-s.reads }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	keys := make([][]byte, len(rows))
+	for i, r := range rows {
+		keys[i] = r.key
+	}
+	held, err := s.db.Get(ctx, s.o.Tables.Data, schema.FamilyData, keys)
 	if err != nil {
 		return fmt.Errorf("read %d rows before writing: %w", len(keys), err)
 	}
-	for n, row := range rows {
-		w.rows[at[n]].read, w.rows[at[n]].cells = true, row.Cells
-		if len(row.Cells) == 0 {
-			s.metrics.rowsNew.Inc()
-		}
-	}
 	s.metrics.rowsRead.Add(float64(len(rows)))
+	for i, r := range rows {
+		w.mergeRow(r, held[i].Cells)
+	}
 	return nil
+}
+
+// mergeRow makes the mutation of a row that holds the cells.
+func (w *writer) mergeRow(r *rowWrite, cells []kv.Cell) {
+	s := w.store
+	if len(cells) == 0 {
+		s.metrics.rowsNew.Inc()
+	}
+	if err := w.content.load(cells); err != nil {
+		// The row fails its queries until somebody repairs it; refusing new points would lose them as well.
+		s.o.Logger.Error("row holds a cell that cannot be read; new points are put beside it unchecked: repair it with OpenTSDB's fsck",
+			"table", s.o.Tables.Data, "row", fmt.Sprintf("%x", r.key), "err", err)
+		w.puts = append(w.puts, r.plainPut())
+		return
+	}
+	c := w.content.merge(r.points, r.objects)
+	r.lastSample, r.lastObject = w.content.last()
+	s.metrics.pointsKnown.Add(float64(c.known))
+	if c.replacePoints || c.replaceObjects {
+		s.metrics.rowsReplaced.Inc()
+	}
+	if m := w.content.mutation(r.key, cells, c); len(m.Puts) > 0 || len(m.Deletes) > 0 {
+		w.puts = append(w.puts, m)
+	}
 }
 
 // continues says whether everything in r comes after what the series' current row holds.
@@ -281,34 +325,6 @@ func (w *writer) makeKeys() {
 	}
 	for i := range w.rows {
 		w.rows[i].key = w.keys[begins[i]:begins[i+1]:begins[i+1]]
-	}
-}
-
-// build makes the row mutations.
-func (w *writer) build() {
-	for i := range w.rows {
-		r := &w.rows[i]
-		if !r.read {
-			w.puts = append(w.puts, r.plainPut())
-			r.lastSample, r.lastObject = max(r.lastSample, r.state.lastSample), max(r.lastObject, r.state.lastObject)
-			continue
-		}
-		if err := w.content.load(r.cells); err != nil {
-			// The row fails its queries until somebody repairs it; refusing new points would lose them as well.
-			w.store.o.Logger.Error("row holds a cell that cannot be read; new points are put beside it unchecked: repair it with OpenTSDB's fsck",
-				"table", w.store.o.Tables.Data, "row", fmt.Sprintf("%x", r.key), "err", err)
-			w.puts = append(w.puts, r.plainPut())
-			continue
-		}
-		c := w.content.merge(r.points, r.objects)
-		r.lastSample, r.lastObject = w.content.last()
-		w.store.metrics.pointsKnown.Add(float64(c.known))
-		if c.replacePoints || c.replaceObjects {
-			w.store.metrics.rowsReplaced.Inc()
-		}
-		if m := w.content.mutation(r.key, r.cells, c); len(m.Puts) > 0 || len(m.Deletes) > 0 {
-			w.puts = append(w.puts, m)
-		}
 	}
 }
 

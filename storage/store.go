@@ -26,7 +26,8 @@ type Store struct {
 	foreign foreignMetrics
 	metrics *storeMetrics
 	meta    metadataCache
-	writers sync.Pool // *writer
+	writers sync.Pool     // *writer
+	reads   chan struct{} // one for each append that is reading rows
 
 	loaded atomic.Bool
 
@@ -48,6 +49,7 @@ func New(db kv.KV, o Options) (*Store, error) {
 		db: db, o: o, layout: o.Layout, index: index.New(o.Layout),
 		uids:    uid.New(db, uid.Options{Table: o.Tables.UID, Layout: o.Layout, CacheEntries: o.UIDCacheEntries}),
 		loadErr: errors.New("series index: not loaded yet"),
+		reads:   make(chan struct{}, concurrentReads),
 	}
 	s.writers.New = func() any { return &writer{} }
 	s.metrics = newStoreMetrics(o.Registerer, s)
