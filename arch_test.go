@@ -15,7 +15,10 @@ import (
 var doors = map[string][]string{
 	".":                       {"adapter"},
 	"adapter":                 {"storage", "storage/hbase", "storage/kv", "storage/pebble", "storage/schema", "translate"},
+	"graphite/eval":           {"graphite/expr"},
+	"graphite/expr":           {},
 	"translate":               {"storage"},
+	"tree":                    {"storage", "storage/kv", "storage/schema"},
 	"storage":                 {"storage/index", "storage/kv", "storage/schema", "storage/uid"},
 	"storage/hbase":           {"storage/kv"},
 	"storage/hbase/hbasetest": {},

@@ -47,6 +47,9 @@ func New(o Options) (*Adapter, error) {
 	so := o.storageOptions()
 	so.Registerer = a.registry
 	if a.store, err = storage.New(db, so); err == nil {
+		err = a.store.PinLayout(context.Background())
+	}
+	if err == nil {
 		err = a.listen()
 	}
 	if err != nil {
