@@ -213,6 +213,8 @@ const (
 	// an hour of single cells take some 30 KB each.
 	rowsPerRead     = 1024
 	concurrentReads = 8
+	// manyCells is the number of cells beyond which a row of a local engine is put together when it is read anyway.
+	manyCells = 64
 )
 
 // build makes the row mutations, reading first the rows that must be read before they are written.
@@ -281,6 +283,12 @@ func (w *writer) mergeRow(r *rowWrite, cells []kv.Cell) {
 	s.metrics.pointsKnown.Add(float64(c.known))
 	if c.replacePoints || c.replaceObjects {
 		s.metrics.rowsReplaced.Inc()
+	}
+	if s.o.Exclusive && len(cells) > manyCells {
+		// The next late point will read this row too: leave it less to read. Deletes cost nothing where rows are folded; on a
+		// cluster they would be a tombstone for each cell.
+		c.replacePoints = c.replacePoints || len(w.content.points) > 0
+		c.replaceObjects = c.replaceObjects || len(w.content.objects) > 0
 	}
 	if m := w.content.mutation(r.key, cells, c); len(m.Puts) > 0 || len(m.Deletes) > 0 {
 		w.puts = append(w.puts, m)

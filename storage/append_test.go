@@ -335,3 +335,38 @@ func TestAppendToForeignRow(t *testing.T) {
 		t.Errorf("cells = %x", rows[0].Cells)
 	}
 }
+
+// A row of many single cells is put together on a local engine when a late point makes it be read; nothing changes for readers.
+func TestAppendGathersCells(t *testing.T) {
+	for _, exclusive := range []bool{true, false} {
+		db := kv.NewMem(tables()...)
+		s := openStore(t, db, func(o *storage.Options) { o.Exclusive = exclusive })
+		refs := resolve(t, s, series("m", "host", "a"))
+		m := newModel(1)
+		write := func(time int64, v float64) {
+			t.Helper()
+			var b storage.Batch
+			b.Add(refs[0], time, v)
+			if err := s.Append(t.Context(), &b); err != nil {
+				t.Fatal(err)
+			}
+			m.put(0, time, sample{bits: math.Float64bits(v)})
+		}
+		for i := range int64(100) {
+			write(1356998400000+i*2000, values[i%int64(len(values))])
+		}
+		write(1356998400000+3000, 7) // late
+		write(1356998400000, 8)      // corrected
+		m.check(t, s, refs, 0, storage.MaxTime)
+		checkRows(t, db)
+		for row, err := range db.Scan(t.Context(), kv.Scan{Table: "tsdb", Family: "t"}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			// One data cell and one object cell; on a cluster the 36 object cells stay single, the correction made one data cell.
+			if want := map[bool]int{true: 2, false: 37}[exclusive]; len(row.Cells) != want {
+				t.Errorf("exclusive %v: %d cells, want %d", exclusive, len(row.Cells), want)
+			}
+		}
+	}
+}
