@@ -36,14 +36,18 @@ func (r *row) merge(points []schema.Point, objects []schema.Object) change {
 	for _, o := range objects {
 		r.mergeObject(&c, o)
 	}
-	for _, p := range c.points {
-		r.points = append(r.points, point{Point: p})
+	if len(c.points) > 0 {
+		for _, p := range c.points {
+			r.points = append(r.points, point{Point: p})
+		}
+		slices.SortFunc(r.points, func(a, b point) int { return cmp.Compare(a.Offset, b.Offset) })
 	}
-	slices.SortFunc(r.points, func(a, b point) int { return cmp.Compare(a.Offset, b.Offset) })
-	for _, o := range c.objects {
-		r.objects = append(r.objects, object{Object: o})
+	if len(c.objects) > 0 {
+		for _, o := range c.objects {
+			r.objects = append(r.objects, object{Object: o})
+		}
+		slices.SortFunc(r.objects, func(a, b object) int { return compareObjects(a.Object, b.Object) })
 	}
-	slices.SortFunc(r.objects, func(a, b object) int { return compareObjects(a.Object, b.Object) })
 	return c
 }
 
