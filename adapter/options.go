@@ -67,7 +67,7 @@ func DefaultOptions() Options {
 		Engine: EngineEmbedded, Path: "./data", CacheBytes: 128 << 20, HBaseRoot: "/hbase", HBaseTimeout: 15 * time.Second,
 		TableData: "tsdb", TableUID: "tsdb-uid", TableMeta: "tsdb-meta", TableTree: "tsdb-tree",
 		MetricWidth: 3, TagkWidth: 3, TagvWidth: 3, SaltBuckets: 20, Values: "auto",
-		SeriesIndex: "auto", IndexRefresh: 30 * time.Second, UIDCache: 4_000_000,
+		SeriesIndex: "auto", IndexRefresh: 30 * time.Second, UIDCache: 2_000_000,
 		ListenAddress: ":9201", MaxConnections: 512, ShutdownGrace: 30 * time.Second, WriteLimits: DefaultWriteLimits(),
 		QueryTimeout: 2 * time.Minute, QuerySeries: 1_000_000, QuerySamples: 50_000_000, QueryParallel: 20, Lookback: 5 * time.Minute,
 		ReadParallel: 10, ReadSamples: 50_000_000, ReadFrameBytes: defaultFrame,

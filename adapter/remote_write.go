@@ -87,10 +87,6 @@ func (h *writeHandler) serve(r *http.Request) writeReply {
 		return writeReply{protocol: "unknown"}.failed(err)
 	}
 	reply := writeReply{protocol: version.String(), v2: version == wireV2}
-	if !h.gate.enter() {
-		return reply.failed(errBusy)
-	}
-	defer h.gate.leave()
 	j := h.jobs.Get().(*writeJob)
 	defer h.release(j)
 	j.reset(version)
@@ -111,18 +107,25 @@ func (h *writeHandler) serve(r *http.Request) writeReply {
 	return reply
 }
 
-// receive reads and decodes the body.
+// receive reads the body.
 func (h *writeHandler) receive(j *writeJob, r *http.Request) (err error) {
 	if r.ContentLength > int64(h.o.Limits.BodyBytes) {
 		return writeError{http.StatusRequestEntityTooLarge, fmt.Errorf("body of %d bytes, more than %d", r.ContentLength, h.o.Limits.BodyBytes)}
 	}
-	if j.body, err = readBody(j.body, r.Body, h.o.Limits.BodyBytes, &j.share); err != nil {
-		return err
-	}
-	return j.decode()
+	j.body, err = readBody(j.body, r.Body, h.o.Limits.BodyBytes, &j.share)
+	return err
 }
 
+// store decodes the body and stores what it says. Only now does the request count as one under way: who sends slowly holds the
+// memory of what has come, and keeps nobody out.
 func (h *writeHandler) store(ctx context.Context, j *writeJob) error {
+	if !h.gate.enter() {
+		return errBusy
+	}
+	defer h.gate.leave()
+	if err := j.decode(); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, h.o.Limits.Timeout)
 	defer cancel()
 	return j.store(ctx)

@@ -26,7 +26,7 @@ type WriteLimits struct {
 func DefaultWriteLimits() WriteLimits {
 	return WriteLimits{
 		BodyBytes: 32 << 20, DecodedBytes: 32 << 20, RequestSeries: 500_000, RequestData: 2_000_000,
-		SeriesBytes: 1 << 20, LabelBytes: 256 << 20, Requests: 256, InFlightBytes: 256 << 20, SeriesCache: 2_000_000,
+		SeriesBytes: 1 << 20, LabelBytes: 64 << 20, Requests: 256, InFlightBytes: 256 << 20, SeriesCache: 2_000_000,
 		Future: 10 * time.Minute, Timeout: 20 * time.Second,
 	}
 }

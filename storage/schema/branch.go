@@ -103,6 +103,9 @@ func ParseBranchRow(key []byte) (k BranchKey, ok bool) {
 	return k, k.Tree != 0
 }
 
+// Depth is the number of names below the root in the key of a branch row.
+func Depth(row []byte) int { return (len(row) - treeWidth) / branchWidth }
+
 // ChildWidth is how much longer the row key of a branch is than its parent's, in bytes.
 const ChildWidth = branchWidth
 
