@@ -78,7 +78,12 @@ func (p *parser) flatten(flags []string, name string, node *yaml.Node) ([]string
 		if p.app.GetFlag(name) == nil || name == "config.file" || name == "help" {
 			return nil, fmt.Errorf("line %d: there is no option %q", node.Line, name)
 		}
-		return append(flags, "--"+name+"="+node.Value), nil
+		flag := "--" + name + "="
+		repeated := slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(f, flag) })
+		if list, ok := p.app.GetFlag(name).Model().Value.(interface{ IsCumulative() bool }); repeated && (!ok || !list.IsCumulative()) {
+			return nil, fmt.Errorf("line %d: option %q is set twice", node.Line, name)
+		}
+		return append(flags, flag+node.Value), nil
 	}
 	return nil, fmt.Errorf("line %d: %s: want a plain value", node.Line, name)
 }

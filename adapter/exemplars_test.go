@@ -25,7 +25,7 @@ func exemplarStore(t testing.TB) *plainStore {
 	b := storage.Batch{}
 	add := func(ref storage.Ref, at int64, v float64) {
 		data := encodeExemplar(exemplar.Exemplar{Labels: labels.FromStrings("id", fmt.Sprint(v)), Value: v})
-		b.Objects = append(b.Objects, storage.Object{Ref: ref, Time: at, Kind: storage.KindExemplar, Data: data})
+		b.AddObject(ref, at, storage.KindExemplar, data)
 	}
 	add(refs[0], 1000, 1)
 	add(refs[0], 3000, 3)

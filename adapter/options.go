@@ -106,6 +106,9 @@ func (o Options) Validate() error {
 			return fmt.Errorf("%s must be above 0", positive.flag)
 		}
 	}
+	if o.ShutdownGrace < 0 {
+		return errors.New("--web.shutdown-grace must not be negative")
+	}
 	if err := o.WriteLimits.Validate(); err != nil {
 		return err
 	}

@@ -120,7 +120,7 @@ func (a *promAppender) Append(_ promstorage.SeriesRef, ls labels.Labels, st, t i
 		return 0, err
 	}
 	object := func(kind storage.Kind, time int64, data []byte) {
-		a.batch.Objects = append(a.batch.Objects, storage.Object{Ref: refs[0], Time: time, Kind: kind, Data: data})
+		a.batch.AddObject(refs[0], time, kind, data)
 	}
 	switch {
 	case fh != nil:

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/pprof"
 	"time"
@@ -24,7 +25,7 @@ func (a *Adapter) routes() (http.Handler, error) {
 		Logger: a.o.Logger, Registerer: a.registry, Gatherer: gatherer,
 	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--web.cors-origin: %w", err)
 	}
 	write := newWriteHandler(writeOptions{
 		Appender: a.store, Metadata: a.store, Translator: a.names, Limits: a.o.WriteLimits,

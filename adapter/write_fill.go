@@ -2,7 +2,9 @@ package adapter
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/prometheus/prometheus/model/exemplar"
@@ -72,9 +74,9 @@ func (j *writeJob) judgeHistograms() {
 	for i := range j.req.histograms {
 		h := &j.req.histograms[i]
 		if h.ints != nil {
-			h.err = judge(h.ints, h.ints.Schema)
+			h.err = judge(h.ints, h.ints.Schema, h.ints.ZeroThreshold)
 		} else {
-			h.err = judge(h.floats, h.floats.Schema)
+			h.err = judge(h.floats, h.floats.Schema, h.floats.ZeroThreshold)
 		}
 	}
 }
@@ -83,7 +85,11 @@ func (j *writeJob) judgeHistograms() {
 func judge(h interface {
 	ReduceResolution(schema int32) error
 	Validate() error
-}, schema int32) error {
+}, schema int32, zeroThreshold float64) error {
+	if math.IsNaN(zeroThreshold) {
+		// Validate lets it pass, and Prometheus' engine never comes back from adding two such histograms (as of v0.315.0).
+		return errors.New("zero threshold is NaN")
+	}
 	if schema > histogram.ExponentialSchemaMax && histogram.IsExponentialSchemaReserved(schema) {
 		if err := h.ReduceResolution(histogram.ExponentialSchemaMax); err != nil {
 			return err
@@ -137,13 +143,13 @@ func (j *writeJob) fillHistograms(i int, at wireRange) {
 			j.refuse(kindHistogram, i, j.timeError(h.time))
 			continue
 		}
-		o := storage.Object{Ref: ref, Time: h.time, Kind: storage.KindHistogram}
+		var data []byte
 		if h.ints != nil {
-			o.Data = encodeHistogram(h.ints)
+			data = encodeHistogram(h.ints)
 		} else {
-			o.Data = encodeFloatHistogram(h.floats)
+			data = encodeFloatHistogram(h.floats)
 		}
-		j.batch.Objects = append(j.batch.Objects, o)
+		j.batch.AddObject(ref, h.time, storage.KindHistogram, data)
 		if h.start != 0 {
 			j.addStart(ref, h.time, h.start)
 		}
@@ -155,7 +161,7 @@ func (j *writeJob) addStart(ref storage.Ref, time, start int64) {
 	from := len(j.starts)
 	j.starts = binary.AppendVarint(j.starts, start-time)
 	data := j.starts[from:len(j.starts):len(j.starts)]
-	j.batch.Objects = append(j.batch.Objects, storage.Object{Ref: ref, Time: time, Kind: storage.KindStartTime, Data: data})
+	j.batch.AddObject(ref, time, storage.KindStartTime, data)
 }
 
 func (j *writeJob) fillExemplars(i int, at wireRange) {
@@ -166,7 +172,7 @@ func (j *writeJob) fillExemplars(i int, at wireRange) {
 			j.refuse(kindExemplar, i, fmt.Errorf("exemplar: %w", err))
 			continue
 		}
-		j.batch.Objects = append(j.batch.Objects, storage.Object{Ref: j.refs[i], Time: e.time, Kind: storage.KindExemplar, Data: data})
+		j.batch.AddObject(j.refs[i], e.time, storage.KindExemplar, data)
 	}
 }
 

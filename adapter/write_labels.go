@@ -19,7 +19,12 @@ import (
 // strings, each after its length.
 func (r *wireRequest) seriesKey(i int, limit int) ([]byte, error) {
 	if r.version == wireV1 {
-		return r.series[i].block.bytes, nil
+		// A label takes six bytes beside its text, so only empty ones by the hundred thousand come near this; parsed, each
+		// would take 25 times its size.
+		if key := r.series[i].block.bytes; len(key) <= 4*limit {
+			return key, nil
+		}
+		return nil, tooLong(limit)
 	}
 	refs := r.refs[r.series[i].refs.start:r.series[i].refs.end]
 	if len(refs)%2 != 0 {

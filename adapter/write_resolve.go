@@ -52,6 +52,10 @@ func (j *writeJob) findKnown() error {
 			return writeError{http.StatusBadRequest, fmt.Errorf("%w: labels of more than %d bytes", errTooMany, limits.LabelBytes)}
 		}
 		if j.refs[i] = j.lookup.find(key); j.refs[i] == 0 {
+			// In 2.0 a short message can name long strings often; copied and translated they take several times their size.
+			if j.req.version == wireV2 && !j.share.take(2*len(key)) {
+				return errBusy
+			}
 			j.missing = append(j.missing, missingSeries{i, key, -1})
 			continue
 		}

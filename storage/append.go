@@ -60,9 +60,10 @@ type writer struct {
 
 // entry is one point (n < len(batch.Refs)) or object of the batch.
 type entry struct {
-	ref  Ref
-	time int64
-	n    int32
+	ref   Ref
+	time  int64
+	n     int32
+	order int32 // in which they were added: points are odd, objects lie even between them
 }
 
 // rowWrite is what the batch holds for one row.
@@ -92,10 +93,10 @@ func (w *writer) load(b *Batch) error {
 		return fmt.Errorf("%w: batch of %d refs, %d times, %d values", ErrInvalid, len(b.Refs), len(b.Times), len(b.Values))
 	}
 	for i, ref := range b.Refs {
-		w.entries = append(w.entries, entry{ref, b.Times[i], int32(i)})
+		w.entries = append(w.entries, entry{ref, b.Times[i], int32(i), int32(2*i + 1)})
 	}
 	for i := range b.Objects {
-		w.entries = append(w.entries, entry{b.Objects[i].Ref, b.Objects[i].Time, int32(len(b.Refs) + i)})
+		w.entries = append(w.entries, entry{b.Objects[i].Ref, b.Objects[i].Time, int32(len(b.Refs) + i), int32(2 * b.Objects[i].after)})
 	}
 	known := Ref(w.store.index.Len())
 	for _, e := range w.entries {
@@ -107,7 +108,7 @@ func (w *writer) load(b *Batch) error {
 		}
 	}
 	slices.SortFunc(w.entries, func(a, b entry) int {
-		return cmp.Or(cmp.Compare(a.ref, b.ref), cmp.Compare(a.time, b.time), cmp.Compare(a.n, b.n))
+		return cmp.Or(cmp.Compare(a.ref, b.ref), cmp.Compare(a.time, b.time), cmp.Compare(a.order, b.order), cmp.Compare(a.n, b.n))
 	})
 	return nil
 }

@@ -51,10 +51,14 @@ type Object struct {
 	Time int64 // milliseconds
 	Kind Kind
 	Data []byte
+
+	// after is how many points of the batch come before it.
+	after int
 }
 
 // A Batch is a set of points of any series in any order, in columns: Refs[i] has Values[i] at Times[i]
-// (milliseconds, 0 to MaxTime). Any float64 bit pattern is a value. Of two points of one series at one time the later in the batch wins.
+// (milliseconds, 0 to MaxTime). Any float64 bit pattern is a value. Of two samples of one series at one time the one that was added later
+// wins, whether it is a float or an object.
 type Batch struct {
 	Refs    []Ref
 	Times   []int64
@@ -65,6 +69,11 @@ type Batch struct {
 // Reset empties the batch and keeps its memory.
 func (b *Batch) Reset() {
 	b.Refs, b.Times, b.Values, b.Objects = b.Refs[:0], b.Times[:0], b.Values[:0], b.Objects[:0]
+}
+
+// AddObject appends one object. It keeps data.
+func (b *Batch) AddObject(ref Ref, time int64, kind Kind, data []byte) {
+	b.Objects = append(b.Objects, Object{Ref: ref, Time: time, Kind: kind, Data: data, after: len(b.Refs)})
 }
 
 // Add appends one point.

@@ -48,6 +48,7 @@ type Engine struct {
 	families map[familyName]byte // not changed after Open
 	clock    clock
 	stalls   atomic.Int64 // how often writes were held up
+	log      *slog.Logger
 	// durability is what Apply asks of the log. A store in memory has no log.
 	durability *pebble.WriteOptions
 
@@ -75,7 +76,7 @@ func Open(o Options) (*Engine, error) {
 }
 
 func open(o Options, files vfs.FS, wall func() int64) (*Engine, error) {
-	e := &Engine{durability: pebble.Sync}
+	e := &Engine{durability: pebble.Sync, log: orDiscard(o.Logger)}
 	e.idle = sync.NewCond(&e.mu)
 	if o.InMemory {
 		e.durability = pebble.NoSync

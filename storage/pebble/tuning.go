@@ -90,10 +90,22 @@ func (l *logger) Errorf(format string, args ...any) {
 	l.to.Error("embedded store", "detail", fmt.Sprintf(format, args...))
 }
 
-// Fatalf implements pebble.Logger. It must not return: Pebble calls it when the log cannot be written, and what
-// comes after could be acknowledged without being durable.
-func (l *logger) Fatalf(format string, args ...any) {
-	detail := fmt.Sprintf(format, args...)
-	l.to.Error("embedded store: cannot go on", "detail", detail)
-	panic("embedded store: " + detail)
+// Fatalf implements pebble.Logger. Pebble calls it when the log cannot be written, and what comes after could be acknowledged
+// without being durable.
+func (l *logger) Fatalf(format string, args ...any) { die(l.to, fmt.Sprintf(format, args...)) }
+
+// die ends the process: the log cannot be written (a full disk, a broken one) and Pebble cannot go on, nor let go of its locks. What was
+// acknowledged is in the log and is there after a restart. The panic is in a goroutine of its own because net/http would recover
+// from one in a request's; the caller never returns, so nothing is acknowledged meanwhile.
+func die(log *slog.Logger, detail string) {
+	log.Error("embedded store: cannot write its log, the process ends; make room or mend the disk and start it again", "detail", detail)
+	go panic("embedded store: " + detail)
+	select {}
+}
+
+// dieOfPanic is to be deferred where Pebble writes: it panics with its locks held when a write to the log fails.
+func (e *Engine) dieOfPanic() {
+	if reason := recover(); reason != nil {
+		die(e.log, fmt.Sprint(reason))
+	}
 }

@@ -53,6 +53,7 @@ func (e *Engine) begin(ctx context.Context, table, family string) (id byte, err 
 
 // commit applies a batch and waits until it is durable.
 func (e *Engine) commit(batch *pebble.Batch) error {
+	defer e.dieOfPanic()
 	e.change.RLock()
 	if !e.durability.Sync {
 		defer e.change.RUnlock()
@@ -182,6 +183,7 @@ func (e *Engine) row(key []byte) ([]byte, error) {
 // replace sets the row as it will be. One more change would do, but a counter that is drawn from a hundred thousand
 // times between two flushes would then fold all of them at each draw.
 func (e *Engine) replace(key, row []byte, change record) error {
+	defer e.dieOfPanic()
 	var f fold
 	err := errors.Join(f.MergeNewer(row), f.MergeNewer(appendRow(nil, []record{change}, change.time)))
 	if err != nil {

@@ -1,0 +1,66 @@
+package tree
+
+import (
+	"context"
+
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// Declare makes a tree of the table what a definition says, by its name, and gives its id: the tree is created if no tree has that
+// name, its rules are put, and rules that are not declared are deleted. What stands there as declared is not written.
+// What hangs on the tree stays as it is.
+func (d *Definitions) Declare(ctx context.Context, want Definition) (id uint16, err error) {
+	want.ID = max(want.ID, 1)
+	if err := Check(want); err != nil {
+		return 0, err
+	}
+	have, err := d.byName(ctx, want.Name)
+	if err != nil {
+		return 0, err
+	}
+	if have.ID == 0 {
+		enabled := want.Tree
+		enabled.Enabled = false // until its rules are there
+		if have.ID, err = d.Create(ctx, enabled); err != nil {
+			return 0, err
+		}
+	}
+	declared := map[[2]int]bool{}
+	for _, r := range want.Rules {
+		declared[[2]int{r.Level, r.Order}] = true
+		if err := d.PutRule(ctx, have.ID, r); err != nil {
+			return 0, err
+		}
+	}
+	for _, r := range have.Rules {
+		if !declared[[2]int{r.Level, r.Order}] {
+			if err := d.DeleteRule(ctx, have.ID, r.Level, r.Order); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return have.ID, d.Edit(ctx, have.ID, func(t *schema.Tree) {
+		created := t.Created
+		*t = want.Tree
+		t.Created = created
+	})
+}
+
+// byName finds a tree that has a name, the first of several; no id without one.
+func (d *Definitions) byName(ctx context.Context, name string) (Definition, error) {
+	trees, broken, err := LoadTrees(ctx, d.db, d.table)
+	if err != nil {
+		return Definition{}, err
+	}
+	for _, t := range trees {
+		if t.def.Name == name {
+			return Definition{ID: t.id, Tree: t.def, Rules: t.Rules()}, nil
+		}
+	}
+	for _, b := range broken { // perhaps what is declared mends it
+		if b.Name == name {
+			return b.Definition, nil
+		}
+	}
+	return Definition{}, nil
+}

@@ -1,0 +1,73 @@
+package tree
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// An Explanation is the way of a series through a tree.
+type Explanation struct {
+	Tree  *Tree
+	Route Route
+	// Messages are those of a TSD's /api/tree/test, word for word.
+	Messages []string
+}
+
+// Explain runs a series through one tree.
+func (t *Tree) Explain(s Subject) Explanation {
+	said := &transcript{}
+	return Explanation{Tree: t, Route: t.route(s, said), Messages: said.lines}
+}
+
+// Explain runs a series through all trees, those that are not enabled too, and writes nothing. A series that does not exist yet may
+// come without a TSUID.
+func (f *Forest) Explain(ctx context.Context, series NewSeries) ([]Explanation, error) {
+	trees := f.Trees()
+	custom, err := readCustoms(ctx, f.db, f.o.UIDTable, trees, []storage.Series{series.Series})
+	if err != nil {
+		return nil, err
+	}
+	var all []Explanation
+	for _, t := range trees {
+		all = append(all, t.Explain(Subject{TSUID: series.TSUID, Series: series.Series, Custom: custom.of}))
+	}
+	return all, nil
+}
+
+// Path is the dotted path that finds the series, "" when the tree has no place for it.
+func (e Explanation) Path() string {
+	if e.Route.Outcome != Stored && e.Route.Outcome != OnRoot {
+		return ""
+	}
+	return strings.Join(append(e.Route.Branches[:len(e.Route.Branches):len(e.Route.Branches)], e.Route.Leaf), ".")
+}
+
+// String tells it rule by rule, a line each, and ends with where it leads.
+func (e Explanation) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "tree %d (%s)", e.Tree.id, e.Tree.def.Name)
+	if !e.Tree.def.Enabled {
+		b.WriteString(", not enabled")
+	}
+	for _, m := range e.Messages {
+		fmt.Fprintf(&b, "\n  %s", m)
+	}
+	fmt.Fprintf(&b, "\n%s", e.Route.Outcome)
+	switch {
+	case e.Route.Outcome == Failed:
+		fmt.Fprintf(&b, ": %s", e.Route.Unmatched)
+	case e.Route.Unmatched != "":
+		fmt.Fprintf(&b, "; not matched: %s", e.Route.Unmatched)
+	}
+	if path := e.Path(); path != "" {
+		row := schema.BranchRow(e.Tree.id, e.Route.Branches...)
+		fmt.Fprintf(&b, "\npath %s\nrow %X column leaf:%08X\n", path, row, schema.NameHash(e.Route.Leaf))
+		return b.String()
+	}
+	b.WriteByte('\n')
+	return b.String()
+}

@@ -1,0 +1,235 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// randomForest hangs series on two trees whose names overlap, some with dots in them, and gives the dotted paths of their leaves.
+func randomForest(t *testing.T, r *rand.Rand) (db *kv.Mem, f *Forest, paths map[string][]string) {
+	t.Helper()
+	db = newTables(t)
+	x := Definition{Tree: schema.Tree{Name: "second", Enabled: true}, Rules: []schema.TreeRule{
+		{Type: "METRIC", Separator: "[|]"}, // leaves dots in names
+	}}
+	if _, err := NewDefinitions(db, "tsdb-tree").Declare(t.Context(), x); err != nil {
+		t.Fatal(err)
+	}
+	f = newForest(t, db, true)
+	pieces := []string{"a", "b", "ab", "web01", "web02", "web.03", "a.b", "c", "é", "[x]", "a-b", ".", "x..y", "Aa", "BB"}
+	paths = map[string][]string{}
+	var series []NewSeries
+	for i := range 700 {
+		var names []string
+		for range 2 + r.IntN(4) {
+			names = append(names, pieces[r.IntN(len(pieces))])
+		}
+		series = append(series, numbered(i, strings.Join(names, ".|")))
+	}
+	if err := f.Observe(t.Context(), series); err != nil {
+		t.Fatal(err)
+	}
+	for row, err := range db.Scan(t.Context(), kv.Scan{Table: "tsdb-tree", Family: schema.FamilyData}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		leavesOf(t, db, row, paths)
+	}
+	return db, f, paths
+}
+
+// leavesOf adds the leaves of a row under the dotted path that the names in the rows above say.
+func leavesOf(t *testing.T, db kv.KV, row kv.Row, paths map[string][]string) {
+	t.Helper()
+	for _, c := range row.Cells {
+		leaf, err := schema.ParseLeaf(c.Value)
+		if err != nil {
+			continue
+		}
+		var names []string
+		for end := 6; end <= len(row.Key); end += schema.ChildWidth {
+			rows, err := db.Get(t.Context(), "tsdb-tree", schema.FamilyData, [][]byte{row.Key[:end]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := schema.ParseBranch(cellOf(rows[0], schema.BranchQualifier()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, b.DisplayName)
+		}
+		path := dotted(append(names, leaf.DisplayName))
+		paths[path] = append(paths[path], schema.FormatTSUID(leaf.TSUID))
+	}
+}
+
+// dotted joins names; dots in a row and at the ends of names count once, a name of nothing but dots is itself.
+func dotted(names []string) string {
+	var elements []string
+	for _, name := range names {
+		parts := strings.FieldsFunc(name, func(r rune) bool { return r == '.' })
+		if len(parts) == 0 {
+			parts = []string{name}
+		}
+		elements = append(elements, parts...)
+	}
+	return strings.Join(elements, "\x00")
+}
+
+// matches is Glob.Match over elements that may hold dots themselves.
+func matches(g *Glob, path string) bool {
+	s := g.start()
+	for element := range strings.SplitSeq(path, "\x00") {
+		s = g.step(s, element)
+	}
+	return g.done(s)
+}
+
+// The index and the rows find the same, and of the leaves exactly those whose paths match.
+func TestFindAgainstMatch(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	db, f, paths := randomForest(t, r)
+	elements := []string{"a", "b", "*", "*", "web*", "w?b0[12]", "{a,ab,c}", "**", "[!a]*", "web", "03", "x", "?", "a*b", "{web0{1,2},BB}", "Aa", "{a,a*}"}
+	found := 0
+	for range 100 {
+		var pattern []string
+		for range 1 + r.IntN(6) {
+			pattern = append(pattern, elements[r.IntN(len(elements))])
+		}
+		text := strings.Join(pattern, ".")
+		g, err := CompileGlob(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes, err := f.Find(t.Context(), text, FindOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := NewRows(db, "tsdb-tree").Find(t.Context(), text, FindOptions{Trees: []uint16{1, 2}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(printNodes(nodes), printNodes(rows)); diff != "" {
+			t.Fatalf("find %s (-index +rows):\n%s", text, diff)
+		}
+		want, got := map[string]int{}, map[string]int{}
+		for path, series := range paths {
+			if matches(g, path) {
+				want[strings.ReplaceAll(path, "\x00", ".")] += len(series)
+			}
+		}
+		for i, n := range nodes {
+			if i > 0 && n.Path <= nodes[i-1].Path {
+				t.Errorf("find %s: %q comes after %q", text, n.Path, nodes[i-1].Path)
+			}
+			if len(n.Series) > 0 {
+				got[n.Path] = len(n.Series)
+			}
+		}
+		found += len(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("find %s, leaves (-match +find):\n%s", text, diff)
+		}
+	}
+	if found < 300 {
+		t.Errorf("all patterns together find %d leaves", found)
+	}
+}
+
+// A branch with many rows below its children is listed by seeks past them, the child with the greatest hash among them.
+func TestRowsSeekPastDescendants(t *testing.T) {
+	db := newTables(t)
+	f := newForest(t, db, false)
+	var series []NewSeries
+	for i := range 2000 {
+		series = append(series, numbered(i, fmt.Sprintf("%c.b%d.leaf", 'a'+i%4, i)))
+	}
+	if err := f.Observe(t.Context(), series); err != nil {
+		t.Fatal(err)
+	}
+	last := append(schema.TreeRow(1), 0xFF, 0xFF, 0xFF, 0xFF)
+	putCell(t, db, last, "branch", `{"path":{"0":"ROOT","1":"z"},"displayName":"z"}`)
+	for i := range 100 {
+		putCell(t, db, append(last, 0, 0, 0, byte(i)), "branch", `{"path":{"0":"ROOT","1":"z","2":"y"},"displayName":"y"}`)
+	}
+	counting := kvtest.New(db)
+	nodes, err := NewRows(counting, "tsdb-tree").Find(t.Context(), "*", FindOptions{Trees: []uint16{1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := printNodes(nodes), "a.*\nb.*\nc.*\nd.*\nz.*\n"; got != want {
+		t.Errorf("find * = %q, want %q", got, want)
+	}
+	if n := counting.Calls(kvtest.Scan); n != 5 {
+		t.Errorf("%d scans, want one and one behind each of a, b, c and d", n)
+	}
+}
+
+func TestFindLimits(t *testing.T) {
+	db := newTables(t)
+	f := newForest(t, db, false)
+	if err := f.Observe(t.Context(), []NewSeries{numbered(1, "a.b"), numbered(2, "a.c"), numbered(3, "a.d")}); err != nil {
+		t.Fatal(err)
+	}
+	if nodes, err := f.Find(t.Context(), "a.*", FindOptions{Limit: 3}); err != nil || len(nodes) != 3 {
+		t.Errorf("three of three: %v, %v", nodes, err)
+	}
+	if _, err := f.Find(t.Context(), "a.*", FindOptions{Limit: 2}); !errors.Is(err, storage.ErrLimit) {
+		t.Errorf("two of three: %v, want ErrLimit", err)
+	}
+	if nodes, err := f.Find(t.Context(), "a.*", FindOptions{Trees: []uint16{2}}); err != nil || len(nodes) != 0 {
+		t.Errorf("another tree: %v, %v", nodes, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := f.Find(ctx, "a.*", FindOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	faulty := kvtest.New(db)
+	faulty.Fail(kvtest.Scan, 2, kvtest.Midway)
+	if _, err := NewRows(faulty, "tsdb-tree").Find(t.Context(), "a.*", FindOptions{Trees: []uint16{1}}); !errors.Is(err, kvtest.ErrFault) {
+		t.Errorf("a scan that breaks off: %v", err)
+	}
+}
+
+// The index holds more entries than a page of its tree or of a listing, in any order of arrival.
+func TestIndexOrder(t *testing.T) {
+	x := NewIndex()
+	if _, err := x.AddBranch(schema.BranchKey{Tree: 1}, schema.RootName); err != nil {
+		t.Fatal(err)
+	}
+	const n = 20_000
+	for _, i := range rand.New(rand.NewPCG(3, 4)).Perm(n) {
+		name := fmt.Sprintf("n%05d", i)
+		if i%10 == 0 { // a leaf and a branch of one name
+			if _, err := x.AddBranch(schema.BranchKey{Tree: 1, Hashes: []uint32{schema.NameHash(name)}}, name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		leaf := schema.Leaf{DisplayName: name, TSUID: []byte{1, byte(i >> 8), byte(i)}}
+		if _, err := x.AddLeaf(schema.BranchKey{Tree: 1}, schema.NameHash(name), leaf); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Each leaf is listed once; branches without anything on them are not.
+	nodes, err := x.Find(t.Context(), "*", FindOptions{Trees: []uint16{1}, Limit: n})
+	if err != nil || len(nodes) != n {
+		t.Fatalf("%d nodes, %v, want %d", len(nodes), err, n)
+	}
+	for i, node := range nodes {
+		if node.Path != fmt.Sprintf("n%05d", i) || len(node.Series) != 1 || node.Series[0][1] != byte(i>>8) || node.Series[0][2] != byte(i) {
+			t.Fatalf("node %d is %s %X", i, node.Path, node.Series)
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package tree
+
+import (
+	"context"
+	"sync"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// Options of a Forest.
+type Options struct {
+	TreeTable, UIDTable string
+	// Exclusive says that no other process writes to the tables (the local engines): what the loaded index lacks is written without
+	// asking the table first.
+	Exclusive bool
+	// RootLeaves keeps series of one name as leaves of the root. A TSD stores nothing for them, but shows such leaves.
+	RootLeaves bool
+	// Concurrency is how many check-and-puts run at a time.
+	Concurrency int
+}
+
+// DefaultOptions are the options on tables of OpenTSDB's default names.
+func DefaultOptions() Options {
+	return Options{TreeTable: "tsdb-tree", UIDTable: "tsdb-uid", Concurrency: 32}
+}
+
+// overlap is how far Refresh reads back, in milliseconds: the clocks of the servers of a cluster are not one.
+const overlap = 5 * 60 * 1000
+
+// A Forest is the trees of a table with what hangs on them: it takes in new series and finds paths. Safe for concurrent use.
+type Forest struct {
+	db kv.KV
+	o  Options
+
+	mu     sync.RWMutex // guards all below; held for moments only
+	trees  []*Tree
+	broken []Broken
+	index  *Index
+	latest int64 // Loaded.Latest of the index
+	// complete says that the index had all rows once; with Exclusive it then has all rows for good.
+	complete bool
+	// missed says that something was written which hangs on a branch that the index did not have.
+	missed   bool
+	writes   int                      // cells claimed so far
+	inflight map[string]chan struct{} // cells that a call of Observe is writing, by row and qualifier; closed when it is over
+	unsure   map[string]bool          // cells that a call failed to write, so that the index may lack them
+}
+
+// New returns a forest without trees; Load reads them.
+func New(db kv.KV, o Options) *Forest {
+	return &Forest{db: db, o: o, index: NewIndex(), inflight: map[string]chan struct{}{}, unsure: map[string]bool{}}
+}
+
+// Load reads the definitions and everything that hangs on them, in place of what was known. Until it returns, what was known is used.
+func (f *Forest) Load(ctx context.Context) (Loaded, error) {
+	if err := f.LoadTrees(ctx); err != nil {
+		return Loaded{}, err
+	}
+	before := f.written()
+	index := NewIndex()
+	loaded, err := index.Load(ctx, f.db, f.o.TreeTable, 0)
+	if err != nil {
+		return loaded, err
+	}
+	return loaded, f.replace(ctx, index, loaded, before)
+}
+
+// written says how much was claimed so far, and -1 while something is on its way to the table.
+func (f *Forest) written() int {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if len(f.inflight) > 0 {
+		return -1
+	}
+	return f.writes
+}
+
+// replace takes an index in use. If Observe wrote anything since the loading began, the end of it is read once more.
+func (f *Forest) replace(ctx context.Context, index *Index, loaded Loaded, before int) error {
+	f.mu.Lock()
+	f.index, f.latest, f.complete = index, loaded.Latest, before == f.writes
+	clear(f.unsure)
+	f.mu.Unlock()
+	for {
+		waiting, done := f.catchUp(index)
+		if done {
+			return nil
+		}
+		if err := wait(ctx, waiting); err != nil {
+			return err
+		}
+		if _, err := index.Load(ctx, f.db, f.o.TreeTable, max(loaded.Latest-overlap, 0)); err != nil {
+			return err
+		}
+		f.mu.Lock()
+		f.complete = f.index == index && !f.missed
+		f.mu.Unlock()
+	}
+}
+
+// catchUp says whether an index has everything, or is no longer in use. If not, it has what is in the table after the calls that are
+// under way, and after what they hang their cells on is read.
+func (f *Forest) catchUp(index *Index) (waiting []chan struct{}, done bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.complete || f.index != index {
+		return nil, true
+	}
+	f.missed = false
+	for _, over := range f.inflight {
+		waiting = append(waiting, over)
+	}
+	return waiting, false
+}
+
+// LoadTrees reads the definitions alone.
+func (f *Forest) LoadTrees(ctx context.Context) error {
+	trees, broken, err := LoadTrees(ctx, f.db, f.o.TreeTable)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.trees, f.broken = trees, broken
+	return nil
+}
+
+// Refresh reads the definitions again, and what others have hung on the trees since the last time. What others deleted stays until Load.
+func (f *Forest) Refresh(ctx context.Context) (Loaded, error) {
+	if err := f.LoadTrees(ctx); err != nil || f.o.Exclusive {
+		return Loaded{}, err
+	}
+	f.mu.RLock()
+	index, since := f.index, max(f.latest-overlap, 0)
+	f.mu.RUnlock()
+	loaded, err := index.Load(ctx, f.db, f.o.TreeTable, since)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err == nil && f.index == index {
+		f.latest = max(f.latest, loaded.Latest)
+	}
+	return loaded, err
+}
+
+// Trees are the trees that can be used, enabled or not.
+func (f *Forest) Trees() []*Tree {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.trees
+}
+
+// Broken are the trees that cannot be used.
+func (f *Forest) Broken() []Broken {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.broken
+}
+
+// Index is the index in use.
+func (f *Forest) Index() *Index {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.index
+}
+
+// Find lists what a pattern matches in all trees, or in those that the options name.
+func (f *Forest) Find(ctx context.Context, pattern string, o FindOptions) ([]Node, error) {
+	index := f.Index()
+	if o.Trees == nil {
+		o.Trees = index.Trees()
+	}
+	return index.Find(ctx, pattern, o)
+}

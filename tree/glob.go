@@ -1,0 +1,240 @@
+package tree
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// Limits of patterns: what a query may ask for is not what a sender of names may.
+const (
+	maxElements     = 60   // of a pattern, between dots
+	maxAlternatives = 4096 // of an element, when its braces are multiplied out
+)
+
+// A Glob is a pattern of dotted paths: * ? [a-z] [!a-z] {a,b} within an element, ** for any number of elements. It is
+// graphite-web's (finders/standard.py): an element's braces are multiplied out as text, each variant is Python's fnmatch, and
+// backslashes are dropped: they make nothing literal.
+type Glob struct {
+	elements []element
+}
+
+// An element matches one element of a path.
+type element struct {
+	any      bool // **: any number of elements
+	variants []variant
+}
+
+// A variant is an element without braces.
+type variant struct {
+	prefix string  // what it begins with, literally
+	tokens []token // what follows; none: the prefix is all
+}
+
+// A token is one character of a pattern.
+type token struct {
+	kind tokenKind
+	char rune
+	set  *globSet
+}
+
+type tokenKind byte
+
+const (
+	tokenChar tokenKind = iota
+	tokenOne            // ?
+	tokenRun            // *
+	tokenSet            // [...]
+)
+
+// CompileGlob reads a pattern. Empty elements match nothing but at the end, where one is left out.
+func CompileGlob(pattern string) (*Glob, error) {
+	parts := strings.Split(strings.TrimSuffix(strings.ReplaceAll(pattern, `\`, ""), "."), ".")
+	if parts[len(parts)-1] == "**" {
+		parts = append(parts, "*") // every leaf below, not every branch with it
+	}
+	if len(parts) > maxElements {
+		return nil, fmt.Errorf("%w: pattern of %d elements, at most %d", storage.ErrLimit, len(parts), maxElements)
+	}
+	g := &Glob{elements: make([]element, len(parts))}
+	for i, part := range parts {
+		if part == "**" {
+			g.elements[i].any = true
+			continue
+		}
+		texts, err := expandBraces(part)
+		if err != nil {
+			return nil, err
+		}
+		for _, text := range texts {
+			g.elements[i].variants = append(g.elements[i].variants, compileVariant(text))
+		}
+	}
+	return g, nil
+}
+
+// Match says whether a dotted path matches.
+func (g *Glob) Match(path string) bool {
+	states := g.start()
+	for element := range strings.SplitSeq(path, ".") {
+		if states = g.step(states, element); states == 0 {
+			return false
+		}
+	}
+	return g.done(states)
+}
+
+// states are the elements of a pattern that the next element of a path may match, a bit each; the bit after the last means that
+// the path so far matches.
+type states uint64
+
+func (g *Glob) start() states { return g.enter(0) }
+
+func (g *Glob) done(s states) bool { return s>>len(g.elements)&1 != 0 }
+
+// more says whether a longer path may match.
+func (g *Glob) more(s states) bool { return s&(1<<len(g.elements)-1) != 0 }
+
+// enter is the state of element i and, as ** may stand for none, those that follow it.
+func (g *Glob) enter(i int) states {
+	s := states(1) << i
+	for i < len(g.elements) && g.elements[i].any {
+		i++
+		s |= 1 << i
+	}
+	return s
+}
+
+// step goes on by one element of a path.
+func (g *Glob) step(s states, name string) states {
+	var next states
+	for i := range g.elements {
+		if s>>i&1 == 0 {
+			continue
+		}
+		switch e := &g.elements[i]; {
+		case e.any:
+			next |= g.enter(i)
+		case e.match(name):
+			next |= g.enter(i + 1)
+		}
+	}
+	return next
+}
+
+func (e *element) match(name string) bool {
+	for i := range e.variants {
+		if e.variants[i].match(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// expandBraces multiplies out {a,b}, from the innermost pair on. A brace without its other half is a character.
+func expandBraces(part string) ([]string, error) {
+	todo, done := []string{part}, []string(nil)
+	seen := map[string]bool{}
+	for len(todo) > 0 {
+		s := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[s] {
+			continue
+		}
+		if seen[s] = true; len(seen) > maxAlternatives {
+			return nil, fmt.Errorf("%w: the braces of %.100q make more than %d alternatives", storage.ErrLimit, part, maxAlternatives)
+		}
+		end := strings.IndexByte(s, '}')
+		begin := -1
+		for end >= 0 && begin < 0 { // the first } with a { before it and no } between them
+			begin = strings.LastIndexByte(s[:end], '{')
+			if begin < 0 {
+				next := strings.IndexByte(s[end+1:], '}')
+				if next < 0 {
+					break
+				}
+				end += 1 + next
+			}
+		}
+		if begin < 0 {
+			done = append(done, s)
+			continue
+		}
+		for alternative := range strings.SplitSeq(s[begin+1:end], ",") {
+			todo = append(todo, s[:begin]+alternative+s[end+1:])
+		}
+	}
+	slices.Sort(done)
+	return done, nil
+}
+
+func compileVariant(text string) variant {
+	end := strings.IndexAny(text, "*?[")
+	if end < 0 {
+		return variant{prefix: text}
+	}
+	v := variant{prefix: text[:end]}
+	for rest := text[end:]; rest != ""; {
+		c, n := utf8.DecodeRuneInString(rest)
+		t := token{kind: tokenChar, char: c}
+		switch c {
+		case '*':
+			t.kind = tokenRun
+		case '?':
+			t.kind = tokenOne
+		case '[':
+			if set, length := compileSet(rest); length > 0 {
+				t.kind, t.set, n = tokenSet, set, length
+			}
+		}
+		rest = rest[n:]
+		if t.kind != tokenRun || len(v.tokens) == 0 || v.tokens[len(v.tokens)-1].kind != tokenRun {
+			v.tokens = append(v.tokens, t)
+		}
+	}
+	return v
+}
+
+// match is fnmatch: what a * takes is tried from nothing on, and only for the last * so far.
+func (v *variant) match(name string) bool {
+	rest, ok := strings.CutPrefix(name, v.prefix)
+	if !ok || len(v.tokens) == 0 {
+		return ok && rest == ""
+	}
+	at, retry, retryRest := 0, -1, ""
+	for rest != "" || at < len(v.tokens) {
+		if at < len(v.tokens) && v.tokens[at].kind == tokenRun {
+			at++
+			retry, retryRest = at, rest
+			continue
+		}
+		if at < len(v.tokens) && rest != "" {
+			c, n := utf8.DecodeRuneInString(rest)
+			if v.tokens[at].match(c) {
+				at, rest = at+1, rest[n:]
+				continue
+			}
+		}
+		if retry < 0 || retryRest == "" {
+			return false
+		}
+		_, n := utf8.DecodeRuneInString(retryRest)
+		retryRest = retryRest[n:]
+		at, rest = retry, retryRest
+	}
+	return true
+}
+
+func (t *token) match(c rune) bool {
+	switch t.kind {
+	case tokenOne:
+		return true
+	case tokenSet:
+		return t.set.match(c)
+	default:
+		return c == t.char
+	}
+}

@@ -1,0 +1,87 @@
+package tree
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// Elements match what they match for graphite-web (testdata/record_globs.py).
+func TestGlobsOfGraphiteWeb(t *testing.T) {
+	type recording struct {
+		Pattern        string
+		Names, Matches []string
+	}
+	for _, r := range readLines[recording](t, "testdata/globs.jsonl") {
+		g, err := CompileGlob(r.Pattern)
+		if err != nil {
+			t.Errorf("CompileGlob(%q): %v", r.Pattern, err)
+			continue
+		}
+		for _, name := range r.Names {
+			if got, want := g.Match(name), slices.Contains(r.Matches, name); got != want {
+				t.Errorf("%q matches %q: %v, graphite-web %v", r.Pattern, name, got, want)
+			}
+		}
+	}
+}
+
+// TestGlobs runs testdata/globs: a pattern, then paths, of which those that match are printed.
+func TestGlobs(t *testing.T) {
+	datadriven.RunTest(t, "testdata/globs", func(t *testing.T, d *datadriven.TestData) string {
+		g, err := CompileGlob(d.CmdArgs[0].String())
+		if err != nil {
+			return err.Error()
+		}
+		var out strings.Builder
+		for path := range strings.FieldsSeq(d.Input) {
+			if g.Match(path) {
+				fmt.Fprintln(&out, path)
+			}
+		}
+		return out.String()
+	})
+}
+
+func TestGlobLimits(t *testing.T) {
+	for _, pattern := range []string{strings.Repeat("a.", 61) + "b", strings.Repeat("{a,b}", 13)} {
+		if _, err := CompileGlob(pattern); !errors.Is(err, storage.ErrLimit) {
+			t.Errorf("CompileGlob(%q): %v, want ErrLimit", pattern, err)
+		}
+	}
+}
+
+func FuzzGlob(f *testing.F) {
+	for _, s := range [][2]string{{"a.*.b.{c,d}.e*", "a.x.b.c.ee"}, {"**.used", "mem.used"}, {"a.**", "a.b"}, {"[!a-c]?", "dd"}, {"{{a,b},c}", "b"}, {"[", "["}} {
+		f.Add(s[0], s[1])
+	}
+	f.Fuzz(func(t *testing.T, pattern, path string) {
+		g, err := CompileGlob(pattern)
+		if err != nil {
+			return
+		}
+		matched := g.Match(path)
+		if !strings.ContainsAny(pattern, `*?[{\`) && matched != (path == strings.TrimSuffix(pattern, ".")) {
+			t.Errorf("%q matches %q: %v", pattern, path, matched)
+		}
+		if !matched {
+			return
+		}
+		// What a walk skips for the pattern's sake must not hold a match.
+		for i, name := range strings.Split(path, ".") {
+			if i == 0 && !covered(g.ranges(g.start()), name) {
+				t.Errorf("ranges of %q leave out %q", pattern, name)
+			}
+		}
+	})
+}
+
+func covered(ranges []nameRange, name string) bool {
+	return slices.ContainsFunc(ranges, func(r nameRange) bool { return name >= r.first && (r.end == "" || name < r.end) })
+}

@@ -1,0 +1,211 @@
+package tree
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math"
+	"sync"
+
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// An Index holds the branches and leaves of trees in memory as tsdb-tree has them: a branch is a row, a leaf a column of it, both known by
+// the hashes of their names, of names that share a hash the first one stays. It only grows; a new one is loaded when rows may
+// have gone. About 70 bytes a leaf. Safe for concurrent use.
+type Index struct {
+	mu      sync.RWMutex // guards all below
+	entries []entry
+	// byHash finds a cell by its branch and the hash in its key. Those of branches and of leaves are apart, as rows and columns are.
+	branches, leaves map[cellID]uint32
+	byName           btree  // of (parent, name, leaves first)
+	text             []byte // names and TSUIDs, each after its length
+	leafCount        int
+}
+
+// cellID is a branch and the hash of the name of a cell below it: exact, since row keys and columns have no more.
+type cellID struct{ parent, hash uint32 }
+
+// An entry is a branch or a leaf.
+type entry struct {
+	name  uint32 // place in text
+	tsuid uint32 // place in text; 0 for a branch
+}
+
+// noBranch is the parent of the roots. Their hash is the id of the tree.
+const noBranch = math.MaxUint32
+
+// errFull says that the index cannot hold more: places in it are 32 bits.
+var errFull = errors.New("tree index is full")
+
+// NewIndex returns an index of nothing.
+func NewIndex() *Index {
+	return &Index{branches: map[cellID]uint32{}, leaves: map[cellID]uint32{}, text: []byte{0}}
+}
+
+// Leaves is the number of leaves.
+func (x *Index) Leaves() int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.leafCount
+}
+
+// Branches is the number of branches, roots among them.
+func (x *Index) Branches() int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return len(x.branches)
+}
+
+// AddBranch adds the branch of a row. ok is false when the row's parent is not there: nobody who browses comes there.
+func (x *Index) AddBranch(key schema.BranchKey, name string) (ok bool, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	parent, ok := x.parent(key)
+	if !ok {
+		return false, nil
+	}
+	return true, x.addBranch(parent, name)
+}
+
+// parent is the branch that the row hangs on, its cell's hash apart.
+func (x *Index) parent(key schema.BranchKey) (cellID, bool) {
+	at := cellID{noBranch, uint32(key.Tree)}
+	for _, hash := range key.Hashes {
+		branch, ok := x.branches[at]
+		if !ok {
+			return cellID{}, false
+		}
+		at = cellID{branch, hash}
+	}
+	return at, true
+}
+
+func (x *Index) addBranch(at cellID, name string) error {
+	if _, ok := x.branches[at]; ok {
+		return nil
+	}
+	id, err := x.add(at.parent, name, nil)
+	if err != nil {
+		return err
+	}
+	x.branches[at] = id
+	return nil
+}
+
+// locate goes down the branches of a tree as far as they are there: known counts them, the root included, branch is the last one. The
+// caller holds mu.
+func (x *Index) locate(tree uint16, names []string) (branch uint32, known int) {
+	branch, ok := x.branches[cellID{noBranch, uint32(tree)}]
+	if !ok {
+		return 0, 0
+	}
+	for known = 1; known <= len(names); known++ {
+		next, ok := x.branches[cellID{branch, schema.NameHash(names[known-1])}]
+		if !ok {
+			break
+		}
+		branch = next
+	}
+	return branch, known
+}
+
+// holder is the TSUID of the leaf that has a name, or one of the same hash; nil without one. The caller holds mu.
+func (x *Index) holder(branch uint32, name string) []byte {
+	id, ok := x.leaves[cellID{branch, schema.NameHash(name)}]
+	if !ok {
+		return nil
+	}
+	return x.at(x.entries[id].tsuid)
+}
+
+// AddLeaf adds the leaf of a row's column; ok is false when the row is not there.
+func (x *Index) AddLeaf(key schema.BranchKey, hash uint32, leaf schema.Leaf) (ok bool, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	at, ok := x.parent(key)
+	if !ok {
+		return false, nil
+	}
+	branch, ok := x.branches[at]
+	if !ok {
+		return false, nil
+	}
+	return true, x.addLeaf(cellID{branch, hash}, leaf)
+}
+
+func (x *Index) addLeaf(at cellID, leaf schema.Leaf) error {
+	if id, ok := x.leaves[at]; ok && bytes.Equal(x.at(x.entries[id].tsuid), leaf.TSUID) {
+		return nil
+	} else if ok {
+		return x.replaceLeaf(id, leaf)
+	}
+	id, err := x.add(at.parent, leaf.DisplayName, leaf.TSUID)
+	if err != nil {
+		return err
+	}
+	x.leaves[at] = id
+	x.leafCount++
+	return nil
+}
+
+// replaceLeaf gives a leaf that somebody wrote anew its series. Its name stays: nobody writes another one of the same hash there.
+func (x *Index) replaceLeaf(id uint32, leaf schema.Leaf) error {
+	place, err := x.store(leaf.TSUID)
+	x.entries[id].tsuid = place
+	return err
+}
+
+// add makes an entry and orders it by its name, unless it is a root.
+func (x *Index) add(parent uint32, name string, tsuid []byte) (id uint32, err error) {
+	if len(x.entries) >= noBranch {
+		return 0, errFull
+	}
+	e := entry{}
+	if e.name, err = x.store([]byte(name)); err != nil {
+		return 0, err
+	}
+	if tsuid != nil {
+		if e.tsuid, err = x.store(tsuid); err != nil {
+			return 0, err
+		}
+	}
+	id = uint32(len(x.entries))
+	x.entries = append(x.entries, e)
+	if parent != noBranch {
+		x.byName.insert(item{parent, id}, x.before(parent, []byte(name), e.tsuid == 0))
+	}
+	return id, nil
+}
+
+// before says which items come before a name: leaves of the name come before branches of it.
+func (x *Index) before(parent uint32, name []byte, branch bool) func(item) bool {
+	return func(it item) bool {
+		if it.parent != parent {
+			return it.parent < parent
+		}
+		e := x.entries[it.entry]
+		if c := bytes.Compare(x.at(e.name), name); c != 0 {
+			return c < 0
+		}
+		return branch && e.tsuid != 0
+	}
+}
+
+// store keeps bytes and returns their place.
+func (x *Index) store(b []byte) (place uint32, err error) {
+	if len(x.text)+len(b)+binary.MaxVarintLen64 > math.MaxUint32 {
+		return 0, errFull
+	}
+	place = uint32(len(x.text))
+	x.text = append(binary.AppendUvarint(x.text, uint64(len(b))), b...)
+	return place, nil
+}
+
+// at returns what is kept at a place. It never changes, so it may be used after the lock is given up.
+func (x *Index) at(place uint32) []byte {
+	n, width := binary.Uvarint(x.text[place:])
+	begin := int(place) + width
+	end := begin + int(n)
+	return x.text[begin:end:end]
+}

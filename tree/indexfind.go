@@ -1,0 +1,111 @@
+package tree
+
+import (
+	"bytes"
+	"context"
+	"slices"
+)
+
+// Find lists what a pattern matches in some trees, in the order of the paths' bytes. It costs what the branches cost that the pattern
+// leads through, not what the trees hold; rows that are added meanwhile may or may not be seen.
+func (x *Index) Find(ctx context.Context, pattern string, o FindOptions) ([]Node, error) {
+	g, err := CompileGlob(pattern)
+	if err != nil {
+		return nil, err
+	}
+	return find(ctx, x, x.roots(o.Trees), g, o.Limit)
+}
+
+// Trees are the ids of the trees that have a root.
+func (x *Index) Trees() []uint16 {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	var ids []uint16
+	for at := range x.branches {
+		if at.parent == noBranch {
+			ids = append(ids, uint16(at.hash))
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func (x *Index) roots(trees []uint16) []uint32 {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	var roots []uint32
+	for _, id := range trees {
+		if root, ok := x.branches[cellID{noBranch, uint32(id)}]; ok {
+			roots = append(roots, root)
+		}
+	}
+	return roots
+}
+
+// listPage is how many entries are read under one hold of the lock.
+const listPage = 256
+
+// list implements source.
+func (x *Index) list(ctx context.Context, branch uint32, ranges []nameRange, visit func(child[uint32]) error) error {
+	var page []child[uint32]
+	for _, r := range ranges {
+		from, leavesToo := []byte(r.first), true
+		for {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if page = x.page(page[:0], branch, from, leavesToo, r.end); len(page) == 0 {
+				break
+			}
+			// visit may list other branches, with a page of its own.
+			for _, c := range page {
+				if err := visit(c); err != nil {
+					return err
+				}
+			}
+			if len(page) < listPage {
+				break
+			}
+			last := page[len(page)-1]
+			if from, leavesToo = last.name, false; last.tsuid == nil {
+				from = append(bytes.Clone(last.name), 0)
+				leavesToo = true
+			}
+		}
+	}
+	return nil
+}
+
+// page reads entries of a branch from a name on, the leaf of that name only if wanted, up to a name.
+func (x *Index) page(page []child[uint32], branch uint32, from []byte, leavesToo bool, end string) []child[uint32] {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	x.byName.ascend(x.before(branch, from, !leavesToo), func(it item) bool {
+		if it.parent != branch {
+			return false
+		}
+		e := x.entries[it.entry]
+		c := child[uint32]{name: x.at(e.name), branch: it.entry}
+		if end != "" && string(c.name) >= end {
+			return false
+		}
+		if e.tsuid != 0 {
+			c.tsuid = x.at(e.tsuid)
+		}
+		page = append(page, c)
+		return len(page) < listPage
+	})
+	return page
+}
+
+// empty implements source.
+func (x *Index) empty(branch uint32) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	empty := true
+	x.byName.ascend(x.before(branch, nil, false), func(it item) bool {
+		empty = it.parent != branch
+		return false
+	})
+	return empty
+}

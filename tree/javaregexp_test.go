@@ -1,0 +1,136 @@
+package tree
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A javaRecording is a regular expression and what Java 17 made of it (testdata/RecordRegexps.java).
+type javaRecording struct {
+	Pattern string
+	Values  []string
+	Error   string
+	Groups  [][]*string // of the first match; nil without one
+	Pieces  [][]string  // of String.split
+}
+
+func readLines[T any](t testing.TB, name string) []T {
+	t.Helper()
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var all []T
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var one T
+		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, one)
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// unsupported are words of the errors about what RE2 cannot do. Everything else that is refused, Java must refuse too.
+var unsupported = []string{
+	"not supported", "bad repetition", "invalid nested repetition", "repeats nothing",
+}
+
+// What Java takes means the same here or is refused by name; what Java refuses is refused.
+func TestRegexpsOfJava(t *testing.T) {
+	taken := 0
+	for _, r := range readLines[javaRecording](t, "testdata/regexps.jsonl") {
+		re, err := compileJava(r.Pattern)
+		switch {
+		case r.Error != "" && err == nil:
+			t.Errorf("%q: Java says %q, we take it for %s", r.Pattern, r.Error, re)
+			continue
+		case r.Error != "":
+			continue
+		case err != nil:
+			if !slices.ContainsFunc(unsupported, func(word string) bool { return strings.Contains(err.Error(), word) }) {
+				t.Errorf("%q: %v; Java takes it", r.Pattern, err)
+			}
+			continue
+		}
+		taken++
+		for i, value := range r.Values {
+			if beyondASCII(value) && strings.Contains(strings.ToLower(r.Pattern), `\b`) {
+				continue // word boundaries differ, see compileJava
+			}
+			if diff := cmp.Diff(textOf(r.Groups[i]), re.FindStringSubmatch(value)); diff != "" {
+				t.Errorf("%q as %s in %q (-Java +ours):\n%s", r.Pattern, re, value, diff)
+			}
+		}
+		checkSplits(t, r)
+	}
+	if taken < 100 {
+		t.Errorf("only %d patterns taken", taken)
+	}
+}
+
+// textOf gives the text of groups. To a rule an empty group is one that is not there.
+func textOf(groups []*string) []string {
+	var texts []string
+	for _, g := range groups {
+		if g == nil {
+			g = new(string)
+		}
+		texts = append(texts, *g)
+	}
+	return texts
+}
+
+func checkSplits(t *testing.T, r javaRecording) {
+	t.Helper()
+	s, err := compileSeparator(r.Pattern)
+	if err != nil {
+		if !strings.Contains(err.Error(), "not supported") {
+			t.Errorf("separator %q: %v", r.Pattern, err)
+		}
+		return
+	}
+	for i, value := range r.Values {
+		if beyondASCII(value) && strings.Contains(strings.ToLower(r.Pattern), `\b`) {
+			continue
+		}
+		if got := s.split(value); !slices.Equal(got, r.Pieces[i]) {
+			t.Errorf("split %q by %q = %q, Java %q", value, r.Pattern, got, r.Pieces[i])
+		}
+	}
+}
+
+func beyondASCII(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 })
+}
+
+func FuzzCompileJava(f *testing.F) {
+	for _, r := range readLines[javaRecording](f, "testdata/regexps.jsonl") {
+		f.Add(r.Pattern, "web-01.lga.mysite.com")
+	}
+	f.Fuzz(func(t *testing.T, pattern, value string) {
+		s, err := compileSeparator(pattern)
+		if err != nil || value == "" {
+			return
+		}
+		pieces := s.split(value)
+		if n := len(pieces); n > 0 && pieces[n-1] == "" {
+			t.Errorf("split %q by %q ends with an empty piece: %q", value, pattern, pieces)
+		}
+		if s.re.FindStringIndex(value) == nil && !slices.Equal(pieces, []string{value}) {
+			t.Errorf("split %q by %q, which does not match: %q", value, pattern, pieces)
+		}
+	})
+}

@@ -1,0 +1,97 @@
+package tree
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// Broken is a tree that cannot be used, and why.
+type Broken struct {
+	Definition // what could be read of it
+	Err        error
+}
+
+// LoadTrees reads the definitions of all trees, by id. Those that cannot be used are apart; they do not keep the others from working.
+func LoadTrees(ctx context.Context, db kv.KV, table string) (trees []*Tree, broken []Broken, err error) {
+	for id := 1; id <= schema.MaxTreeID; id++ {
+		row, err := nextTree(ctx, db, table, uint16(id))
+		if err != nil {
+			return nil, nil, err
+		}
+		if row.Key == nil {
+			break
+		}
+		if len(row.Key) < 2 { // somebody else's; it stands before the trees whose rows begin so
+			id = int(row.Key[0])<<8 - 1
+			continue
+		}
+		id = int(binary.BigEndian.Uint16(row.Key))
+		if len(row.Key) > 2 || cellOf(row, schema.TreeQualifier()) == nil {
+			continue // branches of a tree whose definition was deleted
+		}
+		d, err := ParseDefinition(row)
+		var t *Tree
+		if err == nil {
+			t, err = Compile(d)
+		}
+		if err != nil {
+			broken = append(broken, Broken{d, err})
+			continue
+		}
+		trees = append(trees, t)
+	}
+	return trees, broken, nil
+}
+
+// nextTree reads the first row that belongs to a tree of this id or a greater one, which is that of its definition if it has one. One
+// row at a time: millions of branches may stand between two definitions.
+func nextTree(ctx context.Context, db kv.KV, table string, id uint16) (kv.Row, error) {
+	for row, err := range db.Scan(ctx, kv.Scan{Table: table, Family: schema.FamilyData, Start: schema.TreeRow(id), Limit: 1}) {
+		if err != nil {
+			return kv.Row{}, fmt.Errorf("read tree %d or the next from %s: %w", id, table, err)
+		}
+		return row, nil
+	}
+	return kv.Row{}, nil
+}
+
+// ParseDefinition reads the row of a tree. What is broken is named, all of it.
+func ParseDefinition(row kv.Row) (Definition, error) {
+	key, ok := schema.ParseBranchRow(row.Key)
+	if !ok || len(key.Hashes) > 0 {
+		return Definition{}, fmt.Errorf("row %X is not one of a tree", row.Key)
+	}
+	d := Definition{ID: key.Tree}
+	var errs []error
+	for _, c := range row.Cells {
+		if level, order, ok := schema.ParseRuleQualifier(c.Qualifier); ok {
+			rule, err := schema.ParseTreeRule(c.Value) // where it stands it says itself, as for a TSD
+			if err != nil {
+				errs = append(errs, fmt.Errorf("tree %d: rule %d:%d: %w", d.ID, level, order, err))
+			}
+			d.Rules = append(d.Rules, rule)
+		}
+	}
+	if raw := cellOf(row, schema.TreeQualifier()); raw != nil {
+		var err error
+		if d.Tree, err = schema.ParseTree(raw); err != nil {
+			errs = append(errs, fmt.Errorf("tree %d: %w", d.ID, err))
+		}
+	}
+	return d, errors.Join(errs...)
+}
+
+// cellOf returns the value of a column, nil without it.
+func cellOf(row kv.Row, qualifier []byte) []byte {
+	for _, c := range row.Cells {
+		if string(c.Qualifier) == string(qualifier) {
+			return append([]byte{}, c.Value...)
+		}
+	}
+	return nil
+}

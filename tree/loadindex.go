@@ -1,0 +1,90 @@
+package tree
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// Loaded says what was read into an index.
+type Loaded struct {
+	Branches, Leaves int
+	// Skipped are cells that nobody can browse to (the row above is missing) or read.
+	Skipped int
+	// Latest is the greatest time of a cell, milliseconds of the engine's clock.
+	Latest int64
+}
+
+// Load adds the branches and leaves that were written since a time (milliseconds of the engine's clock; 0: all). Rows come sorted,
+// so a branch comes before what hangs on it. Call it with a time somewhat before the Latest of the last call to see what others wrote.
+func (x *Index) Load(ctx context.Context, db kv.KV, table string, since int64) (Loaded, error) {
+	l := loading{index: x}
+	s := kv.Scan{Table: table, Family: schema.FamilyData, Start: schema.TreeRow(1), Since: since}
+	for row, err := range db.Scan(ctx, s) {
+		if err == nil {
+			err = l.row(row)
+		}
+		if err != nil {
+			return l.Loaded, fmt.Errorf("load trees from %s: %w", table, err)
+		}
+	}
+	return l.Loaded, nil
+}
+
+// loading is one run of Load.
+type loading struct {
+	Loaded
+	index *Index
+}
+
+func (l *loading) row(row kv.Row) error {
+	key, ok := schema.ParseBranchRow(row.Key)
+	if !ok {
+		return nil
+	}
+	if raw := cellOf(row, schema.BranchQualifier()); raw != nil {
+		if err := l.branch(key, raw); err != nil {
+			return err
+		}
+	}
+	for _, c := range row.Cells {
+		l.Latest = max(l.Latest, c.Time)
+		if hash, ok := schema.ParseLeafQualifier(c.Qualifier); ok {
+			if err := l.leaf(key, hash, c.Value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (l *loading) branch(key schema.BranchKey, raw []byte) error {
+	b, broken := schema.ParseBranch(raw)
+	if broken != nil {
+		l.Skipped++
+		return nil
+	}
+	ok, err := l.index.AddBranch(key, b.DisplayName)
+	l.count(ok, &l.Branches)
+	return err
+}
+
+func (l *loading) leaf(key schema.BranchKey, hash uint32, raw []byte) error {
+	leaf, broken := schema.ParseLeaf(raw)
+	if broken != nil {
+		l.Skipped++
+		return nil
+	}
+	ok, err := l.index.AddLeaf(key, hash, leaf)
+	l.count(ok, &l.Leaves)
+	return err
+}
+
+func (l *loading) count(ok bool, what *int) {
+	if !ok {
+		what = &l.Skipped
+	}
+	*what++
+}

@@ -1,0 +1,61 @@
+package tree
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A nameRange is names from first on, up to end, which is no longer one of them; an empty end is the end of all names.
+type nameRange struct{ first, end string }
+
+// ranges are those that hold every name which a path may go on with in these states, sorted, without overlap. A name in a tree may hold
+// dots; it then counts as several elements, so that a literal element also wants the names that begin with it and a dot.
+func (g *Glob) ranges(s states) []nameRange {
+	all := []nameRange{prefixRange(".")} // a dot at the beginning counts for nothing
+	for i := range g.elements {
+		if s>>i&1 == 0 {
+			continue
+		}
+		if g.elements[i].any {
+			return []nameRange{{}}
+		}
+		for _, v := range g.elements[i].variants {
+			switch {
+			case len(v.tokens) == 0:
+				all = append(all, nameRange{v.prefix, v.prefix + "\x00"}, prefixRange(v.prefix+"."))
+			case v.prefix == "":
+				return []nameRange{{}}
+			default:
+				all = append(all, prefixRange(v.prefix))
+			}
+		}
+	}
+	return union(all)
+}
+
+// prefixRange is the names that begin with a prefix.
+func prefixRange(prefix string) nameRange {
+	end := []byte(prefix)
+	for len(end) > 0 && end[len(end)-1] == 0xFF {
+		end = end[:len(end)-1]
+	}
+	if len(end) > 0 {
+		end[len(end)-1]++
+	}
+	return nameRange{prefix, string(end)}
+}
+
+func union(ranges []nameRange) []nameRange {
+	slices.SortFunc(ranges, func(a, b nameRange) int { return cmp.Compare(a.first, b.first) })
+	merged := ranges[:1]
+	for _, r := range ranges[1:] {
+		last := &merged[len(merged)-1]
+		switch {
+		case last.end != "" && r.first > last.end:
+			merged = append(merged, r)
+		case last.end != "" && (r.end == "" || r.end > last.end):
+			last.end = r.end
+		}
+	}
+	return merged
+}

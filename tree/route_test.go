@@ -1,0 +1,123 @@
+package tree
+
+import (
+	"bufio"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// A recording is a series, the rules of a tree, and what OpenTSDB 2.4.1 made of them (testdata/RecordRoutes.java).
+type recording struct {
+	Rules  []json.RawMessage
+	Strict bool
+	TSUID  string
+	Metric string
+	Tags   []string
+	Custom map[string]map[string]map[string]string
+
+	Messages []string
+	Error    string
+	Row      string
+	Path     []string
+	Leaf     string
+}
+
+func (r recording) tree(t *testing.T) *Tree {
+	t.Helper()
+	d := Definition{ID: 1, Tree: schema.Tree{Name: "t", StrictMatch: r.Strict}}
+	for _, raw := range r.Rules {
+		rule, err := schema.ParseTreeRule(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Rules = append(d.Rules, rule)
+	}
+	tree, err := Compile(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+func (r recording) subject(t *testing.T) Subject {
+	t.Helper()
+	tsuid, err := hex.DecodeString(r.TSUID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Subject{TSUID: tsuid, Series: storage.Series{Metric: r.Metric}}
+	for pair := range slices.Chunk(r.Tags, 2) {
+		s.Tags = append(s.Tags, storage.Tag{Key: pair[0], Value: pair[1]})
+	}
+	s.Custom = func(kind schema.Kind, name string) map[string]string { return r.Custom[kind.String()][name] }
+	return s
+}
+
+// answer is what a Route says in the words of a recording: a TSD's test shows a leaf on the root too.
+func answer(r Route, said []string) (path []string, row, leaf, failed string, messages []string) {
+	if r.Outcome == Failed {
+		return nil, "", "", r.Unmatched, nil
+	}
+	path = append([]string{schema.RootName}, r.Branches...)
+	row = fmt.Sprintf("%X", schema.BranchRow(1, r.Branches...))
+	if r.Outcome == Stored {
+		leaf = r.Leaf
+	}
+	return path, row, leaf, "", said
+}
+
+// Every recorded route, message for message.
+func TestRoutesOfOpenTSDB(t *testing.T) {
+	file, err := os.Open("testdata/routes.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	outcomes := map[Outcome]int{}
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for n := 1; lines.Scan(); n++ {
+		var want recording
+		if err := json.Unmarshal(lines.Bytes(), &want); err != nil {
+			t.Fatal(err)
+		}
+		said := &transcript{}
+		route := want.tree(t).route(want.subject(t), said)
+		outcomes[route.Outcome]++
+		path, row, leaf, failed, messages := answer(route, said.lines)
+		if (failed != "") != (want.Error != "") {
+			t.Errorf("line %d: failed %q, want %q\n%s", n, failed, want.Error, lines.Text())
+		}
+		if want.Error != "" {
+			continue
+		}
+		switch route.Outcome {
+		case OnRoot: // a TSD's test hangs it on the root, a TSD's store drops it
+			leaf = route.Leaf
+		case Refused: // and what it hung there before it found out stays in the answer
+			leaf = want.Leaf
+		}
+		got := recording{Path: path, Row: row, Leaf: leaf, Messages: messages}
+		if diff := cmp.Diff(recording{Path: want.Path, Row: want.Row, Leaf: want.Leaf, Messages: want.Messages}, got); diff != "" {
+			t.Errorf("line %d (-OpenTSDB +ours):\n%s\n%s", n, diff, strings.TrimSpace(lines.Text()))
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for o := Stored; o <= Failed; o++ {
+		if outcomes[o] == 0 {
+			t.Errorf("no recording of the outcome %q", o)
+		}
+	}
+}

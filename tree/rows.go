@@ -1,0 +1,114 @@
+package tree
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// Rows finds paths in tsdb-tree itself, for who holds no index of it. A branch is one read and one scan of its children's rows.
+type Rows struct {
+	db    kv.KV
+	table string
+}
+
+// NewRows returns a search over a table of db.
+func NewRows(db kv.KV, table string) *Rows { return &Rows{db: db, table: table} }
+
+// Find lists what a pattern matches in some trees, in the order of the paths' bytes.
+func (r *Rows) Find(ctx context.Context, pattern string, o FindOptions) ([]Node, error) {
+	g, err := CompileGlob(pattern)
+	if err != nil {
+		return nil, err
+	}
+	var roots [][]byte
+	for _, id := range o.Trees {
+		roots = append(roots, schema.TreeRow(id))
+	}
+	return find(ctx, r, roots, g, o.Limit)
+}
+
+// list implements source. It gives every leaf and branch, whatever the ranges are: rows are ordered by hashes.
+func (r *Rows) list(ctx context.Context, row []byte, _ []nameRange, visit func(child[[]byte]) error) error {
+	rows, err := r.db.Get(ctx, r.table, schema.FamilyData, [][]byte{row})
+	if err != nil {
+		return fmt.Errorf("read branch %X: %w", row, err)
+	}
+	for _, c := range rows[0].Cells {
+		if _, ok := schema.ParseLeafQualifier(c.Qualifier); !ok {
+			continue
+		}
+		leaf, err := schema.ParseLeaf(c.Value)
+		if err != nil {
+			continue // a TSD leaves broken leaves out too
+		}
+		if err := visit(child[[]byte]{name: []byte(leaf.DisplayName), tsuid: leaf.TSUID}); err != nil {
+			return err
+		}
+	}
+	return r.branches(ctx, row, visit)
+}
+
+// empty implements source: it is not worth a read.
+func (r *Rows) empty([]byte) bool { return false }
+
+// deeperRows is how many rows below one child are read over before the scan begins anew behind them.
+const deeperRows = 32
+
+// branches lists the branches of a branch. Their rows are the next longer ones; the rows below each of them come in between.
+func (r *Rows) branches(ctx context.Context, row []byte, visit func(child[[]byte]) error) error {
+	next := append(append([]byte{}, row...), 0, 0, 0, 0)
+	for next != nil {
+		var err error
+		if next, err = r.scan(ctx, row, next, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scan lists the branches of a branch from a row key on. It returns where to go on, nil at the end.
+func (r *Rows) scan(ctx context.Context, row, from []byte, visit func(child[[]byte]) error) (next []byte, err error) {
+	var children []child[[]byte]
+	deeper, width := 0, len(row)+schema.ChildWidth
+	// The last child a scan can find has the greatest hash: the rows below it are behind it.
+	stop := append(append([]byte{}, row...), 0xFF, 0xFF, 0xFF, 0xFF, 0)
+	s := kv.Scan{Table: r.table, Family: schema.FamilyData, Start: from, Stop: stop, Qualifier: schema.BranchQualifier()}
+	for found, err := range r.db.Scan(ctx, s) {
+		if err != nil {
+			return nil, fmt.Errorf("list the branches of %X: %w", row, err)
+		}
+		if len(found.Key) != width {
+			if deeper++; deeper > deeperRows && len(found.Key) > width {
+				next = behind(found.Key[:width])
+				break
+			}
+			continue
+		}
+		deeper = 0
+		if b, err := schema.ParseBranch(found.Cells[0].Value); err == nil {
+			children = append(children, child[[]byte]{name: []byte(b.DisplayName), branch: found.Key})
+		}
+	}
+	// Visiting goes down into the children; the scan is over by then.
+	for _, c := range children {
+		if err := visit(c); err != nil {
+			return nil, err
+		}
+	}
+	return next, nil
+}
+
+// behind is the row key of the next sibling, nil behind the last one.
+func behind(row []byte) []byte {
+	at := len(row) - schema.ChildWidth
+	hash := binary.BigEndian.Uint32(row[at:])
+	if hash == math.MaxUint32 {
+		return nil
+	}
+	return binary.BigEndian.AppendUint32(append([]byte{}, row[:at]...), hash+1)
+}

@@ -1,0 +1,111 @@
+// Package tree hangs series on trees: OpenTSDB's rule engine over the rows of tsdb-tree, and the globs that walk what it built. A tree
+// says by its rules which names a series' metric, tags and custom fields make of it; the last name is a leaf, those before it are
+// branches. Rows are a TSD's, byte for byte, so that both build and browse the same trees.
+//
+// It never assigns a UID, never reads a point, and never turns a dotted name back into a series. Globs are answered from branches
+// and leaves alone, never by inverting rules.
+package tree
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// A Definition is a tree as it is stored or declared.
+type Definition struct {
+	ID uint16
+	schema.Tree
+	Rules []schema.TreeRule
+}
+
+// A Tree is a definition made ready. It does not change and is safe for concurrent use.
+type Tree struct {
+	id     uint16
+	def    schema.Tree
+	levels [][]*rule // ascending, within a level in the order of trying
+}
+
+// ID is the number of the tree, the first two bytes of its rows.
+func (t *Tree) ID() uint16 { return t.id }
+
+// Definition is what was stored, without its rules.
+func (t *Tree) Definition() schema.Tree { return t.def }
+
+// Rules are the rules in the order of trying.
+func (t *Tree) Rules() []schema.TreeRule {
+	var rules []schema.TreeRule
+	for _, level := range t.levels {
+		for _, r := range level {
+			rules = append(rules, r.TreeRule)
+		}
+	}
+	return rules
+}
+
+// Compile makes a definition ready. It refuses what no TSD could load, and the regular expressions that only Java can run; what a TSD
+// loads although it can never match is taken, see Check.
+func Compile(d Definition) (*Tree, error) {
+	if d.ID == 0 {
+		return nil, errors.New("tree without an id")
+	}
+	t := &Tree{id: d.ID, def: d.Tree}
+	rules := slices.Clone(d.Rules)
+	slices.SortStableFunc(rules, func(a, b schema.TreeRule) int {
+		return cmp.Or(cmp.Compare(a.Level, b.Level), cmp.Compare(a.Order, b.Order))
+	})
+	for i := range rules {
+		r, err := compileRule(d.ID, rules[i])
+		if err != nil {
+			return nil, fmt.Errorf("tree %d (%s): rule %d:%d: %w", d.ID, d.Name, rules[i].Level, rules[i].Order, err)
+		}
+		switch {
+		case i == 0 || rules[i].Level != rules[i-1].Level:
+			t.levels = append(t.levels, []*rule{r})
+		case rules[i].Order == rules[i-1].Order:
+			return nil, fmt.Errorf("tree %d (%s): rule %d:%d stands there twice", d.ID, d.Name, r.Level, r.Order)
+		default:
+			last := &t.levels[len(t.levels)-1]
+			*last = append(*last, r)
+		}
+	}
+	return t, nil
+}
+
+// Check says what is wrong with a declared tree: what Compile refuses, and rules that can never match.
+func Check(d Definition) error {
+	t, err := Compile(d)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	if d.Name == "" {
+		errs = append(errs, fmt.Errorf("tree %d has no name", d.ID))
+	}
+	if len(t.levels) == 0 {
+		errs = append(errs, fmt.Errorf("tree %d (%s) has no rules", d.ID, d.Name))
+	}
+	for _, level := range t.levels {
+		for _, r := range level {
+			if err := r.check(); err != nil {
+				errs = append(errs, fmt.Errorf("tree %d (%s): rule %d:%d: %w", d.ID, d.Name, r.Level, r.Order, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// needsCustom says whether a rule reads the custom fields of UIDMeta documents.
+func (t *Tree) needsCustom() bool {
+	for _, level := range t.levels {
+		for _, r := range level {
+			if r.custom() {
+				return true
+			}
+		}
+	}
+	return false
+}
