@@ -1,0 +1,233 @@
+package eval
+
+import "strings"
+
+// aggregateFamily are the functions that make one series of many, slot by slot.
+func aggregateFamily() []Function {
+	all := seriesParam("seriesLists").many()
+	list := []Function{{
+		Name: "aggregate", Group: "Combine", Signature: "seriesList, func, xFilesFactor=None", call: aggregate,
+		Doc:    "Joins series slot by slot with an aggregation function.",
+		Params: []Param{seriesParam("seriesList"), need("func", typeAggFunc), opt("xFilesFactor", typeFloat)},
+	}, {
+		Name: "countSeries", Group: "Combine", Signature: "*seriesLists", aggregator: true, call: countSeries,
+		Doc:    "Draws the number of series, whether they have points or not.",
+		Params: []Param{opt("seriesLists", typeSeriesList).many()},
+	}, {
+		Name: "multiplySeries", Group: "Combine", Signature: "*seriesLists", aggregator: true, call: multiplySeries,
+		Doc: "Draws the product of series; a slot is null when any of them is.", Params: []Param{all},
+	}, {
+		Name: "powSeries", Group: "Combine", Signature: "*seriesLists", aggregator: true, call: powSeries,
+		Doc: "Raises the first series to the power of the second, that to the power of the third and so on.", Params: []Param{seriesParam("seriesList").many()},
+	}, {
+		Name: "percentileOfSeries", Group: "Combine", Signature: "seriesList, n, interpolate=False", call: percentileOfSeries,
+		Doc:    "Draws the n-th percentile of the series' values in each slot.",
+		Params: []Param{seriesParam("seriesList"), need("n", typeFloat), with("interpolate", typeBoolean, false)},
+	}}
+	for _, f := range [...]struct{ name, aggregator, doc string }{
+		{"sumSeries", "sum", "Draws the sum of series."},
+		{"sum", "sum", "Draws the sum of series."},
+		{"averageSeries", "average", "Draws the average of series."},
+		{"avg", "average", "Draws the average of series."},
+		{"minSeries", "min", "Draws the least value of series."},
+		{"maxSeries", "max", "Draws the greatest value of series."},
+		{"diffSeries", "diff", "Draws the first series less all others."},
+		{"rangeOfSeries", "rangeOf", "Draws the difference between the greatest and the least value of series."},
+		{"stddevSeries", "stddev", "Draws the standard deviation of series."},
+	} {
+		list = append(list, Function{
+			Name: f.name, Group: "Combine", Signature: "*seriesLists", Doc: f.doc, aggregator: true, Params: []Param{all},
+			call: func(c *call) ([]*Series, error) { return c.join(c.seriesLists("seriesLists"), f.aggregator, nil) },
+		})
+	}
+	return list
+}
+
+func aggregate(c *call) ([]*Series, error) {
+	var lists [][]*Series
+	switch v := c.value("seriesList").(type) {
+	case []*Series:
+		lists = [][]*Series{v}
+	case [][]*Series: // mapSeries' result; only this function takes it.
+		lists = v
+	default:
+		c.fail(crash("seriesList is not a list of series"))
+	}
+	var xff *float64
+	if c.has("xFilesFactor") {
+		f := c.float("xFilesFactor")
+		xff = &f
+	}
+	return c.join(lists, c.string("func"), xff)
+}
+
+// join aggregates all series of all lists into one; without series it gives none.
+func (c *call) join(lists [][]*Series, name string, xff *float64) ([]*Series, error) {
+	if c.err != nil {
+		return nil, nil
+	}
+	short := shortName(name)
+	agg, err := findAggregator(short, name)
+	if err != nil {
+		return nil, err
+	}
+	list := flatten(lists)
+	start, end, step, ok, err := normalize(list)
+	if err != nil || !ok {
+		return nil, err
+	}
+	factor := c.scope.xff
+	if xff != nil {
+		factor = *xff
+	}
+	values, err := perRow(list, func(row []float64) float64 {
+		if !enough(countPresent(row), len(row), factor) {
+			return None()
+		}
+		return agg.of(row)
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := c.create(short+"Series("+pathExpressions(list)+")", start, end, step, values)
+	out.Tags, out.XFilesFactor, out.ints = joinedTags(list, out.Name, short), factor, agg.intsOf(list)
+	return []*Series{out}, nil
+}
+
+func flatten(lists [][]*Series) []*Series {
+	var list []*Series
+	for _, l := range lists {
+		list = append(list, l...)
+	}
+	return list
+}
+
+// joinedTags are the tags that all series agree on, and how they were joined.
+func joinedTags(list []*Series, name, aggregator string) map[string]string {
+	tags := map[string]string{}
+	for k, v := range list[0].Tags {
+		tags[k] = v
+	}
+	for _, s := range list[1:] {
+		for k, v := range tags {
+			if other, ok := s.Tags[k]; !ok || other != v {
+				delete(tags, k)
+			}
+		}
+	}
+	if _, ok := tags["name"]; !ok {
+		tags["name"] = name
+	}
+	tags["aggregatedBy"] = aggregator
+	return tags
+}
+
+// intsOf says whether an aggregator gives integers for these series.
+func (a aggregator) intsOf(list []*Series) bool {
+	if a.ints != likeValues {
+		return a.ints == alwaysInts
+	}
+	for _, s := range list {
+		if !s.ints {
+			return false
+		}
+	}
+	return true
+}
+
+// pathExpressions joins the distinct path expressions in order: what an aggregate is named after.
+func pathExpressions(list []*Series) string {
+	seen := map[string]bool{}
+	var paths []string
+	for _, s := range list {
+		if !seen[s.PathExpression] {
+			seen[s.PathExpression] = true
+			paths = append(paths, s.PathExpression)
+		}
+	}
+	return strings.Join(paths, ",")
+}
+
+func multiplySeries(c *call) ([]*Series, error) {
+	lists := c.seriesLists("seriesLists")
+	if len(lists) == 1 && len(lists[0]) == 1 {
+		return lists[0], nil
+	}
+	return c.join(lists, "multiply", nil)
+}
+
+func countSeries(c *call) ([]*Series, error) {
+	lists := c.seriesLists("seriesLists")
+	if c.err != nil {
+		return nil, nil
+	}
+	if len(lists) == 0 {
+		zero := c.constant(int64(0))
+		zero.PathExpression = "countSeries()"
+		return []*Series{zero}, nil
+	}
+	list := flatten(lists)
+	start, end, step, ok, err := normalize(list)
+	if err != nil || !ok {
+		return nil, err
+	}
+	values, err := perRow(list, func(row []float64) float64 { return float64(len(row)) })
+	if err != nil {
+		return nil, err
+	}
+	out := c.create("countSeries("+pathExpressions(list)+")", start, end, step, values)
+	out.ints = true
+	return []*Series{out}, nil
+}
+
+func powSeries(c *call) ([]*Series, error) {
+	list := flatten(c.seriesLists("seriesLists"))
+	start, end, step, ok, err := normalize(list)
+	if err != nil || !ok {
+		return nil, err
+	}
+	values, err := perRow(list, func(row []float64) float64 {
+		p := row[0]
+		for _, v := range row[1:] {
+			p = power(p, v)
+		}
+		return p
+	})
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(list))
+	for i, s := range list {
+		names[i] = s.Name
+	}
+	return []*Series{c.create("powSeries("+strings.Join(names, ",")+")", start, end, step, values)}, nil
+}
+
+func percentileOfSeries(c *call) ([]*Series, error) {
+	n, interpolate, list := c.float("n"), c.truth("interpolate"), c.series("seriesList")
+	if c.err != nil {
+		return nil, nil
+	}
+	if n <= 0 {
+		return nil, invalid("The requested percent is required to be greater than 0")
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	name := "percentileOfSeries(" + list[0].PathExpression + "," + general(n) + ")"
+	start, end, step, _, err := normalize(list)
+	if err != nil {
+		return nil, err
+	}
+	values, err := perRow(list, func(row []float64) float64 {
+		v, err := percentile(row, n, interpolate)
+		if err != nil {
+			c.fail(err)
+		}
+		return v
+	})
+	if err != nil {
+		return nil, err
+	}
+	return []*Series{c.create(name, start, end, step, values)}, nil
+}

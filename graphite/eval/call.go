@@ -1,0 +1,197 @@
+package eval
+
+import (
+	"math"
+	"slices"
+
+	"github.com/tsdbridge/tsdbridge/graphite/expr"
+)
+
+// call is one call of a function: its bound arguments and where it stands. The methods that read arguments by name
+// remember the first that does not fit, as Python would raise a TypeError; the dispatcher returns it.
+type call struct {
+	scope *scope
+	fn    *Function
+	args  []any
+	first expr.Node // The first argument as written, for functions that evaluate it again in another window.
+	err   error
+}
+
+// fail remembers an error for the dispatcher.
+func (c *call) fail(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+}
+
+func (c *call) value(name string) any {
+	i := slices.IndexFunc(c.fn.formal, func(f formal) bool { return f.name == name })
+	if i < 0 {
+		c.fail(crash("%s has no parameter %s", c.fn.Name, name))
+		return nil
+	}
+	return c.args[i]
+}
+
+func (c *call) has(name string) bool { return c.value(name) != nil }
+
+// series is a list of series.
+func (c *call) series(name string) []*Series {
+	list, ok := c.value(name).([]*Series)
+	if !ok {
+		c.fail(crash("%s is not a list of series", name))
+	}
+	return list
+}
+
+// seriesLists are the lists that a variadic parameter took.
+func (c *call) seriesLists(name string) [][]*Series {
+	given := c.rest(name)
+	if len(given) == 1 && given[0] == nil {
+		return [][]*Series{nil} // sumSeries(none) is no series, with anything else it fails.
+	}
+	var lists [][]*Series
+	for _, v := range given {
+		list, ok := v.([]*Series)
+		if !ok {
+			c.fail(crash("%s is not a list of series", name))
+		}
+		lists = append(lists, list)
+	}
+	return lists
+}
+
+// rest is what a variadic parameter took.
+func (c *call) rest(name string) []any {
+	list, _ := c.value(name).([]any)
+	return list
+}
+
+func (c *call) float(name string) float64 {
+	f, ok := number(c.value(name))
+	if !ok {
+		c.fail(crash("%s is not a number", name))
+	}
+	return f
+}
+
+// integer is a value that may stand in a slice or a range: no float.
+func (c *call) integer(name string) int64 {
+	v := c.value(name)
+	if _, isFloat := v.(float64); isFloat {
+		c.fail(crash("%s is not an integer", name))
+	}
+	return int64(c.float(name))
+}
+
+// toInt is Python's int(): floats are cut, texts are read.
+func (c *call) toInt(name string) int64 {
+	switch v := c.value(name).(type) {
+	case string:
+		n, ok := parseInt(v)
+		if !ok {
+			c.fail(crash("%s is not an integer", name))
+		}
+		return n
+	case float64:
+		if math.IsNaN(v) || math.Abs(v) > 1<<62 {
+			c.fail(crash("%s is not an integer", name))
+			return 0
+		}
+	}
+	return int64(c.float(name))
+}
+
+func (c *call) string(name string) string {
+	s, ok := c.value(name).(string)
+	if !ok {
+		c.fail(crash("%s is not a string", name))
+	}
+	return s
+}
+
+func (c *call) truth(name string) bool { return truth(c.value(name)) }
+
+// offset is an interval in seconds; nothing is 0.
+func (c *call) offset(name string) int64 {
+	if !c.truth(name) {
+		return 0
+	}
+	n, err := ParseOffset(c.string(name))
+	if err != nil {
+		c.fail(crash("%s", err))
+	}
+	return n
+}
+
+// interval is an offset that series can be cut into. graphite-web loops for ever on others, if there is a series.
+func (c *call) interval(name string, list []*Series) int64 {
+	n := c.offset(name)
+	if n <= 0 && len(list) > 0 {
+		c.fail(crash("%s must be positive", name))
+	}
+	return max(n, 1)
+}
+
+func (c *call) aggregator(name string) aggregator {
+	shown := c.string(name)
+	a, err := findAggregator(shown, shown)
+	if err != nil {
+		c.fail(err)
+	}
+	return a
+}
+
+func (c *call) regexp(name string) *expr.Regexp {
+	re, err := expr.CompileRegexp(c.string(name))
+	if err != nil {
+		c.fail(crash("%s", err))
+		re, _ = expr.CompileRegexp("")
+	}
+	return re
+}
+
+// evaluate computes the first argument again in another window. Values of a template are not put in again: what
+// stands for one is then a path without series, in graphite-web too.
+func (c *call) evaluate(w window) ([]*Series, error) {
+	if c.first == nil {
+		return nil, crash("%s has no first argument", c.fn.Name)
+	}
+	s := *c.scope
+	s.window, s.again, s.values = w, true, nil
+	return s.target(c.first)
+}
+
+// evaluateText computes a target that a function has made up.
+func (c *call) evaluateText(target string) ([]*Series, error) {
+	n, err := c.scope.request.parser().Parse(target)
+	if err != nil {
+		return nil, crash("%s", err)
+	}
+	s := *c.scope
+	s.again, s.values = false, nil
+	return s.target(n)
+}
+
+// create makes a series that stems from no other.
+func (c *call) create(name string, start, end, step int64, values []float64) *Series {
+	return &Series{
+		Name: name, PathExpression: name, Tags: tagsOf(name), Start: start, End: end, Step: step, Values: values,
+		ConsolidationFunc: "average", XFilesFactor: c.scope.xff,
+	}
+}
+
+// run calls the function and gives its first error.
+func (c *call) run() (any, error) {
+	var out any
+	var err error
+	if c.fn.lists != nil {
+		out, err = c.fn.lists(c)
+	} else {
+		out, err = c.fn.call(c)
+	}
+	if c.err != nil {
+		return nil, c.err
+	}
+	return out, err
+}

@@ -1,0 +1,87 @@
+package eval
+
+import "math"
+
+// deviationFamily is stdev alone.
+func deviationFamily() []Function {
+	return []Function{{
+		Name: "stdev", Group: "Calculate", Signature: "seriesList, points, windowTolerance=0.1", call: perSeries(stdev),
+		Doc: "Draws the standard deviation of the last points, null where more than a part of them is missing.",
+		Params: []Param{
+			seriesParam("seriesList"), need("points", typeInteger), with("windowTolerance", typeFloat, 0.1),
+		},
+	}}
+}
+
+func stdev(c *call) ([]*Series, error) {
+	list, points, tolerance := c.series("seriesList"), c.integer("points"), c.float("windowTolerance")
+	if c.err != nil {
+		return nil, nil
+	}
+	out := make([]*Series, len(list))
+	for i, s := range list {
+		s.Tags["stdev"] = text(c.value("points"))
+		values, err := runningDeviation(s.Values, points, tolerance)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = s.derive("stdev("+s.Name+","+text(points)+")", values)
+	}
+	return out, nil
+}
+
+// runningDeviation keeps sums of values and squares, adding the newest and taking off the oldest, with the errors that
+// this brings; where they make the variance negative the result is null.
+func runningDeviation(values []float64, points int64, tolerance float64) ([]float64, error) {
+	out := make([]float64, len(values))
+	var valid, total, squares float64
+	for i, v := range values {
+		if int64(i) >= points {
+			dropped, ok := item(values, int64(i)-points)
+			if !ok {
+				return nil, crash("list index out of range")
+			}
+			if !IsNone(dropped) {
+				sq, err := square(dropped)
+				if err != nil {
+					return nil, err
+				}
+				valid, total, squares = valid-1, total-dropped, squares-sq
+			}
+		}
+		if !IsNone(v) {
+			sq, err := square(v)
+			if err != nil {
+				return nil, err
+			}
+			valid, total, squares = valid+1, total+v, squares+sq
+		}
+		d, err := windowDeviation(valid, total, squares, points, tolerance)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = d
+	}
+	return out, nil
+}
+
+func windowDeviation(valid, total, squares float64, points int64, tolerance float64) (float64, error) {
+	if valid <= 0 {
+		return None(), nil
+	}
+	if points == 0 {
+		return 0, crash("float division by zero")
+	}
+	if valid/float64(points) < tolerance {
+		return None(), nil
+	}
+	sq, err := square(total)
+	if err != nil {
+		return 0, err
+	}
+	variance := valid*squares - sq
+	if variance < 0 {
+		return None(), nil
+	}
+	return math.Sqrt(variance) / valid, nil
+}

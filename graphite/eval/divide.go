@@ -1,0 +1,96 @@
+package eval
+
+import (
+	"slices"
+	"strings"
+)
+
+// divideFamily are the functions that divide series.
+func divideFamily() []Function {
+	return []Function{{
+		Name: "divideSeries", Group: "Combine", Signature: "dividendSeriesList, divisorSeries", call: divideSeries,
+		Doc:    "Divides each series by one other.",
+		Params: []Param{seriesParam("dividendSeriesList"), seriesParam("divisorSeries")},
+	}, {
+		Name: "divideSeriesLists", Group: "Combine", Signature: "dividendSeriesList, divisorSeriesList", call: divideSeriesLists,
+		Doc:    "Divides two lists of series pair by pair.",
+		Params: []Param{seriesParam("dividendSeriesList"), seriesParam("divisorSeriesList")},
+	}}
+}
+
+func divideSeries(c *call) ([]*Series, error) {
+	dividends, divisors := c.series("dividendSeriesList"), c.series("divisorSeries")
+	if c.err != nil {
+		return nil, nil
+	}
+	if len(divisors) > 1 {
+		return nil, invalid("divideSeries second argument must reference exactly 1 series (got %d)", len(divisors))
+	}
+	if len(divisors) == 0 {
+		for _, s := range dividends {
+			s.wrap("divideSeries(" + s.Name + ",MISSING)")
+			s.transform(func(float64) float64 { return None() })
+		}
+		return dividends, nil
+	}
+	var out []*Series
+	for _, s := range dividends {
+		q, err := c.divided(s, divisors[0])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, q)
+	}
+	return out, nil
+}
+
+func divideSeriesLists(c *call) ([]*Series, error) {
+	dividends, divisors := c.series("dividendSeriesList"), c.series("divisorSeriesList")
+	if c.err != nil {
+		return nil, nil
+	}
+	if len(dividends) != len(divisors) {
+		return nil, invalid("dividendSeriesList and divisorSeriesList argument must have equal length")
+	}
+	var out []*Series
+	for i, s := range dividends {
+		q, err := c.divided(s, divisors[i])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, q)
+	}
+	return out, nil
+}
+
+func (c *call) divided(dividend, divisor *Series) (*Series, error) {
+	pair := []*Series{dividend, divisor}
+	start, end, step, _, err := normalize(pair)
+	if err != nil {
+		return nil, err
+	}
+	values, err := perRow(pair, func(row []float64) float64 { return quotient(row[0], row[1]) })
+	return c.create("divideSeries("+dividend.Name+","+divisor.Name+")", start, end, step, values), err
+}
+
+func sortedByName(list []*Series) []*Series {
+	return slices.SortedStableFunc(slices.Values(list), func(a, b *Series) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// sortedPaths joins the distinct path expressions by alphabet.
+func sortedPaths(list []*Series) string {
+	var paths []string
+	for _, s := range list {
+		paths = append(paths, s.PathExpression)
+	}
+	slices.Sort(paths)
+	return strings.Join(slices.Compact(paths), ",")
+}
+
+func joinTexts(list []any) string {
+	texts := make([]string, len(list))
+	for i, v := range list {
+		texts[i] = text(v)
+	}
+	return strings.Join(texts, ",")
+}

@@ -1,0 +1,34 @@
+package eval
+
+import "fmt"
+
+// InputError says that a target cannot be computed: the sender's fault, 400. Errors of the Source are passed on as
+// they are. The text is graphite-web's where it has one.
+type InputError struct {
+	Reason string
+	// Crash is set where graphite-web answers 500 with a stack trace instead of 400.
+	Crash bool
+	// Func is the innermost function that failed.
+	Func string
+	// Target is the target as text.
+	Target string
+}
+
+func (e *InputError) Error() string {
+	text := "Invalid parameters (" + e.Reason + ")"
+	if e.Target != "" {
+		text += fmt.Sprintf("; targets: \"%s\"", e.Target)
+	}
+	if e.Func != "" {
+		text += fmt.Sprintf("; func: \"%s\"", e.Func)
+	}
+	return text
+}
+
+func invalid(format string, args ...any) error {
+	return &InputError{Reason: fmt.Sprintf(format, args...)}
+}
+
+func crash(format string, args ...any) error {
+	return &InputError{Reason: fmt.Sprintf(format, args...), Crash: true}
+}

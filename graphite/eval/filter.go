@@ -1,0 +1,185 @@
+package eval
+
+import (
+	"math"
+	"slices"
+)
+
+// filterFamily are the functions that choose series by their values.
+func filterFamily() []Function {
+	n, number := need("n", typeInteger), need("n", typeFloat)
+	operators := []any{"!=", "<", "<=", "=", ">", ">="}
+	ranked := []Param{seriesParam("seriesList"), n, with("func", typeAggFunc, "average")}
+	list := []Function{{
+		Name: "filterSeries", Group: "Filter Series", Signature: "seriesList, func, operator, threshold",
+		Doc:    "Keeps the series of which an aggregate compares to a threshold.",
+		Params: []Param{seriesParam("seriesList"), need("func", typeAggFunc), need("operator", typeString).options(operators...), need("threshold", typeFloat)},
+		call: func(c *call) ([]*Series, error) {
+			return c.filter(c.string("func"), c.string("operator"), c.value("threshold"))
+		},
+	}, {
+		Name: "highest", Group: "Filter Series", Signature: "seriesList, n=1, func='average'", Params: slices.Clone(ranked),
+		Doc:  "Keeps the n series with the highest aggregate.",
+		call: func(c *call) ([]*Series, error) { return c.ranked(c.string("func"), true) },
+	}, {
+		Name: "lowest", Group: "Filter Series", Signature: "seriesList, n=1, func='average'", Params: slices.Clone(ranked),
+		Doc:  "Keeps the n series with the lowest aggregate.",
+		call: func(c *call) ([]*Series, error) { return c.ranked(c.string("func"), false) },
+	}, {
+		Name: "limit", Group: "Filter Series", Signature: "seriesList, n", Params: []Param{seriesParam("seriesList"), n}, call: limit,
+		Doc: "Keeps the first n series.",
+	}, {
+		Name: "mostDeviant", Group: "Filter Series", Signature: "seriesList, n", Params: []Param{seriesParam("seriesList"), n}, call: mostDeviant,
+		Doc: "Keeps the n series that vary most.",
+	}}
+	for _, f := range [...]struct{ name, aggregator, operator, doc string }{
+		{"averageAbove", "average", ">", "Keeps the series whose average is above n."},
+		{"averageBelow", "average", "<=", "Keeps the series whose average is at most n."},
+		{"currentAbove", "last", ">", "Keeps the series whose last value is above n."},
+		{"currentBelow", "last", "<=", "Keeps the series whose last value is at most n."},
+		{"maximumAbove", "max", ">", "Keeps the series whose greatest value is above n."},
+		{"maximumBelow", "max", "<=", "Keeps the series whose greatest value is at most n."},
+		{"minimumAbove", "min", ">", "Keeps the series whose least value is above n."},
+		{"minimumBelow", "min", "<=", "Keeps the series whose least value is at most n."},
+	} {
+		list = append(list, Function{
+			Name: f.name, Group: "Filter Series", Signature: "seriesList, n", Doc: f.doc, Params: []Param{seriesParam("seriesList"), number},
+			call: func(c *call) ([]*Series, error) { return c.filter(f.aggregator, f.operator, c.value("n")) },
+		})
+	}
+	for _, f := range [...]struct {
+		name, aggregator string
+		highest          bool
+		doc              string
+	}{
+		{"highestAverage", "average", true, "Keeps the n series with the highest average."},
+		{"highestCurrent", "current", true, "Keeps the n series with the highest last value."},
+		{"highestMax", "max", true, "Keeps the n series with the highest greatest value."},
+		{"lowestAverage", "average", false, "Keeps the n series with the lowest average."},
+		{"lowestCurrent", "current", false, "Keeps the n series with the lowest last value."},
+	} {
+		list = append(list, Function{
+			Name: f.name, Group: "Filter Series", Signature: "seriesList, n", Doc: f.doc, Params: []Param{seriesParam("seriesList"), n},
+			call: func(c *call) ([]*Series, error) { return c.ranked(f.aggregator, f.highest) },
+		})
+	}
+	return list
+}
+
+func (c *call) filter(function, operator string, threshold any) ([]*Series, error) {
+	list := c.series("seriesList")
+	if c.err != nil {
+		return nil, nil
+	}
+	agg, err := findAggregator(function, function)
+	if err != nil {
+		return nil, err
+	}
+	compare, ok := comparison(operator)
+	if !ok {
+		return nil, invalid("Unsupported operator: %s", operator)
+	}
+	limit, isNumber := number(threshold)
+	var out []*Series
+	for _, s := range list {
+		v := agg.of(s.Values)
+		if !isNumber && !IsNone(v) && operator != "=" && operator != "!=" {
+			return nil, crash("the threshold is not a number")
+		}
+		if compare(v, limit) {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// comparison takes null for less than everything.
+func comparison(operator string) (func(v, limit float64) bool, bool) {
+	switch operator {
+	case "=":
+		return func(v, limit float64) bool { return !IsNone(v) && v == limit }, true
+	case "!=":
+		return func(v, limit float64) bool { return IsNone(v) || v != limit }, true
+	case ">":
+		return func(v, limit float64) bool { return !IsNone(v) && v > limit }, true
+	case ">=":
+		return func(v, limit float64) bool { return !IsNone(v) && v >= limit }, true
+	case "<":
+		return func(v, limit float64) bool { return IsNone(v) || v < limit }, true
+	case "<=":
+		return func(v, limit float64) bool { return IsNone(v) || v <= limit }, true
+	}
+	return nil, false
+}
+
+func (c *call) ranked(function string, highest bool) ([]*Series, error) {
+	list, err := c.sorted(function, highest)
+	n := c.toInt("n")
+	if err != nil || c.err != nil {
+		return nil, err
+	}
+	_, high := bounds(0, n, len(list))
+	return list[:high], nil
+}
+
+// sorted orders series by an aggregate, null below everything; equals stay in order, also downwards.
+func (c *call) sorted(function string, down bool) ([]*Series, error) {
+	agg, err := findAggregator(function, function)
+	if err != nil {
+		return nil, err
+	}
+	return sortedBy(c.series("seriesList"), agg.of, down), nil
+}
+
+func sortedBy(list []*Series, of func([]float64) float64, down bool) []*Series {
+	type ranked struct {
+		s   *Series
+		key float64
+	}
+	items := make([]ranked, len(list))
+	for i, s := range list {
+		items[i] = ranked{s, of(s.Values)}
+		if IsNone(items[i].key) {
+			items[i].key = math.Inf(-1)
+		}
+	}
+	pythonSort(items, func(a, b ranked) bool { return a.key < b.key }, down)
+	out := make([]*Series, len(items))
+	for i, it := range items {
+		out[i] = it.s
+	}
+	return out
+}
+
+func limit(c *call) ([]*Series, error) {
+	return c.head(c.series("seriesList"), "n"), nil
+}
+
+func mostDeviant(c *call) ([]*Series, error) {
+	list := c.series("seriesList")
+	variance := func(values []float64) float64 {
+		mean, total, count := average(values), 0.0, 0
+		for _, v := range values {
+			if IsNone(v) {
+				continue
+			}
+			sq, err := square(v - mean)
+			if err != nil {
+				c.fail(err)
+			}
+			total, count = total+sq, count+1
+		}
+		return quotient(total, float64(count))
+	}
+	list = slices.DeleteFunc(list, func(s *Series) bool { return IsNone(average(s.Values)) })
+	return c.head(sortedBy(list, variance, true), "n"), nil
+}
+
+// head is list[:n], in which none means all.
+func (c *call) head(list []*Series, name string) []*Series {
+	if !c.has(name) {
+		return list
+	}
+	_, high := bounds(0, c.integer(name), len(list))
+	return list[:high]
+}

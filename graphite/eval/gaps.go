@@ -1,0 +1,256 @@
+package eval
+
+import "slices"
+
+// gapFamily are the functions about nulls.
+func gapFamily() []Function {
+	one := []Param{seriesParam("seriesList")}
+	limited := []Param{seriesParam("seriesList"), with("limit", typeIntOrInf, inf)}
+	return []Function{{
+		Name: "keepLastValue", Group: "Transform", Signature: "seriesList, limit=inf", Params: limited, call: keepLastValue,
+		Doc: "Fills gaps of at most limit slots with the value before them.",
+	}, {
+		Name: "interpolate", Group: "Transform", Signature: "seriesList, limit=inf", Params: limited, call: interpolate,
+		Doc: "Fills gaps of at most limit slots with a straight line.",
+	}, {
+		Name: "transformNull", Group: "Transform", Signature: "seriesList, default=0, referenceSeries=None", call: perSeries(transformNull),
+		Doc: "Replaces nulls by a value, with reference series only where one of those has a point.",
+		Params: []Param{
+			seriesParam("seriesList"), with("default", typeFloat, int64(0)), opt("referenceSeries", typeSeriesList),
+		},
+	}, {
+		Name: "isNonNull", Group: "Transform", Signature: "seriesList", Params: one, call: isNonNull, Doc: "Draws 1 for each point and 0 for each null.",
+	}, {
+		Name: "changed", Group: "Special", Signature: "seriesList", Params: one, call: changed, Doc: "Draws 1 where the value changed and 0 elsewhere.",
+	}, {
+		Name: "compressPeriodicGaps", Group: "Transform", Signature: "seriesList", Params: one, call: compressPeriodicGaps,
+		Doc: "Widens the step of series that have points at regular distances only.",
+	}, {
+		Name: "delay", Group: "Transform", Signature: "seriesList, steps", call: perSeries(delay), Doc: "Moves values to later slots.",
+		Params: []Param{seriesParam("seriesList"), need("steps", typeInteger)},
+	}, {
+		Name: "removeEmptySeries", Group: "Filter Series", Signature: "seriesList, xFilesFactor=None", call: perSeries(removeEmptySeries),
+		Doc: "Leaves out series without points, or with fewer than the given part.", Params: []Param{seriesParam("seriesList"), opt("xFilesFactor", typeFloat)},
+	}}
+}
+
+// withinLimit says whether a gap of so many slots may be filled. A limit that is no number fails at the first gap.
+func (c *call) withinLimit(gap int) bool { return gap > 0 && float64(gap) <= c.float("limit") }
+
+func keepLastValue(c *call) ([]*Series, error) {
+	list := c.series("seriesList")
+	for _, s := range list {
+		s.wrap("keepLastValue(" + s.Name + ")")
+		values := slices.Clone(s.Values)
+		gap, before := 0, None()
+		fill := func(end int) {
+			if c.withinLimit(gap) && !IsNone(before) {
+				for i := end - gap; i < end; i++ {
+					values[i] = before
+				}
+			}
+			gap = 0
+		}
+		for i, v := range s.Values {
+			if IsNone(v) {
+				gap++
+				continue
+			}
+			fill(i)
+			before = v
+		}
+		fill(len(values))
+		s.Values = values
+	}
+	return list, nil
+}
+
+// interpolate does not count a null in the first slot, so that a gap there is never filled.
+func interpolate(c *call) ([]*Series, error) {
+	list := c.series("seriesList")
+	for _, s := range list {
+		s.wrap("interpolate(" + s.Name + ")")
+		s.ints = false
+		values := slices.Clone(s.Values)
+		gap := 0
+		for i := 1; i < len(values); i++ {
+			if IsNone(values[i]) {
+				gap++
+				continue
+			}
+			before := values[i-gap-1]
+			if gap > 0 && !IsNone(before) && c.withinLimit(gap) {
+				for j := i - gap; j < i; j++ {
+					values[j] = before + float64(j-(i-gap-1))*(values[i]-before)/float64(gap+1)
+				}
+			}
+			gap = 0
+		}
+		s.Values = values
+	}
+	return list, nil
+}
+
+func transformNull(c *call) ([]*Series, error) {
+	list, value := c.series("seriesList"), c.float("default")
+	defaults, err := c.nullDefaults(value)
+	if err != nil {
+		return nil, err
+	}
+	suffix := ""
+	if defaults != nil || c.truth("referenceSeries") {
+		suffix = ",referenceSeries"
+	}
+	for _, s := range list {
+		s.Tags["transformNull"] = text(c.value("default"))
+		if suffix != "" {
+			s.Tags["referenceSeries"] = "1"
+		}
+		s.wrap("transformNull(" + s.Name + "," + general(value) + suffix + ")")
+		filled := fillNulls(s.Values, defaults, value)
+		// graphite-web appends the new values and takes as many off the front: of more values the last stay.
+		s.Values = filled[len(filled)-len(s.Values):]
+		s.ints = false
+	}
+	return list, nil
+}
+
+// nullDefaults is the value for each slot in which a reference series has a point; nil means the value everywhere.
+func (c *call) nullDefaults(value float64) ([]float64, error) {
+	if !c.truth("referenceSeries") {
+		return nil, nil
+	}
+	return perRow(c.series("referenceSeries"), func(row []float64) float64 {
+		if countPresent(row) > 0 {
+			return value
+		}
+		return None()
+	})
+}
+
+func fillNulls(values, defaults []float64, value float64) []float64 {
+	out := make([]float64, max(len(values), len(defaults)))
+	for i := range out {
+		out[i] = at(values, i)
+		switch {
+		case !IsNone(out[i]):
+		case len(defaults) > 0:
+			out[i] = at(defaults, i)
+		default:
+			out[i] = value
+		}
+	}
+	return out
+}
+
+func isNonNull(c *call) ([]*Series, error) {
+	list := c.series("seriesList")
+	for _, s := range list {
+		s.Tags["isNonNull"] = "1"
+		s.wrap("isNonNull(" + s.Name + ")")
+		s.transform(func(v float64) float64 { return toNumber(!IsNone(v)) })
+		s.ints = true
+	}
+	return list, nil
+}
+
+func changed(c *call) ([]*Series, error) {
+	list := c.series("seriesList")
+	for _, s := range list {
+		s.wrap("changed(" + s.Name + ")")
+		before := None()
+		s.transform(func(v float64) float64 {
+			switch {
+			case IsNone(before):
+				before = v
+			case !IsNone(v) && v != before:
+				before = v
+				return 1
+			}
+			return 0
+		})
+		s.ints = true
+	}
+	return list, nil
+}
+
+func delay(c *call) ([]*Series, error) {
+	list, steps := c.series("seriesList"), c.integer("steps")
+	var out []*Series
+	for _, s := range list {
+		n := len(s.Values)
+		nulls := make([]float64, min(max(steps, -steps), int64(n)))
+		for i := range nulls {
+			nulls[i] = None()
+		}
+		var values []float64
+		if steps < 0 {
+			low, _ := bounds(-steps, int64(n), n)
+			values = append(slices.Clone(s.Values[low:]), nulls...)
+		} else {
+			_, high := bounds(0, -steps, n) // 0 steps leave no value: Python's list[:-0].
+			values = append(nulls, s.Values[:high]...)
+		}
+		s.Tags["delay"] = text(steps)
+		d := s.derive("delay("+s.Name+","+text(steps)+")", values)
+		d.ints = s.ints
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+func removeEmptySeries(c *call) ([]*Series, error) {
+	factor := 0.0
+	if c.has("xFilesFactor") {
+		factor = c.float("xFilesFactor")
+	}
+	return slices.DeleteFunc(c.series("seriesList"), func(s *Series) bool {
+		return !enough(countPresent(s.Values), len(s.Values), factor)
+	}), nil
+}
+
+func compressPeriodicGaps(c *call) ([]*Series, error) {
+	var out []*Series
+	for _, s := range c.series("seriesList") {
+		s.wrap("compressPeriodicGaps(" + s.Name + ")")
+		compressed, err := compress(s)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, compressed)
+	}
+	return out, nil
+}
+
+// compress guesses the distance of points from the first two that are not 0 (one in the first slot does not count) and
+// a third that stands alone where they predict it. Without a guess the series stays.
+func compress(s *Series) (*Series, error) {
+	firstSeen, secondSeen := 0, 0
+	for i, v := range s.Values {
+		if IsNone(v) || v == 0 {
+			continue
+		}
+		if firstSeen > 0 {
+			secondSeen = i
+			break
+		}
+		firstSeen = i
+	}
+	guess := secondSeen - firstSeen
+	third := secondSeen + guess
+	if guess <= 1 || third > len(s.Values)-2 {
+		return s, nil
+	}
+	if v := s.Values[third]; IsNone(v) || v == 0 || !IsNone(s.Values[third-1]) || !IsNone(s.Values[third+1]) {
+		return s, nil
+	}
+	interval := int64(guess) * s.Step
+	start := s.Start + int64(firstSeen)*s.Step
+	values, _, err := summarized(s, "last", interval, start, s.End)
+	if err != nil {
+		return nil, err
+	}
+	out := *s
+	out.Start, out.End, out.Step, out.Values = start, start+interval*int64(len(values)-1), interval, values
+	return &out, nil
+}

@@ -1,0 +1,129 @@
+package eval
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+)
+
+// generatorFamily are the functions that make series from nothing but the time, and from events.
+func generatorFamily() []Function {
+	name, step := need("name", typeString), with("step", typeInteger, int64(60))
+	list := []Function{{
+		Name: "identity", Group: "Calculate", Signature: "name", Params: []Param{name}, call: identity, Doc: "Draws each time as its value.",
+	}, {
+		Name: "events", Group: "Special", Signature: "*tags", Params: []Param{need("tags", typeString).many()}, call: events, Doc: "Draws the number of events with all tags in each second.",
+	}}
+	for _, f := range [...]string{"time", "timeFunction"} {
+		list = append(list, Function{
+			Name: f, Group: "Transform", Signature: "name, step=60", Params: []Param{name, step}, call: timeFunction, Doc: "Draws each time as its value.",
+		})
+	}
+	for _, f := range [...]string{"sin", "sinFunction"} {
+		list = append(list, Function{
+			Name: f, Group: "Transform", Signature: "name, amplitude=1, step=60", call: sinFunction, Doc: "Draws the sine of each time.",
+			Params: []Param{name, with("amplitude", typeInteger, int64(1)), step},
+		})
+	}
+	for _, f := range [...]string{"randomWalk", "randomWalkFunction"} {
+		list = append(list, Function{
+			Name: f, Group: "Special", Signature: "name, step=60", Params: []Param{name, step}, call: randomWalk, Doc: "Draws a random walk from 0 on.",
+		})
+	}
+	return list
+}
+
+// generate makes a series over the window with f's value for each slot's time, as the window's clock shows it.
+func (c *call) generate(start, end int64, f func(at int64) float64) ([]*Series, error) {
+	name, step, w := c.string("name"), c.integer("step"), c.scope.window
+	if c.err != nil {
+		return nil, nil
+	}
+	if step <= 0 || (w.until-w.from)/step > maxMade {
+		return nil, crash("a step of %d does not fit", step)
+	}
+	var values []float64
+	first := c.wall(w.from, w.fromOffset)
+	for at := w.from; at < w.until; at += step {
+		values = append(values, f(first+at-w.from))
+	}
+	return []*Series{c.create(name, start, end, step, values)}, nil
+}
+
+func timeFunction(c *call) ([]*Series, error) {
+	w := c.scope.window
+	return c.generate(c.wall(w.from, w.fromOffset), c.wall(w.until, w.untilOffset), func(at int64) float64 { return float64(at) })
+}
+
+func sinFunction(c *call) ([]*Series, error) {
+	amplitude, w := c.float("amplitude"), c.scope.window
+	return c.generate(w.from, w.until, func(at int64) float64 { return math.Sin(float64(at)) * amplitude })
+}
+
+func randomWalk(c *call) ([]*Series, error) {
+	w, at := c.scope.window, 0.0
+	return c.generate(w.from, w.until, func(int64) float64 {
+		v := at
+		at += rand.Float64() - 0.5
+		return v
+	})
+}
+
+func identity(c *call) ([]*Series, error) {
+	name, w := text(c.value("name")), c.scope.window
+	if (w.until-w.from)/int64(minute) > maxMade {
+		return nil, invalid("more than %d points", maxMade)
+	}
+	var values []float64
+	for at := w.from; at < w.until; at += int64(minute) {
+		values = append(values, float64(at))
+	}
+	s := c.create(name, w.from, w.until, int64(minute), values)
+	s.PathExpression, s.ints = `identity("`+name+`")`, true
+	return []*Series{s}, nil
+}
+
+// events counts in slots of one second. An event at the very end has no slot, which graphite-web fails on.
+func events(c *call) ([]*Series, error) {
+	tags := []string{}
+	for _, v := range c.rest("tags") {
+		tags = append(tags, text(v))
+	}
+	name := `events("` + strings.Join(tags, `", "`) + `")`
+	if len(tags) == 1 && tags[0] == "*" {
+		tags = nil
+	}
+	w := c.scope.window
+	if w.until-w.from > maxMade {
+		return nil, invalid("more than %d points", maxMade)
+	}
+	values := make([]float64, w.until-w.from)
+	for i := range values {
+		values[i] = None()
+	}
+	times, err := c.eventTimes(tags)
+	if err != nil {
+		return nil, err
+	}
+	for _, at := range times {
+		i := at - w.from
+		if i < 0 || i >= int64(len(values)) {
+			return nil, crash("an event lies at the end of the range")
+		}
+		if IsNone(values[i]) {
+			values[i] = 0
+		}
+		values[i]++
+	}
+	s := c.create(name, w.from, w.until, 1, values)
+	s.ConsolidationFunc, s.ints = "sum", true
+	return []*Series{s}, nil
+}
+
+func (c *call) eventTimes(tags []string) ([]int64, error) {
+	source, ok := c.scope.source.(EventSource)
+	if !ok || tags != nil && len(tags) == 0 {
+		return nil, nil
+	}
+	return source.Events(c.scope.ctx, tags, c.scope.window.from, c.scope.window.until)
+}

@@ -1,0 +1,195 @@
+package eval
+
+import (
+	"math"
+	"slices"
+)
+
+// Grid returns the first slot and the end (exclusive) that a window has on a step, as whisper aligns it: from itself
+// is excluded, the slot that until is in is included, and an empty window gets one slot.
+func Grid(from, until, step int64) (start, end int64) {
+	start, end = from-modulo(from, step)+step, until-modulo(until, step)+step
+	if start == end {
+		end += step
+	}
+	return start, end
+}
+
+// modulo and divide round towards minus infinity, as Python's % and // do.
+func modulo(a, b int64) int64 { return ((a % b) + b) % b }
+func divide(a, b int64) int64 { return (a - modulo(a, b)) / b }
+
+// consolidators join the values of a bucket, which has at least one.
+func consolidator(name string) (func([]float64) float64, bool) {
+	switch name {
+	case "sum":
+		return sum, true
+	case "average", "avg", "avg_zero":
+		return func(v []float64) float64 { return sum(v) / float64(len(v)) }, true
+	case "max":
+		return maximum, true
+	case "min":
+		return minimum, true
+	case "first":
+		return func(v []float64) float64 { return v[0] }, true
+	case "last":
+		return func(v []float64) float64 { return v[len(v)-1] }, true
+	}
+	return nil, false
+}
+
+// iterated returns the values as graphite-web's iteration over a series gives them: joined when it was consolidated.
+func (s *Series) iterated() ([]float64, error) {
+	width := s.width()
+	if width == 1 {
+		return s.Values, nil
+	}
+	join, ok := consolidator(s.ConsolidationFunc)
+	if !ok {
+		return nil, crash("Invalid consolidation function: '%s'", s.ConsolidationFunc)
+	}
+	out := make([]float64, 0, len(s.Values)/width+1)
+	bucket := make([]float64, 0, width)
+	for slots := range slices.Chunk(s.Values, width) {
+		present := 0
+		bucket = bucket[:0]
+		for _, v := range slots {
+			if !IsNone(v) {
+				bucket = append(bucket, v)
+				present++
+			} else if s.ConsolidationFunc == "avg_zero" {
+				bucket = append(bucket, 0)
+			}
+		}
+		if enough(present, width, s.XFilesFactor) {
+			out = append(out, join(bucket))
+		} else {
+			out = append(out, None())
+		}
+	}
+	return out, nil
+}
+
+// enough is graphite-web's xff: whether so many values of so many slots give a result.
+func enough(present, slots int, xff float64) bool {
+	return present > 0 && slots != 0 && float64(present)/float64(slots) >= xff
+}
+
+// normalize brings series of several steps to one: the least common multiple, from the first start to the last end.
+// ok is false when there is no series, which makes most functions return none.
+func normalize(list []*Series) (start, end, step int64, ok bool, err error) {
+	if len(list) == 0 {
+		return 0, 0, 0, false, nil
+	}
+	start, end, step = list[0].Start, list[0].End, list[0].Step
+	for _, s := range list[1:] {
+		start, end = min(start, s.Start), max(end, s.End)
+		if step, err = multiple(step, s.Step); err != nil {
+			return 0, 0, 0, false, err
+		}
+	}
+	if step <= 0 {
+		return 0, 0, 0, false, crash("a series has no step")
+	}
+	for _, s := range list {
+		s.perPoint = int(step / s.Step)
+	}
+	return start, end - modulo(end-start, step), step, true, nil
+}
+
+func multiple(a, b int64) (int64, error) {
+	if a == b {
+		return a, nil
+	}
+	if a <= 0 || b <= 0 {
+		return 0, crash("a series has no step")
+	}
+	d, r := a, b
+	for r != 0 {
+		d, r = r, d%r
+	}
+	if m := a / d; m <= math.MaxInt32/b {
+		return m * b, nil
+	}
+	return 0, crash("the series' steps have no common multiple")
+}
+
+// rows returns the values of several series slot by slot: columns of equal length, short ones filled with null.
+func rows(list []*Series) (columns [][]float64, length int, err error) {
+	columns = make([][]float64, len(list))
+	for i, s := range list {
+		if columns[i], err = s.iterated(); err != nil {
+			return nil, 0, err
+		}
+		length = max(length, len(columns[i]))
+	}
+	return columns, length, nil
+}
+
+// perRow computes one value from each slot of several series.
+func perRow(list []*Series, f func(row []float64) float64) ([]float64, error) {
+	columns, length, err := rows(list)
+	if err != nil {
+		return nil, err
+	}
+	out, row := make([]float64, length), make([]float64, len(list))
+	for i := range out {
+		for j, c := range columns {
+			row[j] = None()
+			if i < len(c) {
+				row[j] = c[i]
+			}
+		}
+		out[i] = f(row)
+	}
+	return out, nil
+}
+
+// Consolidate joins points so that no series has more than most, as graphite-web's JSON does with maxDataPoints: over
+// the time range of all series together, with starts moved so that the buckets do not shift from one call to the next.
+func Consolidate(list []*Series, most int) error {
+	if len(list) == 0 {
+		return nil
+	}
+	if most <= 0 {
+		return invalid("maxDataPoints must be positive")
+	}
+	start, end := list[0].Start, list[0].End
+	for _, s := range list {
+		start, end = min(start, s.Start), max(end, s.End)
+	}
+	for _, s := range list {
+		if err := s.consolidate(end-start, most); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Series) consolidate(timeRange int64, most int) error {
+	if most == 1 {
+		s.perPoint = max(len(s.Values), 1)
+		return s.join()
+	}
+	if s.Step <= 0 {
+		return crash("series %q has no step", s.Name)
+	}
+	points := float64(timeRange) / float64(s.Step)
+	if float64(most) >= points {
+		return nil
+	}
+	width := int64(math.Ceil(points / float64(most)))
+	bucket := width * s.Step
+	nudge := bucket + modulo(s.Start, s.Step) - modulo(s.Start, bucket)
+	s.Start += nudge
+	s.Values = s.Values[min(max(int(nudge/s.Step)-1, 0), len(s.Values)):]
+	s.perPoint = int(width)
+	return s.join()
+}
+
+// join replaces the values by the joined ones; Step stays, so that Points counts in whole buckets.
+func (s *Series) join() error {
+	values, err := s.iterated()
+	s.Values = values
+	return err
+}

@@ -1,0 +1,219 @@
+package eval
+
+import (
+	"slices"
+	"strings"
+)
+
+// groupFamily are the functions that group series by nodes or tags.
+func groupFamily() []Function {
+	nodes := opt("nodes", typeNodeOrTag).many()
+	callback := need("callback", typeAggOrSeriesFunc)
+	list := []Function{{
+		Name: "group", Group: "Combine", Signature: "*seriesLists", Params: []Param{opt("seriesLists", typeSeriesList).many()},
+		Doc:  "Makes one list of several.",
+		call: func(c *call) ([]*Series, error) { return flatten(c.seriesLists("seriesLists")), nil },
+	}, {
+		Name: "groupByNode", Group: "Combine", Signature: "seriesList, nodeNum, callback='average'",
+		Doc:    "Joins the series that have a node or a tag in common.",
+		Params: []Param{seriesParam("seriesList"), need("nodeNum", typeNodeOrTag), with("callback", typeAggOrSeriesFunc, "average")},
+		call:   perSeries(func(c *call) ([]*Series, error) { return groupByNodes(c, []any{c.value("nodeNum")}) }),
+	}, {
+		Name: "groupByNodes", Group: "Combine", Signature: "seriesList, callback, *nodes", Params: []Param{seriesParam("seriesList"), callback, nodes},
+		Doc:  "Joins the series that have several nodes or tags in common.",
+		call: perSeries(func(c *call) ([]*Series, error) { return groupByNodes(c, c.rest("nodes")) }),
+	}, {
+		Name: "groupByTags", Group: "Combine", Signature: "seriesList, callback, *tags", call: groupByTags,
+		Doc:    "Joins the series that have tags in common.",
+		Params: []Param{seriesParam("seriesList"), callback, need("tags", typeTag).many()},
+	}, {
+		Name: "applyByNode", Group: "Combine", Signature: "seriesList, nodeNum, templateFunction, newName=None", call: perSeries(applyByNode),
+		Doc: "Computes a target for each beginning of the series' names, which stands for % in it.",
+		Params: []Param{
+			seriesParam("seriesList"), need("nodeNum", typeNode), need("templateFunction", typeString), opt("newName", typeString),
+		},
+	}}
+	for _, name := range [...]string{"map", "mapSeries"} {
+		list = append(list, Function{
+			Name: name, Group: "Combine", Signature: "seriesList, *mapNodes", lists: mapSeries,
+			Doc:    "Makes a list of each group of series that have nodes in common, for reduceSeries.",
+			Params: []Param{seriesParam("seriesList"), need("mapNodes", typeNodeOrTag).many()},
+		})
+	}
+	for _, name := range [...]string{"reduce", "reduceSeries"} {
+		list = append(list, Function{
+			Name: name, Group: "Combine", Signature: "seriesLists, reduceFunction, reduceNode, *reduceMatchers", call: reduceSeries,
+			Doc: "Calls a function on the series of each list whose node matches, in the order of the matchers.",
+			Params: []Param{
+				need("seriesLists", typeSeriesLists), need("reduceFunction", typeString), need("reduceNode", typeNode), need("reduceMatchers", typeString).many(),
+			},
+		})
+	}
+	return list
+}
+
+// callback joins a group with a function of that name, or else an aggregator.
+func (c *call) callback(name string) func([]*Series) ([]*Series, error) {
+	return func(list []*Series) ([]*Series, error) {
+		if _, ok := c.scope.ev.functions[name]; ok {
+			return c.apply(name, list)
+		}
+		return c.join([][]*Series{list}, name, nil)
+	}
+}
+
+func groupByNodes(c *call, nodes []any) ([]*Series, error) {
+	groups := groupBy(c.series("seriesList"), func(s *Series) string { return c.nodeKey(s, nodes) })
+	return c.joinGroups(groups, c.callback(c.string("callback")))
+}
+
+func groupByTags(c *call) ([]*Series, error) {
+	list := c.series("seriesList")
+	if len(c.rest("tags")) == 0 {
+		return nil, invalid("groupByTags(): no tags specified")
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	callback := c.string("callback")
+	var tags []string
+	for _, v := range c.rest("tags") {
+		tag, ok := v.(string)
+		if !ok {
+			return nil, crash("%s is no tag", text(v))
+		}
+		tags = append(tags, tag)
+	}
+	groups := groupBy(list, tagKey(c, list, callback, tags))
+	out, err := c.joinGroups(groups, c.callback(callback))
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range out {
+		s.PathExpression = s.Name
+		if s.Tags, err = ParseTags(s.Name); err != nil {
+			return nil, crash("%s", err)
+		}
+	}
+	return out, nil
+}
+
+// tagKey makes a tagged name of the tags grouped by. Its metric is the name that all series share, else the callback;
+// grouped by name it is each series' own.
+func tagKey(c *call, list []*Series, callback string, tags []string) func(*Series) string {
+	byName := slices.Contains(tags, "name")
+	common := callback
+	names := groupBy(list, func(s *Series) string {
+		name, ok := s.Tags["name"]
+		if !ok {
+			c.fail(crash("a series has no tag name"))
+		}
+		return name
+	})
+	if len(names) == 1 {
+		common = names[0].key
+	}
+	return func(s *Series) string {
+		metric := common
+		if byName {
+			metric = s.Tags["name"]
+		}
+		var pairs []string
+		for _, t := range tags {
+			if t != "name" {
+				pairs = append(pairs, t+"="+s.Tags[t])
+			}
+		}
+		slices.Sort(pairs)
+		return strings.Join(append([]string{metric}, pairs...), ";")
+	}
+}
+
+func mapSeries(c *call) ([][]*Series, error) {
+	var out [][]*Series
+	for _, g := range groupBy(c.series("seriesList"), func(s *Series) string { return c.nodeKey(s, c.rest("mapNodes")) }) {
+		out = append(out, g.list)
+	}
+	return out, nil
+}
+
+func reduceSeries(c *call) ([]*Series, error) {
+	lists, ok := c.value("seriesLists").([][]*Series)
+	if !ok {
+		return nil, crash("seriesLists is no list of lists; use mapSeries")
+	}
+	function, at, matchers := c.string("reduceFunction"), c.integer("reduceNode"), c.rest("reduceMatchers")
+	if c.err != nil {
+		return nil, nil
+	}
+	groups, err := reduceGroups(flatten(lists), function, at, matchers)
+	if err != nil {
+		return nil, err
+	}
+	return c.joinGroups(groups, func(list []*Series) ([]*Series, error) {
+		args := make([]any, len(list))
+		for i, s := range list {
+			if s == nil {
+				return nil, crash("no series matches %s", text(matchers[i]))
+			}
+			args[i] = []*Series{s}
+		}
+		return c.apply(function, args...)
+	})
+}
+
+// reduceGroups groups series by the nodes before the one that a matcher names; each group has a place for each
+// matcher.
+func reduceGroups(list []*Series, function string, at int64, matchers []any) ([]keyed, error) {
+	var groups []keyed
+	index := map[string]int{}
+	for _, s := range list {
+		nodes := strings.Split(s.Name, ".")
+		node, ok := item(nodes, at)
+		if !ok {
+			return nil, crash("%s has no node %d", s.Name, at)
+		}
+		m := slices.IndexFunc(matchers, func(v any) bool { return equal(v, node) })
+		if m < 0 {
+			continue
+		}
+		_, high := bounds(0, at, len(nodes))
+		key := strings.Join(nodes[:high], ".") + ".reduce." + function
+		i, ok := index[key]
+		if !ok {
+			i = len(groups)
+			index[key], groups = i, append(groups, keyed{key, make([]*Series, len(matchers))})
+		}
+		groups[i].list[m] = s
+	}
+	return groups, nil
+}
+
+func applyByNode(c *call) ([]*Series, error) {
+	list, at, template := c.series("seriesList"), c.integer("nodeNum"), c.string("templateFunction")
+	if c.err != nil {
+		return nil, nil
+	}
+	prefixes := groupBy(list, func(s *Series) string {
+		nodes := strings.Split(s.Name, ".")
+		_, high := bounds(0, at+1, len(nodes))
+		return strings.Join(nodes[:high], ".")
+	})
+	slices.SortFunc(prefixes, func(a, b keyed) int { return strings.Compare(a.key, b.key) })
+	var out []*Series
+	for _, p := range prefixes {
+		made, err := c.evaluateText(strings.ReplaceAll(template, "%", p.key))
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range made {
+			if c.truth("newName") {
+				s.rename(strings.ReplaceAll(c.string("newName"), "%", p.key))
+			}
+			last := list[len(list)-1]
+			s.PathExpression, s.Start, s.End = p.key, last.Start, last.End
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,224 @@
+package eval
+
+import (
+	"math"
+	"strings"
+)
+
+// holtWintersFamily are the seasonal forecasts. They read the bootstrap interval before the graph.
+func holtWintersFamily() []Function {
+	bootstrap := with("bootstrapInterval", typeInterval, "7d").suggest("7d", "30d")
+	seasonality := with("seasonality", typeInterval, "1d").suggest("1d", "7d")
+	delta := with("delta", typeInteger, int64(3))
+	list := []Function{{
+		Name: "holtWintersForecast", Group: "Calculate", Signature: "seriesList, bootstrapInterval='7d', seasonality='1d'",
+		Doc: "Draws a Holt-Winters forecast.", Params: []Param{seriesParam("seriesList"), bootstrap, seasonality}, call: holtWintersForecast, windows: bootstrapWindows,
+	}}
+	for _, f := range [...]struct {
+		name, doc string
+		call      func(*call) ([]*Series, error)
+	}{
+		{"holtWintersAberration", "Draws how far values are outside of the confidence bands.", holtWintersAberration},
+		{"holtWintersConfidenceArea", "Fills the area between the confidence bands.", holtWintersConfidenceArea},
+		{"holtWintersConfidenceBands", "Draws the lower and the upper bound in which values are expected.", holtWintersConfidenceBands},
+	} {
+		list = append(list, Function{
+			Name: f.name, Group: "Calculate", Signature: "seriesList, delta=3, bootstrapInterval='7d', seasonality='1d'", Doc: f.doc,
+			Params: []Param{seriesParam("seriesList"), delta, bootstrap, seasonality}, call: f.call, windows: bootstrapWindows,
+		})
+	}
+	return list
+}
+
+func bootstrapWindows(c *call) ([]window, error) {
+	return []window{c.scope.window.moved(-c.offset("bootstrapInterval"), 0)}, nil
+}
+
+// analysis is what Holt-Winters makes of a series: for each slot what was expected, and how far off that was before.
+type analysis struct {
+	predictions, deviations []float64
+}
+
+// analyze uses graphite-web's constants: 0.1 for level and season, 0.0035 for the trend.
+func analyze(s *Series, season int64) (analysis, error) {
+	if s.Step <= 0 {
+		return analysis{}, crash("a series has no step")
+	}
+	h := &holtWinters{season: divide(season, s.Step), next: None()}
+	if h.season <= 1 && countPresent(s.Values) > 0 {
+		return analysis{}, crash("seasonality is shorter than two steps")
+	}
+	for i, v := range s.Values {
+		h.add(i, v)
+	}
+	return h.analysis, nil
+}
+
+// holtWinters are the components so far, one item for each slot.
+type holtWinters struct {
+	analysis
+	season                       int64
+	intercepts, slopes, seasonal []float64
+	next                         float64
+}
+
+func (h *holtWinters) add(i int, actual float64) {
+	const alpha, beta, gamma = 0.1, 0.0035, 0.1
+	if IsNone(actual) {
+		h.push(None(), 0, 0, h.next, 0)
+		h.next = None()
+		return
+	}
+	intercept, slope, prediction := actual, 0.0, actual
+	if i > 0 {
+		slope, prediction = h.slopes[i-1], h.next
+		if before := h.intercepts[i-1]; !IsNone(before) {
+			intercept = before
+		}
+	}
+	season := before(h.seasonal, int64(i)-h.season)
+	level := alpha*(actual-season) + (1-alpha)*(intercept+slope)
+	trend := beta*(level-intercept) + (1-beta)*slope
+	seasonal := gamma*(actual-level) + (1-gamma)*season
+	expected := prediction
+	if IsNone(expected) {
+		expected = 0
+	}
+	deviation := gamma*math.Abs(actual-expected) + (1-gamma)*before(h.deviations, int64(i)-h.season)
+	next := int64(i) + 1 - h.season
+	h.push(level, trend, seasonal, prediction, deviation)
+	h.next = level + trend + before(h.seasonal, next)
+}
+
+func (h *holtWinters) push(intercept, slope, seasonal, prediction, deviation float64) {
+	h.intercepts = append(h.intercepts, intercept)
+	h.slopes = append(h.slopes, slope)
+	h.seasonal = append(h.seasonal, seasonal)
+	h.predictions = append(h.predictions, prediction)
+	h.deviations = append(h.deviations, deviation)
+}
+
+// before is the component of a season ago, 0 in the first season.
+func before(values []float64, i int64) float64 {
+	if i < 0 || i >= int64(len(values)) {
+		return 0
+	}
+	return values[i]
+}
+
+// bootstrapped computes the argument from the bootstrap interval on and analyzes each series. skip is the number of
+// slots before the graph.
+func (c *call) bootstrapped(f func(s *Series, a analysis, seconds int64, skip int)) error {
+	seconds, season := c.offset("bootstrapInterval"), c.offset("seasonality")
+	if c.err != nil {
+		return nil
+	}
+	list, err := c.widened(seconds)
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		a, err := analyze(s, season)
+		if err != nil {
+			return err
+		}
+		s.Tags["holtWintersForecast"], s.Tags["holtWintersDeviation"] = "1", "1"
+		skip, _ := bounds(divide(seconds, s.Step), 0, len(s.Values))
+		f(s, a, seconds, skip)
+	}
+	return nil
+}
+
+func holtWintersForecast(c *call) ([]*Series, error) {
+	var out []*Series
+	err := c.bootstrapped(func(s *Series, a analysis, seconds int64, skip int) {
+		f := s.derive("holtWintersForecast("+s.Name+")", a.predictions[skip:])
+		f.Start, f.ConsolidationFunc = s.Start+seconds, "average"
+		out = append(out, f)
+	})
+	return out, err
+}
+
+func holtWintersConfidenceBands(c *call) ([]*Series, error) {
+	var out []*Series
+	err := c.bootstrapped(func(s *Series, a analysis, seconds int64, skip int) {
+		delta := c.float("delta")
+		forecast, deviation := a.predictions[skip:], a.deviations[skip:]
+		s.Tags["holtWintersConfidenceUpper"], s.Tags["holtWintersConfidenceLower"] = "1", "1"
+		for _, band := range [...]struct {
+			name string
+			sign float64
+		}{{"Lower", -1}, {"Upper", 1}} {
+			values := make([]float64, len(forecast))
+			for i, v := range forecast {
+				values[i] = v
+				if !IsNone(v) {
+					values[i] = v + band.sign*(delta*deviation[i])
+				}
+			}
+			b := s.derive("holtWintersConfidence"+band.name+"("+s.Name+")", values)
+			b.Start, b.ConsolidationFunc, b.PathExpression = s.Start+seconds, "average", s.PathExpression
+			out = append(out, b)
+		}
+	})
+	return out, err
+}
+
+func holtWintersAberration(c *call) ([]*Series, error) {
+	bands, err := holtWintersConfidenceBands(c)
+	if err != nil || c.err != nil {
+		return nil, err
+	}
+	byName := map[string]*Series{}
+	for _, b := range bands {
+		byName[b.Name] = b
+	}
+	var out []*Series
+	for _, s := range c.series("seriesList") {
+		lower, upper := byName["holtWintersConfidenceLower("+s.Name+")"], byName["holtWintersConfidenceUpper("+s.Name+")"]
+		if lower == nil || upper == nil {
+			return nil, crash("no confidence bands for %s", s.Name)
+		}
+		values := make([]float64, len(s.Values))
+		for i, v := range s.Values {
+			if !IsNone(v) && i >= len(lower.Values) {
+				return nil, crash("the confidence bands of %s are too short", s.Name)
+			}
+			values[i] = outside(v, at(lower.Values, i), at(upper.Values, i))
+		}
+		s.Tags["holtWintersAberration"] = "1"
+		a := s.derive("holtWintersAberration("+s.Name+")", values)
+		a.ConsolidationFunc = "average"
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+// outside is how far a value is above the upper or below the lower band, 0 between them and for nulls.
+func outside(v, lower, upper float64) float64 {
+	switch {
+	case IsNone(v):
+		return 0
+	case !IsNone(upper) && v > upper:
+		return v - upper
+	case !IsNone(lower) && v < lower:
+		return v - lower
+	}
+	return 0
+}
+
+func holtWintersConfidenceArea(c *call) ([]*Series, error) {
+	bands, err := holtWintersConfidenceBands(c)
+	if err != nil || c.err != nil {
+		return nil, err
+	}
+	if bands, err = areaBetween(bands); err != nil {
+		return nil, err
+	}
+	for _, s := range bands {
+		delete(s.Tags, "areaBetween")
+		s.Tags["holtWintersConfidenceArea"] = "1"
+		s.wrap(strings.ReplaceAll(s.Name, "areaBetween", "holtWintersConfidenceArea"))
+	}
+	return bands, nil
+}

@@ -1,0 +1,58 @@
+package eval
+
+// integralFamily are the functions that add up over time.
+func integralFamily() []Function {
+	return []Function{{
+		Name: "integral", Group: "Transform", Signature: "seriesList", Params: []Param{seriesParam("seriesList")}, call: integral,
+		Doc: "Draws the sum of all values so far.",
+	}, {
+		Name: "integralByInterval", Group: "Transform", Signature: "seriesList, intervalUnit", call: perSeries(integralByInterval),
+		Doc:    "Draws the sum of all values so far, from 0 again in each interval.",
+		Params: []Param{seriesParam("seriesList"), need("intervalUnit", typeString)},
+	}}
+}
+
+func integral(c *call) ([]*Series, error) {
+	var out []*Series
+	for _, s := range c.series("seriesList") {
+		values := make([]float64, len(s.Values))
+		total := 0.0
+		for i, v := range s.Values {
+			values[i] = v
+			if !IsNone(v) {
+				total += v
+				values[i] = total
+			}
+		}
+		s.Tags["integral"] = "1"
+		out = append(out, s.derive("integral("+s.Name+")", values))
+	}
+	return out, nil
+}
+
+// integralByInterval counts intervals from the start of the request.
+func integralByInterval(c *call) ([]*Series, error) {
+	interval := c.offset("intervalUnit")
+	if interval = max(interval, -interval); interval == 0 {
+		return nil, crash("intervalUnit must not be zero")
+	}
+	unit, origin := c.string("intervalUnit"), c.scope.window.from
+	var out []*Series
+	for _, s := range c.series("seriesList") {
+		values := make([]float64, len(s.Values))
+		total, now := 0.0, s.Start
+		for i, v := range s.Values {
+			if divide(now-origin, interval) != divide(now-origin-s.Step, interval) {
+				total = 0
+			}
+			if !IsNone(v) {
+				total += v
+			}
+			values[i] = total
+			now += s.Step
+		}
+		s.Tags["integralByInterval"] = unit
+		out = append(out, s.derive("integralByInterval("+s.Name+",'"+unit+"')", values))
+	}
+	return out, nil
+}

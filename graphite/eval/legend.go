@@ -1,0 +1,171 @@
+package eval
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// legendFamily are the functions that put values into names.
+func legendFamily() []Function {
+	types := anys(aggregatorNames())
+	for _, name := range aggregatorNames() {
+		types = append(types, name+"Series")
+	}
+	return []Function{{
+		Name: "legendValue", Group: "Alias", Signature: "seriesList, *valueTypes", call: legendValue,
+		Doc:    "Adds aggregates to the names, with si or binary as the last argument in columns.",
+		Params: []Param{seriesParam("seriesList"), opt("valuesTypes", typeString).options(append(types, "si", "binary")...).many()},
+	}, {
+		Name: "cactiStyle", Group: "Special", Signature: "seriesList, system=None, units=None", call: perSeries(cactiStyle),
+		Doc:    "Adds the last, greatest and least value to the names, in columns.",
+		Params: []Param{seriesParam("seriesList"), opt("system", typeString).options("binary", "si"), opt("units", typeString)},
+	}}
+}
+
+func legendValue(c *call) ([]*Series, error) {
+	list, types := c.series("seriesList"), c.rest("valueTypes")
+	if len(types) == 0 {
+		return nil, crash("legendValue needs a value type")
+	}
+	system, _ := types[len(types)-1].(string)
+	if system == "si" || system == "binary" {
+		types = types[:len(types)-1]
+	} else {
+		system = ""
+	}
+	for _, t := range types {
+		for _, s := range list {
+			name := text(t)
+			if system == "" {
+				s.rename(s.Name + " (" + name + ": " + legendText(s, name) + ")")
+				continue
+			}
+			s.rename(leftAligned(s.Name, 20) + leftAligned(name, 5) + leftAligned(legendUnits(s, name, system), 10))
+		}
+	}
+	return list, nil
+}
+
+func legendText(s *Series, function string) string {
+	agg, err := findAggregator(function, function)
+	if err != nil {
+		return "(?)"
+	}
+	return valueText(agg.of(s.Values), agg.intsOfValue(s))
+}
+
+func legendUnits(s *Series, function, system string) string {
+	agg, err := findAggregator(function, function)
+	if err != nil {
+		return "(?)"
+	}
+	v := agg.of(s.Values)
+	if IsNone(v) {
+		return "None"
+	}
+	return inUnits(v, system, "")
+}
+
+// intsOfValue: the median of an odd number of integers is one of them.
+func (a aggregator) intsOfValue(s *Series) bool {
+	if a.name == "median" {
+		return s.ints && countPresent(s.Values)%2 == 1
+	}
+	return a.intsOf([]*Series{s})
+}
+
+// inUnits is "%.2f%s" of a number scaled to a prefix, followed by the units.
+func inUnits(v float64, system, units string) string {
+	base, names := 1000.0, [...]string{"P", "T", "G", "M", "k"}
+	if system == "binary" {
+		base, names = 1024, [...]string{"Pi", "Ti", "Gi", "Mi", "Ki"}
+	}
+	shown, unit := v, units
+	for i, name := range names {
+		if size := math.Pow(base, float64(len(names)-i)); math.Abs(v) >= size {
+			shown, unit = v/size, name+units
+			break
+		}
+	}
+	if v > 1 && shown-math.Floor(shown) < 0.00000000001 {
+		shown = math.Floor(shown)
+	}
+	if units != "" {
+		unit = " " + unit
+	}
+	return fixed(shown, 2) + unit
+}
+
+// fixed is "%.2f".
+func fixed(v float64, digits int) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return floatText(v)
+	}
+	return strconv.FormatFloat(v, 'f', digits, 64)
+}
+
+// leftAligned fills a text up with blanks.
+func leftAligned(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+}
+
+// cactiStyle computes widths from values cut to integers, with 3 for 0 and null, and fills with the values as they
+// are; so columns can be narrower than their content.
+func cactiStyle(c *call) ([]*Series, error) {
+	list := c.series("seriesList")
+	format, err := c.cactiFormat()
+	if err != nil || c.err != nil {
+		return nil, err
+	}
+	columns := [...]func([]float64) float64{last, present(maximum), present(minimum)}
+	var widths [len(columns)]int
+	nameWidth := 0
+	for _, s := range list {
+		nameWidth = max(nameWidth, utf8.RuneCountInString(s.Name))
+		for i, of := range columns {
+			v := of(s.Values)
+			if math.IsInf(v, 0) {
+				return nil, crash("cannot convert float infinity to integer")
+			}
+			if v = math.Trunc(v); IsNone(of(s.Values)) || of(s.Values) == 0 {
+				v = 3
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(format(v+0))+3)
+		}
+	}
+	for _, s := range list {
+		var shown [len(columns)]string
+		for i, of := range columns {
+			shown[i] = "nan"
+			if v := of(s.Values); !IsNone(v) {
+				shown[i] = format(v)
+			}
+			shown[i] = leftAligned(shown[i], widths[i])
+		}
+		s.rename(fmt.Sprintf("%s Current:%s Max:%s Min:%s ", leftAligned(s.Name, nameWidth), shown[0], shown[1], shown[2]))
+	}
+	return list, nil
+}
+
+func (c *call) cactiFormat() (func(float64) string, error) {
+	units := ""
+	if c.truth("units") {
+		units = text(c.value("units"))
+	}
+	if !c.truth("system") {
+		return func(v float64) string {
+			if units == "" {
+				return fixed(v, 2)
+			}
+			return fixed(v, 2) + " " + units
+		}, nil
+	}
+	system := c.string("system")
+	if system != "si" && system != "binary" {
+		return nil, crash("unknown unit system %q", system)
+	}
+	return func(v float64) string { return inUnits(v, system, units) }, nil
+}

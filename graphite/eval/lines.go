@@ -1,0 +1,107 @@
+package eval
+
+import "slices"
+
+// lineFamily are the functions that draw straight lines.
+func lineFamily() []Function {
+	label, colour := opt("label", typeString), opt("color", typeString)
+	return []Function{{
+		Name: "constantLine", Group: "Special", Signature: "value", Params: []Param{need("value", typeFloat)}, Doc: "Draws a horizontal line.",
+		call: func(c *call) ([]*Series, error) { return []*Series{c.constant(c.value("value"))}, nil },
+	}, {
+		Name: "threshold", Group: "Graph", Signature: "value, label=None, color=None", Params: []Param{need("value", typeFloat), label, colour}, call: threshold,
+		Doc: "Draws a horizontal line with a label and a colour.",
+	}, {
+		Name: "verticalLine", Group: "Graph", Signature: "ts, label=None, color=None", Params: []Param{need("ts", typeDate), label, colour}, call: verticalLine,
+		Doc: "Draws a vertical line at a time.",
+	}, {
+		Name: "aggregateLine", Group: "Calculate", Signature: "seriesList, func='average', keepStep=False", call: aggregateLine,
+		Doc:    "Draws an aggregate of each series as a horizontal line.",
+		Params: []Param{seriesParam("seriesList"), with("func", typeAggFunc, "average"), with("keepStep", typeBoolean, false)},
+	}}
+}
+
+// constant is a line of three points: at both ends and in the middle.
+func (c *call) constant(value any) *Series {
+	v, ok := number(value)
+	if !ok {
+		v = None()
+	}
+	w := c.scope.window
+	shown := text(value)
+	s := c.create(shown, w.from, w.until, (w.until-w.from)/2, []float64{v, v, v})
+	s.PathExpression = "constantLine(" + shown + ")"
+	_, s.ints = value.(int64)
+	return s
+}
+
+func threshold(c *call) ([]*Series, error) {
+	s := c.constant(c.value("value"))
+	if c.truth("label") {
+		s.rename(text(c.value("label")))
+	}
+	if c.truth("color") {
+		s.setOption("color", c.value("color"))
+	}
+	return []*Series{s}, nil
+}
+
+func verticalLine(c *call) ([]*Series, error) {
+	if _, isNumber := number(c.value("ts")); isNumber || !c.has("ts") {
+		return nil, crash("ts is not a string")
+	}
+	t, err := ParseTime(c.string("ts"), c.scope.request.zone(), c.scope.request.clock())
+	if err != nil {
+		return nil, crash("%s", err)
+	}
+	ts, w := t.Unix(), c.scope.window
+	if ts < w.from {
+		return nil, invalid("verticalLine(): timestamp %d exists before start of range", ts)
+	}
+	if ts > w.until {
+		return nil, invalid("verticalLine(): timestamp %d exists after end of range", ts)
+	}
+	s := c.create(text(c.value("label")), ts, ts, 1, []float64{1, 1})
+	s.Unnamed = !c.has("label")
+	s.setOption("drawAsInfinite", true)
+	if c.truth("color") {
+		s.setOption("color", c.value("color"))
+	}
+	return []*Series{s}, nil
+}
+
+func aggregateLine(c *call) ([]*Series, error) {
+	list, agg := c.series("seriesList"), c.aggregator("func")
+	if c.err != nil {
+		return nil, nil
+	}
+	var out []*Series
+	for _, s := range list {
+		v := agg.of(s.Values)
+		name := "aggregateLine(" + s.Name + ", None)"
+		if !IsNone(v) {
+			name = "aggregateLine(" + s.Name + ", " + general(v) + ")"
+		}
+		var line *Series
+		if c.truth("keepStep") {
+			line = s.derive(name, slices.Repeat([]float64{v}, len(s.Values)))
+		} else {
+			line = c.constant(pythonValue(v, agg.intsOfValue(s)))
+			line.wrap(name)
+		}
+		line.ints = agg.intsOfValue(s)
+		out = append(out, line)
+	}
+	return out, nil
+}
+
+// pythonValue is a value as an argument: nil, int64 or float64.
+func pythonValue(v float64, ints bool) any {
+	switch {
+	case IsNone(v):
+		return nil
+	case ints:
+		return int64(v)
+	}
+	return v
+}

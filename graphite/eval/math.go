@@ -1,0 +1,225 @@
+package eval
+
+import "math"
+
+// mathFamily are the functions that compute each value from itself.
+func mathFamily() []Function {
+	one := []Param{seriesParam("seriesList")}
+	return []Function{{
+		Name: "absolute", Group: "Transform", Signature: "seriesList", Params: one, Doc: "Draws absolute values.",
+		call: absolute,
+	}, {
+		Name: "add", Group: "Transform", Signature: "seriesList, constant", call: perSeries(add), Doc: "Adds a constant.",
+		Params: []Param{seriesParam("seriesList"), need("constant", typeFloat)},
+	}, {
+		Name: "exp", Group: "Transform", Signature: "seriesList", Params: one, call: exponential, Doc: "Draws e to the power of each value.",
+	}, {
+		Name: "log", Group: "Transform", Signature: "seriesList, base=10", call: logarithm, Doc: "Draws logarithms.",
+		Params: []Param{seriesParam("seriesList"), with("base", typeInteger, int64(10))},
+	}, {
+		Name: "logit", Group: "Transform", Signature: "seriesList", Params: one, Doc: "Draws the logit of values between 0 and 1.",
+		call: func(c *call) ([]*Series, error) { return c.each("logit", "logit", logit) },
+	}, {
+		Name: "minMax", Group: "Transform", Signature: "seriesList", Params: one, call: minMax, Doc: "Scales each series to values from 0 to 1.",
+	}, {
+		Name: "offset", Group: "Transform", Signature: "seriesList, factor", call: perSeries(offset), Doc: "Adds a constant.",
+		Params: []Param{seriesParam("seriesList"), need("factor", typeFloat)},
+	}, {
+		Name: "offsetToZero", Group: "Transform", Signature: "seriesList", Params: one, call: offsetToZero, Doc: "Moves each series so that its least value is 0.",
+	}, {
+		Name: "round", Group: "Transform", Signature: "seriesList, precision=None", call: perSeries(round), Doc: "Rounds values to decimals.",
+		Params: []Param{seriesParam("seriesList"), with("precision", typeInteger, int64(0))},
+	}, {
+		Name: "scale", Group: "Transform", Signature: "seriesList, factor", call: perSeries(scale), Doc: "Multiplies by a constant.",
+		Params: []Param{seriesParam("seriesList"), need("factor", typeFloat)},
+	}, {
+		Name: "scaleToSeconds", Group: "Transform", Signature: "seriesList, seconds", call: perSeries(scaleToSeconds),
+		Doc: "Turns values per step into values per so many seconds.", Params: []Param{seriesParam("seriesList"), need("seconds", typeFloat)},
+	}, {
+		Name: "sigmoid", Group: "Transform", Signature: "seriesList", Params: one, call: sigmoid, Doc: "Draws the sigmoid of values.",
+	}}
+}
+
+// each wraps every series in the function's name, tags it and replaces its values.
+func (c *call) each(name string, tag any, f func(float64) float64) ([]*Series, error) {
+	list := c.series("seriesList")
+	for _, s := range list {
+		s.Tags[name] = text(tag)
+		s.wrap(name + "(" + s.Name + ")")
+		s.ints = false
+		s.apply(f)
+	}
+	return list, nil
+}
+
+func absolute(c *call) ([]*Series, error) {
+	list := c.series("seriesList")
+	for _, s := range list {
+		s.Tags["absolute"] = "1"
+		s.wrap("absolute(" + s.Name + ")")
+		s.apply(math.Abs)
+	}
+	return list, nil
+}
+
+func add(c *call) ([]*Series, error) {
+	list, constant := c.series("seriesList"), c.float("constant")
+	shown, err := decimal(constant)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range list {
+		s.Tags["add"] = text(c.value("constant"))
+		s.wrap("add(" + s.Name + "," + shown + ")")
+		s.ints = false
+		s.apply(func(v float64) float64 { return v + constant })
+	}
+	return list, nil
+}
+
+// exponential fails on overflow, as Python's exp does.
+func exponential(c *call) ([]*Series, error) {
+	return c.each("exp", "e", func(v float64) float64 { return c.exp(v) })
+}
+
+func (c *call) exp(v float64) float64 {
+	e := math.Exp(v)
+	if math.IsInf(e, 0) && !math.IsInf(v, 0) {
+		c.fail(crash("math range error"))
+	}
+	return e
+}
+
+func sigmoid(c *call) ([]*Series, error) {
+	return c.each("sigmoid", "sigmoid", func(v float64) float64 { return 1 / (1 + c.exp(-v)) })
+}
+
+func logit(v float64) float64 {
+	odds := v / (1 - v)
+	if v == 1 || odds <= 0 {
+		return None()
+	}
+	return naturalLog(odds)
+}
+
+func logarithm(c *call) ([]*Series, error) {
+	var out []*Series
+	shown := text(c.value("base"))
+	for _, s := range c.series("seriesList") {
+		values := make([]float64, len(s.Values))
+		for i, v := range s.Values {
+			values[i] = None()
+			if v > 0 {
+				values[i] = naturalLog(v) / c.logOfBase()
+			}
+		}
+		s.Tags["log"] = shown
+		out = append(out, s.derive("log("+s.Name+", "+shown+")", values))
+	}
+	return out, nil
+}
+
+// naturalLog is math.Log, which is wrong for numbers below 0x1p-1022 on some machines.
+func naturalLog(v float64) float64 {
+	if v < 0x1p-1022 {
+		return math.Log(v*0x1p54) - 54*math.Ln2
+	}
+	return math.Log(v)
+}
+
+// logOfBase fails where Python does, and like there only when there is a value to take the logarithm of.
+func (c *call) logOfBase() float64 {
+	base := c.float("base")
+	switch base {
+	case 10:
+		return math.Ln10
+	case 1:
+		c.fail(crash("float division by zero"))
+	}
+	if base <= 0 {
+		c.fail(crash("math domain error"))
+	}
+	return naturalLog(base)
+}
+
+func minMax(c *call) ([]*Series, error) {
+	list := c.series("seriesList")
+	for _, s := range list {
+		low, high := present(minimum)(s.Values), present(maximum)(s.Values)
+		s.wrap("minMax(" + s.Name + ")")
+		s.ints = false
+		s.apply(func(v float64) float64 {
+			if high == low {
+				return 0
+			}
+			return (v - low) / (high - low)
+		})
+	}
+	return list, nil
+}
+
+func offset(c *call) ([]*Series, error) {
+	list, factor := c.series("seriesList"), c.float("factor")
+	for _, s := range list {
+		s.Tags["offset"] = text(c.value("factor"))
+		s.wrap("offset(" + s.Name + "," + general(factor) + ")")
+		s.ints = false
+		s.apply(func(v float64) float64 { return v + factor })
+	}
+	return list, nil
+}
+
+func offsetToZero(c *call) ([]*Series, error) {
+	list := c.series("seriesList")
+	for _, s := range list {
+		low := present(minimum)(s.Values)
+		s.Tags["offsetToZero"] = valueText(low, s.ints)
+		s.wrap("offsetToZero(" + s.Name + ")")
+		s.apply(func(v float64) float64 { return v - low })
+	}
+	return list, nil
+}
+
+func round(c *call) ([]*Series, error) {
+	list, digits, shown := c.series("seriesList"), int64(0), ""
+	if c.has("precision") {
+		digits = c.integer("precision")
+		shown = "," + general(float64(digits))
+	}
+	for _, s := range list {
+		s.Tags["round"] = text(digits)
+		s.wrap("round(" + s.Name + shown + ")")
+		s.apply(func(v float64) float64 { return roundTo(v, int(min(max(digits, -400), 400))) })
+	}
+	return list, nil
+}
+
+func scale(c *call) ([]*Series, error) {
+	list, factor := c.series("seriesList"), c.float("factor")
+	for _, s := range list {
+		s.Tags["scale"] = text(c.value("factor"))
+		s.wrap("scale(" + s.Name + "," + general(factor) + ")")
+		s.ints = false
+		s.apply(func(v float64) float64 { return v * factor })
+	}
+	return list, nil
+}
+
+func scaleToSeconds(c *call) ([]*Series, error) {
+	list, seconds := c.series("seriesList"), c.float("seconds")
+	shown, err := decimal(seconds)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range list {
+		if s.Step == 0 {
+			return nil, crash("a series has no step")
+		}
+		s.Tags["scaleToSeconds"] = text(c.value("seconds"))
+		s.wrap("scaleToSeconds(" + s.Name + "," + shown + ")")
+		s.ints = false
+		factor := seconds / float64(s.Step)
+		s.apply(func(v float64) float64 { return roundTo(v*factor, 6) })
+	}
+	return list, nil
+}

@@ -1,0 +1,177 @@
+package eval
+
+import (
+	"slices"
+	"strings"
+)
+
+// movingFamily are the functions over a window that moves along. They read as much before the graph as the window is
+// long, so that the first values are whole.
+func movingFamily() []Function {
+	size := need("windowSize", typeIntOrInterval).suggest(int64(5), int64(7), int64(10), "1min", "5min", "10min", "30min", "1hour")
+	list := []Function{{
+		Name: "movingWindow", Group: "Calculate", Signature: "seriesList, windowSize, func='average', xFilesFactor=None", windows: previewWindows,
+		Doc:    "Draws an aggregate of the values in a moving window.",
+		Params: []Param{seriesParam("seriesList"), size, with("func", typeAggFunc, "average"), opt("xFilesFactor", typeFloat)},
+		call:   perSeries(func(c *call) ([]*Series, error) { return c.moving(c.string("func")) }),
+	}, {
+		Name: "exponentialMovingAverage", Group: "Calculate", Signature: "seriesList, windowSize", call: exponentialMovingAverage, windows: previewWindows,
+		Doc: "Draws an average in which older values count exponentially less.", Params: []Param{seriesParam("seriesList"), size},
+	}}
+	for _, f := range [...]struct{ name, aggregator, doc string }{
+		{"movingAverage", "average", "Draws the average of a moving window."},
+		{"movingMax", "max", "Draws the greatest value of a moving window."},
+		{"movingMedian", "median", "Draws the median of a moving window."},
+		{"movingMin", "min", "Draws the least value of a moving window."},
+		{"movingSum", "sum", "Draws the sum of a moving window."},
+	} {
+		list = append(list, Function{
+			Name: f.name, Group: "Calculate", Signature: "seriesList, windowSize, xFilesFactor=None", Doc: f.doc, windows: previewWindows,
+			Params: []Param{seriesParam("seriesList"), size, opt("xFilesFactor", typeFloat)},
+			call:   func(c *call) ([]*Series, error) { return c.moving(f.aggregator) },
+		})
+	}
+	return list
+}
+
+// previewWindows is known before anything is read only when the window is an interval.
+func previewWindows(c *call) ([]window, error) {
+	if _, ok := c.value("windowSize").(string); !ok {
+		return nil, nil
+	}
+	seconds := c.offset("windowSize")
+	return []window{c.scope.window.moved(-max(seconds, -seconds), 0)}, nil
+}
+
+// preview is how much is read before the graph: the interval's seconds, or so many points of the longest step.
+type preview struct {
+	seconds int64
+	points  int64 // 0 for an interval.
+	shown   string
+	quoted  string // As it stands in names.
+}
+
+func (c *call) preview(list []*Series) preview {
+	shown := text(c.value("windowSize"))
+	if _, ok := c.value("windowSize").(string); ok {
+		seconds := c.offset("windowSize")
+		return preview{max(seconds, -seconds), 0, shown, `"` + shown + `"`}
+	}
+	points, step := c.toInt("windowSize"), int64(0)
+	for _, s := range list {
+		step = max(step, s.Step)
+	}
+	if step > 0 && max(points, -points) > maxOffset/step {
+		c.fail(crash("a window of %d points is too long", points))
+		points = 0
+	}
+	return preview{step * points, points, shown, shown}
+}
+
+// in is the window's length in points of a series.
+func (p preview) in(s *Series) int64 {
+	if p.shown != p.quoted {
+		return divide(p.seconds, max(s.Step, 1))
+	}
+	return p.points
+}
+
+// widened computes the argument from so much earlier on.
+func (c *call) widened(seconds int64) ([]*Series, error) {
+	return c.evaluate(c.scope.window.moved(-seconds, 0))
+}
+
+func (c *call) moving(name string) ([]*Series, error) {
+	list := c.series("seriesList")
+	if len(list) == 0 || c.err != nil {
+		return nil, nil
+	}
+	p := c.preview(list)
+	agg, err := findAggregator(name, name)
+	if err != nil || c.err != nil {
+		return nil, err
+	}
+	if list, err = c.widened(p.seconds); err != nil {
+		return nil, err
+	}
+	tag := "moving" + strings.ToUpper(name[:1]) + strings.ToLower(name[1:])
+	var out []*Series
+	for _, s := range list {
+		factor := s.XFilesFactor
+		if c.has("xFilesFactor") {
+			factor = c.float("xFilesFactor")
+		}
+		s.Tags[tag] = p.shown
+		m := s.derive(tag+"("+s.Name+","+p.quoted+")", movingValues(s.Values, p.in(s), agg, factor))
+		m.Start, m.ints = s.Start+p.seconds, agg.intsOf([]*Series{s})
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// movingValues begins with the window that ends in the point behind the first whole one.
+func movingValues(values []float64, points int64, agg aggregator, factor float64) []float64 {
+	n := int64(len(values))
+	out := make([]float64, 0, max(0, n-points))
+	window := make([]float64, 0, max(0, min(points, n)))
+	for i := points + 1; i <= n; i++ {
+		window = window[:0]
+		if points > 0 {
+			for _, v := range values[i-points : i] {
+				if !IsNone(v) {
+					window = append(window, v)
+				}
+			}
+		}
+		if enough(len(window), int(points), factor) {
+			out = append(out, agg.of(window))
+		} else {
+			out = append(out, None())
+		}
+	}
+	return out
+}
+
+func exponentialMovingAverage(c *call) ([]*Series, error) {
+	list := c.series("seriesList")
+	if len(list) == 0 || c.err != nil {
+		return nil, nil
+	}
+	p := c.preview(list)
+	weight := 2 / float64(p.points+1)
+	if p.shown != p.quoted {
+		weight = 2 / float64(p.seconds+1)
+	} else if p.points == -1 {
+		return nil, crash("float division by zero")
+	}
+	list, err := c.widened(p.seconds)
+	if err != nil {
+		return nil, err
+	}
+	var out []*Series
+	for _, s := range list {
+		s.Tags["exponentialMovingAverage"] = p.shown
+		points := p.in(s)
+		_, high := bounds(0, points, len(s.Values))
+		ema := average(s.Values[:high])
+		if IsNone(ema) {
+			ema = 0
+		}
+		values := []float64{roundTo(ema, 6)}
+		for i := points; i < int64(len(s.Values)); i++ {
+			v, ok := item(s.Values, i)
+			if !ok {
+				return nil, crash("a window of %d points is too long", points)
+			}
+			if !IsNone(v) {
+				ema = weight*v + (1-weight)*ema
+				v = roundTo(ema, 6)
+			}
+			values = append(values, v)
+		}
+		m := s.derive("exponentialMovingAverage("+s.Name+","+p.quoted+")", slices.Clip(values))
+		m.Start = s.Start + p.seconds
+		out = append(out, m)
+	}
+	return out, nil
+}

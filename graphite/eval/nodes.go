@@ -1,0 +1,74 @@
+package eval
+
+import (
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/graphite/expr"
+)
+
+// nodeKey joins nodes of a series' name and values of its tags: what aliasByNode and the groupBy functions go by. A
+// number is a node of the name without tags, or of the first path in it when the name is a call; all else is a tag, and
+// so is a number beyond the name's nodes.
+func (c *call) nodeKey(s *Series, nodes []any) string {
+	path := s.Name
+	if strings.HasSuffix(path, ")") {
+		if p, ok := c.firstPath(path); ok {
+			path = p
+		}
+	} else if path == "" {
+		c.fail(crash("a series has no name"))
+	}
+	path, _, _ = strings.Cut(path, ";")
+	parts := strings.Split(path, ".")
+	keys := make([]string, len(nodes))
+	for i, n := range nodes {
+		keys[i] = c.nodeOrTag(s, parts, n)
+	}
+	return strings.Join(keys, ".")
+}
+
+func (c *call) nodeOrTag(s *Series, parts []string, n any) string {
+	switch v := n.(type) {
+	case int64:
+		if node, ok := item(parts, v); ok {
+			return node
+		}
+	case bool:
+		if node, ok := item(parts, int64(toNumber(v))); ok {
+			return node
+		}
+	case string:
+	case float64:
+		if v == float64(int64(v)) {
+			c.fail(crash("a node must be an integer"))
+		}
+	default:
+		c.fail(crash("%s is neither a node nor a tag", text(n)))
+	}
+	return s.Tags[text(n)]
+}
+
+// firstPath finds the first path expression in a name that is a call.
+func (c *call) firstPath(name string) (string, bool) {
+	n, err := c.scope.request.parser().Parse(name)
+	if err != nil {
+		c.fail(crash("%s", err))
+		return "", false
+	}
+	for {
+		switch v := n.(type) {
+		case *expr.Path:
+			return v.Text, true
+		case *expr.Pipe:
+			n = v.Base
+		case *expr.Call:
+			if len(v.Args) == 0 {
+				c.fail(crash("%s has no path", name))
+				return "", false
+			}
+			n = v.Args[0]
+		default:
+			return "", false
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package eval
+
+import (
+	"slices"
+	"strings"
+)
+
+// patternFamily are the functions that choose series by name.
+func patternFamily() []Function {
+	pattern := []Param{seriesParam("seriesList"), need("pattern", typeString)}
+	return []Function{{
+		Name: "grep", Group: "Filter Series", Signature: "seriesList, pattern", Params: pattern, Doc: "Keeps the series whose name matches.",
+		call: func(c *call) ([]*Series, error) { return c.matching(true) },
+	}, {
+		Name: "exclude", Group: "Filter Series", Signature: "seriesList, pattern", Params: pattern, Doc: "Leaves out the series whose name matches.",
+		call: func(c *call) ([]*Series, error) { return c.matching(false) },
+	}, {
+		Name: "unique", Group: "Filter Series", Signature: "*seriesLists", Params: []Param{seriesParam("seriesLists").many()}, call: unique,
+		Doc: "Leaves out series whose name was there before.",
+	}, {
+		Name: "fallbackSeries", Group: "Special", Signature: "seriesList, fallback", Params: []Param{seriesParam("seriesList"), seriesParam("fallback")},
+		Doc: "Draws the fallback when there is no series.", call: fallbackSeries,
+	}, {
+		Name: "useSeriesAbove", Group: "Filter Series", Signature: "seriesList, value, search, replace", call: perSeries(useSeriesAbove),
+		Doc:    "For each series whose greatest value is above a value, draws the series with the name that a replacement gives.",
+		Params: []Param{seriesParam("seriesList"), need("value", typeFloat), need("search", typeString), need("replace", typeString)},
+	}}
+}
+
+func (c *call) matching(want bool) ([]*Series, error) {
+	re := c.regexp("pattern")
+	return slices.DeleteFunc(c.series("seriesList"), func(s *Series) bool {
+		ok, err := re.Search(s.Name)
+		if err != nil {
+			c.fail(invalid("%s", err))
+		}
+		return ok != want
+	}), nil
+}
+
+func unique(c *call) ([]*Series, error) {
+	seen := map[string]bool{}
+	var out []*Series
+	for _, s := range flatten(c.seriesLists("seriesLists")) {
+		if !seen[s.Name] {
+			seen[s.Name] = true
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+func fallbackSeries(c *call) ([]*Series, error) {
+	if list := c.series("seriesList"); len(list) > 0 {
+		return list, nil
+	}
+	return c.series("fallback"), nil
+}
+
+// useSeriesAbove cannot compare nulls in graphite-web, so a series with one fails.
+func useSeriesAbove(c *call) ([]*Series, error) {
+	list, value, re, replace := c.series("seriesList"), c.float("value"), c.regexp("search"), c.string("replace")
+	var names []string
+	for _, s := range list {
+		name, err := re.Sub(replace, s.Name)
+		if err != nil {
+			return nil, crash("%s", err)
+		}
+		if len(s.Values) == 0 || countPresent(s.Values) < len(s.Values) {
+			return nil, crash("a null cannot be compared with %s", general(value))
+		}
+		if maximum(s.Values) > value {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 || c.err != nil {
+		return nil, nil
+	}
+	out, err := c.evaluateText("group(" + strings.Join(names, ",") + ")")
+	return slices.DeleteFunc(out, func(s *Series) bool { return len(s.Values) == 0 }), err
+}

@@ -1,0 +1,279 @@
+package eval
+
+// percentFamily are the functions that draw parts of a whole.
+func percentFamily() []Function {
+	list := []Function{{
+		Name: "weightedAverage", Group: "Combine", Signature: "seriesListAvg, seriesListWeight, *nodes", call: weightedAverage,
+		Doc:    "Averages series with weights from other series that have nodes in common with them.",
+		Params: []Param{seriesParam("seriesListAvg"), seriesParam("seriesListWeight"), opt("nodes", typeNodeOrTag).many()},
+	}}
+	for _, name := range [...]string{"asPercent", "pct"} {
+		list = append(list, Function{
+			Name: name, Group: "Combine", Signature: "seriesList, total=None, *nodes", aggregator: true, call: asPercent,
+			Doc:    "Draws each series as a percentage of a total: their sum, a number, a series, or a series each.",
+			Params: []Param{seriesParam("seriesList"), opt("total", typeAny), opt("nodes", typeNodeOrTag).many()},
+		})
+	}
+	return list
+}
+
+func asPercent(c *call) ([]*Series, error) {
+	list := c.series("seriesList")
+	if _, _, _, ok, err := normalize(list); err != nil || !ok || c.err != nil {
+		return nil, err
+	}
+	if nodes := c.rest("nodes"); len(nodes) > 0 {
+		return c.percentByNode(list, nodes)
+	}
+	total := c.value("total")
+	switch t := total.(type) {
+	case nil:
+		return c.percentOfSum(list)
+	case []*Series:
+		return c.percentOfSeries(list, t)
+	case [][]*Series:
+		return nil, crash("total is not a list of series")
+	}
+	n, ok := number(total)
+	if !ok {
+		return nil, crash("total is not a number")
+	}
+	totals := make([]float64, len(list[0].Values))
+	for i := range totals {
+		totals[i] = n
+	}
+	return c.percentOf(list, totals, text(total))
+}
+
+func (c *call) percentOfSum(list []*Series) ([]*Series, error) {
+	totals, err := perRow(list, present(sum))
+	if err != nil {
+		return nil, err
+	}
+	return c.percentOf(list, totals, "sumSeries("+pathExpressions(list)+")")
+}
+
+func (c *call) percentOfSeries(list, total []*Series) ([]*Series, error) {
+	switch len(total) {
+	case len(list):
+		return c.percentPairs(list, total)
+	case 1:
+	default:
+		return nil, invalid("asPercent second argument must be missing, a single digit, reference exactly 1 series or " +
+			"reference the same number of series as the first argument")
+	}
+	if _, _, _, _, err := normalize(append(append([]*Series{}, list...), total...)); err != nil {
+		return nil, err
+	}
+	totals, err := total[0].iterated()
+	if err != nil {
+		return nil, err
+	}
+	return c.percentOf(list, totals, total[0].Name)
+}
+
+// percentPairs matches series by the order of their names.
+func (c *call) percentPairs(list, total []*Series) ([]*Series, error) {
+	var out []*Series
+	totals := sortedByName(total)
+	for i, s := range sortedByName(list) {
+		p, err := c.percentPair(s, totals[i])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+func (c *call) percentPair(s, total *Series) (*Series, error) {
+	pair := []*Series{s, total}
+	start, end, step, _, err := normalize(pair)
+	if err != nil {
+		return nil, err
+	}
+	values, err := perRow(pair, percentOfRow)
+	return c.create("asPercent("+s.Name+","+total.Name+")", start, end, step, values), err
+}
+
+func percentOfRow(row []float64) float64 { return times(quotient(row[0], row[1]), 100) }
+
+// percentOf keeps the grid of each series, also when it was joined to a coarser one, as graphite-web does.
+func (c *call) percentOf(list []*Series, totals []float64, name string) ([]*Series, error) {
+	var out []*Series
+	for _, s := range list {
+		own, err := s.iterated()
+		if err != nil {
+			return nil, err
+		}
+		values := make([]float64, max(len(own), len(totals)))
+		for i := range values {
+			values[i] = percentOfRow([]float64{at(own, i), at(totals, i)})
+		}
+		out = append(out, c.create("asPercent("+s.Name+","+name+")", s.Start, s.End, s.Step, values))
+	}
+	return out, nil
+}
+
+// at is a value, null behind the end.
+func at(values []float64, i int) float64 {
+	if i < len(values) {
+		return values[i]
+	}
+	return None()
+}
+
+// percentByNode takes as total of each group the sum of the totals with the same key, or of the group itself.
+func (c *call) percentByNode(list []*Series, nodes []any) ([]*Series, error) {
+	key := func(s *Series) string { return c.nodeKey(s, nodes) }
+	groups := groupBy(list, key)
+	totals := groups
+	if c.has("total") {
+		given, ok := c.value("total").([]*Series)
+		if !ok {
+			return nil, invalid("total must be None or a seriesList")
+		}
+		totals = groupBy(given, key)
+	}
+	if c.err != nil {
+		return nil, nil
+	}
+	p := &percentGroups{call: c, totals: map[string]*Series{}}
+	for _, g := range totals {
+		if err := p.addTotal(g); err != nil {
+			return nil, err
+		}
+	}
+	return p.compute(groups, totals)
+}
+
+// percentGroups also keeps the grid of the latest computation: graphite-web draws totals without series on it.
+type percentGroups struct {
+	*call
+	totals           map[string]*Series
+	start, end, step int64
+	known            bool
+}
+
+func (p *percentGroups) grid(list []*Series) (err error) {
+	p.start, p.end, p.step, p.known, err = normalize(list)
+	return err
+}
+
+func (p *percentGroups) addTotal(g keyed) error {
+	if len(g.list) == 1 {
+		p.totals[g.key] = g.list[0]
+		return nil
+	}
+	if err := p.grid(g.list); err != nil {
+		return err
+	}
+	values, err := perRow(g.list, present(sum))
+	p.totals[g.key] = p.create("sumSeries("+pathExpressions(g.list)+")", p.start, p.end, p.step, values)
+	return err
+}
+
+func (p *percentGroups) compute(groups, totals []keyed) ([]*Series, error) {
+	var out []*Series
+	has := map[string]bool{}
+	for _, g := range groups {
+		has[g.key] = true
+		for _, s := range g.list {
+			drawn, err := p.one(s, p.totals[g.key])
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, drawn)
+		}
+	}
+	for _, g := range totals {
+		if has[g.key] {
+			continue
+		}
+		drawn, err := p.missing(p.totals[g.key], "asPercent(MISSING,"+p.totals[g.key].Name+")")
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, drawn)
+	}
+	return out, nil
+}
+
+func (p *percentGroups) one(s, total *Series) (*Series, error) {
+	if total == nil {
+		return p.missing(s, "asPercent("+s.Name+",MISSING)")
+	}
+	if err := p.grid([]*Series{s, total}); err != nil {
+		return nil, err
+	}
+	return p.percentPair(s, total)
+}
+
+func (p *percentGroups) missing(s *Series, name string) (*Series, error) {
+	if !p.known {
+		return nil, crash("no series has both a value and a total")
+	}
+	values, err := s.iterated()
+	nulls := make([]float64, len(values))
+	for i := range nulls {
+		nulls[i] = None()
+	}
+	return p.create(name, p.start, p.end, p.step, nulls), err
+}
+
+func weightedAverage(c *call) ([]*Series, error) {
+	list, weights, nodes := c.series("seriesListAvg"), c.series("seriesListWeight"), c.rest("nodes")
+	if c.err != nil {
+		return nil, nil
+	}
+	if len(list) != len(weights) {
+		return nil, invalid("weightedAverage must receive the same number of series for seriesListAvg and seriesListWeight but received respectively %d and %d", len(list), len(weights))
+	}
+	products := c.weighted(list, weights, nodes)
+	if len(products) == 0 || c.err != nil {
+		return nil, nil
+	}
+	sums, err := first(c.join([][]*Series{products}, "sum", nil))
+	if err != nil {
+		return nil, err
+	}
+	total, err := first(c.join([][]*Series{weights}, "sum", nil))
+	if err != nil {
+		return nil, err
+	}
+	values, err := perRow([]*Series{sums, total}, func(row []float64) float64 { return quotient(row[0], row[1]) })
+	name := "weightedAverage(" + sortedPaths(list) + ", " + sortedPaths(weights) + ", " + joinTexts(nodes) + ")"
+	return []*Series{c.create(name, sums.Start, sums.End, sums.Step, values)}, err
+}
+
+// weighted multiplies the series that have a key in common; of several with one key the last counts.
+func (c *call) weighted(list, weights []*Series, nodes []any) []*Series {
+	type pair struct{ value, weight *Series }
+	pairs := map[string]*pair{}
+	var order []*pair
+	find := func(s *Series) *pair {
+		key := c.nodeKey(s, nodes)
+		if pairs[key] == nil {
+			pairs[key] = &pair{}
+			order = append(order, pairs[key])
+		}
+		return pairs[key]
+	}
+	for i := range list {
+		find(list[i]).value = list[i]
+		find(weights[i]).weight = weights[i]
+	}
+	var out []*Series
+	for _, p := range order {
+		if p.value == nil || p.weight == nil {
+			continue
+		}
+		values := make([]float64, max(len(p.value.Values), len(p.weight.Values)))
+		for i := range values {
+			values[i] = times(at(p.value.Values, i), at(p.weight.Values, i))
+		}
+		name := "product(" + p.weight.Name + "," + p.value.Name + ")"
+		out = append(out, c.create(name, p.value.Start, p.value.End, p.value.Step, values))
+	}
+	return out
+}

@@ -1,0 +1,169 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/tsdbridge/tsdbridge/graphite/expr"
+)
+
+func parseAll(t *testing.T, texts ...string) []expr.Node {
+	t.Helper()
+	var nodes []expr.Node
+	for _, text := range texts {
+		n, err := expr.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes = append(nodes, n)
+	}
+	return nodes
+}
+
+func TestPlan(t *testing.T) {
+	request := Request{From: 10000, Until: 20000, Now: 30000}
+	datadriven.RunTest(t, "testdata/plan", func(t *testing.T, d *datadriven.TestData) string {
+		list, err := New().Plan(parseAll(t, strings.Split(d.Input, "\n")...), request)
+		if err != nil {
+			return "error: " + err.Error() + "\n"
+		}
+		var b strings.Builder
+		for _, f := range list {
+			fmt.Fprintf(&b, "%s %d %d", f.Pattern, f.From-request.From, f.Until-request.Until)
+			if f.Tags != nil {
+				fmt.Fprintf(&b, " %q", f.Tags)
+			}
+			b.WriteByte('\n')
+		}
+		return b.String()
+	})
+}
+
+// TestPlanIsWhatEvalFetches holds over the recorded targets: what was planned is fetched, and what was not planned is
+// counted in points or made up by a function.
+func TestPlanIsWhatEvalFetches(t *testing.T) {
+	feed := readFeed(t, "testdata/feed.txt.gz")
+	request := Request{From: 1741050007, Until: 1741051207, Now: 1741057200}
+	e := New()
+	for _, c := range readCases(t, "testdata/render.jsonl.gz") {
+		form, err := c.form()
+		if err != nil {
+			t.Fatal(err)
+		}
+		target := form.Get("target")
+		n, err := expr.Parse(target)
+		if err != nil {
+			continue
+		}
+		planned, err := e.Plan([]expr.Node{n}, request)
+		if err != nil {
+			t.Errorf("Plan(%s): %v", target, err)
+			continue
+		}
+		feed.asked = nil
+		if _, err := e.Eval(context.Background(), []expr.Node{n}, request, feed); err != nil {
+			continue
+		}
+		if len(feed.asked) < len(planned) && !emptyBefore(target) {
+			t.Errorf("%s: fetched %d of %d planned", target, len(feed.asked), len(planned))
+		}
+		for _, f := range feed.asked {
+			known := slices.ContainsFunc(planned, func(p Fetch) bool { return p.Pattern == f.Pattern && p.From == f.From && p.Until == f.Until })
+			if !known && !unplanned(target) {
+				t.Errorf("%s: fetched %s %d %d, planned %v", target, f.Pattern, f.From-request.From, f.Until-request.Until, planned)
+			}
+		}
+	}
+}
+
+func unplanned(target string) bool {
+	return slices.ContainsFunc([]string{"moving", "Moving", "applyByNode", "aliasQuery", "useSeriesAbove"}, func(f string) bool { return strings.Contains(target, f) })
+}
+
+// emptyBefore says that a target has no series to evaluate again.
+func emptyBefore(target string) bool { return strings.Contains(target, "nosuch") }
+
+// counted fetches nothing more after n.
+type counted struct {
+	*memory
+	err error
+}
+
+func (c counted) Fetch(ctx context.Context, list []Fetch) ([][]*Series, error) {
+	if c.err != nil {
+		return nil, c.err
+	}
+	return c.memory.Fetch(ctx, list)
+}
+
+func TestSourceErrorsPass(t *testing.T) {
+	broken := errors.New("the store is away")
+	_, err := New().Eval(context.Background(), parseAll(t, "sumSeries(a)"), Request{From: 1, Until: 2, Now: 3}, counted{err: broken})
+	if !errors.Is(err, broken) {
+		t.Errorf("Eval = %v, want %v", err, broken)
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := New().Eval(ctx, parseAll(t, "constantLine(1)"), Request{From: 1, Until: 2, Now: 3}, &memory{})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("Eval = %v, want %v", err, context.Canceled)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	feed := readFeed(t, "testdata/feed.txt.gz")
+	for _, c := range []struct {
+		target string
+		limits Limits
+		ok     bool
+	}{
+		{"test.*.a", Limits{Series: 4}, true},
+		{"test.*.a", Limits{Series: 3}, false},
+		{"test.h1.a", Limits{Points: 120}, true},
+		{"test.h1.a", Limits{Points: 119}, false},
+		{"summarize(test.h1.a,'1s')", Limits{Points: 1000}, false},
+		{"sin('x',1,1)", Limits{Points: 1000}, false},
+		{"timeStack(test.h1.a,'1h',0,100000000)", Limits{}, false},
+		{"movingAverage(test.h1.a,99999999999999)", Limits{}, false},
+		{"timeFunction('x',0)", Limits{}, false},
+		{"summarize(test.h1.a,'-5min')", Limits{}, false},
+	} {
+		r := Request{From: 1741050007, Until: 1741051207, Now: 1741057200, Limits: c.limits}
+		_, err := New().Eval(context.Background(), parseAll(t, c.target), r, feed)
+		var input *InputError
+		if (err == nil) != c.ok || err != nil && !errors.As(err, &input) {
+			t.Errorf("Eval(%s) with %+v = %v, want ok %v", c.target, c.limits, err, c.ok)
+		}
+	}
+}
+
+// TestErrorWords are graphite-web's.
+func TestErrorWords(t *testing.T) {
+	feed := readFeed(t, "testdata/feed.txt.gz")
+	for _, c := range []struct {
+		target, want string
+		crash        bool
+	}{
+		{"nosuch(test.h1.a)", "Invalid parameters (Received request for unknown function: nosuch)", false},
+		{"aggregate(test.h1.a,'x')", `Invalid parameters (Unsupported aggregation function: x); func: "aggregate"`, false},
+		{"template(test.h1.a|scale(2))", "Invalid parameters (invalid template() syntax, only string/numeric arguments are allowed)", false},
+		{"percentileOfSeries(test.h1.a,0)", `Invalid parameters (The requested percent is required to be greater than 0); func: "percentileOfSeries"`, false},
+		{"scale(test.h1.a)", "Invalid parameters (scale() missing required argument: 'factor')", true},
+	} {
+		r := Request{From: 1741050007, Until: 1741051207, Now: 1741057200}
+		_, err := New().Eval(context.Background(), parseAll(t, c.target), r, feed)
+		var input *InputError
+		if !errors.As(err, &input) || input.Error() != c.want || input.Crash != c.crash {
+			t.Errorf("Eval(%s) = %v, want %s", c.target, err, c.want)
+		}
+	}
+}

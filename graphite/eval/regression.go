@@ -1,0 +1,95 @@
+package eval
+
+import (
+	"strconv"
+	"time"
+)
+
+// regressionFamily is linearRegression alone.
+func regressionFamily() []Function {
+	return []Function{{
+		Name: "linearRegression", Group: "Calculate", Signature: "seriesList, startSourceAt=None, endSourceAt=None", call: linearRegression, windows: regressionWindows,
+		Doc:    "Draws the straight line closest to the points of a time range, by default the graph's.",
+		Params: []Param{seriesParam("seriesList"), opt("startSourceAt", typeDate), opt("endSourceAt", typeDate)},
+	}}
+}
+
+// localTime reads a time against the clock on the wall in the server's zone, whatever the request says: graphite-web
+// does so in timeSlice and linearRegression.
+func (c *call) localTime(name string) time.Time {
+	t, err := ParseTime(c.string(name), c.scope.request.local(), c.scope.request.clock())
+	if err != nil {
+		c.fail(crash("%s", err))
+	}
+	return t
+}
+
+// wall is Python's time.mktime(t.timetuple()): the time that the clock of the window shows, taken for the server's.
+func (c *call) wall(unix, offset int64) int64 {
+	t := time.Unix(unix+offset, 0).UTC()
+	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, c.scope.request.local()).Unix()
+}
+
+func regressionWindows(c *call) ([]window, error) {
+	w := c.scope.window
+	if c.has("startSourceAt") {
+		t := c.localTime("startSourceAt")
+		_, offset := t.Zone()
+		w.from, w.fromOffset = t.Unix(), int64(offset)
+	}
+	if c.has("endSourceAt") {
+		t := c.localTime("endSourceAt")
+		_, offset := t.Zone()
+		w.until, w.untilOffset = t.Unix(), int64(offset)
+	}
+	return []window{w}, nil
+}
+
+func linearRegression(c *call) ([]*Series, error) {
+	list := c.series("seriesList")
+	windows, err := regressionWindows(c)
+	if err != nil || c.err != nil {
+		return nil, err
+	}
+	w := windows[0]
+	sources, err := c.evaluate(w)
+	if err != nil {
+		return nil, err
+	}
+	from := strconv.FormatInt(c.wall(w.from, w.fromOffset), 10)
+	until := strconv.FormatInt(c.wall(w.until, w.untilOffset), 10)
+	var out []*Series
+	for i, s := range list[:min(len(list), len(sources))] {
+		s.Tags["linearRegressions"] = from + ", " + until
+		factor, offset, ok := regression(sources[i])
+		if !ok {
+			continue
+		}
+		values := make([]float64, len(s.Values))
+		for j := range values {
+			values[j] = offset + float64(s.Start+int64(j)*s.Step)*factor
+		}
+		r := s.derive("linearRegression("+s.Name+", "+from+", "+until+")", values)
+		r.ConsolidationFunc = "average"
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// regression is the line by least squares: its slope a second and its value at the epoch.
+func regression(s *Series) (factor, offset float64, ok bool) {
+	var n, sumI, sumV, sumII, sumIV float64
+	for i, v := range s.Values {
+		if IsNone(v) {
+			continue
+		}
+		at := float64(i)
+		n, sumI, sumV, sumII, sumIV = n+1, sumI+at, sumV+v, sumII+at*at, sumIV+at*v
+	}
+	denominator := n*sumII - sumI*sumI
+	if denominator == 0 {
+		return 0, 0, false
+	}
+	factor = (n*sumIV - sumI*sumV) / denominator / float64(s.Step)
+	return factor, (sumII*sumV-sumIV*sumI)/denominator - factor*float64(s.Start), true
+}

@@ -1,0 +1,159 @@
+package eval
+
+import "strconv"
+
+// shiftFamily are the functions that move series in time.
+func shiftFamily() []Function {
+	units := []any{"1h", "6h", "12h", "1d", "2d", "7d", "14d", "30d"}
+	return []Function{{
+		Name: "timeShift", Group: "Transform", Signature: "seriesList, timeShift, resetEnd=True, alignDST=False", call: timeShift, windows: shiftWindows,
+		Doc: "Draws the past: series of an earlier time range over the graph's.",
+		Params: []Param{
+			seriesParam("seriesList"), need("timeShift", typeInterval).suggest(units...), with("resetEnd", typeBoolean, true), with("alignDst", typeBoolean, false),
+		},
+	}, {
+		Name: "timeStack", Group: "Transform", Signature: "seriesList, timeShiftUnit='1d', timeShiftStart=0, timeShiftEnd=7", call: timeStack, windows: stackWindows,
+		Doc: "Draws several time ranges, each so much earlier, over the graph's.",
+		Params: []Param{
+			seriesParam("seriesList"), with("timeShiftUnit", typeInterval, "1d").suggest(units...),
+			with("timeShiftStart", typeInteger, int64(0)), with("timeShiftEnd", typeInteger, int64(7)),
+		},
+	}, {
+		Name: "timeSlice", Group: "Transform", Signature: "seriesList, startSliceAt, endSliceAt='now'", call: timeSlice,
+		Doc:    "Leaves out the points outside of a time range.",
+		Params: []Param{seriesParam("seriesList"), need("startSliceAt", typeDate), with("endSliceAt", typeDate, "now")},
+	}}
+}
+
+// backwards is an offset that goes back unless it has a plus sign.
+func (c *call) backwards(name string) (string, int64) {
+	shown := c.string(name)
+	if shown == "" {
+		c.fail(crash("%s is empty", name))
+		return "", 0
+	}
+	if isDigit(shown[0]) {
+		shown = "-" + shown
+	}
+	seconds, err := ParseOffset(shown)
+	if err != nil {
+		c.fail(crash("%s", err))
+	}
+	return shown, seconds
+}
+
+func shiftWindows(c *call) ([]window, error) {
+	_, seconds := c.backwards("timeShift")
+	w := c.scope.window.moved(seconds, seconds)
+	if c.truth("alignDST") {
+		dst := c.daylightShift(w)
+		w = w.moved(dst, dst)
+	}
+	return []window{w}, nil
+}
+
+// daylightShift is an hour when one of two windows lies in daylight saving time of the server's zone and the other
+// does not, so that the same hours of the day are compared.
+func (c *call) daylightShift(shifted window) int64 {
+	saving := func(unix, offset int64) bool {
+		return c.scope.request.localTime(c.wall(unix, offset)).IsDST()
+	}
+	w := c.scope.window
+	from, until := saving(w.from, w.fromOffset), saving(w.until, w.untilOffset)
+	oldFrom, oldUntil := saving(shifted.from, shifted.fromOffset), saving(shifted.until, shifted.untilOffset)
+	switch {
+	case from && until && !oldFrom && !oldUntil:
+		return int64(hour)
+	case !from && !until && oldFrom && oldUntil:
+		return -int64(hour)
+	}
+	return 0
+}
+
+func timeShift(c *call) ([]*Series, error) {
+	list := c.series("seriesList")
+	shown, _ := c.backwards("timeShift")
+	windows, err := shiftWindows(c)
+	if err != nil || c.err != nil || len(list) == 0 {
+		return nil, err
+	}
+	start, end := list[0].Start, list[0].End
+	shifted, err := c.evaluate(windows[0])
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range shifted {
+		s.Tags["timeShift"] = shown
+		s.rename("timeShift(" + s.Name + `, "` + shown + `")`)
+		if c.truth("resetEnd") {
+			s.End = end
+		} else {
+			s.End += start - s.Start
+		}
+		s.Start = start
+	}
+	return shifted, nil
+}
+
+// maxShifts bounds timeStack.
+const maxShifts = 1000
+
+func stackWindows(c *call) ([]window, error) {
+	_, seconds := c.backwards("timeShiftUnit")
+	from, to := c.toInt("timeShiftStart"), c.toInt("timeShiftEnd")
+	if c.err == nil && (to-from > maxShifts || max(from, -from, to, -to) > maxOffset/max(seconds, -seconds, 1)) {
+		return nil, invalid("timeStack of %d time ranges", to-from)
+	}
+	var list []window
+	for ; from < to; from++ {
+		list = append(list, c.scope.window.moved(from*seconds, from*seconds))
+	}
+	return list, nil
+}
+
+func timeStack(c *call) ([]*Series, error) {
+	list := c.series("seriesList")
+	unit, _ := c.backwards("timeShiftUnit")
+	windows, err := stackWindows(c)
+	if err != nil || c.err != nil || len(list) == 0 {
+		return nil, err
+	}
+	start, end := list[0].Start, list[0].End
+	var out []*Series
+	for i, w := range windows {
+		shifted, err := c.evaluate(w)
+		if err != nil {
+			return nil, err
+		}
+		n := strconv.FormatInt(c.toInt("timeShiftStart")+int64(i), 10)
+		for _, s := range shifted {
+			s.Tags["timeShiftUnit"], s.Tags["timeShift"] = unit, n
+			s.wrap("timeShift(" + s.Name + ", " + unit + ", " + n + ")")
+			s.Start, s.End = start, end
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// timeSlice counts slots from the start of the request as its zone's clock shows it.
+func timeSlice(c *call) ([]*Series, error) {
+	list, from, until := c.series("seriesList"), c.localTime("startSliceAt").Unix(), c.localTime("endSliceAt").Unix()
+	if c.err != nil {
+		return nil, nil
+	}
+	start, end := strconv.FormatInt(from, 10), strconv.FormatInt(until, 10)
+	for _, s := range list {
+		s.Tags["timeSliceStart"], s.Tags["timeSliceEnd"] = start, end
+		s.rename("timeSlice(" + s.Name + ", " + start + ", " + end + ")")
+		now := c.wall(c.scope.window.from, c.scope.window.fromOffset)
+		s.transform(func(v float64) float64 {
+			if now < from || now > until {
+				v = None()
+			}
+			now += s.Step
+			return v
+		})
+	}
+	return list, nil
+}

@@ -1,0 +1,117 @@
+package eval
+
+import (
+	"slices"
+	"strings"
+)
+
+// sortFamily are the functions that order series.
+func sortFamily() []Function {
+	one := []Param{seriesParam("seriesList")}
+	reverse := with("reverse", typeBoolean, false)
+	return []Function{{
+		Name: "sortBy", Group: "Sorting", Signature: "seriesList, func='average', reverse=False", Doc: "Sorts series by an aggregate.",
+		Params: []Param{seriesParam("seriesList"), with("func", typeAggFunc, "average"), reverse},
+		call:   func(c *call) ([]*Series, error) { return c.sorted(c.string("func"), c.truth("reverse")) },
+	}, {
+		Name: "sortByMaxima", Group: "Sorting", Signature: "seriesList", Params: one, Doc: "Sorts series by their greatest value, downwards.",
+		call: func(c *call) ([]*Series, error) { return c.sorted("max", true) },
+	}, {
+		Name: "sortByMinima", Group: "Sorting", Signature: "seriesList", Params: one, call: sortByMinima,
+		Doc: "Sorts series by their least value; those without a value above 0 are left out.",
+	}, {
+		Name: "sortByName", Group: "Sorting", Signature: "seriesList, natural=False, reverse=False", call: sortByName,
+		Doc: "Sorts series by name.", Params: []Param{seriesParam("seriesList"), with("natural", typeBoolean, false), reverse},
+	}, {
+		Name: "sortByTotal", Group: "Sorting", Signature: "seriesList", Params: one, Doc: "Sorts series by their sum, downwards.",
+		call: func(c *call) ([]*Series, error) { return c.sorted("sum", true) },
+	}}
+}
+
+func sortByMinima(c *call) ([]*Series, error) {
+	list := slices.DeleteFunc(c.series("seriesList"), func(s *Series) bool {
+		high := present(maximum)(s.Values)
+		return IsNone(high) || high <= 0
+	})
+	return sortedBy(list, present(minimum), false), nil
+}
+
+func sortByName(c *call) ([]*Series, error) {
+	list, natural, reverse := c.series("seriesList"), c.truth("natural"), c.truth("reverse")
+	slices.SortStableFunc(list, func(a, b *Series) int {
+		x, y := a.Name, b.Name
+		if natural {
+			x, y = padded(x), padded(y)
+		}
+		if reverse {
+			x, y = y, x
+		}
+		return strings.Compare(x, y)
+	})
+	return list, nil
+}
+
+// pythonSort is Python's list.sort, stable in both directions. Sums of infinities are not comparable, and where they
+// end up depends on the steps of the algorithm; so they are the same as there, for as few items as it takes one run.
+func pythonSort[T any](items []T, less func(a, b T) bool, down bool) {
+	if down {
+		slices.Reverse(items)
+		defer slices.Reverse(items)
+	}
+	if len(items) >= 64 {
+		slices.SortStableFunc(items, func(a, b T) int {
+			switch {
+			case less(a, b):
+				return -1
+			case less(b, a):
+				return 1
+			}
+			return 0
+		})
+		return
+	}
+	for i := firstRun(items, less); i < len(items); i++ {
+		pivot, low, high := items[i], 0, i
+		for low < high {
+			if mid := low + (high-low)/2; less(pivot, items[mid]) {
+				high = mid
+			} else {
+				low = mid + 1
+			}
+		}
+		copy(items[low+1:i+1], items[low:i])
+		items[low] = pivot
+	}
+}
+
+// firstRun is the length of what is sorted already; what is sorted downwards is turned round.
+func firstRun[T any](items []T, less func(a, b T) bool) int {
+	if len(items) < 2 {
+		return len(items)
+	}
+	n, falling := 2, less(items[1], items[0])
+	for n < len(items) && less(items[n], items[n-1]) == falling {
+		n++
+	}
+	if falling {
+		slices.Reverse(items[:n])
+	}
+	return n
+}
+
+// padded fills each number up to ten digits, without the zeros it had.
+func padded(name string) string {
+	var b strings.Builder
+	for name != "" {
+		digits := prefix(name, isDigit)
+		if digits == "" {
+			b.WriteByte(name[0])
+			name = name[1:]
+			continue
+		}
+		name = name[len(digits):]
+		digits = strings.TrimLeft(digits, "0")
+		b.WriteString(strings.Repeat("0", max(0, 10-len(digits))) + digits)
+	}
+	return b.String()
+}

@@ -1,0 +1,180 @@
+package eval
+
+import (
+	"strconv"
+	"time"
+)
+
+// summarizeFamily are the functions that cut series into longer steps.
+func summarizeFamily() []Function {
+	interval := need("intervalString", typeInterval).suggest("10min", "1h", "1d")
+	return []Function{{
+		Name: "summarize", Group: "Transform", Signature: "seriesList, intervalString, func='sum', alignToFrom=False", call: summarize,
+		Doc: "Joins values to a longer step with an aggregation function.",
+		Params: []Param{
+			seriesParam("seriesList"), interval, with("func", typeAggFunc, "sum"), with("alignToFrom", typeBoolean, false),
+		},
+	}, {
+		Name: "smartSummarize", Group: "Transform", Signature: "seriesList, intervalString, func='sum', alignTo=None", call: smartSummarize,
+		Doc: "Joins values to a longer step that begins where the graph does, or at a unit of time before.", windows: alignedWindows,
+		Params: []Param{
+			seriesParam("seriesList"), interval, with("func", typeAggFunc, "sum"),
+			opt("alignTo", typeString).options(nil, true, false, "years", "months", "weeks", "days", "hours", "minutes", "seconds"),
+		},
+	}}
+}
+
+func summarize(c *call) ([]*Series, error) {
+	list, align := c.series("seriesList"), c.truth("alignToFrom")
+	interval := c.interval("intervalString", list)
+	if len(list) == 0 || c.err != nil {
+		return nil, nil
+	}
+	suffix := ""
+	if align {
+		suffix = ", true"
+	}
+	function := c.string("func")
+	var out []*Series
+	for _, s := range list {
+		start, end := s.Start, s.End
+		if !align {
+			start, end = start-modulo(start, interval), end-modulo(end, interval)+interval
+		}
+		values, aligned, err := summarized(s, function, interval, start, end)
+		if err != nil {
+			return nil, err
+		}
+		if align {
+			end = aligned
+		}
+		shown := c.string("intervalString")
+		s.Tags["summarize"], s.Tags["summarizeFunction"] = shown, function
+		d := s.derive("summarize("+s.Name+`, "`+shown+`", "`+function+`"`+suffix+")", values)
+		d.Start, d.End, d.Step, d.ints = start, end, interval, function == "count"
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+func smartSummarize(c *call) ([]*Series, error) {
+	list := c.series("seriesList")
+	windows, err := alignedWindows(c)
+	if err != nil || c.err != nil {
+		return nil, err
+	}
+	for _, w := range windows {
+		if list, err = c.evaluate(w); err != nil {
+			return nil, err
+		}
+	}
+	interval := c.interval("intervalString", list)
+	if len(list) == 0 || c.err != nil {
+		return nil, nil
+	}
+	function := c.string("func")
+	var out []*Series
+	for _, s := range list {
+		values, end, err := summarized(s, function, interval, s.Start, s.End)
+		if err != nil {
+			return nil, err
+		}
+		shown := c.string("intervalString")
+		s.Tags["smartSummarize"], s.Tags["smartSummarizeFunction"] = shown, function
+		d := s.derive("smartSummarize("+s.Name+`, "`+shown+`", "`+function+`")`, values)
+		d.End, d.Step, d.ints = end, interval, function == "count"
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// alignedWindows is the window from the beginning of a unit of time on, if alignTo names one; true and false are
+// what the parameter was before, and ignored.
+func alignedWindows(c *call) ([]window, error) {
+	align, ok := c.value("alignTo").(string)
+	if !ok {
+		if _, isBool := c.value("alignTo").(bool); !isBool && c.has("alignTo") {
+			return nil, crash("alignTo is not a string")
+		}
+		return nil, nil
+	}
+	u, err := parseUnit(align)
+	if err != nil {
+		return nil, crash("%s", err)
+	}
+	w := c.scope.window
+	local := time.Unix(w.from, 0).In(time.FixedZone("", int(w.fromOffset)))
+	switch u {
+	case year:
+		local = time.Date(local.Year(), 1, 1, 0, 0, 0, 0, local.Location())
+	case month:
+		local = time.Date(local.Year(), local.Month(), 1, 0, 0, 0, 0, local.Location())
+	case week:
+		first, err := firstWeekday(align)
+		if err != nil {
+			return nil, err
+		}
+		back := (int(local.Weekday())+6)%7 + 1 - first // Python counts Monday as 1, Sunday as 7.
+		if back < 0 {
+			back += 7
+		}
+		local = time.Date(local.Year(), local.Month(), local.Day()-back, 0, 0, 0, 0, local.Location())
+	default:
+		length := int64(u)
+		at := local.Unix() + w.fromOffset
+		local = time.Unix(at-modulo(at, length)-w.fromOffset, 0)
+	}
+	w.from = local.Unix()
+	return []window{w}, nil
+}
+
+// firstWeekday is the digit at the end of `weeks3`, else Monday.
+func firstWeekday(align string) (int, error) {
+	end := align[len(align)-1]
+	if isLetter(end) {
+		return 1, nil
+	}
+	n, err := strconv.Atoi(string(end))
+	if err != nil {
+		return 0, crash("%q is no day of the week", end)
+	}
+	return n, nil
+}
+
+// summarized is graphite-web's _summarizeValues: one value for each interval from start to end, and where the last
+// interval ends. A point before start counts for nothing but may be aggregated with the first interval.
+func summarized(s *Series, function string, interval, start, end int64) ([]float64, int64, error) {
+	agg, err := findAggregator(function, function)
+	if err != nil {
+		return nil, 0, err
+	}
+	if s.Step <= 0 {
+		return nil, 0, crash("a series has no step")
+	}
+	if (end-start)/interval > maxMade {
+		return nil, 0, invalid("more than %d points", maxMade)
+	}
+	points := min(len(s.Values), int(max(0, (s.End-s.Start+s.Step-1)/s.Step)))
+	var values []float64
+	i := 0
+	for ; start < end; start += interval {
+		low, present := i, 0
+		for at := s.Start + int64(i)*s.Step; i < points && at < start+interval; at += s.Step {
+			if at <= start {
+				low = i
+			}
+			if at >= start && !IsNone(s.Values[i]) {
+				present++
+			}
+			i++
+		}
+		values = append(values, None())
+		if present > 0 && float64(present)/(float64(interval)/float64(s.Step)) >= s.XFilesFactor {
+			values[len(values)-1] = agg.of(s.Values[low:i])
+		}
+	}
+	return values, start, nil
+}
+
+// maxMade bounds the points of one series that a function makes up, so that no target eats all memory.
+const maxMade = 10_000_000

@@ -1,0 +1,87 @@
+package eval
+
+import (
+	"slices"
+	"strings"
+)
+
+// wildcardFamily are the functions that group series by their names without some nodes.
+func wildcardFamily() []Function {
+	position := opt("position", typeNode).many()
+	list := []Function{{
+		Name: "aggregateWithWildcards", Group: "Combine", Signature: "seriesList, func, *positions",
+		Doc:    "Joins the series whose names are equal but for the nodes at the given positions.",
+		Params: []Param{seriesParam("seriesList"), need("func", typeAggFunc), position},
+		call: perSeries(func(c *call) ([]*Series, error) {
+			return c.joinWithout(c.series("seriesList"), c.string("func"), c.rest("positions"))
+		}),
+	}}
+	for _, f := range [...]struct{ name, aggregator, doc string }{
+		{"sumSeriesWithWildcards", "sum", "Adds the series whose names are equal but for the nodes at the given positions."},
+		{"averageSeriesWithWildcards", "average", "Averages the series whose names are equal but for the nodes at the given positions."},
+		{"multiplySeriesWithWildcards", "multiply", "Multiplies the series whose names are equal but for the nodes at the given positions."},
+	} {
+		list = append(list, Function{
+			Name: f.name, Group: "Combine", Signature: "seriesList, *position", Doc: f.doc, aggregator: true,
+			Params: []Param{seriesParam("seriesList"), position},
+			call: func(c *call) ([]*Series, error) {
+				return c.joinWithout(c.series("seriesList"), f.aggregator, c.rest("position"))
+			},
+		})
+	}
+	return list
+}
+
+func (c *call) joinWithout(list []*Series, aggregator string, positions []any) ([]*Series, error) {
+	groups := groupBy(list, func(s *Series) string {
+		var kept []string
+		for i, node := range strings.Split(s.Name, ".") {
+			if !slices.ContainsFunc(positions, func(p any) bool { return equal(p, int64(i)) }) {
+				kept = append(kept, node)
+			}
+		}
+		return strings.Join(kept, ".")
+	})
+	return c.joinGroups(groups, func(list []*Series) ([]*Series, error) {
+		return c.join([][]*Series{list}, aggregator, nil)
+	})
+}
+
+// keyed is a group of series with the key that they have in common.
+type keyed struct {
+	key  string
+	list []*Series
+}
+
+// groupBy groups series by key, in order of first sight.
+func groupBy(list []*Series, key func(*Series) string) []keyed {
+	var groups []keyed
+	index := map[string]int{}
+	for _, s := range list {
+		k := key(s)
+		i, ok := index[k]
+		if !ok {
+			i = len(groups)
+			index[k], groups = i, append(groups, keyed{key: k})
+		}
+		groups[i].list = append(groups[i].list, s)
+	}
+	return groups
+}
+
+// joinGroups makes one series of each group and names it after the key.
+func (c *call) joinGroups(groups []keyed, join func([]*Series) ([]*Series, error)) ([]*Series, error) {
+	if c.err != nil {
+		return nil, nil
+	}
+	var out []*Series
+	for _, g := range groups {
+		s, err := first(join(g.list))
+		if err != nil {
+			return nil, err
+		}
+		s.rename(g.key)
+		out = append(out, s)
+	}
+	return out, nil
+}

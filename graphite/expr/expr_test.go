@@ -1,0 +1,145 @@
+package expr
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+)
+
+// TestGrammar parses each target, which stands between > and <.
+func TestGrammar(t *testing.T) {
+	datadriven.RunTest(t, "testdata/grammar", func(t *testing.T, d *datadriven.TestData) string {
+		target := strings.TrimSuffix(strings.TrimPrefix(d.Input, ">"), "<")
+		n, err := Parse(target)
+		if err != nil {
+			return "error\n"
+		}
+		return n.String() + "\n"
+	})
+}
+
+func TestCallKeepsItsText(t *testing.T) {
+	const target = "f(seriesByTag( 'a=b',\t\"c=d\" ) )"
+	n, err := Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := n.(*Call).Args[0].(*Call).Raw
+	if want := "seriesByTag( 'a=b',   \"c=d\" )"; got != want { // The tab reaches to column 24, from 21.
+		t.Errorf("Raw = %q, want %q", got, want)
+	}
+}
+
+func TestUTF8Metrics(t *testing.T) {
+	n, err := Parser{UTF8Metrics: true}.Parse("odd.жук|f()")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := n.String(), "(pipe (path odd.жук) (call f))"; got != want {
+		t.Errorf("Parse = %s, want %s", got, want)
+	}
+}
+
+// TestDepth also shows that nesting costs no more than its length.
+func TestDepth(t *testing.T) {
+	deep := func(open string, n int) string { return strings.Repeat(open, n) + "a" + strings.Repeat(")", n) }
+	for _, open := range []string{"f(", "template(", "f(1,k=", "template(f("} {
+		if _, err := Parse(deep(open, 60)); err != nil {
+			t.Errorf("60 × %s: %v", open, err)
+		}
+	}
+	if _, err := Parse(deep("f(", 10*MaxDepth)); err == nil || !strings.Contains(err.Error(), "nested deeper") {
+		t.Errorf("Parse of %d calls = %v, want an error about depth", 10*MaxDepth, err)
+	}
+}
+
+// TestRegexp reads pattern, replacement and text, each a quoted line.
+func TestRegexp(t *testing.T) {
+	datadriven.RunTest(t, "testdata/regexp", func(t *testing.T, d *datadriven.TestData) string {
+		var in [3]string
+		for i, line := range strings.Split(d.Input, "\n") {
+			s, err := strconv.Unquote(line)
+			if err != nil {
+				d.Fatalf(t, "%s: %v", line, err)
+			}
+			in[i] = s
+		}
+		re, err := CompileRegexp(in[0])
+		if err != nil {
+			return "error\n"
+		}
+		out := "not found\n"
+		if ok, err := re.Search(in[2]); err != nil {
+			d.Fatalf(t, "%v", err)
+		} else if ok {
+			out = "found\n"
+		}
+		s, err := re.Sub(in[1], in[2])
+		if err != nil {
+			return out + "error\n"
+		}
+		return out + jsonQuote(s) + "\n"
+	})
+}
+
+// jsonQuote quotes as the recording did.
+func jsonQuote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
+}
+
+func TestRegexpIsBounded(t *testing.T) {
+	re, err := CompileRegexp("(a*)*(a*)*(a*)*b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := re.Search(strings.Repeat("a", 5000)); !errors.Is(err, ErrTooExpensive) {
+		t.Errorf("Search = %v, want %v", err, ErrTooExpensive)
+	}
+	if _, err := CompileRegexp(strings.Repeat("(", 100_000)); err == nil {
+		t.Error("100,000 brackets were accepted")
+	}
+}
+
+// FuzzParse holds that whatever parses has calls whose text parses to the same again.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"a.b", "f(a,1,'s',k=none)|g(1e3)", "template(a.$x,x='1')", "f({a,b}.c\\,d;e=f)", "f(g(\"\\x41\")|h()"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, target string) {
+		n, err := Parser{UTF8Metrics: true}.Parse(target)
+		if err != nil {
+			return
+		}
+		c, ok := n.(*Call)
+		if !ok {
+			return
+		}
+		again, err := Parser{UTF8Metrics: true}.Parse(c.Raw)
+		if err != nil {
+			t.Fatalf("Parse(%q) of a call that was parsed: %v", c.Raw, err)
+		}
+		if again.String() != n.String() {
+			t.Fatalf("Parse(%q) = %s, want %s", c.Raw, again, n)
+		}
+	})
+}
+
+// FuzzRegexp holds that replacing matches by themselves changes nothing, for any pattern.
+func FuzzRegexp(f *testing.F) {
+	for _, s := range []string{"(.*)", "a|b", "(?<=a)b+?", "[^a-c]{1,3}", "(?P<x>a)(?P=x)", "x*", "(?i)\\bA", "(a)?(?(1)b|c)"} {
+		f.Add(s, "test.h1.aab")
+	}
+	f.Fuzz(func(t *testing.T, pattern, text string) {
+		re, err := CompileRegexp(pattern)
+		if err != nil || len(text) > 200 {
+			return
+		}
+		got, err := re.Sub(`\g<0>`, text)
+		if err == nil && got != text {
+			t.Fatalf("%q: replacing matches by themselves turns %q into %q", pattern, text, got)
+		}
+	})
+}

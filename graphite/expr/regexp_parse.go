@@ -1,0 +1,267 @@
+package expr
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// regexpParser reads a pattern by recursive descent, with Python's words for errors.
+type regexpParser struct {
+	text   []rune
+	at     int
+	groups int // The next group's number.
+	names  map[string]int
+	open   []int // Groups whose bracket is not closed yet: they cannot be referred to.
+	flags  flags
+}
+
+type flags struct{ fold, multiline, dotAll, verbose, ascii bool }
+
+func (p *regexpParser) parse() (node, error) {
+	if err := p.globalFlags(); err != nil {
+		return nil, err
+	}
+	n, err := p.alternation()
+	if err == nil && p.at < len(p.text) {
+		err = errors.New("unbalanced parenthesis")
+	}
+	return n, err
+}
+
+func (p *regexpParser) peek() rune {
+	if p.at < len(p.text) {
+		return p.text[p.at]
+	}
+	return -1
+}
+
+func (p *regexpParser) accept(s string) bool {
+	r := []rune(s)
+	if p.at+len(r) <= len(p.text) && slices.Equal(p.text[p.at:p.at+len(r)], r) {
+		p.at += len(r)
+		return true
+	}
+	return false
+}
+
+// until reads up to a character, which is consumed.
+func (p *regexpParser) until(end rune) (string, error) {
+	if i := slices.Index(p.text[p.at:], end); i >= 0 {
+		s := string(p.text[p.at : p.at+i])
+		p.at += i + 1
+		return s, nil
+	}
+	return "", fmt.Errorf("missing %c, unterminated name", end)
+}
+
+// globalFlags reads `(?i)` and its like, which may only stand at the start.
+func (p *regexpParser) globalFlags() error {
+	for p.at+2 < len(p.text) && p.text[p.at] == '(' && p.text[p.at+1] == '?' {
+		end := p.at + 2
+		for end < len(p.text) && strings.ContainsRune("aiLmsux", p.text[end]) {
+			end++
+		}
+		if end == p.at+2 || end == len(p.text) || p.text[end] != ')' {
+			return nil
+		}
+		if err := p.flags.set(p.text[p.at+2:end], true); err != nil {
+			return err
+		}
+		p.at = end + 1
+	}
+	return nil
+}
+
+func (f *flags) set(letters []rune, on bool) error {
+	for _, c := range letters {
+		switch c {
+		case 'i':
+			f.fold = on
+		case 'm':
+			f.multiline = on
+		case 's':
+			f.dotAll = on
+		case 'x':
+			f.verbose = on
+		case 'a':
+			f.ascii = on
+		case 'u':
+		case 'L':
+			return errors.New("bad inline flags: cannot use 'L' flag with a str pattern")
+		default:
+			return fmt.Errorf("unknown flag %q", c)
+		}
+	}
+	return nil
+}
+
+func (p *regexpParser) alternation() (node, error) {
+	var all alternatives
+	for {
+		n, err := p.branch()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+		if !p.accept("|") {
+			break
+		}
+	}
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	return all, nil
+}
+
+func (p *regexpParser) branch() (node, error) {
+	var all sequence
+	for p.at < len(p.text) && p.peek() != '|' && p.peek() != ')' {
+		if p.flags.verbose && p.skipVerbose() {
+			continue
+		}
+		n, err := p.atom()
+		if err != nil {
+			return nil, err
+		}
+		if n == nil {
+			continue // A comment.
+		}
+		if n, err = p.quantified(n); err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}
+
+func (p *regexpParser) skipVerbose() bool {
+	if unicode.IsSpace(p.peek()) {
+		p.at++
+		return true
+	}
+	if p.peek() != '#' {
+		return false
+	}
+	for p.at < len(p.text) && p.peek() != '\n' {
+		p.at++
+	}
+	return true
+}
+
+// quantified reads the repeat after an atom, if there is one.
+func (p *regexpParser) quantified(n node) (node, error) {
+	least, most, ok, err := p.quantifier()
+	if !ok || err != nil {
+		return n, err
+	}
+	if _, isPlace := n.(place); isPlace {
+		return nil, errors.New("nothing to repeat")
+	}
+	r := repeat{body: n, least: least, most: most}
+	var whole node = r
+	switch {
+	case p.accept("?"):
+		r.lazy = true
+		whole = r
+	case p.accept("+"):
+		whole = atomic{r}
+	}
+	if _, _, again, _ := p.quantifier(); again {
+		return nil, errors.New("multiple repeat")
+	}
+	return whole, nil
+}
+
+func (p *regexpParser) quantifier() (least, most int, ok bool, err error) {
+	switch p.peek() {
+	case '*':
+		p.at++
+		return 0, unbounded, true, nil
+	case '+':
+		p.at++
+		return 1, unbounded, true, nil
+	case '?':
+		p.at++
+		return 0, 1, true, nil
+	case '{':
+		return p.counts()
+	}
+	return 0, 0, false, nil
+}
+
+// counts reads `{2}`, `{2,}`, `{,3}` or `{2,3}`; any other brace is literal.
+func (p *regexpParser) counts() (least, most int, ok bool, err error) {
+	end := slices.Index(p.text[p.at:], '}')
+	if end < 0 {
+		return 0, 0, false, nil
+	}
+	low, high, both := strings.Cut(string(p.text[p.at+1:p.at+end]), ",")
+	if !isCount(low) || !isCount(high) || !both && low == "" {
+		return 0, 0, false, nil
+	}
+	p.at += end + 1
+	least, most = count(low, 0), count(high, unbounded)
+	if !both {
+		most = least
+	}
+	if most < least {
+		return 0, 0, true, errors.New("min repeat greater than max repeat")
+	}
+	return least, most, true, nil
+}
+
+func isCount(s string) bool { return strings.Trim(s, "0123456789") == "" && len(s) < 9 }
+
+func count(s string, otherwise int) int {
+	if n, err := strconv.Atoi(s); err == nil {
+		return n
+	}
+	return otherwise
+}
+
+func (p *regexpParser) atom() (node, error) {
+	c := p.peek()
+	p.at++
+	switch c {
+	case '.':
+		if p.flags.dotAll {
+			return charNode{func(rune) bool { return true }}, nil
+		}
+		return charNode{func(r rune) bool { return r != '\n' }}, nil
+	case '^':
+		if p.flags.multiline {
+			return place(lineStart), nil
+		}
+		return place(textStart), nil
+	case '$':
+		if p.flags.multiline {
+			return place(lineEnd), nil
+		}
+		return place(lastLineEnd), nil
+	case '(':
+		return p.bracket()
+	case '[':
+		return p.set()
+	case '\\':
+		return p.escape()
+	case '*', '+', '?', '{':
+		p.at--
+		if _, _, ok, _ := p.quantifier(); ok {
+			return nil, errors.New("nothing to repeat")
+		}
+		p.at++
+	}
+	return p.literal(c), nil
+}
+
+func (p *regexpParser) literal(c rune) node {
+	if p.flags.fold {
+		low := unicode.ToLower(c)
+		return charNode{func(r rune) bool { return r == c || unicode.ToLower(r) == low }}
+	}
+	return charNode{func(r rune) bool { return r == c }}
+}
