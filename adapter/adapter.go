@@ -63,7 +63,7 @@ func (a *Adapter) listen() error {
 	if err != nil {
 		return err
 	}
-	a.server = &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 5 * time.Minute}
+	a.server = &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute}
 	if a.o.ListenAddress == "" {
 		return nil
 	}

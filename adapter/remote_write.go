@@ -73,12 +73,12 @@ type writeReply struct {
 // ServeHTTP implements http.Handler.
 func (h *writeHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	begin := time.Now()
-	reply := h.serve(r)
+	reply := h.serve(w, r)
 	reply.send(w)
 	h.metrics.observe(reply.protocol, reply.status, time.Since(begin))
 }
 
-func (h *writeHandler) serve(r *http.Request) writeReply {
+func (h *writeHandler) serve(w http.ResponseWriter, r *http.Request) writeReply {
 	if r.Method != http.MethodPost {
 		return writeReply{protocol: "unknown", status: http.StatusMethodNotAllowed, text: "remote write wants POST"}
 	}
@@ -90,7 +90,7 @@ func (h *writeHandler) serve(r *http.Request) writeReply {
 	j := h.jobs.Get().(*writeJob)
 	defer h.release(j)
 	j.reset(version)
-	if err = h.receive(j, r); err == nil {
+	if err = h.receive(j, w, r); err == nil {
 		err = h.store(r.Context(), j)
 	}
 	o := j.outcome(err)
@@ -107,11 +107,17 @@ func (h *writeHandler) serve(r *http.Request) writeReply {
 	return reply
 }
 
-// receive reads the body.
-func (h *writeHandler) receive(j *writeJob, r *http.Request) (err error) {
+// bodyTimeout is how long a sender may take for one body.
+const bodyTimeout = time.Minute
+
+// receive reads the body. The server has no read timeout of its own: it would also end the handlers of long queries.
+func (h *writeHandler) receive(j *writeJob, w http.ResponseWriter, r *http.Request) (err error) {
 	if r.ContentLength > int64(h.o.Limits.BodyBytes) {
 		return writeError{http.StatusRequestEntityTooLarge, fmt.Errorf("body of %d bytes, more than %d", r.ContentLength, h.o.Limits.BodyBytes)}
 	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a server without deadlines (tests) has slow senders wait
+	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	j.body, err = readBody(j.body, r.Body, h.o.Limits.BodyBytes, &j.share)
 	return err
 }

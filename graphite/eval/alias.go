@@ -36,8 +36,15 @@ func aliasFamily() []Function {
 		call: func(c *call) ([]*Series, error) { return c.letters(unicode.ToLower) },
 	}, {
 		Name: "upper", Group: "Alias", Signature: "seriesList, *pos", Params: []Param{one, opt("pos", typeInteger).many()},
-		Doc:  "Makes names upper case, or only the letters at some positions.",
-		call: func(c *call) ([]*Series, error) { return c.letters(unicode.ToUpper) },
+		Doc: "Makes names upper case, or only the letters at some positions.",
+		call: func(c *call) ([]*Series, error) {
+			for _, s := range c.series("seriesList") {
+				if len(c.rest("pos")) == 0 {
+					s.Name = strings.ReplaceAll(s.Name, "ß", "SS") // The one letter that grows; unicode.ToUpper keeps it.
+				}
+			}
+			return c.letters(unicode.ToUpper)
+		},
 	}}
 }
 

@@ -183,7 +183,7 @@ func scalar(n expr.Node) any {
 	case expr.Bool:
 		return bool(n)
 	case expr.Inf:
-		return inf
+		return inf()
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ import "slices"
 // gapFamily are the functions about nulls.
 func gapFamily() []Function {
 	one := []Param{seriesParam("seriesList")}
-	limited := []Param{seriesParam("seriesList"), with("limit", typeIntOrInf, inf)}
+	limited := []Param{seriesParam("seriesList"), with("limit", typeIntOrInf, inf())}
 	return []Function{{
 		Name: "keepLastValue", Group: "Transform", Signature: "seriesList, limit=inf", Params: limited, call: keepLastValue,
 		Doc: "Fills gaps of at most limit slots with the value before them.",

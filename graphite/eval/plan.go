@@ -2,14 +2,11 @@ package eval
 
 import (
 	"context"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 )
-
-var inf = math.Inf(1)
 
 // Fetch is what a target needs to read: the series that Pattern names, or with Tags those that satisfy the tag
 // expressions (Pattern is then the text of the seriesByTag call), in a window that excludes From and includes the slot

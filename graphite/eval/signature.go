@@ -62,6 +62,9 @@ type Function struct {
 	variadic bool // The last formal takes the rest.
 }
 
+// inf is the default of limits.
+func inf() float64 { return math.Inf(1) }
+
 // formal is a parameter of the Python function.
 type formal struct {
 	name     string
@@ -94,7 +97,7 @@ func literal(s string) any {
 	case "False":
 		return false
 	case "inf":
-		return math.Inf(1)
+		return inf()
 	}
 	if n, ok := parseInt(s); ok {
 		return n
@@ -210,7 +213,7 @@ func (p Param) convert(v any) (any, bool) {
 			return n, true
 		}
 		f, ok := toFloat(v)
-		return f, ok && f == math.Inf(1)
+		return f, ok && f == inf()
 	case typeInterval:
 		s, isText := v.(string)
 		_, err := ParseOffset(s)
