@@ -196,7 +196,10 @@ func proxyTo(t *testing.T, to string) *httputil.ReverseProxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }}
+	// A transport of its own: every test server that ends closes connections of the default one.
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }}
 }
 
 // serve serves h until the test ends.

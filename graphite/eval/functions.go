@@ -65,6 +65,7 @@ func (e *Evaluator) completeOptions() {
 				p.Options = append(p.Options, callbacks...)
 			}
 			slices.SortFunc(p.Options, func(a, b any) int { return strings.Compare(text(a), text(b)) })
+			p.Options = slices.CompactFunc(p.Options, func(a, b any) bool { return text(a) == text(b) })
 			f.Params[i] = p
 		}
 	}

@@ -124,12 +124,18 @@ func matcher(f Fetch) (func(string, *stored) bool, error) {
 	if strings.Contains(f.Pattern, ";") {
 		return func(name string, _ *stored) bool { return name == f.Pattern }, nil
 	}
-	re := regexp.MustCompile(globRegexp(f.Pattern))
+	re, err := regexp.Compile(globRegexp(f.Pattern))
+	if err != nil {
+		return func(string, *stored) bool { return false }, nil // No set of characters, say.
+	}
 	return func(name string, s *stored) bool { return s.tags == nil && re.MatchString(name) }, nil
 }
 
 func globRegexp(pattern string) string {
 	var b strings.Builder
+	if strings.Count(pattern, "{") != strings.Count(pattern, "}") {
+		return "^$"
+	}
 	for i := 0; i < len(pattern); i++ {
 		switch c := pattern[i]; c {
 		case '*':
