@@ -30,7 +30,7 @@ func startAdapter(t testing.TB, args ...string) *adapter {
 // launchAdapter is startAdapter that waits no longer than until the adapter listens.
 func launchAdapter(t testing.TB, args ...string) *adapter {
 	t.Helper()
-	a := &adapter{client: client{http: &http.Client{}}, dir: t.TempDir(), args: args}
+	a := &adapter{client: client{http: &http.Client{Transport: &http.Transport{}}}, dir: t.TempDir(), args: args}
 	if err := a.run(t, "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}

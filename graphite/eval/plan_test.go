@@ -13,7 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 )
 
-func parseAll(t *testing.T, texts ...string) []expr.Node {
+func parseAll(t testing.TB, texts ...string) []expr.Node {
 	t.Helper()
 	var nodes []expr.Node
 	for _, text := range texts {
@@ -67,7 +67,7 @@ func TestPlanIsWhatEvalFetches(t *testing.T) {
 			continue
 		}
 		feed.asked = nil
-		if _, err := e.Eval(context.Background(), []expr.Node{n}, request, feed); err != nil {
+		if _, err := e.Eval(t.Context(), []expr.Node{n}, request, feed); err != nil {
 			continue
 		}
 		if len(feed.asked) < len(planned) && !emptyBefore(target) {
@@ -104,14 +104,14 @@ func (c counted) Fetch(ctx context.Context, list []Fetch) ([][]*Series, error) {
 
 func TestSourceErrorsPass(t *testing.T) {
 	broken := errors.New("the store is away")
-	_, err := New().Eval(context.Background(), parseAll(t, "sumSeries(a)"), Request{From: 1, Until: 2, Now: 3}, counted{err: broken})
+	_, err := New().Eval(t.Context(), parseAll(t, "sumSeries(a)"), Request{From: 1, Until: 2, Now: 3}, counted{err: broken})
 	if !errors.Is(err, broken) {
 		t.Errorf("Eval = %v, want %v", err, broken)
 	}
 }
 
 func TestCancelled(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := New().Eval(ctx, parseAll(t, "constantLine(1)"), Request{From: 1, Until: 2, Now: 3}, &memory{})
 	if !errors.Is(err, context.Canceled) {
@@ -138,7 +138,7 @@ func TestLimits(t *testing.T) {
 		{"summarize(test.h1.a,'-5min')", Limits{}, false},
 	} {
 		r := Request{From: 1741050007, Until: 1741051207, Now: 1741057200, Limits: c.limits}
-		_, err := New().Eval(context.Background(), parseAll(t, c.target), r, feed)
+		_, err := New().Eval(t.Context(), parseAll(t, c.target), r, feed)
 		var input *InputError
 		if (err == nil) != c.ok || err != nil && !errors.As(err, &input) {
 			t.Errorf("Eval(%s) with %+v = %v, want ok %v", c.target, c.limits, err, c.ok)
@@ -160,7 +160,7 @@ func TestErrorWords(t *testing.T) {
 		{"scale(test.h1.a)", "Invalid parameters (scale() missing required argument: 'factor')", true},
 	} {
 		r := Request{From: 1741050007, Until: 1741051207, Now: 1741057200}
-		_, err := New().Eval(context.Background(), parseAll(t, c.target), r, feed)
+		_, err := New().Eval(t.Context(), parseAll(t, c.target), r, feed)
 		var input *InputError
 		if !errors.As(err, &input) || input.Error() != c.want || input.Crash != c.crash {
 			t.Errorf("Eval(%s) = %v, want %s", c.target, err, c.want)
