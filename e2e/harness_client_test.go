@@ -52,7 +52,9 @@ func (r reply) ok(t testing.TB) reply {
 }
 
 // newClient asks the server at host:port.
-func newClient(addr string) client { return client{base: "http://" + addr, http: &http.Client{Transport: &http.Transport{}}} }
+func newClient(addr string) client {
+	return client{base: "http://" + addr, http: &http.Client{Transport: &http.Transport{}}}
+}
 
 // URL is the address of a path.
 func (c client) URL(path string) string { return c.base + path }
