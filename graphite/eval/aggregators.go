@@ -83,7 +83,10 @@ func present(f func([]float64) float64) func([]float64) float64 {
 }
 
 func withoutNone(values []float64) []float64 {
-	out := make([]float64, 0, len(values))
+	return appendPresent(make([]float64, 0, len(values)), values)
+}
+
+func appendPresent(out, values []float64) []float64 {
 	for _, v := range values {
 		if !IsNone(v) {
 			out = append(out, v)
@@ -177,6 +180,10 @@ func median(values []float64) float64 {
 		return None()
 	}
 	slices.Sort(sorted)
+	return middleOf(sorted)
+}
+
+func middleOf(sorted []float64) float64 {
 	mid := len(sorted) / 2
 	if len(sorted)%2 == 0 {
 		return (sorted[mid-1] + sorted[mid]) / 2

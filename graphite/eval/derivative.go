@@ -42,6 +42,7 @@ func derivative(c *call) ([]*Series, error) {
 
 func (c *call) increases(name string, shown func(*Series, float64) float64) ([]*Series, error) {
 	var out []*Series
+	limits := c.counterLimits()
 	for _, s := range c.series("seriesList") {
 		if s.Step == 0 {
 			return nil, crash("a series has no step")
@@ -49,43 +50,56 @@ func (c *call) increases(name string, shown func(*Series, float64) float64) ([]*
 		values := make([]float64, len(s.Values))
 		before := None()
 		for i, v := range s.Values {
+			if IsNone(v) && (limits.hasMax || limits.hasMin) {
+				return nil, crash("a null cannot be compared with a limit") // graphite-web fails too.
+			}
 			var d float64
-			if d, before = c.increase(v, before); !IsNone(d) {
+			if d, before = limits.increase(v, before); !IsNone(d) {
 				d = shown(s, d)
 			}
 			values[i] = d
 		}
 		s.Tags[name] = "1"
 		d := s.derive(name+"("+s.Name+")", values)
-		d.ints = s.ints && name != "perSecond" && !c.has("maxValue") && !c.has("minValue")
+		d.ints = s.ints && name != "perSecond" && !limits.hasMax && !limits.hasMin
 		out = append(out, d)
 	}
 	return out, nil
 }
 
-// increase is what a counter grew by since the value before, and the value to go on with. Limits and nulls do not go
-// together in graphite-web: it fails.
-func (c *call) increase(v, before float64) (grown, next float64) {
-	hasMax, hasMin := c.has("maxValue"), c.has("minValue")
-	if IsNone(v) && (hasMax || hasMin) {
-		c.fail(crash("a null cannot be compared with a limit"))
-		return None(), None()
+// counterLimits are where a counter wraps, and to what. Values beyond are left out.
+type counterLimits struct {
+	hasMax, hasMin bool
+	high, low      float64
+}
+
+func (c *call) counterLimits() counterLimits {
+	l := counterLimits{hasMax: c.has("maxValue"), hasMin: c.has("minValue")}
+	if len(c.series("seriesList")) == 0 {
+		return l
 	}
-	low := 0.0
-	if hasMin {
-		low = c.float("minValue")
+	if l.hasMax {
+		l.high = c.float("maxValue")
 	}
+	if l.hasMin {
+		l.low = c.float("minValue")
+	}
+	return l
+}
+
+// increase is what a counter grew by since the value before, and the value to go on with.
+func (l counterLimits) increase(v, before float64) (grown, next float64) {
 	switch {
-	case hasMax && v > c.float("maxValue"), hasMin && v < low:
+	case l.hasMax && v > l.high, l.hasMin && v < l.low:
 		return None(), None()
 	case IsNone(before), IsNone(v):
 		return None(), v
 	case v >= before:
 		return v - before, v
-	case hasMax:
-		return c.float("maxValue") + 1 + v - before - low, v
-	case hasMin:
-		return v - low, v
+	case l.hasMax:
+		return l.high + 1 + v - before - l.low, v
+	case l.hasMin:
+		return v - l.low, v
 	}
 	return None(), v
 }

@@ -7,7 +7,7 @@ import (
 
 // filterFamily are the functions that choose series by their values.
 func filterFamily() []Function {
-	n, number := need("n", typeInteger), need("n", typeFloat)
+	n := need("n", typeInteger)
 	operators := []any{"!=", "<", "<=", "=", ">", ">="}
 	ranked := []Param{seriesParam("seriesList"), n, with("func", typeAggFunc, "average")}
 	list := []Function{{
@@ -32,6 +32,13 @@ func filterFamily() []Function {
 		Name: "mostDeviant", Group: "Filter Series", Signature: "seriesList, n", Params: []Param{seriesParam("seriesList"), n}, call: mostDeviant,
 		Doc: "Keeps the n series that vary most.",
 	}}
+	return append(append(list, thresholds()...), rankings()...)
+}
+
+// thresholds are the filters that compare one aggregate with n.
+func thresholds() []Function {
+	params := []Param{seriesParam("seriesList"), need("n", typeFloat)}
+	var list []Function
 	for _, f := range [...]struct{ name, aggregator, operator, doc string }{
 		{"averageAbove", "average", ">", "Keeps the series whose average is above n."},
 		{"averageBelow", "average", "<=", "Keeps the series whose average is at most n."},
@@ -43,10 +50,17 @@ func filterFamily() []Function {
 		{"minimumBelow", "min", "<=", "Keeps the series whose least value is at most n."},
 	} {
 		list = append(list, Function{
-			Name: f.name, Group: "Filter Series", Signature: "seriesList, n", Doc: f.doc, Params: []Param{seriesParam("seriesList"), number},
+			Name: f.name, Group: "Filter Series", Signature: "seriesList, n", Doc: f.doc, Params: params,
 			call: func(c *call) ([]*Series, error) { return c.filter(f.aggregator, f.operator, c.value("n")) },
 		})
 	}
+	return list
+}
+
+// rankings are the filters that keep the n first by one aggregate.
+func rankings() []Function {
+	params := []Param{seriesParam("seriesList"), need("n", typeInteger)}
+	var list []Function
 	for _, f := range [...]struct {
 		name, aggregator string
 		highest          bool
@@ -59,7 +73,7 @@ func filterFamily() []Function {
 		{"lowestCurrent", "current", false, "Keeps the n series with the lowest last value."},
 	} {
 		list = append(list, Function{
-			Name: f.name, Group: "Filter Series", Signature: "seriesList, n", Doc: f.doc, Params: []Param{seriesParam("seriesList"), n},
+			Name: f.name, Group: "Filter Series", Signature: "seriesList, n", Doc: f.doc, Params: params,
 			call: func(c *call) ([]*Series, error) { return c.ranked(f.aggregator, f.highest) },
 		})
 	}

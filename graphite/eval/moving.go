@@ -109,27 +109,46 @@ func (c *call) moving(name string) ([]*Series, error) {
 	return out, nil
 }
 
-// movingValues begins with the window that ends in the point behind the first whole one.
+// movingValues begins with the window that ends in the point behind the first whole one. Only windows with nulls are
+// copied; how many there are is counted along.
 func movingValues(values []float64, points int64, agg aggregator, factor float64) []float64 {
 	n := int64(len(values))
 	out := make([]float64, 0, max(0, n-points))
-	window := make([]float64, 0, max(0, min(points, n)))
+	scratch := make([]float64, 0, max(0, min(points, n)))
+	nulls := 0
+	for i := int64(0); i < min(points, n); i++ {
+		nulls += countNull(values[i])
+	}
 	for i := points + 1; i <= n; i++ {
-		window = window[:0]
-		if points > 0 {
-			for _, v := range values[i-points : i] {
-				if !IsNone(v) {
-					window = append(window, v)
-				}
-			}
-		}
-		if enough(len(window), int(points), factor) {
-			out = append(out, agg.of(window))
-		} else {
+		if points <= 0 {
 			out = append(out, None())
+			continue
 		}
+		window := values[i-points : i]
+		nulls += countNull(values[i-1]) - countNull(values[i-points-1])
+		if !enough(int(points)-nulls, int(points), factor) {
+			out = append(out, None())
+			continue
+		}
+		if nulls > 0 || agg.name == "median" {
+			scratch = appendPresent(scratch[:0], window)
+			window = scratch
+		}
+		if agg.name == "median" {
+			slices.Sort(window)
+			out = append(out, middleOf(window))
+			continue
+		}
+		out = append(out, agg.of(window))
 	}
 	return out
+}
+
+func countNull(v float64) int {
+	if IsNone(v) {
+		return 1
+	}
+	return 0
 }
 
 func exponentialMovingAverage(c *call) ([]*Series, error) {
