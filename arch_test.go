@@ -14,11 +14,16 @@ import (
 // doors lists, for each room, the rooms it may enter. A room that is not listed does not exist.
 var doors = map[string][]string{
 	".":                       {"adapter"},
-	"adapter":                 {"storage", "storage/hbase", "storage/kv", "storage/pebble", "storage/schema", "translate"},
+	"adapter":                 {"graphite", "graphite/carbon", "storage", "storage/hbase", "storage/kv", "storage/pebble", "storage/schema", "translate", "tree"},
+	"graphite":                {"graphite/carbon", "graphite/eval", "graphite/expr", "storage", "translate", "tree"},
+	"graphite/carbon":         {},
 	"graphite/eval":           {"graphite/expr"},
 	"graphite/expr":           {},
 	"translate":               {"storage"},
 	"tree":                    {"storage", "storage/kv", "storage/schema"},
+	"storage/head":            {"storage/schema"},
+	"storage/log":             {},
+	"storage/log/logtest":     {"storage/log"},
 	"storage":                 {"storage/index", "storage/kv", "storage/schema", "storage/uid"},
 	"storage/hbase":           {"storage/kv"},
 	"storage/hbase/hbasetest": {},
@@ -41,7 +46,7 @@ var outside = map[string]string{
 }
 
 // forTests are rooms that no shipped binary contains: what the tests start and fake.
-var forTests = map[string]bool{"e2e": true, "e2e/cluster": true, "storage/hbase/hbasetest": true, "storage/kv/kvtest": true}
+var forTests = map[string]bool{"e2e": true, "e2e/cluster": true, "storage/hbase/hbasetest": true, "storage/kv/kvtest": true, "storage/log/logtest": true}
 
 const module = "github.com/tsdbridge/tsdbridge"
 

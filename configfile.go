@@ -8,7 +8,12 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 	"gopkg.in/yaml.v3"
+
+	"github.com/tsdbridge/tsdbridge/adapter"
 )
+
+// treesKey is the one key of the file that is no flag: trees to declare.
+const treesKey = "trees"
 
 // fromFile returns the flags that the configuration file sets and the command line does not.
 func (p *parser) fromFile(given *kingpin.ParseContext) ([]string, error) {
@@ -58,6 +63,10 @@ func (p *parser) flatten(flags []string, name string, node *yaml.Node) ([]string
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(node.Content) && err == nil; i += 2 {
 			key := node.Content[i].Value
+			if name == "" && key == treesKey {
+				p.options.Graphite.Trees, err = adapter.ParseTrees(node.Content[i+1])
+				continue
+			}
 			if name != "" {
 				key = name + "." + key
 			}

@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -15,6 +17,9 @@ import (
 const (
 	commandServe        = "serve"
 	commandTablesCreate = "tables create"
+	commandTreeSync     = "tree sync"
+	commandTreeShow     = "tree show"
+	commandTreeTest     = "tree test"
 	commandVersion      = "version"
 )
 
@@ -23,6 +28,17 @@ type command struct {
 	name    string
 	options adapter.Options
 	tables  adapter.TableOptions
+	trees   treeFlags
+}
+
+// treeFlags are those of the commands about trees.
+type treeFlags struct {
+	sync  adapter.SyncOptions
+	tree  string   // show: a tree's name or id
+	path  string   // show: below which path
+	depth int      // show: levels below the path
+	name  string   // test: a series
+	names []string // test: in which trees
 }
 
 // parseCommand reads the command line and the configuration file that it names.
@@ -36,18 +52,20 @@ func parseCommand(args []string, stdout, stderr io.Writer) (command, error) {
 	if err != nil {
 		return command{}, err
 	}
+	trees := p.options.Graphite.Trees
 	p = newParser(stdout)
+	p.options.Graphite.Trees = trees
 	all := append(set, args...)
 	name, err := p.app.Parse(all)
 	if p.terminated || err != nil {
 		return command{}, nameFlag(all, err)
 	}
-	c := command{name: name, options: p.options, tables: p.tables}
+	c := command{name: name, options: p.options, tables: p.tables, trees: p.trees}
 	if c.options.Logger, err = newLogger(stderr, p.logLevel, p.logFormat); err != nil {
 		return command{}, err
 	}
 	c.options.Flags = p.values()
-	if name == commandServe || name == commandTablesCreate {
+	if name != commandVersion {
 		err = c.options.Validate()
 	}
 	return c, err
@@ -67,7 +85,10 @@ func nameFlag(args []string, err error) error {
 		flag := "--" + f.Model().Name + "=" + *e.Value
 		alone := []string{flag}
 		if newParser(io.Discard).app.GetFlag(f.Model().Name) == nil {
-			alone = []string{"tables", "create", flag}
+			alone = append(strings.Fields(given.SelectedCommand.FullCommand()), flag)
+			if slices.Equal(alone[:2], strings.Fields(commandTreeTest)) {
+				alone = append(alone, "series")
+			}
 		}
 		if _, err := newParser(io.Discard).app.Parse(alone); err != nil {
 			return fmt.Errorf("%s: %w", flag, err)
@@ -81,6 +102,7 @@ type parser struct {
 	app        *kingpin.Application
 	options    adapter.Options
 	tables     adapter.TableOptions
+	trees      treeFlags
 	configFile string
 	logLevel   string
 	logFormat  string
@@ -97,7 +119,10 @@ func newParser(stdout io.Writer) *parser {
 	p.webFlags()
 	p.writeFlags()
 	p.queryFlags()
+	p.carbonFlags()
+	p.graphiteFlags()
 	p.commands()
+	p.treeCommands()
 	return p
 }
 
@@ -169,6 +194,33 @@ func (p *parser) queryFlags() {
 	f("read.max-frame-bytes", "Bytes of one series in a streamed remote read; Prometheus takes 50 MB.").Default(bytesText(frame)).SetValue((*intByteSize)(&o.ReadFrameBytes))
 }
 
+func (p *parser) carbonFlags() {
+	o, f := &p.options.Carbon, p.app.Flag
+	f("carbon.listen-address", "Address of the listener for carbon's plaintext lines, such as :2003; empty: none.").Default(o.ListenAddress).StringVar(&o.ListenAddress)
+	f("carbon.udp", "Listen on UDP beside TCP.").Default(strconv.FormatBool(o.UDP)).BoolVar(&o.UDP)
+	f("carbon.max-connections", "TCP connections at once; others wait to be accepted.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
+	f("carbon.idle-timeout", "Time without a line after which a connection is closed; 0: never.").Default(o.IdleTimeout.String()).DurationVar(&o.IdleTimeout)
+	f("carbon.keep-open", "Skip lines for which carbon closes the connection (over 16384 bytes, no UTF-8, an endless time).").Default(strconv.FormatBool(o.KeepOpen)).BoolVar(&o.KeepOpen)
+	f("carbon.series-cache", "Names found by their bytes on the wire.").Default(text(o.SeriesCache)).IntVar(&o.SeriesCache)
+}
+
+func (p *parser) graphiteFlags() {
+	o, f := &p.options.Graphite, p.app.Flag
+	f("graphite.storage-schemas", "Carbon's storage-schemas.conf: the steps of series, by name. Without a rule a series has the step of its points.").StringVar(&o.Schemas)
+	f("graphite.storage-aggregation", "Carbon's storage-aggregation.conf: how points become coarser ones.").StringVar(&o.Aggregation)
+	f("graphite.default-tree", "Tree of tsdb-tree in which names without tags are found; it is made when the first one comes.").Default(o.DefaultTree).StringVar(&o.DefaultTree)
+	f("graphite.template", "How new dotted names become metric and tags, such as servers.{host}.{metric...}; the first that fits is taken. Repeatable.").PlaceHolder("TEMPLATE").StringsVar(&o.Templates)
+	f("graphite.inverse-trees", "Trees by which new dotted names become metric and tags, by name: those that have an inverse (all), or none.").Default(o.InverseTrees).StringVar(&o.InverseTrees)
+	f("graphite.tree-index", "Where paths are looked up: memory (all trees are loaded) or table (rows of tsdb-tree are read for each question).").Default(o.TreeIndex).EnumVar(&o.TreeIndex, "memory", "table")
+	f("graphite.tree-refresh", "How often trees are looked at for what other processes changed.").Default(o.TreeRefresh.String()).DurationVar(&o.TreeRefresh)
+	f("graphite.time-zone", "Zone of times in requests that name none.").Default(o.TimeZone).StringVar(&o.TimeZone)
+	f("graphite.timeout", "Time for one request, waiting included.").Default(o.Timeout.String()).DurationVar(&o.Timeout)
+	f("graphite.max-concurrency", "Requests at once; others wait.").Default(text(o.Concurrency)).IntVar(&o.Concurrency)
+	f("graphite.max-series", "Series that one request may read and make.").Default(text(o.Series)).IntVar(&o.Series)
+	f("graphite.max-points", "Points, empty ones included, that one request may read and make.").Default(text(o.Points)).IntVar(&o.Points)
+	f("graphite.max-nodes", "Names that one search may find.").Default(text(o.Nodes)).IntVar(&o.Nodes)
+}
+
 func (p *parser) commands() {
 	p.app.Command(commandServe, "Run the adapter.").Default()
 	p.app.Command(commandVersion, "Print the version.")
@@ -185,6 +237,24 @@ func (p *parser) commands() {
 		}
 		return nil
 	})
+}
+
+func (p *parser) treeCommands() {
+	t := p.app.Command("tree", "The trees in which Graphite's names are found.")
+	sync := t.Command("sync", "Hang the series that exist on the trees. It only adds; what is there stays.")
+	s := &p.trees.sync
+	*s = adapter.DefaultSyncOptions()
+	sync.Flag("from", "Where to go on: the TSUID in hexadecimal that a sync printed which was cut short.").PlaceHolder("TSUID").StringVar(&s.From)
+	sync.Flag("rows", "Look for series by the row keys of the data table too: for tables that TSDs without meta tracking write. Slow.").BoolVar(&s.Rows)
+	sync.Flag("parallel", "Batches of series at once.").Default(text(s.Parallel)).IntVar(&s.Parallel)
+	sync.Flag("progress", "Time between two lines of progress.").Default(s.Every.String()).DurationVar(&s.Every)
+	show := t.Command("show", "List the trees with their rules, or what hangs on one of them.")
+	show.Arg("tree", "Name or number of a tree; none: all.").StringVar(&p.trees.tree)
+	show.Arg("path", "Dotted path or pattern: what hangs below it.").StringVar(&p.trees.path)
+	show.Flag("depth", "Levels below the path.").Default("1").IntVar(&p.trees.depth)
+	test := t.Command("test", "Explain, rule by rule, how trees route a series.")
+	test.Arg("series", "Graphite name (a.b.c or a.b;k=v), labels (a{k=\"v\"}) or TSUID in hexadecimal.").Required().StringVar(&p.trees.name)
+	test.Flag("tree", "Name or number of a tree; repeatable. Default: all.").PlaceHolder("TREE").StringsVar(&p.trees.names)
 }
 
 // values are all flags with their values, for the API's status page.

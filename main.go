@@ -36,6 +36,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 0
 	case commandTablesCreate:
 		err = adapter.CreateTables(ctx, c.options, c.tables, stdout)
+	case commandTreeSync:
+		err = adapter.SyncTrees(ctx, c.options, c.trees.sync, stdout)
+	case commandTreeShow:
+		err = adapter.ShowTree(ctx, c.options, c.trees.tree, c.trees.path, c.trees.depth, stdout)
+	case commandTreeTest:
+		err = adapter.TestTree(ctx, c.options, c.trees.name, c.trees.names, stdout)
 	default:
 		err = serve(ctx, c.options)
 	}

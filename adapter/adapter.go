@@ -25,6 +25,7 @@ type Adapter struct {
 	o        Options
 	engine   io.Closer
 	store    *storage.Store
+	graphite *graphiteSide
 	names    *translate.Translator
 	registry *prometheus.Registry
 	started  time.Time
@@ -46,8 +47,13 @@ func New(o Options) (*Adapter, error) {
 	a.engine = engine
 	so := o.storageOptions()
 	so.Registerer = a.registry
+	a.graphite = newGraphiteSide(o, a.names, db)
+	so.Observer = a.graphite
 	if a.store, err = storage.New(db, so); err == nil {
 		err = a.store.PinLayout(context.Background())
+	}
+	if err == nil {
+		err = a.graphite.listen(a)
 	}
 	if err == nil {
 		err = a.listen()
@@ -94,7 +100,15 @@ func (a *Adapter) Close() error {
 	if a.listener != nil {
 		err = a.listener.Close()
 	}
-	return errors.Join(err, a.engine.Close())
+	return errors.Join(err, a.graphite.close(), a.engine.Close())
+}
+
+// CarbonAddr is the address that carbon's listener is bound to, empty without one.
+func (a *Adapter) CarbonAddr() string {
+	if a.graphite.listener == nil {
+		return ""
+	}
+	return a.graphite.listener.Addr().String()
 }
 
 // Run serves until ctx ends, then lets the requests under way finish and closes the store. What was acknowledged is durable
@@ -105,10 +119,17 @@ func (a *Adapter) Run(ctx context.Context) error {
 	defer stopStore()
 	group, serveCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return a.store.Run(storeCtx) })
+	group.Go(func() error { return a.graphite.run(storeCtx) })
 	group.Go(a.serve)
+	carbonDone := make(chan struct{})
+	group.Go(func() error {
+		defer close(carbonDone)
+		return a.graphite.serveCarbon(serveCtx)
+	})
 	group.Go(func() error {
 		defer stopStore()
 		<-serveCtx.Done()
+		defer func() { <-carbonDone }()
 		a.o.Logger.Info("shutting down", "grace", a.o.ShutdownGrace)
 		graceCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.o.ShutdownGrace)
 		defer cancel()

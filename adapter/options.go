@@ -55,6 +55,9 @@ type Options struct {
 	ReadSamples    int           // --read.max-samples: of one query of an unstreamed remote read; 0: no limit
 	ReadFrameBytes int           // --read.max-frame-bytes: one series of a streamed remote read
 
+	Carbon   CarbonOptions   // --carbon.*
+	Graphite GraphiteOptions // --graphite.*
+
 	// Flags are shown under /api/v1/status/flags.
 	Flags  map[string]string
 	Logger *slog.Logger
@@ -71,6 +74,7 @@ func DefaultOptions() Options {
 		ListenAddress: ":9201", MaxConnections: 512, ShutdownGrace: 30 * time.Second, WriteLimits: DefaultWriteLimits(),
 		QueryTimeout: 2 * time.Minute, QuerySeries: 1_000_000, QuerySamples: 50_000_000, QueryParallel: 20, Lookback: 5 * time.Minute,
 		ReadParallel: 10, ReadSamples: 50_000_000, ReadFrameBytes: defaultFrame,
+		Carbon: DefaultCarbonOptions(), Graphite: DefaultGraphiteOptions(),
 		Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 	}
 }
@@ -110,6 +114,12 @@ func (o Options) Validate() error {
 		return errors.New("--web.shutdown-grace must not be negative")
 	}
 	if err := o.WriteLimits.Validate(); err != nil {
+		return err
+	}
+	if err := o.Carbon.Validate(); err != nil {
+		return err
+	}
+	if err := o.Graphite.Validate(); err != nil {
 		return err
 	}
 	if _, err := o.translator(); err != nil {

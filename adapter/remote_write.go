@@ -45,7 +45,7 @@ type writeOptions struct {
 type writeHandler struct {
 	o       writeOptions
 	gate    writeGate
-	caches  [wireV2 + 1]*seriesCache
+	caches  [wireV2 + 1]*storage.RefCache
 	metrics *writeMetrics
 	jobs    sync.Pool // of *writeJob
 }
@@ -53,7 +53,7 @@ type writeHandler struct {
 func newWriteHandler(o writeOptions) http.Handler {
 	h := &writeHandler{o: o, gate: writeGate{maxRequests: int64(o.Limits.Requests), maxBytes: int64(o.Limits.InFlightBytes)}}
 	for v := range h.caches {
-		h.caches[v] = newSeriesCache(o.Limits.SeriesCache)
+		h.caches[v] = storage.NewRefCache(o.Limits.SeriesCache)
 	}
 	h.metrics = newWriteMetrics(o.Registerer, &h.gate)
 	h.jobs.New = func() any { return newWriteJob(h) }

@@ -33,6 +33,10 @@ func (a *Adapter) routes() (http.Handler, error) {
 	})
 	status := &statusHandler{ready: a.store.Ready, engine: a.o.engineName(), started: a.started}
 	r := chi.NewRouter()
+	graphiteAPI, err := a.graphite.routes(r, a)
+	if err != nil {
+		return nil, err
+	}
 	r.Handle(apiPrefix+"/write", write)
 	r.Handle(apiPrefix+"/*", api)
 	// The paths of Prometheus' old example adapter.
@@ -45,7 +49,14 @@ func (a *Adapter) routes() (http.Handler, error) {
 	r.Head("/-/healthy", status.healthy)
 	r.Get("/-/ready", status.isReady)
 	r.Head("/-/ready", status.isReady)
-	r.Handle("/metrics", promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true, Timeout: 10 * time.Second}))
+	own := promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true, Timeout: 10 * time.Second})
+	r.HandleFunc("/metrics", func(w http.ResponseWriter, req *http.Request) {
+		if req.URL.Query().Has("query") { // Graphite's other name for /metrics/find
+			graphiteAPI.ServeHTTP(w, req)
+			return
+		}
+		own.ServeHTTP(w, req)
+	})
 	r.HandleFunc("/debug/pprof/*", pprof.Index)
 	r.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	r.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)

@@ -19,7 +19,7 @@ type writeJob struct {
 	req           wireRequest
 	latest        int64 // the last time that a sample may have, milliseconds
 
-	lookup  seriesLookup
+	lookup  storage.RefLookup
 	refs    []storage.Ref // by series of the request; 0: bad, or without anything to store
 	bad     map[int]error // by series of the request
 	missing []missingSeries

@@ -40,8 +40,8 @@ func (j *writeJob) findSeries(context.Context) error {
 // findKnown looks all series up in the cache.
 func (j *writeJob) findKnown() error {
 	limits, size := &j.o.Limits, 0
-	j.caches[j.req.version].begin(&j.lookup)
-	defer j.lookup.end()
+	j.caches[j.req.version].Begin(&j.lookup)
+	defer j.lookup.End()
 	for i := range j.req.series {
 		key, err := j.req.seriesKey(i, limits.SeriesBytes)
 		if err != nil {
@@ -51,7 +51,7 @@ func (j *writeJob) findKnown() error {
 		if size += len(key); size > limits.LabelBytes {
 			return writeError{http.StatusBadRequest, fmt.Errorf("%w: labels of more than %d bytes", errTooMany, limits.LabelBytes)}
 		}
-		if j.refs[i] = j.lookup.find(key); j.refs[i] == 0 {
+		if j.refs[i] = j.lookup.Find(key); j.refs[i] == 0 {
 			// In 2.0 a short message can name long strings often; copied and translated they take several times their size.
 			if j.req.version == wireV2 && !j.share.take(2*len(key)) {
 				return errBusy
@@ -99,7 +99,7 @@ func (j *writeJob) resolve(ctx context.Context) error {
 		series[i], keys[i] = u.series, u.key
 	}
 	refs, errs := j.o.Appender.Resolve(ctx, series)
-	j.caches[j.req.version].add(keys, refs)
+	j.caches[j.req.version].Add(keys, refs)
 	for i := range j.unknown {
 		j.unknown[i].ref = refs[i]
 		if errs == nil || errs[i] == nil {

@@ -26,7 +26,7 @@ func TestHBaseOutage(t *testing.T) {
 	timeout := "--hbase.timeout=2s"
 
 	// Before the tables exist.
-	a := launchAdapter(t, s.args(timeout)...)
+	a := launchAdapter(t, s.args(timeout, withCarbon)...)
 	a.waitNotReady(t, "table outage is missing", "tsdbridge tables create")
 	a.refusesWrites(t)
 	s.create(t)
@@ -49,11 +49,15 @@ func TestHBaseOutage(t *testing.T) {
 		t.Errorf("healthy answers %v", r)
 	}
 	a.refusesQueries(t)
+	// Carbon knows no refusal: its lines wait.
+	sendCarbon(t, "tcp", a.carbonAddr(t), fmt.Sprintf("outage.carbon 1 %d\noutage.carbon 2 %d\noutage.new;host=b 3 %d\n", second(0), second(10), second(0)))
 	b := launchAdapter(t, s.args(timeout)...)
 	b.waitNotReady(t, "table outage", c.ZooKeeper())
 	restartHBase()
 	t.Logf("ready %v after HBase was; the adapter started without it %v", a.WaitReady(t), b.WaitReady(t))
 	want.write(t, a.client, samples(at(3), 3), labels...)
+	lines := fmt.Sprintf("outage.carbon %d=1 %d=2\noutage.new;host=b %d=3", second(0), second(10), second(0))
+	a.renders(t, epoch.Add(-time.Second), epoch.Add(time.Minute), lines, "outage.carbon", "seriesByTag('host=b')")
 	for _, one := range []*adapter{a, b} {
 		want.check(t, "after the outage", ourPoints(t, one.client, "outage", epoch, epoch.Add(time.Hour)))
 	}

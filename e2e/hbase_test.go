@@ -20,6 +20,7 @@ func TestHBase(t *testing.T) {
 	}{
 		{"Basic", testBasic},
 		{"BasicSalted", testBasicSalted},
+		{"Carbon", testCarbonHBase},
 		{"TSDReadsUs", testTSDReadsUs},
 		{"TSDSalted", testTSDSalted},
 		{"TSDWrites", testTSDWrites},

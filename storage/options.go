@@ -39,6 +39,8 @@ type Options struct {
 	UIDCacheEntries int
 	// MaxRows is how many rows a read holds in memory at a time.
 	MaxRows int
+	// Observer, if any, sees each new series before its tsdb-meta row is written.
+	Observer Observer
 	// Now is the clock.
 	Now        func() time.Time
 	Logger     *slog.Logger

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/uid"
@@ -73,6 +73,9 @@ func checkSeries(s Series) error {
 func (s Series) String() string {
 	var b strings.Builder
 	b.WriteString(s.Metric)
+	if len(s.Tags) == 0 {
+		b.WriteByte('{')
+	}
 	for i, t := range s.Tags {
 		b.WriteByte("{,"[min(i, 1)])
 		b.WriteString(t.Key)
@@ -154,36 +157,58 @@ func (r *resolution) index() {
 }
 
 // putMeta writes the tsdb-meta rows that are missing: the counter and the document that a TSD with its meta tracking on
-// would have written for the first point.
+// would have written for the first point. The observer comes first: a row says that everything of its series is there.
 func (r *resolution) putMeta(ctx context.Context) {
 	if len(r.fresh) == 0 {
 		return
 	}
 	s := r.store
-	ids := make([]index.ID, 0, len(r.fresh))
+	at := make([]int, 0, len(r.fresh)) // the first of each series in fresh
 	keys := make([][]byte, 0, len(r.fresh))
 	seen := make(map[Ref]bool, len(r.fresh))
 	for _, i := range r.fresh {
 		if ref := r.refs[i]; !seen[ref] {
 			seen[ref] = true
-			ids = append(ids, ref.id())
+			at = append(at, i)
 			keys = append(keys, []byte(s.index.TSUID(ref.id())))
 		}
 	}
 	rows, err := s.db.Get(ctx, s.o.Tables.Meta, schema.FamilyMeta, keys)
-	if err == nil {
-		err = s.db.Apply(ctx, s.o.Tables.Meta, schema.FamilyMeta, s.newMetaRows(rows))
-	}
 	if err != nil {
-		for _, i := range r.fresh {
-			r.refs[i], r.errs[i] = 0, fmt.Errorf("write %s: %w", s.o.Tables.Meta, err)
-		}
+		r.fail(r.fresh, fmt.Errorf("read %s: %w", s.o.Tables.Meta, err))
 		return
 	}
-	for _, id := range ids {
-		if s.noteMeta(id) {
+	for n, row := range rows {
+		if len(row.Cells) > 0 && s.noteMeta(r.refs[at[n]].id()) {
 			s.metrics.seriesNew.Inc()
 		}
+	}
+	if err := r.observe(ctx, rows, at); err != nil {
+		r.fail(r.unfinished(), err)
+		return
+	}
+	if err := s.db.Apply(ctx, s.o.Tables.Meta, schema.FamilyMeta, s.newMetaRows(rows)); err != nil {
+		r.fail(r.unfinished(), fmt.Errorf("write %s: %w", s.o.Tables.Meta, err))
+		return
+	}
+	for _, i := range at {
+		if s.noteMeta(r.refs[i].id()) {
+			s.metrics.seriesNew.Inc()
+		}
+	}
+}
+
+// unfinished are the series of fresh whose tsdb-meta row is still not known to exist.
+func (r *resolution) unfinished() []int {
+	return slices.DeleteFunc(slices.Clone(r.fresh), func(i int) bool {
+		return r.store.states.get(r.refs[i].id()).hasMeta.Load()
+	})
+}
+
+// fail gives some series an error in place of their refs.
+func (r *resolution) fail(series []int, err error) {
+	for _, i := range series {
+		r.refs[i], r.errs[i] = 0, err
 	}
 }
 

@@ -6,14 +6,22 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// accepted says which values other than "" a matcher accepts, as far as that can be told without trying.
+// accepted says which values a condition accepts: what can be told without trying of those other than "", and a way to try.
 type accepted struct {
-	any    bool     // all of them
-	finite bool     // only values
-	values []string // when finite; may hold "" if the matcher accepts it
+	any     bool     // all of them
+	finite  bool     // only values
+	values  []string // when finite; may hold "" if that is accepted
+	matches func(value string) bool
 }
 
 func acceptedBy(m *labels.Matcher) accepted {
+	a := expected(m)
+	a.matches = m.Matches
+	return a
+}
+
+// expected is acceptedBy but for matches.
+func expected(m *labels.Matcher) accepted {
 	switch m.Type {
 	case labels.MatchEqual:
 		return accepted{finite: true, values: []string{m.Value}}

@@ -63,3 +63,38 @@ func BenchmarkFilters(b *testing.B) {
 		}
 	})
 }
+
+// benchPaths are a name of common length without tags, and one with some, sorted and not.
+func benchPaths() map[string]string {
+	return map[string]string{
+		"plain":    "servers.web01.eu-west-1.cpu.0.user",
+		"escaped":  "servers.web01.disk.sda:1.used%",
+		"tagged":   "disk.used;datacenter=dc1;mount=/var/log;rack=a1;server=web01",
+		"unsorted": "disk.used;server=web01;rack=a1;mount=/var/log;datacenter=dc1",
+	}
+}
+
+func BenchmarkFromPath(b *testing.B) {
+	t := &Translator{limits: storedLimits}
+	for name, path := range benchPaths() {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				t.FromPath(path)
+			}
+		})
+	}
+}
+
+func BenchmarkToPath(b *testing.B) {
+	t := &Translator{limits: storedLimits}
+	for name, path := range benchPaths() {
+		b.Run(name, func(b *testing.B) {
+			s := t.FromPath(path)
+			b.ReportAllocs()
+			for b.Loop() {
+				t.ToPath(s)
+			}
+		})
+	}
+}

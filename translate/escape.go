@@ -8,13 +8,21 @@ import "strings"
 // decoder misreads the bytes 00 to 0F; ours is the same for all other text, and its decoder reads ours.
 //
 // L, literal first: text that OpenTSDB allows is stored as it is, anything else as "_-" and its E. Text that
-// itself begins with "_-" counts as anything else.
+// itself begins with "_-" counts as anything else. Metric names are escaped element by element, see metric.go.
 const literalPrefix = "_-"
+
+// How E writes ":". The "." of the first form would cut an element of a metric in two, for trees and for us.
+const (
+	colon        = "_."
+	elementColon = "_3A"
+)
 
 const upperHex = "0123456789ABCDEF"
 
 // escape is E.
-func escape(s string) string {
+func escape(s string) string { return escapeWith(s, colon) }
+
+func escapeWith(s, colon string) string {
 	n := 0
 	for i := range len(s) {
 		n += escapedWidth(s[i])
@@ -31,7 +39,7 @@ func escape(s string) string {
 		case c == '_':
 			b.WriteString("__")
 		case c == ':':
-			b.WriteString("_.")
+			b.WriteString(colon)
 		default:
 			b.WriteByte('_')
 			b.WriteByte(upperHex[c>>4])
@@ -52,7 +60,9 @@ func escapedWidth(c byte) int {
 }
 
 // unescape is the inverse of E, strictly: false for text that E never yields.
-func unescape(s string) (string, bool) {
+func unescape(s string) (string, bool) { return unescapeWith(s, colon) }
+
+func unescapeWith(s, colon string) (string, bool) {
 	i := strings.IndexByte(s, '_')
 	if i < 0 {
 		return s, allPlain(s)
@@ -65,7 +75,7 @@ func unescape(s string) (string, bool) {
 			i++
 			continue
 		}
-		c, width := token(s[i:])
+		c, width := token(s[i:], colon)
 		if width == 0 {
 			return "", false
 		}
@@ -76,14 +86,14 @@ func unescape(s string) (string, bool) {
 }
 
 // token reads the escaped byte at the start of s; width is 0 if there is none.
-func token(s string) (c byte, width int) {
+func token(s, colon string) (c byte, width int) {
 	switch {
 	case len(s) < 2 || s[0] != '_':
 		return 0, 0
 	case s[1] == '_':
 		return '_', 2
-	case s[1] == '.':
-		return ':', 2
+	case strings.HasPrefix(s, colon):
+		return ':', len(colon)
 	case len(s) < 3:
 		return 0, 0
 	}

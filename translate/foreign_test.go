@@ -35,6 +35,13 @@ func checkFilters(t *testing.T, in *source, tr *Translator, s storage.Series) {
 			t.Errorf("%v satisfies %v, but %q does not pass\n%s", ls, m, s, showFilters(filters))
 		}
 	}
+	for range 4 {
+		c := in.condition(s, ls)
+		filters := tr.ConditionFilters([]Condition{c})
+		if c.accepted().matches(get(ls, c.Label)) && !passesAll(filters, s) {
+			t.Errorf("%v satisfies %v, but %q does not pass\n%s", ls, c, s, showFilters(filters))
+		}
+	}
 }
 
 func checkShown(t *testing.T, tr *Translator, s storage.Series, ls labels.Labels) {
@@ -85,6 +92,16 @@ func checkSharp(t *testing.T, in *source, tr *Translator, s storage.Series) {
 		}
 		if got, want := passesAll(filters, s), m.Matches(get(ls, m.Name)); got != want {
 			t.Errorf("%v, %v: %q passes %t, want %t\n%s", m, ls, s, got, want, showFilters(filters))
+		}
+	}
+	for range 4 {
+		c := in.condition(s, ls)
+		filters := tr.ConditionFilters([]Condition{c})
+		if len(filters) == 1 && hasAny(s, filters[0].Or) {
+			continue
+		}
+		if got, want := passesAll(filters, s), c.accepted().matches(get(ls, c.Label)); got != want {
+			t.Errorf("%v, %v: %q passes %t, want %t\n%s", c, ls, s, got, want, showFilters(filters))
 		}
 	}
 }

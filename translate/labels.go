@@ -61,6 +61,9 @@ func (t *Translator) ToLabels(s storage.Series) labels.Labels {
 	name, mode := t.name(s.Metric)
 	b := labels.NewScratchBuilder(len(s.Tags) + 1)
 	add(&b, nameLabel, name)
+	if t.isBare(s, name) {
+		return b.Labels()
+	}
 	for _, tag := range s.Tags {
 		label, own := labelName(tag.Key)
 		if !own {
@@ -80,10 +83,8 @@ func (t *Translator) unusualLabels(s storage.Series) labels.Labels {
 	name, mode := t.name(s.Metric)
 	b := labels.NewScratchBuilder(len(s.Tags) + 1)
 	add(&b, nameLabel, name)
-	if !t.isBare(s, name) {
-		for i, label := range shownNames(s.Tags) {
-			add(&b, label, mode.labelValue(s.Tags[i].Value))
-		}
+	for i, label := range shownNames(s.Tags) {
+		add(&b, label, mode.labelValue(s.Tags[i].Value))
 	}
 	b.Sort()
 	return b.Labels()

@@ -20,6 +20,12 @@ import (
 //	labels   label set (name="value" a line) -> stored series, and whether it comes back
 //	stored   metric, then key=value a line   -> label set, and whether it is what we would have stored
 //	filters  matcher a line                  -> filter a line
+//	conditions  label, and values or a prefix* a line -> filter a line
+//	paths    Graphite name a line            -> its labels, and its canonical name where that is another one
+//	carbon   Graphite name a line            -> its canonical name
+//	name     label set                       -> its Graphite name
+//	metrics  metric name a line              -> stored metric, and its elements as trees show them
+//	shown    stored text a line              -> what it shows as
 func TestData(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -35,6 +41,18 @@ func TestData(t *testing.T) {
 				return showLabels(tr, parseSeries(t, lines))
 			case "filters":
 				return showFilters(tr.Filters(parseMatchers(t, lines)))
+			case "conditions":
+				return showFilters(tr.ConditionFilters(parseConditions(t, lines)))
+			case "paths":
+				return eachLine(lines, showPath)
+			case "carbon":
+				return eachLine(lines, func(path string) string { return LabelsPath(PathLabels(path)) })
+			case "name":
+				return showName(parseLabels(t, lines))
+			case "metrics":
+				return eachLine(lines, func(name string) string { return showMetric(tr, name) })
+			case "shown":
+				return eachLine(lines, Shown)
 			}
 			t.Fatalf("%s: unknown command", d.Pos)
 			return ""

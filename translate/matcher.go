@@ -16,46 +16,9 @@ import (
 func (t *Translator) Filters(matchers []*labels.Matcher) []storage.Filter {
 	var filters []storage.Filter
 	for _, m := range matchers {
-		switch a := acceptedBy(m); {
-		case a.any && m.Matches(""):
-		case m.Name == nameLabel:
-			filters = append(filters, t.metricFilter(m, a))
-		default:
-			filters = append(filters, t.tagFilter(m, a))
-		}
+		filters = t.appendFilter(filters, m.Name, acceptedBy(m))
 	}
 	return filters
-}
-
-// metricFilter accepts longMetric, whose names are in the tags, unless it looks for names that are not so long.
-func (t *Translator) metricFilter(m *labels.Matcher, a accepted) storage.Filter {
-	if !a.finite {
-		return storage.Filter{Match: func(metric string) bool {
-			name, _ := t.name(metric)
-			return metric == longMetric || m.Matches(name)
-		}}
-	}
-	metrics := []string{}
-	for _, name := range a.values {
-		metrics = append(metrics, t.MetricName(name))
-		if shown, _ := t.name(name); shown == name && isStorable(name) {
-			metrics = append(metrics, name)
-		}
-	}
-	return storage.Filter{Values: sortedSet(metrics)}
-}
-
-// tagFilter lets every series with packed labels pass.
-func (t *Translator) tagFilter(m *labels.Matcher, a accepted) storage.Filter {
-	f := storage.Filter{Absent: m.Matches("")}
-	f.Keys, f.Or = keysOf(m.Name)
-	switch {
-	case a.finite:
-		f.Values = t.tagValues(a.values)
-	case !a.any:
-		f.Match = t.accepts(m)
-	}
-	return f
 }
 
 // keysOf returns the keys of which one is in every series that shows a label, and in no other, but for those that have
@@ -101,13 +64,6 @@ func (t *Translator) tagValues(values []string) []string {
 // shows says whether a stored value shows as value in any mode.
 func (t *Translator) shows(stored, value string) bool {
 	return Literal.labelValue(stored) == value || t.compat && Compat.labelValue(stored) == value
-}
-
-// accepts returns a function that tries a stored value in every mode.
-func (t *Translator) accepts(m *labels.Matcher) func(string) bool {
-	return func(stored string) bool {
-		return m.Matches(Literal.labelValue(stored)) || t.compat && m.Matches(Compat.labelValue(stored))
-	}
 }
 
 // isStorable says whether s may be the text of a stored name (see storage.Series).

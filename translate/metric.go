@@ -23,7 +23,7 @@ func (t *Translator) metric(name string) (stored string, mode Mode) {
 		// A literal name that would be taken for another one's compat form.
 		stored = literalPrefix + escape(name)
 	default:
-		stored = escapeLiteral(name)
+		stored = escapeElements(name)
 	}
 	if len(stored) > t.limits.length {
 		return longMetric, Literal
@@ -46,16 +46,18 @@ func (t *Translator) name(stored string) (name string, mode Mode) {
 	if stored == noMetric {
 		return "", t.mode("")
 	}
-	rest, escaped := strings.CutPrefix(stored, literalPrefix)
-	if !escaped && !t.compat {
+	if !t.compat && !strings.Contains(stored, literalPrefix) {
 		return stored, Literal
 	}
-	name, ok := unescape(rest)
-	if !ok {
-		return stored, Literal
+	if name, ok := unescapeElements(stored); ok {
+		if own, mode := t.metric(name); own == stored {
+			return name, mode
+		}
 	}
-	if own, mode := t.metric(name); own == stored {
-		return name, mode
+	if name, ok := unescape(strings.TrimPrefix(stored, literalPrefix)); ok {
+		if own, mode := t.metric(name); own == stored {
+			return name, mode
+		}
 	}
 	return stored, Literal
 }

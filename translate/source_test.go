@@ -19,6 +19,12 @@ type source struct{ data []byte }
 // addSeeds gives a fuzz target seeds that look random and stay the same, so that a plain test run covers much.
 func addSeeds(f *testing.F, n int) {
 	f.Add([]byte{})
+	for _, seed := range seeds(n) {
+		f.Add(seed)
+	}
+}
+
+func seeds(n int) (list [][]byte) {
 	for i := range n {
 		var seed []byte
 		for part := range 12 {
@@ -27,8 +33,9 @@ func addSeeds(f *testing.F, n int) {
 			sum := sha256.Sum256(counter[:])
 			seed = append(seed, sum[:]...)
 		}
-		f.Add(seed)
+		list = append(list, seed)
 	}
+	return list
 }
 
 func (s *source) byte() byte {
@@ -49,7 +56,7 @@ var pieces = []string{
 	"", "a", "b", "foo", "foo_bar", "foo__bar", "_", "__", "_-", "_/", "_.", "-", "-_", "-_p", "-_p0", "-_p1", "-_p01", "-__p0",
 	"1", "01", "_0", "_01", "_0A", "_41", "_2F", "_5F", "_3A", ":", "/", ".", "exported_", "__name__", "___name__", "__5F_5Fname__",
 	"-foo", "--foo", "_-foo", "_-foo__bar", "_-_/", "_-foo_.bar", "x y", "é", "größe", "_C3_A9", "世界", "\x00", "\n", "\xff", "a:b",
-	"a_.b", "_-a_.b", "job", "le", "0.5", "web_01", "db_21", "localhost:9090",
+	"a_.b", "_-a_.b", "a.b", ".", "..", "a._-b", "a.b:c", "x%.y_z", "a._-b_3Ac", "_-a.b__c", "_3A", "job", "le", "0.5", "web_01", "db_21", "localhost:9090",
 }
 
 // text is any text, also empty or invalid UTF-8.
@@ -107,6 +114,36 @@ func (s *source) labelSet() labels.Labels {
 	return labels.FromMap(set).WithoutEmpty()
 }
 
+// pathPieces are texts at which the forms of Graphite names meet.
+var pathPieces = []string{
+	"", "a", "b", "name", "__name__", "_", "~", "~~", ";", "=", "!", "^", ".", "..", "/", "%", "%41", "%3b", "%", "%zz", "{", "}", `"`, `\`, `"}`,
+	`{a="b"}`, `",b="`, ",", ":,", ";a=1", ";a=2", ";name=x", ";=x", "x y", "é", "\xff", "*", "a.b", ";b=", ";a-b=1", "\n",
+}
+
+// graphiteText is any text, and most often one that is almost a Graphite name.
+func (s *source) graphiteText() string {
+	if s.below(8) == 0 {
+		return s.text()
+	}
+	text := ""
+	for range s.below(8) {
+		text += pick(s, pathPieces)
+	}
+	return text
+}
+
+// graphiteLabels has sorted, distinct names and no empty values.
+func (s *source) graphiteLabels() labels.Labels {
+	set := map[string]string{}
+	for range s.below(4) {
+		set[s.graphiteText()] = s.graphiteText()
+	}
+	if s.below(4) > 0 {
+		set[nameLabel] = s.graphiteText()
+	}
+	return labels.FromMap(set).WithoutEmpty()
+}
+
 // series is one of ours, or one of ours that somebody changed, or a foreign one.
 func (s *source) series(t *Translator) storage.Series {
 	series := storage.Series{Metric: s.storedText()}
@@ -136,6 +173,31 @@ func sortedTags(set map[string]string) []storage.Tag {
 	}
 	slices.SortFunc(tags, byKey)
 	return tags
+}
+
+// condition is one that has a chance to say something about the series or its labels.
+func (s *source) condition(series storage.Series, ls labels.Labels) Condition {
+	names, values := []string{nameLabel, s.text()}, []string{"", s.text(), series.Metric}
+	for _, tag := range series.Tags {
+		names, values = append(names, tag.Key), append(values, tag.Value)
+	}
+	ls.Range(func(l labels.Label) {
+		names, values = append(names, l.Name, clashPrefix+l.Name), append(values, l.Value, l.Value)
+	})
+	c := Condition{Label: pick(s, names)}
+	value, invert := pick(s, values), s.below(2) == 0
+	switch s.below(4) {
+	case 0:
+		c.Values = []string{}
+		for range s.below(4) {
+			c.Values = append(c.Values, pick(s, values))
+		}
+	case 1: // what no matcher of Prometheus could say
+		c.Match = func(v string) bool { return (len(v)%2 == 0) != invert }
+	case 2:
+		c.Match = func(v string) bool { return strings.HasPrefix(v, value) != invert }
+	}
+	return c
 }
 
 // matcher is one that has a chance to say something about the series or its labels; nil if the data makes none.

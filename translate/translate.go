@@ -1,6 +1,6 @@
-// Package translate turns label sets into OpenTSDB metrics and tags and back. The two directions are exact
-// inverses: no label set is refused, whatever its characters, its number of labels or their length, and no
-// two of them are stored as the same series.
+// Package translate turns label sets into OpenTSDB metrics and tags and back, and into Graphite names and back. All
+// directions are exact inverses: no label set is refused, whatever its characters, its number of labels or their
+// length, and no two of them are stored as the same series or have the same Graphite name.
 //
 // It never touches a store, never remembers a name, and never judges one: invalid UTF-8, an empty label name
 // or a metric name that is missing are somebody else's errors, not lost here.
@@ -8,6 +8,7 @@
 // How names are stored, E and L being the escapes of escape.go:
 //
 //	metric          L(name), or E(name) where a rule says Compat      http_requests_total, _-node_.load1
+//	  with dots     L of each element, ":" being _3A there            sys.cpu, odd._-100_25, odd._-a_3Ab
 //	no metric name  _-
 //	label value     L(value), or E(value) in a Compat series          localhost:9090 is _-localhost_.9090
 //	label name      itself where OpenTSDB allows it, else -E(name)    job, -http_.method
@@ -17,6 +18,9 @@
 //
 // E never yields "_-" or "_/", nor "_" followed by a lower-case letter or by nothing, so none of the reserved
 // names is the name of anything else.
+//
+// The Graphite name of {__name__="a.b"} is a.b, that of {__name__="m", k="v"} is m;k=v, and what cannot be said so begins
+// with "~" (see LabelsPath).
 //
 // Series that others wrote (a TSD's, with any name it allows) are shown too, without losing a tag. They are
 // the one case in which two stored series may show as the same labels: the stored value "_-a_.b" shows as

@@ -13,7 +13,7 @@ import (
 // bigIndex holds a million leaves: dc.hostNNNN.{cpu,mem,...}.metricN, and one branch of a hundred thousand names.
 func bigIndex(tb testing.TB) *Index {
 	tb.Helper()
-	x := NewIndex()
+	x := NewIndex(nil)
 	add := func(i int, leaf string, names ...string) {
 		for depth := range len(names) + 1 {
 			name := schema.RootName

@@ -16,6 +16,7 @@ type claims struct {
 	done   chan struct{}
 	others []chan struct{} // of calls that write cells which plants of this one need
 	again  []plant         // what has to wait for them, or for a leaf of this round
+	hung   []plant         // what has a leaf after this round
 }
 
 // A claimed is a cell to write.
@@ -37,8 +38,11 @@ func (f *Forest) claim(p *planting) *claims {
 	f.index.mu.RLock()
 	defer f.index.mu.RUnlock()
 	for _, one := range p.todo {
-		if !c.plant(p, one) {
+		switch {
+		case !c.plant(p, one):
 			c.again = append(c.again, one)
+		case one.hasLeaf():
+			c.hung = append(c.hung, one)
 		}
 	}
 	f.writes += len(c.cells)
@@ -48,7 +52,7 @@ func (f *Forest) claim(p *planting) *claims {
 // plant claims what a series lacks; ok is false when it has to be looked at again after this round. The caller holds the locks.
 func (c *claims) plant(p *planting, one plant) (ok bool) {
 	route := one.route
-	hasLeaf := route.Outcome == Stored || route.Outcome == OnRoot && c.forest.o.RootLeaves
+	hasLeaf := one.hasLeaf()
 	if !hasLeaf {
 		route.Branches = nil
 	}
@@ -141,7 +145,30 @@ func (c *claims) settle(p *planting, err error) {
 		}
 		c.index(cell)
 	}
+	c.place(p)
 }
+
+// place looks where the series are now. The caller holds the forest's lock.
+func (c *claims) place(p *planting) {
+	f := c.forest
+	f.index.mu.RLock()
+	defer f.index.mu.RUnlock()
+	for _, one := range c.hung {
+		where := f.index.place(one.tree.id, one.names(), one.tsuid)
+		switch {
+		case where == unknown && one.tries < maxTries: // another index came into use meanwhile, or the leaf cannot be read
+			one.tries++
+			p.todo = append(p.todo, one)
+		case where == unknown, where == astray, where == taken && f.owns(one):
+			p.stray(one)
+		case where == taken:
+			p.taken = append(p.taken, one)
+		}
+	}
+}
+
+// maxTries is how often the cells of a series are claimed that are not in the index afterwards.
+const maxTries = 3
 
 // maxUnsure is how many cells are remembered as perhaps written. Beyond that the table is asked for all of them.
 const maxUnsure = 1 << 20
@@ -179,7 +206,7 @@ func (c *claimed) depth() int {
 	return len(c.Row)
 }
 
-// collide notes a series whose leaf another one has.
+// collide notes a series whose leaf another one has. It may do so in several rounds.
 func (p *planting) collide(one plant, holder []byte) {
 	if bytes.Equal(holder, one.tsuid) {
 		return

@@ -2,9 +2,11 @@ package tree
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -32,7 +34,11 @@ func (d *Definitions) Create(ctx context.Context, t schema.Tree) (id uint16, err
 		return 0, errors.New("create tree: the name is missing")
 	}
 	for range editAttempts {
-		next, err := d.nextID(ctx)
+		all, err := d.all(ctx)
+		if err != nil {
+			return 0, err
+		}
+		next, err := nextID(all)
 		if err != nil {
 			return 0, err
 		}
@@ -42,25 +48,6 @@ func (d *Definitions) Create(ctx context.Context, t schema.Tree) (id uint16, err
 		}
 	}
 	return 0, fmt.Errorf("create tree %s: %w", t.Name, errContended)
-}
-
-// nextID is the greatest id of a tree and one more, as OpenTSDB 2.4 Tree.createNewTree takes it.
-func (d *Definitions) nextID(ctx context.Context) (uint16, error) {
-	trees, broken, err := LoadTrees(ctx, d.db, d.table)
-	if err != nil {
-		return 0, err
-	}
-	var last uint16
-	for _, t := range trees {
-		last = max(last, t.id)
-	}
-	for _, b := range broken {
-		last = max(last, b.ID)
-	}
-	if last == schema.MaxTreeID {
-		return 0, errors.New("all ids of trees are taken")
-	}
-	return last + 1, nil
 }
 
 // Edit changes the definition of a tree.
@@ -150,4 +137,57 @@ func (d *Definitions) swap(ctx context.Context, id uint16, column, stored, edite
 func (d *Definitions) flush(ctx context.Context, id uint16) error {
 	none := kv.Mutation{Key: schema.TreeRow(id), Deletes: [][]byte{[]byte("tsdbridge.flush")}}
 	return d.db.Apply(ctx, d.table, schema.FamilyData, []kv.Mutation{none})
+}
+
+// ensure gives the id of the first tree of a name, which is stored under the next free id if there is none. The id is taken from the very
+// reading that did not find the name, so that of two processes only one makes the tree.
+func (d *Definitions) ensure(ctx context.Context, t schema.Tree) (id uint16, err error) {
+	for range editAttempts {
+		all, err := d.all(ctx)
+		if err != nil {
+			return 0, err
+		}
+		for _, have := range all {
+			if have.Name == t.Name {
+				return have.ID, nil
+			}
+		}
+		next, err := nextID(all)
+		if err != nil {
+			return 0, err
+		}
+		if done, err := d.swap(ctx, next, schema.TreeQualifier(), nil, t.AppendTo(nil)); err != nil || done {
+			return next, err
+		}
+	}
+	return 0, fmt.Errorf("create tree %s: %w", t.Name, errContended)
+}
+
+// all reads the definitions by id, also those that cannot be used.
+func (d *Definitions) all(ctx context.Context) ([]Definition, error) {
+	trees, broken, err := LoadTrees(ctx, d.db, d.table)
+	if err != nil {
+		return nil, err
+	}
+	var all []Definition
+	for _, t := range trees {
+		all = append(all, Definition{ID: t.id, Tree: t.def})
+	}
+	for _, b := range broken {
+		all = append(all, b.Definition)
+	}
+	slices.SortFunc(all, func(a, b Definition) int { return cmp.Compare(a.ID, b.ID) })
+	return all, nil
+}
+
+// nextID is the greatest id of a tree and one more, as OpenTSDB 2.4 Tree.createNewTree takes it.
+func nextID(all []Definition) (uint16, error) {
+	if len(all) == 0 {
+		return 1, nil
+	}
+	last := all[len(all)-1].ID
+	if last == schema.MaxTreeID {
+		return 0, errors.New("all ids of trees are taken")
+	}
+	return last + 1, nil
 }

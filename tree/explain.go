@@ -15,12 +15,14 @@ type Explanation struct {
 	Route Route
 	// Messages are those of a TSD's /api/tree/test, word for word.
 	Messages []string
+
+	shown func(stored string) string
 }
 
-// Explain runs a series through one tree.
+// Explain runs a series through the rules of one tree. Its path is of stored names.
 func (t *Tree) Explain(s Subject) Explanation {
 	said := &transcript{}
-	return Explanation{Tree: t, Route: t.route(s, said), Messages: said.lines}
+	return Explanation{Tree: t, Route: t.route(s, said), Messages: said.lines, shown: asStored}
 }
 
 // Explain runs a series through all trees, those that are not enabled too, and writes nothing. A series that does not exist yet may
@@ -33,7 +35,11 @@ func (f *Forest) Explain(ctx context.Context, series NewSeries) ([]Explanation, 
 	}
 	var all []Explanation
 	for _, t := range trees {
-		all = append(all, t.Explain(Subject{TSUID: series.TSUID, Series: series.Series, Custom: custom.of}))
+		e := t.Explain(Subject{TSUID: series.TSUID, Series: series.Series, Custom: custom.of})
+		if e.shown = f.o.Shown; t.plain && f.isPlain(series.Series) {
+			e.Route, e.Messages = plainRoute(series.Metric), []string{"A name without tags: each element is a branch, the last one the leaf"}
+		}
+		all = append(all, e)
 	}
 	return all, nil
 }
@@ -43,7 +49,7 @@ func (e Explanation) Path() string {
 	if e.Route.Outcome != Stored && e.Route.Outcome != OnRoot {
 		return ""
 	}
-	return strings.Join(append(e.Route.Branches[:len(e.Route.Branches):len(e.Route.Branches)], e.Route.Leaf), ".")
+	return e.Route.path(e.shown)
 }
 
 // String tells it rule by rule, a line each, and ends with where it leads.

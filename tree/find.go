@@ -32,7 +32,7 @@ type source[B any] interface {
 	// list calls visit for the leaves and branches of a branch whose names are in the ranges, perhaps for others too.
 	list(ctx context.Context, branch B, ranges []nameRange, visit func(child[B]) error) error
 	// empty says whether nothing hangs on a branch.
-	empty(branch B) bool
+	empty(ctx context.Context, branch B) bool
 }
 
 // A child is what hangs on a branch: a leaf if it has a TSUID.
@@ -100,7 +100,7 @@ func (w *walker[B]) enter(ctx context.Context, c child[B], s states) error {
 	if c.tsuid != nil {
 		return w.hit(s, c.tsuid)
 	}
-	if w.glob.done(s) && !w.source.empty(c.branch) {
+	if w.glob.done(s) && !w.source.empty(ctx, c.branch) {
 		if err := w.hit(s, nil); err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (w *walker[B]) hit(s states, tsuid []byte) error {
 		return nil // one more name with dots that begins so
 	}
 	if w.limit > 0 && len(w.hits) >= w.limit {
-		return fmt.Errorf("%w: more than %d paths match", storage.ErrLimit, w.limit)
+		return tooMany(w.limit)
 	}
 	w.hits = append(w.hits, hit{string(w.path), tsuid})
 	return nil
@@ -128,13 +128,26 @@ func (w *walker[B]) hit(s states, tsuid []byte) error {
 
 // find walks from the roots, which come with the trees' order, and gives the nodes in the order of their paths' bytes.
 func find[B any](ctx context.Context, from source[B], roots []B, g *Glob, limit int) ([]Node, error) {
+	hits, err := walkAll(ctx, from, roots, g, limit)
+	if err != nil {
+		return nil, err
+	}
+	return nodesOf(hits), nil
+}
+
+// walkAll walks from the roots.
+func walkAll[B any](ctx context.Context, from source[B], roots []B, g *Glob, limit int) ([]hit, error) {
 	w := walker[B]{source: from, glob: g, limit: limit, ranges: map[states][]nameRange{}}
 	for _, root := range roots {
 		if err := w.walk(ctx, root, g.start()); err != nil {
 			return nil, err
 		}
 	}
-	return nodesOf(w.hits), nil
+	return w.hits, nil
+}
+
+func tooMany(limit int) error {
+	return fmt.Errorf("%w: more than %d paths match", storage.ErrLimit, limit)
 }
 
 // nodesOf sorts hits and makes one node of those of a path.

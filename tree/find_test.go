@@ -16,7 +16,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// randomForest hangs series on two trees whose names overlap, some with dots in them, and gives the dotted paths of their leaves.
+// randomForest hangs series on two trees whose names overlap, some with dots in them, some sharing a hash, and gives the dotted paths that
+// the rules give them. Of series of one path the first has it.
 func randomForest(t *testing.T, r *rand.Rand) (db *kv.Mem, f *Forest, paths map[string][]string) {
 	t.Helper()
 	db = newTables(t)
@@ -40,38 +41,21 @@ func randomForest(t *testing.T, r *rand.Rand) (db *kv.Mem, f *Forest, paths map[
 	if err := f.Observe(t.Context(), series); err != nil {
 		t.Fatal(err)
 	}
-	for row, err := range db.Scan(t.Context(), kv.Scan{Table: "tsdb-tree", Family: schema.FamilyData}) {
-		if err != nil {
-			t.Fatal(err)
+	for _, tree := range f.Trees() {
+		seen := map[string]bool{}
+		for _, one := range series {
+			route := tree.Route(Subject{TSUID: one.TSUID, Series: one.Series})
+			names := append(route.Branches, route.Leaf)
+			if id := strings.Join(names, "\x00"); route.Outcome != Stored || seen[id] {
+				continue
+			} else {
+				seen[id] = true
+			}
+			path := dotted(names)
+			paths[path] = append(paths[path], schema.FormatTSUID(one.TSUID))
 		}
-		leavesOf(t, db, row, paths)
 	}
 	return db, f, paths
-}
-
-// leavesOf adds the leaves of a row under the dotted path that the names in the rows above say.
-func leavesOf(t *testing.T, db kv.KV, row kv.Row, paths map[string][]string) {
-	t.Helper()
-	for _, c := range row.Cells {
-		leaf, err := schema.ParseLeaf(c.Value)
-		if err != nil {
-			continue
-		}
-		var names []string
-		for end := 6; end <= len(row.Key); end += schema.ChildWidth {
-			rows, err := db.Get(t.Context(), "tsdb-tree", schema.FamilyData, [][]byte{row.Key[:end]})
-			if err != nil {
-				t.Fatal(err)
-			}
-			b, err := schema.ParseBranch(cellOf(rows[0], schema.BranchQualifier()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			names = append(names, b.DisplayName)
-		}
-		path := dotted(append(names, leaf.DisplayName))
-		paths[path] = append(paths[path], schema.FormatTSUID(leaf.TSUID))
-	}
 }
 
 // dotted joins names; dots in a row and at the ends of names count once, a name of nothing but dots is itself.
@@ -116,7 +100,7 @@ func TestFindAgainstMatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, err := NewRows(db, "tsdb-tree").Find(t.Context(), text, FindOptions{Trees: []uint16{1, 2}})
+		rows, err := NewRows(db, "tsdb-tree", nil).Find(t.Context(), text, FindOptions{Trees: []uint16{1, 2}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +148,7 @@ func TestRowsSeekPastDescendants(t *testing.T) {
 		putCell(t, db, append(last, 0, 0, 0, byte(i)), "branch", `{"path":{"0":"ROOT","1":"z","2":"y"},"displayName":"y"}`)
 	}
 	counting := kvtest.New(db)
-	nodes, err := NewRows(counting, "tsdb-tree").Find(t.Context(), "*", FindOptions{Trees: []uint16{1}})
+	nodes, err := NewRows(counting, "tsdb-tree", nil).Find(t.Context(), "*", FindOptions{Trees: []uint16{1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,14 +182,14 @@ func TestFindLimits(t *testing.T) {
 	}
 	faulty := kvtest.New(db)
 	faulty.Fail(kvtest.Scan, 2, kvtest.Midway)
-	if _, err := NewRows(faulty, "tsdb-tree").Find(t.Context(), "a.*", FindOptions{Trees: []uint16{1}}); !errors.Is(err, kvtest.ErrFault) {
+	if _, err := NewRows(faulty, "tsdb-tree", nil).Find(t.Context(), "a.*", FindOptions{Trees: []uint16{1}}); !errors.Is(err, kvtest.ErrFault) {
 		t.Errorf("a scan that breaks off: %v", err)
 	}
 }
 
 // The index holds more entries than a page of its tree or of a listing, in any order of arrival.
 func TestIndexOrder(t *testing.T) {
-	x := NewIndex()
+	x := NewIndex(nil)
 	if _, err := x.AddBranch(schema.BranchKey{Tree: 1}, schema.RootName); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
@@ -13,8 +14,16 @@ type Options struct {
 	// Exclusive says that no other process writes to the tables (the local engines): what the loaded index lacks is written without
 	// asking the table first.
 	Exclusive bool
-	// RootLeaves keeps series of one name as leaves of the root. A TSD stores nothing for them, but shows such leaves.
-	RootLeaves bool
+	// Shown says how people see a stored name; nil: as it is. Paths and patterns are of such names, rows of stored ones.
+	Shown func(stored string) string
+	// Plain says which series are found under their metric as a path, nil: none. They hang on the tree named DefaultTree, which is made
+	// when the first of them comes; without a name they hang nowhere.
+	Plain       func(storage.Series) bool
+	DefaultTree string
+	// Inverse says which trees turn paths into series, nil: those that are enabled.
+	Inverse func(*Tree) bool
+	// Stored gives the series that is stored for a metric and tags as people write them, whose keys are stored ones; nil: the same.
+	Stored func(shown storage.Series) storage.Series
 	// Concurrency is how many check-and-puts run at a time.
 	Concurrency int
 }
@@ -29,14 +38,20 @@ const overlap = 5 * 60 * 1000
 
 // A Forest is the trees of a table with what hangs on them: it takes in new series and finds paths. Safe for concurrent use.
 type Forest struct {
-	db kv.KV
-	o  Options
+	db     kv.KV
+	o      Options
+	making chan struct{} // held by who makes the default tree
 
-	mu     sync.RWMutex // guards all below; held for moments only
-	trees  []*Tree
-	broken []Broken
-	index  *Index
-	latest int64 // Loaded.Latest of the index
+	mu      sync.RWMutex // guards all below; held for moments only
+	trees   []*Tree
+	broken  []Broken
+	defined bool  // trees and broken were read
+	loaded  bool  // by Run, at least once
+	err     error // of Run's last attempt
+	natural defaultTree
+	inverse []inverseTree
+	index   *Index
+	latest  int64 // Loaded.Latest of the index
 	// complete says that the index had all rows once; with Exclusive it then has all rows for good.
 	complete bool
 	// missed says that something was written which hangs on a branch that the index did not have.
@@ -48,7 +63,19 @@ type Forest struct {
 
 // New returns a forest without trees; Load reads them.
 func New(db kv.KV, o Options) *Forest {
-	return &Forest{db: db, o: o, index: NewIndex(), inflight: map[string]chan struct{}{}, unsure: map[string]bool{}}
+	if o.Shown == nil {
+		o.Shown = asStored
+	}
+	if o.Stored == nil {
+		o.Stored = func(shown storage.Series) storage.Series { return shown }
+	}
+	if o.Inverse == nil {
+		o.Inverse = func(t *Tree) bool { return t.def.Enabled }
+	}
+	return &Forest{
+		db: db, o: o, index: NewIndex(o.Shown), inflight: map[string]chan struct{}{}, unsure: map[string]bool{},
+		making: make(chan struct{}, 1),
+	}
 }
 
 // Load reads the definitions and everything that hangs on them, in place of what was known. Until it returns, what was known is used.
@@ -57,7 +84,7 @@ func (f *Forest) Load(ctx context.Context) (Loaded, error) {
 		return Loaded{}, err
 	}
 	before := f.written()
-	index := NewIndex()
+	index := NewIndex(f.o.Shown)
 	loaded, err := index.Load(ctx, f.db, f.o.TreeTable, 0)
 	if err != nil {
 		return loaded, err
@@ -119,9 +146,10 @@ func (f *Forest) LoadTrees(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	natural, inverse := f.o.defaultOf(trees, broken), inversesOf(trees)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.trees, f.broken = trees, broken
+	f.trees, f.broken, f.defined, f.natural, f.inverse = trees, broken, true, natural, inverse
 	return nil
 }
 

@@ -11,16 +11,20 @@ import (
 )
 
 // An Index holds the branches and leaves of trees in memory as tsdb-tree has them: a branch is a row, a leaf a column of it, both known by
-// the hashes of their names, of names that share a hash the first one stays. It only grows; a new one is loaded when rows may
-// have gone. About 70 bytes a leaf. Safe for concurrent use.
+// the hashes of their names, of names that share a hash the first one stays; strays are beside them, known by their names. It only grows; a
+// new one is loaded when rows may have gone. About 70 bytes a leaf. Safe for concurrent use.
 type Index struct {
+	shown func(stored string) string
+
 	mu      sync.RWMutex // guards all below
 	entries []entry
 	// byHash finds a cell by its branch and the hash in its key. Those of branches and of leaves are apart, as rows and columns are.
 	branches, leaves map[cellID]uint32
-	byName           btree  // of (parent, name, leaves first)
-	text             []byte // names and TSUIDs, each after its length
+	byName           btree  // of (parent, name, leaves first, entry)
+	text             []byte // names as they are shown and TSUIDs, each after its length
 	leafCount        int
+	strays           map[string]uint32 // leaves that no column holds, by tree and TSUID
+	hidden           map[uint32]bool   // leaves of columns whose series are strays
 }
 
 // cellID is a branch and the hash of the name of a cell below it: exact, since row keys and columns have no more.
@@ -38,10 +42,18 @@ const noBranch = math.MaxUint32
 // errFull says that the index cannot hold more: places in it are 32 bits.
 var errFull = errors.New("tree index is full")
 
-// NewIndex returns an index of nothing.
-func NewIndex() *Index {
-	return &Index{branches: map[cellID]uint32{}, leaves: map[cellID]uint32{}, text: []byte{0}}
+// NewIndex returns an index of nothing. shown says how people see a stored name, nil: as it is.
+func NewIndex(shown func(stored string) string) *Index {
+	if shown == nil {
+		shown = asStored
+	}
+	return &Index{
+		shown: shown, branches: map[cellID]uint32{}, leaves: map[cellID]uint32{}, text: []byte{0},
+		strays: map[string]uint32{}, hidden: map[uint32]bool{},
+	}
 }
+
+func asStored(name string) string { return name }
 
 // Leaves is the number of leaves.
 func (x *Index) Leaves() int {
@@ -57,6 +69,13 @@ func (x *Index) Branches() int {
 	return len(x.branches)
 }
 
+// Strays is the number of leaves that no column holds.
+func (x *Index) Strays() int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return len(x.strays)
+}
+
 // AddBranch adds the branch of a row. ok is false when the row's parent is not there: nobody who browses comes there.
 func (x *Index) AddBranch(key schema.BranchKey, name string) (ok bool, err error) {
 	x.mu.Lock()
@@ -65,7 +84,7 @@ func (x *Index) AddBranch(key schema.BranchKey, name string) (ok bool, err error
 	if !ok {
 		return false, nil
 	}
-	return true, x.addBranch(parent, name)
+	return true, x.addBranch(parent, x.shown(name))
 }
 
 // parent is the branch that the row hangs on, its cell's hash apart.
@@ -131,14 +150,15 @@ func (x *Index) AddLeaf(key schema.BranchKey, hash uint32, leaf schema.Leaf) (ok
 	if !ok {
 		return false, nil
 	}
-	return true, x.addLeaf(cellID{branch, hash}, leaf)
+	leaf.DisplayName = x.shown(leaf.DisplayName)
+	return true, x.addLeaf(key.Tree, cellID{branch, hash}, leaf)
 }
 
-func (x *Index) addLeaf(at cellID, leaf schema.Leaf) error {
+func (x *Index) addLeaf(tree uint16, at cellID, leaf schema.Leaf) error {
 	if id, ok := x.leaves[at]; ok && bytes.Equal(x.at(x.entries[id].tsuid), leaf.TSUID) {
 		return nil
 	} else if ok {
-		return x.replaceLeaf(id, leaf)
+		return x.replaceLeaf(tree, id, leaf)
 	}
 	id, err := x.add(at.parent, leaf.DisplayName, leaf.TSUID)
 	if err != nil {
@@ -146,13 +166,19 @@ func (x *Index) addLeaf(at cellID, leaf schema.Leaf) error {
 	}
 	x.leaves[at] = id
 	x.leafCount++
+	x.hide(tree, id)
 	return nil
 }
 
 // replaceLeaf gives a leaf that somebody wrote anew its series. Its name stays: nobody writes another one of the same hash there.
-func (x *Index) replaceLeaf(id uint32, leaf schema.Leaf) error {
+func (x *Index) replaceLeaf(tree uint16, id uint32, leaf schema.Leaf) error {
 	place, err := x.store(leaf.TSUID)
 	x.entries[id].tsuid = place
+	if x.hidden[id] {
+		delete(x.hidden, id)
+		x.leafCount++
+	}
+	x.hide(tree, id)
 	return err
 }
 
@@ -173,13 +199,14 @@ func (x *Index) add(parent uint32, name string, tsuid []byte) (id uint32, err er
 	id = uint32(len(x.entries))
 	x.entries = append(x.entries, e)
 	if parent != noBranch {
-		x.byName.insert(item{parent, id}, x.before(parent, []byte(name), e.tsuid == 0))
+		x.byName.insert(item{parent, id}, x.before(parent, []byte(name), e.tsuid == 0, id))
 	}
 	return id, nil
 }
 
-// before says which items come before a name: leaves of the name come before branches of it.
-func (x *Index) before(parent uint32, name []byte, branch bool) func(item) bool {
+// before says which items come before an entry: leaves of a name come before branches of it, those that are equal in the order
+// in which they came. Names that differ in the table may be shown alike.
+func (x *Index) before(parent uint32, name []byte, branch bool, entry uint32) func(item) bool {
 	return func(it item) bool {
 		if it.parent != parent {
 			return it.parent < parent
@@ -188,7 +215,10 @@ func (x *Index) before(parent uint32, name []byte, branch bool) func(item) bool 
 		if c := bytes.Compare(x.at(e.name), name); c != 0 {
 			return c < 0
 		}
-		return branch && e.tsuid != 0
+		if is := e.tsuid == 0; is != branch {
+			return branch
+		}
+		return it.entry < entry
 	}
 }
 

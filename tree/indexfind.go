@@ -1,7 +1,6 @@
 package tree
 
 import (
-	"bytes"
 	"context"
 	"slices"
 )
@@ -49,12 +48,12 @@ const listPage = 256
 func (x *Index) list(ctx context.Context, branch uint32, ranges []nameRange, visit func(child[uint32]) error) error {
 	var page []child[uint32]
 	for _, r := range ranges {
-		from, leavesToo := []byte(r.first), true
+		from := child[uint32]{name: []byte(r.first), tsuid: []byte{}}
 		for {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if page = x.page(page[:0], branch, from, leavesToo, r.end); len(page) == 0 {
+			if page = x.page(page[:0], branch, from, r.end); len(page) == 0 {
 				break
 			}
 			// visit may list other branches, with a page of its own.
@@ -66,21 +65,18 @@ func (x *Index) list(ctx context.Context, branch uint32, ranges []nameRange, vis
 			if len(page) < listPage {
 				break
 			}
-			last := page[len(page)-1]
-			if from, leavesToo = last.name, false; last.tsuid == nil {
-				from = append(bytes.Clone(last.name), 0)
-				leavesToo = true
-			}
+			from = page[len(page)-1]
+			from.branch++
 		}
 	}
 	return nil
 }
 
-// page reads entries of a branch from a name on, the leaf of that name only if wanted, up to a name.
-func (x *Index) page(page []child[uint32], branch uint32, from []byte, leavesToo bool, end string) []child[uint32] {
+// page reads entries of a branch from one on, up to a name.
+func (x *Index) page(page []child[uint32], branch uint32, from child[uint32], end string) []child[uint32] {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	x.byName.ascend(x.before(branch, from, !leavesToo), func(it item) bool {
+	x.byName.ascend(x.before(branch, from.name, from.tsuid == nil, from.branch), func(it item) bool {
 		if it.parent != branch {
 			return false
 		}
@@ -92,18 +88,23 @@ func (x *Index) page(page []child[uint32], branch uint32, from []byte, leavesToo
 		if e.tsuid != 0 {
 			c.tsuid = x.at(e.tsuid)
 		}
-		page = append(page, c)
+		if len(x.hidden) == 0 || !x.hidden[it.entry] {
+			page = append(page, c)
+		}
 		return len(page) < listPage
 	})
 	return page
 }
 
 // empty implements source.
-func (x *Index) empty(branch uint32) bool {
+func (x *Index) empty(_ context.Context, branch uint32) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	empty := true
-	x.byName.ascend(x.before(branch, nil, false), func(it item) bool {
+	x.byName.ascend(x.before(branch, nil, false, 0), func(it item) bool {
+		if it.parent == branch && x.hidden[it.entry] {
+			return true
+		}
 		empty = it.parent != branch
 		return false
 	})

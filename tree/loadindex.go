@@ -11,6 +11,8 @@ import (
 // Loaded says what was read into an index.
 type Loaded struct {
 	Branches, Leaves int
+	// Strays are series whose path no cells say.
+	Strays int
 	// Skipped are cells that nobody can browse to (the row above is missing) or read.
 	Skipped int
 	// Latest is the greatest time of a cell, milliseconds of the engine's clock.
@@ -30,18 +32,27 @@ func (x *Index) Load(ctx context.Context, db kv.KV, table string, since int64) (
 			return l.Loaded, fmt.Errorf("load trees from %s: %w", table, err)
 		}
 	}
+	for _, s := range l.strays {
+		ok, err := x.addStray(s)
+		if err != nil {
+			return l.Loaded, fmt.Errorf("load trees from %s: %w", table, err)
+		}
+		l.count(ok, &l.Strays)
+	}
 	return l.Loaded, nil
 }
 
 // loading is one run of Load.
 type loading struct {
 	Loaded
-	index *Index
+	index  *Index
+	strays []stray // added last, when the branches are there that they hang on
 }
 
 func (l *loading) row(row kv.Row) error {
 	key, ok := schema.ParseBranchRow(row.Key)
 	if !ok {
+		l.failures(row)
 		return nil
 	}
 	if raw := cellOf(row, schema.BranchQualifier()); raw != nil {
@@ -58,6 +69,16 @@ func (l *loading) row(row kv.Row) error {
 		}
 	}
 	return nil
+}
+
+// failures takes the strays of a row of collisions.
+func (l *loading) failures(row kv.Row) {
+	strays, broken := straysOf(row)
+	l.strays = append(l.strays, strays...)
+	l.Skipped += broken
+	for _, c := range row.Cells {
+		l.Latest = max(l.Latest, c.Time)
+	}
 }
 
 func (l *loading) branch(key schema.BranchKey, raw []byte) error {

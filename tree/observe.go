@@ -3,6 +3,7 @@ package tree
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -10,35 +11,67 @@ import (
 )
 
 // NewSeries is a series that is about to be used for the first time, or that a sync comes by.
-type NewSeries struct {
-	TSUID []byte
-	storage.Series
+type NewSeries = storage.NewSeries
+
+var _ storage.Observer = (*Forest)(nil)
+
+// Observe hangs series on every tree that is enabled, and plain ones on the default tree, and returns when their rows are in the table: as
+// durable as a check-and-put is, which the next Apply makes them on every engine. Series that a tree has no place for are kept in its
+// rows of failures where it wants that; they are no error. After an error some rows may be there; observing all again is safe.
+//
+// It may be called before Load: the definitions are then read first, and of each cell the table is asked whether it is there.
+func (f *Forest) Observe(ctx context.Context, series []NewSeries) error {
+	if len(series) == 0 {
+		return nil
+	}
+	if err := f.needTrees(ctx); err != nil {
+		return err
+	}
+	p := planting{forest: f}
+	if err := p.plain(ctx, series); err != nil {
+		return err
+	}
+	if err := p.enabled(ctx, series); err != nil {
+		return err
+	}
+	if err := p.run(ctx); err != nil {
+		return fmt.Errorf("write branches and leaves to %s: %w", f.o.TreeTable, err)
+	}
+	return nil
 }
 
-// Observe hangs series on every tree that is enabled and returns when their rows are in the table: as durable as a check-and-put is,
-// which the next Apply makes them on every engine. Series that a tree has no place for are kept in its rows of failures where it wants that; they
-// are no error. After an error some rows may be there; observing all again is safe.
-func (f *Forest) Observe(ctx context.Context, series []NewSeries) error {
-	trees := f.enabled()
-	if len(trees) == 0 || len(series) == 0 {
+// needTrees reads the definitions if nobody has.
+func (f *Forest) needTrees(ctx context.Context) error {
+	f.mu.RLock()
+	known := f.defined
+	f.mu.RUnlock()
+	if known {
+		return nil
+	}
+	return f.LoadTrees(ctx)
+}
+
+// enabled runs the series through the rules of the trees.
+func (p *planting) enabled(ctx context.Context, series []NewSeries) error {
+	trees := p.forest.enabled()
+	if len(trees) == 0 {
 		return nil
 	}
 	names := make([]storage.Series, len(series))
 	for i := range series {
 		names[i] = series[i].Series
 	}
-	custom, err := readCustoms(ctx, f.db, f.o.UIDTable, trees, names)
+	custom, err := readCustoms(ctx, p.forest.db, p.forest.o.UIDTable, trees, names)
 	if err != nil {
 		return err
 	}
-	p := planting{forest: f}
 	for _, t := range trees {
 		for i := range series {
+			if t.plain && p.forest.isPlain(series[i].Series) {
+				continue // it hangs there already
+			}
 			p.add(t, Subject{TSUID: series[i].TSUID, Series: series[i].Series, Custom: custom.of})
 		}
-	}
-	if err := p.run(ctx); err != nil {
-		return fmt.Errorf("write branches and leaves to %s: %w", f.o.TreeTable, err)
 	}
 	return nil
 }
@@ -59,13 +92,29 @@ type planting struct {
 	forest   *Forest
 	todo     []plant
 	failures map[string]*kv.Mutation // by row
+	strays   []plant
+	astray   map[string]bool // paths of strays
+	taken    []plant         // of which another series has the path
 }
 
 // A plant is a series in one tree.
 type plant struct {
-	tree  *Tree
-	tsuid []byte
-	route Route
+	tree   *Tree
+	tsuid  []byte
+	series storage.Series
+	route  Route
+	tries  int
+}
+
+// hasLeaf says whether the series gets a leaf. One of a single name does in the default tree only: a TSD keeps none on the root, but
+// shows them.
+func (p *plant) hasLeaf() bool {
+	return p.route.Outcome == Stored || p.route.Outcome == OnRoot && p.tree.plain
+}
+
+// names are those of the path, the leaf as the last one.
+func (p *plant) names() []string {
+	return append(p.route.Branches[:len(p.route.Branches):len(p.route.Branches)], p.route.Leaf)
 }
 
 func (p *planting) add(t *Tree, s Subject) {
@@ -73,7 +122,7 @@ func (p *planting) add(t *Tree, s Subject) {
 	if m, ok := t.Refusal(s.TSUID, route); ok {
 		p.fail(m)
 	}
-	p.todo = append(p.todo, plant{t, s.TSUID, route})
+	p.todo = append(p.todo, plant{tree: t, tsuid: s.TSUID, series: s.Series, route: route})
 }
 
 // fail notes a change of a row of failures. A row is changed once in an Apply, a cell of it too.
@@ -106,14 +155,51 @@ func (p *planting) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(p.failures) == 0 {
-		return nil
+	if err := p.keep(ctx); err != nil || len(p.failures) == 0 {
+		return err
 	}
 	rows := make([]kv.Mutation, 0, len(p.failures))
 	for _, m := range p.failures {
 		rows = append(rows, *m)
 	}
 	return p.forest.db.Apply(ctx, p.forest.o.TreeTable, schema.FamilyData, rows)
+}
+
+// keep makes strays of those that are. When a stray no longer shows where its leaf is, another may have been waiting for that path.
+func (p *planting) keep(ctx context.Context) error {
+	for len(p.strays) > 0 {
+		if err := p.forest.keep(ctx, p.strays); err != nil {
+			return err
+		}
+		waiting := p.taken
+		p.strays, p.taken = nil, nil
+		p.forest.mu.RLock()
+		p.forest.index.mu.RLock()
+		for _, one := range waiting {
+			if p.forest.index.place(one.tree.id, one.names(), one.tsuid) == astray {
+				p.stray(one)
+			} else {
+				p.taken = append(p.taken, one)
+			}
+		}
+		p.forest.index.mu.RUnlock()
+		p.forest.mu.RUnlock()
+	}
+	return nil
+}
+
+// stray notes a stray. Of several of one path the first has it, as of others. The caller holds the forest's lock.
+func (p *planting) stray(one plant) {
+	path := strayID(one.tree.id, []byte(strings.Join(one.names(), "\x00")))
+	if p.astray[path] && !p.forest.owns(one) {
+		p.taken = append(p.taken, one)
+		return
+	}
+	if p.astray == nil {
+		p.astray = map[string]bool{}
+	}
+	p.astray[path] = true
+	p.strays = append(p.strays, one)
 }
 
 func wait(ctx context.Context, done []chan struct{}) error {

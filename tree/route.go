@@ -51,6 +51,17 @@ type Route struct {
 	Unmatched string
 }
 
+// path is the dotted path of shown names.
+func (r Route) path(shown func(stored string) string) string {
+	var b strings.Builder
+	for _, name := range r.Branches {
+		b.WriteString(shown(name))
+		b.WriteByte('.')
+	}
+	b.WriteString(shown(r.Leaf))
+	return b.String()
+}
+
 // Route runs a series through the rules.
 func (t *Tree) Route(s Subject) Route { return t.route(s, nil) }
 

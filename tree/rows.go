@@ -3,6 +3,7 @@ package tree
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 
@@ -14,10 +15,16 @@ import (
 type Rows struct {
 	db    kv.KV
 	table string
+	shown func(stored string) string
 }
 
-// NewRows returns a search over a table of db.
-func NewRows(db kv.KV, table string) *Rows { return &Rows{db: db, table: table} }
+// NewRows returns a search over a table of db. shown says how people see a stored name, nil: as it is.
+func NewRows(db kv.KV, table string, shown func(stored string) string) *Rows {
+	if shown == nil {
+		shown = asStored
+	}
+	return &Rows{db: db, table: table, shown: shown}
+}
 
 // Find lists what a pattern matches in some trees, in the order of the paths' bytes.
 func (r *Rows) Find(ctx context.Context, pattern string, o FindOptions) ([]Node, error) {
@@ -25,15 +32,68 @@ func (r *Rows) Find(ctx context.Context, pattern string, o FindOptions) ([]Node,
 	if err != nil {
 		return nil, err
 	}
+	strays, err := r.strays(ctx, o.Trees)
+	if err != nil {
+		return nil, err
+	}
+	hits, err := walkAll(ctx, strays.index, strays.index.roots(o.Trees), g, o.Limit)
+	if err != nil {
+		return nil, err
+	}
 	var roots [][]byte
 	for _, id := range o.Trees {
 		roots = append(roots, schema.TreeRow(id))
 	}
-	return find(ctx, r, roots, g, o.Limit)
+	more, err := walkAll(ctx, rowsSource{r, strays}, roots, g, o.Limit)
+	if err != nil {
+		return nil, err
+	}
+	nodes := nodesOf(append(hits, more...))
+	if o.Limit > 0 && len(nodes) > o.Limit {
+		return nil, tooMany(o.Limit)
+	}
+	return nodes, nil
+}
+
+// A strayIndex is the strays of some trees, in an index that has no other series.
+type strayIndex struct {
+	index *Index
+	ids   map[string]bool // strayID
+}
+
+func (r *Rows) strays(ctx context.Context, trees []uint16) (strayIndex, error) {
+	all := strayIndex{NewIndex(r.shown), map[string]bool{}}
+	keys := make([][]byte, 0, len(trees))
+	for _, id := range trees {
+		keys = append(keys, schema.CollisionRow(id))
+	}
+	rows, err := r.db.Get(ctx, r.table, schema.FamilyData, keys)
+	if err != nil {
+		return all, fmt.Errorf("read the strays of %d trees: %w", len(trees), err)
+	}
+	for _, row := range rows {
+		strays, _ := straysOf(row)
+		for _, s := range strays {
+			if _, err := all.index.AddBranch(schema.BranchKey{Tree: s.tree}, schema.RootName); err != nil {
+				return all, err
+			}
+			if _, err := all.index.addStray(s); err != nil {
+				return all, err
+			}
+			all.ids[strayID(s.tree, s.tsuid)] = true
+		}
+	}
+	return all, nil
+}
+
+// rowsSource is the rows without the leaves of strays.
+type rowsSource struct {
+	*Rows
+	strays strayIndex
 }
 
 // list implements source. It gives every leaf and branch, whatever the ranges are: rows are ordered by hashes.
-func (r *Rows) list(ctx context.Context, row []byte, _ []nameRange, visit func(child[[]byte]) error) error {
+func (r rowsSource) list(ctx context.Context, row []byte, _ []nameRange, visit func(child[[]byte]) error) error {
 	rows, err := r.db.Get(ctx, r.table, schema.FamilyData, [][]byte{row})
 	if err != nil {
 		return fmt.Errorf("read branch %X: %w", row, err)
@@ -46,15 +106,26 @@ func (r *Rows) list(ctx context.Context, row []byte, _ []nameRange, visit func(c
 		if err != nil {
 			continue // a TSD leaves broken leaves out too
 		}
-		if err := visit(child[[]byte]{name: []byte(leaf.DisplayName), tsuid: leaf.TSUID}); err != nil {
+		if r.strays.ids[strayID(binary.BigEndian.Uint16(row), leaf.TSUID)] {
+			continue
+		}
+		if err := visit(child[[]byte]{name: []byte(r.shown(leaf.DisplayName)), tsuid: leaf.TSUID}); err != nil {
 			return err
 		}
 	}
 	return r.branches(ctx, row, visit)
 }
 
-// empty implements source: it is not worth a read.
-func (r *Rows) empty([]byte) bool { return false }
+// errOccupied ends the listing of it.
+var errOccupied = errors.New("the branch is not empty")
+
+// empty implements source. It is worth a read only where the leaves of a branch may all be hidden.
+func (r rowsSource) empty(ctx context.Context, row []byte) bool {
+	if len(r.strays.ids) == 0 {
+		return false
+	}
+	return r.list(ctx, row, nil, func(child[[]byte]) error { return errOccupied }) == nil
+}
 
 // deeperRows is how many rows below one child are read over before the scan begins anew behind them.
 const deeperRows = 32
@@ -91,7 +162,7 @@ func (r *Rows) scan(ctx context.Context, row, from []byte, visit func(child[[]by
 		}
 		deeper = 0
 		if b, err := schema.ParseBranch(found.Cells[0].Value); err == nil {
-			children = append(children, child[[]byte]{name: []byte(b.DisplayName), branch: found.Key})
+			children = append(children, child[[]byte]{name: []byte(r.shown(b.DisplayName)), branch: found.Key})
 		}
 	}
 	// Visiting goes down into the children; the scan is over by then.

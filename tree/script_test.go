@@ -25,8 +25,11 @@ import (
 //	put row qualifier                          a value; row and qualifier as they are printed
 //	find pattern                               -> what is found, in the index and in the rows alike
 //	explain                                    a series -> its way
+//	template name                              its text -> its rules, what becomes of paths below it; stores and loads it if it is right
+//	inverse                                    paths -> tree and series, or why no tree takes them: a line each
+//	status                                     -> how the trees are
 //	load                                       a forest that has been running for a while loads again
-//	restart [exclusive] [rootleaves]           a new process
+//	restart [exclusive] [default=name] [shown] a new process; with shown, _ is shown as a blank
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
 		s := newScript()
@@ -74,11 +77,17 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 	case "explain":
 		return s.explain(t, d)
 	case "restart":
-		s.o.Exclusive, s.o.RootLeaves = d.HasArg("exclusive"), d.HasArg("rootleaves")
+		s.restart(t, d)
 		s.forest = New(s.db, s.o)
 		return s.load(t)
 	case "load":
 		return s.load(t)
+	case "template":
+		return s.template(t, d)
+	case "inverse":
+		return s.inverse(d)
+	case "status":
+		return s.status()
 	}
 	d.Fatalf(t, "unknown command")
 	return ""
@@ -91,10 +100,99 @@ func (s *script) load(t *testing.T) string {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "%d branches, %d leaves, %d skipped\n", loaded.Branches, loaded.Leaves, loaded.Skipped)
+	fmt.Fprintf(&out, "%d branches, %d leaves, %d skipped", loaded.Branches, loaded.Leaves, loaded.Skipped)
+	if loaded.Strays > 0 {
+		fmt.Fprintf(&out, ", %d strays", loaded.Strays)
+	}
+	out.WriteByte('\n')
 	for _, b := range s.forest.Broken() {
 		fmt.Fprintf(&out, "broken: %v\n", b.Err)
 	}
+	return out.String()
+}
+
+func (s *script) restart(t *testing.T, d *datadriven.TestData) {
+	t.Helper()
+	s.o = DefaultOptions()
+	s.o.Exclusive = d.HasArg("exclusive")
+	s.o.Plain = plain
+	if d.HasArg("default") {
+		d.ScanArgs(t, "default", &s.o.DefaultTree)
+	}
+	if d.HasArg("shown") {
+		s.o.Shown = func(name string) string { return strings.ReplaceAll(name, "_", " ") }
+		s.o.Stored = func(shown storage.Series) storage.Series {
+			shown.Metric = strings.ReplaceAll(shown.Metric, " ", "_")
+			for i := range shown.Tags {
+				shown.Tags[i].Value = strings.ReplaceAll(shown.Tags[i].Value, " ", "_")
+			}
+			return shown
+		}
+	}
+}
+
+// plain says whether a series has but the tag that stands for none.
+func plain(s storage.Series) bool {
+	return len(s.Tags) == 1 && s.Tags[0] == storage.Tag{Key: "-_", Value: "1"}
+}
+
+func (s *script) template(t *testing.T, d *datadriven.TestData) string {
+	t.Helper()
+	template, err := ParseTemplate(strings.TrimSpace(d.Input))
+	if err != nil {
+		return err.Error()
+	}
+	def := template.Definition(d.CmdArgs[0].Key)
+	id, err := NewDefinitions(s.db, s.o.TreeTable).Declare(t.Context(), def)
+	if err == nil {
+		err = s.forest.LoadTrees(t.Context())
+	}
+	if err != nil {
+		return err.Error()
+	}
+	s.news(t)
+	var out strings.Builder
+	fmt.Fprintf(&out, "tree %d\n", id)
+	for _, r := range def.Rules {
+		fmt.Fprintf(&out, "%d %s", r.Level, r.Type)
+		for _, field := range [][2]string{{"field", r.Field}, {"separator", r.Separator}, {"format", r.DisplayFormat}} {
+			if field[1] != "" {
+				fmt.Fprintf(&out, " %s=%s", field[0], field[1])
+			}
+		}
+		out.WriteByte('\n')
+	}
+	return out.String()
+}
+
+func (s *script) inverse(d *datadriven.TestData) string {
+	var out strings.Builder
+	for line := range strings.Lines(d.Input) {
+		if series, t, ok := s.forest.Inverse(strings.TrimSpace(line)); ok {
+			fmt.Fprintf(&out, "%d %s\n", t.ID(), series)
+		} else {
+			out.WriteString("no tree\n")
+		}
+	}
+	return out.String()
+}
+
+func (s *script) status() string {
+	var out strings.Builder
+	status := s.forest.Status()
+	for _, t := range status.Trees {
+		fmt.Fprintf(&out, "%d %s enabled=%v default=%v", t.ID, t.Name, t.Enabled, t.Default)
+		if t.Err != nil {
+			fmt.Fprintf(&out, " broken: %v", t.Err)
+		} else if t.Inverse != nil {
+			fmt.Fprintf(&out, " no inverse: %v", t.Inverse)
+		}
+		out.WriteByte('\n')
+	}
+	if status.DefaultErr != nil {
+		fmt.Fprintf(&out, "plain series: %v\n", status.DefaultErr)
+	}
+	fmt.Fprintf(&out, "%d branches, %d leaves, %d strays\n", status.Branches, status.Leaves, status.Strays)
 	return out.String()
 }
 
@@ -185,7 +283,7 @@ func (s *script) find(t *testing.T, d *datadriven.TestData) string {
 	if err != nil {
 		return err.Error()
 	}
-	again, err := NewRows(s.db, s.o.TreeTable).Find(t.Context(), pattern, FindOptions{Trees: s.forest.Index().Trees()})
+	again, err := NewRows(s.db, s.o.TreeTable, s.o.Shown).Find(t.Context(), pattern, FindOptions{Trees: s.forest.Index().Trees()})
 	if err != nil {
 		t.Fatal(err)
 	}

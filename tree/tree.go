@@ -2,8 +2,9 @@
 // says by its rules which names a series' metric, tags and custom fields make of it; the last name is a leaf, those before it are
 // branches. Rows are a TSD's, byte for byte, so that both build and browse the same trees.
 //
-// It never assigns a UID, never reads a point, and never turns a dotted name back into a series. Globs are answered from branches
-// and leaves alone, never by inverting rules.
+// Where the rules lose nothing they are also read backwards, which turns a dotted name into metric and tags.
+//
+// It never assigns a UID and never reads a point. Globs are answered from branches and leaves alone, never by inverting rules.
 package tree
 
 import (
@@ -27,6 +28,7 @@ type Tree struct {
 	id     uint16
 	def    schema.Tree
 	levels [][]*rule // ascending, within a level in the order of trying
+	plain  bool      // it is the default tree of a forest
 }
 
 // ID is the number of the tree, the first two bytes of its rows.

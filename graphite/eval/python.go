@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"bytes"
 	"math"
 	"math/big"
 	"strconv"
@@ -29,24 +30,31 @@ func text(v any) string {
 	return "[]"
 }
 
-// floatText is repr(float): the shortest digits, an exponent below 1e-4 and from 1e16 on.
-func floatText(v float64) string {
+// floatText is repr(float).
+func floatText(v float64) string { return string(AppendFloat(nil, v)) }
+
+// AppendFloat appends repr(float) of Python: the shortest digits, an exponent below 1e-4 and from 1e16 on.
+func AppendFloat(dst []byte, v float64) []byte {
 	switch {
 	case math.IsNaN(v):
-		return "nan"
+		return append(dst, "nan"...)
 	case math.IsInf(v, 1):
-		return "inf"
+		return append(dst, "inf"...)
 	case math.IsInf(v, -1):
-		return "-inf"
+		return append(dst, "-inf"...)
+	}
+	if whole := int64(v); float64(whole) == v && -1e15 < v && v < 1e15 && (whole != 0 || !math.Signbit(v)) {
+		return append(strconv.AppendInt(dst, whole, 10), ".0"...)
 	}
 	if a := math.Abs(v); a != 0 && (a < 1e-4 || a >= 1e16) {
-		return strconv.FormatFloat(v, 'e', -1, 64)
+		return strconv.AppendFloat(dst, v, 'e', -1, 64)
 	}
-	s := strconv.FormatFloat(v, 'f', -1, 64)
-	if !strings.Contains(s, ".") {
-		s += ".0"
+	begin := len(dst)
+	dst = strconv.AppendFloat(dst, v, 'f', -1, 64)
+	if bytes.IndexByte(dst[begin:], '.') < 0 {
+		dst = append(dst, ".0"...)
 	}
-	return s
+	return dst
 }
 
 // valueText is str of a series' value.
@@ -115,7 +123,9 @@ func roundToPower(v float64, power int) float64 {
 	return math.Copysign(f, v)
 }
 
-// parseFloat is float(text): blanks around, underscores between digits, inf and nan.
+// ParseFloat is float(text): blanks around, underscores between digits, inf and nan.
+func ParseFloat(text string) (float64, bool) { return parseFloat(text) }
+
 func parseFloat(s string) (float64, bool) {
 	s = strings.TrimSpace(s)
 	if s == "" || strings.ContainsAny(s, "xXpP") || strings.HasPrefix(s, "_") || strings.HasSuffix(s, "_") || strings.Contains(s, "__") {

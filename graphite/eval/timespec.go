@@ -43,8 +43,11 @@ func isDate(s string) bool {
 
 func parseEpoch(s string, loc *time.Location) (time.Time, error) {
 	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n >= 253402300800 { // Python's years end with 9999.
+	if err != nil || n > 1<<50 {
 		return time.Time{}, fmt.Errorf("time %.40s is out of range", s)
+	}
+	if n >= 253402300800 { // Python's years end with 9999.
+		return time.Time{}, fmt.Errorf("year %d is out of range", time.Unix(n, 0).UTC().Year())
 	}
 	return time.Unix(n, 0).In(loc), nil
 }

@@ -1,0 +1,247 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/tsdbridge/tsdbridge/graphite"
+	"github.com/tsdbridge/tsdbridge/graphite/carbon"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/translate"
+	"github.com/tsdbridge/tsdbridge/tree"
+)
+
+// graphiteSide is what Graphite's protocols need: the trees that names are found in, carbon's listener, the HTTP API.
+type graphiteSide struct {
+	o        Options
+	names    *translate.Translator
+	db       kv.KV
+	forest   *tree.Forest
+	rows     *tree.Rows
+	listener *carbon.Listener // nil when the address is empty
+	ingest   *graphite.Ingest
+
+	// prepared is closed when the trees of the configuration stand in the table and all definitions are read: what a name means
+	// hangs on them.
+	prepared chan struct{}
+
+	mu  sync.Mutex // guards err
+	err error      // why it is not prepared yet
+}
+
+// newGraphiteSide returns the side over tables, without a store: the store tells it of new series.
+func newGraphiteSide(o Options, names *translate.Translator, db kv.KV) *graphiteSide {
+	g := &graphiteSide{o: o, names: names, db: db, prepared: make(chan struct{})}
+	t := o.treeOptions(names)
+	t.DefaultTree, t.Inverse = o.Graphite.DefaultTree, o.Graphite.inverts
+	t.Stored = func(shown storage.Series) storage.Series { return storedSeries(names, shown) }
+	g.forest = tree.New(db, t)
+	g.rows = tree.NewRows(db, o.TableTree, translate.Shown)
+	return g
+}
+
+// storedSeries is the series of a metric and tag values as people write them; tag keys are stored ones.
+func storedSeries(names *translate.Translator, shown storage.Series) storage.Series {
+	b := labels.NewScratchBuilder(len(shown.Tags) + 1)
+	b.Add(labels.MetricName, shown.Metric)
+	for _, tag := range shown.Tags {
+		key, ok := names.Label(tag.Key)
+		if !ok {
+			key = tag.Key
+		}
+		b.Add(key, tag.Value)
+	}
+	b.Sort()
+	return names.FromLabels(b.Labels())
+}
+
+// Observe implements storage.Observer. Before the trees are prepared nobody knows where a series hangs.
+func (g *graphiteSide) Observe(ctx context.Context, series []storage.NewSeries) error {
+	select {
+	case <-g.prepared:
+	case <-ctx.Done():
+		return fmt.Errorf("trees: %w: %w", ctx.Err(), g.problem())
+	}
+	return g.forest.Observe(ctx, series)
+}
+
+// problem is why the side is not prepared, nil when it is.
+func (g *graphiteSide) problem() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.err
+}
+
+// maxPrepareWait bounds the time between two attempts to prepare.
+const maxPrepareWait = 5 * time.Second
+
+// run prepares the trees and keeps them fresh until ctx ends.
+func (g *graphiteSide) run(ctx context.Context) error {
+	for wait := 50 * time.Millisecond; !g.prepare(ctx); wait = min(2*wait, maxPrepareWait) {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+		}
+	}
+	close(g.prepared)
+	if g.o.Graphite.TreeIndex == TreeIndexTable {
+		return g.refreshDefinitions(ctx)
+	}
+	return g.forest.Run(ctx, g.o.Graphite.TreeRefresh, g.o.Logger)
+}
+
+// prepare writes the trees of the configuration and reads all definitions.
+func (g *graphiteSide) prepare(ctx context.Context) bool {
+	err := g.declare(ctx)
+	if err == nil {
+		err = g.forest.LoadTrees(ctx)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err != nil && ctx.Err() == nil && (g.err == nil || g.err.Error() != err.Error()) {
+		g.o.Logger.Error("preparing the trees; trying again", "table", g.o.TableTree, "err", err)
+	}
+	g.err = err
+	return err == nil
+}
+
+func (g *graphiteSide) declare(ctx context.Context) error {
+	trees, err := g.o.Graphite.definitions()
+	if err != nil {
+		return err
+	}
+	definitions := tree.NewDefinitions(g.db, g.o.TableTree)
+	for _, t := range trees {
+		if _, err := definitions.Declare(ctx, t); err != nil {
+			return fmt.Errorf("declare tree %s: %w", t.Name, err)
+		}
+	}
+	return nil
+}
+
+// refreshDefinitions keeps the definitions fresh where paths are looked up in the table.
+func (g *graphiteSide) refreshDefinitions(ctx context.Context) error {
+	ticker := time.NewTicker(g.o.Graphite.TreeRefresh)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if err := g.forest.LoadTrees(ctx); err != nil && ctx.Err() == nil {
+			g.o.Logger.Error("reading the definitions of trees; trying again", "table", g.o.TableTree, "err", err)
+		}
+	}
+}
+
+// Find implements graphite.Trees: in memory when the index is there, else in the table.
+func (g *graphiteSide) Find(ctx context.Context, pattern string, o tree.FindOptions) ([]tree.Node, error) {
+	if g.forest.Status().Loaded {
+		return g.forest.Find(ctx, pattern, o)
+	}
+	select {
+	case <-g.prepared:
+	default:
+		return nil, fmt.Errorf("trees: not ready: %w", g.problem())
+	}
+	for _, t := range g.forest.Trees() {
+		o.Trees = append(o.Trees, t.ID())
+	}
+	return g.rows.Find(ctx, pattern, o)
+}
+
+// seriesOf is the series of a Graphite name: by a tree's inverse where one takes it, else the name itself.
+func (g *graphiteSide) seriesOf(name string) storage.Series {
+	whole := g.names.FromPath(name)
+	if !g.names.Plain(whole) || strings.Contains(name, ";") {
+		return whole
+	}
+	// The name as it would be found: without its empty elements.
+	if shown, _, ok := g.forest.Inverse(g.names.ToPath(whole)); ok {
+		return storedSeries(g.names, shown)
+	}
+	return whole
+}
+
+// listen binds carbon's port.
+func (g *graphiteSide) listen(a *Adapter) error {
+	c := g.o.Carbon
+	if c.ListenAddress == "" {
+		return nil
+	}
+	g.ingest = graphite.NewIngest(graphite.IngestOptions{
+		Appender: a.store, Paths: g.seriesOf, CacheEntries: c.SeriesCache,
+		Logger: g.o.Logger, Registerer: a.registry, Now: g.o.Now,
+	})
+	o := carbon.DefaultOptions()
+	o.Address, o.UDP, o.MaxConnections, o.IdleTimeout, o.KeepOpen = c.ListenAddress, c.UDP, c.MaxConnections, c.IdleTimeout, c.KeepOpen
+	o.ShutdownGrace, o.Logger, o.Registerer, o.Now = g.o.ShutdownGrace, g.o.Logger, a.registry, g.o.Now
+	var err error
+	if g.listener, err = carbon.New(o); err != nil {
+		return fmt.Errorf("--carbon.listen-address: %w", err)
+	}
+	g.o.Logger.Info("listening", "protocol", "carbon", "address", g.listener.Addr().String(), "udp", c.UDP)
+	return nil
+}
+
+// serveCarbon takes lines until ctx ends. What a name means is known only when the trees are: until then senders wait.
+func (g *graphiteSide) serveCarbon(ctx context.Context) error {
+	if g.listener == nil {
+		return nil
+	}
+	select {
+	case <-g.prepared:
+		return g.listener.Run(ctx, g.ingest)
+	case <-ctx.Done():
+		return g.listener.Close()
+	}
+}
+
+// close unbinds the port of a side that never ran.
+func (g *graphiteSide) close() error {
+	if g == nil || g.listener == nil {
+		return nil
+	}
+	return g.listener.Close()
+}
+
+// routes mounts the HTTP API, and returns it by itself: Prometheus and Graphite both want /metrics.
+func (g *graphiteSide) routes(r chi.Router, a *Adapter) (http.Handler, error) {
+	o := g.o.Graphite
+	schemas, err := o.schemas()
+	if err != nil {
+		return nil, err
+	}
+	aggregations, err := o.aggregations()
+	if err != nil {
+		return nil, err
+	}
+	for _, skipped := range append(schemas.Skipped(), aggregations.Skipped()...) {
+		g.o.Logger.Warn("a section of carbon's configuration is no rule, as for carbon", "err", skipped)
+	}
+	zone, err := time.LoadLocation(o.TimeZone)
+	if err != nil {
+		return nil, errors.Join(errors.New("--graphite.time-zone"), err)
+	}
+	limits := graphite.DefaultLimits()
+	limits.Series, limits.Points, limits.Nodes, limits.Timeout, limits.Concurrency = o.Series, o.Points, o.Nodes, o.Timeout, o.Concurrency
+	api := graphite.New(graphite.Options{
+		Store: a.store, Trees: g, Names: a.names, Registrar: a.store, Schemas: schemas, Aggregation: aggregations,
+		Limits: limits, Location: zone, Logger: g.o.Logger, Registerer: a.registry, Now: g.o.Now,
+	})
+	api.Register(r)
+	alone := chi.NewRouter()
+	api.Register(alone)
+	return alone, nil
+}

@@ -1,0 +1,104 @@
+package adapter
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/tree"
+)
+
+// treeAPI shows the trees of a running adapter:
+//
+//	GET /api/v1/status/trees                         the trees, their rules and how much hangs on them
+//	GET /api/v1/status/trees/test?name=N[&tree=T]... how a series is routed; tree is an id or a name, repeatable
+type treeAPI struct{ treeExplainer }
+
+// treeStatus is the answer about all trees.
+type treeStatus struct {
+	Trees    []treeState  `json:"trees"`
+	Broken   []brokenTree `json:"broken"`
+	Branches int          `json:"branches"` // in the index
+	Leaves   int          `json:"leaves"`
+}
+
+// treeState is a tree in the words of OpenTSDB's API.
+type treeState struct {
+	ID            uint16      `json:"treeId"`
+	Name          string      `json:"name"`
+	Description   string      `json:"description"`
+	Enabled       bool        `json:"enabled"`
+	StrictMatch   bool        `json:"strictMatch"`
+	StoreFailures bool        `json:"storeFailures"`
+	Rules         []ruleState `json:"rules"`
+}
+
+type ruleState struct {
+	Level         int    `json:"level"`
+	Order         int    `json:"order"`
+	Type          string `json:"type"`
+	Field         string `json:"field,omitempty"`
+	CustomField   string `json:"customField,omitempty"`
+	Regex         string `json:"regex,omitempty"`
+	RegexGroupIdx int    `json:"regexGroupIdx"`
+	Separator     string `json:"separator,omitempty"`
+	DisplayFormat string `json:"displayFormat,omitempty"`
+}
+
+type brokenTree struct {
+	ID    uint16 `json:"treeId"`
+	Name  string `json:"name"`
+	Error string `json:"error"`
+}
+
+// status lists the trees.
+func (a *treeAPI) status(w http.ResponseWriter, _ *http.Request) {
+	index := a.forest.Index()
+	s := treeStatus{Trees: []treeState{}, Broken: []brokenTree{}, Branches: index.Branches(), Leaves: index.Leaves()}
+	for _, t := range a.forest.Trees() {
+		s.Trees = append(s.Trees, newTreeState(t))
+	}
+	for _, b := range a.forest.Broken() {
+		s.Broken = append(s.Broken, brokenTree{b.ID, b.Name, b.Err.Error()})
+	}
+	replyJSON(w, http.StatusOK, apiResponse{Status: "success", Data: s})
+}
+
+func newTreeState(t *tree.Tree) treeState {
+	d := t.Definition()
+	s := treeState{
+		ID: t.ID(), Name: d.Name, Description: d.Description, Enabled: d.Enabled, StrictMatch: d.StrictMatch,
+		StoreFailures: d.StoreFailures, Rules: []ruleState{},
+	}
+	for _, r := range t.Rules() {
+		s.Rules = append(s.Rules, newRuleState(r))
+	}
+	return s
+}
+
+func newRuleState(r schema.TreeRule) ruleState {
+	return ruleState{
+		Level: r.Level, Order: r.Order, Type: r.Type, Field: r.Field, CustomField: r.CustomField, Regex: r.Regex,
+		RegexGroupIdx: r.RegexGroupIdx, Separator: r.Separator, DisplayFormat: r.DisplayFormat,
+	}
+}
+
+// test routes the series of a name.
+func (a *treeAPI) test(w http.ResponseWriter, r *http.Request) {
+	if err := r.ParseForm(); err != nil {
+		replyJSON(w, http.StatusBadRequest, apiResponse{Status: "error", ErrorType: "bad_data", Error: err.Error()})
+		return
+	}
+	routed, err := a.explain(r.Context(), r.Form.Get("name"), r.Form["tree"])
+	switch {
+	case err == nil:
+		replyJSON(w, http.StatusOK, apiResponse{Status: "success", Data: routed})
+	case errors.Is(err, storage.ErrInvalid):
+		replyJSON(w, http.StatusBadRequest, apiResponse{Status: "error", ErrorType: "bad_data", Error: err.Error()})
+	case errors.Is(err, errNoTree):
+		replyJSON(w, http.StatusNotFound, apiResponse{Status: "error", ErrorType: "not_found", Error: err.Error()})
+	default:
+		replyJSON(w, http.StatusServiceUnavailable, apiResponse{Status: "error", ErrorType: "unavailable", Error: err.Error()})
+	}
+}

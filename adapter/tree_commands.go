@@ -1,0 +1,197 @@
+package adapter
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/translate"
+	"github.com/tsdbridge/tsdbridge/tree"
+)
+
+// treeTool is what the tree commands work with: the tables, without an adapter around them.
+type treeTool struct {
+	treeExplainer
+	o      Options
+	db     kv.KV
+	engine io.Closer
+	tables *storage.Store
+}
+
+// openTreeTool opens the tables that are there.
+func openTreeTool(o Options) (*treeTool, error) {
+	switch o.Engine {
+	case EngineMemory:
+		return nil, errors.New("--storage.engine=memory keeps nothing that another process could look at: " + askAdapter)
+	case EngineEmbedded:
+		if _, err := os.Stat(o.Path); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("--storage.path=%s: there is no store", o.Path)
+		}
+	}
+	names, err := o.translator()
+	if err != nil {
+		return nil, err
+	}
+	db, engine, err := o.openEngine(prometheus.NewRegistry())
+	if err != nil {
+		if o.Engine == EngineEmbedded {
+			err = fmt.Errorf("%w: %s", err, askAdapter)
+		}
+		return nil, err
+	}
+	tables, err := storage.New(db, o.storageOptions())
+	if err == nil {
+		err = tables.PinLayout(context.Background())
+	}
+	if err != nil {
+		return nil, errors.Join(err, engine.Close())
+	}
+	t := &treeTool{o: o, db: db, engine: engine, tables: tables}
+	t.treeExplainer = treeExplainer{forest: tree.New(db, o.treeOptions(names)), store: tables, names: names}
+	return t, nil
+}
+
+// askAdapter says what to do where one process has the tables.
+const askAdapter = "a running adapter answers the same at /api/v1/status/trees and /api/v1/status/trees/test?name=NAME; " +
+	`"tree sync" needs it stopped`
+
+// SyncOptions are the flags of "tree sync".
+type SyncOptions struct {
+	From     string        // --from: TSUID in hexadecimal
+	Rows     bool          // --rows: row keys of the data table beside tsdb-meta
+	Parallel int           // --parallel: batches at a time
+	Every    time.Duration // --progress: between two lines
+}
+
+// DefaultSyncOptions are those without a flag.
+func DefaultSyncOptions() SyncOptions {
+	d := tree.DefaultSyncOptions()
+	return SyncOptions{Parallel: d.Parallel, Every: d.Every}
+}
+
+func (s SyncOptions) options(o Options, begin time.Time, out io.Writer) (tree.SyncOptions, error) {
+	so := tree.DefaultSyncOptions()
+	so.Rows, so.Parallel, so.Every, so.Now = s.Rows, s.Parallel, s.Every, o.Now
+	var err error
+	if so.From, err = hex.DecodeString(s.From); err != nil {
+		return so, fmt.Errorf("--from=%s: %w", s.From, err)
+	}
+	if s.Parallel < 1 {
+		return so, fmt.Errorf("--parallel=%d: must be above 0", s.Parallel)
+	}
+	so.Progress = func(r tree.SyncReport) {
+		rate := float64(r.Series) / max(o.Now().Sub(begin).Seconds(), 0.001)
+		fmt.Fprintf(out, "done up to %s: %d series, %.0f/s; %d branches and %d leaves written%s\n",
+			schema.FormatTSUID(r.Position), r.Series, rate, r.WrittenBranches, r.WrittenLeaves, misses(r))
+	}
+	return so, nil
+}
+
+// misses are the series without a leaf, in all trees together.
+func misses(r tree.SyncReport) string {
+	collided, unmatched, failed := 0, 0, 0
+	for _, t := range r.Trees {
+		collided += t.Collided
+		unmatched += t.NoMatch + t.Refused + t.OnRoot
+		failed += t.Failed
+	}
+	return fmt.Sprintf(", %d collided, %d not matched, %d failed", collided, unmatched, failed)
+}
+
+// SyncTrees hangs the series that exist on the trees that are enabled. When it is cut short it prints how to go on.
+func SyncTrees(ctx context.Context, o Options, s SyncOptions, out io.Writer) error {
+	begin := o.Now()
+	so, err := s.options(o, begin, out)
+	if err != nil {
+		return err
+	}
+	t, err := openTreeTool(o)
+	if err != nil {
+		return err
+	}
+	report, err := tree.Sync(ctx, t.db, o.treeOptions(t.names), t.tables, so)
+	err = errors.Join(err, t.engine.Close())
+	if err != nil && len(report.Position) > 0 {
+		err = fmt.Errorf("%w; to go on: tree sync --from=%s", err, schema.FormatTSUID(report.Position))
+	}
+	fmt.Fprintf(out, "%sin %v\n", report, o.Now().Sub(begin).Round(time.Millisecond))
+	return err
+}
+
+// TestTree prints how a series is routed through trees (ids or names; none: all of them), rule by rule. The name is a Graphite name, dotted or
+// tagged, a label set such as up{job="x"}, or a TSUID in hexadecimal.
+func TestTree(ctx context.Context, o Options, name string, trees []string, out io.Writer) error {
+	return o.withTrees(ctx, func(t *treeTool) error {
+		r, err := t.explain(ctx, name, trees)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(out, r.String())
+		return err
+	})
+}
+
+// ShowTree prints trees with their rules and counts: that with a name or an id, all of them for "". With a path, a pattern of Graphite,
+// it prints the branches and leaves up to depth elements below it instead; "." is the root.
+func ShowTree(ctx context.Context, o Options, nameOrID, path string, depth int, out io.Writer) error {
+	return o.withTrees(ctx, func(t *treeTool) error {
+		w := treePrinter{treeTool: t, out: out}
+		found := 0
+		for _, one := range t.forest.Trees() {
+			if nameOrID != "" && !isTree(nameOrID, one.ID(), one.Definition().Name) {
+				continue
+			}
+			found++
+			var err error
+			if path == "" {
+				err = w.tree(ctx, one)
+			} else {
+				err = w.below(ctx, one, path, depth)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		for _, b := range t.forest.Broken() {
+			if nameOrID == "" || isTree(nameOrID, b.ID, b.Name) {
+				found++
+				fmt.Fprintf(out, "tree %d (%s) cannot be used: %v\n", b.ID, b.Name, b.Err)
+			}
+		}
+		if found == 0 && nameOrID != "" {
+			return fmt.Errorf("%w: %s", errNoTree, t.treeless([]string{nameOrID}))
+		}
+		return nil
+	})
+}
+
+// withTrees opens the tables, reads the definitions and closes what was opened.
+func (o Options) withTrees(ctx context.Context, use func(*treeTool) error) error {
+	t, err := openTreeTool(o)
+	if err != nil {
+		return err
+	}
+	err = t.forest.LoadTrees(ctx)
+	if err == nil {
+		err = use(t)
+	}
+	return errors.Join(err, t.engine.Close())
+}
+
+// treeOptions are those of a forest over the tables.
+func (o Options) treeOptions(names *translate.Translator) tree.Options {
+	t := tree.DefaultOptions()
+	t.TreeTable, t.UIDTable, t.Exclusive = o.TableTree, o.TableUID, o.Engine != EngineHBase
+	t.Shown, t.Plain = translate.Shown, names.Plain
+	return t
+}

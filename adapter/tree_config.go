@@ -1,0 +1,214 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/tree"
+)
+
+// A TreeConfig is a tree as the configuration file declares it, under the key trees:
+//
+//	trees:
+//	  - name: machines
+//	    description: by data centre, machine and metric
+//	    strict: false         # true keeps out the series that a level does not match
+//	    enabled: true
+//	    storeFailures: false  # true keeps the series without a place in rows of their own
+//	    rules:
+//	      - {level: 0, order: 0, type: TAGK, field: dc}
+//	      - {level: 0, order: 1, type: TAGK, field: host, regex: '.*\.(.*)\.example\.com', regexGroup: 0}
+//	      - {level: 1, type: TAGK, field: host, displayFormat: 'host {value}'}
+//	      - {level: 2, type: METRIC, separator: '\.'}
+//	  - name: servers
+//	    path: 'servers.{host}.{metric...}'
+//
+// A rule without a level is on the one after that of the rule before it; order is 0, and the first group of a regex (regexGroup: 0)
+// is taken, unless they are given. A path stands for the rules that make it.
+type TreeConfig struct {
+	tree.Definition
+	Path string // the template, "" for a tree of rules
+	Line int    // where the tree is declared
+}
+
+// ParseTrees reads the list of trees. All that is wrong with it is said at once, each with its line and rule.
+func ParseTrees(node *yaml.Node) ([]TreeConfig, error) {
+	if node.Kind != yaml.SequenceNode {
+		return nil, fmt.Errorf("line %d: trees: want a list of trees", node.Line)
+	}
+	var trees []TreeConfig
+	var errs []error
+	lines := map[string]int{}
+	for _, item := range node.Content {
+		t, err := parseTree(item)
+		if err == nil && lines[t.Name] > 0 {
+			err = fmt.Errorf("line %d: tree %s is declared in line %d already", t.Line, t.Name, lines[t.Name])
+		}
+		errs = append(errs, err)
+		lines[t.Name] = item.Line
+		trees = append(trees, t)
+	}
+	return trees, errors.Join(errs...)
+}
+
+func parseTree(node *yaml.Node) (TreeConfig, error) {
+	t := TreeConfig{Line: node.Line}
+	t.ID, t.Enabled = 1, true // the id is the table's to give
+	var rules *yaml.Node
+	f := yamlFields{
+		"name": yamlText(&t.Name), "description": yamlText(&t.Description), "notes": yamlText(&t.Notes), "strict": yamlFlag(&t.StrictMatch),
+		"enabled": yamlFlag(&t.Enabled), "storeFailures": yamlFlag(&t.StoreFailures), "path": yamlText(&t.Path),
+		"rules": func(n *yaml.Node) error { rules = n; return nil },
+	}
+	err := f.read(node, "a tree")
+	where := fmt.Sprintf("line %d: tree %s", t.Line, t.Name)
+	switch {
+	case t.Name == "" && err == nil:
+		return t, fmt.Errorf("line %d: a tree has no name", t.Line)
+	case err != nil:
+		return t, fmt.Errorf("%s: %w", where, err)
+	case t.Path != "" && rules != nil:
+		return t, fmt.Errorf("%s: has a path and rules: a path stands for rules", where)
+	case t.Path != "":
+		if err := t.compilePath(); err != nil {
+			return t, fmt.Errorf("%s: path %q: %w", where, t.Path, err)
+		}
+		return t, nil
+	case rules == nil:
+		return t, fmt.Errorf("%s: has neither rules nor a path", where)
+	}
+	if err := t.parseRules(rules); err != nil {
+		return t, err
+	}
+	if err := tree.Check(t.Definition); err != nil {
+		return t, fmt.Errorf("%s: %w", where, err)
+	}
+	return t, nil
+}
+
+func (t *TreeConfig) parseRules(node *yaml.Node) error {
+	if node.Kind != yaml.SequenceNode || len(node.Content) == 0 {
+		return fmt.Errorf("line %d: tree %s: rules: want a list of rules", node.Line, t.Name)
+	}
+	var errs []error
+	lines := map[[2]int]int{}
+	level := 0
+	for _, item := range node.Content {
+		r, err := parseRule(item, level)
+		at := [2]int{r.Level, r.Order}
+		level = r.Level + 1
+		if err == nil {
+			err = tree.CheckRule(r)
+		}
+		if err == nil && lines[at] > 0 {
+			err = fmt.Errorf("line %d has a rule for this level and order already", lines[at])
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("line %d: tree %s: rule %d:%d: %w", item.Line, t.Name, r.Level, r.Order, err))
+		}
+		lines[at] = item.Line
+		t.Rules = append(t.Rules, r)
+	}
+	return errors.Join(errs...)
+}
+
+func parseRule(node *yaml.Node, level int) (schema.TreeRule, error) {
+	r := schema.TreeRule{Level: level}
+	f := yamlFields{
+		"level": yamlNumber(&r.Level), "order": yamlNumber(&r.Order), "type": yamlText(&r.Type), "field": yamlText(&r.Field),
+		"separator": yamlText(&r.Separator), "regex": yamlText(&r.Regex), "regexGroup": yamlNumber(&r.RegexGroupIdx),
+		"displayFormat": yamlText(&r.DisplayFormat), "customField": yamlText(&r.CustomField),
+		"description": yamlText(&r.Description), "notes": yamlText(&r.Notes),
+	}
+	return r, f.read(node, "a rule")
+}
+
+// yamlFields are the keys that a mapping may have, and what reads their values.
+type yamlFields map[string]func(*yaml.Node) error
+
+func (f yamlFields) read(node *yaml.Node, what string) error {
+	node = aliased(node)
+	if node.Kind != yaml.MappingNode {
+		return fmt.Errorf("want %s: keys and values", what)
+	}
+	var errs []error
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i], aliased(node.Content[i+1])
+		read, ok := f[key.Value]
+		var err error
+		switch {
+		case !ok:
+			err = fmt.Errorf("%s has no %q", what, key.Value)
+		case seen[key.Value]:
+			err = fmt.Errorf("%s is set twice", key.Value)
+		default:
+			if err = read(value); err != nil {
+				err = fmt.Errorf("%s: %w", key.Value, err)
+			}
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("line %d: %w", key.Line, err))
+		}
+		seen[key.Value] = true
+	}
+	return errors.Join(errs...)
+}
+
+// aliased is the node that an alias (*name) stands for.
+func aliased(node *yaml.Node) *yaml.Node {
+	if node.Kind == yaml.AliasNode {
+		return node.Alias
+	}
+	return node
+}
+
+func yamlText(to *string) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		if n.Kind != yaml.ScalarNode {
+			return errors.New("want a plain value")
+		}
+		*to = n.Value
+		return nil
+	}
+}
+
+func yamlFlag(to *bool) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		if n.Decode(to) != nil {
+			return fmt.Errorf("%q: want true or false", n.Value)
+		}
+		return nil
+	}
+}
+
+func yamlNumber(to *int) func(*yaml.Node) error {
+	return func(n *yaml.Node) (err error) {
+		i, err := strconv.ParseUint(n.Value, 10, 31)
+		if n.Kind != yaml.ScalarNode || err != nil {
+			return fmt.Errorf("%q: want a number from 0 on", n.Value)
+		}
+		*to = int(i)
+		return nil
+	}
+}
+
+// compilePath makes rules of the template.
+func (t *TreeConfig) compilePath() error {
+	return errors.New("templates are not built in yet")
+}
+
+// DeclareTrees makes the trees of the table what the configuration says, each by its name. Trees that it does not name stay.
+func DeclareTrees(ctx context.Context, definitions *tree.Definitions, trees []TreeConfig) error {
+	for _, t := range trees {
+		if _, err := definitions.Declare(ctx, t.Definition); err != nil {
+			return fmt.Errorf("declare tree %s: %w", t.Name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package adapter
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/translate"
+	"github.com/tsdbridge/tsdbridge/tree"
+)
+
+// seriesNames finds the UIDs of series and the names of UIDs. storage.Store is one.
+type seriesNames interface {
+	TSUID(ctx context.Context, series storage.Series) (tsuid []byte, ok bool, err error)
+	NameSeries(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error)
+}
+
+// treeExplainer says how series are routed.
+type treeExplainer struct {
+	forest *tree.Forest
+	store  seriesNames
+	names  *translate.Translator
+}
+
+// A routing is what becomes of one series, in the JSON of /api/v1/status/trees/test.
+type routing struct {
+	Name string `json:"name"`
+	// Inverse says which tree turns a dotted name into metric and tags, empty when none does.
+	Inverse string `json:"inverse,omitempty"`
+	Labels  string `json:"labels"`
+	Path    string `json:"path"`   // the Graphite name
+	Series  string `json:"series"` // as it is stored
+	TSUID   string `json:"tsuid"`  // "" when there is no such series yet
+	// Trees are the ways through the trees that were asked for.
+	Trees []treeRouting `json:"trees"`
+}
+
+type treeRouting struct {
+	ID        uint16   `json:"treeId"`
+	Name      string   `json:"name"`
+	Enabled   bool     `json:"enabled"`
+	Outcome   string   `json:"outcome"`
+	Path      string   `json:"path"` // that finds the series, "" when the tree has no place for it
+	Row       string   `json:"row,omitempty"`
+	Unmatched string   `json:"unmatched,omitempty"`
+	Messages  []string `json:"messages"` // a TSD's /api/tree/test says the same
+
+	said string
+}
+
+// explain routes a series through trees, all of them when none are named. The name is a Graphite name, dotted or tagged, a label set
+// such as up{job="x"}, or a TSUID in hexadecimal.
+func (e *treeExplainer) explain(ctx context.Context, name string, trees []string) (routing, error) {
+	r := routing{Name: name, Trees: []treeRouting{}}
+	series, err := e.subject(ctx, name, &r)
+	if err != nil {
+		return r, err
+	}
+	ls := e.names.ToLabels(series.Series)
+	r.Labels, r.Path, r.Series, r.TSUID = ls.String(), translate.LabelsPath(ls), series.String(), schema.FormatTSUID(series.TSUID)
+	all, err := e.forest.Explain(ctx, series)
+	if err != nil {
+		return r, err
+	}
+	for _, x := range all {
+		if d := x.Tree.Definition(); len(trees) == 0 || slices.ContainsFunc(trees, func(asked string) bool { return isTree(asked, x.Tree.ID(), d.Name) }) {
+			r.Trees = append(r.Trees, newTreeRouting(x))
+		}
+	}
+	if len(r.Trees) == 0 {
+		return r, fmt.Errorf("%w: %s", errNoTree, e.treeless(trees))
+	}
+	return r, nil
+}
+
+// errNoTree says that there is nothing to route through.
+var errNoTree = errors.New("no such tree")
+
+func (e *treeExplainer) treeless(asked []string) string {
+	var have []string
+	for _, t := range e.forest.Trees() {
+		have = append(have, fmt.Sprintf("%d (%s)", t.ID(), t.Definition().Name))
+	}
+	switch {
+	case len(have) == 0:
+		return "there is none that can be used"
+	default:
+		return fmt.Sprintf("want %s, have %s", strings.Join(asked, ", "), strings.Join(have, ", "))
+	}
+}
+
+// isTree says whether somebody means a tree by an id or a name.
+func isTree(asked string, id uint16, name string) bool {
+	return asked == name || asked == strconv.Itoa(int(id))
+}
+
+func newTreeRouting(x tree.Explanation) treeRouting {
+	d := x.Tree.Definition()
+	r := treeRouting{
+		ID: x.Tree.ID(), Name: d.Name, Enabled: d.Enabled, Outcome: x.Route.Outcome.String(), Path: x.Path(),
+		Unmatched: x.Route.Unmatched, Messages: x.Messages, said: x.String(),
+	}
+	if r.Path != "" {
+		r.Row = fmt.Sprintf("%X", schema.BranchRow(r.ID, x.Route.Branches...))
+	}
+	if r.Messages == nil {
+		r.Messages = []string{}
+	}
+	return r
+}
+
+// subject is the series that a name means.
+func (e *treeExplainer) subject(ctx context.Context, name string, r *routing) (storage.NewSeries, error) {
+	if tsuid, err := hex.DecodeString(name); err == nil && len(tsuid) > 0 {
+		if named, err := e.store.NameSeries(ctx, [][]byte{tsuid}); err != nil || len(named) == 1 {
+			return slices.Concat(named, []storage.NewSeries{{}})[0], err
+		}
+	}
+	ls, err := e.labels(name, r)
+	if err != nil {
+		return storage.NewSeries{}, err
+	}
+	series := e.names.FromLabels(ls)
+	tsuid, _, err := e.store.TSUID(ctx, series)
+	return storage.NewSeries{TSUID: tsuid, Series: series}, err
+}
+
+// labels are those of a name as a sender would have given it.
+func (e *treeExplainer) labels(name string, r *routing) (labels.Labels, error) {
+	switch {
+	case name == "":
+		return labels.EmptyLabels(), fmt.Errorf("%w: the name is empty", storage.ErrInvalid)
+	case strings.HasSuffix(name, "}"):
+		ls, err := parser.NewParser(parser.Options{}).ParseMetric(name)
+		if err != nil {
+			return ls, fmt.Errorf("%w: label set %s: %w", storage.ErrInvalid, name, err)
+		}
+		return ls, nil
+	}
+	ls := translate.PathLabels(name)
+	if !translate.IsPlain(ls) {
+		return ls, nil
+	}
+	if inverted, by, ok := e.invert(ls.Get(labels.MetricName)); ok {
+		r.Inverse = by
+		return inverted, nil
+	}
+	return ls, nil
+}
+
+// String tells it to people.
+func (r routing) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "labels  %s\npath    %s\nstored  %s\n", r.Labels, r.Path, r.Series)
+	if r.TSUID != "" {
+		fmt.Fprintf(&b, "TSUID   %s\n", r.TSUID)
+	} else {
+		b.WriteString("TSUID   none: no point of this series was stored yet\n")
+	}
+	if r.Inverse != "" {
+		fmt.Fprintf(&b, "tags    are made of the dotted name by %s\n", r.Inverse)
+	} else if r.Path == r.Name && !strings.Contains(r.Name, ";") {
+		b.WriteString("tags    no tree makes any of the dotted name: it is stored whole, as a metric\n")
+	}
+	for _, t := range r.Trees {
+		b.WriteString("\n" + t.said)
+	}
+	return b.String()
+}
+
+// invert asks the trees for the metric and tags that a dotted name stands for.
+func (e *treeExplainer) invert(string) (ls labels.Labels, by string, ok bool) {
+	return labels.EmptyLabels(), "", false
+}

@@ -1,0 +1,98 @@
+package adapter
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/translate"
+	"github.com/tsdbridge/tsdbridge/tree"
+)
+
+// treePrinter prints trees.
+type treePrinter struct {
+	*treeTool
+	out io.Writer
+}
+
+func (w treePrinter) tree(ctx context.Context, t *tree.Tree) error {
+	d := t.Definition()
+	fmt.Fprintf(w.out, "tree %d (%s)", t.ID(), d.Name)
+	for _, said := range []struct {
+		is   bool
+		text string
+	}{{!d.Enabled, "not enabled"}, {d.StrictMatch, "strict match"}, {d.StoreFailures, "stores failures"}} {
+		if said.is {
+			fmt.Fprint(w.out, ", ", said.text)
+		}
+	}
+	fmt.Fprintln(w.out)
+	if d.Description != "" {
+		fmt.Fprintln(w.out, " ", d.Description)
+	}
+	for _, r := range t.Rules() {
+		fmt.Fprintln(w.out, "  rule", ruleText(r))
+	}
+	n, err := tree.Count(ctx, w.db, w.o.TableTree, t.ID())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w.out, "  %d branches, %d leaves, %d collisions and %d series without a match on record\n", n.Branches, n.Leaves, n.Collisions, n.NotMatched)
+	return nil
+}
+
+// ruleText is a rule on one line.
+func ruleText(r schema.TreeRule) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d:%d %s", r.Level, r.Order, r.Type)
+	for _, f := range []struct{ name, value string }{
+		{"field", r.Field}, {"customField", r.CustomField}, {"regex", r.Regex}, {"separator", r.Separator}, {"displayFormat", r.DisplayFormat},
+	} {
+		if f.value != "" {
+			fmt.Fprintf(&b, " %s=%q", f.name, f.value)
+		}
+	}
+	if r.RegexGroupIdx != 0 {
+		fmt.Fprintf(&b, " regexGroup=%d", r.RegexGroupIdx)
+	}
+	return b.String()
+}
+
+// below prints a line for each branch and leaf: its path, and for a leaf the TSUID and the series.
+func (w treePrinter) below(ctx context.Context, t *tree.Tree, path string, depth int) error {
+	rows := tree.NewRows(w.db, w.o.TableTree, translate.Shown)
+	path = strings.Trim(path, ".")
+	for range max(depth, 1) {
+		path += ".*"
+		nodes, err := rows.Find(ctx, strings.TrimPrefix(path, "."), tree.FindOptions{Trees: []uint16{t.ID()}})
+		if err != nil {
+			return err
+		}
+		for _, n := range nodes {
+			if err := w.node(ctx, n); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w treePrinter) node(ctx context.Context, n tree.Node) error {
+	if n.Branch {
+		fmt.Fprintln(w.out, n.Path+".*")
+	}
+	for _, tsuid := range n.Series {
+		named, err := w.tables.NameSeries(ctx, [][]byte{tsuid})
+		if err != nil {
+			return err
+		}
+		series := "a UID of it has no name"
+		if len(named) == 1 {
+			series = named[0].String()
+		}
+		fmt.Fprintln(w.out, n.Path, schema.FormatTSUID(tsuid), series)
+	}
+	return nil
+}

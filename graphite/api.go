@@ -1,0 +1,91 @@
+// Package graphite answers graphite-web's HTTP API (find, expand, index, render, tags, functions) over trees and a store, as graphite-web
+// 1.1.10 does: parameters, names, orders and numbers. Where graphite-web dies with a stack trace it answers 400 and says what was wrong.
+//
+// It never knows HBase or a byte of the schema, never deletes anything, and draws no pictures.
+package graphite
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/translate"
+	"github.com/tsdbridge/tsdbridge/tree"
+)
+
+// Store is what the API reads.
+type Store interface {
+	storage.Querier
+	// Refs names the series that leaves of trees stand for, in order.
+	Refs(tsuids [][]byte) ([]storage.Ref, error)
+	SeriesMeta
+}
+
+// Trees are walked by paths.
+type Trees interface {
+	Find(ctx context.Context, pattern string, o tree.FindOptions) ([]tree.Node, error)
+}
+
+// Registrar makes series known that have no points yet, as /tags/tagSeries does. A storage.Appender is one.
+type Registrar interface {
+	Resolve(ctx context.Context, series []storage.Series) ([]storage.Ref, []error)
+}
+
+// Options are the parts and limits of the API.
+type Options struct {
+	Store       Store
+	Trees       Trees
+	Names       *translate.Translator
+	Registrar   Registrar // nil: tagSeries and tagMultiSeries only say what the canonical names are
+	Schemas     *Schemas
+	Aggregation *Aggregations
+	Limits      Limits
+	Location    *time.Location // of times in requests without tz; nil: UTC
+	Logger      *slog.Logger
+	Registerer  prometheus.Registerer // nil: no metrics
+	Now         func() time.Time
+}
+
+// Limits bound what a request may cost. Those of Series, Points, Nodes and Targets mean none at 0.
+type Limits struct {
+	Series      int           // that a request may read, and that a list may be made of
+	Points      int           // that a request may read or make
+	Nodes       int           // of trees that a pattern may match
+	Targets     int           // of one request
+	Timeout     time.Duration // of a request, waiting included; 0: none
+	Concurrency int           // requests computed at once; others wait. At least 1
+}
+
+// DefaultLimits are generous to dashboards and keep a mistake from taking the process down.
+func DefaultLimits() Limits {
+	return Limits{Series: 100_000, Points: 50_000_000, Nodes: 1_000_000, Targets: 1000, Timeout: 2 * time.Minute, Concurrency: 20}
+}
+
+// API is the handlers. It is safe for concurrent use.
+type API struct {
+	o         Options
+	evaluator *eval.Evaluator
+	gate      gate
+	metrics   *apiMetrics
+	sources   *sources
+}
+
+// New returns the API of a store.
+func New(o Options) *API {
+	if o.Location == nil {
+		o.Location = time.UTC
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &API{
+		o: o, evaluator: eval.New(), gate: newGate(o.Limits.Concurrency), metrics: newAPIMetrics(o.Registerer), sources: newSources(o),
+	}
+}

@@ -1,0 +1,121 @@
+package graphite
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/tree"
+)
+
+// passes says whether a series passes a filter: storage.Filter's own words.
+func passes(f storage.Filter, s storage.Series) bool {
+	accepts := func(v string) bool {
+		if f.Values != nil {
+			return slices.Contains(f.Values, v)
+		}
+		return f.Match == nil || f.Match(v)
+	}
+	if f.Keys == nil {
+		return accepts(s.Metric)
+	}
+	absent := true
+	for _, tag := range s.Tags {
+		if slices.Contains(f.Or, tag.Key) {
+			return true
+		}
+		if slices.Contains(f.Keys, tag.Key) {
+			if absent = false; accepts(tag.Value) {
+				return true
+			}
+		}
+	}
+	return absent && f.Absent
+}
+
+// trees are whatever Find says.
+type trees struct {
+	find func(ctx context.Context) ([]tree.Node, error)
+}
+
+func (t trees) Find(ctx context.Context, _ string, _ tree.FindOptions) ([]tree.Node, error) {
+	return t.find(ctx)
+}
+
+func withTrees(find func(context.Context) ([]tree.Node, error)) func(*Options) {
+	return func(o *Options) { o.Trees = trees{find} }
+}
+
+// A panic costs its request alone, and is in the log with the query.
+func TestPanic(t *testing.T) {
+	var log bytes.Buffer
+	w := newWeb(t, withTrees(func(context.Context) ([]tree.Node, error) { panic("gremlin") }), func(o *Options) {
+		o.Logger, o.Limits.Concurrency = slog.New(slog.NewTextHandler(&log, nil)), 1
+	})
+	for range 3 { // a slot that is not given back would keep the second out
+		if got := w.get("/metrics/find?query=secret.*"); got.Code != 500 || strings.Contains(got.Body.String(), "gremlin") {
+			t.Errorf("status %d, body %s", got.Code, got.Body)
+		}
+	}
+	if !strings.Contains(log.String(), "gremlin") || !strings.Contains(log.String(), "secret") {
+		t.Errorf("log: %s", log.String())
+	}
+}
+
+func TestErrorsOfTheStore(t *testing.T) {
+	for _, c := range []struct {
+		err    error
+		status int
+	}{
+		{storage.ErrNotReady, 503}, {storage.ErrLimit, 422}, {storage.ErrInvalid, 400}, {errors.New("region lost"), 500}, {context.DeadlineExceeded, 503},
+	} {
+		w := newWeb(t, withTrees(func(context.Context) ([]tree.Node, error) { return nil, c.err }))
+		for _, url := range []string{"/metrics/find?query=*", "/metrics/expand?query=*", "/metrics/index.json", "/render?target=a&format=json"} {
+			if got := w.get(url); got.Code != c.status {
+				t.Errorf("%v: %s has status %d, want %d", c.err, url, got.Code, c.status)
+			}
+		}
+	}
+}
+
+// A request ends with its time, waiting for a slot included, and with its client.
+func TestTimeout(t *testing.T) {
+	entered := make(chan struct{}, 1)
+	w := newWeb(t, withTrees(func(ctx context.Context) ([]tree.Node, error) {
+		entered <- struct{}{}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}), func(o *Options) { o.Limits.Timeout, o.Limits.Concurrency = 50*time.Millisecond, 1 })
+	if got := w.get("/metrics/find?query=*"); got.Code != http.StatusServiceUnavailable {
+		t.Errorf("status %d after the timeout: %s", got.Code, got.Body)
+	}
+	<-entered
+	// Somebody else has the slot.
+	w.api.gate <- struct{}{}
+	if got := w.get("/metrics/find?query=*"); got.Code != http.StatusServiceUnavailable || !strings.Contains(got.Body.String(), "too many") {
+		t.Errorf("status %d without a slot: %s", got.Code, got.Body)
+	}
+	if got := w.get("/version"); got.Code != http.StatusOK {
+		t.Errorf("/version has status %d without a slot", got.Code)
+	}
+	<-w.api.gate
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := httptest.NewRequest(http.MethodGet, "/metrics/find?query=*", nil).WithContext(ctx)
+	if got := w.do(r); got.Code != statusClientClosed {
+		t.Errorf("status %d for a client that went away", got.Code)
+	}
+	if got := testutil.ToFloat64(w.api.metrics.requests.WithLabelValues("find", "503")); got != 2 {
+		t.Errorf("%v requests with status 503 counted, want 2", got)
+	}
+}

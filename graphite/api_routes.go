@@ -1,0 +1,57 @@
+package graphite
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/go-chi/chi/v5"
+)
+
+// Register mounts the API where graphite-web has it. A slash at the end makes no difference.
+func (a *API) Register(r chi.Router) {
+	for _, route := range a.routes() {
+		h := a.serve(route)
+		r.Handle(route.path, h)
+		if !route.exact {
+			r.Handle(route.path+"/", h)
+		}
+	}
+}
+
+// A route is an endpoint and where it is.
+type route struct {
+	path, endpoint string // endpoint is the metrics' label
+	answer         func(*request) (*reply, error)
+	methods        []string // nil: all
+	jsonErrors     bool     // errors are {"error": "..."}
+	instant        bool     // needs no slot
+	exact          bool     // no slash at the end
+}
+
+func (r *route) allows(method string) bool {
+	return r.methods == nil || slices.Contains(r.methods, method)
+}
+
+func (a *API) routes() []route {
+	get := []string{http.MethodGet, http.MethodHead}
+	post := []string{http.MethodPost}
+	both := append(slices.Clone(get), http.MethodPost)
+	return []route{
+		{path: "/render", endpoint: "render", answer: a.render},
+		{path: "/metrics", endpoint: "find", answer: a.find, exact: true},
+		{path: "/metrics/find", endpoint: "find", answer: a.find},
+		{path: "/metrics/expand", endpoint: "expand", answer: a.expand},
+		{path: "/metrics/index.json", endpoint: "index", answer: a.index},
+		{path: "/tags", endpoint: "tags", answer: a.listTags, methods: get, jsonErrors: true},
+		{path: "/tags/*", endpoint: "tag", answer: a.showTag, methods: get, jsonErrors: true, exact: true},
+		{path: "/tags/findSeries", endpoint: "find_series", answer: a.findSeries, methods: both, jsonErrors: true},
+		{path: "/tags/autoComplete/tags", endpoint: "complete_tags", answer: a.completeTags, methods: both, jsonErrors: true},
+		{path: "/tags/autoComplete/values", endpoint: "complete_values", answer: a.completeValues, methods: both, jsonErrors: true},
+		{path: "/tags/tagSeries", endpoint: "tag_series", answer: a.tagSeries, methods: post, jsonErrors: true},
+		{path: "/tags/tagMultiSeries", endpoint: "tag_series", answer: a.tagMultiSeries, methods: post, jsonErrors: true},
+		{path: "/tags/delSeries", endpoint: "del_series", answer: a.delSeries, methods: post, jsonErrors: true},
+		{path: "/functions", endpoint: "functions", answer: a.listFunctions, methods: get, jsonErrors: true, instant: true},
+		{path: "/functions/{name}", endpoint: "functions", answer: a.showFunction, methods: get, jsonErrors: true, instant: true},
+		{path: "/version", endpoint: "version", answer: a.version, instant: true},
+	}
+}

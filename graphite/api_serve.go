@@ -1,0 +1,146 @@
+package graphite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"strings"
+)
+
+// A request is an HTTP request with its parameters read. Its context ends with the client and with the timeout.
+type request struct {
+	*http.Request
+	form form
+}
+
+// A reply is an answer of status 200. Whatever can go wrong went wrong before there is one.
+type reply struct {
+	contentType string
+	header      map[string]string
+	write       func(*jsonWriter) // the body
+	pretty      bool              // the body is indented
+	raw         bool              // the body's texts may hold more than ASCII
+	jsonp       string            // the body is the argument of a call of this
+}
+
+// serve wraps an endpoint in what all have in common: parameters, limits, metrics, errors.
+func (a *API) serve(route route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begin := a.o.Now()
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		out, err := a.answer(route, w, r)
+		code := http.StatusOK
+		if err != nil {
+			code = a.fail(w, r, route, err)
+		} else {
+			out.send(w, r.Method == http.MethodHead)
+		}
+		a.metrics.done(route.endpoint, code, a.o.Now().Sub(begin))
+	})
+}
+
+// answer computes a reply. It holds one of the slots while it does, not while the reply is on its way to the client.
+func (a *API) answer(route route, w http.ResponseWriter, r *http.Request) (out *reply, err error) {
+	if !route.allows(r.Method) {
+		w.Header().Set("Allow", strings.Join(route.methods, ", "))
+		return nil, refuse(http.StatusMethodNotAllowed, "method %s is not allowed here", r.Method)
+	}
+	form, err := readForm(w, r)
+	if err != nil {
+		return nil, err
+	}
+	ctx := r.Context()
+	if a.o.Limits.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, a.o.Limits.Timeout)
+		defer cancel()
+	}
+	if !route.instant {
+		if err := a.gate.enter(ctx); err != nil {
+			return nil, err
+		}
+		defer a.gate.leave()
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			a.o.Logger.Error("graphite request panicked", "endpoint", route.endpoint, "query", cut(form.encode(), 1000), "panic", p, "stack", string(debug.Stack()))
+			out, err = nil, refuse(http.StatusInternalServerError, "internal error; the log says more")
+		}
+	}()
+	return route.answer(&request{Request: r.WithContext(ctx), form: form})
+}
+
+// fail sends an error and returns its status.
+func (a *API) fail(w http.ResponseWriter, r *http.Request, route route, err error) int {
+	if ctx := r.Context().Err(); ctx != nil {
+		err = ctx // whatever became of the work that was cut off
+	}
+	code := statusOf(err)
+	if code >= http.StatusInternalServerError && code != http.StatusNotImplemented {
+		a.o.Logger.Error("graphite request failed", "endpoint", route.endpoint, "status", code, "err", err)
+	}
+	text, contentType := textOf(err), "text/plain; charset=utf-8"
+	if route.jsonErrors {
+		var body jsonWriter
+		body.value(object{{"error", reasonOf(err)}})
+		text, contentType = string(body.buf), jsonType
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(code)
+	_, _ = fmt.Fprint(w, text)
+	return code
+}
+
+// send writes a reply. Errors are the client's: it went away.
+func (p *reply) send(w http.ResponseWriter, headOnly bool) {
+	for k, v := range p.header {
+		w.Header().Set(k, v)
+	}
+	contentType := p.contentType
+	if p.jsonp != "" {
+		contentType = strings.Replace(contentType, jsonType, "text/javascript", 1)
+	}
+	w.Header().Set("Content-Type", contentType)
+	if headOnly {
+		return
+	}
+	body := newJSONWriter(w)
+	body.pretty, body.raw = p.pretty, p.raw
+	if p.jsonp != "" {
+		body.text(p.jsonp + "(")
+	}
+	p.write(body)
+	if p.jsonp != "" {
+		body.text(")")
+	}
+	body.flush()
+}
+
+// A gate bounds how many requests are computed at once.
+type gate chan struct{}
+
+func newGate(n int) gate { return make(gate, max(1, n)) }
+
+func (g gate) enter(ctx context.Context) error {
+	select {
+	case g <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return refuse(http.StatusServiceUnavailable, "too many requests are being computed")
+		}
+		return ctx.Err()
+	}
+}
+
+func (g gate) leave() { <-g }
+
+// cut shortens a text for a log or an error.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "..."
+}

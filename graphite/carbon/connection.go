@@ -1,0 +1,98 @@
+package carbon
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"time"
+)
+
+// past is a deadline that ends a read at once.
+var past = time.Unix(1, 0)
+
+// connection is one TCP connection. It reads what is there, delivers the points of it, and only then reads on: so a slow store slows
+// the sender.
+type connection struct {
+	*Listener
+	conn     net.Conn
+	delivery *delivery
+	lines    lines
+}
+
+// serveConnection returns when the sender closes the connection, a line closes it, or ctx ends. Deliveries go on until writeCtx ends.
+func (l *Listener) serveConnection(ctx, writeCtx context.Context, conn net.Conn, d *delivery) {
+	l.metrics.accepted.Inc()
+	l.metrics.connections.Inc()
+	defer l.metrics.connections.Dec()
+	defer func() { _ = conn.Close() }() // nothing was written that could fail to arrive
+	// The deadline is set after ctx has ended: read looks at ctx after it has set its own.
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(past) })
+	defer stop()
+	c := &connection{Listener: l, conn: conn, delivery: d, lines: lines{max: l.o.ReadBuffer}}
+	for {
+		err := c.read(ctx)
+		if !c.take(writeCtx) {
+			return
+		}
+		if err != nil {
+			c.end(writeCtx, err)
+			return
+		}
+	}
+}
+
+// read reads what is there.
+func (c *connection) read(ctx context.Context) error {
+	if c.o.IdleTimeout > 0 {
+		if err := c.conn.SetReadDeadline(time.Now().Add(c.o.IdleTimeout)); err != nil {
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	n, err := c.conn.Read(c.lines.room())
+	c.lines.filled(n)
+	c.metrics.tcp.bytes.Add(float64(n))
+	return err
+}
+
+// take delivers the points of all complete lines. It returns false when one of them closes the connection.
+func (c *connection) take(ctx context.Context) bool {
+	line, reason, ok := c.lines.next()
+	if !ok {
+		return true
+	}
+	b := c.newBatch(c.delivery, c.metrics.tcp)
+	defer b.end(ctx)
+	for ; ok; line, reason, ok = c.lines.next() {
+		if reason == 0 {
+			reason = b.add(ctx, line)
+		}
+		if reason == 0 {
+			continue
+		}
+		b.refuse(ctx, reason, line, protocolTCP, c.remote)
+		if reason.closes() && !c.o.KeepOpen {
+			c.metrics.abandonedBytes.Add(float64(len(c.lines.unfinished())))
+			return false
+		}
+	}
+	return true
+}
+
+func (c *connection) remote() string { return c.conn.RemoteAddr().String() }
+
+// end counts the line that was not finished: it may be cut anywhere, in the middle of a number too.
+func (c *connection) end(ctx context.Context, err error) {
+	if rest := c.lines.unfinished(); len(rest) > 0 {
+		b := c.newBatch(c.delivery, c.metrics.tcp)
+		b.refuse(ctx, ReasonUnfinished, rest, protocolTCP, c.remote)
+		b.end(ctx)
+	}
+	if !errors.Is(err, io.EOF) && !errors.Is(err, context.Canceled) && !errors.Is(err, os.ErrDeadlineExceeded) {
+		c.o.Logger.DebugContext(ctx, "carbon connection ended", "remote", c.remote(), "err", err)
+	}
+}

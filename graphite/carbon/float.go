@@ -1,0 +1,170 @@
+package carbon
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"unicode"
+	"unicode/utf8"
+)
+
+// parseFloat reads a number as Python's float() does: decimal, with an exponent perhaps, in the digits of any script, with single
+// underscores between digits; or inf, infinity, nan. What overflows is infinite. Neither hexadecimal nor anything else that
+// strconv takes beyond that.
+func parseFloat(b []byte) (float64, bool) {
+	if v, ok := parseShort(b); ok {
+		return v, true
+	}
+	b, ok := plainDigits(b)
+	if !ok {
+		return 0, false
+	}
+	if !isDecimal(b) {
+		return parseSpecial(b)
+	}
+	v, _ := strconv.ParseFloat(string(b), 64) // the one error left is of the range, with the infinity as the value
+	return v, true
+}
+
+// powersOfTen are those that parseShort divides by; all are exact.
+var powersOfTen = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+
+// parseShort reads numbers of up to 15 digits without an exponent. Such a number is the quotient of two integers that float64 holds
+// exactly, and one division rounds as a reader of decimals must.
+func parseShort(b []byte) (float64, bool) {
+	negative := false
+	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
+		negative, b = b[0] == '-', b[1:]
+	}
+	if len(b) > len(powersOfTen) {
+		return 0, false
+	}
+	mantissa, digits, fraction, point := int64(0), 0, 0, false
+	for _, c := range b {
+		switch {
+		case c >= '0' && c <= '9':
+			mantissa = mantissa*10 + int64(c-'0')
+			digits++
+			if point {
+				fraction++
+			}
+		case c == '.' && !point:
+			point = true
+		default:
+			return 0, false
+		}
+	}
+	if digits == 0 || digits >= len(powersOfTen) {
+		return 0, false
+	}
+	v := float64(mantissa) / powersOfTen[fraction]
+	if negative {
+		v = -v
+	}
+	return v, true
+}
+
+// plainDigits writes digits of other scripts in ASCII and leaves out underscores between digits.
+func plainDigits(b []byte) ([]byte, bool) {
+	plain := true
+	for _, c := range b {
+		plain = plain && c < utf8.RuneSelf && c != '_'
+	}
+	if plain {
+		return b, true
+	}
+	out := make([]byte, 0, len(b))
+	underscore := false
+	for _, r := range string(b) {
+		if r >= utf8.RuneSelf {
+			if r = digitOf(r); r < 0 {
+				return nil, false
+			}
+		}
+		digit := r >= '0' && r <= '9'
+		if r == '_' {
+			if underscore || !endsInDigit(out) {
+				return nil, false
+			}
+			underscore = true
+			continue
+		}
+		if underscore && !digit {
+			return nil, false
+		}
+		underscore = false
+		out = append(out, byte(r))
+	}
+	return out, !underscore
+}
+
+func endsInDigit(b []byte) bool {
+	return len(b) > 0 && b[len(b)-1] >= '0' && b[len(b)-1] <= '9'
+}
+
+// digitOf is the ASCII digit that a character of another script stands for, negative if for none. Unicode has decimal digits in runs of
+// ten from zero to nine.
+func digitOf(r rune) rune {
+	for _, t := range unicode.Nd.R16 {
+		if r >= rune(t.Lo) && r <= rune(t.Hi) {
+			return '0' + (r-rune(t.Lo))%10
+		}
+	}
+	for _, t := range unicode.Nd.R32 {
+		if r >= rune(t.Lo) && r <= rune(t.Hi) {
+			return '0' + (r-rune(t.Lo))%10
+		}
+	}
+	return -1
+}
+
+// isDecimal says whether b is a sign (perhaps), digits with a point somewhere (perhaps) and an exponent (perhaps).
+func isDecimal(b []byte) bool {
+	b = skipSign(b)
+	whole := skipDigits(b)
+	digits := len(b) - len(whole)
+	b = whole
+	if len(b) > 0 && b[0] == '.' {
+		fraction := skipDigits(b[1:])
+		digits += len(b) - 1 - len(fraction)
+		b = fraction
+	}
+	if digits == 0 || len(b) == 0 {
+		return digits > 0
+	}
+	if b[0] != 'e' && b[0] != 'E' {
+		return false
+	}
+	b = skipSign(b[1:])
+	return len(b) > 0 && len(skipDigits(b)) == 0
+}
+
+func skipSign(b []byte) []byte {
+	if len(b) > 0 && (b[0] == '+' || b[0] == '-') {
+		return b[1:]
+	}
+	return b
+}
+
+func skipDigits(b []byte) []byte {
+	for len(b) > 0 && b[0] >= '0' && b[0] <= '9' {
+		b = b[1:]
+	}
+	return b
+}
+
+// parseSpecial reads what is not written in digits.
+func parseSpecial(b []byte) (float64, bool) {
+	sign := 1
+	if len(b) > 0 && b[0] == '-' {
+		sign = -1
+	}
+	b = skipSign(b)
+	switch {
+	case bytes.EqualFold(b, []byte("inf")), bytes.EqualFold(b, []byte("infinity")):
+		return math.Inf(sign), true
+	case bytes.EqualFold(b, []byte("nan")):
+		return math.NaN(), true
+	}
+	return 0, false
+}

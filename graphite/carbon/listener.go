@@ -1,0 +1,206 @@
+package carbon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/net/netutil"
+	"golang.org/x/sync/errgroup"
+)
+
+// maxPoints is how many points go to the Sink at once.
+const maxPoints = 8192
+
+// A Listener receives lines on one port, over TCP and UDP.
+type Listener struct {
+	o          Options
+	tcp        net.Listener
+	udp        *net.UDPConn // nil: none
+	metrics    *listenerMetrics
+	complaints complaints
+	points     sync.Pool // of *[]Point, empty
+}
+
+// New binds the port. Run serves it; without Run, call Close.
+func New(o Options) (*Listener, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	l := &Listener{o: o, complaints: complaints{logger: o.Logger, now: o.Now}}
+	l.points.New = func() any { return new([]Point) }
+	if err := l.bind(); err != nil {
+		return nil, fmt.Errorf("--carbon.listen-address=%s: %w", o.Address, err)
+	}
+	l.tcp = netutil.LimitListener(l.tcp, o.MaxConnections)
+	l.metrics = newListenerMetrics(o.Registerer)
+	return l, nil
+}
+
+// bind binds TCP and the same port of UDP. A port that was picked for TCP may be taken in UDP; then another is picked.
+func (l *Listener) bind() error {
+	host, port, err := net.SplitHostPort(l.o.Address)
+	if err != nil {
+		return err
+	}
+	for range 16 {
+		err = l.bindBoth(host)
+		if port != "0" || !errors.Is(err, syscall.EADDRINUSE) {
+			break
+		}
+	}
+	return err
+}
+
+func (l *Listener) bindBoth(host string) error {
+	config := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Minute}}
+	tcp, err := config.Listen(context.Background(), "tcp", l.o.Address)
+	if err != nil {
+		return err
+	}
+	l.tcp = tcp
+	if !l.o.UDP {
+		return nil
+	}
+	port := strconv.Itoa(tcp.Addr().(*net.TCPAddr).Port)
+	udp, err := config.ListenPacket(context.Background(), "udp", net.JoinHostPort(host, port))
+	if err != nil {
+		return errors.Join(err, tcp.Close())
+	}
+	l.udp = udp.(*net.UDPConn)
+	// The kernel may give less; what does not fit is dropped before we could count it.
+	_ = l.udp.SetReadBuffer(socketBuffer)
+	return nil
+}
+
+// Addr is the address that the listener is bound to.
+func (l *Listener) Addr() net.Addr { return l.tcp.Addr() }
+
+// Close unbinds the port.
+func (l *Listener) Close() error {
+	err := l.tcp.Close()
+	if l.udp != nil {
+		err = errors.Join(err, l.udp.Close())
+	}
+	return err
+}
+
+// Run serves until ctx ends. Then it accepts and reads no more, and what was read has Options.ShutdownGrace to reach the sink; what
+// does not is lost, which is logged and counted.
+func (l *Listener) Run(ctx context.Context, sink Sink) error {
+	group, ctx := errgroup.WithContext(ctx)
+	writeCtx, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	d := &delivery{sink: sink, logger: l.o.Logger, metrics: l.metrics, stopping: ctx.Done()}
+	group.Go(func() error { return l.accept(ctx, writeCtx, group, d) })
+	if l.udp != nil {
+		q := newDatagramQueue(l.o.UDPQueue)
+		group.Go(func() error { return l.receive(ctx, q) })
+		group.Go(func() error {
+			l.serveDatagrams(writeCtx, q, d)
+			return nil
+		})
+	}
+	group.Go(func() error {
+		<-ctx.Done()
+		time.AfterFunc(l.o.ShutdownGrace, giveUp)
+		return l.tcp.Close() // the UDP socket is closed by its reader
+	})
+	err := group.Wait()
+	if lost := d.lost.Load(); lost > 0 {
+		l.o.Logger.ErrorContext(ctx, "carbon points lost, the store did not take them in time", "points", lost, "grace", l.o.ShutdownGrace)
+	}
+	return err
+}
+
+// accept starts a goroutine of the group for each connection.
+func (l *Listener) accept(ctx, writeCtx context.Context, group *errgroup.Group, d *delivery) error {
+	for pause := acceptPause; ; {
+		conn, err := l.tcp.Accept()
+		switch {
+		case err == nil:
+			pause = acceptPause
+			group.Go(func() error {
+				l.serveConnection(ctx, writeCtx, conn, d)
+				return nil
+			})
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return fmt.Errorf("accept carbon connection: %w", err)
+		default: // out of file descriptors, most likely
+			l.o.Logger.WarnContext(ctx, "carbon connection not accepted", "err", err, "pause", pause)
+			sleep(ctx, pause)
+			pause = min(2*pause, lastAcceptPause)
+		}
+	}
+}
+
+// The pauses after an error of the socket: the first, and the longest, to which they double.
+const (
+	acceptPause     = 5 * time.Millisecond
+	lastAcceptPause = time.Second
+)
+
+func sleep(ctx context.Context, pause time.Duration) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// batch collects the points of one read for the sink.
+type batch struct {
+	listener *Listener
+	delivery *delivery
+	metrics  protocolMetrics
+	points   *[]Point
+	lines    int   // not in the metrics yet
+	now      int64 // seconds
+}
+
+func (l *Listener) newBatch(d *delivery, m protocolMetrics) *batch {
+	return &batch{listener: l, delivery: d, metrics: m, points: l.points.Get().(*[]Point), now: l.o.Now().Unix()}
+}
+
+// add parses a line. When the batch is full it is delivered.
+func (b *batch) add(ctx context.Context, line []byte) Reason {
+	p, reason := ParseLine(line, b.now)
+	if reason != 0 {
+		return reason
+	}
+	b.lines++
+	*b.points = append(*b.points, p)
+	if len(*b.points) == maxPoints {
+		b.deliver(ctx)
+	}
+	return 0
+}
+
+// refuse counts a line that is no point, and logs it perhaps.
+func (b *batch) refuse(ctx context.Context, reason Reason, line []byte, protocol string, from func() string) {
+	b.lines++
+	b.listener.metrics.rejected[reason].Inc()
+	b.listener.complaints.about(ctx, reason, line, protocol, from)
+}
+
+func (b *batch) deliver(ctx context.Context) {
+	b.metrics.lines.Add(float64(b.lines))
+	b.lines = 0
+	b.delivery.write(ctx, *b.points)
+	clear(*b.points) // names are parts of larger memory
+	*b.points = (*b.points)[:0]
+}
+
+// end delivers the rest and gives the memory back.
+func (b *batch) end(ctx context.Context) {
+	b.deliver(ctx)
+	b.listener.points.Put(b.points)
+}

@@ -1,0 +1,62 @@
+package carbon
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// The values of the label protocol.
+const (
+	protocolTCP = "tcp"
+	protocolUDP = "udp"
+)
+
+// listenerMetrics are the counters of a listener. Lines = points + rejected lines + lost points + held points.
+type listenerMetrics struct {
+	connections                  prometheus.Gauge
+	accepted                     prometheus.Counter
+	tcp, udp                     protocolMetrics
+	rejected                     [reasons]prometheus.Counter
+	points, lost, retries        prometheus.Counter
+	held, outages                prometheus.Gauge
+	datagrams, droppedDatagrams  prometheus.Counter
+	droppedBytes, abandonedBytes prometheus.Counter
+}
+
+// protocolMetrics are those that TCP and UDP have each.
+type protocolMetrics struct{ lines, bytes prometheus.Counter }
+
+func newListenerMetrics(reg prometheus.Registerer) *listenerMetrics {
+	f := promauto.With(reg)
+	counter := func(name, help string) prometheus.Counter {
+		return f.NewCounter(prometheus.CounterOpts{Name: "tsdbridge_carbon_" + name, Help: help})
+	}
+	gauge := func(name, help string) prometheus.Gauge {
+		return f.NewGauge(prometheus.GaugeOpts{Name: "tsdbridge_carbon_" + name, Help: help})
+	}
+	vec := func(name, help, label string) *prometheus.CounterVec {
+		return f.NewCounterVec(prometheus.CounterOpts{Name: "tsdbridge_carbon_" + name, Help: help}, []string{label})
+	}
+	lines := vec("lines_total", "Lines received, good or bad.", "protocol")
+	bytes := vec("received_bytes_total", "Bytes received.", "protocol")
+	m := &listenerMetrics{
+		connections:      gauge("connections", "Connections open."),
+		accepted:         counter("connections_total", "Connections accepted."),
+		tcp:              protocolMetrics{lines.WithLabelValues(protocolTCP), bytes.WithLabelValues(protocolTCP)},
+		udp:              protocolMetrics{lines.WithLabelValues(protocolUDP), bytes.WithLabelValues(protocolUDP)},
+		points:           counter("points_total", "Points that the store took or refused by name."),
+		lost:             counter("lost_points_total", "Points received and lost, since the store did not take them before the process stopped."),
+		retries:          counter("retries_total", "Writes that the store did not take and that were tried again."),
+		held:             gauge("held_points", "Points that wait for the store; their senders are not read from meanwhile."),
+		outages:          gauge("waiting_writes", "Writes that the store has refused to take for now; 0 when all is well."),
+		datagrams:        counter("udp_datagrams_total", "Datagrams received, dropped ones included."),
+		droppedDatagrams: counter("udp_dropped_datagrams_total", "Datagrams dropped unread, since too many waited for the store."),
+		droppedBytes:     counter("udp_dropped_bytes_total", "Bytes of the datagrams dropped unread."),
+		abandonedBytes:   counter("abandoned_bytes_total", "Bytes read and not looked at, since the line before them closed the connection."),
+	}
+	rejected := vec("rejected_lines_total", "Lines that are no points.", "reason")
+	for r := Reason(1); r < reasons; r++ {
+		m.rejected[r] = rejected.WithLabelValues(r.String())
+	}
+	return m
+}

@@ -1,0 +1,51 @@
+package carbon
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Options of a Listener. Logger, Registerer and Now must be given.
+type Options struct {
+	Address        string        // --carbon.listen-address: of TCP and UDP; port 0 picks one
+	UDP            bool          // --carbon.udp: listen for datagrams too
+	MaxConnections int           // --carbon.max-connections: TCP connections at once; others wait to be accepted
+	IdleTimeout    time.Duration // --carbon.idle-timeout: close a connection after so long without a byte; 0: never
+	KeepOpen       bool          // --carbon.keep-open: skip the lines over which carbon closes a connection
+	ReadBuffer     int           // --carbon.read-buffer: bytes of one connection read ahead of the store
+	UDPQueue       int           // --carbon.udp-queue: bytes of datagrams that may wait for the store; more are dropped
+	ShutdownGrace  time.Duration // time that the store has for what was read when the process is told to stop
+
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+	Now        func() time.Time
+}
+
+// DefaultOptions have the port of carbon and, unlike carbon, UDP without being told.
+func DefaultOptions() Options {
+	return Options{
+		Address: ":2003", UDP: true, MaxConnections: 1000, ReadBuffer: 256 << 10, UDPQueue: 8 << 20, ShutdownGrace: 10 * time.Second,
+	}
+}
+
+// Validate names the flag that cannot work.
+func (o Options) Validate() error {
+	if _, _, err := net.SplitHostPort(o.Address); err != nil {
+		return fmt.Errorf("--carbon.listen-address: %w", err)
+	}
+	switch {
+	case o.MaxConnections <= 0:
+		return fmt.Errorf("--carbon.max-connections=%d: must be above 0", o.MaxConnections)
+	case o.IdleTimeout < 0:
+		return fmt.Errorf("--carbon.idle-timeout=%v: must not be negative", o.IdleTimeout)
+	case o.ReadBuffer < leastBuffer:
+		return fmt.Errorf("--carbon.read-buffer=%d: must be at least %d, two lines", o.ReadBuffer, leastBuffer)
+	case o.UDPQueue < maxDatagram:
+		return fmt.Errorf("--carbon.udp-queue=%d: must be at least %d, a datagram", o.UDPQueue, maxDatagram)
+	}
+	return nil
+}

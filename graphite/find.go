@@ -1,0 +1,242 @@
+package graphite
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/tree"
+)
+
+// A findNode is a branch or a leaf that a pattern matches; a path that is both is two nodes.
+type findNode struct {
+	path, name string // name is the last element of path
+	leaf       bool
+}
+
+// search is what a find request asks for.
+type search struct {
+	query     string
+	base      string // of the query, wildcards and all, up to the last dot
+	format    string
+	wildcards bool
+	leaves    bool
+	position  int
+}
+
+// find answers /metrics/find.
+func (a *API) find(r *request) (*reply, error) {
+	s, err := a.search(r.form)
+	if err != nil {
+		return nil, err
+	}
+	write, err := s.writer()
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := a.lookUp(r.Context(), s.query)
+	if err != nil {
+		return nil, err
+	}
+	if s.leaves {
+		nodes = slices.DeleteFunc(nodes, func(n findNode) bool { return !n.leaf })
+	}
+	// By name, branches before leaves of the same one.
+	slices.SortStableFunc(nodes, func(a, b findNode) int { return strings.Compare(a.name, b.name) })
+	body, err := write(nodes)
+	if err != nil {
+		return nil, err
+	}
+	return r.metricsReply(body)
+}
+
+// search reads the parameters in the order of find_view in graphite-web's metrics/views.py.
+func (a *API) search(f form) (*search, error) {
+	s := &search{format: "treejson"}
+	if f.has("format") {
+		s.format = f.get("format")
+	}
+	leaves, err := f.integer("leavesOnly", 0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.integer("local", 0); err != nil {
+		return nil, err
+	}
+	wildcards, err := f.integer("wildcards", 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.checkTimes(f); err != nil {
+		return nil, err
+	}
+	if s.position, err = f.integer("position", -1); err != nil {
+		return nil, err
+	}
+	variants, err := f.integer("automatic_variants", 0)
+	if err != nil {
+		return nil, err
+	}
+	if !f.has("query") {
+		return nil, invalidParams("Missing required parameter 'query'")
+	}
+	if s.query = f.get("query"); s.query == "" {
+		return nil, invalidParams("Required parameter 'query' is empty")
+	}
+	s.base = s.query[:strings.LastIndexByte(s.query, '.')+1]
+	s.leaves, s.wildcards = leaves != 0, wildcards != 0
+	if s.format == "completer" {
+		s.query = completerQuery(s.query, variants != 0)
+	}
+	return s, nil
+}
+
+// checkTimes refuses bad times. What is found does not depend on good ones: a series is where it is as long as it is stored.
+func (a *API) checkTimes(f form) error {
+	zone, now := f.zone(a.o.Location), a.o.Now()
+	for _, key := range [...]string{"now", "from", "until"} {
+		if !f.has(key) || f.get(key) == "-1" && key != "now" {
+			continue
+		}
+		at, err := f.at(key, "", zone, now)
+		if err != nil {
+			return invalidParams("Invalid value %s for param %s: %v", quoted(f.get(key)), key, err)
+		}
+		if key == "now" {
+			now = at
+		}
+	}
+	return nil
+}
+
+// completerQuery is the query as somebody who is still typing means it.
+func completerQuery(query string, variants bool) string {
+	query = strings.ReplaceAll(query, "..", "*.")
+	if !strings.HasSuffix(query, "*") {
+		query += "*"
+	}
+	if !variants {
+		return query
+	}
+	parts := strings.Split(query, ".")
+	for i, part := range parts {
+		if strings.Contains(part, ",") && !strings.Contains(part, "{") {
+			parts[i] = "{" + part + "}"
+		}
+	}
+	return strings.Join(parts, ".")
+}
+
+// lookUp lists what a pattern matches, in the order of paths.
+func (a *API) lookUp(ctx context.Context, query string) ([]findNode, error) {
+	var nodes []findNode
+	parent, only := emptyEnd(query)
+	if !only {
+		found, err := a.o.Trees.Find(ctx, query, tree.FindOptions{Limit: a.o.Limits.Nodes})
+		if err != nil {
+			return nil, err
+		}
+		nodes = make([]findNode, 0, len(found))
+		for _, n := range found {
+			nodes = appendNodes(nodes, n)
+		}
+	}
+	if parent == "" {
+		return nodes, nil
+	}
+	// To graphite-web's walk over directories, a name that is empty is the directory itself.
+	found, err := a.o.Trees.Find(ctx, parent, tree.FindOptions{Limit: a.o.Limits.Nodes})
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range found {
+		if n.Branch {
+			nodes = append(nodes, findNode{path: n.Path + "."})
+		}
+	}
+	slices.SortStableFunc(nodes, func(a, b findNode) int { return strings.Compare(a.path, b.path) })
+	return nodes, nil
+}
+
+func appendNodes(nodes []findNode, n tree.Node) []findNode {
+	name := n.Path[strings.LastIndexByte(n.Path, '.')+1:]
+	if n.Branch {
+		nodes = append(nodes, findNode{path: n.Path, name: name})
+	}
+	if len(n.Series) > 0 {
+		nodes = append(nodes, findNode{path: n.Path, name: name, leaf: true})
+	}
+	return nodes
+}
+
+// emptyEnd returns the pattern before the last element if that one may be empty: it is, or has braces around nothing else with an
+// alternative that is. only says that it is nothing else.
+func emptyEnd(query string) (parent string, only bool) {
+	dot := strings.LastIndexByte(query, '.')
+	if dot < 0 {
+		return "", false
+	}
+	parent, last := query[:dot], query[dot+1:]
+	if last == "" {
+		return parent, true
+	}
+	if last[0] != '{' || last[len(last)-1] != '}' {
+		return "", false
+	}
+	depth, empty := 0, false
+	for i := 0; i < len(last); i++ {
+		switch last[i] {
+		case '{':
+			depth++
+		case '}':
+			depth--
+			if depth == 0 && i < len(last)-1 {
+				return "", false
+			}
+		default:
+			continue
+		case ',':
+		}
+		if depth == 1 && i+1 < len(last) && (last[i+1] == ',' || last[i+1] == '}') && (last[i] == ',' || last[i] == '{') {
+			empty = true
+		}
+	}
+	if last == "{}" || !empty {
+		return "", false
+	}
+	return parent, false
+}
+
+// metricsReply is a reply of an endpoint below /metrics: for a client that says what it accepts, text is not escaped.
+func (r *request) metricsReply(write func(*jsonWriter)) (*reply, error) {
+	jsonp, err := r.form.jsonp()
+	if err != nil {
+		return nil, err
+	}
+	out := &reply{
+		contentType: jsonType, jsonp: jsonp, pretty: r.form.pretty(), write: write,
+		header: map[string]string{"Cache-Control": "no-cache", "Pragma": "no-cache"},
+	}
+	if accept := r.Header.Get("Accept"); accept != "" && accept != jsonType {
+		out.raw, out.contentType = true, jsonType+";charset=utf-8"
+	}
+	return out, nil
+}
+
+// writer is what writes the nodes in the format asked for.
+func (s *search) writer() (func([]findNode) (func(*jsonWriter), error), error) {
+	switch s.format {
+	case "treejson":
+		return s.treeJSON, nil
+	case "completer":
+		return s.completer, nil
+	case "nodelist":
+		return s.nodeList, nil
+	case "json":
+		return s.plainJSON, nil
+	case "pickle", "msgpack":
+		return nil, refuse(http.StatusBadRequest, "format=%s is not supported here; treejson, completer, nodelist and json are", s.format)
+	}
+	return nil, refuse(http.StatusBadRequest, "Invalid value for 'format' parameter")
+}

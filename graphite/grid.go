@@ -1,0 +1,138 @@
+package graphite
+
+import (
+	"math"
+
+	"github.com/tsdbridge/tsdbridge/graphite/eval"
+)
+
+// A layout says into which slots the points of a name go: those of a whisper file's archives, or of one step without an end.
+type layout struct {
+	archives    []archive // the finest first
+	endless     bool      // nothing is too old for the last archive
+	aggregation aggregation
+}
+
+// steady is the layout of names that no rule is about.
+func steady(step int64) layout {
+	return layout{archives: []archive{{step: step}}, endless: true}
+}
+
+// A grid is a run of slots of one archive: those of step seconds that begin at or after start and before end (epoch seconds).
+type grid struct {
+	start, end, step int64
+	level            int // of the archive
+}
+
+func (g grid) slots() int64 { return (g.end - g.start) / g.step }
+
+// contains says whether all slots of another grid are among these.
+func (g grid) contains(o grid) bool {
+	return g.step == o.step && g.level == o.level && g.start <= o.start && o.end <= g.end
+}
+
+// millis are the first and the last millisecond of the slots.
+func (g grid) millis() (start, end int64) { return g.start * 1000, g.end*1000 - 1 }
+
+// farthest bounds times, in seconds: no product with 1000 overflows, and no point is out there.
+const farthest = 1 << 40
+
+// grid is what whisper.file_fetch reads: of the first archive that reaches back to from, without what is too old or not yet; ok is
+// false where there is nothing to read. from itself is excluded and the slot of until is included.
+func (l layout) grid(from, until, now int64) (g grid, ok bool) {
+	from, until, now = inReach(from), inReach(until), inReach(now)
+	if from > now || from > until {
+		return grid{}, false
+	}
+	if !l.endless {
+		oldest := now - l.archives[len(l.archives)-1].retention()
+		if until < oldest {
+			return grid{}, false
+		}
+		from = max(from, oldest)
+		for l.archives[g.level].retention() < now-from {
+			g.level++
+		}
+	}
+	g.step = l.archives[g.level].step
+	g.start, g.end = eval.Grid(from, min(until, now), g.step)
+	return g, true
+}
+
+func inReach(t int64) int64 { return min(max(t, -farthest), farthest) }
+
+// fill puts points, ascending by time in milliseconds, into the slots of a grid that contains them. Of the points of a slot the last
+// one stays, as in whisper. NaN is no point.
+func (l layout) fill(g grid, values []float64, times []int64, points []float64) {
+	if g.level > 0 {
+		l.fold(g, values, times, points)
+		return
+	}
+	start, step := g.start*1000, g.step*1000
+	for i, t := range times {
+		if v := points[i]; !math.IsNaN(v) {
+			values[(t-start)/step] = v
+		}
+	}
+}
+
+// fold fills slots of a coarser archive by way of the finer ones, as whisper would have, had every point come in time.
+func (l layout) fold(g grid, values []float64, times []int64, points []float64) {
+	start, fine := g.start*1000, l.archives[0].step*1000
+	perSlot := g.step / l.archives[0].step
+	slots, known := newSlots(perSlot), []float64(nil)
+	current := int64(-1)
+	flush := func() {
+		if current >= 0 {
+			values[current], known = l.consolidate(g.level, slots, known)
+		}
+	}
+	for i, t := range times {
+		if math.IsNaN(points[i]) {
+			continue
+		}
+		at := (t - start) / fine
+		if at/perSlot != current {
+			flush()
+			current = at / perSlot
+			clearSlots(slots)
+		}
+		slots[at%perSlot] = points[i]
+	}
+	flush()
+}
+
+// consolidate makes one slot of an archive of the slots of the finest one, which it overwrites, archive by archive. known is scratch.
+func (l layout) consolidate(level int, slots, known []float64) (v float64, scratch []float64) {
+	for i := 1; i <= level; i++ {
+		ratio := int(l.archives[i].step / l.archives[i-1].step)
+		for n := range len(slots) / ratio {
+			known = known[:0]
+			for _, v := range slots[n*ratio : (n+1)*ratio] {
+				if !eval.IsNone(v) {
+					known = append(known, v)
+				}
+			}
+			slots[n] = eval.None()
+			if v, ok := l.aggregation.slot(known, ratio); ok {
+				slots[n] = v
+			}
+		}
+		slots = slots[:len(slots)/ratio]
+	}
+	return slots[0], known
+}
+
+// newSlots returns slots without points.
+func newSlots(n int64) []float64 {
+	slots := make([]float64, n)
+	clearSlots(slots)
+	return slots
+}
+
+func clearSlots(slots []float64) {
+	none := eval.None()
+	for i := range slots {
+		slots[i] = none
+	}
+}

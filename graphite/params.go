@@ -1,0 +1,93 @@
+package graphite
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	_ "time/tzdata" // tz= must mean the same wherever the process runs
+
+	"github.com/tsdbridge/tsdbridge/graphite/eval"
+)
+
+// integer is int(value) of Python, by the rules and with the words of queryParamAsInt in graphite-web's metrics/views.py.
+func (f form) integer(key string, otherwise int) (int, error) {
+	if !f.has(key) {
+		return otherwise, nil
+	}
+	n, err := pythonInt(f.get(key))
+	if err != nil {
+		return 0, invalidParams("Invalid int value %s for param %s: %s", quoted(f.get(key)), key, reasonOf(err))
+	}
+	return n, nil
+}
+
+// pythonInt is int(text).
+func pythonInt(text string) (int, error) {
+	s := strings.TrimSpace(text)
+	digits := strings.TrimLeft(s, "+-")
+	if len(s)-len(digits) <= 1 && !strings.HasPrefix(digits, "_") && !strings.HasSuffix(digits, "_") && !strings.Contains(digits, "__") {
+		if n, err := strconv.Atoi(strings.ReplaceAll(s, "_", "")); err == nil {
+			return n, nil
+		}
+	}
+	return 0, invalidParams("invalid literal for int() with base 10: %s", quoted(text))
+}
+
+// quoted is repr(text).
+func quoted(text string) string {
+	quote := byte('\'')
+	if strings.Contains(text, "'") && !strings.Contains(text, `"`) {
+		quote = '"'
+	}
+	out := []byte{quote}
+	for _, c := range cut(text, 200) {
+		switch {
+		case c == rune(quote) || c == '\\':
+			out = append(out, '\\', byte(c))
+		case strconv.IsPrint(c):
+			out = append(out, string(c)...)
+		default:
+			escaped := strconv.QuoteRune(c)
+			out = append(out, escaped[1:len(escaped)-1]...)
+		}
+	}
+	return string(append(out, quote))
+}
+
+// zone is the zone of times in a request. An unknown one is none.
+func (f form) zone(otherwise *time.Location) *time.Location {
+	name := f.get("tz")
+	if name == "" || name == "Local" {
+		return otherwise
+	}
+	if strings.EqualFold(name, "utc") {
+		return time.UTC
+	}
+	if zone, err := time.LoadLocation(name); err == nil {
+		return zone
+	}
+	return otherwise
+}
+
+// at is a time of a request; a parameter that is there but empty is now.
+func (f form) at(key, otherwise string, zone *time.Location, now time.Time) (time.Time, error) {
+	text := otherwise
+	if f.has(key) {
+		text = f.get(key)
+	}
+	return eval.ParseTime(text, zone, now)
+}
+
+// jsonp is the function that JSON is to be an argument of, or none.
+func (f form) jsonp() (string, error) {
+	name := f.get("jsonp")
+	for _, c := range name {
+		if (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && !strings.ContainsRune("_$.[]", c) {
+			return "", invalidParams("jsonp is no name of a function: %s", quoted(name))
+		}
+	}
+	return name, nil
+}
+
+// pretty says whether JSON is to be indented.
+func (f form) pretty() bool { return f.get("pretty") != "" }

@@ -1,0 +1,276 @@
+package graphite
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/expr"
+)
+
+// drawing is what a render request asks for.
+type drawing struct {
+	targets []string
+	request eval.Request
+	// most is maxDataPoints, -1 without.
+	most    int
+	noNulls bool
+	jsonp   string
+	pretty  bool
+}
+
+// render answers /render. Pictures and the other formats are not made.
+func (a *API) render(r *request) (*reply, error) {
+	d, err := a.drawing(r.form)
+	if err != nil {
+		return nil, err
+	}
+	if format := r.form.get("format"); format != "json" || r.form.get("graphType") == "pie" {
+		return nil, refuse(http.StatusBadRequest, "nothing but format=json is supported here, not %s", formatName(r.form))
+	}
+	nodes, err := a.parseTargets(d)
+	if err != nil {
+		return nil, err
+	}
+	source := &countedSource{Source: a.source(d.request), metrics: a.metrics}
+	list, err := a.evaluator.Eval(r.Context(), nodes, d.request, source)
+	if err != nil {
+		return nil, d.explain(err)
+	}
+	if list, err = d.consolidated(list); err != nil {
+		return nil, d.explain(err)
+	}
+	return &reply{
+		contentType: jsonType,
+		// graphite-web's headers when it caches nothing.
+		header: map[string]string{"Cache-Control": "max-age=0, no-cache, no-store, must-revalidate, private"},
+		jsonp:  d.jsonp,
+		pretty: d.pretty,
+		write:  func(j *jsonWriter) { d.write(j, list) },
+	}, nil
+}
+
+func formatName(f form) string {
+	switch {
+	case f.get("graphType") == "pie":
+		return "graphType=pie"
+	case f.has("format"):
+		return "format=" + cut(f.get("format"), 40)
+	case f.has("rawData"):
+		return "rawData"
+	case f.has("pickle"):
+		return "pickle"
+	}
+	return "pictures"
+}
+
+// drawing reads the parameters in the order of parseOptions in graphite-web's render/views.py.
+func (a *API) drawing(f form) (*drawing, error) {
+	if t := f.get("graphType"); f.has("graphType") && t != "line" && t != "pie" {
+		return nil, invalidParams("Invalid graphType %s, must be one of ['line', 'pie']", quoted(t))
+	}
+	if f.has("cacheTimeout") {
+		if _, err := pythonInt(f.get("cacheTimeout")); err != nil {
+			return nil, err
+		}
+	}
+	d := &drawing{most: -1, noNulls: f.has("noNullPoints"), pretty: f.pretty()}
+	for _, t := range f.list("target") {
+		if strings.TrimSpace(t) != "" {
+			d.targets = append(d.targets, t)
+		}
+	}
+	if n, err := strconv.ParseUint(f.get("maxDataPoints"), 10, 63); err == nil {
+		d.most = int(n)
+	}
+	if d.most == 0 {
+		return nil, invalidParams("maxDataPoints must be above 0")
+	}
+	var err error
+	if d.request, err = a.window(f); err != nil {
+		return nil, err
+	}
+	d.request.Template = templateValues(f)
+	if d.request.XFilesFactor, err = xFilesFactor(f); err != nil {
+		return nil, err
+	}
+	d.jsonp, err = f.jsonp()
+	return d, err
+}
+
+// window reads the times of a render request.
+func (a *API) window(f form) (eval.Request, error) {
+	clock := a.o.Now()
+	zone := f.zone(a.o.Location)
+	now, err := f.at("now", "now", zone, clock)
+	if err != nil {
+		return eval.Request{}, invalidParams("%v", err)
+	}
+	until, err := f.at("until", "now", zone, now)
+	if err != nil {
+		return eval.Request{}, invalidParams("%v", err)
+	}
+	from, err := f.at("from", "-1d", zone, now)
+	if err != nil {
+		return eval.Request{}, invalidParams("%v", err)
+	}
+	if from.Equal(until) {
+		return eval.Request{}, invalidParams("Invalid empty time range")
+	}
+	return eval.Request{
+		From: min(from.Unix(), until.Unix()), Until: max(from.Unix(), until.Unix()), Now: now.Unix(), Clock: clock.Unix(),
+		Zone: zone, Local: a.o.Location, Limits: eval.Limits{Series: a.o.Limits.Series, Points: a.o.Limits.Points},
+	}, nil
+}
+
+// templateValues are the parameters template[NAME].
+func templateValues(f form) map[string]string {
+	values := map[string]string{}
+	for key := range f {
+		if name, ok := strings.CutPrefix(key, "template["); ok && name != "" {
+			values[name[:len(name)-1]] = f.get(key)
+		}
+	}
+	return values
+}
+
+func xFilesFactor(f form) (float64, error) {
+	if !f.has("xFilesFactor") {
+		return 0, nil
+	}
+	x, ok := eval.ParseFloat(f.get("xFilesFactor"))
+	if !ok {
+		return 0, invalidParams("could not convert string to float: %s", quoted(f.get("xFilesFactor")))
+	}
+	return x, nil
+}
+
+func (a *API) parseTargets(d *drawing) ([]expr.Node, error) {
+	if most := a.o.Limits.Targets; most > 0 && len(d.targets) > most {
+		return nil, refuse(http.StatusUnprocessableEntity, "%d targets, at most %d are computed in one request", len(d.targets), most)
+	}
+	nodes := make([]expr.Node, len(d.targets))
+	for i, text := range d.targets {
+		n, err := expr.Parse(text)
+		if err != nil {
+			return nil, &eval.InputError{Reason: err.Error(), Target: cut(text, maxQuoted)}
+		}
+		nodes[i] = n
+	}
+	return nodes, nil
+}
+
+// maxQuoted bounds what an error repeats of targets.
+const maxQuoted = 1000
+
+// explain says which targets an error is about.
+func (d *drawing) explain(err error) error {
+	if statusOf(err) != http.StatusBadRequest {
+		return err
+	}
+	targets := cut(strings.Join(d.targets, ", "), maxQuoted)
+	if bad, ok := inputError(err); ok {
+		named := *bad
+		if named.Target == "" {
+			named.Target = targets
+		}
+		return &named
+	}
+	return &eval.InputError{Reason: err.Error(), Target: targets}
+}
+
+// consolidated is what of the series is shown.
+func (d *drawing) consolidated(list []*eval.Series) ([]*eval.Series, error) {
+	if !slices.ContainsFunc(list, func(s *eval.Series) bool { return len(s.Values) > 0 }) {
+		return nil, nil // graphite-web's any(data)
+	}
+	if d.most > 0 {
+		if err := eval.Consolidate(list, d.most); err != nil {
+			return nil, fmt.Errorf("maxDataPoints: %w", err)
+		}
+	}
+	if d.noNulls {
+		list = slices.DeleteFunc(list, func(s *eval.Series) bool {
+			for _, v := range s.Points() {
+				if !math.IsNaN(v) {
+					return false
+				}
+			}
+			return true
+		})
+	}
+	return list, nil
+}
+
+func (d *drawing) write(j *jsonWriter, list []*eval.Series) {
+	array(j, list, func(s *eval.Series) {
+		j.open('{')
+		j.key("target")
+		if s.Unnamed {
+			j.word("null")
+		} else {
+			j.string(s.Name)
+		}
+		j.key("tags")
+		writeTags(j, s.Tags)
+		j.key("datapoints")
+		j.open('[')
+		for at, v := range s.Points() {
+			if d.noNulls && math.IsNaN(v) {
+				continue
+			}
+			j.open('[')
+			j.float(v)
+			j.int(at)
+			j.shut(']')
+		}
+		j.shut(']')
+		j.shut('}')
+	})
+}
+
+func writeTags(j *jsonWriter, tags map[string]string) {
+	keys := make([]string, 0, len(tags))
+	for k := range tags {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	j.open('{')
+	for _, k := range keys {
+		j.key(k)
+		j.string(tags[k])
+	}
+	j.shut('}')
+}
+
+// countedSource counts what is read.
+type countedSource struct {
+	eval.Source
+	metrics *apiMetrics
+}
+
+func (s *countedSource) Fetch(ctx context.Context, list []eval.Fetch) ([][]*eval.Series, error) {
+	out, err := s.Source.Fetch(ctx, list)
+	for _, found := range out {
+		s.metrics.series.Add(float64(len(found)))
+		points := 0
+		for _, series := range found {
+			points += len(series.Values)
+		}
+		s.metrics.points.Add(float64(points))
+	}
+	return out, err
+}
+
+// Events implements eval.EventSource, as far as the source does.
+func (s *countedSource) Events(ctx context.Context, tags []string, from, until int64) ([]int64, error) {
+	if events, ok := s.Source.(eval.EventSource); ok {
+		return events.Events(ctx, tags, from, until)
+	}
+	return nil, nil
+}

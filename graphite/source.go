@@ -1,0 +1,240 @@
+package graphite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// sources make the sources of requests: what they share is the steps and rules of names.
+type sources struct {
+	o      Options
+	reader reader
+	steps  *steps
+}
+
+func newSources(o Options) *sources {
+	r := newReader(o.Store)
+	return &sources{o: o, reader: r, steps: newSteps(o, r)}
+}
+
+// source is what the targets of one request read from. It keeps what it has read: functions ask again for other windows, and targets
+// for the same series. Not safe for concurrent use.
+type source struct {
+	*sources
+	found map[string][]*line // by path pattern
+	lines map[lineKey]*line
+	slots int64 // read so far
+}
+
+// source returns the source of one request.
+func (a *API) source(eval.Request) eval.Source {
+	return &source{sources: a.sources, found: map[string][]*line{}, lines: map[lineKey]*line{}}
+}
+
+// Run keeps the steps of series that were inferred while requests were answered, until ctx ends. Without it they are inferred again
+// after each restart.
+func (a *API) Run(ctx context.Context) error { return a.sources.steps.run(ctx) }
+
+// A line is what a reply shows as one series: a name and the stored series under it, of which there are several where trees, or
+// writers who spell one name in two ways, put them in one place.
+type line struct {
+	name   string
+	tags   map[string]string // nil: eval reads them in the name
+	refs   []storage.Ref
+	layout layout
+	known  bool // layout is
+	pieces []*piece
+}
+
+type lineKey struct {
+	name  string
+	first storage.Ref
+}
+
+// A piece is slots of a line that were read or are about to be.
+type piece struct {
+	grid
+	values []float64
+	read   bool
+}
+
+// Fetch implements eval.Source.
+func (s *source) Fetch(ctx context.Context, list []eval.Fetch) ([][]*eval.Series, error) {
+	wanted := make([][]*line, len(list))
+	for i, f := range list {
+		if f.From > f.Now {
+			continue // whisper: the range is in the future
+		}
+		var err error
+		if wanted[i], err = s.find(ctx, f); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.check(ctx, wanted, list); err != nil {
+		return nil, err
+	}
+	var r reading
+	out := make([][]*eval.Series, len(list))
+	for i, f := range list {
+		for _, l := range wanted[i] {
+			if g, ok := l.layout.grid(f.From, f.Until, f.Now); ok {
+				series, err := s.take(l, g, &r)
+				if err != nil {
+					return nil, err
+				}
+				out[i] = append(out[i], series)
+			}
+		}
+	}
+	return out, r.run(ctx, s.reader)
+}
+
+// check holds what a request finds to the limit, and gives lines their layouts.
+func (s *source) check(ctx context.Context, wanted [][]*line, list []eval.Fetch) error {
+	if limit := s.o.Limits.Series; limit > 0 && len(s.lines) > limit {
+		return fmt.Errorf("%w: the targets need %d series, the limit is %d", storage.ErrLimit, len(s.lines), limit)
+	}
+	for i, f := range list {
+		if err := s.lay(ctx, wanted[i], span{f.From, f.Until, f.Now}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lay gives lines their layouts: by the rules, else by the steps of their series.
+func (s *source) lay(ctx context.Context, lines []*line, w span) error {
+	var unruled []*line
+	var refs []storage.Ref
+	for _, l := range lines {
+		if l.known {
+			continue
+		}
+		if archives, ok := s.o.Schemas.archives(l.name); ok {
+			l.layout, l.known = layout{archives: archives, aggregation: s.o.Aggregation.of(l.name)}, true
+			continue
+		}
+		unruled, refs = append(unruled, l), append(refs, l.refs...)
+	}
+	if len(unruled) == 0 {
+		return nil
+	}
+	known, err := s.steps.of(ctx, refs, w)
+	if err != nil {
+		return err
+	}
+	for _, l := range unruled {
+		step := known[l.refs[0]]
+		for _, ref := range l.refs[1:] {
+			step = min(step, known[ref])
+		}
+		l.layout, l.known = steady(step), true
+	}
+	return nil
+}
+
+// mostSlots bounds what a request reads when no limit does: memory would not hold more.
+const mostSlots = 1 << 31
+
+// take returns the series of a line on a grid. Slots that were not read yet are put down for reading.
+func (s *source) take(l *line, g grid, r *reading) (*eval.Series, error) {
+	p := l.cover(g)
+	if p == nil {
+		missing := l.missing(g)
+		for _, m := range missing {
+			s.slots += m.slots()
+		}
+		if limit := s.limit(); s.slots > limit {
+			return nil, fmt.Errorf("%w: the targets need more than %d points", storage.ErrLimit, limit)
+		}
+		p = l.extend(g)
+		for _, m := range missing {
+			r.add(l, m, p.part(m))
+		}
+		r.pieces = append(r.pieces, p)
+	}
+	return &eval.Series{Name: l.name, Tags: l.tags, Start: g.start, End: g.end, Step: g.step, Values: p.part(g)}, nil
+}
+
+func (s *source) limit() int64 {
+	if limit := s.o.Limits.Points; limit > 0 {
+		return int64(limit)
+	}
+	return mostSlots
+}
+
+// cover is a piece that has all slots of a grid, nil if there is none.
+func (l *line) cover(g grid) *piece {
+	for _, p := range l.pieces {
+		if p.contains(g) {
+			return p
+		}
+	}
+	return nil
+}
+
+// neighbour is the number of a piece that was read and that a grid overlaps or touches; -1 without one.
+func (l *line) neighbour(g grid) int {
+	return slices.IndexFunc(l.pieces, func(p *piece) bool {
+		return p.read && p.step == g.step && p.level == g.level && p.start <= g.end && g.start <= p.end
+	})
+}
+
+// missing are the slots of a grid that its neighbour does not have.
+func (l *line) missing(g grid) []grid {
+	at := l.neighbour(g)
+	if at < 0 {
+		return []grid{g}
+	}
+	p := l.pieces[at]
+	var missing []grid
+	for _, m := range []grid{{g.start, p.start, g.step, g.level}, {p.end, g.end, g.step, g.level}} {
+		if m.start < m.end {
+			missing = append(missing, m)
+		}
+	}
+	return missing
+}
+
+// extend makes a piece for a grid: its neighbour's slots and further ones, without points as yet.
+func (l *line) extend(g grid) *piece {
+	at := l.neighbour(g)
+	if at < 0 {
+		p := &piece{grid: g, values: newSlots(g.slots())}
+		l.pieces = append(l.pieces, p)
+		return p
+	}
+	old := l.pieces[at]
+	g.start, g.end = min(g.start, old.start), max(g.end, old.end)
+	p := &piece{grid: g, values: newSlots(g.slots())}
+	copy(p.part(old.grid), old.values)
+	l.pieces[at] = p
+	return p
+}
+
+// part are the values of slots that a piece contains.
+func (p *piece) part(g grid) []float64 {
+	from, to := (g.start-p.start)/p.step, (g.end-p.start)/p.step
+	return p.values[from:to:to]
+}
+
+// line returns the line of a name, the same for the same series.
+func (s *source) line(name string, tags map[string]string, refs []storage.Ref) *line {
+	key := lineKey{name, refs[0]}
+	l := s.lines[key]
+	if l == nil {
+		l = &line{name: name, tags: tags, refs: refs}
+		s.lines[key] = l
+	}
+	return l
+}
+
+func sortLines(lines []*line) []*line {
+	slices.SortFunc(lines, func(a, b *line) int { return strings.Compare(a.name, b.name) })
+	return lines
+}

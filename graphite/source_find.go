@@ -1,0 +1,116 @@
+package graphite
+
+import (
+	"context"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/translate"
+	"github.com/tsdbridge/tsdbridge/tree"
+)
+
+// find returns what a fetch names, sorted by name.
+func (s *source) find(ctx context.Context, f eval.Fetch) ([]*line, error) {
+	if f.Tags != nil {
+		return s.byTags(ctx, f)
+	}
+	if lines, ok := s.found[f.Pattern]; ok {
+		return lines, nil
+	}
+	lines, err := s.byName(ctx, f)
+	if err == nil && len(lines) == 0 {
+		lines, err = s.byPath(ctx, f.Pattern)
+	}
+	s.found[f.Pattern] = lines
+	return lines, err
+}
+
+// byPath returns the leaves that a pattern matches in the trees.
+func (s *source) byPath(ctx context.Context, pattern string) ([]*line, error) {
+	nodes, err := s.o.Trees.Find(ctx, pattern, tree.FindOptions{Limit: s.o.Limits.Nodes})
+	if err != nil {
+		return nil, err
+	}
+	var tsuids [][]byte
+	for _, n := range nodes {
+		tsuids = append(tsuids, n.Series...)
+	}
+	refs, err := s.o.Store.Refs(tsuids)
+	if err != nil {
+		s.o.Logger.Warn("leaves of trees that are no series of the store are left out", "pattern", pattern, "err", err)
+	}
+	lines := make([]*line, 0, len(nodes))
+	for _, n := range nodes {
+		own := refs[:len(n.Series):len(n.Series)]
+		refs = refs[len(n.Series):]
+		if own = slices.DeleteFunc(own, func(r storage.Ref) bool { return r == 0 }); len(own) > 0 {
+			lines = append(lines, s.line(n.Path, nil, own))
+		}
+	}
+	return sortLines(lines), nil
+}
+
+// byName returns the series of a tagged name, which is spelled as the name of a series is; another order of the tags finds nothing. A
+// name without tags, or whose tags do not parse, is a path.
+func (s *source) byName(ctx context.Context, f eval.Fetch) ([]*line, error) {
+	ls := translate.PathLabels(f.Pattern)
+	if ls.IsEmpty() || translate.IsPlain(ls) || translate.LabelsPath(ls) != f.Pattern {
+		return nil, nil
+	}
+	conditions := []translate.Condition{{Label: labels.MetricName, Values: []string{ls.Get(labels.MetricName)}}}
+	ls.Range(func(l labels.Label) {
+		if l.Name != labels.MetricName {
+			conditions = append(conditions, translate.Condition{Label: l.Name, Values: []string{l.Value}})
+		}
+	})
+	return s.tagged(ctx, f, s.o.Names.ConditionFilters(conditions), func(found labels.Labels) bool { return labels.Equal(found, ls) })
+}
+
+// byTags returns the series that satisfy seriesByTag's conditions.
+func (s *source) byTags(ctx context.Context, f eval.Fetch) ([]*line, error) {
+	specs, err := parseTagSpecs(f.Tags)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := s.tagged(ctx, f, filters(s.o.Names, specs), func(found labels.Labels) bool { return matchAll(specs, found) })
+	if err != nil {
+		return nil, err
+	}
+	return lines, specsError(specs)
+}
+
+// tagged returns the series that are not plain, pass filters and match, under their canonical names.
+func (s *source) tagged(ctx context.Context, f eval.Fetch, filters []storage.Filter, match func(labels.Labels) bool) ([]*line, error) {
+	start, end := millis(f.From, min(f.Until, f.Now))
+	found, err := s.o.Store.Find(ctx, filters, start, end, 0)
+	if err != nil {
+		return nil, err
+	}
+	byName := map[string][]storage.Ref{}
+	sets := map[string]labels.Labels{}
+	for _, series := range found {
+		if s.o.Names.Plain(series.Series) {
+			continue
+		}
+		if ls := s.o.Names.ToLabels(series.Series); match(ls) {
+			name := translate.LabelsPath(ls)
+			byName[name], sets[name] = append(byName[name], series.Ref), ls
+		}
+	}
+	lines := make([]*line, 0, len(byName))
+	for name, refs := range byName {
+		slices.Sort(refs)
+		lines = append(lines, s.line(name, tagsOf(sets[name]), refs))
+	}
+	return sortLines(lines), nil
+}
+
+// tagsOf are the labels of a series as Graphite's tags.
+func tagsOf(ls labels.Labels) map[string]string {
+	tags := make(map[string]string, ls.Len())
+	ls.Range(func(l labels.Label) { tags[labelTag(l.Name)] = l.Value })
+	return tags
+}

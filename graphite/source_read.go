@@ -1,0 +1,156 @@
+package graphite
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// reader reads the points of many series at once.
+type reader struct {
+	store    storage.Querier
+	parallel int // reads at a time
+}
+
+func newReader(store storage.Querier) reader {
+	return reader{store: store, parallel: runtime.GOMAXPROCS(0)}
+}
+
+// fewestRefs is the least that is read at a time: neighbours share blocks, and on a cluster round trips.
+const fewestRefs = 32
+
+// each calls use, from several goroutines, with the points of each series that has any between start and end (milliseconds, inclusive).
+// refs must be distinct; those that are neighbours in the store should be neighbours here.
+func (r reader) each(ctx context.Context, refs []storage.Ref, start, end int64, use func(storage.Points)) error {
+	if start > end {
+		return nil
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(r.parallel)
+	size := max(fewestRefs, (len(refs)+2*r.parallel-1)/(2*r.parallel))
+	for len(refs) > 0 {
+		part := refs[:min(size, len(refs))]
+		refs = refs[len(part):]
+		group.Go(func() error {
+			for p, err := range r.store.Select(ctx, storage.Query{Refs: part, Start: start, End: end, Samples: true}) {
+				if err != nil {
+					return err
+				}
+				use(p)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// A reading is what one Fetch reads.
+type reading struct {
+	jobs   []*job
+	pieces []*piece
+}
+
+// A job is slots of a line that are to be filled.
+type job struct {
+	line   *line
+	grid   grid
+	values []float64
+
+	// of a line of several series: their points, which are put in order first
+	mu     sync.Mutex // guards points
+	points []point
+}
+
+type point struct {
+	time  int64 // milliseconds
+	value float64
+}
+
+func (r *reading) add(l *line, g grid, values []float64) {
+	r.jobs = append(r.jobs, &job{line: l, grid: g, values: values})
+}
+
+// run fills all slots. What begins and ends at the same time is read together.
+func (r *reading) run(ctx context.Context, from reader) error {
+	type reach struct{ start, end int64 }
+	together := map[reach][]*job{}
+	for _, j := range r.jobs {
+		start, end := j.grid.millis()
+		at := reach{max(start, 0), min(end, storage.MaxTime)}
+		together[at] = append(together[at], j)
+	}
+	for at, jobs := range together {
+		if err := from.fill(ctx, jobs, at.start, at.end); err != nil {
+			return err
+		}
+	}
+	for _, p := range r.pieces {
+		p.read = true
+	}
+	return nil
+}
+
+// fill does jobs that read the same time range. Series are read in the order in which the store numbered them, which is about that of
+// their rows.
+func (r reader) fill(ctx context.Context, jobs []*job, start, end int64) error {
+	users := make(map[storage.Ref][]*job, len(jobs))
+	refs := make([]storage.Ref, 0, len(jobs))
+	for _, j := range jobs {
+		for _, ref := range j.line.refs {
+			if users[ref] == nil {
+				refs = append(refs, ref)
+			}
+			users[ref] = append(users[ref], j)
+		}
+	}
+	slices.Sort(refs)
+	err := r.each(ctx, refs, start, end, func(p storage.Points) {
+		for _, j := range users[p.Ref] {
+			j.take(p)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("read %d series: %w", len(refs), err)
+	}
+	for _, j := range jobs {
+		j.finish()
+	}
+	return nil
+}
+
+// take takes the points of a series.
+func (j *job) take(p storage.Points) {
+	if len(j.line.refs) == 1 {
+		j.line.layout.fill(j.grid, j.values, p.Times, p.Values)
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for i, t := range p.Times {
+		j.points = append(j.points, point{t, p.Values[i]})
+	}
+}
+
+// finish fills the slots of a line of several series: the later instant wins, whoever has it.
+func (j *job) finish() {
+	if len(j.points) == 0 {
+		return
+	}
+	slices.SortFunc(j.points, func(a, b point) int {
+		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(math.Float64bits(a.value), math.Float64bits(b.value)))
+	})
+	times, values := make([]int64, len(j.points)), make([]float64, len(j.points))
+	for i, p := range j.points {
+		times[i], values[i] = p.time, p.value
+	}
+	j.line.layout.fill(j.grid, j.values, times, values)
+	j.points = nil
+}

@@ -1,0 +1,145 @@
+package graphite
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// SeriesMeta keeps a text under a key with a series, where other processes and a TSD's API find it too. storage.Store is one.
+type SeriesMeta interface {
+	SeriesCustom(ctx context.Context, refs []storage.Ref, key string) ([]string, error)
+	SetSeriesCustom(ctx context.Context, key string, edits []storage.CustomEdit) error
+}
+
+const (
+	// stepKey is the key in the custom map of TSMeta documents, the value being seconds.
+	stepKey = "step"
+	// defaultStep is carbon's for names that no rule is about, and ours for series of too few points.
+	defaultStep = 60
+	// greatestStep bounds what is taken for a step: a week.
+	greatestStep = 7 * 86400
+)
+
+const (
+	// maxSteps bounds a generation of the series whose steps are remembered.
+	maxSteps = 500_000
+	// stepFresh is how long a step is used before the document is looked at again: somebody may have edited it.
+	stepFresh = 15 * time.Minute
+	// guessFresh is how long a series of too few points is not looked at again.
+	guessFresh = time.Minute
+	// maxKeeps bounds the steps that wait to be written; others are written when they are come by again.
+	maxKeeps = 20_000
+)
+
+// steps knows the step of series that no rule is about: what their TSMeta documents say, else what their points say. Safe for concurrent use.
+type steps struct {
+	series SeriesMeta
+	reader reader
+	now    func() time.Time
+	logger *slog.Logger
+	known  *recent[storage.Ref, knownStep]
+	keeps  chan keep
+}
+
+// A knownStep is what is remembered of a series.
+type knownStep struct {
+	seconds int64
+	guess   bool      // from too few points: for a while only
+	checked time.Time // when the document or the points were looked at
+}
+
+func newSteps(o Options, r reader) *steps {
+	return &steps{
+		series: o.Store, reader: r, now: o.Now, logger: o.Logger,
+		known: newRecent[storage.Ref, knownStep](maxSteps), keeps: make(chan keep, maxKeeps),
+	}
+}
+
+// of returns the steps of series in seconds, looking at their points in a window where nothing else says them.
+func (s *steps) of(ctx context.Context, refs []storage.Ref, w span) (map[storage.Ref]int64, error) {
+	found := make(map[storage.Ref]int64, len(refs))
+	var unknown []storage.Ref
+	for _, ref := range refs {
+		if k, ok := s.recall(ref); ok {
+			found[ref] = k
+		} else if _, twice := found[ref]; !twice {
+			found[ref] = defaultStep
+			unknown = append(unknown, ref)
+		}
+	}
+	if len(unknown) == 0 {
+		return found, nil
+	}
+	values, err := s.series.SeriesCustom(ctx, unknown, stepKey)
+	if err != nil {
+		return nil, err
+	}
+	var silent []storage.Ref
+	for i, ref := range unknown {
+		if seconds, ok := parseStep(values[i]); ok {
+			found[ref] = seconds
+			s.known.put(ref, knownStep{seconds: seconds, checked: s.now()})
+			continue
+		}
+		silent = append(silent, ref)
+	}
+	return found, s.learn(ctx, silent, w, found)
+}
+
+// recall returns what is remembered and not too old. A step that was not checked for long is used once more, and checked after the answer.
+func (s *steps) recall(ref storage.Ref) (int64, bool) {
+	k, ok := s.known.get(ref)
+	if !ok {
+		return 0, false
+	}
+	age := s.now().Sub(k.checked)
+	if k.guess {
+		return k.seconds, age < guessFresh
+	}
+	if age >= stepFresh {
+		k.checked = s.now()
+		s.known.put(ref, k)
+		s.keep(keep{ref: ref})
+	}
+	return k.seconds, true
+}
+
+// parseStep reads a step as a document has it.
+func parseStep(text string) (int64, bool) {
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	return seconds, err == nil && seconds > 0 && seconds <= greatestStep
+}
+
+// learn infers the steps of series from their points.
+func (s *steps) learn(ctx context.Context, refs []storage.Ref, w span, found map[storage.Ref]int64) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	inferred, err := inferSteps(ctx, s.reader, refs, w)
+	if err != nil {
+		return err
+	}
+	for _, ref := range refs {
+		seconds, ok := inferred[ref]
+		if !ok {
+			s.known.put(ref, knownStep{seconds: defaultStep, guess: true, checked: s.now()})
+			continue
+		}
+		found[ref] = seconds
+		s.known.put(ref, knownStep{seconds: seconds, checked: s.now()})
+		s.keep(keep{ref: ref, write: true})
+	}
+	return nil
+}
+
+// keep has something settled after the answer. What does not fit in waits until the series is come by again.
+func (s *steps) keep(k keep) {
+	select {
+	case s.keeps <- k:
+	default:
+	}
+}

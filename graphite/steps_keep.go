@@ -1,0 +1,89 @@
+package graphite
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+const (
+	// keepBatch is how many steps are written at a time.
+	keepBatch = 512
+	// keepTimeout bounds the writing of a batch.
+	keepTimeout = time.Minute
+)
+
+// A keep is a step that waits to be written to its document, or, when it was known for long, to be compared with it.
+type keep struct {
+	ref   storage.Ref
+	write bool
+}
+
+// run settles what waits until ctx ends. What could not be written is inferred anew when it is needed.
+func (s *steps) run(ctx context.Context) error {
+	failing := false
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case k := <-s.keeps:
+			batch := s.batch(k)
+			err := s.settle(ctx, batch)
+			if err != nil && !failing && ctx.Err() == nil {
+				s.logger.Warn("steps of series cannot be kept; until that is mended they are inferred again after each restart",
+					"series", len(batch), "err", err)
+			}
+			failing = err != nil
+		}
+	}
+}
+
+// batch takes what waits: series, and whether their steps are to be written.
+func (s *steps) batch(first keep) map[storage.Ref]bool {
+	batch := map[storage.Ref]bool{first.ref: first.write}
+	for len(batch) < keepBatch {
+		select {
+		case k := <-s.keeps:
+			batch[k.ref] = batch[k.ref] || k.write
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// settle makes the documents and what is remembered one. A document that says a step is right: it is another process's, or somebody
+// edited it. One that says none gets a new step of ours; an old one is forgotten, since somebody deleted it.
+func (s *steps) settle(ctx context.Context, batch map[storage.Ref]bool) error {
+	ctx, cancel := context.WithTimeout(ctx, keepTimeout)
+	defer cancel()
+	refs := make([]storage.Ref, 0, len(batch))
+	for ref := range batch {
+		refs = append(refs, ref)
+	}
+	values, err := s.series.SeriesCustom(ctx, refs, stepKey)
+	if err != nil {
+		return fmt.Errorf("read the steps of series: %w", err)
+	}
+	var edits []storage.CustomEdit
+	for i, ref := range refs {
+		k, known := s.known.get(ref)
+		seconds, said := parseStep(values[i])
+		switch {
+		case said:
+			s.known.put(ref, knownStep{seconds: seconds, checked: s.now()})
+		case !known || k.guess || values[i] != "":
+		case batch[ref]:
+			edits = append(edits, storage.CustomEdit{Ref: ref, New: strconv.FormatInt(k.seconds, 10)})
+		default:
+			s.known.forget(ref)
+		}
+	}
+	if err := s.series.SetSeriesCustom(ctx, stepKey, edits); err != nil {
+		return fmt.Errorf("write the steps of series: %w", err)
+	}
+	return nil
+}

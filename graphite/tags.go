@@ -1,0 +1,180 @@
+package graphite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/translate"
+)
+
+// The tag database is the store: every series with a label beside its name is tagged, whoever wrote it. Plain series, which have a path and
+// no tags, are in no answer of /tags, as graphite-web indexes none.
+
+// findSeries answers /tags/findSeries: the names of the series that satisfy conditions.
+func (a *API) findSeries(r *request) (*reply, error) {
+	exprs := r.form.list("expr")
+	specs, err := parseTagSpecs(exprs)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{}
+	err = a.eachTagged(r.Context(), specs, func(ls labels.Labels) { names = append(names, translate.LabelsPath(ls)) })
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	return r.plainReply(slices.Compact(names)), nil
+}
+
+// eachTagged visits the labels of the series that satisfy conditions, in no order.
+func (a *API) eachTagged(ctx context.Context, specs []tagSpec, visit func(labels.Labels)) error {
+	err := a.eachOf(ctx, filters(a.o.Names, specs), a.o.Limits.Series, func(ls labels.Labels) {
+		if matchAll(specs, ls) {
+			visit(ls)
+		}
+	})
+	return errors.Join(err, specsError(specs))
+}
+
+// eachOf visits the labels of the series that pass filters and are not plain.
+func (a *API) eachOf(ctx context.Context, list []storage.Filter, limit int, visit func(labels.Labels)) error {
+	found, err := a.o.Store.Find(ctx, append(list, a.notPlain()), 0, math.MaxInt64, limit)
+	if err != nil {
+		return fmt.Errorf("find series by tags: %w", err)
+	}
+	for _, f := range found {
+		if ls := a.o.Names.ToLabels(f.Series); !translate.IsPlain(ls) {
+			visit(ls)
+		}
+	}
+	return nil
+}
+
+// notPlain passes what is not stored as nothing but a metric name. Few plain series get by, if their names are too long for a metric.
+func (a *API) notPlain() storage.Filter {
+	bare := a.o.Names.FromLabels(labels.FromStrings(labels.MetricName, "x")).Tags[0]
+	return storage.Filter{Keys: []string{bare.Key}, Match: func(value string) bool { return value != bare.Value }, Absent: true}
+}
+
+// tagSeries answers /tags/tagSeries: the canonical name of a series, which is known from then on.
+func (a *API) tagSeries(r *request) (*reply, error) {
+	if r.form.get("path") == "" {
+		return nil, refuse(http.StatusBadRequest, "no path specified")
+	}
+	names, err := a.register(r.Context(), []string{r.form.get("path")})
+	if err != nil {
+		return nil, err
+	}
+	return r.plainReply(names[0]), nil
+}
+
+// tagMultiSeries answers /tags/tagMultiSeries, which is what carbon calls.
+func (a *API) tagMultiSeries(r *request) (*reply, error) {
+	paths := r.form.list("path")
+	if len(paths) == 0 {
+		return nil, refuse(http.StatusBadRequest, "no paths specified")
+	}
+	names, err := a.register(r.Context(), paths)
+	if err != nil {
+		return nil, err
+	}
+	return r.plainReply(names), nil
+}
+
+// register makes tagged series known, all or none, and returns their canonical names.
+func (a *API) register(ctx context.Context, paths []string) ([]string, error) {
+	names := make([]string, len(paths))
+	var series []storage.Series
+	for i, path := range paths {
+		if _, err := eval.ParseTags(path); err != nil {
+			return nil, invalidParams("Cannot parse path %s: %v", cut(path, 200), err)
+		}
+		ls := translate.PathLabels(path)
+		names[i] = translate.LabelsPath(ls)
+		if !translate.IsPlain(ls) {
+			series = append(series, a.o.Names.FromLabels(ls))
+		}
+	}
+	if a.o.Registrar == nil || len(series) == 0 {
+		return names, nil
+	}
+	_, errs := a.o.Registrar.Resolve(ctx, series)
+	return names, errors.Join(errs...)
+}
+
+// delSeries answers /tags/delSeries. Nothing is deleted: what a store holds others wrote and read too.
+func (a *API) delSeries(r *request) (*reply, error) {
+	paths := r.form.list("path")
+	if len(paths) == 0 {
+		return nil, refuse(http.StatusBadRequest, "no path specified")
+	}
+	for _, path := range paths {
+		if _, err := eval.ParseTags(path); err != nil {
+			return nil, invalidParams("Cannot parse path %s: %v", cut(path, 200), err)
+		}
+		known, err := a.known(r.Context(), translate.PathLabels(path))
+		if err != nil {
+			return nil, err
+		}
+		if known {
+			return nil, refuse(http.StatusNotImplemented, "series are not deleted through this API: %s", cut(path, 200))
+		}
+	}
+	return r.plainReply(true), nil
+}
+
+// known says whether a tagged series is there.
+func (a *API) known(ctx context.Context, ls labels.Labels) (bool, error) {
+	var conditions []translate.Condition
+	ls.Range(func(l labels.Label) {
+		conditions = append(conditions, translate.Condition{Label: l.Name, Values: []string{l.Value}})
+	})
+	found := false
+	err := a.eachOf(ctx, a.o.Names.ConditionFilters(conditions), a.o.Limits.Series, func(have labels.Labels) {
+		found = found || labels.Equal(have, ls)
+	})
+	return found, err
+}
+
+// textSet is a set of texts that are not empty.
+type textSet map[string]int
+
+func (s textSet) add(text string) {
+	if text != "" {
+		s[text]++
+	}
+}
+
+// list is the sorted set without what does not pass.
+func (s textSet) list(passes func(string) bool) []string {
+	out := []string{}
+	for text := range s {
+		if passes == nil || passes(text) {
+			out = append(out, text)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// first cuts a list to a limit; none below 1.
+func first(list []string, limit int) []string {
+	if limit > 0 && len(list) > limit {
+		return list[:limit]
+	}
+	return list
+}
+
+// withPrefix passes texts that begin with a prefix.
+func withPrefix(prefix string) func(string) bool {
+	return func(text string) bool { return strings.HasPrefix(text, prefix) }
+}

@@ -1,0 +1,188 @@
+package graphite
+
+import (
+	"fmt"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/tsdbridge/tsdbridge/graphite/expr"
+)
+
+// completeLimit is how many texts are suggested to somebody who does not say: graphite-web's TAGDB_AUTOCOMPLETE_LIMIT.
+const completeLimit = 100
+
+// filterOf is the parameter filter, a regular expression.
+func filterOf(f form) (passes func(string) bool, failed func() error, err error) {
+	if f.get("filter") == "" {
+		return nil, func() error { return nil }, nil
+	}
+	re, err := anchored(f.get("filter"))
+	if err != nil {
+		return nil, nil, invalidParams("Invalid filter: %v", err)
+	}
+	var tooMuch error
+	passes = func(text string) bool {
+		ok, err := re.Search(text)
+		if err != nil {
+			tooMuch = err
+		}
+		return ok
+	}
+	return passes, func() error {
+		if tooMuch != nil {
+			return invalidParams("filter: %v", expr.ErrTooExpensive)
+		}
+		return nil
+	}, nil
+}
+
+// limitOf is the parameter limit. ok is false when the list is to be empty. Below 0 it is none, as SQLite has it.
+func limitOf(f form) (limit int, ok bool, err error) {
+	if f.get("limit") == "" {
+		return 0, true, nil
+	}
+	limit, err = pythonInt(f.get("limit"))
+	return max(limit, 0), limit != 0, err
+}
+
+// listTags answers /tags: all tags. Ids are places in the list, since nothing takes one.
+func (a *API) listTags(r *request) (*reply, error) {
+	passes, failed, err := filterOf(r.form)
+	if err != nil {
+		return nil, err
+	}
+	limit, ok, err := limitOf(r.form)
+	if err != nil {
+		return nil, err
+	}
+	tags, err := a.allTags(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	list := first(tags.list(passes), limit)
+	if err := failed(); err != nil {
+		return nil, err
+	}
+	if !ok {
+		list = nil
+	}
+	shown := make([]object, len(list))
+	for i, tag := range list {
+		shown[i] = object{{"id", i + 1}, {"tag", tag}}
+	}
+	return r.plainReply(shown), nil
+}
+
+// showTag answers /tags/TAG: its values, and how many series have each.
+func (a *API) showTag(r *request) (*reply, error) {
+	tag := pathParam(r, "*")
+	if tag == "" {
+		return a.listTags(r)
+	}
+	passes, failed, err := filterOf(r.form)
+	if err != nil {
+		return nil, err
+	}
+	limit, ok, err := limitOf(r.form)
+	if err != nil {
+		return nil, err
+	}
+	counts, known, err := a.countValues(r.Context(), tag, passes, limit)
+	if err != nil {
+		return nil, err
+	}
+	if err := failed(); err != nil {
+		return nil, err
+	}
+	if !known {
+		return r.plainReply(nil), nil
+	}
+	list := first(counts.list(passes), limit)
+	if !ok {
+		list = nil
+	}
+	values := make([]object, len(list))
+	for i, value := range list {
+		values[i] = object{{"id", i + 1}, {"value", value}, {"count", counts[value]}}
+	}
+	return r.plainReply(object{{"id", 1}, {"tag", tag}, {"values", values}}), nil
+}
+
+// completeTags answers /tags/autoComplete/tags: tags that begin with a prefix, of the series that satisfy conditions but not those that the
+// conditions are about.
+func (a *API) completeTags(r *request) (*reply, error) {
+	limit, err := completionLimit(r.form)
+	if err != nil {
+		return nil, err
+	}
+	exprs := r.form.list("expr")
+	var tags textSet
+	if len(exprs) == 0 {
+		tags, err = a.allTags(r.Context())
+	} else if tags, err = a.tagsOf(r, exprs); limit <= 0 {
+		tags = nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.plainReply(first(tags.list(withPrefix(r.form.get("tagPrefix"))), limit)), nil
+}
+
+func completionLimit(f form) (int, error) {
+	if !f.has("limit") {
+		return completeLimit, nil
+	}
+	return pythonInt(f.get("limit"))
+}
+
+func (a *API) tagsOf(r *request, exprs []string) (textSet, error) {
+	specs, err := parseTagSpecs(exprs)
+	if err != nil {
+		return nil, err
+	}
+	names := textSet{}
+	err = a.eachTagged(r.Context(), specs, func(ls labels.Labels) {
+		ls.Range(func(l labels.Label) { names.add(l.Name) })
+	})
+	for _, s := range specs {
+		delete(names, s.label)
+	}
+	tags := textSet{}
+	for name := range names {
+		tags.add(labelTag(name))
+	}
+	return tags, err
+}
+
+// completeValues answers /tags/autoComplete/values: values of a tag that begin with a prefix, of the series that satisfy conditions.
+func (a *API) completeValues(r *request) (*reply, error) {
+	tag := r.form.get("tag")
+	if tag == "" {
+		return nil, refuse(400, "no tag specified")
+	}
+	limit, err := completionLimit(r.form)
+	if err != nil {
+		return nil, err
+	}
+	exprs, passes := r.form.list("expr"), withPrefix(r.form.get("valuePrefix"))
+	var values textSet
+	if len(exprs) == 0 {
+		values, err = a.allValues(r.Context(), tagLabel(tag), passes, limit)
+	} else if values, err = a.valuesOf(r, exprs, tag); limit <= 0 {
+		values = nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.plainReply(first(values.list(passes), limit)), nil
+}
+
+func (a *API) valuesOf(r *request, exprs []string, tag string) (textSet, error) {
+	specs, err := parseTagSpecs(append(exprs[:len(exprs):len(exprs)], tag+"!="))
+	if err != nil {
+		return nil, fmt.Errorf("values of tag %s: %w", cut(tag, 200), err)
+	}
+	values, label := textSet{}, tagLabel(tag)
+	err = a.eachTagged(r.Context(), specs, func(ls labels.Labels) { values.add(ls.Get(label)) })
+	return values, err
+}

@@ -1,0 +1,145 @@
+package graphite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/translate"
+)
+
+// Lists of tags and values come from the lists of names that the store keeps, so that they cost what there are of names, not of series.
+// Labels that are packed are in no such list; the few series that have some are looked at one by one.
+
+// allTags are the tags of all series.
+func (a *API) allTags(ctx context.Context) (textSet, error) {
+	tags := textSet{}
+	err := a.eachKey(ctx, func(_, label string) error {
+		tags.add(labelTag(label))
+		return nil
+	}, func(ls labels.Labels) {
+		ls.Range(func(l labels.Label) { tags.add(labelTag(l.Name)) })
+	})
+	if len(tags) > 0 {
+		tags.add(nameTag)
+	}
+	return tags, err
+}
+
+// eachKey visits the keys of tags that are labels of their own, and the series that have further labels.
+func (a *API) eachKey(ctx context.Context, visit func(key, label string) error, packed func(labels.Labels)) error {
+	keys, err := a.o.Store.TagKeys(ctx)
+	if err != nil {
+		return fmt.Errorf("list tags: %w", err)
+	}
+	for _, key := range keys {
+		if key == translate.PackedKey {
+			if err := a.eachOf(ctx, []storage.Filter{{Keys: []string{key}}}, a.o.Limits.Series, packed); err != nil {
+				return err
+			}
+		}
+		if label, ok := a.o.Names.Label(key); ok {
+			if err := visit(key, label); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// allValues are the values of a label in all series. Of the values of the metric name it is enough to have the first that pass, as many as a
+// limit above 0 says.
+func (a *API) allValues(ctx context.Context, label string, passes func(string) bool, limit int) (textSet, error) {
+	if label == labels.MetricName {
+		return a.taggedMetrics(ctx, passes, limit)
+	}
+	values := textSet{}
+	if !a.o.Names.Uniform() { // then a stored value does not say what it means
+		present := a.o.Names.ConditionFilters([]translate.Condition{{Label: label, Match: func(v string) bool { return v != "" }}})
+		err := a.eachOf(ctx, present, a.o.Limits.Series, func(ls labels.Labels) { values.add(ls.Get(label)) })
+		return values, err
+	}
+	err := a.eachKey(ctx, func(key, shown string) error {
+		if shown != label {
+			return nil
+		}
+		stored, err := a.o.Store.TagValues(ctx, key)
+		for _, v := range stored {
+			values.add(a.o.Names.LabelValue(v))
+		}
+		return err
+	}, func(ls labels.Labels) { values.add(ls.Get(label)) })
+	return values, err
+}
+
+// metricBatch is how many metrics are asked about at once, and metricSeries how many series one answer may have.
+const (
+	metricBatch  = 1000
+	metricSeries = 10_000
+)
+
+// taggedMetrics are the names of metrics of which some series is tagged. The store lists those of plain series too, perhaps a million.
+func (a *API) taggedMetrics(ctx context.Context, passes func(string) bool, limit int) (textSet, error) {
+	stored, err := a.o.Store.Metrics(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list metrics: %w", err)
+	}
+	names := textSet{}
+	for _, metric := range stored {
+		names.add(a.o.Names.FromMetric(metric))
+	}
+	found := textSet{}
+	for batch := range slices.Chunk(names.list(passes), metricBatch) {
+		if err := a.addTagged(ctx, found, batch); err != nil {
+			return nil, err
+		}
+		if limit > 0 && len(found) >= limit {
+			return found, nil
+		}
+	}
+	// A name that is too long for a metric is packed.
+	err = a.eachKey(ctx, func(string, string) error { return nil }, func(ls labels.Labels) { found.add(ls.Get(labels.MetricName)) })
+	return found, err
+}
+
+// addTagged adds those of some metric names that have a tagged series. Names with more series than one answer may have are halved.
+func (a *API) addTagged(ctx context.Context, found textSet, names []string) error {
+	some := a.o.Names.ConditionFilters([]translate.Condition{{Label: labels.MetricName, Values: names}})
+	err := a.eachOf(ctx, some, metricSeries, func(ls labels.Labels) { found.add(ls.Get(labels.MetricName)) })
+	switch {
+	case !errors.Is(err, storage.ErrLimit):
+		return err
+	case len(names) == 1:
+		found.add(names[0])
+		return nil
+	}
+	half := len(names) / 2
+	return errors.Join(a.addTagged(ctx, found, names[:half]), a.addTagged(ctx, found, names[half:]))
+}
+
+// countValues says how many series have each value of a tag that passes: of all values, or of the first ones with a limit above 0.
+func (a *API) countValues(ctx context.Context, tag string, passes func(string) bool, limit int) (counts textSet, known bool, err error) {
+	label := tagLabel(tag)
+	condition := translate.Condition{Label: label, Match: func(v string) bool { return v != "" }}
+	if limit > 0 {
+		values, err := a.allValues(ctx, label, passes, limit)
+		if err != nil {
+			return nil, false, err
+		}
+		condition.Values = first(values.list(passes), limit)
+	}
+	counts = textSet{}
+	filters := a.o.Names.ConditionFilters([]translate.Condition{condition})
+	if err := a.eachOf(ctx, filters, a.o.Limits.Series, func(ls labels.Labels) { counts.add(ls.Get(label)) }); err != nil {
+		return nil, false, err
+	}
+	if known = len(counts) > 0; !known {
+		tags, err := a.allTags(ctx)
+		return counts, tags[tag] > 0, err
+	}
+	return counts, true, nil
+}

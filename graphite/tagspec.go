@@ -1,0 +1,161 @@
+package graphite
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/translate"
+)
+
+// A tagSpec is a condition on a tag, as seriesByTag and /tags/findSeries take it: tag=v, tag!=v, tag=~re, tag!=~re.
+// A tag that a series does not have is the empty text.
+type tagSpec struct {
+	tag     string
+	label   string // of the series, that the tag is
+	negated bool
+	value   string
+	re      *expr.Regexp // nil: value itself
+	// tooMuch is set when a regular expression was given up. All specs of a request share it.
+	tooMuch *atomic.Pointer[string]
+}
+
+// tagSpecSyntax is parse_tagspec of graphite-web's tags/base.py.
+func tagSpecSyntax() *regexp.Regexp { return regexp.MustCompile(`^([^;!=]+)(!?=~?)([^;]*)$`) }
+
+// parseTagSpecs reads conditions. One of them at least must need a tag, else nearly everything would pass.
+func parseTagSpecs(texts []string) ([]tagSpec, error) {
+	if len(texts) == 0 {
+		return nil, &eval.InputError{Reason: "no tag expressions specified"}
+	}
+	syntax, tooMuch := tagSpecSyntax(), new(atomic.Pointer[string])
+	specs := make([]tagSpec, len(texts))
+	needy := false
+	for i, text := range texts {
+		m := syntax.FindStringSubmatch(text)
+		if m == nil {
+			return nil, &eval.InputError{Reason: "Invalid tagspec " + text}
+		}
+		s := tagSpec{tag: m[1], label: tagLabel(m[1]), negated: m[2][0] == '!', value: m[3], tooMuch: tooMuch}
+		if strings.HasSuffix(m[2], "~") {
+			re, err := anchored(m[3])
+			if err != nil {
+				return nil, &eval.InputError{Reason: fmt.Sprintf("Invalid tagspec %s: %v", text, err)}
+			}
+			s.re = re
+		}
+		specs[i] = s
+		needy = needy || !s.accepts("")
+	}
+	if !needy {
+		return nil, &eval.InputError{Reason: "At least one tagspec must not match the empty string"}
+	}
+	return specs, specsError(specs)
+}
+
+// anchored is a regular expression as graphite-web's tag database has them: bound to the start of the text, unless somebody who
+// wrote a ^ did that, and searched for.
+func anchored(pattern string) (*expr.Regexp, error) {
+	if !strings.HasPrefix(pattern, "^") {
+		pattern = "^(" + pattern + ")"
+	}
+	return expr.CompileRegexp(pattern)
+}
+
+// match says whether labels satisfy the condition.
+func (s tagSpec) match(ls labels.Labels) bool { return s.accepts(ls.Get(s.label)) }
+
+// accepts says whether a value satisfies the condition. One that takes too long to try does not; see specsError.
+func (s tagSpec) accepts(value string) bool {
+	if s.re == nil {
+		return (value == s.value) != s.negated
+	}
+	ok, err := s.re.Search(value)
+	if err != nil {
+		text := s.tag + ": " + err.Error()
+		s.tooMuch.Store(&text)
+		return false
+	}
+	return ok != s.negated
+}
+
+// specsError says whether what the specs did not accept may be wrong. It is to be asked after the last match.
+func specsError(specs []tagSpec) error {
+	if len(specs) == 0 {
+		return nil
+	}
+	if text := specs[0].tooMuch.Load(); text != nil {
+		return &eval.InputError{Reason: "tagspec of " + *text}
+	}
+	return nil
+}
+
+// matchAll says whether labels satisfy all conditions.
+func matchAll(specs []tagSpec, ls labels.Labels) bool {
+	for _, s := range specs {
+		if !s.match(ls) {
+			return false
+		}
+	}
+	return true
+}
+
+// filters returns a prefilter: whatever satisfies the specs passes it. Series that pass have to be matched, and to be asked
+// whether they are plain, which no tag condition is about.
+func filters(names *translate.Translator, specs []tagSpec) []storage.Filter {
+	conditions := make([]translate.Condition, len(specs))
+	for i, s := range specs {
+		c := translate.Condition{Label: s.label}
+		if s.re == nil && !s.negated {
+			c.Values = []string{s.value}
+		} else {
+			c.Match = s.accepts
+		}
+		conditions[i] = c
+	}
+	return names.ConditionFilters(conditions)
+}
+
+// nameTag is the tag that is the metric name.
+const nameTag = "name"
+
+// tagLabel returns the label that a tag is, the inverse of labelTag.
+func tagLabel(tag string) string {
+	switch {
+	case tag == nameTag:
+		return labels.MetricName
+	case !strings.Contains(tag, "%"):
+		return tag
+	}
+	label := tag
+	translate.PathLabels("~x;" + tag + "=v").Range(func(l labels.Label) {
+		if l.Name != labels.MetricName {
+			label = l.Name
+		}
+	})
+	if labelTag(label) != tag {
+		return tag // a label with a % of its own
+	}
+	return label
+}
+
+// labelTag returns the tag that a label is: the metric name is the tag "name", and a label that is called so, or has characters that
+// no tag may have, is a tag under the escaped name that it has in a Graphite name.
+func labelTag(label string) string {
+	switch {
+	case label == labels.MetricName:
+		return nameTag
+	case label != nameTag && !strings.ContainsAny(label, ";!^=") && utf8.ValidString(label):
+		return label
+	}
+	_, pair, _ := strings.Cut(translate.LabelsPath(labels.FromStrings(labels.MetricName, "x", label, "v")), ";")
+	tag, _, _ := strings.Cut(pair, "=")
+	return tag
+}

@@ -1,0 +1,177 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// A Census says which series EachTSUID goes over.
+type Census struct {
+	// From is the first TSUID, whether there is such a series or not; nil begins with the first of all.
+	From []byte
+	// Rows asks for the row keys of all metrics, not only of those that tsdb-meta does not know at all: right where writers that
+	// keep tsdb-meta and writers that do not share a metric, and as slow as reading the data table.
+	Rows bool
+}
+
+// censusBatch is how many TSUIDs EachTSUID gives at a time.
+const censusBatch = 1000
+
+// EachTSUID calls visit for the TSUIDs of the tables in ascending order of their bytes, each once, some at a time; visit may keep them.
+// It reads the tables, not the series index: it needs no Run, and holds no more than the series of a few metrics that only
+// row keys know. Series that appear meanwhile may be missed. An error of visit ends it.
+func (s *Store) EachTSUID(ctx context.Context, c Census, visit func(tsuids [][]byte) error) error {
+	t := &census{store: s, from: c.From, all: c.Rows, visit: visit}
+	if s.o.Index == IndexAuto && !s.o.Exclusive || c.Rows {
+		t.begin(ctx)
+		defer t.end()
+	}
+	scan := kv.Scan{Table: s.o.Tables.Meta, Family: schema.FamilyMeta, KeysOnly: true, Start: c.From}
+	for row, err := range s.db.Scan(ctx, scan) {
+		if err != nil {
+			return fmt.Errorf("list the series of %s: %w", s.o.Tables.Meta, err)
+		}
+		if err := t.row(ctx, row.Key); err != nil {
+			return err
+		}
+	}
+	return t.finish(ctx)
+}
+
+// census is one run of EachTSUID: tsdb-meta in order, and before each of its metrics those that only row keys know.
+type census struct {
+	store *Store
+	from  []byte
+	all   bool
+	visit func([][]byte) error
+	batch [][]byte
+
+	metric []byte   // of the last row of tsdb-meta
+	extra  [][]byte // what the row keys say of that metric, from where tsdb-meta is
+	metricList
+}
+
+// row takes a row of tsdb-meta.
+func (t *census) row(ctx context.Context, key []byte) error {
+	metric, _, err := t.store.layout.ParseTSUID(key)
+	if err != nil {
+		t.store.o.Logger.Warn("row key in tsdb-meta is no TSUID of the configured UID widths; skipped", "row", fmt.Sprintf("%x", key), "err", err)
+		return nil
+	}
+	if !bytes.Equal(metric, t.metric) {
+		if err := t.enter(ctx, metric); err != nil {
+			return err
+		}
+	}
+	for len(t.extra) > 0 && bytes.Compare(t.extra[0], key) <= 0 {
+		if !bytes.Equal(t.extra[0], key) {
+			if err := t.add(t.extra[0]); err != nil {
+				return err
+			}
+		}
+		t.extra = t.extra[1:]
+	}
+	return t.add(key)
+}
+
+// enter ends the metric before, and takes those between it and the next one of tsdb-meta.
+func (t *census) enter(ctx context.Context, metric []byte) error {
+	if err := t.leave(); err != nil {
+		return err
+	}
+	if err := t.until(ctx, metric); err != nil {
+		return err
+	}
+	t.metric = slices.Clone(metric)
+	if !t.all {
+		return nil
+	}
+	var err error
+	t.extra, err = t.rowsOf(ctx, metric)
+	return err
+}
+
+func (t *census) leave() error {
+	for _, tsuid := range t.extra {
+		if err := t.add(tsuid); err != nil {
+			return err
+		}
+	}
+	t.extra = nil
+	return nil
+}
+
+func (t *census) finish(ctx context.Context) error {
+	if err := t.leave(); err != nil {
+		return err
+	}
+	if err := t.until(ctx, nil); err != nil {
+		return err
+	}
+	if len(t.batch) == 0 {
+		return nil
+	}
+	return t.visit(t.batch)
+}
+
+func (t *census) add(tsuid []byte) error {
+	if bytes.Compare(tsuid, t.from) < 0 {
+		return nil
+	}
+	t.batch = append(t.batch, tsuid)
+	if len(t.batch) < censusBatch {
+		return nil
+	}
+	full := t.batch
+	t.batch = make([][]byte, 0, censusBatch)
+	return t.visit(full)
+}
+
+// NameSeries names series, in order; those that have a UID without a name (somebody deleted it from tsdb-uid), or that are no TSUIDs
+// of the configured widths, are left out.
+func (s *Store) NameSeries(ctx context.Context, tsuids [][]byte) ([]NewSeries, error) {
+	var whole []string
+	for _, tsuid := range tsuids {
+		if _, _, err := s.layout.ParseTSUID(tsuid); err == nil {
+			whole = append(whole, string(tsuid))
+		}
+	}
+	n, err := s.newNames(ctx, whole)
+	if err != nil {
+		return nil, err
+	}
+	named := make([]NewSeries, 0, len(whole))
+	for _, tsuid := range whole {
+		if series, ok := n.series(tsuid); ok {
+			named = append(named, NewSeries{TSUID: []byte(tsuid), Series: series})
+		}
+	}
+	return named, nil
+}
+
+// TSUID looks up the UIDs of a series; ok is false when one of its names has none, so that there are no points of it.
+func (s *Store) TSUID(ctx context.Context, series Series) (tsuid []byte, ok bool, err error) {
+	var keys, values []string
+	for _, t := range series.Tags {
+		keys, values = append(keys, t.Key), append(values, t.Value)
+	}
+	var uids [3][]string
+	for kind, names := range [][]string{{series.Metric}, keys, values} {
+		if uids[kind], err = s.uids.Lookup(ctx, schema.Kind(kind), names); err != nil {
+			return nil, false, err
+		}
+		if slices.Contains(uids[kind], "") {
+			return nil, false, nil
+		}
+	}
+	var pairs []schema.Pair
+	for i := range series.Tags {
+		pairs = append(pairs, schema.Pair{Key: []byte(uids[schema.Tagk][i]), Value: []byte(uids[schema.Tagv][i])})
+	}
+	return s.layout.AppendTSUID(nil, []byte(uids[schema.Metric][0]), pairs), true, nil
+}

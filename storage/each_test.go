@@ -1,0 +1,163 @@
+package storage_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// each lists what EachTSUID goes over.
+func each(t *testing.T, s *storage.Store, c storage.Census) []string {
+	t.Helper()
+	var all []string
+	err := s.EachTSUID(t.Context(), c, func(tsuids [][]byte) error {
+		for _, tsuid := range tsuids {
+			all = append(all, fmt.Sprintf("%X", tsuid))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// census fills tables as several writers do: metric 1 is in tsdb-meta whole, 2 in part, 3 and 5 not at all, 4 has no points. The
+// TSUIDs are returned by metric, in order.
+func fillCensus(t *testing.T, db kv.KV, s *storage.Store) (byMetric [5][]string) {
+	t.Helper()
+	var unlisted []kv.Mutation
+	for m := range byMetric {
+		for i := range 3 {
+			one := series(fmt.Sprintf("m%d", m+1), "host", fmt.Sprint(i))
+			ref := resolve(t, s, one)[0]
+			tsuid, ok, err := s.TSUID(t.Context(), one)
+			if err != nil || !ok {
+				t.Fatalf("TSUID(%v) = %v, %v", one, ok, err)
+			}
+			byMetric[m] = append(byMetric[m], fmt.Sprintf("%X", tsuid))
+			if m != 3 { // two hours
+				b := &storage.Batch{}
+				b.Add(ref, 1_000_000, 1)
+				b.Add(ref, 9_000_000, 2)
+				if err := s.Append(t.Context(), b); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if m >= 2 || m == 1 && i != 1 {
+				unlisted = append(unlisted, kv.Mutation{Key: tsuid, DeleteRow: true})
+			}
+		}
+	}
+	if err := db.Apply(t.Context(), "tsdb-meta", schema.FamilyMeta, unlisted); err != nil {
+		t.Fatal(err)
+	}
+	return byMetric
+}
+
+func TestEachTSUID(t *testing.T) {
+	for _, salt := range []int{0, 1} {
+		db := kv.NewMem(tables()...)
+		shared := func(o *storage.Options) {
+			o.Exclusive = false
+			o.Layout.SaltWidth, o.Layout.SaltBuckets = salt, 4
+		}
+		s := openStore(t, db, shared)
+		is := fillCensus(t, db, s)
+		s = openStore(t, db, shared)
+		meta := openStore(t, db, shared, func(o *storage.Options) { o.Index = storage.IndexMeta })
+		for _, c := range []struct {
+			name  string
+			store *storage.Store
+			rows  bool
+			want  []string
+		}{
+			{"tsdb-meta alone", meta, false, slices.Concat(is[0], is[1][1:2])},
+			{"row keys where tsdb-meta has none", s, false, slices.Concat(is[0], is[1][1:2], is[2], is[4])},
+			{"all row keys", s, true, slices.Concat(is[0], is[1], is[2], is[4])},
+		} {
+			if diff := cmp.Diff(c.want, each(t, c.store, storage.Census{Rows: c.rows})); diff != "" {
+				t.Errorf("salt %d: %s (-want +got):\n%s", salt, c.name, diff)
+			}
+			if !c.rows {
+				continue
+			}
+			// From any of them on, and from just behind it.
+			for i, text := range c.want {
+				from := unhex(t, text)
+				if diff := cmp.Diff(c.want[i:], each(t, c.store, storage.Census{From: from, Rows: c.rows})); diff != "" {
+					t.Errorf("salt %d: %s from %s (-want +got):\n%s", salt, c.name, text, diff)
+				}
+				behind := append(from, 0)
+				if got := each(t, c.store, storage.Census{From: behind, Rows: c.rows}); len(got) != len(c.want)-i-1 {
+					t.Errorf("salt %d: %s behind %s: %d series, want %d", salt, c.name, text, len(got), len(c.want)-i-1)
+				}
+			}
+		}
+	}
+}
+
+func unhex(t *testing.T, text string) []byte {
+	t.Helper()
+	var b []byte
+	if _, err := fmt.Sscanf(text, "%X", &b); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestEachTSUIDErrors(t *testing.T) {
+	mem := kv.NewMem(tables()...)
+	s := openStore(t, mem)
+	fillCensus(t, mem, s)
+	stop := errors.New("enough")
+	calls := 0
+	err := s.EachTSUID(t.Context(), storage.Census{Rows: true}, func([][]byte) error { calls++; return stop })
+	if !errors.Is(err, stop) || calls != 1 {
+		t.Errorf("EachTSUID ends with %v after %d calls", err, calls)
+	}
+	// Any scan may break: then not all series were seen, and that is said. There are 2 lists and 5 metrics, one of which tsdb-meta has.
+	for n := 1; n <= 7; n++ {
+		faulty := kvtest.New(mem)
+		s := openStore(t, faulty)
+		faulty.Fail(kvtest.Scan, n, kvtest.Before)
+		if err := s.EachTSUID(t.Context(), storage.Census{Rows: true}, func([][]byte) error { return nil }); err == nil {
+			t.Errorf("scan %d fails and nobody says so", n)
+		}
+	}
+}
+
+func TestNameSeries(t *testing.T) {
+	db := kv.NewMem(tables()...)
+	s := openStore(t, db)
+	a, b := series("cpu", "dc", "x", "host", "a"), series("cpu", "dc", "x", "host", "b")
+	resolve(t, s, a, b)
+	ta, _, _ := s.TSUID(t.Context(), a)
+	tb, _, _ := s.TSUID(t.Context(), b)
+	for _, unknown := range []storage.Series{series("cp", "dc", "x"), series("cpu", "d", "x"), series("cpu", "dc", "y")} {
+		if tsuid, ok, err := s.TSUID(t.Context(), unknown); ok || err != nil {
+			t.Errorf("TSUID(%v) = %X, %v, %v", unknown, tsuid, ok, err)
+		}
+	}
+	uidOfB := tb[len(tb)-3:]
+	if err := db.Apply(t.Context(), "tsdb-uid", schema.FamilyName, []kv.Mutation{{Key: uidOfB, Deletes: [][]byte{schema.Tagv.Qualifier()}}}); err != nil {
+		t.Fatal(err)
+	}
+	s = openStore(t, db) // without the cache of the first
+	got, err := s.NameSeries(t.Context(), [][]byte{tb, ta, bytes.Repeat([]byte{1}, 5)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]storage.NewSeries{{TSUID: ta, Series: a}}, got); diff != "" {
+		t.Errorf("NameSeries (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,44 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// NewSeries is a series that has its UIDs, and in tsdb-meta not yet its row.
+type NewSeries struct {
+	TSUID []byte
+	Series
+}
+
+// An Observer writes what belongs to a series besides its points: the rows of trees. Resolve calls it for series whose tsdb-meta row does
+// not exist, each once a call, and writes that row afterwards: who finds it there finds the observer's rows too, and after a
+// crash in between the next sight of the series observes it again. Observe returns when its rows are in the tables; an error
+// fails all series of the call, which their senders send again. It may be called for the same series by several at once, must not
+// keep the slices, and must not call the store.
+type Observer interface {
+	Observe(ctx context.Context, series []NewSeries) error
+}
+
+// observe shows the observer the series of the rows that do not exist. Rows that other writers made are no news: what a TSD left out is
+// for a sync to mend.
+func (r *resolution) observe(ctx context.Context, rows []kv.Row, at []int) error {
+	if r.store.o.Observer == nil {
+		return nil
+	}
+	var news []NewSeries
+	for n, row := range rows {
+		if len(row.Cells) == 0 {
+			news = append(news, NewSeries{TSUID: row.Key, Series: r.series[at[n]]})
+		}
+	}
+	if len(news) == 0 {
+		return nil
+	}
+	if err := r.store.o.Observer.Observe(ctx, news); err != nil {
+		return fmt.Errorf("observe %d new series: %w", len(news), err)
+	}
+	return nil
+}

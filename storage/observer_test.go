@@ -1,0 +1,164 @@
+package storage_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// observed counts how often an observer was shown each series, and fails while it is told to.
+type observed struct {
+	db kv.KV
+
+	mu    sync.Mutex // guards all below
+	times map[string]int
+	err   error
+	late  []string // series whose tsdb-meta row was there before
+}
+
+func (o *observed) Observe(ctx context.Context, series []storage.NewSeries) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, s := range series {
+		o.times[s.String()]++
+		rows, err := o.db.Get(ctx, "tsdb-meta", schema.FamilyMeta, [][]byte{s.TSUID})
+		if err != nil {
+			return err
+		}
+		if len(rows[0].Cells) > 0 {
+			o.late = append(o.late, s.String())
+		}
+	}
+	return o.err
+}
+
+func (o *observed) take() map[string]int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	taken := maps.Clone(o.times)
+	clear(o.times)
+	return taken
+}
+
+func observing(db kv.KV) (*observed, func(*storage.Options)) {
+	o := &observed{db: db, times: map[string]int{}}
+	return o, func(options *storage.Options) { options.Observer = o }
+}
+
+// metaRows counts the rows of tsdb-meta.
+func metaRows(t *testing.T, db kv.KV) int {
+	t.Helper()
+	n := 0
+	for _, err := range db.Scan(t.Context(), kv.Scan{Table: "tsdb-meta", Family: schema.FamilyMeta}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	return n
+}
+
+// A series is complete when its observer was: until then it has no tsdb-meta row and each sight of it is the first.
+func TestObserverFails(t *testing.T) {
+	db := kv.NewMem(tables()...)
+	o, use := observing(db)
+	s := openStore(t, db, use)
+	old, fresh := series("m", "h", "old"), series("m", "h", "new")
+	bad := storage.Series{Metric: "m"}
+	resolve(t, s, old, old)
+	if diff := cmp.Diff(map[string]int{"m{h=old}": 1}, o.take()); diff != "" {
+		t.Errorf("at first sight (-want +got):\n%s", diff)
+	}
+
+	o.err = errors.New("no tree today")
+	refs, errs := s.Resolve(t.Context(), []storage.Series{fresh, old, bad, fresh})
+	if len(errs) != 4 || !errors.Is(errs[0], o.err) || errs[1] != nil || !errors.Is(errs[2], storage.ErrInvalid) || !errors.Is(errs[3], o.err) {
+		t.Errorf("Resolve with a failing observer = %v, want an error of it for the first and the last", errs)
+	}
+	if refs[0] != 0 || refs[1] == 0 || refs[2] != 0 || refs[3] != 0 {
+		t.Errorf("refs %v, want only the second", refs)
+	}
+	if errors.Is(errs[0], storage.ErrInvalid) || errors.Is(errs[0], storage.ErrLimit) {
+		t.Errorf("%v is of a class that is never sent again", errs[0])
+	}
+	if n := metaRows(t, db); n != 1 {
+		t.Errorf("%d rows in tsdb-meta, want only that of the first series", n)
+	}
+	o.err = nil
+	resolve(t, s, fresh, old)
+	resolve(t, s, fresh, old)
+	if diff := cmp.Diff(map[string]int{"m{h=new}": 2}, o.take()); diff != "" {
+		t.Errorf("until it went well (-want +got):\n%s", diff)
+	}
+	if n := metaRows(t, db); n != 2 || len(o.late) > 0 {
+		t.Errorf("%d rows in tsdb-meta, want 2; observed with a row there: %v", n, o.late)
+	}
+}
+
+// A process that ends between the observer and tsdb-meta leaves a series that the next one observes again; one whose row is there is
+// known, even to a process that has not read the index.
+func TestObserverAfterCrash(t *testing.T) {
+	db := kv.NewMem(tables()...)
+	faulty := kvtest.New(db)
+	o, use := observing(db)
+	s := openStore(t, faulty, use)
+	faulty.Fail(kvtest.Apply, 1, kvtest.Before)
+	if _, errs := s.Resolve(t.Context(), []storage.Series{series("m", "h", "a")}); errs == nil || !errors.Is(errs[0], kvtest.ErrFault) {
+		t.Fatalf("Resolve that cannot write tsdb-meta: %v", errs)
+	}
+	resolve(t, openStore(t, db, use), series("m", "h", "a"))
+	if diff := cmp.Diff(map[string]int{"m{h=a}": 2}, o.take()); diff != "" {
+		t.Errorf("before and after the crash (-want +got):\n%s", diff)
+	}
+	if len(o.late) > 0 {
+		t.Errorf("observed with a row in tsdb-meta: %v", o.late)
+	}
+	after, use := observing(db)
+	options := storage.DefaultOptions()
+	use(&options)
+	unloaded, err := storage.New(db, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resolve(t, unloaded, series("m", "h", "a"), series("m", "h", "b"))
+	if diff := cmp.Diff(map[string]int{"m{h=b}": 1}, after.take()); diff != "" {
+		t.Errorf("a process without an index observes (-want +got):\n%s", diff)
+	}
+}
+
+// Whoever resolves a series at the same time, its row comes after an observation.
+func TestObserverConcurrently(t *testing.T) {
+	db := kv.NewMem(tables()...)
+	o, use := observing(db)
+	var stores []*storage.Store
+	for range 2 {
+		stores = append(stores, openStore(t, db, use, func(o *storage.Options) { o.Exclusive = false }))
+	}
+	var group sync.WaitGroup
+	for worker := range 8 {
+		group.Go(func() {
+			for i := range 50 {
+				_, errs := stores[worker%2].Resolve(context.Background(), []storage.Series{
+					series("m", "n", fmt.Sprint(i)), series("m", "n", fmt.Sprint((i+worker)%50)),
+				})
+				if errs != nil {
+					t.Error(errs)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if got := len(o.take()); got != 50 || metaRows(t, db) != 50 {
+		t.Errorf("%d series observed, %d rows in tsdb-meta, want 50 of each", got, metaRows(t, db))
+	}
+}

@@ -1,0 +1,23 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Refs returns the refs of series that are known by their TSUIDs (the leaves of trees), in order. One that the index lacks is added: a
+// TSD without meta tracking may have hung it on a tree. A TSUID that is not of the layout's widths gets the zero Ref, and an
+// ErrInvalid is returned beside the refs of the others.
+func (s *Store) Refs(tsuids [][]byte) ([]Ref, error) {
+	refs := make([]Ref, len(tsuids))
+	var errs []error
+	for i, tsuid := range tsuids {
+		id, _, err := s.index.Add(tsuid)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%w: TSUID %x: %w", ErrInvalid, tsuid, err))
+			continue
+		}
+		refs[i] = refOf(id)
+	}
+	return refs, errors.Join(errs...)
+}

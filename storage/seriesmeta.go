@@ -1,0 +1,215 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// metaRowsPerGet bounds the TSMeta documents that are in memory at a time.
+const metaRowsPerGet = 1024
+
+// concurrentMetaEdits is how many documents are edited at a time: on a cluster each edit is a round trip.
+const concurrentMetaEdits = 8
+
+// SeriesCustom returns what series have under a key of the custom map in their TSMeta documents, in order; "" where there is nothing, or no
+// document that can be read.
+func (s *Store) SeriesCustom(ctx context.Context, refs []Ref, key string) ([]string, error) {
+	values := make([]string, 0, len(refs))
+	for len(refs) > 0 {
+		n := min(len(refs), metaRowsPerGet)
+		rows, err := s.metaRows(ctx, refs[:n])
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			values = append(values, customValue(row, key))
+		}
+		refs = refs[n:]
+	}
+	return values, nil
+}
+
+func customValue(row kv.Row, key string) string {
+	raw := metaDocument(row)
+	if !bytes.Contains(raw, []byte(key)) {
+		return "" // no need to parse: nearly all documents are as they were made
+	}
+	document, err := schema.ParseTSMeta(raw)
+	if err != nil {
+		return "" // a TSD cannot read it either
+	}
+	return document.Custom[key]
+}
+
+// metaDocument is the raw TSMeta document of a row, nil without one.
+func metaDocument(row kv.Row) []byte {
+	for _, c := range row.Cells {
+		if string(c.Qualifier) == string(schema.MetaQualifier()) {
+			return c.Value
+		}
+	}
+	return nil
+}
+
+// metaRows reads the tsdb-meta rows of series.
+func (s *Store) metaRows(ctx context.Context, refs []Ref) ([]kv.Row, error) {
+	keys := make([][]byte, len(refs))
+	for i, ref := range refs {
+		if !s.known(ref) {
+			return nil, fmt.Errorf("%w: series reference %d was never resolved", ErrInvalid, ref)
+		}
+		keys[i] = []byte(s.index.TSUID(ref.id()))
+	}
+	rows, err := s.db.Get(ctx, s.o.Tables.Meta, schema.FamilyMeta, keys)
+	if err != nil {
+		return nil, fmt.Errorf("read %d rows of %s: %w", len(keys), s.o.Tables.Meta, err)
+	}
+	return rows, nil
+}
+
+// A CustomEdit changes one key of a series' custom map from Old to New; "" is no such key.
+type CustomEdit struct {
+	Ref      Ref
+	Old, New string
+}
+
+// SetSeriesCustom makes edits of a key of the custom map in the TSMeta documents of series, each once. Where the value is not Old it is
+// somebody else's and stays, as does a document that a TSD would not have printed. A series without its tsdb-meta row gets one as
+// at first sight. Nothing else in a document changes, and nobody's edit at the same time is lost. What was written is durable when the next Apply is.
+func (s *Store) SetSeriesCustom(ctx context.Context, key string, edits []CustomEdit) error {
+	for len(edits) > 0 {
+		n := min(len(edits), metaRowsPerGet)
+		if err := s.editCustoms(ctx, key, edits[:n]); err != nil {
+			return err
+		}
+		edits = edits[n:]
+	}
+	return nil
+}
+
+func (s *Store) editCustoms(ctx context.Context, key string, edits []CustomEdit) error {
+	refs := make([]Ref, len(edits))
+	for i, e := range edits {
+		refs[i] = e.Ref
+	}
+	rows, err := s.metaRows(ctx, refs)
+	if err != nil {
+		return err
+	}
+	if err := s.completeMeta(ctx, refs, rows); err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(concurrentMetaEdits)
+	for i, e := range edits {
+		group.Go(func() error {
+			if err := s.editCustom(ctx, key, e, rows[i]); err != nil {
+				return fmt.Errorf("TSMeta of %x: %w", rows[i].Key, err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// completeMeta gives series without a tsdb-meta row one, and reads it. The row says that trees and whatever else observes new series
+// have seen the series, so it must not be written without them.
+func (s *Store) completeMeta(ctx context.Context, refs []Ref, rows []kv.Row) error {
+	var missing []int
+	var lacking []Ref
+	for i, row := range rows {
+		if len(row.Cells) == 0 {
+			missing, lacking = append(missing, i), append(lacking, refs[i])
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	if err := s.sight(ctx, lacking); err != nil {
+		return err
+	}
+	again, err := s.metaRows(ctx, lacking)
+	if err != nil {
+		return err
+	}
+	for n, i := range missing {
+		rows[i] = again[n]
+	}
+	return nil
+}
+
+// sight resolves series by their names, as their first points would. One whose UIDs have lost their names stays as it is, and so does one
+// whose row somebody deleted while this process knew it.
+func (s *Store) sight(ctx context.Context, refs []Ref) error {
+	ids := make([]index.ID, len(refs))
+	for i, ref := range refs {
+		ids[i] = ref.id()
+	}
+	found, err := s.name(ctx, ids)
+	if err != nil {
+		return err
+	}
+	names := make([]Series, len(found))
+	for i, f := range found {
+		names[i] = f.Series
+	}
+	_, errs := s.Resolve(ctx, names)
+	for i, err := range errs {
+		if err != nil {
+			return fmt.Errorf("series %s: %w", names[i], err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) editCustom(ctx context.Context, key string, e CustomEdit, row kv.Row) error {
+	column := kv.Column{Table: s.o.Tables.Meta, Family: schema.FamilyMeta, Row: row.Key, Qualifier: schema.MetaQualifier()}
+	for range metadataAttempts {
+		if len(row.Cells) == 0 {
+			return nil // nothing that could be completed
+		}
+		raw := metaDocument(row)
+		edited, ok := editedCustom(row.Key, raw, key, e, s.o.Now().Unix())
+		if !ok {
+			return nil
+		}
+		if done, err := s.db.CheckAndPut(ctx, column, raw, edited); err != nil || done {
+			return err
+		}
+		rows, err := s.metaRows(ctx, []Ref{e.Ref})
+		if err != nil {
+			return err
+		}
+		row = rows[0]
+	}
+	return fmt.Errorf("edited by others %d times in a row", metadataAttempts)
+}
+
+// editedCustom is a document after an edit; ok is false when it is to stay. A row without a document (a TSD that only counts makes such)
+// gets a fresh one.
+func editedCustom(tsuid, raw []byte, key string, e CustomEdit, now int64) (edited []byte, ok bool) {
+	document := schema.NewTSMeta(tsuid, now)
+	if raw != nil {
+		var err error
+		if document, err = schema.ParseTSMeta(raw); err != nil || !bytes.Equal(document.AppendTo(nil), raw) {
+			return nil, false // not a TSD's: what we do not know of it would be lost
+		}
+	}
+	if document.Custom[key] != e.Old || e.Old == e.New {
+		return nil, false
+	}
+	document.Custom = maps.Clone(document.Custom)
+	if document.Custom == nil {
+		document.Custom = map[string]string{}
+	}
+	setOrDelete(document.Custom, key, e.New)
+	return document.AppendTo(nil), true
+}

@@ -1,0 +1,46 @@
+package tree
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// Counts are how many cells of each kind a tree has.
+type Counts struct{ Branches, Leaves, Collisions, NotMatched int }
+
+// Count counts what stands in the table, whether anybody can browse to it or not. It reads all rows of the tree and keeps none.
+func Count(ctx context.Context, db kv.KV, table string, id uint16) (Counts, error) {
+	var n Counts
+	s := kv.Scan{Table: table, Family: schema.FamilyData, Start: schema.TreeRow(id)}
+	if id < schema.MaxTreeID {
+		s.Stop = schema.TreeRow(id + 1)
+	}
+	for row, err := range db.Scan(ctx, s) {
+		if err != nil {
+			return n, fmt.Errorf("count what hangs on tree %d in %s: %w", id, table, err)
+		}
+		for _, c := range row.Cells {
+			n.add(id, row.Key, c.Qualifier)
+		}
+	}
+	return n, nil
+}
+
+func (n *Counts) add(id uint16, row, qualifier []byte) {
+	if _, failure := schema.ParseFailureQualifier(qualifier); failure {
+		if string(row) == string(schema.CollisionRow(id)) {
+			n.Collisions++
+		} else {
+			n.NotMatched++
+		}
+		return
+	}
+	if _, leaf := schema.ParseLeafQualifier(qualifier); leaf {
+		n.Leaves++
+	} else if string(qualifier) == branchColumn {
+		n.Branches++
+	}
+}

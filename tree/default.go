@@ -1,0 +1,139 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// The default tree is where carbon's names without tags are found: series that are nothing but a metric hang there under that metric,
+// cut at its dots. It is a tree like others, so that a TSD can browse it, but not enabled, so that a TSD hangs nothing on it. Two
+// things are unlike what a TSD would make of its rule, both for the sake of the name: equal names in a row stay apart (a.a.b
+// is not a.b), and a name without a dot is a leaf of the root.
+
+// defaultTree is what is known of it: nothing, the tree, or why it cannot be used.
+type defaultTree struct {
+	tree *Tree
+	err  error
+}
+
+// defaultRule is the one rule of a default tree.
+func defaultRule(id uint16) schema.TreeRule {
+	return schema.TreeRule{TreeID: int(id), Type: ruleMetric, Separator: `\.`, Description: "the elements of the metric"}
+}
+
+// errOtherRules is about a tree that others made for something else.
+var errOtherRules = errors.New(`has other rules than METRIC with the separator \. at level 0`)
+
+// defaultOf finds the default tree, the first of several of its name. One without rules is not finished yet.
+func (o *Options) defaultOf(trees []*Tree, broken []Broken) defaultTree {
+	if o.DefaultTree == "" {
+		return defaultTree{}
+	}
+	for _, b := range broken {
+		if b.Name == o.DefaultTree {
+			return defaultTree{err: fmt.Errorf("default tree: %w", b.Err)}
+		}
+	}
+	for _, t := range trees {
+		if t.def.Name != o.DefaultTree {
+			continue
+		}
+		rules := t.Rules()
+		if len(rules) == 0 {
+			return defaultTree{}
+		}
+		if r := rules[0]; len(rules) > 1 || r.Type != ruleMetric || r.Separator != `\.` || r.Regex != "" || r.DisplayFormat != "" {
+			return defaultTree{err: fmt.Errorf("default tree: tree %d (%s) %w: name another one", t.id, t.def.Name, errOtherRules)}
+		}
+		t.plain = true
+		return defaultTree{tree: t}
+	}
+	return defaultTree{}
+}
+
+func (f *Forest) isPlain(s storage.Series) bool {
+	return f.o.DefaultTree != "" && f.o.Plain != nil && f.o.Plain(s)
+}
+
+// plain hangs plain series on the default tree.
+func (p *planting) plain(ctx context.Context, series []NewSeries) error {
+	var t *Tree
+	for _, s := range series {
+		if !p.forest.isPlain(s.Series) {
+			continue
+		}
+		if t == nil {
+			var err error
+			if t, err = p.forest.defaultTree(ctx); err != nil {
+				return err
+			}
+		}
+		p.todo = append(p.todo, plant{tree: t, tsuid: s.TSUID, series: s.Series, route: plainRoute(s.Metric)})
+	}
+	return nil
+}
+
+// plainRoute is the way to a metric under its own name. A name of nothing but dots is its own leaf.
+func plainRoute(metric string) Route {
+	elements := strings.FieldsFunc(metric, func(r rune) bool { return r == '.' })
+	switch len(elements) {
+	case 0:
+		return Route{Outcome: OnRoot, Leaf: metric}
+	case 1:
+		return Route{Outcome: OnRoot, Leaf: elements[0]}
+	}
+	last := len(elements) - 1
+	return Route{Outcome: Stored, Branches: elements[:last], Leaf: elements[last]}
+}
+
+// defaultTree gives the default tree, which is made if there is none.
+func (f *Forest) defaultTree(ctx context.Context) (*Tree, error) {
+	if known := f.knownDefault(); known.tree != nil || known.err != nil {
+		return known.tree, known.err
+	}
+	select {
+	case f.making <- struct{}{}:
+		defer func() { <-f.making }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	// Perhaps somebody made it meanwhile, here or in another process.
+	if err := f.LoadTrees(ctx); err != nil {
+		return nil, err
+	}
+	if known := f.knownDefault(); known.tree != nil || known.err != nil {
+		return known.tree, known.err
+	}
+	if err := f.makeDefault(ctx); err != nil {
+		return nil, fmt.Errorf("make the default tree %s: %w", f.o.DefaultTree, err)
+	}
+	if err := f.LoadTrees(ctx); err != nil {
+		return nil, err
+	}
+	known := f.knownDefault()
+	if known.tree == nil && known.err == nil {
+		return nil, fmt.Errorf("default tree %s: deleted as soon as it was made", f.o.DefaultTree)
+	}
+	return known.tree, known.err
+}
+
+func (f *Forest) knownDefault() defaultTree {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.natural
+}
+
+// makeDefault makes the default tree, or gives one without rules its rule.
+func (f *Forest) makeDefault(ctx context.Context) error {
+	d := NewDefinitions(f.db, f.o.TreeTable)
+	id, err := d.ensure(ctx, schema.Tree{Name: f.o.DefaultTree, Description: "Graphite names as they were sent", StoreFailures: true})
+	if err != nil {
+		return err
+	}
+	return d.PutRule(ctx, id, defaultRule(id))
+}

@@ -1,0 +1,222 @@
+package tree
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// An Inverse reads the paths of a tree backwards: it says which metric and tags have a path, without asking whether such a series
+// exists. It is made of rules that lose nothing, so that a path has one reading.
+type Inverse struct {
+	levels []reading
+	// variable is the level that takes as many elements as there are, -1 without one.
+	variable int
+}
+
+// A reading is what the elements of a level say. Without a tag and for no metric it is a constant, prefix alone.
+type reading struct {
+	metric         bool
+	tag            string // key
+	prefix, suffix string
+}
+
+// The reasons for a tree to have no inverse.
+var (
+	errNotStrict   = errors.New("strictMatch is off: a path may lack any level")
+	errAlternative = errors.New("the level has several rules: a path does not say which of them made it")
+	errCustom      = errors.New("custom fields are no part of a series")
+	errRegex       = errors.New("a regular expression may leave out parts of the value")
+	errTagPieces   = errors.New("a tag that is split has no fixed number of elements")
+	errSeparator   = errors.New(`only the separator \. stands between the elements of a metric`)
+	errFormat      = errors.New("the display format must hold {value} once, and of other tokens {tag_name} alone")
+	errNoValue     = errors.New("the display format does not show the value of the tag")
+	errConstant    = errors.New("a constant element has dots, or is empty")
+	errTwice       = errors.New("another level has it already")
+	errNoMetric    = errors.New("no level shows the metric")
+)
+
+// Inverse makes the inverse of a tree, or says why it has none: the first level that keeps it from having one.
+func (t *Tree) Inverse() (*Inverse, error) {
+	if !t.def.StrictMatch {
+		return nil, errNotStrict
+	}
+	i := &Inverse{variable: -1}
+	for n, level := range t.levels {
+		if len(level) > 1 {
+			return nil, fmt.Errorf("level %d: %w", level[0].Level, errAlternative)
+		}
+		r, err := level[0].reading()
+		if err == nil && i.has(r) {
+			err = errTwice
+		}
+		if err != nil {
+			return nil, fmt.Errorf("rule %d:%d: %w", level[0].Level, level[0].Order, err)
+		}
+		if r.metric && level[0].separator != nil {
+			i.variable = n
+		}
+		i.levels = append(i.levels, r)
+	}
+	if !i.has(reading{metric: true}) {
+		return nil, errNoMetric
+	}
+	return i, nil
+}
+
+// has says whether the metric or a tag was read before; constants may be.
+func (i *Inverse) has(r reading) bool {
+	return slices.ContainsFunc(i.levels, func(have reading) bool {
+		return r.metric && have.metric || r.tag != "" && have.tag == r.tag
+	})
+}
+
+// reading turns a rule round.
+func (r *rule) reading() (reading, error) {
+	switch {
+	case r.custom():
+		return reading{}, errCustom
+	case r.regex != nil:
+		return reading{}, errRegex
+	case r.separator != nil && r.Type == ruleTagk:
+		return reading{}, errTagPieces
+	case r.separator != nil && r.separator.literal != ".":
+		return reading{}, errSeparator
+	}
+	format := cmp.Or(r.DisplayFormat, "{value}")
+	if r.separator == nil { // the piece is the whole value
+		format = strings.ReplaceAll(format, "{ovalue}", "{value}")
+	}
+	if r.Type == ruleTagk {
+		format = strings.ReplaceAll(format, "{tag_name}", r.Field)
+	}
+	prefix, suffix, shows := strings.Cut(format, "{value}")
+	made := reading{prefix: prefix, suffix: suffix, metric: r.Type == ruleMetric && shows}
+	if r.Type == ruleTagk {
+		made.tag = r.Field
+	}
+	switch rest := prefix + suffix; {
+	case strings.Contains(rest, "{value}"), strings.Contains(rest, "{ovalue}"), strings.Contains(rest, "{tsuid}"), strings.Contains(rest, "{tag_name}"):
+		return reading{}, errFormat
+	case made.tag != "" && !shows:
+		return reading{}, errNoValue
+	case !shows && (r.separator != nil || rest == "" || strings.Contains(rest, ".")):
+		return reading{}, errConstant
+	}
+	return made, nil
+}
+
+// Series reads a path of shown names: the metric and the tags as people write them, each under the key of its rule. ok is false for a path
+// that no series of the tree can have; one that the rules take may still not come back from them, see Forest.Inverse.
+func (i *Inverse) Series(path string) (s storage.Series, ok bool) {
+	elements := strings.Split(path, ".")
+	if slices.Contains(elements, "") {
+		return storage.Series{}, false
+	}
+	extra := len(elements) - len(i.levels)
+	if extra < 0 || extra > 0 && i.variable < 0 {
+		return storage.Series{}, false
+	}
+	for n, level := range i.levels {
+		take := 1
+		if n == i.variable {
+			take += extra
+		}
+		if !level.read(&s, elements[:take]) {
+			return storage.Series{}, false
+		}
+		elements = elements[take:]
+	}
+	slices.SortFunc(s.Tags, func(a, b storage.Tag) int { return strings.Compare(a.Key, b.Key) })
+	return s, true
+}
+
+// read takes the elements of a level.
+func (r *reading) read(s *storage.Series, elements []string) bool {
+	if !r.metric && r.tag == "" {
+		return elements[0] == r.prefix+r.suffix
+	}
+	values := make([]string, 0, len(elements))
+	for _, e := range elements {
+		value, ok := strings.CutPrefix(e, r.prefix)
+		if value, ok = cutSuffix(value, r.suffix, ok); !ok || value == "" {
+			return false
+		}
+		values = append(values, value)
+	}
+	if value := strings.Join(values, "."); r.metric {
+		s.Metric = value
+	} else {
+		s.Tags = append(s.Tags, storage.Tag{Key: r.tag, Value: value})
+	}
+	return true
+}
+
+func cutSuffix(s, suffix string, ok bool) (string, bool) {
+	rest, found := strings.CutSuffix(s, suffix)
+	return rest, ok && found
+}
+
+// inverseTree is a tree of a forest with its inverse, or why it has none.
+type inverseTree struct {
+	tree    *Tree
+	inverse *Inverse
+	err     error
+}
+
+func inversesOf(trees []*Tree) []inverseTree {
+	all := make([]inverseTree, 0, len(trees))
+	for _, t := range trees {
+		inverse, err := t.Inverse()
+		all = append(all, inverseTree{t, inverse, err})
+	}
+	return all
+}
+
+// Inverse turns a dotted path of shown names into metric and tags as people write them, keys as the rules have them: by the first tree, in the
+// order of their ids, whose rules give exactly this path to the series that would be stored. Elements are not empty. A path that
+// no tree takes is nothing but a name. The answer hangs on the definitions alone, which it does not read: before they are read no
+// tree takes anything.
+func (f *Forest) Inverse(path string) (shown storage.Series, t *Tree, ok bool) {
+	f.mu.RLock()
+	trees := f.inverse
+	f.mu.RUnlock()
+	for _, one := range trees {
+		if one.err != nil || !f.o.Inverse(one.tree) {
+			continue
+		}
+		if shown, ok = one.inverse.Series(path); ok && f.gives(one.tree, f.o.Stored(shown), path) {
+			return shown, one.tree, true
+		}
+	}
+	return storage.Series{}, nil, false
+}
+
+// gives says whether a tree gives a stored series this path.
+func (f *Forest) gives(t *Tree, stored storage.Series, path string) bool {
+	r := t.Route(Subject{Series: stored})
+	return r.Outcome == Stored && r.path(f.o.Shown) == path
+}
+
+// owns says whether a series is the one that its path says: by the tree's inverse, or as a plain one. The caller holds mu.
+func (f *Forest) owns(one plant) bool {
+	if one.tree.plain && f.isPlain(one.series) {
+		return true
+	}
+	for _, have := range f.inverse {
+		if have.tree.id != one.tree.id || have.err != nil {
+			continue
+		}
+		shown, ok := have.inverse.Series(one.route.path(f.o.Shown))
+		if !ok {
+			return false
+		}
+		stored := f.o.Stored(shown)
+		return stored.Metric == one.series.Metric && slices.Equal(stored.Tags, one.series.Tags)
+	}
+	return false
+}

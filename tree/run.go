@@ -1,0 +1,160 @@
+package tree
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+)
+
+// reloadEvery is how often everything is read anew where others may have deleted rows: what they add is seen by each Refresh.
+const reloadEvery = time.Hour
+
+// maxLoadWait bounds the time between two attempts to load.
+const maxLoadWait = 30 * time.Second
+
+// errNotLoaded is what Status says before the first attempt has ended.
+var errNotLoaded = errors.New("trees: not loaded yet")
+
+// Run loads the trees, trying again until it can, and looks every so often for what others have changed, until ctx ends.
+func (f *Forest) Run(ctx context.Context, every time.Duration, logger *slog.Logger) error {
+	k := keeper{forest: f, logger: logger, said: map[uint16]string{}}
+	for wait := min(every, time.Second); !k.load(ctx); wait = min(2*wait, maxLoadWait) {
+		if !pause(ctx, wait) {
+			return nil
+		}
+	}
+	for since := time.Duration(0); pause(ctx, every); since += every {
+		if since >= reloadEvery && !f.o.Exclusive {
+			since = 0
+			k.load(ctx)
+			continue
+		}
+		k.refresh(ctx)
+	}
+	return nil
+}
+
+// pause waits; false means that ctx ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// A keeper keeps a forest fresh and says what is new, once.
+type keeper struct {
+	forest *Forest
+	logger *slog.Logger
+	failed string            // the error that was logged last
+	said   map[uint16]string // trees that cannot be used, and why
+}
+
+func (k *keeper) load(ctx context.Context) (ok bool) {
+	begin := time.Now()
+	loaded, err := k.forest.Load(ctx)
+	if ok = k.note(ctx, err); ok {
+		k.logger.Info("trees loaded", "trees", len(k.forest.Trees()), "branches", loaded.Branches, "leaves", loaded.Leaves,
+			"skipped", loaded.Skipped, "duration", time.Since(begin))
+	}
+	return ok
+}
+
+func (k *keeper) refresh(ctx context.Context) {
+	_, err := k.forest.Refresh(ctx)
+	k.note(ctx, err)
+}
+
+// note keeps the error for Status and logs it, as well as trees that cannot be used, when they are news.
+func (k *keeper) note(ctx context.Context, err error) (ok bool) {
+	if err != nil && ctx.Err() != nil {
+		return false
+	}
+	k.forest.setState(err)
+	if err != nil {
+		if k.failed != err.Error() {
+			k.logger.Error("reading the trees; trying again", "table", k.forest.o.TreeTable, "err", err)
+		}
+		k.failed = err.Error()
+		return false
+	}
+	k.failed = ""
+	now := map[uint16]string{}
+	for _, b := range k.forest.Broken() {
+		if now[b.ID] = b.Err.Error(); k.said[b.ID] != now[b.ID] {
+			k.logger.Warn("tree cannot be used", "tree", b.ID, "name", b.Name, "err", b.Err)
+		}
+	}
+	k.said = now
+	return true
+}
+
+// setState takes the outcome of an attempt to load or refresh.
+func (f *Forest) setState(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = err
+	f.loaded = f.loaded || err == nil
+}
+
+// A Status says how a forest is.
+type Status struct {
+	// Err is why the trees are not loaded, or could not be refreshed. Loaded says that they were once: find then answers with what is known.
+	Err    error
+	Loaded bool
+	// Branches, Leaves and Strays are what is known of all trees.
+	Branches, Leaves, Strays int
+	Trees                    []TreeStatus // by id
+	// DefaultErr is why plain series are refused, nil if they are not.
+	DefaultErr error
+}
+
+// A TreeStatus says how a tree is.
+type TreeStatus struct {
+	ID      uint16
+	Name    string
+	Enabled bool
+	// Default says that it is the tree of plain series.
+	Default bool
+	// Err is why it cannot be used, nil if it can.
+	Err error
+	// Inverse is why paths are not turned into series by it, nil if they are.
+	Inverse error
+}
+
+// errInverseOff is about trees that Options.Inverse leaves out.
+var errInverseOff = errors.New("not asked for")
+
+// Status says how the forest is now.
+func (f *Forest) Status() Status {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	s := Status{
+		Err: f.err, Loaded: f.loaded, Branches: f.index.Branches(), Leaves: f.index.Leaves(), Strays: f.index.Strays(), DefaultErr: f.natural.err,
+	}
+	if !f.loaded && s.Err == nil {
+		s.Err = errNotLoaded
+	}
+	for _, one := range f.inverse {
+		t := TreeStatus{ID: one.tree.id, Name: one.tree.def.Name, Enabled: one.tree.def.Enabled, Default: one.tree.plain, Inverse: one.err}
+		switch {
+		case t.Default: // what no other tree takes is plain
+			t.Inverse = nil
+		case t.Inverse == nil && !f.o.Inverse(one.tree):
+			t.Inverse = errInverseOff
+		}
+		s.Trees = append(s.Trees, t)
+	}
+	for _, b := range f.broken {
+		s.Trees = append(s.Trees, TreeStatus{ID: b.ID, Name: b.Name, Enabled: b.Enabled, Err: b.Err, Inverse: b.Err})
+	}
+	slices.SortFunc(s.Trees, func(a, b TreeStatus) int { return cmp.Compare(a.ID, b.ID) })
+	return s
+}

@@ -1,0 +1,231 @@
+package tree
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// Row keys and columns of tsdb-tree know names by 32 bits, and names may share them: so Aa and BB do. What comes second has then no cell
+// of its own: a leaf is lost, and what hangs on a branch is shown under the other's name. A TSD leaves it so. Here such a series is
+// a stray: a column of its own in the row of collisions, which no TSD looks at, says its path, and it is found there and nowhere else.
+// Of series that the rules give the very same path only the first has a leaf, as for a TSD; but the one that the path itself says, by
+// the tree's inverse, is kept as a stray too: a carbon series is always found under its name.
+
+// strayPrefix begins the column of a stray; its TSUID follows. The value is a branch's document whose last name is the leaf's.
+const strayPrefix = "tsdbridge_leaf:"
+
+// A stray is a series whose path no cells say.
+type stray struct {
+	tree  uint16
+	names []string // branches, and the leaf as the last one
+	tsuid []byte
+}
+
+func (s stray) mutation() kv.Mutation {
+	put := kv.Put{Qualifier: append([]byte(strayPrefix), s.tsuid...), Value: schema.NewBranch(s.names...).AppendTo(nil)}
+	return kv.Mutation{Key: schema.CollisionRow(s.tree), Puts: []kv.Put{put}}
+}
+
+// straysOf reads the row of collisions of a tree; rows of other kinds have none. What cannot be read is counted.
+func straysOf(row kv.Row) (strays []stray, broken int) {
+	if len(row.Key) < 2 || !bytes.Equal(row.Key, schema.CollisionRow(binary.BigEndian.Uint16(row.Key))) {
+		return nil, 0
+	}
+	for _, c := range row.Cells {
+		tsuid, ok := strings.CutPrefix(string(c.Qualifier), strayPrefix)
+		if !ok {
+			continue
+		}
+		b, err := schema.ParseBranch(c.Value)
+		if err != nil || len(b.Path) < 2 || tsuid == "" {
+			broken++
+			continue
+		}
+		strays = append(strays, stray{binary.BigEndian.Uint16(row.Key), b.Path[1:], []byte(tsuid)})
+	}
+	return strays, broken
+}
+
+// strayID is a series in a tree.
+func strayID(tree uint16, tsuid []byte) string { return string(append(schema.TreeRow(tree), tsuid...)) }
+
+// addStray adds a series under its names, unless it is there, and hides the leaf that it has in its tree under other ones; ok is false when
+// the tree has no root.
+func (x *Index) addStray(s stray) (ok bool, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	at, ok := x.branches[cellID{noBranch, uint32(s.tree)}]
+	if !ok {
+		return false, nil
+	}
+	if x.lookup(at, s.names, s.tsuid) == placed {
+		return true, nil
+	}
+	last := len(s.names) - 1
+	for _, name := range s.names[:last] {
+		if at, err = x.addNamed(at, x.shown(name)); err != nil {
+			return true, err
+		}
+	}
+	id, err := x.add(at, x.shown(s.names[last]), s.tsuid)
+	if err != nil {
+		return true, err
+	}
+	x.strays[strayID(s.tree, s.tsuid)] = id
+	x.leafCount++
+	branch, known := x.locate(s.tree, s.names[:last])
+	if own, there := x.leaves[cellID{branch, schema.NameHash(s.names[last])}]; there && known > last {
+		x.hide(s.tree, own)
+	}
+	return true, nil
+}
+
+// addNamed gives the branch of a name, which is made if there is none.
+func (x *Index) addNamed(parent uint32, name string) (branch uint32, err error) {
+	found := false
+	x.named(parent, name, true, func(entry uint32) bool {
+		branch, found = entry, true
+		return false
+	})
+	if found {
+		return branch, nil
+	}
+	return x.add(parent, name, nil)
+}
+
+// hide leaves out the leaf of a column if its series is a stray. The caller holds mu.
+func (x *Index) hide(tree uint16, id uint32) {
+	if len(x.strays) == 0 || x.hidden[id] {
+		return
+	}
+	if own, ok := x.strays[strayID(tree, x.at(x.entries[id].tsuid))]; ok && own != id {
+		x.hidden[id] = true
+		x.leafCount--
+	}
+}
+
+// named calls visit for the leaves or the branches of a branch that are shown under a name, until it returns false. The caller holds mu.
+func (x *Index) named(parent uint32, name string, branch bool, visit func(entry uint32) bool) {
+	x.byName.ascend(x.before(parent, []byte(name), branch, 0), func(it item) bool {
+		e := x.entries[it.entry]
+		if it.parent != parent || string(x.at(e.name)) != name || (e.tsuid == 0) != branch {
+			return false
+		}
+		return visit(it.entry)
+	})
+}
+
+// A place is where an index has a series of a path.
+type place int
+
+const (
+	unknown place = iota // nowhere: rows of the path are missing
+	placed               // under its path
+	taken                // nowhere, another series is under its path
+	astray               // under another path or nowhere, since names share hashes
+)
+
+// place says where a series is that a tree gives these names, the leaf as the last one. The caller holds mu.
+func (x *Index) place(tree uint16, names []string, tsuid []byte) place {
+	root, ok := x.branches[cellID{noBranch, uint32(tree)}]
+	if !ok {
+		return unknown
+	}
+	last := len(names) - 1
+	branch, known := x.locate(tree, names[:last])
+	leaf, ok := x.leaves[cellID{branch, schema.NameHash(names[last])}]
+	if ok = ok && known > last; ok && bytes.Equal(x.at(x.entries[leaf].tsuid), tsuid) && x.says(tree, names, leaf) {
+		return placed
+	}
+	found := x.lookup(root, names, tsuid)
+	if found == unknown && ok {
+		return astray
+	}
+	return found
+}
+
+// says tells whether the rows of a path, which are all there, and the leaf bear its names.
+func (x *Index) says(tree uint16, names []string, leaf uint32) bool {
+	at := x.branches[cellID{noBranch, uint32(tree)}]
+	for _, name := range names[:len(names)-1] {
+		at = x.branches[cellID{at, schema.NameHash(name)}]
+		if string(x.at(x.entries[at].name)) != x.shown(name) {
+			return false
+		}
+	}
+	return string(x.at(x.entries[leaf].name)) == x.shown(names[len(names)-1])
+}
+
+// lookup looks for a series below a branch by names alone.
+func (x *Index) lookup(at uint32, names []string, tsuid []byte) place {
+	found := unknown
+	x.named(at, x.shown(names[0]), len(names) > 1, func(entry uint32) bool {
+		switch {
+		case len(names) > 1:
+			found = max(found, x.lookup(entry, names[1:], tsuid))
+		case x.hidden[entry]:
+		case bytes.Equal(x.at(x.entries[entry].tsuid), tsuid):
+			found = placed
+			return false
+		default:
+			found = taken
+		}
+		return found != placed
+	})
+	return found
+}
+
+// keep writes strays and takes them into the index. A Load that goes on meanwhile reads them again.
+func (f *Forest) keep(ctx context.Context, plants []plant) error {
+	strays := make([]stray, 0, len(plants))
+	for _, one := range plants {
+		strays = append(strays, stray{one.tree.id, one.names(), one.tsuid})
+	}
+	f.mu.Lock()
+	f.writes++
+	key, done := fmt.Sprintf("\x00\x00strays %d", f.writes), make(chan struct{}) // no row begins so: trees have ids from 1 on
+	f.inflight[key] = done
+	f.mu.Unlock()
+	err := f.db.Apply(ctx, f.o.TreeTable, schema.FamilyData, strayRows(strays))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.inflight, key)
+	close(done)
+	if err != nil {
+		return err
+	}
+	for _, s := range strays {
+		ok, err := f.index.addStray(s)
+		f.missed = f.missed || !ok
+		f.complete = f.complete && ok && err == nil
+	}
+	return nil
+}
+
+// strayRows makes one change of each row.
+func strayRows(strays []stray) []kv.Mutation {
+	var rows []kv.Mutation
+	seen := map[string]bool{}
+	for _, s := range strays {
+		if id := strayID(s.tree, s.tsuid); seen[id] {
+			continue
+		} else {
+			seen[id] = true
+		}
+		m := s.mutation()
+		at := slices.IndexFunc(rows, func(have kv.Mutation) bool { return bytes.Equal(have.Key, m.Key) })
+		if at < 0 {
+			rows = append(rows, m)
+			continue
+		}
+		rows[at].Puts = append(rows[at].Puts, m.Puts...)
+	}
+	return rows
+}

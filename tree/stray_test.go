@@ -1,0 +1,219 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// plainTables returns empty tables and the options of forests that keep plain series.
+func plainTables() (*kv.Mem, Options) {
+	o := DefaultOptions()
+	o.DefaultTree, o.Plain = "graphite", plain
+	return kv.NewMem(
+		kv.Table{Name: o.TreeTable, Families: []string{schema.FamilyData}},
+		kv.Table{Name: o.UIDTable, Families: []string{schema.FamilyID, schema.FamilyName}},
+	), o
+}
+
+// hashAlikes are plain series whose names share hashes in every way: 4^3 paths over 4 names of one hash, and shorter ones.
+func hashAlikes() (series []NewSeries, paths map[string]string) {
+	names := []string{"AaAa", "AaBB", "BBAa", "BBBB"}
+	paths = map[string]string{}
+	add := func(elements ...string) {
+		n := len(series)
+		path := strings.Join(elements, ".")
+		series = append(series, NewSeries{
+			TSUID:  []byte{0, 0, 1, 0, 0, byte(n)},
+			Series: storage.Series{Metric: path, Tags: []storage.Tag{{Key: "-_", Value: "1"}}},
+		})
+		paths[path] = fmt.Sprintf("%X", series[n].TSUID)
+	}
+	for _, a := range names {
+		add(a)
+		for _, b := range names {
+			add(a, b)
+			for _, c := range names {
+				add(a, b, c)
+			}
+		}
+	}
+	return series, paths
+}
+
+// found are the series that a forest finds, by path.
+func found(t *testing.T, f *Forest) map[string]string {
+	t.Helper()
+	nodes, err := f.Find(t.Context(), "**", FindOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := map[string]string{}
+	for _, n := range nodes {
+		for _, tsuid := range n.Series {
+			paths[n.Path] += fmt.Sprintf("%X", tsuid)
+		}
+	}
+	return paths
+}
+
+// Whatever hashes names share, in whatever order they come and from how many processes: each is found under its name, at once and by
+// who loads the table.
+func TestStraysRace(t *testing.T) {
+	for _, exclusive := range []bool{true, false} {
+		db, o := plainTables()
+		o.Exclusive = exclusive
+		series, want := hashAlikes()
+		var forests []*Forest
+		var group sync.WaitGroup
+		for process := range 3 {
+			if process == 0 || !exclusive {
+				forests = append(forests, New(db, o))
+			}
+			f := forests[len(forests)-1]
+			for batch := range slices.Chunk(series, 10) {
+				group.Go(func() {
+					if process == 1 {
+						batch = slices.Clone(batch)
+						slices.Reverse(batch)
+					}
+					if err := f.Observe(context.Background(), batch); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			group.Go(func() {
+				if _, err := f.Load(context.Background()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		for n, f := range append(forests, New(db, o)) {
+			if _, err := f.Refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if n == len(forests) {
+				if _, err := f.Load(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(want, found(t, f)); diff != "" {
+				t.Fatalf("exclusive %v, process %d (-want +got):\n%s", exclusive, n, diff)
+			}
+			if got := f.Index().Leaves(); got != len(series) {
+				t.Errorf("exclusive %v, process %d: %d leaves, want %d", exclusive, n, got, len(series))
+			}
+		}
+		rows, err := NewRows(db, o.TreeTable, nil).Find(t.Context(), "**", FindOptions{Trees: []uint16{1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), leafPaths(rows)); diff != "" {
+			t.Errorf("exclusive %v, rows (-want +got):\n%s", exclusive, diff)
+		}
+	}
+}
+
+func leafPaths(nodes []Node) []string {
+	var paths []string
+	for _, n := range nodes {
+		if len(n.Series) > 0 {
+			paths = append(paths, n.Path)
+		}
+	}
+	return paths
+}
+
+// Whatever call fails, before or after it took effect: there is one default tree, and observing again makes all found.
+func TestPlainAfterFailures(t *testing.T) {
+	series, want := hashAlikes()
+	for _, exclusive := range []bool{false, true} {
+		for _, method := range []kvtest.Method{kvtest.CheckAndPut, kvtest.Apply, kvtest.Scan, kvtest.Get} {
+			for _, when := range []kvtest.When{kvtest.Before, kvtest.Midway, kvtest.After} {
+				for nth := 1; nth <= 6; nth++ {
+					db, o := plainTables()
+					o.Exclusive = exclusive
+					faulty := kvtest.New(db)
+					f := New(faulty, o)
+					faulty.Fail(method, nth, when)
+					name := fmt.Sprintf("exclusive %v, %s number %d fails %s", exclusive, method, nth, when)
+					for range 2 {
+						if err := f.Observe(t.Context(), series); err != nil && !errors.Is(err, kvtest.ErrFault) {
+							t.Fatalf("%s: %v", name, err)
+						}
+					}
+					if diff := cmp.Diff(want, found(t, f)); diff != "" {
+						t.Fatalf("%s (-want +got):\n%s", name, diff)
+					}
+					again := New(db, o)
+					if _, err := again.Load(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					if diff := cmp.Diff(want, found(t, again)); diff != "" || len(again.Trees()) != 1 {
+						t.Fatalf("%s: %d trees; of a new process (-want +got):\n%s", name, len(again.Trees()), diff)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Processes that need a default tree at the same time make one, beside the trees that there are.
+func TestDefaultTreeRace(t *testing.T) {
+	for range 20 {
+		db, o := plainTables()
+		declare(t, db, schema.TreeRule{Type: "TAGK", Field: "n"})
+		var group sync.WaitGroup
+		for process := range 4 {
+			f := New(db, o)
+			group.Go(func() {
+				one := NewSeries{TSUID: []byte{byte(process)}, Series: storage.Series{Metric: fmt.Sprint("a.b", process), Tags: []storage.Tag{{Key: "-_", Value: "1"}}}}
+				if err := f.Observe(context.Background(), []NewSeries{one}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		f := New(db, o)
+		if _, err := f.Load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if trees := f.Trees(); len(trees) != 2 || trees[1].ID() != 2 || len(trees[1].Rules()) != 1 {
+			t.Fatalf("%d trees, want the one that was there and a default tree", len(trees))
+		}
+		if got := found(t, f); len(got) != 4 {
+			t.Errorf("found %v, want 4 series", got)
+		}
+	}
+}
+
+// A leaf that nobody can read hides no series.
+func TestStrayBehindBrokenLeaf(t *testing.T) {
+	for _, exclusive := range []bool{false, true} {
+		db, o := plainTables()
+		o.Exclusive = exclusive
+		one := NewSeries{TSUID: []byte{7}, Series: storage.Series{Metric: "a.b", Tags: []storage.Tag{{Key: "-_", Value: "1"}}}}
+		putCell(t, db, schema.BranchRow(1, "a"), string(schema.LeafQualifier("b")), "{")
+		f := New(db, o)
+		if err := f.Observe(t.Context(), []NewSeries{one}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(map[string]string{"a.b": "07"}, found(t, f)); diff != "" {
+			t.Errorf("exclusive %v (-want +got):\n%s", exclusive, diff)
+		}
+		sameIndex(t, "broken leaf", f, db)
+	}
+}

@@ -1,0 +1,196 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// A Catalog lists the series of the tables in the order of their TSUIDs, and names them. storage.Store is one.
+type Catalog interface {
+	EachTSUID(ctx context.Context, c storage.Census, visit func(tsuids [][]byte) error) error
+	NameSeries(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error)
+}
+
+// SyncOptions say what Sync goes over, and how fast.
+type SyncOptions struct {
+	storage.Census
+	// Parallel is how many batches of series are being hung at a time.
+	Parallel int
+	// MaxCells is how many branches and leaves are remembered as standing in the table; then all are forgotten, and the table is
+	// asked again. 70 bytes each.
+	MaxCells int
+	// Progress, if any, is told how far it is: about every Every, and not at the end. All that it is told of is durable.
+	Progress func(SyncReport)
+	Every    time.Duration
+	Now      func() time.Time
+}
+
+// DefaultSyncOptions go over everything.
+func DefaultSyncOptions() SyncOptions {
+	return SyncOptions{Parallel: 4, MaxCells: 4_000_000, Every: 10 * time.Second, Now: time.Now}
+}
+
+// Sync hangs the series that exist on the trees that are enabled, as OpenTSDB's "uid treesync" does: what a TSD left out (it loses series
+// of a burst), what was written before the trees or without them. It only adds, and by check-and-puts alone, so it may run beside
+// adapters and TSDs, twice, and after itself. It needs no more memory for many series than for some. After an error, or
+// when ctx ends, the report says up to which series everything is done: go on from its Position.
+func Sync(ctx context.Context, db kv.KV, o Options, c Catalog, so SyncOptions) (SyncReport, error) {
+	// Not even a local engine's rows are all known here: everything that is written is asked for first.
+	o.Exclusive = false
+	counting := newTally(db)
+	s := &syncing{db: counting, o: o, so: so, catalog: c, tally: counting, told: so.Now()}
+	s.report.Position = so.From
+	if err := s.newForest(ctx); err != nil {
+		return s.report, err
+	}
+	s.report.Broken = s.forest.Broken()
+	if len(s.forest.enabled()) == 0 && len(s.forest.Trees()) > 0 {
+		return s.report, errors.New("no tree is enabled that has rules")
+	}
+	err := s.run(ctx)
+	flushCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), syncFlushTimeout)
+	defer cancel()
+	err = errors.Join(err, s.flush(flushCtx))
+	s.count()
+	return s.report, err
+}
+
+// syncFlushTimeout bounds what is done after ctx has ended.
+const syncFlushTimeout = 10 * time.Second
+
+// syncing is one call of Sync.
+type syncing struct {
+	db      kv.KV
+	o       Options
+	so      SyncOptions
+	catalog Catalog
+	tally   *tally
+	forest  *Forest // of the next batch
+	report  SyncReport
+	told    time.Time
+}
+
+// A batch is series on their way. After done, err and routed say what became of them.
+type batch struct {
+	forest *Forest
+	tsuids [][]byte
+	done   chan struct{}
+	err    error
+	routed SyncReport
+}
+
+// newForest starts with a forest that knows the definitions and nothing of what stands in the table.
+func (s *syncing) newForest(ctx context.Context) error {
+	s.forest = New(s.db, s.o)
+	return s.forest.LoadTrees(ctx)
+}
+
+// run hangs batches in parallel and takes their results in order, so that one position says what is done.
+func (s *syncing) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	under := make(chan *batch, max(s.so.Parallel, 1)-1) // one more is what the results wait for
+	var group errgroup.Group
+	group.Go(func() error { return s.take(ctx, under, cancel) })
+	listed := s.catalog.EachTSUID(ctx, s.so.Census, func(tsuids [][]byte) error { return s.begin(ctx, tsuids, under) })
+	close(under)
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return listed
+}
+
+// begin starts a batch; it waits while Parallel of them are under way.
+func (s *syncing) begin(ctx context.Context, tsuids [][]byte, under chan<- *batch) error {
+	if x := s.forest.Index(); x.Leaves()+x.Branches() > s.so.MaxCells {
+		if err := s.newForest(ctx); err != nil {
+			return err
+		}
+	}
+	b := &batch{forest: s.forest, tsuids: tsuids, done: make(chan struct{})}
+	select {
+	case under <- b:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	go func() {
+		defer close(b.done)
+		if b.err = ctx.Err(); b.err == nil {
+			b.err = s.hang(ctx, b)
+		}
+	}()
+	return nil
+}
+
+// take adds up the batches in the order of their series, up to the first that failed. Those behind it are stopped and waited for.
+func (s *syncing) take(ctx context.Context, under <-chan *batch, stop func()) (err error) {
+	for b := range under {
+		<-b.done
+		if err != nil {
+			continue
+		}
+		if err = b.err; err == nil {
+			s.report.add(b.routed)
+			s.report.Position = b.tsuids[len(b.tsuids)-1]
+			err = s.tell(ctx)
+		}
+		if err != nil {
+			stop()
+		}
+	}
+	return err
+}
+
+func (s *syncing) tell(ctx context.Context) error {
+	now := s.so.Now()
+	if s.so.Progress == nil || now.Sub(s.told) < s.so.Every {
+		return nil
+	}
+	s.told = now
+	if err := s.flush(ctx); err != nil {
+		return err
+	}
+	s.count()
+	said := s.report
+	said.Trees = slices.Clone(said.Trees)
+	s.so.Progress(said)
+	return nil
+}
+
+// count takes over what was written so far.
+func (s *syncing) count() {
+	s.report.WrittenBranches, s.report.WrittenLeaves = s.tally.branches.Load(), s.tally.leaves.Load()
+}
+
+// flush makes durable what was put until now: a local engine owes that for check-and-puts until the next Apply. It deletes a column
+// that is not there.
+func (s *syncing) flush(ctx context.Context) error {
+	trees := s.forest.Trees()
+	if len(trees) == 0 {
+		return nil
+	}
+	return NewDefinitions(s.db, s.o.TreeTable).flush(ctx, trees[0].id)
+}
+
+// hang names the series of a batch, hangs them on the trees and looks what became of each.
+func (s *syncing) hang(ctx context.Context, b *batch) error {
+	series, err := s.catalog.NameSeries(ctx, b.tsuids)
+	if err != nil {
+		return fmt.Errorf("name series from %s on: %w", schema.FormatTSUID(b.tsuids[0]), err)
+	}
+	b.routed.Series, b.routed.Nameless = len(b.tsuids), len(b.tsuids)-len(series)
+	if err := b.forest.Observe(ctx, series); err != nil {
+		return err
+	}
+	b.routed.Trees, err = b.forest.outcomes(ctx, series)
+	return err
+}

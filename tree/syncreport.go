@@ -1,0 +1,153 @@
+package tree
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// A SyncReport says what a Sync did so far.
+type SyncReport struct {
+	// Position is the last TSUID up to which every series is done: Census.From to go on.
+	Position []byte
+	// Series are those looked at; Nameless those among them that have a UID without a name, of which no tree can take any.
+	Series, Nameless int
+	// WrittenBranches and WrittenLeaves were not there before; perhaps of series behind Position too.
+	WrittenBranches, WrittenLeaves int64
+	// Trees are the trees that took part, by id.
+	Trees []TreeReport
+	// Broken are the trees that could not.
+	Broken []Broken
+}
+
+// A TreeReport says what became of the series in one tree. Each is counted once.
+type TreeReport struct {
+	Tree *Tree
+	// Hung have their leaf, now or already before.
+	Hung int
+	// Collided have none, because another series has the leaf of that name and branch.
+	Collided int
+	// OnRoot, NoMatch, Refused and Failed are the outcomes of routes without a leaf.
+	OnRoot, NoMatch, Refused, Failed int
+}
+
+// add adds what was routed in a batch.
+func (r *SyncReport) add(b SyncReport) {
+	r.Series += b.Series
+	r.Nameless += b.Nameless
+	for _, t := range b.Trees {
+		at, found := slices.BinarySearchFunc(r.Trees, t.Tree.id, func(have TreeReport, id uint16) int { return int(have.Tree.id) - int(id) })
+		if !found {
+			r.Trees = slices.Insert(r.Trees, at, TreeReport{Tree: t.Tree})
+		}
+		r.Trees[at].add(t)
+	}
+}
+
+func (t *TreeReport) add(b TreeReport) {
+	t.Hung += b.Hung
+	t.Collided += b.Collided
+	t.OnRoot += b.OnRoot
+	t.NoMatch += b.NoMatch
+	t.Refused += b.Refused
+	t.Failed += b.Failed
+}
+
+// String is the report in some lines.
+func (r SyncReport) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d series, %d branches and %d leaves written", r.Series, r.WrittenBranches, r.WrittenLeaves)
+	if r.Nameless > 0 {
+		fmt.Fprintf(&b, ", %d series have UIDs without names", r.Nameless)
+	}
+	b.WriteByte('\n')
+	for _, t := range r.Trees {
+		fmt.Fprintf(&b, "tree %d (%s): %d hung, %d collided, %d of one name, %d without a match, %d refused by strict match, %d failed\n",
+			t.Tree.id, t.Tree.def.Name, t.Hung, t.Collided, t.OnRoot, t.NoMatch, t.Refused, t.Failed)
+	}
+	for _, broken := range r.Broken {
+		fmt.Fprintf(&b, "tree %d (%s) cannot be used: %v\n", broken.ID, broken.Name, broken.Err)
+	}
+	return b.String()
+}
+
+// outcomes says what became of series that were observed.
+func (f *Forest) outcomes(ctx context.Context, series []NewSeries) ([]TreeReport, error) {
+	trees := f.enabled()
+	names := make([]storage.Series, len(series))
+	for i := range series {
+		names[i] = series[i].Series
+	}
+	custom, err := readCustoms(ctx, f.db, f.o.UIDTable, trees, names)
+	if err != nil {
+		return nil, err
+	}
+	reports := make([]TreeReport, len(trees))
+	for n, t := range trees {
+		reports[n].Tree = t
+		for i := range series {
+			route := t.Route(Subject{TSUID: series[i].TSUID, Series: series[i].Series, Custom: custom.of})
+			f.outcome(&reports[n], series[i].TSUID, route)
+		}
+	}
+	return reports, nil
+}
+
+func (f *Forest) outcome(r *TreeReport, tsuid []byte, route Route) {
+	switch route.Outcome {
+	case NoMatch:
+		r.NoMatch++
+	case Refused:
+		r.Refused++
+	case Failed:
+		r.Failed++
+	case Stored, OnRoot:
+		switch holder := f.Index().Holder(r.Tree.id, route); {
+		case bytes.Equal(holder, tsuid):
+			r.Hung++
+		case holder == nil && route.Outcome == OnRoot:
+			r.OnRoot++
+		default:
+			r.Collided++
+		}
+	}
+}
+
+// Holder is the TSUID that has the leaf of a route, or one whose name shares its hash; nil when there is none.
+func (x *Index) Holder(tree uint16, r Route) []byte {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	branch, known := x.locate(tree, r.Branches)
+	if known <= len(r.Branches) {
+		return nil
+	}
+	return x.holder(branch, r.Leaf)
+}
+
+// A tally is an engine that counts the branches and leaves it was the first to be told of.
+type tally struct {
+	kv.KV
+	branches, leaves atomic.Int64
+}
+
+func newTally(db kv.KV) *tally { return &tally{KV: db} }
+
+// CheckAndPut implements kv.KV.
+func (t *tally) CheckAndPut(ctx context.Context, c kv.Column, expected, value []byte) (bool, error) {
+	done, err := t.KV.CheckAndPut(ctx, c, expected, value)
+	if done && err == nil {
+		if _, leaf := schema.ParseLeafQualifier(c.Qualifier); leaf {
+			t.leaves.Add(1)
+		} else if bytes.Equal(c.Qualifier, schema.BranchQualifier()) {
+			t.branches.Add(1)
+		}
+	}
+	return done, err
+}
