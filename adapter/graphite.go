@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -172,6 +173,52 @@ func (g *graphiteSide) seriesOf(name string) storage.Series {
 		return storedSeries(g.names, shown)
 	}
 	return whole
+}
+
+// ready says why trees cannot be asked, nil when they can.
+func (g *graphiteSide) ready() error {
+	select {
+	case <-g.prepared:
+		return nil
+	default:
+	}
+	if err := g.problem(); err != nil {
+		return fmt.Errorf("trees: %w", err)
+	}
+	return errors.New("trees: being read")
+}
+
+// describe says how the trees are, a line each.
+func (g *graphiteSide) describe(w io.Writer) {
+	s := g.forest.Status()
+	switch {
+	case g.o.Graphite.TreeIndex == TreeIndexTable:
+		fmt.Fprintf(w, "trees: looked up in %s\n", g.o.TableTree)
+	case s.Err != nil:
+		fmt.Fprintf(w, "trees: %v\n", s.Err)
+	default:
+		fmt.Fprintf(w, "trees: %d branches, %d leaves in memory\n", s.Branches, s.Leaves)
+	}
+	if s.DefaultErr != nil {
+		fmt.Fprintf(w, "names without tags are refused: %v\n", s.DefaultErr)
+	}
+	for _, t := range s.Trees {
+		fmt.Fprintf(w, "tree %d (%s): %s\n", t.ID, t.Name, treeText(t))
+	}
+}
+
+func treeText(t tree.TreeStatus) string {
+	switch {
+	case t.Err != nil:
+		return "left out: " + t.Err.Error()
+	case t.Default:
+		return "names without tags"
+	case !t.Enabled:
+		return "not enabled"
+	case t.Inverse != nil:
+		return "names are not turned into tags by it: " + t.Inverse.Error()
+	}
+	return "names are turned into tags by it"
 }
 
 // listen binds carbon's port.

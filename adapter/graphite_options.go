@@ -23,7 +23,7 @@ type CarbonOptions struct {
 
 // DefaultCarbonOptions are the options without any flag.
 func DefaultCarbonOptions() CarbonOptions {
-	return CarbonOptions{UDP: true, MaxConnections: 4096, SeriesCache: 2_000_000}
+	return CarbonOptions{UDP: true, MaxConnections: 1000, SeriesCache: 2_000_000}
 }
 
 // Validate names the flag that cannot work.

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/pprof"
@@ -10,6 +11,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
+
+// ready says what keeps the adapter from answering, nil when nothing does.
+func (a *Adapter) ready(ctx context.Context) error {
+	if err := a.store.Ready(ctx); err != nil {
+		return err
+	}
+	return a.graphite.ready()
+}
 
 // routes is the whole HTTP front door.
 func (a *Adapter) routes() (http.Handler, error) {
@@ -31,13 +40,16 @@ func (a *Adapter) routes() (http.Handler, error) {
 		Appender: a.store, Metadata: a.store, Translator: a.names, Limits: a.o.WriteLimits,
 		Logger: a.o.Logger, Registerer: a.registry, Now: a.o.Now,
 	})
-	status := &statusHandler{ready: a.store.Ready, engine: a.o.engineName(), started: a.started}
+	status := &statusHandler{ready: a.ready, verbose: a.graphite.describe, engine: a.o.engineName(), started: a.started}
+	trees := &treeAPI{treeExplainer{forest: a.graphite.forest, store: a.store, names: a.names}}
 	r := chi.NewRouter()
 	graphiteAPI, err := a.graphite.routes(r, a)
 	if err != nil {
 		return nil, err
 	}
 	r.Handle(apiPrefix+"/write", write)
+	r.Get(apiPrefix+"/status/trees", trees.status)
+	r.Get(apiPrefix+"/status/trees/test", trees.test)
 	r.Handle(apiPrefix+"/*", api)
 	// The paths of Prometheus' old example adapter.
 	r.Handle("/write", write)

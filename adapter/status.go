@@ -19,6 +19,7 @@ const (
 // statusHandler answers what operators and orchestrators ask.
 type statusHandler struct {
 	ready   func(context.Context) error
+	verbose func(io.Writer) // says how the parts are
 	engine  string // who is asked, for people
 	started time.Time
 
@@ -36,6 +37,9 @@ func (h *statusHandler) isReady(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, _ = io.WriteString(w, "tsdbridge is ready.\n")
+	if r.URL.Query().Has("verbose") {
+		h.verbose(w)
+	}
 }
 
 func (h *statusHandler) check(ctx context.Context) error {
@@ -64,7 +68,9 @@ func (h *statusHandler) index(w http.ResponseWriter, _ *http.Request) {
 POST /api/v1/write        Prometheus remote write 1.0 and 2.0
 POST /api/v1/read         Prometheus remote read
      /api/v1/query, ...   Prometheus query API
-     /-/healthy /-/ready  health
+     /render, /metrics/find, /tags, ...   Graphite
+     /api/v1/status/trees trees
+     /-/healthy /-/ready  health (?verbose)
      /metrics             own metrics
      /debug/pprof/        profiles of this process
 `, Version(), h.started.UTC().Format(time.RFC3339))

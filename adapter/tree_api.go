@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/go-chi/chi/v5"
+
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
@@ -15,12 +17,20 @@ import (
 //	GET /api/v1/status/trees/test?name=N[&tree=T]... how a series is routed; tree is an id or a name, repeatable
 type treeAPI struct{ treeExplainer }
 
+// routes mounts it.
+func (a *treeAPI) routes(r chi.Router) {
+	r.Get(apiPrefix+"/status/trees", a.status)
+	r.Get(apiPrefix+"/status/trees/test", a.test)
+}
+
 // treeStatus is the answer about all trees.
 type treeStatus struct {
 	Trees    []treeState  `json:"trees"`
 	Broken   []brokenTree `json:"broken"`
 	Branches int          `json:"branches"` // in the index
 	Leaves   int          `json:"leaves"`
+	Strays   int          `json:"strays"` // series found beside the leaves, whose names share a hash with others
+	Loaded   bool         `json:"loaded"` // the index is complete
 }
 
 // treeState is a tree in the words of OpenTSDB's API.
@@ -32,6 +42,8 @@ type treeState struct {
 	StrictMatch   bool        `json:"strictMatch"`
 	StoreFailures bool        `json:"storeFailures"`
 	Rules         []ruleState `json:"rules"`
+	Default       bool        `json:"default"`             // names without tags are found in it
+	NoInverse     string      `json:"noInverse,omitempty"` // why no dotted names become metric and tags by it
 }
 
 type ruleState struct {
@@ -54,10 +66,12 @@ type brokenTree struct {
 
 // status lists the trees.
 func (a *treeAPI) status(w http.ResponseWriter, _ *http.Request) {
-	index := a.forest.Index()
-	s := treeStatus{Trees: []treeState{}, Broken: []brokenTree{}, Branches: index.Branches(), Leaves: index.Leaves()}
+	now := a.forest.Status()
+	s := treeStatus{
+		Trees: []treeState{}, Broken: []brokenTree{}, Branches: now.Branches, Leaves: now.Leaves, Strays: now.Strays, Loaded: now.Loaded,
+	}
 	for _, t := range a.forest.Trees() {
-		s.Trees = append(s.Trees, newTreeState(t))
+		s.Trees = append(s.Trees, newTreeState(t, now.Trees))
 	}
 	for _, b := range a.forest.Broken() {
 		s.Broken = append(s.Broken, brokenTree{b.ID, b.Name, b.Err.Error()})
@@ -65,11 +79,18 @@ func (a *treeAPI) status(w http.ResponseWriter, _ *http.Request) {
 	replyJSON(w, http.StatusOK, apiResponse{Status: "success", Data: s})
 }
 
-func newTreeState(t *tree.Tree) treeState {
+func newTreeState(t *tree.Tree, now []tree.TreeStatus) treeState {
 	d := t.Definition()
 	s := treeState{
 		ID: t.ID(), Name: d.Name, Description: d.Description, Enabled: d.Enabled, StrictMatch: d.StrictMatch,
 		StoreFailures: d.StoreFailures, Rules: []ruleState{},
+	}
+	for _, is := range now {
+		if is.ID == s.ID {
+			if s.Default = is.Default; is.Inverse != nil {
+				s.NoInverse = is.Inverse.Error()
+			}
+		}
 	}
 	for _, r := range t.Rules() {
 		s.Rules = append(s.Rules, newRuleState(r))

@@ -108,7 +108,7 @@ func misses(r tree.SyncReport) string {
 	return fmt.Sprintf(", %d collided, %d not matched, %d failed", collided, unmatched, failed)
 }
 
-// SyncTrees hangs the series that exist on the trees that are enabled. When it is cut short it prints how to go on.
+// SyncTrees writes the trees of the configuration and hangs the series that exist on those that are enabled. When it is cut short it prints how to go on.
 func SyncTrees(ctx context.Context, o Options, s SyncOptions, out io.Writer) error {
 	begin := o.Now()
 	so, err := s.options(o, begin, out)
@@ -118,6 +118,9 @@ func SyncTrees(ctx context.Context, o Options, s SyncOptions, out io.Writer) err
 	t, err := openTreeTool(o)
 	if err != nil {
 		return err
+	}
+	if err := o.declareTrees(ctx, t.db); err != nil {
+		return errors.Join(err, t.engine.Close())
 	}
 	report, err := tree.Sync(ctx, t.db, o.treeOptions(t.names), t.tables, so)
 	err = errors.Join(err, t.engine.Close())
@@ -192,6 +195,7 @@ func (o Options) withTrees(ctx context.Context, use func(*treeTool) error) error
 func (o Options) treeOptions(names *translate.Translator) tree.Options {
 	t := tree.DefaultOptions()
 	t.TreeTable, t.UIDTable, t.Exclusive = o.TableTree, o.TableUID, o.Engine != EngineHBase
-	t.Shown, t.Plain = translate.Shown, names.Plain
+	t.Shown, t.Plain, t.DefaultTree, t.Inverse = translate.Shown, names.Plain, o.Graphite.DefaultTree, o.Graphite.inverts
+	t.Stored = func(shown storage.Series) storage.Series { return storedSeries(names, shown) }
 	return t
 }

@@ -1,13 +1,16 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
@@ -125,7 +128,9 @@ func parseRule(node *yaml.Node, level int) (schema.TreeRule, error) {
 		"displayFormat": yamlText(&r.DisplayFormat), "customField": yamlText(&r.CustomField),
 		"description": yamlText(&r.Description), "notes": yamlText(&r.Notes),
 	}
-	return r, f.read(node, "a rule")
+	err := f.read(node, "a rule")
+	r.Type = strings.ToUpper(r.Type) // as a TSD prints it
+	return r, err
 }
 
 // yamlFields are the keys that a mapping may have, and what reads their values.
@@ -136,7 +141,7 @@ func (f yamlFields) read(node *yaml.Node, what string) error {
 	if node.Kind != yaml.MappingNode {
 		return fmt.Errorf("want %s: keys and values", what)
 	}
-	var errs []error
+	var wrong []string
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, value := node.Content[i], aliased(node.Content[i+1])
@@ -152,12 +157,18 @@ func (f yamlFields) read(node *yaml.Node, what string) error {
 				err = fmt.Errorf("%s: %w", key.Value, err)
 			}
 		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("line %d: %w", key.Line, err))
+		switch {
+		case err != nil && key.Line == node.Line: // which the caller says
+			wrong = append(wrong, err.Error())
+		case err != nil:
+			wrong = append(wrong, fmt.Sprintf("line %d: %v", key.Line, err))
 		}
 		seen[key.Value] = true
 	}
-	return errors.Join(errs...)
+	if len(wrong) > 0 {
+		return errors.New(strings.Join(wrong, "; "))
+	}
+	return nil
 }
 
 // aliased is the node that an alias (*name) stands for.
@@ -200,13 +211,24 @@ func yamlNumber(to *int) func(*yaml.Node) error {
 
 // compilePath makes rules of the template.
 func (t *TreeConfig) compilePath() error {
-	return errors.New("templates are not built in yet")
+	template, err := tree.ParseTemplate(t.Path)
+	if err != nil {
+		return err
+	}
+	made := template.Definition(t.Name)
+	t.Rules, t.StrictMatch, t.Description = made.Rules, made.StrictMatch, cmp.Or(t.Description, made.Description)
+	return nil
 }
 
-// DeclareTrees makes the trees of the table what the configuration says, each by its name. Trees that it does not name stay.
-func DeclareTrees(ctx context.Context, definitions *tree.Definitions, trees []TreeConfig) error {
+// declareTrees makes the trees of the table what the configuration says, each by its name. Trees that it does not name stay.
+func (o Options) declareTrees(ctx context.Context, db kv.KV) error {
+	trees, err := o.Graphite.definitions()
+	if err != nil {
+		return err
+	}
+	definitions := tree.NewDefinitions(db, o.TableTree)
 	for _, t := range trees {
-		if _, err := definitions.Declare(ctx, t.Definition); err != nil {
+		if _, err := definitions.Declare(ctx, t); err != nil {
 			return fmt.Errorf("declare tree %s: %w", t.Name, err)
 		}
 	}

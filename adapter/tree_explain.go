@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -42,6 +41,8 @@ type routing struct {
 	TSUID   string `json:"tsuid"`  // "" when there is no such series yet
 	// Trees are the ways through the trees that were asked for.
 	Trees []treeRouting `json:"trees"`
+
+	dotted bool // the name is dotted, without tags
 }
 
 type treeRouting struct {
@@ -125,36 +126,36 @@ func (e *treeExplainer) subject(ctx context.Context, name string, r *routing) (s
 			return slices.Concat(named, []storage.NewSeries{{}})[0], err
 		}
 	}
-	ls, err := e.labels(name, r)
+	series, err := e.series(name, r)
 	if err != nil {
 		return storage.NewSeries{}, err
 	}
-	series := e.names.FromLabels(ls)
 	tsuid, _, err := e.store.TSUID(ctx, series)
 	return storage.NewSeries{TSUID: tsuid, Series: series}, err
 }
 
-// labels are those of a name as a sender would have given it.
-func (e *treeExplainer) labels(name string, r *routing) (labels.Labels, error) {
+// series is what would be stored for a name: a label set comes from Prometheus, everything else from carbon.
+func (e *treeExplainer) series(name string, r *routing) (storage.Series, error) {
 	switch {
 	case name == "":
-		return labels.EmptyLabels(), fmt.Errorf("%w: the name is empty", storage.ErrInvalid)
+		return storage.Series{}, fmt.Errorf("%w: the name is empty", storage.ErrInvalid)
 	case strings.HasSuffix(name, "}"):
 		ls, err := parser.NewParser(parser.Options{}).ParseMetric(name)
 		if err != nil {
-			return ls, fmt.Errorf("%w: label set %s: %w", storage.ErrInvalid, name, err)
+			return storage.Series{}, fmt.Errorf("%w: label set %s: %w", storage.ErrInvalid, name, err)
 		}
-		return ls, nil
+		return e.names.FromLabels(ls), nil
 	}
-	ls := translate.PathLabels(name)
-	if !translate.IsPlain(ls) {
-		return ls, nil
+	whole := e.names.FromPath(name)
+	if r.dotted = e.names.Plain(whole); !r.dotted {
+		return whole, nil
 	}
-	if inverted, by, ok := e.invert(ls.Get(labels.MetricName)); ok {
-		r.Inverse = by
-		return inverted, nil
+	shown, by, ok := e.forest.Inverse(e.names.ToPath(whole))
+	if !ok {
+		return whole, nil
 	}
-	return ls, nil
+	r.Inverse = fmt.Sprintf("tree %d (%s)", by.ID(), by.Definition().Name)
+	return storedSeries(e.names, shown), nil
 }
 
 // String tells it to people.
@@ -168,16 +169,11 @@ func (r routing) String() string {
 	}
 	if r.Inverse != "" {
 		fmt.Fprintf(&b, "tags    are made of the dotted name by %s\n", r.Inverse)
-	} else if r.Path == r.Name && !strings.Contains(r.Name, ";") {
+	} else if r.dotted {
 		b.WriteString("tags    no tree makes any of the dotted name: it is stored whole, as a metric\n")
 	}
 	for _, t := range r.Trees {
 		b.WriteString("\n" + t.said)
 	}
 	return b.String()
-}
-
-// invert asks the trees for the metric and tags that a dotted name stands for.
-func (e *treeExplainer) invert(string) (ls labels.Labels, by string, ok bool) {
-	return labels.EmptyLabels(), "", false
 }

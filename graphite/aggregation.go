@@ -28,28 +28,33 @@ func (a *Aggregations) Skipped() []error {
 	return a.rules.skipped
 }
 
-func parseAggregation(s confSection) (aggregation, error) {
+func parseAggregation(s confSection) (a aggregation, key string, err error) {
 	if err := s.skipWithout("pattern"); err != nil {
-		return aggregation{}, err
+		return a, "", err
 	}
-	a := defaultAggregation()
+	a = defaultAggregation()
 	if o, ok := s.options["xfilesfactor"]; ok {
-		f, err := strconv.ParseFloat(o.value, 64)
-		switch {
-		case err != nil || strings.ContainsAny(o.value, "xX_"): // which Go would take
-			return aggregation{}, &skippedError{fmt.Sprintf("xFilesFactor %q is no number", o.value)}
-		case !(f >= 0 && f <= 1):
-			return aggregation{}, fmt.Errorf("xFilesFactor %s is not between 0 and 1", o.value)
+		if a.xff, err = parseXFF(o.value); err != nil {
+			return a, "xfilesfactor", err
 		}
-		a.xff = storedXFF(f)
 	}
 	if o, ok := s.options["aggregationmethod"]; ok {
-		if a.join = joins(o.value); a.join == nil {
-			return aggregation{}, fmt.Errorf("aggregationMethod %q is none of average, sum, last, max, min, avg_zero, absmax and absmin", o.value)
+		if a.method, a.join = o.value, joins(o.value); a.join == nil {
+			return a, "aggregationmethod", fmt.Errorf("%q is none of average, sum, last, max, min, avg_zero, absmax and absmin", o.value)
 		}
-		a.method = o.value
 	}
-	return a, nil
+	return a, "", nil
+}
+
+func parseXFF(text string) (float64, error) {
+	f, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil || strings.ContainsAny(text, "xX_"): // which Go would take
+		return 0, &skippedError{fmt.Sprintf("xFilesFactor %q is no number", text)}
+	case !(f >= 0 && f <= 1):
+		return 0, fmt.Errorf("%s is not between 0 and 1", text)
+	}
+	return storedXFF(f), nil
 }
 
 // of returns how a name is consolidated.

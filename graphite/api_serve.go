@@ -69,7 +69,11 @@ func (a *API) answer(route route, w http.ResponseWriter, r *http.Request) (out *
 			out, err = nil, refuse(http.StatusInternalServerError, "internal error; the log says more")
 		}
 	}()
-	return route.answer(&request{Request: r.WithContext(ctx), form: form})
+	out, err = route.answer(&request{Request: r.WithContext(ctx), form: form})
+	if err != nil && ctx.Err() != nil && statusOf(err) >= http.StatusInternalServerError {
+		err = ctx.Err() // whatever the store makes of it
+	}
+	return out, err
 }
 
 // fail sends an error and returns its status.

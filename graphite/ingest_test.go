@@ -167,7 +167,7 @@ func TestIngestResolvesOnce(t *testing.T) {
 
 // A name that the store refuses costs its own points, is logged, and is not tried again for a while.
 func TestIngestRefusedNames(t *testing.T) {
-	d := newIngestDoor(t, 0)
+	d := newIngestDoor(t, 1)
 	d.store.resolveErr = func(name string) error {
 		if strings.HasPrefix(name, "bad") {
 			return fmt.Errorf("resolve: %w: too long", []error{storage.ErrInvalid, storage.ErrLimit}[len(name)%2])
@@ -216,10 +216,15 @@ func TestIngestRefusedMemory(t *testing.T) {
 func TestIngestErrors(t *testing.T) {
 	d := newIngestDoor(t, 0)
 	down := errors.New("no region server")
-	d.store.resolveErr = func(string) error { return down }
+	d.store.resolveErr = func(name string) error {
+		if name == "b" {
+			return down
+		}
+		return nil
+	}
 	points := parsePoints(t, "a 1 10\nb 2 20\n")
-	if err := d.Write(t.Context(), points); !errors.Is(err, down) || !strings.Contains(err.Error(), `"a"`) {
-		t.Errorf("error %v, want %v about a", err, down)
+	if err := d.Write(t.Context(), points); !errors.Is(err, down) || !strings.Contains(err.Error(), `"b"`) {
+		t.Errorf("error %v, want %v about b", err, down)
 	}
 	d.store.resolveErr = nil
 	d.store.appendErr = func([]string) error { return down }
@@ -340,16 +345,19 @@ func TestIngestLeave(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		first := d.begun(t.Context(), parsePoints(t, "first 0 10\n"))
 		leader := d.begun(t.Context(), parsePoints(t, "a 1 10\n"))
-		follower := d.begun(ctx, parsePoints(t, "b 2 20\n"))
+		follower := d.begun(ctx, slices.Repeat(parsePoints(t, "b 2 20\n"), groupPoints-1))
 		cancel()
 		if err := <-follower; !errors.Is(err, context.Canceled) {
 			t.Errorf("a follower: %v", err)
 		}
+		other := d.begun(t.Context(), slices.Repeat(parsePoints(t, "c 3 30\n"), groupPoints-1)) // in its place
 		close(d.store.gate)
-		if err := errors.Join(<-first, <-leader); err != nil {
+		if err := errors.Join(<-first, <-leader, <-other); err != nil {
 			t.Error(err)
 		}
-		d.wantPoints(t, "first 0@10000; a 1@10000")
+		if n := len(d.store.points); d.store.appends != 2 || n != groupPoints+1 || d.store.points[n-1] != "c 3@30000" {
+			t.Errorf("%d points in %d appends, want %d in 2", n, d.store.appends, groupPoints+1)
+		}
 
 		d.store.gate = make(chan struct{})
 		ctx, cancel = context.WithCancel(t.Context())
@@ -364,7 +372,7 @@ func TestIngestLeave(t *testing.T) {
 		if err := <-first; err != nil {
 			t.Error(err)
 		}
-		d.wantCounts(t, 5, 3, 0, 2)
+		d.wantCounts(t, groupPoints+4, groupPoints+2, 0, 2)
 	})
 }
 

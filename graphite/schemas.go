@@ -6,11 +6,12 @@ type Schemas struct{ rules *rules[[]archive] }
 // ParseSchemas reads a storage-schemas.conf as carbon does; file is its name, for errors. What makes carbon stop is an error, and so are retentions
 // that whisper refuses, for which carbon would go on without the section.
 func ParseSchemas(file, text string) (*Schemas, error) {
-	r, err := parseRules(file, text, func(s confSection) ([]archive, error) {
+	r, err := parseRules(file, text, func(s confSection) ([]archive, string, error) {
 		if err := s.skipWithout("pattern", "retentions"); err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		return parseRetentions(s.options["retentions"].value)
+		archives, err := parseRetentions(s.options["retentions"].value)
+		return archives, "retentions", err
 	})
 	if err != nil {
 		return nil, err

@@ -21,15 +21,16 @@ type rule[T any] struct {
 	value   T
 }
 
-// parseRules reads a file. parse returns the value of a section; errSkipped, wrapped, makes the section one that carbon passes over.
-func parseRules[T any](file, text string, parse func(s confSection) (T, error)) (*rules[T], error) {
+// parseRules reads a file. parse returns the value of a section, or an error with the key that it is about; a skippedError makes the
+// section one that carbon passes over.
+func parseRules[T any](file, text string, parse func(s confSection) (value T, key string, err error)) (*rules[T], error) {
 	sections, err := parseConf(file, text)
 	if err != nil {
 		return nil, err
 	}
 	r := &rules[T]{known: newRecent[string, int](maxNames)}
 	for _, s := range sections {
-		value, err := parse(s)
+		value, key, err := parse(s)
 		if skip, ok := err.(*skippedError); ok { //nolint:errorlint // Never wrapped.
 			if s.name != defaultSection { // which is for the other sections
 				r.skipped = append(r.skipped, fmt.Errorf("%s:%d: [%s] is passed over: %w", file, s.line, s.name, skip))
@@ -37,7 +38,7 @@ func parseRules[T any](file, text string, parse func(s confSection) (T, error)) 
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: [%s]: %w", file, s.line, s.name, err)
+			return nil, fmt.Errorf("%s:%d: [%s] %s: %w", file, s.options[key].line, s.name, key, err)
 		}
 		pattern := s.options["pattern"]
 		re, err := expr.CompileRegexp(pattern.value)

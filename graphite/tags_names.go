@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
 
@@ -76,9 +75,10 @@ func (a *API) allValues(ctx context.Context, label string, passes func(string) b
 	return values, err
 }
 
-// metricBatch is how many metrics are asked about at once, and metricSeries how many series one answer may have.
+// Metrics are asked about a few at first, and ever more at once up to most; one answer may be of so many series.
 const (
-	metricBatch  = 1000
+	fewMetrics   = 100
+	mostMetrics  = 10_000
 	metricSeries = 10_000
 )
 
@@ -93,13 +93,16 @@ func (a *API) taggedMetrics(ctx context.Context, passes func(string) bool, limit
 		names.add(a.o.Names.FromMetric(metric))
 	}
 	found := textSet{}
-	for batch := range slices.Chunk(names.list(passes), metricBatch) {
-		if err := a.addTagged(ctx, found, batch); err != nil {
+	rest, few := names.list(passes), fewMetrics
+	for len(rest) > 0 {
+		n := min(few, len(rest))
+		if err := a.addTagged(ctx, found, rest[:n]); err != nil {
 			return nil, err
 		}
 		if limit > 0 && len(found) >= limit {
 			return found, nil
 		}
+		rest, few = rest[n:], min(2*few, mostMetrics)
 	}
 	// A name that is too long for a metric is packed.
 	err = a.eachKey(ctx, func(string, string) error { return nil }, func(ls labels.Labels) { found.add(ls.Get(labels.MetricName)) })

@@ -130,6 +130,13 @@ func TestObserverAfterCrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	after.err = errors.New("no tree today")
+	refs, errs := unloaded.Resolve(t.Context(), []storage.Series{series("m", "h", "a"), series("m", "h", "b")})
+	if errs == nil || errs[0] != nil || refs[0] == 0 || !errors.Is(errs[1], after.err) || refs[1] != 0 {
+		t.Errorf("a series with its row and one without, with a failing observer: %v, %v", refs, errs)
+	}
+	after.err = nil
+	after.take()
 	resolve(t, unloaded, series("m", "h", "a"), series("m", "h", "b"))
 	if diff := cmp.Diff(map[string]int{"m{h=b}": 1}, after.take()); diff != "" {
 		t.Errorf("a process without an index observes (-want +got):\n%s", diff)

@@ -2,19 +2,13 @@ package translate
 
 import "strings"
 
-// A metric name with dots is a path. L is applied to each of its elements, so that one odd character leaves the others
-// as they are, and so that who cuts a stored metric at its dots, as a rule of a tree does, has the elements. An empty
-// element stays empty, and ":" is "_3A" (see elementColon). A name without dots is stored as L says.
-//
-// No two names are stored as the same: an L that has dots but comes from a name without them has its first one in a
-// "_.", and cut there it leaves a lone "_", with which no escaped element ends.
+// A metric name is a path of elements between dots, of which a name without dots has one. L is applied to each of them, so
+// that one odd character leaves the others as they are, and so that who cuts a stored metric at its dots, as a rule of a tree
+// does, has the elements. An empty element stays empty, and ":" is "_3A" (see elementColon): E's "_." would be cut.
 const separator = "."
 
 // escapeElements returns the literal form of a metric name. The empty string has none.
 func escapeElements(name string) string {
-	if !strings.Contains(name, separator) {
-		return escapeLiteral(name)
-	}
 	if isLiteral(name) && !strings.Contains(name, separator+literalPrefix) {
 		return name
 	}
@@ -36,20 +30,12 @@ func eachElement(name string, replace func(string) string) string {
 	}
 }
 
-// escapeElement returns the stored form of an element of a name with dots.
+// escapeElement returns the stored form of an element of a metric name.
 func escapeElement(element string) string {
 	if element == "" || isLiteral(element) {
 		return element
 	}
 	return literalPrefix + escapeWith(element, elementColon)
-}
-
-// unescapeElements is the inverse of escapeElements for names with dots; false if there are none.
-func unescapeElements(stored string) (string, bool) {
-	if !strings.Contains(stored, separator) {
-		return "", false
-	}
-	return showElements(stored), true
 }
 
 // showElements returns what the elements of a stored metric show as.

@@ -49,7 +49,7 @@ func (t *Translator) name(stored string) (name string, mode Mode) {
 	if !t.compat && !strings.Contains(stored, literalPrefix) {
 		return stored, Literal
 	}
-	if name, ok := unescapeElements(stored); ok {
+	if name := showElements(stored); name != "" {
 		if own, mode := t.metric(name); own == stored {
 			return name, mode
 		}

@@ -18,7 +18,7 @@ func (t *Translator) ToPath(s storage.Series) string { return LabelsPath(t.ToLab
 
 // PathLabels returns the labels of a Graphite name as carbon reads it (see tagged.go): the metric name, and one label a
 // tag. Sorted, distinct, none of them empty. There is no name without labels but those that have nothing in them, like
-// "..", and those that are longer than a label may be (16 MiB).
+// "..", and those of which a part is longer than a label may be (16 MiB).
 //
 //   - A name without tags is a path, whose elements "." or "/" separates, since carbon makes directories of both; empty
 //     elements vanish.
@@ -26,9 +26,6 @@ func (t *Translator) ToPath(s storage.Series) string { return LabelsPath(t.ToLab
 //     raw text.
 //   - Of a name that begins with "~", which carbon strips, %HH stands for a byte (see LabelsPath).
 func PathLabels(path string) labels.Labels {
-	if len(path) > maxLabelLength {
-		return labels.EmptyLabels()
-	}
 	if isPath(path) {
 		return withTags(canonical(path), nil)
 	}
@@ -120,6 +117,9 @@ func isCanonical(path string) bool {
 
 // withTags builds labels. Of tags with one key the last one counts.
 func withTags(name string, tags []storage.Tag) labels.Labels {
+	if len(name) > maxLabelLength || slices.ContainsFunc(tags, isTooLong) {
+		return labels.EmptyLabels()
+	}
 	b := labels.NewScratchBuilder(len(tags) + 1)
 	add(&b, nameLabel, name)
 	slices.SortStableFunc(tags, byKey)
@@ -131,3 +131,5 @@ func withTags(name string, tags []storage.Tag) labels.Labels {
 	b.Sort()
 	return b.Labels()
 }
+
+func isTooLong(tag storage.Tag) bool { return max(len(tag.Key), len(tag.Value)) > maxLabelLength }

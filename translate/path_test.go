@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -39,24 +40,6 @@ func showName(ls labels.Labels) string {
 		out += "comes back as " + back.String() + "\n"
 	}
 	return out
-}
-
-func parseConditions(t *testing.T, lines []string) (conditions []Condition) {
-	for _, line := range lines {
-		label, rest := parseName(t, line)
-		c := Condition{Label: label}
-		switch prefix, isPrefix := strings.CutSuffix(rest, "*"); {
-		case isPrefix:
-			c.Match = func(v string) bool { return strings.HasPrefix(v, strings.TrimSpace(prefix)) }
-		case rest != "":
-			c.Values = []string{}
-			for _, value := range strings.Fields(rest) {
-				c.Values = append(c.Values, unquote(t, value))
-			}
-		}
-		conditions = append(conditions, c)
-	}
-	return conditions
 }
 
 // Any label set has a Graphite name of its own that reads back as it.
@@ -182,25 +165,33 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// A name that no label can hold has no labels, instead of a panic.
+// A name that no label can hold has no labels, instead of a panic. One that is as long only as a whole is like any other.
 func TestPathTooLong(t *testing.T) {
-	path := "m;a=" + strings.Repeat("x", maxLabelLength-3)
-	if ls := PathLabels(path); !ls.IsEmpty() {
-		t.Errorf("%d labels", ls.Len())
-	}
-	if ls := PathLabels(path[1:]); ls.Len() != 1 {
-		t.Errorf("a name that just fits: %d labels", ls.Len())
+	long := strings.Repeat("x", maxLabelLength)
+	for _, tt := range []struct {
+		path string
+		want int
+	}{
+		{"x" + long, 0},
+		{"m;a=" + long, 2},
+		{"m;a=x" + long, 0},
+	} {
+		if ls := PathLabels(tt.path); ls.Len() != tt.want {
+			t.Errorf("PathLabels(%.5s...): %d labels, want %d", tt.path, ls.Len(), tt.want)
+		}
 	}
 }
 
 // The last of many tags of one key counts, in either spelling.
 func TestPathManyTags(t *testing.T) {
-	const n = 10_000
-	want := labels.FromStrings(nameLabel, "m", "a", "1", "b", "2")
-	for _, path := range []string{
-		"m" + strings.Repeat(";a=1;b=2", n),
-		"m{" + strings.Repeat(`a="1",b="2",`, n) + `b="2"}`,
-	} {
+	const n = 5000
+	want := labels.FromStrings(nameLabel, "m", "a", "4999", "b", "4999")
+	var carbon, openMetrics strings.Builder
+	for i := range n {
+		fmt.Fprintf(&carbon, ";a=%d;b=%d", i, i)
+		fmt.Fprintf(&openMetrics, `a="%d",b="%d",`, i, i)
+	}
+	for _, path := range []string{"m" + carbon.String(), "m{" + openMetrics.String() + `b="4999"}`} {
 		if ls := PathLabels(path); !labels.Equal(ls, want) {
 			t.Errorf("PathLabels(%.10s...): %d labels, want %v", path, ls.Len(), want)
 		}

@@ -7,8 +7,8 @@
 //
 // How names are stored, E and L being the escapes of escape.go:
 //
-//	metric          L(name), or E(name) where a rule says Compat      http_requests_total, _-node_.load1
-//	  with dots     L of each element, ":" being _3A there            sys.cpu, odd._-100_25, odd._-a_3Ab
+//	metric          L of each element between dots, ":" being _3A,    sys.cpu, odd._-100_25, _-node_3Aload1
+//	                or E(name) where a rule says Compat
 //	no metric name  _-
 //	label value     L(value), or E(value) in a Compat series          localhost:9090 is _-localhost_.9090
 //	label name      itself where OpenTSDB allows it, else -E(name)    job, -http_.method

@@ -13,7 +13,7 @@ func TestMetricName(t *testing.T) {
 	for _, tt := range []struct{ name, stored string }{
 		{"up", "up"},
 		{"http_requests_total", "http_requests_total"},
-		{"node:load1", "_-node_.load1"},
+		{"node:load1", "_-node_3Aload1"},
 		{"old_x", "old__x"},
 		{"old__x", "old____x"},
 		{"old_:x", "old___.x"},

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -20,6 +21,7 @@ type Index struct {
 	entries []entry
 	// byHash finds a cell by its branch and the hash in its key. Those of branches and of leaves are apart, as rows and columns are.
 	branches, leaves map[cellID]uint32
+	trees            []uint16 // that have a root, ascending
 	byName           btree  // of (parent, name, leaves first, entry)
 	text             []byte // names as they are shown and TSUIDs, each after its length
 	leafCount        int
@@ -109,6 +111,10 @@ func (x *Index) addBranch(at cellID, name string) error {
 		return err
 	}
 	x.branches[at] = id
+	if at.parent == noBranch {
+		place, _ := slices.BinarySearch(x.trees, uint16(at.hash))
+		x.trees = slices.Insert(x.trees, place, uint16(at.hash))
+	}
 	return nil
 }
 

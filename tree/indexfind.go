@@ -15,18 +15,11 @@ func (x *Index) Find(ctx context.Context, pattern string, o FindOptions) ([]Node
 	return find(ctx, x, x.roots(o.Trees), g, o.Limit)
 }
 
-// Trees are the ids of the trees that have a root.
+// Trees are the ids of the trees that have a root, ascending.
 func (x *Index) Trees() []uint16 {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	var ids []uint16
-	for at := range x.branches {
-		if at.parent == noBranch {
-			ids = append(ids, uint16(at.hash))
-		}
-	}
-	slices.Sort(ids)
-	return ids
+	return slices.Clone(x.trees)
 }
 
 func (x *Index) roots(trees []uint16) []uint32 {

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -249,6 +250,14 @@ func TestObserveWithoutKnowing(t *testing.T) {
 	check("not loaded", db)
 
 	db = newTables(t)
+	for _, series := range [][]NewSeries{first, second} { // nor without even the definitions
+		if err := New(db, o).Observe(t.Context(), series); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check("not even the definitions", db)
+
+	db = newTables(t)
 	faulty := kvtest.New(db)
 	f := newForest(t, faulty, true)
 	faulty.Fail(kvtest.Apply, 1, kvtest.After)
@@ -333,6 +342,11 @@ func TestLoadWhileObserving(t *testing.T) {
 		t.Errorf("%d leaves, want 300", n)
 	}
 	sameIndex(t, "after loading", f, db)
+	for cell := range cells(t, db) {
+		if strings.Contains(cell, strayPrefix) {
+			t.Errorf("%s: no names share a hash", cell)
+		}
+	}
 }
 
 // A cancelled call gives its cells back: the next one writes them.

@@ -59,10 +59,11 @@ func (r *Rows) Find(ctx context.Context, pattern string, o FindOptions) ([]Node,
 type strayIndex struct {
 	index *Index
 	ids   map[string]bool // strayID
+	rows  map[string]bool // of branches on which their leaves may be
 }
 
 func (r *Rows) strays(ctx context.Context, trees []uint16) (strayIndex, error) {
-	all := strayIndex{NewIndex(r.shown), map[string]bool{}}
+	all := strayIndex{NewIndex(r.shown), map[string]bool{}, map[string]bool{}}
 	keys := make([][]byte, 0, len(trees))
 	for _, id := range trees {
 		keys = append(keys, schema.CollisionRow(id))
@@ -81,6 +82,7 @@ func (r *Rows) strays(ctx context.Context, trees []uint16) (strayIndex, error) {
 				return all, err
 			}
 			all.ids[strayID(s.tree, s.tsuid)] = true
+			all.rows[string(schema.BranchRow(s.tree, s.names[:len(s.names)-1]...))] = true
 		}
 	}
 	return all, nil
@@ -121,7 +123,7 @@ var errOccupied = errors.New("the branch is not empty")
 
 // empty implements source. It is worth a read only where the leaves of a branch may all be hidden.
 func (r rowsSource) empty(ctx context.Context, row []byte) bool {
-	if len(r.strays.ids) == 0 {
+	if !r.strays.rows[string(row)] {
 		return false
 	}
 	return r.list(ctx, row, nil, func(child[[]byte]) error { return errOccupied }) == nil

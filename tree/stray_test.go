@@ -1,9 +1,11 @@
 package tree
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -139,7 +141,13 @@ func leafPaths(nodes []Node) []string {
 
 // Whatever call fails, before or after it took effect: there is one default tree, and observing again makes all found.
 func TestPlainAfterFailures(t *testing.T) {
-	series, want := hashAlikes()
+	all, _ := hashAlikes()
+	var series []NewSeries
+	want := map[string]string{}
+	for n := 0; n < len(all); n += 5 {
+		series = append(series, all[n])
+		want[all[n].Metric] = fmt.Sprintf("%X", all[n].TSUID)
+	}
 	for _, exclusive := range []bool{false, true} {
 		for _, method := range []kvtest.Method{kvtest.CheckAndPut, kvtest.Apply, kvtest.Scan, kvtest.Get} {
 			for _, when := range []kvtest.When{kvtest.Before, kvtest.Midway, kvtest.After} {
@@ -215,5 +223,155 @@ func TestStrayBehindBrokenLeaf(t *testing.T) {
 			t.Errorf("exclusive %v (-want +got):\n%s", exclusive, diff)
 		}
 		sameIndex(t, "broken leaf", f, db)
+	}
+}
+
+// plainSeries is a series of a path, numbered.
+func plainSeries(n byte, path string) []NewSeries {
+	return []NewSeries{{TSUID: []byte{n}, Series: storage.Series{Metric: path, Tags: []storage.Tag{{Key: "-_", Value: "1"}}}}}
+}
+
+// checkFound compares what a running forest finds, and one that loads the table.
+func checkFound(t *testing.T, name string, db kv.KV, o Options, running *Forest, want map[string]string) {
+	t.Helper()
+	if diff := cmp.Diff(want, found(t, running)); diff != "" {
+		t.Errorf("%s (-want +running):\n%s", name, diff)
+	}
+	again := New(db, o)
+	if _, err := again.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, found(t, again)); diff != "" {
+		t.Errorf("%s (-want +loaded):\n%s", name, diff)
+	}
+}
+
+// A process that does not know that another one has given the row of its branch another name learns it from the row.
+func TestStrayOfUnknownBranch(t *testing.T) {
+	db, o := plainTables()
+	first, second := New(db, o), New(db, o)
+	for n, f := range []*Forest{first, second} {
+		if err := f.Observe(t.Context(), plainSeries(byte(n), []string{"Aa.one", "BB.two"}[n])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := second.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	checkFound(t, "two processes", db, o, second, map[string]string{"Aa.one": "00", "BB.two": "01"})
+}
+
+// Between a leaf and the column that says its path a process may end: whose name the path bears is found all the same, and when the other
+// comes again, so is it.
+func TestStrayAfterCrash(t *testing.T) {
+	db, o := plainTables()
+	if err := New(db, o).Observe(t.Context(), plainSeries(1, "Aa.one")); err != nil {
+		t.Fatal(err)
+	}
+	faulty := kvtest.New(db)
+	faulty.Fail(kvtest.Apply, 1, kvtest.Before)
+	if err := New(faulty, o).Observe(t.Context(), plainSeries(2, "BB.two")); !errors.Is(err, kvtest.ErrFault) {
+		t.Fatalf("Observe without an Apply: %v", err)
+	}
+	f := New(db, o)
+	if _, err := f.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Observe(t.Context(), plainSeries(3, "Aa.two")); err != nil {
+		t.Fatal(err)
+	}
+	checkFound(t, "after the crash", db, o, f, map[string]string{"Aa.one": "01", "Aa.two": "0203"})
+	if err := f.Observe(t.Context(), plainSeries(2, "BB.two")); err != nil {
+		t.Fatal(err)
+	}
+	checkFound(t, "sent again", db, o, f, map[string]string{"Aa.one": "01", "Aa.two": "03", "BB.two": "02"})
+}
+
+// overtaken is a table whose next stray is written while a Load that has read everything waits to take its index in use.
+type overtaken struct {
+	kv.KV
+	load    func()
+	scanned chan struct{}
+	goOn    chan struct{}
+}
+
+func (o *overtaken) Apply(ctx context.Context, table, family string, rows []kv.Mutation) error {
+	if do := o.load; do != nil && bytes.Equal(rows[0].Key, schema.CollisionRow(1)) {
+		o.load = nil
+		scanned := o.scanned
+		go do()
+		<-scanned
+	}
+	return o.KV.Apply(ctx, table, family, rows)
+}
+
+func (o *overtaken) Scan(ctx context.Context, s kv.Scan) iter.Seq2[kv.Row, error] {
+	return func(yield func(kv.Row, error) bool) {
+		for row, err := range o.KV.Scan(ctx, s) {
+			if !yield(row, err) {
+				return
+			}
+		}
+		if s.Limit == 0 && o.scanned != nil {
+			close(o.scanned)
+			o.scanned = nil
+			<-o.goOn
+		}
+	}
+}
+
+// A stray that is written behind the back of a Load is in the index that the Load fills.
+func TestLoadMissesNoStray(t *testing.T) {
+	db, o := plainTables()
+	over := &overtaken{KV: db, scanned: make(chan struct{}), goOn: make(chan struct{})}
+	f := New(over, o)
+	loaded := make(chan error, 1)
+	over.load = func() {
+		_, err := f.Load(context.Background())
+		loaded <- err
+	}
+	if err := f.Observe(t.Context(), append(plainSeries(1, "Aa.one"), plainSeries(2, "BB.two")...)); err != nil {
+		t.Fatal(err)
+	}
+	close(over.goOn)
+	if err := <-loaded; err != nil {
+		t.Fatal(err)
+	}
+	checkFound(t, "overtaken", db, o, f, map[string]string{"Aa.one": "01", "BB.two": "02"})
+}
+
+// A stray is found under its path alone, whether its leaf was known before or comes afterwards, until another series gets that leaf.
+func TestStrayBeforeItsLeaf(t *testing.T) {
+	x := NewIndex(nil)
+	find := func() string {
+		nodes, err := x.Find(t.Context(), "**", FindOptions{Trees: x.Trees()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return printNodes(nodes)
+	}
+	aa := schema.BranchKey{Tree: 1, Hashes: []uint32{schema.NameHash("Aa")}}
+	if ok, err := x.addStray(stray{1, []string{"BB", "two"}, []byte{2}}); ok || err != nil {
+		t.Errorf("a stray in no tree: %v, %v", ok, err)
+	}
+	if _, err := x.AddBranch(schema.BranchKey{Tree: 1}, schema.RootName); err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := x.addStray(stray{1, []string{"BB", "two"}, []byte{2}}); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if _, err := x.AddBranch(aa, "Aa"); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		tsuid []byte
+		want  string
+	}{{[]byte{2}, "BB.*\nBB.two 02\n"}, {[]byte{3}, "Aa.*\nAa.two 03\nBB.*\nBB.two 02\n"}, {[]byte{2}, "BB.*\nBB.two 02\n"}} {
+		if _, err := x.AddLeaf(aa, schema.NameHash("two"), schema.Leaf{DisplayName: "two", TSUID: test.tsuid}); err != nil {
+			t.Fatal(err)
+		}
+		if got := find(); got != test.want {
+			t.Errorf("the leaf being %X's: find ** = %q, want %q", test.tsuid, got, test.want)
+		}
 	}
 }

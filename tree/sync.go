@@ -53,7 +53,7 @@ func Sync(ctx context.Context, db kv.KV, o Options, c Catalog, so SyncOptions) (
 		return s.report, err
 	}
 	s.report.Broken = s.forest.Broken()
-	if len(s.forest.enabled()) == 0 && len(s.forest.Trees()) > 0 {
+	if len(s.forest.enabled()) == 0 && (o.DefaultTree == "" || o.Plain == nil) {
 		return s.report, errors.New("no tree is enabled that has rules")
 	}
 	err := s.run(ctx)

@@ -99,7 +99,7 @@ func TestSync(t *testing.T) {
 				t.Errorf("rows of Observe and Sync (-want +got):\n%s", diff)
 			}
 			said := fmt.Sprintf("52 series, %d branches and %d leaves written, 1 series have UIDs without names\n"+
-				"tree 1 (default): 47 hung, 3 collided, 1 of one name, 0 without a match, 0 refused by strict match, 0 failed\n", branches, leaves)
+				"tree 1 (default): 47 hung, 0 strays, 3 collided, 1 of one name, 0 without a match, 0 refused by strict match, 0 failed\n", branches, leaves)
 			if report.String() != said || !bytes.Equal(report.Position, all.series[51].TSUID) {
 				t.Errorf("the report, at %X, is\n%swant\n%s", report.Position, report, said)
 			}

@@ -32,6 +32,8 @@ type TreeReport struct {
 	Tree *Tree
 	// Hung have their leaf, now or already before.
 	Hung int
+	// Strays have none of their own, but are found: names share a hash with others.
+	Strays int
 	// Collided have none, because another series has the leaf of that name and branch.
 	Collided int
 	// OnRoot, NoMatch, Refused and Failed are the outcomes of routes without a leaf.
@@ -53,6 +55,7 @@ func (r *SyncReport) add(b SyncReport) {
 
 func (t *TreeReport) add(b TreeReport) {
 	t.Hung += b.Hung
+	t.Strays += b.Strays
 	t.Collided += b.Collided
 	t.OnRoot += b.OnRoot
 	t.NoMatch += b.NoMatch
@@ -69,8 +72,8 @@ func (r SyncReport) String() string {
 	}
 	b.WriteByte('\n')
 	for _, t := range r.Trees {
-		fmt.Fprintf(&b, "tree %d (%s): %d hung, %d collided, %d of one name, %d without a match, %d refused by strict match, %d failed\n",
-			t.Tree.id, t.Tree.def.Name, t.Hung, t.Collided, t.OnRoot, t.NoMatch, t.Refused, t.Failed)
+		fmt.Fprintf(&b, "tree %d (%s): %d hung, %d strays, %d collided, %d of one name, %d without a match, %d refused by strict match, %d failed\n",
+			t.Tree.id, t.Tree.def.Name, t.Hung, t.Strays, t.Collided, t.OnRoot, t.NoMatch, t.Refused, t.Failed)
 	}
 	for _, broken := range r.Broken {
 		fmt.Fprintf(&b, "tree %d (%s) cannot be used: %v\n", broken.ID, broken.Name, broken.Err)
@@ -97,7 +100,21 @@ func (f *Forest) outcomes(ctx context.Context, series []NewSeries) ([]TreeReport
 			f.outcome(&reports[n], series[i].TSUID, route)
 		}
 	}
-	return reports, nil
+	return f.plainOutcomes(reports, series), nil
+}
+
+// plainOutcomes adds what became of plain series in the default tree.
+func (f *Forest) plainOutcomes(reports []TreeReport, series []NewSeries) []TreeReport {
+	r := TreeReport{Tree: f.knownDefault().tree}
+	for _, s := range series {
+		if r.Tree != nil && f.isPlain(s.Series) {
+			f.hung(&r, s.TSUID, plainRoute(s.Metric))
+		}
+	}
+	if (r == TreeReport{Tree: r.Tree}) {
+		return reports
+	}
+	return append(reports, r)
 }
 
 func (f *Forest) outcome(r *TreeReport, tsuid []byte, route Route) {
@@ -108,16 +125,31 @@ func (f *Forest) outcome(r *TreeReport, tsuid []byte, route Route) {
 		r.Refused++
 	case Failed:
 		r.Failed++
-	case Stored, OnRoot:
-		switch holder := f.Index().Holder(r.Tree.id, route); {
-		case bytes.Equal(holder, tsuid):
-			r.Hung++
-		case holder == nil && route.Outcome == OnRoot:
-			r.OnRoot++
-		default:
-			r.Collided++
-		}
+	case OnRoot:
+		r.OnRoot++
+	case Stored:
+		f.hung(r, tsuid, route)
 	}
+}
+
+// hung looks who has the leaf.
+func (f *Forest) hung(r *TreeReport, tsuid []byte, route Route) {
+	x := f.Index()
+	switch {
+	case x.isStray(r.Tree.id, tsuid):
+		r.Strays++
+	case bytes.Equal(x.Holder(r.Tree.id, route), tsuid):
+		r.Hung++
+	default:
+		r.Collided++
+	}
+}
+
+func (x *Index) isStray(tree uint16, tsuid []byte) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	_, ok := x.strays[strayID(tree, tsuid)]
+	return ok
 }
 
 // Holder is the TSUID that has the leaf of a route, or one whose name shares its hash; nil when there is none.

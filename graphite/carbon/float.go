@@ -27,16 +27,22 @@ func parseFloat(b []byte) (float64, bool) {
 }
 
 // powersOfTen are those that parseShort divides by; all are exact.
-var powersOfTen = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+var powersOfTen = [exactDigits + 1]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
-// parseShort reads numbers of up to 15 digits without an exponent. Such a number is the quotient of two integers that float64 holds
-// exactly, and one division rounds as a reader of decimals must.
+const (
+	exactDigits = 15 // integers of so many digits are float64s
+	shortDigits = 18 // and of so many int64s
+)
+
+// parseShort reads numbers of a few digits without an exponent. An integer that int64 holds is rounded once, when it becomes a float64.
+// A fraction of up to exactDigits digits is the quotient of two integers that float64 holds, and one division rounds as a reader
+// of decimals must.
 func parseShort(b []byte) (float64, bool) {
 	negative := false
 	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
 		negative, b = b[0] == '-', b[1:]
 	}
-	if len(b) > len(powersOfTen) {
+	if len(b) > shortDigits+1 {
 		return 0, false
 	}
 	mantissa, digits, fraction, point := int64(0), 0, 0, false
@@ -54,7 +60,7 @@ func parseShort(b []byte) (float64, bool) {
 			return 0, false
 		}
 	}
-	if digits == 0 || digits >= len(powersOfTen) {
+	if digits == 0 || digits > shortDigits || fraction > 0 && digits > exactDigits {
 		return 0, false
 	}
 	v := float64(mantissa) / powersOfTen[fraction]

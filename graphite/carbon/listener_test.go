@@ -25,6 +25,7 @@ type recorder struct {
 	points  []string
 	failing bool
 	failed  int
+	largest int           // points of a write
 	held    chan struct{} // Write waits until it can receive; nil: it does not
 	inside  int           // writes that wait
 }
@@ -39,6 +40,7 @@ func (r *recorder) Write(ctx context.Context, points []Point) error {
 	r.mu.Lock()
 	held := r.held
 	r.inside++
+	r.largest = max(r.largest, len(points))
 	r.changed.Broadcast()
 	r.mu.Unlock()
 	if held != nil {
@@ -67,6 +69,14 @@ func (r *recorder) set(failing bool) {
 	r.failing = failing
 }
 
+// hold makes all writes wait until the channel is closed.
+func (r *recorder) hold() (release chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.held = make(chan struct{})
+	return r.held
+}
+
 // wait waits until something is true, whatever time that takes: a test that hangs is ended by the tool.
 func (r *recorder) wait(done func() bool) {
 	r.mu.Lock()
@@ -86,11 +96,12 @@ func (r *recorder) waitPoints(n int) []string {
 
 // server is a running listener.
 type server struct {
-	t    *testing.T
-	sink *recorder
-	log  logBuffer
-	l    *Listener
-	stop func() error // stops Run and returns its error
+	t      *testing.T
+	sink   *recorder
+	log    logBuffer
+	l      *Listener
+	cancel context.CancelFunc
+	stop   func() error // cancels Run and returns its error
 }
 
 func startServer(t *testing.T, change func(*Options)) *server {
@@ -105,11 +116,12 @@ func startServer(t *testing.T, change func(*Options)) *server {
 	if s.l, err = New(o); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
+	var ctx context.Context
+	ctx, s.cancel = context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.l.Run(ctx, s.sink) }()
 	s.stop = sync.OnceValue(func() error {
-		cancel()
+		s.cancel()
 		return <-ended
 	})
 	t.Cleanup(func() {
@@ -224,12 +236,15 @@ func TestConnectionIdle(t *testing.T) {
 }
 
 func TestDatagrams(t *testing.T) {
-	for _, test := range []struct{ name, sent, want string }{
-		{"several", "a 1 10\nb 2 20\nc 3 30", "a 1 @10; b 2 @20; c 3 @30"},
-		{"bad lines", "a 1\n\nb 2 20\nc x 30\nd 4 nan\ne 5 50", "b 2 @20; e 5 @50"},
-		{"other ends of lines", "a 1 1\rb 2 2\r\nc 3 3\ve 4 4\u2028f 5 5\u0085g 6 6\x1ch 7 7", "a 1 @1; b 2 @2; c 3 @3; e 4 @4; f 5 @5; g 6 @6; h 7 @7"},
-		{"utf-8", "a 1 10\nb\xff 2 20\n", ""},
-		{"time inf", "a 1 10\nb 2 inf\nc 3 30", "a 1 @10"},
+	for _, test := range []struct {
+		name, sent, want string
+		refused          float64 // lines
+	}{
+		{"several", "a 1 10\nb 2 20\nc 3 30", "a 1 @10; b 2 @20; c 3 @30", 0},
+		{"bad lines", "a 1\n\nb 2 20\nc x 30\nd 4 nan\ne 5 50", "b 2 @20; e 5 @50", 4},
+		{"other ends of lines", "a 1 1\rb 2 2\r\nc 3 3\ve 4 4\u2028f 5 5\u0085g 6 6\x1ch 7 7", "a 1 @1; b 2 @2; c 3 @3; e 4 @4; f 5 @5; g 6 @6; h 7 @7", 0},
+		{"utf-8", "a 1 10\nb\xff 2 20\n", "", 2},
+		{"time inf", "a 1 10\nb 2 inf\nc 3 30", "a 1 @10", 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := startServer(t, nil)
@@ -238,6 +253,12 @@ func TestDatagrams(t *testing.T) {
 			s.send(conn, "z 9 99")
 			want := append(strings.Split(test.want, "; "), "z 9 @99")
 			s.wantPoints(slices.DeleteFunc(want, func(s string) bool { return s == "" })...)
+			if err := s.stop(); err != nil {
+				t.Error(err)
+			}
+			if n := testutil.ToFloat64(s.l.metrics.udp.lines) - testutil.ToFloat64(s.l.metrics.points); n != test.refused {
+				t.Errorf("%v lines refused, want %v", n, test.refused)
+			}
 		})
 	}
 }
@@ -267,21 +288,21 @@ func TestDatagramQueue(t *testing.T) {
 
 func TestDatagramsDropped(t *testing.T) {
 	s := startServer(t, func(o *Options) { o.UDPQueue = maxDatagram })
-	s.sink.held = make(chan struct{})
+	release := s.sink.hold()
 	conn := s.dial("udp")
 	s.send(conn, "first 1 1")
 	s.sink.wait(func() bool { return s.sink.inside == 1 })
 	for testutil.ToFloat64(s.l.metrics.droppedDatagrams) == 0 {
 		s.send(conn, strings.Repeat("a 1 10\n", 1000))
 	}
-	close(s.sink.held)
+	close(release)
 	s.sink.waitPoints(1001)
 }
 
 // A slow store slows the sender: what is not read stays with it.
 func TestSlowSink(t *testing.T) {
 	s := startServer(t, nil)
-	s.sink.held = make(chan struct{})
+	release := s.sink.hold()
 	conn := s.dial("tcp")
 	const lines = 16_000
 	sent := make(chan error, 1)
@@ -304,11 +325,29 @@ func TestSlowSink(t *testing.T) {
 	if n := testutil.ToFloat64(s.l.metrics.tcp.bytes); n > 256<<10 {
 		t.Errorf("%v bytes read ahead of the store", n)
 	}
-	close(s.sink.held)
+	close(release)
 	if err := <-sent; err != nil {
 		t.Fatal(err)
 	}
 	s.sink.waitPoints(lines)
+}
+
+// However much is read at once, a write is bounded.
+func TestBatchSize(t *testing.T) {
+	s := startServer(t, nil)
+	d := newTestDelivery(s.sink, &s.log, nil)
+	d.metrics = s.l.metrics
+	b := s.l.newBatch(d, s.l.metrics.tcp)
+	const points = 2*maxPoints + 5
+	for range points {
+		b.add(t.Context(), []byte("a 1 1"))
+	}
+	b.end(t.Context())
+	s.sink.mu.Lock()
+	defer s.sink.mu.Unlock()
+	if n := len(s.sink.points); s.sink.largest != maxPoints || n != points {
+		t.Errorf("%d points in writes of up to %d, want %d in writes of %d", n, s.sink.largest, points, maxPoints)
+	}
 }
 
 // Points are held while the store is down, and stored once when it is back.
@@ -331,11 +370,12 @@ func TestFailingSink(t *testing.T) {
 // What was read before the process is told to stop still reaches the store.
 func TestShutdownDelivers(t *testing.T) {
 	s := startServer(t, nil)
-	s.sink.held = make(chan struct{})
+	release := s.sink.hold()
 	s.send(s.dial("tcp"), "a 1 10\nb 2 20\nhalf")
 	s.send(s.dial("udp"), "c 3 30")
 	s.sink.wait(func() bool { return s.sink.inside == 2 })
-	go func() { s.sink.held <- struct{}{}; s.sink.held <- struct{}{} }()
+	s.cancel()
+	close(release)
 	if err := s.stop(); err != nil {
 		t.Error(err)
 	}

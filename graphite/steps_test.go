@@ -1,0 +1,291 @@
+package graphite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// every returns n instants, in milliseconds, changed one by one.
+func every(interval int64, n int, change ...func(r *rand.Rand, i int, at int64) (int64, bool)) []int64 {
+	r := rand.New(rand.NewPCG(1, uint64(interval)))
+	var times []int64
+	for i := range n {
+		at, keep := webNow*1000+int64(i)*interval, true
+		for _, c := range change {
+			if keep {
+				at, keep = c(r, i, at)
+			}
+		}
+		if keep {
+			times = append(times, at)
+		}
+	}
+	slices.Sort(times)
+	return slices.Compact(times)
+}
+
+func jitter(by int64) func(*rand.Rand, int, int64) (int64, bool) {
+	return func(r *rand.Rand, _ int, at int64) (int64, bool) { return at + r.Int64N(2*by+1) - by, true }
+}
+
+func lose(percent int) func(*rand.Rand, int, int64) (int64, bool) {
+	return func(r *rand.Rand, _ int, at int64) (int64, bool) { return at, r.IntN(100) >= percent }
+}
+
+func hole(from, to int) func(*rand.Rand, int, int64) (int64, bool) {
+	return func(_ *rand.Rand, i int, at int64) (int64, bool) { return at, i < from || i >= to }
+}
+
+func TestInferStep(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		times []int64
+		want  int64 // 0: too few points
+	}{
+		{"no points", nil, 0},
+		{"nine points", every(10_000, 9), 0},
+		{"ten points", every(10_000, 10), 10},
+		{"scrapes", every(15_000, 200, jitter(5)), 15},
+		{"scrapes of a busy server", every(15_000, 200, jitter(700)), 15},
+		{"scrapes half a minute apart", every(30_000, 100, jitter(2000)), 30},
+		{"a third is lost", every(10_000, 400, lose(33)), 10},
+		{"an outage", every(60_000, 100, hole(20, 90)), 60},
+		{"backfilled days apart", append(every(300_000, 20), every(300_000, 1, func(_ *rand.Rand, _ int, at int64) (int64, bool) { return at + 864e5, true })...), 300},
+		{"changed from a minute to ten seconds", append(every(60_000, 50, func(_ *rand.Rand, _ int, at int64) (int64, bool) { return at - 3_600_000, true }), every(10_000, 3000)...), 10},
+		{"faster than a second", every(100, 100), 1},
+		{"second and a half", every(1500, 100), 2},
+		{"unusual", every(47_000, 100), 47},
+		{"nearly unusual", every(58_000, 100), 60},
+		{"just unusual", every(56_900, 100), 57},
+		{"four minutes", every(240_000, 100), 240},
+		{"nearly an hour", every(3_550_000, 48), 3600},
+		{"daily", every(86_400_000, 12), 86400},
+		{"yearly", every(365*86_400_000, 12), greatestStep},
+	} {
+		got, ok := inferStep(c.times, make([]float64, len(c.times)))
+		if got != c.want || ok != (c.want > 0) {
+			t.Errorf("%s: inferStep = %d, %v, want %d", c.name, got, ok, c.want)
+		}
+	}
+}
+
+func TestStaleMarkersAreNoPoints(t *testing.T) {
+	times := every(10_000, 12)
+	values := make([]float64, len(times))
+	values[3], values[4], values[11] = math.NaN(), math.NaN(), math.Float64frombits(0x7ff0000000000002)
+	if got, ok := inferStep(times, values); ok {
+		t.Errorf("inferStep of nine points and three markers = %d", got)
+	}
+	values[3] = 1
+	if got, ok := inferStep(times, values); !ok || got != 10 {
+		t.Errorf("inferStep of ten points and two markers = %d, %v", got, ok)
+	}
+}
+
+// meta is SeriesMeta in memory, with a wrong turn.
+type meta struct {
+	mu     sync.Mutex // guards all below
+	values map[storage.Ref]string
+	reads  int
+	writes int
+	err    error
+}
+
+func (m *meta) SeriesCustom(_ context.Context, refs []storage.Ref, _ string) ([]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reads += len(refs)
+	out := make([]string, len(refs))
+	for i, ref := range refs {
+		out[i] = m.values[ref]
+	}
+	return out, nil
+}
+
+func (m *meta) SetSeriesCustom(_ context.Context, _ string, edits []storage.CustomEdit) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range edits {
+		if m.err == nil && m.values[e.Ref] == e.Old {
+			m.values[e.Ref] = e.New
+			m.writes++
+		}
+	}
+	return m.err
+}
+
+func (m *meta) set(ref storage.Ref, value string, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.values[ref], m.err = value, err
+}
+
+func (m *meta) get(ref storage.Ref) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.values[ref]
+}
+
+// stepsOver are the steps of a web's series, with documents of their own. What waits is settled by settle.
+func stepsOver(t *testing.T, w *web, log *strings.Builder) (s *steps, m *meta, settle func()) {
+	t.Helper()
+	m = &meta{values: map[storage.Ref]string{}}
+	logger := slog.New(slog.NewTextHandler(log, nil))
+	s = newSteps(Options{Store: w.store, Now: time.Now, Logger: logger}, newReader(w.store))
+	s.series = m
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = s.run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	return s, m, synctest.Wait
+}
+
+func (w *web) points(t testing.TB, name string, times []int64) storage.Ref {
+	t.Helper()
+	ref := w.resolve(t, []storage.Series{w.names.FromPath(name)})[0]
+	var b storage.Batch
+	for i, at := range times {
+		b.Add(ref, at, float64(i))
+	}
+	if err := w.store.Append(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	return ref
+}
+
+// TestSteps lets a step be found, kept, edited, deleted and lost.
+func TestSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWeb(t)
+		ref := w.points(t, "a.b", every(10_000, 50))
+		var log strings.Builder
+		s, m, settle := stepsOver(t, w, &log)
+		window := span{webNow - 10, webNow + 400, webNow + 400}
+		expect := func(what string, want int64) {
+			t.Helper()
+			got, err := s.of(t.Context(), []storage.Ref{ref, ref}, window)
+			if err != nil || got[ref] != want {
+				t.Errorf("%s: step %d, %v, want %d", what, got[ref], err, want)
+			}
+			settle()
+		}
+		document := func(want string) {
+			t.Helper()
+			if got := m.get(ref); got != want {
+				t.Errorf("the document says %q, want %q", got, want)
+			}
+		}
+		expect("from its points", 10)
+		document("10")
+		expect("remembered", 10)
+		if m.writes != 1 {
+			t.Errorf("%d writes, want 1", m.writes)
+		}
+		m.set(ref, "30", nil) // somebody's edit
+		expect("not looked at yet", 10)
+		time.Sleep(stepFresh)
+		expect("not looked at before the answer", 10)
+		expect("edited", 30)
+		document("30")
+
+		m.set(ref, "", nil)
+		time.Sleep(stepFresh)
+		expect("not looked at before the answer", 30)
+		expect("deleted, so found again", 10)
+		document("10")
+
+		m.set(ref, "soon", nil)
+		s.known.forget(ref)
+		expect("somebody's nonsense", 10)
+		document("soon")
+
+		s.known.forget(ref)
+		m.set(ref, "", errors.New("read only"))
+		for range 3 {
+			s.known.forget(ref)
+			expect("documents cannot be written", 10)
+		}
+		if n := strings.Count(log.String(), "read only"); n != 1 {
+			t.Errorf("logged %d times: %s", n, &log)
+		}
+		m.set(ref, "", nil)
+		time.Sleep(stepFresh)
+		expect("they can again", 10)
+		expect("they can again", 10)
+		document("10")
+	})
+}
+
+// TestStepsOfFewPoints: looked for around the window, and else carbon's default, for a while.
+func TestStepsOfFewPoints(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWeb(t)
+		var log strings.Builder
+		s, m, settle := stepsOver(t, w, &log)
+		day := func(name string, at int64, n int) storage.Ref {
+			return w.points(t, name, every(10_000, n, func(_ *rand.Rand, _ int, t int64) (int64, bool) { return t + at*1000, true }))
+		}
+		before, after, few, inside := day("x.before", -86400, 50), day("x.after", 7200, 50), day("x.few", 0, 9), day("x.inside", -20*86400, 50)
+		refs := []storage.Ref{before, after, few, inside}
+		for _, c := range []struct {
+			from int64
+			want string
+		}{{webNow - 600, "10 10 60 60"}, {webNow - 30*86400, "10 10 60 10"}} {
+			time.Sleep(guessFresh)
+			got, err := s.of(t.Context(), refs, span{c.from, webNow + 600, webNow + 86400})
+			if text := fmt.Sprint(got[before], got[after], got[few], got[inside]); err != nil || text != c.want {
+				t.Errorf("steps from %d on: %s, %v, want %s", c.from, text, err, c.want)
+			}
+		}
+		settle()
+		if m.get(few) != "" || m.get(before) != "10" || m.get(after) != "10" || m.get(inside) != "10" {
+			t.Errorf("documents %v", m.values)
+		}
+		// A guess is not looked at again for a while, and then it is.
+		w.points(t, "x.few", every(10_000, 50))
+		for _, want := range []int64{defaultStep, 10} {
+			if got, err := s.of(t.Context(), refs, span{webNow - 600, webNow + 600, webNow + 600}); err != nil || got[few] != want {
+				t.Errorf("step %d, %v, want %d", got[few], err, want)
+			}
+			time.Sleep(guessFresh)
+		}
+	})
+}
+
+func TestRecent(t *testing.T) {
+	r := newRecent[string, int](10)
+	for i := range 35 {
+		r.put(fmt.Sprint(i), i)
+		if v, ok := r.get("0"); !ok || v != 0 {
+			t.Fatalf("what is used often was forgotten after %d others", i)
+		}
+	}
+	if len(r.young)+len(r.old) > 20 {
+		t.Errorf("%d kept", len(r.young)+len(r.old))
+	}
+	if _, ok := r.get("1"); ok {
+		t.Error("nothing is forgotten")
+	}
+	r.forget("0")
+	if _, ok := r.get("0"); ok {
+		t.Error("what is to be forgotten stays")
+	}
+}
