@@ -162,9 +162,14 @@ func (g *graphiteSide) Find(ctx context.Context, pattern string, o tree.FindOpti
 	return g.rows.Find(ctx, pattern, o)
 }
 
-// seriesOf is the series of a Graphite name: by a tree's inverse where one takes it, else the name itself.
+// seriesOf is the series of a Graphite name: by a tree's inverse where one takes it, else the name itself. A name without an element,
+// such as "...", has none; the store refuses that.
 func (g *graphiteSide) seriesOf(name string) storage.Series {
-	whole := g.names.FromPath(name)
+	ls := translate.PathLabels(name)
+	if ls.IsEmpty() {
+		return storage.Series{}
+	}
+	whole := g.names.FromLabels(ls)
 	if !g.names.Plain(whole) || strings.Contains(name, ";") {
 		return whole
 	}

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/go-chi/chi/v5"
-
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
@@ -16,12 +14,6 @@ import (
 //	GET /api/v1/status/trees                         the trees, their rules and how much hangs on them
 //	GET /api/v1/status/trees/test?name=N[&tree=T]... how a series is routed; tree is an id or a name, repeatable
 type treeAPI struct{ treeExplainer }
-
-// routes mounts it.
-func (a *treeAPI) routes(r chi.Router) {
-	r.Get(apiPrefix+"/status/trees", a.status)
-	r.Get(apiPrefix+"/status/trees/test", a.test)
-}
 
 // treeStatus is the answer about all trees.
 type treeStatus struct {

@@ -145,7 +145,8 @@ func TestTree(ctx context.Context, o Options, name string, trees []string, out i
 }
 
 // ShowTree prints trees with their rules and counts: that with a name or an id, all of them for "". With a path, a pattern of Graphite,
-// it prints the branches and leaves up to depth elements below it instead; "." is the root.
+// it prints the branches and leaves up to depth elements below it instead, for depth 0 all; "." is
+// the root.
 func ShowTree(ctx context.Context, o Options, nameOrID, path string, depth int, out io.Writer) error {
 	return o.withTrees(ctx, func(t *treeTool) error {
 		w := treePrinter{treeTool: t, out: out}

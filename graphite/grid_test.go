@@ -165,11 +165,32 @@ func TestGridAtTheEdges(t *testing.T) {
 		{"finest reaches back just so", bounded, 9700, 9800, 10000, grid{9710, 9810, 10, 0}, true},
 		{"a second more", bounded, 9699, 9800, 10000, grid{9720, 9840, 60, 1}, true},
 		{"older than all", bounded, 100, 6399, 10000, grid{}, false},
+		{"just young enough", bounded, 100, 6400, 10000, grid{6420, 6480, 60, 1}, true},
 		{"clipped", bounded, 100, 6600, 10000, grid{6420, 6660, 60, 1}, true},
 	} {
 		got, ok := c.l.grid(c.from, c.until, c.now)
 		if got != c.want || ok != c.ok {
 			t.Errorf("%s: grid(%d, %d, %d) = %v, %v, want %v, %v", c.name, c.from, c.until, c.now, got, ok, c.want, c.ok)
+		}
+	}
+}
+
+// Of equals whisper takes the first, as Python's max and min do.
+func TestJoins(t *testing.T) {
+	for method, want := range map[string]float64{
+		"average": -0.5, "avg": -0.5, "sum": -2, "last": 2, "max": 2, "min": -3, "avg_zero": -0.25, "absmax": -3, "absmin": 1,
+	} {
+		a := aggregation{method: method, xff: 0.5, join: joins(method)}
+		if got, ok := a.slot([]float64{-3, -2, 1, 2}, 8); !ok || got != want {
+			t.Errorf("%s = %v, %v, want %v", method, got, ok, want)
+		}
+		if got, ok := a.slot([]float64{-3, -2, 1}, 8); ok {
+			t.Errorf("%s of too few slots = %v", method, got)
+		}
+	}
+	for method, want := range map[string]float64{"absmax": -3, "absmin": 2} {
+		if got := joins(method)([]float64{2, -2, -3, 3}, 4); got != want {
+			t.Errorf("%s of equals = %v, want %v", method, got, want)
 		}
 	}
 }

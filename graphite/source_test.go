@@ -99,7 +99,11 @@ func fetchOne(t *testing.T, s eval.Source, f eval.Fetch) string {
 
 // Several series under one path are one, of which the later instant in a slot wins, whoever has it.
 func TestSeveralSeriesOfAPath(t *testing.T) {
-	w := newWeb(t, func(o *Options) { o.Schemas = schemasOf(t, tens) })
+	c := &counting{}
+	w := newWeb(t, func(o *Options) {
+		c.Store = o.Store
+		o.Store, o.Schemas = c, schemasOf(t, tens)
+	})
 	add := func(metric string, pairs ...float64) {
 		ref := w.resolve(t, []storage.Series{{Metric: metric, Tags: []storage.Tag{{Key: "k", Value: "v"}}}})[0]
 		var b storage.Batch
@@ -123,6 +127,24 @@ func TestSeveralSeriesOfAPath(t *testing.T) {
 	want := "a.b 1010/10 1 2 1 3 1 2\na.c 1010/10 - 2 2 - - 2\n"
 	if got != want {
 		t.Errorf("fetched\n%swant\n%s", got, want)
+	}
+	if reads := c.take(); reads != "3:1010..1069" {
+		t.Errorf("read %s, want each of three series once", reads)
+	}
+}
+
+// The step of several series is that of the finest: no point is lost.
+func TestStepOfSeveralSeries(t *testing.T) {
+	w := newWeb(t)
+	w.points(t, "slow", every(60_000, 30))
+	w.points(t, "fast", every(20_000, 30))
+	tsuid := func(n byte) []byte { return []byte{0, 0, n, 0, 0, 1, 0, 0, 1} }
+	w.api.sources.o.Trees = leaves{"x": {tsuid(1), tsuid(2)}, "y": {tsuid(2), tsuid(1)}}
+	for _, pattern := range []string{"x", "y"} {
+		got := fetchOne(t, w.api.source(eval.Request{}), eval.Fetch{Pattern: pattern, From: webNow, Until: webNow + 79, Now: webNow + 600})
+		if want := fmt.Sprintf("%s %d/20 1 2 3\n", pattern, webNow+20); got != want {
+			t.Errorf("fetched %swant %s", got, want)
+		}
 	}
 }
 

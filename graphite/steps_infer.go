@@ -29,12 +29,12 @@ type span struct{ from, until, now int64 }
 
 // millis are the ends of a time range, cut to what the store can hold.
 func millis(from, until int64) (start, end int64) {
-	return max(from, 0) * 1000, min(max(until, -1)*1000+999, storage.MaxTime)
+	return max(inReach(from), 0) * 1000, min(max(inReach(until), -1)*1000+999, storage.MaxTime)
 }
 
 // inferSteps returns the steps of the series that have points enough: at the end of the window, else around it, else in all of it.
 func inferSteps(ctx context.Context, r reader, refs []storage.Ref, w span) (map[storage.Ref]int64, error) {
-	last := min(w.until, w.now)
+	last := inReach(min(w.until, w.now))
 	found := make(map[storage.Ref]int64, len(refs))
 	look := func(from, until int64) error {
 		start, end := millis(from, until)

@@ -81,6 +81,27 @@ func TestInferStep(t *testing.T) {
 	}
 }
 
+func TestParseStep(t *testing.T) {
+	for text, want := range map[string]int64{"1": 1, "60": 60, "604800": 604800, "604801": 0, "0": 0, "-5": 0, "": 0, "10s": 0, "1.5": 0, "99999999999999999999": 0} {
+		if got, ok := parseStep(text); ok != (want > 0) || ok && got != want {
+			t.Errorf("parseStep(%q) = %d, %v, want %d", text, got, ok, want)
+		}
+	}
+}
+
+func TestMillis(t *testing.T) {
+	for _, c := range []struct{ from, until, start, end int64 }{
+		{10, 20, 10_000, 20_999},
+		{-10, -5, 0, -1},
+		{math.MinInt64, math.MaxInt64, 0, storage.MaxTime},
+		{math.MaxInt64, math.MinInt64, farthest * 1000, -1},
+	} {
+		if start, end := millis(c.from, c.until); start != c.start || end != c.end {
+			t.Errorf("millis(%d, %d) = %d, %d, want %d, %d", c.from, c.until, start, end, c.start, c.end)
+		}
+	}
+}
+
 func TestStaleMarkersAreNoPoints(t *testing.T) {
 	times := every(10_000, 12)
 	values := make([]float64, len(times))

@@ -22,8 +22,8 @@ type Index struct {
 	// byHash finds a cell by its branch and the hash in its key. Those of branches and of leaves are apart, as rows and columns are.
 	branches, leaves map[cellID]uint32
 	trees            []uint16 // that have a root, ascending
-	byName           btree  // of (parent, name, leaves first, entry)
-	text             []byte // names as they are shown and TSUIDs, each after its length
+	byName           btree    // of (parent, name, leaves first, entry)
+	text             []byte   // names as they are shown and TSUIDs, each after its length
 	leafCount        int
 	strays           map[string]uint32 // leaves that no column holds, by tree and TSUID
 	hidden           map[uint32]bool   // leaves of columns whose series are strays
