@@ -120,6 +120,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	group, serveCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return a.store.Run(storeCtx) })
 	group.Go(func() error { return a.graphite.run(storeCtx) })
+	group.Go(func() error { return a.graphite.api.Run(storeCtx) })
 	group.Go(a.serve)
 	carbonDone := make(chan struct{})
 	group.Go(func() error {

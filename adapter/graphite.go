@@ -30,6 +30,7 @@ type graphiteSide struct {
 	rows     *tree.Rows
 	listener *carbon.Listener // nil when the address is empty
 	ingest   *graphite.Ingest
+	api      *graphite.API
 
 	// prepared is closed when the trees of the configuration stand in the table and all definitions are read: what a name means
 	// hangs on them.
@@ -288,12 +289,12 @@ func (g *graphiteSide) routes(r chi.Router, a *Adapter) (http.Handler, error) {
 	}
 	limits := graphite.DefaultLimits()
 	limits.Series, limits.Points, limits.Nodes, limits.Timeout, limits.Concurrency = o.Series, o.Points, o.Nodes, o.Timeout, o.Concurrency
-	api := graphite.New(graphite.Options{
+	g.api = graphite.New(graphite.Options{
 		Store: a.store, Trees: g, Names: a.names, Registrar: a.store, Schemas: schemas, Aggregation: aggregations,
 		Limits: limits, Location: zone, Logger: g.o.Logger, Registerer: a.registry, Now: g.o.Now,
 	})
-	api.Register(r)
+	g.api.Register(r)
 	alone := chi.NewRouter()
-	api.Register(alone)
+	g.api.Register(alone)
 	return alone, nil
 }

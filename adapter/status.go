@@ -20,7 +20,7 @@ const (
 type statusHandler struct {
 	ready   func(context.Context) error
 	verbose func(io.Writer) // says how the parts are
-	engine  string // who is asked, for people
+	engine  string          // who is asked, for people
 	started time.Time
 
 	mu       sync.Mutex // guards wasReady; held while the engine is asked

@@ -1,21 +1,19 @@
 package adapter
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/cockroachdb/datadriven"
 
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/kv"
-	"github.com/tsdbridge/tsdbridge/tree"
 )
 
 // treeTestOptions are an embedded store with four series that hang nowhere yet, and two trees in the configuration.
@@ -39,8 +37,12 @@ func treeTestOptions(t *testing.T) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, errs := tool.tables.Resolve(t.Context(), treeTestSeries())
-	if err := errors.Join(append(errs, tool.engine.Close())...); err != nil {
+	for _, one := range treeTestSeries() { // one after the other: UIDs in this order
+		if _, errs := tool.tables.Resolve(t.Context(), []storage.Series{one}); errs != nil {
+			t.Fatal(errs)
+		}
+	}
+	if err := tool.engine.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return o
@@ -55,38 +57,110 @@ func treeTestSeries() []storage.Series {
 	}
 }
 
+// TestTreeCommands runs the data file about the tree commands, each line of an input one command:
+//
+//	sync [from]              SyncTrees
+//	show [tree [path [depth]]]   ShowTree
+//	test trees name          TestTree; * is all trees
 func TestTreeCommands(t *testing.T) {
 	o := treeTestOptions(t)
-	said := func(command func(ctx context.Context, out *strings.Builder) error) string {
-		t.Helper()
+	datadriven.RunTest(t, "testdata/tree_commands", func(t *testing.T, d *datadriven.TestData) string {
 		var out strings.Builder
-		if err := command(t.Context(), &out); err != nil {
-			t.Fatalf("%v after\n%s", err, out.String())
+		args := strings.Split(d.Input, "\n")
+		at := func(i int) string {
+			if i < len(args) {
+				return args[i]
+			}
+			return ""
+		}
+		var err error
+		switch d.Cmd {
+		case "sync":
+			s := DefaultSyncOptions()
+			s.From = at(0)
+			err = SyncTrees(t.Context(), o, s, &out)
+		case "show":
+			depth, _ := strconv.Atoi(at(2))
+			err = ShowTree(t.Context(), o, at(0), at(1), depth, &out)
+		case "test":
+			err = TestTree(t.Context(), o, at(1), strings.Fields(strings.Trim(at(0), "*")), &out)
+		default:
+			d.Fatalf(t, "unknown command")
+		}
+		if err != nil {
+			return out.String() + "error: " + strings.ReplaceAll(err.Error(), o.Path, "PATH") + "\n"
 		}
 		return out.String()
+	})
+}
+
+// While an adapter has the embedded store, the commands say whom to ask.
+func TestTreeCommandsBesideAdapter(t *testing.T) {
+	o := treeTestOptions(t)
+	tool, err := openTreeTool(o)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, c := range []struct {
-		name    string
-		command func(ctx context.Context, out *strings.Builder) error
-		want    string
-	}{
-		{"sync", func(ctx context.Context, out *strings.Builder) error { return SyncTrees(ctx, o, DefaultSyncOptions(), out) }, `4 series, 11 branches and 5 leaves written
-tree 1 (servers): 1 hung, 0 strays, 0 collided, 0 of one name, 0 without a match, 3 refused by strict match, 0 failed
-tree 2 (by dc): 2 hung, 0 strays, 0 collided, 2 of one name, 0 without a match, 0 refused by strict match, 0 failed
-tree 3 (graphite): 2 hung, 0 strays, 0 collided, 0 of one name, 0 without a match, 0 refused by strict match, 0 failed
-in 0s
-`},
-		{"sync again", func(ctx context.Context, out *strings.Builder) error { return SyncTrees(ctx, o, DefaultSyncOptions(), out) }, ""},
-		{"show", func(ctx context.Context, out *strings.Builder) error { return ShowTree(ctx, o, "by dc", "", 1, out) }, ""},
-		{"show all", func(ctx context.Context, out *strings.Builder) error { return ShowTree(ctx, o, "", "", 1, out) }, ""},
-		{"below", func(ctx context.Context, out *strings.Builder) error { return ShowTree(ctx, o, "2", "dal", 2, out) }, ""},
-		{"everything", func(ctx context.Context, out *strings.Builder) error { return ShowTree(ctx, o, "graphite", ".", 0, out) }, ""},
-		{"test", func(ctx context.Context, out *strings.Builder) error { return TestTree(ctx, o, "servers.web01.cpu.user", []string{"1"}, out) }, ""},
-		{"test labels", func(ctx context.Context, out *strings.Builder) error { return TestTree(ctx, o, `cpu.user{host="web01"}`, nil, out) }, ""},
-		{"test tagged", func(ctx context.Context, out *strings.Builder) error { return TestTree(ctx, o, "cpu.user;host=web09", []string{"by dc"}, out) }, ""},
-		{"test plain", func(ctx context.Context, out *strings.Builder) error { return TestTree(ctx, o, "carbon.a.b", []string{"graphite"}, out) }, ""},
-		{"test TSUID", func(ctx context.Context, out *strings.Builder) error { return TestTree(ctx, o, "000001000001000001", []string{"2"}, out) }, ""},
+	for _, command := range []func() error{
+		func() error { return ShowTree(t.Context(), o, "", "", 1, io.Discard) },
+		func() error { return SyncTrees(t.Context(), o, DefaultSyncOptions(), io.Discard) },
 	} {
-		t.Logf("%s:\n%s", c.name, said(c.command))
+		if err := command(); err == nil || !strings.Contains(err.Error(), "/api/v1/status/trees") {
+			t.Errorf("a command on a store that is open: %v", err)
+		}
+	}
+	if err := tool.engine.Close(); err != nil {
+		t.Error(err)
+	}
+	o.Engine = EngineMemory
+	if err := ShowTree(t.Context(), o, "", "", 1, io.Discard); err == nil {
+		t.Error("a command on the memory engine goes through")
+	}
+	o.Engine, o.Path = EngineEmbedded, filepath.Join(o.Path, "nowhere")
+	if err := ShowTree(t.Context(), o, "", "", 1, io.Discard); err == nil || !strings.Contains(err.Error(), "there is no store") {
+		t.Errorf("a command without a store: %v", err)
+	}
+}
+
+// The API of a running adapter says the same.
+func TestTreeAPI(t *testing.T) {
+	o := treeTestOptions(t)
+	if err := SyncTrees(t.Context(), o, DefaultSyncOptions(), io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	tool, err := openTreeTool(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tool.engine.Close()
+	if _, err := tool.forest.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	api := &treeAPI{tool.treeExplainer}
+	for _, c := range []struct {
+		name   string
+		handle http.HandlerFunc
+		form   url.Values
+		status int
+		wants  []string
+	}{
+		{"all", api.status, nil, 200, []string{`"leaves":6`, `"name":"by dc"`, `"default":true`, `"noInverse":"strictMatch is off`}},
+		{"one", api.test, url.Values{"name": {"servers.web01.cpu.user"}, "tree": {"servers"}}, 200, []string{
+			`"inverse":"tree 1 (servers)"`, `"tsuid":"000001000001000001"`, `"path":"servers.web01.cpu.user"`, `"messages":["Processing rule: [1:0:0:METRIC]"`,
+		}},
+		{"no name", api.test, nil, 400, []string{"the name is empty"}},
+		{"bad labels", api.test, url.Values{"name": {"{}}"}}, 400, []string{"bad_data"}},
+		{"no tree", api.test, url.Values{"name": {"a.b"}, "tree": {"7"}}, 404, []string{"have 1 (servers), 2 (by dc)"}},
+	} {
+		w := httptest.NewRecorder()
+		c.handle(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/?"+c.form.Encode(), nil))
+		for _, want := range c.wants {
+			if !strings.Contains(w.Body.String(), want) {
+				t.Errorf("%s: %s is not in\n%s", c.name, want, w.Body)
+			}
+		}
+		if w.Code != c.status {
+			t.Errorf("%s: status %d, want %d", c.name, w.Code, c.status)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -140,7 +141,7 @@ func (e *treeExplainer) series(name string, r *routing) (storage.Series, error) 
 	case name == "":
 		return storage.Series{}, fmt.Errorf("%w: the name is empty", storage.ErrInvalid)
 	case strings.HasSuffix(name, "}"):
-		ls, err := parser.NewParser(parser.Options{}).ParseMetric(name)
+		ls, err := parseLabelSet(name)
 		if err != nil {
 			return storage.Series{}, fmt.Errorf("%w: label set %s: %w", storage.ErrInvalid, name, err)
 		}
@@ -156,6 +157,18 @@ func (e *treeExplainer) series(name string, r *routing) (storage.Series, error) 
 	}
 	r.Inverse = fmt.Sprintf("tree %d (%s)", by.ID(), by.Definition().Name)
 	return storedSeries(e.names, shown), nil
+}
+
+// parseLabelSet reads name{label="value",...}. The name may be any text before the brace.
+func parseLabelSet(text string) (labels.Labels, error) {
+	metric, rest, _ := strings.Cut(text, "{")
+	ls, err := parser.NewParser(parser.Options{}).ParseMetric("{" + rest)
+	if err != nil || metric == "" {
+		return ls, err
+	}
+	b := labels.NewBuilder(ls)
+	b.Set(labels.MetricName, metric)
+	return b.Labels(), nil
 }
 
 // String tells it to people.

@@ -18,7 +18,7 @@ type SeriesMeta interface {
 const (
 	// stepKey is the key in the custom map of TSMeta documents, the value being seconds.
 	stepKey = "step"
-	// defaultStep is carbon's for names that no rule is about, and ours for series of too few points.
+	// defaultStep is carbon's for names that no rule is about, and ours for series of a single point.
 	defaultStep = 60
 	// greatestStep bounds what is taken for a step: a week.
 	greatestStep = 7 * 86400
@@ -30,7 +30,7 @@ const (
 	// stepFresh is how long a step is used before the document is looked at again: somebody may have edited it.
 	stepFresh = 15 * time.Minute
 	// guessFresh is how long a series of too few points is not looked at again.
-	guessFresh = time.Minute
+	guessFresh = 10 * time.Second
 	// maxKeeps bounds the steps that wait to be written; others are written when they are come by again.
 	maxKeeps = 20_000
 )
@@ -124,9 +124,12 @@ func (s *steps) learn(ctx context.Context, refs []storage.Ref, w span, found map
 		return err
 	}
 	for _, ref := range refs {
-		seconds, ok := inferred[ref]
+		seconds, ok := inferred.found[ref]
 		if !ok {
-			s.known.put(ref, knownStep{seconds: defaultStep, guess: true, checked: s.now()})
+			if guess, some := inferred.guessed[ref]; some {
+				found[ref] = guess
+			}
+			s.known.put(ref, knownStep{seconds: found[ref], guess: true, checked: s.now()})
 			continue
 		}
 		found[ref] = seconds

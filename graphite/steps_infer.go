@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// enoughPoints is of how many points a step is taken.
+	// enoughPoints is of how many points a step is taken for good.
 	enoughPoints = 10
 	// mostDeltas is how many of the latest intervals are looked at.
 	mostDeltas = 2000
@@ -32,39 +32,48 @@ func millis(from, until int64) (start, end int64) {
 	return max(inReach(from), 0) * 1000, min(max(inReach(until), -1)*1000+999, storage.MaxTime)
 }
 
-// inferSteps returns the steps of the series that have points enough: at the end of the window, else around it, else in all of it.
-func inferSteps(ctx context.Context, r reader, refs []storage.Ref, w span) (map[storage.Ref]int64, error) {
+// An inference is what the points of series say of their steps, in seconds.
+type inference struct {
+	mu    sync.Mutex // guards all below while points are read
+	found map[storage.Ref]int64
+	// guessed are of series of two points and more, but too few to be sure.
+	guessed map[storage.Ref]int64
+}
+
+// inferSteps infers the steps of series: from the end of the window, else from around it, else from all of it.
+func inferSteps(ctx context.Context, r reader, refs []storage.Ref, w span) (*inference, error) {
 	last := inReach(min(w.until, w.now))
-	found := make(map[storage.Ref]int64, len(refs))
+	found := &inference{found: make(map[storage.Ref]int64, len(refs)), guessed: map[storage.Ref]int64{}}
 	look := func(from, until int64) error {
 		start, end := millis(from, until)
-		return r.inferred(ctx, refs, start, end, found)
+		return r.each(ctx, refs, start, end, found.add)
 	}
 	if err := look(max(w.from, last-nearReach), last); err != nil {
 		return nil, err
 	}
-	if refs = without(refs, found); len(refs) == 0 || len(refs) > maxFurther {
+	if refs = without(refs, found.found); len(refs) == 0 || len(refs) > maxFurther {
 		return found, nil
 	}
 	if err := look(last-furtherReach, min(last+nearReach, w.now)); err != nil {
 		return nil, err
 	}
-	if refs = without(refs, found); len(refs) == 0 || w.from >= last-furtherReach {
+	if refs = without(refs, found.found); len(refs) == 0 || w.from >= last-furtherReach {
 		return found, nil
 	}
 	return found, look(w.from, last)
 }
 
-// inferred adds the steps that points of a time range (milliseconds) say.
-func (r reader) inferred(ctx context.Context, refs []storage.Ref, start, end int64, found map[storage.Ref]int64) error {
-	var mu sync.Mutex // guards found
-	return r.each(ctx, refs, start, end, func(p storage.Points) {
-		if step, ok := inferStep(p.Times, p.Values); ok {
-			mu.Lock()
-			defer mu.Unlock()
-			found[p.Ref] = step
-		}
-	})
+// add takes what the points of one series say.
+func (f *inference) add(p storage.Points) {
+	step, points := inferStep(p.Times, p.Values)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case points >= enoughPoints:
+		f.found[p.Ref] = step
+	case points > 1:
+		f.guessed[p.Ref] = step
+	}
 }
 
 func without(refs []storage.Ref, found map[storage.Ref]int64) []storage.Ref {
@@ -75,10 +84,11 @@ func without(refs []storage.Ref, found map[storage.Ref]int64) []storage.Ref {
 }
 
 // inferStep returns the step of points, ascending by time in milliseconds, in whole seconds: the median of the intervals between them,
-// which neither gaps nor some points out of turn move, and the step that people would have set if it is near one. NaN is no point.
-func inferStep(times []int64, values []float64) (seconds int64, ok bool) {
+// which neither gaps nor some points out of turn move, and the step that people would have set if it is near one; and of how many
+// points that is. NaN is no point, and one point has no step.
+func inferStep(times []int64, values []float64) (seconds int64, points int) {
 	var deltas []int64
-	points, next := 0, int64(0)
+	next := int64(0)
 	for i := len(times) - 1; i >= 0 && len(deltas) < mostDeltas; i-- {
 		if math.IsNaN(values[i]) {
 			continue
@@ -88,11 +98,11 @@ func inferStep(times []int64, values []float64) (seconds int64, ok bool) {
 		}
 		next = times[i]
 	}
-	if points < enoughPoints {
-		return 0, false
+	if len(deltas) == 0 {
+		return 0, points
 	}
 	slices.Sort(deltas)
-	return usualStep(deltas[len(deltas)/2]), true
+	return usualStep(deltas[len(deltas)/2]), points
 }
 
 // usualStep rounds an interval in milliseconds to a step in seconds.

@@ -52,10 +52,12 @@ func TestInferStep(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		times []int64
-		want  int64 // 0: too few points
+		want  int64 // 0: no interval
 	}{
 		{"no points", nil, 0},
-		{"nine points", every(10_000, 9), 0},
+		{"one point", every(10_000, 1), 0},
+		{"two points", every(10_000, 2), 10},
+		{"nine points", every(10_000, 9), 10},
 		{"ten points", every(10_000, 10), 10},
 		{"scrapes", every(15_000, 200, jitter(5)), 15},
 		{"scrapes of a busy server", every(15_000, 200, jitter(700)), 15},
@@ -74,9 +76,9 @@ func TestInferStep(t *testing.T) {
 		{"daily", every(86_400_000, 12), 86400},
 		{"yearly", every(365*86_400_000, 12), greatestStep},
 	} {
-		got, ok := inferStep(c.times, make([]float64, len(c.times)))
-		if got != c.want || ok != (c.want > 0) {
-			t.Errorf("%s: inferStep = %d, %v, want %d", c.name, got, ok, c.want)
+		got, points := inferStep(c.times, make([]float64, len(c.times)))
+		if got != c.want || points == 0 != (len(c.times) == 0) {
+			t.Errorf("%s: inferStep = %d of %d points, want %d", c.name, got, points, c.want)
 		}
 	}
 }
@@ -106,12 +108,12 @@ func TestStaleMarkersAreNoPoints(t *testing.T) {
 	times := every(10_000, 12)
 	values := make([]float64, len(times))
 	values[3], values[4], values[11] = math.NaN(), math.NaN(), math.Float64frombits(0x7ff0000000000002)
-	if got, ok := inferStep(times, values); ok {
-		t.Errorf("inferStep of nine points and three markers = %d", got)
+	if _, points := inferStep(times, values); points != 9 {
+		t.Errorf("inferStep of nine points and three markers counts %d points", points)
 	}
 	values[3] = 1
-	if got, ok := inferStep(times, values); !ok || got != 10 {
-		t.Errorf("inferStep of ten points and two markers = %d, %v", got, ok)
+	if got, points := inferStep(times, values); points != 10 || got != 10 {
+		t.Errorf("inferStep of ten points and two markers = %d of %d", got, points)
 	}
 }
 
@@ -255,7 +257,7 @@ func TestSteps(t *testing.T) {
 	})
 }
 
-// TestStepsOfFewPoints: looked for around the window, and else carbon's default, for a while.
+// TestStepsOfFewPoints: more are looked for around the window; else few are taken at their word and one point has carbon's default, for a while.
 func TestStepsOfFewPoints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWeb(t)
@@ -265,26 +267,27 @@ func TestStepsOfFewPoints(t *testing.T) {
 			return w.points(t, name, every(10_000, n, func(_ *rand.Rand, _ int, t int64) (int64, bool) { return t + at*1000, true }))
 		}
 		before, after, few, inside := day("x.before", -86400, 50), day("x.after", 7200, 50), day("x.few", 0, 9), day("x.inside", -20*86400, 50)
-		refs := []storage.Ref{before, after, few, inside}
+		one := day("x.one", 0, 1)
+		refs := []storage.Ref{before, after, few, inside, one}
 		for _, c := range []struct {
 			from int64
 			want string
-		}{{webNow - 600, "10 10 60 60"}, {webNow - 30*86400, "10 10 60 10"}} {
+		}{{webNow - 600, "10 10 10 60 60"}, {webNow - 30*86400, "10 10 10 10 60"}} {
 			time.Sleep(guessFresh)
 			got, err := s.of(t.Context(), refs, span{c.from, webNow + 600, webNow + 86400})
-			if text := fmt.Sprint(got[before], got[after], got[few], got[inside]); err != nil || text != c.want {
+			if text := fmt.Sprint(got[before], got[after], got[few], got[inside], got[one]); err != nil || text != c.want {
 				t.Errorf("steps from %d on: %s, %v, want %s", c.from, text, err, c.want)
 			}
 		}
 		settle()
-		if m.get(few) != "" || m.get(before) != "10" || m.get(after) != "10" || m.get(inside) != "10" {
+		if m.get(few) != "" || m.get(one) != "" || m.get(before) != "10" || m.get(after) != "10" || m.get(inside) != "10" {
 			t.Errorf("documents %v", m.values)
 		}
 		// A guess is not looked at again for a while, and then it is.
-		w.points(t, "x.few", every(10_000, 50))
+		w.points(t, "x.one", every(10_000, 50))
 		for _, want := range []int64{defaultStep, 10} {
-			if got, err := s.of(t.Context(), refs, span{webNow - 600, webNow + 600, webNow + 600}); err != nil || got[few] != want {
-				t.Errorf("step %d, %v, want %d", got[few], err, want)
+			if got, err := s.of(t.Context(), refs, span{webNow - 600, webNow + 600, webNow + 600}); err != nil || got[one] != want {
+				t.Errorf("step %d, %v, want %d", got[one], err, want)
 			}
 			time.Sleep(guessFresh)
 		}
