@@ -251,7 +251,7 @@ func (p *parser) treeCommands() {
 	show := t.Command("show", "List the trees with their rules, or what hangs on one of them.")
 	show.Arg("tree", "Name or number of a tree; none: all.").StringVar(&p.trees.tree)
 	show.Arg("path", "Dotted path or pattern: what hangs below it.").StringVar(&p.trees.path)
-	show.Flag("depth", "Levels below the path.").Default("1").IntVar(&p.trees.depth)
+	show.Flag("depth", "Levels below the path; 0: all.").Default("1").IntVar(&p.trees.depth)
 	test := t.Command("test", "Explain, rule by rule, how trees route a series.")
 	test.Arg("series", "Graphite name (a.b.c or a.b;k=v), labels (a{k=\"v\"}) or TSUID in hexadecimal.").Required().StringVar(&p.trees.name)
 	test.Flag("tree", "Name or number of a tree; repeatable. Default: all.").PlaceHolder("TREE").StringsVar(&p.trees.names)

@@ -43,10 +43,7 @@ type graphiteSide struct {
 // newGraphiteSide returns the side over tables, without a store: the store tells it of new series.
 func newGraphiteSide(o Options, names *translate.Translator, db kv.KV) *graphiteSide {
 	g := &graphiteSide{o: o, names: names, db: db, prepared: make(chan struct{})}
-	t := o.treeOptions(names)
-	t.DefaultTree, t.Inverse = o.Graphite.DefaultTree, o.Graphite.inverts
-	t.Stored = func(shown storage.Series) storage.Series { return storedSeries(names, shown) }
-	g.forest = tree.New(db, t)
+	g.forest = tree.New(db, o.treeOptions(names))
 	g.rows = tree.NewRows(db, o.TableTree, translate.Shown)
 	return g
 }
@@ -104,7 +101,7 @@ func (g *graphiteSide) run(ctx context.Context) error {
 
 // prepare writes the trees of the configuration and reads all definitions.
 func (g *graphiteSide) prepare(ctx context.Context) bool {
-	err := g.declare(ctx)
+	err := g.o.declareTrees(ctx, g.db)
 	if err == nil {
 		err = g.forest.LoadTrees(ctx)
 	}
@@ -115,20 +112,6 @@ func (g *graphiteSide) prepare(ctx context.Context) bool {
 	}
 	g.err = err
 	return err == nil
-}
-
-func (g *graphiteSide) declare(ctx context.Context) error {
-	trees, err := g.o.Graphite.definitions()
-	if err != nil {
-		return err
-	}
-	definitions := tree.NewDefinitions(g.db, g.o.TableTree)
-	for _, t := range trees {
-		if _, err := definitions.Declare(ctx, t); err != nil {
-			return fmt.Errorf("declare tree %s: %w", t.Name, err)
-		}
-	}
-	return nil
 }
 
 // refreshDefinitions keeps the definitions fresh where paths are looked up in the table.

@@ -68,8 +68,11 @@ func testCarbonNames(t *testing.T, a *adapter) {
 	sendCarbon(t, "tcp", a.carbonAddr(t), lines.String())
 	sendCarbon(t, "udp", a.carbonAddr(t), fmt.Sprintf("udp.one 1 %d\nudp.two 2 %d", second(0), second(0)))
 	checkCarbonNames(t, a)
-	if log := a.Log(); !strings.Contains(log, "four fields are many") {
+	if log := a.Log(); !strings.Contains(log, "no.value x") {
 		t.Errorf("the log says nothing of a line that does not parse:\n%s", log)
+	}
+	if own := string(a.Get(t, "/metrics").ok(t).body); !strings.Contains(own, `tsdbridge_carbon_rejected_lines_total{reason="fields"} 3`) {
+		t.Errorf("the three lines that have not three fields are not counted:\n%s", own)
 	}
 }
 
@@ -113,7 +116,7 @@ host, port, at = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 for protocol in 'tcp', 'udp':
     s = graphyte.Sender(host, port=port, protocol=protocol, prefix='client.' + protocol)
     s.send('plain', 1.5, timestamp=at)
-    s.send('tagged', 42, timestamp=at + 10, tags={'dc': 'east', 'host': 'a b'.replace(' ', '_')})
+    s.send('tagged', 42, timestamp=at, tags={'dc': 'east', 'host': 'a b'.replace(' ', '_')})
     s.stop()
     batch = graphyte.Sender(host, port=port, protocol=protocol, prefix='client.' + protocol, interval=0.2)
     for i in range(20):
@@ -127,7 +130,7 @@ for protocol in 'tcp', 'udp':
 	from, until := epoch.Add(-time.Second), epoch.Add(time.Minute)
 	for _, protocol := range []string{"tcp", "udp"} {
 		a.renders(t, from, until, fmt.Sprintf("client.%s.plain %d=1.5", protocol, second(0)), "client."+protocol+".plain")
-		a.renders(t, from, until, fmt.Sprintf("client.%s.tagged;dc=east;host=a_b %d=42", protocol, second(10)), "seriesByTag('name=client."+protocol+".tagged')")
+		a.renders(t, from, until, fmt.Sprintf("client.%s.tagged;dc=east;host=a_b %d=42", protocol, second(0)), "seriesByTag('name=client."+protocol+".tagged')")
 		a.renders(t, from, until, fmt.Sprintf("sumSeries(client.%s.batch.*) %d=190", protocol, second(0)), "sumSeries(client."+protocol+".batch.*)")
 	}
 }

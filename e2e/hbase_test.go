@@ -25,6 +25,8 @@ func TestHBase(t *testing.T) {
 		{"TSDSalted", testTSDSalted},
 		{"TSDWrites", testTSDWrites},
 		{"TSDCorrections", testTSDCorrections},
+		{"TSDTreeSync", testTSDTreeSync},
+		{"TSDTreeBrowse", testTSDTreeBrowse},
 		{"TSDRace", func(t *testing.T, s tables) { t.Helper(); testTSDRace(t, s, dir) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {

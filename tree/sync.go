@@ -124,9 +124,7 @@ func (s *syncing) begin(ctx context.Context, tsuids [][]byte, under chan<- *batc
 	}
 	go func() {
 		defer close(b.done)
-		if b.err = ctx.Err(); b.err == nil {
-			b.err = s.hang(ctx, b)
-		}
+		b.err = s.hang(ctx, b)
 	}()
 	return nil
 }

@@ -88,10 +88,17 @@ func TestSync(t *testing.T) {
 	if err := newForest(t, want, false).Observe(t.Context(), all.series[:51]); err != nil {
 		t.Fatal(err)
 	}
+	asked := map[int]int{}
 	for _, maxCells := range []int{4_000_000, 5} { // remembers all, forgets all the time
 		db := newTables(t)
 		again := func(branches, leaves int64) {
-			report, err := syncAll(t, db, all, one, func(o *SyncOptions) { o.MaxCells = maxCells })
+			o, so := DefaultOptions(), DefaultSyncOptions()
+			o.Exclusive = true // as on a local engine; still nothing is known before it is asked for
+			one(&so)
+			so.MaxCells = maxCells
+			counting := &asking{KV: db}
+			report, err := Sync(t.Context(), counting, o, all, so)
+			asked[maxCells] += counting.asked
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,6 +113,38 @@ func TestSync(t *testing.T) {
 		}
 		again(1+1+47, 47)
 		again(0, 0)
+	}
+	if asked[5] <= asked[4_000_000] {
+		t.Errorf("the table is asked %d times by who remembers 5 cells, %d times by who remembers all", asked[5], asked[4_000_000])
+	}
+}
+
+// asking counts check-and-puts.
+type asking struct {
+	kv.KV
+	mu    sync.Mutex // guards asked
+	asked int
+}
+
+func (a *asking) CheckAndPut(ctx context.Context, c kv.Column, expected, value []byte) (bool, error) {
+	a.mu.Lock()
+	a.asked++
+	a.mu.Unlock()
+	return a.KV.CheckAndPut(ctx, c, expected, value)
+}
+
+// Nothing is reported as done before an Apply made it durable: check-and-puts are not, on a local engine.
+func TestSyncIsDurable(t *testing.T) {
+	all := syncSeries(20)
+	all.series = all.series[:17]             // none share a leaf, so that no collisions are applied
+	for n, told := range []int{0, 1, 2, 3} { // after each of three batches, and at the end
+		faulty := kvtest.New(newTables(t))
+		faulty.Fail(kvtest.Apply, n+1, kvtest.Before)
+		calls := 0
+		_, err := syncAll(t, faulty, all, one, func(o *SyncOptions) { o.Progress = func(SyncReport) { calls++ } })
+		if err == nil || calls != told {
+			t.Errorf("the flush number %d fails: error %v after %d reports, want %d", n+1, err, calls, told)
+		}
 	}
 }
 
