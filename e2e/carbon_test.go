@@ -40,6 +40,7 @@ func testCarbonHBase(t *testing.T, s tables) {
 	want.check(t, "TSD query", d.mustPoints(t, "servers.web01.cpu", epoch, epoch.Add(time.Hour)))
 	tagged := pointSet{}
 	tagged.add(keyText("__name__", "disk.used", "dc", "dc1", "server", "web01"), second(0)*1000, 5)
+	tagged.add(keyText("__name__", "disk.used", "dc", "dc2", "server", "web02"), second(0)*1000, 6)
 	tagged.check(t, "TSD query", d.mustPoints(t, "disk.used", epoch, epoch.Add(time.Hour)))
 }
 

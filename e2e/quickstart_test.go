@@ -20,13 +20,13 @@ func TestQuickStart(t *testing.T) {
 	t.Parallel()
 	section := readmeSection(t, "Quick start")
 	commands := indentedLines(section)
-	if len(commands) != 4 || commands[0] != "make run" {
+	if len(commands) != 7 || commands[0] != "make run" || commands[4] != "go run . --carbon.listen-address=:2003" {
 		t.Fatalf("the quick start has other commands than this test knows: %q", commands)
 	}
 	if makefile := readFile(t, filepath.Join(moduleRoot, "Makefile")); !regexp.MustCompile(`(?m)^run:.*\n\t\$\(GO\) run \.$`).MatchString(makefile) {
 		t.Error("make run is no longer: go run .")
 	}
-	a := startAdapter(t) // no flag but a free port, in an empty directory
+	a := startAdapter(t, withCarbon) // no flag but free ports, in an empty directory
 	if _, err := os.Stat(filepath.Join(a.dir, "data")); err != nil {
 		t.Errorf("the store is not in ./data: %v", err)
 	}
@@ -38,6 +38,18 @@ func TestQuickStart(t *testing.T) {
 	if out := run(commands[3]); !strings.Contains(out, `"from":"me"`) || !strings.Contains(out, `"42"]`) {
 		t.Errorf("%s\nprinted %s", commands[3], out)
 	}
+	// nc is not on every machine: what it is told to send goes another way.
+	line, _, found := strings.Cut(commands[5], " | nc -q1 localhost 2003")
+	if !found {
+		t.Fatalf("the quick start sends a line by %s", commands[5])
+	}
+	sendCarbon(t, "tcp", a.carbonAddr(t), shell(t, line))
+	eventually(t, patience, "the line of carbon", func() error {
+		if out := run(commands[6]); !strings.Contains(out, `"target": "demo.greeting"`) || !strings.Contains(out, "[42.0, ") {
+			return fmt.Errorf("%s\nprinted %s", commands[6], out)
+		}
+		return nil
+	})
 	eventually(t, 2*patience, "the first samples of Prometheus", func() error {
 		if out := run(commands[1]); !strings.Contains(out, `"__name__":"up"`) || !strings.Contains(out, `"1"]`) {
 			return fmt.Errorf("%s\nprinted %s", commands[1], out)

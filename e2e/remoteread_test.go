@@ -152,8 +152,22 @@ func watchContentType(t *testing.T, to string) *watched {
 		w.contentType.Store(&contentType)
 		return nil
 	}
-	w.url = serve(t, proxy)
+	w.url = serve(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(rw, err.Error(), http.StatusBadRequest)
+			return
+		}
+		forward(proxy, rw, r, body)
+	}))
 	return w
+}
+
+// forward sends a request on with a body that is at hand. One that is still being read when the answer begins is closed by the server, and
+// the transport, which looks for its end, then takes the connection down with the answer.
+func forward(proxy http.Handler, w http.ResponseWriter, r *http.Request, body []byte) {
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	proxy.ServeHTTP(w, r)
 }
 
 // samplesOnly is a proxy that asks for samples where Prometheus would take streamed chunks too: its configuration cannot say so.
@@ -169,8 +183,7 @@ func samplesOnly(t *testing.T, to string) string {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		proxy.ServeHTTP(w, r)
+		forward(proxy, w, r, body)
 	}))
 }
 
