@@ -24,7 +24,7 @@ var doors = map[string][]string{
 	"storage/head":            {"storage/schema"},
 	"storage/log":             {},
 	"storage/log/logtest":     {"storage/log"},
-	"storage":                 {"storage/index", "storage/kv", "storage/schema", "storage/uid"},
+	"storage":                 {"storage/head", "storage/index", "storage/kv", "storage/log", "storage/schema", "storage/uid"},
 	"storage/hbase":           {"storage/kv"},
 	"storage/hbase/hbasetest": {},
 	"storage/index":           {"storage/schema"},

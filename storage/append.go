@@ -22,6 +22,13 @@ func (s *Store) Append(ctx context.Context, b *Batch) error {
 		return nil
 	}
 	begin := time.Now()
+	if s.buffer != nil {
+		if err := s.appendBuffered(ctx, b); err != nil {
+			return err
+		}
+		s.metrics.appended(b, begin)
+		return nil
+	}
 	w := s.writers.Get().(*writer)
 	defer s.writers.Put(w)
 	w.reset(s)
@@ -38,9 +45,43 @@ func (s *Store) Append(ctx context.Context, b *Batch) error {
 	if err := w.put(ctx); err != nil {
 		return err
 	}
-	s.metrics.points.Add(float64(len(b.Refs)))
-	s.metrics.objects.Add(float64(len(b.Objects)))
-	s.metrics.appendSeconds.Observe(time.Since(begin).Seconds())
+	s.metrics.appended(b, begin)
+	return nil
+}
+
+// appendBuffered checks a batch and gives it to the log and the head.
+func (s *Store) appendBuffered(ctx context.Context, b *Batch) error {
+	if err := s.checkBatch(b); err != nil {
+		return err
+	}
+	return s.buffer.append(ctx, b)
+}
+
+// checkBatch refuses what cannot be stored.
+func (s *Store) checkBatch(b *Batch) error {
+	if len(b.Times) != len(b.Refs) || len(b.Values) != len(b.Refs) {
+		return fmt.Errorf("%w: batch of %d refs, %d times, %d values", ErrInvalid, len(b.Refs), len(b.Times), len(b.Values))
+	}
+	known := Ref(s.index.Len())
+	check := func(ref Ref, time int64) error {
+		if time < 0 || time > MaxTime {
+			return fmt.Errorf("%w: time %d ms is outside 0 to %d", ErrInvalid, time, int64(MaxTime))
+		}
+		if ref == 0 || ref > known {
+			return fmt.Errorf("%w: series reference %d was never resolved", ErrInvalid, ref)
+		}
+		return nil
+	}
+	for i, ref := range b.Refs {
+		if err := check(ref, b.Times[i]); err != nil {
+			return err
+		}
+	}
+	for i := range b.Objects {
+		if err := check(b.Objects[i].Ref, b.Objects[i].Time); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -88,24 +129,15 @@ func (w *writer) reset(s *Store) {
 
 // load checks the batch and sorts it by series and time; of equal times the last in the batch comes last.
 func (w *writer) load(b *Batch) error {
-	w.batch = b
-	if len(b.Times) != len(b.Refs) || len(b.Values) != len(b.Refs) {
-		return fmt.Errorf("%w: batch of %d refs, %d times, %d values", ErrInvalid, len(b.Refs), len(b.Times), len(b.Values))
+	if err := w.store.checkBatch(b); err != nil {
+		return err
 	}
+	w.batch = b
 	for i, ref := range b.Refs {
 		w.entries = append(w.entries, entry{ref, b.Times[i], int32(i), int32(2*i + 1)})
 	}
 	for i := range b.Objects {
 		w.entries = append(w.entries, entry{b.Objects[i].Ref, b.Objects[i].Time, int32(len(b.Refs) + i), int32(2 * b.Objects[i].after)})
-	}
-	known := Ref(w.store.index.Len())
-	for _, e := range w.entries {
-		if e.time < 0 || e.time > MaxTime {
-			return fmt.Errorf("%w: time %d ms is outside 0 to %d", ErrInvalid, e.time, int64(MaxTime))
-		}
-		if e.ref == 0 || e.ref > known {
-			return fmt.Errorf("%w: series reference %d was never resolved", ErrInvalid, e.ref)
-		}
 	}
 	slices.SortFunc(w.entries, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.ref, b.ref), cmp.Compare(a.time, b.time), cmp.Compare(a.order, b.order), cmp.Compare(a.n, b.n))

@@ -1,6 +1,8 @@
 package storage
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
@@ -15,6 +17,14 @@ type storeMetrics struct {
 	selectRows                 *prometheus.CounterVec
 	discoverRows               prometheus.Counter
 	refreshSeconds             prometheus.Histogram
+	rowsFlushed                prometheus.Counter
+}
+
+// appended counts a batch that was acknowledged.
+func (m *storeMetrics) appended(b *Batch, begin time.Time) {
+	m.points.Add(float64(len(b.Refs)))
+	m.objects.Add(float64(len(b.Objects)))
+	m.appendSeconds.Observe(time.Since(begin).Seconds())
 }
 
 func newStoreMetrics(reg prometheus.Registerer, s *Store) *storeMetrics {
@@ -43,6 +53,7 @@ func newStoreMetrics(reg prometheus.Registerer, s *Store) *storeMetrics {
 		selectRows: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "tsdbridge_store_select_rows_total", Help: "Rows read for queries, by the way they were read.",
 		}, []string{"plan"}),
+		rowsFlushed:  counter("rows_flushed_total", "Rows put into the table from memory."),
 		discoverRows: counter("discover_rows_total", "Row keys scanned for series that tsdb-meta lacks."),
 		refreshSeconds: f.NewHistogram(prometheus.HistogramOpts{
 			Name: "tsdbridge_store_index_refresh_seconds", Help: "Duration of reading tsdb-meta for new series.",

@@ -33,6 +33,9 @@ type Options struct {
 	// Exclusive says that no other process writes to the tables (the local engines): nothing is refreshed or scanned for.
 	Exclusive bool
 	Index     SeriesIndex
+	// Mode says when a point is durable; Buffer is for WriteBuffered.
+	Mode   WriteMode
+	Buffer BufferOptions
 	// IndexRefresh is how often series of other writers are looked for.
 	IndexRefresh time.Duration
 	// UIDCacheEntries bounds each of the six caches of names and UIDs.
@@ -53,6 +56,8 @@ func DefaultOptions() Options {
 		Tables:          Tables{Data: "tsdb", UID: "tsdb-uid", Meta: "tsdb-meta", Tree: "tsdb-tree"},
 		Layout:          schema.DefaultLayout(),
 		Index:           IndexAuto,
+		Mode:            WriteThrough,
+		Buffer:          DefaultBufferOptions(),
 		IndexRefresh:    30 * time.Second,
 		UIDCacheEntries: 4_000_000,
 		MaxRows:         16_384,
@@ -72,10 +77,15 @@ func (o Options) Validate() error {
 		return errors.New("--storage.table.*: a table name is empty")
 	case o.Index != IndexAuto && o.Index != IndexMeta:
 		return fmt.Errorf("--storage.series-index: %q is neither auto nor meta", o.Index)
+	case o.Mode != WriteThrough && o.Mode != WriteBuffered:
+		return fmt.Errorf("--write.mode: %q is neither through nor buffered", o.Mode)
 	case o.IndexRefresh <= 0:
 		return errors.New("--storage.index-refresh must be above 0")
 	case o.UIDCacheEntries < 1:
 		return errors.New("--storage.uid-cache must be at least 1")
+	}
+	if o.Mode == WriteBuffered {
+		return o.Buffer.Validate()
 	}
 	return nil
 }

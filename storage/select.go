@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -18,6 +19,10 @@ func (s *Store) Select(ctx context.Context, q Query) iter.Seq2[Points, error] {
 	return func(yield func(Points, error) bool) {
 		q.Start, q.End = max(q.Start, 0), min(q.End, MaxTime)
 		if q.Start > q.End || len(q.Refs) == 0 {
+			return
+		}
+		if err := s.replayed(); err != nil {
+			yield(Points{}, err)
 			return
 		}
 		for _, ref := range q.Refs {
@@ -48,12 +53,15 @@ type reader struct {
 	store   *Store
 	decoder decoder
 	yield   func(Points, error) bool
-	stopped bool // the caller left the loop
-	samples int  // given so far
+	stopped bool         // the caller left the loop
+	samples int          // given so far
+	head    *head.Points // of the series under way
 }
 
 // give hands a series to the caller unless it is empty; false ends the reading.
 func (r *reader) give(p *Points) bool {
+	p.join(r.head)
+	r.head = nil
 	if p.size() > 0 && !r.yield(*p, nil) {
 		r.stopped = true
 	}
@@ -102,6 +110,7 @@ type fetch struct {
 	rows  []kv.Row
 	refs  []Ref
 	bases []uint32
+	heads map[Ref]*head.Points // of the series that begin in the batch
 }
 
 func (r *reader) fetch(ctx context.Context, refs []Ref, fetches chan<- fetch) error {
@@ -123,6 +132,12 @@ func (r *reader) fetch(ctx context.Context, refs []Ref, fetches chan<- fetch) er
 		return nil
 	}
 	for _, ref := range refs {
+		if snapshot := r.snapshot(ref); snapshot != nil {
+			if f.heads == nil {
+				f.heads = map[Ref]*head.Points{}
+			}
+			f.heads[ref] = snapshot
+		}
 		tsuid := []byte(r.store.index.TSUID(ref.id()))
 		for base := first; ; base += schema.RowSeconds {
 			keys = append(keys, r.store.layout.AppendRowKey(nil, tsuid, base))
@@ -152,6 +167,11 @@ func (r *reader) decode(out *Points, fetches <-chan fetch) error {
 					return nil
 				}
 				out.reset(f.refs[i])
+				if r.head = f.heads[out.Ref]; r.head != nil {
+					if err := r.count(len(r.head.Times) + len(r.head.Objects)); err != nil {
+						return err
+					}
+				}
 			}
 			if len(row.Cells) == 0 {
 				continue
@@ -172,11 +192,18 @@ func (r *reader) decode(out *Points, fetches <-chan fetch) error {
 func (r *reader) scan(ctx context.Context, g group) error {
 	s := r.store
 	series := make(map[string]*Points, len(g.refs))
+	heads := map[Ref]*head.Points{}
 	buckets := make([][][]byte, s.layout.Buckets())
 	for _, ref := range g.refs {
 		tsuid := s.index.TSUID(ref.id())
 		tags := tsuid[s.layout.MetricWidth:]
 		series[tags] = &Points{Ref: ref}
+		if snapshot := r.snapshot(ref); snapshot != nil {
+			heads[ref] = snapshot
+			if err := r.count(len(snapshot.Times) + len(snapshot.Objects)); err != nil {
+				return err
+			}
+		}
 		bucket := s.layout.Bucket([]byte(tsuid))
 		buckets[bucket] = append(buckets[bucket], []byte(tags))
 	}
@@ -190,6 +217,7 @@ func (r *reader) scan(ctx context.Context, g group) error {
 		}
 	}
 	for _, ref := range g.refs {
+		r.head = heads[ref]
 		if !r.give(series[s.index.TSUID(ref.id())[s.layout.MetricWidth:]]) {
 			return nil
 		}

@@ -8,6 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -28,6 +31,7 @@ type Store struct {
 	meta    metadataCache
 	writers sync.Pool     // *writer
 	reads   chan struct{} // one for each append that is reading rows
+	buffer  *buffer       // nil: writes go through
 
 	loaded atomic.Bool
 
@@ -53,11 +57,58 @@ func New(db kv.KV, o Options) (*Store, error) {
 	}
 	s.writers.New = func() any { return &writer{} }
 	s.metrics = newStoreMetrics(o.Registerer, s)
+	if o.Mode == WriteBuffered {
+		b, err := openBuffer(s)
+		if err != nil {
+			return nil, err
+		}
+		s.buffer = b
+	}
 	return s, nil
 }
 
-// Run loads the series index, trying again until it can, and keeps it fresh until ctx ends.
+// Run loads the series index, trying again until it can, and keeps it fresh until ctx ends; with WriteBuffered it replays the log, and flushes
+// rows to the table.
 func (s *Store) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	if s.buffer != nil {
+		group.Go(func() error { return s.flushEvery(ctx) })
+	}
+	group.Go(func() error { return s.refreshEvery(ctx) })
+	return group.Wait()
+}
+
+// Close flushes what is in memory, as far as ctx allows, and closes the log. What is not flushed is replayed by the next process. Nothing
+// may use the store any more; the engine is closed afterwards.
+func (s *Store) Close(ctx context.Context) error {
+	if s.buffer == nil {
+		return nil
+	}
+	var err error
+	if s.replayed() == nil {
+		err = s.flushRows(ctx, head.Everything())
+	}
+	flushed := err == nil && s.replayed() == nil && s.buffer.head.Stats().Rows == 0
+	if err = errors.Join(err, s.buffer.close()); err != nil || !flushed {
+		return err
+	}
+	return s.buffer.remove()
+}
+
+// replayed fails reads that would not see what the log holds.
+func (s *Store) replayed() error {
+	if s.buffer == nil {
+		return nil
+	}
+	select {
+	case <-s.buffer.ready:
+		return nil
+	default:
+		return fmt.Errorf("%w: the log is being replayed", ErrNotReady)
+	}
+}
+
+func (s *Store) refreshEvery(ctx context.Context) error {
 	since := int64(0)
 	for {
 		begin := s.o.Now()
@@ -147,6 +198,9 @@ func (s *Store) Ready(ctx context.Context) error {
 		case err != nil:
 			return fmt.Errorf("table %s: %w", t.table, err)
 		}
+	}
+	if err := s.replayed(); err != nil {
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,0 +1,217 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsdbridge/tsdbridge/storage/head"
+	"github.com/tsdbridge/tsdbridge/storage/log"
+)
+
+// WriteMode says when a point is durable.
+type WriteMode string
+
+const (
+	// WriteThrough acknowledges what the engine has.
+	WriteThrough WriteMode = "through"
+	// WriteBuffered acknowledges what the log on the local disk has. Points wait in memory until their rows are flushed.
+	WriteBuffered WriteMode = "buffered"
+)
+
+// BufferOptions are those of WriteBuffered.
+type BufferOptions struct {
+	Dir           string        // of the log
+	MaxLogBytes   int64         // of the log's files; beyond, rows are flushed early, and then appends fail
+	FlushInterval time.Duration // a row is flushed when its first point is this old
+	FlushDelay    time.Duration // a row is flushed this long after its hour has ended
+	MaxHeadBytes  int64         // of rows in memory; beyond, the biggest are flushed early
+	CheckInterval time.Duration // how often is looked for rows to flush
+	FS            log.FS        // nil: the operating system's
+}
+
+// DefaultBufferOptions are the options without a flag, but for the directory.
+func DefaultBufferOptions() BufferOptions {
+	return BufferOptions{
+		MaxLogBytes: 4 << 30, FlushInterval: 2 * time.Hour, FlushDelay: 5 * time.Minute, MaxHeadBytes: 1 << 30, CheckInterval: time.Second,
+	}
+}
+
+// Validate names the option that cannot work.
+func (o BufferOptions) Validate() error {
+	switch {
+	case o.Dir == "":
+		return errors.New("--write.log.path is empty: the log needs a directory")
+	case o.MaxLogBytes < 1<<28:
+		return errors.New("--write.log.max-bytes must be at least 256MiB")
+	case o.FlushInterval <= 0 || o.FlushDelay < 0 || o.CheckInterval <= 0:
+		return errors.New("--head.flush-interval must be above 0")
+	case o.MaxHeadBytes < 1<<20:
+		return errors.New("--head.max-bytes must be at least 1MiB")
+	}
+	return nil
+}
+
+// buffer is the buffered way of a point: it is durable when its record is in the log, is read from the head, and reaches the table with its
+// whole row. After a crash the log is replayed into the head.
+type buffer struct {
+	o       BufferOptions
+	logger  *slog.Logger
+	log     *log.Log
+	numbers seriesNumbers
+	head    *head.Head
+	ready   chan struct{} // closed when the log is replayed
+	jobs    sync.Pool     // *bufferJob
+
+	mu      sync.Mutex     // guards pending
+	pending map[uint64]int // appends under way, by the segment that the log was in when they began
+}
+
+// openBuffer opens the logs of a store.
+func openBuffer(s *Store) (*buffer, error) {
+	o := s.o.Buffer
+	b := &buffer{
+		o: o, logger: s.o.Logger, ready: make(chan struct{}), pending: map[uint64]int{},
+		head:    head.New(head.Options{Values: s.o.Values, Now: s.o.Now}),
+		numbers: seriesNumbers{index: s.index},
+	}
+	b.jobs.New = func() any { return &bufferJob{} }
+	var err error
+	if b.log, err = log.Open(b.logOptions("points", s, o.MaxLogBytes)); err != nil {
+		return nil, fmt.Errorf("open the log: %w", err)
+	}
+	if b.numbers.log, err = log.Open(b.logOptions("series", s, 0)); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the log of series numbers: %w", err), b.log.Close())
+	}
+	return b, nil
+}
+
+func (b *buffer) logOptions(name string, s *Store, maxBytes int64) log.Options {
+	o := log.Options{Dir: filepath.Join(b.o.Dir, name), MaxBytes: maxBytes, FS: b.o.FS, Logger: s.o.Logger, Now: s.o.Now}
+	o.Registerer = prometheus.WrapRegistererWith(prometheus.Labels{"log": name}, s.o.Registerer)
+	if o.FS == nil {
+		o.FS = log.OS{}
+	}
+	if name == "series" {
+		o.SegmentBytes, o.SpareBytes = 8<<20, -1
+	}
+	return o
+}
+
+func (b *buffer) close() error { return errors.Join(b.log.Close(), b.numbers.log.Close()) }
+
+// recover replays the log. Appends wait for it.
+func (b *buffer) recover(ctx context.Context) error {
+	begin, records, points := time.Now(), 0, 0
+	if err := b.numbers.replay(ctx); err != nil {
+		return fmt.Errorf("read the numbers of series in %s: %w", b.o.Dir, err)
+	}
+	var batch Batch
+	var job bufferJob
+	err := b.log.Replay(ctx, log.Position{}, func(at log.Position, record []byte) error {
+		batch.Reset()
+		if err := parseRecord(&batch, record, b.numbers.ref); err != nil {
+			return fmt.Errorf("record at %v: %w", at, err)
+		}
+		job.take(&batch)
+		b.head.Append(&job.batch, at.Segment)
+		records++
+		points += len(batch.Refs)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("replay the log in %s: %w", b.o.Dir, err)
+	}
+	if records > 0 {
+		b.logger.Info("log replayed", "records", records, "points", points, "series", len(b.numbers.ids), "duration", time.Since(begin))
+	}
+	close(b.ready)
+	return nil
+}
+
+// bufferJob is the scratch memory of an append.
+type bufferJob struct {
+	record []byte
+	batch  head.Batch
+}
+
+// take makes the head's batch of a batch.
+func (j *bufferJob) take(b *Batch) {
+	h := &j.batch
+	h.IDs, h.Times, h.Values, h.Objects = h.IDs[:0], b.Times, b.Values, h.Objects[:0]
+	for _, ref := range b.Refs {
+		h.IDs = append(h.IDs, uint32(ref.id()))
+	}
+	for i := range b.Objects {
+		o := &b.Objects[i]
+		h.Objects = append(h.Objects, head.Object{ID: uint32(o.Ref.id()), Time: o.Time, Kind: schemaKind(o.Kind), Data: o.Data, After: o.after})
+	}
+}
+
+// append returns when the batch is in the log. It must be valid.
+func (b *buffer) append(ctx context.Context, batch *Batch) error {
+	select {
+	case <-b.ready:
+	case <-ctx.Done():
+		return fmt.Errorf("%w: the log is being replayed", ErrNotReady)
+	}
+	if err := b.numbers.need(ctx, batch); err != nil {
+		return err
+	}
+	j := b.jobs.Get().(*bufferJob)
+	defer b.jobs.Put(j)
+	b.numbers.use(func(byID []uint32) { j.record = appendRecord(j.record[:0], batch, byID) })
+	j.take(batch)
+	segment := b.begin()
+	defer b.end(segment)
+	// Who stops waiting does not take the record back: what may be durable is in the head too, or a restart would show what is not shown now.
+	at, err := b.log.Append(context.WithoutCancel(ctx), j.record)
+	if err != nil {
+		return fmt.Errorf("write the log: %w", err)
+	}
+	b.head.Append(&j.batch, at.Segment)
+	return nil
+}
+
+// begin notes an append: from the segment that the log is in now, or a later one, to the head.
+func (b *buffer) begin() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	segment := b.log.End().Segment
+	b.pending[segment]++
+	return segment
+}
+
+func (b *buffer) end(segment uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.pending[segment]--; b.pending[segment] == 0 {
+		delete(b.pending, segment)
+	}
+}
+
+// truncate cuts off the part of the log that the table has: everything before the records of the head and of the appends under way.
+func (b *buffer) truncate() error {
+	b.mu.Lock()
+	oldest := b.log.End().Segment
+	for segment := range b.pending {
+		oldest = min(oldest, segment)
+	}
+	b.mu.Unlock()
+	if mark, ok := b.head.OldestMark(); ok {
+		oldest = min(oldest, mark)
+	}
+	return b.log.Truncate(log.Position{Segment: oldest})
+}
+
+// remove removes the closed logs, which hold nothing that is needed. The points go first: they mean nothing without the numbers.
+func (b *buffer) remove() error {
+	return errors.Join(os.RemoveAll(filepath.Join(b.o.Dir, "points")), os.RemoveAll(filepath.Join(b.o.Dir, "series")))
+}

@@ -1,0 +1,129 @@
+package storage
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/log"
+)
+
+// seriesNumbers gives series the numbers by which the records of the log name them. They are kept in a log of their own, which is never cut while
+// the other one holds records: a record is a first number and TSUIDs, each after its length, of that number and those that follow.
+type seriesNumbers struct {
+	log   *log.Log
+	index *index.Index
+
+	giving sync.Mutex // held by who gives numbers; guards ids
+	ids    []index.ID // by number
+
+	mu   sync.RWMutex // guards byID
+	byID []uint32     // number + 1 by id; 0: none yet
+}
+
+// replay reads the numbers that were given, and adds their series to the index.
+func (n *seriesNumbers) replay(ctx context.Context) error {
+	return n.log.Replay(ctx, log.Position{}, func(_ log.Position, record []byte) error {
+		first, width := binary.Uvarint(record)
+		if width <= 0 || first != uint64(len(n.ids)) {
+			return fmt.Errorf("%w: series numbers begin at %d, want %d", errRecord, first, len(n.ids))
+		}
+		for rest := record[width:]; len(rest) > 0; {
+			length, width := binary.Uvarint(rest)
+			if width <= 0 || length > uint64(len(rest)-width) {
+				return fmt.Errorf("%w: a TSUID is cut off", errRecord)
+			}
+			tsuid := rest[width : width+int(length)]
+			rest = rest[width+int(length):]
+			id, _, err := n.index.Add(tsuid)
+			if err != nil {
+				return fmt.Errorf("series %x: %w", tsuid, err)
+			}
+			n.publish(id)
+		}
+		return nil
+	})
+}
+
+// publish gives a series the next number. The caller holds giving, or is the only one.
+func (n *seriesNumbers) publish(id index.ID) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if int(id) >= len(n.byID) {
+		n.byID = append(n.byID, make([]uint32, int(id)+1-len(n.byID))...)
+	}
+	n.byID[id] = uint32(len(n.ids)) + 1
+	n.ids = append(n.ids, id)
+}
+
+// ref is the series of a number, 0 if there is none; for the time of replaying.
+func (n *seriesNumbers) ref(number uint32) Ref {
+	if int(number) >= len(n.ids) {
+		return 0
+	}
+	return refOf(n.ids[number])
+}
+
+// need sees to it that each series of a batch has a number, durably.
+func (n *seriesNumbers) need(ctx context.Context, b *Batch) error {
+	missing := n.missing(b)
+	if len(missing) == 0 {
+		return nil
+	}
+	n.giving.Lock()
+	defer n.giving.Unlock()
+	if missing = n.missing(b); len(missing) == 0 { // somebody else was first
+		return nil
+	}
+	for ids := range slices.Chunk(missing, 16_384) {
+		record := binary.AppendUvarint(nil, uint64(len(n.ids)))
+		for _, id := range ids {
+			tsuid := n.index.TSUID(id)
+			record = append(binary.AppendUvarint(record, uint64(len(tsuid))), tsuid...)
+		}
+		// Not even a caller that has gone may leave it open whether the numbers are given.
+		if _, err := n.log.Append(context.WithoutCancel(ctx), record); err != nil {
+			return fmt.Errorf("number %d series: %w", len(ids), err)
+		}
+		for _, id := range ids {
+			n.publish(id)
+		}
+	}
+	return nil
+}
+
+// missing are the series without a number, each once.
+func (n *seriesNumbers) missing(b *Batch) []index.ID {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	var missing []index.ID
+	var seen map[index.ID]bool
+	look := func(ref Ref) {
+		id := ref.id()
+		if int(id) < len(n.byID) && n.byID[id] != 0 || seen[id] {
+			return
+		}
+		if seen == nil {
+			seen = map[index.ID]bool{}
+		}
+		seen[id] = true
+		missing = append(missing, id)
+	}
+	for _, ref := range b.Refs {
+		look(ref)
+	}
+	for i := range b.Objects {
+		look(b.Objects[i].Ref)
+	}
+	return missing
+}
+
+// use calls f with the number + 1 of each series by its id.
+func (n *seriesNumbers) use(f func(byID []uint32)) {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	f(n.byID)
+}

@@ -1,0 +1,164 @@
+package storage
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// A record of the log is one append: columns of points, then objects. Series stand for themselves by numbers of the log (see
+// seriesNumbers), numbers and times as zigzag varints of the difference to the entry before:
+//
+//	version 1 | points | objects |  (number, time) … | values, 8 bytes each | (number, time, kind, points before it, length, data) …
+//
+// A point of a request in the usual order takes 10 bytes.
+const recordVersion = 1
+
+// errRecord is a record that no version of ours wrote.
+var errRecord = errors.New("broken record")
+
+// appendRecord appends the record of a batch. byID has the number + 1 of each series by its id, all of them.
+func appendRecord(dst []byte, b *Batch, byID []uint32) []byte {
+	dst = append(dst, recordVersion)
+	dst = binary.AppendUvarint(dst, uint64(len(b.Refs)))
+	dst = binary.AppendUvarint(dst, uint64(len(b.Objects)))
+	var number, time int64
+	for i, ref := range b.Refs {
+		n, t := int64(byID[ref.id()])-1, b.Times[i]
+		dst = appendDelta(appendDelta(dst, n-number), t-time)
+		number, time = n, t
+	}
+	for _, v := range b.Values {
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(v))
+	}
+	for i := range b.Objects {
+		o := &b.Objects[i]
+		n := int64(byID[o.Ref.id()]) - 1
+		dst = appendDelta(appendDelta(dst, n-number), o.Time-time)
+		number, time = n, o.Time
+		dst = binary.AppendUvarint(append(dst, byte(o.Kind)), uint64(o.after))
+		dst = append(binary.AppendUvarint(dst, uint64(len(o.Data))), o.Data...)
+	}
+	return dst
+}
+
+// appendDelta is binary.AppendVarint with a short way for small numbers.
+func appendDelta(dst []byte, v int64) []byte {
+	if u := uint64(v<<1) ^ uint64(v>>63); u < 0x80 {
+		return append(dst, byte(u))
+	}
+	return binary.AppendVarint(dst, v)
+}
+
+// parseRecord appends what a record says to a batch. refs gives the series of a number, 0 when there is none. Objects keep no memory of the record.
+func parseRecord(b *Batch, record []byte, refs func(number uint32) Ref) error {
+	r := recordReader{rest: record}
+	if version := r.byte(); version != recordVersion {
+		return fmt.Errorf("%w: version %d", errRecord, version)
+	}
+	points, objects := r.count(), r.count()
+	for range points {
+		ref, time := r.entry(refs)
+		b.Refs, b.Times = append(b.Refs, ref), append(b.Times, time)
+	}
+	for range points {
+		b.Values = append(b.Values, math.Float64frombits(r.uint64()))
+	}
+	for range objects {
+		ref, time := r.entry(refs)
+		o := Object{Ref: ref, Time: time, Kind: Kind(r.byte()), after: int(r.uvarint())}
+		o.Data = append([]byte(nil), r.bytes(r.uvarint())...)
+		b.Objects = append(b.Objects, o)
+	}
+	if r.err == nil && len(r.rest) > 0 {
+		r.err = fmt.Errorf("%w: %d bytes too many", errRecord, len(r.rest))
+	}
+	return r.err
+}
+
+// recordReader takes a record apart. After an error it gives zeros.
+type recordReader struct {
+	rest         []byte
+	number, time int64
+	err          error
+}
+
+func (r *recordReader) fail() {
+	if r.err == nil {
+		r.err = fmt.Errorf("%w: it ends too early, or a number is out of bounds", errRecord)
+	}
+	r.rest = nil
+}
+
+func (r *recordReader) bytes(n uint64) []byte {
+	if n > uint64(len(r.rest)) {
+		r.fail()
+		return nil
+	}
+	b := r.rest[:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+func (r *recordReader) byte() byte {
+	if b := r.bytes(1); len(b) == 1 {
+		return b[0]
+	}
+	return 0
+}
+
+func (r *recordReader) uint64() uint64 {
+	if b := r.bytes(8); len(b) == 8 {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+func (r *recordReader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.rest)
+	if n <= 0 {
+		r.fail()
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return v
+}
+
+// count reads how many entries follow; each takes some bytes.
+func (r *recordReader) count() int {
+	n := r.uvarint()
+	if n > uint64(len(r.rest)) {
+		r.fail()
+		return 0
+	}
+	return int(n)
+}
+
+func (r *recordReader) delta() int64 {
+	v, n := binary.Varint(r.rest)
+	if n <= 0 {
+		r.fail()
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return v
+}
+
+// entry reads the series and time of a point or an object.
+func (r *recordReader) entry(refs func(number uint32) Ref) (Ref, int64) {
+	r.number += r.delta()
+	r.time += r.delta()
+	if r.err != nil {
+		return 0, 0
+	}
+	if r.number < 0 || r.number > math.MaxUint32 || r.time < 0 || r.time > MaxTime {
+		r.fail()
+		return 0, 0
+	}
+	ref := refs(uint32(r.number))
+	if ref == 0 && r.err == nil {
+		r.err = fmt.Errorf("%w: nobody knows series %d", errRecord, r.number)
+	}
+	return ref, r.time
+}

@@ -1,0 +1,98 @@
+package storage
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage/head"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+func schemaKind(k Kind) schema.ObjectKind { return schema.ObjectKind(k) }
+
+// flushEvery puts the rows of the head that are due into the table until ctx ends.
+func (s *Store) flushEvery(ctx context.Context) error {
+	if err := s.buffer.recover(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	ticker := time.NewTicker(s.o.Buffer.CheckInterval)
+	defer ticker.Stop()
+	failed := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		switch err := s.flushRows(ctx, s.due()); {
+		case err == nil:
+			failed = ""
+		case ctx.Err() == nil && failed != err.Error():
+			failed = err.Error()
+			s.o.Logger.Error("flushing rows; they stay in the log and are tried again", "table", s.o.Tables.Data, "err", err)
+		}
+	}
+}
+
+// due is the policy of the moment.
+func (s *Store) due() head.Policy {
+	o, now := s.o.Buffer, s.o.Now()
+	p := head.Policy{
+		EndedBefore: now.Add(-o.FlushDelay).UnixMilli(), OpenedBefore: now.Add(-o.FlushInterval), MaxBytes: o.MaxHeadBytes,
+	}
+	if s.buffer.log.Size() > o.MaxLogBytes/2 {
+		p.MarkedBefore = s.buffer.log.End().Segment
+	}
+	return p
+}
+
+// flushRows puts the rows that are due, and cuts the log.
+func (s *Store) flushRows(ctx context.Context, p head.Policy) error {
+	put := 0
+	for sealed := range s.buffer.head.Seal(p) {
+		if err := s.putRows(ctx, sealed.Rows); err != nil {
+			sealed.Keep()
+			return err
+		}
+		put += len(sealed.Rows)
+		sealed.Drop()
+	}
+	if put == 0 {
+		return nil
+	}
+	s.metrics.rowsFlushed.Add(float64(put))
+	if err := s.buffer.truncate(); err != nil {
+		return fmt.Errorf("cut the log: %w", err)
+	}
+	return nil
+}
+
+// putRows puts whole rows as Append puts points: plainly where this process knows what the row holds, else read and merged.
+func (s *Store) putRows(ctx context.Context, rows []head.Row) error {
+	w := s.writers.Get().(*writer)
+	defer s.writers.Put(w)
+	w.reset(s)
+	rows = slices.Clone(rows)
+	slices.SortFunc(rows, func(a, b head.Row) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Base, b.Base)) })
+	for i, r := range rows {
+		ref := Ref(r.ID) + 1
+		st := s.states.get(ref.id())
+		if i == 0 || rows[i-1].ID != r.ID {
+			st.mu.Lock()
+			w.locked = append(w.locked, st)
+		}
+		w.rows = append(w.rows, rowWrite{ref: ref, state: st, base: r.Base, points: r.Points, objects: r.Objects})
+	}
+	defer w.unlock()
+	if err := w.build(ctx); err != nil {
+		return err
+	}
+	w.sortPuts()
+	return w.put(ctx)
+}

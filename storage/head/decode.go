@@ -1,0 +1,155 @@
+package head
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
+// padding is what a decoder may read beyond a stream.
+const padding = 8
+
+// columns are the points of a stream. An integer beyond 53 bits is rounded in Values; the numbers in integers are exact.
+type columns struct {
+	times    []int64 // milliseconds
+	values   []float64
+	integers []integer
+}
+
+// integer says that the point at an index of the columns is an integer.
+type integer struct {
+	at    int
+	value int64
+}
+
+func (c *columns) reset() { c.times, c.values, c.integers = c.times[:0], c.values[:0], c.integers[:0] }
+
+// decode appends the points of a stream that begins at a time. There are count of them, and padding bytes behind the stream.
+func (c *columns) decode(begin int64, stream []byte, count int) {
+	at := len(c.times)
+	c.times = slices.Grow(c.times, count)[:at+count]
+	c.values = slices.Grow(c.values, count)[:at+count]
+	d := decoder{time: begin, power: 1}
+	for d.pos < len(stream)-padding {
+		op := stream[d.pos]
+		d.pos++
+		switch {
+		case op < opRepeat:
+			width := int(op >> 4)
+			word := binary.LittleEndian.Uint64(stream[d.pos:])
+			d.pos += width
+			d.change(unzigzag(word&masks[width]<<4 | uint64(op&15)))
+		case op < opStep:
+			n := int(op-opRepeat) + 1
+			d.repeat(c, at, n)
+			at += n
+			continue
+		default:
+			if !d.rare(op, stream) {
+				continue
+			}
+		}
+		d.time += d.step
+		c.times[at], c.values[at] = d.time, d.last
+		if d.isInteger {
+			c.integers = append(c.integers, integer{at, d.integer()})
+		}
+		at++
+	}
+}
+
+// decoder is the state of a stream that is being read.
+type decoder struct {
+	pos          int
+	time, step   int64
+	value, delta int64
+	power        float64
+	last         float64
+	big          int64 // the value of a point that is a big integer
+	isBig        bool
+	xor          bool // the point before was given by its bits
+	integerScale bool
+	isInteger    bool // the point at hand
+}
+
+func (d *decoder) change(delta int64) {
+	d.delta = delta
+	d.value += delta
+	d.last = float64(d.value) / d.power
+	d.xor, d.isBig, d.isInteger = false, false, d.integerScale
+}
+
+func (d *decoder) integer() int64 {
+	if d.isBig {
+		return d.big
+	}
+	return d.value
+}
+
+// repeat writes n points like the one before to the columns from at on.
+func (d *decoder) repeat(c *columns, at, n int) {
+	times, values := c.times[at:at+n], c.values[at:at+n]
+	if d.xor || d.delta == 0 {
+		for i := range times {
+			d.time += d.step
+			times[i], values[i] = d.time, d.last
+		}
+	} else {
+		for i := range times {
+			d.time += d.step
+			d.value += d.delta
+			times[i], values[i] = d.time, float64(d.value)/d.power
+		}
+		d.last = values[n-1]
+	}
+	if d.isInteger {
+		for i := range n {
+			c.integers = append(c.integers, integer{at + i, d.value - int64(n-1-i)*d.delta})
+		}
+	}
+}
+
+// rare reads an operation that is neither a change nor a repetition, and says whether it is a point.
+func (d *decoder) rare(op byte, stream []byte) bool {
+	word := binary.LittleEndian.Uint64(stream[d.pos:])
+	switch {
+	case op < opXor:
+		d.step += unzigzag(uint64(op - opStep))
+		return false
+	case op == opStep2:
+		d.step += int64(int16(word))
+		d.pos += 2
+		return false
+	case op == opStep4:
+		d.step += int64(int32(word))
+		d.pos += 4
+		return false
+	case op <= opXorHigh:
+		d.bits(word, int(op-opXor), 0)
+	case op < opStep2:
+		d.bits(word, int(op-opXorHigh), highShift)
+	case op == opBigInteger:
+		d.pos += 8
+		d.big, d.last = int64(word), float64(int64(word))
+		d.isBig, d.isInteger, d.xor = true, true, false
+	default:
+		d.rescale(stream, int(op-opScale))
+	}
+	return true
+}
+
+func (d *decoder) bits(word uint64, width, shift int) {
+	d.pos += width
+	d.last = math.Float64frombits(math.Float64bits(d.last) ^ word&masks[width]<<shift)
+	d.xor, d.isInteger, d.isBig = true, false, false
+}
+
+func (d *decoder) rescale(stream []byte, width int) {
+	scale := stream[d.pos]
+	word := binary.LittleEndian.Uint64(stream[d.pos+1:])
+	d.pos += 1 + width
+	d.integerScale, d.power = scale == integerScale, powers[scale]
+	d.value = 0
+	d.change(unzigzag(word & masks[width]))
+	d.delta = 0
+}

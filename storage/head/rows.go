@@ -1,0 +1,87 @@
+package head
+
+import (
+	"math"
+
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// A Row is all that the head holds of a series in an hour, as the cells of the table's row would say it: points and objects in order, one sample an instant.
+type Row struct {
+	ID      uint32
+	Base    uint32 // seconds
+	Points  []schema.Point
+	Objects []schema.Object
+}
+
+// RowBuffer is the memory of rows. The zero value is an empty one.
+type RowBuffer struct {
+	view    view
+	points  []schema.Point
+	objects []schema.Object
+}
+
+// Reset takes the memory of all rows back.
+func (b *RowBuffer) Reset() {
+	b.view.reset()
+	clear(b.objects)
+	b.points, b.objects = b.points[:0], b.objects[:0]
+}
+
+// Row reads an hour of a series; it is empty when the head has nothing of it. The row is good until the buffer's Reset.
+func (h *Head) Row(id, base uint32, b *RowBuffer) Row {
+	b.view.rows = b.view.rows[:0]
+	h.copyRows(id, &b.view, func(r *row) bool { return r.base == base })
+	b.view.sort()
+	return b.row(id, base, b.view.rows, h.o.Values)
+}
+
+// row makes a row of the copies of one hour.
+func (b *RowBuffer) row(id, base uint32, rows []rowView, values schema.Values) Row {
+	points, objects := len(b.points), len(b.objects)
+	if c := &b.view.columns; b.plain(c, rows) {
+		b.addColumns(c, int64(base)*1000, values)
+	} else {
+		for _, e := range b.view.settled(rows) {
+			b.addEntry(e, values)
+		}
+	}
+	return Row{ID: id, Base: base, Points: b.points[points:len(b.points):len(b.points)], Objects: b.objects[objects:len(b.objects):len(b.objects)]}
+}
+
+func (b *RowBuffer) plain(c *columns, rows []rowView) bool {
+	c.reset()
+	return b.view.plain(c, rows)
+}
+
+func (b *RowBuffer) addColumns(c *columns, begin int64, values schema.Values) {
+	integers := c.integers
+	for i, t := range c.times {
+		offset := uint32(t - begin)
+		if len(integers) > 0 && integers[0].at == i {
+			b.points = append(b.points, schema.IntPoint(offset, integers[0].value))
+			integers = integers[1:]
+			continue
+		}
+		b.addFloat(offset, c.values[i], values)
+	}
+}
+
+func (b *RowBuffer) addEntry(e entry, values schema.Values) {
+	switch e.kind {
+	case kindFloat:
+		b.addFloat(e.offset, math.Float64frombits(e.bits), values)
+	case kindInteger:
+		b.points = append(b.points, schema.IntPoint(e.offset, int64(e.bits)))
+	default:
+		b.objects = append(b.objects, schema.Object{Offset: e.offset, Kind: e.kind, Data: e.data})
+	}
+}
+
+func (b *RowBuffer) addFloat(offset uint32, v float64, values schema.Values) {
+	if p, ok := schema.FloatPoint(offset, v, values); ok {
+		b.points = append(b.points, p)
+		return
+	}
+	b.objects = append(b.objects, schema.FloatObject(offset, v))
+}

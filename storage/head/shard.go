@@ -1,0 +1,143 @@
+package head
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"sync"
+
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+const (
+	// shardCount is the number of locks. Senders repeat their series in one order and series that came together have neighbouring numbers,
+	// so a batch crosses a shard border once in pageSize points and takes as many locks.
+	shardCount = 64
+	pageSize   = 256
+)
+
+func shardOf(id uint32) uint32 { return id / pageSize % shardCount }
+func pageOf(id uint32) int     { return int(id / (pageSize * shardCount)) }
+
+// shard is the part of a head behind one lock.
+type shard struct {
+	mu     sync.Mutex          // guards all below
+	pages  []*[pageSize]uint32 // the first row of each series
+	rows   slab[row]
+	sides  slab[side]
+	blocks slab[block]
+
+	sealed      int   // rows that are handed out
+	sealedBytes int64 // their memory
+
+	view  view   // scratch of reorder
+	entry []byte // scratch of addEntry
+
+	_ [64]byte // neighbours' locks stay out of each other's cache line
+}
+
+// chain lists the rows of a series.
+func (s *shard) chain(id uint32) iter.Seq2[uint32, *row] {
+	return func(yield func(uint32, *row) bool) {
+		if page := pageOf(id); page < len(s.pages) && s.pages[page] != nil {
+			for n := s.pages[page][id%pageSize]; n != 0; {
+				r := s.rows.at(n)
+				if !yield(n, r) {
+					return
+				}
+				n = r.next
+			}
+		}
+	}
+}
+
+// page has the first rows of a series and its neighbours.
+func (s *shard) page(id uint32) *[pageSize]uint32 {
+	page := pageOf(id)
+	if page >= len(s.pages) {
+		s.pages = append(s.pages, make([]*[pageSize]uint32, page+1-len(s.pages))...)
+	}
+	if s.pages[page] == nil {
+		s.pages[page] = new([pageSize]uint32)
+	}
+	return s.pages[page]
+}
+
+// find returns the open row that has room for a time, the first of its series from then on: the next point will look for it again. It makes
+// one when there is none.
+func (s *shard) find(id uint32, time int64, opened uint32) *row {
+	slot := &s.page(id)[id%pageSize]
+	for at := slot; *at != 0; {
+		n := *at
+		r := s.rows.at(n)
+		if !r.sealed && uint64(time-r.begin()) < hour {
+			*at, r.next, *slot = r.next, *slot, n
+			return r
+		}
+		at = &r.next
+	}
+	if time < 0 || time/1000 > math.MaxUint32 {
+		panic(fmt.Sprintf("head: time %d ms of series %d is outside the row keys", time, id))
+	}
+	n, r := s.rows.take()
+	r.id, r.base, r.next, r.floor = id, schema.Base(time), *slot, -1
+	r.opened, r.mark, r.used = opened, math.MaxUint64, true
+	*slot = n
+	return r
+}
+
+// drop removes a row.
+func (s *shard) drop(n uint32) {
+	r := s.rows.at(n)
+	at := &s.page(r.id)[r.id%pageSize]
+	for *at != n {
+		at = &s.rows.at(*at).next
+	}
+	*at = r.next
+	s.clear(r)
+	*r = row{}
+	s.rows.give(n)
+}
+
+// twin is the other row of the same series and hour; 0: none.
+func (s *shard) twin(n uint32, r *row) (uint32, *row) {
+	for m, other := range s.chain(r.id) {
+		if m != n && other.base == r.base {
+			return m, other
+		}
+	}
+	return 0, nil
+}
+
+// bytes is the memory in use by rows and their content.
+func (s *shard) bytes() int64 {
+	return int64(s.rows.used())*rowSize + int64(s.sides.used())*sideSize + int64(s.blocks.used())*blockSize
+}
+
+// held is what the shard has taken from the runtime, but for its scratch memory.
+func (s *shard) held() int64 {
+	pages := int64(cap(s.pages)) * 8
+	for _, p := range s.pages {
+		if p != nil {
+			pages += pageSize * 4
+		}
+	}
+	return pages + s.rows.held() + s.sides.held() + s.blocks.held()
+}
+
+// series appends the series of a page that have rows; more is false behind the last page.
+func (s *shard) series(ids []uint32, shard, page int) (_ []uint32, more bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if page >= len(s.pages) {
+		return ids, false
+	}
+	if s.pages[page] != nil {
+		for i, n := range s.pages[page] {
+			if n != 0 {
+				ids = append(ids, uint32((page*shardCount+shard)*pageSize+i))
+			}
+		}
+	}
+	return ids, true
+}

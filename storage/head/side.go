@@ -1,0 +1,152 @@
+package head
+
+import (
+	"encoding/binary"
+	"math"
+	"unsafe"
+
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// Kinds of entries beside those of schema, which are small numbers.
+const (
+	kindFloat   schema.ObjectKind = 0xF0
+	kindInteger schema.ObjectKind = 0xF1
+)
+
+// side is what does not fit the stream of a row, in order of arrival: samples that are not later than all the row held, and objects.
+// Whatever stands here at an instant is newer than what the stream has there.
+type side struct {
+	chain chain
+	count uint32 // entries
+	limit uint32 // of entries; beyond it the row is put in order
+}
+
+const (
+	rowSize  = int64(unsafe.Sizeof(row{}))
+	sideSize = int64(unsafe.Sizeof(side{}))
+
+	// firstLimit is the limit of a new side: so many late points are cheaper to sort at every read than to avoid.
+	firstLimit = 64
+)
+
+// entry is a point or an object on its own.
+type entry struct {
+	offset uint32
+	kind   schema.ObjectKind
+	bits   uint64 // of a float or an integer
+	data   []byte // of an object
+}
+
+func (e entry) isPoint() bool { return e.kind == kindFloat || e.kind == kindInteger }
+
+// special says whether the schema keeps the sample as an object: a NaN or an infinity.
+func (e entry) special() bool {
+	return e.kind == kindFloat && !(math.Abs(math.Float64frombits(e.bits)) <= math.MaxFloat64)
+}
+
+// addLate adds a point that is not later than all others. One that says what the row says already is left out.
+func (s *shard) addLate(r *row, offset uint32, kind schema.ObjectKind, bits uint64) {
+	if r.side == 0 && r.count > 0 && offset == r.last && kind == kindFloat && bits == r.bits && r.scale != integerScale && r.mode != modeNone {
+		return // a batch that was sent twice, or by two senders
+	}
+	s.addEntry(r, entry{offset: offset, kind: kind, bits: bits})
+}
+
+// addObject adds an object; the data are copied.
+func (s *shard) addObject(r *row, offset uint32, kind schema.ObjectKind, data []byte) {
+	if kind == schema.ObjectFloat && len(data) == 8 {
+		s.addFloat(r, offset, math.Float64frombits(binary.BigEndian.Uint64(data)))
+		return
+	}
+	s.addEntry(r, entry{offset: offset, kind: kind, data: data})
+}
+
+func (s *shard) addEntry(r *row, e entry) {
+	if r.side == 0 {
+		n, sd := s.sides.take()
+		r.side, sd.limit = n, firstLimit
+	}
+	sd := s.sides.at(r.side)
+	s.entry = e.appendTo(s.entry[:0])
+	sd.chain.write(&s.blocks, s.entry)
+	sd.count++
+	r.floor = max(r.floor, int32(e.offset))
+	if sd.count > sd.limit {
+		s.reorder(r)
+	}
+}
+
+// reorder moves the points of the side into the stream and drops what was replaced. The limit grows with what remains, so that a point is
+// moved a few times at most however many arrive late.
+func (s *shard) reorder(r *row) {
+	s.view.reset()
+	s.view.add(s, r)
+	entries := s.view.settled(s.view.rows)
+	s.clear(r)
+	for _, e := range entries {
+		if e.isPoint() {
+			s.add(r, e)
+		}
+	}
+	left := 0
+	for _, e := range entries {
+		if !e.isPoint() {
+			left++
+			s.addUnlimited(r, e)
+		}
+	}
+	if left > 0 {
+		s.sides.at(r.side).limit = firstLimit + 2*uint32(left) + r.count
+	}
+}
+
+// add adds an entry as if it had arrived now.
+func (s *shard) add(r *row, e entry) {
+	switch e.kind {
+	case kindInteger:
+		s.addInteger(r, e.offset, int64(e.bits))
+	case kindFloat:
+		s.addFloat(r, e.offset, math.Float64frombits(e.bits))
+	default:
+		s.addObject(r, e.offset, e.kind, e.data)
+	}
+}
+
+func (s *shard) addUnlimited(r *row, e entry) {
+	if r.side == 0 {
+		r.side, _ = s.sides.take()
+	}
+	s.sides.at(r.side).limit = math.MaxUint32
+	s.addEntry(r, e)
+}
+
+// appendTo appends the bytes of an entry: offset, kind, then 8 bytes or the length and the data.
+func (e entry) appendTo(dst []byte) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, e.offset)
+	dst = append(dst, byte(e.kind))
+	if e.isPoint() {
+		return binary.LittleEndian.AppendUint64(dst, e.bits)
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(e.data)))
+	return append(dst, e.data...)
+}
+
+// appendEntries appends the entries that b holds; their data point into b.
+func appendEntries(dst []entry, b []byte) []entry {
+	for len(b) > 0 {
+		e := entry{offset: binary.LittleEndian.Uint32(b), kind: schema.ObjectKind(b[4])}
+		b = b[5:]
+		if e.isPoint() {
+			e.bits = binary.LittleEndian.Uint64(b)
+			b = b[8:]
+		} else {
+			size, n := binary.Uvarint(b)
+			end := n + int(size)
+			e.data = b[n:end:end]
+			b = b[end:]
+		}
+		dst = append(dst, e)
+	}
+	return dst
+}

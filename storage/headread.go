@@ -1,0 +1,104 @@
+package storage
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/tsdbridge/tsdbridge/storage/head"
+)
+
+// snapshot is what the head holds of a series in the range of a query, nil if nothing. It must be taken before the series' rows are read: the other
+// way round a row that is put and dropped in between would be in neither.
+func (r *reader) snapshot(ref Ref) *head.Points {
+	b := r.store.buffer
+	q := &r.decoder.q
+	if b == nil || !b.head.HoldsBetween(uint32(ref.id()), q.Start, q.End) {
+		return nil
+	}
+	p := &head.Points{}
+	b.head.Read(uint32(ref.id()), q.Start, q.End, p)
+	if !q.Samples {
+		p.Times, p.Values = nil, nil
+	}
+	p.Objects = slices.DeleteFunc(p.Objects, func(o head.Object) bool {
+		if Kind(o.Kind) == KindExemplar {
+			return !q.Exemplars
+		}
+		return !q.Samples
+	})
+	if len(p.Times) == 0 && len(p.Objects) == 0 {
+		return nil
+	}
+	return p
+}
+
+// join adds what the head holds to what the table holds, both in order. The head's is newer: its sample takes the place of the table's
+// at the same instant, with the start time; exemplars share an instant.
+func (p *Points) join(h *head.Points) {
+	if h == nil {
+		return
+	}
+	if n := len(p.Times); len(p.Objects) == 0 && len(h.Objects) == 0 && (n == 0 || len(h.Times) > 0 && p.Times[n-1] < h.Times[0]) {
+		p.Times, p.Values = append(p.Times, h.Times...), append(p.Values, h.Values...)
+		return
+	}
+	objects := make([]Object, 0, len(h.Objects))
+	for _, o := range h.Objects {
+		objects = append(objects, Object{Ref: p.Ref, Time: o.Time, Kind: Kind(o.Kind), Data: o.Data})
+	}
+	replaced := instants{h.Times, objects}
+	times, values := make([]int64, 0, len(p.Times)+len(h.Times)), make([]float64, 0, len(p.Times)+len(h.Times))
+	at := 0
+	for i, t := range p.Times {
+		for at < len(h.Times) && h.Times[at] <= t {
+			times, values = append(times, h.Times[at]), append(values, h.Values[at])
+			at++
+		}
+		if !replaced.sample(t) {
+			times, values = append(times, t), append(values, p.Values[i])
+		}
+	}
+	p.Times, p.Values = append(times, h.Times[at:]...), append(values, h.Values[at:]...)
+	for _, o := range p.Objects {
+		if !replaced.object(o) {
+			objects = append(objects, o)
+		}
+	}
+	slices.SortStableFunc(objects, func(a, b Object) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Kind, b.Kind), bytes.Compare(a.Data, b.Data))
+	})
+	p.Objects = objects
+}
+
+// instants are points and objects in the order of their times.
+type instants struct {
+	times   []int64
+	objects []Object
+}
+
+// sample says whether there is a sample at an instant.
+func (s instants) sample(time int64) bool {
+	if _, ok := slices.BinarySearch(s.times, time); ok {
+		return true
+	}
+	return s.has(time, func(o Object) bool { return schemaKind(o.Kind).IsSample() })
+}
+
+// object says whether one of these takes the place of an object.
+func (s instants) object(old Object) bool {
+	if old.Kind == KindExemplar {
+		return s.has(old.Time, func(o Object) bool { return o.Kind == KindExemplar && bytes.Equal(o.Data, old.Data) })
+	}
+	return s.sample(old.Time) || s.has(old.Time, func(o Object) bool { return o.Kind == old.Kind })
+}
+
+func (s instants) has(time int64, is func(Object) bool) bool {
+	at, _ := slices.BinarySearchFunc(s.objects, time, func(o Object, t int64) int { return cmp.Compare(o.Time, t) })
+	for ; at < len(s.objects) && s.objects[at].Time == time; at++ {
+		if is(s.objects[at]) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,189 @@
+package log
+
+import (
+	"context"
+	"fmt"
+)
+
+// Append adds one record, the concatenation of parts, and returns its position when it is on the disk. Those that wait
+// at the same time are written and synced together. ctx ends only the waiting: the record may still become durable. The
+// same goes for any error but ErrTooLarge and ErrClosed: the record may be there after a restart, though it seldom is.
+// The parts belong to the caller again when Append returns. Safe for concurrent use.
+func (l *Log) Append(ctx context.Context, parts ...[]byte) (Position, error) {
+	if err := ctx.Err(); err != nil {
+		return Position{}, err
+	}
+	length, sum := measure(parts)
+	if length == 0 || length > l.opts.MaxRecordBytes {
+		return Position{}, fmt.Errorf("%w: %d bytes, want 1 to %d", ErrTooLarge, length, l.opts.MaxRecordBytes)
+	}
+	head := header{length: uint32(length), payload: sum}
+	if recordHeader+length > l.opts.GroupBytes {
+		return l.appendAlone(ctx, head, parts)
+	}
+	t, err := l.join(ctx, head, parts)
+	if err != nil {
+		return Position{}, err
+	}
+	return l.await(ctx, t)
+}
+
+// join puts a record into the group that gathers. When it is full, one of those who want to join writes it.
+func (l *Log) join(ctx context.Context, head header, parts [][]byte) (*ticket, error) {
+	for {
+		t, err := l.tryJoin(head, parts)
+		if t != nil || err != nil {
+			return t, err
+		}
+		select {
+		case <-l.turn:
+			l.commit()
+			l.turn <- struct{}{}
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// tryJoin returns nil when the group is full.
+func (l *Log) tryJoin(head header, parts [][]byte) (*ticket, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, ErrClosed
+	}
+	if int64(len(l.gather.framed))+recordHeader+int64(head.length) > l.opts.GroupBytes {
+		return nil, nil
+	}
+	t := l.newTicket()
+	l.gather.add(t, head, parts)
+	return t, nil
+}
+
+// await returns when the record of a ticket has been written, by another or, when the turn comes here, by this one.
+func (l *Log) await(ctx context.Context, t *ticket) (Position, error) {
+	select {
+	case r := <-t.done:
+		return l.redeem(t, r)
+	case <-l.turn:
+		// Results are delivered before the turn is passed on. If there is none the record is in the gathering group.
+		if len(t.done) == 0 {
+			l.commit()
+		}
+		l.turn <- struct{}{}
+		return l.redeem(t, <-t.done)
+	case <-ctx.Done():
+		select {
+		case r := <-t.done:
+			return l.redeem(t, r)
+		default:
+			return Position{}, ctx.Err() // the ticket is left to whoever writes the group
+		}
+	}
+}
+
+func (l *Log) newTicket() *ticket {
+	if n := len(l.tickets); n > 0 {
+		t := l.tickets[n-1]
+		l.tickets = l.tickets[:n-1]
+		return t
+	}
+	return &ticket{done: make(chan result, 1)}
+}
+
+func (l *Log) redeem(t *ticket, r result) (Position, error) {
+	l.mu.Lock()
+	l.tickets = append(l.tickets, t)
+	l.mu.Unlock()
+	return r.at, r.err
+}
+
+// commit writes what has gathered while others gather behind it. The caller has the turn.
+func (l *Log) commit() {
+	l.mu.Lock()
+	g := l.gather
+	if len(g.tickets) == 0 {
+		l.mu.Unlock()
+		return
+	}
+	l.gather = l.idle
+	l.mu.Unlock()
+
+	base, err := l.write(int64(len(g.framed)), len(g.tickets), func(s *segment) error {
+		g.seal(s.endPosition())
+		_, err := s.file.WriteAt(g.framed, s.end)
+		return err
+	})
+	g.deliver(base, err)
+	g.reset()
+	l.idle = g
+}
+
+// appendAlone writes a record that is too large to gather, from the memory of the caller.
+func (l *Log) appendAlone(ctx context.Context, head header, parts [][]byte) (Position, error) {
+	select {
+	case <-l.turn:
+	case <-ctx.Done():
+		return Position{}, ctx.Err()
+	}
+	defer func() { l.turn <- struct{}{} }()
+	if l.isClosed() {
+		return Position{}, ErrClosed
+	}
+	return l.write(recordHeader+int64(head.length), 1, func(s *segment) error {
+		return writeParts(s, head, parts)
+	})
+}
+
+func writeParts(s *segment, head header, parts [][]byte) error {
+	at := s.end
+	if _, err := s.file.WriteAt(head.appendTo(nil, s.endPosition()), at); err != nil {
+		return err
+	}
+	at += recordHeader
+	for _, part := range parts {
+		if _, err := s.file.WriteAt(part, at); err != nil {
+			return err
+		}
+		at += int64(len(part))
+	}
+	return nil
+}
+
+// write puts size bytes with some records at the end of the log and returns when they are on the disk. The caller has
+// the turn.
+func (l *Log) write(size int64, records int, to func(*segment) error) (Position, error) {
+	s, err := l.room(size)
+	if err != nil {
+		return Position{}, err
+	}
+	at := s.endPosition()
+	if err := to(s); err != nil {
+		l.metrics.failed(failedWrite, err)
+		l.cutBack(s)
+		return Position{}, diskError("write", l.path(s.number, suffixLog), err)
+	}
+	if err := l.syncData(s); err != nil {
+		return Position{}, err
+	}
+	l.mu.Lock()
+	s.end += size
+	l.end = s.endPosition()
+	l.mu.Unlock()
+	l.metrics.wrote(records, size)
+	return at, nil
+}
+
+// syncData gives the segment up when it fails: the system may have dropped the pages and would call a second try a
+// success.
+func (l *Log) syncData(s *segment) error {
+	start := l.opts.Now()
+	err := s.file.SyncData()
+	l.metrics.sync.Observe(l.opts.Now().Sub(start).Seconds())
+	if err == nil {
+		return nil
+	}
+	l.metrics.failed(failedSync, err)
+	l.giveUp(s)
+	return diskError("sync", l.path(s.number, suffixLog), err)
+}

@@ -1,0 +1,135 @@
+package log
+
+import (
+	"errors"
+	"io"
+	"path/filepath"
+	"sync"
+)
+
+// Log is an open log. It is safe for concurrent use.
+type Log struct {
+	opts    Options
+	metrics *metrics
+	lock    io.Closer
+
+	// turn holds one token. Whoever has taken it may write: it alone uses the fields up to mu.
+	turn   chan struct{}
+	active *segment // the one that is written; nil before the first Append and after a failed sync
+	before Position // the end of the chain of segments, when there is no active one
+	next   uint64   // number of the next segment
+	idle   *group   // empty; takes the place of gather when that is written
+
+	// mu guards what follows, and the end of the active segment.
+	mu       sync.Mutex
+	closed   bool
+	gather   *group
+	tickets  []*ticket  // not in use
+	segments []*segment // ascending; the active one is the last
+	spares   []spare
+	strays   []spare  // files that hold nothing and could not be removed
+	end      Position // behind the last record on the disk
+
+	truncating sync.Mutex // guards the next
+	unsynced   bool       // the directory, after a failed SyncDir
+}
+
+// Open opens the log in a directory, or begins one. It cuts off what a crash left of a write that nobody was told of,
+// and fails with ErrLocked or ErrCorrupt.
+func Open(opts Options) (*Log, error) {
+	opts = opts.withDefaults()
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
+	if err := opts.FS.MakeDir(opts.Dir); err != nil {
+		return nil, diskError("make", opts.Dir, err)
+	}
+	name := filepath.Join(opts.Dir, lockName)
+	held, err := opts.FS.Lock(name)
+	if err != nil {
+		return nil, diskError("lock", name, err)
+	}
+	l := &Log{opts: opts, lock: held, turn: make(chan struct{}, 1), gather: &group{}, idle: &group{}}
+	if err := l.load(); err != nil {
+		return nil, errors.Join(err, held.Close())
+	}
+	l.metrics = newMetrics(opts.Registerer, func() float64 { return float64(l.Size()) }, l.countSegments)
+	l.turn <- struct{}{}
+	return l, nil
+}
+
+// End returns the position behind the last record on the disk: every record whose Append has returned is before it,
+// every record whose Append begins later is not.
+func (l *Log) End() Position {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.end
+}
+
+// Size returns the bytes that the files take, reserved and spare ones included. It never passes MaxBytes.
+func (l *Log) Size() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sizeLocked()
+}
+
+func (l *Log) sizeLocked() int64 {
+	size := totalSize(l.spares) + totalSize(l.strays)
+	for _, s := range l.segments {
+		size += s.size
+	}
+	return size
+}
+
+func (l *Log) countSegments() float64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return float64(len(l.segments))
+}
+
+func (l *Log) isClosed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed
+}
+
+// path returns the name of a segment's file.
+func (l *Log) path(number uint64, suffix string) string {
+	return filepath.Join(l.opts.Dir, fileName(number, suffix))
+}
+
+// Close writes what has been appended, gives the reserved bytes back and unlocks the directory. Later calls do nothing.
+// An error does not concern records whose Append has returned.
+func (l *Log) Close() error {
+	<-l.turn
+	defer func() { l.turn <- struct{}{} }()
+	if !l.markClosed() {
+		return nil
+	}
+	l.commit()
+	var err error
+	if s := l.active; s != nil {
+		if err = errors.Join(shorten(s.file, s.end), s.file.Close()); err != nil {
+			err = diskError("close", l.path(s.number, suffixLog), err)
+		}
+		l.active = nil
+	}
+	return errors.Join(err, l.lock.Close())
+}
+
+// markClosed says whether it was open.
+func (l *Log) markClosed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was := l.closed
+	l.closed = true
+	return !was
+}
+
+// shorten cuts a file and makes that durable.
+func shorten(f File, size int64) error {
+	if err := f.Truncate(size); err != nil {
+		return err
+	}
+	return f.Sync()
+}

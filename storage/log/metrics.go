@@ -1,0 +1,66 @@
+package log
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// What failed.
+const (
+	failedFull   = "full" // MaxBytes reached, or the disk full
+	failedWrite  = "write"
+	failedSync   = "sync"
+	failedCreate = "create" // of a segment
+	failedRemove = "remove" // of a segment, or its being made ready to be used again
+)
+
+type metrics struct {
+	appends, groups, bytes prometheus.Counter
+	sync                   prometheus.Histogram
+	errors                 map[string]prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer, size, segments func() float64) *metrics {
+	factory := promauto.With(reg)
+	counter := func(name, help string) prometheus.Counter {
+		return factory.NewCounter(prometheus.CounterOpts{Name: "tsdbridge_log_" + name, Help: help})
+	}
+	gauge := func(name, help string, value func() float64) {
+		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_log_" + name, Help: help}, value)
+	}
+	gauge("size_bytes", "Bytes that the files of the log take, reserved ones included.", size)
+	gauge("segments", "Files of the log that hold records or are ready to.", segments)
+	m := &metrics{
+		appends: counter("appends_total", "Records written and synced."),
+		groups:  counter("groups_total", "Groups of records written and synced at once."),
+		bytes:   counter("bytes_total", "Bytes of records written and synced, with their headers."),
+		sync: factory.NewHistogram(prometheus.HistogramOpts{
+			Name:    "tsdbridge_log_sync_seconds",
+			Help:    "Time of an fdatasync of the log.",
+			Buckets: []float64{.0001, .0002, .0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 5},
+		}),
+		errors: map[string]prometheus.Counter{},
+	}
+	failures := factory.NewCounterVec(prometheus.CounterOpts{
+		Name: "tsdbridge_log_errors_total",
+		Help: "What the disk, or the limit of bytes, refused. Records that waited for it were not acknowledged.",
+	}, []string{"kind"})
+	for _, kind := range []string{failedFull, failedWrite, failedSync, failedCreate, failedRemove} {
+		m.errors[kind] = failures.WithLabelValues(kind)
+	}
+	return m
+}
+
+func (m *metrics) wrote(records int, size int64) {
+	m.groups.Inc()
+	m.appends.Add(float64(records))
+	m.bytes.Add(float64(size))
+}
+
+// failed counts an error under its kind, or as full when that is what it says.
+func (m *metrics) failed(kind string, err error) {
+	if noRoom(err) {
+		kind = failedFull
+	}
+	m.errors[kind].Inc()
+}

@@ -1,0 +1,76 @@
+package log
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Options say where a log is and how large it may be.
+type Options struct {
+	Dir string // made if it is not there; no other process may have it open
+
+	SegmentBytes   int64 // of one file, reserved when it is begun; 0 is 64 MiB
+	MaxBytes       int64 // of all files; 0 is 4 GiB, and it must hold two segments
+	SpareBytes     int64 // of emptied files kept to be written again, which halves the time of an fdatasync; 0 is 256 MiB, negative none
+	MaxRecordBytes int64 // of one record; 0 is 64 MiB
+	GroupBytes     int64 // of memory for records that wait for the disk, held twice; larger records are written from where they are; 0 is 1 MiB
+
+	FS         FS                    // nil is OS
+	Logger     *slog.Logger          // nil is silence
+	Registerer prometheus.Registerer // nil registers nothing
+	Now        func() time.Time      // nil is time.Now
+}
+
+// longest is the largest MaxRecordBytes: a payload and what is before it in its group fit into 32 bits.
+const longest = 1 << 30
+
+// withDefaults returns the options with every zero replaced.
+func (o Options) withDefaults() Options {
+	for _, field := range []struct {
+		value *int64
+		usual int64
+	}{
+		{&o.SegmentBytes, 64 << 20}, {&o.MaxBytes, 4 << 30}, {&o.SpareBytes, 256 << 20}, {&o.MaxRecordBytes, 64 << 20}, {&o.GroupBytes, 1 << 20},
+	} {
+		if *field.value == 0 {
+			*field.value = field.usual
+		}
+	}
+	o.SpareBytes = max(o.SpareBytes, 0)
+	if o.FS == nil {
+		o.FS = OS{}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+// validate wants what Open was given, with defaults.
+func (o *Options) validate() error {
+	switch {
+	case o.Dir == "":
+		return fmt.Errorf("log: no directory")
+	case o.SegmentBytes < 256:
+		return fmt.Errorf("log: segments of %d bytes, want 256 or more", o.SegmentBytes)
+	case o.MaxRecordBytes < 1 || o.MaxRecordBytes > longest:
+		return fmt.Errorf("log: records of up to %d bytes, want 1 to %d", o.MaxRecordBytes, longest)
+	case o.GroupBytes < recordHeader || o.GroupBytes > longest:
+		return fmt.Errorf("log: groups of %d bytes, want %d to %d", o.GroupBytes, recordHeader, longest)
+	case o.MaxBytes < 2*o.largestSegment():
+		// With less, the segment that is being written could take all there is, and Truncate could make no room.
+		return fmt.Errorf("log: %d bytes in all, want %d or more: two of the largest segments", o.MaxBytes, 2*o.largestSegment())
+	}
+	return nil
+}
+
+// largestSegment is the size of a segment for one record of the largest size, which may be larger than SegmentBytes.
+func (o *Options) largestSegment() int64 {
+	return max(o.SegmentBytes, segmentHeader+max(recordHeader+o.MaxRecordBytes, o.GroupBytes))
+}

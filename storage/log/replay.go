@@ -1,0 +1,85 @@
+package log
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Replay calls fn with every record from a position on (the zero Position: all), in order, and ends with fn's first
+// error. A record is good until fn returns. It is for the time between Open and the first Append or Truncate.
+//
+// A position before the oldest record that is left is ErrCorrupt: something has been removed that Truncate had not been
+// asked to. A position behind the end means that the files were removed or are older than what the caller knows;
+// there is nothing to replay then, and later records get positions behind it.
+func (l *Log) Replay(ctx context.Context, from Position, fn func(at Position, record []byte) error) error {
+	l.skipTo(from)
+	for i, s := range l.sealed() {
+		if i == 0 && from != (Position{}) && from.Compare(s.before) < 0 {
+			return corrupt(l.path(s.before.Segment, suffixLog), s.before.Offset, fmt.Sprintf("records from %v on are missing", from))
+		}
+		if s.endPosition().Compare(from) <= 0 {
+			continue
+		}
+		if err := l.replaySegment(ctx, s, from, fn); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// sealed returns the segments as they are now.
+func (l *Log) sealed() []segment {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	segments := make([]segment, 0, len(l.segments))
+	for _, s := range l.segments {
+		segments = append(segments, *s)
+	}
+	return segments
+}
+
+// skipTo makes all later positions larger than one that the caller has seen.
+func (l *Log) skipTo(from Position) {
+	<-l.turn
+	defer func() { l.turn <- struct{}{} }()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if from.Compare(l.end) <= 0 {
+		return
+	}
+	l.opts.Logger.Warn("log ends before the mark: its files were removed or are old", "end", l.end, "mark", from)
+	l.end = from
+	l.next = max(l.next, from.Segment+1)
+}
+
+func (l *Log) replaySegment(ctx context.Context, s segment, from Position, fn func(Position, []byte) error) error {
+	name := l.path(s.number, suffixLog)
+	f, err := l.opts.FS.Open(name)
+	if err != nil {
+		return diskError("open", name, err)
+	}
+	defer f.Close()
+	r := newReader(f, s.number, s.end)
+	for {
+		offset, record, err := r.next()
+		switch {
+		case errors.Is(err, io.EOF) && r.offset == s.end:
+			return nil
+		case errors.Is(err, errBroken):
+			return corrupt(name, r.offset, "broken record")
+		case err != nil:
+			return diskError("read", name, err)
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		at := Position{s.number, offset}
+		if at.Compare(from) < 0 {
+			continue
+		}
+		if err := fn(at, record); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package log
+
+import (
+	"fmt"
+	"slices"
+)
+
+// spare is the file of an emptied segment. Its blocks have been written before, so an fdatasync of a new record in them
+// has no metadata to write, which makes it twice as fast as in blocks that are only reserved.
+type spare struct {
+	name string
+	size int64
+}
+
+func totalSize(files []spare) (size int64) {
+	for _, f := range files {
+		size += f.size
+	}
+	return size
+}
+
+// room returns the active segment, a new one if size bytes do not fit. The caller has the turn.
+func (l *Log) room(size int64) (*segment, error) {
+	if s := l.active; s != nil && s.end+size <= s.size {
+		return s, nil
+	}
+	s, err := l.create(max(l.opts.SegmentBytes, segmentHeader+size))
+	if err != nil {
+		return nil, err
+	}
+	l.sealActive()
+	l.mu.Lock()
+	l.segments = append(l.segments, s)
+	l.mu.Unlock()
+	l.active = s
+	return s, nil
+}
+
+// create begins a segment of at least size bytes. Its number is never given again: after an error its file may come
+// back with the next crash, and nothing must point to it.
+func (l *Log) create(size int64) (*segment, error) {
+	s := &segment{number: l.next, before: l.before, end: segmentHeader, size: size}
+	if l.active != nil {
+		s.before = l.active.endPosition()
+	}
+	l.next++
+	name, err := l.file(s)
+	if err == nil {
+		err = l.begin(s, name)
+	}
+	if err != nil {
+		l.metrics.failed(failedCreate, err)
+		return nil, diskError("create", l.path(s.number, suffixLog), err)
+	}
+	return s, nil
+}
+
+// file opens a file for a segment under a name that Open ignores: a spare one or a new one.
+func (l *Log) file(s *segment) (name string, err error) {
+	if old, ok := l.takeSpare(s.size); ok {
+		s.size = old.size
+		if s.file, err = l.opts.FS.Open(old.name); err != nil {
+			l.remove(old.name, old.size)
+		}
+		return old.name, err
+	}
+	if err := l.makeRoom(s.size); err != nil {
+		return "", err
+	}
+	name = l.path(s.number, suffixNew)
+	if s.file, err = l.opts.FS.Create(name); err != nil {
+		return "", err
+	}
+	if err = s.file.Allocate(s.size); err != nil {
+		l.abandon(s, name)
+	}
+	return name, err
+}
+
+// begin makes the file the segment: its header is on the disk before its name.
+func (l *Log) begin(s *segment, name string) error {
+	_, err := s.file.WriteAt(appendSegmentHeader(nil, s.number, s.before), 0)
+	if err == nil {
+		err = s.file.Sync()
+	}
+	if err != nil {
+		l.abandon(s, name)
+		return err
+	}
+	final := l.path(s.number, suffixLog)
+	if err = l.opts.FS.Rename(name, final); err == nil {
+		name = final
+		err = l.opts.FS.SyncDir(l.opts.Dir)
+	}
+	if err != nil {
+		l.sealActive()
+		l.abandon(s, name)
+	}
+	return err
+}
+
+// sealActive ends the active segment where it is. It must not grow once the header of another that says where it ends
+// may be on the disk: a crash can bring back a file that has been removed.
+func (l *Log) sealActive() {
+	if s := l.active; s != nil {
+		l.close(s)
+		l.active, l.before = nil, s.endPosition()
+	}
+}
+
+// takeSpare finds a spare file of at least size bytes.
+func (l *Log) takeSpare(size int64) (spare, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, s := range l.spares {
+		if s.size >= size {
+			l.spares = slices.Delete(l.spares, i, i+1)
+			return s, true
+		}
+	}
+	return spare{}, false
+}
+
+// makeRoom removes spare files until size more bytes are within MaxBytes.
+func (l *Log) makeRoom(size int64) error {
+	for {
+		l.mu.Lock()
+		used, n := l.sizeLocked(), len(l.spares)
+		if used+size <= l.opts.MaxBytes {
+			l.mu.Unlock()
+			return nil
+		}
+		if n == 0 {
+			l.mu.Unlock()
+			return fmt.Errorf("%w: %d bytes of %d in use", errLimit, used, l.opts.MaxBytes)
+		}
+		old := l.spares[n-1]
+		l.spares = l.spares[:n-1]
+		l.mu.Unlock()
+		l.remove(old.name, old.size)
+	}
+}
+
+// cutBack takes a failed write out of the active segment, which goes on at its last good end, or gives it up.
+func (l *Log) cutBack(s *segment) {
+	err := shorten(s.file, s.end)
+	if err == nil {
+		err = s.file.Allocate(s.size)
+	}
+	if err != nil {
+		l.opts.Logger.Warn("segment not cut back after a failed write", "file", l.path(s.number, suffixLog), "err", err)
+		l.giveUp(s)
+	}
+}
+
+// giveUp ends the active segment for good. What was written behind its end does not count: the header of the next one
+// says where that is.
+func (l *Log) giveUp(s *segment) {
+	l.active = nil
+	l.before = s.endPosition()
+	if s.empty() {
+		l.before = s.before
+		l.abandon(s, l.path(s.number, suffixLog))
+		l.forget(s)
+		return
+	}
+	size := s.end
+	if err := shorten(s.file, s.end); err != nil {
+		size = s.size
+	}
+	l.close(s)
+	l.mu.Lock()
+	s.size, s.ruined = size, true
+	l.mu.Unlock()
+}
+
+// forget takes the last segment out of the list.
+func (l *Log) forget(s *segment) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.segments = slices.DeleteFunc(l.segments, func(other *segment) bool { return other == s })
+}
+
+// abandon closes and removes a file that holds nothing.
+func (l *Log) abandon(s *segment, name string) {
+	l.close(s)
+	l.remove(name, s.size)
+}
+
+func (l *Log) close(s *segment) {
+	if err := s.file.Close(); err != nil {
+		l.opts.Logger.Warn("segment not closed", "file", l.path(s.number, suffixLog), "err", err)
+	}
+	s.file = nil
+}
+
+// remove removes a file that holds nothing. If that fails its bytes still count, until Truncate or Open removes it.
+func (l *Log) remove(name string, size int64) {
+	if err := l.opts.FS.Remove(name); err != nil {
+		l.metrics.failed(failedRemove, err)
+		l.opts.Logger.Warn("file not removed", "file", name, "err", err)
+		l.mu.Lock()
+		l.strays = append(l.strays, spare{name, size})
+		l.mu.Unlock()
+	}
+}
