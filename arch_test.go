@@ -30,7 +30,7 @@ var doors = map[string][]string{
 	"storage/index":           {"storage/schema"},
 	"storage/kv":              {},
 	"storage/kv/kvtest":       {"storage/kv"},
-	"storage/pebble":          {"storage/kv"},
+	"storage/pebble":          {"storage/kv", "storage/schema"},
 	"storage/schema":          {},
 	"storage/uid":             {"storage/kv", "storage/schema"},
 	"e2e":                     {},

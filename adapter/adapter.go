@@ -100,6 +100,9 @@ func (a *Adapter) Close() error {
 	if a.listener != nil {
 		err = a.listener.Close()
 	}
+	if a.store != nil {
+		err = errors.Join(err, a.store.Close(context.Background()))
+	}
 	return errors.Join(err, a.graphite.close(), a.engine.Close())
 }
 
@@ -140,7 +143,13 @@ func (a *Adapter) Run(ctx context.Context) error {
 		}
 		return nil
 	})
-	err := errors.Join(group.Wait(), a.engine.Close())
+	err := group.Wait()
+	flushCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.o.ShutdownGrace)
+	defer cancel()
+	if closeErr := a.store.Close(flushCtx); closeErr != nil {
+		a.o.Logger.Warn("not everything in memory was put into the table; the next start reads it from the log", "err", closeErr)
+	}
+	err = errors.Join(err, a.engine.Close())
 	a.o.Logger.Info("stopped")
 	return err
 }

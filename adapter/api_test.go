@@ -48,7 +48,7 @@ func testAPIOptions(t testing.TB, q storage.Querier) apiOptions {
 		Store: q, Names: names,
 		Metadata: someMetadata{
 			"up":       {Type: "gauge", Help: "Is it?"},
-			"_-a_.b":   {Type: "counter", Help: "Escaped.", Unit: "seconds"},
+			"_-a_3Ab":  {Type: "counter", Help: "Escaped.", Unit: "seconds"},
 			"requests": {Type: "counter"},
 		},
 		Engine: engineOptions{MaxSamples: 1000_000, Timeout: time.Minute, Lookback: 5 * time.Minute, Concurrency: 2},

@@ -49,7 +49,9 @@ func openTreeTool(o Options) (*treeTool, error) {
 		}
 		return nil, err
 	}
-	tables, err := storage.New(db, o.storageOptions())
+	so := o.storageOptions()
+	so.Mode = storage.WriteThrough // the log is the adapter's
+	tables, err := storage.New(db, so)
 	if err == nil {
 		err = tables.PinLayout(context.Background())
 	}

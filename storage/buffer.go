@@ -1,11 +1,11 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -29,7 +29,8 @@ const (
 // BufferOptions are those of WriteBuffered.
 type BufferOptions struct {
 	Dir           string        // of the log
-	MaxLogBytes   int64         // of the log's files; beyond, rows are flushed early, and then appends fail
+	MaxLogBytes   int64         // of the log's files; at half of it rows are flushed early, beyond appends fail
+	SegmentBytes  int64         // of one file of the log; 0: 64 MiB
 	FlushInterval time.Duration // a row is flushed when its first point is this old
 	FlushDelay    time.Duration // a row is flushed this long after its hour has ended
 	MaxHeadBytes  int64         // of rows in memory; beyond, the biggest are flushed early
@@ -77,6 +78,9 @@ type buffer struct {
 // openBuffer opens the logs of a store.
 func openBuffer(s *Store) (*buffer, error) {
 	o := s.o.Buffer
+	if o.FS == nil {
+		o.FS = log.OS{}
+	}
 	b := &buffer{
 		o: o, logger: s.o.Logger, ready: make(chan struct{}), pending: map[uint64]int{},
 		head:    head.New(head.Options{Values: s.o.Values, Now: s.o.Now}),
@@ -96,11 +100,9 @@ func openBuffer(s *Store) (*buffer, error) {
 func (b *buffer) logOptions(name string, s *Store, maxBytes int64) log.Options {
 	o := log.Options{Dir: filepath.Join(b.o.Dir, name), MaxBytes: maxBytes, FS: b.o.FS, Logger: s.o.Logger, Now: s.o.Now}
 	o.Registerer = prometheus.WrapRegistererWith(prometheus.Labels{"log": name}, s.o.Registerer)
-	if o.FS == nil {
-		o.FS = log.OS{}
-	}
+	o.SegmentBytes = b.o.SegmentBytes
 	if name == "series" {
-		o.SegmentBytes, o.SpareBytes = 8<<20, -1
+		o.SegmentBytes, o.SpareBytes = min(8<<20, cmp.Or(o.SegmentBytes, 8<<20)), -1
 	}
 	return o
 }
@@ -213,5 +215,20 @@ func (b *buffer) truncate() error {
 
 // remove removes the closed logs, which hold nothing that is needed. The points go first: they mean nothing without the numbers.
 func (b *buffer) remove() error {
-	return errors.Join(os.RemoveAll(filepath.Join(b.o.Dir, "points")), os.RemoveAll(filepath.Join(b.o.Dir, "series")))
+	for _, name := range []string{"points", "series"} {
+		dir := filepath.Join(b.o.Dir, name)
+		files, err := b.o.FS.List(dir)
+		if err != nil {
+			return fmt.Errorf("list the log's files: %w", err)
+		}
+		for _, file := range files {
+			if err := b.o.FS.Remove(filepath.Join(dir, file)); err != nil {
+				return fmt.Errorf("remove the log's files: %w", err)
+			}
+		}
+		if err := b.o.FS.SyncDir(dir); err != nil {
+			return fmt.Errorf("remove the log's files: %w", err)
+		}
+	}
+	return nil
 }

@@ -3,9 +3,11 @@ package pebble
 import (
 	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // benchRows are one cell each, of the size of an hour of points in a compacted cell, under keys as in the data table.
@@ -19,6 +21,74 @@ func benchRows(n, hour int) []kv.Mutation {
 		all = append(all, kv.Mutation{Key: key, Puts: []kv.Put{{Qualifier: []byte{0xf0, 0x00}, Value: value}}})
 	}
 	return all
+}
+
+// pointRows are 10,000 rows of the hour's points of a series each: as many constant as counters.
+func pointRows(hour int) []kv.Mutation {
+	rng := rand.New(rand.NewPCG(1, uint64(hour)))
+	all := benchRows(10_000, hour)
+	for i := range all {
+		v := float64(rng.IntN(1 << 30))
+		var points []schema.Point
+		for k := range rowPoints {
+			if i%2 == 0 {
+				v += float64(rng.IntN(1000))
+			}
+			p, _ := schema.FloatPoint(uint32(994+k*15_000), v, schema.ValuesAuto)
+			points = append(points, p)
+		}
+		p := &all[i].Puts[0]
+		p.Qualifier, p.Value = schema.AppendCell(nil, nil, points)
+	}
+	return all
+}
+
+const rowPoints = 240
+
+// BenchmarkPoints puts, scans and gets rows of points.
+func BenchmarkPoints(b *testing.B) {
+	e := benchStore(b)
+	hours := [][]kv.Mutation{pointRows(1), pointRows(2)}
+	report := func(b *testing.B, rows int) {
+		b.ReportMetric(float64(rows)*float64(b.N)*rowPoints/1e6/b.Elapsed().Seconds(), "Mpoints/s")
+	}
+	b.Run("put", func(b *testing.B) {
+		for n := 0; b.Loop(); n++ {
+			if err := e.ApplyUnlogged(b.Context(), "t", "f", hours[n%len(hours)]); err != nil {
+				b.Fatal(err)
+			}
+		}
+		report(b, len(hours[0]))
+	})
+	for _, hour := range hours {
+		apply(b, e, "f", hour)
+	}
+	if err := e.Compact(b.Context(), "t"); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("scan", func(b *testing.B) {
+		for b.Loop() {
+			for _, err := range e.Scan(b.Context(), kv.Scan{Table: "t", Family: "f"}) {
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+		b.ReportMetric(float64(e.db.Metrics().Total().TablesSize)/float64(2*len(hours[0])*rowPoints), "B/point")
+		report(b, 2*len(hours[0]))
+	})
+	var keys [][]byte
+	for i := 0; i < len(hours[0]); i += 100 {
+		keys = append(keys, hours[0][i].Key)
+	}
+	b.Run("get", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := e.Get(b.Context(), "t", "f", keys); err != nil {
+				b.Fatal(err)
+			}
+		}
+		report(b, len(keys))
+	})
 }
 
 func benchStore(b *testing.B) *Engine {

@@ -10,8 +10,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// formatVersion is the form of the store as a whole; a store of a later form is refused.
-const formatVersion = 1
+// formatVersion is the form of the store as a whole; a store of a later form is refused. An earlier one is read, and becomes this one when
+// it is opened, so that no earlier version of tsdbridge opens it any more:
+//
+//	1  rows hold all cells as they are
+//	2  rows may hold column-coded cells
+const formatVersion = 2
 
 // ownKeys is the first byte of the keys in which the store keeps what it knows about itself:
 //
@@ -40,19 +44,18 @@ func (e *Engine) lookUp(table, family string) (byte, error) {
 	return id, nil
 }
 
-// checkFormat refuses a store of a later form and marks a new one.
+// checkFormat refuses a store of a later form and marks a new one, or one of an earlier form.
 func checkFormat(db *pebble.DB, durability *pebble.WriteOptions) error {
 	version, found, err := readNumber(db, formatKey())
-	if err != nil {
+	switch {
+	case err != nil:
 		return fmt.Errorf("format: %w", err)
-	}
-	if !found {
-		return db.Set(formatKey(), binary.AppendUvarint(nil, formatVersion), durability)
-	}
-	if version > formatVersion {
+	case found && version == formatVersion:
+		return nil
+	case found && version > formatVersion:
 		return fmt.Errorf("written by a later version of tsdbridge: format %d, this one knows up to %d", version, formatVersion)
 	}
-	return nil
+	return db.Set(formatKey(), binary.AppendUvarint(nil, formatVersion), durability)
 }
 
 // loadFamilies reads the bytes that were given to families.

@@ -9,14 +9,27 @@ import (
 // fold them in any grouping:
 //
 //	row    = kind(1) count(uvarint) last(uvarint ms) record*
-//	record = length of the qualifier*2 + deleted (uvarint), qualifier
+//	record = length*4 + coded*2 + deleted (uvarint), so many bytes of qualifier
 //	         and unless deleted: last-time (uvarint ms), length of the value (uvarint), value
+//	       | length*4 + coded*2 (uvarint), so many bytes of a column-coded cell, last-time (uvarint ms)
 //
 // Records are in ascending order of their qualifiers, each of which occurs once. last is the time of the latest
-// change that was folded in, a put or a delete, so no cell is later. The first byte leaves room for other forms.
+// change that was folded in, a put or a delete, so no cell is later. A cell is coded (storage/schema, ColumnEncoder) when it is
+// written, if that makes it smaller, and stays as it is until it is read.
+//
+// Stores of format 1 have rows of other kinds, whose records begin with length*2 + deleted.
 const (
-	kindCells   = 1 // puts only: a row at rest
-	kindChanges = 2 // some records are deletes
+	kindOldCells   = 1
+	kindOldChanges = 2
+	kindCells      = 3 // puts only: a row at rest
+	kindChanges    = 4 // some records are deletes
+)
+
+// The low bits of a record.
+const (
+	recordDeleted = 1
+	recordCoded   = 2
+	recordBits    = 2
 )
 
 var errCorrupt = errors.New("corrupt row")
@@ -24,7 +37,8 @@ var errCorrupt = errors.New("corrupt row")
 // record is one cell, or the deletion of one.
 type record struct {
 	qualifier, value []byte
-	time             int64 // milliseconds
+	coded            []byte // instead of, or beside, the two
+	time             int64  // milliseconds
 	deleted          bool
 }
 
@@ -35,21 +49,28 @@ func appendRow(dst []byte, records []record, last int64) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(records)))
 	dst = binary.AppendUvarint(dst, uint64(last))
 	for i := range records {
-		r := &records[i]
-		if r.deleted {
+		switch r := &records[i]; {
+		case r.deleted:
 			dst[at] = kindChanges
-			dst = binary.AppendUvarint(dst, uint64(len(r.qualifier))<<1|1)
+			dst = binary.AppendUvarint(dst, uint64(len(r.qualifier))<<recordBits|recordDeleted)
 			dst = append(dst, r.qualifier...)
-			continue
+		case r.coded != nil:
+			dst = binary.AppendUvarint(dst, uint64(len(r.coded))<<recordBits|recordCoded)
+			dst = append(dst, r.coded...)
+			dst = binary.AppendUvarint(dst, uint64(last-r.time))
+		default:
+			dst = binary.AppendUvarint(dst, uint64(len(r.qualifier))<<recordBits)
+			dst = append(dst, r.qualifier...)
+			dst = binary.AppendUvarint(dst, uint64(last-r.time))
+			dst = binary.AppendUvarint(dst, uint64(len(r.value)))
+			dst = append(dst, r.value...)
 		}
-		dst = binary.AppendUvarint(dst, uint64(len(r.qualifier))<<1)
-		dst = append(dst, r.qualifier...)
-		dst = binary.AppendUvarint(dst, uint64(last-r.time))
-		dst = binary.AppendUvarint(dst, uint64(len(r.value)))
-		dst = append(dst, r.value...)
 	}
 	return dst
 }
+
+// isAtRest says whether a row has puts only.
+func isAtRest(row []byte) bool { return row[0] == kindCells || row[0] == kindOldCells }
 
 // rowReader reads the records of a row.
 type rowReader struct {
@@ -57,14 +78,15 @@ type rowReader struct {
 	left    int
 	last    int64 // milliseconds
 	changes bool
+	old     bool
 }
 
 // parseRow reads the head of a row.
 func parseRow(row []byte) (rowReader, error) {
-	if len(row) == 0 || row[0] != kindCells && row[0] != kindChanges {
+	if len(row) == 0 || row[0] < kindOldCells || row[0] > kindChanges {
 		return rowReader{}, errCorrupt
 	}
-	r := rowReader{rest: row[1:], changes: row[0] == kindChanges}
+	r := rowReader{rest: row[1:], changes: !isAtRest(row), old: row[0] < kindCells}
 	count, ok := r.uvarint()
 	if !ok || count > uint64(len(r.rest)) { // a record has at least one byte
 		return rowReader{}, errCorrupt
@@ -77,7 +99,7 @@ func parseRow(row []byte) (rowReader, error) {
 	return r, nil
 }
 
-// next reads one record, whose slices are parts of the row; more is false at the end.
+// next reads one record, whose slices are parts of the row; more is false at the end. Of a coded cell it sets coded alone.
 func (r *rowReader) next(to *record) (more bool, err error) {
 	if r.left == 0 {
 		if len(r.rest) > 0 {
@@ -90,12 +112,16 @@ func (r *rowReader) next(to *record) (more bool, err error) {
 	if !ok {
 		return false, errCorrupt
 	}
-	if to.qualifier, ok = r.bytes(head >> 1); !ok {
+	if r.old {
+		head = head>>1<<recordBits | head&recordDeleted
+	}
+	*to = record{deleted: head&recordDeleted != 0}
+	first, ok := r.bytes(head >> recordBits)
+	if !ok {
 		return false, errCorrupt
 	}
-	if to.deleted = head&1 == 1; to.deleted {
-		to.value, to.time = nil, 0
-		if !r.changes {
+	if to.deleted {
+		if to.qualifier = first; !r.changes || head&recordCoded != 0 {
 			return false, errCorrupt
 		}
 		return true, nil
@@ -105,6 +131,11 @@ func (r *rowReader) next(to *record) (more bool, err error) {
 		return false, errCorrupt
 	}
 	to.time = r.last - int64(age)
+	if head&recordCoded != 0 {
+		to.coded = first
+		return true, nil
+	}
+	to.qualifier = first
 	size, ok := r.uvarint()
 	if !ok {
 		return false, errCorrupt

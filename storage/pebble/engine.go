@@ -2,8 +2,8 @@
 // log-structured merge tree in one folder. One process has it open at a time.
 //
 // A row of a family is one Pebble entry. Its key is a byte that stands for table and family, then the row key;
-// its value is all cells, folded from the changes that Apply added (see cells.go and merge.go). It never looks
-// into a row key beyond kv.Match, nor into a value.
+// its value is all cells, folded from the changes that Apply added (see cells.go and merge.go). Cells that hold columns of points are
+// kept coded, which shows in nothing but the size. It never looks into a row key beyond kv.Match.
 package pebble
 
 import (
@@ -45,10 +45,12 @@ var ErrClosed = errors.New("engine is closed")
 type Engine struct {
 	db       *pebble.DB
 	lock     *pebble.Lock
+	files    vfs.FS
 	families map[familyName]byte // not changed after Open
 	clock    clock
 	stalls   atomic.Int64 // how often writes were held up
 	log      *slog.Logger
+	coders   sync.Pool // of *coder
 	// durability is what Apply asks of the log. A store in memory has no log.
 	durability *pebble.WriteOptions
 
@@ -76,7 +78,7 @@ func Open(o Options) (*Engine, error) {
 }
 
 func open(o Options, files vfs.FS, wall func() int64) (*Engine, error) {
-	e := &Engine{durability: pebble.Sync, log: orDiscard(o.Logger)}
+	e := &Engine{files: files, durability: pebble.Sync, log: orDiscard(o.Logger)}
 	e.idle = sync.NewCond(&e.mu)
 	if o.InMemory {
 		e.durability = pebble.NoSync

@@ -120,6 +120,9 @@ func readRow(t testing.TB, row []byte) (records []record, last int64) {
 		if !more {
 			return records, r.last
 		}
+		if err := new(decoder).open(&rec); err != nil {
+			t.Fatal(err)
+		}
 		records = append(records, rec)
 	}
 }
@@ -129,6 +132,10 @@ func FuzzRow(f *testing.F) {
 	f.Add(appendRow(nil, nil, 0))
 	f.Add(appendRow(nil, []record{{qualifier: []byte("q"), value: []byte("v"), time: 1}}, 1_700_000_000_000))
 	f.Add(appendRow(nil, []record{{qualifier: []byte("a"), deleted: true}, {qualifier: []byte("b"), time: 7}}, 9))
+	coded := codedRecord(f, 1)
+	f.Add(appendRow(nil, []record{coded, {qualifier: []byte("q"), value: []byte("v"), time: 1}}, 1_700_000_000_000))
+	f.Add([]byte{kindOldCells, 1, 5, 2, 'q', 1, 1, 'v'})
+	f.Add([]byte{kindOldChanges, 1, 5, 3, 'q'})
 	f.Add([]byte{kindCells, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0})
 	f.Fuzz(func(t *testing.T, row []byte) {
 		r, err := parseRow(row)
@@ -147,6 +154,9 @@ func FuzzRow(f *testing.F) {
 			}
 			if !more {
 				break
+			}
+			if err := new(decoder).open(&rec); err != nil {
+				return
 			}
 			records = append(records, rec)
 		}
@@ -170,7 +180,10 @@ func TestFoldCorrupt(t *testing.T) {
 		"cut":            good[:len(good)-1],
 		"longer":         append(bytes.Clone(good), 0),
 		"delete at rest": {kindCells, 1, 0, 1},
-		"time too early": {kindCells, 1, 5, 2, 'q', 6, 0},
+		"coded delete":   {kindChanges, 1, 0, 3},
+		"coded cell cut": {kindCells, 1, 1, 2<<2 | 2, 1, 2, 0},
+		"old and cut":    {kindOldCells, 1, 1, 2, 'q', 0, 3, 'v'},
+		"time too early": {kindCells, 1, 5, 4, 'q', 6, 0},
 	} {
 		f, err := newMerger().Merge(nil, good)
 		if err != nil {
@@ -191,7 +204,7 @@ func TestFoldCorrupt(t *testing.T) {
 				t.Errorf("%s alone: folded with %v, want %v", name, err, errCorrupt)
 			}
 		}
-		if _, err := everything.cells(bad); !errors.Is(err, errCorrupt) {
+		if _, err := everything.cells(bad, new(decoder)); !errors.Is(err, errCorrupt) {
 			t.Errorf("%s: read with %v, want %v", name, err, errCorrupt)
 		}
 	}

@@ -2,11 +2,14 @@ package pebble
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // mergerName is written into every file of a store; another name is another store.
@@ -38,6 +41,9 @@ type fold struct {
 	newestFirst bool
 	records     []record
 	out         []byte
+	columns     schema.ColumnDecoder
+	qualifiers  []byte // of coded cells; what records hold of it stays when it grows
+	unused      []byte
 }
 
 // maxPooled is the greatest memory in bytes that a fold is kept with.
@@ -58,7 +64,7 @@ func (f *fold) MergeOlder(value []byte) error {
 
 // Finish implements pebble.ValueMerger.
 func (f *fold) Finish(includesBase bool) ([]byte, io.Closer, error) {
-	if len(f.ends) == 1 && len(f.arena) > 0 && (!includesBase || f.arena[0] == kindCells) {
+	if len(f.ends) == 1 && len(f.arena) > 0 && (!includesBase || isAtRest(f.arena)) {
 		return f.arena, f, nil
 	}
 	last, err := f.gather()
@@ -71,12 +77,12 @@ func (f *fold) Finish(includesBase bool) ([]byte, io.Closer, error) {
 
 // Close makes the fold ready for another row.
 func (f *fold) Close() error {
-	if cap(f.arena)+cap(f.out) > maxPooled {
+	if cap(f.arena)+cap(f.out)+cap(f.qualifiers) > maxPooled {
 		return nil
 	}
 	clear(f.records)
 	f.arena, f.ends, f.records, f.out = f.arena[:0], f.ends[:0], f.records[:0], f.out[:0]
-	f.newestFirst = false
+	f.qualifiers, f.newestFirst = f.qualifiers[:0], false
 	f.pool.Put(f)
 	return nil
 }
@@ -105,10 +111,27 @@ func (f *fold) gather() (last int64, err error) {
 			if !more {
 				break
 			}
+			if err := f.qualify(&r); err != nil {
+				return 0, err
+			}
 			f.records = append(f.records, r)
 		}
 	}
 	return last, nil
+}
+
+// qualify finds the qualifier of a coded cell, by which it is told from others. The cell stays coded.
+func (f *fold) qualify(r *record) (err error) {
+	if r.coded == nil {
+		return nil
+	}
+	at := len(f.qualifiers)
+	f.qualifiers, f.unused, err = f.columns.AppendCell(f.qualifiers, f.unused[:0], r.coded)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errCorrupt, err)
+	}
+	r.qualifier = f.qualifiers[at:len(f.qualifiers):len(f.qualifiers)]
+	return nil
 }
 
 // newest sorts records by qualifier and keeps the last given of each; atBase leaves out deletions.

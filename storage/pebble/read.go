@@ -36,13 +36,14 @@ func (e *Engine) get(ctx context.Context, table, family string, keys [][]byte) (
 	defer func() { err = errors.Join(err, it.Close()) }()
 	rows = make([]kv.Row, len(keys))
 	var seek []byte
+	var d decoder
 	for n, i := range inOrder(keys) {
 		if err := e.pause(ctx, n); err != nil {
 			return nil, err
 		}
 		seek = append(append(seek[:0], id), keys[i]...)
 		rows[i].Key = bytes.Clone(keys[i])
-		if rows[i].Cells, err = seekRow(it, seek); err != nil {
+		if rows[i].Cells, err = seekRow(it, seek, &d); err != nil {
 			return nil, fmt.Errorf("row %x: %w", keys[i], err)
 		}
 	}
@@ -59,7 +60,7 @@ func inOrder(keys [][]byte) []int {
 	return order
 }
 
-func seekRow(it *pebble.Iterator, key []byte) ([]kv.Cell, error) {
+func seekRow(it *pebble.Iterator, key []byte, d *decoder) ([]kv.Cell, error) {
 	if !it.SeekPrefixGE(key) { // the prefix is the whole key
 		return nil, it.Error()
 	}
@@ -67,7 +68,7 @@ func seekRow(it *pebble.Iterator, key []byte) ([]kv.Cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	return everything.cells(value)
+	return everything.cells(value, d)
 }
 
 // pause looks every few hundred steps whether to go on.

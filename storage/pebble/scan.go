@@ -66,6 +66,7 @@ type walk struct {
 	started  bool
 	steps    int
 	seek     []byte // memory for keys to jump to
+	decoder  decoder
 }
 
 func (e *Engine) walk(id byte, s *kv.Scan) (*walk, error) {
@@ -104,10 +105,10 @@ func (w *walk) read() (cells []kv.Cell, found bool, err error) {
 		return nil, false, err
 	}
 	if w.keysOnly {
-		found, err = w.wanted.any(value)
+		found, err = w.wanted.any(value, &w.decoder)
 		return nil, found, err
 	}
-	cells, err = w.wanted.cells(value)
+	cells, err = w.wanted.cells(value, &w.decoder)
 	return cells, len(cells) > 0, err
 }
 

@@ -22,11 +22,14 @@ func (s *selection) takes(r *record) bool {
 	return !r.deleted && r.time >= s.since && (len(s.qualifier) == 0 || bytes.Equal(r.qualifier, s.qualifier))
 }
 
+// opens says whether a record must be opened, because it is coded and may be wanted.
+func (s *selection) opens(r *record) bool { return r.coded != nil && r.time >= s.since }
+
 // all says that no cell is left out.
 func (s *selection) all() bool { return len(s.qualifier) == 0 && s.since <= 0 }
 
 // any says whether a row has a cell that is wanted.
-func (s *selection) any(row []byte) (bool, error) {
+func (s *selection) any(row []byte, d *decoder) (bool, error) {
 	r, err := parseRow(row)
 	if err != nil || r.left == 0 || r.last < s.since {
 		return false, err
@@ -39,6 +42,11 @@ func (s *selection) any(row []byte) (bool, error) {
 		if more, err := r.next(&rec); err != nil || !more {
 			return false, err
 		}
+		if len(s.qualifier) > 0 && s.opens(&rec) {
+			if err := d.open(&rec); err != nil {
+				return false, err
+			}
+		}
 		if s.takes(&rec) {
 			return true, nil
 		}
@@ -46,7 +54,7 @@ func (s *selection) any(row []byte) (bool, error) {
 }
 
 // cells returns the wanted cells of a row in memory of their own.
-func (s *selection) cells(row []byte) ([]kv.Cell, error) {
+func (s *selection) cells(row []byte, d *decoder) ([]kv.Cell, error) {
 	r, err := parseRow(row)
 	if err != nil || r.left == 0 || r.last < s.since {
 		return nil, err
@@ -63,14 +71,28 @@ func (s *selection) cells(row []byte) ([]kv.Cell, error) {
 		if err != nil || !more {
 			return cells, err
 		}
-		if !s.takes(&rec) {
-			continue
+		if s.opens(&rec) {
+			if err := d.open(&rec); err != nil {
+				return nil, err
+			}
 		}
-		if !all {
-			rec.qualifier, rec.value = bytes.Clone(rec.qualifier), bytes.Clone(rec.value)
+		switch {
+		case !s.takes(&rec):
+		case all && rec.coded == nil:
+			cells = append(cells, kv.Cell{Qualifier: rec.qualifier, Value: rec.value, Time: rec.time})
+		default:
+			cells = append(cells, ownCell(&rec))
 		}
-		cells = append(cells, kv.Cell{Qualifier: rec.qualifier, Value: rec.value, Time: rec.time})
 	}
+}
+
+// ownCell copies a cell into one piece of memory.
+func ownCell(r *record) kv.Cell {
+	n := len(r.qualifier)
+	b := make([]byte, n+len(r.value))
+	copy(b, r.qualifier)
+	copy(b[n:], r.value)
+	return kv.Cell{Qualifier: b[:n:n], Value: b[n:], Time: r.time}
 }
 
 // cellOf returns the value of one cell of a row.
@@ -79,9 +101,13 @@ func cellOf(row, qualifier []byte) (value []byte, found bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
+	var d decoder
 	for {
 		var rec record
 		if more, err := r.next(&rec); err != nil || !more {
+			return nil, false, err
+		}
+		if err := d.open(&rec); err != nil {
 			return nil, false, err
 		}
 		if !rec.deleted && bytes.Equal(rec.qualifier, qualifier) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -12,6 +13,9 @@ import (
 
 // memTables is how many memory tables there are most of the time: the one that is written and one being flushed.
 const memTables = 2
+
+// deleteRangeDelay is how long rows that DeleteRange deleted may wait in a store that nobody writes to until their space comes back.
+const deleteRangeDelay = 10 * time.Second
 
 // tuned returns Pebble's options for a store. On disk they are for long runs of small changes that fold into rows of
 // some kilobytes; in memory for stores that are opened by the hundred and hold little.
@@ -28,8 +32,12 @@ func tuned(o Options, files vfs.FS) *pebble.Options {
 		MaxOpenFiles:                1000,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
 		BytesPerSync:                1 << 20,
+		FlushDelayDeleteRange:       deleteRangeDelay,
 		Logger:                      &logger{orDiscard(o.Logger)},
 	}
+	// Rows of coded cells of 240 points, 10,000 of them: 0.623 bytes a point in blocks of 16 KiB, 0.620 in 32, 0.617 in 64; 0.620 too with
+	// stronger compression and 0.700 without any. Coded cells are dense: what compression takes away are keys and what neighbours share.
+	// A get of a row costs the more the bigger its block, a scan nearly the same.
 	for i := range options.Levels {
 		options.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 		options.Levels[i].BlockSize = 32 << 10

@@ -20,7 +20,40 @@ func (e *Engine) Apply(ctx context.Context, table, family string, rows []kv.Muta
 	return nil
 }
 
+// ApplyUnlogged is Apply without the wait for the disk: what it wrote is seen at once, and durable when a Flush that begins later returns (or
+// an Apply, or sooner). A crash before that leaves some first part of all changes, in the order in which they were made, logged or not, each
+// Mutation whole. It is for points that are durable elsewhere until then.
+func (e *Engine) ApplyUnlogged(ctx context.Context, table, family string, rows []kv.Mutation) error {
+	if err := e.applyWith(ctx, table, family, rows, pebble.NoSync); err != nil {
+		return fmt.Errorf("apply %d rows to %s: %w", len(rows), table, err)
+	}
+	return nil
+}
+
+// Flush returns when everything that was written before is durable. The log is one sequence, so this is one sync of it.
+func (e *Engine) Flush(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("flush: %w", err)
+	}
+	if err := e.enter(); err != nil {
+		return fmt.Errorf("flush: %w", err)
+	}
+	defer e.leave()
+	if !e.durability.Sync {
+		return nil
+	}
+	defer e.dieOfPanic()
+	if err := e.db.LogData(nil, pebble.Sync); err != nil {
+		return fmt.Errorf("flush: %w", err)
+	}
+	return nil
+}
+
 func (e *Engine) apply(ctx context.Context, table, family string, rows []kv.Mutation) error {
+	return e.applyWith(ctx, table, family, rows, e.durability)
+}
+
+func (e *Engine) applyWith(ctx context.Context, table, family string, rows []kv.Mutation, durability *pebble.WriteOptions) error {
 	if err := kv.CheckMutations(rows); err != nil {
 		return err
 	}
@@ -34,10 +67,10 @@ func (e *Engine) apply(ctx context.Context, table, family string, rows []kv.Muta
 		return err
 	}
 	batch := e.db.NewBatch()
-	if err := encode(batch, id, rows, now); err != nil {
+	if err := e.encode(batch, id, rows, now); err != nil {
 		return errors.Join(err, batch.Close())
 	}
-	return errors.Join(e.commit(batch), batch.Close())
+	return errors.Join(e.commit(batch, durability), batch.Close())
 }
 
 // begin enters an operation on a family; without an error the caller must leave.
@@ -51,15 +84,15 @@ func (e *Engine) begin(ctx context.Context, table, family string) (id byte, err 
 	return id, e.enter()
 }
 
-// commit applies a batch and waits until it is durable.
-func (e *Engine) commit(batch *pebble.Batch) error {
+// commit applies a batch and, if it is to be durable, waits until it is.
+func (e *Engine) commit(batch *pebble.Batch, durability *pebble.WriteOptions) error {
 	defer e.dieOfPanic()
 	e.change.RLock()
-	if !e.durability.Sync {
+	if !durability.Sync {
 		defer e.change.RUnlock()
-		return e.db.Apply(batch, e.durability)
+		return e.db.Apply(batch, durability)
 	}
-	err := e.db.ApplyNoSyncWait(batch, e.durability)
+	err := e.db.ApplyNoSyncWait(batch, durability)
 	e.change.RUnlock()
 	if err != nil {
 		return err
@@ -68,38 +101,18 @@ func (e *Engine) commit(batch *pebble.Batch) error {
 }
 
 // encode adds the change of each row to a batch.
-func encode(batch *pebble.Batch, id byte, rows []kv.Mutation, now int64) error {
-	var key, value []byte
-	var records []record
+func (e *Engine) encode(batch *pebble.Batch, id byte, rows []kv.Mutation, now int64) error {
+	c, _ := e.coders.Get().(*coder)
+	if c == nil {
+		c = new(coder)
+	}
+	defer e.coders.Put(c)
 	for i := range rows {
-		m := &rows[i]
-		key = append(append(key[:0], id), m.Key...)
-		if m.DeleteRow {
-			if err := batch.Delete(key, nil); err != nil {
-				return err
-			}
-			continue
-		}
-		if records = changes(records[:0], m, now); len(records) == 0 {
-			continue
-		}
-		value = appendRow(value[:0], records, now)
-		if err := batch.Merge(key, value, nil); err != nil {
+		if err := c.add(batch, id, &rows[i], now); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// changes appends what a mutation does to the cells of its row, sorted.
-func changes(records []record, m *kv.Mutation, now int64) []record {
-	for _, p := range m.Puts {
-		records = append(records, record{qualifier: p.Qualifier, value: p.Value, time: now})
-	}
-	for _, q := range m.Deletes {
-		records = append(records, record{qualifier: q, deleted: true})
-	}
-	return newest(records, false)
 }
 
 // Increment implements kv.KV.

@@ -1,0 +1,60 @@
+package pebble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Checkpoint copies the store as it is at one moment, with all that was written before the call, into a folder that must not exist. Writers
+// go on. On the file system of the store this takes no space and next to no time, since files that do not change are linked; space is needed
+// as the store moves on. A folder that has its name is whole: until then it is called dir + ".partial", which the next try begins anew.
+//
+// To restore, open the folder, or a copy of it, as Options.Path. Opening changes a folder: open a copy of a backup that is to be kept.
+func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
+	if err := e.checkpoint(ctx, filepath.Clean(dir)); err != nil {
+		return fmt.Errorf("checkpoint to %q: %w", dir, err)
+	}
+	return nil
+}
+
+func (e *Engine) checkpoint(ctx context.Context, dir string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := e.enter(); err != nil {
+		return err
+	}
+	defer e.leave()
+	if !e.durability.Sync {
+		return errors.New("a store in memory has no files")
+	}
+	if _, err := e.files.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(err, fs.ErrExist)
+	}
+	partial := dir + ".partial"
+	if err := e.files.RemoveAll(partial); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := e.db.Checkpoint(partial, pebble.WithFlushedWAL()); err != nil {
+		return err
+	}
+	if err := e.files.Rename(partial, dir); err != nil {
+		return err
+	}
+	return syncFolder(e.files, e.files.PathDir(dir))
+}
+
+// syncFolder makes the names in a folder durable.
+func syncFolder(files vfs.FS, dir string) error {
+	f, err := files.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,357 @@
+package schema
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A ColumnDecoder reads column-coded cells. It is the memory that this takes; the zero value is ready. Not safe for concurrent use.
+type ColumnDecoder struct {
+	form    byte
+	rule    flagRule
+	values  valueForm
+	scale   int
+	offsets []int64 // of the unit that form says
+	numbers []int64
+	floats  []float64 // with valuesBits
+	flags   []byte    // with flagsEach; one with flagsSame
+}
+
+// AppendCell appends the qualifier and the value of a coded cell, the same bytes that were coded.
+func (d *ColumnDecoder) AppendCell(qualifier, value, coded []byte) (q, v []byte, err error) {
+	if err := d.decode(coded, true); err != nil {
+		return qualifier, value, err
+	}
+	if err := d.allFlags(); err != nil {
+		return qualifier, value, err
+	}
+	q, trailer, err := d.appendQualifiers(qualifier)
+	if err != nil {
+		return qualifier, value, err
+	}
+	return q, append(d.appendValues(value), trailer), nil
+}
+
+// AppendColumns appends the times, in milliseconds since 1970 when base is the base time of the row, and the values of a coded cell, in the
+// order of the cell. An integer beyond 53 bits is rounded.
+func (d *ColumnDecoder) AppendColumns(times []int64, values []float64, coded []byte, base uint32) ([]int64, []float64, error) {
+	if err := d.decode(coded, false); err != nil {
+		return times, values, err
+	}
+	n, unit, begin := len(d.offsets), d.unit(), int64(base)*1000
+	times = slices.Grow(times, n)
+	to := times[len(times) : len(times)+n]
+	for i, o := range d.offsets {
+		to[i] = begin + o*unit
+	}
+	if d.values == valuesBits {
+		return times[:len(times)+n], append(values, d.floats...), nil
+	}
+	values = slices.Grow(values, n)
+	scaleBack(values[len(values):len(values)+n], d.numbers, d.scale)
+	return times[:len(times)+n], values[:len(values)+n], nil
+}
+
+// AppendPoints appends the points of a coded cell, as DecodeData does those of the cell itself.
+func (d *ColumnDecoder) AppendPoints(dst []Point, coded []byte) ([]Point, error) {
+	if err := d.decode(coded, true); err != nil {
+		return dst, err
+	}
+	if err := d.allFlags(); err != nil {
+		return dst, err
+	}
+	unit, all := d.unit(), d.form&formTimeMask == formAllMillis
+	dst = slices.Grow(dst, len(d.offsets))
+	for i, o := range d.offsets {
+		offset := o * unit
+		p := Point{Offset: uint32(offset), Flags: d.flags[i], Millis: all || offset%1000 != 0}
+		p.Bits = d.bits(i, p.Flags) & (math.MaxUint64 >> (64 - 8*uint(p.width())))
+		dst = append(dst, p)
+	}
+	return dst, nil
+}
+
+func (d *ColumnDecoder) unit() int64 {
+	if d.form&formTimeMask == formSeconds {
+		return 1000
+	}
+	return 1
+}
+
+// decode reads all columns; floats only if they are wanted.
+func (d *ColumnDecoder) decode(coded []byte, exact bool) error {
+	r := columnReader{rest: coded}
+	d.form = r.byte()
+	d.rule = flagRule(d.form >> formRuleShift & formRuleMask)
+	d.values = valueForm(d.form >> formValShift & formValMask)
+	count := r.uvarint()
+	if r.bad || d.form&formReserved != 0 || d.form&formTimeMask == formTimeMask || d.rule >= flagRules || d.values >= valueForms || count < 2 || count > maxColumnPoints {
+		return fmt.Errorf("%w: %d bytes %X", errColumns, len(coded), clip(coded))
+	}
+	n := int(count)
+	d.decodeTimes(&r, n)
+	switch d.rule {
+	case flagsSame:
+		d.flags = append(d.flags[:0], r.take(1)...)
+	case flagsEach:
+		d.flags = nibbles(sized(d.flags, n), r.take((n+1)/2))
+	}
+	if d.values == valuesBits {
+		d.decodeBits(&r, n)
+	} else {
+		d.decodeNumbers(&r, n)
+		if exact && d.values == valuesDecimal && !r.bad {
+			d.floats = sized(d.floats, n)
+			scaleBack(d.floats, d.numbers, d.scale)
+		}
+	}
+	if r.bad || len(r.rest) > 0 {
+		return fmt.Errorf("%w: %d bytes %X", errColumns, len(coded), clip(coded))
+	}
+	return nil
+}
+
+func (d *ColumnDecoder) decodeTimes(r *columnReader, n int) {
+	first := int64(r.uvarint())
+	limit := int64(msOffsetMask)
+	if d.form&formTimeMask == formSeconds {
+		limit = maxSecondsOffset
+	}
+	d.offsets = sized(d.offsets, n)
+	if step, ok := r.constant(); ok {
+		o := first
+		for i := range d.offsets {
+			d.offsets[i] = o
+			o += step
+		}
+		// Even steps go one way, so the ends bound all; the step must not be so long that they wrap.
+		r.bad = r.bad || step > limit || step < -limit || uint64(d.offsets[0]) > uint64(limit) || uint64(d.offsets[n-1]) > uint64(limit)
+		return
+	}
+	r.unpack(d.offsets[1:])
+	d.offsets[0] = first
+	sums(d.offsets)
+	for _, o := range d.offsets {
+		if uint64(o) > uint64(limit) {
+			r.bad = true
+			return
+		}
+	}
+}
+
+// sums undoes differences.
+func sums(numbers []int64) {
+	sum := int64(0)
+	for i, x := range numbers {
+		sum += x
+		numbers[i] = sum
+	}
+}
+
+func nibbles(dst, from []byte) []byte {
+	if len(from) < (len(dst)+1)/2 {
+		return dst
+	}
+	for i := range dst {
+		dst[i] = from[i/2] >> (4 * (i & 1)) & flagsMask
+	}
+	return dst
+}
+
+func (d *ColumnDecoder) decodeNumbers(r *columnReader, n int) {
+	head := r.byte()
+	d.scale = int(head & 0xF)
+	order := int(head >> 4)
+	if order > maxOrder || order >= n || d.values == valuesInteger && d.scale != 0 {
+		r.bad = true
+		return
+	}
+	d.numbers = sized(d.numbers, n)
+	for k := range order {
+		d.numbers[k] = r.varint()
+	}
+	r.unpack(d.numbers[order:])
+	for k := order - 1; k >= 0; k-- {
+		sums(d.numbers[k:])
+	}
+}
+
+func (d *ColumnDecoder) decodeBits(r *columnReader, n int) {
+	heads := r.take(n)
+	if r.bad {
+		return
+	}
+	d.floats = sized(d.floats, n)
+	before := uint64(0)
+	for i, h := range heads {
+		trailing, size := uint(h>>4), int(h&0xF)
+		if trailing+uint(size) > 8 {
+			r.bad = true
+			return
+		}
+		var x uint64
+		if len(r.rest) >= 8 {
+			x = binary.LittleEndian.Uint64(r.rest) & (1<<(8*uint(size)) - 1)
+			r.rest = r.rest[size:]
+		} else {
+			for k, b := range r.take(size) {
+				x |= uint64(b) << (8 * k)
+			}
+		}
+		before ^= x << (8 * trailing)
+		d.floats[i] = math.Float64frombits(before)
+	}
+}
+
+// scaleBack makes floats of scaled numbers.
+func scaleBack(to []float64, numbers []int64, scale int) {
+	numbers = numbers[:len(to)]
+	if scale == 0 {
+		for i, x := range numbers {
+			to[i] = float64(x)
+		}
+		return
+	}
+	power := powersOfTen[scale]
+	for i, x := range numbers {
+		to[i] = float64(x) / power
+	}
+}
+
+// bits are the bytes of a value with these flags, in the low bytes of what may have others.
+func (d *ColumnDecoder) bits(i int, flags byte) uint64 {
+	switch {
+	case d.values == valuesInteger:
+		return uint64(d.numbers[i])
+	case flags == flagsFloat8:
+		return math.Float64bits(d.floats[i])
+	case flags == flagsFloat4:
+		return uint64(math.Float32bits(float32(d.floats[i])))
+	default:
+		return uint64(int64(d.floats[i]))
+	}
+}
+
+// allFlags sets the flags of each point.
+func (d *ColumnDecoder) allFlags() error {
+	n := len(d.offsets)
+	switch d.rule {
+	case flagsSame:
+		same := d.flags[0]
+		d.flags = sized(d.flags, n)
+		if same > flagsMask || lengths[same] == 0 || d.values == valuesInteger && same&flagFloat != 0 {
+			return errColumns
+		}
+		for i := range d.flags {
+			d.flags[i] = same
+		}
+		return nil
+	case flagsEach:
+		for _, f := range d.flags {
+			if lengths[f] == 0 || d.values == valuesInteger && f&flagFloat != 0 {
+				return errColumns
+			}
+		}
+		return nil
+	}
+	if d.values == valuesInteger != (d.rule == flagsInteger) {
+		return errColumns
+	}
+	d.flags = sized(d.flags, n)
+	d.follow()
+	return nil
+}
+
+// follow sets the flags by the rule.
+func (d *ColumnDecoder) follow() {
+	switch d.rule {
+	case flagsInteger:
+		for i, v := range d.numbers {
+			d.flags[i] = flagsOfInt(v)
+		}
+	case flagsCompact:
+		for i, f := range d.floats {
+			d.flags[i] = flagsOfCompact(f)
+		}
+	case flagsAuto:
+		flags := d.flags[:len(d.floats)]
+		for i, f := range d.floats {
+			flags[i] = flagsOfFloat(f)
+		}
+	}
+}
+
+// appendQualifiers appends the qualifiers and gives the trailing byte of the value.
+func (d *ColumnDecoder) appendQualifiers(q []byte) (_ []byte, trailer byte, err error) {
+	n, at := len(d.offsets), len(q)
+	q = slices.Grow(q, 4*n)
+	to := q[at : at+4*n]
+	flags := d.flags[:n]
+	switch d.form & formTimeMask {
+	case formSeconds:
+		for i, o := range d.offsets {
+			binary.BigEndian.PutUint16(to[2*i:], uint16(o<<secondsShift)|uint16(flags[i]))
+		}
+		return q[:at+2*n], trailerPlain, nil
+	case formAllMillis:
+		if d.rule == flagsSame {
+			mark := msMark | uint32(flags[0])
+			for i, o := range d.offsets {
+				binary.BigEndian.PutUint32(to[4*i:], mark|uint32(o)<<msShift)
+			}
+			return q[:at+4*n], trailerPlain, nil
+		}
+		for i, o := range d.offsets {
+			binary.BigEndian.PutUint32(to[4*i:], msMark|uint32(o)<<msShift|uint32(flags[i]))
+		}
+		return q[:at+4*n], trailerPlain, nil
+	}
+	q, err = d.appendMixed(q[:at])
+	if len(q) != at+2*n && len(q) != at+4*n {
+		trailer = trailerMixed
+	}
+	return q, trailer, err
+}
+
+// appendMixed appends qualifiers that count seconds where that is enough.
+func (d *ColumnDecoder) appendMixed(q []byte) ([]byte, error) {
+	for i, o := range d.offsets {
+		p := Point{Offset: uint32(o), Flags: d.flags[i], Millis: o%1000 != 0}
+		if !p.Millis && o > maxSecondsOffset*1000 {
+			return q, errColumns
+		}
+		q = p.AppendQualifier(q)
+	}
+	return q, nil
+}
+
+// appendValues appends the bytes of the values.
+func (d *ColumnDecoder) appendValues(v []byte) []byte {
+	n, at := len(d.flags), len(v)
+	v = slices.Grow(v, 8*n+8)
+	to := v[at : at+8*n+8]
+	if d.rule == flagsSame && d.values != valuesInteger {
+		switch floats := d.floats[:n]; d.flags[0] {
+		case flagsFloat4:
+			for i, f := range floats {
+				binary.BigEndian.PutUint32(to[4*i:], math.Float32bits(float32(f)))
+			}
+			return v[:at+4*n]
+		case flagsFloat8:
+			for i, f := range floats {
+				binary.BigEndian.PutUint64(to[8*i:], math.Float64bits(f))
+			}
+			return v[:at+8*n]
+		}
+	}
+	// Each value is written as 8 bytes; those that are too many are overwritten by the next.
+	pos := 0
+	for i, f := range d.flags {
+		width := uint(lengths[f&flagsMask])
+		binary.BigEndian.PutUint64(to[pos:], d.bits(i, f)<<((64-8*width)&63))
+		pos += int(width)
+	}
+	return v[:at+pos]
+}
