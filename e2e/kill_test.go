@@ -13,8 +13,15 @@ const between = 2000
 func TestKillUnderLoad(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
+	for _, mode := range []string{"through", "buffered"} {
+		t.Run(mode, func(t *testing.T) { testKillUnderLoad(t, "--write.mode="+mode) })
+	}
+}
+
+func testKillUnderLoad(t *testing.T, flags ...string) {
+	t.Helper()
 	const crashes = 5
-	a := startAdapter(t)
+	a := startAdapter(t, flags...)
 	l := startLoad(t, loadOptions{}, a.client)
 	for i := range crashes {
 		l.WaitAcked(t, between)
@@ -39,7 +46,14 @@ func TestKillUnderLoad(t *testing.T) {
 func TestStopUnderLoad(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
-	a := startAdapter(t)
+	for _, mode := range []string{"through", "buffered"} {
+		t.Run(mode, func(t *testing.T) { testStopUnderLoad(t, "--write.mode="+mode) })
+	}
+}
+
+func testStopUnderLoad(t *testing.T, flags ...string) {
+	t.Helper()
+	a := startAdapter(t, flags...)
 	l := startLoad(t, loadOptions{}, a.client)
 	for range 3 {
 		l.WaitAcked(t, between)
