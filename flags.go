@@ -220,6 +220,7 @@ func (p *parser) graphiteFlags() {
 	f("graphite.tree-index", "Where paths are looked up: memory (all trees are loaded) or table (rows of tsdb-tree are read for each question).").Default(o.TreeIndex).EnumVar(&o.TreeIndex, "memory", "table")
 	f("graphite.tree-refresh", "How often trees are looked at for what other processes changed.").Default(o.TreeRefresh.String()).DurationVar(&o.TreeRefresh)
 	f("graphite.time-zone", "Zone of times in requests that name none.").Default(o.TimeZone).StringVar(&o.TimeZone)
+	f("graphite.utf8-metrics", "Take letters beyond ASCII in unquoted targets, as graphite-web's UTF8_METRICS does.").Default(strconv.FormatBool(o.UTF8Metrics)).BoolVar(&o.UTF8Metrics)
 	f("graphite.timeout", "Time for one request, waiting included.").Default(o.Timeout.String()).DurationVar(&o.Timeout)
 	f("graphite.max-concurrency", "Requests at once; others wait.").Default(text(o.Concurrency)).IntVar(&o.Concurrency)
 	f("graphite.max-series", "Series that one request may read and make.").Default(text(o.Series)).IntVar(&o.Series)

@@ -164,6 +164,38 @@ func (g *graphiteSide) seriesOf(name string) storage.Series {
 	return whole
 }
 
+// hanger is the store as carbon's lines reach it. A series that a tree made of a name is found under that name, also one that the store had
+// before the tree: to the store it is not new, so nobody else would hang it.
+type hanger struct {
+	*storage.Store
+	forest *tree.Forest
+	names  *translate.Translator
+}
+
+// Resolve implements storage.Appender.
+func (h hanger) Resolve(ctx context.Context, series []storage.Series) ([]storage.Ref, []error) {
+	refs, errs := h.Store.Resolve(ctx, series)
+	var known []storage.NewSeries
+	var at []int
+	for i, ref := range refs {
+		if ref != 0 && !h.names.Plain(series[i]) {
+			known, at = append(known, storage.NewSeries{TSUID: h.TSUIDOf(ref), Series: series[i]}), append(at, i)
+		}
+	}
+	if len(known) == 0 {
+		return refs, errs
+	}
+	if err := h.forest.Observe(ctx, known); err != nil {
+		if errs == nil {
+			errs = make([]error, len(series))
+		}
+		for _, i := range at {
+			refs[i], errs[i] = 0, err
+		}
+	}
+	return refs, errs
+}
+
 // ready says why trees cannot be asked, nil when they can.
 func (g *graphiteSide) ready() error {
 	select {
@@ -217,7 +249,7 @@ func (g *graphiteSide) listen(a *Adapter) error {
 		return nil
 	}
 	g.ingest = graphite.NewIngest(graphite.IngestOptions{
-		Appender: a.store, Paths: g.seriesOf, CacheEntries: c.SeriesCache,
+		Appender: hanger{a.store, g.forest, g.names}, Paths: g.seriesOf, CacheEntries: c.SeriesCache,
 		Logger: g.o.Logger, Registerer: a.registry, Now: g.o.Now,
 	})
 	o := carbon.DefaultOptions()
@@ -274,7 +306,7 @@ func (g *graphiteSide) routes(r chi.Router, a *Adapter) (http.Handler, error) {
 	limits.Series, limits.Points, limits.Nodes, limits.Timeout, limits.Concurrency = o.Series, o.Points, o.Nodes, o.Timeout, o.Concurrency
 	g.api = graphite.New(graphite.Options{
 		Store: a.store, Trees: g, Names: a.names, Registrar: a.store, Schemas: schemas, Aggregation: aggregations,
-		Limits: limits, Location: zone, Logger: g.o.Logger, Registerer: a.registry, Now: g.o.Now,
+		Limits: limits, UTF8Metrics: o.UTF8Metrics, Location: zone, Logger: g.o.Logger, Registerer: a.registry, Now: g.o.Now,
 	})
 	g.api.Register(r)
 	alone := chi.NewRouter()

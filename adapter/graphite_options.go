@@ -61,6 +61,7 @@ type GraphiteOptions struct {
 	TreeIndex    string        // --graphite.tree-index: memory or table
 	TreeRefresh  time.Duration // --graphite.tree-refresh
 	TimeZone     string        // --graphite.time-zone
+	UTF8Metrics  bool          // --graphite.utf8-metrics
 	Timeout      time.Duration // --graphite.timeout
 	Concurrency  int           // --graphite.max-concurrency
 	Series       int           // --graphite.max-series
@@ -75,7 +76,7 @@ type GraphiteOptions struct {
 func DefaultGraphiteOptions() GraphiteOptions {
 	return GraphiteOptions{
 		DefaultTree: "graphite", InverseTrees: InverseAll, TreeIndex: TreeIndexMemory, TreeRefresh: 30 * time.Second, TimeZone: "UTC",
-		Timeout: time.Minute, Concurrency: 20, Series: 100_000, Points: 100_000_000, Nodes: 1_000_000,
+		Timeout: time.Minute, Concurrency: 20, Series: 100_000, Points: 20_000_000, Nodes: 1_000_000,
 	}
 }
 
@@ -100,13 +101,19 @@ func (o GraphiteOptions) Validate() error {
 	if _, err := time.LoadLocation(o.TimeZone); err != nil {
 		return fmt.Errorf("--graphite.time-zone=%s: %w", o.TimeZone, err)
 	}
-	if _, err := o.templates(); err != nil {
+	definitions, err := o.definitions()
+	if err != nil {
 		return err
+	}
+	for _, d := range definitions {
+		if d.Name == o.DefaultTree {
+			return fmt.Errorf("trees: %s is the name of --graphite.default-tree, whose rules are its own: name one of them otherwise", d.Name)
+		}
 	}
 	if _, err := o.schemas(); err != nil {
 		return err
 	}
-	_, err := o.aggregations()
+	_, err = o.aggregations()
 	return err
 }
 

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -153,6 +155,29 @@ func TestCarbonTree(t *testing.T) {
 	a.Stop(t)
 	a.Restart(t)
 	a.finds(t, "hosts.*.sys.*", "hosts.web01.sys.load hosts.web02.sys.load")
+}
+
+// TestCarbonTreeChanges gives a tree another path: what is sent under a new name is drawn under it, though the series is an old one.
+func TestCarbonTreeChanges(t *testing.T) {
+	needE2E(t)
+	t.Parallel()
+	config := filepath.Join(t.TempDir(), "config.yml")
+	declare := func(path string) {
+		t.Helper()
+		if err := os.WriteFile(config, []byte("trees: [{name: t, path: '"+path+"'}]\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	declare("old.{host}.{metric...}")
+	a := startAdapter(t, withCarbon, "--config.file="+config)
+	sendCarbon(t, "tcp", a.carbonAddr(t), fmt.Sprintf("old.w.load 1 %d\nold.w.load 2 %d\n", second(0), second(60)))
+	from, until := epoch.Add(-time.Second), epoch.Add(10*time.Minute)
+	a.renders(t, from, until, fmt.Sprintf("old.w.load %d=1 %d=2", second(0), second(60)), "old.*.load")
+	a.Stop(t)
+	declare("new.{host}.{metric...}")
+	a.Restart(t)
+	sendCarbon(t, "tcp", a.carbonAddr(t), fmt.Sprintf("new.w.load 3 %d\n", second(120)))
+	a.renders(t, from, until, fmt.Sprintf("new.w.load %d=1 %d=2 %d=3", second(0), second(60), second(120)), "new.w.load")
 }
 
 // TestCarbonStop stops the adapter in order while lines come: every line that it took is there afterwards. What it took is what it

@@ -44,6 +44,7 @@ type Options struct {
 	Schemas     *Schemas
 	Aggregation *Aggregations
 	Limits      Limits
+	UTF8Metrics bool           // take letters beyond ASCII in unquoted targets
 	Location    *time.Location // of times in requests without tz; nil: UTC
 	Logger      *slog.Logger
 	Registerer  prometheus.Registerer // nil: no metrics

@@ -38,7 +38,7 @@ func (a *API) routes() []route {
 	both := append(slices.Clone(get), http.MethodPost)
 	return []route{
 		{path: "/render", endpoint: "render", answer: a.render},
-		{path: "/metrics", endpoint: "find", answer: a.find, exact: true},
+		{path: "/metrics", endpoint: "find", answer: a.find},
 		{path: "/metrics/find", endpoint: "find", answer: a.find},
 		{path: "/metrics/expand", endpoint: "expand", answer: a.expand},
 		{path: "/metrics/index.json", endpoint: "index", answer: a.index},

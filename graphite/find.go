@@ -1,10 +1,12 @@
 package graphite
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tsdbridge/tsdbridge/tree"
 )
@@ -43,12 +45,24 @@ func (a *API) find(r *request) (*reply, error) {
 		nodes = slices.DeleteFunc(nodes, func(n findNode) bool { return !n.leaf })
 	}
 	// By name, branches before leaves of the same one.
-	slices.SortStableFunc(nodes, func(a, b findNode) int { return strings.Compare(a.name, b.name) })
+	slices.SortStableFunc(nodes, func(a, b findNode) int {
+		return cmp.Or(strings.Compare(a.name, b.name), compareLeaves(a.leaf, b.leaf))
+	})
 	body, err := write(nodes)
 	if err != nil {
 		return nil, err
 	}
 	return r.metricsReply(body)
+}
+
+func compareLeaves(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 // search reads the parameters in the order of find_view in graphite-web's metrics/views.py.
@@ -95,6 +109,7 @@ func (a *API) search(f form) (*search, error) {
 // checkTimes refuses bad times. What is found does not depend on good ones: a series is where it is as long as it is stored.
 func (a *API) checkTimes(f form) error {
 	zone, now := f.zone(a.o.Location), a.o.Now()
+	times := map[string]time.Time{}
 	for _, key := range [...]string{"now", "from", "until"} {
 		if !f.has(key) || f.get(key) == "-1" && key != "now" {
 			continue
@@ -103,9 +118,13 @@ func (a *API) checkTimes(f form) error {
 		if err != nil {
 			return invalidParams("Invalid value %s for param %s: %v", quoted(f.get(key)), key, err)
 		}
-		if key == "now" {
+		if times[key] = at; key == "now" {
 			now = at
 		}
+	}
+	from, until := times["from"], times["until"]
+	if !from.IsZero() && !until.IsZero() && from.After(until) {
+		return invalidParams("Failed to instantiate find query: Invalid interval start=%d end=%d", from.Unix(), until.Unix())
 	}
 	return nil
 }
@@ -133,7 +152,7 @@ func (a *API) lookUp(ctx context.Context, query string) ([]findNode, error) {
 	var nodes []findNode
 	parent, only := emptyEnd(query)
 	if !only {
-		found, err := a.o.Trees.Find(ctx, query, tree.FindOptions{Limit: a.o.Limits.Nodes})
+		found, err := findPaths(ctx, a.o, query)
 		if err != nil {
 			return nil, err
 		}

@@ -63,10 +63,24 @@ func (f form) zone(otherwise *time.Location) *time.Location {
 	if strings.EqualFold(name, "utc") {
 		return time.UTC
 	}
-	if zone, err := time.LoadLocation(name); err == nil {
-		return zone
+	for _, spelled := range [...]string{name, zoneCase(name)} {
+		if zone, err := time.LoadLocation(spelled); err == nil {
+			return zone
+		}
 	}
 	return otherwise
+}
+
+// zoneCase spells a zone as most are: graphite-web takes them in any case.
+func zoneCase(name string) string {
+	b, begin := []byte(strings.ToLower(name)), true
+	for i, c := range b {
+		if begin && 'a' <= c && c <= 'z' {
+			b[i] = c - 'a' + 'A'
+		}
+		begin = c == '/' || c == '_' || c == '-'
+	}
+	return string(b)
 }
 
 // at is a time of a request; a parameter that is there but empty is now.

@@ -123,7 +123,8 @@ func (a *API) window(f form) (eval.Request, error) {
 		return eval.Request{}, invalidParams("Invalid empty time range")
 	}
 	return eval.Request{
-		From: min(from.Unix(), until.Unix()), Until: max(from.Unix(), until.Unix()), Now: now.Unix(), Clock: clock.Unix(),
+		UTF8Metrics: a.o.UTF8Metrics,
+		From:        min(from.Unix(), until.Unix()), Until: max(from.Unix(), until.Unix()), Now: now.Unix(), Clock: clock.Unix(),
 		Zone: zone, Local: a.o.Location, Limits: eval.Limits{Series: a.o.Limits.Series, Points: a.o.Limits.Points},
 	}, nil
 }
@@ -156,7 +157,7 @@ func (a *API) parseTargets(d *drawing) ([]expr.Node, error) {
 	}
 	nodes := make([]expr.Node, len(d.targets))
 	for i, text := range d.targets {
-		n, err := expr.Parse(text)
+		n, err := expr.Parser{UTF8Metrics: a.o.UTF8Metrics}.Parse(text)
 		if err != nil {
 			return nil, &eval.InputError{Reason: err.Error(), Target: cut(text, maxQuoted)}
 		}

@@ -3,6 +3,7 @@ package graphite
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/prometheus/prometheus/model/labels"
 
@@ -30,7 +31,7 @@ func (s *source) find(ctx context.Context, f eval.Fetch) ([]*line, error) {
 
 // byPath returns the leaves that a pattern matches in the trees.
 func (s *source) byPath(ctx context.Context, pattern string) ([]*line, error) {
-	nodes, err := s.o.Trees.Find(ctx, pattern, tree.FindOptions{Limit: s.o.Limits.Nodes})
+	nodes, err := findPaths(ctx, s.o, pattern)
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +54,15 @@ func (s *source) byPath(ctx context.Context, pattern string) ([]*line, error) {
 	return sortLines(lines), nil
 }
 
+// findPaths searches the trees. To carbon a slash in a name is a dot, and to graphite-web in a pattern, unless a name has one.
+func findPaths(ctx context.Context, o Options, pattern string) ([]tree.Node, error) {
+	nodes, err := o.Trees.Find(ctx, pattern, tree.FindOptions{Limit: o.Limits.Nodes})
+	if err == nil && len(nodes) == 0 && strings.Contains(pattern, "/") {
+		return o.Trees.Find(ctx, strings.ReplaceAll(pattern, "/", "."), tree.FindOptions{Limit: o.Limits.Nodes})
+	}
+	return nodes, err
+}
+
 // byName returns the series of a tagged name, which is spelled as the name of a series is; another order of the tags finds nothing. A
 // name without tags, or whose tags do not parse, is a path.
 func (s *source) byName(ctx context.Context, f eval.Fetch) ([]*line, error) {
@@ -71,7 +81,7 @@ func (s *source) byName(ctx context.Context, f eval.Fetch) ([]*line, error) {
 
 // byTags returns the series that satisfy seriesByTag's conditions.
 func (s *source) byTags(ctx context.Context, f eval.Fetch) ([]*line, error) {
-	specs, err := parseTagSpecs(f.Tags)
+	specs, err := parseTagSpecs(ctx, f.Tags)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ import (
 // findSeries answers /tags/findSeries: the names of the series that satisfy conditions.
 func (a *API) findSeries(r *request) (*reply, error) {
 	exprs := r.form.list("expr")
-	specs, err := parseTagSpecs(exprs)
+	specs, err := parseTagSpecs(r.Context(), exprs)
 	if err != nil {
 		return nil, err
 	}

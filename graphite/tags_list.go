@@ -136,7 +136,7 @@ func completionLimit(f form) (int, error) {
 }
 
 func (a *API) tagsOf(r *request, exprs []string) (textSet, error) {
-	specs, err := parseTagSpecs(exprs)
+	specs, err := parseTagSpecs(r.Context(), exprs)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func (a *API) completeValues(r *request) (*reply, error) {
 }
 
 func (a *API) valuesOf(r *request, exprs []string, tag string) (textSet, error) {
-	specs, err := parseTagSpecs(append(exprs[:len(exprs):len(exprs)], tag+"!="))
+	specs, err := parseTagSpecs(r.Context(), append(exprs[:len(exprs):len(exprs)], tag+"!="))
 	if err != nil {
 		return nil, fmt.Errorf("values of tag %s: %w", cut(tag, 200), err)
 	}

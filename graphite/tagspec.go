@@ -1,6 +1,7 @@
 package graphite
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"strings"
@@ -22,7 +23,8 @@ type tagSpec struct {
 	label   string // of the series, that the tag is
 	negated bool
 	value   string
-	re      *expr.Regexp // nil: value itself
+	re      *expr.Regexp    // nil: value itself
+	ctx     context.Context //nolint:containedctx // of the request, whose conditions these are: a value may take long to try
 	// tooMuch is set when a regular expression was given up. All specs of a request share it.
 	tooMuch *atomic.Pointer[string]
 }
@@ -31,7 +33,7 @@ type tagSpec struct {
 func tagSpecSyntax() *regexp.Regexp { return regexp.MustCompile(`^([^;!=]+)(!?=~?)([^;]*)$`) }
 
 // parseTagSpecs reads conditions. One of them at least must need a tag, else nearly everything would pass.
-func parseTagSpecs(texts []string) ([]tagSpec, error) {
+func parseTagSpecs(ctx context.Context, texts []string) ([]tagSpec, error) {
 	if len(texts) == 0 {
 		return nil, &eval.InputError{Reason: "no tag expressions specified"}
 	}
@@ -43,7 +45,7 @@ func parseTagSpecs(texts []string) ([]tagSpec, error) {
 		if m == nil {
 			return nil, &eval.InputError{Reason: "Invalid tagspec " + text}
 		}
-		s := tagSpec{tag: m[1], label: tagLabel(m[1]), negated: m[2][0] == '!', value: m[3], tooMuch: tooMuch}
+		s := tagSpec{tag: m[1], label: tagLabel(m[1]), negated: m[2][0] == '!', value: m[3], ctx: ctx, tooMuch: tooMuch}
 		if strings.HasSuffix(m[2], "~") {
 			re, err := anchored(m[3])
 			if err != nil {
@@ -77,6 +79,14 @@ func (s tagSpec) accepts(value string) bool {
 	if s.re == nil {
 		return (value == s.value) != s.negated
 	}
+	if s.tooMuch.Load() != nil {
+		return false // the answer is an error already
+	}
+	if err := s.ctx.Err(); err != nil {
+		text := err.Error()
+		s.tooMuch.CompareAndSwap(nil, &text)
+		return false
+	}
 	ok, err := s.re.Search(value)
 	if err != nil {
 		text := s.tag + ": " + err.Error()
@@ -90,6 +100,9 @@ func (s tagSpec) accepts(value string) bool {
 func specsError(specs []tagSpec) error {
 	if len(specs) == 0 {
 		return nil
+	}
+	if err := specs[0].ctx.Err(); err != nil {
+		return err
 	}
 	if text := specs[0].tooMuch.Load(); text != nil {
 		return &eval.InputError{Reason: "tagspec of " + *text}

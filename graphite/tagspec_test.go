@@ -25,7 +25,7 @@ func TestTagLabel(t *testing.T) {
 }
 
 func TestTagSpecGivenUp(t *testing.T) {
-	specs, err := parseTagSpecs([]string{"a=~(x+x+)+y", "b!=c"})
+	specs, err := parseTagSpecs(t.Context(), []string{"a=~(x+x+)+y", "b!=c"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func FuzzTagSpec(f *testing.F) {
 		if len(one)+len(two) > 60 || len(value) > 60 {
 			return
 		}
-		specs, err := parseTagSpecs([]string{one, two})
+		specs, err := parseTagSpecs(t.Context(), []string{one, two})
 		if err != nil {
 			return
 		}

@@ -5,6 +5,9 @@ import (
 	"fmt"
 )
 
+// TSUIDOf is the TSUID of a series that was resolved or found.
+func (s *Store) TSUIDOf(ref Ref) []byte { return []byte(s.index.TSUID(ref.id())) }
+
 // Refs returns the refs of series that are known by their TSUIDs (the leaves of trees), in order. One that the index lacks is added: a
 // TSD without meta tracking may have hung it on a tree. A TSUID that is not of the layout's widths gets the zero Ref, and an
 // ErrInvalid is returned beside the refs of the others.

@@ -11,7 +11,7 @@ import (
 
 // Limits of patterns: what a query may ask for is not what a sender of names may.
 const (
-	maxElements     = 60   // of a pattern, between dots
+	maxElements     = 60   // of a pattern with ** in it, between dots
 	maxAlternatives = 4096 // of an element, when its braces are multiplied out
 )
 
@@ -20,6 +20,9 @@ const (
 // backslashes are dropped: they make nothing literal.
 type Glob struct {
 	elements []element
+	// deep says that there are more elements than states have bits. None of them is **, so that a path is at one element at a time:
+	// the states are then its number, from 1 on.
+	deep bool
 }
 
 // An element matches one element of a path.
@@ -56,10 +59,10 @@ func CompileGlob(pattern string) (*Glob, error) {
 	if parts[len(parts)-1] == "**" {
 		parts = append(parts, "*") // every leaf below, not every branch with it
 	}
-	if len(parts) > maxElements {
-		return nil, fmt.Errorf("%w: pattern of %d elements, at most %d", storage.ErrLimit, len(parts), maxElements)
+	g := &Glob{elements: make([]element, len(parts)), deep: len(parts) > maxElements}
+	if g.deep && slices.Contains(parts, "**") {
+		return nil, fmt.Errorf("%w: pattern of %d elements, at most %d with **", storage.ErrLimit, len(parts), maxElements)
 	}
-	g := &Glob{elements: make([]element, len(parts))}
 	for i, part := range parts {
 		if part == "**" {
 			g.elements[i].any = true
@@ -91,12 +94,35 @@ func (g *Glob) Match(path string) bool {
 // the path so far matches.
 type states uint64
 
-func (g *Glob) start() states { return g.enter(0) }
+func (g *Glob) start() states {
+	if g.deep {
+		return 1
+	}
+	return g.enter(0)
+}
 
-func (g *Glob) done(s states) bool { return s>>len(g.elements)&1 != 0 }
+func (g *Glob) done(s states) bool {
+	if g.deep {
+		return int(s) == len(g.elements)+1
+	}
+	return s>>len(g.elements)&1 != 0
+}
 
 // more says whether a longer path may match.
-func (g *Glob) more(s states) bool { return s&(1<<len(g.elements)-1) != 0 }
+func (g *Glob) more(s states) bool {
+	if g.deep {
+		return 0 < s && int(s) <= len(g.elements)
+	}
+	return s&(1<<len(g.elements)-1) != 0
+}
+
+// at says whether element i is among the states.
+func (g *Glob) at(s states, i int) bool {
+	if g.deep {
+		return int(s) == i+1
+	}
+	return s>>i&1 != 0
+}
 
 // enter is the state of element i and, as ** may stand for none, those that follow it.
 func (g *Glob) enter(i int) states {
@@ -110,9 +136,15 @@ func (g *Glob) enter(i int) states {
 
 // step goes on by one element of a path.
 func (g *Glob) step(s states, name string) states {
+	if g.deep {
+		if g.more(s) && g.elements[s-1].match(name) {
+			return s + 1
+		}
+		return 0
+	}
 	var next states
 	for i := range g.elements {
-		if s>>i&1 == 0 {
+		if !g.at(s, i) {
 			continue
 		}
 		switch e := &g.elements[i]; {

@@ -50,9 +50,26 @@ func TestGlobs(t *testing.T) {
 }
 
 func TestGlobLimits(t *testing.T) {
-	for _, pattern := range []string{strings.Repeat("a.", 61) + "b", strings.Repeat("{a,b}", 13)} {
+	for _, pattern := range []string{strings.Repeat("a.", 61) + "**.b", strings.Repeat("{a,b}", 13)} {
 		if _, err := CompileGlob(pattern); !errors.Is(err, storage.ErrLimit) {
 			t.Errorf("CompileGlob(%q): %v, want ErrLimit", pattern, err)
+		}
+	}
+}
+
+// TestGlobDeep: senders may have names of any depth, and who lists them may ask for them.
+func TestGlobDeep(t *testing.T) {
+	deep := strings.TrimSuffix(strings.Repeat("a.", 300), ".")
+	for pattern, want := range map[string]bool{
+		deep: true, strings.Repeat("?.", 299) + "{a,b}": true, strings.Repeat("a.", 299) + "b": false, deep + ".a": false,
+		strings.Repeat("a.", 298) + "a": false, strings.Repeat("*.", 60) + "*": false, "**": true,
+	} {
+		g, err := CompileGlob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := g.Match(deep); got != want {
+			t.Errorf("%.20s… of %d elements matches: %v, want %v", pattern, strings.Count(pattern, ".")+1, got, want)
 		}
 	}
 }

@@ -13,7 +13,7 @@ type nameRange struct{ first, end string }
 func (g *Glob) ranges(s states) []nameRange {
 	all := []nameRange{prefixRange(".")} // a dot at the beginning counts for nothing
 	for i := range g.elements {
-		if s>>i&1 == 0 {
+		if !g.at(s, i) {
 			continue
 		}
 		if g.elements[i].any {

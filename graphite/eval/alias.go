@@ -71,6 +71,9 @@ func aliasSub(c *call) ([]*Series, error) {
 		if s.Unnamed {
 			return nil, crash("a series has no name")
 		}
+		if err := c.scope.ctx.Err(); err != nil {
+			return nil, err
+		}
 		name, err := re.Sub(replace, s.Name)
 		if err != nil {
 			return nil, crash("%s", err)

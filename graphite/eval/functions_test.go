@@ -3,12 +3,14 @@ package eval
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -211,4 +213,25 @@ func FuzzEval(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestEvalStops: a regular expression that takes its time over each of many names ends with the request.
+func TestEvalStops(t *testing.T) {
+	m := &memory{series: map[string]*stored{}}
+	for i := range 3000 {
+		m.add(fmt.Sprintf("kl.kill.s%d.nnnnnnnnnnnn", i), 1741050000, 1)
+	}
+	for _, target := range []string{`grep(kl.*.*.*,'(a*)*(.*)*(k.*)*(l.*)*$x')`, `exclude(kl.*.*.*,'(.*)(.*)(.*)(.*)\4\3\2\1!')`, `aliasSub(kl.*.*.*,'(.*)(.*)(.*)(.*)\4\3\2\1!','x')`} {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		n, err := expr.Parse(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now()
+		_, err = New().Eval(ctx, []expr.Node{n}, Request{From: 1741049000, Until: 1741051000, Now: 1741051000}, m)
+		cancel()
+		if took := time.Since(begin); err == nil || took > 20*time.Second {
+			t.Errorf("%s took %v and ended with %v", target, took, err)
+		}
+	}
 }

@@ -29,13 +29,21 @@ func patternFamily() []Function {
 
 func (c *call) matching(want bool) ([]*Series, error) {
 	re := c.regexp("pattern")
-	return slices.DeleteFunc(c.series("seriesList"), func(s *Series) bool {
+	var out []*Series
+	for _, s := range c.series("seriesList") {
+		// One name may take as long as a regular expression is given.
+		if err := c.scope.ctx.Err(); err != nil {
+			return nil, err
+		}
 		ok, err := re.Search(s.Name)
 		if err != nil {
-			c.fail(invalid("%s", err))
+			return nil, crash("%s", err)
 		}
-		return ok != want
-	}), nil
+		if ok == want {
+			out = append(out, s)
+		}
+	}
+	return out, nil
 }
 
 func unique(c *call) ([]*Series, error) {
@@ -62,6 +70,9 @@ func useSeriesAbove(c *call) ([]*Series, error) {
 	list, value, re, replace := c.series("seriesList"), c.float("value"), c.regexp("search"), c.string("replace")
 	var names []string
 	for _, s := range list {
+		if err := c.scope.ctx.Err(); err != nil {
+			return nil, err
+		}
 		name, err := re.Sub(replace, s.Name)
 		if err != nil {
 			return nil, crash("%s", err)
