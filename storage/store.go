@@ -51,7 +51,7 @@ func New(db kv.KV, o Options) (*Store, error) {
 	}
 	s := &Store{
 		db: db, o: o, layout: o.Layout, index: index.New(o.Layout),
-		uids:    uid.New(db, uid.Options{Table: o.Tables.UID, Layout: o.Layout, CacheEntries: o.UIDCacheEntries}),
+		uids:    uid.New(db, uid.Options{Table: o.Tables.UID, Layout: o.Layout, CacheEntries: o.UIDCacheEntries, Exclusive: o.Exclusive}),
 		loadErr: errors.New("series index: not loaded yet"),
 		reads:   make(chan struct{}, concurrentReads),
 	}

@@ -111,6 +111,22 @@ func (d *Dictionary) assignAll(ctx context.Context, kind schema.Kind, unknown ma
 		}
 		return failed
 	}
+	if d.alone && len(missing) >= manyNames {
+		got, ok, err := d.assignTogether(ctx, kind, missing, first)
+		if err != nil {
+			for _, name := range missing {
+				failed[name] = err
+			}
+			return failed
+		}
+		if ok {
+			for i, name := range missing {
+				unknown[name] = got[i]
+				d.remember(kind, name, got[i])
+			}
+			return failed
+		}
+	}
 	got, errs := make([]string, len(missing)), make([]error, len(missing))
 	var group errgroup.Group
 	group.SetLimit(concurrentAssignments)

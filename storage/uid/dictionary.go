@@ -18,6 +18,8 @@ type Options struct {
 	Layout schema.Layout
 	// CacheEntries bounds each of the six caches (three kinds, both directions).
 	CacheEntries int
+	// Exclusive says that no other process writes to the table (the local engines): many new names are written together.
+	Exclusive bool
 }
 
 // Dictionary maps names to UIDs and back. UIDs are raw bytes of the layout's width, kept in strings. Safe for concurrent use.
@@ -25,6 +27,7 @@ type Dictionary struct {
 	db      kv.KV
 	table   string
 	layout  schema.Layout
+	alone   bool
 	forward [3]*cache
 	reverse [3]*cache
 	// assigning lets one assignment of a kind run at a time in this process, so that two requests with the same
@@ -34,7 +37,7 @@ type Dictionary struct {
 
 // New returns a dictionary over a table of db.
 func New(db kv.KV, o Options) *Dictionary {
-	d := &Dictionary{db: db, table: o.Table, layout: o.Layout}
+	d := &Dictionary{db: db, table: o.Table, layout: o.Layout, alone: o.Exclusive}
 	for k := range d.forward {
 		d.forward[k], d.reverse[k] = newCache(o.CacheEntries), newCache(o.CacheEntries)
 		d.assigning[k] = make(chan struct{}, 1)

@@ -1,0 +1,115 @@
+package uid_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/uid"
+)
+
+func openAlone(db kv.KV) *uid.Dictionary {
+	return uid.New(db, uid.Options{Table: "tsdb-uid", Layout: schema.DefaultLayout(), CacheEntries: 1000, Exclusive: true})
+}
+
+func manyNames(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("name-%03d", i)
+	}
+	return names
+}
+
+// TestAssignTogether: many names get what they would get one by one.
+func TestAssignTogether(t *testing.T) {
+	names := manyNames(200)
+	db := newTable()
+	uids, errs := openAlone(db).Assign(t.Context(), schema.Tagv, append(names, "bad \u4e16", names[3]))
+	if errs == nil || !errors.Is(errs[200], uid.ErrName) || errs[0] != nil || uids[201] != uids[3] {
+		t.Fatalf("Assign = %q, %v", uids, errs)
+	}
+	seen := map[string]bool{}
+	for i, name := range names {
+		if seen[uids[i]] || len(uids[i]) != 3 {
+			t.Fatalf("UID %x of %s is another's, or none", uids[i], name)
+		}
+		seen[uids[i]] = true
+	}
+	// Another process reads the same, both ways.
+	other := open(db)
+	again, err := other.Lookup(t.Context(), schema.Tagv, names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := other.Names(t.Context(), schema.Tagv, again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range names {
+		if again[i] != uids[i] || back[i] != name {
+			t.Fatalf("%s is %x and that is %s, want %x", name, again[i], back[i], uids[i])
+		}
+	}
+}
+
+// TestAssignTogetherBehind: a counter that is behind the table takes nobody's UID away.
+func TestAssignTogetherBehind(t *testing.T) {
+	db := newTable()
+	first, errs := openAlone(db).Assign(t.Context(), schema.Metric, manyNames(100))
+	if errs != nil {
+		t.Fatal(errs)
+	}
+	reset := []kv.Mutation{{Key: schema.MaxIDRow(), Puts: []kv.Put{{Qualifier: schema.Metric.Qualifier(), Value: schema.EncodeCounter(90)}}}}
+	if err := db.Apply(t.Context(), "tsdb-uid", "id", reset); err != nil {
+		t.Fatal(err)
+	}
+	others := make([]string, 100)
+	for i := range others {
+		others[i] = fmt.Sprint("other-", i)
+	}
+	second, errs := openAlone(db).Assign(t.Context(), schema.Metric, others)
+	if errs != nil {
+		t.Fatal(errs)
+	}
+	taken := map[string]bool{}
+	for _, u := range append(first, second...) {
+		if taken[u] {
+			t.Fatalf("UID %x has two names", u)
+		}
+		taken[u] = true
+	}
+}
+
+// TestAssignTogetherFails: no UID without its name, whatever write fails, and another attempt finishes.
+func TestAssignTogetherFails(t *testing.T) {
+	names := manyNames(100)
+	for _, c := range []struct {
+		method kvtest.Method
+		nth    int
+	}{{kvtest.Get, 1}, {kvtest.Get, 3}, {kvtest.Increment, 1}, {kvtest.Apply, 1}, {kvtest.Apply, 2}} {
+		for _, when := range []kvtest.When{kvtest.Before, kvtest.After} {
+			db := kvtest.New(newTable())
+			db.Fail(c.method, c.nth, when)
+			d := openAlone(db)
+			if _, errs := d.Assign(t.Context(), schema.Tagk, names); errs == nil {
+				t.Errorf("%v %d fails and nobody says so", c.method, c.nth)
+			}
+			uids, errs := d.Assign(t.Context(), schema.Tagk, names)
+			if errs != nil {
+				t.Fatal(errs)
+			}
+			back, err := open(db).Names(t.Context(), schema.Tagk, uids)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range names {
+				if back[i] != names[i] {
+					t.Fatalf("after a failure of %v %d: %s has UID %x, which is %q", c.method, c.nth, names[i], uids[i], back[i])
+				}
+			}
+		}
+	}
+}
