@@ -2,7 +2,7 @@
 GO ?= go
 E2E_TIMEOUT ?= 28m
 
-.PHONY: help build run test test-short race golden fuzz bench fmt lint tidy check e2e java
+.PHONY: help build run test test-short race golden fuzz bench fmt lint tidy check e2e java python
 
 help:      ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -13,13 +13,13 @@ build:     ## ./tsdbridge
 run:       ## the adapter on the embedded store in ./data, http://localhost:9201
 	$(GO) run .
 
-test: java ## everything, with a real HBase, OpenTSDB and Prometheus (Java 17 and Maven)
+test: java python ## everything, with a real HBase, OpenTSDB and Prometheus (Java 17, Maven, Python 3)
 	TSDBRIDGE_E2E=1 $(GO) test -timeout $(E2E_TIMEOUT) ./...
 
 test-short: ## what needs Go alone
 	$(GO) test -short -timeout 10m ./...
 
-e2e: java  ## the end-to-end tests alone, with what they log
+e2e: java python ## the end-to-end tests alone, with what they log
 	TSDBRIDGE_E2E=1 $(GO) test -v -timeout $(E2E_TIMEOUT) ./e2e/... ./storage/hbase/...
 
 java:
@@ -31,18 +31,27 @@ java:
 	    echo 'Install them (Debian: apt-get install openjdk-17-jre-headless maven), or run: make test-short'; exit 1; \
 	  fi; }
 
+python:
+	@python3 -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo 'The tests have a real carbon client send, which pip fetches into a venv of Python 3.'; \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q python3-venv; \
+	  else \
+	    echo 'Install it (Debian: apt-get install python3-venv), or run: make test-short'; exit 1; \
+	  fi; }
+
 race:      ## the race detector over everything that needs Go alone
 	$(GO) test -race -short -timeout 20m ./...
 
 golden:    ## rewrite recorded answers; review the diff
-	$(GO) test ./storage/... ./translate/... -rewrite
+	$(GO) test ./storage/... ./translate/... ./adapter ./graphite -rewrite
 
 fuzz:      ## every fuzzer for a minute
 	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
 	  echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime 60s $$p || exit 1; done; done
 
 bench:     ## the benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem ./adapter ./storage/... ./translate
+	$(GO) test -run '^$$' -bench . -benchmem ./adapter ./graphite/... ./storage/... ./translate ./tree
 
 fmt:       ## format the source
 	gofmt -w $$(git ls-files '*.go')
