@@ -258,11 +258,13 @@ func (w *writer) build(ctx context.Context) error {
 	for i := range w.rows {
 		r := &w.rows[i]
 		r.lastSample, r.lastObject = lastOffsets(r)
-		if r.state == previous || !r.state.continues(r) {
+		if r.state == previous && !r.state.begins(r) || !r.state.continues(r) {
 			unsure = append(unsure, r)
 		} else {
 			w.puts = append(w.puts, r.plainPut())
-			r.lastSample, r.lastObject = max(r.lastSample, r.state.lastSample), max(r.lastObject, r.state.lastObject)
+			if r.base == r.state.base {
+				r.lastSample, r.lastObject = max(r.lastSample, r.state.lastSample), max(r.lastObject, r.state.lastObject)
+			}
 		}
 		previous = r.state
 	}
@@ -328,8 +330,14 @@ func (w *writer) mergeRow(r *rowWrite, cells []kv.Cell) {
 	}
 }
 
-// continues says whether everything in r comes after what the series' current row holds.
+// begins says whether the row of r is not in the table yet.
+func (st *state) begins(r *rowWrite) bool { return st.known && st.newest && r.base > st.base }
+
+// continues says whether everything in r comes after what its row holds.
 func (st *state) continues(r *rowWrite) bool {
+	if st.begins(r) {
+		return true
+	}
 	if !st.known || st.base != r.base {
 		return false
 	}
@@ -385,7 +393,7 @@ func (w *writer) put(ctx context.Context) error {
 	if len(w.puts) > 0 {
 		if err := s.db.Apply(ctx, s.o.Tables.Data, schema.FamilyData, w.puts); err != nil {
 			for i := range w.rows {
-				w.rows[i].state.known = false // what the rows hold now is uncertain
+				w.rows[i].state.known, w.rows[i].state.newest = false, false // what the rows hold now is uncertain
 			}
 			return fmt.Errorf("write %d rows: %w", len(w.puts), err)
 		}
@@ -393,6 +401,9 @@ func (w *writer) put(ctx context.Context) error {
 	}
 	for i := range w.rows {
 		r := &w.rows[i]
+		if r.state.newest && r.base < r.state.base {
+			continue // what is known of the last row is worth more
+		}
 		r.state.known, r.state.base = true, r.base
 		r.state.lastSample, r.state.lastObject = r.lastSample, r.lastObject
 	}

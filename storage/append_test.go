@@ -292,7 +292,7 @@ func TestAppendRepeats(t *testing.T) {
 // Rows written by a TSD: its cells stay, its integers stay integers when a point beside them changes.
 func TestAppendToForeignRow(t *testing.T) {
 	db := kv.NewMem(tables()...)
-	s := openStore(t, db)
+	s := openStore(t, db, func(o *storage.Options) { o.Exclusive = false })
 	refs := resolve(t, s, series("m", "host", "a"))
 	key := schema.DefaultLayout().AppendRowKey(nil, []byte("\x00\x00\x01\x00\x00\x01\x00\x00\x01"), 1356998400)
 	put := func(q, v string) kv.Put { return kv.Put{Qualifier: []byte(q), Value: []byte(v)} }

@@ -191,8 +191,8 @@ func (r *resolution) putMeta(ctx context.Context) {
 		r.fail(r.unfinished(), fmt.Errorf("write %s: %w", s.o.Tables.Meta, err))
 		return
 	}
-	for _, i := range at {
-		if s.noteMeta(r.refs[i].id()) {
+	for n, i := range at {
+		if len(rows[n].Cells) == 0 && s.noteNew(r.refs[i].id()) {
 			s.metrics.seriesNew.Inc()
 		}
 	}

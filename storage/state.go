@@ -14,7 +14,9 @@ type state struct {
 
 	mu    sync.Mutex // held while a point of the series is being written; guards all below
 	known bool       // the fields below are true of the row in the engine
-	base  uint32     // base time of the row, seconds
+	// newest says that the table has no row of the series that is later than base: this process made the series, and nobody else writes.
+	newest bool
+	base   uint32 // base time of the row, seconds
 	// The greatest offsets in the row, milliseconds; -1: none. Samples are points and objects that are samples.
 	lastSample, lastObject int32
 }

@@ -174,6 +174,21 @@ func (s *Store) noteMeta(id index.ID) bool {
 	return true
 }
 
+// noteNew remembers that this process wrote the tsdb-meta row of a series, which had none; true when it was not known to have one. Where nobody
+// else writes, such a series has no rows of data: points come after the row.
+func (s *Store) noteNew(id index.ID) bool {
+	st := s.states.get(id)
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.hasMeta.Load() {
+		return false // somebody was faster, and may have written points
+	}
+	if s.o.Exclusive {
+		st.known, st.newest, st.lastSample, st.lastObject = true, true, -1, -1
+	}
+	return s.noteMeta(id)
+}
+
 // setLoadErr keeps the error for Ready and says whether its text is new.
 func (s *Store) setLoadErr(err error) bool {
 	s.mu.Lock()
