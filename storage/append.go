@@ -42,7 +42,7 @@ func (s *Store) Append(ctx context.Context, b *Batch) error {
 		return err
 	}
 	w.sortPuts()
-	if err := w.put(ctx); err != nil {
+	if err := w.put(ctx, s.db.Apply); err != nil {
 		return err
 	}
 	s.metrics.appended(b, begin)
@@ -388,10 +388,10 @@ func (r *rowWrite) plainPut() kv.Mutation {
 }
 
 // put sends the mutations and notes how far each series' row is written now.
-func (w *writer) put(ctx context.Context) error {
+func (w *writer) put(ctx context.Context, apply func(ctx context.Context, table, family string, rows []kv.Mutation) error) error {
 	s := w.store
 	if len(w.puts) > 0 {
-		if err := s.db.Apply(ctx, s.o.Tables.Data, schema.FamilyData, w.puts); err != nil {
+		if err := apply(ctx, s.o.Tables.Data, schema.FamilyData, w.puts); err != nil {
 			for i := range w.rows {
 				w.rows[i].state.known, w.rows[i].state.newest = false, false // what the rows hold now is uncertain
 			}

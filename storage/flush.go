@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage/head"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -52,11 +53,22 @@ func (s *Store) due() head.Policy {
 	return p
 }
 
+// A lazyEngine can be told of changes without waiting for the disk: the log has them until Flush returns.
+type lazyEngine interface {
+	ApplyUnlogged(ctx context.Context, table, family string, rows []kv.Mutation) error
+	Flush(ctx context.Context) error
+}
+
 // flushRows puts the rows that are due, and cuts the log.
 func (s *Store) flushRows(ctx context.Context, p head.Policy) error {
 	put := 0
+	lazy, _ := s.db.(lazyEngine)
+	apply := s.db.Apply
+	if lazy != nil {
+		apply = lazy.ApplyUnlogged
+	}
 	for sealed := range s.buffer.head.Seal(p) {
-		if err := s.putRows(ctx, sealed.Rows); err != nil {
+		if err := s.putRows(ctx, sealed.Rows, apply); err != nil {
 			sealed.Keep()
 			return err
 		}
@@ -67,6 +79,11 @@ func (s *Store) flushRows(ctx context.Context, p head.Policy) error {
 		return nil
 	}
 	s.metrics.rowsFlushed.Add(float64(put))
+	if lazy != nil {
+		if err := lazy.Flush(ctx); err != nil {
+			return fmt.Errorf("sync what was put: %w", err)
+		}
+	}
 	if err := s.buffer.truncate(); err != nil {
 		return fmt.Errorf("cut the log: %w", err)
 	}
@@ -74,7 +91,7 @@ func (s *Store) flushRows(ctx context.Context, p head.Policy) error {
 }
 
 // putRows puts whole rows as Append puts points: plainly where this process knows what the row holds, else read and merged.
-func (s *Store) putRows(ctx context.Context, rows []head.Row) error {
+func (s *Store) putRows(ctx context.Context, rows []head.Row, apply func(ctx context.Context, table, family string, rows []kv.Mutation) error) error {
 	w := s.writers.Get().(*writer)
 	defer s.writers.Put(w)
 	w.reset(s)
@@ -94,5 +111,5 @@ func (s *Store) putRows(ctx context.Context, rows []head.Row) error {
 		return err
 	}
 	w.sortPuts()
-	return w.put(ctx)
+	return w.put(ctx, apply)
 }
