@@ -118,6 +118,9 @@ func (c *call) bootstrapped(f func(s *Series, a analysis, seconds int64, skip in
 		return err
 	}
 	for _, s := range list {
+		if err := c.scope.ctx.Err(); err != nil {
+			return err
+		}
 		a, err := analyze(s, season)
 		if err != nil {
 			return err

@@ -97,6 +97,9 @@ func (c *call) moving(name string) ([]*Series, error) {
 	tag := "moving" + strings.ToUpper(name[:1]) + strings.ToLower(name[1:])
 	var out []*Series
 	for _, s := range list {
+		if err := c.scope.ctx.Err(); err != nil { // a median over a wide window takes its time
+			return nil, err
+		}
 		factor := s.XFilesFactor
 		if c.has("xFilesFactor") {
 			factor = c.float("xFilesFactor")
