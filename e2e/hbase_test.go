@@ -22,6 +22,7 @@ func TestHBase(t *testing.T) {
 		{"BasicSalted", testBasicSalted},
 		{"Carbon", testCarbonHBase},
 		{"TSDReadsUs", testTSDReadsUs},
+		{"TSDReadsBuffered", testTSDReadsBuffered},
 		{"TSDSalted", testTSDSalted},
 		{"TSDWrites", testTSDWrites},
 		{"TSDCorrections", testTSDCorrections},
