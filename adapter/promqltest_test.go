@@ -14,6 +14,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
@@ -50,10 +51,13 @@ func newPromStorageOf(s readStore, names testNames, limits queryLimits) *promSto
 }
 
 // openStore opens a store over an engine and waits for its index. It ends with the test.
-func openStore(t testing.TB, db kv.KV) *storage.Store {
+func openStore(t testing.TB, db kv.KV, change ...func(*storage.Options)) *storage.Store {
 	t.Helper()
 	o := storage.DefaultOptions()
 	o.Exclusive = true
+	for _, c := range change {
+		c(&o)
+	}
 	s, err := storage.New(db, o)
 	if err != nil {
 		t.Fatal(err)
@@ -158,6 +162,18 @@ func TestPromQL(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			promqltest.RunBuiltinTestsWithStorage(t, engine, func(t testing.TB) promstorage.Storage {
 				return newPromStorage(openStore(t, open(t)))
+			})
+		})
+	}
+	// Through log and head: all of it in memory, and flushed while it is read.
+	for name, delay := range map[string]time.Duration{"head": 1 << 60, "head and table": 0} {
+		t.Run(name, func(t *testing.T) {
+			promqltest.RunBuiltinTestsWithStorage(t, engine, func(t testing.TB) promstorage.Storage {
+				return newPromStorage(openStore(t, kv.NewMem(readTables()...), func(o *storage.Options) {
+					o.Mode = storage.WriteBuffered
+					o.Buffer.Dir, o.Buffer.FS, o.Buffer.SegmentBytes = "log", logtest.New(1), 64<<10
+					o.Buffer.FlushDelay, o.Buffer.FlushInterval, o.Buffer.CheckInterval = delay, 1<<60, time.Millisecond
+				}))
 			})
 		})
 	}
