@@ -19,6 +19,7 @@ var doors = map[string][]string{
 	"graphite/carbon":         {},
 	"graphite/eval":           {"graphite/expr"},
 	"graphite/expr":           {},
+	"opentsdb":                {"storage"},
 	"translate":               {"storage"},
 	"tree":                    {"storage", "storage/kv", "storage/schema"},
 	"storage/head":            {"storage/schema"},

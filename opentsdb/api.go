@@ -1,0 +1,154 @@
+package opentsdb
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// APIOptions are the limits of OpenTSDB's HTTP API. What is over a limit of a request is refused for good, what is over a limit of the
+// process is asked for again later.
+type APIOptions struct {
+	BodyBytes     int           // --opentsdb.max-body-bytes: a request, as it is sent and decompressed each
+	Points        int           // --opentsdb.max-points: of a request
+	Requests      int           // --opentsdb.max-concurrency: requests at once
+	InFlightBytes int           // --opentsdb.max-in-flight-bytes: bodies of all requests at once
+	Timeout       time.Duration // --opentsdb.timeout: how long the store may take
+}
+
+// DefaultAPIOptions are limits for large requests; a TSD takes bodies of 4096 bytes unless it is told otherwise.
+func DefaultAPIOptions() APIOptions {
+	return APIOptions{BodyBytes: 32 << 20, Points: 500_000, Requests: 256, InFlightBytes: 256 << 20, Timeout: 20 * time.Second}
+}
+
+// Validate names the flag that cannot work.
+func (o APIOptions) Validate() error {
+	for _, positive := range []struct {
+		flag  string
+		value int64
+	}{
+		{"--opentsdb.max-body-bytes", int64(o.BodyBytes)}, {"--opentsdb.max-points", int64(o.Points)},
+		{"--opentsdb.max-concurrency", int64(o.Requests)}, {"--opentsdb.timeout", int64(o.Timeout)},
+	} {
+		if positive.value <= 0 {
+			return fmt.Errorf("%s must be above 0", positive.flag)
+		}
+	}
+	if o.InFlightBytes < 2*o.BodyBytes {
+		return fmt.Errorf("--opentsdb.max-in-flight-bytes=%d: one request may take %d", o.InFlightBytes, 2*o.BodyBytes)
+	}
+	return nil
+}
+
+// API is OpenTSDB's HTTP API; so far, its way to put points.
+type API struct {
+	o      APIOptions
+	ingest *Ingest
+	gate   gate
+}
+
+// NewAPI returns an API over an Ingest. The options are valid.
+func NewAPI(o APIOptions, ingest *Ingest) *API {
+	return &API{o: o, ingest: ingest, gate: gate{maxRequests: int64(o.Requests), maxBytes: int64(o.InFlightBytes)}}
+}
+
+// ServeHTTP implements http.Handler. Endpoints are named in any case, and after a version perhaps: /api/put, /API/v1/Put.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	endpoint, err := apiEndpoint(r.URL.Path)
+	switch {
+	case err != nil:
+		writeError(w, err)
+	case endpoint == "put":
+		a.servePut(w, r)
+	default:
+		writeError(w, errEndpoint)
+	}
+}
+
+// apiError is an answer other than success.
+type apiError struct {
+	status  int
+	message string
+	details string
+}
+
+func (e apiError) Error() string { return e.message }
+
+var (
+	errEndpoint = apiError{status: http.StatusNotFound, message: "Endpoint not found"}
+	errBusy     = apiError{status: http.StatusServiceUnavailable, message: "Please throttle", details: "Too many requests at once, try again later"}
+)
+
+// maxVersion is that of the API; see /api/v1/put.
+const maxVersion = 1
+
+// apiEndpoint is the endpoint of a path in lower case, as OpenTSDB's HttpQuery.getQueryBaseRoute finds it.
+func apiEndpoint(path string) (string, error) {
+	parts := strings.Split(strings.ToLower(strings.Trim(path, "/")), "/")
+	if len(parts) < 2 || parts[0] != "api" {
+		return "", errEndpoint
+	}
+	digits, versioned := strings.CutPrefix(parts[1], "v")
+	version, err := strconv.Atoi(digits)
+	if !versioned || err != nil {
+		return parts[1], nil
+	}
+	if version > maxVersion {
+		return "", apiError{
+			http.StatusNotImplemented, "Requested API version is greater than the max implemented",
+			fmt.Sprintf("API version [%d] is greater than the max [%d]", version, maxVersion),
+		}
+	}
+	if len(parts) < 3 {
+		return "", errEndpoint
+	}
+	return parts[2], nil
+}
+
+// method is the method that a request means: browsers, which only GET, say another with method_override.
+func method(r *http.Request) string {
+	if override := r.URL.Query().Get("method_override"); r.Method == http.MethodGet && override != "" {
+		return strings.ToUpper(override)
+	}
+	return r.Method
+}
+
+// contentType is that of every answer under /api, of empty ones too.
+const contentType = "application/json; charset=UTF-8"
+
+// writeError answers with a TSD's error object.
+func writeError(w http.ResponseWriter, err error) {
+	var e apiError
+	if !errors.As(err, &e) {
+		e = apiError{status: http.StatusInternalServerError, message: err.Error()}
+	}
+	if e.status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", retryAfter())
+	}
+	content := map[string]any{"code": e.status, "message": e.message}
+	if e.details != "" {
+		content["details"] = e.details
+	}
+	writeJSON(w, e.status, map[string]any{"error": content})
+}
+
+// retryAfter is how many seconds a client should wait when the store cannot take its points: not all of them as long.
+func retryAfter() string { return strconv.Itoa(1 + rand.IntN(5)) }
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		panic("opentsdb: encode answer: " + err.Error()) // of our own maps and strings
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(status)
+	_, _ = w.Write(bytes.TrimSuffix(b.Bytes(), []byte{'\n'})) // who does not read the answer has lost it
+}

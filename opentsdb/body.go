@@ -1,0 +1,103 @@
+package opentsdb
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
+)
+
+// gate counts requests and their bytes, and lets none in above its limits. It never makes one wait: clients wait with less memory.
+type gate struct {
+	maxRequests, maxBytes int64
+	requests, bytes       atomic.Int64
+}
+
+// enter lets one request in, for which leave must be called.
+func (g *gate) enter() bool {
+	if g.requests.Add(1) > g.maxRequests {
+		g.requests.Add(-1)
+		return false
+	}
+	return true
+}
+
+func (g *gate) leave(bytes int64) {
+	g.bytes.Add(-bytes)
+	g.requests.Add(-1)
+}
+
+// take takes n bytes more.
+func (g *gate) take(n int) bool {
+	if g.bytes.Add(int64(n)) > g.maxBytes {
+		g.bytes.Add(-int64(n))
+		return false
+	}
+	return true
+}
+
+// A body is what a request sent, and its share of the gate.
+type body struct {
+	bytes []byte
+	taken int64
+}
+
+// read reads the body of a request, of at most limit bytes, in memory that it keeps. A Content-Length that is over the limit is enough.
+func (b *body) read(r *http.Request, limit int, g *gate) error {
+	if r.ContentLength > int64(limit) {
+		return tooLarge(limit)
+	}
+	content, err := decoded(r)
+	if err != nil {
+		return err
+	}
+	for {
+		if len(b.bytes) == cap(b.bytes) {
+			b.bytes = append(b.bytes, make([]byte, max(16<<10, len(b.bytes), min(int(r.ContentLength)+1, limit)-len(b.bytes)))...)[:len(b.bytes)]
+		}
+		n, err := content.Read(b.bytes[len(b.bytes):cap(b.bytes)])
+		b.bytes = b.bytes[:len(b.bytes)+n]
+		switch {
+		case len(b.bytes) > limit:
+			return tooLarge(limit)
+		case !g.take(n):
+			return errBusy
+		}
+		b.taken += int64(n)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return apiError{http.StatusBadRequest, "Unable to read the request", err.Error()}
+		}
+	}
+}
+
+func tooLarge(limit int) error {
+	return apiError{http.StatusRequestEntityTooLarge, "Request too large", fmt.Sprintf("The content has more than %d bytes", limit)}
+}
+
+// decoded is the body without the encodings that a TSD (Netty) knows.
+func decoded(r *http.Request) (io.Reader, error) {
+	var content io.Reader
+	var err error
+	switch encoding := strings.ToLower(r.Header.Get("Content-Encoding")); encoding {
+	case "", "identity":
+		return r.Body, nil
+	case "gzip", "x-gzip":
+		content, err = gzip.NewReader(r.Body)
+	case "deflate", "x-deflate":
+		content, err = zlib.NewReader(r.Body)
+	default:
+		return nil, apiError{http.StatusUnsupportedMediaType, "Unsupported content encoding", encoding}
+	}
+	if err != nil {
+		return nil, apiError{http.StatusBadRequest, "Unable to decompress the request", err.Error()}
+	}
+	return content, nil
+}

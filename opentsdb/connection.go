@@ -1,0 +1,127 @@
+package opentsdb
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"time"
+)
+
+// past is a deadline that ends a read at once.
+var past = time.Unix(1, 0)
+
+// answerTimeout is how long a client of telnet may let us wait before it reads its answers. A TSD drops what cannot be sent at once.
+const answerTimeout = 5 * time.Second
+
+// serve looks at the first byte of a connection and serves it until ctx ends. What it sent by telnet has until writeCtx ends.
+func (s *server) serve(ctx, writeCtx context.Context, conn net.Conn) {
+	s.metrics.open.Add(1)
+	s.metrics.total.Add(1)
+	closed := func() { s.metrics.open.Add(-1) }
+	// The deadline is set after ctx has ended: reads look at ctx after they have set their own.
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(past) })
+	l := lines{max: s.o.ReadBuffer, longest: s.o.MaxLine}
+	c := &connection{server: s, conn: conn, lines: l, telnet: telnet{ingest: s.ingest, about: s.about}}
+	err := c.read(ctx, s.o.IdleTimeout)
+	if len(c.lines.buf) > 0 && isHTTP(c.lines.buf[0]) {
+		if stop() && conn.SetReadDeadline(time.Time{}) == nil && s.handoff.give(&looked{Conn: conn, first: c.lines.buf, onClose: closed}) {
+			s.metrics.http.Inc()
+			return
+		}
+	} else {
+		c.serve(ctx, writeCtx, err)
+	}
+	stop()
+	closed()
+	_ = conn.Close() // nothing was written that could fail to arrive
+}
+
+// isHTTP says whether a connection that begins with c speaks HTTP: its methods are upper case, the commands of telnet are not.
+func isHTTP(c byte) bool { return c >= 'A' && c <= 'Z' }
+
+// connection is one connection of telnet. It reads what is there, stores the points of it, answers, and only then reads on: so a slow
+// store slows the sender.
+type connection struct {
+	*server
+	conn   net.Conn
+	lines  lines
+	telnet telnet
+	mute   bool // the client does not read its answers
+}
+
+// serve returns when the client closes the connection or says exit, or ctx ends. err is of the first read.
+func (c *connection) serve(ctx, writeCtx context.Context, err error) {
+	if len(c.lines.buf) > 0 {
+		c.metrics.telnet.Inc()
+		c.metrics.received.Add(float64(len(c.lines.buf)))
+	}
+	for {
+		open := c.telnet.take(writeCtx, &c.lines, c.delivery)
+		c.note()
+		c.flush()
+		if !open {
+			return
+		}
+		if err != nil {
+			c.end(ctx, err)
+			return
+		}
+		before := len(c.lines.buf) - c.lines.start
+		err = c.read(ctx, c.o.IdleTimeout)
+		c.metrics.received.Add(float64(len(c.lines.buf) - c.lines.start - before))
+	}
+}
+
+// read reads what is there, within a timeout unless it is 0.
+func (c *connection) read(ctx context.Context, timeout time.Duration) error {
+	deadline := time.Time{}
+	if timeout > 0 {
+		deadline = time.Now().Add(timeout)
+	}
+	if err := c.conn.SetReadDeadline(deadline); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	n, err := c.conn.Read(c.lines.room())
+	c.lines.filled(n)
+	return err
+}
+
+// note takes the counts of a run over into the metrics.
+func (c *connection) note() {
+	c.metrics.lines.Add(int64(c.telnet.lines))
+	c.metrics.bad.Add(int64(c.telnet.bad))
+	c.telnet.lines, c.telnet.bad = 0, 0
+}
+
+// flush sends the answers. A client that does not read them gets no more: one that only puts may never look.
+func (c *connection) flush() {
+	answer := c.telnet.answer
+	if c.telnet.answer = answer[:0]; cap(answer) > firstBuffer {
+		c.telnet.answer = nil
+	}
+	if len(answer) == 0 || c.mute {
+		return
+	}
+	err := c.conn.SetWriteDeadline(time.Now().Add(answerTimeout))
+	if err == nil {
+		_, err = c.conn.Write(answer)
+	}
+	if err != nil {
+		c.mute = true
+		c.metrics.mute.Inc()
+	}
+}
+
+func (c *connection) end(ctx context.Context, err error) {
+	if c.lines.unfinished() > 0 {
+		c.metrics.unfinished.Inc()
+	}
+	if !errors.Is(err, io.EOF) && !errors.Is(err, context.Canceled) && !errors.Is(err, os.ErrDeadlineExceeded) {
+		c.o.Logger.DebugContext(ctx, "telnet connection ended", "remote", c.conn.RemoteAddr().String(), "err", err)
+	}
+}

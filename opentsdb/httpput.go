@@ -1,0 +1,273 @@
+package opentsdb
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// putBody walks over one body of /api/put.
+type putBody struct {
+	scanner
+	job    *job
+	point  putPoint
+	key    []byte
+	origin []int // where the points of the job that are not in the cache begin and end in the body, two for each
+	bad    []badPoint
+	points int
+	limit  int // of points
+}
+
+var errTooMany = errors.New("too many points")
+
+// walk reads the body into the job. An error means that it is no JSON of points; then nothing of it counts.
+func (p *putBody) walk() error {
+	p.job.begin()
+	defer p.job.end()
+	var err error
+	if p.space() == '[' {
+		err = p.array(p.element)
+	} else {
+		err = p.element()
+	}
+	if err == nil && (p.space() != 0 || p.i < len(p.b)) {
+		err = p.fail("want the end")
+	}
+	return err
+}
+
+// element reads one point.
+func (p *putBody) element() error {
+	if p.points++; p.points > p.limit {
+		return fmt.Errorf("%w: more than %d", errTooMany, p.limit)
+	}
+	c := p.space()
+	p.point = putPoint{from: p.i}
+	if c == 'n' {
+		if _, err := p.word(); err != nil {
+			return err
+		}
+		p.point.null = true
+	} else if err := p.members(); err != nil {
+		return err
+	}
+	p.point.to = p.i
+	if err := p.take(); err != nil {
+		p.refuse(p.point.from, p.point.to, err)
+	}
+	return nil
+}
+
+// members is scanner.object for the members of a point, without its calls.
+func (p *putBody) members() error {
+	if err := p.expect('{'); err != nil {
+		return err
+	}
+	if p.space() == '}' {
+		p.i++
+		return nil
+	}
+	for {
+		if err := p.nameAndValue(); err != nil {
+			return err
+		}
+		switch p.space() {
+		case ',':
+			p.i++
+		case '}':
+			p.i++
+			return nil
+		default:
+			return p.fail("want , or }")
+		}
+	}
+}
+
+// The names of the members of a point.
+const (
+	memberMetric    = "metric"
+	memberTimestamp = "timestamp"
+	memberValue     = "value"
+	memberTags      = "tags"
+)
+
+// nameAndValue reads a member.
+func (p *putBody) nameAndValue() error {
+	if name := p.usualName(); name != "" {
+		return p.member(name)
+	}
+	name, err := p.text()
+	if err == nil {
+		err = p.expect(':')
+	}
+	if err != nil {
+		return err
+	}
+	text, err := name.text()
+	if err != nil {
+		return err
+	}
+	return p.member(string(text))
+}
+
+// usualName reads one of the names that are looked for, and the colon, where they stand without anything between; else it reads nothing.
+func (p *putBody) usualName() string {
+	p.space()
+	rest := p.b[p.i:]
+	if len(rest) < len(`"value":`) {
+		return ""
+	}
+	switch rest[1] {
+	case 'm':
+		return p.skipName(rest, `"metric":`, memberMetric)
+	case 'v':
+		return p.skipName(rest, `"value":`, memberValue)
+	case 't':
+		if rest[2] == 'a' {
+			return p.skipName(rest, `"tags":`, memberTags)
+		}
+		return p.skipName(rest, `"timestamp":`, memberTimestamp)
+	}
+	return ""
+}
+
+func (p *putBody) skipName(rest []byte, quoted, name string) string {
+	if len(rest) < len(quoted) || string(rest[:len(quoted)]) != quoted {
+		return ""
+	}
+	p.i += len(quoted)
+	return name
+}
+
+// member reads the value of a member. Of two of one name the last counts.
+func (p *putBody) member(name string) (err error) {
+	switch name {
+	case memberMetric:
+		p.point.metric, err = p.scalar()
+		p.point.ref = 0
+	case memberTimestamp:
+		p.point.timestamp, err = p.long()
+	case memberValue:
+		p.point.value, err = p.scalar()
+	case memberTags:
+		err = p.tags()
+	default:
+		err = p.skip(0)
+	}
+	return err
+}
+
+// long reads a number as Jackson does into a long: of a fraction it drops what is behind the point, and takes numbers in quotes.
+func (p *putBody) long() (int64, error) {
+	begin := p.space()
+	v, i := int64(0), p.i
+	for ; i < len(p.b) && isDigit(p.b[i]) && i-p.i < shortDigits; i++ {
+		v = v*10 + int64(p.b[i]-'0')
+	}
+	if i > p.i && begin != '0' && i < len(p.b) && (p.b[i] == ',' || p.b[i] == '}') {
+		p.i = i
+		return v, nil
+	}
+	at := p.i + 1
+	s, err := p.scalar()
+	if err != nil {
+		return 0, err
+	}
+	if v, ok := longOf(s); ok {
+		return v, nil
+	}
+	return 0, fmt.Errorf("byte %d: timestamp is no integer of 64 bits", at)
+}
+
+// tags reads the tags. Those of a series in the cache are known by their bytes up to the first "}" and not looked at: they were, when the
+// series was met first, and no longer text that begins with them is an object.
+func (p *putBody) tags() error {
+	p.point.tags, p.point.ref = nil, 0
+	c, start := p.space(), p.i
+	if c != '{' {
+		s, err := p.scalar()
+		if err == nil && s.kind != kindNull {
+			err = fmt.Errorf("byte %d: tags are no object", start+1)
+		}
+		return err
+	}
+	if end := bytes.IndexByte(p.b[start:], '}'); end >= 0 && p.point.metric.kind != kindNull {
+		if ref := p.job.find(p.keyOf(p.b[start : start+end+1])); ref != 0 {
+			p.i = start + end + 1
+			p.point.tags, p.point.ref = p.b[start:p.i], ref
+			return nil
+		}
+	}
+	err := p.object(func(scalar) error {
+		_, err := p.scalar()
+		return err
+	})
+	p.point.tags = p.b[start:p.i]
+	return err
+}
+
+// keyOf is the key of a series: the metric and the tags as they were sent. No name of a series has "{" in it.
+func (p *putBody) keyOf(tags []byte) []byte {
+	p.key = append(append(p.key[:0], p.point.metric.raw...), tags...)
+	return p.key
+}
+
+// take adds the point to the job, or says why it is none. The order of the checks is that of a TSD.
+func (p *putBody) take() error {
+	point := &p.point
+	switch {
+	case point.null:
+		return errNullPoint
+	case len(point.metric.raw) == 0:
+		return errNoMetric
+	case point.timestamp <= 0:
+		return errTimestamp
+	case len(point.value.raw) == 0:
+		return errNoValue
+	case len(point.tags) == 0:
+		return errNoTags
+	}
+	value, ok := parseShort(point.value.raw)
+	if !ok {
+		var err error
+		if value, err = parseScalar(point.value); err != nil {
+			return errNoNumber
+		}
+	}
+	ms, ok := milliseconds(point.timestamp)
+	if !ok || !value.finite() {
+		_, err := point.series(value, p.job.o.MaxTags)
+		return err
+	}
+	if point.ref != 0 {
+		p.job.add(point.ref, dataPoint(value, ms))
+		return nil
+	}
+	key := p.keyOf(point.tags)
+	if ref := p.job.find(key); ref != 0 {
+		p.job.add(ref, dataPoint(value, ms))
+		return nil
+	}
+	err := p.job.addUnknown(key, dataPoint(value, ms), len(p.origin)/2, func() (storage.Series, error) {
+		return point.series(value, p.job.o.MaxTags)
+	})
+	if err == nil {
+		p.origin = append(p.origin, point.from, point.to)
+	}
+	return err
+}
+
+func dataPoint(n number, ms int64) point { return point{n, ms} }
+
+// refuse notes a bad point.
+func (p *putBody) refuse(from, to int, err error) {
+	p.job.refused++
+	p.bad = append(p.bad, badPoint{from, to, err})
+}
+
+// refuseUnknown notes that the store refused the series of a point.
+func (p *putBody) refuseUnknown(origin int, err error) {
+	p.bad = append(p.bad, badPoint{p.origin[2*origin], p.origin[2*origin+1], err})
+}

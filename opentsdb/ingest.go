@@ -1,0 +1,63 @@
+package opentsdb
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// IngestOptions are what an Ingest needs. Appender and Registerer must be given.
+type IngestOptions struct {
+	Appender     Appender
+	CacheEntries int // --opentsdb.series-cache: series found by their bytes
+	MaxTags      int // --opentsdb.max-tags: of a series; OpenTSDB's tsd.storage.max_tags
+	Appends      int // appends at once
+	Registerer   prometheus.Registerer
+}
+
+// DefaultIngestOptions has the limit of tags of a TSD.
+func DefaultIngestOptions() IngestOptions {
+	return IngestOptions{CacheEntries: 2_000_000, MaxTags: 8, Appends: 4}
+}
+
+// Validate names the flag that cannot work.
+func (o IngestOptions) Validate() error {
+	switch {
+	case o.CacheEntries <= 0:
+		return fmt.Errorf("--opentsdb.series-cache=%d: must be above 0", o.CacheEntries)
+	case o.MaxTags <= 0 || o.MaxTags > storage.MaxTags:
+		return fmt.Errorf("--opentsdb.max-tags=%d: must be between 1 and %d", o.MaxTags, storage.MaxTags)
+	}
+	return nil
+}
+
+// Ingest stores points of OpenTSDB's protocols. It is safe for concurrent use.
+type Ingest struct {
+	o            IngestOptions
+	cache        atomic.Pointer[storage.RefCache]
+	committer    *committer
+	jobs         sync.Pool // *job, empty
+	telnet, http protocolMetrics
+}
+
+// NewIngest returns an Ingest over a store. The options are valid.
+func NewIngest(o IngestOptions) *Ingest {
+	in := &Ingest{o: o, committer: newCommitter(o.Appender, max(1, o.Appends))}
+	in.telnet, in.http = newIngestMetrics(o.Registerer)
+	in.jobs.New = func() any { return newJob(in) }
+	in.DropCaches()
+	return in
+}
+
+// DropCaches forgets which series there are, as the command dropcaches of a TSD does: all are resolved again when they are met.
+func (in *Ingest) DropCaches() { in.cache.Store(storage.NewRefCache(in.o.CacheEntries)) }
+
+func (in *Ingest) job(m *protocolMetrics) *job {
+	j := in.jobs.Get().(*job)
+	j.metrics = m
+	return j
+}

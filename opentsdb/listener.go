@@ -1,0 +1,148 @@
+package opentsdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"golang.org/x/net/netutil"
+	"golang.org/x/sync/errgroup"
+)
+
+// A Listener receives telnet and HTTP on one port. The first byte of a connection says which it is, as OpenTSDB's PipelineFactory does.
+type Listener struct {
+	o       Options
+	tcp     net.Listener
+	metrics *listenerMetrics
+	about   *about
+}
+
+// New binds the port. Run serves it; without Run, call Close.
+func New(o Options) (*Listener, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	config := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Minute}}
+	tcp, err := config.Listen(context.Background(), "tcp", o.Address)
+	if err != nil {
+		return nil, fmt.Errorf("--opentsdb.listen-address=%s: %w", o.Address, err)
+	}
+	l := &Listener{o: o, tcp: netutil.LimitListener(tcp, o.MaxConnections), metrics: newListenerMetrics(o.Registerer)}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	l.about = &about{o: o, host: host, metrics: l.metrics}
+	return l, nil
+}
+
+// Addr is the address that the listener is bound to.
+func (l *Listener) Addr() net.Addr { return l.tcp.Addr() }
+
+// Close unbinds the port.
+func (l *Listener) Close() error { return l.tcp.Close() }
+
+// Run serves until ctx ends: telnet by storing into ingest, HTTP by handler. Then it accepts and reads no more; requests under way, and
+// the store with what telnet sent, have Options.ShutdownGrace. What telnet sent and the store did not take is lost, which is logged and
+// counted.
+func (l *Listener) Run(ctx context.Context, ingest *Ingest, handler http.Handler) error {
+	group, ctx := errgroup.WithContext(ctx)
+	writeCtx, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	s := &server{
+		Listener: l, ingest: ingest, group: group,
+		delivery: &delivery{logger: l.o.Logger, metrics: l.metrics, stopping: ctx.Done()},
+		handoff:  newHandoff(l.tcp.Addr()),
+	}
+	web := s.httpServer(handler)
+	group.Go(func() error { return s.accept(ctx, writeCtx) })
+	group.Go(func() error {
+		if err := web.Serve(s.handoff); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serve opentsdb http: %w", err)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		<-ctx.Done()
+		time.AfterFunc(l.o.ShutdownGrace, giveUp)
+		err := l.tcp.Close()
+		if web.Shutdown(writeCtx) != nil {
+			_ = web.Close() // their time is over; net/http closes what is open
+		}
+		return err
+	})
+	err := group.Wait()
+	if lost := s.delivery.lost.Load(); lost > 0 {
+		l.o.Logger.ErrorContext(ctx, "telnet points lost, the store did not take them in time", "points", lost, "grace", l.o.ShutdownGrace)
+	}
+	return err
+}
+
+// server is a Listener that runs.
+type server struct {
+	*Listener
+	ingest   *Ingest
+	group    *errgroup.Group
+	delivery *delivery
+	handoff  *handoff
+}
+
+// headerTimeout is how long the head of a request may take.
+const headerTimeout = 30 * time.Second
+
+// requestTimeout is how long a client may take to send a request.
+const requestTimeout = 5 * time.Minute
+
+func (s *server) httpServer(handler http.Handler) *http.Server {
+	idle := s.o.IdleTimeout
+	if idle == 0 {
+		idle = -1 // net/http: 0 is the timeout of reads
+	}
+	return &http.Server{
+		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, IdleTimeout: idle,
+		ErrorLog: slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug),
+	}
+}
+
+// accept starts a goroutine of the group for each connection.
+func (s *server) accept(ctx, writeCtx context.Context) error {
+	for pause := acceptPause; ; {
+		conn, err := s.tcp.Accept()
+		switch {
+		case err == nil:
+			pause = acceptPause
+			s.group.Go(func() error {
+				s.serve(ctx, writeCtx, conn)
+				return nil
+			})
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return fmt.Errorf("accept opentsdb connection: %w", err)
+		default: // out of file descriptors, most likely
+			s.o.Logger.WarnContext(ctx, "opentsdb connection not accepted", "err", err, "pause", pause)
+			sleep(ctx, pause)
+			pause = min(2*pause, lastAcceptPause)
+		}
+	}
+}
+
+// The pauses after an error of the socket: the first, and the longest, to which they double.
+const (
+	acceptPause     = 5 * time.Millisecond
+	lastAcceptPause = time.Second
+)
+
+func sleep(ctx context.Context, pause time.Duration) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

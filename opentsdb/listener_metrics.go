@@ -1,0 +1,47 @@
+package opentsdb
+
+import (
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// listenerMetrics are the counters of a listener. Those that the command stats shows too are ours, the registry reads them.
+type listenerMetrics struct {
+	open, total, lines, bad atomic.Int64
+	telnet, http            prometheus.Counter
+	received                prometheus.Counter
+	held, outages           prometheus.Gauge
+	retries, mute           prometheus.Counter
+	unfinished              prometheus.Counter
+}
+
+func newListenerMetrics(reg prometheus.Registerer) *listenerMetrics {
+	f := promauto.With(reg)
+	m := &listenerMetrics{}
+	counter := func(name, help string) prometheus.Counter {
+		return f.NewCounter(prometheus.CounterOpts{Name: "tsdbridge_opentsdb_" + name, Help: help})
+	}
+	gauge := func(name, help string) prometheus.Gauge {
+		return f.NewGauge(prometheus.GaugeOpts{Name: "tsdbridge_opentsdb_" + name, Help: help})
+	}
+	read := func(name, help string, v *atomic.Int64) {
+		f.NewCounterFunc(prometheus.CounterOpts{Name: "tsdbridge_opentsdb_" + name, Help: help}, func() float64 { return float64(v.Load()) })
+	}
+	f.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_opentsdb_connections", Help: "Connections open."},
+		func() float64 { return float64(m.open.Load()) })
+	read("telnet_lines_total", "Lines received by telnet, good or bad, points or not.", &m.lines)
+	read("telnet_bad_lines_total", "Lines of telnet with points that were refused.", &m.bad)
+	protocols := f.NewCounterVec(prometheus.CounterOpts{
+		Name: "tsdbridge_opentsdb_connections_total", Help: "Connections accepted that sent something.",
+	}, []string{"protocol"})
+	m.telnet, m.http = protocols.WithLabelValues(protocolTelnet), protocols.WithLabelValues(protocolHTTP)
+	m.received = counter("telnet_received_bytes_total", "Bytes received by telnet.")
+	m.held = gauge("telnet_held_points", "Points that wait for the store; their senders are not read from meanwhile.")
+	m.outages = gauge("telnet_waiting_writes", "Writes that the store has refused to take for now; 0 when all is well.")
+	m.retries = counter("telnet_retries_total", "Writes that the store did not take and that were tried again.")
+	m.mute = counter("telnet_unheard_connections_total", "Connections that did not read their answers and get no more.")
+	m.unfinished = counter("telnet_unfinished_lines_total", "Lines in which a connection ended; they may be cut anywhere and are dropped.")
+	return m
+}

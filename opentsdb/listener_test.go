@@ -1,0 +1,294 @@
+package opentsdb
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+// running is a Listener that runs until stop.
+type running struct {
+	*Listener
+	ingest *Ingest
+	stop   func() error
+}
+
+func run(t *testing.T, a Appender, change func(*Options)) running {
+	o := DefaultOptions()
+	o.Address, o.Logger, o.Registerer, o.Now = "127.0.0.1:0", slog.New(slog.DiscardHandler), prometheus.NewRegistry(), time.Now
+	if change != nil {
+		change(&o)
+	}
+	l, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ingest := newTestIngest(a)
+	done := make(chan error, 1)
+	go func() { done <- l.Run(ctx, ingest, NewAPI(DefaultAPIOptions(), ingest)) }()
+	stop := sync.OnceValue(func() error {
+		cancel()
+		return <-done
+	})
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return running{l, ingest, stop}
+}
+
+func (r running) dial(t *testing.T) net.Conn {
+	var d net.Dialer
+	conn, err := d.DialContext(t.Context(), "tcp", r.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+func send(t *testing.T, conn net.Conn, text string) {
+	if _, err := io.WriteString(conn, text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// answered reads one line. What was sent before it is stored by then: connections are answered after their points are.
+func answered(t *testing.T, r *bufio.Reader) string {
+	line, err := r.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return line
+}
+
+func TestBothProtocolsOnOnePort(t *testing.T) {
+	m := newMemory()
+	l := run(t, m, nil)
+	telnet := l.dial(t)
+	replies := bufio.NewReader(telnet)
+	for i := range 3 {
+		send(t, telnet, fmt.Sprintf("put tel.net %d 1 s=a\nbogus\n", i+1))
+		if got := answered(t, replies); got != "unknown command: bogus.  Try `help'.\n" {
+			t.Errorf("telnet answered %q", got)
+		}
+		// On one connection that is kept.
+		res := post(t, l, onePoint)
+		if res.StatusCode != http.StatusNoContent {
+			t.Errorf("status %d", res.StatusCode)
+		}
+	}
+	want := []string{"m{s=a} 1000 1i", "m{s=a} 1000 1i", "m{s=a} 1000 1i", "tel.net{s=a} 1000 1i", "tel.net{s=a} 2000 1i", "tel.net{s=a} 3000 1i"}
+	got := m.stored()
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("points (-want +got):\n%s", diff)
+	}
+	if got := testutil.ToFloat64(l.metrics.http); got != 1 {
+		t.Errorf("%v connections of HTTP", got)
+	}
+	if got := l.metrics.open.Load(); got != 2 {
+		t.Errorf("%d connections open", got)
+	}
+	send(t, telnet, "put tel.net 4 1 s=a\nexit\nput tel.net 5 1 s=a\n")
+	if rest, err := io.ReadAll(replies); len(rest) > 0 {
+		t.Errorf("after exit: %q, %v", rest, err)
+	}
+	if got := m.stored(); len(got) != 1 {
+		t.Errorf("around exit: %q", got)
+	}
+}
+
+func post(t *testing.T, l running, content string) *http.Response {
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+l.Addr().String()+"/api/put", strings.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, res.Body); err != nil {
+		t.Fatal(err)
+	}
+	if err := res.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// What was read when the process is told to stop is stored, also when the store comes back only then. A line without its end is not.
+func TestStop(t *testing.T) {
+	m := newMemory()
+	failed := make(chan struct{})
+	once := sync.OnceFunc(func() { close(failed) })
+	m.set(nil, func() error {
+		once()
+		return errAway
+	})
+	l := run(t, m, nil)
+	send(t, l.dial(t), "put m 1 1 s=a\nput m 2 2 s=a\nput m 3 3")
+	<-failed
+	m.set(nil, nil)
+	if err := l.stop(); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"m{s=a} 1000 1i", "m{s=a} 2000 2i"}, m.stored()); diff != "" {
+		t.Errorf("points (-want +got):\n%s", diff)
+	}
+	if got := testutil.ToFloat64(l.metrics.unfinished); got != 1 {
+		t.Errorf("%v unfinished lines", got)
+	}
+	if got := l.metrics.open.Load(); got != 0 {
+		t.Errorf("%d connections open", got)
+	}
+}
+
+// A store that stays away loses points when the grace is over, and they are counted.
+func TestStopWithoutStore(t *testing.T) {
+	for _, resolve := range []func(string) error{nil, func(string) error { return errAway }} {
+		m := newMemory()
+		failed := make(chan struct{})
+		once := sync.OnceFunc(func() { close(failed) })
+		m.set(func(name string) error {
+			if resolve == nil {
+				return nil
+			}
+			once()
+			return resolve(name)
+		}, func() error {
+			once()
+			return errAway
+		})
+		l := run(t, m, func(o *Options) { o.ShutdownGrace = 20 * time.Millisecond })
+		send(t, l.dial(t), "put m 1 1 s=a\nput m 2 2 s=a\n")
+		<-failed
+		if err := l.stop(); err != nil {
+			t.Error(err)
+		}
+		if got := testutil.ToFloat64(l.ingest.telnet.failed); got != 2 {
+			t.Errorf("%v points failed", got)
+		}
+		if got := testutil.ToFloat64(l.metrics.held) + testutil.ToFloat64(l.metrics.outages); got != 0 {
+			t.Errorf("%v points and writes still wait", got)
+		}
+	}
+}
+
+// Points wait for a store that fails for a while, and their sender is not read from.
+func TestStoreAwayForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		in := newTestIngest(m)
+		about, metrics := testAbout()
+		s := &server{
+			Listener: &Listener{o: about.o, metrics: metrics, about: about}, ingest: in,
+			delivery: &delivery{logger: about.o.Logger, metrics: metrics},
+		}
+		m.set(func(string) error { return errAway }, func() error { return errAway })
+		client, conn := net.Pipe()
+		done := make(chan struct{})
+		go func() {
+			s.serve(t.Context(), t.Context(), conn)
+			close(done)
+		}()
+		send(t, client, "put m 1 1 s=a\nput m 2 2 s=a\n")
+		time.Sleep(time.Minute)
+		if err := client.SetWriteDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(client, "put m 3 3 s=a\n"); err == nil {
+			t.Error("a connection was read from whose points wait")
+		}
+		m.set(nil, func() error { return errAway })
+		time.Sleep(time.Minute)
+		m.set(nil, nil)
+		time.Sleep(time.Minute)
+		if diff := cmp.Diff([]string{"m{s=a} 1000 1i", "m{s=a} 2000 2i"}, m.stored()); diff != "" {
+			t.Errorf("points (-want +got):\n%s", diff)
+		}
+		_ = client.Close()
+		<-done
+		if written, received := testutil.ToFloat64(in.telnet.written), testutil.ToFloat64(in.telnet.received); written != 2 || received != 2 {
+			t.Errorf("%v of %v points written", written, received)
+		}
+	})
+}
+
+// A client that does not read its answers may go on putting.
+func TestUnheard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		about, metrics := testAbout()
+		s := &server{
+			Listener: &Listener{o: about.o, metrics: metrics, about: about}, ingest: newTestIngest(m),
+			delivery: &delivery{logger: about.o.Logger, metrics: metrics},
+		}
+		client, conn := net.Pipe()
+		done := make(chan struct{})
+		go func() {
+			s.serve(t.Context(), t.Context(), conn)
+			close(done)
+		}()
+		for i := range 3 {
+			send(t, client, fmt.Sprintf("put bad:name 1 1 s=a\nput m %d 1 s=a\n", i+1))
+		}
+		_ = client.Close()
+		<-done
+		if got := len(m.stored()); got != 3 {
+			t.Errorf("%d points stored", got)
+		}
+		if got := testutil.ToFloat64(metrics.mute); got != 1 {
+			t.Errorf("%v connections do not listen", got)
+		}
+	})
+}
+
+// Many connections of both kinds at once, for the race detector; each point is stored once.
+func TestManyConnections(t *testing.T) {
+	m := newMemory()
+	l := run(t, m, nil)
+	const clients, points = 8, 50
+	var group sync.WaitGroup
+	for c := range clients {
+		group.Go(func() {
+			conn := l.dial(t)
+			for i := range points {
+				send(t, conn, fmt.Sprintf("put tel.%d %d 1 s=a\n", c, i+1))
+			}
+			send(t, conn, "exit\n")
+			if rest, err := io.ReadAll(conn); len(rest) > 0 {
+				t.Errorf("%q, %v", rest, err)
+			}
+		})
+		group.Go(func() {
+			for i := range points {
+				if res := post(t, l, fmt.Sprintf(`{"metric":"web.%d","timestamp":%d,"value":1,"tags":{"s":"a"}}`, c, i+1)); res.StatusCode != 204 {
+					t.Errorf("status %d", res.StatusCode)
+				}
+			}
+		})
+	}
+	group.Wait()
+	got := m.stored()
+	slices.Sort(got)
+	if n := len(slices.Compact(got)); n != 2*clients*points || len(got) != n {
+		t.Errorf("%d points, %d of them different", len(got), n)
+	}
+}

@@ -1,0 +1,132 @@
+package opentsdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// memory is an Appender that keeps points in the order in which they came.
+type memory struct {
+	mu     sync.Mutex // guards all below
+	refs   map[string]storage.Ref
+	names  []string
+	points []string
+	// What goes wrong, if not nil.
+	resolving func(name string) error
+	appending func() error
+	appends   int
+}
+
+var errAway = errors.New("store is away")
+
+func newMemory() *memory { return &memory{refs: map[string]storage.Ref{}} }
+
+func name(s storage.Series) string {
+	var b strings.Builder
+	b.WriteString(s.Metric + "{")
+	for i, tag := range s.Tags {
+		if i > 0 {
+			b.WriteString(",")
+		}
+		b.WriteString(tag.Key + "=" + tag.Value)
+	}
+	return b.String() + "}"
+}
+
+func (m *memory) Resolve(_ context.Context, series []storage.Series) ([]storage.Ref, []error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	refs, errs := make([]storage.Ref, len(series)), make([]error, len(series))
+	for i, s := range series {
+		n := name(s)
+		if m.resolving != nil {
+			if errs[i] = m.resolving(n); errs[i] != nil {
+				continue
+			}
+		}
+		if m.refs[n] == 0 {
+			m.names = append(m.names, n)
+			m.refs[n] = storage.Ref(len(m.names))
+		}
+		refs[i] = m.refs[n]
+	}
+	return refs, errs
+}
+
+func (m *memory) Append(_ context.Context, b *Batch) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.appends++
+	if m.appending != nil {
+		if err := m.appending(); err != nil {
+			return err
+		}
+	}
+	for i, ref := range b.Refs {
+		value := fmt.Sprintf("%v", b.Values[i])
+		if b.Integers[i] {
+			value = fmt.Sprintf("%di", int64(math.Float64bits(b.Values[i])))
+		}
+		m.points = append(m.points, fmt.Sprintf("%s %d %s", m.names[ref-1], b.Times[i], value))
+	}
+	return nil
+}
+
+// stored returns the points since the last call.
+func (m *memory) stored() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	points := m.points
+	m.points = nil
+	return points
+}
+
+func (m *memory) set(resolving func(string) error, appending func() error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.resolving, m.appending = resolving, appending
+}
+
+func newTestIngest(a Appender) *Ingest {
+	o := DefaultIngestOptions()
+	o.Appender, o.CacheEntries, o.Registerer = a, 100_000, prometheus.NewRegistry()
+	return NewIngest(o)
+}
+
+// discard is an Appender that forgets.
+type discard struct {
+	mu   sync.Mutex // guards all below
+	last storage.Ref
+}
+
+func (d *discard) Resolve(_ context.Context, series []storage.Series) ([]storage.Ref, []error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	refs := make([]storage.Ref, len(series))
+	for i := range refs {
+		d.last++
+		refs[i] = d.last
+	}
+	return refs, nil
+}
+
+func (d *discard) Append(context.Context, *Batch) error { return nil }
+
+// words are those of JSON that only Jackson knows.
+var words = regexp.MustCompile(`NaN|Infinity|INF`)
+
+func cancelled(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}

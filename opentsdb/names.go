@@ -1,0 +1,97 @@
+package opentsdb
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// checkNames is OpenTSDB's IncomingDataPoints.checkMetricAndTags, with its texts and the order of its checks.
+func checkNames(metric string, tags []storage.Tag, maxTags int) error {
+	switch {
+	case len(tags) == 0:
+		return argumentError(fmt.Sprintf("Need at least one tag (metric=%s, tags={})", metric))
+	case len(tags) > maxTags:
+		return argumentError(fmt.Sprintf("Too many tags: %d maximum allowed: %d, tags: %s", len(tags), maxTags, tagsText(tags)))
+	}
+	if err := checkName("metric name", metric); err != nil {
+		return err
+	}
+	for _, tag := range inMapOrder(tags) {
+		if err := checkName("tag name with value ["+tag.Value+"]", tag.Key); err != nil {
+			return err
+		}
+		if err := checkName("tag value with key ["+tag.Key+"]", tag.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkName is OpenTSDB's Tags.validateString.
+func checkName(what, name string) error {
+	if name == "" {
+		return argumentError("Invalid " + what + ": empty string")
+	}
+	for _, c := range name {
+		if !allowed(c) {
+			return argumentError("Invalid " + what + ` ("` + name + `"): illegal character: ` + string(c))
+		}
+	}
+	return nil
+}
+
+// allowed says whether a name may have a character. A TSD allows all letters, and stores those above U+00FF as "?".
+func allowed(c rune) bool {
+	switch {
+	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '-' <= c && c <= '9', c == '_': // - . / and digits
+		return true
+	}
+	return c >= 0x80 && c <= 0xff && unicode.IsLetter(c)
+}
+
+// series is the series of names that were checked.
+func series(metric string, tags []storage.Tag) storage.Series {
+	sorted := slices.Clone(tags)
+	slices.SortFunc(sorted, func(a, b storage.Tag) int { return strings.Compare(a.Key, b.Key) })
+	return storage.Series{Metric: metric, Tags: sorted}
+}
+
+// tagsText is what Java's HashMap.toString makes of tags.
+func tagsText(tags []storage.Tag) string {
+	var b strings.Builder
+	for i, tag := range inMapOrder(tags) {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(tag.Key + "=" + tag.Value)
+	}
+	return "{" + b.String() + "}"
+}
+
+// inMapOrder returns tags in the order of a java.util.HashMap: by bucket, in a bucket as they came. The table doubles when it is three
+// quarters full.
+func inMapOrder(tags []storage.Tag) []storage.Tag {
+	buckets := uint32(16)
+	for 4*len(tags) > 3*int(buckets) {
+		buckets *= 2
+	}
+	sorted := slices.Clone(tags)
+	slices.SortStableFunc(sorted, func(a, b storage.Tag) int {
+		return cmp.Compare(javaHash(a.Key)&(buckets-1), javaHash(b.Key)&(buckets-1))
+	})
+	return sorted
+}
+
+// javaHash is String.hashCode, spread as HashMap does.
+func javaHash(s string) uint32 {
+	h := uint32(0)
+	for _, c := range s {
+		h = 31*h + uint32(c) // characters beyond 16 bits are in no name that is stored
+	}
+	return h ^ h>>16
+}

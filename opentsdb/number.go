@@ -1,0 +1,183 @@
+package opentsdb
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// The two classes of what a TSD refuses, after the exceptions of Java: telnet names them in its answers.
+type (
+	// numberError is a NumberFormatException: text that is no number.
+	numberError string
+	// argumentError is an IllegalArgumentException.
+	argumentError string
+)
+
+func (e numberError) Error() string   { return string(e) }
+func (e argumentError) Error() string { return string(e) }
+
+// A number is a value as it was sent: the bits of an int64 or of a float64.
+type number struct {
+	bits    uint64
+	integer bool
+}
+
+func integerNumber(v int64) number { return number{bits: uint64(v), integer: true} }
+
+func floatNumber(v float64) number { return number{bits: math.Float64bits(v)} }
+
+// finite says whether a TSD would take the number.
+func (n number) finite() bool {
+	return n.integer || n.bits&(0x7ff<<52) != 0x7ff<<52
+}
+
+// powersOfTen are those that parseShort divides by; all are exact.
+var powersOfTen = [exactDigits + 1]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+
+const (
+	exactDigits = 15 // integers of so many digits are float64s
+	shortDigits = 18 // and of so many int64s
+)
+
+// parseShort reads most numbers: a few digits, with a point perhaps, without an exponent. A fraction of up to exactDigits digits is the
+// quotient of two integers that float64 holds, and one division rounds as a reader of decimals must.
+func parseShort(b []byte) (n number, ok bool) {
+	i := 0
+	negative := len(b) > 0 && b[0] == '-'
+	if negative {
+		i = 1
+	}
+	if len(b)-i > shortDigits {
+		return number{}, false
+	}
+	mantissa, point := int64(0), -1
+	for first := i; i < len(b); i++ {
+		switch c := b[i] - '0'; {
+		case c <= 9:
+			mantissa = mantissa*10 + int64(c)
+		case b[i] == '.' && point < 0 && i > first && i+1 < len(b):
+			point = i
+		default:
+			return number{}, false
+		}
+	}
+	switch {
+	case i == 0, negative && i == 1:
+		return number{}, false
+	case point < 0 && negative:
+		return integerNumber(-mantissa), true
+	case point < 0:
+		return integerNumber(mantissa), true
+	case len(b) > exactDigits:
+		return number{}, false
+	}
+	v := float64(mantissa) / powersOfTen[len(b)-1-point]
+	if negative {
+		v = -v
+	}
+	return floatNumber(v), true
+}
+
+// parseNumber reads a value as a TSD does: what has neither ".", "e" nor "E" is an integer (Tags.looksLikeInteger), anything else is
+// Java's Double.parseDouble. Infinities and NaN are read, and are not finite.
+func parseNumber(text []byte) (number, error) {
+	if n, ok := parseShort(text); ok {
+		return n, nil
+	}
+	s := latin1(text)
+	if !strings.ContainsAny(s, ".eE") {
+		v, err := parseLong(s)
+		return integerNumber(v), err
+	}
+	v, err := parseDouble(s)
+	return floatNumber(v), err
+}
+
+// parseLong is OpenTSDB's Tags.parseLong, with its texts.
+func parseLong(s string) (int64, error) {
+	if s == "" {
+		return 0, numberError("Empty string")
+	}
+	digits := strings.TrimPrefix(s, "+")
+	if digits == s {
+		digits = strings.TrimPrefix(s, "-")
+	}
+	switch {
+	case digits == "":
+		return 0, numberError("Just a sign, no value: " + s)
+	case len([]rune(digits)) > 19:
+		return 0, numberError("Value too long: " + s)
+	}
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, numberError("Invalid character '" + string(c) + "' in " + s)
+		}
+	}
+	v, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		return 0, numberError("Overflow in " + s)
+	}
+	return v, nil
+}
+
+// parseDouble is Java's Double.parseDouble: with white space around, a letter of the type behind, in hexadecimal perhaps.
+func parseDouble(s string) (float64, error) {
+	trimmed := strings.TrimFunc(s, func(r rune) bool { return r <= ' ' })
+	body := strings.TrimPrefix(trimmed, "-")
+	if body == trimmed {
+		body = strings.TrimPrefix(trimmed, "+")
+	}
+	if trimmed == "" {
+		return 0, numberError("empty String")
+	}
+	hex := strings.HasPrefix(body, "0x") || strings.HasPrefix(body, "0X")
+	if !hex && manyPoints(body) {
+		return 0, numberError("multiple points")
+	}
+	if n := len(trimmed); strings.ContainsRune("fFdD", rune(trimmed[n-1])) && (!hex || strings.ContainsAny(body, "pP")) {
+		trimmed, body = trimmed[:n-1], body[:len(body)-1]
+	}
+	if body == "" || strings.Contains(body, "_") || !hex && strings.IndexByte("0123456789.", body[0]) < 0 {
+		return 0, inputError(s)
+	}
+	v, err := strconv.ParseFloat(trimmed, 64)
+	if err != nil && !math.IsInf(v, 0) {
+		return 0, inputError(s)
+	}
+	return v, nil
+}
+
+func inputError(s string) error {
+	return numberError(`For input string: "` + strings.TrimFunc(s, func(r rune) bool { return r <= ' ' }) + `"`)
+}
+
+// manyPoints says whether there are two points before anything but digits.
+func manyPoints(s string) bool {
+	points := 0
+	for _, c := range s {
+		switch {
+		case c == '.':
+			points++
+		case c < '0' || c > '9':
+			return points > 1
+		}
+	}
+	return points > 1
+}
+
+// latin1 is the text of bytes that stand for one character each, as telnet is read.
+func latin1(b []byte) string {
+	ascii := true
+	for _, c := range b {
+		ascii = ascii && c < 0x80
+	}
+	if ascii {
+		return string(b)
+	}
+	r := make([]rune, len(b))
+	for i, c := range b {
+		r[i] = rune(c)
+	}
+	return string(r)
+}

@@ -1,0 +1,50 @@
+package opentsdb
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Options of a Listener. Logger, Registerer and Now must be given.
+type Options struct {
+	Address        string        // --opentsdb.listen-address: telnet and HTTP; port 0 picks one
+	MaxConnections int           // --opentsdb.max-connections: at once; others wait to be accepted
+	IdleTimeout    time.Duration // --opentsdb.idle-timeout: close a connection after so long without a byte; 0: never
+	MaxLine        int           // --opentsdb.max-line: bytes of a line of telnet; a TSD takes 1024
+	ReadBuffer     int           // --opentsdb.read-buffer: bytes of one connection of telnet read ahead of the store
+	ShutdownGrace  time.Duration // time that requests under way and the store have when the process is told to stop
+
+	// What the command version shows.
+	Version, Revision, Build string
+
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+	Now        func() time.Time
+}
+
+// DefaultOptions have the usual port of a TSD, and its limit of lines.
+func DefaultOptions() Options {
+	return Options{Address: ":4242", MaxConnections: 1000, MaxLine: 1024, ReadBuffer: 256 << 10, ShutdownGrace: 10 * time.Second}
+}
+
+// Validate names the flag that cannot work.
+func (o Options) Validate() error {
+	if _, _, err := net.SplitHostPort(o.Address); err != nil {
+		return fmt.Errorf("--opentsdb.listen-address: %w", err)
+	}
+	switch {
+	case o.MaxConnections <= 0:
+		return fmt.Errorf("--opentsdb.max-connections=%d: must be above 0", o.MaxConnections)
+	case o.IdleTimeout < 0:
+		return fmt.Errorf("--opentsdb.idle-timeout=%v: must not be negative", o.IdleTimeout)
+	case o.MaxLine < 64:
+		return fmt.Errorf("--opentsdb.max-line=%d: must be at least 64", o.MaxLine)
+	case o.ReadBuffer < firstBuffer || o.ReadBuffer < 2*(o.MaxLine+2):
+		return fmt.Errorf("--opentsdb.read-buffer=%d: must be at least %d, two lines", o.ReadBuffer, max(firstBuffer, 2*(o.MaxLine+2)))
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package opentsdb
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// A point is one value of a series that stands beside it.
+type point struct {
+	number
+	time int64 // milliseconds
+}
+
+// lastMillisecond is the greatest timestamp that a TSD takes. Those above storage.MaxTime it stores under the time of another: base times
+// have 32 bits. We refuse them with the same words.
+const lastMillisecond = min(9999999999999, storage.MaxTime)
+
+// milliseconds is a timestamp in milliseconds: what has more than 32 bits is in milliseconds already (OpenTSDB Const.SECOND_MASK).
+func milliseconds(timestamp int64) (ms int64, ok bool) {
+	if timestamp>>32 == 0 {
+		return timestamp * 1000, true
+	}
+	return timestamp, timestamp > 0 && timestamp <= lastMillisecond
+}
+
+// A sent point is one as its client wrote it, before anybody looked at the names. Texts are Java's.
+type sent struct {
+	metric    string
+	timestamp int64
+	value     number
+	tags      []storage.Tag // in the order in which they were sent, each key once
+	double    bool          // floats take 8 bytes, as those of HTTP do in OpenTSDB 2.4
+}
+
+// refuse is TSDB.addPoint of OpenTSDB 2.4 as far as it throws: the order of its checks is that of the answers.
+func (s *sent) refuse(maxTags int) error {
+	if !s.value.finite() {
+		return argumentError(fmt.Sprintf("value is NaN or Infinite: %s for metric=%s timestamp=%d",
+			javaSpecial(math.Float64frombits(s.value.bits)), s.metric, s.timestamp))
+	}
+	if _, ok := milliseconds(s.timestamp); !ok {
+		return argumentError(fmt.Sprintf("bad timestamp=%d when trying to add value=%s to metric=%s, tags=%s",
+			s.timestamp, s.valueText(), s.metric, tagsText(s.tags)))
+	}
+	return checkNames(s.metric, s.tags, maxTags)
+}
+
+func javaSpecial(v float64) string {
+	switch {
+	case math.IsInf(v, 1):
+		return "Infinity"
+	case math.IsInf(v, -1):
+		return "-Infinity"
+	}
+	return "NaN"
+}
+
+// valueText is the cell that a TSD would have written: its bytes, signed, and its flags.
+func (s *sent) valueText() string {
+	bits, size, flags := s.value.bits, 8, 15
+	switch v := int64(bits); {
+	case s.value.integer:
+		size = integerSize(v)
+		flags = size - 1
+	case !s.double:
+		if f := math.Float64frombits(bits); float64(float32(f)) == f {
+			bits, size, flags = uint64(math.Float32bits(float32(f))), 4, 11
+		}
+	}
+	var b strings.Builder
+	for i := size - 1; i >= 0; i-- {
+		if i < size-1 {
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.Itoa(int(int8(bits >> (8 * i)))))
+	}
+	return "[" + b.String() + "]/" + strconv.Itoa(flags)
+}
+
+// integerSize is the number of bytes of an integer's cell.
+func integerSize(v int64) int {
+	switch {
+	case v == int64(int8(v)):
+		return 1
+	case v == int64(int16(v)):
+		return 2
+	case v == int64(int32(v)):
+		return 4
+	}
+	return 8
+}

@@ -1,0 +1,255 @@
+package opentsdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// putRequest is one request of /api/put, in memory that later ones use again.
+type putRequest struct {
+	api     *API
+	flags   putFlags
+	content body
+	points  putBody
+}
+
+// putFlags are what the query string asks for.
+type putFlags struct {
+	summary, details bool
+	timeout          time.Duration // 0: none. A TSD honours it with sync only; here all puts are
+	limited          bool          // timeout was given
+}
+
+func readPutFlags(q url.Values) (f putFlags, err error) {
+	f.summary, f.details = q.Has("summary"), q.Has("details")
+	if text := q.Get("sync_timeout"); q.Has("sync") && text != "" {
+		ms, err := strconv.Atoi(text)
+		if err != nil || ms < 0 || ms > int(time.Hour/time.Millisecond) {
+			return f, apiError{http.StatusBadRequest, "Invalid sync_timeout", text}
+		}
+		f.timeout, f.limited = time.Duration(ms)*time.Millisecond, ms > 0
+	}
+	return f, nil
+}
+
+// putRequests are those that are idle.
+var putRequests = sync.Pool{New: func() any { return new(putRequest) }}
+
+// pooledBody is how many bytes a request may have and still keep its memory.
+const pooledBody = 1 << 20
+
+func (p *putRequest) release() {
+	if cap(p.content.bytes) > pooledBody || cap(p.points.bad) > pooledPoints || cap(p.points.origin) > pooledPoints {
+		return
+	}
+	clear(p.points.bad)
+	*p = putRequest{
+		content: body{bytes: p.content.bytes[:0]},
+		points:  putBody{key: p.points.key, origin: p.points.origin[:0], bad: p.points.bad[:0]},
+	}
+	putRequests.Put(p)
+}
+
+// servePut is PutDataPointRpc.execute of OpenTSDB 2.4.
+func (a *API) servePut(w http.ResponseWriter, r *http.Request) {
+	if m := method(r); m != http.MethodPost {
+		writeError(w, apiError{
+			http.StatusMethodNotAllowed, "Method not allowed", "The HTTP method [" + m + "] is not permitted for this endpoint",
+		})
+		return
+	}
+	if !a.gate.enter() {
+		writeError(w, errBusy)
+		return
+	}
+	p := putRequests.Get().(*putRequest)
+	p.api = a
+	answer, err := p.serve(r)
+	if err != nil {
+		writeError(w, err)
+	} else {
+		answer.write(w)
+	}
+	if answer == nil || answer.timeouts == 0 { // else the store still has its points
+		p.done()
+	}
+}
+
+// done is called when nothing of the request is in use any more.
+func (p *putRequest) done() {
+	p.api.gate.leave(p.content.taken)
+	p.release()
+}
+
+// serve reads a request and stores its points. An error is of the request as a whole.
+func (p *putRequest) serve(r *http.Request) (*putAnswer, error) {
+	var err error
+	if p.flags, err = readPutFlags(r.URL.Query()); err != nil {
+		return nil, err
+	}
+	if err := p.content.read(r, p.api.o.BodyBytes, &p.api.gate); err != nil {
+		return nil, err
+	}
+	j := p.api.ingest.job(&p.api.ingest.http)
+	p.points.job, p.points.limit, p.points.scanner = j, p.api.o.Points, scanner{b: p.content.bytes}
+	if err := p.parse(); err != nil {
+		j.release()
+		return nil, err
+	}
+	return p.answer(r), nil
+}
+
+// parse walks over the body. Nothing is stored when it is not right as a whole.
+func (p *putRequest) parse() error {
+	switch first := p.points.space(); {
+	case p.points.i == len(p.points.b):
+		return apiError{status: http.StatusBadRequest, message: "Missing request content"}
+	case first != '{' && first != '[':
+		return apiError{status: http.StatusBadRequest, message: "The JSON must start as an object or an array"}
+	}
+	err := p.points.walk()
+	switch {
+	case errors.Is(err, errTooMany):
+		return apiError{http.StatusRequestEntityTooLarge, "Request too large", err.Error()}
+	case err != nil:
+		return apiError{http.StatusBadRequest, "Unable to parse the given JSON", err.Error()}
+	case p.points.points == 0:
+		return apiError{status: http.StatusBadRequest, message: "No datapoints found in content"}
+	}
+	return nil
+}
+
+// answer stores the points and says what became of them. A client that goes away does not stop it.
+func (p *putRequest) answer(r *http.Request) *putAnswer {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), p.api.o.Timeout)
+	if !p.flags.limited {
+		defer cancel()
+		return p.outcome(p.store(ctx))
+	}
+	answer := make(chan *putAnswer, 1)
+	go func() {
+		defer cancel()
+		answer <- p.outcome(p.store(ctx))
+	}()
+	timer := time.NewTimer(p.flags.timeout)
+	defer timer.Stop()
+	select {
+	case a := <-answer:
+		return a
+	case <-timer.C:
+		late := &putAnswer{flags: p.flags, timeouts: p.points.points}
+		go func() {
+			<-answer
+			p.done()
+		}()
+		return late
+	}
+}
+
+// store stores the points. An error is of all that were not refused.
+func (p *putRequest) store(ctx context.Context) error {
+	j := p.points.job
+	err := j.resolve(ctx, p.points.refuseUnknown)
+	if err == nil {
+		err = j.append(ctx)
+	}
+	j.count(err)
+	return err
+}
+
+// outcome turns what the store said into an answer.
+func (p *putRequest) outcome(err error) *putAnswer {
+	a := &putAnswer{flags: p.flags, err: err, failed: len(p.points.bad)}
+	if kept := p.points.points - a.failed; err == nil {
+		a.success = kept
+	} else {
+		a.failed += kept
+	}
+	if p.flags.details {
+		slices.SortStableFunc(p.points.bad, func(a, b badPoint) int { return a.from - b.from })
+		for _, bad := range p.points.bad {
+			a.errors = append(a.errors, pointError{Datapoint: echo(p.content.bytes[bad.from:bad.to]), Error: bad.err.Error()})
+		}
+	}
+	p.points.job.release()
+	return a
+}
+
+// putAnswer is what became of the points of a request.
+type putAnswer struct {
+	flags                     putFlags
+	success, failed, timeouts int
+	errors                    []pointError // of points that were refused, when details are wanted
+	err                       error        // of all others
+}
+
+type pointError struct {
+	Datapoint *echoed `json:"datapoint"`
+	Error     string  `json:"error"`
+}
+
+// status is that of the answer. A TSD answers 200 when its store fails; here that is an error of ours, and the client tries again.
+func (a *putAnswer) status() int {
+	switch {
+	case a.err != nil && !isRefusal(a.err):
+		return http.StatusServiceUnavailable
+	case a.failed > 0 || a.timeouts > 0:
+		return http.StatusBadRequest
+	case a.flags.summary || a.flags.details:
+		return http.StatusOK
+	}
+	return http.StatusNoContent
+}
+
+func (a *putAnswer) write(w http.ResponseWriter) {
+	status := a.status()
+	switch {
+	case a.flags.summary || a.flags.details:
+		if status == http.StatusServiceUnavailable {
+			w.Header().Set("Retry-After", retryAfter())
+		}
+		writeJSON(w, status, a.content())
+	case status == http.StatusNoContent:
+		w.Header().Set("Content-Type", contentType)
+		w.WriteHeader(status)
+	default:
+		writeError(w, a.problem(status))
+	}
+}
+
+// content is the answer that summary and details ask for.
+func (a *putAnswer) content() map[string]any {
+	content := map[string]any{"success": a.success, "failed": a.failed}
+	if a.flags.limited {
+		content["timeouts"] = a.timeouts
+	}
+	if a.flags.details {
+		refused := append([]pointError{}, a.errors...) // an array, if an empty one
+		if a.err != nil {
+			refused = append(refused, pointError{Error: "Storage exception: " + a.err.Error()})
+		}
+		content["errors"] = refused
+	}
+	return content
+}
+
+const askForDetails = `Please see the TSD logs or append "details" to the put request`
+
+// problem is the answer to a client that asked for neither.
+func (a *putAnswer) problem(status int) error {
+	switch {
+	case status == http.StatusServiceUnavailable:
+		return apiError{status, "The store did not take the points, try again later", a.err.Error()}
+	case a.timeouts > 0:
+		return apiError{status, fmt.Sprintf("The put call has timedout with %d successful writes, %d failed writes and %d timed out writes.",
+			a.success, a.failed, a.timeouts), askForDetails}
+	}
+	return apiError{status, "One or more data points had errors", askForDetails}
+}

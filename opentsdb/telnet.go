@@ -1,0 +1,145 @@
+package opentsdb
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// telnet answers the lines of one connection. A put is answered only when something is wrong with it.
+type telnet struct {
+	ingest *Ingest
+	about  *about
+	job    *job
+	answer []byte // Latin-1
+	lines  int    // of this run, points or not
+	bad    int    // of them, points that were refused
+}
+
+// take stores the points of lines, and returns false when one of them was exit. The lines are overwritten.
+func (t *telnet) take(ctx context.Context, l *lines, d *delivery) (open bool) {
+	line, tooLong, ok := l.next()
+	if !ok {
+		return true
+	}
+	t.job = t.ingest.job(&t.ingest.telnet)
+	defer t.job.release()
+	open = true
+	t.job.begin()
+	for ; ok && open; line, tooLong, ok = l.next() {
+		t.lines++
+		if tooLong {
+			t.tooLong(l.longest)
+			continue
+		}
+		open = t.line(line)
+	}
+	t.job.end()
+	d.write(ctx, t.job, func(_ int, err error) { t.refused(err) })
+	return open
+}
+
+// line does what a line says. It returns false when that is to close the connection.
+func (t *telnet) line(line []byte) (open bool) {
+	if bytes.HasPrefix(line, []byte(putWord)) {
+		t.put(line)
+		return true
+	}
+	word, _, _ := strings.Cut(latin1(line), " ")
+	switch word {
+	case "put":
+		t.put(line)
+	case "exit":
+		return false
+	case "help":
+		t.say("available commands: stats dropcaches version exit help put rollup histogram")
+	case "version":
+		t.say(t.about.telnet())
+	case "stats":
+		t.answer = t.about.appendStats(t.answer)
+	case "dropcaches":
+		t.ingest.DropCaches()
+		t.say("Caches dropped.")
+	case "rollup":
+		t.rollup(line)
+	case "histogram":
+		t.say("histogram: illegal argument: Histogram storage has not been enabled. Check the 'tsd.core.histograms.config' configuration.")
+	default:
+		t.say("unknown command: " + word + ".  Try `help'.")
+	}
+	return true
+}
+
+func (t *telnet) rollup(line []byte) {
+	const least = 7
+	if words := bytes.Count(line, []byte{' '}); words < least {
+		t.say("rollup: illegal argument: not enough arguments (need least 7, got " + strconv.Itoa(words) + ")")
+		return
+	}
+	t.say("rollup: illegal argument: No rollup or aggregations were configured")
+}
+
+// put adds the point of a line to the job, or answers why it does not.
+func (t *telnet) put(line []byte) {
+	if err := t.add(line); err != nil {
+		t.job.refused++
+		t.refused(err)
+	}
+}
+
+func (t *telnet) add(line []byte) error {
+	if len(line) > len(putWord) {
+		if key, p, ok := scanPut(line); ok {
+			if ref := t.job.find(key); ref != 0 {
+				t.job.add(ref, p)
+				return nil
+			}
+			return t.job.addUnknown(key, p, t.lines, func() (storage.Series, error) { return putSeries(key, t.ingest.o.MaxTags) })
+		}
+	}
+	s, p, err := explainPut(line, t.ingest.o.MaxTags)
+	if err != nil {
+		return err
+	}
+	return t.job.addUnknown(seriesKey(s), p, t.lines, func() (storage.Series, error) { return s, nil })
+}
+
+// seriesKey is the key that scanPut finds in a line of a series without odd spelling.
+func seriesKey(s storage.Series) []byte {
+	var b strings.Builder
+	b.WriteString(s.Metric)
+	for _, tag := range s.Tags {
+		b.WriteString(" " + tag.Key + "=" + tag.Value)
+	}
+	return latin1Bytes(b.String())
+}
+
+// refused answers a put that was refused.
+func (t *telnet) refused(err error) {
+	var number numberError
+	t.bad++
+	if errors.As(err, &number) {
+		t.say("put: invalid value: " + string(number))
+		return
+	}
+	t.say("put: illegal argument: " + err.Error())
+}
+
+func (t *telnet) tooLong(longest int) {
+	t.job.refused++
+	t.bad++
+	t.say("put: illegal argument: line of more than " + strconv.Itoa(longest) + " bytes")
+}
+
+// maxAnswer bounds what a run of lines is answered: who sends nothing but nonsense has heard enough by then.
+const maxAnswer = 64 << 10
+
+func (t *telnet) say(text string) {
+	if len(t.answer) < maxAnswer {
+		t.answer = append(append(t.answer, latin1Bytes(text)...), '\n')
+	}
+}

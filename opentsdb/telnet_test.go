@@ -1,0 +1,190 @@
+package opentsdb
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// refuseNamed refuses series whose metric begins with "refused".
+func refuseNamed(name string) error {
+	if strings.HasPrefix(name, "refused") {
+		return fmt.Errorf("resolve %s: %w", name, storage.ErrInvalid)
+	}
+	return nil
+}
+
+// say has one connection send its bytes in pieces, and returns what it is answered and what is stored.
+func say(t testing.TB, m *memory, pieces ...[]byte) string {
+	about, metrics := testAbout()
+	tel := telnet{ingest: newTestIngest(m), about: about}
+	d := &delivery{logger: about.o.Logger, metrics: metrics}
+	l := lines{max: 64 << 10, longest: 1024}
+	var answers []byte
+	open := true
+	for _, piece := range pieces {
+		for len(piece) > 0 && open {
+			n := copy(l.room(), piece)
+			l.filled(n)
+			piece = piece[n:]
+			open = tel.take(t.Context(), &l, d)
+			answers = append(answers, tel.answer...)
+			tel.answer = nil
+		}
+	}
+	var b strings.Builder
+	b.WriteString(quoteBytes(answers))
+	if !open {
+		b.WriteString("closed\n")
+	}
+	for _, p := range m.stored() {
+		b.WriteString("> " + p + "\n")
+	}
+	return b.String()
+}
+
+var hexByte = regexp.MustCompile(`\\x[0-9a-f]{2}|\\r`)
+
+func unquoteBytes(s string) []byte {
+	return hexByte.ReplaceAllFunc([]byte(s), func(b []byte) []byte {
+		if b[1] == 'r' {
+			return []byte{'\r'}
+		}
+		c, _ := strconv.ParseUint(string(b[2:]), 16, 8)
+		return []byte{byte(c)}
+	})
+}
+
+func quoteBytes(b []byte) string {
+	var s strings.Builder
+	for _, c := range b {
+		if c != '\n' && (c < ' ' || c > '~') {
+			fmt.Fprintf(&s, `\x%02x`, c)
+			continue
+		}
+		s.WriteByte(c)
+	}
+	return s.String()
+}
+
+func TestTelnet(t *testing.T) {
+	datadriven.RunTest(t, "testdata/telnet", func(t *testing.T, d *datadriven.TestData) string {
+		input := append(unquoteBytes(d.Input), '\n')
+		m := newMemory()
+		m.resolving = refuseNamed
+		whole := say(t, m, bytes.Clone(input))
+		// The lines once more for series that the cache knows, and cut at each byte.
+		if again := say(t, m, bytes.Clone(input)); again != whole {
+			t.Errorf("%s: said again:\n%s\nwant\n%s", d.Pos, again, whole)
+		}
+		for i := 1; i < len(input); i++ {
+			parts := say(t, m, bytes.Clone(input[:i]), bytes.Clone(input[i:]))
+			if normal(parts) != normal(whole) {
+				t.Fatalf("%s: cut at byte %d: %s", d.Pos, i, cmp.Diff(whole, parts))
+			}
+		}
+		return whole
+	})
+}
+
+// normal is what was said and stored in whatever order: what the store refuses is answered after what is wrong by itself.
+func normal(s string) string {
+	lines := strings.Split(s, "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+func TestTelnetKnowsItsSeries(t *testing.T) {
+	about, metrics := testAbout()
+	m := newMemory()
+	in := newTestIngest(m)
+	tel := telnet{ingest: in, about: about}
+	d := &delivery{logger: about.o.Logger, metrics: metrics}
+	send := func(text string) {
+		l := lines{max: 64 << 10, longest: 1024, buf: []byte(text)}
+		tel.take(t.Context(), &l, d)
+	}
+	send("put m 1 1 a=1 b=2\nput m 2 2 a=1 b=2\nput m 3 3 b=2 a=1\n")
+	m.resolving = func(string) error { return fmt.Errorf("asked again: %w", storage.ErrInvalid) }
+	send("put m 4 4 b=2 a=1\nput m 5 5 a=1 b=2\n")
+	want := []string{"m{a=1,b=2} 1000 1i", "m{a=1,b=2} 2000 2i", "m{a=1,b=2} 3000 3i", "m{a=1,b=2} 4000 4i", "m{a=1,b=2} 5000 5i"}
+	if diff := cmp.Diff(want, m.stored()); diff != "" || len(tel.answer) > 0 {
+		t.Errorf("answer %q, points (-want +got):\n%s", tel.answer, diff)
+	}
+	in.DropCaches()
+	send("put m 6 6 a=1 b=2\n")
+	if !strings.Contains(string(tel.answer), "asked again") {
+		t.Errorf("after DropCaches the series was not resolved again: %q", tel.answer)
+	}
+}
+
+// A line that is too long is answered, and its end is not taken for another line.
+func TestTelnetLongLine(t *testing.T) {
+	for _, end := range []string{"\n", "\r\n"} {
+		longest := "put m 1 1 s=" + strings.Repeat("a", 1024-len("put m 1 1 s="))
+		longer := "put m 1 1 s=" + strings.Repeat("a", 5000) + " put m 2 2 s=b"
+		want := "put: illegal argument: line of more than 1024 bytes\n> " + "m{s=" + longest[len("put m 1 1 s="):] + "} 1000 1i\n> m{s=c} 3000 3i\n"
+		text := longest + end + longer + end + "put m 3 3 s=c" + end
+		if got := normal(say(t, newMemory(), []byte(text))); got != normal(want) {
+			t.Errorf("lines ending in %q: %s", end, cmp.Diff(normal(want), got))
+		}
+		for i := 1000; i < len(text); i += 13 {
+			if got := normal(say(t, newMemory(), []byte(text[:i]), []byte(text[i:]))); got != normal(want) {
+				t.Fatalf("lines ending in %q, cut at byte %d: %s", end, i, cmp.Diff(normal(want), got))
+			}
+		}
+		over := longest + "a" + end
+		if got := say(t, newMemory(), []byte(over)); !strings.HasPrefix(got, "put: illegal argument: line of more") {
+			t.Errorf("1025 bytes and %q: %s", end, got)
+		}
+	}
+}
+
+// FuzzTelnet says that the short way and the long way of reading a line agree, and that what is answered and stored does not hang on where
+// the bytes were cut.
+func FuzzTelnet(f *testing.F) {
+	for _, seed := range []string{
+		"put m 1 1 s=a\n", "put m 1356998400.500 -1.5e3 a=b c=d\r\nput m 2 2 s=a\n", "put  1 1\n\nhelp\nexit\n", "put m 1 9223372036854775808 s=a\n",
+		"put m 1 1 a=1  b=2 \nput m 99999999999999 1 a=b\n", "rollup\nhistogram\nstats\nput m 1 1e400 s=a\n", "put caf\xe9 1 1 s=a\n",
+	} {
+		f.Add([]byte(seed), 7)
+	}
+	f.Fuzz(func(t *testing.T, text []byte, at int) {
+		m := newMemory()
+		whole := say(t, m, bytes.Clone(text))
+		at = min(max(at, 0), len(text))
+		if parts := say(t, m, bytes.Clone(text[:at]), bytes.Clone(text[at:])); normal(parts) != normal(whole) {
+			t.Errorf("cut at byte %d: %s", at, cmp.Diff(whole, parts))
+		}
+		for line := range bytes.SplitSeq(text, []byte{'\n'}) {
+			checkLine(t, line)
+		}
+	})
+}
+
+func checkLine(t *testing.T, line []byte) {
+	if !bytes.HasPrefix(line, []byte(putWord)) {
+		return
+	}
+	series, p, err := explainPut(line, 8)
+	key, short, ok := scanPut(bytes.Clone(line))
+	if !ok {
+		return
+	}
+	shortSeries, shortErr := putSeries(key, 8)
+	if (err == nil) != (shortErr == nil) || err != nil && err.Error() != shortErr.Error() {
+		t.Fatalf("line %q: %v, short: %v", line, err, shortErr)
+	}
+	if err == nil && (p != short || name(series) != name(shortSeries)) {
+		t.Fatalf("line %q: %s %v, short: %s %v", line, name(series), p, name(shortSeries), short)
+	}
+}

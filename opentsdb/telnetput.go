@@ -1,0 +1,158 @@
+package opentsdb
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// putWord begins a line of telnet with a point: "put <metric> <timestamp> <value> <tagk=tagv> ...".
+const putWord = "put "
+
+// scanPut reads a put line whose timestamp and value are as they should be. key, which names the series, is the metric and the tags as
+// they were sent with a blank between; to put them side by side the line is overwritten. Whether the names are good is not looked at.
+// It returns false, and leaves the line alone, when the line is worth another look.
+func scanPut(line []byte) (key []byte, p point, ok bool) {
+	metricEnd := len(putWord) + bytes.IndexByte(line[len(putWord):], ' ')
+	if metricEnd <= len(putWord) {
+		return nil, point{}, false
+	}
+	timestamp, i := scanTimestamp(line, metricEnd+1)
+	if i >= len(line) || line[i] != ' ' {
+		return nil, point{}, false
+	}
+	valueEnd := bytes.IndexByte(line[i+1:], ' ')
+	if valueEnd < 0 {
+		return nil, point{}, false
+	}
+	valueEnd += i + 1
+	value, ok := parseShort(line[i+1 : valueEnd])
+	if !ok {
+		var err error
+		if value, err = parseNumber(line[i+1 : valueEnd]); err != nil || !value.finite() {
+			return nil, point{}, false
+		}
+	}
+	ms, ok := milliseconds(timestamp)
+	if !ok || timestamp == 0 {
+		return nil, point{}, false
+	}
+	start := valueEnd - (metricEnd - len(putWord))
+	copy(line[start:valueEnd], line[len(putWord):metricEnd])
+	return line[start:], point{value, ms}, true
+}
+
+// timestampDigits is the length of the greatest timestamp.
+const timestampDigits = 13
+
+// scanTimestamp reads the digits from i on, leaving out points: 1356998400.500 is a timestamp in milliseconds. It returns where they end,
+// and 0 if there are none, or too many.
+func scanTimestamp(line []byte, i int) (timestamp int64, end int) {
+	start, points := i, 0
+	for ; i < len(line); i++ {
+		switch c := line[i] - '0'; {
+		case c <= 9:
+			timestamp = timestamp*10 + int64(c)
+		case line[i] == '.':
+			points++
+		default:
+			if i-start-points > timestampDigits {
+				return 0, i
+			}
+			return timestamp, i
+		}
+	}
+	return 0, i
+}
+
+// putSeries is the series of a key of scanPut.
+func putSeries(key []byte, maxTags int) (storage.Series, error) {
+	words := strings.Split(latin1(key), " ")
+	tags, err := parseTags(words[1:])
+	if err != nil {
+		return storage.Series{}, err
+	}
+	if err := checkNames(words[0], tags, maxTags); err != nil {
+		return storage.Series{}, err
+	}
+	return series(words[0], tags), nil
+}
+
+// explainPut is PutDataPointRpc.importDataPoint of OpenTSDB 2.4 for a line that scanPut did not take: it says what is wrong with it. A
+// line that only looks odd is a point of the series s.
+func explainPut(line []byte, maxTags int) (s storage.Series, p point, err error) {
+	words := strings.Split(latin1(line), " ")[1:]
+	if len(words) < 4 {
+		return s, p, argumentError(fmt.Sprintf("not enough arguments (need least 4, got %d)", len(words)))
+	}
+	if words[0] == "" {
+		return s, p, argumentError("empty metric name")
+	}
+	point := sent{metric: words[0]}
+	point.timestamp, err = parseLong(strings.ReplaceAll(words[1], ".", ""))
+	switch {
+	case err != nil:
+		return s, p, err
+	case point.timestamp <= 0:
+		return s, p, argumentError(fmt.Sprintf("invalid timestamp: %d", point.timestamp))
+	case words[2] == "":
+		return s, p, argumentError("empty value")
+	}
+	if point.tags, err = parseTags(words[3:]); err != nil {
+		return s, p, err
+	}
+	if point.value, err = parseNumber(latin1Bytes(words[2])); err != nil {
+		return s, p, err
+	}
+	if err := point.refuse(maxTags); err != nil {
+		return s, p, err
+	}
+	p.number = point.value
+	p.time, _ = milliseconds(point.timestamp)
+	return series(point.metric, point.tags), p, nil
+}
+
+// parseTags is OpenTSDB's Tags.parse for each word; empty words are skipped.
+func parseTags(words []string) ([]storage.Tag, error) {
+	tags := make([]storage.Tag, 0, len(words))
+	for _, word := range words {
+		if word == "" {
+			continue
+		}
+		key, value, ok := strings.Cut(word, "=")
+		if !ok || key == "" || value == "" || strings.Contains(value, "=") {
+			return nil, argumentError("invalid tag: " + word)
+		}
+		n := tagIndex(tags, key)
+		switch {
+		case n < 0:
+			tags = append(tags, storage.Tag{Key: key, Value: value})
+		case tags[n].Value != value:
+			return nil, argumentError("duplicate tag: " + word + ", tags=" + tagsText(tags))
+		}
+	}
+	return tags, nil
+}
+
+func tagIndex(tags []storage.Tag, key string) int {
+	for i := range tags {
+		if tags[i].Key == key {
+			return i
+		}
+	}
+	return -1
+}
+
+// latin1Bytes is the inverse of latin1. Other characters become "?", as in Java.
+func latin1Bytes(s string) []byte {
+	b := make([]byte, 0, len(s))
+	for _, c := range s {
+		if c > 0xff {
+			c = '?'
+		}
+		b = append(b, byte(c))
+	}
+	return b
+}
