@@ -11,7 +11,7 @@ RUN adduser -D -H -u 9201 tsdbridge && mkdir /data && chown tsdbridge /data
 COPY --from=build /tsdbridge /usr/local/bin/tsdbridge
 USER tsdbridge
 VOLUME /data
-EXPOSE 9201
+EXPOSE 9201 2003 2003/udp
 HEALTHCHECK --interval=10s --timeout=6s CMD wget -q -O /dev/null http://127.0.0.1:9201/-/ready
 ENTRYPOINT ["tsdbridge"]
 CMD ["serve", "--storage.path=/data"]

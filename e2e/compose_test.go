@@ -163,7 +163,7 @@ func checkDataSources(t *testing.T, p *types.Project) {
 			t.Fatalf("%s: %+v: %v", file, c, err)
 		}
 		for _, d := range c.Datasources {
-			if d.Type != "prometheus" {
+			if d.Type != "prometheus" && d.Type != "graphite" {
 				t.Errorf("%s: data source of type %q", file, d.Type)
 			}
 			checkURL(t, p, d.URL)
@@ -183,7 +183,14 @@ func checkTablesCommand(t *testing.T, s types.ServiceConfig) {
 // checkServeCommand runs the command: it starts, listens where its port is published but for a free one, and misses HBase.
 func checkServeCommand(t *testing.T, s types.ServiceConfig) {
 	t.Helper()
-	a := launchAdapter(t, s.Command...)
+	const carbon = "--carbon.listen-address=:2003"
+	command := slices.Clone(s.Command)
+	at := slices.Index(command, carbon)
+	if at < 0 || !slices.ContainsFunc(s.Ports, func(p types.ServicePortConfig) bool { return p.Target == 2003 && p.Protocol == "udp" }) {
+		t.Fatalf("%q: no %s, or its port is not published", command, carbon)
+	}
+	command[at] = withCarbon
+	a := launchAdapter(t, command...)
 	if r := a.Get(t, "/-/ready"); r.status != http.StatusServiceUnavailable || !strings.Contains(string(r.body), "table tsdb") || !strings.Contains(string(r.body), "HBase") {
 		t.Errorf("ready without HBase: %v, want 503, the table and who does not answer", r)
 	}
