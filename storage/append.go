@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -59,8 +60,8 @@ func (s *Store) appendBuffered(ctx context.Context, b *Batch) error {
 
 // checkBatch refuses what cannot be stored.
 func (s *Store) checkBatch(b *Batch) error {
-	if len(b.Times) != len(b.Refs) || len(b.Values) != len(b.Refs) {
-		return fmt.Errorf("%w: batch of %d refs, %d times, %d values", ErrInvalid, len(b.Refs), len(b.Times), len(b.Values))
+	if len(b.Times) != len(b.Refs) || len(b.Values) != len(b.Refs) || b.Integers != nil && len(b.Integers) != len(b.Refs) {
+		return fmt.Errorf("%w: batch of %d refs, %d times, %d values, %d of them marked", ErrInvalid, len(b.Refs), len(b.Times), len(b.Values), len(b.Integers))
 	}
 	known := Ref(s.index.Len())
 	check := func(ref Ref, time int64) error {
@@ -191,7 +192,7 @@ func (w *writer) addRow(ref Ref, st *state, base uint32, entries []entry) {
 		offset := schema.Offset(e.time)
 		if n := int(e.n); n < len(w.batch.Refs) {
 			if !w.supersededSample(entries[i+1:], e.time) {
-				w.addPoint(offset, w.batch.Values[n])
+				w.addPoint(offset, n)
 			}
 			continue
 		}
@@ -207,7 +208,12 @@ func (w *writer) addRow(ref Ref, st *state, base uint32, entries []entry) {
 	w.rows = append(w.rows, rowWrite{ref: ref, state: st, base: base, points: w.points[firstPoint:], objects: w.objects[firstObject:]})
 }
 
-func (w *writer) addPoint(offset uint32, value float64) {
+func (w *writer) addPoint(offset uint32, n int) {
+	value := w.batch.Values[n]
+	if w.batch.Integers != nil && w.batch.Integers[n] {
+		w.points = append(w.points, schema.IntPoint(offset, int64(math.Float64bits(value))))
+		return
+	}
 	if p, ok := schema.FloatPoint(offset, value, w.store.o.Values); ok {
 		w.points = append(w.points, p)
 		return

@@ -12,15 +12,23 @@ import (
 //
 //	version 1 | points | objects |  (number, time) … | values, 8 bytes each | (number, time, kind, points before it, length, data) …
 //
+// Version 2 has a bit for each value behind the values, the lowest of a byte first: it is an integer.
 // A point of a request in the usual order takes 10 bytes.
-const recordVersion = 1
+const (
+	recordVersion         = 1
+	recordVersionIntegers = 2
+)
 
 // errRecord is a record that no version of ours wrote.
 var errRecord = errors.New("broken record")
 
 // appendRecord appends the record of a batch. byID has the number + 1 of each series by its id, all of them.
 func appendRecord(dst []byte, b *Batch, byID []uint32) []byte {
-	dst = append(dst, recordVersion)
+	version := byte(recordVersion)
+	if len(b.Integers) > 0 {
+		version = recordVersionIntegers
+	}
+	dst = append(dst, version)
 	dst = binary.AppendUvarint(dst, uint64(len(b.Refs)))
 	dst = binary.AppendUvarint(dst, uint64(len(b.Objects)))
 	var number, time int64
@@ -32,6 +40,9 @@ func appendRecord(dst []byte, b *Batch, byID []uint32) []byte {
 	for _, v := range b.Values {
 		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(v))
 	}
+	if version == recordVersionIntegers {
+		dst = appendBits(dst, b.Integers)
+	}
 	for i := range b.Objects {
 		o := &b.Objects[i]
 		n := int64(byID[o.Ref.id()]) - 1
@@ -39,6 +50,18 @@ func appendRecord(dst []byte, b *Batch, byID []uint32) []byte {
 		number, time = n, o.Time
 		dst = binary.AppendUvarint(append(dst, byte(o.Kind)), uint64(o.after))
 		dst = append(binary.AppendUvarint(dst, uint64(len(o.Data))), o.Data...)
+	}
+	return dst
+}
+
+// appendBits appends a bit for each of a list.
+func appendBits(dst []byte, list []bool) []byte {
+	at := len(dst)
+	dst = append(dst, make([]byte, (len(list)+7)/8)...)
+	for i, set := range list {
+		if set {
+			dst[at+i/8] |= 1 << (i % 8)
+		}
 	}
 	return dst
 }
@@ -54,7 +77,8 @@ func appendDelta(dst []byte, v int64) []byte {
 // parseRecord appends what a record says to a batch. refs gives the series of a number, 0 when there is none. Objects keep no memory of the record.
 func parseRecord(b *Batch, record []byte, refs func(number uint32) Ref) error {
 	r := recordReader{rest: record}
-	if version := r.byte(); version != recordVersion {
+	version := r.byte()
+	if version != recordVersion && version != recordVersionIntegers {
 		return fmt.Errorf("%w: version %d", errRecord, version)
 	}
 	points, objects := r.count(), r.count()
@@ -64,6 +88,13 @@ func parseRecord(b *Batch, record []byte, refs func(number uint32) Ref) error {
 	}
 	for range points {
 		b.Values = append(b.Values, math.Float64frombits(r.uint64()))
+	}
+	b.Integers = nil
+	if version == recordVersionIntegers {
+		bits := r.bytes(uint64(points+7) / 8)
+		for i := range points {
+			b.Integers = append(b.Integers, i/8 < len(bits) && bits[i/8]>>(i%8)&1 != 0)
+		}
 	}
 	for range objects {
 		ref, time := r.entry(refs)

@@ -6,6 +6,7 @@ package storage
 import (
 	"context"
 	"iter"
+	"math"
 )
 
 // A Tag is one tag of a series.
@@ -64,11 +65,17 @@ type Batch struct {
 	Times   []int64
 	Values  []float64
 	Objects []Object
+	// Integers, when not nil, is as long as Values. Where it is true somebody sent an integer through one of OpenTSDB's doors: its 64 bits are those
+	// of the value. OpenTSDB computes with integers in another way than with floats; they are read as floats here.
+	Integers []bool
 }
 
 // Reset empties the batch and keeps its memory.
 func (b *Batch) Reset() {
 	b.Refs, b.Times, b.Values, b.Objects = b.Refs[:0], b.Times[:0], b.Values[:0], b.Objects[:0]
+	if b.Integers != nil {
+		b.Integers = b.Integers[:0]
+	}
 }
 
 // AddObject appends one object. It keeps data.
@@ -79,6 +86,18 @@ func (b *Batch) AddObject(ref Ref, time int64, kind Kind, data []byte) {
 // Add appends one point.
 func (b *Batch) Add(ref Ref, time int64, value float64) {
 	b.Refs, b.Times, b.Values = append(b.Refs, ref), append(b.Times, time), append(b.Values, value)
+	if b.Integers != nil {
+		b.Integers = append(b.Integers, false)
+	}
+}
+
+// AddInteger appends one point that is an integer to OpenTSDB.
+func (b *Batch) AddInteger(ref Ref, time, value int64) {
+	if b.Integers == nil {
+		b.Integers = make([]bool, len(b.Refs), cap(b.Refs)+1)
+	}
+	b.Refs, b.Times, b.Values = append(b.Refs, ref), append(b.Times, time), append(b.Values, math.Float64frombits(uint64(value)))
+	b.Integers = append(b.Integers, true)
 }
 
 // Appender writes points. Appending the same point twice leaves one, so a caller may

@@ -1,0 +1,46 @@
+package storage
+
+import (
+	"bytes"
+	"math"
+	"testing"
+)
+
+// FuzzRecord: what is no record is an error and never anything worse, and what is one is written again as it was.
+func FuzzRecord(f *testing.F) {
+	numbers := make([]uint32, 300)
+	for i := range numbers {
+		numbers[i] = uint32(i) + 1
+	}
+	refs := func(number uint32) Ref {
+		if int(number) >= len(numbers) {
+			return 0
+		}
+		return Ref(number) + 1
+	}
+	var b Batch
+	b.Add(1, 1356998400000, 1.5)
+	b.Add(300, 1356998400000, math.NaN())
+	b.AddObject(2, 5, KindHistogram, []byte("histogram"))
+	b.Add(2, MaxTime, math.Inf(-1))
+	f.Add(appendRecord(nil, &b, numbers))
+	b.AddInteger(7, 0, -1)
+	b.AddObject(2, 5, KindExemplar, nil)
+	f.Add(appendRecord(nil, &b, numbers))
+	f.Add([]byte{recordVersion, 0, 0})
+	f.Add([]byte{recordVersionIntegers, 0xff, 0xff, 0xff, 0xff, 0x0f, 1})
+	f.Fuzz(func(t *testing.T, record []byte) {
+		var b Batch
+		if parseRecord(&b, record, refs) != nil {
+			return
+		}
+		again := appendRecord(nil, &b, numbers)
+		var c Batch
+		if err := parseRecord(&c, again, refs); err != nil {
+			t.Fatalf("%x is written again as %x, which is %v", record, again, err)
+		}
+		if once := appendRecord(nil, &c, numbers); !bytes.Equal(once, again) {
+			t.Fatalf("%x is written again as %x and then as %x", record, again, once)
+		}
+	})
+}

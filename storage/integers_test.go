@@ -1,0 +1,98 @@
+package storage_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// integersIn are the points of all rows, and which of them are integers.
+func integersIn(t *testing.T, db kv.KV) (points []schema.Point) {
+	t.Helper()
+	for row, err := range db.Scan(t.Context(), kv.Scan{Table: "tsdb", Family: "t"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range row.Cells {
+			if points, err = schema.DecodeData(points, c.Qualifier, c.Value); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return points
+}
+
+// TestIntegers: what came as an integer is one in its cell, and the number that it is to readers, by either way of writing and after a crash.
+func TestIntegers(t *testing.T) {
+	values := []int64{0, 1, -1, 127, 128, -32769, 1 << 40, math.MaxInt64, math.MinInt64, 1<<53 + 1}
+	var b storage.Batch
+	fill := func(ref storage.Ref) {
+		b.Reset()
+		b.Add(ref, 1356998400000, 0.5) // before the first integer
+		for i, v := range values {
+			b.AddInteger(ref, 1356998401000+int64(i)*1000, v)
+		}
+		b.Add(ref, 1356998500000, 2)
+	}
+	check := func(s *storage.Store, ref storage.Ref) {
+		t.Helper()
+		want := []float64{0.5}
+		for _, v := range values {
+			want = append(want, float64(v))
+		}
+		want = append(want, 2)
+		for p, err := range s.Select(t.Context(), storage.Query{Refs: []storage.Ref{ref}, End: storage.MaxTime, Samples: true}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(p.Values, want) {
+				t.Errorf("read %v, want %v", p.Values, want)
+			}
+		}
+	}
+	rows := func(db kv.KV) {
+		t.Helper()
+		points := integersIn(t, db)
+		if len(points) != len(values)+2 || points[0].IsInt() || points[len(points)-1].IsInt() {
+			t.Fatalf("points %v", points)
+		}
+		for i, v := range values {
+			if p := points[i+1]; !p.IsInt() || p != schema.IntPoint(p.Offset, v) {
+				t.Errorf("%d is %v, want %v", v, p, schema.IntPoint(p.Offset, v))
+			}
+		}
+	}
+
+	db := kv.NewMem(tables()...)
+	through := openStore(t, db)
+	ref := resolve(t, through, series("m", "host", "a"))[0]
+	fill(ref)
+	if err := through.Append(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	check(through, ref)
+	rows(db)
+
+	db, disk := kv.NewMem(tables()...), logtest.New(1)
+	never := func(o *storage.Options) { o.Buffer.FlushDelay, o.Buffer.FlushInterval = 1<<60, 1<<60 }
+	p := startBuffered(t, db, disk, never)
+	ref = resolve(t, p.Store, series("m", "host", "a"))[0]
+	fill(ref)
+	if err := p.Append(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	check(p.Store, ref)
+	p.stop()
+	p = startBuffered(t, db, disk.Kill(2), never)
+	check(p.Store, resolve(t, p.Store, series("m", "host", "a"))[0])
+	p.stop()
+	if err := p.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	rows(db)
+}
