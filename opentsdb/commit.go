@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // committer appends batches in groups: while all appends allowed are under way, batches that come wait together, and the first of them
 // appends for all. So many requests with a few points each cost the store no more than one with many.
 type committer struct {
-	appender Appender
-	scratch  chan *Batch // memory of the appends that are not under way
+	appender storage.Appender
+	scratch  chan *storage.Batch // memory of the appends that are not under way
 
 	mu      sync.Mutex   // guards all below, and the groups
 	forming *commitGroup // the group that takes more batches; nil: none
@@ -29,20 +31,20 @@ type commitGroup struct {
 }
 
 type commitMember struct {
-	batch *Batch
+	batch *storage.Batch
 	err   error
 }
 
-func newCommitter(a Appender, appends int) *committer {
-	c := &committer{appender: a, scratch: make(chan *Batch, appends)}
+func newCommitter(a storage.Appender, appends int) *committer {
+	c := &committer{appender: a, scratch: make(chan *storage.Batch, appends)}
 	for range appends {
-		c.scratch <- &Batch{}
+		c.scratch <- newBatch()
 	}
 	return c
 }
 
 // commit returns when the batch is durable, or is refused, or ctx ends before anybody began to append it.
-func (c *committer) commit(ctx context.Context, b *Batch) error {
+func (c *committer) commit(ctx context.Context, b *storage.Batch) error {
 	m := &commitMember{batch: b}
 	g, leads := c.join(m)
 	if leads {
@@ -94,7 +96,7 @@ func (c *committer) lead(ctx context.Context, g *commitGroup) {
 	case scratch := <-c.scratch:
 		c.appendGroup(ctx, c.begin(g), scratch)
 		if cap(scratch.Refs) > 2*groupPoints {
-			scratch = &Batch{}
+			scratch = newBatch()
 		}
 		c.scratch <- scratch
 	case <-ctx.Done():
@@ -117,14 +119,14 @@ func (c *committer) begin(g *commitGroup) []*commitMember {
 
 // appendGroup appends batches as one. The store does not say which points of a batch it refuses for good; so then each is appended alone,
 // that none pays for another.
-func (c *committer) appendGroup(ctx context.Context, members []*commitMember, scratch *Batch) {
+func (c *committer) appendGroup(ctx context.Context, members []*commitMember, scratch *storage.Batch) {
 	if len(members) == 1 {
 		members[0].err = c.append(ctx, members[0].batch)
 		return
 	}
 	scratch.Reset()
 	for _, m := range members {
-		scratch.join(m.batch)
+		join(scratch, m.batch)
 	}
 	err := c.append(ctx, scratch)
 	for _, m := range members {
@@ -135,7 +137,7 @@ func (c *committer) appendGroup(ctx context.Context, members []*commitMember, sc
 	}
 }
 
-func (c *committer) append(ctx context.Context, b *Batch) error {
+func (c *committer) append(ctx context.Context, b *storage.Batch) error {
 	if err := c.appender.Append(ctx, b); err != nil {
 		return fmt.Errorf("append %d points: %w", len(b.Refs), err)
 	}

@@ -18,17 +18,17 @@ type gated struct {
 	open chan error
 }
 
-func (g *gated) Append(ctx context.Context, b *Batch) error {
+func (g *gated) Append(ctx context.Context, b *storage.Batch) error {
 	if err := <-g.open; err != nil {
 		return err
 	}
 	return g.memory.Append(ctx, b)
 }
 
-func batchOf(times ...int64) *Batch {
-	b := &Batch{}
+func batchOf(times ...int64) *storage.Batch {
+	b := newBatch()
 	for _, t := range times {
-		b.add(1, point{integerNumber(t), t})
+		addPoint(b, 1, point{integerNumber(t), t})
 	}
 	return b
 }
@@ -99,23 +99,6 @@ func TestCommitRefusesOne(t *testing.T) {
 			t.Errorf("stored %q", got)
 		}
 	})
-}
-
-// Floats stores integers as the nearest floats, once however often a batch is appended.
-func TestFloats(t *testing.T) {
-	k := &keeper{}
-	b := &Batch{}
-	b.add(1, point{integerNumber(-7), 1})
-	b.add(1, point{floatNumber(2.5), 2})
-	b.add(1, point{integerNumber(1<<53 + 1), 3})
-	for range 2 {
-		if err := Floats(k).Append(t.Context(), b); err != nil {
-			t.Fatal(err)
-		}
-		if want := []float64{-7, 2.5, 1 << 53}; !slices.Equal(k.values, want) {
-			t.Errorf("values %v, want %v", k.values, want)
-		}
-	}
 }
 
 // keeper is a storage.Appender that keeps the last values.

@@ -12,7 +12,7 @@ import (
 
 // IngestOptions are what an Ingest needs. Appender and Registerer must be given.
 type IngestOptions struct {
-	Appender     Appender
+	Appender     storage.Appender
 	CacheEntries int // --opentsdb.series-cache: series found by their bytes
 	MaxTags      int // --opentsdb.max-tags: of a series; OpenTSDB's tsd.storage.max_tags
 	Appends      int // appends at once

@@ -16,7 +16,7 @@ type job struct {
 	metrics *protocolMetrics
 	cache   *storage.RefCache // that lookup is in
 	lookup  storage.RefLookup
-	batch   Batch
+	batch   *storage.Batch
 	unknown []unknownPoint
 	names   []string // unknown to the cache, once each
 	series  []storage.Series
@@ -33,7 +33,7 @@ type unknownPoint struct {
 	origin int // what the protocol knows it by
 }
 
-func newJob(in *Ingest) *job { return &job{Ingest: in, pending: map[string]int{}} }
+func newJob(in *Ingest) *job { return &job{Ingest: in, batch: newBatch(), pending: map[string]int{}} }
 
 // begin begins a run of adds. No series can be added to the cache until it ends, so the caller waits for nobody meanwhile.
 func (j *job) begin() {
@@ -47,7 +47,7 @@ func (j *job) end() { j.lookup.End() }
 func (j *job) find(key []byte) storage.Ref { return j.lookup.Find(key) }
 
 // add adds a point whose Ref is known.
-func (j *job) add(ref storage.Ref, p point) { j.batch.add(ref, p) }
+func (j *job) add(ref storage.Ref, p point) { addPoint(j.batch, ref, p) }
 
 // addUnknown adds a point of a series that find did not know. parse is asked for the series unless the job has met the key before; what it
 // refuses is no part of the job.
@@ -65,7 +65,7 @@ func (j *job) addUnknown(key []byte, p point, origin int, parse func() (storage.
 		j.refs, j.errs = append(j.refs, 0), append(j.errs, nil)
 	}
 	j.unknown = append(j.unknown, unknownPoint{at: len(j.batch.Refs), name: n, origin: origin})
-	j.batch.add(0, p)
+	addPoint(j.batch, 0, p)
 	return nil
 }
 
@@ -114,7 +114,7 @@ func (j *job) resolveNames(ctx context.Context) error {
 
 // dropRefused takes points without a Ref out of the batch.
 func (j *job) dropRefused() {
-	b, kept := &j.batch, 0
+	b, kept := j.batch, 0
 	for i, ref := range b.Refs {
 		if ref != 0 {
 			b.Refs[kept], b.Times[kept], b.Values[kept], b.Integers[kept] = ref, b.Times[i], b.Values[i], b.Integers[i]
@@ -131,7 +131,7 @@ func (j *job) append(ctx context.Context) error {
 	if len(j.batch.Refs) == 0 {
 		return nil
 	}
-	return j.committer.commit(ctx, &j.batch)
+	return j.committer.commit(ctx, j.batch)
 }
 
 // count counts the points of the job whose outcome is err.

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // running is a Listener that runs until stop.
@@ -27,7 +28,7 @@ type running struct {
 	stop   func() error
 }
 
-func run(t *testing.T, a Appender, change func(*Options)) running {
+func run(t *testing.T, a storage.Appender, change func(*Options)) running {
 	o := DefaultOptions()
 	o.Address, o.Logger, o.Registerer, o.Now = "127.0.0.1:0", slog.New(slog.DiscardHandler), prometheus.NewRegistry(), time.Now
 	if change != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// memory is an Appender that keeps points in the order in which they came.
+// memory is a storage.Appender that keeps points in the order in which they came.
 type memory struct {
 	mu     sync.Mutex // guards all below
 	refs   map[string]storage.Ref
@@ -63,7 +63,7 @@ func (m *memory) Resolve(_ context.Context, series []storage.Series) ([]storage.
 	return refs, errs
 }
 
-func (m *memory) Append(_ context.Context, b *Batch) error {
+func (m *memory) Append(_ context.Context, b *storage.Batch) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.appends++
@@ -97,13 +97,13 @@ func (m *memory) set(resolving func(string) error, appending func() error) {
 	m.resolving, m.appending = resolving, appending
 }
 
-func newTestIngest(a Appender) *Ingest {
+func newTestIngest(a storage.Appender) *Ingest {
 	o := DefaultIngestOptions()
 	o.Appender, o.CacheEntries, o.Registerer = a, 100_000, prometheus.NewRegistry()
 	return NewIngest(o)
 }
 
-// discard is an Appender that forgets.
+// discard is a storage.Appender that forgets.
 type discard struct {
 	mu   sync.Mutex // guards all below
 	last storage.Ref
@@ -120,7 +120,7 @@ func (d *discard) Resolve(_ context.Context, series []storage.Series) ([]storage
 	return refs, nil
 }
 
-func (d *discard) Append(context.Context, *Batch) error { return nil }
+func (d *discard) Append(context.Context, *storage.Batch) error { return nil }
 
 // words are those of JSON that only Jackson knows.
 var words = regexp.MustCompile(`NaN|Infinity|INF`)

@@ -34,7 +34,7 @@ func TestOverAStore(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	l := run(t, Floats(store), nil)
+	l := run(t, store, nil)
 	conn := l.dial(t)
 	send(t, conn, "put sys.cpu 1356998400 42 host=a dc=l\nput sys.cpu 1356998401.500 0.1 dc=l host=a\nexit\n")
 	if _, err := conn.Read(make([]byte, 1)); err == nil {
