@@ -121,6 +121,7 @@ func newParser(stdout io.Writer) *parser {
 	p.queryFlags()
 	p.carbonFlags()
 	p.graphiteFlags()
+	p.opentsdbFlags()
 	p.commands()
 	p.treeCommands()
 	return p
@@ -208,6 +209,15 @@ func (p *parser) carbonFlags() {
 	f("carbon.idle-timeout", "Time without a line after which a connection is closed; 0: never.").Default(o.IdleTimeout.String()).DurationVar(&o.IdleTimeout)
 	f("carbon.keep-open", "Skip lines for which carbon closes the connection (over 16384 bytes, no UTF-8, an endless time).").Default(strconv.FormatBool(o.KeepOpen)).BoolVar(&o.KeepOpen)
 	f("carbon.series-cache", "Names found by their bytes on the wire.").Default(text(o.SeriesCache)).IntVar(&o.SeriesCache)
+}
+
+func (p *parser) opentsdbFlags() {
+	o, f := &p.options.OpenTSDB, p.app.Flag
+	f("opentsdb.listen-address", "Address of the listener for OpenTSDB's put, telnet and HTTP on one port, such as :4242; empty: none.").Default(o.ListenAddress).StringVar(&o.ListenAddress)
+	f("opentsdb.max-connections", "Connections at once; others wait to be accepted.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
+	f("opentsdb.idle-timeout", "Time without a byte after which a connection is closed; 0: never.").Default(o.IdleTimeout.String()).DurationVar(&o.IdleTimeout)
+	f("opentsdb.max-tags", "Tags of a series that is put, as tsd.storage.max_tags.").Default(text(o.MaxTags)).IntVar(&o.MaxTags)
+	f("opentsdb.series-cache", "Series found by their bytes on the wire.").Default(text(o.SeriesCache)).IntVar(&o.SeriesCache)
 }
 
 func (p *parser) graphiteFlags() {

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
@@ -26,6 +27,7 @@ type Adapter struct {
 	engine   io.Closer
 	store    *storage.Store
 	graphite *graphiteSide
+	opentsdb *opentsdb.Listener // nil when the address is empty
 	names    *translate.Translator
 	registry *prometheus.Registry
 	started  time.Time
@@ -54,6 +56,9 @@ func New(o Options) (*Adapter, error) {
 	}
 	if err == nil {
 		err = a.graphite.listen(a)
+	}
+	if err == nil {
+		err = a.listenOpenTSDB()
 	}
 	if err == nil {
 		err = a.listen()
@@ -103,6 +108,9 @@ func (a *Adapter) Close() error {
 	if a.store != nil {
 		err = errors.Join(err, a.store.Close(context.Background()))
 	}
+	if a.opentsdb != nil {
+		err = errors.Join(err, a.opentsdb.Close())
+	}
 	return errors.Join(err, a.graphite.close(), a.engine.Close())
 }
 
@@ -125,15 +133,19 @@ func (a *Adapter) Run(ctx context.Context) error {
 	group.Go(func() error { return a.graphite.run(storeCtx) })
 	group.Go(func() error { return a.graphite.api.Run(storeCtx) })
 	group.Go(a.serve)
-	carbonDone := make(chan struct{})
+	carbonDone, opentsdbDone := make(chan struct{}), make(chan struct{})
 	group.Go(func() error {
 		defer close(carbonDone)
 		return a.graphite.serveCarbon(serveCtx)
 	})
 	group.Go(func() error {
+		defer close(opentsdbDone)
+		return a.serveOpenTSDB(serveCtx)
+	})
+	group.Go(func() error {
 		defer stopStore()
 		<-serveCtx.Done()
-		defer func() { <-carbonDone }()
+		defer func() { <-carbonDone; <-opentsdbDone }()
 		a.o.Logger.Info("shutting down", "grace", a.o.ShutdownGrace)
 		graceCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.o.ShutdownGrace)
 		defer cancel()

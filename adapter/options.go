@@ -62,6 +62,7 @@ type Options struct {
 	ReadFrameBytes int           // --read.max-frame-bytes: one series of a streamed remote read
 
 	Carbon   CarbonOptions   // --carbon.*
+	OpenTSDB OpenTSDBOptions // --opentsdb.*
 	Graphite GraphiteOptions // --graphite.*
 
 	// Flags are shown under /api/v1/status/flags.
@@ -81,7 +82,7 @@ func DefaultOptions() Options {
 		WriteMode: string(storage.WriteThrough), LogBytes: 4 << 30, FlushInterval: 2 * time.Hour, HeadBytes: 1 << 30, WriteLimits: DefaultWriteLimits(),
 		QueryTimeout: 2 * time.Minute, QuerySeries: 1_000_000, QuerySamples: 50_000_000, QueryParallel: 20, Lookback: 5 * time.Minute,
 		ReadParallel: 10, ReadSamples: 50_000_000, ReadFrameBytes: defaultFrame,
-		Carbon: DefaultCarbonOptions(), Graphite: DefaultGraphiteOptions(),
+		Carbon: DefaultCarbonOptions(), OpenTSDB: DefaultOpenTSDBOptions(), Graphite: DefaultGraphiteOptions(),
 		Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 	}
 }
@@ -124,6 +125,9 @@ func (o Options) Validate() error {
 		return err
 	}
 	if err := o.Carbon.Validate(); err != nil {
+		return err
+	}
+	if err := o.OpenTSDB.Validate(); err != nil {
 		return err
 	}
 	if err := o.Graphite.Validate(); err != nil {

@@ -21,6 +21,7 @@ func TestHBase(t *testing.T) {
 		{"Basic", testBasic},
 		{"BasicSalted", testBasicSalted},
 		{"Carbon", testCarbonHBase},
+		{"Put", testPut},
 		{"TSDReadsUs", testTSDReadsUs},
 		{"TSDReadsBuffered", testTSDReadsBuffered},
 		{"TSDSalted", testTSDSalted},
