@@ -111,7 +111,7 @@ func (j *writeJob) append(ctx context.Context) error {
 	j.fill()
 	if len(j.batch.Refs) > 0 || len(j.batch.Objects) > 0 {
 		err := j.o.Appender.Append(ctx, &j.batch)
-		if err != nil && !isSenders(err) {
+		if err != nil && !storage.IsRefusal(err) {
 			return fmt.Errorf("append: %w", err)
 		}
 		if err != nil {
@@ -124,14 +124,6 @@ func (j *writeJob) append(ctx context.Context) error {
 	}
 	j.appended = true
 	return nil
-}
-
-// isSenders says whether an error of the store is the sender's: the same data would be refused again.
-func isSenders(err error) bool {
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return false
-	}
-	return errors.Is(err, storage.ErrInvalid) || errors.Is(err, storage.ErrLimit)
 }
 
 // outcome is what became of the data, given the error of store.

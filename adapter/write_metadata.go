@@ -137,12 +137,12 @@ func (j *writeJob) sendMetadata(ctx context.Context) error {
 		all[stored] = m.Metadata
 	}
 	err := j.o.Metadata.PutMetadata(ctx, all)
-	if err == nil || !isSenders(err) {
+	if err == nil || !storage.IsRefusal(err) {
 		return wrapMetadata(err)
 	}
 	for stored, m := range j.metadata {
 		err := j.o.Metadata.PutMetadata(ctx, map[string]storage.Metadata{stored: m.Metadata})
-		if err != nil && !isSenders(err) {
+		if err != nil && !storage.IsRefusal(err) {
 			return wrapMetadata(err)
 		}
 		if err != nil {

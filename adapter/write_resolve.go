@@ -105,7 +105,7 @@ func (j *writeJob) resolve(ctx context.Context) error {
 		if errs == nil || errs[i] == nil {
 			continue
 		}
-		if !isSenders(errs[i]) {
+		if !storage.IsRefusal(errs[i]) {
 			return fmt.Errorf("resolve series: %w", errs[i])
 		}
 		j.unknown[i].err = errs[i]

@@ -3,13 +3,12 @@ package graphite
 import (
 	"context"
 	"log/slog"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/graphite/carbon"
+	"github.com/tsdbridge/tsdbridge/intake"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -26,25 +25,17 @@ type IngestOptions struct {
 	Now        func() time.Time
 }
 
-const (
-	defaultAppends = 4
-	// groupPoints bounds the points that one append takes of several writes.
-	groupPoints = 64 << 10
-)
+const defaultAppends = 4
 
 // Ingest stores points under their Graphite names. It is the Sink of carbon's listeners.
 //
-// Writes are committed in groups: while all appends allowed are under way, those that come wait together, and the first of them
-// appends for all. So many connections with a few points each cost the store no more than one with many.
+// Writes that come at once are stored in groups.
 type Ingest struct {
 	o       IngestOptions
 	cache   *storage.RefCache
-	jobs    chan *ingestJob // those that are idle
+	groups  *intake.Groups[*ingestJob, *ingestWrite]
 	refused ingestRefused
 	metrics *ingestMetrics
-
-	mu      sync.Mutex   // guards all below, and the groups
-	forming *ingestGroup // the group that takes more writes; nil: none
 }
 
 var _ carbon.Sink = (*Ingest)(nil)
@@ -55,12 +46,13 @@ func NewIngest(o IngestOptions) *Ingest {
 		o.Appends = defaultAppends
 	}
 	in := &Ingest{
-		o: o, cache: storage.NewRefCache(o.CacheEntries), jobs: make(chan *ingestJob, o.Appends),
-		refused: ingestRefused{logger: o.Logger}, metrics: newIngestMetrics(o.Registerer),
+		o: o, cache: storage.NewRefCache(o.CacheEntries), refused: ingestRefused{logger: o.Logger}, metrics: newIngestMetrics(o.Registerer),
 	}
-	for range o.Appends {
-		in.jobs <- newIngestJob(in)
+	jobs := make([]*ingestJob, o.Appends)
+	for i := range jobs {
+		jobs[i] = newIngestJob(in)
 	}
+	in.groups = intake.NewGroups(jobs, func(w *ingestWrite) int { return len(w.points) }, in.commit, in.abandon)
 	return in
 }
 
@@ -71,85 +63,26 @@ type ingestWrite struct {
 	err     error // nothing is known to be stored
 }
 
-// ingestGroup is writes that are stored together.
-type ingestGroup struct {
-	writes []*ingestWrite
-	points int
-	begun  bool          // the writes are being stored, none can leave
-	done   chan struct{} // closed when each write knows what became of it
-}
-
 // Write implements carbon.Sink. Points of names that the store refuses are counted, and no error.
 func (in *Ingest) Write(ctx context.Context, points []carbon.Point) error {
 	if len(points) == 0 {
 		return nil
 	}
 	w := &ingestWrite{points: points}
-	g, leads := in.join(w)
-	if leads {
-		in.lead(ctx, g)
-		return w.err
+	if err := in.groups.Do(ctx, w); err != nil {
+		return err
 	}
-	select {
-	case <-g.done:
-		return w.err
-	case <-ctx.Done():
-	}
-	if in.leave(g, w) {
-		return ctx.Err()
-	}
-	<-g.done // the points are in use
 	return w.err
 }
 
-// join adds a write to the group that is forming, or begins one, which the caller leads.
-func (in *Ingest) join(w *ingestWrite) (g *ingestGroup, leads bool) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	g = in.forming
-	if g == nil || g.points+len(w.points) > groupPoints {
-		g, leads = &ingestGroup{done: make(chan struct{})}, true
-		in.forming = g
-	}
-	g.writes = append(g.writes, w)
-	g.points += len(w.points)
-	return g, leads
+func (in *Ingest) commit(ctx context.Context, j *ingestJob, writes []*ingestWrite) *ingestJob {
+	j.store(ctx, writes)
+	return j
 }
 
-// leave takes a write out of a group again, unless it is too late.
-func (in *Ingest) leave(g *ingestGroup, w *ingestWrite) bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if g.begun {
-		return false
+func (in *Ingest) abandon(writes []*ingestWrite, err error) {
+	for _, w := range writes {
+		w.err = err
+		in.metrics.count(w)
 	}
-	g.writes = slices.DeleteFunc(g.writes, func(other *ingestWrite) bool { return other == w })
-	g.points -= len(w.points)
-	return true
-}
-
-// lead waits for its turn, and stores what has joined the group until then.
-func (in *Ingest) lead(ctx context.Context, g *ingestGroup) {
-	defer close(g.done)
-	select {
-	case j := <-in.jobs:
-		j.store(ctx, in.begin(g))
-		in.jobs <- j
-	case <-ctx.Done():
-		for _, w := range in.begin(g) {
-			w.err = ctx.Err()
-			in.metrics.count(w)
-		}
-	}
-}
-
-// begin closes a group for those who would join or leave.
-func (in *Ingest) begin(g *ingestGroup) []*ingestWrite {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.forming == g {
-		in.forming = nil
-	}
-	g.begun = true
-	return g.writes
 }

@@ -2,7 +2,6 @@ package graphite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -112,7 +111,7 @@ func (j *ingestJob) resolve(ctx context.Context) {
 			w.refused++
 		case j.errs == nil || j.errs[m.name] == nil:
 			j.refs[m.at] = refs[m.name]
-		case isRefusal(j.errs[m.name]):
+		case storage.IsRefusal(j.errs[m.name]):
 			w.refused++
 		case w.err == nil:
 			w.err = fmt.Errorf("resolve graphite series %q: %w", cutName(j.names[m.name]), j.errs[m.name])
@@ -122,18 +121,10 @@ func (j *ingestJob) resolve(ctx context.Context) {
 
 func (j *ingestJob) noteRefused(ctx context.Context) {
 	for i, err := range j.errs {
-		if err != nil && isRefusal(err) {
+		if err != nil && storage.IsRefusal(err) {
 			j.refused.add(ctx, j.names[i], err, j.o.Now())
 		}
 	}
-}
-
-// isRefusal says whether an error of the store is for good: the same would be refused again.
-func isRefusal(err error) bool {
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return false
-	}
-	return errors.Is(err, storage.ErrInvalid) || errors.Is(err, storage.ErrLimit)
 }
 
 // append appends the points of all writes that have not failed. The store does not say which points of a batch it refuses for good; so
@@ -147,7 +138,7 @@ func (j *ingestJob) append(ctx context.Context) {
 		switch {
 		case w.err != nil:
 			continue
-		case isRefusal(err) && len(j.writes) > 1:
+		case storage.IsRefusal(err) && len(j.writes) > 1:
 			j.settle(ctx, w, j.appendWrites(ctx, n, n+1))
 		default:
 			j.settle(ctx, w, err)
@@ -159,7 +150,7 @@ func (j *ingestJob) append(ctx context.Context) {
 func (j *ingestJob) settle(ctx context.Context, w *ingestWrite, err error) {
 	switch {
 	case err == nil:
-	case isRefusal(err):
+	case storage.IsRefusal(err):
 		w.refused = len(w.points)
 		j.refused.logPoints(ctx, len(w.points), err, j.o.Now())
 	default:

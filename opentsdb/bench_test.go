@@ -33,7 +33,7 @@ func telnetRun(tb testing.TB, points int) (take func(), size int) {
 	}
 	about, metrics := testAbout()
 	t := telnet{ingest: newTestIngest(&discard{}), about: about}
-	d := &delivery{logger: about.o.Logger, metrics: metrics}
+	d := newDelivery(about.o.Logger, metrics, nil)
 	l := lines{max: 1 << 20, longest: 1024, buf: make([]byte, len(run))}
 	take = func() {
 		copy(l.buf, run)

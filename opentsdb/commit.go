@@ -3,31 +3,15 @@ package opentsdb
 import (
 	"context"
 	"fmt"
-	"slices"
-	"sync"
 
+	"github.com/tsdbridge/tsdbridge/intake"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// committer appends batches in groups: while all appends allowed are under way, batches that come wait together, and the first of them
-// appends for all. So many requests with a few points each cost the store no more than one with many.
+// committer appends batches, those that come at once in groups.
 type committer struct {
 	appender storage.Appender
-	scratch  chan *storage.Batch // memory of the appends that are not under way
-
-	mu      sync.Mutex   // guards all below, and the groups
-	forming *commitGroup // the group that takes more batches; nil: none
-}
-
-// groupPoints bounds the points that one append takes of several batches.
-const groupPoints = 64 << 10
-
-// commitGroup is batches that are appended together.
-type commitGroup struct {
-	members []*commitMember
-	points  int
-	begun   bool          // the batches are in use, none can leave
-	done    chan struct{} // closed when each member has its err
+	groups   *intake.Groups[*storage.Batch, *commitMember] // slots are memory for the appends
 }
 
 type commitMember struct {
@@ -36,93 +20,34 @@ type commitMember struct {
 }
 
 func newCommitter(a storage.Appender, appends int) *committer {
-	c := &committer{appender: a, scratch: make(chan *storage.Batch, appends)}
-	for range appends {
-		c.scratch <- newBatch()
+	c := &committer{appender: a}
+	scratch := make([]*storage.Batch, appends)
+	for i := range scratch {
+		scratch[i] = newBatch()
 	}
+	c.groups = intake.NewGroups(scratch, func(m *commitMember) int { return len(m.batch.Refs) }, c.appendGroup, func(members []*commitMember, err error) {
+		for _, m := range members {
+			m.err = err
+		}
+	})
 	return c
 }
 
 // commit returns when the batch is durable, or is refused, or ctx ends before anybody began to append it.
 func (c *committer) commit(ctx context.Context, b *storage.Batch) error {
 	m := &commitMember{batch: b}
-	g, leads := c.join(m)
-	if leads {
-		c.lead(ctx, g)
-		return m.err
+	if err := c.groups.Do(ctx, m); err != nil {
+		return err
 	}
-	select {
-	case <-g.done:
-		return m.err
-	case <-ctx.Done():
-	}
-	if c.leave(g, m) {
-		return ctx.Err()
-	}
-	<-g.done // the batch is in use
 	return m.err
-}
-
-// join adds a batch to the group that is forming, or begins one, which the caller leads.
-func (c *committer) join(m *commitMember) (g *commitGroup, leads bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	g = c.forming
-	if g == nil || g.points+len(m.batch.Refs) > groupPoints {
-		g, leads = &commitGroup{done: make(chan struct{})}, true
-		c.forming = g
-	}
-	g.members = append(g.members, m)
-	g.points += len(m.batch.Refs)
-	return g, leads
-}
-
-// leave takes a batch out of a group again, unless it is too late.
-func (c *committer) leave(g *commitGroup, m *commitMember) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if g.begun {
-		return false
-	}
-	g.members = slices.DeleteFunc(g.members, func(other *commitMember) bool { return other == m })
-	g.points -= len(m.batch.Refs)
-	return true
-}
-
-// lead waits for its turn, and appends what has joined the group until then.
-func (c *committer) lead(ctx context.Context, g *commitGroup) {
-	defer close(g.done)
-	select {
-	case scratch := <-c.scratch:
-		c.appendGroup(ctx, c.begin(g), scratch)
-		if cap(scratch.Refs) > 2*groupPoints {
-			scratch = newBatch()
-		}
-		c.scratch <- scratch
-	case <-ctx.Done():
-		for _, m := range c.begin(g) {
-			m.err = ctx.Err()
-		}
-	}
-}
-
-// begin closes a group for those who would join or leave.
-func (c *committer) begin(g *commitGroup) []*commitMember {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.forming == g {
-		c.forming = nil
-	}
-	g.begun = true
-	return g.members
 }
 
 // appendGroup appends batches as one. The store does not say which points of a batch it refuses for good; so then each is appended alone,
 // that none pays for another.
-func (c *committer) appendGroup(ctx context.Context, members []*commitMember, scratch *storage.Batch) {
+func (c *committer) appendGroup(ctx context.Context, scratch *storage.Batch, members []*commitMember) *storage.Batch {
 	if len(members) == 1 {
 		members[0].err = c.append(ctx, members[0].batch)
-		return
+		return scratch
 	}
 	scratch.Reset()
 	for _, m := range members {
@@ -131,10 +56,14 @@ func (c *committer) appendGroup(ctx context.Context, members []*commitMember, sc
 	err := c.append(ctx, scratch)
 	for _, m := range members {
 		m.err = err
-		if err != nil && isRefusal(err) {
+		if err != nil && storage.IsRefusal(err) {
 			m.err = c.append(ctx, m.batch)
 		}
 	}
+	if cap(scratch.Refs) > 2*intake.GroupPoints {
+		return newBatch()
+	}
+	return scratch
 }
 
 func (c *committer) append(ctx context.Context, b *storage.Batch) error {

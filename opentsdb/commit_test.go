@@ -100,13 +100,3 @@ func TestCommitRefusesOne(t *testing.T) {
 		}
 	})
 }
-
-// keeper is a storage.Appender that keeps the last values.
-type keeper struct{ values []float64 }
-
-func (k *keeper) Resolve(context.Context, []storage.Series) ([]storage.Ref, []error) { return nil, nil }
-
-func (k *keeper) Append(_ context.Context, b *storage.Batch) error {
-	k.values = slices.Clone(b.Values)
-	return nil
-}

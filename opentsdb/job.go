@@ -2,7 +2,6 @@ package opentsdb
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -102,7 +101,7 @@ func (j *job) resolveNames(ctx context.Context) error {
 		switch {
 		case errs == nil || errs[i] == nil:
 			j.refs[n] = refs[i]
-		case isRefusal(errs[i]):
+		case storage.IsRefusal(errs[i]):
 			j.errs[n] = errs[i]
 		case failed == nil:
 			failed = fmt.Errorf("resolve series %q: %w", cut(j.names[n]), errs[i])
@@ -142,7 +141,7 @@ func (j *job) count(err error) {
 	switch {
 	case err == nil:
 		j.metrics.written.Add(n)
-	case isRefusal(err):
+	case storage.IsRefusal(err):
 		j.metrics.rejected.Add(n)
 	default:
 		j.metrics.failed.Add(n)
@@ -168,14 +167,6 @@ func (j *job) release() {
 	j.unknown, j.names, j.series = j.unknown[:0], j.names[:0], j.series[:0]
 	j.refs, j.errs, j.refused, j.cache = j.refs[:0], j.errs[:0], 0, nil
 	j.jobs.Put(j)
-}
-
-// isRefusal says whether an error of the store is for good: the same would be refused again.
-func isRefusal(err error) bool {
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return false
-	}
-	return errors.Is(err, storage.ErrInvalid) || errors.Is(err, storage.ErrLimit)
 }
 
 // shownBytes is how much of a client's text is logged or answered where a TSD has no words of its own.

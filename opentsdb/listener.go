@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/tsdbridge/tsdbridge/intake"
 )
 
 // A Listener receives telnet and HTTP on one port. The first byte of a connection says which it is, as OpenTSDB's PipelineFactory does.
@@ -56,7 +58,7 @@ func (l *Listener) Run(ctx context.Context, ingest *Ingest, handler http.Handler
 	defer giveUp()
 	s := &server{
 		Listener: l, ingest: ingest, group: group,
-		delivery: &delivery{logger: l.o.Logger, metrics: l.metrics, stopping: ctx.Done()},
+		delivery: newDelivery(l.o.Logger, l.metrics, ctx.Done()),
 		handoff:  newHandoff(l.tcp.Addr()),
 	}
 	web := s.httpServer(handler)
@@ -111,38 +113,10 @@ func (s *server) httpServer(handler http.Handler) *http.Server {
 
 // accept starts a goroutine of the group for each connection.
 func (s *server) accept(ctx, writeCtx context.Context) error {
-	for pause := acceptPause; ; {
-		conn, err := s.tcp.Accept()
-		switch {
-		case err == nil:
-			pause = acceptPause
-			s.group.Go(func() error {
-				s.serve(ctx, writeCtx, conn)
-				return nil
-			})
-		case ctx.Err() != nil:
+	return intake.Accept(ctx, s.tcp, "opentsdb", s.o.Logger, func(conn net.Conn) {
+		s.group.Go(func() error {
+			s.serve(ctx, writeCtx, conn)
 			return nil
-		case errors.Is(err, net.ErrClosed):
-			return fmt.Errorf("accept opentsdb connection: %w", err)
-		default: // out of file descriptors, most likely
-			s.o.Logger.WarnContext(ctx, "opentsdb connection not accepted", "err", err, "pause", pause)
-			sleep(ctx, pause)
-			pause = min(2*pause, lastAcceptPause)
-		}
-	}
-}
-
-// The pauses after an error of the socket: the first, and the longest, to which they double.
-const (
-	acceptPause     = 5 * time.Millisecond
-	lastAcceptPause = time.Second
-)
-
-func sleep(ctx context.Context, pause time.Duration) {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+		})
+	})
 }

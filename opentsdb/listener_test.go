@@ -200,7 +200,7 @@ func TestStoreAwayForAWhile(t *testing.T) {
 		about, metrics := testAbout()
 		s := &server{
 			Listener: &Listener{o: about.o, metrics: metrics, about: about}, ingest: in,
-			delivery: &delivery{logger: about.o.Logger, metrics: metrics},
+			delivery: newDelivery(about.o.Logger, metrics, nil),
 		}
 		m.set(func(string) error { return errAway }, func() error { return errAway })
 		client, conn := net.Pipe()
@@ -239,7 +239,7 @@ func TestUnheard(t *testing.T) {
 		about, metrics := testAbout()
 		s := &server{
 			Listener: &Listener{o: about.o, metrics: metrics, about: about}, ingest: newTestIngest(m),
-			delivery: &delivery{logger: about.o.Logger, metrics: metrics},
+			delivery: newDelivery(about.o.Logger, metrics, nil),
 		}
 		client, conn := net.Pipe()
 		done := make(chan struct{})

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // putRequest is one request of /api/put, in memory that later ones use again.
@@ -198,7 +200,7 @@ type pointError struct {
 // status is that of the answer. A TSD answers 200 when its store fails; here that is an error of ours, and the client tries again.
 func (a *putAnswer) status() int {
 	switch {
-	case a.err != nil && !isRefusal(a.err):
+	case a.err != nil && !storage.IsRefusal(a.err):
 		return http.StatusServiceUnavailable
 	case a.failed > 0 || a.timeouts > 0:
 		return http.StatusBadRequest

@@ -27,7 +27,7 @@ func refuseNamed(name string) error {
 func say(t testing.TB, m *memory, pieces ...[]byte) string {
 	about, metrics := testAbout()
 	tel := telnet{ingest: newTestIngest(m), about: about}
-	d := &delivery{logger: about.o.Logger, metrics: metrics}
+	d := newDelivery(about.o.Logger, metrics, nil)
 	l := lines{max: 64 << 10, longest: 1024}
 	var answers []byte
 	open := true
@@ -108,7 +108,7 @@ func TestTelnetKnowsItsSeries(t *testing.T) {
 	m := newMemory()
 	in := newTestIngest(m)
 	tel := telnet{ingest: in, about: about}
-	d := &delivery{logger: about.o.Logger, metrics: metrics}
+	d := newDelivery(about.o.Logger, metrics, nil)
 	send := func(text string) {
 		l := lines{max: 64 << 10, longest: 1024, buf: []byte(text)}
 		tel.take(t.Context(), &l, d)

@@ -1,6 +1,9 @@
 package storage
 
-import "errors"
+import (
+	"context"
+	"errors"
+)
 
 // The classes of errors. Everything else is ours and passes: the caller should try again later.
 var (
@@ -11,3 +14,11 @@ var (
 	// ErrNotReady says that the store has not loaded what it needs to answer.
 	ErrNotReady = errors.New("not ready")
 )
+
+// IsRefusal says whether an error of the store is for good: the same data would be refused again.
+func IsRefusal(err error) bool {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return false
+	}
+	return errors.Is(err, ErrInvalid) || errors.Is(err, ErrLimit)
+}

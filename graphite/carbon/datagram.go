@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/tsdbridge/tsdbridge/intake"
 )
 
 const (
@@ -74,17 +76,17 @@ func (l *Listener) receive(ctx context.Context, q *datagramQueue) error {
 	stop := context.AfterFunc(ctx, func() { _ = l.udp.SetReadDeadline(past) })
 	defer stop()
 	buf := make([]byte, maxDatagram)
-	for pause := acceptPause; ctx.Err() == nil; {
+	var pauses intake.Pauses
+	for ctx.Err() == nil {
 		n, from, err := l.udp.ReadFromUDPAddrPort(buf)
 		if err != nil {
 			if ctx.Err() == nil {
 				l.o.Logger.WarnContext(ctx, "carbon datagram not received", "err", err)
-				sleep(ctx, pause)
-				pause = min(2*pause, lastAcceptPause)
+				intake.Sleep(ctx, pauses.Next())
 			}
 			continue
 		}
-		pause = acceptPause
+		pauses.Reset()
 		l.metrics.datagrams.Inc()
 		l.metrics.udp.bytes.Add(float64(n))
 		if !q.put(buf[:n], from) {

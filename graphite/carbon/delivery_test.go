@@ -13,6 +13,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/tsdbridge/tsdbridge/intake"
 )
 
 // sinkFunc is a Sink.
@@ -41,7 +43,7 @@ func (b *logBuffer) String() string {
 func (b *logBuffer) count(text string) int { return strings.Count(b.String(), text) }
 
 func newTestDelivery(sink Sink, log *logBuffer, stopping <-chan struct{}) *delivery {
-	return &delivery{sink: sink, logger: slog.New(slog.NewTextHandler(log, nil)), metrics: newListenerMetrics(prometheus.NewRegistry()), stopping: stopping}
+	return newDelivery(sink, slog.New(slog.NewTextHandler(log, nil)), newListenerMetrics(prometheus.NewRegistry()), stopping)
 }
 
 var errDown = errors.New("the store is down")
@@ -66,7 +68,7 @@ func TestDeliveryRetries(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		mu.Lock()
-		if n := len(tries); n != 12 || tries[1] != 100*time.Millisecond || tries[2] != 300*time.Millisecond || tries[n-1]-tries[n-2] != lastRetry {
+		if n := len(tries); n != 12 || tries[1] != 100*time.Millisecond || tries[2] != 300*time.Millisecond || tries[n-1]-tries[n-2] != intake.LastRetry {
 			t.Errorf("tries at %v", tries)
 		}
 		mu.Unlock()
@@ -78,7 +80,7 @@ func TestDeliveryRetries(t *testing.T) {
 		mu.Lock()
 		down = false
 		mu.Unlock()
-		time.Sleep(lastRetry)
+		time.Sleep(intake.LastRetry)
 		synctest.Wait()
 		if n := testutil.ToFloat64(d.metrics.points); n != 5 {
 			t.Errorf("%v points taken, want 5", n)
@@ -112,10 +114,10 @@ func TestDeliveryStops(t *testing.T) {
 		if n := tries.Load() - before; n != 1 {
 			t.Errorf("%d tries when the process stops, want 1", n)
 		}
-		time.Sleep(firstRetry)
+		time.Sleep(intake.FirstRetry)
 		synctest.Wait()
 		if n := tries.Load() - before; n != 2 {
-			t.Errorf("%d tries in the first %v of the grace, want 2", n, firstRetry)
+			t.Errorf("%d tries in the first %v of the grace, want 2", n, intake.FirstRetry)
 		}
 		giveUp()
 		synctest.Wait()

@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/tsdbridge/tsdbridge/intake"
 )
 
 // maxPoints is how many points go to the Sink at once.
@@ -96,7 +98,7 @@ func (l *Listener) Run(ctx context.Context, sink Sink) error {
 	group, ctx := errgroup.WithContext(ctx)
 	writeCtx, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
-	d := &delivery{sink: sink, logger: l.o.Logger, metrics: l.metrics, stopping: ctx.Done()}
+	d := newDelivery(sink, l.o.Logger, l.metrics, ctx.Done())
 	group.Go(func() error { return l.accept(ctx, writeCtx, group, d) })
 	if l.udp != nil {
 		q := newDatagramQueue(l.o.UDPQueue)
@@ -120,40 +122,12 @@ func (l *Listener) Run(ctx context.Context, sink Sink) error {
 
 // accept starts a goroutine of the group for each connection.
 func (l *Listener) accept(ctx, writeCtx context.Context, group *errgroup.Group, d *delivery) error {
-	for pause := acceptPause; ; {
-		conn, err := l.tcp.Accept()
-		switch {
-		case err == nil:
-			pause = acceptPause
-			group.Go(func() error {
-				l.serveConnection(ctx, writeCtx, conn, d)
-				return nil
-			})
-		case ctx.Err() != nil:
+	return intake.Accept(ctx, l.tcp, "carbon", l.o.Logger, func(conn net.Conn) {
+		group.Go(func() error {
+			l.serveConnection(ctx, writeCtx, conn, d)
 			return nil
-		case errors.Is(err, net.ErrClosed):
-			return fmt.Errorf("accept carbon connection: %w", err)
-		default: // out of file descriptors, most likely
-			l.o.Logger.WarnContext(ctx, "carbon connection not accepted", "err", err, "pause", pause)
-			sleep(ctx, pause)
-			pause = min(2*pause, lastAcceptPause)
-		}
-	}
-}
-
-// The pauses after an error of the socket: the first, and the longest, to which they double.
-const (
-	acceptPause     = 5 * time.Millisecond
-	lastAcceptPause = time.Second
-)
-
-func sleep(ctx context.Context, pause time.Duration) {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+		})
+	})
 }
 
 // batch collects the points of one read for the sink.

@@ -1,0 +1,63 @@
+// Package intake is what the listeners of protocols share that nobody waits for an answer of: accepting connections, holding what the store
+// cannot take now, gathering small writes into groups. It knows no protocol, no point and no store.
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+)
+
+// The pauses after an error of a socket: the first, and the longest, to which they double.
+const (
+	firstPause = 5 * time.Millisecond
+	lastPause  = time.Second
+)
+
+// Pauses are those after errors of a socket that follow each other. The zero value begins.
+type Pauses struct{ next time.Duration }
+
+// Next is the pause after one more error.
+func (p *Pauses) Next() time.Duration {
+	pause := max(p.next, firstPause)
+	p.next = min(2*pause, lastPause)
+	return pause
+}
+
+// Reset begins anew: all went well.
+func (p *Pauses) Reset() { p.next = 0 }
+
+// Sleep returns after a pause, or when ctx ends.
+func Sleep(ctx context.Context, pause time.Duration) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// Accept gives each connection of a listener to serve, which must not block, until ctx ends and the listener is closed. what is the
+// protocol, for people.
+func Accept(ctx context.Context, l net.Listener, what string, logger *slog.Logger, serve func(net.Conn)) error {
+	var pauses Pauses
+	for {
+		conn, err := l.Accept()
+		switch {
+		case err == nil:
+			pauses.Reset()
+			serve(conn)
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return fmt.Errorf("accept %s connection: %w", what, err)
+		default: // out of file descriptors, most likely
+			pause := pauses.Next()
+			logger.WarnContext(ctx, what+" connection not accepted", "err", err, "pause", pause)
+			Sleep(ctx, pause)
+		}
+	}
+}

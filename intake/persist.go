@@ -1,0 +1,80 @@
+package intake
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// The pauses before a write is tried again: the first, and the longest, to which they double.
+const (
+	FirstRetry = 100 * time.Millisecond
+	LastRetry  = 10 * time.Second
+)
+
+// Persistence tries writes until the store takes them. Whoever writes waits meanwhile, and does not read from its sender. An outage is logged once
+// for all who wait.
+type Persistence struct {
+	What     string // whose points they are, for people
+	Logger   *slog.Logger
+	Stopping <-chan struct{}    // closed when the process is told to stop; nil: never
+	Retries  prometheus.Counter // of tries that failed
+	Waiting  prometheus.Gauge   // of writes that failed and have not succeeded since
+
+	mu      sync.Mutex // guards waiting, and the order of what is logged about it
+	waiting int
+}
+
+// Persist tries until it succeeds or ctx ends.
+func (p *Persistence) Persist(ctx context.Context, try func() error) bool {
+	failed := false
+	defer func() {
+		if failed {
+			p.recovered(ctx)
+		}
+	}()
+	stopping := p.Stopping
+	for pause := FirstRetry; ctx.Err() == nil; pause = min(2*pause, LastRetry) {
+		err := try()
+		if err == nil {
+			return true
+		}
+		if !failed {
+			failed = true
+			p.failed(ctx, err)
+		}
+		p.Retries.Inc()
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		case <-stopping: // little time is left, and the store may be back already
+			stopping, pause = nil, FirstRetry/2
+		}
+		timer.Stop()
+	}
+	return false
+}
+
+// failed notes that one more write is waiting.
+func (p *Persistence) failed(ctx context.Context, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting++; p.waiting == 1 {
+		p.Logger.WarnContext(ctx, p.What+" points not stored, holding them and reading no more until they are", "err", err)
+	}
+	p.Waiting.Set(float64(p.waiting))
+}
+
+// recovered notes that a write is no longer waiting.
+func (p *Persistence) recovered(ctx context.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting--; p.waiting == 0 && ctx.Err() == nil {
+		p.Logger.InfoContext(ctx, p.What+" points are stored again")
+	}
+	p.Waiting.Set(float64(p.waiting))
+}
