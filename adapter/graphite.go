@@ -132,7 +132,7 @@ func (g *graphiteSide) refreshDefinitions(ctx context.Context) error {
 
 // Find implements graphite.Trees: in memory when the index is there, else in the table.
 func (g *graphiteSide) Find(ctx context.Context, pattern string, o tree.FindOptions) ([]tree.Node, error) {
-	if g.forest.Status().Loaded {
+	if g.forest.Loaded() {
 		return g.forest.Find(ctx, pattern, o)
 	}
 	select {

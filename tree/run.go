@@ -104,6 +104,13 @@ func (f *Forest) setState(err error) {
 	f.loaded = f.loaded || err == nil
 }
 
+// Loaded says that Run has loaded the trees, at least once: Find answers with what is known since.
+func (f *Forest) Loaded() bool {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.loaded
+}
+
 // A Status says how a forest is.
 type Status struct {
 	// Err is why the trees are not loaded, or could not be refreshed. Loaded says that they were once: find then answers with what is known.
