@@ -170,11 +170,11 @@ func (p *parser) webFlags() {
 func (p *parser) writeFlags() {
 	o := &p.options
 	l, f := &o.WriteLimits, p.app.Flag
-	f("write.mode", "When a write is acknowledged: through (the engine has every point) or buffered (a log on the local disk has it; rows are put when they are whole).").Default(o.WriteMode).EnumVar(&o.WriteMode, "through", "buffered")
-	f("write.log.path", "Directory of the log of --write.mode=buffered; empty: log in --storage.path.").StringVar(&o.LogPath)
+	f("write.mode", "When a write is acknowledged: through (the engine has every point) or buffered (a log on the local disk has it; rows are put when they are whole). auto: buffered on the embedded engine, else through; carbon and OpenTSDB's port take the log on HBase all the same.").Default(o.WriteMode).EnumVar(&o.WriteMode, "auto", "through", "buffered")
+	f("write.log.path", "Directory of the log; empty: log in --storage.path.").StringVar(&o.LogPath)
 	f("write.log.max-bytes", "Files of the log; at half of it rows are put early, beyond it writes are refused (503).").Default(bytesText(o.LogBytes)).SetValue((*byteSize)(&o.LogBytes))
-	f("head.flush-interval", "Age at which points in memory are put into the table though their hour goes on.").Default(o.FlushInterval.String()).DurationVar(&o.FlushInterval)
-	f("head.max-bytes", "Points in memory; beyond, the biggest rows are put early.").Default(bytesText(o.HeadBytes)).SetValue((*byteSize)(&o.HeadBytes))
+	f("head.flush-interval", "Age at which points in memory are put into the table though their hour goes on; 0: 2h, or 2s when only carbon and OpenTSDB's port take the log.").Default(o.FlushInterval.String()).DurationVar(&o.FlushInterval)
+	f("head.max-bytes", "Points in memory; beyond, the biggest rows are put early, and half as much more is refused (503).").Default(bytesText(o.HeadBytes)).SetValue((*byteSize)(&o.HeadBytes))
 	f("write.max-body-bytes", "A remote write request as it is sent, compressed.").Default(bytesText(int64(l.BodyBytes))).SetValue((*intByteSize)(&l.BodyBytes))
 	f("write.max-decoded-bytes", "A remote write request, decompressed.").Default(bytesText(int64(l.DecodedBytes))).SetValue((*intByteSize)(&l.DecodedBytes))
 	f("write.max-series", "Time series of one request.").Default(text(l.RequestSeries)).IntVar(&l.RequestSeries)

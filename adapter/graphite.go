@@ -167,19 +167,20 @@ func (g *graphiteSide) seriesOf(name string) storage.Series {
 // hanger is the store as carbon's lines reach it. A series that a tree made of a name is found under that name, also one that the store had
 // before the tree: to the store it is not new, so nobody else would hang it.
 type hanger struct {
-	*storage.Store
+	storage.Appender
+	store  *storage.Store
 	forest *tree.Forest
 	names  *translate.Translator
 }
 
 // Resolve implements storage.Appender.
 func (h hanger) Resolve(ctx context.Context, series []storage.Series) ([]storage.Ref, []error) {
-	refs, errs := h.Store.Resolve(ctx, series)
+	refs, errs := h.Appender.Resolve(ctx, series)
 	var known []storage.NewSeries
 	var at []int
 	for i, ref := range refs {
 		if ref != 0 && !h.names.Plain(series[i]) {
-			known, at = append(known, storage.NewSeries{TSUID: h.TSUIDOf(ref), Series: series[i]}), append(at, i)
+			known, at = append(known, storage.NewSeries{TSUID: h.store.TSUIDOf(ref), Series: series[i]}), append(at, i)
 		}
 	}
 	if len(known) == 0 {
@@ -249,7 +250,7 @@ func (g *graphiteSide) listen(a *Adapter) error {
 		return nil
 	}
 	g.ingest = graphite.NewIngest(graphite.IngestOptions{
-		Appender: hanger{a.store, g.forest, g.names}, Paths: g.seriesOf, CacheEntries: c.SeriesCache,
+		Appender: hanger{a.store.Logged(), a.store, g.forest, g.names}, Paths: g.seriesOf, CacheEntries: c.SeriesCache,
 		Logger: g.o.Logger, Registerer: a.registry, Now: g.o.Now,
 	})
 	o := carbon.DefaultOptions()

@@ -68,7 +68,7 @@ func (a *Adapter) serveOpenTSDB(ctx context.Context) error {
 		return nil
 	}
 	i := a.o.OpenTSDB.ingest()
-	i.Appender, i.Registerer = a.store, a.registry
+	i.Appender, i.Registerer = a.store.Logged(), a.registry
 	ingest := opentsdb.NewIngest(i)
 	return a.opentsdb.Run(ctx, ingest, opentsdb.NewAPI(opentsdb.DefaultAPIOptions(), ingest))
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -46,10 +45,10 @@ type Options struct {
 	CORSOrigin     string        // --web.cors-origin: RE2, anchored
 	MaxConnections int           // --web.max-connections
 	ShutdownGrace  time.Duration // --web.shutdown-grace: how long requests under way may take to finish
-	WriteMode      string        // --write.mode: through or buffered
+	WriteMode      string        // --write.mode: auto, through or buffered
 	LogPath        string        // --write.log.path: directory of the log; empty: log in --storage.path
 	LogBytes       int64         // --write.log.max-bytes
-	FlushInterval  time.Duration // --head.flush-interval
+	FlushInterval  time.Duration // --head.flush-interval; 0: as fits the mode
 	HeadBytes      int64         // --head.max-bytes
 	WriteLimits    WriteLimits   // --write.*
 	QueryTimeout   time.Duration // --query.timeout
@@ -79,7 +78,7 @@ func DefaultOptions() Options {
 		MetricWidth: 3, TagkWidth: 3, TagvWidth: 3, SaltBuckets: 20, Values: "auto",
 		SeriesIndex: "auto", IndexRefresh: 30 * time.Second, UIDCache: 2_000_000,
 		ListenAddress: ":9201", MaxConnections: 512, ShutdownGrace: 30 * time.Second,
-		WriteMode: string(storage.WriteThrough), LogBytes: 4 << 30, FlushInterval: 2 * time.Hour, HeadBytes: 1 << 30, WriteLimits: DefaultWriteLimits(),
+		WriteMode: WriteAuto, LogBytes: 4 << 30, HeadBytes: 1 << 30, WriteLimits: DefaultWriteLimits(),
 		QueryTimeout: 2 * time.Minute, QuerySeries: 1_000_000, QuerySamples: 50_000_000, QueryParallel: 20, Lookback: 5 * time.Minute,
 		ReadParallel: 10, ReadSamples: 50_000_000, ReadFrameBytes: defaultFrame,
 		Carbon: DefaultCarbonOptions(), OpenTSDB: DefaultOpenTSDBOptions(), Graphite: DefaultGraphiteOptions(),
@@ -150,18 +149,10 @@ func (o Options) storageOptions() storage.Options {
 	s.Values, _ = schema.ParseValues(o.Values) // checked by Validate
 	s.Exclusive = o.Engine != EngineHBase
 	s.Index, s.IndexRefresh, s.UIDCacheEntries = storage.SeriesIndex(o.SeriesIndex), o.IndexRefresh, o.UIDCache
-	s.Mode = storage.WriteMode(o.WriteMode)
-	s.Buffer.Dir, s.Buffer.MaxLogBytes, s.Buffer.FlushInterval, s.Buffer.MaxHeadBytes = o.logPath(), o.LogBytes, o.FlushInterval, o.HeadBytes
+	s.Mode, s.LogUnacknowledged = o.writeMode(), o.spools()
+	s.Buffer.Dir, s.Buffer.MaxLogBytes, s.Buffer.FlushInterval, s.Buffer.MaxHeadBytes = o.logPath(), o.LogBytes, o.flushInterval(), o.HeadBytes
 	s.Now, s.Logger = o.Now, o.Logger
 	return s
-}
-
-// logPath is the directory of the log, "" when only a flag can say it.
-func (o Options) logPath() string {
-	if o.LogPath == "" && o.Engine == EngineEmbedded {
-		return filepath.Join(o.Path, "log")
-	}
-	return o.LogPath
 }
 
 func (o Options) translator() (*translate.Translator, error) {

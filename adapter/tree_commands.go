@@ -50,7 +50,7 @@ func openTreeTool(o Options) (*treeTool, error) {
 		return nil, err
 	}
 	so := o.storageOptions()
-	so.Mode = storage.WriteThrough // the log is the adapter's
+	so.Mode, so.LogUnacknowledged, so.Buffer.Dir = storage.WriteThrough, false, "" // the log is the adapter's
 	tables, err := storage.New(db, so)
 	if err == nil {
 		err = tables.PinLayout(context.Background())

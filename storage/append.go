@@ -19,23 +19,48 @@ import (
 // before it is written unless this process knows that the new points come after all that it holds; see state.
 // Two adapters, or an adapter and a TSD, that write one series at once are the one way left to such a row.
 func (s *Store) Append(ctx context.Context, b *Batch) error {
+	return s.append(ctx, b, s.o.Mode == WriteBuffered)
+}
+
+// append writes a batch through the log or, where it may, to the table at once.
+func (s *Store) append(ctx context.Context, b *Batch, throughLog bool) error {
 	if len(b.Refs) == 0 && len(b.Objects) == 0 {
 		return nil
 	}
 	begin := time.Now()
-	if s.buffer != nil {
-		if err := s.appendBuffered(ctx, b); err != nil {
+	if err := s.checkBatch(b); err != nil {
+		return err
+	}
+	bound, free := b, (*Batch)(nil)
+	switch {
+	case s.buffer == nil:
+		bound, free = nil, b
+	case !throughLog:
+		if err := s.buffer.await(ctx); err != nil {
 			return err
 		}
-		s.metrics.appended(b, begin)
-		return nil
+		bound, free = s.buffer.marks.part(b)
 	}
+	if bound != nil {
+		if err := s.buffer.append(ctx, bound); err != nil {
+			return err
+		}
+	}
+	if free != nil {
+		if err := s.appendThrough(ctx, free); err != nil {
+			return err
+		}
+	}
+	s.metrics.appended(b, begin)
+	return nil
+}
+
+// appendThrough returns when the table has a batch, which must be valid.
+func (s *Store) appendThrough(ctx context.Context, b *Batch) error {
 	w := s.writers.Get().(*writer)
 	defer s.writers.Put(w)
 	w.reset(s)
-	if err := w.load(b); err != nil {
-		return err
-	}
+	w.load(b)
 	w.lock()
 	defer w.unlock()
 	w.groupRows()
@@ -43,19 +68,7 @@ func (s *Store) Append(ctx context.Context, b *Batch) error {
 		return err
 	}
 	w.sortPuts()
-	if err := w.put(ctx, s.db.Apply); err != nil {
-		return err
-	}
-	s.metrics.appended(b, begin)
-	return nil
-}
-
-// appendBuffered checks a batch and gives it to the log and the head.
-func (s *Store) appendBuffered(ctx context.Context, b *Batch) error {
-	if err := s.checkBatch(b); err != nil {
-		return err
-	}
-	return s.buffer.append(ctx, b)
+	return w.put(ctx, s.db.Apply)
 }
 
 // checkBatch refuses what cannot be stored.
@@ -128,11 +141,8 @@ func (w *writer) reset(s *Store) {
 	}
 }
 
-// load checks the batch and sorts it by series and time; of equal times the last in the batch comes last.
-func (w *writer) load(b *Batch) error {
-	if err := w.store.checkBatch(b); err != nil {
-		return err
-	}
+// load sorts the batch by series and time; of equal times the last in the batch comes last.
+func (w *writer) load(b *Batch) {
 	w.batch = b
 	for i, ref := range b.Refs {
 		w.entries = append(w.entries, entry{ref, b.Times[i], int32(i), int32(2*i + 1)})
@@ -143,7 +153,6 @@ func (w *writer) load(b *Batch) error {
 	slices.SortFunc(w.entries, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.ref, b.ref), cmp.Compare(a.time, b.time), cmp.Compare(a.order, b.order), cmp.Compare(a.n, b.n))
 	})
-	return nil
 }
 
 // lock takes the states of all series of the batch, in the order of their refs so that two appends cannot wait for each other.

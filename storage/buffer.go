@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,7 +36,7 @@ type BufferOptions struct {
 	SegmentBytes  int64         // of one file of the log; 0: 64 MiB
 	FlushInterval time.Duration // a row is flushed when its first point is this old
 	FlushDelay    time.Duration // a row is flushed this long after its hour has ended
-	MaxHeadBytes  int64         // of rows in memory; beyond, the biggest are flushed early
+	MaxHeadBytes  int64         // of rows in memory; beyond, the biggest are flushed early, and half as much more is refused
 	CheckInterval time.Duration // how often is looked for rows to flush
 	FS            log.FS        // nil: the operating system's
 }
@@ -60,6 +63,24 @@ func (o BufferOptions) Validate() error {
 	return nil
 }
 
+// holdsLog says whether there is a log that was not ended in order: acknowledged points that the table may lack.
+func (o BufferOptions) holdsLog() (bool, error) {
+	if o.Dir == "" {
+		return false, nil
+	}
+	if o.FS == nil {
+		o.FS = log.OS{}
+	}
+	files, err := o.FS.List(filepath.Join(o.Dir, "points"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("look for a log: %w", err)
+	}
+	return slices.ContainsFunc(files, func(name string) bool { return filepath.Ext(name) == ".log" }), nil
+}
+
 // buffer is the buffered way of a point: it is durable when its record is in the log, is read from the head, and reaches the table with its
 // whole row. After a crash the log is replayed into the head.
 type buffer struct {
@@ -68,7 +89,10 @@ type buffer struct {
 	log     *log.Log
 	numbers seriesNumbers
 	head    *head.Head
+	marks   logMarks      // kept when some writes do not go through the log
+	mixed   bool          // they do not
 	ready   chan struct{} // closed when the log is replayed
+	full    atomic.Bool   // more waits in memory than the head may hold
 	jobs    sync.Pool     // *bufferJob
 
 	mu      sync.Mutex     // guards pending
@@ -84,7 +108,7 @@ func openBuffer(s *Store) (*buffer, error) {
 	b := &buffer{
 		o: o, logger: s.o.Logger, ready: make(chan struct{}), pending: map[uint64]int{},
 		head:    head.New(head.Options{Values: s.o.Values, Now: s.o.Now}),
-		numbers: seriesNumbers{index: s.index},
+		numbers: seriesNumbers{index: s.index}, mixed: s.o.Mode != WriteBuffered,
 	}
 	b.jobs.New = func() any { return &bufferJob{} }
 	var err error
@@ -123,6 +147,9 @@ func (b *buffer) recover(ctx context.Context) error {
 			return fmt.Errorf("record at %v: %w", at, err)
 		}
 		job.take(&batch)
+		if b.mixed {
+			b.marks.note(&batch, b.numbers.index.Len(), at.Segment)
+		}
 		b.head.Append(&job.batch, at.Segment)
 		records++
 		points += len(batch.Refs)
@@ -159,10 +186,11 @@ func (j *bufferJob) take(b *Batch) {
 
 // append returns when the batch is in the log. It must be valid.
 func (b *buffer) append(ctx context.Context, batch *Batch) error {
-	select {
-	case <-b.ready:
-	case <-ctx.Done():
-		return fmt.Errorf("%w: the log is being replayed", ErrNotReady)
+	if err := b.await(ctx); err != nil {
+		return err
+	}
+	if b.full.Load() {
+		return fmt.Errorf("%d bytes of points wait in memory for the table, --head.max-bytes is %d", b.head.Stats().Bytes, b.o.MaxHeadBytes)
 	}
 	if err := b.numbers.need(ctx, batch); err != nil {
 		return err
@@ -173,6 +201,10 @@ func (b *buffer) append(ctx context.Context, batch *Batch) error {
 	j.take(batch)
 	segment := b.begin()
 	defer b.end(segment)
+	if b.mixed {
+		b.marks.note(batch, b.numbers.index.Len(), segment)
+		defer func() { b.marks.note(batch, b.numbers.index.Len(), b.log.End().Segment) }()
+	}
 	// Who stops waiting does not take the record back: what may be durable is in the head too, or a restart would show what is not shown now.
 	at, err := b.log.Append(context.WithoutCancel(ctx), j.record)
 	if err != nil {
@@ -180,6 +212,21 @@ func (b *buffer) append(ctx context.Context, batch *Batch) error {
 	}
 	b.head.Append(&j.batch, at.Segment)
 	return nil
+}
+
+// await returns when the log is replayed.
+func (b *buffer) await(ctx context.Context) error {
+	select {
+	case <-b.ready:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: the log is being replayed", ErrNotReady)
+	}
+}
+
+// measure stops appends while the table takes less than comes in: rows beyond MaxHeadBytes should have been put, half as much more is the end.
+func (b *buffer) measure() {
+	b.full.Store(b.head.Stats().Bytes > b.o.MaxHeadBytes/2*3)
 }
 
 // begin notes an append: from the segment that the log is in now, or a later one, to the head.
@@ -210,7 +257,11 @@ func (b *buffer) truncate() error {
 	if mark, ok := b.head.OldestMark(); ok {
 		oldest = min(oldest, mark)
 	}
-	return b.log.Truncate(log.Position{Segment: oldest})
+	if err := b.log.Truncate(log.Position{Segment: oldest}); err != nil {
+		return err
+	}
+	b.marks.oldest.Store(oldest)
+	return nil
 }
 
 // remove removes the closed logs, which hold nothing that is needed. The points go first: they mean nothing without the numbers.

@@ -63,57 +63,82 @@ func TestBufferedAgainstModel(t *testing.T) {
 	for seed := range uint64(40) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
-			r := rand.New(rand.NewPCG(seed, 7))
-			db, disk := kv.NewMem(tables()...), logtest.New(seed)
-			list := []storage.Series{series("m", "host", "a"), series("m", "host", "b"), series("m", "host", "a", "z", "1")}
-			change := func(o *storage.Options) {
-				o.Values = schema.Values(seed % 3)
-				// Now and then at once, mostly never: what is left to be flushed is of 2013.
-				o.Buffer.FlushDelay = []time.Duration{0, 1 << 60, 1 << 60}[r.IntN(3)]
-				o.Buffer.FlushInterval = 1 << 60
+			againstModel(t, seed, func(*rand.Rand, *storage.Options) {}, func(_ *rand.Rand, s *storage.Store) storage.Appender { return s })
+		})
+	}
+}
+
+// TestLoggedAgainstModel does so with writes that go through beside others that take the log. Now and then the flags of a start know of no log,
+// which is there all the same.
+func TestLoggedAgainstModel(t *testing.T) {
+	for seed := range uint64(60) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			flags := func(r *rand.Rand, o *storage.Options) {
+				o.Mode, o.LogUnacknowledged = storage.WriteThrough, r.IntN(4) > 0
+				o.Exclusive = seed%2 == 0
 			}
-			s := startBuffered(t, db, disk, change)
-			refs := resolve(t, s.Store, list...)
-			m := newModel(len(refs))
-			span := []int64{20, 8000, 30000}[seed%3]
-			for range 60 {
-				var b storage.Batch
-				for range 1 + r.IntN(12) {
-					m.addRandom(r, &b, refs, span)
+			againstModel(t, seed, flags, func(r *rand.Rand, s *storage.Store) storage.Appender {
+				if r.IntN(2) == 0 {
+					return s.Logged()
 				}
-				if err := s.Append(t.Context(), &b); err != nil {
-					t.Fatal(err)
-				}
-				switch r.IntN(12) {
-				case 0: // a kill
-					s.stop()
-					disk = disk.Kill(r.Uint64())
-				case 1: // the end in order
-					s.stop()
-					if err := s.Close(t.Context()); err != nil {
-						t.Fatal(err)
-					}
-				case 2:
-					m.check(t, s.Store, refs, 1356998400000+100, 1356998400000+3600_000)
-					continue
-				default:
-					continue
-				}
-				s = startBuffered(t, db, disk, change)
-				refs = resolve(t, s.Store, list...)
-			}
-			m.check(t, s.Store, refs, 0, storage.MaxTime)
-			m.check(t, s.Store, refs, 1356998400000+100, 1356998400000+3600_000)
+				return s
+			})
+		})
+	}
+}
+
+func againstModel(t *testing.T, seed uint64, flags func(*rand.Rand, *storage.Options), way func(*rand.Rand, *storage.Store) storage.Appender) {
+	r := rand.New(rand.NewPCG(seed, 7))
+	db, disk := kv.NewMem(tables()...), logtest.New(seed)
+	list := []storage.Series{series("m", "host", "a"), series("m", "host", "b"), series("m", "host", "a", "z", "1")}
+	change := func(o *storage.Options) {
+		o.Values = schema.Values(seed % 3)
+		// Now and then at once, mostly never: what is left to be flushed is of 2013.
+		o.Buffer.FlushDelay = []time.Duration{0, 1 << 60, 1 << 60}[r.IntN(3)]
+		o.Buffer.FlushInterval = 1 << 60
+		flags(r, o)
+	}
+	s := startBuffered(t, db, disk, change)
+	refs := resolve(t, s.Store, list...)
+	m := newModel(len(refs))
+	span := []int64{20, 8000, 30000}[seed%3]
+	for range 60 {
+		var b storage.Batch
+		for range 1 + r.IntN(12) {
+			m.addRandom(r, &b, refs, span)
+		}
+		if err := way(r, s.Store).Append(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+		switch r.IntN(12) {
+		case 0: // a kill
+			s.stop()
+			disk = disk.Kill(r.Uint64())
+		case 1: // the end in order
 			s.stop()
 			if err := s.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			// Everything is in the table now, as a store without a log sees it.
-			through := openStore(t, db)
-			m.check(t, through, resolve(t, through, list...), 0, storage.MaxTime)
-			checkRows(t, db)
-		})
+		case 2:
+			m.check(t, s.Store, refs, 1356998400000+100, 1356998400000+3600_000)
+			continue
+		default:
+			continue
+		}
+		s = startBuffered(t, db, disk, change)
+		refs = resolve(t, s.Store, list...)
 	}
+	m.check(t, s.Store, refs, 0, storage.MaxTime)
+	m.check(t, s.Store, refs, 1356998400000+100, 1356998400000+3600_000)
+	s.stop()
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// Everything is in the table now, as a store without a log sees it.
+	through := openStore(t, db)
+	m.check(t, through, resolve(t, through, list...), 0, storage.MaxTime)
+	checkRows(t, db)
 }
 
 // TestBufferedDiskFull refuses what does not fit, and goes on when there is room.

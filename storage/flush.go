@@ -31,6 +31,7 @@ func (s *Store) flushEvery(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
+		s.buffer.measure()
 		switch err := s.flushRows(ctx, s.due()); {
 		case err == nil:
 			failed = ""

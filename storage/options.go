@@ -33,9 +33,10 @@ type Options struct {
 	// Exclusive says that no other process writes to the tables (the local engines): nothing is refreshed or scanned for.
 	Exclusive bool
 	Index     SeriesIndex
-	// Mode says when a point is durable; Buffer is for WriteBuffered.
-	Mode   WriteMode
-	Buffer BufferOptions
+	// Mode says when a point is durable. With LogUnacknowledged there is a log even with WriteThrough, for the writers that take Logged.
+	Mode              WriteMode
+	LogUnacknowledged bool
+	Buffer            BufferOptions // of the log, if there is one
 	// IndexRefresh is how often series of other writers are looked for.
 	IndexRefresh time.Duration
 	// UIDCacheEntries bounds each of the six caches of names and UIDs.
@@ -84,7 +85,7 @@ func (o Options) Validate() error {
 	case o.UIDCacheEntries < 1:
 		return errors.New("--storage.uid-cache must be at least 1")
 	}
-	if o.Mode == WriteBuffered {
+	if o.Mode == WriteBuffered || o.LogUnacknowledged {
 		return o.Buffer.Validate()
 	}
 	return nil

@@ -57,7 +57,17 @@ func New(db kv.KV, o Options) (*Store, error) {
 	}
 	s.writers.New = func() any { return &writer{} }
 	s.metrics = newStoreMetrics(o.Registerer, s)
-	if o.Mode == WriteBuffered {
+	logged := o.Mode == WriteBuffered || o.LogUnacknowledged
+	if !logged {
+		left, err := o.Buffer.holdsLog()
+		if err != nil {
+			return nil, err
+		}
+		if logged = left; left {
+			o.Logger.Info("a log is left from an earlier run with other flags; it is replayed and put into the table", "path", o.Buffer.Dir)
+		}
+	}
+	if logged {
 		b, err := openBuffer(s)
 		if err != nil {
 			return nil, err
@@ -67,8 +77,8 @@ func New(db kv.KV, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Run loads the series index, trying again until it can, and keeps it fresh until ctx ends; with WriteBuffered it replays the log, and flushes
-// rows to the table.
+// Run loads the series index, trying again until it can, and keeps it fresh until ctx ends; where there is a log it replays it, and flushes rows to
+// the table.
 func (s *Store) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	if s.buffer != nil {

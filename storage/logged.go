@@ -1,0 +1,107 @@
+package storage
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+)
+
+// Logged is the store as writers without an acknowledgement reach it (carbon, telnet put): what they append is durable when the log has it,
+// whatever the mode, so that a cluster that is away loses nothing of theirs. Without a log it is the store itself.
+func (s *Store) Logged() Appender {
+	if s.buffer == nil {
+		return s
+	}
+	return logged{s}
+}
+
+type logged struct{ *Store }
+
+// Append implements Appender.
+func (l logged) Append(ctx context.Context, b *Batch) error { return l.append(ctx, b, true) }
+
+// logMarks remembers in which segment of the log the last record of a series stands. While that segment is there a crash would replay the record, over
+// whatever was put into the table after it: the series must be written through the log for so long.
+type logMarks struct {
+	mu   sync.RWMutex // guards last
+	last []uint64     // number of the segment + 1, by id; 0: never logged
+
+	oldest atomic.Uint64 // the first segment that a crash would replay
+}
+
+// note remembers that a batch is on its way to the log, which is in a segment now, or a later one.
+func (m *logMarks) note(b *Batch, series int, segment uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if series > len(m.last) {
+		m.last = append(m.last, make([]uint64, series-len(m.last))...)
+	}
+	for _, ref := range b.Refs {
+		m.last[ref.id()] = segment + 1
+	}
+	for i := range b.Objects {
+		m.last[b.Objects[i].Ref.id()] = segment + 1
+	}
+}
+
+// part splits a batch into what must go through the log and what need not. Both keep the order in which the points were added; a batch that
+// goes one way as a whole is returned itself, beside nil.
+func (m *logMarks) part(b *Batch) (bound, free *Batch) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	oldest := m.oldest.Load()
+	isBound := func(ref Ref) bool {
+		id := ref.id()
+		return int(id) < len(m.last) && m.last[id] > oldest
+	}
+	n := 0
+	for _, ref := range b.Refs {
+		if isBound(ref) {
+			n++
+		}
+	}
+	for i := range b.Objects {
+		if isBound(b.Objects[i].Ref) {
+			n++
+		}
+	}
+	switch n {
+	case 0:
+		return nil, b
+	case len(b.Refs) + len(b.Objects):
+		return b, nil
+	}
+	return b.split(isBound)
+}
+
+// split makes two batches of one.
+func (b *Batch) split(first func(Ref) bool) (yes, no *Batch) {
+	yes, no = &Batch{}, &Batch{}
+	side := func(ref Ref) *Batch {
+		if first(ref) {
+			return yes
+		}
+		return no
+	}
+	objects := b.Objects
+	addObjects := func(before int) {
+		for len(objects) > 0 && objects[0].after <= before {
+			o := objects[0]
+			side(o.Ref).AddObject(o.Ref, o.Time, o.Kind, o.Data)
+			objects = objects[1:]
+		}
+	}
+	if b.Integers != nil {
+		yes.Integers, no.Integers = []bool{}, []bool{}
+	}
+	for i, ref := range b.Refs {
+		addObjects(i)
+		to := side(ref)
+		to.Add(ref, b.Times[i], b.Values[i])
+		if b.Integers != nil {
+			to.Integers[len(to.Integers)-1] = b.Integers[i]
+		}
+	}
+	addObjects(len(b.Refs))
+	return yes, no
+}
