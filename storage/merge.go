@@ -151,6 +151,7 @@ func otherCells(deletes [][]byte, cells []kv.Cell, puts []kv.Put, a, b schema.Ce
 
 // appendPointCells appends the cells of sorted points, a compacted one for each maxCellPoints.
 func appendPointCells(puts []kv.Put, points []schema.Point) []kv.Put {
+	puts = slices.Grow(puts, (len(points)+maxCellPoints-1)/maxCellPoints)
 	for chunk := range slices.Chunk(points, maxCellPoints) {
 		q, v := schema.AppendCell(nil, nil, chunk)
 		puts = append(puts, kv.Put{Qualifier: q, Value: v})

@@ -15,6 +15,11 @@ const (
 // instant twice: the plain cell of one point, the compacted cell of several, nothing of none.
 func AppendCell(q, v []byte, points []Point) (qualifier, value []byte) {
 	trailer := byte(trailerPlain)
+	if len(points) > 1 { // neighbours are mostly of one kind
+		var one [8]byte
+		q = slices.Grow(q, len(points)*len(points[0].AppendQualifier(one[:0])))
+		v = slices.Grow(v, len(points)*len(points[0].AppendValue(one[:0]))+1)
+	}
 	for _, p := range points {
 		q = p.AppendQualifier(q)
 		v = p.AppendValue(v)
