@@ -94,6 +94,8 @@ type buffer struct {
 	ready   chan struct{} // closed when the log is replayed
 	full    atomic.Bool   // more waits in memory than the head may hold
 	jobs    sync.Pool     // *bufferJob
+	metrics *bufferMetrics
+	now     func() time.Time
 
 	mu      sync.Mutex     // guards pending
 	pending map[uint64]int // appends under way, by the segment that the log was in when they began
@@ -106,11 +108,12 @@ func openBuffer(s *Store) (*buffer, error) {
 		o.FS = log.OS{}
 	}
 	b := &buffer{
-		o: o, logger: s.o.Logger, ready: make(chan struct{}), pending: map[uint64]int{},
+		o: o, logger: s.o.Logger, now: s.o.Now, ready: make(chan struct{}), pending: map[uint64]int{},
 		head:    head.New(head.Options{Values: s.o.Values, Now: s.o.Now}),
 		numbers: seriesNumbers{index: s.index}, mixed: s.o.Mode != WriteBuffered,
 	}
 	b.jobs.New = func() any { return &bufferJob{} }
+	b.metrics = newBufferMetrics(s.o.Registerer, b)
 	var err error
 	if b.log, err = log.Open(b.logOptions("points", s, o.MaxLogBytes)); err != nil {
 		return nil, fmt.Errorf("open the log: %w", err)
@@ -153,6 +156,7 @@ func (b *buffer) recover(ctx context.Context) error {
 		b.head.Append(&job.batch, at.Segment)
 		records++
 		points += len(batch.Refs)
+		b.metrics.replayed.Add(float64(len(batch.Refs)))
 		return nil
 	})
 	if err != nil {

@@ -61,8 +61,9 @@ type lazyEngine interface {
 }
 
 // flushRows puts the rows that are due, and cuts the log.
-func (s *Store) flushRows(ctx context.Context, p head.Policy) error {
-	put := 0
+func (s *Store) flushRows(ctx context.Context, p head.Policy) (err error) {
+	put, begin := 0, time.Now()
+	defer func() { s.buffer.metrics.flushed(begin, put, err) }()
 	lazy, _ := s.db.(lazyEngine)
 	apply := s.db.Apply
 	if lazy != nil {
