@@ -34,6 +34,7 @@ var doors = map[string][]string{
 	"storage/kv/kvtest":       {"storage/kv"},
 	"storage/pebble":          {"storage/kv", "storage/schema"},
 	"storage/schema":          {},
+	"storage/storetest":       {"storage", "storage/kv", "storage/log/logtest", "storage/schema"},
 	"storage/uid":             {"storage/kv", "storage/schema"},
 	"e2e":                     {},
 	"e2e/cluster":             {},
@@ -48,7 +49,7 @@ var outside = map[string]string{
 }
 
 // forTests are rooms that no shipped binary contains: what the tests start and fake.
-var forTests = map[string]bool{"e2e": true, "e2e/cluster": true, "storage/hbase/hbasetest": true, "storage/kv/kvtest": true, "storage/log/logtest": true}
+var forTests = map[string]bool{"e2e": true, "e2e/cluster": true, "storage/hbase/hbasetest": true, "storage/kv/kvtest": true, "storage/log/logtest": true, "storage/storetest": true}
 
 const module = "github.com/tsdbridge/tsdbridge"
 

@@ -8,12 +8,13 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
 // BenchmarkReplay starts stores whose logs hold two million points of 10 000 series.
 func BenchmarkReplay(b *testing.B) {
 	const series, steps = 10_000, 200
-	db, dir := kv.NewMem(tables()...), b.TempDir()
+	db, dir := kv.NewMem(storetest.Tables()...), b.TempDir()
 	open := func() (*storage.Store, func()) {
 		o := storage.DefaultOptions()
 		o.Exclusive, o.Mode, o.Buffer.Dir = true, storage.WriteBuffered, dir

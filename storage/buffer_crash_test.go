@@ -12,6 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
+	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
 // numbered is batch n of a run: points of several hours, all of them its own.
@@ -85,7 +86,7 @@ const segmentHeader = 64
 // TestLogCutAtEveryByte shortens the log to each of its lengths: what is left are the first batches, each whole, and one more with each record.
 func TestLogCutAtEveryByte(t *testing.T) {
 	const batches = 12
-	db, disk := kv.NewMem(tables()...), logtest.New(1)
+	db, disk := kv.NewMem(storetest.Tables()...), logtest.New(1)
 	s := startBuffered(t, db, disk, neverFlush)
 	refs := resolve(t, s.Store, twoSeries...)
 	for n := range batches {
@@ -93,7 +94,7 @@ func TestLogCutAtEveryByte(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.stop()
+	s.Stop()
 	dir := filepath.Join("log", "points")
 	files, _ := disk.List(dir)
 	if len(files) == 0 {
@@ -130,7 +131,7 @@ func TestLogCutAtEveryByte(t *testing.T) {
 			t.Fatalf("cut to %d bytes there are %d batches, to one byte less %d", length, n, before)
 		}
 		before = n
-		s.stop()
+		s.Stop()
 	}
 	if before != batches {
 		t.Fatalf("the whole log has %d batches of %d", before, batches)
@@ -144,7 +145,7 @@ func TestNthCallOfTheDiskFails(t *testing.T) {
 	for nth, more := int64(1), true; more; nth++ {
 		for _, forever := range []bool{false, true} {
 			t.Run(fmt.Sprint(nth, " ", forever), func(t *testing.T) {
-				db, disk := kv.NewMem(tables()...), logtest.New(uint64(nth))
+				db, disk := kv.NewMem(storetest.Tables()...), logtest.New(uint64(nth))
 				r := rand.New(rand.NewPCG(uint64(nth), 1))
 				const batches = 24
 				acked := make([]bool, batches)
@@ -171,7 +172,7 @@ func TestNthCallOfTheDiskFails(t *testing.T) {
 				if calls.Load() < nth {
 					more = false
 				}
-				s.stop()
+				s.Stop()
 				if r.IntN(2) == 0 {
 					disk = disk.Kill(r.Uint64())
 				} else {
@@ -203,7 +204,7 @@ func (s *slowTable) Apply(ctx context.Context, table, family string, rows []kv.M
 
 // TestLogWhileTableIsAway keeps what writers without an acknowledgement bring, over a restart, refuses when memory is full, and puts all of it when the table is back.
 func TestLogWhileTableIsAway(t *testing.T) {
-	db, disk := &slowTable{KV: kv.NewMem(tables()...)}, logtest.New(3)
+	db, disk := &slowTable{KV: kv.NewMem(storetest.Tables()...)}, logtest.New(3)
 	spool := func(o *storage.Options) {
 		o.Mode, o.LogUnacknowledged, o.Exclusive = storage.WriteThrough, true, false
 		o.Buffer.FlushDelay, o.Buffer.MaxHeadBytes = 0, 1<<20
@@ -220,7 +221,7 @@ func TestLogWhileTableIsAway(t *testing.T) {
 	if err := s.Append(t.Context(), numbered(batches-1, resolve(t, s.Store, series("m", "host", "c"), series("m", "host", "d")))); err == nil {
 		t.Error("a write of other series went through to a table that is away")
 	}
-	s.stop()
+	s.Stop()
 	disk = disk.Kill(4)
 	s = startBuffered(t, db, disk, spool)
 	refs = resolve(t, s.Store, twoSeries...)
@@ -247,7 +248,7 @@ func TestLogWhileTableIsAway(t *testing.T) {
 			t.Fatal("nothing was put")
 		}
 	}
-	s.stop()
+	s.Stop()
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

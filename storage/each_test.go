@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
 // each lists what EachTSUID goes over.
@@ -66,7 +67,7 @@ func fillCensus(t *testing.T, db kv.KV, s *storage.Store) (byMetric [5][]string)
 
 func TestEachTSUID(t *testing.T) {
 	for _, salt := range []int{0, 1} {
-		db := kv.NewMem(tables()...)
+		db := kv.NewMem(storetest.Tables()...)
 		shared := func(o *storage.Options) {
 			o.Exclusive = false
 			o.Layout.SaltWidth, o.Layout.SaltBuckets = salt, 4
@@ -116,7 +117,7 @@ func unhex(t *testing.T, text string) []byte {
 }
 
 func TestEachTSUIDErrors(t *testing.T) {
-	mem := kv.NewMem(tables()...)
+	mem := kv.NewMem(storetest.Tables()...)
 	s := openStore(t, mem)
 	fillCensus(t, mem, s)
 	stop := errors.New("enough")
@@ -137,7 +138,7 @@ func TestEachTSUIDErrors(t *testing.T) {
 }
 
 func TestNameSeries(t *testing.T) {
-	db := kv.NewMem(tables()...)
+	db := kv.NewMem(storetest.Tables()...)
 	s := openStore(t, db)
 	a, b := series("cpu", "dc", "x", "host", "a"), series("cpu", "dc", "x", "host", "b")
 	resolve(t, s, a, b)

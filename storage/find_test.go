@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
 func find(t *testing.T, s *storage.Store, start, end int64, filters ...storage.Filter) string {
@@ -47,7 +48,7 @@ func or(f storage.Filter, keys ...string) storage.Filter {
 }
 
 func TestFind(t *testing.T) {
-	s := openStore(t, kv.NewMem(tables()...))
+	s := openStore(t, kv.NewMem(storetest.Tables()...))
 	a1, a2, b := series("cpu", "core", "0", "host", "a1"), series("cpu", "core", "1", "host", "a2"), series("cpu", "host", "b")
 	m1, m2 := series("mem", "host", "a1"), series("mem", "rack", "r")
 	resolve(t, s, a1, a2, b, m1, m2)
@@ -107,7 +108,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestResolveRefuses(t *testing.T) {
-	s := openStore(t, kv.NewMem(tables()...))
+	s := openStore(t, kv.NewMem(storetest.Tables()...))
 	refs, errs := s.Resolve(t.Context(), []storage.Series{
 		series("good", "a", "b"), series("no tags"), series("bad", "k", "中"), series("twice", "a", "1", "a", "2"), series("", "a", "b"), series("good", "a", "c"),
 	})
@@ -124,7 +125,7 @@ func TestResolveRefuses(t *testing.T) {
 // What is on the tables after the first point of "sys.cpu.user host=web01", as a TSD with all of its meta tracking on leaves them
 // (there the point is an integer; here a float).
 func TestTablesOfFirstPoint(t *testing.T) {
-	db := kv.NewMem(tables()...)
+	db := kv.NewMem(storetest.Tables()...)
 	s := openStore(t, db, func(o *storage.Options) { o.Now = func() time.Time { return time.Unix(1700000000, 0) } })
 	var b storage.Batch
 	b.Add(resolve(t, s, series("sys.cpu.user", "host", "web01"))[0], 1356998400000, 42)
@@ -135,7 +136,7 @@ func TestTablesOfFirstPoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got strings.Builder
-	for _, table := range tables() {
+	for _, table := range storetest.Tables() {
 		for _, family := range table.Families {
 			for row, err := range db.Scan(t.Context(), kv.Scan{Table: table.Name, Family: family}) {
 				if err != nil {
@@ -189,7 +190,7 @@ func TestFindWithoutMeta(t *testing.T) {
 	for _, salt := range []int{0, 1} {
 		t.Run(fmt.Sprint("salt ", salt), func(t *testing.T) {
 			now := time.Unix(1357000000, 0)
-			db := kv.NewMem(tables()...)
+			db := kv.NewMem(storetest.Tables()...)
 			db.SetClock(func() int64 { return now.UnixMilli() })
 			shared := func(o *storage.Options) {
 				o.Exclusive, o.Layout.SaltWidth = false, salt

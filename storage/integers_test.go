@@ -9,6 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
 // integersIn are the points of all rows, and which of them are integers.
@@ -68,7 +69,7 @@ func TestIntegers(t *testing.T) {
 		}
 	}
 
-	db := kv.NewMem(tables()...)
+	db := kv.NewMem(storetest.Tables()...)
 	through := openStore(t, db)
 	ref := resolve(t, through, series("m", "host", "a"))[0]
 	fill(ref)
@@ -78,7 +79,7 @@ func TestIntegers(t *testing.T) {
 	check(through, ref)
 	rows(db)
 
-	db, disk := kv.NewMem(tables()...), logtest.New(1)
+	db, disk := kv.NewMem(storetest.Tables()...), logtest.New(1)
 	never := func(o *storage.Options) { o.Buffer.FlushDelay, o.Buffer.FlushInterval = 1<<60, 1<<60 }
 	p := startBuffered(t, db, disk, never)
 	ref = resolve(t, p.Store, series("m", "host", "a"))[0]
@@ -87,10 +88,10 @@ func TestIntegers(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(p.Store, ref)
-	p.stop()
+	p.Stop()
 	p = startBuffered(t, db, disk.Kill(2), never)
 	check(p.Store, resolve(t, p.Store, series("m", "host", "a"))[0])
-	p.stop()
+	p.Stop()
 	if err := p.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

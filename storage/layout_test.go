@@ -6,10 +6,11 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
 func TestPinLayout(t *testing.T) {
-	db := kv.NewMem(tables()...)
+	db := kv.NewMem(storetest.Tables()...)
 	salted := func(o *storage.Options) { o.Layout.SaltWidth = 1 }
 	if err := openStore(t, db).PinLayout(t.Context()); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
 // observed counts how often an observer was shown each series, and fails while it is told to.
@@ -70,7 +71,7 @@ func metaRows(t *testing.T, db kv.KV) int {
 
 // A series is complete when its observer was: until then it has no tsdb-meta row and each sight of it is the first.
 func TestObserverFails(t *testing.T) {
-	db := kv.NewMem(tables()...)
+	db := kv.NewMem(storetest.Tables()...)
 	o, use := observing(db)
 	s := openStore(t, db, use)
 	old, fresh := series("m", "h", "old"), series("m", "h", "new")
@@ -108,7 +109,7 @@ func TestObserverFails(t *testing.T) {
 // A process that ends between the observer and tsdb-meta leaves a series that the next one observes again; one whose row is there is
 // known, even to a process that has not read the index.
 func TestObserverAfterCrash(t *testing.T) {
-	db := kv.NewMem(tables()...)
+	db := kv.NewMem(storetest.Tables()...)
 	faulty := kvtest.New(db)
 	o, use := observing(db)
 	s := openStore(t, faulty, use)
@@ -145,7 +146,7 @@ func TestObserverAfterCrash(t *testing.T) {
 
 // Whoever resolves a series at the same time, its row comes after an observation.
 func TestObserverConcurrently(t *testing.T) {
-	db := kv.NewMem(tables()...)
+	db := kv.NewMem(storetest.Tables()...)
 	o, use := observing(db)
 	var stores []*storage.Store
 	for range 2 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
 const t0 = 1356998400000 // a whole hour, ms
@@ -37,7 +38,7 @@ func hosts(t *testing.T, s *storage.Store, n, hours int) []storage.Ref {
 // Every way of reading gives the same: few of many series, most of them, and a range of more hours than keys are asked for.
 func TestSelectPlans(t *testing.T) {
 	for _, salt := range []int{0, 1} {
-		db := kv.NewMem(tables()...)
+		db := kv.NewMem(storetest.Tables()...)
 		s := openStore(t, db, func(o *storage.Options) { o.Layout.SaltWidth = salt })
 		refs := hosts(t, s, 120, 3)
 		for _, c := range []struct {
@@ -79,7 +80,7 @@ func TestSelectPlans(t *testing.T) {
 }
 
 func TestSelectLimit(t *testing.T) {
-	s := openStore(t, kv.NewMem(tables()...))
+	s := openStore(t, kv.NewMem(storetest.Tables()...))
 	refs := hosts(t, s, 50, 2)
 	for _, n := range []int{3, 50} { // by key, by scan
 		for limit, want := range map[int]error{2 * n: nil, 2*n - 1: storage.ErrLimit} {
@@ -129,7 +130,7 @@ func (b *broken) Scan(ctx context.Context, s kv.Scan) iter.Seq2[kv.Row, error] {
 // An engine that fails half way never makes a short answer: the last step of the loop is its error, and no series is given
 // of which a row is missing.
 func TestSelectError(t *testing.T) {
-	db := kv.NewMem(tables()...)
+	db := kv.NewMem(storetest.Tables()...)
 	hosts(t, openStore(t, db), 600, 4)
 	for _, n := range []int{40, 600} {
 		for rows := 0; rows < n*4; rows += 397 {
@@ -158,7 +159,7 @@ func TestSelectError(t *testing.T) {
 }
 
 func TestSelectCancelled(t *testing.T) {
-	s := openStore(t, kv.NewMem(tables()...))
+	s := openStore(t, kv.NewMem(storetest.Tables()...))
 	refs := hosts(t, s, 50, 60)
 	for _, n := range []int{3, 50} {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -179,7 +180,7 @@ func TestSelectCancelled(t *testing.T) {
 
 // A row that cannot be read fails the queries that need it, and names it.
 func TestSelectCorruptRow(t *testing.T) {
-	db := kv.NewMem(tables()...)
+	db := kv.NewMem(storetest.Tables()...)
 	s := openStore(t, db)
 	refs := hosts(t, s, 2, 1)
 	for row, err := range db.Scan(t.Context(), kv.Scan{Table: "tsdb", Family: "t", Limit: 1}) {

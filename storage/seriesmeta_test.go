@@ -16,10 +16,11 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
 func TestRefs(t *testing.T) {
-	db := kv.NewMem(tables()...)
+	db := kv.NewMem(storetest.Tables()...)
 	s := openStore(t, db)
 	// One after the other: of names that come together any may get the smaller UID.
 	refs := append(resolve(t, s, series("a", "k", "v")), resolve(t, s, series("b", "k", "v"))...)
@@ -99,7 +100,7 @@ func TestSeriesCustom(t *testing.T) {
 		{"no column", "", "", storage.CustomEdit{New: "20"}, fmt.Sprintf(thisDocument, `{"step":"20"}`), "20"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			db := kv.NewMem(tables()...)
+			db := kv.NewMem(storetest.Tables()...)
 			s := openStore(t, db, at1700000000)
 			ref := resolve(t, s, series("a", "k", "v"))[0]
 			tsuid := tsuidsOf(t, db)[0]
@@ -145,7 +146,7 @@ func (o *sightings) Observe(_ context.Context, list []storage.NewSeries) error {
 
 // A row that is missing is made as at first sight: after the observers, with its counter.
 func TestSeriesCustomMakesTheRow(t *testing.T) {
-	db := kv.NewMem(tables()...)
+	db := kv.NewMem(storetest.Tables()...)
 	resolve(t, openStore(t, db), series("a", "k", "v"))
 	tsuid := tsuidsOf(t, db)[0]
 	if err := db.Apply(t.Context(), "tsdb-meta", schema.FamilyMeta, []kv.Mutation{{Key: tsuid, DeleteRow: true}}); err != nil {
@@ -176,7 +177,7 @@ func TestSeriesCustomMakesTheRow(t *testing.T) {
 
 // Nobody's edit is lost, and an answer that got lost is no failure.
 func TestSeriesCustomRaces(t *testing.T) {
-	mem := kv.NewMem(tables()...)
+	mem := kv.NewMem(storetest.Tables()...)
 	db := kvtest.New(mem)
 	s := openStore(t, db)
 	ref := resolve(t, s, series("a", "k", "v"))[0]
@@ -204,7 +205,7 @@ func TestSeriesCustomRaces(t *testing.T) {
 }
 
 func TestSeriesCustomOfMany(t *testing.T) {
-	s := openStore(t, kv.NewMem(tables()...))
+	s := openStore(t, kv.NewMem(storetest.Tables()...))
 	var list []storage.Series
 	for i := range 2500 {
 		list = append(list, series("m", "n", fmt.Sprint(i)))

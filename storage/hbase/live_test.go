@@ -40,6 +40,7 @@ func TestLive(t *testing.T) {
 			return e
 		})
 	})
+	t.Run("store", func(t *testing.T) { testStore(t, c) })
 	t.Run("tables", func(t *testing.T) { testTables(t, c) })
 	t.Run("split", func(t *testing.T) { testSplit(t, c) })
 	t.Run("restart", func(t *testing.T) { testRestart(t, c) })

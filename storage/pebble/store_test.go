@@ -1,0 +1,70 @@
+package pebble
+
+import (
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/storetest"
+)
+
+// folder is a store's folder on a file system that remembers what was synced.
+type folder struct {
+	files  *vfs.MemFS
+	engine *Engine
+	rng    *rand.Rand
+	wall   *atomic.Int64
+}
+
+// Open implements storetest.Engine.
+func (f *folder) Open(t *testing.T, before storetest.Fate) kv.KV {
+	t.Helper()
+	if f.engine != nil {
+		switch kept := 100; before { // percent of what was not synced that is there all the same
+		case storetest.PowerFailed:
+			kept = f.rng.IntN(101)
+			fallthrough
+		case storetest.Killed:
+			after := f.files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: kept, RNG: f.rng})
+			f.end(t)
+			f.files = after
+		default:
+			f.end(t)
+		}
+	}
+	var err error
+	now := func() int64 { return f.wall.Add(1) }
+	if f.engine, err = open(Options{Path: "store", Tables: storetest.Tables()}, f.files, now); err != nil {
+		t.Fatal(err)
+	}
+	return f.engine
+}
+
+func (f *folder) end(t *testing.T) {
+	t.Helper()
+	if err := f.engine.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f.engine = nil
+}
+
+// TestStore holds the store to the suite, with kills and power failures of both its disk and its log's.
+func TestStore(t *testing.T) {
+	seeds := uint64(24)
+	if testing.Short() {
+		seeds = 8
+	}
+	storetest.Run(t, storetest.Config{Seeds: seeds, Exclusive: true, New: func(t *testing.T) storetest.Engine {
+		f := &folder{files: vfs.NewCrashableMem(), rng: rand.New(rand.NewPCG(1, 2)), wall: &atomic.Int64{}}
+		f.wall.Store(1_700_000_000_000)
+		t.Cleanup(func() {
+			if f.engine != nil {
+				f.end(t)
+			}
+		})
+		return f
+	}})
+}

@@ -1,0 +1,86 @@
+// Package storetest is the suite that a store is held to over every engine: whatever the order of points, the ways they are written, and the ends of the
+// process, a read gives what a plain list gives. It is for tests.
+package storetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// Tables are the four tables under their default names.
+func Tables() []kv.Table {
+	return []kv.Table{
+		{Name: "tsdb", Families: []string{"t"}},
+		{Name: "tsdb-uid", Families: []string{"id", "name"}},
+		{Name: "tsdb-meta", Families: []string{"name"}},
+		{Name: "tsdb-tree", Families: []string{"t"}},
+	}
+}
+
+// A Process is a store that runs.
+type Process struct {
+	*storage.Store
+	t    *testing.T
+	stop context.CancelFunc
+	done chan error // nil when it has ended
+}
+
+// Start opens a store over db, as a process that starts does, and waits until it is ready.
+func Start(t *testing.T, db kv.KV, change ...func(*storage.Options)) *Process {
+	t.Helper()
+	o := storage.DefaultOptions()
+	o.Exclusive = true
+	for _, c := range change {
+		c(&o)
+	}
+	s, err := storage.New(db, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	p := &Process{Store: s, t: t, stop: cancel, done: make(chan error, 1)}
+	go func(done chan<- error) { done <- s.Run(ctx) }(p.done)
+	t.Cleanup(p.Stop)
+	for s.Ready(t.Context()) != nil {
+		if t.Context().Err() != nil {
+			t.Fatal(s.Ready(t.Context()))
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return p
+}
+
+// Stop ends Run and nothing else: what a kill leaves. Calling it again does nothing.
+func (p *Process) Stop() {
+	if p.done == nil {
+		return
+	}
+	p.stop()
+	if err := <-p.done; err != nil {
+		p.t.Error(err)
+	}
+	p.done = nil
+}
+
+// End ends the process in order.
+func (p *Process) End() {
+	p.t.Helper()
+	p.Stop()
+	if err := p.Close(p.t.Context()); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// Resolve gives the refs of series, which must be good.
+func (p *Process) Resolve(list []storage.Series) []storage.Ref {
+	p.t.Helper()
+	refs, errs := p.Store.Resolve(p.t.Context(), list)
+	if errs != nil {
+		p.t.Fatal(errs)
+	}
+	return refs
+}

@@ -1,0 +1,49 @@
+package storetest
+
+import (
+	"math"
+	"testing"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// CheckRows looks at the cells themselves: what a TSD refuses must never stand in a row. That is an instant twice with different bytes; twice with the
+// same bytes is no harm, and can happen on a cluster, where a change that its sender gave up may still come after the next one. exclusive says that
+// it cannot.
+func CheckRows(t *testing.T, db kv.KV, table string, exclusive bool) {
+	t.Helper()
+	for row, err := range db.Scan(t.Context(), kv.Scan{Table: table, Family: "t"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		instants := map[uint32]schema.Point{}
+		for _, c := range row.Cells {
+			switch schema.ClassifyCell(c.Qualifier) {
+			case schema.CellData:
+				points, err := schema.DecodeData(nil, c.Qualifier, c.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, p := range points {
+					if other, ok := instants[p.Offset]; ok && (exclusive || !other.SameValue(p)) {
+						t.Fatalf("row %x holds offset %d twice: %v and %v", row.Key, p.Offset, other, p)
+					}
+					if i > 0 && p.Offset <= points[i-1].Offset {
+						t.Fatalf("row %x: cell %x is not sorted", row.Key, c.Qualifier)
+					}
+					if f := p.Float(); math.IsInf(f, 0) || math.IsNaN(f) {
+						t.Fatalf("row %x holds %v in an ordinary cell", row.Key, f)
+					}
+					instants[p.Offset] = p
+				}
+			case schema.CellObject:
+				if n := len(c.Qualifier); n != 3 && n != 5 {
+					t.Fatalf("row %x: object cell %x of %d bytes: a TSD's fsck deletes it", row.Key, c.Qualifier, n)
+				}
+			default:
+				t.Fatalf("row %x: unexpected cell %x", row.Key, c.Qualifier)
+			}
+		}
+	}
+}

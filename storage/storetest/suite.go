@@ -1,0 +1,174 @@
+package storetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// Fate is how a process ended.
+type Fate int
+
+// The fates. After a kill the disk has all that was written; after a power failure what was synced, and some of the rest.
+const (
+	Ended Fate = iota
+	Killed
+	PowerFailed
+)
+
+// An Engine is where the tables of one run are.
+type Engine interface {
+	// Open gives the tables to a process that starts, Ended for the first. The one before has met its fate.
+	Open(t *testing.T, before Fate) kv.KV
+}
+
+// Config says what a suite runs on.
+type Config struct {
+	New       func(t *testing.T) Engine   // empty tables
+	Names     func(Engine) storage.Tables // nil: the default ones
+	Seeds     uint64                      // runs of each way
+	Batches   int                         // of a run; 0: 60
+	Exclusive bool                        // nobody else writes to the tables
+	Salted    bool                        // tables with a salt of one byte
+}
+
+// ways are the ways of a point: what the flags of a process say, and which of the store's two appenders a batch takes.
+var ways = []struct {
+	name  string
+	flags func(*rand.Rand, *storage.Options)
+	take  func(*rand.Rand, *storage.Store) storage.Appender
+}{
+	{"through", func(*rand.Rand, *storage.Options) {}, direct},
+	{"buffered", func(_ *rand.Rand, o *storage.Options) { o.Mode = storage.WriteBuffered }, direct},
+	{"logged", func(r *rand.Rand, o *storage.Options) { o.LogUnacknowledged = r.IntN(4) > 0 }, func(r *rand.Rand, s *storage.Store) storage.Appender {
+		if r.IntN(2) == 0 {
+			return s.Logged()
+		}
+		return s
+	}},
+	{"any", func(r *rand.Rand, o *storage.Options) { // a user who cannot decide
+		o.Mode = []storage.WriteMode{storage.WriteThrough, storage.WriteBuffered}[r.IntN(2)]
+	}, direct},
+}
+
+func direct(_ *rand.Rand, s *storage.Store) storage.Appender { return s }
+
+// Run holds a store over an engine to the model, by each way.
+func Run(t *testing.T, c Config) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			for seed := range c.Seeds {
+				t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+					t.Parallel()
+					r := run{Config: c, t: t, rng: rand.New(rand.NewPCG(seed, 7)), engine: c.New(t), disk: logtest.New(seed), flags: way.flags, take: way.take}
+					r.values, r.spread = schema.Values(seed%3), []int64{20, 8000, 30_000}[seed%3]
+					r.run()
+				})
+			}
+		})
+	}
+}
+
+// run is one run against the model.
+type run struct {
+	Config
+	t      *testing.T
+	rng    *rand.Rand
+	engine Engine
+	db     kv.KV
+	disk   *logtest.Disk // of the log
+	flags  func(*rand.Rand, *storage.Options)
+	take   func(*rand.Rand, *storage.Store) storage.Appender
+	values schema.Values
+	spread int64 // half seconds in which points lie: few instants, one row, several rows
+
+	data    string // name of the table
+	process *Process
+	refs    []storage.Ref
+}
+
+var list = []storage.Series{
+	{Metric: "m", Tags: []storage.Tag{{Key: "host", Value: "a"}}},
+	{Metric: "m", Tags: []storage.Tag{{Key: "host", Value: "b"}}},
+	{Metric: "m", Tags: []storage.Tag{{Key: "host", Value: "a"}, {Key: "z", Value: "1"}}},
+}
+
+// begin is the begin of all points, 2013: rows are due at once, or never.
+const begin = 1356998400000
+
+// start starts a process after the fate of the one before.
+func (r *run) start(before Fate) {
+	r.t.Helper()
+	r.db = r.engine.Open(r.t, before)
+	r.process = Start(r.t, r.db, r.options, func(o *storage.Options) { r.flags(r.rng, o) })
+	r.refs = r.process.Resolve(list)
+}
+
+func (r *run) options(o *storage.Options) {
+	o.Exclusive, o.Values = r.Exclusive, r.values
+	if r.Names != nil {
+		o.Tables = r.Names(r.engine)
+	}
+	r.data = o.Tables.Data
+	if r.Salted {
+		o.Layout.SaltWidth = 1
+	}
+	o.Buffer.Dir, o.Buffer.FS, o.Buffer.SegmentBytes = "log", r.disk, 16<<10
+	o.Buffer.CheckInterval, o.Buffer.FlushInterval = time.Millisecond, 1<<60
+	o.Buffer.FlushDelay = []time.Duration{0, 1 << 60, 1 << 60}[r.rng.IntN(3)]
+}
+
+// meet ends the process and starts the next.
+func (r *run) meet(fate Fate) {
+	r.t.Helper()
+	r.process.Stop()
+	switch fate {
+	case Ended:
+		r.process.End()
+	case Killed:
+		r.disk = r.disk.Kill(r.rng.Uint64())
+	case PowerFailed:
+		r.disk = r.disk.Crash(r.rng.Uint64())
+	}
+	r.start(fate)
+}
+
+func (r *run) run() {
+	t := r.t
+	r.start(Ended)
+	m := NewModel(len(r.refs))
+	batches := r.Batches
+	if batches == 0 {
+		batches = 60
+	}
+	for range batches {
+		var b storage.Batch
+		for range 1 + r.rng.IntN(12) {
+			m.AddRandom(r.rng, &b, r.refs, r.spread)
+		}
+		if err := r.take(r.rng, r.process.Store).Append(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+		switch n := r.rng.IntN(18); {
+		case n < 3:
+			r.meet(Fate(n))
+		case n < 5:
+			m.Check(t, r.process.Store, r.refs, begin+100, begin+3600_000)
+		}
+	}
+	m.Check(t, r.process.Store, r.refs, 0, storage.MaxTime)
+	m.Check(t, r.process.Store, r.refs, begin+100, begin+3600_000)
+	// At last everything is in the table, as a store without a log sees it.
+	r.process.End()
+	r.db = r.engine.Open(t, Ended)
+	last := Start(t, r.db, r.options, func(o *storage.Options) { o.Buffer.Dir = "" })
+	m.Check(t, last.Store, last.Resolve(list), 0, storage.MaxTime)
+	CheckRows(t, r.db, r.data, r.Exclusive)
+	last.Stop()
+}
