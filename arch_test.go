@@ -15,9 +15,10 @@ import (
 var doors = map[string][]string{
 	".":                       {"adapter"},
 	"adapter":                 {"graphite", "graphite/carbon", "opentsdb", "storage", "storage/hbase", "storage/kv", "storage/pebble", "storage/schema", "translate", "tree"},
-	"graphite":                {"graphite/carbon", "graphite/eval", "graphite/expr", "intake", "storage", "translate", "tree"},
+	"decimal":                 {},
+	"graphite":                {"decimal", "graphite/carbon", "graphite/eval", "graphite/expr", "intake", "storage", "translate", "tree"},
 	"graphite/carbon":         {"intake"},
-	"graphite/eval":           {"graphite/expr"},
+	"graphite/eval":           {"decimal", "graphite/expr"},
 	"graphite/expr":           {},
 	"intake":                  {},
 	"opentsdb":                {"intake", "storage"},

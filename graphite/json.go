@@ -100,19 +100,22 @@ func (j *jsonWriter) int(n int64) {
 	j.buf = strconv.AppendInt(j.buf, n, 10)
 }
 
-// float writes NaN as null and infinities as what every reader takes for one.
 func (j *jsonWriter) float(v float64) {
 	j.next()
+	j.buf = appendJSONFloat(j.buf, v)
+}
+
+// appendJSONFloat appends NaN as null and infinities as what every reader takes for one.
+func appendJSONFloat(buf []byte, v float64) []byte {
 	switch {
 	case math.IsNaN(v):
-		j.buf = append(j.buf, "null"...)
+		return append(buf, "null"...)
 	case math.IsInf(v, 1):
-		j.buf = append(j.buf, "1e9999"...)
+		return append(buf, "1e9999"...)
 	case math.IsInf(v, -1):
-		j.buf = append(j.buf, "-1e9999"...)
-	default:
-		j.buf = eval.AppendFloat(j.buf, v)
+		return append(buf, "-1e9999"...)
 	}
+	return eval.AppendFloat(buf, v)
 }
 
 // word writes null, true or false.

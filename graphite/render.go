@@ -220,17 +220,7 @@ func (d *drawing) write(j *jsonWriter, list []*eval.Series) {
 		j.key("tags")
 		writeTags(j, s.Tags)
 		j.key("datapoints")
-		j.open('[')
-		for at, v := range s.Points() {
-			if d.noNulls && math.IsNaN(v) {
-				continue
-			}
-			j.open('[')
-			j.float(v)
-			j.int(at)
-			j.shut(']')
-		}
-		j.shut(']')
+		d.points(j, s)
 		j.shut('}')
 	})
 }

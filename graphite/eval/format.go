@@ -47,7 +47,7 @@ func formatOne(format string, value float64, ints bool) (string, error) {
 func conversion(flags string, verb byte, value float64, ints bool) (string, error) {
 	switch verb {
 	case 'd', 'i', 'u':
-		digits, err := decimal(value)
+		digits, err := decimalText(value)
 		if err != nil {
 			return "", err
 		}

@@ -64,7 +64,7 @@ func absolute(c *call) ([]*Series, error) {
 
 func add(c *call) ([]*Series, error) {
 	list, constant := c.series("seriesList"), c.float("constant")
-	shown, err := decimal(constant)
+	shown, err := decimalText(constant)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +207,7 @@ func scale(c *call) ([]*Series, error) {
 
 func scaleToSeconds(c *call) ([]*Series, error) {
 	list, seconds := c.series("seriesList"), c.float("seconds")
-	shown, err := decimal(seconds)
+	shown, err := decimalText(seconds)
 	if err != nil {
 		return nil, err
 	}

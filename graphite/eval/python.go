@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+
+	"github.com/tsdbridge/tsdbridge/decimal"
 )
 
 // Python's ways with numbers show in names and tags, and its round in values.
@@ -43,14 +45,20 @@ func AppendFloat(dst []byte, v float64) []byte {
 	case math.IsInf(v, -1):
 		return append(dst, "-inf"...)
 	}
-	if whole := int64(v); float64(whole) == v && -1e15 < v && v < 1e15 && (whole != 0 || !math.Signbit(v)) {
-		return append(strconv.AppendInt(dst, whole, 10), ".0"...)
+	begin := len(dst)
+	if a := math.Abs(v); a >= 1e-4 || a == 0 {
+		if short, ok := decimal.Append(dst, v); ok {
+			return appendPoint(short, begin)
+		}
 	}
 	if a := math.Abs(v); a != 0 && (a < 1e-4 || a >= 1e16) {
 		return strconv.AppendFloat(dst, v, 'e', -1, 64)
 	}
-	begin := len(dst)
-	dst = strconv.AppendFloat(dst, v, 'f', -1, 64)
+	return appendPoint(strconv.AppendFloat(dst, v, 'f', -1, 64), begin)
+}
+
+// appendPoint makes the number that begins somewhere a float.
+func appendPoint(dst []byte, begin int) []byte {
 	if bytes.IndexByte(dst[begin:], '.') < 0 {
 		dst = append(dst, ".0"...)
 	}
@@ -76,8 +84,8 @@ func general(v float64) string {
 	return strconv.FormatFloat(v, 'g', 6, 64)
 }
 
-// decimal is "%d" of a number, which is cut to an integer.
-func decimal(v float64) (string, error) {
+// decimalText is "%d" of a number, which is cut to an integer.
+func decimalText(v float64) (string, error) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "", crash("cannot convert %s to an integer", floatText(v))
 	}

@@ -1,0 +1,58 @@
+package graphite
+
+import (
+	"math"
+
+	"github.com/tsdbridge/tsdbridge/decimal"
+	"github.com/tsdbridge/tsdbridge/graphite/eval"
+)
+
+// points writes the points of a series as pairs of value and time.
+func (d *drawing) points(j *jsonWriter, s *eval.Series) {
+	j.open('[')
+	defer j.shut(']')
+	if !j.pretty {
+		d.plainPoints(j, s)
+		return
+	}
+	for at, v := range s.Points() {
+		if d.noNulls && math.IsNaN(v) {
+			continue
+		}
+		j.open('[')
+		j.float(v)
+		j.int(at)
+		j.shut(']')
+	}
+}
+
+// plainPoints writes what open, float, int and shut would, without asking at each step where it is: the text of a value that repeats is
+// kept, that of times is counted on.
+func (d *drawing) plainPoints(j *jsonWriter, s *eval.Series) {
+	var clock decimal.Counter
+	var value []byte // the text of last
+	last := math.NaN()
+	before := int64(-1)
+	for at, v := range s.Points() {
+		if d.noNulls && math.IsNaN(v) {
+			continue
+		}
+		switch {
+		case before < 0:
+			clock.Set(at)
+		default:
+			clock.Add(at - before)
+			if len(j.buf) >= jsonChunk {
+				j.flush()
+			}
+			j.buf = append(j.buf, ',', ' ')
+		}
+		before = at
+		if math.Float64bits(v) != math.Float64bits(last) || value == nil {
+			value, last = appendJSONFloat(value[:0], v), v
+		}
+		j.buf = append(append(j.buf, '['), value...)
+		j.buf = append(append(append(j.buf, ',', ' '), clock.Text()...), ']')
+	}
+	j.filled = before >= 0
+}
