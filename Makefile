@@ -1,8 +1,10 @@
 # tsdbridge. "make help" lists the targets.
 GO ?= go
 E2E_TIMEOUT ?= 28m
+SOAK_TIME ?= 10m
+BENCH ?=
 
-.PHONY: help build run test test-short race golden fuzz bench fmt lint tidy check e2e java python
+.PHONY: help build run test test-short race golden fuzz bench bench-go kill-drill soak fmt lint tidy check e2e java python
 
 help:      ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -50,7 +52,16 @@ fuzz:      ## every fuzzer for a minute
 	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
 	  echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime 60s $$p || exit 1; done; done
 
-bench:     ## the benchmarks
+bench:     ## the bars, beside VictoriaMetrics, Prometheus and a TSD (an hour; BENCH="-quick -only rw1,reads": less)
+	$(GO) run ./e2e/bench -out e2e/bench/RESULTS.md $(BENCH)
+
+kill-drill: ## crashes under load: is everything there that was acknowledged?
+	$(GO) run ./e2e/bench kill $(BENCH)
+
+soak:      ## everything at once for SOAK_TIME, with restarts, within a limit of memory
+	$(GO) run ./e2e/bench soak -time $(SOAK_TIME) $(BENCH)
+
+bench-go:  ## the benchmarks of the packages
 	$(GO) test -run '^$$' -bench . -benchmem ./adapter ./graphite/... ./storage/... ./translate ./tree
 
 fmt:       ## format the source

@@ -38,7 +38,9 @@ var doors = map[string][]string{
 	"storage/storetest":       {"storage", "storage/kv", "storage/log/logtest", "storage/schema"},
 	"storage/uid":             {"storage/kv", "storage/schema"},
 	"e2e":                     {},
+	"e2e/bench":               {"e2e/cluster", "e2e/load"},
 	"e2e/cluster":             {},
+	"e2e/load":                {},
 }
 
 // outside lists foreign packages that only one room may know.
@@ -50,7 +52,10 @@ var outside = map[string]string{
 }
 
 // forTests are rooms that no shipped binary contains: what the tests start and fake.
-var forTests = map[string]bool{"e2e": true, "e2e/cluster": true, "storage/hbase/hbasetest": true, "storage/kv/kvtest": true, "storage/log/logtest": true, "storage/storetest": true}
+var forTests = map[string]bool{
+	"e2e": true, "e2e/bench": true, "e2e/cluster": true, "e2e/load": true, "storage/hbase/hbasetest": true, "storage/kv/kvtest": true,
+	"storage/log/logtest": true, "storage/storetest": true,
+}
 
 const module = "github.com/tsdbridge/tsdbridge"
 

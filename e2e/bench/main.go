@@ -1,0 +1,112 @@
+// Command bench measures the adapter beside its peers on one machine and prints the table of bars that the project holds itself to. It
+// starts every server itself, on the loopback interface and in temporary directories, and sees only their front doors.
+//
+//	bench [flags]        the table; e2e/bench/RESULTS.md holds the last one
+//	bench kill [flags]   crashes under load, and what was acknowledged before them
+//	bench soak [flags]   everything at once for a while, within a limit of memory
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// options of all commands.
+type options struct {
+	quick    bool
+	runs     int
+	only     string
+	victoria string
+	out      string
+	kills    int
+	soak     time.Duration
+	maxRSS   int64 // MiB
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	command := "table"
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		command, args = args[0], args[1:]
+	}
+	var o options
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.BoolVar(&o.quick, "quick", false, "a tenth of the data")
+	flags.IntVar(&o.runs, "runs", 3, "runs of which the median is taken")
+	flags.StringVar(&o.only, "only", "", "the rows to measure, separated by commas: "+strings.Join(rowNames(), " "))
+	flags.StringVar(&o.victoria, "victoria-metrics", "victoria-metrics", "path of VictoriaMetrics")
+	flags.StringVar(&o.out, "out", "", "file that the results are written to as well")
+	flags.IntVar(&o.kills, "kills", 20, "how often the kill drill crashes the adapter")
+	flags.DurationVar(&o.soak, "time", 10*time.Minute, "how long the soak takes")
+	flags.Int64Var(&o.maxRSS, "max-rss", 1500, "MiB of memory that the soak allows the adapter")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	switch command {
+	case "table":
+		return table(ctx, o)
+	default:
+		return fmt.Errorf("no command %q", command)
+	}
+}
+
+// table measures the rows asked for, prints them and writes them to o.out.
+func table(ctx context.Context, o options) error {
+	dir, err := os.MkdirTemp("", "tsdbridge-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	programs, err := find(ctx, dir, o.victoria)
+	if err != nil {
+		return err
+	}
+	r := newReport(o, programs)
+	for _, row := range rows {
+		if o.chosen(row.name) {
+			r.log("%s", row.name)
+			if err := row.measure(ctx, r); err != nil {
+				return fmt.Errorf("%s: %w", row.name, err)
+			}
+		}
+	}
+	var out io.Writer = os.Stdout
+	if o.out != "" {
+		file, err := os.Create(o.out)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		out = io.MultiWriter(out, file)
+	}
+	r.writeTo(out)
+	return nil
+}
+
+// chosen says whether a row is to be measured.
+func (o options) chosen(name string) bool {
+	if o.only == "" {
+		return true
+	}
+	for want := range strings.SplitSeq(o.only, ",") {
+		if want == name {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+const (
+	prometheusModule = "github.com/prometheus/prometheus"
+	victoriaPackage  = "victoria-metrics" // of Debian, and the name of its program
+)
+
+// programs are what the benchmarks start. A peer that cannot be had stays empty, and missing says why.
+type programs struct {
+	ours, victoria, prometheus program
+	missing                    map[string]error // by name
+}
+
+const (
+	oursName       = "tsdbridge"
+	victoriaName   = "VictoriaMetrics"
+	prometheusName = "Prometheus"
+)
+
+// find builds the adapter from the checkout, and Prometheus from the module that go.mod names, and looks for VictoriaMetrics.
+func find(ctx context.Context, dir, victoria string) (*programs, error) {
+	p := &programs{missing: map[string]error{}}
+	path := filepath.Join(dir, oursName)
+	if _, err := output(ctx, "go", "build", "-o", path, "."); err != nil {
+		return nil, err
+	}
+	p.ours = ours(path, checkout(ctx))
+	if path, version, err := prometheusBinary(ctx); err != nil {
+		p.missing[prometheusName] = err
+	} else {
+		p.prometheus = prometheusProgram(path, version)
+	}
+	if path, err := exec.LookPath(victoria); err != nil {
+		p.missing[victoriaName] = fmt.Errorf("%w (Debian: apt-get install victoria-metrics, or -victoria-metrics=PATH)", err)
+	} else if p.victoria, err = victoriaProgram(ctx, path); err != nil {
+		p.missing[victoriaName] = err
+	}
+	return p, nil
+}
+
+// output runs a program and returns what it prints.
+func output(ctx context.Context, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), err, bytes.TrimSpace(complaints.Bytes()))
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// checkout names the commit that is measured.
+func checkout(ctx context.Context) string {
+	version, err := output(ctx, "git", "describe", "--always", "--dirty")
+	if err != nil {
+		return "unknown commit"
+	}
+	return version
+}
+
+// ours is the adapter on the embedded engine, with what it acknowledges on disk.
+func ours(path, version string) program {
+	return program{
+		name: oursName, path: path, version: version, write: "/api/v1/write", put: "/api/put", ready: "/-/ready",
+		count: countByReading,
+		args: func(data string, a addresses) []string {
+			return []string{
+				"--web.listen-address=" + a.http, "--carbon.listen-address=" + a.carbon, "--no-carbon.udp",
+				"--opentsdb.listen-address=" + a.telnet, "--storage.path=" + data, "--write.mode=buffered",
+			}
+		},
+		compact: func(ctx context.Context, s *server) error {
+			_, err := output(ctx, s.path, "tables", "compact", "--storage.path="+s.data())
+			return err
+		},
+	}
+}
+
+func victoriaProgram(ctx context.Context, path string) (program, error) {
+	version, err := output(ctx, path, "-version")
+	if err == nil && version == "" { // Debian's does not say
+		if version, err = output(ctx, "dpkg-query", "-W", "-f", "${Package} ${Version}", victoriaPackage); err != nil {
+			version, err = "unknown version", nil
+		}
+	}
+	return program{
+		name: victoriaName, path: path, version: version, write: "/api/v1/write", put: "/api/put", ready: "/health",
+		count: countByQuery,
+		args: func(data string, a addresses) []string {
+			return []string{
+				"-storageDataPath=" + data, "-retentionPeriod=10y", "-httpListenAddr=" + a.http, "-graphiteListenAddr=" + a.carbon,
+				"-opentsdbListenAddr=" + a.telnet, "-opentsdbHTTPListenAddr=" + a.put, "-search.disableCache", "-search.latencyOffset=0s",
+				"-search.maxUniqueTimeseries=2000000", "-search.maxSeries=2000000", "-search.maxPointsPerTimeseries=100000",
+			}
+		},
+		settle: func(ctx context.Context, s *server) (int64, error) {
+			for _, path := range []string{"/internal/force_flush", "/internal/force_merge"} {
+				if _, err := s.get(ctx, path, nil); err != nil {
+					return 0, err
+				}
+			}
+			if err := s.quiet(ctx); err != nil {
+				return 0, err
+			}
+			return bytesIn(s.data())
+		},
+	}, err
+}
+
+func prometheusProgram(path, version string) program {
+	return program{
+		name: prometheusName, path: path, version: version, write: "/api/v1/write", ready: "/-/ready",
+		count: countByReading,
+		args: func(data string, a addresses) []string {
+			config := filepath.Join(data, "..", "prometheus.yml")
+			if err := os.WriteFile(config, nil, 0o644); err != nil {
+				config = os.DevNull
+			}
+			return []string{
+				"--config.file=" + config, "--storage.tsdb.path=" + data, "--storage.tsdb.retention.time=10y", "--web.listen-address=" + a.http,
+				"--web.enable-remote-write-receiver", "--web.enable-admin-api", "--query.max-samples=500000000", "--log.level=warn",
+			}
+		},
+		// A snapshot writes what is in memory into a block, as the server itself would at the latest after three hours.
+		settle: func(ctx context.Context, s *server) (int64, error) {
+			if _, err := s.do(ctx, http.MethodPost, "http://"+s.http+"/api/v1/admin/tsdb/snapshot"); err != nil {
+				return 0, err
+			}
+			return bytesIn(filepath.Join(s.data(), "snapshots"))
+		},
+	}
+}
+
+// prometheusBinary is built once for a version and kept where the end-to-end tests keep theirs: it takes minutes.
+func prometheusBinary(ctx context.Context) (path, version string, err error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", "", err
+	}
+	version, err = output(ctx, "go", "list", "-m", "-f", "{{.Version}}", prometheusModule)
+	if err != nil {
+		return "", "", err
+	}
+	dir := filepath.Join(cache, "tsdbridge-e2e", fmt.Sprintf("prometheus-%s-%s-%s", version, runtime.Version(), runtime.GOARCH))
+	path = filepath.Join(dir, "prometheus")
+	if _, err := os.Stat(path); err == nil {
+		return path, version, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return "", "", err
+	}
+	work, err := os.MkdirTemp(filepath.Dir(dir), "building")
+	if err != nil {
+		return "", "", err
+	}
+	defer os.RemoveAll(work)
+	_, err = output(ctx, "go", "build", "-o", work+string(filepath.Separator), prometheusModule+"/cmd/prometheus", prometheusModule+"/cmd/promtool")
+	if err != nil {
+		return "", "", err
+	}
+	if err := os.Rename(work, dir); err != nil && !os.IsExist(err) {
+		return "", "", err
+	}
+	return path, version, nil
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/golang/snappy"
+	"github.com/prometheus/prometheus/prompb"
+
+	"github.com/tsdbridge/tsdbridge/e2e/load"
+)
+
+// everything matches all series that have a name.
+var everything = []*prompb.LabelMatcher{{Type: prompb.LabelMatcher_RE, Name: "__name__", Value: ".+"}}
+
+// readRequest is the body that asks for unstreamed samples of from to to, both inclusive.
+func readRequest(from, to time.Time, matchers []*prompb.LabelMatcher) ([]byte, error) {
+	raw, err := (&prompb.ReadRequest{
+		Queries: []*prompb.Query{{StartTimestampMs: from.UnixMilli(), EndTimestampMs: to.UnixMilli(), Matchers: matchers}},
+	}).Marshal()
+	return snappy.Encode(nil, raw), err
+}
+
+// remoteRead sends such a body and returns the answer as it came, compressed.
+func (s *server) remoteRead(ctx context.Context, body []byte) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.http+"/api/v1/read", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header = http.Header{
+		"Content-Encoding": {"snappy"}, "Content-Type": {"application/x-protobuf"}, "X-Prometheus-Remote-Read-Version": {"0.1.0"},
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("remote read: %s: %.300s", resp.Status, answer)
+	}
+	return answer, err
+}
+
+func parseRead(answer []byte) ([]*prompb.TimeSeries, error) {
+	raw, err := snappy.Decode(nil, answer)
+	if err != nil {
+		return nil, err
+	}
+	var r prompb.ReadResponse
+	if err := r.Unmarshal(raw); err != nil {
+		return nil, err
+	}
+	if len(r.Results) != 1 {
+		return nil, fmt.Errorf("%d results of one query", len(r.Results))
+	}
+	return r.Results[0].Timeseries, nil
+}
+
+// scan calls f with everything that is stored of a shape's time, in pieces: a series comes once for each hour.
+func (s *server) scan(ctx context.Context, shape load.Shape, f func(*prompb.TimeSeries) error) error {
+	const piece = time.Hour
+	for from := shape.Start(); from.Before(shape.End); from = from.Add(piece) {
+		body, err := readRequest(from, from.Add(piece-time.Millisecond), everything)
+		if err != nil {
+			return err
+		}
+		answer, err := s.remoteRead(ctx, body)
+		if err != nil {
+			return err
+		}
+		series, err := parseRead(answer)
+		if err != nil {
+			return err
+		}
+		for _, one := range series {
+			if err := f(one); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// countByReading is program.count where there is remote read.
+func countByReading(ctx context.Context, s *server, shape load.Shape) (n int, err error) {
+	err = s.scan(ctx, shape, func(t *prompb.TimeSeries) error {
+		n += len(t.Samples)
+		return nil
+	})
+	return n, err
+}
+
+// countByQuery is program.count where count_over_time keeps series apart that differ by their names alone: in VictoriaMetrics.
+func countByQuery(ctx context.Context, s *server, shape load.Shape) (int, error) {
+	span := shape.End.Sub(shape.Start()) + 10*time.Second
+	v, err := s.instant(ctx, fmt.Sprintf(`sum(count_over_time({__name__=~".+"}[%.0fs]))`, span.Seconds()), shape.End)
+	if err != nil || len(v) == 0 {
+		return 0, err
+	}
+	return int(v[0].value), nil
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/e2e/load"
+)
+
+// A row measures some lines of the table.
+type row struct {
+	name    string
+	measure func(ctx context.Context, r *report) error
+}
+
+var rows = []row{
+	{"rw1", writes{format: load.RemoteWrite1, steps: 2000, batch: 2000, against: []versus{
+		{victoriaName, perSecond, atLeast(1.4)}, {victoriaName, cpuPerMillion, atMost(0.6)}, {prometheusName, perSecond, atLeast(5)},
+		{victoriaName, bytesPerSample, atMostItself(0.8)},
+	}}.measure},
+	{"rw2", writes{format: load.RemoteWrite2, steps: 2000, batch: 2000, against: []versus{{prometheusName, perSecond, atLeast(3)}}}.measure},
+	{"carbon", writes{format: load.Carbon, steps: 500, batch: 2000, against: []versus{{victoriaName, perSecond, atLeast(1)}}}.measure},
+	{"carbon-tagged", writes{format: load.CarbonTagged, steps: 500, batch: 2000, against: []versus{{victoriaName, perSecond, atLeast(1)}}}.measure},
+	{"telnet", writes{format: load.Telnet, steps: 500, batch: 2000, against: []versus{{victoriaName, perSecond, atLeast(1)}}}.measure},
+	{"put2000", writes{format: load.Put, steps: 500, batch: 2000, against: []versus{{victoriaName, perSecond, atLeast(1)}}}.measure},
+	{"put50", writes{format: load.Put, steps: 200, batch: 50, against: []versus{{victoriaName, perSecond, atLeast(1)}}}.measure},
+}
+
+func rowNames() []string {
+	var names []string
+	for _, r := range rows {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// versus compares one figure with a peer's.
+type versus struct {
+	peer string
+	unit unit
+	bar  bar
+}
+
+// connections are those of every ingesting run.
+const connections = 4
+
+// writes sends a format to us and to the peers that are compared with.
+type writes struct {
+	format       load.Format
+	steps, batch int
+	against      []versus
+}
+
+// end is when the data of a benchmark ends: a moment ago, for servers refuse what is older or newer than they like.
+func end() time.Time { return time.Now().Truncate(15 * time.Second).Add(-time.Minute) }
+
+func (w writes) measure(ctx context.Context, r *report) error {
+	shape := load.Shape{Seed: 1, Series: 10_000, Steps: r.scaled(w.steps), Interval: 15 * time.Second, End: end()}
+	corpus := load.Encode(shape, w.format, connections, w.batch)
+	all := map[string]*ingests{}
+	for range r.runs {
+		for _, p := range r.writersOf(w) {
+			one, err := ingest(ctx, p, corpus)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if all[p.name] == nil {
+				all[p.name] = &ingests{program: p}
+			}
+			all[p.name].add(one, err)
+			if err != nil {
+				r.log("%s: %s: %v", w.format, p.name, err)
+			} else {
+				r.log("%s: %s: %s, %s", w.format, p.name, perSecond.write(one.rate()), cpuPerMillion.write(one.cpuPerMillion()))
+			}
+		}
+	}
+	r.compare(w, all)
+	r.ingestDetails(w, corpus, all)
+	return nil
+}
+
+// writersOf are we and the peers that a row compares with, as far as they are there.
+func (r *report) writersOf(w writes) []program {
+	names := map[string]bool{oursName: true}
+	for _, v := range w.against {
+		names[v.peer] = true
+	}
+	var all []program
+	for _, p := range []program{r.programs.ours, r.programs.victoria, r.programs.prometheus} {
+		if names[p.name] {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// ingests are the runs of one server.
+type ingests struct {
+	program
+	runs []ingested
+	errs []error
+}
+
+func (all *ingests) add(one ingested, err error) {
+	if err != nil {
+		all.errs = append(all.errs, err)
+		return
+	}
+	all.runs = append(all.runs, one)
+}
+
+// figure is the median of a unit, NaN and a reason where there is none.
+func (all *ingests) figure(u unit) float64 {
+	var figures []float64
+	for _, one := range all.runs {
+		switch u {
+		case perSecond:
+			figures = append(figures, one.rate())
+		case cpuPerMillion:
+			figures = append(figures, one.cpuPerMillion())
+		case bytesPerSample:
+			figures = append(figures, one.bytesPerSample())
+		default:
+			figures = append(figures, math.NaN())
+		}
+	}
+	return median(figures)
+}
+
+// wrong says which run did not store what was sent.
+func (all *ingests) wrong() string {
+	for _, one := range all.runs {
+		if one.stored != one.samples {
+			return fmt.Sprintf("%s has %d of %d samples", all.name, one.stored, one.samples)
+		}
+	}
+	return ""
+}
+
+func (r *report) compare(w writes, all map[string]*ingests) {
+	for _, v := range w.against {
+		l := line{what: w.name() + ", " + what(v.unit), unit: v.unit, ours: math.NaN(), peer: v.peer, theirs: math.NaN(), bar: v.bar}
+		mine, theirs := all[oursName], all[v.peer]
+		l.ours, l.wrongCount = mine.figure(v.unit), mine.wrong()
+		switch {
+		case len(mine.errs) > 0:
+			l.why = firstLine(mine.errs[0])
+		case theirs == nil:
+			l.why = v.peer + " is missing"
+		case len(theirs.errs) > 0:
+			l.why = firstLine(theirs.errs[0])
+		default:
+			l.theirs = theirs.figure(v.unit)
+			if bad := theirs.wrong(); bad != "" {
+				r.note("%s: %s", w.name(), bad)
+			}
+		}
+		r.lines = append(r.lines, l)
+	}
+}
+
+// name is the format, with what else the row is known by.
+func (w writes) name() string {
+	if w.format == load.Put {
+		return fmt.Sprintf("%s, %d a request", w.format, w.batch)
+	}
+	return string(w.format)
+}
+
+func what(u unit) string {
+	switch u {
+	case perSecond:
+		return "samples/s"
+	case cpuPerMillion:
+		return "CPU"
+	case bytesPerSample:
+		return "disk after compaction"
+	default:
+		return string(u)
+	}
+}
+
+func (r *report) ingestDetails(w writes, c *load.Corpus, all map[string]*ingests) {
+	g := grid{
+		title: fmt.Sprintf("%s: %d series, %d samples of %.1f B on the wire, %d connections", w.name(), c.Shape.Series, c.Samples,
+			float64(c.Bytes)/float64(c.Samples), connections),
+		rows: [][]string{{"server", "samples/s of each run", "CPU-s/M", "RSS / peak MiB", "B/sample", "p50 / p99 ms", "found"}},
+	}
+	for _, p := range r.writersOf(w) {
+		for i, one := range all[p.name].runs {
+			name := p.name
+			if i > 0 {
+				name = ""
+			}
+			disk := fmt.Sprintf("%.2f", one.bytesPerSample())
+			if one.settled != nil {
+				disk += " not compacted"
+			}
+			g.rows = append(g.rows, []string{
+				name, perSecond.write(one.rate()), fmt.Sprintf("%.3f", one.cpuPerMillion()), fmt.Sprintf("%.0f / %.0f", one.rss/(1<<20), one.peak/(1<<20)),
+				disk, fmt.Sprintf("%.2f / %.1f", ms(one.p50), ms(one.p99)), fmt.Sprintf("%d of %d", one.stored, one.samples),
+			})
+		}
+		for _, err := range all[p.name].errs {
+			r.note("%s: %v", w.name(), err)
+		}
+	}
+	r.details = append(r.details, g)
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,0 +1,123 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// maxAhead is how many steps a connection may be ahead of the slowest: senders of one time are near each other, and Prometheus refuses
+// what is much older than its newest sample.
+const maxAhead = 40
+
+// A Sender sends a corpus, each lane on a connection of its own, one request after the other.
+type Sender struct {
+	corpus *Corpus
+	target Target
+	pace   *pace
+	next   []atomic.Int64 // of each lane, the first request that was not acknowledged
+	acked  atomic.Int64   // samples
+	busy   atomic.Int64   // answers that asked to come again
+	lanes  []laneTimes
+}
+
+type laneTimes struct {
+	mu   sync.Mutex // guards took
+	took []time.Duration
+}
+
+// NewSender sends nothing yet.
+func NewSender(c *Corpus, to Target) *Sender {
+	return &Sender{corpus: c, target: to, pace: newPace(len(c.Lanes)), next: make([]atomic.Int64, len(c.Lanes)), lanes: make([]laneTimes, len(c.Lanes))}
+}
+
+// Run sends what has not been acknowledged, until everything is, ctx ends or something fails. It may be called again: then the request that
+// failed is sent again. On the protocols without acknowledgement a request counts when it is written; Run returns when the server has
+// read everything and closed the connections.
+func (s *Sender) Run(ctx context.Context) error {
+	s.pace.reset()
+	group, ctx := errgroup.WithContext(ctx)
+	stop := context.AfterFunc(ctx, s.pace.release)
+	defer stop()
+	for i := range s.corpus.Lanes {
+		group.Go(func() error {
+			defer s.pace.leave(i)
+			if err := s.lane(ctx, i); err != nil {
+				return fmt.Errorf("%s, connection %d: %w", s.corpus.Format, i, err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+func (s *Sender) lane(ctx context.Context, i int) error {
+	requests := s.corpus.Lanes[i]
+	conn, err := s.target.dial(ctx, s.corpus.Format)
+	if err != nil {
+		return err
+	}
+	defer conn.close()
+	for n := int(s.next[i].Load()); n < len(requests); n++ {
+		r := requests[n]
+		s.pace.wait(i, r.Step)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		begin := time.Now()
+		if err := s.send(ctx, conn, r.Body); err != nil {
+			return fmt.Errorf("request %d: %w", n, err)
+		}
+		s.lanes[i].add(time.Since(begin))
+		s.next[i].Add(1)
+		s.acked.Add(int64(r.Samples))
+	}
+	return conn.finish(ctx)
+}
+
+// send tries again while the server asks for that, as senders do.
+func (s *Sender) send(ctx context.Context, c connection, body []byte) error {
+	const pause, patience = 50 * time.Millisecond, 30 * time.Second
+	for begin := time.Now(); ; {
+		err := c.send(ctx, body)
+		if !isBusy(err) || time.Since(begin) > patience {
+			return err
+		}
+		s.busy.Add(1)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// Acked is how many samples have been acknowledged.
+func (s *Sender) Acked() int { return int(s.acked.Load()) }
+
+// Busy is how often a server asked to come again.
+func (s *Sender) Busy() int { return int(s.busy.Load()) }
+
+// Done is how many requests of a lane have been acknowledged.
+func (s *Sender) Done(lane int) int { return int(s.next[lane].Load()) }
+
+// Latencies are the times of all requests that were acknowledged.
+func (s *Sender) Latencies() []time.Duration {
+	var all []time.Duration
+	for i := range s.lanes {
+		s.lanes[i].mu.Lock()
+		all = append(all, s.lanes[i].took...)
+		s.lanes[i].mu.Unlock()
+	}
+	return all
+}
+
+func (l *laneTimes) add(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.took = append(l.took, d)
+}

@@ -1,0 +1,134 @@
+package load
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// Label is a name and a value.
+type Label struct{ Name, Value string }
+
+// A Series is a set of labels, __name__ among them, sorted by name, and the source of its values.
+type Series struct {
+	Labels []Label
+	// Host is the number of the host that has the series; its samples all have one offset within the step.
+	Host int
+
+	kind  kind
+	state uint64  // of the random numbers
+	value float64 // the last one
+	rate  float64 // what a counter gains a step, about
+}
+
+// Name is the metric's name.
+func (s *Series) Name() string { return s.Label("__name__") }
+
+// Label is the value of a label, empty if the series has none of that name.
+func (s *Series) Label(name string) string {
+	i, ok := slices.BinarySearchFunc(s.Labels, name, func(l Label, n string) int { return cmp.Compare(l.Name, n) })
+	if !ok {
+		return ""
+	}
+	return s.Labels[i].Value
+}
+
+// ChurnMetric names the series of Shape.Tail, which have a label grp, a hundred series each, and a label pod.
+const ChurnMetric = "churn_metric"
+
+// hostSeries makes series number i of the hosts.
+func hostSeries(seed uint64, i int) Series {
+	host, t := i/SeriesPerHost, templates[i%SeriesPerHost]
+	dc := "dc" + strconv.Itoa(host%4)
+	s := Series{Host: host, kind: t.kind, state: seed<<40 + uint64(i)}
+	s.label(append([]Label{
+		{"__name__", t.name}, {"dc", dc}, {"env", "prod"}, {"instance", fmt.Sprintf("host-%04d.%s.example.com:9100", host, dc)}, {"job", "node"},
+	}, t.labels...))
+	s.begin()
+	return s
+}
+
+// churnSeries makes series number i of the tail. Their hosts follow the first ones, which are so many.
+func churnSeries(seed uint64, hosts, i int) Series {
+	dc := "dc" + strconv.Itoa(i/SeriesPerHost%4)
+	s := Series{Host: hosts + i/SeriesPerHost, kind: counter, state: seed<<40 + 1<<39 + uint64(i)}
+	s.label([]Label{
+		{"__name__", ChurnMetric}, {"dc", dc}, {"env", "prod"},
+		{"instance", fmt.Sprintf("churn-%04d.%s.example.com:9100", i/SeriesPerHost, dc)}, {"job", "node"},
+		{"grp", fmt.Sprintf("g%04d", i/100)}, {"pod", fmt.Sprintf("pod-%06d", i)},
+	})
+	s.begin()
+	return s
+}
+
+func (s *Series) label(labels []Label) {
+	slices.SortFunc(labels, func(a, b Label) int { return cmp.Compare(a.Name, b.Name) })
+	s.Labels = labels
+}
+
+// kind is how the values of a series go on.
+type kind uint8
+
+const (
+	constant   kind = iota
+	counter         // whole numbers, 20 % of jitter
+	slow            // whole numbers, one more every twentieth step or so
+	hundredths      // a counter of seconds
+	pages           // a gauge of bytes, multiples of 4096
+	load            // a gauge of hundredths
+)
+
+// begin sets the first value.
+func (s *Series) begin() {
+	switch s.kind {
+	case constant:
+		if s.random()%2 == 0 {
+			s.value = float64(s.random() % (1 << 36))
+		}
+	case counter:
+		s.rate, s.value = math.Exp(10*s.fraction()), math.Floor(s.fraction()*1e9)
+	case hundredths:
+		s.rate, s.value = 0.1+14*s.fraction(), math.Floor(s.fraction()*1e6)
+	case pages:
+		s.value = float64(1<<18+s.random()%(1<<22)) * 4096
+	case load:
+		s.value = 2
+	case slow:
+	}
+}
+
+// next is the value of the next step.
+func (s *Series) next() float64 {
+	switch s.kind {
+	case counter:
+		s.value += math.Floor(s.rate * (0.8 + 0.4*s.fraction()))
+	case slow:
+		if s.random()%20 == 0 {
+			s.value++
+		}
+	case hundredths:
+		s.value = math.Round((s.value+s.rate*(0.5+s.fraction()))*100) / 100
+	case pages:
+		if s.value += (float64(s.random()%513) - 256) * 4096; s.value < 0 {
+			s.value = 1 << 30
+		}
+	case load:
+		s.value = math.Round(math.Abs(s.value+(s.fraction()-0.5)/5)*100) / 100
+	case constant:
+	}
+	return s.value
+}
+
+// random is SplitMix64: a state of 8 bytes a series, and any state is a good one.
+func (s *Series) random() uint64 {
+	s.state += 0x9e3779b97f4a7c15
+	z := s.state
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// fraction is at least 0 and less than 1.
+func (s *Series) fraction() float64 { return float64(s.random()>>11) / (1 << 53) }
