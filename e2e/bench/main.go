@@ -10,7 +10,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -23,6 +22,7 @@ type options struct {
 	quick    bool
 	runs     int
 	only     string
+	ours     string
 	victoria string
 	out      string
 	kills    int
@@ -49,6 +49,7 @@ func run(ctx context.Context, args []string) error {
 	flags.BoolVar(&o.quick, "quick", false, "a tenth of the data")
 	flags.IntVar(&o.runs, "runs", 3, "runs of which the median is taken")
 	flags.StringVar(&o.only, "only", "", "the rows to measure, separated by commas: "+strings.Join(rowNames(), " "))
+	flags.StringVar(&o.ours, "tsdbridge", "", "path of the adapter; empty: built from this checkout")
 	flags.StringVar(&o.victoria, "victoria-metrics", "victoria-metrics", "path of VictoriaMetrics")
 	flags.StringVar(&o.out, "out", "", "file that the results are written to as well")
 	flags.IntVar(&o.kills, "kills", 20, "how often the kill drill crashes the adapter")
@@ -57,44 +58,50 @@ func run(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	switch command {
-	case "table":
-		return table(ctx, o)
-	default:
+	measure, ok := commands[command]
+	if !ok {
 		return fmt.Errorf("no command %q", command)
 	}
+	return withReport(ctx, o, measure)
 }
 
-// table measures the rows asked for, prints them and writes them to o.out.
-func table(ctx context.Context, o options) error {
+var commands = map[string]func(context.Context, *report) error{"table": table, "kill": killDrill}
+
+// withReport prints what was measured, also when that went wrong, and writes it to o.out if all is well.
+func withReport(ctx context.Context, o options, measure func(context.Context, *report) error) error {
 	dir, err := os.MkdirTemp("", "tsdbridge-bench")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	programs, err := find(ctx, dir, o.victoria)
+	programs, err := find(ctx, dir, o)
 	if err != nil {
 		return err
 	}
 	r := newReport(o, programs)
+	err = measure(ctx, r)
+	r.writeTo(os.Stdout)
+	if err != nil || o.out == "" {
+		return err
+	}
+	file, err := os.Create(o.out)
+	if err != nil {
+		return err
+	}
+	r.writeTo(file)
+	return file.Close()
+}
+
+// table measures the rows asked for.
+func table(ctx context.Context, r *report) error {
 	for _, row := range rows {
-		if o.chosen(row.name) {
+		if r.chosen(row.name) {
 			r.log("%s", row.name)
 			if err := row.measure(ctx, r); err != nil {
 				return fmt.Errorf("%s: %w", row.name, err)
 			}
 		}
 	}
-	var out io.Writer = os.Stdout
-	if o.out != "" {
-		file, err := os.Create(o.out)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		out = io.MultiWriter(out, file)
-	}
-	r.writeTo(out)
 	return nil
 }
 

@@ -29,25 +29,35 @@ const (
 	prometheusName = "Prometheus"
 )
 
-// find builds the adapter from the checkout, and Prometheus from the module that go.mod names, and looks for VictoriaMetrics.
-func find(ctx context.Context, dir, victoria string) (*programs, error) {
+// find builds the adapter from the checkout, unless one is named, and Prometheus from the module that go.mod names, and looks for
+// VictoriaMetrics.
+func find(ctx context.Context, dir string, o options) (*programs, error) {
 	p := &programs{missing: map[string]error{}}
-	path := filepath.Join(dir, oursName)
-	if _, err := output(ctx, "go", "build", "-o", path, "."); err != nil {
+	var err error
+	if p.ours, err = findOurs(ctx, dir, o); err != nil {
 		return nil, err
 	}
-	p.ours = ours(path, checkout(ctx))
 	if path, version, err := prometheusBinary(ctx); err != nil {
 		p.missing[prometheusName] = err
 	} else {
 		p.prometheus = prometheusProgram(path, version)
 	}
-	if path, err := exec.LookPath(victoria); err != nil {
+	if path, err := exec.LookPath(o.victoria); err != nil {
 		p.missing[victoriaName] = fmt.Errorf("%w (Debian: apt-get install victoria-metrics, or -victoria-metrics=PATH)", err)
 	} else if p.victoria, err = victoriaProgram(ctx, path); err != nil {
 		p.missing[victoriaName] = err
 	}
 	return p, nil
+}
+
+func findOurs(ctx context.Context, dir string, o options) (program, error) {
+	if o.ours != "" {
+		path, err := filepath.Abs(o.ours)
+		return ours(path, o.ours), err
+	}
+	path := filepath.Join(dir, oursName)
+	_, err := output(ctx, "go", "build", "-o", path, ".")
+	return ours(path, checkout(ctx)), err
 }
 
 // output runs a program and returns what it prints.
@@ -74,7 +84,7 @@ func checkout(ctx context.Context) string {
 // ours is the adapter on the embedded engine, with what it acknowledges on disk.
 func ours(path, version string) program {
 	return program{
-		name: oursName, path: path, version: version, write: "/api/v1/write", put: "/api/put", ready: "/-/ready",
+		name: oursName, path: path, version: version, write: "/api/v1/write", put: "/api/put", one: true, ready: "/-/ready",
 		count: countByReading,
 		args: func(data string, a addresses) []string {
 			return []string{

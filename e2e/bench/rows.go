@@ -25,6 +25,10 @@ var rows = []row{
 	{"carbon-tagged", writes{format: load.CarbonTagged, steps: 500, batch: 2000, against: []versus{{victoriaName, perSecond, atLeast(1)}}}.measure},
 	{"telnet", writes{format: load.Telnet, steps: 500, batch: 2000, against: []versus{{victoriaName, perSecond, atLeast(1)}}}.measure},
 	{"put2000", writes{format: load.Put, steps: 500, batch: 2000, against: []versus{{victoriaName, perSecond, atLeast(1)}}}.measure},
+	{"sight", firstSight},
+	{"kill", embeddedDrill},
+	{"reads", prometheusReads.run},
+	{"graphite", graphiteReads.run},
 	{"put50", writes{format: load.Put, steps: 200, batch: 50, against: []versus{{victoriaName, perSecond, atLeast(1)}}}.measure},
 }
 

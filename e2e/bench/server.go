@@ -23,6 +23,7 @@ type program struct {
 	args  func(data string, a addresses) []string
 	write string                                                              // path of remote write
 	put   string                                                              // path of OpenTSDB's HTTP put
+	one   bool                                                                // telnet and HTTP put are on one port, as a TSD has them
 	ready string                                                              // path that answers 200 when it can be asked
 	count func(ctx context.Context, s *server, shape load.Shape) (int, error) // samples that are stored
 	// settle brings what it has on disk into its last form and returns the bytes; nil: they are as they are.
@@ -98,6 +99,9 @@ func (s *server) target(f load.Format) load.Target {
 	case load.Telnet:
 		return load.Target{Addr: s.telnet}
 	case load.Put:
+		if s.one {
+			return load.Target{URL: "http://" + s.telnet + s.program.put}
+		}
 		return load.Target{URL: "http://" + s.addresses.put + s.program.put}
 	default:
 		return load.Target{URL: "http://" + s.http + s.write}

@@ -84,7 +84,7 @@ func (l *Lane) requests(e encoder, batch int) []Request {
 			n = 0
 		}
 	}
-	l.each(func(s Sample) {
+	l.Each(func(s Sample) {
 		e.add(s)
 		step = s.Step
 		if n++; n == batch {

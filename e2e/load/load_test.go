@@ -29,7 +29,7 @@ func want(name func(*Series) string, lanes int) [][]point {
 	var all [][]point
 	for _, l := range small.Lanes(lanes) {
 		var points []point
-		l.each(func(s Sample) { points = append(points, point{name(s.Series), s.Time, s.Value}) })
+		l.Each(func(s Sample) { points = append(points, point{name(s.Series), s.Time, s.Value}) })
 		all = append(all, points)
 	}
 	return all
@@ -65,7 +65,7 @@ func TestEncode(t *testing.T) {
 					}
 					got = append(got, decoded...)
 				}
-				if test.format == Carbon || test.format == CarbonTagged {
+				if test.format != RemoteWrite1 && test.format != RemoteWrite2 && test.format != Put { // whole seconds
 					for j := range points {
 						points[j].Time = points[j].Time / 1000 * 1000
 					}
@@ -149,7 +149,7 @@ func decodeTelnet(t *testing.T, body []byte) (all []point) {
 		if f[0] != "put" {
 			t.Fatalf("line %q", line)
 		}
-		all = append(all, point{strings.Join(append([]string{f[1]}, f[4:]...), " "), int64(number(t, f[2])), number(t, f[3])})
+		all = append(all, point{strings.Join(append([]string{f[1]}, f[4:]...), " "), int64(number(t, f[2])) * 1000, number(t, f[3])})
 	}
 	return all
 }
@@ -193,7 +193,7 @@ func TestSeriesAreDistinct(t *testing.T) {
 	labels, paths, cpu := map[string]bool{}, map[string]bool{}, 0
 	last := map[string]int64{}
 	l := small.Lanes(1)[0]
-	l.each(func(s Sample) {
+	l.Each(func(s Sample) {
 		name := promName(s.Series)
 		labels[name], paths[s.Series.Path()] = true, true
 		if at, ok := last[name]; ok && s.Time-at != small.Interval.Milliseconds() {

@@ -39,23 +39,23 @@ func (s *Series) Label(name string) string {
 const ChurnMetric = "churn_metric"
 
 // hostSeries makes series number i of the hosts.
-func hostSeries(seed uint64, i int) Series {
+func hostSeries(shape Shape, i int) Series {
 	host, t := i/SeriesPerHost, templates[i%SeriesPerHost]
 	dc := "dc" + strconv.Itoa(host%4)
-	s := Series{Host: host, kind: t.kind, state: seed<<40 + uint64(i)}
+	s := Series{Host: host, kind: t.kind, state: shape.Seed<<40 + uint64(i)}
 	s.label(append([]Label{
-		{"__name__", t.name}, {"dc", dc}, {"env", "prod"}, {"instance", fmt.Sprintf("host-%04d.%s.example.com:9100", host, dc)}, {"job", "node"},
+		{"__name__", t.name}, {"dc", dc}, {"env", shape.env()}, {"instance", fmt.Sprintf("host-%04d.%s.example.com:9100", host, dc)}, {"job", "node"},
 	}, t.labels...))
 	s.begin()
 	return s
 }
 
 // churnSeries makes series number i of the tail. Their hosts follow the first ones, which are so many.
-func churnSeries(seed uint64, hosts, i int) Series {
+func churnSeries(shape Shape, hosts, i int) Series {
 	dc := "dc" + strconv.Itoa(i/SeriesPerHost%4)
-	s := Series{Host: hosts + i/SeriesPerHost, kind: counter, state: seed<<40 + 1<<39 + uint64(i)}
+	s := Series{Host: hosts + i/SeriesPerHost, kind: counter, state: shape.Seed<<40 + 1<<39 + uint64(i)}
 	s.label([]Label{
-		{"__name__", ChurnMetric}, {"dc", dc}, {"env", "prod"},
+		{"__name__", ChurnMetric}, {"dc", dc}, {"env", shape.env()},
 		{"instance", fmt.Sprintf("churn-%04d.%s.example.com:9100", i/SeriesPerHost, dc)}, {"job", "node"},
 		{"grp", fmt.Sprintf("g%04d", i/100)}, {"pod", fmt.Sprintf("pod-%06d", i)},
 	})

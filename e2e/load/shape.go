@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"sync"
 	"time"
 )
@@ -8,13 +9,16 @@ import (
 // Shape is how much data there is and when: every series has a sample each step.
 type Shape struct {
 	Seed     uint64
-	Series   int // of hosts
+	Env      string // label of that name, prod if empty: shapes of different ones have no series in common, except under dotted paths
+	Series   int    // of hosts
 	Steps    int
 	Interval time.Duration // of steps; whole milliseconds
 	End      time.Time     // after the last step
 	// Tail is how many series of ChurnMetric there are beside, in the last TailSteps steps alone.
 	Tail, TailSteps int
 }
+
+func (s Shape) env() string { return cmp.Or(s.Env, "prod") }
 
 // Samples is how many samples the shape has.
 func (s Shape) Samples() int { return s.Series*s.Steps + s.Tail*s.TailSteps }
@@ -43,10 +47,10 @@ func (s Shape) Lanes(n int) []Lane {
 		group.Go(func() {
 			l := Lane{shape: s}
 			for k := s.Series * i / n; k < s.Series*(i+1)/n; k++ {
-				l.host = append(l.host, hostSeries(s.Seed, k))
+				l.host = append(l.host, hostSeries(s, k))
 			}
 			for k := s.Tail * i / n; k < s.Tail*(i+1)/n; k++ {
-				l.tail = append(l.tail, churnSeries(s.Seed, hosts, k))
+				l.tail = append(l.tail, churnSeries(s, hosts, k))
 			}
 			lanes[i] = l
 		})
@@ -63,8 +67,8 @@ type Sample struct {
 	Step   int
 }
 
-// each calls f with all samples, step by step. It can be done once: values follow one another.
-func (l *Lane) each(f func(Sample)) {
+// Each calls f with all samples, step by step. It can be done once: values follow one another.
+func (l *Lane) Each(f func(Sample)) {
 	for step := range l.shape.Steps {
 		l.stepOf(l.host, step, f)
 		if step >= l.shape.Steps-l.shape.TailSteps {

@@ -57,7 +57,8 @@ func (e *lines) add(s Sample) {
 	}
 	e.text = append(e.text, a.before...)
 	if e.format == Telnet {
-		e.text = append(strconv.AppendInt(e.text, s.Time, 10), ' ')
+		// VictoriaMetrics takes seconds alone here: milliseconds it drops, and says nothing.
+		e.text = append(strconv.AppendInt(e.text, s.Time/1000, 10), ' ')
 		e.text = appendValue(e.text, s.Value)
 	} else {
 		e.text = append(appendValue(e.text, s.Value), ' ')

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/e2e/load"
+)
+
+// sighted is what many series that nobody knew before cost.
+type sighted struct {
+	series   int
+	took     time.Duration // of the first sample of each
+	cpu      float64       // seconds, until quiet
+	rss      float64       // bytes, after further samples of all of them
+	further  float64       // samples/s of those
+	stored   int
+	expected int
+}
+
+// firstSight sends a sample of each of many series to servers that are empty, and then a few more.
+func firstSight(ctx context.Context, r *report) error {
+	const further = 3 // steps
+	now := end()
+	step := 15 * time.Second
+	first := load.Shape{Seed: 1, Series: r.scaled(1_000_000), Steps: 1, Interval: step, End: now.Add(-further * step)}
+	then := load.Shape{Seed: 1, Series: first.Series, Steps: further, Interval: step, End: now}
+	corpora := []*load.Corpus{
+		load.Encode(first, load.RemoteWrite1, connections, 2000), load.Encode(then, load.RemoteWrite1, connections, 2000),
+	}
+	all := map[string][]sighted{}
+	programs := []program{r.programs.ours, r.programs.victoria, r.programs.prometheus}
+	for range r.runs {
+		for _, p := range programs {
+			if p.name == "" {
+				continue
+			}
+			one, err := sight(ctx, p, corpora)
+			if err != nil {
+				if p.name == oursName || ctx.Err() != nil {
+					return err
+				}
+				r.note("first sight: %s", firstLine(err))
+				continue
+			}
+			all[p.name] = append(all[p.name], one)
+			r.log("first sight: %s: %s, %.0f B a series", p.name, perSecond.write(one.rate()), one.bytes())
+		}
+	}
+	r.compareSights(all)
+	r.sightDetails(programs, all, first.Series)
+	return nil
+}
+
+func (s sighted) rate() float64  { return float64(s.series) / s.took.Seconds() }
+func (s sighted) bytes() float64 { return s.rss / float64(s.series) }
+
+func sight(ctx context.Context, p program, corpora []*load.Corpus) (r sighted, err error) {
+	dir, err := os.MkdirTemp("", "tsdbridge-bench")
+	if err != nil {
+		return r, err
+	}
+	defer os.RemoveAll(dir)
+	s, err := p.start(ctx, dir)
+	if err != nil {
+		return r, err
+	}
+	defer s.proc.kill()
+	before := s.usage().cpu
+	r.series = corpora[0].Samples
+	if r.took, err = s.take(ctx, corpora[0]); err != nil {
+		return r, err
+	}
+	r.cpu = s.usage().cpu - before
+	took, err := s.take(ctx, corpora[1])
+	if err != nil {
+		return r, err
+	}
+	r.further, r.rss = float64(corpora[1].Samples)/took.Seconds(), s.usage().rss
+	for _, c := range corpora {
+		n, err := s.storedAll(ctx, c)
+		if err != nil {
+			return r, err
+		}
+		r.stored += n
+		r.expected += c.Samples
+	}
+	return r, nil
+}
+
+// take sends a corpus, waits until the server is quiet and says how long the sending took.
+func (s *server) take(ctx context.Context, c *load.Corpus) (time.Duration, error) {
+	begin := time.Now()
+	if err := load.NewSender(c, s.target(c.Format)).Run(ctx); err != nil {
+		return 0, fmt.Errorf("%s: %w", s.name, err)
+	}
+	took := time.Since(begin)
+	return took, s.quiet(ctx)
+}
+
+func (r *report) compareSights(all map[string][]sighted) {
+	mine := all[oursName]
+	wrong := ""
+	for _, one := range mine {
+		if one.stored != one.expected {
+			wrong = fmt.Sprintf("%d of %d samples", one.stored, one.expected)
+		}
+	}
+	peer := victoriaName
+	if len(all[peer]) == 0 {
+		peer = ""
+	}
+	of := func(name string, f func(sighted) float64) float64 {
+		var figures []float64
+		for _, one := range all[name] {
+			figures = append(figures, f(one))
+		}
+		if len(figures) == 0 {
+			return math.NaN()
+		}
+		return median(figures)
+	}
+	for _, l := range []struct {
+		what string
+		unit unit
+		of   func(sighted) float64
+		bar  bar
+	}{
+		{"first sight, series/s", perSecond, sighted.rate, atLeastItself(250_000)},
+		{"memory of a series", bytesPerSeries, sighted.bytes, atMostItself(1024)},
+	} {
+		r.lines = append(r.lines, line{
+			what: fmt.Sprintf("%s, %d series", l.what, mine[0].series), unit: l.unit, ours: of(oursName, l.of), peer: peer, theirs: of(peer, l.of), bar: l.bar,
+			wrongCount: wrong,
+		})
+	}
+}
+
+func (r *report) sightDetails(programs []program, all map[string][]sighted, series int) {
+	g := grid{
+		title: fmt.Sprintf("First sight of %d series, remote_write 1.0", series),
+		rows:  [][]string{{"server", "new series/s", "CPU-s per M new", "RSS MiB", "further samples/s", "found"}},
+	}
+	for _, p := range programs {
+		for _, one := range all[p.name] {
+			g.rows = append(g.rows, []string{
+				p.name, perSecond.write(one.rate()), fmt.Sprintf("%.1f", one.cpu/float64(one.series)*1e6), fmt.Sprintf("%.0f", one.rss/(1<<20)),
+				perSecond.write(one.further), fmt.Sprintf("%d of %d", one.stored, one.expected),
+			})
+		}
+	}
+	r.details = append(r.details, g)
+}

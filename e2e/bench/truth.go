@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/prometheus/prompb"
+
+	"github.com/tsdbridge/tsdbridge/e2e/load"
+)
+
+// truth is everything that a corpus sends, to be compared with what a server has.
+type truth struct {
+	series map[string]*trueSeries // by labels
+	batch  int
+}
+
+type trueSeries struct {
+	lane     int
+	times    []int64
+	values   []float64
+	requests []int // of the lane
+	found    []int // how often
+}
+
+func newTruth(shape load.Shape, lanes, batch int) *truth {
+	t := &truth{series: map[string]*trueSeries{}, batch: batch}
+	byPointer := map[*load.Series]*trueSeries{}
+	for i, lane := range shape.Lanes(lanes) {
+		n := 0
+		lane.Each(func(s load.Sample) {
+			one := byPointer[s.Series]
+			if one == nil {
+				one = &trueSeries{lane: i}
+				byPointer[s.Series], t.series[keyOf(s.Series)] = one, one
+			}
+			one.times, one.values = append(one.times, s.Time), append(one.values, s.Value)
+			one.requests, one.found = append(one.requests, n/batch), append(one.found, 0)
+			n++
+		})
+	}
+	return t
+}
+
+func keyOf(s *load.Series) string {
+	var b strings.Builder
+	for _, l := range s.Labels {
+		b.WriteString(l.Name + "=" + l.Value + ",")
+	}
+	return b.String()
+}
+
+func keyOfLabels(labels []prompb.Label) string {
+	var b strings.Builder
+	for _, l := range labels {
+		b.WriteString(l.Name + "=" + l.Value + ",")
+	}
+	return b.String()
+}
+
+// A finding is how what is stored differs from what was sent.
+type finding struct {
+	acked    int // samples
+	missing  int // of those
+	invented int // samples that were never sent, or not yet
+	changed  int // that have another value
+	twice    int
+	example  string
+}
+
+func (f finding) bad() bool { return f.missing+f.invented+f.changed+f.twice > 0 }
+
+func (f finding) String() string {
+	return fmt.Sprintf("%d acknowledged: %d missing, %d never sent, %d of another value, %d twice %s", f.acked, f.missing, f.invented, f.changed, f.twice, f.example)
+}
+
+func (f *finding) see(what *int, format string, args ...any) {
+	if *what++; f.example == "" {
+		f.example = "(" + fmt.Sprintf(format, args...) + ")"
+	}
+}
+
+// forget begins a comparison.
+func (t *truth) forget() {
+	for _, s := range t.series {
+		clear(s.found)
+	}
+}
+
+// add takes what a server returned for a series, or a piece of it.
+func (t *truth) add(f *finding, got *prompb.TimeSeries) {
+	key := keyOfLabels(got.Labels)
+	s := t.series[key]
+	for _, sample := range got.Samples {
+		if s == nil {
+			f.see(&f.invented, "series %s", key)
+			continue
+		}
+		i, ok := slices.BinarySearch(s.times, sample.Timestamp)
+		switch {
+		case !ok:
+			f.see(&f.invented, "%s at %d", key, sample.Timestamp)
+		case math.Float64bits(sample.Value) != math.Float64bits(s.values[i]):
+			f.see(&f.changed, "%s at %d is %v, not %v", key, sample.Timestamp, sample.Value, s.values[i])
+			s.found[i]++
+		default:
+			s.found[i]++
+		}
+	}
+}
+
+// judge looks at everything once all has been added. Requests before done of their lane were acknowledged; the one that follows was
+// under way when the server was killed, and may be there or not, in whole or in part.
+func (t *truth) judge(f *finding, done []int) {
+	for key, s := range t.series {
+		for i, n := range s.found {
+			acked := s.requests[i] < done[s.lane]
+			if acked {
+				f.acked++
+			}
+			switch {
+			case n > 1:
+				f.see(&f.twice, "%s at %d", key, s.times[i])
+			case n == 0 && acked:
+				f.see(&f.missing, "%s at %d", key, s.times[i])
+			case n == 1 && s.requests[i] > done[s.lane]:
+				f.see(&f.invented, "%s at %d: not sent yet", key, s.times[i])
+			}
+		}
+	}
+}
