@@ -179,8 +179,13 @@ func embeddedDrill(ctx context.Context, r *report) error {
 
 // killDrill is the command: the drill alone, which fails when anything is missing.
 func killDrill(ctx context.Context, r *report) error {
-	if err := embeddedDrill(ctx, r); err != nil {
-		return err
+	for name, drill := range map[string]func(context.Context, *report) error{"kill": embeddedDrill, "kill-hbase": hbaseDrill} {
+		if !r.chosen(name) {
+			continue
+		}
+		if err := drill(ctx, r); err != nil {
+			return err
+		}
 	}
 	for _, l := range r.lines {
 		if l.unit == lost && !l.bar.holds(l.ours) {

@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string) error {
 	return withReport(ctx, o, measure)
 }
 
-var commands = map[string]func(context.Context, *report) error{"table": table, "kill": killDrill}
+var commands = map[string]func(context.Context, *report) error{"table": table, "kill": killDrill, "soak": soakCommand}
 
 // withReport prints what was measured, also when that went wrong, and writes it to o.out if all is well.
 func withReport(ctx context.Context, o options, measure func(context.Context, *report) error) error {

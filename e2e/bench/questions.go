@@ -59,7 +59,7 @@ func groupQuery(d dataset) (request, error) {
 func rangeQuery(expr string, span, step time.Duration) func(dataset) (request, error) {
 	return func(d dataset) (request, error) {
 		from, to := d.last(span)
-		// The first step of a day that is asked for at both ends would be one too many.
+		// Both ends of a span of 24 h are a step too many.
 		query := url.Values{
 			"query": {expr}, "start": {seconds(from.Add(step))}, "end": {seconds(to)}, "step": {strconv.Itoa(int(step.Seconds()))}, "nocache": {"1"},
 		}
@@ -114,7 +114,7 @@ var graphiteReads = reads{
 			return render("dc*.churn-*."+load.ChurnMetric+"."+d.group()+".*", 5*time.Minute)(d)
 		}},
 		{name: "find dc*.host-*.*", prepare: func(dataset) (request, error) {
-			query := url.Values{"query": {"dc*.host-*.*"}, "format": {"json"}}
+			query := url.Values{"query": {"dc*.host-*.*"}, "format": {"treejson"}}
 			return func(ctx context.Context, s *server) ([]byte, error) { return s.get(ctx, "/metrics/find", query) }, nil
 		}},
 	},

@@ -32,10 +32,9 @@ type dataset struct {
 	groups int // values of the label grp
 }
 
-// between are the borders of the last so many hours or minutes.
+// last are the borders of the last so many hours or minutes.
 func (d dataset) last(span time.Duration) (from, to time.Time) {
-	to = d.End.Add(-d.Interval)
-	return to.Add(-span), to
+	return d.End.Add(-span), d.End
 }
 
 // reads asks the questions of one kind.

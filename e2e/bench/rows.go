@@ -27,6 +27,8 @@ var rows = []row{
 	{"put2000", writes{format: load.Put, steps: 500, batch: 2000, against: []versus{{victoriaName, perSecond, atLeast(1)}}}.measure},
 	{"sight", firstSight},
 	{"kill", embeddedDrill},
+	{"hbase", hbaseRow},
+	{"kill-hbase", hbaseDrill},
 	{"reads", prometheusReads.run},
 	{"graphite", graphiteReads.run},
 	{"put50", writes{format: load.Put, steps: 200, batch: 50, against: []versus{{victoriaName, perSecond, atLeast(1)}}}.measure},

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/e2e/load"
@@ -41,6 +42,7 @@ type server struct {
 	addresses
 	dir    string // holds data and log
 	proc   *process
+	pid    atomic.Int64 // of proc
 	client *http.Client
 }
 
@@ -73,6 +75,7 @@ func (s *server) run(ctx context.Context) error {
 	if s.proc, err = spawn(s.dir, s.path, s.args(s.data(), s.addresses)...); err != nil {
 		return err
 	}
+	s.pid.Store(int64(s.proc.pid()))
 	const patience = 2 * time.Minute
 	if err = until(ctx, patience, s.isReady); err != nil {
 		s.proc.kill()
@@ -135,7 +138,7 @@ func (s *server) do(ctx context.Context, method, target string) ([]byte, error) 
 }
 
 // usage of the server's process.
-func (s *server) usage() usage { return usageOf(s.proc.pid()) }
+func (s *server) usage() usage { return usageOf(int(s.pid.Load())) }
 
 // quiet waits until the server does next to nothing for two seconds.
 func (s *server) quiet(ctx context.Context) error { return quiet(ctx, s.usage) }

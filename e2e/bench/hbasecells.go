@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/tsuna/gohbase"
+	"github.com/tsuna/gohbase/filter"
+	"github.com/tsuna/gohbase/hrpc"
+)
+
+// contents are the cells of a data table and the points in them, past every server.
+type contents struct{ cells, points int }
+
+// contents scans the keys of a data table.
+func (h *hadoop) contents(ctx context.Context, table string) (c contents, err error) {
+	_, err = h.scan(ctx, table, filter.NewKeyOnlyFilter(false), func(row *hrpc.Result) {
+		for _, cell := range row.Cells {
+			c.cells++
+			c.points += pointsOf(cell.Qualifier)
+		}
+	})
+	return c, err
+}
+
+// scan reads a table whole, and says how long that took.
+func (h *hadoop) scan(ctx context.Context, table string, f filter.Filter, each func(*hrpc.Result)) (time.Duration, error) {
+	client := gohbase.NewClient(h.ZooKeeper(), gohbase.Logger(slog.New(slog.DiscardHandler)))
+	defer client.Close()
+	scan, err := hrpc.NewScan(ctx, []byte(table), hrpc.Filters(f), hrpc.NumberOfRows(5000))
+	if err != nil {
+		return 0, err
+	}
+	begin := time.Now()
+	rows := client.Scan(scan)
+	defer rows.Close()
+	for {
+		row, err := rows.Next()
+		if errors.Is(err, io.EOF) {
+			return time.Since(begin), nil
+		}
+		if err != nil {
+			return 0, fmt.Errorf("scan %s: %w", table, err)
+		}
+		each(row)
+	}
+}
+
+// pointsOf counts the points of a cell by its qualifier: one offset for each, of two bytes (seconds) or of four (milliseconds), which
+// begin with four bits that are set. Odd lengths are annotations and objects.
+func pointsOf(qualifier []byte) (n int) {
+	if len(qualifier)%2 == 1 {
+		return 0
+	}
+	for len(qualifier) > 0 {
+		size := 2
+		if qualifier[0]&0xf0 == 0xf0 {
+			size = 4
+		}
+		qualifier = qualifier[min(size, len(qualifier)):]
+		n++
+	}
+	return n
+}

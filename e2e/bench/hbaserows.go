@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/e2e/load"
+)
+
+// landed is what one run of sending to a server on HBase showed.
+type landed struct {
+	samples   int
+	took      time.Duration // until the last acknowledgement
+	cpu       float64       // seconds of the server alone, until it was quiet or had ended
+	hbase     float64       // seconds of HBase, until it was quiet
+	wal       int64         // bytes
+	contents  contents
+	tookWhole time.Duration // until everything was in HBase; 0: not known
+}
+
+func (l landed) rate() float64 { return float64(l.samples) / l.took.Seconds() }
+
+// wholeRate is NaN where nobody says when all is in HBase.
+func (l landed) wholeRate() float64 {
+	if l.tookWhole == 0 {
+		return math.NaN()
+	}
+	return float64(l.samples) / l.tookWhole.Seconds()
+}
+
+// hbaseRow compares us on HBase, both ways of writing, with a TSD on the same HBase.
+func hbaseRow(ctx context.Context, r *report) error {
+	h, err := startHadoop(ctx, r)
+	if err != nil {
+		return r.withoutHBase(ctx, err)
+	}
+	defer h.close()
+	all := map[string][]landed{}
+	for run := range r.runs {
+		for _, w := range []struct {
+			name  string
+			steps int
+			run   func(ctx context.Context, table string, shape load.Shape) (landed, error)
+		}{
+			{"buffered", 2000, func(ctx context.Context, table string, s load.Shape) (landed, error) {
+				return h.landOurs(ctx, table, "buffered", s)
+			}},
+			{"through", 200, func(ctx context.Context, table string, s load.Shape) (landed, error) {
+				return h.landOurs(ctx, table, "through", s)
+			}},
+			{tsdName, 200, func(ctx context.Context, table string, s load.Shape) (landed, error) {
+				return h.landTSD(ctx, r, table, s)
+			}},
+		} {
+			shape := load.Shape{Seed: 1, Series: 10_000, Steps: r.scaled(w.steps), Interval: 15 * time.Second, End: end()}
+			table := fmt.Sprintf("%s%d", w.name, run)
+			if err := h.create(ctx, table); err != nil {
+				return err
+			}
+			one, err := w.run(ctx, table, shape)
+			if err != nil {
+				return fmt.Errorf("%s: %w", w.name, err)
+			}
+			all[w.name] = append(all[w.name], one)
+			r.log("HBase, %s: %s, %d cells, %d points, WAL %d B", w.name, perSecond.write(one.rate()), one.contents.cells, one.contents.points, one.wal)
+		}
+	}
+	r.compareLanded(all)
+	return nil
+}
+
+// withoutHBase leaves the rows in the table, without figures.
+func (r *report) withoutHBase(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	r.programs.missing["HBase"] = err
+	nan := math.NaN()
+	r.lines = append(r.lines,
+		line{what: "HBase, buffered, samples/s", unit: perSecond, ours: nan, peer: tsdName, theirs: nan, bar: atLeast(10), why: "no HBase"},
+		line{what: "HBase, through, samples/s", unit: perSecond, ours: nan, peer: tsdName, theirs: nan, bar: atLeast(1), why: "no HBase"})
+	return nil
+}
+
+// land measures one sending. usage is the server's, finish ends its work and returns the CPU seconds that this took beyond usage.
+func (h *hadoop) land(ctx context.Context, c *load.Corpus, to load.Target, of func() usage, finish func() (float64, error)) (l landed, err error) {
+	ofHBase := func() usage { return usageOf(h.PID()) }
+	for _, who := range []func() usage{of, ofHBase} {
+		if err := quiet(ctx, who); err != nil {
+			return l, err
+		}
+	}
+	wal, err := h.walBytes()
+	if err != nil {
+		return l, err
+	}
+	before, hbaseBefore := of().cpu, ofHBase().cpu
+	sender := load.NewSender(c, to)
+	begin := time.Now()
+	if err := sender.Run(ctx); err != nil {
+		return l, err
+	}
+	l.took, l.samples = time.Since(begin), sender.Acked()
+	life, err := finish()
+	if err != nil {
+		return l, err
+	}
+	l.tookWhole, l.cpu = time.Since(begin), life-before
+	if err := quiet(ctx, ofHBase); err != nil {
+		return l, err
+	}
+	l.hbase = ofHBase().cpu - hbaseBefore
+	after, err := h.walBytes()
+	l.wal = after - wal
+	return l, err
+}
+
+// landOurs sends remote write to the adapter and stops it: with buffered that flushes what it holds.
+func (h *hadoop) landOurs(ctx context.Context, table, mode string, shape load.Shape) (l landed, err error) {
+	dir, err := os.MkdirTemp("", "tsdbridge-bench")
+	if err != nil {
+		return l, err
+	}
+	defer os.RemoveAll(dir)
+	s, err := h.adapter(table, mode).start(ctx, dir)
+	if err != nil {
+		return l, err
+	}
+	defer s.proc.kill()
+	// The names are known before, as they are to a TSD that has run for a while, and the JVM is warm.
+	if err := h.warm(ctx, shape, load.RemoteWrite1, s.target(load.RemoteWrite1)); err != nil {
+		return l, err
+	}
+	known, err := h.contents(ctx, table)
+	if err != nil {
+		return l, err
+	}
+	corpus := load.Encode(shape, load.RemoteWrite1, connections, 2000)
+	l, err = h.land(ctx, corpus, s.target(load.RemoteWrite1), s.usage, s.proc.stop)
+	if err != nil {
+		return l, err
+	}
+	l.contents, err = h.contents(ctx, table)
+	l.contents.cells -= known.cells
+	l.contents.points -= known.points
+	return l, err
+}
+
+// warmSteps are sent before the clock starts, hours before the data that is measured.
+const warmSteps = 20
+
+func (h *hadoop) warm(ctx context.Context, shape load.Shape, f load.Format, to load.Target) error {
+	shape.End, shape.Steps = shape.Start().Truncate(time.Hour).Add(-3*time.Hour), warmSteps
+	return load.NewSender(load.Encode(shape, f, connections, 2000), to).Run(ctx)
+}
+
+// landTSD sends telnet puts to a TSD and waits until both are quiet.
+func (h *hadoop) landTSD(ctx context.Context, r *report, table string, shape load.Shape) (l landed, err error) {
+	tsd, err := h.tsd(ctx, r, table)
+	if err != nil {
+		return l, err
+	}
+	of := func() usage { return usageOf(tsd.PID()) }
+	to := load.Target{Addr: tsd.Addr()}
+	if err := h.warm(ctx, shape, load.Telnet, to); err != nil {
+		return l, errors.Join(err, tsd.Stop())
+	}
+	known, err := h.contents(ctx, table)
+	if err != nil {
+		return l, errors.Join(err, tsd.Stop())
+	}
+	corpus := load.Encode(shape, load.Telnet, connections, 2000)
+	l, err = h.land(ctx, corpus, to, of, func() (float64, error) {
+		err := quiet(ctx, of)
+		return of().cpu, err
+	})
+	if err == nil {
+		l.contents, err = h.contents(ctx, table)
+	}
+	l.contents.cells -= known.cells
+	l.contents.points -= known.points
+	l.tookWhole = 0 // it does not say
+	return l, errors.Join(err, tsd.Stop())
+}
+
+func (r *report) compareLanded(all map[string][]landed) {
+	figure := func(name string, f func(landed) float64) float64 {
+		var figures []float64
+		for _, one := range all[name] {
+			figures = append(figures, f(one))
+		}
+		return median(figures)
+	}
+	wrong := func(name string) string {
+		for _, one := range all[name] {
+			if one.contents.points != one.samples {
+				return fmt.Sprintf("%s: %d points in the table of %d", name, one.contents.points, one.samples)
+			}
+		}
+		return ""
+	}
+	perSample := func(n func(landed) float64) func(landed) float64 {
+		return func(l landed) float64 { return n(l) / float64(l.samples) }
+	}
+	cellsOf := perSample(func(l landed) float64 { return float64(l.contents.cells) })
+	walOf := perSample(func(l landed) float64 { return float64(l.wal) })
+	if bad := wrong(tsdName); bad != "" {
+		r.note("HBase: %s", bad) // its compaction of what is being read can count a point twice, or not
+	}
+	r.lines = append(r.lines,
+		line{
+			what: "HBase, buffered, samples/s", unit: perSecond, ours: figure("buffered", landed.rate), peer: tsdName, theirs: figure(tsdName, landed.rate),
+			bar: atLeast(10), wrongCount: wrong("buffered"),
+		},
+		line{what: "HBase, buffered, cells", unit: cells, ours: figure("buffered", cellsOf), peer: tsdName, theirs: figure(tsdName, cellsOf), bar: atMostItself(1.0 / 12)},
+		line{what: "HBase, buffered, its WAL", unit: bytesPerSample, ours: figure("buffered", walOf), peer: tsdName, theirs: figure(tsdName, walOf), bar: atMostItself(14)},
+		line{
+			what: "HBase, through, samples/s", unit: perSecond, ours: figure("through", landed.rate), peer: tsdName, theirs: figure(tsdName, landed.rate),
+			bar: atLeast(1), wrongCount: wrong("through"),
+		})
+	g := grid{
+		title: "HBase: 10000 series; we by remote_write 1.0, the TSD by telnet put, 4 connections",
+		rows:  [][]string{{"server", "samples/s", "until all is in HBase", "CPU-s/M of the server", "of HBase", "WAL B/sample", "cells/sample", "points in the table"}},
+	}
+	for _, name := range []string{"buffered", "through", tsdName} {
+		for _, one := range all[name] {
+			million := float64(one.samples) / 1e6
+			g.rows = append(g.rows, []string{
+				name, perSecond.write(one.rate()), perSecond.write(one.wholeRate()), fmt.Sprintf("%.2f", one.cpu/million),
+				fmt.Sprintf("%.2f", one.hbase/million), fmt.Sprintf("%.1f", walOf(one)), fmt.Sprintf("%.4f", cellsOf(one)),
+				fmt.Sprintf("%d of %d", one.contents.points, one.samples),
+			})
+		}
+	}
+	r.details = append(r.details, g)
+}
+
+// hbaseDrill kills the adapter that writes through to HBase.
+func hbaseDrill(ctx context.Context, r *report) error {
+	h, err := startHadoop(ctx, r)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r.programs.missing["HBase"] = err
+		r.lines = append(r.lines, line{what: "kill -9 under load, HBase, through", unit: lost, ours: math.NaN(), bar: atMostItself(0), why: "no HBase"})
+		return nil
+	}
+	defer h.close()
+	if err := h.create(ctx, "drill"); err != nil {
+		return err
+	}
+	d := newDrill(r.kills, r.scaled(1_000_000))
+	d.log = r.log
+	if err := d.run(ctx, h.adapter("drill", "through")); err != nil {
+		return err
+	}
+	r.lines = append(r.lines, d.lines("HBase, through", false)...)
+	return nil
+}
