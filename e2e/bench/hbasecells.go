@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -11,14 +12,20 @@ import (
 	"github.com/tsuna/gohbase"
 	"github.com/tsuna/gohbase/filter"
 	"github.com/tsuna/gohbase/hrpc"
+
+	"github.com/tsdbridge/tsdbridge/e2e/load"
 )
 
 // contents are the cells of a data table and the points in them, past every server.
 type contents struct{ cells, points int }
 
-// contents scans the keys of a data table.
-func (h *hadoop) contents(ctx context.Context, table string) (c contents, err error) {
+// contents scans the keys of a data table and counts the hours of a shape.
+func (h *hadoop) contents(ctx context.Context, table string, shape load.Shape) (c contents, err error) {
 	_, err = h.scan(ctx, table, filter.NewKeyOnlyFilter(false), func(row *hrpc.Result) {
+		// A row key is a UID of the metric, of 3 bytes, the second of the hour, and tags.
+		if hour := time.Unix(int64(binary.BigEndian.Uint32(row.Cells[0].Row[3:])), 0); hour.Add(time.Hour).Before(shape.Start()) || hour.After(shape.End) {
+			return
+		}
 		for _, cell := range row.Cells {
 			c.cells++
 			c.points += pointsOf(cell.Qualifier)

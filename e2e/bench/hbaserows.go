@@ -132,11 +132,7 @@ func (h *hadoop) landOurs(ctx context.Context, table, mode string, shape load.Sh
 	}
 	defer s.proc.kill()
 	// The names are known before, as they are to a TSD that has run for a while, and the JVM is warm.
-	if err := h.warm(ctx, shape, load.RemoteWrite1, s.target(load.RemoteWrite1)); err != nil {
-		return l, err
-	}
-	known, err := h.contents(ctx, table)
-	if err != nil {
+	if err := h.warm(ctx, table, shape, load.RemoteWrite1, s.target(load.RemoteWrite1)); err != nil {
 		return l, err
 	}
 	corpus := load.Encode(shape, load.RemoteWrite1, connections, 2000)
@@ -144,18 +140,27 @@ func (h *hadoop) landOurs(ctx context.Context, table, mode string, shape load.Sh
 	if err != nil {
 		return l, err
 	}
-	l.contents, err = h.contents(ctx, table)
-	l.contents.cells -= known.cells
-	l.contents.points -= known.points
+	l.contents, err = h.contents(ctx, table, shape)
 	return l, err
 }
 
 // warmSteps are sent before the clock starts, hours before the data that is measured.
 const warmSteps = 20
 
-func (h *hadoop) warm(ctx context.Context, shape load.Shape, f load.Format, to load.Target) error {
+// warm returns when all that it sent is in the table: it must not weigh on what is measured.
+func (h *hadoop) warm(ctx context.Context, table string, shape load.Shape, f load.Format, to load.Target) error {
 	shape.End, shape.Steps = shape.Start().Truncate(time.Hour).Add(-3*time.Hour), warmSteps
-	return load.NewSender(load.Encode(shape, f, connections, 2000), to).Run(ctx)
+	if err := load.NewSender(load.Encode(shape, f, connections, 2000), to).Run(ctx); err != nil {
+		return err
+	}
+	const patience = 2 * time.Minute
+	return until(ctx, patience, func(ctx context.Context) error {
+		got, err := h.contents(ctx, table, shape)
+		if err == nil && got.points != shape.Samples() {
+			err = fmt.Errorf("%d of %d points of the first load are in the table", got.points, shape.Samples())
+		}
+		return err
+	})
 }
 
 // landTSD sends telnet puts to a TSD and waits until both are quiet.
@@ -166,11 +171,7 @@ func (h *hadoop) landTSD(ctx context.Context, r *report, table string, shape loa
 	}
 	of := func() usage { return usageOf(tsd.PID()) }
 	to := load.Target{Addr: tsd.Addr()}
-	if err := h.warm(ctx, shape, load.Telnet, to); err != nil {
-		return l, errors.Join(err, tsd.Stop())
-	}
-	known, err := h.contents(ctx, table)
-	if err != nil {
+	if err := h.warm(ctx, table, shape, load.Telnet, to); err != nil {
 		return l, errors.Join(err, tsd.Stop())
 	}
 	corpus := load.Encode(shape, load.Telnet, connections, 2000)
@@ -179,10 +180,8 @@ func (h *hadoop) landTSD(ctx context.Context, r *report, table string, shape loa
 		return of().cpu, err
 	})
 	if err == nil {
-		l.contents, err = h.contents(ctx, table)
+		l.contents, err = h.contents(ctx, table, shape)
 	}
-	l.contents.cells -= known.cells
-	l.contents.points -= known.points
 	l.tookWhole = 0 // it does not say
 	return l, errors.Join(err, tsd.Stop())
 }

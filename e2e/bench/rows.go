@@ -28,6 +28,7 @@ var rows = []row{
 	{"sight", firstSight},
 	{"kill", embeddedDrill},
 	{"hbase", hbaseRow},
+	{"tag-hbase", hbaseTag},
 	{"kill-hbase", hbaseDrill},
 	{"reads", prometheusReads.run},
 	{"graphite", graphiteReads.run},
