@@ -39,8 +39,8 @@ type feed struct {
 	until  time.Time // where the last round ended, or began for an old one
 }
 
-func newFeeds(begin time.Time) []*feed {
-	return []*feed{
+func newFeeds(begin time.Time, scaled func(int) int) []*feed {
+	feeds := []*feed{
 		{format: load.RemoteWrite1, series: 20_000, batch: 2000, until: begin},
 		{format: load.Carbon, series: 5000, batch: 500, until: begin},
 		{format: load.Telnet, series: 5000, batch: 500, until: begin},
@@ -48,6 +48,10 @@ func newFeeds(begin time.Time) []*feed {
 		{format: load.Put, series: 1000, batch: 50, old: true, until: begin.Truncate(time.Hour)},
 		{format: load.CarbonTagged, series: 1000, batch: 500, old: true, until: begin.Truncate(time.Hour)},
 	}
+	for _, f := range feeds {
+		f.series = scaled(f.series)
+	}
+	return feeds
 }
 
 // acknowledges says whether a sender of the feed knows what has arrived, and sends the rest again after a crash.
@@ -84,7 +88,7 @@ func soakCommand(ctx context.Context, r *report) error {
 	}
 	defer os.RemoveAll(dir)
 	begin := time.Now().Truncate(time.Second)
-	s := &soak{limit: float64(r.maxRSS) * (1 << 20), log: r.log, feeds: newFeeds(begin), begin: begin}
+	s := &soak{limit: float64(r.maxRSS) * (1 << 20), log: r.log, feeds: newFeeds(begin, r.scaled), begin: begin}
 	if s.server, err = r.programs.ours.start(ctx, dir); err != nil {
 		return err
 	}

@@ -1,0 +1,148 @@
+package load
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// receiver takes remote write and notes the requests by their bodies, refusing some.
+type receiver struct {
+	mu     sync.Mutex // guards all below
+	bodies map[string]int
+	n      int
+	answer func(n int) int // status of the request of that number
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(req.Body)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.n++
+	status := r.answer(r.n)
+	if err == nil && status == http.StatusNoContent {
+		r.bodies[string(body)]++
+	}
+	w.WriteHeader(status)
+}
+
+// A busy server is asked again, another failure ends the run, and the next one begins with what was not acknowledged: nothing is left out
+// or sent twice.
+func TestSenderGoesOn(t *testing.T) {
+	answers := map[int]int{3: http.StatusServiceUnavailable, 4: http.StatusTooManyRequests, 25: http.StatusInternalServerError}
+	r := &receiver{bodies: map[string]int{}, answer: func(n int) int {
+		if status, ok := answers[n]; ok {
+			return status
+		}
+		return http.StatusNoContent
+	}}
+	server := httptest.NewServer(r)
+	defer server.Close()
+	corpus := Encode(small, RemoteWrite2, 2, 100)
+	s := NewSender(corpus, Target{URL: server.URL})
+	if err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "status 500") {
+		t.Fatalf("the first run ended with %v", err)
+	}
+	if s.Acked() == corpus.Samples {
+		t.Error("everything is acknowledged, though a request failed")
+	}
+	if err := s.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int{}
+	requests := 0
+	for i, lane := range corpus.Lanes {
+		for _, r := range lane {
+			want[string(r.Body)] = 1
+		}
+		requests += len(lane)
+		if s.Done(i) != len(lane) {
+			t.Errorf("lane %d: %d requests done of %d", i, s.Done(i), len(lane))
+		}
+	}
+	if d := cmp.Diff(want, r.bodies); d != "" {
+		t.Errorf("%d requests differ", len(d))
+	}
+	if s.Acked() != corpus.Samples || s.Busy() != 2 || len(s.Latencies()) != requests {
+		t.Errorf("acked %d of %d, busy %d, %d latencies of %d", s.Acked(), corpus.Samples, s.Busy(), len(s.Latencies()), requests)
+	}
+}
+
+// Lines are all read when Run returns, and a complaint of the server is an error.
+func TestSenderOfLines(t *testing.T) {
+	for _, test := range []struct{ name, complaint string }{{"silent", ""}, {"complaining", "put: illegal argument\n"}} {
+		t.Run(test.name, func(t *testing.T) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			lines := make(chan int, 2)
+			go func() {
+				for {
+					conn, err := l.Accept()
+					if err != nil {
+						return
+					}
+					n := 0
+					for scan := bufio.NewScanner(conn); scan.Scan(); n++ {
+					}
+					lines <- n
+					_, _ = io.WriteString(conn, test.complaint)
+					conn.Close()
+				}
+			}()
+			s := NewSender(Encode(small, Telnet, 2, 100), Target{Addr: l.Addr().String()})
+			err = s.Run(t.Context())
+			if n := <-lines + <-lines; n != small.Samples() {
+				t.Errorf("%d lines of %d had been read", n, small.Samples())
+			}
+			if (err != nil) != (test.complaint != "") || err != nil && !strings.Contains(err.Error(), "illegal argument") {
+				t.Errorf("Run = %v", err)
+			}
+		})
+	}
+}
+
+func TestSenderStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		cancel()
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer server.Close()
+	if err := NewSender(Encode(small, RemoteWrite1, 2, 100), Target{URL: server.URL}).Run(ctx); err == nil {
+		t.Error("a run that was stopped ended without an error")
+	}
+}
+
+// A lane waits for the slowest, and no more once that has left.
+func TestPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPace(2)
+		p.wait(0, maxAhead) // the other is at 0
+		passed := false
+		go func() {
+			p.wait(0, maxAhead+1)
+			passed = true
+		}()
+		if synctest.Wait(); passed {
+			t.Error("too far ahead")
+		}
+		p.wait(1, 1)
+		if synctest.Wait(); !passed {
+			t.Error("waits though the other has moved")
+		}
+		p.leave(1)
+		p.wait(0, 10*maxAhead)
+	})
+}
