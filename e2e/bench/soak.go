@@ -24,9 +24,11 @@ type soak struct {
 	feeds  []*feed
 	begin  time.Time
 
-	life    atomic.Int64 // grows by one when the server is to end, and by one when it is up again: odd while it is down
+	life    atomic.Int64 // grows by one when questions are to stop, and by one when they may go on: odd while nobody asks
 	asked   atomic.Int64
 	highest atomic.Uint64 // RSS, bytes
+
+	restarts int
 }
 
 // A feed is one protocol's part of a round.
@@ -106,7 +108,7 @@ func soakCommand(ctx context.Context, r *report) error {
 		return fmt.Errorf("after the last restart: %w", err)
 	}
 	r.note("soak of %v: %d samples, %d questions, %d restarts, %.0f MiB of memory at most (limit %d)",
-		r.soak, s.sent(), s.asked.Load(), s.life.Load()/2, float64(s.highest.Load())/(1<<20), r.maxRSS)
+		r.soak, s.sent(), s.asked.Load(), s.restarts, float64(s.highest.Load())/(1<<20), r.maxRSS)
 	return nil
 }
 
@@ -179,9 +181,11 @@ func sendAll(ctx context.Context, senders []*load.Sender) error {
 // interrupt restarts the server while it is written to. The senders send again what was not acknowledged.
 func (s *soak) interrupt(ctx context.Context, senders []*load.Sender, crash bool) error {
 	// What came without acknowledgements is stored when the server has nothing more to do.
+	s.life.Add(1)
 	if err := s.server.quiet(ctx); err != nil {
 		return err
 	}
+	s.life.Add(1)
 	ended := make(chan error, len(senders))
 	for _, sender := range senders {
 		go func() { ended <- sender.Run(ctx) }()
@@ -205,6 +209,7 @@ func (s *soak) interrupt(ctx context.Context, senders []*load.Sender, crash bool
 // restart ends the server and starts it again.
 func (s *soak) restart(ctx context.Context, crash bool) error {
 	s.life.Add(1)
+	s.restarts++
 	begin := time.Now()
 	if crash {
 		s.server.proc.kill()

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// pace keeps lanes within maxAhead steps of the slowest.
+// pace keeps the lanes of one run within maxAhead steps of the slowest.
 type pace struct {
 	mu    sync.Mutex // guards all below
 	moved sync.Cond
@@ -18,14 +18,6 @@ func newPace(lanes int) *pace {
 	p := &pace{steps: make([]int, lanes)}
 	p.moved.L = &p.mu
 	return p
-}
-
-// reset lets all lanes begin again, at the step of the slowest.
-func (p *pace) reset() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.free = false
-	clear(p.steps)
 }
 
 // wait returns when the lane may send what belongs to the step.

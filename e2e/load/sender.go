@@ -18,7 +18,6 @@ const maxAhead = 40
 type Sender struct {
 	corpus *Corpus
 	target Target
-	pace   *pace
 	next   []atomic.Int64 // of each lane, the first request that was not acknowledged
 	acked  atomic.Int64   // samples
 	busy   atomic.Int64   // answers that asked to come again
@@ -32,21 +31,20 @@ type laneTimes struct {
 
 // NewSender sends nothing yet.
 func NewSender(c *Corpus, to Target) *Sender {
-	return &Sender{corpus: c, target: to, pace: newPace(len(c.Lanes)), next: make([]atomic.Int64, len(c.Lanes)), lanes: make([]laneTimes, len(c.Lanes))}
+	return &Sender{corpus: c, target: to, next: make([]atomic.Int64, len(c.Lanes)), lanes: make([]laneTimes, len(c.Lanes))}
 }
 
 // Run sends what has not been acknowledged, until everything is, ctx ends or something fails. It may be called again: then the request that
 // failed is sent again. On the protocols without acknowledgement a request counts when it is written; Run returns when the server has
 // read everything and closed the connections.
 func (s *Sender) Run(ctx context.Context) error {
-	s.pace.reset()
+	p := newPace(len(s.corpus.Lanes))
 	group, ctx := errgroup.WithContext(ctx)
-	stop := context.AfterFunc(ctx, s.pace.release)
-	defer stop()
+	context.AfterFunc(ctx, p.release)
 	for i := range s.corpus.Lanes {
 		group.Go(func() error {
-			defer s.pace.leave(i)
-			if err := s.lane(ctx, i); err != nil {
+			defer p.leave(i)
+			if err := s.lane(ctx, i, p); err != nil {
 				return fmt.Errorf("%s, connection %d: %w", s.corpus.Format, i, err)
 			}
 			return nil
@@ -55,7 +53,7 @@ func (s *Sender) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-func (s *Sender) lane(ctx context.Context, i int) error {
+func (s *Sender) lane(ctx context.Context, i int, p *pace) error {
 	requests := s.corpus.Lanes[i]
 	conn, err := s.target.dial(ctx, s.corpus.Format)
 	if err != nil {
@@ -64,7 +62,7 @@ func (s *Sender) lane(ctx context.Context, i int) error {
 	defer conn.close()
 	for n := int(s.next[i].Load()); n < len(requests); n++ {
 		r := requests[n]
-		s.pace.wait(i, r.Step)
+		p.wait(i, r.Step)
 		if err := ctx.Err(); err != nil {
 			return err
 		}

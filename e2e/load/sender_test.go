@@ -80,7 +80,10 @@ func TestSenderGoesOn(t *testing.T) {
 
 // Lines are all read when Run returns, and a complaint of the server is an error.
 func TestSenderOfLines(t *testing.T) {
-	for _, test := range []struct{ name, complaint string }{{"silent", ""}, {"complaining", "put: illegal argument\n"}} {
+	for _, test := range []struct {
+		name, complaint string
+		lanes           int // one complaint would cut the others off
+	}{{"silent", "", 2}, {"complaining", "put: illegal argument\n", 1}} {
 		t.Run(test.name, func(t *testing.T) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
@@ -102,9 +105,13 @@ func TestSenderOfLines(t *testing.T) {
 					conn.Close()
 				}
 			}()
-			s := NewSender(Encode(small, Telnet, 2, 100), Target{Addr: l.Addr().String()})
+			s := NewSender(Encode(small, Telnet, test.lanes, 100), Target{Addr: l.Addr().String()})
 			err = s.Run(t.Context())
-			if n := <-lines + <-lines; n != small.Samples() {
+			n := 0
+			for range test.lanes {
+				n += <-lines
+			}
+			if n != small.Samples() {
 				t.Errorf("%d lines of %d had been read", n, small.Samples())
 			}
 			if (err != nil) != (test.complaint != "") || err != nil && !strings.Contains(err.Error(), "illegal argument") {
