@@ -187,7 +187,7 @@ func answersRow(q question, servers []*server, answers map[*server]*answered) []
 	for _, s := range servers {
 		a := answers[s]
 		if a.err != nil {
-			row = append(row, "-", firstLine(a.err))
+			row = append(row, "-", "none")
 			continue
 		}
 		row = append(row, fmt.Sprintf("%.2f", a.p50), a.extent.String())

@@ -65,7 +65,9 @@ func (r *report) writeTo(w io.Writer) {
 		fmt.Fprintf(w, "- %s is missing: %v\n", name, r.programs.missing[name])
 	}
 	fmt.Fprintln(w)
-	bars(r.lines).writeTo(w)
+	if len(r.lines) > 0 {
+		bars(r.lines).writeTo(w)
+	}
 	for _, g := range r.details {
 		g.writeTo(w)
 	}
