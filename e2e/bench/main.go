@@ -8,6 +8,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -67,7 +68,7 @@ func run(ctx context.Context, args []string) error {
 
 var commands = map[string]func(context.Context, *report) error{"table": table, "kill": killDrill, "soak": soakCommand}
 
-// withReport prints what was measured, also when that went wrong, and writes it to o.out if all is well.
+// withReport prints what was measured, also when something went wrong.
 func withReport(ctx context.Context, o options, measure func(context.Context, *report) error) error {
 	dir, err := os.MkdirTemp("", "tsdbridge-bench")
 	if err != nil {
@@ -79,30 +80,32 @@ func withReport(ctx context.Context, o options, measure func(context.Context, *r
 		return err
 	}
 	r := newReport(o, programs)
-	err = measure(ctx, r)
+	err = errors.Join(measure(ctx, r), r.save())
 	r.writeTo(os.Stdout)
-	if err != nil || o.out == "" {
-		return err
-	}
-	file, err := os.Create(o.out)
-	if err != nil {
-		return err
-	}
-	r.writeTo(file)
-	return file.Close()
+	return err
 }
 
-// table measures the rows asked for.
+// table measures the rows asked for. One that fails does not keep the others from being measured, nor the file from holding them: a run
+// takes an hour.
 func table(ctx context.Context, r *report) error {
+	var errs []error
 	for _, row := range rows {
-		if r.chosen(row.name) {
-			r.log("%s", row.name)
-			if err := row.measure(ctx, r); err != nil {
-				return fmt.Errorf("%s: %w", row.name, err)
+		if !r.chosen(row.name) {
+			continue
+		}
+		r.log("%s", row.name)
+		if err := row.measure(ctx, r); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
 			}
+			r.note("**%s failed**: %v", row.name, err)
+			errs = append(errs, fmt.Errorf("%s: %w", row.name, err))
+		}
+		if err := r.save(); err != nil {
+			return err
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // chosen says whether a row is to be measured.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -41,6 +42,16 @@ func (r *report) log(format string, args ...any) {
 
 func (r *report) note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+}
+
+// save writes what there is so far to the file asked for.
+func (r *report) save() error {
+	if r.out == "" {
+		return nil
+	}
+	var text bytes.Buffer
+	r.writeTo(&text)
+	return os.WriteFile(r.out, text.Bytes(), 0o644)
 }
 
 func (r *report) writeTo(w io.Writer) {
