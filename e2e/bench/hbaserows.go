@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/e2e/load"
@@ -20,6 +21,8 @@ type landed struct {
 	wal       int64         // bytes
 	contents  contents
 	tookWhole time.Duration // until everything was in HBase; 0: not known
+	table     string
+	disk      int64 // bytes of the table's files, with the first load in them
 }
 
 func (l landed) rate() float64 { return float64(l.samples) / l.took.Seconds() }
@@ -42,8 +45,9 @@ func hbaseRow(ctx context.Context, r *report) error {
 	all := map[string][]landed{}
 	for run := range r.runs {
 		for _, w := range h.writers(r) {
-			shape := load.Shape{Seed: 1, Series: 10_000, Steps: r.scaled(w.steps), Interval: 15 * time.Second, End: end()}
-			one, err := w.run(ctx, fmt.Sprintf("%s%d", w.name, run), shape)
+			shape := load.Shape{Seed: 1, Series: hbaseSeries, Steps: r.scaled(w.steps), Interval: 15 * time.Second, End: end()}
+			table := fmt.Sprintf("%s%d", w.name, run)
+			one, err := w.run(ctx, table, shape)
 			if err != nil {
 				if ctx.Err() != nil {
 					return ctx.Err()
@@ -51,11 +55,31 @@ func hbaseRow(ctx context.Context, r *report) error {
 				r.note("HBase, %s: %s", w.name, firstLine(err))
 				continue
 			}
+			one.table = table
 			all[w.name] = append(all[w.name], one)
 			r.log("HBase, %s: %s, %d cells, %d points, WAL %d B", w.name, perSecond.write(one.rate()), one.contents.cells, one.contents.points, one.wal)
 		}
 	}
+	if err := h.sizes(all); err != nil {
+		return err
+	}
 	r.compareLanded(all)
+	return nil
+}
+
+// sizes stops HBase, which writes what it holds in memory into files, and looks at those.
+func (h *hadoop) sizes(all map[string][]landed) error {
+	if err := h.Stop(); err != nil {
+		return err
+	}
+	for _, runs := range all {
+		for i := range runs {
+			var err error
+			if runs[i].disk, err = bytesIn(filepath.Join(h.dir, "data", "data", "default", runs[i].table)); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
@@ -165,6 +189,8 @@ func (h *hadoop) landOurs(ctx context.Context, table, mode string, shape load.Sh
 // warmSteps are sent before the clock starts, hours before the data that is measured: a JVM is slow in its first half million points.
 const warmSteps = 60
 
+const hbaseSeries = 10_000
+
 // warm returns when all that it sent is in the table: it must not weigh on what is measured.
 func (h *hadoop) warm(ctx context.Context, table string, shape load.Shape, f load.Format, to load.Target) error {
 	shape.End, shape.Steps = shape.Start().Truncate(time.Hour).Add(-3*time.Hour), warmSteps
@@ -229,6 +255,7 @@ func (r *report) compareLanded(all map[string][]landed) {
 	if figure("put", landed.rate) > figure(best, landed.rate) {
 		best = "put"
 	}
+	diskOf := func(l landed) float64 { return float64(l.disk) / float64(l.samples+warmSteps*hbaseSeries) }
 	if bad := wrong(best); bad != "" {
 		r.note("HBase: the TSD's %s (while it compacts a row, its points may stand there twice)", bad)
 	}
@@ -241,6 +268,7 @@ func (r *report) compareLanded(all map[string][]landed) {
 		{"buffered", "samples/s", perSecond, landed.rate, atLeast(10)},
 		{"buffered", "cells", cells, cellsOf, atMostItself(1.0 / 12)},
 		{"buffered", "its WAL", bytesPerSample, walOf, atMostItself(14)},
+		{"buffered", "disk as standard cells", bytesPerSample, diskOf, atMostItself(2.3)},
 		{"through", "samples/s", perSecond, landed.rate, atLeast(1)},
 	} {
 		r.lines = append(r.lines, line{
@@ -250,14 +278,14 @@ func (r *report) compareLanded(all map[string][]landed) {
 	}
 	g := grid{
 		title: "HBase: 10000 series; we by remote_write 1.0, buffered and through, the TSD by telnet and HTTP put, 4 connections",
-		rows:  [][]string{{"server", "samples/s", "until all is in HBase", "CPU-s/M of the server", "of HBase", "WAL B/sample", "cells/sample", "points in the table"}},
+		rows:  [][]string{{"server", "samples/s", "until all is in HBase", "CPU-s/M of the server", "of HBase", "WAL B/sample", "cells/sample", "B/sample on disk", "points in the table"}},
 	}
 	for _, name := range []string{"buffered", "through", "telnet", "put"} {
 		for _, one := range all[name] {
 			million := float64(one.samples) / 1e6
 			g.rows = append(g.rows, []string{
 				name, perSecond.write(one.rate()), perSecond.write(one.wholeRate()), fmt.Sprintf("%.2f", one.cpu/million),
-				fmt.Sprintf("%.2f", one.hbase/million), fmt.Sprintf("%.1f", walOf(one)), fmt.Sprintf("%.4f", cellsOf(one)),
+				fmt.Sprintf("%.2f", one.hbase/million), fmt.Sprintf("%.1f", walOf(one)), fmt.Sprintf("%.4f", cellsOf(one)), fmt.Sprintf("%.2f", diskOf(one)),
 				fmt.Sprintf("%d of %d", one.contents.points, one.samples),
 			})
 		}

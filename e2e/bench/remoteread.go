@@ -61,10 +61,13 @@ func parseRead(answer []byte) ([]*prompb.TimeSeries, error) {
 	return r.Results[0].Timeseries, nil
 }
 
-// scan calls f with everything that is stored of a time, in pieces: a series comes once for each.
+// scan calls f with everything that is stored of a time, to excluded, in pieces: a series comes once for each.
 func (s *server) scan(ctx context.Context, from, to time.Time, piece time.Duration, f func(*prompb.TimeSeries)) error {
-	for ; from.Before(to); from = from.Add(piece) {
-		body, err := readRequest(from, from.Add(piece-time.Millisecond), everything)
+	for next := from; from.Before(to); from = next {
+		if next = from.Add(piece); next.After(to) {
+			next = to
+		}
+		body, err := readRequest(from, next.Add(-time.Millisecond), everything)
 		if err != nil {
 			return err
 		}
@@ -91,8 +94,9 @@ func countByReading(ctx context.Context, s *server, shape load.Shape) (n int, er
 
 // countByQuery is program.count where count_over_time keeps series apart that differ by their names alone: in VictoriaMetrics.
 func countByQuery(ctx context.Context, s *server, shape load.Shape) (int, error) {
-	span := shape.End.Sub(shape.Start()) + 10*time.Second
-	v, err := s.instant(ctx, fmt.Sprintf(`sum(count_over_time({__name__=~".+"}[%.0fs]))`, span.Seconds()), shape.End)
+	// A range excludes its beginning and includes its end, a shape the other way round.
+	expr := fmt.Sprintf(`sum(count_over_time({__name__=~".+"}[%dms]))`, shape.End.Sub(shape.Start()).Milliseconds())
+	v, err := s.instant(ctx, expr, shape.End.Add(-time.Millisecond))
 	if err != nil || len(v) == 0 {
 		return 0, err
 	}

@@ -79,7 +79,7 @@ func (s *Sender) lane(ctx context.Context, i int, p *pace) error {
 
 // send tries again while the server asks for that, as senders do.
 func (s *Sender) send(ctx context.Context, c connection, body []byte) error {
-	const pause, patience = 50 * time.Millisecond, 30 * time.Second
+	const pause, patience = 50 * time.Millisecond, 2 * time.Minute
 	for begin := time.Now(); ; {
 		err := c.send(ctx, body)
 		if !isBusy(err) || time.Since(begin) > patience {
