@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"regexp"
@@ -157,7 +158,7 @@ func sameSeries(ctx context.Context, r *report, s *server, ours, theirs request)
 
 // tagFilter is the filter that a TSD sends for one value of one tag: UIDs of 3 bytes, of the metric, then 4 bytes of time, then tags.
 func (h *hadoop) tagFilter(ctx context.Context, table, value string) (filter.Filter, error) {
-	client := gohbase.NewClient(h.ZooKeeper())
+	client := gohbase.NewClient(h.ZooKeeper(), gohbase.Logger(slog.New(slog.DiscardHandler)))
 	defer client.Close()
 	var pair []byte
 	for _, name := range []struct{ text, kind string }{{"grp", "tagk"}, {value, "tagv"}} {

@@ -108,7 +108,9 @@ func (l line) cells() []string {
 	if l.peer != "" {
 		theirs = l.peer + " " + l.unit.write(l.theirs)
 	}
-	if r := l.ratio(); !math.IsNaN(r) && !math.IsInf(r, 0) {
+	if r := l.ratio(); r < 0.1 {
+		ratio = fmt.Sprintf("%.3f ×", r)
+	} else if !math.IsNaN(r) && !math.IsInf(r, 0) {
 		ratio = fmt.Sprintf("%.2f ×", r)
 	}
 	return []string{l.what, l.unit.write(l.ours), theirs, ratio, l.barText(), l.verdict()}

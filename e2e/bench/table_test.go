@@ -19,6 +19,7 @@ func TestVerdicts(t *testing.T) {
 		{"faster, not enough", line{unit: perSecond, ours: 999, peer: "P", theirs: 800, bar: atLeast(1.4)}, []string{"999 /s", "P 800 /s", "1.25 ×", "≥ 1.4 ×", "**no**"}},
 		{"cheap", line{unit: cpuPerMillion, ours: 0.3, peer: "P", theirs: 0.6, bar: atMost(0.6)}, []string{"0.30 CPU-s/M", "P 0.60 CPU-s/M", "0.50 ×", "≤ 0.6 ×", "yes"}},
 		{"dear", line{unit: cpuPerMillion, ours: 0.6, peer: "P", theirs: 0.6, bar: atMost(0.6)}, []string{"0.60 CPU-s/M", "P 0.60 CPU-s/M", "1.00 ×", "≤ 0.6 ×", "**no**"}},
+		{"far below", line{unit: milliseconds, ours: 6.4, peer: "P", theirs: 800, bar: atMost(0.025)}, []string{"6.40 ms", "P 800 ms", "0.008 ×", "≤ 0.025 ×", "yes"}},
 		{"by itself", line{unit: bytesPerSample, ours: 0.7, theirs: nan, bar: atMostItself(0.8)}, []string{"0.70 B/sample", "-", "-", "≤ 0.80 B/sample", "yes"}},
 		{"no peer", line{unit: perSecond, ours: 4e6, peer: "P", theirs: nan, bar: atLeast(1), why: "P is missing"}, []string{"4.00 M/s", "P -", "-", "≥ 1 ×", "not measured: P is missing"}},
 		{"no figure", line{unit: perSecond, ours: nan, peer: "P", theirs: 1, bar: atLeast(1)}, []string{"-", "P 1.00 /s", "-", "≥ 1 ×", "not measured"}},
