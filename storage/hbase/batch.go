@@ -3,9 +3,10 @@ package hbase
 import (
 	"context"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/tsuna/gohbase/hrpc"
-	"github.com/tsuna/gohbase/pb"
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/proto"
 )
 
 // maxBatchBytes bounds the cells of one request; HBase refuses none below hbase.ipc.max.request.size, 256 MB.
@@ -18,45 +19,77 @@ type batch struct {
 	client    caller
 	operation string
 	table     string
-	tokens    chan struct{} // one for each request in flight
+	tokens    chan struct{} // one for each batch in memory
+	gate      *gate
 	group     *errgroup.Group
 	ctx       context.Context //nolint:containedctx // a batch lives as long as one operation
-	// encode makes the action for the i-th row, in memory of its own.
-	encode func(i int) action
-	// done takes the answer for an action; different rows at the same time.
-	done func(a *action, cells []cell)
+	// size is what the i-th row takes in a request, about.
+	size func(i int) int
+	// encode makes the actions for the rows of some numbers, in memory of their own.
+	encode func(rows []int) []action
+	// done takes the answer for an action and says how many cells it was about, for count; different rows at the same time.
+	done  func(a *action, cells []cell) int
+	count prometheus.Counter
 }
 
 // run carries out the rows of the given numbers, which are in ascending order of their keys.
 func (b *batch) run(ctx context.Context, order []int) error {
 	b.group, b.ctx = errgroup.WithContext(ctx)
 	for len(order) > 0 {
-		n := min(len(order), b.e.o.BatchRows)
+		n := b.fitting(order)
 		rows := order[:n]
 		order = order[n:]
-		b.spawn(func() []action { return b.encodeAll(rows) })
+		if err := b.begin(); err != nil {
+			b.group.Go(func() error { return err })
+			break
+		}
+		b.group.Go(func() error {
+			defer b.end()
+			return b.explain(b.work(b.encode(rows)))
+		})
 	}
 	return b.group.Wait()
 }
 
-func (b *batch) encodeAll(rows []int) []action {
-	actions := make([]action, len(rows))
-	for i, row := range rows {
-		actions[i] = b.encode(row)
+// begin waits until there is a token for one more batch. Where all of them wait for HBase, so does the caller, but no longer than one
+// of them would.
+func (b *batch) begin() error {
+	select {
+	case b.tokens <- struct{}{}:
+		return nil
+	default:
 	}
-	return actions
+	ctx, cancel := context.WithTimeout(b.ctx, b.e.o.Timeout)
+	defer cancel()
+	select {
+	case b.tokens <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return b.explain(ctx.Err())
+	}
 }
 
-// spawn carries out actions when there is a token for them; only then are they made.
-func (b *batch) spawn(actions func() []action) {
-	b.group.Go(func() error {
-		select {
-		case b.tokens <- struct{}{}:
-			defer func() { <-b.tokens }()
-		case <-b.ctx.Done():
-			return b.explain(b.ctx.Err())
+func (b *batch) end() { <-b.tokens }
+
+// fitting is how many of the rows go into one request.
+func (b *batch) fitting(order []int) int {
+	size := 0
+	for n, i := range order {
+		if size += b.size(i); n == b.e.o.BatchRows || n > 0 && size > maxBatchBytes {
+			return n
 		}
-		return b.explain(b.work(actions()))
+	}
+	return len(order)
+}
+
+// spawn carries out the actions that a request could not take along, as a batch of their own.
+func (b *batch) spawn(actions []action) {
+	b.group.Go(func() error {
+		if err := b.begin(); err != nil {
+			return err
+		}
+		defer b.end()
+		return b.explain(b.work(actions))
 	})
 }
 
@@ -74,34 +107,16 @@ func (b *batch) work(actions []action) error {
 	defer cancel()
 	var pause backoff
 	for len(actions) > 0 {
-		now := actions[:fitting(actions)]
-		later := actions[len(now):]
-		failed, err := b.attempt(ctx, now)
-		if err != nil {
+		failed, err := b.attempt(ctx, actions)
+		if err != nil || len(failed) == 0 {
 			return err
-		}
-		if len(failed) == 0 {
-			actions = later
-			continue
 		}
 		if err := b.recover(ctx, failed, &pause); err != nil {
 			return err
 		}
-		// Keys stay in order: what failed comes before what was not tried.
-		actions = append(failedActions(failed), later...)
+		actions = failedActions(failed)
 	}
 	return nil
-}
-
-// fitting is how many of the actions go into one request.
-func fitting(actions []action) int {
-	size := 0
-	for i := range actions {
-		if size += len(actions[i].cells); size > maxBatchBytes && i > 0 {
-			return i
-		}
-	}
-	return len(actions)
 }
 
 // A failure is an action that has to be made again, and what the server had against it; nil if it did not say.
@@ -120,7 +135,7 @@ func failedActions(failed []failure) []action {
 
 // attempt sends the actions once. Those that belong to other regions go their own way.
 func (b *batch) attempt(ctx context.Context, actions []action) ([]failure, error) {
-	request := newMulti(ctx, []byte(b.table), actions)
+	request := newMulti(ctx, []byte(b.table), actions, b.gate)
 	response, err := b.exchange(ctx, request)
 	if err != nil {
 		if x, ok := exceptionIn(err); ok && x.judge() != giveUp {
@@ -134,6 +149,8 @@ func (b *batch) attempt(ctx context.Context, actions []action) ([]failure, error
 		return nil, err
 	}
 	var failed []failure
+	cells := 0
+	defer func() { b.count.Add(float64(cells)) }()
 	for i := range answers {
 		switch a := &answers[i]; {
 		case a.exception != nil && a.exception.judge() == giveUp:
@@ -141,7 +158,7 @@ func (b *batch) attempt(ctx context.Context, actions []action) ([]failure, error
 		case a.exception != nil || !a.done:
 			failed = append(failed, failure{request.actions[i], a.exception})
 		default:
-			b.done(&request.actions[i], a.cells)
+			cells += b.done(&request.actions[i], a.cells)
 		}
 	}
 	return failed, nil
@@ -156,30 +173,38 @@ func allFailed(actions []action, x *exception) []failure {
 }
 
 // exchange sends the request and, meanwhile, sets free what it cuts off.
-func (b *batch) exchange(ctx context.Context, request *multi) (*pb.MultiResponse, error) {
+func (b *batch) exchange(ctx context.Context, request *multi) ([]byte, error) {
 	type reply struct {
-		response *pb.MultiResponse
+		response []byte
 		err      error
 	}
 	replied := make(chan reply, 1)
 	rest := request.actions
 	go func() {
 		msg, err := b.client.SendRPC(request) // see send
-		response, _ := msg.(*pb.MultiResponse)
-		replied <- reply{response, err}
+		request.leave()
+		replied <- reply{unknownFields(msg), err}
 	}()
 	for {
 		select {
 		case n := <-request.cut:
 			others := rest[n:]
 			rest = rest[:n]
-			b.spawn(func() []action { return others })
+			b.spawn(others)
 		case r := <-replied:
 			return r.response, r.err
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// unknownFields is the message that came for a request which did not say what it expects.
+func unknownFields(msg proto.Message) []byte {
+	if msg == nil {
+		return nil
+	}
+	return msg.ProtoReflect().GetUnknown()
 }
 
 // recover does what the failures ask for before the next attempt. It ends with the first reason when time is up.

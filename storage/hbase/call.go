@@ -16,9 +16,9 @@ type call struct {
 	key    []byte
 	region hrpc.RegionInfo
 	result chan hrpc.RPCResult
-	// cells are the cells of the answer as they came. They are decoded by whoever waits for them: gohbase has one goroutine
+	// block holds the cells of the answer as they came. They are decoded by whoever waits for them: gohbase has one goroutine
 	// for all that a server answers.
-	cells []byte
+	block []byte
 }
 
 func newCall(ctx context.Context, table, key []byte) call {
@@ -34,7 +34,7 @@ func (c *call) ResultChan() chan hrpc.RPCResult  { return c.result }
 
 // DeserializeCellBlocks keeps the cells; the buffer is this answer's alone.
 func (c *call) DeserializeCellBlocks(_ proto.Message, cells []byte) (uint32, error) {
-	c.cells = cells
+	c.block = cells
 	return uint32(len(cells)), nil
 }
 

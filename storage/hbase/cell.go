@@ -45,6 +45,13 @@ func cellSize(row []byte, family string, qualifier, value []byte) int {
 	return 4 + 4 + 4 + 2 + len(row) + 1 + len(family) + len(qualifier) + 8 + 1 + len(value)
 }
 
+// keyOf is the row key of the first of some cells that appendCell has made.
+func keyOf(cells []byte) []byte {
+	const before = 4 + 4 + 4
+	n := int(binary.BigEndian.Uint16(cells[before:]))
+	return cells[before+2:][:n:n]
+}
+
 // A cell is a view of one cell in the bytes of an answer.
 type cell struct {
 	row, qualifier, value []byte

@@ -40,8 +40,11 @@ type Options struct {
 	ScanTimeout time.Duration
 	// Readers is the number of connections to each region server for reading (default 2); writes have one of their own.
 	Readers int
-	// InFlight is the number of write batches that wait for HBase at a time, and likewise of read batches (default 4).
+	// InFlight is the number of batches of writes that wait for one region server at a time, and likewise of reads (default 4).
 	InFlight int
+	// Batches is the number of batches of writes, and likewise of reads, that are in memory at a time, whatever servers they
+	// are for (default 32, of 2 MB at most unless a single row is larger).
+	Batches int
 	// BatchRows is the greatest number of rows in a batch (default 500).
 	BatchRows int
 	Logger    *slog.Logger
@@ -73,6 +76,9 @@ func (o Options) withDefaults() Options {
 	if o.InFlight == 0 {
 		o.InFlight = 4
 	}
+	if o.Batches == 0 {
+		o.Batches = 32
+	}
 	if o.BatchRows == 0 {
 		o.BatchRows = 500
 	}
@@ -91,7 +97,7 @@ func (o Options) Validate() error {
 		return fmt.Errorf("--hbase.root %q does not begin with a slash", o.Root)
 	case o.Timeout < 0 || o.ScanTimeout < 0:
 		return errors.New("--hbase.timeout is negative")
-	case o.Readers < 0 || o.InFlight < 0 || o.BatchRows < 0:
+	case o.Readers < 0 || o.InFlight < 0 || o.Batches < 0 || o.BatchRows < 0:
 		return errors.New("a number of readers, batches or rows is negative")
 	}
 	return nil
@@ -110,8 +116,9 @@ type Engine struct {
 	writer  caller
 	readers []caller
 	turn    atomic.Uint32 // of the readers
-	writes  chan struct{} // holds one token for each write batch in flight
-	reads   chan struct{} // likewise for reads
+	// writes holds a token for each batch of writes in memory, and reads likewise; the gates count those that are sent.
+	writes, reads       chan struct{}
+	writeGate, readGate *gate
 	// background are the closings of scanners that their readers left early.
 	background sync.WaitGroup
 }
@@ -128,8 +135,8 @@ func New(o Options) (*Engine, error) {
 		o:       o,
 		metrics: newMetrics(o.Registerer),
 		writer:  o.newClient(),
-		writes:  make(chan struct{}, o.InFlight),
-		reads:   make(chan struct{}, o.InFlight),
+		writes:  make(chan struct{}, o.Batches), writeGate: newGate(o.InFlight),
+		reads: make(chan struct{}, o.Batches), readGate: newGate(o.InFlight),
 	}
 	for range o.Readers {
 		e.readers = append(e.readers, o.newClient())

@@ -5,8 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/tsuna/gohbase/pb"
-
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
@@ -21,17 +19,15 @@ func (e *Engine) Get(ctx context.Context, table, family string, keys [][]byte) (
 		}
 	}
 	slices.SortFunc(order, func(a, b int) int { return bytes.Compare(keys[a], keys[b]) })
-	column := []*pb.Column{{Family: []byte(family)}}
 	b := batch{
-		e: e, client: e.reader(), operation: opGet, table: table, tokens: e.reads,
-		encode: func(i int) action {
-			key := bytes.Clone(keys[i])
-			return action{row: i, key: key, get: &pb.Get{Row: key, Column: column, TimeRange: &pb.TimeRange{}}}
-		},
-		done: func(a *action, cells []cell) {
+		e: e, client: e.reader(), operation: opGet, table: table, tokens: e.reads, gate: e.readGate,
+		size:   func(i int) int { return len(keys[i]) },
+		encode: func(chosen []int) []action { return encodeGets(family, keys, chosen) },
+		done: func(a *action, cells []cell) int {
 			rows[a.row].Cells = copyCells(cells)
-			e.metrics.cellsRead.Add(float64(len(cells)))
+			return len(cells)
 		},
+		count: e.metrics.cellsRead,
 	}
 	if err := b.run(ctx, order); err != nil {
 		return nil, err

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tsuna/gohbase/pb"
-
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
@@ -26,13 +24,11 @@ func (e *Engine) Apply(ctx context.Context, table, family string, rows []kv.Muta
 	}
 	slices.SortFunc(order, func(a, b int) int { return bytes.Compare(rows[a].Key, rows[b].Key) })
 	b := batch{
-		e: e, client: e.writer, operation: opApply, table: table, tokens: e.writes,
-		encode: func(i int) action { return encodeMutation(i, family, &rows[i]) },
-		done: func(a *action, _ []cell) {
-			for _, p := range a.parts {
-				e.metrics.cellsWritten.Add(float64(p.GetAssociatedCellCount()))
-			}
-		},
+		e: e, client: e.writer, operation: opApply, table: table, tokens: e.writes, gate: e.writeGate,
+		size:   func(i int) int { return mutationSize(family, &rows[i]) },
+		encode: func(chosen []int) []action { return encodeMutations(family, rows, chosen) },
+		done:   func(a *action, _ []cell) int { return a.puts + a.deletes },
+		count:  e.metrics.cellsWritten,
 	}
 	if err := b.run(ctx, order); err != nil {
 		return err
@@ -55,51 +51,4 @@ func (e *Engine) outliveTombstones(ctx context.Context, table string) error {
 	case <-ctx.Done():
 		return e.explain(ctx, opApply, table, ctx.Err(), 0)
 	}
-}
-
-// encodeMutation makes the mutations of one row: its puts, its deletes, or both, which HBase then does as one.
-func encodeMutation(row int, family string, m *kv.Mutation) action {
-	a := action{row: row}
-	a.cells = make([]byte, 0, mutationSize(family, m)+len(m.Key))
-	for _, p := range m.Puts {
-		a.cells = appendCell(a.cells, m.Key, family, p.Qualifier, p.Value, typePut)
-	}
-	for _, q := range m.Deletes {
-		a.cells = appendCell(a.cells, m.Key, family, q, nil, typeDeleteColumn)
-	}
-	deletes := len(m.Deletes)
-	if m.DeleteRow {
-		a.cells = appendCell(a.cells, m.Key, family, nil, nil, typeDeleteFamily)
-		deletes = 1
-	}
-	// The key lies behind the cells, in the same piece of memory.
-	all := append(a.cells, m.Key...)
-	a.key = all[len(a.cells):]
-	if len(m.Puts) > 0 {
-		a.parts = append(a.parts, newMutation(a.key, pb.MutationProto_PUT, len(m.Puts)))
-	}
-	if deletes > 0 {
-		a.parts = append(a.parts, newMutation(a.key, pb.MutationProto_DELETE, deletes))
-	}
-	return a
-}
-
-func mutationSize(family string, m *kv.Mutation) int {
-	size := 0
-	for _, p := range m.Puts {
-		size += cellSize(m.Key, family, p.Qualifier, p.Value)
-	}
-	for _, q := range m.Deletes {
-		size += cellSize(m.Key, family, q, nil)
-	}
-	if m.DeleteRow {
-		size += cellSize(m.Key, family, nil, nil)
-	}
-	return size
-}
-
-// newMutation announces n cells in the cell block.
-func newMutation(key []byte, kind pb.MutationProto_MutationType, n int) *pb.MutationProto {
-	count := int32(n)
-	return &pb.MutationProto{Row: key, MutateType: &kind, AssociatedCellCount: &count}
 }

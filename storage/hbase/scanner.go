@@ -192,7 +192,7 @@ func (s *scanner) fetch(ctx context.Context) ([]kv.Row, error) {
 		s.open, s.seq, s.id = true, 0, response.GetScannerId()
 		s.key, s.regionEnd = request.key, bytes.Clone(request.region.StopKey())
 	}
-	rows, err := s.take(response, request.cells)
+	rows, err := s.take(response, request.block)
 	if err != nil {
 		return nil, err
 	}

@@ -70,6 +70,23 @@ func TestCopyCellsOwnsItsMemory(t *testing.T) {
 	}
 }
 
+// decodeRequest reads a request with protobuf's own code.
+func decodeRequest(t *testing.T, msg proto.Message) *pb.MultiRequest {
+	t.Helper()
+	raw, err := proto.Marshal(msg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := &pb.MultiRequest{}
+	if err := proto.Unmarshal(raw, request); err != nil {
+		t.Fatal(err)
+	}
+	if len(request.ProtoReflect().GetUnknown()) > 0 {
+		t.Errorf("the request has fields that nobody knows: %v", request)
+	}
+	return request
+}
+
 // TestMultiGroups shows which rows a request changes together.
 func TestMultiGroups(t *testing.T) {
 	put := kv.Put{Qualifier: []byte("p"), Value: []byte("v")}
@@ -79,17 +96,10 @@ func TestMultiGroups(t *testing.T) {
 		{Key: []byte("c"), Deletes: [][]byte{{'d'}}},
 		{Key: []byte("d"), DeleteRow: true},
 	}
-	var actions []action
-	for i := range mutations {
-		actions = append(actions, encodeMutation(i, "t", &mutations[i]))
-	}
-	m := newMulti(t.Context(), []byte("tsdb"), actions)
+	m := newMulti(t.Context(), []byte("tsdb"), encodeMutations("t", mutations, []int{0, 1, 2, 3}), newGate(1))
 	m.SetRegion(region.NewInfo(1, nil, []byte("tsdb"), []byte("tsdb,,1."), nil, nil))
 	msg, blocks, size := m.SerializeCellBlocks(nil)
-	request, ok := msg.(*pb.MultiRequest)
-	if !ok {
-		t.Fatalf("request is a %T", msg)
-	}
+	request := decodeRequest(t, msg)
 	var got []string
 	for _, g := range request.GetRegionAction() {
 		line := fmt.Sprintf("atomic=%t", g.GetAtomic())

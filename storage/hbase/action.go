@@ -1,0 +1,85 @@
+package hbase
+
+import "github.com/tsdbridge/tsdbridge/storage/kv"
+
+// An action is what a batch does with one row. Its bytes belong to the batch: a request can be in the writing after the
+// operation that asked for it has ended.
+type action struct {
+	row int // the caller's number of the row
+	key []byte
+	// get is what a read says after its row key (see getTail); it is nil for a mutation.
+	get []byte
+	// puts and deletes are the numbers of cells of each kind; where both are above 0 they happen together.
+	puts, deletes int
+	cells         []byte // of the mutations, the puts first
+}
+
+// joint says that the row is changed by two mutations, which HBase must make as one.
+func (a *action) joint() bool { return a.puts > 0 && a.deletes > 0 }
+
+// encodeMutations makes the actions for some of the rows. All cells lie in one piece of memory, one behind the other, so that they go
+// out in one piece too; the keys are those in the cells.
+func encodeMutations(family string, rows []kv.Mutation, chosen []int) []action {
+	size := 0
+	for _, i := range chosen {
+		size += mutationSize(family, &rows[i])
+	}
+	actions := make([]action, len(chosen))
+	cells := make([]byte, 0, size)
+	for n, i := range chosen {
+		begin := len(cells)
+		cells = actions[n].encode(cells, family, &rows[i])
+		actions[n].row = i
+		actions[n].cells = cells[begin:len(cells)]
+		actions[n].key = keyOf(actions[n].cells)
+	}
+	return actions
+}
+
+// encode appends the cells of a row's mutations and counts them.
+func (a *action) encode(cells []byte, family string, m *kv.Mutation) []byte {
+	for _, p := range m.Puts {
+		cells = appendCell(cells, m.Key, family, p.Qualifier, p.Value, typePut)
+	}
+	for _, q := range m.Deletes {
+		cells = appendCell(cells, m.Key, family, q, nil, typeDeleteColumn)
+	}
+	a.puts, a.deletes = len(m.Puts), len(m.Deletes)
+	if m.DeleteRow {
+		cells = appendCell(cells, m.Key, family, nil, nil, typeDeleteFamily)
+		a.deletes = 1
+	}
+	return cells
+}
+
+// mutationSize is the number of bytes of the cells that encode appends.
+func mutationSize(family string, m *kv.Mutation) int {
+	size := 0
+	for i := range m.Puts {
+		size += cellSize(m.Key, family, m.Puts[i].Qualifier, m.Puts[i].Value)
+	}
+	for _, q := range m.Deletes {
+		size += cellSize(m.Key, family, q, nil)
+	}
+	if m.DeleteRow {
+		size += cellSize(m.Key, family, nil, nil)
+	}
+	return size
+}
+
+// encodeGets makes the actions that read the rows of some of the keys, with their keys in one piece of memory.
+func encodeGets(family string, keys [][]byte, chosen []int) []action {
+	size := 0
+	for _, i := range chosen {
+		size += len(keys[i])
+	}
+	actions := make([]action, len(chosen))
+	memory := make([]byte, 0, size)
+	tail := getTail(family)
+	for n, i := range chosen {
+		begin := len(memory)
+		memory = append(memory, keys[i]...)
+		actions[n] = action{row: i, key: memory[begin:], get: tail}
+	}
+	return actions
+}
