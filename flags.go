@@ -244,7 +244,7 @@ func (p *parser) commands() {
 	create := p.app.Command("tables", "The tables on HBase.").Command("create", "Create the four tables; those that are there stay as they are.")
 	f := create.Flag
 	f("splits", "Regions of the data table (a number), or the row keys in hex, comma-separated, where they begin. Default: one per salt bucket.").StringVar(&p.tables.Splits)
-	f("compression", "none, gz, snappy, lz4, zstd or lzo, as far as the region servers have it.").Default("none").EnumVar(&p.tables.Compression, "none", "gz", "snappy", "lz4", "zstd", "lzo")
+	f("compression", "auto (the best that the cluster has: zstd, lz4, snappy, gz), none, gz, snappy, lz4, zstd or lzo.").Default("auto").EnumVar(&p.tables.Compression, "auto", "none", "gz", "snappy", "lz4", "zstd", "lzo")
 	f("encoding", "Data block encoding: none, prefix, diff, fast_diff or row_index_v1.").Default("diff").EnumVar(&p.tables.Encoding, "none", "prefix", "diff", "fast_diff", "row_index_v1")
 	f("ttl", "How long points are kept, such as 8760h; 0: for ever.").Default("0s").DurationVar(&p.tables.TTL)
 	f("dry-run", "Print the statements for HBase's shell and create nothing.").BoolVar(&p.tables.DryRun)

@@ -65,7 +65,7 @@ func (noCloser) Close() error { return nil }
 // TableOptions say how "tables create" creates the tables on HBase.
 type TableOptions struct {
 	Splits      string        // number of regions of the data table, or row keys in hex, comma-separated
-	Compression string        // none, gz, snappy, lz4, zstd, lzo
+	Compression string        // auto, none, gz, snappy, lz4, zstd, lzo
 	Encoding    string        // none, prefix, diff, fast_diff, row_index_v1
 	TTL         time.Duration // of the data table; 0: for ever
 	DryRun      bool
@@ -92,8 +92,26 @@ func CreateTables(ctx context.Context, o Options, t TableOptions, out io.Writer)
 	if err := e.CreateTables(ctx, specs); err != nil {
 		return err
 	}
-	for _, s := range specs {
-		fmt.Fprintln(out, "table", s.Name, "is there")
+	return describeTables(ctx, e, specs, out)
+}
+
+// describeTables prints how the tables are made, whoever made them, and what of it is not as it should be.
+func describeTables(ctx context.Context, e *hbase.Engine, specs []hbase.TableSpec, out io.Writer) error {
+	names := make([]string, len(specs))
+	for i, s := range specs {
+		names[i] = s.Name
+	}
+	tables, err := e.DescribeTables(ctx, names)
+	if err != nil {
+		return err
+	}
+	for _, t := range tables {
+		for _, f := range t.Families {
+			fmt.Fprintf(out, "table %s is there: family %v\n", t.Name, f)
+			if f.Versions > 1 {
+				fmt.Fprintf(out, "  it keeps %d versions of each cell where 1 is read: what is written again takes its room as often\n", f.Versions)
+			}
+		}
 	}
 	return nil
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -12,6 +14,8 @@ import (
 	"github.com/tsuna/gohbase"
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
 // createTimeout is for one table with all its regions.
@@ -27,6 +31,52 @@ func (e *Engine) CreateTables(ctx context.Context, specs []TableSpec) error {
 		}
 	}
 	return nil
+}
+
+// DescribeTables says how tables are made, in the words of a TableSpec but without the splits. A table that does not exist is kv.ErrNoTable.
+func (e *Engine) DescribeTables(ctx context.Context, names []string) ([]TableSpec, error) {
+	a := e.newAdmin()
+	defer a.close()
+	ctx, cancel := context.WithTimeout(ctx, createTimeout)
+	defer cancel()
+	var specs []TableSpec
+	for _, name := range names {
+		schema, err := a.describe(ctx, name)
+		if err == nil && schema == nil {
+			err = kv.ErrNoTable
+		}
+		if err != nil {
+			return nil, e.explain(ctx, "describe table", name, err, createTimeout)
+		}
+		specs = append(specs, TableSpec{Name: name, Families: families(schema)})
+	}
+	return specs, nil
+}
+
+// families reads the attributes that a Family has; for ever is the greatest number of seconds.
+func families(schema *pb.TableSchema) []Family {
+	var out []Family
+	for _, s := range schema.GetColumnFamilies() {
+		f := Family{Name: string(s.GetName())}
+		for _, a := range s.GetAttributes() {
+			switch value := string(a.GetSecond()); string(a.GetFirst()) {
+			case "VERSIONS":
+				f.Versions, _ = strconv.Atoi(value) // HBase wrote it
+			case "BLOOMFILTER":
+				f.Bloom = value
+			case "DATA_BLOCK_ENCODING":
+				f.Encoding = value
+			case "COMPRESSION":
+				f.Compression = value
+			case "TTL":
+				if seconds, err := strconv.Atoi(value); err == nil && seconds < math.MaxInt32 {
+					f.TTL = time.Duration(seconds) * time.Second
+				}
+			}
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 // An admin speaks to the master. gohbase's own requests leave out attributes and namespaces; these are our own.
@@ -71,9 +121,9 @@ func (a *admin) ensure(ctx context.Context, t TableSpec) error {
 		return err
 	}
 	if there == nil {
-		err := a.create(ctx, t)
+		err := a.createCompressed(ctx, t)
 		if x, ok := exceptionOf(err); !ok || x.class != "TableExistsException" {
-			return unavailableCodec(t, err)
+			return err
 		}
 		// Somebody else was quicker.
 		if there, err = a.describe(ctx, t.Name); err != nil {
@@ -107,18 +157,6 @@ func missingFamilies(t TableSpec, there *pb.TableSchema) error {
 	return nil
 }
 
-// unavailableCodec says plainly what HBase says in many ways when it cannot compress: that the compression failed its test,
-// that a class or a native library was not found. All of them come from the check that it makes before it creates a table.
-func unavailableCodec(t TableSpec, err error) error {
-	x, ok := exceptionOf(err)
-	wanted := t.Families[0].Compression
-	if !ok || wanted == "NONE" || wanted == "GZ" || !strings.Contains(x.message, "sanity") {
-		return err
-	}
-	return fmt.Errorf("%w: this HBase has no codec for compression %s (none and gz work everywhere): %w",
-		errTable, t.Families[0].Compression, x)
-}
-
 // describe returns nil for a table that does not exist.
 func (a *admin) describe(ctx context.Context, table string) (*pb.TableSchema, error) {
 	response := &pb.GetTableDescriptorsResponse{}
@@ -140,8 +178,8 @@ func (a *admin) create(ctx context.Context, t TableSpec) error {
 	schema := &pb.TableSchema{TableName: tableName(t.Name)}
 	for _, f := range t.Families {
 		family := &pb.ColumnFamilySchema{Name: []byte(f.Name)}
-		for _, kv := range f.attributes() {
-			family.Attributes = append(family.Attributes, &pb.BytesBytesPair{First: []byte(kv[0]), Second: []byte(kv[1])})
+		for _, at := range f.attributes() {
+			family.Attributes = append(family.Attributes, &pb.BytesBytesPair{First: []byte(at[0]), Second: []byte(at[1])})
 		}
 		schema.ColumnFamilies = append(schema.ColumnFamilies, family)
 	}

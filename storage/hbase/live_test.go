@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/tsuna/gohbase"
 	"github.com/tsuna/gohbase/hrpc"
@@ -26,7 +27,9 @@ import (
 
 // TestLive holds the engine to a real HBase. Its parts share one server, since starting it takes ten seconds.
 func TestLive(t *testing.T) {
-	c := cluster.HBase(t, cluster.Options{Site: map[string]string{"hbase.io.compress.lzo.codec": "no.such.Codec"}})
+	c := cluster.HBase(t, cluster.Options{Site: map[string]string{
+		"hbase.io.compress.lzo.codec": "no.such.Codec", "hbase.io.compress.zstd.codec": "no.such.Codec",
+	}})
 	t.Run("conformance", func(t *testing.T) {
 		kvtest.Run(t, func(t *testing.T) kv.KV {
 			e := newEngine(t, hbase.Options{ZooKeeper: c.ZooKeeper()})
@@ -71,7 +74,7 @@ func testTables(t *testing.T, c *cluster.Cluster) {
 	if err := e.CreateTables(t.Context(), with(table, "other", "NONE")); err == nil || !strings.Contains(err.Error(), `without the family "other"`) {
 		t.Errorf("a table that lacks the family: %v", err)
 	}
-	for _, codec := range []string{"GZ", "SNAPPY", "LZ4", "ZSTD"} {
+	for _, codec := range []string{"GZ", "SNAPPY", "LZ4"} {
 		if err := e.CreateTables(t.Context(), with("with-"+codec, "f", codec)); err != nil {
 			t.Errorf("compression %s: %v", codec, err)
 		}
@@ -79,6 +82,22 @@ func testTables(t *testing.T, c *cluster.Cluster) {
 	err := e.CreateTables(t.Context(), with("with-lzo", "f", "LZO"))
 	if err == nil || !strings.Contains(err.Error(), "no codec for compression LZO") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("a codec that the server does not have: %v", err)
+	}
+	// Without ZSTD the next best is taken.
+	if err := e.CreateTables(t.Context(), with("with-best", "f", hbase.CompressionAuto)); err != nil {
+		t.Errorf("the best compression: %v", err)
+	}
+	made, err := e.DescribeTables(t.Context(), []string{"with-best"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := with("with-best", "f", "LZ4")
+	best[0].Families[0].Versions = 1
+	if diff := cmp.Diff(best, made); diff != "" {
+		t.Errorf("the table made with the best compression (-want +got):\n%s", diff)
+	}
+	if _, err := e.DescribeTables(t.Context(), []string{"with-zstd"}); !errors.Is(err, kv.ErrNoTable) {
+		t.Errorf("a table that HBase refused: %v", err)
 	}
 }
 

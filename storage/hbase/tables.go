@@ -22,11 +22,15 @@ type TableSpec struct {
 // A Family of a table, in HBase's own words.
 type Family struct {
 	Name        string
-	Bloom       string // BLOOMFILTER
-	Encoding    string // DATA_BLOCK_ENCODING
-	Compression string
+	Versions    int           // how many are kept of each cell; 0 in a table to make is 1
+	Bloom       string        // BLOOMFILTER
+	Encoding    string        // DATA_BLOCK_ENCODING
+	Compression string        // or CompressionAuto in a table to make
 	TTL         time.Duration // how long cells live; 0 is for ever
 }
+
+// CompressionAuto asks for the best compression that the cluster has.
+const CompressionAuto = "AUTO"
 
 // TableNames are the names of the four tables of OpenTSDB.
 type TableNames struct{ Data, UID, Meta, Tree string }
@@ -38,7 +42,8 @@ type TableOptions struct {
 	MetricWidth, SaltWidth, SaltBuckets int
 	// Splits of the data table, see ParseSplits.
 	Splits Splits
-	// Compression is none, gz, snappy, lz4, zstd or lzo. Except for the first two the region servers need a codec.
+	// Compression is none, gz, snappy, lz4, zstd or lzo, or auto: the best of them that the cluster has. Except for the first two
+	// the region servers need a codec.
 	Compression string
 	// Encoding is none, prefix, diff, fast_diff or row_index_v1 (default diff).
 	Encoding string
@@ -80,8 +85,8 @@ func ParseSplits(text string) (Splits, error) {
 // Validate says what is wrong with the options.
 func (o TableOptions) Validate() error {
 	switch {
-	case !slices.Contains([]string{"", "none", "gz", "snappy", "lz4", "zstd", "lzo"}, o.Compression):
-		return fmt.Errorf("compression %q: want none, gz, snappy, lz4, zstd or lzo", o.Compression)
+	case !slices.Contains([]string{"", "auto", "none", "gz", "snappy", "lz4", "zstd", "lzo"}, o.Compression):
+		return fmt.Errorf("compression %q: want auto, none, gz, snappy, lz4, zstd or lzo", o.Compression)
 	case !slices.Contains([]string{"", "none", "prefix", "diff", "fast_diff", "row_index_v1"}, o.Encoding):
 		return fmt.Errorf("block encoding %q: want none, prefix, diff, fast_diff or row_index_v1", o.Encoding)
 	case o.TTL < 0 || o.TTL%time.Second != 0:
@@ -162,7 +167,7 @@ func bigEndian(n uint64, width int) []byte {
 // grow without bound where there are more.
 func (f Family) attributes() [][2]string {
 	a := [][2]string{
-		{"VERSIONS", "1"}, {"BLOOMFILTER", f.Bloom}, {"DATA_BLOCK_ENCODING", f.Encoding}, {"COMPRESSION", f.Compression},
+		{"VERSIONS", strconv.Itoa(max(1, f.Versions))}, {"BLOOMFILTER", f.Bloom}, {"DATA_BLOCK_ENCODING", f.Encoding}, {"COMPRESSION", f.Compression},
 	}
 	if f.TTL > 0 {
 		a = append(a, [2]string{"TTL", fmt.Sprint(int64(f.TTL / time.Second))})
@@ -170,9 +175,23 @@ func (f Family) attributes() [][2]string {
 	return a
 }
 
-// DDL prints the tables as commands of the HBase shell.
+// String is the family as HBase's shell shows it.
+func (f Family) String() string {
+	text := f.Name
+	for _, a := range f.attributes() {
+		text += ", " + a[0] + " " + a[1]
+	}
+	return text
+}
+
+// DDL prints the tables as commands of the HBase shell. Only the cluster knows what compression it has: where the best is asked for,
+// a comment says so, and there is none.
 func DDL(specs []TableSpec) string {
 	var out strings.Builder
+	if specs[0].Families[0].Compression == CompressionAuto {
+		out.WriteString("# not compressed: name what the region servers have, best ZSTD or LZ4\n")
+		specs = compressedWith("NONE", specs)
+	}
 	for _, t := range specs {
 		fmt.Fprintf(&out, "create '%s'", t.Name)
 		for _, f := range t.Families {
