@@ -1,0 +1,115 @@
+package adapter
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/snappy"
+
+	"github.com/tsdbridge/tsdbridge/storage/hbase/hbasetest"
+)
+
+// TestHBasePressure writes through an HBase that stops answering: senders are asked to come again, and then everything is stored.
+func TestHBasePressure(t *testing.T) {
+	o := DefaultOptions()
+	tables := map[string][]string{}
+	for _, table := range o.tables() {
+		tables[table.Name] = table.Families
+	}
+	c := hbasetest.Start(t, tables)
+	o.Engine, o.ZooKeeper, o.HBaseTimeout = EngineHBase, c.ZooKeeper(), 300*time.Millisecond
+	o.ListenAddress, o.Path = "127.0.0.1:0", t.TempDir()
+	url := "http://" + runAdapter(t, o)
+
+	if res := postText(t, url, `{__name__="up"} 1@1000000`); res.StatusCode != http.StatusOK && res.StatusCode != http.StatusNoContent {
+		t.Fatalf("write: %s", res.Status)
+	}
+	hold := make(chan struct{})
+	var silent atomic.Bool
+	silent.Store(true)
+	c.OnRequest(func(r hbasetest.Request) hbasetest.Fault {
+		if r.Method == "Multi" && r.Table == o.TableData && silent.Load() {
+			return hbasetest.Fault{Hold: hold}
+		}
+		return hbasetest.Fault{}
+	})
+	for range 3 {
+		begin := time.Now()
+		res := postText(t, url, `{__name__="up"} 2@2000000`)
+		after, err := strconv.Atoi(res.Header.Get("Retry-After"))
+		if res.StatusCode != http.StatusServiceUnavailable || err != nil || after < 1 || after > 5 {
+			t.Errorf("HBase is silent: %s, Retry-After %q, want 503 and some seconds", res.Status, res.Header.Get("Retry-After"))
+		}
+		if took := time.Since(begin); took > 10*time.Second {
+			t.Errorf("the sender waited for %v", took)
+		}
+	}
+	silent.Store(false)
+	close(hold)
+	if res := postText(t, url, `{__name__="up"} 2@2000000 3@3000000`); res.StatusCode/100 != 2 {
+		t.Errorf("HBase answers again: %s", res.Status)
+	}
+	res, err := http.Get(url + "/api/v1/query?query=up[1h]&time=3600")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if want := `[[1000,"1"],[2000,"2"],[3000,"3"]]`; err != nil || !strings.Contains(string(body), want) {
+		t.Errorf("query: %v %s, want %s", err, body, want)
+	}
+}
+
+// runAdapter runs an adapter until the test ends, waits until it is ready and returns its address.
+func runAdapter(t *testing.T, o Options) string {
+	t.Helper()
+	a, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- a.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	for end := time.Now().Add(30 * time.Second); ; {
+		res, err := http.Get("http://" + a.Addr() + "/-/ready")
+		if err == nil {
+			res.Body.Close()
+			if res.StatusCode == http.StatusOK {
+				return a.Addr()
+			}
+		}
+		if time.Now().After(end) {
+			t.Fatal("the adapter does not become ready")
+		}
+		time.Sleep(10 * time.Millisecond) // between questions
+	}
+}
+
+// postText sends what is written in the words of parseWrite as remote write 1.0.
+func postText(t *testing.T, url, text string) *http.Response {
+	t.Helper()
+	q, err := parseWrite(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := q.v1()
+	res, err := http.Post(url+"/api/v1/write", "application/x-protobuf", bytes.NewReader(snappy.Encode(nil, marshal(t, &m))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	return res
+}
