@@ -34,10 +34,10 @@ func telnetRun(tb testing.TB, points int) (take func(), size int) {
 	about, metrics := testAbout()
 	t := telnet{ingest: newTestIngest(&discard{}), about: about}
 	d := newDelivery(about.o.Logger, metrics, nil)
-	l := lines{max: 1 << 20, longest: 1024, buf: make([]byte, len(run))}
+	l := newLines(1<<20, 1024)
+	l.Swap(make([]byte, 0, len(run)+1))
 	take = func() {
-		copy(l.buf, run)
-		l.start = 0
+		l.Filled(copy(l.Room(), run))
 		if t.take(tb.Context(), &l, d); len(t.answer) > 0 {
 			tb.Fatalf("%q", t.answer)
 		}

@@ -7,6 +7,8 @@ import (
 	"net"
 	"os"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/intake"
 )
 
 // past is a deadline that ends a read at once.
@@ -22,11 +24,11 @@ func (s *server) serve(ctx, writeCtx context.Context, conn net.Conn) {
 	closed := func() { s.metrics.open.Add(-1) }
 	// The deadline is set after ctx has ended: reads look at ctx after they have set their own.
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(past) })
-	l := lines{max: s.o.ReadBuffer, longest: s.o.MaxLine}
+	l := newLines(s.o.ReadBuffer, s.o.MaxLine)
 	c := &connection{server: s, conn: conn, lines: l, telnet: telnet{ingest: s.ingest, about: s.about}}
-	err := c.read(ctx, s.o.IdleTimeout)
-	if len(c.lines.buf) > 0 && isHTTP(c.lines.buf[0]) {
-		if stop() && conn.SetReadDeadline(time.Time{}) == nil && s.handoff.give(&looked{Conn: conn, first: c.lines.buf, onClose: closed}) {
+	_, err := c.read(ctx, s.o.IdleTimeout)
+	if first := c.lines.Rest(); len(first) > 0 && isHTTP(first[0]) {
+		if stop() && conn.SetReadDeadline(time.Time{}) == nil && s.handoff.give(&looked{Conn: conn, first: first, onClose: closed}) {
 			s.metrics.http.Inc()
 			return
 		}
@@ -46,16 +48,16 @@ func isHTTP(c byte) bool { return c >= 'A' && c <= 'Z' }
 type connection struct {
 	*server
 	conn   net.Conn
-	lines  lines
+	lines  intake.Lines
 	telnet telnet
 	mute   bool // the client does not read its answers
 }
 
 // serve returns when the client closes the connection or says exit, or ctx ends. err is of the first read.
 func (c *connection) serve(ctx, writeCtx context.Context, err error) {
-	if len(c.lines.buf) > 0 {
+	if n := len(c.lines.Rest()); n > 0 {
 		c.metrics.telnet.Inc()
-		c.metrics.received.Add(float64(len(c.lines.buf)))
+		c.metrics.received.Add(float64(n))
 	}
 	for {
 		open := c.telnet.take(writeCtx, &c.lines, c.delivery)
@@ -68,27 +70,27 @@ func (c *connection) serve(ctx, writeCtx context.Context, err error) {
 			c.end(ctx, err)
 			return
 		}
-		before := len(c.lines.buf) - c.lines.start
-		err = c.read(ctx, c.o.IdleTimeout)
-		c.metrics.received.Add(float64(len(c.lines.buf) - c.lines.start - before))
+		n := 0
+		n, err = c.read(ctx, c.o.IdleTimeout)
+		c.metrics.received.Add(float64(n))
 	}
 }
 
 // read reads what is there, within a timeout unless it is 0.
-func (c *connection) read(ctx context.Context, timeout time.Duration) error {
+func (c *connection) read(ctx context.Context, timeout time.Duration) (n int, err error) {
 	deadline := time.Time{}
 	if timeout > 0 {
 		deadline = time.Now().Add(timeout)
 	}
 	if err := c.conn.SetReadDeadline(deadline); err != nil {
-		return err
+		return 0, err
 	}
 	if err := ctx.Err(); err != nil {
-		return err
+		return 0, err
 	}
-	n, err := c.conn.Read(c.lines.room())
-	c.lines.filled(n)
-	return err
+	n, err = c.conn.Read(c.lines.Room())
+	c.lines.Filled(n)
+	return n, err
 }
 
 // note takes the counts of a run over into the metrics.
@@ -101,7 +103,7 @@ func (c *connection) note() {
 // flush sends the answers. A client that does not read them gets no more: one that only puts may never look.
 func (c *connection) flush() {
 	answer := c.telnet.answer
-	if c.telnet.answer = answer[:0]; cap(answer) > firstBuffer {
+	if c.telnet.answer = answer[:0]; cap(answer) > intake.FirstBuffer {
 		c.telnet.answer = nil
 	}
 	if len(answer) == 0 || c.mute {
@@ -118,7 +120,7 @@ func (c *connection) flush() {
 }
 
 func (c *connection) end(ctx context.Context, err error) {
-	if c.lines.unfinished() > 0 {
+	if len(c.lines.Unfinished()) > 0 {
 		c.metrics.unfinished.Inc()
 	}
 	if !errors.Is(err, io.EOF) && !errors.Is(err, context.Canceled) && !errors.Is(err, os.ErrDeadlineExceeded) {

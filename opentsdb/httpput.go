@@ -159,11 +159,14 @@ func (p *putBody) member(name string) (err error) {
 	return err
 }
 
+// safeDigits is how many digits any int64 holds.
+const safeDigits = 18
+
 // long reads a number as Jackson does into a long: of a fraction it drops what is behind the point, and takes numbers in quotes.
 func (p *putBody) long() (int64, error) {
 	begin := p.space()
 	v, i := int64(0), p.i
-	for ; i < len(p.b) && isDigit(p.b[i]) && i-p.i < shortDigits; i++ {
+	for ; i < len(p.b) && isDigit(p.b[i]) && i-p.i < safeDigits; i++ {
 		v = v*10 + int64(p.b[i]-'0')
 	}
 	if i > p.i && begin != '0' && i < len(p.b) && (p.b[i] == ',' || p.b[i] == '}') {

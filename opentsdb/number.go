@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/tsdbridge/tsdbridge/intake"
 )
 
 // The two classes of what a TSD refuses, after the exceptions of Java: telnet names them in its answers.
@@ -32,51 +34,21 @@ func (n number) finite() bool {
 	return n.integer || n.bits&(0x7ff<<52) != 0x7ff<<52
 }
 
-// powersOfTen are those that parseShort divides by; all are exact.
-var powersOfTen = [exactDigits + 1]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+// scanNumber reads the number that b begins with: most are a few digits, with a point perhaps or an exponent. length is 0, and ok false, when it is
+// worth another look.
+func scanNumber(b []byte) (n number, length int, ok bool) {
+	d, length := intake.ScanDecimal(b)
+	if d.Whole {
+		return integerNumber(d.Int64()), length, true
+	}
+	v, ok := d.Float64()
+	return floatNumber(v), length, ok && length > 0
+}
 
-const (
-	exactDigits = 15 // integers of so many digits are float64s
-	shortDigits = 18 // and of so many int64s
-)
-
-// parseShort reads most numbers: a few digits, with a point perhaps, without an exponent. A fraction of up to exactDigits digits is the
-// quotient of two integers that float64 holds, and one division rounds as a reader of decimals must.
+// parseShort reads most numbers.
 func parseShort(b []byte) (n number, ok bool) {
-	i := 0
-	negative := len(b) > 0 && b[0] == '-'
-	if negative {
-		i = 1
-	}
-	if len(b)-i > shortDigits {
-		return number{}, false
-	}
-	mantissa, point := int64(0), -1
-	for first := i; i < len(b); i++ {
-		switch c := b[i] - '0'; {
-		case c <= 9:
-			mantissa = mantissa*10 + int64(c)
-		case b[i] == '.' && point < 0 && i > first && i+1 < len(b):
-			point = i
-		default:
-			return number{}, false
-		}
-	}
-	switch {
-	case i == 0, negative && i == 1:
-		return number{}, false
-	case point < 0 && negative:
-		return integerNumber(-mantissa), true
-	case point < 0:
-		return integerNumber(mantissa), true
-	case len(b) > exactDigits:
-		return number{}, false
-	}
-	v := float64(mantissa) / powersOfTen[len(b)-1-point]
-	if negative {
-		v = -v
-	}
-	return floatNumber(v), true
+	n, length, ok := scanNumber(b)
+	return n, ok && length == len(b)
 }
 
 // parseNumber reads a value as a TSD does: what has neither ".", "e" nor "E" is an integer (Tags.looksLikeInteger), anything else is

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsdbridge/tsdbridge/intake"
 )
 
 // Options of a Listener. Logger, Registerer and Now must be given.
@@ -43,8 +45,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("--opentsdb.idle-timeout=%v: must not be negative", o.IdleTimeout)
 	case o.MaxLine < 64:
 		return fmt.Errorf("--opentsdb.max-line=%d: must be at least 64", o.MaxLine)
-	case o.ReadBuffer < firstBuffer || o.ReadBuffer < 2*(o.MaxLine+2):
-		return fmt.Errorf("--opentsdb.read-buffer=%d: must be at least %d, two lines", o.ReadBuffer, max(firstBuffer, 2*(o.MaxLine+2)))
+	case o.ReadBuffer < intake.FirstBuffer || o.ReadBuffer < 2*(o.MaxLine+2):
+		return fmt.Errorf("--opentsdb.read-buffer=%d: must be at least %d, two lines", o.ReadBuffer, max(intake.FirstBuffer, 2*(o.MaxLine+2)))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/intake"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -21,19 +22,20 @@ type telnet struct {
 }
 
 // take stores the points of lines, and returns false when one of them was exit. The lines are overwritten.
-func (t *telnet) take(ctx context.Context, l *lines, d *delivery) (open bool) {
-	line, tooLong, ok := l.next()
-	if !ok {
-		return true
-	}
+func (t *telnet) take(ctx context.Context, l *intake.Lines, d *delivery) (open bool) {
 	t.job = t.ingest.job(&t.ingest.telnet)
 	defer t.job.release()
 	open = true
 	t.job.begin()
-	for ; ok && open; line, tooLong, ok = l.next() {
+	for open {
+		t.plain(l)
+		line, tooLong, ok := l.Next()
+		if !ok {
+			break
+		}
 		t.lines++
 		if tooLong {
-			t.tooLong(l.longest)
+			t.tooLong(l.Longest)
 			continue
 		}
 		open = t.line(line)
@@ -41,6 +43,28 @@ func (t *telnet) take(ctx context.Context, l *lines, d *delivery) (open bool) {
 	t.job.end()
 	d.write(ctx, t.job, func(_ int, err error) { t.refused(err) })
 	return open
+}
+
+// plain puts the points of the lines that come first, up to one that is worth a closer look.
+func (t *telnet) plain(l *intake.Lines) {
+	for {
+		key, p, n := plainPut(l.Rest(), l.Longest)
+		if n == 0 {
+			return
+		}
+		l.Skip(n)
+		t.lines++
+		if ref := t.job.find(key); ref != 0 {
+			t.job.add(ref, p)
+		} else if err := t.unknown(key, p); err != nil {
+			t.job.refused++
+			t.refused(err)
+		}
+	}
+}
+
+func (t *telnet) unknown(key []byte, p point) error {
+	return t.job.addUnknown(key, p, t.lines, func() (storage.Series, error) { return putSeries(key, t.ingest.o.MaxTags) })
 }
 
 // line does what a line says. It returns false when that is to close the connection.
@@ -98,7 +122,7 @@ func (t *telnet) add(line []byte) error {
 				t.job.add(ref, p)
 				return nil
 			}
-			return t.job.addUnknown(key, p, t.lines, func() (storage.Series, error) { return putSeries(key, t.ingest.o.MaxTags) })
+			return t.unknown(key, p)
 		}
 	}
 	s, p, err := explainPut(line, t.ingest.o.MaxTags)

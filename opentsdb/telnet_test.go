@@ -28,13 +28,13 @@ func say(t testing.TB, m *memory, pieces ...[]byte) string {
 	about, metrics := testAbout()
 	tel := telnet{ingest: newTestIngest(m), about: about}
 	d := newDelivery(about.o.Logger, metrics, nil)
-	l := lines{max: 64 << 10, longest: 1024}
+	l := newLines(64<<10, 1024)
 	var answers []byte
 	open := true
 	for _, piece := range pieces {
 		for len(piece) > 0 && open {
-			n := copy(l.room(), piece)
-			l.filled(n)
+			n := copy(l.Room(), piece)
+			l.Filled(n)
 			piece = piece[n:]
 			open = tel.take(t.Context(), &l, d)
 			answers = append(answers, tel.answer...)
@@ -110,7 +110,8 @@ func TestTelnetKnowsItsSeries(t *testing.T) {
 	tel := telnet{ingest: in, about: about}
 	d := newDelivery(about.o.Logger, metrics, nil)
 	send := func(text string) {
-		l := lines{max: 64 << 10, longest: 1024, buf: []byte(text)}
+		l := newLines(64<<10, 1024)
+		l.Filled(copy(l.Room(), text))
 		tel.take(t.Context(), &l, d)
 	}
 	send("put m 1 1 a=1 b=2\nput m 2 2 a=1 b=2\nput m 3 3 b=2 a=1\n")
@@ -172,10 +173,20 @@ func FuzzTelnet(f *testing.F) {
 }
 
 func checkLine(t *testing.T, line []byte) {
-	if !bytes.HasPrefix(line, []byte(putWord)) {
+	line = bytes.TrimSuffix(line, []byte{'\r'})
+	if !bytes.HasPrefix(line, []byte(putWord)) || len(line) > 1024 {
 		return
 	}
 	series, p, err := explainPut(line, 8)
+	if key, plain, n := plainPut(append(bytes.Clone(line), '\n'), 1024); n > 0 {
+		plainSeries, plainErr := putSeries(key, 8)
+		if n != len(line)+1 || (err == nil) != (plainErr == nil) || err != nil && err.Error() != plainErr.Error() {
+			t.Fatalf("line %q: %v, plain: %v", line, err, plainErr)
+		}
+		if err == nil && (p != plain || name(series) != name(plainSeries)) {
+			t.Fatalf("line %q: %s %v, plain: %s %v", line, name(series), p, name(plainSeries), plain)
+		}
+	}
 	key, short, ok := scanPut(bytes.Clone(line))
 	if !ok {
 		return

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/intake"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -42,6 +43,44 @@ func scanPut(line []byte) (key []byte, p point, ok bool) {
 	start := valueEnd - (metricEnd - len(putWord))
 	copy(line[start:valueEnd], line[len(putWord):metricEnd])
 	return line[start:], point{value, ms}, true
+}
+
+// plainPut is scanPut for the line that b begins with if it is as nearly all are: one blank between the fields, a timestamp of digits, a value of a
+// few digits. n is its length with its end; 0, and nothing is overwritten, when it is worth another look, has more than longest bytes, or its end
+// is not there yet.
+func plainPut(b []byte, longest int) (key []byte, p point, n int) {
+	if len(b) < len(putWord) || string(b[:len(putWord)]) != putWord {
+		return nil, point{}, 0
+	}
+	metric := bytes.IndexByte(b[len(putWord):], ' ')
+	if metric <= 0 {
+		return nil, point{}, 0
+	}
+	i := len(putWord) + metric + 1
+	timestamp, digits := intake.ScanDigits(b[i:])
+	ms, ok := milliseconds(timestamp)
+	if i += digits; !ok || timestamp == 0 || digits > timestampDigits || i >= len(b) || b[i] != ' ' {
+		return nil, point{}, 0
+	}
+	value, length, ok := scanNumber(b[i+1:])
+	if i += 1 + length; !ok || i >= len(b) || b[i] != ' ' {
+		return nil, point{}, 0
+	}
+	end := bytes.IndexByte(b[i:], '\n')
+	if end < 0 {
+		return nil, point{}, 0
+	}
+	end += i
+	n = end + 1
+	if b[end-1] == '\r' {
+		end--
+	}
+	if end > longest {
+		return nil, point{}, 0
+	}
+	start := i - metric
+	copy(b[start:i], b[len(putWord):len(putWord)+metric])
+	return b[start:end], point{value, ms}, n
 }
 
 // timestampDigits is the length of the greatest timestamp.

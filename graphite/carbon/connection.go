@@ -7,6 +7,8 @@ import (
 	"net"
 	"os"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/intake"
 )
 
 // past is a deadline that ends a read at once.
@@ -18,7 +20,7 @@ type connection struct {
 	*Listener
 	conn     net.Conn
 	delivery *delivery
-	lines    lines
+	lines    intake.Lines
 }
 
 // serveConnection returns when the sender closes the connection, a line closes it, or ctx ends. Deliveries go on until writeCtx ends.
@@ -30,7 +32,7 @@ func (l *Listener) serveConnection(ctx, writeCtx context.Context, conn net.Conn,
 	// The deadline is set after ctx has ended: read looks at ctx after it has set its own.
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(past) })
 	defer stop()
-	c := &connection{Listener: l, conn: conn, delivery: d, lines: lines{max: l.o.ReadBuffer}}
+	c := &connection{Listener: l, conn: conn, delivery: d, lines: newLines(l.o.ReadBuffer)}
 	for {
 		err := c.read(ctx)
 		if !c.take(writeCtx) {
@@ -53,22 +55,24 @@ func (c *connection) read(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	n, err := c.conn.Read(c.lines.room())
-	c.lines.filled(n)
+	n, err := c.conn.Read(c.lines.Room())
+	c.lines.Filled(n)
 	c.metrics.tcp.bytes.Add(float64(n))
 	return err
 }
 
 // take delivers the points of all complete lines. It returns false when one of them closes the connection.
 func (c *connection) take(ctx context.Context) bool {
-	line, reason, ok := c.lines.next()
-	if !ok {
-		return true
-	}
 	b := c.newBatch(c.delivery, c.metrics.tcp)
 	defer b.end(ctx)
-	for ; ok; line, reason, ok = c.lines.next() {
-		if reason == 0 {
+	for {
+		c.lines.Skip(b.addPlain(ctx, c.lines.Rest()))
+		line, tooLong, ok := c.lines.Next()
+		if !ok {
+			return true
+		}
+		reason := ReasonTooLong
+		if !tooLong {
 			reason = b.add(ctx, line)
 		}
 		if reason == 0 {
@@ -76,18 +80,17 @@ func (c *connection) take(ctx context.Context) bool {
 		}
 		b.refuse(ctx, reason, line, protocolTCP, c.remote)
 		if reason.closes() && !c.o.KeepOpen {
-			c.metrics.abandonedBytes.Add(float64(len(c.lines.unfinished())))
+			c.metrics.abandonedBytes.Add(float64(len(c.lines.Unfinished())))
 			return false
 		}
 	}
-	return true
 }
 
 func (c *connection) remote() string { return c.conn.RemoteAddr().String() }
 
 // end counts the line that was not finished: it may be cut anywhere, in the middle of a number too.
 func (c *connection) end(ctx context.Context, err error) {
-	if rest := c.lines.unfinished(); len(rest) > 0 {
+	if rest := c.lines.Unfinished(); len(rest) > 0 {
 		b := c.newBatch(c.delivery, c.metrics.tcp)
 		b.refuse(ctx, ReasonUnfinished, rest, protocolTCP, c.remote)
 		b.end(ctx)

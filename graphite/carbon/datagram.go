@@ -121,6 +121,9 @@ func (l *Listener) addDatagram(ctx context.Context, b *batch, bytes []byte, from
 		lost = ReasonUTF8
 	}
 	for len(bytes) > 0 {
+		if lost == 0 {
+			bytes = bytes[b.addPlain(ctx, bytes):]
+		}
 		var line []byte
 		line, bytes = cutDatagram(bytes)
 		reason := lost

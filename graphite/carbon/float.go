@@ -6,14 +6,18 @@ import (
 	"strconv"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/tsdbridge/tsdbridge/intake"
 )
 
 // parseFloat reads a number as Python's float() does: decimal, with an exponent perhaps, in the digits of any script, with single
 // underscores between digits; or inf, infinity, nan. What overflows is infinite. Neither hexadecimal nor anything else that
 // strconv takes beyond that.
 func parseFloat(b []byte) (float64, bool) {
-	if v, ok := parseShort(b); ok {
-		return v, true
+	if d, n := intake.ScanDecimal(b); n > 0 && n == len(b) {
+		if v, ok := d.Float64(); ok {
+			return v, true
+		}
 	}
 	b, ok := plainDigits(b)
 	if !ok {
@@ -23,50 +27,6 @@ func parseFloat(b []byte) (float64, bool) {
 		return parseSpecial(b)
 	}
 	v, _ := strconv.ParseFloat(string(b), 64) // the one error left is of the range, with the infinity as the value
-	return v, true
-}
-
-// powersOfTen are those that parseShort divides by; all are exact.
-var powersOfTen = [exactDigits + 1]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
-
-const (
-	exactDigits = 15 // integers of so many digits are float64s
-	shortDigits = 18 // and of so many int64s
-)
-
-// parseShort reads numbers of a few digits without an exponent. An integer that int64 holds is rounded once, when it becomes a float64.
-// A fraction of up to exactDigits digits is the quotient of two integers that float64 holds, and one division rounds as a reader
-// of decimals must.
-func parseShort(b []byte) (float64, bool) {
-	negative := false
-	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
-		negative, b = b[0] == '-', b[1:]
-	}
-	if len(b) > shortDigits+1 {
-		return 0, false
-	}
-	mantissa, digits, fraction, point := int64(0), 0, 0, false
-	for _, c := range b {
-		switch {
-		case c >= '0' && c <= '9':
-			mantissa = mantissa*10 + int64(c-'0')
-			digits++
-			if point {
-				fraction++
-			}
-		case c == '.' && !point:
-			point = true
-		default:
-			return 0, false
-		}
-	}
-	if digits == 0 || digits > shortDigits || fraction > 0 && digits > exactDigits {
-		return 0, false
-	}
-	v := float64(mantissa) / powersOfTen[fraction]
-	if negative {
-		v = -v
-	}
 	return v, true
 }
 

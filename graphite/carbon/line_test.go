@@ -37,6 +37,10 @@ func describeLine(line []byte) string {
 	if reason != 0 {
 		return reason.String()
 	}
+	return describePoint(p)
+}
+
+func describePoint(p Point) string {
 	name := strconv.Quote(string(p.Name))
 	return fmt.Sprintf("%s %v @%d", name[1:len(name)-1], p.Value, p.Time)
 }
@@ -92,7 +96,43 @@ func FuzzParseLine(f *testing.F) {
 		if fields := bytes.Fields(line); len(fields) > 1 {
 			checkFloat(t, fields[1])
 		}
+		checkPlain(t, append(bytes.Clone(line), '\n'))
 	})
+}
+
+// checkPlain says that plainLine takes what ParseLine takes for the same point, if it takes anything.
+func checkPlain(t *testing.T, text []byte) {
+	p, n := plainLine(text)
+	if n == 0 {
+		return
+	}
+	if end := bytes.IndexByte(text, '\n'); n != end+1 {
+		t.Fatalf("%q: a line of %d bytes, want %d", text, n, end+1)
+	}
+	want, reason := ParseLine(text[:n-1], testNow)
+	if reason != 0 || string(want.Name) != string(p.Name) || want.Time != p.Time || math.Float64bits(want.Value) != math.Float64bits(p.Value) {
+		t.Errorf("%q: %s %v @%d; want %s %v @%d, %v", text, p.Name, p.Value, p.Time, want.Name, want.Value, want.Time, reason)
+	}
+}
+
+// The lines that senders write are plain ones.
+func TestPlainLine(t *testing.T) {
+	for _, text := range []string{
+		"a 1 1\n", "servers.web-0042.cpu.cpu3.user 42.75 1741060000\r\n", "disk.used;rack=a1 -1.7179869184e+10 4294967295\n", "abcdefgh 281474976710655 5\nb 2 2\n",
+	} {
+		if _, n := plainLine([]byte(text)); n == 0 {
+			t.Errorf("%q is no plain line", text)
+		}
+		checkPlain(t, []byte(text))
+	}
+	for _, text := range []string{
+		"", "\n", "a", "a ", "a 1", "a 1 ", "a 1 1", "a 1 1\r", " a 1 1\n", "a  1 1\n", "a\t1 1\n", "a 1 1 \n", "a 1 -1\n", "a 1 1.5\n", "a 1 4294967296\n", "a nan 1\n",
+		"a 1_0 1\n", "é 1 1\n", "abcdefgé 1 1\n", "a 1 00000000001\n", strings.Repeat("n", MaxLine) + " 1 1\n",
+	} {
+		if p, n := plainLine([]byte(text)); n != 0 {
+			t.Errorf("%q is taken for %v", text, p)
+		}
+	}
 }
 
 // checkFloat compares with strconv where Python and Go agree on the grammar.
@@ -108,6 +148,17 @@ func checkFloat(t *testing.T, b []byte) {
 	signed := len(b) > 3 && (b[0] == '+' || b[0] == '-') && bytes.EqualFold(b[1:], []byte("nan")) // Go's has no sign
 	if ok != (err == nil || signed) || ok && !signed && math.Float64bits(got) != math.Float64bits(want) && !math.IsNaN(want) {
 		t.Errorf("%q is %v, %v; want %v, %v", b, got, ok, want, err)
+	}
+}
+
+func BenchmarkPlainLine(b *testing.B) {
+	text := []byte("servers.web-0042.cpu.cpu3.user 42.75 1741060000\n")
+	b.ReportAllocs()
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		if _, n := plainLine(text); n == 0 {
+			b.Fatal("no plain line")
+		}
 	}
 }
 

@@ -9,24 +9,32 @@ import (
 
 // cutAll feeds a stream in pieces of the given sizes, over and over, and lists what comes out.
 func cutAll(stream []byte, max int, sizes []byte) (out []string, rest int) {
-	l := lines{max: max}
+	l := newLines(max)
 	for i := 0; len(stream) > 0; i++ {
 		size := len(stream)
 		if len(sizes) > 0 {
 			size = min(int(sizes[i%len(sizes)])+1, size)
 		}
-		n := copy(l.room(), stream[:size])
+		n := copy(l.Room(), stream[:size])
 		stream = stream[n:]
-		l.filled(n)
-		for line, reason, ok := l.next(); ok; line, reason, ok = l.next() {
-			if reason != 0 {
-				out = append(out, reason.String())
+		l.Filled(n)
+		for {
+			for p, n := plainLine(l.Rest()); n > 0; p, n = plainLine(l.Rest()) {
+				out = append(out, describePoint(p))
+				l.Skip(n)
+			}
+			line, tooLong, ok := l.Next()
+			if !ok {
+				break
+			}
+			if tooLong {
+				out = append(out, ReasonTooLong.String())
 				continue
 			}
 			out = append(out, describeLine(line))
 		}
 	}
-	return out, len(l.unfinished())
+	return out, len(l.Unfinished())
 }
 
 func TestLinesLength(t *testing.T) {
@@ -50,40 +58,6 @@ func TestLinesLength(t *testing.T) {
 				t.Errorf("%.20q... in pieces of %v: %.80s, want %.80s", test.stream, sizes, got, test.want)
 			}
 		}
-	}
-}
-
-// A line that is too long is not kept, however long it is.
-func TestLinesMemory(t *testing.T) {
-	l := lines{max: leastBuffer}
-	for range 1000 {
-		n := copy(l.room(), bytes.Repeat([]byte("z"), leastBuffer))
-		l.filled(n)
-		for _, _, ok := l.next(); ok; _, _, ok = l.next() {
-		}
-	}
-	if cap(l.buf) != leastBuffer {
-		t.Errorf("%d bytes kept, want %d", cap(l.buf), leastBuffer)
-	}
-}
-
-// The buffer of an idle connection stays small, and that of a busy one grows to its limit.
-func TestLinesBuffer(t *testing.T) {
-	l := lines{max: 256 << 10}
-	for range 100 {
-		l.filled(copy(l.room(), "a 1 1\n"))
-		l.next()
-	}
-	if cap(l.buf) != firstBuffer {
-		t.Errorf("idle: %d bytes, want %d", cap(l.buf), firstBuffer)
-	}
-	for range 20 {
-		l.filled(copy(l.room(), bytes.Repeat([]byte("a 1 1\n"), 256<<10)))
-		for _, _, ok := l.next(); ok; _, _, ok = l.next() {
-		}
-	}
-	if cap(l.buf) != 256<<10 {
-		t.Errorf("busy: %d bytes, want %d", cap(l.buf), 256<<10)
 	}
 }
 

@@ -150,12 +150,28 @@ func (b *batch) add(ctx context.Context, line []byte) Reason {
 	if reason != 0 {
 		return reason
 	}
+	b.addPoint(ctx, p)
+	return 0
+}
+
+// addPlain adds the lines that text begins with up to one that is worth a closer look, and returns their length.
+func (b *batch) addPlain(ctx context.Context, text []byte) (n int) {
+	for {
+		p, length := plainLine(text[n:])
+		if length == 0 {
+			return n
+		}
+		b.addPoint(ctx, p)
+		n += length
+	}
+}
+
+func (b *batch) addPoint(ctx context.Context, p Point) {
 	b.lines++
 	*b.points = append(*b.points, p)
 	if len(*b.points) == maxPoints {
 		b.deliver(ctx)
 	}
-	return 0
 }
 
 // refuse counts a line that is no point, and logs it perhaps.

@@ -1,0 +1,121 @@
+package intake
+
+// A Decimal is a number as text protocols write nearly all: digits with a point among them perhaps, and an exponent perhaps.
+type Decimal struct {
+	Mantissa uint64 // the digits, at most 18
+	Exponent int    // of ten
+	Negative bool   // zero may be
+	Whole    bool   // written without a point and an exponent
+}
+
+// maxDigits is how many digits of a Decimal any uint64, and any int64, holds.
+const maxDigits = 18
+
+// ScanDecimal reads the number that b begins with: a sign perhaps, digits with one point before, among or behind them perhaps, and e or E with an
+// exponent perhaps. n is its length; 0 when there is none, or one of more than 18 digits, leading zeros counted.
+func ScanDecimal(b []byte) (d Decimal, n int) {
+	i := 0
+	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
+		d.Negative = b[0] == '-'
+		i = 1
+	}
+	mantissa, start := uint64(0), i
+	for i < len(b) && b[i]-'0' <= 9 {
+		mantissa = mantissa*10 + uint64(b[i]-'0')
+		i++
+	}
+	digits := i - start
+	d.Whole = true
+	if i < len(b) && b[i] == '.' {
+		i++
+		start = i
+		for i < len(b) && b[i]-'0' <= 9 {
+			mantissa = mantissa*10 + uint64(b[i]-'0')
+			i++
+		}
+		digits += i - start
+		d.Exponent, d.Whole = start-i, false
+	}
+	if digits == 0 || digits > maxDigits {
+		return Decimal{}, 0
+	}
+	d.Mantissa = mantissa
+	if i < len(b) && b[i]|0x20 == 'e' {
+		exponent, length := scanExponent(b[i+1:])
+		if length == 0 {
+			return Decimal{}, 0
+		}
+		i += 1 + length
+		d.Exponent += exponent
+		d.Whole = false
+	}
+	return d, i
+}
+
+// maxExponentDigits keeps exponents small enough to be added up.
+const maxExponentDigits = 4
+
+func scanExponent(b []byte) (exponent, n int) {
+	i := 0
+	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
+		i = 1
+	}
+	start := i
+	for i < len(b) && b[i]-'0' <= 9 {
+		if i-start >= maxExponentDigits {
+			return 0, 0
+		}
+		exponent = exponent*10 + int(b[i]-'0')
+		i++
+	}
+	if i == start {
+		return 0, 0
+	}
+	if b[0] == '-' {
+		exponent = -exponent
+	}
+	return exponent, i
+}
+
+// powersOfTen are those that are float64s.
+var powersOfTen = [...]float64{
+	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+}
+
+// Float64 is the float64 nearest to the number; false when one operation on float64s does not tell. A whole number is rounded once, when it becomes
+// a float64. Any other is the product or the quotient of two float64s that are exact, which is rounded once too.
+func (d Decimal) Float64() (v float64, ok bool) {
+	v = float64(d.Mantissa)
+	switch {
+	case d.Exponent == 0:
+	case d.Mantissa > 1<<53:
+		return 0, false
+	case d.Exponent < 0 && d.Exponent > -len(powersOfTen):
+		v /= powersOfTen[-d.Exponent]
+	case d.Exponent > 0 && d.Exponent < len(powersOfTen):
+		v *= powersOfTen[d.Exponent]
+	default:
+		return 0, false
+	}
+	if d.Negative {
+		v = -v
+	}
+	return v, true
+}
+
+// Int64 is a number that is Whole. Zero has no sign.
+func (d Decimal) Int64() int64 {
+	if d.Negative {
+		return -int64(d.Mantissa)
+	}
+	return int64(d.Mantissa)
+}
+
+// ScanDigits reads the digits that b begins with. n is how many there are; a number of more than 18 is not to be trusted.
+func ScanDigits(b []byte) (v int64, n int) {
+	for n < len(b) && b[n]-'0' <= 9 {
+		v = v*10 + int64(b[n]-'0')
+		n++
+	}
+	return v, n
+}
