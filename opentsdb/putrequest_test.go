@@ -210,15 +210,21 @@ func FuzzPut(f *testing.F) {
 	for _, seed := range []string{
 		onePoint, "[" + onePoint + "]", `[{"metric":"m\u0041","timestamp":"1","value":"1.5","tags":{"a":"b","c":1}},null,{}]`, `{"a":[1,2,{"b":null}],"metric":1}`,
 		`[]`, `{"tags":{"a":"}"},"metric":"m","value":-1e-5,"timestamp":1e3}`, ` [ ] `, `{"metric":"m","tags":null,"tags":{}}`, `[{"x":"\ud83d\ude00"}]`,
+		`[{"metric": "m", "timestamp": 1, "value": 1, "tags": {"s": "a"}}, {"tags":{"s":"a"},"value":-0.5e1,"timestamp":2,"metric":"m"}]`,
+		`{"metric":"m","timestamp":1,"value":01,"tags":{"s":"a"}}`, `{"metric":"m","timestamp":1,"value":1.,"tags":{"s":"a"},"value":2}`,
+		`{"metric":"m\"","timestamp":1,"value":1,"tags":{"s":"}"}}`, `[{"metric":"m","timestamp":1,"value":1,"tags":{"s":"a"}},]`,
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		m := newMemory()
 		in := newTestIngest(m)
-		first := walkOf(t, in, m, text)
-		if second := walkOf(t, in, m, text); first != second {
+		first := walkOf(t, in, m, text, false)
+		if second := walkOf(t, in, m, text, false); first != second {
 			t.Errorf("the same body again: %s", cmp.Diff(first, second))
+		}
+		if careful := walkOf(t, in, m, text, true); first != careful {
+			t.Errorf("without the short way: %s", cmp.Diff(careful, first))
 		}
 		if words.Match(text) {
 			return
@@ -231,10 +237,10 @@ func FuzzPut(f *testing.F) {
 	})
 }
 
-func walkOf(t *testing.T, in *Ingest, m *memory, text []byte) string {
+func walkOf(t *testing.T, in *Ingest, m *memory, text []byte, careful bool) string {
 	j := in.job(&in.http)
 	defer j.release()
-	p := putBody{job: j, limit: 1000, scanner: scanner{b: bytes.Clone(text)}}
+	p := putBody{job: j, limit: 1000, careful: careful, scanner: scanner{b: bytes.Clone(text)}}
 	if err := p.walk(); err != nil {
 		return "no JSON: " + err.Error()
 	}

@@ -178,9 +178,9 @@ func checkLine(t *testing.T, line []byte) {
 		return
 	}
 	series, p, err := explainPut(line, 8)
-	if key, plain, n := plainPut(append(bytes.Clone(line), '\n'), 1024); n > 0 {
+	if key, plain, n := plainPut(append(bytes.Clone(line), "\r\n"...), 1024); n > 0 {
 		plainSeries, plainErr := putSeries(key, 8)
-		if n != len(line)+1 || (err == nil) != (plainErr == nil) || err != nil && err.Error() != plainErr.Error() {
+		if n != len(line)+2 || (err == nil) != (plainErr == nil) || err != nil && err.Error() != plainErr.Error() {
 			t.Fatalf("line %q: %v, plain: %v", line, err, plainErr)
 		}
 		if err == nil && (p != plain || name(series) != name(plainSeries)) {

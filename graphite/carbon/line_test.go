@@ -135,6 +135,18 @@ func TestPlainLine(t *testing.T) {
 	}
 }
 
+// A line that is nearly a plain one means the same on the short way and on the careful one.
+func TestPlainLinesAreNoOthers(t *testing.T) {
+	const text = "servers.web-01;a=b -10.25e-1 1741060000\r\n"
+	for i := range len(text) {
+		checkPlain(t, []byte(text[:i]+text[i+1:]))
+		for c := range 256 {
+			checkPlain(t, []byte(text[:i]+string([]byte{byte(c)})+text[i+1:]))
+			checkPlain(t, []byte(text[:i]+string([]byte{byte(c)})+text[i:]))
+		}
+	}
+}
+
 // checkFloat compares with strconv where Python and Go agree on the grammar.
 func checkFloat(t *testing.T, b []byte) {
 	got, ok := parseFloat(b)
