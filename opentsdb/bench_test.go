@@ -46,14 +46,36 @@ func telnetRun(tb testing.TB, points int) (take func(), size int) {
 	return take, len(run)
 }
 
-// putRun is a function that puts points of known series in one request.
-func putRun(tb testing.TB, points int) (put func(), size int) {
+// putPoints is a body of points.
+func putPoints(points int) []byte {
 	text := []byte{'['}
 	for i := range points {
 		text = fmt.Appendf(text, `{"metric":"sys.cpu.user.percentage","timestamp":%d,"value":%d.%d,"tags":{"host":"web%05d","dc":"lga","cpu":"%d","service":"checkout"}},`,
 			1_356_998_400+i, i, i%10, i%benchSeries, i%16)
 	}
 	text[len(text)-1] = ']'
+	return text
+}
+
+// laneRun is a function that puts points of known series over a connection.
+func laneRun(b *testing.B, path string, points int) (put func()) {
+	l := run(b, &discard{}, nil)
+	conn := l.dial(b)
+	request := []byte(putText(path, string(putPoints(points))))
+	answer := make([]byte, 4096)
+	return func() {
+		if _, err := conn.Write(request); err != nil {
+			b.Fatal(err)
+		}
+		if n, err := conn.Read(answer); err != nil || !bytes.HasPrefix(answer[:n], []byte("HTTP/1.1 204 ")) {
+			b.Fatalf("%q, %v", answer[:n], err)
+		}
+	}
+}
+
+// putRun is a function that puts points of known series in one request.
+func putRun(tb testing.TB, points int) (put func(), size int) {
+	text := putPoints(points)
 	api := NewAPI(DefaultAPIOptions(), newTestIngest(&discard{}))
 	reader := bytes.NewReader(text)
 	r := httptest.NewRequest(http.MethodPost, "/api/put", nil)
@@ -90,7 +112,15 @@ func benchmark(b *testing.B, do func(), size, points int) {
 		do()
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*points), "ns/point")
+	b.StopTimer()
+	// What a run costs, whatever its points, is less than this.
+	if n := testing.AllocsPerRun(10, do); n > runAllocations {
+		b.Fatalf("%v allocations for %d points of known series", n, points)
+	}
 }
+
+// runAllocations are those of a request or a read of a connection; a point of a known series has none.
+const runAllocations = 40
 
 // Points of known series cost no allocation each. The race detector's pools forget some of what they are given.
 func TestAllocations(t *testing.T) {

@@ -49,19 +49,19 @@ func (l *Listener) Addr() net.Addr { return l.tcp.Addr() }
 // Close unbinds the port.
 func (l *Listener) Close() error { return l.tcp.Close() }
 
-// Run serves until ctx ends: telnet by storing into ingest, HTTP by handler. Then it accepts and reads no more; requests under way, and
+// Run serves until ctx ends: telnet by storing into ingest, HTTP by api. Then it accepts and reads no more; requests under way, and
 // the store with what telnet sent, have Options.ShutdownGrace. What telnet sent and the store did not take is lost, which is logged and
 // counted.
-func (l *Listener) Run(ctx context.Context, ingest *Ingest, handler http.Handler) error {
+func (l *Listener) Run(ctx context.Context, ingest *Ingest, api *API) error {
 	group, ctx := errgroup.WithContext(ctx)
 	writeCtx, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
 	s := &server{
-		Listener: l, ingest: ingest, group: group,
+		Listener: l, ingest: ingest, handler: api, maxBody: api.o.BodyBytes, group: group,
 		delivery: newDelivery(l.o.Logger, l.metrics, ctx.Done()),
 		handoff:  newHandoff(l.tcp.Addr()),
 	}
-	web := s.httpServer(handler)
+	web := s.httpServer(api)
 	group.Go(func() error { return s.accept(ctx, writeCtx) })
 	group.Go(func() error {
 		if err := web.Serve(s.handoff); !errors.Is(err, http.ErrServerClosed) {
@@ -89,6 +89,8 @@ func (l *Listener) Run(ctx context.Context, ingest *Ingest, handler http.Handler
 type server struct {
 	*Listener
 	ingest   *Ingest
+	handler  http.Handler
+	maxBody  int // bytes of a request; net/http is told of longer ones
 	group    *errgroup.Group
 	delivery *delivery
 	handoff  *handoff

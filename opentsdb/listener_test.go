@@ -28,7 +28,7 @@ type running struct {
 	stop   func() error
 }
 
-func run(t *testing.T, a storage.Appender, change func(*Options)) running {
+func run(t testing.TB, a storage.Appender, change func(*Options)) running {
 	o := DefaultOptions()
 	o.Address, o.Logger, o.Registerer, o.Now = "127.0.0.1:0", slog.New(slog.DiscardHandler), prometheus.NewRegistry(), time.Now
 	if change != nil {
@@ -54,7 +54,7 @@ func run(t *testing.T, a storage.Appender, change func(*Options)) running {
 	return running{l, ingest, stop}
 }
 
-func (r running) dial(t *testing.T) net.Conn {
+func (r running) dial(t testing.TB) net.Conn {
 	var d net.Dialer
 	conn, err := d.DialContext(t.Context(), "tcp", r.Addr().String())
 	if err != nil {

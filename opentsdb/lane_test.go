@@ -1,0 +1,232 @@
+package opentsdb
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+// putText is a request to a path. The lane takes /api/put, and net/http what means the same in other letters.
+func putText(path, content string, fields ...string) string {
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: here:4242\r\nUser-Agent: test\r\nContent-Length: %d\r\n%s\r\n%s",
+		path, len(content), strings.Join(append(fields, ""), "\r\n"), content)
+}
+
+// answerText reads an answer and shows it, but for its date.
+func answerText(t *testing.T, r *bufio.Reader) string {
+	res, err := http.ReadResponse(r, nil)
+	if err != nil {
+		return err.Error()
+	}
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	if err := res.Body.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := http.ParseTime(res.Header.Get("Date")); err != nil {
+		t.Error(err)
+	}
+	res.Header.Del("Date")
+	return fmt.Sprintf("%s %s %d %v %s", res.Proto, res.Status, res.ContentLength, res.Header, body)
+}
+
+// The lane answers as net/http does, and stores the same.
+func TestLaneIsNoOtherServer(t *testing.T) {
+	var gzipped bytes.Buffer
+	w := gzip.NewWriter(&gzipped)
+	if _, err := io.WriteString(w, onePoint); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	m := newMemory()
+	l := run(t, m, nil)
+	for _, c := range []struct {
+		query, content string
+		fields         []string
+	}{
+		{"", onePoint, nil},
+		{"?summary", "[" + onePoint + "," + onePoint + "]", nil},
+		{"?details&sync", strings.Replace(onePoint, `"m"`, `"m:"`, 1), nil},
+		{"", strings.Replace(onePoint, `"m"`, `"m:"`, 1), nil},
+		{"?sync&sync_timeout=60000&details", onePoint, []string{"Content-Type: application/json", "Accept: */*"}},
+		{"?sync&sync_timeout=x", onePoint, nil},
+		{"", "", nil}, {"", "{", nil}, {"", "nonsense", nil}, {"", "[" + strings.Repeat(onePoint+",", 1000) + onePoint + "]", []string{"Connection: Keep-Alive"}},
+		{"", gzipped.String(), []string{"content-encoding: gzip"}},
+		{"", onePoint, []string{"Content-Encoding: gzip"}},
+		{"", onePoint, []string{"Content-Encoding: br"}},
+	} {
+		var answers, stored [2]string
+		for i, path := range []string{"/api/put", "/API/put"} {
+			conn := l.dial(t)
+			r := bufio.NewReader(conn)
+			for range 2 {
+				send(t, conn, putText(path+c.query, c.content, c.fields...))
+				answers[i] += answerText(t, r) + "\n"
+			}
+			stored[i] = fmt.Sprint(m.stored())
+		}
+		if answers[0] != answers[1] || stored[0] != stored[1] {
+			t.Errorf("%s %.80q %v: (-net/http +lane)\n%s%s", c.query, c.content, c.fields, cmp.Diff(answers[1], answers[0]), cmp.Diff(stored[1], stored[0]))
+		}
+	}
+}
+
+// A request may come in pieces, several at once, and after others that only net/http knows.
+func TestLanePieces(t *testing.T) {
+	text := putText("/api/put", onePoint) + putText("/api/put?summary", onePoint) + "GET /api/nothing HTTP/1.1\r\nHost: here\r\n\r\n" + putText("/api/put", onePoint)
+	m := newMemory()
+	l := run(t, m, nil)
+	want := ""
+	for i := 0; i <= len(text); i += 7 {
+		conn := l.dial(t)
+		send(t, conn, text[:i])
+		if i > 0 {
+			l.ingest.DropCaches() // what has come so far may be read by now
+		}
+		send(t, conn, text[i:])
+		r := bufio.NewReader(conn)
+		got := answerText(t, r) + "\n" + answerText(t, r) + "\n" + answerText(t, r) + "\n" + answerText(t, r)
+		if want == "" {
+			want = got
+		}
+		if got != want || !strings.Contains(got, "204 No Content") || !strings.Contains(got, "200 OK") || !strings.Contains(got, "404 Not Found") {
+			t.Fatalf("cut at byte %d:\n%s\nwant\n%s", i, got, want)
+		}
+		if stored := len(m.stored()); stored != 3 {
+			t.Fatalf("cut at byte %d: %d points", i, stored)
+		}
+		_ = conn.Close()
+	}
+}
+
+// Of a body that is cut off nothing is stored.
+func TestLaneCutOff(t *testing.T) {
+	m := newMemory()
+	l := run(t, m, nil)
+	var answers [2]string
+	for i, path := range []string{"/api/put", "/API/put"} {
+		conn := l.dial(t)
+		text := putText(path, onePoint+" ")
+		send(t, conn, text[:len(text)-1])
+		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		answers[i] = answerText(t, bufio.NewReader(conn))
+	}
+	if !strings.Contains(answers[0], "400 Bad Request") || answers[0] != answers[1] {
+		t.Errorf("%s, by net/http %s", answers[0], answers[1])
+	}
+	if got := m.stored(); len(got) > 0 {
+		t.Errorf("stored %q", got)
+	}
+}
+
+// A request that has begun when the process is told to stop is answered; then the connection is closed, as is one without a request.
+func TestLaneStop(t *testing.T) {
+	m := newMemory()
+	l := run(t, m, nil)
+	idle, busy := l.dial(t), l.dial(t)
+	for _, conn := range []net.Conn{idle, busy} {
+		send(t, conn, putText("/api/put", onePoint))
+		if got := answerText(t, bufio.NewReader(conn)); !strings.Contains(got, "204") {
+			t.Fatal(got)
+		}
+	}
+	text := putText("/api/put", onePoint)
+	send(t, busy, text[:len(text)-5])
+	for testutil.ToFloat64(l.metrics.laneRequests) < 3 { // until the head is read
+		if t.Context().Err() != nil {
+			t.Fatal("the request is not read")
+		}
+		runtime.Gosched()
+	}
+	done := make(chan error)
+	go func() { done <- l.stop() }()
+	if _, err := idle.Read(make([]byte, 1)); err == nil {
+		t.Error("an idle connection was answered")
+	}
+	send(t, busy, text[len(text)-5:])
+	r := bufio.NewReader(busy)
+	if got := answerText(t, r); !strings.Contains(got, "204") {
+		t.Error(got)
+	}
+	if _, err := r.ReadByte(); err == nil {
+		t.Error("the connection stays open")
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if got := len(m.stored()); got != 3 {
+		t.Errorf("%d points stored", got)
+	}
+}
+
+// FuzzPutHead says that a head which the lane takes is one to net/http, of the same request, and not one that asks for more.
+func FuzzPutHead(f *testing.F) {
+	for _, seed := range []string{
+		putText("/api/put", ""), putText("/api/put?details&a=b", onePoint, "Content-Encoding: gzip", "Connection: keep-alive"),
+		putText("/api/put", "1", "Content-Length: 1"), putText("/api/put", "", "Transfer-Encoding: chunked"), putText("/api/put/", ""),
+		putText("/api/put", "", "Expect: 100-continue"), putText("/api/put", "", "Connection: close"), putText("/api/put", "", " folded: x"), putText("/api/put?%20", ""),
+		"POST /api/put HTTP/1.0\r\nHost: a\r\nContent-Length: 0\r\n\r\n", "POST /api/put HTTP/1.1\r\nContent-Length: 0\r\n\r\n", putText("/api/put", "", "a : b"),
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		h, n := parsePutHead(text)
+		if n == 0 {
+			return
+		}
+		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(text[:n])))
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if r.Method != http.MethodPost || r.URL.Path != "/api/put" || r.URL.RawQuery != h.query || r.ContentLength != int64(h.length) ||
+			r.Header.Get("Content-Encoding") != h.encoding || r.Close || r.Host == "" || !r.ProtoAtLeast(1, 1) || len(r.TransferEncoding) > 0 ||
+			r.Header.Get("Expect") != "" || r.Header.Get("Upgrade") != "" {
+			t.Errorf("%q is %+v, want %+v", text, h, r)
+		}
+	})
+}
+
+func TestPutHead(t *testing.T) {
+	whole := putText("/api/put?summary", "xyz", "Content-Type: application/json", "Connection: keep-alive")
+	h, n := parsePutHead([]byte(whole))
+	if h != (putHead{query: "summary", length: 3}) || n != len(whole)-3 {
+		t.Errorf("%q: %+v, %d", whole, h, n)
+	}
+	for _, text := range []string{
+		whole[:n-1], strings.Replace(whole, "3", "03x", 1), putText("/api/put", "", "Content-Length: 0"), putText("/api/put", "", "Host: b"),
+		putText("/api/put", "", "Transfer-Encoding: chunked"), putText("/api/put", "", "Expect: 100-continue"), putText("/api/put", "", "connection: close"),
+		putText("/api/put", "", "Upgrade: h2c"), putText("/api/put?a=%20", ""), putText("/api/put;x", ""), putText("/api/puts", ""), putText("/API/put", ""),
+		putText("/api/put", "", "a b: c"), putText("/api/put", "", "a\x7f: c"), putText("/api/put", "", "a: \x01"), putText("/api/put", "", " a: b"), putText("/api/put", "", "a"),
+		strings.Replace(whole, "POST", "PUT", 1), strings.Replace(whole, "1.1", "1.0", 1), strings.Replace(whole, "here:4242", "", 1), strings.Replace(whole, "here:4242", "a b", 1),
+	} {
+		if h, n := parsePutHead([]byte(text)); n != 0 {
+			t.Errorf("%q is taken: %+v", text, h)
+		}
+	}
+}
+
+// BenchmarkLane has the puts of one connection answered.
+func BenchmarkLane(b *testing.B) {
+	for _, path := range []string{"/api/put", "/API/put"} {
+		b.Run(path[1:4], func(b *testing.B) {
+			put := laneRun(b, path, 50)
+			benchmark(b, put, len(path), 50)
+		})
+	}
+}
