@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/intake"
@@ -56,13 +57,13 @@ func (s *server) servePuts(ctx, writeCtx context.Context, conn net.Conn, first [
 func isHTTP(c byte) bool { return c >= 'A' && c <= 'Z' }
 
 // connection is one connection of telnet. It reads what is there, stores the points of it, answers, and only then reads on: so a slow
-// store slows the sender.
+// store slows the sender. Where there are many points, it reads and parses once more while they are on their way.
 type connection struct {
 	*server
 	conn   net.Conn
 	lines  intake.Lines
 	telnet telnet
-	mute   bool // the client does not read its answers
+	mute   atomic.Bool // the client does not read its answers
 }
 
 // serve returns when the client closes the connection or says exit, or ctx ends. err is of the first read.
@@ -71,6 +72,11 @@ func (c *connection) serve(ctx, writeCtx context.Context, err error) {
 		c.metrics.telnet.Inc()
 		c.metrics.received.Add(float64(n))
 	}
+	c.telnet.late = func(answer string) {
+		c.metrics.bad.Add(1)
+		c.send(latin1Bytes(answer + "\n"))
+	}
+	defer c.telnet.relay.Wait()
 	for {
 		open := c.telnet.take(writeCtx, &c.lines, c.delivery)
 		c.note()
@@ -118,15 +124,18 @@ func (c *connection) flush() {
 	if c.telnet.answer = answer[:0]; cap(answer) > intake.FirstBuffer {
 		c.telnet.answer = nil
 	}
-	if len(answer) == 0 || c.mute {
+	c.send(answer)
+}
+
+func (c *connection) send(answer []byte) {
+	if len(answer) == 0 || c.mute.Load() {
 		return
 	}
 	err := c.conn.SetWriteDeadline(time.Now().Add(answerTimeout))
 	if err == nil {
 		_, err = c.conn.Write(answer)
 	}
-	if err != nil {
-		c.mute = true
+	if err != nil && !c.mute.Swap(true) {
 		c.metrics.mute.Inc()
 	}
 }

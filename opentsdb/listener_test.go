@@ -293,3 +293,44 @@ func TestManyConnections(t *testing.T) {
 		t.Errorf("%d points, %d of them different", len(got), n)
 	}
 }
+
+// What a busy connection of telnet sends is stored whole and in order, though more is read while it is on its way.
+func TestTelnetInOrder(t *testing.T) {
+	m := newMemory()
+	l := run(t, m, nil)
+	conn := l.dial(t)
+	const points = 20_000
+	var text strings.Builder
+	var want []string
+	for i := range points {
+		fmt.Fprintf(&text, "put m %d %d s=%d\n", i+1, i, i%5)
+		want = append(want, fmt.Sprintf("m{s=%d} %d %di", i%5, 1000*(i+1), i))
+	}
+	send(t, conn, text.String()+"exit\n")
+	if rest, err := io.ReadAll(conn); len(rest) > 0 {
+		t.Errorf("%q, %v", rest, err)
+	}
+	if got := m.stored(); !slices.Equal(got, want) {
+		t.Errorf("%d points, or in another order", len(got))
+	}
+}
+
+// Points that the store refuses while more is read are answered though nothing more comes.
+func TestTelnetLateRefusal(t *testing.T) {
+	m := newMemory()
+	l := run(t, m, nil)
+	conn := l.dial(t)
+	replies := bufio.NewReader(conn)
+	send(t, conn, "put m 1 1 s=a\nbogus\n")
+	answered(t, replies)
+	m.set(nil, func() error { return fmt.Errorf("not these: %w", storage.ErrInvalid) })
+	const points = 2000
+	send(t, conn, strings.Repeat("put m 2 2 s=a\n", points))
+	for refused := 0; refused < points; {
+		n, line := 0, answered(t, replies)
+		if _, err := fmt.Sscanf(line, "put: illegal argument: append %d points", &n); err != nil {
+			t.Fatalf("answered %q", line)
+		}
+		refused += n
+	}
+}

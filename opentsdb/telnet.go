@@ -17,16 +17,37 @@ type telnet struct {
 	about  *about
 	job    *job
 	answer []byte // Latin-1
-	lines  int    // of this run, points or not
-	bad    int    // of them, points that were refused
+	relay  intake.Relay
+	// late answers points that the store refused while more was read. It is called by the relay.
+	late  func(answer string)
+	lines int // of this run, points or not
+	bad   int // of them, points that were refused
 }
 
 // take stores the points of lines, and returns false when one of them was exit. The lines are overwritten.
 func (t *telnet) take(ctx context.Context, l *intake.Lines, d *delivery) (open bool) {
+	open = t.parse(l)
+	j := t.job
+	// What the store says of new series is answered before more is read.
+	if open && len(t.answer) == 0 && len(j.names) == 0 && len(j.batch.Refs) >= intake.RelayPoints {
+		t.relay.Begin(func() {
+			d.write(ctx, j, func(_ int, err error) { t.late(refusalText(err)) })
+			j.release()
+		})
+		return true
+	}
+	t.relay.Wait()
+	d.write(ctx, j, func(_ int, err error) { t.refused(err) })
+	j.release()
+	return open
+}
+
+// parse does what lines say, but for storing the points, which are in the job then.
+func (t *telnet) parse(l *intake.Lines) (open bool) {
 	t.job = t.ingest.job(&t.ingest.telnet)
-	defer t.job.release()
-	open = true
 	t.job.begin()
+	defer t.job.end()
+	open = true
 	for open {
 		t.plain(l)
 		line, tooLong, ok := l.Next()
@@ -40,8 +61,6 @@ func (t *telnet) take(ctx context.Context, l *intake.Lines, d *delivery) (open b
 		}
 		open = t.line(line)
 	}
-	t.job.end()
-	d.write(ctx, t.job, func(_ int, err error) { t.refused(err) })
 	return open
 }
 
@@ -144,13 +163,16 @@ func seriesKey(s storage.Series) []byte {
 
 // refused answers a put that was refused.
 func (t *telnet) refused(err error) {
-	var number numberError
 	t.bad++
+	t.say(refusalText(err))
+}
+
+func refusalText(err error) string {
+	var number numberError
 	if errors.As(err, &number) {
-		t.say("put: invalid value: " + string(number))
-		return
+		return "put: invalid value: " + string(number)
 	}
-	t.say("put: illegal argument: " + err.Error())
+	return "put: illegal argument: " + err.Error()
 }
 
 func (t *telnet) tooLong(longest int) {

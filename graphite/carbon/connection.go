@@ -15,12 +15,14 @@ import (
 var past = time.Unix(1, 0)
 
 // connection is one TCP connection. It reads what is there, delivers the points of it, and only then reads on: so a slow store slows
-// the sender.
+// the sender. Where there are many points, it reads and parses once more while they are on their way.
 type connection struct {
 	*Listener
 	conn     net.Conn
 	delivery *delivery
 	lines    intake.Lines
+	relay    intake.Relay // delivers
+	other    []byte       // memory of lines that relay delivers the points of
 }
 
 // serveConnection returns when the sender closes the connection, a line closes it, or ctx ends. Deliveries go on until writeCtx ends.
@@ -33,6 +35,7 @@ func (l *Listener) serveConnection(ctx, writeCtx context.Context, conn net.Conn,
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(past) })
 	defer stop()
 	c := &connection{Listener: l, conn: conn, delivery: d, lines: newLines(l.o.ReadBuffer)}
+	defer c.relay.Wait()
 	for {
 		err := c.read(ctx)
 		if !c.take(writeCtx) {
@@ -64,7 +67,21 @@ func (c *connection) read(ctx context.Context) error {
 // take delivers the points of all complete lines. It returns false when one of them closes the connection.
 func (c *connection) take(ctx context.Context) bool {
 	b := c.newBatch(c.delivery, c.metrics.tcp)
-	defer b.end(ctx)
+	b.relay = &c.relay
+	open := c.collect(ctx, b)
+	if !open || len(*b.points) < intake.RelayPoints {
+		b.end(ctx)
+		return open
+	}
+	c.relay.Wait() // the points of the other memory are delivered
+	c.other = c.lines.Swap(c.other)
+	b.relay = nil
+	c.relay.Begin(func() { b.end(ctx) })
+	return true
+}
+
+// collect parses all complete lines. It returns false when one of them closes the connection.
+func (c *connection) collect(ctx context.Context, b *batch) bool {
 	for {
 		c.lines.Skip(b.addPlain(ctx, c.lines.Rest()))
 		line, tooLong, ok := c.lines.Next()

@@ -136,8 +136,9 @@ type batch struct {
 	delivery *delivery
 	metrics  protocolMetrics
 	points   *[]Point
-	lines    int   // not in the metrics yet
-	now      int64 // seconds
+	lines    int           // not in the metrics yet
+	now      int64         // seconds
+	relay    *intake.Relay // that delivers what came before; nil: nothing did
 }
 
 func (l *Listener) newBatch(d *delivery, m protocolMetrics) *batch {
@@ -184,6 +185,7 @@ func (b *batch) refuse(ctx context.Context, reason Reason, line []byte, protocol
 func (b *batch) deliver(ctx context.Context) {
 	b.metrics.lines.Add(float64(b.lines))
 	b.lines = 0
+	b.relay.Wait()
 	b.delivery.write(ctx, *b.points)
 	clear(*b.points) // names are parts of larger memory
 	*b.points = (*b.points)[:0]

@@ -16,7 +16,7 @@ type Options struct {
 	MaxConnections int           // --carbon.max-connections: TCP connections at once; others wait to be accepted
 	IdleTimeout    time.Duration // --carbon.idle-timeout: close a connection after so long without a byte; 0: never
 	KeepOpen       bool          // --carbon.keep-open: skip the lines over which carbon closes a connection
-	ReadBuffer     int           // --carbon.read-buffer: bytes of one connection read ahead of the store
+	ReadBuffer     int           // --carbon.read-buffer: bytes of one connection read at once; twice that may wait for the store
 	UDPQueue       int           // --carbon.udp-queue: bytes of datagrams that may wait for the store; more are dropped
 	ShutdownGrace  time.Duration // time that the store has for what was read when the process is told to stop
 

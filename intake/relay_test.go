@@ -1,0 +1,23 @@
+package intake
+
+import "testing"
+
+// Work is done in the order in which it was begun, one piece at a time, and all of it when Wait returns.
+func TestRelay(t *testing.T) {
+	var r Relay
+	var done []int // of the relay, and after Wait of its owner
+	for i := range 100 {
+		r.Begin(func() { done = append(done, i) })
+	}
+	r.Wait()
+	r.Wait()
+	for i, n := range done {
+		if i != n {
+			t.Fatalf("done in the order %v", done)
+		}
+	}
+	if len(done) != 100 {
+		t.Errorf("%d pieces of work done, want 100", len(done))
+	}
+	(*Relay)(nil).Wait()
+}
