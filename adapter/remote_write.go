@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/tsdbridge/tsdbridge/intake"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -44,18 +45,18 @@ type writeOptions struct {
 // never answers 429 or another 4xx to what it wants again: Prometheus drops such a batch.
 type writeHandler struct {
 	o       writeOptions
-	gate    writeGate
+	gate    *intake.Gate
 	caches  [wireV2 + 1]*storage.RefCache
 	metrics *writeMetrics
 	jobs    sync.Pool // of *writeJob
 }
 
 func newWriteHandler(o writeOptions) http.Handler {
-	h := &writeHandler{o: o, gate: writeGate{maxRequests: int64(o.Limits.Requests), maxBytes: int64(o.Limits.InFlightBytes)}}
+	h := &writeHandler{o: o, gate: intake.NewGate(o.Limits.Requests, o.Limits.InFlightBytes)}
 	for v := range h.caches {
 		h.caches[v] = storage.NewRefCache(o.Limits.SeriesCache)
 	}
-	h.metrics = newWriteMetrics(o.Registerer, &h.gate)
+	h.metrics = newWriteMetrics(o.Registerer, h.gate)
 	h.jobs.New = func() any { return newWriteJob(h) }
 	return h
 }
@@ -125,10 +126,10 @@ func (h *writeHandler) receive(j *writeJob, w http.ResponseWriter, r *http.Reque
 // store decodes the body and stores what it says. Only now does the request count as one under way: who sends slowly holds the
 // memory of what has come, and keeps nobody out.
 func (h *writeHandler) store(ctx context.Context, j *writeJob) error {
-	if !h.gate.enter() {
+	if !h.gate.Enter() {
 		return errBusy
 	}
-	defer h.gate.leave()
+	defer h.gate.Leave()
 	if err := j.decode(); err != nil {
 		return err
 	}
@@ -139,7 +140,7 @@ func (h *writeHandler) store(ctx context.Context, j *writeJob) error {
 
 // release gives up what a job holds of the process's limits, and keeps the job unless it has grown large.
 func (h *writeHandler) release(j *writeJob) {
-	j.share.release()
+	j.share.Release()
 	if j.footprint() <= pooledJob {
 		h.jobs.Put(j)
 	}

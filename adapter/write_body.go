@@ -8,6 +8,8 @@ import (
 	"net/http"
 
 	"github.com/klauspost/compress/s2"
+
+	"github.com/tsdbridge/tsdbridge/intake"
 )
 
 // writeError is an answer other than success.
@@ -53,7 +55,7 @@ func writeVersion(header http.Header) (wireVersion, error) {
 }
 
 // readBody appends a body of at most limit bytes to dst, taking its bytes from the gate as they come.
-func readBody(dst []byte, r io.Reader, limit int, share *gateShare) ([]byte, error) {
+func readBody(dst []byte, r io.Reader, limit int, share *intake.Share) ([]byte, error) {
 	for {
 		if len(dst) == cap(dst) {
 			dst = append(dst, make([]byte, max(64<<10, len(dst)))...)[:len(dst)]
@@ -63,7 +65,7 @@ func readBody(dst []byte, r io.Reader, limit int, share *gateShare) ([]byte, err
 		switch {
 		case len(dst) > limit:
 			return dst, writeError{http.StatusRequestEntityTooLarge, fmt.Errorf("body of more than %d bytes", limit)}
-		case !share.take(n):
+		case !share.Take(n):
 			return dst, errBusy
 		case errors.Is(err, io.EOF):
 			return dst, nil
@@ -78,7 +80,7 @@ func readBody(dst []byte, r io.Reader, limit int, share *gateShare) ([]byte, err
 const maxSnappyRatio = 22
 
 // decodeBody decompresses a block of snappy into the memory of dst. The length that it claims is believed only within bounds.
-func decodeBody(dst, body []byte, limit int, share *gateShare) ([]byte, error) {
+func decodeBody(dst, body []byte, limit int, share *intake.Share) ([]byte, error) {
 	n, err := s2.DecodedLen(body)
 	switch {
 	case err != nil:
@@ -87,7 +89,7 @@ func decodeBody(dst, body []byte, limit int, share *gateShare) ([]byte, error) {
 		return dst, badBody(fmt.Errorf("decodes to %d bytes, more than %d", n, limit))
 	case n > maxSnappyRatio*len(body):
 		return dst, badBody(fmt.Errorf("%d bytes cannot decode to %d", len(body), n))
-	case !share.take(n):
+	case !share.Take(n):
 		return dst, errBusy
 	}
 	decoded, err := s2.Decode(dst[:0], body)

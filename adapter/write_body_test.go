@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/snappy"
+
+	"github.com/tsdbridge/tsdbridge/intake"
 )
 
 // goodV1 and goodV2 are bodies of one sample each, ready to be sent.
@@ -189,13 +191,13 @@ func TestRemoteWriteSymbolBomb(t *testing.T) {
 }
 
 func TestDecodeBodyUsesItsMemory(t *testing.T) {
-	gate := &writeGate{maxBytes: 1 << 20}
+	gate := intake.NewGate(1, 1<<20)
 	dst := make([]byte, 0, 4096)
-	out, err := decodeBody(dst, goodV1(t), 4096, &gateShare{gate: gate})
+	out, err := decodeBody(dst, goodV1(t), 4096, &intake.Share{Gate: gate})
 	if err != nil || &out[0] != &dst[:1][0] {
 		t.Errorf("decodeBody: %v, other memory: %v", err, &out[0] != &dst[:1][0])
 	}
-	if got := gate.bytes.Load(); got != int64(len(out)) {
+	if got := gate.Bytes(); got != int64(len(out)) {
 		t.Errorf("%d bytes in flight, want %d", got, len(out))
 	}
 }

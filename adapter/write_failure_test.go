@@ -64,7 +64,7 @@ func checkCounters(t testing.TB, d writeDoor) map[string]map[string]float64 {
 		}
 	}
 	h := d.Handler.(*writeHandler)
-	if n, b := h.gate.requests.Load(), h.gate.bytes.Load(); n != 0 || b != 0 {
+	if n, b := h.gate.Requests(), h.gate.Bytes(); n != 0 || b != 0 {
 		t.Errorf("%d requests of %d bytes are still in flight", n, b)
 	}
 	return c

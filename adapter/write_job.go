@@ -8,13 +8,14 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/tsdbridge/tsdbridge/intake"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // writeJob is one request on its way into the store, with memory that later ones use again.
 type writeJob struct {
 	*writeHandler
-	share         gateShare
+	share         intake.Share
 	body, decoded []byte
 	req           wireRequest
 	latest        int64 // the last time that a sample may have, milliseconds
@@ -39,7 +40,7 @@ type writeJob struct {
 
 func newWriteJob(h *writeHandler) *writeJob {
 	return &writeJob{
-		writeHandler: h, share: gateShare{gate: &h.gate}, bad: map[int]error{}, pending: map[string]int{}, metadata: map[string]newMetadata{},
+		writeHandler: h, share: intake.Share{Gate: h.gate}, bad: map[int]error{}, pending: map[string]int{}, metadata: map[string]newMetadata{},
 		builder: labels.NewScratchBuilder(16),
 	}
 }

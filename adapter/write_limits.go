@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"fmt"
-	"sync/atomic"
 	"time"
 )
 
@@ -69,44 +68,4 @@ const (
 
 func (l WriteLimits) wire() wireLimits {
 	return wireLimits{series: l.RequestSeries, data: l.RequestData}
-}
-
-// writeGate counts requests and their bytes, and lets none in above its limits. Those that do not get in come again later: it never
-// makes one wait, since senders wait with less memory.
-type writeGate struct {
-	maxRequests, maxBytes int64
-	requests, bytes       atomic.Int64
-}
-
-// enter lets one request in, for which leave must be called.
-func (g *writeGate) enter() bool {
-	if g.requests.Add(1) > g.maxRequests {
-		g.requests.Add(-1)
-		return false
-	}
-	return true
-}
-
-func (g *writeGate) leave() { g.requests.Add(-1) }
-
-// gateShare is the bytes of one request.
-type gateShare struct {
-	gate  *writeGate
-	bytes int64
-}
-
-// take takes n bytes more.
-func (s *gateShare) take(n int) bool {
-	if s.gate.bytes.Add(int64(n)) > s.gate.maxBytes {
-		s.gate.bytes.Add(-int64(n))
-		return false
-	}
-	s.bytes += int64(n)
-	return true
-}
-
-// release gives all of it back.
-func (s *gateShare) release() {
-	s.gate.bytes.Add(-s.bytes)
-	s.bytes = 0
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/tsdbridge/tsdbridge/intake"
 )
 
 // dataKind is what remote write counts apart.
@@ -53,7 +55,7 @@ type writeMetrics struct {
 	duration                            *prometheus.HistogramVec
 }
 
-func newWriteMetrics(reg prometheus.Registerer, gate *writeGate) *writeMetrics {
+func newWriteMetrics(reg prometheus.Registerer, gate *intake.Gate) *writeMetrics {
 	factory := promauto.With(reg)
 	count := func(name, help string) (out [wireV2 + 1][dataKinds]prometheus.Counter) {
 		vec := factory.NewCounterVec(prometheus.CounterOpts{Name: "tsdbridge_write_samples_" + name + "_total", Help: help}, []string{"protocol", "kind"})
@@ -65,9 +67,9 @@ func newWriteMetrics(reg prometheus.Registerer, gate *writeGate) *writeMetrics {
 		return out
 	}
 	factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_write_requests_in_flight", Help: "Writes being served."},
-		func() float64 { return float64(gate.requests.Load()) })
+		func() float64 { return float64(gate.Requests()) })
 	factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_write_in_flight_bytes", Help: "Bodies of the writes being served, compressed and decompressed."},
-		func() float64 { return float64(gate.bytes.Load()) })
+		func() float64 { return float64(gate.Bytes()) })
 	return &writeMetrics{
 		received: count("received", "Data in requests that could be decoded."),
 		written:  count("written", "Data that the store acknowledged."),

@@ -53,7 +53,7 @@ func (j *writeJob) findKnown() error {
 		}
 		if j.refs[i] = j.lookup.Find(key); j.refs[i] == 0 {
 			// In 2.0 a short message can name long strings often; copied and translated they take several times their size.
-			if j.req.version == wireV2 && !j.share.take(2*len(key)) {
+			if j.req.version == wireV2 && !j.share.Take(2*len(key)) {
 				return errBusy
 			}
 			j.missing = append(j.missing, missingSeries{i, key, -1})

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/intake"
 )
 
 // APIOptions are the limits of OpenTSDB's HTTP API. What is over a limit of a request is refused for good, what is over a limit of the
@@ -50,12 +52,12 @@ func (o APIOptions) Validate() error {
 type API struct {
 	o      APIOptions
 	ingest *Ingest
-	gate   gate
+	gate   *intake.Gate
 }
 
 // NewAPI returns an API over an Ingest. The options are valid.
 func NewAPI(o APIOptions, ingest *Ingest) *API {
-	return &API{o: o, ingest: ingest, gate: gate{maxRequests: int64(o.Requests), maxBytes: int64(o.InFlightBytes)}}
+	return &API{o: o, ingest: ingest, gate: intake.NewGate(o.Requests, o.InFlightBytes)}
 }
 
 // ServeHTTP implements http.Handler. Endpoints are named in any case, and after a version perhaps: /api/put, /API/v1/Put.

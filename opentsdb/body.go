@@ -6,49 +6,21 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zlib"
+
+	"github.com/tsdbridge/tsdbridge/intake"
 )
-
-// gate counts requests and their bytes, and lets none in above its limits. It never makes one wait: clients wait with less memory.
-type gate struct {
-	maxRequests, maxBytes int64
-	requests, bytes       atomic.Int64
-}
-
-// enter lets one request in, for which leave must be called.
-func (g *gate) enter() bool {
-	if g.requests.Add(1) > g.maxRequests {
-		g.requests.Add(-1)
-		return false
-	}
-	return true
-}
-
-func (g *gate) leave(bytes int64) {
-	g.bytes.Add(-bytes)
-	g.requests.Add(-1)
-}
-
-// take takes n bytes more.
-func (g *gate) take(n int) bool {
-	if g.bytes.Add(int64(n)) > g.maxBytes {
-		g.bytes.Add(-int64(n))
-		return false
-	}
-	return true
-}
 
 // A body is what a request sent, and its share of the gate.
 type body struct {
 	bytes []byte
-	taken int64
+	share intake.Share
 }
 
 // read reads the body of a request, of at most limit bytes, in memory that it keeps. A Content-Length that is over the limit is enough.
-func (b *body) read(r *http.Request, limit int, g *gate) error {
+func (b *body) read(r *http.Request, limit int) error {
 	if r.ContentLength > int64(limit) {
 		return tooLarge(limit)
 	}
@@ -65,10 +37,9 @@ func (b *body) read(r *http.Request, limit int, g *gate) error {
 		switch {
 		case len(b.bytes) > limit:
 			return tooLarge(limit)
-		case !g.take(n):
+		case !b.share.Take(n):
 			return errBusy
 		}
-		b.taken += int64(n)
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/intake"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -67,12 +68,12 @@ func (a *API) servePut(w http.ResponseWriter, r *http.Request) {
 		})
 		return
 	}
-	if !a.gate.enter() {
+	if !a.gate.Enter() {
 		writeError(w, errBusy)
 		return
 	}
 	p := putRequests.Get().(*putRequest)
-	p.api = a
+	p.api, p.content.share = a, intake.Share{Gate: a.gate}
 	answer, err := p.serve(r)
 	if err != nil {
 		writeError(w, err)
@@ -86,7 +87,8 @@ func (a *API) servePut(w http.ResponseWriter, r *http.Request) {
 
 // done is called when nothing of the request is in use any more.
 func (p *putRequest) done() {
-	p.api.gate.leave(p.content.taken)
+	p.content.share.Release()
+	p.api.gate.Leave()
 	p.release()
 }
 
@@ -96,7 +98,7 @@ func (p *putRequest) serve(r *http.Request) (*putAnswer, error) {
 	if p.flags, err = readPutFlags(r.URL.Query()); err != nil {
 		return nil, err
 	}
-	if err := p.content.read(r, p.api.o.BodyBytes, &p.api.gate); err != nil {
+	if err := p.content.read(r, p.api.o.BodyBytes); err != nil {
 		return nil, err
 	}
 	j := p.api.ingest.job(&p.api.ingest.http)

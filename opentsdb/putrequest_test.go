@@ -116,7 +116,7 @@ func TestPutEncodings(t *testing.T) {
 			}
 		}
 	}
-	if got := api.gate.bytes.Load() + api.gate.requests.Load(); got != 0 {
+	if got := api.gate.Bytes() + api.gate.Requests(); got != 0 {
 		t.Errorf("the gate still counts %d", got)
 	}
 }
@@ -132,7 +132,7 @@ func TestPutLimits(t *testing.T) {
 	if w := request(api, http.MethodPost, "/api/put", strings.NewReader("["+onePoint+","+onePoint+"]")); w.Code != 204 || len(m.stored()) != 2 {
 		t.Errorf("two points: %d %s", w.Code, w.Body)
 	}
-	api.gate.enter()
+	api.gate.Enter()
 	if w := request(api, http.MethodPost, "/api/put", strings.NewReader(onePoint)); w.Code != 503 || w.Header().Get("Retry-After") == "" {
 		t.Errorf("one request too many: %d, Retry-After %q", w.Code, w.Header().Get("Retry-After"))
 	}
@@ -182,12 +182,12 @@ func TestPutTimeout(t *testing.T) {
 			if w.Code != 400 || w.Body.String() != c.want {
 				t.Errorf("%s: %d %s", c.flags, w.Code, w.Body)
 			}
-			if api.gate.requests.Load() != 1 {
+			if api.gate.Requests() != 1 {
 				t.Error("a request that the store works on does not count any more")
 			}
 			time.Sleep(2 * time.Second)
-			if stored := len(m.stored()); stored != 1 || api.gate.requests.Load() != 0 || api.gate.bytes.Load() != 0 {
-				t.Errorf("%s: %d points, %d requests at the end", c.flags, stored, api.gate.requests.Load())
+			if stored := len(m.stored()); stored != 1 || api.gate.Requests() != 0 || api.gate.Bytes() != 0 {
+				t.Errorf("%s: %d points, %d requests at the end", c.flags, stored, api.gate.Requests())
 			}
 		}
 	})
