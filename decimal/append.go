@@ -1,5 +1,5 @@
-// Package decimal writes numbers as text where that needs no general algorithm: whole ones and those of a few decimals, which is what most
-// series consist of. It never gives other text than the general way would.
+// Package decimal writes and reads numbers as text where that needs no general algorithm: whole ones and those of a few decimals, which is what
+// most series consist of. It never gives another text, or another number, than the general way would.
 package decimal
 
 import (

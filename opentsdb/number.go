@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/decimal"
 )
 
 // The two classes of what a TSD refuses, after the exceptions of Java: telnet names them in its answers.
@@ -37,7 +37,7 @@ func (n number) finite() bool {
 // scanNumber reads the number that b begins with: most are a few digits, with a point perhaps or an exponent. length is 0, and ok false, when it is
 // worth another look.
 func scanNumber(b []byte) (n number, length int, ok bool) {
-	d, length := intake.ScanDecimal(b)
+	d, length := decimal.Scan(b)
 	if d.Whole {
 		return integerNumber(d.Int64()), length, true
 	}

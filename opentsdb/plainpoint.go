@@ -3,7 +3,7 @@ package opentsdb
 import (
 	"bytes"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/decimal"
 )
 
 // The members of a point that plain has met.
@@ -106,7 +106,7 @@ func memberName(b []byte) (member, length int) {
 
 // plainTime reads a timestamp that the store takes, in milliseconds.
 func plainTime(b []byte) (ms int64, length int) {
-	timestamp, length := intake.ScanDigits(b)
+	timestamp, length := decimal.ScanDigits(b)
 	ms, ok := milliseconds(timestamp)
 	if !ok || length == 0 || length > timestampDigits || b[0] == '0' { // JSON has no leading zeros
 		return 0, 0

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/decimal"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -57,7 +57,7 @@ func plainPut(b []byte, longest int) (key []byte, p point, n int) {
 		return nil, point{}, 0
 	}
 	i := len(putWord) + metric + 1
-	timestamp, digits := intake.ScanDigits(b[i:])
+	timestamp, digits := decimal.ScanDigits(b[i:])
 	ms, ok := milliseconds(timestamp)
 	if i += digits; !ok || timestamp == 0 || digits > timestampDigits || i >= len(b) || b[i] != ' ' {
 		return nil, point{}, 0

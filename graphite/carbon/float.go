@@ -7,14 +7,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/decimal"
 )
 
 // parseFloat reads a number as Python's float() does: decimal, with an exponent perhaps, in the digits of any script, with single
 // underscores between digits; or inf, infinity, nan. What overflows is infinite. Neither hexadecimal nor anything else that
 // strconv takes beyond that.
 func parseFloat(b []byte) (float64, bool) {
-	if d, n := intake.ScanDecimal(b); n > 0 && n == len(b) {
+	if d, n := decimal.Scan(b); n > 0 && n == len(b) {
 		if v, ok := d.Float64(); ok {
 			return v, true
 		}

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/decimal"
 )
 
 // plainLine reads the line that b begins with if it is as nearly all are: three fields of ASCII with one blank between, the value a decimal of a few
@@ -17,14 +17,14 @@ func plainLine(b []byte) (p Point, n int) {
 		return Point{}, 0
 	}
 	n = name + 1
-	number, length := intake.ScanDecimal(b[n:])
+	number, length := decimal.Scan(b[n:])
 	n += length
 	if length == 0 || n >= len(b) || b[n] != ' ' {
 		return Point{}, 0
 	}
 	value, ok := number.Float64()
 	n++
-	time, length := intake.ScanDigits(b[n:])
+	time, length := decimal.ScanDigits(b[n:])
 	n += length
 	if !ok || length == 0 || length > timeDigits || time > MaxTime {
 		return Point{}, 0

@@ -1,19 +1,19 @@
-package intake
+package decimal
 
-// A Decimal is a number as text protocols write nearly all: digits with a point among them perhaps, and an exponent perhaps.
-type Decimal struct {
+// A Number is one as text protocols write nearly all: digits with a point among them perhaps, and an exponent perhaps.
+type Number struct {
 	Mantissa uint64 // the digits, at most 18
 	Exponent int    // of ten
 	Negative bool   // zero may be
 	Whole    bool   // written without a point and an exponent
 }
 
-// maxDigits is how many digits of a Decimal any uint64, and any int64, holds.
+// maxDigits is how many digits of a Number any uint64, and any int64, holds.
 const maxDigits = 18
 
-// ScanDecimal reads the number that b begins with: a sign perhaps, digits with one point before, among or behind them perhaps, and e or E with an
+// Scan reads the number that b begins with: a sign perhaps, digits with one point before, among or behind them perhaps, and e or E with an
 // exponent perhaps. n is its length; 0 when there is none, or one of more than 18 digits, leading zeros counted.
-func ScanDecimal(b []byte) (d Decimal, n int) {
+func Scan(b []byte) (d Number, n int) {
 	i := 0
 	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
 		d.Negative = b[0] == '-'
@@ -37,13 +37,13 @@ func ScanDecimal(b []byte) (d Decimal, n int) {
 		d.Exponent, d.Whole = start-i, false
 	}
 	if digits == 0 || digits > maxDigits {
-		return Decimal{}, 0
+		return Number{}, 0
 	}
 	d.Mantissa = mantissa
 	if i < len(b) && b[i]|0x20 == 'e' {
 		exponent, length := scanExponent(b[i+1:])
 		if length == 0 {
-			return Decimal{}, 0
+			return Number{}, 0
 		}
 		i += 1 + length
 		d.Exponent += exponent
@@ -84,7 +84,7 @@ var powersOfTen = [...]float64{
 
 // Float64 is the float64 nearest to the number; false when one operation on float64s does not tell. A whole number is rounded once, when it becomes
 // a float64. Any other is the product or the quotient of two float64s that are exact, which is rounded once too.
-func (d Decimal) Float64() (v float64, ok bool) {
+func (d Number) Float64() (v float64, ok bool) {
 	v = float64(d.Mantissa)
 	switch {
 	case d.Exponent == 0:
@@ -104,7 +104,7 @@ func (d Decimal) Float64() (v float64, ok bool) {
 }
 
 // Int64 is a number that is Whole. Zero has no sign.
-func (d Decimal) Int64() int64 {
+func (d Number) Int64() int64 {
 	if d.Negative {
 		return -int64(d.Mantissa)
 	}
