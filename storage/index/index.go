@@ -3,9 +3,10 @@
 package index
 
 import (
-	"slices"
+	"hash/maphash"
 	"sync"
 
+	"github.com/tsdbridge/tsdbridge/storage/intern"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -13,27 +14,30 @@ import (
 type ID uint32
 
 // Index is the set of known series. Series are only ever added. Safe for concurrent use.
+//
+// A series costs its TSUID and some 24 bytes, and 4 to 5 bytes for each of its tags and its metric, nearly all of it in memory that the
+// garbage collector need not walk.
 type Index struct {
 	layout schema.Layout
 
 	mu      sync.RWMutex // guards all below
-	tsuids  []string
-	ids     map[string]ID
-	metrics map[string][]ID            // metric UID -> series, ascending
-	tags    map[string]map[string][]ID // tagk UID -> tagv UID -> series, ascending
+	tsuids  *intern.Set
+	metrics postings                // by metric UID
+	tags    map[uidNumber]*postings // by tagk UID, then by tagv UID
 }
 
 // New returns an empty index for a layout's TSUIDs.
 func New(layout schema.Layout) *Index {
-	return &Index{layout: layout, ids: map[string]ID{}, metrics: map[string][]ID{}, tags: map[string]map[string][]ID{}}
+	return &Index{layout: layout, tsuids: intern.New(maphash.MakeSeed()), tags: map[uidNumber]*postings{}}
 }
 
 // Lookup returns the series of a TSUID.
 func (x *Index) Lookup(tsuid []byte) (ID, bool) {
+	hash := x.tsuids.Hash(tsuid)
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	id, ok := x.ids[string(tsuid)]
-	return id, ok
+	n, ok := x.tsuids.Find(tsuid, hash)
+	return ID(n), ok
 }
 
 // Add makes a series known and says whether it is new. A TSUID that is not of the layout's widths is an error.
@@ -41,43 +45,66 @@ func (x *Index) Add(tsuid []byte) (id ID, added bool, err error) {
 	if id, ok := x.Lookup(tsuid); ok {
 		return id, false, nil
 	}
-	metric, tags, err := x.layout.ParseTSUID(tsuid)
-	if err != nil {
+	if _, _, err := x.layout.ParseTSUID(tsuid); err != nil {
 		return 0, false, err
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if id, ok := x.ids[string(tsuid)]; ok {
-		return id, false, nil
+	id, added = x.add(tsuid, x.tsuids.Hash(tsuid))
+	return id, added, nil
+}
+
+// AddAll makes series known. Their TSUIDs, which must be of the layout's widths, lie one after the other: ends[i] is the end of the i-th.
+func (x *Index) AddAll(dst []ID, tsuids []byte, ends []int) []ID {
+	hashes := make([]uint64, len(ends))
+	begin := 0
+	for i, end := range ends {
+		hashes[i] = x.tsuids.Hash(tsuids[begin:end])
+		begin = end
 	}
-	id = ID(len(x.tsuids))
-	key := string(tsuid)
-	x.tsuids = append(x.tsuids, key)
-	x.ids[key] = id
-	x.metrics[string(metric)] = append(x.metrics[string(metric)], id)
-	for tagk, tagv := range x.layout.Pairs(tags) {
-		values := x.tags[string(tagk)]
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	begin = 0
+	for i, end := range ends {
+		id, _ := x.add(tsuids[begin:end], hashes[i])
+		dst = append(dst, id)
+		begin = end
+	}
+	return dst
+}
+
+// add needs mu.
+func (x *Index) add(tsuid []byte, hash uint64) (id ID, added bool) {
+	if n, ok := x.tsuids.Find(tsuid, hash); ok {
+		return ID(n), false
+	}
+	id = ID(x.tsuids.Add(tsuid, hash))
+	x.metrics.add(numberOf(tsuid[:x.layout.MetricWidth]), id)
+	pair, key := x.layout.PairWidth(), x.layout.TagkWidth
+	for tags := tsuid[x.layout.MetricWidth:]; len(tags) >= pair; tags = tags[pair:] {
+		tagk := numberOf(tags[:key])
+		values := x.tags[tagk]
 		if values == nil {
-			values = map[string][]ID{}
-			x.tags[string(tagk)] = values
+			values = &postings{}
+			x.tags[tagk] = values
 		}
-		values[string(tagv)] = append(values[string(tagv)], id)
+		values.add(numberOf(tags[key:pair]), id)
 	}
-	return id, true, nil
+	return id, true
 }
 
 // Len returns the number of series.
 func (x *Index) Len() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return len(x.tsuids)
+	return x.tsuids.Len()
 }
 
 // TSUID returns the TSUID of a series.
 func (x *Index) TSUID(id ID) string {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return x.tsuids[id]
+	return x.tsuids.String(uint32(id))
 }
 
 // TSUIDs appends the TSUIDs of series to dst, in order.
@@ -85,7 +112,17 @@ func (x *Index) TSUIDs(dst []string, ids []ID) []string {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, id := range ids {
-		dst = append(dst, x.tsuids[id])
+		dst = append(dst, x.tsuids.String(uint32(id)))
+	}
+	return dst
+}
+
+// TSUIDBytes is TSUIDs as bytes, which are the index's own: they stay as they are for ever, and nobody may change them.
+func (x *Index) TSUIDBytes(dst [][]byte, ids []ID) [][]byte {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, id := range ids {
+		dst = append(dst, x.tsuids.Bytes(uint32(id)))
 	}
 	return dst
 }
@@ -94,35 +131,41 @@ func (x *Index) TSUIDs(dst []string, ids []ID) []string {
 func (x *Index) MetricSeries(metric string) int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return len(x.metrics[metric])
+	if len(metric) != x.layout.MetricWidth {
+		return 0
+	}
+	return len(x.metrics.get(numberOf(metric)))
 }
 
 // Metrics returns the UIDs of all metrics that have series, ascending.
 func (x *Index) Metrics() []string {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return sortedKeys(x.metrics)
+	return uidsOf(x.metrics.places, x.layout.MetricWidth)
 }
 
 // TagKeys returns the UIDs of all tag keys in use, ascending.
 func (x *Index) TagKeys() []string {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return sortedKeys(x.tags)
+	return uidsOf(x.tags, x.layout.TagkWidth)
 }
 
 // TagValues returns the UIDs of all values of a tag key, ascending.
 func (x *Index) TagValues(tagk string) []string {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return sortedKeys(x.tags[tagk])
+	values := x.values(tagk)
+	if values == nil {
+		return []string{}
+	}
+	return uidsOf(values.places, x.layout.TagvWidth)
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
+// values are the postings of a tag key, nil if no series has it. It needs mu.
+func (x *Index) values(tagk string) *postings {
+	if len(tagk) != x.layout.TagkWidth {
+		return nil
 	}
-	slices.Sort(keys)
-	return keys
+	return x.tags[numberOf(tagk)]
 }

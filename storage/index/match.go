@@ -19,11 +19,7 @@ func (x *Index) Candidates(metrics []string, conditions []Condition) []ID {
 	defer x.mu.RUnlock()
 	lists := make([][]ID, 0, len(conditions)+1)
 	if metrics != nil {
-		postings := make([][]ID, 0, len(metrics))
-		for _, metric := range metrics {
-			postings = append(postings, x.metrics[metric])
-		}
-		lists = append(lists, union(postings))
+		lists = append(lists, union(x.metricPostings(metrics)))
 	}
 	for i := range conditions {
 		if c := &conditions[i]; !c.Absent && c.Values != nil {
@@ -51,88 +47,168 @@ func (x *Index) Candidates(metrics []string, conditions []Condition) []ID {
 }
 
 func (x *Index) all() []ID {
-	ids := make([]ID, len(x.tsuids))
+	ids := make([]ID, x.tsuids.Len())
 	for i := range ids {
 		ids[i] = ID(i)
 	}
 	return ids
 }
 
-// postings collects the lists of the series that have an allowed pair or a key of Or.
-func (x *Index) postings(c *Condition) (lists [][]ID) {
-	for _, key := range c.Keys {
-		values := x.tags[key]
-		if c.Values == nil || len(values) < len(c.Values) {
-			for value, list := range values {
-				if c.Values == nil || c.Values[value] {
-					lists = append(lists, list)
-				}
-			}
-			continue
-		}
-		for value, allowed := range c.Values {
-			if list := values[value]; allowed && list != nil {
-				lists = append(lists, list)
-			}
-		}
-	}
-	for _, key := range c.Or {
-		for _, list := range x.tags[key] {
-			lists = append(lists, list)
+func (x *Index) metricPostings(metrics []string) [][]ID {
+	lists := make([][]ID, 0, len(metrics))
+	for _, metric := range metrics {
+		if len(metric) == x.layout.MetricWidth {
+			lists = append(lists, x.metrics.get(numberOf(metric)))
 		}
 	}
 	return lists
 }
 
-// Pass keeps the series that satisfy all conditions, in place.
-func (x *Index) Pass(ids []ID, conditions []Condition) []ID {
-	if len(conditions) == 0 {
-		return ids
+// postings collects the lists of the series that have an allowed pair or a key of Or.
+func (x *Index) postings(c *Condition) (lists [][]ID) {
+	rule := x.valuesOf(c)
+	for _, key := range c.Keys {
+		values := x.values(key)
+		switch {
+		case values == nil:
+		case !rule.any && len(rule.values) <= len(values.places):
+			for value := range rule.values {
+				if list := values.get(value); list != nil {
+					lists = append(lists, list)
+				}
+			}
+		default:
+			for value, at := range values.places {
+				if rule.allows(value) {
+					lists = append(lists, values.at(at))
+				}
+			}
+		}
 	}
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	return slices.DeleteFunc(ids, func(id ID) bool { return !x.passes(x.tsuids[id], conditions) })
+	for _, key := range c.Or {
+		if values := x.values(key); values != nil {
+			for _, at := range values.places {
+				lists = append(lists, values.at(at))
+			}
+		}
+	}
+	return lists
 }
 
-func (x *Index) passes(tsuid string, conditions []Condition) bool {
+// valueRule is the rule of a condition's values on numbers.
+type valueRule struct {
+	any    bool
+	values map[uidNumber]struct{}
+}
+
+func (r *valueRule) allows(value uidNumber) bool {
+	if r.any {
+		return true
+	}
+	_, ok := r.values[value]
+	return ok
+}
+
+func (x *Index) valuesOf(c *Condition) valueRule {
+	r := valueRule{any: c.Values == nil}
+	if r.any {
+		return r
+	}
+	r.values = make(map[uidNumber]struct{}, len(c.Values))
+	for value, allowed := range c.Values {
+		if allowed && len(value) == x.layout.TagvWidth {
+			r.values[numberOf(value)] = struct{}{}
+		}
+	}
+	return r
+}
+
+// Pass keeps the series that satisfy all conditions, in place.
+func (x *Index) Pass(ids []ID, conditions []Condition) []ID {
+	if len(conditions) == 0 || len(ids) == 0 {
+		return ids
+	}
+	checks := x.checks(conditions)
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return slices.DeleteFunc(ids, func(id ID) bool { return !x.passes(x.tsuids.Bytes(uint32(id)), checks) })
+}
+
+// check is a condition on numbers.
+type check struct {
+	keys, or []uidNumber
+	values   valueRule
+	absent   bool
+}
+
+func (x *Index) checks(conditions []Condition) []check {
+	checks := make([]check, len(conditions))
 	for i := range conditions {
-		if !x.satisfies(tsuid, &conditions[i]) {
+		c := &conditions[i]
+		checks[i] = check{keys: x.keyNumbers(c.Keys), or: x.keyNumbers(c.Or), values: x.valuesOf(c), absent: c.Absent}
+	}
+	return checks
+}
+
+// keyNumbers are tagk UIDs as numbers; no series has one of another width.
+func (x *Index) keyNumbers(keys []string) []uidNumber {
+	numbers := make([]uidNumber, 0, len(keys))
+	for _, key := range keys {
+		if len(key) == x.layout.TagkWidth {
+			numbers = append(numbers, numberOf(key))
+		}
+	}
+	return numbers
+}
+
+func (x *Index) passes(tsuid []byte, checks []check) bool {
+	for i := range checks {
+		if !x.satisfies(tsuid, &checks[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-func (x *Index) satisfies(tsuid string, c *Condition) bool {
+func (x *Index) satisfies(tsuid []byte, c *check) bool {
 	absent := true
 	pair, keyWidth := x.layout.PairWidth(), x.layout.TagkWidth
 	for tags := tsuid[x.layout.MetricWidth:]; len(tags) >= pair; tags = tags[pair:] {
-		key, value := tags[:keyWidth], tags[keyWidth:pair]
-		if slices.Contains(c.Or, key) {
+		key := numberOf(tags[:keyWidth])
+		if slices.Contains(c.or, key) {
 			return true
 		}
-		if slices.Contains(c.Keys, key) {
+		if slices.Contains(c.keys, key) {
 			absent = false
-			if c.Values == nil || c.Values[value] {
+			if c.values.allows(numberOf(tags[keyWidth:pair])) {
 				return true
 			}
 		}
 	}
-	return absent && c.Absent
+	return absent && c.absent
 }
 
 // ValuesOf returns the distinct values (tagv UIDs) that the series have under any of the keys.
 func (x *Index) ValuesOf(ids []ID, keys []string) map[string]bool {
+	numbers, found := x.keyNumbers(keys), map[uidNumber]struct{}{}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	values := map[string]bool{}
 	pair, keyWidth := x.layout.PairWidth(), x.layout.TagkWidth
+	last := uidNumber(0) // neighbours often share their values; no UID is 0
 	for _, id := range ids {
-		for tags := x.tsuids[id][x.layout.MetricWidth:]; len(tags) >= pair; tags = tags[pair:] {
-			if slices.Contains(keys, tags[:keyWidth]) {
-				values[tags[keyWidth:pair]] = true
+		for tags := x.tsuids.Bytes(uint32(id))[x.layout.MetricWidth:]; len(tags) >= pair; tags = tags[pair:] {
+			if !slices.Contains(numbers, numberOf(tags[:keyWidth])) {
+				continue
+			}
+			if value := numberOf(tags[keyWidth:pair]); value != last || value == 0 {
+				found[value] = struct{}{}
+				last = value
 			}
 		}
+	}
+	values := make(map[string]bool, len(found))
+	for _, uid := range uidsOf(found, x.layout.TagvWidth) {
+		values[uid] = true
 	}
 	return values
 }
