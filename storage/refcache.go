@@ -1,8 +1,14 @@
 package storage
 
 import (
+	"bytes"
+	"hash/maphash"
+	"math"
 	"sync"
 	"sync/atomic"
+	"unsafe"
+
+	"github.com/tsdbridge/tsdbridge/storage/intern"
 )
 
 // RefCache finds the Ref of a series by the bytes that a protocol names it with. It compares whole keys, never hashes alone. It is safe for
@@ -10,67 +16,91 @@ import (
 //
 // Its memory is bounded: keys live in two generations. When the young one is full it becomes the old one, and what was not
 // asked for since then is dropped with the one before. Senders repeat their series in the same order, so each entry
-// remembers which one was asked for after it: a comparison of bytes then takes the place of a look into the map.
+// remembers which one was asked for after it: a comparison of bytes then takes the place of a look into the table.
+// A key takes its bytes and some 32 more, in memory that the garbage collector need not walk.
 type RefCache struct {
 	limit int // entries of a generation
+	seed  maphash.Seed
 
 	mu         sync.RWMutex // guards all below, not the entries
-	young, old map[string]*cachedRef
+	young, old *refGeneration
 	bytes      int // keys of young
 }
 
 // usualKey is the length of key that the memory of a cache is reckoned with; longer ones fill a generation sooner.
 const usualKey = 256
 
-// cachedRef is an entry of one generation. What follows it is of the same: both were young when they met, and none ever
-// changes its generation. So a dropped generation is garbage as a whole.
+// refGeneration is the keys of a generation, and by their numbers what is known of them.
+type refGeneration struct {
+	keys    *intern.Set
+	entries []*[refPage]cachedRef
+}
+
+const refPage = 1024
+
+// cachedRef is an entry of one generation. What follows it is of the same, so a dropped generation is garbage as a whole.
 type cachedRef struct {
-	key  string
-	ref  Ref
-	next atomic.Pointer[cachedRef]
+	ref  uint32
+	next atomic.Uint32 // the number + 1 of the key that was asked for after it, 0: unknown
 }
 
 // NewRefCache returns a cache of at most so many entries.
 func NewRefCache(entries int) *RefCache {
-	return &RefCache{limit: max(1, entries/2), young: map[string]*cachedRef{}}
+	c := &RefCache{limit: max(1, entries/2), seed: maphash.MakeSeed()}
+	c.young, c.old = c.generation(), c.generation()
+	return c
+}
+
+func (c *RefCache) generation() *refGeneration { return &refGeneration{keys: intern.New(c.seed)} }
+
+func (g *refGeneration) at(number uint32) *cachedRef {
+	return &g.entries[number/refPage][number%refPage]
+}
+
+func (g *refGeneration) add(key []byte, hash uint64, ref Ref) {
+	n := g.keys.Add(key, hash)
+	if n%refPage == 0 {
+		g.entries = append(g.entries, new([refPage]cachedRef))
+	}
+	g.at(n).ref = uint32(ref)
 }
 
 // RefLookup is a run of lookups. It is used by one goroutine and begins with Begin and ends with End, within which the
 // cache does not change.
 type RefLookup struct {
-	cache *RefCache
-	last  *cachedRef
-	kept  []*cachedRef // found in the old generation
+	cache      *RefCache
+	young, old *refGeneration
+	last       *cachedRef
+	kept       []uint32 // found in the old generation
 }
 
 // Begin begins a run. The caller ends it soon: no key is added meanwhile.
 func (c *RefCache) Begin(l *RefLookup) {
 	c.mu.RLock()
-	l.cache, l.last, l.kept = c, nil, l.kept[:0]
+	*l = RefLookup{cache: c, young: c.young, old: c.old, kept: l.kept[:0]}
 }
 
 // Find returns the Ref of a key, 0 if there is none.
 func (l *RefLookup) Find(key []byte) Ref {
-	c := l.cache
 	if l.last != nil {
-		if e := l.last.next.Load(); e != nil && e.key == string(key) {
-			l.last = e
-			return e.ref
+		if next := l.last.next.Load(); next != 0 && bytes.Equal(l.young.keys.Bytes(next-1), key) {
+			l.last = l.young.at(next - 1)
+			return Ref(l.last.ref)
 		}
 	}
-	e := c.young[string(key)]
-	if e == nil {
-		if e = c.old[string(key)]; e == nil {
-			return 0
+	hash := l.young.keys.Hash(key)
+	if n, ok := l.young.keys.Find(key, hash); ok {
+		if l.last != nil {
+			l.last.next.Store(n + 1)
 		}
-		l.kept = append(l.kept, e)
-		return e.ref
+		l.last = l.young.at(n)
+		return Ref(l.last.ref)
 	}
-	if l.last != nil {
-		l.last.next.Store(e)
+	if n, ok := l.old.keys.Find(key, hash); ok {
+		l.kept = append(l.kept, n)
+		return Ref(l.old.at(n).ref)
 	}
-	l.last = e
-	return e.ref
+	return 0
 }
 
 // End ends the run and takes what it found in the old generation over into the young one.
@@ -80,16 +110,26 @@ func (l *RefLookup) End() {
 	if len(l.kept) > 0 {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		for _, e := range l.kept {
-			c.put(e.key, e.ref)
+		for _, n := range l.kept {
+			c.put(l.old.keys.Bytes(n), Ref(l.old.at(n).ref))
 		}
 	}
-	clear(l.kept)
-	l.cache, l.last = nil, nil
+	*l = RefLookup{kept: l.kept[:0]}
 }
 
 // Add keeps the series with a Ref.
 func (c *RefCache) Add(keys []string, refs []Ref) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, ref := range refs {
+		if ref != 0 {
+			c.put(unsafe.Slice(unsafe.StringData(keys[i]), len(keys[i])), ref) // put copies
+		}
+	}
+}
+
+// AddBytes is Add for keys that are the caller's again afterwards.
+func (c *RefCache) AddBytes(keys [][]byte, refs []Ref) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, ref := range refs {
@@ -99,14 +139,18 @@ func (c *RefCache) Add(keys []string, refs []Ref) {
 	}
 }
 
-// put needs mu.
-func (c *RefCache) put(key string, ref Ref) {
-	if c.young[key] != nil {
+// put needs mu. It copies the key.
+func (c *RefCache) put(key []byte, ref Ref) {
+	hash := c.young.keys.Hash(key)
+	if _, ok := c.young.keys.Find(key, hash); ok || ref > math.MaxUint32 {
 		return
 	}
-	if len(c.young) >= c.limit || len(c.young) > 0 && c.bytes+len(key) > c.limit*usualKey {
-		c.old, c.young, c.bytes = c.young, make(map[string]*cachedRef), 0
+	if n := c.young.keys.Len(); n >= c.limit || n > 0 && c.bytes+len(key) > c.limit*usualKey {
+		c.old, c.young, c.bytes = c.young, c.generation(), 0
 	}
-	c.young[key] = &cachedRef{key: key, ref: ref}
+	c.young.add(key, hash, ref)
 	c.bytes += len(key)
 }
+
+// len is the number of entries. It needs mu.
+func (c *RefCache) len() int { return c.young.keys.Len() + c.old.keys.Len() }

@@ -72,7 +72,7 @@ func TestRefCacheConcurrently(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := len(c.young) + len(c.old); n > limit {
+	if n := c.len(); n > limit {
 		t.Errorf("%d entries, want at most %d", n, limit)
 	}
 }
