@@ -14,7 +14,7 @@ import (
 //	         0: those of whole seconds count seconds, offsets and steps are milliseconds
 //	         bits 2-4 where the flags come from, see flagRule
 //	         bits 5-6 how values are coded, see valueForm
-//	         bit 7    0
+//	         bit 7    0; a cell that begins with 80 is another's, see metacell.go
 //	steps  = pack of the count-1 differences of neighbouring offsets
 //	flags  = one byte (flagsSame), a nibble each (flagsEach), else nothing
 //	values = scale(4 bits) order(4 bits), order first numbers (varint each), pack of what order leaves    (numbers)

@@ -21,6 +21,9 @@ type ColumnDecoder struct {
 
 // AppendCell appends the qualifier and the value of a coded cell, the same bytes that were coded.
 func (d *ColumnDecoder) AppendCell(qualifier, value, coded []byte) (q, v []byte, err error) {
+	if len(coded) > 0 && coded[0] == formNewTSMeta {
+		return parseMetaCell(qualifier, value, coded)
+	}
 	if err := d.decode(coded, true); err != nil {
 		return qualifier, value, err
 	}

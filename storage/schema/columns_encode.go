@@ -20,7 +20,7 @@ type ColumnEncoder struct {
 func (e *ColumnEncoder) Append(dst, qualifier, value []byte) (coded []byte, ok bool) {
 	c := &e.points
 	if !c.parse(qualifier, value) {
-		return dst, false
+		return appendMetaCell(dst, qualifier, value)
 	}
 	at := len(dst)
 	rule := c.rule()

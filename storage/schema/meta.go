@@ -12,7 +12,9 @@ import (
 func CounterQualifier() []byte { return []byte("ts_ctr") }
 
 // MetaQualifier is the column of tsdb-meta with the TSMeta document.
-func MetaQualifier() []byte { return []byte("ts_meta") }
+func MetaQualifier() []byte { return []byte(metaQualifier) }
+
+const metaQualifier = "ts_meta"
 
 // FormatTSUID is the text of a TSUID or UID: upper-case hexadecimal.
 func FormatTSUID(tsuid []byte) string { return fmt.Sprintf("%X", tsuid) }
@@ -31,6 +33,35 @@ type TSMeta struct {
 // NewTSMeta is the document that a TSD writes for a new series.
 func NewTSMeta(tsuid []byte, created int64) TSMeta {
 	return TSMeta{TSUID: FormatTSUID(tsuid), Created: created, Max: math.NaN(), Min: math.NaN()}
+}
+
+// The document of a new series, around its TSUID and its time.
+const (
+	newTSMetaBegin  = `{"tsuid":"`
+	newTSMetaMiddle = `","displayName":"","description":"","notes":"","created":`
+	newTSMetaEnd    = `,"custom":null,"units":"","dataType":"","retention":0,"max":"NaN","min":"NaN"}`
+)
+
+// NewTSMetaSize bounds the length of the document that AppendNewTSMeta appends.
+func NewTSMetaSize(tsuid []byte) int {
+	return len(newTSMetaBegin) + 2*len(tsuid) + len(newTSMetaMiddle) + 20 + len(newTSMetaEnd)
+}
+
+// AppendNewTSMeta is NewTSMeta(tsuid, created).AppendTo(dst), for series that come by the million.
+func AppendNewTSMeta(dst, tsuid []byte, created int64) []byte {
+	dst = append(dst, newTSMetaBegin...)
+	dst = appendHex(dst, tsuid)
+	dst = strconv.AppendInt(append(dst, newTSMetaMiddle...), created, 10)
+	return append(dst, newTSMetaEnd...)
+}
+
+const hexDigits = "0123456789ABCDEF"
+
+func appendHex(dst, b []byte) []byte {
+	for _, c := range b {
+		dst = append(dst, hexDigits[c>>4], hexDigits[c&15])
+	}
+	return dst
 }
 
 // AppendTo appends the document as OpenTSDB 2.4 TSMeta.getStorageJSON prints it.

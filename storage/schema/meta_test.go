@@ -145,3 +145,17 @@ func FuzzParseTSMeta(f *testing.F) {
 		}
 	})
 }
+
+// New series get the document that the general way makes.
+func TestAppendNewTSMeta(t *testing.T) {
+	for _, tsuid := range [][]byte{{0, 0, 1}, {0, 0, 1, 0xAB, 0xCD, 0xEF, 0xFF, 0x10, 0x09}} {
+		want := NewTSMeta(tsuid, 1_356_998_400).AppendTo([]byte("before"))
+		got := AppendNewTSMeta([]byte("before"), tsuid, 1_356_998_400)
+		if string(got) != string(want) {
+			t.Errorf("AppendNewTSMeta = %s, want %s", got, want)
+		}
+		if size := NewTSMetaSize(tsuid); len(got)-len("before") > size {
+			t.Errorf("a document of %d bytes, at most %d were promised", len(got), size)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"iter"
@@ -31,7 +30,10 @@ type Pair struct{ Key, Value []byte }
 // It sorts the pairs in place. Every UID must have its width.
 func (l Layout) AppendTSUID(dst, metric []byte, pairs []Pair) []byte {
 	slices.SortFunc(pairs, func(a, b Pair) int {
-		return cmp.Or(bytes.Compare(a.Key, b.Key), bytes.Compare(a.Value, b.Value))
+		if c := bytes.Compare(a.Key, b.Key); c != 0 {
+			return c
+		}
+		return bytes.Compare(a.Value, b.Value)
 	})
 	dst = append(dst, metric...)
 	for _, p := range pairs {
