@@ -48,15 +48,17 @@ func (n *seriesNumbers) replay(ctx context.Context) error {
 	})
 }
 
-// publish gives a series the next number. The caller holds giving, or is the only one.
-func (n *seriesNumbers) publish(id index.ID) {
+// publish gives series the next numbers. The caller holds giving, or is the only one.
+func (n *seriesNumbers) publish(ids ...index.ID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if int(id) >= len(n.byID) {
-		n.byID = append(n.byID, make([]uint32, int(id)+1-len(n.byID))...)
+	for _, id := range ids {
+		if int(id) >= len(n.byID) {
+			n.byID = append(n.byID, make([]uint32, int(id)+1-len(n.byID))...)
+		}
+		n.byID[id] = uint32(len(n.ids)) + 1
+		n.ids = append(n.ids, id)
 	}
-	n.byID[id] = uint32(len(n.ids)) + 1
-	n.ids = append(n.ids, id)
 }
 
 // ref is the series of a number, 0 if there is none; for the time of replaying.
@@ -80,46 +82,39 @@ func (n *seriesNumbers) need(ctx context.Context, b *Batch) error {
 	}
 	for ids := range slices.Chunk(missing, 16_384) {
 		record := binary.AppendUvarint(nil, uint64(len(n.ids)))
-		for _, id := range ids {
-			tsuid := n.index.TSUID(id)
+		for _, tsuid := range n.index.TSUIDs(nil, ids) {
 			record = append(binary.AppendUvarint(record, uint64(len(tsuid))), tsuid...)
 		}
 		// Not even a caller that has gone may leave it open whether the numbers are given.
 		if _, err := n.log.Append(context.WithoutCancel(ctx), record); err != nil {
 			return fmt.Errorf("number %d series: %w", len(ids), err)
 		}
-		for _, id := range ids {
-			n.publish(id)
-		}
+		n.publish(ids...)
 	}
 	return nil
 }
 
-// missing are the series without a number, each once.
+// missing are the series without a number, each once, ascending.
 func (n *seriesNumbers) missing(b *Batch) []index.ID {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	var missing []index.ID
-	var seen map[index.ID]bool
-	look := func(ref Ref) {
-		id := ref.id()
-		if int(id) < len(n.byID) && n.byID[id] != 0 || seen[id] {
-			return
-		}
-		if seen == nil {
-			seen = map[index.ID]bool{}
-		}
-		seen[id] = true
-		missing = append(missing, id)
-	}
 	for _, ref := range b.Refs {
-		look(ref)
+		if id := ref.id(); !n.has(id) {
+			missing = append(missing, id)
+		}
 	}
 	for i := range b.Objects {
-		look(b.Objects[i].Ref)
+		if id := b.Objects[i].Ref.id(); !n.has(id) {
+			missing = append(missing, id)
+		}
 	}
-	return missing
+	slices.Sort(missing)
+	return slices.Compact(missing)
 }
+
+// has needs mu.
+func (n *seriesNumbers) has(id index.ID) bool { return int(id) < len(n.byID) && n.byID[id] != 0 }
 
 // use calls f with the number + 1 of each series by its id.
 func (n *seriesNumbers) use(f func(byID []uint32)) {

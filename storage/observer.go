@@ -3,8 +3,6 @@ package storage
 import (
 	"context"
 	"fmt"
-
-	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
 // NewSeries is a series that has its UIDs, and in tsdb-meta not yet its row.
@@ -22,23 +20,18 @@ type Observer interface {
 	Observe(ctx context.Context, series []NewSeries) error
 }
 
-// observe shows the observer the series of the rows that do not exist. Rows that other writers made are no news: what a TSD left out is
+// observe shows the observer series whose rows do not exist. Rows that other writers made are no news: what a TSD left out is
 // for a sync to mend.
-func (r *resolution) observe(ctx context.Context, rows []kv.Row, at []int) error {
+func (r *resolution) observe(ctx context.Context, fresh []freshSeries) error {
 	if r.store.o.Observer == nil {
 		return nil
 	}
-	var news []NewSeries
-	for n, row := range rows {
-		if len(row.Cells) == 0 {
-			news = append(news, NewSeries{TSUID: row.Key, Series: r.series[at[n]]})
-		}
+	r.news = r.news[:0]
+	for _, f := range fresh {
+		r.news = append(r.news, NewSeries{TSUID: f.tsuid, Series: r.series[f.series]})
 	}
-	if len(news) == 0 {
-		return nil
-	}
-	if err := r.store.o.Observer.Observe(ctx, news); err != nil {
-		return fmt.Errorf("observe %d new series: %w", len(news), err)
+	if err := r.store.o.Observer.Observe(ctx, r.news); err != nil {
+		return fmt.Errorf("observe %d new series: %w", len(r.news), err)
 	}
 	return nil
 }

@@ -4,38 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/uid"
 )
 
 // Resolve implements Appender.
 func (s *Store) Resolve(ctx context.Context, series []Series) ([]Ref, []error) {
-	r := resolution{store: s, series: series, refs: make([]Ref, len(series)), errs: make([]error, len(series))}
-	r.check()
-	r.assign(ctx, schema.Metric, func(i int, use func(*string)) { use(&series[i].Metric) })
-	r.assign(ctx, schema.Tagk, func(i int, use func(*string)) {
-		for t := range series[i].Tags {
-			use(&series[i].Tags[t].Key)
-		}
-	})
-	r.assign(ctx, schema.Tagv, func(i int, use func(*string)) {
-		for t := range series[i].Tags {
-			use(&series[i].Tags[t].Value)
-		}
-	})
+	r := s.resolutions.Get().(*resolution)
+	defer s.resolutions.Put(r)
+	defer r.reset()
+	r.begin(s, series)
+	for _, kind := range schema.Kinds() {
+		r.assign(ctx, kind)
+	}
 	r.index()
 	r.putMeta(ctx)
-	for _, err := range r.errs {
-		if err != nil {
-			return r.refs, r.errs
-		}
-	}
-	return r.refs, nil
+	return r.refs, r.errs
 }
 
 // resolution is one call of Resolve: its steps go over all series that have no error yet.
@@ -43,16 +30,57 @@ type resolution struct {
 	store  *Store
 	series []Series
 	refs   []Ref
-	errs   []error
-	uids   [3]map[string]string // by kind: name -> UID
-	fresh  []int                // series without a tsdb-meta row that this process knows of
+	errs   []error // nil: there is none
+
+	names [3]nameList // by kind
+	first []int32     // by series: where its tags are in the lists of names
+
+	tsuids []byte // one after the other
+	ends   []int  // of tsuids, as far as there are
+	good   []int  // the series that they are of
+	pairs  []schema.Pair
+	ids    []index.ID // of good
+
+	fresh []freshSeries
+	metaRows
 }
 
-func (r *resolution) check() {
-	for i := range r.series {
-		r.errs[i] = checkSeries(r.series[i])
+// begin checks the series.
+func (r *resolution) begin(s *Store, series []Series) {
+	r.store, r.series, r.refs = s, series, make([]Ref, len(series))
+	tags := int32(0)
+	for i := range series {
+		r.first = append(r.first, tags)
+		tags += int32(len(series[i].Tags))
+		if err := checkSeries(series[i]); err != nil {
+			r.fail(i, err)
+		}
 	}
 }
+
+// reset lets go of everything but memory.
+func (r *resolution) reset() {
+	for k := range r.names {
+		r.names[k].reset()
+	}
+	clear(r.pairs[:cap(r.pairs)])
+	clear(r.fresh)
+	r.metaRows.reset()
+	*r = resolution{
+		names: r.names, first: r.first[:0], tsuids: r.tsuids[:0], ends: r.ends[:0], good: r.good[:0], pairs: r.pairs[:0],
+		ids: r.ids[:0], fresh: r.fresh[:0], metaRows: r.metaRows,
+	}
+}
+
+// fail gives a series an error in place of its ref.
+func (r *resolution) fail(i int, err error) {
+	if r.errs == nil {
+		r.errs = make([]error, len(r.series))
+	}
+	r.refs[i], r.errs[i] = 0, err
+}
+
+func (r *resolution) failed(i int) bool { return r.errs != nil && r.errs[i] != nil }
 
 func checkSeries(s Series) error {
 	switch {
@@ -86,39 +114,59 @@ func (s Series) String() string {
 	return b.String()
 }
 
-// assign looks up or assigns the UIDs of one kind; names calls use for each name of series i.
-func (r *resolution) assign(ctx context.Context, kind schema.Kind, names func(i int, use func(*string))) {
-	seen := map[string]string{}
-	var list []string
+// assign looks up or assigns the UIDs of one kind.
+func (r *resolution) assign(ctx context.Context, kind schema.Kind) {
+	l := &r.names[kind]
 	for i := range r.series {
-		if r.errs[i] == nil {
-			names(i, func(name *string) {
-				if _, ok := seen[*name]; !ok {
-					seen[*name] = ""
-					list = append(list, *name)
-				}
-			})
-		}
+		r.collect(l, kind, i)
 	}
-	uids, errs := r.store.uids.Assign(ctx, kind, list)
-	failed := map[string]error{}
-	for n, name := range list {
-		if errs != nil && errs[n] != nil {
-			failed[name] = classifyUID(errs[n])
+	var errs []error
+	l.uids, errs = r.store.uids.Assign(ctx, kind, l.list)
+	if errs == nil {
+		return
+	}
+	for i := range r.series {
+		if r.failed(i) {
 			continue
 		}
-		seen[name] = uids[n]
-	}
-	if len(failed) > 0 {
-		for i := range r.series {
-			names(i, func(name *string) {
-				if err := failed[*name]; err != nil && r.errs[i] == nil {
-					r.errs[i] = err
-				}
-			})
+		for _, n := range l.of(r.at(kind, i)) {
+			if err := errs[n]; err != nil {
+				r.fail(i, classifyUID(err))
+				break
+			}
 		}
 	}
-	r.uids[kind] = seen
+}
+
+// collect adds the names of a kind that series i has. Neighbours mostly have their tags in common.
+func (r *resolution) collect(l *nameList, kind schema.Kind, i int) {
+	s := &r.series[i]
+	switch {
+	case r.failed(i):
+		l.skip(r.at(kind, i))
+	case kind == schema.Metric:
+		l.add(s.Metric, i-1)
+	default:
+		before := len(l.uses) // where the tags of the series before begin, if it has any
+		if i > 0 {
+			before = int(r.first[i-1])
+		}
+		for t := range s.Tags {
+			name := s.Tags[t].Key
+			if kind == schema.Tagv {
+				name = s.Tags[t].Value
+			}
+			l.add(name, before+t)
+		}
+	}
+}
+
+// at is where series i has its names of a kind in the list of uses.
+func (r *resolution) at(kind schema.Kind, i int) (from, to int) {
+	if kind == schema.Metric {
+		return i, i + 1
+	}
+	return int(r.first[i]), int(r.first[i]) + len(r.series[i].Tags)
 }
 
 func classifyUID(err error) error {
@@ -133,98 +181,30 @@ func classifyUID(err error) error {
 
 // index gives each series its Ref and notes those whose tsdb-meta row is not known to exist.
 func (r *resolution) index() {
-	var tsuid []byte
-	var pairs []schema.Pair
 	for i := range r.series {
-		if r.errs[i] != nil {
-			continue
+		if !r.failed(i) {
+			r.addTSUID(i)
 		}
-		pairs = pairs[:0]
-		for _, t := range r.series[i].Tags {
-			pairs = append(pairs, schema.Pair{Key: []byte(r.uids[schema.Tagk][t.Key]), Value: []byte(r.uids[schema.Tagv][t.Value])})
-		}
-		tsuid = r.store.layout.AppendTSUID(tsuid[:0], []byte(r.uids[schema.Metric][r.series[i].Metric]), pairs)
-		id, _, err := r.store.index.Add(tsuid)
-		if err != nil {
-			r.errs[i] = err
-			continue
-		}
-		r.refs[i] = refOf(id)
-		if !r.store.states.get(id).hasMeta.Load() {
-			r.fresh = append(r.fresh, i)
-		}
-	}
-}
-
-// putMeta writes the tsdb-meta rows that are missing: the counter and the document that a TSD with its meta tracking on
-// would have written for the first point. The observer comes first: a row says that everything of its series is there.
-func (r *resolution) putMeta(ctx context.Context) {
-	if len(r.fresh) == 0 {
-		return
 	}
 	s := r.store
-	at := make([]int, 0, len(r.fresh)) // the first of each series in fresh
-	keys := make([][]byte, 0, len(r.fresh))
-	seen := make(map[Ref]bool, len(r.fresh))
-	for _, i := range r.fresh {
-		if ref := r.refs[i]; !seen[ref] {
-			seen[ref] = true
-			at = append(at, i)
-			keys = append(keys, []byte(s.index.TSUID(ref.id())))
-		}
-	}
-	rows, err := s.db.Get(ctx, s.o.Tables.Meta, schema.FamilyMeta, keys)
-	if err != nil {
-		r.fail(r.fresh, fmt.Errorf("read %s: %w", s.o.Tables.Meta, err))
-		return
-	}
-	for n, row := range rows {
-		if len(row.Cells) > 0 && s.noteMeta(r.refs[at[n]].id()) {
-			s.metrics.seriesNew.Inc()
-		}
-	}
-	if err := r.observe(ctx, rows, at); err != nil {
-		r.fail(r.unfinished(), err)
-		return
-	}
-	if err := s.db.Apply(ctx, s.o.Tables.Meta, schema.FamilyMeta, s.newMetaRows(rows)); err != nil {
-		r.fail(r.unfinished(), fmt.Errorf("write %s: %w", s.o.Tables.Meta, err))
-		return
-	}
-	for n, i := range at {
-		if len(rows[n].Cells) == 0 && s.noteNew(r.refs[i].id()) {
-			s.metrics.seriesNew.Inc()
+	r.ids = s.index.AddAll(r.ids, r.tsuids, r.ends)
+	for n, id := range r.ids {
+		i := r.good[n]
+		r.refs[i] = refOf(id)
+		if st := s.states.get(id); !st.hasMeta.Load() {
+			r.fresh = append(r.fresh, freshSeries{id: id, series: i, state: st})
 		}
 	}
 }
 
-// unfinished are the series of fresh whose tsdb-meta row is still not known to exist.
-func (r *resolution) unfinished() []int {
-	return slices.DeleteFunc(slices.Clone(r.fresh), func(i int) bool {
-		return r.store.states.get(r.refs[i].id()).hasMeta.Load()
-	})
-}
-
-// fail gives some series an error in place of their refs.
-func (r *resolution) fail(series []int, err error) {
-	for _, i := range series {
-		r.refs[i], r.errs[i] = 0, err
+// addTSUID makes the TSUID of series i.
+func (r *resolution) addTSUID(i int) {
+	keys, values := &r.names[schema.Tagk], &r.names[schema.Tagv]
+	r.pairs = r.pairs[:0]
+	for n := range r.series[i].Tags {
+		at := int(r.first[i]) + n
+		r.pairs = append(r.pairs, schema.Pair{Key: keys.uid(at), Value: values.uid(at)})
 	}
-}
-
-// newMetaRows are the tsdb-meta rows for those of rows that do not exist.
-func (s *Store) newMetaRows(rows []kv.Row) []kv.Mutation {
-	now := s.o.Now().Unix()
-	var missing []kv.Mutation
-	for _, row := range rows {
-		if len(row.Cells) > 0 {
-			continue
-		}
-		document := schema.TSMeta{TSUID: schema.FormatTSUID(row.Key), Created: now, Max: math.NaN(), Min: math.NaN()}.AppendTo(nil)
-		missing = append(missing, kv.Mutation{Key: row.Key, Puts: []kv.Put{
-			{Qualifier: schema.CounterQualifier(), Value: schema.EncodeCounter(1)},
-			{Qualifier: schema.MetaQualifier(), Value: document},
-		}})
-	}
-	return missing
+	r.tsuids = r.store.layout.AppendTSUID(r.tsuids, r.names[schema.Metric].uid(i), r.pairs)
+	r.ends, r.good = append(r.ends, len(r.tsuids)), append(r.good, i)
 }

@@ -10,7 +10,8 @@ import (
 // state is what this process remembers of a series between appends: how far its current row is written. With it
 // the common append, a point after all others of a row that was begun or read here, needs no reading.
 type state struct {
-	hasMeta atomic.Bool // the tsdb-meta row exists
+	hasMeta   atomic.Bool // the tsdb-meta row exists
+	triedMeta atomic.Bool // this process tried to write it: it may exist
 
 	mu    sync.Mutex // held while a point of the series is being written; guards all below
 	known bool       // the fields below are true of the row in the engine

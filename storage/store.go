@@ -19,19 +19,20 @@ import (
 
 // Store is the one implementation of Appender and Querier: the OpenTSDB schema over a table engine.
 type Store struct {
-	db      kv.KV
-	o       Options
-	layout  schema.Layout
-	uids    *uid.Dictionary
-	index   *index.Index
-	states  states
-	cover   coverage
-	foreign foreignMetrics
-	metrics *storeMetrics
-	meta    metadataCache
-	writers sync.Pool     // *writer
-	reads   chan struct{} // one for each append that is reading rows
-	buffer  *buffer       // nil: writes go through
+	db          kv.KV
+	o           Options
+	layout      schema.Layout
+	uids        *uid.Dictionary
+	index       *index.Index
+	states      states
+	cover       coverage
+	foreign     foreignMetrics
+	metrics     *storeMetrics
+	meta        metadataCache
+	writers     sync.Pool     // *writer
+	resolutions sync.Pool     // *resolution
+	reads       chan struct{} // one for each append that is reading rows
+	buffer      *buffer       // nil: writes go through
 
 	loaded atomic.Bool
 
@@ -56,6 +57,7 @@ func New(db kv.KV, o Options) (*Store, error) {
 		reads:   make(chan struct{}, concurrentReads),
 	}
 	s.writers.New = func() any { return &writer{} }
+	s.resolutions.New = func() any { return &resolution{} }
 	s.metrics = newStoreMetrics(o.Registerer, s)
 	logged := o.Mode == WriteBuffered || o.LogUnacknowledged
 	if !logged {
@@ -169,16 +171,19 @@ func (s *Store) loadIndex(ctx context.Context, since int64) error {
 			s.o.Logger.Warn("row key in tsdb-meta is no TSUID of the configured UID widths; skipped", "row", fmt.Sprintf("%x", row.Key), "err", err)
 			continue
 		}
-		s.noteMeta(id)
+		s.noteMeta(id, s.states.get(id))
 	}
 	s.metrics.refreshSeconds.Observe(s.o.Now().Sub(begin).Seconds())
 	return nil
 }
 
 // noteMeta remembers that a series has its tsdb-meta row; true when that was not known.
-func (s *Store) noteMeta(id index.ID) bool {
-	if s.states.get(id).hasMeta.Swap(true) {
+func (s *Store) noteMeta(id index.ID, st *state) bool {
+	if st.hasMeta.Swap(true) {
 		return false
+	}
+	if s.o.Exclusive {
+		return true // nothing is searched for by row keys
 	}
 	s.cover.inMeta.Store(s.index.TSUID(id)[:s.layout.MetricWidth], true)
 	return true
@@ -186,8 +191,7 @@ func (s *Store) noteMeta(id index.ID) bool {
 
 // noteNew remembers that this process wrote the tsdb-meta row of a series, which had none; true when it was not known to have one. Where nobody
 // else writes, such a series has no rows of data: points come after the row.
-func (s *Store) noteNew(id index.ID) bool {
-	st := s.states.get(id)
+func (s *Store) noteNew(id index.ID, st *state) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.hasMeta.Load() {
@@ -196,7 +200,7 @@ func (s *Store) noteNew(id index.ID) bool {
 	if s.o.Exclusive {
 		st.known, st.newest, st.lastSample, st.lastObject = true, true, -1, -1
 	}
-	return s.noteMeta(id)
+	return s.noteMeta(id, st)
 }
 
 // setLoadErr keeps the error for Ready and says whether its text is new.

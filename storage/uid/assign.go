@@ -29,6 +29,9 @@ const (
 // went well, else it has one error per name: ErrName and ErrExhausted for that name alone, any other error for all
 // that could not be finished. A name may occur more than once.
 //
+// On an engine of our own a new name is durable when an Apply returns that began later, as after a check-and-put: what is made of UIDs is
+// written by one.
+//
 // The order of the steps is OpenTSDB's (UniqueId.getOrCreateId): count, write the reverse row, write the forward
 // row, each only if it is absent, so a crash leaves at worst an unused id and never a UID without a name.
 func (d *Dictionary) Assign(ctx context.Context, kind schema.Kind, names []string) (uids []string, errs []error) {

@@ -8,8 +8,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// manyNames is from how many new names on they are written together: below that two synced writes cost more than a check-and-put each.
-const manyNames = 64
+// manyNames is from how many new names on they are written together.
+const manyNames = 8
 
 // assignTogether gives names, which have no UID, the ids from first on, where no other process writes to the table: nobody can be faster, so
 // there is nothing to check and put. All reverse rows are there before the first forward row, as ever. ok is false when one of the ids is
@@ -40,10 +40,10 @@ func (d *Dictionary) assignTogether(ctx context.Context, kind schema.Kind, names
 			return nil, false, nil
 		}
 	}
-	if err := d.db.Apply(ctx, d.table, schema.FamilyName, reverse); err != nil {
+	if err := d.put(ctx, d.table, schema.FamilyName, reverse); err != nil {
 		return nil, false, fmt.Errorf("write the names of %d %s UIDs: %w", len(names), kind, err)
 	}
-	if err := d.db.Apply(ctx, d.table, schema.FamilyID, forward); err != nil {
+	if err := d.put(ctx, d.table, schema.FamilyID, forward); err != nil {
 		return nil, false, fmt.Errorf("write the %s UIDs of %d names: %w", kind, len(names), err)
 	}
 	return uids, true, nil

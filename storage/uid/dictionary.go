@@ -28,6 +28,7 @@ type Dictionary struct {
 	table   string
 	layout  schema.Layout
 	alone   bool
+	put     func(ctx context.Context, table, family string, rows []kv.Mutation) error // of new names, where nobody else writes
 	forward [3]*cache
 	reverse [3]*cache
 	// assigning lets one assignment of a kind run at a time in this process, so that two requests with the same
@@ -35,9 +36,18 @@ type Dictionary struct {
 	assigning [3]chan struct{}
 }
 
+// A lazyEngine can be told of changes without waiting for the disk. Its log is one sequence: who finds a change after a crash finds all that
+// were made before it.
+type lazyEngine interface {
+	ApplyUnlogged(ctx context.Context, table, family string, rows []kv.Mutation) error
+}
+
 // New returns a dictionary over a table of db.
 func New(db kv.KV, o Options) *Dictionary {
-	d := &Dictionary{db: db, table: o.Table, layout: o.Layout, alone: o.Exclusive}
+	d := &Dictionary{db: db, table: o.Table, layout: o.Layout, alone: o.Exclusive, put: db.Apply}
+	if lazy, ok := db.(lazyEngine); ok {
+		d.put = lazy.ApplyUnlogged
+	}
 	for k := range d.forward {
 		d.forward[k], d.reverse[k] = newCache(o.CacheEntries), newCache(o.CacheEntries)
 		d.assigning[k] = make(chan struct{}, 1)

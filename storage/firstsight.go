@@ -1,0 +1,170 @@
+package storage
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// freshSeries is a series whose tsdb-meta row is not known to exist.
+type freshSeries struct {
+	id     index.ID
+	series int // in the call
+	state  *state
+	tsuid  []byte // the index's own
+	order  uint64 // the first bytes of the TSUID
+	exists bool
+}
+
+// putMeta writes the tsdb-meta rows that are missing: the counter and the document that a TSD with its meta tracking on
+// would have written for the first point. The observer comes first: a row says that everything of its series is there.
+func (r *resolution) putMeta(ctx context.Context) {
+	if len(r.fresh) == 0 {
+		return
+	}
+	s := r.store
+	fresh := r.distinct()
+	if err := r.lookUp(ctx, fresh); err != nil {
+		r.failUnfinished(fmt.Errorf("read %s: %w", s.o.Tables.Meta, err))
+		return
+	}
+	fresh = slices.DeleteFunc(fresh, func(f freshSeries) bool { return f.exists })
+	if len(fresh) == 0 {
+		return
+	}
+	if err := r.observe(ctx, fresh); err != nil {
+		r.failUnfinished(err)
+		return
+	}
+	for _, f := range fresh {
+		f.state.triedMeta.Store(true)
+	}
+	if err := s.db.Apply(ctx, s.o.Tables.Meta, schema.FamilyMeta, r.metaRows.build(fresh, s.o.Now().Unix())); err != nil {
+		r.failUnfinished(fmt.Errorf("write %s: %w", s.o.Tables.Meta, err))
+		return
+	}
+	added := 0
+	for _, f := range fresh {
+		if s.noteNew(f.id, f.state) {
+			added++
+		}
+	}
+	s.metrics.seriesNew.Add(float64(added))
+}
+
+// distinct are the fresh series, each once, in the order of their TSUIDs: neighbours in the table are cheaper to insert one after the other.
+func (r *resolution) distinct() []freshSeries {
+	r.ids = r.ids[:0]
+	for _, f := range r.fresh {
+		r.ids = append(r.ids, f.id)
+	}
+	r.keys = r.store.index.TSUIDBytes(r.keys[:0], r.ids)
+	var prefix [8]byte
+	for n := range r.fresh {
+		f := &r.fresh[n]
+		f.tsuid = r.keys[n]
+		copy(prefix[:], f.tsuid)
+		f.order = binary.BigEndian.Uint64(prefix[:])
+		clear(prefix[:])
+	}
+	fresh := append(r.sorted[:0], r.fresh...)
+	r.sorted = fresh
+	slices.SortFunc(fresh, func(a, b freshSeries) int {
+		if a.order != b.order {
+			return cmp.Compare(a.order, b.order)
+		}
+		return cmp.Or(bytes.Compare(a.tsuid, b.tsuid), cmp.Compare(a.series, b.series))
+	})
+	return slices.CompactFunc(fresh, func(a, b freshSeries) bool { return a.id == b.id })
+}
+
+// lookUp finds out which of the series have a row in the table. Where nobody else writes and the whole table was read, none has, but for those
+// that this process has tried to write.
+func (r *resolution) lookUp(ctx context.Context, fresh []freshSeries) error {
+	s := r.store
+	r.keys = r.keys[:0]
+	var asked []int
+	complete := s.o.Exclusive && s.loaded.Load()
+	for n := range fresh {
+		if !complete || fresh[n].state.triedMeta.Load() {
+			asked, r.keys = append(asked, n), append(r.keys, fresh[n].tsuid)
+		}
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	rows, err := s.db.Get(ctx, s.o.Tables.Meta, schema.FamilyMeta, r.keys)
+	if err != nil {
+		return err
+	}
+	for n, row := range rows {
+		if f := &fresh[asked[n]]; len(row.Cells) > 0 {
+			f.exists = true
+			if s.noteMeta(f.id, f.state) {
+				s.metrics.seriesNew.Inc()
+			}
+		}
+	}
+	return nil
+}
+
+// failUnfinished fails the series whose tsdb-meta row is still not known to exist.
+func (r *resolution) failUnfinished(err error) {
+	for _, f := range r.fresh {
+		if !f.state.hasMeta.Load() {
+			r.fail(f.series, err)
+		}
+	}
+}
+
+// metaRows are new rows of tsdb-meta, and the memory of making them.
+type metaRows struct {
+	sorted    []freshSeries
+	keys      [][]byte
+	news      []NewSeries
+	mutations []kv.Mutation
+	puts      []kv.Put
+	documents []byte
+}
+
+// build makes the rows of series.
+func (m *metaRows) build(fresh []freshSeries, now int64) []kv.Mutation {
+	size := 0
+	for _, f := range fresh {
+		size += schema.NewTSMetaSize(f.tsuid)
+	}
+	m.documents = slices.Grow(m.documents[:0], size)
+	m.puts = slices.Grow(m.puts[:0], 2*len(fresh))
+	m.mutations = m.mutations[:0]
+	counter := kv.Put{Qualifier: schema.CounterQualifier(), Value: schema.EncodeCounter(1)}
+	document := schema.MetaQualifier()
+	for _, f := range fresh {
+		from, at := len(m.documents), len(m.puts)
+		m.documents = schema.AppendNewTSMeta(m.documents, f.tsuid, now)
+		m.puts = append(m.puts, counter, kv.Put{Qualifier: document, Value: m.documents[from:len(m.documents):len(m.documents)]})
+		m.mutations = append(m.mutations, kv.Mutation{Key: f.tsuid, Puts: m.puts[at:len(m.puts):len(m.puts)]})
+	}
+	return m.mutations
+}
+
+// mostFresh is how many series' memory is kept for other calls.
+const mostFresh = 1 << 14
+
+func (m *metaRows) reset() {
+	if cap(m.sorted) > mostFresh {
+		*m = metaRows{}
+		return
+	}
+	clear(m.sorted[:cap(m.sorted)])
+	clear(m.keys[:cap(m.keys)])
+	clear(m.news[:cap(m.news)])
+	clear(m.mutations[:cap(m.mutations)])
+	clear(m.puts[:cap(m.puts)])
+}
