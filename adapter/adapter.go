@@ -130,6 +130,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	defer stopStore()
 	group, serveCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return a.store.Run(storeCtx) })
+	group.Go(func() error { return tuneGC(storeCtx) })
 	group.Go(func() error { return a.graphite.run(storeCtx) })
 	group.Go(func() error { return a.graphite.api.Run(storeCtx) })
 	group.Go(a.serve)

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/intake"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -20,7 +19,8 @@ import (
 
 // writeTranslator names what is stored.
 type writeTranslator interface {
-	FromLabels(ls labels.Labels) storage.Series
+	// FromPairs returns the series of labels, whose names are sorted and distinct; it may use the memory of pairs.
+	FromPairs(pairs []storage.Tag) storage.Series
 	MetricName(name string) string
 }
 

@@ -24,8 +24,7 @@ type writeJob struct {
 	refs    []storage.Ref // by series of the request; 0: bad, or without anything to store
 	bad     map[int]error // by series of the request
 	missing []missingSeries
-	unknown []unknownSeries
-	pending map[string]int // key -> index in unknown
+	unknown unknownSeries
 
 	labels   []rawLabel
 	builder  labels.ScratchBuilder
@@ -40,7 +39,7 @@ type writeJob struct {
 
 func newWriteJob(h *writeHandler) *writeJob {
 	return &writeJob{
-		writeHandler: h, share: intake.Share{Gate: h.gate}, bad: map[int]error{}, pending: map[string]int{}, metadata: map[string]newMetadata{},
+		writeHandler: h, share: intake.Share{Gate: h.gate}, bad: map[int]error{}, metadata: map[string]newMetadata{},
 		builder: labels.NewScratchBuilder(16),
 	}
 }
@@ -49,15 +48,14 @@ func newWriteJob(h *writeHandler) *writeJob {
 func (j *writeJob) reset(v wireVersion) {
 	clear(j.bad)
 	clear(j.missing)
-	clear(j.unknown)
-	clear(j.pending)
+	j.unknown.reset()
 	clear(j.labels)
 	clear(j.metadata)
 	clear(j.batch.Objects)
 	j.req.reset(v)
 	j.batch.Reset()
 	j.body, j.decoded, j.starts = j.body[:0], j.decoded[:0], j.starts[:0]
-	j.refs, j.missing, j.unknown, j.labels = j.refs[:0], j.missing[:0], j.unknown[:0], j.labels[:0]
+	j.refs, j.missing, j.labels = j.refs[:0], j.missing[:0], j.labels[:0]
 	j.received, j.refused, j.appended = kindCounts{}, refusals{}, false
 }
 
@@ -67,7 +65,8 @@ const pooledJob = 16 << 20
 func (j *writeJob) footprint() int {
 	return cap(j.body) + cap(j.decoded) + cap(j.req.keys) + cap(j.starts) + 4*(cap(j.req.refs)+cap(j.req.exemplarRefs)) +
 		24*(cap(j.req.samples)+cap(j.req.symbols)+cap(j.batch.Refs)) + 96*cap(j.req.series) +
-		64*(cap(j.req.exemplars)+cap(j.req.histograms)+cap(j.batch.Objects)+cap(j.req.metadata)+cap(j.unknown)+cap(j.missing))
+		64*(cap(j.req.exemplars)+cap(j.req.histograms)+cap(j.batch.Objects)+cap(j.req.metadata)+cap(j.unknown.series)+cap(j.missing)) +
+		32*cap(j.unknown.tags)
 }
 
 // decode walks over the whole body, so that a request that is broken anywhere is refused before any of it is stored.

@@ -125,7 +125,9 @@ func checkSeries(ls []rawLabel, limit int) ([]rawLabel, error) {
 
 // checkNames sorts labels.
 func checkNames(ls []rawLabel) error {
-	slices.SortFunc(ls, func(a, b rawLabel) int { return bytes.Compare(a.name, b.name) })
+	if byName := func(a, b rawLabel) int { return bytes.Compare(a.name, b.name) }; !slices.IsSortedFunc(ls, byName) {
+		slices.SortFunc(ls, byName)
+	}
 	for i, l := range ls {
 		switch {
 		case len(l.name) == 0:

@@ -1,26 +1,60 @@
 package adapter
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
+	"unsafe"
 
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// missingSeries is a series of the request that the cache does not know: unknown[unknown], if that is not negative.
+// missingSeries is a series of the request that the cache does not know: number unknown of those that are asked of the store, if that is not
+// negative.
 type missingSeries struct {
 	series  int
 	key     []byte
 	unknown int
 }
 
-// unknownSeries is what several missing series of one key have in common.
+// unknownSeries are those that are asked of the store, in columns. A series that comes twice in a row is there once.
 type unknownSeries struct {
-	key    string
-	series storage.Series
-	ref    storage.Ref
-	err    error
+	keys   [][]byte // they lie in the body, or in the request's keys
+	series []storage.Series
+	tags   []storage.Tag // the memory of series
+	text   []byte        // of their names
+}
+
+// reset lets go of everything but the memory of the columns.
+func (u *unknownSeries) reset() {
+	clear(u.keys)
+	clear(u.series)
+	clear(u.tags)
+	*u = unknownSeries{keys: u.keys[:0], series: u.series[:0], tags: u.tags[:0]}
+}
+
+// add adds a series that its labels name.
+func (u *unknownSeries) add(key []byte, ls []rawLabel, names writeTranslator) {
+	from := len(u.tags)
+	for _, l := range ls {
+		u.tags = append(u.tags, storage.Tag{Key: u.string(l.name), Value: u.string(l.value)})
+	}
+	series := names.FromPairs(u.tags[from:len(u.tags):len(u.tags)])
+	u.keys, u.series = append(u.keys, key), append(u.series, series)
+}
+
+// textChunk is how much text is copied to one place, bytes: who keeps a name keeps so much of its neighbours'.
+const textChunk = 16 << 10
+
+// string copies text, since the body is used again. Nothing ever changes what was copied.
+func (u *unknownSeries) string(b []byte) string {
+	if len(b) > cap(u.text)-len(u.text) {
+		u.text = make([]byte, 0, max(textChunk, len(b)))
+	}
+	at := len(u.text)
+	u.text = append(u.text, b...)
+	return unsafe.String(unsafe.SliceData(u.text[at:]), len(b))
 }
 
 // findSeries gives each known series its Ref and makes the others known by name, or finds out what is wrong with them.
@@ -30,7 +64,13 @@ func (j *writeJob) findSeries(context.Context) error {
 		return err
 	}
 	for i := range j.missing {
-		if err := j.nameMissing(&j.missing[i]); err != nil {
+		m := &j.missing[i]
+		if i > 0 && bytes.Equal(m.key, j.missing[i-1].key) {
+			if m.unknown = j.missing[i-1].unknown; m.unknown >= 0 {
+				continue
+			}
+		}
+		if err := j.nameMissing(m); err != nil {
 			return err
 		}
 	}
@@ -66,10 +106,6 @@ func (j *writeJob) findKnown() error {
 
 // nameMissing checks the labels of a series and translates them.
 func (j *writeJob) nameMissing(m *missingSeries) (err error) {
-	if u, ok := j.pending[string(m.key)]; ok {
-		m.unknown = u
-		return nil
-	}
 	good := j.holdsGood(m.series)
 	if j.labels, err = j.req.keyLabels(j.labels[:0], m.key); err != nil {
 		return writeError{http.StatusBadRequest, fmt.Errorf("labels of time series %d: %w", m.series+1, err)}
@@ -82,41 +118,30 @@ func (j *writeJob) nameMissing(m *missingSeries) (err error) {
 	if !good {
 		return nil // A series is made by its first sample, not by a bad one or by metadata.
 	}
-	m.unknown = len(j.unknown)
-	u := unknownSeries{key: string(m.key), series: j.o.Translator.FromLabels(toLabels(&j.builder, ls))}
-	j.unknown = append(j.unknown, u)
-	j.pending[u.key] = m.unknown
+	m.unknown = len(j.unknown.keys)
+	j.unknown.add(m.key, ls, j.o.Translator)
 	return nil
 }
 
 // resolve gets the Refs of the unknown series, in one call.
 func (j *writeJob) resolve(ctx context.Context) error {
-	if len(j.unknown) == 0 {
+	if len(j.unknown.keys) == 0 {
 		return nil
 	}
-	series, keys := make([]storage.Series, len(j.unknown)), make([]string, len(j.unknown))
-	for i, u := range j.unknown {
-		series[i], keys[i] = u.series, u.key
-	}
-	refs, errs := j.o.Appender.Resolve(ctx, series)
-	j.caches[j.req.version].Add(keys, refs)
-	for i := range j.unknown {
-		j.unknown[i].ref = refs[i]
-		if errs == nil || errs[i] == nil {
-			continue
+	refs, errs := j.o.Appender.Resolve(ctx, j.unknown.series)
+	j.caches[j.req.version].AddBytes(j.unknown.keys, refs)
+	for _, err := range errs {
+		if err != nil && !storage.IsRefusal(err) {
+			return fmt.Errorf("resolve series: %w", err)
 		}
-		if !storage.IsRefusal(errs[i]) {
-			return fmt.Errorf("resolve series: %w", errs[i])
-		}
-		j.unknown[i].err = errs[i]
 	}
 	for _, m := range j.missing {
-		if m.unknown >= 0 {
-			u := &j.unknown[m.unknown]
-			j.refs[m.series] = u.ref
-			if u.err != nil {
-				j.bad[m.series] = u.err
-			}
+		if m.unknown < 0 {
+			continue
+		}
+		j.refs[m.series] = refs[m.unknown]
+		if errs != nil && errs[m.unknown] != nil {
+			j.bad[m.series] = errs[m.unknown]
 		}
 	}
 	return nil

@@ -12,7 +12,6 @@ import (
 	"sync"
 
 	"github.com/prometheus/common/model"
-	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -166,13 +165,15 @@ func formatObject(o storage.Object) string {
 // plainNames names series as simply as can be.
 type plainNames struct{}
 
-func (plainNames) FromLabels(ls labels.Labels) storage.Series {
-	s := storage.Series{Metric: ls.Get(model.MetricNameLabel)}
-	ls.Range(func(l labels.Label) {
-		if l.Name != model.MetricNameLabel {
-			s.Tags = append(s.Tags, storage.Tag{Key: l.Name, Value: l.Value})
+func (plainNames) FromPairs(pairs []storage.Tag) storage.Series {
+	var s storage.Series
+	for _, l := range pairs {
+		if l.Key == model.MetricNameLabel {
+			s.Metric = l.Value
+		} else {
+			s.Tags = append(s.Tags, l)
 		}
-	})
+	}
 	return s
 }
 

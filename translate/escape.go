@@ -30,8 +30,14 @@ func escapeWith(s, colon string) string {
 	if n == len(s) {
 		return s
 	}
+	return prefixed("", s, colon, n)
+}
+
+// prefixed is a prefix and the escape of s, which takes n bytes or somewhat more.
+func prefixed(prefix, s, colon string, n int) string {
 	var b strings.Builder
-	b.Grow(n)
+	b.Grow(len(prefix) + n)
+	b.WriteString(prefix)
 	for i := range len(s) {
 		switch c := s[i]; {
 		case isPlain(c):
@@ -112,7 +118,7 @@ func escapeLiteral(s string) string {
 	if isLiteral(s) {
 		return s
 	}
-	return literalPrefix + escape(s)
+	return prefixed(literalPrefix, s, colon, 2*len(s)) // few bytes take three
 }
 
 // unescapeLiteral returns what a stored string shows as: the inverse of L, or the string itself.

@@ -12,17 +12,24 @@ import (
 // FromLabels returns the series of a label set, whose names are sorted and distinct. Labels with an empty value are
 // no labels. Names that need no escape share the memory of ls.
 func (t *Translator) FromLabels(ls labels.Labels) storage.Series {
+	pairs := make([]storage.Tag, 0, max(ls.Len(), 1))
+	ls.Range(func(l labels.Label) { pairs = append(pairs, storage.Tag{Key: l.Name, Value: l.Value}) })
+	return t.FromPairs(pairs)
+}
+
+// FromPairs is FromLabels of the labels that pairs are, whose memory, as far as its capacity, becomes the series'.
+func (t *Translator) FromPairs(pairs []storage.Tag) storage.Series {
 	var name string
-	tags := make([]storage.Tag, 0, max(ls.Len(), 1))
-	ls.Range(func(l labels.Label) {
+	tags := pairs[:0]
+	for _, l := range pairs {
 		switch {
 		case l.Value == "":
-		case l.Name == nameLabel:
+		case l.Key == nameLabel:
 			name = l.Value
 		default:
-			tags = append(tags, storage.Tag{Key: l.Name, Value: l.Value})
+			tags = append(tags, l)
 		}
-	})
+	}
 	metric, mode := t.metric(name)
 	var packed []byte
 	if metric == longMetric {
