@@ -37,7 +37,7 @@ var doors = map[string][]string{
 	"storage/pebble":          {"storage/kv", "storage/schema"},
 	"storage/schema":          {},
 	"storage/storetest":       {"storage", "storage/kv", "storage/log/logtest", "storage/schema"},
-	"storage/uid":             {"storage/kv", "storage/schema"},
+	"storage/uid":             {"storage/intern", "storage/kv", "storage/schema"},
 	"e2e":                     {},
 	"e2e/bench":               {"e2e/cluster", "e2e/load"},
 	"e2e/cluster":             {},

@@ -35,9 +35,11 @@ const (
 // The order of the steps is OpenTSDB's (UniqueId.getOrCreateId): count, write the reverse row, write the forward
 // row, each only if it is absent, so a crash leaves at worst an unused id and never a UID without a name.
 func (d *Dictionary) Assign(ctx context.Context, kind schema.Kind, names []string) (uids []string, errs []error) {
-	uids, err := d.Lookup(ctx, kind, names)
-	if err != nil {
-		return uids, repeat(err, len(names))
+	uids, missing := d.known(kind, names)
+	if !d.alone { // elsewhere the table is near, and read once: when it is this call's turn
+		if err := d.fetchForward(ctx, kind, names, uids, missing); err != nil {
+			return uids, repeat(err, len(names))
+		}
 	}
 	unknown := d.unknown(names, uids)
 	if len(unknown) == 0 {

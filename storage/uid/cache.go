@@ -1,55 +1,172 @@
 package uid
 
-import "sync"
+import (
+	"hash/maphash"
+	"sync"
+	"unsafe"
 
-// cache is a bounded map of names to UIDs or back. It keeps two generations: what is used in the newer one stays,
-// and the older one is dropped whole when the newer one is full, so a lookup costs a map access and no list.
+	"github.com/tsdbridge/tsdbridge/storage/intern"
+)
+
+// cache is a bounded map of names to UIDs and back. It keeps two generations: what is used in the newer one stays,
+// and the older one is dropped whole when the newer one is full, so a lookup costs a look into a table and no list. A name with its UID takes its
+// bytes and some 60 more, in memory without pointers.
 type cache struct {
 	limit int // entries per generation, of usual length
+	seed  maphash.Seed
 
 	mu       sync.RWMutex // guards all below
-	new, old map[string]string
-	weight   int // of new
+	new, old *generation
 }
 
 // usualEntry is the length in bytes that the memory of a cache is reckoned with; longer entries count as several.
 const usualEntry = 128
 
-func newCache(entries int) *cache {
-	return &cache{limit: max(entries/2, 1), new: map[string]string{}}
+// generation knows names, each once, under numbers. A UID whose name is known need not be that name's: the reverse row
+// of a lost race has the name too.
+type generation struct {
+	names  *intern.Set
+	uids   []number          // by name; 0: not known, for no UID is 0
+	byUID  map[number]uint32 // names
+	weight int
 }
 
-func (c *cache) get(key string) (string, bool) {
+// number is a UID as a number, big-endian.
+type number uint64
+
+func numberOf(uid string) number {
+	n := number(0)
+	for i := range len(uid) {
+		n = n<<8 | number(uid[i])
+	}
+	return n
+}
+
+func (n number) uid(width int) string {
+	var b [8]byte
+	for i := width - 1; i >= 0; i-- {
+		b[i] = byte(n)
+		n >>= 8
+	}
+	return string(b[:width])
+}
+
+func newCache(entries int) *cache {
+	c := &cache{limit: max(entries/2, 1), seed: maphash.MakeSeed()}
+	c.new, c.old = c.generation(), c.generation()
+	return c
+}
+
+func (c *cache) generation() *generation {
+	return &generation{names: intern.New(c.seed), byUID: map[number]uint32{}}
+}
+
+// bytesOf is a string's bytes, to look at.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
+// forward returns the UID of a name.
+func (c *cache) forward(name string, width int) (uid string, ok bool) {
 	c.mu.RLock()
-	value, ok := c.new[key]
+	uid, ok = c.new.forward(name, width)
 	if ok {
 		c.mu.RUnlock()
-		return value, true
+		return uid, true
 	}
-	value, ok = c.old[key]
+	uid, ok = c.old.forward(name, width)
 	c.mu.RUnlock()
 	if ok {
-		c.put(key, value)
+		c.putForward(name, uid)
 	}
-	return value, ok
+	return uid, ok
 }
 
-func (c *cache) put(key, value string) {
+func (g *generation) forward(name string, width int) (uid string, ok bool) {
+	key := bytesOf(name)
+	n, ok := g.names.Find(key, g.names.Hash(key))
+	if !ok || g.uids[n] == 0 {
+		return "", false
+	}
+	return g.uids[n].uid(width), true
+}
+
+// reverse returns the name of a UID.
+func (c *cache) reverse(uid string) (name string, ok bool) {
+	c.mu.RLock()
+	name, ok = c.new.reverse(uid)
+	if ok {
+		c.mu.RUnlock()
+		return name, true
+	}
+	name, ok = c.old.reverse(uid)
+	c.mu.RUnlock()
+	if ok {
+		c.putReverse(uid, name)
+	}
+	return name, ok
+}
+
+func (g *generation) reverse(uid string) (name string, ok bool) {
+	n, ok := g.byUID[numberOf(uid)]
+	if !ok {
+		return "", false
+	}
+	return g.names.String(n), true
+}
+
+func (c *cache) putForward(name, uid string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.new[key]; ok {
-		c.new[key] = value
-		return
-	}
-	if c.weight >= c.limit {
-		c.old, c.new, c.weight = c.new, map[string]string{}, 0
-	}
-	c.new[key] = value
-	c.weight += 1 + (len(key)+len(value))/usualEntry
+	c.makeRoom()
+	n := c.name(name)
+	c.new.uids[n] = numberOf(uid)
 }
 
+func (c *cache) putReverse(uid, name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.makeRoom()
+	c.new.setName(numberOf(uid), c.name(name))
+}
+
+// putBoth puts both directions.
+func (c *cache) putBoth(name, uid string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.makeRoom()
+	n := c.name(name)
+	c.new.uids[n] = numberOf(uid)
+	c.new.setName(numberOf(uid), n)
+}
+
+func (g *generation) setName(uid number, name uint32) {
+	if _, ok := g.byUID[uid]; !ok {
+		g.weight++
+	}
+	g.byUID[uid] = name
+}
+
+// makeRoom begins a generation when the newer one is full of both directions. It needs mu.
+func (c *cache) makeRoom() {
+	if c.new.weight >= 2*c.limit {
+		c.old, c.new = c.new, c.generation()
+	}
+}
+
+// name returns the number of a name in the newer generation, which has it from now on. It needs mu.
+func (c *cache) name(name string) uint32 {
+	key := bytesOf(name)
+	hash := c.new.names.Hash(key)
+	if n, ok := c.new.names.Find(key, hash); ok {
+		return n
+	}
+	c.new.weight += 1 + len(name)/usualEntry
+	c.new.uids = append(c.new.uids, 0)
+	return c.new.names.Add(key, hash)
+}
+
+// len counts directions: a name with its UID is two entries.
 func (c *cache) len() int {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return len(c.new) + len(c.old)
+	return c.new.names.Len() + len(c.new.byUID) + c.old.names.Len() + len(c.old.byUID)
 }

@@ -6,7 +6,6 @@ package uid
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -24,13 +23,12 @@ type Options struct {
 
 // Dictionary maps names to UIDs and back. UIDs are raw bytes of the layout's width, kept in strings. Safe for concurrent use.
 type Dictionary struct {
-	db      kv.KV
-	table   string
-	layout  schema.Layout
-	alone   bool
-	put     func(ctx context.Context, table, family string, rows []kv.Mutation) error // of new names, where nobody else writes
-	forward [3]*cache
-	reverse [3]*cache
+	db     kv.KV
+	table  string
+	layout schema.Layout
+	alone  bool
+	put    func(ctx context.Context, table, family string, rows []kv.Mutation) error // of new names, where nobody else writes
+	caches [3]*cache                                                                 // by kind
 	// assigning lets one assignment of a kind run at a time in this process, so that two requests with the same
 	// new name do not race each other; between processes the check-and-puts decide.
 	assigning [3]chan struct{}
@@ -48,8 +46,8 @@ func New(db kv.KV, o Options) *Dictionary {
 	if lazy, ok := db.(lazyEngine); ok {
 		d.put = lazy.ApplyUnlogged
 	}
-	for k := range d.forward {
-		d.forward[k], d.reverse[k] = newCache(o.CacheEntries), newCache(o.CacheEntries)
+	for k := range d.caches {
+		d.caches[k] = newCache(o.CacheEntries)
 		d.assigning[k] = make(chan struct{}, 1)
 	}
 	return d
@@ -58,8 +56,8 @@ func New(db kv.KV, o Options) *Dictionary {
 // Cached returns the number of entries in all caches.
 func (d *Dictionary) Cached() int {
 	n := 0
-	for k := range d.forward {
-		n += d.forward[k].len() + d.reverse[k].len()
+	for k := range d.caches {
+		n += d.caches[k].len()
 	}
 	return n
 }
@@ -67,15 +65,21 @@ func (d *Dictionary) Cached() int {
 // Lookup returns the UIDs of names, in order; an unknown name, or one that OpenTSDB cannot hold, gives "".
 // Unknown names are not remembered: another process may assign them at any time.
 func (d *Dictionary) Lookup(ctx context.Context, kind schema.Kind, names []string) ([]string, error) {
-	uids := make([]string, len(names))
-	var missing []int
+	uids, missing := d.known(kind, names)
+	return uids, d.fetchForward(ctx, kind, names, uids, missing)
+}
+
+// known returns the UIDs that are in the cache, and for which of the names there is none.
+func (d *Dictionary) known(kind schema.Kind, names []string) (uids []string, missing []int) {
+	uids = make([]string, len(names))
+	width := d.layout.Width(kind)
 	for i, name := range names {
 		var ok bool
-		if uids[i], ok = d.forward[kind].get(name); !ok {
+		if uids[i], ok = d.caches[kind].forward(name, width); !ok {
 			missing = append(missing, i)
 		}
 	}
-	return uids, d.fetchForward(ctx, kind, names, uids, missing)
+	return uids, missing
 }
 
 // fetchForward reads the forward rows of names[i] for each i of missing into uids[i].
@@ -115,9 +119,13 @@ func (d *Dictionary) Names(ctx context.Context, kind schema.Kind, uids []string)
 	names := make([]string, len(uids))
 	var keys [][]byte
 	var at []int
+	width := d.layout.Width(kind)
 	for i, uid := range uids {
-		var ok bool
-		if names[i], ok = d.reverse[kind].get(uid); !ok {
+		ok := false
+		if len(uid) == width { // the cache knows no others
+			names[i], ok = d.caches[kind].reverse(uid)
+		}
+		if !ok {
 			keys, at = append(keys, []byte(uid)), append(at, i)
 		}
 	}
@@ -130,19 +138,17 @@ func (d *Dictionary) Names(ctx context.Context, kind schema.Kind, uids []string)
 	}
 	for r, row := range rows {
 		if raw := cell(row, kind.Qualifier()); raw != nil {
-			names[at[r]] = schema.DecodeName(raw)
+			if names[at[r]] = schema.DecodeName(raw); len(row.Key) != width {
+				continue
+			}
 			// Only this direction is certain: a reverse row may be the leftover of a lost race.
-			d.reverse[kind].put(uids[at[r]], names[at[r]])
+			d.caches[kind].putReverse(uids[at[r]], names[at[r]])
 		}
 	}
 	return names, nil
 }
 
-func (d *Dictionary) remember(kind schema.Kind, name, uid string) {
-	name = strings.Clone(name) // it may be a piece of a whole request
-	d.forward[kind].put(name, uid)
-	d.reverse[kind].put(uid, name)
-}
+func (d *Dictionary) remember(kind schema.Kind, name, uid string) { d.caches[kind].putBoth(name, uid) }
 
 // cell returns the value under a qualifier, nil when there is none.
 func cell(row kv.Row, qualifier []byte) []byte {
