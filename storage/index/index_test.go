@@ -57,7 +57,7 @@ func satisfies(tags []byte, c index.Condition) bool {
 
 func TestConditions(t *testing.T) {
 	layout := schema.DefaultLayout()
-	for seed := range uint64(300) {
+	for seed := range uint64(3000) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		x := index.New(layout)
 		var tsuids [][]byte
@@ -99,6 +99,45 @@ func TestConditions(t *testing.T) {
 		got := x.Pass(x.Candidates(metrics, conditions), conditions)
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Fatalf("seed %d: found %v, want %v\nmetrics %q conditions %+v", seed, got, want, metrics, conditions)
+		}
+	}
+}
+
+// Series that are added together get the numbers that they would get one by one, whatever the widths and repetitions.
+func TestAddAll(t *testing.T) {
+	layout := schema.Layout{MetricWidth: 2, TagkWidth: 1, TagvWidth: 8, SaltBuckets: 1}
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		one, all := index.New(layout), index.New(layout)
+		for range 5 {
+			var tsuids []byte
+			var ends []int
+			var want []index.ID
+			for range r.IntN(40) {
+				tsuid := []byte{0, byte(1 + r.IntN(3))}
+				for key := range r.IntN(3) {
+					tsuid = append(tsuid, byte(1+key), 0xFF, 0, 0, 0, 0, 0, 0, byte(r.IntN(4)))
+				}
+				id, _, err := one.Add(tsuid)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tsuids, want = append(tsuids, tsuid...), append(want, id)
+				ends = append(ends, len(tsuids))
+			}
+			if got := all.AddAll(nil, tsuids, ends); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Fatalf("seed %d: AddAll = %v, want %v", seed, got, want)
+			}
+		}
+		for _, list := range [][2][]string{{one.Metrics(), all.Metrics()}, {one.TagKeys(), all.TagKeys()}, {one.TagValues("\x01"), all.TagValues("\x01")}} {
+			if fmt.Sprintf("%x", list[0]) != fmt.Sprintf("%x", list[1]) || !slices.IsSorted(list[1]) {
+				t.Fatalf("seed %d: UIDs %x one by one, %x together", seed, list[0], list[1])
+			}
+		}
+		for i := range all.Len() {
+			if one.TSUID(index.ID(i)) != all.TSUID(index.ID(i)) {
+				t.Fatalf("seed %d: series %d is %x one by one, %x together", seed, i, one.TSUID(index.ID(i)), all.TSUID(index.ID(i)))
+			}
 		}
 	}
 }

@@ -17,33 +17,56 @@ type Condition struct {
 func (x *Index) Candidates(metrics []string, conditions []Condition) []ID {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	lists := make([][]ID, 0, len(conditions)+1)
+	sets := make([]set, 0, len(conditions)+1)
 	if metrics != nil {
-		lists = append(lists, union(x.metricPostings(metrics)))
+		s := newSet(x.metricPostings(metrics))
+		s.metrics = true
+		sets = append(sets, s)
 	}
 	for i := range conditions {
 		if c := &conditions[i]; !c.Absent && c.Values != nil {
-			lists = append(lists, union(x.postings(c)))
+			sets = append(sets, newSet(x.postings(c)))
 		}
 	}
 	// "Has the key at all" narrows little and unites much: only when nothing else narrows.
 	for i := range conditions {
-		if c := &conditions[i]; len(lists) == 0 && !c.Absent {
-			lists = append(lists, union(x.postings(c)))
+		if c := &conditions[i]; len(sets) == 0 && !c.Absent {
+			sets = append(sets, newSet(x.postings(c)))
 		}
 	}
-	if len(lists) == 0 {
+	if len(sets) == 0 {
 		return x.all()
 	}
-	slices.SortFunc(lists, func(a, b []ID) int { return len(a) - len(b) })
-	result := lists[0]
-	for _, list := range lists[1:] {
-		if len(result) == 0 {
-			break
+	slices.SortFunc(sets, func(a, b set) int { return a.size - b.size })
+	result := union(sets[0].lists)
+	for _, s := range sets[1:] {
+		switch {
+		case len(s.lists) == 1:
+			result = intersect(result, s.lists[0])
+		case s.metrics || s.size <= passCost*len(result): // else Pass, which knows no metrics, is cheaper than uniting
+			result = intersect(result, union(s.lists))
 		}
-		result = intersect(result, list)
 	}
 	return slices.Clone(result)
+}
+
+// passCost is what it costs to check a series with Pass, in numbers of united lists.
+const passCost = 4
+
+// set is the series of some lists.
+type set struct {
+	lists [][]ID
+	size  int // of all lists together
+	// metrics says that nobody checks later whether a series is among them.
+	metrics bool
+}
+
+func newSet(lists [][]ID) set {
+	s := set{lists: lists}
+	for _, list := range lists {
+		s.size += len(list)
+	}
+	return s
 }
 
 func (x *Index) all() []ID {
@@ -233,15 +256,29 @@ func union(lists [][]ID) []ID {
 	return slices.Compact(merged)
 }
 
-// intersect returns the common elements of two ascending lists; a is the shorter one.
+// intersect returns the common elements of two ascending lists.
 func intersect(a, b []ID) []ID {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
 	common := make([]ID, 0, len(a))
 	for _, id := range a {
-		i, ok := slices.BinarySearch(b, id)
+		i, ok := gallop(b, id)
 		if ok {
 			common = append(common, id)
 		}
 		b = b[i:]
 	}
 	return common
+}
+
+// gallop is slices.BinarySearch for elements that mostly are near the beginning.
+func gallop(list []ID, id ID) (int, bool) {
+	step := 1
+	for step < len(list) && list[step] < id {
+		step *= 2
+	}
+	from := step / 2
+	i, ok := slices.BinarySearch(list[from:min(step+1, len(list))], id)
+	return from + i, ok
 }
