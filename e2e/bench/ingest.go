@@ -16,6 +16,7 @@ type ingested struct {
 	stored    int           // found by asking
 	took      time.Duration // until the last acknowledgement
 	cpu       float64       // seconds of the server, with what followed until it was quiet and with its end
+	generator float64       // seconds of ours: what sending takes away from the server on the same cores
 	rss, peak float64       // bytes, quiet and greatest
 	disk      int64         // bytes, compacted; settled says whether the server could be made to
 	settled   error
@@ -44,11 +45,13 @@ func ingest(ctx context.Context, p program, c *load.Corpus) (r ingested, err err
 	}
 	before := s.usage().cpu
 	sender := load.NewSender(c, s.target(c.Format))
+	own := usageOf(os.Getpid()).cpu
 	begin := time.Now()
 	if err := sender.Run(ctx); err != nil {
 		return r, fmt.Errorf("%s: %w", p.name, err)
 	}
 	r.took, r.samples, r.busy = time.Since(begin), sender.Acked(), sender.Busy()
+	r.generator = usageOf(os.Getpid()).cpu - own
 	r.p50, r.p99 = quantiles(sender.Latencies())
 	if err := s.quiet(ctx); err != nil {
 		return r, err

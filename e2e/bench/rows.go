@@ -194,7 +194,7 @@ func (r *report) ingestDetails(w writes, c *load.Corpus, all map[string]*ingests
 	g := grid{
 		title: fmt.Sprintf("%s: %d series, %d samples of %.1f B on the wire, %d connections", w.name(), c.Shape.Series, c.Samples,
 			float64(c.Bytes)/float64(c.Samples), connections),
-		rows: [][]string{{"server", "samples/s of each run", "CPU-s/M", "RSS / peak MiB", "B/sample", "p50 / p99 ms", "found"}},
+		rows: [][]string{{"server", "samples/s of each run", "CPU-s/M", "of the generator", "RSS / peak MiB", "B/sample", "p50 / p99 ms", "found"}},
 	}
 	for _, p := range r.writersOf(w) {
 		for i, one := range all[p.name].runs {
@@ -207,7 +207,8 @@ func (r *report) ingestDetails(w writes, c *load.Corpus, all map[string]*ingests
 				disk += " not compacted"
 			}
 			g.rows = append(g.rows, []string{
-				name, perSecond.write(one.rate()), fmt.Sprintf("%.3f", one.cpuPerMillion()), fmt.Sprintf("%.0f / %.0f", one.rss/(1<<20), one.peak/(1<<20)),
+				name, perSecond.write(one.rate()), fmt.Sprintf("%.3f", one.cpuPerMillion()),
+				fmt.Sprintf("%.3f", one.generator/float64(one.samples)*1e6), fmt.Sprintf("%.0f / %.0f", one.rss/(1<<20), one.peak/(1<<20)),
 				disk, fmt.Sprintf("%.2f / %.1f", ms(one.p50), ms(one.p99)), fmt.Sprintf("%d of %d", one.stored, one.samples),
 			})
 		}
