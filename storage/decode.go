@@ -1,23 +1,28 @@
 package storage
 
 import (
-	"fmt"
+	"bytes"
+	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// decoder appends the rows of one series, in order of their time, to Points.
+// decoder appends the rows of series, each series' in order of their time, to Points.
 type decoder struct {
 	q       Query
 	table   string
 	content row
+	coded   schema.ColumnDecoder
 }
 
-// add appends what a row holds between the query's bounds.
-func (d *decoder) add(out *Points, base uint32, r kv.Row) error {
-	if err := d.content.load(r.Cells); err != nil {
-		return fmt.Errorf("row %x of %s: %w", r.Key, d.table, err)
+// add appends what a row holds between the query's bounds. Nothing of it is in the memory of the cells afterwards.
+func (d *decoder) add(out *Points, base uint32, cells []kv.StoredCell) error {
+	if d.q.Samples && d.addColumns(out, base, cells) {
+		return nil
+	}
+	if err := d.content.loadStored(cells, &d.coded); err != nil {
+		return err
 	}
 	begin := int64(base) * 1000
 	objects := d.content.objects
@@ -29,6 +34,50 @@ func (d *decoder) add(out *Points, base uint32, r kv.Row) error {
 	}
 	d.addObjectsBefore(out, begin, objects, schema.RowSeconds*1000)
 	return nil
+}
+
+// addColumns appends the points of a row straight from its cells, if points are all it holds and they ascend from cell to cell; else
+// it leaves the row to add, which also says what is wrong with a cell.
+func (d *decoder) addColumns(out *Points, base uint32, cells []kv.StoredCell) bool {
+	times, values, err := out.Times, out.Values, error(nil)
+	for i := range cells {
+		c := &cells[i]
+		switch {
+		case c.Coded != nil:
+			times, values, err = d.coded.AppendColumns(times, values, c.Coded, base)
+		case schema.ClassifyCell(c.Qualifier) == schema.CellData:
+			times, values, err = schema.AppendColumns(times, values, c.Qualifier, c.Value, base)
+		default:
+			return false
+		}
+		if err != nil {
+			return false
+		}
+	}
+	row := times[len(out.Times):]
+	if !ascends(row) {
+		return false
+	}
+	first, end := 0, len(row)
+	if end > 0 && (row[0] < d.q.Start || row[end-1] > d.q.End) {
+		first, _ = slices.BinarySearch(row, d.q.Start)
+		end, _ = slices.BinarySearch(row, d.q.End+1)
+		end = max(end, first)
+		copy(row, row[first:end])
+		copy(values[len(out.Values):], values[len(out.Values)+first:len(out.Values)+end])
+	}
+	out.Times, out.Values = times[:len(out.Times)+end-first], values[:len(out.Values)+end-first]
+	return true
+}
+
+// ascends says whether every time is later than the one before.
+func ascends(times []int64) bool {
+	for i := 1; i < len(times); i++ {
+		if times[i] <= times[i-1] {
+			return false
+		}
+	}
+	return true
 }
 
 // addObjectsBefore appends the objects before an offset and returns the others. No sample among them is at an offset of a point.
@@ -49,9 +98,17 @@ func (d *decoder) addObject(out *Points, time int64, o object) {
 		if v, err := o.Float(); err == nil && d.q.Samples { // the length was checked by the decoder
 			d.addFloat(out, time, v)
 		}
-	case o.Kind == schema.ObjectExemplar && d.q.Exemplars, o.Kind != schema.ObjectExemplar && d.q.Samples:
-		out.Objects = append(out.Objects, Object{Ref: out.Ref, Time: time, Kind: Kind(o.Kind), Data: o.Data})
+	case d.q.wants(Kind(o.Kind)):
+		out.Objects = append(out.Objects, Object{Ref: out.Ref, Time: time, Kind: Kind(o.Kind), Data: bytes.Clone(o.Data)})
 	}
+}
+
+// wants says whether objects of a kind are asked for.
+func (q *Query) wants(k Kind) bool {
+	if k == KindExemplar {
+		return q.Exemplars
+	}
+	return q.Samples
 }
 
 func (d *decoder) addFloat(out *Points, time int64, value float64) {
@@ -61,7 +118,3 @@ func (d *decoder) addFloat(out *Points, time int64, value float64) {
 }
 
 func (p *Points) size() int { return len(p.Times) + len(p.Objects) }
-
-func (p *Points) reset(ref Ref) {
-	p.Ref, p.Times, p.Values, p.Objects = ref, p.Times[:0], p.Values[:0], p.Objects[:0]
-}

@@ -8,44 +8,23 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/head"
 )
 
-// snapshot is what the head holds of a series in the range of a query, nil if nothing. It must be taken before the series' rows are read: the other
-// way round a row that is put and dropped in between would be in neither.
-func (r *reader) snapshot(ref Ref) *head.Points {
-	b := r.store.buffer
-	q := &r.decoder.q
-	if b == nil || !b.head.HoldsBetween(uint32(ref.id()), q.Start, q.End) {
-		return nil
-	}
-	p := &head.Points{}
-	b.head.Read(uint32(ref.id()), q.Start, q.End, p)
-	if !q.Samples {
-		p.Times, p.Values = nil, nil
-	}
-	p.Objects = slices.DeleteFunc(p.Objects, func(o head.Object) bool {
-		if Kind(o.Kind) == KindExemplar {
-			return !q.Exemplars
-		}
-		return !q.Samples
-	})
-	if len(p.Times) == 0 && len(p.Objects) == 0 {
-		return nil
-	}
-	return p
-}
-
-// join adds what the head holds to what the table holds, both in order. The head's is newer: its sample takes the place of the table's
+// join adds what the head holds to what the table holds, both in order. The points of h are p's n, of the table, and behind them the head's, in one piece of
+// memory, which is all there is to do where they are in order. The head's is newer: its sample takes the place of the table's
 // at the same instant, with the start time; exemplars share an instant.
-func (p *Points) join(h *head.Points) {
-	if h == nil {
+func (p *Points) join(h *head.Points, n int, q *Query) {
+	h.Objects = slices.DeleteFunc(h.Objects, func(o head.Object) bool { return !q.wants(Kind(o.Kind)) })
+	if !q.Samples {
+		h.Times, h.Values = h.Times[:n], h.Values[:n]
+	}
+	if len(p.Objects) == 0 && len(h.Objects) == 0 && (n == 0 || n == len(h.Times) || h.Times[n-1] < h.Times[n]) {
+		p.Times, p.Values = h.Times, h.Values
 		return
 	}
-	if n := len(p.Times); len(p.Objects) == 0 && len(h.Objects) == 0 && (n == 0 || len(h.Times) > 0 && p.Times[n-1] < h.Times[0]) {
-		p.Times, p.Values = append(p.Times, h.Times...), append(p.Values, h.Values...)
-		return
-	}
+	p.Times, p.Values = h.Times[:n], h.Values[:n]
+	h.Times, h.Values = h.Times[n:], h.Values[n:]
 	objects := make([]Object, 0, len(h.Objects))
 	for _, o := range h.Objects {
-		objects = append(objects, Object{Ref: p.Ref, Time: o.Time, Kind: Kind(o.Kind), Data: o.Data})
+		objects = append(objects, Object{Ref: p.Ref, Time: o.Time, Kind: Kind(o.Kind), Data: bytes.Clone(o.Data)})
 	}
 	replaced := instants{h.Times, objects}
 	times, values := make([]int64, 0, len(p.Times)+len(h.Times)), make([]float64, 0, len(p.Times)+len(h.Times))

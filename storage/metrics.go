@@ -14,7 +14,7 @@ type storeMetrics struct {
 	pointsKnown, rowsReplaced  prometheus.Counter
 	appendSeconds              prometheus.Histogram
 	seriesNew, seriesNameless  prometheus.Counter
-	selectRows                 *prometheus.CounterVec
+	selectRows, plans          [planKinds]prometheus.Counter
 	discoverRows               prometheus.Counter
 	refreshSeconds             prometheus.Histogram
 	rowsFlushed                prometheus.Counter
@@ -36,7 +36,7 @@ func newStoreMetrics(reg prometheus.Registerer, s *Store) *storeMetrics {
 		func() float64 { return float64(s.index.Len()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_store_uid_cache_entries", Help: "Names and UIDs in the caches."},
 		func() float64 { return float64(s.uids.Cached()) })
-	return &storeMetrics{
+	m := &storeMetrics{
 		points:       counter("points_appended_total", "Points acknowledged, those that were there already included."),
 		objects:      counter("objects_appended_total", "Objects (histograms, exemplars, start times) acknowledged."),
 		rowsPut:      counter("rows_put_total", "Row mutations sent to the engine."),
@@ -50,14 +50,21 @@ func newStoreMetrics(reg prometheus.Registerer, s *Store) *storeMetrics {
 		}),
 		seriesNew:      counter("series_created_total", "Series first seen by this process and written to tsdb-meta."),
 		seriesNameless: counter("series_nameless_total", "Series skipped by queries because a UID of theirs has no name."),
-		selectRows: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "tsdbridge_store_select_rows_total", Help: "Rows read for queries, by the way they were read.",
-		}, []string{"plan"}),
-		rowsFlushed:  counter("rows_flushed_total", "Rows put into the table from memory."),
-		discoverRows: counter("discover_rows_total", "Row keys scanned for series that tsdb-meta lacks."),
+		rowsFlushed:    counter("rows_flushed_total", "Rows put into the table from memory."),
+		discoverRows:   counter("discover_rows_total", "Row keys scanned for series that tsdb-meta lacks."),
 		refreshSeconds: f.NewHistogram(prometheus.HistogramOpts{
 			Name: "tsdbridge_store_index_refresh_seconds", Help: "Duration of reading tsdb-meta for new series.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 10),
 		}),
 	}
+	rows := f.NewCounterVec(prometheus.CounterOpts{
+		Name: "tsdbridge_store_select_rows_total", Help: "Rows asked for (plan rows) or gone over for queries, by the way they were read.",
+	}, []string{"plan"})
+	plans := f.NewCounterVec(prometheus.CounterOpts{
+		Name: "tsdbridge_store_plans_total", Help: "Plans made for queries, one for each metric and salt bucket, by the way they chose.",
+	}, []string{"plan"})
+	for kind := range planKinds {
+		m.selectRows[kind], m.plans[kind] = rows.WithLabelValues(kind.String()), plans.WithLabelValues(kind.String())
+	}
+	return m
 }

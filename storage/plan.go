@@ -1,58 +1,147 @@
 package storage
 
 import (
+	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// The ways to read rows, as they are named in the metrics.
-const (
-	planGet  = "get"  // row by row, by key
-	planScan = "scan" // a range of the metric, the engine skipping other series
-)
+// planKind is a way to read rows.
+type planKind uint8
 
 const (
-	// getCost is the cost of a row read by its key, in rows read by a scan: 30 µs against 4 µs on HBase 2.6 (reference
-	// measurement: multi-get of 200 rows 5-8 ms, range scan of 200 000 rows 0.8 s), and about as much on the local engine.
-	getCost = 6
-	// maxGetHours is how many row keys a series may be asked for by key; beyond, most of them would not exist.
-	maxGetHours = 1024
-	// groupSamples is how many samples a scan may gather before it can give the first series: its rows come hour by hour.
-	groupSamples = 4 << 20
-	// fewestSeries is the size of the smallest group, however long the range: each scan goes over the rows of all others.
-	fewestSeries = 8
-	// densestInterval is the sample interval, in milliseconds, that the size of a group is reckoned with.
-	densestInterval = 10_000
+	planRows   planKind = iota // row by row, by key
+	planNear                   // likewise where most rows between the first and the last are wanted, on an engine that makes use of it
+	planRange                  // a range of the metric
+	planFuzzy                  // a range in which the engine leaps from one wanted series to the next
+	planRegexp                 // a range in which the engine looks for the tags that the wanted series share
+	planKinds
 )
 
-// A group is a run of the query's series that is read in one way.
-type group struct {
-	refs []Ref
-	scan bool
-	// of a scan: the metric all of refs belong to
-	metric string
+// String names the kind as the metrics and the API do.
+func (k planKind) String() string {
+	return [planKinds]string{"rows", "range", "range", "fuzzy", "regexp"}[k]
 }
 
-// plan cuts the series of a query into groups, in their order.
-func (s *Store) plan(q Query) []group {
-	hours := int64(schema.Base(q.End)-schema.Base(q.Start))/schema.RowSeconds + 1
-	perSeries := max((q.End-q.Start)/densestInterval, 1)
-	limit := int(max(groupSamples/perSeries, fewestSeries))
-	var groups []group
-	for i := 0; i < len(q.Refs); {
-		metric := s.metricOf(q.Refs[i])
-		j := i + 1
-		for j < len(q.Refs) && j-i < limit && s.metricOf(q.Refs[j]) == metric {
-			j++
-		}
-		scan := hours > maxGetHours || int64(j-i)*getCost > int64(s.index.MetricSeries(metric)) && j-i > 8
-		if n := len(groups); n > 0 && !scan && !groups[n-1].scan {
-			groups[n-1].refs = q.Refs[i-len(groups[n-1].refs) : j] // reads by key follow one another without a break
-		} else {
-			groups = append(groups, group{refs: q.Refs[i:j], scan: scan, metric: metric})
-		}
-		i = j
+// scans says whether the rows come by a scan, hour by hour of the whole metric.
+func (k planKind) scans() bool { return k >= planRange }
+
+// plan is how the series of one metric, in one salt bucket, are read.
+type plan struct {
+	kind   planKind
+	series int
+	tags   []kv.Tag           // of planRegexp
+	have   float64            // rows of the metric and bucket in the range, reckoned
+	costs  [planKinds]float64 // microseconds, 0 where there is no such way
+}
+
+const (
+	// maxRowHours is how many row keys a series may be asked for by key; beyond, most of them would not exist.
+	maxRowHours = 1024
+	// patience is how many rows the local engine goes by before it seeks, when it looks for the next row that is wanted.
+	patience = 16
+)
+
+// hours is how many rows a series has in the range at most.
+func (r *reader) hours() int { return int((r.last-r.first)/schema.RowSeconds) + 1 }
+
+// pastHours is how many of these have begun: rows of the future are rare.
+func (r *reader) pastHours() int {
+	now := r.store.o.Now().UnixMilli()
+	if now < r.q.Start {
+		return 1
 	}
-	return groups
+	return int((min(r.last, schema.Base(min(now, MaxTime)))-r.first)/schema.RowSeconds) + 1
 }
 
-func (s *Store) metricOf(ref Ref) string { return s.index.TSUID(ref.id())[:s.layout.MetricWidth] }
+// appendPlans plans for members in the order of the table.
+func (r *reader) appendPlans(plans []plan, members []member) []plan {
+	width := r.store.layout.MetricWidth
+	for len(members) > 0 {
+		bucket, metric := members[0].bucket, members[0].tsuid[:width]
+		n := 1
+		for n < len(members) && members[n].bucket == bucket && members[n].tsuid[:width] == metric {
+			n++
+		}
+		plans = append(plans, r.plan(metric, members[:n]))
+		members = members[n:]
+	}
+	return plans
+}
+
+// plan chooses the cheapest way to read some series of a metric in a bucket.
+func (r *reader) plan(metric string, members []member) plan {
+	s := r.store
+	p := plan{series: len(members)}
+	p.have = float64(s.index.MetricSeries(metric)) / float64(s.layout.Buckets()) * float64(r.pastHours())
+	if p.have < float64(p.series*r.pastHours()) {
+		p.have = float64(p.series * r.pastHours()) // buckets are not filled evenly
+	}
+	if !s.local && p.series > s.costs.Leaps {
+		p.tags = s.sharedTags(members)
+	}
+	p.reckon(&s.costs, r.hours(), r.pastHours(), s.local)
+	p.choose()
+	return p
+}
+
+// reckon sets the costs.
+func (p *plan) reckon(c *kv.Costs, hours, past int, local bool) {
+	asked, found := float64(p.series*hours), float64(p.series*past)
+	others := p.have - found
+	if hours <= maxRowHours {
+		p.costs[planRows] = asked * c.Get
+	}
+	if local {
+		// Between two rows that are wanted the engine goes by some others, and seeks when there are too many.
+		gap := min(others/found*c.Suffix, patience*c.Suffix+c.Get)
+		kind, begin := planRange, c.Scan
+		if hours <= maxRowHours {
+			kind, begin = planNear, float64(hours)*c.Get
+		}
+		p.costs[kind] = begin + found*(c.Row+gap)
+		return
+	}
+	p.costs[planRange] = c.Scan + found*c.Row + others*c.Suffix
+	if p.series <= c.Leaps {
+		p.costs[planFuzzy] = c.Scan + found*c.Leap
+	}
+	if len(p.tags) > 0 {
+		p.costs[planRegexp] = c.Scan + p.have*c.Tag + found*c.Row
+	}
+}
+
+func (p *plan) choose() {
+	for kind, cost := range p.costs {
+		if cost > 0 && (p.costs[p.kind] == 0 || cost < p.costs[p.kind]) {
+			p.kind = planKind(kind)
+		}
+	}
+}
+
+// sharedTags are the conditions that all of the series pass: the keys that all have, with the values they have.
+func (s *Store) sharedTags(members []member) []kv.Tag {
+	values := map[string]map[string]struct{}{}
+	seen := map[string]int{}
+	for _, m := range members {
+		for key, value := range s.layout.Pairs([]byte(m.tsuid[s.layout.MetricWidth:])) {
+			seen[string(key)]++
+			if values[string(key)] == nil {
+				values[string(key)] = map[string]struct{}{}
+			}
+			values[string(key)][string(value)] = struct{}{}
+		}
+	}
+	var tags []kv.Tag
+	room := maxMatchValues
+	for _, key := range sortedSet(seen) {
+		if set := values[key]; seen[key] == len(members) && len(set) <= room {
+			room -= len(set)
+			tag := kv.Tag{Key: []byte(key)}
+			for _, value := range sortedSet(set) {
+				tag.Values = append(tag.Values, []byte(value))
+			}
+			tags = append(tags, tag)
+		}
+	}
+	return tags
+}

@@ -44,6 +44,33 @@ func (r *row) load(cells []kv.Cell) error {
 	return nil
 }
 
+// loadStored reads the cells of a row as the engine keeps them. Objects' data stay in the engine's memory.
+func (r *row) loadStored(cells []kv.StoredCell, coded *schema.ColumnDecoder) (err error) {
+	r.reset()
+	for _, c := range cells {
+		if c.Coded == nil {
+			err = r.add(kv.Cell{Qualifier: c.Qualifier, Value: c.Value, Time: c.Time})
+		} else {
+			err = r.addCoded(c, coded)
+		}
+		if err != nil {
+			return fmt.Errorf("cell %x: %w", c.Qualifier, err)
+		}
+	}
+	r.sort()
+	return nil
+}
+
+func (r *row) addCoded(c kv.StoredCell, coded *schema.ColumnDecoder) (err error) {
+	if r.cellPoints, err = coded.AppendPoints(r.cellPoints[:0], c.Coded); err != nil {
+		return err
+	}
+	for _, p := range r.cellPoints {
+		r.points = append(r.points, point{p, c.Time})
+	}
+	return nil
+}
+
 func (r *row) add(c kv.Cell) (err error) {
 	r.cellPoints, r.cellObjects = r.cellPoints[:0], r.cellObjects[:0]
 	switch schema.ClassifyCell(c.Qualifier) {

@@ -20,6 +20,9 @@ import (
 // Store is the one implementation of Appender and Querier: the OpenTSDB schema over a table engine.
 type Store struct {
 	db          kv.KV
+	stored      storedEngine // db, for reading
+	local       bool         // it shows rows where they lie
+	costs       kv.Costs
 	o           Options
 	layout      schema.Layout
 	uids        *uid.Dictionary
@@ -31,6 +34,7 @@ type Store struct {
 	meta        metadataCache
 	writers     sync.Pool     // *writer
 	resolutions sync.Pool     // *resolution
+	groups      sync.Pool     // *group
 	reads       chan struct{} // one for each append that is reading rows
 	buffer      *buffer       // nil: writes go through
 
@@ -58,6 +62,10 @@ func New(db kv.KV, o Options) (*Store, error) {
 	}
 	s.writers.New = func() any { return &writer{} }
 	s.resolutions.New = func() any { return &resolution{} }
+	s.groups.New = func() any { return &group{} }
+	s.stored = storedOf(db)
+	_, cells := s.stored.(cellEngine)
+	s.local, s.costs = !cells, s.stored.Costs()
 	s.metrics = newStoreMetrics(o.Registerer, s)
 	logged := o.Mode == WriteBuffered || o.LogUnacknowledged
 	if !logged {

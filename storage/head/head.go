@@ -49,7 +49,7 @@ func (h *Head) HoldsBetween(id uint32, start, end int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.chain(id) {
-		if r.begin() <= end && r.begin()+hour > start {
+		if r.overlaps(start, end) {
 			return true
 		}
 	}

@@ -24,11 +24,47 @@ func (p *Points) Reset() {
 // good until the buffer's Reset.
 func (h *Head) Read(id uint32, start, end int64, p *Points) {
 	p.view.rows = p.view.rows[:0]
-	h.copyRows(id, &p.view, func(r *row) bool { return r.begin() <= end && r.begin()+hour > start })
-	p.view.sort()
-	for rows := range p.view.hours {
-		p.add(id, rows, start, end)
+	h.copyRows(id, &p.view, func(r *row) bool { return r.overlaps(start, end) })
+	p.add(&p.view, id, start, end)
+}
+
+// A Snapshot is a copy of what a head holds of some series, compressed as it is there, so that it can be taken of many series at little cost and
+// read when it is needed. The zero value is an empty one; it is not safe for concurrent use.
+type Snapshot struct{ view view }
+
+// Taken is the part of a Snapshot that is one series'.
+type Taken struct {
+	id         uint32
+	first, end int // rows
+	points     int
+}
+
+// Reset empties the snapshot and keeps its memory.
+func (s *Snapshot) Reset() { s.view.reset() }
+
+// Take adds the rows of a series that overlap start to end (milliseconds, inclusive), all at one moment.
+func (h *Head) Take(id uint32, start, end int64, s *Snapshot) Taken {
+	t := Taken{id: id, first: len(s.view.rows)}
+	h.copyRows(id, &s.view, func(r *row) bool { return r.overlaps(start, end) })
+	t.end = len(s.view.rows)
+	for _, r := range s.view.rows[t.first:] {
+		t.points += int(r.count) + (r.end-r.side)/minEntry
 	}
+	return t
+}
+
+// Empty says whether the head had nothing.
+func (t Taken) Empty() bool { return t.first == t.end }
+
+// Points is how many points there are at most.
+func (t Taken) Points() int { return t.points }
+
+// Read appends what was taken of a series from start to end as Head.Read does. The objects' Data are good until the snapshot's Reset.
+func (s *Snapshot) Read(t Taken, start, end int64, p *Points) {
+	rows := s.view.rows
+	s.view.rows = rows[t.first:t.end:t.end]
+	p.add(&s.view, t.id, start, end)
+	s.view.rows = rows
 }
 
 // copyRows copies the rows of a series that are wanted, all at one moment.
@@ -43,17 +79,25 @@ func (h *Head) copyRows(id uint32, v *view, want func(*row) bool) {
 	}
 }
 
-// add appends what the rows of one hour hold.
-func (p *Points) add(id uint32, rows []rowView, start, end int64) {
+// add appends what the rows of a view hold.
+func (p *Points) add(v *view, id uint32, start, end int64) {
+	v.sort()
+	for rows := range v.hours {
+		p.addHour(v, id, rows, start, end)
+	}
+}
+
+// addHour appends what the rows of one hour hold.
+func (p *Points) addHour(v *view, id uint32, rows []rowView, start, end int64) {
 	at := len(p.Times)
-	c := columns{times: p.Times, values: p.Values, integers: p.view.columns.integers[:0]}
-	if p.view.plain(&c, rows) {
-		p.Times, p.Values, p.view.columns.integers = c.times, c.values, c.integers
+	c := columns{times: p.Times, values: p.Values, integers: v.columns.integers[:0]}
+	if v.plain(&c, rows) {
+		p.Times, p.Values, v.columns.integers = c.times, c.values, c.integers
 		p.cut(at, start, end)
 		return
 	}
 	begin := int64(rows[0].base) * 1000
-	for _, e := range p.view.settled(rows) {
+	for _, e := range v.settled(rows) {
 		time := begin + int64(e.offset)
 		switch {
 		case time < start || time > end:

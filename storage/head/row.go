@@ -35,6 +35,9 @@ type row struct {
 
 func (r *row) begin() int64 { return int64(r.base) * 1000 }
 
+// overlaps says whether the hour has times from start to end (milliseconds, inclusive).
+func (r *row) overlaps(start, end int64) bool { return r.begin() <= end && r.begin()+hour > start }
+
 // addFloat adds a sample at an offset.
 func (s *shard) addFloat(r *row, offset uint32, v float64) {
 	if int32(offset) <= r.floor {

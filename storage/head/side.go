@@ -28,6 +28,9 @@ const (
 
 	// firstLimit is the limit of a new side: so many late points are cheaper to sort at every read than to avoid.
 	firstLimit = 64
+
+	// minEntry is the size of the smallest entry in bytes: offset, kind and a length.
+	minEntry = 4 + 1 + 1
 )
 
 // entry is a point or an object on its own.

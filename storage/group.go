@@ -1,0 +1,161 @@
+package storage
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// group is a run of the query's series that is read as a whole: points has them in the query's order, members in that of the table.
+type group struct {
+	points  []Points
+	members []member
+	plans   []plan
+	parts   []part
+	readers []*rowReader // of parts; they have the points' memory
+	twins   []twin
+	samples atomic.Int64
+}
+
+// twin is a series that was asked for twice.
+type twin struct{ of, at int } // in points
+
+// member is a series of a group.
+type member struct {
+	bucket int
+	tsuid  string
+	at     int // in points
+}
+
+// part is what one goroutine reads of a group: whole series, in the order of the table.
+type part struct {
+	plan
+	members []member
+	end     int // of members in those of the group
+}
+
+// read reads some series.
+func (g *group) read(ctx context.Context, r *reader, refs []Ref) error {
+	g.samples.Store(0)
+	g.points = slices.Grow(g.points[:0], len(refs))[:len(refs)]
+	for i, ref := range refs {
+		g.points[i] = Points{Ref: ref}
+	}
+	g.order(r.store, refs)
+	g.plans = r.appendPlans(g.plans[:0], g.members)
+	for _, p := range g.plans {
+		r.store.metrics.plans[p.kind].Inc()
+	}
+	g.cut(r)
+	for len(g.readers) < len(g.parts) {
+		g.readers = append(g.readers, new(rowReader))
+	}
+	if err := g.readParts(ctx, r); err != nil {
+		return err
+	}
+	for _, t := range g.twins {
+		g.points[t.at] = g.points[t.of]
+		g.samples.Add(int64(g.points[t.of].size()))
+	}
+	return nil
+}
+
+func (g *group) readParts(ctx context.Context, r *reader) error {
+	if len(g.parts) == 1 {
+		return g.readers[0].read(ctx, r, g, g.parts[0])
+	}
+	reading, ctx := errgroup.WithContext(ctx)
+	reading.SetLimit(r.store.readWorkers())
+	for i, p := range g.parts {
+		reading.Go(func() error { return g.readers[i].read(ctx, r, g, p) })
+	}
+	return reading.Wait()
+}
+
+// order brings the series into the order of the table.
+func (g *group) order(s *Store, refs []Ref) {
+	g.members = slices.Grow(g.members[:0], len(refs))[:0]
+	for i, ref := range refs {
+		m := member{tsuid: s.index.TSUID(ref.id()), at: i}
+		if s.layout.SaltWidth > 0 {
+			m.bucket = s.layout.Bucket([]byte(m.tsuid))
+		}
+		g.members = append(g.members, m)
+	}
+	inTable := func(a, b member) int {
+		return cmp.Or(cmp.Compare(a.bucket, b.bucket), strings.Compare(a.tsuid, b.tsuid), cmp.Compare(a.at, b.at))
+	}
+	if !slices.IsSortedFunc(g.members, inTable) {
+		slices.SortFunc(g.members, inTable)
+	}
+	g.partTwins()
+}
+
+// partTwins leaves one member for each series.
+func (g *group) partTwins() {
+	g.twins = g.twins[:0]
+	kept := g.members[:0]
+	for _, m := range g.members {
+		if n := len(kept); n > 0 && kept[n-1].tsuid == m.tsuid {
+			g.twins = append(g.twins, twin{kept[n-1].at, m.at})
+			continue
+		}
+		kept = append(kept, m)
+	}
+	g.members = kept
+}
+
+const (
+	// maxWorkers bounds the goroutines that read a group.
+	maxWorkers = 8
+	// localRows is how many rows are worth a goroutine on the local engine, at a microsecond or two each; clusterRows on a cluster, where a request
+	// costs as much as some hundred rows.
+	localRows, clusterRows = 48, 512
+)
+
+func (s *Store) readWorkers() int {
+	if s.local {
+		return min(runtime.GOMAXPROCS(0), maxWorkers)
+	}
+	return maxWorkers
+}
+
+// cut makes the parts. Reads by key follow one another without a break, and are cut into equal shares; scans are cut by metric and salt bucket only, for
+// each goes over the rows of the whole metric.
+func (g *group) cut(r *reader) {
+	worth := clusterRows
+	if r.store.local {
+		worth = localRows
+	}
+	workers := max(min(r.store.readWorkers(), len(g.members)*r.hours()/worth), 1)
+	share := (len(g.members) + workers - 1) / workers
+	g.parts = g.parts[:0]
+	for i := 0; i < len(g.plans); {
+		p, n := g.plans[i], g.plans[i].series
+		for i++; !p.kind.scans() && i < len(g.plans) && g.plans[i].kind == p.kind; i++ {
+			n += g.plans[i].series
+		}
+		g.split(p, n, share)
+	}
+}
+
+// split makes parts of the members that have none yet, n of them.
+func (g *group) split(p plan, n, share int) {
+	done := 0
+	if last := len(g.parts) - 1; last >= 0 {
+		done = g.parts[last].end
+	}
+	if p.kind.scans() {
+		share = n
+	}
+	for end := done + n; done < end; {
+		some := min(share, end-done)
+		g.parts = append(g.parts, part{plan: p, members: g.members[done : done+some], end: done + some})
+		done += some
+	}
+}

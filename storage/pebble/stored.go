@@ -1,0 +1,192 @@
+package pebble
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// Costs says what reading costs, in CPU time: rows of 20 and of 240 points in the block cache, in files and in memory tables, measured on one core of
+// a server of 2024. A row by its key 0.9 to 2.3 µs where its neighbours are not wanted; the next row 0.21 to 0.26 µs, and some
+// 0.06 µs more for each that is gone by.
+func (*Engine) Costs() kv.Costs {
+	return kv.Costs{Get: 1.2, Row: 0.25, Scan: 3, Suffix: 0.06}
+}
+
+// GetStored shows the rows of those of the keys, which must ascend, that have cells, as they are stored; near says that most rows
+// between the keys are wanted too. An error of visit ends it.
+func (e *Engine) GetStored(ctx context.Context, table, family string, keys [][]byte, near bool, visit func(i int, cells []kv.StoredCell) error) error {
+	if err := e.getStored(ctx, table, family, keys, near, visit); err != nil {
+		return fmt.Errorf("get %d rows of %s: %w", len(keys), table, err)
+	}
+	return nil
+}
+
+func (e *Engine) getStored(ctx context.Context, table, family string, keys [][]byte, near bool, visit func(i int, cells []kv.StoredCell) error) (err error) {
+	id, err := e.begin(ctx, table, family)
+	if err != nil {
+		return err
+	}
+	defer e.leave()
+	s := seeker{id: id, near: near}
+	if s.it, err = e.db.NewIter(s.options()); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.it.Close()) }()
+	var row storedRow
+	for i, key := range keys {
+		if err := e.pause(ctx, i); err != nil {
+			return err
+		}
+		found, err := s.find(key)
+		if err != nil {
+			return err
+		}
+		if !found {
+			continue
+		}
+		cells, err := row.read(s.it)
+		if err != nil {
+			return fmt.Errorf("row %x: %w", key, err)
+		}
+		if len(cells) == 0 {
+			continue
+		}
+		if err := visit(i, cells); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxStride is how many rows a seeker goes by one after the other before it seeks: as many as a seek costs.
+const maxStride = 16
+
+// seeker finds keys that ascend: each by a seek, or, where they are near to each other, by going on from the last.
+type seeker struct {
+	it     *pebble.Iterator
+	id     byte
+	near   bool
+	placed bool   // the iterator stands somewhere
+	target []byte // with id
+	missed int    // rows gone by
+}
+
+func (s *seeker) options() *pebble.IterOptions {
+	o := &pebble.IterOptions{
+		LowerBound: []byte{s.id}, UpperBound: []byte{s.id + 1},
+		UseL6Filters: true, // many of the rows asked for are not there
+	}
+	if s.near {
+		o.SkipPoint = s.skip
+	}
+	return o
+}
+
+// skip passes over keys before the target, before Pebble folds their values. It is no pure function, as Pebble wants it, but the target only ever moves on:
+// what it lets through and should not, find drops by its key.
+func (s *seeker) skip(key []byte) bool {
+	if bytes.Compare(key, s.target) >= 0 {
+		return false
+	}
+	s.missed++
+	return s.missed < maxStride
+}
+
+// find goes to a key and says whether there is such a row.
+func (s *seeker) find(key []byte) (bool, error) {
+	s.target = append(append(s.target[:0], s.id), key...)
+	if !s.near {
+		return s.result(s.it.SeekPrefixGE(s.target)) // the prefix is the whole key
+	}
+	if s.missed = 0; !s.placed {
+		s.placed = true
+		return s.result(s.it.SeekGE(s.target))
+	}
+	if !s.it.Valid() {
+		return false, s.it.Error() // behind the last row
+	}
+	if bytes.Compare(s.it.Key(), s.target) < 0 && s.it.Next() && bytes.Compare(s.it.Key(), s.target) < 0 {
+		s.it.SeekGE(s.target)
+	}
+	return s.result(s.it.Valid())
+}
+
+func (s *seeker) result(valid bool) (bool, error) {
+	if !valid {
+		return false, s.it.Error()
+	}
+	return bytes.Equal(s.it.Key(), s.target), nil
+}
+
+// ScanStored shows the rows of a scan, of which Qualifier, KeysOnly, Since and Limit must not be set, as they are stored. An error of visit ends it.
+func (e *Engine) ScanStored(ctx context.Context, s kv.Scan, visit func(key []byte, cells []kv.StoredCell) error) error {
+	if err := e.scanStored(ctx, &s, visit); err != nil {
+		return fmt.Errorf("scan %s: %w", s.Table, err)
+	}
+	return nil
+}
+
+func (e *Engine) scanStored(ctx context.Context, s *kv.Scan, visit func(key []byte, cells []kv.StoredCell) error) (err error) {
+	id, err := e.begin(ctx, s.Table, s.Family)
+	if err != nil {
+		return err
+	}
+	defer e.leave()
+	if len(s.Stop) > 0 && bytes.Compare(s.Start, s.Stop) >= 0 {
+		return nil
+	}
+	w, err := e.walk(id, s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.it.Close()) }()
+	var row storedRow
+	for {
+		if ok, err := w.step(ctx); !ok || err != nil {
+			return err
+		}
+		key := w.it.Key()[1:]
+		cells, err := row.read(w.it)
+		if err != nil {
+			return fmt.Errorf("row %x: %w", key, err)
+		}
+		if len(cells) == 0 {
+			continue
+		}
+		if err := visit(key, cells); err != nil {
+			return err
+		}
+	}
+}
+
+// storedRow is the memory for the cells of a row.
+type storedRow struct{ cells []kv.StoredCell }
+
+// read lists the cells of the row that an iterator stands at.
+func (s *storedRow) read(it *pebble.Iterator) ([]kv.StoredCell, error) {
+	value, err := it.ValueAndErr()
+	if err != nil {
+		return nil, err
+	}
+	r, err := parseRow(value)
+	if err != nil {
+		return nil, err
+	}
+	s.cells = s.cells[:0]
+	for {
+		var rec record
+		more, err := r.next(&rec)
+		if err != nil || !more {
+			return s.cells, err
+		}
+		if !rec.deleted {
+			s.cells = append(s.cells, kv.StoredCell{Coded: rec.coded, Qualifier: rec.qualifier, Value: rec.value, Time: rec.time})
+		}
+	}
+}

@@ -1,0 +1,310 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/storage/head"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// rowsPerGet bounds the rows that are asked for by key at once.
+const rowsPerGet = 1024
+
+// rowReader reads parts of groups; it keeps the points' memory until its group is read anew.
+type rowReader struct {
+	*reader
+	group   *group
+	members []member
+	decoder decoder
+	slots   slots
+	head    head.Snapshot
+	taken   []head.Taken // of members, if the store has a head
+	samples int          // of this part
+
+	asked []asked // what the keys are of
+	keys  [][]byte
+	arena []byte // of keys
+}
+
+type asked struct {
+	member int32
+	base   uint32
+}
+
+// read reads the series of a part: what the head has of them first, because a row that is put and dropped in between would be in neither otherwise.
+func (w *rowReader) read(ctx context.Context, r *reader, g *group, p part) error {
+	w.reader, w.group, w.members, w.samples = r, g, p.members, 0
+	w.decoder.q, w.decoder.table = r.q, r.store.o.Tables.Data
+	w.slots.reset()
+	w.takeHead()
+	read := w.readRows
+	if p.kind.scans() {
+		read = w.scan
+	}
+	if err := read(ctx, p.plan); err != nil {
+		return err
+	}
+	for i, t := range w.taken {
+		if !t.Empty() {
+			w.joinHead(w.points(i), t)
+		}
+	}
+	if w.group.samples.Add(int64(w.samples)); w.over(int(w.group.samples.Load())) {
+		return w.tooMany()
+	}
+	return nil
+}
+
+func (w *rowReader) points(member int) *Points { return &w.group.points[w.members[member].at] }
+
+func (w *rowReader) over(samples int) bool { return w.q.MaxSamples > 0 && samples > w.q.MaxSamples }
+
+// readRows asks for every row of the series by its key, in the order of the keys.
+func (w *rowReader) readRows(ctx context.Context, p plan) error {
+	s := w.store
+	w.forget()
+	for at := 0; at < len(w.members); {
+		n := w.oneMetric(at)
+		metric := []byte(w.members[at].tsuid[:s.layout.MetricWidth])
+		for base := w.first; ; base += schema.RowSeconds {
+			prefix := s.layout.AppendRangeKey(nil, w.members[at].bucket, metric, base)
+			for i := at; i < at+n; i++ {
+				w.ask(i, base, prefix)
+				if len(w.keys) == rowsPerGet {
+					if err := w.get(ctx, p.kind); err != nil {
+						return err
+					}
+				}
+			}
+			if base >= w.last {
+				break
+			}
+		}
+		at += n
+	}
+	return w.get(ctx, p.kind)
+}
+
+// oneMetric is how many members from one on are of its metric and bucket.
+func (w *rowReader) oneMetric(at int) int {
+	width := w.store.layout.MetricWidth
+	n := 1
+	for at+n < len(w.members) && w.members[at+n].bucket == w.members[at].bucket && w.members[at+n].tsuid[:width] == w.members[at].tsuid[:width] {
+		n++
+	}
+	return n
+}
+
+func (w *rowReader) ask(member int, base uint32, prefix []byte) {
+	at := len(w.arena) // keys that lie in what the arena was before it grew stay there
+	w.arena = append(append(w.arena, prefix...), w.members[member].tsuid[w.store.layout.MetricWidth:]...)
+	w.keys = append(w.keys, w.arena[at:len(w.arena):len(w.arena)])
+	w.asked = append(w.asked, asked{int32(member), base})
+}
+
+func (w *rowReader) forget() { w.asked, w.keys, w.arena = w.asked[:0], w.keys[:0], w.arena[:0] }
+
+// get reads the rows that were asked for.
+func (w *rowReader) get(ctx context.Context, kind planKind) error {
+	if len(w.keys) == 0 {
+		return nil
+	}
+	defer w.forget()
+	s := w.store
+	var inRow error
+	err := s.stored.GetStored(ctx, s.o.Tables.Data, schema.FamilyData, w.keys, kind == planNear, func(i int, cells []kv.StoredCell) error {
+		a := w.asked[i]
+		inRow = w.add(int(a.member), a.base, w.keys[i], cells)
+		return inRow
+	})
+	switch {
+	case inRow != nil:
+		return inRow
+	case err != nil:
+		return fmt.Errorf("read %d rows: %w", len(w.keys), err)
+	}
+	s.metrics.selectRows[kind].Add(float64(len(w.keys)))
+	return nil
+}
+
+// scan reads the rows of series of one metric and bucket in one pass over the metric's.
+func (w *rowReader) scan(ctx context.Context, p plan) error {
+	s := w.store
+	metric := w.members[0].tsuid[:s.layout.MetricWidth]
+	scan := s.rowScan(w.members[0].bucket, metric, w.first, w.last)
+	scan.Match = w.match(p)
+	var inRow error
+	rows, at := 0, 0
+	defer func() { s.metrics.selectRows[p.kind].Add(float64(rows)) }()
+	err := s.stored.ScanStored(ctx, scan, func(rowKey []byte, cells []kv.StoredCell) error {
+		rows++
+		var key schema.RowKey
+		if key, inRow = s.layout.ParseRowKey(rowKey); inRow != nil {
+			return inRow
+		}
+		var found bool
+		if at, found = w.find(key.Tags, at); found {
+			inRow = w.add(at, key.Base, rowKey, cells)
+		}
+		return inRow
+	})
+	switch {
+	case inRow != nil:
+		return inRow
+	case err != nil:
+		return fmt.Errorf("scan the rows of metric %x: %w", metric, err)
+	}
+	return nil
+}
+
+// match is what the engine is told of the wanted rows. Of a plain range it is told nothing where it would leap, which is dearer then.
+func (w *rowReader) match(p plan) *kv.Match {
+	s := w.store
+	if !s.local && p.kind == planRange && len(w.members) <= s.costs.Leaps {
+		return nil
+	}
+	m := &kv.Match{Prefix: s.layout.PrefixWidth(), Key: s.layout.TagkWidth, Value: s.layout.TagvWidth, Tags: p.tags}
+	if p.kind != planRegexp {
+		m.Tags = nil
+	}
+	for i := range w.members {
+		m.Suffixes = append(m.Suffixes, []byte(w.members[i].tsuid[s.layout.MetricWidth:]))
+	}
+	return m
+}
+
+// find looks for the member with the tags, which mostly is the one behind the last.
+func (w *rowReader) find(tags []byte, last int) (at int, found bool) {
+	width := w.store.layout.MetricWidth
+	if next := last + 1; next < len(w.members) && w.members[next].tsuid[width:] == string(tags) {
+		return next, true
+	}
+	return slices.BinarySearchFunc(w.members, string(tags), func(m member, tags string) int { return strings.Compare(m.tsuid[width:], tags) })
+}
+
+// add decodes a row of a member.
+func (w *rowReader) add(member int, base uint32, key []byte, cells []kv.StoredCell) error {
+	p := w.points(member)
+	before := p.size()
+	reserved := 0
+	if p.Times == nil && w.q.Samples {
+		reserved = w.reserve(p, member, base, cells)
+	}
+	if err := w.decoder.add(p, base, cells); err != nil {
+		return fmt.Errorf("row %x of %s: %w", key, w.decoder.table, err)
+	}
+	if reserved > 0 && base == w.last && (w.taken == nil || w.taken[member].Empty()) {
+		w.slots.giveBack(reserved - len(p.Times)) // nothing will follow
+	}
+	if w.samples += p.size() - before; w.over(w.samples) {
+		return w.tooMany()
+	}
+	return nil
+}
+
+// reserve gives a series memory for the row at hand, as much for each that follows, and what the head has.
+func (w *rowReader) reserve(p *Points, member int, base uint32, cells []kv.StoredCell) int {
+	const ahead = 48 // hours; longer ranges have gaps
+	hours := min(int(w.last-base)/schema.RowSeconds+1, ahead)
+	n := countPoints(cells) * hours
+	if w.taken != nil {
+		n += w.taken[member].Points()
+	}
+	p.Times, p.Values = w.slots.take(n)
+	return n
+}
+
+// takeHead copies what the head has of the part's series.
+func (w *rowReader) takeHead() {
+	w.taken = w.taken[:0]
+	b := w.store.buffer
+	if b == nil {
+		return
+	}
+	w.head.Reset()
+	for _, m := range w.members {
+		ref := w.group.points[m.at].Ref
+		w.taken = append(w.taken, b.head.Take(uint32(ref.id()), w.q.Start, w.q.End, &w.head))
+	}
+}
+
+// joinHead adds what was taken of the head to the rows of a series.
+func (w *rowReader) joinHead(p *Points, t head.Taken) {
+	before, n := p.size(), len(p.Times)
+	if p.Times == nil {
+		p.Times, p.Values = w.slots.take(t.Points())
+	}
+	h := head.Points{Times: p.Times, Values: p.Values}
+	w.head.Read(t, w.q.Start, w.q.End, &h)
+	p.join(&h, n, &w.q)
+	w.samples += p.size() - before
+}
+
+// slots is memory for the columns of many series, handed out piece by piece.
+type slots struct {
+	chunks []columns
+	chunk  int // the one at hand
+	used   int // of it
+}
+
+type columns struct {
+	times  []int64
+	values []float64
+}
+
+const (
+	slotChunk = 16 << 10 // points
+	// maxSlots is how many points a reader keeps the memory of.
+	maxSlots = 2 * groupSamples
+)
+
+// reset takes all memory back.
+func (s *slots) reset() {
+	kept := 0
+	for i, c := range s.chunks {
+		if kept += len(c.times); kept > maxSlots {
+			clear(s.chunks[i:])
+			s.chunks = s.chunks[:i]
+			break
+		}
+	}
+	s.chunk, s.used = 0, 0
+}
+
+// take gives empty columns with room for n points.
+func (s *slots) take(n int) ([]int64, []float64) {
+	for s.chunk < len(s.chunks) && len(s.chunks[s.chunk].times)-s.used < n {
+		s.chunk, s.used = s.chunk+1, 0
+	}
+	if s.chunk == len(s.chunks) {
+		size := max(n, slotChunk)
+		s.chunks = append(s.chunks, columns{make([]int64, size), make([]float64, size)})
+	}
+	c, at := s.chunks[s.chunk], s.used
+	s.used += n
+	return c.times[at:at:s.used], c.values[at:at:s.used]
+}
+
+// giveBack shortens the last piece by n points that were not used. A series that grew out of its piece left it.
+func (s *slots) giveBack(n int) {
+	if n > 0 {
+		s.used -= n
+	}
+}
+
+// countPoints is how many points some cells have at most.
+func countPoints(cells []kv.StoredCell) int {
+	n := 0
+	for _, c := range cells {
+		if c.Coded != nil {
+			n += schema.ColumnCount(c.Coded)
+		} else {
+			n += schema.DataCount(c.Qualifier)
+		}
+	}
+	return n
+}

@@ -1,0 +1,237 @@
+package storage_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/pebble"
+)
+
+// benchStore is a buffered store on an embedded engine on disk, with series of one metric, whose points are still in the head.
+type benchStore struct {
+	*storage.Store
+	engine *pebble.Engine
+	refs   []storage.Ref
+	stop   func()
+}
+
+// newBenchStore writes points of n series, one every 15 s, as counters and gauges of few decimals. Every 1000 of them have one value of a tag.
+func newBenchStore(b *testing.B, n, points int) *benchStore {
+	b.Helper()
+	engine, err := pebble.Open(pebble.Options{Path: b.TempDir(), Tables: tables()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	o := storage.DefaultOptions()
+	o.Exclusive, o.Mode = true, storage.WriteBuffered
+	o.Buffer.Dir, o.Buffer.FlushInterval, o.Buffer.FlushDelay = b.TempDir(), 1<<60, 1<<60
+	s, err := storage.New(engine, o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	store := &benchStore{Store: s, engine: engine, stop: func() { cancel(); <-done }}
+	b.Cleanup(func() {
+		store.stop()
+		if err := engine.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	for s.Ready(b.Context()) != nil {
+		time.Sleep(time.Millisecond)
+	}
+	store.fill(b, n, points)
+	return store
+}
+
+func (s *benchStore) fill(b *testing.B, n, points int) {
+	var list []storage.Series
+	for i := range n {
+		list = append(list, series("node_cpu_seconds_total", "grp", fmt.Sprint("g", i%(n/100)), "host", fmt.Sprint("h", i), "job", "node"))
+	}
+	var errs []error
+	if s.refs, errs = s.Resolve(b.Context(), list); errs != nil {
+		b.Fatal(errs)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	values := make([]float64, n)
+	var batch storage.Batch
+	for p := range points {
+		for i := range values {
+			if i%2 == 0 {
+				values[i] += float64(rng.IntN(1500)) / 100
+			} else {
+				values[i] = float64(rng.IntN(100_000)) / 1000
+			}
+			batch.Add(s.refs[i], t0+int64(p)*15_000+int64(i%7), values[i])
+			if len(batch.Refs) == 10_000 {
+				s.append(b, &batch)
+			}
+		}
+	}
+	s.append(b, &batch)
+}
+
+func (s *benchStore) append(b *testing.B, batch *storage.Batch) {
+	if err := s.Append(b.Context(), batch); err != nil {
+		b.Fatal(err)
+	}
+	batch.Reset()
+}
+
+// settle puts everything into the table, and compacts it.
+func (s *benchStore) settle(b *testing.B) {
+	s.stop()
+	if err := s.Close(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	if err := s.engine.Compact(b.Context(), "tsdb"); err != nil {
+		b.Fatal(err)
+	}
+	s.Store = reopened(b, s.engine)
+}
+
+// reopened is a store on the same table, which knows the series by the same numbers: they are those of the order of tsdb-meta.
+func reopened(b *testing.B, engine *pebble.Engine) *storage.Store {
+	o := storage.DefaultOptions()
+	o.Exclusive = true
+	s, err := storage.New(engine, o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	b.Cleanup(func() { cancel(); <-done })
+	for s.Ready(b.Context()) != nil {
+		time.Sleep(time.Millisecond)
+	}
+	return s
+}
+
+// BenchmarkSelect asks what dashboards ask: one series for a day, many for an hour, few of very many.
+func BenchmarkSelect(b *testing.B) {
+	const day, hour, minutes = 24 * 240, 240, 20
+	for _, c := range []struct {
+		name           string
+		series, points int
+		ask            int   // every how many-th series
+		span           int64 // ms, the end of the data
+	}{
+		{"1of1000x24h", 1000, day, 1000, 24 * 3600_000},
+		{"1000x1h", 1000, hour, 1, 3600_000},
+		{"256x1h", 1024, hour, 4, 3600_000},
+		{"100of100000x5m", 100_000, minutes, 1000, 300_000},
+		{"100000x3m", 100_000, minutes, 1, 180_000},
+	} {
+		store := newBenchStore(b, c.series, c.points)
+		end := t0 + int64(c.points)*15_000 - 1
+		q := storage.Query{Start: end - c.span + 1, End: end, Samples: true}
+		for _, where := range []string{"head", "table"} {
+			if where == "table" {
+				store.settle(b)
+			}
+			q.Refs = q.Refs[:0]
+			for i := 0; i < c.series; i += c.ask {
+				q.Refs = append(q.Refs, storage.Ref(i+1))
+			}
+			rand.New(rand.NewPCG(3, 4)).Shuffle(len(q.Refs), func(i, j int) { q.Refs[i], q.Refs[j] = q.Refs[j], q.Refs[i] })
+			b.Run(c.name+"/"+where, func(b *testing.B) {
+				b.ReportAllocs()
+				points, begin := 0, cpuTime()
+				for b.Loop() {
+					points += selectAll(b, store.Store, q)
+				}
+				b.ReportMetric(float64(cpuTime()-begin)/float64(b.N)/1e6, "cpu-ms/op")
+				b.ReportMetric(float64(points)/float64(b.N), "points")
+			})
+		}
+	}
+}
+
+func selectAll(b *testing.B, s *storage.Store, q storage.Query) (points int) {
+	for p, err := range s.Select(b.Context(), q) {
+		if err != nil {
+			b.Fatal(err)
+		}
+		points += len(p.Times)
+	}
+	return points
+}
+
+// BenchmarkSelectByTag reads 100 of very many series that have a tag in the two ways there are: by the index, and by a scan of the metric's rows
+// whose keys are matched with the tag.
+func BenchmarkSelectByTag(b *testing.B) {
+	for _, n := range []int{100_000} {
+		store := newBenchStore(b, n, 20)
+		store.settle(b)
+		filters := []storage.Filter{
+			{Values: []string{"node_cpu_seconds_total"}},
+			{Keys: []string{"grp"}, Values: []string{"g7"}},
+		}
+		b.Run(fmt.Sprint(n, "/index"), func(b *testing.B) {
+			begin := cpuTime()
+			for b.Loop() {
+				found, err := store.Find(b.Context(), filters, t0, t0+300_000, 0)
+				if err != nil || len(found) != 100 {
+					b.Fatal(len(found), err)
+				}
+				q := storage.Query{Start: t0, End: t0 + 300_000, Samples: true}
+				for _, f := range found {
+					q.Refs = append(q.Refs, f.Ref)
+				}
+				if points := selectAll(b, store.Store, q); points != 2000 {
+					b.Fatal(points)
+				}
+			}
+			b.ReportMetric(float64(cpuTime()-begin)/float64(b.N)/1e6, "cpu-ms/op")
+		})
+		b.Run(fmt.Sprint(n, "/scan"), func(b *testing.B) {
+			begin := cpuTime()
+			for b.Loop() {
+				scanByTag(b, store.engine, n)
+			}
+			b.ReportMetric(float64(cpuTime()-begin)/float64(b.N)/1e6, "cpu-ms/op")
+		})
+	}
+}
+
+// scanByTag goes over the rows of an hour of the only metric, and takes those of 100 series by a tag of their keys, as a TSD's row-key regexp would.
+func scanByTag(b *testing.B, db kv.KV, n int) {
+	// Names get UIDs in the order of their first sight: grp is the first key, and g7 the 22nd value but for the other tags' values.
+	rows := 0
+	for row, err := range db.Scan(b.Context(), kv.Scan{Table: "tsdb", Family: "t", Match: grp7(b, db)}) {
+		if err != nil || len(row.Cells) == 0 {
+			b.Fatal(row, err)
+		}
+		rows++
+	}
+	if rows != 100 {
+		b.Fatal(rows, "rows of", n)
+	}
+}
+
+// grp7 looks up the UIDs of the tag.
+func grp7(b *testing.B, db kv.KV) *kv.Match {
+	uid := func(name, kind string) []byte {
+		rows, err := db.Get(b.Context(), "tsdb-uid", "id", [][]byte{[]byte(name)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, c := range rows[0].Cells {
+			if string(c.Qualifier) == kind {
+				return c.Value
+			}
+		}
+		b.Fatal("no UID of", kind, name)
+		return nil
+	}
+	return &kv.Match{Prefix: 7, Key: 3, Value: 3, Tags: []kv.Tag{{Key: uid("grp", "tagk"), Values: [][]byte{uid("g7", "tagv")}}}}
+}
