@@ -96,6 +96,11 @@ func (r *reader) readAhead(ctx context.Context) error {
 		defer close(groups)
 		return r.readGroups(ctx, groups, free)
 	})
+	defer func() {
+		for range len(free) {
+			r.store.groups.Put(<-free)
+		}
+	}()
 	err := r.giveAll(groups, free, cancel)
 	if failed := reading.Wait(); err == nil && !r.stopped {
 		return failed
@@ -108,12 +113,12 @@ func (r *reader) giveAll(groups <-chan *group, free chan<- *group, cancel func()
 	defer func() {
 		cancel()
 		for g := range groups {
-			r.store.groups.Put(g)
+			free <- g
 		}
 	}()
 	for g := range groups {
 		err := r.give(g)
-		free <- g
+		free <- g // there is room for all groups there are
 		if err != nil || r.stopped {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,7 +38,7 @@ func newBenchStore(b *testing.B, n, points int) *benchStore {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
-	store := &benchStore{Store: s, engine: engine, stop: func() { cancel(); <-done }}
+	store := &benchStore{Store: s, engine: engine, stop: sync.OnceFunc(func() { cancel(); <-done })}
 	b.Cleanup(func() {
 		store.stop()
 		if err := engine.Close(); err != nil {
@@ -61,16 +62,16 @@ func (s *benchStore) fill(b *testing.B, n, points int) {
 		b.Fatal(errs)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	values := make([]float64, n)
+	counts := make([]int, n) // hundredths
 	var batch storage.Batch
 	for p := range points {
-		for i := range values {
+		for i := range counts {
 			if i%2 == 0 {
-				values[i] += float64(rng.IntN(1500)) / 100
+				counts[i] += rng.IntN(1500)
 			} else {
-				values[i] = float64(rng.IntN(100_000)) / 1000
+				counts[i] = rng.IntN(10_000)
 			}
-			batch.Add(s.refs[i], t0+int64(p)*15_000+int64(i%7), values[i])
+			batch.Add(s.refs[i], t0+int64(p)*15_000+int64(i%7), float64(counts[i])/100)
 			if len(batch.Refs) == 10_000 {
 				s.append(b, &batch)
 			}
@@ -131,29 +132,29 @@ func BenchmarkSelect(b *testing.B) {
 		{"100of100000x5m", 100_000, minutes, 1000, 300_000},
 		{"100000x3m", 100_000, minutes, 1, 180_000},
 	} {
-		store := newBenchStore(b, c.series, c.points)
-		end := t0 + int64(c.points)*15_000 - 1
-		q := storage.Query{Start: end - c.span + 1, End: end, Samples: true}
-		for _, where := range []string{"head", "table"} {
-			if where == "table" {
-				store.settle(b)
-			}
-			q.Refs = q.Refs[:0]
+		b.Run(c.name, func(b *testing.B) {
+			store := newBenchStore(b, c.series, c.points)
+			end := t0 + int64(c.points)*15_000 - 1
+			q := storage.Query{Start: end - c.span + 1, End: end, Samples: true}
 			for i := 0; i < c.series; i += c.ask {
 				q.Refs = append(q.Refs, storage.Ref(i+1))
 			}
 			rand.New(rand.NewPCG(3, 4)).Shuffle(len(q.Refs), func(i, j int) { q.Refs[i], q.Refs[j] = q.Refs[j], q.Refs[i] })
-			b.Run(c.name+"/"+where, func(b *testing.B) {
-				b.ReportAllocs()
-				points, begin := 0, cpuTime()
-				for b.Loop() {
-					points += selectAll(b, store.Store, q)
-				}
-				b.ReportMetric(float64(cpuTime()-begin)/float64(b.N)/1e6, "cpu-ms/op")
-				b.ReportMetric(float64(points)/float64(b.N), "points")
-			})
-		}
+			b.Run("head", func(b *testing.B) { store.selectLoop(b, q) })
+			store.settle(b)
+			b.Run("table", func(b *testing.B) { store.selectLoop(b, q) })
+		})
 	}
+}
+
+func (s *benchStore) selectLoop(b *testing.B, q storage.Query) {
+	b.ReportAllocs()
+	points, begin := 0, cpuTime()
+	for b.Loop() {
+		points += selectAll(b, s.Store, q)
+	}
+	b.ReportMetric(float64(cpuTime()-begin)/float64(b.N)/1e6, "cpu-ms/op")
+	b.ReportMetric(float64(points)/float64(b.N), "points")
 }
 
 func selectAll(b *testing.B, s *storage.Store, q storage.Query) (points int) {
@@ -169,7 +170,8 @@ func selectAll(b *testing.B, s *storage.Store, q storage.Query) (points int) {
 // BenchmarkSelectByTag reads 100 of very many series that have a tag in the two ways there are: by the index, and by a scan of the metric's rows
 // whose keys are matched with the tag.
 func BenchmarkSelectByTag(b *testing.B) {
-	for _, n := range []int{100_000} {
+	const n = 100_000
+	{
 		store := newBenchStore(b, n, 20)
 		store.settle(b)
 		filters := []storage.Filter{
