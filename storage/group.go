@@ -3,6 +3,7 @@ package storage
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"runtime"
 	"slices"
 	"strings"
@@ -29,7 +30,8 @@ type twin struct{ of, at int } // in points
 type member struct {
 	bucket int
 	tsuid  string
-	at     int // in points
+	lead   uint64 // the bytes of the TSUID behind those that all of the group share
+	at     int    // in points
 }
 
 // part is what one goroutine reads of a group: whole series, in the order of the table.
@@ -87,13 +89,51 @@ func (g *group) order(s *Store, refs []Ref) {
 		}
 		g.members = append(g.members, m)
 	}
-	inTable := func(a, b member) int {
-		return cmp.Or(cmp.Compare(a.bucket, b.bucket), strings.Compare(a.tsuid, b.tsuid), cmp.Compare(a.at, b.at))
-	}
+	g.lead()
 	if !slices.IsSortedFunc(g.members, inTable) {
 		slices.SortFunc(g.members, inTable)
 	}
 	g.partTwins()
+}
+
+// lead sets the members' leads: most comparisons need no look at the TSUIDs, which lie all over the memory.
+func (g *group) lead() {
+	common := g.members[0].tsuid
+	for i := range g.members {
+		common = common[:sharedPrefix(common, g.members[i].tsuid)]
+	}
+	for i := range g.members {
+		var b [8]byte
+		copy(b[:], g.members[i].tsuid[len(common):])
+		g.members[i].lead = binary.BigEndian.Uint64(b[:])
+	}
+}
+
+func sharedPrefix(a, b string) int {
+	n := min(len(a), len(b))
+	if a[:n] == b[:n] {
+		return n
+	}
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+// inTable orders by salt bucket, then TSUID.
+func inTable(a, b member) int {
+	switch {
+	case a.bucket != b.bucket:
+		return cmp.Compare(a.bucket, b.bucket)
+	case a.lead != b.lead:
+		return cmp.Compare(a.lead, b.lead)
+	case a.tsuid != b.tsuid:
+		return strings.Compare(a.tsuid, b.tsuid)
+	default:
+		return cmp.Compare(a.at, b.at)
+	}
 }
 
 // partTwins leaves one member for each series.
