@@ -77,6 +77,9 @@ func newPromAPI(o apiOptions) (http.Handler, error) {
 		apiPrefix + "/read":     ready(newReadHandler(o.Read).ServeHTTP),
 		apiPrefix + "/metadata": ready((&metadataHandler{metadata: o.Metadata, names: o.Names, cors: cors}).ServeHTTP),
 	}
+	if p, ok := o.Store.(planner); ok {
+		own[apiPrefix+"/status/plan"] = ready((&planHandler{queryable: queryable, planner: p, now: time.Now}).ServeHTTP)
+	}
 	rest := http.StripPrefix(apiPrefix, router)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h := own[r.URL.Path]; h != nil && r.Method != http.MethodOptions {

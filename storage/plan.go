@@ -37,6 +37,8 @@ type plan struct {
 const (
 	// maxRowHours is how many row keys a series may be asked for by key; beyond, most of them would not exist.
 	maxRowHours = 1024
+	// maxSharedValues bounds the values in the condition of planRegexp: what a regexp over row keys costs was measured with few.
+	maxSharedValues = 64
 	// patience is how many rows the local engine goes by before it seeks, when it looks for the next row that is wanted.
 	patience = 16
 )
@@ -132,7 +134,7 @@ func (s *Store) sharedTags(members []member) []kv.Tag {
 		}
 	}
 	var tags []kv.Tag
-	room := maxMatchValues
+	room := maxSharedValues
 	for _, key := range sortedSet(seen) {
 		if set := values[key]; seen[key] == len(members) && len(set) <= room {
 			room -= len(set)

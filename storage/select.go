@@ -13,6 +13,8 @@ import (
 const (
 	// groupSamples is how many samples are read before the first of their series is given. Two groups are in memory at a time, 16 bytes a sample.
 	groupSamples = 256 << 10
+	// clusterSamples is likewise for engines that make cells: each scan goes over the rows of the whole metric, and one over a network has to begin first.
+	clusterSamples = 1 << 20
 	// groupSeries bounds a group whose series have few samples each.
 	groupSeries = 16 << 10
 	// fewestSeries is the size of the smallest group, however long the range: a scan goes over the rows of all others.
@@ -79,7 +81,11 @@ func (r *reader) read(ctx context.Context) error {
 
 // groupSize is how many of the series that are left to read next. Groups are of about one size, so that none is left over.
 func (r *reader) groupSize(left int) int {
-	n := min(max(groupSamples/r.perSeries, fewestSeries), groupSeries)
+	samples := clusterSamples
+	if r.store.local {
+		samples = groupSamples
+	}
+	n := min(max(samples/r.perSeries, fewestSeries), groupSeries)
 	groups := (left + n - 1) / n
 	return (left + groups - 1) / groups
 }

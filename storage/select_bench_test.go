@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
+	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
 // benchStore is a buffered store on an embedded engine on disk, with series of one metric, whose points are still in the head.
@@ -24,7 +25,7 @@ type benchStore struct {
 // newBenchStore writes points of n series, one every 15 s, as counters and gauges of few decimals. Every 1000 of them have one value of a tag.
 func newBenchStore(b *testing.B, n, points int) *benchStore {
 	b.Helper()
-	engine, err := pebble.Open(pebble.Options{Path: b.TempDir(), Tables: tables()})
+	engine, err := pebble.Open(pebble.Options{Path: b.TempDir(), Tables: storetest.Tables()})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -61,6 +61,15 @@ func (m *Model) AddRandom(r *rand.Rand, b *storage.Batch, refs []storage.Ref, sp
 // Put notes a sample of series n.
 func (m *Model) Put(n int, time int64, s Sample) { m.samples[n][time] = s }
 
+// Of is the part of the model that is of some series, in their order.
+func (m *Model) Of(series []int) *Model {
+	some := &Model{}
+	for _, n := range series {
+		some.samples, some.exemplars = append(some.samples, m.samples[n]), append(some.exemplars, m.exemplars[n])
+	}
+	return some
+}
+
 // Check reads everything back and compares.
 func (m *Model) Check(t *testing.T, s *storage.Store, refs []storage.Ref, start, end int64) {
 	t.Helper()

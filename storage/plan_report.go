@@ -1,0 +1,80 @@
+package storage
+
+import (
+	"slices"
+	"strings"
+)
+
+// A Plan says how Select reads some series of one metric.
+type Plan struct {
+	Kind string // rows (by key), range, fuzzy, regexp
+	// First is one of the series. Metric is the metric's UID.
+	First  Ref
+	Metric []byte
+	Series int
+	// Reads is how many reads of this kind there are: one for each salt bucket, and for each group of series that is in memory at a time.
+	Reads int
+	// Rows is how many rows the series have in the range at most, RowsOfMetric how many those reads are reckoned to find of all
+	// series of the metric.
+	Rows, RowsOfMetric int64
+	// Costs are what each of the ways is reckoned to cost, in milliseconds: of the processor on the embedded engine, of waiting on a cluster.
+	Costs map[string]float64
+}
+
+// Plan says how Select would read a query now, by metric and kind. It reads nothing.
+func (s *Store) Plan(q Query) ([]Plan, error) {
+	q.Start, q.End = max(q.Start, 0), min(q.End, MaxTime)
+	if q.Start > q.End || len(q.Refs) == 0 {
+		return nil, nil
+	}
+	r, err := s.newReader(q)
+	if err != nil {
+		return nil, err
+	}
+	var plans []Plan
+	for rest := q.Refs; len(rest) > 0; {
+		var g group
+		n := r.groupSize(len(rest))
+		g.order(s, rest[:n])
+		members := g.members
+		for _, p := range r.appendPlans(nil, members) {
+			plans = addPlan(plans, r.report(p, rest[members[0].at], members[0].tsuid))
+			members = members[p.series:]
+		}
+		rest = rest[n:]
+	}
+	slices.SortStableFunc(plans, func(a, b Plan) int { return strings.Compare(string(a.Metric), string(b.Metric)) })
+	return plans, nil
+}
+
+func (r *reader) report(p plan, first Ref, tsuid string) Plan {
+	report := Plan{
+		Kind: p.kind.String(), First: first, Metric: []byte(tsuid[:r.store.layout.MetricWidth]), Series: p.series, Reads: 1,
+		Rows: int64(p.series) * int64(r.hours()), RowsOfMetric: int64(p.have), Costs: map[string]float64{},
+	}
+	for kind, cost := range p.costs {
+		if cost > 0 {
+			report.Costs[planKind(kind).String()] = cost / 1000
+		}
+	}
+	return report
+}
+
+// addPlan adds to the plan of the same metric and kind, if there is one. Groups of one query each go over the metric.
+func addPlan(plans []Plan, p Plan) []Plan {
+	for i := range plans {
+		old := &plans[i]
+		if old.Kind != p.Kind || string(old.Metric) != string(p.Metric) {
+			continue
+		}
+		old.Series += p.Series
+		old.Reads += p.Reads
+		old.Rows += p.Rows
+		old.RowsOfMetric += p.RowsOfMetric
+		for kind, cost := range p.Costs {
+			old.Costs[kind] += cost
+		}
+		return plans
+	}
+	return append(plans, p)
+}
