@@ -139,6 +139,7 @@ func (p *parser) storageFlags() {
 	f("storage.engine", "Where the tables are: embedded (a directory), memory (nothing is kept), hbase.").Default(o.Engine).EnumVar(&o.Engine, adapter.EngineEmbedded, adapter.EngineMemory, adapter.EngineHBase)
 	f("storage.path", "Directory of the embedded engine.").Default(o.Path).StringVar(&o.Path)
 	f("storage.cache-bytes", "Block cache of the embedded engine.").Default(bytesText(o.CacheBytes)).SetValue((*byteSize)(&o.CacheBytes))
+	f("storage.retention", "How long the embedded engine keeps points, such as 90d or 2y (units: h, d, w, y); 0: for ever.").Default(ageText(o.Retention)).SetValue((*age)(&o.Retention))
 	f("hbase.zookeeper", "ZooKeeper quorum of HBase: host:port,...").StringVar(&o.ZooKeeper)
 	f("hbase.root", "Root znode of HBase.").Default(o.HBaseRoot).StringVar(&o.HBaseRoot)
 	f("hbase.timeout", "Time for one operation on HBase, retries included.").Default(o.HBaseTimeout.String()).DurationVar(&o.HBaseTimeout)

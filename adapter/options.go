@@ -23,6 +23,7 @@ type Options struct {
 	Engine         string        // --storage.engine
 	Path           string        // --storage.path: directory of the embedded engine
 	CacheBytes     int64         // --storage.cache-bytes
+	Retention      time.Duration // --storage.retention: how long points are kept by the embedded engine; 0: for ever
 	ZooKeeper      string        // --hbase.zookeeper: host:port,...
 	HBaseRoot      string        // --hbase.root
 	HBaseTimeout   time.Duration // --hbase.timeout: one operation on the cluster
@@ -101,6 +102,9 @@ func (o Options) Validate() error {
 	default:
 		return fmt.Errorf("--storage.engine=%s: want embedded, memory or hbase", o.Engine)
 	}
+	if err := o.validateRetention(); err != nil {
+		return err
+	}
 	if _, err := schema.ParseValues(o.Values); err != nil {
 		return fmt.Errorf("--storage.values: %w", err)
 	}
@@ -138,6 +142,18 @@ func (o Options) Validate() error {
 	return o.storageOptions().Validate()
 }
 
+// validateRetention: HBase expires cells by itself.
+func (o Options) validateRetention() error {
+	switch {
+	case o.Retention == 0 || o.Engine == EngineEmbedded:
+		return nil
+	case o.Engine == EngineHBase:
+		return fmt.Errorf("--storage.retention is for the embedded engine; on HBase the table has a TTL: \"tables create --ttl=…\", or alter '%s', {NAME => '%s', TTL => SECONDS}",
+			o.TableData, schema.FamilyData)
+	}
+	return fmt.Errorf("--storage.retention is for the embedded engine, not for --storage.engine=%s", o.Engine)
+}
+
 func (o Options) layout() schema.Layout {
 	return schema.Layout{MetricWidth: o.MetricWidth, TagkWidth: o.TagkWidth, TagvWidth: o.TagvWidth, SaltWidth: o.SaltWidth, SaltBuckets: o.SaltBuckets}
 }
@@ -147,7 +163,7 @@ func (o Options) storageOptions() storage.Options {
 	s.Tables = storage.Tables{Data: o.TableData, UID: o.TableUID, Meta: o.TableMeta, Tree: o.TableTree}
 	s.Layout = o.layout()
 	s.Values, _ = schema.ParseValues(o.Values) // checked by Validate
-	s.Exclusive = o.Engine != EngineHBase
+	s.Exclusive, s.Retention = o.Engine != EngineHBase, o.Retention
 	s.Index, s.IndexRefresh, s.UIDCacheEntries = storage.SeriesIndex(o.SeriesIndex), o.IndexRefresh, o.UIDCache
 	s.Mode, s.LogUnacknowledged = o.writeMode(), o.spools()
 	s.Buffer.Dir, s.Buffer.MaxLogBytes, s.Buffer.FlushInterval, s.Buffer.MaxHeadBytes = o.logPath(), o.LogBytes, o.flushInterval(), o.HeadBytes

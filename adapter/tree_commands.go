@@ -51,6 +51,7 @@ func openTreeTool(o Options) (*treeTool, error) {
 	}
 	so := o.storageOptions()
 	so.Mode, so.LogUnacknowledged, so.Buffer.Dir = storage.WriteThrough, false, "" // the log is the adapter's
+	so.Retention = 0                                                               // and so is what is too old
 	tables, err := storage.New(db, so)
 	if err == nil {
 		err = tables.PinLayout(context.Background())

@@ -37,6 +37,8 @@ type Options struct {
 	Mode              WriteMode
 	LogUnacknowledged bool
 	Buffer            BufferOptions // of the log, if there is one
+	// Retention is how long rows of points are kept, 0: for ever. The engine must be able to delete ranges.
+	Retention time.Duration
 	// IndexRefresh is how often series of other writers are looked for.
 	IndexRefresh time.Duration
 	// UIDCacheEntries bounds each of the six caches of names and UIDs.
@@ -80,6 +82,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("--storage.series-index: %q is neither auto nor meta", o.Index)
 	case o.Mode != WriteThrough && o.Mode != WriteBuffered:
 		return fmt.Errorf("--write.mode: %q is neither through nor buffered", o.Mode)
+	case o.Retention != 0 && o.Retention < MinRetention:
+		return fmt.Errorf("--storage.retention=%v: want 0 (for ever) or at least %v", o.Retention, MinRetention)
 	case o.IndexRefresh <= 0:
 		return errors.New("--storage.index-refresh must be above 0")
 	case o.UIDCacheEntries < 1:

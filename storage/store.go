@@ -37,6 +37,7 @@ type Store struct {
 	groups      sync.Pool     // *group
 	reads       chan struct{} // one for each append that is reading rows
 	buffer      *buffer       // nil: writes go through
+	old         *retention    // nil: rows are kept for ever
 
 	loaded atomic.Bool
 
@@ -67,6 +68,13 @@ func New(db kv.KV, o Options) (*Store, error) {
 	_, cells := s.stored.(cellEngine)
 	s.local, s.costs = !cells, s.stored.Costs()
 	s.metrics = newStoreMetrics(o.Registerer, s)
+	if o.Retention > 0 {
+		old, err := newRetention(s)
+		if err != nil {
+			return nil, err
+		}
+		s.old = old
+	}
 	logged := o.Mode == WriteBuffered || o.LogUnacknowledged
 	if !logged {
 		left, err := o.Buffer.holdsLog()
@@ -93,6 +101,9 @@ func (s *Store) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	if s.buffer != nil {
 		group.Go(func() error { return s.flushEvery(ctx) })
+	}
+	if s.old != nil {
+		group.Go(func() error { return s.old.run(ctx) })
 	}
 	group.Go(func() error { return s.refreshEvery(ctx) })
 	return group.Wait()

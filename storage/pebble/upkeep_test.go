@@ -27,11 +27,13 @@ func unsettled(t *testing.T, e *Engine, check func(where string)) {
 	check("compacted")
 }
 
+func keys(from, to string) kv.KeyRange { return kv.KeyRange{From: []byte(from), To: []byte(to)} }
+
 // TestDeleteRange deletes ranges of rows that are in memory, in files or both, and puts some again.
 func TestDeleteRange(t *testing.T) {
 	del := func(t *testing.T, e *Engine, from, to string) {
 		t.Helper()
-		if err := e.DeleteRange(t.Context(), "t", KeyRange{[]byte(from), []byte(to)}); err != nil {
+		if _, err := e.DeleteRange(t.Context(), "t", keys(from, to)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -67,12 +69,12 @@ func TestDeleteRangeRefuses(t *testing.T) {
 	now := int64(1000)
 	e := onFiles(t, &now)
 	apply(t, e, "f", rows("a"))
-	for _, r := range []KeyRange{{[]byte("a"), nil}, {nil, nil}, {[]byte("b"), []byte("a")}, {[]byte("a"), []byte("a")}} {
-		if err := e.DeleteRange(t.Context(), "t", KeyRange{[]byte("a"), []byte("b")}, r); !errors.Is(err, kv.ErrInvalid) {
+	for _, r := range []kv.KeyRange{{From: []byte("a")}, {}, keys("b", "a"), keys("a", "a")} {
+		if _, err := e.DeleteRange(t.Context(), "t", keys("a", "b"), r); !errors.Is(err, kv.ErrInvalid) {
 			t.Errorf("range from %q to %q: %v, want %v", r.From, r.To, err, kv.ErrInvalid)
 		}
 	}
-	if err := e.DeleteRange(t.Context(), "none"); !errors.Is(err, kv.ErrNoTable) {
+	if _, err := e.DeleteRange(t.Context(), "none"); !errors.Is(err, kv.ErrNoTable) {
 		t.Errorf("table that is not there: %v", err)
 	}
 	wantLines(t, scanned(t, e, kv.Scan{}), "a: q=of a")
@@ -89,7 +91,7 @@ func TestDeleteRangeAgain(t *testing.T) {
 	}
 	var written uint64
 	for range 3 {
-		if err := e.DeleteRange(t.Context(), "t", KeyRange{[]byte("a"), []byte("b")}, KeyRange{[]byte("x"), []byte("y")}); err != nil {
+		if _, err := e.DeleteRange(t.Context(), "t", keys("a", "b"), keys("x", "y")); err != nil {
 			t.Fatal(err)
 		}
 		now := e.db.Metrics().WAL.BytesIn

@@ -1,0 +1,162 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// Times of the retention.
+const (
+	retentionEvery = time.Hour   // a row is an hour, so no pass finds more to do than each hour
+	retentionRetry = time.Minute // after an error
+	// MinRetention is the shortest: rows go as a whole.
+	MinRetention = time.Hour
+)
+
+// rangesAtOnce bounds the ranges that are deleted together, and with that memory and the size of a change.
+const rangesAtOnce = 1024
+
+// A rangeDeleter is an engine that can delete ranges of rows. held is how many of the ranges had any.
+type rangeDeleter interface {
+	DeleteRange(ctx context.Context, table string, ranges ...kv.KeyRange) (held int, err error)
+}
+
+// errNoRetention is for engines that expire rows by themselves, or not at all.
+var errNoRetention = errors.New("--storage.retention: the engine cannot delete ranges of rows")
+
+// retention deletes the rows of the data table that have become too old: those whose whole hour is older than Options.Retention. UIDs, tsdb-meta and
+// trees stay, as they do on OpenTSDB's tables, so a series that comes back is the same series. What arrives for such an hour later, or is put by a late
+// flush, goes with the next pass.
+type retention struct {
+	store   *Store
+	deleter rangeDeleter
+	metrics retentionMetrics
+}
+
+type retentionMetrics struct {
+	passes, errors, ranges prometheus.Counter
+	before, seconds        prometheus.Gauge
+}
+
+func newRetention(s *Store) (*retention, error) {
+	deleter, ok := s.db.(rangeDeleter)
+	if !ok {
+		return nil, errNoRetention
+	}
+	f := promauto.With(s.o.Registerer)
+	counter := func(name, help string) prometheus.Counter {
+		return f.NewCounter(prometheus.CounterOpts{Name: "tsdbridge_retention_" + name, Help: help})
+	}
+	gauge := func(name, help string) prometheus.Gauge {
+		return f.NewGauge(prometheus.GaugeOpts{Name: "tsdbridge_retention_" + name, Help: help})
+	}
+	return &retention{store: s, deleter: deleter, metrics: retentionMetrics{
+		passes:  counter("passes_total", "Passes over the data table that deleted all that was too old."),
+		errors:  counter("errors_total", "Passes that ended early."),
+		ranges:  counter("ranges_deleted_total", "Hours of a metric and salt bucket, or runs of them, that had rows and were deleted."),
+		before:  gauge("deleted_before_timestamp_seconds", "Points of hours before this time were deleted by the last whole pass."),
+		seconds: gauge("pass_seconds", "Duration of the last whole pass."),
+	}}, nil
+}
+
+// run makes a pass at once and then each hour until ctx ends.
+func (r *retention) run(ctx context.Context) error {
+	for failed := ""; ; {
+		wait := retentionEvery
+		switch err := r.pass(ctx); {
+		case ctx.Err() != nil:
+			return nil
+		case err == nil:
+			failed = ""
+		default:
+			wait = retentionRetry
+			r.metrics.errors.Inc()
+			if text := err.Error(); text != failed {
+				failed = text
+				r.store.o.Logger.Error("deleting what is too old; trying again", "table", r.store.o.Tables.Data, "err", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+		}
+	}
+}
+
+// pass deletes all rows whose whole hour is too old.
+func (r *retention) pass(ctx context.Context) error {
+	s, begin := r.store, time.Now()
+	before := s.o.Now().Add(-s.o.Retention).UnixMilli()
+	if before < schema.RowSeconds*1000 {
+		return nil // nothing is as old
+	}
+	// The hour that holds this moment is younger in part, those before it are not.
+	base := schema.Base(min(before, MaxTime))
+	held, err := r.deleteBefore(ctx, base)
+	r.metrics.ranges.Add(float64(held))
+	if err != nil {
+		return err
+	}
+	took := time.Since(begin)
+	r.metrics.passes.Inc()
+	r.metrics.before.Set(float64(base))
+	r.metrics.seconds.Set(took.Seconds())
+	if held > 0 {
+		s.o.Logger.Info("deleted what is older than the retention", "before", time.Unix(int64(base), 0).UTC(), "ranges", held, "duration", took)
+	}
+	return nil
+}
+
+// deleteBefore goes from metric to metric, with one look at each. It finds them by their rows, not by the index, so that rows are found which nobody
+// lists.
+func (r *retention) deleteBefore(ctx context.Context, base uint32) (held int, err error) {
+	var ranges []kv.KeyRange
+	remove := func() error {
+		n, err := r.deleter.DeleteRange(ctx, r.store.o.Tables.Data, ranges...)
+		held += n
+		ranges = ranges[:0]
+		return err
+	}
+	for start := []byte{}; start != nil; {
+		key, err := r.firstRow(ctx, start)
+		if err != nil {
+			return held, err
+		}
+		if key == nil {
+			break
+		}
+		rows, ok := r.store.layout.RowsBefore(key, base)
+		if start = rows.Next; !ok || bytes.Compare(key, rows.To) >= 0 {
+			continue
+		}
+		if ranges = append(ranges, kv.KeyRange{From: rows.From, To: rows.To}); len(ranges) < rangesAtOnce {
+			continue
+		}
+		if err := remove(); err != nil {
+			return held, err
+		}
+	}
+	return held, remove()
+}
+
+// firstRow is the first row key from start on, nil if there is none.
+func (r *retention) firstRow(ctx context.Context, start []byte) ([]byte, error) {
+	scan := kv.Scan{Table: r.store.o.Tables.Data, Family: schema.FamilyData, Start: start, KeysOnly: true, Limit: 1}
+	for row, err := range r.store.db.Scan(ctx, scan) {
+		if err != nil {
+			return nil, fmt.Errorf("look for old rows: %w", err)
+		}
+		return row.Key, nil
+	}
+	return nil, nil
+}

@@ -1,0 +1,37 @@
+package schema
+
+import "encoding/binary"
+
+// A MetricRange is the rows of one metric in one salt bucket whose base time is less than a bound. They are neighbours, since
+// the base time follows the metric in the key.
+type MetricRange struct {
+	From, To []byte // row keys, To excluded
+	Next     []byte // the first key that may belong to another metric or bucket; nil: there is none
+}
+
+// RowsBefore returns the range that a data row key is of, with the rows of base times below base (seconds). It is false for a key
+// that is too short to have a base time; Next is then the key behind it.
+func (l Layout) RowsBefore(key []byte, base uint32) (MetricRange, bool) {
+	if len(key) < l.PrefixWidth() {
+		return MetricRange{Next: append(key[:len(key):len(key)], 0)}, false
+	}
+	n := l.SaltWidth + l.MetricWidth
+	prefix := key[:n:n]
+	return MetricRange{
+		From: binary.BigEndian.AppendUint32(prefix, 0),
+		To:   binary.BigEndian.AppendUint32(prefix, base),
+		Next: successor(prefix),
+	}, true
+}
+
+// successor is the first key behind all that begin with a prefix, nil if there is none.
+func successor(prefix []byte) []byte {
+	for n := len(prefix); n > 0; n-- {
+		if prefix[n-1] < 0xff {
+			next := append([]byte(nil), prefix[:n]...)
+			next[n-1]++
+			return next
+		}
+	}
+	return nil
+}
