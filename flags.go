@@ -17,6 +17,9 @@ import (
 const (
 	commandServe        = "serve"
 	commandTablesCreate = "tables create"
+	commandTablesPack   = "tables compact"
+	commandBackup       = "backup"
+	commandRestore      = "restore"
 	commandTreeSync     = "tree sync"
 	commandTreeShow     = "tree show"
 	commandTreeTest     = "tree test"
@@ -28,6 +31,7 @@ type command struct {
 	name    string
 	options adapter.Options
 	tables  adapter.TableOptions
+	store   adapter.StoreOptions
 	trees   treeFlags
 }
 
@@ -60,7 +64,7 @@ func parseCommand(args []string, stdout, stderr io.Writer) (command, error) {
 	if p.terminated || err != nil {
 		return command{}, nameFlag(all, err)
 	}
-	c := command{name: name, options: p.options, tables: p.tables, trees: p.trees}
+	c := command{name: name, options: p.options, tables: p.tables, store: p.store, trees: p.trees}
 	if c.options.Logger, err = newLogger(stderr, p.logLevel, p.logFormat); err != nil {
 		return command{}, err
 	}
@@ -85,9 +89,10 @@ func nameFlag(args []string, err error) error {
 		flag := "--" + f.Model().Name + "=" + *e.Value
 		alone := []string{flag}
 		if newParser(io.Discard).app.GetFlag(f.Model().Name) == nil {
-			alone = append(strings.Fields(given.SelectedCommand.FullCommand()), flag)
-			if slices.Equal(alone[:2], strings.Fields(commandTreeTest)) {
-				alone = append(alone, "series")
+			name := given.SelectedCommand.FullCommand()
+			alone = append(strings.Fields(name), flag)
+			if slices.Contains([]string{commandTreeTest, commandBackup, commandRestore}, name) {
+				alone = append(alone, "argument")
 			}
 		}
 		if _, err := newParser(io.Discard).app.Parse(alone); err != nil {
@@ -102,6 +107,7 @@ type parser struct {
 	app        *kingpin.Application
 	options    adapter.Options
 	tables     adapter.TableOptions
+	store      adapter.StoreOptions
 	trees      treeFlags
 	configFile string
 	logLevel   string
@@ -163,6 +169,7 @@ func (p *parser) webFlags() {
 	o, f := &p.options, p.app.Flag
 	f("web.listen-address", "Address of the HTTP listener; empty: none.").Default(o.ListenAddress).StringVar(&o.ListenAddress)
 	f("web.config.file", "TLS and basic auth: file in the format of Prometheus' exporter-toolkit.").StringVar(&o.WebConfigFile)
+	f("web.enable-admin-api", "Serve POST /api/v1/admin/tsdb/snapshot and /compact, which \"backup\" and \"tables compact\" ask for while the adapter runs.").Default(strconv.FormatBool(o.AdminAPI)).BoolVar(&o.AdminAPI)
 	f("web.cors-origin", "Origins (regular expression, anchored) whose scripts may query; empty: none.").StringVar(&o.CORSOrigin)
 	f("web.max-connections", "HTTP connections at once; others wait to be accepted.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
 	f("web.shutdown-grace", "Time for requests under way when the process is told to stop.").Default(o.ShutdownGrace.String()).DurationVar(&o.ShutdownGrace)
@@ -242,7 +249,8 @@ func (p *parser) graphiteFlags() {
 func (p *parser) commands() {
 	p.app.Command(commandServe, "Run the adapter.").Default()
 	p.app.Command(commandVersion, "Print the version.")
-	create := p.app.Command("tables", "The tables on HBase.").Command("create", "Create the four tables; those that are there stay as they are.")
+	tables := p.app.Command("tables", "The tables.")
+	create := tables.Command("create", "Create the four tables on HBase; those that are there stay as they are.")
 	f := create.Flag
 	f("splits", "Regions of the data table (a number), or the row keys in hex, comma-separated, where they begin. Default: one per salt bucket.").StringVar(&p.tables.Splits)
 	f("compression", "auto (the best that the cluster has: zstd, lz4, snappy, gz), none, gz, snappy, lz4, zstd or lzo.").Default("auto").EnumVar(&p.tables.Compression, "auto", "none", "gz", "snappy", "lz4", "zstd", "lzo")
@@ -255,6 +263,18 @@ func (p *parser) commands() {
 		}
 		return nil
 	})
+	p.storeCommands(tables)
+}
+
+func (p *parser) storeCommands(tables *kingpin.CmdClause) {
+	const running = "Where the adapter is that has the store open (it needs --web.enable-admin-api). Default: this machine, at --web.listen-address."
+	pack := tables.Command("compact", "Put the rows of the embedded store into the least space, and print the sizes before and after.")
+	pack.Flag("adapter-url", running).PlaceHolder("URL").StringVar(&p.store.URL)
+	backup := p.app.Command(commandBackup, "Copy the embedded store into a directory that does not exist yet, while an adapter uses it or not.")
+	backup.Flag("adapter-url", running).PlaceHolder("URL").StringVar(&p.store.URL)
+	backup.Arg("dir", "Directory of the backup.").Required().StringVar(&p.store.Dir)
+	restore := p.app.Command(commandRestore, "Copy a backup into --storage.path, which must be empty.")
+	restore.Arg("dir", "Directory of the backup; it is not changed.").Required().StringVar(&p.store.Dir)
 }
 
 func (p *parser) treeCommands() {

@@ -36,6 +36,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 0
 	case commandTablesCreate:
 		err = adapter.CreateTables(ctx, c.options, c.tables, stdout)
+	case commandTablesPack:
+		err = adapter.CompactTables(ctx, c.options, c.store, stdout)
+	case commandBackup:
+		err = adapter.Backup(ctx, c.options, c.store, stdout)
+	case commandRestore:
+		err = adapter.Restore(ctx, c.options, c.store, stdout)
 	case commandTreeSync:
 		err = adapter.SyncTrees(ctx, c.options, c.trees.sync, stdout)
 	case commandTreeShow:

@@ -18,13 +18,15 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
 // Adapter is one running tsdbridge.
 type Adapter struct {
 	o        Options
-	engine   io.Closer
+	db       kv.KV
+	engine   io.Closer // of db
 	store    *storage.Store
 	graphite *graphiteSide
 	opentsdb *opentsdb.Listener // nil when the address is empty
@@ -46,7 +48,7 @@ func New(o Options) (*Adapter, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.engine = engine
+	a.db, a.engine = db, engine
 	so := o.storageOptions()
 	so.Registerer = a.registry
 	a.graphite = newGraphiteSide(o, a.names, db)

@@ -44,6 +44,7 @@ type Options struct {
 	ListenAddress  string        // --web.listen-address; empty: no listener
 	WebConfigFile  string        // --web.config.file: TLS, basic auth
 	CORSOrigin     string        // --web.cors-origin: RE2, anchored
+	AdminAPI       bool          // --web.enable-admin-api
 	MaxConnections int           // --web.max-connections
 	ShutdownGrace  time.Duration // --web.shutdown-grace: how long requests under way may take to finish
 	WriteMode      string        // --write.mode: auto, through or buffered

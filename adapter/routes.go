@@ -50,6 +50,9 @@ func (a *Adapter) routes() (http.Handler, error) {
 	r.Handle(apiPrefix+"/write", write)
 	r.Get(apiPrefix+"/status/trees", trees.status)
 	r.Get(apiPrefix+"/status/trees/test", trees.test)
+	if a.o.AdminAPI {
+		(&adminAPI{o: a.o, store: a.store, engine: a.db}).mount(r)
+	}
 	r.Handle(apiPrefix+"/*", api)
 	// The paths of Prometheus' old example adapter.
 	r.Handle("/write", write)

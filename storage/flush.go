@@ -60,8 +60,11 @@ type lazyEngine interface {
 	Flush(ctx context.Context) error
 }
 
-// flushRows puts the rows that are due, and cuts the log.
+// flushRows puts the rows that are due, and cuts the log. One call at a time: when it returns, rows that were due before it began are in the table,
+// which they would not be if another call still had them in hand.
 func (s *Store) flushRows(ctx context.Context, p head.Policy) (err error) {
+	s.flushing.Lock()
+	defer s.flushing.Unlock()
 	put, begin := 0, time.Now()
 	defer func() { s.buffer.metrics.flushed(begin, put, err) }()
 	lazy, _ := s.db.(lazyEngine)

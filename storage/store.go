@@ -41,6 +41,8 @@ type Store struct {
 
 	loaded atomic.Bool
 
+	flushing sync.Mutex // held while rows of the head are put
+
 	mu      sync.Mutex // guards loadErr
 	loadErr error
 }

@@ -37,7 +37,7 @@ func (e *Engine) checkpoint(ctx context.Context, dir string) error {
 	if _, err := e.files.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(err, fs.ErrExist)
 	}
-	partial := dir + ".partial"
+	partial := dir + partialSuffix
 	if err := e.files.RemoveAll(partial); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

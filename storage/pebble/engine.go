@@ -33,13 +33,20 @@ type Options struct {
 	Logger *slog.Logger
 	// Tables are the tables to serve, beside those that the store has already.
 	Tables []kv.Table
+
+	restoring bool // opened by Restore
 }
 
 // DefaultCacheBytes is the size of the block cache of a store on disk: 64 MiB.
 const DefaultCacheBytes = 64 << 20
 
-// ErrClosed says that the engine was closed.
-var ErrClosed = errors.New("engine is closed")
+// What a caller can tell apart.
+var (
+	// ErrClosed says that the engine was closed.
+	ErrClosed = errors.New("engine is closed")
+	// ErrInUse says that another process has the folder open.
+	ErrInUse = errors.New("another tsdbridge has it open")
+)
 
 // Engine is an open store. It implements kv.KV.
 type Engine struct {
@@ -93,6 +100,9 @@ func open(o Options, files vfs.FS, wall func() int64) (*Engine, error) {
 		return nil, err
 	}
 	options.Lock = e.lock
+	if err := checkRestored(o.Path, files); err != nil && !o.restoring {
+		return nil, errors.Join(err, e.lock.Close())
+	}
 	if e.db, err = pebble.Open(o.Path, options); err != nil {
 		return nil, errors.Join(err, e.lock.Close())
 	}
@@ -110,7 +120,7 @@ func lockFolder(path string, files vfs.FS) (*pebble.Lock, error) {
 	case errors.Is(err, fs.ErrPermission):
 		return nil, err
 	}
-	return nil, fmt.Errorf("another tsdbridge has it open: %w", err)
+	return nil, fmt.Errorf("%w: %w", ErrInUse, err)
 }
 
 // load reads what the store says about itself and adds what is missing.

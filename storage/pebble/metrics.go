@@ -76,3 +76,13 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(c.engine, now))
 	}
 }
+
+// DiskBytes is what the store takes on disk, in bytes, without files that are about to be removed; 0 after Close.
+func (e *Engine) DiskBytes() uint64 {
+	if e.enter() != nil {
+		return 0
+	}
+	defer e.leave()
+	m := e.db.Metrics()
+	return m.DiskSpaceUsage() - m.Table.Local.ObsoleteSize - m.WAL.ObsoletePhysicalSize
+}

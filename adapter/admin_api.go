@@ -1,0 +1,110 @@
+package adapter
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"path/filepath"
+	"sync"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// Paths of the admin API. The first is Prometheus' name; without --web.enable-admin-api its module answers, as a Prometheus without it does.
+const (
+	snapshotPath = apiPrefix + "/admin/tsdb/snapshot"
+	compactPath  = apiPrefix + "/admin/tsdb/compact"
+)
+
+// snapshotsDir is where snapshots are in --storage.path, as in Prometheus' directory.
+const snapshotsDir = "snapshots"
+
+// adminAPI does with the store of a running adapter what needs the store: the process has it alone.
+type adminAPI struct {
+	o      Options
+	store  *storage.Store
+	engine kv.KV
+	busy   sync.Mutex // held by the one operation under way
+}
+
+// snapshotReply and compactReply are the data of answers.
+type (
+	snapshotReply struct {
+		Name string `json:"name"` // of a directory in snapshots in --storage.path
+	}
+	compactReply struct {
+		Before uint64 `json:"bytesBefore"`
+		After  uint64 `json:"bytesAfter"`
+	}
+)
+
+func (a *adminAPI) mount(r chi.Router) {
+	for path, serve := range map[string]func(*http.Request) (any, error){snapshotPath: a.snapshot, compactPath: a.compact} {
+		handler := a.alone(serve)
+		r.Post(path, handler)
+		r.Put(path, handler)
+	}
+}
+
+// alone answers with what serve returns, unless another operation is under way.
+func (a *adminAPI) alone(serve func(*http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !a.busy.TryLock() {
+			a.fail(w, r, errors.New("another snapshot or compaction is under way"))
+			return
+		}
+		defer a.busy.Unlock()
+		data, err := serve(r)
+		if err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		replyJSON(w, http.StatusOK, apiResponse{Status: "success", Data: data})
+	}
+}
+
+func (a *adminAPI) fail(w http.ResponseWriter, r *http.Request, err error) {
+	a.o.Logger.WarnContext(r.Context(), "admin request failed", "path", r.URL.Path, "err", err)
+	replyJSON(w, http.StatusServiceUnavailable, apiResponse{Status: "error", ErrorType: "unavailable", Error: err.Error()})
+}
+
+// snapshot makes a copy of the store. Prometheus' skip_head is not looked at: what was acknowledged is in it.
+func (a *adminAPI) snapshot(r *http.Request) (any, error) {
+	if err := a.o.wantEmbedded("a snapshot"); err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("%s-%016x", a.o.Now().UTC().Format("20060102T150405Z0700"), rand.Int64())
+	if err := a.store.Backup(r.Context(), filepath.Join(a.o.Path, snapshotsDir, name)); err != nil {
+		return nil, err
+	}
+	a.o.Logger.InfoContext(r.Context(), "snapshot made", "name", name)
+	return snapshotReply{name}, nil
+}
+
+func (a *adminAPI) compact(r *http.Request) (any, error) {
+	if err := a.o.wantEmbedded("compaction"); err != nil {
+		return nil, err
+	}
+	reply := compactReply{Before: diskBytes(a.engine)}
+	if err := compactAll(r.Context(), a.engine, a.o); err != nil {
+		return nil, err
+	}
+	reply.After = diskBytes(a.engine)
+	a.o.Logger.InfoContext(r.Context(), "store compacted", "bytes_before", reply.Before, "bytes_after", reply.After)
+	return reply, nil
+}
+
+// wantEmbedded says where else to look for what only the embedded engine does.
+func (o Options) wantEmbedded(what string) error {
+	switch o.Engine {
+	case EngineEmbedded:
+		return nil
+	case EngineHBase:
+		return fmt.Errorf("%s is for the embedded engine; HBase has its own: snapshot, restore_snapshot and major_compact in its shell", what)
+	}
+	return fmt.Errorf("%s is for the embedded engine, not for --storage.engine=%s", what, o.Engine)
+}

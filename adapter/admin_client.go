@@ -1,0 +1,69 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// adminCall asks a running adapter's admin API for something and reads what it answers into data.
+func adminCall(ctx context.Context, base, path string, data any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(base, "/")+path, http.NoBody)
+	if err != nil {
+		return fmt.Errorf("--adapter-url: %w", err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("ask the adapter that runs (--adapter-url): %w", err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return fmt.Errorf("read the answer of %s: %w", req.URL.Redacted(), err)
+	}
+	reply := struct {
+		Data  any    `json:"data"`
+		Error string `json:"error"`
+	}{Data: data}
+	// An answer that is no JSON is not an adapter's; its text says what it is.
+	if err := json.Unmarshal(body, &reply); err != nil || resp.StatusCode != http.StatusOK {
+		return refused(req.URL, resp.Status, reply.Error, body)
+	}
+	return nil
+}
+
+// refused says what to do about the usual reason.
+func refused(asked *url.URL, status, reason string, body []byte) error {
+	if reason == "" {
+		reason = strings.TrimSpace(cutText(string(body), 200))
+	}
+	if strings.Contains(reason, "admin APIs disabled") || strings.HasPrefix(status, "404") {
+		reason += " (the adapter runs without --web.enable-admin-api: run it with that, or stop it)"
+	}
+	return fmt.Errorf("%s answers %s: %s", asked.Redacted(), status, reason)
+}
+
+// adminURL is where the adapter with these options is found on this machine.
+func (o Options) adminURL(given string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	host, port, err := net.SplitHostPort(o.ListenAddress)
+	if err != nil || port == "0" {
+		return "", errors.New("the store is in use, and --web.listen-address does not say where the adapter is: give --adapter-url")
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	scheme := "http"
+	if o.WebConfigFile != "" {
+		scheme = "https"
+	}
+	return scheme + "://" + net.JoinHostPort(host, port), nil
+}

@@ -1,0 +1,343 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// runAdapter runs an adapter until stop is called or the test ends, and waits until it is ready.
+func runAdapter(t *testing.T, o Options) (a *Adapter, stop func()) {
+	t.Helper()
+	o.ListenAddress = "127.0.0.1:0"
+	a, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- a.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	for err := a.ready(t.Context()); err != nil; err = a.ready(t.Context()) {
+		if t.Context().Err() != nil {
+			t.Fatal(err)
+		}
+	}
+	return a, stop
+}
+
+// storeTestOptions are a store of its own that is written through a log.
+func storeTestOptions(t *testing.T, mode storage.WriteMode) Options {
+	t.Helper()
+	o := DefaultOptions()
+	o.Path, o.WriteMode, o.AdminAPI = filepath.Join(t.TempDir(), "store"), string(mode), true
+	return o
+}
+
+// numbered is a load of numbered points: writer w writes n at n seconds after the start, into another series each hundred points. It knows what
+// was acknowledged.
+type numbered struct {
+	start time.Time
+	acked [3]atomic.Int64
+	stop  func()
+}
+
+func (l *numbered) series(w, n int) storage.Series {
+	return storage.Series{Metric: "load", Tags: []storage.Tag{{Key: "part", Value: fmt.Sprint(n / 100)}, {Key: "writer", Value: fmt.Sprint(w)}}}
+}
+
+func startNumbered(t *testing.T, store storage.Appender) *numbered {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	l := &numbered{start: time.Now().Add(-3 * time.Hour).Truncate(time.Hour)}
+	var group sync.WaitGroup
+	l.stop = sync.OnceFunc(func() { cancel(); group.Wait() })
+	t.Cleanup(l.stop)
+	for w := range l.acked {
+		group.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				refs, errs := store.Resolve(t.Context(), []storage.Series{l.series(w, n)})
+				if errs != nil {
+					t.Error(errs)
+					return
+				}
+				var b storage.Batch
+				b.Add(refs[0], l.start.Add(time.Duration(n)*time.Second).UnixMilli(), float64(n))
+				if err := store.Append(t.Context(), &b); err != nil {
+					t.Error(err)
+					return
+				}
+				l.acked[w].Store(int64(n + 1))
+			}
+		})
+	}
+	return l
+}
+
+// wait returns what is acknowledged when each writer has got on by some points.
+func (l *numbered) wait(t *testing.T, more int64) (acked []int64) {
+	t.Helper()
+	for w := range l.acked {
+		for target := l.acked[w].Load() + more; l.acked[w].Load() < target && !t.Failed(); {
+			time.Sleep(time.Millisecond) // polling
+		}
+	}
+	for w := range l.acked {
+		acked = append(acked, l.acked[w].Load())
+	}
+	return acked
+}
+
+// check reads a store: the points of each writer from the first on, without a gap, and no fewer than were acknowledged.
+func (l *numbered) check(t *testing.T, store *storage.Store, acked []int64) {
+	t.Helper()
+	for w := range acked {
+		found := int64(0)
+		for part := 0; ; part++ {
+			refs, errs := store.Resolve(t.Context(), []storage.Series{l.series(w, part*100)})
+			if errs != nil {
+				t.Fatal(errs)
+			}
+			n := 0
+			for p, err := range store.Select(t.Context(), storage.Query{Refs: refs, End: storage.MaxTime, Samples: true}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, v := range p.Values {
+					if at := l.start.Add(time.Duration(found) * time.Second).UnixMilli(); v != float64(found) || p.Times[i] != at {
+						t.Fatalf("writer %d: point %v at %d, want %d at %d", w, v, p.Times[i], found, at)
+					}
+					found++
+					n++
+				}
+			}
+			if n < 100 {
+				break
+			}
+		}
+		t.Logf("writer %d: %d acknowledged, %d found", w, acked[w], found)
+		if found < acked[w] {
+			t.Errorf("writer %d: %d points are there, %d were acknowledged before the backup", w, found, acked[w])
+		}
+	}
+}
+
+// TestBackupUnderLoad makes backups of a store that is written to, restores each, and wants all that was acknowledged before it.
+func TestBackupUnderLoad(t *testing.T) {
+	for _, mode := range []storage.WriteMode{storage.WriteThrough, storage.WriteBuffered} {
+		t.Run(string(mode), func(t *testing.T) {
+			o := storeTestOptions(t, mode)
+			a, stop := runAdapter(t, o)
+			l := startNumbered(t, a.store)
+			backups := t.TempDir()
+			var acked [][]int64
+			for n := range 3 {
+				acked = append(acked, l.wait(t, 110))
+				var out strings.Builder
+				s := StoreOptions{URL: "http://" + a.Addr(), Dir: filepath.Join(backups, "deep", fmt.Sprint(n))}
+				if err := Backup(t.Context(), o, s, &out); err != nil {
+					t.Fatal(err)
+				}
+				if !strings.HasPrefix(out.String(), s.Dir+": ") {
+					t.Errorf("backup printed %q", out.String())
+				}
+			}
+			if left, err := os.ReadDir(filepath.Join(o.Path, snapshotsDir)); err != nil || len(left) > 0 {
+				t.Errorf("snapshots left in the store: %v, %v", left, err)
+			}
+			l.stop()
+			stop()
+			for n := range acked {
+				restored := o
+				restored.Path = filepath.Join(t.TempDir(), "restored")
+				if err := Restore(t.Context(), restored, StoreOptions{Dir: filepath.Join(backups, "deep", fmt.Sprint(n))}, io.Discard); err != nil {
+					t.Fatal(err)
+				}
+				b, stop := runAdapter(t, restored)
+				l.check(t, b.store, acked[n])
+				stop()
+			}
+		})
+	}
+}
+
+// TestBackupAfterCrash backs up what a crash left, a log that nobody has replayed, while nothing runs.
+func TestBackupAfterCrash(t *testing.T) {
+	o := storeTestOptions(t, storage.WriteBuffered)
+	a, _ := runAdapter(t, o)
+	l := startNumbered(t, a.store)
+	acked := l.wait(t, 250)
+	l.stop()
+	crashed := o
+	crashed.Path = filepath.Join(t.TempDir(), "crashed")
+	if err := os.CopyFS(crashed.Path, os.DirFS(o.Path)); err != nil {
+		t.Fatal(err)
+	}
+	if _, files, err := folderSize(crashed.logPath()); err != nil || files == 0 {
+		t.Fatalf("log of the crashed store: %d files, %v", files, err)
+	}
+	backup := filepath.Join(t.TempDir(), "backup")
+	if err := Backup(t.Context(), crashed, StoreOptions{Dir: backup}, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	for from, name := range map[string]string{backup: "backup", crashed.Path: "the store itself"} {
+		restored := o
+		restored.Path = filepath.Join(t.TempDir(), "restored")
+		if err := Restore(t.Context(), restored, StoreOptions{Dir: from}, io.Discard); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		b, stop := runAdapter(t, restored)
+		l.check(t, b.store, acked)
+		stop()
+	}
+}
+
+// TestCompactCommand compacts a store that is in use, and then one that is not.
+func TestCompactCommand(t *testing.T) {
+	o := storeTestOptions(t, storage.WriteThrough)
+	a, stop := runAdapter(t, o)
+	l := startNumbered(t, a.store)
+	acked := l.wait(t, 150)
+	l.stop()
+	s := StoreOptions{URL: "http://" + a.Addr()}
+	for range 2 {
+		var out strings.Builder
+		if err := CompactTables(t.Context(), o, s, &out); err != nil || !strings.Contains(out.String(), " before, ") {
+			t.Errorf("compact: %q, %v", out.String(), err)
+		}
+		stop()
+	}
+	again, _ := runAdapter(t, o)
+	l.check(t, again.store, acked)
+}
+
+// TestStoreCommandsRefuse names what is wrong, and leaves everything as it was.
+func TestStoreCommandsRefuse(t *testing.T) {
+	o := storeTestOptions(t, storage.WriteThrough)
+	o.AdminAPI = false
+	a, stop := runAdapter(t, o)
+	here := StoreOptions{URL: "http://" + a.Addr(), Dir: filepath.Join(t.TempDir(), "b")}
+	nowhere := here
+	nowhere.URL = "http://127.0.0.1:1"
+	other := o
+	other.ListenAddress = ""
+	hbase := o
+	hbase.Engine = EngineHBase
+	missing := o
+	missing.Path = filepath.Join(t.TempDir(), "none")
+	there := here
+	there.Dir = t.TempDir()
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"backup without the API":      {Backup(t.Context(), o, here, io.Discard), "run it with that, or stop it"},
+		"compact without the API":     {CompactTables(t.Context(), o, here, io.Discard), "run it with that, or stop it"},
+		"backup, adapter not found":   {Backup(t.Context(), o, nowhere, io.Discard), "--adapter-url"},
+		"backup, address not known":   {Backup(t.Context(), other, StoreOptions{Dir: here.Dir}, io.Discard), "give --adapter-url"},
+		"backup of HBase":             {Backup(t.Context(), hbase, here, io.Discard), "HBase has its own"},
+		"restore to HBase":            {Restore(t.Context(), hbase, here, io.Discard), "HBase has its own"},
+		"compact HBase":               {CompactTables(t.Context(), hbase, here, io.Discard), "HBase has its own"},
+		"backup of nothing":           {Backup(t.Context(), missing, here, io.Discard), "there is no store"},
+		"compact nothing":             {CompactTables(t.Context(), missing, here, io.Discard), "there is no store"},
+		"backup to what is there":     {Backup(t.Context(), o, there, io.Discard), "file already exists"},
+		"restore to what is there":    {Restore(t.Context(), o, StoreOptions{Dir: o.Path}, io.Discard), "another tsdbridge has it open"},
+		"restore of no backup":        {Restore(t.Context(), missing, there, io.Discard), "holds no store"},
+		"restore of what is not":      {Restore(t.Context(), missing, here, io.Discard), "no such file"},
+		"restore of a half backup":    {Restore(t.Context(), missing, StoreOptions{Dir: there.Dir + ".partial"}, io.Discard), "was not finished"},
+		"restore of a store in use":   {Restore(t.Context(), missing, StoreOptions{Dir: o.Path}, io.Discard), "another tsdbridge has it open"},
+		"restore beside an older log": {Restore(t.Context(), withLog(t, missing), there, io.Discard), "log of an earlier store"},
+	} {
+		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, c.err, c.want)
+		}
+	}
+	if _, err := os.Stat(missing.Path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s was made: %v", missing.Path, err)
+	}
+	stop()
+	if err := Backup(t.Context(), o, here, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if err := Restore(t.Context(), o, here, io.Discard); err == nil || !strings.Contains(err.Error(), "is not empty") {
+		t.Errorf("restore to a store: %v", err)
+	}
+}
+
+// withLog sets the path of a log that has a file.
+func withLog(t *testing.T, o Options) Options {
+	t.Helper()
+	o.LogPath = t.TempDir()
+	if err := os.WriteFile(filepath.Join(o.LogPath, "0000000000000001.log"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// TestAdminAPI: as Prometheus', closed unless it is opened, and for POST and PUT only.
+func TestAdminAPI(t *testing.T) {
+	for _, enabled := range []bool{false, true} {
+		o := storeTestOptions(t, storage.WriteThrough)
+		o.AdminAPI = enabled
+		a, stop := runAdapter(t, o)
+		for _, c := range []struct {
+			method, path string
+			on, off      int
+		}{
+			{http.MethodPost, snapshotPath, 200, 500}, // as Prometheus
+			{http.MethodPut, snapshotPath, 200, 500},
+			{http.MethodGet, snapshotPath, 405, 405},
+			{http.MethodPost, compactPath, 200, 404},
+		} {
+			req, err := http.NewRequestWithContext(t.Context(), c.method, "http://"+a.Addr()+c.path, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if want := map[bool]int{true: c.on, false: c.off}[enabled]; resp.StatusCode != want {
+				t.Errorf("enabled %t: %s %s: %s, want %d", enabled, c.method, c.path, resp.Status, want)
+			}
+		}
+		if names, _ := os.ReadDir(filepath.Join(o.Path, snapshotsDir)); len(names) != map[bool]int{true: 2}[enabled] {
+			t.Errorf("enabled %t: snapshots %v", enabled, names)
+		}
+		stop()
+	}
+}
+
+func TestAdminURL(t *testing.T) {
+	for address, want := range map[string]string{
+		":9201": "http://localhost:9201", "0.0.0.0:1": "http://localhost:1", "[::]:1": "http://localhost:1", "10.0.0.1:80": "http://10.0.0.1:80",
+		"[::1]:80": "http://[::1]:80", "": "", ":0": "", "nothing": "",
+	} {
+		o := Options{ListenAddress: address}
+		if got, err := o.adminURL(""); got != want || (err != nil) != (want == "") {
+			t.Errorf("adminURL of %q = %q, %v; want %q", address, got, err, want)
+		}
+	}
+	o := Options{ListenAddress: ":9201", WebConfigFile: "web.yml"}
+	if got, _ := o.adminURL(""); got != "https://localhost:9201" {
+		t.Errorf("adminURL with a web configuration = %q", got)
+	}
+}

@@ -1,0 +1,57 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// putLog puts what the log of a store holds into its tables, if there is a log.
+func putLog(ctx context.Context, o Options, db kv.KV) error {
+	if _, files, err := folderSize(o.logPath()); err != nil || files == 0 {
+		return err
+	}
+	so := o.storageOptions()
+	so.Mode, so.Retention = storage.WriteBuffered, 0
+	store, err := storage.New(db, so)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(replay(ctx, store), store.Close(ctx)); err != nil {
+		return fmt.Errorf("put the log in %s into the tables: %w", o.logPath(), err)
+	}
+	return nil
+}
+
+// replay runs a store until it has read its log.
+func replay(ctx context.Context, store *storage.Store) error {
+	if err := store.PinLayout(ctx); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	done := make(chan error, 1)
+	go func() {
+		err := store.Run(ctx)
+		stop(err)
+		done <- err
+	}()
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	err := store.Ready(ctx)
+	for ; err != nil && ctx.Err() == nil; err = store.Ready(ctx) {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+		}
+	}
+	stop(nil)
+	if runErr := <-done; runErr != nil {
+		return runErr
+	}
+	return err
+}
