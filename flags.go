@@ -145,6 +145,7 @@ func (p *parser) storageFlags() {
 	f("storage.engine", "Where the tables are: embedded (a directory), memory (nothing is kept), hbase.").Default(o.Engine).EnumVar(&o.Engine, adapter.EngineEmbedded, adapter.EngineMemory, adapter.EngineHBase)
 	f("storage.path", "Directory of the embedded engine.").Default(o.Path).StringVar(&o.Path)
 	f("storage.cache-bytes", "Block cache of the embedded engine.").Default(bytesText(o.CacheBytes)).SetValue((*byteSize)(&o.CacheBytes))
+	f("storage.min-free-bytes", "Space on the disk of the embedded engine below which writes are refused (503) until there is room; 0: none.").Default(bytesText(o.MinFreeBytes)).SetValue((*byteSize)(&o.MinFreeBytes))
 	f("storage.retention", "How long the embedded engine keeps points, such as 90d or 2y (units: h, d, w, y); 0: for ever.").Default(ageText(o.Retention)).SetValue((*age)(&o.Retention))
 	f("hbase.zookeeper", "ZooKeeper quorum of HBase: host:port,...").StringVar(&o.ZooKeeper)
 	f("hbase.root", "Root znode of HBase.").Default(o.HBaseRoot).StringVar(&o.HBaseRoot)

@@ -36,7 +36,9 @@ func (o Options) openEngine(reg prometheus.Registerer) (kv.KV, io.Closer, error)
 		}
 		return e, e, nil
 	}
-	e, err := pebble.Open(pebble.Options{Path: o.Path, CacheBytes: o.CacheBytes, Logger: o.Logger, Tables: o.tables()})
+	e, err := pebble.Open(pebble.Options{
+		Path: o.Path, CacheBytes: o.CacheBytes, MinFreeBytes: o.MinFreeBytes, Logger: o.Logger, Tables: o.tables(),
+	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the store in %s: %w", o.Path, err)
 	}

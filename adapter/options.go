@@ -23,6 +23,7 @@ type Options struct {
 	Engine         string        // --storage.engine
 	Path           string        // --storage.path: directory of the embedded engine
 	CacheBytes     int64         // --storage.cache-bytes
+	MinFreeBytes   int64         // --storage.min-free-bytes: on the disk of the embedded engine; below, writes are refused
 	Retention      time.Duration // --storage.retention: how long points are kept by the embedded engine; 0: for ever
 	ZooKeeper      string        // --hbase.zookeeper: host:port,...
 	HBaseRoot      string        // --hbase.root
@@ -75,7 +76,7 @@ type Options struct {
 // DefaultOptions are the options without any flag.
 func DefaultOptions() Options {
 	return Options{
-		Engine: EngineEmbedded, Path: "./data", CacheBytes: 128 << 20, HBaseRoot: "/hbase", HBaseTimeout: 15 * time.Second,
+		Engine: EngineEmbedded, Path: "./data", CacheBytes: 128 << 20, MinFreeBytes: 256 << 20, HBaseRoot: "/hbase", HBaseTimeout: 15 * time.Second,
 		TableData: "tsdb", TableUID: "tsdb-uid", TableMeta: "tsdb-meta", TableTree: "tsdb-tree",
 		MetricWidth: 3, TagkWidth: 3, TagvWidth: 3, SaltBuckets: 20, Values: "auto",
 		SeriesIndex: "auto", IndexRefresh: 30 * time.Second, UIDCache: 2_000_000,

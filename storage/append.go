@@ -42,6 +42,9 @@ func (s *Store) append(ctx context.Context, b *Batch, throughLog bool) error {
 		bound, free = s.buffer.marks.part(b)
 	}
 	if bound != nil {
+		if err := s.room(); err != nil {
+			return err
+		}
 		if err := s.buffer.append(ctx, bound); err != nil {
 			return err
 		}

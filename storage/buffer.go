@@ -211,6 +211,9 @@ func (b *buffer) append(ctx context.Context, batch *Batch) error {
 	}
 	// Who stops waiting does not take the record back: what may be durable is in the head too, or a restart would show what is not shown now.
 	at, err := b.log.Append(context.WithoutCancel(ctx), j.record)
+	if errors.Is(err, log.ErrFull) {
+		err = fmt.Errorf("%w: %w", ErrFull, err)
+	}
 	if err != nil {
 		return fmt.Errorf("write the log: %w", err)
 	}

@@ -3,6 +3,8 @@ package storage
 import (
 	"context"
 	"errors"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
 // The classes of errors. Everything else is ours and passes: the caller should try again later.
@@ -13,6 +15,9 @@ var (
 	ErrLimit = errors.New("limit exceeded")
 	// ErrNotReady says that the store has not loaded what it needs to answer.
 	ErrNotReady = errors.New("not ready")
+	// ErrFull says that a disk has no room for more: the engine's, or that of the log. It passes when somebody makes room; what was acknowledged
+	// stays, and is read.
+	ErrFull = kv.ErrFull
 )
 
 // IsRefusal says whether an error of the store is for good: the same data would be refused again.

@@ -16,6 +16,8 @@ var (
 	ErrNoTable = errors.New("no such table")
 	// ErrInvalid says that the request itself can never work (an empty row key, a qualifier both put and deleted).
 	ErrInvalid = errors.New("invalid request")
+	// ErrFull says that the engine's disk has no room; what it holds can be read.
+	ErrFull = errors.New("no room on the disk")
 )
 
 // A Cell is one value of a row. Its slices belong to the caller of the operation that returned it.

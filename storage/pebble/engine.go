@@ -29,6 +29,9 @@ type Options struct {
 	// CacheBytes is the memory for blocks read from disk, in bytes; 0 is DefaultCacheBytes, or little in memory. Beside
 	// it the changes of the last while take up to 256 MiB (in memory: 16 MiB) of memory until they are flushed.
 	CacheBytes int64
+	// MinFreeBytes is the space on the disk below which writes fail with kv.ErrFull, in bytes; 0: none. Less than a few memory tables
+	// (256 MiB) may let the disk run full while the store puts itself in order.
+	MinFreeBytes int64
 	// Logger takes what goes wrong in the background; nil drops it.
 	Logger *slog.Logger
 	// Tables are the tables to serve, beside those that the store has already.
@@ -53,6 +56,7 @@ type Engine struct {
 	db       *pebble.DB
 	lock     *pebble.Lock
 	files    vfs.FS
+	room     *room
 	families map[familyName]byte // not changed after Open
 	clock    clock
 	stalls   atomic.Int64 // how often writes were held up
@@ -85,12 +89,12 @@ func Open(o Options) (*Engine, error) {
 }
 
 func open(o Options, files vfs.FS, wall func() int64) (*Engine, error) {
-	e := &Engine{files: files, durability: pebble.Sync, log: orDiscard(o.Logger)}
+	e := &Engine{files: files, durability: pebble.Sync, log: orDiscard(o.Logger), room: newRoom(o, files)}
 	e.idle = sync.NewCond(&e.mu)
 	if o.InMemory {
 		e.durability = pebble.NoSync
 	}
-	options := tuned(o, files)
+	options := tuned(o, roomFS{files, e.room})
 	options.EventListener = e.listener(o.Logger)
 	if err := files.MkdirAll(o.Path, 0o755); err != nil {
 		return nil, err
@@ -109,6 +113,7 @@ func open(o Options, files vfs.FS, wall func() int64) (*Engine, error) {
 	if err := e.load(o.Tables, wall); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
+	e.room.opened.Store(true)
 	return e, nil
 }
 
@@ -148,6 +153,7 @@ func (e *Engine) Close() error {
 		e.mu.Unlock()
 		return ErrClosed
 	}
+	close(e.room.ending)
 	for e.running > 0 {
 		e.idle.Wait()
 	}

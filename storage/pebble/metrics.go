@@ -35,6 +35,10 @@ func metrics() []metric {
 			func(m *pebble.Metrics) float64 { return float64(m.Compact.EstimatedDebt) }),
 		gauge("cache_bytes", "Bytes in the block cache.",
 			func(m *pebble.Metrics) float64 { return float64(m.BlockCache.Size) }),
+		{
+			desc: prometheus.NewDesc("tsdbridge_embedded_disk_free_bytes", "Bytes free on the disk of the embedded store.", nil, nil),
+			kind: prometheus.GaugeValue, value: func(e *Engine, _ *pebble.Metrics) float64 { return float64(e.room.look()) },
+		},
 		counter("cache_hits_total", "Blocks found in the block cache.",
 			func(_ *Engine, m *pebble.Metrics) float64 { return float64(m.BlockCache.Hits) }),
 		counter("cache_misses_total", "Blocks not found in the block cache.",
@@ -45,6 +49,8 @@ func metrics() []metric {
 			func(_ *Engine, m *pebble.Metrics) float64 { return float64(m.Flush.Count) }),
 		counter("compactions_total", "Compactions of files.",
 			func(_ *Engine, m *pebble.Metrics) float64 { return float64(m.Compact.Count) }),
+		counter("writes_refused_total", "Writes refused because the disk has less room than --storage.min-free-bytes.",
+			func(e *Engine, _ *pebble.Metrics) float64 { return float64(e.room.refused.Load()) }),
 		counter("write_stalls_total", "Times that writes were held up because flushes or compactions were behind.",
 			func(e *Engine, _ *pebble.Metrics) float64 { return float64(e.stalls.Load()) }),
 	}

@@ -108,10 +108,10 @@ func checkEmpty(path string, files vfs.FS) error {
 	if err != nil {
 		return err
 	}
+	if slices.Contains(names, restoringName) {
+		return ErrRestoring
+	}
 	for _, name := range names {
-		if name == restoringName {
-			return ErrRestoring
-		}
 		if name != lostName {
 			return fmt.Errorf("%q %w: it has %s", path, ErrNotEmpty, name)
 		}

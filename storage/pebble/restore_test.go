@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -132,20 +133,27 @@ func TestRestoreCut(t *testing.T) {
 	for n := range int32(200) {
 		mem := files.CrashClone(vfs.CrashCloneCfg{})
 		cut := mem
+		var mu sync.Mutex // guards cut and count; an open store writes from several goroutines
 		count := int32(0)
 		watching := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
-			if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
-				if count++; count == n+1 {
-					cut = mem.CrashClone(vfs.CrashCloneCfg{})
-				}
+			if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
+				return nil
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if count++; count == n+1 {
+				cut = mem.CrashClone(vfs.CrashCloneCfg{})
 			}
 			return nil
 		}))
 		if err := restore(t.Context(), restoreTo("to"), "backup", watching); err != nil {
 			t.Fatal(err)
 		}
-		if count <= n {
-			return // the restore was over
+		mu.Lock()
+		over := count <= n
+		mu.Unlock()
+		if over {
+			return
 		}
 		e, err := open(restoreTo("to"), cut, func() int64 { return 1 })
 		switch got := 0; {

@@ -67,8 +67,16 @@ func cacheBytes(o Options) int64 {
 func (e *Engine) listener(log *slog.Logger) *pebble.EventListener {
 	log = orDiscard(log)
 	return &pebble.EventListener{
-		BackgroundError: func(err error) { log.Error("embedded store: background work", "err", err) },
-		DiskSlow:        func(info pebble.DiskSlowInfo) { log.Warn("embedded store: slow disk", "detail", info.String()) },
+		BackgroundError: func(err error) {
+			if !e.closing.Load() {
+				log.Error("embedded store: background work", "err", err)
+			}
+		},
+		DiskSlow: func(info pebble.DiskSlowInfo) {
+			if !e.room.short.Load() { // else it is us who wait
+				log.Warn("embedded store: slow disk", "detail", info.String())
+			}
+		},
 		WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
 			e.stalls.Add(1)
 			log.Warn("embedded store: writes held up", "detail", info.Reason)

@@ -24,7 +24,7 @@ func (e *Engine) Apply(ctx context.Context, table, family string, rows []kv.Muta
 // an Apply, or sooner). A crash before that leaves some first part of all changes, in the order in which they were made, logged or not, each
 // Mutation whole. It is for points that are durable elsewhere until then.
 func (e *Engine) ApplyUnlogged(ctx context.Context, table, family string, rows []kv.Mutation) error {
-	if err := e.applyWith(ctx, table, family, rows, pebble.NoSync); err != nil {
+	if err := e.applyWith(ctx, table, family, rows, pebble.NoSync, quartersPut); err != nil {
 		return fmt.Errorf("apply %d rows to %s: %w", len(rows), table, err)
 	}
 	return nil
@@ -50,11 +50,16 @@ func (e *Engine) Flush(ctx context.Context) error {
 }
 
 func (e *Engine) apply(ctx context.Context, table, family string, rows []kv.Mutation) error {
-	return e.applyWith(ctx, table, family, rows, e.durability)
+	return e.applyWith(ctx, table, family, rows, e.durability, quartersWrite)
 }
 
-func (e *Engine) applyWith(ctx context.Context, table, family string, rows []kv.Mutation, durability *pebble.WriteOptions) error {
+func (e *Engine) applyWith(
+	ctx context.Context, table, family string, rows []kv.Mutation, durability *pebble.WriteOptions, quarters uint64,
+) error {
 	if err := kv.CheckMutations(rows); err != nil {
+		return err
+	}
+	if err := e.room.want(quarters); err != nil {
 		return err
 	}
 	id, err := e.begin(ctx, table, family)
@@ -171,6 +176,9 @@ func (e *Engine) modify(
 	}
 	value, put, err := decide(held, found)
 	if err != nil || !put {
+		return false, err
+	}
+	if err := e.room.want(quartersWrite); err != nil { // a look at what is there is no write
 		return false, err
 	}
 	now, err := e.clock.now(e.db)

@@ -1,0 +1,140 @@
+package pebble
+
+import (
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// A room is the free space of the store's disk, and who may still have of it. A disk that is full stops Pebble for good as soon as its log cannot be
+// written; so those who can wait are stopped one after the other before, and the log never is:
+//
+//	below 4/4 of MinFreeBytes   points and series are refused (kv.ErrFull); nobody waits for an answer
+//	below 3/4                   rows that are put behind the write log, which give its files back
+//	below 2/4                   compactions wait; they need space before they give some
+//	below 1/4                   flushes of memory wait; they let go of the log's files
+//
+// When there is room again all go on. What other processes do to the disk between two looks is not known: the log may meet a full disk
+// all the same (see die).
+type room struct {
+	files vfs.FS
+	path  string
+	min   uint64 // bytes; 0: not looked after
+	log   *slog.Logger
+
+	opened  atomic.Bool   // until then nobody waits
+	ending  chan struct{} // closed when the engine is: nobody waits any more
+	begin   time.Time
+	looked  atomic.Int64  // when free was read, after begin
+	free    atomic.Uint64 // bytes
+	short   atomic.Bool   // writes are refused
+	refused atomic.Int64  // how many were
+}
+
+// What is left of MinFreeBytes, in quarters, below which somebody is stopped.
+const (
+	quartersWrite   = 4
+	quartersPut     = 3
+	quartersCompact = 2
+	quartersFlush   = 1
+)
+
+const (
+	lookEvery = 20 * time.Millisecond  // for writes
+	waitEvery = 500 * time.Millisecond // for compactions and flushes
+)
+
+func newRoom(o Options, files vfs.FS) *room {
+	r := &room{files: files, path: o.Path, log: orDiscard(o.Logger), ending: make(chan struct{}), begin: time.Now()}
+	if !o.InMemory && o.MinFreeBytes > 0 {
+		r.min = uint64(o.MinFreeBytes)
+	}
+	r.looked.Store(-int64(lookEvery))
+	r.free.Store(^uint64(0)) // until somebody has looked
+	return r
+}
+
+// look returns the free bytes, as they were a moment ago. Of a file system that does not say, there is always enough.
+func (r *room) look() uint64 {
+	now, last := int64(time.Since(r.begin)), r.looked.Load()
+	if now-last < int64(lookEvery) || !r.looked.CompareAndSwap(last, now) {
+		return r.free.Load()
+	}
+	free := ^uint64(0)
+	if usage, err := r.files.GetDiskUsage(r.path); err == nil {
+		free = usage.AvailBytes
+	}
+	r.free.Store(free)
+	switch short := free < r.min; {
+	case short == r.short.Load():
+	case short && r.short.CompareAndSwap(false, true):
+		r.log.Warn("embedded store: little room on the disk, writes are refused", "free_bytes", free, "want_bytes", r.min)
+	case !short && r.short.CompareAndSwap(true, false):
+		r.log.Info("embedded store: there is room on the disk again", "free_bytes", free)
+	}
+	return free
+}
+
+// has says whether there is more than so many quarters of the minimum.
+func (r *room) has(quarters uint64) bool { return r.min == 0 || r.look() >= r.min/4*quarters }
+
+// want refuses a write for which there is no room.
+func (r *room) want(quarters uint64) error {
+	if r.has(quarters) {
+		return nil
+	}
+	r.refused.Add(1)
+	return fmt.Errorf("%w: %d bytes are free in %s, --storage.min-free-bytes=%d", kv.ErrFull, r.free.Load(), r.path, r.min)
+}
+
+// wait returns when there is room, or none will come.
+func (r *room) wait(quarters uint64) error {
+	if !r.opened.Load() || r.has(quarters) {
+		return nil
+	}
+	again := time.NewTicker(waitEvery)
+	defer again.Stop()
+	for {
+		select {
+		case <-r.ending:
+			return syscall.ENOSPC
+		case <-again.C:
+			if r.has(quarters) {
+				return nil
+			}
+		}
+	}
+}
+
+// roomFS lets those wait who make large files.
+type roomFS struct {
+	vfs.FS
+	room *room
+}
+
+// Create implements vfs.FS. The categories are Pebble's names of who writes.
+func (f roomFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	var err error
+	switch category {
+	case "pebble-compaction", "pebble-blob-file-rewrite":
+		err = f.room.wait(quartersCompact)
+	case "pebble-memtable-flush":
+		err = f.room.wait(quartersFlush)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create %s: %w", name, err)
+	}
+	return f.FS.Create(name, category)
+}
+
+// Unwrap implements vfs.FS.
+func (f roomFS) Unwrap() vfs.FS { return f.FS }
+
+// Room fails with kv.ErrFull while there is no room for points: who keeps them elsewhere on the same disk asks before.
+func (e *Engine) Room() error { return e.room.want(quartersWrite) }
