@@ -90,7 +90,7 @@ func (r *room) want(quarters uint64) error {
 		return nil
 	}
 	r.refused.Add(1)
-	return fmt.Errorf("%w: %d bytes are free in %s, --storage.min-free-bytes=%d", kv.ErrFull, r.free.Load(), r.path, r.min)
+	return fmt.Errorf("%w: less than --storage.min-free-bytes=%d are free for %s", kv.ErrFull, r.min, r.path)
 }
 
 // wait returns when there is room, or none will come.
