@@ -14,7 +14,8 @@ import (
 // doors lists, for each room, the rooms it may enter. A room that is not listed does not exist.
 var doors = map[string][]string{
 	".":                       {"adapter"},
-	"adapter":                 {"graphite", "graphite/carbon", "intake", "opentsdb", "storage", "storage/hbase", "storage/kv", "storage/pebble", "storage/schema", "translate", "tree"},
+	"adapter":                 {"adapter/rangeql", "decimal", "graphite", "graphite/carbon", "intake", "opentsdb", "storage", "storage/hbase", "storage/kv", "storage/pebble", "storage/schema", "translate", "tree"},
+	"adapter/rangeql":         {},
 	"decimal":                 {},
 	"graphite":                {"decimal", "graphite/carbon", "graphite/eval", "graphite/expr", "intake", "storage", "translate", "tree"},
 	"graphite/carbon":         {"decimal", "intake"},

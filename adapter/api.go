@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/prometheus/util/notifications"
 	v1 "github.com/prometheus/prometheus/web/api/v1"
 
+	"github.com/tsdbridge/tsdbridge/adapter/rangeql"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -80,7 +81,7 @@ func newPromAPI(o apiOptions) (http.Handler, error) {
 	if p, ok := o.Store.(planner); ok {
 		own[apiPrefix+"/status/plan"] = ready((&planHandler{queryable: queryable, planner: p, now: time.Now}).ServeHTTP)
 	}
-	rest := http.StripPrefix(apiPrefix, router)
+	rest := http.StripPrefix(apiPrefix, statsWhole(router))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h := own[r.URL.Path]; h != nil && r.Method != http.MethodOptions {
 			h.ServeHTTP(w, r)
@@ -90,9 +91,19 @@ func newPromAPI(o apiOptions) (http.Handler, error) {
 	}), nil
 }
 
-// newEngine makes a PromQL engine as the Prometheus server does.
-func newEngine(o apiOptions, p parser.Parser, f features.Collector) *promql.Engine {
-	return promql.NewEngine(promql.EngineOpts{
+// statsWhole has queries that ask for statistics answered by Prometheus' engine, whose statistics they are.
+func statsWhole(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.FormValue("stats") != "" {
+			r = r.WithContext(rangeql.WithStats(r.Context()))
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// newEngine makes a PromQL engine as the Prometheus server does, with a short way for the shapes of query that are asked most.
+func newEngine(o apiOptions, p parser.Parser, f features.Collector) promql.QueryEngine {
+	library := promql.NewEngine(promql.EngineOpts{
 		Logger:             o.Logger,
 		Reg:                o.Registerer,
 		MaxSamples:         o.Engine.MaxSamples,
@@ -106,6 +117,9 @@ func newEngine(o apiOptions, p parser.Parser, f features.Collector) *promql.Engi
 		EnablePerStepStats:       true,
 		FeatureRegistry:          f,
 		Parser:                   p,
+	})
+	return rangeql.New(rangeql.Options{
+		Library: library, MaxSamples: o.Engine.MaxSamples, Timeout: o.Engine.Timeout, Registerer: o.Registerer,
 	})
 }
 

@@ -7,11 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/promqltest"
 	promstorage "github.com/prometheus/prometheus/storage"
 
+	"github.com/tsdbridge/tsdbridge/adapter/rangeql"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
@@ -157,7 +159,11 @@ func TestPromQL(t *testing.T) {
 	if len(exprs) != builtinEvals {
 		t.Errorf("the suite has %d evaluations, want %d", len(exprs), builtinEvals)
 	}
-	engine := promqltest.NewTestEngine(t, false, 5*time.Minute, promqltest.DefaultMaxSamplesPerQuery)
+	library := promqltest.NewTestEngine(t, false, 5*time.Minute, promqltest.DefaultMaxSamplesPerQuery)
+	registry := prometheus.NewRegistry()
+	engine := rangeql.New(rangeql.Options{
+		Library: library, DelayedNames: true, StartTimes: true, MaxSamples: promqltest.DefaultMaxSamplesPerQuery, Registerer: registry,
+	})
 	for name, open := range readEngines {
 		t.Run(name, func(t *testing.T) {
 			promqltest.RunBuiltinTestsWithStorage(t, engine, func(t testing.TB) promstorage.Storage {
@@ -177,4 +183,25 @@ func TestPromQL(t *testing.T) {
 			})
 		})
 	}
+	fromColumns := queriesBy(t, registry, "columns")
+	if fromColumns < builtinEvals {
+		t.Errorf("only %v queries of five suites were answered from columns", fromColumns)
+	}
+}
+
+// queriesBy counts the queries that were answered in one of the ways of rangeql.
+func queriesBy(t testing.TB, g prometheus.Gatherer, path string) float64 {
+	t.Helper()
+	families, err := g.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == "tsdbridge_queries_total" && m.GetLabel()[0].GetValue() == path {
+				return m.GetCounter().GetValue()
+			}
+		}
+	}
+	return 0
 }

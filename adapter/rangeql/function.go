@@ -1,0 +1,243 @@
+package rangeql
+
+import (
+	"math"
+
+	"github.com/prometheus/prometheus/util/kahansum"
+)
+
+// A span is what a function sees of a series at one step: times[i] are those of values[i], at least one, without stale markers,
+// after start and not after end (milliseconds).
+type span struct {
+	times      []int64
+	values     []float64
+	start, end int64
+	// resets are the indexes into the series, in ascending order, of values below the one before; first is the index of values[0].
+	// Only functions that ask for resets get them.
+	resets []int
+	first  int
+	// seconds is the range of the selector.
+	seconds float64
+}
+
+// function is a function of a range of one series. Its arithmetic, down to the order of additions, is that of promql/functions.go.
+type function struct {
+	eval      func(s *span) (value float64, ok bool)
+	keepsName bool
+	resets    bool // wants span.resets
+	counter   bool // says so when a metric is not named as a counter is
+}
+
+// functionOf returns the function of that name, nil for one that is not known here.
+func functionOf(name string) *function {
+	switch name {
+	case "rate":
+		return &function{eval: rate, resets: true, counter: true}
+	case "increase":
+		return &function{eval: increase, resets: true, counter: true}
+	case "delta":
+		return &function{eval: delta}
+	case "irate":
+		return &function{eval: irate}
+	case "idelta":
+		return &function{eval: idelta}
+	case "resets":
+		return &function{eval: countResets, resets: true}
+	case "changes":
+		return &function{eval: changes}
+	case "last_over_time":
+		return &function{eval: func(s *span) (float64, bool) { return s.values[len(s.values)-1], true }, keepsName: true}
+	case "first_over_time":
+		return &function{eval: func(s *span) (float64, bool) { return s.values[0], true }, keepsName: true}
+	case "count_over_time":
+		return &function{eval: func(s *span) (float64, bool) { return float64(len(s.values)), true }}
+	case "present_over_time":
+		return &function{eval: func(*span) (float64, bool) { return 1, true }}
+	case "sum_over_time":
+		return &function{eval: sumOverTime}
+	case "avg_over_time":
+		return &function{eval: avgOverTime}
+	case "min_over_time":
+		return &function{eval: minOverTime}
+	case "max_over_time":
+		return &function{eval: maxOverTime}
+	case "stdvar_over_time":
+		return &function{eval: variance}
+	case "stddev_over_time":
+		return &function{eval: func(s *span) (float64, bool) {
+			v, _ := variance(s)
+			return math.Sqrt(v), true
+		}}
+	}
+	return nil
+}
+
+func rate(s *span) (float64, bool) {
+	value, factor, ok := extrapolate(s, s.rise(), true)
+	return value * (factor / s.seconds), ok
+}
+
+func increase(s *span) (float64, bool) {
+	value, factor, ok := extrapolate(s, s.rise(), true)
+	return value * factor, ok
+}
+
+func delta(s *span) (float64, bool) {
+	value, factor, ok := extrapolate(s, s.values[len(s.values)-1]-s.values[0], false)
+	return value * factor, ok
+}
+
+// rise is how far a counter went up. What it had before a reset is added in the order of the resets.
+func (s *span) rise() float64 {
+	value := s.values[len(s.values)-1] - s.values[0]
+	for _, i := range s.resets {
+		value += s.values[i-s.first-1]
+	}
+	return value
+}
+
+// extrapolate says by which factor a difference between the first sample and the last one grows when it is stretched to the
+// borders of the range: all the way if a sample is nearly due there, else by half the distance between samples.
+func extrapolate(s *span, value float64, counter bool) (_, factor float64, ok bool) {
+	last := len(s.times) - 1
+	if last == 0 {
+		return 0, 0, false
+	}
+	toStart := float64(s.times[0]-s.start) / 1000
+	toEnd := float64(s.end-s.times[last]) / 1000
+	sampled := float64(s.times[last]-s.times[0]) / 1000
+	between := sampled / float64(last)
+	near := between * 1.1
+	if toStart >= near {
+		toStart = between / 2
+	}
+	if counter && value > 0 && s.values[0] >= 0 {
+		// A counter is not taken to below zero.
+		if toZero := sampled * (s.values[0] / value); toZero < toStart {
+			toStart = toZero
+		}
+	}
+	if toEnd >= near {
+		toEnd = between / 2
+	}
+	factor = 1.0
+	if sampled != 0 {
+		factor = (sampled + toStart + toEnd) / sampled
+	}
+	return value, factor, true
+}
+
+func irate(s *span) (float64, bool) { return lastTwo(s, true) }
+
+func idelta(s *span) (float64, bool) { return lastTwo(s, false) }
+
+func lastTwo(s *span, perSecond bool) (float64, bool) {
+	n := len(s.values)
+	if n < 2 {
+		return 0, false
+	}
+	passed := s.times[n-1] - s.times[n-2]
+	if passed == 0 {
+		return 0, false
+	}
+	value := s.values[n-1]
+	if !perSecond || !(value < s.values[n-2]) { // A reset leaves the value; NaN is none.
+		value -= s.values[n-2]
+	}
+	if perSecond {
+		value /= float64(passed) / 1000
+	}
+	return value, true
+}
+
+func countResets(s *span) (float64, bool) { return float64(len(s.resets)), true }
+
+func changes(s *span) (float64, bool) {
+	n := 0
+	for i, v := range s.values[1:] {
+		if before := s.values[i]; v != before && !(math.IsNaN(v) && math.IsNaN(before)) {
+			n++
+		}
+	}
+	return float64(n), true
+}
+
+func sumOverTime(s *span) (float64, bool) {
+	var sum, c float64
+	for _, v := range s.values {
+		sum, c = kahansum.Inc(v, sum, c)
+	}
+	if math.IsInf(sum, 0) {
+		return sum, true
+	}
+	return sum + c, true
+}
+
+func avgOverTime(s *span) (float64, bool) {
+	m := mean{sum: s.values[0], count: 1}
+	for _, v := range s.values[1:] {
+		m.add(v)
+	}
+	return m.value(), true
+}
+
+// mean is an average that goes over to an incremental one where the sum would overflow.
+type mean struct {
+	sum, c, count float64
+	mean          float64 // once incremental
+	incremental   bool
+}
+
+func (m *mean) add(v float64) {
+	m.count++
+	if !m.incremental {
+		sum, c := kahansum.Inc(v, m.sum, m.c)
+		if !math.IsInf(sum, 0) {
+			m.sum, m.c = sum, c
+			return
+		}
+		m.incremental = true
+		m.mean = m.sum / (m.count - 1)
+		m.c /= m.count - 1
+	}
+	q := (m.count - 1) / m.count
+	m.mean, m.c = kahansum.Inc(v/m.count, q*m.mean, q*m.c)
+}
+
+func (m *mean) value() float64 {
+	if m.incremental {
+		return m.mean + m.c
+	}
+	return m.sum/m.count + m.c/m.count
+}
+
+func minOverTime(s *span) (float64, bool) {
+	least := s.values[0]
+	for _, v := range s.values {
+		if v < least || math.IsNaN(least) {
+			least = v
+		}
+	}
+	return least, true
+}
+
+func maxOverTime(s *span) (float64, bool) {
+	most := s.values[0]
+	for _, v := range s.values {
+		if v > most || math.IsNaN(most) {
+			most = v
+		}
+	}
+	return most, true
+}
+
+func variance(s *span) (float64, bool) {
+	var count, mean, cMean, aux, cAux float64
+	for _, v := range s.values {
+		count++
+		delta := v - (mean + cMean)
+		mean, cMean = kahansum.Inc(delta/count, mean, cMean)
+		aux, cAux = kahansum.Inc(delta*(v-(mean+cMean)), aux, cAux)
+	}
+	return (aux + cAux) / count, true
+}
