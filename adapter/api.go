@@ -126,7 +126,7 @@ func newEngine(o apiOptions, p parser.Parser, f features.Collector) promql.Query
 func newModuleAPI(o apiOptions, q *promQueryable, cors *regexp.Regexp) *v1.API {
 	registry := features.NewRegistry()
 	promParser := parser.NewParser(parser.Options{ExperimentalDurationExpr: true})
-	return v1.NewAPI(
+	api := v1.NewAPI(
 		newEngine(o, promParser, registry),
 		q,
 		nil, nil, // appenders: writing is not the module's here
@@ -166,6 +166,9 @@ func newModuleAPI(o apiOptions, q *promQueryable, cors *regexp.Regexp) *v1.API {
 		v1.OpenAPIOptions{Version: promVersion},
 		promParser,
 	)
+	api.ClearCodecs()
+	api.InstallCodec(newResultCodec())
+	return api
 }
 
 // whenReady answers 503 instead of f while something is missing.
