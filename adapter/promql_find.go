@@ -2,9 +2,12 @@ package adapter
 
 import (
 	"context"
+	"errors"
+	"runtime"
 	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -29,13 +32,14 @@ func (p *promQueryable) find(ctx context.Context, s selection) ([]labelSet, erro
 	if err != nil {
 		return nil, queryError(ctx, "find series", err)
 	}
+	decoded, err := p.decode(ctx, found, s.matchers)
+	if err != nil {
+		return nil, queryError(ctx, "find series", err)
+	}
 	sets := newLabelSets(len(found))
-	for i := range found {
-		if i%checkEvery == checkEvery-1 && ctx.Err() != nil {
-			return nil, queryError(ctx, "find series", ctx.Err())
-		}
-		if ls := p.names.ToLabels(found[i].Series); matchesAll(s.matchers, ls) {
-			sets.add(ls, found[i].Ref)
+	for i, ls := range decoded {
+		if ls.matches {
+			sets.add(ls.labels, found[i].Ref)
 		}
 	}
 	if s.sorted {
@@ -45,6 +49,34 @@ func (p *promQueryable) find(ctx context.Context, s selection) ([]labelSet, erro
 		return sets.list[:s.limit], nil
 	}
 	return sets.list, nil
+}
+
+// decodedLabels are labels of a found series.
+type decodedLabels struct {
+	labels  labels.Labels
+	matches bool
+}
+
+// decode decodes the labels of series on all cores.
+func (p *promQueryable) decode(ctx context.Context, found []storage.Found, matchers []*labels.Matcher) ([]decodedLabels, error) {
+	out := make([]decodedLabels, len(found))
+	some := func(from, to int) error {
+		for i := from; i < to; i++ {
+			if i%checkEvery == checkEvery-1 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			ls := p.names.ToLabels(found[i].Series)
+			out[i] = decodedLabels{ls, matchesAll(matchers, ls)}
+		}
+		return nil
+	}
+	parts := min(runtime.GOMAXPROCS(0), len(found)/checkEvery+1)
+	var group errgroup.Group
+	for n := 1; n < parts; n++ {
+		group.Go(func() error { return some(len(found)*n/parts, len(found)*(n+1)/parts) })
+	}
+	err := some(0, len(found)/parts)
+	return out, errors.Join(group.Wait(), err)
 }
 
 // matchesAll says whether labels satisfy every matcher. An absent label is the empty value, as everywhere in Prometheus.

@@ -18,6 +18,8 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/storage/remote"
 	"github.com/prometheus/prometheus/util/gate"
+
+	"github.com/tsdbridge/tsdbridge/adapter/rangeql"
 )
 
 // Limits of remote read that no option changes.
@@ -171,6 +173,15 @@ func (h *readHandler) result(ctx context.Context, e *sampleEncoder, query *promp
 	matchers, err := readMatchers(query)
 	if err != nil {
 		return err
+	}
+	columns, err := h.columnsOf(ctx, query, matchers)
+	if err != nil {
+		return err
+	}
+	if columns != nil {
+		if err := e.addColumns(ctx, columns); !errors.Is(err, rangeql.ErrHandOver) {
+			return err
+		}
 	}
 	q, err := h.Queryable.Querier(query.StartTimestampMs, query.EndTimestampMs)
 	if err != nil {

@@ -58,6 +58,11 @@ func (e *sampleEncoder) add(set promstorage.SeriesSet) error {
 	if err := set.Err(); err != nil {
 		return err
 	}
+	return e.endResult()
+}
+
+// endResult puts the result of a query to the response.
+func (e *sampleEncoder) endResult() error {
 	if len(e.response)+len(e.result) > maxSnappyBlock {
 		return fmt.Errorf("%w: the answer takes more than %d bytes: ask for a stream, or for less", storage.ErrLimit, maxSnappyBlock)
 	}
@@ -68,17 +73,12 @@ func (e *sampleEncoder) add(set promstorage.SeriesSet) error {
 // addSeries appends a series of at most room samples, if there is a limit, and counts them.
 func (e *sampleEncoder) addSeries(s promstorage.Series, room int) (int, error) {
 	e.series = e.series[:0]
-	s.Labels().Range(func(l labels.Label) {
-		e.series = appendTag(e.series, seriesLabels, wireBytes)
-		e.series = binary.AppendUvarint(e.series, uint64(stringSize(l.Name)+stringSize(l.Value)))
-		e.series = appendString(e.series, labelName, l.Name)
-		e.series = appendString(e.series, labelValue, l.Value)
-	})
+	e.series = appendSeriesLabels(e.series, s.Labels())
 	n := 0
 	e.iterator = s.Iterator(e.iterator)
 	for kind := e.iterator.Next(); kind != chunkenc.ValNone; kind = e.iterator.Next() {
 		if n++; e.limit > 0 && n > room {
-			return 0, statusError{http.StatusBadRequest, fmt.Errorf("exceeded sample limit (%d)", e.limit)}
+			return 0, tooManySamples(e.limit)
 		}
 		if kind == chunkenc.ValFloat {
 			e.addFloat()
@@ -91,6 +91,21 @@ func (e *sampleEncoder) addSeries(s promstorage.Series, room int) (int, error) {
 	}
 	e.result = appendMessage(e.result, resultTimeseries, e.series)
 	return n, nil
+}
+
+func tooManySamples(limit int) error {
+	return statusError{http.StatusBadRequest, fmt.Errorf("exceeded sample limit (%d)", limit)}
+}
+
+// appendSeriesLabels appends the labels of a prometheus.TimeSeries.
+func appendSeriesLabels(b []byte, ls labels.Labels) []byte {
+	ls.Range(func(l labels.Label) {
+		b = appendTag(b, seriesLabels, wireBytes)
+		b = binary.AppendUvarint(b, uint64(stringSize(l.Name)+stringSize(l.Value)))
+		b = appendString(b, labelName, l.Name)
+		b = appendString(b, labelValue, l.Value)
+	})
+	return b
 }
 
 func (e *sampleEncoder) addFloat() {
