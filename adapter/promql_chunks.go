@@ -19,6 +19,35 @@ func (q promChunkQuerier) Select(ctx context.Context, _ bool, hints *promstorage
 	return promChunkSet{newPromSeriesSet(ctx, q.promQuerier, readOptions{}, s)}
 }
 
+// chunkParts are the series of a selection, which can be read a part at a time and several parts at once.
+type chunkParts struct {
+	promChunkQuerier
+	span timeSpan
+	sets []labelSet
+}
+
+// chunkReader is a promstorage.ChunkQueryable that reads in parts.
+type chunkReader interface {
+	chunkParts(ctx context.Context, mint, maxt int64, hints *promstorage.SelectHints, matchers []*labels.Matcher) (chunkParts, bool, error)
+}
+
+// chunkParts finds series, sorted; false says that there is nothing to read of them.
+func (p *promQueryable) chunkParts(ctx context.Context, mint, maxt int64, hints *promstorage.SelectHints, matchers []*labels.Matcher) (chunkParts, bool, error) {
+	q := p.querier(mint, maxt)
+	s := selection{span: q.span, matchers: matchers, sorted: true}.withHints(hints)
+	if s.labelsOnly {
+		return chunkParts{}, false, nil
+	}
+	sets, err := q.find(ctx, s)
+	return chunkParts{promChunkQuerier{q}, s.span, sets}, true, err
+}
+
+// read reads a part, and says how many samples it holds.
+func (c chunkParts) read(ctx context.Context, from, to int) (promChunkSet, int, error) {
+	series, samples, err := c.readGroup(ctx, c.sets[from:to], c.span, readOptions{})
+	return promChunkSet{&promSeriesSet{group: series}}, samples, err
+}
+
 type promChunkSet struct{ *promSeriesSet }
 
 // At returns the current series as chunks.

@@ -19,7 +19,7 @@ type plainStore struct {
 	points []plainPoints
 
 	selects int // Select calls so far
-	// fail, when set, ends every Select after so many series.
+	// fail, when set, ends every Select at the series that came after so many.
 	fail      error
 	failAfter int
 }
@@ -120,12 +120,12 @@ func (s *plainStore) Select(ctx context.Context, q storage.Query) iter.Seq2[stor
 		s.selects++
 		s.mu.Unlock()
 		given := 0
-		for i, ref := range q.Refs {
+		for _, ref := range q.Refs {
 			if ctx.Err() != nil {
 				yield(storage.Points{}, ctx.Err())
 				return
 			}
-			if s.fail != nil && i >= s.failAfter {
+			if s.fail != nil && int(ref) > s.failAfter {
 				yield(storage.Points{}, s.fail)
 				return
 			}

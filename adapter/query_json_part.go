@@ -7,6 +7,8 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
+
+	"github.com/tsdbridge/tsdbridge/decimal"
 )
 
 // jsonPart is the text of some items of an answer. What repeats is printed once: the times of one series are most likely those of
@@ -122,43 +124,15 @@ func appendTimeText(b []byte, ms int64) []byte {
 }
 
 // appendValue appends a float as strconv does with the least digits that give it back, exponents outside of [1e-6, 1e21).
-//
-// Whole numbers and those of at most three decimals go a shorter way. Two decimals of at most 15 digits are never one float, so
-// one that gives the float back is the shortest.
 func appendValue(b []byte, f float64) []byte {
-	const most = 1e15
-	abs := math.Abs(f)
-	if abs < most && (f != 0 || !math.Signbit(f)) {
-		if whole := int64(f); float64(whole) == f {
-			return strconv.AppendInt(b, whole, 10)
-		}
-		if thousands := math.RoundToEven(abs * 1000); thousands >= 1 && thousands < most && thousands/1000 == abs {
-			return appendThousandths(b, f < 0, int64(thousands))
-		}
+	if text, ok := decimal.Append(b, f); ok {
+		return text
 	}
 	format := byte('f')
-	if abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
 		format = 'e'
 	}
 	return strconv.AppendFloat(b, f, format, -1, 64)
-}
-
-// appendThousandths appends n/1000, which is not whole, without zeros at its end.
-func appendThousandths(b []byte, negative bool, n int64) []byte {
-	if negative {
-		b = append(b, '-')
-	}
-	b = strconv.AppendInt(b, n/1000, 10)
-	rest := n % 1000
-	b = append(b, '.', byte('0'+rest/100))
-	if rest %= 100; rest == 0 {
-		return b
-	}
-	b = append(b, byte('0'+rest/10))
-	if rest %= 10; rest == 0 {
-		return b
-	}
-	return append(b, byte('0'+rest))
 }
 
 // appendQuoted appends a JSON string: quotes, backslashes and control characters are escaped, other bytes stay what they are.

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -217,19 +218,63 @@ func (h *readHandler) streamQuery(ctx context.Context, out *countingWriter, inde
 	if err != nil {
 		return err
 	}
+	if reader, ok := h.Queryable.(chunkReader); ok {
+		parts, ok, err := reader.chunkParts(ctx, query.StartTimestampMs, query.EndTimestampMs, readHints(query.Hints), matchers)
+		if err != nil {
+			return err
+		}
+		if ok {
+			return h.streamParts(ctx, out, index, parts)
+		}
+	}
 	q, err := h.Queryable.ChunkQuerier(query.StartTimestampMs, query.EndTimestampMs)
 	if err != nil {
 		return err
 	}
 	defer q.Close()
-	set := &frameLimitedSet{
-		ChunkSeriesSet: q.Select(ctx, true, readHints(query.Hints), matchers...),
-		limit:          h.FrameLimit,
+	if err := h.frame(out, index, q.Select(ctx, true, readHints(query.Hints), matchers...)); err != nil {
+		return err
 	}
+	out.Flush()
+	return nil
+}
+
+// streamParts encodes parts of the series on all cores. What is sent is flushed part by part.
+func (h *readHandler) streamParts(ctx context.Context, out *countingWriter, index int64, parts chunkParts) error {
+	work := partWork{
+		total: len(parts.sets),
+		produce: func(ctx context.Context, from, to int, b []byte) ([]byte, int, error) {
+			set, samples, err := parts.read(ctx, from, to)
+			if err != nil {
+				return nil, 0, err
+			}
+			frames := bytes.NewBuffer(b)
+			err = h.frame(frames, index, set)
+			return frames.Bytes(), samples, err
+		},
+		consume: func(piece []byte, _ int) error {
+			if _, err := out.Write(piece); err != nil {
+				return err
+			}
+			out.Flush()
+			return nil
+		},
+	}
+	return work.run(ctx)
+}
+
+// frame writes a frame for each series.
+func (h *readHandler) frame(w io.Writer, index int64, set promstorage.ChunkSeriesSet) error {
+	limited := &frameLimitedSet{ChunkSeriesSet: set, limit: h.FrameLimit}
 	// The frame limit given here splits a series. Ours refuses instead.
-	_, err = remote.StreamChunkedReadResponses(remote.NewChunkedWriter(out, out), index, set, nil, math.MaxInt32, &h.frames)
+	_, err := remote.StreamChunkedReadResponses(remote.NewChunkedWriter(w, noFlush{}), index, limited, nil, math.MaxInt32, &h.frames)
 	return err
 }
+
+// noFlush is for a writer that somebody else flushes.
+type noFlush struct{}
+
+func (noFlush) Flush() {}
 
 func readMatchers(query *prompb.Query) ([]*labels.Matcher, error) {
 	matchers, err := remote.FromLabelMatchers(query.Matchers)

@@ -17,7 +17,7 @@ func TestReadColumns(t *testing.T) {
 	p := newMemStorage(t)
 	writeDemo(t, p)
 	app := p.AppenderV2(t.Context())
-	const series = 3*readPart + 5
+	const series = 3*firstPart + 5
 	for i := range series {
 		ls := labels.FromStrings("__name__", "many", "i", fmt.Sprint(i))
 		for at := range int64(i % 7) { // some have none

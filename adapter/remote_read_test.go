@@ -273,7 +273,7 @@ func TestRemoteReadFails(t *testing.T) {
 		status string
 	}{
 		{0, samplesType, "503"},
-		{readPart / 2, samplesType, "503"},
+		{firstGroup, samplesType, "503"},
 		{0, streamedType, "503"},
 		{firstGroup, streamedType, ""}, // the first group is on its way
 	} {

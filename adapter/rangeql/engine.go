@@ -175,6 +175,9 @@ func (q *columnQuery) evaluate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := contextError(ctx); err != nil {
+		return err
+	}
 	samples := q.run.Stats().Samples
 	samples.TotalSamples, samples.SamplesRead = r.count.total, r.count.read
 	q.warnings = r.warnings

@@ -328,7 +328,7 @@ func TestSameAsLibrary(t *testing.T) {
 func compareMany(t *testing.T, e engines, s promstorage.Queryable) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 4))
-	const questions = 1500
+	const questions = 600
 	answered := 0
 	for range questions {
 		if e.compare(t, randomQuestion(rng), s) > 0 {

@@ -33,7 +33,7 @@ func newRun(p *plan, c Columns, maxSamples int, s *slabs) *run {
 	r := &run{plan: p, columns: c, maxSamples: maxSamples, slabs: s}
 	r.parts = newPartition(c.Len(), p.steps, r.workers())
 	if p.aggregate != nil {
-		r.groups = newGroups(p, maxSamples)
+		r.groups = newGroups(p, maxSamples/2) // a cell is larger than a sample
 	}
 	return r
 }
