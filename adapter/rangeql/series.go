@@ -27,6 +27,7 @@ type evaluator struct {
 	times  []int64 // without stale markers
 	values []float64
 	resets []int
+	span   span
 }
 
 // series appends the points of a series to out, one for each step that has a result.
@@ -96,7 +97,8 @@ func (e *evaluator) ranges(times []int64, values []float64, out []promql.FPoint)
 	if p.function.resets {
 		e.findResets(values)
 	}
-	s := span{seconds: p.seconds}
+	e.span = span{seconds: p.seconds}
+	s := &e.span
 	first, next := 0, 0 // samples in the range
 	firstReset, nextReset := 0, 0
 	for step := range p.steps {
@@ -123,7 +125,7 @@ func (e *evaluator) ranges(times []int64, values []float64, out []promql.FPoint)
 			}
 			s.resets = e.resets[firstReset:nextReset]
 		}
-		if f, ok := p.function.eval(&s); ok {
+		if f, ok := p.function.eval(s); ok {
 			out = append(out, promql.FPoint{T: at, F: f})
 		}
 	}
