@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"net/http"
 	"strconv"
@@ -26,7 +25,8 @@ func TestHBasePressure(t *testing.T) {
 	c := hbasetest.Start(t, tables)
 	o.Engine, o.ZooKeeper, o.HBaseTimeout = EngineHBase, c.ZooKeeper(), 300*time.Millisecond
 	o.ListenAddress, o.Path = "127.0.0.1:0", t.TempDir()
-	url := "http://" + runAdapter(t, o)
+	a, _ := runAdapter(t, o)
+	url := "http://" + a.Addr()
 
 	if res := postText(t, url, `{__name__="up"} 1@1000000`); res.StatusCode != http.StatusOK && res.StatusCode != http.StatusNoContent {
 		t.Fatalf("write: %s", res.Status)
@@ -64,37 +64,6 @@ func TestHBasePressure(t *testing.T) {
 	body, err := io.ReadAll(res.Body)
 	if want := `[[1000,"1"],[2000,"2"],[3000,"3"]]`; err != nil || !strings.Contains(string(body), want) {
 		t.Errorf("query: %v %s, want %s", err, body, want)
-	}
-}
-
-// runAdapter runs an adapter until the test ends, waits until it is ready and returns its address.
-func runAdapter(t *testing.T, o Options) string {
-	t.Helper()
-	a, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- a.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	for end := time.Now().Add(30 * time.Second); ; {
-		res, err := http.Get("http://" + a.Addr() + "/-/ready")
-		if err == nil {
-			res.Body.Close()
-			if res.StatusCode == http.StatusOK {
-				return a.Addr()
-			}
-		}
-		if time.Now().After(end) {
-			t.Fatal("the adapter does not become ready")
-		}
-		time.Sleep(10 * time.Millisecond) // between questions
 	}
 }
 
