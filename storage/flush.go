@@ -42,11 +42,18 @@ func (s *Store) flushEvery(ctx context.Context) error {
 	}
 }
 
+// settleTime is how long a row of an hour long past waits for the rest of its points: who fills in old data sends hour after hour, and each early put
+// is a cell more.
+const settleTime = 30 * time.Second
+
 // due is the policy of the moment.
 func (s *Store) due() head.Policy {
 	o, now := s.o.Buffer, s.o.Now()
 	p := head.Policy{
 		EndedBefore: now.Add(-o.FlushDelay).UnixMilli(), OpenedBefore: now.Add(-o.FlushInterval), MaxBytes: o.MaxHeadBytes,
+	}
+	if settle := min(o.FlushDelay, settleTime); settle > 0 {
+		p.SettledBefore = now.Add(-settle)
 	}
 	if s.buffer.log.Size() > o.MaxLogBytes/2 {
 		p.MarkedBefore = s.buffer.log.End().Segment

@@ -349,6 +349,7 @@ func TestPolicies(t *testing.T) {
 		{"nothing", Policy{}, "[]"},
 		{"hours", Policy{EndedBefore: begin + 2*hour + 1}, "[0 1]"},
 		{"an hour that ends just then", Policy{EndedBefore: begin + 2*hour}, "[0]"},
+		{"hours that have settled", Policy{EndedBefore: begin + 4*hour, SettledBefore: time.Unix(1001, 0)}, "[0]"},
 		{"arrival", Policy{OpenedBefore: time.Unix(1002, 0)}, "[0 1]"},
 		{"marks", Policy{MarkedBefore: 11}, "[0 1]"},
 		{"budget that is kept", Policy{MaxBytes: all}, "[]"},

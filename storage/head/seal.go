@@ -10,6 +10,9 @@ import (
 // A Policy says which rows are due.
 type Policy struct {
 	EndedBefore  int64     // rows of hours that ended before this time (milliseconds)
+	// SettledBefore, when not zero, lets rows of ended hours wait whose first point arrived at or after this time, in whole seconds: more of
+	// the hour may be on its way.
+	SettledBefore time.Time
 	OpenedBefore time.Time // rows whose first point arrived before this time, in whole seconds
 	MarkedBefore uint64    // rows that hold records before this mark: those that keep the log from being cut there
 	// MaxBytes, when above 0, makes the biggest of the other rows due as well, as many as bring Stats.Bytes under it once they are dropped.
@@ -83,16 +86,14 @@ func (h *Head) Seal(p Policy) iter.Seq[*Sealed] {
 type due struct {
 	Policy
 	opened   uint32
+	settled  uint32
 	minBytes int64 // rows of so many bytes are due for their size while
 	excess   int64 // so many bytes are yet to go
 }
 
 // due measures how big a row must be to go.
 func (h *Head) due(p Policy) due {
-	d := due{Policy: p}
-	if !p.OpenedBefore.IsZero() {
-		d.opened = uint32(max(p.OpenedBefore.Unix(), 0))
-	}
+	d := due{Policy: p, opened: seconds(p.OpenedBefore, 0), settled: seconds(p.SettledBefore, math.MaxUint32)}
 	if p.MaxBytes <= 0 {
 		return d
 	}
@@ -119,8 +120,16 @@ func (h *Head) due(p Policy) due {
 	return d
 }
 
+// seconds are those of a time that is not zero.
+func seconds(at time.Time, zero uint32) uint32 {
+	if at.IsZero() {
+		return zero
+	}
+	return uint32(max(at.Unix(), 0))
+}
+
 func (d *due) aged(r *row) bool {
-	return r.begin()+hour < d.EndedBefore || r.opened < d.opened || r.mark < d.MarkedBefore
+	return r.begin()+hour < d.EndedBefore && r.opened < d.settled || r.opened < d.opened || r.mark < d.MarkedBefore
 }
 
 // takes says whether a row is to go.
