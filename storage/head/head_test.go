@@ -82,7 +82,30 @@ func checkSeries(t *testing.T, h *Head, want model, id uint32, start, end int64)
 	if d := diff(got, want.lines(id, start, end, false)); d != "" {
 		t.Fatalf("series %d from %d to %d:\n%s", id, start, end, d)
 	}
+	checkTaken(t, h, want, id, start, end)
 	checkRows(t, h, want, id)
+}
+
+// checkTaken reads a series from a snapshot in which others come before and after it.
+func checkTaken(t *testing.T, h *Head, want model, id uint32, start, end int64) {
+	t.Helper()
+	var s Snapshot
+	h.Take(someIDs[0], start, end, &s)
+	taken := h.Take(id, start, end, &s)
+	h.Take(someIDs[1], start, end, &s)
+	p := Points{Times: []int64{0}, Values: []float64{0}}
+	s.Read(taken, start, end, &p)
+	p.Times, p.Values = p.Times[1:], p.Values[1:]
+	if n := len(p.Times); n > taken.Points() || taken.Empty() && n > 0 {
+		t.Fatalf("series %d: %d points where there were said to be %d at most", id, n, taken.Points())
+	}
+	got, err := pointsLines(&p)
+	if err != nil {
+		t.Fatalf("series %d: %v", id, err)
+	}
+	if d := diff(got, want.lines(id, start, end, false)); d != "" {
+		t.Fatalf("series %d from %d to %d, from a snapshot:\n%s", id, start, end, d)
+	}
 }
 
 func checkRows(t *testing.T, h *Head, want model, id uint32) {
