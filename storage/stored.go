@@ -17,9 +17,9 @@ type storedEngine interface {
 	Costs() kv.Costs
 }
 
-// clusterCosts are those of HBase 2.6 on the machine of the reference measurements, for rows of 360 points of which an adapter wants 200 among 200,000: a
-// multi-get 5 to 8 ms; a scan that a regexp filters on the server 301 ms; one that leaps by a fuzzy filter 12 ms; one of
-// everything 840 ms. The hbase engine gives up the fuzzy filter beyond 512 suffixes.
+// clusterCosts follow from the reference measurements on HBase 2.6, for rows of 360 points of which 200 among 200,000 are wanted: a multi-get 5 to 8 ms; a
+// scan that a regexp filters on the server 301 ms; one that leaps by a fuzzy filter 12 ms; one of everything 840 ms. That a scan takes a millisecond to
+// begin is a guess. The hbase engine gives up the fuzzy filter beyond 512 suffixes.
 var clusterCosts = kv.Costs{Get: 30, Row: 4.2, Scan: 1000, Suffix: 4.2, Tag: 1.5, Leap: 60, Leaps: 512}
 
 // cellEngine makes a storedEngine of any engine.
