@@ -146,9 +146,9 @@ func (s *Store) NameSeries(ctx context.Context, tsuids [][]byte) ([]NewSeries, e
 		return nil, err
 	}
 	named := make([]NewSeries, 0, len(whole))
-	for _, tsuid := range whole {
-		if series, ok := n.series(tsuid); ok {
-			named = append(named, NewSeries{TSUID: []byte(tsuid), Series: series})
+	for i, series := range n.series() {
+		if series.Tags != nil {
+			named = append(named, NewSeries{TSUID: []byte(whole[i]), Series: series})
 		}
 	}
 	return named, nil

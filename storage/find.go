@@ -170,10 +170,11 @@ func (s *Store) name(ctx context.Context, ids []index.ID) ([]Found, error) {
 	if err != nil {
 		return nil, err
 	}
+	named := n.series()
 	found := make([]Found, 0, len(ids))
 	for i, id := range ids {
-		series, ok := n.series(tsuids[i])
-		if !ok {
+		series := named[i]
+		if series.Tags == nil {
 			s.metrics.seriesNameless.Inc()
 			s.o.Logger.Warn("a UID of a series has no name in tsdb-uid; the series is left out of answers",
 				"tsuid", schema.FormatTSUID([]byte(tsuids[i])))
@@ -182,56 +183,4 @@ func (s *Store) name(ctx context.Context, ids []index.ID) ([]Found, error) {
 		found = append(found, Found{Ref: refOf(id), Series: series})
 	}
 	return found, nil
-}
-
-// names are the names of all UIDs of some series.
-type names struct {
-	layout schema.Layout
-	by     [3]map[string]string
-}
-
-func (s *Store) newNames(ctx context.Context, tsuids []string) (*names, error) {
-	n := &names{layout: s.layout, by: [3]map[string]string{{}, {}, {}}}
-	for _, tsuid := range tsuids {
-		n.each(tsuid, func(kind schema.Kind, uid string) { n.by[kind][uid] = "" })
-	}
-	for kind, uids := range n.by {
-		list := sortedSet(uids)
-		found, err := s.uids.Names(ctx, schema.Kind(kind), list)
-		if err != nil {
-			return nil, err
-		}
-		for i, uid := range list {
-			uids[uid] = found[i]
-		}
-	}
-	return n, nil
-}
-
-func (n *names) each(tsuid string, use func(kind schema.Kind, uid string)) {
-	use(schema.Metric, tsuid[:n.layout.MetricWidth])
-	for tags := tsuid[n.layout.MetricWidth:]; len(tags) >= n.layout.PairWidth(); tags = tags[n.layout.PairWidth():] {
-		use(schema.Tagk, tags[:n.layout.TagkWidth])
-		use(schema.Tagv, tags[n.layout.TagkWidth:n.layout.PairWidth()])
-	}
-}
-
-// series decodes a TSUID; ok is false when a name is missing.
-func (n *names) series(tsuid string) (series Series, ok bool) {
-	ok = true
-	series.Tags = make([]Tag, 0, (len(tsuid)-n.layout.MetricWidth)/n.layout.PairWidth())
-	n.each(tsuid, func(kind schema.Kind, uid string) {
-		name := n.by[kind][uid]
-		ok = ok && name != ""
-		switch kind {
-		case schema.Metric:
-			series.Metric = name
-		case schema.Tagk:
-			series.Tags = append(series.Tags, Tag{Key: name})
-		case schema.Tagv:
-			series.Tags[len(series.Tags)-1].Value = name
-		}
-	})
-	sortTags(series.Tags)
-	return series, ok
 }

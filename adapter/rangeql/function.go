@@ -18,6 +18,8 @@ type span struct {
 	first  int
 	// seconds is the range of the selector.
 	seconds float64
+
+	stretch stretch // of the step before
 }
 
 // function is a function of a range of one series. Its arithmetic, down to the order of additions, is that of promql/functions.go.
@@ -74,6 +76,9 @@ func functionOf(name string) *function {
 
 func rate(s *span) (float64, bool) {
 	value, factor, ok := extrapolate(s, s.rise(), true)
+	if factor == s.stretch.factor {
+		return value * s.stretch.rate, ok
+	}
 	return value * (factor / s.seconds), ok
 }
 
@@ -99,32 +104,52 @@ func (s *span) rise() float64 {
 // extrapolate says by which factor a difference between the first sample and the last one grows when it is stretched to the
 // borders of the range: all the way if a sample is nearly due there, else by half the distance between samples.
 func extrapolate(s *span, value float64, counter bool) (_, factor float64, ok bool) {
-	last := len(s.times) - 1
-	if last == 0 {
+	if len(s.times) == 1 {
 		return 0, 0, false
 	}
-	toStart := float64(s.times[0]-s.start) / 1000
-	toEnd := float64(s.end-s.times[last]) / 1000
-	sampled := float64(s.times[last]-s.times[0]) / 1000
-	between := sampled / float64(last)
-	near := between * 1.1
-	if toStart >= near {
-		toStart = between / 2
-	}
-	if counter && value > 0 && s.values[0] >= 0 {
+	st := s.stretched()
+	if counter && value > 0 && s.values[0] >= 0 && st.length != 0 {
 		// A counter is not taken to below zero.
-		if toZero := sampled * (s.values[0] / value); toZero < toStart {
-			toStart = toZero
+		if toZero := st.length * (s.values[0] / value); toZero < st.toStart {
+			return value, (st.length + toZero + st.toEnd) / st.length, true
 		}
 	}
-	if toEnd >= near {
-		toEnd = between / 2
+	return value, st.factor, true
+}
+
+// stretch is what the times of a span say of a stretch to its borders.
+type stretch struct {
+	before, sampled, after int64 // milliseconds: start to first sample, to last sample, to end
+	samples                int
+
+	toStart, length, toEnd float64 // seconds: what is added, what there is, what is added
+	factor                 float64 // (toStart + length + toEnd) / length
+	rate                   float64 // factor / the seconds of the selector
+}
+
+// stretched is the stretch of this step. Samples at even distances give the same one step after step.
+func (s *span) stretched() *stretch {
+	st, n := &s.stretch, len(s.times)
+	first, last := s.times[0], s.times[n-1]
+	if st.samples == n && st.before == first-s.start && st.sampled == last-first && st.after == s.end-last {
+		return st
 	}
-	factor = 1.0
-	if sampled != 0 {
-		factor = (sampled + toStart + toEnd) / sampled
+	*st = stretch{before: first - s.start, sampled: last - first, after: s.end - last, samples: n}
+	st.toStart, st.length, st.toEnd = float64(st.before)/1000, float64(st.sampled)/1000, float64(st.after)/1000
+	between := st.length / float64(n-1)
+	near := between * 1.1
+	if st.toStart >= near {
+		st.toStart = between / 2
 	}
-	return value, factor, true
+	if st.toEnd >= near {
+		st.toEnd = between / 2
+	}
+	st.factor = 1
+	if st.length != 0 {
+		st.factor = (st.length + st.toStart + st.toEnd) / st.length
+	}
+	st.rate = st.factor / s.seconds
+	return st
 }
 
 func irate(s *span) (float64, bool) { return lastTwo(s, true) }

@@ -1,0 +1,147 @@
+package storage
+
+import (
+	"context"
+	"runtime"
+	"sync"
+
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// names are the names of some series, UID by UID: each UID is looked up once, however many series have it.
+type names struct {
+	by    [3][]string // by kind, by number
+	parts []int32     // the numbers of each series' UIDs: metric, key, value, key, value...
+	ends  []int       // of each series' parts
+}
+
+// newNames reads the names of the UIDs of series.
+func (s *Store) newNames(ctx context.Context, tsuids []string) (*names, error) {
+	n := &names{ends: make([]int, len(tsuids))}
+	var sets [3]uidSet
+	l := s.layout
+	for i, tsuid := range tsuids {
+		n.parts = append(n.parts, sets[schema.Metric].number(tsuid[:l.MetricWidth]))
+		for tags := tsuid[l.MetricWidth:]; len(tags) >= l.PairWidth(); tags = tags[l.PairWidth():] {
+			n.parts = append(n.parts, sets[schema.Tagk].number(tags[:l.TagkWidth]), sets[schema.Tagv].number(tags[l.TagkWidth:l.PairWidth()]))
+		}
+		n.ends[i] = len(n.parts)
+	}
+	for kind := range sets {
+		var err error
+		if n.by[kind], err = s.uids.Names(ctx, schema.Kind(kind), sets[kind].uids); err != nil {
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+// seriesPerCore is how many series are worth a core of their own.
+const seriesPerCore = 1024
+
+// series are the series in the order of their TSUIDs. One of whose UIDs one has no name has nil Tags.
+func (n *names) series() []Series {
+	all := make([]Series, len(n.ends))
+	tags := make([]Tag, (len(n.parts)-len(n.ends))/2)
+	cores := min(runtime.GOMAXPROCS(0), 1+len(all)/seriesPerCore)
+	var busy sync.WaitGroup
+	for core := range cores {
+		from, to := len(all)*core/cores, len(all)*(core+1)/cores
+		if core == cores-1 {
+			n.fill(all, tags, from, to)
+			continue
+		}
+		busy.Go(func() { n.fill(all, tags, from, to) })
+	}
+	busy.Wait()
+	return all
+}
+
+// fill names the series from an index to another. tags has room for all.
+func (n *names) fill(all []Series, tags []Tag, from, to int) {
+	for i := from; i < to; i++ {
+		begin := 0
+		if i > 0 {
+			begin = n.ends[i-1]
+		}
+		parts := n.parts[begin:n.ends[i]]
+		at, count := (begin-i)/2, (len(parts)-1)/2
+		own := tags[at : at+count : at+count]
+		metric := n.by[schema.Metric][parts[0]]
+		ok := metric != ""
+		for t := range own {
+			own[t] = Tag{Key: n.by[schema.Tagk][parts[1+2*t]], Value: n.by[schema.Tagv][parts[2+2*t]]}
+			ok = ok && own[t].Key != "" && own[t].Value != ""
+		}
+		if ok {
+			sortTags(own)
+			all[i] = Series{Metric: metric, Tags: own}
+		}
+	}
+}
+
+// uidSet numbers UIDs in the order in which they are first seen. UIDs of one set have one width.
+type uidSet struct {
+	uids  []string
+	slots []uidSlot        // open addressing, at most half full
+	wide  map[string]int32 // UIDs that are no uint64
+}
+
+// uidSlot holds a UID that is a number, plus 1; 0 is an empty slot.
+type uidSlot struct {
+	uid    uint64
+	number int32
+}
+
+// number is the number of a UID, from 0.
+func (s *uidSet) number(uid string) int32 {
+	if len(uid) > 7 {
+		return s.wideNumber(uid)
+	}
+	key := uint64(1)
+	for i := range len(uid) {
+		key += uint64(uid[len(uid)-1-i]) << (8 * i)
+	}
+	if 2*len(s.uids) >= len(s.slots) {
+		s.grow()
+	}
+	slot := s.find(key)
+	if slot.uid == 0 {
+		*slot = uidSlot{key, int32(len(s.uids))}
+		s.uids = append(s.uids, uid)
+	}
+	return slot.number
+}
+
+// find is the slot that has a key, or is free for it.
+func (s *uidSet) find(key uint64) *uidSlot {
+	mask := uint64(len(s.slots) - 1)
+	for at := key * 0x9e3779b97f4a7c15 >> 20 & mask; ; at = (at + 1) & mask {
+		if slot := &s.slots[at]; slot.uid == key || slot.uid == 0 {
+			return slot
+		}
+	}
+}
+
+func (s *uidSet) grow() {
+	old := s.slots
+	s.slots = make([]uidSlot, max(16, 2*len(old)))
+	for _, slot := range old {
+		if slot.uid != 0 {
+			*s.find(slot.uid) = slot
+		}
+	}
+}
+
+func (s *uidSet) wideNumber(uid string) int32 {
+	n, ok := s.wide[uid]
+	if !ok {
+		if s.wide == nil {
+			s.wide = map[string]int32{}
+		}
+		n = int32(len(s.uids))
+		s.wide[uid] = n
+		s.uids = append(s.uids, uid)
+	}
+	return n
+}
