@@ -132,7 +132,7 @@ func (f *finder) find(ctx context.Context) ([]index.ID, error) {
 	ids := x.Candidates(f.metrics, f.conditions)
 	for _, m := range f.matches {
 		c := &f.conditions[m.condition]
-		uids := sortedSet(x.ValuesOf(ids, c.Keys))
+		uids := x.PossibleValues(ids, c.Keys)
 		names, err := f.store.uids.Names(ctx, schema.Tagv, uids)
 		if err != nil {
 			return nil, err
@@ -143,6 +143,9 @@ func (f *finder) find(ctx context.Context) ([]index.ID, error) {
 				c.Values[uid] = true
 			}
 		}
+	}
+	if len(f.matches) > 0 {
+		ids = x.Candidates(f.metrics, f.conditions) // the values that match may be few
 	}
 	return x.Pass(ids, f.conditions), nil
 }

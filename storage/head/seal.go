@@ -9,12 +9,12 @@ import (
 
 // A Policy says which rows are due.
 type Policy struct {
-	EndedBefore  int64     // rows of hours that ended before this time (milliseconds)
+	EndedBefore int64 // rows of hours that ended before this time (milliseconds)
 	// SettledBefore, when not zero, lets rows of ended hours wait whose first point arrived at or after this time, in whole seconds: more of
 	// the hour may be on its way.
 	SettledBefore time.Time
-	OpenedBefore time.Time // rows whose first point arrived before this time, in whole seconds
-	MarkedBefore uint64    // rows that hold records before this mark: those that keep the log from being cut there
+	OpenedBefore  time.Time // rows whose first point arrived before this time, in whole seconds
+	MarkedBefore  uint64    // rows that hold records before this mark: those that keep the log from being cut there
 	// MaxBytes, when above 0, makes the biggest of the other rows due as well, as many as bring Stats.Bytes under it once they are dropped.
 	MaxBytes int64
 	// Rows and Points bound what is handed out at once; 0: 1024 rows, a million points. A single row may have more points.

@@ -236,6 +236,38 @@ func (x *Index) ValuesOf(ids []ID, keys []string) map[string]bool {
 	return values
 }
 
+// PossibleValues returns values (tagv UIDs) of the keys, all those that the series have among them: where a key has few values they are all of them,
+// which needs no look at the series.
+func (x *Index) PossibleValues(ids []ID, keys []string) []string {
+	n := 0
+	x.mu.RLock()
+	for _, key := range keys {
+		if values := x.values(key); values != nil {
+			n += len(values.places)
+		}
+	}
+	x.mu.RUnlock()
+	found := map[string]bool{}
+	if n <= len(ids)/valueCost {
+		for _, key := range keys {
+			for _, value := range x.TagValues(key) {
+				found[value] = true
+			}
+		}
+	} else {
+		found = x.ValuesOf(ids, keys)
+	}
+	values := make([]string, 0, len(found))
+	for value := range found {
+		values = append(values, value)
+	}
+	slices.Sort(values)
+	return values
+}
+
+// valueCost is how many series are looked at in the time that a value takes: its name is looked up and matched.
+const valueCost = 8
+
 // union merges ascending lists into one without repetitions. With one list it returns that list itself.
 func union(lists [][]ID) []ID {
 	switch len(lists) {
