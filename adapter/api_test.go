@@ -220,9 +220,11 @@ func (q failingQuerier) Find(context.Context, []storage.Filter, int64, int64, in
 func (q failingQuerier) Select(context.Context, storage.Query) iter.Seq2[storage.Points, error] {
 	return func(yield func(storage.Points, error) bool) { yield(storage.Points{}, q.err) }
 }
-func (q failingQuerier) Metrics(context.Context) ([]string, error)           { return nil, q.err }
-func (q failingQuerier) TagKeys(context.Context) ([]string, error)           { return nil, q.err }
-func (q failingQuerier) TagValues(context.Context, string) ([]string, error) { return nil, q.err }
+func (q failingQuerier) Metrics(context.Context, int64, int64) ([]string, error) { return nil, q.err }
+func (q failingQuerier) TagKeys(context.Context, int64, int64) ([]string, error) { return nil, q.err }
+func (q failingQuerier) TagValues(context.Context, string, int64, int64) ([]string, error) {
+	return nil, q.err
+}
 
 // hangingQuerier answers when the context ends.
 type hangingQuerier struct{ failingQuerier }

@@ -51,7 +51,7 @@ func (q *promQuerier) listNames(ctx context.Context, names textSet) (bool, error
 			names.add(name)
 		}
 	}
-	metrics, err := q.store.Metrics(ctx)
+	metrics, err := q.store.Metrics(ctx, q.span.start, q.span.end)
 	if slices.ContainsFunc(metrics, func(m string) bool { return q.names.FromMetric(m) != "" }) {
 		names.add(labels.MetricName)
 	}
@@ -65,7 +65,7 @@ func (q *promQuerier) listValues(ctx context.Context, name string, values textSe
 		return false, err
 	}
 	if name == labels.MetricName {
-		metrics, err := q.store.Metrics(ctx)
+		metrics, err := q.store.Metrics(ctx, q.span.start, q.span.end)
 		for _, m := range metrics {
 			values.add(q.names.FromMetric(m))
 		}
@@ -78,7 +78,7 @@ func (q *promQuerier) listValues(ctx context.Context, name string, values textSe
 		if shown, ok := q.names.Label(key); !ok || shown != name {
 			continue
 		}
-		stored, err := q.store.TagValues(ctx, key)
+		stored, err := q.store.TagValues(ctx, key, q.span.start, q.span.end)
 		if err != nil {
 			return false, listError(ctx, err)
 		}
@@ -91,7 +91,7 @@ func (q *promQuerier) listValues(ctx context.Context, name string, values textSe
 
 // tagKeys lists the tag keys; ok is false when some series has labels that are in no key.
 func (q *promQuerier) tagKeys(ctx context.Context) (keys []string, ok bool, err error) {
-	keys, err = q.store.TagKeys(ctx)
+	keys, err = q.store.TagKeys(ctx, q.span.start, q.span.end)
 	return keys, !slices.Contains(keys, translate.PackedKey), listError(ctx, err)
 }
 

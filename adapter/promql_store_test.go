@@ -176,11 +176,11 @@ func (s *plainStore) names(pick func(storage.Series, func(string))) ([]string, e
 	return slices.Compact(out), nil
 }
 
-func (s *plainStore) Metrics(context.Context) ([]string, error) {
+func (s *plainStore) Metrics(context.Context, int64, int64) ([]string, error) {
 	return s.names(func(s storage.Series, add func(string)) { add(s.Metric) })
 }
 
-func (s *plainStore) TagKeys(context.Context) ([]string, error) {
+func (s *plainStore) TagKeys(context.Context, int64, int64) ([]string, error) {
 	return s.names(func(s storage.Series, add func(string)) {
 		for _, t := range s.Tags {
 			add(t.Key)
@@ -188,7 +188,7 @@ func (s *plainStore) TagKeys(context.Context) ([]string, error) {
 	})
 }
 
-func (s *plainStore) TagValues(_ context.Context, key string) ([]string, error) {
+func (s *plainStore) TagValues(_ context.Context, key string, _, _ int64) ([]string, error) {
 	return s.names(func(s storage.Series, add func(string)) {
 		for _, t := range s.Tags {
 			if t.Key == key {

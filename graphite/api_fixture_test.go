@@ -124,13 +124,13 @@ func (w *web) add(t testing.TB, lines io.Reader) {
 }
 
 // addLabels makes series known.
-func (w *web) addLabels(t testing.TB, sets ...labels.Labels) {
+func (w *web) addLabels(t testing.TB, sets ...labels.Labels) []storage.Ref {
 	t.Helper()
 	var series []storage.Series
 	for _, ls := range sets {
 		series = append(series, w.names.FromLabels(ls))
 	}
-	w.resolve(t, series)
+	return w.resolve(t, series)
 }
 
 func (w *web) resolve(t testing.TB, series []storage.Series) []storage.Ref {

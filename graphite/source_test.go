@@ -214,8 +214,14 @@ func TestFetchNames(t *testing.T) {
 	for _, name := range []string{"req;dc=a;host=1", "req;dc=b", "plain.req", "odd;tag", "req"} {
 		w.points(t, name, []int64{1010e3})
 	}
-	w.addLabels(t,
-		labels.FromStrings("__name__", "up", "job", "x"), labels.FromStrings("__name__", "up", "name", "n"), labels.FromStrings("job", "nameless"))
+	var b storage.Batch
+	for _, ref := range w.addLabels(t,
+		labels.FromStrings("__name__", "up", "job", "x"), labels.FromStrings("__name__", "up", "name", "n"), labels.FromStrings("job", "nameless")) {
+		b.Add(ref, 1010e3, 1)
+	}
+	if err := w.store.Append(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
 	s := w.api.source(eval.Request{})
 	for _, c := range []struct {
 		pattern string

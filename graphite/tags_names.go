@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/prometheus/prometheus/model/labels"
 
@@ -31,7 +32,7 @@ func (a *API) allTags(ctx context.Context) (textSet, error) {
 
 // eachKey visits the keys of tags that are labels of their own, and the series that have further labels.
 func (a *API) eachKey(ctx context.Context, visit func(key, label string) error, packed func(labels.Labels)) error {
-	keys, err := a.o.Store.TagKeys(ctx)
+	keys, err := a.o.Store.TagKeys(ctx, 0, math.MaxInt64)
 	if err != nil {
 		return fmt.Errorf("list tags: %w", err)
 	}
@@ -66,7 +67,7 @@ func (a *API) allValues(ctx context.Context, label string, passes func(string) b
 		if shown != label {
 			return nil
 		}
-		stored, err := a.o.Store.TagValues(ctx, key)
+		stored, err := a.o.Store.TagValues(ctx, key, 0, math.MaxInt64)
 		for _, v := range stored {
 			values.add(a.o.Names.LabelValue(v))
 		}
@@ -84,7 +85,7 @@ const (
 
 // taggedMetrics are the names of metrics of which some series is tagged. The store lists those of plain series too, perhaps a million.
 func (a *API) taggedMetrics(ctx context.Context, passes func(string) bool, limit int) (textSet, error) {
-	stored, err := a.o.Store.Metrics(ctx)
+	stored, err := a.o.Store.Metrics(ctx, 0, math.MaxInt64)
 	if err != nil {
 		return nil, fmt.Errorf("list metrics: %w", err)
 	}

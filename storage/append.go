@@ -409,6 +409,9 @@ func (r *rowWrite) plainPut() kv.Mutation {
 func (w *writer) put(ctx context.Context, apply func(ctx context.Context, table, family string, rows []kv.Mutation) error) error {
 	s := w.store
 	if len(w.puts) > 0 {
+		if err := w.keepSpans(ctx); err != nil {
+			return err
+		}
 		if err := apply(ctx, s.o.Tables.Data, schema.FamilyData, w.puts); err != nil {
 			for i := range w.rows {
 				w.rows[i].state.known, w.rows[i].state.newest = false, false // what the rows hold now is uncertain

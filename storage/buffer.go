@@ -107,9 +107,13 @@ func openBuffer(s *Store) (*buffer, error) {
 	if o.FS == nil {
 		o.FS = log.OS{}
 	}
+	headOptions := head.Options{Values: s.o.Values, Now: s.o.Now}
+	if s.spans != nil {
+		headOptions.Began = s.spans.began
+	}
 	b := &buffer{
 		o: o, logger: s.o.Logger, now: s.o.Now, ready: make(chan struct{}), pending: map[uint64]int{},
-		head:    head.New(head.Options{Values: s.o.Values, Now: s.o.Now}),
+		head:    head.New(headOptions),
 		numbers: seriesNumbers{index: s.index}, mixed: s.o.Mode != WriteBuffered,
 	}
 	b.jobs.New = func() any { return &bufferJob{} }

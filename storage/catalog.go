@@ -6,6 +6,7 @@ import (
 	"maps"
 	"sync"
 
+	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -17,9 +18,9 @@ type foreignMetrics struct {
 	checked int64 // milliseconds
 }
 
-// allMetrics returns the metrics that may have series: UID -> name.
-func (s *Store) allMetrics(ctx context.Context) (map[string]string, error) {
-	uids := s.index.Metrics()
+// allMetrics returns the metrics that may have series which pass (nil: all do): UID -> name.
+func (s *Store) allMetrics(ctx context.Context, passes func(index.ID) bool) (map[string]string, error) {
+	uids := s.index.Metrics(passes)
 	list, err := s.uids.Names(ctx, schema.Metric, uids)
 	if err != nil {
 		return nil, err

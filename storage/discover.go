@@ -59,7 +59,7 @@ func (s *Store) discover(ctx context.Context, f *finder, start, end int64) error
 	lo, hi := schema.Base(min(max(start, 0), MaxTime)), schema.Base(min(max(end, 0), MaxTime))
 	metrics := f.metrics
 	if metrics == nil {
-		all, err := s.allMetrics(ctx)
+		all, err := s.allMetrics(ctx, nil)
 		if err != nil {
 			return err
 		}

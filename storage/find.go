@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -13,7 +14,7 @@ func (s *Store) Find(ctx context.Context, filters []Filter, start, end int64, li
 	if err := s.ready(); err != nil {
 		return nil, err
 	}
-	f := finder{store: s}
+	f := finder{store: s, passes: s.spans.overlap(start, end)}
 	if err := f.resolve(ctx, filters); err != nil {
 		return nil, err
 	}
@@ -37,8 +38,9 @@ type finder struct {
 	store      *Store
 	metrics    []string // metric UIDs; nil: all
 	conditions []index.Condition
-	matches    []match // filters whose values must be looked at by name
-	nothing    bool    // a name that must be there is unknown
+	matches    []match             // filters whose values must be looked at by name
+	nothing    bool                // a name that must be there is unknown
+	passes     func(index.ID) bool // may have points in the time asked for; nil: all do
 }
 
 // match is a filter with a function on names: condition i gets its values when the candidates are known.
@@ -72,7 +74,7 @@ func (f *finder) resolveMetric(ctx context.Context, filter Filter) error {
 		}
 		uids = found
 	} else {
-		all, err := s.allMetrics(ctx)
+		all, err := s.allMetrics(ctx, nil)
 		if err != nil {
 			return err
 		}
@@ -130,6 +132,9 @@ func (f *finder) find(ctx context.Context) ([]index.ID, error) {
 	}
 	x := f.store.index
 	ids := x.Candidates(f.metrics, f.conditions)
+	if f.passes != nil {
+		ids = slices.DeleteFunc(ids, func(id index.ID) bool { return !f.passes(id) })
+	}
 	for _, m := range f.matches {
 		c := &f.conditions[m.condition]
 		uids := x.PossibleValues(ids, c.Keys)

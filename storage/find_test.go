@@ -89,17 +89,17 @@ func TestFind(t *testing.T) {
 			}
 		})
 	}
-	if _, err := s.Find(t.Context(), nil, 0, 1, 4); !errors.Is(err, storage.ErrLimit) {
+	if _, err := s.Find(t.Context(), nil, 0, storage.MaxTime, 4); !errors.Is(err, storage.ErrLimit) {
 		t.Errorf("5 series with a limit of 4: %v", err)
 	}
 	for _, c := range []struct {
 		list func() ([]string, error)
 		want []string
 	}{
-		{func() ([]string, error) { return s.Metrics(t.Context()) }, []string{"cpu", "mem"}},
-		{func() ([]string, error) { return s.TagKeys(t.Context()) }, []string{"core", "host", "rack"}},
-		{func() ([]string, error) { return s.TagValues(t.Context(), "host") }, []string{"a1", "a2", "b"}},
-		{func() ([]string, error) { return s.TagValues(t.Context(), "nope") }, nil},
+		{func() ([]string, error) { return s.Metrics(t.Context(), 0, storage.MaxTime) }, []string{"cpu", "mem"}},
+		{func() ([]string, error) { return s.TagKeys(t.Context(), 0, storage.MaxTime) }, []string{"core", "host", "rack"}},
+		{func() ([]string, error) { return s.TagValues(t.Context(), "host", 0, storage.MaxTime) }, []string{"a1", "a2", "b"}},
+		{func() ([]string, error) { return s.TagValues(t.Context(), "nope", 0, storage.MaxTime) }, nil},
 	} {
 		if got, err := c.list(); err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("listed %q, %v; want %q", got, err, c.want)
@@ -126,7 +126,9 @@ func TestResolveRefuses(t *testing.T) {
 // (there the point is an integer; here a float).
 func TestTablesOfFirstPoint(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
-	s := openStore(t, db, func(o *storage.Options) { o.Now = func() time.Time { return time.Unix(1700000000, 0) } })
+	s := openStore(t, db, func(o *storage.Options) {
+		o.Now, o.Exclusive = func() time.Time { return time.Unix(1700000000, 0) }, false // where a TSD looks
+	})
 	var b storage.Batch
 	b.Add(resolve(t, s, series("sys.cpu.user", "host", "web01"))[0], 1356998400000, 42)
 	if err := s.Append(t.Context(), &b); err != nil {
@@ -241,7 +243,7 @@ func TestFindWithoutMeta(t *testing.T) {
 			if got, want := find(t, s, hour, hour+1000, metric("foreign")), strings.Join([]string{a.String(), b.String(), late.String()}, " "); got != want {
 				t.Errorf("later: found %s, want %s", got, want)
 			}
-			if names, err := s.Metrics(t.Context()); err != nil || !slices.Equal(names, []string{"foreign", "mixed"}) {
+			if names, err := s.Metrics(t.Context(), 0, storage.MaxTime); err != nil || !slices.Equal(names, []string{"foreign", "mixed"}) {
 				t.Errorf("Metrics = %q, %v", names, err)
 			}
 			only := openStore(t, db, shared, func(o *storage.Options) { o.Index = storage.IndexMeta })

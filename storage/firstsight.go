@@ -92,6 +92,11 @@ func (r *resolution) lookUp(ctx context.Context, fresh []freshSeries) error {
 	r.keys = r.keys[:0]
 	var asked []int
 	complete := s.o.Exclusive && s.loaded.Load()
+	if !complete { // the first series must not come before
+		if err := s.beginSpans(ctx); err != nil {
+			return err
+		}
+	}
 	for n := range fresh {
 		if !complete || fresh[n].state.triedMeta.Load() {
 			asked, r.keys = append(asked, n), append(r.keys, fresh[n].tsuid)

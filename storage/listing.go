@@ -9,11 +9,11 @@ import (
 )
 
 // Metrics implements Querier.
-func (s *Store) Metrics(ctx context.Context) ([]string, error) {
+func (s *Store) Metrics(ctx context.Context, start, end int64) ([]string, error) {
 	if err := s.ready(); err != nil {
 		return nil, err
 	}
-	all, err := s.allMetrics(ctx)
+	all, err := s.allMetrics(ctx, s.spans.overlap(start, end))
 	if err != nil {
 		return nil, err
 	}
@@ -26,15 +26,15 @@ func (s *Store) Metrics(ctx context.Context) ([]string, error) {
 }
 
 // TagKeys implements Querier.
-func (s *Store) TagKeys(ctx context.Context) ([]string, error) {
+func (s *Store) TagKeys(ctx context.Context, start, end int64) ([]string, error) {
 	if err := s.ready(); err != nil {
 		return nil, err
 	}
-	return s.list(ctx, schema.Tagk, s.index.TagKeys())
+	return s.list(ctx, schema.Tagk, s.index.TagKeys(s.spans.overlap(start, end)))
 }
 
 // TagValues implements Querier.
-func (s *Store) TagValues(ctx context.Context, key string) ([]string, error) {
+func (s *Store) TagValues(ctx context.Context, key string, start, end int64) ([]string, error) {
 	if err := s.ready(); err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (s *Store) TagValues(ctx context.Context, key string) ([]string, error) {
 	if err != nil || len(keys) == 0 {
 		return nil, err
 	}
-	return s.list(ctx, schema.Tagv, s.index.TagValues(keys[0]))
+	return s.list(ctx, schema.Tagv, s.index.TagValues(keys[0], s.spans.overlap(start, end)))
 }
 
 // list returns the names of UIDs in ascending order, without those that have none.

@@ -154,10 +154,11 @@ type Querier interface {
 	Find(ctx context.Context, filters []Filter, start, end int64, limit int) ([]Found, error)
 	// Select reads points. A series without points in the range is left out.
 	Select(ctx context.Context, q Query) iter.Seq2[Points, error]
-	// Metrics, TagKeys and TagValues list names in ascending order, from the index alone.
-	Metrics(ctx context.Context) ([]string, error)
-	TagKeys(ctx context.Context) ([]string, error)
-	TagValues(ctx context.Context, key string) ([]string, error)
+	// Metrics, TagKeys and TagValues list, in ascending order, the names of series that may have points between start and end
+	// (milliseconds, inclusive), from the index alone: whole days where nobody else writes, else whatever time is asked for.
+	Metrics(ctx context.Context, start, end int64) ([]string, error)
+	TagKeys(ctx context.Context, start, end int64) ([]string, error)
+	TagValues(ctx context.Context, key string, start, end int64) ([]string, error)
 }
 
 // Metadata describes a metric. It is kept in the metric's UIDMeta document.

@@ -28,6 +28,7 @@ type Store struct {
 	uids        *uid.Dictionary
 	index       *index.Index
 	states      states
+	spans       *spans // nil: others write, and leave none
 	cover       coverage
 	foreign     foreignMetrics
 	metrics     *storeMetrics
@@ -69,6 +70,9 @@ func New(db kv.KV, o Options) (*Store, error) {
 	s.stored = storedOf(db)
 	_, cells := s.stored.(cellEngine)
 	s.local, s.costs = !cells, s.stored.Costs()
+	if o.Exclusive {
+		s.spans = &spans{}
+	}
 	s.metrics = newStoreMetrics(o.Registerer, s)
 	if o.Retention > 0 {
 		old, err := newRetention(s)
@@ -182,20 +186,46 @@ const refreshMargin = 5 * time.Minute
 // loadIndex adds the series whose tsdb-meta rows were written at or after since (milliseconds; 0: ever).
 func (s *Store) loadIndex(ctx context.Context, since int64) error {
 	begin := s.o.Now()
-	scan := kv.Scan{Table: s.o.Tables.Meta, Family: schema.FamilyMeta, KeysOnly: true, Since: since}
-	for row, err := range s.db.Scan(ctx, scan) {
-		if err != nil {
+	scan := kv.Scan{Table: s.o.Tables.Meta, Family: schema.FamilyMeta}
+	if s.spans != nil {
+		if err := s.loadAlone(ctx, scan); err != nil {
 			return err
 		}
-		id, _, err := s.index.Add(row.Key)
-		if err != nil {
-			s.o.Logger.Warn("row key in tsdb-meta is no TSUID of the configured UID widths; skipped", "row", fmt.Sprintf("%x", row.Key), "err", err)
-			continue
+	} else {
+		scan.KeysOnly, scan.Since = true, since
+		for row, err := range s.db.Scan(ctx, scan) {
+			if err != nil {
+				return err
+			}
+			s.addMeta(row.Key)
 		}
-		s.noteMeta(id, s.states.get(id))
 	}
 	s.metrics.refreshSeconds.Observe(s.o.Now().Sub(begin).Seconds())
 	return nil
+}
+
+// loadAlone adds all series, and their spans, of a table that nobody else writes to.
+func (s *Store) loadAlone(ctx context.Context, scan kv.Scan) error {
+	if err := s.beginSpans(ctx); err != nil {
+		return err
+	}
+	return s.stored.ScanStored(ctx, scan, func(key []byte, cells []kv.StoredCell) error {
+		if id, ok := s.addMeta(key); ok {
+			s.noteSpan(id, cells)
+		}
+		return nil
+	})
+}
+
+// addMeta adds the series of a row of tsdb-meta; ok is false when it is no series.
+func (s *Store) addMeta(key []byte) (id index.ID, ok bool) {
+	id, _, err := s.index.Add(key)
+	if err != nil {
+		s.o.Logger.Warn("row key in tsdb-meta is no TSUID of the configured UID widths; skipped", "row", fmt.Sprintf("%x", key), "err", err)
+		return 0, false
+	}
+	s.noteMeta(id, s.states.get(id))
+	return id, true
 }
 
 // noteMeta remembers that a series has its tsdb-meta row; true when that was not known.
@@ -260,6 +290,9 @@ func (s *Store) Ready(ctx context.Context) error {
 // ready fails queries that the index cannot answer yet.
 func (s *Store) ready() error {
 	if s.loaded.Load() {
+		if s.spans != nil {
+			return s.replayed() // the log may have days that the table lacks
+		}
 		return nil
 	}
 	s.mu.Lock()

@@ -13,6 +13,8 @@ type Options struct {
 	Values schema.Values // encoding of floats in the rows that are handed out
 	// Now is the clock that tells when the first point of a row arrived.
 	Now func() time.Time
+	// Began, if any, is told of each row that begins, before anybody can read it. It is called with a lock held and must be quick.
+	Began func(id, base uint32)
 }
 
 // DefaultOptions are the options of a head on the clock of the machine.
@@ -27,7 +29,11 @@ type Head struct {
 
 // New makes an empty head.
 func New(o Options) *Head {
-	return &Head{o: o}
+	h := &Head{o: o}
+	for n := range h.shards {
+		h.shards[n].began = o.Began
+	}
+	return h
 }
 
 // Holds says whether the head has anything in the hour of a series that begins at base (seconds).

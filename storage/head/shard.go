@@ -21,6 +21,8 @@ func pageOf(id uint32) int     { return int(id / (pageSize * shardCount)) }
 
 // shard is the part of a head behind one lock.
 type shard struct {
+	began func(id, base uint32) // Options.Began
+
 	mu     sync.Mutex          // guards all below
 	pages  []*[pageSize]uint32 // the first row of each series
 	rows   slab[row]
@@ -83,6 +85,9 @@ func (s *shard) find(id uint32, time int64, opened uint32) *row {
 	r.id, r.base, r.next, r.floor = id, schema.Base(time), *slot, -1
 	r.opened, r.mark, r.used = opened, math.MaxUint64, true
 	*slot = n
+	if s.began != nil {
+		s.began(id, r.base)
+	}
 	return r
 }
 

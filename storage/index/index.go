@@ -137,29 +137,38 @@ func (x *Index) MetricSeries(metric string) int {
 	return len(x.metrics.get(numberOf(metric)))
 }
 
-// Metrics returns the UIDs of all metrics that have series, ascending.
-func (x *Index) Metrics() []string {
+// Metrics returns the UIDs of all metrics that have series which pass (nil: all do), ascending.
+func (x *Index) Metrics(passes func(ID) bool) []string {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return uidsOf(x.metrics.places, x.layout.MetricWidth)
+	return x.metrics.uids(x.layout.MetricWidth, passes)
 }
 
-// TagKeys returns the UIDs of all tag keys in use, ascending.
-func (x *Index) TagKeys() []string {
+// TagKeys returns the UIDs of all tag keys of series that pass (nil: all do), ascending.
+func (x *Index) TagKeys(passes func(ID) bool) []string {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return uidsOf(x.tags, x.layout.TagkWidth)
+	keys := x.tags
+	if passes != nil {
+		keys = map[uidNumber]*postings{}
+		for key, values := range x.tags {
+			if values.anyOf(passes) {
+				keys[key] = values
+			}
+		}
+	}
+	return uidsOf(keys, x.layout.TagkWidth)
 }
 
-// TagValues returns the UIDs of all values of a tag key, ascending.
-func (x *Index) TagValues(tagk string) []string {
+// TagValues returns the UIDs of all values of a tag key in series that pass (nil: all do), ascending.
+func (x *Index) TagValues(tagk string, passes func(ID) bool) []string {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	values := x.values(tagk)
 	if values == nil {
 		return []string{}
 	}
-	return uidsOf(values.places, x.layout.TagvWidth)
+	return values.uids(x.layout.TagvWidth, passes)
 }
 
 // values are the postings of a tag key, nil if no series has it. It needs mu.

@@ -129,7 +129,7 @@ func TestAddAll(t *testing.T) {
 				t.Fatalf("seed %d: AddAll = %v, want %v", seed, got, want)
 			}
 		}
-		for _, list := range [][2][]string{{one.Metrics(), all.Metrics()}, {one.TagKeys(), all.TagKeys()}, {one.TagValues("\x01"), all.TagValues("\x01")}} {
+		for _, list := range [][2][]string{{one.Metrics(nil), all.Metrics(nil)}, {one.TagKeys(nil), all.TagKeys(nil)}, {one.TagValues("\x01", nil), all.TagValues("\x01", nil)}} {
 			if fmt.Sprintf("%x", list[0]) != fmt.Sprintf("%x", list[1]) || !slices.IsSorted(list[1]) {
 				t.Fatalf("seed %d: UIDs %x one by one, %x together", seed, list[0], list[1])
 			}

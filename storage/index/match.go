@@ -250,7 +250,7 @@ func (x *Index) PossibleValues(ids []ID, keys []string) []string {
 	found := map[string]bool{}
 	if n <= len(ids)/valueCost {
 		for _, key := range keys {
-			for _, value := range x.TagValues(key) {
+			for _, value := range x.TagValues(key, nil) {
 				found[value] = true
 			}
 		}

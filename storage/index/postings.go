@@ -85,3 +85,27 @@ func (p *postings) at(at place) []ID {
 	}
 	return p.lists[at&^placeList]
 }
+
+// uids are the UIDs of which some series passes (nil: all do), ascending.
+func (p *postings) uids(width int, passes func(ID) bool) []string {
+	if passes == nil {
+		return uidsOf(p.places, width)
+	}
+	some := map[uidNumber]struct{}{}
+	for uid, at := range p.places {
+		if slices.ContainsFunc(p.at(at), passes) {
+			some[uid] = struct{}{}
+		}
+	}
+	return uidsOf(some, width)
+}
+
+// anyOf says whether any series passes.
+func (p *postings) anyOf(passes func(ID) bool) bool {
+	for _, at := range p.places {
+		if slices.ContainsFunc(p.at(at), passes) {
+			return true
+		}
+	}
+	return false
+}

@@ -15,7 +15,8 @@ import (
 //
 //	1  rows hold all cells as they are
 //	2  rows may hold column-coded cells
-//	3  documents of new series may be coded
+//	3  documents of new series may be coded, and tsdb-meta may say in which days a series has rows: who does not know that would put rows
+//	   that are never found
 const formatVersion = 3
 
 // ownKeys is the first byte of the keys in which the store keeps what it knows about itself:

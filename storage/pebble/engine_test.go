@@ -150,7 +150,7 @@ func TestOpenRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // the lock is released by an Open that refuses
-		if _, err := Open(o); err == nil || !strings.Contains(err.Error(), "later version of tsdbridge: format 3") {
+		if _, err := Open(o); err == nil || !strings.Contains(err.Error(), fmt.Sprint("later version of tsdbridge: format ", formatVersion+1)) {
 			t.Errorf("Open of a later format: %v", err)
 		}
 	}

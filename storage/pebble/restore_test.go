@@ -3,6 +3,7 @@ package pebble
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -73,7 +74,7 @@ func TestRestore(t *testing.T) {
 
 // TestRestoreForms: a backup of an earlier form becomes this one, of a later one it is refused and nothing stays behind.
 func TestRestoreForms(t *testing.T) {
-	for format, want := range map[byte]string{1: "", formatVersion: "", formatVersion + 1: "later version of tsdbridge: format 4"} {
+	for format, want := range map[byte]string{1: "", formatVersion: "", formatVersion + 1: fmt.Sprint("later version of tsdbridge: format ", formatVersion+1)} {
 		files := vfs.NewMem()
 		backedUp(t, files, format)
 		err := restore(t.Context(), restoreTo("to"), "backup", files)

@@ -57,14 +57,21 @@ func TestStore(t *testing.T) {
 	if testing.Short() {
 		seeds = 8
 	}
-	storetest.Run(t, storetest.Config{Seeds: seeds, Exclusive: true, New: func(t *testing.T) storetest.Engine {
-		f := &folder{files: vfs.NewCrashableMem(), rng: rand.New(rand.NewPCG(1, 2)), wall: &atomic.Int64{}}
-		f.wall.Store(1_700_000_000_000)
-		t.Cleanup(func() {
-			if f.engine != nil {
-				f.end(t)
-			}
-		})
-		return f
-	}})
+	storetest.Run(t, storetest.Config{Seeds: seeds, Exclusive: true, New: newFolder})
+}
+
+func newFolder(t *testing.T) storetest.Engine {
+	f := &folder{files: vfs.NewCrashableMem(), rng: rand.New(rand.NewPCG(1, 2)), wall: &atomic.Int64{}}
+	f.wall.Store(1_700_000_000_000)
+	t.Cleanup(func() {
+		if f.engine != nil {
+			f.end(t)
+		}
+	})
+	return f
+}
+
+// TestSpans holds the days of series to the suite, with kills and power failures.
+func TestSpans(t *testing.T) {
+	storetest.RunSpans(t, storetest.Config{Seeds: 24, Exclusive: true, New: newFolder})
 }
