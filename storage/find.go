@@ -131,10 +131,7 @@ func (f *finder) find(ctx context.Context) ([]index.ID, error) {
 		return nil, nil
 	}
 	x := f.store.index
-	ids := x.Candidates(f.metrics, f.conditions)
-	if f.passes != nil {
-		ids = slices.DeleteFunc(ids, func(id index.ID) bool { return !f.passes(id) })
-	}
+	ids := f.candidates()
 	for _, m := range f.matches {
 		c := &f.conditions[m.condition]
 		uids := x.PossibleValues(ids, c.Keys)
@@ -150,9 +147,18 @@ func (f *finder) find(ctx context.Context) ([]index.ID, error) {
 		}
 	}
 	if len(f.matches) > 0 {
-		ids = x.Candidates(f.metrics, f.conditions) // the values that match may be few
+		ids = f.candidates() // the values that match may be few
 	}
 	return x.Pass(ids, f.conditions), nil
+}
+
+// candidates are the series that may satisfy the conditions, and may have points in the time asked for.
+func (f *finder) candidates() []index.ID {
+	ids := f.store.index.Candidates(f.metrics, f.conditions)
+	if f.passes == nil {
+		return ids
+	}
+	return slices.DeleteFunc(ids, func(id index.ID) bool { return !f.passes(id) })
 }
 
 // lookup returns the UIDs of those names that have one.

@@ -120,3 +120,17 @@ func TestSpanEdges(t *testing.T) {
 		t.Error(hosts, err)
 	}
 }
+
+// TestSpanOfSharedValue: two series have a value, each on its day, and a function accepts it.
+func TestSpanOfSharedValue(t *testing.T) {
+	s := openStore(t, kv.NewMem(storetest.Tables()...))
+	one, two := series("m", "host", "a", "rack", "1"), series("m", "host", "a", "rack", "2")
+	if err := errors.Join(appendOne(t, s, one, 5*aDay), appendOne(t, s, two, 9*aDay)); err != nil {
+		t.Fatal(err)
+	}
+	for day, want := range map[int64]string{5: one.String(), 7: "", 9: two.String()} {
+		if got := find(t, s, day*aDay, day*aDay, matching("host", "a")); got != want {
+			t.Errorf("day %d: found %s, want %s", day, got, want)
+		}
+	}
+}
