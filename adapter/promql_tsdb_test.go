@@ -151,6 +151,6 @@ func resultOptions() []cmp.Option {
 			}
 			return cmp.Equal(a.Copy().Compact(0).String(), b.Copy().Compact(0).String()) || a.Equals(b)
 		}),
-		cmpopts.EquateApprox(1e-12, 1e-12), cmpopts.EquateNaNs(), cmpopts.IgnoreUnexported(promql.Sample{}, promql.Series{}),
+		cmpopts.EquateApprox(1e-12, 1e-12), cmpopts.EquateNaNs(), cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(promql.Sample{}, promql.Series{}),
 	}
 }
