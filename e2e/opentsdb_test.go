@@ -41,7 +41,8 @@ func testPut(t *testing.T, s tables) {
 	want.check(t, "remote read", ourPoints(t, a.client, "put.total", epoch, epoch.Add(time.Minute)))
 
 	d := s.startTSD(t, false)
-	want.check(t, "TSD query", d.mustPoints(t, "put.total", epoch, epoch.Add(time.Minute)))
+	// What comes through this port is in the log first, and in the table some seconds later.
+	want.wait(t, "TSD query", func() (pointSet, error) { return d.points(t, "put.total", epoch, epoch.Add(time.Minute)) })
 	// Of integers a TSD computes the average in integers: that of 1 and 2 is 1.
 	found, err := d.Query(t, "avg:put.total", epoch, epoch.Add(5*time.Second))
 	if err != nil {
