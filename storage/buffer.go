@@ -209,8 +209,7 @@ func (b *buffer) append(ctx context.Context, batch *Batch) error {
 	j.take(batch)
 	segment := b.begin()
 	defer b.end(segment)
-	if b.mixed {
-		b.marks.note(batch, b.numbers.index.Len(), segment)
+	if b.mixed { // also after an error: the record may be there
 		defer func() { b.marks.note(batch, b.numbers.index.Len(), b.log.End().Segment) }()
 	}
 	// Who stops waiting does not take the record back: what may be durable is in the head too, or a restart would show what is not shown now.

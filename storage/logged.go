@@ -29,7 +29,7 @@ type logMarks struct {
 	oldest atomic.Uint64 // the first segment that a crash would replay
 }
 
-// note remembers that a batch is on its way to the log, which is in a segment now, or a later one.
+// note remembers that the record of a batch is in a segment of the log, or one before.
 func (m *logMarks) note(b *Batch, series int, segment uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
