@@ -3,7 +3,6 @@ package adapter
 import (
 	"context"
 	"errors"
-	"runtime"
 	"testing"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
+	"github.com/tsdbridge/tsdbridge/storage/storetest"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
@@ -55,28 +55,7 @@ func newPromStorageOf(s readStore, names testNames, limits queryLimits) *promSto
 // openStore opens a store over an engine and waits for its index. It ends with the test.
 func openStore(t testing.TB, db kv.KV, change ...func(*storage.Options)) *storage.Store {
 	t.Helper()
-	o := storage.DefaultOptions()
-	o.Exclusive = true
-	for _, c := range change {
-		c(&o)
-	}
-	s, err := storage.New(db, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	for s.Ready(ctx) != nil {
-		runtime.Gosched()
-	}
-	return s
+	return storetest.Start(t, db, change...).Store
 }
 
 // readTables are the tables of a store with default names.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -15,36 +14,15 @@ import (
 func BenchmarkReplay(b *testing.B) {
 	const series, steps = 10_000, 200
 	db, dir := kv.NewMem(storetest.Tables()...), b.TempDir()
-	open := func() (*storage.Store, func()) {
-		o := storage.DefaultOptions()
-		o.Exclusive, o.Mode, o.Buffer.Dir = true, storage.WriteBuffered, dir
-		neverFlush(&o)
-		s, err := storage.New(db, o)
-		if err != nil {
-			b.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(b.Context())
-		done := make(chan error, 1)
-		go func() { done <- s.Run(ctx) }()
-		for s.Ready(ctx) != nil {
-			time.Sleep(time.Millisecond)
-		}
-		return s, func() {
-			cancel()
-			if err := <-done; err != nil {
-				b.Error(err)
-			}
-		}
+	open := func() *storetest.Process {
+		return storetest.Start(b, db, func(o *storage.Options) { o.Mode, o.Buffer.Dir = storage.WriteBuffered, dir }, neverFlush)
 	}
-	s, stop := open()
+	s := open()
 	list := make([]storage.Series, series)
 	for i := range list {
 		list[i] = storage.Series{Metric: "m", Tags: []storage.Tag{{Key: "host", Value: fmt.Sprint(i)}}}
 	}
-	refs, errs := s.Resolve(b.Context(), list)
-	if errs != nil {
-		b.Fatal(errs)
-	}
+	refs := s.Resolve(list)
 	var batch storage.Batch
 	for step := range int64(steps) {
 		for from := 0; from < series; from += 2000 {
@@ -57,13 +35,11 @@ func BenchmarkReplay(b *testing.B) {
 			}
 		}
 	}
-	stop()
 	leave(b, s)
 	b.ResetTimer()
 	for b.Loop() {
-		s, stop := open()
+		s := open()
 		b.StopTimer()
-		stop()
 		leave(b, s)
 		b.StartTimer()
 	}
@@ -71,8 +47,9 @@ func BenchmarkReplay(b *testing.B) {
 }
 
 // leave closes the log of a store and keeps what is in it.
-func leave(b *testing.B, s *storage.Store) {
+func leave(b *testing.B, s *storetest.Process) {
 	b.Helper()
+	s.Stop()
 	ended, end := context.WithCancel(context.Background())
 	end()
 	if s.Close(ended) == nil {

@@ -32,7 +32,19 @@ func (e *Engine) Scan(ctx context.Context, s kv.Scan) iter.Seq2[kv.Row, error] {
 }
 
 // scan calls yield with each row until it returns false.
-func (e *Engine) scan(ctx context.Context, s *kv.Scan, yield func(kv.Row) bool) (err error) {
+func (e *Engine) scan(ctx context.Context, s *kv.Scan, yield func(kv.Row) bool) error {
+	return e.walking(ctx, s, func(w *walk) error {
+		for {
+			row, err := w.next(ctx)
+			if err != nil || row.Key == nil || !yield(row) {
+				return err
+			}
+		}
+	})
+}
+
+// walking does something with a scan that is not empty by its bounds, and ends it.
+func (e *Engine) walking(ctx context.Context, s *kv.Scan, do func(*walk) error) (err error) {
 	id, err := e.begin(ctx, s.Table, s.Family)
 	if err != nil {
 		return err
@@ -46,12 +58,7 @@ func (e *Engine) scan(ctx context.Context, s *kv.Scan, yield func(kv.Row) bool) 
 		return err
 	}
 	defer func() { err = errors.Join(err, w.it.Close()) }()
-	for {
-		row, err := w.next(ctx)
-		if err != nil || row.Key == nil || !yield(row) {
-			return err
-		}
-	}
+	return do(w)
 }
 
 // walk is one scan under way.

@@ -132,20 +132,12 @@ func (e *Engine) ScanStored(ctx context.Context, s kv.Scan, visit func(key []byt
 	return nil
 }
 
-func (e *Engine) scanStored(ctx context.Context, s *kv.Scan, visit func(key []byte, cells []kv.StoredCell) error) (err error) {
-	id, err := e.begin(ctx, s.Table, s.Family)
-	if err != nil {
-		return err
-	}
-	defer e.leave()
-	if len(s.Stop) > 0 && bytes.Compare(s.Start, s.Stop) >= 0 {
-		return nil
-	}
-	w, err := e.walk(id, s)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, w.it.Close()) }()
+func (e *Engine) scanStored(ctx context.Context, s *kv.Scan, visit func(key []byte, cells []kv.StoredCell) error) error {
+	return e.walking(ctx, s, func(w *walk) error { return w.visitStored(ctx, visit) })
+}
+
+// visitStored shows the rows that are left.
+func (w *walk) visitStored(ctx context.Context, visit func(key []byte, cells []kv.StoredCell) error) error {
 	var row storedRow
 	for {
 		if ok, err := w.step(ctx); !ok || err != nil {

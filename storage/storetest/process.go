@@ -24,13 +24,13 @@ func Tables() []kv.Table {
 // A Process is a store that runs.
 type Process struct {
 	*storage.Store
-	t    *testing.T
+	t    testing.TB
 	stop context.CancelFunc
 	done chan error // nil when it has ended
 }
 
 // Start opens a store over db, as a process that starts does, and waits until it is ready.
-func Start(t *testing.T, db kv.KV, change ...func(*storage.Options)) *Process {
+func Start(t testing.TB, db kv.KV, change ...func(*storage.Options)) *Process {
 	t.Helper()
 	o := storage.DefaultOptions()
 	o.Exclusive = true
