@@ -1,0 +1,84 @@
+package budget
+
+import (
+	"errors"
+	"sync"
+	"testing"
+)
+
+func TestTake(t *testing.T) {
+	b := New(100)
+	first, second := b.Open(), b.Open()
+	for _, step := range []struct {
+		account *Account
+		take    int64
+		want    error
+		used    int64
+	}{
+		{first, 60, nil, 60},
+		{second, 41, ErrBusy, 60},
+		{second, 40, nil, 100},
+		{second, 1, ErrBusy, 100},
+		{first, 41, ErrTooLarge, 100},
+		{nil, 1 << 60, nil, 100},
+		{first, 0, nil, 100},
+		{first, -5, nil, 100},
+	} {
+		if err := step.account.Take(step.take); !errors.Is(err, step.want) {
+			t.Errorf("Take(%d) = %v, want %v", step.take, err, step.want)
+		}
+		if b.Used() != step.used {
+			t.Errorf("after Take(%d) %d bytes are used, want %d", step.take, b.Used(), step.used)
+		}
+	}
+	second.Give(15)
+	first.Close()
+	if b.Used() != 25 || second.Held() != 25 || first.Held() != 0 {
+		t.Errorf("used %d, held %d and %d, want 25, 25 and 0", b.Used(), second.Held(), first.Held())
+	}
+	second.Close()
+	second.Close()
+	if b.Used() != 0 || b.Refused() != 3 {
+		t.Errorf("used %d, refused %d, want 0 and 3", b.Used(), b.Refused())
+	}
+}
+
+func TestWithoutLimit(t *testing.T) {
+	a := New(0).Open()
+	if err := a.Take(1 << 50); err != nil {
+		t.Errorf("Take without a limit: %v", err)
+	}
+}
+
+func TestAccountOfContext(t *testing.T) {
+	if a := From(t.Context()); a != nil {
+		t.Errorf("From a context without an account = %v", a)
+	}
+	a := New(1).Open()
+	if got := From(With(t.Context(), a)); got != a {
+		t.Errorf("From(With(a)) = %p, want %p", got, a)
+	}
+}
+
+// Concurrent queries never hold more than the budget together, and everything comes back.
+func TestConcurrentTakes(t *testing.T) {
+	b := New(1000)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 200 {
+				a := b.Open()
+				for n := int64(1); a.Take(n) == nil; n *= 2 {
+				}
+				if a.Held() > b.Limit() {
+					t.Errorf("one account holds %d of %d bytes", a.Held(), b.Limit())
+				}
+				a.Close()
+			}
+		})
+	}
+	all.Wait()
+	if b.Used() != 0 {
+		t.Errorf("%d bytes are still used", b.Used())
+	}
+}
