@@ -86,7 +86,7 @@ func appendPlainColumns(times []int64, values []float64, qualifier, value []byte
 
 // ColumnCount is how many points a column-coded cell says it has, 0 if it says nothing. It does not check them.
 func ColumnCount(coded []byte) int {
-	if len(coded) < 2 {
+	if len(coded) < 2 || coded[0]&formReserved != 0 {
 		return 0
 	}
 	count, n := binary.Uvarint(coded[1:])

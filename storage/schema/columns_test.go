@@ -357,6 +357,10 @@ func FuzzColumnDecoder(f *testing.F) {
 			return // millions of points in a few bytes are slow, not wrong
 		}
 		var d ColumnDecoder
+		if len(coded) > 0 && coded[0] == formNewTSMeta {
+			checkNoPoints(t, &d, coded) // FuzzMetaCell reads it
+			return
+		}
 		times, values, err := d.AppendColumns(nil, nil, slices.Clip(coded), 0)
 		if err != nil && !errors.Is(err, errColumns) || len(times) != len(values) {
 			t.Fatalf("%d times and %d values, %v", len(times), len(values), err)
@@ -373,6 +377,20 @@ func FuzzColumnDecoder(f *testing.F) {
 			t.Fatalf("%X reads as %X=%X: %v", coded, q, v, err)
 		}
 	})
+}
+
+// checkNoPoints: a document is refused in every way of reading points.
+func checkNoPoints(t *testing.T, d *ColumnDecoder, coded []byte) {
+	t.Helper()
+	if _, _, err := d.AppendColumns(nil, nil, coded, 0); !errors.Is(err, errColumns) {
+		t.Fatalf("AppendColumns reads the document %X: %v", coded, err)
+	}
+	if _, err := d.AppendPoints(nil, coded); !errors.Is(err, errColumns) {
+		t.Fatalf("AppendPoints reads the document %X: %v", coded, err)
+	}
+	if n := ColumnCount(coded); n != 0 {
+		t.Fatalf("ColumnCount of the document %X is %d", coded, n)
+	}
 }
 
 func BenchmarkColumns(b *testing.B) {
