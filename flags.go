@@ -203,6 +203,7 @@ func (p *parser) queryFlags() {
 	f("query.max-series", "Series that one selector may name; 0: no limit.").Default(text(o.QuerySeries)).IntVar(&o.QuerySeries)
 	f("query.max-samples", "Samples that one query may hold in memory.").Default(text(o.QuerySamples)).IntVar(&o.QuerySamples)
 	f("query.max-concurrency", "Queries at once; others wait.").Default(text(o.QueryParallel)).IntVar(&o.QueryParallel)
+	f("query.max-memory-bytes", "Memory that the answers to all queries of all languages may hold together; a query beyond it is refused (422), or asked to come again (503). 0: a quarter of the machine's memory, or of the cgroup's if that is less.").Default(bytesText(o.QueryMemory)).SetValue((*byteSize)(&o.QueryMemory))
 	f("query.lookback-delta", "Age of the oldest sample that an instant still shows.").Default(o.Lookback.String()).DurationVar(&o.Lookback)
 	f("read.max-concurrency", "Remote reads at once; others wait.").Default(text(o.ReadParallel)).IntVar(&o.ReadParallel)
 	f("read.max-samples", "Samples that one query of an unstreamed remote read may return; 0: no limit.").Default(text(o.ReadSamples)).IntVar(&o.ReadSamples)

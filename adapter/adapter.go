@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -32,6 +33,7 @@ type Adapter struct {
 	opentsdb *opentsdb.Listener // nil when the address is empty
 	names    *translate.Translator
 	registry *prometheus.Registry
+	budget   *budget.Budget // of all queries
 	started  time.Time
 	server   *http.Server
 	listener net.Listener // nil when the address is empty
@@ -44,6 +46,7 @@ func New(o Options) (*Adapter, error) {
 	}
 	a := &Adapter{o: o, registry: prometheus.NewRegistry(), started: o.Now()}
 	a.names, _ = o.translator() // checked by Validate
+	a.budget = newBudget(o, a.registry)
 	db, engine, err := o.openEngine(a.registry)
 	if err != nil {
 		return nil, err

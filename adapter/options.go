@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/translate"
@@ -58,6 +59,7 @@ type Options struct {
 	QuerySeries    int           // --query.max-series; 0: no limit
 	QuerySamples   int           // --query.max-samples
 	QueryParallel  int           // --query.max-concurrency
+	QueryMemory    int64         // --query.max-memory-bytes: of all queries of all languages; 0: a quarter of the machine's or the cgroup's
 	Lookback       time.Duration // --query.lookback-delta
 	ReadParallel   int           // --read.max-concurrency: remote read requests at once
 	ReadSamples    int           // --read.max-samples: of one query of an unstreamed remote read; 0: no limit
@@ -122,6 +124,9 @@ func (o Options) Validate() error {
 		if positive.value <= 0 {
 			return fmt.Errorf("%s must be above 0", positive.flag)
 		}
+	}
+	if o.QueryMemory < 0 {
+		return errors.New(budget.Flag + " must not be negative")
 	}
 	if o.ShutdownGrace < 0 {
 		return errors.New("--web.shutdown-grace must not be negative")

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/tsdb"
 
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -35,7 +36,7 @@ func (e storeError) Error() string { return e.err.Error() }
 
 func (e storeError) Unwrap() []error {
 	errs := []error{e.err, promql.ErrStorage{Err: e.err}}
-	if errors.Is(e.err, storage.ErrNotReady) {
+	if errors.Is(e.err, storage.ErrNotReady) || errors.Is(e.err, budget.ErrBusy) {
 		errs = append(errs, tsdb.ErrNotReady)
 	}
 	return errs
@@ -53,7 +54,7 @@ func queryError(ctx context.Context, op string, err error) error {
 	if ours := (storeError{}); errors.As(err, &ours) {
 		return err
 	}
-	if errors.Is(err, storage.ErrLimit) || errors.Is(err, storage.ErrInvalid) {
+	if errors.Is(err, storage.ErrLimit) || errors.Is(err, storage.ErrInvalid) || errors.Is(err, budget.ErrTooLarge) {
 		return err
 	}
 	return storeError{err}
@@ -67,11 +68,11 @@ func queryStatus(err error) (status int, ok bool) {
 		timeout  promql.ErrQueryTimeout
 	)
 	switch {
-	case errors.As(err, &ours), errors.As(err, &timeout):
+	case errors.As(err, &ours), errors.As(err, &timeout), errors.Is(err, budget.ErrBusy):
 		return http.StatusServiceUnavailable, true
 	case errors.As(err, &canceled):
 		return statusClientClosed, true
-	case errors.Is(err, storage.ErrLimit):
+	case errors.Is(err, storage.ErrLimit), errors.Is(err, budget.ErrTooLarge):
 		return http.StatusUnprocessableEntity, true
 	case errors.Is(err, storage.ErrInvalid):
 		return http.StatusBadRequest, true

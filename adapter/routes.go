@@ -43,20 +43,22 @@ func (a *Adapter) routes() (http.Handler, error) {
 	status := &statusHandler{ready: a.ready, verbose: a.graphite.describe, engine: a.o.engineName(), started: a.started}
 	trees := &treeAPI{treeExplainer{forest: a.graphite.forest, store: a.store, names: a.names}}
 	r := chi.NewRouter()
-	graphiteAPI, err := a.graphite.routes(r, a)
+	queries := r.With(accounts(a.budget))
+	graphiteAPI, err := a.graphite.routes(queries, a)
 	if err != nil {
 		return nil, err
 	}
+	graphiteAPI = accounts(a.budget)(graphiteAPI)
 	r.Handle(apiPrefix+"/write", write)
-	r.Get(apiPrefix+"/status/trees", trees.status)
-	r.Get(apiPrefix+"/status/trees/test", trees.test)
+	queries.Get(apiPrefix+"/status/trees", trees.status)
+	queries.Get(apiPrefix+"/status/trees/test", trees.test)
 	if a.o.AdminAPI {
 		(&adminAPI{o: a.o, store: a.store, engine: a.db}).mount(r)
 	}
-	r.Handle(apiPrefix+"/*", api)
+	queries.Handle(apiPrefix+"/*", api)
 	// The paths of Prometheus' old example adapter.
 	r.Handle("/write", write)
-	r.Handle("/read", http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	queries.Handle("/read", http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		req.URL.Path = apiPrefix + "/read"
 		api.ServeHTTP(w, req)
 	}))

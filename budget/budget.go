@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 )
 
@@ -42,28 +43,54 @@ func (b *Budget) Refused() int64 { return b.refused.Load() }
 // Open returns an account for one query. Close must be called when the query's answer has been sent.
 func (b *Budget) Open() *Account { return &Account{budget: b} }
 
+// take takes n bytes if they are there.
+func (b *Budget) take(n int64) bool {
+	if b.limit <= 0 {
+		b.used.Add(n)
+		return true
+	}
+	for {
+		used := b.used.Load()
+		if n > b.limit-used {
+			return false
+		}
+		if b.used.CompareAndSwap(used, used+n) {
+			return true
+		}
+	}
+}
+
 // An Account is what one query holds. It is safe for concurrent use. A nil account has no limit and counts nothing.
 type Account struct {
 	budget *Budget
-	held   atomic.Int64
+
+	mu     sync.Mutex // guards the rest
+	held   int64
+	busy   bool // a Take failed for want of what others hold
+	closed bool
 }
 
-// Take takes n bytes more, before they are allocated. After an error nothing has been taken.
+// Take takes n bytes more, before they are allocated. After an error nothing has been taken. A closed account gives nothing more: what
+// is still under way belongs to a query that has ended.
 func (a *Account) Take(n int64) error {
 	if a == nil || n <= 0 {
 		return nil
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	b := a.budget
-	held, used := a.held.Add(n), b.used.Add(n)
-	if b.limit <= 0 || used <= b.limit {
+	if a.closed {
+		return context.Canceled
+	}
+	if b.take(n) {
+		a.held += n
 		return nil
 	}
-	a.held.Add(-n)
-	b.used.Add(-n)
 	b.refused.Add(1)
-	if held > b.limit {
+	if n > b.limit-a.held {
 		return fmt.Errorf("%w (%d bytes)", ErrTooLarge, b.limit)
 	}
+	a.busy = true
 	return fmt.Errorf("%w (%d bytes)", ErrBusy, b.limit)
 }
 
@@ -72,7 +99,10 @@ func (a *Account) Give(n int64) {
 	if a == nil || n <= 0 {
 		return
 	}
-	a.held.Add(-n)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n = min(n, a.held) // all of it went back if the account is closed
+	a.held -= n
 	a.budget.used.Add(-n)
 }
 
@@ -81,14 +111,31 @@ func (a *Account) Held() int64 {
 	if a == nil {
 		return 0
 	}
-	return a.held.Load()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.held
 }
 
-// Close gives everything back. The account must not be used afterwards.
-func (a *Account) Close() {
-	if a != nil {
-		a.Give(a.held.Load())
+// Busy says whether ErrBusy was returned: the query may come again later.
+func (a *Account) Busy() bool {
+	if a == nil {
+		return false
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.busy
+}
+
+// Close gives everything back.
+func (a *Account) Close() {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
+	a.budget.used.Add(-a.held)
+	a.held = 0
 }
 
 type accountKey struct{}

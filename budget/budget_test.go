@@ -1,7 +1,9 @@
 package budget
 
 import (
+	"context"
 	"errors"
+	"math"
 	"sync"
 	"testing"
 )
@@ -20,6 +22,7 @@ func TestTake(t *testing.T) {
 		{second, 40, nil, 100},
 		{second, 1, ErrBusy, 100},
 		{first, 41, ErrTooLarge, 100},
+		{first, math.MaxInt64, ErrTooLarge, 100},
 		{nil, 1 << 60, nil, 100},
 		{first, 0, nil, 100},
 		{first, -5, nil, 100},
@@ -38,8 +41,29 @@ func TestTake(t *testing.T) {
 	}
 	second.Close()
 	second.Close()
-	if b.Used() != 0 || b.Refused() != 3 {
-		t.Errorf("used %d, refused %d, want 0 and 3", b.Used(), b.Refused())
+	if b.Used() != 0 || b.Refused() != 4 {
+		t.Errorf("used %d, refused %d, want 0 and 4", b.Used(), b.Refused())
+	}
+}
+
+// What is still under way when a query has ended takes nothing more, and gives nothing back twice.
+func TestClosedAccount(t *testing.T) {
+	b := New(100)
+	a := b.Open()
+	if err := a.Take(60); err != nil || a.Busy() {
+		t.Fatalf("Take(60) = %v, busy %v", err, a.Busy())
+	}
+	other := b.Open()
+	if err := other.Take(60); !errors.Is(err, ErrBusy) || !other.Busy() {
+		t.Errorf("Take beside another = %v, busy %v", err, other.Busy())
+	}
+	a.Close()
+	if err := a.Take(1); !errors.Is(err, context.Canceled) {
+		t.Errorf("Take after Close = %v", err)
+	}
+	a.Give(60)
+	if b.Used() != 0 {
+		t.Errorf("%d bytes are used after Close", b.Used())
 	}
 }
 

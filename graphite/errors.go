@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -41,11 +42,11 @@ func statusOf(err error) int {
 		return own.status
 	case errors.As(err, &bad), errors.Is(err, storage.ErrInvalid):
 		return http.StatusBadRequest
-	case errors.Is(err, storage.ErrLimit):
+	case errors.Is(err, storage.ErrLimit), errors.Is(err, budget.ErrTooLarge):
 		return http.StatusUnprocessableEntity
 	case errors.Is(err, context.Canceled):
 		return statusClientClosed
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, storage.ErrNotReady):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, storage.ErrNotReady), errors.Is(err, budget.ErrBusy):
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError

@@ -1,0 +1,72 @@
+package adapter
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+)
+
+// A request has an account while it is answered, and holds nothing afterwards. Who is refused for what others hold is told to come again.
+func TestAccounts(t *testing.T) {
+	o := DefaultOptions()
+	o.QueryMemory = 100
+	b := newBudget(o, prometheus.NewRegistry())
+	others := b.Open()
+	for _, c := range []struct {
+		others, take int64
+		status       int
+		retry        bool
+	}{
+		{0, 100, 200, false},
+		{0, 101, 422, false},
+		{50, 60, 503, true},
+		{50, 101, 422, false},
+		{50, 50, 200, false},
+	} {
+		if err := others.Take(c.others); err != nil {
+			t.Fatal(err)
+		}
+		h := accounts(b)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			account := budget.From(r.Context())
+			if err := account.Take(c.take); err != nil {
+				replyError(w, queryError(r.Context(), "answer", err))
+			}
+			if c.status == http.StatusOK && account.Held() != c.take {
+				t.Errorf("%+v: the account holds %d bytes", c, account.Held())
+			}
+		}))
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+		if w.Code != c.status || (w.Header().Get("Retry-After") != "") != c.retry {
+			t.Errorf("%+v: status %d, headers %v", c, w.Code, w.Header())
+		}
+		others.Give(c.others)
+		if b.Used() != 0 {
+			t.Errorf("%+v: %d bytes are held when the request is over", c, b.Used())
+		}
+	}
+}
+
+// An answer that another reason makes a 503 does not say when to come again.
+func TestAccountsOtherFailure(t *testing.T) {
+	h := accounts(budget.New(1))(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		replyError(w, queryError(r.Context(), "answer", errors.New("away")))
+	}))
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "" {
+		t.Errorf("status %d, headers %v", w.Code, w.Header())
+	}
+}
+
+func TestQueryMemory(t *testing.T) {
+	o := DefaultOptions()
+	if got, want := o.queryMemory(), machineMemory()/4; got != want {
+		t.Errorf("the budget without a flag is %d bytes, want a quarter of the memory, %d", got, want)
+	}
+}
