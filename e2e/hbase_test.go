@@ -25,6 +25,7 @@ func TestHBase(t *testing.T) {
 		{"TSDReadsUs", testTSDReadsUs},
 		{"TSDReadsBuffered", testTSDReadsBuffered},
 		{"TSDSalted", testTSDSalted},
+		{"TSDPuts", testTSDPuts},
 		{"TSDWrites", testTSDWrites},
 		{"TSDCorrections", testTSDCorrections},
 		{"TSDTreeSync", testTSDTreeSync},

@@ -41,13 +41,14 @@ type Ingest struct {
 	cache        atomic.Pointer[storage.RefCache]
 	committer    *committer
 	jobs         sync.Pool // *job, empty
-	telnet, http protocolMetrics
+	telnet, http protocol
 }
 
 // NewIngest returns an Ingest over a store. The options are valid.
 func NewIngest(o IngestOptions) *Ingest {
 	in := &Ingest{o: o, committer: newCommitter(o.Appender, max(1, o.Appends))}
-	in.telnet, in.http = newIngestMetrics(o.Registerer)
+	in.telnet.protocolMetrics, in.http.protocolMetrics = newIngestMetrics(o.Registerer)
+	in.telnet.floats, in.http.floats = storage.FormFloat, storage.FormDouble // PutDataPointRpc of 2.4: over HTTP floats become doubles on their way
 	in.jobs.New = func() any { return newJob(in) }
 	in.DropCaches()
 	return in
@@ -56,8 +57,14 @@ func NewIngest(o IngestOptions) *Ingest {
 // DropCaches forgets which series there are, as the command dropcaches of a TSD does: all are resolved again when they are met.
 func (in *Ingest) DropCaches() { in.cache.Store(storage.NewRefCache(in.o.CacheEntries)) }
 
-func (in *Ingest) job(m *protocolMetrics) *job {
+// A protocol is what differs between telnet and HTTP.
+type protocol struct {
+	protocolMetrics
+	floats storage.Form // as which a TSD would store them
+}
+
+func (in *Ingest) job(p *protocol) *job {
 	j := in.jobs.Get().(*job)
-	j.metrics = m
+	j.protocol = p
 	return j
 }

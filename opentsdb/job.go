@@ -12,17 +12,17 @@ import (
 // taken again.
 type job struct {
 	*Ingest
-	metrics *protocolMetrics
-	cache   *storage.RefCache // that lookup is in
-	lookup  storage.RefLookup
-	batch   *storage.Batch
-	unknown []unknownPoint
-	names   []string // unknown to the cache, once each
-	series  []storage.Series
-	refs    []storage.Ref // by name; 0: not resolved
-	errs    []error       // by name; nil: not refused
-	pending map[string]int
-	refused int // points, that were counted so already
+	protocol *protocol
+	cache    *storage.RefCache // that lookup is in
+	lookup   storage.RefLookup
+	batch    *storage.Batch
+	unknown  []unknownPoint
+	names    []string // unknown to the cache, once each
+	series   []storage.Series
+	refs     []storage.Ref // by name; 0: not resolved
+	errs     []error       // by name; nil: not refused
+	pending  map[string]int
+	refused  int // points, that were counted so already
 }
 
 // unknownPoint is a point of a series that is not in the cache.
@@ -46,7 +46,7 @@ func (j *job) end() { j.lookup.End() }
 func (j *job) find(key []byte) storage.Ref { return j.lookup.Find(key) }
 
 // add adds a point whose Ref is known.
-func (j *job) add(ref storage.Ref, p point) { addPoint(j.batch, ref, p) }
+func (j *job) add(ref storage.Ref, p point) { addPoint(j.batch, ref, p, j.protocol.floats) }
 
 // addUnknown adds a point of a series that find did not know. parse is asked for the series unless the job has met the key before; what it
 // refuses is no part of the job.
@@ -64,7 +64,7 @@ func (j *job) addUnknown(key []byte, p point, origin int, parse func() (storage.
 		j.refs, j.errs = append(j.refs, 0), append(j.errs, nil)
 	}
 	j.unknown = append(j.unknown, unknownPoint{at: len(j.batch.Refs), name: n, origin: origin})
-	addPoint(j.batch, 0, p)
+	addPoint(j.batch, 0, p, j.protocol.floats)
 	return nil
 }
 
@@ -116,12 +116,12 @@ func (j *job) dropRefused() {
 	b, kept := j.batch, 0
 	for i, ref := range b.Refs {
 		if ref != 0 {
-			b.Refs[kept], b.Times[kept], b.Values[kept], b.Integers[kept] = ref, b.Times[i], b.Values[i], b.Integers[i]
+			b.Refs[kept], b.Times[kept], b.Values[kept], b.Forms[kept] = ref, b.Times[i], b.Values[i], b.Forms[i]
 			kept++
 		}
 	}
 	j.refused += len(b.Refs) - kept
-	b.Refs, b.Times, b.Values, b.Integers = b.Refs[:kept], b.Times[:kept], b.Values[:kept], b.Integers[:kept]
+	b.Refs, b.Times, b.Values, b.Forms = b.Refs[:kept], b.Times[:kept], b.Values[:kept], b.Forms[:kept]
 	j.unknown = j.unknown[:0]
 }
 
@@ -136,15 +136,15 @@ func (j *job) append(ctx context.Context) error {
 // count counts the points of the job whose outcome is err.
 func (j *job) count(err error) {
 	n := float64(len(j.batch.Refs))
-	j.metrics.received.Add(n + float64(j.refused))
-	j.metrics.rejected.Add(float64(j.refused))
+	j.protocol.received.Add(n + float64(j.refused))
+	j.protocol.rejected.Add(float64(j.refused))
 	switch {
 	case err == nil:
-		j.metrics.written.Add(n)
+		j.protocol.written.Add(n)
 	case storage.IsRefusal(err):
-		j.metrics.rejected.Add(n)
+		j.protocol.rejected.Add(n)
 	default:
-		j.metrics.failed.Add(n)
+		j.protocol.failed.Add(n)
 	}
 }
 

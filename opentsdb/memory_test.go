@@ -74,8 +74,11 @@ func (m *memory) Append(_ context.Context, b *storage.Batch) error {
 	}
 	for i, ref := range b.Refs {
 		value := fmt.Sprintf("%v", b.Values[i])
-		if b.Integers[i] {
+		switch b.Forms[i] {
+		case storage.FormInteger:
 			value = fmt.Sprintf("%di", int64(math.Float64bits(b.Values[i])))
+		case storage.FormDouble:
+			value += "d"
 		}
 		m.points = append(m.points, fmt.Sprintf("%s %d %s", m.names[ref-1], b.Times[i], value))
 	}

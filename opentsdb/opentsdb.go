@@ -12,14 +12,16 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// newBatch returns an empty batch that can hold integers: OpenTSDB keeps integers and floats apart, and computes with integers in integers
-// (avg of 1 and 2 is 1).
-func newBatch() *storage.Batch { return &storage.Batch{Integers: []bool{}} }
+// newBatch returns an empty batch of values of any form: OpenTSDB keeps integers and floats apart, computes with integers in integers (avg of 1 and 2
+// is 1), and refuses to answer where an instant has two floats of different length.
+func newBatch() *storage.Batch { return &storage.Batch{Forms: []storage.Form{}} }
 
-// addPoint appends a point to a batch that can hold integers.
-func addPoint(b *storage.Batch, ref storage.Ref, p point) {
-	b.Add(ref, p.time, math.Float64frombits(p.bits))
-	b.Integers[len(b.Integers)-1] = p.integer
+// addPoint appends a point whose floats have a form.
+func addPoint(b *storage.Batch, ref storage.Ref, p point, floats storage.Form) {
+	if p.integer {
+		floats = storage.FormInteger
+	}
+	b.AddForm(ref, p.time, math.Float64frombits(p.bits), floats)
 }
 
 // join appends the points of another batch.
@@ -27,5 +29,5 @@ func join(b, other *storage.Batch) {
 	b.Refs = append(b.Refs, other.Refs...)
 	b.Times = append(b.Times, other.Times...)
 	b.Values = append(b.Values, other.Values...)
-	b.Integers = append(b.Integers, other.Integers...)
+	b.Forms = append(b.Forms, other.Forms...)
 }

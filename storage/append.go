@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -76,8 +75,8 @@ func (s *Store) appendThrough(ctx context.Context, b *Batch) error {
 
 // checkBatch refuses what cannot be stored.
 func (s *Store) checkBatch(b *Batch) error {
-	if len(b.Times) != len(b.Refs) || len(b.Values) != len(b.Refs) || b.Integers != nil && len(b.Integers) != len(b.Refs) {
-		return fmt.Errorf("%w: batch of %d refs, %d times, %d values, %d of them marked", ErrInvalid, len(b.Refs), len(b.Times), len(b.Values), len(b.Integers))
+	if len(b.Times) != len(b.Refs) || len(b.Values) != len(b.Refs) || b.Forms != nil && len(b.Forms) != len(b.Refs) {
+		return fmt.Errorf("%w: batch of %d refs, %d times, %d values, %d forms", ErrInvalid, len(b.Refs), len(b.Times), len(b.Values), len(b.Forms))
 	}
 	known := Ref(s.index.Len())
 	check := func(ref Ref, time int64) error {
@@ -221,12 +220,11 @@ func (w *writer) addRow(ref Ref, st *state, base uint32, entries []entry) {
 }
 
 func (w *writer) addPoint(offset uint32, n int) {
-	value := w.batch.Values[n]
-	if w.batch.Integers != nil && w.batch.Integers[n] {
-		w.points = append(w.points, schema.IntPoint(offset, int64(math.Float64bits(value))))
-		return
+	value, form := w.batch.Values[n], FormFloat
+	if w.batch.Forms != nil {
+		form = w.batch.Forms[n]
 	}
-	if p, ok := schema.FloatPoint(offset, value, w.store.o.Values); ok {
+	if p, ok := schema.ValuePoint(offset, value, form, w.store.o.Values); ok {
 		w.points = append(w.points, p)
 		return
 	}

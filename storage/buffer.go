@@ -182,7 +182,7 @@ type bufferJob struct {
 // take makes the head's batch of a batch.
 func (j *bufferJob) take(b *Batch) {
 	h := &j.batch
-	h.IDs, h.Times, h.Values, h.Integers, h.Objects = h.IDs[:0], b.Times, b.Values, b.Integers, h.Objects[:0]
+	h.IDs, h.Times, h.Values, h.Forms, h.Objects = h.IDs[:0], b.Times, b.Values, b.Forms, h.Objects[:0]
 	for _, ref := range b.Refs {
 		h.IDs = append(h.IDs, uint32(ref.id()))
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // A record of the log is one append: columns of points, then objects. Series stand for themselves by numbers of the log (see
@@ -12,11 +13,13 @@ import (
 //
 //	version 1 | points | objects |  (number, time) … | values, 8 bytes each | (number, time, kind, points before it, length, data) …
 //
-// Version 2 has a bit for each value behind the values, the lowest of a byte first: it is an integer.
+// Version 2 has a bit for each value behind the values, the lowest of a byte first: it is an integer. Version 3 has a second such list behind the first:
+// it is a float of FormDouble.
 // A point of a request in the usual order takes 10 bytes.
 const (
 	recordVersion         = 1
 	recordVersionIntegers = 2
+	recordVersionForms    = 3
 )
 
 // errRecord is a record that no version of ours wrote.
@@ -24,10 +27,7 @@ var errRecord = errors.New("broken record")
 
 // appendRecord appends the record of a batch. byID has the number + 1 of each series by its id, all of them.
 func appendRecord(dst []byte, b *Batch, byID []uint32) []byte {
-	version := byte(recordVersion)
-	if len(b.Integers) > 0 {
-		version = recordVersionIntegers
-	}
+	version := recordVersionOf(b)
 	dst = append(dst, version)
 	dst = binary.AppendUvarint(dst, uint64(len(b.Refs)))
 	dst = binary.AppendUvarint(dst, uint64(len(b.Objects)))
@@ -40,8 +40,11 @@ func appendRecord(dst []byte, b *Batch, byID []uint32) []byte {
 	for _, v := range b.Values {
 		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(v))
 	}
-	if version == recordVersionIntegers {
-		dst = appendBits(dst, b.Integers)
+	if version >= recordVersionIntegers {
+		dst = appendBits(dst, b.Forms, FormInteger)
+	}
+	if version >= recordVersionForms {
+		dst = appendBits(dst, b.Forms, FormDouble)
 	}
 	for i := range b.Objects {
 		o := &b.Objects[i]
@@ -54,12 +57,23 @@ func appendRecord(dst []byte, b *Batch, byID []uint32) []byte {
 	return dst
 }
 
-// appendBits appends a bit for each of a list.
-func appendBits(dst []byte, list []bool) []byte {
+// recordVersionOf is the first version that holds the batch.
+func recordVersionOf(b *Batch) byte {
+	switch {
+	case len(b.Forms) == 0:
+		return recordVersion
+	case slices.Contains(b.Forms, FormDouble):
+		return recordVersionForms
+	}
+	return recordVersionIntegers
+}
+
+// appendBits appends a bit for each of a list: it is this form.
+func appendBits(dst []byte, list []Form, form Form) []byte {
 	at := len(dst)
 	dst = append(dst, make([]byte, (len(list)+7)/8)...)
-	for i, set := range list {
-		if set {
+	for i, f := range list {
+		if f == form {
 			dst[at+i/8] |= 1 << (i % 8)
 		}
 	}
@@ -78,7 +92,7 @@ func appendDelta(dst []byte, v int64) []byte {
 func parseRecord(b *Batch, record []byte, refs func(number uint32) Ref) error {
 	r := recordReader{rest: record}
 	version := r.byte()
-	if version != recordVersion && version != recordVersionIntegers {
+	if version < recordVersion || version > recordVersionForms {
 		return fmt.Errorf("%w: version %d", errRecord, version)
 	}
 	points, objects := r.count(), r.count()
@@ -89,12 +103,13 @@ func parseRecord(b *Batch, record []byte, refs func(number uint32) Ref) error {
 	for range points {
 		b.Values = append(b.Values, math.Float64frombits(r.uint64()))
 	}
-	b.Integers = nil
-	if version == recordVersionIntegers {
-		bits := r.bytes(uint64(points+7) / 8)
-		for i := range points {
-			b.Integers = append(b.Integers, i/8 < len(bits) && bits[i/8]>>(i%8)&1 != 0)
-		}
+	b.Forms = nil
+	if version >= recordVersionIntegers {
+		b.Forms = make([]Form, points)
+		r.forms(b.Forms, FormInteger)
+	}
+	if version >= recordVersionForms {
+		r.forms(b.Forms, FormDouble)
 	}
 	for range objects {
 		ref, time := r.entry(refs)
@@ -130,6 +145,16 @@ func (r *recordReader) bytes(n uint64) []byte {
 	b := r.rest[:n]
 	r.rest = r.rest[n:]
 	return b
+}
+
+// forms reads a bit for each of a list, and sets those to the form that have it.
+func (r *recordReader) forms(list []Form, form Form) {
+	bits := r.bytes(uint64(len(list)+7) / 8)
+	for i := range list {
+		if i/8 < len(bits) && bits[i/8]>>(i%8)&1 != 0 {
+			list[i] = form
+		}
+	}
 }
 
 func (r *recordReader) byte() byte {

@@ -27,6 +27,8 @@ func FuzzRecord(f *testing.F) {
 	b.AddInteger(7, 0, -1)
 	b.AddObject(2, 5, KindExemplar, nil)
 	f.Add(appendRecord(nil, &b, numbers))
+	b.AddForm(7, 1, 1.5, FormDouble)
+	f.Add(appendRecord(nil, &b, numbers))
 	f.Add([]byte{recordVersion, 0, 0})
 	f.Add([]byte{recordVersionIntegers, 0xff, 0xff, 0xff, 0xff, 0x0f, 1})
 	f.Fuzz(func(t *testing.T, record []byte) {

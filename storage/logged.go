@@ -91,15 +91,15 @@ func (b *Batch) split(first func(Ref) bool) (yes, no *Batch) {
 			objects = objects[1:]
 		}
 	}
-	if b.Integers != nil {
-		yes.Integers, no.Integers = []bool{}, []bool{}
+	if b.Forms != nil {
+		yes.Forms, no.Forms = []Form{}, []Form{}
 	}
 	for i, ref := range b.Refs {
 		addObjects(i)
 		to := side(ref)
 		to.Add(ref, b.Times[i], b.Values[i])
-		if b.Integers != nil {
-			to.Integers[len(to.Integers)-1] = b.Integers[i]
+		if b.Forms != nil {
+			to.Forms[len(to.Forms)-1] = b.Forms[i]
 		}
 	}
 	addObjects(len(b.Refs))

@@ -7,6 +7,8 @@ import (
 	"context"
 	"iter"
 	"math"
+
+	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // A Tag is one tag of a series.
@@ -45,6 +47,16 @@ const (
 	KindStartTime Kind = 4 // Data: signed varint, start time minus the sample's time in milliseconds
 )
 
+// Form is as what a client sent a value; see schema.Form.
+type Form = schema.Form
+
+// The forms of values.
+const (
+	FormFloat   = schema.FormFloat
+	FormInteger = schema.FormInteger
+	FormDouble  = schema.FormDouble
+)
+
 // An Object is a datum that OpenTSDB has no place for; it is kept in an object cell of the row.
 // Equal data must have equal bytes.
 type Object struct {
@@ -65,16 +77,16 @@ type Batch struct {
 	Times   []int64
 	Values  []float64
 	Objects []Object
-	// Integers, when not nil, is as long as Values. Where it is true somebody sent an integer through one of OpenTSDB's doors: its 64 bits are those
-	// of the value. OpenTSDB computes with integers in another way than with floats; they are read as floats here.
-	Integers []bool
+	// Forms, when not nil, is as long as Values: as what OpenTSDB's doors got each value. An integer's 64 bits are those of the value. OpenTSDB computes
+	// with integers in another way than with floats; they are read as floats here.
+	Forms []Form
 }
 
 // Reset empties the batch and keeps its memory.
 func (b *Batch) Reset() {
 	b.Refs, b.Times, b.Values, b.Objects = b.Refs[:0], b.Times[:0], b.Values[:0], b.Objects[:0]
-	if b.Integers != nil {
-		b.Integers = b.Integers[:0]
+	if b.Forms != nil {
+		b.Forms = b.Forms[:0]
 	}
 }
 
@@ -86,18 +98,23 @@ func (b *Batch) AddObject(ref Ref, time int64, kind Kind, data []byte) {
 // Add appends one point.
 func (b *Batch) Add(ref Ref, time int64, value float64) {
 	b.Refs, b.Times, b.Values = append(b.Refs, ref), append(b.Times, time), append(b.Values, value)
-	if b.Integers != nil {
-		b.Integers = append(b.Integers, false)
+	if b.Forms != nil {
+		b.Forms = append(b.Forms, FormFloat)
 	}
 }
 
 // AddInteger appends one point that is an integer to OpenTSDB.
 func (b *Batch) AddInteger(ref Ref, time, value int64) {
-	if b.Integers == nil {
-		b.Integers = make([]bool, len(b.Refs), cap(b.Refs)+1)
+	b.AddForm(ref, time, math.Float64frombits(uint64(value)), FormInteger)
+}
+
+// AddForm appends one point of a form.
+func (b *Batch) AddForm(ref Ref, time int64, value float64, form Form) {
+	if b.Forms == nil {
+		b.Forms = make([]Form, len(b.Refs), cap(b.Refs)+1)
 	}
-	b.Refs, b.Times, b.Values = append(b.Refs, ref), append(b.Times, time), append(b.Values, math.Float64frombits(uint64(value)))
-	b.Integers = append(b.Integers, true)
+	b.Refs, b.Times, b.Values = append(b.Refs, ref), append(b.Times, time), append(b.Values, value)
+	b.Forms = append(b.Forms, form)
 }
 
 // Appender writes points. Appending the same point twice leaves one, so a caller may

@@ -12,10 +12,9 @@ type Batch struct {
 	IDs    []uint32
 	Times  []int64
 	Values []float64
-	// Integers, when not nil, is as long as Values: where it is true, the client sent an integer, whose 64 bits are
-	// those of Values[i] (math.Float64frombits of them).
-	Integers []bool
-	Objects  []Object
+	// Forms, when not nil, is as long as Values. The 64 bits of an integer are those of Values[i] (math.Float64frombits of them).
+	Forms   []schema.Form
+	Objects []Object
 }
 
 // An Object is a datum that is not a number.
@@ -76,10 +75,15 @@ func (a *appender) points(from, to int) {
 		time := times[i]
 		r := a.row(id, time)
 		offset := uint32(time - r.begin())
-		if b.Integers != nil && b.Integers[from+i] {
+		if b.Forms == nil {
+			a.shard.addFloat(r, offset, values[i], false)
+			continue
+		}
+		switch form := b.Forms[from+i]; form {
+		case schema.FormInteger:
 			a.shard.addInteger(r, offset, int64(math.Float64bits(values[i])))
-		} else {
-			a.shard.addFloat(r, offset, values[i])
+		default:
+			a.shard.addFloat(r, offset, values[i], form == schema.FormDouble)
 		}
 	}
 }

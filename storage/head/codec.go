@@ -14,6 +14,7 @@ import "math"
 //	11101110 + 2, 11101111 + 4  the step changes by a signed number; the point follows
 //	1111nnnn (0..8) + 1 + n     the next step; the scale becomes the first byte and the scaled value the bytes, zigzag
 //	11111001 + 8                the next step; an integer that a float does not hold
+//	11111010                    no point: the floats from here on are of schema.FormDouble, or no longer
 //
 // Numbers are little-endian. Nothing outside this process ever sees them.
 const (
@@ -26,6 +27,7 @@ const (
 	opStep4      = 0xEF
 	opScale      = 0xF0
 	opBigInteger = 0xF9
+	opTurn       = 0xFA
 
 	maxRepeat = 0x40
 	highShift = 24

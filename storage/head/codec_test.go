@@ -5,13 +5,15 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // sample is a point of a stream on its way through the codec.
 type sample struct {
-	offset  uint32
-	bits    uint64 // of the float or the integer
-	integer bool
+	offset uint32
+	bits   uint64 // of the float or the integer
+	form   schema.Form
 }
 
 // encodeAll makes a stream of samples in ascending order.
@@ -21,7 +23,11 @@ func encodeAll(samples []sample) []byte {
 	for _, p := range samples {
 		var op [maxOp]byte
 		var n int
-		if p.integer {
+		double := p.form == schema.FormDouble
+		if p.form != schema.FormInteger && double != e.double {
+			stream = append(stream, op[:e.turn(&op)]...)
+		}
+		if p.form == schema.FormInteger {
 			n = e.integer(&op, p.offset, int64(p.bits))
 		} else {
 			n = e.float(&op, p.offset, math.Float64frombits(p.bits))
@@ -40,13 +46,17 @@ func checkStream(t *testing.T, samples []sample) {
 	const begin = 7200_000
 	var c columns
 	c.decode(begin, append(stream, make([]byte, padding)...), len(samples))
-	integers := c.integers
+	integers, doubles := c.integers, c.doubles
 	for i, p := range samples {
 		if got := c.times[i] - begin; got != int64(p.offset) {
 			t.Fatalf("point %d of %v: offset %d", i, samples, got)
 		}
 		want := math.Float64frombits(p.bits)
-		if p.integer {
+		form := schema.FormFloat
+		if form, doubles = doubles.form(i); p.form != schema.FormInteger && form != p.form {
+			t.Fatalf("point %d of %v: form %d", i, samples, form)
+		}
+		if p.form == schema.FormInteger {
 			want = float64(int64(p.bits))
 			if len(integers) == 0 || integers[0] != (integer{i, int64(p.bits)}) {
 				t.Fatalf("point %d of %v: integers %v", i, samples, integers)
@@ -76,7 +86,7 @@ func TestCornersInAnyOrder(t *testing.T) {
 			for _, c := range corners {
 				var samples []sample
 				for i, v := range []float64{a, a, b, b, b, c, a} {
-					samples = append(samples, sample{uint32(i) * 15000, math.Float64bits(v), false})
+					samples = append(samples, sample{uint32(i) * 15000, math.Float64bits(v), schema.FormFloat})
 				}
 				checkStream(t, samples)
 			}
@@ -91,11 +101,11 @@ func TestIntegersAmongFloats(t *testing.T) {
 			var samples []sample
 			for i, n := range integers {
 				if i%period == 0 {
-					samples = append(samples, sample{uint32(2*i) * 1000, uint64(n), true})
+					samples = append(samples, sample{uint32(2*i) * 1000, uint64(n), schema.FormInteger})
 				}
-				samples = append(samples, sample{uint32(2*i+1) * 1000, math.Float64bits(v), false})
+				samples = append(samples, sample{uint32(2*i+1) * 1000, math.Float64bits(v), schema.FormFloat})
 				if i%period != 0 {
-					samples = append(samples, sample{uint32(2*i+1)*1000 + 1, uint64(n), true})
+					samples = append(samples, sample{uint32(2*i+1)*1000 + 1, uint64(n), schema.FormInteger})
 				}
 			}
 			checkStream(t, samples)
@@ -103,11 +113,32 @@ func TestIntegersAmongFloats(t *testing.T) {
 	}
 }
 
+// A double is told from a float of the same value, in runs, alone and beside integers.
+func TestDoublesAmongFloats(t *testing.T) {
+	for _, v := range corners {
+		for _, period := range []int{1, 2, 3, 70} {
+			var samples []sample
+			for i := range 200 {
+				form := schema.Form(i / period % 3)
+				samples = append(samples, sample{uint32(i) * 1000, math.Float64bits(v), form})
+			}
+			checkStream(t, samples)
+		}
+	}
+	var samples []sample
+	for i := range uint32(240) {
+		samples = append(samples, sample{i * 15000, math.Float64bits(1.5), schema.FormDouble})
+	}
+	if n := len(encodeAll(samples)); n > shortSize {
+		t.Errorf("an hour of doubles takes %d bytes, want at most %d", n, shortSize)
+	}
+}
+
 func TestRunsOfIntegers(t *testing.T) {
 	for _, change := range []int64{0, 1, -1000} {
 		var samples []sample
 		for i := range int64(200) {
-			samples = append(samples, sample{uint32(i) * 10_000, uint64(50 + i*change), true})
+			samples = append(samples, sample{uint32(i) * 10_000, uint64(50 + i*change), schema.FormInteger})
 		}
 		checkStream(t, samples)
 		if n := len(encodeAll(samples)); n > shortSize {
@@ -124,7 +155,7 @@ func TestOddValueAfterARun(t *testing.T) {
 			if i%7 == 6 {
 				v = odd
 			}
-			samples = append(samples, sample{i * 10_000, math.Float64bits(v), false})
+			samples = append(samples, sample{i * 10_000, math.Float64bits(v), schema.FormFloat})
 		}
 		checkStream(t, samples)
 	}
@@ -136,7 +167,7 @@ func TestStepsAndRepetitions(t *testing.T) {
 			var samples []sample
 			offset, v := steps[0], 1000.0
 			for i := 0; offset < 3600_000 && i < 300; i++ {
-				samples = append(samples, sample{offset, math.Float64bits(v), false})
+				samples = append(samples, sample{offset, math.Float64bits(v), schema.FormFloat})
 				offset += max(steps[i%len(steps)], 1)
 				v += change
 			}
@@ -149,7 +180,7 @@ func TestConstantSeriesCostNothing(t *testing.T) {
 	for _, v := range []float64{0, 1, 0.25, 1.0 / 3, math.NaN(), 1 << 60} {
 		var samples []sample
 		for i := range uint32(240) {
-			samples = append(samples, sample{i*15000 + 977, math.Float64bits(v), false})
+			samples = append(samples, sample{i*15000 + 977, math.Float64bits(v), schema.FormFloat})
 		}
 		if n := len(encodeAll(samples)); n > shortSize {
 			t.Errorf("an hour of %v takes %d bytes, want at most %d", v, n, shortSize)
@@ -177,11 +208,21 @@ func FuzzStream(f *testing.F) {
 				break
 			}
 			last = fuzzValue(last, b[2], binary.LittleEndian.Uint64(b[3:]))
-			samples = append(samples, sample{offset, last, b[2]&0x80 != 0})
+			samples = append(samples, sample{offset, last, fuzzForm(b[2])})
 			b = b[3+min(8, int(b[2]&15)):]
 		}
 		checkStream(t, samples)
 	})
+}
+
+func fuzzForm(choice byte) schema.Form {
+	switch {
+	case choice&0x80 != 0:
+		return schema.FormInteger
+	case choice&0xC == 0xC:
+		return schema.FormDouble
+	}
+	return schema.FormFloat
 }
 
 // fuzzValue is the next value: the last one, a decimal number near it, or any bits.

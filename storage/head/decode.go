@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+
+	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // padding is what a decoder may read beyond a stream.
@@ -14,6 +16,23 @@ type columns struct {
 	times    []int64 // milliseconds
 	values   []float64
 	integers []integer
+	doubles  spans // of floats of schema.FormDouble
+}
+
+// spans are points of columns by their indexes, in order, from one to before another.
+type spans []span
+
+type span struct{ from, to int }
+
+// form is that of the float at an index, and what of the spans is left for those after it.
+func (s spans) form(i int) (schema.Form, spans) {
+	for len(s) > 0 && s[0].to <= i {
+		s = s[1:]
+	}
+	if len(s) > 0 && s[0].from <= i {
+		return schema.FormDouble, s
+	}
+	return schema.FormFloat, s
 }
 
 // integer says that the point at an index of the columns is an integer.
@@ -22,14 +41,16 @@ type integer struct {
 	value int64
 }
 
-func (c *columns) reset() { c.times, c.values, c.integers = c.times[:0], c.values[:0], c.integers[:0] }
+func (c *columns) reset() {
+	c.times, c.values, c.integers, c.doubles = c.times[:0], c.values[:0], c.integers[:0], c.doubles[:0]
+}
 
 // decode appends the points of a stream that begins at a time. There are count of them, and padding bytes behind the stream.
 func (c *columns) decode(begin int64, stream []byte, count int) {
 	at := len(c.times)
 	c.times = slices.Grow(c.times, count)[:at+count]
 	c.values = slices.Grow(c.values, count)[:at+count]
-	d := decoder{time: begin, power: 1}
+	d := decoder{time: begin, power: 1, doubles: -1}
 	for d.pos < len(stream)-padding {
 		op := stream[d.pos]
 		d.pos++
@@ -44,6 +65,9 @@ func (c *columns) decode(begin int64, stream []byte, count int) {
 			d.repeat(c, at, n)
 			at += n
 			continue
+		case op == opTurn:
+			d.turn(c, at)
+			continue
 		default:
 			if !d.rare(op, stream) {
 				continue
@@ -55,6 +79,9 @@ func (c *columns) decode(begin int64, stream []byte, count int) {
 			c.integers = append(c.integers, integer{at, d.integer()})
 		}
 		at++
+	}
+	if d.doubles >= 0 {
+		d.turn(c, at)
 	}
 }
 
@@ -70,6 +97,17 @@ type decoder struct {
 	xor          bool // the point before was given by its bits
 	integerScale bool
 	isInteger    bool // the point at hand
+	doubles      int  // index of the first float of schema.FormDouble since opTurn; -1: they are not
+}
+
+// turn begins or ends a span of floats of schema.FormDouble at an index of the columns.
+func (d *decoder) turn(c *columns, at int) {
+	if d.doubles < 0 {
+		d.doubles = at
+		return
+	}
+	c.doubles = append(c.doubles, span{d.doubles, at})
+	d.doubles = -1
 }
 
 func (d *decoder) change(delta int64) {

@@ -30,6 +30,15 @@ type encoder struct {
 	searches uint8
 	repeats  uint8 // points of the repetition that ends the stream, 0 when something else does
 	mode     mode
+	double   bool // floats are of schema.FormDouble
+}
+
+// turn encodes that the floats from here on have the other form than those before.
+func (e *encoder) turn(op *[maxOp]byte) int {
+	e.double = !e.double
+	e.repeats = 0 // the next repetition begins anew, behind this operation
+	op[0] = opTurn
+	return 1
 }
 
 // float encodes a float at an offset after all others into op and returns the number of bytes to append. None means that the last byte of

@@ -56,7 +56,14 @@ func (w *writer) batch() *Batch {
 		if integer {
 			v = math.Float64frombits(w.rng.Uint64() >> w.rng.UintN(64))
 		}
-		b.Values, b.Integers = append(b.Values, v), append(b.Integers, integer)
+		form := schema.FormFloat
+		switch {
+		case integer:
+			form = schema.FormInteger
+		case id < 3 && w.rng.IntN(3) == 0:
+			form = schema.FormDouble
+		}
+		b.Values, b.Forms = append(b.Values, v), append(b.Forms, form)
 	}
 	return b
 }
@@ -489,9 +496,10 @@ func TestSameInstantOfAnotherTypeWins(t *testing.T) {
 	big := math.Float64frombits(math.MaxInt64)
 	for _, c := range []struct{ integer, float float64 }{{0, 0}, {big, math.MaxInt64}} {
 		h, m := New(DefaultOptions()), model{}
-		for _, integer := range []bool{true, false, true} {
-			b := &Batch{IDs: []uint32{1}, Times: []int64{begin}, Values: []float64{c.float}, Integers: []bool{integer}}
-			if integer {
+		const integer, float, double = schema.FormInteger, schema.FormFloat, schema.FormDouble
+		for _, form := range []schema.Form{integer, float, double, float, double, integer, double} {
+			b := &Batch{IDs: []uint32{1}, Times: []int64{begin}, Values: []float64{c.float}, Forms: []schema.Form{form}}
+			if form == integer {
 				b.Values[0] = c.integer
 			}
 			h.Append(b, 1)

@@ -36,7 +36,7 @@ type datum struct {
 
 func (d datum) finite() bool {
 	v := math.Float64frombits(d.bits)
-	return d.kind == kindInteger || d.kind == kindFloat && !math.IsNaN(v) && !math.IsInf(v, 0)
+	return d.kind == kindInteger || d.kind == kindDouble || d.kind == kindFloat && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
 func (m model) at(id uint32, time int64) *instant {
@@ -76,8 +76,10 @@ func (m model) append(b *Batch) {
 	points := func(to int) {
 		for ; next < to; next++ {
 			d := datum{kind: kindFloat, bits: math.Float64bits(b.Values[next])}
-			if b.Integers != nil && b.Integers[next] {
+			if b.Forms != nil && b.Forms[next] == schema.FormInteger {
 				d.kind = kindInteger
+			} else if b.Forms != nil {
+				d.kind = kindOf(b.Values[next], b.Forms[next] == schema.FormDouble)
 			}
 			m.at(b.IDs[next], b.Times[next]).write(d)
 		}
@@ -111,6 +113,8 @@ func (m model) lines(id uint32, start, end int64, exact bool) []string {
 			lines = append(lines, fmt.Sprintf("%d integer %d", p.time, int64(d.bits)))
 		case d.kind == kindInteger:
 			lines = append(lines, floatLine(p.time, float64(int64(d.bits))))
+		case exact && d.kind == kindDouble:
+			lines = append(lines, "double "+floatLine(p.time, math.Float64frombits(d.bits)))
 		default:
 			lines = append(lines, floatLine(p.time, math.Float64frombits(d.bits)))
 		}
@@ -159,7 +163,8 @@ func (r Row) each(see func(time int64, d datum)) error {
 		if i > 0 && p.Offset <= r.Points[i-1].Offset {
 			return fmt.Errorf("offset %d after %d", p.Offset, r.Points[i-1].Offset)
 		}
-		d := datum{kind: kindFloat, bits: math.Float64bits(p.Float())}
+		const eightBytes = 0xF
+		d := datum{kind: kindOf(p.Float(), p.Flags == eightBytes), bits: math.Float64bits(p.Float())}
 		if p.IsInt() {
 			d = datum{kind: kindInteger, bits: uint64(p.Int())}
 		}
@@ -182,7 +187,7 @@ func (r Row) each(see func(time int64, d datum)) error {
 // put writes a row over what a model holds: the table after the put.
 func (m model) put(r Row) error {
 	return r.each(func(time int64, d datum) {
-		if in := m.at(r.ID, time); d.kind == kindFloat || d.kind == kindInteger {
+		if in := m.at(r.ID, time); (entry{kind: d.kind}).isPoint() {
 			in.write(d)
 		} else {
 			in.object(d.kind, d.data)

@@ -38,15 +38,18 @@ func (r *row) begin() int64 { return int64(r.base) * 1000 }
 // overlaps says whether the hour has times from start to end (milliseconds, inclusive).
 func (r *row) overlaps(start, end int64) bool { return r.begin() <= end && r.begin()+hour > start }
 
-// addFloat adds a sample at an offset.
-func (s *shard) addFloat(r *row, offset uint32, v float64) {
+// addFloat adds a sample at an offset. double says that it is of schema.FormDouble.
+func (s *shard) addFloat(r *row, offset uint32, v float64, double bool) {
 	if int32(offset) <= r.floor {
-		s.addLate(r, offset, kindFloat, math.Float64bits(v))
+		s.addLate(r, offset, kindOf(v, double), math.Float64bits(v))
 		return
 	}
 	r.floor = int32(offset)
 	r.count++
 	var op [maxOp]byte
+	if double != r.double {
+		s.append(r, &op, r.turn(&op))
+	}
 	s.append(r, &op, r.float(&op, offset, v))
 }
 

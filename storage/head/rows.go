@@ -55,7 +55,7 @@ func (b *RowBuffer) plain(c *columns, rows []rowView) bool {
 }
 
 func (b *RowBuffer) addColumns(c *columns, begin int64, values schema.Values) {
-	integers := c.integers
+	integers, doubles := c.integers, c.doubles
 	for i, t := range c.times {
 		offset := uint32(t - begin)
 		if len(integers) > 0 && integers[0].at == i {
@@ -63,14 +63,20 @@ func (b *RowBuffer) addColumns(c *columns, begin int64, values schema.Values) {
 			integers = integers[1:]
 			continue
 		}
-		b.addFloat(offset, c.values[i], values)
+		form := schema.FormFloat
+		if len(doubles) > 0 {
+			form, doubles = doubles.form(i)
+		}
+		b.addFloat(offset, c.values[i], form, values)
 	}
 }
 
 func (b *RowBuffer) addEntry(e entry, values schema.Values) {
 	switch e.kind {
 	case kindFloat:
-		b.addFloat(e.offset, math.Float64frombits(e.bits), values)
+		b.addFloat(e.offset, math.Float64frombits(e.bits), schema.FormFloat, values)
+	case kindDouble:
+		b.addFloat(e.offset, math.Float64frombits(e.bits), schema.FormDouble, values)
 	case kindInteger:
 		b.points = append(b.points, schema.IntPoint(e.offset, int64(e.bits)))
 	default:
@@ -78,8 +84,8 @@ func (b *RowBuffer) addEntry(e entry, values schema.Values) {
 	}
 }
 
-func (b *RowBuffer) addFloat(offset uint32, v float64, values schema.Values) {
-	if p, ok := schema.FloatPoint(offset, v, values); ok {
+func (b *RowBuffer) addFloat(offset uint32, v float64, form schema.Form, values schema.Values) {
+	if p, ok := schema.ValuePoint(offset, v, form, values); ok {
 		b.points = append(b.points, p)
 		return
 	}

@@ -12,6 +12,7 @@ import (
 const (
 	kindFloat   schema.ObjectKind = 0xF0
 	kindInteger schema.ObjectKind = 0xF1
+	kindDouble  schema.ObjectKind = 0xF2 // a float of schema.FormDouble that would fit 4 bytes
 )
 
 // side is what does not fit the stream of a row, in order of arrival: samples that are not later than all the row held, and objects.
@@ -33,15 +34,23 @@ const (
 	minEntry = 4 + 1 + 1
 )
 
+// kindOf is the kind of a float.
+func kindOf(v float64, double bool) schema.ObjectKind {
+	if double && schema.FitsFloat4(v) {
+		return kindDouble
+	}
+	return kindFloat
+}
+
 // entry is a point or an object on its own.
 type entry struct {
 	offset uint32
 	kind   schema.ObjectKind
-	bits   uint64 // of a float or an integer
+	bits   uint64 // of a point
 	data   []byte // of an object
 }
 
-func (e entry) isPoint() bool { return e.kind == kindFloat || e.kind == kindInteger }
+func (e entry) isPoint() bool { return e.kind >= kindFloat && e.kind <= kindDouble }
 
 // special says whether the schema keeps the sample as an object: a NaN or an infinity.
 func (e entry) special() bool {
@@ -50,7 +59,7 @@ func (e entry) special() bool {
 
 // addLate adds a point that is not later than all others. One that says what the row says already is left out.
 func (s *shard) addLate(r *row, offset uint32, kind schema.ObjectKind, bits uint64) {
-	if r.side == 0 && r.count > 0 && offset == r.last && kind == kindFloat && bits == r.bits && r.scale != integerScale && r.mode != modeNone {
+	if r.side == 0 && r.count > 0 && offset == r.last && kind == kindOf(math.Float64frombits(r.bits), r.double) && bits == r.bits && r.scale != integerScale && r.mode != modeNone {
 		return // a batch that was sent twice, or by two senders
 	}
 	s.addEntry(r, entry{offset: offset, kind: kind, bits: bits})
@@ -59,7 +68,7 @@ func (s *shard) addLate(r *row, offset uint32, kind schema.ObjectKind, bits uint
 // addObject adds an object; the data are copied.
 func (s *shard) addObject(r *row, offset uint32, kind schema.ObjectKind, data []byte) {
 	if kind == schema.ObjectFloat && len(data) == 8 {
-		s.addFloat(r, offset, math.Float64frombits(binary.BigEndian.Uint64(data)))
+		s.addFloat(r, offset, math.Float64frombits(binary.BigEndian.Uint64(data)), r.double)
 		return
 	}
 	s.addEntry(r, entry{offset: offset, kind: kind, data: data})
@@ -109,8 +118,9 @@ func (s *shard) add(r *row, e entry) {
 	switch e.kind {
 	case kindInteger:
 		s.addInteger(r, e.offset, int64(e.bits))
-	case kindFloat:
-		s.addFloat(r, e.offset, math.Float64frombits(e.bits))
+	case kindFloat, kindDouble:
+		v := math.Float64frombits(e.bits)
+		s.addFloat(r, e.offset, v, e.kind == kindDouble || r.double && !schema.FitsFloat4(v)) // where it does not matter, as before
 	default:
 		s.addObject(r, e.offset, e.kind, e.data)
 	}

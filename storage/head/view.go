@@ -76,7 +76,7 @@ func (v *view) hours(yield func([]rowView) bool) {
 
 // plain appends the points of the rows of one hour to columns, if they are all the rows hold and in order; else the columns are left as they were.
 func (v *view) plain(c *columns, rows []rowView) bool {
-	points, integers := len(c.times), len(c.integers)
+	points, integers, doubles := len(c.times), len(c.integers), len(c.doubles)
 	for _, r := range rows {
 		if r.side != r.end {
 			return false
@@ -86,7 +86,7 @@ func (v *view) plain(c *columns, rows []rowView) bool {
 		at := len(c.times)
 		c.decode(int64(r.base)*1000, v.raw[r.begin:r.side], int(r.count))
 		if at > points && at < len(c.times) && c.times[at] <= c.times[at-1] {
-			c.times, c.values, c.integers = c.times[:points], c.values[:points], c.integers[:integers]
+			c.times, c.values, c.integers, c.doubles = c.times[:points], c.values[:points], c.integers[:integers], c.doubles[:doubles]
 			return false
 		}
 	}
@@ -122,14 +122,18 @@ func (v *view) load(r rowView) {
 
 // appendEntries appends the points one by one; their times are offsets.
 func (c *columns) appendEntries(dst []entry) []entry {
-	integers := c.integers
+	integers, doubles := c.integers, c.doubles
 	for i, t := range c.times {
 		if len(integers) > 0 && integers[0].at == i {
 			dst = append(dst, entry{offset: uint32(t), kind: kindInteger, bits: uint64(integers[0].value)})
 			integers = integers[1:]
 			continue
 		}
-		dst = append(dst, entry{offset: uint32(t), kind: kindFloat, bits: math.Float64bits(c.values[i])})
+		form := schema.FormFloat
+		if len(doubles) > 0 {
+			form, doubles = doubles.form(i)
+		}
+		dst = append(dst, entry{offset: uint32(t), kind: kindOf(c.values[i], form == schema.FormDouble), bits: math.Float64bits(c.values[i])})
 	}
 	return dst
 }

@@ -28,8 +28,10 @@ func integersIn(t *testing.T, db kv.KV) (points []schema.Point) {
 	return points
 }
 
-// TestIntegers: what came as an integer is one in its cell, and the number that it is to readers, by either way of writing and after a crash.
-func TestIntegers(t *testing.T) {
+// TestForms: what came as an integer is one in its cell, what a TSD stores in 8 bytes has 8, and both are the numbers that they are to readers, by either
+// way of writing and after a crash.
+func TestForms(t *testing.T) {
+	doubles := []float64{1.5, 1.5, -2, 0, math.Copysign(0, -1), 0.1, 1.5}
 	values := []int64{0, 1, -1, 127, 128, -32769, 1 << 40, math.MaxInt64, math.MinInt64, 1<<53 + 1}
 	var b storage.Batch
 	fill := func(ref storage.Ref) {
@@ -39,6 +41,9 @@ func TestIntegers(t *testing.T) {
 			b.AddInteger(ref, 1356998401000+int64(i)*1000, v)
 		}
 		b.Add(ref, 1356998500000, 2)
+		for i, v := range doubles {
+			b.AddForm(ref, 1356998501000+int64(i)*1000, v, storage.FormDouble)
+		}
 	}
 	check := func(s *storage.Store, ref storage.Ref) {
 		t.Helper()
@@ -46,7 +51,7 @@ func TestIntegers(t *testing.T) {
 		for _, v := range values {
 			want = append(want, float64(v))
 		}
-		want = append(want, 2)
+		want = append(append(want, 2), doubles...)
 		for p, err := range s.Select(t.Context(), storage.Query{Refs: []storage.Ref{ref}, End: storage.MaxTime, Samples: true}) {
 			if err != nil {
 				t.Fatal(err)
@@ -59,8 +64,15 @@ func TestIntegers(t *testing.T) {
 	rows := func(db kv.KV) {
 		t.Helper()
 		points := integersIn(t, db)
-		if len(points) != len(values)+2 || points[0].IsInt() || points[len(points)-1].IsInt() {
+		const float4, float8 = 0xB, 0xF
+		last := len(values) + 1
+		if len(points) != last+1+len(doubles) || points[0].Flags != float4 || points[last].Flags != float4 {
 			t.Fatalf("points %v", points)
+		}
+		for i, p := range points[last+1:] {
+			if p.Flags != float8 || p.Float() != doubles[i] {
+				t.Errorf("%v is %v, want 8 bytes", doubles[i], p)
+			}
 		}
 		for i, v := range values {
 			if p := points[i+1]; !p.IsInt() || p != schema.IntPoint(p.Offset, v) {
