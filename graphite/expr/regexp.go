@@ -4,38 +4,61 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
 // Regexp is a regular expression as Python's re reads it, which is what aliasSub, grep and tag conditions are written
 // in: it knows look-around, references to groups and possessive repeats, and `(.*)` matches twice in a replacement,
-// once empty at the end. It backtracks, so a match that takes more than maxSteps is given up with ErrTooExpensive.
-// A Regexp is safe for concurrent use.
+// once empty at the end. It backtracks, on a stack of its own, and is bounded in every direction: patterns in length
+// and depth, matching in steps and places to go back to, replacements in length. A Regexp is safe for concurrent use.
 type Regexp struct {
-	root   node
-	groups int
-	names  map[string]int
+	program program
+	groups  int
+	names   map[string]int
+	idle    sync.Pool // of *machine
 }
 
-// ErrTooExpensive says that a pattern was tried in too many ways on one text.
+// Limits of regular expressions. Errors name them.
+const (
+	// MaxPattern is how many characters a pattern may have.
+	MaxPattern = 1 << 16
+	// maxNesting is how deep groups may be nested. Python's own limit, its stack, is not much above it.
+	maxNesting = 200
+	// maxSteps bounds the work for one text, about 50 ms.
+	maxSteps = 4_000_000
+	// maxPlaces bounds the places to go back to while one text is matched, 16 bytes each.
+	maxPlaces = 1 << 18
+	// MaxReplaced is how many bytes Sub may make of a text.
+	MaxReplaced = 8 << 20
+)
+
+// ErrTooExpensive says that matching a text needs more than is allowed. Its text names the limit.
 var ErrTooExpensive = errors.New("regular expression takes too long")
 
-// maxSteps bounds the work for one text, about 50 ms.
-const maxSteps = 2_000_000
+var (
+	errSteps    = fmt.Errorf("%w: more than %d steps for one text", ErrTooExpensive, maxSteps)
+	errPlaces   = fmt.Errorf("%w: more than %d places to go back to in one text", ErrTooExpensive, maxPlaces)
+	errReplaced = fmt.Errorf("%w: a replacement makes a text of more than %d bytes", ErrTooExpensive, MaxReplaced)
+)
 
 // CompileRegexp reads a pattern of Python 3.11's re.
 func CompileRegexp(pattern string) (*Regexp, error) {
+	if len(pattern) > MaxPattern && utf8.RuneCountInString(pattern) > MaxPattern {
+		return nil, fmt.Errorf("regular expression %.80q: more than %d characters", pattern, MaxPattern)
+	}
 	p := &regexpParser{text: []rune(pattern), names: map[string]int{}, groups: 1}
 	root, err := p.parse()
 	if err != nil {
 		return nil, fmt.Errorf("regular expression %.80q: %w", pattern, err)
 	}
-	return &Regexp{root: root, groups: p.groups, names: p.names}, nil
+	return &Regexp{program: compile(root, p.groups), groups: p.groups, names: p.names}, nil
 }
 
 // Search says whether the pattern matches anywhere in text.
 func (r *Regexp) Search(text string) (bool, error) {
 	m := r.machine(text)
+	defer r.idle.Put(m)
 	_, ok := m.search(0, false)
 	return ok, m.err
 }
@@ -43,6 +66,7 @@ func (r *Regexp) Search(text string) (bool, error) {
 // Match says whether the pattern matches at the start of text.
 func (r *Regexp) Match(text string) (bool, error) {
 	m := r.machine(text)
+	defer r.idle.Put(m)
 	_, ok := m.at(0, false)
 	return ok, m.err
 }
@@ -54,6 +78,7 @@ func (r *Regexp) Sub(template, text string) (string, error) {
 		return "", fmt.Errorf("replacement %.80q: %w", template, err)
 	}
 	m := r.machine(text)
+	defer r.idle.Put(m)
 	var b strings.Builder
 	at, copied, advance := 0, 0, false
 	for at <= len(text) {
@@ -61,73 +86,26 @@ func (r *Regexp) Sub(template, text string) (string, error) {
 		if !ok {
 			break
 		}
-		b.WriteString(text[copied:m.caps[0]])
-		m.expand(&b, parts)
+		b.WriteString(text[copied:m.regs[0]])
+		if m.expand(&b, parts); b.Len() > MaxReplaced {
+			return "", errReplaced
+		}
 		// After an empty match the next one must not be empty at the same place; after another it may be.
-		at, copied, advance = end, end, end == m.caps[0]
+		at, copied, advance = end, end, end == int(m.regs[0])
 	}
 	b.WriteString(text[copied:])
 	return b.String(), m.err
 }
 
-// machine is one text being matched. caps holds start and end of each group, -1 while it has not matched.
-type machine struct {
-	re    *Regexp
-	text  string
-	caps  []int
-	steps int
-	err   error
-}
-
-func (r *Regexp) machine(text string) *machine {
-	return &machine{re: r, text: text, caps: make([]int, 2*r.groups)}
-}
-
-// search finds the leftmost match from at on and returns its end. With advance it must not be empty at at itself.
-func (m *machine) search(at int, advance bool) (int, bool) {
-	for start := at; start <= len(m.text); {
-		if end, ok := m.at(start, advance && start == at); ok || m.err != nil {
-			return end, ok
-		}
-		_, size := utf8.DecodeRuneInString(m.text[start:])
-		start += max(size, 1)
-	}
-	return 0, false
-}
-
-// at matches at start exactly.
-func (m *machine) at(start int, advance bool) (int, bool) {
-	for i := range m.caps {
-		m.caps[i] = -1
-	}
-	end := -1
-	ok := m.re.root.match(m, start, func(at int) bool {
-		if advance && at == start {
-			return false
-		}
-		end = at
-		return true
-	})
-	if ok = ok && m.err == nil; ok {
-		m.caps[0], m.caps[1] = start, end
-	}
-	return end, ok
-}
-
-// step counts the work; false means stop.
-func (m *machine) step() bool {
-	if m.steps++; m.steps > maxSteps {
-		m.err = ErrTooExpensive
-	}
-	return m.err == nil
-}
-
-// expand writes a replacement; a group that did not match is empty.
+// expand writes a replacement, up to the limit; a group that did not match is empty.
 func (m *machine) expand(b *strings.Builder, parts []templatePart) {
 	for _, p := range parts {
+		if b.Len() > MaxReplaced {
+			return
+		}
 		b.WriteString(p.text)
-		if p.group >= 0 && m.caps[2*p.group] >= 0 {
-			b.WriteString(m.text[m.caps[2*p.group]:m.caps[2*p.group+1]])
+		if p.group >= 0 && m.regs[2*p.group+1] >= 0 {
+			b.WriteString(m.text[m.regs[2*p.group]:m.regs[2*p.group+1]])
 		}
 	}
 }

@@ -94,10 +94,11 @@ func (p *regexpParser) condition() (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	index, err := groupNumber(name, p.names, p.groups)
+	index, err := groupNumber(name, p.names, MaxPattern) // It may come later.
 	if err != nil {
 		return nil, err
 	}
+	p.needs = max(p.needs, index)
 	body, err := p.closed()
 	if err != nil {
 		return nil, err

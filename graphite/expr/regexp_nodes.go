@@ -1,65 +1,43 @@
 package expr
 
-import (
-	"strings"
-	"unicode"
-	"unicode/utf8"
-)
-
-// node is a part of a compiled pattern. match tries it at a position and calls next with each end it can have, until
-// next is content. width is how many characters it can take, for look-behind; max is unbounded from unbounded on.
+// node is a part of a pattern. width is how many characters it can take, for look-behind; most is unbounded from
+// unbounded on. compile appends its instructions.
 type node interface {
-	match(m *machine, at int, next func(int) bool) bool
 	width() (least, most int)
+	compile(c *compiler)
 }
 
 const unbounded = 1 << 30
 
-// charNode is one character that satisfies a predicate.
-type charNode struct{ is func(rune) bool }
-
-func (n charNode) match(m *machine, at int, next func(int) bool) bool {
-	if at == len(m.text) || !m.step() {
-		return false
-	}
-	r, size := utf8.DecodeRuneInString(m.text[at:])
-	return n.is(r) && next(at+size)
+// charNode is one character: one that satisfies a predicate, or without one char itself.
+type charNode struct {
+	char rune
+	is   func(rune) bool
 }
 
 func (charNode) width() (least, most int) { return 1, 1 }
 
+func (n charNode) compile(c *compiler) { c.emit(inst{op: opChar, char: n.char, is: n.is}) }
+
 // sequence is one node after the other.
 type sequence []node
-
-func (n sequence) match(m *machine, at int, next func(int) bool) bool {
-	if len(n) == 0 {
-		return next(at)
-	}
-	if len(n) == 1 {
-		return n[0].match(m, at, next)
-	}
-	return n[0].match(m, at, func(end int) bool { return n[1:].match(m, end, next) })
-}
 
 func (n sequence) width() (least, most int) {
 	for _, c := range n {
 		l, h := c.width()
-		least, most = least+l, min(most+h, unbounded)
+		least, most = min(least+l, unbounded), min(most+h, unbounded)
 	}
 	return least, most
 }
 
+func (n sequence) compile(c *compiler) {
+	for _, part := range n {
+		part.compile(c)
+	}
+}
+
 // alternatives are tried in order.
 type alternatives []node
-
-func (n alternatives) match(m *machine, at int, next func(int) bool) bool {
-	for _, c := range n {
-		if c.match(m, at, next) {
-			return true
-		}
-	}
-	return false
-}
 
 func (n alternatives) width() (least, most int) {
 	least = unbounded
@@ -70,30 +48,38 @@ func (n alternatives) width() (least, most int) {
 	return least, most
 }
 
+func (n alternatives) compile(c *compiler) {
+	var ends []int
+	for i, branch := range n {
+		if i == len(n)-1 {
+			branch.compile(c)
+			break
+		}
+		split := c.emit(inst{op: opSplit})
+		c.program[split].x = c.next()
+		branch.compile(c)
+		ends = append(ends, c.emit(inst{op: opJump}))
+		c.program[split].y = c.next()
+	}
+	for _, end := range ends {
+		c.program[end].x = c.next()
+	}
+}
+
 // group captures.
 type group struct {
 	index int
 	body  node
 }
 
-func (n group) match(m *machine, at int, next func(int) bool) bool {
-	from, to := m.caps[2*n.index], m.caps[2*n.index+1]
-	ok := n.body.match(m, at, func(end int) bool {
-		f, t := m.caps[2*n.index], m.caps[2*n.index+1]
-		m.caps[2*n.index], m.caps[2*n.index+1] = at, end
-		if next(end) {
-			return true
-		}
-		m.caps[2*n.index], m.caps[2*n.index+1] = f, t
-		return false
-	})
-	if !ok {
-		m.caps[2*n.index], m.caps[2*n.index+1] = from, to
-	}
-	return ok
-}
-
 func (n group) width() (least, most int) { return n.body.width() }
+
+func (n group) compile(c *compiler) {
+	open := c.register()
+	c.emit(inst{op: opMark, x: open})
+	n.body.compile(c)
+	c.emit(inst{op: opClose, x: int32(2 * n.index), y: open})
+}
 
 // repeat is a quantifier.
 type repeat struct {
@@ -102,52 +88,51 @@ type repeat struct {
 	lazy        bool
 }
 
-func (n repeat) match(m *machine, at int, next func(int) bool) bool { return n.round(m, at, 0, next) }
-
-func (n repeat) round(m *machine, at, count int, next func(int) bool) bool {
-	if !m.step() {
-		return false
-	}
-	more := func() bool {
-		return count < n.most && n.body.match(m, at, func(end int) bool {
-			if end == at && count >= n.least {
-				return false // An empty round leads nowhere new.
-			}
-			return n.round(m, end, count+1, next)
-		})
-	}
-	switch {
-	case count < n.least:
-		return more()
-	case n.lazy:
-		return next(at) || more()
-	}
-	return more() || next(at)
-}
-
 func (n repeat) width() (least, most int) {
 	l, h := n.body.width()
 	if n.most >= unbounded && h > 0 {
-		return l * n.least, unbounded
+		return min(l*n.least, unbounded), unbounded
 	}
 	return min(l*n.least, unbounded), min(h*min(n.most, unbounded), unbounded)
+}
+
+func (n repeat) compile(c *compiler) {
+	least, most := int32(min(n.least, unbounded)), int32(min(n.most, unbounded))
+	if char, ok := n.body.(charNode); ok {
+		op := opRun
+		if n.lazy {
+			op = opLazyRun
+		}
+		c.emit(inst{op: op, char: char.char, is: char.is, least: least, most: most})
+		return
+	}
+	count := c.register()
+	last := c.register()
+	c.emit(inst{op: opLoop, x: count, y: last})
+	op := opRound
+	if n.lazy {
+		op = opLazyRound
+	}
+	round := c.emit(inst{op: op, least: least, most: most, z: count})
+	c.emit(inst{op: opOnce, x: last, y: int32(round)})
+	n.body.compile(c)
+	c.emit(inst{op: opJump, x: int32(round)})
+	c.program[round].x, c.program[round].y = int32(round)+1, c.next()
 }
 
 // atomic gives the first match of its body and no other: `(?>…)` and possessive repeats.
 type atomic struct{ body node }
 
-func (n atomic) match(m *machine, at int, next func(int) bool) bool {
-	end := -1
-	ok := n.body.match(m, at, func(e int) bool {
-		end = e
-		return true
-	})
-	return ok && next(end)
-}
-
 func (n atomic) width() (least, most int) { return n.body.width() }
 
-// look is look-ahead, and with behind > 0 or isBehind look-behind over a fixed number of characters.
+func (n atomic) compile(c *compiler) {
+	height := c.register()
+	c.emit(inst{op: opGuard, x: height})
+	n.body.compile(c)
+	c.emit(inst{op: opCommit, x: height})
+}
+
+// look is look-ahead, and with isBehind look-behind over a fixed number of characters.
 type look struct {
 	body     node
 	isBehind bool
@@ -155,19 +140,29 @@ type look struct {
 	negative bool
 }
 
-func (n look) match(m *machine, at int, next func(int) bool) bool {
-	start, ok := at, true
-	for i := 0; i < n.behind && ok; i++ {
-		_, size := utf8.DecodeLastRuneInString(m.text[:start])
-		start, ok = start-size, size > 0
-	}
-	if ok {
-		ok = n.body.match(m, start, func(end int) bool { return !n.isBehind || end == at })
-	}
-	return m.err == nil && ok != n.negative && next(at)
-}
-
 func (look) width() (least, most int) { return 0, 0 }
+
+func (n look) compile(c *compiler) {
+	height, at := c.register(), c.register()
+	c.emit(inst{op: opMark, x: at})
+	c.emit(inst{op: opGuard, x: height})
+	split := -1
+	if n.negative {
+		split = c.emit(inst{op: opSplit})
+		c.program[split].x = c.next()
+	}
+	if n.isBehind {
+		c.emit(inst{op: opBack, least: int32(n.behind)})
+	}
+	n.body.compile(c)
+	if n.negative {
+		c.emit(inst{op: opRefuse, x: height})
+		c.program[split].y = c.next()
+		return
+	}
+	c.emit(inst{op: opCommit, x: height})
+	c.emit(inst{op: opReturn, x: at})
+}
 
 // backreference matches what a group matched.
 type backreference struct {
@@ -175,16 +170,15 @@ type backreference struct {
 	fold  bool
 }
 
-func (n backreference) match(m *machine, at int, next func(int) bool) bool {
-	from, to := m.caps[2*n.index], m.caps[2*n.index+1]
-	if from < 0 || at+to-from > len(m.text) {
-		return false
-	}
-	got, want := m.text[at:at+to-from], m.text[from:to]
-	return (got == want || n.fold && strings.EqualFold(got, want)) && next(at+to-from)
-}
-
 func (backreference) width() (least, most int) { return 0, unbounded }
+
+func (n backreference) compile(c *compiler) {
+	op := opBackreference
+	if n.fold {
+		op = opFoldedBackreference
+	}
+	c.emit(inst{op: op, x: int32(2 * n.index)})
+}
 
 // conditional is `(?(1)yes|no)`.
 type conditional struct {
@@ -192,44 +186,17 @@ type conditional struct {
 	yes, no node
 }
 
-func (n conditional) match(m *machine, at int, next func(int) bool) bool {
-	if m.caps[2*n.index] >= 0 {
-		return n.yes.match(m, at, next)
-	}
-	return n.no.match(m, at, next)
-}
-
 func (n conditional) width() (least, most int) { return alternatives{n.yes, n.no}.width() }
 
-// place matches without taking anything.
-type place func(text string, at int) bool
-
-func (n place) match(m *machine, at int, next func(int) bool) bool { return n(m.text, at) && next(at) }
-func (place) width() (least, most int)                             { return 0, 0 }
-
-func textStart(_ string, at int) bool  { return at == 0 }
-func textEnd(text string, at int) bool { return at == len(text) }
-func lineStart(text string, at int) bool {
-	return at == 0 || text[at-1] == '\n'
+func (n conditional) compile(c *compiler) {
+	test := c.emit(inst{op: opIfGroup, x: int32(2 * n.index)})
+	n.yes.compile(c)
+	end := c.emit(inst{op: opJump})
+	c.program[test].y = c.next()
+	n.no.compile(c)
+	c.program[end].x = c.next()
 }
 
-func lineEnd(text string, at int) bool {
-	return at == len(text) || text[at] == '\n'
-}
+func (place) width() (least, most int) { return 0, 0 }
 
-// lastLineEnd is `$`: the end, or the line break that ends the text.
-func lastLineEnd(text string, at int) bool {
-	return at == len(text) || at == len(text)-1 && text[at] == '\n'
-}
-
-func wordBoundary(text string, at int) bool {
-	before, _ := utf8.DecodeLastRuneInString(text[:at])
-	after, _ := utf8.DecodeRuneInString(text[at:])
-	return (at > 0 && isWordRune(before)) != (at < len(text) && isWordRune(after))
-}
-
-func insideWord(text string, at int) bool { return len(text) > 0 && !wordBoundary(text, at) }
-
-func isWordRune(r rune) bool {
-	return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r)
-}
+func (n place) compile(c *compiler) { c.emit(inst{op: opPlace, place: n}) }

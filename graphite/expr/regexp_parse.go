@@ -16,6 +16,8 @@ type regexpParser struct {
 	groups int // The next group's number.
 	names  map[string]int
 	open   []int // Groups whose bracket is not closed yet: they cannot be referred to.
+	depth  int   // Groups of any kind around at.
+	needs  int   // The greatest group that a condition asks for.
 	flags  flags
 }
 
@@ -28,6 +30,9 @@ func (p *regexpParser) parse() (node, error) {
 	n, err := p.alternation()
 	if err == nil && p.at < len(p.text) {
 		err = errors.New("unbalanced parenthesis")
+	}
+	if err == nil && p.needs >= p.groups {
+		err = fmt.Errorf("invalid group reference %d", p.needs)
 	}
 	return n, err
 }
@@ -100,6 +105,10 @@ func (f *flags) set(letters []rune, on bool) error {
 }
 
 func (p *regexpParser) alternation() (node, error) {
+	if p.depth++; p.depth > maxNesting {
+		return nil, fmt.Errorf("groups nested deeper than %d", maxNesting)
+	}
+	defer func() { p.depth-- }()
 	var all alternatives
 	for {
 		n, err := p.branch()
@@ -195,7 +204,7 @@ func (p *regexpParser) quantifier() (least, most int, ok bool, err error) {
 
 // counts reads `{2}`, `{2,}`, `{,3}` or `{2,3}`; any other brace is literal.
 func (p *regexpParser) counts() (least, most int, ok bool, err error) {
-	end := slices.Index(p.text[p.at:], '}')
+	end := slices.Index(p.text[p.at:min(p.at+longestCounts, len(p.text))], '}')
 	if end < 0 {
 		return 0, 0, false, nil
 	}
@@ -214,6 +223,9 @@ func (p *regexpParser) counts() (least, most int, ok bool, err error) {
 	return least, most, true, nil
 }
 
+// longestCounts is what `{12345678,12345678}` takes.
+const longestCounts = 19
+
 func isCount(s string) bool { return strings.Trim(s, "0123456789") == "" && len(s) < 9 }
 
 func count(s string, otherwise int) int {
@@ -229,19 +241,19 @@ func (p *regexpParser) atom() (node, error) {
 	switch c {
 	case '.':
 		if p.flags.dotAll {
-			return charNode{func(rune) bool { return true }}, nil
+			return charNode{is: func(rune) bool { return true }}, nil
 		}
-		return charNode{func(r rune) bool { return r != '\n' }}, nil
+		return charNode{is: func(r rune) bool { return r != '\n' }}, nil
 	case '^':
 		if p.flags.multiline {
-			return place(lineStart), nil
+			return lineStart, nil
 		}
-		return place(textStart), nil
+		return textStart, nil
 	case '$':
 		if p.flags.multiline {
-			return place(lineEnd), nil
+			return lineEnd, nil
 		}
-		return place(lastLineEnd), nil
+		return lastLineEnd, nil
 	case '(':
 		return p.bracket()
 	case '[':
@@ -261,7 +273,7 @@ func (p *regexpParser) atom() (node, error) {
 func (p *regexpParser) literal(c rune) node {
 	if p.flags.fold {
 		low := unicode.ToLower(c)
-		return charNode{func(r rune) bool { return r == c || unicode.ToLower(r) == low }}
+		return charNode{is: func(r rune) bool { return r == c || unicode.ToLower(r) == low }}
 	}
-	return charNode{func(r rune) bool { return r == c }}
+	return charNode{char: c}
 }

@@ -1,65 +1,103 @@
 package expr
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
+	"sort"
 	"strconv"
 	"unicode"
 )
 
-// set reads `[…]`; its opening bracket is consumed. A closing bracket that comes first is a member.
-func (p *regexpParser) set() (node, error) {
-	negative := p.accept("^")
-	var members []func(rune) bool
-	for first := true; first || p.peek() != ']'; first = false {
-		if p.at >= len(p.text) {
-			return nil, errors.New("unterminated character set")
-		}
-		m, err := p.setMember()
-		if err != nil {
-			return nil, err
-		}
-		members = append(members, m)
-	}
-	p.at++
-	fold := p.flags.fold
-	return charNode{func(r rune) bool { return inSet(members, r, fold) != negative }}, nil
+// runeSet is what stands in square brackets. Looking a character up costs the logarithm of the set's length.
+type runeSet struct {
+	ranges   [][2]rune // Sorted, without overlap, once the set is complete.
+	classes  []func(rune) bool
+	seen     map[rune]bool // The letters of the classes.
+	negative bool
+	fold     bool
 }
 
-func inSet(members []func(rune) bool, r rune, fold bool) bool {
-	for _, m := range members {
-		if m(r) || fold && (m(unicode.ToLower(r)) || m(unicode.ToUpper(r))) {
+func (s *runeSet) has(r rune) bool {
+	in := s.holds(r) || s.fold && (s.holds(unicode.ToLower(r)) || s.holds(unicode.ToUpper(r)))
+	return in != s.negative
+}
+
+func (s *runeSet) holds(r rune) bool {
+	i := sort.Search(len(s.ranges), func(i int) bool { return s.ranges[i][1] >= r })
+	if i < len(s.ranges) && s.ranges[i][0] <= r {
+		return true
+	}
+	for _, is := range s.classes {
+		if is(r) {
 			return true
 		}
 	}
 	return false
 }
 
+// complete brings the ranges into order.
+func (s *runeSet) complete() {
+	slices.SortFunc(s.ranges, func(a, b [2]rune) int { return cmp.Compare(a[0], b[0]) })
+	merged := s.ranges[:0]
+	for _, r := range s.ranges {
+		if n := len(merged); n > 0 && r[0] <= merged[n-1][1]+1 {
+			merged[n-1][1] = max(merged[n-1][1], r[1])
+		} else {
+			merged = append(merged, r)
+		}
+	}
+	s.ranges = merged
+}
+
+// set reads `[…]`; its opening bracket is consumed. A closing bracket that comes first is a member.
+func (p *regexpParser) set() (node, error) {
+	s := &runeSet{negative: p.accept("^"), fold: p.flags.fold, seen: map[rune]bool{}}
+	for first := true; first || p.peek() != ']'; first = false {
+		if p.at >= len(p.text) {
+			return nil, errors.New("unterminated character set")
+		}
+		if err := p.setMember(s); err != nil {
+			return nil, err
+		}
+	}
+	p.at++
+	s.complete()
+	return charNode{is: s.has}, nil
+}
+
 // setMember reads a character, a class such as \d, or a range.
-func (p *regexpParser) setMember() (func(rune) bool, error) {
+func (p *regexpParser) setMember(s *runeSet) error {
+	begin := p.at
 	low, class, err := p.setCharacter()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	ranged := p.peek() == '-' && p.at+1 < len(p.text) && p.text[p.at+1] != ']'
 	if class != nil {
 		if ranged {
-			return nil, errors.New("bad character range")
+			return errors.New("bad character range")
 		}
-		return class, nil
+		if letter := p.text[begin+1]; !s.seen[letter] {
+			s.seen[letter], s.classes = true, append(s.classes, class)
+		}
+		return nil
 	}
 	if !ranged {
-		return func(r rune) bool { return r == low }, nil
+		s.ranges = append(s.ranges, [2]rune{low, low})
+		return nil
 	}
 	p.at++
 	high, class, err := p.setCharacter()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if class != nil || high < low {
-		return nil, fmt.Errorf("bad character range %c-%c", low, high)
+		return fmt.Errorf("bad character range %c-%c", low, high)
 	}
-	return func(r rune) bool { return low <= r && r <= high }, nil
+	s.ranges = append(s.ranges, [2]rune{low, high})
+	return nil
 }
 
 func (p *regexpParser) setCharacter() (rune, func(rune) bool, error) {
@@ -112,7 +150,7 @@ func (p *regexpParser) escape() (node, error) {
 	c := p.text[p.at]
 	if class := p.class(c); class != nil {
 		p.at++
-		return charNode{class}, nil
+		return charNode{is: class}, nil
 	}
 	places := map[rune]place{'A': textStart, 'Z': textEnd, 'b': wordBoundary, 'B': insideWord}
 	if n, ok := places[c]; ok {
