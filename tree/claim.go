@@ -63,12 +63,13 @@ func (c *claims) plant(p *planting, one plant) (ok bool) {
 			return true
 		}
 	}
-	ok = true
 	row := schema.BranchRow(one.tree.id, route.Branches...)
 	for depth := known; depth <= len(route.Branches); depth++ {
-		ok = c.takeBranch(one.tree, row, route.Branches[:depth]) && ok
+		if !c.takeBranch(one.tree, row, route.Branches[:depth]) {
+			return false // what hangs on another call's branch comes when that is in the index
+		}
 	}
-	return (!hasLeaf || c.takeLeaf(one, row)) && ok
+	return !hasLeaf || c.takeLeaf(one, row)
 }
 
 // takeBranch claims the branch under these names; row is its own or that of a branch below it.

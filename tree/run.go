@@ -26,15 +26,36 @@ func (f *Forest) Run(ctx context.Context, every time.Duration, logger *slog.Logg
 			return nil
 		}
 	}
-	for since := time.Duration(0); pause(ctx, every); since += every {
-		if since >= reloadEvery && !f.o.Exclusive {
-			since = 0
-			k.load(ctx)
-			continue
+	k.patience = every
+	for pause(ctx, every) {
+		k.look(ctx, every)
+	}
+	return nil
+}
+
+// look reads everything anew when it is time, else what is new.
+func (k *keeper) look(ctx context.Context, every time.Duration) {
+	k.age += every
+	switch incomplete := k.forest.incomplete(); {
+	case !k.forest.o.Exclusive && k.age >= reloadEvery:
+		k.load(ctx)
+		k.age = 0
+	case incomplete && k.age >= k.patience: // the longer the less it helps
+		k.load(ctx)
+		k.age, k.patience = 0, min(2*k.patience, reloadEvery)
+	default:
+		if !incomplete {
+			k.patience = every
 		}
 		k.refresh(ctx)
 	}
-	return nil
+}
+
+// incomplete says that the index of a process that has the tables alone may lack rows, so that it asks the table about everything new.
+func (f *Forest) incomplete() bool {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.o.Exclusive && !f.complete
 }
 
 // pause waits; false means that ctx ended.
@@ -55,6 +76,9 @@ type keeper struct {
 	logger *slog.Logger
 	failed string            // the error that was logged last
 	said   map[uint16]string // trees that cannot be used, and why
+
+	age      time.Duration // of what was read last
+	patience time.Duration // before an index that lacks something is read anew
 }
 
 func (k *keeper) load(ctx context.Context) (ok bool) {

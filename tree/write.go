@@ -12,13 +12,14 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// write puts the cells where there are none: all at once those that the table is known not to have, the others by check-and-puts, branches
-// from the root downwards and then leaves, as a TSD does.
+// write puts the cells where there are none: all at once those that the table is known not to have. Of the others a process that has the
+// tables alone asks first; where others write they are check-and-puts, branches from the root downwards and then leaves, as a TSD does.
 func (c *claims) write(ctx context.Context) error {
-	slices.SortStableFunc(c.cells, func(a, b claimed) int { return a.rank() - b.rank() })
+	rank := c.forest.rank
+	slices.SortStableFunc(c.cells, func(a, b claimed) int { return rank(&a) - rank(&b) })
 	for begin := 0; begin < len(c.cells); {
 		end := begin + 1
-		for end < len(c.cells) && c.cells[end].rank() == c.cells[begin].rank() {
+		for end < len(c.cells) && rank(&c.cells[end]) == rank(&c.cells[begin]) {
 			end++
 		}
 		if err := c.forest.putAll(ctx, c.cells[begin:end]); err != nil {
@@ -29,18 +30,24 @@ func (c *claims) write(ctx context.Context) error {
 	return nil
 }
 
-// rank orders cells: those that are put at once, then the others by depth.
-func (c *claimed) rank() int {
-	if c.absent {
+// rank orders cells: those that are put at once, then the others, by depth where one is put after the other.
+func (f *Forest) rank(c *claimed) int {
+	switch {
+	case c.absent:
 		return 0
+	case f.o.Exclusive:
+		return 1
 	}
-	return c.depth()
+	return 2 + c.depth()
 }
 
 // putAll writes cells of one rank.
 func (f *Forest) putAll(ctx context.Context, cells []claimed) error {
-	if cells[0].absent {
+	switch {
+	case cells[0].absent:
 		return f.db.Apply(ctx, f.o.TreeTable, schema.FamilyData, mutations(cells))
+	case f.o.Exclusive:
+		return f.putLacking(ctx, cells)
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(f.o.Concurrency, 1))
@@ -55,50 +62,105 @@ func (f *Forest) putAll(ctx context.Context, cells []claimed) error {
 func (f *Forest) put(ctx context.Context, c *claimed) error {
 	column := kv.Column{Table: f.o.TreeTable, Family: schema.FamilyData, Row: c.Row, Qualifier: c.Qualifier}
 	written, err := f.db.CheckAndPut(ctx, column, nil, c.Value)
-	switch {
-	case err != nil || written || c.name == schema.RootName && len(c.Row) == len(schema.TreeRow(1)) && c.Leaf == nil:
+	if err != nil || written || c.isRoot() {
 		return err
-	case c.Leaf != nil:
-		c.holder, err = f.holder(ctx, column)
-	default:
-		c.name, err = f.branchName(ctx, column, c.name)
 	}
+	value, err := f.stands(ctx, c.Step)
+	if err == nil && value == nil {
+		return fmt.Errorf("row %X: %w", c.Row, errGone)
+	}
+	c.found(value)
 	return err
 }
 
-// branchName reads the name of a branch. One that cannot be read stays, and counts as ours.
-func (f *Forest) branchName(ctx context.Context, c kv.Column, ours string) (string, error) {
-	value, err := f.stands(ctx, c)
-	if err != nil {
-		return "", err
+// isRoot says whether it is the cell of the root, which is the same whoever wrote it.
+func (c *claimed) isRoot() bool {
+	return c.name == schema.RootName && len(c.Row) == len(schema.TreeRow(1)) && c.Leaf == nil
+}
+
+// found takes what stands in the cell already. What cannot be read stays, as it does for a TSD; a branch of it counts as ours.
+func (c *claimed) found(value []byte) {
+	if c.Leaf != nil {
+		leaf, _ := schema.ParseLeaf(value)
+		c.holder = &leaf
+	} else if b, err := schema.ParseBranch(value); err == nil {
+		c.name = b.DisplayName
 	}
-	if b, err := schema.ParseBranch(value); err == nil {
-		return b.DisplayName, nil
-	}
-	return ours, nil
 }
 
 // errGone is about a cell that was deleted while somebody was looking at it.
 var errGone = errors.New("the cell is gone again")
 
-// holder reads the leaf of a column. One that cannot be read stays, as it does for a TSD.
-func (f *Forest) holder(ctx context.Context, c kv.Column) (*schema.Leaf, error) {
-	value, err := f.stands(ctx, c)
-	if err != nil {
-		return nil, err
+// stands reads the cell of a step, nil without one.
+func (f *Forest) stands(ctx context.Context, c Step) ([]byte, error) {
+	s := kv.Scan{
+		Table: f.o.TreeTable, Family: schema.FamilyData, Start: c.Row, Stop: append(slices.Clone(c.Row), 0), Qualifier: c.Qualifier, Limit: 1,
 	}
-	leaf, _ := schema.ParseLeaf(value)
-	return &leaf, nil
-}
-
-// stands reads a cell that is there.
-func (f *Forest) stands(ctx context.Context, c kv.Column) ([]byte, error) {
-	s := kv.Scan{Table: c.Table, Family: c.Family, Start: c.Row, Stop: append(slices.Clone(c.Row), 0), Qualifier: c.Qualifier, Limit: 1}
 	for row, err := range f.db.Scan(ctx, s) {
 		if err != nil {
 			return nil, err
 		}
 		return slices.Clone(row.Cells[0].Value), nil
 	}
-	return nil, fmt.Errorf("row %X: %w", c.Row, errGone)
+	return nil, nil
+}
+
+// putLacking puts those cells that are not there. Nobody else writes, and this process has each claimed once: reading and putting are two
+// steps, so that a wide row is neither read nor rewritten for each of its cells.
+func (f *Forest) putLacking(ctx context.Context, cells []claimed) error {
+	values, err := f.standing(ctx, cells)
+	if err != nil {
+		return err
+	}
+	var lacking []claimed
+	for i := range cells {
+		if values[i] == nil {
+			lacking = append(lacking, cells[i])
+		} else {
+			cells[i].found(values[i])
+		}
+	}
+	if len(lacking) == 0 {
+		return nil
+	}
+	return f.db.Apply(ctx, f.o.TreeTable, schema.FamilyData, mutations(lacking))
+}
+
+// fewCells is up to how many cells of a row are looked for one by one; more are taken from the whole row.
+const fewCells = 4
+
+// standing reads cells, nil for those that are not there.
+func (f *Forest) standing(ctx context.Context, cells []claimed) ([][]byte, error) {
+	values := make([][]byte, len(cells))
+	byRow := map[string][]int{}
+	for i := range cells {
+		byRow[string(cells[i].Row)] = append(byRow[string(cells[i].Row)], i)
+	}
+	var whole [][]byte
+	for key, places := range byRow {
+		if len(places) > fewCells {
+			whole = append(whole, []byte(key))
+			continue
+		}
+		for _, i := range places {
+			var err error
+			if values[i], err = f.stands(ctx, cells[i].Step); err != nil {
+				return nil, err
+			}
+		}
+	}
+	rows, err := f.db.Get(ctx, f.o.TreeTable, schema.FamilyData, whole)
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		have := make(map[string][]byte, len(row.Cells))
+		for _, c := range row.Cells {
+			have[string(c.Qualifier)] = c.Value
+		}
+		for _, i := range byRow[string(row.Key)] {
+			values[i] = have[string(cells[i].Qualifier)]
+		}
+	}
+	return values, nil
 }

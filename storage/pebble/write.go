@@ -201,10 +201,16 @@ func (e *Engine) row(key []byte) ([]byte, error) {
 	return bytes.Clone(value), closer.Close()
 }
 
+// wideRow is from how many bytes on a row is not written anew for one cell.
+const wideRow = 16 << 10
+
 // replace sets the row as it will be. One more change would do, but a counter that is drawn from a hundred thousand
-// times between two flushes would then fold all of them at each draw.
+// times between two flushes would then fold all of them at each draw. A wide row, which holds no counter, gets the change alone.
 func (e *Engine) replace(key, row []byte, change record) error {
 	defer e.dieOfPanic()
+	if len(row) >= wideRow {
+		return e.db.Merge(key, appendRow(nil, []record{change}, change.time), pebble.NoSync)
+	}
 	var f fold
 	err := errors.Join(f.MergeNewer(row), f.MergeNewer(appendRow(nil, []record{change}, change.time)))
 	if err != nil {

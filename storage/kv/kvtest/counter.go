@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -80,25 +81,33 @@ func (s *suite) checkAndPut(key string, expected []byte, value string, want bool
 	}
 }
 
+// testCheckAndPut checks and puts one cell beside a small one, and beside one that makes the row wide.
 func testCheckAndPut(s *suite) {
-	s.put("k", "other", "cell")
-	s.checkAndPut("k", []byte("x"), "1", false)
-	s.want(s.get("k"), s.row("k", "other", "cell"))
-	s.checkAndPut("k", nil, "1", true)
-	s.checkAndPut("k", nil, "2", false)
-	s.checkAndPut("k", []byte("2"), "3", false)
-	s.checkAndPut("k", []byte("11"), "3", false)
-	s.want(s.get("k"), s.row("k", "n", "1", "other", "cell"))
-	s.checkAndPut("k", []byte("1"), "4", true)
-	s.want(s.get("k"), s.row("k", "n", "4", "other", "cell"))
-	s.apply(deletes(s.key("k"), "n"))
-	s.checkAndPut("k", []byte("4"), "5", false)
-	s.checkAndPut("k", nil, "6", true)
-	s.put("k", "n", "7")
-	s.checkAndPut("k", []byte("7"), counter(8), true)
-	s.increment("k", 1, 9)
+	for key, other := range map[string]string{"narrow": "cell", "wide": strings.Repeat("cell", 16<<10)} {
+		s.checkAndPutBeside(key, other)
+	}
 	s.checkAndPut("new", nil, "row", true)
 	s.want(s.get("new"), s.row("new", "n", "row"))
+}
+
+func (s *suite) checkAndPutBeside(key, other string) {
+	s.Helper()
+	s.put(key, "other", other)
+	s.checkAndPut(key, []byte("x"), "1", false)
+	s.want(s.get(key), s.row(key, "other", other))
+	s.checkAndPut(key, nil, "1", true)
+	s.checkAndPut(key, nil, "2", false)
+	s.checkAndPut(key, []byte("2"), "3", false)
+	s.checkAndPut(key, []byte("11"), "3", false)
+	s.want(s.get(key), s.row(key, "n", "1", "other", other))
+	s.checkAndPut(key, []byte("1"), "4", true)
+	s.want(s.get(key), s.row(key, "n", "4", "other", other))
+	s.apply(deletes(s.key(key), "n"))
+	s.checkAndPut(key, []byte("4"), "5", false)
+	s.checkAndPut(key, nil, "6", true)
+	s.put(key, "n", "7")
+	s.checkAndPut(key, []byte("7"), counter(8), true)
+	s.increment(key, 1, 9)
 }
 
 // testCheckAndPutRace lets several callers take each of some cells that are free; one of them gets it.
