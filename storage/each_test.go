@@ -155,7 +155,7 @@ func TestNameSeries(t *testing.T) {
 			uidOfB = tb[at+3 : at+6]
 		}
 	}
-	if err := db.Apply(t.Context(), "tsdb-uid", schema.FamilyName, []kv.Mutation{{Key: uidOfB, Deletes: [][]byte{schema.Tagv.Qualifier()}}}); err != nil {
+	if err := db.Apply(t.Context(), "tsdb-uid", schema.FamilyName, []kv.Mutation{{Key: uidOfB, Deletes: []kv.Delete{{Qualifier: schema.Tagv.Qualifier()}}}}); err != nil {
 		t.Fatal(err)
 	}
 	s = openStore(t, db) // without the cache of the first

@@ -38,9 +38,9 @@ func (p *tape) change(ctx context.Context, wait bool, f func(ctx context.Context
 func (p *tape) apply(ctx context.Context, wait bool, table, family string, rows []kv.Mutation) error {
 	kept := make([]kv.Mutation, len(rows)) // the caller uses its memory again
 	for i, r := range rows {
-		kept[i] = kv.Mutation{Key: bytes.Clone(r.Key), Deletes: r.Deletes, DeleteRow: r.DeleteRow}
+		kept[i] = kv.Mutation{Key: bytes.Clone(r.Key), Deletes: r.Deletes, DeleteRow: r.DeleteRow, RowTime: r.RowTime}
 		for _, put := range r.Puts {
-			kept[i].Puts = append(kept[i].Puts, kv.Put{Qualifier: bytes.Clone(put.Qualifier), Value: bytes.Clone(put.Value)})
+			kept[i].Puts = append(kept[i].Puts, kv.Put{Qualifier: bytes.Clone(put.Qualifier), Value: bytes.Clone(put.Value), Time: put.Time})
 		}
 	}
 	return p.change(ctx, wait, func(ctx context.Context, to *kv.Mem) error { return to.Apply(ctx, table, family, kept) })

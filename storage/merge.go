@@ -136,14 +136,14 @@ func collides(puts []kv.Put, cells []kv.Cell) bool {
 	})
 }
 
-// otherCells appends the qualifiers of the cells of two kinds that no put overwrites.
-func otherCells(deletes [][]byte, cells []kv.Cell, puts []kv.Put, a, b schema.CellKind) [][]byte {
+// otherCells appends deletes of the cells of two kinds that no put overwrites.
+func otherCells(deletes []kv.Delete, cells []kv.Cell, puts []kv.Put, a, b schema.CellKind) []kv.Delete {
 	for _, c := range cells {
 		if kind := schema.ClassifyCell(c.Qualifier); kind != a && kind != b {
 			continue
 		}
 		if !slices.ContainsFunc(puts, func(p kv.Put) bool { return bytes.Equal(p.Qualifier, c.Qualifier) }) {
-			deletes = append(deletes, c.Qualifier)
+			deletes = append(deletes, kv.Delete{Qualifier: c.Qualifier})
 		}
 	}
 	return deletes

@@ -118,7 +118,7 @@ func (s *Store) flush(ctx context.Context, uid string) error {
 	if !s.o.Exclusive {
 		return nil // a cluster's are durable by themselves
 	}
-	none := kv.Mutation{Key: []byte(uid), Deletes: [][]byte{[]byte("tsdbridge.flush")}}
+	none := kv.Mutation{Key: []byte(uid), Deletes: []kv.Delete{{Qualifier: []byte("tsdbridge.flush")}}}
 	return s.db.Apply(ctx, s.o.Tables.UID, schema.FamilyName, []kv.Mutation{none})
 }
 

@@ -106,7 +106,7 @@ func TestSeriesCustom(t *testing.T) {
 			tsuid := tsuidsOf(t, db)[0]
 			if c.document != "" {
 				putMeta(t, db, tsuid, "ts_meta", c.document)
-			} else if err := db.Apply(t.Context(), "tsdb-meta", schema.FamilyMeta, []kv.Mutation{{Key: tsuid, Deletes: [][]byte{schema.MetaQualifier()}}}); err != nil {
+			} else if err := db.Apply(t.Context(), "tsdb-meta", schema.FamilyMeta, []kv.Mutation{{Key: tsuid, Deletes: []kv.Delete{{Qualifier: schema.MetaQualifier()}}}}); err != nil {
 				t.Fatal(err)
 			}
 			checkCustom(t, s, ref, c.was)

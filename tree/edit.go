@@ -81,7 +81,7 @@ func (d *Definitions) PutRule(ctx context.Context, id uint16, r schema.TreeRule)
 
 // DeleteRule deletes a rule.
 func (d *Definitions) DeleteRule(ctx context.Context, id uint16, level, order int) error {
-	m := kv.Mutation{Key: schema.TreeRow(id), Deletes: [][]byte{schema.RuleQualifier(level, order)}}
+	m := kv.Mutation{Key: schema.TreeRow(id), Deletes: []kv.Delete{{Qualifier: schema.RuleQualifier(level, order)}}}
 	if err := d.db.Apply(ctx, d.table, schema.FamilyData, []kv.Mutation{m}); err != nil {
 		return fmt.Errorf("delete rule %d:%d of tree %d: %w", level, order, id, err)
 	}
@@ -135,7 +135,7 @@ func (d *Definitions) swap(ctx context.Context, id uint16, column, stored, edite
 
 // flush makes a check-and-put durable, which it need not be before the next Apply. It deletes nothing that is there.
 func (d *Definitions) flush(ctx context.Context, id uint16) error {
-	none := kv.Mutation{Key: schema.TreeRow(id), Deletes: [][]byte{[]byte("tsdbridge.flush")}}
+	none := kv.Mutation{Key: schema.TreeRow(id), Deletes: []kv.Delete{{Qualifier: []byte("tsdbridge.flush")}}}
 	return d.db.Apply(ctx, d.table, schema.FamilyData, []kv.Mutation{none})
 }
 

@@ -39,14 +39,14 @@ func encodeMutations(family string, rows []kv.Mutation, chosen []int) []action {
 // encode appends the cells of a row's mutations and counts them.
 func (a *action) encode(cells []byte, family string, m *kv.Mutation) []byte {
 	for _, p := range m.Puts {
-		cells = appendCell(cells, m.Key, family, p.Qualifier, p.Value, typePut)
+		cells = appendCell(cells, m.Key, family, p.Qualifier, p.Value, p.Time, typePut)
 	}
-	for _, q := range m.Deletes {
-		cells = appendCell(cells, m.Key, family, q, nil, typeDeleteColumn)
+	for _, d := range m.Deletes {
+		cells = appendCell(cells, m.Key, family, d.Qualifier, nil, d.Time, typeDeleteColumn)
 	}
 	a.puts, a.deletes = len(m.Puts), len(m.Deletes)
 	if m.DeleteRow {
-		cells = appendCell(cells, m.Key, family, nil, nil, typeDeleteFamily)
+		cells = appendCell(cells, m.Key, family, nil, nil, m.RowTime, typeDeleteFamily)
 		a.deletes = 1
 	}
 	return cells
@@ -58,8 +58,8 @@ func mutationSize(family string, m *kv.Mutation) int {
 	for i := range m.Puts {
 		size += cellSize(m.Key, family, m.Puts[i].Qualifier, m.Puts[i].Value)
 	}
-	for _, q := range m.Deletes {
-		size += cellSize(m.Key, family, q, nil)
+	for i := range m.Deletes {
+		size += cellSize(m.Key, family, m.Deletes[i].Qualifier, nil)
 	}
 	if m.DeleteRow {
 		size += cellSize(m.Key, family, nil, nil)

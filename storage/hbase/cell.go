@@ -2,6 +2,7 @@ package hbase
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -20,12 +21,12 @@ const (
 // latest stands for "when the server writes it" (HConstants.LATEST_TIMESTAMP).
 const latest = math.MaxInt64
 
-// appendCell appends a cell in the layout of KeyValueCodec, all numbers big-endian:
+// appendCell appends a cell in the layout of KeyValueCodec, all numbers big-endian; time 0 is the server's clock:
 //
 //	4 length of the rest | 4 length of the key | 4 length of the value
 //	2 length of the row | row | 1 length of the family | family | qualifier | 8 time in ms | 1 type
 //	value
-func appendCell(dst, row []byte, family string, qualifier, value []byte, kind byte) []byte {
+func appendCell(dst, row []byte, family string, qualifier, value []byte, time int64, kind byte) []byte {
 	key := 2 + len(row) + 1 + len(family) + len(qualifier) + 8 + 1
 	dst = binary.BigEndian.AppendUint32(dst, uint32(4+4+key+len(value)))
 	dst = binary.BigEndian.AppendUint32(dst, uint32(key))
@@ -35,7 +36,7 @@ func appendCell(dst, row []byte, family string, qualifier, value []byte, kind by
 	dst = append(dst, byte(len(family)))
 	dst = append(dst, family...)
 	dst = append(dst, qualifier...)
-	dst = binary.BigEndian.AppendUint64(dst, latest)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(cmp.Or(time, latest)))
 	dst = append(dst, kind)
 	return append(dst, value...)
 }

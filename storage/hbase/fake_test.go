@@ -288,7 +288,7 @@ func TestApplyFaults(t *testing.T) {
 				rows := puts(0, 100, 2)
 				for i := range rows {
 					if i%3 == 0 {
-						rows[i].Deletes = [][]byte{{2}}
+						rows[i].Deletes = []kv.Delete{{Qualifier: []byte{2}}}
 					} else {
 						rows[i].Puts = append(rows[i].Puts, kv.Put{Qualifier: []byte{2}, Value: []byte("new")})
 					}

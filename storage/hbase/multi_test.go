@@ -62,15 +62,15 @@ func randomMutations(rnd *rand.Rand) []kv.Mutation {
 	for i := range rows {
 		rows[i].Key = fmt.Appendf(nil, "%08d%s", i, some(300))
 		for range 1 + rnd.IntN(200)%3 {
-			rows[i].Puts = append(rows[i].Puts, kv.Put{Qualifier: some(10), Value: some(300)})
+			rows[i].Puts = append(rows[i].Puts, kv.Put{Qualifier: some(10), Value: some(300), Time: rnd.Int64N(3)})
 		}
 		switch deletes * rnd.IntN(10) {
 		case 1, 2:
-			rows[i].Deletes = append(rows[i].Deletes, some(5), some(9))
+			rows[i].Deletes = append(rows[i].Deletes, kv.Delete{Qualifier: some(5), Time: rnd.Int64N(3)}, kv.Delete{Qualifier: some(9)})
 		case 3, 4:
-			rows[i].Deletes, rows[i].Puts = [][]byte{some(5)}, nil
+			rows[i].Deletes, rows[i].Puts = []kv.Delete{{Qualifier: some(5)}}, nil
 		case 5:
-			rows[i].DeleteRow, rows[i].Puts = true, nil
+			rows[i].DeleteRow, rows[i].RowTime, rows[i].Puts = true, rnd.Int64N(3), nil
 		}
 	}
 	return rows
@@ -92,13 +92,13 @@ func protoRequest(rows []kv.Mutation) (*pb.MultiRequest, []byte) {
 		}
 		var own []byte
 		for _, p := range m.Puts {
-			own = appendCell(own, m.Key, "t", p.Qualifier, p.Value, typePut)
+			own = appendCell(own, m.Key, "t", p.Qualifier, p.Value, p.Time, typePut)
 		}
-		for _, q := range m.Deletes {
-			own = appendCell(own, m.Key, "t", q, nil, typeDeleteColumn)
+		for _, d := range m.Deletes {
+			own = appendCell(own, m.Key, "t", d.Qualifier, nil, d.Time, typeDeleteColumn)
 		}
 		if m.DeleteRow {
-			own = appendCell(own, m.Key, "t", nil, nil, typeDeleteFamily)
+			own = appendCell(own, m.Key, "t", nil, nil, m.RowTime, typeDeleteFamily)
 		}
 		if len(m.Puts) > 0 {
 			announce(pb.MutationProto_PUT, len(m.Puts))
@@ -144,7 +144,7 @@ func TestMultiGetRequest(t *testing.T) {
 func threeActions() []action {
 	put := []kv.Put{{Qualifier: []byte("q"), Value: []byte("v")}}
 	return encodeMutations("t", []kv.Mutation{
-		{Key: []byte("a"), Puts: put}, {Key: []byte("b"), Puts: put, Deletes: [][]byte{[]byte("d")}}, {Key: []byte("c"), Puts: put},
+		{Key: []byte("a"), Puts: put}, {Key: []byte("b"), Puts: put, Deletes: []kv.Delete{{Qualifier: []byte("d")}}}, {Key: []byte("c"), Puts: put},
 	}, []int{0, 1, 2})
 }
 
@@ -158,9 +158,9 @@ func of(index uint32, cells int32) *pb.ResultOrException {
 
 // TestMultiResponse reads answers, with parts that are not needed among them.
 func TestMultiResponse(t *testing.T) {
-	block := appendCell(nil, []byte("a"), "t", []byte("1"), []byte("one"), typePut)
-	block = appendCell(block, []byte("a"), "t", []byte("2"), []byte("two"), typePut)
-	block = appendCell(block, []byte("c"), "t", []byte("3"), []byte("three"), typePut)
+	block := appendCell(nil, []byte("a"), "t", []byte("1"), []byte("one"), 0, typePut)
+	block = appendCell(block, []byte("a"), "t", []byte("2"), []byte("two"), 0, typePut)
+	block = appendCell(block, []byte("c"), "t", []byte("3"), []byte("three"), 0, typePut)
 	refused := of(3, 0)
 	refused.Result, refused.Exception = nil, pair("x.TooBig", "no")
 	for _, test := range []struct {

@@ -15,11 +15,11 @@ func (e *Engine) Apply(ctx context.Context, table, family string, rows []kv.Muta
 		return e.explain(ctx, opApply, table, err, 0)
 	}
 	order := make([]int, 0, len(rows))
-	deletes := false
+	byClock := false
 	for i := range rows {
 		if m := &rows[i]; m.DeleteRow || len(m.Puts)+len(m.Deletes) > 0 {
 			order = append(order, i)
-			deletes = deletes || m.DeleteRow || len(m.Deletes) > 0
+			byClock = byClock || deletesByClock(m)
 		}
 	}
 	slices.SortFunc(order, func(a, b int) int { return bytes.Compare(rows[a].Key, rows[b].Key) })
@@ -33,10 +33,15 @@ func (e *Engine) Apply(ctx context.Context, table, family string, rows []kv.Muta
 	if err := b.run(ctx, order); err != nil {
 		return err
 	}
-	if deletes {
+	if byClock {
 		return e.outliveTombstones(ctx, table)
 	}
 	return nil
+}
+
+// deletesByClock says whether the server stamps a deletion of the mutation.
+func deletesByClock(m *kv.Mutation) bool {
+	return m.DeleteRow && m.RowTime == 0 || slices.ContainsFunc(m.Deletes, func(d kv.Delete) bool { return d.Time == 0 })
 }
 
 // outliveTombstones waits until the server's clock has left the millisecond in which it deleted. A delete hides every

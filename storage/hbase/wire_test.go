@@ -22,11 +22,15 @@ import (
 )
 
 func TestCell(t *testing.T) {
-	got := appendCell(nil, []byte("row"), "t", []byte{0x0a, 0x0b}, []byte("v"), typePut)
+	got := appendCell(nil, []byte("row"), "t", []byte{0x0a, 0x0b}, []byte("v"), 0, typePut)
 	const want = "0000001b" + "00000012" + "00000001" + // all, key, value
 		"0003" + "726f77" + "01" + "74" + "0a0b" + "7fffffffffffffff" + "04" + "76"
 	if hex.EncodeToString(got) != want {
 		t.Errorf("appendCell = %x, want %s", got, want)
+	}
+	stamped := appendCell(nil, []byte("row"), "t", []byte{0x0a, 0x0b}, nil, 0x0102, typeDeleteColumn)
+	if want := "0000001a" + "00000012" + "00000000" + "0003" + "726f77" + "01" + "74" + "0a0b" + "0000000000000102" + "0c"; hex.EncodeToString(stamped) != want {
+		t.Errorf("appendCell with a stamp = %x, want %s", stamped, want)
 	}
 	if n := cellSize([]byte("row"), "t", []byte{0x0a, 0x0b}, []byte("v")); n != len(got) {
 		t.Errorf("cellSize = %d, want %d", n, len(got))
@@ -36,8 +40,8 @@ func TestCell(t *testing.T) {
 // FuzzParseCell: no panic, and what parses is written again as it was, but for the family, the time and the type.
 func FuzzParseCell(f *testing.F) {
 	f.Add([]byte{})
-	f.Add(appendCell(nil, []byte("row"), "t", []byte("q"), []byte("value"), typePut))
-	f.Add(appendCell(nil, []byte("r"), "", nil, nil, typeDeleteFamily))
+	f.Add(appendCell(nil, []byte("row"), "t", []byte("q"), []byte("value"), 1, typePut))
+	f.Add(appendCell(nil, []byte("r"), "", nil, nil, 0, typeDeleteFamily))
 	f.Add([]byte{0, 0, 0, 9, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 1, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c, rest, err := parseCell(b)
@@ -52,7 +56,7 @@ func FuzzParseCell(f *testing.F) {
 		if size != len(b)-len(rest) {
 			t.Fatalf("%d bytes parsed, its parts need %d", len(b)-len(rest), size)
 		}
-		again := appendCell(nil, c.row, string(b[12+2+len(c.row)+1:][:family]), c.qualifier, c.value, typePut)
+		again := appendCell(nil, c.row, string(b[12+2+len(c.row)+1:][:family]), c.qualifier, c.value, c.time, typePut)
 		d, _, err := parseCell(again)
 		if err != nil || !bytes.Equal(d.row, c.row) || !bytes.Equal(d.qualifier, c.qualifier) || !bytes.Equal(d.value, c.value) {
 			t.Errorf("parseCell(appendCell(%+v)) = %+v, %v", c, d, err)
@@ -92,8 +96,8 @@ func TestMultiGroups(t *testing.T) {
 	put := kv.Put{Qualifier: []byte("p"), Value: []byte("v")}
 	mutations := []kv.Mutation{
 		{Key: []byte("a"), Puts: []kv.Put{put}},
-		{Key: []byte("b"), Puts: []kv.Put{put}, Deletes: [][]byte{{'d'}}},
-		{Key: []byte("c"), Deletes: [][]byte{{'d'}}},
+		{Key: []byte("b"), Puts: []kv.Put{put}, Deletes: []kv.Delete{{Qualifier: []byte{'d'}}}},
+		{Key: []byte("c"), Deletes: []kv.Delete{{Qualifier: []byte{'d'}}}},
 		{Key: []byte("d"), DeleteRow: true},
 	}
 	m := newMulti(t.Context(), []byte("tsdb"), encodeMutations("t", mutations, []int{0, 1, 2, 3}), newGate(1))

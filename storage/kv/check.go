@@ -3,6 +3,7 @@ package kv
 import (
 	"bytes"
 	"fmt"
+	"math"
 )
 
 // MaxKeyLength is the longest row key in bytes (HBase's HConstants.MAX_ROW_LENGTH).
@@ -41,6 +42,9 @@ func (m *Mutation) check() error {
 	if m.DeleteRow && len(m.Puts)+len(m.Deletes) > 0 {
 		return fmt.Errorf("%w: row %x deleted and changed", ErrInvalid, m.Key)
 	}
+	if err := m.checkTimes(); err != nil {
+		return err
+	}
 	if len(m.Puts)+len(m.Deletes) < 2 || len(m.Puts) == 0 {
 		return nil
 	}
@@ -48,13 +52,30 @@ func (m *Mutation) check() error {
 		if i < len(m.Puts) {
 			return m.Puts[i].Qualifier
 		}
-		return m.Deletes[i-len(m.Puts)]
+		return m.Deletes[i-len(m.Puts)].Qualifier
 	}
 	if twice := firstTwice(len(m.Puts)+len(m.Deletes), qualifier); twice != nil {
 		return fmt.Errorf("%w: qualifier %x of row %x twice", ErrInvalid, twice, m.Key)
 	}
 	return nil
 }
+
+// checkTimes refuses stamps that are no time; HBase takes the greatest number for its own clock.
+func (m *Mutation) checkTimes() error {
+	wrong := !stampable(m.RowTime)
+	for i := range m.Puts {
+		wrong = wrong || !stampable(m.Puts[i].Time)
+	}
+	for i := range m.Deletes {
+		wrong = wrong || !stampable(m.Deletes[i].Time)
+	}
+	if wrong {
+		return fmt.Errorf("%w: a stamp of row %x is negative or too great", ErrInvalid, m.Key)
+	}
+	return nil
+}
+
+func stampable(time int64) bool { return time >= 0 && time < math.MaxInt64 }
 
 // firstTwice returns an element that occurs twice among n. Callers mostly come sorted, which needs no memory.
 func firstTwice(n int, at func(int) []byte) []byte {

@@ -24,8 +24,9 @@ var (
 type Cell struct {
 	Qualifier []byte
 	Value     []byte
-	// Time is when the engine wrote the cell, in milliseconds since 1970 by the engine's clock. Of two cells
-	// of one row, the greater Time was written later; equal Times say nothing.
+	// Time is the stamp of the cell, in milliseconds since 1970: when the engine wrote it, by the engine's clock, or the Time
+	// of its Put (see Versioned). Of two cells of one row stamped by the engine, the greater Time was written later; equal
+	// Times say nothing.
 	Time int64
 }
 
@@ -45,16 +46,30 @@ type Column struct {
 // A Put is one cell to write.
 type Put struct {
 	Qualifier, Value []byte
+	// Time is the stamp of the cell, in milliseconds since 1970; 0 is the engine's clock. Only a Versioned engine looks at it.
+	Time int64
+}
+
+// A Delete removes one cell.
+type Delete struct {
+	Qualifier []byte
+	// Time is the stamp of the deletion, in milliseconds since 1970; 0 is the engine's clock. Only a Versioned engine looks at it.
+	Time int64
 }
 
 // A Mutation changes one row of one family: its deletes and puts happen together or not at all. A qualifier
-// must not be in both; putting a cell that exists replaces it. Deleting what is not there is no error.
+// must not be in both. Deleting what is not there is no error.
+//
+// An engine that is not Versioned has one writer. It stamps all cells with its own clock, so that putting a cell that exists
+// replaces it and a deletion removes what is there; stamps of the caller change nothing. A Versioned engine goes by the stamps.
 type Mutation struct {
 	Key     []byte
 	Puts    []Put
-	Deletes [][]byte
+	Deletes []Delete
 	// DeleteRow removes every cell of the family; Puts and Deletes must then be empty.
 	DeleteRow bool
+	// RowTime is the stamp of DeleteRow, as in Delete.
+	RowTime int64
 }
 
 // A Scan reads rows in ascending order of their keys.

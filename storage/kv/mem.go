@@ -18,6 +18,8 @@ type Mem struct {
 	families map[memName]*memFamily
 	clock    func() int64
 	last     int64 // greatest Time given so far
+	// write carries out mutations whose keys differ; the caller holds mu for writing.
+	write func(f *memFamily, rows []Mutation)
 }
 
 type memName struct{ table, family string }
@@ -34,6 +36,7 @@ func NewMem(tables ...Table) *Mem {
 		families: make(map[memName]*memFamily),
 		clock:    func() int64 { return time.Now().UnixMilli() },
 	}
+	m.write = m.overwrite
 	for _, t := range tables {
 		for _, f := range t.Families {
 			m.families[memName{t.Name, f}] = &memFamily{rows: make(map[string][]Cell)}
@@ -161,8 +164,18 @@ func (m *Mem) Apply(ctx context.Context, table, family string, rows []Mutation) 
 	if err != nil {
 		return fmt.Errorf("apply: %w", err)
 	}
-	f.apply(rows, m.now())
+	m.write(f, rows)
 	return nil
+}
+
+// overwrite puts and deletes now.
+func (m *Mem) overwrite(f *memFamily, rows []Mutation) {
+	now := m.now()
+	f.apply(rows, func(before []Cell, row *Mutation) []Cell { return changed(before, row, now) })
+}
+
+func (m *Mem) put(f *memFamily, c Column, value []byte) {
+	m.write(f, []Mutation{{Key: c.Row, Puts: []Put{{Qualifier: c.Qualifier, Value: value}}}})
 }
 
 // Increment implements KV.
@@ -184,7 +197,7 @@ func (m *Mem) Increment(ctx context.Context, c Column, delta int64) (int64, erro
 		sum = int64(binary.BigEndian.Uint64(value))
 	}
 	sum += delta
-	f.put(c, binary.BigEndian.AppendUint64(nil, uint64(sum)), m.now())
+	m.put(f, c, binary.BigEndian.AppendUint64(nil, uint64(sum)))
 	return sum, nil
 }
 
@@ -203,7 +216,7 @@ func (m *Mem) CheckAndPut(ctx context.Context, c Column, expected, value []byte)
 	if ok != (expected != nil) || !bytes.Equal(held, expected) {
 		return false, nil
 	}
-	f.put(c, value, m.now())
+	m.put(f, c, value)
 	return true, nil
 }
 
@@ -215,18 +228,14 @@ func (f *memFamily) value(c Column) ([]byte, bool) {
 	return nil, false
 }
 
-func (f *memFamily) put(c Column, value []byte, now int64) {
-	f.apply([]Mutation{{Key: c.Row, Puts: []Put{{c.Qualifier, value}}}}, now)
-}
-
-// apply changes the rows and then the list of keys, once for all of them.
-func (f *memFamily) apply(rows []Mutation, now int64) {
+// apply changes the rows and then the list of keys, once for all of them. change returns the cells of a row after a mutation.
+func (f *memFamily) apply(rows []Mutation, change func(before []Cell, m *Mutation) []Cell) {
 	var added []string
 	gone := false
 	for i := range rows {
 		key := string(rows[i].Key)
 		before, existed := f.rows[key]
-		switch after := changed(before, &rows[i], now); {
+		switch after := change(before, &rows[i]); {
 		case len(after) > 0:
 			f.rows[key] = after
 			if !existed {
@@ -248,8 +257,8 @@ func changed(cells []Cell, m *Mutation, now int64) []Cell {
 	if m.DeleteRow {
 		return nil
 	}
-	for _, q := range m.Deletes {
-		if at, ok := findCell(cells, q); ok {
+	for _, d := range m.Deletes {
+		if at, ok := findCell(cells, d.Qualifier); ok {
 			cells = slices.Delete(cells, at, at+1)
 		}
 	}

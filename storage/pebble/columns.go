@@ -38,8 +38,8 @@ func (c *coder) change(m *kv.Mutation, now int64) {
 	for i := range m.Puts {
 		c.records = append(c.records, c.put(&m.Puts[i], now))
 	}
-	for _, q := range m.Deletes {
-		c.records = append(c.records, record{qualifier: q, deleted: true})
+	for i := range m.Deletes {
+		c.records = append(c.records, record{qualifier: m.Deletes[i].Qualifier, deleted: true})
 	}
 	c.records = newest(c.records, false)
 }

@@ -57,7 +57,7 @@ func randomCellChange(rng *rand.Rand, key string) kv.Mutation {
 		}
 		taken[string(p.Qualifier)] = true
 		if rng.IntN(4) == 0 {
-			m.Deletes = append(m.Deletes, p.Qualifier)
+			m.Deletes = append(m.Deletes, kv.Delete{Qualifier: p.Qualifier})
 		} else {
 			m.Puts = append(m.Puts, p)
 		}

@@ -84,7 +84,7 @@ func crashWriter(ctx context.Context, e *Engine, w int, acknowledged *atomic.Int
 		m := kv.Mutation{
 			Key:     fmt.Appendf(nil, "writer %d", w),
 			Puts:    []kv.Put{{Qualifier: fmt.Appendf(nil, "a%d", n), Value: value}, {Qualifier: fmt.Appendf(nil, "b%d", n), Value: value}},
-			Deletes: [][]byte{fmt.Appendf(nil, "a%d", n-1), fmt.Appendf(nil, "b%d", n-1)},
+			Deletes: []kv.Delete{{Qualifier: fmt.Appendf(nil, "a%d", n-1)}, {Qualifier: fmt.Appendf(nil, "b%d", n-1)}},
 		}
 		if err := e.Apply(context.WithoutCancel(ctx), "t", "f", []kv.Mutation{m}); err != nil {
 			return err

@@ -45,8 +45,8 @@ func (e *Engine) mustCompact(t *testing.T) {
 func TestDeletedStaysDeleted(t *testing.T) {
 	key := []byte("k")
 	put := kv.Mutation{Key: key, Puts: []kv.Put{{Qualifier: []byte("q"), Value: []byte("old")}, {Qualifier: []byte("r")}}}
-	deleteCell := kv.Mutation{Key: key, Deletes: [][]byte{[]byte("q")}}
-	deleteCells := kv.Mutation{Key: key, Deletes: [][]byte{[]byte("q"), []byte("r")}}
+	deleteCell := kv.Mutation{Key: key, Deletes: []kv.Delete{{Qualifier: []byte("q")}}}
+	deleteCells := kv.Mutation{Key: key, Deletes: []kv.Delete{{Qualifier: []byte("q")}, {Qualifier: []byte("r")}}}
 	deleteRow := kv.Mutation{Key: key, DeleteRow: true}
 	for name, test := range map[string]struct {
 		changes []kv.Mutation
@@ -103,7 +103,7 @@ func TestSinceOnFiles(t *testing.T) {
 			case i%5 == 1:
 				m = kv.Mutation{Key: key, DeleteRow: true}
 			case i%5 == 2:
-				m = kv.Mutation{Key: key, Deletes: [][]byte{fmt.Appendf(nil, "%d", round-1)}}
+				m = kv.Mutation{Key: key, Deletes: []kv.Delete{{Qualifier: fmt.Appendf(nil, "%d", round-1)}}}
 			}
 			change = append(change, m)
 		}

@@ -201,7 +201,7 @@ func (d *Dictionary) putForward(ctx context.Context, kind schema.Kind, name, uid
 		return "", fmt.Errorf("the %s UID of %q in table %s is %d bytes, the configured width is %d: see --storage.uid-width",
 			kind, schema.DecodeName(name), d.table, len(won), d.layout.Width(kind))
 	}
-	unused := kv.Mutation{Key: uid, Deletes: [][]byte{kind.Qualifier()}}
+	unused := kv.Mutation{Key: uid, Deletes: []kv.Delete{{Qualifier: kind.Qualifier()}}}
 	if err := d.db.Apply(ctx, d.table, schema.FamilyName, []kv.Mutation{unused}); err != nil {
 		return "", fmt.Errorf("take back the unused %s UID %x: %w", kind, uid, err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// Method names a method of kv.KV.
+// Method names a method of kv.KV or kv.Versioned.
 type Method string
 
 // The methods.
@@ -19,6 +19,7 @@ const (
 	Apply       Method = "Apply"
 	Increment   Method = "Increment"
 	CheckAndPut Method = "CheckAndPut"
+	History     Method = "History"
 )
 
 // When says how far a call comes that fails.
@@ -47,6 +48,25 @@ type Faulty struct {
 // New wraps an engine. Nothing fails yet.
 func New(inner kv.KV) *Faulty {
 	return &Faulty{inner: inner, calls: make(map[Method]int), faults: make(map[Method]map[int]When)}
+}
+
+// FaultyVersioned is Faulty for an engine that several processes write to.
+type FaultyVersioned struct {
+	*Faulty
+	versioned kv.Versioned
+}
+
+// NewVersioned wraps an engine that is a kv.Versioned as well. Nothing fails yet.
+func NewVersioned[E interface {
+	kv.KV
+	kv.Versioned
+}](inner E) *FaultyVersioned {
+	return &FaultyVersioned{Faulty: New(inner), versioned: inner}
+}
+
+// History implements kv.Versioned.
+func (f *FaultyVersioned) History(ctx context.Context, table, family string, keys [][]byte) ([]kv.History, error) {
+	return call(f.next(History), func() ([]kv.History, error) { return f.versioned.History(ctx, table, family, keys) })
 }
 
 // Fail makes the nth call of a method from now on fail; the next call is the first.

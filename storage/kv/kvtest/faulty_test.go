@@ -13,6 +13,7 @@ import (
 // Without faults the wrapper is the engine.
 func TestFaultyContract(t *testing.T) {
 	Run(t, func(*testing.T) kv.KV { return New(kv.NewMem(Tables()...)) })
+	Run(t, func(*testing.T) kv.KV { return NewVersioned(kv.NewShared(Tables()...)) })
 }
 
 // TestFaulty makes the second of three calls of each method fail and looks at what it said and what it did.
@@ -33,13 +34,15 @@ func TestFaulty(t *testing.T) {
 		{CheckAndPut, After, "true fault true", "c1 c2 c3"},
 		{Get, Before, "2 fault 2", "a0 b0"},
 		{Get, After, "2 fault 2", "a0 b0"},
+		{History, Before, "2 fault 2", "a0 b0"},
+		{History, After, "2 fault 2", "a0 b0"},
 		{Scan, Before, "2 0+fault 2", "a0 b0"},
 		{Scan, Midway, "2 1+fault 2", "a0 b0"},
 		{Scan, After, "2 2+fault 2", "a0 b0"},
 	} {
-		f := New(kv.NewMem(Tables()...))
+		f := NewVersioned(kv.NewShared(Tables()...))
 		s := &suite{T: t, kv: f, name: "t"}
-		if test.method == Get || test.method == Scan {
+		if test.method == Get || test.method == Scan || test.method == History {
 			s.apply(s.puts("a0", "q", "v"), s.puts("b0", "q", "v"))
 		}
 		before := f.Calls(test.method)
@@ -69,6 +72,10 @@ func (s *suite) callOnce(m Method, n int) string {
 	case Get:
 		var rows []kv.Row
 		rows, err = s.kv.Get(s.Context(), dataTable, dataFamily, [][]byte{s.key("a0"), s.key("b0")})
+		answer = len(rows)
+	case History:
+		var rows []kv.History
+		rows, err = s.kv.(kv.Versioned).History(s.Context(), dataTable, dataFamily, [][]byte{s.key("a0"), s.key("b0")})
 		answer = len(rows)
 	case Scan:
 		rows, scanErr := collect(s.Context(), s.kv, s.all())

@@ -173,8 +173,8 @@ func testWholeTable(s *suite) {
 func testProjection(s *suite) {
 	s.apply(s.puts("1", "a", "1", "b", "2"), s.puts("2", "b", "3"), s.puts("3", "a", "4", "ab", "5"), s.puts("4", "ab", "6"))
 	s.apply(s.puts("gone", "a", "7"))
-	s.apply(kv.Mutation{Key: s.key("gone"), Deletes: [][]byte{[]byte("a")}})
-	s.apply(kv.Mutation{Key: s.key("2"), Deletes: [][]byte{[]byte("a")}}) // was not there
+	s.apply(deletes(s.key("gone"), "a"))
+	s.apply(deletes(s.key("2"), "a")) // was not there
 	scan := s.all()
 	scan.Qualifier = []byte("a")
 	s.want(s.scan(scan), s.row("1", "a", "1"), s.row("3", "a", "4"))

@@ -60,6 +60,7 @@ func Run(t *testing.T, open func(t *testing.T) kv.KV) {
 		{"replace", testReplace},
 		{"delete", testDelete},
 		{"put_after_delete", testPutAfterDelete},
+		{"stamps", testStamps},
 		{"invalid", testInvalid},
 		{"no_table", testNoTable},
 		{"atomic", testAtomic},

@@ -3,6 +3,7 @@ package kvtest
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -13,7 +14,7 @@ import (
 func deletes(key []byte, qualifiers ...string) kv.Mutation {
 	m := kv.Mutation{Key: key}
 	for _, q := range qualifiers {
-		m.Deletes = append(m.Deletes, []byte(q))
+		m.Deletes = append(m.Deletes, kv.Delete{Qualifier: []byte(q)})
 	}
 	return m
 }
@@ -33,7 +34,7 @@ func testReplace(s *suite) {
 func testDelete(s *suite) {
 	s.apply(s.puts("1", "a", "1", "b", "2", "c", "3"), s.puts("2", "a", "1"), s.puts("3", "a", "1", "b", "2"))
 	both := s.puts("1", "d", "4")
-	both.Deletes = [][]byte{[]byte("b"), []byte("missing")}
+	both.Deletes = deletes(nil, "b", "missing").Deletes
 	s.apply(both,
 		deletes(s.key("2"), "a"),
 		kv.Mutation{Key: s.key("3"), DeleteRow: true},
@@ -66,13 +67,16 @@ func testPutAfterDelete(s *suite) {
 
 func testInvalid(s *suite) {
 	put := []kv.Put{{Qualifier: []byte("q"), Value: []byte("v")}}
-	q := [][]byte{[]byte("q")}
+	q := []kv.Delete{{Qualifier: []byte("q")}}
 	for name, rows := range map[string][]kv.Mutation{
 		"empty key":          {{Puts: put}},
 		"empty key, deleted": {{DeleteRow: true}},
 		"put and deleted":    {{Key: s.key("k"), Puts: put, Deletes: q}},
 		"put and all gone":   {{Key: s.key("k"), Puts: put, DeleteRow: true}},
 		"all gone and more":  {{Key: s.key("k"), Deletes: q, DeleteRow: true}},
+		"stamp below 0":      {{Key: s.key("k"), Puts: []kv.Put{{Time: -1}}}},
+		"stamp of no time":   {{Key: s.key("k"), Deletes: []kv.Delete{{Time: math.MaxInt64}}}},
+		"row's stamp":        {{Key: s.key("k"), DeleteRow: true, RowTime: -1}},
 		"key twice":          {{Key: s.key("k"), Puts: put}, {Key: s.key("l"), Puts: put}, {Key: s.key("k"), Deletes: q}},
 	} {
 		if err := s.kv.Apply(s.Context(), dataTable, dataFamily, rows); !errors.Is(err, kv.ErrInvalid) {
@@ -106,11 +110,11 @@ func testAtomic(s *suite) {
 	form := func(n int) kv.Mutation {
 		if n%2 == 0 {
 			m := s.puts("k", "a", fmt.Sprint(n), "b", fmt.Sprint(n))
-			m.Deletes = [][]byte{[]byte("c"), []byte("d")}
+			m.Deletes = deletes(nil, "c", "d").Deletes
 			return m
 		}
 		m := s.puts("k", "c", fmt.Sprint(n), "d", fmt.Sprint(n))
-		m.Deletes = [][]byte{[]byte("a"), []byte("b")}
+		m.Deletes = deletes(nil, "a", "b").Deletes
 		return m
 	}
 	s.apply(form(0))
