@@ -17,7 +17,8 @@ import (
 //	2  rows may hold column-coded cells
 //	3  documents of new series may be coded, and tsdb-meta may say in which days a series has rows: who does not know that would put rows
 //	   that are never found
-const formatVersion = 3
+//	4  the first point of a coded cell may count milliseconds though it is a whole second
+const formatVersion = 4
 
 // ownKeys is the first byte of the keys in which the store keeps what it knows about itself:
 //

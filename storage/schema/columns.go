@@ -11,7 +11,8 @@ import (
 //
 //	cell   = form(1) count(uvarint) first offset(uvarint) steps flags values
 //	form   = bits 0-1 1: all qualifiers count seconds, and so do offsets and steps; 2: all count milliseconds;
-//	         0: those of whole seconds count seconds, offsets and steps are milliseconds
+//	         0: those of whole seconds count seconds, offsets and steps are milliseconds;
+//	         3: as 0, but the first counts milliseconds and is a whole second, see MistakenForAppend
 //	         bits 2-4 where the flags come from, see flagRule
 //	         bits 5-6 how values are coded, see valueForm
 //	         bit 7    0; a cell that begins with 80 is another's, see metacell.go
@@ -29,9 +30,12 @@ import (
 // where a packed number is low + bits<<shift, and one that stands among the exceptions is packed as 0 bits. So what is constant, or grows
 // evenly, takes a few bytes however long the cell is, and noise takes the bits of its range.
 const (
-	formSeconds   = 1
-	formAllMillis = 2
-	formTimeMask  = 3
+	formMixed       = 0
+	formSeconds     = 1
+	formAllMillis   = 2
+	formFirstMillis = 3
+	formTimeMask    = 3
+
 	formRuleShift = 2
 	formRuleMask  = 7
 	formValShift  = 5

@@ -65,11 +65,11 @@ func (d *ColumnDecoder) AppendPoints(dst []Point, coded []byte) ([]Point, error)
 	if err := d.allFlags(); err != nil {
 		return dst, err
 	}
-	unit, all := d.unit(), d.form&formTimeMask == formAllMillis
+	unit := d.unit()
 	dst = slices.Grow(dst, len(d.offsets))
 	for i, o := range d.offsets {
 		offset := o * unit
-		p := Point{Offset: uint32(offset), Flags: d.flags[i], Millis: all || offset%1000 != 0}
+		p := Point{Offset: uint32(offset), Flags: d.flags[i], Millis: d.countsMillis(i, offset)}
 		p.Bits = d.bits(i, p.Flags) & (math.MaxUint64 >> (64 - 8*uint(p.width())))
 		dst = append(dst, p)
 	}
@@ -83,6 +83,12 @@ func (d *ColumnDecoder) unit() int64 {
 	return 1
 }
 
+// countsMillis says whether the qualifier of a point does, of which the offset is in milliseconds.
+func (d *ColumnDecoder) countsMillis(i int, offset int64) bool {
+	form := d.form & formTimeMask
+	return offset%1000 != 0 || form == formAllMillis || form == formFirstMillis && i == 0
+}
+
 // decode reads all columns; floats only if they are wanted.
 func (d *ColumnDecoder) decode(coded []byte, exact bool) error {
 	r := columnReader{rest: coded}
@@ -90,7 +96,7 @@ func (d *ColumnDecoder) decode(coded []byte, exact bool) error {
 	d.rule = flagRule(d.form >> formRuleShift & formRuleMask)
 	d.values = valueForm(d.form >> formValShift & formValMask)
 	count := r.uvarint()
-	if r.bad || d.form&formReserved != 0 || d.form&formTimeMask == formTimeMask || d.rule >= flagRules || d.values >= valueForms || count < 2 || count > maxColumnPoints {
+	if r.bad || d.form&formReserved != 0 || d.rule >= flagRules || d.values >= valueForms || count < 2 || count > maxColumnPoints {
 		return fmt.Errorf("%w: %d bytes %X", errColumns, len(coded), clip(coded))
 	}
 	n := int(count)
@@ -318,10 +324,10 @@ func (d *ColumnDecoder) appendQualifiers(q []byte) (_ []byte, trailer byte, err 
 	return q, trailer, err
 }
 
-// appendMixed appends qualifiers that count seconds where that is enough.
+// appendMixed appends qualifiers that count seconds where that is enough, but for the first with formFirstMillis.
 func (d *ColumnDecoder) appendMixed(q []byte) ([]byte, error) {
 	for i, o := range d.offsets {
-		p := Point{Offset: uint32(o), Flags: d.flags[i], Millis: o%1000 != 0}
+		p := Point{Offset: uint32(o), Flags: d.flags[i], Millis: d.countsMillis(i, o)}
 		if !p.Millis && o > maxSecondsOffset*1000 {
 			return q, errColumns
 		}

@@ -37,13 +37,15 @@ func (e *ColumnEncoder) Append(dst, qualifier, value []byte) (coded []byte, ok b
 
 // form says what the offsets are.
 func (c *cellColumns) form() byte {
-	switch c.millis {
-	case 0:
+	switch {
+	case c.millis == 0:
 		return formSeconds
-	case len(c.offsets):
+	case c.millis == len(c.offsets):
 		return formAllMillis
+	case c.firstMillis:
+		return formFirstMillis
 	}
-	return 0
+	return formMixed
 }
 
 // appendTimes appends the first offset and the steps.

@@ -7,13 +7,14 @@ import (
 
 // cellColumns are the points of a cell, each part of them by itself.
 type cellColumns struct {
-	offsets   []int64   // seconds if no qualifier counts milliseconds, else milliseconds
-	flags     []byte    // if they differ; else the first alone is set
-	ints      []int64   // of the points that are integers
-	floats    []float64 // of all points; integers beyond 53 bits are rounded
-	millis    int       // qualifiers that count milliseconds
-	integers  int       // points that are integers
-	sameFlags bool
+	offsets     []int64   // seconds if no qualifier counts milliseconds, else milliseconds
+	flags       []byte    // if they differ; else the first alone is set
+	ints        []int64   // of the points that are integers
+	floats      []float64 // of all points; integers beyond 53 bits are rounded
+	millis      int       // qualifiers that count milliseconds
+	integers    int       // points that are integers
+	sameFlags   bool
+	firstMillis bool // of qualifiers of both kinds the first is a whole second that counts milliseconds
 }
 
 // parse takes a cell apart and says whether it can be put together again.
@@ -28,6 +29,7 @@ func (c *cellColumns) parse(q, v []byte) bool {
 // parseQualifiers reads the qualifiers. Nearly all cells have one kind of them, and of flags.
 func (c *cellColumns) parseQualifiers(q []byte) bool {
 	n := 0
+	c.firstMillis = false
 	if c.millis = 0; isMillis(q[0]) {
 		if n = c.parseMillis(q); n < 0 {
 			return false
@@ -95,8 +97,9 @@ func (c *cellColumns) parseSeconds(q []byte) (n int) {
 }
 
 // parseMixed reads the rest of qualifiers of both kinds, of which n of one kind were read. Those and only those that are no whole seconds
-// must count milliseconds.
+// must count milliseconds, and the first of all may.
 func (c *cellColumns) parseMixed(q []byte, n int) bool {
+	c.firstMillis = c.millis > 0 && c.offsets[0]%1000 == 0
 	if c.millis == 0 {
 		for i := range c.offsets[:n] {
 			c.offsets[i] *= 1000
@@ -116,6 +119,9 @@ func (c *cellColumns) parseMixed(q []byte, n int) bool {
 	}
 	c.offsets, c.flags = c.offsets[:n], c.flags[:n]
 	parts := 0
+	if c.firstMillis {
+		parts++
+	}
 	for _, o := range c.offsets {
 		if o%1000 != 0 {
 			parts++

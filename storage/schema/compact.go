@@ -12,25 +12,28 @@ const (
 )
 
 // AppendCell appends the qualifier and the value of one cell that holds all the points, which ascend by Offset with no
-// instant twice: the plain cell of one point, the compacted cell of several, nothing of none.
+// instant twice: the plain cell of one point, the compacted cell of several, nothing of none. No compacted cell is MistakenForAppend:
+// the first of several points counts milliseconds where it would make it so.
 func AppendCell(q, v []byte, points []Point) (qualifier, value []byte) {
-	trailer := byte(trailerPlain)
-	if len(points) > 1 { // neighbours are mostly of one kind
-		var one [8]byte
-		q = slices.Grow(q, len(points)*len(points[0].AppendQualifier(one[:0])))
-		v = slices.Grow(v, len(points)*len(points[0].AppendValue(one[:0]))+1)
+	if len(points) < 2 {
+		for _, p := range points {
+			q, v = p.AppendQualifier(q), p.AppendValue(v)
+		}
+		return q, v
 	}
-	for _, p := range points {
+	var one [8]byte // neighbours are mostly of one kind
+	q = slices.Grow(q, len(points)*len(points[1].AppendQualifier(one[:0]))+2)
+	v = slices.Grow(v, len(points)*len(points[0].AppendValue(one[:0]))+1)
+	first, trailer := points[0].asFirst(), byte(trailerPlain)
+	q, v = first.AppendQualifier(q), first.AppendValue(v)
+	for _, p := range points[1:] {
 		q = p.AppendQualifier(q)
 		v = p.AppendValue(v)
-		if p.Millis != points[0].Millis {
+		if p.Millis != first.Millis {
 			trailer = trailerMixed
 		}
 	}
-	if len(points) > 1 {
-		v = append(v, trailer)
-	}
-	return q, v
+	return q, append(v, trailer)
 }
 
 // decodeCompacted reads several points. The flags alone say where a value ends. The trailing byte may have any value or be

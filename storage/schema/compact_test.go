@@ -45,10 +45,20 @@ func TestRandomCellsComeBack(t *testing.T) {
 			t.Fatalf("AppendCell = %X, %X", q, v)
 		}
 		got, err := DecodeData([]Point{first}, q[1:], v[1:])
+		points = asWritten(points)
 		if err != nil || got[0] != first || !slices.Equal(got[1:], points) {
 			t.Fatalf("DecodeData(%X, %X) = %v, %v, want %v", q[1:], v[1:], got, err, points)
 		}
 	}
+}
+
+// asWritten gives the points as one cell holds them: the first of several may count milliseconds though it is a whole second.
+func asWritten(points []Point) []Point {
+	points = slices.Clone(points)
+	if len(points) > 1 {
+		points[0] = points[0].asFirst()
+	}
+	return points
 }
 
 // TestEveryCutIsNoticed: a value that lost bytes, but for the trailing one, or gained some never passes for whole.
@@ -113,7 +123,7 @@ func FuzzDecodeData(f *testing.F) {
 		}
 		q, v := AppendCell(nil, nil, points[1:])
 		again, err := DecodeData(nil, q, v)
-		if err != nil || !slices.Equal(again, points[1:]) {
+		if err != nil || !slices.Equal(again, asWritten(points[1:])) {
 			t.Errorf("%X=%X holds %v, again %X=%X: %v, %v", qualifier, value, points[1:], q, v, again, err)
 		}
 	})

@@ -21,6 +21,9 @@ func CheckRows(t *testing.T, db kv.KV, table string, exclusive bool) {
 		for _, c := range row.Cells {
 			switch schema.ClassifyCell(c.Qualifier) {
 			case schema.CellData:
+				if schema.MistakenForAppend(c.Qualifier) {
+					t.Fatalf("row %x: a TSD's fsck deletes cell %x", row.Key, c.Qualifier)
+				}
 				points, err := schema.DecodeData(nil, c.Qualifier, c.Value)
 				if err != nil {
 					t.Fatal(err)

@@ -1,0 +1,68 @@
+package schema
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestNoCellIsMistakenForAppend begins cells at every second of the hour, as seconds and with a part of a second, and goes on in every way.
+func TestNoCellIsMistakenForAppend(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	var coder ColumnEncoder
+	var decoder ColumnDecoder
+	for second := range uint32(RowSeconds) {
+		for _, start := range []uint32{second * 1000, second*1000 + 1, second*1000 + 999} {
+			for _, step := range []uint32{1, 500, 1000, 7000} {
+				points := pointsFrom(rng, start, step)
+				q, v := AppendCell(nil, nil, points)
+				if MistakenForAppend(q) || len(q) > 2 && q[0] == prefixAppend {
+					t.Fatalf("the cell of %v begins with 05: %X", points, q)
+				}
+				checkColumns(t, &coder, &decoder, q, v)
+				checkSamePoints(t, q, v, points)
+			}
+		}
+	}
+}
+
+// pointsFrom are one to five points from an offset on, within the hour.
+func pointsFrom(rng *rand.Rand, start, step uint32) (points []Point) {
+	for range 1 + rng.IntN(5) {
+		if start < rowMillis {
+			points = append(points, randomPoint(rng, start))
+		}
+		start += step
+	}
+	return points
+}
+
+// checkSamePoints: whatever its qualifiers count, a cell holds these points.
+func checkSamePoints(t *testing.T, q, v []byte, want []Point) {
+	t.Helper()
+	got, err := DecodeData(nil, q, v)
+	same := func(a, b Point) bool { return a.Offset == b.Offset && a.SameValue(b) }
+	if err != nil || !slices.EqualFunc(got, want, same) {
+		t.Fatalf("%X=%X holds %v, %v, want %v", q, v, got, err, want)
+	}
+}
+
+func TestMistakenForAppend(t *testing.T) {
+	for _, test := range []struct {
+		qualifier []byte
+		want      bool
+	}{
+		{[]byte{0x05, 0x00, 0x05, 0x10}, true},
+		{[]byte{0x05, 0xFB, 0xF0, 0x10, 0x00, 0x0B}, true},
+		{[]byte{0x05, 0x00}, false},             // one point
+		{[]byte{0x05, 0x00, 0x00}, false},       // an append cell
+		{[]byte{0x04, 0xF0, 0x05, 0x00}, false}, // begins with second 79
+		{[]byte{0x06, 0x00, 0x06, 0x10}, false}, // with second 96
+		{[]byte{0xF0, 0x01, 0x38, 0x80}, false},
+		{nil, false},
+	} {
+		if got := MistakenForAppend(test.qualifier); got != test.want {
+			t.Errorf("MistakenForAppend(%X) = %v", test.qualifier, got)
+		}
+	}
+}
