@@ -332,6 +332,7 @@ func (w *writer) mergeRow(r *rowWrite, cells []kv.Cell) {
 	c := w.content.merge(r.points, r.objects)
 	r.lastSample, r.lastObject = w.content.last()
 	s.metrics.pointsKnown.Add(float64(c.known))
+	c.replacePoints = c.replacePoints || anyMistaken(cells)
 	if c.replacePoints || c.replaceObjects {
 		s.metrics.rowsReplaced.Inc()
 	}

@@ -18,6 +18,11 @@ func TestStoreInMemory(t *testing.T) {
 	storetest.Run(t, storetest.Config{New: newMemory, Seeds: 40, Exclusive: true})
 }
 
+func TestMistakenCells(t *testing.T) {
+	storetest.RunMistaken(t, storetest.Config{New: newMemory, Exclusive: true})
+	storetest.RunMistaken(t, storetest.Config{New: newMemory, Salted: true})
+}
+
 func TestStoreBesideOthers(t *testing.T) {
 	storetest.Run(t, storetest.Config{New: newMemory, Seeds: 20, Salted: true})
 }

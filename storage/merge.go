@@ -106,7 +106,7 @@ func (r *row) mutation(key []byte, cells []kv.Cell, c change) kv.Mutation {
 	if c.replacePoints {
 		all := make([]schema.Point, len(r.points))
 		for i, p := range r.points {
-			all[i] = p.Point
+			all[i] = p.WithOurUnit()
 		}
 		m.Puts = appendPointCells(m.Puts, all)
 		m.Deletes = otherCells(m.Deletes, cells, m.Puts, schema.CellData, schema.CellAppend)

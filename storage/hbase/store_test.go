@@ -34,7 +34,7 @@ func (s *tableSet) Open(t *testing.T, _ storetest.Fate) kv.KV {
 func testStore(t *testing.T, c *cluster.Cluster) {
 	e := newEngine(t, hbase.Options{ZooKeeper: c.ZooKeeper()})
 	var sets atomic.Int64
-	storetest.Run(t, storetest.Config{
+	config := storetest.Config{
 		Seeds: 3, Batches: 30, Salted: true,
 		New: func(t *testing.T) storetest.Engine {
 			prefix := fmt.Sprint("store-", sets.Add(1), "-")
@@ -48,5 +48,7 @@ func testStore(t *testing.T, c *cluster.Cluster) {
 			n := e.(*tableSet).names
 			return storage.Tables{Data: n.Data, UID: n.UID, Meta: n.Meta, Tree: n.Tree}
 		},
-	})
+	}
+	storetest.Run(t, config)
+	storetest.RunMistaken(t, config)
 }

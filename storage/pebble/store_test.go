@@ -60,6 +60,11 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, storetest.Config{Seeds: seeds, Exclusive: true, New: newFolder})
 }
 
+// TestMistakenCells: the columns of cells that a TSD would misread are read, and put right.
+func TestMistakenCells(t *testing.T) {
+	storetest.RunMistaken(t, storetest.Config{Exclusive: true, New: newFolder})
+}
+
 func newFolder(t *testing.T) storetest.Engine {
 	f := &folder{files: vfs.NewCrashableMem(), rng: rand.New(rand.NewPCG(1, 2)), wall: &atomic.Int64{}}
 	f.wall.Store(1_700_000_000_000)

@@ -13,6 +13,13 @@ func newPoint(offset uint32) Point {
 	return Point{Offset: offset, Millis: offset%1000 != 0}
 }
 
+// WithOurUnit is the point of any cell with the qualifier that we give its instant: the first of a cell, and what a TSD was given in milliseconds,
+// may count milliseconds though they are whole seconds.
+func (p Point) WithOurUnit() Point {
+	p.Millis = p.Offset%1000 != 0 || p.Offset > maxSecondsOffset*1000
+	return p
+}
+
 // IsInt says whether the value is an integer: OpenTSDB computes with those in truncating 64-bit arithmetic.
 func (p Point) IsInt() bool { return p.Flags&flagFloat == 0 }
 

@@ -66,3 +66,22 @@ func TestMistakenForAppend(t *testing.T) {
 		}
 	}
 }
+
+func TestWithOurUnit(t *testing.T) {
+	for _, test := range []struct {
+		offset       uint32
+		millis, want bool
+	}{
+		{80_000, true, false},
+		{80_000, false, false},
+		{80_001, true, true},
+		{maxSecondsOffset * 1000, true, false},
+		{maxSecondsOffset*1000 + 1000, true, true}, // beyond the hour, and beyond what 2 bytes say
+	} {
+		p := IntPoint(test.offset, 7)
+		p.Millis = test.millis
+		if got := p.WithOurUnit(); got.Millis != test.want || got.Offset != p.Offset || !got.SameValue(p) {
+			t.Errorf("%+v in our unit is %+v", p, got)
+		}
+	}
+}
