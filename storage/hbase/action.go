@@ -7,7 +7,7 @@ import "github.com/tsdbridge/tsdbridge/storage/kv"
 type action struct {
 	row int // the caller's number of the row
 	key []byte
-	// get is what a read says after its row key (see getTail); it is nil for a mutation.
+	// get is what a read says after its row key (see getTail and historyTail); it is nil for a mutation.
 	get []byte
 	// puts and deletes are the numbers of cells of each kind; where both are above 0 they happen together.
 	puts, deletes int
@@ -67,15 +67,15 @@ func mutationSize(family string, m *kv.Mutation) int {
 	return size
 }
 
-// encodeGets makes the actions that read the rows of some of the keys, with their keys in one piece of memory.
-func encodeGets(family string, keys [][]byte, chosen []int) []action {
+// encodeGets makes the actions that read the rows of some of the keys, with their keys in one piece of memory. tail is what they say
+// after the row key.
+func encodeGets(tail []byte, keys [][]byte, chosen []int) []action {
 	size := 0
 	for _, i := range chosen {
 		size += len(keys[i])
 	}
 	actions := make([]action, len(chosen))
 	memory := make([]byte, 0, size)
-	tail := getTail(family)
 	for n, i := range chosen {
 		begin := len(memory)
 		memory = append(memory, keys[i]...)

@@ -13,9 +13,11 @@ import (
 
 // The types of a KeyValue (org.apache.hadoop.hbase.KeyValue.Type).
 const (
-	typePut          = 4
-	typeDeleteColumn = 12
-	typeDeleteFamily = 14
+	typePut                 = 4
+	typeDelete              = 8 // of one version
+	typeDeleteFamilyVersion = 10
+	typeDeleteColumn        = 12
+	typeDeleteFamily        = 14
 )
 
 // latest stands for "when the server writes it" (HConstants.LATEST_TIMESTAMP).
@@ -57,6 +59,7 @@ func keyOf(cells []byte) []byte {
 type cell struct {
 	row, qualifier, value []byte
 	time                  int64
+	kind                  byte
 }
 
 var errBadCell = errors.New("malformed cell in the answer")
@@ -90,6 +93,7 @@ func parseCell(b []byte) (c cell, rest []byte, err error) {
 	c.row = k[2 : 2+row]
 	c.qualifier = k[2+row+1+family : len(k)-9]
 	c.time = int64(binary.BigEndian.Uint64(k[len(k)-9:]))
+	c.kind = k[len(k)-1]
 	return c, rest, nil
 }
 

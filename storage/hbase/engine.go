@@ -3,8 +3,9 @@
 // reads the answers itself, because gohbase alone loses rows of a scan whose answer got lost, repeats increments and
 // waits for ever. It knows regions, scanners and Java exceptions; it never knows what a row key or a cell means.
 //
-// What HBase cannot promise: the Time of a cell is the clock of the region server that wrote it. A region that moves to a
-// server whose clock is behind may therefore hide a put behind an older one until the clocks meet; keep them in step.
+// What HBase cannot promise: the Time of a cell that was put without one is the clock of the region server that wrote it. A region that
+// moves to a server whose clock is behind may therefore hide a put behind an older one until the clocks meet; keep them in step. A
+// family with NEW_VERSION_BEHAVIOR, which nobody makes for OpenTSDB, has other rules of visibility than those of kv.Versioned.
 package hbase
 
 import (
@@ -123,7 +124,10 @@ type Engine struct {
 	background sync.WaitGroup
 }
 
-var _ kv.KV = (*Engine)(nil)
+var (
+	_ kv.KV        = (*Engine)(nil)
+	_ kv.Versioned = (*Engine)(nil)
+)
 
 // New returns an engine. It connects to nothing: HBase may be down, and is looked for when it is needed.
 func New(o Options) (*Engine, error) {

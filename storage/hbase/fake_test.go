@@ -331,11 +331,21 @@ func TestGetFaults(t *testing.T) {
 		{RowException: javaPackage + "MultiActionResultTooLarge"},
 		{RowException: javaPackage + "NotServingRegionException"},
 		{Do: func() { c.Split(table, key(45)) }},
+		{Do: func() { c.Split(table, key(25)) }},
 	} {
 		hit(t, c, 2, isMulti, f)
 		got, err := e.Get(t.Context(), table, family, keys)
 		if diff := cmp.Diff(wanted, lines(got)); err != nil || diff != "" {
 			t.Errorf("%+v: %v (-want +got)\n%s", f, err, diff)
+		}
+		hit(t, c, 2, isMulti, f)
+		past, err := e.History(t.Context(), table, family, keys)
+		got = nil
+		for _, h := range past {
+			got = append(got, h.Row)
+		}
+		if diff := cmp.Diff(wanted, lines(got)); err != nil || diff != "" {
+			t.Errorf("%+v: history: %v (-want +got)\n%s", f, err, diff)
 		}
 	}
 }
@@ -446,6 +456,17 @@ func TestConformanceOnFake(t *testing.T) {
 		kvtest.Run(t, func(t *testing.T) kv.KV {
 			_, e := open(t)
 			return e
+		})
+	})
+	t.Run("versioned", func(t *testing.T) {
+		kvtest.RunVersioned(t, func(t *testing.T) (kv.KV, kvtest.Owner) {
+			c, e := open(t)
+			return e, kvtest.Owner{
+				DeleteExact: func(_ *testing.T, key, qualifier []byte, time int64) {
+					c.DeleteExact("tsdb", "t", key, qualifier, time)
+				},
+				Compact: func(*testing.T) { c.Compact("tsdb") },
+			}
 		})
 	})
 	t.Run("faulty", func(t *testing.T) {

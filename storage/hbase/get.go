@@ -11,26 +11,57 @@ import (
 // Get implements kv.KV.
 func (e *Engine) Get(ctx context.Context, table, family string, keys [][]byte) ([]kv.Row, error) {
 	rows := make([]kv.Row, len(keys))
-	order := make([]int, 0, len(keys))
 	for i, key := range keys {
 		rows[i].Key = bytes.Clone(key)
+	}
+	r := reading{operation: opGet, table: table, keys: keys, tail: getTail(family)}
+	err := e.read(ctx, r, func(i int, cells []cell) { rows[i].Cells = copyCells(cells) })
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// History implements kv.Versioned. It asks as Get does, for all that HBase holds of the rows, and tells itself what is read: HBase does not
+// say it in such an answer.
+func (e *Engine) History(ctx context.Context, table, family string, keys [][]byte) ([]kv.History, error) {
+	all := make([]kv.History, len(keys))
+	for i, key := range keys {
+		all[i].Key = bytes.Clone(key)
+	}
+	r := reading{operation: opHistory, table: table, keys: keys, tail: historyTail(family)}
+	err := e.read(ctx, r, func(i int, cells []cell) { all[i] = copyHistory(all[i].Key, cells) })
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// A reading is what Get and History ask for.
+type reading struct {
+	operation, table string
+	keys             [][]byte
+	tail             []byte // what each Get says after its row key
+}
+
+// read hands the cells of the i-th key to done, of different keys at the same time. They are good until done returns.
+func (e *Engine) read(ctx context.Context, r reading, done func(i int, cells []cell)) error {
+	order := make([]int, 0, len(r.keys))
+	for i, key := range r.keys {
 		if kv.CheckKey(key) == nil { // no other can have been written, and HBase would refuse the whole request
 			order = append(order, i)
 		}
 	}
-	slices.SortFunc(order, func(a, b int) int { return bytes.Compare(keys[a], keys[b]) })
+	slices.SortFunc(order, func(a, b int) int { return bytes.Compare(r.keys[a], r.keys[b]) })
 	b := batch{
-		e: e, client: e.reader(), operation: opGet, table: table, tokens: e.reads, gate: e.readGate,
-		size:   func(i int) int { return len(keys[i]) },
-		encode: func(chosen []int) []action { return encodeGets(family, keys, chosen) },
+		e: e, client: e.reader(), operation: r.operation, table: r.table, tokens: e.reads, gate: e.readGate,
+		size:   func(i int) int { return len(r.keys[i]) },
+		encode: func(chosen []int) []action { return encodeGets(r.tail, r.keys, chosen) },
 		done: func(a *action, cells []cell) int {
-			rows[a.row].Cells = copyCells(cells)
+			done(a.row, cells)
 			return len(cells)
 		},
 		count: e.metrics.cellsRead,
 	}
-	if err := b.run(ctx, order); err != nil {
-		return nil, err
-	}
-	return rows, nil
+	return b.run(ctx, order)
 }

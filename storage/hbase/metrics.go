@@ -10,6 +10,7 @@ import (
 // The operations whose time is measured.
 const (
 	opGet         = "get"
+	opHistory     = "history"
 	opScan        = "scan" // one answer of a scan
 	opApply       = "apply"
 	opIncrement   = "increment"
@@ -52,7 +53,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Cells put or deleted, acknowledged by HBase.",
 		}),
 	}
-	for _, op := range []string{opGet, opScan, opApply, opIncrement, opCheckAndPut} {
+	for _, op := range []string{opGet, opHistory, opScan, opApply, opIncrement, opCheckAndPut} {
 		m.duration[op] = duration.WithLabelValues(op)
 	}
 	return m

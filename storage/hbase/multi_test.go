@@ -125,14 +125,25 @@ func protoRequest(rows []kv.Mutation) (*pb.MultiRequest, []byte) {
 // TestMultiGetRequest holds reads against protobuf's own code.
 func TestMultiGetRequest(t *testing.T) {
 	keys := [][]byte{[]byte("b"), []byte("a"), bytes.Repeat([]byte("long"), 100)}
-	actions := encodeGets("family", keys, []int{1, 0, 2})
+	for name, tail := range map[string][]byte{"get": getTail("family"), "history": historyTail("family")} {
+		t.Run(name, func(t *testing.T) { testMultiGetRequest(t, keys, name == "history", tail) })
+	}
+}
+
+func testMultiGetRequest(t *testing.T, keys [][]byte, history bool, tail []byte) {
+	actions := encodeGets(tail, keys, []int{1, 0, 2})
 	keys[1][0] = 'x' // the batch has its own
+	defer func() { keys[1][0] = 'a' }()
 	msg, blocks, _ := testMulti(t.Context(), actions).SerializeCellBlocks(nil)
 	group := &pb.RegionAction{Region: &pb.RegionSpecifier{Type: pb.RegionSpecifier_REGION_NAME.Enum(), Value: []byte("tsdb,,1.")}}
 	for i, row := range []string{"a", "b", string(keys[2])} {
 		group.Action = append(group.Action, &pb.Action{Index: proto.Uint32(uint32(i + 1)), Get: &pb.Get{
 			Row: []byte(row), Column: []*pb.Column{{Family: []byte("family")}}, TimeRange: &pb.TimeRange{},
 		}})
+		if get := group.GetAction()[i].GetGet(); history {
+			get.MaxVersions = proto.Uint32(100)
+			get.Attribute = []*pb.NameBytesPair{{Name: proto.String("_raw_"), Value: []byte{0xff}}}
+		}
 	}
 	want := &pb.MultiRequest{RegionAction: []*pb.RegionAction{group}}
 	if diff := cmp.Diff(want, decodeRequest(t, msg), protocmp.Transform()); diff != "" || len(blocks) > 0 {

@@ -14,7 +14,7 @@ import (
 //	RegionAction  1 RegionSpecifier, 2 atomic, 3 Action...
 //	Action        1 index, 2 MutationProto, 3 Get
 //	MutationProto 1 row, 2 mutate_type, 8 associated_cell_count
-//	Get           1 row, 2 Column..., 5 TimeRange
+//	Get           1 row, 2 Column..., 3 NameBytesPair..., 5 TimeRange, 6 max_versions
 
 // rawMessage is a message that is encoded already: gohbase marshals what it does not know as it is.
 func rawMessage(b []byte) proto.Message {
@@ -97,6 +97,25 @@ func getTail(family string) []byte {
 	b = protowire.AppendString(b, family)
 	b = protowire.AppendTag(b, 5, protowire.BytesType)
 	return protowire.AppendBytes(b, nil)
+}
+
+// maxVersions bounds the versions of a cell in a History.
+const maxVersions = 100
+
+// historyTail is what a Get of a whole family says after its row when it wants older versions and deletions too. The server makes a scan of a
+// Get and copies its attributes, among them the one that makes a scan raw; Get itself has no word for it.
+func historyTail(family string) []byte {
+	b := getTail(family)
+	const name = "_raw_"  // Scan.RAW_ATTR
+	value := []byte{0xff} // Bytes.toBytes(true)
+	b = protowire.AppendTag(b, 3, protowire.BytesType)
+	b = protowire.AppendVarint(b, uint64(sizeTagged(len(name))+sizeTagged(len(value))))
+	b = protowire.AppendTag(b, 1, protowire.BytesType)
+	b = protowire.AppendString(b, name)
+	b = protowire.AppendTag(b, 2, protowire.BytesType)
+	b = protowire.AppendBytes(b, value)
+	b = protowire.AppendTag(b, 6, protowire.VarintType)
+	return protowire.AppendVarint(b, maxVersions)
 }
 
 // regionField is the first field of a RegionAction.

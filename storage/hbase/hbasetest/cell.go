@@ -4,9 +4,11 @@ import "encoding/binary"
 
 // The types of org.apache.hadoop.hbase.KeyValue that are understood.
 const (
-	typePut          = 4
-	typeDeleteColumn = 12
-	typeDeleteFamily = 14
+	typePut                 = 4
+	typeDelete              = 8
+	typeDeleteFamilyVersion = 10
+	typeDeleteColumn        = 12
+	typeDeleteFamily        = 14
 )
 
 // A cell is written here a second time, apart from the engine's own reading of the layout.
@@ -46,6 +48,6 @@ func (c cell) appendTo(b []byte) []byte {
 	b = append(binary.BigEndian.AppendUint16(b, uint16(len(c.row))), c.row...)
 	b = append(append(b, byte(len(c.family))), c.family...)
 	b = append(b, c.qualifier...)
-	b = append(binary.BigEndian.AppendUint64(b, uint64(c.time)), typePut)
+	b = append(binary.BigEndian.AppendUint64(b, uint64(c.time)), c.kind)
 	return append(b, c.value...)
 }

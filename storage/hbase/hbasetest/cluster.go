@@ -1,7 +1,7 @@
 // Package hbasetest is a small HBase inside the test's own process: a ZooKeeper that knows where things are and region
 // servers that speak HBase's protocol over tables in memory. It does on request what a real HBase cannot be made to do at a
-// chosen moment: lose an answer, refuse a request, move or split a region between two requests. It keeps no versions and
-// no tombstones, ignores filters (a server may always send more than was asked for), and knows nothing of durability.
+// chosen moment: lose an answer, refuse a request, move or split a region between two requests. It keeps all versions and
+// tombstones for ever, ignores filters (a server may always send more than was asked for), and knows nothing of durability.
 package hbasetest
 
 import (
@@ -173,6 +173,29 @@ func (c *Cluster) Split(table, key string) {
 	t.regions = slices.Replace(t.regions, i, i+1,
 		c.newRegion(t, r.start, []byte(key), r.server), c.newRegion(t, []byte(key), r.stop, (r.server+1)%servers))
 	c.forgetScanners(r)
+}
+
+// DeleteExact deletes the versions of one time, of one cell or (nil) of the whole row.
+func (c *Cluster) DeleteExact(table, family string, key, qualifier []byte, time int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kind := byte(typeDelete)
+	if qualifier == nil {
+		kind = typeDeleteFamilyVersion
+	}
+	c.tables[table].add(cell{row: clone(key), family: family, qualifier: clone(qualifier), time: time, kind: kind})
+}
+
+// Compact drops what no read sees.
+func (c *Cluster) Compact(table string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.tables[table]
+	for key, r := range t.rows {
+		for family := range r {
+			r[family] = t.cells([]byte(key), family, nil, 0)
+		}
+	}
 }
 
 func (c *Cluster) forgetScanners(r *region) {

@@ -3,6 +3,7 @@ package hbasetest
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/tsuna/gohbase/pb"
@@ -88,10 +89,20 @@ func (r *request) read(region *region, get *pb.Get) (*pb.Result, error) {
 		return nil, err
 	}
 	cells := region.table.cells(get.GetRow(), string(column.GetFamily()), column.GetQualifier(), 0)
+	if raw(get) {
+		cells = region.table.raw(get.GetRow(), string(column.GetFamily()), int(get.GetMaxVersions()))
+	}
 	for _, c := range cells {
 		r.out = c.appendTo(r.out)
 	}
 	return &pb.Result{AssociatedCellCount: proto.Int32(int32(len(cells)))}, nil
+}
+
+// raw says whether a read has the attribute of a raw scan.
+func raw(get *pb.Get) bool {
+	return slices.ContainsFunc(get.GetAttribute(), func(a *pb.NameBytesPair) bool {
+		return a.GetName() == "_raw_" && bytes.Equal(a.GetValue(), []byte{0xff})
+	})
 }
 
 // check says whether a row and a family are in the region.
@@ -116,7 +127,8 @@ func (r *request) cells(m *pb.MutationProto) []cell {
 	for _, column := range m.GetColumnValue() {
 		for _, q := range column.GetQualifierValue() {
 			cells = append(cells, cell{
-				row: m.GetRow(), family: string(column.GetFamily()), qualifier: clone(q.GetQualifier()), value: clone(q.GetValue()), kind: typePut,
+				row: m.GetRow(), family: string(column.GetFamily()), qualifier: clone(q.GetQualifier()), value: clone(q.GetValue()),
+				time: math.MaxInt64, kind: typePut,
 			})
 		}
 	}
@@ -132,12 +144,7 @@ func (r *request) change(region *region, m *pb.MutationProto) error {
 		}
 	}
 	for _, c := range cells {
-		switch c.kind {
-		case typePut:
-			region.table.put(c)
-		case typeDeleteColumn, typeDeleteFamily:
-			region.table.remove(c)
-		}
+		region.table.add(c)
 	}
 	return nil
 }
@@ -170,7 +177,8 @@ func (r *request) increment(region *region, m *pb.MutationProto) (proto.Message,
 		sum += binary.BigEndian.Uint64(held[0].value)
 	}
 	c.value = binary.BigEndian.AppendUint64(nil, sum)
-	region.table.put(c)
+	c.time = math.MaxInt64
+	region.table.add(c)
 	r.out = c.appendTo(r.out)
 	return &pb.MutateResponse{Result: &pb.Result{AssociatedCellCount: proto.Int32(1)}}, nil
 }

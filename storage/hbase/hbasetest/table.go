@@ -2,7 +2,9 @@ package hbasetest
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"time"
 )
@@ -15,8 +17,8 @@ type table struct {
 	keys     []string // of rows, ascending; nil when they have to be sorted again
 }
 
-// A row is its cells by family and qualifier.
-type row map[string]map[string]cell
+// A row is everything that was put and deleted, by family, in the order of CellComparator.
+type row map[string][]cell
 
 type region struct {
 	name        string
@@ -43,48 +45,72 @@ func (t *table) sorted() []string {
 	return t.keys
 }
 
-// put writes a cell now.
-func (t *table) put(c cell) {
+// add takes a put or a deletion.
+func (t *table) add(c cell) {
 	r := t.rows[string(c.row)]
 	if r == nil {
 		r = row{}
 		t.rows[string(c.row)] = r
 		t.keys = nil
 	}
-	if r[c.family] == nil {
-		r[c.family] = map[string]cell{}
+	if c.time == math.MaxInt64 {
+		c.time = time.Now().UnixMilli()
 	}
-	c.time = time.Now().UnixMilli()
-	r[c.family][string(c.qualifier)] = c
+	at, same := slices.BinarySearchFunc(r[c.family], c, compareCells)
+	if same {
+		r[c.family][at] = c
+	} else {
+		r[c.family] = slices.Insert(r[c.family], at, c)
+	}
 }
 
-// remove deletes a cell, or all of a family when that is what c says.
-func (t *table) remove(c cell) {
-	r := t.rows[string(c.row)]
-	if r == nil {
-		return
-	}
-	if c.kind == typeDeleteFamily {
-		delete(r, c.family)
-	} else {
-		delete(r[c.family], string(c.qualifier))
-		if len(r[c.family]) == 0 {
-			delete(r, c.family)
-		}
-	}
-	if len(r) == 0 {
-		delete(t.rows, string(c.row))
-		t.keys = nil
-	}
+func compareCells(a, b cell) int {
+	return cmp.Or(bytes.Compare(a.qualifier, b.qualifier), cmp.Compare(b.time, a.time), cmp.Compare(b.kind, a.kind))
 }
 
 // cells returns what a read of a family sees of a row: all cells, or those of one qualifier, that are not older than since.
 func (t *table) cells(key []byte, family string, qualifiers [][]byte, since int64) []cell {
 	var out []cell
-	for _, q := range slices.Sorted(maps.Keys(t.rows[string(key)][family])) {
-		c := t.rows[string(key)][family][q]
-		wanted := len(qualifiers) == 0 || slices.ContainsFunc(qualifiers, func(w []byte) bool { return string(w) == q })
-		if wanted && c.time >= since {
+	all := t.rows[string(key)][family]
+	deletes := slices.DeleteFunc(slices.Clone(all), func(c cell) bool { return c.kind == typePut })
+	for _, c := range all {
+		wanted := len(qualifiers) == 0 || slices.ContainsFunc(qualifiers, func(w []byte) bool { return bytes.Equal(w, c.qualifier) })
+		older := len(out) > 0 && bytes.Equal(out[len(out)-1].qualifier, c.qualifier)
+		deleted := slices.ContainsFunc(deletes, func(d cell) bool { return d.hides(c) })
+		if c.kind == typePut && wanted && !older && !deleted && c.time >= since {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// hides says whether a deletion hides a put.
+func (c cell) hides(put cell) bool {
+	switch c.kind {
+	case typeDelete:
+		return bytes.Equal(c.qualifier, put.qualifier) && put.time == c.time
+	case typeDeleteFamilyVersion:
+		return put.time == c.time
+	case typeDeleteColumn:
+		return bytes.Equal(c.qualifier, put.qualifier) && put.time <= c.time
+	case typeDeleteFamily:
+		return put.time <= c.time
+	}
+	return false
+}
+
+// raw returns all puts and deletions, but no more than a number of puts for a qualifier.
+func (t *table) raw(key []byte, family string, versions int) []cell {
+	var out []cell
+	n := 0
+	for _, c := range t.rows[string(key)][family] {
+		if len(out) > 0 && !bytes.Equal(out[len(out)-1].qualifier, c.qualifier) {
+			n = 0
+		}
+		if c.kind == typePut {
+			n++
+		}
+		if n <= versions {
 			out = append(out, c)
 		}
 	}
