@@ -54,3 +54,11 @@ func (o Options) logPath() string {
 	}
 	return filepath.Join(o.Path, "log")
 }
+
+// logMarkPath is the directory of the marks of the log: that of the store, where they outlive the log, if there is one.
+func (o Options) logMarkPath() string {
+	if o.Engine == EngineHBase && o.LogPath != "" || o.Path == "" {
+		return o.LogPath
+	}
+	return o.Path
+}

@@ -32,6 +32,7 @@ const (
 // BufferOptions are those of WriteBuffered.
 type BufferOptions struct {
 	Dir           string        // of the log
+	MarkDir       string        // of the marks by which a start misses what is gone of the log; empty: Dir
 	MaxLogBytes   int64         // of the log's files; at half of it rows are flushed early, beyond appends fail
 	SegmentBytes  int64         // of one file of the log; 0: 64 MiB
 	FlushInterval time.Duration // a row is flushed when its first point is this old
@@ -71,6 +72,9 @@ func (o BufferOptions) holdsLog() (bool, error) {
 	if o.FS == nil {
 		o.FS = log.OS{}
 	}
+	if marked, err := log.Marked(o.FS, o.markPath("points")); marked || err != nil {
+		return true, err // what is missing is said when it is opened
+	}
 	files, err := o.FS.List(filepath.Join(o.Dir, "points"))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -79,6 +83,11 @@ func (o BufferOptions) holdsLog() (bool, error) {
 		return false, fmt.Errorf("look for a log: %w", err)
 	}
 	return slices.ContainsFunc(files, func(name string) bool { return filepath.Ext(name) == ".log" }), nil
+}
+
+// markPath is the mark of one of the two logs.
+func (o BufferOptions) markPath(name string) string {
+	return filepath.Join(cmp.Or(o.MarkDir, o.Dir), "log-"+name+".mark")
 }
 
 // buffer is the buffered way of a point: it is durable when its record is in the log, is read from the head, and reaches the table with its
@@ -131,7 +140,7 @@ func openBuffer(s *Store) (*buffer, error) {
 func (b *buffer) logOptions(name string, s *Store, maxBytes int64) log.Options {
 	o := log.Options{Dir: filepath.Join(b.o.Dir, name), MaxBytes: maxBytes, FS: b.o.FS, Logger: s.o.Logger, Now: s.o.Now}
 	o.Registerer = prometheus.WrapRegistererWith(prometheus.Labels{"log": name}, s.o.Registerer)
-	o.SegmentBytes = b.o.SegmentBytes
+	o.SegmentBytes, o.MarkPath = b.o.SegmentBytes, b.o.markPath(name)
 	if name == "series" {
 		o.SegmentBytes, o.SpareBytes = min(8<<20, cmp.Or(o.SegmentBytes, 8<<20)), -1
 	}
@@ -277,6 +286,9 @@ func (b *buffer) truncate() error {
 // remove removes the closed logs, which hold nothing that is needed. The points go first: they mean nothing without the numbers.
 func (b *buffer) remove() error {
 	for _, name := range []string{"points", "series"} {
+		if err := log.Unmark(b.o.FS, b.o.markPath(name)); err != nil {
+			return fmt.Errorf("remove the log's files: %w", err)
+		}
 		dir := filepath.Join(b.o.Dir, name)
 		files, err := b.o.FS.List(dir)
 		if err != nil {

@@ -170,6 +170,7 @@ func (l *Log) write(size int64, records int, to func(*segment) error) (Position,
 	s.end += size
 	l.end = s.endPosition()
 	l.mu.Unlock()
+	l.note()
 	l.metrics.wrote(records, size)
 	return at, nil
 }

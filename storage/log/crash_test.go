@@ -93,7 +93,7 @@ func (r *randomRun) reopen(t *testing.T, disk *logtest.Disk) {
 	disk.SetCapacity(1 << 40)
 	for try := 0; ; try++ {
 		failing(disk, func(logtest.Op, string) bool { return try < 5 && r.rng.Float64() < r.rate })
-		l, err := log.Open(small(disk))
+		l, err := log.Open(marked(disk))
 		if err == nil {
 			r.disk, r.log = disk, l
 			break
@@ -134,8 +134,8 @@ func TestEveryFailure(t *testing.T) {
 			t.Errorf("call %d, %s: %d operations failed, want one at most", nth, failed, errs)
 		}
 		disk.Before = nil
-		m.check(t, open(t, small(disk.Kill(1))))
-		m.check(t, open(t, small(disk.Crash(2))))
+		m.check(t, open(t, marked(disk.Kill(1))))
+		m.check(t, open(t, marked(disk.Crash(2))))
 	}
 }
 
@@ -147,7 +147,7 @@ func TestEveryMoment(t *testing.T) {
 		moments++
 		for seed := range uint64(3) {
 			now := &model{next: m.next, acked: maps.Clone(m.acked), unknown: maps.Clone(m.unknown), from: m.from, ordered: true}
-			l, err := log.Open(small(disk.Crash(uint64(moments)*3 + seed)))
+			l, err := log.Open(marked(disk.Crash(uint64(moments)*3 + seed)))
 			if err != nil {
 				t.Fatalf("power cut before %s %s: %v", op, name, err)
 			}
@@ -173,9 +173,9 @@ func scenario(t *testing.T, disk *logtest.Disk, m *model) (errs int) {
 		return err == nil
 	}
 	for range 3 {
-		l, err := log.Open(small(disk))
+		l, err := log.Open(marked(disk))
 		if !count(err) {
-			if l, err = log.Open(small(disk)); err != nil {
+			if l, err = log.Open(marked(disk)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -210,7 +210,7 @@ func (m *model) check2(t *testing.T, l *log.Log, count func(error) bool) {
 // TestConcurrentCrashes appends from several goroutines and cuts the power at random moments.
 func TestConcurrentCrashes(t *testing.T) {
 	disk := logtest.New(7)
-	opts := small(disk)
+	opts := marked(disk)
 	opts.MaxBytes = 64 << 20
 	l := open(t, opts)
 	var mu sync.Mutex

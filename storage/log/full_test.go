@@ -31,7 +31,7 @@ func fill(t *testing.T, l *log.Log) (at []log.Position) {
 // TestMaxBytes fills the log, finds all of it, makes room, goes on, without ever passing the limit.
 func TestMaxBytes(t *testing.T) {
 	disk := logtest.New(1)
-	opts := small(disk)
+	opts := marked(disk)
 	opts.MaxBytes = 5000
 	l := open(t, opts)
 	var from log.Position
@@ -83,7 +83,7 @@ func TestDiskFull(t *testing.T) {
 				return nil
 			}
 			reg := prometheus.NewRegistry()
-			opts := small(disk)
+			opts := marked(disk)
 			opts.Registerer = reg
 			l := open(t, opts)
 			var at []log.Position
@@ -100,7 +100,7 @@ func TestDiskFull(t *testing.T) {
 			if l.Size() > 4*opts.SegmentBytes {
 				t.Errorf("failed appends have left %d bytes", l.Size())
 			}
-			entries, err := replay(t, open(t, small(disk.Crash(1))), log.Position{})
+			entries, err := replay(t, open(t, marked(disk.Crash(1))), log.Position{})
 			if err != nil || len(entries) != len(at) {
 				t.Errorf("replayed %d records, %v; want %d", len(entries), err, len(at))
 			}
@@ -145,7 +145,7 @@ func TestFailedSync(t *testing.T) {
 		}
 		return nil
 	}
-	l := open(t, small(disk))
+	l := open(t, marked(disk))
 	for range 100 {
 		if err := m.add(t, l); err != nil && !errors.Is(err, errInjected) {
 			t.Fatal(err)
@@ -155,13 +155,13 @@ func TestFailedSync(t *testing.T) {
 		t.Fatalf("%d of 100 records acknowledged", len(m.acked))
 	}
 	disk.Before = nil
-	m.check(t, open(t, small(disk.Crash(1))))
+	m.check(t, open(t, marked(disk.Crash(1))))
 }
 
 // TestMetrics counts what was written.
 func TestMetrics(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	opts := small(logtest.New(1))
+	opts := marked(logtest.New(1))
 	opts.Registerer = reg
 	l := open(t, opts)
 	for range 4 {

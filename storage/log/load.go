@@ -21,6 +21,9 @@ func (l *Log) load() error {
 	if err := l.chain(found); err != nil {
 		return err
 	}
+	if err := l.checkSegments(); err != nil {
+		return err
+	}
 	if n := len(l.segments); n > 0 {
 		last := l.segments[n-1]
 		if err := l.recover(last); err != nil {
@@ -164,6 +167,9 @@ func (l *Log) recover(s *segment) error {
 	defer f.Close()
 	r := newReader(f, s.number, s.size)
 	if err := r.findEnd(name); err != nil {
+		return err
+	}
+	if err := l.checkEnd(s, name, r.offset); err != nil {
 		return err
 	}
 	if r.offset < s.size {

@@ -5,6 +5,8 @@ import (
 	"io"
 	"path/filepath"
 	"sync"
+
+	"github.com/tsdbridge/tsdbridge/storage/mark"
 )
 
 // Log is an open log. It is safe for concurrent use.
@@ -12,6 +14,8 @@ type Log struct {
 	opts    Options
 	metrics *metrics
 	lock    io.Closer
+	wanted  extent     // what the mark said when the log was opened
+	mark    *mark.Mark // nil: none is kept
 
 	// turn holds one token. Whoever has taken it may write: it alone uses the fields up to mu.
 	turn   chan struct{}
@@ -29,6 +33,9 @@ type Log struct {
 	spares   []spare
 	strays   []spare  // files that hold nothing and could not be removed
 	end      Position // behind the last record on the disk
+
+	noting sync.Mutex // guards the next, and the order of marks
+	noted  bool       // that the mark cannot be written
 
 	truncating sync.Mutex // guards the next
 	unsynced   bool       // the directory, after a failed SyncDir
@@ -50,7 +57,13 @@ func Open(opts Options) (*Log, error) {
 		return nil, diskError("lock", name, err)
 	}
 	l := &Log{opts: opts, lock: held, turn: make(chan struct{}, 1), gather: &group{}, idle: &group{}}
-	if err := l.load(); err != nil {
+	if l.wanted, err = readMark(opts.FS, opts.MarkPath); err == nil {
+		err = l.load()
+	}
+	if err == nil {
+		err = l.openMark()
+	}
+	if err != nil {
 		return nil, errors.Join(err, held.Close())
 	}
 	l.metrics = newMetrics(opts.Registerer, func() float64 { return float64(l.Size()) }, l.countSegments)
@@ -113,6 +126,9 @@ func (l *Log) Close() error {
 			err = diskError("close", l.path(s.number, suffixLog), err)
 		}
 		l.active = nil
+	}
+	if l.mark != nil {
+		err = errors.Join(err, l.mark.Close())
 	}
 	return errors.Join(err, l.lock.Close())
 }

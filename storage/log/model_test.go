@@ -19,6 +19,13 @@ func small(disk log.FS) log.Options {
 	}
 }
 
+// marked are small options of a log with a mark.
+func marked(disk log.FS) log.Options {
+	opts := small(disk)
+	opts.MarkPath = "log.mark"
+	return opts
+}
+
 func open(t *testing.T, opts log.Options) *log.Log {
 	t.Helper()
 	l, err := log.Open(opts)

@@ -12,6 +12,9 @@ import (
 type Options struct {
 	Dir string // made if it is not there; no other process may have it open
 
+	// MarkPath is a file outside of Dir that says which records are there, so that Open misses those that are gone (see extent); empty: none.
+	MarkPath string
+
 	SegmentBytes   int64 // of one file, reserved when it is begun; 0 is 64 MiB
 	MaxBytes       int64 // of all files; 0 is 4 GiB, and it must hold two segments
 	SpareBytes     int64 // of emptied files kept to be written again, which halves the time of an fdatasync; 0 is 256 MiB, negative none

@@ -32,6 +32,8 @@ type segment struct {
 	size   int64    // bytes that the file takes
 	file   File     // nil unless it is the active one
 	ruined bool     // the disk failed here: not to be written again
+
+	retiring bool // its records are not needed any more
 }
 
 func (s *segment) endPosition() Position { return Position{s.number, s.end} }

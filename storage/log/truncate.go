@@ -73,6 +73,9 @@ func (l *Log) syncDir() error {
 // crash removes a segment and keeps one before it.
 func (l *Log) retire(s *segment) error {
 	name := l.path(s.number, suffixLog)
+	if err := l.release(s); err != nil {
+		return err
+	}
 	if !l.wantsSpare(s) {
 		if err := l.opts.FS.Remove(name); err != nil {
 			return err

@@ -1,0 +1,204 @@
+package log
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/tsdbridge/tsdbridge/storage/mark"
+)
+
+// What a log's mark says: records stand in the segments from the first one on, up to the end. The files alone cannot tell: a log of which segments
+// were removed, or whose end was cut off, looks like one that held less.
+//
+//	first segment | segment of the end | offset of the end      all uvarint; nothing: there are no records
+type extent struct {
+	first uint64
+	end   Position
+}
+
+func (e extent) empty() bool {
+	return e.end.Segment < e.first || e.end.Segment == e.first && e.end.Offset <= segmentHeader
+}
+
+func (e extent) appendTo(b []byte) []byte {
+	if e.empty() {
+		return b
+	}
+	b = binary.AppendUvarint(binary.AppendUvarint(b, e.first), e.end.Segment)
+	return binary.AppendUvarint(b, uint64(e.end.Offset))
+}
+
+func parseExtent(b []byte) (e extent, ok bool) {
+	if len(b) == 0 {
+		return extent{}, true
+	}
+	var numbers [3]uint64
+	for i := range numbers {
+		n, width := binary.Uvarint(b)
+		if width <= 0 {
+			return extent{}, false
+		}
+		numbers[i], b = n, b[width:]
+	}
+	return extent{numbers[0], Position{numbers[1], int64(numbers[2])}}, len(b) == 0
+}
+
+// readMark reads what the mark of a log says; of one that has none, nothing.
+func readMark(files FS, name string) (e extent, err error) {
+	if name == "" {
+		return extent{}, nil
+	}
+	f, err := files.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return extent{}, nil
+	}
+	if err != nil {
+		return extent{}, diskError("open", name, err)
+	}
+	fact, _, err := mark.Read(f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return extent{}, corrupt(name, 0, "the mark of the log "+err.Error())
+	}
+	e, ok := parseExtent(fact)
+	if !ok {
+		return extent{}, corrupt(name, 0, "no mark of a log")
+	}
+	return e, nil
+}
+
+// Marked says whether a mark, in a file of that name, knows of records.
+func Marked(files FS, name string) (bool, error) {
+	e, err := readMark(files, name)
+	return !e.empty(), err
+}
+
+// Unmark makes a mark forget the records of a log whose files are about to be removed. That is durable when it returns.
+func Unmark(files FS, name string) error {
+	f, err := files.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return diskError("open", name, err)
+	}
+	m, err := mark.Keep(f)
+	if err != nil {
+		return errors.Join(diskError("read", name, err), f.Close())
+	}
+	if err := errors.Join(m.PutSynced(nil), m.Close()); err != nil {
+		return diskError("write", name, err)
+	}
+	return nil
+}
+
+// checkSegments compares the segments that are there with the mark. Nothing has been changed yet.
+func (l *Log) checkSegments() error {
+	want := l.wanted
+	if want.empty() {
+		return nil
+	}
+	n := len(l.segments)
+	switch {
+	case n == 0:
+		return l.missing(want.first, "all records are missing")
+	case l.segments[0].number > want.first:
+		return l.missing(want.first, "records are missing")
+	case l.segments[n-1].number < want.end.Segment:
+		return l.missing(want.end.Segment, "records are missing")
+	}
+	for _, s := range l.segments[:n-1] {
+		if s.number == want.end.Segment && s.end < want.end.Offset {
+			return corrupt(l.path(s.number, suffixLog), s.end, fmt.Sprintf("acknowledged records up to byte %d are missing", want.end.Offset))
+		}
+	}
+	return nil
+}
+
+func (l *Log) missing(segment uint64, what string) error {
+	return fmt.Errorf("%w: %s is not there: %s, up to %v as %s says", ErrCorrupt, l.path(segment, suffixLog), what, l.wanted.end, l.opts.MarkPath)
+}
+
+// checkEnd compares the end that was found of the last segment with the mark.
+func (l *Log) checkEnd(s *segment, name string, end int64) error {
+	if want := l.wanted.end; !l.wanted.empty() && s.number == want.Segment && end < want.Offset {
+		return corrupt(name, end, fmt.Sprintf("acknowledged records up to byte %d are missing or broken", want.Offset))
+	}
+	return nil
+}
+
+// openMark begins to keep the mark of a log that was loaded. A new file gets its name when it holds a mark.
+func (l *Log) openMark() error {
+	name := l.opts.MarkPath
+	if name == "" {
+		return nil
+	}
+	f, err := l.opts.FS.Open(name)
+	made := errors.Is(err, fs.ErrNotExist)
+	if made {
+		if err = l.opts.FS.MakeDir(filepath.Dir(name)); err == nil {
+			f, err = l.opts.FS.Create(name + suffixNew)
+		}
+	}
+	if err != nil {
+		return diskError("open", name, err)
+	}
+	if l.mark, err = mark.Keep(f); err != nil {
+		return errors.Join(diskError("read", name, err), f.Close())
+	}
+	fact := l.extent().appendTo(nil)
+	if !made {
+		err = l.mark.PutSynced(fact)
+	} else if err = l.mark.Begin(fact); err == nil {
+		if err = l.opts.FS.Rename(name+suffixNew, name); err == nil {
+			err = l.opts.FS.SyncDir(filepath.Dir(name))
+		}
+	}
+	if err != nil {
+		return errors.Join(diskError("write", name, err), l.mark.Close())
+	}
+	return nil
+}
+
+// extent is what the mark should say.
+func (l *Log) extent() extent {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := extent{end: l.end}
+	for _, s := range l.segments {
+		if !s.retiring {
+			e.first = s.number
+			break
+		}
+	}
+	return e
+}
+
+// note puts the extent into the mark. A mark that cannot be written says less than is there, which harms nobody.
+func (l *Log) note() {
+	if l.mark == nil {
+		return
+	}
+	l.noting.Lock() // or an older extent might be put after a newer one
+	defer l.noting.Unlock()
+	var space [32]byte
+	if err := l.mark.Put(l.extent().appendTo(space[:0])); err != nil && !l.noted {
+		l.noted = true
+		l.opts.Logger.Warn("the mark of the log cannot be written; records that get lost are not missed", "file", l.opts.MarkPath, "err", err)
+	}
+}
+
+// release takes a segment out of the mark, durably, before its file goes.
+func (l *Log) release(s *segment) error {
+	l.mu.Lock()
+	s.retiring = true
+	l.mu.Unlock()
+	if l.mark == nil {
+		return nil
+	}
+	l.noting.Lock()
+	defer l.noting.Unlock()
+	return l.mark.PutSynced(l.extent().appendTo(nil))
+}
