@@ -56,7 +56,7 @@ func New(o Options) (*Adapter, error) {
 	so.Registerer = a.registry
 	a.graphite = newGraphiteSide(o, a.names, db)
 	so.Observer = a.graphite
-	if a.store, err = storage.New(db, so); err == nil {
+	if a.store, err = storage.New(db, so); err == nil && o.Engine != EngineHBase { // which may be away: Run looks at its tables
 		err = a.store.PinLayout(context.Background())
 	}
 	if err == nil {

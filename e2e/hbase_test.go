@@ -25,6 +25,7 @@ func TestHBase(t *testing.T) {
 		{"TSDReadsUs", testTSDReadsUs},
 		{"TSDReadsBuffered", testTSDReadsBuffered},
 		{"TSDSalted", testTSDSalted},
+		{"TSDLayout", testTSDLayout},
 		{"TSDPuts", testTSDPuts},
 		{"TSDWrites", testTSDWrites},
 		{"TSDCorrections", testTSDCorrections},

@@ -31,6 +31,10 @@ func (r *resolution) putMeta(ctx context.Context) {
 	}
 	s := r.store
 	fresh := r.distinct()
+	if err := s.checkFit(ctx); err != nil {
+		r.failUnfinished(err)
+		return
+	}
 	if err := r.lookUp(ctx, fresh); err != nil {
 		r.failUnfinished(fmt.Errorf("read %s: %w", s.o.Tables.Meta, err))
 		return

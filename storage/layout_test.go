@@ -1,17 +1,22 @@
 package storage_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
 func TestPinLayout(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
-	salted := func(o *storage.Options) { o.Layout.SaltWidth = 1 }
 	if err := openStore(t, db).PinLayout(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -22,8 +27,154 @@ func TestPinLayout(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "--storage.salt.width=0") || !strings.Contains(err.Error(), "--storage.salt.width=1") {
 		t.Errorf("another layout: %v", err)
 	}
-	shared := func(o *storage.Options) { o.Exclusive = false }
 	if err := openStore(t, db, salted, shared).PinLayout(t.Context()); err != nil {
 		t.Errorf("shared tables: %v", err)
+	}
+}
+
+// wide and salted are flags that do not fit tables of the default layout.
+func wide(o *storage.Options)   { o.Layout.MetricWidth, o.Layout.TagkWidth, o.Layout.TagvWidth = 4, 4, 4 }
+func salted(o *storage.Options) { o.Layout.SaltWidth = 1 }
+func shared(o *storage.Options) { o.Exclusive, o.IndexRefresh = false, 5*time.Millisecond }
+
+// fillTables writes a point of each of some series, as another process does.
+func fillTables(t *testing.T, db kv.KV) {
+	t.Helper()
+	other := storetest.Start(t, db, shared)
+	refs := resolve(t, other.Store, series("m", "host", "a"), series("n", "dc", "c", "host", "b"))
+	var b storage.Batch
+	for _, ref := range refs {
+		b.Add(ref, 1356998400000, 1)
+	}
+	if err := other.Append(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	other.End()
+}
+
+// cellsOf counts the cells of all tables.
+func cellsOf(t *testing.T, db kv.KV) map[string]int {
+	t.Helper()
+	counts := map[string]int{}
+	for _, table := range storetest.Tables() {
+		for _, family := range table.Families {
+			for row, err := range db.Scan(t.Context(), kv.Scan{Table: table.Name, Family: family}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				counts[table.Name+":"+family] += len(row.Cells)
+			}
+		}
+	}
+	return counts
+}
+
+// TestUnfitTables: a store with flags that do not fit ends before it writes anything, what a log has left it included.
+func TestUnfitTables(t *testing.T) {
+	for name, change := range map[string]func(*storage.Options){
+		"--storage.uid-width.metric=3 fits": wide, "--storage.salt.width=0 fits": salted,
+	} {
+		db, disk := kv.NewMem(storetest.Tables()...), logtest.New(1)
+		fillTables(t, db)
+		buffered := func(o *storage.Options) {
+			o.Mode, o.Buffer.Dir, o.Buffer.FS, o.Buffer.SegmentBytes = storage.WriteBuffered, "log", disk, 16<<10
+			neverFlush(o)
+		}
+		killed := storetest.Start(t, db, shared, buffered)
+		refs := resolve(t, killed.Store, series("m", "host", "a"))
+		var b storage.Batch
+		b.Add(refs[0], 1356998401000, 2)
+		if err := killed.Append(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+		killed.Stop()
+		disk = disk.Kill(1)
+		before := cellsOf(t, db)
+
+		o := storage.DefaultOptions()
+		shared(&o)
+		buffered(&o)
+		change(&o)
+		s, err := storage.New(db, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, errs := s.Resolve(t.Context(), []storage.Series{series("new", "host", "a")}); errs == nil || !errors.Is(errs[0], storage.ErrLayout) || storage.IsRefusal(errs[0]) {
+			t.Errorf("%s: Resolve = %v", name, errs)
+		}
+		if err := s.Run(t.Context()); !errors.Is(err, storage.ErrLayout) || !strings.Contains(err.Error(), name) {
+			t.Errorf("Run = %v, want %s", err, name)
+		}
+		if err := s.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("Ready = %v, want %s", err, name)
+		}
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff(before, cellsOf(t, db)); diff != "" {
+			t.Errorf("%s: the tables are not as they were:\n%s", name, diff)
+		}
+
+		again := storetest.Start(t, db, shared, buffered)
+		again.End()
+		if now := cellsOf(t, db); now["tsdb:t"] != before["tsdb:t"]+1 {
+			t.Errorf("with the flags that fit the log gave %d cells, want 1", now["tsdb:t"]-before["tsdb:t"])
+		}
+	}
+}
+
+// TestUnfitLater: tables that were empty at the start are filled by another process before this one writes.
+func TestUnfitLater(t *testing.T) {
+	for _, change := range []func(*storage.Options){wide, salted} {
+		db := kv.NewMem(storetest.Tables()...)
+		o := storage.DefaultOptions()
+		shared(&o)
+		change(&o)
+		o.IndexRefresh = time.Hour // Resolve must see it by itself
+		s, err := storage.New(db, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- s.Run(ctx) }()
+		for s.Ready(t.Context()) != nil {
+			time.Sleep(time.Millisecond)
+		}
+		fillTables(t, db)
+		before := cellsOf(t, db)
+		for _, one := range []storage.Series{series("new", "host", "a"), series("n", "dc", "c")} {
+			if _, errs := s.Resolve(t.Context(), []storage.Series{one}); errs == nil {
+				t.Errorf("%v is resolved by a store that does not fit", one)
+			}
+		}
+		if err := s.Ready(t.Context()); !errors.Is(err, storage.ErrLayout) {
+			t.Errorf("Ready = %v", err)
+		}
+		if diff := cmp.Diff(before, cellsOf(t, db)); diff != "" {
+			t.Errorf("the tables are not as they were:\n%s", diff)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestUnfitEnds: a store whose tables were empty ends when another process fills them in another way.
+func TestUnfitEnds(t *testing.T) {
+	db := kv.NewMem(storetest.Tables()...)
+	o := storage.DefaultOptions()
+	shared(&o)
+	wide(&o)
+	s, err := storage.New(db, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(t.Context()) }()
+	fillTables(t, db)
+	if err := <-ended; !errors.Is(err, storage.ErrLayout) {
+		t.Errorf("Run = %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/storage/fit"
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -26,6 +27,7 @@ type Store struct {
 	o           Options
 	layout      schema.Layout
 	uids        *uid.Dictionary
+	fit         *fit.Checker // nil: nobody else writes
 	index       *index.Index
 	states      states
 	spans       *spans // nil: others write, and leave none
@@ -41,6 +43,7 @@ type Store struct {
 	old         *retention    // nil: rows are kept for ever
 
 	loaded atomic.Bool
+	unfit  atomic.Bool // the flags do not fit the tables: nothing may be written
 
 	flushing sync.Mutex // held while rows of the head are put
 
@@ -60,10 +63,10 @@ func New(db kv.KV, o Options) (*Store, error) {
 	}
 	s := &Store{
 		db: db, o: o, layout: o.Layout, index: index.New(o.Layout),
-		uids:    uid.New(db, uid.Options{Table: o.Tables.UID, Layout: o.Layout, CacheEntries: o.UIDCacheEntries, Exclusive: o.Exclusive}),
 		loadErr: errors.New("series index: not loaded yet"),
 		reads:   make(chan struct{}, concurrentReads),
 	}
+	s.openUIDs()
 	s.writers.New = func() any { return &writer{} }
 	s.resolutions.New = func() any { return &resolution{} }
 	s.groups.New = func() any { return &group{} }
@@ -101,9 +104,26 @@ func New(db kv.KV, o Options) (*Store, error) {
 	return s, nil
 }
 
+// openUIDs opens the dictionary; on shared tables it assigns nothing before the flags are known to fit.
+func (s *Store) openUIDs() {
+	o := uid.Options{Table: s.o.Tables.UID, Layout: s.layout, CacheEntries: s.o.UIDCacheEntries, Exclusive: s.o.Exclusive}
+	if !s.o.Exclusive {
+		s.fit = fit.New(s.db, fit.Options{
+			Data: s.o.Tables.Data, UID: s.o.Tables.UID, Meta: s.o.Tables.Meta, Layout: s.layout, Logger: s.o.Logger,
+		})
+		o.BeforeAssign = func(ctx context.Context, kind schema.Kind, id int64) error {
+			return s.noteFit(s.fit.BeforeUID(ctx, kind, id))
+		}
+	}
+	s.uids = uid.New(s.db, o)
+}
+
 // Run loads the series index, trying again until it can, and keeps it fresh until ctx ends; where there is a log it replays it, and flushes rows to
-// the table.
+// the table. Nothing is replayed or written before shared tables were seen to fit the flags; where they do not, it ends with an ErrLayout.
 func (s *Store) Run(ctx context.Context) error {
+	if err := s.awaitFit(ctx); err != nil || ctx.Err() != nil {
+		return err
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	if s.buffer != nil {
 		group.Go(func() error { return s.flushEvery(ctx) })
@@ -122,7 +142,7 @@ func (s *Store) Close(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	if s.replayed() == nil {
+	if s.replayed() == nil && !s.unfit.Load() {
 		err = s.flushRows(ctx, head.Everything())
 	}
 	flushed := err == nil && s.replayed() == nil && s.buffer.head.Stats().Rows == 0
@@ -149,6 +169,9 @@ func (s *Store) refreshEvery(ctx context.Context) error {
 	since := int64(0)
 	for {
 		begin := s.o.Now()
+		if err := s.checkFit(ctx); errors.Is(err, ErrLayout) {
+			return err // others began to fill empty tables
+		}
 		switch err := s.loadIndex(ctx, since); {
 		case err == nil:
 			if !s.loaded.Swap(true) {
@@ -279,7 +302,7 @@ func (s *Store) Ready(ctx context.Context) error {
 			return fmt.Errorf("table %s: %w", t.table, err)
 		}
 	}
-	if err := s.replayed(); err != nil {
+	if err := s.replayed(); err != nil && !s.unfit.Load() {
 		return err
 	}
 	s.mu.Lock()

@@ -109,7 +109,7 @@ func (d *Dictionary) assignAll(ctx context.Context, kind schema.Kind, unknown ma
 	if len(missing) == 0 {
 		return failed
 	}
-	first, err := d.reserve(ctx, kind, len(missing))
+	first, err := d.draw(ctx, kind, len(missing))
 	if err != nil {
 		for _, name := range missing {
 			failed[name] = err
@@ -151,6 +151,17 @@ func (d *Dictionary) assignAll(ctx context.Context, kind schema.Kind, unknown ma
 		d.remember(kind, name, got[i])
 	}
 	return failed
+}
+
+// draw reserves n ids where nothing speaks against an assignment.
+func (d *Dictionary) draw(ctx context.Context, kind schema.Kind, n int) (first int64, err error) {
+	if err := d.before(ctx, kind, 0); err != nil {
+		return 0, err
+	}
+	if first, err = d.reserve(ctx, kind, n); err != nil {
+		return 0, err
+	}
+	return first, d.before(ctx, kind, first)
 }
 
 // reserve draws n consecutive ids and returns the first. TSDs draw one at a time from the same counter.

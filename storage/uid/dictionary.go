@@ -19,6 +19,8 @@ type Options struct {
 	CacheEntries int
 	// Exclusive says that no other process writes to the table (the local engines): many new names are written together.
 	Exclusive bool
+	// BeforeAssign, if set, may refuse an assignment. It is asked before ids are drawn (id 0) and again with the first one that was drawn.
+	BeforeAssign func(ctx context.Context, kind schema.Kind, id int64) error
 }
 
 // Dictionary maps names to UIDs and back. UIDs are raw bytes of the layout's width, kept in strings. Safe for concurrent use.
@@ -27,6 +29,7 @@ type Dictionary struct {
 	table  string
 	layout schema.Layout
 	alone  bool
+	before func(ctx context.Context, kind schema.Kind, id int64) error
 	put    func(ctx context.Context, table, family string, rows []kv.Mutation) error // of new names, where nobody else writes
 	caches [3]*cache                                                                 // by kind
 	// assigning lets one assignment of a kind run at a time in this process, so that two requests with the same
@@ -42,7 +45,10 @@ type lazyEngine interface {
 
 // New returns a dictionary over a table of db.
 func New(db kv.KV, o Options) *Dictionary {
-	d := &Dictionary{db: db, table: o.Table, layout: o.Layout, alone: o.Exclusive, put: db.Apply}
+	d := &Dictionary{db: db, table: o.Table, layout: o.Layout, alone: o.Exclusive, before: o.BeforeAssign, put: db.Apply}
+	if d.before == nil {
+		d.before = func(context.Context, schema.Kind, int64) error { return nil }
+	}
 	if lazy, ok := db.(lazyEngine); ok {
 		d.put = lazy.ApplyUnlogged
 	}
