@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
@@ -43,9 +44,12 @@ func appendCell(dst, row []byte, family string, qualifier, value []byte, time in
 	return append(dst, value...)
 }
 
+// minCell is the size of a cell without row, family, qualifier and value.
+const minCell = 4 + 4 + 4 + 2 + 1 + 8 + 1
+
 // cellSize is the number of bytes that appendCell appends.
 func cellSize(row []byte, family string, qualifier, value []byte) int {
-	return 4 + 4 + 4 + 2 + len(row) + 1 + len(family) + len(qualifier) + 8 + 1 + len(value)
+	return minCell + len(row) + len(family) + len(qualifier) + len(value)
 }
 
 // keyOf is the row key of the first of some cells that appendCell has made.
@@ -99,7 +103,7 @@ func parseCell(b []byte) (c cell, rest []byte, err error) {
 
 // parseCells reads n cells of one row.
 func parseCells(dst []cell, b []byte, n int) (cells []cell, rest []byte, err error) {
-	cells = dst
+	cells = slices.Grow(dst, min(n, len(b)/minCell))
 	for range n {
 		var c cell
 		if c, b, err = parseCell(b); err != nil {

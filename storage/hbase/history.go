@@ -1,44 +1,46 @@
 package hbase
 
-import "github.com/tsdbridge/tsdbridge/storage/kv"
+import (
+	"slices"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
 
 // copyHistory copies the cells of a raw answer, which are in HBase's order: qualifiers ascending, times descending; of one time deletions
-// first. What it does not know it passes by, as HBase does.
+// first. It spoils cells.
 func copyHistory(key []byte, cells []cell) kv.History {
-	puts := cells
+	deletes := copyTombstones(cells)
+	if len(deletes) > 0 {
+		cells = slices.DeleteFunc(cells, func(c cell) bool { return c.kind != typePut })
+	}
+	return kv.NewHistory(key, copyCells(cells), deletes)
+}
+
+// copyTombstones returns the deletions among cells, those of the whole row first: of one qualifier, the empty one, HBase does not tell them
+// from those of a cell by their order.
+func copyTombstones(cells []cell) []kv.Tombstone {
+	n, size := 0, 0
 	for i := range cells {
 		if cells[i].kind != typePut {
-			puts = ofKinds(cells, typePut, typePut)
-			break
+			n++
+			size += len(cells[i].qualifier)
 		}
 	}
-	versions := copyCells(puts)
-	if len(puts) == len(cells) {
-		return kv.NewHistory(key, versions, nil)
+	if n == 0 {
+		return nil
 	}
-	deletes := appendTombstones(nil, ofKinds(cells, typeDeleteFamily, typeDeleteFamilyVersion), typeDeleteFamilyVersion)
-	for i := range deletes {
-		deletes[i].Qualifier = nil
-	}
-	deletes = appendTombstones(deletes, ofKinds(cells, typeDeleteColumn, typeDelete), typeDelete)
-	return kv.NewHistory(key, versions, deletes)
-}
-
-// ofKinds returns the cells of two types.
-func ofKinds(cells []cell, a, b byte) []cell {
-	var out []cell
+	deletes, names := make([]kv.Tombstone, 0, n), make([]byte, 0, size)
 	for i := range cells {
-		if kind := cells[i].kind; kind == a || kind == b {
-			out = append(out, cells[i])
+		if c := &cells[i]; c.kind == typeDeleteFamily || c.kind == typeDeleteFamilyVersion {
+			deletes = append(deletes, kv.Tombstone{Time: c.time, Exact: c.kind == typeDeleteFamilyVersion})
 		}
 	}
-	return out
-}
-
-// appendTombstones appends deletions, those of one type being exact.
-func appendTombstones(dst []kv.Tombstone, cells []cell, exact byte) []kv.Tombstone {
-	for i, c := range copyCells(cells) {
-		dst = append(dst, kv.Tombstone{Qualifier: c.Qualifier, Time: c.Time, Exact: cells[i].kind == exact})
+	for i := range cells {
+		if c := &cells[i]; c.kind == typeDeleteColumn || c.kind == typeDelete {
+			at := len(names)
+			names = append(names, c.qualifier...)
+			deletes = append(deletes, kv.Tombstone{Qualifier: names[at:len(names):len(names)], Time: c.time, Exact: c.kind == typeDelete})
+		}
 	}
-	return dst
+	return deletes
 }

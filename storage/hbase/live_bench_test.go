@@ -13,7 +13,8 @@ import (
 )
 
 // BenchmarkWanted reads the rows of 100 series of many, two hours of a metric with a cell of 360 points a row, as the index allows it
-// and as it would be without: by their keys, by a scan with a filter on the row key, and by reading all. It starts a real HBase.
+// and as it would be without: by their keys (also with their history), by a scan with a filter on the row key, and by reading all. It
+// starts a real HBase.
 //
 //	TSDBRIDGE_E2E=1 go test -run '^$' -bench Wanted -benchtime 20x ./storage/hbase
 //
@@ -48,6 +49,14 @@ func BenchmarkWanted(b *testing.B) {
 	}{
 		{"keys", len(keys), func() (int, error) {
 			rows, err := e.Get(b.Context(), table, family, keys)
+			return countFull(rows), err
+		}},
+		{"history", len(keys), func() (int, error) {
+			all, err := e.History(b.Context(), table, family, keys)
+			rows := make([]kv.Row, len(all))
+			for i := range all {
+				rows[i] = all[i].Row
+			}
 			return countFull(rows), err
 		}},
 		{"regexp", len(keys), func() (int, error) { return countScan(b, e, filtered) }},

@@ -33,7 +33,7 @@ func TestLive(t *testing.T) {
 	t.Run("conformance", func(t *testing.T) {
 		kvtest.Run(t, func(t *testing.T) kv.KV {
 			e := newEngine(t, hbase.Options{ZooKeeper: c.ZooKeeper()})
-			names := hbase.TableNames{Data: "tsdb", UID: "tsdb-uid", Meta: "tsdb-meta", Tree: "tsdb-tree"}
+			names := opentsdbNames()
 			specs := hbase.OpenTSDBTables(names, hbase.TableOptions{MetricWidth: 3, SaltWidth: 1, SaltBuckets: 4})
 			for range 2 { // the second time they exist
 				if err := e.CreateTables(t.Context(), specs); err != nil {
@@ -43,6 +43,7 @@ func TestLive(t *testing.T) {
 			return e
 		})
 	})
+	t.Run("versioned", func(t *testing.T) { testVersioned(t, c) })
 	t.Run("store", func(t *testing.T) { testStore(t, c) })
 	t.Run("tables", func(t *testing.T) { testTables(t, c) })
 	t.Run("split", func(t *testing.T) { testSplit(t, c) })

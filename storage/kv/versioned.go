@@ -24,7 +24,7 @@ type Versioned interface {
 type History struct {
 	Row                 // what Get would return
 	Hidden  []Cell      // older and deleted versions that the engine has not dropped yet, in any order
-	Deletes []Tombstone // deletions that the engine has not dropped yet, in any order
+	Deletes []Tombstone // deletions that the engine has not dropped yet, in any order; one that others cover may be missing
 }
 
 // A Tombstone is a deletion that the engine remembers.
