@@ -25,7 +25,7 @@ var doors = map[string][]string{
 	"intake":                  {},
 	"opentsdb":                {"budget", "decimal", "intake", "storage"},
 	"translate":               {"storage"},
-	"tree":                    {"storage", "storage/kv", "storage/schema"},
+	"tree":                    {"budget", "storage", "storage/kv", "storage/schema"},
 	"storage/fit":             {"storage/kv", "storage/schema"},
 	"storage/head":            {"storage/schema"},
 	"storage/log":             {"storage/mark"},

@@ -7,6 +7,9 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/budget"
 )
 
 // A request is an HTTP request with its parameters read. Its context ends with the client and with the timeout.
@@ -47,15 +50,15 @@ func (a *API) answer(route route, w http.ResponseWriter, r *http.Request) (out *
 		w.Header().Set("Allow", strings.Join(route.methods, ", "))
 		return nil, refuse(http.StatusMethodNotAllowed, "method %s is not allowed here", r.Method)
 	}
-	form, err := readForm(w, r)
-	if err != nil {
-		return nil, err
-	}
 	ctx := r.Context()
 	if a.o.Limits.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, a.o.Limits.Timeout)
 		defer cancel()
+	}
+	form, err := a.parameters(ctx, w, r)
+	if err != nil {
+		return nil, err
 	}
 	if !route.instant {
 		if err := a.gate.enter(ctx); err != nil {
@@ -76,13 +79,23 @@ func (a *API) answer(route route, w http.ResponseWriter, r *http.Request) (out *
 	return out, err
 }
 
+// parameters reads the parameters in the time that the request has.
+func (a *API) parameters(ctx context.Context, w http.ResponseWriter, r *http.Request) (form, error) {
+	if end, ok := ctx.Deadline(); ok && r.Method == http.MethodPost {
+		control := http.NewResponseController(w)
+		_ = control.SetReadDeadline(end) // of a test's recorder there is none
+		defer func() { _ = control.SetReadDeadline(time.Time{}) }()
+	}
+	return readForm(w, r)
+}
+
 // fail sends an error and returns its status.
 func (a *API) fail(w http.ResponseWriter, r *http.Request, route route, err error) int {
 	if ctx := r.Context().Err(); ctx != nil {
 		err = ctx // whatever became of the work that was cut off
 	}
 	code := statusOf(err)
-	if code >= http.StatusInternalServerError && code != http.StatusNotImplemented {
+	if code >= http.StatusInternalServerError && code != http.StatusNotImplemented && !errors.Is(err, budget.ErrBusy) {
 		a.o.Logger.Error("graphite request failed", "endpoint", route.endpoint, "status", code, "err", err)
 	}
 	text, contentType := textOf(err), "text/plain; charset=utf-8"
@@ -110,7 +123,9 @@ func (p *reply) send(w http.ResponseWriter, headOnly bool) {
 	if headOnly {
 		return
 	}
-	body := newJSONWriter(w)
+	paced := newPacedWriter(w)
+	defer paced.done()
+	body := newJSONWriter(paced)
 	body.pretty, body.raw = p.pretty, p.raw
 	if p.jsonp != "" {
 		body.text(p.jsonp + "(")
@@ -133,7 +148,7 @@ func (g gate) enter(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return refuse(http.StatusServiceUnavailable, "too many requests are being computed")
+			return refuse(http.StatusServiceUnavailable, "too many requests are being computed (--graphite.max-concurrency)")
 		}
 		return ctx.Err()
 	}

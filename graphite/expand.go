@@ -1,6 +1,9 @@
 package graphite
 
-import "slices"
+import (
+	"net/http"
+	"slices"
+)
 
 // expand answers /metrics/expand: the paths that patterns match, of all patterns together or of each.
 func (a *API) expand(r *request) (*reply, error) {
@@ -20,8 +23,12 @@ func (a *API) expand(r *request) (*reply, error) {
 	}
 	var all []string
 	groups := object{}
-	for i, query := range r.form["query"] {
-		if slices.Contains(r.form["query"][:i], query) {
+	queries := r.form["query"]
+	if most := a.o.Limits.Targets; most > 0 && len(queries) > most {
+		return nil, refuse(http.StatusUnprocessableEntity, "%d queries, at most %d are answered in one request", len(queries), most)
+	}
+	for i, query := range queries {
+		if slices.Contains(queries[:i], query) {
 			continue
 		}
 		paths, err := a.expandQuery(r, query, leaves != 0)

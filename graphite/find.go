@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
@@ -147,6 +148,9 @@ func completerQuery(query string, variants bool) string {
 	return strings.Join(parts, ".")
 }
 
+// nodeBytes is what a findNode costs.
+const nodeBytes = 48
+
 // lookUp lists what a pattern matches, in the order of paths.
 func (a *API) lookUp(ctx context.Context, query string) ([]findNode, error) {
 	var nodes []findNode
@@ -154,6 +158,9 @@ func (a *API) lookUp(ctx context.Context, query string) ([]findNode, error) {
 	if !only {
 		found, err := findPaths(ctx, a.o, query)
 		if err != nil {
+			return nil, err
+		}
+		if err := budget.From(ctx).Take(2 * nodeBytes * int64(len(found))); err != nil {
 			return nil, err
 		}
 		nodes = make([]findNode, 0, len(found))

@@ -8,10 +8,12 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/tsdbridge/tsdbridge/budget"
 )
 
-// maxBody bounds the body of a request in bytes.
-const maxBody = 8 << 20
+// maxParameters bounds the parameters of a request. Django's limit is 1000 for a form.
+const maxParameters = 20_000
 
 // form is the parameters of a request, as Django merges them: those of the query string and then those of a POST body.
 // Where one value is wanted, the last one counts.
@@ -40,35 +42,50 @@ func (f form) encode() string { return url.Values(f).Encode() }
 // readForm reads the parameters. A body counts for POST alone, in the two types that forms have; other bodies are not read.
 func readForm(w http.ResponseWriter, r *http.Request) (form, error) {
 	f := form{}
-	f.add(r.URL.RawQuery)
-	if r.Method != http.MethodPost {
+	if err := budget.From(r.Context()).Take(textCopies * int64(len(r.URL.RawQuery))); err != nil {
+		return nil, err
+	}
+	err := f.add(r.URL.RawQuery)
+	if r.Method != http.MethodPost || err != nil {
+		return f, err
+	}
+	if err = f.addBody(r, newBody(r.Context(), r.Body)); err == nil {
 		return f, nil
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	drain(w, r)
+	var known *statusError
+	switch {
+	case errors.Is(err, errBodyTooLarge):
+		return nil, refuse(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes", maxBody)
+	case errors.As(err, &known), errors.Is(err, budget.ErrBusy), errors.Is(err, budget.ErrTooLarge):
+		return nil, err
+	}
+	return nil, refuse(http.StatusBadRequest, "read the body: %v", err)
+}
+
+// addBody adds the parameters of a form's body. A body of another kind is passed over.
+func (f form) addBody(r *http.Request, from io.Reader) error {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
-	case kind == "multipart/form-data":
-		err = f.addParts(multipart.NewReader(r.Body, params["boundary"]))
+	case kind == "multipart/form-data" && err == nil:
+		return f.addParts(multipart.NewReader(from, params["boundary"]))
 	case kind == "application/x-www-form-urlencoded", r.Header.Get("Content-Type") == "":
-		var body []byte
-		body, err = io.ReadAll(r.Body)
-		f.add(string(body))
-	default:
-		err = nil
+		text, err := io.ReadAll(from)
+		if err != nil {
+			return err
+		}
+		return f.add(string(text))
 	}
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
-		return nil, refuse(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes", large.Limit)
-	}
-	if err != nil {
-		return nil, refuse(http.StatusBadRequest, "read the body: %v", err)
-	}
-	return f, nil
+	_, err = io.Copy(io.Discard, io.LimitReader(r.Body, mostDrained))
+	return err
 }
 
 // add adds pairs. A semicolon separates nothing and a % that stands for nothing is one: Grafana sends the query of a find as it was
 // typed, and tagged names have semicolons.
-func (f form) add(query string) {
+func (f form) add(query string) error {
+	if n := strings.Count(query, "&"); n >= maxParameters {
+		return refuse(http.StatusRequestEntityTooLarge, "more than %d parameters", maxParameters)
+	}
 	for pair := range strings.SplitSeq(query, "&") {
 		if pair == "" {
 			continue
@@ -77,10 +94,14 @@ func (f form) add(query string) {
 		key = unquotePlus(key)
 		f[key] = append(f[key], unquotePlus(value))
 	}
+	return nil
 }
 
 func (f form) addParts(parts *multipart.Reader) error {
-	for {
+	for n := 0; ; n++ {
+		if n > maxParameters {
+			return refuse(http.StatusRequestEntityTooLarge, "more than %d parameters", maxParameters)
+		}
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
 			return nil

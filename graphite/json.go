@@ -19,6 +19,7 @@ const jsonChunk = 64 << 10
 // A jsonWriter writes JSON as Python's json.dumps does: its blanks, its numbers, its escapes.
 type jsonWriter struct {
 	w      io.Writer // nil: all stays in buf
+	gone   bool      // w takes no more, so that nothing more needs to be written
 	buf    []byte
 	pretty bool // two blanks for each level
 	raw    bool // characters beyond ASCII stand for themselves
@@ -34,7 +35,10 @@ func newJSONWriter(w io.Writer) *jsonWriter {
 
 func (j *jsonWriter) flush() {
 	if j.w != nil && len(j.buf) > 0 {
-		_, _ = j.w.Write(j.buf) // an error is the client's, who went away
+		if !j.gone {
+			_, err := j.w.Write(j.buf)
+			j.gone = err != nil // It is the client's, who went away.
+		}
 		j.buf = j.buf[:0]
 	}
 }
@@ -195,6 +199,9 @@ func (j *jsonWriter) value(v any) {
 func array[T any](j *jsonWriter, list []T, write func(T)) {
 	j.open('[')
 	for _, v := range list {
+		if j.gone {
+			break
+		}
 		write(v)
 	}
 	j.shut(']')

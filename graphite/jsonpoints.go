@@ -43,7 +43,9 @@ func (d *drawing) plainPoints(j *jsonWriter, s *eval.Series) {
 		default:
 			clock.Add(at - before)
 			if len(j.buf) >= jsonChunk {
-				j.flush()
+				if j.flush(); j.gone {
+					break
+				}
 			}
 			j.buf = append(j.buf, ',', ' ')
 		}

@@ -92,9 +92,15 @@ func (f form) at(key, otherwise string, zone *time.Location, now time.Time) (tim
 	return eval.ParseTime(text, zone, now)
 }
 
+// longestJSONP bounds the name of a function.
+const longestJSONP = 1000
+
 // jsonp is the function that JSON is to be an argument of, or none.
 func (f form) jsonp() (string, error) {
 	name := f.get("jsonp")
+	if len(name) > longestJSONP {
+		return "", invalidParams("jsonp is longer than %d bytes", longestJSONP)
+	}
 	for _, c := range name {
 		if (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && !strings.ContainsRune("_$.[]", c) {
 			return "", invalidParams("jsonp is no name of a function: %s", quoted(name))

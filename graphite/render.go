@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 )
@@ -33,7 +34,7 @@ func (a *API) render(r *request) (*reply, error) {
 	if format := r.form.get("format"); format != "json" || r.form.get("graphType") == "pie" {
 		return nil, refuse(http.StatusBadRequest, "nothing but format=json is supported here, not %s", formatName(r.form))
 	}
-	nodes, err := a.parseTargets(d)
+	nodes, err := a.parseTargets(r.Context(), d)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +96,9 @@ func (a *API) drawing(f form) (*drawing, error) {
 	if d.request, err = a.window(f); err != nil {
 		return nil, err
 	}
-	d.request.Template = templateValues(f)
+	if d.request.Template = templateValues(f); len(d.request.Template) > mostTemplateValues {
+		return nil, invalidParams("more than %d template values", mostTemplateValues)
+	}
 	if d.request.XFilesFactor, err = xFilesFactor(f); err != nil {
 		return nil, err
 	}
@@ -151,12 +154,24 @@ func xFilesFactor(f form) (float64, error) {
 	return x, nil
 }
 
-func (a *API) parseTargets(d *drawing) ([]expr.Node, error) {
+// parseBytes is what a target costs for each of its bytes, while it is parsed and then as a tree.
+const parseBytes = 128
+
+// mostTemplateValues bounds the parameters template[NAME]: each is put into each path.
+const mostTemplateValues = 1000
+
+func (a *API) parseTargets(ctx context.Context, d *drawing) ([]expr.Node, error) {
 	if most := a.o.Limits.Targets; most > 0 && len(d.targets) > most {
 		return nil, refuse(http.StatusUnprocessableEntity, "%d targets, at most %d are computed in one request", len(d.targets), most)
 	}
 	nodes := make([]expr.Node, len(d.targets))
 	for i, text := range d.targets {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := budget.From(ctx).Take(parseBytes * int64(min(len(text), expr.MaxTarget))); err != nil {
+			return nil, err
+		}
 		n, err := expr.Parser{UTF8Metrics: a.o.UTF8Metrics}.Parse(text)
 		if err != nil {
 			return nil, &eval.InputError{Reason: err.Error(), Target: cut(text, maxQuoted)}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -83,7 +84,7 @@ func (s *source) Fetch(ctx context.Context, list []eval.Fetch) ([][]*eval.Series
 	for i, f := range list {
 		for _, l := range wanted[i] {
 			if g, ok := l.layout.grid(f.From, f.Until, f.Now); ok {
-				series, err := s.take(l, g, &r)
+				series, err := s.take(ctx, l, g, &r)
 				if err != nil {
 					return nil, err
 				}
@@ -97,7 +98,7 @@ func (s *source) Fetch(ctx context.Context, list []eval.Fetch) ([][]*eval.Series
 // check holds what a request finds to the limit, and gives lines their layouts.
 func (s *source) check(ctx context.Context, wanted [][]*line, list []eval.Fetch) error {
 	if limit := s.o.Limits.Series; limit > 0 && len(s.lines) > limit {
-		return fmt.Errorf("%w: the targets need %d series, the limit is %d", storage.ErrLimit, len(s.lines), limit)
+		return fmt.Errorf("%w: the targets need %d series, the limit is %d (--graphite.max-series)", storage.ErrLimit, len(s.lines), limit)
 	}
 	for i, f := range list {
 		if err := s.lay(ctx, wanted[i], span{f.From, f.Until, f.Now}); err != nil {
@@ -138,11 +139,17 @@ func (s *source) lay(ctx context.Context, lines []*line, w span) error {
 	return nil
 }
 
+// seriesBytes is what a series of an answer costs beside its slots.
+const seriesBytes = 250
+
 // mostSlots bounds what a request reads when no limit does: memory would not hold more.
 const mostSlots = 1 << 31
 
 // take returns the series of a line on a grid. Slots that were not read yet are put down for reading.
-func (s *source) take(l *line, g grid, r *reading) (*eval.Series, error) {
+func (s *source) take(ctx context.Context, l *line, g grid, r *reading) (*eval.Series, error) {
+	if err := budget.From(ctx).Take(seriesBytes); err != nil {
+		return nil, err
+	}
 	p := l.cover(g)
 	if p == nil {
 		missing := l.missing(g)
@@ -150,7 +157,10 @@ func (s *source) take(l *line, g grid, r *reading) (*eval.Series, error) {
 			s.slots += m.slots()
 		}
 		if limit := s.limit(); s.slots > limit {
-			return nil, fmt.Errorf("%w: the targets need more than %d points", storage.ErrLimit, limit)
+			return nil, fmt.Errorf("%w: the targets need more than %d points (--graphite.max-points)", storage.ErrLimit, limit)
+		}
+		if err := budget.From(ctx).Take(lineBytes + 8*l.extended(g).slots()); err != nil {
+			return nil, err
 		}
 		p = l.extend(g)
 		for _, m := range missing {
@@ -210,11 +220,19 @@ func (l *line) extend(g grid) *piece {
 		return p
 	}
 	old := l.pieces[at]
-	g.start, g.end = min(g.start, old.start), max(g.end, old.end)
+	g = l.extended(g)
 	p := &piece{grid: g, values: newSlots(g.slots())}
 	copy(p.part(old.grid), old.values)
 	l.pieces[at] = p
 	return p
+}
+
+// extended is the grid of the piece that extend makes.
+func (l *line) extended(g grid) grid {
+	if at := l.neighbour(g); at >= 0 {
+		g.start, g.end = min(g.start, l.pieces[at].start), max(g.end, l.pieces[at].end)
+	}
+	return g
 }
 
 // part are the values of slots that a piece contains.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
@@ -25,14 +26,23 @@ func (s *source) find(ctx context.Context, f eval.Fetch) ([]*line, error) {
 	if err == nil && len(lines) == 0 {
 		lines, err = s.byPath(ctx, f.Pattern)
 	}
+	if err := budget.From(ctx).Take(lineBytes + int64(len(f.Pattern))); err != nil {
+		return nil, err
+	}
 	s.found[f.Pattern] = lines
 	return lines, err
 }
+
+// lineBytes is what a line costs beside its slots.
+const lineBytes = 500
 
 // byPath returns the leaves that a pattern matches in the trees.
 func (s *source) byPath(ctx context.Context, pattern string) ([]*line, error) {
 	nodes, err := findPaths(ctx, s.o, pattern)
 	if err != nil {
+		return nil, err
+	}
+	if err := budget.From(ctx).Take(lineBytes * int64(len(nodes))); err != nil {
 		return nil, err
 	}
 	var tsuids [][]byte
@@ -95,8 +105,11 @@ func (s *source) byTags(ctx context.Context, f eval.Fetch) ([]*line, error) {
 // tagged returns the series that are not plain, pass filters and match, under their canonical names.
 func (s *source) tagged(ctx context.Context, f eval.Fetch, filters []storage.Filter, match func(labels.Labels) bool) ([]*line, error) {
 	start, end := millis(f.From, min(f.Until, f.Now))
-	found, err := s.o.Store.Find(ctx, filters, start, end, 0)
+	found, err := s.o.Store.Find(ctx, append(filters, notPlain(s.o.Names)), start, end, s.o.Limits.Series)
 	if err != nil {
+		return nil, err
+	}
+	if err := budget.From(ctx).Take((foundBytes + lineBytes) * int64(len(found))); err != nil {
 		return nil, err
 	}
 	byName := map[string][]storage.Ref{}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
@@ -47,9 +48,12 @@ func (a *API) eachTagged(ctx context.Context, specs []tagSpec, visit func(labels
 
 // eachOf visits the labels of the series that pass filters and are not plain.
 func (a *API) eachOf(ctx context.Context, list []storage.Filter, limit int, visit func(labels.Labels)) error {
-	found, err := a.o.Store.Find(ctx, append(list, a.notPlain()), 0, math.MaxInt64, limit)
+	found, err := a.o.Store.Find(ctx, append(list, notPlain(a.o.Names)), 0, math.MaxInt64, limit)
 	if err != nil {
 		return fmt.Errorf("find series by tags: %w", err)
+	}
+	if err := budget.From(ctx).Take(foundBytes * int64(len(found))); err != nil {
+		return err
 	}
 	for _, f := range found {
 		if ls := a.o.Names.ToLabels(f.Series); !translate.IsPlain(ls) {
@@ -59,9 +63,12 @@ func (a *API) eachOf(ctx context.Context, list []storage.Filter, limit int, visi
 	return nil
 }
 
+// foundBytes is what a series that was found costs: its tags, its labels, its name.
+const foundBytes = 1000
+
 // notPlain passes what is not stored as nothing but a metric name. Few plain series get by, if their names are too long for a metric.
-func (a *API) notPlain() storage.Filter {
-	bare := a.o.Names.FromLabels(labels.FromStrings(labels.MetricName, "x")).Tags[0]
+func notPlain(names *translate.Translator) storage.Filter {
+	bare := names.FromLabels(labels.FromStrings(labels.MetricName, "x")).Tags[0]
 	return storage.Filter{Keys: []string{bare.Key}, Match: func(value string) bool { return value != bare.Value }, Absent: true}
 }
 
@@ -92,9 +99,15 @@ func (a *API) tagMultiSeries(r *request) (*reply, error) {
 
 // register makes tagged series known, all or none, and returns their canonical names.
 func (a *API) register(ctx context.Context, paths []string) ([]string, error) {
+	if err := budget.From(ctx).Take(foundBytes * int64(len(paths))); err != nil {
+		return nil, err
+	}
 	names := make([]string, len(paths))
 	var series []storage.Series
 	for i, path := range paths {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if _, err := eval.ParseTags(path); err != nil {
 			return nil, invalidParams("Cannot parse path %s: %v", cut(path, 200), err)
 		}

@@ -1,6 +1,8 @@
 package graphite
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -12,7 +14,7 @@ import (
 const completeLimit = 100
 
 // filterOf is the parameter filter, a regular expression.
-func filterOf(f form) (passes func(string) bool, failed func() error, err error) {
+func filterOf(ctx context.Context, f form) (passes func(string) bool, failed func() error, err error) {
 	if f.get("filter") == "" {
 		return nil, func() error { return nil }, nil
 	}
@@ -22,6 +24,12 @@ func filterOf(f form) (passes func(string) bool, failed func() error, err error)
 	}
 	var tooMuch error
 	passes = func(text string) bool {
+		if tooMuch != nil {
+			return false
+		}
+		if tooMuch = ctx.Err(); tooMuch != nil {
+			return false
+		}
 		ok, err := re.Search(text)
 		if err != nil {
 			tooMuch = err
@@ -29,10 +37,10 @@ func filterOf(f form) (passes func(string) bool, failed func() error, err error)
 		return ok
 	}
 	return passes, func() error {
-		if tooMuch != nil {
-			return invalidParams("filter: %v", expr.ErrTooExpensive)
+		if errors.Is(tooMuch, expr.ErrTooExpensive) {
+			return invalidParams("filter: %v", tooMuch)
 		}
-		return nil
+		return tooMuch
 	}, nil
 }
 
@@ -47,7 +55,7 @@ func limitOf(f form) (limit int, ok bool, err error) {
 
 // listTags answers /tags: all tags. Ids are places in the list, since nothing takes one.
 func (a *API) listTags(r *request) (*reply, error) {
-	passes, failed, err := filterOf(r.form)
+	passes, failed, err := filterOf(r.Context(), r.form)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +87,7 @@ func (a *API) showTag(r *request) (*reply, error) {
 	if tag == "" {
 		return a.listTags(r)
 	}
-	passes, failed, err := filterOf(r.form)
+	passes, failed, err := filterOf(r.Context(), r.form)
 	if err != nil {
 		return nil, err
 	}

@@ -32,10 +32,16 @@ type tagSpec struct {
 // tagSpecSyntax is parse_tagspec of graphite-web's tags/base.py.
 func tagSpecSyntax() *regexp.Regexp { return regexp.MustCompile(`^([^;!=]+)(!?=~?)([^;]*)$`) }
 
+// mostTagSpecs bounds the conditions of one request: each is tried on each series.
+const mostTagSpecs = 1000
+
 // parseTagSpecs reads conditions. One of them at least must need a tag, else nearly everything would pass.
 func parseTagSpecs(ctx context.Context, texts []string) ([]tagSpec, error) {
 	if len(texts) == 0 {
 		return nil, &eval.InputError{Reason: "no tag expressions specified"}
+	}
+	if len(texts) > mostTagSpecs {
+		return nil, fmt.Errorf("%w: %d tag expressions, at most %d are looked at in one request", storage.ErrLimit, len(texts), mostTagSpecs)
 	}
 	syntax, tooMuch := tagSpecSyntax(), new(atomic.Pointer[string])
 	specs := make([]tagSpec, len(texts))
@@ -43,13 +49,13 @@ func parseTagSpecs(ctx context.Context, texts []string) ([]tagSpec, error) {
 	for i, text := range texts {
 		m := syntax.FindStringSubmatch(text)
 		if m == nil {
-			return nil, &eval.InputError{Reason: "Invalid tagspec " + text}
+			return nil, &eval.InputError{Reason: "Invalid tagspec " + cut(text, maxQuoted)}
 		}
 		s := tagSpec{tag: m[1], label: tagLabel(m[1]), negated: m[2][0] == '!', value: m[3], ctx: ctx, tooMuch: tooMuch}
 		if strings.HasSuffix(m[2], "~") {
 			re, err := anchored(m[3])
 			if err != nil {
-				return nil, &eval.InputError{Reason: fmt.Sprintf("Invalid tagspec %s: %v", text, err)}
+				return nil, &eval.InputError{Reason: fmt.Sprintf("Invalid tagspec %s: %v", cut(text, maxQuoted), err)}
 			}
 			s.re = re
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -50,7 +51,12 @@ type walker[B any] struct {
 	ranges map[states][]nameRange // made so far
 	path   []byte                 // of the branch that is being listed
 	hits   []hit
+
+	account *budget.Account // of the request; nil has no limit
 }
+
+// hitBytes is what a hit costs beside its path, and the node that is made of it.
+const hitBytes = 150
 
 // A hit is a path that matches: a leaf if it has a TSUID.
 type hit struct {
@@ -122,6 +128,9 @@ func (w *walker[B]) hit(s states, tsuid []byte) error {
 	if w.limit > 0 && len(w.hits) >= w.limit {
 		return tooMany(w.limit)
 	}
+	if err := w.account.Take(hitBytes + int64(len(w.path))); err != nil {
+		return err
+	}
 	w.hits = append(w.hits, hit{string(w.path), tsuid})
 	return nil
 }
@@ -137,7 +146,7 @@ func find[B any](ctx context.Context, from source[B], roots []B, g *Glob, limit 
 
 // walkAll walks from the roots.
 func walkAll[B any](ctx context.Context, from source[B], roots []B, g *Glob, limit int) ([]hit, error) {
-	w := walker[B]{source: from, glob: g, limit: limit, ranges: map[states][]nameRange{}}
+	w := walker[B]{account: budget.From(ctx), source: from, glob: g, limit: limit, ranges: map[states][]nameRange{}}
 	for _, root := range roots {
 		if err := w.walk(ctx, root, g.start()); err != nil {
 			return nil, err
@@ -147,7 +156,7 @@ func walkAll[B any](ctx context.Context, from source[B], roots []B, g *Glob, lim
 }
 
 func tooMany(limit int) error {
-	return fmt.Errorf("%w: more than %d paths match", storage.ErrLimit, limit)
+	return fmt.Errorf("%w: more than %d paths match (--graphite.max-nodes)", storage.ErrLimit, limit)
 }
 
 // nodesOf sorts hits and makes one node of those of a path.

@@ -11,8 +11,10 @@ import (
 
 // Limits of patterns: what a query may ask for is not what a sender of names may.
 const (
-	maxElements     = 60   // of a pattern with ** in it, between dots
-	maxAlternatives = 4096 // of an element, when its braces are multiplied out
+	maxPattern      = 64 << 10 // bytes of a pattern
+	maxElements     = 60       // of a pattern with ** in it, between dots
+	maxAlternatives = 4096     // of an element, when its braces are multiplied out
+	maxExpanded     = 1 << 20  // bytes of what braces are multiplied out to, steps between included
 )
 
 // A Glob is a pattern of dotted paths: * ? [a-z] [!a-z] {a,b} within an element, ** for any number of elements. It is
@@ -55,6 +57,10 @@ const (
 
 // CompileGlob reads a pattern. Empty elements match nothing but at the end, where one is left out.
 func CompileGlob(pattern string) (*Glob, error) {
+	if len(pattern) > maxPattern {
+		return nil, fmt.Errorf("%w: pattern of %d bytes, at most %d are searched for", storage.ErrLimit, len(pattern), maxPattern)
+	}
+	expanded := 0
 	parts := strings.Split(strings.TrimSuffix(strings.ReplaceAll(pattern, `\`, ""), "."), ".")
 	if parts[len(parts)-1] == "**" {
 		parts = append(parts, "*") // every leaf below, not every branch with it
@@ -68,7 +74,7 @@ func CompileGlob(pattern string) (*Glob, error) {
 			g.elements[i].any = true
 			continue
 		}
-		texts, err := expandBraces(part)
+		texts, err := expandBraces(part, &expanded)
 		if err != nil {
 			return nil, err
 		}
@@ -166,8 +172,9 @@ func (e *element) match(name string) bool {
 	return false
 }
 
-// expandBraces multiplies out {a,b}, from the innermost pair on. A brace without its other half is a character.
-func expandBraces(part string) ([]string, error) {
+// expandBraces multiplies out {a,b}, from the innermost pair on. A brace without its other half is a character. expanded counts the
+// bytes that this makes, over all elements of a pattern.
+func expandBraces(part string, expanded *int) ([]string, error) {
 	todo, done := []string{part}, []string(nil)
 	seen := map[string]bool{}
 	for len(todo) > 0 {
@@ -179,22 +186,17 @@ func expandBraces(part string) ([]string, error) {
 		if seen[s] = true; len(seen) > maxAlternatives {
 			return nil, fmt.Errorf("%w: the braces of %.100q make more than %d alternatives", storage.ErrLimit, part, maxAlternatives)
 		}
-		end := strings.IndexByte(s, '}')
-		begin := -1
-		for end >= 0 && begin < 0 { // the first } with a { before it and no } between them
-			begin = strings.LastIndexByte(s[:end], '{')
-			if begin < 0 {
-				next := strings.IndexByte(s[end+1:], '}')
-				if next < 0 {
-					break
-				}
-				end += 1 + next
-			}
+		if *expanded += len(s); *expanded > maxExpanded {
+			return nil, fmt.Errorf("%w: the braces of %.100q make more than %d bytes", storage.ErrLimit, part, maxExpanded)
 		}
-		if begin < 0 {
+		before, after, _ := strings.Cut(s, "{")
+		length := strings.IndexByte(after, '}') // the first } with a { before it
+		if length < 0 {
 			done = append(done, s)
 			continue
 		}
+		end := len(before) + 1 + length
+		begin := strings.LastIndexByte(s[:end], '{')
 		for alternative := range strings.SplitSeq(s[begin+1:end], ",") {
 			todo = append(todo, s[:begin]+alternative+s[end+1:])
 		}
@@ -209,6 +211,7 @@ func compileVariant(text string) variant {
 		return variant{prefix: text}
 	}
 	v := variant{prefix: text[:end]}
+	shut := strings.LastIndexByte(text, ']') // No set ends behind it.
 	for rest := text[end:]; rest != ""; {
 		c, n := utf8.DecodeRuneInString(rest)
 		t := token{kind: tokenChar, char: c}
@@ -218,6 +221,9 @@ func compileVariant(text string) variant {
 		case '?':
 			t.kind = tokenOne
 		case '[':
+			if len(text)-len(rest) > shut {
+				break
+			}
 			if set, length := compileSet(rest); length > 0 {
 				t.kind, t.set, n = tokenSet, set, length
 			}

@@ -80,7 +80,7 @@ func (c *call) join(lists [][]*Series, name string, xff *float64) ([]*Series, er
 	if xff != nil {
 		factor = *xff
 	}
-	values, err := perRow(list, func(row []float64) float64 {
+	values, err := c.perRow(list, func(row []float64) float64 {
 		if !enough(countPresent(row), len(row), factor) {
 			return None()
 		}
@@ -171,7 +171,7 @@ func countSeries(c *call) ([]*Series, error) {
 	if err != nil || !ok {
 		return nil, err
 	}
-	values, err := perRow(list, func(row []float64) float64 { return float64(len(row)) })
+	values, err := c.perRow(list, func(row []float64) float64 { return float64(len(row)) })
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ func powSeries(c *call) ([]*Series, error) {
 	if err != nil || !ok {
 		return nil, err
 	}
-	values, err := perRow(list, func(row []float64) float64 {
+	values, err := c.perRow(list, func(row []float64) float64 {
 		p := row[0]
 		for _, v := range row[1:] {
 			p = power(p, v)
@@ -219,7 +219,7 @@ func percentileOfSeries(c *call) ([]*Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	values, err := perRow(list, func(row []float64) float64 {
+	values, err := c.perRow(list, func(row []float64) float64 {
 		v, err := percentile(row, n, interpolate)
 		if err != nil {
 			c.fail(err)

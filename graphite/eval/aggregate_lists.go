@@ -49,7 +49,7 @@ func (c *call) joinPairs(name string, xff *float64) ([]*Series, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, s := range joined {
+		for s := range c.over(joined) {
 			function, _, _ := strings.Cut(s.Name, "Series(")
 			s.rename(function + "Series(" + a.Name + "," + b.Name + ")")
 			out = append(out, s)

@@ -38,7 +38,7 @@ func aliasFamily() []Function {
 		Name: "upper", Group: "Alias", Signature: "seriesList, *pos", Params: []Param{one, opt("pos", typeInteger).many()},
 		Doc: "Makes names upper case, or only the letters at some positions.",
 		call: func(c *call) ([]*Series, error) {
-			for _, s := range c.series("seriesList") {
+			for s := range c.over(c.series("seriesList")) {
 				if len(c.rest("pos")) == 0 {
 					s.Name = strings.ReplaceAll(s.Name, "ß", "SS") // The one letter that grows; unicode.ToUpper keeps it.
 				}
@@ -50,8 +50,8 @@ func aliasFamily() []Function {
 
 func alias(c *call) ([]*Series, error) {
 	list := c.series("seriesList")
-	for _, s := range list {
-		s.rename(text(c.value("newName")))
+	for s := range c.over(list) {
+		c.rename(s, text(c.value("newName")))
 		s.Unnamed = !c.has("newName")
 	}
 	return list, nil
@@ -59,26 +59,23 @@ func alias(c *call) ([]*Series, error) {
 
 func (c *call) aliasByNode(nodes []any) ([]*Series, error) {
 	list := c.series("seriesList")
-	for _, s := range list {
-		s.rename(c.nodeKey(s, nodes))
+	for s := range c.over(list) {
+		c.rename(s, c.nodeKey(s, nodes))
 	}
 	return list, nil
 }
 
 func aliasSub(c *call) ([]*Series, error) {
 	list, re, replace := c.series("seriesList"), c.regexp("search"), c.string("replace")
-	for _, s := range list {
+	for s := range c.over(list) {
 		if s.Unnamed {
 			return nil, crash("a series has no name")
-		}
-		if err := c.scope.ctx.Err(); err != nil {
-			return nil, err
 		}
 		name, err := re.Sub(replace, s.Name)
 		if err != nil {
 			return nil, crash("%s", err)
 		}
-		s.rename(name)
+		c.rename(s, name)
 	}
 	return list, nil
 }
@@ -88,7 +85,7 @@ func aliasQuery(c *call) ([]*Series, error) {
 	if c.err != nil {
 		return nil, nil
 	}
-	for _, s := range list {
+	for s := range c.over(list) {
 		query, err := re.Sub(replace, s.Name)
 		if err != nil {
 			return nil, crash("%s", err)
@@ -108,7 +105,7 @@ func aliasQuery(c *call) ([]*Series, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.rename(name)
+		c.rename(s, name)
 	}
 	return list, nil
 }
@@ -116,10 +113,10 @@ func aliasQuery(c *call) ([]*Series, error) {
 // letters changes whole names, or the characters at positions, which may be counted from the end.
 func (c *call) letters(change func(rune) rune) ([]*Series, error) {
 	list, positions := c.series("seriesList"), c.rest("pos")
-	for _, s := range list {
+	for s := range c.over(list) {
 		name := []rune(s.Name)
 		if len(positions) == 0 {
-			s.rename(strings.Map(change, s.Name))
+			c.rename(s, strings.Map(change, s.Name))
 			continue
 		}
 		for _, p := range positions {
@@ -134,7 +131,7 @@ func (c *call) letters(change func(rune) rune) ([]*Series, error) {
 				name[i] = change(name[i])
 			}
 		}
-		s.rename(string(name))
+		c.rename(s, string(name))
 	}
 	return list, nil
 }

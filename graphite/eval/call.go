@@ -15,6 +15,10 @@ type call struct {
 	args  []any
 	first expr.Node // The first argument as written, for functions that evaluate it again in another window.
 	err   error
+
+	evaluated [][]*Series // What the function has evaluated itself.
+	reserved  int64       // Bytes taken for what it makes.
+	work      int         // Since the last look at the request.
 }
 
 // fail remembers an error for the dispatcher.
@@ -143,7 +147,11 @@ func (c *call) aggregator(name string) aggregator {
 }
 
 func (c *call) regexp(name string) *expr.Regexp {
-	re, err := expr.CompileRegexp(c.string(name))
+	pattern := c.string(name)
+	if len(pattern) <= 4*expr.MaxPattern {
+		c.reserve(regexpBytes * int64(len(pattern)))
+	}
+	re, err := expr.CompileRegexp(pattern)
 	if err != nil {
 		c.fail(crash("%s", err))
 		re, _ = expr.CompileRegexp("")
@@ -159,18 +167,50 @@ func (c *call) evaluate(w window) ([]*Series, error) {
 	}
 	s := *c.scope
 	s.window, s.again, s.values = w, true, nil
-	return s.target(c.first)
+	return c.own(s.target(c.first))
 }
+
+// own notes series that the function has evaluated, and reserves as much as they hold for what it makes of them.
+func (c *call) own(list []*Series, err error) ([]*Series, error) {
+	if err != nil {
+		return nil, err
+	}
+	c.evaluated = append(c.evaluated, list)
+	if !c.reserveLike([][]*Series{list}) {
+		return nil, c.err
+	}
+	return list, nil
+}
+
+// maxMadeTargets is how deep targets that functions make up may be nested: a name may be a target that makes up itself.
+const maxMadeTargets = 10
 
 // evaluateText computes a target that a function has made up.
 func (c *call) evaluateText(target string) ([]*Series, error) {
+	n, err := c.parse(target)
+	if err != nil {
+		return nil, err
+	}
+	s := *c.scope
+	if s.made++; s.made > maxMadeTargets {
+		return nil, invalid("targets made up by functions nested deeper than %d", maxMadeTargets)
+	}
+	s.again, s.values = false, nil
+	return c.own(s.target(n))
+}
+
+// parse reads a target that is not the request's. What parsing costs is borrowed.
+func (c *call) parse(target string) (expr.Node, error) {
+	giveBack, err := c.scope.borrow(parseBytes * int64(min(len(target), expr.MaxTarget)))
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack()
 	n, err := c.scope.request.parser().Parse(target)
 	if err != nil {
 		return nil, crash("%s", err)
 	}
-	s := *c.scope
-	s.again, s.values = false, nil
-	return s.target(n)
+	return n, nil
 }
 
 // create makes a series that stems from no other.

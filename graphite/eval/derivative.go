@@ -22,7 +22,7 @@ func derivativeFamily() []Function {
 
 func derivative(c *call) ([]*Series, error) {
 	var out []*Series
-	for _, s := range c.series("seriesList") {
+	for s := range c.over(c.series("seriesList")) {
 		values := make([]float64, len(s.Values))
 		before := None()
 		for i, v := range s.Values {
@@ -43,7 +43,7 @@ func derivative(c *call) ([]*Series, error) {
 func (c *call) increases(name string, shown func(*Series, float64) float64) ([]*Series, error) {
 	var out []*Series
 	limits := c.counterLimits()
-	for _, s := range c.series("seriesList") {
+	for s := range c.over(c.series("seriesList")) {
 		if s.Step == 0 {
 			return nil, crash("a series has no step")
 		}

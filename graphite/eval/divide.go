@@ -27,14 +27,14 @@ func divideSeries(c *call) ([]*Series, error) {
 		return nil, invalid("divideSeries second argument must reference exactly 1 series (got %d)", len(divisors))
 	}
 	if len(divisors) == 0 {
-		for _, s := range dividends {
+		for s := range c.over(dividends) {
 			s.wrap("divideSeries(" + s.Name + ",MISSING)")
-			s.transform(func(float64) float64 { return None() })
+			c.replace(s, func(float64) float64 { return None() })
 		}
 		return dividends, nil
 	}
 	var out []*Series
-	for _, s := range dividends {
+	for s := range c.over(dividends) {
 		q, err := c.divided(s, divisors[0])
 		if err != nil {
 			return nil, err
@@ -69,7 +69,7 @@ func (c *call) divided(dividend, divisor *Series) (*Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	values, err := perRow(pair, func(row []float64) float64 { return quotient(row[0], row[1]) })
+	values, err := c.perRow(pair, func(row []float64) float64 { return quotient(row[0], row[1]) })
 	return c.create("divideSeries("+dividend.Name+","+divisor.Name+")", start, end, step, values), err
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 )
 
@@ -100,8 +101,11 @@ type run struct {
 	request Request
 	source  Source
 	fetched map[fetchKey][]*Series
+	account *budget.Account // of the request; nil has no limit
 	series  int
 	points  int
+	settled int // calls whose results were charged
+	depth   int // of calls
 }
 
 // scope is graphite-web's requestContext. Functions that evaluate something again do so in a copy, so that what is
@@ -113,11 +117,15 @@ type scope struct {
 	stacks map[string][]float64
 	again  bool // A first argument is evaluated again.
 	values replacements
+	made   int // How many functions have made up the target that this is in.
 }
+
+// maxDepth is how deep calls may be nested when targets that functions make up and pipes are counted in.
+const maxDepth = 1000
 
 // Eval computes targets, in order, into one list. The series may share values; they belong to the caller.
 func (e *Evaluator) Eval(ctx context.Context, targets []expr.Node, request Request, source Source) ([]*Series, error) {
-	r := &run{ctx: ctx, ev: e, request: request, source: source, fetched: map[fetchKey][]*Series{}}
+	r := &run{ctx: ctx, ev: e, request: request, source: source, fetched: map[fetchKey][]*Series{}, account: budget.From(ctx)}
 	s := &scope{run: r, window: request.window(), xff: request.XFilesFactor}
 	if err := s.prefetch(targets...); err != nil {
 		return nil, err
@@ -206,7 +214,7 @@ func (s *scope) call(n *expr.Call, piped func() (expr.Node, any, error)) (any, e
 		return nil, invalid("invalid template() syntax, only string/numeric arguments are allowed")
 	}
 	if n.Name == "seriesByTag" {
-		return s.fetch(n.Raw), nil
+		return s.fetch(n.Raw)
 	}
 	fn, ok := s.ev.functions[n.Name]
 	if !ok {
@@ -215,6 +223,10 @@ func (s *scope) call(n *expr.Call, piped func() (expr.Node, any, error)) (any, e
 	if err := s.ctx.Err(); err != nil {
 		return nil, err
 	}
+	if s.depth++; s.depth > maxDepth {
+		return nil, invalid("calls nested deeper than %d", maxDepth)
+	}
+	defer func() { s.depth-- }()
 	c := &call{scope: s, fn: fn}
 	var args []any
 	if piped != nil {
@@ -262,6 +274,10 @@ func (c *call) dispatch(args []any, kwargs map[string]any) (any, error) {
 		return nil, err
 	}
 	c.args = bound
+	given := seriesLists(args, kwargs)
+	if !c.reserveLike(given) {
+		return nil, c.err
+	}
 	out, err := c.run()
 	var bad *InputError
 	if errors.As(err, &bad) && bad.Func == "" {
@@ -269,6 +285,9 @@ func (c *call) dispatch(args []any, kwargs map[string]any) (any, error) {
 	}
 	if list, ok := out.([]*Series); ok && err == nil {
 		err = c.scope.count(list)
+	}
+	if err == nil {
+		err = c.settle(given, out)
 	}
 	return out, err
 }
@@ -283,7 +302,7 @@ func (r *run) count(list []*Series) error {
 		points += len(s.Values)
 	}
 	if points > r.request.Limits.Points {
-		return invalid("more than %d points", r.request.Limits.Points)
+		return invalid("more than %d points (--graphite.max-points)", r.request.Limits.Points)
 	}
 	return nil
 }
@@ -331,7 +350,9 @@ func (l replacements) with(name string, value any) replacements {
 func (l replacements) apply(path string) (string, any, bool, error) {
 	for _, r := range l {
 		if path != "$"+r.name {
-			path = strings.ReplaceAll(path, "$"+r.name, text(r.value))
+			if path = strings.ReplaceAll(path, "$"+r.name, text(r.value)); len(path) > expr.MaxTarget {
+				return "", nil, true, invalid("the values of a template make a path of more than %d bytes", expr.MaxTarget)
+			}
 			continue
 		}
 		s, isText := r.value.(string)
@@ -361,5 +382,5 @@ func (s *scope) path(path string) (any, error) {
 	if done || err != nil {
 		return v, err
 	}
-	return s.fetch(path), nil
+	return s.fetch(path)
 }

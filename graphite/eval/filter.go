@@ -95,7 +95,7 @@ func (c *call) filter(function, operator string, threshold any) ([]*Series, erro
 	}
 	limit, isNumber := number(threshold)
 	var out []*Series
-	for _, s := range list {
+	for s := range c.over(list) {
 		v := agg.of(s.Values)
 		if !isNumber && !IsNone(v) && operator != "=" && operator != "!=" {
 			return nil, crash("the threshold is not a number")

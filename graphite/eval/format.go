@@ -6,6 +6,21 @@ import (
 	"strings"
 )
 
+// maxFormatDigits bounds width and precision of a format.
+const maxFormatDigits = 3
+
+// longestNumber is the number of digits of the longest number in a text.
+func longestNumber(s string) int {
+	longest, n := 0, 0
+	for i := range len(s) {
+		if n++; !isDigit(s[i]) {
+			n = 0
+		}
+		longest = max(longest, n)
+	}
+	return longest
+}
+
 // formatOne is Python's `format % value` with one number: exactly one conversion, of the kinds that numbers have.
 func formatOne(format string, value float64, ints bool) (string, error) {
 	var b strings.Builder
@@ -26,6 +41,9 @@ func formatOne(format string, value float64, ints bool) (string, error) {
 		}
 		used = true
 		flags := prefix(rest, func(c byte) bool { return strings.IndexByte("#0- +.123456789", c) >= 0 })
+		if longestNumber(flags) > maxFormatDigits {
+			return "", crash("a format's width of more than %d digits", maxFormatDigits)
+		}
 		rest = rest[len(flags):]
 		rest = strings.TrimLeft(rest, "hlL")
 		if rest == "" {

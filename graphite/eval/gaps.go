@@ -39,7 +39,7 @@ func (c *call) withinLimit(gap int) bool { return gap > 0 && float64(gap) <= c.f
 
 func keepLastValue(c *call) ([]*Series, error) {
 	list := c.series("seriesList")
-	for _, s := range list {
+	for s := range c.over(list) {
 		s.wrap("keepLastValue(" + s.Name + ")")
 		values := slices.Clone(s.Values)
 		gap, before := 0, None()
@@ -68,7 +68,7 @@ func keepLastValue(c *call) ([]*Series, error) {
 // interpolate does not count a null in the first slot, so that a gap there is never filled.
 func interpolate(c *call) ([]*Series, error) {
 	list := c.series("seriesList")
-	for _, s := range list {
+	for s := range c.over(list) {
 		s.wrap("interpolate(" + s.Name + ")")
 		s.ints = false
 		values := slices.Clone(s.Values)
@@ -101,7 +101,7 @@ func transformNull(c *call) ([]*Series, error) {
 	if defaults != nil || c.truth("referenceSeries") {
 		suffix = ",referenceSeries"
 	}
-	for _, s := range list {
+	for s := range c.over(list) {
 		s.Tags["transformNull"] = text(c.value("default"))
 		if suffix != "" {
 			s.Tags["referenceSeries"] = "1"
@@ -120,7 +120,7 @@ func (c *call) nullDefaults(value float64) ([]float64, error) {
 	if !c.truth("referenceSeries") {
 		return nil, nil
 	}
-	return perRow(c.series("referenceSeries"), func(row []float64) float64 {
+	return c.perRow(c.series("referenceSeries"), func(row []float64) float64 {
 		if countPresent(row) > 0 {
 			return value
 		}
@@ -145,10 +145,10 @@ func fillNulls(values, defaults []float64, value float64) []float64 {
 
 func isNonNull(c *call) ([]*Series, error) {
 	list := c.series("seriesList")
-	for _, s := range list {
+	for s := range c.over(list) {
 		s.Tags["isNonNull"] = "1"
 		s.wrap("isNonNull(" + s.Name + ")")
-		s.transform(func(v float64) float64 { return toNumber(!IsNone(v)) })
+		c.replace(s, func(v float64) float64 { return toNumber(!IsNone(v)) })
 		s.ints = true
 	}
 	return list, nil
@@ -156,10 +156,10 @@ func isNonNull(c *call) ([]*Series, error) {
 
 func changed(c *call) ([]*Series, error) {
 	list := c.series("seriesList")
-	for _, s := range list {
+	for s := range c.over(list) {
 		s.wrap("changed(" + s.Name + ")")
 		before := None()
-		s.transform(func(v float64) float64 {
+		c.replace(s, func(v float64) float64 {
 			switch {
 			case IsNone(before):
 				before = v
@@ -177,7 +177,7 @@ func changed(c *call) ([]*Series, error) {
 func delay(c *call) ([]*Series, error) {
 	list, steps := c.series("seriesList"), c.integer("steps")
 	var out []*Series
-	for _, s := range list {
+	for s := range c.over(list) {
 		n := len(s.Values)
 		nulls := make([]float64, min(max(steps, -steps), int64(n)))
 		for i := range nulls {
@@ -211,9 +211,9 @@ func removeEmptySeries(c *call) ([]*Series, error) {
 
 func compressPeriodicGaps(c *call) ([]*Series, error) {
 	var out []*Series
-	for _, s := range c.series("seriesList") {
+	for s := range c.over(c.series("seriesList")) {
 		s.wrap("compressPeriodicGaps(" + s.Name + ")")
-		compressed, err := compress(s)
+		compressed, err := c.compress(s)
 		if err != nil {
 			return nil, err
 		}
@@ -224,7 +224,7 @@ func compressPeriodicGaps(c *call) ([]*Series, error) {
 
 // compress guesses the distance of points from the first two that are not 0 (one in the first slot does not count) and
 // a third that stands alone where they predict it. Without a guess the series stays.
-func compress(s *Series) (*Series, error) {
+func (c *call) compress(s *Series) (*Series, error) {
 	firstSeen, secondSeen := 0, 0
 	for i, v := range s.Values {
 		if IsNone(v) || v == 0 {
@@ -246,7 +246,7 @@ func compress(s *Series) (*Series, error) {
 	}
 	interval := int64(guess) * s.Step
 	start := s.Start + int64(firstSeen)*s.Step
-	values, _, err := summarized(s, "last", interval, start, s.End)
+	values, _, err := c.summarized(s, "last", interval, start, s.End)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,10 @@ func (c *call) generate(start, end int64, f func(at int64) float64) ([]*Series, 
 	if step <= 0 || (w.until-w.from)/step > maxMade {
 		return nil, crash("a step of %d does not fit", step)
 	}
-	var values []float64
+	if !c.reserve(8 * max(0, (w.until-w.from)/step+1)) {
+		return nil, c.err
+	}
+	values := make([]float64, 0, max(0, (w.until-w.from)/step+1))
 	first := c.wall(w.from, w.fromOffset)
 	for at := w.from; at < w.until; at += step {
 		values = append(values, f(first+at-w.from))
@@ -74,7 +77,10 @@ func identity(c *call) ([]*Series, error) {
 	if (w.until-w.from)/int64(minute) > maxMade {
 		return nil, invalid("more than %d points", maxMade)
 	}
-	var values []float64
+	if !c.reserve(8 * max(0, (w.until-w.from)/int64(minute)+1)) {
+		return nil, c.err
+	}
+	values := make([]float64, 0, max(0, (w.until-w.from)/int64(minute)+1))
 	for at := w.from; at < w.until; at += int64(minute) {
 		values = append(values, float64(at))
 	}
@@ -96,6 +102,9 @@ func events(c *call) ([]*Series, error) {
 	w := c.scope.window
 	if w.until-w.from > maxMade {
 		return nil, invalid("more than %d points", maxMade)
+	}
+	if !c.reserve(8 * (w.until - w.from)) {
+		return nil, c.err
 	}
 	values := make([]float64, w.until-w.from)
 	for i := range values {

@@ -32,7 +32,7 @@ func graphFamily() []Function {
 
 func (c *call) setOption(key string, value any) []*Series {
 	list := c.series("seriesList")
-	for _, s := range list {
+	for s := range c.over(list) {
 		s.setOption(key, value)
 	}
 	return list
@@ -41,7 +41,7 @@ func (c *call) setOption(key string, value any) []*Series {
 // mark sets an option that shows in name and tags.
 func (c *call) mark(name string) []*Series {
 	list := c.setOption(name, true)
-	for _, s := range list {
+	for s := range c.over(list) {
 		s.Tags[name] = "1"
 		s.rename(name + "(" + s.Name + ")")
 	}
@@ -51,7 +51,7 @@ func (c *call) mark(name string) []*Series {
 func dashed(c *call) ([]*Series, error) {
 	length := c.float("dashLength")
 	list := c.setOption("dashed", c.value("dashLength"))
-	for _, s := range list {
+	for s := range c.over(list) {
 		s.Tags["dashed"] = text(c.value("dashLength"))
 		s.rename("dashed(" + s.Name + ", " + general(length) + ")")
 	}
@@ -83,7 +83,7 @@ func stacked(c *call) ([]*Series, error) {
 	}
 	stack := c.scope.stacks[name]
 	var out []*Series
-	for _, s := range list {
+	for s := range c.over(list) {
 		values := make([]float64, len(s.Values))
 		for i, v := range s.Values {
 			if len(stack) <= i {

@@ -127,13 +127,16 @@ func rows(list []*Series) (columns [][]float64, length int, err error) {
 }
 
 // perRow computes one value from each slot of several series.
-func perRow(list []*Series, f func(row []float64) float64) ([]float64, error) {
+func (c *call) perRow(list []*Series, f func(row []float64) float64) ([]float64, error) {
 	columns, length, err := rows(list)
 	if err != nil {
 		return nil, err
 	}
 	out, row := make([]float64, length), make([]float64, len(list))
 	for i := range out {
+		if !c.tick(len(row)) {
+			return nil, c.err
+		}
 		for j, c := range columns {
 			row[j] = None()
 			if i < len(c) {

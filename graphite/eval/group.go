@@ -89,7 +89,7 @@ func groupByTags(c *call) ([]*Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range out {
+	for s := range c.over(out) {
 		s.PathExpression = s.Name
 		if s.Tags, err = ParseTags(s.Name); err != nil {
 			return nil, crash("%s", err)
@@ -146,7 +146,7 @@ func reduceSeries(c *call) ([]*Series, error) {
 	if c.err != nil {
 		return nil, nil
 	}
-	groups, err := reduceGroups(flatten(lists), function, at, matchers)
+	groups, err := c.reduceGroups(flatten(lists), function, at, matchers)
 	if err != nil {
 		return nil, err
 	}
@@ -164,11 +164,12 @@ func reduceSeries(c *call) ([]*Series, error) {
 
 // reduceGroups groups series by the nodes before the one that a matcher names; each group has a place for each
 // matcher.
-func reduceGroups(list []*Series, function string, at int64, matchers []any) ([]keyed, error) {
+func (c *call) reduceGroups(list []*Series, function string, at int64, matchers []any) ([]keyed, error) {
 	var groups []keyed
 	index := map[string]int{}
-	for _, s := range list {
+	for s := range c.over(list) {
 		nodes := strings.Split(s.Name, ".")
+		c.tick(len(nodes) + len(matchers))
 		node, ok := item(nodes, at)
 		if !ok {
 			return nil, crash("%s has no node %d", s.Name, at)
@@ -181,6 +182,9 @@ func reduceGroups(list []*Series, function string, at int64, matchers []any) ([]
 		key := strings.Join(nodes[:high], ".") + ".reduce." + function
 		i, ok := index[key]
 		if !ok {
+			if !c.reserve(seriesBytes + 8*int64(len(matchers))) {
+				return nil, c.err
+			}
 			i = len(groups)
 			index[key], groups = i, append(groups, keyed{key, make([]*Series, len(matchers))})
 		}
@@ -206,7 +210,7 @@ func applyByNode(c *call) ([]*Series, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, s := range made {
+		for s := range c.over(made) {
 			if c.truth("newName") {
 				s.rename(strings.ReplaceAll(c.string("newName"), "%", p.key))
 			}

@@ -23,7 +23,7 @@ func hitcount(c *call) ([]*Series, error) {
 		if list, err = c.evaluate(w); err != nil {
 			return nil, err
 		}
-		for _, s := range list {
+		for s := range c.over(list) {
 			interval := c.interval("intervalString", list)
 			s.End = s.Start + divide(s.End-s.Start, interval)*interval + interval
 		}
@@ -33,9 +33,9 @@ func hitcount(c *call) ([]*Series, error) {
 		return nil, nil
 	}
 	var out []*Series
-	for _, s := range list {
+	for s := range c.over(list) {
 		shown := c.string("intervalString")
-		start, values, err := hits(s, interval)
+		start, values, err := c.hits(s, interval)
 		if err != nil {
 			return nil, err
 		}
@@ -63,10 +63,13 @@ func hitcountWindows(c *call) ([]window, error) {
 }
 
 // hits spreads each value over the buckets that its slot touches. Buckets end where the series does.
-func hits(s *Series, interval int64) (int64, []float64, error) {
+func (c *call) hits(s *Series, interval int64) (int64, []float64, error) {
 	n := -divide(s.Start-s.End, interval)
 	if n > maxMade {
 		return 0, nil, invalid("more than %d points", maxMade)
+	}
+	if !c.reserve(8 * max(n, 0)) {
+		return 0, nil, c.err
 	}
 	b := &buckets{start: s.End - n*interval, interval: interval, values: make([]float64, max(n, 0))}
 	for i := range b.values {
@@ -77,6 +80,9 @@ func hits(s *Series, interval int64) (int64, []float64, error) {
 			continue
 		}
 		from := s.Start + int64(i)*s.Step
+		if !c.tick(1 + int(min(s.Step/interval, maxMade))) {
+			break
+		}
 		if err := b.spread(v, from, from+s.Step); err != nil {
 			return 0, nil, err
 		}

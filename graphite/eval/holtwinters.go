@@ -40,7 +40,7 @@ type analysis struct {
 }
 
 // analyze uses graphite-web's constants: 0.1 for level and season, 0.0035 for the trend.
-func analyze(s *Series, season int64) (analysis, error) {
+func (c *call) analyze(s *Series, season int64) (analysis, error) {
 	if s.Step <= 0 {
 		return analysis{}, crash("a series has no step")
 	}
@@ -48,6 +48,11 @@ func analyze(s *Series, season int64) (analysis, error) {
 	if h.season <= 1 && countPresent(s.Values) > 0 {
 		return analysis{}, crash("seasonality is shorter than two steps")
 	}
+	giveBack, err := c.scope.borrow(2 * 8 * 5 * int64(len(s.Values))) // Five lists, which grow to up to twice their length.
+	if err != nil {
+		return analysis{}, err
+	}
+	defer giveBack()
 	for i, v := range s.Values {
 		h.add(i, v)
 	}
@@ -117,11 +122,8 @@ func (c *call) bootstrapped(f func(s *Series, a analysis, seconds int64, skip in
 	if err != nil {
 		return err
 	}
-	for _, s := range list {
-		if err := c.scope.ctx.Err(); err != nil {
-			return err
-		}
-		a, err := analyze(s, season)
+	for s := range c.over(list) {
+		a, err := c.analyze(s, season)
 		if err != nil {
 			return err
 		}
@@ -177,7 +179,7 @@ func holtWintersAberration(c *call) ([]*Series, error) {
 		byName[b.Name] = b
 	}
 	var out []*Series
-	for _, s := range c.series("seriesList") {
+	for s := range c.over(c.series("seriesList")) {
 		lower, upper := byName["holtWintersConfidenceLower("+s.Name+")"], byName["holtWintersConfidenceUpper("+s.Name+")"]
 		if lower == nil || upper == nil {
 			return nil, crash("no confidence bands for %s", s.Name)
@@ -218,7 +220,7 @@ func holtWintersConfidenceArea(c *call) ([]*Series, error) {
 	if bands, err = areaBetween(bands); err != nil {
 		return nil, err
 	}
-	for _, s := range bands {
+	for s := range c.over(bands) {
 		delete(s.Tags, "areaBetween")
 		s.Tags["holtWintersConfidenceArea"] = "1"
 		s.wrap(strings.ReplaceAll(s.Name, "areaBetween", "holtWintersConfidenceArea"))

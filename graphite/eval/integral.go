@@ -14,7 +14,7 @@ func integralFamily() []Function {
 
 func integral(c *call) ([]*Series, error) {
 	var out []*Series
-	for _, s := range c.series("seriesList") {
+	for s := range c.over(c.series("seriesList")) {
 		values := make([]float64, len(s.Values))
 		total := 0.0
 		for i, v := range s.Values {
@@ -38,7 +38,7 @@ func integralByInterval(c *call) ([]*Series, error) {
 	}
 	unit, origin := c.string("intervalUnit"), c.scope.window.from
 	var out []*Series
-	for _, s := range c.series("seriesList") {
+	for s := range c.over(c.series("seriesList")) {
 		values := make([]float64, len(s.Values))
 		total, now := 0.0, s.Start
 		for i, v := range s.Values {

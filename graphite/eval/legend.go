@@ -37,13 +37,13 @@ func legendValue(c *call) ([]*Series, error) {
 		system = ""
 	}
 	for _, t := range types {
-		for _, s := range list {
+		for s := range c.over(list) {
 			name := text(t)
 			if system == "" {
-				s.rename(s.Name + " (" + name + ": " + legendText(s, name) + ")")
+				c.rename(s, s.Name+" ("+name+": "+legendText(s, name)+")")
 				continue
 			}
-			s.rename(leftAligned(s.Name, 20) + leftAligned(name, 5) + leftAligned(legendUnits(s, name, system), 10))
+			c.rename(s, leftAligned(s.Name, 20)+leftAligned(name, 5)+leftAligned(legendUnits(s, name, system), 10))
 		}
 	}
 	return list, nil
@@ -123,7 +123,7 @@ func cactiStyle(c *call) ([]*Series, error) {
 	columns := [...]func([]float64) float64{last, present(maximum), present(minimum)}
 	var widths [len(columns)]int
 	nameWidth := 0
-	for _, s := range list {
+	for s := range c.over(list) {
 		nameWidth = max(nameWidth, utf8.RuneCountInString(s.Name))
 		for i, of := range columns {
 			v := of(s.Values)
@@ -136,7 +136,7 @@ func cactiStyle(c *call) ([]*Series, error) {
 			widths[i] = max(widths[i], utf8.RuneCountInString(format(v+0))+3)
 		}
 	}
-	for _, s := range list {
+	for s := range c.over(list) {
 		var shown [len(columns)]string
 		for i, of := range columns {
 			shown[i] = "nan"
@@ -145,7 +145,7 @@ func cactiStyle(c *call) ([]*Series, error) {
 			}
 			shown[i] = leftAligned(shown[i], widths[i])
 		}
-		s.rename(fmt.Sprintf("%s Current:%s Max:%s Min:%s ", leftAligned(s.Name, nameWidth), shown[0], shown[1], shown[2]))
+		c.rename(s, fmt.Sprintf("%s Current:%s Max:%s Min:%s ", leftAligned(s.Name, nameWidth), shown[0], shown[1], shown[2]))
 	}
 	return list, nil
 }

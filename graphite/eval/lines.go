@@ -76,7 +76,7 @@ func aggregateLine(c *call) ([]*Series, error) {
 		return nil, nil
 	}
 	var out []*Series
-	for _, s := range list {
+	for s := range c.over(list) {
 		v := agg.of(s.Values)
 		name := "aggregateLine(" + s.Name + ", None)"
 		if !IsNone(v) {

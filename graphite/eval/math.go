@@ -43,21 +43,21 @@ func mathFamily() []Function {
 // each wraps every series in the function's name, tags it and replaces its values.
 func (c *call) each(name string, tag any, f func(float64) float64) ([]*Series, error) {
 	list := c.series("seriesList")
-	for _, s := range list {
+	for s := range c.over(list) {
 		s.Tags[name] = text(tag)
 		s.wrap(name + "(" + s.Name + ")")
 		s.ints = false
-		s.apply(f)
+		c.change(s, f)
 	}
 	return list, nil
 }
 
 func absolute(c *call) ([]*Series, error) {
 	list := c.series("seriesList")
-	for _, s := range list {
+	for s := range c.over(list) {
 		s.Tags["absolute"] = "1"
 		s.wrap("absolute(" + s.Name + ")")
-		s.apply(math.Abs)
+		c.change(s, math.Abs)
 	}
 	return list, nil
 }
@@ -68,11 +68,11 @@ func add(c *call) ([]*Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range list {
+	for s := range c.over(list) {
 		s.Tags["add"] = text(c.value("constant"))
 		s.wrap("add(" + s.Name + "," + shown + ")")
 		s.ints = false
-		s.apply(func(v float64) float64 { return v + constant })
+		c.change(s, func(v float64) float64 { return v + constant })
 	}
 	return list, nil
 }
@@ -105,7 +105,7 @@ func logit(v float64) float64 {
 func logarithm(c *call) ([]*Series, error) {
 	var out []*Series
 	shown := text(c.value("base"))
-	for _, s := range c.series("seriesList") {
+	for s := range c.over(c.series("seriesList")) {
 		values := make([]float64, len(s.Values))
 		for i, v := range s.Values {
 			values[i] = None()
@@ -144,11 +144,11 @@ func (c *call) logOfBase() float64 {
 
 func minMax(c *call) ([]*Series, error) {
 	list := c.series("seriesList")
-	for _, s := range list {
+	for s := range c.over(list) {
 		low, high := present(minimum)(s.Values), present(maximum)(s.Values)
 		s.wrap("minMax(" + s.Name + ")")
 		s.ints = false
-		s.apply(func(v float64) float64 {
+		c.change(s, func(v float64) float64 {
 			if high == low {
 				return 0
 			}
@@ -160,22 +160,22 @@ func minMax(c *call) ([]*Series, error) {
 
 func offset(c *call) ([]*Series, error) {
 	list, factor := c.series("seriesList"), c.float("factor")
-	for _, s := range list {
+	for s := range c.over(list) {
 		s.Tags["offset"] = text(c.value("factor"))
 		s.wrap("offset(" + s.Name + "," + general(factor) + ")")
 		s.ints = false
-		s.apply(func(v float64) float64 { return v + factor })
+		c.change(s, func(v float64) float64 { return v + factor })
 	}
 	return list, nil
 }
 
 func offsetToZero(c *call) ([]*Series, error) {
 	list := c.series("seriesList")
-	for _, s := range list {
+	for s := range c.over(list) {
 		low := present(minimum)(s.Values)
 		s.Tags["offsetToZero"] = valueText(low, s.ints)
 		s.wrap("offsetToZero(" + s.Name + ")")
-		s.apply(func(v float64) float64 { return v - low })
+		c.change(s, func(v float64) float64 { return v - low })
 	}
 	return list, nil
 }
@@ -186,21 +186,21 @@ func round(c *call) ([]*Series, error) {
 		digits = c.integer("precision")
 		shown = "," + general(float64(digits))
 	}
-	for _, s := range list {
+	for s := range c.over(list) {
 		s.Tags["round"] = text(digits)
 		s.wrap("round(" + s.Name + shown + ")")
-		s.apply(func(v float64) float64 { return roundTo(v, int(min(max(digits, -400), 400))) })
+		c.change(s, func(v float64) float64 { return roundTo(v, int(min(max(digits, -400), 400))) })
 	}
 	return list, nil
 }
 
 func scale(c *call) ([]*Series, error) {
 	list, factor := c.series("seriesList"), c.float("factor")
-	for _, s := range list {
+	for s := range c.over(list) {
 		s.Tags["scale"] = text(c.value("factor"))
 		s.wrap("scale(" + s.Name + "," + general(factor) + ")")
 		s.ints = false
-		s.apply(func(v float64) float64 { return v * factor })
+		c.change(s, func(v float64) float64 { return v * factor })
 	}
 	return list, nil
 }
@@ -211,7 +211,7 @@ func scaleToSeconds(c *call) ([]*Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range list {
+	for s := range c.over(list) {
 		if s.Step == 0 {
 			return nil, crash("a series has no step")
 		}
@@ -219,7 +219,7 @@ func scaleToSeconds(c *call) ([]*Series, error) {
 		s.wrap("scaleToSeconds(" + s.Name + "," + shown + ")")
 		s.ints = false
 		factor := seconds / float64(s.Step)
-		s.apply(func(v float64) float64 { return roundTo(v*factor, 6) })
+		c.change(s, func(v float64) float64 { return roundTo(v*factor, 6) })
 	}
 	return list, nil
 }

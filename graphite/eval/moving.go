@@ -58,7 +58,7 @@ func (c *call) preview(list []*Series) preview {
 		return preview{max(seconds, -seconds), 0, shown, `"` + shown + `"`}
 	}
 	points, step := c.toInt("windowSize"), int64(0)
-	for _, s := range list {
+	for s := range c.over(list) {
 		step = max(step, s.Step)
 	}
 	if step > 0 && max(points, -points) > maxOffset/step {
@@ -96,16 +96,13 @@ func (c *call) moving(name string) ([]*Series, error) {
 	}
 	tag := "moving" + strings.ToUpper(name[:1]) + strings.ToLower(name[1:])
 	var out []*Series
-	for _, s := range list {
-		if err := c.scope.ctx.Err(); err != nil { // a median over a wide window takes its time
-			return nil, err
-		}
+	for s := range c.over(list) {
 		factor := s.XFilesFactor
 		if c.has("xFilesFactor") {
 			factor = c.float("xFilesFactor")
 		}
 		s.Tags[tag] = p.shown
-		m := s.derive(tag+"("+s.Name+","+p.quoted+")", movingValues(s.Values, p.in(s), agg, factor))
+		m := s.derive(tag+"("+s.Name+","+p.quoted+")", c.movingValues(s.Values, p.in(s), agg, factor))
 		m.Start, m.ints = s.Start+p.seconds, agg.intsOf([]*Series{s})
 		out = append(out, m)
 	}
@@ -114,7 +111,7 @@ func (c *call) moving(name string) ([]*Series, error) {
 
 // movingValues begins with the window that ends in the point behind the first whole one. Only windows with nulls are
 // copied; how many there are is counted along.
-func movingValues(values []float64, points int64, agg aggregator, factor float64) []float64 {
+func (c *call) movingValues(values []float64, points int64, agg aggregator, factor float64) []float64 {
 	n := int64(len(values))
 	out := make([]float64, 0, max(0, n-points))
 	scratch := make([]float64, 0, max(0, min(points, n)))
@@ -129,6 +126,9 @@ func movingValues(values []float64, points int64, agg aggregator, factor float64
 		}
 		window := values[i-points : i]
 		nulls += countNull(values[i-1]) - countNull(values[i-points-1])
+		if !c.tick(int(points)) {
+			break
+		}
 		if !enough(int(points)-nulls, int(points), factor) {
 			out = append(out, None())
 			continue
@@ -171,7 +171,7 @@ func exponentialMovingAverage(c *call) ([]*Series, error) {
 		return nil, err
 	}
 	var out []*Series
-	for _, s := range list {
+	for s := range c.over(list) {
 		s.Tags["exponentialMovingAverage"] = p.shown
 		points := p.in(s)
 		_, high := bounds(0, points, len(s.Values))

@@ -21,6 +21,7 @@ func (c *call) nodeKey(s *Series, nodes []any) string {
 	path, _, _ = strings.Cut(path, ";")
 	parts := strings.Split(path, ".")
 	keys := make([]string, len(nodes))
+	c.tick(len(parts) + len(nodes))
 	for i, n := range nodes {
 		keys[i] = c.nodeOrTag(s, parts, n)
 	}
@@ -50,9 +51,9 @@ func (c *call) nodeOrTag(s *Series, parts []string, n any) string {
 
 // firstPath finds the first path expression in a name that is a call.
 func (c *call) firstPath(name string) (string, bool) {
-	n, err := c.scope.request.parser().Parse(name)
+	n, err := c.parse(name)
 	if err != nil {
-		c.fail(crash("%s", err))
+		c.fail(err)
 		return "", false
 	}
 	for {

@@ -30,11 +30,7 @@ func patternFamily() []Function {
 func (c *call) matching(want bool) ([]*Series, error) {
 	re := c.regexp("pattern")
 	var out []*Series
-	for _, s := range c.series("seriesList") {
-		// One name may take as long as a regular expression is given.
-		if err := c.scope.ctx.Err(); err != nil {
-			return nil, err
-		}
+	for s := range c.over(c.series("seriesList")) {
 		ok, err := re.Search(s.Name)
 		if err != nil {
 			return nil, crash("%s", err)
@@ -49,7 +45,7 @@ func (c *call) matching(want bool) ([]*Series, error) {
 func unique(c *call) ([]*Series, error) {
 	seen := map[string]bool{}
 	var out []*Series
-	for _, s := range flatten(c.seriesLists("seriesLists")) {
+	for s := range c.over(flatten(c.seriesLists("seriesLists"))) {
 		if !seen[s.Name] {
 			seen[s.Name] = true
 			out = append(out, s)
@@ -69,10 +65,7 @@ func fallbackSeries(c *call) ([]*Series, error) {
 func useSeriesAbove(c *call) ([]*Series, error) {
 	list, value, re, replace := c.series("seriesList"), c.float("value"), c.regexp("search"), c.string("replace")
 	var names []string
-	for _, s := range list {
-		if err := c.scope.ctx.Err(); err != nil {
-			return nil, err
-		}
+	for s := range c.over(list) {
 		name, err := re.Sub(replace, s.Name)
 		if err != nil {
 			return nil, crash("%s", err)

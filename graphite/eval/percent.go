@@ -46,7 +46,7 @@ func asPercent(c *call) ([]*Series, error) {
 }
 
 func (c *call) percentOfSum(list []*Series) ([]*Series, error) {
-	totals, err := perRow(list, present(sum))
+	totals, err := c.perRow(list, present(sum))
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (c *call) percentPair(s, total *Series) (*Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	values, err := perRow(pair, percentOfRow)
+	values, err := c.perRow(pair, percentOfRow)
 	return c.create("asPercent("+s.Name+","+total.Name+")", start, end, step, values), err
 }
 
@@ -101,7 +101,7 @@ func percentOfRow(row []float64) float64 { return times(quotient(row[0], row[1])
 // percentOf keeps the grid of each series, also when it was joined to a coarser one, as graphite-web does.
 func (c *call) percentOf(list []*Series, totals []float64, name string) ([]*Series, error) {
 	var out []*Series
-	for _, s := range list {
+	for s := range c.over(list) {
 		own, err := s.iterated()
 		if err != nil {
 			return nil, err
@@ -168,7 +168,7 @@ func (p *percentGroups) addTotal(g keyed) error {
 	if err := p.grid(g.list); err != nil {
 		return err
 	}
-	values, err := perRow(g.list, present(sum))
+	values, err := p.perRow(g.list, present(sum))
 	p.totals[g.key] = p.create("sumSeries("+pathExpressions(g.list)+")", p.start, p.end, p.step, values)
 	return err
 }
@@ -241,7 +241,7 @@ func weightedAverage(c *call) ([]*Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	values, err := perRow([]*Series{sums, total}, func(row []float64) float64 { return quotient(row[0], row[1]) })
+	values, err := c.perRow([]*Series{sums, total}, func(row []float64) float64 { return quotient(row[0], row[1]) })
 	name := "weightedAverage(" + sortedPaths(list) + ", " + sortedPaths(weights) + ", " + joinTexts(nodes) + ")"
 	return []*Series{c.create(name, sums.Start, sums.End, sums.Step, values)}, err
 }

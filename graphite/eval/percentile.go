@@ -40,7 +40,7 @@ func nPercentile(c *call) ([]*Series, error) {
 		return nil, crash("The requested percent is required to be greater than 0")
 	}
 	var out []*Series
-	for _, s := range list {
+	for s := range c.over(list) {
 		p, err := percentile(s.Values, n, false)
 		if err != nil {
 			return nil, err
@@ -50,6 +50,9 @@ func nPercentile(c *call) ([]*Series, error) {
 		}
 		if s.Step <= 0 || (s.End-s.Start)/s.Step > maxMade {
 			return nil, crash("a series has no step")
+		}
+		if !c.reserve(8 * max(0, (s.End-s.Start)/s.Step)) {
+			break
 		}
 		s.Tags["nPercentile"] = text(c.value("n"))
 		values := slices.Repeat([]float64{p}, int(max(0, (s.End-s.Start)/s.Step)))
@@ -64,7 +67,7 @@ func nPercentile(c *call) ([]*Series, error) {
 // percentile out of range.
 func (c *call) remove(name string, byPercentile bool, out func(v, limit float64) bool) ([]*Series, error) {
 	list, n := c.series("seriesList"), c.float("n")
-	for _, s := range list {
+	for s := range c.over(list) {
 		limit := n
 		s.wrap(name + "(" + s.Name + ", " + general(n) + ")")
 		if byPercentile {
@@ -78,7 +81,7 @@ func (c *call) remove(name string, byPercentile bool, out func(v, limit float64)
 			s.Tags["nPercentile"] = text(c.value("n"))
 			limit = p
 		}
-		s.transform(func(v float64) float64 {
+		c.replace(s, func(v float64) float64 {
 			if out(v, limit) {
 				return None()
 			}
@@ -128,12 +131,15 @@ func removeBetweenPercentile(c *call) ([]*Series, error) {
 		return nil, nil
 	}
 	slots := len(list[0].Values)
-	for _, s := range list {
+	for s := range c.over(list) {
 		slots = min(slots, len(s.Values))
 	}
 	keep := make([]bool, len(list))
 	column := make([]float64, len(list))
 	for i := range slots {
+		if !c.tick(16 * len(list)) {
+			return nil, c.err
+		}
 		for j, s := range list {
 			column[j] = s.Values[i]
 		}

@@ -206,6 +206,9 @@ func (s *scope) prefetch(nodes ...expr.Node) error {
 func (s *scope) mentioned(p *planner, n expr.Node) error {
 	switch n := n.(type) {
 	case *expr.Path:
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
 		path, _, done, _ := s.values.apply(n.Text)
 		if !done {
 			p.add(s, path, nil)
@@ -243,6 +246,9 @@ func (s *scope) mentioned(p *planner, n expr.Node) error {
 
 // keep remembers the series of a fetch: sorted by name, of equal names the one with most points.
 func (s *scope) keep(f Fetch, list []*Series) error {
+	if err := s.account.Take(fetchBytes + int64(len(f.Pattern)) + 8*int64(len(list))); err != nil {
+		return err
+	}
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b *Series) int { return strings.Compare(a.Name, b.Name) })
 	out := list[:0]
@@ -259,17 +265,20 @@ func (s *scope) keep(f Fetch, list []*Series) error {
 	s.series += len(out)
 	s.fetched[fetchKey{f.Pattern, f.From, f.Until}] = out
 	if l := s.request.Limits; l.Series > 0 && s.series > l.Series || l.Points > 0 && s.points > l.Points {
-		return invalid("the targets need more than %d series or %d points", l.Series, l.Points)
+		return invalid("the targets need more than %d series or %d points (--graphite.max-series, --graphite.max-points)", l.Series, l.Points)
 	}
 	return nil
 }
 
 // fetch returns what was read for a path in the scope's window, as series of its own.
-func (s *scope) fetch(path string) []*Series {
+func (s *scope) fetch(path string) ([]*Series, error) {
 	kept := s.fetched[s.key(path)]
+	if err := s.account.Take(int64(len(kept)) * seriesBytes); err != nil {
+		return nil, err
+	}
 	out := make([]*Series, len(kept))
 	for i, k := range kept {
 		out[i] = k.fetched(path, s.xff)
 	}
-	return out
+	return out, nil
 }

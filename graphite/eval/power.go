@@ -21,11 +21,11 @@ func powerFamily() []Function {
 
 func pow(c *call) ([]*Series, error) {
 	list, factor := c.series("seriesList"), c.float("factor")
-	for _, s := range list {
+	for s := range c.over(list) {
 		s.Tags["pow"] = text(c.value("factor"))
 		s.wrap("pow(" + s.Name + "," + general(factor) + ")")
 		s.ints = false
-		s.apply(func(v float64) float64 { return power(v, factor) })
+		c.change(s, func(v float64) float64 { return power(v, factor) })
 	}
 	return list, nil
 }

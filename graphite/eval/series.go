@@ -37,6 +37,10 @@ type Series struct {
 	// Options are for drawing: stacked, invisible, secondYAxis, drawAsInfinite, alpha, lineWidth, dashed, color.
 	Options map[string]any
 
+	read    *float64 // The first of Values as the source gave them, whose memory is not the series'.
+	held    int64    // Bytes that are charged for the series.
+	settled int      // The last call whose result had the series.
+
 	perPoint int  // Slots joined to one when iterated: graphite-web's valuesPerPoint. 0 means 1.
 	ints     bool // Values are Python ints, which shows where a function puts one into a name.
 }
@@ -63,6 +67,10 @@ func (s *Series) fetched(path string, xff float64) *Series {
 	c := *s
 	c.PathExpression, c.XFilesFactor, c.perPoint, c.ints = path, xff, 0, false
 	c.ConsolidationFunc, c.Options = "average", nil
+	c.read, c.held, c.settled = nil, seriesBytes, 0
+	if len(c.Values) > 0 {
+		c.read = &c.Values[0]
+	}
 	if c.Tags = maps.Clone(s.Tags); c.Tags == nil {
 		c.Tags = tagsOf(s.Name)
 	}
@@ -92,23 +100,4 @@ func (s *Series) setOption(key string, value any) {
 		s.Options = map[string]any{}
 	}
 	s.Options[key] = value
-}
-
-// transform replaces each value by f's, nulls included.
-func (s *Series) transform(f func(float64) float64) {
-	values := make([]float64, len(s.Values))
-	for i, v := range s.Values {
-		values[i] = f(v)
-	}
-	s.Values = values
-}
-
-// apply replaces each value that is not null.
-func (s *Series) apply(f func(float64) float64) {
-	s.transform(func(v float64) float64 {
-		if IsNone(v) {
-			return v
-		}
-		return f(v)
-	})
 }

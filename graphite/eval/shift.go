@@ -82,7 +82,7 @@ func timeShift(c *call) ([]*Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range shifted {
+	for s := range c.over(shifted) {
 		s.Tags["timeShift"] = shown
 		s.rename("timeShift(" + s.Name + `, "` + shown + `")`)
 		if c.truth("resetEnd") {
@@ -126,7 +126,7 @@ func timeStack(c *call) ([]*Series, error) {
 			return nil, err
 		}
 		n := strconv.FormatInt(c.toInt("timeShiftStart")+int64(i), 10)
-		for _, s := range shifted {
+		for s := range c.over(shifted) {
 			s.Tags["timeShiftUnit"], s.Tags["timeShift"] = unit, n
 			s.wrap("timeShift(" + s.Name + ", " + unit + ", " + n + ")")
 			s.Start, s.End = start, end
@@ -143,11 +143,11 @@ func timeSlice(c *call) ([]*Series, error) {
 		return nil, nil
 	}
 	start, end := strconv.FormatInt(from, 10), strconv.FormatInt(until, 10)
-	for _, s := range list {
+	for s := range c.over(list) {
 		s.Tags["timeSliceStart"], s.Tags["timeSliceEnd"] = start, end
 		s.rename("timeSlice(" + s.Name + ", " + start + ", " + end + ")")
 		now := c.wall(c.scope.window.from, c.scope.window.fromOffset)
-		s.transform(func(v float64) float64 {
+		c.replace(s, func(v float64) float64 {
 			if now < from || now > until {
 				v = None()
 			}

@@ -32,7 +32,7 @@ func specialFamily() []Function {
 // consolidateBy takes any word: Consolidate finds those that do not exist.
 func (c *call) consolidateBy(name string) ([]*Series, error) {
 	list := c.series("seriesList")
-	for _, s := range list {
+	for s := range c.over(list) {
 		s.ConsolidationFunc = name
 		s.Tags["consolidateBy"] = name
 		s.wrap("consolidateBy(" + s.Name + `,"` + name + `")`)
@@ -45,7 +45,7 @@ func setXFilesFactor(c *call) ([]*Series, error) {
 	list := c.series("seriesList")
 	factor, _ := number(c.value("xFilesFactor")) // What is no number fails in graphite-web only when it is used.
 	c.scope.xff = factor
-	for _, s := range list {
+	for s := range c.over(list) {
 		s.XFilesFactor = factor
 		s.Tags["xFilesFactor"] = text(c.value("xFilesFactor"))
 	}

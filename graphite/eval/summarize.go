@@ -36,12 +36,12 @@ func summarize(c *call) ([]*Series, error) {
 	}
 	function := c.string("func")
 	var out []*Series
-	for _, s := range list {
+	for s := range c.over(list) {
 		start, end := s.Start, s.End
 		if !align {
 			start, end = start-modulo(start, interval), end-modulo(end, interval)+interval
 		}
-		values, aligned, err := summarized(s, function, interval, start, end)
+		values, aligned, err := c.summarized(s, function, interval, start, end)
 		if err != nil {
 			return nil, err
 		}
@@ -74,8 +74,8 @@ func smartSummarize(c *call) ([]*Series, error) {
 	}
 	function := c.string("func")
 	var out []*Series
-	for _, s := range list {
-		values, end, err := summarized(s, function, interval, s.Start, s.End)
+	for s := range c.over(list) {
+		values, end, err := c.summarized(s, function, interval, s.Start, s.End)
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +143,7 @@ func firstWeekday(align string) (int, error) {
 
 // summarized is graphite-web's _summarizeValues: one value for each interval from start to end, and where the last
 // interval ends. A point before start counts for nothing but may be aggregated with the first interval.
-func summarized(s *Series, function string, interval, start, end int64) ([]float64, int64, error) {
+func (c *call) summarized(s *Series, function string, interval, start, end int64) ([]float64, int64, error) {
 	agg, err := findAggregator(function, function)
 	if err != nil {
 		return nil, 0, err
@@ -154,11 +154,15 @@ func summarized(s *Series, function string, interval, start, end int64) ([]float
 	if (end-start)/interval > maxMade {
 		return nil, 0, invalid("more than %d points", maxMade)
 	}
+	if !c.reserve(8 * max(0, (end-start)/interval+1)) {
+		return nil, 0, c.err
+	}
 	points := min(len(s.Values), int(max(0, (s.End-s.Start+s.Step-1)/s.Step)))
 	var values []float64
-	i := 0
-	for ; start < end; start += interval {
-		low, present := i, 0
+	i, low := 0, 0
+	for ; start < end && c.tick(1+i-low); start += interval {
+		present := 0
+		low = i
 		for at := s.Start + int64(i)*s.Step; i < points && at < start+interval; at += s.Step {
 			if at <= start {
 				low = i

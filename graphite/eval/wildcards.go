@@ -36,6 +36,9 @@ func (c *call) joinWithout(list []*Series, aggregator string, positions []any) (
 	groups := groupBy(list, func(s *Series) string {
 		var kept []string
 		for i, node := range strings.Split(s.Name, ".") {
+			if !c.tick(1 + len(positions)) {
+				break
+			}
 			if !slices.ContainsFunc(positions, func(p any) bool { return equal(p, int64(i)) }) {
 				kept = append(kept, node)
 			}

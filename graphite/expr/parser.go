@@ -5,8 +5,13 @@ import (
 	"fmt"
 )
 
-// MaxDepth is how deep calls may be nested. graphite-web's own limit, Python's stack, is reached before.
-const MaxDepth = 200
+const (
+	// MaxDepth is how deep calls may be nested, and how many may stand in a pipe. graphite-web's own limit, Python's stack, is
+	// reached before.
+	MaxDepth = 200
+	// MaxTarget is how many bytes a target may have.
+	MaxTarget = 1 << 20
+)
 
 // Parser reads targets. The zero value reads what graphite-web reads by default.
 type Parser struct {
@@ -20,10 +25,16 @@ func Parse(target string) (Node, error) { return Parser{}.Parse(target) }
 
 // Parse reads a target: *Path, *Call, *Pipe or *Template. Text after it is ignored, as graphite-web does.
 func (p Parser) Parse(target string) (Node, error) {
+	if len(target) > MaxTarget {
+		return nil, fmt.Errorf("target %.80q: longer than %d bytes", target, MaxTarget)
+	}
 	s := &scanner{text: expandTabs(target), utf8: p.UTF8Metrics, memo: map[int]parsed{}}
 	n, _, ok := s.expression(0)
 	if s.tooDeep {
 		return nil, fmt.Errorf("target %.80q: calls nested deeper than %d", target, MaxDepth)
+	}
+	if s.tooLong {
+		return nil, fmt.Errorf("target %.80q: a pipe of more than %d calls", target, MaxDepth)
 	}
 	if !ok {
 		return nil, fmt.Errorf("target %.80q: %w", target, errNotATarget)
@@ -73,7 +84,10 @@ func (s *scanner) piped(at int) (Node, int, bool) {
 		if !ok {
 			break
 		}
-		calls, end = append(calls, c), next
+		if calls, end = append(calls, c), next; len(calls) > MaxDepth {
+			s.tooLong = true
+			return nil, at, false
+		}
 	}
 	if calls == nil {
 		return base, end, true

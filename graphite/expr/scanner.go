@@ -14,7 +14,8 @@ type scanner struct {
 	utf8    bool
 	memo    map[int]parsed
 	depth   int
-	tooDeep bool
+	tooDeep bool // Calls are nested too deep.
+	tooLong bool // A pipe has too many calls.
 }
 
 // expandTabs replaces tabs by blanks up to the next multiple of 8 columns: pyparsing does so before it begins, which

@@ -1,0 +1,235 @@
+package graphite
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+)
+
+// charged is the API with an account of a budget for each request, as the adapter serves it.
+func (w *web) charged(b *budget.Budget) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		account := b.Open()
+		defer account.Close()
+		w.router.ServeHTTP(rw, r.WithContext(budget.With(r.Context(), account)))
+	})
+}
+
+// filled has some plain and some tagged series of a day of points each 10 s.
+func filled(t *testing.T, series int) *web {
+	w := newWeb(t)
+	var lines strings.Builder
+	for i := range series {
+		for at := range 20 {
+			fmt.Fprintf(&lines, "servers.web%04d.load %d %d\ntagged.load;host=web%04d %d %d\n", i, at, webNow-200+at*10, i, at, webNow-200+at*10)
+		}
+	}
+	w.add(t, strings.NewReader(lines.String()))
+	return w
+}
+
+// TestRequestsAreBounded sends what is too long, too deep or too much. Each is answered, in time and with a word about the limit.
+func TestRequestsAreBounded(t *testing.T) {
+	w := filled(t, 50)
+	many := strings.Repeat
+	target := func(s string) string { return "format=json&target=" + url.QueryEscape(s) }
+	for _, c := range []struct {
+		name, path, form string
+		status           int
+		says             string
+	}{
+		{"brackets in grep", "/render", target("grep(constantLine(1),'" + many("(", 250_000) + "')"), 400, "more than 65536 characters"},
+		{"fewer brackets in grep", "/render", target("grep(constantLine(1),'" + many("(", 60_000) + "')"), 400, "nested deeper than 200"},
+		{"a long name in aliasSub", "/render", target("aliasSub(alias(constantLine(1),'" + many("a", 1_000_000) + "'),'(a|aa)+$','x')"), 400, "takes too long"},
+		{"brackets in seriesByTag", "/render", target("seriesByTag('host=~" + many("(", 250_000) + "')"), 400, "more than 65536 characters"},
+		{"many conditions", "/render", target("seriesByTag('host=a'" + many(",'host=~a'", 5000) + ")"), 422, "at most 1000"},
+		{"brackets in findSeries", "/tags/findSeries", "expr=host=~" + many("(", 250_000), 400, "more than 65536 characters"},
+		{"ways in findSeries", "/tags/findSeries", "expr=host=~" + many(`(\w*)*`, 1000) + "!", 400, "takes too long"},
+		{"brackets in autoComplete", "/tags/autoComplete/tags", "expr=host=~" + many("(", 60_000), 400, "nested deeper than 200"},
+		{"brackets in autoComplete of values", "/tags/autoComplete/values", "tag=host&expr=host=~" + many("(", 250_000), 400, "more than 65536 characters"},
+		{"many conditions of findSeries", "/tags/findSeries", "expr=host=a" + many("&expr=host=~a", 5000), 422, "at most 1000"},
+		{"many parameters", "/render", many("a&", 1_000_000), 413, "more than 20000 parameters"},
+		{"many targets", "/render", "format=json" + many("&target=a", 5000), 422, "at most 1000"},
+		{"a long target", "/render", target(many("a", 2_000_000)), 400, "longer than 1048576 bytes"},
+		{"deep calls", "/render", target(many("scale(", 100_000)), 400, "nested deeper than 200"},
+		{"a long pipe", "/render", target("a" + many("|f()", 250_000)), 400, "a pipe of more than 200 calls"},
+		{"deep templates", "/render", target(many("template(", 100_000)), 400, "nested deeper than 200"},
+		{"template values", "/render", target("template(a.$a)") + strings.Join(numbered("&template[v%d]=x", 5000), ""), 400, "more than 1000 template values"},
+		{"a long callback", "/render", target("a") + "&jsonp=" + many("a", 100_000), 400, "jsonp is longer than"},
+		{"brackets in find", "/metrics/find", "query=" + many("[", 1_500_000), 422, "at most 65536"},
+		{"fewer brackets in find", "/metrics/find", "query=" + many("[", 65_000), 200, ""},
+		{"braces in find", "/metrics/find", "query=" + many("{a,b}", 100), 422, "alternatives"},
+		{"braces in braces", "/metrics/find", "query=" + many("{a,", 10_000) + many("}", 10_000), 422, "more than"},
+		{"long alternatives", "/metrics/find", "query={" + strings.Join(numbered("a%d,", 200), "") + "}{" + many("b", 30_000) + ",c}{" + many("d", 30_000) + ",e}", 422, "more than"},
+		{"shut braces", "/metrics/find", "query=" + many("}", 65_000), 200, ""},
+		{"open braces", "/metrics/find", "query=" + many("{", 65_000), 200, ""},
+		{"stars", "/metrics/find", "query=" + many("*a", 32_000) + "b", 200, ""},
+		{"any elements", "/metrics/find", "query=" + many("**.", 10_000) + "a", 422, "at most 60"},
+		{"many queries", "/metrics/expand", strings.Join(numbered("query=a%d&", 5000), ""), 422, "at most 1000"},
+		{"a long from", "/render", target("a") + "&from=" + many("-1s", 100_000), 400, "Invalid"},
+		{"a long until", "/render", target("a") + "&until=" + many("noon", 100_000), 400, "Unknown day reference"},
+	} {
+		begin := time.Now()
+		got := w.post(c.path, c.form)
+		if got.Code != c.status || !strings.Contains(got.Body.String(), c.says) {
+			t.Errorf("%s: status %d, want %d and %q: %.300s", c.name, got.Code, c.status, c.says, got.Body)
+		}
+		if took := time.Since(begin); took > 10*time.Second {
+			t.Errorf("%s took %v", c.name, took)
+		}
+	}
+}
+
+func numbered(format string, n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf(format, i)
+	}
+	return list
+}
+
+// TestAnswersAreCharged: what an answer is made of is charged, and a budget that is too small is said with its flag.
+func TestAnswersAreCharged(t *testing.T) {
+	w := filled(t, 300)
+	for _, url := range []string{
+		"/render?format=json&from=-5d&target=servers.*.load", "/render?format=json&target=seriesByTag('host=~web.*')", "/metrics/find?query=servers.*",
+		"/metrics/expand?query=servers.*", "/metrics/index.json", "/tags/findSeries?expr=host=~web.*", "/tags/autoComplete/tags?expr=host=~web.*",
+		"/render?format=json&from=0&target=time('x',3600)", "/render?format=json&target=" + strings.Repeat("a", 30_000),
+	} {
+		for _, c := range []struct {
+			limit  int64
+			held   int64 // by others
+			status int
+		}{{1 << 30, 0, 200}, {30_000, 0, 422}, {1 << 30, 1<<30 - 30_000, 503}} {
+			b := budget.New(c.limit)
+			others := b.Open()
+			if err := others.Take(c.held); err != nil {
+				t.Fatal(err)
+			}
+			got := httptest.NewRecorder()
+			w.charged(b).ServeHTTP(got, httptest.NewRequest(http.MethodGet, url, nil))
+			if got.Code != c.status || c.status != 200 && !strings.Contains(got.Body.String(), budget.Flag) {
+				t.Errorf("%s within %d bytes: status %d, want %d: %.200s", url, c.limit-c.held, got.Code, c.status, got.Body)
+			}
+			if others.Close(); b.Used() != 0 {
+				t.Errorf("%s: %d bytes stay charged", url, b.Used())
+			}
+		}
+	}
+}
+
+// TestHeavyRendersShareTheBudget: thirty at once never hold more than the budget; some are answered, and the others told to come again.
+func TestHeavyRendersShareTheBudget(t *testing.T) {
+	w := filled(t, 10)
+	const limit = 8 << 20
+	b := budget.New(limit)
+	var mu sync.Mutex
+	statuses := map[int]int{}
+	var all sync.WaitGroup
+	for range 30 {
+		all.Go(func() {
+			got := httptest.NewRecorder()
+			w.charged(b).ServeHTTP(got, httptest.NewRequest(http.MethodGet, "/render?format=json&from=-1d&target=scale(servers.*.load,2)&target=servers.*.load", nil))
+			mu.Lock()
+			defer mu.Unlock()
+			statuses[got.Code]++
+			if b.Used() > limit {
+				t.Errorf("%d bytes are used of %d", b.Used(), int64(limit))
+			}
+		})
+	}
+	all.Wait()
+	if statuses[200]+statuses[503] != 30 || statuses[200] == 0 {
+		t.Errorf("statuses %v, want 200 and 503", statuses)
+	}
+}
+
+// TestLargeBody sends 20 MB as clients do that send all before they read: they see the answer, not a reset.
+func TestLargeBody(t *testing.T) {
+	w := newWeb(t)
+	server := httptest.NewServer(w.router)
+	defer server.Close()
+	for _, c := range []struct{ path, kind string }{
+		{"/render", "application/x-www-form-urlencoded"}, {"/metrics/find", "multipart/form-data; boundary=X"}, {"/tags/tagMultiSeries", "application/x-www-form-urlencoded"},
+	} {
+		for _, chunked := range []bool{false, true} {
+			body := "target=" + strings.Repeat("x", 20<<20)
+			if strings.HasPrefix(c.kind, "multipart") {
+				body = "--X\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n" + body
+			}
+			status, err := sendAll(t, server.Listener.Addr().String(), c.path, c.kind, body, chunked)
+			if err != nil || status != http.StatusRequestEntityTooLarge {
+				t.Errorf("%s of %s, chunked %v: status %d, %v", c.path, c.kind, chunked, status, err)
+			}
+		}
+	}
+	if status, err := sendAll(t, server.Listener.Addr().String(), "/metrics/find?query=*", "application/json", strings.Repeat("x", 20<<20), false); err != nil || status != 200 {
+		t.Errorf("a body that is not read: status %d, %v", status, err)
+	}
+}
+
+// sendAll sends a request as a whole before it reads the answer's status.
+func sendAll(t *testing.T, address, path, kind, body string, chunked bool) (int, error) {
+	t.Helper()
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = conn.Close() }()
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\n", path, kind)
+	if chunked {
+		head += "Transfer-Encoding: chunked\r\n\r\n"
+		body = fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)
+	} else {
+		head += fmt.Sprintf("Content-Length: %d\r\n\r\n", len(body))
+	}
+	if _, err := io.WriteString(conn, head+body); err != nil {
+		return 0, err
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return 0, err
+	}
+	_, err = io.Copy(io.Discard, answer.Body)
+	return answer.StatusCode, err
+}
+
+// TestSlowBody: a body has as long to come as the request has.
+func TestSlowBody(t *testing.T) {
+	w := newWeb(t, func(o *Options) { o.Limits.Timeout = 50 * time.Millisecond })
+	server := httptest.NewServer(w.router)
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+"/render", io.MultiReader(strings.NewReader("target=a"), stuck{ctx}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	answer, err := http.DefaultClient.Do(r)
+	if ctx.Err() != nil {
+		t.Fatalf("no answer to a body that does not come: %v", err)
+	}
+	if err == nil {
+		_ = answer.Body.Close()
+	}
+}
+
+// stuck never ends before its context does.
+type stuck struct{ ctx context.Context } //nolint:containedctx // A reader has no other way.
+
+func (s stuck) Read([]byte) (int, error) {
+	<-s.ctx.Done()
+	return 0, s.ctx.Err()
+}

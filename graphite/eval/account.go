@@ -1,0 +1,175 @@
+package eval
+
+import "iter"
+
+// What the series of a request hold is charged to the account of its context, by dispatch for every function alike: before a
+// function runs, as much again as its arguments hold; after it has run, what its result holds, while what it has dropped is given
+// back. A function whose result may be larger than its arguments reserves that itself before it makes it.
+
+const (
+	// seriesBytes is what a series costs beside its values and its name: itself, its tags, its place in lists.
+	seriesBytes = 600
+	// parseBytes is what parsing costs for each byte of a text.
+	parseBytes = 128
+	// regexpBytes is what a compiled regular expression costs for each byte of its pattern.
+	regexpBytes = 256
+	// fetchBytes is what remembering a fetch costs beside its series.
+	fetchBytes = 300
+)
+
+// bytes is what a series holds. Values that are the source's are charged there.
+func (s *Series) bytes() int64 {
+	n := seriesBytes + int64(len(s.Name))
+	if s.PathExpression != s.Name {
+		n += int64(len(s.PathExpression))
+	}
+	if len(s.Values) > 0 && &s.Values[0] != s.read {
+		n += 8 * int64(len(s.Values))
+	}
+	return n
+}
+
+// seriesLists are the lists of series among arguments.
+func seriesLists(args []any, kwargs map[string]any) [][]*Series {
+	var lists [][]*Series
+	for _, a := range args {
+		lists = appendLists(lists, a)
+	}
+	for _, a := range kwargs {
+		lists = appendLists(lists, a)
+	}
+	return lists
+}
+
+func appendLists(lists [][]*Series, v any) [][]*Series {
+	switch v := v.(type) {
+	case []*Series:
+		return append(lists, v)
+	case [][]*Series:
+		return append(lists, v...)
+	}
+	return lists
+}
+
+// reserve takes memory that the function is about to allocate. Without it the function fails, and is to stop.
+func (c *call) reserve(bytes int64) bool {
+	if c.err == nil {
+		if err := c.scope.account.Take(bytes); err != nil {
+			c.fail(err)
+		} else {
+			c.reserved += bytes
+		}
+	}
+	return c.err == nil
+}
+
+// reserveLike takes as much memory as lists hold, for what will be made of them. Functions that only name and choose series make nothing.
+func (c *call) reserveLike(lists [][]*Series) bool {
+	switch c.fn.Group {
+	case "Alias", "Sorting", "Filter Series":
+		return true
+	}
+	bytes := int64(0)
+	for _, list := range lists {
+		for _, s := range list {
+			bytes += seriesBytes + 8*int64(len(s.Values)) + 2*int64(len(s.Name))
+		}
+	}
+	return c.reserve(bytes)
+}
+
+// borrow takes memory for a while. With an error there is nothing to give back.
+func (r *run) borrow(bytes int64) (giveBack func(), err error) {
+	if err := r.account.Take(bytes); err != nil {
+		return nil, err
+	}
+	return func() { r.account.Give(bytes) }, nil
+}
+
+// settle charges what a function's result holds and gives back what was reserved, and what it was given and has dropped.
+func (c *call) settle(given [][]*Series, out any) error {
+	c.scope.settled++
+	change := -c.reserved
+	for _, list := range appendLists(nil, out) {
+		for _, s := range list {
+			held := s.bytes()
+			change += held - s.held
+			s.held, s.settled = held, c.scope.settled
+		}
+	}
+	for _, lists := range [][][]*Series{given, c.evaluated} {
+		for _, list := range lists {
+			for _, s := range list {
+				if s != nil && s.settled != c.scope.settled {
+					change -= s.held
+					s.held = 0
+				}
+			}
+		}
+	}
+	if change > 0 {
+		return c.scope.account.Take(change)
+	}
+	c.scope.account.Give(-change)
+	return nil
+}
+
+// over yields series until the call has failed or the request has ended, which makes it fail.
+func (c *call) over(list []*Series) iter.Seq[*Series] {
+	return func(yield func(*Series) bool) {
+		for _, s := range list {
+			if c.stopped() || !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// stopped says whether the function is to stop: it has failed, or the request has ended.
+func (c *call) stopped() bool {
+	if c.err == nil && c.scope.ctx.Err() != nil {
+		c.fail(c.scope.ctx.Err())
+	}
+	return c.err != nil
+}
+
+// tickWork is how much work is done between two looks at the request: some milliseconds.
+const tickWork = 1 << 20
+
+// tick counts work in values looked at, and says whether to go on.
+func (c *call) tick(work int) bool {
+	if c.work += work; c.work < tickWork {
+		return c.err == nil
+	}
+	c.work = 0
+	return !c.stopped()
+}
+
+// rename gives a series a new name, whose memory is taken first.
+func (c *call) rename(s *Series, name string) {
+	if c.reserve(int64(len(name))) {
+		s.rename(name)
+	}
+}
+
+// replace replaces each value of a series by f's, nulls included.
+func (c *call) replace(s *Series, f func(float64) float64) {
+	values := make([]float64, len(s.Values))
+	for i, v := range s.Values {
+		if i%1024 == 0 && !c.tick(1024) {
+			return
+		}
+		values[i] = f(v)
+	}
+	s.Values = values
+}
+
+// change replaces each value that is not null.
+func (c *call) change(s *Series, f func(float64) float64) {
+	c.replace(s, func(v float64) float64 {
+		if IsNone(v) {
+			return v
+		}
+		return f(v)
+	})
+}

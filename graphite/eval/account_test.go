@@ -1,0 +1,174 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/graphite/expr"
+)
+
+// evalWithin computes targets over a year with a budget of so many bytes, and returns what the series hold at the end.
+func evalWithin(ctx context.Context, t *testing.T, bytes int64, source Source, targets ...string) ([]*Series, int64, error) {
+	t.Helper()
+	account := budget.New(bytes).Open()
+	request := Request{From: 0, Until: 365 * 86400, Now: 365 * 86400}
+	list, err := New().Eval(budget.With(ctx, account), parseAll(t, targets...), request, source)
+	return list, account.Held(), err
+}
+
+// hosts is some series of some points.
+func hosts(series, points int) wide {
+	var w wide
+	for i := range series {
+		w = append(w, &Series{Name: fmt.Sprintf("servers.web%04d.cpu.%d", i/4, i%4), Start: 60, End: int64(60 + 60*points), Step: 60, Values: make([]float64, points)})
+	}
+	return w
+}
+
+// TestEveryFunctionIsCharged: with 700 kB, nothing that makes series of 100 series of 1000 points (800 kB) is computed, and what is computed
+// with a generous budget holds at least its values.
+func TestEveryFunctionIsCharged(t *testing.T) {
+	const small, large = 700_000, 1 << 30
+	source := hosts(100, 1000)
+	for _, target := range []string{
+		"scale(%s,2)", "absolute(%s)", "derivative(%s)", "integral(%s)", "stdev(%s,5)", "delay(%s,3)", "keepLastValue(%s)",
+		"interpolate(%s)", "transformNull(%s)", "stacked(%s)", "holtWintersForecast(%s,'1h','2h')", "holtWintersConfidenceBands(%s,3,'1h','2h')",
+		"movingAverage(%s,5)", "movingMedian(%s,'10min')", "exponentialMovingAverage(%s,5)",
+		"summarize(%s,'1min')", "smartSummarize(%s,'1min')", "hitcount(%s,'1min')", "linearRegression(%s)", "nPercentile(%s,50)", "log(%s)",
+		"asPercent(%s)", "asPercent(%s,100)", "divideSeries(%[1]s,limit(%[1]s,1))", "divideSeriesLists(%[1]s,%[1]s)", "sumSeriesLists(%[1]s,%[1]s)",
+		"groupByNode(%s,3,'derivative')", "groupByNodes(%s,'sum',1,3)", "aggregateWithWildcards(%s,'sum',9)", "applyByNode(%s,3,'scale(%%,1)')",
+		"timeStack(scale(%s,1),'1s',0,3)", "timeShift(scale(%s,1),'1s')", "timeSlice(%s,'00:00 19700102')", "aggregateLine(%s,'max',true)",
+		"removeAboveValue(%s,0.5)", "integralByInterval(%s,'1h')", "isNonNull(%s)", "changed(%s)", "round(%s,1)", "perSecond(%s)", "pow(%s,2)",
+		"invert(%s)", "squareRoot(%s)", "sigmoid(%s)", "minMax(%s)", "offsetToZero(%s)", "weightedAverage(%[1]s,%[1]s,1,3)",
+	} {
+		target = fmt.Sprintf(target, "servers.*.cpu.*")
+		list, held, err := evalWithin(t.Context(), t, large, source, target)
+		if err != nil {
+			t.Errorf("%s: %v", target, err)
+			continue
+		}
+		values := int64(0)
+		for _, s := range list {
+			if len(s.Values) > 0 && &s.Values[0] != s.read {
+				values += 8 * int64(len(s.Values))
+			}
+		}
+		if held < values {
+			t.Errorf("%s: %d bytes of values are charged with %d", target, values, held)
+		}
+		if _, _, err := evalWithin(t.Context(), t, small, source, target); !errors.Is(err, budget.ErrTooLarge) {
+			t.Errorf("%s with %d bytes: %v, want %v", target, small, err, budget.ErrTooLarge)
+		}
+	}
+}
+
+// TestMemoryIsBounded: each target would need far more than the budget of 64 MiB. None may take it, whatever else is wrong with them.
+func TestMemoryIsBounded(t *testing.T) {
+	many := strings.Repeat
+	a := "alias(servers.*.cpu.*,'" + many("a", 60_000) + "')"
+	const quine = `aliasQuery(alias(constantLine(1),\047\1\047),\047(.+)\047,\047\1\047,\047x\047)`
+	for name, target := range map[string]string{
+		"a point a second":           "group(time('x',5),time('y',5))",
+		"many of them":               "group(" + many("sin('x',1,60),", 50) + "randomWalk('y',60))",
+		"events":                     "events('*')",
+		"summaries":                  "summarize(group(" + many("constantLine(1),", 50) + "constantLine(2)),'5s')",
+		"hits":                       "hitcount(group(" + many("time('x',86400),", 50) + "time('x',86400)),'5s')",
+		"ranges":                     "timeStack(sin('x',1,60),'1min',0,1000)",
+		"names that double":          many("aliasSub(", 60) + "servers.*.cpu.*" + many(`,'(.+)','\1\1')`, 60),
+		"long replacements":          "aliasSub(" + a + ",'a','" + many("b", 60_000) + "')",
+		"names of many nodes":        "aliasByNode(servers.*.cpu.*" + many(",0,1,2,3", 60_000) + ")",
+		"names of many tags":         "aliasByTags(servers.*.cpu.*" + many(",'name'", 60_000) + ")",
+		"legends":                    "legendValue(servers.*.cpu.*" + many(",'max'", 60_000) + ")",
+		"padded names":               "cactiStyle(group(" + a + ",servers.*.cpu.*))",
+		"wrapped long names":         many("scale(", 100) + a + many(",1)", 100),
+		"series upon series":         "group(" + many("servers.*.cpu.*,", 3000) + "a)",
+		"many matchers":              "reduceSeries(mapSeries(servers.*.cpu.*,1),'group',3" + many(",'x'", 200_000) + ",'0')",
+		"a wide format":              "aliasQuery(servers.*.cpu.*,'(.+)','\\1','%9999999999d')",
+		"values of a template":       "template(a$x,x='" + many("$y", 5000) + "',y='" + many("$z", 5000) + "',z='b')",
+		"windows upon windows":       windows(40),
+		"a deep pipe":                "servers.*.cpu.*" + many("|scale(2)", 100_000),
+		"pipes in pipes":             many("group(", 190) + "constantLine(1)" + many(many("|scale(1)", 199)+")", 190),
+		"a target that makes itself": "aliasQuery(alias(constantLine(1),'" + quine + "'),'(.+)','" + quine + "','x')",
+		"applied to themselves":      many(`applyByNode(servers.*.cpu.*,3,"`, 1) + "group(" + many("%,", 20_000) + `%)")`,
+	} {
+		const limit = 64 << 20
+		account := budget.New(limit).Open()
+		ctx, cancel := context.WithTimeout(budget.With(t.Context(), account), 2*time.Second)
+		begin := time.Now()
+		n, err := expr.Parse(target)
+		if err == nil {
+			_, err = New().Eval(ctx, []expr.Node{n}, Request{From: 0, Until: 86400 * 365, Now: 86400 * 365}, hosts(400, 10))
+		}
+		cancel()
+		if err == nil {
+			t.Errorf("%s: no error, %d bytes held", name, account.Held())
+		}
+		if took := time.Since(begin); took > 20*time.Second {
+			t.Errorf("%s took %v: %v", name, took, err)
+		}
+		t.Logf("%s: %.100v", name, err)
+	}
+}
+
+// windows is nested moving averages of ever other windows: each level doubles how often the innermost is computed.
+func windows(depth int) string {
+	target := "group(constantLine(1),nothing.there)"
+	for i := range depth {
+		target = fmt.Sprintf("movingAverage(%s,'%ds')", target, 1<<min(i, 30))
+	}
+	return target
+}
+
+// TestGivenBack: a function's arguments that it has dropped are given back.
+func TestGivenBack(t *testing.T) {
+	source := hosts(100, 1000)
+	_, once, err := evalWithin(t.Context(), t, 0, source, "scale(servers.*.cpu.*,2)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, often, err := evalWithin(t.Context(), t, 0, source, strings.Repeat("derivative(", 20)+"servers.*.cpu.*"+strings.Repeat(")", 20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if often > 2*once {
+		t.Errorf("after 20 functions %d bytes are held, after one %d", often, once)
+	}
+	_, sum, err := evalWithin(t.Context(), t, 0, source, "sumSeries(scale(servers.*.cpu.*,2))")
+	if err != nil || sum > once/2 {
+		t.Errorf("a sum holds %d bytes (%v), what it was made of %d", sum, err, once)
+	}
+}
+
+// TestEndedRequestsStop: functions look at the request while they work through long series.
+func TestEndedRequestsStop(t *testing.T) {
+	long := wide{{Name: "a", Start: 60, End: 60 + 60*2_000_000, Step: 60, Values: make([]float64, 2_000_000)}}
+	for i := range long[0].Values {
+		long[0].Values[i] = float64(i*7919%10007) + 0.5
+	}
+	for _, target := range []string{
+		"movingMedian(a,500000)", "movingAverage(a,500000)", "movingWindow(a,500000,'stddev')", "summarize(a,'1min','median')",
+		"aggregateWithWildcards(a,'sum'" + strings.Repeat(",7", 100_000) + ")|aggregateWithWildcards('sum'" + strings.Repeat(",7", 100_000) + ")",
+		windows(60), "percentileOfSeries(group(a,a,a,a,a,a,a,a),50)", "removeBetweenPercentile(group(a,a,a,a,a,a,a,a),30)", "round(a,3)",
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(20*time.Millisecond, cancel)
+		done := make(chan error, 1)
+		nodes := parseAll(t, target)
+		go func() {
+			_, err := New().Eval(ctx, nodes, Request{From: 0, Until: 86400, Now: 86400}, long)
+			done <- err
+		}()
+		<-ctx.Done()
+		begin := time.Now()
+		err := <-done
+		if took := time.Since(begin); took > 5*time.Second {
+			t.Errorf("%.60s went on for %v after its request had ended: %v", target, took, err)
+		}
+		cancel()
+	}
+}
