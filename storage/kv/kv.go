@@ -18,6 +18,8 @@ var (
 	ErrInvalid = errors.New("invalid request")
 	// ErrFull says that the engine's disk has no room; what it holds can be read.
 	ErrFull = errors.New("no room on the disk")
+	// ErrDamaged says that a file of the engine does not hold what was written to it: trying again does not help. What other files hold can be read.
+	ErrDamaged = errors.New("damaged file")
 )
 
 // A Cell is one value of a row. Its slices belong to the caller of the operation that returned it.

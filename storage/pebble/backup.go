@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path/filepath"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -44,10 +45,55 @@ func (e *Engine) checkpoint(ctx context.Context, dir string) error {
 	if err := e.db.Checkpoint(partial, pebble.WithFlushedWAL()); err != nil {
 		return err
 	}
+	if err := finishCopy(ctx, e.files, partial); err != nil {
+		return err
+	}
 	if err := e.files.Rename(partial, dir); err != nil {
 		return err
 	}
 	return syncFolder(e.files, e.files.PathDir(dir))
+}
+
+// finishCopy gives a copy of a store a mark of its own and the list of sums.
+func finishCopy(ctx context.Context, files vfs.FS, dir string) error {
+	fact, err := ownedNow(files, dir)
+	if err != nil {
+		return err
+	}
+	own, err := keepOwned(files, dir, fact)
+	if err != nil {
+		return err
+	}
+	if err := own.close(); err != nil {
+		return err
+	}
+	return writeSums(ctx, files, dir)
+}
+
+// ownedNow is what a mark should say of a store that nobody has open and that is taken as it is.
+func ownedNow(files vfs.FS, dir string) (fact ownedFact, err error) {
+	names, err := files.List(dir)
+	if err != nil {
+		return fact, err
+	}
+	for _, name := range names {
+		f, ok := ownedOf(name)
+		switch {
+		case !ok:
+			continue
+		case f.manifest:
+			var got ownedFile
+			got, err = manifestSum(files, files.PathJoin(dir, name), math.MaxInt64)
+			f.size, f.sum = got.size, got.sum
+		default:
+			f.size, _, err = walEnd(files, dir, f.number)
+		}
+		if err != nil {
+			return fact, err
+		}
+		fact.files = append(fact.files, f)
+	}
+	return fact, nil
 }
 
 // syncFolder makes the names in a folder durable.

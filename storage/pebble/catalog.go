@@ -18,7 +18,11 @@ import (
 //	3  documents of new series may be coded, and tsdb-meta may say in which days a series has rows: who does not know that would put rows
 //	   that are never found
 //	4  the first point of a coded cell may count milliseconds though it is a whole second
-const formatVersion = 4
+//	5  the store has a mark: who does not keep it would make a start miss what is there
+const formatVersion = 5
+
+// formatMarked is the first that has a mark.
+const formatMarked = 5
 
 // ownKeys is the first byte of the keys in which the store keeps what it knows about itself:
 //
@@ -48,17 +52,17 @@ func (e *Engine) lookUp(table, family string) (byte, error) {
 }
 
 // checkFormat refuses a store of a later form and marks a new one, or one of an earlier form.
-func checkFormat(db *pebble.DB, durability *pebble.WriteOptions) error {
+func checkFormat(db *pebble.DB, durability *pebble.WriteOptions) (version uint64, err error) {
 	version, found, err := readNumber(db, formatKey())
 	switch {
 	case err != nil:
-		return fmt.Errorf("format: %w", err)
+		return 0, fmt.Errorf("format: %w", err)
 	case found && version == formatVersion:
-		return nil
+		return version, nil
 	case found && version > formatVersion:
-		return fmt.Errorf("written by a later version of tsdbridge: format %d, this one knows up to %d", version, formatVersion)
+		return 0, fmt.Errorf("written by a later version of tsdbridge: format %d, this one knows up to %d", version, formatVersion)
 	}
-	return db.Set(formatKey(), binary.AppendUvarint(nil, formatVersion), durability)
+	return version, db.Set(formatKey(), binary.AppendUvarint(nil, formatVersion), durability)
 }
 
 // loadFamilies reads the bytes that were given to families.

@@ -9,8 +9,8 @@ package pebble
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,6 +34,8 @@ type Options struct {
 	MinFreeBytes int64
 	// Logger takes what goes wrong in the background; nil drops it.
 	Logger *slog.Logger
+	// LockWait is how long a folder that another process has open is tried again.
+	LockWait time.Duration
 	// Tables are the tables to serve, beside those that the store has already.
 	Tables []kv.Table
 
@@ -59,6 +61,11 @@ type Engine struct {
 	room     *room
 	families map[familyName]byte // not changed after Open
 	clock    clock
+	damages  damages
+	path     string
+	own      *owned       // nil in memory
+	keep     *keeper      // not nil where a store without a mark was found
+	fresh    bool         // the store was made by Open
 	stalls   atomic.Int64 // how often writes were held up
 	log      *slog.Logger
 	coders   sync.Pool // of *coder
@@ -89,48 +96,124 @@ func Open(o Options) (*Engine, error) {
 }
 
 func open(o Options, files vfs.FS, wall func() int64) (*Engine, error) {
-	e := &Engine{files: files, durability: pebble.Sync, log: orDiscard(o.Logger), room: newRoom(o, files)}
+	e := &Engine{files: files, durability: pebble.Sync, log: orDiscard(o.Logger), room: newRoom(o, files), path: o.Path}
+	e.damages.log = e.log
 	e.idle = sync.NewCond(&e.mu)
 	if o.InMemory {
 		e.durability = pebble.NoSync
 	}
-	options := tuned(o, roomFS{files, e.room})
-	options.EventListener = e.listener(o.Logger)
-	if err := files.MkdirAll(o.Path, 0o755); err != nil {
+	if err := e.take(o); err != nil {
 		return nil, err
 	}
 	var err error
-	if e.lock, err = lockFolder(o.Path, files); err != nil {
-		return nil, err
-	}
-	options.Lock = e.lock
-	if err := checkRestored(o.Path, files); err != nil && !o.restoring {
-		return nil, errors.Join(err, e.lock.Close())
-	}
-	if e.db, err = pebble.Open(o.Path, options); err != nil {
-		return nil, errors.Join(err, e.lock.Close())
+	if e.db, err = pebble.Open(o.Path, e.options(o)); err != nil {
+		return nil, errors.Join(told(err), e.release())
 	}
 	if err := e.load(o.Tables, wall); err != nil {
-		return nil, errors.Join(err, e.Close())
+		return nil, errors.Join(told(err), e.Close())
 	}
 	e.room.opened.Store(true)
 	return e, nil
 }
 
-func lockFolder(path string, files vfs.FS) (*pebble.Lock, error) {
-	lock, err := pebble.LockDirectory(path, files)
-	switch {
-	case err == nil:
-		return lock, nil
-	case errors.Is(err, fs.ErrPermission):
-		return nil, err
+// take makes the folder the process' own, after a look at what is in it.
+func (e *Engine) take(o Options) error {
+	if o.InMemory {
+		return nil
 	}
-	return nil, fmt.Errorf("%w: %w", ErrInUse, err)
+	// Before anything is made there. Damage may be another process at work.
+	if _, err := inspect(o.Path, e.files, o.restoring); err != nil && !errors.Is(err, kv.ErrDamaged) {
+		return err
+	}
+	if err := e.files.MkdirAll(o.Path, folderMode); err != nil {
+		return err
+	}
+	var err error
+	if e.lock, err = lockFolder(o.Path, e.files, o.LockWait); err != nil {
+		return err
+	}
+	var found *inspection
+	if found, err = inspect(o.Path, e.files, o.restoring); err == nil { // nobody changes it any more
+		e.fresh = !found.has(manifestMarker)
+		if !found.marked && !e.fresh {
+			e.keep = &keeper{path: o.Path, log: e.log, before: slices.DeleteFunc(found.names, func(n string) bool { return !isTable(n) })}
+		}
+		e.own, err = keepOwned(e.files, o.Path, found.owned)
+	}
+	if err == nil && slices.Contains(found.names, sumsName) { // a backup that is opened where it lies is none any more
+		err = e.files.Remove(e.files.PathJoin(o.Path, sumsName))
+	}
+	if err != nil {
+		return errors.Join(err, e.release())
+	}
+	return nil
 }
+
+// release lets go of what take took.
+func (e *Engine) release() error {
+	var err error
+	if e.own != nil {
+		err = e.own.close()
+	}
+	if e.lock != nil {
+		err = errors.Join(err, e.lock.Close())
+	}
+	return err
+}
+
+// options are Pebble's.
+func (e *Engine) options(o Options) *pebble.Options {
+	files := &ownedFS{FS: roomFS{e.files, e.room}, path: o.Path, own: e.own, real: e.files == vfs.Default, keep: e.keep}
+	options := tuned(o, files)
+	options.EventListener = e.listener(o.Logger)
+	options.Lock = e.lock
+	return options
+}
+
+// welcome says what is worth knowing about the store that was found.
+func (e *Engine) welcome(version uint64) error {
+	if e.own == nil {
+		return nil
+	}
+	if e.keep != nil {
+		if err := e.keepOrphans(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case e.fresh:
+		e.log.Warn("embedded store: there was none, a new one is begun", "path", e.path)
+	case e.keep != nil && version >= formatMarked:
+		e.damages.met(e.files.PathJoin(e.path, markName), errors.New("it is missing: whether all is there that was acknowledged cannot be told"))
+	}
+	return nil
+}
+
+// keepOrphans tells the keeper which tables the store lists.
+func (e *Engine) keepOrphans() error {
+	levels, err := e.db.SSTables()
+	if err != nil {
+		return err
+	}
+	listed := map[string]bool{}
+	for _, tables := range levels {
+		for _, t := range tables {
+			listed[tableName(uint64(t.BackingSSTNum))] = true
+		}
+	}
+	e.keep.orphans(func(name string) bool { return listed[name] })
+	return nil
+}
+
+func tableName(number uint64) string { return fmt.Sprintf("%06d.sst", number) }
 
 // load reads what the store says about itself and adds what is missing.
 func (e *Engine) load(tables []kv.Table, wall func() int64) (err error) {
-	if err := checkFormat(e.db, e.durability); err != nil {
+	version, err := checkFormat(e.db, e.durability)
+	if err != nil {
+		return err
+	}
+	if err := e.welcome(version); err != nil {
 		return err
 	}
 	if e.families, err = loadFamilies(e.db); err != nil {
@@ -158,7 +241,37 @@ func (e *Engine) Close() error {
 		e.idle.Wait()
 	}
 	e.mu.Unlock()
-	return errors.Join(e.db.Close(), e.lock.Close())
+	flushed := e.flushed()
+	err := e.db.Close()
+	if flushed && err == nil && e.own != nil {
+		err = e.own.releaseLogs()
+	}
+	return errors.Join(err, e.release())
+}
+
+// flushTime is how long the end of a store waits for its memory to be put into tables. What is not stays in Pebble's log.
+const flushTime = 30 * time.Second
+
+// flushed puts what is in memory into tables, if there is room on the disk. Tables have sums, and the manifest that lists them is known to the mark; the end
+// of a log that is damaged looks like that of one that held less.
+func (e *Engine) flushed() bool {
+	if !e.durability.Sync || !e.room.has(quartersFlush) {
+		return false
+	}
+	done, err := e.db.AsyncFlush()
+	if err != nil {
+		e.log.Warn("embedded store: memory is not put into tables at the end; the next start reads Pebble's log", "err", err)
+		return false
+	}
+	late := time.NewTimer(flushTime)
+	defer late.Stop()
+	select {
+	case <-done:
+		return true
+	case <-late.C:
+		e.log.Warn("embedded store: memory was not put into tables in time; the next start reads Pebble's log", "waited", flushTime)
+		return false
+	}
 }
 
 // enter begins an operation; Pebble must not be closed under one.

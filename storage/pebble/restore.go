@@ -44,6 +44,12 @@ func restore(ctx context.Context, o Options, from string, files vfs.FS) (err err
 	if err := checkEmpty(o.Path, files); err != nil {
 		return err
 	}
+	switch err := compareSums(ctx, files, from); {
+	case errors.Is(err, ErrNoSums):
+		orDiscard(o.Logger).Warn("the backup has no list of sums, so it cannot be told whether it is as it was made", "path", from)
+	case err != nil:
+		return err
+	}
 	if err := makeFolder(files, o.Path); err != nil {
 		return err
 	}
@@ -79,7 +85,7 @@ func openBackup(from string, files vfs.FS) (unlock func() error, err error) {
 	if !slices.Contains(names, lockName) {
 		return func() error { return nil }, nil
 	}
-	lock, err := lockFolder(from, files)
+	lock, err := lockFolder(from, files, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", from, err)
 	}
@@ -139,6 +145,11 @@ func checkRestored(path string, files vfs.FS) error {
 	}
 }
 
+// notCopied says which names in a store's folder are no part of the store.
+func notCopied(name string) bool {
+	return name == lockName || name == lostName || name == snapshotsName || name == asideName
+}
+
 // copyFolder copies what is in a folder into one that is there, durably.
 func copyFolder(ctx context.Context, files vfs.FS, from, to string) error {
 	names, err := files.List(from)
@@ -149,7 +160,7 @@ func copyFolder(ctx context.Context, files vfs.FS, from, to string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if name == lockName || name == lostName || name == snapshotsName {
+		if name == sumsName || notCopied(name) {
 			continue
 		}
 		if err := copyEntry(ctx, files, files.PathJoin(from, name), files.PathJoin(to, name)); err != nil {
@@ -167,7 +178,7 @@ func copyEntry(ctx context.Context, files vfs.FS, from, to string) error {
 	if !info.IsDir() {
 		return vfs.Copy(files, from, to)
 	}
-	if err := files.MkdirAll(to, 0o755); err != nil {
+	if err := files.MkdirAll(to, folderMode); err != nil {
 		return err
 	}
 	return copyFolder(ctx, files, from, to)
@@ -204,7 +215,7 @@ func makeFolder(files vfs.FS, path string) error {
 			return err
 		}
 	}
-	if err := files.MkdirAll(path, 0o755); err != nil {
+	if err := files.MkdirAll(path, folderMode); err != nil {
 		return err
 	}
 	return syncFolder(files, above)

@@ -21,7 +21,7 @@ const fewRows = 4
 // while it runs may be deleted or not; those written later stay.
 func (e *Engine) DeleteRange(ctx context.Context, table string, ranges ...kv.KeyRange) (held int, err error) {
 	if held, err = e.deleteRanges(ctx, table, ranges); err != nil {
-		return 0, fmt.Errorf("delete %d ranges of %s: %w", len(ranges), table, err)
+		return 0, fmt.Errorf("delete %d ranges of %s: %w", len(ranges), table, told(err))
 	}
 	return held, nil
 }
@@ -119,7 +119,7 @@ func (e *Engine) Compact(ctx context.Context, table string) error {
 	defer e.leave()
 	for _, id := range ids {
 		if err := e.db.Compact(ctx, []byte{id}, []byte{id + 1}, false); err != nil {
-			return fmt.Errorf("compact %s: %w", table, err)
+			return fmt.Errorf("compact %s: %w", table, told(err))
 		}
 	}
 	return nil

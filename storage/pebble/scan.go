@@ -26,7 +26,7 @@ func (e *Engine) Scan(ctx context.Context, s kv.Scan) iter.Seq2[kv.Row, error] {
 			return goOn && left != 0
 		})
 		if err != nil && goOn {
-			yield(kv.Row{}, fmt.Errorf("scan %s: %w", s.Table, err))
+			yield(kv.Row{}, fmt.Errorf("scan %s: %w", s.Table, told(err)))
 		}
 	}
 }

@@ -22,7 +22,7 @@ func (*Engine) Costs() kv.Costs {
 // between the keys are wanted too. An error of visit ends it.
 func (e *Engine) GetStored(ctx context.Context, table, family string, keys [][]byte, near bool, visit func(i int, cells []kv.StoredCell) error) error {
 	if err := e.getStored(ctx, table, family, keys, near, visit); err != nil {
-		return fmt.Errorf("get %d rows of %s: %w", len(keys), table, err)
+		return fmt.Errorf("get %d rows of %s: %w", len(keys), table, told(err))
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (s *seeker) result(valid bool) (bool, error) {
 // ScanStored shows the rows of a scan, of which Qualifier, KeysOnly, Since and Limit must not be set, as they are stored. An error of visit ends it.
 func (e *Engine) ScanStored(ctx context.Context, s kv.Scan, visit func(key []byte, cells []kv.StoredCell) error) error {
 	if err := e.scanStored(ctx, &s, visit); err != nil {
-		return fmt.Errorf("scan %s: %w", s.Table, err)
+		return fmt.Errorf("scan %s: %w", s.Table, told(err))
 	}
 	return nil
 }

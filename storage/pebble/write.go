@@ -134,7 +134,7 @@ func (e *Engine) Increment(ctx context.Context, c kv.Column, delta int64) (int64
 		return binary.BigEndian.AppendUint64(nil, uint64(sum)), true, nil
 	})
 	if err != nil {
-		return 0, fmt.Errorf("increment %s row %x: %w", c.Table, c.Row, err)
+		return 0, fmt.Errorf("increment %s row %x: %w", c.Table, c.Row, told(err))
 	}
 	return sum, nil
 }
@@ -145,7 +145,7 @@ func (e *Engine) CheckAndPut(ctx context.Context, c kv.Column, expected, value [
 		return value, found == (expected != nil) && bytes.Equal(held, expected), nil
 	})
 	if err != nil {
-		return false, fmt.Errorf("check and put %s row %x: %w", c.Table, c.Row, err)
+		return false, fmt.Errorf("check and put %s row %x: %w", c.Table, c.Row, told(err))
 	}
 	return won, nil
 }
