@@ -159,7 +159,7 @@ func (p *parser) storageFlags() {
 	f("storage.uid-width.tagv", "Bytes of a tag value's UID.").Default(text(o.TagvWidth)).IntVar(&o.TagvWidth)
 	f("storage.salt.width", "Bytes of salt before a row key, 0: none; as on every process that uses the tables, for ever.").Default(text(o.SaltWidth)).IntVar(&o.SaltWidth)
 	f("storage.salt.buckets", "Number of salt buckets.").Default(text(o.SaltBuckets)).IntVar(&o.SaltBuckets)
-	f("storage.values", "Encoding of floats: auto (4 bytes where that loses nothing, else 8; HTTP put always 8, as a TSD), double (always 8), compact (whole numbers as integers).").Default(o.Values).StringVar(&o.Values)
+	f("storage.values", "Encoding of floats: auto (4 bytes where that loses nothing, else 8; HTTP put always 8, as a TSD), double (always 8), compact (whole numbers of up to 4 bytes as integers).").Default(o.Values).StringVar(&o.Values)
 	f("storage.series-index", "Where series are learnt from: auto (tsdb-meta, and row keys for what other writers leave out there) or meta (tsdb-meta alone). Only hbase has other writers.").Default(o.SeriesIndex).EnumVar(&o.SeriesIndex, "auto", "meta")
 	f("storage.index-refresh", "How often series of other writers are looked for.").Default(o.IndexRefresh.String()).DurationVar(&o.IndexRefresh)
 	f("storage.uid-cache", "Entries of each of the six caches of names and UIDs.").Default(text(o.UIDCache)).IntVar(&o.UIDCache)

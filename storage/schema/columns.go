@@ -49,9 +49,10 @@ type flagRule byte
 const (
 	flagsSame    flagRule = iota // all are the same
 	flagsAuto                    // those that FloatPoint gives with ValuesAuto
-	flagsCompact                 // with ValuesCompact
+	flagsCompact                 // with ValuesCompact, when it made integers of 8 bytes as well
 	flagsInteger                 // those that IntPoint gives
 	flagsEach                    // no rule
+	flagsShort                   // with ValuesCompact
 	flagRules
 )
 

@@ -284,6 +284,10 @@ func (d *ColumnDecoder) follow() {
 		for i, f := range d.floats {
 			d.flags[i] = flagsOfCompact(f)
 		}
+	case flagsShort:
+		for i, f := range d.floats {
+			d.flags[i] = flagsOfShort(f)
+		}
 	case flagsAuto:
 		flags := d.flags[:len(d.floats)]
 		for i, f := range d.floats {

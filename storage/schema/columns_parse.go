@@ -233,6 +233,8 @@ func (c *cellColumns) rule() flagRule {
 		return flagsAuto
 	case c.integers < len(c.flags) && c.follows(flagsCompact):
 		return flagsCompact
+	case c.integers < len(c.flags) && c.follows(flagsShort):
+		return flagsShort
 	}
 	return flagsEach
 }
@@ -245,6 +247,8 @@ func (c *cellColumns) follows(rule flagRule) bool {
 			want = flagsOfFloat(f)
 		case flagsInteger:
 			want = flagsOfInt(c.ints[i])
+		case flagsShort:
+			want = flagsOfShort(f)
 		default:
 			want = flagsOfCompact(f)
 		}
@@ -263,7 +267,15 @@ func flagsOfFloat(v float64) byte {
 	return flagsFloat8
 }
 
-// flagsOfCompact is what it gives with ValuesCompact.
+// flagsOfShort is what it gives with ValuesCompact.
+func flagsOfShort(v float64) byte {
+	if whole, ok := shortWhole(v); ok {
+		return flagsOfInt(whole)
+	}
+	return flagsOfFloat(v)
+}
+
+// flagsOfCompact is what it once gave with ValuesCompact.
 func flagsOfCompact(v float64) byte {
 	if whole, ok := wholeNumber(v); ok {
 		return flagsOfInt(whole)

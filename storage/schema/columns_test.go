@@ -126,6 +126,8 @@ func columnCases(rng *rand.Rand) map[string][]Point {
 		"many digits":     series(60, func(i int) Point { return float(i*60000, float64(i)/1e13, ValuesAuto) }),
 		"doubles":         series(60, func(i int) Point { return float(i*60000, float64(i), ValuesDouble) }),
 		"compact":         series(60, func(i int) Point { return float(i*60000, float64(i)/2, ValuesCompact) }),
+		"compact, long":   series(60, func(i int) Point { return float(i*60000, float64(1<<31-10+i)+float64(i%2)/2, ValuesCompact) }),
+		"once compact":    series(60, func(i int) Point { return IntPoint(uint32(i*60000), int64(1<<31-10+i)) }),
 		"jitter":          series(240, func(i int) Point { return float(i*15000+rng.IntN(9), 5, ValuesAuto) }),
 		"whole ms":        series(60, func(i int) Point { p := float(i*500, 1, ValuesAuto); p.Millis = true; return p }),
 		"gap":             series(60, func(i int) Point { return float(i*15000+i/30*60000+7, 1, ValuesAuto) }),

@@ -13,7 +13,7 @@ type Values int
 const (
 	ValuesAuto    Values = iota // 4 bytes when they give the same 64 bits back, else 8: what a TSD's telnet put writes
 	ValuesDouble                // always 8 bytes: what a TSD's /api/put writes
-	ValuesCompact               // whole numbers as the smallest integers, else as auto; for tables that no TSD computes on
+	ValuesCompact               // whole numbers as the smallest integers of up to 4 bytes, else as auto; for tables that no TSD computes on
 )
 
 // The flags of floats. Those of integers are their length less one.
@@ -55,7 +55,7 @@ func FloatPoint(offset uint32, v float64, values Values) (p Point, ok bool) {
 	if isSpecial(bits) {
 		return Point{}, false
 	}
-	if i, whole := wholeNumber(v); whole && values == ValuesCompact {
+	if i, short := shortWhole(v); short && values == ValuesCompact {
 		return IntPoint(offset, i), true
 	}
 	p = newPoint(offset)
@@ -80,6 +80,13 @@ func wholeNumber(v float64) (int64, bool) {
 	}
 	i := int64(v)
 	return i, math.Float64bits(float64(i)) == math.Float64bits(v)
+}
+
+// shortWhole is wholeNumber of those that 4 bytes hold. In 8 bytes an integer is no shorter than the float, and OpenTSDB's fsck --fix-all deletes it:
+// fsckInteger of 2.4 and 2.5 leaves out of the row that it writes anew what cannot be shorter than 8 bytes.
+func shortWhole(v float64) (int64, bool) {
+	i, whole := wholeNumber(v)
+	return i, whole && i == int64(int32(i))
 }
 
 // IntPoint is the point of an integer at an offset in milliseconds, in the fewest of 1, 2, 4 and 8 bytes.

@@ -60,7 +60,7 @@ func TestEncodingsOfFloats(t *testing.T) {
 		if double.IsInt() || double.width() != 8 {
 			t.Errorf("%v as double: %+v", v, double)
 		}
-		whole := v == math.Trunc(v) && math.Abs(v) <= 1<<53 && (v != 0 || !math.Signbit(v))
+		whole := v == math.Trunc(v) && v >= math.MinInt32 && v <= math.MaxInt32 && (v != 0 || !math.Signbit(v))
 		if whole && compact != IntPoint(0, int64(v)) || !whole && compact != auto {
 			t.Errorf("%v as compact: %+v", v, compact)
 		}
