@@ -56,6 +56,7 @@ func New(o Options) (*Adapter, error) {
 	so.Registerer = a.registry
 	a.graphite = newGraphiteSide(o, a.names, db)
 	so.Observer = a.graphite
+	a.registry.MustRegister(newTreeCollector(a.graphite.forest))
 	if a.store, err = storage.New(db, so); err == nil && o.Engine != EngineHBase { // which may be away: Run looks at its tables
 		err = a.store.PinLayout(context.Background())
 	}

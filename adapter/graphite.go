@@ -146,6 +146,9 @@ func (g *graphiteSide) Find(ctx context.Context, pattern string, o tree.FindOpti
 	return g.rows.Find(ctx, pattern, o)
 }
 
+// Display implements graphite.Trees.
+func (g *graphiteSide) Display(id uint16) (tree.Display, bool) { return g.forest.Display(id) }
+
 // seriesOf is the series of a Graphite name: by a tree's inverse where one takes it, else the name itself. A name without an element,
 // such as "...", has none; the store refuses that.
 func (g *graphiteSide) seriesOf(name string) storage.Series {
@@ -197,17 +200,20 @@ func (h hanger) Resolve(ctx context.Context, series []storage.Series) ([]storage
 	return refs, errs
 }
 
-// ready says why trees cannot be asked, nil when they can.
+// ready says why trees cannot be asked, nil when they can: they are in memory, or are looked up in the table.
 func (g *graphiteSide) ready() error {
 	select {
 	case <-g.prepared:
-		return nil
 	default:
+		if err := g.problem(); err != nil {
+			return fmt.Errorf("trees: %w", err)
+		}
+		return errors.New("trees: being read")
 	}
-	if err := g.problem(); err != nil {
-		return fmt.Errorf("trees: %w", err)
+	if g.o.Graphite.TreeIndex == TreeIndexTable || g.forest.Loaded() {
+		return nil
 	}
-	return errors.New("trees: being read")
+	return g.forest.Status().Err
 }
 
 // describe says how the trees are, a line each.

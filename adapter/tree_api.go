@@ -36,6 +36,10 @@ type treeState struct {
 	Rules         []ruleState `json:"rules"`
 	Default       bool        `json:"default"`             // names without tags are found in it
 	NoInverse     string      `json:"noInverse,omitempty"` // why no dotted names become metric and tags by it
+	Sum           bool        `json:"sum,omitempty"`       // several series of a path are drawn as their sum
+	// Collided are the series whose path another series had first, CollidedPath one such path.
+	Collided     int    `json:"collidedSeries"`
+	CollidedPath string `json:"collidedPath,omitempty"`
 }
 
 type ruleState struct {
@@ -75,10 +79,11 @@ func newTreeState(t *tree.Tree, now []tree.TreeStatus) treeState {
 	d := t.Definition()
 	s := treeState{
 		ID: t.ID(), Name: d.Name, Description: d.Description, Enabled: d.Enabled, StrictMatch: d.StrictMatch,
-		StoreFailures: d.StoreFailures, Rules: []ruleState{},
+		StoreFailures: d.StoreFailures, Rules: []ruleState{}, Sum: t.Display().Sum,
 	}
 	for _, is := range now {
 		if is.ID == s.ID {
+			s.Collided, s.CollidedPath = is.Shared.Series, is.Shared.Path
 			if s.Default = is.Default; is.Inverse != nil {
 				s.NoInverse = is.Inverse.Error()
 			}

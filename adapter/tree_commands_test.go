@@ -16,7 +16,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// treeTestOptions are an embedded store with four series that hang nowhere yet, and two trees in the configuration.
+// treeTestOptions are an embedded store with five series that hang nowhere yet, and two trees in the configuration.
 func treeTestOptions(t *testing.T) Options {
 	t.Helper()
 	o := DefaultOptions()
@@ -54,6 +54,7 @@ func treeTestSeries() []storage.Series {
 		{Metric: "cpu.user", Tags: []storage.Tag{{Key: "dc", Value: "dal"}, {Key: "host", Value: "web02"}}},
 		{Metric: "carbon.a.b", Tags: []storage.Tag{{Key: "-_", Value: "1"}}},
 		{Metric: "single", Tags: []storage.Tag{{Key: "-_", Value: "1"}}},
+		{Metric: "cpu.user", Tags: []storage.Tag{{Key: "cpu", Value: "1"}, {Key: "host", Value: "web01"}}},
 	}
 }
 
@@ -144,7 +145,7 @@ func TestTreeAPI(t *testing.T) {
 		status int
 		wants  []string
 	}{
-		{"all", api.status, nil, 200, []string{`"leaves":6`, `"name":"by dc"`, `"default":true`, `"noInverse":"strictMatch is off`}},
+		{"all", api.status, nil, 200, []string{`"leaves":8`, `"name":"by dc"`, `"default":true`, `"noInverse":"strictMatch is off`}},
 		{"one", api.test, url.Values{"name": {"servers.web01.cpu.user"}, "tree": {"servers"}}, 200, []string{
 			`"inverse":"tree 1 (servers)"`, `"tsuid":"000001000001000001"`, `"path":"servers.web01.cpu.user"`, `"messages":["Processing rule: [1:0:0:METRIC]"`,
 		}},

@@ -23,13 +23,14 @@ import (
 //	    strict: false         # true keeps out the series that a level does not match
 //	    enabled: true
 //	    storeFailures: false  # true keeps the series without a place in rows of their own
+//	    several: apart        # sum draws the series of one path as their sum
 //	    rules:
 //	      - {level: 0, order: 0, type: TAGK, field: dc}
 //	      - {level: 0, order: 1, type: TAGK, field: host, regex: '.*\.(.*)\.example\.com', regexGroup: 0}
 //	      - {level: 1, type: TAGK, field: host, displayFormat: 'host {value}'}
 //	      - {level: 2, type: METRIC, separator: '\.'}
 //	  - name: servers
-//	    path: 'servers.{host}.{metric...}'
+//	    path: 'servers.{host}.{metric...}.{tags...}'
 //
 // A rule without a level is on the one after that of the rule before it; order is 0, and the first group of a regex (regexGroup: 0)
 // is taken, unless they are given. A path stands for the rules that make it.
@@ -65,7 +66,7 @@ func parseTree(node *yaml.Node) (TreeConfig, error) {
 	var rules *yaml.Node
 	f := yamlFields{
 		"name": yamlText(&t.Name), "description": yamlText(&t.Description), "notes": yamlText(&t.Notes), "strict": yamlFlag(&t.StrictMatch),
-		"enabled": yamlFlag(&t.Enabled), "storeFailures": yamlFlag(&t.StoreFailures), "path": yamlText(&t.Path),
+		"enabled": yamlFlag(&t.Enabled), "storeFailures": yamlFlag(&t.StoreFailures), "path": yamlText(&t.Path), "several": yamlSeveral(&t.Sum),
 		"rules": func(n *yaml.Node) error { rules = n; return nil },
 	}
 	err := f.read(node, "a tree")
@@ -193,6 +194,15 @@ func yamlFlag(to *bool) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if n.Decode(to) != nil {
 			return fmt.Errorf("%q: want true or false", n.Value)
+		}
+		return nil
+	}
+}
+
+func yamlSeveral(sum *bool) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		if *sum = n.Value == "sum"; !*sum && n.Value != "apart" {
+			return fmt.Errorf("%q: want apart or sum", n.Value)
 		}
 		return nil
 	}

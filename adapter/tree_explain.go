@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -47,14 +48,17 @@ type routing struct {
 }
 
 type treeRouting struct {
-	ID        uint16   `json:"treeId"`
-	Name      string   `json:"name"`
-	Enabled   bool     `json:"enabled"`
-	Outcome   string   `json:"outcome"`
-	Path      string   `json:"path"` // that finds the series, "" when the tree has no place for it
-	Row       string   `json:"row,omitempty"`
-	Unmatched string   `json:"unmatched,omitempty"`
-	Messages  []string `json:"messages"` // a TSD's /api/tree/test says the same
+	ID        uint16 `json:"treeId"`
+	Name      string `json:"name"`
+	Enabled   bool   `json:"enabled"`
+	Outcome   string `json:"outcome"`
+	Path      string `json:"path"` // that finds the series, "" when the tree has no place for it
+	Row       string `json:"row,omitempty"`
+	Unmatched string `json:"unmatched,omitempty"`
+	// Sharing is how many series have the path in the table, SharedWith some of the others, as they are stored.
+	Sharing    int      `json:"seriesOnPath"`
+	SharedWith []string `json:"sharedWith,omitempty"`
+	Messages   []string `json:"messages"` // a TSD's /api/tree/test says the same
 
 	said string
 }
@@ -75,13 +79,41 @@ func (e *treeExplainer) explain(ctx context.Context, name string, trees []string
 	}
 	for _, x := range all {
 		if d := x.Tree.Definition(); len(trees) == 0 || slices.ContainsFunc(trees, func(asked string) bool { return isTree(asked, x.Tree.ID(), d.Name) }) {
-			r.Trees = append(r.Trees, newTreeRouting(x))
+			one := newTreeRouting(x)
+			if err := e.sharers(ctx, x, series.TSUID, &one); err != nil {
+				return r, err
+			}
+			r.Trees = append(r.Trees, one)
 		}
 	}
 	if len(r.Trees) == 0 {
 		return r, fmt.Errorf("%w: %s", errNoTree, e.treeless(trees))
 	}
 	return r, nil
+}
+
+// mostSharers is how many of the other series of a path are named.
+const mostSharers = 10
+
+// sharers says who else has the path of a series.
+func (e *treeExplainer) sharers(ctx context.Context, x tree.Explanation, tsuid []byte, r *treeRouting) error {
+	others := slices.DeleteFunc(slices.Clone(x.OnPath), func(have []byte) bool { return bytes.Equal(have, tsuid) })
+	r.Sharing = len(x.OnPath)
+	if len(others) == 0 {
+		return nil
+	}
+	named, err := e.store.NameSeries(ctx, others[:min(len(others), mostSharers)])
+	if err != nil {
+		return err
+	}
+	if r.said += fmt.Sprintf("other series of this path: %d\n", len(others)); len(others) > len(named) {
+		r.said += fmt.Sprintf("the first %d of them:\n", len(named))
+	}
+	for _, one := range named {
+		r.SharedWith = append(r.SharedWith, one.String())
+		r.said += "  " + one.String() + "\n"
+	}
+	return nil
 }
 
 // errNoTree says that there is nothing to route through.

@@ -24,7 +24,7 @@ func (w treePrinter) tree(ctx context.Context, t *tree.Tree) error {
 	for _, said := range []struct {
 		is   bool
 		text string
-	}{{!d.Enabled, "not enabled"}, {d.StrictMatch, "strict match"}, {d.StoreFailures, "stores failures"}} {
+	}{{!d.Enabled, "not enabled"}, {d.StrictMatch, "strict match"}, {d.StoreFailures, "stores failures"}, {t.Display().Sum, "several series of a path are added"}} {
 		if said.is {
 			fmt.Fprint(w.out, ", ", said.text)
 		}
@@ -41,6 +41,9 @@ func (w treePrinter) tree(ctx context.Context, t *tree.Tree) error {
 		return err
 	}
 	fmt.Fprintf(w.out, "  %d branches, %d leaves, %d collisions and %d series without a match on record\n", n.Branches, n.Leaves, n.Collisions, n.NotMatched)
+	if n.Shared > 0 {
+		fmt.Fprintf(w.out, "  %d more series share the paths of leaves: tags that no rule shows; {tags...} shows them\n", n.Shared)
+	}
 	return nil
 }
 

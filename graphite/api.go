@@ -22,12 +22,16 @@ type Store interface {
 	storage.Querier
 	// Refs names the series that leaves of trees stand for, in order.
 	Refs(tsuids [][]byte) ([]storage.Ref, error)
+	// NameSeries names series, in order; those that have no name are left out.
+	NameSeries(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error)
 	SeriesMeta
 }
 
 // Trees are walked by paths.
 type Trees interface {
 	Find(ctx context.Context, pattern string, o tree.FindOptions) ([]tree.Node, error)
+	// Display says what the paths of a tree show; ok is false when there is no such tree.
+	Display(id uint16) (d tree.Display, ok bool)
 }
 
 // Registrar makes series known that have no points yet, as /tags/tagSeries does. A storage.Appender is one.

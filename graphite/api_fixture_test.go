@@ -29,6 +29,7 @@ const webNow = 1741057200
 
 // web is the API over a store in memory.
 type web struct {
+	db     kv.KV
 	store  *storage.Store
 	forest *tree.Forest
 	names  *translate.Translator
@@ -69,7 +70,7 @@ func newWeb(t testing.TB, change ...func(*Options)) *web {
 	for _, c := range change {
 		c(&options)
 	}
-	w := &web{store: store, forest: forest, names: names, api: New(options), router: chi.NewRouter()}
+	w := &web{db: db, store: store, forest: forest, names: names, api: New(options), router: chi.NewRouter()}
 	w.api.Register(w.router)
 	return w
 }

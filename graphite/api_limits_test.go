@@ -52,6 +52,8 @@ func (t trees) Find(ctx context.Context, _ string, _ tree.FindOptions) ([]tree.N
 	return t.find(ctx)
 }
 
+func (t trees) Display(uint16) (tree.Display, bool) { return tree.Display{}, false }
+
 func withTrees(find func(context.Context) ([]tree.Node, error)) func(*Options) {
 	return func(o *Options) { o.Trees = trees{find} }
 }

@@ -41,12 +41,13 @@ func (a *API) source(eval.Request) eval.Source {
 // after each restart.
 func (a *API) Run(ctx context.Context) error { return a.sources.steps.run(ctx) }
 
-// A line is what a reply shows as one series: a name and the stored series under it, of which there are several where trees, or
-// writers who spell one name in two ways, put them in one place.
+// A line is what a reply shows as one series: a name and the stored series under it, of which there are several where writers spell one
+// series in two ways, whose points are then one series', or where a tree sums those of a path.
 type line struct {
 	name   string
 	tags   map[string]string // nil: eval reads them in the name
 	refs   []storage.Ref
+	sum    bool // the series are added slot by slot
 	layout layout
 	known  bool // layout is
 	pieces []*piece
@@ -154,7 +155,7 @@ func (s *source) take(ctx context.Context, l *line, g grid, r *reading) (*eval.S
 	if p == nil {
 		missing := l.missing(g)
 		for _, m := range missing {
-			s.slots += m.slots()
+			s.slots += m.slots() * l.width()
 		}
 		if limit := s.limit(); s.slots > limit {
 			return nil, fmt.Errorf("%w: the targets need more than %d points (--graphite.max-points)", storage.ErrLimit, limit)
@@ -176,6 +177,14 @@ func (s *source) limit() int64 {
 		return int64(limit)
 	}
 	return mostSlots
+}
+
+// width is how many slots are needed at a time for each that is shown.
+func (l *line) width() int64 {
+	if l.sum {
+		return int64(len(l.refs))
+	}
+	return 1
 }
 
 // cover is a piece that has all slots of a grid, nil if there is none.

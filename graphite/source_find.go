@@ -26,6 +26,10 @@ func (s *source) find(ctx context.Context, f eval.Fetch) ([]*line, error) {
 	if err == nil && len(lines) == 0 {
 		lines, err = s.byPath(ctx, f.Pattern)
 	}
+	if path, _, tagged := strings.Cut(f.Pattern, ";"); err == nil && len(lines) == 0 && tagged {
+		lines, err = s.byPath(ctx, path) // one of several series of a path, by its whole name
+		lines = slices.DeleteFunc(lines, func(l *line) bool { return l.name != f.Pattern })
+	}
 	if err := budget.From(ctx).Take(lineBytes + int64(len(f.Pattern))); err != nil {
 		return nil, err
 	}
@@ -53,15 +57,8 @@ func (s *source) byPath(ctx context.Context, pattern string) ([]*line, error) {
 	if err != nil {
 		s.o.Logger.Warn("leaves of trees that are no series of the store are left out", "pattern", pattern, "err", err)
 	}
-	lines := make([]*line, 0, len(nodes))
-	for _, n := range nodes {
-		own := refs[:len(n.Series):len(n.Series)]
-		refs = refs[len(n.Series):]
-		if own = slices.DeleteFunc(own, func(r storage.Ref) bool { return r == 0 }); len(own) > 0 {
-			lines = append(lines, s.line(n.Path, nil, own))
-		}
-	}
-	return sortLines(lines), nil
+	lines, err := s.linesOf(ctx, nodes, refs)
+	return sortLines(lines), err
 }
 
 // findPaths searches the trees. To carbon a slash in a name is a dot, and to graphite-web in a pattern, unless a name has one.

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -64,9 +65,10 @@ type job struct {
 	grid   grid
 	values []float64
 
-	// of a line of several series: their points, which are put in order first
-	mu     sync.Mutex // guards points
+	// of a line of several series: their points, which are put in order first, or their slots, which are added
+	mu     sync.Mutex // guards points and parts
 	points []point
+	parts  map[storage.Ref][]float64
 }
 
 type point struct {
@@ -132,6 +134,10 @@ func (j *job) take(p storage.Points) {
 		j.line.layout.fill(j.grid, j.values, p.Times, p.Values)
 		return
 	}
+	if j.line.sum {
+		j.takePart(p)
+		return
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for i, t := range p.Times {
@@ -139,8 +145,43 @@ func (j *job) take(p storage.Points) {
 	}
 }
 
-// finish fills the slots of a line of several series: the later instant wins, whoever has it.
+// takePart keeps the slots of one of the series that are added.
+func (j *job) takePart(p storage.Points) {
+	j.mu.Lock()
+	if j.parts == nil {
+		j.parts = make(map[storage.Ref][]float64, len(j.line.refs))
+	}
+	part := j.parts[p.Ref]
+	if part == nil {
+		part = newSlots(j.grid.slots())
+		j.parts[p.Ref] = part
+	}
+	j.mu.Unlock()
+	j.line.layout.fill(j.grid, part, p.Times, p.Values) // one goroutine reads a series
+}
+
+// add adds the series up, in the order of their refs: sums depend on it. A slot without a point in any of them has none.
+func (j *job) add() {
+	for _, ref := range j.line.refs {
+		for i, v := range j.parts[ref] {
+			switch {
+			case eval.IsNone(v):
+			case eval.IsNone(j.values[i]):
+				j.values[i] = v
+			default:
+				j.values[i] += v
+			}
+		}
+	}
+	j.parts = nil
+}
+
+// finish fills the slots of a line of several series: their sum, or of one series under several spellings the later instant, whoever has it.
 func (j *job) finish() {
+	if j.line.sum {
+		j.add()
+		return
+	}
 	if len(j.points) == 0 {
 		return
 	}

@@ -49,7 +49,7 @@ func newShared(t testing.TB, db kv.KV, change ...func(*Options)) *web {
 	for _, c := range change {
 		c(&options)
 	}
-	return &web{store: store, forest: forest, names: names, api: New(options)}
+	return &web{db: db, store: store, forest: forest, names: names, api: New(options)}
 }
 
 // mount gives it its routes.

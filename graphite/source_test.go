@@ -31,6 +31,8 @@ func (l leaves) Find(_ context.Context, pattern string, _ tree.FindOptions) ([]t
 	return nodes, nil
 }
 
+func (l leaves) Display(uint16) (tree.Display, bool) { return tree.Display{}, false }
+
 // counting counts what is selected.
 type counting struct {
 	Store
@@ -97,7 +99,7 @@ func fetchOne(t *testing.T, s eval.Source, f eval.Fetch) string {
 	return showSeries(out[0])
 }
 
-// Several series under one path are one, of which the later instant in a slot wins, whoever has it.
+// Several series under one path are a line each.
 func TestSeveralSeriesOfAPath(t *testing.T) {
 	c := &counting{}
 	w := newWeb(t, func(o *Options) {
@@ -124,27 +126,13 @@ func TestSeveralSeriesOfAPath(t *testing.T) {
 	w.api.sources.o.Trees = leaves{"a.b": tsuids, "a.c": {{9}, tsuids[1]}, "a.d": {{9}}, "a.e": nil}
 	got := fetchOne(t, w.api.source(eval.Request{}), eval.Fetch{Pattern: "a.*", From: 1000, Until: 1060})
 	// a.c has a leaf that is no series of these widths, and a.d nothing but that.
-	want := "a.b 1010/10 1 2 1 3 1 2\na.c 1010/10 - 2 2 - - 2\n"
+	want := "a.b;k=v;metric=new 1010/10 - 2 2 - - 2\na.b;k=v;metric=old 1010/10 1 1 1 1 1 -\na.b;k=v;metric=third 1010/10 - - - 3 - -\n" +
+		"a.c 1010/10 - 2 2 - - 2\n"
 	if got != want {
 		t.Errorf("fetched\n%swant\n%s", got, want)
 	}
 	if reads := c.take(); reads != "3:1010..1069" {
 		t.Errorf("read %s, want each of three series once", reads)
-	}
-}
-
-// The step of several series is that of the finest: no point is lost.
-func TestStepOfSeveralSeries(t *testing.T) {
-	w := newWeb(t)
-	w.points(t, "slow", every(60_000, 30))
-	w.points(t, "fast", every(20_000, 30))
-	tsuid := func(n byte) []byte { return []byte{0, 0, n, 0, 0, 1, 0, 0, 1} }
-	w.api.sources.o.Trees = leaves{"x": {tsuid(1), tsuid(2)}, "y": {tsuid(2), tsuid(1)}}
-	for _, pattern := range []string{"x", "y"} {
-		got := fetchOne(t, w.api.source(eval.Request{}), eval.Fetch{Pattern: pattern, From: webNow, Until: webNow + 79, Now: webNow + 600})
-		if want := fmt.Sprintf("%s %d/20 1 2 3\n", pattern, webNow+20); got != want {
-			t.Errorf("fetched %swant %s", got, want)
-		}
 	}
 }
 

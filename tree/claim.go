@@ -160,10 +160,10 @@ func (c *claims) place(p *planting) {
 		case where == unknown && one.tries < maxTries: // another index came into use meanwhile, or the leaf cannot be read
 			one.tries++
 			p.todo = append(p.todo, one)
-		case where == unknown, where == astray, where == taken && f.owns(one):
-			p.stray(one)
-		case where == taken:
-			p.taken = append(p.taken, one)
+		case where == unknown, where == astray:
+			p.strays = append(p.strays, one)
+		case where == shared:
+			p.also = append(p.also, one)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -111,4 +112,30 @@ func TestObserveWideRow(t *testing.T) {
 	if n := newForest(t, db, false).Index().Leaves(); n != 2000 {
 		t.Errorf("%d leaves, want 2000", n)
 	}
+}
+
+// Series that share a path are counted, and told of once an hour as long as there are more of them.
+func TestCollisionsAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newForest(t, newTables(t), true)
+		ctx, stop := context.WithCancel(t.Context())
+		var log strings.Builder
+		var group sync.WaitGroup
+		group.Go(func() { _ = f.Run(ctx, time.Minute, slog.New(slog.NewTextHandler(&log, nil))) })
+		synctest.Wait()
+		for i := range 200 {
+			if err := f.Observe(t.Context(), []NewSeries{numbered(i+1, fmt.Sprintf("a.b.c%d", i/10%2))}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+		}
+		stop()
+		group.Wait()
+		if n := strings.Count(log.String(), "have one path"); n != 4 || !strings.Contains(log.String(), "path=a.b.c0") {
+			t.Errorf("told %d times in 200 minutes:\n%s", n, &log)
+		}
+		if got, want := f.Status().Trees[0].Shared, (Sharing{198, "a.b.c0"}); got != want {
+			t.Errorf("shared: %v, want %v", got, want)
+		}
+	})
 }

@@ -9,7 +9,9 @@ import (
 )
 
 // Counts are how many cells of each kind a tree has.
-type Counts struct{ Branches, Leaves, Collisions, NotMatched int }
+//
+// Shared are the series beside leaves: the path of each is another one's too.
+type Counts struct{ Branches, Leaves, Shared, Collisions, NotMatched int }
 
 // Count counts what stands in the table, whether anybody can browse to it or not. It reads all rows of the tree and keeps none.
 func Count(ctx context.Context, db kv.KV, table string, id uint16) (Counts, error) {
@@ -40,6 +42,8 @@ func (n *Counts) add(id uint16, row, qualifier []byte) {
 	}
 	if _, leaf := schema.ParseLeafQualifier(qualifier); leaf {
 		n.Leaves++
+	} else if _, also := parseAlso(qualifier); also {
+		n.Shared++
 	} else if string(qualifier) == branchColumn {
 		n.Branches++
 	}

@@ -2,7 +2,9 @@ package tree
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -39,11 +41,31 @@ func (d *Definitions) Declare(ctx context.Context, want Definition) (id uint16, 
 			}
 		}
 	}
+	if err := d.setSum(ctx, have, want.Sum); err != nil {
+		return 0, err
+	}
 	return have.ID, d.Edit(ctx, have.ID, func(t *schema.Tree) {
 		created := t.Created
 		*t = want.Tree
 		t.Created = created
 	})
+}
+
+// setSum says whether several series of a path are drawn as their sum.
+func (d *Definitions) setSum(ctx context.Context, have Definition, sum bool) error {
+	if have.Sum == sum {
+		return nil
+	}
+	m := kv.Mutation{Key: schema.TreeRow(have.ID)}
+	if sum {
+		m.Puts = []kv.Put{{Qualifier: []byte(severalColumn), Value: []byte(severalSum)}}
+	} else {
+		m.Deletes = []kv.Delete{{Qualifier: []byte(severalColumn)}}
+	}
+	if err := d.db.Apply(ctx, d.table, schema.FamilyData, []kv.Mutation{m}); err != nil {
+		return fmt.Errorf("write %s of tree %d: %w", severalColumn, have.ID, err)
+	}
+	return nil
 }
 
 // byName finds a tree that has a name, the first of several; no id without one.
@@ -54,7 +76,7 @@ func (d *Definitions) byName(ctx context.Context, name string) (Definition, erro
 	}
 	for _, t := range trees {
 		if t.def.Name == name {
-			return Definition{ID: t.id, Tree: t.def, Rules: t.Rules()}, nil
+			return Definition{ID: t.id, Tree: t.def, Rules: t.Rules(), Sum: t.display.Sum}, nil
 		}
 	}
 	for _, b := range broken { // perhaps what is declared mends it

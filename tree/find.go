@@ -2,6 +2,7 @@ package tree
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -16,9 +17,11 @@ type Node struct {
 	Path string
 	// Branch says that paths go on from here.
 	Branch bool
-	// Series are the TSUIDs of the leaf, none where there is no leaf; several, in the order of their bytes, when trees, or names with
-	// dots in them, make one path of several series. They must not be changed.
+	// Series are the TSUIDs of the leaf, none where there is no leaf; several, in the order of their bytes, when rules, trees, or names
+	// with dots in them, make one path of several series. They must not be changed.
 	Series [][]byte
+	// Trees are the trees of Series, one by one: of several that show a series here the one with the smallest id.
+	Trees []uint16
 }
 
 // FindOptions of a search.
@@ -50,9 +53,16 @@ type walker[B any] struct {
 	limit  int
 	ranges map[states][]nameRange // made so far
 	path   []byte                 // of the branch that is being listed
+	tree   uint16                 // that is being walked
 	hits   []hit
 
 	account *budget.Account // of the request; nil has no limit
+}
+
+// A root is where a walk begins.
+type root[B any] struct {
+	tree   uint16
+	branch B
 }
 
 // hitBytes is what a hit costs beside its path, and the node that is made of it.
@@ -62,6 +72,7 @@ const hitBytes = 150
 type hit struct {
 	path  string
 	tsuid []byte
+	tree  uint16
 }
 
 func (w *walker[B]) walk(ctx context.Context, branch B, s states) error {
@@ -131,12 +142,12 @@ func (w *walker[B]) hit(s states, tsuid []byte) error {
 	if err := w.account.Take(hitBytes + int64(len(w.path))); err != nil {
 		return err
 	}
-	w.hits = append(w.hits, hit{string(w.path), tsuid})
+	w.hits = append(w.hits, hit{string(w.path), tsuid, w.tree})
 	return nil
 }
 
 // find walks from the roots, which come with the trees' order, and gives the nodes in the order of their paths' bytes.
-func find[B any](ctx context.Context, from source[B], roots []B, g *Glob, limit int) ([]Node, error) {
+func find[B any](ctx context.Context, from source[B], roots []root[B], g *Glob, limit int) ([]Node, error) {
 	hits, err := walkAll(ctx, from, roots, g, limit)
 	if err != nil {
 		return nil, err
@@ -145,10 +156,11 @@ func find[B any](ctx context.Context, from source[B], roots []B, g *Glob, limit 
 }
 
 // walkAll walks from the roots.
-func walkAll[B any](ctx context.Context, from source[B], roots []B, g *Glob, limit int) ([]hit, error) {
+func walkAll[B any](ctx context.Context, from source[B], roots []root[B], g *Glob, limit int) ([]hit, error) {
 	w := walker[B]{account: budget.From(ctx), source: from, glob: g, limit: limit, ranges: map[states][]nameRange{}}
 	for _, root := range roots {
-		if err := w.walk(ctx, root, g.start()); err != nil {
+		w.tree = root.tree
+		if err := w.walk(ctx, root.branch, g.start()); err != nil {
 			return nil, err
 		}
 	}
@@ -161,34 +173,31 @@ func tooMany(limit int) error {
 
 // nodesOf sorts hits and makes one node of those of a path.
 func nodesOf(hits []hit) []Node {
-	byPath := func(a, b hit) int { return strings.Compare(a.path, b.path) }
-	if !slices.IsSortedFunc(hits, byPath) {
-		slices.SortFunc(hits, byPath)
+	order := func(a, b hit) int {
+		if c := strings.Compare(a.path, b.path); c != 0 {
+			return c
+		}
+		return cmp.Or(bytes.Compare(a.tsuid, b.tsuid), cmp.Compare(a.tree, b.tree))
+	}
+	if !slices.IsSortedFunc(hits, order) {
+		slices.SortFunc(hits, order)
 	}
 	nodes := make([]Node, 0, len(hits))
-	series := make([][]byte, 0, len(hits)) // one piece of memory for all nodes
+	series, trees := make([][]byte, 0, len(hits)), make([]uint16, 0, len(hits)) // one piece of memory for all nodes
 	for len(hits) > 0 {
-		same := 1
-		for same < len(hits) && hits[same].path == hits[0].path {
-			same++
-		}
 		n := Node{Path: hits[0].path}
 		first := len(series)
-		for _, h := range hits[:same] {
-			if h.tsuid == nil {
+		for len(hits) > 0 && hits[0].path == n.Path {
+			switch tsuid := hits[0].tsuid; {
+			case tsuid == nil:
 				n.Branch = true
-			} else if !containsBytes(series[first:], h.tsuid) {
-				series = append(series, h.tsuid)
+			case len(series) == first || !bytes.Equal(series[len(series)-1], tsuid):
+				series, trees = append(series, tsuid), append(trees, hits[0].tree)
 			}
+			hits = hits[1:]
 		}
-		n.Series = series[first:len(series):len(series)]
-		slices.SortFunc(n.Series, bytes.Compare)
+		n.Series, n.Trees = series[first:len(series):len(series)], trees[first:len(trees):len(trees)]
 		nodes = append(nodes, n)
-		hits = hits[same:]
 	}
 	return nodes
-}
-
-func containsBytes(list [][]byte, b []byte) bool {
-	return slices.ContainsFunc(list, func(have []byte) bool { return string(have) == string(b) })
 }

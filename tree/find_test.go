@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +18,7 @@ import (
 )
 
 // randomForest hangs series on two trees whose names overlap, some with dots in them, some sharing a hash, and gives the dotted paths that
-// the rules give them. Of series of one path the first has it.
+// the rules give them.
 func randomForest(t *testing.T, r *rand.Rand) (db *kv.Mem, f *Forest, paths map[string][]string) {
 	t.Helper()
 	db = newTables(t)
@@ -42,17 +43,13 @@ func randomForest(t *testing.T, r *rand.Rand) (db *kv.Mem, f *Forest, paths map[
 		t.Fatal(err)
 	}
 	for _, tree := range f.Trees() {
-		seen := map[string]bool{}
 		for _, one := range series {
 			route := tree.Route(Subject{TSUID: one.TSUID, Series: one.Series})
 			names := append(route.Branches, route.Leaf)
-			if id := strings.Join(names, "\x00"); route.Outcome != Stored || seen[id] {
-				continue
-			} else {
-				seen[id] = true
+			path, tsuid := dotted(names), schema.FormatTSUID(one.TSUID)
+			if route.Outcome == Stored && !slices.Contains(paths[path], tsuid) {
+				paths[path] = append(paths[path], tsuid)
 			}
-			path := dotted(names)
-			paths[path] = append(paths[path], schema.FormatTSUID(one.TSUID))
 		}
 	}
 	return db, f, paths

@@ -24,6 +24,8 @@ type Options struct {
 	Inverse func(*Tree) bool
 	// Stored gives the series that is stored for a metric and tags as people write them, whose keys are stored ones; nil: the same.
 	Stored func(shown storage.Series) storage.Series
+	// Rest is Subject.Rest of all series.
+	Rest func(s storage.Series, shown map[string]bool) []storage.Tag
 	// Concurrency is how many check-and-puts run at a time.
 	Concurrency int
 }

@@ -27,6 +27,8 @@ type Index struct {
 	leafCount        int
 	strays           map[string]uint32 // leaves that no column holds, by tree and TSUID
 	hidden           map[uint32]bool   // leaves of columns whose series are strays
+	also             map[alsoID]uint32 // series beside leaves of columns
+	shared           map[uint16]Sharing
 }
 
 // cellID is a branch and the hash of the name of a cell below it: exact, since row keys and columns have no more.
@@ -51,7 +53,7 @@ func NewIndex(shown func(stored string) string) *Index {
 	}
 	return &Index{
 		shown: shown, branches: map[cellID]uint32{}, leaves: map[cellID]uint32{}, text: []byte{0},
-		strays: map[string]uint32{}, hidden: map[uint32]bool{},
+		strays: map[string]uint32{}, hidden: map[uint32]bool{}, also: map[alsoID]uint32{}, shared: map[uint16]Sharing{},
 	}
 }
 

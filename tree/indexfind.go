@@ -22,13 +22,13 @@ func (x *Index) Trees() []uint16 {
 	return slices.Clone(x.trees)
 }
 
-func (x *Index) roots(trees []uint16) []uint32 {
+func (x *Index) roots(trees []uint16) []root[uint32] {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	var roots []uint32
+	var roots []root[uint32]
 	for _, id := range trees {
-		if root, ok := x.branches[cellID{noBranch, uint32(id)}]; ok {
-			roots = append(roots, root)
+		if branch, ok := x.branches[cellID{noBranch, uint32(id)}]; ok {
+			roots = append(roots, root[uint32]{id, branch})
 		}
 	}
 	return roots

@@ -37,6 +37,7 @@ var (
 	errNoValue     = errors.New("the display format does not show the value of the tag")
 	errConstant    = errors.New("a constant element has dots, or is empty")
 	errTwice       = errors.New("another level has it already")
+	errRest        = errors.New("a path does not say which tags the rest is made of")
 	errNoMetric    = errors.New("no level shows the metric")
 )
 
@@ -78,6 +79,8 @@ func (i *Inverse) has(r reading) bool {
 // reading turns a rule round.
 func (r *rule) reading() (reading, error) {
 	switch {
+	case r.rest():
+		return reading{}, errRest
 	case r.custom():
 		return reading{}, errCustom
 	case r.regex != nil:
@@ -200,23 +203,4 @@ func (f *Forest) Inverse(path string) (shown storage.Series, t *Tree, ok bool) {
 func (f *Forest) gives(t *Tree, stored storage.Series, path string) bool {
 	r := t.Route(Subject{Series: stored})
 	return r.Outcome == Stored && r.path(f.o.Shown) == path
-}
-
-// owns says whether a series is the one that its path says: by the tree's inverse, or as a plain one. The caller holds mu.
-func (f *Forest) owns(one plant) bool {
-	if one.tree.plain && f.isPlain(one.series) {
-		return true
-	}
-	for _, have := range f.inverse {
-		if have.tree.id != one.tree.id || have.err != nil {
-			continue
-		}
-		shown, ok := have.inverse.Series(one.route.path(f.o.Shown))
-		if !ok {
-			return false
-		}
-		stored := f.o.Stored(shown)
-		return stored.Metric == one.series.Metric && slices.Equal(stored.Tags, one.series.Tags)
-	}
-	return false
 }

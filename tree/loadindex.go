@@ -62,10 +62,14 @@ func (l *loading) row(row kv.Row) error {
 	}
 	for _, c := range row.Cells {
 		l.Latest = max(l.Latest, c.Time)
+		var err error
 		if hash, ok := schema.ParseLeafQualifier(c.Qualifier); ok {
-			if err := l.leaf(key, hash, c.Value); err != nil {
-				return err
-			}
+			err = l.leaf(l.index.AddLeaf, key, hash, c.Value)
+		} else if hash, ok := parseAlso(c.Qualifier); ok {
+			err = l.leaf(l.index.AddAlso, key, hash, c.Value)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -92,13 +96,16 @@ func (l *loading) branch(key schema.BranchKey, raw []byte) error {
 	return err
 }
 
-func (l *loading) leaf(key schema.BranchKey, hash uint32, raw []byte) error {
+// An adder takes the leaf of a row's column into an index.
+type adder func(key schema.BranchKey, hash uint32, leaf schema.Leaf) (ok bool, err error)
+
+func (l *loading) leaf(add adder, key schema.BranchKey, hash uint32, raw []byte) error {
 	leaf, broken := schema.ParseLeaf(raw)
 	if broken != nil {
 		l.Skipped++
 		return nil
 	}
-	ok, err := l.index.AddLeaf(key, hash, leaf)
+	ok, err := add(key, hash, leaf)
 	l.count(ok, &l.Leaves)
 	return err
 }

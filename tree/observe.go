@@ -3,7 +3,6 @@ package tree
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -70,7 +69,7 @@ func (p *planting) enabled(ctx context.Context, series []NewSeries) error {
 			if t.plain && p.forest.isPlain(series[i].Series) {
 				continue // it hangs there already
 			}
-			p.add(t, Subject{TSUID: series[i].TSUID, Series: series[i].Series, Custom: custom.of})
+			p.add(t, Subject{TSUID: series[i].TSUID, Series: series[i].Series, Custom: custom.of, Rest: p.forest.o.Rest})
 		}
 	}
 	return nil
@@ -93,8 +92,7 @@ type planting struct {
 	todo     []plant
 	failures map[string]*kv.Mutation // by row
 	strays   []plant
-	astray   map[string]bool // paths of strays
-	taken    []plant         // of which another series has the path
+	also     []plant // of which another series has the path
 }
 
 // A plant is a series in one tree.
@@ -155,7 +153,7 @@ func (p *planting) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := p.keep(ctx); err != nil || len(p.failures) == 0 {
+	if err := p.forest.keep(ctx, p.strays, p.also); err != nil || len(p.failures) == 0 {
 		return err
 	}
 	rows := make([]kv.Mutation, 0, len(p.failures))
@@ -163,43 +161,6 @@ func (p *planting) run(ctx context.Context) error {
 		rows = append(rows, *m)
 	}
 	return p.forest.db.Apply(ctx, p.forest.o.TreeTable, schema.FamilyData, rows)
-}
-
-// keep makes strays of those that are. When a stray no longer shows where its leaf is, another may have been waiting for that path.
-func (p *planting) keep(ctx context.Context) error {
-	for len(p.strays) > 0 {
-		if err := p.forest.keep(ctx, p.strays); err != nil {
-			return err
-		}
-		waiting := p.taken
-		p.strays, p.taken = nil, nil
-		p.forest.mu.RLock()
-		p.forest.index.mu.RLock()
-		for _, one := range waiting {
-			if p.forest.index.place(one.tree.id, one.names(), one.tsuid) == astray {
-				p.stray(one)
-			} else {
-				p.taken = append(p.taken, one)
-			}
-		}
-		p.forest.index.mu.RUnlock()
-		p.forest.mu.RUnlock()
-	}
-	return nil
-}
-
-// stray notes a stray. Of several of one path the first has it, as of others. The caller holds the forest's lock.
-func (p *planting) stray(one plant) {
-	path := strayID(one.tree.id, []byte(strings.Join(one.names(), "\x00")))
-	if p.astray[path] && !p.forest.owns(one) {
-		p.taken = append(p.taken, one)
-		return
-	}
-	if p.astray == nil {
-		p.astray = map[string]bool{}
-	}
-	p.astray[path] = true
-	p.strays = append(p.strays, one)
 }
 
 func wait(ctx context.Context, done []chan struct{}) error {

@@ -70,6 +70,11 @@ func (t *Tree) Route(s Subject) Route { return t.route(s, nil) }
 func (t *Tree) route(s Subject, said *transcript) Route {
 	w := walk{subject: s, said: said, names: make([]string, 0, 8)}
 	for level := 0; level < len(t.levels); {
+		if r := t.levels[level][0]; r.rest() {
+			w.rest(r, t.display.Tags)
+			level++
+			continue
+		}
 		done, failed := w.step(t.levels[level])
 		if failed != "" {
 			return Route{Outcome: Failed, Unmatched: failed}

@@ -40,9 +40,9 @@ func (r *Rows) Find(ctx context.Context, pattern string, o FindOptions) ([]Node,
 	if err != nil {
 		return nil, err
 	}
-	var roots [][]byte
+	var roots []root[[]byte]
 	for _, id := range o.Trees {
-		roots = append(roots, schema.TreeRow(id))
+		roots = append(roots, root[[]byte]{id, schema.TreeRow(id)})
 	}
 	more, err := walkAll(ctx, rowsSource{r, strays}, roots, g, o.Limit)
 	if err != nil {
@@ -101,7 +101,8 @@ func (r rowsSource) list(ctx context.Context, row []byte, _ []nameRange, visit f
 		return fmt.Errorf("read branch %X: %w", row, err)
 	}
 	for _, c := range rows[0].Cells {
-		if _, ok := schema.ParseLeafQualifier(c.Qualifier); !ok {
+		_, isLeaf := schema.ParseLeafQualifier(c.Qualifier)
+		if _, isAlso := parseAlso(c.Qualifier); !isLeaf && !isAlso {
 			continue
 		}
 		leaf, err := schema.ParseLeaf(c.Value)

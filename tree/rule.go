@@ -64,6 +64,9 @@ func (r *rule) validate() error {
 	default:
 		return fmt.Errorf("type %q: want METRIC, METRIC_CUSTOM, TAGK, TAGK_CUSTOM or TAGV_CUSTOM", r.Type)
 	}
+	if r.rest() && r.Regex+r.Separator+r.DisplayFormat != "" {
+		return errRestForm
+	}
 	if r.Level < 0 || r.Order < 0 || r.RegexGroupIdx < 0 {
 		return errors.New("level, order and regexGroupIdx begin at 0")
 	}
@@ -99,6 +102,8 @@ type Subject struct {
 	storage.Series
 	// Custom returns the custom fields of a name's UIDMeta, nil if it has none. It may be nil when no rule asks.
 	Custom func(kind schema.Kind, name string) map[string]string
+	// Rest gives the tags of a stored series as people see them, by key, but for those whose stored keys are shown already; nil: as they are.
+	Rest func(s storage.Series, shown map[string]bool) []storage.Tag
 }
 
 // value is what the rule looks at; ok is false when the series does not have it. said takes what a TSD says about it.

@@ -20,7 +20,7 @@ var errNotLoaded = errors.New("trees: not loaded yet")
 
 // Run loads the trees, trying again until it can, and looks every so often for what others have changed, until ctx ends.
 func (f *Forest) Run(ctx context.Context, every time.Duration, logger *slog.Logger) error {
-	k := keeper{forest: f, logger: logger, said: map[uint16]string{}}
+	k := keeper{forest: f, logger: logger, said: map[uint16]string{}, told: map[uint16]collisions{}}
 	for wait := min(every, time.Second); !k.load(ctx); wait = min(2*wait, maxLoadWait) {
 		if !pause(ctx, wait) {
 			return nil
@@ -77,6 +77,8 @@ type keeper struct {
 	failed string            // the error that was logged last
 	said   map[uint16]string // trees that cannot be used, and why
 
+	told map[uint16]collisions
+
 	age      time.Duration // of what was read last
 	patience time.Duration // before an index that lacks something is read anew
 }
@@ -117,7 +119,27 @@ func (k *keeper) note(ctx context.Context, err error) (ok bool) {
 		}
 	}
 	k.said = now
+	k.tellCollisions()
 	return true
+}
+
+// collisions are what was said of those of a tree, and when.
+type collisions struct {
+	series int
+	at     time.Time
+}
+
+// tellCollisions logs, for each tree once an hour at most, that more series came to paths that others had.
+func (k *keeper) tellCollisions() {
+	for _, t := range k.forest.Trees() {
+		now, told := k.forest.Index().Shared(t.id), k.told[t.id]
+		if now.Series <= told.series || time.Since(told.at) < time.Hour {
+			continue
+		}
+		k.told[t.id] = collisions{now.Series, time.Now()}
+		k.logger.Warn("series of a tree have one path, since no rule shows the tags in which they differ; each is drawn by itself",
+			"tree", t.id, "name", t.def.Name, "series", now.Series, "path", now.Path)
+	}
 }
 
 // setState takes the outcome of an attempt to load or refresh.
@@ -158,6 +180,8 @@ type TreeStatus struct {
 	Err error
 	// Inverse is why paths are not turned into series by it, nil if they are.
 	Inverse error
+	// Shared says how many series came to a path that another one had.
+	Shared Sharing
 }
 
 // errInverseOff is about trees that Options.Inverse leaves out.
@@ -185,6 +209,9 @@ func (f *Forest) Status() Status {
 	}
 	for _, b := range f.broken {
 		s.Trees = append(s.Trees, TreeStatus{ID: b.ID, Name: b.Name, Enabled: b.Enabled, Err: b.Err, Inverse: b.Err})
+	}
+	for i := range s.Trees {
+		s.Trees[i].Shared = f.index.Shared(s.Trees[i].ID)
 	}
 	slices.SortFunc(s.Trees, func(a, b TreeStatus) int { return cmp.Compare(a.ID, b.ID) })
 	return s

@@ -15,8 +15,7 @@ import (
 // Row keys and columns of tsdb-tree know names by 32 bits, and names may share them: so Aa and BB do. What comes second has then no cell
 // of its own: a leaf is lost, and what hangs on a branch is shown under the other's name. A TSD leaves it so. Here such a series is
 // a stray: a column of its own in the row of collisions, which no TSD looks at, says its path, and it is found there and nowhere else.
-// Of series that the rules give the very same path only the first has a leaf, as for a TSD; but the one that the path itself says, by
-// the tree's inverse, is kept as a stray too: a carbon series is always found under its name.
+// Series that the rules give the very same path are no strays, see also.go.
 
 // strayPrefix begins the column of a stray; its TSUID follows. The value is a branch's document whose last name is the leaf's.
 const strayPrefix = "tsdbridge_leaf:"
@@ -65,7 +64,7 @@ func (x *Index) addStray(s stray) (ok bool, err error) {
 	if !ok {
 		return false, nil
 	}
-	if x.lookup(at, s.names, s.tsuid) == placed {
+	if x.lookup(at, s.names, s.tsuid) {
 		return true, nil
 	}
 	last := len(s.names) - 1
@@ -128,7 +127,7 @@ type place int
 const (
 	unknown place = iota // nowhere: rows of the path are missing
 	placed               // under its path
-	taken                // nowhere, another series is under its path
+	shared               // nowhere, another series has the leaf of its path
 	astray               // under another path or nowhere, since names share hashes
 )
 
@@ -140,15 +139,21 @@ func (x *Index) place(tree uint16, names []string, tsuid []byte) place {
 	}
 	last := len(names) - 1
 	branch, known := x.locate(tree, names[:last])
-	leaf, ok := x.leaves[cellID{branch, schema.NameHash(names[last])}]
-	if ok = ok && known > last; ok && bytes.Equal(x.at(x.entries[leaf].tsuid), tsuid) && x.says(tree, names, leaf) {
+	column := cellID{branch, schema.NameHash(names[last])}
+	leaf, ok := x.leaves[column]
+	ok = ok && known > last
+	says := ok && x.says(tree, names, leaf)
+	switch {
+	case says && bytes.Equal(x.at(x.entries[leaf].tsuid), tsuid), says && x.hasAlso(newAlsoID(column, tsuid), tsuid):
 		return placed
-	}
-	found := x.lookup(root, names, tsuid)
-	if found == unknown && ok {
+	case len(x.strays) > 0 && x.lookup(root, names, tsuid):
+		return placed
+	case says:
+		return shared
+	case ok:
 		return astray
 	}
-	return found
+	return unknown
 }
 
 // says tells whether the rows of a path, which are all there, and the leaf bear its names.
@@ -163,37 +168,35 @@ func (x *Index) says(tree uint16, names []string, leaf uint32) bool {
 	return string(x.at(x.entries[leaf].name)) == x.shown(names[len(names)-1])
 }
 
-// lookup looks for a series below a branch by names alone.
-func (x *Index) lookup(at uint32, names []string, tsuid []byte) place {
-	found := unknown
+// lookup says whether a series is found below a branch by names alone.
+func (x *Index) lookup(at uint32, names []string, tsuid []byte) (found bool) {
 	x.named(at, x.shown(names[0]), len(names) > 1, func(entry uint32) bool {
 		switch {
 		case len(names) > 1:
-			found = max(found, x.lookup(entry, names[1:], tsuid))
-		case x.hidden[entry]:
-		case bytes.Equal(x.at(x.entries[entry].tsuid), tsuid):
-			found = placed
-			return false
-		default:
-			found = taken
+			found = x.lookup(entry, names[1:], tsuid)
+		case !x.hidden[entry]:
+			found = bytes.Equal(x.at(x.entries[entry].tsuid), tsuid)
 		}
-		return found != placed
+		return !found
 	})
 	return found
 }
 
-// keep writes strays and takes them into the index. A Load that goes on meanwhile reads them again.
-func (f *Forest) keep(ctx context.Context, plants []plant) error {
-	strays := make([]stray, 0, len(plants))
-	for _, one := range plants {
+// keep writes the strays and the series beside leaves, and takes them into the index. A Load that goes on meanwhile reads them again.
+func (f *Forest) keep(ctx context.Context, astray, also []plant) error {
+	if len(astray)+len(also) == 0 {
+		return nil
+	}
+	strays := make([]stray, 0, len(astray))
+	for _, one := range astray {
 		strays = append(strays, stray{one.tree.id, one.names(), one.tsuid})
 	}
 	f.mu.Lock()
 	f.writes++
-	key, done := fmt.Sprintf("\x00\x00strays %d", f.writes), make(chan struct{}) // no row begins so: trees have ids from 1 on
+	key, done := fmt.Sprintf("\x00\x00kept %d", f.writes), make(chan struct{}) // no row begins so: trees have ids from 1 on
 	f.inflight[key] = done
 	f.mu.Unlock()
-	err := f.db.Apply(ctx, f.o.TreeTable, schema.FamilyData, strayRows(strays))
+	err := f.db.Apply(ctx, f.o.TreeTable, schema.FamilyData, append(strayRows(strays), alsoRows(also)...))
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.inflight, key)
@@ -206,6 +209,7 @@ func (f *Forest) keep(ctx context.Context, plants []plant) error {
 		f.missed = f.missed || !ok
 		f.complete = f.complete && ok && err == nil
 	}
+	f.indexAlso(also)
 	return nil
 }
 

@@ -96,7 +96,7 @@ func (f *Forest) outcomes(ctx context.Context, series []NewSeries) ([]TreeReport
 	for n, t := range trees {
 		reports[n].Tree = t
 		for i := range series {
-			route := t.Route(Subject{TSUID: series[i].TSUID, Series: series[i].Series, Custom: custom.of})
+			route := t.Route(Subject{TSUID: series[i].TSUID, Series: series[i].Series, Custom: custom.of, Rest: f.o.Rest})
 			f.outcome(&reports[n], series[i].TSUID, route)
 		}
 	}

@@ -16,9 +16,10 @@ import (
 //	{name}          the value of the tag name
 //	{metric}        the metric, a single element
 //	{metric...}     the metric, as many elements as it has, at least one
+//	{tags...}       the tags that no other element takes, each an element key=value, by key; none is one too
 //
 // and text may stand before and behind the braces of an element: rack-{rack}. The metric is in one place of every template. The
-// tree is strict: it takes the series that have all the tags, and of a path's elements each has its place.
+// tree is strict: it takes the series that have all the tags, and of a path's elements each has its place. With {tags...} it is not read backwards.
 type Template struct {
 	text  string
 	parts []templatePart
@@ -27,10 +28,11 @@ type Template struct {
 // A templatePart is one element.
 type templatePart struct{ prefix, name, suffix string }
 
-// What stands in braces for the metric.
+// What stands in braces for the metric, and for the tags that are left.
 const (
 	partMetric  = "metric"
 	partMetrics = "metric..."
+	partRest    = "tags..."
 )
 
 // The reasons to refuse a template.
@@ -38,7 +40,8 @@ var (
 	errNoElement      = errors.New("an element is empty")
 	errBraces         = errors.New("an element holds at most one pair of braces, both of them")
 	errTagName        = errors.New("a tag's name is a letter or _, then letters, digits and _")
-	errTagElements    = errors.New("only the metric may have several elements, as {metric...}")
+	errTagElements    = errors.New("only the metric may have several elements, as {metric...}, and the tags that are left, as {tags...}")
+	errRestText       = errors.New("no text stands before or behind {tags...}: each tag is an element of its own")
 	errTagReserved    = errors.New("no tag has this name: {metric} is the metric")
 	errLiteral        = errors.New("text of a path holds no blank, no / and none of * ? [ ] ( ) ; ~ ,")
 	errTemplateTwice  = errors.New("it stands there twice: each tag has one place")
@@ -105,6 +108,9 @@ func parsePart(element string) (templatePart, error) {
 	if strings.ContainsAny(p.prefix+p.suffix, "{}") {
 		return p, errBraces
 	}
+	if p.name == partRest && p.prefix+p.suffix != "" {
+		return p, errRestText
+	}
 	if strings.ContainsFunc(p.prefix+p.suffix, notInText) || !utf8.ValidString(element) {
 		return p, errLiteral
 	}
@@ -117,7 +123,7 @@ func notInText(r rune) bool {
 
 func checkPartName(name string) error {
 	switch {
-	case name == partMetric || name == partMetrics:
+	case name == partMetric, name == partMetrics, name == partRest:
 		return nil
 	case name == "__name__" || name == "name":
 		return errTagReserved
@@ -135,7 +141,10 @@ func notInName(r rune) bool {
 
 // again refuses what was there before.
 func (p templatePart) again(seen map[string]bool) error {
-	name, _ := strings.CutSuffix(p.name, "...")
+	name := p.name
+	if name == partMetrics {
+		name = partMetric
+	}
 	switch {
 	case name != "" && seen[name] && name == partMetric:
 		return errTemplateMetric
@@ -185,6 +194,9 @@ func (t Template) Definition(name string) Definition {
 // rule is the rule of an element. Text alone is a rule that takes every metric and shows it by a display format without a token, which
 // OpenTSDB 2.4 TreeBuilder.setCurrentName then shows as it is.
 func (p templatePart) rule(level int) schema.TreeRule {
+	if p.name == partRest {
+		return restRule(level)
+	}
 	r := schema.TreeRule{Type: ruleMetric, Level: level}
 	switch {
 	case p.name == "":

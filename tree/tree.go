@@ -21,6 +21,8 @@ type Definition struct {
 	ID uint16
 	schema.Tree
 	Rules []schema.TreeRule
+	// Sum draws several series of one path as their sum.
+	Sum bool
 }
 
 // A Tree is a definition made ready. It does not change and is safe for concurrent use.
@@ -29,6 +31,8 @@ type Tree struct {
 	def    schema.Tree
 	levels [][]*rule // ascending, within a level in the order of trying
 	plain  bool      // it is the default tree of a forest
+
+	display Display
 }
 
 // ID is the number of the tree, the first two bytes of its rows.
@@ -74,6 +78,7 @@ func Compile(d Definition) (*Tree, error) {
 			*last = append(*last, r)
 		}
 	}
+	t.display = displayOf(t.levels, d.Sum)
 	return t, nil
 }
 
@@ -96,6 +101,9 @@ func Check(d Definition) error {
 				errs = append(errs, fmt.Errorf("tree %d (%s): rule %d:%d: %w", d.ID, d.Name, r.Level, r.Order, err))
 			}
 		}
+	}
+	if err := t.checkRest(); err != nil {
+		errs = append(errs, fmt.Errorf("tree %d (%s): %w", d.ID, d.Name, err))
 	}
 	return errors.Join(errs...)
 }

@@ -1,0 +1,174 @@
+package graphite
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/tree"
+)
+
+// A path of several series is drawn as several lines: path;key=value;..., with the tags that the path does not show, by key, as carbon spells
+// tagged names. A function that counts elements sees those of the path, one that asks for tags these tags and the path as the tag name. Where
+// that does not tell series apart, they get all their tags, and then their metrics too. Series of a tree that sums are one line, the path.
+
+// metricTag is the key of a metric that a path does not show.
+const metricTag = "metric"
+
+// A sharer is a series of a path of several.
+type sharer struct {
+	refs    []storage.Ref // several if writers spell one series in several ways
+	labels  labels.Labels
+	display tree.Display
+}
+
+// linesOf makes lines of nodes and the refs of their series, which are 0 where there is none.
+func (s *source) linesOf(ctx context.Context, nodes []tree.Node, refs []storage.Ref) ([]*line, error) {
+	names, err := s.namesOf(ctx, nodes)
+	if err != nil {
+		return nil, err
+	}
+	lines := make([]*line, 0, len(nodes))
+	for _, n := range nodes {
+		own := refs[:len(n.Series)]
+		refs = refs[len(n.Series):]
+		if len(own) == 1 && own[0] != 0 {
+			lines = append(lines, s.line(n.Path, nil, own[:1:1]))
+		} else if len(own) > 1 {
+			lines = append(lines, s.share(n, own, names)...)
+		}
+	}
+	return lines, nil
+}
+
+// namesOf names the series of the nodes that have several, by TSUID.
+func (s *source) namesOf(ctx context.Context, nodes []tree.Node) (map[string]storage.Series, error) {
+	var tsuids [][]byte
+	for _, n := range nodes {
+		if len(n.Series) > 1 {
+			tsuids = append(tsuids, n.Series...)
+		}
+	}
+	if len(tsuids) == 0 {
+		return nil, nil
+	}
+	named, err := s.o.Store.NameSeries(ctx, tsuids)
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[string]storage.Series, len(named))
+	for _, one := range named {
+		names[string(one.TSUID)] = one.Series
+	}
+	return names, nil
+}
+
+// share makes the lines of a node of several series. Those that are not there, or have no names, are left out.
+func (s *source) share(n tree.Node, refs []storage.Ref, names map[string]storage.Series) []*line {
+	apart := map[string]*sharer{}
+	var sum []storage.Ref
+	for i, ref := range refs {
+		series, ok := names[string(n.Series[i])]
+		if ref == 0 || !ok {
+			continue
+		}
+		var display tree.Display
+		if i < len(n.Trees) {
+			display, _ = s.o.Trees.Display(n.Trees[i])
+		}
+		if display.Sum {
+			sum = append(sum, ref)
+			continue
+		}
+		ls := s.o.Names.ToLabels(series)
+		id := ls.String()
+		if apart[id] == nil {
+			apart[id] = &sharer{labels: ls, display: display}
+		}
+		apart[id].refs = append(apart[id].refs, ref)
+	}
+	lines := s.sharersLines(n.Path, apart)
+	if len(sum) > 0 {
+		slices.Sort(sum)
+		summed := s.line(n.Path, nil, sum)
+		summed.sum = true
+		lines = append(lines, summed)
+	}
+	return lines
+}
+
+// sharersLines makes a line of each series; a single one has the path alone for its name.
+func (s *source) sharersLines(path string, apart map[string]*sharer) []*line {
+	left := slices.Sorted(maps.Keys(apart))
+	if len(left) == 1 {
+		return []*line{s.line(path, nil, apart[left[0]].refs)}
+	}
+	var lines []*line
+	for detail := rest; len(left) > 0; detail++ {
+		tags, names := make([]shownTags, len(left)), make([]string, len(left))
+		count := map[string]int{}
+		for i, id := range left {
+			tags[i] = s.tagsFor(apart[id], detail)
+			names[i] = tags[i].spell(path)
+			count[names[i]]++
+		}
+		var twins []string
+		for i, id := range left {
+			if count[names[i]] > 1 && detail < withMetric {
+				twins = append(twins, id)
+				continue
+			}
+			lines = append(lines, s.line(names[i], tags[i].of(path), apart[id].refs))
+		}
+		left = twins
+	}
+	return lines
+}
+
+// How much of a series is shown beside its path.
+const (
+	rest       = iota // what the path does not show
+	allTags           // what it shows too
+	withMetric        // and the metric
+)
+
+// tagsFor are the tags to show of a series.
+func (s *source) tagsFor(one *sharer, detail int) shownTags {
+	tags := shownTags{}
+	one.labels.Range(func(l labels.Label) {
+		if l.Name != labels.MetricName && (detail >= allTags || !one.display.Tags[s.o.Names.TagKey(l.Name)]) {
+			tags[labelTag(l.Name)] = l.Value
+		}
+	})
+	if detail == withMetric || !one.display.Metric {
+		if _, taken := tags[metricTag]; !taken {
+			tags[metricTag] = one.labels.Get(labels.MetricName)
+		}
+	}
+	return tags
+}
+
+// shownTags are tags beside a path.
+type shownTags map[string]string
+
+// spell writes them behind a path. A semicolon in them, which carbon's tags cannot have, is %3B.
+func (t shownTags) spell(path string) string {
+	var b strings.Builder
+	b.WriteString(path)
+	for _, key := range slices.Sorted(maps.Keys(t)) {
+		b.WriteByte(';')
+		b.WriteString(strings.ReplaceAll(key+"="+t[key], ";", "%3B"))
+	}
+	return b.String()
+}
+
+// of are all tags of a line: these, and the path as its name.
+func (t shownTags) of(path string) map[string]string {
+	all := maps.Clone(map[string]string(t))
+	all[nameTag] = path
+	return all
+}
