@@ -41,6 +41,7 @@ type Checker struct {
 	// What was seen to fit. It stays so: nothing is looked at twice.
 	uids [3]atomic.Bool // by kind
 	rows atomic.Bool
+	meta atomic.Bool
 	warn atomic.Bool // rows of other layouts were reported
 }
 
@@ -53,13 +54,15 @@ func New(db kv.KV, o Options) *Checker {
 }
 
 // Seen says that rows of all kinds were seen and fit: there is nothing left to check.
-func (c *Checker) Seen() bool {
+func (c *Checker) Seen() bool { return c.uidsSeen() && c.rows.Load() }
+
+func (c *Checker) uidsSeen() bool {
 	for k := range c.uids {
 		if !c.uids[k].Load() {
 			return false
 		}
 	}
-	return c.rows.Load()
+	return true
 }
 
 // Check looks at the tables, unless it has seen enough. The error is an ErrLayout that names the flags and what fits, or the engine's.
@@ -98,17 +101,34 @@ func (c *Checker) BeforeUID(ctx context.Context, kind schema.Kind, id int64) err
 	}
 }
 
-// look reads rows of all tables and judges them.
+// look reads rows of the tables and judges them; what was seen to fit before is left out.
 func (c *Checker) look(ctx context.Context) error {
 	var uids uidsFound
 	var data, meta []rowSeen
 	group, groupCtx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) { uids, err = c.findUIDs(groupCtx); return err })
+	if !c.uidsSeen() {
+		group.Go(func() (err error) { uids, err = c.findUIDs(groupCtx); return err })
+	}
+	if !c.meta.Load() {
+		group.Go(func() (err error) { meta, err = c.sample(groupCtx, c.o.Meta, schema.FamilyMeta); return err })
+	}
 	group.Go(func() (err error) { data, err = c.sample(groupCtx, c.o.Data, schema.FamilyData); return err })
-	group.Go(func() (err error) { meta, err = c.sample(groupCtx, c.o.Meta, schema.FamilyMeta); return err })
 	if err := group.Wait(); err != nil {
 		return fmt.Errorf("compare the flags with the tables: %w", err)
 	}
+	if wrong := c.judge(uids, data, meta); len(wrong) > 0 {
+		return fmt.Errorf("%w: %s", ErrLayout, strings.Join(wrong, "; "))
+	}
+	for k := range c.uids {
+		c.uids[k].Store(c.uids[k].Load() || len(uids[k]) > 0)
+	}
+	c.meta.Store(c.meta.Load() || len(meta) > 0)
+	c.rows.Store(len(data) > 0)
+	return nil
+}
+
+// judge returns what is wrong.
+func (c *Checker) judge(uids uidsFound, data, meta []rowSeen) []string {
 	var wrong []string
 	layout := c.o.Layout // with the widths that the table has
 	for _, kind := range schema.Kinds() {
@@ -124,14 +144,7 @@ func (c *Checker) look(ctx context.Context) error {
 			wrong = append(wrong, text)
 		}
 	}
-	if len(wrong) > 0 {
-		return fmt.Errorf("%w: %s", ErrLayout, strings.Join(wrong, "; "))
-	}
-	for k := range c.uids {
-		c.uids[k].Store(len(uids[k]) > 0)
-	}
-	c.rows.Store(len(data) > 0)
-	return nil
+	return wrong
 }
 
 // warnOnce reports rows that do not fit beside rows that do.

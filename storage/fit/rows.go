@@ -150,7 +150,7 @@ func (c *Checker) judgeRows(uids uidsFound, rows []rowSeen, layout schema.Layout
 	if len(rows) == 0 {
 		return ""
 	}
-	if len(uids[schema.Metric]) == 0 {
+	if len(uids[schema.Metric]) == 0 && !c.uids[schema.Metric].Load() {
 		return fmt.Sprintf("table %s has rows and table %s no UIDs: --storage.table.data and --storage.table.uid do not belong together", c.o.Data, c.o.UID)
 	}
 	own := count(c.o.Layout, rows)
