@@ -259,6 +259,7 @@ func (g *graphiteSide) listen(a *Adapter) error {
 		Appender: hanger{a.store.Logged(), a.store, g.forest, g.names}, Paths: g.seriesOf, CacheEntries: c.SeriesCache,
 		Logger: g.o.Logger, Registerer: a.registry, Now: g.o.Now,
 	})
+	a.store.OnRename(g.ingest.DropCaches)
 	o := carbon.DefaultOptions()
 	o.Address, o.UDP, o.MaxConnections, o.IdleTimeout, o.KeepOpen = c.ListenAddress, c.UDP, c.MaxConnections, c.IdleTimeout, c.KeepOpen
 	o.ShutdownGrace, o.Logger, o.Registerer, o.Now = g.o.ShutdownGrace, g.o.Logger, a.registry, g.o.Now

@@ -70,5 +70,6 @@ func (a *Adapter) serveOpenTSDB(ctx context.Context) error {
 	i := a.o.OpenTSDB.ingest()
 	i.Appender, i.Registerer = a.store.Logged(), a.registry
 	ingest := opentsdb.NewIngest(i)
+	a.store.OnRename(ingest.DropCaches)
 	return a.opentsdb.Run(ctx, ingest, opentsdb.NewAPI(opentsdb.DefaultAPIOptions(), ingest))
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -46,19 +47,24 @@ type writeOptions struct {
 type writeHandler struct {
 	o       writeOptions
 	gate    *intake.Gate
-	caches  [wireV2 + 1]*storage.RefCache
+	caches  [wireV2 + 1]atomic.Pointer[storage.RefCache]
 	metrics *writeMetrics
 	jobs    sync.Pool // of *writeJob
 }
 
-func newWriteHandler(o writeOptions) http.Handler {
+func newWriteHandler(o writeOptions) *writeHandler {
 	h := &writeHandler{o: o, gate: intake.NewGate(o.Limits.Requests, o.Limits.InFlightBytes)}
-	for v := range h.caches {
-		h.caches[v] = storage.NewRefCache(o.Limits.SeriesCache)
-	}
+	h.dropCaches()
 	h.metrics = newWriteMetrics(o.Registerer, h.gate)
 	h.jobs.New = func() any { return newWriteJob(h) }
 	return h
+}
+
+// dropCaches forgets which series label blocks name: all are resolved again when they are met.
+func (h *writeHandler) dropCaches() {
+	for v := range h.caches {
+		h.caches[v].Store(storage.NewRefCache(h.o.Limits.SeriesCache))
+	}
 }
 
 // writeReply is an answer.

@@ -40,6 +40,7 @@ func (a *Adapter) routes() (http.Handler, error) {
 		Appender: a.store, Metadata: a.store, Translator: a.names, Limits: a.o.WriteLimits,
 		Logger: a.o.Logger, Registerer: a.registry, Now: a.o.Now,
 	})
+	a.store.OnRename(write.dropCaches)
 	status := &statusHandler{ready: a.ready, verbose: a.graphite.describe, engine: a.o.engineName(), started: a.started}
 	trees := &treeAPI{treeExplainer{forest: a.graphite.forest, store: a.store, names: a.names}}
 	r := chi.NewRouter()

@@ -20,6 +20,7 @@ type writeJob struct {
 	req           wireRequest
 	latest        int64 // the last time that a sample may have, milliseconds
 
+	cache   *storage.RefCache // that lookup is in
 	lookup  storage.RefLookup
 	refs    []storage.Ref // by series of the request; 0: bad, or without anything to store
 	bad     map[int]error // by series of the request

@@ -80,7 +80,8 @@ func (j *writeJob) findSeries(context.Context) error {
 // findKnown looks all series up in the cache.
 func (j *writeJob) findKnown() error {
 	limits, size := &j.o.Limits, 0
-	j.caches[j.req.version].Begin(&j.lookup)
+	j.cache = j.caches[j.req.version].Load()
+	j.cache.Begin(&j.lookup)
 	defer j.lookup.End()
 	for i := range j.req.series {
 		key, err := j.req.seriesKey(i, limits.SeriesBytes)
@@ -129,7 +130,7 @@ func (j *writeJob) resolve(ctx context.Context) error {
 		return nil
 	}
 	refs, errs := j.o.Appender.Resolve(ctx, j.unknown.series)
-	j.caches[j.req.version].AddBytes(j.unknown.keys, refs)
+	j.cache.AddBytes(j.unknown.keys, refs)
 	for _, err := range errs {
 		if err != nil && !storage.IsRefusal(err) {
 			return fmt.Errorf("resolve series: %w", err)

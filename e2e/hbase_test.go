@@ -26,6 +26,7 @@ func TestHBase(t *testing.T) {
 		{"TSDReadsBuffered", testTSDReadsBuffered},
 		{"TSDSalted", testTSDSalted},
 		{"TSDLayout", testTSDLayout},
+		{"TSDRename", testTSDRename},
 		{"TSDPuts", testTSDPuts},
 		{"TSDWrites", testTSDWrites},
 		{"TSDCorrections", testTSDCorrections},

@@ -3,6 +3,7 @@ package graphite
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -32,7 +33,7 @@ const defaultAppends = 4
 // Writes that come at once are stored in groups.
 type Ingest struct {
 	o       IngestOptions
-	cache   *storage.RefCache
+	cache   atomic.Pointer[storage.RefCache]
 	groups  *intake.Groups[*ingestJob, *ingestWrite]
 	refused ingestRefused
 	metrics *ingestMetrics
@@ -46,8 +47,9 @@ func NewIngest(o IngestOptions) *Ingest {
 		o.Appends = defaultAppends
 	}
 	in := &Ingest{
-		o: o, cache: storage.NewRefCache(o.CacheEntries), refused: ingestRefused{logger: o.Logger}, metrics: newIngestMetrics(o.Registerer),
+		o: o, refused: ingestRefused{logger: o.Logger}, metrics: newIngestMetrics(o.Registerer),
 	}
+	in.DropCaches()
 	jobs := make([]*ingestJob, o.Appends)
 	for i := range jobs {
 		jobs[i] = newIngestJob(in)
@@ -55,6 +57,9 @@ func NewIngest(o IngestOptions) *Ingest {
 	in.groups = intake.NewGroups(jobs, func(w *ingestWrite) int { return len(w.points) }, in.commit, in.abandon)
 	return in
 }
+
+// DropCaches forgets which series names have: all are resolved again when they are met.
+func (in *Ingest) DropCaches() { in.cache.Store(storage.NewRefCache(in.o.CacheEntries)) }
 
 // ingestWrite is one call of Write.
 type ingestWrite struct {

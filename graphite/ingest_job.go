@@ -11,6 +11,7 @@ import (
 type ingestJob struct {
 	*Ingest
 	writes  []*ingestWrite
+	known   *storage.RefCache // that lookup is in
 	lookup  storage.RefLookup
 	refs    []storage.Ref // by point of all writes; 0: refused
 	missing []missingPoint
@@ -63,7 +64,8 @@ func (j *ingestJob) reset() {
 
 // find looks all names up in the cache.
 func (j *ingestJob) find() {
-	j.cache.Begin(&j.lookup)
+	j.known = j.cache.Load()
+	j.known.Begin(&j.lookup)
 	defer j.lookup.End()
 	for w := range j.writes {
 		points := j.writes[w].points
@@ -101,7 +103,7 @@ func (j *ingestJob) resolve(ctx context.Context) {
 	var refs []storage.Ref
 	if len(j.names) > 0 {
 		refs, j.errs = j.o.Appender.Resolve(ctx, j.series)
-		j.cache.Add(j.names, refs)
+		j.known.Add(j.names, refs)
 		j.noteRefused(ctx)
 	}
 	for _, m := range j.missing {

@@ -40,6 +40,13 @@ func (c *metadataCache) put(metric string, m Metadata) {
 	c.known[metric] = m
 }
 
+// forget has everything read and written again: a metric has another UID.
+func (c *metadataCache) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known, c.checked = nil, time.Time{}
+}
+
 func (c *metadataCache) describes(metric string) bool {
 	_, ok := c.get(metric)
 	return ok

@@ -17,7 +17,7 @@ type storeMetrics struct {
 	selectRows, plans          [planKinds]prometheus.Counter
 	discoverRows               prometheus.Counter
 	refreshSeconds             prometheus.Histogram
-	rowsFlushed                prometheus.Counter
+	rowsFlushed, renamed       prometheus.Counter
 }
 
 // appended counts a batch that was acknowledged.
@@ -51,6 +51,7 @@ func newStoreMetrics(reg prometheus.Registerer, s *Store) *storeMetrics {
 		seriesNew:      counter("series_created_total", "Series first seen by this process and written to tsdb-meta."),
 		seriesNameless: counter("series_nameless_total", "Series skipped by queries because a UID of theirs has no name."),
 		rowsFlushed:    counter("rows_flushed_total", "Rows put into the table from memory."),
+		renamed:        counter("renamed_uids_total", "UIDs that another process was seen to give other names."),
 		discoverRows:   counter("discover_rows_total", "Row keys scanned for series that tsdb-meta lacks."),
 		refreshSeconds: f.NewHistogram(prometheus.HistogramOpts{
 			Name: "tsdbridge_store_index_refresh_seconds", Help: "Duration of reading tsdb-meta for new series.",

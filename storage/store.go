@@ -35,6 +35,7 @@ type Store struct {
 	foreign     foreignMetrics
 	metrics     *storeMetrics
 	meta        metadataCache
+	renames     renames
 	writers     sync.Pool     // *writer
 	resolutions sync.Pool     // *resolution
 	groups      sync.Pool     // *group
@@ -172,7 +173,7 @@ func (s *Store) refreshEvery(ctx context.Context) error {
 		if err := s.checkFit(ctx); errors.Is(err, ErrLayout) {
 			return err // others began to fill empty tables
 		}
-		switch err := s.loadIndex(ctx, since); {
+		switch err := s.refresh(ctx, since); {
 		case err == nil:
 			if !s.loaded.Swap(true) {
 				s.o.Logger.Info("series index loaded", "series", s.index.Len(), "duration", s.o.Now().Sub(begin))
@@ -205,6 +206,14 @@ func (s *Store) refreshEvery(ctx context.Context) error {
 // refreshMargin is how far a refresh reaches back before the begin of the last one: for clocks of region servers that
 // differ from ours, and for cells that were on their way.
 const refreshMargin = 5 * time.Minute
+
+// refresh takes in what other processes changed at or after since.
+func (s *Store) refresh(ctx context.Context, since int64) error {
+	if err := s.refreshNames(ctx, since); err != nil {
+		return err
+	}
+	return s.loadIndex(ctx, since)
+}
 
 // loadIndex adds the series whose tsdb-meta rows were written at or after since (milliseconds; 0: ever).
 func (s *Store) loadIndex(ctx context.Context, since int64) error {

@@ -145,6 +145,51 @@ func (g *generation) setName(uid number, name uint32) {
 	g.byUID[uid] = name
 }
 
+// rename forgets what is known otherwise of UIDs which have these names, in both directions, and returns how many names lost their UIDs.
+func (c *cache) rename(names map[number]string) (lost int) {
+	c.mu.RLock()
+	stale := c.new.stale(names) || c.old.stale(names)
+	c.mu.RUnlock()
+	if !stale {
+		return 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.new.rename(names) + c.old.rename(names)
+}
+
+// stale says whether rename would find anything.
+func (g *generation) stale(names map[number]string) bool {
+	for uid, name := range names {
+		if n, ok := g.byUID[uid]; ok && g.names.String(n) != name {
+			return true
+		}
+	}
+	for n, uid := range g.uids {
+		if name, ok := names[uid]; ok && g.names.String(uint32(n)) != name {
+			return true
+		}
+	}
+	return false
+}
+
+// rename forgets the stale entries of a generation.
+func (g *generation) rename(names map[number]string) (lost int) {
+	for uid, name := range names {
+		if n, ok := g.byUID[uid]; ok && g.names.String(n) != name {
+			delete(g.byUID, uid)
+			g.weight--
+		}
+	}
+	for n, uid := range g.uids {
+		if name, ok := names[uid]; ok && g.names.String(uint32(n)) != name {
+			g.uids[n] = 0
+			lost++
+		}
+	}
+	return lost
+}
+
 // makeRoom begins a generation when the newer one is full of both directions. It needs mu.
 func (c *cache) makeRoom() {
 	if c.new.weight >= 2*c.limit {

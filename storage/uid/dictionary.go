@@ -25,13 +25,14 @@ type Options struct {
 
 // Dictionary maps names to UIDs and back. UIDs are raw bytes of the layout's width, kept in strings. Safe for concurrent use.
 type Dictionary struct {
-	db     kv.KV
-	table  string
-	layout schema.Layout
-	alone  bool
-	before func(ctx context.Context, kind schema.Kind, id int64) error
-	put    func(ctx context.Context, table, family string, rows []kv.Mutation) error // of new names, where nobody else writes
-	caches [3]*cache                                                                 // by kind
+	db      kv.KV
+	table   string
+	layout  schema.Layout
+	alone   bool
+	before  func(ctx context.Context, kind schema.Kind, id int64) error
+	put     func(ctx context.Context, table, family string, rows []kv.Mutation) error // of new names, where nobody else writes
+	caches  [3]*cache                                                                 // by kind
+	renames renames
 	// assigning lets one assignment of a kind run at a time in this process, so that two requests with the same
 	// new name do not race each other; between processes the check-and-puts decide.
 	assigning [3]chan struct{}
@@ -158,13 +159,18 @@ func (d *Dictionary) remember(kind schema.Kind, name, uid string) { d.caches[kin
 
 // cell returns the value under a qualifier, nil when there is none.
 func cell(row kv.Row, qualifier []byte) []byte {
+	c, ok := findCell(row, qualifier)
+	if ok && c.Value == nil {
+		return []byte{}
+	}
+	return c.Value
+}
+
+func findCell(row kv.Row, qualifier []byte) (found kv.Cell, ok bool) {
 	for _, c := range row.Cells {
 		if string(c.Qualifier) == string(qualifier) {
-			if c.Value == nil {
-				return []byte{}
-			}
-			return c.Value
+			return c, true
 		}
 	}
-	return nil
+	return kv.Cell{}, false
 }

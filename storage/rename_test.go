@@ -1,0 +1,117 @@
+package storage_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/storetest"
+)
+
+// renaming renames a UID in the steps of OpenTSDB's "uid rename" (UniqueId.rename): reverse row, new forward row, old forward row.
+func renaming(t *testing.T, db kv.KV, kind schema.Kind, from, to string) (steps [3]func()) {
+	t.Helper()
+	rows, err := db.Get(t.Context(), "tsdb-uid", "id", [][]byte{[]byte(from)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var uid []byte
+	for _, c := range rows[0].Cells {
+		if string(c.Qualifier) == string(kind.Qualifier()) {
+			uid = c.Value
+		}
+	}
+	if uid == nil {
+		t.Fatalf("%s has no UID", from)
+	}
+	apply := func(family string, row kv.Mutation) {
+		if err := db.Apply(t.Context(), "tsdb-uid", family, []kv.Mutation{row}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put := func(value []byte) []kv.Put { return []kv.Put{{Qualifier: kind.Qualifier(), Value: value}} }
+	return [3]func(){
+		func() { apply("name", kv.Mutation{Key: uid, Puts: put([]byte(to))}) },
+		func() { apply("id", kv.Mutation{Key: []byte(to), Puts: put(uid)}) },
+		func() {
+			apply("id", kv.Mutation{Key: []byte(from), Deletes: []kv.Delete{{Qualifier: kind.Qualifier()}}})
+		},
+	}
+}
+
+// TestRename: a name whose UID another process gave another name is a new one for a writer, after a refresh that comes after all steps of the rename.
+// Caches that are too small to know the name any more make no difference.
+func TestRename(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		kind     schema.Kind
+		from, to string
+		cache    int
+		steps    int // done before a refresh, the others after it
+	}{
+		{"metric", schema.Metric, "m", "renamed", 1000, 3},
+		{"tag key", schema.Tagk, "host", "node", 1000, 3},
+		{"tag value", schema.Tagv, "a", "b", 1000, 3},
+		{"reverse row first", schema.Metric, "m", "renamed", 1000, 1},
+		{"forward row second", schema.Metric, "m", "renamed", 1000, 2},
+		{"small cache", schema.Metric, "m", "renamed", 4, 3},
+		{"small cache, tag value", schema.Tagv, "a", "b", 4, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			db := kv.NewMem(storetest.Tables()...)
+			var clock atomic.Int64
+			clock.Store(1_700_000_000_000)
+			db.SetClock(clock.Load)
+			s := openStore(t, db, shared, func(o *storage.Options) {
+				o.UIDCacheEntries, o.IndexRefresh = c.cache, time.Hour
+				o.Now = func() time.Time { return time.UnixMilli(clock.Load()) }
+			})
+			refresh := func() { // as each --storage.index-refresh
+				t.Helper()
+				if err := s.Refresh(t.Context(), clock.Load()-15*60_000); err != nil {
+					t.Fatal(err)
+				}
+			}
+			heard := 0
+			s.OnRename(func() { heard++ })
+			old := resolve(t, s, series("m", "host", "a"))[0]
+			for i := range 20 { // push it out of a small cache
+				resolve(t, s, series("other"+string('a'+rune(i)), "key"+string('a'+rune(i)), "value"+string('a'+rune(i))))
+			}
+			refresh()
+			clock.Add(10 * 60_000)
+			steps := renaming(t, db, c.kind, c.from, c.to)
+			for i, step := range steps {
+				if i == c.steps {
+					refresh()
+					resolve(t, s, series("m", "host", "a")) // remembers once more what is about to go
+				}
+				step()
+			}
+			refresh()
+			if heard == 0 {
+				t.Fatal("nobody heard of the rename")
+			}
+			if got := resolve(t, s, series("m", "host", "a"))[0]; got == old {
+				t.Errorf("the old name is still the series that was renamed")
+			}
+			renamed := map[schema.Kind]storage.Series{
+				schema.Metric: series(c.to, "host", "a"), schema.Tagk: series("m", c.to, "a"), schema.Tagv: series("m", "host", c.to),
+			}[c.kind]
+			if got := resolve(t, s, renamed)[0]; got != old {
+				t.Errorf("%v is not the series that was renamed to it", renamed)
+			}
+			refresh() // once more: it may have been in the middle of the rename
+			before := heard
+			resolve(t, s, series("new", "host", "a"))
+			refresh()
+			refresh()
+			if heard != before {
+				t.Errorf("a rename was heard of %d more times", heard-before)
+			}
+		})
+	}
+}
