@@ -172,7 +172,9 @@ func (p *parser) webFlags() {
 	f("web.config.file", "TLS and basic auth: file in the format of Prometheus' exporter-toolkit.").StringVar(&o.WebConfigFile)
 	f("web.enable-admin-api", "Serve POST /api/v1/admin/tsdb/snapshot and /compact, which \"backup\" and \"tables compact\" ask for while the adapter runs.").Default(strconv.FormatBool(o.AdminAPI)).BoolVar(&o.AdminAPI)
 	f("web.cors-origin", "Origins (regular expression, anchored) whose scripts may query; empty: none.").StringVar(&o.CORSOrigin)
-	f("web.max-connections", "HTTP connections at once; others wait to be accepted.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
+	f("web.max-connections", "HTTP connections, and requests, at once; beyond, the connection that is silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
+	f("web.max-body-bytes", "A request other than remote write as it is sent; longer ones are refused (413).").Default(bytesText(int64(o.WebBodyBytes))).SetValue((*intByteSize)(&o.WebBodyBytes))
+	f("web.max-in-flight-bytes", "Bodies of all these requests at once; slow ones give way, more are asked to come again (503).").Default(bytesText(int64(o.WebInFlightBytes))).SetValue((*intByteSize)(&o.WebInFlightBytes))
 	f("web.shutdown-grace", "Time for requests under way when the process is told to stop.").Default(o.ShutdownGrace.String()).DurationVar(&o.ShutdownGrace)
 }
 
@@ -215,7 +217,7 @@ func (p *parser) carbonFlags() {
 	o, f := &p.options.Carbon, p.app.Flag
 	f("carbon.listen-address", "Address of the listener for carbon's plaintext lines, such as :2003; empty: none.").Default(o.ListenAddress).StringVar(&o.ListenAddress)
 	f("carbon.udp", "Listen on UDP beside TCP.").Default(strconv.FormatBool(o.UDP)).BoolVar(&o.UDP)
-	f("carbon.max-connections", "TCP connections at once; others wait to be accepted.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
+	f("carbon.max-connections", "TCP connections at once; beyond, the one that is silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
 	f("carbon.idle-timeout", "Time without a line after which a connection is closed; 0: never.").Default(o.IdleTimeout.String()).DurationVar(&o.IdleTimeout)
 	f("carbon.keep-open", "Skip lines for which carbon closes the connection (over 16384 bytes, no UTF-8, an endless time).").Default(strconv.FormatBool(o.KeepOpen)).BoolVar(&o.KeepOpen)
 	f("carbon.series-cache", "Names found by their bytes on the wire.").Default(text(o.SeriesCache)).IntVar(&o.SeriesCache)
@@ -224,7 +226,7 @@ func (p *parser) carbonFlags() {
 func (p *parser) opentsdbFlags() {
 	o, f := &p.options.OpenTSDB, p.app.Flag
 	f("opentsdb.listen-address", "Address of the listener for OpenTSDB's put, telnet and HTTP on one port, such as :4242; empty: none.").Default(o.ListenAddress).StringVar(&o.ListenAddress)
-	f("opentsdb.max-connections", "Connections at once; others wait to be accepted.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
+	f("opentsdb.max-connections", "Connections at once; beyond, the one that is silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
 	f("opentsdb.idle-timeout", "Time without a byte after which a connection is closed; 0: never.").Default(o.IdleTimeout.String()).DurationVar(&o.IdleTimeout)
 	f("opentsdb.max-tags", "Tags of a series that is put, as tsd.storage.max_tags.").Default(text(o.MaxTags)).IntVar(&o.MaxTags)
 	f("opentsdb.series-cache", "Series found by their bytes on the wire.").Default(text(o.SeriesCache)).IntVar(&o.SeriesCache)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/exporter-toolkit/web"
-	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/budget"
@@ -80,7 +79,7 @@ func (a *Adapter) listen() error {
 	if err != nil {
 		return err
 	}
-	a.server = &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute}
+	a.server = webServer(newWebGuard(handler, a.o, a.registry))
 	if a.o.ListenAddress == "" {
 		return nil
 	}
@@ -89,10 +88,11 @@ func (a *Adapter) listen() error {
 			return fmt.Errorf("--web.config.file: %w", err)
 		}
 	}
-	if a.listener, err = net.Listen("tcp", a.o.ListenAddress); err != nil {
+	listener, err := net.Listen("tcp", a.o.ListenAddress)
+	if err != nil {
 		return fmt.Errorf("--web.listen-address: %w", err)
 	}
-	a.listener = netutil.LimitListener(a.listener, a.o.MaxConnections)
+	a.listener = a.webPort(listener)
 	a.o.Logger.Info("listening", "protocol", "http", "address", a.listener.Addr().String())
 	return nil
 }

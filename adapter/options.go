@@ -21,49 +21,51 @@ const (
 
 // Options of an Adapter. Each field is one flag of the command line.
 type Options struct {
-	Engine         string        // --storage.engine
-	Path           string        // --storage.path: directory of the embedded engine
-	CacheBytes     int64         // --storage.cache-bytes
-	MinFreeBytes   int64         // --storage.min-free-bytes: on the disk of the embedded engine; below, writes are refused
-	Retention      time.Duration // --storage.retention: how long points are kept by the embedded engine; 0: for ever
-	ZooKeeper      string        // --hbase.zookeeper: host:port,...
-	HBaseRoot      string        // --hbase.root
-	HBaseTimeout   time.Duration // --hbase.timeout: one operation on the cluster
-	TableData      string        // --storage.table.data
-	TableUID       string        // --storage.table.uid
-	TableMeta      string        // --storage.table.meta
-	TableTree      string        // --storage.table.tree
-	MetricWidth    int           // --storage.uid-width.metric, bytes
-	TagkWidth      int           // --storage.uid-width.tagk, bytes
-	TagvWidth      int           // --storage.uid-width.tagv, bytes
-	SaltWidth      int           // --storage.salt.width, bytes
-	SaltBuckets    int           // --storage.salt.buckets
-	Values         string        // --storage.values: auto, double or compact
-	SeriesIndex    string        // --storage.series-index: auto or meta
-	IndexRefresh   time.Duration // --storage.index-refresh
-	UIDCache       int           // --storage.uid-cache: entries of each of six caches
-	CompatMetrics  []string      // --translate.compat-metrics: RE2, anchored
-	ListenAddress  string        // --web.listen-address; empty: no listener
-	WebConfigFile  string        // --web.config.file: TLS, basic auth
-	CORSOrigin     string        // --web.cors-origin: RE2, anchored
-	AdminAPI       bool          // --web.enable-admin-api
-	MaxConnections int           // --web.max-connections
-	ShutdownGrace  time.Duration // --web.shutdown-grace: how long requests under way may take to finish
-	WriteMode      string        // --write.mode: auto, through or buffered
-	LogPath        string        // --write.log.path: directory of the log; empty: log in --storage.path
-	LogBytes       int64         // --write.log.max-bytes
-	FlushInterval  time.Duration // --head.flush-interval; 0: as fits the mode
-	HeadBytes      int64         // --head.max-bytes
-	WriteLimits    WriteLimits   // --write.*
-	QueryTimeout   time.Duration // --query.timeout
-	QuerySeries    int           // --query.max-series; 0: no limit
-	QuerySamples   int           // --query.max-samples
-	QueryParallel  int           // --query.max-concurrency
-	QueryMemory    int64         // --query.max-memory-bytes: of all queries of all languages; 0: a quarter of the machine's or the cgroup's
-	Lookback       time.Duration // --query.lookback-delta
-	ReadParallel   int           // --read.max-concurrency: remote read requests at once
-	ReadSamples    int           // --read.max-samples: of one query of an unstreamed remote read; 0: no limit
-	ReadFrameBytes int           // --read.max-frame-bytes: one series of a streamed remote read
+	Engine           string        // --storage.engine
+	Path             string        // --storage.path: directory of the embedded engine
+	CacheBytes       int64         // --storage.cache-bytes
+	MinFreeBytes     int64         // --storage.min-free-bytes: on the disk of the embedded engine; below, writes are refused
+	Retention        time.Duration // --storage.retention: how long points are kept by the embedded engine; 0: for ever
+	ZooKeeper        string        // --hbase.zookeeper: host:port,...
+	HBaseRoot        string        // --hbase.root
+	HBaseTimeout     time.Duration // --hbase.timeout: one operation on the cluster
+	TableData        string        // --storage.table.data
+	TableUID         string        // --storage.table.uid
+	TableMeta        string        // --storage.table.meta
+	TableTree        string        // --storage.table.tree
+	MetricWidth      int           // --storage.uid-width.metric, bytes
+	TagkWidth        int           // --storage.uid-width.tagk, bytes
+	TagvWidth        int           // --storage.uid-width.tagv, bytes
+	SaltWidth        int           // --storage.salt.width, bytes
+	SaltBuckets      int           // --storage.salt.buckets
+	Values           string        // --storage.values: auto, double or compact
+	SeriesIndex      string        // --storage.series-index: auto or meta
+	IndexRefresh     time.Duration // --storage.index-refresh
+	UIDCache         int           // --storage.uid-cache: entries of each of six caches
+	CompatMetrics    []string      // --translate.compat-metrics: RE2, anchored
+	ListenAddress    string        // --web.listen-address; empty: no listener
+	WebConfigFile    string        // --web.config.file: TLS, basic auth
+	CORSOrigin       string        // --web.cors-origin: RE2, anchored
+	AdminAPI         bool          // --web.enable-admin-api
+	MaxConnections   int           // --web.max-connections
+	WebBodyBytes     int           // --web.max-body-bytes: of one request, but of remote write
+	WebInFlightBytes int           // --web.max-in-flight-bytes: bodies of all these requests at once
+	ShutdownGrace    time.Duration // --web.shutdown-grace: how long requests under way may take to finish
+	WriteMode        string        // --write.mode: auto, through or buffered
+	LogPath          string        // --write.log.path: directory of the log; empty: log in --storage.path
+	LogBytes         int64         // --write.log.max-bytes
+	FlushInterval    time.Duration // --head.flush-interval; 0: as fits the mode
+	HeadBytes        int64         // --head.max-bytes
+	WriteLimits      WriteLimits   // --write.*
+	QueryTimeout     time.Duration // --query.timeout
+	QuerySeries      int           // --query.max-series; 0: no limit
+	QuerySamples     int           // --query.max-samples
+	QueryParallel    int           // --query.max-concurrency
+	QueryMemory      int64         // --query.max-memory-bytes: of all queries of all languages; 0: a quarter of the machine's or the cgroup's
+	Lookback         time.Duration // --query.lookback-delta
+	ReadParallel     int           // --read.max-concurrency: remote read requests at once
+	ReadSamples      int           // --read.max-samples: of one query of an unstreamed remote read; 0: no limit
+	ReadFrameBytes   int           // --read.max-frame-bytes: one series of a streamed remote read
 
 	Carbon   CarbonOptions   // --carbon.*
 	OpenTSDB OpenTSDBOptions // --opentsdb.*
@@ -82,7 +84,7 @@ func DefaultOptions() Options {
 		TableData: "tsdb", TableUID: "tsdb-uid", TableMeta: "tsdb-meta", TableTree: "tsdb-tree",
 		MetricWidth: 3, TagkWidth: 3, TagvWidth: 3, SaltBuckets: 20, Values: "auto",
 		SeriesIndex: "auto", IndexRefresh: 30 * time.Second, UIDCache: 2_000_000,
-		ListenAddress: ":9201", MaxConnections: 512, ShutdownGrace: 30 * time.Second,
+		ListenAddress: ":9201", MaxConnections: 512, WebBodyBytes: 16 << 20, WebInFlightBytes: 64 << 20, ShutdownGrace: 30 * time.Second,
 		WriteMode: WriteAuto, LogBytes: 4 << 30, HeadBytes: 1 << 30, WriteLimits: DefaultWriteLimits(),
 		QueryTimeout: 2 * time.Minute, QuerySeries: 1_000_000, QuerySamples: 50_000_000, QueryParallel: 20, Lookback: 5 * time.Minute,
 		ReadParallel: 10, ReadSamples: 50_000_000, ReadFrameBytes: defaultFrame,
@@ -120,6 +122,7 @@ func (o Options) Validate() error {
 		{"--query.max-concurrency", int64(o.QueryParallel)}, {"--query.lookback-delta", int64(o.Lookback)},
 		{"--read.max-concurrency", int64(o.ReadParallel)}, {"--read.max-frame-bytes", int64(o.ReadFrameBytes)},
 		{"--hbase.timeout", int64(o.HBaseTimeout)}, {"--web.max-connections", int64(o.MaxConnections)},
+		{"--web.max-body-bytes", int64(o.WebBodyBytes)},
 	} {
 		if positive.value <= 0 {
 			return fmt.Errorf("%s must be above 0", positive.flag)
@@ -127,6 +130,9 @@ func (o Options) Validate() error {
 	}
 	if o.QueryMemory < 0 {
 		return errors.New(budget.Flag + " must not be negative")
+	}
+	if o.WebInFlightBytes < 2*o.WebBodyBytes {
+		return fmt.Errorf("--web.max-in-flight-bytes=%d: one request may take %d while it is received", o.WebInFlightBytes, 2*o.WebBodyBytes)
 	}
 	if o.ShutdownGrace < 0 {
 		return errors.New("--web.shutdown-grace must not be negative")

@@ -120,13 +120,15 @@ const bodyTimeout = time.Minute
 // receive reads the body. The server has no read timeout of its own: it would also end the handlers of long queries.
 func (h *writeHandler) receive(j *writeJob, w http.ResponseWriter, r *http.Request) (err error) {
 	if r.ContentLength > int64(h.o.Limits.BodyBytes) {
-		return writeError{http.StatusRequestEntityTooLarge, fmt.Errorf("body of %d bytes, more than %d", r.ContentLength, h.o.Limits.BodyBytes)}
+		return writeError{http.StatusRequestEntityTooLarge, fmt.Errorf("body of %d bytes, more than %d (--write.max-body-bytes)", r.ContentLength, h.o.Limits.BodyBytes)}
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a server without deadlines (tests) has slow senders wait
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	j.body, err = readBody(j.body, r.Body, h.o.Limits.BodyBytes, &j.share)
-	return err
+	j.share.Receiving(func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
+	defer j.share.Received()
+	j.body, err = intake.Body{Claimed: r.ContentLength, Limit: h.o.Limits.BodyBytes, Share: &j.share}.ReadBody(j.body, r.Body)
+	return bodyError(err, h.o.Limits.BodyBytes)
 }
 
 // store decodes the body and stores what it says. Only now does the request count as one under way: who sends slowly holds the

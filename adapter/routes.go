@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/pprof"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -75,11 +74,7 @@ func (a *Adapter) routes() (http.Handler, error) {
 		}
 		own.ServeHTTP(w, req)
 	})
-	r.HandleFunc("/debug/pprof/*", pprof.Index)
-	r.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	r.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	r.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	r.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	routeProfiles(r)
 	r.Get("/", status.index)
 	return r, nil
 }

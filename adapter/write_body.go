@@ -3,7 +3,6 @@ package adapter
 import (
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 
@@ -54,25 +53,17 @@ func writeVersion(header http.Header) (wireVersion, error) {
 	return version, nil
 }
 
-// readBody appends a body of at most limit bytes to dst, taking its bytes from the gate as they come.
-func readBody(dst []byte, r io.Reader, limit int, share *intake.Share) ([]byte, error) {
-	for {
-		if len(dst) == cap(dst) {
-			dst = append(dst, make([]byte, max(64<<10, len(dst)))...)[:len(dst)]
-		}
-		n, err := r.Read(dst[len(dst):cap(dst)])
-		dst = dst[:len(dst)+n]
-		switch {
-		case len(dst) > limit:
-			return dst, writeError{http.StatusRequestEntityTooLarge, fmt.Errorf("body of more than %d bytes", limit)}
-		case !share.Take(n):
-			return dst, errBusy
-		case errors.Is(err, io.EOF):
-			return dst, nil
-		case err != nil:
-			return dst, writeError{http.StatusBadRequest, fmt.Errorf("read body: %w", err)}
-		}
+// bodyError is the answer to a body that could not be read.
+func bodyError(err error, limit int) error {
+	switch {
+	case errors.Is(err, intake.ErrTooLarge):
+		return writeError{http.StatusRequestEntityTooLarge, fmt.Errorf("body of more than %d bytes (--write.max-body-bytes)", limit)}
+	case errors.Is(err, intake.ErrBusy):
+		return errBusy
+	case err != nil:
+		return writeError{http.StatusBadRequest, fmt.Errorf("read body: %w", err)}
 	}
+	return nil
 }
 
 // maxSnappyRatio is how many bytes one byte of snappy can stand for: an element of three bytes copies at most 64. What

@@ -16,11 +16,11 @@ import (
 // A body is what a request sent, and its share of the gate.
 type body struct {
 	bytes []byte
-	share intake.Share
+	share *intake.Share
 }
 
 // read reads the body of a request, of at most limit bytes, in memory that it keeps. A Content-Length that is over the limit is enough.
-func (b *body) read(r *http.Request, limit int) error {
+func (b *body) read(w http.ResponseWriter, r *http.Request, limit int) error {
 	if r.ContentLength > int64(limit) {
 		return tooLarge(limit)
 	}
@@ -28,25 +28,23 @@ func (b *body) read(r *http.Request, limit int) error {
 	if err != nil {
 		return err
 	}
-	for {
-		if len(b.bytes) == cap(b.bytes) {
-			b.bytes = append(b.bytes, make([]byte, max(16<<10, len(b.bytes), min(int(r.ContentLength)+1, limit)-len(b.bytes)))...)[:len(b.bytes)]
-		}
-		n, err := content.Read(b.bytes[len(b.bytes):cap(b.bytes)])
-		b.bytes = b.bytes[:len(b.bytes)+n]
-		switch {
-		case len(b.bytes) > limit:
-			return tooLarge(limit)
-		case !b.share.Take(n):
-			return errBusy
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return apiError{http.StatusBadRequest, "Unable to read the request", err.Error()}
-		}
+	claimed := r.ContentLength
+	if content != r.Body {
+		claimed = -1 // it is of what is compressed
 	}
+	control := http.NewResponseController(w)
+	b.share.Receiving(func() { _ = control.SetReadDeadline(past) })
+	defer b.share.Received()
+	b.bytes, err = intake.Body{Claimed: claimed, Limit: limit, Share: b.share}.ReadBody(b.bytes, content)
+	switch {
+	case errors.Is(err, intake.ErrTooLarge):
+		return tooLarge(limit)
+	case errors.Is(err, intake.ErrBusy):
+		return errBusy
+	case err != nil:
+		return apiError{http.StatusBadRequest, "Unable to read the request", err.Error()}
+	}
+	return nil
 }
 
 func tooLarge(limit int) error {

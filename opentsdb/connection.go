@@ -26,7 +26,7 @@ func (s *server) serve(ctx, writeCtx context.Context, conn net.Conn) {
 	// The deadline is set after ctx has ended: reads look at ctx after they have set their own.
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(past) })
 	l := newLines(s.o.ReadBuffer, s.o.MaxLine)
-	c := &connection{server: s, conn: conn, lines: l, telnet: telnet{ingest: s.ingest, about: s.about}}
+	c := &connection{server: s, conn: conn, place: intake.PortConn(conn), lines: l, telnet: telnet{ingest: s.ingest, about: s.about}}
 	_, err := c.read(ctx, s.o.IdleTimeout)
 	if first := c.lines.Rest(); len(first) > 0 && isHTTP(first[0]) {
 		s.metrics.http.Inc()
@@ -61,6 +61,7 @@ func isHTTP(c byte) bool { return c >= 'A' && c <= 'Z' }
 type connection struct {
 	*server
 	conn   net.Conn
+	place  *intake.Conn // conn's in the port
 	lines  intake.Lines
 	telnet telnet
 	mute   atomic.Bool // the client does not read its answers
@@ -78,7 +79,9 @@ func (c *connection) serve(ctx, writeCtx context.Context, err error) {
 	}
 	defer c.telnet.relay.Wait()
 	for {
+		c.place.Begin()
 		open := c.telnet.take(writeCtx, &c.lines, c.delivery)
+		c.place.End(c.telnet.lines > c.telnet.bad+c.telnet.strange)
 		c.note()
 		c.flush()
 		if !open {
@@ -115,7 +118,7 @@ func (c *connection) read(ctx context.Context, timeout time.Duration) (n int, er
 func (c *connection) note() {
 	c.metrics.lines.Add(int64(c.telnet.lines))
 	c.metrics.bad.Add(int64(c.telnet.bad))
-	c.telnet.lines, c.telnet.bad = 0, 0
+	c.telnet.lines, c.telnet.bad, c.telnet.strange = 0, 0, 0
 }
 
 // flush sends the answers. A client that does not read them gets no more: one that only puts may never look.

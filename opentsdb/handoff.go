@@ -64,6 +64,17 @@ func (c *looked) Read(b []byte) (int, error) {
 	return n, nil
 }
 
+// NetConn returns the connection itself.
+func (c *looked) NetConn() net.Conn { return c.Conn }
+
+// CloseWrite ends what is written, for net/http.
+func (c *looked) CloseWrite() error {
+	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return w.CloseWrite()
+	}
+	return nil
+}
+
 // Close implements net.Conn.
 func (c *looked) Close() error {
 	c.once.Do(c.onClose)

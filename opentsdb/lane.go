@@ -11,6 +11,8 @@ import (
 	"runtime/debug"
 	"strconv"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/intake"
 )
 
 // lane serves the puts of one connection of HTTP without net/http, whose general ways cost as much as fifty points do: senders put few points in a
@@ -33,11 +35,11 @@ const laneBuffer = 16 << 10
 // newLane returns the lane of a connection that began with first.
 func (s *server) newLane(ctx, writeCtx context.Context, conn net.Conn, first []byte) *lane {
 	l := &lane{server: s, conn: conn, stopping: ctx.Done(), buf: append(make([]byte, 0, max(laneBuffer, len(first))), first...)}
-	l.answer.header = http.Header{}
+	l.answer = laneAnswer{header: http.Header{}, conn: conn}
 	l.request = (&http.Request{
 		Method: http.MethodPost, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, RemoteAddr: conn.RemoteAddr().String(),
 		Body: laneBody{l},
-	}).WithContext(writeCtx)
+	}).WithContext(intake.WithConn(writeCtx, conn))
 	return l
 }
 
@@ -162,6 +164,7 @@ func (laneBody) Close() error { return nil }
 
 // laneAnswer is an http.ResponseWriter.
 type laneAnswer struct {
+	conn   net.Conn
 	header http.Header
 	status int
 	body   []byte
@@ -174,6 +177,9 @@ func (a *laneAnswer) reset() {
 		a.body = nil
 	}
 }
+
+// SetReadDeadline is for http.ResponseController.
+func (a *laneAnswer) SetReadDeadline(t time.Time) error { return a.conn.SetReadDeadline(t) }
 
 // Header implements http.ResponseWriter.
 func (a *laneAnswer) Header() http.Header { return a.header }

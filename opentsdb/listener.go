@@ -10,7 +10,6 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/intake"
@@ -34,7 +33,10 @@ func New(o Options) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--opentsdb.listen-address=%s: %w", o.Address, err)
 	}
-	l := &Listener{o: o, tcp: netutil.LimitListener(tcp, o.MaxConnections), metrics: newListenerMetrics(o.Registerer)}
+	l := &Listener{o: o, metrics: newListenerMetrics(o.Registerer)}
+	l.tcp = intake.NewPort(tcp, intake.PortOptions{
+		What: "opentsdb", Flag: "--opentsdb.max-connections", Max: o.MaxConnections, Metric: "tsdbridge_opentsdb_", Logger: o.Logger, Registerer: o.Registerer,
+	})
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
@@ -99,6 +101,9 @@ type server struct {
 // headerTimeout is how long the head of a request may take.
 const headerTimeout = 30 * time.Second
 
+// maxHead is how many bytes the head of a request may have, about; a TSD takes 12 KiB.
+const maxHead = 16 << 10
+
 // requestTimeout is how long a client may take to send a request.
 const requestTimeout = 5 * time.Minute
 
@@ -108,8 +113,9 @@ func (s *server) httpServer(handler http.Handler) *http.Server {
 		idle = -1 // net/http: 0 is the timeout of reads
 	}
 	return &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, IdleTimeout: idle,
-		ErrorLog: slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug),
+		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, IdleTimeout: idle, MaxHeaderBytes: maxHead,
+		ConnContext: intake.WithConn,
+		ErrorLog:    slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug),
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 type running struct {
 	*Listener
 	ingest *Ingest
+	api    *API
 	stop   func() error
 }
 
@@ -41,7 +42,8 @@ func run(t testing.TB, a storage.Appender, change func(*Options)) running {
 	ctx, cancel := context.WithCancel(t.Context())
 	ingest := newTestIngest(a)
 	done := make(chan error, 1)
-	go func() { done <- l.Run(ctx, ingest, NewAPI(DefaultAPIOptions(), ingest)) }()
+	api := NewAPI(smallAPI(), ingest)
+	go func() { done <- l.Run(ctx, ingest, api) }()
 	stop := sync.OnceValue(func() error {
 		cancel()
 		return <-done
@@ -51,7 +53,14 @@ func run(t testing.TB, a storage.Appender, change func(*Options)) running {
 			t.Error(err)
 		}
 	})
-	return running{l, ingest, stop}
+	return running{l, ingest, api, stop}
+}
+
+// smallAPI has room for few bodies.
+func smallAPI() APIOptions {
+	o := DefaultAPIOptions()
+	o.InFlightBytes = 8 << 20
+	return o
 }
 
 func (r running) dial(t testing.TB) net.Conn {

@@ -21,6 +21,7 @@ type putRequest struct {
 	flags   putFlags
 	content body
 	points  putBody
+	entered bool // it counts as one under way
 }
 
 // putFlags are what the query string asks for.
@@ -68,13 +69,9 @@ func (a *API) servePut(w http.ResponseWriter, r *http.Request) {
 		})
 		return
 	}
-	if !a.gate.Enter() {
-		writeError(w, errBusy)
-		return
-	}
 	p := putRequests.Get().(*putRequest)
-	p.api, p.content.share = a, intake.Share{Gate: a.gate}
-	answer, err := p.serve(r)
+	p.api, p.content.share = a, &intake.Share{Gate: a.gate}
+	answer, err := p.serve(w, r)
 	if err != nil {
 		writeError(w, err)
 	} else {
@@ -88,19 +85,28 @@ func (a *API) servePut(w http.ResponseWriter, r *http.Request) {
 // done is called when nothing of the request is in use any more.
 func (p *putRequest) done() {
 	p.content.share.Release()
-	p.api.gate.Leave()
+	if p.entered {
+		p.api.gate.Leave()
+	}
 	p.release()
 }
 
-// serve reads a request and stores its points. An error is of the request as a whole.
-func (p *putRequest) serve(r *http.Request) (*putAnswer, error) {
+// serve reads a request and stores its points. An error is of the request as a whole. It counts as one under way when its body is there: who sends
+// slowly holds the memory of what has come, and keeps nobody out.
+func (p *putRequest) serve(w http.ResponseWriter, r *http.Request) (*putAnswer, error) {
 	var err error
 	if p.flags, err = readPutFlags(r.URL.Query()); err != nil {
 		return nil, err
 	}
-	if err := p.content.read(r, p.api.o.BodyBytes); err != nil {
+	if err := p.content.read(w, r, p.api.o.BodyBytes); err != nil {
 		return nil, err
 	}
+	if p.entered = p.api.gate.Enter(); !p.entered {
+		return nil, errBusy
+	}
+	conn := intake.ConnOf(r.Context())
+	conn.Begin()
+	defer conn.End(true)
 	j := p.api.ingest.job(&p.api.ingest.http)
 	p.points.job, p.points.limit, p.points.scanner = j, p.api.o.Points, scanner{b: p.content.bytes}
 	if err := p.parse(); err != nil {

@@ -19,9 +19,10 @@ type telnet struct {
 	answer []byte // Latin-1
 	relay  intake.Relay
 	// late answers points that the store refused while more was read. It is called by the relay.
-	late  func(answer string)
-	lines int // of this run, points or not
-	bad   int // of them, points that were refused
+	late    func(answer string)
+	lines   int // of this run, points or not
+	bad     int // of them, points that were refused
+	strange int // of them, words that are no command
 }
 
 // take stores the points of lines, and returns false when one of them was exit. The lines are overwritten.
@@ -112,6 +113,7 @@ func (t *telnet) line(line []byte) (open bool) {
 	case "histogram":
 		t.say("histogram: illegal argument: Histogram storage has not been enabled. Check the 'tsd.core.histograms.config' configuration.")
 	default:
+		t.strange++
 		t.say("unknown command: " + word + ".  Try `help'.")
 	}
 	return true

@@ -19,6 +19,7 @@ var past = time.Unix(1, 0)
 type connection struct {
 	*Listener
 	conn     net.Conn
+	place    *intake.Conn // conn's in the port
 	delivery *delivery
 	lines    intake.Lines
 	relay    intake.Relay // delivers
@@ -34,11 +35,14 @@ func (l *Listener) serveConnection(ctx, writeCtx context.Context, conn net.Conn,
 	// The deadline is set after ctx has ended: read looks at ctx after it has set its own.
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(past) })
 	defer stop()
-	c := &connection{Listener: l, conn: conn, delivery: d, lines: newLines(l.o.ReadBuffer)}
+	c := &connection{Listener: l, conn: conn, place: intake.PortConn(conn), delivery: d, lines: newLines(l.o.ReadBuffer)}
 	defer c.relay.Wait()
 	for {
 		err := c.read(ctx)
-		if !c.take(writeCtx) {
+		c.place.Begin()
+		open, useful := c.take(writeCtx)
+		c.place.End(useful)
+		if !open {
 			return
 		}
 		if err != nil {
@@ -64,20 +68,20 @@ func (c *connection) read(ctx context.Context) error {
 	return err
 }
 
-// take delivers the points of all complete lines. It returns false when one of them closes the connection.
-func (c *connection) take(ctx context.Context) bool {
+// take delivers the points of all complete lines. It says whether the connection stays open, or a line of them closes it, and whether there were points.
+func (c *connection) take(ctx context.Context) (open, useful bool) {
 	b := c.newBatch(c.delivery, c.metrics.tcp)
 	b.relay = &c.relay
-	open := c.collect(ctx, b)
+	open = c.collect(ctx, b)
 	if !open || len(*b.points) < intake.RelayPoints {
 		b.end(ctx)
-		return open
+		return open, b.useful
 	}
 	c.relay.Wait() // the points of the other memory are delivered
 	c.other = c.lines.Swap(c.other)
 	b.relay = nil
 	c.relay.Begin(func() { b.end(ctx) })
-	return true
+	return true, true
 }
 
 // collect parses all complete lines. It returns false when one of them closes the connection.

@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/intake"
@@ -39,7 +38,9 @@ func New(o Options) (*Listener, error) {
 	if err := l.bind(); err != nil {
 		return nil, fmt.Errorf("--carbon.listen-address=%s: %w", o.Address, err)
 	}
-	l.tcp = netutil.LimitListener(l.tcp, o.MaxConnections)
+	l.tcp = intake.NewPort(l.tcp, intake.PortOptions{
+		What: "carbon", Flag: "--carbon.max-connections", Max: o.MaxConnections, Metric: "tsdbridge_carbon_", Logger: o.Logger, Registerer: o.Registerer,
+	})
 	l.metrics = newListenerMetrics(o.Registerer)
 	return l, nil
 }
@@ -138,6 +139,7 @@ type batch struct {
 	points   *[]Point
 	lines    int           // not in the metrics yet
 	now      int64         // seconds
+	useful   bool          // it had points
 	relay    *intake.Relay // that delivers what came before; nil: nothing did
 }
 
@@ -186,6 +188,7 @@ func (b *batch) deliver(ctx context.Context) {
 	b.metrics.lines.Add(float64(b.lines))
 	b.lines = 0
 	b.relay.Wait()
+	b.useful = b.useful || len(*b.points) > 0
 	b.delivery.write(ctx, *b.points)
 	clear(*b.points) // names are parts of larger memory
 	*b.points = (*b.points)[:0]

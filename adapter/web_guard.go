@@ -1,0 +1,180 @@
+package adapter
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsdbridge/tsdbridge/intake"
+)
+
+const (
+	// webReserve is how many connections are let in beyond --web.max-connections, for what must always be answered.
+	webReserve = 16
+	// webHead is how many bytes the head of a request may have, about, and webFields how many fields: each costs some 200 bytes beside its own.
+	webHead   = 64 << 10
+	webFields = 200
+	// webHeadTime is how long a client may take for a head.
+	webHeadTime = 10 * time.Second
+)
+
+// webServer is the server of the HTTP port. Its connections are of a port: what a client does not read is cut off there.
+func webServer(handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler: handler, ReadHeaderTimeout: webHeadTime, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: webHead, ConnContext: intake.WithConn,
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: 64, MaxReadFrameSize: 64 << 10, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 128 << 10,
+		},
+	}
+}
+
+// webPort is the HTTP port.
+func (a *Adapter) webPort(l net.Listener) net.Listener {
+	return intake.NewPort(l, intake.PortOptions{
+		What: "http", Flag: "--web.max-connections", Max: a.o.MaxConnections, Reserve: webReserve, Metric: "tsdbridge_web_",
+		Logger: a.o.Logger, Registerer: a.registry,
+	})
+}
+
+// A webGuard stands before all routes. It reads bodies whole, but those of remote write, which has its own limits: so a handler has all of a request from
+// the beginning, and slow senders hold nothing but the bytes that have come.
+type webGuard struct {
+	next  http.Handler
+	limit int // bytes of a body
+	gate  *intake.Gate
+	own   map[string]bool // paths whose handler reads the body itself
+}
+
+// newWebGuard has the limits of o.
+func newWebGuard(next http.Handler, o Options, reg prometheus.Registerer) http.Handler {
+	g := &webGuard{
+		next: next, limit: o.WebBodyBytes, gate: intake.NewGate(o.MaxConnections, o.WebInFlightBytes),
+		own: map[string]bool{apiPrefix + "/write": true, "/write": true},
+	}
+	reg.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_web_requests_in_flight", Help: "HTTP requests being served."},
+			func() float64 { return float64(g.gate.Requests()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_web_in_flight_bytes", Help: "Bodies of HTTP requests being received or served, but for writes."},
+			func() float64 { return float64(g.gate.Bytes()) }),
+	)
+	return g
+}
+
+// vital says whether a path is one that must be answered when nothing else is: it tells whether the process lives.
+func vital(path string) bool {
+	return path == "/-/healthy" || path == "/-/ready" || path == "/metrics"
+}
+
+// ServeHTTP implements http.Handler.
+func (g *webGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	conn := intake.ConnOf(r.Context())
+	switch {
+	case len(r.Header) > webFields:
+		refuse(w, http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("more than %d fields in the head of the request", webFields))
+		return
+	case conn.Reserve() && !vital(r.URL.Path):
+		refuse(w, http.StatusServiceUnavailable, "all connections are at work (--web.max-connections), try again later")
+		return
+	}
+	if r.Body == nil || r.Body == http.NoBody {
+		g.serve(w, r, conn)
+		return
+	}
+	if g.own[r.URL.Path] {
+		body := &ownBody{ReadCloser: r.Body, conn: conn}
+		r.Body = body
+		defer body.end()
+		g.next.ServeHTTP(w, r)
+		return
+	}
+	share := &intake.Share{Gate: g.gate}
+	defer share.Release()
+	content, err := g.receive(w, r, share)
+	if err != nil {
+		g.fail(w, err)
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(content))
+	g.serve(w, r, conn)
+}
+
+// serve has a request answered of which everything is there.
+func (g *webGuard) serve(w http.ResponseWriter, r *http.Request, conn *intake.Conn) {
+	if !vital(r.URL.Path) {
+		if !g.gate.Enter() { // HTTP/2 has many on one connection
+			refuse(w, http.StatusServiceUnavailable, "too many requests at once (--web.max-connections), try again later")
+			return
+		}
+		defer g.gate.Leave()
+	}
+	conn.Begin()
+	defer conn.End(true)
+	g.next.ServeHTTP(w, r)
+}
+
+// receive reads a body.
+func (g *webGuard) receive(w http.ResponseWriter, r *http.Request, share *intake.Share) ([]byte, error) {
+	if r.ContentLength > int64(g.limit) {
+		return nil, intake.ErrTooLarge
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a server without deadlines (tests) has slow senders wait
+	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
+	share.Receiving(func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
+	defer share.Received()
+	return intake.Body{Claimed: r.ContentLength, Limit: g.limit, Share: share}.ReadBody(nil, r.Body)
+}
+
+func (g *webGuard) fail(w http.ResponseWriter, err error) {
+	switch {
+	case errors.Is(err, intake.ErrTooLarge):
+		refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("a body of more than %d bytes (--web.max-body-bytes)", g.limit))
+	case errors.Is(err, intake.ErrBusy):
+		refuse(w, http.StatusServiceUnavailable, "too many bytes of requests at once (--web.max-in-flight-bytes), try again later")
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		refuse(w, http.StatusRequestTimeout, fmt.Sprintf("the body did not come within %v", bodyTimeout))
+	default:
+		refuse(w, http.StatusBadRequest, "read body: "+err.Error())
+	}
+}
+
+// refuse answers a request that is not looked at, and closes its connection: what else was sent on it is not read.
+func refuse(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Connection", "close")
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", strconv.Itoa(maxRetryAfter))
+	}
+	http.Error(w, text, status)
+}
+
+// ownBody is a body that its handler reads. From its end on the connection is at work.
+type ownBody struct {
+	io.ReadCloser
+	conn  *intake.Conn
+	whole bool
+}
+
+// Read implements io.Reader.
+func (b *ownBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) && !b.whole {
+		b.whole = true
+		b.conn.Begin()
+	}
+	return n, err
+}
+
+// end says that the request is answered.
+func (b *ownBody) end() {
+	if b.whole {
+		b.conn.End(true)
+	}
+}

@@ -1,0 +1,200 @@
+package adapter
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// guarded is an HTTP port over a handler.
+type guarded struct {
+	addr string
+	t    *testing.T
+}
+
+func startGuarded(t *testing.T, change func(*Options), handler http.Handler) guarded {
+	t.Helper()
+	o := DefaultOptions()
+	if change != nil {
+		change(&o)
+	}
+	a := &Adapter{o: o, registry: prometheus.NewRegistry()}
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := webServer(newWebGuard(handler, o, a.registry))
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(a.webPort(l)) }()
+	t.Cleanup(func() {
+		_ = server.Close()
+		<-done
+	})
+	return guarded{l.Addr().String(), t}
+}
+
+// say sends text on a connection of its own.
+func (g guarded) say(text string) net.Conn {
+	g.t.Helper()
+	conn, err := (&net.Dialer{}).DialContext(g.t.Context(), "tcp", g.addr)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() { _ = conn.Close() })
+	_, _ = io.WriteString(conn, text)
+	return conn
+}
+
+// ask sends text and returns the status and text of the answer.
+func (g guarded) ask(text string) string {
+	g.t.Helper()
+	conn := g.say(text)
+	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+	r, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return fmt.Sprintf("%d %s", r.StatusCode, body)
+}
+
+func get(path string) string { return "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n" }
+
+// echo answers the length of the body.
+func echo(w http.ResponseWriter, r *http.Request) {
+	b, err := io.ReadAll(r.Body)
+	_, _ = fmt.Fprintf(w, "%d%v", len(b), err)
+}
+
+// Half a head, half a body, nothing at all: none of it keeps anybody out.
+func TestWebHalfRequests(t *testing.T) {
+	const most = 10
+	g := startGuarded(t, func(o *Options) { o.MaxConnections = most }, http.HandlerFunc(echo))
+	for _, half := range []string{"", "G", "GET / HTTP/1.1\r\nHost: x\r\n", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345", get("/"),
+		"POST /write HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345", "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n"} {
+		for range 3 * most {
+			g.say(half)
+		}
+		if got := g.ask(get("/")); got != "200 0<nil>" {
+			t.Errorf("after %q: %s", half, got)
+		}
+	}
+}
+
+// While all connections are at work, it is still said that the process lives, and to others that it is busy.
+func TestWebReserve(t *testing.T) {
+	entered, leave := make(chan bool), make(chan bool)
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			entered <- true
+			<-leave
+		}
+		echo(w, r)
+	}
+	g := startGuarded(t, func(o *Options) { o.MaxConnections = 2 }, http.HandlerFunc(handler))
+	for range 2 {
+		g.say(get("/slow"))
+		<-entered
+	}
+	for range 3 * webReserve {
+		for _, path := range []string{"/-/healthy", "/-/ready", "/metrics"} {
+			if got := g.ask(get(path)); got != "200 0<nil>" {
+				t.Fatalf("%s: %s", path, got)
+			}
+		}
+		if got := g.ask(get("/api/v1/query")); !strings.HasPrefix(got, "503 ") || !strings.Contains(got, "--web.max-connections") {
+			t.Fatalf("a query: %s", got)
+		}
+	}
+	close(leave)
+}
+
+func TestWebLimits(t *testing.T) {
+	g := startGuarded(t, func(o *Options) { o.WebBodyBytes, o.WebInFlightBytes = 1000, 40_000 }, http.HandlerFunc(echo))
+	body := func(n int) string {
+		return fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", n, strings.Repeat("x", n))
+	}
+	chunked := func(n int) string {
+		return fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", n, strings.Repeat("x", n))
+	}
+	fields := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "x%d: y\r\n", i)
+		}
+		return "GET / HTTP/1.1\r\nHost: x\r\n" + b.String() + "\r\n"
+	}
+	for _, c := range []struct{ text, want string }{
+		{body(1000), "200 1000<nil>"},
+		{body(1001), "413 a body of more than 1000 bytes (--web.max-body-bytes)\n"},
+		{body(20 << 20), "413 a body of more than 1000 bytes (--web.max-body-bytes)\n"},
+		{chunked(1000), "200 1000<nil>"},
+		{chunked(1001), "413 a body of more than 1000 bytes (--web.max-body-bytes)\n"},
+		{strings.Replace(body(0), "Length: 0", "Length: 99999999999999", 1), "413 a body of more than 1000 bytes (--web.max-body-bytes)\n"},
+		{fields(webFields - 1), "200 0<nil>"},
+		{fields(webFields + 1), "431 more than 200 fields in the head of the request\n"},
+		{get("/" + strings.Repeat("x", 2*webHead)), "431 431 Request Header Fields Too Large"},
+		{"GET / HTTP/1.1\r\nHost: x\r\nx: " + strings.Repeat("x", 2*webHead) + "\r\n\r\n", "431 431 Request Header Fields Too Large"},
+	} {
+		if got := g.ask(c.text); got != c.want {
+			t.Errorf("%.60q: %.100s, want %s", c.text, got, c.want)
+		}
+	}
+}
+
+// Slow bodies give way where there is no room for the bytes of another.
+func TestWebSlowBodies(t *testing.T) {
+	const size = 64 << 10
+	g := startGuarded(t, func(o *Options) { o.WebBodyBytes, o.WebInFlightBytes = size, 4*size }, http.HandlerFunc(echo))
+	begin := fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", size, strings.Repeat("x", size-1))
+	var slow []net.Conn
+	for range 20 {
+		slow = append(slow, g.say(begin))
+	}
+	if got := g.ask(begin + "x"); got != fmt.Sprintf("200 %d<nil>", size) {
+		t.Errorf("a whole body: %.100s", got)
+	}
+	r, err := http.ReadResponse(bufio.NewReader(slow[0]), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _ = r.Body.Close(); r.StatusCode != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" {
+		t.Errorf("the slowest: %v", r)
+	}
+}
+
+// One profile at a time, and none for ever.
+func TestWebProfiles(t *testing.T) {
+	r := chi.NewRouter()
+	routeProfiles(r)
+	a := startGuarded(t, nil, r)
+	if got := a.ask(get("/debug/pprof/profile?seconds=121")); !strings.HasPrefix(got, "400 ") {
+		t.Errorf("two minutes: %s", got)
+	}
+	if got := a.ask(get("/debug/pprof/trace?seconds=NaN")); !strings.HasPrefix(got, "400 ") {
+		t.Errorf("NaN: %.100s", got)
+	}
+	conn := a.say(get("/debug/pprof/profile?seconds=60"))
+	defer conn.Close()
+	for t.Context().Err() == nil { // until it has begun
+		if got := a.ask(get("/debug/pprof/cmdline?seconds=1")); !strings.HasPrefix(got, "200 ") {
+			t.Fatal(got)
+		}
+		got := a.ask(get("/debug/pprof/symbol"))
+		if strings.HasPrefix(got, "503 ") {
+			return
+		}
+	}
+}

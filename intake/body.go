@@ -1,0 +1,68 @@
+package intake
+
+import (
+	"errors"
+	"io"
+)
+
+// What ReadBody returns beside errors of the reader.
+var (
+	ErrTooLarge = errors.New("the body is too large")
+	ErrBusy     = errors.New("too many bytes of requests at once")
+)
+
+// firstBody is the memory that a body begins with, in bytes.
+const firstBody = 16 << 10
+
+// A Body is how ReadBody reads one.
+type Body struct {
+	Claimed int64 // bytes, as its sender says; below 0: it does not say
+	Limit   int   // bytes
+	Share   *Share
+}
+
+// ReadBody appends a body to dst, whose memory it uses. It takes from the share what it needs before it needs it: memory grows with what has come, to at
+// most the double of it, and never with what is claimed.
+func (b Body) ReadBody(dst []byte, r io.Reader) ([]byte, error) {
+	room := len(dst)
+	for {
+		if len(dst) == room {
+			var err error
+			if dst, room, err = b.grow(dst); err != nil {
+				return dst, err
+			}
+		}
+		n, err := r.Read(dst[len(dst):room])
+		dst = dst[:len(dst)+n]
+		switch {
+		case b.Share.WasCut():
+			return dst, ErrBusy
+		case len(dst) > b.Limit:
+			return dst, ErrTooLarge
+		case errors.Is(err, io.EOF):
+			return dst, nil
+		case err != nil:
+			return dst, err
+		}
+	}
+}
+
+// grow returns dst with memory up to room. One byte more than the body takes lets it end without another look.
+func (b Body) grow(dst []byte) (_ []byte, room int, err error) {
+	room = min(max(firstBody, 2*len(dst)), b.Limit+1)
+	if b.Claimed >= int64(len(dst)) && b.Claimed < int64(room) {
+		room = int(b.Claimed) + 1
+	}
+	if room <= cap(dst) {
+		if !b.Share.Take(room - len(dst)) {
+			return dst, 0, ErrBusy
+		}
+		return dst, room, nil
+	}
+	if !b.Share.Take(room) {
+		return dst, 0, ErrBusy
+	}
+	grown := append(make([]byte, 0, room), dst...)
+	b.Share.Give(len(dst))
+	return grown, room, nil
+}

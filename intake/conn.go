@@ -1,0 +1,153 @@
+package intake
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"time"
+)
+
+// A Conn is a connection of a Port. The door that serves it says when there is work on it, so that the port knows who may go when it is full. A nil *Conn
+// may be told so too.
+//
+// A client that does not read what is written to it is cut off: it must take writePiece bytes in writePatience, unless the door has set a write deadline
+// of its own.
+type Conn struct {
+	net.Conn
+	port *Port
+	addr netip.Addr
+
+	// Guarded by port.mu.
+	host   *host
+	useful bool   // work was done on it
+	spared uint64 // the look for a victim that it was spared by
+
+	reserve bool         // it was let in beyond the port's limit
+	known   atomic.Bool  // useful, for those without the lock
+	working atomic.Int32 // pieces of work under way
+	since   atomic.Int64 // when it was accepted or last useful, nanoseconds since 1970
+
+	deadline atomic.Bool  // the door has set a write deadline
+	patient  atomic.Int64 // when we set one last, nanoseconds since 1970
+}
+
+const (
+	writePiece    = 256 << 10
+	writePatience = 30 * time.Second
+	// patienceStep is how old a write deadline of ours may be before it is moved: most writes find a fresh one.
+	patienceStep = writePatience / 8
+)
+
+// Begin says that all that a piece of work needs has come: it should not be cut off now.
+func (c *Conn) Begin() {
+	if c != nil {
+		c.working.Add(1)
+	}
+}
+
+// End says that the piece of work is done; useful, that it was such that clients come for.
+func (c *Conn) End(useful bool) {
+	if c == nil {
+		return
+	}
+	if useful {
+		c.since.Store(time.Now().UnixNano())
+		if !c.known.Swap(true) {
+			c.port.meet(c)
+		}
+	}
+	if c.working.Add(-1) == 0 && c.port.waiting.Load() {
+		c.port.wake()
+	}
+}
+
+// Reserve says that the connection was let in though all others were at work: the door answers only what must always be answered.
+func (c *Conn) Reserve() bool { return c != nil && c.reserve }
+
+// Close implements net.Conn.
+func (c *Conn) Close() error {
+	c.port.forget(c)
+	return c.Conn.Close()
+}
+
+// CloseWrite ends what is written, as net/http does before it closes a connection of which it has not read all: else the client gets a reset in place of
+// the answer.
+func (c *Conn) CloseWrite() error {
+	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return w.CloseWrite()
+	}
+	return nil
+}
+
+// SetWriteDeadline implements net.Conn. The zero time leaves it to us again.
+func (c *Conn) SetWriteDeadline(t time.Time) error {
+	c.deadline.Store(!t.IsZero())
+	c.patient.Store(0)
+	return c.Conn.SetWriteDeadline(t)
+}
+
+// SetDeadline implements net.Conn.
+func (c *Conn) SetDeadline(t time.Time) error {
+	if err := c.SetWriteDeadline(t); err != nil {
+		return err
+	}
+	return c.SetReadDeadline(t)
+}
+
+// Write implements net.Conn.
+func (c *Conn) Write(b []byte) (n int, err error) {
+	for {
+		if err := c.wait(); err != nil {
+			return n, err
+		}
+		written, err := c.Conn.Write(b[n:min(len(b), n+writePiece)])
+		n += written
+		if err != nil || n == len(b) {
+			return n, err
+		}
+	}
+}
+
+// wait moves the write deadline.
+func (c *Conn) wait() error {
+	if c.deadline.Load() {
+		return nil
+	}
+	now := time.Now()
+	if now.UnixNano()-c.patient.Load() < int64(patienceStep) {
+		return nil
+	}
+	c.patient.Store(now.UnixNano())
+	return c.Conn.SetWriteDeadline(now.Add(writePatience))
+}
+
+type connKey struct{}
+
+// WithConn returns a context in which ConnOf finds the connection, if it is a port's: what http.Server.ConnContext wants.
+func WithConn(ctx context.Context, c net.Conn) context.Context {
+	if conn := PortConn(c); conn != nil {
+		return context.WithValue(ctx, connKey{}, conn)
+	}
+	return ctx
+}
+
+// PortConn returns the connection of a port that c is, or is made of; nil if there is none.
+func PortConn(c net.Conn) *Conn {
+	for {
+		switch inner := c.(type) {
+		case *Conn:
+			return inner
+		case interface{ NetConn() net.Conn }: // of TLS, or one of which something was read
+			c = inner.NetConn()
+		default:
+			return nil
+		}
+	}
+}
+
+// ConnOf returns the connection of a request's context, nil if it is no port's.
+func ConnOf(ctx context.Context) *Conn {
+	c, _ := ctx.Value(connKey{}).(*Conn)
+	return c
+}

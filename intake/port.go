@@ -1,0 +1,232 @@
+package intake
+
+import (
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// PortOptions of a Port. All fields but Reserve must be given.
+type PortOptions struct {
+	What string // the protocol, for people
+	Flag string // that sets Max
+	Max  int    // connections at once
+	// Reserve is how many more are let in while all of Max are at work; see Conn.Reserve.
+	Reserve    int
+	Metric     string // what the name of the counter begins with
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// A Port is a net.Listener that holds at most so many connections at once. When it is full the next one takes the place of another: of one that has
+// never done anything useful, else of one that was useful and is quiet; among these of the client address that has most of them, and of that the one that
+// has waited longest. A connection at work keeps its place: where all are, the next one waits to be accepted.
+//
+// So silent connections keep nobody out, however many somebody opens, and senders may be quiet for as long as there is room.
+type Port struct {
+	net.Listener
+	o         PortOptions
+	displaced prometheus.Counter
+	warned    time.Time   // of the accept loop
+	waiting   atomic.Bool // the accept loop waits for a place
+
+	mu     sync.Mutex // guards all below, and the counts of hosts
+	conns  map[*Conn]struct{}
+	hosts  map[netip.Addr]*host
+	free   *sync.Cond
+	look   uint64 // how often a victim was looked for
+	closed bool
+}
+
+// host is a client address that has connections.
+type host struct {
+	addr      netip.Addr
+	open      int // connections
+	strangers int // of them, those that have done nothing useful
+}
+
+// NewPort returns a Port over a listener.
+func NewPort(l net.Listener, o PortOptions) *Port {
+	p := &Port{Listener: l, o: o, conns: map[*Conn]struct{}{}, hosts: map[netip.Addr]*host{}}
+	p.free = sync.NewCond(&p.mu)
+	p.displaced = promauto.With(o.Registerer).NewCounter(prometheus.CounterOpts{
+		Name: o.Metric + "displaced_connections_total", Help: "Silent connections closed for new ones, since as many as allowed were open.",
+	})
+	return p
+}
+
+// Accept implements net.Listener. One goroutine calls it.
+func (p *Port) Accept() (net.Conn, error) {
+	accepted, err := p.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c := &Conn{Conn: accepted, port: p, addr: addrOf(accepted)}
+	victim, err := p.admit(c)
+	if err != nil {
+		_ = accepted.Close()
+		return nil, err
+	}
+	if victim != nil {
+		p.displaced.Inc()
+		p.warn(victim)
+		_ = victim.Conn.Close() // who serves it sees that, and closes it once more
+	}
+	return c, nil
+}
+
+// admit adds a connection, and removes another where there is no room.
+func (p *Port) admit(c *Conn) (victim *Conn, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer p.waiting.Store(false)
+	for !p.closed {
+		if len(p.conns) < p.o.Max {
+			p.add(c)
+			return nil, nil
+		}
+		if victim = p.victim(); victim != nil {
+			p.remove(victim)
+			p.add(c)
+			return victim, nil
+		}
+		if len(p.conns) < p.o.Max+p.o.Reserve {
+			c.reserve = true
+			p.add(c)
+			return nil, nil
+		}
+		if p.waiting.Swap(true) { // whoever ends work from here on wakes us; who ended it just before is seen by one more look
+			p.free.Wait()
+		}
+	}
+	return nil, net.ErrClosed
+}
+
+// victim is the connection that is to go; nil when all are at work. One whose bytes have come, and have not been read yet, is as good as at work, but not
+// many are looked at for that. It needs mu.
+func (p *Port) victim() *Conn {
+	const looks = 8
+	var spared *Conn
+	p.look++
+	for range looks {
+		var first *Conn
+		for c := range p.conns {
+			if c.working.Load() == 0 && c.spared != p.look && (first == nil || c.before(first)) {
+				first = c
+			}
+		}
+		if first == nil {
+			break
+		}
+		if !unread(first.Conn) {
+			return first
+		}
+		first.spared, spared = p.look, first
+	}
+	return spared
+}
+
+// before says whether c is to go before o. It needs the port's mu.
+func (c *Conn) before(o *Conn) bool {
+	if c.useful != o.useful {
+		return o.useful
+	}
+	if mine, theirs := c.crowd(), o.crowd(); mine != theirs {
+		return mine > theirs
+	}
+	return c.since.Load() < o.since.Load()
+}
+
+// crowd is how many connections like c its address has.
+func (c *Conn) crowd() int {
+	if c.useful {
+		return c.host.open
+	}
+	return c.host.strangers
+}
+
+// add needs mu.
+func (p *Port) add(c *Conn) {
+	h := p.hosts[c.addr]
+	if h == nil {
+		h = &host{addr: c.addr}
+		p.hosts[c.addr] = h
+	}
+	h.open++
+	h.strangers++
+	c.host = h
+	c.since.Store(time.Now().UnixNano())
+	p.conns[c] = struct{}{}
+}
+
+// remove needs mu. What is not there any more is left alone.
+func (p *Port) remove(c *Conn) {
+	if _, ok := p.conns[c]; !ok {
+		return
+	}
+	delete(p.conns, c)
+	if !c.useful {
+		c.host.strangers--
+	}
+	if c.host.open--; c.host.open == 0 {
+		delete(p.hosts, c.host.addr)
+	}
+}
+
+// meet notes that a connection is useful.
+func (p *Port) meet(c *Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, ok := p.conns[c]; ok && !c.useful {
+		c.host.strangers--
+	}
+	c.useful = true
+}
+
+// forget notes that a connection is closed.
+func (p *Port) forget(c *Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.remove(c)
+	p.free.Signal()
+}
+
+// wake has the accept loop look again.
+func (p *Port) wake() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free.Signal()
+}
+
+// warnPause is how long the log keeps silent about further connections that are closed for others.
+const warnPause = 10 * time.Second
+
+func (p *Port) warn(victim *Conn) {
+	if now := time.Now(); now.Sub(p.warned) >= warnPause {
+		p.warned = now
+		p.o.Logger.Warn("as many connections as allowed are open, silent ones are closed for new ones", "protocol", p.o.What,
+			"limit", p.o.Flag, "connections", p.o.Max, "remote", victim.RemoteAddr().String())
+	}
+}
+
+// Close implements net.Listener. Connections stay open.
+func (p *Port) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	p.free.Broadcast()
+	p.mu.Unlock()
+	return p.Listener.Close()
+}
+
+func addrOf(c net.Conn) netip.Addr {
+	if tcp, ok := c.RemoteAddr().(*net.TCPAddr); ok {
+		return tcp.AddrPort().Addr().Unmap()
+	}
+	return netip.Addr{}
+}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package intake
+
+import "net"
+
+// unread says whether bytes of a connection have come that nobody has read yet: that is not asked here.
+func unread(net.Conn) bool { return false }
