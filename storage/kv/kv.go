@@ -85,7 +85,8 @@ type Scan struct {
 	Qualifier []byte
 	// KeysOnly asks for keys. Cells may then be missing, incomplete, and without values.
 	KeysOnly bool
-	// Since, when above 0, leaves out cells with an earlier Time, and rows that have no other.
+	// Since, when above 0, leaves out cells with an earlier Time, and rows that have no other. A cell that was put with a Time of its own
+	// (see Versioned) may be new and have an earlier one.
 	Since int64
 	// Limit, when above 0, ends the scan after so many rows.
 	Limit int

@@ -3,8 +3,6 @@ package kvtest
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -99,10 +97,4 @@ func (s *suite) callOnce(m Method, n int) string {
 		s.Error(err)
 	}
 	return fmt.Sprint(answer)
-}
-
-func sortedWords(text string) string {
-	words := strings.Fields(text)
-	slices.Sort(words)
-	return strings.Join(words, " ")
 }

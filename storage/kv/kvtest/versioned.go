@@ -33,6 +33,7 @@ func RunVersioned(t *testing.T, open func(t *testing.T) (kv.KV, Owner)) {
 	v.part("keys", (*versionedSuite).testKeys)
 	v.part("copies", (*versionedSuite).testCopies)
 	v.part("wide", (*versionedSuite).testWide)
+	v.part("random", (*versionedSuite).testRandom)
 	if owner.Flush != nil {
 		owner.Flush(t)
 		v.part("flushed", func(v *versionedSuite) { v.testRest(true) })
