@@ -14,8 +14,9 @@ import (
 // doors lists, for each room, the rooms it may enter. A room that is not listed does not exist.
 var doors = map[string][]string{
 	".":                       {"adapter"},
-	"adapter":                 {"adapter/rangeql", "budget", "decimal", "graphite", "graphite/carbon", "intake", "opentsdb", "storage", "storage/hbase", "storage/kv", "storage/pebble", "storage/schema", "translate", "tree"},
-	"adapter/rangeql":         {"budget"},
+	"adapter":                 {"adapter/bounds", "adapter/rangeql", "budget", "decimal", "graphite", "graphite/carbon", "intake", "opentsdb", "storage", "storage/hbase", "storage/kv", "storage/pebble", "storage/schema", "translate", "tree"},
+	"adapter/bounds":          {},
+	"adapter/rangeql":         {"adapter/bounds", "budget"},
 	"budget":                  {},
 	"decimal":                 {},
 	"graphite":                {"budget", "decimal", "graphite/carbon", "graphite/eval", "graphite/expr", "intake", "storage", "translate", "tree"},

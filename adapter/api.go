@@ -83,6 +83,16 @@ func newPromAPI(o apiOptions) (http.Handler, error) {
 	}
 	rest := http.StripPrefix(apiPrefix, statsWhole(router))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == apiPrefix+"/read" && r.Method != http.MethodOptions {
+			own[r.URL.Path].ServeHTTP(w, r) // has a body of its own
+			return
+		}
+		r, cancel, err := o.bounded(w, r)
+		defer cancel()
+		if err != nil {
+			replyAPIError(w, err)
+			return
+		}
 		if h := own[r.URL.Path]; h != nil && r.Method != http.MethodOptions {
 			h.ServeHTTP(w, r)
 			return
@@ -101,17 +111,19 @@ func statsWhole(next http.Handler) http.Handler {
 	})
 }
 
+// defaultStep is that of a subquery without one: the evaluation interval of a Prometheus without configuration.
+const defaultStep = time.Minute
+
 // newEngine makes a PromQL engine as the Prometheus server does, with a short way for the shapes of query that are asked most.
 func newEngine(o apiOptions, p parser.Parser, f features.Collector) promql.QueryEngine {
 	library := promql.NewEngine(promql.EngineOpts{
-		Logger:             o.Logger,
-		Reg:                o.Registerer,
-		MaxSamples:         o.Engine.MaxSamples,
-		Timeout:            o.Engine.Timeout,
-		ActiveQueryTracker: newQueryGate(o.Engine.Concurrency),
-		LookbackDelta:      o.Engine.Lookback,
-		// The evaluation interval of a Prometheus without configuration.
-		NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() },
+		Logger:                   o.Logger,
+		Reg:                      o.Registerer,
+		MaxSamples:               o.Engine.MaxSamples,
+		Timeout:                  o.Engine.Timeout,
+		ActiveQueryTracker:       newQueryGate(o.Engine.Concurrency),
+		LookbackDelta:            o.Engine.Lookback,
+		NoStepSubqueryIntervalFn: func(int64) int64 { return defaultStep.Milliseconds() },
 		EnableAtModifier:         true,
 		EnableNegativeOffset:     true,
 		EnablePerStepStats:       true,
@@ -119,7 +131,8 @@ func newEngine(o apiOptions, p parser.Parser, f features.Collector) promql.Query
 		Parser:                   p,
 	})
 	return rangeql.New(rangeql.Options{
-		Library: library, MaxSamples: o.Engine.MaxSamples, Timeout: o.Engine.Timeout, Registerer: o.Registerer,
+		Library: library, MaxSamples: o.Engine.MaxSamples, DefaultStep: defaultStep, Timeout: o.Engine.Timeout, Registerer: o.Registerer,
+		NoMemory: func(ctx context.Context, err error) error { return queryError(ctx, "evaluate", err) },
 	})
 }
 

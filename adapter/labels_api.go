@@ -8,6 +8,7 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
 
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
@@ -104,7 +105,10 @@ func listError(ctx context.Context, err error) error {
 
 // eachLabels visits the labels of every series that satisfies the matchers.
 func (q *promQuerier) eachLabels(ctx context.Context, matchers []*labels.Matcher, visit func(labels.Labels)) error {
+	account := budget.From(ctx)
+	before := account.Held()
 	sets, err := q.find(ctx, selection{span: q.span, matchers: matchers})
+	defer func() { account.Give(account.Held() - before) }() // only texts are kept, which are few
 	for _, set := range sets {
 		visit(set.labels)
 	}

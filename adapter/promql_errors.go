@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/tsdb"
 
+	"github.com/tsdbridge/tsdbridge/adapter/bounds"
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -54,10 +55,15 @@ func queryError(ctx context.Context, op string, err error) error {
 	if ours := (storeError{}); errors.As(err, &ours) {
 		return err
 	}
-	if errors.Is(err, storage.ErrLimit) || errors.Is(err, storage.ErrInvalid) || errors.Is(err, budget.ErrTooLarge) {
+	if isLimit(err) || errors.Is(err, storage.ErrInvalid) {
 		return err
 	}
 	return storeError{err}
+}
+
+// isLimit says whether an error is a limit that the query would meet again.
+func isLimit(err error) bool {
+	return errors.Is(err, storage.ErrLimit) || errors.Is(err, budget.ErrTooLarge) || errors.Is(err, bounds.ErrCost)
 }
 
 // queryStatus is the HTTP status of an error made by queryError, however wrapped; ok is false for other errors.
@@ -72,9 +78,9 @@ func queryStatus(err error) (status int, ok bool) {
 		return http.StatusServiceUnavailable, true
 	case errors.As(err, &canceled):
 		return statusClientClosed, true
-	case errors.Is(err, storage.ErrLimit), errors.Is(err, budget.ErrTooLarge):
+	case isLimit(err):
 		return http.StatusUnprocessableEntity, true
-	case errors.Is(err, storage.ErrInvalid):
+	case errors.Is(err, storage.ErrInvalid), errors.Is(err, bounds.ErrText):
 		return http.StatusBadRequest, true
 	}
 	return 0, false

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -20,8 +21,14 @@ type labelSet struct {
 	more   []storage.Ref
 }
 
-// checkEvery is how many series are decoded between two looks at the context.
-const checkEvery = 4096
+// checkEvery is how many series are decoded between two looks at the context: a matcher may take long.
+const checkEvery = 64
+
+// decodeShare is how many series are worth a core of their own.
+const decodeShare = 4096
+
+// labelSetBytes is what a found series takes beside the texts of its labels: its place in lists and the map.
+const labelSetBytes = 160
 
 // find lists the label sets that satisfy every matcher, each once.
 func (p *promQueryable) find(ctx context.Context, s selection) ([]labelSet, error) {
@@ -30,6 +37,9 @@ func (p *promQueryable) find(ctx context.Context, s selection) ([]labelSet, erro
 	}
 	found, err := p.store.Find(ctx, p.names.Filters(s.matchers), s.span.start, s.span.end, p.limits.Series)
 	if err != nil {
+		return nil, queryError(ctx, "find series", err)
+	}
+	if err := budget.From(ctx).Take(int64(len(found)) * labelSetBytes); err != nil {
 		return nil, queryError(ctx, "find series", err)
 	}
 	decoded, err := p.decode(ctx, found, s.matchers)
@@ -60,17 +70,25 @@ type decodedLabels struct {
 // decode decodes the labels of series on all cores.
 func (p *promQueryable) decode(ctx context.Context, found []storage.Found, matchers []*labels.Matcher) ([]decodedLabels, error) {
 	out := make([]decodedLabels, len(found))
+	account := budget.From(ctx)
 	some := func(from, to int) error {
-		for i := from; i < to; i++ {
-			if i%checkEvery == checkEvery-1 && ctx.Err() != nil {
+		for i := from; i < to; {
+			end, texts := min(i+checkEvery, to), 0
+			for ; i < end; i++ {
+				ls := p.names.ToLabels(found[i].Series)
+				texts += int(ls.ByteSize())
+				out[i] = decodedLabels{ls, matchesAll(matchers, ls)}
+			}
+			if err := account.Take(int64(texts)); err != nil {
+				return err
+			}
+			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			ls := p.names.ToLabels(found[i].Series)
-			out[i] = decodedLabels{ls, matchesAll(matchers, ls)}
 		}
 		return nil
 	}
-	parts := min(runtime.GOMAXPROCS(0), len(found)/checkEvery+1)
+	parts := min(runtime.GOMAXPROCS(0), len(found)/decodeShare+1)
 	var group errgroup.Group
 	for n := 1; n < parts; n++ {
 		group.Go(func() error { return some(len(found)*n/parts, len(found)*(n+1)/parts) })

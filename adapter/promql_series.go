@@ -2,8 +2,10 @@ package adapter
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
@@ -18,6 +20,37 @@ type seriesSamples struct {
 	values []float64
 	hists  []histSample
 	starts []startTime
+
+	end *queryEnd // nil: never
+}
+
+// What a copy of samples takes, in bytes.
+const (
+	sampleBytes     = 16
+	seriesBytes     = 256 // beside the samples
+	histogramGrowth = 8   // times the bytes of an object: buckets are small numbers there
+)
+
+// queryEnd says that a query has ended, and its samples with it. It costs less to look at than a context.
+type queryEnd struct {
+	reached atomic.Bool
+	reason  error // set before reached
+}
+
+func newQueryEnd(ctx context.Context) *queryEnd {
+	end := new(queryEnd)
+	context.AfterFunc(ctx, func() {
+		end.reason = queryError(ctx, "expression evaluation", ctx.Err())
+		end.reached.Store(true)
+	})
+	return end
+}
+
+func (e *queryEnd) err() error {
+	if e != nil && e.reached.Load() {
+		return e.reason
+	}
+	return nil
 }
 
 // A histSample is a histogram at a time in milliseconds; exactly one of the two is set.
@@ -96,6 +129,8 @@ type samplesIterator struct {
 func (it *samplesIterator) Next() chunkenc.ValueType {
 	d := it.data
 	switch {
+	case d.end != nil && d.end.reached.Load():
+		it.kind = chunkenc.ValNone // Err says why
 	case it.hist < len(d.hists) && (it.float == len(d.times) || d.hists[it.hist].time <= d.times[it.float]):
 		it.nextHistogram()
 	case it.float < len(d.times):
@@ -173,5 +208,5 @@ func (it *samplesIterator) AtST() int64 {
 	return 0
 }
 
-// Err is always nil: the samples are in memory.
-func (*samplesIterator) Err() error { return nil }
+// Err is nil while the query goes on: the samples are in memory.
+func (it *samplesIterator) Err() error { return it.data.end.err() }

@@ -8,6 +8,8 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
 
+	"github.com/tsdbridge/tsdbridge/adapter/bounds"
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -17,6 +19,8 @@ type readOptions struct {
 	resetHints bool
 	// holds says that the reader keeps the samples, so that they count against the limit.
 	holds bool
+	// cost is what the reader does with the series.
+	cost bounds.Reader
 }
 
 // promSeriesSet reads series in groups: a group is in memory as a whole, the next one is read when it is used up.
@@ -37,10 +41,30 @@ func newPromSeriesSet(ctx context.Context, q *promQuerier, o readOptions, s sele
 		find: func() ([]labelSet, error) { return q.find(ctx, s) },
 		read: func(group []labelSet) ([]promstorage.Series, int, error) { return q.readGroup(ctx, group, s.span, o) },
 	}
+	if o.holds {
+		o.cost = bounds.From(ctx).Of(s.matchers)
+		set.find = func() ([]labelSet, error) { return q.findHeld(ctx, s, o.cost) }
+	}
 	if s.labelsOnly {
 		set.read = readLabels
 	}
 	return set
+}
+
+// findHeld finds series that the engine keeps, and takes the memory for what it makes of them.
+func (q *promQuerier) findHeld(ctx context.Context, s selection, cost bounds.Reader) ([]labelSet, error) {
+	sets, err := q.find(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	bytes, err := cost.Series(len(sets))
+	if err == nil {
+		err = budget.From(ctx).Take(bytes)
+	}
+	if err != nil {
+		return nil, queryError(ctx, "evaluate series", err)
+	}
+	return sets, nil
 }
 
 // readLabels makes series without samples.
@@ -96,7 +120,12 @@ func (*promSeriesSet) Warnings() annotations.Annotations { return nil }
 
 // readGroup reads the samples of some series. Series without any are left out.
 func (q *promQuerier) readGroup(ctx context.Context, group []labelSet, span timeSpan, o readOptions) ([]promstorage.Series, int, error) {
-	r := groupReader{promQuerier: q, span: span, options: o}
+	r := groupReader{promQuerier: q, span: span, options: o, account: budget.From(ctx), end: newQueryEnd(ctx)}
+	defer func() {
+		if !o.holds {
+			r.account.Give(r.taken)
+		}
+	}()
 	r.collect(group)
 	if err := r.read(ctx); err != nil {
 		return nil, 0, queryError(ctx, "read samples", err)
@@ -117,6 +146,9 @@ type groupReader struct {
 	refs    []storage.Ref
 	data    []*seriesSamples // nil: none in the range
 	count   int
+	account *budget.Account
+	taken   int64 // bytes, from the account
+	end     *queryEnd
 }
 
 func (r *groupReader) collect(group []labelSet) {
@@ -145,10 +177,14 @@ func (r *groupReader) read(ctx context.Context) error {
 		if next == len(r.refs) {
 			return errOrder
 		}
+		if err := r.take(p); err != nil {
+			return err
+		}
 		data, size, err := newSeriesSamples(p)
 		if err != nil {
 			return err
 		}
+		data.end = r.end
 		r.data[next] = data
 		r.count += size
 		if r.options.holds {
@@ -159,6 +195,22 @@ func (r *groupReader) read(ctx context.Context) error {
 	}
 	// A store that ended its loop silently when the context ended would give a shorter answer.
 	return ctx.Err()
+}
+
+// take takes the memory for the copy of a series' points.
+func (r *groupReader) take(p storage.Points) error {
+	if err := r.options.cost.Samples(len(p.Times) + len(p.Objects)); err != nil {
+		return err
+	}
+	n := int64(len(p.Times)) * sampleBytes
+	for _, o := range p.Objects {
+		n += int64(histogramGrowth * len(o.Data))
+	}
+	if err := r.account.Take(n + seriesBytes); err != nil {
+		return err
+	}
+	r.taken += n + seriesBytes
+	return nil
 }
 
 // series puts labels to samples; several stored series with one label set become one.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -79,6 +80,9 @@ func (f *finder) resolveMetric(ctx context.Context, filter Filter) error {
 			return err
 		}
 		for uid, name := range all {
+			if ctx.Err() != nil {
+				return ctx.Err() // a regular expression may take long
+			}
 			if filter.Match == nil || filter.Match(name) {
 				uids = append(uids, uid)
 			}
@@ -141,6 +145,9 @@ func (f *finder) find(ctx context.Context) ([]index.ID, error) {
 		}
 		c.Values = make(map[string]bool, len(uids))
 		for i, uid := range uids {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			if m.accepts(names[i]) {
 				c.Values[uid] = true
 			}
@@ -179,6 +186,13 @@ func (s *Store) lookup(ctx context.Context, kind schema.Kind, names []string) ([
 // name decodes series. One whose UIDs have lost their names (somebody deleted them from tsdb-uid) has no name that a
 // query could mean: it is counted and left out.
 func (s *Store) name(ctx context.Context, ids []index.ID) ([]Found, error) {
+	pairs := 1
+	if len(ids) > 0 {
+		pairs = (len(s.index.TSUID(ids[len(ids)-1])) - s.layout.MetricWidth) / s.layout.PairWidth() // of most series
+	}
+	if err := budget.From(ctx).Take(int64(len(ids) * (seriesBytes + pairs*tagBytes))); err != nil {
+		return nil, err
+	}
 	tsuids := s.index.TSUIDs(nil, ids)
 	n, err := s.newNames(ctx, tsuids)
 	if err != nil {

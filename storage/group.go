@@ -21,6 +21,7 @@ type group struct {
 	readers []*rowReader // of parts; they have the points' memory
 	twins   []twin
 	samples atomic.Int64
+	charge  charge
 }
 
 // twin is a series that was asked for twice.
@@ -44,6 +45,8 @@ type part struct {
 // read reads some series.
 func (g *group) read(ctx context.Context, r *reader, refs []Ref) error {
 	g.samples.Store(0)
+	g.charge.end()
+	g.charge.account = r.account
 	g.points = slices.Grow(g.points[:0], len(refs))[:len(refs)]
 	for i, ref := range refs {
 		g.points[i] = Points{Ref: ref}

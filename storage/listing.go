@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -15,6 +16,9 @@ func (s *Store) Metrics(ctx context.Context, start, end int64) ([]string, error)
 	}
 	all, err := s.allMetrics(ctx, s.spans.overlap(start, end))
 	if err != nil {
+		return nil, err
+	}
+	if err := budget.From(ctx).Take(int64(len(all) * nameBytes)); err != nil {
 		return nil, err
 	}
 	list := make([]string, 0, len(all))
@@ -47,6 +51,9 @@ func (s *Store) TagValues(ctx context.Context, key string, start, end int64) ([]
 
 // list returns the names of UIDs in ascending order, without those that have none.
 func (s *Store) list(ctx context.Context, kind schema.Kind, uids []string) ([]string, error) {
+	if err := budget.From(ctx).Take(int64(len(uids) * nameBytes)); err != nil {
+		return nil, err
+	}
 	list, err := s.uids.Names(ctx, kind, uids)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -146,8 +147,14 @@ func (s *Store) Metadata(ctx context.Context) (map[string]Metadata, error) {
 	c := &s.meta
 	c.mu.Lock()
 	fresh := !c.checked.IsZero() && (s.o.Exclusive || s.o.Now().Sub(c.checked) < s.o.IndexRefresh)
-	known := maps.Clone(c.known)
+	known, err := map[string]Metadata(nil), budget.From(ctx).Take(int64(len(c.known)*metaBytes))
+	if err == nil {
+		known = maps.Clone(c.known)
+	}
 	c.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
 	if fresh {
 		return known, nil
 	}

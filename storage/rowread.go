@@ -24,6 +24,8 @@ type rowReader struct {
 	head    head.Snapshot
 	taken   []head.Taken // of members, if the store has a head
 	samples int          // of this part
+	needed  int          // bytes of this part
+	claimed int          // of them, from the account
 
 	asked []asked // what the keys are of
 	keys  [][]byte
@@ -38,9 +40,12 @@ type asked struct {
 // read reads the series of a part: what the head has of them first, because a row that is put and dropped in between would be in neither otherwise.
 func (w *rowReader) read(ctx context.Context, r *reader, g *group, p part) error {
 	w.reader, w.group, w.members, w.samples = r, g, p.members, 0
+	w.needed, w.claimed = 0, 0
 	w.decoder.q, w.decoder.table = r.q, r.store.o.Tables.Data
 	w.slots.reset()
-	w.takeHead()
+	if err := w.takeHead(); err != nil {
+		return err
+	}
 	read := w.readRows
 	if p.kind.scans() {
 		read = w.scan
@@ -50,7 +55,9 @@ func (w *rowReader) read(ctx context.Context, r *reader, g *group, p part) error
 	}
 	for i, t := range w.taken {
 		if !t.Empty() {
-			w.joinHead(w.points(i), t)
+			if err := w.joinHead(w.points(i), t); err != nil {
+				return err
+			}
 		}
 	}
 	if w.group.samples.Add(int64(w.samples)); w.over(int(w.group.samples.Load())) {
@@ -189,10 +196,17 @@ func (w *rowReader) find(tags []byte, last int) (at int, found bool) {
 // add decodes a row of a member.
 func (w *rowReader) add(member int, base uint32, key []byte, cells []kv.StoredCell) error {
 	p := w.points(member)
-	before := p.size()
-	reserved := 0
-	if p.Times == nil && w.q.Samples {
-		reserved = w.reserve(p, member, base, cells)
+	before, objects := p.size(), len(p.Objects)
+	reserved, err := 0, error(nil)
+	switch {
+	case !w.q.Samples:
+	case p.Times == nil:
+		reserved, err = w.reserve(p, member, base, cells)
+	case cap(p.Times)-len(p.Times) < schema.RowSeconds:
+		err = w.claim(countPoints(cells) * sampleBytes) // may not have been reserved
+	}
+	if err != nil {
+		return err
 	}
 	if err := w.decoder.add(p, base, cells); err != nil {
 		return fmt.Errorf("row %x of %s: %w", key, w.decoder.table, err)
@@ -203,38 +217,57 @@ func (w *rowReader) add(member int, base uint32, key []byte, cells []kv.StoredCe
 	if w.samples += p.size() - before; w.over(w.samples) {
 		return w.tooMany()
 	}
+	if len(p.Objects) > objects {
+		return w.claimObjects(p.Objects[objects:])
+	}
 	return nil
 }
 
 // reserve gives a series memory for the row at hand, as much for each that follows, and what the head has.
-func (w *rowReader) reserve(p *Points, member int, base uint32, cells []kv.StoredCell) int {
-	const ahead = 48 // hours; longer ranges have gaps
+func (w *rowReader) reserve(p *Points, member int, base uint32, cells []kv.StoredCell) (int, error) {
+	const (
+		ahead = 48      // hours; longer ranges have gaps
+		most  = 1 << 20 // points; what else comes makes room for itself
+	)
 	hours := min(int(w.last-base)/schema.RowSeconds+1, ahead)
-	n := countPoints(cells) * hours
+	n := countPoints(cells)
+	n = max(n, min(n*hours, most))
 	if w.taken != nil {
 		n += w.taken[member].Points()
 	}
+	if err := w.claim(n * sampleBytes); err != nil {
+		return 0, err
+	}
 	p.Times, p.Values = w.slots.take(n)
-	return n
+	return n, nil
 }
 
 // takeHead copies what the head has of the part's series.
-func (w *rowReader) takeHead() {
+func (w *rowReader) takeHead() error {
 	w.taken = w.taken[:0]
 	b := w.store.buffer
 	if b == nil {
-		return
+		return nil
 	}
 	w.head.Reset()
+	taken := 0
 	for _, m := range w.members {
 		ref := w.group.points[m.at].Ref
 		w.taken = append(w.taken, b.head.Take(uint32(ref.id()), w.q.Start, w.q.End, &w.head))
+		if err := w.claim(w.head.Size() - taken); err != nil {
+			return err
+		}
+		taken = w.head.Size()
 	}
+	return nil
 }
 
 // joinHead adds what was taken of the head to the rows of a series.
-func (w *rowReader) joinHead(p *Points, t head.Taken) {
+func (w *rowReader) joinHead(p *Points, t head.Taken) error {
 	before, n := p.size(), len(p.Times)
+	if err := w.claim((t.Points() + n) * sampleBytes); err != nil {
+		return err
+	}
 	if p.Times == nil {
 		p.Times, p.Values = w.slots.take(t.Points())
 	}
@@ -242,6 +275,7 @@ func (w *rowReader) joinHead(p *Points, t head.Taken) {
 	w.head.Read(t, w.q.Start, w.q.End, &h)
 	p.join(&h, n, &w.q)
 	w.samples += p.size() - before
+	return w.claimObjects(p.Objects)
 }
 
 // slots is memory for the columns of many series, handed out piece by piece.

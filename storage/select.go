@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -32,7 +33,7 @@ func (s *Store) Select(ctx context.Context, q Query) iter.Seq2[Points, error] {
 		}
 		r, err := s.newReader(q)
 		if err == nil {
-			r.yield = yield
+			r.yield, r.account = yield, budget.From(ctx)
 			err = r.read(ctx)
 		}
 		if err != nil && !r.stopped {
@@ -50,6 +51,7 @@ type reader struct {
 	yield       func(Points, error) bool
 	stopped     bool // the caller left the loop
 	samples     int  // given so far
+	account     *budget.Account
 }
 
 func (s *Store) newReader(q Query) (*reader, error) {
@@ -72,11 +74,17 @@ func (r *reader) read(ctx context.Context) error {
 		return r.readAhead(ctx)
 	}
 	g := r.store.groups.Get().(*group)
-	defer r.store.groups.Put(g)
+	defer r.put(g)
 	if err := g.read(ctx, r, r.q.Refs); err != nil {
 		return err
 	}
 	return r.give(g)
+}
+
+// put keeps a group for other readers, which pay for it themselves.
+func (r *reader) put(g *group) {
+	g.charge.end()
+	r.store.groups.Put(g)
 }
 
 // groupSize is how many of the series that are left to read next. Groups are of about one size, so that none is left over.
@@ -104,7 +112,7 @@ func (r *reader) readAhead(ctx context.Context) error {
 	})
 	defer func() {
 		for range len(free) {
-			r.store.groups.Put(<-free)
+			r.put(<-free)
 		}
 	}()
 	err := r.giveAll(groups, free, cancel)

@@ -17,6 +17,8 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
 	"github.com/prometheus/prometheus/util/stats"
+
+	"github.com/tsdbridge/tsdbridge/adapter/bounds"
 )
 
 // Options of an Engine.
@@ -30,8 +32,12 @@ type Options struct {
 	StartTimes bool
 	// MaxSamples is the limit that Library has.
 	MaxSamples int
+	// DefaultStep is what Library takes for the step of a subquery without one; 0: a minute.
+	DefaultStep time.Duration
 	// Timeout bounds a query, as it does in Library. A query that is handed over does not get a second one.
-	Timeout    time.Duration
+	Timeout time.Duration
+	// NoMemory makes what the caller answers of an error of the budget; nil: that error.
+	NoMemory   func(ctx context.Context, err error) error
 	Registerer prometheus.Registerer // nil: no metrics
 }
 
@@ -47,6 +53,9 @@ func New(o Options) *Engine {
 		Name: "tsdbridge_queries_total",
 		Help: "PromQL queries by the way they were answered: from columns, by Prometheus' engine, or handed over to that when columns did not do.",
 	}, []string{"path"})
+	if o.NoMemory == nil {
+		o.NoMemory = func(_ context.Context, err error) error { return err }
+	}
 	return &Engine{
 		o:          o,
 		columns:    paths.WithLabelValues("columns"),
@@ -81,19 +90,24 @@ func (e *Engine) query(ctx context.Context, library promql.Query, q promstorage.
 	if library == nil {
 		return nil
 	}
-	source, ok := q.(Source)
-	if !ok || ctx.Value(wholeStats{}) != nil || o != nil && o.EnablePerStepStats() {
+	s, ok := library.Statement().(*parser.EvalStmt)
+	if !ok || s.Expr == nil {
 		return counted{library, e.library}
 	}
-	s, ok := library.Statement().(*parser.EvalStmt)
-	if !ok {
-		return counted{library, e.library}
+	cost, err := bounds.Reckon(s, bounds.Options{MaxSamples: e.o.MaxSamples, DefaultStep: e.o.DefaultStep})
+	if err != nil {
+		return refused{library, err}
+	}
+	bounded := boundedQuery{library, cost, e.o.NoMemory}
+	source, ok := q.(Source)
+	if !ok || ctx.Value(wholeStats{}) != nil || o != nil && o.EnablePerStepStats() {
+		return counted{bounded, e.library}
 	}
 	p, ok := newPlan(s, e.o)
 	if !ok {
-		return counted{library, e.library}
+		return counted{bounded, e.library}
 	}
-	c := &columnQuery{Query: library, engine: e, source: source, plan: p}
+	c := &columnQuery{Query: bounded, engine: e, source: source, plan: p}
 	// A query of this kind runs a function under everything that surrounds an evaluation in the library: its turn among other
 	// queries, the timeout, the metrics.
 	c.run = e.o.Library.NewTestQuery(c.evaluate)

@@ -42,6 +42,9 @@ type Taken struct {
 // Reset empties the snapshot and keeps its memory.
 func (s *Snapshot) Reset() { s.view.reset() }
 
+// Size is how many bytes of rows the snapshot holds.
+func (s *Snapshot) Size() int { return len(s.view.raw) }
+
 // Take adds the rows of a series that overlap start to end (milliseconds, inclusive), all at one moment.
 func (h *Head) Take(id uint32, start, end int64, s *Snapshot) Taken {
 	t := Taken{id: id, first: len(s.view.rows)}

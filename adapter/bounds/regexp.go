@@ -1,0 +1,121 @@
+package bounds
+
+// maxRegexp bounds the regular expressions of a query or selector, in instructions that they are compiled to. An expression without
+// repetitions and classes has about as many as letters.
+const maxRegexp = 1 << 20
+
+// classCost is what a class of Unicode, such as \pL, counts for.
+const classCost = 150
+
+// Regexps checks regular expressions that are compiled for one request.
+func Regexps(patterns ...string) error {
+	cost := 0
+	for _, p := range patterns {
+		if len(p) > maxBytes {
+			return tooLarge("a regular expression of %d bytes, at most %d are read", len(p), maxBytes)
+		}
+		cost += regexpCost(p)
+	}
+	return checkRegexps(cost)
+}
+
+func checkRegexps(cost int) error {
+	if cost > maxRegexp {
+		return tooLarge("its regular expressions repeat too much: they have more than %d parts", maxRegexp)
+	}
+	return nil
+}
+
+// regexpCost is about how many instructions a regular expression is compiled to, without compiling it. It never is more than
+// some millions: sums stop growing there.
+func regexpCost(pattern string) int {
+	const enough = 4 * maxRegexp
+	groups := make([]int, 1, 8) // cost of what is open
+	last := 0                   // cost of the last atom, which a repetition repeats
+	for i := 0; i < len(pattern); i++ {
+		top := &groups[len(groups)-1]
+		switch c := pattern[i]; c {
+		case '(':
+			groups, last = append(groups, 1), 0
+			continue
+		case ')':
+			if len(groups) > 1 {
+				last, groups = *top+1, groups[:len(groups)-1]
+				top = &groups[len(groups)-1]
+				*top = min(*top+last, enough)
+			}
+			continue
+		case '{':
+			n, end := repetition(pattern, i)
+			if end > i {
+				*top = min(*top+last*max(0, n-1), enough)
+				last = min(last*max(1, n), enough)
+				i = end
+				continue
+			}
+			last = 1
+		case '[':
+			end, cost := class(pattern, i)
+			i, last = end, cost
+		case '\\':
+			i++
+			last = 1
+			if i < len(pattern) && (pattern[i] == 'p' || pattern[i] == 'P') {
+				last = classCost
+			}
+		default:
+			last = 1
+		}
+		*top = min(*top+last, enough)
+	}
+	sum := 0
+	for _, g := range groups {
+		sum = min(sum+g, enough)
+	}
+	return sum
+}
+
+// repetition reads {n}, {n,} or {n,m} at i: the larger number, and where it ends; i if it is none.
+func repetition(pattern string, i int) (n, end int) {
+	least, end := number(pattern, i+1)
+	if end == i+1 {
+		return 0, i
+	}
+	most := least
+	if end < len(pattern) && pattern[end] == ',' {
+		most, end = number(pattern, end+1)
+	}
+	if end == len(pattern) || pattern[end] != '}' {
+		return 0, i
+	}
+	return max(least, most), end
+}
+
+// number reads digits at i, and says where they end. Go's package takes no repetition above 1000.
+func number(pattern string, i int) (n, end int) {
+	for end = i; end < len(pattern) && '0' <= pattern[end] && pattern[end] <= '9'; end++ {
+		n = min(10*n+int(pattern[end]-'0'), maxRegexp)
+	}
+	return n, end
+}
+
+// class reads a class in brackets at i: its last byte, and what it costs.
+func class(pattern string, i int) (end, cost int) {
+	cost = 1
+	for end = i + 1; end < len(pattern); end++ {
+		switch {
+		case pattern[end] == '\\':
+			end++
+			if end < len(pattern) && (pattern[end] == 'p' || pattern[end] == 'P') {
+				cost += classCost
+			}
+		case pattern[end] == ']' && end > i+1 && !(end == i+2 && pattern[i+1] == '^'):
+			return end, cost
+		default:
+			if end%8 == 0 {
+				cost++
+			}
+		}
+	}
+	return end - 1, cost
+}

@@ -1,0 +1,62 @@
+package storage
+
+import (
+	"sync/atomic"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+)
+
+// What an answer is reckoned to take, in bytes.
+const (
+	sampleBytes = 16
+	objectBytes = 64  // beside its data
+	seriesBytes = 64  // a found series, beside its tags
+	tagBytes    = 48  // of a found series: two strings and the number of their UIDs; the texts are those of the cache of names
+	nameBytes   = 64  // in a list
+	metaBytes   = 256 // metadata of a metric
+)
+
+// claimBytes is the least that a group takes from the account at once, which costs a lock.
+const claimBytes = 256 << 10
+
+// charge is what a group holds of the account of the request. Its memory is used again by the next request, so it is paid for while it is used.
+type charge struct {
+	account *budget.Account
+	held    atomic.Int64
+}
+
+func (c *charge) take(n int64) error {
+	if err := c.account.Take(n); err != nil {
+		return err
+	}
+	c.held.Add(n)
+	return nil
+}
+
+// end gives everything back.
+func (c *charge) end() {
+	c.account.Give(c.held.Swap(0))
+	c.account = nil
+}
+
+// claim counts n bytes more of the part, and takes them in large pieces.
+func (w *rowReader) claim(n int) error {
+	if w.needed += n; w.needed <= w.claimed {
+		return nil
+	}
+	more := max(w.needed-w.claimed, claimBytes)
+	if err := w.group.charge.take(int64(more)); err != nil {
+		return err
+	}
+	w.claimed += more
+	return nil
+}
+
+// claimObjects counts objects that a row added.
+func (w *rowReader) claimObjects(added []Object) error {
+	n := 0
+	for _, o := range added {
+		n += objectBytes + len(o.Data)
+	}
+	return w.claim(n)
+}
