@@ -30,6 +30,8 @@ func TestHBase(t *testing.T) {
 		{"TSDPuts", testTSDPuts},
 		{"TSDWrites", testTSDWrites},
 		{"TSDCorrections", testTSDCorrections},
+		{"TSDCells", testTSDCells},
+		{"TSDMistaken", testTSDMistaken},
 		{"TSDTreeSync", testTSDTreeSync},
 		{"TSDTreeBrowse", testTSDTreeBrowse},
 		{"TSDRace", func(t *testing.T, s tables) { t.Helper(); testTSDRace(t, s, dir) }},

@@ -92,8 +92,8 @@ func (t *TSD) Tool(ctx context.Context, class string, args ...string) (string, e
 	if err != nil {
 		return "", err
 	}
-	// With the default of a second a tool that writes waits a second for each row. The later line wins.
-	text = append(text, "tsd.storage.flush_interval=20\n"...)
+	// With the default of a second a tool that writes waits two seconds for each row. Of a daemon tsd.storage.flush_interval would be it.
+	text = append(text, "hbase.rpcs.buffered_flush_interval=20\n"...) // milliseconds
 	if err := os.WriteFile(conf, text, 0o644); err != nil {
 		return "", err
 	}

@@ -1,8 +1,9 @@
 package schema
 
 // Internal.extractDataPoints of OpenTSDB 2.4 and 2.5 takes a data cell for an append cell when its first byte is prefixAppend, whatever its
-// length. Then DumpSeries and /api/query/last fail, and fsck --fix-all deletes the cell with all its points. In a qualifier of seconds that byte
-// is seconds 80 to 95 of the hour. The queries and the compaction of a TSD look at the length first and read such cells.
+// length. Then DumpSeries and /api/query/last fail or give what is no point, and fsck --fix-all, as the bytes of the value fall, deletes the cell
+// with all its points, puts others in its place, or stops there without a word. In a qualifier of seconds that byte is seconds 80 to 95 of
+// the hour. The queries and the compaction of a TSD look at the length first and read such cells.
 
 // MistakenForAppend says whether the qualifier is of several points and OpenTSDB's fsck takes it for an append cell.
 //
