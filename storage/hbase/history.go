@@ -7,13 +7,11 @@ import (
 )
 
 // copyHistory copies the cells of a raw answer, which are in HBase's order: qualifiers ascending, times descending; of one time deletions
-// first. It spoils cells.
+// first. It passes by what is neither put nor deletion, and spoils cells.
 func copyHistory(key []byte, cells []cell) kv.History {
 	deletes := copyTombstones(cells)
-	if len(deletes) > 0 {
-		cells = slices.DeleteFunc(cells, func(c cell) bool { return c.kind != typePut })
-	}
-	return kv.NewHistory(key, copyCells(cells), deletes)
+	puts := slices.DeleteFunc(cells, func(c cell) bool { return c.kind != typePut })
+	return kv.NewHistory(key, copyCells(puts), deletes)
 }
 
 // copyTombstones returns the deletions among cells, those of the whole row first: of one qualifier, the empty one, HBase does not tell them

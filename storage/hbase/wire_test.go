@@ -2,6 +2,7 @@ package hbase
 
 import (
 	"bytes"
+	stdcmp "cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -61,6 +62,43 @@ func FuzzParseCell(f *testing.F) {
 		if err != nil || !bytes.Equal(d.row, c.row) || !bytes.Equal(d.qualifier, c.qualifier) || !bytes.Equal(d.value, c.value) ||
 			d.kind != c.kind || d.time != c.time && c.time != 0 {
 			t.Errorf("parseCell(appendCell(%+v)) = %+v, %v", c, d, err)
+		}
+	})
+}
+
+// FuzzHistory: no panic, and of the cells of a raw answer every put is read or hidden, once, every deletion is known, and nothing else.
+func FuzzHistory(f *testing.F) {
+	f.Add(string([]byte{typeDeleteFamily, typePut, typeDeleteColumn, typePut}), uint64(1))
+	f.Add(string([]byte{typePut, typePut, typeDelete, typeDeleteFamilyVersion, 255, 0}), uint64(9))
+	f.Fuzz(func(t *testing.T, kinds string, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		var cells []cell
+		puts, deletes := 0, 0
+		for _, kind := range []byte(kinds) {
+			cells = append(cells, cell{row: []byte("row"), qualifier: make([]byte, rnd.IntN(3)), value: []byte{'v'}, time: rnd.Int64N(4), kind: kind})
+			switch kind {
+			case typePut:
+				puts++
+			case typeDelete, typeDeleteColumn, typeDeleteFamily, typeDeleteFamilyVersion:
+				deletes++
+			}
+		}
+		slices.SortFunc(cells, func(a, b cell) int {
+			return stdcmp.Or(bytes.Compare(a.qualifier, b.qualifier), stdcmp.Compare(b.time, a.time), stdcmp.Compare(b.kind, a.kind))
+		})
+		h := copyHistory([]byte("row"), cells)
+		if len(h.Cells)+len(h.Hidden) != puts || len(h.Deletes) != deletes {
+			t.Fatalf("%x: %d cells, %d hidden, %d deletions", kinds, len(h.Cells), len(h.Hidden), len(h.Deletes))
+		}
+		for i := range h.Cells {
+			for _, d := range h.Deletes {
+				if d.Hides(&h.Cells[i]) {
+					t.Fatalf("%x: %+v is read and hidden by %+v", kinds, h.Cells[i], d)
+				}
+			}
+			if i > 0 && bytes.Compare(h.Cells[i-1].Qualifier, h.Cells[i].Qualifier) >= 0 {
+				t.Fatalf("%x: cells %+v", kinds, h.Cells)
+			}
 		}
 	})
 }

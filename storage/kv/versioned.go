@@ -9,9 +9,10 @@ import (
 // Versioned is implemented by engines that several processes write to, like HBase. They keep versions of a cell and go by the stamps:
 //
 //   - Of the puts of one qualifier the one with the greatest Time is read, whichever came last; of equal Times the last put.
-//   - A put is not read if its cell or its row was deleted with a Time that is not below its own, before the put or after it. Only the engine's own
-//     clock is spared: a put with Time 0 that begins after a deletion with Time 0 returned is read.
-//   - That holds for as long as the engine remembers the deletion. When it has dropped it (HBase: at a major compaction), what is put with an older Time is read.
+//   - A put is not read if its cell or its row was deleted with a Time that is not below its own, before the put or after it. Only
+//     the engine's own clock is spared: a put with Time 0 that begins after a deletion with Time 0 returned is read.
+//   - That holds for as long as the engine remembers the deletion. When it has dropped it (HBase: at a major compaction), what is put
+//     with an older Time is read.
 //
 // A row that is read, merged and written again by such an engine needs its History: Get does not tell what is missing because somebody deleted it.
 type Versioned interface {

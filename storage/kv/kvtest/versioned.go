@@ -33,6 +33,7 @@ func RunVersioned(t *testing.T, open func(t *testing.T) (kv.KV, Owner)) {
 	v.part("keys", (*versionedSuite).testKeys)
 	v.part("copies", (*versionedSuite).testCopies)
 	v.part("wide", (*versionedSuite).testWide)
+	v.part("bounded", (*versionedSuite).testBounded)
 	v.part("random", (*versionedSuite).testRandom)
 	if owner.Flush != nil {
 		owner.Flush(t)
@@ -227,6 +228,29 @@ func (v *versionedSuite) testCopies() {
 		}
 		copy(h.Deletes[0].Qualifier, "z")
 		copy(h.Key, "zzzz")
+	}
+}
+
+// testBounded has more versions of a cell than an engine may want to show: the latest are there.
+func (v *versionedSuite) testBounded() {
+	const n, least = 150, 50
+	for i := range n {
+		v.apply(kv.Mutation{Key: v.key("bounded"), Puts: []kv.Put{
+			{Qualifier: []byte("q"), Value: fmt.Append(nil, i), Time: int64(1 + i)}, {Qualifier: []byte("r"), Time: 1},
+		}})
+	}
+	h := v.history("bounded")[0]
+	if got := cellTexts(h.Cells, true); got != "q=149@150 r=@1" {
+		v.Errorf("%d versions: %q is read", n, got)
+	}
+	slices.SortFunc(h.Hidden, func(a, b kv.Cell) int { return int(b.Time - a.Time) })
+	if len(h.Hidden) < least {
+		v.Fatalf("%d versions: %d are hidden", n, len(h.Hidden))
+	}
+	for i, c := range h.Hidden {
+		if want := int64(n - 1 - i); c.Time != want || string(c.Value) != fmt.Sprint(want-1) {
+			v.Fatalf("hidden version %d is %s of %d, want %d of %d", i, c.Value, c.Time, want-1, want)
+		}
 	}
 }
 
