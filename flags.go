@@ -64,6 +64,7 @@ func parseCommand(args []string, stdout, stderr io.Writer) (command, error) {
 	if p.terminated || err != nil {
 		return command{}, nameFlag(all, err)
 	}
+	p.spreadFuture()
 	c := command{name: name, options: p.options, tables: p.tables, store: p.store, trees: p.trees}
 	if c.options.Logger, err = newLogger(stderr, p.logLevel, p.logFormat); err != nil {
 		return command{}, err
@@ -73,6 +74,16 @@ func parseCommand(args []string, stdout, stderr io.Writer) (command, error) {
 		err = c.options.Validate()
 	}
 	return c, err
+}
+
+// spreadFuture has --write.max-future hold for every door, where it was given and the door's own flag was not.
+func (p *parser) spreadFuture() {
+	if p.future && !p.carbonFuture {
+		p.options.Carbon.MaxFuture = p.options.WriteLimits.Future
+	}
+	if p.future && !p.opentsdbFuture {
+		p.options.OpenTSDB.MaxFuture = p.options.WriteLimits.Future
+	}
 }
 
 // nameFlag finds the flag that an error of kingpin is about, which its errors about values do not say.
@@ -110,9 +121,11 @@ type parser struct {
 	store      adapter.StoreOptions
 	trees      treeFlags
 	configFile string
-	logLevel   string
-	logFormat  string
-	terminated bool
+
+	future, carbonFuture, opentsdbFuture bool // the flag was given
+	logLevel                             string
+	logFormat                            string
+	terminated                           bool
 }
 
 func newParser(stdout io.Writer) *parser {
@@ -195,7 +208,9 @@ func (p *parser) writeFlags() {
 	f("write.max-concurrency", "Write requests at once; more are asked to come again (503).").Default(text(l.Requests)).IntVar(&l.Requests)
 	f("write.max-in-flight-bytes", "Bodies of all write requests at once; more are asked to come again (503).").Default(bytesText(int64(l.InFlightBytes))).SetValue((*intByteSize)(&l.InFlightBytes))
 	f("write.series-cache", "Series found by their bytes on the wire, for each version of the protocol.").Default(text(l.SeriesCache)).IntVar(&l.SeriesCache)
-	f("write.max-future", "How far ahead of the clock a sample may be; 0: any time.").Default(l.Future.String()).DurationVar(&l.Future)
+	f("write.max-future", "How far ahead of the clock a sample of remote write may be, and, where this flag is given and theirs is not, a point of carbon and OpenTSDB; 0: any time.").Default(l.Future.String()).IsSetByUser(&p.future).DurationVar(&l.Future)
+	f("write.max-active-series", "Series that the process may know, by any door; new ones beyond are refused by name, known ones never. 0: as many as fit a third of the machine's or the cgroup's memory; -1: no limit.").Default(text(l.ActiveSeries)).IntVar(&l.ActiveSeries)
+	f("write.max-new-series-per-second", "New series a second, by any door, on average over 10 seconds; more are refused by name; 0: no limit.").Default(text(l.NewSeries)).IntVar(&l.NewSeries)
 	f("write.timeout", "Time that the store may take for one request.").Default(l.Timeout.String()).DurationVar(&l.Timeout)
 }
 
@@ -220,6 +235,7 @@ func (p *parser) carbonFlags() {
 	f("carbon.max-connections", "TCP connections at once; beyond, the one that is silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
 	f("carbon.idle-timeout", "Time without a line after which a connection is closed; 0: never.").Default(o.IdleTimeout.String()).DurationVar(&o.IdleTimeout)
 	f("carbon.keep-open", "Skip lines for which carbon closes the connection (over 16384 bytes, no UTF-8, an endless time).").Default(strconv.FormatBool(o.KeepOpen)).BoolVar(&o.KeepOpen)
+	f("carbon.max-future", "How far ahead of the clock a point of carbon may be; 0: any time.").Default(o.MaxFuture.String()).IsSetByUser(&p.carbonFuture).DurationVar(&o.MaxFuture)
 	f("carbon.series-cache", "Names found by their bytes on the wire.").Default(text(o.SeriesCache)).IntVar(&o.SeriesCache)
 }
 
@@ -229,6 +245,7 @@ func (p *parser) opentsdbFlags() {
 	f("opentsdb.max-connections", "Connections at once; beyond, the one that is silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
 	f("opentsdb.idle-timeout", "Time without a byte after which a connection is closed; 0: never.").Default(o.IdleTimeout.String()).DurationVar(&o.IdleTimeout)
 	f("opentsdb.max-tags", "Tags of a series that is put, as tsd.storage.max_tags.").Default(text(o.MaxTags)).IntVar(&o.MaxTags)
+	f("opentsdb.max-future", "How far ahead of the clock a point that is put may be; 0: any time.").Default(o.MaxFuture.String()).IsSetByUser(&p.opentsdbFuture).DurationVar(&o.MaxFuture)
 	f("opentsdb.series-cache", "Series found by their bytes on the wire.").Default(text(o.SeriesCache)).IntVar(&o.SeriesCache)
 }
 

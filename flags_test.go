@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -64,6 +65,28 @@ func TestBytes(t *testing.T) {
 	for _, text := range []string{"", "-1", "1.5MiB", "1 MiB", "MiB", "9999999999GiB", "x"} {
 		if n, err := parseBytes(text); err == nil {
 			t.Errorf("parseBytes(%q) = %d, want an error", text, n)
+		}
+	}
+}
+
+// --write.max-future holds for every door when it is given; else each has a default of its own.
+func TestMaxFuture(t *testing.T) {
+	for _, c := range []struct {
+		args                    string
+		write, carbon, opentsdb time.Duration
+	}{
+		{"", 10 * time.Minute, 0, 0},
+		{"--write.max-future=1h", time.Hour, time.Hour, time.Hour},
+		{"--write.max-future=1h --carbon.max-future=0s", time.Hour, 0, time.Hour},
+		{"--opentsdb.max-future=5m", 10 * time.Minute, 0, 5 * time.Minute},
+		{"--write.max-future=0s --opentsdb.max-future=5m", 0, 0, 5 * time.Minute},
+	} {
+		o, err := parseCommand(strings.Fields(c.args), io.Discard, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := [3]time.Duration{o.options.WriteLimits.Future, o.options.Carbon.MaxFuture, o.options.OpenTSDB.MaxFuture}; got != [3]time.Duration{c.write, c.carbon, c.opentsdb} {
+			t.Errorf("%q: %v", c.args, got)
 		}
 	}
 }

@@ -297,7 +297,7 @@ func (g *graphiteSide) listen(a *Adapter) error {
 		return nil
 	}
 	g.ingest = graphite.NewIngest(graphite.IngestOptions{
-		Appender: hanger{a.store.Logged(), a.store, g.forest, g.names}, Paths: g.seriesOf, CacheEntries: c.SeriesCache,
+		Appender: hanger{a.store.Logged(), a.store, g.forest, g.names}, Paths: g.seriesOf, CacheEntries: c.SeriesCache, MaxFuture: c.MaxFuture,
 		Logger: g.o.Logger, Registerer: a.registry, Now: g.o.Now,
 	})
 	a.store.OnRename(g.ingest.DropCaches)

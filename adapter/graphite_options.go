@@ -19,6 +19,7 @@ type CarbonOptions struct {
 	IdleTimeout    time.Duration // --carbon.idle-timeout; 0: never
 	KeepOpen       bool          // --carbon.keep-open
 	SeriesCache    int           // --carbon.series-cache: entries
+	MaxFuture      time.Duration // --carbon.max-future: how far ahead of the clock a point may be; 0: any time
 }
 
 // DefaultCarbonOptions are the options without any flag.
@@ -33,6 +34,8 @@ func (o CarbonOptions) Validate() error {
 		return errors.New("--carbon.max-connections must be above 0")
 	case o.IdleTimeout < 0:
 		return errors.New("--carbon.idle-timeout must not be negative")
+	case o.MaxFuture < 0:
+		return errors.New("--carbon.max-future must not be negative")
 	case o.SeriesCache <= 0:
 		return errors.New("--carbon.series-cache must be above 0")
 	}

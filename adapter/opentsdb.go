@@ -15,6 +15,7 @@ type OpenTSDBOptions struct {
 	IdleTimeout    time.Duration // --opentsdb.idle-timeout; 0: never
 	MaxTags        int           // --opentsdb.max-tags
 	SeriesCache    int           // --opentsdb.series-cache: entries
+	MaxFuture      time.Duration // --opentsdb.max-future: how far ahead of the clock a point may be; 0: any time
 }
 
 // DefaultOpenTSDBOptions are the options without any flag.
@@ -42,7 +43,7 @@ func (o OpenTSDBOptions) listener() opentsdb.Options {
 
 func (o OpenTSDBOptions) ingest() opentsdb.IngestOptions {
 	i := opentsdb.DefaultIngestOptions()
-	i.MaxTags, i.CacheEntries = o.MaxTags, o.SeriesCache
+	i.MaxTags, i.CacheEntries, i.MaxFuture = o.MaxTags, o.SeriesCache, o.MaxFuture
 	return i
 }
 
@@ -68,7 +69,7 @@ func (a *Adapter) serveOpenTSDB(ctx context.Context) error {
 		return nil
 	}
 	i := a.o.OpenTSDB.ingest()
-	i.Appender, i.Registerer = a.store.Logged(), a.registry
+	i.Appender, i.Registerer, i.Now = a.store.Logged(), a.registry, a.o.Now
 	ingest := opentsdb.NewIngest(i)
 	a.store.OnRename(ingest.DropCaches)
 	return a.opentsdb.Run(ctx, ingest, opentsdb.NewAPI(opentsdb.DefaultAPIOptions(), ingest))

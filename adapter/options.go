@@ -181,6 +181,7 @@ func (o Options) storageOptions() storage.Options {
 	s.Mode, s.LogUnacknowledged = o.writeMode(), o.spools()
 	s.Buffer.Dir, s.Buffer.MaxLogBytes, s.Buffer.FlushInterval, s.Buffer.MaxHeadBytes = o.logPath(), o.LogBytes, o.flushInterval(), o.HeadBytes
 	s.Buffer.MarkDir = o.logMarkPath()
+	s.NewSeries = o.WriteLimits.newSeries()
 	s.Now, s.Logger = o.Now, o.Logger
 	return s
 }

@@ -52,7 +52,7 @@ func (j *writeJob) timeError(time int64) error {
 	case time > storage.MaxTime:
 		return fmt.Errorf("timestamp %d is after the year 2106", time)
 	}
-	return fmt.Errorf("timestamp %d is more than %v in the future", time, j.o.Limits.Future)
+	return fmt.Errorf("timestamp %d is more than %v in the future (--write.max-future)", time, j.o.Limits.Future)
 }
 
 // holdsGood says whether a series has anything that will be stored if its labels are good.

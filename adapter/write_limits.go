@@ -3,6 +3,8 @@ package adapter
 import (
 	"fmt"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // WriteLimits bound what remote write takes. What is over a limit of a request is refused for good, what is over a limit of the
@@ -19,6 +21,10 @@ type WriteLimits struct {
 	SeriesCache   int           // --write.series-cache: series found by their bytes, for each version of the protocol
 	Future        time.Duration // --write.max-future: how far ahead of the clock a sample may be; 0: any time
 	Timeout       time.Duration // --write.timeout: how long the store may take
+
+	// Of all doors.
+	ActiveSeries int // --write.max-active-series: that the process knows; 0: as many as fit a third of the machine's memory; below 0: no limit
+	NewSeries    int // --write.max-new-series-per-second: on average, over 10 seconds; 0: no limit
 }
 
 // DefaultWriteLimits are those of Prometheus where it has any (32 MiB, ten minutes).
@@ -47,6 +53,8 @@ func (l WriteLimits) Validate() error {
 		}
 	}
 	switch {
+	case l.NewSeries < 0:
+		return fmt.Errorf("--write.max-new-series-per-second=%d: must not be negative", l.NewSeries)
 	case l.Future < 0:
 		return fmt.Errorf("--write.max-future=%v: must not be negative", l.Future)
 	case l.DecodedBytes > maxDecoded:
@@ -65,6 +73,21 @@ const (
 	// maxSeriesBytes is the longest string that Prometheus' labels hold; they panic on longer ones.
 	maxSeriesBytes = 1<<24 - 1
 )
+
+// seriesMemory is about what a series takes in memory, in the index, in caches and in its state.
+const seriesMemory = 700
+
+// newSeries are the limits of the store.
+func (l WriteLimits) newSeries() storage.SeriesLimits {
+	active := l.ActiveSeries
+	switch {
+	case active == 0:
+		active = int(machineMemory() / 3 / seriesMemory)
+	case active < 0:
+		active = 0
+	}
+	return storage.SeriesLimits{Active: active, PerSecond: l.NewSeries}
+}
 
 func (l WriteLimits) wire() wireLimits {
 	return wireLimits{series: l.RequestSeries, data: l.RequestData}

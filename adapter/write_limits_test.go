@@ -13,17 +13,18 @@ func TestWriteLimitsValidate(t *testing.T) {
 		t.Error(err)
 	}
 	for flag, change := range map[string]func(*WriteLimits){
-		"--write.max-body-bytes":      func(l *WriteLimits) { l.BodyBytes = 0 },
-		"--write.max-decoded-bytes":   func(l *WriteLimits) { l.DecodedBytes = 2 << 30 },
-		"--write.max-series":          func(l *WriteLimits) { l.RequestSeries = -1 },
-		"--write.max-samples":         func(l *WriteLimits) { l.RequestData = 0 },
-		"--write.max-series-bytes":    func(l *WriteLimits) { l.SeriesBytes = 1 << 24 },
-		"--write.max-label-bytes":     func(l *WriteLimits) { l.LabelBytes = 0 },
-		"--write.max-concurrency":     func(l *WriteLimits) { l.Requests = 0 },
-		"--write.max-in-flight-bytes": func(l *WriteLimits) { l.InFlightBytes = l.BodyBytes },
-		"--write.series-cache":        func(l *WriteLimits) { l.SeriesCache = 0 },
-		"--write.max-future":          func(l *WriteLimits) { l.Future = -time.Second },
-		"--write.timeout":             func(l *WriteLimits) { l.Timeout = 0 },
+		"--write.max-body-bytes":            func(l *WriteLimits) { l.BodyBytes = 0 },
+		"--write.max-decoded-bytes":         func(l *WriteLimits) { l.DecodedBytes = 2 << 30 },
+		"--write.max-series":                func(l *WriteLimits) { l.RequestSeries = -1 },
+		"--write.max-samples":               func(l *WriteLimits) { l.RequestData = 0 },
+		"--write.max-series-bytes":          func(l *WriteLimits) { l.SeriesBytes = 1 << 24 },
+		"--write.max-label-bytes":           func(l *WriteLimits) { l.LabelBytes = 0 },
+		"--write.max-concurrency":           func(l *WriteLimits) { l.Requests = 0 },
+		"--write.max-in-flight-bytes":       func(l *WriteLimits) { l.InFlightBytes = l.BodyBytes },
+		"--write.series-cache":              func(l *WriteLimits) { l.SeriesCache = 0 },
+		"--write.max-new-series-per-second": func(l *WriteLimits) { l.NewSeries = -1 },
+		"--write.max-future":                func(l *WriteLimits) { l.Future = -time.Second },
+		"--write.timeout":                   func(l *WriteLimits) { l.Timeout = 0 },
 	} {
 		l := DefaultWriteLimits()
 		change(&l)

@@ -20,6 +20,8 @@ type IngestOptions struct {
 	Paths        func(name string) storage.Series
 	CacheEntries int // series found by their names as they are sent
 	Appends      int // appends at once; 0: 4
+	// MaxFuture is --carbon.max-future: how far ahead of the clock a point may be; 0: any time, as in carbon.
+	MaxFuture time.Duration
 
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer

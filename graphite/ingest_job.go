@@ -3,6 +3,7 @@ package graphite
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -38,6 +39,7 @@ func (j *ingestJob) store(ctx context.Context, writes []*ingestWrite) {
 	defer j.reset()
 	j.writes = writes
 	j.find()
+	j.noteEarly(ctx)
 	j.nameMissing()
 	j.resolve(ctx)
 	j.append(ctx)
@@ -67,15 +69,40 @@ func (j *ingestJob) find() {
 	j.known = j.cache.Load()
 	j.known.Begin(&j.lookup)
 	defer j.lookup.End()
+	latest := j.latest()
 	for w := range j.writes {
 		points := j.writes[w].points
 		for i := range points {
+			if points[i].Time > latest {
+				j.writes[w].refused++
+				j.refs = append(j.refs, 0)
+				continue
+			}
 			ref := j.lookup.Find(points[i].Name)
 			if ref == 0 {
 				j.missing = append(j.missing, missingPoint{write: w, point: i, at: len(j.refs)})
 			}
 			j.refs = append(j.refs, ref)
 		}
+	}
+}
+
+// latest is the last time that is taken, seconds.
+func (j *ingestJob) latest() int64 {
+	if j.o.MaxFuture == 0 {
+		return math.MaxInt64
+	}
+	return j.o.Now().Add(j.o.MaxFuture).Unix()
+}
+
+// noteEarly logs points that are too far ahead of the clock.
+func (j *ingestJob) noteEarly(ctx context.Context) {
+	early := 0
+	for _, w := range j.writes {
+		early += w.refused
+	}
+	if early > 0 {
+		j.refused.logPoints(ctx, early, fmt.Errorf("%w: more than %v in the future (--carbon.max-future)", storage.ErrInvalid, j.o.MaxFuture), j.o.Now())
 	}
 }
 

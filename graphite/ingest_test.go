@@ -497,3 +497,21 @@ func BenchmarkIngest(b *testing.B) {
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/series, "ns/point")
 	})
 }
+
+// Points too far ahead of the clock are refused and said, and make no series.
+func TestIngestMaxFuture(t *testing.T) {
+	d := newIngestDoor(t, 1)
+	d.Ingest.o.MaxFuture = time.Minute
+	soon, late := d.now.Add(time.Minute).Unix(), d.now.Add(time.Minute).Unix()+1
+	if err := d.Write(t.Context(), parsePoints(t, fmt.Sprintf("a 1 %d\nb 2 %d\na 3 %d\n", soon, late, late))); err != nil {
+		t.Fatal(err)
+	}
+	d.wantPoints(t, fmt.Sprintf("a 1@%d000", soon))
+	d.wantCounts(t, 3, 1, 2, 0)
+	if got := strings.Join(d.store.resolved, "; "); got != "a" {
+		t.Errorf("resolved %s", got)
+	}
+	if text := d.log.String(); !strings.Contains(text, "--carbon.max-future") || !strings.Contains(text, "points=2") {
+		t.Errorf("log: %s", text)
+	}
+}

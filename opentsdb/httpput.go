@@ -249,6 +249,9 @@ func (p *putBody) take() error {
 		_, err := point.series(value, p.job.o.MaxTags)
 		return err
 	}
+	if err := p.job.early(dataPoint(value, ms)); err != nil {
+		return err
+	}
 	if point.ref != 0 {
 		p.job.add(point.ref, dataPoint(value, ms))
 		return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -16,7 +17,10 @@ type IngestOptions struct {
 	CacheEntries int // --opentsdb.series-cache: series found by their bytes
 	MaxTags      int // --opentsdb.max-tags: of a series; OpenTSDB's tsd.storage.max_tags
 	Appends      int // appends at once
-	Registerer   prometheus.Registerer
+	// MaxFuture is --opentsdb.max-future: how far ahead of the clock a point may be; 0: any time, as in a TSD.
+	MaxFuture  time.Duration
+	Now        func() time.Time // wanted with MaxFuture
+	Registerer prometheus.Registerer
 }
 
 // DefaultIngestOptions has the limit of tags of a TSD.
@@ -29,6 +33,8 @@ func (o IngestOptions) Validate() error {
 	switch {
 	case o.CacheEntries <= 0:
 		return fmt.Errorf("--opentsdb.series-cache=%d: must be above 0", o.CacheEntries)
+	case o.MaxFuture < 0:
+		return fmt.Errorf("--opentsdb.max-future=%v: must not be negative", o.MaxFuture)
 	case o.MaxTags <= 0 || o.MaxTags > storage.MaxTags:
 		return fmt.Errorf("--opentsdb.max-tags=%d: must be between 1 and %d", o.MaxTags, storage.MaxTags)
 	}

@@ -22,7 +22,8 @@ type job struct {
 	refs     []storage.Ref // by name; 0: not resolved
 	errs     []error       // by name; nil: not refused
 	pending  map[string]int
-	refused  int // points, that were counted so already
+	refused  int   // points, that were counted so already
+	latest   int64 // the last time that is taken, milliseconds
 }
 
 // unknownPoint is a point of a series that is not in the cache.
@@ -38,6 +39,17 @@ func newJob(in *Ingest) *job { return &job{Ingest: in, batch: newBatch(), pendin
 func (j *job) begin() {
 	j.cache = j.Ingest.cache.Load()
 	j.cache.Begin(&j.lookup)
+	if j.latest = storage.MaxTime; j.o.MaxFuture > 0 {
+		j.latest = j.o.Now().Add(j.o.MaxFuture).UnixMilli()
+	}
+}
+
+// early refuses a point that is too far ahead of the clock.
+func (j *job) early(p point) error {
+	if p.time <= j.latest {
+		return nil
+	}
+	return argumentError(fmt.Sprintf("timestamp %d is more than %v in the future (--opentsdb.max-future)", p.time, j.o.MaxFuture))
 }
 
 func (j *job) end() { j.lookup.End() }
@@ -45,12 +57,15 @@ func (j *job) end() { j.lookup.End() }
 // find returns the Ref of a key, 0 if it is not in the cache. A key holds all of the metric and the tags, in a way that no other series has.
 func (j *job) find(key []byte) storage.Ref { return j.lookup.Find(key) }
 
-// add adds a point whose Ref is known.
+// add adds a point whose Ref is known, and which is not early.
 func (j *job) add(ref storage.Ref, p point) { addPoint(j.batch, ref, p, j.protocol.floats) }
 
 // addUnknown adds a point of a series that find did not know. parse is asked for the series unless the job has met the key before; what it
 // refuses is no part of the job.
 func (j *job) addUnknown(key []byte, p point, origin int, parse func() (storage.Series, error)) error {
+	if err := j.early(p); err != nil {
+		return err
+	}
 	n, ok := j.pending[string(key)]
 	if !ok {
 		s, err := parse()

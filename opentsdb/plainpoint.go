@@ -70,7 +70,7 @@ func (p *putBody) plain() bool {
 	}
 	p.key = append(append(p.key[:0], metric...), tags...)
 	ref := p.job.find(p.key)
-	if ref == 0 {
+	if ref == 0 || value.time > p.job.latest {
 		return false
 	}
 	p.job.add(ref, value)

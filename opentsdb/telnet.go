@@ -74,7 +74,7 @@ func (t *telnet) plain(l *intake.Lines) {
 		}
 		l.Skip(n)
 		t.lines++
-		if ref := t.job.find(key); ref != 0 {
+		if ref := t.job.find(key); ref != 0 && p.time <= t.job.latest {
 			t.job.add(ref, p)
 		} else if err := t.unknown(key, p); err != nil {
 			t.job.refused++
@@ -139,7 +139,7 @@ func (t *telnet) put(line []byte) {
 func (t *telnet) add(line []byte) error {
 	if len(line) > len(putWord) {
 		if key, p, ok := scanPut(line); ok {
-			if ref := t.job.find(key); ref != 0 {
+			if ref := t.job.find(key); ref != 0 && p.time <= t.job.latest {
 				t.job.add(ref, p)
 				return nil
 			}

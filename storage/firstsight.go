@@ -61,6 +61,8 @@ func (r *resolution) putMeta(ctx context.Context) {
 		}
 	}
 	s.metrics.seriesNew.Add(float64(added))
+	r.made = added
+	s.warnUIDs()
 }
 
 // distinct are the fresh series, each once, in the order of their TSUIDs: neighbours in the table are cheaper to insert one after the other.

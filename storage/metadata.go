@@ -65,10 +65,15 @@ func (s *Store) PutMetadata(ctx context.Context, metadata map[string]Metadata) e
 	if len(changed) == 0 {
 		return nil
 	}
+	made, err := s.admitNames(ctx, changed)
+	if err != nil {
+		return err
+	}
+	defer s.admission.keep(made, made)
 	uids, errs := s.uids.Assign(ctx, schema.Metric, changed)
 	for i, metric := range changed {
 		if errs != nil && errs[i] != nil {
-			return fmt.Errorf("metadata of %s: %w", metric, classifyUID(errs[i]))
+			return fmt.Errorf("metadata of %s: %w", metric, classifyUID(errs[i], &Series{Metric: metric}))
 		}
 		if err := s.putMetadata(ctx, uids[i], metadata[metric]); err != nil {
 			return fmt.Errorf("metadata of %s: %w", metric, err)

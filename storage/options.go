@@ -37,6 +37,8 @@ type Options struct {
 	Mode              WriteMode
 	LogUnacknowledged bool
 	Buffer            BufferOptions // of the log, if there is one
+	// NewSeries bounds the series that are made.
+	NewSeries SeriesLimits
 	// Retention is how long rows of points are kept, 0: for ever. The engine must be able to delete ranges.
 	Retention time.Duration
 	// IndexRefresh is how often series of other writers are looked for.

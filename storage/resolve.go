@@ -17,6 +17,8 @@ func (s *Store) Resolve(ctx context.Context, series []Series) ([]Ref, []error) {
 	defer s.resolutions.Put(r)
 	defer r.reset()
 	r.begin(s, series)
+	r.admit(ctx)
+	defer func() { s.admission.keep(r.promised, r.made) }()
 	for _, kind := range schema.Kinds() {
 		r.assign(ctx, kind)
 	}
@@ -40,6 +42,9 @@ type resolution struct {
 	good   []int  // the series that they are of
 	pairs  []schema.Pair
 	ids    []index.ID // of good
+
+	promised int // series, by admission
+	made     int // series
 
 	fresh []freshSeries
 	metaRows
@@ -131,7 +136,7 @@ func (r *resolution) assign(ctx context.Context, kind schema.Kind) {
 		}
 		for _, n := range l.of(r.at(kind, i)) {
 			if err := errs[n]; err != nil {
-				r.fail(i, classifyUID(err))
+				r.fail(i, classifyUID(err, &r.series[i]))
 				break
 			}
 		}
@@ -169,12 +174,12 @@ func (r *resolution) at(kind schema.Kind, i int) (from, to int) {
 	return int(r.first[i]), int(r.first[i]) + len(r.series[i].Tags)
 }
 
-func classifyUID(err error) error {
+func classifyUID(err error, s *Series) error {
 	switch {
 	case errors.Is(err, uid.ErrName):
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	case errors.Is(err, uid.ErrExhausted):
-		return fmt.Errorf("%w: %w", ErrLimit, err)
+		return fmt.Errorf("%w: series %s: %w", ErrLimit, shortName(*s), err)
 	}
 	return err
 }

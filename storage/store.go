@@ -43,6 +43,9 @@ type Store struct {
 	buffer      *buffer       // nil: writes go through
 	old         *retention    // nil: rows are kept for ever
 
+	admission admission
+	usage     uidUsage
+
 	loaded atomic.Bool
 	unfit  atomic.Bool // the flags do not fit the tables: nothing may be written
 
@@ -78,6 +81,8 @@ func New(db kv.KV, o Options) (*Store, error) {
 		s.spans = &spans{}
 	}
 	s.metrics = newStoreMetrics(o.Registerer, s)
+	s.admission.init(o.NewSeries, s.index.Len, o.Now, o.Registerer)
+	s.showUIDs(o.Registerer)
 	if o.Retention > 0 {
 		old, err := newRetention(s)
 		if err != nil {
@@ -179,6 +184,7 @@ func (s *Store) refreshEvery(ctx context.Context) error {
 				s.o.Logger.Info("series index loaded", "series", s.index.Len(), "duration", s.o.Now().Sub(begin))
 			}
 			s.setLoadErr(nil)
+			s.measureUIDs(ctx)
 			since = begin.Add(-refreshMargin).UnixMilli()
 		case ctx.Err() != nil:
 			return nil

@@ -155,6 +155,9 @@ func (d *Dictionary) assignAll(ctx context.Context, kind schema.Kind, unknown ma
 
 // draw reserves n ids where nothing speaks against an assignment.
 func (d *Dictionary) draw(ctx context.Context, kind schema.Kind, n int) (first int64, err error) {
+	if err := d.Exhausted(kind); err != nil {
+		return 0, err
+	}
 	if err := d.before(ctx, kind, 0); err != nil {
 		return 0, err
 	}
@@ -170,6 +173,7 @@ func (d *Dictionary) reserve(ctx context.Context, kind schema.Kind, n int) (int6
 	if err != nil {
 		return 0, fmt.Errorf("count up the %s UIDs: %w", kind, err)
 	}
+	d.drawn(kind, last)
 	return last - int64(n) + 1, nil
 }
 
@@ -182,7 +186,7 @@ func (d *Dictionary) assign(ctx context.Context, kind schema.Kind, name string, 
 	for range attempts {
 		uid, err := schema.EncodeUID(id, d.layout.Width(kind))
 		if err != nil {
-			return "", fmt.Errorf("%w: All Unique IDs for %s on %d bytes are already assigned!", ErrExhausted, kind, d.layout.Width(kind))
+			return "", d.exhausted(kind)
 		}
 		won, err := d.putIfAbsent(ctx, d.column(schema.FamilyName, uid, kind), raw)
 		if err != nil {

@@ -6,6 +6,7 @@ package uid
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -33,6 +34,7 @@ type Dictionary struct {
 	put     func(ctx context.Context, table, family string, rows []kv.Mutation) error // of new names, where nobody else writes
 	caches  [3]*cache                                                                 // by kind
 	renames renames
+	last    [3]atomic.Int64 // by kind: the greatest id drawn that is known of
 	// assigning lets one assignment of a kind run at a time in this process, so that two requests with the same
 	// new name do not race each other; between processes the check-and-puts decide.
 	assigning [3]chan struct{}

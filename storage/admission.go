@@ -1,0 +1,279 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// SeriesLimits bound the series that are made. Series that exist are never touched by them.
+type SeriesLimits struct {
+	Active    int // --write.max-active-series: that the process knows, each some 650 bytes of memory; 0: no limit
+	PerSecond int // --write.max-new-series-per-second: made on average; 0: no limit
+}
+
+// burstSeconds is how long a pause may be made up for at once.
+const burstSeconds = 10
+
+// admission lets new series in as far as the limits go. What it cannot let in is refused for good: ErrLimit. The zero value has no limits.
+type admission struct {
+	o       SeriesLimits
+	known   func() int // series
+	now     func() time.Time
+	refused [refusalReasons]prometheus.Counter
+
+	mu       sync.Mutex // guards all below
+	promised int        // series let in that may not be known yet
+	tokens   float64    // series that may be made now
+	filled   time.Time  // when tokens was right
+}
+
+// refusalReason says why a new series was refused.
+type refusalReason int
+
+const (
+	refusedActive refusalReason = iota
+	refusedRate
+	refusedUID
+	refusalReasons
+)
+
+func (a *admission) init(o SeriesLimits, known func() int, now func() time.Time, reg prometheus.Registerer) {
+	a.o, a.known, a.now, a.filled, a.tokens = o, known, now, now(), float64(o.PerSecond*burstSeconds)
+	vec := promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
+		Name: "tsdbridge_store_series_refused_total", Help: "New series refused, each time they came: over a limit, or no UID was left.",
+	}, []string{"reason"})
+	for reason, name := range [refusalReasons]string{"active", "rate", "uid"} {
+		a.refused[reason] = vec.WithLabelValues(name)
+	}
+}
+
+// promise lets n new series in; if not, it says which limit does not. What is promised must be kept or returned.
+func (a *admission) promise(n int) (reason refusalReason, ok bool) {
+	if a.o == (SeriesLimits{}) {
+		return 0, true
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.o.PerSecond > 0 {
+		now := a.now()
+		a.tokens = min(a.tokens+now.Sub(a.filled).Seconds()*float64(a.o.PerSecond), float64(a.o.PerSecond*burstSeconds))
+		a.filled = now
+	}
+	switch {
+	case a.o.Active > 0 && a.known()+a.promised+n > a.o.Active:
+		return refusedActive, false
+	case a.o.PerSecond > 0 && a.tokens < float64(n):
+		return refusedRate, false
+	}
+	a.promised += n
+	a.tokens -= float64(n)
+	return 0, true
+}
+
+// keep ends a promise of n series, of which so many were made.
+func (a *admission) keep(n, made int) {
+	if a.o == (SeriesLimits{}) || n == 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.promised -= n
+	a.tokens += float64(n - made)
+}
+
+func (a *admission) refuse(reason refusalReason, s Series) error {
+	a.refused[reason].Inc()
+	if reason == refusedRate {
+		return fmt.Errorf("%w: series %s is new, and more than %d are made in a second (--write.max-new-series-per-second)", ErrLimit, shortName(s), a.o.PerSecond)
+	}
+	return fmt.Errorf("%w: series %s is new, and %d are known already (--write.max-active-series)", ErrLimit, shortName(s), a.o.Active)
+}
+
+// shortName is the beginning of a series' name, for errors.
+func shortName(s Series) string {
+	const most = 256
+	name := s.String()
+	if len(name) > most {
+		return name[:most] + "..."
+	}
+	return name
+}
+
+// admit refuses what is new and may not be. Mostly there is room for all, whether they are new or not; only where there is not, each is looked at.
+func (r *resolution) admit(ctx context.Context) {
+	s := r.store
+	if _, ok := s.admission.promise(len(r.series)); ok {
+		r.promised = len(r.series)
+		if !s.anyExhausted() {
+			return
+		}
+	}
+	exists, err := s.existing(ctx, r.series)
+	for i := range r.series {
+		switch {
+		case r.failed(i):
+		case err != nil:
+			r.fail(i, err)
+		case exists[i]:
+		default:
+			r.admitNew(ctx, i)
+		}
+	}
+}
+
+// admitNew lets series i in, or not. Without a UID for one of its names it would leave the UIDs of the others behind.
+func (r *resolution) admitNew(ctx context.Context, i int) {
+	s := r.store
+	for _, kind := range schema.Kinds() {
+		exhausted := s.uids.Exhausted(kind)
+		if exhausted == nil {
+			continue
+		}
+		uids, err := s.uids.Lookup(ctx, kind, namesOf(&r.series[i], kind))
+		for _, uid := range uids {
+			if uid == "" && err == nil {
+				err = classifyUID(exhausted, &r.series[i])
+				s.admission.refused[refusedUID].Inc()
+			}
+		}
+		if err != nil {
+			r.fail(i, err)
+			return
+		}
+	}
+	if r.promised == len(r.series) {
+		return // there was room for all
+	}
+	reason, ok := s.admission.promise(1)
+	if !ok {
+		r.fail(i, s.admission.refuse(reason, r.series[i]))
+		return
+	}
+	r.promised++
+}
+
+// admitNames lets metrics that have no series yet in as if they were new series, all or none, and says how many those are: metadata make UIDs too.
+func (s *Store) admitNames(ctx context.Context, metrics []string) (made int, err error) {
+	if s.admission.o == (SeriesLimits{}) {
+		return 0, nil
+	}
+	uids, err := s.uids.Lookup(ctx, schema.Metric, metrics)
+	if err != nil {
+		return 0, err
+	}
+	last := 0
+	for i, uid := range uids {
+		if uid == "" {
+			made, last = made+1, i
+		}
+	}
+	if made == 0 {
+		return 0, nil
+	}
+	if reason, ok := s.admission.promise(made); !ok {
+		return 0, s.admission.refuse(reason, Series{Metric: metrics[last]})
+	}
+	return made, nil
+}
+
+func (s *Store) anyExhausted() bool {
+	for _, kind := range schema.Kinds() {
+		if s.uids.Exhausted(kind) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func namesOf(s *Series, kind schema.Kind) []string {
+	if kind == schema.Metric {
+		return []string{s.Metric}
+	}
+	names := make([]string, len(s.Tags))
+	for i, t := range s.Tags {
+		if names[i] = t.Key; kind == schema.Tagv {
+			names[i] = t.Value
+		}
+	}
+	return names
+}
+
+// existing says which of the series exist, whether this process has seen them or not.
+func (s *Store) existing(ctx context.Context, series []Series) ([]bool, error) {
+	exists := make([]bool, len(series))
+	var uids [3]map[string]string
+	for _, kind := range schema.Kinds() {
+		known, err := s.uidsOf(ctx, kind, series)
+		if err != nil {
+			return nil, err
+		}
+		uids[kind] = known
+	}
+	var asked []int
+	var keys [][]byte
+	for i := range series {
+		tsuid, ok := s.tsuidBy(&series[i], &uids)
+		if !ok {
+			continue
+		}
+		if _, exists[i] = s.index.Lookup(tsuid); !exists[i] {
+			asked, keys = append(asked, i), append(keys, tsuid)
+		}
+	}
+	if len(keys) == 0 || s.o.Exclusive && s.loaded.Load() {
+		return exists, nil
+	}
+	rows, err := s.db.Get(ctx, s.o.Tables.Meta, schema.FamilyMeta, keys)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", s.o.Tables.Meta, err)
+	}
+	for n, row := range rows {
+		exists[asked[n]] = len(row.Cells) > 0
+	}
+	return exists, nil
+}
+
+// uidsOf returns the UIDs of all names of a kind that have one.
+func (s *Store) uidsOf(ctx context.Context, kind schema.Kind, series []Series) (map[string]string, error) {
+	known := map[string]string{}
+	var names []string
+	for i := range series {
+		for _, name := range namesOf(&series[i], kind) {
+			if _, ok := known[name]; !ok {
+				known[name] = ""
+				names = append(names, name)
+			}
+		}
+	}
+	uids, err := s.uids.Lookup(ctx, kind, names)
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range names {
+		known[name] = uids[i]
+	}
+	return known, nil
+}
+
+// tsuidBy makes the TSUID of a series, if all of its names have UIDs.
+func (s *Store) tsuidBy(series *Series, uids *[3]map[string]string) (tsuid []byte, ok bool) {
+	metric := uids[schema.Metric][series.Metric]
+	ok = metric != "" && len(series.Tags) > 0
+	pairs := make([]schema.Pair, 0, len(series.Tags))
+	for _, t := range series.Tags {
+		key, value := uids[schema.Tagk][t.Key], uids[schema.Tagv][t.Value]
+		ok = ok && key != "" && value != ""
+		pairs = append(pairs, schema.Pair{Key: []byte(key), Value: []byte(value)})
+	}
+	if !ok {
+		return nil, false
+	}
+	return s.layout.AppendTSUID(nil, []byte(metric), pairs), true
+}
