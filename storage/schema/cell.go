@@ -16,6 +16,7 @@ const (
 	CellAnnotation                 // a note: JSON; tsdbridge reads over it
 	CellHistogram                  // OpenTSDB's own histogram; tsdbridge reads over it
 	CellObject                     // tsdbridge's objects
+	CellAges                       // when the points of tsdbridge's data cells were acknowledged
 )
 
 // The first bytes of odd qualifiers.
@@ -46,6 +47,9 @@ func ClassifyCell(qualifier []byte) CellKind {
 	case prefixHistogram:
 		return CellHistogram
 	case prefixObject:
+		if n == 5 && qualifier[1] == agesMark {
+			return CellAges
+		}
 		return CellObject
 	}
 	return CellUnknown

@@ -1,0 +1,74 @@
+package schema
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// An Age says when a sample of a row was acknowledged. A data cell has one time for all its points, the time that it was put with; where points of one
+// cell were acknowledged at different times, a cell of ages in the same row says when each was.
+type Age struct {
+	Offset uint32 // milliseconds in the hour
+	Time   int64  // milliseconds since 1970
+}
+
+// agesFormat is the first byte of the value of a cell of ages: the version of what follows.
+const agesFormat = 0x01
+
+// agesMark is the second byte of the qualifier of a cell of ages. No object has an offset that begins so.
+const agesMark = 0xFF
+
+// AppendAgesCell appends the qualifier and the value of the cell that holds the ages, in ascending order of their offsets, of samples in the data
+// cells that were put with the time stamp (milliseconds). Cells of different stamps have different qualifiers, but for those whose
+// lower 24 bits are the same.
+func AppendAgesCell(q, v []byte, stamp int64, ages []Age) (qualifier, value []byte) {
+	q = append(q, prefixObject, agesMark, byte(stamp>>16), byte(stamp>>8), byte(stamp))
+	v = append(v, agesFormat)
+	var offset, lag, step, drift int64
+	for _, a := range ages {
+		// A sender's samples come at a steady step and with a steady lag: what is stored is how much both changes changed.
+		nextStep, nextLag := int64(a.Offset)-offset, a.Time-int64(a.Offset)
+		nextDrift := nextLag - lag
+		turn := zigzag(nextDrift-drift) << 1
+		if nextStep != step {
+			turn |= 1
+		}
+		v = binary.AppendUvarint(v, turn)
+		if nextStep != step {
+			v = binary.AppendUvarint(v, zigzag(nextStep-step))
+		}
+		offset, lag, step, drift = int64(a.Offset), nextLag, nextStep, nextDrift
+	}
+	return q, v
+}
+
+// DecodeAges appends the ages of a cell of ages. After an error dst is as it was.
+func DecodeAges(dst []Age, qualifier, value []byte) ([]Age, error) {
+	if ClassifyCell(qualifier) != CellAges {
+		return dst, fmt.Errorf("cell of ages %X: not the qualifier of ages", clip(qualifier))
+	}
+	if len(value) == 0 || value[0] != agesFormat {
+		return dst, fmt.Errorf("cell of ages %X: value %X has no known format", qualifier, clip(value))
+	}
+	start := len(dst)
+	var offset, lag, step, drift int64
+	for rest := value[1:]; len(rest) > 0; {
+		turn, n := binary.Uvarint(rest)
+		if n > 0 && turn&1 != 0 {
+			change, m := binary.Uvarint(rest[n:])
+			step += unzigzag(change)
+			if n += m; m <= 0 {
+				n = 0
+			}
+		}
+		drift += unzigzag(turn >> 1)
+		lag += drift
+		offset += step
+		if n <= 0 || offset < 0 || offset >= rowMillis || len(dst) > start && step <= 0 {
+			return dst[:start], fmt.Errorf("cell of ages %X: no age at byte %d of %d", qualifier, len(value)-len(rest), len(value))
+		}
+		dst = append(dst, Age{Offset: uint32(offset), Time: lag + offset})
+		rest = rest[n:]
+	}
+	return dst, nil
+}
