@@ -41,9 +41,7 @@ func (a *Adapter) routes() (http.Handler, error) {
 	})
 	a.store.OnRename(write.dropCaches)
 	status := &statusHandler{ready: a.ready, verbose: a.graphite.describe, engine: a.o.engineName(), started: a.started}
-	explainer := treeExplainer{forest: a.graphite.forest, store: a.store, names: a.names}
-	trees := &treeAPI{explainer, a.graphite.follower}
-	shower := &treeShower{tool: &treeTool{treeExplainer: explainer, o: a.o, db: a.db, tables: a.store}}
+	trees := &treeAPI{treeExplainer{forest: a.graphite.forest, store: a.store, names: a.names}}
 	r := chi.NewRouter()
 	queries := r.With(accounts(a.budget))
 	graphiteAPI, err := a.graphite.routes(queries, a)
@@ -52,11 +50,10 @@ func (a *Adapter) routes() (http.Handler, error) {
 	}
 	graphiteAPI = accounts(a.budget)(graphiteAPI)
 	r.Handle(apiPrefix+"/write", write)
-	queries.Get(treeStatusPath, trees.status)
-	queries.Get(treeTestPath, trees.test)
-	queries.Get(treeShowPath, shower.serve)
+	queries.Get(apiPrefix+"/status/trees", trees.status)
+	queries.Get(apiPrefix+"/status/trees/test", trees.test)
 	if a.o.AdminAPI {
-		(&adminAPI{o: a.o, store: a.store, engine: a.db, syncTrees: trees.sync}).mount(r)
+		(&adminAPI{o: a.o, store: a.store, engine: a.db}).mount(r)
 	}
 	queries.Handle(apiPrefix+"/*", api)
 	// The paths of Prometheus' old example adapter.

@@ -70,7 +70,13 @@ func (s *Store) appendThrough(ctx context.Context, b *Batch) error {
 		return err
 	}
 	w.sortPuts()
-	return w.put(ctx, s.db.Apply)
+	if err := w.put(ctx, s.db.Apply); err != nil {
+		return err
+	}
+	if s.versioned != nil {
+		s.verifier.note(w)
+	}
+	return nil
 }
 
 // checkBatch refuses what cannot be stored.
@@ -113,6 +119,9 @@ type writer struct {
 	content row
 	keys    []byte // the row keys, one after the other
 	puts    []kv.Mutation
+
+	reconciler reconciler // of shared tables
+	flush      bool       // the rows were acknowledged before: their ages say when
 }
 
 // entry is one point (n < len(batch.Refs)) or object of the batch.
@@ -130,8 +139,10 @@ type rowWrite struct {
 	base                   uint32
 	points                 []schema.Point
 	objects                []schema.Object
+	ages                   []schema.Age // when the samples were acknowledged, on shared tables, if that is over
 	key                    []byte
-	lastSample, lastObject int32 // after the write
+	put                    []kv.Put // what a shared table was given of it
+	lastSample, lastObject int32    // after the write
 }
 
 func (w *writer) reset(s *Store) {
@@ -139,7 +150,7 @@ func (w *writer) reset(s *Store) {
 	clear(w.puts)
 	*w = writer{
 		store: s, entries: w.entries[:0], locked: w.locked[:0], rows: w.rows[:0], points: w.points[:0],
-		objects: w.objects[:0], keys: w.keys[:0], puts: w.puts[:0], content: w.content,
+		objects: w.objects[:0], keys: w.keys[:0], puts: w.puts[:0], content: w.content, reconciler: w.reconciler,
 	}
 }
 
@@ -274,7 +285,7 @@ func (w *writer) build(ctx context.Context) error {
 	for i := range w.rows {
 		r := &w.rows[i]
 		r.lastSample, r.lastObject = lastOffsets(r)
-		if r.state == previous && !r.state.begins(r) || !r.state.continues(r) {
+		if w.mustRead(r) || r.state == previous && !r.state.begins(r) || !r.state.continues(r) {
 			unsure = append(unsure, r)
 		} else {
 			w.puts = append(w.puts, r.plainPut())
@@ -284,12 +295,22 @@ func (w *writer) build(ctx context.Context) error {
 		}
 		previous = r.state
 	}
+	merge := w.mergeRows
+	if w.store.versioned != nil {
+		merge = w.reconcileRows
+	}
 	for rows := range slices.Chunk(unsure, rowsPerRead) {
-		if err := w.mergeRows(ctx, rows); err != nil {
+		if err := merge(ctx, rows); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// mustRead reports whether a row of a shared table is read whatever this process knows: what was acknowledged long ago may be older than what others
+// wrote since, and an object cell may have the qualifier of another process's.
+func (w *writer) mustRead(r *rowWrite) bool {
+	return w.store.versioned != nil && (w.flush || len(r.objects) > 0)
 }
 
 // mergeRows reads rows and makes their mutations.

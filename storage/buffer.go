@@ -98,6 +98,7 @@ type buffer struct {
 	log     *log.Log
 	numbers seriesNumbers
 	head    *head.Head
+	ages    *ages         // of what is in the head; nil: nobody else writes to the table
 	marks   logMarks      // kept when some writes do not go through the log
 	mixed   bool          // they do not
 	ready   chan struct{} // closed when the log is replayed
@@ -124,6 +125,9 @@ func openBuffer(s *Store) (*buffer, error) {
 		o: o, logger: s.o.Logger, now: s.o.Now, ready: make(chan struct{}), pending: map[uint64]int{},
 		head:    head.New(headOptions),
 		numbers: seriesNumbers{index: s.index}, mixed: s.o.Mode != WriteBuffered,
+	}
+	if s.versioned != nil {
+		b.ages = newAges(&s.stamps)
 	}
 	b.jobs.New = func() any { return &bufferJob{} }
 	b.metrics = newBufferMetrics(s.o.Registerer, b)
@@ -159,14 +163,15 @@ func (b *buffer) recover(ctx context.Context) error {
 	var job bufferJob
 	err := b.log.Replay(ctx, log.Position{}, func(at log.Position, record []byte) error {
 		batch.Reset()
-		if err := parseRecord(&batch, record, b.numbers.ref); err != nil {
+		acknowledged, err := parseRecord(&batch, record, b.numbers.ref)
+		if err != nil {
 			return fmt.Errorf("record at %v: %w", at, err)
 		}
 		job.take(&batch)
 		if b.mixed {
 			b.marks.note(&batch, b.numbers.index.Len(), at.Segment)
 		}
-		b.head.Append(&job.batch, at.Segment)
+		b.keep(&job.batch, at.Segment, acknowledged)
 		records++
 		points += len(batch.Refs)
 		b.metrics.replayed.Add(float64(len(batch.Refs)))
@@ -207,14 +212,15 @@ func (b *buffer) append(ctx context.Context, batch *Batch) error {
 		return err
 	}
 	if b.full.Load() {
-		return fmt.Errorf("%d bytes of points wait in memory for the table, --head.max-bytes is %d", b.head.Stats().Bytes, b.o.MaxHeadBytes)
+		return fmt.Errorf("%d bytes of points wait in memory for the table, --head.max-bytes is %d", b.head.Stats().Bytes+b.agesBytes(), b.o.MaxHeadBytes)
 	}
 	if err := b.numbers.need(ctx, batch); err != nil {
 		return err
 	}
 	j := b.jobs.Get().(*bufferJob)
 	defer b.jobs.Put(j)
-	b.numbers.use(func(byID []uint32) { j.record = appendRecord(j.record[:0], batch, byID) })
+	acknowledged := b.ages.now()
+	b.numbers.use(func(byID []uint32) { j.record = appendRecord(j.record[:0], batch, byID, acknowledged) })
 	j.take(batch)
 	segment := b.begin()
 	defer b.end(segment)
@@ -229,8 +235,17 @@ func (b *buffer) append(ctx context.Context, batch *Batch) error {
 	if err != nil {
 		return fmt.Errorf("write the log: %w", err)
 	}
-	b.head.Append(&j.batch, at.Segment)
+	b.keep(&j.batch, at.Segment, acknowledged)
 	return nil
+}
+
+// keep adds a batch whose record stands in a segment of the log to the head.
+func (b *buffer) keep(batch *head.Batch, segment uint64, acknowledged int64) {
+	if b.ages == nil {
+		b.head.Append(batch, segment)
+		return
+	}
+	b.ages.keep(batch, acknowledged, func() { b.head.Append(batch, segment) })
 }
 
 // await returns when the log is replayed.
@@ -245,7 +260,7 @@ func (b *buffer) await(ctx context.Context) error {
 
 // measure stops appends while the table takes less than comes in: rows beyond MaxHeadBytes should have been put, half as much more is the end.
 func (b *buffer) measure() {
-	b.full.Store(b.head.Stats().Bytes > b.o.MaxHeadBytes/2*3)
+	b.full.Store(b.head.Stats().Bytes+b.agesBytes() > b.o.MaxHeadBytes/2*3)
 }
 
 // begin notes an append: from the segment that the log is in now, or a later one, to the head.

@@ -15,20 +15,28 @@ import (
 //
 // Version 2 has a bit for each value behind the values, the lowest of a byte first: it is an integer. Version 3 has a second such list behind the first:
 // it is a float of FormDouble.
+// With recordTimed in the version, the time of the acknowledgement in milliseconds follows as a varint: of two values of one instant in a shared table, the one
+// that was acknowledged later stays.
 // A point of a request in the usual order takes 10 bytes.
 const (
 	recordVersion         = 1
 	recordVersionIntegers = 2
 	recordVersionForms    = 3
+
+	recordTimed = 0x80
 )
 
 // errRecord is a record that no version of ours wrote.
 var errRecord = errors.New("broken record")
 
-// appendRecord appends the record of a batch. byID has the number + 1 of each series by its id, all of them.
-func appendRecord(dst []byte, b *Batch, byID []uint32) []byte {
+// appendRecord appends the record of a batch that is acknowledged at a time, 0: that is not kept. byID has the number + 1 of each series by its id, all of them.
+func appendRecord(dst []byte, b *Batch, byID []uint32, acknowledged int64) []byte {
 	version := recordVersionOf(b)
-	dst = append(dst, version)
+	if acknowledged > 0 {
+		dst = binary.AppendUvarint(append(dst, version|recordTimed), uint64(acknowledged))
+	} else {
+		dst = append(dst, version)
+	}
 	dst = binary.AppendUvarint(dst, uint64(len(b.Refs)))
 	dst = binary.AppendUvarint(dst, uint64(len(b.Objects)))
 	var number, time int64
@@ -88,12 +96,16 @@ func appendDelta(dst []byte, v int64) []byte {
 	return binary.AppendVarint(dst, v)
 }
 
-// parseRecord appends what a record says to a batch. refs gives the series of a number, 0 when there is none. Objects keep no memory of the record.
-func parseRecord(b *Batch, record []byte, refs func(number uint32) Ref) error {
+// parseRecord appends what a record says to a batch, and returns when it was acknowledged; 0: the record does not say. refs gives the series of a number, 0 when there is none. Objects keep no memory of the record.
+func parseRecord(b *Batch, record []byte, refs func(number uint32) Ref) (acknowledged int64, err error) {
 	r := recordReader{rest: record}
 	version := r.byte()
+	if version&recordTimed != 0 {
+		version &^= recordTimed
+		acknowledged = int64(min(r.uvarint(), math.MaxInt64))
+	}
 	if version < recordVersion || version > recordVersionForms {
-		return fmt.Errorf("%w: version %d", errRecord, version)
+		return 0, fmt.Errorf("%w: version %d", errRecord, version)
 	}
 	points, objects := r.count(), r.count()
 	for range points {
@@ -120,7 +132,7 @@ func parseRecord(b *Batch, record []byte, refs func(number uint32) Ref) error {
 	if r.err == nil && len(r.rest) > 0 {
 		r.err = fmt.Errorf("%w: %d bytes too many", errRecord, len(r.rest))
 	}
-	return r.err
+	return acknowledged, r.err
 }
 
 // recordReader takes a record apart. After an error it gives zeros.

@@ -23,25 +23,27 @@ func FuzzRecord(f *testing.F) {
 	b.Add(300, 1356998400000, math.NaN())
 	b.AddObject(2, 5, KindHistogram, []byte("histogram"))
 	b.Add(2, MaxTime, math.Inf(-1))
-	f.Add(appendRecord(nil, &b, numbers))
+	f.Add(appendRecord(nil, &b, numbers, 0))
 	b.AddInteger(7, 0, -1)
 	b.AddObject(2, 5, KindExemplar, nil)
-	f.Add(appendRecord(nil, &b, numbers))
+	f.Add(appendRecord(nil, &b, numbers, 1700000000123))
 	b.AddForm(7, 1, 1.5, FormDouble)
-	f.Add(appendRecord(nil, &b, numbers))
+	f.Add(appendRecord(nil, &b, numbers, 1700000000123))
 	f.Add([]byte{recordVersion, 0, 0})
 	f.Add([]byte{recordVersionIntegers, 0xff, 0xff, 0xff, 0xff, 0x0f, 1})
 	f.Fuzz(func(t *testing.T, record []byte) {
 		var b Batch
-		if parseRecord(&b, record, refs) != nil {
+		acknowledged, err := parseRecord(&b, record, refs)
+		if err != nil {
 			return
 		}
-		again := appendRecord(nil, &b, numbers)
+		again := appendRecord(nil, &b, numbers, acknowledged)
 		var c Batch
-		if err := parseRecord(&c, again, refs); err != nil {
-			t.Fatalf("%x is written again as %x, which is %v", record, again, err)
+		when, err := parseRecord(&c, again, refs)
+		if err != nil || when != acknowledged {
+			t.Fatalf("%x is written again as %x, which is acknowledged at %d, want %d: %v", record, again, when, acknowledged, err)
 		}
-		if once := appendRecord(nil, &c, numbers); !bytes.Equal(once, again) {
+		if once := appendRecord(nil, &c, numbers, when); !bytes.Equal(once, again) {
 			t.Fatalf("%x is written again as %x and then as %x", record, again, once)
 		}
 	})

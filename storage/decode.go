@@ -47,6 +47,7 @@ func (d *decoder) addColumns(out *Points, base uint32, cells []kv.StoredCell) bo
 			times, values, err = d.coded.AppendColumns(times, values, c.Coded, base)
 		case schema.ClassifyCell(c.Qualifier) == schema.CellData:
 			times, values, err = schema.AppendColumns(times, values, c.Qualifier, c.Value, base)
+		case schema.ClassifyCell(c.Qualifier) == schema.CellAges: // no instant stands twice, so ages do not matter
 		default:
 			return false
 		}

@@ -1,7 +1,9 @@
 package storage_test
 
 import (
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
@@ -21,8 +23,28 @@ func TestStoreInMemory(t *testing.T) {
 func TestMistakenCells(t *testing.T) {
 	storetest.RunMistaken(t, storetest.Config{New: newMemory, Exclusive: true})
 	storetest.RunMistaken(t, storetest.Config{New: newMemory, Salted: true})
+	storetest.RunMistaken(t, storetest.Config{New: func(*testing.T) storetest.Engine { return sharedTable{kv.NewShared(storetest.Tables()...)} }})
 }
 
 func TestStoreBesideOthers(t *testing.T) {
 	storetest.Run(t, storetest.Config{New: newMemory, Seeds: 20, Salted: true})
+}
+
+// sharedTable is an engine with the stamps and versions of HBase.
+type sharedTable struct{ *kv.Shared }
+
+func (m sharedTable) Open(*testing.T, storetest.Fate) kv.KV { return m.Shared }
+
+// Stamps are milliseconds, and tests write the same instant more often than that: their clock goes on whenever somebody looks at it.
+func TestStoreOnSharedTables(t *testing.T) {
+	var clock atomic.Int64
+	clock.Store(1_700_000_000_000)
+	storetest.Run(t, storetest.Config{
+		New: func(*testing.T) storetest.Engine {
+			db := kv.NewShared(storetest.Tables()...)
+			db.SetClock(func() int64 { return clock.Add(1) })
+			return sharedTable{db}
+		},
+		Seeds: 40, Clock: func() time.Time { return time.UnixMilli(clock.Add(1)) },
+	})
 }

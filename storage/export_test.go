@@ -1,9 +1,24 @@
 package storage
 
-import "context"
+import (
+	"context"
+
+	"github.com/tsdbridge/tsdbridge/storage/head"
+)
 
 // DeleteOld is one pass of the retention.
 func (s *Store) DeleteOld(ctx context.Context) error { return s.old.pass(ctx) }
 
 // Refresh is what happens each IndexRefresh.
 func (s *Store) Refresh(ctx context.Context, since int64) error { return s.refresh(ctx, since) }
+
+// FlushAll puts all rows of the head into the table.
+func (s *Store) FlushAll(ctx context.Context) error { return s.flushRows(ctx, head.Everything()) }
+
+// VerifyAll looks at all rows that were put without being read.
+func (s *Store) VerifyAll(ctx context.Context) error {
+	return s.verifyRows(ctx, s.o.Now().Add(2*verifyDelay))
+}
+
+// Buffered reports whether the store has a log.
+func (s *Store) Buffered() bool { return s.buffer != nil }

@@ -50,7 +50,7 @@ const settleTime = 30 * time.Second
 func (s *Store) due() head.Policy {
 	o, now := s.o.Buffer, s.o.Now()
 	p := head.Policy{
-		EndedBefore: now.Add(-o.FlushDelay).UnixMilli(), OpenedBefore: now.Add(-o.FlushInterval), MaxBytes: o.MaxHeadBytes,
+		EndedBefore: now.Add(-o.FlushDelay).UnixMilli(), OpenedBefore: now.Add(-o.FlushInterval), MaxBytes: max(o.MaxHeadBytes-s.buffer.agesBytes(), 1),
 	}
 	if settle := min(o.FlushDelay, settleTime); settle > 0 {
 		p.SettledBefore = now.Add(-settle)
@@ -85,7 +85,7 @@ func (s *Store) flushRows(ctx context.Context, p head.Policy) (err error) {
 			return err
 		}
 		put += len(sealed.Rows)
-		sealed.Drop()
+		s.buffer.drop(sealed)
 	}
 	if put == 0 {
 		return nil
@@ -107,6 +107,7 @@ func (s *Store) putRows(ctx context.Context, rows []head.Row, apply func(ctx con
 	w := s.writers.Get().(*writer)
 	defer s.writers.Put(w)
 	w.reset(s)
+	w.flush = true
 	rows = slices.Clone(rows)
 	slices.SortFunc(rows, func(a, b head.Row) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Base, b.Base)) })
 	for i, r := range rows {
@@ -116,12 +117,15 @@ func (s *Store) putRows(ctx context.Context, rows []head.Row, apply func(ctx con
 			st.mu.Lock()
 			w.locked = append(w.locked, st)
 		}
-		w.rows = append(w.rows, rowWrite{ref: ref, state: st, base: r.Base, points: r.Points, objects: r.Objects})
+		w.rows = append(w.rows, rowWrite{ref: ref, state: st, base: r.Base, points: r.Points, objects: r.Objects, ages: s.buffer.agesOf(r)})
 	}
 	defer w.unlock()
 	if err := w.build(ctx); err != nil {
 		return err
 	}
 	w.sortPuts()
-	return w.put(ctx, apply)
+	if err := w.put(ctx, apply); err != nil || s.versioned == nil {
+		return err
+	}
+	return w.verify(ctx, apply)
 }

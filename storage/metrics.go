@@ -12,6 +12,7 @@ type storeMetrics struct {
 	points, objects            prometheus.Counter
 	rowsPut, rowsRead, rowsNew prometheus.Counter
 	pointsKnown, rowsReplaced  prometheus.Counter
+	rowsSettled                prometheus.Counter
 	appendSeconds              prometheus.Histogram
 	seriesNew, seriesNameless  prometheus.Counter
 	selectRows, plans          [planKinds]prometheus.Counter
@@ -44,6 +45,7 @@ func newStoreMetrics(reg prometheus.Registerer, s *Store) *storeMetrics {
 		rowsNew:      counter("append_rows_begun_total", "Rows of those read that did not exist yet."),
 		pointsKnown:  counter("points_known_total", "Appended points that stood in their row already."),
 		rowsReplaced: counter("rows_replaced_total", "Rows whose cells were replaced because a point changed."),
+		rowsSettled:  counter("rows_settled_total", "Rows of shared tables in which several processes had put one instant at the same time, and that were put right."),
 		appendSeconds: f.NewHistogram(prometheus.HistogramOpts{
 			Name: "tsdbridge_store_append_seconds", Help: "Duration of one append.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16),

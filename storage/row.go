@@ -14,6 +14,7 @@ import (
 type row struct {
 	points  []point
 	objects []object
+	ages    []stampedAges // of cells whose points were acknowledged at different times
 
 	cellPoints  []schema.Point // scratch
 	cellObjects []schema.Object
@@ -29,7 +30,13 @@ type object struct {
 	written int64
 }
 
-func (r *row) reset() { r.points, r.objects = r.points[:0], r.objects[:0] }
+// stampedAges are when the points of the cells with a Time were acknowledged.
+type stampedAges struct {
+	cell int64 // its Time
+	ages []schema.Age
+}
+
+func (r *row) reset() { r.points, r.objects, r.ages = r.points[:0], r.objects[:0], r.ages[:0] }
 
 // load reads the cells of a row, whoever wrote them: single, compacted and append cells and our object cells. Annotations and
 // what else OpenTSDB keeps in odd qualifiers are passed over.
@@ -80,6 +87,11 @@ func (r *row) add(c kv.Cell) (err error) {
 		r.cellPoints, err = schema.DecodeAppend(r.cellPoints, c.Value)
 	case schema.CellObject:
 		r.cellObjects, err = schema.DecodeObjects(r.cellObjects, c.Qualifier, c.Value)
+	case schema.CellAges:
+		var ages []schema.Age
+		if ages, err = schema.DecodeAges(nil, c.Qualifier, c.Value); err == nil {
+			r.ages = append(r.ages, stampedAges{c.Time, ages})
+		}
 	case schema.CellAnnotation, schema.CellHistogram, schema.CellUnknown:
 	}
 	for _, p := range r.cellPoints {
@@ -94,6 +106,9 @@ func (r *row) add(c kv.Cell) (err error) {
 // sort orders the content by time and leaves one sample per instant: the one from the newest cell. Two are there only when
 // two writers wrote one series, or a TSD wrote an instant twice.
 func (r *row) sort() {
+	if len(r.ages) > 0 && (len(r.objects) > 0 || !r.ascending()) {
+		r.age()
+	}
 	if !r.ascending() {
 		slices.SortStableFunc(r.points, func(a, b point) int {
 			return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.written, a.written))
@@ -115,6 +130,29 @@ func (r *row) sort() {
 		return a.Offset == b.Offset && a.Kind == b.Kind && (a.Kind != schema.ObjectExemplar || bytes.Equal(a.Data, b.Data))
 	})
 	r.resolveSamples()
+}
+
+// age gives points and samples the time of their acknowledgement in place of that of their cell.
+func (r *row) age() {
+	for i := range r.points {
+		r.points[i].written = r.agedAt(r.points[i].Offset, r.points[i].written)
+	}
+	for i := range r.objects {
+		if o := &r.objects[i]; o.Kind.IsSample() {
+			o.written = r.agedAt(o.Offset, o.written)
+		}
+	}
+}
+
+func (r *row) agedAt(offset uint32, written int64) int64 {
+	for _, a := range r.ages {
+		if a.cell == written {
+			if at, ok := ageAt(a.ages, offset); ok {
+				return at
+			}
+		}
+	}
+	return written
 }
 
 // resolveSamples drops the older of two samples of different kinds at one instant.

@@ -55,7 +55,7 @@ func (w *rowReader) read(ctx context.Context, r *reader, g *group, p part) error
 	}
 	for i, t := range w.taken {
 		if !t.Empty() {
-			if err := w.joinHead(w.points(i), t); err != nil {
+			if err := w.joinHead(ctx, w.points(i), t); err != nil {
 				return err
 			}
 		}
@@ -263,7 +263,7 @@ func (w *rowReader) takeHead() error {
 }
 
 // joinHead adds what was taken of the head to the rows of a series.
-func (w *rowReader) joinHead(p *Points, t head.Taken) error {
+func (w *rowReader) joinHead(ctx context.Context, p *Points, t head.Taken) error {
 	before, n := p.size(), len(p.Times)
 	if err := w.claim((t.Points() + n) * sampleBytes); err != nil {
 		return err
@@ -273,6 +273,11 @@ func (w *rowReader) joinHead(p *Points, t head.Taken) error {
 	}
 	h := head.Points{Times: p.Times, Values: p.Values}
 	w.head.Read(t, w.q.Start, w.q.End, &h)
+	if w.store.versioned != nil {
+		if err := w.dropOlder(ctx, p, &h, n); err != nil {
+			return err
+		}
+	}
 	p.join(&h, n, &w.q)
 	w.samples += p.size() - before
 	return w.claimObjects(p.Objects)

@@ -20,6 +20,7 @@ type state struct {
 	base   uint32 // base time of the row, seconds
 	// The greatest offsets in the row, milliseconds; -1: none. Samples are points and objects that are samples.
 	lastSample, lastObject int32
+	unverified             uint32 // base + 1 of the row that the verifier has in its list; 0: none
 }
 
 const statesPerBlock = 4096

@@ -21,6 +21,9 @@ import (
 // Store is the one implementation of Appender and Querier: the OpenTSDB schema over a table engine.
 type Store struct {
 	db          kv.KV
+	versioned   kv.Versioned // db where others write to the tables as well; nil: nobody does, or the engine keeps no versions
+	verifier    verifier
+	stamps      stampClock
 	stored      storedEngine // db, for reading
 	local       bool         // it shows rows where they lie
 	costs       kv.Costs
@@ -71,6 +74,7 @@ func New(db kv.KV, o Options) (*Store, error) {
 		reads:   make(chan struct{}, concurrentReads),
 	}
 	s.openUIDs()
+	s.stamps.wall = o.Now
 	s.writers.New = func() any { return &writer{} }
 	s.resolutions.New = func() any { return &resolution{} }
 	s.groups.New = func() any { return &group{} }
@@ -79,6 +83,8 @@ func New(db kv.KV, o Options) (*Store, error) {
 	s.local, s.costs = !cells, s.stored.Costs()
 	if o.Exclusive {
 		s.spans = &spans{}
+	} else {
+		s.versioned, _ = db.(kv.Versioned)
 	}
 	s.metrics = newStoreMetrics(o.Registerer, s)
 	s.admission.init(o.NewSeries, s.index.Len, o.Now, o.Registerer)
@@ -136,6 +142,9 @@ func (s *Store) Run(ctx context.Context) error {
 	}
 	if s.old != nil {
 		group.Go(func() error { return s.old.run(ctx) })
+	}
+	if s.versioned != nil {
+		group.Go(func() error { return s.verifyEvery(ctx) })
 	}
 	group.Go(func() error { return s.refreshEvery(ctx) })
 	return group.Wait()

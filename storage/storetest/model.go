@@ -122,3 +122,12 @@ func (m *Model) Check(t *testing.T, s *storage.Store, refs []storage.Ref, start,
 		t.Fatalf("exemplars (-want +got):\n%s", diff)
 	}
 }
+
+// Delete notes that the samples of series n from start to end (milliseconds, inclusive) were deleted.
+func (m *Model) Delete(n int, start, end int64) {
+	for time := range m.samples[n] {
+		if time >= start && time <= end {
+			delete(m.samples[n], time)
+		}
+	}
+}

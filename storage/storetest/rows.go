@@ -44,6 +44,10 @@ func CheckRows(t *testing.T, db kv.KV, table string, exclusive bool) {
 				if n := len(c.Qualifier); n != 3 && n != 5 {
 					t.Fatalf("row %x: object cell %x of %d bytes: a TSD's fsck deletes it", row.Key, c.Qualifier, n)
 				}
+			case schema.CellAges:
+				if ages, err := schema.DecodeAges(nil, c.Qualifier, c.Value); err != nil || exclusive {
+					t.Fatalf("row %x: ages %v, %v in a table of one writer: %t", row.Key, ages, err, exclusive)
+				}
 			default:
 				t.Fatalf("row %x: unexpected cell %x", row.Key, c.Qualifier)
 			}

@@ -36,6 +36,7 @@ type Config struct {
 	Batches   int                         // of a run; 0: 60
 	Exclusive bool                        // nobody else writes to the tables
 	Salted    bool                        // tables with a salt of one byte
+	Clock     func() time.Time            // nil: the machine's
 }
 
 // ways are the ways of a point: what the flags of a process say, and which of the store's two appenders a batch takes.
@@ -118,6 +119,9 @@ func (r *run) options(o *storage.Options) {
 	r.data = o.Tables.Data
 	if r.Salted {
 		o.Layout.SaltWidth = 1
+	}
+	if r.Clock != nil {
+		o.Now = r.Clock
 	}
 	o.Buffer.Dir, o.Buffer.FS, o.Buffer.SegmentBytes = "log", r.disk, 16<<10
 	o.Buffer.CheckInterval, o.Buffer.FlushInterval = time.Millisecond, 1<<60

@@ -1,0 +1,98 @@
+package storage
+
+import (
+	"sync"
+
+	"github.com/tsdbridge/tsdbridge/storage/head"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// ages says of everything in the head when it was acknowledged, which only tables that others write to need. It is a second head whose values are
+// times: it follows the first in every write, and costs about as much again.
+type ages struct {
+	clock *stampClock
+
+	// mu is held for reading while a batch goes to both heads, and for writing while rows leave both.
+	mu   sync.RWMutex
+	head *head.Head
+	jobs sync.Pool // *head.Batch
+}
+
+func newAges(clock *stampClock) *ages {
+	a := &ages{clock: clock, head: head.New(head.Options{Now: clock.wall})}
+	a.jobs.New = func() any { return &head.Batch{} }
+	return a
+}
+
+// now is the time of an acknowledgement in milliseconds. Without ages it is 0.
+func (a *ages) now() int64 {
+	if a == nil {
+		return 0
+	}
+	return a.clock.now()
+}
+
+// keep notes that a batch was acknowledged at a time, and adds it to the head. Records of earlier versions do not say when (0): their points count as
+// acknowledged at their own time.
+func (a *ages) keep(b *head.Batch, acknowledged int64, add func()) {
+	times := a.jobs.Get().(*head.Batch)
+	defer a.jobs.Put(times)
+	times.IDs, times.Times, times.Values = append(times.IDs[:0], b.IDs...), append(times.Times[:0], b.Times...), times.Values[:0]
+	for i := range b.Objects {
+		times.IDs, times.Times = append(times.IDs, b.Objects[i].ID), append(times.Times, b.Objects[i].Time)
+	}
+	for _, at := range times.Times {
+		if acknowledged > 0 {
+			at = acknowledged
+		}
+		times.Values = append(times.Values, float64(at))
+	}
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	a.head.Append(times, 0)
+	add()
+}
+
+// agesOf lists when what is in a row of the head was acknowledged.
+func (b *buffer) agesOf(r head.Row) []schema.Age {
+	if b.ages == nil {
+		return nil
+	}
+	var p head.Points
+	begin := int64(r.Base) * 1000
+	b.ages.head.Read(r.ID, begin, begin+schema.RowSeconds*1000-1, &p)
+	ages := make([]schema.Age, len(p.Times))
+	for i, t := range p.Times {
+		ages[i] = schema.Age{Offset: uint32(t - begin), Time: int64(p.Values[i])}
+	}
+	return ages
+}
+
+// drop drops rows that were put, and their ages unless more of the hour has arrived.
+func (b *buffer) drop(sealed *head.Sealed) {
+	if b.ages == nil {
+		sealed.Drop()
+		return
+	}
+	type hour struct{ id, base uint32 }
+	hours := make([]hour, len(sealed.Rows))
+	for i, r := range sealed.Rows {
+		hours[i] = hour{r.ID, r.Base}
+	}
+	b.ages.mu.Lock()
+	defer b.ages.mu.Unlock()
+	sealed.Drop()
+	for _, h := range hours {
+		if !b.head.Holds(h.id, h.base) {
+			b.ages.head.Remove(h.id, h.base)
+		}
+	}
+}
+
+// agesBytes is the memory of the ages.
+func (b *buffer) agesBytes() int64 {
+	if b.ages == nil {
+		return 0
+	}
+	return b.ages.head.Stats().Bytes
+}

@@ -1,0 +1,314 @@
+package storage
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// Cells of many points that were acknowledged within a short time do without a cell of ages: all of them count as acknowledged with the last. So two
+// writes of one instant in different processes may end in either order when one of them came in such a burst and they are less than uniformSpan apart.
+const (
+	uniformSpan   = 2000 // milliseconds
+	uniformPoints = 64   // smaller cells always have their ages
+)
+
+// pendingRow is what a process has acknowledged of a row and not put yet: points and objects in order, one sample an instant, and when each sample
+// was acknowledged.
+type pendingRow struct {
+	points  []schema.Point
+	objects []schema.Object
+	ages    []schema.Age
+	// now says that the samples are not acknowledged yet: they are newer than everything in the row, and ages is empty.
+	now bool
+	// clock is the time of this process, milliseconds.
+	clock int64
+}
+
+// reconciled is what a row of a shared table needs.
+type reconciled struct {
+	kv.Mutation
+	known    int  // samples that were there already, or lost to newer ones
+	replaced bool // something that stood in the row goes
+}
+
+// reconciler brings what a process has to put into a row of a shared table together with what others put there. Of two samples of one instant the
+// one that was acknowledged later stays, a deletion of the row counts as a write of all its instants, and afterwards no instant has two values. It
+// keeps its memory from row to row.
+type reconciler struct {
+	agedRow
+	claims   []claim
+	lost     [][]uint32 // offsets of the points that each cell loses, by cell
+	won      []schema.Point
+	wonAges  []schema.Age
+	objects  []agedObject // that the row will have
+	dropped  bool         // an object of the row goes
+	clock    int64
+	beaten   int64 // the latest acknowledgement of what loses to the pending samples
+	fresh    []schema.Object
+	noted    []notedAges
+	mutation reconciled
+}
+
+// notedAges are those of what is put with one stamp.
+type notedAges struct {
+	stamp int64
+	ages  []schema.Age
+}
+
+// claim is what one cell, or the pending row, says of an instant.
+type claim struct {
+	offset uint32
+	age    int64
+	cell   int // of the row; pending: -1
+	point  schema.Point
+	object *schema.Object // nil: a point
+}
+
+const pending = -1
+
+// agedObject is an object of a row.
+type agedObject struct {
+	schema.Object
+	cell int
+	age  int64
+}
+
+// row returns the mutation that puts the pending samples into a row; without any, the mutation that settles what stands in the row twice.
+func (r *reconciler) row(key []byte, h *kv.History, p *pendingRow) reconciled {
+	r.load(h)
+	r.mutation, r.beaten, r.clock = reconciled{Mutation: kv.Mutation{Key: key}}, 0, p.clock
+	r.won, r.wonAges, r.dropped, r.fresh, r.noted = r.won[:0], r.wonAges[:0], false, r.fresh[:0], r.noted[:0]
+	r.lost = slices.Grow(r.lost[:0], len(r.cells))[:len(r.cells)]
+	clear(r.lost)
+	r.collect(p)
+	r.settle(p)
+	r.settleObjects(p)
+	stamp := r.stamp(p)
+	if stamp == 0 && (r.dropped || r.taken(appendObjectCells(nil, r.fresh))) {
+		stamp = p.clock // objects that stay are put anew, and a cell of ages needs a stamp
+	}
+	r.rewrite()
+	r.putNew(stamp)
+	r.putAges()
+	return r.mutation
+}
+
+// collect lists the claims, those of one instant together and the winner first.
+func (r *reconciler) collect(p *pendingRow) {
+	r.claims = r.claims[:0]
+	for i := range r.cells {
+		c := &r.cells[i]
+		for _, point := range c.points {
+			r.claims = append(r.claims, claim{offset: point.Offset, age: r.ageOf(c, point), cell: i, point: point})
+		}
+		for j := range c.objects {
+			if o := &c.objects[j]; o.Kind.IsSample() {
+				r.claims = append(r.claims, claim{offset: o.Offset, age: c.objectAge(*o), cell: i, object: o})
+			}
+		}
+	}
+	for _, point := range p.points {
+		r.addPending(p, claim{offset: point.Offset, point: point})
+	}
+	for i := range p.objects {
+		if o := &p.objects[i]; o.Kind.IsSample() {
+			r.addPending(p, claim{offset: o.Offset, object: o})
+		}
+	}
+	slices.SortStableFunc(r.claims, func(a, b claim) int {
+		return cmp.Or(cmp.Compare(a.offset, b.offset), cmp.Compare(b.age, a.age), compareBool(b.cell == pending, a.cell == pending), compareClaims(a, b))
+	})
+}
+
+// addPending adds a claim of the pending row, if the row was not deleted since.
+func (r *reconciler) addPending(p *pendingRow, c claim) {
+	c.cell, c.age = pending, math.MaxInt64
+	if !p.now {
+		at, ok := ageAt(p.ages, c.offset)
+		if c.age = at; !ok {
+			c.age = p.clock
+		}
+	}
+	if c.age <= r.deleted {
+		r.mutation.known++
+		return
+	}
+	r.claims = append(r.claims, c)
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// compareClaims is any order that is the same in every process.
+func compareClaims(a, b claim) int {
+	if a.object != nil && b.object != nil {
+		return cmp.Or(cmp.Compare(b.object.Kind, a.object.Kind), bytes.Compare(b.object.Data, a.object.Data))
+	}
+	return cmp.Or(compareBool(a.object != nil, b.object != nil), cmp.Compare(b.point.Flags, a.point.Flags), cmp.Compare(b.point.Bits, a.point.Bits))
+}
+
+func (c claim) same(o claim) bool {
+	if c.object != nil || o.object != nil {
+		return c.object != nil && o.object != nil && c.object.Kind == o.object.Kind && bytes.Equal(c.object.Data, o.object.Data)
+	}
+	return c.point.SameValue(o.point)
+}
+
+// settle lets the winner of each instant take the place of what says otherwise.
+func (r *reconciler) settle(p *pendingRow) {
+	for i := 0; i < len(r.claims); {
+		j := i + 1
+		for j < len(r.claims) && r.claims[j].offset == r.claims[i].offset {
+			j++
+		}
+		r.settleInstant(p, r.claims[i:j])
+		i = j
+	}
+}
+
+func (r *reconciler) settleInstant(p *pendingRow, claims []claim) {
+	winner, put := claims[0], claims[0].cell == pending
+	for _, c := range claims[1:] {
+		switch {
+		case c.cell == pending:
+			r.mutation.known++
+		case !c.same(winner):
+			r.beaten = max(r.beaten, c.age)
+			r.lose(c)
+		case put && c.age == winner.age:
+			put = false // it was put before
+			r.mutation.known++
+		default:
+			r.beaten = max(r.beaten, c.age)
+		}
+	}
+	if !put {
+		return
+	}
+	if winner.object != nil {
+		for _, c := range claims[1:] {
+			if c.cell != pending && c.same(winner) {
+				r.lose(c) // an object stands in one cell only
+			}
+		}
+		r.fresh = append(r.fresh, *winner.object)
+	} else {
+		r.won = append(r.won, winner.point)
+	}
+	if !p.now {
+		r.wonAges = append(r.wonAges, schema.Age{Offset: winner.offset, Time: winner.age})
+	}
+}
+
+// lose takes a claim out of its cell.
+func (r *reconciler) lose(c claim) {
+	r.mutation.replaced = true
+	if c.object == nil {
+		r.lost[c.cell] = append(r.lost[c.cell], c.offset)
+	} else {
+		c.object.Kind = lostObject
+		r.dropped = true
+	}
+}
+
+// lostObject marks an object that lost its instant. 0 is never a kind.
+const lostObject schema.ObjectKind = 0
+
+// settleObjects decides which objects the row has. Start times go with the sample that they belong to; exemplars share an instant.
+func (r *reconciler) settleObjects(p *pendingRow) {
+	r.objects = r.objects[:0]
+	for i := range r.cells {
+		for _, o := range r.cells[i].objects {
+			switch {
+			case o.Kind == lostObject:
+			case o.Kind == schema.ObjectStartTime && r.takes(o.Offset):
+				r.dropped = true
+			default:
+				r.objects = append(r.objects, agedObject{o, i, r.cells[i].objectAge(o)})
+			}
+		}
+	}
+	r.dropTwins()
+	for _, o := range p.objects {
+		if !o.Kind.IsSample() && r.wants(p, o) {
+			r.fresh = append(r.fresh, o)
+		}
+	}
+	slices.SortFunc(r.fresh, compareObjects)
+}
+
+// wants reports whether an object of the pending row that is no sample is to be put.
+func (r *reconciler) wants(p *pendingRow, o schema.Object) bool {
+	if at, ok := ageAt(p.ages, o.Offset); ok && at <= r.deleted || r.hasObject(o) {
+		return false
+	}
+	if o.Kind != schema.ObjectStartTime || r.takes(o.Offset) || !p.hasSample(o.Offset) {
+		return true
+	}
+	// Its sample was there already, or lost to a newer one.
+	return r.stands(o.Offset) && !r.hasKind(o)
+}
+
+// dropTwins leaves one of the objects that two cells have, and of two start times of an instant that of the later cell.
+func (r *reconciler) dropTwins() {
+	slices.SortStableFunc(r.objects, func(a, b agedObject) int {
+		byKind := cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Kind, b.Kind))
+		if a.Kind == schema.ObjectExemplar {
+			return cmp.Or(byKind, bytes.Compare(a.Data, b.Data))
+		}
+		return cmp.Or(byKind, cmp.Compare(b.age, a.age), bytes.Compare(b.Data, a.Data))
+	})
+	n := len(r.objects)
+	r.objects = slices.CompactFunc(r.objects, func(a, b agedObject) bool {
+		return a.Offset == b.Offset && a.Kind == b.Kind && (a.Kind != schema.ObjectExemplar || bytes.Equal(a.Data, b.Data))
+	})
+	r.dropped = r.dropped || len(r.objects) < n
+}
+
+// takes reports whether a pending sample takes an instant.
+func (r *reconciler) takes(offset uint32) bool {
+	if _, ok := pointAt(r.won, offset); ok {
+		return true
+	}
+	return slices.ContainsFunc(r.fresh, func(o schema.Object) bool { return o.Offset == offset && o.Kind.IsSample() })
+}
+
+// stands reports whether the sample that the pending row has at an offset is what the row holds.
+func (r *reconciler) stands(offset uint32) bool {
+	i, ok := slices.BinarySearchFunc(r.claims, offset, func(c claim, o uint32) int { return cmp.Compare(c.offset, o) })
+	return ok && r.claims[i].cell == pending
+}
+
+// hasSample reports whether the pending row has a sample at an offset.
+func (p *pendingRow) hasSample(offset uint32) bool {
+	if _, ok := pointAt(p.points, offset); ok {
+		return true
+	}
+	return slices.ContainsFunc(p.objects, func(o schema.Object) bool { return o.Offset == offset && o.Kind.IsSample() })
+}
+
+func pointAt(points []schema.Point, offset uint32) (int, bool) {
+	return slices.BinarySearchFunc(points, offset, func(p schema.Point, o uint32) int { return cmp.Compare(p.Offset, o) })
+}
+
+func (r *reconciler) hasObject(o schema.Object) bool {
+	return slices.ContainsFunc(r.objects, func(h agedObject) bool {
+		return h.Offset == o.Offset && h.Kind == o.Kind && bytes.Equal(h.Data, o.Data)
+	})
+}
+
+func (r *reconciler) hasKind(o schema.Object) bool {
+	return slices.ContainsFunc(r.objects, func(h agedObject) bool { return h.Offset == o.Offset && h.Kind == o.Kind })
+}

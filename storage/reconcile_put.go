@@ -1,0 +1,261 @@
+package storage
+
+import (
+	"bytes"
+	"math"
+	"slices"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// recentSpan is how far the clocks of the writers of one cluster may be apart at most, in milliseconds: what was written longer ago is older than a
+// write of now for everybody.
+const recentSpan = 60_000
+
+// stamp returns the time that the pending samples are put with: that of the last acknowledgement. Samples that are acknowledged only now get the
+// time of the region server (0), as a TSD's do, unless the row has something that this would not be newer than.
+func (r *reconciler) stamp(p *pendingRow) int64 {
+	if !p.now {
+		stamp := int64(0)
+		for _, a := range r.wonAges {
+			stamp = max(stamp, a.Time)
+		}
+		if stamp == 0 {
+			stamp = p.clock // exemplars and start times alone
+		}
+		return max(stamp, r.deleted+1)
+	}
+	newest := max(r.deleted, r.beaten)
+	if newest < p.clock-recentSpan {
+		return 0
+	}
+	return max(p.clock, newest+1)
+}
+
+// free returns the least time, from stamp on, with which puts of these qualifiers will be read.
+func (r *reconciler) free(puts []kv.Put, stamp int64) int64 {
+	if stamp == 0 {
+		if long := max(r.clock-recentSpan, 1); r.free(puts, long) == long {
+			return 0
+		}
+		stamp = r.clock
+	}
+	for again := true; again; {
+		again = false
+		raise := func(to int64) {
+			if to > stamp {
+				stamp, again = to, true
+			}
+		}
+		for _, p := range puts {
+			for _, d := range r.history.Deletes {
+				if bytes.Equal(d.Qualifier, p.Qualifier) && (!d.Exact || d.Time == stamp) {
+					raise(d.Time + 1)
+				}
+			}
+			for i := range r.cells {
+				if c := &r.cells[i]; bytes.Equal(c.Qualifier, p.Qualifier) {
+					raise(c.Time + 1)
+				}
+			}
+		}
+		for _, n := range r.noted {
+			if n.stamp == stamp {
+				raise(stamp + 1)
+			}
+		}
+	}
+	return stamp
+}
+
+// freeWithAges is free for puts that may need a cell of ages: one that stands in the row must not be put over.
+func (r *reconciler) freeWithAges(puts []kv.Put, stamp int64) int64 {
+	for {
+		if stamp = r.free(puts, stamp); stamp == 0 || !r.hasAges(stamp) {
+			return stamp
+		}
+		stamp++
+	}
+}
+
+// hasAges reports whether the cell of ages of a stamp stands in the row.
+func (r *reconciler) hasAges(stamp int64) bool {
+	q, _ := schema.AppendAgesCell(nil, nil, stamp, nil)
+	return slices.ContainsFunc(r.history.Cells, func(c kv.Cell) bool { return bytes.Equal(c.Qualifier, q) })
+}
+
+// rewrite replaces each cell of points that loses some by one without them, and those that OpenTSDB's fsck would delete by others. What stays keeps
+// its time.
+func (r *reconciler) rewrite() {
+	for i := range r.cells {
+		c, lost := &r.cells[i], r.lost[i]
+		if len(lost) == 0 && !schema.MistakenForAppend(c.Qualifier) {
+			continue
+		}
+		left := make([]schema.Point, 0, len(c.points))
+		for _, p := range c.points {
+			if !slices.Contains(lost, p.Offset) {
+				left = append(left, p.WithOurUnit())
+			}
+		}
+		slices.SortStableFunc(left, func(a, b schema.Point) int { return int(a.Offset) - int(b.Offset) })
+		r.delete(c)
+		if len(left) == 0 {
+			continue
+		}
+		puts := slices.DeleteFunc(appendPointCells(nil, left), func(p kv.Put) bool { return r.later(p.Qualifier, c.Time) })
+		if len(puts) == 0 {
+			continue
+		}
+		stamp := r.free(puts, c.Time)
+		if stamp != c.Time {
+			stamp = r.freeWithAges(puts, stamp)
+		}
+		r.put(puts, stamp)
+		if stamp != c.Time {
+			r.noteAges(agesOf(r, c, left), stamp)
+		}
+	}
+}
+
+// later reports whether a cell with a qualifier stays in the row as it is, with the same values then, and is at least as late as a time.
+func (r *reconciler) later(qualifier []byte, time int64) bool {
+	for i := range r.cells {
+		if c := &r.cells[i]; c.Time >= time && len(r.lost[i]) == 0 && bytes.Equal(c.Qualifier, qualifier) {
+			return true
+		}
+	}
+	return false
+}
+
+// agesOf lists when points of a cell were acknowledged.
+func agesOf(r *reconciler, c *agedCell, points []schema.Point) []schema.Age {
+	ages := make([]schema.Age, len(points))
+	for i, p := range points {
+		ages[i] = schema.Age{Offset: p.Offset, Time: r.ageOf(c, p)}
+	}
+	return ages
+}
+
+// delete deletes a cell, with what it replaced before. What is put with its qualifier takes its place anyway.
+func (r *reconciler) delete(c *agedCell) {
+	if slices.ContainsFunc(r.mutation.Puts, func(p kv.Put) bool { return bytes.Equal(p.Qualifier, c.Qualifier) }) {
+		return
+	}
+	r.mutation.Deletes = append(r.mutation.Deletes, kv.Delete{Qualifier: c.Qualifier, Time: c.Time})
+}
+
+// put adds cells to the mutation. One that is put is not deleted as well; of two with one qualifier, which say the same, the later one is put.
+func (r *reconciler) put(puts []kv.Put, stamp int64) {
+	m := &r.mutation
+	for _, p := range puts {
+		p.Time = stamp
+		m.Deletes = slices.DeleteFunc(m.Deletes, func(d kv.Delete) bool { return bytes.Equal(d.Qualifier, p.Qualifier) })
+		at := slices.IndexFunc(m.Puts, func(o kv.Put) bool { return bytes.Equal(o.Qualifier, p.Qualifier) })
+		switch {
+		case at < 0:
+			m.Puts = append(m.Puts, p)
+		case stamp == 0 || m.Puts[at].Time != 0 && m.Puts[at].Time < stamp:
+			m.Puts[at] = p
+		}
+	}
+}
+
+// replaceObjects puts all objects of the row anew, in place of their cells.
+func (r *reconciler) replaceObjects(stamp int64) {
+	all, oldest := slices.Clone(r.fresh), stamp
+	for _, o := range r.objects {
+		all = append(all, o.Object)
+	}
+	for i := range r.cells {
+		if c := &r.cells[i]; c.kind == schema.CellObject {
+			r.delete(c)
+			if stamp != 0 {
+				oldest = max(oldest, c.Time)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	slices.SortFunc(all, compareObjects)
+	puts := appendObjectCells(nil, all)
+	oldest = r.freeWithAges(puts, oldest)
+	r.put(puts, oldest)
+	r.noteAges(r.objectAges(stamp), oldest)
+}
+
+// objectAges lists when the samples among the row's objects were acknowledged, those of the pending row included.
+func (r *reconciler) objectAges(stamp int64) []schema.Age {
+	var ages []schema.Age
+	for _, o := range r.objects {
+		if o.Kind.IsSample() {
+			ages = append(ages, schema.Age{Offset: o.Offset, Time: o.age})
+		}
+	}
+	for _, o := range r.fresh {
+		if at, ok := ageAt(r.wonAges, o.Offset); ok && o.Kind.IsSample() {
+			ages = append(ages, schema.Age{Offset: o.Offset, Time: at})
+		} else if o.Kind.IsSample() && stamp != 0 {
+			ages = append(ages, schema.Age{Offset: o.Offset, Time: stamp})
+		}
+	}
+	slices.SortFunc(ages, func(a, b schema.Age) int { return int(a.Offset) - int(b.Offset) })
+	return ages
+}
+
+func (r *reconciler) taken(puts []kv.Put) bool {
+	return slices.ContainsFunc(puts, func(p kv.Put) bool {
+		return slices.ContainsFunc(r.cells, func(c agedCell) bool { return bytes.Equal(c.Qualifier, p.Qualifier) })
+	})
+}
+
+// putNew adds the cells of the points that won and of the new objects.
+func (r *reconciler) putNew(stamp int64) {
+	puts := appendPointCells(nil, r.won)
+	objects := appendObjectCells(nil, r.fresh)
+	if r.dropped || r.taken(objects) {
+		r.replaceObjects(stamp)
+	} else {
+		puts = append(puts, objects...)
+	}
+	if len(puts) == 0 {
+		return
+	}
+	stamp = r.freeWithAges(puts, stamp)
+	r.put(puts, stamp)
+	r.noteAges(r.wonAges, stamp)
+}
+
+// noteAges remembers when what is put with a stamp was acknowledged.
+func (r *reconciler) noteAges(ages []schema.Age, stamp int64) {
+	if stamp == 0 || len(ages) == 0 {
+		return
+	}
+	for i := range r.noted {
+		if n := &r.noted[i]; n.stamp == stamp {
+			n.ages = append(slices.Clone(n.ages), ages...)
+			slices.SortStableFunc(n.ages, func(a, b schema.Age) int { return int(a.Offset) - int(b.Offset) })
+			n.ages = slices.CompactFunc(n.ages, func(a, b schema.Age) bool { return a.Offset == b.Offset })
+			return
+		}
+	}
+	r.noted = append(r.noted, notedAges{stamp, ages})
+}
+
+// putAges adds the cells of ages of what was put, where its stamp does not say enough.
+func (r *reconciler) putAges() {
+	for _, n := range r.noted {
+		oldest, newest := int64(math.MaxInt64), int64(0)
+		for _, a := range n.ages {
+			oldest, newest = min(oldest, a.Time), max(newest, a.Time)
+		}
+		simple := len(r.loose) == 0 && len(r.hidden) == 0 && newest == n.stamp
+		if simple && (oldest == n.stamp || len(n.ages) > uniformPoints && n.stamp-oldest <= uniformSpan) {
+			continue
+		}
+		q, v := schema.AppendAgesCell(nil, nil, n.stamp, n.ages)
+		r.put([]kv.Put{{Qualifier: q, Value: v}}, n.stamp)
+	}
+}

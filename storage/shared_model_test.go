@@ -1,0 +1,298 @@
+package storage_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/storetest"
+)
+
+// world is some adapters and a TSD on the tables of one cluster, and a plain list of what they were told.
+type world struct {
+	t        *testing.T
+	rng      *rand.Rand
+	clock    atomic.Int64 // the server's, milliseconds
+	db       *kv.Shared
+	adapters []*adapter
+	model    *storetest.Model
+	keys     [][]byte // of the rows, by series and hour
+	told     []string // what happened, for whoever reads a failure
+}
+
+// adapter is one process.
+type adapter struct {
+	*storetest.Process
+	w      *world
+	name   string
+	skew   int64 // of its clock, milliseconds
+	flags  func(*storage.Options)
+	logged bool // takes Logged
+	disk   *logtest.Disk
+	refs   []storage.Ref
+}
+
+const (
+	hours    = 2
+	instants = 25 // of an hour, a minute apart
+)
+
+var seriesOfWorld = []storage.Series{series("m", "host", "a"), series("m", "host", "b")}
+
+func newWorld(t *testing.T, seed uint64, skew int64) *world {
+	w := &world{t: t, rng: rand.New(rand.NewPCG(seed, 3)), db: kv.NewShared(storetest.Tables()...), model: storetest.NewModel(len(seriesOfWorld))}
+	w.clock.Store(1_700_000_000_000)
+	w.db.SetClock(w.clock.Load)
+	for i, flags := range []func(*storage.Options){
+		func(o *storage.Options) { o.Mode = storage.WriteBuffered },
+		func(o *storage.Options) { o.Mode = storage.WriteBuffered },
+		func(*storage.Options) {},
+		func(o *storage.Options) { o.LogUnacknowledged = true },
+	} {
+		a := &adapter{w: w, name: fmt.Sprint("C", i), flags: flags, logged: i == 3, disk: logtest.New(seed + uint64(i))}
+		if skew > 0 {
+			a.skew = w.rng.Int64N(2*skew+1) - skew
+		}
+		a.start()
+		w.adapters = append(w.adapters, a)
+	}
+	layout := schema.DefaultLayout()
+	for row, err := range w.db.Scan(t.Context(), kv.Scan{Table: "tsdb-meta", Family: "name"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for h := range uint32(hours) {
+			w.keys = append(w.keys, layout.AppendRowKey(nil, row.Key, 1356998400+3600*h))
+		}
+	}
+	return w
+}
+
+func (a *adapter) start() {
+	a.Process = storetest.Start(a.w.t, a.w.db, func(o *storage.Options) {
+		o.Exclusive, o.Now = false, func() time.Time { return time.UnixMilli(a.w.clock.Load() + a.skew) }
+		o.Buffer.Dir, o.Buffer.FS, o.Buffer.SegmentBytes = "log", a.disk, 16<<10
+		o.Buffer.FlushDelay, o.Buffer.FlushInterval = 1<<60, 1<<60
+		a.flags(o)
+	})
+	a.refs = nil
+	for _, s := range seriesOfWorld { // one after the other, so that their rows are in this order
+		a.refs = append(a.refs, a.Resolve([]storage.Series{s})...)
+	}
+}
+
+func (a *adapter) kill() {
+	a.Stop()
+	a.disk = a.disk.Kill(a.w.rng.Uint64())
+	a.start()
+}
+
+func (a *adapter) flush() {
+	a.w.t.Helper()
+	if a.Buffered() {
+		if err := a.FlushAll(a.w.t.Context()); err != nil {
+			a.w.t.Fatal(err)
+		}
+	}
+	if err := a.VerifyAll(a.w.t.Context()); err != nil {
+		a.w.t.Fatal(err)
+	}
+}
+
+// write has an adapter acknowledge some points.
+func (w *world) write(a *adapter) {
+	w.t.Helper()
+	var b storage.Batch
+	for range 1 + w.rng.IntN(4) {
+		n, time := w.rng.IntN(len(a.refs)), w.instant()
+		if w.rng.IntN(6) == 0 {
+			data := fmt.Sprintf("histogram %d", w.rng.IntN(3))
+			b.AddObject(a.refs[n], time, storage.KindHistogram, []byte(data))
+			w.model.Put(n, time, storetest.Sample{Histogram: data})
+			w.tell("%s: series %d at %d: %s", a.name, n, time, data)
+			continue
+		}
+		v := storetest.Values[w.rng.IntN(len(storetest.Values))]
+		b.Add(a.refs[n], time, v)
+		w.model.Put(n, time, storetest.Sample{Bits: math.Float64bits(v)})
+		w.tell("%s: series %d at %d: %v", a.name, n, time, v)
+	}
+	var to storage.Appender = a.Store
+	if a.logged && w.rng.IntN(2) == 0 {
+		to = a.Logged()
+	}
+	if err := to.Append(w.t.Context(), &b); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) instant() int64 {
+	return 1356998400000 + w.rng.Int64N(hours)*3600_000 + w.rng.Int64N(instants)*60_000
+}
+
+// put has the TSD put a point, in 8 bytes as one that came by HTTP.
+func (w *world) put() {
+	at := w.rng.IntN(len(w.keys))
+	offset, v := uint32(w.rng.IntN(instants)*60_000), float64(w.rng.IntN(5))+0.5
+	point, _ := schema.FloatPoint(offset, v, schema.ValuesDouble)
+	q, value := schema.AppendCell(nil, nil, []schema.Point{point})
+	w.apply(kv.Mutation{Key: w.keys[at], Puts: []kv.Put{{Qualifier: q, Value: value}}})
+	time := 1356998400000 + int64(at%hours)*3600_000 + int64(offset)
+	w.model.Put(at/hours, time, storetest.Sample{Bits: math.Float64bits(v)})
+	w.tell("TSD: series %d at %d: %v", at/hours, time, v)
+}
+
+// remove has the TSD delete a row, as a query with delete=true does.
+func (w *world) remove() {
+	at := w.rng.IntN(len(w.keys))
+	w.apply(kv.Mutation{Key: w.keys[at], DeleteRow: true})
+	begin := 1356998400000 + int64(at%hours)*3600_000
+	w.model.Delete(at/hours, begin, begin+3600_000-1)
+	w.tell("TSD: series %d from %d: deleted", at/hours, begin)
+}
+
+// compact has the TSD put the cells of points of a row into one, which it does if no instant has two values.
+func (w *world) compact() {
+	key := w.keys[w.rng.IntN(len(w.keys))]
+	rows, err := w.db.Get(w.t.Context(), "tsdb", "t", [][]byte{key})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var points []schema.Point
+	var old []kv.Delete
+	for _, c := range rows[0].Cells {
+		if schema.ClassifyCell(c.Qualifier) == schema.CellData {
+			if points, err = schema.DecodeData(points, c.Qualifier, c.Value); err != nil {
+				w.t.Fatal(err)
+			}
+			old = append(old, kv.Delete{Qualifier: c.Qualifier})
+		}
+	}
+	slices.SortStableFunc(points, func(a, b schema.Point) int { return int(a.Offset) - int(b.Offset) })
+	once := slices.CompactFunc(slices.Clone(points), func(a, b schema.Point) bool { return a.Offset == b.Offset && a.SameValue(b) })
+	if len(old) < 2 || !slices.IsSortedFunc(once, func(a, b schema.Point) int { return int(a.Offset) - int(b.Offset) }) {
+		return
+	}
+	for i := 1; i < len(once); i++ {
+		if once[i].Offset == once[i-1].Offset {
+			return
+		}
+	}
+	q, v := schema.AppendCell(nil, nil, once)
+	if !slices.ContainsFunc(rows[0].Cells, func(c kv.Cell) bool { return string(c.Qualifier) == string(q) }) { // else it stays as it is
+		w.apply(kv.Mutation{Key: key, Puts: []kv.Put{{Qualifier: q, Value: v}}})
+	}
+	w.clock.Add(1)
+	old = slices.DeleteFunc(old, func(d kv.Delete) bool { return string(d.Qualifier) == string(q) })
+	w.apply(kv.Mutation{Key: key, Deletes: old})
+	w.tell("TSD: row %x compacted", key)
+}
+
+func (w *world) apply(m kv.Mutation) {
+	w.t.Helper()
+	if err := w.db.Apply(w.t.Context(), "tsdb", "t", []kv.Mutation{m}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) tell(format string, args ...any) {
+	w.told = append(w.told, fmt.Sprintf("%d ", w.clock.Load())+fmt.Sprintf(format, args...))
+}
+
+// check compares what each adapter and the table have with the list.
+func (w *world) check() {
+	w.t.Helper()
+	for _, a := range w.adapters {
+		w.model.Check(w.t, a.Store, a.refs, 0, storage.MaxTime)
+	}
+	storetest.CheckRows(w.t, w.db, "tsdb", false)
+}
+
+// Several adapters, buffered and through, and a TSD write, correct and delete the same instants; adapters flush when they like and are killed, and their
+// logs are replayed. Of two values of an instant the one that was acknowledged later stays, and no instant has two.
+func TestNewestWriteStaysOnSharedTables(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		skew, gap int64 // milliseconds
+		seeds     uint64
+	}{{"one clock", 0, 1, 25}, {"skewed clocks", 3000, 6001, 25}} {
+		t.Run(c.name, func(t *testing.T) {
+			for seed := range c.seeds {
+				t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+					t.Parallel()
+					w := newWorld(t, seed, c.skew)
+					t.Cleanup(func() {
+						if t.Failed() {
+							for _, line := range w.told {
+								t.Log(line)
+							}
+						}
+					})
+					for range 4 {
+						w.run(60, c.gap)
+					}
+				})
+			}
+		})
+	}
+}
+
+// run lets things happen, flushes everything in any order, with kills in between, and checks.
+func (w *world) run(steps int, gap int64) {
+	w.t.Helper()
+	for range steps {
+		w.clock.Add(gap + w.rng.Int64N(gap+1))
+		a := w.adapters[w.rng.IntN(len(w.adapters))]
+		switch n := w.rng.IntN(20); {
+		case n < 12:
+			w.write(a)
+		case n < 15:
+			w.put()
+		case n == 15:
+			w.remove()
+		case n == 16:
+			w.compact()
+		case n == 17:
+			w.tell("%s flushes", a.name)
+			a.flush()
+		default:
+			w.tell("%s is killed", a.name)
+			a.kill()
+		}
+	}
+	for _, at := range w.rng.Perm(len(w.adapters)) {
+		w.clock.Add(gap)
+		w.tell("%s flushes", w.adapters[at].name)
+		w.adapters[at].flush()
+	}
+	w.settle()
+	w.check()
+}
+
+// settle has a process that has seen nothing yet put a point into each row: what a TSD put beside our cells since they were flushed is settled then.
+func (w *world) settle() {
+	w.t.Helper()
+	a := w.adapters[2]
+	a.kill()
+	var b storage.Batch
+	for n, ref := range a.refs {
+		for h := range int64(hours) {
+			time := 1356998400000 + h*3600_000 + 3599_000
+			b.Add(ref, time, 1)
+			w.model.Put(n, time, storetest.Sample{Bits: math.Float64bits(1)})
+		}
+	}
+	w.clock.Add(10_000)
+	if err := a.Append(w.t.Context(), &b); err != nil {
+		w.t.Fatal(err)
+	}
+	w.tell("settled")
+}

@@ -1,0 +1,109 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/tsdbridge/tsdbridge/storage/head"
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// dropOlder takes those samples out of what the head has of a series, behind the n points of the table, that others have written over in a shared table
+// since they were acknowledged here. Rows are read once more for instants that have two values, and for no others.
+func (w *rowReader) dropOlder(ctx context.Context, p *Points, h *head.Points, n int) error {
+	twice := disputed(p, h, n)
+	if len(twice) == 0 {
+		return nil
+	}
+	lost := make(map[int64]bool)
+	for i := 0; i < len(twice); {
+		base := schema.Base(twice[i])
+		j := i + 1
+		for j < len(twice) && schema.Base(twice[j]) == base {
+			j++
+		}
+		older, err := w.store.olderInHead(ctx, p.Ref.id(), base, twice[i:j])
+		if err != nil {
+			return err
+		}
+		for _, t := range older {
+			lost[t] = true
+		}
+		i = j
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	at := n
+	for i := n; i < len(h.Times); i++ {
+		if !lost[h.Times[i]] {
+			h.Times[at], h.Values[at] = h.Times[i], h.Values[i]
+			at++
+		}
+	}
+	h.Times, h.Values = h.Times[:at], h.Values[:at]
+	h.Objects = slices.DeleteFunc(h.Objects, func(o head.Object) bool { return lost[o.Time] && Kind(o.Kind) != KindExemplar })
+	return nil
+}
+
+// disputed lists, ascending, the instants at which the table and the head have different samples.
+func disputed(p *Points, h *head.Points, n int) []int64 {
+	table, values := p.Times[:n], p.Values[:n]
+	var twice []int64
+	at := 0
+	for i := n; i < len(h.Times); i++ {
+		t := h.Times[i]
+		for at < n && table[at] < t {
+			at++
+		}
+		switch {
+		case at < n && table[at] == t:
+			if math.Float64bits(values[at]) != math.Float64bits(h.Values[i]) {
+				twice = append(twice, t)
+			}
+		case len(p.Objects) > 0 && (instants{objects: p.Objects}).sample(t):
+			twice = append(twice, t)
+		}
+	}
+	held := instants{table, p.Objects}
+	for _, o := range h.Objects {
+		if o.Kind.IsSample() && held.sample(o.Time) {
+			twice = append(twice, o.Time)
+		}
+	}
+	slices.Sort(twice)
+	return slices.Compact(twice)
+}
+
+// olderInHead returns those instants of a row whose sample in the table was acknowledged after that in the head.
+func (s *Store) olderInHead(ctx context.Context, id index.ID, base uint32, times []int64) ([]int64, error) {
+	key := s.layout.AppendRowKey(nil, []byte(s.index.TSUID(id)), base)
+	past, err := s.versioned.History(ctx, s.o.Tables.Data, schema.FamilyData, [][]byte{key})
+	if err != nil {
+		return nil, fmt.Errorf("read a row with instants that were written here and elsewhere: %w", err)
+	}
+	var r reconciler
+	r.load(&past[0])
+	r.collect(&pendingRow{})
+	here := s.buffer.agesOf(head.Row{ID: uint32(id), Base: base})
+	var older []int64
+	for _, t := range times {
+		mine, ok := ageAt(here, schema.Offset(t))
+		if there, found := r.newest(schema.Offset(t)); ok && found && there > mine {
+			older = append(older, t)
+		}
+	}
+	return older, nil
+}
+
+// newest returns when the sample that the row has at an offset was acknowledged.
+func (r *reconciler) newest(offset uint32) (int64, bool) {
+	i := slices.IndexFunc(r.claims, func(c claim) bool { return c.offset == offset })
+	if i < 0 {
+		return 0, false
+	}
+	return r.claims[i].age, true
+}

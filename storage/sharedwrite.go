@@ -1,0 +1,156 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// reconcileRows reads rows of a shared table with their past and makes their mutations.
+func (w *writer) reconcileRows(ctx context.Context, rows []*rowWrite) error {
+	past, err := w.history(ctx, rows)
+	if err != nil {
+		return err
+	}
+	p := pendingRow{now: !w.flush, clock: w.store.stamps.now()}
+	for i, row := range rows {
+		p.points, p.objects, p.ages = row.points, row.objects, row.ages
+		w.reconcileRow(row, &past[i], &p)
+	}
+	return nil
+}
+
+// history reads rows with their past.
+func (w *writer) history(ctx context.Context, rows []*rowWrite) ([]kv.History, error) {
+	s := w.store
+	select {
+	case s.reads <- struct{}{}:
+		defer func() { <-s.reads }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	keys := make([][]byte, len(rows))
+	for i, row := range rows {
+		keys[i] = row.key
+	}
+	past, err := s.versioned.History(ctx, s.o.Tables.Data, schema.FamilyData, keys)
+	if err != nil {
+		return nil, fmt.Errorf("read %d rows before writing: %w", len(keys), err)
+	}
+	s.metrics.rowsRead.Add(float64(len(rows)))
+	return past, nil
+}
+
+// reconcileRow makes the mutation of a row.
+func (w *writer) reconcileRow(row *rowWrite, past *kv.History, p *pendingRow) {
+	s := w.store
+	r := w.reconciler.row(row.key, past, p)
+	for _, b := range w.reconciler.broken {
+		// The row fails its queries until somebody repairs it; refusing new points would lose them as well.
+		s.o.Logger.Error("row holds a cell that cannot be read; new points are put beside it: repair it with OpenTSDB's fsck",
+			"table", s.o.Tables.Data, "row", fmt.Sprintf("%x", row.key), "cell", fmt.Sprintf("%x", b.qualifier), "err", b.err)
+	}
+	if len(past.Cells) == 0 {
+		s.metrics.rowsNew.Inc()
+	}
+	s.metrics.pointsKnown.Add(float64(r.known))
+	if r.replaced {
+		s.metrics.rowsReplaced.Inc()
+	}
+	for _, put := range r.Puts {
+		s.stamps.see(put.Time)
+	}
+	sample, object := w.reconciler.last()
+	row.lastSample, row.lastObject = max(row.lastSample, sample), max(row.lastObject, object)
+	if len(r.Puts) > 0 || len(r.Deletes) > 0 {
+		// The reconciler keeps its memory for the next row.
+		r.Mutation.Puts, r.Mutation.Deletes = slices.Clone(r.Puts), slices.Clone(r.Deletes)
+		w.puts = append(w.puts, r.Mutation)
+		row.put = r.Mutation.Puts
+	}
+}
+
+// last returns the greatest offsets of a sample and of an object that stand in the row; -1: none.
+func (r *reconciler) last() (sample, object int32) {
+	sample, object = -1, -1
+	if n := len(r.claims); n > 0 {
+		sample = int32(r.claims[n-1].offset)
+	}
+	for i := range r.cells {
+		for _, o := range r.cells[i].objects {
+			object = max(object, int32(o.Offset))
+		}
+	}
+	return sample, object
+}
+
+// verifyRounds is how often a row is settled again while others write into it.
+const verifyRounds = 8
+
+// verify reads the rows that were put once more: a process that put into one of them at the same time did not see our cells, nor we its, and a cell of
+// its may have taken the place of ours. Whoever looks last sees both, and settles what stands there twice.
+func (w *writer) verify(ctx context.Context, apply applyFunc) error {
+	rows := make([]*rowWrite, 0, len(w.rows))
+	for i := range w.rows {
+		rows = append(rows, &w.rows[i])
+	}
+	for round := 0; len(rows) > 0; round++ {
+		if round == verifyRounds {
+			return fmt.Errorf("%d rows change faster than they can be settled", len(rows))
+		}
+		var unsettled []*rowWrite
+		for some := range slices.Chunk(rows, rowsPerRead) {
+			changed, err := w.settleRows(ctx, some, apply)
+			if err != nil {
+				return err
+			}
+			unsettled = append(unsettled, changed...)
+		}
+		rows = unsettled
+	}
+	return nil
+}
+
+// settleRows settles rows that are not as they were put, and returns those that had to be changed.
+func (w *writer) settleRows(ctx context.Context, rows []*rowWrite, apply applyFunc) ([]*rowWrite, error) {
+	past, err := w.history(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	w.puts = w.puts[:0]
+	var changed []*rowWrite
+	p := pendingRow{clock: w.store.stamps.now()}
+	for i, row := range rows {
+		if row.stands(past[i].Cells) {
+			continue
+		}
+		n := len(w.puts)
+		p.points, p.objects, p.ages = row.points, row.objects, row.ages
+		if w.reconcileRow(row, &past[i], &p); len(w.puts) > n {
+			changed = append(changed, row)
+		}
+	}
+	if len(w.puts) == 0 {
+		return nil, nil
+	}
+	w.store.metrics.rowsSettled.Add(float64(len(changed)))
+	if err := apply(ctx, w.store.o.Tables.Data, schema.FamilyData, w.puts); err != nil {
+		return nil, fmt.Errorf("settle %d rows: %w", len(changed), err)
+	}
+	return changed, nil
+}
+
+// stands reports whether a row holds what was put into it and nothing else.
+func (r *rowWrite) stands(cells []kv.Cell) bool {
+	return len(cells) == len(r.put) && !slices.ContainsFunc(r.put, func(p kv.Put) bool {
+		return !slices.ContainsFunc(cells, func(c kv.Cell) bool {
+			return c.Time == p.Time && bytes.Equal(c.Qualifier, p.Qualifier) && bytes.Equal(c.Value, p.Value)
+		})
+	})
+}
+
+type applyFunc func(ctx context.Context, table, family string, rows []kv.Mutation) error
