@@ -162,7 +162,7 @@ func (p *parser) storageFlags() {
 	f("storage.retention", "How long the embedded engine keeps points, such as 90d or 2y (units: h, d, w, y); 0: for ever.").Default(ageText(o.Retention)).SetValue((*age)(&o.Retention))
 	f("hbase.zookeeper", "ZooKeeper quorum of HBase: host:port,...").StringVar(&o.ZooKeeper)
 	f("hbase.root", "Root znode of HBase.").Default(o.HBaseRoot).StringVar(&o.HBaseRoot)
-	f("hbase.timeout", "Time for one operation on HBase, retries included.").Default(o.HBaseTimeout.String()).DurationVar(&o.HBaseTimeout)
+	f("hbase.timeout", "Time for one operation on HBase, waiting for its turn and retries included.").Default(o.HBaseTimeout.String()).DurationVar(&o.HBaseTimeout)
 	f("storage.table.data", "Data table.").Default(o.TableData).StringVar(&o.TableData)
 	f("storage.table.uid", "UID table.").Default(o.TableUID).StringVar(&o.TableUID)
 	f("storage.table.meta", "Meta table.").Default(o.TableMeta).StringVar(&o.TableMeta)

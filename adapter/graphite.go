@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -138,7 +139,7 @@ func (g *graphiteSide) Find(ctx context.Context, pattern string, o tree.FindOpti
 	select {
 	case <-g.prepared:
 	default:
-		return nil, fmt.Errorf("trees: not ready: %w", g.problem())
+		return nil, fmt.Errorf("%w: trees: %w", storage.ErrNotReady, cmp.Or(g.problem(), errors.New("not loaded yet")))
 	}
 	for _, t := range g.forest.Trees() {
 		o.Trees = append(o.Trees, t.ID())

@@ -6,14 +6,20 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// readyTimeout bounds one look at the engine; readyAge is how long a good outcome counts, so that many probes ask once.
+// readyTimeout bounds one look at the engine, readyAge is how long a good outcome counts, so that many probes ask once, and readyWait is how long a
+// probe waits for a look that goes on; readyGrace is how long a good outcome counts while a look takes longer than that.
 const (
 	readyTimeout = 5 * time.Second
 	readyAge     = time.Second
+	readyWait    = 800 * time.Millisecond
+	readyGrace   = 5 * time.Second
 )
 
 // statusHandler answers what operators and orchestrators ask.
@@ -23,8 +29,11 @@ type statusHandler struct {
 	engine  string          // who is asked, for people
 	started time.Time
 
-	mu       sync.Mutex // guards wasReady; held while the engine is asked
-	wasReady time.Time
+	mu       sync.Mutex    // guards all below
+	wasReady time.Time     // the last good outcome
+	failed   error         // the outcome after it, if any
+	look     chan struct{} // closed when the look that goes on ends; nil: none goes on
+	began    time.Time     // that look
 }
 
 func (h *statusHandler) healthy(w http.ResponseWriter, _ *http.Request) {
@@ -33,7 +42,8 @@ func (h *statusHandler) healthy(w http.ResponseWriter, _ *http.Request) {
 
 func (h *statusHandler) isReady(w http.ResponseWriter, r *http.Request) {
 	if err := h.check(r.Context()); err != nil {
-		http.Error(w, "tsdbridge is not ready: "+err.Error(), http.StatusServiceUnavailable)
+		why := strings.TrimPrefix(err.Error(), storage.ErrNotReady.Error()+": ")
+		http.Error(w, "tsdbridge is not ready: "+why, http.StatusServiceUnavailable)
 		return
 	}
 	_, _ = io.WriteString(w, "tsdbridge is ready.\n")
@@ -42,22 +52,61 @@ func (h *statusHandler) isReady(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// check returns within readyWait, whatever the engine does.
 func (h *statusHandler) check(ctx context.Context) error {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.wasReady.IsZero() && time.Since(h.wasReady) < readyAge {
+	if time.Since(h.wasReady) < readyAge {
+		h.mu.Unlock()
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
+	if h.look == nil {
+		h.look, h.began = make(chan struct{}), time.Now()
+		go h.ask(context.WithoutCancel(ctx), h.look)
+	}
+	look := h.look
+	h.mu.Unlock()
+	wait := time.NewTimer(readyWait)
+	defer wait.Stop()
+	select {
+	case <-look:
+	case <-wait.C:
+	case <-ctx.Done():
+	}
+	return h.outcome(look)
+}
+
+// ask looks at the engine once.
+func (h *statusHandler) ask(ctx context.Context, done chan<- struct{}) {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	err := h.ready(ctx)
-	switch {
-	case err == nil:
-		h.wasReady = time.Now()
-	case errors.Is(err, context.DeadlineExceeded):
-		err = fmt.Errorf("%w: %s does not answer within %v", err, h.engine, readyTimeout)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%s does not answer within %v", h.engine, readyTimeout)
 	}
-	return err
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.look, h.failed = nil, err; err == nil {
+		h.wasReady = time.Now()
+	}
+	close(done)
+}
+
+// outcome is that of a look, or what is known while it goes on.
+func (h *statusHandler) outcome(look <-chan struct{}) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	select {
+	case <-look:
+		return h.failed
+	default:
+	}
+	switch {
+	case h.failed != nil:
+		return h.failed
+	case time.Since(h.wasReady) < readyGrace:
+		return nil
+	}
+	return fmt.Errorf("%s has not answered for %v", h.engine, time.Since(h.began).Round(100*time.Millisecond))
 }
 
 // index tells somebody with a browser what this is.

@@ -59,7 +59,7 @@ func (s *Store) foreignMetrics(ctx context.Context) (map[string]string, error) {
 	scan := kv.Scan{Table: s.o.Tables.UID, Family: schema.FamilyID, Start: []byte{1}, Qualifier: schema.Metric.Qualifier()}
 	for row, err := range s.db.Scan(ctx, scan) {
 		if err != nil {
-			return nil, fmt.Errorf("list the metrics of %s: %w", s.o.Tables.UID, err)
+			return nil, fmt.Errorf("list the metrics: %w", err)
 		}
 		if len(row.Cells) == 1 && len(row.Cells[0].Value) == s.layout.MetricWidth {
 			byUID[string(row.Cells[0].Value)] = schema.DecodeName(row.Key)

@@ -129,7 +129,7 @@ func (s *Store) scanSeries(ctx context.Context, metric string, tags []kv.Tag, lo
 		}
 		group.Go(func() error {
 			if err := s.addSeries(ctx, scan); err != nil {
-				return fmt.Errorf("scan the row keys of metric %x in %s: %w", metric, s.o.Tables.Data, err)
+				return fmt.Errorf("find the series of metric %x by row keys: %w", metric, err)
 			}
 			return nil
 		})

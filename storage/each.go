@@ -34,7 +34,7 @@ func (s *Store) EachTSUID(ctx context.Context, c Census, visit func(tsuids [][]b
 	scan := kv.Scan{Table: s.o.Tables.Meta, Family: schema.FamilyMeta, KeysOnly: true, Start: c.From}
 	for row, err := range s.db.Scan(ctx, scan) {
 		if err != nil {
-			return fmt.Errorf("list the series of %s: %w", s.o.Tables.Meta, err)
+			return fmt.Errorf("list the series: %w", err)
 		}
 		if err := t.row(ctx, row.Key); err != nil {
 			return err

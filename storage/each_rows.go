@@ -38,7 +38,7 @@ func (t *census) before(bound []byte) ([]byte, error) {
 	for t.next != nil && t.peek == nil {
 		row, err, more := t.next()
 		if err != nil {
-			return nil, fmt.Errorf("list the metrics of %s: %w", t.store.o.Tables.UID, err)
+			return nil, fmt.Errorf("list the metrics: %w", err)
 		}
 		if !more {
 			return nil, nil
@@ -114,7 +114,7 @@ func (t *census) rowsOf(ctx context.Context, metric []byte) ([][]byte, error) {
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return nil, fmt.Errorf("scan the row keys of metric %x in %s: %w", metric, s.o.Tables.Data, err)
+		return nil, fmt.Errorf("find the series of metric %x by row keys: %w", metric, err)
 	}
 	var all [][]byte
 	for _, set := range buckets {

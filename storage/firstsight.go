@@ -36,7 +36,7 @@ func (r *resolution) putMeta(ctx context.Context) {
 		return
 	}
 	if err := r.lookUp(ctx, fresh); err != nil {
-		r.failUnfinished(fmt.Errorf("read %s: %w", s.o.Tables.Meta, err))
+		r.failUnfinished(fmt.Errorf("look whether series are registered: %w", err))
 		return
 	}
 	fresh = slices.DeleteFunc(fresh, func(f freshSeries) bool { return f.exists })
@@ -51,7 +51,7 @@ func (r *resolution) putMeta(ctx context.Context) {
 		f.state.triedMeta.Store(true)
 	}
 	if err := s.db.Apply(ctx, s.o.Tables.Meta, schema.FamilyMeta, r.metaRows.build(fresh, s.o.Now().Unix())); err != nil {
-		r.failUnfinished(fmt.Errorf("write %s: %w", s.o.Tables.Meta, err))
+		r.failUnfinished(fmt.Errorf("register series: %w", err))
 		return
 	}
 	added := 0

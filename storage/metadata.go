@@ -166,7 +166,7 @@ func (s *Store) Metadata(ctx context.Context) (map[string]Metadata, error) {
 	begin := s.o.Now()
 	all, err := s.scanMetadata(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read metadata from %s: %w", s.o.Tables.UID, err)
+		return nil, fmt.Errorf("read metadata: %w", err)
 	}
 	for metric, m := range all {
 		s.meta.put(metric, m)

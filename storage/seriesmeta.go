@@ -70,7 +70,7 @@ func (s *Store) metaRows(ctx context.Context, refs []Ref) ([]kv.Row, error) {
 	}
 	rows, err := s.db.Get(ctx, s.o.Tables.Meta, schema.FamilyMeta, keys)
 	if err != nil {
-		return nil, fmt.Errorf("read %d rows of %s: %w", len(keys), s.o.Tables.Meta, err)
+		return nil, fmt.Errorf("read the documents of %d series: %w", len(keys), err)
 	}
 	return rows, nil
 }

@@ -30,7 +30,7 @@ func (s *Store) beginSpans(ctx context.Context) error {
 	key := schema.MaxIDRow()
 	rows, err := s.db.Get(ctx, s.o.Tables.UID, schema.FamilyID, [][]byte{key})
 	if err != nil {
-		return fmt.Errorf("look whether %s keeps spans of series: %w", s.o.Tables.Meta, err)
+		return fmt.Errorf("look whether spans of series are kept: %w", err)
 	}
 	p.whole = slices.ContainsFunc(rows[0].Cells, func(c kv.Cell) bool { return string(c.Qualifier) == spansQualifier })
 	if !p.whole {
@@ -40,7 +40,7 @@ func (s *Store) beginSpans(ctx context.Context) error {
 		if p.whole {
 			mark := kv.Mutation{Key: key, Puts: []kv.Put{{Qualifier: []byte(spansQualifier), Value: []byte{1}}}}
 			if err := s.db.Apply(ctx, s.o.Tables.UID, schema.FamilyID, []kv.Mutation{mark}); err != nil {
-				return fmt.Errorf("note that %s keeps spans of series: %w", s.o.Tables.Meta, err)
+				return fmt.Errorf("note that spans of series are kept: %w", err)
 			}
 		}
 	}

@@ -321,9 +321,9 @@ func (s *Store) Ready(ctx context.Context) error {
 		_, err := s.db.Get(ctx, t.table, t.family, [][]byte{schema.MaxIDRow()})
 		switch {
 		case errors.Is(err, kv.ErrNoTable):
-			return fmt.Errorf("table %s is missing: create the tables with \"tsdbridge tables create\": %w", t.table, err)
+			return fmt.Errorf("%w: table %s is missing: create the tables with \"tsdbridge tables create\"", ErrNotReady, t.table)
 		case err != nil:
-			return fmt.Errorf("table %s: %w", t.table, err)
+			return err
 		}
 	}
 	if err := s.replayed(); err != nil && !s.unfit.Load() {

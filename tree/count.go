@@ -22,7 +22,7 @@ func Count(ctx context.Context, db kv.KV, table string, id uint16) (Counts, erro
 	}
 	for row, err := range db.Scan(ctx, s) {
 		if err != nil {
-			return n, fmt.Errorf("count what hangs on tree %d in %s: %w", id, table, err)
+			return n, fmt.Errorf("count what hangs on tree %d: %w", id, err)
 		}
 		for _, c := range row.Cells {
 			n.add(id, row.Key, c.Qualifier)

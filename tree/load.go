@@ -53,7 +53,7 @@ func LoadTrees(ctx context.Context, db kv.KV, table string) (trees []*Tree, brok
 func nextTree(ctx context.Context, db kv.KV, table string, id uint16) (kv.Row, error) {
 	for row, err := range db.Scan(ctx, kv.Scan{Table: table, Family: schema.FamilyData, Start: schema.TreeRow(id), Limit: 1}) {
 		if err != nil {
-			return kv.Row{}, fmt.Errorf("read tree %d or the next from %s: %w", id, table, err)
+			return kv.Row{}, fmt.Errorf("read tree %d or the next: %w", id, err)
 		}
 		return row, nil
 	}

@@ -29,13 +29,13 @@ func (x *Index) Load(ctx context.Context, db kv.KV, table string, since int64) (
 			err = l.row(row)
 		}
 		if err != nil {
-			return l.Loaded, fmt.Errorf("load trees from %s: %w", table, err)
+			return l.Loaded, fmt.Errorf("load trees: %w", err)
 		}
 	}
 	for _, s := range l.strays {
 		ok, err := x.addStray(s)
 		if err != nil {
-			return l.Loaded, fmt.Errorf("load trees from %s: %w", table, err)
+			return l.Loaded, fmt.Errorf("load trees: %w", err)
 		}
 		l.count(ok, &l.Strays)
 	}

@@ -34,7 +34,7 @@ func (f *Forest) Observe(ctx context.Context, series []NewSeries) error {
 		return err
 	}
 	if err := p.run(ctx); err != nil {
-		return fmt.Errorf("write branches and leaves to %s: %w", f.o.TreeTable, err)
+		return fmt.Errorf("write branches and leaves: %w", err)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package hbase
 
 import (
 	"context"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/tsuna/gohbase/hrpc"
@@ -39,33 +40,34 @@ func (b *batch) run(ctx context.Context, order []int) error {
 		n := b.fitting(order)
 		rows := order[:n]
 		order = order[n:]
-		if err := b.begin(); err != nil {
+		deadline := time.Now().Add(b.e.o.Timeout)
+		if err := b.begin(deadline); err != nil {
 			b.group.Go(func() error { return err })
 			break
 		}
 		b.group.Go(func() error {
 			defer b.end()
-			return b.explain(b.work(b.encode(rows)))
+			return b.explain(b.work(b.encode(rows), deadline))
 		})
 	}
 	return b.group.Wait()
 }
 
-// begin waits until there is a token for one more batch. Where all of them wait for HBase, so does the caller, but no longer than one
-// of them would.
-func (b *batch) begin() error {
+// begin waits until there is a token for one more batch. The wait is a part of the time that the batch has: an operation takes Timeout once when HBase
+// is gone, however many wait.
+func (b *batch) begin(deadline time.Time) error {
 	select {
 	case b.tokens <- struct{}{}:
 		return nil
 	default:
 	}
-	ctx, cancel := context.WithTimeout(b.ctx, b.e.o.Timeout)
-	defer cancel()
+	ctx, end := b.e.limited(b.ctx, b.table, deadline)
+	defer end()
 	select {
 	case b.tokens <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return b.explain(ctx.Err())
+		return b.explain(context.Cause(ctx))
 	}
 }
 
@@ -82,14 +84,14 @@ func (b *batch) fitting(order []int) int {
 	return len(order)
 }
 
-// spawn carries out the actions that a request could not take along, as a batch of their own.
-func (b *batch) spawn(actions []action) {
+// spawn carries out the actions that a request could not take along, as a batch of their own with the same deadline.
+func (b *batch) spawn(actions []action, deadline time.Time) {
 	b.group.Go(func() error {
-		if err := b.begin(); err != nil {
+		if err := b.begin(deadline); err != nil {
 			return err
 		}
 		defer b.end()
-		return b.explain(b.work(actions))
+		return b.explain(b.work(actions, deadline))
 	})
 }
 
@@ -101,18 +103,18 @@ func (b *batch) explain(err error) error {
 }
 
 // work sends actions until all are answered.
-func (b *batch) work(actions []action) error {
+func (b *batch) work(actions []action, deadline time.Time) error {
 	defer b.e.metrics.timed(b.operation)()
-	ctx, cancel := context.WithTimeout(b.ctx, b.e.o.Timeout)
-	defer cancel()
+	ctx, end := b.e.limited(b.ctx, b.table, deadline)
+	defer end()
 	var pause backoff
 	for len(actions) > 0 {
 		failed, err := b.attempt(ctx, actions)
-		if err != nil || len(failed) == 0 {
-			return err
+		if err == nil && len(failed) > 0 {
+			err = b.recover(ctx, failed, &pause)
 		}
-		if err := b.recover(ctx, failed, &pause); err != nil {
-			return err
+		if err != nil {
+			return causeOf(ctx, err)
 		}
 		actions = failedActions(failed)
 	}
@@ -190,7 +192,8 @@ func (b *batch) exchange(ctx context.Context, request *multi) ([]byte, error) {
 		case n := <-request.cut:
 			others := rest[n:]
 			rest = rest[:n]
-			b.spawn(others)
+			deadline, _ := ctx.Deadline()
+			b.spawn(others, deadline)
 		case r := <-replied:
 			return r.response, r.err
 		case <-ctx.Done():

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/tsuna/gohbase/hrpc"
 	"github.com/tsuna/gohbase/pb"
@@ -21,11 +22,11 @@ func (e *Engine) Increment(ctx context.Context, c kv.Column, delta int64) (int64
 	if err := kv.CheckKey(c.Row); err != nil {
 		return 0, e.explain(ctx, opIncrement, c.Table, err, 0)
 	}
-	limited, cancel := context.WithTimeout(ctx, e.o.Timeout)
-	defer cancel()
+	limited, end := e.limited(ctx, c.Table, time.Now().Add(e.o.Timeout))
+	defer end()
 	sum, err := e.increment(limited, c, delta)
 	if err != nil {
-		return 0, e.explain(ctx, opIncrement, c.Table, err, e.o.Timeout)
+		return 0, e.explain(ctx, opIncrement, c.Table, causeOf(limited, err), e.o.Timeout)
 	}
 	return sum, nil
 }
@@ -110,11 +111,11 @@ func (e *Engine) CheckAndPut(ctx context.Context, c kv.Column, expected, value [
 	if err := kv.CheckKey(c.Row); err != nil {
 		return false, e.explain(ctx, opCheckAndPut, c.Table, err, 0)
 	}
-	limited, cancel := context.WithTimeout(ctx, e.o.Timeout)
-	defer cancel()
+	limited, end := e.limited(ctx, c.Table, time.Now().Add(e.o.Timeout))
+	defer end()
 	put, err := e.checkAndPut(limited, c, expected, value)
 	if err != nil {
-		return false, e.explain(ctx, opCheckAndPut, c.Table, err, e.o.Timeout)
+		return false, e.explain(ctx, opCheckAndPut, c.Table, causeOf(limited, err), e.o.Timeout)
 	}
 	return put, nil
 }

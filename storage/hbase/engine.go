@@ -34,7 +34,7 @@ type Options struct {
 	Root string
 	// User is the name that HBase sees (default tsdbridge); HBase believes it, there is no authentication.
 	User string
-	// Timeout is how long one batch of reads or writes may take with all its retries (default 20 s).
+	// Timeout is how long one batch of reads or writes may take, its waiting and all its retries included (default 20 s).
 	Timeout time.Duration
 	// ScanTimeout is how long a scan may go without an answer (default 60 s). A server with a filter may search half of
 	// hbase.client.scanner.timeout.period, 30 s by default, before it says that it found nothing yet.
@@ -120,6 +120,7 @@ type Engine struct {
 	// writes holds a token for each batch of writes in memory, and reads likewise; the gates count those that are sent.
 	writes, reads       chan struct{}
 	writeGate, readGate *gate
+	states              tableStates
 	// background are the closings of scanners that their readers left early.
 	background sync.WaitGroup
 }

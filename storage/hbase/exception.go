@@ -101,7 +101,7 @@ func (e *Engine) explain(ctx context.Context, operation, table string, err error
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("%w at %s within %v", errNoAnswer, e.o.ZooKeeper, limit)
 	}
-	return fmt.Errorf("%s %s: %w", operation, table, err)
+	return fmt.Errorf("%s table %s: %w", operation, table, err)
 }
 
 // lostScanner says that a request to an open scanner failed in a way that opening another one may mend. What is no

@@ -112,7 +112,7 @@ func (s *scanner) page(ctx context.Context) ([]kv.Row, error) {
 		switch {
 		case err == nil:
 			return rows, nil
-		case errors.Is(context.Cause(limited), errNoAnswer):
+		case errors.Is(context.Cause(limited), errNoAnswer), errors.Is(context.Cause(limited), errDisabled):
 			return nil, context.Cause(limited)
 		case limited.Err() != nil && reason != nil:
 			return nil, s.e.tooLate(s.e.o.ScanTimeout, reason)
@@ -125,33 +125,56 @@ func (s *scanner) page(ctx context.Context) ([]kv.Row, error) {
 			continue // regions move all the time
 		}
 		if pause.wait(limited) != nil {
+			if errors.Is(context.Cause(limited), errDisabled) {
+				return nil, errDisabled
+			}
 			return nil, s.e.tooLate(s.e.o.ScanTimeout, reason)
 		}
 	}
 	return nil, nil
 }
 
-// watch ends the context with errNoAnswer when HBase is gone, so that a scan does not wait for all of ScanTimeout: a server may search for
-// long without a word, but when Timeout has passed a read of one row must show that it is there.
+// watch ends the context with errNoAnswer when HBase is gone, or with errDisabled, so that a scan does not wait for all of ScanTimeout: a server may
+// search for long without a word, but a read of one row must show that it is there. It is asked in time for the scan to end after Timeout.
 func (s *scanner) watch(ctx context.Context) (watched context.Context, end func()) {
 	watched, cancel := context.WithCancelCause(ctx)
+	half := s.e.o.Timeout / 2
 	looked := make(chan struct{})
-	timer := time.AfterFunc(s.e.o.Timeout, func() {
+	state := time.AfterFunc(min(stateAfter, half), func() {
+		if s.e.isDisabled(watched, s.scan.Table) {
+			cancel(errDisabled)
+		}
+	})
+	timer := time.AfterFunc(half, func() {
 		defer close(looked)
-		row := s.start
-		if len(row) == 0 {
-			row = []byte{0}
+		for s.isServed(watched, half) {
+			select {
+			case <-watched.Done():
+				return
+			case <-time.After(half):
+			}
 		}
-		if _, err := s.e.Get(watched, s.scan.Table, s.scan.Family, [][]byte{row}); errors.Is(err, errNoAnswer) {
-			cancel(err)
-		}
+		cancel(fmt.Errorf("%w at %s within %v", errNoAnswer, s.e.o.ZooKeeper, s.e.o.Timeout))
 	})
 	return watched, func() {
 		cancel(nil)
+		state.Stop()
 		if !timer.Stop() {
 			<-looked
 		}
 	}
+}
+
+// isServed reads a row of the table and says whether there was an answer, whatever it was.
+func (s *scanner) isServed(ctx context.Context, limit time.Duration) bool {
+	ctx, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	row := s.start
+	if len(row) == 0 {
+		row = []byte{0}
+	}
+	_, err := s.e.Get(ctx, s.scan.Table, s.scan.Family, [][]byte{row})
+	return err == nil || ctx.Err() == nil
 }
 
 // mendable says whether opening a scanner, or another one, may do better.

@@ -54,7 +54,7 @@ func (d *Dictionary) Refresh(ctx context.Context, since, now int64) (renamed int
 	scan := kv.Scan{Table: d.table, Family: schema.FamilyName, Since: since}
 	for row, err := range d.db.Scan(ctx, scan) {
 		if err != nil {
-			return 0, fmt.Errorf("read the names that changed in %s: %w", d.table, err)
+			return 0, fmt.Errorf("read the names that changed: %w", err)
 		}
 		for _, kind := range schema.Kinds() {
 			renamed += d.noteChange(&changed[kind], kind, row)
@@ -72,7 +72,7 @@ func (d *Dictionary) Refresh(ctx context.Context, since, now int64) (renamed int
 func (d *Dictionary) noteCounters(ctx context.Context, now int64) error {
 	rows, err := d.db.Get(ctx, d.table, schema.FamilyID, [][]byte{schema.MaxIDRow()})
 	if err != nil {
-		return fmt.Errorf("read the counters of %s: %w", d.table, err)
+		return fmt.Errorf("read the counters of UIDs: %w", err)
 	}
 	c := counters{at: now}
 	for _, kind := range schema.Kinds() {

@@ -186,6 +186,13 @@ func (c *Cluster) DeleteExact(table, family string, key, qualifier []byte, time 
 	c.tables[table].add(cell{row: clone(key), family: family, qualifier: clone(qualifier), time: time, kind: kind})
 }
 
+// Disable makes a table one that HBase's shell has disabled, or enables it again: nothing serves its regions, and hbase:meta still lists them.
+func (c *Cluster) Disable(table string, disabled bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tables[table].disabled = disabled
+}
+
 // Compact drops what no read sees.
 func (c *Cluster) Compact(table string) {
 	c.mu.Lock()

@@ -156,10 +156,27 @@ func (r *request) meta(msg proto.Message) (proto.Message, error) {
 	switch m := msg.(type) {
 	case *pb.ScanRequest:
 		return r.scanMeta(m), nil
-	case *pb.GetRequest: // is it open?
+	case *pb.GetRequest:
+		if columns := m.GetGet().GetColumn(); len(columns) == 1 && string(columns[0].GetFamily()) == "table" {
+			return r.tableState(m.GetGet()), nil
+		}
+		// Is it open?
 		return &pb.GetResponse{Result: &pb.Result{Exists: proto.Bool(false)}}, nil
 	}
 	return nil, doNotRetry
+}
+
+// tableState answers with the cell that says whether a table is enabled, as a TableState.
+func (r *request) tableState(get *pb.Get) *pb.GetResponse {
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	state := []byte{8, 0}
+	if r.c.tables[string(get.GetRow())].disabled {
+		state = []byte{8, 1}
+	}
+	return &pb.GetResponse{Result: &pb.Result{Cell: []*pb.Cell{
+		{Row: get.GetRow(), Family: []byte("table"), Qualifier: []byte("state"), Value: state},
+	}}}
 }
 
 // interfere asks the test for a fault.
@@ -205,7 +222,7 @@ func (r *request) execute(msg proto.Message) (proto.Message, error) {
 func (r *request) region(spec *pb.RegionSpecifier) (*region, error) {
 	for _, t := range r.c.tables {
 		for _, region := range t.regions {
-			if region.name == string(spec.GetValue()) && region.server == r.server {
+			if !t.disabled && region.name == string(spec.GetValue()) && region.server == r.server {
 				return region, nil
 			}
 		}

@@ -12,6 +12,7 @@ import (
 type table struct {
 	name     string
 	families []string
+	disabled bool
 	regions  []*region // in the order of their keys
 	rows     map[string]row
 	keys     []string // of rows, ascending; nil when they have to be sorted again

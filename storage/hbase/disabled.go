@@ -1,0 +1,107 @@
+package hbase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/tsuna/gohbase/hrpc"
+	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// errDisabled says that somebody has disabled a table. HBase's servers say of its regions that they are not served, as of those that are moving, and
+// gohbase looks for them until its caller gives up.
+var errDisabled = errors.New("the table is disabled; \"enable\" of HBase's shell makes it available")
+
+// stateAfter is how long an operation waits for an answer before it asks whether its table is disabled; stateAge is how long the answer counts.
+const (
+	stateAfter = time.Second
+	stateAge   = time.Second
+)
+
+// tableStates remembers which tables are disabled.
+type tableStates struct {
+	mu    sync.Mutex // guards known
+	known map[string]tableState
+}
+
+type tableState struct {
+	asked    time.Time
+	disabled bool
+}
+
+// limited ends a context when a time has passed, or with errDisabled as its cause when there is no answer because the table is disabled.
+func (e *Engine) limited(ctx context.Context, table string, deadline time.Time) (context.Context, func()) {
+	ctx, end := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithDeadline(ctx, deadline)
+	timer := time.AfterFunc(min(stateAfter, time.Until(deadline)/2), func() {
+		if e.isDisabled(ctx, table) {
+			end(errDisabled)
+		}
+	})
+	return ctx, func() { timer.Stop(); cancel(); end(nil) }
+}
+
+// causeOf is errDisabled in place of what an operation came to because limited ended its context.
+func causeOf(ctx context.Context, err error) error {
+	if err != nil && errors.Is(context.Cause(ctx), errDisabled) {
+		return errDisabled
+	}
+	return err
+}
+
+// isDisabled asks hbase:meta; no when there is no answer.
+func (e *Engine) isDisabled(ctx context.Context, table string) bool {
+	e.states.mu.Lock()
+	known, ok := e.states.known[table]
+	e.states.mu.Unlock()
+	if ok && time.Since(known.asked) < stateAge {
+		return known.disabled
+	}
+	disabled, err := e.askState(ctx, table)
+	if err != nil {
+		e.o.Logger.Debug("state of a table is not known", "table", table, "error", err)
+		return false
+	}
+	e.states.mu.Lock()
+	defer e.states.mu.Unlock()
+	if e.states.known == nil {
+		e.states.known = map[string]tableState{}
+	}
+	e.states.known[table] = tableState{time.Now(), disabled}
+	return disabled
+}
+
+// The states of TableState in HBase's HBase.proto.
+const (
+	stateDisabled  = 1
+	stateDisabling = 2
+)
+
+// askState reads the column table:state of the table's row in hbase:meta.
+func (e *Engine) askState(ctx context.Context, table string) (disabled bool, err error) {
+	get, err := hrpc.NewGet(ctx, []byte("hbase:meta"), []byte(table), hrpc.Families(map[string][]string{"table": {"state"}}), hrpc.SkipBatch())
+	if err != nil {
+		return false, err
+	}
+	msg, err := send(ctx, e.reader(), get)
+	if err != nil {
+		return false, err
+	}
+	response, ok := msg.(*pb.GetResponse)
+	if !ok {
+		return false, fmt.Errorf("%w: get returned a %T", errBadAnswer, msg)
+	}
+	for _, c := range response.GetResult().GetCell() {
+		number, kind, n := protowire.ConsumeTag(c.GetValue())
+		if n <= 0 || number != 1 || kind != protowire.VarintType {
+			continue
+		}
+		state, _ := protowire.ConsumeVarint(c.GetValue()[n:])
+		return state == stateDisabled || state == stateDisabling, nil
+	}
+	return false, nil
+}
