@@ -306,13 +306,17 @@ func (p *parser) treeCommands() {
 	sync.Flag("from", "Where to go on: the TSUID in hexadecimal that a sync printed which was cut short.").PlaceHolder("TSUID").StringVar(&s.From)
 	sync.Flag("rows", "Look for series by the row keys of the data table too: for tables that TSDs without meta tracking write. Slow.").BoolVar(&s.Rows)
 	sync.Flag("parallel", "Batches of series at once.").Default(text(s.Parallel)).IntVar(&s.Parallel)
+	const running = "Where the adapter is that has the embedded store open. Default: this machine, at --web.listen-address."
+	sync.Flag("adapter-url", running+" It needs --web.enable-admin-api.").PlaceHolder("URL").StringVar(&s.URL)
 	sync.Flag("progress", "Time between two lines of progress.").Default(s.Every.String()).DurationVar(&s.Every)
 	show := t.Command("show", "List the trees with their rules, or what hangs on one of them.")
 	show.Arg("tree", "Name or number of a tree; none: all.").StringVar(&p.trees.tree)
 	show.Arg("path", "Dotted path or pattern: what hangs below it.").StringVar(&p.trees.path)
 	show.Flag("depth", "Levels below the path; 0: all.").Default("1").IntVar(&p.trees.depth)
+	show.Flag("adapter-url", running).PlaceHolder("URL").StringVar(&s.URL)
 	test := t.Command("test", "Explain, rule by rule, how trees route a series.")
 	test.Arg("series", "Graphite name (a.b.c or a.b;k=v), labels (a{k=\"v\"}) or TSUID in hexadecimal.").Required().StringVar(&p.trees.name)
+	test.Flag("adapter-url", running).PlaceHolder("URL").StringVar(&s.URL)
 	test.Flag("tree", "Name or number of a tree; repeatable. Default: all.").PlaceHolder("TREE").StringsVar(&p.trees.names)
 }
 

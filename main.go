@@ -45,9 +45,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case commandTreeSync:
 		err = adapter.SyncTrees(ctx, c.options, c.trees.sync, stdout)
 	case commandTreeShow:
-		err = adapter.ShowTree(ctx, c.options, c.trees.tree, c.trees.path, c.trees.depth, stdout)
+		err = adapter.ShowTree(ctx, c.options, c.trees.sync.URL, c.trees.tree, c.trees.path, c.trees.depth, stdout)
 	case commandTreeTest:
-		err = adapter.TestTree(ctx, c.options, c.trees.name, c.trees.names, stdout)
+		err = adapter.TestTree(ctx, c.options, c.trees.sync.URL, c.trees.name, c.trees.names, stdout)
 	default:
 		err = serve(ctx, c.options)
 	}

@@ -55,11 +55,12 @@ func New(o Options) (*Adapter, error) {
 	so.Registerer = a.registry
 	a.graphite = newGraphiteSide(o, a.names, db)
 	so.Observer = a.graphite
-	a.registry.MustRegister(newTreeCollector(a.graphite.forest))
 	if a.store, err = storage.New(db, so); err == nil && o.Engine != EngineHBase { // which may be away: Run looks at its tables
 		err = a.store.PinLayout(context.Background())
 	}
 	if err == nil {
+		a.graphite.follow(a.store)
+		a.registry.MustRegister(newTreeCollector(a.graphite.forest, a.graphite.follower))
 		err = a.graphite.listen(a)
 	}
 	if err == nil {
@@ -138,6 +139,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	group.Go(func() error { return a.store.Run(storeCtx) })
 	group.Go(func() error { return tuneGC(storeCtx) })
 	group.Go(func() error { return a.graphite.run(storeCtx) })
+	group.Go(func() error { return a.graphite.follower.Run(storeCtx) })
 	group.Go(func() error { return a.graphite.api.Run(storeCtx) })
 	group.Go(a.serve)
 	carbonDone, opentsdbDone := make(chan struct{}), make(chan struct{})

@@ -29,6 +29,8 @@ type adminAPI struct {
 	store  *storage.Store
 	engine kv.KV
 	busy   sync.Mutex // held by the one operation under way
+
+	syncTrees func(*http.Request) (any, error)
 }
 
 // snapshotReply and compactReply are the data of answers.
@@ -43,7 +45,7 @@ type (
 )
 
 func (a *adminAPI) mount(r chi.Router) {
-	for path, serve := range map[string]func(*http.Request) (any, error){snapshotPath: a.snapshot, compactPath: a.compact} {
+	for path, serve := range map[string]func(*http.Request) (any, error){snapshotPath: a.snapshot, compactPath: a.compact, treeSyncPath: a.syncTrees} {
 		handler := a.alone(serve)
 		r.Post(path, handler)
 		r.Put(path, handler)

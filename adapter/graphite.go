@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,6 +33,7 @@ type graphiteSide struct {
 	listener *carbon.Listener // nil when the address is empty
 	ingest   *graphite.Ingest
 	api      *graphite.API
+	follower *tree.Follower
 
 	// prepared is closed when the trees of the configuration stand in the table and all definitions are read: what a name means
 	// hangs on them.
@@ -47,6 +49,13 @@ func newGraphiteSide(o Options, names *translate.Translator, db kv.KV) *graphite
 	g.forest = tree.New(db, o.treeOptions(names))
 	g.rows = tree.NewRows(db, o.TableTree, translate.Shown)
 	return g
+}
+
+// follow makes the follower that hangs the series of a store on trees which come later.
+func (g *graphiteSide) follow(store *storage.Store) {
+	g.follower = tree.NewFollower(g.forest, store, tree.FollowOptions{
+		Every: g.o.Graphite.TreeRefresh, Rows: g.o.Graphite.TreeIndex == TreeIndexTable, Series: store.Series, Logger: g.o.Logger, Now: g.o.Now,
+	})
 }
 
 // storedSeries is the series of a metric and tag values as people write them; tag keys are stored ones.
@@ -150,26 +159,18 @@ func (g *graphiteSide) Find(ctx context.Context, pattern string, o tree.FindOpti
 // Display implements graphite.Trees.
 func (g *graphiteSide) Display(id uint16) (tree.Display, bool) { return g.forest.Display(id) }
 
-// seriesOf is the series of a Graphite name: by a tree's inverse where one takes it, else the name itself. A name without an element,
-// such as "...", has none; the store refuses that.
+// seriesOf is the series of a Graphite name taken whole. A name without an element, such as "...", has none; the store refuses that.
 func (g *graphiteSide) seriesOf(name string) storage.Series {
 	ls := translate.PathLabels(name)
 	if ls.IsEmpty() {
 		return storage.Series{}
 	}
-	whole := g.names.FromLabels(ls)
-	if !g.names.Plain(whole) || strings.Contains(name, ";") {
-		return whole
-	}
-	// The name as it would be found: without its empty elements.
-	if shown, _, ok := g.forest.Inverse(g.names.ToPath(whole)); ok {
-		return storedSeries(g.names, shown)
-	}
-	return whole
+	return g.names.FromLabels(ls)
 }
 
-// hanger is the store as carbon's lines reach it. A series that a tree made of a name is found under that name, also one that the store had
-// before the tree: to the store it is not new, so nobody else would hang it.
+// hanger is the store as carbon's lines reach it. It makes metric and tags of the new names that a tree can be read backwards for; a name whose
+// series was there before the tree goes on to mean that. A series that a tree made of a name is found under that name, also one that the store
+// had before the tree: to the store it is not new, so nobody else would hang it.
 type hanger struct {
 	storage.Appender
 	store  *storage.Store
@@ -177,8 +178,48 @@ type hanger struct {
 	names  *translate.Translator
 }
 
+// inverted gives the series that trees make of plain names, those that no tree takes as they are.
+func (h hanger) inverted(ctx context.Context, series []storage.Series) ([]storage.Series, error) {
+	var whole, made []storage.Series
+	var at []int
+	for i, one := range series {
+		if !h.names.Plain(one) {
+			continue
+		}
+		// The name as it would be found: without its empty elements.
+		if path := h.names.ToPath(one); !strings.Contains(path, ";") {
+			if shown, _, ok := h.forest.Inverse(path); ok {
+				whole, made, at = append(whole, one), append(made, storedSeries(h.names, shown)), append(at, i)
+			}
+		}
+	}
+	if len(whole) == 0 {
+		return series, nil
+	}
+	exist, err := h.store.Exists(ctx, whole)
+	if err != nil {
+		return nil, fmt.Errorf("look for series of whole names: %w", err)
+	}
+	series = slices.Clone(series)
+	for n, i := range at {
+		if !exist[n] {
+			series[i] = made[n]
+		}
+	}
+	return series, nil
+}
+
 // Resolve implements storage.Appender.
 func (h hanger) Resolve(ctx context.Context, series []storage.Series) ([]storage.Ref, []error) {
+	sent := len(series)
+	series, err := h.inverted(ctx, series)
+	if err != nil {
+		refs, errs := make([]storage.Ref, sent), make([]error, sent)
+		for i := range errs {
+			errs[i] = err
+		}
+		return refs, errs
+	}
 	refs, errs := h.Appender.Resolve(ctx, series)
 	var known []storage.NewSeries
 	var at []int

@@ -41,7 +41,9 @@ func (a *Adapter) routes() (http.Handler, error) {
 	})
 	a.store.OnRename(write.dropCaches)
 	status := &statusHandler{ready: a.ready, verbose: a.graphite.describe, engine: a.o.engineName(), started: a.started}
-	trees := &treeAPI{treeExplainer{forest: a.graphite.forest, store: a.store, names: a.names}}
+	explainer := treeExplainer{forest: a.graphite.forest, store: a.store, names: a.names}
+	trees := &treeAPI{explainer, a.graphite.follower}
+	shower := &treeShower{tool: &treeTool{treeExplainer: explainer, o: a.o, db: a.db, tables: a.store}}
 	r := chi.NewRouter()
 	queries := r.With(accounts(a.budget))
 	graphiteAPI, err := a.graphite.routes(queries, a)
@@ -50,10 +52,11 @@ func (a *Adapter) routes() (http.Handler, error) {
 	}
 	graphiteAPI = accounts(a.budget)(graphiteAPI)
 	r.Handle(apiPrefix+"/write", write)
-	queries.Get(apiPrefix+"/status/trees", trees.status)
-	queries.Get(apiPrefix+"/status/trees/test", trees.test)
+	queries.Get(treeStatusPath, trees.status)
+	queries.Get(treeTestPath, trees.test)
+	queries.Get(treeShowPath, shower.serve)
 	if a.o.AdminAPI {
-		(&adminAPI{o: a.o, store: a.store, engine: a.db}).mount(r)
+		(&adminAPI{o: a.o, store: a.store, engine: a.db, syncTrees: trees.sync}).mount(r)
 	}
 	queries.Handle(apiPrefix+"/*", api)
 	// The paths of Prometheus' old example adapter.

@@ -13,7 +13,14 @@ import (
 //
 //	GET /api/v1/status/trees                         the trees, their rules and how much hangs on them
 //	GET /api/v1/status/trees/test?name=N[&tree=T]... how a series is routed; tree is an id or a name, repeatable
-type treeAPI struct{ treeExplainer }
+//	GET /api/v1/status/trees/show[?tree=T&path=P&depth=N]   what "tree show" prints
+//	POST /api/v1/admin/trees/sync                    hangs the series that exist on all trees, in the background
+//
+// With format=text, test answers what "tree test" prints.
+type treeAPI struct {
+	treeExplainer
+	follower *tree.Follower
+}
 
 // treeStatus is the answer about all trees.
 type treeStatus struct {
@@ -23,6 +30,7 @@ type treeStatus struct {
 	Leaves   int          `json:"leaves"`
 	Strays   int          `json:"strays"` // series found beside the leaves, whose names share a hash with others
 	Loaded   bool         `json:"loaded"` // the index is complete
+	Sync     syncState    `json:"sync"`
 }
 
 // treeState is a tree in the words of OpenTSDB's API.
@@ -65,6 +73,9 @@ func (a *treeAPI) status(w http.ResponseWriter, _ *http.Request) {
 	now := a.forest.Status()
 	s := treeStatus{
 		Trees: []treeState{}, Broken: []brokenTree{}, Branches: now.Branches, Leaves: now.Leaves, Strays: now.Strays, Loaded: now.Loaded,
+	}
+	if a.follower != nil {
+		s.Sync = newSyncState(a.follower)
 	}
 	for _, t := range a.forest.Trees() {
 		s.Trees = append(s.Trees, newTreeState(t, now.Trees))
@@ -110,6 +121,8 @@ func (a *treeAPI) test(w http.ResponseWriter, r *http.Request) {
 	}
 	routed, err := a.explain(r.Context(), r.Form.Get("name"), r.Form["tree"])
 	switch {
+	case err == nil && r.Form.Get("format") == "text":
+		replyRouting(w, routed)
 	case err == nil:
 		replyJSON(w, http.StatusOK, apiResponse{Status: "success", Data: routed})
 	case errors.Is(err, storage.ErrInvalid):

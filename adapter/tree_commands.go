@@ -15,6 +15,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
@@ -45,9 +46,6 @@ func openTreeTool(o Options) (*treeTool, error) {
 	}
 	db, engine, err := o.openEngine(prometheus.NewRegistry())
 	if err != nil {
-		if o.Engine == EngineEmbedded {
-			err = fmt.Errorf("%w: %s", err, askAdapter)
-		}
 		return nil, err
 	}
 	so := o.storageOptions()
@@ -65,9 +63,8 @@ func openTreeTool(o Options) (*treeTool, error) {
 	return t, nil
 }
 
-// askAdapter says what to do where one process has the tables.
-const askAdapter = "a running adapter answers the same at /api/v1/status/trees and /api/v1/status/trees/test?name=NAME; " +
-	`"tree sync" needs it stopped`
+// askAdapter says what to do where another process has the tables.
+const askAdapter = "a running adapter answers the same at /api/v1/status/trees and /api/v1/status/trees/test?name=NAME"
 
 // SyncOptions are the flags of "tree sync".
 type SyncOptions struct {
@@ -75,6 +72,7 @@ type SyncOptions struct {
 	Rows     bool          // --rows: row keys of the data table beside tsdb-meta
 	Parallel int           // --parallel: batches at a time
 	Every    time.Duration // --progress: between two lines
+	URL      string        // --adapter-url: of the adapter that has the store open
 }
 
 // DefaultSyncOptions are those without a flag.
@@ -113,6 +111,7 @@ func misses(r tree.SyncReport) string {
 }
 
 // SyncTrees writes the trees of the configuration and hangs the series that exist on those that are enabled. When it is cut short it prints how to go on.
+// An adapter that has the store open does it by its own configuration, and is waited for.
 func SyncTrees(ctx context.Context, o Options, s SyncOptions, out io.Writer) error {
 	begin := o.Now()
 	so, err := s.options(o, begin, out)
@@ -120,7 +119,10 @@ func SyncTrees(ctx context.Context, o Options, s SyncOptions, out io.Writer) err
 		return err
 	}
 	t, err := openTreeTool(o)
-	if err != nil {
+	switch {
+	case errors.Is(err, pebble.ErrInUse):
+		return o.askSync(ctx, s, out)
+	case err != nil:
 		return err
 	}
 	if err := o.declareTrees(ctx, t.db); err != nil {
@@ -136,9 +138,9 @@ func SyncTrees(ctx context.Context, o Options, s SyncOptions, out io.Writer) err
 }
 
 // TestTree prints how a series is routed through trees (ids or names; none: all of them), rule by rule. The name is a Graphite name, dotted or
-// tagged, a label set such as up{job="x"}, or a TSUID in hexadecimal.
-func TestTree(ctx context.Context, o Options, name string, trees []string, out io.Writer) error {
-	return o.withTrees(ctx, func(t *treeTool) error {
+// tagged, a label set such as up{job="x"}, or a TSUID in hexadecimal. url is where the adapter is that has the store open, "": on this machine.
+func TestTree(ctx context.Context, o Options, url, name string, trees []string, out io.Writer) error {
+	err := o.withTrees(ctx, func(t *treeTool) error {
 		r, err := t.explain(ctx, name, trees)
 		if err != nil {
 			return err
@@ -146,41 +148,51 @@ func TestTree(ctx context.Context, o Options, name string, trees []string, out i
 		_, err = io.WriteString(out, r.String())
 		return err
 	})
+	if errors.Is(err, pebble.ErrInUse) {
+		return o.askTest(ctx, url, name, trees, out)
+	}
+	return err
 }
 
 // ShowTree prints trees with their rules and counts: that with a name or an id, all of them for "". With a path, a pattern of Graphite,
 // it prints the branches and leaves up to depth elements below it instead, for depth 0 all; "." is
-// the root.
-func ShowTree(ctx context.Context, o Options, nameOrID, path string, depth int, out io.Writer) error {
-	return o.withTrees(ctx, func(t *treeTool) error {
-		w := treePrinter{treeTool: t, out: out}
-		found := 0
-		for _, one := range t.forest.Trees() {
-			if nameOrID != "" && !isTree(nameOrID, one.ID(), one.Definition().Name) {
-				continue
-			}
+// the root. url is as for TestTree.
+func ShowTree(ctx context.Context, o Options, url, nameOrID, path string, depth int, out io.Writer) error {
+	err := o.withTrees(ctx, func(t *treeTool) error { return t.show(ctx, nameOrID, path, depth, out) })
+	if errors.Is(err, pebble.ErrInUse) {
+		return o.askShow(ctx, url, nameOrID, path, depth, out)
+	}
+	return err
+}
+
+func (t *treeTool) show(ctx context.Context, nameOrID, path string, depth int, out io.Writer) error {
+	w := treePrinter{treeTool: t, out: out}
+	found := 0
+	for _, one := range t.forest.Trees() {
+		if nameOrID != "" && !isTree(nameOrID, one.ID(), one.Definition().Name) {
+			continue
+		}
+		found++
+		var err error
+		if path == "" {
+			err = w.tree(ctx, one)
+		} else {
+			err = w.below(ctx, one, path, depth)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, b := range t.forest.Broken() {
+		if nameOrID == "" || isTree(nameOrID, b.ID, b.Name) {
 			found++
-			var err error
-			if path == "" {
-				err = w.tree(ctx, one)
-			} else {
-				err = w.below(ctx, one, path, depth)
-			}
-			if err != nil {
-				return err
-			}
+			fmt.Fprintf(out, "tree %d (%s) cannot be used: %v\n", b.ID, b.Name, b.Err)
 		}
-		for _, b := range t.forest.Broken() {
-			if nameOrID == "" || isTree(nameOrID, b.ID, b.Name) {
-				found++
-				fmt.Fprintf(out, "tree %d (%s) cannot be used: %v\n", b.ID, b.Name, b.Err)
-			}
-		}
-		if found == 0 && nameOrID != "" {
-			return fmt.Errorf("%w: %s", errNoTree, t.treeless([]string{nameOrID}))
-		}
-		return nil
-	})
+	}
+	if found == 0 && nameOrID != "" {
+		return fmt.Errorf("%w: %s", errNoTree, t.treeless([]string{nameOrID}))
+	}
+	return nil
 }
 
 // withTrees opens the tables, reads the definitions and closes what was opened.

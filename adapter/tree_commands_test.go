@@ -82,9 +82,9 @@ func TestTreeCommands(t *testing.T) {
 			err = SyncTrees(t.Context(), o, s, &out)
 		case "show":
 			depth, _ := strconv.Atoi(at(2))
-			err = ShowTree(t.Context(), o, at(0), at(1), depth, &out)
+			err = ShowTree(t.Context(), o, "", at(0), at(1), depth, &out)
 		case "test":
-			err = TestTree(t.Context(), o, at(1), strings.Fields(strings.Trim(at(0), "*")), &out)
+			err = TestTree(t.Context(), o, "", at(1), strings.Fields(strings.Trim(at(0), "*")), &out)
 		default:
 			d.Fatalf(t, "unknown command")
 		}
@@ -95,18 +95,19 @@ func TestTreeCommands(t *testing.T) {
 	})
 }
 
-// While an adapter has the embedded store, the commands say whom to ask.
-func TestTreeCommandsBesideAdapter(t *testing.T) {
+// A command that finds neither a store that it can open nor an adapter to ask says so.
+func TestTreeCommandsWithoutStore(t *testing.T) {
 	o := treeTestOptions(t)
 	tool, err := openTreeTool(o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	o.ListenAddress = "127.0.0.1:1"
 	for _, command := range []func() error{
-		func() error { return ShowTree(t.Context(), o, "", "", 1, io.Discard) },
+		func() error { return ShowTree(t.Context(), o, "", "", "", 1, io.Discard) },
 		func() error { return SyncTrees(t.Context(), o, DefaultSyncOptions(), io.Discard) },
 	} {
-		if err := command(); err == nil || !strings.Contains(err.Error(), "/api/v1/status/trees") {
+		if err := command(); err == nil || !strings.Contains(err.Error(), "--adapter-url") {
 			t.Errorf("a command on a store that is open: %v", err)
 		}
 	}
@@ -114,11 +115,11 @@ func TestTreeCommandsBesideAdapter(t *testing.T) {
 		t.Error(err)
 	}
 	o.Engine = EngineMemory
-	if err := ShowTree(t.Context(), o, "", "", 1, io.Discard); err == nil {
+	if err := ShowTree(t.Context(), o, "", "", "", 1, io.Discard); err == nil {
 		t.Error("a command on the memory engine goes through")
 	}
 	o.Engine, o.Path = EngineEmbedded, filepath.Join(o.Path, "nowhere")
-	if err := ShowTree(t.Context(), o, "", "", 1, io.Discard); err == nil || !strings.Contains(err.Error(), "there is no store") {
+	if err := ShowTree(t.Context(), o, "", "", "", 1, io.Discard); err == nil || !strings.Contains(err.Error(), "there is no store") {
 		t.Errorf("a command without a store: %v", err)
 	}
 }
@@ -137,7 +138,7 @@ func TestTreeAPI(t *testing.T) {
 	if _, err := tool.forest.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	api := &treeAPI{tool.treeExplainer}
+	api := &treeAPI{treeExplainer: tool.treeExplainer}
 	for _, c := range []struct {
 		name   string
 		handle http.HandlerFunc

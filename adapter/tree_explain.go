@@ -22,6 +22,7 @@ import (
 // seriesNames finds the UIDs of series and the names of UIDs. storage.Store is one.
 type seriesNames interface {
 	TSUID(ctx context.Context, series storage.Series) (tsuid []byte, ok bool, err error)
+	Exists(ctx context.Context, series []storage.Series) ([]bool, error)
 	NameSeries(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error)
 }
 
@@ -43,6 +44,9 @@ type routing struct {
 	TSUID   string `json:"tsuid"`  // "" when there is no such series yet
 	// Trees are the ways through the trees that were asked for.
 	Trees []treeRouting `json:"trees"`
+
+	// Kept says that the inverse is not used, since the series of the whole name was there before.
+	Kept bool `json:"kept,omitempty"`
 
 	dotted bool // the name is dotted, without tags
 }
@@ -159,7 +163,7 @@ func (e *treeExplainer) subject(ctx context.Context, name string, r *routing) (s
 			return slices.Concat(named, []storage.NewSeries{{}})[0], err
 		}
 	}
-	series, err := e.series(name, r)
+	series, err := e.series(ctx, name, r)
 	if err != nil {
 		return storage.NewSeries{}, err
 	}
@@ -168,7 +172,7 @@ func (e *treeExplainer) subject(ctx context.Context, name string, r *routing) (s
 }
 
 // series is what would be stored for a name: a label set comes from Prometheus, everything else from carbon.
-func (e *treeExplainer) series(name string, r *routing) (storage.Series, error) {
+func (e *treeExplainer) series(ctx context.Context, name string, r *routing) (storage.Series, error) {
 	switch {
 	case name == "":
 		return storage.Series{}, fmt.Errorf("%w: the name is empty", storage.ErrInvalid)
@@ -188,6 +192,13 @@ func (e *treeExplainer) series(name string, r *routing) (storage.Series, error) 
 		return whole, nil
 	}
 	r.Inverse = fmt.Sprintf("tree %d (%s)", by.ID(), by.Definition().Name)
+	exist, err := e.store.Exists(ctx, []storage.Series{whole})
+	if err != nil {
+		return whole, err
+	}
+	if r.Kept = exist[0]; r.Kept {
+		return whole, nil
+	}
 	return storedSeries(e.names, shown), nil
 }
 
@@ -212,7 +223,9 @@ func (r routing) String() string {
 	} else {
 		b.WriteString("TSUID   none: no point of this series was stored yet\n")
 	}
-	if r.Inverse != "" {
+	if r.Kept {
+		fmt.Fprintf(&b, "tags    would be made of the dotted name by %s; it goes on to mean the series that was there before the tree\n", r.Inverse)
+	} else if r.Inverse != "" {
 		fmt.Fprintf(&b, "tags    are made of the dotted name by %s\n", r.Inverse)
 	} else if r.dotted {
 		b.WriteString("tags    no tree makes any of the dotted name: it is stored whole, as a metric\n")

@@ -8,27 +8,34 @@ import (
 
 // treeCollector shows what is known of the trees in /metrics. Trees are few, and made by operators: their names are labels.
 type treeCollector struct {
-	forest *tree.Forest
+	forest   *tree.Forest
+	follower *tree.Follower
 
 	loaded, branches, leaves, shared *prometheus.Desc
+	running, waiting, done, of       *prometheus.Desc
 }
 
-func newTreeCollector(forest *tree.Forest) *treeCollector {
+func newTreeCollector(forest *tree.Forest, follower *tree.Follower) *treeCollector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("tsdbridge_tree_"+name, help, labels, nil)
 	}
 	return &treeCollector{
 		forest:   forest,
+		follower: follower,
 		loaded:   desc("loaded", "1 when the trees were read into memory, 0 before."),
 		branches: desc("branches", "Branches of all trees in memory."),
 		leaves:   desc("leaves", "Series on all trees in memory."),
 		shared:   desc("collided_series", "Series whose path another series of the tree had first; each is drawn by itself.", "tree"),
+		running:  desc("sync_running", "1 while series that exist are being hung on trees."),
+		waiting:  desc("sync_waiting_trees", "Trees whose series are not all hung yet."),
+		done:     desc("sync_series", "Series that the present or last pass over all series has done."),
+		of:       desc("sync_of_series", "About how many series there are in that pass."),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *treeCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.loaded, c.branches, c.leaves, c.shared} {
+	for _, d := range []*prometheus.Desc{c.loaded, c.branches, c.leaves, c.shared, c.running, c.waiting, c.done, c.of} {
 		out <- d
 	}
 }
@@ -39,11 +46,13 @@ func (c *treeCollector) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
-	loaded := 0.
-	if s.Loaded {
-		loaded = 1
-	}
-	gauge(c.loaded, loaded)
+	flag := map[bool]float64{true: 1}
+	sync := c.follower.State()
+	gauge(c.loaded, flag[s.Loaded])
+	gauge(c.running, flag[sync.Running])
+	gauge(c.waiting, float64(len(sync.Waiting)))
+	gauge(c.done, float64(sync.Report.Series))
+	gauge(c.of, float64(sync.Of))
 	gauge(c.branches, float64(s.Branches))
 	gauge(c.leaves, float64(s.Leaves))
 	seen := map[string]bool{} // a TSD lets several trees have one name

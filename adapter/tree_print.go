@@ -70,8 +70,10 @@ func (w treePrinter) below(ctx context.Context, t *tree.Tree, path string, depth
 	path = strings.Trim(path, ".")
 	only := tree.FindOptions{Trees: []uint16{t.ID()}}
 	if depth == 0 {
-		if _, err := w.forest.Load(ctx); err != nil {
-			return err
+		if !w.forest.Loaded() {
+			if _, err := w.forest.Load(ctx); err != nil {
+				return err
+			}
 		}
 		nodes, err := w.forest.Find(ctx, strings.TrimPrefix(path+".**", "."), only)
 		return errors.Join(err, w.nodes(ctx, nodes))

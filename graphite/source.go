@@ -160,7 +160,7 @@ func (s *source) take(ctx context.Context, l *line, g grid, r *reading) (*eval.S
 		if limit := s.limit(); s.slots > limit {
 			return nil, fmt.Errorf("%w: the targets need more than %d points (--graphite.max-points)", storage.ErrLimit, limit)
 		}
-		if err := budget.From(ctx).Take(lineBytes + 8*l.extended(g).slots()); err != nil {
+		if err := budget.From(ctx).Take(lineBytes + 8*l.width()*l.extended(g).slots()); err != nil {
 			return nil, err
 		}
 		p = l.extend(g)

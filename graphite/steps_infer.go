@@ -83,26 +83,41 @@ func without(refs []storage.Ref, found map[storage.Ref]int64) []storage.Ref {
 	})
 }
 
-// inferStep returns the step of points, ascending by time in milliseconds, in whole seconds: the median of the intervals between them,
-// which neither gaps nor some points out of turn move, and the step that people would have set if it is near one; and of how many
-// points that is. NaN is no point, and one point has no step.
+// inferStep returns the step of points, ascending by time in milliseconds, in whole seconds, and of how many points that is. NaN is no point,
+// and one point has no step. Of enough points it is the interval that a quarter of them have or less: neither gaps, however many, nor a few points
+// out of turn move it; and the step that people would have set if it is near one. Of fewer it is one at which each is drawn.
 func inferStep(times []int64, values []float64) (seconds int64, points int) {
-	var deltas []int64
-	next := int64(0)
+	var deltas, real []int64
 	for i := len(times) - 1; i >= 0 && len(deltas) < mostDeltas; i-- {
 		if math.IsNaN(values[i]) {
 			continue
 		}
 		if points++; points > 1 {
-			deltas = append(deltas, next-times[i])
+			deltas = append(deltas, real[len(real)-1]-times[i])
 		}
-		next = times[i]
+		real = append(real, times[i])
 	}
 	if len(deltas) == 0 {
 		return 0, points
 	}
+	if points < enoughPoints {
+		return stepApart(real, slices.Min(deltas)), points
+	}
 	slices.Sort(deltas)
-	return usualStep(deltas[len(deltas)/2]), points
+	return usualStep(deltas[len(deltas)/4]), points
+}
+
+// stepApart returns a step at which no two of some points share a slot, as far as whole seconds can; least is their smallest interval.
+func stepApart(times []int64, least int64) int64 {
+	step := usualStep(least)
+	slots := make(map[int64]bool, len(times))
+	for _, t := range times {
+		slots[t/1000/step] = true
+	}
+	if len(slots) == len(times) {
+		return step
+	}
+	return max(least/1000, 1)
 }
 
 // usualStep rounds an interval in milliseconds to a step in seconds.

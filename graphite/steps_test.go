@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -48,6 +49,36 @@ func hole(from, to int) func(*rand.Rand, int, int64) (int64, bool) {
 	return func(_ *rand.Rand, i int, at int64) (int64, bool) { return at, i < from || i >= to }
 }
 
+// byTurns returns n instants with two intervals by turns.
+func byTurns(one, other int64, n int) (times []int64) {
+	for at := int64(0); len(times) < n; one, other = other, one {
+		times = append(times, at)
+		at += one
+	}
+	return times
+}
+
+// Every point that came is drawn, whatever few points there are and however they lie.
+func TestFewPointsAreAllDrawn(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 2000 {
+		times := map[int64]bool{}
+		for range 2 + r.IntN(7) {
+			times[webNow*1000+r.Int64N(600)*1000+r.Int64N(2)*r.Int64N(1000)] = true
+		}
+		sorted := slices.Sorted(maps.Keys(times))
+		sorted = slices.CompactFunc(sorted, func(a, b int64) bool { return a/1000 == b/1000 })
+		step, points := inferStep(sorted, make([]float64, len(sorted)))
+		slots := map[int64]bool{}
+		for _, at := range sorted {
+			slots[at/1000/max(step, 1)] = true
+		}
+		if len(sorted) > 1 && len(slots) != points {
+			t.Fatalf("step %d of %v: %d slots", step, sorted, len(slots))
+		}
+	}
+}
+
 func TestInferStep(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -74,6 +105,13 @@ func TestInferStep(t *testing.T) {
 		{"four minutes", every(240_000, 100), 240},
 		{"nearly an hour", every(3_550_000, 48), 3600},
 		{"daily", every(86_400_000, 12), 86400},
+		{"a point lost of five", slices.Delete(every(15_000, 5), 2, 3), 15},
+		{"a minute and then two", []int64{0, 60_000, 180_000}, 60},
+		{"a minute and two by turns", byTurns(60_000, 120_000, 40), 60},
+		{"two thirds two minutes", byTurns(120_000, 120_000, 4), 120},
+		{"slightly less than the step, in one slot of it", []int64{1_500_000, 1_514_900, 1_530_000}, 14},
+		{"slightly less than the step, in slots of their own", []int64{1_501_000, 1_515_900, 1_531_000}, 15},
+		{"pairs", []int64{0, 1_000, 60_000, 61_000}, 1},
 		{"yearly", every(365*86_400_000, 12), greatestStep},
 	} {
 		got, points := inferStep(c.times, make([]float64, len(c.times)))
@@ -110,6 +148,9 @@ func TestStaleMarkersAreNoPoints(t *testing.T) {
 	values[3], values[4], values[11] = math.NaN(), math.NaN(), math.Float64frombits(0x7ff0000000000002)
 	if _, points := inferStep(times, values); points != 9 {
 		t.Errorf("inferStep of nine points and three markers counts %d points", points)
+	}
+	if step, points := inferStep(every(15_000, 4), []float64{1, math.Float64frombits(0x7ff0000000000002), 1, 1}); step != 15 || points != 3 {
+		t.Errorf("inferStep of three points and a marker = %d of %d points, want 15 of 3", step, points)
 	}
 	values[3] = 1
 	if got, points := inferStep(times, values); points != 10 || got != 10 {

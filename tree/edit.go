@@ -44,7 +44,7 @@ func (d *Definitions) Create(ctx context.Context, t schema.Tree) (id uint16, err
 		}
 		done, err := d.swap(ctx, next, schema.TreeQualifier(), nil, t.AppendTo(nil))
 		if err != nil || done {
-			return next, err
+			return next, errors.Join(err, d.unmark(ctx, next))
 		}
 	}
 	return 0, fmt.Errorf("create tree %s: %w", t.Name, errContended)
@@ -137,6 +137,12 @@ func (d *Definitions) swap(ctx context.Context, id uint16, column, stored, edite
 func (d *Definitions) flush(ctx context.Context, id uint16) error {
 	none := kv.Mutation{Key: schema.TreeRow(id), Deletes: []kv.Delete{{Qualifier: []byte("tsdbridge.flush")}}}
 	return d.db.Apply(ctx, d.table, schema.FamilyData, []kv.Mutation{none})
+}
+
+// unmark forgets how far series were hung on a tree of the same id that was deleted.
+func (d *Definitions) unmark(ctx context.Context, id uint16) error {
+	m := kv.Mutation{Key: schema.TreeRow(id), Deletes: []kv.Delete{{Qualifier: []byte(markColumn)}}}
+	return d.db.Apply(ctx, d.table, schema.FamilyData, []kv.Mutation{m})
 }
 
 // ensure gives the id of the first tree of a name, which is stored under the next free id if there is none. The id is taken from the very

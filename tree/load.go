@@ -77,6 +77,7 @@ func ParseDefinition(row kv.Row) (Definition, error) {
 			d.Rules = append(d.Rules, rule)
 		}
 	}
+	d.mark = parseMark(cellOf(row, []byte(markColumn)))
 	d.Sum = sums(cellOf(row, []byte(severalColumn)))
 	if raw := cellOf(row, schema.TreeQualifier()); raw != nil {
 		var err error

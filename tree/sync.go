@@ -48,12 +48,17 @@ func Sync(ctx context.Context, db kv.KV, o Options, c Catalog, so SyncOptions) (
 	o.Exclusive = false
 	counting := newTally(db)
 	s := &syncing{db: counting, o: o, so: so, catalog: c, tally: counting, told: so.Now()}
-	s.report.Position = so.From
 	if err := s.newForest(ctx); err != nil {
 		return s.report, err
 	}
-	s.report.Broken = s.forest.Broken()
-	if len(s.forest.enabled()) == 0 && (o.DefaultTree == "" || o.Plain == nil) {
+	return s.all(ctx)
+}
+
+// all goes over everything.
+func (s *syncing) all(ctx context.Context) (SyncReport, error) {
+	s.report.Position, s.report.Broken = s.so.From, s.forest.Broken()
+	s.branches, s.leaves = s.forest.Index().Branches(), s.forest.Index().Leaves()
+	if len(s.forest.enabled()) == 0 && (s.o.DefaultTree == "" || s.o.Plain == nil) {
 		return s.report, errors.New("no tree is enabled that has rules")
 	}
 	err := s.run(ctx)
@@ -77,6 +82,9 @@ type syncing struct {
 	forest  *Forest // of the next batch
 	report  SyncReport
 	told    time.Time
+
+	running          bool // the forest is one that others use, which knows all that hangs
+	branches, leaves int  // that hung at the begin, where it is
 }
 
 // A batch is series on their way. After done, err and routed say what became of them.
@@ -111,7 +119,7 @@ func (s *syncing) run(ctx context.Context) error {
 
 // begin starts a batch; it waits while Parallel of them are under way.
 func (s *syncing) begin(ctx context.Context, tsuids [][]byte, under chan<- *batch) error {
-	if x := s.forest.Index(); x.Leaves()+x.Branches() > s.so.MaxCells {
+	if x := s.forest.Index(); !s.running && x.Leaves()+x.Branches() > s.so.MaxCells {
 		if err := s.newForest(ctx); err != nil {
 			return err
 		}
@@ -167,6 +175,9 @@ func (s *syncing) tell(ctx context.Context) error {
 // count takes over what was written so far.
 func (s *syncing) count() {
 	s.report.WrittenBranches, s.report.WrittenLeaves = s.tally.branches.Load(), s.tally.leaves.Load()
+	if x := s.forest.Index(); s.running {
+		s.report.WrittenBranches, s.report.WrittenLeaves = int64(max(x.Branches()-s.branches, 0)), int64(max(x.Leaves()-s.leaves, 0))
+	}
 }
 
 // flush makes durable what was put until now: a local engine owes that for check-and-puts until the next Apply. It deletes a column

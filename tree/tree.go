@@ -23,6 +23,8 @@ type Definition struct {
 	Rules []schema.TreeRule
 	// Sum draws several series of one path as their sum.
 	Sum bool
+
+	mark mark // how far series were hung on it
 }
 
 // A Tree is a definition made ready. It does not change and is safe for concurrent use.
@@ -33,6 +35,7 @@ type Tree struct {
 	plain  bool      // it is the default tree of a forest
 
 	display Display
+	mark    mark
 }
 
 // ID is the number of the tree, the first two bytes of its rows.
@@ -78,7 +81,7 @@ func Compile(d Definition) (*Tree, error) {
 			*last = append(*last, r)
 		}
 	}
-	t.display = displayOf(t.levels, d.Sum)
+	t.display, t.mark = displayOf(t.levels, d.Sum), d.mark
 	return t, nil
 }
 

@@ -1,0 +1,191 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// getText is the answer of an adapter to a GET.
+func getText(t *testing.T, a *Adapter, path string) string {
+	t.Helper()
+	resp, err := http.Get("http://" + a.Addr() + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s %s %v", path, resp.Status, body, err)
+	}
+	return string(body)
+}
+
+// waitSynced waits until no tree waits for series that exist.
+func waitSynced(t *testing.T, a *Adapter) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { // polling, with a deadline
+		s := a.graphite.follower.State()
+		if !s.Running && len(s.Waiting) == 0 && len(a.graphite.forest.Trees()) > 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("trees still wait: %+v", s)
+		}
+	}
+}
+
+func laterOptions(t *testing.T, trees string) Options {
+	t.Helper()
+	o := storeTestOptions(t, storage.WriteThrough)
+	o.Now = testNow
+	o.Carbon.ListenAddress = "127.0.0.1:0"
+	o.Graphite.Trees = declared(t, trees)
+	return o
+}
+
+func declared(t *testing.T, trees string) []TreeConfig {
+	t.Helper()
+	if trees == "" {
+		return nil
+	}
+	all, err := parseTreesText(t, trees)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+const serversTree = "- {name: servers, path: 'servers.{host}.{metric...}'}\n"
+
+// Series that were there before a tree are found in it without a command, and carbon's names go on to mean the series that they meant.
+func TestTreeDeclaredLater(t *testing.T) {
+	o := laterOptions(t, "")
+	a, stop := runAdapter(t, o)
+	second := fixtureTime(0) / 1000
+	sendCarbon(t, a, fmt.Sprintf("servers.db1.disk 1 %d\n", second), `servers.db1.disk [{"-_" "1"}]`, fixtureTime(0))
+	for _, errs := range [][]error{resolveAll(t, a, 3000)} {
+		for _, err := range errs {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	stop()
+
+	o.Graphite.Trees = declared(t, serversTree)
+	a, stop = runAdapter(t, o)
+	waitSynced(t, a)
+	if found := getText(t, a, "/metrics/find?format=nodelist&query=servers.web0042.*"); !strings.Contains(found, `"load"`) {
+		t.Errorf("find in a tree that came later: %s", found)
+	}
+	metrics := getText(t, a, "/metrics")
+	for _, want := range []string{"tsdbridge_tree_sync_series 3001", "tsdbridge_tree_sync_running 0", "tsdbridge_tree_sync_waiting_trees 0", "tsdbridge_tree_loaded 1"} {
+		if !strings.Contains(metrics, "\n"+want+"\n") {
+			t.Errorf("/metrics lacks %s", want)
+		}
+	}
+	sendCarbon(t, a, fmt.Sprintf("servers.db1.disk 2 %d\nservers.db2.disk 3 %d\n", second+60, second+60), `disk [{"host" "db2"}]`, fixtureTime(1))
+	all := dumpSeries(t, a.store)
+	if s, ok := all[`disk [{"host" "db1"}]`]; ok {
+		t.Errorf("a name that had a series got another one: %s", s)
+	}
+	if s := all[`servers.db1.disk [{"-_" "1"}]`]; strings.Count(s, "\n") < 3 {
+		t.Errorf("the series of a whole name has %q, want both points", s)
+	}
+	if text := getText(t, a, "/api/v1/status/trees/test?format=text&name=servers.db1.disk"); !strings.Contains(text, "goes on to mean") {
+		t.Errorf("test of a name that keeps its series: %s", text)
+	}
+	stop()
+
+	// What was done is not done again.
+	a, _ = runAdapter(t, o)
+	waitSynced(t, a)
+	if s := a.graphite.follower.State(); s.Passes != 0 {
+		t.Errorf("%d passes after a restart, want none", s.Passes)
+	}
+}
+
+// resolveAll makes series known, as Prometheus' first samples do.
+func resolveAll(t *testing.T, a *Adapter, n int) []error {
+	t.Helper()
+	series := make([]storage.Series, n)
+	for i := range series {
+		series[i] = storage.Series{Metric: "load", Tags: []storage.Tag{{Key: "host", Value: fmt.Sprintf("web%04d", i)}}}
+	}
+	_, errs := a.store.Resolve(t.Context(), series)
+	return errs
+}
+
+// The commands answer the same whether an adapter has the store open or not.
+func TestTreeCommandsBesideAdapter(t *testing.T) {
+	o := laterOptions(t, serversTree)
+	a, stop := runAdapter(t, o)
+	for _, err := range resolveAll(t, a, 20) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	waitSynced(t, a)
+	run := func(o Options) string {
+		t.Helper()
+		var out strings.Builder
+		s := DefaultSyncOptions()
+		s.Every = time.Nanosecond
+		for _, err := range []error{
+			SyncTrees(t.Context(), o, s, &out),
+			ShowTree(t.Context(), o, "", "", "", 1, &out), ShowTree(t.Context(), o, "", "servers", "servers", 0, &out),
+			TestTree(t.Context(), o, "", `load{host="web0003"}`, []string{"servers"}, &out),
+		} {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		var lines []string
+		for line := range strings.Lines(out.String()) {
+			if !strings.HasPrefix(line, "done up to") && !strings.HasPrefix(line, "in ") {
+				lines = append(lines, line)
+			}
+		}
+		return strings.Join(lines, "")
+	}
+	beside := o
+	beside.ListenAddress = a.Addr()
+	remote := run(beside)
+	if err := TestTree(t.Context(), beside, "", "a.b", []string{"none"}, io.Discard); err == nil || !strings.Contains(err.Error(), "no such tree") {
+		t.Errorf("test of no tree: %v", err)
+	}
+	stop()
+	local := run(o)
+	if remote != local || !strings.Contains(local, "servers.web0019.load") || !strings.Contains(local, "20 series") {
+		t.Errorf("beside an adapter:\n%s\nalone:\n%s", remote, local)
+	}
+}
+
+// Without the admin API the adapter is not told to go over all series, and the command says what is missing.
+func TestTreeSyncNeedsAdmin(t *testing.T) {
+	o := laterOptions(t, serversTree)
+	o.AdminAPI = false
+	a, _ := runAdapter(t, o)
+	waitSynced(t, a)
+	o.ListenAddress = a.Addr()
+	if err := SyncTrees(t.Context(), o, DefaultSyncOptions(), io.Discard); err == nil || !strings.Contains(err.Error(), "--web.enable-admin-api") {
+		t.Errorf("sync without the admin API: %v", err)
+	}
+	var status struct {
+		Data treeStatus
+	}
+	if err := json.Unmarshal([]byte(getText(t, a, treeStatusPath)), &status); err != nil || !status.Data.Loaded || len(status.Data.Sync.Waiting) > 0 {
+		t.Errorf("status %+v, %v", status, err)
+	}
+	if text := getText(t, a, treeShowPath+"?"+url.Values{"tree": {"servers"}}.Encode()); !strings.Contains(text, "tree 1 (servers), strict match") {
+		t.Errorf("show: %s", text)
+	}
+}

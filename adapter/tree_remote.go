@@ -1,0 +1,129 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The commands about trees ask the adapter that has the embedded store open.
+
+// adapterText copies what a running adapter answers to out.
+func adapterText(ctx context.Context, base, path string, query url.Values, out io.Writer) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(base, "/")+path+"?"+query.Encode(), http.NoBody)
+	if err != nil {
+		return fmt.Errorf("--adapter-url: %w", err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("ask the adapter that runs (--adapter-url): %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
+		return fmt.Errorf("%s answers %s: %s", req.URL.Redacted(), resp.Status, reasonOf(text))
+	}
+	if _, err = io.Copy(out, resp.Body); err != nil {
+		return fmt.Errorf("read the answer of %s: %w", req.URL.Redacted(), err)
+	}
+	return nil
+}
+
+// reasonOf is the error of an answer in JSON, else its text.
+func reasonOf(body []byte) string {
+	var reply struct{ Error string }
+	if json.Unmarshal(body, &reply) == nil && reply.Error != "" {
+		return reply.Error
+	}
+	return strings.TrimSpace(cutText(string(body), 200))
+}
+
+// askShow prints trees of a running adapter.
+func (o Options) askShow(ctx context.Context, given, nameOrID, path string, depth int, out io.Writer) error {
+	base, err := o.adminURL(given)
+	if err != nil {
+		return err
+	}
+	return adapterText(ctx, base, treeShowPath, url.Values{"tree": {nameOrID}, "path": {path}, "depth": {strconv.Itoa(depth)}}, out)
+}
+
+// askTest prints how a running adapter routes a series.
+func (o Options) askTest(ctx context.Context, given, name string, trees []string, out io.Writer) error {
+	base, err := o.adminURL(given)
+	if err != nil {
+		return err
+	}
+	return adapterText(ctx, base, treeTestPath, url.Values{"name": {name}, "tree": trees, "format": {"text"}}, out)
+}
+
+// askSync has a running adapter hang series, and prints how far it is until it is done. If it is at it already, that is waited for.
+func (o Options) askSync(ctx context.Context, s SyncOptions, out io.Writer) error {
+	base, err := o.adminURL(s.URL)
+	if err != nil {
+		return err
+	}
+	before, err := askSyncState(ctx, base)
+	if err != nil {
+		return err
+	}
+	if !before.Running {
+		form := url.Values{"from": {s.From}, "rows": {strconv.FormatBool(s.Rows)}, "parallel": {strconv.Itoa(s.Parallel)}}
+		if err := adminCall(ctx, base, treeSyncPath+"?"+form.Encode(), &syncState{}); err != nil {
+			return err
+		}
+	}
+	return waitSync(ctx, base, before.Passes, s.Every, out)
+}
+
+// syncLook is how often a running adapter is asked how far it is.
+const syncLook = 200 * time.Millisecond
+
+// waitSync prints how far a running adapter is until it has ended one more pass.
+func waitSync(ctx context.Context, base string, passes int, every time.Duration, out io.Writer) error {
+	ticker := time.NewTicker(syncLook)
+	defer ticker.Stop()
+	for told := time.Now(); ; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+		now, err := askSyncState(ctx, base)
+		switch {
+		case err != nil:
+			return err
+		case now.Passes > passes && !now.Running:
+			fmt.Fprint(out, now.Report)
+			if now.Error != "" {
+				return errors.New(now.Error)
+			}
+			return nil
+		case time.Since(told) >= every:
+			told = time.Now()
+			fmt.Fprintf(out, "done up to %s: %d of about %d series\n", now.At, now.Series, now.Of)
+		}
+	}
+}
+
+func askSyncState(ctx context.Context, base string) (syncState, error) {
+	var text strings.Builder
+	if err := adapterText(ctx, base, treeStatusPath, nil, &text); err != nil {
+		return syncState{}, err
+	}
+	var reply struct {
+		Data struct {
+			Sync syncState `json:"sync"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal([]byte(text.String()), &reply); err != nil {
+		return syncState{}, fmt.Errorf("the answer of %s%s is not an adapter's: %w", base, treeStatusPath, err)
+	}
+	return reply.Data.Sync, nil
+}

@@ -1,0 +1,71 @@
+package tree
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// markColumn is a column in the row of a definition, which no TSD looks at: how far the series that exist were hung on the tree.
+const markColumn = "tsdbridge_synced"
+
+// A mark says that the series up to a position were hung on a tree by some rules.
+type mark struct {
+	Rules    string `json:"rules"`              // what the tree was, see Tree.rulesSum
+	Done     bool   `json:"done,omitempty"`     // all series
+	Position string `json:"position,omitempty"` // TSUID in hexadecimal
+	Owner    string `json:"owner,omitempty"`    // the process that is at it
+	Time     int64  `json:"time,omitempty"`     // when it said so, seconds
+}
+
+// ownerPatience is how long another process that is hanging series may be silent.
+const ownerPatience = 2 * time.Minute
+
+// parseMark reads a mark; one that cannot be read is none.
+func parseMark(cell []byte) (m mark) {
+	if json.Unmarshal(cell, &m) != nil {
+		return mark{}
+	}
+	return m
+}
+
+// markForm changes when series that exist must be hung anew whatever the rules are.
+const markForm = 1
+
+// rulesSum tells trees apart that hang series elsewhere.
+func (t *Tree) rulesSum() string {
+	h := fnv.New64a()
+	fmt.Fprint(h, markForm, t.def.StrictMatch)
+	for _, r := range t.Rules() {
+		fmt.Fprintf(h, "|%q %q %q %q %d %d %q %d %q", r.Type, r.Field, r.Regex, r.Separator, r.Level, r.Order, r.CustomField, r.RegexGroupIdx, r.DisplayFormat)
+	}
+	return fmt.Sprintf("%016x", h.Sum64())
+}
+
+// hangs says whether series are hung on the tree.
+func (t *Tree) hangs() bool { return t.plain || t.def.Enabled && len(t.levels) > 0 }
+
+// synced says whether the series that exist were hung on the tree as it is.
+func (t *Tree) synced() bool { return !t.hangs() || t.mark.Done && t.mark.Rules == t.rulesSum() }
+
+// setMarks writes the marks of trees.
+func (f *Forest) setMarks(ctx context.Context, trees []*Tree, m mark) error {
+	rows := make([]kv.Mutation, 0, len(trees))
+	for _, t := range trees {
+		m.Rules = t.rulesSum()
+		value, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, kv.Mutation{Key: schema.TreeRow(t.id), Puts: []kv.Put{{Qualifier: []byte(markColumn), Value: value}}})
+	}
+	if err := f.db.Apply(ctx, f.o.TreeTable, schema.FamilyData, rows); err != nil {
+		return fmt.Errorf("write how far series are on their trees to %s: %w", f.o.TreeTable, err)
+	}
+	return nil
+}
