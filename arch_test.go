@@ -14,7 +14,7 @@ import (
 // doors lists, for each room, the rooms it may enter. A room that is not listed does not exist.
 var doors = map[string][]string{
 	".":                       {"adapter"},
-	"adapter":                 {"adapter/bounds", "adapter/rangeql", "budget", "decimal", "graphite", "graphite/carbon", "intake", "opentsdb", "storage", "storage/hbase", "storage/kv", "storage/pebble", "storage/schema", "translate", "tree"},
+	"adapter":                 {"adapter/bounds", "adapter/rangeql", "budget", "decimal", "graphite", "graphite/carbon", "intake", "opentsdb", "storage", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/schema", "translate", "tree"},
 	"adapter/bounds":          {},
 	"adapter/rangeql":         {"adapter/bounds", "budget"},
 	"budget":                  {},

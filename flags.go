@@ -18,7 +18,9 @@ const (
 	commandServe        = "serve"
 	commandTablesCreate = "tables create"
 	commandTablesPack   = "tables compact"
-	commandBackup       = "backup"
+	commandBackup       = "backup make" // "backup DIR" is short for it
+	commandVerify       = "backup verify"
+	commandCheck        = "store check"
 	commandRestore      = "restore"
 	commandTreeSync     = "tree sync"
 	commandTreeShow     = "tree show"
@@ -291,9 +293,14 @@ func (p *parser) storeCommands(tables *kingpin.CmdClause) {
 	const running = "Where the adapter is that has the store open (it needs --web.enable-admin-api). Default: this machine, at --web.listen-address."
 	pack := tables.Command("compact", "Put the rows of the embedded store into the least space, and print the sizes before and after.")
 	pack.Flag("adapter-url", running).PlaceHolder("URL").StringVar(&p.store.URL)
-	backup := p.app.Command(commandBackup, "Copy the embedded store into a directory that does not exist yet, while an adapter uses it or not.")
+	backups := p.app.Command("backup", "Copies of the embedded store.")
+	backup := backups.Command("make", "Copy the embedded store into a directory that does not exist yet, while an adapter uses it or not.").Default()
 	backup.Flag("adapter-url", running).PlaceHolder("URL").StringVar(&p.store.URL)
 	backup.Arg("dir", "Directory of the backup.").Required().StringVar(&p.store.Dir)
+	verify := backups.Command("verify", "Read a backup and compare it with the sums that were taken when it was made.")
+	verify.Arg("dir", "Directory of the backup; it is not changed.").Required().StringVar(&p.store.Dir)
+	check := p.app.Command("store", "The embedded store.").Command("check", "Read all of a store that no adapter has open, and print what is damaged and what is lost by it.")
+	check.Flag("fix", "Then make it whole without what is lost. Damaged files are kept in the folder \"aside\" of --storage.path.").BoolVar(&p.store.Fix)
 	restore := p.app.Command(commandRestore, "Copy a backup into --storage.path, which must be empty.")
 	restore.Arg("dir", "Directory of the backup; it is not changed.").Required().StringVar(&p.store.Dir)
 }

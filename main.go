@@ -40,6 +40,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 		err = adapter.CompactTables(ctx, c.options, c.store, stdout)
 	case commandBackup:
 		err = adapter.Backup(ctx, c.options, c.store, stdout)
+	case commandVerify:
+		err = adapter.VerifyBackup(ctx, c.options, c.store, stdout)
+	case commandCheck:
+		err = adapter.CheckStore(ctx, c.options, c.store, stdout)
 	case commandRestore:
 		err = adapter.Restore(ctx, c.options, c.store, stdout)
 	case commandTreeSync:

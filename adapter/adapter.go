@@ -46,7 +46,7 @@ func New(o Options) (*Adapter, error) {
 	a := &Adapter{o: o, registry: prometheus.NewRegistry(), started: o.Now()}
 	a.names, _ = o.translator() // checked by Validate
 	a.budget = newBudget(o, a.registry)
-	db, engine, err := o.openEngine(a.registry)
+	db, engine, err := o.openEngine(a.registry, lockWait)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func New(o Options) (*Adapter, error) {
 		err = a.listen()
 	}
 	if err != nil {
-		return nil, errors.Join(err, a.Close())
+		return nil, errors.Join(withAdvice(err), a.Close())
 	}
 	return a, nil
 }
@@ -164,7 +164,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 		}
 		return nil
 	})
-	err := group.Wait()
+	err := withAdvice(group.Wait())
 	flushCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.o.ShutdownGrace)
 	defer cancel()
 	if closeErr := a.store.Close(flushCtx); closeErr != nil {

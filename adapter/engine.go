@@ -2,14 +2,17 @@ package adapter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/hbase"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/log"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -25,7 +28,9 @@ func (o Options) tables() []kv.Table {
 }
 
 // openEngine opens the configured engine.
-func (o Options) openEngine(reg prometheus.Registerer) (kv.KV, io.Closer, error) {
+//
+// An embedded store that another process has open is tried again for as long as wait says.
+func (o Options) openEngine(reg prometheus.Registerer, wait time.Duration) (kv.KV, io.Closer, error) {
 	switch o.Engine {
 	case EngineMemory:
 		return kv.NewMem(o.tables()...), noCloser{}, nil
@@ -37,13 +42,24 @@ func (o Options) openEngine(reg prometheus.Registerer) (kv.KV, io.Closer, error)
 		return e, e, nil
 	}
 	e, err := pebble.Open(pebble.Options{
-		Path: o.Path, CacheBytes: o.CacheBytes, MinFreeBytes: o.MinFreeBytes, Logger: o.Logger, Tables: o.tables(),
+		Path: o.Path, CacheBytes: o.CacheBytes, MinFreeBytes: o.MinFreeBytes, Logger: o.Logger, Tables: o.tables(), LockWait: wait,
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("open the store in %s: %w", o.Path, err)
+		return nil, nil, fmt.Errorf("open the store in %s: %w", o.Path, withAdvice(err))
 	}
 	reg.MustRegister(e.Collector())
 	return e, e, nil
+}
+
+// lockWait is how long a start waits for a store that is in use: the process before may have been killed and take its time to end.
+const lockWait = 5 * time.Second
+
+// withAdvice says what helps against damage.
+func withAdvice(err error) error {
+	if err == nil || !errors.Is(err, storage.ErrDamaged) && !errors.Is(err, log.ErrCorrupt) {
+		return err
+	}
+	return fmt.Errorf("%w. Restore a backup, or let \"tsdbridge store check\" tell what is lost and \"tsdbridge store check --fix\" go on without it", err)
 }
 
 func (o Options) openHBase(reg prometheus.Registerer) (*hbase.Engine, error) {

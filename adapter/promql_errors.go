@@ -74,6 +74,8 @@ func queryStatus(err error) (status int, ok bool) {
 		timeout  promql.ErrQueryTimeout
 	)
 	switch {
+	case errors.Is(err, storage.ErrDamaged):
+		return http.StatusInternalServerError, true // asking again gives the same
 	case errors.As(err, &ours), errors.As(err, &timeout), errors.Is(err, budget.ErrBusy):
 		return http.StatusServiceUnavailable, true
 	case errors.As(err, &canceled):

@@ -19,6 +19,7 @@ import (
 type StoreOptions struct {
 	URL string // --adapter-url: of the adapter that has the store open; empty: made of --web.listen-address
 	Dir string // of the backup
+	Fix bool   // --fix: mend what a check finds
 }
 
 // A compacter is an engine that can put its rows into the least space.
@@ -171,7 +172,7 @@ func (o Options) openStoreThatIs() (kv.KV, *pebble.Engine, error) {
 	if names, err := filepath.Glob(filepath.Join(o.Path, "marker.manifest.*")); err != nil || len(names) == 0 {
 		return nil, nil, fmt.Errorf("--storage.path=%s: there is no store", o.Path)
 	}
-	db, closer, err := o.openEngine(prometheus.NewRegistry())
+	db, closer, err := o.openEngine(prometheus.NewRegistry(), 0)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -44,7 +44,7 @@ func openTreeTool(o Options) (*treeTool, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, engine, err := o.openEngine(prometheus.NewRegistry())
+	db, engine, err := o.openEngine(prometheus.NewRegistry(), 0)
 	if err != nil {
 		return nil, err
 	}

@@ -42,6 +42,8 @@ func statusOf(err error) int {
 		return own.status
 	case errors.As(err, &bad), errors.Is(err, storage.ErrInvalid):
 		return http.StatusBadRequest
+	case errors.Is(err, storage.ErrDamaged):
+		return http.StatusInternalServerError
 	case errors.Is(err, storage.ErrLimit), errors.Is(err, budget.ErrTooLarge):
 		return http.StatusUnprocessableEntity
 	case errors.Is(err, context.Canceled):

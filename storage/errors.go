@@ -18,6 +18,8 @@ var (
 	// ErrFull says that a disk has no room for more: the engine's, or that of the log. It passes when somebody makes room; what was acknowledged
 	// stays, and is read.
 	ErrFull = kv.ErrFull
+	// ErrDamaged says that a file of the engine does not hold what was written to it. Asking again does not help; what else there is can be read.
+	ErrDamaged = kv.ErrDamaged
 )
 
 // IsRefusal says whether an error of the store is for good: the same data would be refused again.

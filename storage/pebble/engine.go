@@ -40,6 +40,7 @@ type Options struct {
 	Tables []kv.Table
 
 	restoring bool // opened by Restore
+	repairing bool // opened by Check or Repair
 }
 
 // DefaultCacheBytes is the size of the block cache of a store on disk: 64 MiB.
@@ -109,7 +110,7 @@ func open(o Options, files vfs.FS, wall func() int64) (*Engine, error) {
 	if e.db, err = pebble.Open(o.Path, e.options(o)); err != nil {
 		return nil, errors.Join(told(err), e.release())
 	}
-	if err := e.load(o.Tables, wall); err != nil {
+	if err := e.loadFor(o, wall); err != nil {
 		return nil, errors.Join(told(err), e.Close())
 	}
 	e.room.opened.Store(true)
@@ -167,6 +168,7 @@ func (e *Engine) options(o Options) *pebble.Options {
 	options := tuned(o, files)
 	options.EventListener = e.listener(o.Logger)
 	options.Lock = e.lock
+	o.forRepair(options)
 	return options
 }
 
@@ -206,6 +208,21 @@ func (e *Engine) keepOrphans() error {
 }
 
 func tableName(number uint64) string { return fmt.Sprintf("%06d.sst", number) }
+
+// loadFor is load; who repairs a store goes on where what it says about itself is what is damaged.
+func (e *Engine) loadFor(o Options, wall func() int64) error {
+	err := e.load(o.Tables, wall)
+	if err == nil || !o.repairing || !errors.Is(told(err), kv.ErrDamaged) {
+		return err
+	}
+	e.families = make(map[familyName]byte) // as they are given to a new store
+	for _, t := range o.Tables {
+		for _, f := range t.Families {
+			e.families[familyName{t.Name, f}] = byte(len(e.families) + 1)
+		}
+	}
+	return nil
+}
 
 // load reads what the store says about itself and adds what is missing.
 func (e *Engine) load(tables []kv.Table, wall func() int64) (err error) {

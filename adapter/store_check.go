@@ -1,0 +1,194 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/pebble"
+)
+
+// errLost says that a check found something lost. What it is has been printed.
+var errLost = errors.New("the store is damaged")
+
+// CheckStore reads all of an embedded store and of its log, which nobody may have open, and prints what is damaged: by file, and how many hours of series it is.
+// With s.Fix it then makes the store whole without what is lost; damaged files are kept in the folder "aside". It fails where something is lost and not mended.
+func CheckStore(ctx context.Context, o Options, s StoreOptions, out io.Writer) error {
+	if err := o.wantEmbedded("store check"); err != nil {
+		return err
+	}
+	if _, err := os.Stat(o.Path); err != nil {
+		return fmt.Errorf("--storage.path: there is no store: %w", err)
+	}
+	c := storeCheck{o: o, out: out, log: o.storageOptions().Buffer}
+	if err := c.look(ctx); err != nil {
+		return err
+	}
+	if c.found == 0 {
+		fmt.Fprintf(out, "%s: everything was read, nothing is damaged\n", o.Path)
+		return nil
+	}
+	if !s.Fix {
+		return fmt.Errorf("%w: %d findings; \"tsdbridge store check --fix\" goes on without what is lost", errLost, c.found)
+	}
+	return c.fix(ctx)
+}
+
+// storeCheck is one CheckStore.
+type storeCheck struct {
+	o     Options
+	out   io.Writer
+	log   storage.BufferOptions
+	found int
+
+	logDamaged bool
+}
+
+func (c *storeCheck) find(format string, args ...any) {
+	c.found++
+	fmt.Fprintf(c.out, format+"\n", args...)
+}
+
+func (c *storeCheck) pebble() pebble.Options {
+	return pebble.Options{Path: c.o.Path, CacheBytes: c.o.CacheBytes, Logger: c.o.Logger, Tables: c.o.tables()}
+}
+
+// look finds what is damaged, and changes nothing.
+func (c *storeCheck) look(ctx context.Context) error {
+	problems, err := c.log.CheckLog(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range problems {
+		c.logDamaged = true
+		c.find("log: %s", p)
+	}
+	lost, err := pebble.Check(ctx, c.pebble())
+	switch {
+	case errors.Is(err, storage.ErrDamaged):
+		c.find("%v", err)
+		return nil
+	case err != nil:
+		return err
+	}
+	c.tell(ctx, lost)
+	return nil
+}
+
+// tell prints what is lost of tables.
+func (c *storeCheck) tell(ctx context.Context, lost []pebble.Lost) {
+	if len(lost) == 0 {
+		return
+	}
+	names := c.names(ctx)
+	defer names.close()
+	for _, l := range lost {
+		switch {
+		case l.Table == c.o.TableData && names.store != nil:
+			c.find("%s: %s: rows from %s up to %s cannot be read: up to %d hours of series", l.Files[0], l.Table,
+				names.store.RowText(ctx, l.From), names.store.RowText(ctx, l.To), names.store.SeriesHours(l.From, l.To))
+		case l.Table == "":
+			c.find("%s: what the store keeps about itself cannot be read", l.Files[0])
+		default:
+			c.find("%s: %s: rows from %x up to %x cannot be read", l.Files[0], l.Table, l.From, l.To)
+		}
+	}
+}
+
+// namedStore is a store that is open to give names; nil where it cannot be opened.
+type namedStore struct {
+	store *storage.Store
+	close func()
+}
+
+// names opens the tables to say which series are concerned. Damage may keep it from that.
+func (c *storeCheck) names(ctx context.Context) namedStore {
+	none := namedStore{close: func() {}}
+	store, closeStore, err := c.openThrough(ctx)
+	if err != nil {
+		fmt.Fprintf(c.out, "the names of series cannot be read: %v\n", err)
+		return none
+	}
+	return namedStore{store, func() { _ = closeStore() }}
+}
+
+// openThrough opens the tables without their log, and loads the series.
+func (c *storeCheck) openThrough(ctx context.Context) (*storage.Store, func() error, error) {
+	db, engine, err := c.o.openStoreThatIs()
+	if err != nil {
+		return nil, nil, err
+	}
+	so := c.o.storageOptions()
+	so.Mode, so.Retention, so.LogUnacknowledged, so.Buffer.Dir, so.Buffer.MarkDir = storage.WriteThrough, 0, false, "", ""
+	store, err := storage.New(db, so)
+	if err == nil {
+		ctx, stop := context.WithTimeout(ctx, time.Minute) // an index that cannot be read is tried again for ever
+		err = replay(ctx, store)
+		stop()
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, engine.Close())
+	}
+	return store, func() error { return errors.Join(store.Close(context.WithoutCancel(ctx)), engine.Close()) }, nil
+}
+
+// fix mends what look found.
+func (c *storeCheck) fix(ctx context.Context) error {
+	done, lost, err := pebble.Repair(ctx, c.pebble())
+	for _, d := range done {
+		fmt.Fprintf(c.out, "mended: %s\n", d)
+	}
+	if err != nil {
+		return err
+	}
+	if len(lost) > 0 {
+		fmt.Fprintf(c.out, "mended: %d ranges of rows are cut out, on all levels\n", len(lost))
+	}
+	if c.logDamaged {
+		if err := c.fixLog(ctx); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(c.out, "%s: the store can be opened; it holds what could be read\n", c.o.Path)
+	return nil
+}
+
+// fixLog puts what can be read of the log into the tables and takes the log away.
+func (c *storeCheck) fixLog(ctx context.Context) error {
+	store, closeStore, err := c.openThrough(ctx)
+	if err != nil {
+		return err
+	}
+	points, left, err := store.SalvageLog(ctx, c.log)
+	if err := errors.Join(err, closeStore()); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.out, "mended: %d points of the log are in the tables; %d records name series that nobody knows\n", points, left)
+	if _, err := os.Stat(c.log.Dir); err == nil {
+		aside := filepath.Join(c.o.Path, "aside", "log-"+c.o.Now().UTC().Format("20060102T150405Z"))
+		if err := moveFolder(ctx, c.log.Dir, aside); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.out, "mended: the log is kept in %s\n", aside)
+	}
+	return c.log.ForgetLog()
+}
+
+// VerifyBackup reads all files of a backup and compares them with the sums that were taken when it was made.
+func VerifyBackup(ctx context.Context, o Options, s StoreOptions, out io.Writer) error {
+	begin := o.Now()
+	if err := pebble.Verify(ctx, s.Dir); err != nil {
+		return err
+	}
+	size, files, err := folderSize(s.Dir)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s: %s in %d files are as they were written, in %v\n", s.Dir, sizeText(size), files, took(o, begin))
+	return nil
+}

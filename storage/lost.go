@@ -1,0 +1,63 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sort"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// SeriesHours says how many rows of the data table, each an hour of a series, there may be from one row key up to another (nil: the end): those of the
+// days in which the series of the index have points. The rows themselves are not read. It is for the time after Run has loaded the index.
+func (s *Store) SeriesHours(from, to []byte) (hours int) {
+	if !s.loaded.Load() {
+		return 0
+	}
+	var key []byte
+	for id := range index.ID(s.index.Len()) {
+		tsuid := []byte(s.index.TSUID(id))
+		first, last := s.hoursOf(id)
+		// The keys of a series ascend with the hour.
+		count := func(limit []byte) int {
+			return sort.Search(last-first, func(n int) bool {
+				key = s.layout.AppendRowKey(key[:0], tsuid, uint32(first+n)*schema.RowSeconds)
+				return bytes.Compare(key, limit) >= 0
+			})
+		}
+		end := last - first
+		if to != nil {
+			end = count(to)
+		}
+		hours += max(0, end-count(from))
+	}
+	return hours
+}
+
+// hoursOf are the hours, since 1970, of the days in which a series may have points; the last is not one of them.
+func (s *Store) hoursOf(id index.ID) (first, last int) {
+	const dayHours, now = 24, 3600_000
+	d := everyDay
+	if s.spans != nil {
+		if d = days(s.spans.of(id).now.Load()); d == noDays {
+			return 0, 0
+		}
+	}
+	return int(d.first()) * dayHours, min((int(d.last())+1)*dayHours, int(s.o.Now().UnixMilli()/now)+dayHours)
+}
+
+// RowText says to people which row a key of the data table is.
+func (s *Store) RowText(ctx context.Context, key []byte) string {
+	k, err := s.layout.ParseRowKey(key)
+	if err != nil {
+		return fmt.Sprintf("%x", key)
+	}
+	name := fmt.Sprintf("metric %x", k.Metric)
+	if names, err := s.uids.Names(ctx, schema.Metric, []string{string(k.Metric)}); err == nil && len(names) == 1 && names[0] != "" {
+		name = fmt.Sprintf("%q", names[0])
+	}
+	return fmt.Sprintf("%s at %s", name, time.Unix(int64(k.Base), 0).UTC().Format(time.RFC3339))
+}

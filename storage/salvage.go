@@ -1,0 +1,96 @@
+package storage
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/log"
+)
+
+// logOptions are those by which one of the two logs is read.
+func (o BufferOptions) logOptions(name string) log.Options {
+	return log.Options{Dir: filepath.Join(o.Dir, name), FS: o.FS, MarkPath: o.markPath(name)}
+}
+
+// CheckLog reads a log that nobody has open and says, in words, what of it is missing or broken. Nothing is changed.
+func (o BufferOptions) CheckLog(ctx context.Context) (problems []string, err error) {
+	if o.Dir == "" {
+		return nil, nil
+	}
+	for _, name := range []string{"series", "points"} {
+		found, err := log.Salvage(ctx, o.logOptions(name), nil)
+		if err != nil {
+			return nil, err
+		}
+		problems = append(problems, found...)
+	}
+	return problems, nil
+}
+
+// ForgetLog makes the marks of a log forget it, whose files are about to be taken away.
+func (o BufferOptions) ForgetLog() error {
+	for _, name := range []string{"points", "series"} {
+		if err := log.Unmark(cmp.Or[log.FS](o.FS, log.OS{}), o.markPath(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SalvageLog puts what can be read of a damaged log into the tables, in its order, and says how many points that were, and how many records could not be
+// put because the names of their series are lost. The store must not have the log open. The log is not changed.
+func (s *Store) SalvageLog(ctx context.Context, o BufferOptions) (points, left int, err error) {
+	ids := map[uint32]index.ID{}
+	_, err = log.Salvage(ctx, o.logOptions("series"), func(record []byte) error { return s.salvageNumbers(ids, record) })
+	if err != nil {
+		return 0, 0, fmt.Errorf("read the numbers of series in %s: %w", o.Dir, err)
+	}
+	ref := func(number uint32) Ref {
+		if id, ok := ids[number]; ok {
+			return refOf(id)
+		}
+		return 0
+	}
+	var batch Batch
+	_, err = log.Salvage(ctx, o.logOptions("points"), func(record []byte) error {
+		batch.Reset()
+		if _, err := parseRecord(&batch, record, ref); err != nil {
+			if errors.Is(err, errRecord) {
+				left++
+				return nil
+			}
+			return err
+		}
+		points += len(batch.Refs) + len(batch.Objects)
+		return s.Append(ctx, &batch)
+	})
+	if err != nil {
+		return points, left, fmt.Errorf("put what is left of the log in %s: %w", o.Dir, err)
+	}
+	return points, left, nil
+}
+
+// salvageNumbers adds the numbers of a record, whatever came before it.
+func (s *Store) salvageNumbers(ids map[uint32]index.ID, record []byte) error {
+	number, width := binary.Uvarint(record)
+	if width <= 0 {
+		return nil
+	}
+	for rest := record[width:]; len(rest) > 0; number++ {
+		length, width := binary.Uvarint(rest)
+		if width <= 0 || length > uint64(len(rest)-width) {
+			return nil
+		}
+		id, _, err := s.index.Add(rest[width : width+int(length)])
+		if err != nil {
+			return fmt.Errorf("series %x: %w", rest[width:width+int(length)], err)
+		}
+		ids[uint32(number)], rest = id, rest[width+int(length):]
+	}
+	return nil
+}
