@@ -15,6 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // Store is what the API reads.
@@ -62,7 +63,7 @@ type Limits struct {
 	Nodes       int           // of trees that a pattern may match
 	Targets     int           // of one request
 	Timeout     time.Duration // of a request, waiting included; 0: none
-	Concurrency int           // requests computed at once; others wait. At least 1
+	Concurrency int           // requests computed at once; others wait, and those that compute long let others go first. At least 1
 }
 
 // DefaultLimits are generous to dashboards and keep a mistake from taking the process down.
@@ -74,7 +75,7 @@ func DefaultLimits() Limits {
 type API struct {
 	o         Options
 	evaluator *eval.Evaluator
-	gate      gate
+	turns     *turns.Turns
 	metrics   *apiMetrics
 	sources   *sources
 }
@@ -91,6 +92,6 @@ func New(o Options) *API {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &API{
-		o: o, evaluator: eval.New(), gate: newGate(o.Limits.Concurrency), metrics: newAPIMetrics(o.Registerer), sources: newSources(o),
+		o: o, evaluator: eval.New(), turns: turns.New(o.Limits.Concurrency), metrics: newAPIMetrics(o.Registerer), sources: newSources(o),
 	}
 }

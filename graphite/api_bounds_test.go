@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -232,4 +233,34 @@ type stuck struct{ ctx context.Context } //nolint:containedctx // A reader has n
 func (s stuck) Read([]byte) (int, error) {
 	<-s.ctx.Done()
 	return 0, s.ctx.Err()
+}
+
+// TestDeepNames: a name as deep as a line of carbon's may be costs no more than others of its length, and is found element by element.
+func TestDeepNames(t *testing.T) {
+	w := newWeb(t)
+	const depth = 4000
+	var lines strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&lines, "d%d%s.end 1 %d\n", i, strings.Repeat(".a", depth), webNow-10)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	w.add(t, strings.NewReader(lines.String()))
+	runtime.ReadMemStats(&after)
+	if made := after.TotalAlloc - before.TotalAlloc; made > 256<<20 {
+		t.Errorf("20 names of %d elements made %d MiB", depth, made>>20)
+	}
+	path := func(n int) string { return "d7" + strings.Repeat(".a", n) }
+	for query, want := range map[string]string{
+		path(10) + ".*":    "[{\"text\": \"a\", \"id\": \"" + path(11) + "\", \"allowChildren\": 1, \"expandable\": 1, \"leaf\": 0}]",
+		path(300) + ".?":   "[{\"text\": \"a\", \"id\": \"" + path(300) + ".a\", \"allowChildren\": 1, \"expandable\": 1, \"leaf\": 0}]",
+		path(depth) + ".*": "[{\"text\": \"end\", \"id\": \"" + path(depth) + ".end\", \"allowChildren\": 0, \"expandable\": 0, \"leaf\": 1}]",
+	} {
+		if got := w.get("/metrics/find?query=" + query); got.Body.String() != want {
+			t.Errorf("find %.40s… of %d elements: %d %.300s", query, strings.Count(query, ".")+1, got.Code, got.Body)
+		}
+	}
+	if got := w.get("/render?format=json&from=-5min&target=" + path(depth) + ".end"); got.Code != 200 || !strings.Contains(got.Body.String(), "[1.0, ") {
+		t.Errorf("render: %d %.300s", got.Code, got.Body)
+	}
 }

@@ -103,14 +103,17 @@ func TestTimeout(t *testing.T) {
 	}
 	<-entered
 	// Somebody else has the slot.
-	w.api.gate <- struct{}{}
+	other, err := w.api.turns.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	if got := w.get("/metrics/find?query=*"); got.Code != http.StatusServiceUnavailable || !strings.Contains(got.Body.String(), "too many") {
 		t.Errorf("status %d without a slot: %s", got.Code, got.Body)
 	}
 	if got := w.get("/version"); got.Code != http.StatusOK {
 		t.Errorf("/version has status %d without a slot", got.Code)
 	}
-	<-w.api.gate
+	other.End()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r := httptest.NewRequest(http.MethodGet, "/metrics/find?query=*", nil).WithContext(ctx)

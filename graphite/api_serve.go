@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // A request is an HTTP request with its parameters read. Its context ends with the client and with the timeout.
@@ -38,13 +39,13 @@ func (a *API) serve(route route) http.Handler {
 		if err != nil {
 			code = a.fail(w, r, route, err)
 		} else {
-			out.send(w, r.Method == http.MethodHead)
+			a.send(w, r, out)
 		}
 		a.metrics.done(route.endpoint, code, a.o.Now().Sub(begin))
 	})
 }
 
-// answer computes a reply. It holds one of the slots while it does, not while the reply is on its way to the client.
+// answer computes a reply. It has a turn while it does.
 func (a *API) answer(route route, w http.ResponseWriter, r *http.Request) (out *reply, err error) {
 	if !route.allows(r.Method) {
 		w.Header().Set("Allow", strings.Join(route.methods, ", "))
@@ -61,10 +62,12 @@ func (a *API) answer(route route, w http.ResponseWriter, r *http.Request) (out *
 		return nil, err
 	}
 	if !route.instant {
-		if err := a.gate.enter(ctx); err != nil {
-			return nil, err
+		turn, err := a.turns.Begin(ctx)
+		if err != nil {
+			return nil, busy(err)
 		}
-		defer a.gate.leave()
+		defer turn.End()
+		ctx = turns.With(ctx, turn)
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -89,6 +92,14 @@ func (a *API) parameters(ctx context.Context, w http.ResponseWriter, r *http.Req
 	return readForm(w, r)
 }
 
+// busy is why a request ended while it waited.
+func busy(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return refuse(http.StatusServiceUnavailable, "too many requests are being computed (--graphite.max-concurrency)")
+	}
+	return err
+}
+
 // fail sends an error and returns its status.
 func (a *API) fail(w http.ResponseWriter, r *http.Request, route route, err error) int {
 	if ctx := r.Context().Err(); ctx != nil {
@@ -110,8 +121,8 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, route route, err erro
 	return code
 }
 
-// send writes a reply. Errors are the client's: it went away.
-func (p *reply) send(w http.ResponseWriter, headOnly bool) {
+// send writes a reply. Errors are the client's: it went away. It has a turn while it writes JSON, not while the client reads it.
+func (a *API) send(w http.ResponseWriter, r *http.Request, p *reply) {
 	for k, v := range p.header {
 		w.Header().Set(k, v)
 	}
@@ -120,10 +131,12 @@ func (p *reply) send(w http.ResponseWriter, headOnly bool) {
 		contentType = strings.Replace(contentType, jsonType, "text/javascript", 1)
 	}
 	w.Header().Set("Content-Type", contentType)
-	if headOnly {
+	if r.Method == http.MethodHead {
 		return
 	}
-	paced := newPacedWriter(w)
+	turn := a.turns.Later() // A short answer is written without.
+	defer turn.End()
+	paced := newPacedWriter(r.Context(), w, turn)
 	defer paced.done()
 	body := newJSONWriter(paced)
 	body.pretty, body.raw = p.pretty, p.raw
@@ -136,25 +149,6 @@ func (p *reply) send(w http.ResponseWriter, headOnly bool) {
 	}
 	body.flush()
 }
-
-// A gate bounds how many requests are computed at once.
-type gate chan struct{}
-
-func newGate(n int) gate { return make(gate, max(1, n)) }
-
-func (g gate) enter(ctx context.Context) error {
-	select {
-	case g <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return refuse(http.StatusServiceUnavailable, "too many requests are being computed (--graphite.max-concurrency)")
-		}
-		return ctx.Err()
-	}
-}
-
-func (g gate) leave() { <-g }
 
 // cut shortens a text for a log or an error.
 func cut(s string, n int) string {

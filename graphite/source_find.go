@@ -12,6 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // find returns what a fetch names, sorted by name.
@@ -111,7 +112,12 @@ func (s *source) tagged(ctx context.Context, f eval.Fetch, filters []storage.Fil
 	}
 	byName := map[string][]storage.Ref{}
 	sets := map[string]labels.Labels{}
-	for _, series := range found {
+	for i, series := range found {
+		if i%foundPage == 0 {
+			if err := turns.From(ctx).Yield(ctx); err != nil {
+				return nil, err
+			}
+		}
 		if s.o.Names.Plain(series.Series) {
 			continue
 		}

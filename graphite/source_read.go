@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // reader reads the points of many series at once.
@@ -28,20 +29,24 @@ func newReader(store storage.Querier) reader {
 // fewestRefs is the least that is read at a time: neighbours share blocks, and on a cluster round trips.
 const fewestRefs = 32
 
+// mostRefs is the most that is read before others may have their turn.
+const mostRefs = 2000
+
 // each calls use, from several goroutines, with the points of each series that has any between start and end (milliseconds, inclusive).
 // refs must be distinct; those that are neighbours in the store should be neighbours here.
 func (r reader) each(ctx context.Context, refs []storage.Ref, start, end int64, use func(storage.Points)) error {
 	if start > end {
 		return nil
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(r.parallel)
-	size := max(fewestRefs, (len(refs)+2*r.parallel-1)/(2*r.parallel))
-	for len(refs) > 0 {
+	size := min(max(fewestRefs, (len(refs)+2*r.parallel-1)/(2*r.parallel)), mostRefs)
+	turn := turns.From(ctx)
+	for len(refs) > 0 && turn.Yield(groupCtx) == nil {
 		part := refs[:min(size, len(refs))]
 		refs = refs[len(part):]
 		group.Go(func() error {
-			for p, err := range r.store.Select(ctx, storage.Query{Refs: part, Start: start, End: end, Samples: true}) {
+			for p, err := range r.store.Select(groupCtx, storage.Query{Refs: part, Start: start, End: end, Samples: true}) {
 				if err != nil {
 					return err
 				}
@@ -50,7 +55,10 @@ func (r reader) each(ctx context.Context, refs []storage.Ref, start, end int64, 
 			return nil
 		})
 	}
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return ctx.Err()
 }
 
 // A reading is what one Fetch reads.

@@ -15,6 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // The tag database is the store: every series with a label beside its name is tagged, whoever wrote it. Plain series, which have a path and
@@ -55,13 +56,21 @@ func (a *API) eachOf(ctx context.Context, list []storage.Filter, limit int, visi
 	if err := budget.From(ctx).Take(foundBytes * int64(len(found))); err != nil {
 		return err
 	}
-	for _, f := range found {
+	for i, f := range found {
+		if i%foundPage == 0 {
+			if err := turns.From(ctx).Yield(ctx); err != nil {
+				return err
+			}
+		}
 		if ls := a.o.Names.ToLabels(f.Series); !translate.IsPlain(ls) {
 			visit(ls)
 		}
 	}
 	return nil
 }
+
+// foundPage is how many series are looked at before others may have their turn.
+const foundPage = 1024
 
 // foundBytes is what a series that was found costs: its tags, its labels, its name.
 const foundBytes = 1000

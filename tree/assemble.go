@@ -43,7 +43,7 @@ func (a *assembly) route() Route {
 	case r.Branches[0] == schema.RootName:
 		r.Branches = r.Branches[1:] // Branch.compileBranchId: a name that ends the path already does not make it longer
 	}
-	return a.made
+	return shallow(a.made)
 }
 
 // leaf is step i back while there is no leaf.

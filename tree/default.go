@@ -88,7 +88,20 @@ func plainRoute(metric string) Route {
 		return Route{Outcome: OnRoot, Leaf: elements[0]}
 	}
 	last := len(elements) - 1
-	return Route{Outcome: Stored, Branches: elements[:last], Leaf: elements[last]}
+	return shallow(Route{Outcome: Stored, Branches: elements[:last], Leaf: elements[last]})
+}
+
+// mostBranches is how deep a leaf hangs. A branch's row says its whole path, so that rows grow with the square of the depth: a line of
+// carbon's with 8000 dots would write half a gigabyte.
+const mostBranches = 64
+
+// shallow makes one leaf of what is too deep, with dots in its name. It is found as if each element were a branch.
+func shallow(r Route) Route {
+	if len(r.Branches) > mostBranches {
+		r.Leaf = strings.Join(append(r.Branches[mostBranches:len(r.Branches):len(r.Branches)], r.Leaf), ".")
+		r.Branches = r.Branches[:mostBranches]
+	}
+	return r
 }
 
 // defaultTree gives the default tree, which is made if there is none.

@@ -3,6 +3,8 @@ package tree
 import (
 	"context"
 	"slices"
+
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // Find lists what a pattern matches in some trees, in the order of the paths' bytes. It costs what the branches cost that the pattern
@@ -40,10 +42,11 @@ const listPage = 256
 // list implements source.
 func (x *Index) list(ctx context.Context, branch uint32, ranges []nameRange, visit func(child[uint32]) error) error {
 	var page []child[uint32]
+	turn := turns.From(ctx)
 	for _, r := range ranges {
 		from := child[uint32]{name: []byte(r.first), tsuid: []byte{}}
 		for {
-			if err := ctx.Err(); err != nil {
+			if err := turn.Yield(ctx); err != nil {
 				return err
 			}
 			if page = x.page(page[:0], branch, from, r.end); len(page) == 0 {

@@ -125,10 +125,12 @@ func (c *call) over(list []*Series) iter.Seq[*Series] {
 	}
 }
 
-// stopped says whether the function is to stop: it has failed, or the request has ended.
+// stopped says whether the function is to stop: it has failed, or the request has ended. Others may have their turn before it returns.
 func (c *call) stopped() bool {
-	if c.err == nil && c.scope.ctx.Err() != nil {
-		c.fail(c.scope.ctx.Err())
+	if c.err == nil {
+		if err := c.scope.turn.Yield(c.scope.ctx); err != nil {
+			c.fail(err)
+		}
 	}
 	return c.err != nil
 }

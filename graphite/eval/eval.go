@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // Request is what a render request says beside its targets. Times are epoch seconds.
@@ -102,6 +103,7 @@ type run struct {
 	source  Source
 	fetched map[fetchKey][]*Series
 	account *budget.Account // of the request; nil has no limit
+	turn    *turns.Turn     // of the request, to compute
 	series  int
 	points  int
 	settled int // calls whose results were charged
@@ -125,7 +127,7 @@ const maxDepth = 1000
 
 // Eval computes targets, in order, into one list. The series may share values; they belong to the caller.
 func (e *Evaluator) Eval(ctx context.Context, targets []expr.Node, request Request, source Source) ([]*Series, error) {
-	r := &run{ctx: ctx, ev: e, request: request, source: source, fetched: map[fetchKey][]*Series{}, account: budget.From(ctx)}
+	r := &run{ctx: ctx, ev: e, request: request, source: source, fetched: map[fetchKey][]*Series{}, account: budget.From(ctx), turn: turns.From(ctx)}
 	s := &scope{run: r, window: request.window(), xff: request.XFilesFactor}
 	if err := s.prefetch(targets...); err != nil {
 		return nil, err
@@ -220,7 +222,7 @@ func (s *scope) call(n *expr.Call, piped func() (expr.Node, any, error)) (any, e
 	if !ok {
 		return nil, invalid("Received request for unknown function: %s", n.Name)
 	}
-	if err := s.ctx.Err(); err != nil {
+	if err := s.turn.Yield(s.ctx); err != nil {
 		return nil, err
 	}
 	if s.depth++; s.depth > maxDepth {

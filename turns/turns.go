@@ -1,0 +1,202 @@
+// Package turns shares the right to compute among requests: a few compute at once, and of those that wait the one goes on that has computed
+// least so far. So a short request is answered soon, however many long ones there are. A request that computes long gives its turn away
+// for a while where it calls Yield. The package knows no language and no memory.
+package turns
+
+import (
+	"container/heap"
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// slice is how long a request computes before it lets others that wait go first.
+const slice = 50 * time.Millisecond
+
+// mostSlices is how many slices count: requests that have used more are equal. They do not yield to each other, or all would end late.
+const mostSlices = 20
+
+// nobody is more than anybody has used.
+const nobody = mostSlices + 1
+
+// Turns are shared by all requests of a kind. They are safe for concurrent use.
+type Turns struct {
+	shortest atomic.Int64 // what the first of queue has used, in slices; nobody's without one. To be looked at without mu
+
+	mu    sync.Mutex // guards all below
+	free  int
+	queue queue
+	count int64 // of those that came to wait so far
+}
+
+// New returns turns for n requests at once, at least 1.
+func New(n int) *Turns {
+	t := &Turns{free: max(1, n)}
+	t.shortest.Store(nobody)
+	return t
+}
+
+// A Turn is one request's. It is used by one goroutine at a time. A nil Turn never waits.
+type Turn struct {
+	turns *Turns
+	held  bool
+	since time.Time     // held since then
+	used  time.Duration // before that
+}
+
+// Begin waits for a turn. End must be called at the end.
+func (t *Turns) Begin(ctx context.Context) (*Turn, error) {
+	turn := t.Later()
+	return turn, turn.Resume(ctx)
+}
+
+// Later is a turn that begins with Resume.
+func (t *Turns) Later() *Turn { return &Turn{turns: t} }
+
+// Yield lets others go first that have computed less, by a slice at least. It returns the error of a context that has ended.
+func (t *Turn) Yield(ctx context.Context) error {
+	if t == nil || !t.held || t.turns.shortest.Load() >= mostSlices || slices(t.used+time.Since(t.since)) <= t.turns.shortest.Load() {
+		return ctx.Err()
+	}
+	t.Pause()
+	return t.Resume(ctx)
+}
+
+// slices is how much of a time counts.
+func slices(used time.Duration) int64 { return min(int64(used/slice), mostSlices) }
+
+// note says who is first.
+func (t *Turns) note() {
+	first := int64(nobody)
+	if len(t.queue) > 0 {
+		first = t.queue[0].used
+	}
+	t.shortest.Store(first)
+}
+
+// Pause gives the turn away until Resume: the request waits for something else. Without a turn nothing happens.
+func (t *Turn) Pause() {
+	if t == nil || !t.held {
+		return
+	}
+	t.held = false
+	t.used += time.Since(t.since)
+	t.turns.pass()
+}
+
+// Resume waits for the turn again.
+func (t *Turn) Resume(ctx context.Context) error {
+	if t == nil || t.held {
+		return ctx.Err()
+	}
+	if err := t.turns.wait(ctx, slices(t.used)); err != nil {
+		return err
+	}
+	t.held, t.since = true, time.Now()
+	return nil
+}
+
+// End gives the turn away for good.
+func (t *Turn) End() { t.Pause() }
+
+func (t *Turns) wait(ctx context.Context, used int64) error {
+	t.mu.Lock()
+	if t.free > 0 {
+		t.free--
+		t.mu.Unlock()
+		return nil
+	}
+	t.count++
+	w := &waiter{used: used, number: t.count, turn: make(chan struct{})}
+	heap.Push(&t.queue, w)
+	t.note()
+	t.mu.Unlock()
+	select {
+	case <-w.turn:
+		return nil
+	case <-ctx.Done():
+		t.leave(w)
+		return ctx.Err()
+	}
+}
+
+// leave takes a waiter out of the queue, or passes on the turn that it got meanwhile.
+func (t *Turns) leave(w *waiter) {
+	t.mu.Lock()
+	waiting := w.at >= 0
+	if waiting {
+		heap.Remove(&t.queue, w.at)
+		t.note()
+	}
+	t.mu.Unlock()
+	if !waiting {
+		t.pass()
+	}
+}
+
+// pass gives a turn to whoever is first in the queue.
+func (t *Turns) pass() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.queue) == 0 {
+		t.free++
+		return
+	}
+	w, _ := heap.Pop(&t.queue).(*waiter)
+	t.note()
+	close(w.turn)
+}
+
+// A waiter waits for a turn.
+type waiter struct {
+	used   int64 // slices
+	number int64 // in the order in which they came
+	at     int   // in the queue, -1 when it is in none
+	turn   chan struct{}
+}
+
+// queue is a heap of waiters, the first to go on at its top.
+type queue []*waiter
+
+func (q queue) Len() int { return len(q) }
+
+func (q queue) Less(i, j int) bool {
+	if q[i].used != q[j].used {
+		return q[i].used < q[j].used
+	}
+	return q[i].number < q[j].number
+}
+
+func (q queue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].at, q[j].at = i, j
+}
+
+// Push implements heap.Interface.
+func (q *queue) Push(x any) {
+	w, _ := x.(*waiter)
+	w.at = len(*q)
+	*q = append(*q, w)
+}
+
+// Pop implements heap.Interface.
+func (q *queue) Pop() any {
+	last := len(*q) - 1
+	w := (*q)[last]
+	w.at = -1
+	(*q)[last] = nil
+	*q = (*q)[:last]
+	return w
+}
+
+type turnKey struct{}
+
+// With returns a context in which From finds the turn.
+func With(ctx context.Context, t *Turn) context.Context { return context.WithValue(ctx, turnKey{}, t) }
+
+// From returns the turn of the request that ctx belongs to, nil if it has none.
+func From(ctx context.Context) *Turn {
+	t, _ := ctx.Value(turnKey{}).(*Turn)
+	return t
+}

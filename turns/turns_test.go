@@ -1,0 +1,101 @@
+package turns
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestShortGoesFirst: with long requests holding all turns and more of them waiting, a short one waits for the end of a slice at most.
+func TestShortGoesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := New(2)
+		ctx, cancel := context.WithCancel(t.Context())
+		var long sync.WaitGroup
+		var mu sync.Mutex
+		computing, most := 0, 0
+		for range 20 {
+			long.Go(func() {
+				turn, err := turns.Begin(ctx)
+				if err != nil {
+					return
+				}
+				defer turn.End()
+				for turn.Yield(ctx) == nil {
+					mu.Lock()
+					computing++
+					most = max(most, computing)
+					mu.Unlock()
+					time.Sleep(10 * time.Millisecond) // computes
+					mu.Lock()
+					computing--
+					mu.Unlock()
+				}
+			})
+		}
+		time.Sleep(5 * time.Second)
+		begin := time.Now()
+		turn, err := turns.Begin(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(begin); waited > 2*slice {
+			t.Errorf("a short request waited for %v", waited)
+		}
+		turn.End()
+		cancel()
+		long.Wait()
+		if most != 2 {
+			t.Errorf("%d computed at once, want 2", most)
+		}
+		if turns.free != 2 || len(turns.queue) != 0 {
+			t.Errorf("at the end %d turns are free and %d wait", turns.free, len(turns.queue))
+		}
+	})
+}
+
+// TestGivenUp: who gives up waiting takes no turn with him, also when he gets one at that moment.
+func TestGivenUp(t *testing.T) {
+	turns := New(1)
+	var all sync.WaitGroup
+	for i := range 50 {
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i%7)*time.Millisecond)
+			defer cancel()
+			turn, err := turns.Begin(ctx)
+			if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+				t.Error(err)
+			}
+			for range 3 {
+				turn.Pause()
+				_ = turn.Resume(ctx)
+			}
+			turn.End()
+		})
+	}
+	all.Wait()
+	if turns.free != 1 || len(turns.queue) != 0 {
+		t.Errorf("%d turns are free and %d wait, want 1 and none", turns.free, len(turns.queue))
+	}
+}
+
+// TestNoTurn: without a turn in the context everything goes on, as long as the context does.
+func TestNoTurn(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	turn := From(ctx)
+	turn.Pause()
+	if err := turn.Resume(ctx); err != nil {
+		t.Error(err)
+	}
+	cancel()
+	if err := turn.Yield(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Yield = %v, want %v", err, context.Canceled)
+	}
+	own, err := New(1).Begin(t.Context())
+	if err != nil || From(With(t.Context(), own)) != own {
+		t.Errorf("From(With(turn)) is another turn, or none began: %v", err)
+	}
+}
