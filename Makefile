@@ -12,8 +12,8 @@ help:      ## this list
 build:     ## ./tsdbridge
 	$(GO) build -o tsdbridge .
 
-run:       ## the adapter on the embedded store in ./data, http://localhost:9201
-	$(GO) run .
+run: build ## the adapter on the embedded store in ./data: http://localhost:9201, carbon's lines at localhost:2003
+	@exec ./tsdbridge --carbon.listen-address=localhost:2003
 
 test: java python ## everything, with a real HBase, OpenTSDB and Prometheus (Java 17, Maven, Python 3)
 	TSDBRIDGE_E2E=1 $(GO) test -timeout $(E2E_TIMEOUT) ./...

@@ -85,7 +85,7 @@ func (p *parser) flatten(flags []string, name string, node *yaml.Node) ([]string
 		return flags, nil
 	case yaml.ScalarNode:
 		if p.app.GetFlag(name) == nil || name == "config.file" || name == "help" {
-			return nil, fmt.Errorf("line %d: there is no option %q", node.Line, name)
+			return nil, p.withNeighbour(fmt.Errorf("line %d: there is no option %q", node.Line, name), "", name, p.flagNames(nil))
 		}
 		flag := "--" + name + "="
 		repeated := slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(f, flag) })

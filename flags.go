@@ -52,7 +52,7 @@ func parseCommand(args []string, stdout, stderr io.Writer) (command, error) {
 	p := newParser(stdout)
 	given, err := p.app.ParseContext(args)
 	if p.terminated || err != nil {
-		return command{}, err
+		return command{}, p.suggestFlag(given, args, err)
 	}
 	set, err := p.fromFile(given)
 	if err != nil {
@@ -133,6 +133,7 @@ type parser struct {
 func newParser(stdout io.Writer) *parser {
 	p := &parser{app: kingpin.New("tsdbridge", "A Prometheus remote-storage adapter over the OpenTSDB schema."), options: adapter.DefaultOptions()}
 	p.app.HelpFlag.Short('h')
+	p.app.Version("tsdbridge " + adapter.Version())
 	p.app.UsageWriter(stdout)
 	p.app.Terminate(func(int) { p.terminated = true })
 	p.generalFlags()

@@ -30,6 +30,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	switch c.name {
 	case commandVersion:
 		fmt.Fprintln(stdout, "tsdbridge", adapter.Version())

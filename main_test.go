@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bufio"
+	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -20,7 +23,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:  filepath.Join("testdata", "script"),
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"http": httpCommand},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"http": httpCommand, "hold": holdCommand},
 	})
 }
 
@@ -59,4 +62,22 @@ func httpCommand(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("%s: last: %s", args[1], last)
+}
+
+// holdCommand is "hold LOG": begins a request to the server whose log is the file LOG and never ends it. The connection stays until the script ends.
+func holdCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: hold LOG")
+	}
+	m := listening.FindStringSubmatch(ts.ReadFile(args[0]))
+	if m == nil {
+		ts.Fatalf("the server does not listen")
+	}
+	conn, err := net.Dial("tcp", strings.Replace(m[1], "[::]", "127.0.0.1", 1))
+	ts.Check(err)
+	ts.Defer(func() { _ = conn.Close() })
+	_, err = io.WriteString(conn, "POST /api/v1/write HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-protobuf\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n")
+	ts.Check(err)
+	_, err = bufio.NewReader(conn).ReadString('\n') // the body is asked for: the request is under way
+	ts.Check(err)
 }

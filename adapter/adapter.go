@@ -44,6 +44,7 @@ func New(o Options) (*Adapter, error) {
 		return nil, err
 	}
 	a := &Adapter{o: o, registry: prometheus.NewRegistry(), started: o.Now()}
+	registerBuildInfo(a.registry)
 	a.names, _ = o.translator() // checked by Validate
 	a.budget = newBudget(o, a.registry)
 	db, engine, err := o.openEngine(a.registry, lockWait)

@@ -212,8 +212,9 @@ func replyJSON(w http.ResponseWriter, status int, body apiResponse) {
 	_ = json.NewEncoder(w).Encode(body)
 }
 
+// buildInfo is the version of Prometheus whose API this is, and the revision of this program.
 func buildInfo() *v1.PrometheusVersion {
-	return &v1.PrometheusVersion{Version: promVersion, GoVersion: runtime.Version()}
+	return &v1.PrometheusVersion{Version: promVersion, Revision: revision(), GoVersion: runtime.Version()}
 }
 
 // runtimeInfo describes this process; it has no configuration that could fail to reload and no TSDB.

@@ -307,7 +307,7 @@ func (g *graphiteSide) listen(a *Adapter) error {
 	o.ShutdownGrace, o.Logger, o.Registerer, o.Now = g.o.ShutdownGrace, g.o.Logger, a.registry, g.o.Now
 	var err error
 	if g.listener, err = carbon.New(o); err != nil {
-		return fmt.Errorf("--carbon.listen-address: %w", err)
+		return err // it names the flag
 	}
 	g.o.Logger.Info("listening", "protocol", "carbon", "address", g.listener.Addr().String(), "udp", c.UDP)
 	return nil

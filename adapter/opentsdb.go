@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb"
@@ -57,7 +56,7 @@ func (a *Adapter) listenOpenTSDB() error {
 	l.ShutdownGrace, l.Version, l.Logger, l.Registerer, l.Now = a.o.ShutdownGrace, Version(), a.o.Logger, a.registry, a.o.Now
 	var err error
 	if a.opentsdb, err = opentsdb.New(l); err != nil {
-		return fmt.Errorf("--opentsdb.listen-address: %w", err)
+		return err // it names the flag
 	}
 	a.o.Logger.Info("listening", "protocol", "opentsdb", "address", a.opentsdb.Addr().String())
 	return nil

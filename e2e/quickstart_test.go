@@ -20,11 +20,11 @@ func TestQuickStart(t *testing.T) {
 	t.Parallel()
 	section := readmeSection(t, "Quick start")
 	commands := indentedLines(section)
-	if len(commands) != 7 || commands[0] != "make run" || commands[4] != "go run . --carbon.listen-address=:2003" {
+	if len(commands) != 6 || commands[0] != "make run" {
 		t.Fatalf("the quick start has other commands than this test knows: %q", commands)
 	}
-	if makefile := readFile(t, filepath.Join(moduleRoot, "Makefile")); !regexp.MustCompile(`(?m)^run:.*\n\t\$\(GO\) run \.$`).MatchString(makefile) {
-		t.Error("make run is no longer: go run .")
+	if makefile := readFile(t, filepath.Join(moduleRoot, "Makefile")); !regexp.MustCompile(`(?m)^run: build.*\n\t@exec \./tsdbridge --carbon\.listen-address=localhost:2003$`).MatchString(makefile) {
+		t.Error("make run is no longer the binary with carbon's port")
 	}
 	a := startAdapter(t, withCarbon) // no flag but free ports, in an empty directory
 	if _, err := os.Stat(filepath.Join(a.dir, "data")); err != nil {
@@ -39,14 +39,14 @@ func TestQuickStart(t *testing.T) {
 		t.Errorf("%s\nprinted %s", commands[3], out)
 	}
 	// nc is not on every machine: what it is told to send goes another way.
-	line, _, found := strings.Cut(commands[5], " | nc -q1 localhost 2003")
+	line, _, found := strings.Cut(commands[4], " | nc -q1 localhost 2003")
 	if !found {
-		t.Fatalf("the quick start sends a line by %s", commands[5])
+		t.Fatalf("the quick start sends a line by %s", commands[4])
 	}
 	sendCarbon(t, "tcp", a.carbonAddr(t), shell(t, line))
 	eventually(t, patience, "the line of carbon", func() error {
-		if out := run(commands[6]); !strings.Contains(out, `"target": "demo.greeting"`) || !strings.Contains(out, "[42.0, ") {
-			return fmt.Errorf("%s\nprinted %s", commands[6], out)
+		if out := run(commands[5]); !strings.Contains(out, `"target": "demo.greeting"`) || !strings.Contains(out, "[42.0, ") {
+			return fmt.Errorf("%s\nprinted %s", commands[5], out)
 		}
 		return nil
 	})

@@ -36,7 +36,7 @@ func DefaultOptions() Options {
 // Validate names the flag that cannot work.
 func (o Options) Validate() error {
 	if _, _, err := net.SplitHostPort(o.Address); err != nil {
-		return fmt.Errorf("--opentsdb.listen-address: %w", err)
+		return fmt.Errorf("--opentsdb.listen-address=%s: %w", o.Address, err)
 	}
 	switch {
 	case o.MaxConnections <= 0:
