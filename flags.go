@@ -226,7 +226,7 @@ func (p *parser) queryFlags() {
 	f("query.max-memory-bytes", "Memory that the answers to all queries of all languages may hold together; a query beyond it is refused (422), or asked to come again (503). 0: a quarter of the machine's memory, or of the cgroup's if that is less.").Default(bytesText(o.QueryMemory)).SetValue((*byteSize)(&o.QueryMemory))
 	f("query.lookback-delta", "Age of the oldest sample that an instant still shows.").Default(o.Lookback.String()).DurationVar(&o.Lookback)
 	f("read.max-concurrency", "Remote reads at once; others wait.").Default(text(o.ReadParallel)).IntVar(&o.ReadParallel)
-	f("read.max-samples", "Samples that one query of an unstreamed remote read may return; 0: no limit.").Default(text(o.ReadSamples)).IntVar(&o.ReadSamples)
+	f("read.max-samples", "Samples that an unstreamed remote read may return, of all its queries; 0: no limit.").Default(text(o.ReadSamples)).IntVar(&o.ReadSamples)
 	frame := int64(o.ReadFrameBytes)
 	f("read.max-frame-bytes", "Bytes of one series in a streamed remote read; Prometheus takes 50 MB.").Default(bytesText(frame)).SetValue((*intByteSize)(&o.ReadFrameBytes))
 }

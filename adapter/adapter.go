@@ -33,6 +33,7 @@ type Adapter struct {
 	names    *translate.Translator
 	registry *prometheus.Registry
 	budget   *budget.Budget // of all queries
+	queries  *runningQueries
 	started  time.Time
 	server   *http.Server
 	listener net.Listener // nil when the address is empty
@@ -46,7 +47,7 @@ func New(o Options) (*Adapter, error) {
 	a := &Adapter{o: o, registry: prometheus.NewRegistry(), started: o.Now()}
 	registerBuildInfo(a.registry)
 	a.names, _ = o.translator() // checked by Validate
-	a.budget = newBudget(o, a.registry)
+	a.budget, a.queries = newBudget(o, a.registry), newRunningQueries()
 	db, engine, err := o.openEngine(a.registry, lockWait)
 	if err != nil {
 		return nil, err
@@ -138,7 +139,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	defer stopStore()
 	group, serveCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return a.store.Run(storeCtx) })
-	group.Go(func() error { return tuneGC(storeCtx) })
+	group.Go(func() error { return a.memoryKeeper().run(storeCtx) })
 	group.Go(func() error { return a.graphite.run(storeCtx) })
 	group.Go(func() error { return a.graphite.follower.Run(storeCtx) })
 	group.Go(func() error { return a.graphite.api.Run(storeCtx) })
@@ -186,4 +187,10 @@ func (a *Adapter) serve() error {
 		return fmt.Errorf("serve http: %w", err)
 	}
 	return nil
+}
+
+// memoryKeeper keeps the process within its limits. Half as much as --head.max-bytes may wait above it, and bodies are decoded.
+func (a *Adapter) memoryKeeper() *memoryKeeper {
+	writes := a.o.HeadBytes/2*3 + 2*int64(a.o.WriteLimits.InFlightBytes)
+	return &memoryKeeper{budget: a.budget, writes: writes, machine: machineMemory(), queries: a.queries}
 }

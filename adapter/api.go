@@ -57,6 +57,8 @@ type engineOptions struct {
 	Timeout     time.Duration // of one query, waiting included
 	Lookback    time.Duration // how old the newest sample of an instant may be
 	Concurrency int           // queries at once; others wait
+	// Running is told how to end each query that is evaluated by Prometheus' engine; nil: nobody is.
+	Running func(end context.CancelCauseFunc) (done func())
 }
 
 // newPromAPI serves everything below /api/v1/ but write: the module's engine and API over our store, with our own
@@ -132,6 +134,7 @@ func newEngine(o apiOptions, p parser.Parser, f features.Collector) promql.Query
 	})
 	return rangeql.New(rangeql.Options{
 		Library: library, MaxSamples: o.Engine.MaxSamples, DefaultStep: defaultStep, Timeout: o.Engine.Timeout, Registerer: o.Registerer,
+		Running:  o.Engine.Running,
 		NoMemory: func(ctx context.Context, err error) error { return queryError(ctx, "evaluate", err) },
 	})
 }

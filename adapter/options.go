@@ -64,7 +64,7 @@ type Options struct {
 	QueryMemory      int64         // --query.max-memory-bytes: of all queries of all languages; 0: a quarter of the machine's or the cgroup's
 	Lookback         time.Duration // --query.lookback-delta
 	ReadParallel     int           // --read.max-concurrency: remote read requests at once
-	ReadSamples      int           // --read.max-samples: of one query of an unstreamed remote read; 0: no limit
+	ReadSamples      int           // --read.max-samples: of an unstreamed remote read; 0: no limit
 	ReadFrameBytes   int           // --read.max-frame-bytes: one series of a streamed remote read
 
 	Carbon   CarbonOptions   // --carbon.*

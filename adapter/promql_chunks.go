@@ -7,6 +7,8 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/tsdb/chunks"
+
+	"github.com/tsdbridge/tsdbridge/budget"
 )
 
 // promChunkQuerier answers with chunks. Nothing is held for longer than a group of series, so its samples are not limited.
@@ -42,10 +44,18 @@ func (p *promQueryable) chunkParts(ctx context.Context, mint, maxt int64, hints 
 	return chunkParts{promChunkQuerier{q}, s.span, sets}, true, err
 }
 
-// read reads a part, and says how many samples it holds.
-func (c chunkParts) read(ctx context.Context, from, to int) (promChunkSet, int, error) {
-	series, samples, err := c.readGroup(ctx, c.sets[from:to], c.span, readOptions{})
-	return promChunkSet{&promSeriesSet{group: series}}, samples, err
+// A chunkPart is a part in memory.
+type chunkPart struct {
+	set     promChunkSet
+	samples int
+	end     func() // gives the memory back
+}
+
+// read reads a part.
+func (c chunkParts) read(ctx context.Context, from, to int) (chunkPart, error) {
+	g, err := c.readGroup(ctx, c.sets[from:to], c.span, readOptions{})
+	end := func() { budget.From(ctx).Give(g.bytes) }
+	return chunkPart{promChunkSet{&promSeriesSet{group: g.series}}, g.samples, end}, err
 }
 
 type promChunkSet struct{ *promSeriesSet }

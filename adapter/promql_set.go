@@ -26,11 +26,13 @@ type readOptions struct {
 // promSeriesSet reads series in groups: a group is in memory as a whole, the next one is read when it is used up.
 type promSeriesSet struct {
 	find func() ([]labelSet, error) // nil after the first Next
-	read func(group []labelSet) (series []promstorage.Series, samples int, err error)
+	read func(group []labelSet) (seriesGroup, error)
+	end  func(seriesGroup) // of a group that is used up; nil: nothing to do
 
 	rest   []labelSet // not read yet
 	size   int        // of the next group
 	group  []promstorage.Series
+	whole  seriesGroup // that group is the rest of
 	at     promstorage.Series
 	failed error
 }
@@ -39,9 +41,12 @@ func newPromSeriesSet(ctx context.Context, q *promQuerier, o readOptions, s sele
 	set := &promSeriesSet{
 		size: firstGroup,
 		find: func() ([]labelSet, error) { return q.find(ctx, s) },
-		read: func(group []labelSet) ([]promstorage.Series, int, error) { return q.readGroup(ctx, group, s.span, o) },
+		read: func(group []labelSet) (seriesGroup, error) { return q.readGroup(ctx, group, s.span, o) },
 	}
-	if o.holds {
+	if !o.holds {
+		account := budget.From(ctx)
+		set.end = func(g seriesGroup) { account.Give(g.bytes) }
+	} else {
 		o.cost = bounds.From(ctx).Of(s.matchers)
 		set.find = func() ([]labelSet, error) { return q.findHeld(ctx, s, o.cost) }
 	}
@@ -68,12 +73,19 @@ func (q *promQuerier) findHeld(ctx context.Context, s selection, cost bounds.Rea
 }
 
 // readLabels makes series without samples.
-func readLabels(group []labelSet) ([]promstorage.Series, int, error) {
+func readLabels(group []labelSet) (seriesGroup, error) {
 	series := make([]promstorage.Series, len(group))
 	for i, g := range group {
 		series[i] = &promSeries{labels: g.labels, data: &seriesSamples{}}
 	}
-	return series, 0, nil
+	return seriesGroup{series: series}, nil
+}
+
+// A seriesGroup is some series in memory.
+type seriesGroup struct {
+	series  []promstorage.Series
+	samples int
+	bytes   int64 // taken from the account of the request
 }
 
 // Next moves to the next series.
@@ -99,13 +111,14 @@ func (s *promSeriesSet) fill() bool {
 	}
 	group := s.rest[:min(s.size, len(s.rest))]
 	s.rest = s.rest[len(group):]
-	var samples int
-	s.group, samples, s.failed = s.read(group)
-	if s.failed != nil {
-		s.group = nil
+	if s.end != nil {
+		s.end(s.whole)
+	}
+	if s.whole, s.failed = s.read(group); s.failed != nil {
 		return false
 	}
-	s.size = nextGroup(len(group), samples)
+	s.group = s.whole.series
+	s.size = nextGroup(len(group), s.whole.samples)
 	return true
 }
 
@@ -119,23 +132,20 @@ func (s *promSeriesSet) Err() error { return s.failed }
 func (*promSeriesSet) Warnings() annotations.Annotations { return nil }
 
 // readGroup reads the samples of some series. Series without any are left out.
-func (q *promQuerier) readGroup(ctx context.Context, group []labelSet, span timeSpan, o readOptions) ([]promstorage.Series, int, error) {
+func (q *promQuerier) readGroup(ctx context.Context, group []labelSet, span timeSpan, o readOptions) (seriesGroup, error) {
 	r := groupReader{promQuerier: q, span: span, options: o, account: budget.From(ctx), end: newQueryEnd(ctx)}
-	defer func() {
-		if !o.holds {
-			r.account.Give(r.taken)
-		}
-	}()
 	r.collect(group)
 	if err := r.read(ctx); err != nil {
-		return nil, 0, queryError(ctx, "read samples", err)
+		r.account.Give(r.taken)
+		return seriesGroup{}, queryError(ctx, "read samples", err)
 	}
 	if o.resetHints {
 		if err := r.hint(ctx); err != nil {
-			return nil, 0, queryError(ctx, "read samples before the range", err)
+			r.account.Give(r.taken)
+			return seriesGroup{}, queryError(ctx, "read samples before the range", err)
 		}
 	}
-	return r.series(group), r.count, nil
+	return seriesGroup{r.series(group), r.count, r.taken}, nil
 }
 
 // A groupReader reads the samples of refs, data[i] those of refs[i].

@@ -101,7 +101,12 @@ func budgeted(t *testing.T, o apiOptions, b *budget.Budget) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := httptest.NewServer(accounts(b)(h))
+	return newTestServer(t, accounts(b)(h))
+}
+
+func newTestServer(t testing.TB, h http.Handler) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
 	return s
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"math"
@@ -12,21 +11,20 @@ import (
 	"sync"
 	"time"
 
+	"github.com/klauspost/compress/s2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/prompb"
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/storage/remote"
 	"github.com/prometheus/prometheus/util/gate"
 
 	"github.com/tsdbridge/tsdbridge/adapter/rangeql"
+	"github.com/tsdbridge/tsdbridge/budget"
 )
 
 // Limits of remote read that no option changes.
 const (
-	// maxReadBody bounds the request, compressed; the module's decoder bounds it decoded, with the same figure.
-	maxReadBody = 32 << 20
 	// defaultFrame is what one series of a streamed answer may take. Prometheus' client accepts frames of 50 MB, and takes a series that
 	// continues in a second frame for a second series, so a series is never split.
 	defaultFrame = 40 << 20
@@ -37,7 +35,7 @@ type readHandlerOptions struct {
 	Queryable  promstorage.SampleAndChunkQueryable
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer // nil: no metrics
-	// SampleLimit bounds the samples of one query of an unstreamed answer, 0: none.
+	// SampleLimit bounds the samples of an unstreamed answer, of all its queries, 0: none.
 	SampleLimit int
 	// Concurrency is how many requests are answered at once, at least 1; others wait.
 	Concurrency int
@@ -51,7 +49,6 @@ type readHandlerOptions struct {
 type readHandler struct {
 	readHandlerOptions
 	gate     *gate.Gate
-	frames   sync.Pool // of *[]byte
 	encoders sync.Pool // of *sampleEncoder
 	inFlight prometheus.Gauge
 	duration *prometheus.HistogramVec
@@ -95,6 +92,10 @@ func (h *readHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer h.gate.Done()
+	if err := checkRegexps(req); err != nil {
+		replyError(w, err)
+		return
+	}
 	if streamed(req) {
 		h.stream(ctx, w, req)
 		h.duration.WithLabelValues("streamed_xor_chunks").Observe(time.Since(start).Seconds())
@@ -120,30 +121,6 @@ type statusError struct {
 func (e statusError) Error() string { return e.err.Error() }
 func (e statusError) Unwrap() error { return e.err }
 
-// decodeRead reads the request and refuses what it cannot answer in full.
-func decodeRead(w http.ResponseWriter, r *http.Request) (*prompb.ReadRequest, error) {
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		return nil, statusError{http.StatusMethodNotAllowed, errors.New("remote read is a POST")}
-	}
-	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "snappy" {
-		return nil, statusError{http.StatusUnsupportedMediaType, fmt.Errorf("content encoding %q: only snappy is known", enc)}
-	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxReadBody-1)
-	req, err := remote.DecodeReadRequest(r)
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return nil, statusError{http.StatusRequestEntityTooLarge, err}
-	case err != nil:
-		return nil, statusError{http.StatusBadRequest, fmt.Errorf("read request: %w", err)}
-	}
-	if _, err := remote.NegotiateResponseType(req.AcceptedResponseTypes); err != nil {
-		return nil, statusError{http.StatusBadRequest, err}
-	}
-	return req, nil
-}
-
 // streamed says whether the first response type that we know in the client's list is the stream.
 func streamed(req *prompb.ReadRequest) bool {
 	t, err := remote.NegotiateResponseType(req.AcceptedResponseTypes)
@@ -158,11 +135,16 @@ func (h *readHandler) samples(ctx context.Context, w http.ResponseWriter, req *p
 			h.encoders.Put(e)
 		}
 	}()
+	e.account = budget.From(ctx)
 	for _, query := range req.Queries {
 		if err := h.result(ctx, e, query); err != nil {
 			replyError(w, err)
 			return
 		}
+	}
+	if err := e.account.Take(int64(s2.MaxEncodedLen(len(e.response)))); err != nil {
+		replyError(w, queryError(ctx, "compress the answer", err))
+		return
 	}
 	w.Header().Set("Content-Type", "application/x-protobuf")
 	w.Header().Set("Content-Encoding", "snappy")
@@ -174,6 +156,9 @@ func (h *readHandler) result(ctx context.Context, e *sampleEncoder, query *promp
 	matchers, err := readMatchers(query)
 	if err != nil {
 		return err
+	}
+	if len(matchers) == 0 {
+		return e.endResult()
 	}
 	columns, err := h.columnsOf(ctx, query, matchers)
 	if err != nil {
@@ -189,7 +174,7 @@ func (h *readHandler) result(ctx context.Context, e *sampleEncoder, query *promp
 		return err
 	}
 	defer q.Close()
-	return e.add(q.Select(ctx, false, readHints(query.Hints), matchers...))
+	return e.add(ctx, q.Select(ctx, false, readHints(query.Hints), matchers...))
 }
 
 // stream answers with one frame for each series, series sorted by their labels.
@@ -218,6 +203,9 @@ func (h *readHandler) streamQuery(ctx context.Context, out *countingWriter, inde
 	if err != nil {
 		return err
 	}
+	if len(matchers) == 0 {
+		return nil
+	}
 	if reader, ok := h.Queryable.(chunkReader); ok {
 		parts, ok, err := reader.chunkParts(ctx, query.StartTimestampMs, query.EndTimestampMs, readHints(query.Hints), matchers)
 		if err != nil {
@@ -244,13 +232,14 @@ func (h *readHandler) streamParts(ctx context.Context, out *countingWriter, inde
 	work := partWork{
 		total: len(parts.sets),
 		produce: func(ctx context.Context, from, to int, b []byte) ([]byte, int, error) {
-			set, samples, err := parts.read(ctx, from, to)
+			part, err := parts.read(ctx, from, to)
 			if err != nil {
 				return nil, 0, err
 			}
+			defer part.end()
 			frames := bytes.NewBuffer(b)
-			err = h.frame(frames, index, set)
-			return frames.Bytes(), samples, err
+			err = h.frame(frames, index, part.set)
+			return frames.Bytes(), part.samples, err
 		},
 		consume: func(piece []byte, _ int) error {
 			if _, err := out.Write(piece); err != nil {
@@ -267,7 +256,8 @@ func (h *readHandler) streamParts(ctx context.Context, out *countingWriter, inde
 func (h *readHandler) frame(w io.Writer, index int64, set promstorage.ChunkSeriesSet) error {
 	limited := &frameLimitedSet{ChunkSeriesSet: set, limit: h.FrameLimit}
 	// The frame limit given here splits a series. Ours refuses instead.
-	_, err := remote.StreamChunkedReadResponses(remote.NewChunkedWriter(w, noFlush{}), index, limited, nil, math.MaxInt32, &h.frames)
+	var frames sync.Pool // for the frames of this part: a large one is not kept
+	_, err := remote.StreamChunkedReadResponses(remote.NewChunkedWriter(w, noFlush{}), index, limited, nil, math.MaxInt32, &frames)
 	return err
 }
 
@@ -275,14 +265,6 @@ func (h *readHandler) frame(w io.Writer, index int64, set promstorage.ChunkSerie
 type noFlush struct{}
 
 func (noFlush) Flush() {}
-
-func readMatchers(query *prompb.Query) ([]*labels.Matcher, error) {
-	matchers, err := remote.FromLabelMatchers(query.Matchers)
-	if err != nil {
-		return nil, statusError{http.StatusBadRequest, fmt.Errorf("matchers: %w", err)}
-	}
-	return matchers, nil
-}
 
 func readHints(h *prompb.ReadHints) *promstorage.SelectHints {
 	if h == nil {

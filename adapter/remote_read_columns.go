@@ -16,11 +16,14 @@ import (
 // the answer as it was.
 func (e *sampleEncoder) addColumns(ctx context.Context, c rangeql.Columns) error {
 	e.result = e.result[:0]
-	room := e.limit
+	room := e.limit - e.samples
 	work := partWork{
 		total: c.Len(),
 		produce: func(ctx context.Context, from, to int, b []byte) (_ []byte, samples int, err error) {
 			err = c.Read(ctx, from, to, func(i int, times []int64, values []float64) error {
+				if err := e.take(ctx, len(times)*pieceSample); err != nil {
+					return err
+				}
 				samples += len(times)
 				b = appendSeries(b, c.Labels(i), times, values)
 				return nil
@@ -38,8 +41,12 @@ func (e *sampleEncoder) addColumns(ctx context.Context, c rangeql.Columns) error
 	if err := work.run(ctx); err != nil {
 		return err
 	}
+	e.samples = e.limit - room
 	return e.endResult()
 }
+
+// pieceSample is about how many bytes a sample has in an answer.
+const pieceSample = 22
 
 // appendSeries appends a prometheus.TimeSeries of floats as one of a result.
 func appendSeries(b []byte, ls labels.Labels, times []int64, values []float64) []byte {

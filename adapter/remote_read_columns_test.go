@@ -40,7 +40,7 @@ func TestReadColumns(t *testing.T) {
 		if err := got.addColumns(t.Context(), columns); err != nil {
 			t.Fatal(err)
 		}
-		if err := want.add(p.querier(0, demoEnd).Select(t.Context(), false, nil, matchers...)); err != nil {
+		if err := want.add(t.Context(), p.querier(0, demoEnd).Select(t.Context(), false, nil, matchers...)); err != nil {
 			t.Fatal(err)
 		}
 		if string(got.response) != string(want.response) {
@@ -49,7 +49,7 @@ func TestReadColumns(t *testing.T) {
 		for limit := range 3 {
 			got.limit, want.limit = limit*200+1, limit*200+1
 			gotErr := got.addColumns(t.Context(), columns)
-			wantErr := want.add(p.querier(0, demoEnd).Select(t.Context(), false, nil, matchers...))
+			wantErr := want.add(t.Context(), p.querier(0, demoEnd).Select(t.Context(), false, nil, matchers...))
 			if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) {
 				t.Errorf("%s, limit %d: %v, want %v", selector, got.limit, gotErr, wantErr)
 			}

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -33,7 +35,9 @@ const maxSnappyBlock = 1<<31 - 1
 // remote.EncodeReadResponse, whose generated code leaves out a value of -0, which is then read as 0, and holds
 // the answer three times over.
 type sampleEncoder struct {
-	limit    int // samples of one query; 0: none
+	limit    int // samples of all queries; 0: none
+	samples  int // so far
+	account  *budget.Account
 	response []byte
 	packed   []byte // the response, compressed
 	result   []byte // of the query under way
@@ -45,15 +49,17 @@ type sampleEncoder struct {
 }
 
 // add appends the result of the next query.
-func (e *sampleEncoder) add(set promstorage.SeriesSet) error {
+func (e *sampleEncoder) add(ctx context.Context, set promstorage.SeriesSet) error {
 	e.result = e.result[:0]
-	samples := 0
 	for set.Next() {
-		n, err := e.addSeries(set.At(), e.limit-samples)
+		n, err := e.addSeries(set.At(), e.limit-e.samples)
 		if err != nil {
 			return err
 		}
-		samples += n
+		e.samples += n
+		if err := e.take(ctx, len(e.series)); err != nil {
+			return err
+		}
 	}
 	if err := set.Err(); err != nil {
 		return err
@@ -61,12 +67,23 @@ func (e *sampleEncoder) add(set promstorage.SeriesSet) error {
 	return e.endResult()
 }
 
+// take takes the memory for n bytes more: they stand in the result, then in the response too, and both grow by doubling.
+func (e *sampleEncoder) take(ctx context.Context, n int) error {
+	const copies = 3
+	if err := e.account.Take(int64(n) * copies); err != nil {
+		return queryError(ctx, "encode", err)
+	}
+	return nil
+}
+
 // endResult puts the result of a query to the response.
 func (e *sampleEncoder) endResult() error {
 	if len(e.response)+len(e.result) > maxSnappyBlock {
+		e.result = e.result[:0]
 		return fmt.Errorf("%w: the answer takes more than %d bytes: ask for a stream, or for less", storage.ErrLimit, maxSnappyBlock)
 	}
 	e.response = appendMessage(e.response, responseResults, e.result)
+	e.result = e.result[:0]
 	return nil
 }
 
@@ -136,13 +153,14 @@ func (e *sampleEncoder) compressed() []byte {
 }
 
 // maxKeptAnswer bounds the memory that an encoder keeps for the next answer, in bytes.
-const maxKeptAnswer = 16 << 20
+const maxKeptAnswer = 4 << 20
 
 // reset makes the encoder ready for another answer; false says that it has grown too large to be kept.
 func (e *sampleEncoder) reset() bool {
-	e.response = e.response[:0]
+	e.response, e.result = e.response[:0], e.result[:0]
+	e.samples, e.account = 0, nil
 	e.iterator = nil // it holds the last series
-	return cap(e.response)+cap(e.result)+cap(e.packed) <= maxKeptAnswer
+	return cap(e.response)+cap(e.result)+cap(e.packed)+cap(e.series)+cap(e.datum) <= maxKeptAnswer
 }
 
 // appendMessage appends a message within a message.

@@ -19,7 +19,7 @@ func TestSampleEncoder(t *testing.T) {
 	var want prompb.ReadResponse
 	for _, selector := range []string{`{__name__!="limit"}`, `nothing`, `latency`} {
 		q := p.querier(0, demoEnd)
-		if err := e.add(q.Select(t.Context(), true, nil, matchersOf(t, selector)...)); err != nil {
+		if err := e.add(t.Context(), q.Select(t.Context(), true, nil, matchersOf(t, selector)...)); err != nil {
 			t.Fatal(err)
 		}
 		result, _, err := remote.ToQueryResult(q.Select(t.Context(), true, nil, matchersOf(t, selector)...), 0)
@@ -53,7 +53,7 @@ func TestSampleEncoderSigns(t *testing.T) {
 	p := newPromStorageOf(&plainStore{}, rawNames{}, queryLimits{})
 	writeDemo(t, p)
 	var e sampleEncoder
-	if err := e.add(p.querier(180_000, 180_000).Select(t.Context(), true, nil, matchersOf(t, `limit`)...)); err != nil {
+	if err := e.add(t.Context(), p.querier(180_000, 180_000).Select(t.Context(), true, nil, matchersOf(t, `limit`)...)); err != nil {
 		t.Fatal(err)
 	}
 	data, _ := snappy.Decode(nil, e.compressed())

@@ -25,7 +25,7 @@ func (a *Adapter) routes() (http.Handler, error) {
 	api, err := newPromAPI(apiOptions{
 		Store: a.store, Metadata: a.store, Names: a.names,
 		Limits: queryLimits{Series: a.o.QuerySeries, Samples: int64(a.o.QuerySamples)},
-		Engine: engineOptions{MaxSamples: a.o.QuerySamples, Timeout: a.o.QueryTimeout, Lookback: a.o.Lookback, Concurrency: a.o.QueryParallel},
+		Engine: engineOptions{MaxSamples: a.o.QuerySamples, Timeout: a.o.QueryTimeout, Lookback: a.o.Lookback, Concurrency: a.o.QueryParallel, Running: a.queries.add},
 		Read: readHandlerOptions{
 			SampleLimit: a.o.ReadSamples, Concurrency: a.o.ReadParallel, FrameLimit: a.o.ReadFrameBytes, Timeout: a.o.QueryTimeout,
 		},

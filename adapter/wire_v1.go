@@ -192,6 +192,10 @@ type wireHistogram struct {
 
 // walkHistogramV1 reads a prometheus.Histogram with the generated code: histograms are rare and large.
 func (r *wireRequest) walkHistogramV1(b []byte) error {
+	if h := tooLarge(b); h.err != nil {
+		r.histograms = append(r.histograms, h)
+		return nil
+	}
 	var p prompb.Histogram
 	if err := p.Unmarshal(b); err != nil {
 		return fmt.Errorf("%w: histogram: %w", errWire, err)

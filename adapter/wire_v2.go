@@ -120,6 +120,10 @@ func (r *wireRequest) walkExemplarV2(b []byte) error {
 
 // walkHistogramV2 reads an io.prometheus.write.v2.Histogram with the generated code.
 func (r *wireRequest) walkHistogramV2(b []byte) error {
+	if h := tooLarge(b); h.err != nil {
+		r.histograms = append(r.histograms, h)
+		return nil
+	}
 	var p writev2.Histogram
 	if err := p.Unmarshal(b); err != nil {
 		return fmt.Errorf("%w: histogram: %w", errWire, err)

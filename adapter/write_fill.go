@@ -73,10 +73,15 @@ func (j *writeJob) holdsGood(i int) bool {
 func (j *writeJob) judgeHistograms() {
 	for i := range j.req.histograms {
 		h := &j.req.histograms[i]
+		if h.err != nil {
+			continue // too large to be looked at
+		}
 		if h.ints != nil {
 			h.err = judge(h.ints, h.ints.Schema, h.ints.ZeroThreshold)
+			h.checkBuckets(h.ints.PositiveSpans, h.ints.NegativeSpans)
 		} else {
 			h.err = judge(h.floats, h.floats.Schema, h.floats.ZeroThreshold)
+			h.checkBuckets(h.floats.PositiveSpans, h.floats.NegativeSpans)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/util/kahansum"
+
+	"github.com/tsdbridge/tsdbridge/budget"
 )
 
 // aggregates says whether an aggregation is known here.
@@ -20,13 +22,14 @@ func aggregates(op parser.ItemType) bool {
 
 // groups are the aggregations under way. Series are added in their order: a sum of floats depends on it.
 type groups struct {
-	plan   *plan
-	room   int // cells that may be allocated
-	byKey  map[uint64]int
-	list   []group // by first appearance
-	buffer []byte
-	names  []string // of the grouping, as the hash functions want them
-	drop   bool     // whether keys are made of labels without the name of the metric
+	plan    *plan
+	room    int // cells that may be allocated
+	account *budget.Account
+	byKey   map[uint64]int
+	list    []group // by first appearance
+	buffer  []byte
+	names   []string // of the grouping, as the hash functions want them
+	drop    bool     // whether keys are made of labels without the name of the metric
 }
 
 // group is one series of the answer while it is added up: a cell for each step.
@@ -42,6 +45,9 @@ type cell struct {
 	value, c float64
 	count    float64 // 0: nothing yet
 }
+
+// cellBytes is the size of a cell.
+const cellBytes = 24
 
 func newGroups(p *plan, room int) *groups {
 	g := &groups{plan: p, room: room, byKey: map[uint64]int{}, names: p.aggregate.grouping}
@@ -90,12 +96,21 @@ func (g *groups) of(metric labels.Labels) (*group, error) {
 		if g.room -= g.plan.steps; g.room < 0 {
 			return nil, ErrHandOver
 		}
+		if err := g.account.Take(g.groupBytes()); err != nil {
+			return nil, err
+		}
 		i = len(g.list)
 		g.byKey[key] = i
 		g.list = append(g.list, group{labels: g.labels(metric), cells: make([]cell, g.plan.steps)})
 	}
 	return &g.list[i], nil
 }
+
+// groupBytes is what a group takes: its cells, and the points that they become.
+func (g *groups) groupBytes() int64 { return 128 + int64(g.plan.steps)*(cellBytes+pointBytes) }
+
+// bytes is what all groups take.
+func (g *groups) bytes() int64 { return int64(len(g.list)) * g.groupBytes() }
 
 func (g *groups) labels(metric labels.Labels) labels.Labels {
 	a := g.plan.aggregate

@@ -2,6 +2,7 @@ package rangeql
 
 import (
 	"context"
+	"errors"
 
 	"github.com/prometheus/prometheus/promql"
 
@@ -13,16 +14,25 @@ import (
 // the series that they find will cost.
 type boundedQuery struct {
 	promql.Query
-	cost     *bounds.Cost
-	noMemory func(context.Context, error) error
+	cost   *bounds.Cost
+	engine *Engine
 }
 
 // Exec runs the query.
 func (q boundedQuery) Exec(ctx context.Context) *promql.Result {
 	if err := budget.From(ctx).Take(q.cost.Fixed); err != nil {
-		return &promql.Result{Err: q.noMemory(ctx, err)}
+		return &promql.Result{Err: q.engine.o.NoMemory(ctx, err)}
 	}
-	return q.Query.Exec(bounds.With(ctx, q.cost))
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	if q.engine.o.Running != nil {
+		defer q.engine.o.Running(end)()
+	}
+	result := q.Query.Exec(bounds.With(ctx, q.cost))
+	if cause := context.Cause(ctx); errors.Is(cause, budget.ErrTooLarge) {
+		return &promql.Result{Err: q.engine.o.NoMemory(ctx, cause)}
+	}
+	return result
 }
 
 // refused is a query that is not evaluated.

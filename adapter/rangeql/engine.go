@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/prometheus/util/stats"
 
 	"github.com/tsdbridge/tsdbridge/adapter/bounds"
+	"github.com/tsdbridge/tsdbridge/budget"
 )
 
 // Options of an Engine.
@@ -37,7 +38,9 @@ type Options struct {
 	// Timeout bounds a query, as it does in Library. A query that is handed over does not get a second one.
 	Timeout time.Duration
 	// NoMemory makes what the caller answers of an error of the budget; nil: that error.
-	NoMemory   func(ctx context.Context, err error) error
+	NoMemory func(ctx context.Context, err error) error
+	// Running is told how to end each query that Library evaluates, until the function that it returns is called; nil: nobody is.
+	Running    func(end context.CancelCauseFunc) (done func())
 	Registerer prometheus.Registerer // nil: no metrics
 }
 
@@ -98,7 +101,7 @@ func (e *Engine) query(ctx context.Context, library promql.Query, q promstorage.
 	if err != nil {
 		return refused{library, err}
 	}
-	bounded := boundedQuery{library, cost, e.o.NoMemory}
+	bounded := boundedQuery{library, cost, e}
 	source, ok := q.(Source)
 	if !ok || ctx.Value(wholeStats{}) != nil || o != nil && o.EnablePerStepStats() {
 		return counted{bounded, e.library}
@@ -186,7 +189,13 @@ func (q *columnQuery) evaluate(ctx context.Context) error {
 	}
 	r := newRun(q.plan, columns, q.engine.o.MaxSamples, &q.slabs)
 	matrix, err := r.matrix(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrHandOver):
+		r.release()
+		return err
+	case errors.Is(err, budget.ErrBusy), errors.Is(err, budget.ErrTooLarge):
+		return q.engine.o.NoMemory(ctx, err)
+	case err != nil:
 		return err
 	}
 	if err := contextError(ctx); err != nil {

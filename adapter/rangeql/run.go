@@ -10,6 +10,8 @@ import (
 	"github.com/prometheus/prometheus/schema"
 	"github.com/prometheus/prometheus/util/annotations"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/tsdbridge/tsdbridge/budget"
 )
 
 // A run evaluates a plan over columns, on all cores, one series at a time.
@@ -21,6 +23,8 @@ type run struct {
 
 	parts    *partition
 	samples  atomic.Int64 // as the library would hold at most, but for one step's
+	account  *budget.Account
+	claimed  atomic.Int64 // points of the answer that memory was taken for
 	series   []promql.Series
 	added    []int // to groups; of a function
 	groups   *groups
@@ -42,6 +46,10 @@ func (r *run) workers() int { return min(runtime.GOMAXPROCS(0), (r.columns.Len()
 
 // matrix returns the answer, in the order that the library gives an instant vector.
 func (r *run) matrix(ctx context.Context) (promql.Matrix, error) {
+	r.account = budget.From(ctx)
+	if r.groups != nil {
+		r.groups.account = r.account
+	}
 	if err := r.evaluate(ctx); err != nil {
 		return nil, err
 	}
@@ -114,6 +122,34 @@ func (r *run) hold(n int) error {
 	return nil
 }
 
+// claimPoints is for how many points memory is taken at once.
+const claimPoints = slabPoints
+
+// claim takes memory for what hold counted, for all but aggregations, which use the memory of their points again.
+func (r *run) claim() error {
+	for held := r.samples.Load(); ; {
+		claimed := r.claimed.Load()
+		if held <= claimed {
+			return nil
+		}
+		more := (held - claimed + claimPoints - 1) / claimPoints * claimPoints
+		if r.claimed.CompareAndSwap(claimed, claimed+more) {
+			return r.account.Take(more * pointBytes)
+		}
+	}
+}
+
+// release gives back the memory of an answer that is not given.
+func (r *run) release() {
+	r.account.Give(r.claimed.Swap(0) * pointBytes)
+	if r.groups != nil {
+		r.account.Give(r.groups.bytes())
+	}
+}
+
+// pointBytes is the size of a promql.FPoint.
+const pointBytes = 16
+
 // check does what is left when all series are known. Refusing a query is left to the library.
 func (r *run) check() error {
 	if err := r.hold(r.count.most); err != nil {
@@ -176,6 +212,9 @@ func (r *run) repeat(m promql.Matrix) (promql.Matrix, error) {
 		return m, nil
 	}
 	if err := r.hold(len(m) * p.repeat); err != nil {
+		return nil, err
+	}
+	if err := r.claim(); err != nil {
 		return nil, err
 	}
 	for i := range m {

@@ -28,7 +28,13 @@ type evaluator struct {
 	values []float64
 	resets []int
 	span   span
+
+	ended   func() bool // the query; looked at after each visitsPerLook samples
+	visited int
 }
+
+// visitsPerLook is how many samples a function visits between two looks at the end of the query: some milliseconds.
+const visitsPerLook = 1 << 20
 
 // series appends the points of a series to out, one for each step that has a result.
 func (e *evaluator) series(times []int64, values []float64, out []promql.FPoint) []promql.FPoint {
@@ -115,6 +121,11 @@ func (e *evaluator) ranges(times []int64, values []float64, out []promql.FPoint)
 		e.count.read += int64(next - max(first, seen))
 		e.count.most = max(e.count.most, next-first)
 		s.times, s.values, s.first = times[first:next], values[first:next], first
+		if e.visited += next - first; e.visited > visitsPerLook {
+			if e.visited = 0; e.ended() {
+				return out // nobody will see it
+			}
+		}
 		if p.function.resets {
 			for firstReset < len(e.resets) && e.resets[firstReset] <= first {
 				firstReset++

@@ -25,6 +25,7 @@ type evaluated struct {
 }
 
 func (w *worker) work(ctx context.Context) (err error) {
+	w.evaluator.ended = func() bool { return ctx.Err() != nil }
 	defer func() {
 		// The library too makes an error of it.
 		if p := recover(); p != nil {
@@ -77,7 +78,10 @@ func (w *worker) series(i int, times []int64, values []float64) error {
 		return nil
 	}
 	w.found = append(w.found, evaluated{i, points})
-	return w.run.hold(len(points))
+	if err := w.run.hold(len(points)); err != nil || w.run.groups != nil {
+		return err
+	}
+	return w.run.claim()
 }
 
 // contextError is the end of a context in the library's words, nil while there is none.
