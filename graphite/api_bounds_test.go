@@ -264,3 +264,31 @@ func TestDeepNames(t *testing.T) {
 		t.Errorf("render: %d %.300s", got.Code, got.Body)
 	}
 }
+
+// FuzzRequestsGrow repeats pieces of parameters of every door up to hundreds of kilobytes. No answer is a server's error, and none is late.
+func FuzzRequestsGrow(f *testing.F) {
+	for i, s := range [][3]string{
+		{"target=f(", "a", ")"}, {"query=[", "a", "]"}, {"query={a,", "b", "}"}, {"expr=host=~(", "a", ")*"}, {"expr=host=", "a", "&expr=b=~a"}, {"from=-1", "s", "d"},
+		{"jsonp=a", "b", "c"}, {"template[a]=", "$b", "&template[b]=$a"}, {"filter=(", "a", ")*"}, {"path=a;b=c", ";d=e", ";f=g"}, {"%", "41", "&"}, {"maxDataPoints=", "1", "0"},
+	} {
+		f.Add(s[0], s[1], s[2], uint(2), uint(i))
+		f.Add(s[0], s[1], s[2], uint(60_000), uint(i))
+	}
+	w := newWeb(f)
+	paths := []string{
+		"/render?format=json&target=a.*&", "/metrics/find?query=*&", "/metrics/expand?query=*&", "/tags?", "/tags/host?", "/tags/findSeries?", "/tags/autoComplete/tags?",
+		"/tags/autoComplete/values?tag=host&", "/tags/delSeries?", "/functions?",
+	}
+	f.Fuzz(func(t *testing.T, open, middle, shut string, n, door uint) {
+		grow := func(s string) string { return strings.Repeat(s, min(int(n%100_000), 300_000/max(len(s), 1))) }
+		path, query, _ := strings.Cut(paths[door%uint(len(paths))], "?")
+		begin := time.Now()
+		got := w.post(path, query+grow(open)+middle+grow(shut))
+		if got.Code >= 500 && got.Code != http.StatusNotImplemented {
+			t.Fatalf("%s: %.50q, %.50q, %.50q × %d: status %d: %.300s", path, open, middle, shut, n, got.Code, got.Body)
+		}
+		if took := time.Since(begin); took > 20*time.Second {
+			t.Fatalf("%s: %.50q, %.50q, %.50q × %d took %v", path, open, middle, shut, n, took)
+		}
+	})
+}

@@ -47,12 +47,12 @@ func (s *source) byPath(ctx context.Context, pattern string) ([]*line, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := budget.From(ctx).Take(lineBytes * int64(len(nodes))); err != nil {
-		return nil, err
-	}
 	var tsuids [][]byte
 	for _, n := range nodes {
 		tsuids = append(tsuids, n.Series...)
+	}
+	if err := budget.From(ctx).Take(lineBytes * int64(len(tsuids))); err != nil {
+		return nil, err
 	}
 	refs, err := s.o.Store.Refs(tsuids)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/turns"
@@ -74,10 +75,14 @@ type job struct {
 	values []float64
 
 	// of a line of several series: their points, which are put in order first, or their slots, which are added
-	mu     sync.Mutex // guards points and parts
+	mu     sync.Mutex // guards all below
+	err    error      // the account has no more
 	points []point
 	parts  map[storage.Ref][]float64
 }
+
+// pointBytes is what a point costs until it is in its slot: as one of a list that grows, then as one of two in order.
+const pointBytes = 48
 
 type point struct {
 	time  int64 // milliseconds
@@ -122,22 +127,26 @@ func (r reader) fill(ctx context.Context, jobs []*job, start, end int64) error {
 		}
 	}
 	slices.Sort(refs)
+	account := budget.From(ctx)
 	err := r.each(ctx, refs, start, end, func(p storage.Points) {
 		for _, j := range users[p.Ref] {
-			j.take(p)
+			j.take(account, p)
 		}
 	})
 	if err != nil {
 		return fmt.Errorf("read %d series: %w", len(refs), err)
 	}
 	for _, j := range jobs {
+		if j.err != nil {
+			return j.err
+		}
 		j.finish()
 	}
 	return nil
 }
 
 // take takes the points of a series.
-func (j *job) take(p storage.Points) {
+func (j *job) take(account *budget.Account, p storage.Points) {
 	if len(j.line.refs) == 1 {
 		j.line.layout.fill(j.grid, j.values, p.Times, p.Values)
 		return
@@ -148,6 +157,12 @@ func (j *job) take(p storage.Points) {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if j.err == nil {
+		j.err = account.Take(pointBytes * int64(len(p.Times)))
+	}
+	if j.err != nil {
+		return
+	}
 	for i, t := range p.Times {
 		j.points = append(j.points, point{t, p.Values[i]})
 	}

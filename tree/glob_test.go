@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 
@@ -101,4 +102,27 @@ func FuzzGlob(f *testing.F) {
 
 func covered(ranges []nameRange, name string) bool {
 	return slices.ContainsFunc(ranges, func(r nameRange) bool { return name >= r.first && (r.end == "" || name < r.end) })
+}
+
+// FuzzGlobGrows repeats pieces of patterns up to the length that is refused and beyond.
+func FuzzGlobGrows(f *testing.F) {
+	for _, s := range [][3]string{
+		{"[", "a", "]"}, {"{a,", "b", "}"}, {"{", "a,b", "}"}, {"*", "a", "*b"}, {"**.", "a", ".**"}, {"?", "*", "?"}, {"[!a-", "z", "]*"}, {"a.", "*", ".b"}, {"}", "{", ","},
+	} {
+		f.Add(s[0], s[1], s[2], uint(3))
+		f.Add(s[0], s[1], s[2], uint(20_000))
+		f.Add(s[0], s[1], s[2], uint(90_000))
+	}
+	f.Fuzz(func(t *testing.T, open, middle, shut string, n uint) {
+		grow := func(s string) string { return strings.Repeat(s, min(int(n%100_000), 300_000/max(len(s), 1))) }
+		begin := time.Now()
+		if g, err := CompileGlob(grow(open) + middle + grow(shut)); err == nil {
+			g.Match(strings.Repeat("ab", 8000))
+			g.Match(strings.Repeat("a.", 4000) + "b")
+			g.ranges(g.start())
+		}
+		if took := time.Since(begin); took > 10*time.Second {
+			t.Fatalf("%.50q, %.50q, %.50q × %d took %v", open, middle, shut, n, took)
+		}
+	})
 }

@@ -172,3 +172,54 @@ func TestEndedRequestsStop(t *testing.T) {
 		cancel()
 	}
 }
+
+// FuzzTimeGrows repeats pieces of times and intervals.
+func FuzzTimeGrows(f *testing.F) {
+	for _, s := range []string{"-1s", "noon", "1y", "99999999999y", "+", "/", ":", "am", "jan", "12/", "_", "0", "monday", "20250101"} {
+		f.Add(s, uint(2), "now")
+		f.Add(s, uint(100_000), "-1h")
+	}
+	f.Fuzz(func(t *testing.T, piece string, n uint, end string) {
+		text := strings.Repeat(piece, min(int(n), 300_000/max(len(piece), 1))) + end
+		begin := time.Now()
+		_, _ = ParseTime(text, time.UTC, time.Unix(1_700_000_000, 0))
+		_, _ = ParseOffset(text)
+		if took := time.Since(begin); took > 10*time.Second {
+			t.Fatalf("%.50q × %d and %.50q took %v", piece, n, end, took)
+		}
+	})
+}
+
+// FuzzEvalGrows nests and repeats calls over a small budget: whatever a target is, it ends with its request and holds no more than the
+// budget allows.
+func FuzzEvalGrows(f *testing.F) {
+	for _, s := range [][3]string{
+		{"scale(", ",2)", ""}, {"movingAverage(", ",'7s')", ""}, {"group(", ",servers.*.cpu.*)", ""}, {"aliasSub(", `,'(.)','\1\1')`, ""},
+		{"", "", "|aliasByNode(0,0)"}, {"timeStack(", ",'1min',0,9)", ""}, {"summarize(", ",'1s')", ""}, {"sumSeries(", ")", "|scale(2)"},
+		{"asPercent(", ",time('x',1))", ""}, {"holtWintersForecast(", ",'1h','2min')", ""}, {"aliasQuery(", ",'.+','time(1)','%99d')", ""},
+		{"", "", "|legendValue('max','min','avg')"}, {"mapSeries(", ",1)", "|reduceSeries('sum',3,'0','1')"}, {"transformNull(", ",0,time('y',1))", ""},
+	} {
+		f.Add(s[0], s[1], s[2], uint(2))
+		f.Add(s[0], s[1], s[2], uint(150))
+	}
+	source := hosts(40, 20)
+	f.Fuzz(func(t *testing.T, open, shut, after string, n uint) {
+		grow := func(s string) string { return strings.Repeat(s, min(int(n%1000), 300_000/max(len(s), 1))) }
+		target, err := expr.Parse(grow(open) + "servers.*.cpu.*" + grow(shut) + grow(after))
+		if err != nil {
+			return
+		}
+		const limit = 16 << 20
+		account := budget.New(limit).Open()
+		ctx, cancel := context.WithTimeout(budget.With(t.Context(), account), 200*time.Millisecond)
+		defer cancel()
+		begin := time.Now()
+		_, err = New().Eval(ctx, []expr.Node{target}, Request{From: 0, Until: 86400, Now: 86400}, source)
+		if took := time.Since(begin); took > 10*time.Second {
+			t.Fatalf("%.50q, %.50q, %.50q × %d took %v: %v", open, shut, after, n, took, err)
+		}
+		if held := account.Held(); held > limit || held < 0 {
+			t.Fatalf("%.50q, %.50q, %.50q × %d holds %d bytes: %v", open, shut, after, n, held, err)
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 )
@@ -113,6 +114,26 @@ func FuzzParse(f *testing.F) {
 		}
 		if again.String() != n.String() {
 			t.Fatalf("Parse(%q) = %s, want %s", c.Raw, again, n)
+		}
+	})
+}
+
+// FuzzParseGrows repeats pieces of targets up to hundreds of kilobytes: parsing takes no longer than its length lets expect, and no stack.
+func FuzzParseGrows(f *testing.F) {
+	for _, s := range [][3]string{
+		{"f(", "a", ")"}, {"template(", "a", ",x=1)"}, {"{a,", "b", "}"}, {"a|f(", "b", ")"}, {"f('", "x", "',"}, {"f(a=", "1", ")"}, {"a.", "b", "|f()"},
+		{"f(1e", "9", ","}, {"\\{", "a", "\\}"}, {"f(\"\\x4", "1", "\""}, {"\t", "a", "\n"}, {"-", "1", "."}, {"f(none,", "true", "|"},
+	} {
+		f.Add(s[0], s[1], s[2], uint(3))
+		f.Add(s[0], s[1], s[2], uint(150))
+		f.Add(s[0], s[1], s[2], uint(90_000))
+	}
+	f.Fuzz(func(t *testing.T, open, middle, shut string, n uint) {
+		grow := func(s string) string { return strings.Repeat(s, min(int(n%100_000), 300_000/max(len(s), 1))) }
+		begin := time.Now()
+		_, _ = Parser{UTF8Metrics: n%2 == 0}.Parse(grow(open) + middle + grow(shut))
+		if took := time.Since(begin); took > slow {
+			t.Fatalf("%.50q, %.50q, %.50q × %d took %v", open, middle, shut, n, took)
 		}
 	})
 }
