@@ -148,18 +148,31 @@ func (x *Index) holder(branch uint32, name string) []byte {
 
 // AddLeaf adds the leaf of a row's column; ok is false when the row is not there.
 func (x *Index) AddLeaf(key schema.BranchKey, hash uint32, leaf schema.Leaf) (ok bool, err error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	branch, ok := x.branch(key)
+	if !ok {
+		return false, nil
+	}
+	return true, x.addLeafTo(key.Tree, branch, hash, leaf)
+}
+
+// branch is that of a row.
+func (x *Index) branch(key schema.BranchKey) (branch uint32, ok bool) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
 	at, ok := x.parent(key)
 	if !ok {
-		return false, nil
+		return 0, false
 	}
-	branch, ok := x.branches[at]
-	if !ok {
-		return false, nil
-	}
+	branch, ok = x.branches[at]
+	return branch, ok
+}
+
+// addLeafTo adds the leaf of a column to a branch, which stays for ever.
+func (x *Index) addLeafTo(tree uint16, branch, hash uint32, leaf schema.Leaf) error {
 	leaf.DisplayName = x.shown(leaf.DisplayName)
-	return true, x.addLeaf(key.Tree, cellID{branch, hash}, leaf)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.addLeaf(tree, cellID{branch, hash}, leaf)
 }
 
 func (x *Index) addLeaf(tree uint16, at cellID, leaf schema.Leaf) error {

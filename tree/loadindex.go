@@ -60,11 +60,18 @@ func (l *loading) row(row kv.Row) error {
 			return err
 		}
 	}
+	branch, known := l.index.branch(key)
+	addLeaf := func(key schema.BranchKey, hash uint32, leaf schema.Leaf) (bool, error) {
+		if !known {
+			return false, nil
+		}
+		return true, l.index.addLeafTo(key.Tree, branch, hash, leaf)
+	}
 	for _, c := range row.Cells {
 		l.Latest = max(l.Latest, c.Time)
 		var err error
 		if hash, ok := schema.ParseLeafQualifier(c.Qualifier); ok {
-			err = l.leaf(l.index.AddLeaf, key, hash, c.Value)
+			err = l.leaf(addLeaf, key, hash, c.Value)
 		} else if hash, ok := parseAlso(c.Qualifier); ok {
 			err = l.leaf(l.index.AddAlso, key, hash, c.Value)
 		}

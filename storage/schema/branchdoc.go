@@ -37,6 +37,13 @@ func (b Branch) AppendTo(dst []byte) []byte {
 
 // ParseBranch reads a stored document. Depths that are missing are closed up.
 func ParseBranch(raw []byte) (Branch, error) {
+	if b, ok := plainBranch(raw); ok {
+		return b, nil
+	}
+	return readBranch(raw)
+}
+
+func readBranch(raw []byte) (Branch, error) {
 	f := parseFields(raw)
 	b := Branch{DisplayName: f.scalar("displayName")}
 	byDepth := map[int]string{}
@@ -70,6 +77,13 @@ func (l Leaf) AppendTo(dst []byte) []byte {
 
 // ParseLeaf reads a stored document.
 func ParseLeaf(raw []byte) (Leaf, error) {
+	if l, ok := plainLeaf(raw); ok {
+		return l, nil
+	}
+	return readLeaf(raw)
+}
+
+func readLeaf(raw []byte) (Leaf, error) {
 	f := parseFields(raw)
 	l := Leaf{DisplayName: f.scalar("displayName")}
 	tsuid, err := hex.DecodeString(f.scalar("tsuid"))

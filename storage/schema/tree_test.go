@@ -141,7 +141,8 @@ func FuzzTreeDocuments(f *testing.F) {
 	for _, s := range []string{
 		`{"name":"Test Tree","description":"My Description","notes":"Details","strictMatch":false,"created":0,"enabled":true,"storeFailures":false}`,
 		`{"type":"TAGK","field":"host","regex":"","separator":"\\.","level":0,"order":0,"customField":"","regexGroupIdx":0,"displayFormat":"","treeId":1}`,
-		`{"path":{"0":"ROOT","1":"sys"},"displayName":"sys"}`, `{"displayName":"é\u0001\"","tsuid":"0102030405"}`, `{"level":"1","x":[{}],"level":2}`, `{}`, `[`,
+		`{"path":{"0":"ROOT","1":"sys"},"displayName":"sys"}`, `{"displayName":"user","tsuid":"0102030405"}`, `{"displayName":"u","tsuid":"010"}`,
+		`{"path":{"0":"ROOT"},"displayName":"ROOT"}`, `{"path":{"0":"a","0":"b"},"displayName":"b"}`, `{"displayName":"a\u0041","tsuid":"01"}`, `{"displayName":"é\u0001\"","tsuid":"0102030405"}`, `{"level":"1","x":[{}],"level":2}`, `{}`, `[`,
 	} {
 		f.Add([]byte(s))
 	}
@@ -165,6 +166,16 @@ func FuzzTreeDocuments(f *testing.F) {
 		if v, err := ParseTree(b); err == nil {
 			if again, err := ParseTree(v.AppendTo(nil)); err != nil || again != v {
 				t.Errorf("%+v prints to %+v, %v", v, again, err)
+			}
+		}
+		if fast, ok := plainLeaf(b); ok {
+			if slow, err := readLeaf(b); err != nil || fmt.Sprint(fast) != fmt.Sprint(slow) {
+				t.Errorf("leaf %s: read fast as %v, else as %v, %v", b, fast, slow, err)
+			}
+		}
+		if fast, ok := plainBranch(b); ok {
+			if slow, err := readBranch(b); err != nil || fmt.Sprint(fast) != fmt.Sprint(slow) {
+				t.Errorf("branch %s: read fast as %v, else as %v, %v", b, fast, slow, err)
 			}
 		}
 		if v, err := ParseBranch(b); err == nil {

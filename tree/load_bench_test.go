@@ -1,0 +1,80 @@
+package tree
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/pebble"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// BenchmarkLoad reads names into memory that stand in an embedded store, as a start does: servers.webNNNNN.cpu.cN, and all on one branch.
+func BenchmarkLoad(b *testing.B) {
+	benchmarkLoad(b, "branches", func(i int) string { return fmt.Sprintf("servers.web%05d.cpu.c%d", i/50, i%50) })
+	benchmarkLoad(b, "branch", func(i int) string { return fmt.Sprintf("flat.name%07d", i) })
+}
+
+func benchmarkLoad(b *testing.B, layout string, name func(i int) string) {
+	for _, names := range []int{200_000, 1_000_000} {
+		b.Run(fmt.Sprintf("%s/%d", layout, names), func(b *testing.B) {
+			db, o := storedNames(b, names, name)
+			begin := cpuTime(b)
+			for b.Loop() {
+				f := New(db, o)
+				if _, err := f.Load(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+				if n := f.Index().Leaves(); n != names {
+					b.Fatal(n, "leaves")
+				}
+			}
+			b.ReportMetric(float64((cpuTime(b)-begin).Milliseconds())/float64(b.N), "cpu-ms/op")
+		})
+	}
+}
+
+// storedNames are names in an embedded store, in order as they come from carbon.
+func storedNames(b *testing.B, names int, name func(i int) string) (kv.KV, Options) {
+	b.Helper()
+	o := DefaultOptions()
+	o.Exclusive, o.DefaultTree = true, "graphite"
+	o.Plain = func(s storage.Series) bool { return len(s.Tags) == 1 && s.Tags[0].Key == "-_" }
+	e, err := pebble.Open(pebble.Options{Path: b.TempDir(), CacheBytes: 64 << 20, Tables: []kv.Table{
+		{Name: o.TreeTable, Families: []string{schema.FamilyData}}, {Name: o.UIDTable, Families: []string{schema.FamilyID, schema.FamilyName}},
+	}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = e.Close() })
+	f := New(e, o)
+	if _, err := f.Load(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	for i := 0; i < names; {
+		var batch []NewSeries
+		for ; len(batch) < 2000; i++ {
+			batch = append(batch, NewSeries{
+				TSUID:  []byte{0, byte(i >> 16), byte(i >> 8), byte(i), 0, 0, 1, 0, 0, 1},
+				Series: storage.Series{Metric: name(i), Tags: []storage.Tag{{Key: "-_", Value: "1"}}},
+			})
+		}
+		if err := f.Observe(b.Context(), batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return e, o
+}
+
+// cpuTime is what the process has used of all cores: on a machine with other work it says more than the time does.
+func cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
