@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
 // getText is the answer of an adapter to a GET.
@@ -187,5 +188,28 @@ func TestTreeSyncNeedsAdmin(t *testing.T) {
 	}
 	if text := getText(t, a, treeShowPath+"?"+url.Values{"tree": {"servers"}}.Encode()); !strings.Contains(text, "tree 1 (servers), strict match") {
 		t.Errorf("show: %s", text)
+	}
+}
+
+// The adapter is not ready before its trees are in memory, or are looked up in the table.
+func TestReadyWaitsForTrees(t *testing.T) {
+	for index, want := range map[string]bool{TreeIndexMemory: false, TreeIndexTable: true} {
+		o := laterOptions(t, serversTree)
+		o.Graphite.TreeIndex = index
+		names, err := o.translator()
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := newGraphiteSide(o, names, kv.NewMem(o.tables()...))
+		if g.ready() == nil {
+			t.Errorf("%s: ready before the definitions are read", index)
+		}
+		if !g.prepare(t.Context()) {
+			t.Fatal(g.problem())
+		}
+		close(g.prepared)
+		if err := g.ready(); (err == nil) != want {
+			t.Errorf("%s: before the trees are read: %v", index, err)
+		}
 	}
 }

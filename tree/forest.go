@@ -50,6 +50,7 @@ type Forest struct {
 	defined bool  // trees and broken were read
 	loaded  bool  // by Run, at least once
 	err     error // of Run's last attempt
+	loading *Index
 	natural defaultTree
 	inverse []inverseTree
 	index   *Index
@@ -87,11 +88,20 @@ func (f *Forest) Load(ctx context.Context) (Loaded, error) {
 	}
 	before := f.written()
 	index := NewIndex(f.o.Shown)
+	f.setLoading(index)
+	defer f.setLoading(nil)
 	loaded, err := index.Load(ctx, f.db, f.o.TreeTable, 0)
 	if err != nil {
 		return loaded, err
 	}
 	return loaded, f.replace(ctx, index, loaded, before)
+}
+
+// setLoading says which index is being filled, nil: none.
+func (f *Forest) setLoading(index *Index) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.loading = index
 }
 
 // written says how much was claimed so far, and -1 while something is on its way to the table.

@@ -367,3 +367,20 @@ func TestObserveCancelled(t *testing.T) {
 		t.Errorf("cells %q, want root, branch and leaf", got)
 	}
 }
+
+// While everything is read for the first time, the status says how far that is.
+func TestStatusWhileLoading(t *testing.T) {
+	db := &interrupted{KV: newTables(t)}
+	if err := newForest(t, db, true).Observe(t.Context(), []NewSeries{numbered(1, "a.b"), numbered(2, "a.c")}); err != nil {
+		t.Fatal(err)
+	}
+	f := New(db, DefaultOptions())
+	said := ""
+	db.once = func() { said = f.Status().Err.Error() }
+	if _, err := f.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(said, "2 branches and 2 leaves so far") {
+		t.Errorf("the status says %q", said)
+	}
+}

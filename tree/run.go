@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"time"
@@ -85,12 +86,48 @@ type keeper struct {
 
 func (k *keeper) load(ctx context.Context) (ok bool) {
 	begin := time.Now()
+	done := k.tellProgress(begin)
 	loaded, err := k.forest.Load(ctx)
+	done()
 	if ok = k.note(ctx, err); ok {
 		k.logger.Info("trees loaded", "trees", len(k.forest.Trees()), "branches", loaded.Branches, "leaves", loaded.Leaves,
 			"skipped", loaded.Skipped, "duration", time.Since(begin))
 	}
 	return ok
+}
+
+// progressEvery is how often a long load says how far it is.
+const progressEvery = 10 * time.Second
+
+// tellProgress logs how far a load is until done is called.
+func (k *keeper) tellProgress(begin time.Time) (done func()) {
+	ended, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		ticker := time.NewTicker(progressEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ended:
+				return
+			case <-ticker.C:
+				branches, leaves := k.forest.read()
+				k.logger.Info("trees are being read", "branches", branches, "leaves", leaves, "duration", time.Since(begin))
+			}
+		}
+	}()
+	return func() { close(ended); <-over }
+}
+
+// read is how many branches and leaves a load that is under way has read.
+func (f *Forest) read() (branches, leaves int) {
+	f.mu.RLock()
+	index := f.loading
+	f.mu.RUnlock()
+	if index == nil {
+		return 0, 0
+	}
+	return index.Branches(), index.Leaves()
 }
 
 func (k *keeper) refresh(ctx context.Context) {
@@ -195,7 +232,9 @@ func (f *Forest) Status() Status {
 		Err: f.err, Loaded: f.loaded, Branches: f.index.Branches(), Leaves: f.index.Leaves(), Strays: f.index.Strays(), DefaultErr: f.natural.err,
 	}
 	if !f.loaded && s.Err == nil {
-		s.Err = errNotLoaded
+		if s.Err = errNotLoaded; f.loading != nil {
+			s.Err = fmt.Errorf("%w: %d branches and %d leaves so far", errNotLoaded, f.loading.Branches(), f.loading.Leaves())
+		}
 	}
 	for _, one := range f.inverse {
 		t := TreeStatus{ID: one.tree.id, Name: one.tree.def.Name, Enabled: one.tree.def.Enabled, Default: one.tree.plain, Inverse: one.err}
