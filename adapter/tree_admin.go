@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
@@ -109,6 +110,10 @@ func (s *treeShower) serve(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // cut off, not ended as if it were whole
 	case errors.Is(err, errNoTree):
 		http.Error(w, err.Error(), http.StatusNotFound)
+	case errors.Is(err, storage.ErrInvalid):
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	case errors.Is(err, storage.ErrLimit):
+		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
 	default:
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 	}

@@ -59,7 +59,7 @@ func openTreeTool(o Options) (*treeTool, error) {
 		return nil, errors.Join(err, engine.Close())
 	}
 	t := &treeTool{o: o, db: db, engine: engine, tables: tables}
-	t.treeExplainer = treeExplainer{forest: tree.New(db, o.treeOptions(names)), store: tables, names: names}
+	t.treeExplainer = treeExplainer{forest: tree.New(db, o.treeOptions(names)), store: tables, names: names, alone: true}
 	return t, nil
 }
 

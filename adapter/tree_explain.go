@@ -31,6 +31,8 @@ type treeExplainer struct {
 	forest *tree.Forest
 	store  seriesNames
 	names  *translate.Translator
+	// alone says that no adapter is asked: rows of any width may be read.
+	alone bool
 }
 
 // A routing is what becomes of one series, in the JSON of /api/v1/status/trees/test.
@@ -101,8 +103,15 @@ const mostSharers = 10
 
 // sharers says who else has the path of a series.
 func (e *treeExplainer) sharers(ctx context.Context, x tree.Explanation, tsuid []byte, r *treeRouting) error {
-	others := slices.DeleteFunc(slices.Clone(x.OnPath), func(have []byte) bool { return bytes.Equal(have, tsuid) })
-	r.Sharing = len(x.OnPath)
+	if !e.alone && !e.forest.Loaded() {
+		return nil
+	}
+	all, err := e.forest.OnPath(ctx, r.ID, x.Route)
+	if err != nil {
+		return err
+	}
+	r.Sharing = len(all)
+	others := slices.DeleteFunc(all, func(have []byte) bool { return bytes.Equal(have, tsuid) })
 	if len(others) == 0 {
 		return nil
 	}

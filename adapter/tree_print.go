@@ -82,7 +82,7 @@ func (w treePrinter) below(ctx context.Context, t *tree.Tree, path string, depth
 	for range depth {
 		path = strings.TrimPrefix(path+".*", ".")
 		nodes, err := rows.Find(ctx, path, only)
-		if err = errors.Join(err, w.nodes(ctx, nodes)); err != nil {
+		if err = errors.Join(err, w.nodes(ctx, nodes)); err != nil || len(nodes) == 0 {
 			return err
 		}
 	}

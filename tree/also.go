@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
-	"slices"
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -140,12 +139,16 @@ func (f *Forest) indexAlso(plants []plant) {
 	}
 }
 
-// OnPath are the series that have a leaf of a tree, the first of them that whose leaf it is for a TSD: from the table, of one route.
-func OnPath(ctx context.Context, db kv.KV, table string, tree uint16, r Route) ([][]byte, error) {
+// OnPath are the series that have the path of a route in a tree, the first of them that which a TSD finds there: from memory if the trees are
+// loaded, else from the row of the branch, which may be a wide one.
+func (f *Forest) OnPath(ctx context.Context, tree uint16, r Route) ([][]byte, error) {
 	if r.Outcome != Stored && r.Outcome != OnRoot {
 		return nil, nil
 	}
-	rows, err := db.Get(ctx, table, schema.FamilyData, [][]byte{schema.BranchRow(tree, r.Branches...)})
+	if f.Loaded() {
+		return f.Index().onPath(tree, r), nil
+	}
+	rows, err := f.db.Get(ctx, f.o.TreeTable, schema.FamilyData, [][]byte{schema.BranchRow(tree, r.Branches...)})
 	if err != nil {
 		return nil, fmt.Errorf("read who has the leaf %s: %w", r.Leaf, err)
 	}
@@ -157,10 +160,29 @@ func OnPath(ctx context.Context, db kv.KV, table string, tree uint16, r Route) (
 		if (!isLeaf || own != hash) && (!isAlso || beside != hash) {
 			continue
 		}
-		leaf, err := schema.ParseLeaf(c.Value)
-		if err == nil && leaf.DisplayName == r.Leaf && !slices.ContainsFunc(tsuids, func(have []byte) bool { return bytes.Equal(have, leaf.TSUID) }) {
+		if leaf, err := schema.ParseLeaf(c.Value); err == nil && leaf.DisplayName == r.Leaf {
 			tsuids = append(tsuids, leaf.TSUID)
 		}
 	}
 	return tsuids, nil
+}
+
+// onPath are the series of a path, the one of the column first.
+func (x *Index) onPath(tree uint16, r Route) (tsuids [][]byte) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	branch, known := x.locate(tree, r.Branches)
+	if known <= len(r.Branches) {
+		return nil
+	}
+	if holder := x.holder(branch, r.Leaf); holder != nil {
+		tsuids = append(tsuids, holder)
+	}
+	x.named(branch, x.shown(r.Leaf), false, func(entry uint32) bool {
+		if tsuid := x.at(x.entries[entry].tsuid); len(tsuids) == 0 || !bytes.Equal(tsuids[0], tsuid) {
+			tsuids = append(tsuids, tsuid)
+		}
+		return true
+	})
+	return tsuids
 }

@@ -16,9 +16,6 @@ type Explanation struct {
 	// Messages are those of a TSD's /api/tree/test, word for word.
 	Messages []string
 
-	// OnPath are the series that have the leaf in the table, the first of them that which a TSD finds there.
-	OnPath [][]byte
-
 	shown func(stored string) string
 }
 
@@ -41,9 +38,6 @@ func (f *Forest) Explain(ctx context.Context, series NewSeries) ([]Explanation, 
 		e := t.Explain(Subject{TSUID: series.TSUID, Series: series.Series, Custom: custom.of, Rest: f.o.Rest})
 		if e.shown = f.o.Shown; t.plain && f.isPlain(series.Series) {
 			e.Route, e.Messages = plainRoute(series.Metric), []string{"A name without tags: each element is a branch, the last one the leaf"}
-		}
-		if e.OnPath, err = OnPath(ctx, f.db, f.o.TreeTable, t.id, e.Route); err != nil {
-			return nil, err
 		}
 		all = append(all, e)
 	}
