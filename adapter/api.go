@@ -237,7 +237,7 @@ func (o apiOptions) runtimeInfo() (v1.RuntimeInfo, error) {
 	}, err
 }
 
-// queryGate bounds the queries that run at once. It keeps no file of them, as Prometheus' own tracker does.
+// queryGate bounds the queries that run at once, but for those that read nothing. It keeps no file of them, as Prometheus' own tracker does.
 type queryGate struct{ slots chan struct{} }
 
 func newQueryGate(n int) *queryGate { return &queryGate{make(chan struct{}, max(1, n))} }
@@ -247,6 +247,9 @@ func (g *queryGate) GetMaxConcurrent() int { return cap(g.slots) }
 
 // Insert waits for a slot.
 func (g *queryGate) Insert(ctx context.Context, _ string) (int, error) {
+	if rangeql.IsShort(ctx) {
+		return withoutSlot, nil
+	}
 	select {
 	case g.slots <- struct{}{}:
 		return 0, nil
@@ -255,8 +258,15 @@ func (g *queryGate) Insert(ctx context.Context, _ string) (int, error) {
 	}
 }
 
+// withoutSlot is the index of a query that needs no slot.
+const withoutSlot = -1
+
 // Delete gives a slot back.
-func (g *queryGate) Delete(int) { <-g.slots }
+func (g *queryGate) Delete(index int) {
+	if index != withoutSlot {
+		<-g.slots
+	}
+}
 
 // Close has nothing to close.
 func (*queryGate) Close() error { return nil }

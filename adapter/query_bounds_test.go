@@ -1,14 +1,17 @@
 package adapter
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
@@ -92,6 +95,43 @@ func TestCostBounds(t *testing.T) {
 			}
 		}
 	}
+}
+
+// blockedStore finds nothing until the request has ended.
+type blockedStore struct {
+	storage.Querier
+	asked chan struct{}
+}
+
+func (s blockedStore) Find(ctx context.Context, _ []storage.Filter, _, _ int64, _ int) ([]storage.Found, error) {
+	close(s.asked)
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A query that reads nothing is answered while others hold all slots.
+func TestShortQueriesDoNotWait(t *testing.T) {
+	store := blockedStore{openStore(t, kv.NewMem(readTables()...)), make(chan struct{})}
+	o := testAPIOptions(t, store)
+	o.Engine.Concurrency = 1
+	server := apiServer(t, o)
+	ctx, cancel := context.WithCancel(t.Context())
+	long, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+apiPrefix+"/query?query=x", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var done sync.WaitGroup
+	done.Go(func() {
+		if resp, err := http.DefaultClient.Do(long); err == nil {
+			resp.Body.Close()
+		}
+	})
+	<-store.asked
+	if status, body := httpDo(t, http.MethodPost, server.URL+apiPrefix+"/query", url.Values{"query": {"1 + 1"}}); status != http.StatusOK {
+		t.Errorf("%d %s", status, body)
+	}
+	cancel()
+	done.Wait()
 }
 
 // budgeted serves a query API with a budget.

@@ -316,6 +316,14 @@ func (r Reader) Samples(n int) error {
 	return nil
 }
 
+// shortBytes is what a short query may take.
+const shortBytes = 1 << 20
+
+// Short says whether a query reads no series and takes little.
+func (c *Cost) Short() bool {
+	return len(c.selectors) == 0 && c.most == Selector{} && c.Fixed <= shortBytes
+}
+
 type costKey struct{}
 
 // With returns a context in which From finds the cost.

@@ -150,6 +150,17 @@ func TestReaderSamples(t *testing.T) {
 	}
 }
 
+func TestShort(t *testing.T) {
+	for text, want := range map[string]bool{
+		"1 + 1": true, "vector(time())": true, "x": false, "count_over_time(vector(1)[1h:1s])": true, "count_over_time(vector(1)[1h:1ms])": false, `rate(x[5m])`: false,
+	} {
+		cost, err := Reckon(statement(t, text, 0, 0), Options{MaxSamples: 50_000_000})
+		if err != nil || cost.Short() != want {
+			t.Errorf("%s: %v, short %v, want %v", text, err, cost.Short(), want)
+		}
+	}
+}
+
 func TestCostOfContext(t *testing.T) {
 	if c := From(t.Context()); c != nil {
 		t.Errorf("a cost out of nowhere: %v", c)

@@ -23,6 +23,9 @@ func (q boundedQuery) Exec(ctx context.Context) *promql.Result {
 	if err := budget.From(ctx).Take(q.cost.Fixed); err != nil {
 		return &promql.Result{Err: q.engine.o.NoMemory(ctx, err)}
 	}
+	if q.cost.Short() {
+		ctx = asShort(ctx)
+	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	if q.engine.o.Running != nil {
@@ -43,3 +46,11 @@ type refused struct {
 
 // Exec says why.
 func (q refused) Exec(context.Context) *promql.Result { return &promql.Result{Err: q.err} }
+
+type shortKey struct{}
+
+// asShort marks what takes no time worth mentioning: parsing, and evaluations that read nothing.
+func asShort(ctx context.Context) context.Context { return context.WithValue(ctx, shortKey{}, true) }
+
+// IsShort says whether what is done needs no turn among other queries.
+func IsShort(ctx context.Context) bool { return ctx.Value(shortKey{}) != nil }

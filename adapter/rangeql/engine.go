@@ -71,13 +71,13 @@ var _ promql.QueryEngine = (*Engine)(nil)
 
 // NewInstantQuery returns a query for one instant.
 func (e *Engine) NewInstantQuery(ctx context.Context, q promstorage.Queryable, o promql.QueryOpts, text string, at time.Time) (promql.Query, error) {
-	library, err := e.o.Library.NewInstantQuery(ctx, q, o, text, at)
+	library, err := e.o.Library.NewInstantQuery(asShort(ctx), q, o, text, at)
 	return e.query(ctx, library, q, o), err
 }
 
 // NewRangeQuery returns a query for instants that lie a step apart.
 func (e *Engine) NewRangeQuery(ctx context.Context, q promstorage.Queryable, o promql.QueryOpts, text string, start, end time.Time, step time.Duration) (promql.Query, error) {
-	library, err := e.o.Library.NewRangeQuery(ctx, q, o, text, start, end, step)
+	library, err := e.o.Library.NewRangeQuery(asShort(ctx), q, o, text, start, end, step)
 	return e.query(ctx, library, q, o), err
 }
 

@@ -1,0 +1,155 @@
+package adapter
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/snappy"
+	"github.com/prometheus/prometheus/prompb"
+)
+
+// statusTable is the table of statuses in the README: what each door (first row) answers to each kind of failure (first column).
+func statusTable(t *testing.T) map[string]map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, ok := strings.Cut(string(text), "\n## Statuses\n")
+	if !ok {
+		t.Fatal("the README has no section Statuses")
+	}
+	var doors []string
+	table := map[string]map[string]string{}
+	for line := range strings.Lines(section) {
+		if strings.HasPrefix(line, "## ") {
+			break
+		}
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		switch {
+		case !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "|---"):
+		case doors == nil:
+			doors = cells
+		default:
+			row := map[string]string{}
+			for i, cell := range cells[1:] {
+				row[strings.TrimSpace(doors[i+1])] = strings.TrimSpace(cell)
+			}
+			table[strings.TrimSpace(cells[0])] = row
+		}
+	}
+	return table
+}
+
+// TestStatuses: each door of Prometheus answers each kind of failure as the table of the README says.
+func TestStatuses(t *testing.T) {
+	table := statusTable(t)
+	o := DefaultOptions()
+	o.Engine, o.QueryMemory, o.QuerySeries, o.ReadSamples = EngineMemory, 64<<20, 100, 10
+	a, _ := runAdapter(t, o)
+	for i := range 102 {
+		name := "many"
+		if i == 0 {
+			name = "few"
+		}
+		q, err := parseWrite(fmt.Sprintf(`{__name__=%q, i="%d"} 1@1000 1@2000 1@3000 1@4000 1@5000 1@6000 1@7000 1@8000 1@9000 1@10000 1@11000 1@12000`, name, i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := q.v1()
+		if status, _, text := a.post(t, "/write", snappy.Encode(nil, marshal(t, &m))); status != 204 {
+			t.Fatalf("%d %s", status, text)
+		}
+	}
+	read := func(selector string) []byte {
+		return snappy.Encode(nil, marshal(t, &prompb.ReadRequest{Queries: []*prompb.Query{readQuery(t, 0, 20_000, nil, selector)}}))
+	}
+	form := func(query string) []byte {
+		return []byte(url.Values{"query": {query}, "time": {"12"}}.Encode())
+	}
+	const api, readDoor, writeDoor = "query API", "remote read", "remote write"
+	for _, c := range []struct {
+		failure, door, path string
+		body                []byte
+		others              int64 // bytes of the budget that others hold
+	}{
+		{"malformed", api, "/query", form("up{"), 0},
+		{"malformed", readDoor, "/read", []byte("hello"), 0},
+		{"malformed", writeDoor, "/write", []byte("hello"), 0},
+		{"wrong method", readDoor, "/read", nil, 0},
+		{"wrong method", writeDoor, "/write", nil, 0},
+		{"text too long or too deep", api, "/query", form(strings.Repeat("(", 30_000)), 0},
+		{"text too long or too deep", readDoor, "/read", snappy.Encode(nil, bytes.Repeat([]byte{0x0a, 0}, 1000)), 0},
+		{"body too large", api, "/query", form(strings.Repeat("a", maxForm)), 0},
+		{"body too large", readDoor, "/read", make([]byte, maxReadBody+1), 0},
+		{"body too large", writeDoor, "/write", make([]byte, 33<<20), 0},
+		{"a limit of a flag", api, "/query", form("many"), 0},
+		{"a limit of a flag", api, "/query", form("count_over_time(vector(1)[100y:1ms])"), 0},
+		{"a limit of a flag", readDoor, "/read", read("many"), 0},
+		{"samples of `--read.max-samples`", readDoor, "/read", read("few"), 0},
+		{"more memory than the budget", api, "/query", form("count_over_time(vector(1)[10000s:1ms])"), 0},
+		{"memory that others hold", api, "/query", form("few"), 64<<20 - 2000},
+		{"memory that others hold", readDoor, "/read", read("few"), 64<<20 - 500},
+		{"took too long", api, "/query?timeout=1ms", form("count_over_time(vector(1)[500s:1ms])"), 0},
+	} {
+		want := table[c.failure][c.door]
+		others := a.budget.Open()
+		if err := others.Take(c.others); err != nil {
+			t.Fatal(err)
+		}
+		status, header, text := a.post(t, c.path, c.body)
+		others.Close()
+		got := fmt.Sprint(status)
+		if _, kind, ok := strings.Cut(text, `"errorType":"`); ok {
+			kind, _, _ = strings.Cut(kind, `"`)
+			got += " `" + kind + "`"
+		}
+		if header.Get("Retry-After") != "" {
+			got += ", Retry-After"
+		}
+		if got != want {
+			t.Errorf("%s, %s: %s, the README says %s: %.300s", c.failure, c.door, got, want, text)
+		}
+	}
+	if n := a.budget.Used(); n != 0 {
+		t.Errorf("%d bytes are held afterwards", n)
+	}
+}
+
+// post sends a body, or without one a GET.
+func (a *Adapter) post(t *testing.T, path string, body []byte) (int, http.Header, string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	method, contentType := http.MethodPost, "application/x-protobuf"
+	if body == nil {
+		method = http.MethodGet
+	}
+	if strings.HasPrefix(path, "/query") {
+		contentType = "application/x-www-form-urlencoded"
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+a.Addr()+apiPrefix+path, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", contentType)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, math.MaxInt32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Header, string(text)
+}
