@@ -99,6 +99,10 @@ func (g *webGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer share.Release()
 	content, err := g.receive(w, r, share)
 	if err != nil {
+		if errors.Is(err, intake.ErrTooLarge) || errors.Is(err, intake.ErrBusy) {
+			share.Release()
+			intake.Drain(w, r)
+		}
 		g.fail(w, err)
 		return
 	}

@@ -198,3 +198,29 @@ func TestWebProfiles(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedBodyIsReadToItsEnd: who sends 20 MB before he reads sees the answer, not a reset.
+func TestRefusedBodyIsReadToItsEnd(t *testing.T) {
+	g := startGuarded(t, nil, http.NotFoundHandler())
+	const size = 20 << 20
+	for name, request := range map[string]string{
+		"with its length": fmt.Sprintf("POST /render HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", size, strings.Repeat("x", size)),
+		"in chunks":       fmt.Sprintf("POST /render HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", size, strings.Repeat("x", size)),
+	} {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", g.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.WriteString(conn, request)
+		if err == nil {
+			var answer *http.Response
+			if answer, err = http.ReadResponse(bufio.NewReader(conn), nil); err == nil && answer.StatusCode != http.StatusRequestEntityTooLarge {
+				t.Errorf("%s: status %d, want 413", name, answer.StatusCode)
+			}
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		_ = conn.Close()
+	}
+}

@@ -260,6 +260,15 @@ func TestDeepNames(t *testing.T) {
 			t.Errorf("find %.40s… of %d elements: %d %.300s", query, strings.Count(query, ".")+1, got.Code, got.Body)
 		}
 	}
+	// The places on the way are no leaves: with them the paths alone would take 300 MB.
+	b := budget.New(8 << 20)
+	for _, url := range []string{"/metrics/index.json", "/render?format=json&from=-5min&target=**"} {
+		got := httptest.NewRecorder()
+		w.charged(b).ServeHTTP(got, httptest.NewRequest(http.MethodGet, url, nil))
+		if got.Code != 200 || strings.Count(got.Body.String(), ".end\"") < 20 {
+			t.Errorf("%s: %d, %d bytes", url, got.Code, got.Body.Len())
+		}
+	}
 	if got := w.get("/render?format=json&from=-5min&target=" + path(depth) + ".end"); got.Code != 200 || !strings.Contains(got.Body.String(), "[1.0, ") {
 		t.Errorf("render: %d %.300s", got.Code, got.Body)
 	}

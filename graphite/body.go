@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
-	"time"
 
 	"github.com/tsdbridge/tsdbridge/budget"
 )
@@ -13,10 +11,6 @@ import (
 const (
 	// maxBody bounds the body of a request in bytes.
 	maxBody = 8 << 20
-	// mostDrained and drainTime bound how much of a body that is too large is read all the same: whoever is still sending when the
-	// connection is closed sees a reset and not the answer.
-	mostDrained = 256 << 20
-	drainTime   = 30 * time.Second
 	// textCopies is how much memory parameters cost for each byte they come in: the text, its parts, their places in the form.
 	textCopies = 4
 )
@@ -48,15 +42,4 @@ func (b *body) Read(p []byte) (int, error) {
 		return 0, taken
 	}
 	return n, err
-}
-
-// drain reads what a client is still sending, for a while.
-func drain(w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get("Expect") != "" && r.ContentLength > maxBody {
-		return // It waits for a word before it sends, and gets the answer instead.
-	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(drainTime))
-	_, _ = io.CopyN(io.Discard, r.Body, mostDrained)
-	_ = control.SetReadDeadline(time.Time{})
 }

@@ -156,7 +156,7 @@ func (a *API) lookUp(ctx context.Context, query string) ([]findNode, error) {
 	var nodes []findNode
 	parent, only := emptyEnd(query)
 	if !only {
-		found, err := findPaths(ctx, a.o, query)
+		found, err := findPaths(ctx, a.o, query, false)
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/intake"
 )
 
 // maxParameters bounds the parameters of a request. Django's limit is 1000 for a form.
@@ -49,10 +50,11 @@ func readForm(w http.ResponseWriter, r *http.Request) (form, error) {
 	if r.Method != http.MethodPost || err != nil {
 		return f, err
 	}
-	if err = f.addBody(r, newBody(r.Context(), r.Body)); err == nil {
+	err = f.addBody(r, newBody(r.Context(), r.Body))
+	intake.Drain(w, r)
+	if err == nil {
 		return f, nil
 	}
-	drain(w, r)
 	var known *statusError
 	switch {
 	case errors.Is(err, errBodyTooLarge):
@@ -76,8 +78,7 @@ func (f form) addBody(r *http.Request, from io.Reader) error {
 		}
 		return f.add(string(text))
 	}
-	_, err = io.Copy(io.Discard, io.LimitReader(r.Body, mostDrained))
-	return err
+	return nil
 }
 
 // add adds pairs. A semicolon separates nothing and a % that stands for nothing is one: Grafana sends the query of a find as it was

@@ -43,7 +43,7 @@ const lineBytes = 500
 
 // byPath returns the leaves that a pattern matches in the trees.
 func (s *source) byPath(ctx context.Context, pattern string) ([]*line, error) {
-	nodes, err := findPaths(ctx, s.o, pattern)
+	nodes, err := findPaths(ctx, s.o, pattern, true)
 	if err != nil {
 		return nil, err
 	}
@@ -63,10 +63,11 @@ func (s *source) byPath(ctx context.Context, pattern string) ([]*line, error) {
 }
 
 // findPaths searches the trees. To carbon a slash in a name is a dot, and to graphite-web in a pattern, unless a name has one.
-func findPaths(ctx context.Context, o Options, pattern string) ([]tree.Node, error) {
-	nodes, err := o.Trees.Find(ctx, pattern, tree.FindOptions{Limit: o.Limits.Nodes})
+func findPaths(ctx context.Context, o Options, pattern string, leaves bool) ([]tree.Node, error) {
+	options := tree.FindOptions{Leaves: leaves, Limit: o.Limits.Nodes}
+	nodes, err := o.Trees.Find(ctx, pattern, options)
 	if err == nil && len(nodes) == 0 && strings.Contains(pattern, "/") {
-		return o.Trees.Find(ctx, strings.ReplaceAll(pattern, "/", "."), tree.FindOptions{Limit: o.Limits.Nodes})
+		return o.Trees.Find(ctx, strings.ReplaceAll(pattern, "/", "."), options)
 	}
 	return nodes, err
 }

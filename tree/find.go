@@ -27,6 +27,8 @@ type Node struct {
 // FindOptions of a search.
 type FindOptions struct {
 	Trees []uint16 // where to look, in no order
+	// Leaves leaves out what is nothing but a branch.
+	Leaves bool
 	// Limit, when above 0, makes an answer of more nodes an ErrLimit.
 	Limit int
 }
@@ -51,6 +53,7 @@ type walker[B any] struct {
 	source source[B]
 	glob   *Glob
 	limit  int
+	leaves bool                   // no branches are wanted
 	ranges map[states][]nameRange // made so far
 	path   []byte                 // of the branch that is being listed
 	tree   uint16                 // that is being walked
@@ -130,7 +133,7 @@ func (w *walker[B]) enter(ctx context.Context, c child[B], s states) error {
 
 // hit notes the path if it matches.
 func (w *walker[B]) hit(s states, tsuid []byte) error {
-	if !w.glob.done(s) {
+	if !w.glob.done(s) || w.leaves && tsuid == nil {
 		return nil
 	}
 	if n := len(w.hits); n > 0 && tsuid == nil && w.hits[n-1].tsuid == nil && w.hits[n-1].path == string(w.path) {
@@ -147,8 +150,8 @@ func (w *walker[B]) hit(s states, tsuid []byte) error {
 }
 
 // find walks from the roots, which come with the trees' order, and gives the nodes in the order of their paths' bytes.
-func find[B any](ctx context.Context, from source[B], roots []root[B], g *Glob, limit int) ([]Node, error) {
-	hits, err := walkAll(ctx, from, roots, g, limit)
+func find[B any](ctx context.Context, from source[B], roots []root[B], g *Glob, o FindOptions) ([]Node, error) {
+	hits, err := walkAll(ctx, from, roots, g, o)
 	if err != nil {
 		return nil, err
 	}
@@ -156,8 +159,8 @@ func find[B any](ctx context.Context, from source[B], roots []root[B], g *Glob, 
 }
 
 // walkAll walks from the roots.
-func walkAll[B any](ctx context.Context, from source[B], roots []root[B], g *Glob, limit int) ([]hit, error) {
-	w := walker[B]{account: budget.From(ctx), source: from, glob: g, limit: limit, ranges: map[states][]nameRange{}}
+func walkAll[B any](ctx context.Context, from source[B], roots []root[B], g *Glob, o FindOptions) ([]hit, error) {
+	w := walker[B]{account: budget.From(ctx), source: from, glob: g, limit: o.Limit, leaves: o.Leaves, ranges: map[states][]nameRange{}}
 	for _, root := range roots {
 		w.tree = root.tree
 		if err := w.walk(ctx, root.branch, g.start()); err != nil {

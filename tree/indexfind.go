@@ -14,7 +14,7 @@ func (x *Index) Find(ctx context.Context, pattern string, o FindOptions) ([]Node
 	if err != nil {
 		return nil, err
 	}
-	return find(ctx, x, x.roots(o.Trees), g, o.Limit)
+	return find(ctx, x, x.roots(o.Trees), g, o)
 }
 
 // Trees are the ids of the trees that have a root, ascending.

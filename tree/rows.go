@@ -36,7 +36,7 @@ func (r *Rows) Find(ctx context.Context, pattern string, o FindOptions) ([]Node,
 	if err != nil {
 		return nil, err
 	}
-	hits, err := walkAll(ctx, strays.index, strays.index.roots(o.Trees), g, o.Limit)
+	hits, err := walkAll(ctx, strays.index, strays.index.roots(o.Trees), g, o)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (r *Rows) Find(ctx context.Context, pattern string, o FindOptions) ([]Node,
 	for _, id := range o.Trees {
 		roots = append(roots, root[[]byte]{id, schema.TreeRow(id)})
 	}
-	more, err := walkAll(ctx, rowsSource{r, strays}, roots, g, o.Limit)
+	more, err := walkAll(ctx, rowsSource{r, strays}, roots, g, o)
 	if err != nil {
 		return nil, err
 	}
