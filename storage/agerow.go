@@ -19,14 +19,15 @@ type agedCell struct {
 	ages    []schema.Age // of the cell of ages that was put with it; nil: all are of the time of the cell
 }
 
-// agedRow is a row of a shared table with its past: what each cell says, when that was acknowledged, and when the row was deleted.
+// agedRow is a row of a shared table with its past: what each cell says, when that was acknowledged, and when the row was deleted. It keeps its memory
+// from row to row.
 type agedRow struct {
 	cells   []agedCell // that are read
-	hidden  []agedCell // overwritten or deleted, as far as the engine still has them
-	loose   []agedCell // cells of ages whose cell of points is gone: a TSD's compaction replaced it
 	deleted int64      // when the row was last deleted, milliseconds; 0: never
 	broken  []broken
 	history *kv.History
+	past    past
+	slab    []schema.Point // of all cells, one after the other
 }
 
 // broken is a cell that cannot be read.
@@ -35,63 +36,57 @@ type broken struct {
 	err       error
 }
 
+// slabKept is how many points a row keeps the memory of for the next.
+const slabKept = 1 << 16
+
 // load reads a row.
 func (r *agedRow) load(h *kv.History) {
-	*r = agedRow{cells: r.cells[:0], hidden: r.hidden[:0], loose: r.loose[:0], broken: r.broken[:0], history: h}
+	clear(r.cells)
+	if cap(r.slab) > slabKept {
+		r.slab, r.past = nil, past{}
+	}
+	*r = agedRow{cells: r.cells[:0], broken: r.broken[:0], history: h, past: r.past, slab: r.slab[:0]}
 	for _, d := range h.Deletes {
 		if d.Qualifier == nil && !d.Exact {
 			r.deleted = max(r.deleted, d.Time)
 		}
 	}
 	var ages []agedCell
-	r.cells, ages = r.decode(r.cells, ages, h.Cells)
-	if len(h.Hidden) > 0 {
-		r.hidden, ages = r.decode(r.hidden, ages, h.Hidden)
-	}
-	for _, a := range ages {
-		paired := pair(r.cells, a)
-		if hidden := pair(r.hidden, a); !paired && !hidden {
-			r.loose = append(r.loose, a)
-		}
-	}
-}
-
-// pair gives the cells that were put with a cell of ages what it says, and reports whether there are any.
-func pair(cells []agedCell, ages agedCell) (found bool) {
-	for i := range cells {
-		if cells[i].Time == ages.Time {
-			cells[i].ages, found = ages.ages, true
-		}
-	}
-	return found
-}
-
-// decode appends what cells say: those of points and objects to held, those of ages to ages.
-func (r *agedRow) decode(held, ages []agedCell, cells []kv.Cell) (heldNow, agesNow []agedCell) {
-	for _, c := range cells {
-		a, err := agedCell{Cell: c, kind: schema.ClassifyCell(c.Qualifier)}, error(nil)
-		switch a.kind {
-		case schema.CellData:
-			a.points, err = schema.DecodeData(nil, c.Qualifier, c.Value)
-		case schema.CellAppend:
-			a.points, err = schema.DecodeAppend(nil, c.Value)
-		case schema.CellObject:
-			a.objects, err = schema.DecodeObjects(nil, c.Qualifier, c.Value)
-		case schema.CellAges:
-			a.ages, err = schema.DecodeAges(nil, c.Qualifier, c.Value)
-		case schema.CellAnnotation, schema.CellHistogram, schema.CellUnknown:
-			continue
-		}
-		switch {
-		case err != nil:
-			r.broken = append(r.broken, broken{c.Qualifier, err})
+	for _, c := range h.Cells {
+		switch a, ok := r.decode(c); {
+		case !ok:
 		case a.kind == schema.CellAges:
 			ages = append(ages, a)
 		default:
-			held = append(held, a)
+			r.cells = append(r.cells, a)
 		}
 	}
-	return held, ages
+	r.past.load(r, ages)
+}
+
+// decode returns what a cell of points, objects or ages says; ok is false for others.
+func (r *agedRow) decode(c kv.Cell) (a agedCell, ok bool) {
+	a, err := agedCell{Cell: c, kind: schema.ClassifyCell(c.Qualifier)}, error(nil)
+	start := len(r.slab)
+	switch a.kind {
+	case schema.CellData:
+		r.slab, err = schema.DecodeData(r.slab, c.Qualifier, c.Value)
+	case schema.CellAppend:
+		r.slab, err = schema.DecodeAppend(r.slab, c.Value)
+	case schema.CellObject:
+		a.objects, err = schema.DecodeObjects(nil, c.Qualifier, c.Value)
+	case schema.CellAges:
+		a.ages, err = schema.DecodeAges(nil, c.Qualifier, c.Value)
+	case schema.CellAnnotation, schema.CellHistogram, schema.CellUnknown:
+		return a, false
+	}
+	if err != nil {
+		r.broken = append(r.broken, broken{c.Qualifier, err})
+		r.slab = r.slab[:start]
+		return a, false
+	}
+	a.points = r.slab[start:len(r.slab):len(r.slab)]
+	return a, true
 }
 
 // ageOf returns when the point at an offset of a cell was acknowledged, as well as that is known. A cell of points that a TSD's compaction made has
@@ -100,56 +95,10 @@ func (r *agedRow) ageOf(c *agedCell, p schema.Point) int64 {
 	if at, ok := ageAt(c.ages, p.Offset); ok {
 		return at
 	}
-	if len(c.points) < 2 {
+	if len(c.points) < 2 || r.past.empty() {
 		return c.Time
 	}
-	before := int64(0)
-	for _, a := range r.loose {
-		if at, ok := ageAt(a.ages, p.Offset); ok {
-			before = max(before, at)
-		}
-	}
-	for i := range r.hidden {
-		h := &r.hidden[i]
-		if h.Time < c.Time && r.compacted(h, c) && h.holds(p) {
-			before = max(before, r.ageOf(h, p))
-		}
-	}
-	if before == 0 {
-		return c.Time
-	}
-	return min(max(before, r.deleted+1), c.Time)
-}
-
-// compacted reports whether a hidden cell was deleted by the TSD's compaction that put another one: after that was put and before it was deleted itself.
-// What tsdbridge replaces is deleted up to its own time, which is before.
-func (r *agedRow) compacted(h, into *agedCell) bool {
-	gone := r.deletedAt(into)
-	for _, d := range r.history.Deletes {
-		if d.Qualifier == nil || !bytes.Equal(d.Qualifier, h.Qualifier) {
-			continue
-		}
-		if !d.Exact && d.Time > into.Time && d.Time < gone || d.Exact && d.Time == h.Time && gone == math.MaxInt64 {
-			return true
-		}
-	}
-	return false
-}
-
-// deletedAt returns when a cell was deleted by its qualifier, after all time if it was not.
-func (r *agedRow) deletedAt(c *agedCell) int64 {
-	at := int64(math.MaxInt64)
-	for _, d := range r.history.Deletes {
-		if d.Qualifier != nil && !d.Exact && d.Time >= c.Time && bytes.Equal(d.Qualifier, c.Qualifier) {
-			at = min(at, d.Time)
-		}
-	}
-	return at
-}
-
-// holds reports whether a cell has a point with the same value.
-func (c *agedCell) holds(p schema.Point) bool {
-	return slices.ContainsFunc(c.points, func(o schema.Point) bool { return o.Offset == p.Offset && o.SameValue(p) })
+	return r.past.ageOf(r, c, p, r.past.at(p.Offset))
 }
 
 // objectAge returns when an object of a cell was acknowledged.
@@ -166,4 +115,50 @@ func ageAt(ages []schema.Age, offset uint32) (int64, bool) {
 		return 0, false
 	}
 	return ages[i].Time, true
+}
+
+// graves are the deletions of cells by their qualifiers, in the order of those and their times.
+type graves []kv.Tombstone
+
+// load takes the deletions of a row.
+func (g graves) load(all []kv.Tombstone) graves {
+	g = g[:0]
+	for _, d := range all {
+		if d.Qualifier != nil {
+			g = append(g, d)
+		}
+	}
+	slices.SortFunc(g, func(a, b kv.Tombstone) int {
+		return cmp.Or(bytes.Compare(a.Qualifier, b.Qualifier), cmp.Compare(a.Time, b.Time))
+	})
+	return g
+}
+
+// of returns the deletions of a qualifier.
+func (g graves) of(qualifier []byte) graves {
+	from, found := slices.BinarySearchFunc(g, qualifier, func(d kv.Tombstone, q []byte) int { return bytes.Compare(d.Qualifier, q) })
+	if !found {
+		return nil
+	}
+	to := from + 1
+	for to < len(g) && bytes.Equal(g[to].Qualifier, qualifier) {
+		to++
+	}
+	return g[from:to]
+}
+
+// since returns those of one qualifier at or after a time.
+func (g graves) since(time int64) graves {
+	at, _ := slices.BinarySearchFunc(g, time, func(d kv.Tombstone, t int64) int { return cmp.Compare(d.Time, t) })
+	return g[at:]
+}
+
+// deletedAt returns when a cell was deleted by its qualifier, whose deletions these are; after all time if it was not.
+func (g graves) deletedAt(time int64) int64 {
+	for _, d := range g.since(time) {
+		if !d.Exact {
+			return d.Time
+		}
+	}
+	return math.MaxInt64
 }

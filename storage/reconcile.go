@@ -42,7 +42,7 @@ type reconciled struct {
 type reconciler struct {
 	agedRow
 	claims   []claim
-	lost     [][]uint32 // offsets of the points that each cell loses, by cell
+	lost     [][]uint32 // offsets of the points that each cell loses, ascending, by cell
 	won      []schema.Point
 	wonAges  []schema.Age
 	objects  []agedObject // that the row will have

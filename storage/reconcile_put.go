@@ -95,7 +95,7 @@ func (r *reconciler) rewrite() {
 		}
 		left := make([]schema.Point, 0, len(c.points))
 		for _, p := range c.points {
-			if !slices.Contains(lost, p.Offset) {
+			if _, gone := slices.BinarySearch(lost, p.Offset); !gone {
 				left = append(left, p.WithOurUnit())
 			}
 		}
@@ -251,7 +251,7 @@ func (r *reconciler) putAges() {
 		for _, a := range n.ages {
 			oldest, newest = min(oldest, a.Time), max(newest, a.Time)
 		}
-		simple := len(r.loose) == 0 && len(r.hidden) == 0 && newest == n.stamp
+		simple := len(r.past.loose) == 0 && len(r.past.hidden) == 0 && newest == n.stamp
 		if simple && (oldest == n.stamp || len(n.ages) > uniformPoints && n.stamp-oldest <= uniformSpan) {
 			continue
 		}

@@ -160,8 +160,8 @@ func (w *world) remove() {
 }
 
 // compact has the TSD put the cells of points of a row into one, which it does if no instant has two values.
-func (w *world) compact() {
-	key := w.keys[w.rng.IntN(len(w.keys))]
+func (w *world) compact(key []byte) {
+	w.t.Helper()
 	rows, err := w.db.Get(w.t.Context(), "tsdb", "t", [][]byte{key})
 	if err != nil {
 		w.t.Fatal(err)
@@ -259,7 +259,7 @@ func (w *world) run(steps int, gap int64) {
 		case n == 15:
 			w.remove()
 		case n == 16:
-			w.compact()
+			w.compact(w.keys[w.rng.IntN(len(w.keys))])
 		case n == 17:
 			w.tell("%s flushes", a.name)
 			a.flush()

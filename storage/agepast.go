@@ -1,0 +1,199 @@
+package storage
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// past says of the points that a TSD's compactions put together when they came: by the cells that the compactions deleted, as far as the engine still
+// has them, and by the cells of ages of such cells.
+type past struct {
+	graves graves
+	cells  []buried
+	points []pastPoint  // of the cells, in the order of offsets and of the times of the cells
+	loose  []schema.Age // of cells of ages whose cell of points is gone, the latest of each offset
+
+	hidden []int // scratch
+}
+
+// buried is a cell that is hidden and was deleted by its qualifier.
+type buried struct {
+	agedCell
+	graves graves // of its qualifier
+}
+
+// pastPoint is a point of a buried cell.
+type pastPoint struct {
+	schema.Point
+	cell int   // of past.cells
+	age  int64 // when it was acknowledged
+}
+
+const (
+	// pastMost bounds the points of the past that are looked at: older ones count as forgotten.
+	pastMost = 1 << 17
+	// pastDeep bounds the cells that are looked at for one point.
+	pastDeep = 64
+)
+
+// load reads the past of a row whose cells were read, and gives those their ages.
+func (p *past) load(r *agedRow, ages []agedCell) {
+	p.cells, p.points, p.loose, p.hidden = p.cells[:0], p.points[:0], p.loose[:0], p.hidden[:0]
+	h := r.history
+	if len(ages) == 0 && len(h.Hidden) == 0 {
+		return
+	}
+	broken := len(r.broken) // what is hidden nobody meets
+	defer func() { r.broken = r.broken[:broken] }()
+	p.graves = p.graves.load(h.Deletes)
+	for i, c := range h.Hidden {
+		switch kind := schema.ClassifyCell(c.Qualifier); {
+		case kind == schema.CellAges:
+			if a, ok := r.decode(c); ok {
+				ages = append(ages, a)
+			}
+		case isSamples(kind):
+			p.hidden = append(p.hidden, i)
+		}
+	}
+	p.pair(r, ages)
+	p.bury(r, ages)
+	for i := range p.points {
+		from := i
+		for from > 0 && p.points[from-1].Offset == p.points[i].Offset && i-from < pastDeep {
+			from--
+		}
+		at := &p.points[i]
+		c := &p.cells[at.cell].agedCell
+		if age, ok := ageAt(c.ages, at.Offset); ok {
+			at.age = age
+		} else if at.age = c.Time; len(c.points) > 1 {
+			at.age = p.ageOf(r, c, at.Point, p.points[from:i])
+		}
+	}
+}
+
+// isSamples reports whether cells of a kind may have a cell of ages.
+func isSamples(k schema.CellKind) bool {
+	return k == schema.CellData || k == schema.CellAppend || k == schema.CellObject
+}
+
+// pair gives the cells that were put with a cell of ages what it says, and keeps what the others say.
+func (p *past) pair(r *agedRow, ages []agedCell) {
+	if len(ages) == 0 {
+		return
+	}
+	slices.SortFunc(ages, func(a, b agedCell) int { return cmp.Compare(a.Time, b.Time) })
+	paired := make([]bool, len(ages))
+	for i := range r.cells {
+		if at, ok := agesPutAt(ages, r.cells[i].Time); ok {
+			r.cells[i].ages, paired[at] = ages[at].ages, true
+		}
+	}
+	for _, i := range p.hidden {
+		if at, ok := agesPutAt(ages, r.history.Hidden[i].Time); ok {
+			paired[at] = true
+		}
+	}
+	for i, a := range ages {
+		if !paired[i] {
+			p.loose = append(p.loose, a.ages...)
+		}
+	}
+	slices.SortFunc(p.loose, func(a, b schema.Age) int { return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.Time, a.Time)) })
+	p.loose = slices.CompactFunc(p.loose, func(a, b schema.Age) bool { return a.Offset == b.Offset })
+}
+
+// agesPutAt finds the cell of ages that was put at a time.
+func agesPutAt(ages []agedCell, time int64) (int, bool) {
+	return slices.BinarySearchFunc(ages, time, func(a agedCell, t int64) int { return cmp.Compare(a.Time, t) })
+}
+
+// bury reads the hidden cells that were deleted by their qualifiers, the latest first.
+func (p *past) bury(r *agedRow, ages []agedCell) {
+	if len(p.graves) == 0 {
+		return
+	}
+	hidden := r.history.Hidden
+	slices.SortFunc(p.hidden, func(a, b int) int { return cmp.Compare(hidden[b].Time, hidden[a].Time) })
+	for _, i := range p.hidden {
+		graves := p.graves.of(hidden[i].Qualifier)
+		if len(graves) == 0 || len(p.points) > pastMost {
+			continue
+		}
+		c, ok := r.decode(hidden[i])
+		if !ok {
+			continue
+		}
+		if at, ok := agesPutAt(ages, c.Time); ok {
+			c.ages = ages[at].ages
+		}
+		p.cells = append(p.cells, buried{c, graves})
+		for _, point := range c.points {
+			p.points = append(p.points, pastPoint{Point: point, cell: len(p.cells) - 1})
+		}
+	}
+	slices.SortStableFunc(p.points, func(a, b pastPoint) int {
+		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.cell, a.cell))
+	})
+}
+
+func (p *past) empty() bool { return len(p.points) == 0 && len(p.loose) == 0 }
+
+// at returns the points at an offset, the latest pastDeep of them.
+func (p *past) at(offset uint32) []pastPoint {
+	compare := func(o pastPoint, offset uint32) int { return cmp.Compare(o.Offset, offset) }
+	from, _ := slices.BinarySearchFunc(p.points, offset, compare)
+	to, _ := slices.BinarySearchFunc(p.points, offset+1, compare)
+	return p.points[max(from, to-pastDeep):to]
+}
+
+// ageOf returns when a point of a cell that a compaction may have made was acknowledged, given what the past has at its offset.
+func (p *past) ageOf(r *agedRow, c *agedCell, point schema.Point, had []pastPoint) int64 {
+	before, _ := ageAt(p.loose, point.Offset)
+	gone := int64(-1) // when the cell was deleted; looked up when it is needed
+	for i := range had {
+		h := &p.cells[had[i].cell]
+		if h.Time >= c.Time || !had[i].SameValue(point) {
+			continue
+		}
+		if gone < 0 {
+			gone = p.graves.of(c.Qualifier).deletedAt(c.Time)
+		}
+		if h.compacted(c.Time, gone) {
+			before = max(before, had[i].age)
+		}
+	}
+	if before == 0 {
+		return c.Time
+	}
+	return min(max(before, r.deleted+1), c.Time)
+}
+
+// compacted reports whether a cell was deleted by the TSD's compaction that put another one: after that was put and before it was gone itself.
+// What tsdbridge replaces is deleted up to its own time, which is before.
+func (b *buried) compacted(put, gone int64) bool {
+	for _, d := range b.graves.since(put + 1) {
+		if d.Time >= gone {
+			break
+		}
+		if !d.Exact {
+			return true
+		}
+	}
+	if gone != math.MaxInt64 {
+		return false
+	}
+	for _, d := range b.graves.since(b.Time) {
+		if d.Time > b.Time {
+			break
+		}
+		if d.Exact {
+			return true
+		}
+	}
+	return false
+}
