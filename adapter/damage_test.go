@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -341,4 +343,49 @@ func fixDamaged(t *testing.T, o Options, file string, d damage, what string, wan
 		t.Errorf("%s: store check after --fix: %v\n%s", what, err, out.String())
 	}
 	return "mended"
+}
+
+// TestDamagedBlock: queries that meet a damaged block are answered 500 with the file's name, others are exact, writes go on, the damage is counted and told.
+func TestDamagedBlock(t *testing.T) {
+	o := storeTestOptions(t, storage.WriteThrough)
+	o.CacheBytes = 1 // blocks are read again
+	a, stop := runAdapter(t, o)
+	rng := rand.New(rand.NewPCG(1, 2))
+	const series = 60
+	for n := range series {
+		var b strings.Builder
+		fmt.Fprintf(&b, `{__name__="m%02d"}`, n)
+		for i := range 400 {
+			fmt.Fprintf(&b, " %v@%d", rng.Float64(), 1_700_000_000_000+i*1000)
+		}
+		sendRemoteWrite(t, a, b.String(), wireV1)
+	}
+	stop()
+	must(t, CompactTables(t.Context(), o, StoreOptions{}, io.Discard))
+	tables, err := filepath.Glob(filepath.Join(o.Path, "*.sst"))
+	must(t, err)
+	largest := slices.MaxFunc(tables, func(x, y string) int { return int(used(t, x) - used(t, y)) })
+	flip(t, largest, used(t, largest)/3, 1)
+	a, _ = runAdapter(t, o)
+	statuses := map[int]int{}
+	for n := range series {
+		status, body := httpDo(t, http.MethodGet, fmt.Sprintf("http://%s/api/v1/query?time=1700000399&query=count_over_time(m%02d[1h])", a.Addr(), n), nil)
+		statuses[status]++
+		switch {
+		case status == http.StatusOK && !strings.Contains(body, `"400"`):
+			t.Errorf("m%02d: %s", n, body)
+		case status != http.StatusOK && (status != http.StatusInternalServerError || !strings.Contains(body, largest)):
+			t.Errorf("m%02d: %d %s, want 500 with the name of the file", n, status, body)
+		}
+	}
+	if statuses[http.StatusOK] < series/4 || statuses[http.StatusInternalServerError] == 0 {
+		t.Errorf("statuses %v, want some 500 and many 200", statuses)
+	}
+	sendRemoteWrite(t, a, `{__name__="after"} 1@1700000000000`, wireV1)
+	for path, want := range map[string]string{"/metrics": "tsdbridge_embedded_damaged_files 1\n", "/-/ready?verbose": "damaged: " + largest} {
+		if _, body := httpDo(t, http.MethodGet, "http://"+a.Addr()+path, nil); !strings.Contains(body, want) {
+			t.Errorf("%s does not say %q", path, want)
+		}
+	}
+	t.Logf("%v", statuses)
 }

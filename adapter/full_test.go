@@ -53,6 +53,10 @@ func TestFullDisk(t *testing.T) {
 					t.Errorf("query with %d bytes wanted: %s %s %v", c.free, resp.Status, text, err)
 				}
 				resp.Body.Close()
+				_, ready := httpDo(t, http.MethodGet, "http://"+a.Addr()+"/-/ready?verbose", nil)
+				if strings.Contains(ready, "writes refused: no room on the disk") != (c.status == 503) {
+					t.Errorf("ready with %d bytes wanted: %s", c.free, ready)
+				}
 				stop()
 			}
 		})

@@ -40,7 +40,7 @@ func (a *Adapter) routes() (http.Handler, error) {
 		Logger: a.o.Logger, Registerer: a.registry, Now: a.o.Now,
 	})
 	a.store.OnRename(write.dropCaches)
-	status := &statusHandler{ready: a.ready, verbose: a.graphite.describe, engine: a.o.engineName(), started: a.started}
+	status := &statusHandler{ready: a.ready, verbose: a.describe, engine: a.o.engineName(), started: a.started}
 	explainer := treeExplainer{forest: a.graphite.forest, store: a.store, names: a.names}
 	trees := &treeAPI{explainer, a.graphite.follower}
 	shower := &treeShower{tool: &treeTool{treeExplainer: explainer, o: a.o, db: a.db, tables: a.store}}

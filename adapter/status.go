@@ -124,3 +124,18 @@ POST /api/v1/read         Prometheus remote read
      /debug/pprof/        profiles of this process
 `, Version(), h.started.UTC().Format(time.RFC3339))
 }
+
+// describe says how the parts are: whether points are taken, and if not why; which files are damaged; the trees.
+func (a *Adapter) describe(w io.Writer) {
+	if err := a.store.Refuses(); err != nil {
+		fmt.Fprintf(w, "writes refused: %v\n", err)
+	} else {
+		fmt.Fprintln(w, "writes: taken")
+	}
+	if engine, ok := a.db.(interface{ Damaged() []string }); ok {
+		for _, file := range engine.Damaged() {
+			fmt.Fprintf(w, "damaged: %s\n", file)
+		}
+	}
+	a.graphite.describe(w)
+}

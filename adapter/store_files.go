@@ -49,7 +49,7 @@ func makeFolder(dir string) error {
 	if err := makeFolder(above); err != nil {
 		return err
 	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
+	if err := os.Mkdir(dir, 0o750); err != nil {
 		return err
 	}
 	return syncFolder(above)
@@ -61,7 +61,7 @@ func copyFolder(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Mkdir(to, 0o755); err != nil {
+	if err := os.Mkdir(to, 0o750); err != nil {
 		return err
 	}
 	for _, e := range entries {
@@ -81,7 +81,7 @@ func copyFile(from, to string) (err error) {
 		return err
 	}
 	defer src.Close()
-	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
 	if err != nil {
 		return err
 	}

@@ -98,12 +98,13 @@ type buffer struct {
 	log     *log.Log
 	numbers seriesNumbers
 	head    *head.Head
-	ages    *ages         // of what is in the head; nil: nobody else writes to the table
-	marks   logMarks      // kept when some writes do not go through the log
-	mixed   bool          // they do not
-	ready   chan struct{} // closed when the log is replayed
-	full    atomic.Bool   // more waits in memory than the head may hold
-	jobs    sync.Pool     // *bufferJob
+	ages    *ages                 // of what is in the head; nil: nobody else writes to the table
+	marks   logMarks              // kept when some writes do not go through the log
+	mixed   bool                  // they do not
+	ready   chan struct{}         // closed when the log is replayed
+	refusal atomic.Pointer[error] // of the last append; nil: it was taken
+	full    atomic.Bool           // more waits in memory than the head may hold
+	jobs    sync.Pool             // *bufferJob
 	metrics *bufferMetrics
 	now     func() time.Time
 
@@ -232,6 +233,7 @@ func (b *buffer) append(ctx context.Context, batch *Batch) error {
 	if errors.Is(err, log.ErrFull) {
 		err = fmt.Errorf("%w: %w", ErrFull, err)
 	}
+	b.remember(err)
 	if err != nil {
 		return fmt.Errorf("write the log: %w", err)
 	}
@@ -246,6 +248,16 @@ func (b *buffer) keep(batch *head.Batch, segment uint64, acknowledged int64) {
 		return
 	}
 	b.ages.keep(batch, acknowledged, func() { b.head.Append(batch, segment) })
+}
+
+// remember keeps why the log took the last record not, for people who ask.
+func (b *buffer) remember(err error) {
+	switch {
+	case err != nil:
+		b.refusal.Store(&err)
+	case b.refusal.Load() != nil:
+		b.refusal.Store(nil)
+	}
 }
 
 // await returns when the log is replayed.

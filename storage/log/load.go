@@ -172,6 +172,10 @@ func (l *Log) recover(s *segment) error {
 	if err := l.checkEnd(s, name, r.offset); err != nil {
 		return err
 	}
+	if r.torn() {
+		l.cut = s.size - r.offset
+		l.opts.Logger.Warn("log ends in a write that was cut short and never acknowledged; it is cut off", "file", name, "offset", r.offset)
+	}
 	if r.offset < s.size {
 		l.opts.Logger.Info("log was not closed: cut behind its last record", "file", name, "offset", r.offset, "bytes", s.size-r.offset)
 	}
@@ -183,6 +187,16 @@ func (l *Log) recover(s *segment) error {
 	}
 	s.end, s.size = r.offset, r.offset
 	return nil
+}
+
+// torn says whether the header of one more record follows the last: what was reserved, or held by the file in an earlier life, is none.
+func (r *reader) torn() bool {
+	b, err := r.bytes(r.offset, recordHeader)
+	if err != nil {
+		return false
+	}
+	_, ok := parseHeader(b, Position{r.number, r.offset})
+	return ok
 }
 
 // rewrite writes the last group again, so that the sync that follows is one of pages that no earlier sync has failed.

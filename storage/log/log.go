@@ -14,6 +14,7 @@ type Log struct {
 	opts    Options
 	metrics *metrics
 	lock    io.Closer
+	cut     int64      // bytes behind the last record that Open cut off, if a record began there
 	wanted  extent     // what the mark said when the log was opened
 	mark    *mark.Mark // nil: none is kept
 
@@ -66,7 +67,7 @@ func Open(opts Options) (*Log, error) {
 	if err != nil {
 		return nil, errors.Join(err, held.Close())
 	}
-	l.metrics = newMetrics(opts.Registerer, func() float64 { return float64(l.Size()) }, l.countSegments)
+	l.metrics = newMetrics(opts.Registerer, func() float64 { return float64(l.Size()) }, l.countSegments, float64(l.cut))
 	l.turn <- struct{}{}
 	return l, nil
 }

@@ -20,7 +20,7 @@ type metrics struct {
 	errors                 map[string]prometheus.Counter
 }
 
-func newMetrics(reg prometheus.Registerer, size, segments func() float64) *metrics {
+func newMetrics(reg prometheus.Registerer, size, segments func() float64, cut float64) *metrics {
 	factory := promauto.With(reg)
 	counter := func(name, help string) prometheus.Counter {
 		return factory.NewCounter(prometheus.CounterOpts{Name: "tsdbridge_log_" + name, Help: help})
@@ -30,6 +30,8 @@ func newMetrics(reg prometheus.Registerer, size, segments func() float64) *metri
 	}
 	gauge("size_bytes", "Bytes that the files of the log take, reserved ones included.", size)
 	gauge("segments", "Files of the log that hold records or are ready to.", segments)
+	gauge("cut_bytes", "Bytes that the start cut off behind the last record: a write that was never acknowledged, and what was reserved behind it.",
+		func() float64 { return cut })
 	m := &metrics{
 		appends: counter("appends_total", "Records written and synced."),
 		groups:  counter("groups_total", "Groups of records written and synced at once."),

@@ -122,8 +122,8 @@ func (e *Engine) take(o Options) error {
 	if o.InMemory {
 		return nil
 	}
-	// Before anything is made there. Damage may be another process at work.
-	if _, err := inspect(o.Path, e.files, o.restoring); err != nil && !errors.Is(err, kv.ErrDamaged) {
+	// Before anything is made there. Whatever else it says may be another process at work.
+	if _, err := inspect(o.Path, e.files, o.restoring); errors.Is(err, ErrForeign) || errors.Is(err, ErrRestoring) {
 		return err
 	}
 	if err := e.files.MkdirAll(o.Path, folderMode); err != nil {
@@ -164,7 +164,7 @@ func (e *Engine) release() error {
 
 // options are Pebble's.
 func (e *Engine) options(o Options) *pebble.Options {
-	files := &ownedFS{FS: roomFS{e.files, e.room}, path: o.Path, own: e.own, real: e.files == vfs.Default, keep: e.keep}
+	files := &ownedFS{FS: roomFS{fullFS{e.files, e.room}, e.room}, path: o.Path, own: e.own, real: e.files == vfs.Default, keep: e.keep}
 	options := tuned(o, files)
 	options.EventListener = e.listener(o.Logger)
 	options.Lock = e.lock
@@ -266,13 +266,24 @@ func (e *Engine) Close() error {
 	return errors.Join(err, e.release())
 }
 
+// hasRoom tries whether a file can be made and written: a disk may have blocks and no files left, or a quota.
+func (e *Engine) hasRoom() bool {
+	name := e.files.PathJoin(e.path, "room"+newSuffix)
+	f, err := e.files.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return false
+	}
+	_, err = f.Write(make([]byte, 64<<10))
+	return errors.Join(err, f.Close(), e.files.Remove(name)) == nil
+}
+
 // flushTime is how long the end of a store waits for its memory to be put into tables. What is not stays in Pebble's log.
 const flushTime = 30 * time.Second
 
 // flushed puts what is in memory into tables, if there is room on the disk. Tables have sums, and the manifest that lists them is known to the mark; the end
 // of a log that is damaged looks like that of one that held less.
 func (e *Engine) flushed() bool {
-	if !e.durability.Sync || !e.room.has(quartersFlush) {
+	if !e.durability.Sync || !e.room.has(quartersFlush) || !e.hasRoom() {
 		return false
 	}
 	done, err := e.db.AsyncFlush()

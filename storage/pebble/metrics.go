@@ -39,6 +39,20 @@ func metrics() []metric {
 			desc: prometheus.NewDesc("tsdbridge_embedded_disk_free_bytes", "Bytes free on the disk of the embedded store.", nil, nil),
 			kind: prometheus.GaugeValue, value: func(e *Engine, _ *pebble.Metrics) float64 { return float64(e.room.look()) },
 		},
+		{
+			desc: prometheus.NewDesc("tsdbridge_embedded_damaged_files", "Files of the embedded store that were found damaged since the start.", nil, nil),
+			kind: prometheus.GaugeValue, value: func(e *Engine, _ *pebble.Metrics) float64 { return float64(e.damages.count()) },
+		},
+		{
+			desc: prometheus.NewDesc("tsdbridge_embedded_new_store", "1 if there was no store when this process started and it began one.", nil, nil),
+			kind: prometheus.GaugeValue, value: func(e *Engine, _ *pebble.Metrics) float64 { return truth(e.fresh) },
+		},
+		{
+			desc: prometheus.NewDesc("tsdbridge_embedded_writes_refused", "1 while writes are refused because the disk has no room.", nil, nil),
+			kind: prometheus.GaugeValue, value: func(e *Engine, _ *pebble.Metrics) float64 {
+				return truth(e.room.short.Load() || e.room.stuck.Load() > 0)
+			},
+		},
 		counter("cache_hits_total", "Blocks found in the block cache.",
 			func(_ *Engine, m *pebble.Metrics) float64 { return float64(m.BlockCache.Hits) }),
 		counter("cache_misses_total", "Blocks not found in the block cache.",
@@ -54,6 +68,13 @@ func metrics() []metric {
 		counter("write_stalls_total", "Times that writes were held up because flushes or compactions were behind.",
 			func(e *Engine, _ *pebble.Metrics) float64 { return float64(e.stalls.Load()) }),
 	}
+}
+
+func truth(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // Collector returns the figures of the store for a registry. After Close it collects nothing.

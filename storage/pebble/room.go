@@ -35,6 +35,7 @@ type room struct {
 	free    atomic.Uint64 // bytes
 	short   atomic.Bool   // writes are refused
 	refused atomic.Int64  // how many were
+	stuck   atomic.Int64  // who waits on a full disk, whatever min says
 }
 
 // What is left of MinFreeBytes, in quarters, below which somebody is stopped.
@@ -86,6 +87,10 @@ func (r *room) has(quarters uint64) bool { return r.min == 0 || r.look() >= r.mi
 
 // want refuses a write for which there is no room.
 func (r *room) want(quarters uint64) error {
+	if r.stuck.Load() > 0 {
+		r.refused.Add(1)
+		return fmt.Errorf("%w: %s is full: no blocks, no files or no quota are left", kv.ErrFull, r.path)
+	}
 	if r.has(quarters) {
 		return nil
 	}

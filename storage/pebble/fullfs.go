@@ -1,0 +1,99 @@
+package pebble
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// fullFS has who meets a full disk wait until there is room: of blocks, files or quota. Pebble ends the process when its log or its MANIFEST cannot be
+// written, with its locks held. Who comes meanwhile is refused (see room.want), so what waits is what was under way. When the store is closed nobody waits.
+type fullFS struct {
+	vfs.FS
+	room *room
+}
+
+// Unwrap implements vfs.FS.
+func (f fullFS) Unwrap() vfs.FS { return f.FS }
+
+// noRoom says whether an error is that of a full disk.
+func noRoom(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
+// persist tries again for as long as there is no room.
+func (r *room) persist(try func() error) error {
+	err := try()
+	if !noRoom(err) {
+		return err
+	}
+	if r.stuck.Add(1) == 1 {
+		r.log.Error("embedded store: the disk is full, writes are refused and those under way wait until there is room", "path", r.path, "err", err)
+	}
+	defer func() {
+		if r.stuck.Add(-1) == 0 && err == nil {
+			r.log.Info("embedded store: there is room on the disk again", "path", r.path)
+		}
+	}()
+	again := time.NewTicker(waitEvery)
+	defer again.Stop()
+	for noRoom(err) {
+		select {
+		case <-r.ending:
+			return err
+		case <-again.C:
+			err = try()
+		}
+	}
+	return err
+}
+
+func (f fullFS) file(make func() (vfs.File, error)) (file vfs.File, err error) {
+	err = f.room.persist(func() (err error) { file, err = make(); return err })
+	if err != nil {
+		return nil, err
+	}
+	return &patientFile{file, f.room}, nil
+}
+
+// Create implements vfs.FS.
+func (f fullFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	return f.file(func() (vfs.File, error) { return f.FS.Create(name, category) })
+}
+
+// ReuseForWrite implements vfs.FS.
+func (f fullFS) ReuseForWrite(from, to string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	return f.file(func() (vfs.File, error) { return f.FS.ReuseForWrite(from, to, category) })
+}
+
+// Rename implements vfs.FS.
+func (f fullFS) Rename(from, to string) error {
+	return f.room.persist(func() error { return f.FS.Rename(from, to) })
+}
+
+// Link implements vfs.FS.
+func (f fullFS) Link(from, to string) error {
+	return f.room.persist(func() error { return f.FS.Link(from, to) })
+}
+
+// MkdirAll implements vfs.FS.
+func (f fullFS) MkdirAll(dir string, perm os.FileMode) error {
+	return f.room.persist(func() error { return f.FS.MkdirAll(dir, perm) })
+}
+
+// patientFile is a file whose writes wait for room.
+type patientFile struct {
+	vfs.File
+	room *room
+}
+
+// Write implements vfs.File.
+func (f *patientFile) Write(p []byte) (n int, err error) {
+	err = f.room.persist(func() error {
+		more, err := f.File.Write(p[n:])
+		n += more
+		return err
+	})
+	return n, err
+}

@@ -1,0 +1,108 @@
+package pebble
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// fullDisk is a file system on which nothing can be made or written while it is full.
+type fullDisk struct {
+	vfs.FS
+	full  atomic.Bool
+	tries atomic.Int64
+}
+
+func (d *fullDisk) check() error {
+	if d.full.Load() {
+		d.tries.Add(1)
+		return syscall.ENOSPC
+	}
+	return nil
+}
+
+func (d *fullDisk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if err := d.check(); err != nil {
+		return nil, err
+	}
+	f, err := d.FS.Create(name, c)
+	return &fullFile{f, d}, err
+}
+
+func (d *fullDisk) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if err := d.check(); err != nil {
+		return nil, err
+	}
+	f, err := d.FS.ReuseForWrite(from, to, c)
+	return &fullFile{f, d}, err
+}
+
+type fullFile struct {
+	vfs.File
+	disk *fullDisk
+}
+
+// Write writes half of what it is given on a full disk.
+func (f *fullFile) Write(p []byte) (int, error) {
+	if err := f.disk.check(); err != nil {
+		n, _ := f.File.Write(p[:len(p)/2])
+		return n, err
+	}
+	return f.File.Write(p)
+}
+
+// TestFullDisk: writes, flushes and compactions that meet a full disk wait, others are refused, reads are answered; when there is room all go on by
+// themselves, and everything that was acknowledged is there, then and in the next process.
+func TestFullDisk(t *testing.T) {
+	for name, work := range map[string]func(e *Engine) error{
+		"write":      func(e *Engine) error { return e.Apply(t.Context(), "t", "f", rows("x")) },
+		"flush":      func(e *Engine) error { return e.db.Flush() },
+		"compaction": func(e *Engine) error { return e.Compact(t.Context(), "t") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			disk := &fullDisk{FS: vfs.NewMem()}
+			o := Options{Path: "store", Tables: []kv.Table{{Name: "t", Families: []string{"f"}}}}
+			e := openedOn(t, o, disk)
+			for n := range 3 {
+				apply(t, e, "f", rows("a", fmt.Sprint(n)))
+				e.mustFlush(t)
+			}
+			apply(t, e, "f", rows("b"))
+			disk.full.Store(true)
+			done := make(chan error, 1)
+			go func() { done <- work(e) }()
+			for deadline := time.Now().Add(time.Minute); disk.tries.Load() < 2; time.Sleep(time.Millisecond) { // polling, with a deadline
+				if time.Now().After(deadline) {
+					t.Fatal("nobody waits for room")
+				}
+			}
+			if err := e.Apply(t.Context(), "t", "f", rows("c")); !errors.Is(err, kv.ErrFull) {
+				t.Errorf("Apply on a full disk: %v, want %v", err, kv.ErrFull)
+			}
+			if got := len(scanned(t, e, kv.Scan{})); got < 5 {
+				t.Errorf("%d rows are read from a full disk", got)
+			}
+			disk.full.Store(false)
+			if err := <-done; err != nil {
+				t.Errorf("when there is room again: %v", err)
+			}
+			apply(t, e, "f", rows("d"))
+			want := scanned(t, e, kv.Scan{})
+			if err := e.Close(); err != nil {
+				t.Fatal(err)
+			}
+			e = openedOn(t, o, disk)
+			wantLines(t, scanned(t, e, kv.Scan{}), want...)
+			if err := e.Close(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
