@@ -108,6 +108,10 @@ type buffer struct {
 	metrics *bufferMetrics
 	now     func() time.Time
 
+	// when roll last began a file, and where; guarded by Store.flushing
+	rolled   time.Time
+	rolledTo log.Position
+
 	mu      sync.Mutex     // guards pending
 	pending map[uint64]int // appends under way, by the segment that the log was in when they began
 }
@@ -290,6 +294,29 @@ func (b *buffer) end(segment uint64) {
 	if b.pending[segment]--; b.pending[segment] == 0 {
 		delete(b.pending, segment)
 	}
+}
+
+const (
+	// A log beside shared tables is cut when everything in it was put, at most so often, and its files are never filled for longer than rollEvery: what a crash
+	// replays is read with the past of its row, which HBase forgets in the end.
+	rollAtLeast = 30 * time.Second
+	rollEvery   = 10 * time.Minute
+)
+
+// roll begins a new file of the log when it is time to, and cuts off what the table has.
+func (b *buffer) roll() error {
+	since := b.now().Sub(b.rolled)
+	if b.ages == nil || b.log.End() == b.rolledTo || since < rollAtLeast || since < rollEvery && b.head.Stats().Rows > 0 {
+		return nil
+	}
+	if err := b.log.Roll(); err != nil {
+		return fmt.Errorf("begin a new file of the log: %w", err)
+	}
+	b.rolled, b.rolledTo = b.now(), b.log.End()
+	if err := b.truncate(); err != nil {
+		return fmt.Errorf("cut the log: %w", err)
+	}
+	return nil
 }
 
 // truncate cuts off the part of the log that the table has: everything before the records of the head and of the appends under way.

@@ -88,7 +88,7 @@ func (s *Store) flushRows(ctx context.Context, p head.Policy) (err error) {
 		s.buffer.drop(sealed)
 	}
 	if put == 0 {
-		return nil
+		return s.buffer.roll()
 	}
 	s.metrics.rowsFlushed.Add(float64(put))
 	if lazy != nil {
@@ -99,7 +99,7 @@ func (s *Store) flushRows(ctx context.Context, p head.Policy) (err error) {
 	if err := s.buffer.truncate(); err != nil {
 		return fmt.Errorf("cut the log: %w", err)
 	}
-	return nil
+	return s.buffer.roll()
 }
 
 // putRows puts whole rows as Append puts points: plainly where this process knows what the row holds, else read and merged.

@@ -204,3 +204,26 @@ func (l *Log) remove(name string, size int64) {
 		l.mu.Unlock()
 	}
 }
+
+// Roll begins a new segment, unless the last one holds nothing, so that Truncate can remove what has been appended until now.
+func (l *Log) Roll() error {
+	<-l.turn
+	defer func() { l.turn <- struct{}{} }()
+	if l.isClosed() {
+		return ErrClosed
+	}
+	if s := l.active; s != nil && s.end == segmentHeader {
+		return nil
+	}
+	s, err := l.create(l.opts.SegmentBytes)
+	if err != nil {
+		return err
+	}
+	l.sealActive()
+	l.active = s
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.segments = append(l.segments, s)
+	l.end = s.endPosition()
+	return nil
+}
