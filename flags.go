@@ -187,7 +187,7 @@ func (p *parser) webFlags() {
 	f("web.listen-address", "Address of the HTTP listener; empty: none.").Default(o.ListenAddress).StringVar(&o.ListenAddress)
 	f("web.config.file", "TLS and basic auth: file in the format of Prometheus' exporter-toolkit.").StringVar(&o.WebConfigFile)
 	f("web.enable-admin-api", "Serve POST /api/v1/admin/tsdb/snapshot and /compact, which \"backup\" and \"tables compact\" ask for while the adapter runs.").Default(strconv.FormatBool(o.AdminAPI)).BoolVar(&o.AdminAPI)
-	f("web.cors-origin", "Origins (regular expression, anchored) whose scripts may query; empty: none.").StringVar(&o.CORSOrigin)
+	f("web.cors-origin", "Origins (regular expression, anchored) whose scripts may use the HTTP port; empty: none.").StringVar(&o.CORSOrigin)
 	f("web.max-connections", "HTTP connections, and requests, at once; beyond, the connection that is silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
 	f("web.max-body-bytes", "A request other than remote write as it is sent; longer ones are refused (413).").Default(bytesText(int64(o.WebBodyBytes))).SetValue((*intByteSize)(&o.WebBodyBytes))
 	f("web.max-in-flight-bytes", "Bodies of all these requests at once; slow ones give way, more are asked to come again (503).").Default(bytesText(int64(o.WebInFlightBytes))).SetValue((*intByteSize)(&o.WebInFlightBytes))

@@ -83,6 +83,12 @@ func newPromAPI(o apiOptions) (http.Handler, error) {
 	if p, ok := o.Store.(planner); ok {
 		own[apiPrefix+"/status/plan"] = ready((&planHandler{queryable: queryable, planner: p, now: time.Now}).ServeHTTP)
 	}
+	if c, ok := o.Store.(cardinalityReader); ok {
+		own[apiPrefix+"/status/tsdb"] = ready((&tsdbStatusHandler{store: c, names: o.Names, cors: cors}).ServeHTTP)
+	}
+	for path, text := range notServed() {
+		own[apiPrefix+path] = notFoundHandler(text)
+	}
 	rest := http.StripPrefix(apiPrefix, statsWhole(router))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == apiPrefix+"/read" && r.Method != http.MethodOptions {

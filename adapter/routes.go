@@ -45,13 +45,18 @@ func (a *Adapter) routes() (http.Handler, error) {
 	trees := &treeAPI{explainer, a.graphite.follower}
 	shower := &treeShower{tool: &treeTool{treeExplainer: explainer, o: a.o, db: a.db, tables: a.store}}
 	r := chi.NewRouter()
+	origins, err := a.o.corsOrigin()
+	if err != nil {
+		return nil, fmt.Errorf("--web.cors-origin: %w", err)
+	}
+	scripts := allowOrigins(origins)
 	queries := r.With(accounts(a.budget))
-	graphiteAPI, err := a.graphite.routes(queries, a)
+	graphiteAPI, err := a.graphite.routes(queries.With(scripts), a)
 	if err != nil {
 		return nil, err
 	}
 	graphiteAPI = accounts(a.budget)(graphiteAPI)
-	r.Handle(apiPrefix+"/write", write)
+	r.Handle(apiPrefix+"/write", scripts(write))
 	queries.Get(treeStatusPath, trees.status)
 	queries.Get(treeTestPath, trees.test)
 	queries.Get(treeShowPath, shower.serve)
@@ -60,7 +65,7 @@ func (a *Adapter) routes() (http.Handler, error) {
 	}
 	queries.Handle(apiPrefix+"/*", api)
 	// The paths of Prometheus' old example adapter.
-	r.Handle("/write", write)
+	r.Handle("/write", scripts(write))
 	queries.Handle("/read", http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		req.URL.Path = apiPrefix + "/read"
 		api.ServeHTTP(w, req)
@@ -70,13 +75,17 @@ func (a *Adapter) routes() (http.Handler, error) {
 	r.Get("/-/ready", status.isReady)
 	r.Head("/-/ready", status.isReady)
 	own := promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true, Timeout: 10 * time.Second})
-	r.HandleFunc("/metrics", func(w http.ResponseWriter, req *http.Request) {
-		if req.URL.Query().Has("query") { // Graphite's other name for /metrics/find
+	r.Handle("/metrics", scripts(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		switch {
+		case req.URL.Query().Has("query"): // Graphite's other name for /metrics/find
 			graphiteAPI.ServeHTTP(w, req)
-			return
+		case req.Method == http.MethodGet || req.Method == http.MethodHead:
+			own.ServeHTTP(w, req)
+		default:
+			w.Header().Set("Allow", "GET, HEAD, OPTIONS")
+			http.Error(w, "method "+req.Method+" is not allowed here", http.StatusMethodNotAllowed)
 		}
-		own.ServeHTTP(w, req)
-	})
+	})))
 	routeProfiles(r)
 	r.Get("/", status.index)
 	return r, nil

@@ -38,6 +38,21 @@ func (r *wireRequest) hasMetadata(i int) bool {
 	return m != (wireSeriesMetadata{}) && (m.kind != 0 || r.refersToText(m.help) || r.refersToText(m.unit))
 }
 
+// checkMetadataRefs fails for a series of 2.0 whose metadata refer to symbols that there are not. As Prometheus does, the series is refused as a whole.
+func (r *wireRequest) checkMetadataRefs(i int) error {
+	m := &r.series[i].meta
+	if m.help == 0 && m.unit == 0 {
+		return nil
+	}
+	if _, err := r.symbol(m.help); err != nil {
+		return fmt.Errorf("metadata: help: %w", err)
+	}
+	if _, err := r.symbol(m.unit); err != nil {
+		return fmt.Errorf("metadata: unit: %w", err)
+	}
+	return nil
+}
+
 // refersToText says whether a reference is wrong or leads to a text that is not empty.
 func (r *wireRequest) refersToText(ref uint32) bool {
 	if ref == 0 {

@@ -89,6 +89,10 @@ func (j *writeJob) findKnown() error {
 			j.bad[i] = err
 			continue
 		}
+		if err := j.req.checkMetadataRefs(i); err != nil {
+			j.bad[i] = err
+			continue
+		}
 		if size += len(key); size > limits.LabelBytes {
 			return writeError{http.StatusBadRequest, fmt.Errorf("%w: labels of more than %d bytes", errTooMany, limits.LabelBytes)}
 		}

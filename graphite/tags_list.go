@@ -133,7 +133,15 @@ func (a *API) completeTags(r *request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.plainReply(first(tags.list(withPrefix(r.form.get("tagPrefix"))), limit)), nil
+	return r.plainReply(pythonFirst(tags.list(withPrefix(r.form.get("tagPrefix"))), limit)), nil
+}
+
+// pythonFirst is list[:limit] of Python: below 0 it leaves out so many at the end.
+func pythonFirst(list []string, limit int) []string {
+	if limit < 0 {
+		limit = max(len(list)+limit, 0)
+	}
+	return list[:min(len(list), limit)]
 }
 
 func completionLimit(f form) (int, error) {
@@ -175,14 +183,14 @@ func (a *API) completeValues(r *request) (*reply, error) {
 	exprs, passes := r.form.list("expr"), withPrefix(r.form.get("valuePrefix"))
 	var values textSet
 	if len(exprs) == 0 {
-		values, err = a.allValues(r.Context(), tagLabel(tag), passes, limit)
+		values, err = a.allValues(r.Context(), tagLabel(tag), passes, max(limit, 0))
 	} else if values, err = a.valuesOf(r, exprs, tag); limit <= 0 {
 		values = nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return r.plainReply(first(values.list(passes), limit)), nil
+	return r.plainReply(pythonFirst(values.list(passes), limit)), nil
 }
 
 func (a *API) valuesOf(r *request, exprs []string, tag string) (textSet, error) {
