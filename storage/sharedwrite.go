@@ -12,14 +12,34 @@ import (
 
 // reconcileRows reads rows of a shared table with their past and makes their mutations.
 func (w *writer) reconcileRows(ctx context.Context, rows []*rowWrite) error {
-	past, err := w.history(ctx, rows)
-	if err != nil {
-		return err
-	}
 	p := pendingRow{now: !w.flush, clock: w.store.stamps.now()}
-	for i, row := range rows {
+	return w.eachPast(ctx, rows, func(row *rowWrite, past *kv.History) {
 		p.points, p.objects, p.ages = row.points, row.objects, row.ages
-		w.reconcileRow(row, &past[i], &p)
+		w.reconcileRow(row, past, &p)
+	})
+}
+
+// Rows are read with their past some at a time: as many as hold this many cells and deletions by the look of those before, about 100 bytes each in memory.
+const (
+	pastRows  = 64 // the first time
+	pastCells = 1 << 17
+)
+
+// eachPast reads rows with their past and shows them one by one.
+func (w *writer) eachPast(ctx context.Context, rows []*rowWrite, see func(row *rowWrite, past *kv.History)) error {
+	for n := pastRows; len(rows) > 0; {
+		some := rows[:min(n, len(rows))]
+		rows = rows[len(some):]
+		past, err := w.history(ctx, some)
+		if err != nil {
+			return err
+		}
+		size := 0
+		for i := range past {
+			size += len(past[i].Cells) + len(past[i].Hidden) + len(past[i].Deletes)
+			see(some[i], &past[i])
+		}
+		n = min(max(pastCells*len(some)/max(size, 1), 1), 2*n, rowsPerRead)
 	}
 	return nil
 }
@@ -117,22 +137,21 @@ func (w *writer) verify(ctx context.Context, apply applyFunc) error {
 
 // settleRows settles rows that are not as they were put, and returns those that had to be changed.
 func (w *writer) settleRows(ctx context.Context, rows []*rowWrite, apply applyFunc) ([]*rowWrite, error) {
-	past, err := w.history(ctx, rows)
-	if err != nil {
-		return nil, err
-	}
 	w.puts = w.puts[:0]
 	var changed []*rowWrite
 	p := pendingRow{clock: w.store.stamps.now()}
-	for i, row := range rows {
-		if row.stands(past[i].Cells) {
-			continue
+	err := w.eachPast(ctx, rows, func(row *rowWrite, past *kv.History) {
+		if row.stands(past.Cells) {
+			return
 		}
 		n := len(w.puts)
 		p.points, p.objects, p.ages = row.points, row.objects, row.ages
-		if w.reconcileRow(row, &past[i], &p); len(w.puts) > n {
+		if w.reconcileRow(row, past, &p); len(w.puts) > n {
 			changed = append(changed, row)
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(w.puts) == 0 {
 		return nil, nil

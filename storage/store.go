@@ -150,9 +150,10 @@ func (s *Store) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// Close flushes what is in memory, as far as ctx allows, and closes the log. What is not flushed is replayed by the next process. Nothing
+// Close flushes what is in memory, settles what was put into shared tables without reading, as far as ctx allows, and closes the log. What is not flushed is replayed by the next process. Nothing
 // may use the store any more; the engine is closed afterwards.
 func (s *Store) Close(ctx context.Context) error {
+	defer s.verifyLast(ctx)
 	if s.buffer == nil {
 		return nil
 	}

@@ -88,6 +88,21 @@ func (s *Store) verifyRows(ctx context.Context, now time.Time) error {
 	}
 }
 
+// lastVerify bounds how long the end of a process looks at rows that others may have written to.
+const lastVerify = 10 * time.Second
+
+// verifyLast looks at all rows that were noted, which nobody will do after the end of the process.
+func (s *Store) verifyLast(ctx context.Context) {
+	if s.versioned == nil || s.unfit.Load() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lastVerify)
+	defer cancel()
+	if err := s.verifyRows(ctx, s.o.Now().Add(2*verifyDelay)); err != nil {
+		s.o.Logger.Warn("looking for instants with two values at the end; rows that others wrote to at the same time may have some", "table", s.o.Tables.Data, "err", err)
+	}
+}
+
 func (s *Store) verifySome(ctx context.Context, some []unverified) error {
 	w := s.writers.Get().(*writer)
 	defer s.writers.Put(w)
