@@ -206,6 +206,9 @@ func (h *readHandler) streamQuery(ctx context.Context, out *countingWriter, inde
 	if len(matchers) == 0 {
 		return nil
 	}
+	account := budget.From(ctx)
+	before := account.Held()
+	defer func() { account.Give(account.Held() - before) }() // nothing of a query is held when it has been sent
 	if reader, ok := h.Queryable.(chunkReader); ok {
 		parts, ok, err := reader.chunkParts(ctx, query.StartTimestampMs, query.EndTimestampMs, readHints(query.Hints), matchers)
 		if err != nil {

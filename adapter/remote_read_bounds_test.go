@@ -136,6 +136,24 @@ func TestRemoteReadIsCharged(t *testing.T) {
 	}
 }
 
+// A stream holds nothing of the queries that it has sent.
+func TestRemoteReadStreamsGiveBack(t *testing.T) {
+	p := newMemStorage(t)
+	for i := range 300 {
+		p.write(t, labelsOf(t, `up{instance="`+strings.Repeat("i", i+1)+`"}`), 1, 2, 3)
+	}
+	h := newReadHandler(readHandlerOptions{Queryable: p, Logger: testAPIOptions(t, p.store).Logger})
+	req := &prompb.ReadRequest{AcceptedResponseTypes: streamedType}
+	for range maxReadQueries {
+		req.Queries = append(req.Queries, readQuery(t, 0, 10, nil, "up"))
+	}
+	const enoughForSome = 2 << 20
+	status, text, _ := readRequest(t, newTestServer(t, accounts(budget.New(enoughForSome))(h)).URL, req)
+	if status != http.StatusOK || text == "" {
+		t.Errorf("%d %.200q", status, text)
+	}
+}
+
 // Whatever the bytes, counting before decoding agrees with the decoder.
 func FuzzCheckReadRequest(f *testing.F) {
 	f.Add([]byte{}, uint16(1))
