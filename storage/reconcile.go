@@ -85,9 +85,13 @@ func (r *reconciler) row(key []byte, h *kv.History, p *pendingRow) reconciled {
 	r.won, r.wonAges, r.dropped, r.fresh, r.noted = r.won[:0], r.wonAges[:0], false, r.fresh[:0], r.noted[:0]
 	r.lost = slices.Grow(r.lost[:0], len(r.cells))[:len(r.cells)]
 	clear(r.lost)
-	r.collect(p)
-	r.settle(p)
-	r.settleObjects(p)
+	if h.Untouched() && p.pointsOnly() {
+		r.begin(p)
+	} else {
+		r.collect(p)
+		r.settle(p)
+		r.settleObjects(p)
+	}
 	stamp := r.stamp(p)
 	if stamp == 0 && (r.dropped || r.taken(appendObjectCells(nil, r.fresh))) {
 		stamp = p.clock // objects that stay are put anew, and a cell of ages needs a stamp
@@ -96,6 +100,20 @@ func (r *reconciler) row(key []byte, h *kv.History, p *pendingRow) reconciled {
 	r.putNew(stamp)
 	r.putAges()
 	return r.mutation
+}
+
+// pointsOnly reports whether the row is of points, all of which have an age if they need one.
+func (p *pendingRow) pointsOnly() bool {
+	return len(p.objects) == 0 && (p.now || len(p.ages) == len(p.points))
+}
+
+// begin lets all pending points win: nobody else has written to the row.
+func (r *reconciler) begin(p *pendingRow) {
+	r.claims, r.objects = r.claims[:0], r.objects[:0]
+	r.won = append(r.won, p.points...)
+	if !p.now {
+		r.wonAges = append(r.wonAges, p.ages...)
+	}
 }
 
 // collect lists the claims, those of one instant together and the winner first.

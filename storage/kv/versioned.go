@@ -28,6 +28,11 @@ type History struct {
 	Deletes []Tombstone // deletions that the engine has not dropped yet, in any order; one that others cover may be missing
 }
 
+// Untouched says whether nothing is known of the row: neither cells nor a past.
+func (h *History) Untouched() bool {
+	return len(h.Cells) == 0 && len(h.Hidden) == 0 && len(h.Deletes) == 0
+}
+
 // A Tombstone is a deletion that the engine remembers.
 type Tombstone struct {
 	// Qualifier names the cell; nil (not only empty) is the whole family of the row.
