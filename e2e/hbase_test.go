@@ -30,6 +30,7 @@ func TestHBase(t *testing.T) {
 		{"TSDPuts", testTSDPuts},
 		{"TSDWrites", testTSDWrites},
 		{"TSDCorrections", testTSDCorrections},
+		{"TSDNewest", testTSDNewest},
 		{"TSDCells", testTSDCells},
 		{"TSDMistaken", testTSDMistaken},
 		{"TSDTreeSync", testTSDTreeSync},
