@@ -19,6 +19,9 @@ func (a *Adapter) ready(ctx context.Context) error {
 	return a.graphite.ready()
 }
 
+// metricsAtOnce is how many scrapes are answered at once; each takes some milliseconds of a core.
+const metricsAtOnce = 8
+
 // routes is the whole HTTP front door.
 func (a *Adapter) routes() (http.Handler, error) {
 	gatherer := prometheus.Gatherers{a.registry, prometheus.DefaultGatherer}
@@ -74,7 +77,7 @@ func (a *Adapter) routes() (http.Handler, error) {
 	r.Head("/-/healthy", status.healthy)
 	r.Get("/-/ready", status.isReady)
 	r.Head("/-/ready", status.isReady)
-	own := promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true, Timeout: 10 * time.Second})
+	own := promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true, Timeout: 10 * time.Second, MaxRequestsInFlight: metricsAtOnce})
 	r.Handle("/metrics", scripts(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		switch {
 		case req.URL.Query().Has("query"): // Graphite's other name for /metrics/find

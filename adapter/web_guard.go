@@ -22,6 +22,8 @@ const (
 	// webHead is how many bytes the head of a request may have, about, and webFields how many fields: each costs some 200 bytes beside its own.
 	webHead   = 64 << 10
 	webFields = 200
+	// webHeads is how many bytes all long heads may have together.
+	webHeads = 4 << 20
 	// webHeadTime is how long a client may take for a head.
 	webHeadTime = 10 * time.Second
 )
@@ -39,7 +41,7 @@ func webServer(handler http.Handler) *http.Server {
 // webPort is the HTTP port.
 func (a *Adapter) webPort(l net.Listener) net.Listener {
 	return intake.NewPort(l, intake.PortOptions{
-		What: "http", Flag: "--web.max-connections", Max: a.o.MaxConnections, Reserve: webReserve, Metric: "tsdbridge_web_",
+		What: "http", Flag: "--web.max-connections", Max: a.o.MaxConnections, Reserve: webReserve, HeadBytes: webHeads, Metric: "tsdbridge_web_",
 		Logger: a.o.Logger, Registerer: a.registry,
 	})
 }
@@ -76,6 +78,7 @@ func vital(path string) bool {
 // ServeHTTP implements http.Handler.
 func (g *webGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	conn := intake.ConnOf(r.Context())
+	conn.Headed()
 	switch {
 	case len(r.Header) > webFields:
 		refuse(w, http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("more than %d fields in the head of the request", webFields))

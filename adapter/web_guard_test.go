@@ -224,3 +224,30 @@ func TestRefusedBodyIsReadToItsEnd(t *testing.T) {
 		_ = conn.Close()
 	}
 }
+
+// Long heads that never end do not fill the memory, and do not keep a long one out that comes alone, nor a short one.
+func TestWebLongHeads(t *testing.T) {
+	g := startGuarded(t, nil, http.HandlerFunc(echo))
+	var b strings.Builder
+	for i := range 150 {
+		fmt.Fprintf(&b, "x%d: %s\r\n", i, strings.Repeat("y", 300))
+	}
+	long := "GET / HTTP/1.1\r\nHost: x\r\n" + b.String()
+	var open []net.Conn
+	for range 3 * webHeads / len(long) {
+		open = append(open, g.say(long))
+	}
+	if got := g.ask(get("/")); got != "200 0<nil>" {
+		t.Errorf("a short head: %s", got)
+	}
+	for _, conn := range open {
+		_ = conn.Close()
+	}
+	for range 100 { // until the others are seen to be gone
+		r, err := http.ReadResponse(bufio.NewReader(g.say(long+"\r\n")), nil)
+		if err == nil && r.Body.Close() == nil && r.StatusCode == http.StatusOK {
+			return
+		}
+	}
+	t.Error("a long head alone is refused")
+}

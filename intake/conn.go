@@ -28,6 +28,10 @@ type Conn struct {
 	working atomic.Int32 // pieces of work under way
 	since   atomic.Int64 // when it was accepted or last useful, nanoseconds since 1970
 
+	inHead    atomic.Bool  // what is read belongs to the head of a request
+	head      atomic.Int64 // bytes of it
+	headShare Share        // of the port's heads
+
 	deadline atomic.Bool  // the door has set a write deadline
 	patient  atomic.Int64 // when we set one last, nanoseconds since 1970
 }
@@ -38,6 +42,29 @@ const (
 	// patienceStep is how old a write deadline of ours may be before it is moved: most writes find a fresh one.
 	patienceStep = writePatience / 8
 )
+
+// freeHead is how long a head is that costs nothing: nearly all are shorter.
+const freeHead = 8 << 10
+
+type headsError struct{}
+
+func (headsError) Error() string { return "the heads of requests take too much memory together" }
+
+// Read implements net.Conn.
+func (c *Conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 && c.inHead.Load() && c.head.Add(int64(n)) > freeHead && !c.headShare.Take(n) {
+		return 0, headsError{}
+	}
+	return n, err
+}
+
+// Headed says that a head is there: what is read now is not counted, until End.
+func (c *Conn) Headed() {
+	if c != nil && c.inHead.Swap(false) {
+		c.headShare.Release()
+	}
+}
 
 // Begin says that all that a piece of work needs has come: it should not be cut off now.
 func (c *Conn) Begin() {
@@ -57,6 +84,10 @@ func (c *Conn) End(useful bool) {
 			c.port.meet(c)
 		}
 	}
+	if c.port.heads != nil {
+		c.head.Store(0)
+		c.inHead.Store(true)
+	}
 	if c.working.Add(-1) == 0 && c.port.waiting.Load() {
 		c.port.wake()
 	}
@@ -68,6 +99,7 @@ func (c *Conn) Reserve() bool { return c != nil && c.reserve }
 // Close implements net.Conn.
 func (c *Conn) Close() error {
 	c.port.forget(c)
+	c.Headed()
 	return c.Conn.Close()
 }
 

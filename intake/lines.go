@@ -10,9 +10,13 @@ type Lines struct {
 	Max        int  // bytes of memory, at least two lines
 	Longest    int  // bytes of a line
 	DropReturn bool // a carriage return before the newline belongs to the end, else to the line
+	// Budget, if any, is what the memory of all connections comes from that is more than two lines. Where it has none left, memory does not grow. Close
+	// gives it back.
+	Budget *Gate
 
 	buf      []byte
 	start    int  // buf[start:] has been read and not been cut
+	taken    int  // bytes of the budget
 	skipping bool // what comes next belongs to a line that is too long and was returned already
 }
 
@@ -27,8 +31,30 @@ func (l *Lines) Room() []byte {
 }
 
 func (l *Lines) grow() {
-	if size := min(max(FirstBuffer, 2*cap(l.buf)), l.Max); size > cap(l.buf) {
+	if size := min(max(FirstBuffer, 2*cap(l.buf)), l.Max); size > cap(l.buf) && l.affords(size) {
 		l.buf = append(make([]byte, 0, size), l.buf...)
+	}
+}
+
+// affords takes memory of so many bytes from the budget.
+func (l *Lines) affords(size int) bool {
+	const ends = 2 // bytes of the end of a line
+	if l.Budget == nil || cap(l.buf) < max(FirstBuffer, 2*(l.Longest+ends)) {
+		return true
+	}
+	more := size - cap(l.buf)
+	if !l.Budget.take(int64(more)) {
+		return false
+	}
+	l.taken += more
+	return true
+}
+
+// Close gives back what was taken from the budget. The lines must not be used afterwards.
+func (l *Lines) Close() {
+	if l.Budget != nil {
+		l.Budget.bytes.Add(-int64(l.taken))
+		l.taken = 0
 	}
 }
 

@@ -100,3 +100,42 @@ func TestLinesSwap(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// Where the budget is empty memory stays at two lines, and all lines are read all the same; what was taken is given back.
+func TestLinesBudget(t *testing.T) {
+	budget := NewGate(1, 100<<10)
+	read := func(l *Lines, text string) (lines int) {
+		for len(text) > 0 {
+			n := copy(l.Room(), text)
+			if n == 0 {
+				t.Fatal("no room")
+			}
+			l.Filled(n)
+			text = text[n:]
+			for {
+				line, _, ok := l.Next()
+				if !ok {
+					break
+				}
+				if lines++; len(line) != 1000 {
+					t.Fatalf("a line of %d bytes", len(line))
+				}
+			}
+		}
+		return lines
+	}
+	text := strings.Repeat(strings.Repeat("x", 1000)+"\n", 2000)
+	rich := &Lines{Max: 64 << 10, Longest: 1000, Budget: budget}
+	rich.Filled(copy(rich.Room(), text[:500]))
+	poor := &Lines{Max: 64 << 10, Longest: 1000, Budget: NewGate(1, 0)}
+	if n := read(rich, text[500:]); n != 2000 || cap(rich.buf) != 64<<10 || budget.Bytes() != int64(cap(rich.buf)-FirstBuffer) {
+		t.Errorf("%d lines in %d bytes, of the budget %d", n, cap(rich.buf), budget.Bytes())
+	}
+	if n := read(poor, text); n != 2000 || cap(poor.buf) > FirstBuffer {
+		t.Errorf("%d lines in %d bytes", n, cap(poor.buf))
+	}
+	rich.Close()
+	if budget.Bytes() != 0 {
+		t.Errorf("%d bytes are not given back", budget.Bytes())
+	}
+}

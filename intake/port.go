@@ -18,7 +18,10 @@ type PortOptions struct {
 	Flag string // that sets Max
 	Max  int    // connections at once
 	// Reserve is how many more are let in while all of Max are at work; see Conn.Reserve.
-	Reserve    int
+	Reserve int
+	// HeadBytes bounds what all heads of requests take together that are longer than freeHead; 0: nothing is counted. A head in memory is some ten
+	// times as big as on the wire.
+	HeadBytes  int
 	Metric     string // what the name of the counter begins with
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
@@ -33,6 +36,7 @@ type Port struct {
 	net.Listener
 	o         PortOptions
 	displaced prometheus.Counter
+	heads     *Gate       // nil: nothing is counted
 	warned    time.Time   // of the accept loop
 	waiting   atomic.Bool // the accept loop waits for a place
 
@@ -55,6 +59,9 @@ type host struct {
 func NewPort(l net.Listener, o PortOptions) *Port {
 	p := &Port{Listener: l, o: o, conns: map[*Conn]struct{}{}, hosts: map[netip.Addr]*host{}}
 	p.free = sync.NewCond(&p.mu)
+	if o.HeadBytes > 0 {
+		p.heads = NewGate(o.Max, o.HeadBytes)
+	}
 	p.displaced = promauto.With(o.Registerer).NewCounter(prometheus.CounterOpts{
 		Name: o.Metric + "displaced_connections_total", Help: "Silent connections closed for new ones, since as many as allowed were open.",
 	})
@@ -67,7 +74,8 @@ func (p *Port) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{Conn: accepted, port: p, addr: addrOf(accepted)}
+	c := &Conn{Conn: accepted, port: p, addr: addrOf(accepted), headShare: Share{Gate: p.heads}}
+	c.inHead.Store(p.heads != nil)
 	victim, err := p.admit(c)
 	if err != nil {
 		_ = accepted.Close()

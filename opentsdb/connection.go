@@ -25,8 +25,9 @@ func (s *server) serve(ctx, writeCtx context.Context, conn net.Conn) {
 	closed := func() { s.metrics.open.Add(-1) }
 	// The deadline is set after ctx has ended: reads look at ctx after they have set their own.
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(past) })
-	l := newLines(s.o.ReadBuffer, s.o.MaxLine)
+	l := newLines(s.o.ReadBuffer, s.o.MaxLine, s.budget)
 	c := &connection{server: s, conn: conn, place: intake.PortConn(conn), lines: l, telnet: telnet{ingest: s.ingest, about: s.about}}
+	defer c.lines.Close()
 	_, err := c.read(ctx, s.o.IdleTimeout)
 	if first := c.lines.Rest(); len(first) > 0 && isHTTP(first[0]) {
 		s.metrics.http.Inc()

@@ -53,7 +53,7 @@ func TestMaxFuture(t *testing.T) {
 func telnetSays(t *testing.T, in *Ingest, text string) string {
 	t.Helper()
 	about, metrics := testAbout()
-	tel, lines := telnet{ingest: in, about: about}, newLines(64<<10, 1024)
+	tel, lines := telnet{ingest: in, about: about}, newLines(64<<10, 1024, nil)
 	lines.Filled(copy(lines.Room(), text))
 	tel.take(t.Context(), &lines, newDelivery(about.o.Logger, metrics, nil))
 	return string(tel.answer)

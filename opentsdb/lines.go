@@ -4,6 +4,9 @@ import "github.com/tsdbridge/tsdbridge/intake"
 
 // newLines cuts what a connection sends into lines as Netty's LineBasedFrameDecoder does: a newline ends one, with a carriage return before it
 // perhaps.
-func newLines(buffer, longest int) intake.Lines {
-	return intake.Lines{Max: buffer, Longest: longest, DropReturn: true}
+func newLines(buffer, longest int, budget *intake.Gate) intake.Lines {
+	return intake.Lines{Max: buffer, Longest: longest, DropReturn: true, Budget: budget}
 }
+
+// readBudget is what the memory of all connections of telnet may take beyond two lines each, in bytes.
+const readBudget = 64 << 20

@@ -21,6 +21,7 @@ type Listener struct {
 	tcp     net.Listener
 	metrics *listenerMetrics
 	about   *about
+	budget  *intake.Gate // of what connections of telnet read
 }
 
 // New binds the port. Run serves it; without Run, call Close.
@@ -33,7 +34,7 @@ func New(o Options) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--opentsdb.listen-address=%s: %w", o.Address, err)
 	}
-	l := &Listener{o: o, metrics: newListenerMetrics(o.Registerer)}
+	l := &Listener{o: o, budget: intake.NewGate(o.MaxConnections, readBudget), metrics: newListenerMetrics(o.Registerer)}
 	l.tcp = intake.NewPort(tcp, intake.PortOptions{
 		What: "opentsdb", Flag: "--opentsdb.max-connections", Max: o.MaxConnections, Metric: "tsdbridge_opentsdb_", Logger: o.Logger, Registerer: o.Registerer,
 	})

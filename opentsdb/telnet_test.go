@@ -28,7 +28,7 @@ func say(t testing.TB, m *memory, pieces ...[]byte) string {
 	about, metrics := testAbout()
 	tel := telnet{ingest: newTestIngest(m), about: about}
 	d := newDelivery(about.o.Logger, metrics, nil)
-	l := newLines(64<<10, 1024)
+	l := newLines(64<<10, 1024, nil)
 	var answers []byte
 	open := true
 	for _, piece := range pieces {
@@ -110,7 +110,7 @@ func TestTelnetKnowsItsSeries(t *testing.T) {
 	tel := telnet{ingest: in, about: about}
 	d := newDelivery(about.o.Logger, metrics, nil)
 	send := func(text string) {
-		l := newLines(64<<10, 1024)
+		l := newLines(64<<10, 1024, nil)
 		l.Filled(copy(l.Room(), text))
 		tel.take(t.Context(), &l, d)
 	}

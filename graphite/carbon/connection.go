@@ -35,7 +35,8 @@ func (l *Listener) serveConnection(ctx, writeCtx context.Context, conn net.Conn,
 	// The deadline is set after ctx has ended: read looks at ctx after it has set its own.
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(past) })
 	defer stop()
-	c := &connection{Listener: l, conn: conn, place: intake.PortConn(conn), delivery: d, lines: newLines(l.o.ReadBuffer)}
+	c := &connection{Listener: l, conn: conn, place: intake.PortConn(conn), delivery: d, lines: newLines(l.o.ReadBuffer, l.budget)}
+	defer c.lines.Close()
 	defer c.relay.Wait()
 	for {
 		err := c.read(ctx)

@@ -9,4 +9,9 @@ const MaxLine = 16384
 const leastBuffer = 2 * MaxLine
 
 // newLines cuts what a connection sends into lines as carbon does: only a newline ends one, not a carriage return.
-func newLines(buffer int) intake.Lines { return intake.Lines{Max: buffer, Longest: MaxLine} }
+func newLines(buffer int, budget *intake.Gate) intake.Lines {
+	return intake.Lines{Max: buffer, Longest: MaxLine, Budget: budget}
+}
+
+// readBudget is what the memory of all connections may take beyond two lines each, in bytes.
+const readBudget = 64 << 20

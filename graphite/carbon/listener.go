@@ -25,7 +25,8 @@ type Listener struct {
 	udp        *net.UDPConn // nil: none
 	metrics    *listenerMetrics
 	complaints complaints
-	points     sync.Pool // of *[]Point, empty
+	budget     *intake.Gate // of what connections read
+	points     sync.Pool    // of *[]Point, empty
 }
 
 // New binds the port. Run serves it; without Run, call Close.
@@ -33,7 +34,7 @@ func New(o Options) (*Listener, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	l := &Listener{o: o, complaints: complaints{logger: o.Logger, now: o.Now}}
+	l := &Listener{o: o, complaints: complaints{logger: o.Logger, now: o.Now}, budget: intake.NewGate(o.MaxConnections, readBudget)}
 	l.points.New = func() any { return new([]Point) }
 	if err := l.bind(); err != nil {
 		return nil, fmt.Errorf("--carbon.listen-address=%s: %w", o.Address, err)
