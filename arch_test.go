@@ -24,7 +24,7 @@ var doors = map[string][]string{
 	"graphite/eval":           {"budget", "decimal", "graphite/expr", "turns"},
 	"graphite/expr":           {},
 	"intake":                  {},
-	"opentsdb":                {"budget", "decimal", "intake", "storage"},
+	"opentsdb":                {"budget", "decimal", "intake", "storage", "turns"},
 	"translate":               {"storage"},
 	"turns":                   {},
 	"tree":                    {"budget", "storage", "storage/kv", "storage/schema", "turns"},

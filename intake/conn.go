@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"runtime"
 	"sync/atomic"
 	"time"
 )
@@ -32,6 +33,7 @@ type Conn struct {
 	head      atomic.Int64 // bytes of it
 	headShare Share        // of the port's heads
 
+	owes     atomic.Bool  // work was done since the last read
 	deadline atomic.Bool  // the door has set a write deadline
 	patient  atomic.Int64 // when we set one last, nanoseconds since 1970
 }
@@ -51,7 +53,13 @@ type headsError struct{}
 func (headsError) Error() string { return "the heads of requests take too much memory together" }
 
 // Read implements net.Conn.
+//
+// A client that sends without a pause has all that it wants to be done in the socket: between two pieces others go first, or a few hundred such would make
+// everybody wait for seconds.
 func (c *Conn) Read(b []byte) (int, error) {
+	if c.owes.Swap(false) {
+		runtime.Gosched()
+	}
 	n, err := c.Conn.Read(b)
 	if n > 0 && c.inHead.Load() && c.head.Add(int64(n)) > freeHead && !c.headShare.Take(n) {
 		return 0, headsError{}
@@ -84,6 +92,7 @@ func (c *Conn) End(useful bool) {
 			c.port.meet(c)
 		}
 	}
+	c.owes.Store(true)
 	if c.port.heads != nil {
 		c.head.Store(0)
 		c.inHead.Store(true)

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // APIOptions are the limits of OpenTSDB's HTTP API. What is over a limit of a request is refused for good, what is over a limit of the
@@ -53,11 +55,12 @@ type API struct {
 	o      APIOptions
 	ingest *Ingest
 	gate   *intake.Gate
+	turns  *turns.Turns // of those that decompress their bodies
 }
 
 // NewAPI returns an API over an Ingest. The options are valid.
 func NewAPI(o APIOptions, ingest *Ingest) *API {
-	return &API{o: o, ingest: ingest, gate: intake.NewGate(o.Requests, o.InFlightBytes)}
+	return &API{o: o, ingest: ingest, gate: intake.NewGate(o.Requests, o.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0) / 2)}
 }
 
 // ServeHTTP implements http.Handler. Endpoints are named in any case, and after a version perhaps: /api/put, /API/v1/Put.

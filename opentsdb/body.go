@@ -1,22 +1,27 @@
 package opentsdb
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zlib"
 
 	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // A body is what a request sent, and its share of the gate.
 type body struct {
 	bytes []byte
 	share *intake.Share
+	turns *turns.Turns // of those that decompress
 }
 
 // read reads the body of a request, of at most limit bytes, in memory that it keeps. A Content-Length that is over the limit is enough.
@@ -24,18 +29,68 @@ func (b *body) read(w http.ResponseWriter, r *http.Request, limit int) error {
 	if r.ContentLength > int64(limit) {
 		return tooLarge(limit)
 	}
-	content, err := decoded(r)
+	encoding, err := encodingOf(r)
 	if err != nil {
 		return err
 	}
-	claimed := r.ContentLength
-	if content != r.Body {
-		claimed = -1 // it is of what is compressed
+	if encoding == plain {
+		b.bytes, err = b.receive(w, r, b.bytes, limit)
+		return bodyError(err, limit)
 	}
+	packed, err := b.receive(w, r, nil, limit)
+	if err != nil {
+		return bodyError(err, limit)
+	}
+	return b.unpack(r.Context(), encoding, packed, limit)
+}
+
+// receive appends what is sent to dst.
+func (b *body) receive(w http.ResponseWriter, r *http.Request, dst []byte, limit int) ([]byte, error) {
 	control := http.NewResponseController(w)
 	b.share.Receiving(func() { _ = control.SetReadDeadline(past) })
 	defer b.share.Received()
-	b.bytes, err = intake.Body{Claimed: claimed, Limit: limit, Share: b.share}.ReadBody(b.bytes, content)
+	return intake.Body{Claimed: r.ContentLength, Limit: limit, Share: b.share}.ReadBody(dst, r.Body)
+}
+
+// unpack decompresses a body that is there whole. A few do so at once, and those that are short go first: a few bytes can stand for very many.
+func (b *body) unpack(ctx context.Context, encoding coding, packed []byte, limit int) error {
+	ctx, cancel := context.WithTimeout(ctx, unpackTimeout)
+	defer cancel()
+	turn, err := b.turns.Begin(ctx)
+	if err != nil {
+		return errBusy
+	}
+	defer turn.End()
+	content, err := encoding.reader(bytes.NewReader(packed))
+	if err != nil {
+		return apiError{http.StatusBadRequest, "Unable to decompress the request", err.Error()}
+	}
+	b.bytes, err = intake.Body{Claimed: -1, Limit: limit, Share: b.share}.ReadBody(b.bytes, &patientReader{ctx, turn, content})
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return errBusy
+	}
+	return bodyError(err, limit)
+}
+
+// unpackTimeout is how long a compressed body may wait for its turns.
+const unpackTimeout = 20 * time.Second
+
+// patientReader lets others go first between two reads.
+type patientReader struct {
+	ctx     context.Context //nolint:containedctx // of one request, for one call
+	turn    *turns.Turn
+	content io.Reader
+}
+
+// Read implements io.Reader.
+func (r *patientReader) Read(p []byte) (int, error) {
+	if err := r.turn.Yield(r.ctx); err != nil {
+		return 0, err
+	}
+	return r.content.Read(p)
+}
+
+func bodyError(err error, limit int) error {
 	switch {
 	case errors.Is(err, intake.ErrTooLarge):
 		return tooLarge(limit)
@@ -51,22 +106,33 @@ func tooLarge(limit int) error {
 	return apiError{http.StatusRequestEntityTooLarge, "Request too large", fmt.Sprintf("The content has more than %d bytes", limit)}
 }
 
-// decoded is the body without the encodings that a TSD (Netty) knows.
-func decoded(r *http.Request) (io.Reader, error) {
-	var content io.Reader
-	var err error
+// coding is how a body is compressed.
+type coding int
+
+// The encodings that a TSD (Netty) knows.
+const (
+	plain coding = iota
+	gzipped
+	deflated
+)
+
+func encodingOf(r *http.Request) (coding, error) {
 	switch encoding := strings.ToLower(r.Header.Get("Content-Encoding")); encoding {
 	case "", "identity":
-		return r.Body, nil
+		return plain, nil
 	case "gzip", "x-gzip":
-		content, err = gzip.NewReader(r.Body)
+		return gzipped, nil
 	case "deflate", "x-deflate":
-		content, err = zlib.NewReader(r.Body)
+		return deflated, nil
 	default:
-		return nil, apiError{http.StatusUnsupportedMediaType, "Unsupported content encoding", encoding}
+		return plain, apiError{http.StatusUnsupportedMediaType, "Unsupported content encoding", encoding}
 	}
-	if err != nil {
-		return nil, apiError{http.StatusBadRequest, "Unable to decompress the request", err.Error()}
+}
+
+// reader decompresses.
+func (c coding) reader(packed io.Reader) (io.Reader, error) {
+	if c == gzipped {
+		return gzip.NewReader(packed)
 	}
-	return content, nil
+	return zlib.NewReader(packed)
 }

@@ -48,6 +48,7 @@ type Ingest struct {
 	committer    *committer
 	jobs         sync.Pool // *job, empty
 	telnet, http protocol
+	dropped      atomic.Int64 // when a client had the caches dropped, nanoseconds since 1970
 }
 
 // NewIngest returns an Ingest over a store. The options are valid.
@@ -62,6 +63,17 @@ func NewIngest(o IngestOptions) *Ingest {
 
 // DropCaches forgets which series there are, as the command dropcaches of a TSD does: all are resolved again when they are met.
 func (in *Ingest) DropCaches() { in.cache.Store(storage.NewRefCache(in.o.CacheEntries)) }
+
+// dropPause is how long caches are kept that somebody asked to drop: who asks all the time would have every series resolved all the time.
+const dropPause = 10 * time.Second
+
+// dropAsked is DropCaches for whoever reaches the port. It does nothing shortly after it was done.
+func (in *Ingest) dropAsked() {
+	now := time.Now().UnixNano()
+	if last := in.dropped.Load(); now-last >= int64(dropPause) && in.dropped.CompareAndSwap(last, now) {
+		in.DropCaches()
+	}
+}
 
 // A protocol is what differs between telnet and HTTP.
 type protocol struct {

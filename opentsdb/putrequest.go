@@ -70,7 +70,7 @@ func (a *API) servePut(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p := putRequests.Get().(*putRequest)
-	p.api, p.content.share = a, &intake.Share{Gate: a.gate}
+	p.api, p.content.share, p.content.turns = a, &intake.Share{Gate: a.gate}, a.turns
 	answer, err := p.serve(w, r)
 	if err != nil {
 		writeError(w, err)

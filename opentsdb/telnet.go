@@ -106,7 +106,7 @@ func (t *telnet) line(line []byte) (open bool) {
 	case "stats":
 		t.answer = t.about.appendStats(t.answer)
 	case "dropcaches":
-		t.ingest.DropCaches()
+		t.ingest.dropAsked()
 		t.say("Caches dropped.")
 	case "rollup":
 		t.rollup(line)
