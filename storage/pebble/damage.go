@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
@@ -58,4 +60,30 @@ func told(err error) error {
 		return fmt.Errorf("%w: %w", kv.ErrDamaged, err)
 	}
 	return err
+}
+
+// toldOpening is told for what Pebble says when it opens a store. Its file of options has no sum: what a damaged one says differs from our options, and Pebble tells
+// that without the file's name.
+func toldOpening(err error, files vfs.FS, path string) error {
+	name := optionsFile(files, path)
+	if err == nil || name == "" || errors.Is(err, kv.ErrDamaged) || !strings.Contains(err.Error(), "option") && !strings.Contains(err.Error(), "key=value") {
+		return told(err)
+	}
+	return fmt.Errorf("%w: %s: %w", errOptions, files.PathJoin(path, name), err)
+}
+
+// errOptions is kv.ErrDamaged of a file of options, without which a store is whole: Pebble writes a new one each time it opens.
+var errOptions = fmt.Errorf("%w", kv.ErrDamaged)
+
+// optionsFile is the name of the latest file of options in a store; empty: there is none.
+func optionsFile(files vfs.FS, path string) string {
+	names, err := files.List(path)
+	if err != nil {
+		return ""
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, optionsPrefix) })
+	if len(names) == 0 {
+		return ""
+	}
+	return slices.Max(names)
 }

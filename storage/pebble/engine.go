@@ -108,7 +108,7 @@ func open(o Options, files vfs.FS, wall func() int64) (*Engine, error) {
 	}
 	var err error
 	if e.db, err = pebble.Open(o.Path, e.options(o)); err != nil {
-		return nil, errors.Join(told(err), e.release())
+		return nil, errors.Join(toldOpening(err, e.files, o.Path), e.release())
 	}
 	if err := e.loadFor(o, wall); err != nil {
 		return nil, errors.Join(told(err), e.Close())

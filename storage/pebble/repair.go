@@ -34,6 +34,12 @@ func repairStore(ctx context.Context, o Options, files vfs.FS) (done []string, l
 		return r.done, nil, err
 	}
 	e, made, err := openForRepair(o, r.files)
+	if errors.Is(err, errOptions) {
+		if err := r.aside(optionsFile(r.files, r.path)); err != nil {
+			return r.done, nil, err
+		}
+		e, made, err = openForRepair(o, r.files)
+	}
 	if err != nil {
 		return r.done, nil, err
 	}
