@@ -48,6 +48,7 @@ type reconciler struct {
 	objects  []agedObject // that the row will have
 	dropped  bool         // an object of the row goes
 	clock    int64
+	whole    bool  // all points of the row are put anew
 	beaten   int64 // the latest acknowledgement of what loses to the pending samples
 	fresh    []schema.Object
 	noted    []notedAges
@@ -85,6 +86,7 @@ func (r *reconciler) row(key []byte, h *kv.History, p *pendingRow) reconciled {
 	r.won, r.wonAges, r.dropped, r.fresh, r.noted = r.won[:0], r.wonAges[:0], false, r.fresh[:0], r.noted[:0]
 	r.lost = slices.Grow(r.lost[:0], len(r.cells))[:len(r.cells)]
 	clear(r.lost)
+	r.whole = anyMistaken(h.Cells)
 	if h.Untouched() && p.pointsOnly() {
 		r.begin(p)
 	} else {
@@ -93,8 +95,8 @@ func (r *reconciler) row(key []byte, h *kv.History, p *pendingRow) reconciled {
 		r.settleObjects(p)
 	}
 	stamp := r.stamp(p)
-	if stamp == 0 && (r.dropped || r.taken(appendObjectCells(nil, r.fresh))) {
-		stamp = p.clock // objects that stay are put anew, and a cell of ages needs a stamp
+	if stamp == 0 && (r.whole || r.dropped || r.taken(appendObjectCells(nil, r.fresh))) {
+		stamp = p.clock // what stays is put anew, and a cell of ages needs a stamp
 	}
 	r.rewrite()
 	r.putNew(stamp)
@@ -197,37 +199,46 @@ func (r *reconciler) settle(p *pendingRow) {
 }
 
 func (r *reconciler) settleInstant(p *pendingRow, claims []claim) {
-	winner, put := claims[0], claims[0].cell == pending
-	for _, c := range claims[1:] {
+	winner := claims[0]
+	keep := r.standing(claims)
+	for i, c := range claims {
 		switch {
-		case c.cell == pending:
+		case c.cell == pending && (i > 0 || keep >= 0):
 			r.mutation.known++
-		case !c.same(winner):
+		case c.cell != pending && i != keep:
 			r.beaten = max(r.beaten, c.age)
 			r.lose(c)
-		case put && c.age == winner.age:
-			put = false // it was put before
-			r.mutation.known++
-		default:
-			r.beaten = max(r.beaten, c.age)
 		}
 	}
-	if !put {
+	if keep >= 0 {
 		return
 	}
 	if winner.object != nil {
-		for _, c := range claims[1:] {
-			if c.cell != pending && c.same(winner) {
-				r.lose(c) // an object stands in one cell only
-			}
-		}
 		r.fresh = append(r.fresh, *winner.object)
 	} else {
-		r.won = append(r.won, winner.point)
+		r.won = append(r.won, winner.point.WithOurUnit())
 	}
-	if !p.now {
+	if winner.cell != pending || !p.now {
 		r.wonAges = append(r.wonAges, schema.Age{Offset: winner.offset, Time: winner.age})
 	}
+}
+
+// standing returns which of the claims of an instant stays in its cell, -1 if the winner is to be put: a pending one, if it was not put before, and
+// all points of a row with a cell that OpenTSDB's fsck would delete. One that says the same in a second cell goes too: fsck takes it for an error.
+func (r *reconciler) standing(claims []claim) int {
+	winner := claims[0]
+	if r.whole && winner.object == nil {
+		return -1
+	}
+	if winner.cell != pending {
+		return 0
+	}
+	for i, c := range claims[1:] {
+		if c.cell != pending && c.age == winner.age && c.same(winner) {
+			return i + 1
+		}
+	}
+	return -1
 }
 
 // lose takes a claim out of its cell.

@@ -85,12 +85,11 @@ func (r *reconciler) hasAges(stamp int64) bool {
 	return slices.ContainsFunc(r.history.Cells, func(c kv.Cell) bool { return bytes.Equal(c.Qualifier, q) })
 }
 
-// rewrite replaces each cell of points that loses some by one without them, and those that OpenTSDB's fsck would delete by others. What stays keeps
-// its time.
+// rewrite replaces each cell of points that loses some by one without them. What stays keeps its time.
 func (r *reconciler) rewrite() {
 	for i := range r.cells {
 		c, lost := &r.cells[i], r.lost[i]
-		if len(lost) == 0 && !schema.MistakenForAppend(c.Qualifier) {
+		if len(lost) == 0 {
 			continue
 		}
 		left := make([]schema.Point, 0, len(c.points))
