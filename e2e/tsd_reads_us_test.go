@@ -21,6 +21,14 @@ func testTSDReadsUs(t *testing.T, s tables) {
 	want := writeForTSD(t, a.client)
 	d := s.startTSD(t, false)
 
+	ask := func() (pointSet, error) { return d.points(t, "reads_total", epoch.Add(-time.Hour), epoch.Add(3*time.Hour)) }
+	eventually(t, patience, "all rows in the table", func() error { // at once, but for those that are buffered
+		got, err := ask()
+		if err == nil && !cmp.Equal(want, got) {
+			err = fmt.Errorf("%d of %d series", len(got), len(want))
+		}
+		return err
+	})
 	want.check(t, "TSD query", d.mustPoints(t, "reads_total", epoch.Add(-time.Hour), epoch.Add(3*time.Hour)))
 	checkTSDFilters(t, d)
 	checkTSDNames(t, d)
@@ -189,8 +197,7 @@ func testTSDSalted(t *testing.T, s tables) {
 	}
 }
 
-// testTSDReadsBuffered is the same with points that come to the table as whole rows, from the log and the head. Their flush takes less time than
-// the start of the TSD.
+// testTSDReadsBuffered is the same with points that come to the table as whole rows, from the log and the head.
 func testTSDReadsBuffered(t *testing.T, s tables) {
 	s.flags = []string{"--write.mode=buffered", "--write.log.path=" + t.TempDir(), "--head.flush-interval=100ms"}
 	testTSDReadsUs(t, s)
