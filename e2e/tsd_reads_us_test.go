@@ -21,7 +21,9 @@ func testTSDReadsUs(t *testing.T, s tables) {
 	want := writeForTSD(t, a.client)
 	d := s.startTSD(t, false)
 
-	ask := func() (pointSet, error) { return d.points(t, "reads_total", epoch.Add(-time.Hour), epoch.Add(3*time.Hour)) }
+	ask := func() (pointSet, error) {
+		return d.points(t, "reads_total", epoch.Add(-time.Hour), epoch.Add(3*time.Hour))
+	}
 	eventually(t, patience, "all rows in the table", func() error { // at once, but for those that are buffered
 		got, err := ask()
 		if err == nil && !cmp.Equal(want, got) {
