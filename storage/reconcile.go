@@ -70,13 +70,13 @@ type claim struct {
 	object *schema.Object // nil: a point
 }
 
+// pending is the cell of a claim that is in no cell yet.
 const pending = -1
 
 // agedObject is an object of a row.
 type agedObject struct {
 	schema.Object
-	cell int
-	age  int64
+	age int64
 }
 
 // row returns the mutation that puts the pending samples into a row; without any, the mutation that settles what stands in the row twice.
@@ -179,6 +179,7 @@ func compareClaims(a, b claim) int {
 	return cmp.Or(compareBool(a.object != nil, b.object != nil), cmp.Compare(b.point.Flags, a.point.Flags), cmp.Compare(b.point.Bits, a.point.Bits))
 }
 
+// same reports whether two claims have the same value.
 func (c claim) same(o claim) bool {
 	if c.object != nil || o.object != nil {
 		return c.object != nil && o.object != nil && c.object.Kind == o.object.Kind && bytes.Equal(c.object.Data, o.object.Data)
@@ -198,6 +199,7 @@ func (r *reconciler) settle(p *pendingRow) {
 	}
 }
 
+// settleInstant takes the claims of one instant, the winner first.
 func (r *reconciler) settleInstant(p *pendingRow, claims []claim) {
 	winner := claims[0]
 	keep := r.standing(claims)
@@ -223,8 +225,9 @@ func (r *reconciler) settleInstant(p *pendingRow, claims []claim) {
 	}
 }
 
-// standing returns which of the claims of an instant stays in its cell, -1 if the winner is to be put: a pending one, if it was not put before, and
-// all points of a row with a cell that OpenTSDB's fsck would delete. One that says the same in a second cell goes too: fsck takes it for an error.
+// standing returns which claim of an instant stays in its cell, -1 if none does: then the winner is put. That is a pending winner that was not put
+// before, and every point of a row that is put anew as a whole. Claims that do not stay leave their cells even if they have the winner's value:
+// OpenTSDB's fsck reports an instant that stands in two cells, whatever the values.
 func (r *reconciler) standing(claims []claim) int {
 	winner := claims[0]
 	if r.whole && winner.object == nil {
@@ -265,7 +268,7 @@ func (r *reconciler) settleObjects(p *pendingRow) {
 			case o.Kind == schema.ObjectStartTime && r.takes(o.Offset):
 				r.dropped = true
 			default:
-				r.objects = append(r.objects, agedObject{o, i, r.cells[i].objectAge(o)})
+				r.objects = append(r.objects, agedObject{o, r.cells[i].objectAge(o)})
 			}
 		}
 	}
