@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync"
 
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -31,7 +32,7 @@ const (
 
 var errLost = errors.New("the answer is lost")
 
-// serveRegions answers the requests of one connection, one after the other.
+// serveRegions answers the requests of one connection, each as soon as it can, as HBase does: one that is held holds up no other.
 func (c *Cluster) serveRegions(server int, conn net.Conn) {
 	in := bufio.NewReader(conn)
 	if _, err := io.CopyN(io.Discard, in, int64(len("HBas\x00\x50"))); err != nil {
@@ -40,15 +41,22 @@ func (c *Cluster) serveRegions(server int, conn net.Conn) {
 	if _, err := readFrame(in); err != nil { // ConnectionHeader
 		return
 	}
+	var writing sync.Mutex
+	var requests sync.WaitGroup
+	defer requests.Wait()
 	for {
 		frame, err := readFrame(in)
 		if err != nil {
 			return
 		}
-		answer, err := c.handle(server, frame)
-		if err != nil || writeFrame(conn, answer) != nil {
-			return
-		}
+		requests.Go(func() {
+			answer, err := c.handle(server, frame)
+			writing.Lock()
+			defer writing.Unlock()
+			if err != nil || writeFrame(conn, answer) != nil {
+				conn.Close() // which ends the reading as well
+			}
+		})
 	}
 }
 
