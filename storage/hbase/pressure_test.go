@@ -50,8 +50,8 @@ func TestPressure(t *testing.T) {
 	if took := time.Since(begin); took > 20*timeout {
 		t.Errorf("the writers waited for %v, with a timeout of %v", took, timeout)
 	}
-	// What was given up keeps its place: no others were sent.
-	if n := waiting.Load(); n > 2*inFlight {
+	// Of 96 requests few were sent: a place at a server is given back when its request is given up, as all are at about the same time.
+	if n := waiting.Load(); n > 2*3*inFlight {
 		t.Errorf("%d requests were begun by two servers that answer none", n)
 	}
 	c.OnRequest(func(hbasetest.Request) hbasetest.Fault { return hbasetest.Fault{} })
