@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/grafana/regexp"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter/rangeql"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // promVersion is the Prometheus whose API is answered: Grafana chooses what to ask for by it. Module v0.MNN.P is version M.NN.P.
@@ -75,7 +77,8 @@ func newPromAPI(o apiOptions) (http.Handler, error) {
 	o.Read.Queryable, o.Read.Logger, o.Read.Registerer = queryable, o.Logger, o.Registerer
 	ready := o.whenReady
 	router := route.New()
-	newModuleAPI(o, queryable, cors).Register(router)
+	gate := newQueryGate(o.Engine.Concurrency)
+	newModuleAPI(o, gate, queryable, cors).Register(router)
 	own := map[string]http.Handler{
 		apiPrefix + "/read":     ready(newReadHandler(o.Read).ServeHTTP),
 		apiPrefix + "/metadata": ready((&metadataHandler{metadata: o.Metadata, names: o.Names, cors: cors}).ServeHTTP),
@@ -105,7 +108,7 @@ func newPromAPI(o apiOptions) (http.Handler, error) {
 			h.ServeHTTP(w, r)
 			return
 		}
-		rest.ServeHTTP(w, r)
+		rest.ServeHTTP(w, r.WithContext(gate.admit(r.Context())))
 	}), nil
 }
 
@@ -123,13 +126,13 @@ func statsWhole(next http.Handler) http.Handler {
 const defaultStep = time.Minute
 
 // newEngine makes a PromQL engine as the Prometheus server does, with a short way for the shapes of query that are asked most.
-func newEngine(o apiOptions, p parser.Parser, f features.Collector) promql.QueryEngine {
+func newEngine(o apiOptions, gate *queryGate, p parser.Parser, f features.Collector) promql.QueryEngine {
 	library := promql.NewEngine(promql.EngineOpts{
 		Logger:                   o.Logger,
 		Reg:                      o.Registerer,
 		MaxSamples:               o.Engine.MaxSamples,
 		Timeout:                  o.Engine.Timeout,
-		ActiveQueryTracker:       newQueryGate(o.Engine.Concurrency),
+		ActiveQueryTracker:       gate,
 		LookbackDelta:            o.Engine.Lookback,
 		NoStepSubqueryIntervalFn: func(int64) int64 { return defaultStep.Milliseconds() },
 		EnableAtModifier:         true,
@@ -145,11 +148,11 @@ func newEngine(o apiOptions, p parser.Parser, f features.Collector) promql.Query
 	})
 }
 
-func newModuleAPI(o apiOptions, q *promQueryable, cors *regexp.Regexp) *v1.API {
+func newModuleAPI(o apiOptions, gate *queryGate, q *promQueryable, cors *regexp.Regexp) *v1.API {
 	registry := features.NewRegistry()
 	promParser := parser.NewParser(parser.Options{ExperimentalDurationExpr: true})
 	api := v1.NewAPI(
-		newEngine(o, promParser, registry),
+		newEngine(o, gate, promParser, registry),
 		q,
 		nil, nil, // appenders: writing is not the module's here
 		q,
@@ -243,35 +246,55 @@ func (o apiOptions) runtimeInfo() (v1.RuntimeInfo, error) {
 	}, err
 }
 
-// queryGate bounds the queries that run at once, but for those that read nothing. It keeps no file of them, as Prometheus' own tracker does.
-type queryGate struct{ slots chan struct{} }
+// queryGate bounds the queries that compute at once, but for those that read nothing. It keeps no file of them, as Prometheus' own tracker does.
+type queryGate struct {
+	turns *turns.Turns
+	most  int
 
-func newQueryGate(n int) *queryGate { return &queryGate{make(chan struct{}, max(1, n))} }
-
-// GetMaxConcurrent returns the bound.
-func (g *queryGate) GetMaxConcurrent() int { return cap(g.slots) }
-
-// Insert waits for a slot.
-func (g *queryGate) Insert(ctx context.Context, _ string) (int, error) {
-	if rangeql.IsShort(ctx) {
-		return withoutSlot, nil
-	}
-	select {
-	case g.slots <- struct{}{}:
-		return 0, nil
-	case <-ctx.Done():
-		return 0, queryError(ctx, "wait for other queries", ctx.Err())
-	}
+	mu   sync.Mutex // guards all below
+	held map[int]*turns.Turn
+	next int
 }
 
-// withoutSlot is the index of a query that needs no slot.
-const withoutSlot = -1
+func newQueryGate(n int) *queryGate {
+	n = max(1, n)
+	return &queryGate{turns: turns.New(n), most: n, held: map[int]*turns.Turn{}}
+}
 
-// Delete gives a slot back.
-func (g *queryGate) Delete(index int) {
-	if index != withoutSlot {
-		<-g.slots
+// admit gives the queries of a request a turn, which begins with Insert.
+func (g *queryGate) admit(ctx context.Context) context.Context {
+	return turns.With(ctx, g.turns.Later())
+}
+
+// GetMaxConcurrent returns the bound.
+func (g *queryGate) GetMaxConcurrent() int { return g.most }
+
+// Insert waits for the turn of a query.
+func (g *queryGate) Insert(ctx context.Context, _ string) (int, error) {
+	if rangeql.IsShort(ctx) {
+		return withoutTurn, nil
 	}
+	turn := turns.From(ctx)
+	if err := turn.Resume(ctx); err != nil {
+		return 0, queryError(ctx, "wait for other queries", err)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.next++
+	g.held[g.next] = turn
+	return g.next, nil
+}
+
+// withoutTurn is the index of a query that needs none.
+const withoutTurn = -1
+
+// Delete gives a turn back.
+func (g *queryGate) Delete(index int) {
+	g.mu.Lock()
+	turn := g.held[index]
+	delete(g.held, index)
+	g.mu.Unlock()
+	turn.End()
 }
 
 // Close has nothing to close.

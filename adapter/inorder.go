@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // A partWork makes pieces of an answer from parts of a list on all cores, and puts them together in the order of the list.
@@ -36,24 +38,38 @@ const (
 func (w *partWork) run(ctx context.Context) error {
 	w.turn.L = &w.mu
 	workers := min(runtime.GOMAXPROCS(0), (w.total+firstPart-1)/firstPart)
+	turn := turns.From(ctx)
 	if workers <= 1 {
-		return w.work(ctx)
+		return w.work(ctx, turn)
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	turn.Pause()
+	group, parts := errgroup.WithContext(ctx)
 	for range workers {
-		group.Go(func() error { return w.work(ctx) })
+		group.Go(func() error {
+			turn := turn.Fork()
+			defer turn.End()
+			return w.work(parts, turn)
+		})
 	}
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return turn.Resume(ctx)
 }
 
-func (w *partWork) work(ctx context.Context) error {
+// work computes in its turn, which others have while a piece waits for its place or for a client that reads it.
+func (w *partWork) work(ctx context.Context, turn *turns.Turn) error {
 	var buf []byte
 	for {
+		if err := turn.Resume(ctx); err != nil {
+			return queryError(ctx, "wait for other queries", err)
+		}
 		from, to, ok := w.take()
 		if !ok {
 			return nil
 		}
 		piece, samples, err := w.produce(ctx, from, to, buf[:0])
+		turn.Pause()
 		if err := w.give(from, to, piece, samples, err); err != nil {
 			return err
 		}

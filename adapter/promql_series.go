@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // seriesSamples are the samples of one stored series, in memory and never changed once they are hinted.
@@ -35,15 +36,26 @@ const (
 type queryEnd struct {
 	reached atomic.Bool
 	reason  error // set before reached
+
+	// What reads the samples does so in one goroutine, which gives its turn away here.
+	turn *turns.Turn
+	ctx  context.Context //nolint:containedctx // of the query
 }
 
 func newQueryEnd(ctx context.Context) *queryEnd {
-	end := new(queryEnd)
+	end := &queryEnd{turn: turns.From(ctx), ctx: ctx}
 	context.AfterFunc(ctx, func() {
 		end.reason = queryError(ctx, "expression evaluation", ctx.Err())
 		end.reached.Store(true)
 	})
 	return end
+}
+
+// yield lets other queries go first.
+func (e *queryEnd) yield() {
+	if e != nil && e.turn.Wanted() {
+		_ = e.turn.Yield(e.ctx) // Its error is the end of ctx.
+	}
 }
 
 func (e *queryEnd) err() error {
@@ -108,6 +120,7 @@ func (s *promSeries) Labels() labels.Labels { return s.labels }
 
 // Iterator starts over the samples, in it when that is one of ours.
 func (s *promSeries) Iterator(it chunkenc.Iterator) chunkenc.Iterator {
+	s.data.end.yield()
 	if ours, ok := it.(*samplesIterator); ok {
 		*ours = samplesIterator{data: s.data}
 		return ours
@@ -160,6 +173,7 @@ func (it *samplesIterator) Seek(t int64) chunkenc.ValueType {
 	if it.kind != chunkenc.ValNone && it.time >= t {
 		return it.kind
 	}
+	it.data.end.yield()
 	float, _ := slices.BinarySearch(it.data.times[it.float:], t)
 	hist, _ := slices.BinarySearchFunc(it.data.hists[it.hist:], t, func(h histSample, t int64) int { return cmp.Compare(h.time, t) })
 	it.float += float

@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/bounds"
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // readOptions say what a reader needs of the samples.
@@ -41,7 +42,10 @@ func newPromSeriesSet(ctx context.Context, q *promQuerier, o readOptions, s sele
 	set := &promSeriesSet{
 		size: firstGroup,
 		find: func() ([]labelSet, error) { return q.find(ctx, s) },
-		read: func(group []labelSet) (seriesGroup, error) { return q.readGroup(ctx, group, s.span, o) },
+		read: func(group []labelSet) (seriesGroup, error) {
+			_ = turns.From(ctx).Yield(ctx) // Its error is the end of ctx.
+			return q.readGroup(ctx, group, s.span, o)
+		},
 	}
 	if !o.holds {
 		account := budget.From(ctx)

@@ -17,10 +17,10 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/storage/remote"
-	"github.com/prometheus/prometheus/util/gate"
 
 	"github.com/tsdbridge/tsdbridge/adapter/rangeql"
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // Limits of remote read that no option changes.
@@ -48,7 +48,7 @@ type readHandlerOptions struct {
 // readHandler serves POST /api/v1/read.
 type readHandler struct {
 	readHandlerOptions
-	gate     *gate.Gate
+	turns    *turns.Turns
 	encoders sync.Pool // of *sampleEncoder
 	inFlight prometheus.Gauge
 	duration *prometheus.HistogramVec
@@ -61,7 +61,7 @@ func newReadHandler(o readHandlerOptions) *readHandler {
 	factory := promauto.With(o.Registerer)
 	return &readHandler{
 		readHandlerOptions: o,
-		gate:               gate.New(max(1, o.Concurrency)),
+		turns:              turns.New(o.Concurrency),
 		encoders:           sync.Pool{New: func() any { return &sampleEncoder{limit: o.SampleLimit} }},
 		inFlight: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "tsdbridge_remote_read_requests_in_flight",
@@ -87,11 +87,13 @@ func (h *readHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		replyError(w, err)
 		return
 	}
-	if err := h.gate.Start(ctx); err != nil {
+	turn, err := h.turns.Begin(ctx)
+	if err != nil {
 		replyError(w, queryError(ctx, "wait for other reads", err))
 		return
 	}
-	defer h.gate.Done()
+	defer turn.End()
+	ctx = turns.With(ctx, turn)
 	if err := checkRegexps(req); err != nil {
 		replyError(w, err)
 		return
@@ -148,8 +150,10 @@ func (h *readHandler) samples(ctx context.Context, w http.ResponseWriter, req *p
 	}
 	w.Header().Set("Content-Type", "application/x-protobuf")
 	w.Header().Set("Content-Encoding", "snappy")
+	answer := e.compressed()
+	turns.From(ctx).End()
 	// An error here is a client that went away.
-	_, _ = w.Write(e.compressed())
+	_, _ = w.Write(answer)
 }
 
 func (h *readHandler) result(ctx context.Context, e *sampleEncoder, query *prompb.Query) error {
@@ -223,7 +227,8 @@ func (h *readHandler) streamQuery(ctx context.Context, out *countingWriter, inde
 		return err
 	}
 	defer q.Close()
-	if err := h.frame(out, index, q.Select(ctx, true, readHints(query.Hints), matchers...)); err != nil {
+	sent := turnWriter{ctx, out}
+	if err := h.frame(sent, index, q.Select(ctx, true, readHints(query.Hints), matchers...)); err != nil {
 		return err
 	}
 	out.Flush()
@@ -289,6 +294,23 @@ func replyError(w http.ResponseWriter, err error) {
 		status = own.status
 	}
 	http.Error(w, err.Error(), status)
+}
+
+// turnWriter gives the turn of a request away while its client reads.
+type turnWriter struct {
+	ctx context.Context //nolint:containedctx // of the request, whose answer this is
+	w   io.Writer
+}
+
+// Write implements io.Writer.
+func (t turnWriter) Write(p []byte) (int, error) {
+	turn := turns.From(t.ctx)
+	turn.Pause()
+	n, err := t.w.Write(p)
+	if err == nil {
+		err = turn.Resume(t.ctx)
+	}
+	return n, err
 }
 
 // countingWriter counts what was written, and flushes through whatever middleware wrapped the writer.

@@ -298,7 +298,8 @@ func TestRemoteReadFails(t *testing.T) {
 func TestRemoteReadGate(t *testing.T) {
 	p := newPromStorageOf(&plainStore{}, rawNames{}, queryLimits{})
 	h := newReadHandler(readHandlerOptions{Queryable: p, Concurrency: 1})
-	if err := h.gate.Start(t.Context()); err != nil {
+	turn, err := h.turns.Begin(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
 	data, _ := (&prompb.ReadRequest{}).Marshal()
@@ -312,7 +313,7 @@ func TestRemoteReadGate(t *testing.T) {
 	if got := answer(ctx); got != http.StatusServiceUnavailable {
 		t.Errorf("while another reads: status %d, want 503", got)
 	}
-	h.gate.Done()
+	turn.End()
 	if got := answer(t.Context()); got != http.StatusOK {
 		t.Errorf("status %d, want 200", got)
 	}

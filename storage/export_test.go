@@ -17,8 +17,11 @@ func (s *Store) FlushAll(ctx context.Context) error { return s.flushRows(ctx, he
 
 // VerifyAll looks at all rows that were put without being read.
 func (s *Store) VerifyAll(ctx context.Context) error {
-	return s.verifyRows(ctx, s.o.Now().Add(2*verifyDelay))
+	return s.verifyRows(ctx, s.o.Now().Add(everything))
 }
+
+// VerifyDue looks at the rows that are due to be.
+func (s *Store) VerifyDue(ctx context.Context) error { return s.verifyRows(ctx, s.o.Now()) }
 
 // Buffered reports whether the store has a log.
 func (s *Store) Buffered() bool { return s.buffer != nil }

@@ -1,9 +1,14 @@
 package storage_test
 
 import (
+	"context"
+	"errors"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -23,4 +28,67 @@ func TestEndSettlesWhatWasNotRead(t *testing.T) {
 	reader := w.adapters[0]
 	w.model.Check(t, reader.Store, reader.refs, 0, storage.MaxTime)
 	storetest.CheckRows(t, w.db, "tsdb", false)
+}
+
+// gets counts the rows that are asked for as they are, not with their past.
+type gets struct {
+	*kv.Shared
+	rows atomic.Int64
+}
+
+func (g *gets) Get(ctx context.Context, table, family string, keys [][]byte) ([]kv.Row, error) {
+	if table == "tsdb" {
+		g.rows.Add(int64(len(keys)))
+	}
+	return g.Shared.Get(ctx, table, family, keys)
+}
+
+// A row that is written through is looked at after minutes, and again after its hour as long as nobody else writes to it. Once somebody does, it is
+// looked at every few minutes.
+func TestRowsAreLookedAt(t *testing.T) {
+	const start = 1356998400
+	var clock atomic.Int64
+	clock.Store(start)
+	db := &gets{Shared: kv.NewShared(storetest.Tables()...)}
+	db.SetClock(func() int64 { return clock.Load() * 1000 })
+	begin := func() (*storetest.Process, []storage.Ref) {
+		p := storetest.Start(t, db, func(o *storage.Options) {
+			o.Exclusive, o.Now = false, func() time.Time { return time.Unix(clock.Load(), 0) }
+		})
+		return p, p.Resolve([]storage.Series{series("m", "host", "a")})
+	}
+	put := func(p *storetest.Process, refs []storage.Ref, value float64) {
+		var b storage.Batch
+		b.Add(refs[0], clock.Load()*1000, value)
+		if err := p.Append(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, refs := begin()
+	other, others := begin()
+	looks := func(minutes int, each func()) (n int64) {
+		before := db.rows.Load()
+		for range minutes {
+			put(p, refs, 1.5)
+			each()
+			clock.Add(60)
+			if err := p.VerifyDue(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return db.rows.Load() - before
+	}
+	if n := looks(70, func() {}); n != 2 {
+		t.Errorf("alone, the row was looked at %d times in its hour and after it, want 2", n)
+	}
+	if n := looks(61, func() { put(other, others, 0.1) }); n < 1 {
+		t.Errorf("with another writer, the row was looked at %d times before its hour was over", n)
+	}
+	if n := looks(40, func() { put(other, others, 0.1) }); n < 5 {
+		t.Errorf("with another writer, the row was looked at %d times in 40 minutes", n)
+	}
+	if err := errors.Join(p.VerifyAll(t.Context()), other.VerifyAll(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	storetest.CheckRows(t, db, "tsdb", false)
 }

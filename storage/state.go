@@ -21,6 +21,7 @@ type state struct {
 	// The greatest offsets in the row, milliseconds; -1: none. Samples are points and objects that are samples.
 	lastSample, lastObject int32
 	unverified             uint32 // base + 1 of the row that the verifier has in its list; 0: none
+	alone                  bool   // the verifier found nothing of others the last time
 }
 
 const statesPerBlock = 4096

@@ -3,54 +3,92 @@ package storage
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // verifyDelay is how long after a point was put through without reading its row the row is looked at: others may have put the same instant.
 const verifyDelay = 5 * time.Minute
 
 // verifier remembers the rows of shared tables that were written without being read. The common point is put so, since a read for each would double its
-// cost. Two processes that put the same instant in this way may leave two values in the row; each row is looked at once some minutes later, and the
-// value that was written later stays.
+// cost. Two processes that put the same instant in this way may leave two values in the row; it is looked at some minutes later, and the value that was
+// written later stays. A series for which that was found once to be in order is then looked at when the hour of its row is over, not every few minutes.
 type verifier struct {
-	mu  sync.Mutex   // guards due
-	due []unverified // in the order of at
+	mu  sync.Mutex // guards due
+	due map[int64]map[unverified]struct{}
 }
 
 type unverified struct {
 	id   index.ID
 	base uint32
-	at   time.Time
+}
+
+// lookAt is the minute in which a row is due to be looked at.
+func lookAt(now time.Time, st *state, base uint32) int64 {
+	at := now.Unix()
+	if st.alone {
+		at = max(at, int64(base)+schema.RowSeconds)
+	}
+	return (at + int64(verifyDelay/time.Second)) / 60
 }
 
 // note remembers the rows of a writer, which holds their states.
 func (v *verifier) note(w *writer) {
-	at := w.store.o.Now().Add(verifyDelay)
+	now := w.store.o.Now()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for i := range w.rows {
 		if r := &w.rows[i]; r.state.unverified != r.base+1 {
 			r.state.unverified = r.base + 1
-			v.due = append(v.due, unverified{r.ref.id(), r.base, at})
+			v.add(lookAt(now, r.state, r.base), unverified{r.ref.id(), r.base})
 		}
 	}
+}
+
+func (v *verifier) add(minute int64, u unverified) {
+	if v.due == nil {
+		v.due = map[int64]map[unverified]struct{}{}
+	}
+	if v.due[minute] == nil {
+		v.due[minute] = map[unverified]struct{}{}
+	}
+	v.due[minute][u] = struct{}{}
 }
 
 // take returns at most n rows that are due at a time.
 func (v *verifier) take(now time.Time, n int) []unverified {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	end := 0
-	for end < len(v.due) && end < n && !v.due[end].at.After(now) {
-		end++
+	var some []unverified
+	for minute, rows := range v.due {
+		if minute > now.Unix()/60 {
+			continue
+		}
+		for u := range rows {
+			if len(some) == n {
+				return some
+			}
+			some = append(some, u)
+			delete(rows, u)
+		}
+		delete(v.due, minute)
 	}
-	some := append([]unverified(nil), v.due[:end]...)
-	v.due = v.due[:copy(v.due, v.due[end:])]
 	return some
+}
+
+// giveBack has rows looked at later that could not be looked at.
+func (v *verifier) giveBack(now time.Time, some []unverified) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, u := range some {
+		v.add(now.Add(verifyDelay).Unix()/60, u)
+	}
 }
 
 // verifyEvery looks at rows that are due until ctx ends.
@@ -77,12 +115,7 @@ func (s *Store) verifyRows(ctx context.Context, now time.Time) error {
 			return nil
 		}
 		if err := s.verifySome(ctx, some); err != nil {
-			s.verifier.mu.Lock()
-			for i := range some {
-				some[i].at = now.Add(verifyDelay)
-			}
-			s.verifier.due = append(s.verifier.due, some...)
-			s.verifier.mu.Unlock()
+			s.verifier.giveBack(now, some)
 			return err
 		}
 	}
@@ -91,6 +124,9 @@ func (s *Store) verifyRows(ctx context.Context, now time.Time) error {
 // lastVerify bounds how long the end of a process looks at rows that others may have written to.
 const lastVerify = 10 * time.Second
 
+// everything is later than all rows are due.
+const everything = 400 * 24 * time.Hour
+
 // verifyLast looks at all rows that were noted, which nobody will do after the end of the process.
 func (s *Store) verifyLast(ctx context.Context) {
 	if s.versioned == nil || s.unfit.Load() {
@@ -98,7 +134,7 @@ func (s *Store) verifyLast(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastVerify)
 	defer cancel()
-	if err := s.verifyRows(ctx, s.o.Now().Add(2*verifyDelay)); err != nil {
+	if err := s.verifyRows(ctx, s.o.Now().Add(everything)); err != nil {
 		s.o.Logger.Warn("looking for instants with two values at the end; rows that others wrote to at the same time may have some", "table", s.o.Tables.Data, "err", err)
 	}
 }
@@ -110,13 +146,16 @@ func (s *Store) verifySome(ctx context.Context, some []unverified) error {
 	w.lockRows(some)
 	defer w.unlock()
 	w.makeKeys()
+	if err := w.keepContested(ctx); err != nil {
+		return err
+	}
 	return w.verify(ctx, s.db.Apply)
 }
 
 // lockRows makes rows of those that were noted, and locks the states of their series.
 func (w *writer) lockRows(some []unverified) {
 	slices.SortFunc(some, func(a, b unverified) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.base, b.base)) })
-	some = slices.CompactFunc(some, func(a, b unverified) bool { return a.id == b.id && a.base == b.base })
+	some = slices.Compact(some) // a row may be due in two minutes
 	for i, u := range some {
 		st := w.store.states.get(u.id)
 		if i == 0 || some[i-1].id != u.id {
@@ -128,4 +167,56 @@ func (w *writer) lockRows(some []unverified) {
 		}
 		w.rows = append(w.rows, rowWrite{ref: refOf(u.id), state: st, base: u.base})
 	}
+}
+
+// keepContested reads the rows as they are now and leaves those that have something to settle, which takes their past as well.
+func (w *writer) keepContested(ctx context.Context) error {
+	keys := make([][]byte, len(w.rows))
+	for i := range w.rows {
+		keys[i] = w.rows[i].key
+	}
+	held, err := w.store.db.Get(ctx, w.store.o.Tables.Data, schema.FamilyData, keys)
+	if err != nil {
+		return fmt.Errorf("read %d rows after writing: %w", len(keys), err)
+	}
+	w.store.metrics.rowsRead.Add(float64(len(keys)))
+	n := 0
+	for i, row := range w.rows {
+		row.state.alone = !w.reconciler.contested(held[i].Cells)
+		if !row.state.alone {
+			row.state.unverified = 0 // a later row waits for the end of its hour: it is noted again, for soon
+			w.rows[n] = row
+			n++
+		}
+	}
+	w.rows = w.rows[:n]
+	return nil
+}
+
+// contested reports whether a row has something to settle: an instant in two cells, objects in two, or a cell that cannot be read or is put anew.
+func (r *agedRow) contested(cells []kv.Cell) bool {
+	if r.load(&kv.History{Row: kv.Row{Cells: cells}}); len(r.broken) > 0 || anyMistaken(cells) {
+		return true
+	}
+	objects := 0
+	for i := range r.cells {
+		if r.cells[i].kind == schema.CellObject {
+			objects++
+		}
+	}
+	return objects > 0 && len(r.cells) > 1 || twice(r.slab)
+}
+
+// twice reports whether two points are of one instant. It sorts them.
+func twice(points []schema.Point) bool {
+	byOffset := func(a, b schema.Point) int { return cmp.Compare(a.Offset, b.Offset) }
+	if !slices.IsSortedFunc(points, byOffset) {
+		slices.SortFunc(points, byOffset)
+	}
+	for i := 1; i < len(points); i++ {
+		if points[i].Offset == points[i-1].Offset {
+			return true
+		}
+	}
+	return false
 }

@@ -17,6 +17,13 @@ const slice = 50 * time.Millisecond
 // mostSlices is how many slices count: requests that have used more are equal. They do not yield to each other, or all would end late.
 const mostSlices = 20
 
+// patience is how long a request that has hardly computed waits while those who hold the turns do not yield, as an engine of others does not. It is
+// then let in beside them: at most extra times the turns, so that short requests are answered and the cores still have few to share among.
+const (
+	patience = 2 * slice
+	extra    = 4
+)
+
 // nobody is more than anybody has used.
 const nobody = mostSlices + 1
 
@@ -24,15 +31,17 @@ const nobody = mostSlices + 1
 type Turns struct {
 	shortest atomic.Int64 // what the first of queue has used, in slices; nobody's without one. To be looked at without mu
 
-	mu    sync.Mutex // guards all below
-	free  int
-	queue queue
-	count int64 // of those that came to wait so far
+	mu     sync.Mutex // guards all below
+	free   int        // below 0: so many were let in beside the others
+	least  int        // of free
+	passed time.Time  // when a turn was given away last
+	queue  queue
+	count  int64 // of those that came to wait so far
 }
 
 // New returns turns for n requests at once, at least 1.
 func New(n int) *Turns {
-	t := &Turns{free: max(1, n)}
+	t := &Turns{free: max(1, n), least: -extra * max(1, n)}
 	t.shortest.Store(nobody)
 	return t
 }
@@ -54,13 +63,30 @@ func (t *Turns) Begin(ctx context.Context) (*Turn, error) {
 // Later is a turn that begins with Resume.
 func (t *Turns) Later() *Turn { return &Turn{turns: t} }
 
+// Fork is a turn for another goroutine of the request, which begins with Resume. It has used what this one has.
+func (t *Turn) Fork() *Turn {
+	if t == nil {
+		return nil
+	}
+	return &Turn{turns: t.turns, used: t.used}
+}
+
 // Yield lets others go first that have computed less, by a slice at least. It returns the error of a context that has ended.
 func (t *Turn) Yield(ctx context.Context) error {
-	if t == nil || !t.held || t.turns.shortest.Load() >= mostSlices || slices(t.used+time.Since(t.since)) <= t.turns.shortest.Load() {
+	if !t.Wanted() {
 		return ctx.Err()
 	}
 	t.Pause()
 	return t.Resume(ctx)
+}
+
+// Wanted says whether Yield would give the turn away. It costs next to nothing while nobody waits.
+func (t *Turn) Wanted() bool {
+	if t == nil || !t.held {
+		return false
+	}
+	shortest := t.turns.shortest.Load()
+	return shortest < mostSlices && slices(t.used+time.Since(t.since)) > shortest
 }
 
 // slices is how much of a time counts.
@@ -112,13 +138,36 @@ func (t *Turns) wait(ctx context.Context, used int64) error {
 	heap.Push(&t.queue, w)
 	t.note()
 	t.mu.Unlock()
-	select {
-	case <-w.turn:
-		return nil
-	case <-ctx.Done():
-		t.leave(w)
-		return ctx.Err()
+	impatient := make(<-chan time.Time)
+	if used == 0 {
+		ticker := time.NewTicker(patience)
+		defer ticker.Stop()
+		impatient = ticker.C
 	}
+	for {
+		select {
+		case <-w.turn:
+			return nil
+		case <-impatient:
+			t.enter(w)
+		case <-ctx.Done():
+			t.leave(w)
+			return ctx.Err()
+		}
+	}
+}
+
+// enter lets a waiter in beside those who hold turns, if none of them has given one away of late and it is not too many.
+func (t *Turns) enter(w *waiter) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if w.at < 0 || t.free <= t.least || time.Since(t.passed) < patience {
+		return
+	}
+	t.free--
+	heap.Remove(&t.queue, w.at)
+	t.note()
+	close(w.turn)
 }
 
 // leave takes a waiter out of the queue, or passes on the turn that it got meanwhile.
@@ -139,7 +188,8 @@ func (t *Turns) leave(w *waiter) {
 func (t *Turns) pass() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.queue) == 0 {
+	t.passed = time.Now()
+	if len(t.queue) == 0 || t.free < 0 {
 		t.free++
 		return
 	}

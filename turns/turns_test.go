@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,6 +52,61 @@ func TestShortGoesFirst(t *testing.T) {
 		if most != 2 {
 			t.Errorf("%d computed at once, want 2", most)
 		}
+		if turns.free != 2 || len(turns.queue) != 0 {
+			t.Errorf("at the end %d turns are free and %d wait", turns.free, len(turns.queue))
+		}
+	})
+}
+
+// TestWhoDoesNotYield: with requests holding all turns that never yield, short ones are let in beside them, one after the other, and not too many of
+// those that do not yield either. At the end all turns are there again.
+func TestWhoDoesNotYield(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := New(2)
+		ctx, cancel := context.WithCancel(t.Context())
+		var stubborn sync.WaitGroup
+		var computing atomic.Int64
+		for range 9 {
+			stubborn.Go(func() {
+				turn, err := turns.Begin(ctx)
+				if err != nil {
+					return
+				}
+				defer turn.End()
+				computing.Add(1)
+				<-ctx.Done()
+			})
+		}
+		for range 5 {
+			begin := time.Now()
+			turn, err := turns.Begin(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if waited := time.Since(begin); waited > time.Second {
+				t.Errorf("a short request waited for %v", waited)
+			}
+			turn.End()
+			time.Sleep(time.Second)
+		}
+		if n := computing.Load(); n != 9 {
+			t.Errorf("%d of 9 compute", n)
+		}
+		for range 9 {
+			stubborn.Go(func() {
+				if turn, err := turns.Begin(ctx); err == nil {
+					computing.Add(1)
+					defer turn.End()
+					<-ctx.Done()
+				}
+			})
+		}
+		time.Sleep(time.Minute)
+		if n := computing.Load(); n != 2+2*extra {
+			t.Errorf("%d compute at once, want %d", n, 2+2*extra)
+		}
+		cancel()
+		stubborn.Wait()
 		if turns.free != 2 || len(turns.queue) != 0 {
 			t.Errorf("at the end %d turns are free and %d wait", turns.free, len(turns.queue))
 		}

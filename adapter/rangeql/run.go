@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // A run evaluates a plan over columns, on all cores, one series at a time.
@@ -86,22 +87,30 @@ func (r *run) dropNames(m promql.Matrix) (promql.Matrix, error) {
 }
 
 func (r *run) evaluate(ctx context.Context) error {
-	workers := r.workers()
+	workers, turn := r.workers(), turns.From(ctx)
 	if workers <= 1 {
 		w := r.worker()
-		err := w.work(ctx)
+		err := w.work(ctx, turn)
 		r.end(w)
 		return err
 	}
+	turn.Pause()
 	all := make([]*worker, workers)
-	group, ctx := errgroup.WithContext(ctx)
+	group, parts := errgroup.WithContext(ctx)
 	for i := range all {
 		all[i] = r.worker()
-		group.Go(func() error { return all[i].work(ctx) })
+		group.Go(func() error {
+			turn := turn.Fork()
+			defer turn.End()
+			return all[i].work(parts, turn)
+		})
 	}
 	err := group.Wait()
 	for _, w := range all {
 		r.end(w)
+	}
+	if err == nil && turn.Resume(ctx) != nil {
+		err = contextError(ctx)
 	}
 	return err
 }

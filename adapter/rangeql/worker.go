@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/prometheus/prometheus/promql"
+
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // worker evaluates one part of the series after the other.
@@ -24,7 +26,8 @@ type evaluated struct {
 	points []promql.FPoint
 }
 
-func (w *worker) work(ctx context.Context) (err error) {
+// work evaluates parts in its turn, which it gives away between them.
+func (w *worker) work(ctx context.Context, turn *turns.Turn) (err error) {
 	w.evaluator.ended = func() bool { return ctx.Err() != nil }
 	defer func() {
 		// The library too makes an error of it.
@@ -33,7 +36,10 @@ func (w *worker) work(ctx context.Context) (err error) {
 		}
 	}()
 	defer w.scratch.free()
-	for {
+	if turn.Resume(ctx) != nil {
+		return contextError(ctx)
+	}
+	for turn.Yield(ctx) == nil {
 		part, ok := w.run.parts.next()
 		if !ok {
 			return nil
@@ -42,6 +48,7 @@ func (w *worker) work(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	return contextError(ctx)
 }
 
 // part evaluates a part and commits it when its turn has come.
