@@ -54,7 +54,8 @@ func putNumbers() []string {
 // putTexts are numbers that JSON has as texts only.
 func putTexts() []string { return []string{"005", "+5", "5.", ".5", "+1.5", "1.5f", "1.5d"} }
 
-// telnetPuts and httpPuts put each number in an hour of its own, so that it is a cell of its own: the first half in seconds, the second in milliseconds.
+// telnetPuts and httpPuts put each number in an hour of its own, so that it is a cell of its own: in seconds, in milliseconds, and whole
+// seconds in milliseconds.
 func telnetPuts(metric, by string) (lines []string) {
 	for i, v := range append(putNumbers(), putTexts()...) {
 		lines = append(lines, fmt.Sprintf("put %s %d %s by=%s\n", metric, hourStamp(i), v, by))
@@ -76,8 +77,11 @@ func httpPuts(metric, by string) []byte {
 
 func hourStamp(i int) int64 {
 	stamp := epoch.Unix() + int64(i)*3600 + int64(i)
-	if i%3 == 0 {
+	switch i % 3 {
+	case 0:
 		return stamp*1000 + 7
+	case 1:
+		return stamp * 1000
 	}
 	return stamp
 }

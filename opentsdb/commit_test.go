@@ -28,7 +28,7 @@ func (g *gated) Append(ctx context.Context, b *storage.Batch) error {
 func batchOf(times ...int64) *storage.Batch {
 	b := newBatch()
 	for _, t := range times {
-		addPoint(b, 1, point{integerNumber(t), t}, storage.FormFloat)
+		addPoint(b, 1, point{integerNumber(t), stamp{time: t}}, storage.FormFloat)
 	}
 	return b
 }

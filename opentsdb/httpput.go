@@ -244,24 +244,24 @@ func (p *putBody) take() error {
 			return errNoNumber
 		}
 	}
-	ms, ok := milliseconds(point.timestamp)
+	at, ok := stampOf(point.timestamp)
 	if !ok || !value.finite() {
 		_, err := point.series(value, p.job.o.MaxTags)
 		return err
 	}
-	if err := p.job.early(dataPoint(value, ms)); err != nil {
+	if err := p.job.early(dataPoint(value, at)); err != nil {
 		return err
 	}
 	if point.ref != 0 {
-		p.job.add(point.ref, dataPoint(value, ms))
+		p.job.add(point.ref, dataPoint(value, at))
 		return nil
 	}
 	key := p.keyOf(point.tags)
 	if ref := p.job.find(key); ref != 0 {
-		p.job.add(ref, dataPoint(value, ms))
+		p.job.add(ref, dataPoint(value, at))
 		return nil
 	}
-	err := p.job.addUnknown(key, dataPoint(value, ms), len(p.origin)/2, func() (storage.Series, error) {
+	err := p.job.addUnknown(key, dataPoint(value, at), len(p.origin)/2, func() (storage.Series, error) {
 		return point.series(value, p.job.o.MaxTags)
 	})
 	if err == nil {
@@ -270,7 +270,7 @@ func (p *putBody) take() error {
 	return err
 }
 
-func dataPoint(n number, ms int64) point { return point{n, ms} }
+func dataPoint(n number, at stamp) point { return point{n, at} }
 
 // refuse notes a bad point.
 func (p *putBody) refuse(from, to int, err error) {

@@ -16,10 +16,13 @@ import (
 // is 1), and refuses to answer where an instant has two floats of different length.
 func newBatch() *storage.Batch { return &storage.Batch{Forms: []storage.Form{}} }
 
-// addPoint appends a point whose floats have a form.
+// addPoint appends a point whose floats have a form. Only of a whole second is it worth saying how it came.
 func addPoint(b *storage.Batch, ref storage.Ref, p point, floats storage.Form) {
 	if p.integer {
 		floats = storage.FormInteger
+	}
+	if p.millis && p.time%1000 == 0 {
+		floats |= storage.FormMillis
 	}
 	b.AddForm(ref, p.time, math.Float64frombits(p.bits), floats)
 }

@@ -48,7 +48,7 @@ func (p *putBody) plain() bool {
 			metric = b[i+1 : i+1+length]
 			length += 2
 		case hasTimestamp:
-			value.time, length = plainTime(b[i:])
+			value.stamp, length = plainTime(b[i:])
 		case hasValue:
 			value.number, length = plainValue(b[i:])
 		case hasTags:
@@ -104,14 +104,14 @@ func memberName(b []byte) (member, length int) {
 	return 0, 0
 }
 
-// plainTime reads a timestamp that the store takes, in milliseconds.
-func plainTime(b []byte) (ms int64, length int) {
+// plainTime reads a timestamp that the store takes.
+func plainTime(b []byte) (at stamp, length int) {
 	timestamp, length := decimal.ScanDigits(b)
-	ms, ok := milliseconds(timestamp)
+	at, ok := stampOf(timestamp)
 	if !ok || length == 0 || length > timestampDigits || b[0] == '0' { // JSON has no leading zeros
-		return 0, 0
+		return stamp{}, 0
 	}
-	return ms, length
+	return at, length
 }
 
 // plainValue reads a number of JSON: without a plus, without leading zeros, with digits on both sides of the point.

@@ -12,19 +12,25 @@ import (
 // A point is one value of a series that stands beside it.
 type point struct {
 	number
-	time int64 // milliseconds
+	stamp
+}
+
+// A stamp is a time and how it came: a TSD stores a whole second that came in milliseconds in another way.
+type stamp struct {
+	time   int64 // milliseconds
+	millis bool  // it came so
 }
 
 // lastMillisecond is the greatest timestamp that a TSD takes. Those above storage.MaxTime it stores under the time of another: base times
 // have 32 bits. We refuse them with the same words.
 const lastMillisecond = min(9999999999999, storage.MaxTime)
 
-// milliseconds is a timestamp in milliseconds: what has more than 32 bits is in milliseconds already (OpenTSDB Const.SECOND_MASK).
-func milliseconds(timestamp int64) (ms int64, ok bool) {
+// stampOf is the time of a timestamp: what has more than 32 bits is in milliseconds (OpenTSDB Const.SECOND_MASK).
+func stampOf(timestamp int64) (s stamp, ok bool) {
 	if timestamp>>32 == 0 {
-		return timestamp * 1000, true
+		return stamp{time: timestamp * 1000}, true
 	}
-	return timestamp, timestamp > 0 && timestamp <= lastMillisecond
+	return stamp{timestamp, true}, timestamp > 0 && timestamp <= lastMillisecond
 }
 
 // A sent point is one as its client wrote it, before anybody looked at the names. Texts are Java's.
@@ -42,7 +48,7 @@ func (s *sent) refuse(maxTags int) error {
 		return argumentError(fmt.Sprintf("value is NaN or Infinite: %s for metric=%s timestamp=%d",
 			javaSpecial(math.Float64frombits(s.value.bits)), s.metric, s.timestamp))
 	}
-	if _, ok := milliseconds(s.timestamp); !ok {
+	if _, ok := stampOf(s.timestamp); !ok {
 		return argumentError(fmt.Sprintf("bad timestamp=%d when trying to add value=%s to metric=%s, tags=%s",
 			s.timestamp, s.valueText(), s.metric, tagsText(s.tags)))
 	}

@@ -36,13 +36,13 @@ func scanPut(line []byte) (key []byte, p point, ok bool) {
 			return nil, point{}, false
 		}
 	}
-	ms, ok := milliseconds(timestamp)
+	at, ok := stampOf(timestamp)
 	if !ok || timestamp == 0 {
 		return nil, point{}, false
 	}
 	start := valueEnd - (metricEnd - len(putWord))
 	copy(line[start:valueEnd], line[len(putWord):metricEnd])
-	return line[start:], point{value, ms}, true
+	return line[start:], point{value, at}, true
 }
 
 // plainPut is scanPut for the line that b begins with if it is as nearly all are: one blank between the fields, a timestamp of digits, a value of a
@@ -58,7 +58,7 @@ func plainPut(b []byte, longest int) (key []byte, p point, n int) {
 	}
 	i := len(putWord) + metric + 1
 	timestamp, digits := decimal.ScanDigits(b[i:])
-	ms, ok := milliseconds(timestamp)
+	at, ok := stampOf(timestamp)
 	if i += digits; !ok || timestamp == 0 || digits > timestampDigits || i >= len(b) || b[i] != ' ' {
 		return nil, point{}, 0
 	}
@@ -80,7 +80,7 @@ func plainPut(b []byte, longest int) (key []byte, p point, n int) {
 	}
 	start := i - metric
 	copy(b[start:i], b[len(putWord):len(putWord)+metric])
-	return b[start:end], point{value, ms}, n
+	return b[start:end], point{value, at}, n
 }
 
 // timestampDigits is the length of the greatest timestamp.
@@ -149,7 +149,7 @@ func explainPut(line []byte, maxTags int) (s storage.Series, p point, err error)
 		return s, p, err
 	}
 	p.number = point.value
-	p.time, _ = milliseconds(point.timestamp)
+	p.stamp, _ = stampOf(point.timestamp)
 	return series(point.metric, point.tags), p, nil
 }
 

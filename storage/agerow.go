@@ -70,7 +70,9 @@ func (r *agedRow) decode(c kv.Cell) (a agedCell, ok bool) {
 	start := len(r.slab)
 	switch a.kind {
 	case schema.CellData:
-		r.slab, err = schema.DecodeData(r.slab, c.Qualifier, c.Value)
+		if r.slab, err = schema.DecodeData(r.slab, c.Qualifier, c.Value); len(r.slab) > start+1 {
+			r.slab[start] = r.slab[start].FromFirst()
+		}
 	case schema.CellAppend:
 		r.slab, err = schema.DecodeAppend(r.slab, c.Value)
 	case schema.CellObject:

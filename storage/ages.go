@@ -41,11 +41,15 @@ func (a *ages) keep(b *head.Batch, acknowledged int64, add func()) {
 	for i := range b.Objects {
 		times.IDs, times.Times = append(times.IDs, b.Objects[i].ID), append(times.Times, b.Objects[i].Time)
 	}
-	for _, at := range times.Times {
+	for i, at := range times.Times {
 		if acknowledged > 0 {
 			at = acknowledged
 		}
-		times.Values = append(times.Values, float64(at))
+		value := float64(at)
+		if i < len(b.Forms) && b.Forms[i].Millis() {
+			value += inMillis
+		}
+		times.Values = append(times.Values, value)
 	}
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -53,7 +57,10 @@ func (a *ages) keep(b *head.Batch, acknowledged int64, add func()) {
 	add()
 }
 
-// agesOf lists when what is in a row of the head was acknowledged.
+// inMillis is added to the age of a point whose time came in milliseconds: the head keeps no form of that.
+const inMillis = 0.5
+
+// agesOf lists when what is in a row of the head was acknowledged, and gives those of its points that came in milliseconds their unit.
 func (b *buffer) agesOf(r head.Row) []schema.Age {
 	if b.ages == nil {
 		return nil
@@ -64,6 +71,11 @@ func (b *buffer) agesOf(r head.Row) []schema.Age {
 	ages := make([]schema.Age, len(p.Times))
 	for i, t := range p.Times {
 		ages[i] = schema.Age{Offset: uint32(t - begin), Time: int64(p.Values[i])}
+		if float64(ages[i].Time) != p.Values[i] {
+			if at, ok := pointAt(r.Points, ages[i].Offset); ok {
+				r.Points[at].Millis = true
+			}
+		}
 	}
 	return ages
 }

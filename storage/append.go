@@ -235,6 +235,9 @@ func (w *writer) addPoint(offset uint32, n int) {
 	if w.batch.Forms != nil {
 		form = w.batch.Forms[n]
 	}
+	if w.store.versioned == nil {
+		form = form.Kind() // nobody else corrects the point
+	}
 	if p, ok := schema.ValuePoint(offset, value, form, w.store.o.Values); ok {
 		w.points = append(w.points, p)
 		return

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 )
 
 // A record of the log is one append: columns of points, then objects. Series stand for themselves by numbers of the log (see
@@ -14,7 +13,7 @@ import (
 //	version 1 | points | objects |  (number, time) … | values, 8 bytes each | (number, time, kind, points before it, length, data) …
 //
 // Version 2 has a bit for each value behind the values, the lowest of a byte first: it is an integer. Version 3 has a second such list behind the first:
-// it is a float of FormDouble.
+// it is a float of FormDouble. Version 4 has a third: it came in milliseconds (FormMillis).
 // With recordTimed in the version, the time of the acknowledgement in milliseconds follows as a varint: of two values of one instant in a shared table, the one
 // that was acknowledged later stays.
 // A point of a request in the usual order takes 10 bytes.
@@ -22,6 +21,7 @@ const (
 	recordVersion         = 1
 	recordVersionIntegers = 2
 	recordVersionForms    = 3
+	recordVersionUnits    = 4
 
 	recordTimed = 0x80
 )
@@ -49,10 +49,13 @@ func appendRecord(dst []byte, b *Batch, byID []uint32, acknowledged int64) []byt
 		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(v))
 	}
 	if version >= recordVersionIntegers {
-		dst = appendBits(dst, b.Forms, FormInteger)
+		dst = appendBits(dst, b.Forms, ^FormMillis, FormInteger)
 	}
 	if version >= recordVersionForms {
-		dst = appendBits(dst, b.Forms, FormDouble)
+		dst = appendBits(dst, b.Forms, ^FormMillis, FormDouble)
+	}
+	if version >= recordVersionUnits {
+		dst = appendBits(dst, b.Forms, FormMillis, FormMillis)
 	}
 	for i := range b.Objects {
 		o := &b.Objects[i]
@@ -67,21 +70,27 @@ func appendRecord(dst []byte, b *Batch, byID []uint32, acknowledged int64) []byt
 
 // recordVersionOf is the first version that holds the batch.
 func recordVersionOf(b *Batch) byte {
-	switch {
-	case len(b.Forms) == 0:
+	if len(b.Forms) == 0 {
 		return recordVersion
-	case slices.Contains(b.Forms, FormDouble):
-		return recordVersionForms
 	}
-	return recordVersionIntegers
+	version := byte(recordVersionIntegers)
+	for _, f := range b.Forms {
+		switch {
+		case f.Millis():
+			return recordVersionUnits
+		case f == FormDouble:
+			version = recordVersionForms
+		}
+	}
+	return version
 }
 
-// appendBits appends a bit for each of a list: it is this form.
-func appendBits(dst []byte, list []Form, form Form) []byte {
+// appendBits appends a bit for each of a list: of the bits of mask it has those of form.
+func appendBits(dst []byte, list []Form, mask, form Form) []byte {
 	at := len(dst)
 	dst = append(dst, make([]byte, (len(list)+7)/8)...)
 	for i, f := range list {
-		if f == form {
+		if f&mask == form {
 			dst[at+i/8] |= 1 << (i % 8)
 		}
 	}
@@ -104,7 +113,7 @@ func parseRecord(b *Batch, record []byte, refs func(number uint32) Ref) (acknowl
 		version &^= recordTimed
 		acknowledged = int64(min(r.uvarint(), math.MaxInt64))
 	}
-	if version < recordVersion || version > recordVersionForms {
+	if version < recordVersion || version > recordVersionUnits {
 		return 0, fmt.Errorf("%w: version %d", errRecord, version)
 	}
 	points, objects := r.count(), r.count()
@@ -118,10 +127,13 @@ func parseRecord(b *Batch, record []byte, refs func(number uint32) Ref) (acknowl
 	b.Forms = nil
 	if version >= recordVersionIntegers {
 		b.Forms = make([]Form, points)
-		r.forms(b.Forms, FormInteger)
+		r.forms(b.Forms, 0, FormInteger)
 	}
 	if version >= recordVersionForms {
-		r.forms(b.Forms, FormDouble)
+		r.forms(b.Forms, 0, FormDouble)
+	}
+	if version >= recordVersionUnits {
+		r.forms(b.Forms, ^FormMillis, FormMillis)
 	}
 	for range objects {
 		ref, time := r.entry(refs)
@@ -159,12 +171,12 @@ func (r *recordReader) bytes(n uint64) []byte {
 	return b
 }
 
-// forms reads a bit for each of a list, and sets those to the form that have it.
-func (r *recordReader) forms(list []Form, form Form) {
+// forms reads a bit for each of a list, and gives those that have it the form; of what they are it keeps the bits of a mask.
+func (r *recordReader) forms(list []Form, keep, form Form) {
 	bits := r.bytes(uint64(len(list)+7) / 8)
 	for i := range list {
 		if i/8 < len(bits) && bits[i/8]>>(i%8)&1 != 0 {
-			list[i] = form
+			list[i] = list[i]&keep | form
 		}
 	}
 }

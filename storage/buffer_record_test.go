@@ -29,6 +29,10 @@ func FuzzRecord(f *testing.F) {
 	f.Add(appendRecord(nil, &b, numbers, 1700000000123))
 	b.AddForm(7, 1, 1.5, FormDouble)
 	f.Add(appendRecord(nil, &b, numbers, 1700000000123))
+	b.AddForm(7, 2000, 1.5, FormDouble|FormMillis)
+	b.AddForm(7, 3000, 1.5, FormMillis)
+	b.AddForm(7, 4000, 0, FormInteger|FormMillis)
+	f.Add(appendRecord(nil, &b, numbers, 1700000000123))
 	f.Add([]byte{recordVersion, 0, 0})
 	f.Add([]byte{recordVersionIntegers, 0xff, 0xff, 0xff, 0xff, 0x0f, 1})
 	f.Fuzz(func(t *testing.T, record []byte) {

@@ -218,7 +218,7 @@ func (r *reconciler) settleInstant(p *pendingRow, claims []claim) {
 	if winner.object != nil {
 		r.fresh = append(r.fresh, *winner.object)
 	} else {
-		r.won = append(r.won, winner.point.WithOurUnit())
+		r.won = append(r.won, winner.point)
 	}
 	if winner.cell != pending || !p.now {
 		r.wonAges = append(r.wonAges, schema.Age{Offset: winner.offset, Time: winner.age})

@@ -95,7 +95,7 @@ func (r *reconciler) rewrite() {
 		left := make([]schema.Point, 0, len(c.points))
 		for _, p := range c.points {
 			if _, gone := slices.BinarySearch(lost, p.Offset); !gone {
-				left = append(left, p.WithOurUnit())
+				left = append(left, p)
 			}
 		}
 		slices.SortStableFunc(left, func(a, b schema.Point) int { return int(a.Offset) - int(b.Offset) })

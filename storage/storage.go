@@ -55,6 +55,7 @@ const (
 	FormFloat   = schema.FormFloat
 	FormInteger = schema.FormInteger
 	FormDouble  = schema.FormDouble
+	FormMillis  = schema.FormMillis
 )
 
 // An Object is a datum that OpenTSDB has no place for; it is kept in an object cell of the row.
@@ -77,7 +78,7 @@ type Batch struct {
 	Times   []int64
 	Values  []float64
 	Objects []Object
-	// Forms, when not nil, is as long as Values: as what OpenTSDB's doors got each value. An integer's 64 bits are those of the value. OpenTSDB computes
+	// Forms, when not nil, is as long as Values: as what OpenTSDB's doors got each point. An integer's 64 bits are those of the value. OpenTSDB computes
 	// with integers in another way than with floats; they are read as floats here.
 	Forms []Form
 }

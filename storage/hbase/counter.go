@@ -35,8 +35,11 @@ func (e *Engine) increment(ctx context.Context, c kv.Column, delta int64) (int64
 	values := map[string]map[string][]byte{
 		c.Family: {string(c.Qualifier): binary.BigEndian.AppendUint64(nil, uint64(delta))},
 	}
+	var sent *countCall
 	msg, err := e.once(ctx, c, func() (hrpc.Call, error) {
-		return hrpc.NewInc(ctx, []byte(c.Table), bytes.Clone(c.Row), values)
+		inc, err := hrpc.NewInc(ctx, []byte(c.Table), bytes.Clone(c.Row), values)
+		sent = &countCall{Mutate: inc}
+		return sent, err
 	})
 	if err != nil {
 		if x, ok := exceptionIn(err); ok && strings.Contains(x.message, "not a long") {
@@ -45,11 +48,36 @@ func (e *Engine) increment(ctx context.Context, c kv.Column, delta int64) (int64
 		return 0, err
 	}
 	response, _ := msg.(*pb.MutateResponse)
-	cells := response.GetResult().GetCell()
-	if len(cells) != 1 || len(cells[0].GetValue()) != 8 {
-		return 0, fmt.Errorf("%w: increment returned %d cells", errBadAnswer, len(cells))
+	if n := response.GetResult().GetAssociatedCellCount(); n != 1 {
+		return 0, fmt.Errorf("%w: increment returned %d cells", errBadAnswer, n)
 	}
-	return int64(binary.BigEndian.Uint64(cells[0].GetValue())), nil
+	return sent.sum(c)
+}
+
+// A countCall is an increment whose answer is read here. gohbase decodes the cells of an increment without a look at their bounds, in the goroutine that
+// all requests to a server share: bytes that are no cell would end the process. HBase 2.6.4 was seen to answer the first increment of a column with a cell
+// of the right length and the bytes of other requests in it.
+type countCall struct {
+	*hrpc.Mutate
+	block []byte
+}
+
+// DeserializeCellBlocks keeps the cells; the buffer is this answer's alone.
+func (c *countCall) DeserializeCellBlocks(_ proto.Message, cells []byte) (uint32, error) {
+	c.block = cells
+	return uint32(len(cells)), nil
+}
+
+// sum is the value of the only cell of the answer, if that is of the column.
+func (c *countCall) sum(column kv.Column) (int64, error) {
+	found, rest, err := parseCell(c.block)
+	if err != nil {
+		return 0, fmt.Errorf("%w to an increment: %w", errBadAnswer, err)
+	}
+	if len(rest) > 0 || len(found.value) != 8 || !bytes.Equal(found.row, column.Row) || !bytes.Equal(found.qualifier, column.Qualifier) {
+		return 0, fmt.Errorf("%w: an increment returned a cell of row %x and column %q, %d bytes long", errBadAnswer, found.row, found.qualifier, len(found.value))
+	}
+	return int64(binary.BigEndian.Uint64(found.value)), nil
 }
 
 // once sends a request to the region of c until the server has certainly taken it, and never again after that. gohbase's
@@ -130,11 +158,7 @@ func (e *Engine) checkAndPut(ctx context.Context, c kv.Column, expected, value [
 	if err != nil {
 		return false, err
 	}
-	var rpc hrpc.Call = check
-	if expected != nil && len(expected) == 0 {
-		rpc = emptyCheck{check}
-	}
-	msg, err := send(ctx, e.writer, rpc)
+	msg, err := send(ctx, e.writer, checkCall{check, expected != nil && len(expected) == 0})
 	if err != nil {
 		return false, err
 	}
@@ -145,15 +169,23 @@ func (e *Engine) checkAndPut(ctx context.Context, c kv.Column, expected, value [
 	return response.GetProcessed(), nil
 }
 
-// An emptyCheck expects a cell with an empty value. A comparison with no bytes would mean an absent cell to HBase; one with
+// A checkCall is a conditional put. Where it expects a cell with an empty value, a comparison with no bytes would mean an absent cell to HBase; one with
 // a regexp that only nothing matches does not.
-type emptyCheck struct{ *hrpc.CheckAndPut }
+type checkCall struct {
+	*hrpc.CheckAndPut
+	empty bool
+}
 
-func (c emptyCheck) ToProto() proto.Message {
-	request, ok := c.CheckAndPut.ToProto().(*pb.MutateRequest)
-	if !ok {
-		return nil
+// ToProto implements hrpc.Call.
+func (c checkCall) ToProto() proto.Message {
+	msg := c.CheckAndPut.ToProto()
+	if request, ok := msg.(*pb.MutateRequest); ok && c.empty {
+		request.Condition.Comparator = regexComparator(`\A\z`)
 	}
-	request.Condition.Comparator = regexComparator(`\A\z`)
-	return request
+	return msg
+}
+
+// DeserializeCellBlocks passes over cells, which say nothing that is asked for; see countCall.
+func (checkCall) DeserializeCellBlocks(_ proto.Message, cells []byte) (uint32, error) {
+	return uint32(len(cells)), nil
 }

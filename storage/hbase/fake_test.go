@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -500,4 +501,38 @@ func trouble(c *hbasetest.Cluster, r hbasetest.Request) hbasetest.Fault {
 		return hbasetest.Fault{Empty: true}
 	}
 	return hbasetest.Fault{}
+}
+
+// TestGarbledCounts: whatever stands where the cell of a counter should be, the answer is an error or the sum, and the process goes on. HBase was seen to
+// answer with the bytes of other requests.
+func TestGarbledCounts(t *testing.T) {
+	c, e := fake(t, hbase.Options{})
+	column := kv.Column{Table: table, Row: []byte{0}, Family: family, Qualifier: []byte("tagk")}
+	random := rand.New(rand.NewPCG(1, 2))
+	wrong := 0
+	for n := range int64(300) {
+		c.OnRequest(func(r hbasetest.Request) hbasetest.Fault {
+			if !isIncrement(r) {
+				return hbasetest.Fault{}
+			}
+			return hbasetest.Fault{Garble: func(cells []byte) {
+				from := random.IntN(len(cells) - 8)
+				for i := from; i < min(from+1+random.IntN(16), len(cells)-8); i++ { // nothing tells that the value is another
+					cells[i] = byte(random.Uint32())
+				}
+			}}
+		})
+		if sum, err := e.Increment(t.Context(), column, 1); err != nil {
+			wrong++
+		} else if sum != n+1 {
+			t.Fatalf("increment %d: %d", n, sum)
+		}
+	}
+	if wrong < 100 {
+		t.Errorf("%d of 300 garbled answers were refused", wrong)
+	}
+	c.OnRequest(func(hbasetest.Request) hbasetest.Fault { return hbasetest.Fault{} })
+	if sum, err := e.Increment(t.Context(), column, 1); err != nil || sum != 301 {
+		t.Errorf("afterwards: %d, %v", sum, err)
+	}
 }

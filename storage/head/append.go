@@ -12,7 +12,7 @@ type Batch struct {
 	IDs    []uint32
 	Times  []int64
 	Values []float64
-	// Forms, when not nil, is as long as Values. The 64 bits of an integer are those of Values[i] (math.Float64frombits of them).
+	// Forms, when not nil, is as long as Values. Their flags are not kept. The 64 bits of an integer are those of Values[i] (math.Float64frombits of them).
 	Forms   []schema.Form
 	Objects []Object
 }
@@ -79,11 +79,11 @@ func (a *appender) points(from, to int) {
 			a.shard.addFloat(r, offset, values[i], false)
 			continue
 		}
-		switch form := b.Forms[from+i]; form {
+		switch kind := b.Forms[from+i].Kind(); kind {
 		case schema.FormInteger:
 			a.shard.addInteger(r, offset, int64(math.Float64bits(values[i])))
 		default:
-			a.shard.addFloat(r, offset, values[i], form == schema.FormDouble)
+			a.shard.addFloat(r, offset, values[i], kind == schema.FormDouble)
 		}
 	}
 }

@@ -13,8 +13,8 @@ func newPoint(offset uint32) Point {
 	return Point{Offset: offset, Millis: offset%1000 != 0}
 }
 
-// WithOurUnit is the point of any cell with the qualifier that we give its instant: the first of a cell, and what a TSD was given in milliseconds,
-// may count milliseconds though they are whole seconds.
+// WithOurUnit is the point of any cell with the qualifier that its instant has where nobody else writes: the first of a cell, and what came in
+// milliseconds, may count milliseconds though they are whole seconds.
 func (p Point) WithOurUnit() Point {
 	p.Millis = p.Offset%1000 != 0 || p.Offset > maxSecondsOffset*1000
 	return p

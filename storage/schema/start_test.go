@@ -67,6 +67,29 @@ func TestMistakenForAppend(t *testing.T) {
 	}
 }
 
+func TestFromFirst(t *testing.T) {
+	for _, test := range []struct {
+		offset       uint32
+		millis, want bool
+	}{
+		{79_000, true, true},
+		{80_000, true, false},
+		{80_000, false, false},
+		{80_001, true, true},
+		{95_000, true, false},
+		{96_000, true, true},
+	} {
+		p := IntPoint(test.offset, 7)
+		p.Millis = test.millis
+		if got := p.FromFirst(); got.Millis != test.want || got.Offset != p.Offset || !got.SameValue(p) {
+			t.Errorf("%+v is %+v elsewhere", p, got)
+		}
+		if first := p.asFirst(); p.FromFirst().asFirst() != first {
+			t.Errorf("%+v is %+v as first", p, first)
+		}
+	}
+}
+
 func TestWithOurUnit(t *testing.T) {
 	for _, test := range []struct {
 		offset       uint32

@@ -57,6 +57,8 @@ type Fault struct {
 	Empty bool
 	// Hold waits until the channel is closed, or the test over, before the request is carried out.
 	Hold <-chan struct{}
+	// Garble changes the cells of the answer.
+	Garble func(cells []byte)
 	// Do is called before the request is carried out, to move or split a region.
 	Do func()
 }

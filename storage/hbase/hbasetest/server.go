@@ -148,6 +148,9 @@ func (r *request) run() (proto.Message, error) {
 	defer r.c.mu.Unlock()
 	r.c.counts[r.method]++
 	response, err := r.execute(msg)
+	if r.fault.Garble != nil {
+		r.fault.Garble(r.out)
+	}
 	if err == nil && r.fault.Lose {
 		return nil, errLost
 	}
