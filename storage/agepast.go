@@ -43,12 +43,12 @@ const (
 func (p *past) load(r *agedRow, ages []agedCell) {
 	p.cells, p.points, p.loose, p.hidden = p.cells[:0], p.points[:0], p.loose[:0], p.hidden[:0]
 	h := r.history
+	p.graves = p.graves.load(h.Deletes)
 	if len(ages) == 0 && len(h.Hidden) == 0 {
 		return
 	}
 	broken := len(r.broken) // what is hidden nobody meets
 	defer func() { r.broken = r.broken[:broken] }()
-	p.graves = p.graves.load(h.Deletes)
 	for i, c := range h.Hidden {
 		switch kind := schema.ClassifyCell(c.Qualifier); {
 		case kind == schema.CellAges:

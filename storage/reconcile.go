@@ -41,18 +41,19 @@ type reconciled struct {
 // keeps its memory from row to row.
 type reconciler struct {
 	agedRow
-	claims   []claim
-	lost     [][]uint32 // offsets of the points that each cell loses, ascending, by cell
-	won      []schema.Point
-	wonAges  []schema.Age
-	objects  []agedObject // that the row will have
-	dropped  bool         // an object of the row goes
-	clock    int64
-	whole    bool  // all points of the row are put anew
-	beaten   int64 // the latest acknowledgement of what loses to the pending samples
-	fresh    []schema.Object
-	noted    []notedAges
-	mutation reconciled
+	claims       []claim
+	lost         [][]uint32 // offsets of the points that each cell loses, ascending, by cell
+	won          []schema.Point
+	wonAges      []schema.Age
+	objects      []agedObject // that the row will have
+	dropped      bool         // an object of the row goes
+	clock        int64
+	whole        bool  // all points of the row are put anew
+	beaten       int64 // the latest acknowledgement of what loses to the pending samples
+	fresh        []schema.Object
+	freshSamples int // of fresh: samples, in order
+	noted        []notedAges
+	mutation     reconciled
 }
 
 // notedAges are those of what is put with one stamp.
@@ -101,6 +102,7 @@ func (r *reconciler) row(key []byte, h *kv.History, p *pendingRow) reconciled {
 	r.rewrite()
 	r.putNew(stamp)
 	r.putAges()
+	r.finish()
 	return r.mutation
 }
 
@@ -273,6 +275,7 @@ func (r *reconciler) settleObjects(p *pendingRow) {
 		}
 	}
 	r.dropTwins()
+	r.freshSamples = len(r.fresh)
 	for _, o := range p.objects {
 		if !o.Kind.IsSample() && r.wants(p, o) {
 			r.fresh = append(r.fresh, o)
@@ -314,7 +317,13 @@ func (r *reconciler) takes(offset uint32) bool {
 	if _, ok := pointAt(r.won, offset); ok {
 		return true
 	}
-	return slices.ContainsFunc(r.fresh, func(o schema.Object) bool { return o.Offset == offset && o.Kind.IsSample() })
+	return sampleAt(r.fresh[:r.freshSamples], offset)
+}
+
+// sampleAt reports whether one of some objects, in their order, is the sample at an offset: samples come first of an instant.
+func sampleAt(objects []schema.Object, offset uint32) bool {
+	at, ok := slices.BinarySearchFunc(objects, offset, func(o schema.Object, offset uint32) int { return cmp.Compare(o.Offset, offset) })
+	return ok && objects[at].Kind.IsSample()
 }
 
 // stands reports whether the sample that the pending row has at an offset is what the row holds.
@@ -328,19 +337,33 @@ func (p *pendingRow) hasSample(offset uint32) bool {
 	if _, ok := pointAt(p.points, offset); ok {
 		return true
 	}
-	return slices.ContainsFunc(p.objects, func(o schema.Object) bool { return o.Offset == offset && o.Kind.IsSample() })
+	return sampleAt(p.objects, offset)
 }
 
 func pointAt(points []schema.Point, offset uint32) (int, bool) {
 	return slices.BinarySearchFunc(points, offset, func(p schema.Point, o uint32) int { return cmp.Compare(p.Offset, o) })
 }
 
+// hasObject reports whether the row has an object with the same bytes.
 func (r *reconciler) hasObject(o schema.Object) bool {
-	return slices.ContainsFunc(r.objects, func(h agedObject) bool {
-		return h.Offset == o.Offset && h.Kind == o.Kind && bytes.Equal(h.Data, o.Data)
-	})
+	at := r.firstOf(o)
+	if o.Kind == schema.ObjectExemplar { // in the order of their bytes
+		_, ok := slices.BinarySearchFunc(r.objects[at:], o, func(h agedObject, o schema.Object) int { return compareObjects(h.Object, o) })
+		return ok
+	}
+	return r.hasKind(o) && bytes.Equal(r.objects[at].Data, o.Data) // one of a kind, but for exemplars
 }
 
+// hasKind reports whether the row has an object of a kind at an instant.
 func (r *reconciler) hasKind(o schema.Object) bool {
-	return slices.ContainsFunc(r.objects, func(h agedObject) bool { return h.Offset == o.Offset && h.Kind == o.Kind })
+	at := r.firstOf(o)
+	return at < len(r.objects) && r.objects[at].Offset == o.Offset && r.objects[at].Kind == o.Kind
+}
+
+// firstOf is where the objects of an instant and kind begin in the row.
+func (r *reconciler) firstOf(o schema.Object) int {
+	at, _ := slices.BinarySearchFunc(r.objects, o, func(h agedObject, o schema.Object) int {
+		return cmp.Or(cmp.Compare(h.Offset, o.Offset), cmp.Compare(h.Kind, o.Kind))
+	})
+	return at
 }

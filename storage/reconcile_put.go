@@ -2,6 +2,7 @@ package storage
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"slices"
 
@@ -49,15 +50,13 @@ func (r *reconciler) free(puts []kv.Put, stamp int64) int64 {
 			}
 		}
 		for _, p := range puts {
-			for _, d := range r.history.Deletes {
-				if bytes.Equal(d.Qualifier, p.Qualifier) && (!d.Exact || d.Time == stamp) {
+			for _, d := range r.past.graves.of(p.Qualifier) {
+				if !d.Exact || d.Time == stamp {
 					raise(d.Time + 1)
 				}
 			}
-			for i := range r.cells {
-				if c := &r.cells[i]; bytes.Equal(c.Qualifier, p.Qualifier) {
-					raise(c.Time + 1)
-				}
+			if at, ok := r.cellAt(p.Qualifier); ok {
+				raise(r.cells[at].Time + 1)
 			}
 		}
 		for _, n := range r.noted {
@@ -82,7 +81,13 @@ func (r *reconciler) freeWithAges(puts []kv.Put, stamp int64) int64 {
 // hasAges reports whether the cell of ages of a stamp stands in the row.
 func (r *reconciler) hasAges(stamp int64) bool {
 	q, _ := schema.AppendAgesCell(nil, nil, stamp, nil)
-	return slices.ContainsFunc(r.history.Cells, func(c kv.Cell) bool { return bytes.Equal(c.Qualifier, q) })
+	_, ok := slices.BinarySearchFunc(r.history.Cells, q, func(c kv.Cell, q []byte) int { return bytes.Compare(c.Qualifier, q) })
+	return ok
+}
+
+// cellAt finds the cell with a qualifier.
+func (r *reconciler) cellAt(qualifier []byte) (int, bool) {
+	return slices.BinarySearchFunc(r.cells, qualifier, func(c agedCell, q []byte) int { return bytes.Compare(c.Qualifier, q) })
 }
 
 // rewrite replaces each cell of points that loses some by one without them. What stays keeps its time.
@@ -120,12 +125,8 @@ func (r *reconciler) rewrite() {
 
 // later reports whether a cell with a qualifier stays in the row as it is, with the same values then, and is at least as late as a time.
 func (r *reconciler) later(qualifier []byte, time int64) bool {
-	for i := range r.cells {
-		if c := &r.cells[i]; c.Time >= time && len(r.lost[i]) == 0 && bytes.Equal(c.Qualifier, qualifier) {
-			return true
-		}
-	}
-	return false
+	at, ok := r.cellAt(qualifier)
+	return ok && r.cells[at].Time >= time && len(r.lost[at]) == 0
 }
 
 // agesOf lists when points of a cell were acknowledged.
@@ -139,26 +140,33 @@ func agesOf(r *reconciler, c *agedCell, points []schema.Point) []schema.Age {
 
 // delete deletes a cell, with what it replaced before. What is put with its qualifier takes its place anyway.
 func (r *reconciler) delete(c *agedCell) {
-	if slices.ContainsFunc(r.mutation.Puts, func(p kv.Put) bool { return bytes.Equal(p.Qualifier, c.Qualifier) }) {
-		return
-	}
 	r.mutation.Deletes = append(r.mutation.Deletes, kv.Delete{Qualifier: c.Qualifier, Time: c.Time})
 }
 
-// put adds cells to the mutation. One that is put is not deleted as well; of two with one qualifier, which say the same, the later one is put.
+// put adds cells to the mutation.
 func (r *reconciler) put(puts []kv.Put, stamp int64) {
-	m := &r.mutation
 	for _, p := range puts {
 		p.Time = stamp
-		m.Deletes = slices.DeleteFunc(m.Deletes, func(d kv.Delete) bool { return bytes.Equal(d.Qualifier, p.Qualifier) })
-		at := slices.IndexFunc(m.Puts, func(o kv.Put) bool { return bytes.Equal(o.Qualifier, p.Qualifier) })
-		switch {
-		case at < 0:
-			m.Puts = append(m.Puts, p)
-		case stamp == 0 || m.Puts[at].Time != 0 && m.Puts[at].Time < stamp:
-			m.Puts[at] = p
-		}
+		r.mutation.Puts = append(r.mutation.Puts, p)
 	}
+}
+
+// finish leaves one change of each qualifier: what is put is not deleted as well, and of two puts, which say the same, the later one stays.
+func (r *reconciler) finish() {
+	m := &r.mutation
+	slices.SortStableFunc(m.Puts, func(a, b kv.Put) int {
+		return cmp.Or(bytes.Compare(a.Qualifier, b.Qualifier), compareStamps(b.Time, a.Time))
+	})
+	m.Puts = slices.CompactFunc(m.Puts, func(a, b kv.Put) bool { return bytes.Equal(a.Qualifier, b.Qualifier) })
+	m.Deletes = slices.DeleteFunc(m.Deletes, func(d kv.Delete) bool {
+		_, put := slices.BinarySearchFunc(m.Puts, d.Qualifier, func(p kv.Put, q []byte) int { return bytes.Compare(p.Qualifier, q) })
+		return put
+	})
+}
+
+// compareStamps compares times of puts; 0 is the server's clock, which is later than all others.
+func compareStamps(a, b int64) int {
+	return cmp.Or(compareBool(a == 0, b == 0), cmp.Compare(a, b))
 }
 
 // replaceObjects puts all objects of the row anew, in place of their cells.
@@ -206,7 +214,8 @@ func (r *reconciler) objectAges(stamp int64) []schema.Age {
 
 func (r *reconciler) taken(puts []kv.Put) bool {
 	return slices.ContainsFunc(puts, func(p kv.Put) bool {
-		return slices.ContainsFunc(r.cells, func(c agedCell) bool { return bytes.Equal(c.Qualifier, p.Qualifier) })
+		_, ok := r.cellAt(p.Qualifier)
+		return ok
 	})
 }
 
