@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -36,6 +37,7 @@ func (r *row) merge(points []schema.Point, objects []schema.Object) change {
 	for _, o := range objects {
 		r.mergeObject(&c, o)
 	}
+	r.dropGone()
 	if len(c.points) > 0 {
 		for _, p := range c.points {
 			r.points = append(r.points, point{Point: p})
@@ -63,40 +65,70 @@ func (r *row) mergePoint(c *change, p schema.Point, objects []schema.Object) {
 		c.points = append(c.points, p)
 	}
 	// What stood at the instant as an object is gone, and the old sample's start time with it unless the new one brings its own.
-	r.dropObjects(c, func(o object) bool {
-		return o.Offset == p.Offset && (o.Kind.IsSample() || o.Kind == schema.ObjectStartTime && !hasStartTime(objects, p.Offset))
-	})
+	r.dropSample(c, p.Offset)
+	if !hasStartTime(objects, p.Offset) {
+		r.dropKind(c, p.Offset, schema.ObjectStartTime)
+	}
 }
 
 func (r *row) mergeObject(c *change, n schema.Object) {
-	for _, o := range r.objects {
-		if o.Offset == n.Offset && o.Kind == n.Kind && bytes.Equal(o.Data, n.Data) {
-			if n.Kind.IsSample() {
-				c.known++
-			}
-			return
+	at, ok := slices.BinarySearchFunc(r.objects, n, func(o object, n schema.Object) int { return compareObjects(o.Object, n) })
+	if ok && r.objects[at].written != gone {
+		if n.Kind.IsSample() {
+			c.known++
 		}
+		return
 	}
-	if n.Kind != schema.ObjectExemplar {
-		r.dropObjects(c, func(o object) bool {
-			return o.Offset == n.Offset && (o.Kind == n.Kind || n.Kind.IsSample() && o.Kind.IsSample())
-		})
-	}
-	if at, ok := r.pointAt(n.Offset); ok && n.Kind.IsSample() {
-		r.points = slices.Delete(r.points, at, at+1)
-		c.replacePoints = true
+	switch {
+	case n.Kind.IsSample():
+		r.dropSample(c, n.Offset)
+		if at, ok := r.pointAt(n.Offset); ok {
+			r.points[at].written, c.replacePoints = gone, true
+		}
+	case n.Kind != schema.ObjectExemplar:
+		r.dropKind(c, n.Offset, n.Kind)
 	}
 	c.objects = append(c.objects, n)
 }
 
-func (r *row) dropObjects(c *change, drop func(object) bool) {
-	n := len(r.objects)
-	r.objects = slices.DeleteFunc(r.objects, drop)
-	c.replaceObjects = c.replaceObjects || len(r.objects) < n
+// gone is when that was written which dropGone takes out of the row.
+const gone = math.MinInt64
+
+func (r *row) dropGone() {
+	r.points = slices.DeleteFunc(r.points, func(p point) bool { return p.written == gone })
+	r.objects = slices.DeleteFunc(r.objects, func(o object) bool { return o.written == gone })
 }
 
+// dropSample drops the object that is the sample of an instant: samples stand first of its objects.
+func (r *row) dropSample(c *change, offset uint32) {
+	for at := r.firstObject(offset, 0); at < len(r.objects) && r.objects[at].Offset == offset && r.objects[at].Kind.IsSample(); at++ {
+		r.drop(c, at)
+	}
+}
+
+// dropKind drops the object of a kind, of which an instant has one.
+func (r *row) dropKind(c *change, offset uint32, kind schema.ObjectKind) {
+	if at := r.firstObject(offset, kind); at < len(r.objects) && r.objects[at].Offset == offset && r.objects[at].Kind == kind {
+		r.drop(c, at)
+	}
+}
+
+func (r *row) drop(c *change, at int) {
+	r.objects[at].written, c.replaceObjects = gone, true
+}
+
+// firstObject is where the objects of an instant begin that are of a kind or a later one.
+func (r *row) firstObject(offset uint32, kind schema.ObjectKind) int {
+	at, _ := slices.BinarySearchFunc(r.objects, offset, func(o object, offset uint32) int {
+		return cmp.Or(cmp.Compare(o.Offset, offset), cmp.Compare(o.Kind, kind))
+	})
+	return at
+}
+
+// hasStartTime says whether sorted objects have a start time at an offset, behind which no other kind stands.
 func hasStartTime(objects []schema.Object, offset uint32) bool {
-	return slices.ContainsFunc(objects, func(o schema.Object) bool { return o.Offset == offset && o.Kind == schema.ObjectStartTime })
+	end, _ := slices.BinarySearchFunc(objects, offset+1, func(o schema.Object, offset uint32) int { return cmp.Compare(o.Offset, offset) })
+	return end > 0 && objects[end-1].Offset == offset && objects[end-1].Kind == schema.ObjectStartTime
 }
 
 // mutation writes the change to a row that has the cells: new cells beside the old ones, or, where something that
@@ -132,17 +164,23 @@ func (r *row) mutation(key []byte, cells []kv.Cell, c change) kv.Mutation {
 // collides says whether a cell to put would overwrite one that is there: object cells are named after their first object only.
 func collides(puts []kv.Put, cells []kv.Cell) bool {
 	return slices.ContainsFunc(puts, func(p kv.Put) bool {
-		return slices.ContainsFunc(cells, func(c kv.Cell) bool { return bytes.Equal(c.Qualifier, p.Qualifier) })
+		_, ok := slices.BinarySearchFunc(cells, p.Qualifier, func(c kv.Cell, q []byte) int { return bytes.Compare(c.Qualifier, q) })
+		return ok
 	})
 }
 
 // otherCells appends deletes of the cells of two kinds that no put overwrites.
 func otherCells(deletes []kv.Delete, cells []kv.Cell, puts []kv.Put, a, b schema.CellKind) []kv.Delete {
+	put := make([][]byte, len(puts))
+	for i := range puts {
+		put[i] = puts[i].Qualifier
+	}
+	slices.SortFunc(put, bytes.Compare)
 	for _, c := range cells {
 		if kind := schema.ClassifyCell(c.Qualifier); kind != a && kind != b {
 			continue
 		}
-		if !slices.ContainsFunc(puts, func(p kv.Put) bool { return bytes.Equal(p.Qualifier, c.Qualifier) }) {
+		if _, ok := slices.BinarySearchFunc(put, c.Qualifier, bytes.Compare); !ok {
 			deletes = append(deletes, kv.Delete{Qualifier: c.Qualifier})
 		}
 	}

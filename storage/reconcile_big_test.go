@@ -1,7 +1,9 @@
 package storage
 
 import (
+	"bytes"
 	"encoding/binary"
+	"slices"
 	"testing"
 	"time"
 
@@ -69,6 +71,13 @@ func TestLargeRows(t *testing.T) {
 			}
 			cells(h, appendObjectCells(nil, p.objects[n/2:]), 1000)
 		},
+		"histograms in place of points": func(h *kv.History, p *pendingRow) {
+			for i := range n {
+				cells(h, appendPointCells(nil, []schema.Point{point(i, 1.5)}), 1000)
+				p.objects = append(p.objects, schema.Object{Offset: point(i, 0).Offset, Kind: schema.ObjectHistogram, Data: []byte{1}})
+				p.ages = append(p.ages, schema.Age{Offset: point(i, 0).Offset, Time: 2000})
+			}
+		},
 		"start times": func(h *kv.History, p *pendingRow) {
 			for i := range n {
 				cells(h, appendObjectCells(nil, []schema.Object{start(i)}), 1000)
@@ -80,6 +89,9 @@ func TestLargeRows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h, p := kv.History{}, pendingRow{clock: 3000}
 			fill(&h, &p)
+			slices.SortFunc(h.Cells, func(a, b kv.Cell) int { return bytes.Compare(a.Qualifier, b.Qualifier) })
+			h.Cells = slices.CompactFunc(h.Cells, func(a, b kv.Cell) bool { return bytes.Equal(a.Qualifier, b.Qualifier) })
+			slices.SortFunc(p.objects, compareObjects)
 			begin := time.Now()
 			var r reconciler
 			m := r.row([]byte("row"), &h, &p)
@@ -87,6 +99,17 @@ func TestLargeRows(t *testing.T) {
 				t.Errorf("it took %v", took)
 			} else {
 				t.Logf("%v: %d puts, %d deletions", took, len(m.Puts), len(m.Deletes))
+			}
+			begin = time.Now()
+			var content row
+			if err := content.load(h.Cells); err != nil {
+				t.Fatal(err)
+			}
+			merged := content.mutation([]byte("row"), h.Cells, content.merge(p.points, p.objects))
+			if took := time.Since(begin); took > patience {
+				t.Errorf("to merge it took %v", took)
+			} else {
+				t.Logf("merged: %v: %d puts, %d deletions", took, len(merged.Puts), len(merged.Deletes))
 			}
 		})
 	}

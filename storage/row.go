@@ -134,6 +134,7 @@ func (r *row) sort() {
 
 // age gives points and samples the time of their acknowledgement in place of that of their cell.
 func (r *row) age() {
+	slices.SortFunc(r.ages, func(a, b stampedAges) int { return cmp.Compare(a.cell, b.cell) })
 	for i := range r.points {
 		r.points[i].written = r.agedAt(r.points[i].Offset, r.points[i].written)
 	}
@@ -145,12 +146,12 @@ func (r *row) age() {
 }
 
 func (r *row) agedAt(offset uint32, written int64) int64 {
-	for _, a := range r.ages {
-		if a.cell == written {
-			if at, ok := ageAt(a.ages, offset); ok {
-				return at
-			}
-		}
+	at, ok := slices.BinarySearchFunc(r.ages, written, func(a stampedAges, cell int64) int { return cmp.Compare(a.cell, cell) })
+	if !ok {
+		return written
+	}
+	if age, ok := ageAt(r.ages[at].ages, offset); ok {
+		return age
 	}
 	return written
 }
@@ -171,12 +172,13 @@ func (r *row) resolveSamples() {
 				if r.points[at].written > o.written {
 					continue
 				}
-				r.points = slices.Delete(r.points, at, at+1)
+				r.points[at].written = gone
 			}
 		}
 		kept = append(kept, r.objects[i])
 	}
 	r.objects = kept
+	r.dropGone()
 }
 
 // ascending says whether every point is later than the one before it: the common row, which needs no sorting.

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -101,8 +102,8 @@ func (s *Store) olderInHead(ctx context.Context, id index.ID, base uint32, times
 
 // newest returns when the sample that the row has at an offset was acknowledged.
 func (r *reconciler) newest(offset uint32) (int64, bool) {
-	i := slices.IndexFunc(r.claims, func(c claim) bool { return c.offset == offset })
-	if i < 0 {
+	i, ok := slices.BinarySearchFunc(r.claims, offset, func(c claim, offset uint32) int { return cmp.Compare(c.offset, offset) })
+	if !ok {
 		return 0, false
 	}
 	return r.claims[i].age, true

@@ -166,9 +166,8 @@ func (w *writer) settleRows(ctx context.Context, rows []*rowWrite, apply applyFu
 // stands reports whether a row holds what was put into it and nothing else.
 func (r *rowWrite) stands(cells []kv.Cell) bool {
 	return len(cells) == len(r.put) && !slices.ContainsFunc(r.put, func(p kv.Put) bool {
-		return !slices.ContainsFunc(cells, func(c kv.Cell) bool {
-			return c.Time == p.Time && bytes.Equal(c.Qualifier, p.Qualifier) && bytes.Equal(c.Value, p.Value)
-		})
+		at, ok := slices.BinarySearchFunc(cells, p.Qualifier, func(c kv.Cell, q []byte) int { return bytes.Compare(c.Qualifier, q) })
+		return !ok || cells[at].Time != p.Time || !bytes.Equal(cells[at].Value, p.Value)
 	})
 }
 
