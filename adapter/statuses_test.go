@@ -50,11 +50,12 @@ func statusTable(t *testing.T) map[string]map[string]string {
 	return table
 }
 
-// TestStatuses: each door of Prometheus answers each kind of failure as the table of the README says.
+// TestStatuses: each door answers each kind of failure as the table of the README says.
 func TestStatuses(t *testing.T) {
 	table := statusTable(t)
 	o := DefaultOptions()
 	o.Engine, o.QueryMemory, o.QuerySeries, o.ReadSamples = EngineMemory, 64<<20, 100, 10
+	o.OpenTSDB.ListenAddress, o.Graphite.Series = "127.0.0.1:0", 100
 	a, _ := runAdapter(t, o)
 	for i := range 102 {
 		name := "many"
@@ -76,7 +77,7 @@ func TestStatuses(t *testing.T) {
 	form := func(query string) []byte {
 		return []byte(url.Values{"query": {query}, "time": {"12"}}.Encode())
 	}
-	const api, readDoor, writeDoor = "query API", "remote read", "remote write"
+	const api, readDoor, writeDoor, renderDoor, putDoor = "query API", "remote read", "remote write", "render, find, tags", "OpenTSDB put"
 	for _, c := range []struct {
 		failure, door, path string
 		body                []byte
@@ -99,6 +100,16 @@ func TestStatuses(t *testing.T) {
 		{"more memory than the budget", api, "/query", form("count_over_time(vector(1)[10000s:1ms])"), 0},
 		{"memory that others hold", api, "/query", form("few"), 64<<20 - 2000},
 		{"memory that others hold", readDoor, "/read", read("few"), 64<<20 - 500},
+		{"malformed", renderDoor, "/render?format=json&target=noSuchFunction(a)", nil, 0},
+		{"wrong method", renderDoor, "DELETE /metrics?query=a", nil, 0},
+		{"text too long or too deep", renderDoor, "/render?format=json&target=" + strings.Repeat("abs(", 5000), nil, 0},
+		{"body too large", renderDoor, "/render", []byte("target=" + strings.Repeat("a", 20<<20)), 0},
+		{"a limit of a flag", renderDoor, "/render?format=json&target=seriesByTag('name=many')&from=0&until=20", nil, 0},
+		{"memory that others hold", renderDoor, "/render?format=json&target=seriesByTag('name=few')&from=0&until=20", nil, 64<<20 - 500},
+		{"malformed", putDoor, "/api/put", []byte("hello"), 0},
+		{"wrong method", putDoor, "/api/put", nil, 0},
+		{"text too long or too deep", putDoor, "/api/put", []byte(strings.Repeat("[", 100_000)), 0},
+		{"body too large", putDoor, "/api/put", make([]byte, 40<<20), 0},
 		{"took too long", api, "/query?timeout=1ms", form("count_over_time(vector(1)[500s:1ms])"), 0},
 	} {
 		want := table[c.failure][c.door]
@@ -125,19 +136,29 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// post sends a body, or without one a GET.
+// post sends a body, or without one a GET, to a path of the query API, /render, or OpenTSDB's port. A method may stand before the path.
 func (a *Adapter) post(t *testing.T, path string, body []byte) (int, http.Header, string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	method, contentType := http.MethodPost, "application/x-protobuf"
+	method, contentType, base := http.MethodPost, "application/x-protobuf", "http://"+a.Addr()
 	if body == nil {
 		method = http.MethodGet
 	}
-	if strings.HasPrefix(path, "/query") {
-		contentType = "application/x-www-form-urlencoded"
+	if other, rest, ok := strings.Cut(path, " "); ok {
+		method, path = other, rest
 	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+a.Addr()+apiPrefix+path, bytes.NewReader(body))
+	switch {
+	case strings.HasPrefix(path, "/render"), strings.HasPrefix(path, "/metrics"):
+		contentType = "application/x-www-form-urlencoded"
+	case strings.HasPrefix(path, "/api/"):
+		base, contentType = "http://"+a.opentsdb.Addr().String(), "application/json"
+	case strings.HasPrefix(path, "/query"):
+		base, contentType = base+apiPrefix, "application/x-www-form-urlencoded"
+	default:
+		base += apiPrefix
+	}
+	req, err := http.NewRequestWithContext(ctx, method, base+path, bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

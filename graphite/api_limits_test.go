@@ -79,7 +79,7 @@ func TestErrorsOfTheStore(t *testing.T) {
 		err    error
 		status int
 	}{
-		{storage.ErrNotReady, 503}, {storage.ErrLimit, 422}, {storage.ErrInvalid, 400}, {errors.New("region lost"), 500}, {context.DeadlineExceeded, 503},
+		{storage.ErrNotReady, 503}, {storage.ErrLimit, 422}, {storage.ErrInvalid, 400}, {errors.New("region lost"), 503}, {storage.ErrDamaged, 500}, {context.DeadlineExceeded, 503},
 	} {
 		w := newWeb(t, withTrees(func(context.Context) ([]tree.Node, error) { return nil, c.err }))
 		for _, url := range []string{"/metrics/find?query=*", "/metrics/expand?query=*", "/metrics/index.json", "/render?target=a&format=json"} {

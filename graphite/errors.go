@@ -48,10 +48,8 @@ func statusOf(err error) int {
 		return http.StatusUnprocessableEntity
 	case errors.Is(err, context.Canceled):
 		return statusClientClosed
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, storage.ErrNotReady), errors.Is(err, budget.ErrBusy):
-		return http.StatusServiceUnavailable
 	}
-	return http.StatusInternalServerError
+	return http.StatusServiceUnavailable // the store is away: everything else has an error of its own
 }
 
 // textOf is what a client is told. What only operators understand goes to the log.
