@@ -74,9 +74,10 @@ func TestClaimedLengthCostsNothing(t *testing.T) {
 // Bodies that never end give way to those that do: what they hold is taken from the slowest.
 func TestSlowBodiesGiveWay(t *testing.T) {
 	m := newMemory()
-	l := run(t, m, nil)
+	o := smallAPI()
+	o.BodyBytes = 1 << 20
+	l := runAPI(t, m, o, nil)
 	api := l.api
-	api.o.BodyBytes = 1 << 20
 	var slow []net.Conn
 	for range 12 {
 		conn := l.dial(t)

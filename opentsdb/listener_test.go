@@ -30,6 +30,10 @@ type running struct {
 }
 
 func run(t testing.TB, a storage.Appender, change func(*Options)) running {
+	return runAPI(t, a, smallAPI(), change)
+}
+
+func runAPI(t testing.TB, a storage.Appender, apiOptions APIOptions, change func(*Options)) running {
 	o := DefaultOptions()
 	o.Address, o.Logger, o.Registerer, o.Now = "127.0.0.1:0", slog.New(slog.DiscardHandler), prometheus.NewRegistry(), time.Now
 	if change != nil {
@@ -42,7 +46,7 @@ func run(t testing.TB, a storage.Appender, change func(*Options)) running {
 	ctx, cancel := context.WithCancel(t.Context())
 	ingest := newTestIngest(a)
 	done := make(chan error, 1)
-	api := NewAPI(smallAPI(), ingest)
+	api := NewAPI(apiOptions, ingest)
 	go func() { done <- l.Run(ctx, ingest, api) }()
 	stop := sync.OnceValue(func() error {
 		cancel()
