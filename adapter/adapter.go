@@ -58,7 +58,9 @@ func New(o Options) (*Adapter, error) {
 	a.graphite = newGraphiteSide(o, a.names, db)
 	so.Observer = a.graphite
 	if a.store, err = storage.New(db, so); err == nil && o.Engine != EngineHBase { // which may be away: Run looks at its tables
-		err = a.store.PinLayout(context.Background())
+		if err = a.store.PinLayout(context.Background()); errors.Is(err, storage.ErrFull) {
+			err = nil // of a new store; Run goes on with it
+		}
 	}
 	if err == nil {
 		a.graphite.follow(a.store)

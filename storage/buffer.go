@@ -156,6 +156,18 @@ func (b *buffer) logOptions(name string, s *Store, maxBytes int64) log.Options {
 	return o
 }
 
+// waits says why the log can only be read; nil: it takes records.
+func (b *buffer) waits() error { return errors.Join(b.log.Waits(), b.numbers.log.Waits()) }
+
+// goOn tries to write logs that could only be read.
+func (b *buffer) goOn(ctx context.Context) {
+	for _, l := range []*log.Log{b.log, b.numbers.log} {
+		if l.Waits() != nil {
+			_ = l.GoOn(ctx) // waits says it
+		}
+	}
+}
+
 func (b *buffer) close() error { return errors.Join(b.log.Close(), b.numbers.log.Close()) }
 
 // recover replays the log. Appends wait for it.

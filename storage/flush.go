@@ -32,6 +32,7 @@ func (s *Store) flushEvery(ctx context.Context) error {
 		case <-ticker.C:
 		}
 		s.buffer.measure()
+		s.buffer.goOn(ctx)
 		switch err := s.flushRows(ctx, s.due()); {
 		case err == nil:
 			failed = ""

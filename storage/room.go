@@ -18,6 +18,9 @@ func (s *Store) Refuses() error {
 	if s.buffer.full.Load() {
 		return fmt.Errorf("%d bytes of points wait in memory for the table, --head.max-bytes is %d", s.buffer.head.Stats().Bytes, s.buffer.o.MaxHeadBytes)
 	}
+	if err := s.buffer.waits(); err != nil {
+		return err
+	}
 	if err := s.buffer.refusal.Load(); err != nil {
 		return *err
 	}

@@ -161,7 +161,7 @@ func (s *Store) Close(ctx context.Context) error {
 	if s.replayed() == nil && !s.unfit.Load() {
 		err = s.flushRows(ctx, head.Everything())
 	}
-	flushed := err == nil && s.replayed() == nil && s.buffer.head.Stats().Rows == 0
+	flushed := err == nil && s.replayed() == nil && s.buffer.head.Stats().Rows == 0 && s.buffer.waits() == nil
 	if err = errors.Join(err, s.buffer.close()); err != nil || !flushed {
 		return err
 	}
@@ -189,6 +189,8 @@ func (s *Store) refreshEvery(ctx context.Context) error {
 			return err // others began to fill empty tables
 		}
 		switch err := s.refresh(ctx, since); {
+		case errors.Is(err, ErrLayout):
+			return err
 		case err == nil:
 			if !s.loaded.Swap(true) {
 				s.o.Logger.Info("series index loaded", "series", s.index.Len(), "duration", s.o.Now().Sub(begin))
@@ -254,6 +256,9 @@ func (s *Store) loadIndex(ctx context.Context, since int64) error {
 
 // loadAlone adds all series, and their spans, of a table that nobody else writes to.
 func (s *Store) loadAlone(ctx context.Context, scan kv.Scan) error {
+	if err := s.PinLayout(ctx); err != nil { // where it could not be written before
+		return err
+	}
 	if err := s.beginSpans(ctx); err != nil {
 		return err
 	}

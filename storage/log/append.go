@@ -13,6 +13,11 @@ func (l *Log) Append(ctx context.Context, parts ...[]byte) (Position, error) {
 	if err := ctx.Err(); err != nil {
 		return Position{}, err
 	}
+	if l.waits.Load() != nil {
+		if err := l.GoOn(ctx); err != nil {
+			return Position{}, err
+		}
+	}
 	length, sum := measure(parts)
 	if length == 0 || length > l.opts.MaxRecordBytes {
 		return Position{}, fmt.Errorf("%w: %d bytes, want 1 to %d", ErrTooLarge, length, l.opts.MaxRecordBytes)

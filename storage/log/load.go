@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"slices"
 )
@@ -11,8 +12,10 @@ import (
 // load finds the segments and spare files of the directory and the end of the last segment.
 func (l *Log) load() error {
 	// What an earlier process renamed and could not sync must not be built upon.
-	if err := l.opts.FS.SyncDir(l.opts.Dir); err != nil {
-		return diskError("sync", l.opts.Dir, err)
+	if l.Waits() == nil {
+		if err := l.opts.FS.SyncDir(l.opts.Dir); err != nil {
+			return diskError("sync", l.opts.Dir, err)
+		}
 	}
 	found, err := l.list()
 	if err != nil {
@@ -37,6 +40,9 @@ func (l *Log) load() error {
 // list reads the headers of all segments, notes the spare files and removes files in the making.
 func (l *Log) list() ([]*segment, error) {
 	names, err := l.opts.FS.List(l.opts.Dir)
+	if l.Waits() != nil && errors.Is(err, fs.ErrNotExist) {
+		err = nil // it could not be made
+	}
 	if err != nil {
 		return nil, diskError("list", l.opts.Dir, err)
 	}
@@ -56,7 +62,7 @@ func (l *Log) list() ([]*segment, error) {
 			}
 			found = append(found, s)
 		default:
-			if err := l.adopt(filepath.Join(l.opts.Dir, name), suffix); err != nil {
+			if err := l.keepSpare(filepath.Join(l.opts.Dir, name), suffix); err != nil {
 				return nil, err
 			}
 		}
@@ -65,8 +71,11 @@ func (l *Log) list() ([]*segment, error) {
 	return found, nil
 }
 
-// adopt keeps a spare file if there is use for it and removes the others.
-func (l *Log) adopt(name, suffix string) error {
+// keepSpare keeps a spare file if there is use for it and removes the others.
+func (l *Log) keepSpare(name, suffix string) error {
+	if l.Waits() != nil {
+		return nil
+	}
 	size, err := l.fileSize(name)
 	if err != nil {
 		return err
@@ -149,6 +158,9 @@ func (l *Log) chain(found []*segment) error {
 }
 
 func (l *Log) disown(s *segment) error {
+	if l.Waits() != nil {
+		return nil
+	}
 	name := l.path(s.number, suffixLog)
 	l.opts.Logger.Info("removing a segment that was given up empty", "file", name)
 	if err := l.opts.FS.Remove(name); err != nil {
@@ -171,6 +183,10 @@ func (l *Log) recover(s *segment) error {
 	}
 	if err := l.checkEnd(s, name, r.offset); err != nil {
 		return err
+	}
+	if l.Waits() != nil {
+		s.end = r.offset
+		return nil
 	}
 	if r.torn() {
 		l.cut = s.size - r.offset

@@ -5,6 +5,8 @@ import (
 	"io"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage/mark"
 )
@@ -17,6 +19,9 @@ type Log struct {
 	cut     int64      // bytes behind the last record that Open cut off, if a record began there
 	wanted  extent     // what the mark said when the log was opened
 	mark    *mark.Mark // nil: none is kept
+
+	waits atomic.Pointer[error] // why the log can only be read; nil: it can be written
+	tried time.Time             // when it was last tried to write; used with the turn
 
 	// turn holds one token. Whoever has taken it may write: it alone uses the fields up to mu.
 	turn   chan struct{}
@@ -43,30 +48,22 @@ type Log struct {
 }
 
 // Open opens the log in a directory, or begins one. It cuts off what a crash left of a write that nobody was told of,
-// and fails with ErrLocked or ErrCorrupt.
+// and fails with ErrLocked or ErrCorrupt. On a disk that takes no writes it can be read, and is written as soon as the disk takes writes.
 func Open(opts Options) (*Log, error) {
 	opts = opts.withDefaults()
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	if err := opts.FS.MakeDir(opts.Dir); err != nil {
-		return nil, diskError("make", opts.Dir, err)
-	}
-	name := filepath.Join(opts.Dir, lockName)
-	held, err := opts.FS.Lock(name)
-	if err != nil {
-		return nil, diskError("lock", name, err)
-	}
-	l := &Log{opts: opts, lock: held, turn: make(chan struct{}, 1), gather: &group{}, idle: &group{}}
-	if l.wanted, err = readMark(opts.FS, opts.MarkPath); err == nil {
-		err = l.load()
-	}
-	if err == nil {
-		err = l.openMark()
+	l := &Log{opts: opts}
+	err := l.take()
+	if takesNoWrites(err) {
+		l = &Log{opts: opts}
+		err = l.takeToRead(err)
 	}
 	if err != nil {
-		return nil, errors.Join(err, held.Close())
+		return nil, err
 	}
+	l.turn, l.gather, l.idle = make(chan struct{}, 1), &group{}, &group{}
 	l.metrics = newMetrics(opts.Registerer, func() float64 { return float64(l.Size()) }, l.countSegments, float64(l.cut))
 	l.turn <- struct{}{}
 	return l, nil
@@ -131,7 +128,10 @@ func (l *Log) Close() error {
 	if l.mark != nil {
 		err = errors.Join(err, l.mark.Close())
 	}
-	return errors.Join(err, l.lock.Close())
+	if l.lock != nil {
+		err = errors.Join(err, l.lock.Close())
+	}
+	return err
 }
 
 // markClosed says whether it was open.

@@ -3,8 +3,10 @@ package log
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // OS is the file system of the operating system.
@@ -41,7 +43,7 @@ func (OS) List(dir string) ([]string, error) {
 
 // Lock implements FS.
 func (OS) Lock(name string) (io.Closer, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o640)
+	f, _, err := openOrRead(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}
@@ -54,18 +56,35 @@ func (OS) Lock(name string) (io.Closer, error) {
 
 // Create implements FS.
 func (OS) Create(name string) (File, error) {
-	return openFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
-}
-
-// Open implements FS.
-func (OS) Open(name string) (File, error) { return openFile(name, os.O_RDWR) }
-
-func openFile(name string, flags int) (File, error) {
-	f, err := os.OpenFile(name, flags, 0o640)
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o640)
 	if err != nil {
 		return nil, err
 	}
 	return osFile{f}, nil
+}
+
+// Open implements FS.
+func (OS) Open(name string) (File, error) {
+	f, readOnly, err := openOrRead(name, os.O_RDWR)
+	switch {
+	case err != nil:
+		return nil, err
+	case readOnly:
+		return readFile{osFile{f}}, nil
+	}
+	return osFile{f}, nil
+}
+
+// openOrRead opens a file, and one on a read-only file system to be read.
+func openOrRead(name string, flags int) (f *os.File, readOnly bool, err error) {
+	f, err = os.OpenFile(name, flags, 0o640)
+	if !errors.Is(err, syscall.EROFS) {
+		return f, false, err
+	}
+	if f, readErr := os.Open(name); readErr == nil {
+		return f, true, nil
+	}
+	return nil, true, err
 }
 
 // Rename implements FS.
@@ -94,6 +113,19 @@ func (f osFile) Size() (int64, error) {
 }
 
 func (f osFile) Allocate(size int64) error { return allocate(f.File, size) }
+
+// readFile is a file on a read-only file system.
+type readFile struct{ osFile }
+
+func (f readFile) WriteAt([]byte, int64) (int, error) { return 0, f.refusal("write") }
+
+func (f readFile) Truncate(int64) error { return f.refusal("truncate") }
+
+func (f readFile) Allocate(int64) error { return f.refusal("allocate") }
+
+func (f readFile) refusal(op string) error {
+	return &fs.PathError{Op: op, Path: f.Name(), Err: syscall.EROFS}
+}
 
 func (f osFile) SyncData() error { return syncData(f.File) }
 

@@ -212,6 +212,9 @@ func (l *Log) Roll() error {
 	if l.isClosed() {
 		return ErrClosed
 	}
+	if err := l.tryWriting(); err != nil {
+		return err
+	}
 	if s := l.active; s != nil && s.end == segmentHeader {
 		return nil
 	}

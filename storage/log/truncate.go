@@ -1,6 +1,7 @@
 package log
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 )
@@ -10,6 +11,11 @@ import (
 func (l *Log) Truncate(before Position) error {
 	l.truncating.Lock()
 	defer l.truncating.Unlock()
+	if l.Waits() != nil {
+		if err := l.GoOn(context.Background()); err != nil {
+			return err
+		}
+	}
 	if err := l.tidy(); err != nil {
 		l.metrics.failed(failedRemove, err)
 		return diskError("tidy", l.opts.Dir, err)

@@ -25,7 +25,7 @@ func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
 }
 
 func (e *Engine) checkpoint(ctx context.Context, dir string) error {
-	if err := ctx.Err(); err != nil {
+	if err := errors.Join(ctx.Err(), e.room.reading()); err != nil {
 		return err
 	}
 	if err := e.enter(); err != nil {
@@ -42,7 +42,7 @@ func (e *Engine) checkpoint(ctx context.Context, dir string) error {
 	if err := e.files.RemoveAll(partial); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := e.db.Checkpoint(partial, pebble.WithFlushedWAL()); err != nil {
+	if err := e.db().Checkpoint(partial, pebble.WithFlushedWAL()); err != nil {
 		return err
 	}
 	if err := finishCopy(ctx, e.files, partial); err != nil {

@@ -74,7 +74,7 @@ func BenchmarkPoints(b *testing.B) {
 				}
 			}
 		}
-		b.ReportMetric(float64(e.db.Metrics().Total().TablesSize)/float64(2*len(hours[0])*rowPoints), "B/point")
+		b.ReportMetric(float64(e.db().Metrics().Total().TablesSize)/float64(2*len(hours[0])*rowPoints), "B/point")
 		report(b, 2*len(hours[0]))
 	})
 	var keys [][]byte
@@ -112,7 +112,7 @@ func BenchmarkScan(b *testing.B) {
 			apply(b, e, "f", benchRows(rows, hour))
 		}
 		if where == "files" {
-			if err := e.db.Compact(b.Context(), []byte{1}, []byte{0xff}, false); err != nil {
+			if err := e.db().Compact(b.Context(), []byte{1}, []byte{0xff}, false); err != nil {
 				b.Fatal(err)
 			}
 		}

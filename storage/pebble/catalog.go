@@ -51,51 +51,62 @@ func (e *Engine) lookUp(table, family string) (byte, error) {
 	return id, nil
 }
 
-// checkFormat refuses a store of a later form and marks a new one, or one of an earlier form.
-func checkFormat(db *pebble.DB, durability *pebble.WriteOptions) (version uint64, err error) {
+// checkFormat refuses a store of a later form. Of a new one it returns 0.
+func checkFormat(db *pebble.DB) (version uint64, err error) {
 	version, found, err := readNumber(db, formatKey())
 	switch {
 	case err != nil:
 		return 0, fmt.Errorf("format: %w", err)
-	case found && version == formatVersion:
-		return version, nil
 	case found && version > formatVersion:
 		return 0, fmt.Errorf("written by a later version of tsdbridge: format %d, this one knows up to %d", version, formatVersion)
 	}
-	return version, db.Set(formatKey(), binary.AppendUvarint(nil, formatVersion), durability)
+	return version, nil
 }
 
-// loadFamilies reads the bytes that were given to families.
-func loadFamilies(db *pebble.DB) (families map[familyName]byte, err error) {
+// families are the bytes that were given to families, from 1 up.
+type families map[familyName]byte
+
+// loadFamilies reads them.
+func loadFamilies(db *pebble.DB) (given families, err error) {
 	it, err := db.NewIter(&pebble.IterOptions{LowerBound: familyPrefix(), UpperBound: familyPrefixEnd()})
 	if err != nil {
 		return nil, fmt.Errorf("catalog: %w", err)
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
-	families = make(map[familyName]byte)
+	given = make(families)
 	for ok := it.First(); ok; ok = it.Next() {
 		table, family, split := strings.Cut(string(it.Value()), "\x00")
 		if len(it.Key()) != len(familyKey(0)) || !split {
 			return nil, fmt.Errorf("catalog: %w: %x = %q", errCorrupt, it.Key(), it.Value())
 		}
-		families[familyName{table, family}] = it.Key()[len(familyPrefix())]
+		given[familyName{table, family}] = it.Key()[len(familyPrefix())]
 	}
-	return families, nil
+	return given, nil
 }
 
-// addFamily gives a family that has none a byte, from 1 up, and makes that durable.
-func (e *Engine) addFamily(name familyName) error {
-	if _, ok := e.families[name]; ok {
-		return nil
+// add gives bytes to families that have none, and returns those.
+func (f families) add(tables []kv.Table) (added []familyName) {
+	for _, t := range tables {
+		for _, family := range t.Families {
+			name := familyName{t.Name, family}
+			if _, ok := f[name]; ok {
+				continue
+			}
+			f[name] = byte(len(f) + 1)
+			added = append(added, name)
+		}
 	}
-	if strings.Contains(name.table+name.family, "\x00") || len(e.families) == 0xfe {
+	return added
+}
+
+// saveFamily makes the byte of a family durable.
+func saveFamily(db *pebble.DB, name familyName, id byte, durability *pebble.WriteOptions) error {
+	if strings.Contains(name.table+name.family, "\x00") || id == 0 || id == 0xff {
 		return fmt.Errorf("catalog: no place for family %s:%s", name.table, name.family)
 	}
-	id := byte(len(e.families) + 1)
-	if err := e.db.Set(familyKey(id), []byte(name.table+"\x00"+name.family), e.durability); err != nil {
+	if err := db.Set(familyKey(id), []byte(name.table+"\x00"+name.family), durability); err != nil {
 		return fmt.Errorf("catalog: %w", err)
 	}
-	e.families[name] = id
 	return nil
 }
 

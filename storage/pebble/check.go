@@ -42,7 +42,7 @@ func after(key []byte) []byte { return append(bytes.Clone(key), 0) }
 
 // badTables reads all that the store lists, and says what is damaged or missing.
 func (e *Engine) badTables(ctx context.Context) (bad []badTable, err error) {
-	levels, err := e.db.SSTables()
+	levels, err := e.db().SSTables()
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func repairing(o Options) Options {
 func openForRepair(o Options, files vfs.FS) (e *Engine, made []string, err error) {
 	for {
 		if e, err = open(repairing(o), files, wallClock); err == nil {
-			if _, err = e.db.SSTables(); err == nil {
+			if _, err = e.db().SSTables(); err == nil {
 				return e, made, nil
 			}
 			err = errors.Join(err, e.Close())

@@ -21,12 +21,11 @@ type clock struct {
 // markStep is how far a mark is set ahead, in milliseconds, so that the log holds one a second.
 const markStep = 1000
 
-func (c *clock) load(db *pebble.DB, wall func() int64) error {
+func (c *clock) load(db *pebble.DB) error {
 	mark, _, err := readNumber(db, timeKey())
 	if err != nil {
 		return fmt.Errorf("time: %w", err)
 	}
-	c.wall = wall
 	c.last.Store(int64(mark))
 	c.mark.Store(int64(mark))
 	return nil

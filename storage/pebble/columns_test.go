@@ -134,7 +134,7 @@ func sameRows(t *testing.T, e, model kv.KV, s kv.Scan) {
 // codedCells counts the cells that are kept coded.
 func codedCells(t *testing.T, e *Engine) (n int) {
 	t.Helper()
-	it, err := e.db.NewIter(&pebble.IterOptions{LowerBound: []byte{1}})
+	it, err := e.db().NewIter(&pebble.IterOptions{LowerBound: []byte{1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,10 +190,10 @@ func TestFormat1(t *testing.T) {
 		return string([]byte{byte(len(qualifier) * 2)}) + qualifier + string([]byte{1, byte(len(value))}) + value
 	}
 	for _, err := range []error{
-		e.db.Merge(at("a"), old(kindOldCells, put("q", "v"), put("r", "w")), nil),
-		e.db.Merge(at("a"), old(kindOldChanges, "\x03q"), nil),
-		e.db.Set(at("b"), old(kindOldCells, put(string(points.Qualifier), string(points.Value))), nil),
-		e.db.Set(formatKey(), []byte{1}, nil),
+		e.db().Merge(at("a"), old(kindOldCells, put("q", "v"), put("r", "w")), nil),
+		e.db().Merge(at("a"), old(kindOldChanges, "\x03q"), nil),
+		e.db().Set(at("b"), old(kindOldCells, put(string(points.Qualifier), string(points.Value))), nil),
+		e.db().Set(formatKey(), []byte{1}, nil),
 		e.Close(),
 	} {
 		if err != nil {
@@ -201,7 +201,7 @@ func TestFormat1(t *testing.T) {
 		}
 	}
 	e = opened(t, o)
-	if format, _, err := readNumber(e.db, formatKey()); format != formatVersion || err != nil {
+	if format, _, err := readNumber(e.db(), formatKey()); format != formatVersion || err != nil {
 		t.Errorf("format after opening: %d, %v", format, err)
 	}
 	apply(t, e, "f", []kv.Mutation{{Key: []byte("a"), Puts: []kv.Put{{Qualifier: []byte("s"), Value: []byte("x")}}}})

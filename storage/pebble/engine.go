@@ -7,6 +7,7 @@
 package pebble
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -56,16 +57,14 @@ var (
 
 // Engine is an open store. It implements kv.KV.
 type Engine struct {
-	db       *pebble.DB
-	lock     *pebble.Lock
+	now      atomic.Pointer[pebble.DB]
 	files    vfs.FS
 	room     *room
-	families map[familyName]byte // not changed after Open
+	families families // not changed after Open
 	clock    clock
 	damages  damages
 	path     string
-	own      *owned       // nil in memory
-	keep     *keeper      // not nil where a store without a mark was found
+	readers  *readers     // nil where the store takes writes since Open
 	fresh    bool         // the store was made by Open
 	stalls   atomic.Int64 // how often writes were held up
 	log      *slog.Logger
@@ -77,11 +76,23 @@ type Engine struct {
 	// change by Increment and CheckAndPut. Nobody waits for the disk with it.
 	change sync.RWMutex
 
-	mu      sync.Mutex // guards the two below
+	mu      sync.Mutex // guards the three below
+	holding holding
 	running int        // operations under way
 	idle    *sync.Cond // running became 0
 	closing atomic.Bool
 }
+
+// holding is what of a folder a process has.
+type holding struct {
+	lock  *pebble.Lock
+	own   *owned // nil in memory, and where nothing is written
+	keep  *keeper
+	fresh bool // there was no store
+}
+
+// db is the store of Pebble's. Who holds something of it has entered.
+func (e *Engine) db() *pebble.DB { return e.now.Load() }
 
 // Open opens the store of o and creates what is missing.
 func Open(o Options) (*Engine, error) {
@@ -98,102 +109,133 @@ func Open(o Options) (*Engine, error) {
 
 func open(o Options, files vfs.FS, wall func() int64) (*Engine, error) {
 	e := &Engine{files: files, durability: pebble.Sync, log: orDiscard(o.Logger), room: newRoom(o, files), path: o.Path}
-	e.damages.log = e.log
+	e.damages.log, e.clock.wall = e.log, wall
 	e.idle = sync.NewCond(&e.mu)
 	if o.InMemory {
 		e.durability = pebble.NoSync
 	}
-	if err := e.take(o); err != nil {
+	h, err := e.openWriting(o, holding{})
+	if takesNoWrites(err) && !o.InMemory && !o.restoring && !o.repairing {
+		if err = e.openReading(o, err); err == nil {
+			return e, nil
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
-	var err error
-	if e.db, err = pebble.Open(o.Path, e.options(o)); err != nil {
-		return nil, errors.Join(toldOpening(err, e.files, o.Path), e.release())
-	}
-	if err := e.loadFor(o, wall); err != nil {
-		return nil, errors.Join(told(err), e.Close())
-	}
-	e.room.opened.Store(true)
+	e.holding, e.fresh = h, h.fresh
 	return e, nil
 }
 
+// openWriting opens the store to be read and changed. Of the folder the caller may have something; what is returned is to be released.
+func (e *Engine) openWriting(o Options, has holding) (h holding, err error) {
+	if h, err = e.take(o, has); err != nil {
+		return has, err
+	}
+	db, err := pebble.Open(o.Path, e.options(o, h))
+	if err != nil {
+		return has, errors.Join(toldOpening(err, e.files, o.Path), h.releaseBut(has))
+	}
+	if err := e.loadFor(db, o, h); err != nil {
+		return has, errors.Join(told(err), db.Close(), h.releaseBut(has))
+	}
+	e.now.Store(db)
+	e.room.opened.Store(true)
+	return h, nil
+}
+
 // take makes the folder the process' own, after a look at what is in it.
-func (e *Engine) take(o Options) error {
-	if o.InMemory {
-		return nil
+func (e *Engine) take(o Options, has holding) (h holding, err error) {
+	if h = has; o.InMemory {
+		return h, nil
 	}
 	// Before anything is made there. Whatever else it says may be another process at work.
 	if _, err := inspect(o.Path, e.files, o.restoring); errors.Is(err, ErrForeign) || errors.Is(err, ErrRestoring) {
-		return err
+		return h, err
 	}
 	if err := e.files.MkdirAll(o.Path, folderMode); err != nil {
-		return err
+		return h, err
 	}
-	var err error
-	if e.lock, err = lockFolder(o.Path, e.files, o.LockWait); err != nil {
-		return err
-	}
-	var found *inspection
-	if found, err = inspect(o.Path, e.files, o.restoring); err == nil { // nobody changes it any more
-		e.fresh = !found.has(manifestMarker)
-		if !found.marked && !e.fresh {
-			e.keep = &keeper{path: o.Path, log: e.log, before: slices.DeleteFunc(found.names, func(n string) bool { return !isTable(n) })}
+	if h.lock == nil {
+		if h.lock, err = lockFolder(o.Path, e.files, o.LockWait); err != nil {
+			return h, err
 		}
-		e.own, err = keepOwned(e.files, o.Path, found.owned)
 	}
-	if err == nil && slices.Contains(found.names, sumsName) { // a backup that is opened where it lies is none any more
-		err = e.files.Remove(e.files.PathJoin(o.Path, sumsName))
+	if err := e.takeFiles(o, &h); err != nil {
+		return has, errors.Join(err, h.releaseBut(has))
 	}
+	return h, nil
+}
+
+// takeFiles looks at the files of a folder, which nobody else changes any more, and begins to keep its mark.
+func (e *Engine) takeFiles(o Options, h *holding) error {
+	found, err := inspect(o.Path, e.files, o.restoring)
 	if err != nil {
-		return errors.Join(err, e.release())
+		return err
+	}
+	if err := e.roomToOpen(found); err != nil {
+		return err
+	}
+	h.fresh = !found.has(manifestMarker)
+	if !found.marked && !h.fresh {
+		h.keep = &keeper{path: o.Path, log: e.log, before: slices.DeleteFunc(found.names, func(n string) bool { return !isTable(n) })}
+	}
+	if h.own, err = keepOwned(e.files, o.Path, found.owned); err != nil {
+		return err
+	}
+	if slices.Contains(found.names, sumsName) { // a backup that is opened where it lies is none any more
+		return e.files.Remove(e.files.PathJoin(o.Path, sumsName))
 	}
 	return nil
 }
 
-// release lets go of what take took.
-func (e *Engine) release() error {
+// release lets go of a folder.
+func (h holding) release() error { return h.releaseBut(holding{}) }
+
+// releaseBut lets go of what was not had before.
+func (h holding) releaseBut(before holding) error {
 	var err error
-	if e.own != nil {
-		err = e.own.close()
+	if h.own != nil && before.own == nil {
+		err = h.own.close()
 	}
-	if e.lock != nil {
-		err = errors.Join(err, e.lock.Close())
+	if h.lock != nil && before.lock == nil {
+		err = errors.Join(err, h.lock.Close())
 	}
 	return err
 }
 
 // options are Pebble's.
-func (e *Engine) options(o Options) *pebble.Options {
-	files := &ownedFS{FS: roomFS{fullFS{e.files, e.room}, e.room}, path: o.Path, own: e.own, real: e.files == vfs.Default, keep: e.keep}
+func (e *Engine) options(o Options, h holding) *pebble.Options {
+	files := &ownedFS{FS: roomFS{fullFS{e.files, e.room}, e.room}, path: o.Path, own: h.own, real: e.files == vfs.Default, keep: h.keep, readers: e.readers}
 	options := tuned(o, files)
 	options.EventListener = e.listener(o.Logger)
-	options.Lock = e.lock
+	options.Lock = h.lock
 	o.forRepair(options)
 	return options
 }
 
 // welcome says what is worth knowing about the store that was found.
-func (e *Engine) welcome(version uint64) error {
-	if e.own == nil {
+func (e *Engine) welcome(db *pebble.DB, version uint64, h holding) error {
+	if h.own == nil {
 		return nil
 	}
-	if e.keep != nil {
-		if err := e.keepOrphans(); err != nil {
+	if h.keep != nil {
+		if err := keepOrphans(db, h.keep); err != nil {
 			return err
 		}
 	}
 	switch {
-	case e.fresh:
+	case h.fresh:
 		e.log.Warn("embedded store: there was none, a new one is begun", "path", e.path)
-	case e.keep != nil && version >= formatMarked:
+	case h.keep != nil && version >= formatMarked:
 		e.damages.met(e.files.PathJoin(e.path, markName), errors.New("it is missing: whether all is there that was acknowledged cannot be told"))
 	}
 	return nil
 }
 
-// keepOrphans tells the keeper which tables the store lists.
-func (e *Engine) keepOrphans() error {
-	levels, err := e.db.SSTables()
+// keepOrphans tells a keeper which tables the store lists.
+func keepOrphans(db *pebble.DB, keep *keeper) error {
+	levels, err := db.SSTables()
 	if err != nil {
 		return err
 	}
@@ -203,47 +245,50 @@ func (e *Engine) keepOrphans() error {
 			listed[tableName(uint64(t.BackingSSTNum))] = true
 		}
 	}
-	e.keep.orphans(func(name string) bool { return listed[name] })
+	keep.orphans(func(name string) bool { return listed[name] })
 	return nil
 }
 
 func tableName(number uint64) string { return fmt.Sprintf("%06d.sst", number) }
 
 // loadFor is load; who repairs a store goes on where what it says about itself is what is damaged.
-func (e *Engine) loadFor(o Options, wall func() int64) error {
-	err := e.load(o.Tables, wall)
+func (e *Engine) loadFor(db *pebble.DB, o Options, h holding) error {
+	err := e.load(db, o.Tables, h)
 	if err == nil || !o.repairing || !errors.Is(told(err), kv.ErrDamaged) {
 		return err
 	}
-	e.families = make(map[familyName]byte) // as they are given to a new store
-	for _, t := range o.Tables {
-		for _, f := range t.Families {
-			e.families[familyName{t.Name, f}] = byte(len(e.families) + 1)
-		}
-	}
+	e.families = make(families) // as they are given to a new store
+	e.families.add(o.Tables)
 	return nil
 }
 
 // load reads what the store says about itself and adds what is missing.
-func (e *Engine) load(tables []kv.Table, wall func() int64) (err error) {
-	version, err := checkFormat(e.db, e.durability)
+func (e *Engine) load(db *pebble.DB, tables []kv.Table, h holding) error {
+	version, err := checkFormat(db)
 	if err != nil {
 		return err
 	}
-	if err := e.welcome(version); err != nil {
-		return err
-	}
-	if e.families, err = loadFamilies(e.db); err != nil {
-		return err
-	}
-	for _, t := range tables {
-		for _, f := range t.Families {
-			if err := e.addFamily(familyName{t.Name, f}); err != nil {
-				return err
-			}
+	if version != formatVersion {
+		if err := db.Set(formatKey(), binary.AppendUvarint(nil, formatVersion), e.durability); err != nil {
+			return err
 		}
 	}
-	return e.clock.load(e.db, wall)
+	if err := e.welcome(db, version, h); err != nil {
+		return err
+	}
+	families, err := loadFamilies(db)
+	if err != nil {
+		return err
+	}
+	for _, name := range families.add(tables) {
+		if err := saveFamily(db, name, families[name], e.durability); err != nil {
+			return err
+		}
+	}
+	if e.families == nil { // else what reads it has it already
+		e.families = families
+	}
+	return e.clock.load(db)
 }
 
 // Close waits for the operations under way, scans end with ErrClosed, and releases the store.
@@ -258,23 +303,15 @@ func (e *Engine) Close() error {
 		e.idle.Wait()
 	}
 	e.mu.Unlock()
+	if e.readers != nil {
+		e.readers.wait()
+	}
 	flushed := e.flushed()
-	err := e.db.Close()
-	if flushed && err == nil && e.own != nil {
-		err = e.own.releaseLogs()
+	err := e.db().Close()
+	if flushed && err == nil && e.holding.own != nil {
+		err = e.holding.own.releaseLogs()
 	}
-	return errors.Join(err, e.release())
-}
-
-// hasRoom tries whether a file can be made and written: a disk may have blocks and no files left, or a quota.
-func (e *Engine) hasRoom() bool {
-	name := e.files.PathJoin(e.path, "room"+newSuffix)
-	f, err := e.files.Create(name, vfs.WriteCategoryUnspecified)
-	if err != nil {
-		return false
-	}
-	_, err = f.Write(make([]byte, 64<<10))
-	return errors.Join(err, f.Close(), e.files.Remove(name)) == nil
+	return errors.Join(err, e.holding.release())
 }
 
 // flushTime is how long the end of a store waits for its memory to be put into tables. What is not stays in Pebble's log.
@@ -283,10 +320,10 @@ const flushTime = 30 * time.Second
 // flushed puts what is in memory into tables, if there is room on the disk. Tables have sums, and the manifest that lists them is known to the mark; the end
 // of a log that is damaged looks like that of one that held less.
 func (e *Engine) flushed() bool {
-	if !e.durability.Sync || !e.room.has(quartersFlush) || !e.hasRoom() {
+	if !e.durability.Sync || e.room.reading() != nil || !e.room.has(quartersFlush) || e.tryFiles() != nil {
 		return false
 	}
-	done, err := e.db.AsyncFlush()
+	done, err := e.db().AsyncFlush()
 	if err != nil {
 		e.log.Warn("embedded store: memory is not put into tables at the end; the next start reads Pebble's log", "err", err)
 		return false
@@ -318,5 +355,6 @@ func (e *Engine) leave() {
 	defer e.mu.Unlock()
 	if e.running--; e.running == 0 {
 		e.idle.Broadcast()
+		e.readers.ended(e.db())
 	}
 }

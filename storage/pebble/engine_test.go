@@ -60,11 +60,11 @@ func (r *restless) unsettle() {
 	if calls > 400 { // the races have many calls and need none of this
 		return
 	}
-	if err := r.db.Flush(); err != nil {
+	if err := r.db().Flush(); err != nil {
 		r.t.Error(err)
 	}
 	if calls%5 == 0 {
-		if err := r.db.Compact(r.t.Context(), []byte{1}, []byte{0xff}, false); err != nil {
+		if err := r.db().Compact(r.t.Context(), []byte{1}, []byte{0xff}, false); err != nil {
 			r.t.Error(err)
 		}
 	}
@@ -130,7 +130,7 @@ func TestReopen(t *testing.T) {
 	if n, err := again.Increment(t.Context(), c, 1); n != 42 || err != nil {
 		t.Errorf("Increment after reopening = %d, %v, want 42", n, err)
 	}
-	want := map[familyName]byte{{"t", "f"}: 1, {"t", "g"}: 2, {"other", "f"}: 3, {"t", "h"}: 4}
+	want := families{{"t", "f"}: 1, {"t", "g"}: 2, {"other", "f"}: 3, {"t", "h"}: 4}
 	if diff := cmp.Diff(want, again.families, cmp.AllowUnexported(familyName{})); diff != "" {
 		t.Errorf("bytes of families (-want +got):\n%s", diff)
 	}
@@ -143,7 +143,7 @@ func TestOpenRefuses(t *testing.T) {
 		!strings.Contains(err.Error(), "another tsdbridge has it open") {
 		t.Errorf("second Open: %v", err)
 	}
-	if err := e.db.Set(formatKey(), []byte{formatVersion + 1}, nil); err != nil {
+	if err := e.db().Set(formatKey(), []byte{formatVersion + 1}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := e.Close(); err != nil {

@@ -28,14 +28,14 @@ func onFiles(t *testing.T, now *int64) *Engine {
 
 func (e *Engine) mustFlush(t *testing.T) {
 	t.Helper()
-	if err := e.db.Flush(); err != nil {
+	if err := e.db().Flush(); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func (e *Engine) mustCompact(t *testing.T) {
 	t.Helper()
-	if err := e.db.Compact(t.Context(), []byte{1}, []byte{0xff}, false); err != nil {
+	if err := e.db().Compact(t.Context(), []byte{1}, []byte{0xff}, false); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -148,7 +148,7 @@ func TestCache(t *testing.T) {
 		for range 2 {
 			scanned(t, e, kv.Scan{})
 		}
-		if m := e.db.Metrics().BlockCache; m.Hits == 0 || m.Size == 0 {
+		if m := e.db().Metrics().BlockCache; m.Hits == 0 || m.Size == 0 {
 			t.Errorf("%+v: cache after two scans: %+v", o, m)
 		}
 	}

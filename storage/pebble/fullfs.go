@@ -1,15 +1,13 @@
 package pebble
 
 import (
-	"errors"
 	"os"
-	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// fullFS has who meets a full disk wait until there is room: of blocks, files or quota. Pebble ends the process when its log or its MANIFEST cannot be
+// fullFS has who meets a full disk, or one that became read-only, wait until it takes writes: there is room of blocks, files and quota. Pebble ends the process when its log or its MANIFEST cannot be
 // written, with its locks held. Who comes meanwhile is refused (see room.want), so what waits is what was under way. When the store is closed nobody waits.
 type fullFS struct {
 	vfs.FS
@@ -19,26 +17,24 @@ type fullFS struct {
 // Unwrap implements vfs.FS.
 func (f fullFS) Unwrap() vfs.FS { return f.FS }
 
-// noRoom says whether an error is that of a full disk.
-func noRoom(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
-
-// persist tries again for as long as there is no room.
+// persist tries again for as long as the disk takes no writes.
 func (r *room) persist(try func() error) error {
 	err := try()
-	if !noRoom(err) {
+	if !takesNoWrites(err) {
 		return err
 	}
+	r.stuckBy.Store(&err)
 	if r.stuck.Add(1) == 1 {
-		r.log.Error("embedded store: the disk is full, writes are refused and those under way wait until there is room", "path", r.path, "err", err)
+		r.log.Error("embedded store: the disk takes no writes, those under way wait until it does and others are refused", "path", r.path, "err", err)
 	}
 	defer func() {
 		if r.stuck.Add(-1) == 0 && err == nil {
-			r.log.Info("embedded store: there is room on the disk again", "path", r.path)
+			r.log.Info("embedded store: the disk takes writes again", "path", r.path)
 		}
 	}()
 	again := time.NewTicker(waitEvery)
 	defer again.Stop()
-	for noRoom(err) {
+	for takesNoWrites(err) {
 		select {
 		case <-r.ending:
 			return err

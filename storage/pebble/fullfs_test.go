@@ -63,7 +63,7 @@ func (f *fullFile) Write(p []byte) (int, error) {
 func TestFullDisk(t *testing.T) {
 	for name, work := range map[string]func(e *Engine) error{
 		"write":      func(e *Engine) error { return e.Apply(t.Context(), "t", "f", rows("x")) },
-		"flush":      func(e *Engine) error { return e.db.Flush() },
+		"flush":      func(e *Engine) error { return e.db().Flush() },
 		"compaction": func(e *Engine) error { return e.Compact(t.Context(), "t") },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -96,7 +96,7 @@ func (f *inspection) checkNew() error {
 // mayBeNew says whether a file may be where a store is begun.
 func (f *inspection) mayBeNew(name string) bool {
 	switch {
-	case name == lockName, name == lostName, strings.HasPrefix(name, markName), strings.HasPrefix(name, manifestPrefix), strings.HasSuffix(name, ".dbtmp"):
+	case name == lockName, name == lostName, isTrial(name), strings.HasPrefix(name, markName), strings.HasPrefix(name, manifestPrefix), strings.HasSuffix(name, ".dbtmp"):
 		return true
 	case strings.HasPrefix(name, "log-") && strings.Contains(name, ".mark"): // of a log that is about to begin
 		return true

@@ -48,9 +48,9 @@ func metrics() []metric {
 			kind: prometheus.GaugeValue, value: func(e *Engine, _ *pebble.Metrics) float64 { return truth(e.fresh) },
 		},
 		{
-			desc: prometheus.NewDesc("tsdbridge_embedded_writes_refused", "1 while writes are refused because the disk has no room.", nil, nil),
+			desc: prometheus.NewDesc("tsdbridge_embedded_writes_refused", "1 while writes are refused because the disk has no room, or takes none.", nil, nil),
 			kind: prometheus.GaugeValue, value: func(e *Engine, _ *pebble.Metrics) float64 {
-				return truth(e.room.short.Load() || e.room.stuck.Load() > 0)
+				return truth(e.room.refuses())
 			},
 		},
 		counter("cache_hits_total", "Blocks found in the block cache.",
@@ -98,7 +98,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		return
 	}
 	defer c.engine.leave()
-	now := c.engine.db.Metrics()
+	now := c.engine.db().Metrics()
 	for _, m := range c.metrics {
 		to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(c.engine, now))
 	}
@@ -110,6 +110,6 @@ func (e *Engine) DiskBytes() uint64 {
 		return 0
 	}
 	defer e.leave()
-	m := e.db.Metrics()
+	m := e.db().Metrics()
 	return m.DiskSpaceUsage() - m.Table.Local.ObsoleteSize - m.WAL.ObsoletePhysicalSize
 }

@@ -20,6 +20,8 @@ type ownedFS struct {
 	own  *owned
 	real bool    // the operating system's
 	keep *keeper // nil: what is to be removed is removed
+
+	readers *readers // nil: nobody reads what is to be removed
 }
 
 // Unwrap implements vfs.FS.
@@ -84,6 +86,9 @@ func (f *ownedFS) Remove(name string) error {
 		if kept, err := f.keep.keep(f.FS, name); kept || err != nil {
 			return err
 		}
+	}
+	if f.readers.need(name) {
+		return nil
 	}
 	if err := f.release(name); err != nil {
 		return err

@@ -26,7 +26,7 @@ func (e *Engine) get(ctx context.Context, table, family string, keys [][]byte) (
 		return nil, err
 	}
 	defer e.leave()
-	it, err := e.db.NewIter(&pebble.IterOptions{
+	it, err := e.db().NewIter(&pebble.IterOptions{
 		LowerBound: []byte{id}, UpperBound: []byte{id + 1},
 		UseL6Filters: true, // many of the rows asked for are not there
 	})

@@ -254,9 +254,9 @@ func (e *Engine) replaceTables(ctx context.Context, group []badTable) error {
 	}
 	cut := pebble.KeyRange{Start: all.from, End: all.to}
 	if rows == 0 {
-		return errors.Join(e.db.Excise(ctx, cut), e.files.Remove(fresh))
+		return errors.Join(e.db().Excise(ctx, cut), e.files.Remove(fresh))
 	}
-	_, err = e.db.IngestAndExcise(ctx, []string{fresh}, nil, nil, cut)
+	_, err = e.db().IngestAndExcise(ctx, []string{fresh}, nil, nil, cut)
 	return err
 }
 
@@ -268,7 +268,7 @@ func (e *Engine) copyRows(ctx context.Context, name string, all span, broken []s
 	}
 	options := tuned(Options{}, e.files)
 	options.EnsureDefaults()
-	w := sstable.NewWriter(objstorageprovider.NewFileWritable(file), options.MakeWriterOptions(6, e.db.TableFormat()))
+	w := sstable.NewWriter(objstorageprovider.NewFileWritable(file), options.MakeWriterOptions(6, e.db().TableFormat()))
 	defer func() { err = errors.Join(err, w.Close()) }()
 	from := all.from
 	for _, b := range append(slices.Clone(broken), span{all.to, all.to}) {
@@ -287,7 +287,7 @@ func (e *Engine) copyRows(ctx context.Context, name string, all span, broken []s
 }
 
 func (e *Engine) copySpan(ctx context.Context, w *sstable.Writer, s span) (rows int, err error) {
-	it, err := e.db.NewIter(&pebble.IterOptions{LowerBound: s.from, UpperBound: s.to})
+	it, err := e.db().NewIter(&pebble.IterOptions{LowerBound: s.from, UpperBound: s.to})
 	if err != nil {
 		return 0, err
 	}

@@ -30,7 +30,7 @@ func backedUp(t *testing.T, files vfs.FS, format byte) {
 	apply(t, e, "f", rows("a"))
 	e.mustFlush(t)
 	apply(t, e, "f", rows("b"))
-	if err := e.db.Set(formatKey(), []byte{format}, nil); err != nil {
+	if err := e.db().Set(formatKey(), []byte{format}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(e.Checkpoint(t.Context(), "backup"), e.Close()); err != nil {

@@ -37,7 +37,7 @@ func (e *Engine) deleteRanges(ctx context.Context, table string, ranges []kv.Key
 		return 0, err
 	}
 	defer e.leave()
-	batch := e.db.NewBatch()
+	batch := e.db().NewBatch()
 	defer func() { err = errors.Join(err, batch.Close()) }()
 	for _, id := range ids {
 		n, err := e.deleteHeld(ctx, batch, id, ranges)
@@ -54,7 +54,7 @@ func (e *Engine) deleteRanges(ctx context.Context, table string, ranges []kv.Key
 
 // deleteHeld adds the deletion of those ranges that have rows, and counts them.
 func (e *Engine) deleteHeld(ctx context.Context, batch *pebble.Batch, id byte, ranges []kv.KeyRange) (held int, err error) {
-	it, err := e.db.NewIter(&pebble.IterOptions{LowerBound: []byte{id}, UpperBound: []byte{id + 1}})
+	it, err := e.db().NewIter(&pebble.IterOptions{LowerBound: []byte{id}, UpperBound: []byte{id + 1}})
 	if err != nil {
 		return 0, err
 	}
@@ -94,9 +94,9 @@ func deleteRows(it *pebble.Iterator, batch *pebble.Batch, from, to []byte) (foun
 	return len(few) > 0, nil
 }
 
-// beginTable enters an operation on all families of a table; without an error the caller must leave.
+// beginTable enters a change of all families of a table; without an error the caller must leave.
 func (e *Engine) beginTable(ctx context.Context, table string) (ids []byte, err error) {
-	if err := ctx.Err(); err != nil {
+	if err := errors.Join(ctx.Err(), e.room.reading()); err != nil {
 		return nil, err
 	}
 	for name, id := range e.families {
@@ -118,7 +118,7 @@ func (e *Engine) Compact(ctx context.Context, table string) error {
 	}
 	defer e.leave()
 	for _, id := range ids {
-		if err := e.db.Compact(ctx, []byte{id}, []byte{id + 1}, false); err != nil {
+		if err := e.db().Compact(ctx, []byte{id}, []byte{id + 1}, false); err != nil {
 			return fmt.Errorf("compact %s: %w", table, told(err))
 		}
 	}

@@ -35,7 +35,10 @@ type room struct {
 	free    atomic.Uint64 // bytes
 	short   atomic.Bool   // writes are refused
 	refused atomic.Int64  // how many were
-	stuck   atomic.Int64  // who waits on a full disk, whatever min says
+	stuck   atomic.Int64  // who waits on a disk that takes no writes, whatever min says
+
+	stuckBy atomic.Pointer[error] // what the last of them met
+	read    atomic.Pointer[error] // why the store is only read; nil: it takes writes
 }
 
 // What is left of MinFreeBytes, in quarters, below which somebody is stopped.
@@ -87,9 +90,13 @@ func (r *room) has(quarters uint64) bool { return r.min == 0 || r.look() >= r.mi
 
 // want refuses a write for which there is no room.
 func (r *room) want(quarters uint64) error {
+	if err := r.reading(); err != nil {
+		r.refused.Add(1)
+		return err
+	}
 	if r.stuck.Load() > 0 {
 		r.refused.Add(1)
-		return fmt.Errorf("%w: %s is full: no blocks, no files or no quota are left", kv.ErrFull, r.path)
+		return refusal(r.path, *r.stuckBy.Load())
 	}
 	if r.has(quarters) {
 		return nil
@@ -97,6 +104,26 @@ func (r *room) want(quarters uint64) error {
 	r.refused.Add(1)
 	return fmt.Errorf("%w: less than --storage.min-free-bytes=%d are free for %s", kv.ErrFull, r.min, r.path)
 }
+
+// refuse refuses all writes, because of what an opening for writing met.
+func (r *room) refuse(why error) {
+	err := refusal(r.path, why)
+	if !takesNoWrites(why) {
+		err = fmt.Errorf("%w: %s is only read: %w", kv.ErrFull, r.path, why)
+	}
+	r.read.Store(&err)
+}
+
+// reading says why nothing can be changed; nil: it can.
+func (r *room) reading() error {
+	if err := r.read.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// refuses says whether writes are refused at the moment.
+func (r *room) refuses() bool { return r.short.Load() || r.stuck.Load() > 0 || r.reading() != nil }
 
 // wait returns when there is room, or none will come.
 func (r *room) wait(quarters uint64) error {

@@ -97,8 +97,8 @@ func TestCompactionWaits(t *testing.T) {
 		below uint64
 		work  func(e *Engine) error
 	}{
-		{"compaction", quartersCompact, func(e *Engine) error { return e.db.Compact(t.Context(), []byte{1}, []byte{0xff}, false) }},
-		{"flush", quartersFlush, func(e *Engine) error { return e.db.Flush() }},
+		{"compaction", quartersCompact, func(e *Engine) error { return e.db().Compact(t.Context(), []byte{1}, []byte{0xff}, false) }},
+		{"flush", quartersFlush, func(e *Engine) error { return e.db().Flush() }},
 	} {
 		for _, end := range []string{"room", "close"} {
 			t.Run(c.name+"/"+end, func(t *testing.T) {

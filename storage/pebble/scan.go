@@ -86,7 +86,7 @@ func (e *Engine) walk(id byte, s *kv.Scan) (*walk, error) {
 		options.SkipPoint = w.skip.skip
 	}
 	var err error
-	w.it, err = e.db.NewIter(options)
+	w.it, err = e.db().NewIter(options)
 	return w, err
 }
 

@@ -44,7 +44,7 @@ func TestSpaceComesBack(t *testing.T) {
 			}
 			e.mustFlush(t)
 			e.mustCompact(t)
-			before := e.db.Metrics().DiskSpaceUsage()
+			before := e.db().Metrics().DiskSpaceUsage()
 			var ranges []kv.KeyRange
 			for m := range size.metrics {
 				ranges = append(ranges, hoursOf(m, 0, hours/2))
@@ -55,10 +55,10 @@ func TestSpaceComesBack(t *testing.T) {
 			}
 			e.mustFlush(t) // else done by Pebble after deleteRangeDelay
 			deadline := time.Now().Add(20 * time.Second)
-			after := e.db.Metrics().DiskSpaceUsage()
+			after := e.db().Metrics().DiskSpaceUsage()
 			for after > before*6/10 && time.Now().Before(deadline) {
 				time.Sleep(50 * time.Millisecond) // polling, with a deadline
-				after = e.db.Metrics().DiskSpaceUsage()
+				after = e.db().Metrics().DiskSpaceUsage()
 			}
 			t.Logf("%d MB before, %d MB after", before>>20, after>>20)
 			if after > before*6/10 {

@@ -34,7 +34,7 @@ func (e *Engine) getStored(ctx context.Context, table, family string, keys [][]b
 	}
 	defer e.leave()
 	s := seeker{id: id, near: near}
-	if s.it, err = e.db.NewIter(s.options()); err != nil {
+	if s.it, err = e.db().NewIter(s.options()); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.it.Close()) }()

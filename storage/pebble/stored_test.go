@@ -52,7 +52,7 @@ func TestStored(t *testing.T) {
 		for part := range slices.Chunk(all, 80) {
 			apply(t, e, "f", part)
 			if r.IntN(2) == 0 {
-				if err := e.db.Flush(); err != nil {
+				if err := e.db().Flush(); err != nil {
 					t.Fatal(err)
 				}
 			}

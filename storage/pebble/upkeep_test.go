@@ -94,7 +94,7 @@ func TestDeleteRangeAgain(t *testing.T) {
 		if _, err := e.DeleteRange(t.Context(), "t", keys("a", "b"), keys("x", "y")); err != nil {
 			t.Fatal(err)
 		}
-		now := e.db.Metrics().WAL.BytesIn
+		now := e.db().Metrics().WAL.BytesIn
 		if written != 0 && now != written {
 			t.Errorf("deleting nothing wrote %d bytes", now-written)
 		}
@@ -220,7 +220,7 @@ func TestUnloggedCrash(t *testing.T) {
 				e.mustFlush(t) // of memory to files, which is another thing
 				durable = made
 			case 2, 3, 4:
-				if _, err := e.db.AsyncFlush(); err != nil { // begins a new file of the log
+				if _, err := e.db().AsyncFlush(); err != nil { // begins a new file of the log
 					t.Fatal(err)
 				}
 			}

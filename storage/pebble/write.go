@@ -32,7 +32,7 @@ func (e *Engine) ApplyUnlogged(ctx context.Context, table, family string, rows [
 
 // Flush returns when everything that was written before is durable. The log is one sequence, so this is one sync of it.
 func (e *Engine) Flush(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
+	if err := errors.Join(ctx.Err(), e.room.reading()); err != nil {
 		return fmt.Errorf("flush: %w", err)
 	}
 	if err := e.enter(); err != nil {
@@ -43,7 +43,7 @@ func (e *Engine) Flush(ctx context.Context) error {
 		return nil
 	}
 	defer e.dieOfPanic()
-	if err := e.db.LogData(nil, pebble.Sync); err != nil {
+	if err := e.db().LogData(nil, pebble.Sync); err != nil {
 		return fmt.Errorf("flush: %w", err)
 	}
 	return nil
@@ -67,11 +67,11 @@ func (e *Engine) applyWith(
 		return err
 	}
 	defer e.leave()
-	now, err := e.clock.now(e.db)
+	now, err := e.clock.now(e.db())
 	if err != nil {
 		return err
 	}
-	batch := e.db.NewBatch()
+	batch := e.db().NewBatch()
 	if err := e.encode(batch, id, rows, now); err != nil {
 		return errors.Join(err, batch.Close())
 	}
@@ -95,9 +95,9 @@ func (e *Engine) commit(batch *pebble.Batch, durability *pebble.WriteOptions) er
 	e.change.RLock()
 	if !durability.Sync {
 		defer e.change.RUnlock()
-		return e.db.Apply(batch, durability)
+		return e.db().Apply(batch, durability)
 	}
-	err := e.db.ApplyNoSyncWait(batch, durability)
+	err := e.db().ApplyNoSyncWait(batch, durability)
 	e.change.RUnlock()
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func (e *Engine) modify(
 	if err := e.room.want(quartersWrite); err != nil { // a look at what is there is no write
 		return false, err
 	}
-	now, err := e.clock.now(e.db)
+	now, err := e.clock.now(e.db())
 	if err != nil {
 		return false, err
 	}
@@ -191,7 +191,7 @@ func (e *Engine) modify(
 
 // row reads one row by its whole key; one that is not there is a row without cells.
 func (e *Engine) row(key []byte) ([]byte, error) {
-	value, closer, err := e.db.Get(key)
+	value, closer, err := e.db().Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return appendRow(nil, nil, 0), nil
 	}
@@ -209,7 +209,7 @@ const wideRow = 16 << 10
 func (e *Engine) replace(key, row []byte, change record) error {
 	defer e.dieOfPanic()
 	if len(row) >= wideRow {
-		return e.db.Merge(key, appendRow(nil, []record{change}, change.time), pebble.NoSync)
+		return e.db().Merge(key, appendRow(nil, []record{change}, change.time), pebble.NoSync)
 	}
 	var f fold
 	err := errors.Join(f.MergeNewer(row), f.MergeNewer(appendRow(nil, []record{change}, change.time)))
@@ -220,5 +220,5 @@ func (e *Engine) replace(key, row []byte, change record) error {
 	if err != nil {
 		return err
 	}
-	return e.db.Set(key, after, pebble.NoSync)
+	return e.db().Set(key, after, pebble.NoSync)
 }
