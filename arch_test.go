@@ -14,9 +14,10 @@ import (
 // doors lists, for each room, the rooms it may enter. A room that is not listed does not exist.
 var doors = map[string][]string{
 	".":                       {"adapter"},
-	"adapter":                 {"adapter/bounds", "adapter/rangeql", "budget", "decimal", "graphite", "graphite/carbon", "intake", "opentsdb", "storage", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/schema", "translate", "tree", "turns"},
+	"adapter":                 {"adapter/bounds", "adapter/rangeql", "adapter/webconfig", "budget", "decimal", "graphite", "graphite/carbon", "intake", "opentsdb", "storage", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/schema", "translate", "tree", "turns"},
 	"adapter/bounds":          {},
 	"adapter/rangeql":         {"adapter/bounds", "budget", "turns"},
+	"adapter/webconfig":       {},
 	"budget":                  {},
 	"decimal":                 {},
 	"graphite":                {"budget", "decimal", "graphite/carbon", "graphite/eval", "graphite/expr", "intake", "storage", "translate", "tree", "turns"},

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/exporter-toolkit/web"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/adapter/webconfig"
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -37,6 +37,8 @@ type Adapter struct {
 	started  time.Time
 	server   *http.Server
 	listener net.Listener // nil when the address is empty
+
+	webConfig *webconfig.File // nil: neither TLS nor passwords
 }
 
 // New opens the store and the listener. Run serves; without Run, call Close.
@@ -84,14 +86,18 @@ func (a *Adapter) listen() error {
 	if err != nil {
 		return err
 	}
-	a.server = webServer(newWebGuard(handler, a.o, a.registry))
-	if a.o.ListenAddress == "" {
-		return nil
-	}
-	if a.o.WebConfigFile != "" {
-		if err := web.Validate(a.o.WebConfigFile); err != nil {
+	handler = newWebGuard(handler, a.o, a.registry)
+	if a.o.ListenAddress != "" && a.o.WebConfigFile != "" {
+		if a.webConfig, err = webconfig.Open(a.o.WebConfigFile); err == nil {
+			handler, err = a.webConfig.Handler(handler, a.o.Logger)
+		}
+		if err != nil {
 			return fmt.Errorf("--web.config.file: %w", err)
 		}
+	}
+	a.server = webServer(newHeadGuard(handler))
+	if a.o.ListenAddress == "" {
+		return nil
 	}
 	listener, err := net.Listen("tcp", a.o.ListenAddress)
 	if err != nil {
@@ -183,12 +189,17 @@ func (a *Adapter) serve() error {
 	if a.listener == nil {
 		return nil
 	}
-	systemd := false
-	flags := &web.FlagConfig{WebListenAddresses: &[]string{a.o.ListenAddress}, WebSystemdSocket: &systemd, WebConfigFile: &a.o.WebConfigFile}
-	if err := web.Serve(a.listener, a.server, flags, a.o.Logger); !errors.Is(err, http.ErrServerClosed) {
+	if err := a.serveWeb(); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve http: %w", err)
 	}
 	return nil
+}
+
+func (a *Adapter) serveWeb() error {
+	if a.webConfig == nil {
+		return a.server.Serve(a.listener)
+	}
+	return a.webConfig.Serve(a.listener, a.server, a.o.Logger)
 }
 
 // memoryKeeper keeps the process within its limits. Half as much as --head.max-bytes may wait above it, and bodies are decoded.

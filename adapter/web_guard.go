@@ -46,8 +46,28 @@ func (a *Adapter) webPort(l net.Listener) net.Listener {
 	})
 }
 
-// A webGuard stands before all routes. It reads bodies whole, but those of remote write, which has its own limits: so a handler has all of a request from
-// the beginning, and slow senders hold nothing but the bytes that have come.
+// A headGuard stands before everything that answers: it looks at the head of a request.
+type headGuard struct{ next http.Handler }
+
+func newHeadGuard(next http.Handler) http.Handler { return headGuard{next} }
+
+// ServeHTTP implements http.Handler.
+func (h headGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	conn := intake.ConnOf(r.Context())
+	conn.Headed()
+	defer conn.Answered()
+	switch {
+	case len(r.Header) > webFields:
+		refuse(w, http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("more than %d fields in the head of the request", webFields))
+	case conn.Reserve() && !vital(r.URL.Path):
+		refuse(w, http.StatusServiceUnavailable, "all connections are at work (--web.max-connections), try again later")
+	default:
+		h.next.ServeHTTP(w, r)
+	}
+}
+
+// A webGuard stands before all routes, and behind passwords. It reads bodies whole, but those of remote write, which has its own limits: so a handler has
+// all of a request from the beginning, and slow senders hold nothing but the bytes that have come.
 type webGuard struct {
 	next  http.Handler
 	limit int // bytes of a body
@@ -78,15 +98,6 @@ func vital(path string) bool {
 // ServeHTTP implements http.Handler.
 func (g *webGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	conn := intake.ConnOf(r.Context())
-	conn.Headed()
-	switch {
-	case len(r.Header) > webFields:
-		refuse(w, http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("more than %d fields in the head of the request", webFields))
-		return
-	case conn.Reserve() && !vital(r.URL.Path):
-		refuse(w, http.StatusServiceUnavailable, "all connections are at work (--web.max-connections), try again later")
-		return
-	}
 	if r.Body == nil || r.Body == http.NoBody {
 		g.serve(w, r, conn)
 		return

@@ -92,13 +92,21 @@ func (c *Conn) End(useful bool) {
 			c.port.meet(c)
 		}
 	}
+	c.Answered()
+	if c.working.Add(-1) == 0 && c.port.waiting.Load() {
+		c.port.wake()
+	}
+}
+
+// Answered says that what is read next is the head of another request, and others may go first.
+func (c *Conn) Answered() {
+	if c == nil {
+		return
+	}
 	c.owes.Store(true)
 	if c.port.heads != nil {
 		c.head.Store(0)
 		c.inHead.Store(true)
-	}
-	if c.working.Add(-1) == 0 && c.port.waiting.Load() {
-		c.port.wake()
 	}
 }
 

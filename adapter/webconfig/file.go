@@ -1,0 +1,136 @@
+// Package webconfig is TLS, passwords and headers of an HTTP port, as the file of --web.config.file says, in the format of Prometheus' exporter-toolkit.
+// The toolkit's own server reads file and certificates for each request and connection, and checks passwords one after the other in an endless
+// queue; here they are read when they have changed, and who has the right password does not wait for those who guess. The package never stores a
+// password.
+package webconfig
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/prometheus/exporter-toolkit/web"
+	"gopkg.in/yaml.v3"
+)
+
+// A File is read again when it, or a file that it names, has changed. It is safe for concurrent use.
+type File struct {
+	path string
+
+	mu      sync.Mutex // guards all below
+	stamps  []stamp
+	current *settings
+}
+
+// settings are what the file says. They are not changed.
+type settings struct {
+	headers map[string]string
+	users   map[string]string // hashes of passwords
+	http2   bool
+	limit   web.RateLimiterConfig
+	tls     *tls.Config // nil: none
+}
+
+// Open reads a file, whose errors the toolkit knows best.
+func Open(path string) (*File, error) {
+	f := &File{path: path}
+	_, err := f.load()
+	return f, err
+}
+
+// load returns what the file says now.
+func (f *File) load() (*settings, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.current != nil && unchanged(f.stamps) {
+		return f.current, nil
+	}
+	f.current = nil
+	own := stampOf(f.path) // before it is read
+	if err := web.Validate(f.path); err != nil {
+		return nil, err
+	}
+	c, err := parse(f.path)
+	if err != nil {
+		return nil, err
+	}
+	f.stamps = []stamp{own, stampOf(c.TLSConfig.TLSCertPath), stampOf(c.TLSConfig.TLSKeyPath), stampOf(c.TLSConfig.ClientCAs)}
+	s := &settings{headers: c.HTTPConfig.Header, http2: c.HTTPConfig.HTTP2, limit: c.RateLimiterConfig, users: map[string]string{}}
+	for user, hash := range c.Users {
+		s.users[user] = string(hash)
+	}
+	if c.TLSConfig.IsEnabled() {
+		if s.tls, err = tlsConfig(&c.TLSConfig); err != nil {
+			return nil, err
+		}
+	}
+	f.current = s
+	return s, nil
+}
+
+// parse reads the file with the toolkit's defaults.
+func parse(path string) (*web.Config, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	c := &web.Config{
+		TLSConfig:  web.TLSConfig{MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS13, PreferServerCipherSuites: true},
+		HTTPConfig: web.HTTPConfig{HTTP2: true},
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(c); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	c.TLSConfig.SetDirectory(filepath.Dir(path))
+	return c, nil
+}
+
+// tlsConfig is the toolkit's, with its certificate read.
+func tlsConfig(c *web.TLSConfig) (*tls.Config, error) {
+	config, err := web.ConfigToTLSConfig(c)
+	if err != nil {
+		return nil, err
+	}
+	certificate, err := config.GetCertificate(nil)
+	if err != nil {
+		return nil, err
+	}
+	config.GetCertificate, config.Certificates = nil, []tls.Certificate{*certificate}
+	return config, nil
+}
+
+// A stamp is how a file looked that was read, or that it was not there.
+type stamp struct {
+	path string
+	info os.FileInfo // nil: it was not there, or is none
+}
+
+func stampOf(path string) stamp {
+	if path == "" {
+		return stamp{}
+	}
+	info, _ := os.Stat(path) // who reads it tells the error
+	return stamp{path, info}
+}
+
+// unchanged says whether files still look as they did. The content of a link that was set anew is another file.
+func unchanged(stamps []stamp) bool {
+	for _, s := range stamps {
+		now := stampOf(s.path)
+		switch {
+		case s.path == "":
+		case s.info == nil || now.info == nil:
+			return false
+		case !os.SameFile(s.info, now.info) || s.info.Size() != now.info.Size() || !s.info.ModTime().Equal(now.info.ModTime()):
+			return false
+		}
+	}
+	return true
+}

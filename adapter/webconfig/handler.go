@@ -1,0 +1,72 @@
+package webconfig
+
+import (
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"golang.org/x/time/rate"
+)
+
+// retryAfter is in how many seconds somebody should come again whose password could not be checked.
+const retryAfter = 1
+
+// handler lets requests through that have a right password.
+type handler struct {
+	file      *File
+	next      http.Handler
+	logger    *slog.Logger
+	limiter   *rate.Limiter // nil: none
+	passwords *passwords
+}
+
+// Handler asks for what the file wants before next gets a request: a password, if it names users; and sets its headers.
+func (f *File) Handler(next http.Handler, logger *slog.Logger) (http.Handler, error) {
+	s, err := f.load()
+	if err != nil {
+		return nil, err
+	}
+	h := &handler{file: f, next: next, logger: logger, passwords: newPasswords()}
+	if s.limit.Interval != 0 {
+		h.limiter = rate.NewLimiter(rate.Every(s.limit.Interval), s.limit.Burst)
+	}
+	return h, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s, err := h.file.load()
+	if err != nil {
+		h.logger.Error("web configuration not read", "err", err)
+		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
+		return
+	}
+	if h.limiter != nil && !h.limiter.Allow() {
+		http.Error(w, http.StatusText(http.StatusTooManyRequests), http.StatusTooManyRequests)
+		return
+	}
+	for name, value := range s.headers {
+		w.Header().Set(name, value)
+	}
+	switch h.judge(r, s) {
+	case right:
+		h.next.ServeHTTP(w, r)
+	case unknown:
+		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
+		http.Error(w, "too many passwords are being checked, try again later", http.StatusServiceUnavailable)
+	case wrong:
+		w.Header().Set("WWW-Authenticate", "Basic")
+		http.Error(w, http.StatusText(http.StatusUnauthorized), http.StatusUnauthorized)
+	}
+}
+
+func (h *handler) judge(r *http.Request, s *settings) verdict {
+	if len(s.users) == 0 {
+		return right
+	}
+	user, password, ok := r.BasicAuth()
+	if !ok {
+		return wrong
+	}
+	return h.passwords.check(r.Context(), s.users, attempt{user, password, host(r.RemoteAddr)})
+}

@@ -1,0 +1,38 @@
+package webconfig
+
+import (
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/http"
+)
+
+// Serve serves by the file: with TLS if it has a certificate. A certificate that is changed is used from the next connection on; whether there is TLS at
+// all is decided once.
+func (f *File) Serve(l net.Listener, server *http.Server, logger *slog.Logger) error {
+	s, err := f.load()
+	if err != nil {
+		return err
+	}
+	if s.tls == nil {
+		return server.Serve(l)
+	}
+	if !s.http2 {
+		server.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){}
+	}
+	logger.Info("TLS is enabled", "http2", s.http2, "address", l.Addr().String())
+	server.TLSConfig = s.tls.Clone()
+	server.TLSConfig.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return f.changed(s, server.TLSConfig.NextProtos) }
+	return server.ServeTLS(l, "", "")
+}
+
+// changed is the certificate that is used now: nil, which means first's, unless the file has changed since.
+func (f *File) changed(first *settings, protos []string) (*tls.Config, error) {
+	s, err := f.load()
+	if err != nil || s == first || s.tls == nil {
+		return nil, err
+	}
+	config := s.tls.Clone()
+	config.NextProtos = protos
+	return config, nil
+}
