@@ -33,7 +33,7 @@ var doors = map[string][]string{
 	"storage/head":            {"storage/schema"},
 	"storage/log":             {"storage/mark"},
 	"storage/log/logtest":     {"storage/log"},
-	"storage":                 {"budget", "storage/fit", "storage/head", "storage/index", "storage/intern", "storage/kv", "storage/log", "storage/schema", "storage/uid"},
+	"storage":                 {"budget", "storage/fit", "storage/head", "storage/index", "storage/intern", "storage/kv", "storage/log", "storage/schema", "storage/uid", "turns"},
 	"storage/hbase":           {"storage/kv"},
 	"storage/hbase/hbasetest": {},
 	"storage/index":           {"storage/intern", "storage/schema"},

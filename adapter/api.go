@@ -93,11 +93,7 @@ func newPromAPI(o apiOptions) (http.Handler, error) {
 		own[apiPrefix+path] = notFoundHandler(text)
 	}
 	rest := http.StripPrefix(apiPrefix, statsWhole(router))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == apiPrefix+"/read" && r.Method != http.MethodOptions {
-			own[r.URL.Path].ServeHTTP(w, r) // has a body of its own
-			return
-		}
+	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r, cancel, err := o.bounded(w, r)
 		defer cancel()
 		if err != nil {
@@ -108,7 +104,18 @@ func newPromAPI(o apiOptions) (http.Handler, error) {
 			h.ServeHTTP(w, r)
 			return
 		}
-		rest.ServeHTTP(w, r.WithContext(gate.admit(r.Context())))
+		rest.ServeHTTP(w, r)
+	})
+	lists := newAPITurns(o.Engine.Timeout)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == apiPrefix+"/read" && r.Method != http.MethodOptions:
+			own[r.URL.Path].ServeHTTP(w, r) // has a body and turns of its own
+		case ordinary(r):
+			answer.ServeHTTP(w, r.WithContext(gate.admit(r.Context())))
+		default:
+			lists.serve(w, r, answer)
+		}
 	}), nil
 }
 
@@ -258,7 +265,7 @@ type queryGate struct {
 
 func newQueryGate(n int) *queryGate {
 	n = max(1, n)
-	return &queryGate{turns: turns.New(n), most: n, held: map[int]*turns.Turn{}}
+	return &queryGate{turns: turns.New(min(n, turns.Most())), most: n, held: map[int]*turns.Turn{}}
 }
 
 // admit gives the queries of a request a turn, which begins with Insert.

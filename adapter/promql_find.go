@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // A labelSet is a set of labels with the stored series that show it: one, and more only where names that tsdbridge
@@ -46,6 +47,9 @@ func (p *promQueryable) find(ctx context.Context, s selection) ([]labelSet, erro
 	if err != nil {
 		return nil, queryError(ctx, "find series", err)
 	}
+	if err := turns.From(ctx).Yield(ctx); err != nil {
+		return nil, queryError(ctx, "find series", err)
+	}
 	sets := newLabelSets(len(found))
 	for i, ls := range decoded {
 		if ls.matches {
@@ -71,7 +75,7 @@ type decodedLabels struct {
 func (p *promQueryable) decode(ctx context.Context, found []storage.Found, matchers []*labels.Matcher) ([]decodedLabels, error) {
 	out := make([]decodedLabels, len(found))
 	account := budget.From(ctx)
-	some := func(from, to int) error {
+	some := func(turn *turns.Turn, from, to int) error {
 		for i := from; i < to; {
 			end, texts := min(i+checkEvery, to), 0
 			for ; i < end; i++ {
@@ -82,8 +86,8 @@ func (p *promQueryable) decode(ctx context.Context, found []storage.Found, match
 			if err := account.Take(int64(texts)); err != nil {
 				return err
 			}
-			if ctx.Err() != nil {
-				return ctx.Err()
+			if err := turn.Yield(ctx); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -91,9 +95,9 @@ func (p *promQueryable) decode(ctx context.Context, found []storage.Found, match
 	parts := min(runtime.GOMAXPROCS(0), len(found)/decodeShare+1)
 	var group errgroup.Group
 	for n := 1; n < parts; n++ {
-		group.Go(func() error { return some(len(found)*n/parts, len(found)*(n+1)/parts) })
+		group.Go(func() error { return some(nil, len(found)*n/parts, len(found)*(n+1)/parts) })
 	}
-	err := some(0, len(found)/parts)
+	err := some(turns.From(ctx), 0, len(found)/parts)
 	return out, errors.Join(group.Wait(), err)
 }
 

@@ -38,7 +38,7 @@ func (o apiOptions) bounded(w http.ResponseWriter, r *http.Request) (*http.Reque
 			length += len(text)
 		}
 	}
-	if strings.HasSuffix(r.URL.Path, "/format_query") {
+	if strings.HasSuffix(r.URL.Path, "/format_query") || strings.HasSuffix(r.URL.Path, "/parse_query") {
 		if err := bounds.Pretty(r.Form.Get("query")); err != nil {
 			return r, cancel, badData(fmt.Errorf("invalid parameter \"query\": %w", err))
 		}

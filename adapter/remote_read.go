@@ -61,7 +61,7 @@ func newReadHandler(o readHandlerOptions) *readHandler {
 	factory := promauto.With(o.Registerer)
 	return &readHandler{
 		readHandlerOptions: o,
-		turns:              turns.New(o.Concurrency),
+		turns:              turns.New(min(o.Concurrency, turns.Most())),
 		encoders:           sync.Pool{New: func() any { return &sampleEncoder{limit: o.SampleLimit} }},
 		inFlight: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "tsdbridge_remote_read_requests_in_flight",

@@ -43,15 +43,28 @@ func (b *Budget) Refused() int64 { return b.refused.Load() }
 // Open returns an account for one query. Close must be called when the query's answer has been sent.
 func (b *Budget) Open() *Account { return &Account{budget: b} }
 
-// take takes n bytes if they are there.
-func (b *Budget) take(n int64) bool {
+// small is how many bytes a query may hold and still take from what is kept for such queries: an eighth of the budget. So short questions are answered while
+// large answers hold all that they may, however slowly their clients read.
+const small = 1 << 20
+
+// limitFor is what all queries may hold together after one of them has taken memory and holds so many bytes.
+func (b *Budget) limitFor(held int64) int64 {
+	if held <= small {
+		return b.limit
+	}
+	return b.limit - b.limit/8
+}
+
+// take takes n bytes if they are there, for a query that has held bytes.
+func (b *Budget) take(n, held int64) bool {
 	if b.limit <= 0 {
 		b.used.Add(n)
 		return true
 	}
+	limit := b.limitFor(held + n)
 	for {
 		used := b.used.Load()
-		if n > b.limit-used {
+		if n > limit-used {
 			return false
 		}
 		if b.used.CompareAndSwap(used, used+n) {
@@ -82,12 +95,12 @@ func (a *Account) Take(n int64) error {
 	if a.closed {
 		return context.Canceled
 	}
-	if b.take(n) {
+	if b.take(n, a.held) {
 		a.held += n
 		return nil
 	}
 	b.refused.Add(1)
-	if n > b.limit-a.held {
+	if n > b.limitFor(a.held+n)-a.held {
 		return fmt.Errorf("%w (%d bytes)", ErrTooLarge, b.limit)
 	}
 	a.busy = true

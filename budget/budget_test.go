@@ -106,3 +106,27 @@ func TestConcurrentTakes(t *testing.T) {
 		t.Errorf("%d bytes are still used", b.Used())
 	}
 }
+
+// TestSmallQueries: while large queries hold all that they may, small ones still get memory.
+func TestSmallQueries(t *testing.T) {
+	b := New(64 << 20)
+	large := b.Open()
+	for large.Take(small) == nil { //nolint:revive // takes all
+	}
+	if held := large.Held(); held != 56<<20 {
+		t.Errorf("a large query holds %d bytes, want seven eighths", held)
+	}
+	if err := b.Open().Take(2 * small); !errors.Is(err, ErrBusy) {
+		t.Errorf("another large one: %v, want %v", err, ErrBusy)
+	}
+	few := b.Open()
+	if err := errors.Join(few.Take(small/2), few.Take(small/2)); err != nil {
+		t.Errorf("a small one: %v", err)
+	}
+	if err := few.Take(1); !errors.Is(err, ErrBusy) {
+		t.Errorf("one that becomes large: %v, want %v", err, ErrBusy)
+	}
+	if err := few.Take(64 << 20); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("one that is too large for the whole: %v, want %v", err, ErrTooLarge)
+	}
+}

@@ -92,6 +92,6 @@ func New(o Options) *API {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &API{
-		o: o, evaluator: eval.New(), turns: turns.New(o.Limits.Concurrency), metrics: newAPIMetrics(o.Registerer), sources: newSources(o),
+		o: o, evaluator: eval.New(), turns: turns.New(min(o.Limits.Concurrency, turns.Most())), metrics: newAPIMetrics(o.Registerer), sources: newSources(o),
 	}
 }

@@ -45,6 +45,9 @@ func (a *API) serve(route route) http.Handler {
 	})
 }
 
+// longForm is how many bytes parameters may have to be read without a turn where an endpoint needs none.
+const longForm = 8 << 10
+
 // answer computes a reply. It has a turn while it does.
 func (a *API) answer(route route, w http.ResponseWriter, r *http.Request) (out *reply, err error) {
 	if !route.allows(r.Method) {
@@ -57,17 +60,17 @@ func (a *API) answer(route route, w http.ResponseWriter, r *http.Request) (out *
 		ctx, cancel = context.WithTimeout(ctx, a.o.Limits.Timeout)
 		defer cancel()
 	}
-	form, err := a.parameters(ctx, w, r)
-	if err != nil {
-		return nil, err
-	}
-	if !route.instant {
+	if !route.instant || len(r.URL.RawQuery)+int(max(r.ContentLength, 0)) > longForm {
 		turn, err := a.turns.Begin(ctx)
 		if err != nil {
 			return nil, busy(err)
 		}
 		defer turn.End()
 		ctx = turns.With(ctx, turn)
+	}
+	form, err := a.parameters(ctx, w, r)
+	if err != nil {
+		return nil, err
 	}
 	defer func() {
 		if p := recover(); p != nil {

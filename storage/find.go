@@ -8,6 +8,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // Find implements Querier.
@@ -79,9 +80,10 @@ func (f *finder) resolveMetric(ctx context.Context, filter Filter) error {
 		if err != nil {
 			return err
 		}
+		turn := turns.From(ctx)
 		for uid, name := range all {
-			if ctx.Err() != nil {
-				return ctx.Err() // a regular expression may take long
+			if err := turn.Yield(ctx); err != nil { // a regular expression may take long
+				return err
 			}
 			if filter.Match == nil || filter.Match(name) {
 				uids = append(uids, uid)
@@ -144,9 +146,10 @@ func (f *finder) find(ctx context.Context) ([]index.ID, error) {
 			return nil, err
 		}
 		c.Values = make(map[string]bool, len(uids))
+		turn := turns.From(ctx)
 		for i, uid := range uids {
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
+			if err := turn.Yield(ctx); err != nil {
+				return nil, err
 			}
 			if m.accepts(names[i]) {
 				c.Values[uid] = true

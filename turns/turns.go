@@ -6,16 +6,23 @@ package turns
 import (
 	"container/heap"
 	"context"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// slice is how long a request computes before it lets others that wait go first.
-const slice = 50 * time.Millisecond
+// slice is how long a request computes before it lets others that wait go first, but for its first steps: nearly all requests have ended after one of these,
+// and many that come at once should not wait for a slice of each.
+const (
+	slice      = 50 * time.Millisecond
+	firstStep  = 2 * time.Millisecond
+	secondStep = 10 * time.Millisecond
+)
 
-// mostSlices is how many slices count: requests that have used more are equal. They do not yield to each other, or all would end late.
-const mostSlices = 20
+// mostLevels is how many levels of what has been used there are: two steps, then slices. Requests that have used more are equal. They do not yield to each
+// other, or all would end late.
+const mostLevels = 22
 
 // patience is how long a request that has hardly computed waits while those who hold the turns do not yield, as an engine of others does not. It is
 // then let in beside them: at most extra times the turns, so that short requests are answered and the cores still have few to share among.
@@ -24,12 +31,15 @@ const (
 	extra    = 4
 )
 
+// breath is how long a request computes before the other goroutines that can run go first.
+const breath = time.Millisecond
+
 // nobody is more than anybody has used.
-const nobody = mostSlices + 1
+const nobody = mostLevels + 1
 
 // Turns are shared by all requests of a kind. They are safe for concurrent use.
 type Turns struct {
-	shortest atomic.Int64 // what the first of queue has used, in slices; nobody's without one. To be looked at without mu
+	shortest atomic.Int64 // the level of the first of queue; nobody's without one. To be looked at without mu
 
 	mu     sync.Mutex // guards all below
 	free   int        // below 0: so many were let in beside the others
@@ -38,6 +48,13 @@ type Turns struct {
 	queue  queue
 	count  int64 // of those that came to wait so far
 }
+
+// mostPerCore is how many requests for each core compute at once at most, whatever else is allowed: some of them wait for a store, and more that compute would
+// make all other goroutines wait for their 10 ms each.
+const mostPerCore = 4
+
+// Most is how many turns are of use on this machine.
+func Most() int { return mostPerCore * runtime.GOMAXPROCS(0) }
 
 // New returns turns for n requests at once, at least 1.
 func New(n int) *Turns {
@@ -52,6 +69,7 @@ type Turn struct {
 	held  bool
 	since time.Time     // held since then
 	used  time.Duration // before that
+	next  time.Duration // of what is used: then others of the process go first
 }
 
 // Begin waits for a turn. End must be called at the end.
@@ -61,14 +79,14 @@ func (t *Turns) Begin(ctx context.Context) (*Turn, error) {
 }
 
 // Later is a turn that begins with Resume.
-func (t *Turns) Later() *Turn { return &Turn{turns: t} }
+func (t *Turns) Later() *Turn { return &Turn{turns: t, next: breath} }
 
 // Fork is a turn for another goroutine of the request, which begins with Resume. It has used what this one has.
 func (t *Turn) Fork() *Turn {
 	if t == nil {
 		return nil
 	}
-	return &Turn{turns: t.turns, used: t.used}
+	return &Turn{turns: t.turns, used: t.used, next: t.used + breath}
 }
 
 // Yield lets others go first that have computed less, by a slice at least. It returns the error of a context that has ended.
@@ -85,12 +103,25 @@ func (t *Turn) Wanted() bool {
 	if t == nil || !t.held {
 		return false
 	}
+	used := t.used + time.Since(t.since)
+	if used >= t.next { // whatever else the process does must not wait for the ends of its 10 ms
+		t.next = used + breath
+		runtime.Gosched()
+	}
 	shortest := t.turns.shortest.Load()
-	return shortest < mostSlices && slices(t.used+time.Since(t.since)) > shortest
+	return shortest < mostLevels && level(used) > shortest
 }
 
-// slices is how much of a time counts.
-func slices(used time.Duration) int64 { return min(int64(used/slice), mostSlices) }
+// level is how much of a time counts.
+func level(used time.Duration) int64 {
+	switch {
+	case used < firstStep:
+		return 0
+	case used < secondStep:
+		return 1
+	}
+	return min(2+int64(used/slice), mostLevels)
+}
 
 // note says who is first.
 func (t *Turns) note() {
@@ -116,7 +147,7 @@ func (t *Turn) Resume(ctx context.Context) error {
 	if t == nil || t.held {
 		return ctx.Err()
 	}
-	if err := t.turns.wait(ctx, slices(t.used)); err != nil {
+	if err := t.turns.wait(ctx, level(t.used)); err != nil {
 		return err
 	}
 	t.held, t.since = true, time.Now()
@@ -200,7 +231,7 @@ func (t *Turns) pass() {
 
 // A waiter waits for a turn.
 type waiter struct {
-	used   int64 // slices
+	used   int64 // level
 	number int64 // in the order in which they came
 	at     int   // in the queue, -1 when it is in none
 	turn   chan struct{}
