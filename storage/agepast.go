@@ -15,6 +15,7 @@ type past struct {
 	cells  []buried
 	points []pastPoint  // of the cells, in the order of offsets and of the times of the cells
 	loose  []schema.Age // of cells of ages whose cell of points is gone, the latest of each offset
+	erased []schema.Age // when the cells of an offset were deleted by their qualifiers, if there are loose ages
 
 	hidden []int // scratch
 }
@@ -60,6 +61,7 @@ func (p *past) load(r *agedRow, ages []agedCell) {
 		}
 	}
 	p.pair(r, ages)
+	p.erase()
 	p.bury(r, ages)
 	for i := range p.points {
 		from := i
@@ -141,6 +143,32 @@ func (p *past) bury(r *agedRow, ages []agedCell) {
 	})
 }
 
+// erase lists when cells of points were deleted by their qualifiers, as compactions do: HBase forgets the cells before it forgets their deletions.
+func (p *past) erase() {
+	p.erased = p.erased[:0]
+	if len(p.loose) == 0 {
+		return
+	}
+	for _, d := range p.graves {
+		if d.Exact || schema.ClassifyCell(d.Qualifier) != schema.CellData || len(p.erased) > pastMost {
+			continue
+		}
+		for offset := range schema.Offsets(d.Qualifier) {
+			p.erased = append(p.erased, schema.Age{Offset: offset, Time: d.Time})
+		}
+	}
+	slices.SortFunc(p.erased, func(a, b schema.Age) int { return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Time, b.Time)) })
+}
+
+// erasedBetween reports whether a cell with a point at an offset was deleted by its qualifier after a time and before another. A cell that was put at the
+// first is a compaction's then: what tsdbridge replaces is deleted up to its own time, which is before.
+func (p *past) erasedBetween(offset uint32, put, gone int64) bool {
+	at, _ := slices.BinarySearchFunc(p.erased, schema.Age{Offset: offset, Time: put + 1}, func(a, b schema.Age) int {
+		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Time, b.Time))
+	})
+	return at < len(p.erased) && p.erased[at].Offset == offset && p.erased[at].Time < gone
+}
+
 func (p *past) empty() bool { return len(p.points) == 0 && len(p.loose) == 0 }
 
 // at returns the points at an offset, the latest pastDeep of them.
@@ -153,8 +181,13 @@ func (p *past) at(offset uint32) []pastPoint {
 
 // ageOf returns when a point of a cell that a compaction may have made was acknowledged, given what the past has at its offset.
 func (p *past) ageOf(r *agedRow, c *agedCell, point schema.Point, had []pastPoint) int64 {
-	before, _ := ageAt(p.loose, point.Offset)
+	before := int64(0)
 	gone := int64(-1) // when the cell was deleted; looked up when it is needed
+	if at, ok := ageAt(p.loose, point.Offset); ok {
+		if gone = p.graves.of(c.Qualifier).deletedAt(c.Time); p.erasedBetween(point.Offset, c.Time, gone) {
+			before = at
+		}
+	}
 	for i := range had {
 		h := &p.cells[had[i].cell]
 		if h.Time >= c.Time || !had[i].SameValue(point) {

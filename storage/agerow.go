@@ -28,6 +28,10 @@ type agedRow struct {
 	history *kv.History
 	past    past
 	slab    []schema.Point // of all cells, one after the other
+
+	compacting bool        // a TSD's compaction is going to delete cells that stand in the row
+	compacted  int64       // when it put them together, milliseconds
+	sources    []pastPoint // scratch
 }
 
 // broken is a cell that cannot be read.
@@ -43,9 +47,9 @@ const slabKept = 1 << 16
 func (r *agedRow) load(h *kv.History) {
 	clear(r.cells)
 	if cap(r.slab) > slabKept {
-		r.slab, r.past = nil, past{}
+		r.slab, r.past, r.sources = nil, past{}, nil
 	}
-	*r = agedRow{cells: r.cells[:0], broken: r.broken[:0], history: h, past: r.past, slab: r.slab[:0]}
+	*r = agedRow{cells: r.cells[:0], broken: r.broken[:0], history: h, past: r.past, slab: r.slab[:0], sources: r.sources}
 	for _, d := range h.Deletes {
 		if d.Qualifier == nil && !d.Exact {
 			r.deleted = max(r.deleted, d.Time)
@@ -62,6 +66,7 @@ func (r *agedRow) load(h *kv.History) {
 		}
 	}
 	r.past.load(r, ages)
+	r.findCompaction()
 }
 
 // decode returns what a cell of points, objects or ages says; ok is false for others.

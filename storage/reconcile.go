@@ -87,7 +87,8 @@ func (r *reconciler) row(key []byte, h *kv.History, p *pendingRow) reconciled {
 	r.won, r.wonAges, r.dropped, r.fresh, r.noted = r.won[:0], r.wonAges[:0], false, r.fresh[:0], r.noted[:0]
 	r.lost = slices.Grow(r.lost[:0], len(r.cells))[:len(r.cells)]
 	clear(r.lost)
-	r.whole = anyMistaken(h.Cells)
+	// What a compaction is about to delete must stand elsewhere, under another qualifier.
+	r.whole = r.compacting || anyMistaken(h.Cells)
 	if h.Untouched() && p.pointsOnly() {
 		r.begin(p)
 	} else {

@@ -219,9 +219,40 @@ func (r *reconciler) taken(puts []kv.Put) bool {
 	})
 }
 
+// pointCells are the cells of the points that won. While a compaction is going to delete cells of the row by their qualifiers, theirs are others: the
+// points are cut in two elsewhere, and a point alone counts milliseconds.
+func (r *reconciler) pointCells() []kv.Put {
+	puts := appendPointCells(nil, r.won)
+	if !r.compacting || !r.doomed(puts) {
+		return puts
+	}
+	if len(r.won) == 1 {
+		alone := r.won[0]
+		alone.Millis = true
+		return appendPointCells(nil, []schema.Point{alone})
+	}
+	for at := 1; at < min(len(r.won), maxCuts); at++ {
+		if cut := appendPointCells(appendPointCells(nil, r.won[:at]), r.won[at:]); !r.doomed(cut) {
+			return cut
+		}
+	}
+	return puts
+}
+
+// maxCuts bounds how many ways to cut a row are tried.
+const maxCuts = 64
+
+// doomed reports whether a compaction is going to delete one of the cells: it has the qualifier of one that the compaction put together.
+func (r *reconciler) doomed(puts []kv.Put) bool {
+	return slices.ContainsFunc(puts, func(p kv.Put) bool {
+		at, ok := r.cellAt(p.Qualifier)
+		return ok && r.cells[at].Time < r.compacted
+	})
+}
+
 // putNew adds the cells of the points that won and of the new objects.
 func (r *reconciler) putNew(stamp int64) {
-	puts := appendPointCells(nil, r.won)
+	puts := r.pointCells()
 	objects := appendObjectCells(nil, r.fresh)
 	if r.dropped || r.taken(objects) {
 		r.replaceObjects(stamp)

@@ -24,8 +24,10 @@ type world struct {
 	db       *kv.Shared
 	adapters []*adapter
 	model    *storetest.Model
-	keys     [][]byte // of the rows, by series and hour
-	told     []string // what happened, for whoever reads a failure
+	keys     [][]byte      // of the rows, by series and hour
+	told     []string      // what happened, for whoever reads a failure
+	later    []kv.Mutation // what a compaction of the TSD has still to delete
+	forgets  bool          // the tables forget what is hidden, and the TSD makes no compactions: they count as writes then
 }
 
 // adapter is one process.
@@ -110,6 +112,15 @@ func (a *adapter) flush() {
 // write has an adapter acknowledge some points.
 func (w *world) write(a *adapter) {
 	w.t.Helper()
+	logged := a.logged && w.rng.IntN(2) == 0
+	if !logged && !a.Buffered() && len(w.later) > 0 { // what is put without reading a row may be deleted by the compaction of it
+		if w.rng.IntN(2) == 0 {
+			w.tell("%s is killed", a.name)
+			a.kill()
+		} else {
+			w.finish()
+		}
+	}
 	var b storage.Batch
 	for range 1 + w.rng.IntN(4) {
 		n, time := w.rng.IntN(len(a.refs)), w.instant()
@@ -126,7 +137,7 @@ func (w *world) write(a *adapter) {
 		w.tell("%s: series %d at %d: %v", a.name, n, time, v)
 	}
 	var to storage.Appender = a.Store
-	if a.logged && w.rng.IntN(2) == 0 {
+	if logged {
 		to = a.Logged()
 	}
 	if err := to.Append(w.t.Context(), &b); err != nil {
@@ -190,10 +201,20 @@ func (w *world) compact(key []byte) {
 	if !slices.ContainsFunc(rows[0].Cells, func(c kv.Cell) bool { return string(c.Qualifier) == string(q) }) { // else it stays as it is
 		w.apply(kv.Mutation{Key: key, Puts: []kv.Put{{Qualifier: q, Value: v}}})
 	}
-	w.clock.Add(1)
 	old = slices.DeleteFunc(old, func(d kv.Delete) bool { return string(d.Qualifier) == string(q) })
-	w.apply(kv.Mutation{Key: key, Deletes: old})
-	w.tell("TSD: row %x compacted", key)
+	w.later = append(w.later, kv.Mutation{Key: key, Deletes: old})
+	w.tell("TSD: row %x compacted, its old cells are there yet", key)
+}
+
+// finish has the TSD delete what it put together, about a second after it did so.
+func (w *world) finish() {
+	w.t.Helper()
+	for _, m := range w.later {
+		w.clock.Add(2) // the server's clock may have gone on by one
+		w.apply(m)
+		w.tell("TSD: old cells of row %x deleted", m.Key)
+	}
+	w.later = nil
 }
 
 func (w *world) apply(m kv.Mutation) {
@@ -229,6 +250,7 @@ func TestNewestWriteStaysOnSharedTables(t *testing.T) {
 				t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 					t.Parallel()
 					w := newWorld(t, seed, c.skew)
+					w.forgets = seed%4 == 0
 					t.Cleanup(func() {
 						if t.Failed() {
 							for _, line := range w.told {
@@ -249,16 +271,22 @@ func TestNewestWriteStaysOnSharedTables(t *testing.T) {
 func (w *world) run(steps int, gap int64) {
 	w.t.Helper()
 	for range steps {
+		compacting := len(w.later) > 0
 		w.clock.Add(gap + w.rng.Int64N(gap+1))
 		a := w.adapters[w.rng.IntN(len(w.adapters))]
 		switch n := w.rng.IntN(20); {
 		case n < 12:
 			w.write(a)
 		case n < 15:
+			w.finish() // what a TSD puts while it compacts the row it may delete itself
 			w.put()
 		case n == 15:
 			w.remove()
+		case n == 16 && w.forgets:
+			w.db.Flush()
+			w.tell("the tables forget what is hidden")
 		case n == 16:
+			w.finish()
 			w.compact(w.keys[w.rng.IntN(len(w.keys))])
 		case n == 17:
 			w.tell("%s flushes", a.name)
@@ -267,7 +295,11 @@ func (w *world) run(steps int, gap int64) {
 			w.tell("%s is killed", a.name)
 			a.kill()
 		}
+		if compacting { // one thing happens while a compaction is under way
+			w.finish()
+		}
 	}
+	w.finish()
 	for _, at := range w.rng.Perm(len(w.adapters)) {
 		w.clock.Add(gap)
 		w.tell("%s flushes", w.adapters[at].name)

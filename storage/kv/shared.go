@@ -68,6 +68,17 @@ func (s *Shared) DeleteExact(table, family string, key, qualifier []byte, time i
 	return nil
 }
 
+// Flush drops the hidden versions of all tables and keeps the deletions, as HBase does when it writes its memory to files.
+func (s *Shared) Flush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for f, rows := range s.past {
+		for key, p := range rows {
+			p.versions = cloneCells(f.rows[key])
+		}
+	}
+}
+
 // Compact drops the hidden versions and the deletions of all tables, as major compactions do.
 func (s *Shared) Compact() {
 	s.mu.Lock()

@@ -1,6 +1,9 @@
 package schema
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"iter"
+)
 
 // Qualifiers of data points, OpenTSDB 2.4 Const:
 //
@@ -43,4 +46,17 @@ func cutQualifier(q []byte) (Point, int) {
 		return Point{Offset: bits >> msShift & msOffsetMask, Flags: byte(bits & flagsMask), Millis: true}, 4
 	}
 	return Point{}, 0
+}
+
+// Offsets are the offsets of the points of a cell of points, in milliseconds, by its qualifier alone.
+func Offsets(qualifier []byte) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for len(qualifier) > 0 {
+			p, n := cutQualifier(qualifier)
+			if n == 0 || !yield(p.Offset) {
+				return
+			}
+			qualifier = qualifier[n:]
+		}
+	}
 }
