@@ -35,6 +35,8 @@ func TestHBase(t *testing.T) {
 		{"TSDMistaken", testTSDMistaken},
 		{"TSDTreeSync", testTSDTreeSync},
 		{"TSDTreeBrowse", testTSDTreeBrowse},
+		{"TSDRandom", func(t *testing.T, s tables) { t.Helper(); testTSDRandom(t, s, false) }},
+		{"TSDRandomCompacting", func(t *testing.T, s tables) { t.Helper(); testTSDRandom(t, s, true) }},
 		{"TSDRace", func(t *testing.T, s tables) { t.Helper(); testTSDRace(t, s, dir) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
