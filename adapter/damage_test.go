@@ -162,6 +162,63 @@ func TestDamagedStores(t *testing.T) {
 	}
 }
 
+// TestLostLog removes the log of a killed store together with its mark, or puts shorter ones in their place: that is refused, with the
+// name of a file, by a start in either mode, and by a backup; "store check" finds it, and --fix goes on without. A backup knows of no log.
+func TestLostLog(t *testing.T) {
+	stores, older := storesToDamage(t)
+	o := stores["killed"]
+	want := startDamaged(t, o, copyOf(t, o))
+	early := earlyLog(t)
+	for what, do := range map[string]func(path string) error{
+		"the points and their mark": func(path string) error {
+			return errors.Join(os.RemoveAll(filepath.Join(path, "log", "points")), os.Remove(filepath.Join(path, "log-points.mark")))
+		},
+		"the files of points and their mark": func(path string) error {
+			return errors.Join(os.RemoveAll(filepath.Join(path, "log", "points")), os.Mkdir(filepath.Join(path, "log", "points"), 0o750), os.Remove(filepath.Join(path, "log-points.mark")))
+		},
+		"the log and its marks": func(path string) error {
+			return errors.Join(os.RemoveAll(filepath.Join(path, "log")), os.Remove(filepath.Join(path, "log-points.mark")), os.Remove(filepath.Join(path, "log-series.mark")))
+		},
+		"the log of another store": func(path string) error {
+			return errors.Join(os.RemoveAll(filepath.Join(path, "log")), os.CopyFS(filepath.Join(path, "log"), os.DirFS(filepath.Join(early, "log"))),
+				copyOver(filepath.Join(early, "log-points.mark"), filepath.Join(path, "log-points.mark")), copyOver(filepath.Join(early, "log-series.mark"), filepath.Join(path, "log-series.mark")))
+		},
+	} {
+		for _, mode := range []storage.WriteMode{storage.WriteBuffered, storage.WriteThrough} {
+			o.WriteMode = string(mode)
+			path := copyOf(t, o)
+			must(t, do(path))
+			if got := startDamaged(t, o, path); !strings.Contains(got.refused, filepath.Join(path, "log", "points")) {
+				t.Errorf("%s, %s: refused %q", what, mode, got.refused)
+			}
+		}
+		path := copyOf(t, o)
+		must(t, do(path))
+		lost := o
+		lost.Path = path
+		if err := Backup(t.Context(), lost, StoreOptions{Dir: filepath.Join(t.TempDir(), "backup")}, io.Discard); !errors.Is(err, log.ErrCorrupt) {
+			t.Errorf("%s: backup: %v", what, err)
+		}
+		if strings.HasPrefix(what, "the log of another") {
+			continue // its points belong to another store
+		}
+		fixDamaged(t, o, ".", damage{what, func(t *testing.T, path string) { must(t, do(path)) }}, what, want, older)
+	}
+}
+
+// earlyLog is a store whose log holds one record.
+func earlyLog(t *testing.T) (path string) {
+	t.Helper()
+	o := fixtureOptions(t)
+	a, _ := runAdapter(t, o)
+	sendRemoteWrite(t, a, fmt.Sprintf(`{__name__="load", host="web0"} -7@%d`, fixtureTime(-299)), wireV1)
+	path = filepath.Join(t.TempDir(), "early")
+	must(t, copySparse(o.Path, path))
+	return path
+}
+
+func copyOver(from, to string) error { return errors.Join(os.Remove(to), copyFile(from, to)) }
+
 func copyOf(t *testing.T, o Options) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "store")

@@ -60,6 +60,9 @@ func (c *storeCheck) pebble() pebble.Options {
 
 // look finds what is damaged, and changes nothing.
 func (c *storeCheck) look(ctx context.Context) error {
+	if end, err := pebble.LogEnd(c.o.Path); err == nil { // else it is said below
+		c.log.AtLeast = end
+	}
 	problems, err := c.log.CheckLog(ctx)
 	if err != nil {
 		return err

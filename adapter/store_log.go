@@ -12,10 +12,10 @@ import (
 
 // putLog puts what the log of a store holds into its tables, if there is a log.
 func putLog(ctx context.Context, o Options, db kv.KV) error {
-	if _, files, err := folderSize(o.logPath()); err != nil || files == 0 {
+	so := o.storageOptions()
+	if held, err := so.Buffer.HoldsLog(db); err != nil || !held {
 		return err
 	}
-	so := o.storageOptions()
 	so.Mode, so.Retention = storage.WriteBuffered, 0
 	store, err := storage.New(db, so)
 	if err != nil {

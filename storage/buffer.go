@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/storage/head"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log"
 )
 
@@ -40,6 +41,8 @@ type BufferOptions struct {
 	MaxHeadBytes  int64         // of rows in memory; beyond, the biggest are flushed early, and half as much more is refused
 	CheckInterval time.Duration // how often is looked for rows to flush
 	FS            log.FS        // nil: the operating system's
+
+	AtLeast kv.LogEnd // what the engine knows of the log; New asks it
 }
 
 // DefaultBufferOptions are the options without a flag, but for the directory.
@@ -64,16 +67,27 @@ func (o BufferOptions) Validate() error {
 	return nil
 }
 
+// HoldsLog is holdsLog, with what the engine knows.
+func (o BufferOptions) HoldsLog(db kv.KV) (bool, error) {
+	if keeper, ok := db.(kv.LogKeeper); ok {
+		o.AtLeast = keeper.LogEnd()
+	}
+	return o.holdsLog()
+}
+
 // holdsLog says whether there is a log that was not ended in order: acknowledged points that the table may lack.
 func (o BufferOptions) holdsLog() (bool, error) {
 	if o.Dir == "" {
 		return false, nil
 	}
+	if o.AtLeast != (kv.LogEnd{}) {
+		return true, nil // what is missing is said when it is opened
+	}
 	if o.FS == nil {
 		o.FS = log.OS{}
 	}
 	if marked, err := log.Marked(o.FS, o.markPath("points")); marked || err != nil {
-		return true, err // what is missing is said when it is opened
+		return true, err // as above
 	}
 	files, err := o.FS.List(filepath.Join(o.Dir, "points"))
 	switch {
@@ -106,6 +120,7 @@ type buffer struct {
 	full    atomic.Bool           // more waits in memory than the head may hold
 	jobs    sync.Pool             // *bufferJob
 	metrics *bufferMetrics
+	known   logEnd
 	now     func() time.Time
 
 	// when roll last began a file, and where; guarded by Store.flushing
@@ -134,6 +149,8 @@ func openBuffer(s *Store) (*buffer, error) {
 	if s.versioned != nil {
 		b.ages = newAges(&s.stamps)
 	}
+	b.known.keeper, _ = s.db.(kv.LogKeeper)
+	b.known.was, b.known.log = o.AtLeast, func() (log.Position, bool) { return b.log.End(), b.log.Holds() }
 	b.jobs.New = func() any { return &bufferJob{} }
 	b.metrics = newBufferMetrics(s.o.Registerer, b)
 	var err error
@@ -150,6 +167,9 @@ func (b *buffer) logOptions(name string, s *Store, maxBytes int64) log.Options {
 	o := log.Options{Dir: filepath.Join(b.o.Dir, name), MaxBytes: maxBytes, FS: b.o.FS, Logger: s.o.Logger, Now: s.o.Now}
 	o.Registerer = prometheus.WrapRegistererWith(prometheus.Labels{"log": name}, s.o.Registerer)
 	o.SegmentBytes, o.MarkPath = b.o.SegmentBytes, b.o.markPath(name)
+	if name == "points" {
+		o.AtLeast = log.Position(b.o.AtLeast)
+	}
 	if name == "series" {
 		o.SegmentBytes, o.SpareBytes = min(8<<20, cmp.Or(o.SegmentBytes, 8<<20)), -1
 	}
@@ -253,6 +273,9 @@ func (b *buffer) append(ctx context.Context, batch *Batch) error {
 	if err != nil {
 		return fmt.Errorf("write the log: %w", err)
 	}
+	if err := b.known.reached(at.Segment); err != nil {
+		b.logger.Warn("where the log ends cannot be noted in the store; if it gets lost as a whole that is not missed", "err", err)
+	}
 	b.keep(&j.batch, at.Segment, acknowledged)
 	return nil
 }
@@ -351,6 +374,9 @@ func (b *buffer) truncate() error {
 
 // remove removes the closed logs, which hold nothing that is needed. The points go first: they mean nothing without the numbers.
 func (b *buffer) remove() error {
+	if err := b.known.forget(); err != nil {
+		return fmt.Errorf("note that there is no log: %w", err)
+	}
 	for _, name := range []string{"points", "series"} {
 		if err := log.Unmark(b.o.FS, b.o.markPath(name)); err != nil {
 			return fmt.Errorf("remove the log's files: %w", err)

@@ -33,6 +33,7 @@ func (s *Store) flushEvery(ctx context.Context) error {
 		}
 		s.buffer.measure()
 		s.buffer.goOn(ctx)
+		_ = s.buffer.known.note(false) // an append says what is wrong
 		switch err := s.flushRows(ctx, s.due()); {
 		case err == nil:
 			failed = ""

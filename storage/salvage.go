@@ -9,12 +9,17 @@ import (
 	"path/filepath"
 
 	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log"
 )
 
 // logOptions are those by which one of the two logs is read.
 func (o BufferOptions) logOptions(name string) log.Options {
-	return log.Options{Dir: filepath.Join(o.Dir, name), FS: o.FS, MarkPath: o.markPath(name)}
+	read := log.Options{Dir: filepath.Join(o.Dir, name), FS: o.FS, MarkPath: o.markPath(name)}
+	if name == "points" {
+		read.AtLeast = log.Position(o.AtLeast)
+	}
+	return read
 }
 
 // CheckLog reads a log that nobody has open and says, in words, what of it is missing or broken. Nothing is changed.
@@ -43,7 +48,8 @@ func (o BufferOptions) ForgetLog() error {
 }
 
 // SalvageLog puts what can be read of a damaged log into the tables, in its order, and says how many points that were, and how many records could not be
-// put because the names of their series are lost. The store must not have the log open. The log is not changed.
+// put because the names of their series are lost. The store must not have the log open. The log is not changed; the engine
+// forgets it.
 func (s *Store) SalvageLog(ctx context.Context, o BufferOptions) (points, left int, err error) {
 	ids := map[uint32]index.ID{}
 	_, err = log.Salvage(ctx, o.logOptions("series"), func(record []byte) error { return s.salvageNumbers(ids, record) })
@@ -72,7 +78,10 @@ func (s *Store) SalvageLog(ctx context.Context, o BufferOptions) (points, left i
 	if err != nil {
 		return points, left, fmt.Errorf("put what is left of the log in %s: %w", o.Dir, err)
 	}
-	return points, left, nil
+	if keeper, ok := s.db.(kv.LogKeeper); ok {
+		err = keeper.NoteLog(kv.LogEnd{}, true)
+	}
+	return points, left, err
 }
 
 // salvageNumbers adds the numbers of a record, whatever came before it.

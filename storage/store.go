@@ -96,9 +96,12 @@ func New(db kv.KV, o Options) (*Store, error) {
 		}
 		s.old = old
 	}
+	if keeper, ok := db.(kv.LogKeeper); ok && o.Buffer.Dir != "" {
+		s.o.Buffer.AtLeast = keeper.LogEnd()
+	}
 	logged := o.Mode == WriteBuffered || o.LogUnacknowledged
 	if !logged {
-		left, err := o.Buffer.holdsLog()
+		left, err := s.o.Buffer.holdsLog()
 		if err != nil {
 			return nil, err
 		}

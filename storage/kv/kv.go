@@ -113,3 +113,17 @@ type KV interface {
 	// its first answer may say false although it wrote: who needs to know reads the cell. Durable as Increment is.
 	CheckAndPut(ctx context.Context, c Column, expected, value []byte) (bool, error)
 }
+
+// A LogEnd is a place in a log beside an engine, in front of which there are records; the zero LogEnd: there are none.
+type LogEnd struct {
+	Segment uint64
+	Offset  int64
+}
+
+// A LogKeeper is an engine that remembers where a log beside it ends, so that one which is gone as a whole is missed.
+type LogKeeper interface {
+	// LogEnd is what was noted last.
+	LogEnd() LogEnd
+	// NoteLog is durable when it returns, or, if it need not be, outlives at least the process. It costs no more than a small write.
+	NoteLog(end LogEnd, durable bool) error
+}

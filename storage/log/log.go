@@ -77,6 +77,9 @@ func (l *Log) End() Position {
 	return l.end
 }
 
+// Holds says whether there are records that Truncate has not forgotten.
+func (l *Log) Holds() bool { return !l.extent().empty() }
+
 // Size returns the bytes that the files take, reserved and spare ones included. It never passes MaxBytes.
 func (l *Log) Size() int64 {
 	l.mu.Lock()

@@ -98,7 +98,7 @@ func Unmark(files FS, name string) error {
 func (l *Log) checkSegments() error {
 	want := l.wanted
 	if want.empty() {
-		return nil
+		return l.checkLeast()
 	}
 	n := len(l.segments)
 	switch {
@@ -114,7 +114,16 @@ func (l *Log) checkSegments() error {
 			return corrupt(l.path(s.number, suffixLog), s.end, fmt.Sprintf("acknowledged records up to byte %d are missing", want.end.Offset))
 		}
 	}
-	return nil
+	return l.checkLeast()
+}
+
+// checkLeast wants the log to reach what others know of it. The end of the last segment is looked at later.
+func (l *Log) checkLeast() error {
+	want, n := l.opts.AtLeast, len(l.segments)
+	if want == (Position{}) || n > 0 && l.segments[n-1].number >= want.Segment {
+		return nil
+	}
+	return fmt.Errorf("%w: %s is not there: acknowledged records up to %v are missing, as the store's own mark says", ErrCorrupt, l.path(want.Segment, suffixLog), want)
 }
 
 func (l *Log) missing(segment uint64, what string) error {
@@ -123,7 +132,10 @@ func (l *Log) missing(segment uint64, what string) error {
 
 // checkEnd compares the end that was found of the last segment with the mark.
 func (l *Log) checkEnd(s *segment, name string, end int64) error {
-	if want := l.wanted.end; !l.wanted.empty() && s.number == want.Segment && end < want.Offset {
+	for _, want := range []Position{l.wanted.end, l.opts.AtLeast} {
+		if want == l.wanted.end && l.wanted.empty() || s.number != want.Segment || end >= want.Offset {
+			continue
+		}
 		return corrupt(name, end, fmt.Sprintf("acknowledged records up to byte %d are missing or broken", want.Offset))
 	}
 	return nil

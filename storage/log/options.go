@@ -15,6 +15,9 @@ type Options struct {
 	// MarkPath is a file outside of Dir that says which records are there, so that Open misses those that are gone (see extent); empty: none.
 	MarkPath string
 
+	// AtLeast is a position up to which there must be a log, as others know: also a log that is gone together with its mark is missed. Zero: there need be none.
+	AtLeast Position
+
 	SegmentBytes   int64 // of one file, reserved when it is begun; 0 is 64 MiB
 	MaxBytes       int64 // of all files; 0 is 4 GiB, and it must hold two segments
 	SpareBytes     int64 // of emptied files kept to be written again, which halves the time of an fdatasync; 0 is 256 MiB, negative none

@@ -66,6 +66,7 @@ type Engine struct {
 	path     string
 	readers  *readers     // nil where the store takes writes since Open
 	fresh    bool         // the store was made by Open
+	logEnd   kv.LogEnd    // where the store is only read
 	stalls   atomic.Int64 // how often writes were held up
 	log      *slog.Logger
 	coders   sync.Pool // of *coder

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/mark"
 )
 
@@ -54,19 +55,23 @@ func ownedOf(name string) (f ownedFile, ok bool) {
 
 // The fact of a store's mark:
 //
-//	version 1 | process, uvarint | files | kind, number, size, uvarint each, and the sum of a manifest, 4 bytes …
-const factVersion = 1
+//	version 2 | process, uvarint | end of the write log: segment, offset, uvarint each | files | kind, number, size, uvarint each, and the sum of a manifest, 4 bytes …
+//
+// Version 1 lacks the end of the write log.
+const factVersion = 2
 
 // mostOwned is how many files a mark has room for. Pebble has two manifests and some five logs.
 const mostOwned = 20
 
 type ownedFact struct {
 	process int // that opened the store last; it may have ended
+	log     kv.LogEnd
 	files   []ownedFile
 }
 
 func (o *ownedFact) appendTo(b []byte) []byte {
 	b = binary.AppendUvarint(append(b, factVersion), uint64(o.process))
+	b = binary.AppendUvarint(binary.AppendUvarint(b, o.log.Segment), uint64(o.log.Offset))
 	files := o.files[max(0, len(o.files)-mostOwned):]
 	b = append(b, byte(len(files)))
 	for _, f := range files {
@@ -85,10 +90,14 @@ func (o *ownedFact) appendTo(b []byte) []byte {
 
 func parseOwned(b []byte) (o ownedFact, err error) {
 	r := factReader{rest: b}
-	if r.byte() != factVersion {
+	version := r.byte()
+	if version < 1 || version > factVersion {
 		return o, errors.New("a mark of another version")
 	}
 	o.process = int(r.uvarint())
+	if version > 1 {
+		o.log = kv.LogEnd{Segment: r.uvarint(), Offset: int64(r.uvarint())}
+	}
 	for range r.byte() {
 		f := ownedFile{manifest: r.byte() == 1, number: r.uvarint(), size: int64(r.uvarint())}
 		if f.manifest {
@@ -264,6 +273,25 @@ func (o *owned) releaseLogs() error {
 	}
 	o.fact.files = manifests
 	return o.mark.PutSynced(o.fact.appendTo(nil))
+}
+
+// noteLog says where the write log ends.
+func (o *owned) noteLog(end kv.LogEnd, durable bool) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.fact.log = end
+	var space [mark.MaxFact]byte
+	fact := o.fact.appendTo(space[:0])
+	if durable {
+		return o.mark.PutSynced(fact)
+	}
+	return o.mark.Put(fact)
+}
+
+func (o *owned) logEnd() kv.LogEnd {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.fact.log
 }
 
 func (o *owned) close() error { return o.mark.Close() }

@@ -95,7 +95,7 @@ func (e *Engine) openReading(o Options, why error) error {
 	e.holding.lock = lock // nil where none can be made: then nobody writes
 	found, err := inspect(o.Path, e.files, o.restoring)
 	if err == nil {
-		e.fresh = !found.has(manifestMarker)
+		e.fresh, e.logEnd = !found.has(manifestMarker), found.owned.log
 		err = e.openRead(o)
 	}
 	if err != nil {

@@ -105,6 +105,7 @@ func (r *repair) mendFiles() error {
 		return err
 	}
 	slices.Sort(i.names)
+	i.owned.log = fact.log
 	i.owned.files = slices.DeleteFunc(slices.Clone(fact.files), func(f ownedFile) bool { return !f.manifest })
 	if err := i.checkOld(); err != nil {
 		return fmt.Errorf("cannot be mended, restore a backup: %w", err)

@@ -1,0 +1,37 @@
+package pebble
+
+import (
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+var _ kv.LogKeeper = (*Engine)(nil)
+
+// LogEnd implements kv.LogKeeper.
+func (e *Engine) LogEnd() kv.LogEnd {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if own := e.holding.own; own != nil {
+		return own.logEnd()
+	}
+	return e.logEnd
+}
+
+// NoteLog implements kv.LogKeeper. The store's mark has it: a copy of the store without its log knows of none, and there is room for it on a full disk. A store that
+// is only read notes nothing.
+func (e *Engine) NoteLog(end kv.LogEnd, durable bool) error {
+	e.mu.Lock()
+	own := e.holding.own
+	e.mu.Unlock()
+	if own == nil {
+		return nil
+	}
+	return own.noteLog(end, durable)
+}
+
+// LogEnd is what a store that nobody has open knows of its log.
+func LogEnd(path string) (kv.LogEnd, error) {
+	fact, _, err := readOwned(vfs.Default, path)
+	return fact.log, err
+}
