@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -257,7 +258,7 @@ func (w *randomWorld) quietly(row randomRow, do func()) {
 // order has a row deleted by a query or, less often since that is a process, by the tool scan.
 func (w *randomWorld) order(row randomRow) {
 	w.t.Helper()
-	if w.rng.IntN(8) == 0 {
+	if w.rng.IntN(8) == 0 && !w.mistaken(row) {
 		out, err := w.tsd.Tool(w.t.Context(), "DumpSeries", "--delete", fmt.Sprint(row.hour/1000), fmt.Sprint(row.hour/1000+1), "none", randomMetric, "host="+row.host)
 		if err != nil {
 			w.t.Fatalf("scan --delete: %v\n%s", err, out)
@@ -269,6 +270,13 @@ func (w *randomWorld) order(row randomRow) {
 	if err != nil || r.status != http.StatusOK && !isDuplicate(r) {
 		w.t.Fatalf("delete: %v %v", r, err)
 	}
+}
+
+// mistaken says whether a row has a cell that OpenTSDB's scan takes for an append cell and fails at: also those of a single point, as a TSD puts them.
+func (w *randomWorld) mistaken(row randomRow) bool {
+	w.t.Helper()
+	key := w.rowKey(row)
+	return slices.ContainsFunc(w.s.cells(w.t, w.s.name), func(c cell) bool { return c.row == key && c.qualifier[0] == 5 })
 }
 
 func (r randomRow) path() string {

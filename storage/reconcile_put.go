@@ -112,15 +112,21 @@ func (r *reconciler) rewrite() {
 		if len(puts) == 0 {
 			continue
 		}
-		stamp := r.free(puts, c.Time)
-		if stamp != c.Time {
-			stamp = r.freeWithAges(puts, stamp)
+		stamp, ages := r.free(puts, c.Time), agesOf(r, c, left)
+		if stamp == c.Time && (c.ages != nil || allAt(ages, stamp)) {
+			r.put(puts, stamp)
+			continue
 		}
+		// What is left of a cell that a compaction made does not look like one any more.
+		stamp = r.freeWithAges(puts, stamp)
 		r.put(puts, stamp)
-		if stamp != c.Time {
-			r.noteAges(agesOf(r, c, left), stamp)
-		}
+		r.noteAges(ages, stamp)
 	}
+}
+
+// allAt reports whether all ages are of one time.
+func allAt(ages []schema.Age, time int64) bool {
+	return !slices.ContainsFunc(ages, func(a schema.Age) bool { return a.Time != time })
 }
 
 // later reports whether a cell with a qualifier stays in the row as it is, with the same values then, and is at least as late as a time.

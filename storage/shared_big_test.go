@@ -70,6 +70,19 @@ func (w *world) acknowledge(a *adapter, offset int64, v float64) {
 	}
 }
 
+// replace has an adapter acknowledge a value at the first seconds of the first row, all at once.
+func (w *world) replace(a *adapter, seconds int64, v float64) {
+	w.t.Helper()
+	var b storage.Batch
+	for i := range seconds {
+		b.Add(a.refs[0], 1356998400000+i*1000, v)
+		w.model.Put(0, 1356998400000+i*1000, storetest.Sample{Bits: math.Float64bits(v)})
+	}
+	if err := a.Append(w.t.Context(), &b); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // putSeconds has the TSD put a value at each second of a part of the first row, a millisecond apart.
 func (w *world) putSeconds(from, to int, v float64) {
 	w.t.Helper()

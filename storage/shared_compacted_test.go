@@ -1,0 +1,65 @@
+package storage_test
+
+import "testing"
+
+// A TSD compacts a row, for the second time, while an adapter holds a correction of one of its points, acknowledged before that. Whatever is done to the row
+// before the adapter puts the correction, it stays.
+func TestHeldCorrectionsOfCompactedRows(t *testing.T) {
+	const held, through = 0, 2 // of the adapters of a world
+	compact := func(w *world) { w.clock.Add(1000); w.compact(w.keys[0]) }
+	for _, c := range []struct {
+		name string
+		run  func(w *world)
+	}{
+		{"under way", compact},
+		{"over", func(w *world) { compact(w); w.finish() }},
+		{"others corrected while it was under way", func(w *world) {
+			compact(w)
+			w.acknowledge(w.adapters[through], 0, 7.5)
+			w.clock.Add(100)
+			w.finish()
+		}},
+		{"all others corrected one by one", func(w *world) {
+			compact(w)
+			w.finish()
+			w.acknowledge(w.adapters[through], 1000, 7.5)
+			w.acknowledge(w.adapters[through], 0, 8.5)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, 1, 0)
+			w.putSeconds(1, 3, 1.5)
+			compact(w)
+			w.clock.Add(1000)
+			w.finish()
+			w.putSeconds(0, 1, 1.5)
+			w.clock.Add(1000)
+			w.acknowledge(w.adapters[held], 2000, 4.5)
+			c.run(w)
+			w.clock.Add(1000)
+			w.adapters[held].flush()
+			w.clock.Add(1000)
+			w.finish()
+			w.check()
+		})
+	}
+}
+
+// What was put after a cell with its ages is not older than what others hold since before, though the cell is gone and HBase has forgotten it.
+func TestAgesOfForgottenCells(t *testing.T) {
+	const held, other, through = 0, 1, 2
+	w := newWorld(t, 1, 0)
+	for offset := range int64(3) { // a cell with ages
+		w.clock.Add(100)
+		w.acknowledge(w.adapters[other], offset*1000, 1.5)
+	}
+	w.adapters[other].flush()
+	w.clock.Add(1000)
+	w.acknowledge(w.adapters[held], 0, 2.5)
+	w.clock.Add(1000)
+	w.replace(w.adapters[through], 3, 3.5)
+	w.db.Flush()
+	w.clock.Add(1000)
+	w.adapters[held].flush()
+	w.check()
+}
