@@ -21,7 +21,7 @@ var doors = map[string][]string{
 	"budget":                  {},
 	"decimal":                 {},
 	"graphite":                {"budget", "decimal", "graphite/carbon", "graphite/eval", "graphite/expr", "intake", "storage", "translate", "tree", "turns"},
-	"graphite/carbon":         {"decimal", "intake"},
+	"graphite/carbon":         {"decimal", "intake", "turns"},
 	"graphite/eval":           {"budget", "decimal", "graphite/expr", "turns"},
 	"graphite/expr":           {},
 	"intake":                  {},

@@ -7,15 +7,18 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/klauspost/compress/s2"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/intake"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // writeTranslator names what is stored.
@@ -48,12 +51,13 @@ type writeHandler struct {
 	o       writeOptions
 	gate    *intake.Gate
 	caches  [wireV2 + 1]atomic.Pointer[storage.RefCache]
+	turns   *turns.Turns // of large requests, to decode them
 	metrics *writeMetrics
 	jobs    sync.Pool // of *writeJob
 }
 
 func newWriteHandler(o writeOptions) *writeHandler {
-	h := &writeHandler{o: o, gate: intake.NewGate(o.Limits.Requests, o.Limits.InFlightBytes)}
+	h := &writeHandler{o: o, gate: intake.NewGate(o.Limits.Requests, o.Limits.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0) / 2)}
 	h.dropCaches()
 	h.metrics = newWriteMetrics(o.Registerer, h.gate)
 	h.jobs.New = func() any { return newWriteJob(h) }
@@ -138,13 +142,24 @@ func (h *writeHandler) store(ctx context.Context, j *writeJob) error {
 		return errBusy
 	}
 	defer h.gate.Leave()
+	ctx, cancel := context.WithTimeout(ctx, h.o.Limits.Timeout)
+	defer cancel()
+	if n, err := s2.DecodedLen(j.body); err == nil && n > largeWrite {
+		turn, err := h.turns.Begin(ctx)
+		if err != nil {
+			return errBusy
+		}
+		defer turn.End()
+		ctx = turns.With(ctx, turn)
+	}
 	if err := j.decode(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, h.o.Limits.Timeout)
-	defer cancel()
 	return j.store(ctx)
 }
+
+// largeWrite is how many bytes a request has, decoded, that waits for a turn to be decoded: Prometheus sends a tenth of that.
+const largeWrite = 2 << 20
 
 // release gives up what a job holds of the process's limits, and keeps the job unless it has grown large.
 func (h *writeHandler) release(j *writeJob) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/intake"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // writeJob is one request on its way into the store, with memory that later ones use again.
@@ -66,7 +67,7 @@ const pooledJob = 16 << 20
 func (j *writeJob) footprint() int {
 	return cap(j.body) + cap(j.decoded) + cap(j.req.keys) + cap(j.starts) + 4*(cap(j.req.refs)+cap(j.req.exemplarRefs)) +
 		24*(cap(j.req.samples)+cap(j.req.symbols)+cap(j.batch.Refs)) + 96*cap(j.req.series) +
-		64*(cap(j.req.exemplars)+cap(j.req.histograms)+cap(j.batch.Objects)+cap(j.req.metadata)+cap(j.unknown.series)+cap(j.missing)) +
+		64*(len(j.bad)+cap(j.req.exemplars)+cap(j.req.histograms)+cap(j.batch.Objects)+cap(j.req.metadata)+cap(j.unknown.series)+cap(j.missing)) +
 		32*cap(j.unknown.tags)
 }
 
@@ -91,7 +92,11 @@ func (j *writeJob) decode() error {
 func (j *writeJob) store(ctx context.Context) error {
 	j.latest = j.lastTime()
 	j.judgeHistograms()
-	for _, step := range []func(context.Context) error{j.findSeries, j.resolve, j.append, j.putMetadata} {
+	if err := j.findSeries(ctx); err != nil {
+		return err
+	}
+	turns.From(ctx).End() // others decode while the store works
+	for _, step := range []func(context.Context) error{j.resolve, j.append, j.putMetadata} {
 		if err := step(ctx); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package intake
 import (
 	"errors"
 	"io"
+	"runtime"
 )
 
 // What ReadBody returns beside errors of the reader.
@@ -13,6 +14,9 @@ var (
 
 // firstBody is the memory that a body begins with, in bytes.
 const firstBody = 16 << 10
+
+// bodyPiece is how much of a body is read at once, in bytes.
+const bodyPiece = 64 << 10
 
 // A Body is how ReadBody reads one.
 type Body struct {
@@ -32,7 +36,10 @@ func (b Body) ReadBody(dst []byte, r io.Reader) ([]byte, error) {
 				return dst, err
 			}
 		}
-		n, err := r.Read(dst[len(dst):room])
+		n, err := r.Read(dst[len(dst):min(room, len(dst)+bodyPiece)])
+		if n == bodyPiece {
+			runtime.Gosched() // many large bodies at once would make all others wait
+		}
 		dst = dst[:len(dst)+n]
 		switch {
 		case b.Share.WasCut():

@@ -67,9 +67,19 @@ func (c *Conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Headed says that a head is there: what is read now is not counted, until End.
+// Headed says that a head is there: what is read now is not counted, until End. A client that did not wait for the last answer lets others go first.
 func (c *Conn) Headed() {
-	if c != nil && c.inHead.Swap(false) {
+	if c == nil {
+		return
+	}
+	if c.owes.Swap(false) {
+		runtime.Gosched()
+	}
+	c.noHead()
+}
+
+func (c *Conn) noHead() {
+	if c.inHead.Swap(false) {
 		c.headShare.Release()
 	}
 }
@@ -116,7 +126,7 @@ func (c *Conn) Reserve() bool { return c != nil && c.reserve }
 // Close implements net.Conn.
 func (c *Conn) Close() error {
 	c.port.forget(c)
-	c.Headed()
+	c.noHead()
 	return c.Conn.Close()
 }
 

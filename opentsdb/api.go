@@ -55,16 +55,19 @@ type API struct {
 	o      APIOptions
 	ingest *Ingest
 	gate   *intake.Gate
-	turns  *turns.Turns // of those that decompress their bodies
+	turns  *turns.Turns // of those that decompress or parse large bodies
 }
 
 // NewAPI returns an API over an Ingest. The options are valid.
 func NewAPI(o APIOptions, ingest *Ingest) *API {
-	return &API{o: o, ingest: ingest, gate: intake.NewGate(o.Requests, o.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0) / 2)}
+	return &API{o: o, ingest: ingest, gate: intake.NewGate(o.Requests, o.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0))}
 }
 
 // ServeHTTP implements http.Handler. Endpoints are named in any case, and after a version perhaps: /api/put, /API/v1/Put.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	conn := intake.ConnOf(r.Context())
+	conn.Headed()
+	defer conn.Answered()
 	endpoint, err := apiEndpoint(r.URL.Path)
 	switch {
 	case err != nil:

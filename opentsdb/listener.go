@@ -8,11 +8,13 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // A Listener receives telnet and HTTP on one port. The first byte of a connection says which it is, as OpenTSDB's PipelineFactory does.
@@ -22,6 +24,7 @@ type Listener struct {
 	metrics *listenerMetrics
 	about   *about
 	budget  *intake.Gate // of what connections of telnet read
+	turns   *turns.Turns // of connections of telnet that parse
 }
 
 // New binds the port. Run serves it; without Run, call Close.
@@ -34,7 +37,7 @@ func New(o Options) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--opentsdb.listen-address=%s: %w", o.Address, err)
 	}
-	l := &Listener{o: o, budget: intake.NewGate(o.MaxConnections, readBudget), metrics: newListenerMetrics(o.Registerer)}
+	l := &Listener{o: o, budget: intake.NewGate(o.MaxConnections, readBudget), turns: turns.New(runtime.GOMAXPROCS(0)), metrics: newListenerMetrics(o.Registerer)}
 	l.tcp = intake.NewPort(tcp, intake.PortOptions{
 		What: "opentsdb", Flag: "--opentsdb.max-connections", Max: o.MaxConnections, Metric: "tsdbridge_opentsdb_", Logger: o.Logger, Registerer: o.Registerer,
 	})

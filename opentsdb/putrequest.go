@@ -109,11 +109,29 @@ func (p *putRequest) serve(w http.ResponseWriter, r *http.Request) (*putAnswer, 
 	defer conn.End(true)
 	j := p.api.ingest.job(&p.api.ingest.http)
 	p.points.job, p.points.limit, p.points.scanner = j, p.api.o.Points, scanner{b: p.content.bytes}
-	if err := p.parse(); err != nil {
+	if err := p.parseInTurn(r.Context()); err != nil {
 		j.release()
 		return nil, err
 	}
 	return p.answer(r), nil
+}
+
+// largeBody is how many bytes a body has that is worth a turn of its own to be parsed.
+const largeBody = 256 << 10
+
+// parseInTurn is parse. Of large bodies a few are parsed at once.
+func (p *putRequest) parseInTurn(ctx context.Context) error {
+	if len(p.content.bytes) <= largeBody {
+		return p.parse()
+	}
+	ctx, cancel := context.WithTimeout(ctx, unpackTimeout)
+	defer cancel()
+	turn, err := p.content.turns.Begin(ctx)
+	if err != nil {
+		return errBusy
+	}
+	defer turn.End()
+	return p.parse()
 }
 
 // parse walks over the body. Nothing is stored when it is not right as a whole.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/intake"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // telnet answers the lines of one connection. A put is answered only when something is wrong with it.
@@ -18,6 +19,7 @@ type telnet struct {
 	job    *job
 	answer []byte // Latin-1
 	relay  intake.Relay
+	turn   *turns.Turn // to parse
 	// late answers points that the store refused while more was read. It is called by the relay.
 	late    func(answer string)
 	lines   int // of this run, points or not
@@ -27,7 +29,9 @@ type telnet struct {
 
 // take stores the points of lines, and returns false when one of them was exit. The lines are overwritten.
 func (t *telnet) take(ctx context.Context, l *intake.Lines, d *delivery) (open bool) {
+	_ = t.turn.Resume(ctx) // Whoever is told to stop parses what was read without.
 	open = t.parse(l)
+	t.turn.Pause()
 	j := t.job
 	// What the store says of new series is answered before more is read.
 	if open && len(t.answer) == 0 && len(j.names) == 0 && len(j.batch.Refs) >= intake.RelayPoints {
@@ -104,7 +108,9 @@ func (t *telnet) line(line []byte) (open bool) {
 	case "version":
 		t.say(t.about.telnet())
 	case "stats":
-		t.answer = t.about.appendStats(t.answer)
+		if len(t.answer) < maxAnswer {
+			t.answer = t.about.appendStats(t.answer)
+		}
 	case "dropcaches":
 		t.ingest.dropAsked()
 		t.say("Caches dropped.")

@@ -70,6 +70,9 @@ type Turn struct {
 	since time.Time     // held since then
 	used  time.Duration // before that
 	next  time.Duration // of what is used: then others of the process go first
+
+	lasting bool
+	paused  time.Time // of one that is lasting
 }
 
 // Begin waits for a turn. End must be called at the end.
@@ -80,6 +83,15 @@ func (t *Turns) Begin(ctx context.Context) (*Turn, error) {
 
 // Later is a turn that begins with Resume.
 func (t *Turns) Later() *Turn { return &Turn{turns: t, next: breath} }
+
+// Lasting is a turn for a connection, which works and waits for its client again and again: what it has used is forgotten as it waits, as fast as it
+// used it. It begins with Resume. Without Turns it never waits.
+func (t *Turns) Lasting() *Turn {
+	if t == nil {
+		return nil
+	}
+	return &Turn{turns: t, next: breath, lasting: true}
+}
 
 // Fork is a turn for another goroutine of the request, which begins with Resume. It has used what this one has.
 func (t *Turn) Fork() *Turn {
@@ -138,14 +150,22 @@ func (t *Turn) Pause() {
 		return
 	}
 	t.held = false
-	t.used += time.Since(t.since)
-	t.turns.pass()
+	now := time.Now()
+	t.used += now.Sub(t.since)
+	if t.lasting {
+		t.paused = now
+	}
+	t.turns.pass(now)
 }
 
 // Resume waits for the turn again.
 func (t *Turn) Resume(ctx context.Context) error {
 	if t == nil || t.held {
 		return ctx.Err()
+	}
+	if t.lasting && t.used > 0 {
+		t.used = max(0, t.used-time.Since(t.paused))
+		t.next = t.used + breath
 	}
 	if err := t.turns.wait(ctx, level(t.used)); err != nil {
 		return err
@@ -211,15 +231,15 @@ func (t *Turns) leave(w *waiter) {
 	}
 	t.mu.Unlock()
 	if !waiting {
-		t.pass()
+		t.pass(time.Now())
 	}
 }
 
 // pass gives a turn to whoever is first in the queue.
-func (t *Turns) pass() {
+func (t *Turns) pass(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.passed = time.Now()
+	t.passed = now
 	if len(t.queue) == 0 || t.free < 0 {
 		t.free++
 		return

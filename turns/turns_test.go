@@ -155,3 +155,48 @@ func TestNoTurn(t *testing.T) {
 		t.Errorf("From(With(turn)) is another turn, or none began: %v", err)
 	}
 }
+
+// TestLasting: a connection that works without a pause goes behind those that begin, and is new again when it has waited for as long as it worked.
+func TestLasting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := New(1)
+		ctx := t.Context()
+		busy, quiet := turns.Lasting(), turns.Lasting()
+		work := func(turn *Turn, d time.Duration) {
+			t.Helper()
+			if err := turn.Resume(ctx); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(d)
+			turn.Pause()
+		}
+		work(busy, time.Second)
+		work(quiet, time.Millisecond)
+		holder, err := turns.Begin(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var first []*Turn
+		var all sync.WaitGroup
+		for _, turn := range []*Turn{busy, quiet} {
+			all.Go(func() {
+				if turn.Resume(ctx) == nil {
+					first = append(first, turn)
+					turn.End()
+				}
+			})
+			synctest.Wait()
+		}
+		holder.End()
+		all.Wait()
+		if len(first) != 2 || first[0] != quiet {
+			t.Error("who worked without a pause went first")
+		}
+		time.Sleep(2 * time.Second)
+		work(busy, 0)
+		if busy.used != 0 {
+			t.Errorf("after a pause %v are still counted", busy.used)
+		}
+		(*Turns)(nil).Lasting().Pause()
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // past is a deadline that ends a read at once.
@@ -24,6 +25,7 @@ type connection struct {
 	lines    intake.Lines
 	relay    intake.Relay // delivers
 	other    []byte       // memory of lines that relay delivers the points of
+	turn     *turns.Turn  // to parse
 }
 
 // serveConnection returns when the sender closes the connection, a line closes it, or ctx ends. Deliveries go on until writeCtx ends.
@@ -35,7 +37,7 @@ func (l *Listener) serveConnection(ctx, writeCtx context.Context, conn net.Conn,
 	// The deadline is set after ctx has ended: read looks at ctx after it has set its own.
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(past) })
 	defer stop()
-	c := &connection{Listener: l, conn: conn, place: intake.PortConn(conn), delivery: d, lines: newLines(l.o.ReadBuffer, l.budget)}
+	c := &connection{Listener: l, conn: conn, place: intake.PortConn(conn), delivery: d, lines: newLines(l.o.ReadBuffer, l.budget), turn: l.turns.Lasting()}
 	defer c.lines.Close()
 	defer c.relay.Wait()
 	for {
@@ -72,8 +74,10 @@ func (c *connection) read(ctx context.Context) error {
 // take delivers the points of all complete lines. It says whether the connection stays open, or a line of them closes it, and whether there were points.
 func (c *connection) take(ctx context.Context) (open, useful bool) {
 	b := c.newBatch(c.delivery, c.metrics.tcp)
-	b.relay = &c.relay
+	b.relay, b.turn = &c.relay, c.turn
+	_ = c.turn.Resume(ctx) // Whoever is told to stop parses what was read without.
 	open = c.collect(ctx, b)
+	c.turn.Pause()
 	if !open || len(*b.points) < intake.RelayPoints {
 		b.end(ctx)
 		return open, b.useful

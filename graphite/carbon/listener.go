@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime"
 	"strconv"
 	"sync"
 	"syscall"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // maxPoints is how many points go to the Sink at once.
@@ -26,6 +28,7 @@ type Listener struct {
 	metrics    *listenerMetrics
 	complaints complaints
 	budget     *intake.Gate // of what connections read
+	turns      *turns.Turns // of connections that parse
 	points     sync.Pool    // of *[]Point, empty
 }
 
@@ -34,7 +37,7 @@ func New(o Options) (*Listener, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	l := &Listener{o: o, complaints: complaints{logger: o.Logger, now: o.Now}, budget: intake.NewGate(o.MaxConnections, readBudget)}
+	l := &Listener{o: o, complaints: complaints{logger: o.Logger, now: o.Now}, budget: intake.NewGate(o.MaxConnections, readBudget), turns: turns.New(runtime.GOMAXPROCS(0))}
 	l.points.New = func() any { return new([]Point) }
 	if err := l.bind(); err != nil {
 		return nil, fmt.Errorf("--carbon.listen-address=%s: %w", o.Address, err)
@@ -142,6 +145,7 @@ type batch struct {
 	now      int64         // seconds
 	useful   bool          // it had points
 	relay    *intake.Relay // that delivers what came before; nil: nothing did
+	turn     *turns.Turn   // to parse, which others have while points are delivered; nil: none
 }
 
 func (l *Listener) newBatch(d *delivery, m protocolMetrics) *batch {
@@ -174,7 +178,9 @@ func (b *batch) addPoint(ctx context.Context, p Point) {
 	b.lines++
 	*b.points = append(*b.points, p)
 	if len(*b.points) == maxPoints {
+		b.turn.Pause()
 		b.deliver(ctx)
+		_ = b.turn.Resume(ctx) // Whoever is told to stop parses what was read without.
 	}
 }
 
