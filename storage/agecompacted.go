@@ -10,7 +10,7 @@ import (
 // findCompaction looks for the cell that a TSD's compaction has put and whose sources it has not deleted yet, which it does about a second later. Such a
 // cell has the time of the compaction; its sources, which stand beside it, say when its points came.
 func (r *agedRow) findCompaction() {
-	r.compacting = false
+	r.compaction = nil
 	c := r.longest()
 	if c == nil {
 		return
@@ -19,7 +19,7 @@ func (r *agedRow) findCompaction() {
 	before := r.sources[:0]
 	for i := range r.cells {
 		s := &r.cells[i]
-		if s.kind != schema.CellData || s.Time >= c.Time {
+		if s == c || s.kind != schema.CellData || s.Time > c.Time {
 			continue
 		}
 		sources++
@@ -33,7 +33,7 @@ func (r *agedRow) findCompaction() {
 	}
 	slices.SortFunc(before, func(a, b pastPoint) int { return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.age, a.age)) })
 	if ages, ok := agesOfUnion(c.points, before); ok {
-		c.ages, r.compacting, r.compacted = ages, true, c.Time
+		c.ages, r.compaction = ages, c
 	}
 }
 

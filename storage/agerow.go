@@ -29,8 +29,7 @@ type agedRow struct {
 	past    past
 	slab    []schema.Point // of all cells, one after the other
 
-	compacting bool        // a TSD's compaction is going to delete cells that stand in the row
-	compacted  int64       // when it put them together, milliseconds
+	compaction *agedCell   // of cells, put by a TSD's compaction that is going to delete those that it put together; nil: none
 	sources    []pastPoint // scratch
 }
 

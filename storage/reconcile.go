@@ -88,7 +88,7 @@ func (r *reconciler) row(key []byte, h *kv.History, p *pendingRow) reconciled {
 	r.lost = slices.Grow(r.lost[:0], len(r.cells))[:len(r.cells)]
 	clear(r.lost)
 	// What a compaction is about to delete must stand elsewhere, under another qualifier.
-	r.whole = r.compacting || anyMistaken(h.Cells)
+	r.whole = r.compaction != nil || anyMistaken(h.Cells)
 	if h.Untouched() && p.pointsOnly() {
 		r.begin(p)
 	} else {

@@ -229,7 +229,7 @@ func (r *reconciler) taken(puts []kv.Put) bool {
 // points are cut in two elsewhere, and a point alone counts milliseconds.
 func (r *reconciler) pointCells() []kv.Put {
 	puts := appendPointCells(nil, r.won)
-	if !r.compacting || !r.doomed(puts) {
+	if r.compaction == nil || !r.doomed(puts) {
 		return puts
 	}
 	if len(r.won) == 1 {
@@ -252,7 +252,7 @@ const maxCuts = 64
 func (r *reconciler) doomed(puts []kv.Put) bool {
 	return slices.ContainsFunc(puts, func(p kv.Put) bool {
 		at, ok := r.cellAt(p.Qualifier)
-		return ok && r.cells[at].Time < r.compacted
+		return ok && &r.cells[at] != r.compaction && r.cells[at].Time <= r.compaction.Time
 	})
 }
 
