@@ -206,6 +206,38 @@ func TestLostLog(t *testing.T) {
 	}
 }
 
+// TestOlderStore has a store as it was before its log: the log's new series have UIDs there that the next new names would get. It is refused, "store check" finds it, and
+// --fix goes on without the points of those series.
+func TestOlderStore(t *testing.T) {
+	o := fixtureOptions(t)
+	a, stop := runAdapter(t, o)
+	fixtureFirst(t, a)
+	stop()
+	old := filepath.Join(t.TempDir(), "old")
+	must(t, copySparse(o.Path, old))
+	a, _ = runAdapter(t, o)
+	fixtureLast(t, a)
+	must(t, os.RemoveAll(filepath.Join(old, "log")))
+	must(t, copySparse(filepath.Join(o.Path, "log"), filepath.Join(old, "log")))
+	for _, mark := range []string{"log-points.mark", "log-series.mark"} {
+		must(t, copyOver(filepath.Join(o.Path, mark), filepath.Join(old, mark)))
+	}
+	if got := startDamaged(t, o, old); !strings.Contains(got.refused, filepath.Join(old, "log", "series")) {
+		t.Fatalf("refused %q, %d series", got.refused, len(got.series))
+	}
+	o.Path = old
+	var out strings.Builder
+	if err := CheckStore(t.Context(), o, StoreOptions{}, &out); err == nil || !strings.Contains(out.String(), "older than its log") {
+		t.Errorf("store check: %v\n%s", err, out.String())
+	}
+	if err := CheckStore(t.Context(), o, StoreOptions{Fix: true}, &out); err != nil {
+		t.Errorf("store check --fix: %v\n%s", err, out.String())
+	}
+	if got := startDamaged(t, o, old); got.refused != "" || len(got.failed) > 0 {
+		t.Errorf("after --fix: %s %v", got.refused, got.failed)
+	}
+}
+
 // earlyLog is a store whose log holds one record.
 func earlyLog(t *testing.T) (path string) {
 	t.Helper()

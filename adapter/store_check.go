@@ -80,6 +80,24 @@ func (c *storeCheck) look(ctx context.Context) error {
 		return err
 	}
 	c.tell(ctx, lost)
+	return c.lookForSeries(ctx)
+}
+
+// lookForSeries finds series that the log has and the store does not. Damage may keep it from that.
+func (c *storeCheck) lookForSeries(ctx context.Context) error {
+	store, closeStore, err := c.openThrough(ctx)
+	if err != nil {
+		fmt.Fprintf(c.out, "the log's series cannot be compared with the store's: %v\n", err)
+		return nil
+	}
+	unknown, err := store.UnknownInLog(ctx, c.log)
+	if err := errors.Join(err, closeStore()); err != nil {
+		return err
+	}
+	if unknown > 0 {
+		c.logDamaged = true
+		c.find("log: %s: %s", filepath.Join(c.log.Dir, "series"), storage.UnknownText(unknown))
+	}
 	return nil
 }
 
@@ -151,6 +169,11 @@ func (c *storeCheck) fix(ctx context.Context) error {
 	}
 	if len(lost) > 0 {
 		fmt.Fprintf(c.out, "mended: %d ranges of rows are cut out, on all levels\n", len(lost))
+	}
+	if !c.logDamaged {
+		if err := c.lookForSeries(ctx); err != nil { // which may be cut out now
+			return err
+		}
 	}
 	if c.logDamaged {
 		if err := c.fixLog(ctx); err != nil {

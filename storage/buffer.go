@@ -190,8 +190,8 @@ func (b *buffer) goOn(ctx context.Context) {
 
 func (b *buffer) close() error { return errors.Join(b.log.Close(), b.numbers.log.Close()) }
 
-// recover replays the log. Appends wait for it.
-func (b *buffer) recover(ctx context.Context) error {
+// recover replays the log, and has it checked. Appends wait for it.
+func (b *buffer) recover(ctx context.Context, check func(context.Context) error) error {
 	begin, records, points := time.Now(), 0, 0
 	if err := b.numbers.replay(ctx); err != nil {
 		return fmt.Errorf("read the numbers of series in %s: %w", b.o.Dir, err)
@@ -218,6 +218,9 @@ func (b *buffer) recover(ctx context.Context) error {
 		return fmt.Errorf("replay the log in %s: %w", b.o.Dir, err)
 	}
 	if records > 0 {
+		if err := check(ctx); err != nil {
+			return err
+		}
 		b.logger.Info("log replayed", "records", records, "points", points, "series", len(b.numbers.ids), "duration", time.Since(begin))
 	}
 	close(b.ready)

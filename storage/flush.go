@@ -16,7 +16,7 @@ func schemaKind(k Kind) schema.ObjectKind { return schema.ObjectKind(k) }
 
 // flushEvery puts the rows of the head that are due into the table until ctx ends.
 func (s *Store) flushEvery(ctx context.Context) error {
-	if err := s.buffer.recover(ctx); err != nil {
+	if err := s.buffer.recover(ctx, s.checkNumbers); err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -64,7 +64,9 @@ func (s *Store) PinLayout(ctx context.Context) error {
 	}
 	column := kv.Column{Table: s.o.Tables.UID, Family: schema.FamilyID, Row: schema.MaxIDRow(), Qualifier: []byte(layoutQualifier)}
 	want := describeLayout(s.layout)
-	if _, err := s.db.CheckAndPut(ctx, column, nil, []byte(want)); err != nil {
+	_, err := s.db.CheckAndPut(ctx, column, nil, []byte(want))
+	s.unpinned.Store(errors.Is(err, ErrFull)) // it is tried again before anything is loaded
+	if err != nil {
 		return err
 	}
 	rows, err := s.db.Get(ctx, column.Table, column.Family, [][]byte{column.Row})

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -52,7 +53,10 @@ func (o BufferOptions) ForgetLog() error {
 // forgets it.
 func (s *Store) SalvageLog(ctx context.Context, o BufferOptions) (points, left int, err error) {
 	ids := map[uint32]index.ID{}
-	_, err = log.Salvage(ctx, o.logOptions("series"), func(record []byte) error { return s.salvageNumbers(ids, record) })
+	_, err = log.Salvage(ctx, o.logOptions("series"), func(record []byte) error {
+		_, err := s.salvageNumbers(ids, record)
+		return err
+	})
 	if err != nil {
 		return 0, 0, fmt.Errorf("read the numbers of series in %s: %w", o.Dir, err)
 	}
@@ -84,22 +88,72 @@ func (s *Store) SalvageLog(ctx context.Context, o BufferOptions) (points, left i
 	return points, left, err
 }
 
-// salvageNumbers adds the numbers of a record, whatever came before it.
-func (s *Store) salvageNumbers(ids map[uint32]index.ID, record []byte) error {
+// salvageNumbers adds the numbers of a record, whatever came before it, but for those of series that the store does not have; it says how many those are.
+func (s *Store) salvageNumbers(ids map[uint32]index.ID, record []byte) (unknown int, err error) {
 	number, width := binary.Uvarint(record)
 	if width <= 0 {
-		return nil
+		return 0, nil
 	}
 	for rest := record[width:]; len(rest) > 0; number++ {
 		length, width := binary.Uvarint(rest)
 		if width <= 0 || length > uint64(len(rest)-width) {
-			return nil
+			return unknown, nil
 		}
-		id, _, err := s.index.Add(rest[width : width+int(length)])
+		tsuid := rest[width : width+int(length)]
+		rest = rest[width+int(length):]
+		id, _, err := s.index.Add(tsuid)
 		if err != nil {
-			return fmt.Errorf("series %x: %w", rest[width:width+int(length)], err)
+			return unknown, fmt.Errorf("series %x: %w", tsuid, err)
 		}
-		ids[uint32(number)], rest = id, rest[width+int(length):]
+		if !s.numbered(id) {
+			unknown++
+			continue
+		}
+		ids[uint32(number)] = id
 	}
-	return nil
+	return unknown, nil
+}
+
+// UnknownInLog counts the series of a log that nobody has open and that the store does not have.
+func (s *Store) UnknownInLog(ctx context.Context, o BufferOptions) (unknown int, err error) {
+	_, err = log.Salvage(ctx, o.logOptions("series"), func(record []byte) error {
+		n, err := s.salvageNumbers(map[uint32]index.ID{}, record)
+		unknown += n
+		return err
+	})
+	return unknown, err
+}
+
+// numbered says whether a series that the log numbers is one of the store's: where nobody else writes, its row of tsdb-meta is durable before its number.
+func (s *Store) numbered(id index.ID) bool { return s.spans == nil || s.states.get(id).hasMeta.Load() }
+
+// checkNumbers wants the log that was replayed to be that of this store, as it is now. An older copy of the store would give UIDs of the log's series to others.
+func (s *Store) checkNumbers(ctx context.Context) error {
+	if s.spans == nil {
+		return nil
+	}
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for !s.loaded.Load() {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	unknown := 0
+	for _, id := range s.buffer.numbers.ids {
+		if !s.numbered(id) {
+			unknown++
+		}
+	}
+	if unknown == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %s: %s", log.ErrCorrupt, filepath.Join(s.o.Buffer.Dir, "series"), UnknownText(unknown))
+}
+
+// UnknownText says what series mean that only a log has.
+func UnknownText(unknown int) string {
+	return fmt.Sprintf("it has points of %d series that the store does not have: it belongs to another store, or the store is older than its log", unknown)
 }

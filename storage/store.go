@@ -49,8 +49,10 @@ type Store struct {
 	admission admission
 	usage     uidUsage
 
-	loaded atomic.Bool
-	unfit  atomic.Bool // the flags do not fit the tables: nothing may be written
+	loaded   atomic.Bool
+	unpinned atomic.Bool // the layout could not be recorded yet
+
+	unfit atomic.Bool // the flags do not fit the tables: nothing may be written
 
 	flushing sync.Mutex // held while rows of the head are put
 
@@ -259,8 +261,10 @@ func (s *Store) loadIndex(ctx context.Context, since int64) error {
 
 // loadAlone adds all series, and their spans, of a table that nobody else writes to.
 func (s *Store) loadAlone(ctx context.Context, scan kv.Scan) error {
-	if err := s.PinLayout(ctx); err != nil { // where it could not be written before
-		return err
+	if s.unpinned.Load() {
+		if err := s.PinLayout(ctx); err != nil {
+			return err
+		}
 	}
 	if err := s.beginSpans(ctx); err != nil {
 		return err
