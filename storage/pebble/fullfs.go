@@ -23,7 +23,8 @@ func (r *room) persist(try func() error) error {
 	if !takesNoWrites(err) {
 		return err
 	}
-	r.stuckBy.Store(&err)
+	met := err // err changes below
+	r.stuckBy.Store(&met)
 	if r.stuck.Add(1) == 1 {
 		r.log.Error("embedded store: the disk takes no writes, those under way wait until it does and others are refused", "path", r.path, "err", err)
 	}
