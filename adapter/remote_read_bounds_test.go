@@ -120,9 +120,7 @@ func TestRemoteReadIsCharged(t *testing.T) {
 			status        int
 		}{{1 << 30, 0, 200}, {20_000, 0, 422}, {1 << 30, 1<<30 - 20_000, 503}} {
 			b := budget.New(c.limit)
-			if err := b.Open().Take(c.others); c.others > 0 && err != nil {
-				t.Fatal(err)
-			}
+			othersHold(t, b, c.others)
 			server := newTestServer(t, accounts(b)(h))
 			status, text, header := readRequest(t, server.URL, req)
 			if status != c.status || status != 200 && !strings.Contains(text, budget.Flag) || (header.Get("Retry-After") != "") != (status == 503) {

@@ -15,8 +15,6 @@ import (
 
 	"github.com/klauspost/compress/snappy"
 	"github.com/prometheus/prometheus/prompb"
-
-	"github.com/tsdbridge/tsdbridge/budget"
 )
 
 // statusTable is the table of statuses in the README: what each door (first row) answers to each kind of failure (first column).
@@ -115,18 +113,9 @@ func TestStatuses(t *testing.T) {
 		{"took too long", api, "/query?timeout=1ms", form("count_over_time(vector(1)[500s:1ms])"), 0},
 	} {
 		want := table[c.failure][c.door]
-		var others []*budget.Account
-		const each = 1 << 20 // small ones may take all
-		for rest := c.others; rest > 0; rest -= each {
-			others = append(others, a.budget.Open())
-			if err := others[len(others)-1].Take(min(rest, each)); err != nil {
-				t.Fatal(err)
-			}
-		}
+		release := othersHold(t, a.budget, c.others)
 		status, header, text := a.post(t, c.path, c.body)
-		for _, other := range others {
-			other.Close()
-		}
+		release()
 		got := fmt.Sprint(status)
 		if _, kind, ok := strings.Cut(text, `"errorType":"`); ok {
 			kind, _, _ = strings.Cut(kind, `"`)
