@@ -102,7 +102,9 @@ func tlsConfig(c *web.TLSConfig) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.GetCertificate, config.Certificates = nil, []tls.Certificate{*certificate}
+	own := *certificate
+	own.PrivateKey = paced(own.PrivateKey)
+	config.GetCertificate, config.Certificates = nil, []tls.Certificate{own}
 	return config, nil
 }
 

@@ -1,0 +1,45 @@
+package webconfig
+
+import (
+	"crypto"
+	"io"
+	"runtime"
+)
+
+// A pacedSigner signs a few handshakes at once: that is nearly all that a handshake costs, and it needs no more of a stranger than his first message. Half of
+// the cores are left to others.
+type pacedSigner struct {
+	crypto.Signer
+	places chan struct{}
+}
+
+// paced wraps the key of a certificate. A key that does more than sign stays as it is for that.
+func paced(key crypto.PrivateKey) crypto.PrivateKey {
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return key
+	}
+	s := pacedSigner{signer, make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
+	if d, ok := key.(crypto.Decrypter); ok {
+		return struct {
+			pacedSigner
+			decrypter
+		}{s, decrypter{d}}
+	}
+	return s
+}
+
+// decrypter has the one method of crypto.Decrypter that crypto.Signer has not.
+type decrypter struct{ key crypto.Decrypter }
+
+// Decrypt implements crypto.Decrypter.
+func (d decrypter) Decrypt(rand io.Reader, msg []byte, opts crypto.DecrypterOpts) ([]byte, error) {
+	return d.key.Decrypt(rand, msg, opts)
+}
+
+// Sign implements crypto.Signer.
+func (s pacedSigner) Sign(rand io.Reader, digest []byte, opts crypto.SignerOpts) ([]byte, error) {
+	s.places <- struct{}{}
+	defer func() { <-s.places }()
+	return s.Signer.Sign(rand, digest, opts)
+}
