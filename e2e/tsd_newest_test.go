@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -172,16 +173,19 @@ func (n *newest) seen(read func(t testing.TB, metric string, from, to time.Time)
 		if err != nil {
 			return nil, err
 		}
-		for labels, of := range points {
-			for at, v := range of {
-				if all[labels] == nil {
-					all[labels] = map[int64]string{}
-				}
-				all[labels][at] = v
-			}
-		}
+		all.join(points)
 	}
 	return all, nil
+}
+
+// join adds the points of another set.
+func (s pointSet) join(o pointSet) {
+	for labels, of := range o {
+		if s[labels] == nil {
+			s[labels] = map[int64]string{}
+		}
+		maps.Copy(s[labels], of)
+	}
 }
 
 // remove deletes the rows that a sub query meets.

@@ -229,14 +229,7 @@ func (w *randomWorld) seen(read func(t testing.TB, metric string, from, to time.
 		if err != nil {
 			return nil, err
 		}
-		for labels, of := range points {
-			for at, v := range of {
-				if all[labels] == nil {
-					all[labels] = map[int64]string{}
-				}
-				all[labels][at] = v
-			}
-		}
+		all.join(points)
 	}
 	return all, nil
 }

@@ -49,7 +49,7 @@ func statusOf(err error) int {
 	case errors.Is(err, context.Canceled):
 		return statusClientClosed
 	}
-	return http.StatusServiceUnavailable // the store is away: everything else has an error of its own
+	return http.StatusServiceUnavailable // too late, too busy, or the store is away
 }
 
 // textOf is what a client is told. What only operators understand goes to the log.

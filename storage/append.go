@@ -318,26 +318,34 @@ func (w *writer) mustRead(r *rowWrite) bool {
 
 // mergeRows reads rows and makes their mutations.
 func (w *writer) mergeRows(ctx context.Context, rows []*rowWrite) error {
-	s := w.store
+	held, err := readRows(ctx, w.store, rows, w.store.db.Get)
+	if err != nil {
+		return err
+	}
+	for i, r := range rows {
+		w.mergeRow(r, held[i].Cells)
+	}
+	return nil
+}
+
+// readRows reads rows that are to be written or looked at: as they are, or with their past. Few read at once.
+func readRows[R any](ctx context.Context, s *Store, rows []*rowWrite, get func(ctx context.Context, table, family string, keys [][]byte) ([]R, error)) ([]R, error) {
 	select {
 	case s.reads <- struct{}{}:
 		defer func() { <-s.reads }()
 	case <-ctx.Done():
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 	keys := make([][]byte, len(rows))
 	for i, r := range rows {
 		keys[i] = r.key
 	}
-	held, err := s.db.Get(ctx, s.o.Tables.Data, schema.FamilyData, keys)
+	read, err := get(ctx, s.o.Tables.Data, schema.FamilyData, keys)
 	if err != nil {
-		return fmt.Errorf("read %d rows before writing: %w", len(keys), err)
+		return nil, fmt.Errorf("read %d rows before writing: %w", len(keys), err)
 	}
 	s.metrics.rowsRead.Add(float64(len(rows)))
-	for i, r := range rows {
-		w.mergeRow(r, held[i].Cells)
-	}
-	return nil
+	return read, nil
 }
 
 // mergeRow makes the mutation of a row that holds the cells.

@@ -30,7 +30,7 @@ func (w *writer) eachPast(ctx context.Context, rows []*rowWrite, see func(row *r
 	for n := pastRows; len(rows) > 0; {
 		some := rows[:min(n, len(rows))]
 		rows = rows[len(some):]
-		past, err := w.history(ctx, some)
+		past, err := readRows(ctx, w.store, some, w.store.versioned.History)
 		if err != nil {
 			return err
 		}
@@ -42,27 +42,6 @@ func (w *writer) eachPast(ctx context.Context, rows []*rowWrite, see func(row *r
 		n = min(max(pastCells*len(some)/max(size, 1), 1), 2*n, rowsPerRead)
 	}
 	return nil
-}
-
-// history reads rows with their past.
-func (w *writer) history(ctx context.Context, rows []*rowWrite) ([]kv.History, error) {
-	s := w.store
-	select {
-	case s.reads <- struct{}{}:
-		defer func() { <-s.reads }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	keys := make([][]byte, len(rows))
-	for i, row := range rows {
-		keys[i] = row.key
-	}
-	past, err := s.versioned.History(ctx, s.o.Tables.Data, schema.FamilyData, keys)
-	if err != nil {
-		return nil, fmt.Errorf("read %d rows before writing: %w", len(keys), err)
-	}
-	s.metrics.rowsRead.Add(float64(len(rows)))
-	return past, nil
 }
 
 // reconcileRow makes the mutation of a row.

@@ -3,7 +3,6 @@ package storage
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -171,15 +170,14 @@ func (w *writer) lockRows(some []unverified) {
 
 // keepContested reads the rows as they are now and leaves those that have something to settle, which takes their past as well.
 func (w *writer) keepContested(ctx context.Context) error {
-	keys := make([][]byte, len(w.rows))
+	rows := make([]*rowWrite, len(w.rows))
 	for i := range w.rows {
-		keys[i] = w.rows[i].key
+		rows[i] = &w.rows[i]
 	}
-	held, err := w.store.db.Get(ctx, w.store.o.Tables.Data, schema.FamilyData, keys)
+	held, err := readRows(ctx, w.store, rows, w.store.db.Get)
 	if err != nil {
-		return fmt.Errorf("read %d rows after writing: %w", len(keys), err)
+		return err
 	}
-	w.store.metrics.rowsRead.Add(float64(len(keys)))
 	n := 0
 	for i, row := range w.rows {
 		row.state.alone = !w.reconciler.contested(held[i].Cells)

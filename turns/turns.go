@@ -110,7 +110,7 @@ func (t *Turn) Yield(ctx context.Context) error {
 	return t.Resume(ctx)
 }
 
-// Wanted says whether Yield would give the turn away. It costs next to nothing while nobody waits.
+// Wanted says whether Yield would give the turn away. It reads the clock, and lets other goroutines run each breath.
 func (t *Turn) Wanted() bool {
 	if t == nil || !t.held {
 		return false
