@@ -32,7 +32,7 @@ type unverified struct {
 func lookAt(now time.Time, st *state, base uint32) int64 {
 	at := now.Unix()
 	if st.alone {
-		at = max(at, int64(base)+schema.RowSeconds)
+		at = min(max(at, int64(base)+schema.RowSeconds), at+schema.RowSeconds) // a row of the future is not waited for
 	}
 	return (at + int64(verifyDelay/time.Second)) / 60
 }
