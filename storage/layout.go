@@ -11,10 +11,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// layoutQualifier is where a store that only tsdbridge uses remembers its layout, in the counters' row. OpenTSDB's
-// tables record it nowhere, and a wrong salt just finds nothing.
-const layoutQualifier = "tsdbridge.layout"
-
 // ErrLayout says that the UID widths or the salt of the flags are not those of the tables; the text names the flags. No retry helps.
 var ErrLayout = fit.ErrLayout
 
@@ -56,15 +52,16 @@ func (s *Store) noteFit(err error) error {
 	return err
 }
 
-// PinLayout records the layout with which an exclusive store was made and refuses another (with an ErrLayout). Shared tables record nothing: it looks
-// at some of their rows, as Run does.
+// PinLayout records the layout with which an exclusive store was made and refuses another one with
+// an ErrLayout. Shared tables record nothing: there it checks some of their rows, as Run does.
 func (s *Store) PinLayout(ctx context.Context) error {
 	if !s.o.Exclusive {
 		return s.checkFit(ctx)
 	}
-	column := kv.Column{Table: s.o.Tables.UID, Family: schema.FamilyID, Row: schema.MaxIDRow(), Qualifier: []byte(layoutQualifier)}
-	want := describeLayout(s.layout)
-	_, err := s.db.CheckAndPut(ctx, column, nil, []byte(want))
+	column := kv.Column{
+		Table: s.o.Tables.UID, Family: schema.FamilyID, Row: schema.MaxIDRow(), Qualifier: []byte(schema.LayoutQualifier),
+	}
+	_, err := s.db.CheckAndPut(ctx, column, nil, s.layout.Record())
 	s.unpinned.Store(errors.Is(err, ErrFull)) // it is tried again before anything is loaded
 	if err != nil {
 		return err
@@ -74,17 +71,28 @@ func (s *Store) PinLayout(ctx context.Context) error {
 		return err
 	}
 	for _, c := range rows[0].Cells {
-		if string(c.Qualifier) == layoutQualifier {
-			if string(c.Value) != want {
-				return fmt.Errorf("%w: the store was made with %s and cannot be read with %s", ErrLayout, c.Value, want)
-			}
-			return nil
+		if string(c.Qualifier) == schema.LayoutQualifier {
+			return s.checkLayout(c.Value)
 		}
 	}
 	return errors.New("the store's layout was written and is not there")
 }
 
-func describeLayout(l schema.Layout) string {
+// checkLayout refuses a recorded layout that is not the store's own.
+func (s *Store) checkLayout(record []byte) error {
+	made, err := schema.ParseLayout(record)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrLayout, err)
+	}
+	if !made.SameRows(s.layout) {
+		return fmt.Errorf("%w: the store was made with %s and cannot be read with %s",
+			ErrLayout, layoutFlags(made), layoutFlags(s.layout))
+	}
+	return nil
+}
+
+// layoutFlags returns the flags that set a layout, for error texts. Nothing is recorded with them.
+func layoutFlags(l schema.Layout) string {
 	text := fmt.Sprintf("--storage.uid-width.metric=%d --storage.uid-width.tagk=%d --storage.uid-width.tagv=%d --storage.salt.width=%d",
 		l.MetricWidth, l.TagkWidth, l.TagvWidth, l.SaltWidth)
 	if l.SaltWidth > 0 {

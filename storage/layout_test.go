@@ -32,6 +32,41 @@ func TestPinLayout(t *testing.T) {
 	}
 }
 
+// TestPinnedByFlagNames opens stores of early versions, which recorded the flags of their time.
+func TestPinnedByFlagNames(t *testing.T) {
+	const recorded = "--storage.uid-width.metric=3 --storage.uid-width.tagk=3 --storage.uid-width.tagv=3 --storage.salt.width=1 --storage.salt.buckets=20"
+	db := kv.NewMem(storetest.Tables()...)
+	column := kv.Column{Table: "tsdb-uid", Family: "id", Row: []byte{0}, Qualifier: []byte("tsdbridge.layout")}
+	if _, err := db.CheckAndPut(t.Context(), column, nil, []byte(recorded)); err != nil {
+		t.Fatal(err)
+	}
+	if err := openStore(t, db, salted).PinLayout(t.Context()); err != nil {
+		t.Errorf("the same layout: %v", err)
+	}
+	fewer := func(o *storage.Options) { salted(o); o.Layout.SaltBuckets = 4 }
+	for _, change := range []func(*storage.Options){wide, fewer, func(*storage.Options) {}} {
+		if err := openStore(t, db, change).PinLayout(t.Context()); !errors.Is(err, storage.ErrLayout) {
+			t.Errorf("another layout: %v", err)
+		}
+	}
+	rows, err := db.Get(t.Context(), column.Table, column.Family, [][]byte{column.Row})
+	if err != nil || string(rows[0].Cells[0].Value) != recorded {
+		t.Errorf("the record is %q, %v; it must stay as it was for versions that read no other", rows[0].Cells[0].Value, err)
+	}
+}
+
+// TestPinUnknown refuses a record that a later version may have written.
+func TestPinUnknown(t *testing.T) {
+	db := kv.NewMem(storetest.Tables()...)
+	column := kv.Column{Table: "tsdb-uid", Family: "id", Row: []byte{0}, Qualifier: []byte("tsdbridge.layout")}
+	if _, err := db.CheckAndPut(t.Context(), column, nil, []byte("metric_width=3 colour=red")); err != nil {
+		t.Fatal(err)
+	}
+	if err := openStore(t, db).PinLayout(t.Context()); !errors.Is(err, storage.ErrLayout) || !strings.Contains(err.Error(), "colour=red") {
+		t.Errorf("PinLayout = %v", err)
+	}
+}
+
 // wide and salted are flags that do not fit tables of the default layout.
 func wide(o *storage.Options)   { o.Layout.MetricWidth, o.Layout.TagkWidth, o.Layout.TagvWidth = 4, 4, 4 }
 func salted(o *storage.Options) { o.Layout.SaltWidth = 1 }
