@@ -3,7 +3,7 @@ package graphite
 import (
 	"fmt"
 
-	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/pyregexp"
 )
 
 // rules are the sections of a file of carbon's: the first whose pattern is found in a name says what holds for it. Safe for concurrent use.
@@ -17,7 +17,7 @@ type rules[T any] struct {
 const maxNames = 200_000
 
 type rule[T any] struct {
-	pattern *expr.Regexp
+	pattern *pyregexp.Regexp
 	value   T
 }
 
@@ -41,7 +41,7 @@ func parseRules[T any](file, text string, parse func(s confSection) (value T, ke
 			return nil, fmt.Errorf("%s:%d: [%s] %s: %w", file, s.options[key].line, s.name, key, err)
 		}
 		pattern := s.options["pattern"]
-		re, err := expr.CompileRegexp(pattern.value)
+		re, err := pyregexp.Compile(pattern.value)
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: [%s] pattern: %w", file, pattern.line, s.name, err)
 		}

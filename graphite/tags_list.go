@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/pyregexp"
 )
 
 // completeLimit is how many texts are suggested to somebody who does not say: graphite-web's TAGDB_AUTOCOMPLETE_LIMIT.
@@ -37,7 +37,7 @@ func filterOf(ctx context.Context, f form) (passes func(string) bool, failed fun
 		return ok
 	}
 	return passes, func() error {
-		if errors.Is(tooMuch, expr.ErrTooExpensive) {
+		if errors.Is(tooMuch, pyregexp.ErrTooExpensive) {
 			return invalidParams("filter: %v", tooMuch)
 		}
 		return tooMuch

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
-	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/pyregexp"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
@@ -23,8 +23,8 @@ type tagSpec struct {
 	label   string // of the series, that the tag is
 	negated bool
 	value   string
-	re      *expr.Regexp    // nil: value itself
-	ctx     context.Context //nolint:containedctx // of the request, whose conditions these are: a value may take long to try
+	re      *pyregexp.Regexp // nil: value itself
+	ctx     context.Context  //nolint:containedctx // of the request, whose conditions these are: a value may take long to try
 	// tooMuch is set when a regular expression was given up. All specs of a request share it.
 	tooMuch *atomic.Pointer[string]
 }
@@ -70,11 +70,11 @@ func parseTagSpecs(ctx context.Context, texts []string) ([]tagSpec, error) {
 
 // anchored is a regular expression as graphite-web's tag database has them: bound to the start of the text, unless somebody who
 // wrote a ^ did that, and searched for.
-func anchored(pattern string) (*expr.Regexp, error) {
+func anchored(pattern string) (*pyregexp.Regexp, error) {
 	if !strings.HasPrefix(pattern, "^") {
 		pattern = "^(" + pattern + ")"
 	}
-	return expr.CompileRegexp(pattern)
+	return pyregexp.Compile(pattern)
 }
 
 // match says whether labels satisfy the condition.

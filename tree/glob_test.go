@@ -1,8 +1,11 @@
 package tree
 
 import (
+	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -125,4 +128,27 @@ func FuzzGlobGrows(f *testing.F) {
 			t.Fatalf("%.50q, %.50q, %.50q × %d took %v", open, middle, shut, n, took)
 		}
 	})
+}
+
+func readLines[T any](t testing.TB, name string) []T {
+	t.Helper()
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var all []T
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var one T
+		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, one)
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
 }

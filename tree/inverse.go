@@ -87,7 +87,7 @@ func (r *rule) reading() (reading, error) {
 		return reading{}, errRegex
 	case r.separator != nil && r.Type == ruleTagk:
 		return reading{}, errTagPieces
-	case r.separator != nil && r.separator.literal != ".":
+	case r.separator != nil && r.separator.Literal() != ".":
 		return reading{}, errSeparator
 	}
 	format := cmp.Or(r.DisplayFormat, "{value}")

@@ -172,7 +172,7 @@ func (w *walk) piece(r *rule, value string) (name, failed string) {
 		if value == "" {
 			return "", "Value was empty for rule: " + r.label
 		}
-		w.splitting, w.pieces, w.next = true, r.separator.split(value), 0
+		w.splitting, w.pieces, w.next = true, r.separator.Split(value), 0
 		if len(w.pieces) == 0 {
 			w.said.say("Separator did not match, created an empty list on rule: ", r.label)
 			w.next = 1

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/tree/javaregexp"
 )
 
 // The types of rules: where the value comes from that a rule makes names of.
@@ -23,9 +24,9 @@ const (
 // A rule is a schema.TreeRule made ready.
 type rule struct {
 	schema.TreeRule
-	label     string         // what a TSD calls it: [tree:level:order:type]
-	regex     *regexp.Regexp // nil without one
-	separator *separator     // nil without one
+	label     string                // what a TSD calls it: [tree:level:order:type]
+	regex     *regexp.Regexp        // nil without one
+	separator *javaregexp.Separator // nil without one
 }
 
 func compileRule(tree uint16, doc schema.TreeRule) (*rule, error) {
@@ -36,13 +37,13 @@ func compileRule(tree uint16, doc schema.TreeRule) (*rule, error) {
 	}
 	var err error
 	if doc.Regex != "" {
-		if r.regex, err = compileJava(doc.Regex); err != nil {
+		if r.regex, err = javaregexp.Compile(doc.Regex); err != nil {
 			return nil, fmt.Errorf("regex %q: %w", doc.Regex, err)
 		}
 		return r, nil // a TSD does not look at the separator then
 	}
 	if doc.Separator != "" {
-		if r.separator, err = compileSeparator(doc.Separator); err != nil {
+		if r.separator, err = javaregexp.CompileSeparator(doc.Separator); err != nil {
 			return nil, fmt.Errorf("separator %q: %w", doc.Separator, err)
 		}
 	}
@@ -84,7 +85,7 @@ func (r *rule) check() error {
 	}
 	if r.separator != nil {
 		for _, probe := range probes {
-			if len(r.separator.split(probe)) == 0 {
+			if len(r.separator.Split(probe)) == 0 {
 				return fmt.Errorf(`separator %q is a regular expression that takes every character for one: escape it (\\.)`, r.Separator)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/pyregexp"
 )
 
 // call is one call of a function: its bound arguments and where it stands. The methods that read arguments by name
@@ -146,15 +147,15 @@ func (c *call) aggregator(name string) aggregator {
 	return a
 }
 
-func (c *call) regexp(name string) *expr.Regexp {
+func (c *call) regexp(name string) *pyregexp.Regexp {
 	pattern := c.string(name)
-	if len(pattern) <= 4*expr.MaxPattern {
+	if len(pattern) <= 4*pyregexp.MaxPattern {
 		c.reserve(regexpBytes * int64(len(pattern)))
 	}
-	re, err := expr.CompileRegexp(pattern)
+	re, err := pyregexp.Compile(pattern)
 	if err != nil {
 		c.fail(crash("%s", err))
-		re, _ = expr.CompileRegexp("")
+		re, _ = pyregexp.Compile("")
 	}
 	return re
 }

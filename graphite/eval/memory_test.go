@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/pyregexp"
 )
 
 // memory is a store as carbon and whisper are one, small: a value for each slot of a step, the last write wins.
@@ -184,7 +184,7 @@ func tagMatcher(list []string) (func(string, *stored) bool, error) {
 		}
 		is := func(v string) bool { return v == m[3] }
 		if strings.HasSuffix(m[2], "~") {
-			re, err := expr.CompileRegexp(m[3])
+			re, err := pyregexp.Compile(m[3])
 			if err != nil {
 				return nil, crash("%s", err)
 			}

@@ -1,4 +1,7 @@
-package tree
+// Package javaregexp gives Java's regular expressions their Java meaning in Go: it translates a java.util.regex pattern
+// to a Go pattern, and splits text as String.split does. A pattern that Go's engine cannot express is an error that names
+// the place. It never runs in more than linear time and knows nothing of trees.
+package javaregexp
 
 import (
 	"errors"
@@ -8,13 +11,13 @@ import (
 	"strings"
 )
 
-// compileJava compiles a regular expression of Java as Go's of the same meaning. What RE2 cannot do (look-around, back-references, atomic
+// Compile compiles a regular expression of Java as Go's of the same meaning. What RE2 cannot do (look-around, back-references, atomic
 // groups, possessive quantifiers) and what Java itself refuses is an error that names the place.
 //
 // Two differences stay, in names that hardly occur: Java's $ also matches before a line terminator that ends the name, and the \b of
 // Java up to 18 takes letters beyond ASCII for letters (from 19 on it does not).
-func compileJava(pattern string) (*regexp.Regexp, error) {
-	p := javaPattern{src: unquote([]rune(pattern))}
+func Compile(pattern string) (*regexp.Regexp, error) {
+	p := translation{src: unquote([]rune(pattern))}
 	if err := p.alternation(0); err != nil {
 		return nil, err
 	}
@@ -24,7 +27,7 @@ func compileJava(pattern string) (*regexp.Regexp, error) {
 	return p.compile()
 }
 
-func (p *javaPattern) compile() (*regexp.Regexp, error) {
+func (p *translation) compile() (*regexp.Regexp, error) {
 	tree, err := syntax.Parse(p.out.String(), syntax.Perl)
 	if err != nil {
 		return nil, err
@@ -38,15 +41,15 @@ func (p *javaPattern) compile() (*regexp.Regexp, error) {
 // errEmptyGroup is about expressions like (a*)*.
 var errEmptyGroup = errors.New("repeating a group that can match nothing is not supported")
 
-// javaPattern is a pattern on its way from Java to Go. Every atom is written so that it needs no flag.
-type javaPattern struct {
+// translation is a pattern on its way from Java to Go. Every atom is written so that it needs no flag.
+type translation struct {
 	src   []rune
 	at    int
 	out   strings.Builder
-	flags javaFlags
+	flags flagSet
 }
 
-type javaFlags struct {
+type flagSet struct {
 	fold      bool // i: letters of ASCII in either case
 	dotAll    bool // s: a dot takes line terminators
 	unixLines bool // d: only \n is a line terminator
@@ -55,12 +58,12 @@ type javaFlags struct {
 // maxNesting is how deep groups may be nested.
 const maxNesting = 200
 
-func (p *javaPattern) refuse(format string, args ...any) error {
+func (p *translation) refuse(format string, args ...any) error {
 	return fmt.Errorf("character %d of the pattern: %s", p.at+1, fmt.Sprintf(format, args...))
 }
 
 // peek returns the next characters without taking them, fewer at the end.
-func (p *javaPattern) peek(n int) string { return string(p.src[p.at:min(p.at+n, len(p.src))]) }
+func (p *translation) peek(n int) string { return string(p.src[p.at:min(p.at+n, len(p.src))]) }
 
 // unquote turns what stands between \Q and \E into escapes, as Java does before it reads anything else.
 func unquote(src []rune) []rune {
@@ -93,7 +96,7 @@ func unquote(src []rune) []rune {
 func isASCIILetter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' }
 
 // alternation reads up to a closing parenthesis or the end. Flags that are set within hold until there.
-func (p *javaPattern) alternation(depth int) error {
+func (p *translation) alternation(depth int) error {
 	if depth > maxNesting {
 		return p.refuse("groups nested deeper than %d", maxNesting)
 	}
@@ -120,7 +123,7 @@ func (p *javaPattern) alternation(depth int) error {
 }
 
 // atom reads what a quantifier may follow; repeats is false for flags, which are no atom.
-func (p *javaPattern) atom(depth int) (repeats bool, err error) {
+func (p *translation) atom(depth int) (repeats bool, err error) {
 	switch c := p.src[p.at]; c {
 	case '(':
 		return p.group(depth)
@@ -147,7 +150,7 @@ func (p *javaPattern) atom(depth int) (repeats bool, err error) {
 	return true, nil
 }
 
-func (p *javaPattern) dot() string {
+func (p *translation) dot() string {
 	switch {
 	case p.flags.dotAll:
 		return `(?s:.)`
@@ -157,7 +160,7 @@ func (p *javaPattern) dot() string {
 	return `[^\n\r\x{85}\x{2028}\x{2029}]`
 }
 
-func (p *javaPattern) literal(c rune) {
+func (p *translation) literal(c rune) {
 	if p.flags.fold && isASCIILetter(c) {
 		fmt.Fprintf(&p.out, "[%c%c]", c, c^' ')
 		return
@@ -166,7 +169,7 @@ func (p *javaPattern) literal(c rune) {
 }
 
 // group reads from an opening parenthesis to its closing one.
-func (p *javaPattern) group(depth int) (repeats bool, err error) {
+func (p *translation) group(depth int) (repeats bool, err error) {
 	outer := p.flags
 	defer func() {
 		if repeats {
@@ -196,7 +199,7 @@ func (p *javaPattern) group(depth int) (repeats bool, err error) {
 }
 
 // special reads what follows "(?". It says whether a group has begun; if not, flags were set for the rest of the group around them.
-func (p *javaPattern) special() (inner bool, err error) {
+func (p *translation) special() (inner bool, err error) {
 	switch {
 	case p.peek(1) == ":":
 		p.at++
@@ -213,7 +216,7 @@ func (p *javaPattern) special() (inner bool, err error) {
 }
 
 // groupName reads the name of a group, which nothing can refer to here.
-func (p *javaPattern) groupName() error {
+func (p *translation) groupName() error {
 	begin := p.at + 1
 	for p.at++; p.at < len(p.src) && p.src[p.at] != '>'; p.at++ {
 		if c := p.src[p.at]; !isASCIILetter(c) && (p.at == begin || c < '0' || c > '9') {
@@ -228,7 +231,7 @@ func (p *javaPattern) groupName() error {
 	return nil
 }
 
-func (p *javaPattern) setFlags() (inner bool, err error) {
+func (p *translation) setFlags() (inner bool, err error) {
 	flags, on := p.flags, true
 	for ; p.at < len(p.src); p.at++ {
 		switch c := p.src[p.at]; c {
@@ -255,7 +258,7 @@ func (p *javaPattern) setFlags() (inner bool, err error) {
 }
 
 // quantifier reads what repeats the atom before it, if anything does.
-func (p *javaPattern) quantifier() error {
+func (p *translation) quantifier() error {
 	switch p.peek(1) {
 	case "*", "+", "?":
 		p.out.WriteRune(p.src[p.at])
@@ -278,7 +281,7 @@ func (p *javaPattern) quantifier() error {
 }
 
 // counts reads {n}, {n,} or {n,m}. Java takes no other brace for itself.
-func (p *javaPattern) counts() error {
+func (p *translation) counts() error {
 	end := p.at + 1
 	for end < len(p.src) && p.src[end] != '}' {
 		end++

@@ -1,4 +1,4 @@
-package expr
+package pyregexp
 
 import (
 	"cmp"
@@ -52,7 +52,7 @@ func (s *runeSet) complete() {
 }
 
 // set reads `[…]`; its opening bracket is consumed. A closing bracket that comes first is a member.
-func (p *regexpParser) set() (node, error) {
+func (p *parser) set() (node, error) {
 	s := &runeSet{negative: p.accept("^"), fold: p.flags.fold, seen: map[rune]bool{}}
 	for first := true; first || p.peek() != ']'; first = false {
 		if p.at >= len(p.text) {
@@ -68,7 +68,7 @@ func (p *regexpParser) set() (node, error) {
 }
 
 // setMember reads a character, a class such as \d, or a range.
-func (p *regexpParser) setMember(s *runeSet) error {
+func (p *parser) setMember(s *runeSet) error {
 	begin := p.at
 	low, class, err := p.setCharacter()
 	if err != nil {
@@ -100,7 +100,7 @@ func (p *regexpParser) setMember(s *runeSet) error {
 	return nil
 }
 
-func (p *regexpParser) setCharacter() (rune, func(rune) bool, error) {
+func (p *parser) setCharacter() (rune, func(rune) bool, error) {
 	c := p.text[p.at]
 	p.at++
 	if c != '\\' {
@@ -124,7 +124,7 @@ func (p *regexpParser) setCharacter() (rune, func(rune) bool, error) {
 }
 
 // class returns the predicate of \d \w \s and their opposites. Without the flag a they know all of Unicode.
-func (p *regexpParser) class(c rune) func(rune) bool {
+func (p *parser) class(c rune) func(rune) bool {
 	ascii := p.flags.ascii
 	in := func(is func(rune) bool, want bool) func(rune) bool {
 		return func(r rune) bool { return (is(r) && (!ascii || r < 0x80)) == want }
@@ -143,7 +143,7 @@ func (p *regexpParser) class(c rune) func(rune) bool {
 func isPythonSpace(r rune) bool { return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f }
 
 // escape reads what follows a backslash outside a set.
-func (p *regexpParser) escape() (node, error) {
+func (p *parser) escape() (node, error) {
 	if p.at >= len(p.text) {
 		return nil, errors.New("bad escape (end of pattern)")
 	}
@@ -165,7 +165,7 @@ func (p *regexpParser) escape() (node, error) {
 }
 
 // digitEscape is an octal character (\0, \012, \101) or a reference to a group.
-func (p *regexpParser) digitEscape() (node, error) {
+func (p *parser) digitEscape() (node, error) {
 	s := p.text[p.at:]
 	if s[0] == '0' || isOctal(s, 0) && isOctal(s, 1) && isOctal(s, 2) {
 		r, size := octal(s)
@@ -181,7 +181,7 @@ func (p *regexpParser) digitEscape() (node, error) {
 }
 
 // plainEscape is a character written with a backslash: a control, a code point, or itself unless it is a letter.
-func (p *regexpParser) plainEscape() (rune, error) {
+func (p *parser) plainEscape() (rune, error) {
 	c := p.text[p.at]
 	p.at++
 	if r, ok := controlEscape(c); ok {
@@ -205,7 +205,7 @@ func controlEscape(c rune) (rune, bool) {
 	return r, ok
 }
 
-func isLetter(c rune) bool            { return c < 0x80 && c != '_' && isNameStart(byte(c)) }
+func isLetter(c rune) bool            { return c < 0x80 && 'a' <= c|0x20 && c|0x20 <= 'z' }
 func isDecimal(s []rune, at int) bool { return at < len(s) && '0' <= s[at] && s[at] <= '9' }
 func isOctal(s []rune, at int) bool   { return at < len(s) && '0' <= s[at] && s[at] <= '7' }
 

@@ -1,4 +1,4 @@
-package tree
+package javaregexp
 
 import (
 	"fmt"
@@ -54,7 +54,7 @@ func (s charSet) writeTo(out *strings.Builder) {
 }
 
 // class reads from an opening bracket to its closing one, which is a character when it comes first.
-func (p *javaPattern) class() (charSet, error) {
+func (p *translation) class() (charSet, error) {
 	begin := p.at
 	p.at++
 	negated := p.peek(1) == "^"
@@ -81,7 +81,7 @@ func (p *javaPattern) class() (charSet, error) {
 }
 
 // classItem reads a character, a range or an escape for several characters.
-func (p *javaPattern) classItem() (charSet, error) {
+func (p *translation) classItem() (charSet, error) {
 	switch {
 	case p.peek(1) == "[":
 		return nil, p.refuse("a class within a class is not supported")
@@ -115,7 +115,7 @@ func (p *javaPattern) classItem() (charSet, error) {
 }
 
 // classChar reads one character of a class, or an escape for a set of them.
-func (p *javaPattern) classChar() (rune, charSet, error) {
+func (p *translation) classChar() (rune, charSet, error) {
 	c := p.src[p.at]
 	if c == '\\' {
 		return p.character()
@@ -125,7 +125,7 @@ func (p *javaPattern) classChar() (rune, charSet, error) {
 }
 
 // escape reads a backslash and what belongs to it, outside of classes.
-func (p *javaPattern) escape() error {
+func (p *translation) escape() error {
 	switch next := strings.TrimPrefix(p.peek(2), `\`); next {
 	case "A", "z", "B":
 		p.out.WriteString(`\` + next)
@@ -153,7 +153,7 @@ func (p *javaPattern) escape() error {
 }
 
 // character reads a backslash and what belongs to it where it stands for a character or for a set of them.
-func (p *javaPattern) character() (rune, charSet, error) {
+func (p *translation) character() (rune, charSet, error) {
 	if p.at+1 >= len(p.src) {
 		return 0, nil, p.refuse("backslash at the end")
 	}
@@ -209,7 +209,7 @@ func escapedSet(c rune) charSet {
 }
 
 // octal reads \0 and one to three octal digits, at most \0377.
-func (p *javaPattern) octal() (rune, charSet, error) {
+func (p *translation) octal() (rune, charSet, error) {
 	begin, n := p.at+2, rune(0)
 	at := begin
 	for at < len(p.src) && at < begin+3 && '0' <= p.src[at] && p.src[at] <= '7' && n*8+p.src[at]-'0' <= 0o377 {
@@ -224,7 +224,7 @@ func (p *javaPattern) octal() (rune, charSet, error) {
 }
 
 // hexadecimal reads \xhh, \x{h...h} and \uhhhh.
-func (p *javaPattern) hexadecimal(kind rune) (rune, charSet, error) {
+func (p *translation) hexadecimal(kind rune) (rune, charSet, error) {
 	begin, end := p.at+2, p.at+4
 	if kind == 'u' {
 		end = p.at + 6
@@ -249,7 +249,7 @@ func (p *javaPattern) hexadecimal(kind rune) (rune, charSet, error) {
 }
 
 // property reads \pX and \p{Name}: the POSIX classes of ASCII and the general categories of Unicode.
-func (p *javaPattern) property(negated bool) (charSet, error) {
+func (p *translation) property(negated bool) (charSet, error) {
 	name, next := strings.TrimPrefix(strings.ToLower(p.peek(3)), `\p`), p.at+3
 	if name != "{" {
 		name = string(p.src[p.at+2 : min(next, len(p.src))])

@@ -1,4 +1,4 @@
-package expr
+package pyregexp
 
 // node is a part of a pattern. width is how many characters it can take, for look-behind; most is unbounded from
 // unbounded on. compile appends its instructions.

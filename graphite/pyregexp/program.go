@@ -1,4 +1,4 @@
-package expr
+package pyregexp
 
 // program is a compiled pattern. It ends with opMatch.
 type program struct {

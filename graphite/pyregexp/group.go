@@ -1,4 +1,4 @@
-package expr
+package pyregexp
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 )
 
 // bracket reads a group of any kind; its opening bracket is consumed. A comment gives nil.
-func (p *regexpParser) bracket() (node, error) {
+func (p *parser) bracket() (node, error) {
 	if !p.accept("?") {
 		return p.capture("")
 	}
@@ -48,7 +48,7 @@ func (p *regexpParser) bracket() (node, error) {
 }
 
 // closed reads up to the closing bracket. Flags set inside end there.
-func (p *regexpParser) closed() (node, error) {
+func (p *parser) closed() (node, error) {
 	before := p.flags
 	n, err := p.alternation()
 	if err == nil && !p.accept(")") {
@@ -58,7 +58,7 @@ func (p *regexpParser) closed() (node, error) {
 	return n, err
 }
 
-func (p *regexpParser) capture(name string) (node, error) {
+func (p *parser) capture(name string) (node, error) {
 	index := p.groups
 	p.groups++
 	if name != "" {
@@ -73,7 +73,7 @@ func (p *regexpParser) capture(name string) (node, error) {
 	return group{index, n}, err
 }
 
-func (p *regexpParser) look(behind, negative bool) (node, error) {
+func (p *parser) look(behind, negative bool) (node, error) {
 	n, err := p.closed()
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (p *regexpParser) look(behind, negative bool) (node, error) {
 	return l, nil
 }
 
-func (p *regexpParser) condition() (node, error) {
+func (p *parser) condition() (node, error) {
 	name, err := p.until(')')
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (p *regexpParser) condition() (node, error) {
 }
 
 // scopedFlags reads `(?i-s:…)`.
-func (p *regexpParser) scopedFlags() (node, error) {
+func (p *parser) scopedFlags() (node, error) {
 	before := p.flags
 	defer func() { p.flags = before }()
 	on := true
@@ -137,7 +137,7 @@ func (p *regexpParser) scopedFlags() (node, error) {
 	return nil, errors.New("missing -, : or )")
 }
 
-func (p *regexpParser) reference(name string) (node, error) {
+func (p *parser) reference(name string) (node, error) {
 	index, err := groupNumber(name, p.names, p.groups)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package tree
+package javaregexp
 
 import "regexp/syntax"
 

@@ -1,4 +1,4 @@
-package tree
+package javaregexp
 
 import (
 	"errors"
@@ -7,20 +7,22 @@ import (
 	"strings"
 )
 
-// A separator splits values as Java's String.split does: by a regular expression, without the empty pieces at the end.
-type separator struct {
-	re *regexp.Regexp
-	// local says that no part of the expression looks at what stands beside it, so that it may be matched from any place on.
-	local bool
-	// literal is what the expression says when it is no more than text, as \. is: most are.
-	literal string
+// A Separator splits values as Java's String.split does: by a regular expression, without the empty pieces at the end.
+//
+// A Separator is safe for concurrent use.
+type Separator struct {
+	re      *regexp.Regexp
+	local   bool   // no part of the expression looks at its surroundings, so a match may begin anywhere
+	literal string // the text that the expression matches, when it is plain text such as \.
 }
 
 // errEmptySeparator is about expressions like \b that match between characters by looking at both sides.
 var errEmptySeparator = errors.New("a separator that matches between characters (^, $, \\b) is not supported")
 
-func compileSeparator(pattern string) (*separator, error) {
-	re, err := compileJava(pattern)
+// CompileSeparator compiles a regular expression of Java that separates pieces. It refuses what Compile refuses, and expressions
+// that match between characters.
+func CompileSeparator(pattern string) (*Separator, error) {
+	re, err := Compile(pattern)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +30,7 @@ func compileSeparator(pattern string) (*separator, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &separator{re: re, local: !looksAround(tree)}
+	s := &Separator{re: re, local: !looksAround(tree)}
 	if !s.local && matchesNothing(tree) {
 		return nil, errEmptySeparator
 	}
@@ -38,9 +40,12 @@ func compileSeparator(pattern string) (*separator, error) {
 	return s, nil
 }
 
-// split is java.lang.String.split(regex). A value that the expression does not match is one piece; one that consists of
+// Literal returns the text that separates, where the expression is plain text such as \.; empty for any other expression.
+func (s *Separator) Literal() string { return s.literal }
+
+// Split is java.lang.String.split(regex). A value that the expression does not match is one piece; one that consists of
 // separators gives none.
-func (s *separator) split(value string) []string {
+func (s *Separator) Split(value string) []string {
 	pieces := s.pieces(value)
 	if len(pieces) == 0 {
 		return []string{value}
@@ -52,7 +57,7 @@ func (s *separator) split(value string) []string {
 }
 
 // pieces are those between the matches, none without a match.
-func (s *separator) pieces(value string) []string {
+func (s *Separator) pieces(value string) []string {
 	if s.literal != "" {
 		if !strings.Contains(value, s.literal) {
 			return nil
@@ -76,7 +81,7 @@ func (s *separator) pieces(value string) []string {
 
 // matches are those that Java's Matcher.find returns one after the other: the next one is looked for where the last one ended, one
 // character further if it was empty. Go's FindAll leaves out an empty match right after another.
-func (s *separator) matches(value string) [][]int {
+func (s *Separator) matches(value string) [][]int {
 	if !s.local {
 		return s.re.FindAllStringIndex(value, -1)
 	}

@@ -1,14 +1,55 @@
-package expr
+package pyregexp
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cockroachdb/datadriven"
 )
 
 // slow is far beyond what the limits of one pattern and text allow, also on a machine that does other things.
 const slow = 10 * time.Second
+
+// TestAgainstPython reads pattern, replacement and text, each a quoted line.
+func TestAgainstPython(t *testing.T) {
+	for _, file := range []string{"testdata/regexp", "testdata/regexp_random"} {
+		datadriven.RunTest(t, file, regexpCase)
+	}
+}
+
+func regexpCase(t *testing.T, d *datadriven.TestData) string {
+	var in [3]string
+	for i, line := range strings.Split(d.Input, "\n") {
+		s, err := strconv.Unquote(line)
+		if err != nil {
+			d.Fatalf(t, "%s: %v", line, err)
+		}
+		in[i] = s
+	}
+	re, err := Compile(in[0])
+	if err != nil {
+		return "error\n"
+	}
+	out := "not found\n"
+	if ok, err := re.Search(in[2]); err != nil {
+		d.Fatalf(t, "%v", err)
+	} else if ok {
+		out = "found\n"
+	}
+	s, err := re.Sub(in[1], in[2])
+	if err != nil {
+		return out + "error\n"
+	}
+	return out + jsonQuote(s) + "\n"
+}
+
+// jsonQuote quotes as the recording did.
+func jsonQuote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
+}
 
 // TestRegexpIsBounded tries patterns that grow in every direction. None may take long, whatever it answers.
 func TestRegexpIsBounded(t *testing.T) {
@@ -43,14 +84,14 @@ func TestRegexpIsBounded(t *testing.T) {
 		{"a start that is not there", "^b" + many("a?", 5000), many("a", 1_000_000), "", false},
 	} {
 		begin := time.Now()
-		re, err := CompileRegexp(c.pattern)
+		re, err := Compile(c.pattern)
 		switch {
 		case c.refused != "":
 			if err == nil || !strings.Contains(err.Error(), c.refused) {
-				t.Errorf("%s: CompileRegexp = %v, want an error with %q", c.name, err, c.refused)
+				t.Errorf("%s: Compile = %v, want an error with %q", c.name, err, c.refused)
 			}
 		case err != nil:
-			t.Errorf("%s: CompileRegexp = %v", c.name, err)
+			t.Errorf("%s: Compile = %v", c.name, err)
 		default:
 			_, err := re.Search(c.text)
 			if errors.Is(err, ErrTooExpensive) != c.expensive {
@@ -68,7 +109,7 @@ func TestRegexpIsBounded(t *testing.T) {
 
 // TestSubIsBounded: a replacement may make a text longer, but not without an end.
 func TestSubIsBounded(t *testing.T) {
-	re, err := CompileRegexp("(.+)")
+	re, err := Compile("(.+)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +122,7 @@ func TestSubIsBounded(t *testing.T) {
 	if !errors.Is(err, ErrTooExpensive) {
 		t.Errorf("doubling a text 40 times: %d bytes, %v", len(text), err)
 	}
-	each, err := CompileRegexp("a")
+	each, err := Compile("a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +146,7 @@ func FuzzRegexpGrows(f *testing.F) {
 	f.Fuzz(func(t *testing.T, open, middle, shut, text string, n, m uint) {
 		grow := func(s string, n uint) string { return strings.Repeat(s, min(int(n%100_000), 300_000/max(len(s), 1))) }
 		begin := time.Now()
-		if re, err := CompileRegexp(grow(open, n) + middle + grow(shut, n)); err == nil {
+		if re, err := Compile(grow(open, n) + middle + grow(shut, n)); err == nil {
 			text = strings.Repeat(text, min(int(m), 500_000/max(len(text), 1)))
 			_, _ = re.Search(text)
 			_, _ = re.Sub(`<\g<0>>`, text)
@@ -122,7 +163,7 @@ func FuzzRegexp(f *testing.F) {
 		f.Add(s, "test.h1.aab")
 	}
 	f.Fuzz(func(t *testing.T, pattern, text string) {
-		re, err := CompileRegexp(pattern)
+		re, err := Compile(pattern)
 		if err != nil || len(text) > 200 {
 			return
 		}

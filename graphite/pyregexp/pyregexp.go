@@ -1,4 +1,7 @@
-package expr
+// Package pyregexp matches Python's regular expressions as Python's re module does, with bounds on time and memory. It is
+// what Graphite's functions, tag conditions and carbon's configuration are written for. It never falls back on Go's
+// regexp, which means other things.
+package pyregexp
 
 import (
 	"errors"
@@ -42,12 +45,12 @@ var (
 	errReplaced = fmt.Errorf("%w: a replacement makes a text of more than %d bytes", ErrTooExpensive, MaxReplaced)
 )
 
-// CompileRegexp reads a pattern of Python 3.11's re.
-func CompileRegexp(pattern string) (*Regexp, error) {
+// Compile reads a pattern of Python 3.11's re.
+func Compile(pattern string) (*Regexp, error) {
 	if len(pattern) > MaxPattern && utf8.RuneCountInString(pattern) > MaxPattern {
 		return nil, fmt.Errorf("regular expression %.80q: more than %d characters", pattern, MaxPattern)
 	}
-	p := &regexpParser{text: []rune(pattern), names: map[string]int{}, groups: 1}
+	p := &parser{text: []rune(pattern), names: map[string]int{}, groups: 1}
 	root, err := p.parse()
 	if err != nil {
 		return nil, fmt.Errorf("regular expression %.80q: %w", pattern, err)

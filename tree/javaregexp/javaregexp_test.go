@@ -1,4 +1,4 @@
-package tree
+package javaregexp
 
 import (
 	"bufio"
@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A javaRecording is a regular expression and what Java 17 made of it (testdata/RecordRegexps.java).
-type javaRecording struct {
+// A recording is a regular expression and what Java 17 made of it (testdata/RecordRegexps.java).
+type recording struct {
 	Pattern string
 	Values  []string
 	Error   string
@@ -20,18 +20,18 @@ type javaRecording struct {
 	Pieces  [][]string  // of String.split
 }
 
-func readLines[T any](t testing.TB, name string) []T {
+func readRecordings(t testing.TB) []recording {
 	t.Helper()
-	file, err := os.Open(name)
+	file, err := os.Open("testdata/regexps.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	var all []T
+	var all []recording
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var one T
+		var one recording
 		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
 			t.Fatal(err)
 		}
@@ -49,10 +49,10 @@ var unsupported = []string{
 }
 
 // What Java takes means the same here or is refused by name; what Java refuses is refused.
-func TestRegexpsOfJava(t *testing.T) {
+func TestAgainstJava(t *testing.T) {
 	taken := 0
-	for _, r := range readLines[javaRecording](t, "testdata/regexps.jsonl") {
-		re, err := compileJava(r.Pattern)
+	for _, r := range readRecordings(t) {
+		re, err := Compile(r.Pattern)
 		switch {
 		case r.Error != "" && err == nil:
 			t.Errorf("%q: Java says %q, we take it for %s", r.Pattern, r.Error, re)
@@ -68,7 +68,7 @@ func TestRegexpsOfJava(t *testing.T) {
 		taken++
 		for i, value := range r.Values {
 			if beyondASCII(value) && strings.Contains(strings.ToLower(r.Pattern), `\b`) {
-				continue // word boundaries differ, see compileJava
+				continue // word boundaries differ, see Compile
 			}
 			if diff := cmp.Diff(textOf(r.Groups[i]), re.FindStringSubmatch(value)); diff != "" {
 				t.Errorf("%q as %s in %q (-Java +ours):\n%s", r.Pattern, re, value, diff)
@@ -93,9 +93,9 @@ func textOf(groups []*string) []string {
 	return texts
 }
 
-func checkSplits(t *testing.T, r javaRecording) {
+func checkSplits(t *testing.T, r recording) {
 	t.Helper()
-	s, err := compileSeparator(r.Pattern)
+	s, err := CompileSeparator(r.Pattern)
 	if err != nil {
 		if !strings.Contains(err.Error(), "not supported") {
 			t.Errorf("separator %q: %v", r.Pattern, err)
@@ -106,7 +106,7 @@ func checkSplits(t *testing.T, r javaRecording) {
 		if beyondASCII(value) && strings.Contains(strings.ToLower(r.Pattern), `\b`) {
 			continue
 		}
-		if got := s.split(value); !slices.Equal(got, r.Pieces[i]) {
+		if got := s.Split(value); !slices.Equal(got, r.Pieces[i]) {
 			t.Errorf("split %q by %q = %q, Java %q", value, r.Pattern, got, r.Pieces[i])
 		}
 	}
@@ -116,16 +116,16 @@ func beyondASCII(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 })
 }
 
-func FuzzCompileJava(f *testing.F) {
-	for _, r := range readLines[javaRecording](f, "testdata/regexps.jsonl") {
+func FuzzCompile(f *testing.F) {
+	for _, r := range readRecordings(f) {
 		f.Add(r.Pattern, "web-01.lga.mysite.com")
 	}
 	f.Fuzz(func(t *testing.T, pattern, value string) {
-		s, err := compileSeparator(pattern)
+		s, err := CompileSeparator(pattern)
 		if err != nil || value == "" {
 			return
 		}
-		pieces := s.split(value)
+		pieces := s.Split(value)
 		if n := len(pieces); n > 0 && pieces[n-1] == "" {
 			t.Errorf("split %q by %q ends with an empty piece: %q", value, pattern, pieces)
 		}

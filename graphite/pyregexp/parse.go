@@ -1,4 +1,4 @@
-package expr
+package pyregexp
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// regexpParser reads a pattern by recursive descent, with Python's words for errors.
-type regexpParser struct {
+// parser reads a pattern by recursive descent, with Python's words for errors.
+type parser struct {
 	text   []rune
 	at     int
 	groups int // The next group's number.
@@ -23,7 +23,7 @@ type regexpParser struct {
 
 type flags struct{ fold, multiline, dotAll, verbose, ascii bool }
 
-func (p *regexpParser) parse() (node, error) {
+func (p *parser) parse() (node, error) {
 	if err := p.globalFlags(); err != nil {
 		return nil, err
 	}
@@ -37,14 +37,14 @@ func (p *regexpParser) parse() (node, error) {
 	return n, err
 }
 
-func (p *regexpParser) peek() rune {
+func (p *parser) peek() rune {
 	if p.at < len(p.text) {
 		return p.text[p.at]
 	}
 	return -1
 }
 
-func (p *regexpParser) accept(s string) bool {
+func (p *parser) accept(s string) bool {
 	r := []rune(s)
 	if p.at+len(r) <= len(p.text) && slices.Equal(p.text[p.at:p.at+len(r)], r) {
 		p.at += len(r)
@@ -54,7 +54,7 @@ func (p *regexpParser) accept(s string) bool {
 }
 
 // until reads up to a character, which is consumed.
-func (p *regexpParser) until(end rune) (string, error) {
+func (p *parser) until(end rune) (string, error) {
 	if i := slices.Index(p.text[p.at:], end); i >= 0 {
 		s := string(p.text[p.at : p.at+i])
 		p.at += i + 1
@@ -64,7 +64,7 @@ func (p *regexpParser) until(end rune) (string, error) {
 }
 
 // globalFlags reads `(?i)` and its like, which may only stand at the start.
-func (p *regexpParser) globalFlags() error {
+func (p *parser) globalFlags() error {
 	for p.at+2 < len(p.text) && p.text[p.at] == '(' && p.text[p.at+1] == '?' {
 		end := p.at + 2
 		for end < len(p.text) && strings.ContainsRune("aiLmsux", p.text[end]) {
@@ -104,7 +104,7 @@ func (f *flags) set(letters []rune, on bool) error {
 	return nil
 }
 
-func (p *regexpParser) alternation() (node, error) {
+func (p *parser) alternation() (node, error) {
 	if p.depth++; p.depth > maxNesting {
 		return nil, fmt.Errorf("groups nested deeper than %d", maxNesting)
 	}
@@ -126,7 +126,7 @@ func (p *regexpParser) alternation() (node, error) {
 	return all, nil
 }
 
-func (p *regexpParser) branch() (node, error) {
+func (p *parser) branch() (node, error) {
 	var all sequence
 	for p.at < len(p.text) && p.peek() != '|' && p.peek() != ')' {
 		if p.flags.verbose && p.skipVerbose() {
@@ -147,7 +147,7 @@ func (p *regexpParser) branch() (node, error) {
 	return all, nil
 }
 
-func (p *regexpParser) skipVerbose() bool {
+func (p *parser) skipVerbose() bool {
 	if unicode.IsSpace(p.peek()) {
 		p.at++
 		return true
@@ -162,7 +162,7 @@ func (p *regexpParser) skipVerbose() bool {
 }
 
 // quantified reads the repeat after an atom, if there is one.
-func (p *regexpParser) quantified(n node) (node, error) {
+func (p *parser) quantified(n node) (node, error) {
 	least, most, ok, err := p.quantifier()
 	if !ok || err != nil {
 		return n, err
@@ -185,7 +185,7 @@ func (p *regexpParser) quantified(n node) (node, error) {
 	return whole, nil
 }
 
-func (p *regexpParser) quantifier() (least, most int, ok bool, err error) {
+func (p *parser) quantifier() (least, most int, ok bool, err error) {
 	switch p.peek() {
 	case '*':
 		p.at++
@@ -203,7 +203,7 @@ func (p *regexpParser) quantifier() (least, most int, ok bool, err error) {
 }
 
 // counts reads `{2}`, `{2,}`, `{,3}` or `{2,3}`; any other brace is literal.
-func (p *regexpParser) counts() (least, most int, ok bool, err error) {
+func (p *parser) counts() (least, most int, ok bool, err error) {
 	end := slices.Index(p.text[p.at:min(p.at+longestCounts, len(p.text))], '}')
 	if end < 0 {
 		return 0, 0, false, nil
@@ -235,7 +235,7 @@ func count(s string, otherwise int) int {
 	return otherwise
 }
 
-func (p *regexpParser) atom() (node, error) {
+func (p *parser) atom() (node, error) {
 	c := p.peek()
 	p.at++
 	switch c {
@@ -270,7 +270,7 @@ func (p *regexpParser) atom() (node, error) {
 	return p.literal(c), nil
 }
 
-func (p *regexpParser) literal(c rune) node {
+func (p *parser) literal(c rune) node {
 	if p.flags.fold {
 		low := unicode.ToLower(c)
 		return charNode{is: func(r rune) bool { return r == c || unicode.ToLower(r) == low }}
