@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/graphite"
+	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
@@ -144,13 +144,13 @@ func (o GraphiteOptions) definitions() ([]tree.Definition, error) {
 }
 
 // schemas are the rules of the file, nil without one.
-func (o GraphiteOptions) schemas() (*graphite.Schemas, error) {
-	return readRules("--graphite.storage-schemas", o.Schemas, graphite.ParseSchemas)
+func (o GraphiteOptions) schemas() (*conf.Schemas, error) {
+	return readRules("--graphite.storage-schemas", o.Schemas, conf.ParseSchemas)
 }
 
 // aggregations are the rules of the file, nil without one.
-func (o GraphiteOptions) aggregations() (*graphite.Aggregations, error) {
-	return readRules("--graphite.storage-aggregation", o.Aggregation, graphite.ParseAggregations)
+func (o GraphiteOptions) aggregations() (*conf.Aggregations, error) {
+	return readRules("--graphite.storage-aggregation", o.Aggregation, conf.ParseAggregations)
 }
 
 func readRules[R any](flag, file string, parse func(file, text string) (*R, error)) (*R, error) {

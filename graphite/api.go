@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
@@ -46,8 +47,8 @@ type Options struct {
 	Trees       Trees
 	Names       *translate.Translator
 	Registrar   Registrar // nil: tagSeries and tagMultiSeries only say what the canonical names are
-	Schemas     *Schemas
-	Aggregation *Aggregations
+	Schemas     *conf.Schemas
+	Aggregation *conf.Aggregations
 	Limits      Limits
 	UTF8Metrics bool           // take letters beyond ASCII in unquoted targets
 	Location    *time.Location // of times in requests without tz; nil: UTC

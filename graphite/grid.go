@@ -3,19 +3,20 @@ package graphite
 import (
 	"math"
 
+	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 )
 
 // A layout says into which slots the points of a name go: those of a whisper file's archives, or of one step without an end.
 type layout struct {
-	archives    []archive // the finest first
-	endless     bool      // nothing is too old for the last archive
-	aggregation aggregation
+	archives    []conf.Archive // the finest first
+	endless     bool           // nothing is too old for the last archive
+	aggregation conf.Aggregation
 }
 
 // steady is the layout of names that no rule is about.
 func steady(step int64) layout {
-	return layout{archives: []archive{{step: step}}, endless: true}
+	return layout{archives: []conf.Archive{{Step: step}}, endless: true}
 }
 
 // A grid is a run of slots of one archive: those of step seconds that begin at or after start and before end (epoch seconds).
@@ -45,16 +46,16 @@ func (l layout) grid(from, until, now int64) (g grid, ok bool) {
 		return grid{}, false
 	}
 	if !l.endless {
-		oldest := now - l.archives[len(l.archives)-1].retention()
+		oldest := now - l.archives[len(l.archives)-1].Retention()
 		if until < oldest {
 			return grid{}, false
 		}
 		from = max(from, oldest)
-		for l.archives[g.level].retention() < now-from {
+		for l.archives[g.level].Retention() < now-from {
 			g.level++
 		}
 	}
-	g.step = l.archives[g.level].step
+	g.step = l.archives[g.level].Step
 	g.start, g.end = eval.Grid(from, min(until, now), g.step)
 	return g, true
 }
@@ -78,8 +79,8 @@ func (l layout) fill(g grid, values []float64, times []int64, points []float64) 
 
 // fold fills slots of a coarser archive by way of the finer ones, as whisper would have, had every point come in time.
 func (l layout) fold(g grid, values []float64, times []int64, points []float64) {
-	start, fine := g.start*1000, l.archives[0].step*1000
-	perSlot := g.step / l.archives[0].step
+	start, fine := g.start*1000, l.archives[0].Step*1000
+	perSlot := g.step / l.archives[0].Step
 	slots, known := newSlots(perSlot), []float64(nil)
 	current := int64(-1)
 	flush := func() {
@@ -105,7 +106,7 @@ func (l layout) fold(g grid, values []float64, times []int64, points []float64) 
 // consolidate makes one slot of an archive of the slots of the finest one, which it overwrites, archive by archive. known is scratch.
 func (l layout) consolidate(level int, slots, known []float64) (v float64, scratch []float64) {
 	for i := 1; i <= level; i++ {
-		ratio := int(l.archives[i].step / l.archives[i-1].step)
+		ratio := int(l.archives[i].Step / l.archives[i-1].Step)
 		for n := range len(slots) / ratio {
 			known = known[:0]
 			for _, v := range slots[n*ratio : (n+1)*ratio] {
@@ -114,7 +115,7 @@ func (l layout) consolidate(level int, slots, known []float64) (v float64, scrat
 				}
 			}
 			slots[n] = eval.None()
-			if v, ok := l.aggregation.slot(known, ratio); ok {
+			if v, ok := l.aggregation.Slot(known, ratio); ok {
 				slots[n] = v
 			}
 		}

@@ -3,11 +3,13 @@ package graphite
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 )
 
@@ -69,18 +71,22 @@ func decode(t *testing.T, text []byte, into any) {
 
 func (c whisperCase) layout(t *testing.T) layout {
 	t.Helper()
-	archives, err := parseRetentions(c.Retentions)
+	archives, err := conf.ParseRetentions(c.Retentions)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return layout{archives: archives, aggregation: aggregation{method: c.Method, xff: storedXFF(c.XFF), join: joins(c.Method)}}
+	rule, err := conf.ParseAggregations("x", fmt.Sprintf("[all]\npattern = .*\nxFilesFactor = %v\naggregationMethod = %s\n", c.XFF, c.Method))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return layout{archives: archives, aggregation: rule.Of("x")}
 }
 
 // read fills a grid with the points as the store has them: one an instant, the last of them, in milliseconds.
 func (c whisperCase) read(l layout, g grid) []float64 {
 	kept := map[int64]float64{}
 	for _, p := range c.Points {
-		kept[slotStart(int64(p[0]), l.archives[0].step)] = p[1] // whisper keeps the last to come; we the latest
+		kept[slotStart(int64(p[0]), l.archives[0].Step)] = p[1] // whisper keeps the last to come; we the latest
 	}
 	var times []int64
 	start, end := g.millis()
@@ -147,7 +153,7 @@ func TestFillAgainstModel(t *testing.T) {
 }
 
 func TestGridAtTheEdges(t *testing.T) {
-	bounded := layout{archives: []archive{{10, 30}, {60, 60}}}
+	bounded := layout{archives: []conf.Archive{{Step: 10, Points: 30}, {Step: 60, Points: 60}}}
 	for _, c := range []struct {
 		name             string
 		l                layout
@@ -171,26 +177,6 @@ func TestGridAtTheEdges(t *testing.T) {
 		got, ok := c.l.grid(c.from, c.until, c.now)
 		if got != c.want || ok != c.ok {
 			t.Errorf("%s: grid(%d, %d, %d) = %v, %v, want %v, %v", c.name, c.from, c.until, c.now, got, ok, c.want, c.ok)
-		}
-	}
-}
-
-// Of equals whisper takes the first, as Python's max and min do.
-func TestJoins(t *testing.T) {
-	for method, want := range map[string]float64{
-		"average": -0.5, "avg": -0.5, "sum": -2, "last": 2, "max": 2, "min": -3, "avg_zero": -0.25, "absmax": -3, "absmin": 1,
-	} {
-		a := aggregation{method: method, xff: 0.5, join: joins(method)}
-		if got, ok := a.slot([]float64{-3, -2, 1, 2}, 8); !ok || got != want {
-			t.Errorf("%s = %v, %v, want %v", method, got, ok, want)
-		}
-		if got, ok := a.slot([]float64{-3, -2, 1}, 8); ok {
-			t.Errorf("%s of too few slots = %v", method, got)
-		}
-	}
-	for method, want := range map[string]float64{"absmax": -3, "absmin": 2} {
-		if got := joins(method)([]float64{2, -2, -3, 3}, 4); got != want {
-			t.Errorf("%s of equals = %v, want %v", method, got, want)
 		}
 	}
 }

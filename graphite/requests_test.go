@@ -9,6 +9,8 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/tsdbridge/tsdbridge/graphite/conf"
 )
 
 // TestRequests sends the requests of testdata/requests. A file begins with an empty store.
@@ -23,7 +25,7 @@ func TestRequests(t *testing.T) {
 	datadriven.Walk(t, "testdata/requests", func(t *testing.T, file string) {
 		w := newWeb(t, func(o *Options) {
 			var err error
-			if o.Schemas, err = ParseSchemas("storage-schemas.conf", "[all]\npattern = .*\nretentions = 10s:5y\n"); err != nil {
+			if o.Schemas, err = conf.ParseSchemas("storage-schemas.conf", "[all]\npattern = .*\nretentions = 10s:5y\n"); err != nil {
 				t.Fatal(err)
 			}
 		})

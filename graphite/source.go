@@ -117,8 +117,8 @@ func (s *source) lay(ctx context.Context, lines []*line, w span) error {
 		if l.known {
 			continue
 		}
-		if archives, ok := s.o.Schemas.archives(l.name); ok {
-			l.layout, l.known = layout{archives: archives, aggregation: s.o.Aggregation.of(l.name)}, true
+		if archives, ok := s.o.Schemas.Archives(l.name); ok {
+			l.layout, l.known = layout{archives: archives, aggregation: s.o.Aggregation.Of(l.name)}, true
 			continue
 		}
 		unruled, refs = append(unruled, l), append(refs, l.refs...)

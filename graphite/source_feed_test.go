@@ -3,6 +3,8 @@ package graphite
 import (
 	"os"
 	"testing"
+
+	"github.com/tsdbridge/tsdbridge/graphite/conf"
 )
 
 // newFeed is the API over the points of the recordings, with the rules that the recorded carbon had.
@@ -15,7 +17,7 @@ func newFeed(t testing.TB, change ...func(*Options)) *web {
 	return w
 }
 
-func carbonFiles(t testing.TB) (*Schemas, *Aggregations) {
+func carbonFiles(t testing.TB) (*conf.Schemas, *conf.Aggregations) {
 	t.Helper()
 	read := func(file string) (string, string) {
 		text, err := os.ReadFile(file)
@@ -24,11 +26,11 @@ func carbonFiles(t testing.TB) (*Schemas, *Aggregations) {
 		}
 		return file, string(text)
 	}
-	schemas, err := ParseSchemas(read("testdata/carbon/storage-schemas.conf"))
+	schemas, err := conf.ParseSchemas(read("testdata/carbon/storage-schemas.conf"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	aggregations, err := ParseAggregations(read("testdata/carbon/storage-aggregation.conf"))
+	aggregations, err := conf.ParseAggregations(read("testdata/carbon/storage-aggregation.conf"))
 	if err != nil {
 		t.Fatal(err)
 	}

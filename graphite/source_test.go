@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/tree"
@@ -59,9 +60,9 @@ func (c *counting) take() string {
 	return strings.Join(reads, " ")
 }
 
-func schemasOf(t testing.TB, text string) *Schemas {
+func schemasOf(t testing.TB, text string) *conf.Schemas {
 	t.Helper()
-	s, err := ParseSchemas("storage-schemas.conf", text)
+	s, err := conf.ParseSchemas("storage-schemas.conf", text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/recent"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -41,7 +42,7 @@ type steps struct {
 	reader reader
 	now    func() time.Time
 	logger *slog.Logger
-	known  *recent[storage.Ref, knownStep]
+	known  *recent.Map[storage.Ref, knownStep]
 	keeps  chan keep
 }
 
@@ -55,7 +56,7 @@ type knownStep struct {
 func newSteps(o Options, r reader) *steps {
 	return &steps{
 		series: o.Store, reader: r, now: o.Now, logger: o.Logger,
-		known: newRecent[storage.Ref, knownStep](maxSteps), keeps: make(chan keep, maxKeeps),
+		known: recent.New[storage.Ref, knownStep](maxSteps), keeps: make(chan keep, maxKeeps),
 	}
 }
 
@@ -82,7 +83,7 @@ func (s *steps) of(ctx context.Context, refs []storage.Ref, w span) (map[storage
 	for i, ref := range unknown {
 		if seconds, ok := parseStep(values[i]); ok {
 			found[ref] = seconds
-			s.known.put(ref, knownStep{seconds: seconds, checked: s.now()})
+			s.known.Put(ref, knownStep{seconds: seconds, checked: s.now()})
 			continue
 		}
 		silent = append(silent, ref)
@@ -92,7 +93,7 @@ func (s *steps) of(ctx context.Context, refs []storage.Ref, w span) (map[storage
 
 // recall returns what is remembered and not too old. A step that was not checked for long is used once more, and checked after the answer.
 func (s *steps) recall(ref storage.Ref) (int64, bool) {
-	k, ok := s.known.get(ref)
+	k, ok := s.known.Get(ref)
 	if !ok {
 		return 0, false
 	}
@@ -102,7 +103,7 @@ func (s *steps) recall(ref storage.Ref) (int64, bool) {
 	}
 	if age >= stepFresh {
 		k.checked = s.now()
-		s.known.put(ref, k)
+		s.known.Put(ref, k)
 		s.keep(keep{ref: ref})
 	}
 	return k.seconds, true
@@ -129,11 +130,11 @@ func (s *steps) learn(ctx context.Context, refs []storage.Ref, w span, found map
 			if guess, some := inferred.guessed[ref]; some {
 				found[ref] = guess
 			}
-			s.known.put(ref, knownStep{seconds: found[ref], guess: true, checked: s.now()})
+			s.known.Put(ref, knownStep{seconds: found[ref], guess: true, checked: s.now()})
 			continue
 		}
 		found[ref] = seconds
-		s.known.put(ref, knownStep{seconds: seconds, checked: s.now()})
+		s.known.Put(ref, knownStep{seconds: seconds, checked: s.now()})
 		s.keep(keep{ref: ref, write: true})
 	}
 	return nil

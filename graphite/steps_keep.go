@@ -70,16 +70,16 @@ func (s *steps) settle(ctx context.Context, batch map[storage.Ref]bool) error {
 	}
 	var edits []storage.CustomEdit
 	for i, ref := range refs {
-		k, known := s.known.get(ref)
+		k, known := s.known.Get(ref)
 		seconds, said := parseStep(values[i])
 		switch {
 		case said:
-			s.known.put(ref, knownStep{seconds: seconds, checked: s.now()})
+			s.known.Put(ref, knownStep{seconds: seconds, checked: s.now()})
 		case !known || k.guess || values[i] != "":
 		case batch[ref]:
 			edits = append(edits, storage.CustomEdit{Ref: ref, New: strconv.FormatInt(k.seconds, 10)})
 		default:
-			s.known.forget(ref)
+			s.known.Forget(ref)
 		}
 	}
 	if err := s.series.SetSeriesCustom(ctx, stepKey, edits); err != nil {

@@ -277,14 +277,14 @@ func TestSteps(t *testing.T) {
 		document("10")
 
 		m.set(ref, "soon", nil)
-		s.known.forget(ref)
+		s.known.Forget(ref)
 		expect("somebody's nonsense", 10)
 		document("soon")
 
-		s.known.forget(ref)
+		s.known.Forget(ref)
 		m.set(ref, "", errors.New("read only"))
 		for range 3 {
-			s.known.forget(ref)
+			s.known.Forget(ref)
 			expect("documents cannot be written", 10)
 		}
 		if n := strings.Count(log.String(), "read only"); n != 1 {
@@ -333,24 +333,4 @@ func TestStepsOfFewPoints(t *testing.T) {
 			time.Sleep(guessFresh)
 		}
 	})
-}
-
-func TestRecent(t *testing.T) {
-	r := newRecent[string, int](10)
-	for i := range 35 {
-		r.put(fmt.Sprint(i), i)
-		if v, ok := r.get("0"); !ok || v != 0 {
-			t.Fatalf("what is used often was forgotten after %d others", i)
-		}
-	}
-	if len(r.young)+len(r.old) > 20 {
-		t.Errorf("%d kept", len(r.young)+len(r.old))
-	}
-	if _, ok := r.get("1"); ok {
-		t.Error("nothing is forgotten")
-	}
-	r.forget("0")
-	if _, ok := r.get("0"); ok {
-		t.Error("what is to be forgotten stays")
-	}
 }

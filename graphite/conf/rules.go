@@ -1,19 +1,21 @@
-package graphite
+package conf
 
 import (
 	"fmt"
 
 	"github.com/tsdbridge/tsdbridge/graphite/pyregexp"
+	"github.com/tsdbridge/tsdbridge/recent"
 )
 
-// rules are the sections of a file of carbon's: the first whose pattern is found in a name says what holds for it. Safe for concurrent use.
+// rules are the sections of one of carbon's files. The first section whose pattern is found in a name holds for the name.
+// They are safe for concurrent use.
 type rules[T any] struct {
 	list    []rule[T]
 	skipped []error
-	known   *recent[string, int] // number of the rule of a name; len(list): none
+	known   *recent.Map[string, int] // number of the rule of a name, len(list) without one
 }
 
-// maxNames bounds a generation of names whose rules are remembered.
+// maxNames is how many names each generation of the cache of rules holds.
 const maxNames = 200_000
 
 type rule[T any] struct {
@@ -21,18 +23,18 @@ type rule[T any] struct {
 	value   T
 }
 
-// parseRules reads a file. parse returns the value of a section, or an error with the key that it is about; a skippedError makes the
-// section one that carbon passes over.
-func parseRules[T any](file, text string, parse func(s confSection) (value T, key string, err error)) (*rules[T], error) {
-	sections, err := parseConf(file, text)
+// parseRules reads a file. parse returns the value of a section, or an error and its key. A skippedError means that carbon
+// ignores the section.
+func parseRules[T any](file, text string, parse func(s section) (value T, key string, err error)) (*rules[T], error) {
+	sections, err := parseINI(file, text)
 	if err != nil {
 		return nil, err
 	}
-	r := &rules[T]{known: newRecent[string, int](maxNames)}
+	r := &rules[T]{known: recent.New[string, int](maxNames)}
 	for _, s := range sections {
 		value, key, err := parse(s)
 		if skip, ok := err.(*skippedError); ok { //nolint:errorlint // Never wrapped.
-			if s.name != defaultSection { // which is for the other sections
+			if s.name != defaultSection { // it only has defaults for the other sections
 				r.skipped = append(r.skipped, fmt.Errorf("%s:%d: [%s] is passed over: %w", file, s.line, s.name, skip))
 			}
 			continue
@@ -50,13 +52,13 @@ func parseRules[T any](file, text string, parse func(s confSection) (value T, ke
 	return r, nil
 }
 
-// skippedError says why carbon would go on without a section.
+// skippedError is the reason why carbon ignores a section.
 type skippedError struct{ reason string }
 
 func (e *skippedError) Error() string { return e.reason }
 
-// skipWithout is the error of a section that lacks a key.
-func (s confSection) skipWithout(keys ...string) error {
+// skipWithout returns an error for a section that lacks one of the keys.
+func (s section) skipWithout(keys ...string) error {
 	for _, key := range keys {
 		if s.options[key].value == "" {
 			return &skippedError{"it has no " + key}
@@ -65,15 +67,15 @@ func (s confSection) skipWithout(keys ...string) error {
 	return nil
 }
 
-// of returns what holds for a name, false if no rule is about it. A pattern that takes too long to try is not found.
+// of returns the value of the first rule that matches a name, false without one. A pattern that takes too long does not match.
 func (r *rules[T]) of(name string) (value T, ok bool) {
 	if r == nil {
 		return value, false
 	}
-	at, known := r.known.get(name)
+	at, known := r.known.Get(name)
 	if !known {
 		at = r.find(name)
-		r.known.put(name, at)
+		r.known.Put(name, at)
 	}
 	if at == len(r.list) {
 		return value, false

@@ -1,4 +1,4 @@
-package graphite
+package conf
 
 import (
 	"fmt"
@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Aggregations are the rules of carbon's storage-aggregation.conf: how the coarser archives of a name are made of the finest. Safe for
-// concurrent use; nil has no rules.
-type Aggregations struct{ rules *rules[aggregation] }
+// Aggregations are the rules of carbon's storage-aggregation.conf: how the coarser archives of a name are made of the finest
+// one. They are safe for concurrent use. A nil *Aggregations has no rules.
+type Aggregations struct{ rules *rules[Aggregation] }
 
 // ParseAggregations reads a storage-aggregation.conf as carbon does; file is its name, for errors.
 func ParseAggregations(file, text string) (*Aggregations, error) {
@@ -20,7 +20,7 @@ func ParseAggregations(file, text string) (*Aggregations, error) {
 	return &Aggregations{r}, nil
 }
 
-// Skipped are the sections that are no rules, since they lack what one needs, each with its place.
+// Skipped returns an error for each section that is not a rule because a key is missing. Each error names the place.
 func (a *Aggregations) Skipped() []error {
 	if a == nil {
 		return nil
@@ -28,18 +28,18 @@ func (a *Aggregations) Skipped() []error {
 	return a.rules.skipped
 }
 
-func parseAggregation(s confSection) (a aggregation, key string, err error) {
+func parseAggregation(s section) (a Aggregation, key string, err error) {
 	if err := s.skipWithout("pattern"); err != nil {
 		return a, "", err
 	}
 	a = defaultAggregation()
 	if o, ok := s.options["xfilesfactor"]; ok {
-		if a.xff, err = parseXFF(o.value); err != nil {
+		if a.XFF, err = parseXFF(o.value); err != nil {
 			return a, "xfilesfactor", err
 		}
 	}
 	if o, ok := s.options["aggregationmethod"]; ok {
-		if a.method, a.join = o.value, joins(o.value); a.join == nil {
+		if a.Method, a.join = o.value, joins(o.value); a.join == nil {
 			return a, "aggregationmethod", fmt.Errorf("%q is none of average, sum, last, max, min, avg_zero, absmax and absmin", o.value)
 		}
 	}
@@ -49,7 +49,7 @@ func parseAggregation(s confSection) (a aggregation, key string, err error) {
 func parseXFF(text string) (float64, error) {
 	f, err := strconv.ParseFloat(text, 64)
 	switch {
-	case err != nil || strings.ContainsAny(text, "xX_"): // which Go would take
+	case err != nil || strings.ContainsAny(text, "xX_"): // which Go accepts
 		return 0, &skippedError{fmt.Sprintf("xFilesFactor %q is no number", text)}
 	case !(f >= 0 && f <= 1):
 		return 0, fmt.Errorf("%s is not between 0 and 1", text)
@@ -57,8 +57,8 @@ func parseXFF(text string) (float64, error) {
 	return storedXFF(f), nil
 }
 
-// of returns how a name is consolidated.
-func (a *Aggregations) of(name string) aggregation {
+// Of returns how a name is consolidated.
+func (a *Aggregations) Of(name string) Aggregation {
 	if a != nil {
 		if v, ok := a.rules.of(name); ok {
 			return v
@@ -67,32 +67,31 @@ func (a *Aggregations) of(name string) aggregation {
 	return defaultAggregation()
 }
 
-// An aggregation makes one slot of a coarser archive of several slots of a finer one.
-type aggregation struct {
-	method string
-	// xff is the part of the finer slots that must have points.
-	xff float64
-	// join gets the slots that have points, and how many there are in all.
+// An Aggregation makes one slot of a coarser archive of several slots of a finer one.
+type Aggregation struct {
+	Method string
+	XFF    float64 // the part of the finer slots that must have points
+	// join receives the values of the slots that have points, and the number of all slots.
 	join func(known []float64, slots int) float64
 }
 
-// defaultAggregation is whisper's for files that no rule is about.
-func defaultAggregation() aggregation {
-	return aggregation{method: "average", xff: 0.5, join: joins("average")}
+// defaultAggregation is what whisper uses for names that no rule matches.
+func defaultAggregation() Aggregation {
+	return Aggregation{Method: "average", XFF: 0.5, join: joins("average")}
 }
 
-// storedXFF is the factor as whisper's header has it, in 32 bits: of 0.3, which becomes 0.30000001, three slots of ten are too few.
+// storedXFF is the factor as whisper's header stores it, in 32 bits. 0.3 becomes 0.30000001, so three slots of ten are too few.
 func storedXFF(f float64) float64 { return float64(float32(f)) }
 
-// slot consolidates finer slots as whisper.__propagate does.
-func (a aggregation) slot(known []float64, slots int) (v float64, ok bool) {
-	if len(known) == 0 || float64(len(known))/float64(slots) < a.xff {
+// Slot consolidates finer slots as whisper.__propagate does.
+func (a Aggregation) Slot(known []float64, slots int) (v float64, ok bool) {
+	if len(known) == 0 || float64(len(known))/float64(slots) < a.XFF {
 		return 0, false
 	}
 	return a.join(known, slots), true
 }
 
-// joins is whisper.aggregate, by name; nil for a name that it does not know. avg is short for average in other carbons.
+// joins is whisper.aggregate by name, nil for an unknown name. Other implementations of carbon write avg for average.
 func joins(method string) func(known []float64, slots int) float64 {
 	switch method {
 	case "average", "avg":

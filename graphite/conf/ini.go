@@ -1,4 +1,4 @@
-package graphite
+package conf
 
 import (
 	"errors"
@@ -6,28 +6,32 @@ import (
 	"strings"
 )
 
-// A confSection is a section of one of carbon's configuration files.
-type confSection struct {
+// A section is a section of one of carbon's configuration files.
+type section struct {
 	name    string
 	line    int // of its header, from 1
-	options map[string]confOption
+	options map[string]option
 }
 
-// A confOption is the value of a key and where it stands.
-type confOption struct {
+// An option is the value of a key and its line.
+type option struct {
 	value string
 	line  int
 }
 
-// defaultSection is the section whose options all others have too. It counts as a section itself: carbon lists it with them.
+// defaultSection is the section whose options all other sections inherit. It counts as a section itself, as in carbon.
 const defaultSection = "DEFAULT"
 
-// parseConf reads a file as Python 3's configparser does, which carbon uses with its defaults: keys in any case, separated from their values by
-// the first = or :, comment lines that begin with # or ;, none behind a value, lines that are indented deeper than their key
-// continue its value, %% is a percent sign and %(key)s the value of another key. What configparser refuses is refused, and
-// a section whose line has text behind the bracket too, which carbon would pass over without a word. name is for errors.
-func parseConf(name, text string) ([]confSection, error) {
-	p := confParser{file: name}
+// parseINI reads a file as Python 3's configparser does with its defaults, which carbon uses. name is for errors.
+//
+//   - Keys are in any case. The first = or : separates a key from its value.
+//   - Comment lines begin with # or ;. There are no comments after a value.
+//   - A line that is indented deeper than its key continues the value.
+//   - %% is a percent sign, and %(key)s is the value of another key.
+//
+// It refuses what configparser refuses. It also refuses text after the bracket of a section, which carbon ignores silently.
+func parseINI(name, text string) ([]section, error) {
+	p := iniParser{file: name}
 	for i, line := range strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
 		if err := p.take(i+1, line); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, i+1, err)
@@ -36,14 +40,14 @@ func parseConf(name, text string) ([]confSection, error) {
 	return p.sections, p.interpolate()
 }
 
-type confParser struct {
+type iniParser struct {
 	file     string
-	sections []confSection
-	key      string // of the option that a deeper line continues; empty: none
+	sections []section
+	key      string // of the option that a deeper line continues, empty without one
 	indent   int    // of that option
 }
 
-func (p *confParser) take(number int, line string) error {
+func (p *iniParser) take(number int, line string) error {
 	text := strings.TrimSpace(line)
 	switch indent := strings.Index(line, text); {
 	case text == "" && p.key != "":
@@ -61,16 +65,16 @@ func (p *confParser) take(number int, line string) error {
 	return nil
 }
 
-func (p *confParser) current() map[string]confOption { return p.sections[len(p.sections)-1].options }
+func (p *iniParser) current() map[string]option { return p.sections[len(p.sections)-1].options }
 
 // extend continues a value.
-func (p *confParser) extend(text string) {
+func (p *iniParser) extend(text string) {
 	o := p.current()[p.key]
 	o.value += "\n" + text
 	p.current()[p.key] = o
 }
 
-func (p *confParser) open(number int, text string) error {
+func (p *iniParser) open(number int, text string) error {
 	end := strings.LastIndexByte(text, ']')
 	if end != len(text)-1 {
 		return fmt.Errorf("text behind the section [%s]", text[1:end])
@@ -81,12 +85,12 @@ func (p *confParser) open(number int, text string) error {
 			return fmt.Errorf("section [%s] stands in line %d already", name, s.line)
 		}
 	}
-	p.sections = append(p.sections, confSection{name: name, line: number, options: map[string]confOption{}})
+	p.sections = append(p.sections, section{name: name, line: number, options: map[string]option{}})
 	p.key = ""
 	return nil
 }
 
-func (p *confParser) set(number int, text string) error {
+func (p *iniParser) set(number int, text string) error {
 	if len(p.sections) == 0 {
 		return fmt.Errorf("%.100q stands before the first section", text)
 	}
@@ -98,56 +102,56 @@ func (p *confParser) set(number int, text string) error {
 	if have, ok := p.current()[key]; ok {
 		return fmt.Errorf("%s stands in line %d already", key, have.line)
 	}
-	p.current()[key] = confOption{value: strings.TrimSpace(text[at+1:]), line: number}
+	p.current()[key] = option{value: strings.TrimSpace(text[at+1:]), line: number}
 	p.key = key
 	return nil
 }
 
 // interpolate completes the sections: defaults, then references.
-func (p *confParser) interpolate() error {
-	var defaults map[string]confOption
+func (p *iniParser) interpolate() error {
+	var defaults map[string]option
 	for _, s := range p.sections {
 		if s.name == defaultSection {
 			defaults = s.options
 		}
 	}
 	for i, s := range p.sections {
-		all := map[string]confOption{}
-		for _, options := range []map[string]confOption{defaults, s.options} {
+		all := map[string]option{}
+		for _, options := range []map[string]option{defaults, s.options} {
 			for key, o := range options {
 				o.value = strings.TrimRight(o.value, " \t\n\r\v\f")
 				all[key] = o
 			}
 		}
-		whole := make(map[string]confOption, len(all))
+		whole := make(map[string]option, len(all))
 		for key, o := range all {
-			value, err := expandConf(o.value, all, 0)
+			value, err := expand(o.value, all, 0)
 			if err != nil {
 				return fmt.Errorf("%s:%d: [%s] %s: %w", p.file, o.line, s.name, key, err)
 			}
-			whole[key] = confOption{value, o.line}
+			whole[key] = option{value, o.line}
 		}
 		p.sections[i].options = whole
 	}
 	return nil
 }
 
-// The bounds of references within references: configparser's own, and one against values that double each time.
+// Bounds of references within references: configparser's own depth, and a length against values that double each time.
 const (
-	maxConfDepth = 10
-	maxConfValue = 1 << 20
+	maxDepth = 10
+	maxValue = 1 << 20
 )
 
-// expandConf replaces the references of a value, as configparser.BasicInterpolation does.
-func expandConf(value string, options map[string]confOption, depth int) (string, error) {
-	if depth > maxConfDepth {
+// expand replaces the references of a value, as configparser.BasicInterpolation does.
+func expand(value string, options map[string]option, depth int) (string, error) {
+	if depth > maxDepth {
 		return "", errors.New("references refer to each other")
 	}
 	var b strings.Builder
 	for {
 		text, rest, found := strings.Cut(value, "%")
 		b.WriteString(text)
-		if b.Len() > maxConfValue {
+		if b.Len() > maxValue {
 			return "", errors.New("value is too long")
 		}
 		if !found {
@@ -166,7 +170,7 @@ func expandConf(value string, options map[string]confOption, depth int) (string,
 		if !ok {
 			return "", fmt.Errorf("there is no %s to refer to", key)
 		}
-		inner, err := expandConf(o.value, options, depth+1)
+		inner, err := expand(o.value, options, depth+1)
 		if err != nil {
 			return "", err
 		}

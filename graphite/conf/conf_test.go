@@ -1,4 +1,4 @@
-package graphite
+package conf
 
 import (
 	"fmt"
@@ -18,16 +18,16 @@ import (
 //
 // A ~ stands for a blank at the end or the beginning of a line.
 func TestConf(t *testing.T) {
-	datadriven.Walk(t, "testdata/conf", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			text := strings.ReplaceAll(d.Input, "~", " ")
 			switch d.Cmd {
 			case "conf":
-				return showConf(parseConf("x.conf", text))
+				return showConf(parseINI("x.conf", text))
 			case "schemas":
 				s, err := ParseSchemas("storage-schemas.conf", text)
 				return showRules(d, err, s.Skipped(), func(name string) string {
-					if archives, ok := s.archives(name); ok {
+					if archives, ok := s.Archives(name); ok {
 						return fmt.Sprint(archives)
 					}
 					return "no rule"
@@ -35,8 +35,8 @@ func TestConf(t *testing.T) {
 			case "aggregation":
 				a, err := ParseAggregations("storage-aggregation.conf", text)
 				return showRules(d, err, a.Skipped(), func(name string) string {
-					of := a.of(name)
-					return fmt.Sprint(of.method, " ", of.xff)
+					of := a.Of(name)
+					return fmt.Sprint(of.Method, " ", of.XFF)
 				})
 			}
 			d.Fatalf(t, "unknown command")
@@ -45,7 +45,7 @@ func TestConf(t *testing.T) {
 	})
 }
 
-func showConf(sections []confSection, err error) string {
+func showConf(sections []section, err error) string {
 	if err != nil {
 		return err.Error()
 	}
@@ -90,12 +90,12 @@ func FuzzParseSchemas(f *testing.F) {
 		}
 		for _, r := range s.rules.list {
 			for i, a := range r.value {
-				if a.step < 1 || a.points < 1 || i > 0 && (a.step%r.value[i-1].step != 0 || a.retention() <= r.value[i-1].retention()) {
+				if a.Step < 1 || a.Points < 1 || i > 0 && (a.Step%r.value[i-1].Step != 0 || a.Retention() <= r.value[i-1].Retention()) {
 					t.Errorf("archives %v", r.value)
 				}
 			}
 		}
-		s.archives("x.y")
+		s.Archives("x.y")
 	})
 }
 
@@ -107,9 +107,29 @@ func FuzzParseAggregations(f *testing.F) {
 			return
 		}
 		for _, r := range a.rules.list {
-			if v, ok := r.value.slot([]float64{1, 2}, 2); !ok || v < 1 || v > 3 {
+			if v, ok := r.value.Slot([]float64{1, 2}, 2); !ok || v < 1 || v > 3 {
 				t.Errorf("%v of 1 and 2 is %v, %v", r.value, v, ok)
 			}
 		}
 	})
+}
+
+// Of equals whisper takes the first, as Python's max and min do.
+func TestJoins(t *testing.T) {
+	for method, want := range map[string]float64{
+		"average": -0.5, "avg": -0.5, "sum": -2, "last": 2, "max": 2, "min": -3, "avg_zero": -0.25, "absmax": -3, "absmin": 1,
+	} {
+		a := Aggregation{Method: method, XFF: 0.5, join: joins(method)}
+		if got, ok := a.Slot([]float64{-3, -2, 1, 2}, 8); !ok || got != want {
+			t.Errorf("%s = %v, %v, want %v", method, got, ok, want)
+		}
+		if got, ok := a.Slot([]float64{-3, -2, 1}, 8); ok {
+			t.Errorf("%s of too few slots = %v", method, got)
+		}
+	}
+	for method, want := range map[string]float64{"absmax": -3, "absmin": 2} {
+		if got := joins(method)([]float64{2, -2, -3, 3}, 4); got != want {
+			t.Errorf("%s of equals = %v, want %v", method, got, want)
+		}
+	}
 }
