@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/tsdbridge/tsdbridge/storage/head"
+	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -72,7 +73,7 @@ func (b *buffer) agesOf(r head.Row) []schema.Age {
 	for i, t := range p.Times {
 		ages[i] = schema.Age{Offset: uint32(t - begin), Time: int64(p.Values[i])}
 		if float64(ages[i].Time) != p.Values[i] {
-			if at, ok := pointAt(r.Points, ages[i].Offset); ok {
+			if at, ok := row.PointAt(r.Points, ages[i].Offset); ok {
 				r.Points[at].Millis = true
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -116,12 +117,12 @@ type writer struct {
 	rows    []rowWrite
 	points  []schema.Point
 	objects []schema.Object
-	content row
+	content row.Row
 	keys    []byte // the row keys, one after the other
 	puts    []kv.Mutation
 
-	reconciler reconciler // of shared tables
-	flush      bool       // the rows were acknowledged before: their ages say when
+	reconciler row.Reconciler // of shared tables
+	flush      bool           // the rows were acknowledged before: their ages say when
 }
 
 // entry is one point (n < len(batch.Refs)) or object of the batch.
@@ -225,8 +226,8 @@ func (w *writer) addRow(ref Ref, st *state, base uint32, entries []entry) {
 		}
 	}
 	objects := w.objects[firstObject:]
-	slices.SortFunc(objects, compareObjects)
-	w.objects = w.objects[:firstObject+len(slices.CompactFunc(objects, func(a, b schema.Object) bool { return compareObjects(a, b) == 0 }))]
+	slices.SortFunc(objects, row.CompareObjects)
+	w.objects = w.objects[:firstObject+len(slices.CompactFunc(objects, func(a, b schema.Object) bool { return row.CompareObjects(a, b) == 0 }))]
 	w.rows = append(w.rows, rowWrite{ref: ref, state: st, base: base, points: w.points[firstPoint:], objects: w.objects[firstObject:]})
 }
 
@@ -354,27 +355,27 @@ func (w *writer) mergeRow(r *rowWrite, cells []kv.Cell) {
 	if len(cells) == 0 {
 		s.metrics.rowsNew.Inc()
 	}
-	if err := w.content.load(cells); err != nil {
+	if err := w.content.Load(cells); err != nil {
 		// The row fails its queries until somebody repairs it; refusing new points would lose them as well.
 		s.o.Logger.Error("row holds a cell that cannot be read; new points are put beside it unchecked: repair it with OpenTSDB's fsck",
 			"table", s.o.Tables.Data, "row", fmt.Sprintf("%x", r.key), "err", err)
 		w.puts = append(w.puts, r.plainPut())
 		return
 	}
-	c := w.content.merge(r.points, r.objects)
-	r.lastSample, r.lastObject = w.content.last()
-	s.metrics.pointsKnown.Add(float64(c.known))
-	c.replacePoints = c.replacePoints || anyMistaken(cells)
-	if c.replacePoints || c.replaceObjects {
+	c := w.content.Merge(r.points, r.objects)
+	r.lastSample, r.lastObject = w.content.Last()
+	s.metrics.pointsKnown.Add(float64(c.Known))
+	c.ReplacePoints = c.ReplacePoints || row.AnyMistaken(cells)
+	if c.ReplacePoints || c.ReplaceObjects {
 		s.metrics.rowsReplaced.Inc()
 	}
 	if s.o.Exclusive && len(cells) > manyCells {
 		// The next late point will read this row too: leave it less to read. Deletes cost nothing where rows are folded; on a
 		// cluster they would be a tombstone for each cell.
-		c.replacePoints = c.replacePoints || len(w.content.points) > 0
-		c.replaceObjects = c.replaceObjects || len(w.content.objects) > 0
+		c.ReplacePoints = c.ReplacePoints || len(w.content.Points) > 0
+		c.ReplaceObjects = c.ReplaceObjects || len(w.content.Objects) > 0
 	}
-	if m := w.content.mutation(r.key, cells, c); len(m.Puts) > 0 || len(m.Deletes) > 0 {
+	if m := w.content.Mutation(r.key, cells, c); len(m.Puts) > 0 || len(m.Deletes) > 0 {
 		w.puts = append(w.puts, m)
 	}
 }
@@ -433,7 +434,7 @@ func (w *writer) sortPuts() {
 
 // plainPut puts the new cells beside whatever the row holds.
 func (r *rowWrite) plainPut() kv.Mutation {
-	return kv.Mutation{Key: r.key, Puts: appendObjectCells(appendPointCells(nil, r.points), r.objects)}
+	return kv.Mutation{Key: r.key, Puts: row.Cells(r.points, r.objects)}
 }
 
 // put sends the mutations and notes how far each series' row is written now.

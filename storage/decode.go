@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -12,7 +13,7 @@ import (
 type decoder struct {
 	q       Query
 	table   string
-	content row
+	content row.Row
 	coded   schema.ColumnDecoder
 }
 
@@ -21,13 +22,13 @@ func (d *decoder) add(out *Points, base uint32, cells []kv.StoredCell) error {
 	if d.q.Samples && d.addColumns(out, base, cells) {
 		return nil
 	}
-	if err := d.content.loadStored(cells, &d.coded); err != nil {
+	if err := d.content.LoadStored(cells, &d.coded); err != nil {
 		return err
 	}
 	begin := int64(base) * 1000
-	objects := d.content.objects
+	objects := d.content.Objects
 	if d.q.Samples {
-		for _, p := range d.content.points {
+		for _, p := range d.content.Points {
 			objects = d.addObjectsBefore(out, begin, objects, p.Offset)
 			d.addFloat(out, begin+int64(p.Offset), p.Float())
 		}
@@ -82,7 +83,7 @@ func ascends(times []int64) bool {
 }
 
 // addObjectsBefore appends the objects before an offset and returns the others. No sample among them is at an offset of a point.
-func (d *decoder) addObjectsBefore(out *Points, begin int64, objects []object, offset uint32) []object {
+func (d *decoder) addObjectsBefore(out *Points, begin int64, objects []row.Object, offset uint32) []row.Object {
 	for len(objects) > 0 && objects[0].Offset < offset {
 		d.addObject(out, begin+int64(objects[0].Offset), objects[0])
 		objects = objects[1:]
@@ -90,7 +91,7 @@ func (d *decoder) addObjectsBefore(out *Points, begin int64, objects []object, o
 	return objects
 }
 
-func (d *decoder) addObject(out *Points, time int64, o object) {
+func (d *decoder) addObject(out *Points, time int64, o row.Object) {
 	if time < d.q.Start || time > d.q.End {
 		return
 	}

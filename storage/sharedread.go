@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -86,25 +86,15 @@ func (s *Store) olderInHead(ctx context.Context, id index.ID, base uint32, times
 	if err != nil {
 		return nil, fmt.Errorf("read a row with instants that were written here and elsewhere: %w", err)
 	}
-	var r reconciler
-	r.load(&past[0])
-	r.collect(&pendingRow{})
+	var r row.Reconciler
+	r.Look(&past[0])
 	here := s.buffer.agesOf(head.Row{ID: uint32(id), Base: base})
 	var older []int64
 	for _, t := range times {
-		mine, ok := ageAt(here, schema.Offset(t))
-		if there, found := r.newest(schema.Offset(t)); ok && found && there > mine {
+		mine, ok := row.AgeAt(here, schema.Offset(t))
+		if there, found := r.Newest(schema.Offset(t)); ok && found && there > mine {
 			older = append(older, t)
 		}
 	}
 	return older, nil
-}
-
-// newest returns when the sample that the row has at an offset was acknowledged.
-func (r *reconciler) newest(offset uint32) (int64, bool) {
-	i, ok := slices.BinarySearchFunc(r.claims, offset, func(c claim, offset uint32) int { return cmp.Compare(c.offset, offset) })
-	if !ok {
-		return 0, false
-	}
-	return r.claims[i].age, true
 }

@@ -7,14 +7,15 @@ import (
 	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // reconcileRows reads rows of a shared table with their past and makes their mutations.
 func (w *writer) reconcileRows(ctx context.Context, rows []*rowWrite) error {
-	p := pendingRow{now: !w.flush, clock: w.store.stamps.now()}
+	p := row.Pending{Now: !w.flush, Clock: w.store.stamps.now()}
 	return w.eachPast(ctx, rows, func(row *rowWrite, past *kv.History) {
-		p.points, p.objects, p.ages = row.points, row.objects, row.ages
+		p.Points, p.Objects, p.Ages = row.points, row.objects, row.ages
 		w.reconcileRow(row, past, &p)
 	})
 }
@@ -45,25 +46,25 @@ func (w *writer) eachPast(ctx context.Context, rows []*rowWrite, see func(row *r
 }
 
 // reconcileRow makes the mutation of a row.
-func (w *writer) reconcileRow(row *rowWrite, past *kv.History, p *pendingRow) {
+func (w *writer) reconcileRow(row *rowWrite, past *kv.History, p *row.Pending) {
 	s := w.store
-	r := w.reconciler.row(row.key, past, p)
-	for _, b := range w.reconciler.broken {
+	r := w.reconciler.Reconcile(row.key, past, p)
+	for _, b := range w.reconciler.Broken {
 		// The row fails its queries until somebody repairs it; refusing new points would lose them as well.
 		s.o.Logger.Error("row holds a cell that cannot be read; new points are put beside it: repair it with OpenTSDB's fsck",
-			"table", s.o.Tables.Data, "row", fmt.Sprintf("%x", row.key), "cell", fmt.Sprintf("%x", b.qualifier), "err", b.err)
+			"table", s.o.Tables.Data, "row", fmt.Sprintf("%x", row.key), "cell", fmt.Sprintf("%x", b.Qualifier), "err", b.Err)
 	}
 	if len(past.Cells) == 0 {
 		s.metrics.rowsNew.Inc()
 	}
-	s.metrics.pointsKnown.Add(float64(r.known))
-	if r.replaced {
+	s.metrics.pointsKnown.Add(float64(r.Known))
+	if r.Replaced {
 		s.metrics.rowsReplaced.Inc()
 	}
 	for _, put := range r.Puts {
 		s.stamps.see(put.Time)
 	}
-	sample, object := w.reconciler.last()
+	sample, object := w.reconciler.Last()
 	row.lastSample, row.lastObject = max(row.lastSample, sample), max(row.lastObject, object)
 	if len(r.Puts) > 0 || len(r.Deletes) > 0 {
 		// The reconciler keeps its memory for the next row.
@@ -71,20 +72,6 @@ func (w *writer) reconcileRow(row *rowWrite, past *kv.History, p *pendingRow) {
 		w.puts = append(w.puts, r.Mutation)
 		row.put = r.Mutation.Puts
 	}
-}
-
-// last returns the greatest offsets of a sample and of an object that stand in the row; -1: none.
-func (r *reconciler) last() (sample, object int32) {
-	sample, object = -1, -1
-	if n := len(r.claims); n > 0 {
-		sample = int32(r.claims[n-1].offset)
-	}
-	for i := range r.cells {
-		for _, o := range r.cells[i].objects {
-			object = max(object, int32(o.Offset))
-		}
-	}
-	return sample, object
 }
 
 // verifyRounds is how often a row is settled again while others write into it.
@@ -118,13 +105,13 @@ func (w *writer) verify(ctx context.Context, apply applyFunc) error {
 func (w *writer) settleRows(ctx context.Context, rows []*rowWrite, apply applyFunc) ([]*rowWrite, error) {
 	w.puts = w.puts[:0]
 	var changed []*rowWrite
-	p := pendingRow{clock: w.store.stamps.now()}
+	p := row.Pending{Clock: w.store.stamps.now()}
 	err := w.eachPast(ctx, rows, func(row *rowWrite, past *kv.History) {
 		if row.stands(past.Cells) {
 			return
 		}
 		n := len(w.puts)
-		p.points, p.objects, p.ages = row.points, row.objects, row.ages
+		p.Points, p.Objects, p.Ages = row.points, row.objects, row.ages
 		if w.reconcileRow(row, past, &p); len(w.puts) > n {
 			changed = append(changed, row)
 		}

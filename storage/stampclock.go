@@ -3,6 +3,8 @@ package storage
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage/row"
 )
 
 // stampClock gives the times of acknowledgements that cells of shared tables are put with, in milliseconds. It goes by the wall clock, never goes
@@ -17,7 +19,7 @@ func (c *stampClock) now() int64 { return c.raise(c.wall().UnixMilli()) }
 
 // see notes a stamp that stands in a table. One that is far ahead of the wall clock says nothing: its writer's clock is wrong.
 func (c *stampClock) see(stamp int64) {
-	if stamp <= c.wall().UnixMilli()+recentSpan {
+	if stamp <= c.wall().UnixMilli()+row.RecentSpan {
 		c.raise(stamp)
 	}
 }

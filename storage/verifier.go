@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage/index"
-	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -180,7 +179,7 @@ func (w *writer) keepContested(ctx context.Context) error {
 	}
 	n := 0
 	for i, row := range w.rows {
-		row.state.alone = !w.reconciler.contested(held[i].Cells)
+		row.state.alone = !w.reconciler.Contested(held[i].Cells)
 		if !row.state.alone {
 			row.state.unverified = 0 // a later row waits for the end of its hour: it is noted again, for soon
 			w.rows[n] = row
@@ -189,32 +188,4 @@ func (w *writer) keepContested(ctx context.Context) error {
 	}
 	w.rows = w.rows[:n]
 	return nil
-}
-
-// contested reports whether a row has something to settle: an instant in two cells, objects in two, or a cell that cannot be read or is put anew.
-func (r *agedRow) contested(cells []kv.Cell) bool {
-	if r.load(&kv.History{Row: kv.Row{Cells: cells}}); len(r.broken) > 0 || anyMistaken(cells) {
-		return true
-	}
-	objects := 0
-	for i := range r.cells {
-		if r.cells[i].kind == schema.CellObject {
-			objects++
-		}
-	}
-	return objects > 0 && len(r.cells) > 1 || twice(r.slab)
-}
-
-// twice reports whether two points are of one instant. It sorts them.
-func twice(points []schema.Point) bool {
-	byOffset := func(a, b schema.Point) int { return cmp.Compare(a.Offset, b.Offset) }
-	if !slices.IsSortedFunc(points, byOffset) {
-		slices.SortFunc(points, byOffset)
-	}
-	for i := 1; i < len(points); i++ {
-		if points[i].Offset == points[i-1].Offset {
-			return true
-		}
-	}
-	return false
 }

@@ -1,4 +1,4 @@
-package storage
+package row
 
 import (
 	"cmp"
@@ -48,8 +48,8 @@ func (p *past) load(r *agedRow, ages []agedCell) {
 	if len(ages) == 0 && len(h.Hidden) == 0 {
 		return
 	}
-	broken := len(r.broken) // what is hidden nobody meets
-	defer func() { r.broken = r.broken[:broken] }()
+	broken := len(r.Broken) // what is hidden nobody meets
+	defer func() { r.Broken = r.Broken[:broken] }()
 	for i, c := range h.Hidden {
 		switch kind := schema.ClassifyCell(c.Qualifier); {
 		case kind == schema.CellAges:
@@ -70,7 +70,7 @@ func (p *past) load(r *agedRow, ages []agedCell) {
 		}
 		at := &p.points[i]
 		c := &p.cells[at.cell].agedCell
-		if age, ok := ageAt(c.ages, at.Offset); ok {
+		if age, ok := AgeAt(c.ages, at.Offset); ok {
 			at.age = age
 		} else if at.age = c.Time; len(c.points) > 1 {
 			at.age = p.ageOf(r, c, at.Point, p.points[from:i])
@@ -183,7 +183,7 @@ func (p *past) at(offset uint32) []pastPoint {
 func (p *past) ageOf(r *agedRow, c *agedCell, point schema.Point, had []pastPoint) int64 {
 	before := int64(0)
 	gone := int64(-1) // when the cell was deleted; looked up when it is needed
-	if at, ok := ageAt(p.loose, point.Offset); ok {
+	if at, ok := AgeAt(p.loose, point.Offset); ok {
 		if gone = p.graves.of(c.Qualifier).deletedAt(c.Time); p.erasedBetween(point.Offset, c.Time, gone) {
 			before = at
 		}

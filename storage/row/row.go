@@ -1,4 +1,4 @@
-package storage
+package row
 
 import (
 	"bytes"
@@ -10,22 +10,22 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// row is the content of one row of the data table: what its cells say, with every instant once.
-type row struct {
-	points  []point
-	objects []object
+// Row is the content of one row of the data table: what its cells say, with every instant once.
+type Row struct {
+	Points  []Point
+	Objects []Object
 	ages    []stampedAges // of cells whose points were acknowledged at different times
 
 	cellPoints  []schema.Point // scratch
 	cellObjects []schema.Object
 }
 
-type point struct {
+type Point struct {
 	schema.Point
 	written int64 // Time of its cell
 }
 
-type object struct {
+type Object struct {
 	schema.Object
 	written int64
 }
@@ -36,11 +36,11 @@ type stampedAges struct {
 	ages []schema.Age
 }
 
-func (r *row) reset() { r.points, r.objects, r.ages = r.points[:0], r.objects[:0], r.ages[:0] }
+func (r *Row) reset() { r.Points, r.Objects, r.ages = r.Points[:0], r.Objects[:0], r.ages[:0] }
 
-// load reads the cells of a row, whoever wrote them: single, compacted and append cells and our object cells. Annotations and
+// Load reads the cells of a row, whoever wrote them: single, compacted and append cells and our object cells. Annotations and
 // what else OpenTSDB keeps in odd qualifiers are passed over.
-func (r *row) load(cells []kv.Cell) error {
+func (r *Row) Load(cells []kv.Cell) error {
 	r.reset()
 	for _, c := range cells {
 		if err := r.add(c); err != nil {
@@ -51,8 +51,8 @@ func (r *row) load(cells []kv.Cell) error {
 	return nil
 }
 
-// loadStored reads the cells of a row as the engine keeps them. Objects' data stay in the engine's memory.
-func (r *row) loadStored(cells []kv.StoredCell, coded *schema.ColumnDecoder) (err error) {
+// LoadStored reads the cells of a row as the engine keeps them. Objects' data stay in the engine's memory.
+func (r *Row) LoadStored(cells []kv.StoredCell, coded *schema.ColumnDecoder) (err error) {
 	r.reset()
 	for _, c := range cells {
 		if c.Coded == nil {
@@ -68,17 +68,17 @@ func (r *row) loadStored(cells []kv.StoredCell, coded *schema.ColumnDecoder) (er
 	return nil
 }
 
-func (r *row) addCoded(c kv.StoredCell, coded *schema.ColumnDecoder) (err error) {
+func (r *Row) addCoded(c kv.StoredCell, coded *schema.ColumnDecoder) (err error) {
 	if r.cellPoints, err = coded.AppendPoints(r.cellPoints[:0], c.Coded); err != nil {
 		return err
 	}
 	for _, p := range r.cellPoints {
-		r.points = append(r.points, point{p, c.Time})
+		r.Points = append(r.Points, Point{p, c.Time})
 	}
 	return nil
 }
 
-func (r *row) add(c kv.Cell) (err error) {
+func (r *Row) add(c kv.Cell) (err error) {
 	r.cellPoints, r.cellObjects = r.cellPoints[:0], r.cellObjects[:0]
 	switch schema.ClassifyCell(c.Qualifier) {
 	case schema.CellData:
@@ -95,71 +95,71 @@ func (r *row) add(c kv.Cell) (err error) {
 	case schema.CellAnnotation, schema.CellHistogram, schema.CellUnknown:
 	}
 	for _, p := range r.cellPoints {
-		r.points = append(r.points, point{p, c.Time})
+		r.Points = append(r.Points, Point{p, c.Time})
 	}
 	for _, o := range r.cellObjects {
-		r.objects = append(r.objects, object{o, c.Time})
+		r.Objects = append(r.Objects, Object{o, c.Time})
 	}
 	return err
 }
 
 // sort orders the content by time and leaves one sample per instant: the one from the newest cell. Two are there only when
 // two writers wrote one series, or a TSD wrote an instant twice.
-func (r *row) sort() {
-	if len(r.ages) > 0 && (len(r.objects) > 0 || !r.ascending()) {
+func (r *Row) sort() {
+	if len(r.ages) > 0 && (len(r.Objects) > 0 || !r.ascending()) {
 		r.age()
 	}
 	if !r.ascending() {
-		slices.SortStableFunc(r.points, func(a, b point) int {
+		slices.SortStableFunc(r.Points, func(a, b Point) int {
 			return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.written, a.written))
 		})
-		r.points = slices.CompactFunc(r.points, func(a, b point) bool { return a.Offset == b.Offset })
+		r.Points = slices.CompactFunc(r.Points, func(a, b Point) bool { return a.Offset == b.Offset })
 	}
-	if len(r.objects) == 0 {
+	if len(r.Objects) == 0 {
 		return
 	}
 	// Exemplars share instants: equal ones must become neighbours. Of all other kinds the newest comes first.
-	slices.SortStableFunc(r.objects, func(a, b object) int {
+	slices.SortStableFunc(r.Objects, func(a, b Object) int {
 		byTime := cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Kind, b.Kind))
 		if a.Kind == schema.ObjectExemplar {
 			return cmp.Or(byTime, bytes.Compare(a.Data, b.Data))
 		}
 		return cmp.Or(byTime, cmp.Compare(b.written, a.written))
 	})
-	r.objects = slices.CompactFunc(r.objects, func(a, b object) bool {
+	r.Objects = slices.CompactFunc(r.Objects, func(a, b Object) bool {
 		return a.Offset == b.Offset && a.Kind == b.Kind && (a.Kind != schema.ObjectExemplar || bytes.Equal(a.Data, b.Data))
 	})
 	r.resolveSamples()
 }
 
 // age gives points and samples the time of their acknowledgement in place of that of their cell.
-func (r *row) age() {
+func (r *Row) age() {
 	slices.SortFunc(r.ages, func(a, b stampedAges) int { return cmp.Compare(a.cell, b.cell) })
-	for i := range r.points {
-		r.points[i].written = r.agedAt(r.points[i].Offset, r.points[i].written)
+	for i := range r.Points {
+		r.Points[i].written = r.agedAt(r.Points[i].Offset, r.Points[i].written)
 	}
-	for i := range r.objects {
-		if o := &r.objects[i]; o.Kind.IsSample() {
+	for i := range r.Objects {
+		if o := &r.Objects[i]; o.Kind.IsSample() {
 			o.written = r.agedAt(o.Offset, o.written)
 		}
 	}
 }
 
-func (r *row) agedAt(offset uint32, written int64) int64 {
+func (r *Row) agedAt(offset uint32, written int64) int64 {
 	at, ok := slices.BinarySearchFunc(r.ages, written, func(a stampedAges, cell int64) int { return cmp.Compare(a.cell, cell) })
 	if !ok {
 		return written
 	}
-	if age, ok := ageAt(r.ages[at].ages, offset); ok {
+	if age, ok := AgeAt(r.ages[at].ages, offset); ok {
 		return age
 	}
 	return written
 }
 
 // resolveSamples drops the older of two samples of different kinds at one instant.
-func (r *row) resolveSamples() {
-	kept := r.objects[:0]
-	for i, o := range r.objects {
+func (r *Row) resolveSamples() {
+	kept := r.Objects[:0]
+	for i, o := range r.Objects {
 		if o.Kind.IsSample() {
 			// Float and histogram objects of one instant are neighbours, in the order of their kinds.
 			if n := len(kept); n > 0 && kept[n-1].Kind.IsSample() && kept[n-1].Offset == o.Offset {
@@ -169,42 +169,42 @@ func (r *row) resolveSamples() {
 				kept = kept[:n-1]
 			}
 			if at, ok := r.pointAt(o.Offset); ok {
-				if r.points[at].written > o.written {
+				if r.Points[at].written > o.written {
 					continue
 				}
-				r.points[at].written = gone
+				r.Points[at].written = gone
 			}
 		}
-		kept = append(kept, r.objects[i])
+		kept = append(kept, r.Objects[i])
 	}
-	r.objects = kept
+	r.Objects = kept
 	r.dropGone()
 }
 
 // ascending says whether every point is later than the one before it: the common row, which needs no sorting.
-func (r *row) ascending() bool {
-	for i := 1; i < len(r.points); i++ {
-		if r.points[i].Offset <= r.points[i-1].Offset {
+func (r *Row) ascending() bool {
+	for i := 1; i < len(r.Points); i++ {
+		if r.Points[i].Offset <= r.Points[i-1].Offset {
 			return false
 		}
 	}
 	return true
 }
 
-func (r *row) pointAt(offset uint32) (int, bool) {
-	return slices.BinarySearchFunc(r.points, offset, func(p point, offset uint32) int { return cmp.Compare(p.Offset, offset) })
+func (r *Row) pointAt(offset uint32) (int, bool) {
+	return slices.BinarySearchFunc(r.Points, offset, func(p Point, offset uint32) int { return cmp.Compare(p.Offset, offset) })
 }
 
-// last returns the greatest offsets of a sample and of an object, -1 when there is none.
-func (r *row) last() (sample, object int32) {
+// Last returns the greatest offsets of a sample and of an object, -1 when there is none.
+func (r *Row) Last() (sample, object int32) {
 	sample, object = -1, -1
-	if n := len(r.points); n > 0 {
-		sample = int32(r.points[n-1].Offset)
+	if n := len(r.Points); n > 0 {
+		sample = int32(r.Points[n-1].Offset)
 	}
-	if n := len(r.objects); n > 0 {
-		object = int32(r.objects[n-1].Offset)
+	if n := len(r.Objects); n > 0 {
+		object = int32(r.Objects[n-1].Offset)
 	}
-	for _, o := range slices.Backward(r.objects) {
+	for _, o := range slices.Backward(r.Objects) {
 		if o.Kind.IsSample() {
 			return max(sample, int32(o.Offset)), object
 		}
@@ -212,7 +212,7 @@ func (r *row) last() (sample, object int32) {
 	return sample, object
 }
 
-// compareObjects orders objects by time, kind and content.
-func compareObjects(a, b schema.Object) int {
+// CompareObjects orders objects by time, kind and content.
+func CompareObjects(a, b schema.Object) int {
 	return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Kind, b.Kind), bytes.Compare(a.Data, b.Data))
 }

@@ -1,4 +1,4 @@
-package storage
+package row
 
 import (
 	"bytes"
@@ -10,34 +10,34 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// recentSpan is how far the clocks of the writers of one cluster may be apart at most, in milliseconds: what was written longer ago is older than a
+// RecentSpan is how far the clocks of the writers of one cluster may be apart at most, in milliseconds: what was written longer ago is older than a
 // write of now for everybody.
-const recentSpan = 60_000
+const RecentSpan = 60_000
 
 // stamp returns the time that the pending samples are put with: that of the last acknowledgement. Samples that are acknowledged only now get the
 // time of the region server (0), as a TSD's do, unless the row has something that this would not be newer than.
-func (r *reconciler) stamp(p *pendingRow) int64 {
-	if !p.now {
+func (r *Reconciler) stamp(p *Pending) int64 {
+	if !p.Now {
 		stamp := int64(0)
 		for _, a := range r.wonAges {
 			stamp = max(stamp, a.Time)
 		}
 		if stamp == 0 {
-			stamp = p.clock // exemplars and start times alone
+			stamp = p.Clock // exemplars and start times alone
 		}
 		return max(stamp, r.deleted+1)
 	}
 	newest := max(r.deleted, r.beaten)
-	if newest < p.clock-recentSpan {
+	if newest < p.Clock-RecentSpan {
 		return 0
 	}
-	return max(p.clock, newest+1)
+	return max(p.Clock, newest+1)
 }
 
 // free returns the least time, from stamp on, with which puts of these qualifiers will be read.
-func (r *reconciler) free(puts []kv.Put, stamp int64) int64 {
+func (r *Reconciler) free(puts []kv.Put, stamp int64) int64 {
 	if stamp == 0 {
-		if long := max(r.clock-recentSpan, 1); r.free(puts, long) == long {
+		if long := max(r.clock-RecentSpan, 1); r.free(puts, long) == long {
 			return 0
 		}
 		stamp = r.clock
@@ -69,7 +69,7 @@ func (r *reconciler) free(puts []kv.Put, stamp int64) int64 {
 }
 
 // freeWithAges is free for puts that may need a cell of ages: one that stands in the row must not be put over.
-func (r *reconciler) freeWithAges(puts []kv.Put, stamp int64) int64 {
+func (r *Reconciler) freeWithAges(puts []kv.Put, stamp int64) int64 {
 	for {
 		if stamp = r.free(puts, stamp); stamp == 0 || !r.hasAges(stamp) {
 			return stamp
@@ -79,19 +79,19 @@ func (r *reconciler) freeWithAges(puts []kv.Put, stamp int64) int64 {
 }
 
 // hasAges reports whether the cell of ages of a stamp stands in the row.
-func (r *reconciler) hasAges(stamp int64) bool {
+func (r *Reconciler) hasAges(stamp int64) bool {
 	q, _ := schema.AppendAgesCell(nil, nil, stamp, nil)
 	_, ok := slices.BinarySearchFunc(r.history.Cells, q, func(c kv.Cell, q []byte) int { return bytes.Compare(c.Qualifier, q) })
 	return ok
 }
 
 // cellAt finds the cell with a qualifier.
-func (r *reconciler) cellAt(qualifier []byte) (int, bool) {
+func (r *Reconciler) cellAt(qualifier []byte) (int, bool) {
 	return slices.BinarySearchFunc(r.cells, qualifier, func(c agedCell, q []byte) int { return bytes.Compare(c.Qualifier, q) })
 }
 
 // rewrite replaces each cell of points that loses some by one without them. What stays keeps its time.
-func (r *reconciler) rewrite() {
+func (r *Reconciler) rewrite() {
 	for i := range r.cells {
 		c, lost := &r.cells[i], r.lost[i]
 		if len(lost) == 0 {
@@ -130,13 +130,13 @@ func allAt(ages []schema.Age, time int64) bool {
 }
 
 // later reports whether a cell with a qualifier stays in the row as it is, with the same values then, and is at least as late as a time.
-func (r *reconciler) later(qualifier []byte, time int64) bool {
+func (r *Reconciler) later(qualifier []byte, time int64) bool {
 	at, ok := r.cellAt(qualifier)
 	return ok && r.cells[at].Time >= time && len(r.lost[at]) == 0
 }
 
 // agesOf lists when points of a cell were acknowledged.
-func agesOf(r *reconciler, c *agedCell, points []schema.Point) []schema.Age {
+func agesOf(r *Reconciler, c *agedCell, points []schema.Point) []schema.Age {
 	ages := make([]schema.Age, len(points))
 	for i, p := range points {
 		ages[i] = schema.Age{Offset: p.Offset, Time: r.ageOf(c, p)}
@@ -145,12 +145,12 @@ func agesOf(r *reconciler, c *agedCell, points []schema.Point) []schema.Age {
 }
 
 // delete deletes a cell, with what it replaced before. What is put with its qualifier takes its place anyway.
-func (r *reconciler) delete(c *agedCell) {
+func (r *Reconciler) delete(c *agedCell) {
 	r.mutation.Deletes = append(r.mutation.Deletes, kv.Delete{Qualifier: c.Qualifier, Time: c.Time})
 }
 
 // put adds cells to the mutation.
-func (r *reconciler) put(puts []kv.Put, stamp int64) {
+func (r *Reconciler) put(puts []kv.Put, stamp int64) {
 	for _, p := range puts {
 		p.Time = stamp
 		r.mutation.Puts = append(r.mutation.Puts, p)
@@ -158,7 +158,7 @@ func (r *reconciler) put(puts []kv.Put, stamp int64) {
 }
 
 // finish leaves one change of each qualifier: what is put is not deleted as well, and of two puts, which say the same, the later one stays.
-func (r *reconciler) finish() {
+func (r *Reconciler) finish() {
 	m := &r.mutation
 	slices.SortStableFunc(m.Puts, func(a, b kv.Put) int {
 		return cmp.Or(bytes.Compare(a.Qualifier, b.Qualifier), compareStamps(b.Time, a.Time))
@@ -176,7 +176,7 @@ func compareStamps(a, b int64) int {
 }
 
 // replaceObjects puts all objects of the row anew, in place of their cells.
-func (r *reconciler) replaceObjects(stamp int64) {
+func (r *Reconciler) replaceObjects(stamp int64) {
 	all, oldest := slices.Clone(r.fresh), stamp
 	for _, o := range r.objects {
 		all = append(all, o.Object)
@@ -192,7 +192,7 @@ func (r *reconciler) replaceObjects(stamp int64) {
 	if len(all) == 0 {
 		return
 	}
-	slices.SortFunc(all, compareObjects)
+	slices.SortFunc(all, CompareObjects)
 	puts := appendObjectCells(nil, all)
 	oldest = r.freeWithAges(puts, oldest)
 	r.put(puts, oldest)
@@ -200,7 +200,7 @@ func (r *reconciler) replaceObjects(stamp int64) {
 }
 
 // objectAges lists when the samples among the row's objects were acknowledged, those of the pending row included.
-func (r *reconciler) objectAges(stamp int64) []schema.Age {
+func (r *Reconciler) objectAges(stamp int64) []schema.Age {
 	var ages []schema.Age
 	for _, o := range r.objects {
 		if o.Kind.IsSample() {
@@ -208,7 +208,7 @@ func (r *reconciler) objectAges(stamp int64) []schema.Age {
 		}
 	}
 	for _, o := range r.fresh {
-		if at, ok := ageAt(r.wonAges, o.Offset); ok && o.Kind.IsSample() {
+		if at, ok := AgeAt(r.wonAges, o.Offset); ok && o.Kind.IsSample() {
 			ages = append(ages, schema.Age{Offset: o.Offset, Time: at})
 		} else if o.Kind.IsSample() && stamp != 0 {
 			ages = append(ages, schema.Age{Offset: o.Offset, Time: stamp})
@@ -218,7 +218,7 @@ func (r *reconciler) objectAges(stamp int64) []schema.Age {
 	return ages
 }
 
-func (r *reconciler) taken(puts []kv.Put) bool {
+func (r *Reconciler) taken(puts []kv.Put) bool {
 	return slices.ContainsFunc(puts, func(p kv.Put) bool {
 		_, ok := r.cellAt(p.Qualifier)
 		return ok
@@ -227,7 +227,7 @@ func (r *reconciler) taken(puts []kv.Put) bool {
 
 // pointCells are the cells of the points that won. While a compaction is going to delete cells of the row by their qualifiers, theirs are others: the
 // points are cut in two elsewhere, and a point alone counts milliseconds.
-func (r *reconciler) pointCells() []kv.Put {
+func (r *Reconciler) pointCells() []kv.Put {
 	puts := appendPointCells(nil, r.won)
 	if r.compaction == nil || !r.doomed(puts) {
 		return puts
@@ -249,7 +249,7 @@ func (r *reconciler) pointCells() []kv.Put {
 const maxCuts = 64
 
 // doomed reports whether a compaction is going to delete one of the cells: it has the qualifier of one that the compaction put together.
-func (r *reconciler) doomed(puts []kv.Put) bool {
+func (r *Reconciler) doomed(puts []kv.Put) bool {
 	return slices.ContainsFunc(puts, func(p kv.Put) bool {
 		at, ok := r.cellAt(p.Qualifier)
 		return ok && &r.cells[at] != r.compaction && r.cells[at].Time <= r.compaction.Time
@@ -257,7 +257,7 @@ func (r *reconciler) doomed(puts []kv.Put) bool {
 }
 
 // putNew adds the cells of the points that won and of the new objects.
-func (r *reconciler) putNew(stamp int64) {
+func (r *Reconciler) putNew(stamp int64) {
 	puts := r.pointCells()
 	objects := appendObjectCells(nil, r.fresh)
 	if r.dropped || r.taken(objects) {
@@ -274,7 +274,7 @@ func (r *reconciler) putNew(stamp int64) {
 }
 
 // noteAges remembers when what is put with a stamp was acknowledged.
-func (r *reconciler) noteAges(ages []schema.Age, stamp int64) {
+func (r *Reconciler) noteAges(ages []schema.Age, stamp int64) {
 	if stamp == 0 || len(ages) == 0 {
 		return
 	}
@@ -290,7 +290,7 @@ func (r *reconciler) noteAges(ages []schema.Age, stamp int64) {
 }
 
 // putAges adds the cells of ages of what was put, where its stamp does not say enough.
-func (r *reconciler) putAges() {
+func (r *Reconciler) putAges() {
 	for _, n := range r.noted {
 		oldest, newest := int64(math.MaxInt64), int64(0)
 		for _, a := range n.ages {

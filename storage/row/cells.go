@@ -1,4 +1,4 @@
-package storage
+package row
 
 import (
 	"slices"
@@ -7,8 +7,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// anyMistaken says whether OpenTSDB's fsck would delete one of the cells of a row, taking it for an append cell. A TSD's compaction makes such cells,
+// AnyMistaken says whether OpenTSDB's fsck would delete one of the cells of a row, taking it for an append cell. A TSD's compaction makes such cells,
 // and tsdbridge made them once. The row is then written anew in one change whenever it was read to be written.
-func anyMistaken(cells []kv.Cell) bool {
+func AnyMistaken(cells []kv.Cell) bool {
 	return slices.ContainsFunc(cells, func(c kv.Cell) bool { return schema.MistakenForAppend(c.Qualifier) })
 }

@@ -1,4 +1,4 @@
-package storage
+package row
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ type agedCell struct {
 type agedRow struct {
 	cells   []agedCell // that are read
 	deleted int64      // when the row was last deleted, milliseconds; 0: never
-	broken  []broken
+	Broken  []BrokenCell
 	history *kv.History
 	past    past
 	slab    []schema.Point // of all cells, one after the other
@@ -34,9 +34,9 @@ type agedRow struct {
 }
 
 // broken is a cell that cannot be read.
-type broken struct {
-	qualifier []byte
-	err       error
+type BrokenCell struct {
+	Qualifier []byte
+	Err       error
 }
 
 // slabKept is how many points a row keeps the memory of for the next.
@@ -48,7 +48,7 @@ func (r *agedRow) load(h *kv.History) {
 	if cap(r.slab) > slabKept {
 		r.slab, r.past, r.sources = nil, past{}, nil
 	}
-	*r = agedRow{cells: r.cells[:0], broken: r.broken[:0], history: h, past: r.past, slab: r.slab[:0], sources: r.sources}
+	*r = agedRow{cells: r.cells[:0], Broken: r.Broken[:0], history: h, past: r.past, slab: r.slab[:0], sources: r.sources}
 	for _, d := range h.Deletes {
 		if d.Qualifier == nil && !d.Exact {
 			r.deleted = max(r.deleted, d.Time)
@@ -87,7 +87,7 @@ func (r *agedRow) decode(c kv.Cell) (a agedCell, ok bool) {
 		return a, false
 	}
 	if err != nil {
-		r.broken = append(r.broken, broken{c.Qualifier, err})
+		r.Broken = append(r.Broken, BrokenCell{c.Qualifier, err})
 		r.slab = r.slab[:start]
 		return a, false
 	}
@@ -98,7 +98,7 @@ func (r *agedRow) decode(c kv.Cell) (a agedCell, ok bool) {
 // ageOf returns when the point at an offset of a cell was acknowledged, as well as that is known. A cell of points that a TSD's compaction made has
 // the time of the compaction: what was there before says when its points came.
 func (r *agedRow) ageOf(c *agedCell, p schema.Point) int64 {
-	if at, ok := ageAt(c.ages, p.Offset); ok {
+	if at, ok := AgeAt(c.ages, p.Offset); ok {
 		return at
 	}
 	if len(c.points) < 2 || r.past.empty() {
@@ -109,13 +109,13 @@ func (r *agedRow) ageOf(c *agedCell, p schema.Point) int64 {
 
 // objectAge returns when an object of a cell was acknowledged.
 func (c *agedCell) objectAge(o schema.Object) int64 {
-	if at, ok := ageAt(c.ages, o.Offset); ok && o.Kind.IsSample() {
+	if at, ok := AgeAt(c.ages, o.Offset); ok && o.Kind.IsSample() {
 		return at
 	}
 	return c.Time
 }
 
-func ageAt(ages []schema.Age, offset uint32) (int64, bool) {
+func AgeAt(ages []schema.Age, offset uint32) (int64, bool) {
 	i, ok := slices.BinarySearchFunc(ages, offset, func(a schema.Age, o uint32) int { return cmp.Compare(a.Offset, o) })
 	if !ok {
 		return 0, false

@@ -1,4 +1,4 @@
-package storage
+package row
 
 import (
 	"bytes"
@@ -19,29 +19,29 @@ const (
 
 // pendingRow is what a process has acknowledged of a row and not put yet: points and objects in order, one sample an instant, and when each sample
 // was acknowledged.
-type pendingRow struct {
-	points  []schema.Point
-	objects []schema.Object
-	ages    []schema.Age
-	// now says that the samples are not acknowledged yet: they are newer than everything in the row, and ages is empty.
-	now bool
-	// clock is the time of this process, milliseconds.
-	clock int64
+type Pending struct {
+	Points  []schema.Point
+	Objects []schema.Object
+	Ages    []schema.Age
+	// Now says that the samples are not acknowledged yet: they are newer than everything in the row, and ages is empty.
+	Now bool
+	// Clock is the time of this process, milliseconds.
+	Clock int64
 }
 
-// reconciled is what a row of a shared table needs.
-type reconciled struct {
+// Reconciled is what a row of a shared table needs.
+type Reconciled struct {
 	kv.Mutation
-	known    int  // samples that were there already, or lost to newer ones
-	replaced bool // something that stood in the row goes
+	Known    int  // samples that were there already, or lost to newer ones
+	Replaced bool // something that stood in the row goes
 }
 
-// reconciler brings what a process has to put into a row of a shared table together with what others put there. Of two samples of one instant the
+// Reconciler brings what a process has to put into a row of a shared table together with what others put there. Of two samples of one instant the
 // one that was acknowledged later stays, a deletion of the row counts as a write of all its instants, and afterwards no instant has two values. It
 // keeps its memory from row to row.
-type reconciler struct {
+type Reconciler struct {
 	agedRow
-	claims       []claim
+	candidates   []candidate
 	lost         [][]uint32 // offsets of the points that each cell loses, ascending, by cell
 	won          []schema.Point
 	wonAges      []schema.Age
@@ -53,7 +53,7 @@ type reconciler struct {
 	fresh        []schema.Object
 	freshSamples int // of fresh: samples, in order
 	noted        []notedAges
-	mutation     reconciled
+	mutation     Reconciled
 }
 
 // notedAges are those of what is put with one stamp.
@@ -63,7 +63,7 @@ type notedAges struct {
 }
 
 // claim is what one cell, or the pending row, says of an instant.
-type claim struct {
+type candidate struct {
 	offset uint32
 	age    int64
 	cell   int // of the row; pending: -1
@@ -81,14 +81,14 @@ type agedObject struct {
 }
 
 // row returns the mutation that puts the pending samples into a row; without any, the mutation that settles what stands in the row twice.
-func (r *reconciler) row(key []byte, h *kv.History, p *pendingRow) reconciled {
+func (r *Reconciler) Reconcile(key []byte, h *kv.History, p *Pending) Reconciled {
 	r.load(h)
-	r.mutation, r.beaten, r.clock = reconciled{Mutation: kv.Mutation{Key: key}}, 0, p.clock
+	r.mutation, r.beaten, r.clock = Reconciled{Mutation: kv.Mutation{Key: key}}, 0, p.Clock
 	r.won, r.wonAges, r.dropped, r.fresh, r.noted = r.won[:0], r.wonAges[:0], false, r.fresh[:0], r.noted[:0]
 	r.lost = slices.Grow(r.lost[:0], len(r.cells))[:len(r.cells)]
 	clear(r.lost)
 	// What a compaction is about to delete must stand elsewhere, under another qualifier.
-	r.whole = r.compaction != nil || anyMistaken(h.Cells)
+	r.whole = r.compaction != nil || AnyMistaken(h.Cells)
 	if h.Untouched() && p.pointsOnly() {
 		r.begin(p)
 	} else {
@@ -98,7 +98,7 @@ func (r *reconciler) row(key []byte, h *kv.History, p *pendingRow) reconciled {
 	}
 	stamp := r.stamp(p)
 	if stamp == 0 && (r.whole || r.dropped || r.taken(appendObjectCells(nil, r.fresh))) {
-		stamp = p.clock // what stays is put anew, and a cell of ages needs a stamp
+		stamp = p.Clock // what stays is put anew, and a cell of ages needs a stamp
 	}
 	r.rewrite()
 	r.putNew(stamp)
@@ -108,60 +108,60 @@ func (r *reconciler) row(key []byte, h *kv.History, p *pendingRow) reconciled {
 }
 
 // pointsOnly reports whether the row is of points, all of which have an age if they need one.
-func (p *pendingRow) pointsOnly() bool {
-	return len(p.objects) == 0 && (p.now || len(p.ages) == len(p.points))
+func (p *Pending) pointsOnly() bool {
+	return len(p.Objects) == 0 && (p.Now || len(p.Ages) == len(p.Points))
 }
 
 // begin lets all pending points win: nobody else has written to the row.
-func (r *reconciler) begin(p *pendingRow) {
-	r.claims, r.objects = r.claims[:0], r.objects[:0]
-	r.won = append(r.won, p.points...)
-	if !p.now {
-		r.wonAges = append(r.wonAges, p.ages...)
+func (r *Reconciler) begin(p *Pending) {
+	r.candidates, r.objects = r.candidates[:0], r.objects[:0]
+	r.won = append(r.won, p.Points...)
+	if !p.Now {
+		r.wonAges = append(r.wonAges, p.Ages...)
 	}
 }
 
 // collect lists the claims, those of one instant together and the winner first.
-func (r *reconciler) collect(p *pendingRow) {
-	r.claims = r.claims[:0]
+func (r *Reconciler) collect(p *Pending) {
+	r.candidates = r.candidates[:0]
 	for i := range r.cells {
 		c := &r.cells[i]
 		for _, point := range c.points {
-			r.claims = append(r.claims, claim{offset: point.Offset, age: r.ageOf(c, point), cell: i, point: point})
+			r.candidates = append(r.candidates, candidate{offset: point.Offset, age: r.ageOf(c, point), cell: i, point: point})
 		}
 		for j := range c.objects {
 			if o := &c.objects[j]; o.Kind.IsSample() {
-				r.claims = append(r.claims, claim{offset: o.Offset, age: c.objectAge(*o), cell: i, object: o})
+				r.candidates = append(r.candidates, candidate{offset: o.Offset, age: c.objectAge(*o), cell: i, object: o})
 			}
 		}
 	}
-	for _, point := range p.points {
-		r.addPending(p, claim{offset: point.Offset, point: point})
+	for _, point := range p.Points {
+		r.addPending(p, candidate{offset: point.Offset, point: point})
 	}
-	for i := range p.objects {
-		if o := &p.objects[i]; o.Kind.IsSample() {
-			r.addPending(p, claim{offset: o.Offset, object: o})
+	for i := range p.Objects {
+		if o := &p.Objects[i]; o.Kind.IsSample() {
+			r.addPending(p, candidate{offset: o.Offset, object: o})
 		}
 	}
-	slices.SortStableFunc(r.claims, func(a, b claim) int {
-		return cmp.Or(cmp.Compare(a.offset, b.offset), cmp.Compare(b.age, a.age), compareBool(b.cell == pending, a.cell == pending), compareClaims(a, b))
+	slices.SortStableFunc(r.candidates, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.offset, b.offset), cmp.Compare(b.age, a.age), compareBool(b.cell == pending, a.cell == pending), compareCandidates(a, b))
 	})
 }
 
 // addPending adds a claim of the pending row, if the row was not deleted since.
-func (r *reconciler) addPending(p *pendingRow, c claim) {
+func (r *Reconciler) addPending(p *Pending, c candidate) {
 	c.cell, c.age = pending, math.MaxInt64
-	if !p.now {
-		at, ok := ageAt(p.ages, c.offset)
+	if !p.Now {
+		at, ok := AgeAt(p.Ages, c.offset)
 		if c.age = at; !ok {
-			c.age = p.clock
+			c.age = p.Clock
 		}
 	}
 	if c.age <= r.deleted {
-		r.mutation.known++
+		r.mutation.Known++
 		return
 	}
-	r.claims = append(r.claims, c)
+	r.candidates = append(r.candidates, c)
 }
 
 func compareBool(a, b bool) int {
@@ -175,7 +175,7 @@ func compareBool(a, b bool) int {
 }
 
 // compareClaims is any order that is the same in every process.
-func compareClaims(a, b claim) int {
+func compareCandidates(a, b candidate) int {
 	if a.object != nil && b.object != nil {
 		return cmp.Or(cmp.Compare(b.object.Kind, a.object.Kind), bytes.Compare(b.object.Data, a.object.Data))
 	}
@@ -183,7 +183,7 @@ func compareClaims(a, b claim) int {
 }
 
 // same reports whether two claims have the same value.
-func (c claim) same(o claim) bool {
+func (c candidate) same(o candidate) bool {
 	if c.object != nil || o.object != nil {
 		return c.object != nil && o.object != nil && c.object.Kind == o.object.Kind && bytes.Equal(c.object.Data, o.object.Data)
 	}
@@ -191,25 +191,25 @@ func (c claim) same(o claim) bool {
 }
 
 // settle lets the winner of each instant take the place of what says otherwise.
-func (r *reconciler) settle(p *pendingRow) {
-	for i := 0; i < len(r.claims); {
+func (r *Reconciler) settle(p *Pending) {
+	for i := 0; i < len(r.candidates); {
 		j := i + 1
-		for j < len(r.claims) && r.claims[j].offset == r.claims[i].offset {
+		for j < len(r.candidates) && r.candidates[j].offset == r.candidates[i].offset {
 			j++
 		}
-		r.settleInstant(p, r.claims[i:j])
+		r.settleInstant(p, r.candidates[i:j])
 		i = j
 	}
 }
 
 // settleInstant takes the claims of one instant, the winner first.
-func (r *reconciler) settleInstant(p *pendingRow, claims []claim) {
+func (r *Reconciler) settleInstant(p *Pending, claims []candidate) {
 	winner := claims[0]
 	keep := r.standing(claims)
 	for i, c := range claims {
 		switch {
 		case c.cell == pending && (i > 0 || keep >= 0):
-			r.mutation.known++
+			r.mutation.Known++
 		case c.cell != pending && i != keep:
 			r.beaten = max(r.beaten, c.age)
 			r.lose(c)
@@ -223,7 +223,7 @@ func (r *reconciler) settleInstant(p *pendingRow, claims []claim) {
 	} else {
 		r.won = append(r.won, winner.point)
 	}
-	if winner.cell != pending || !p.now {
+	if winner.cell != pending || !p.Now {
 		r.wonAges = append(r.wonAges, schema.Age{Offset: winner.offset, Time: winner.age})
 	}
 }
@@ -231,7 +231,7 @@ func (r *reconciler) settleInstant(p *pendingRow, claims []claim) {
 // standing returns which claim of an instant stays in its cell, -1 if none does: then the winner is put. That is a pending winner that was not put
 // before, and every point of a row that is put anew as a whole. Claims that do not stay leave their cells even if they have the winner's value:
 // OpenTSDB's fsck reports an instant that stands in two cells, whatever the values.
-func (r *reconciler) standing(claims []claim) int {
+func (r *Reconciler) standing(claims []candidate) int {
 	winner := claims[0]
 	if r.whole && winner.object == nil {
 		return -1
@@ -248,8 +248,8 @@ func (r *reconciler) standing(claims []claim) int {
 }
 
 // lose takes a claim out of its cell.
-func (r *reconciler) lose(c claim) {
-	r.mutation.replaced = true
+func (r *Reconciler) lose(c candidate) {
+	r.mutation.Replaced = true
 	if c.object == nil {
 		r.lost[c.cell] = append(r.lost[c.cell], c.offset)
 	} else {
@@ -262,7 +262,7 @@ func (r *reconciler) lose(c claim) {
 const lostObject schema.ObjectKind = 0
 
 // settleObjects decides which objects the row has. Start times go with the sample that they belong to; exemplars share an instant.
-func (r *reconciler) settleObjects(p *pendingRow) {
+func (r *Reconciler) settleObjects(p *Pending) {
 	r.objects = r.objects[:0]
 	for i := range r.cells {
 		for _, o := range r.cells[i].objects {
@@ -275,19 +275,19 @@ func (r *reconciler) settleObjects(p *pendingRow) {
 			}
 		}
 	}
-	r.dropTwins()
+	r.dropDuplicates()
 	r.freshSamples = len(r.fresh)
-	for _, o := range p.objects {
+	for _, o := range p.Objects {
 		if !o.Kind.IsSample() && r.wants(p, o) {
 			r.fresh = append(r.fresh, o)
 		}
 	}
-	slices.SortFunc(r.fresh, compareObjects)
+	slices.SortFunc(r.fresh, CompareObjects)
 }
 
 // wants reports whether an object of the pending row that is no sample is to be put.
-func (r *reconciler) wants(p *pendingRow, o schema.Object) bool {
-	if at, ok := ageAt(p.ages, o.Offset); ok && at <= r.deleted || r.hasObject(o) {
+func (r *Reconciler) wants(p *Pending, o schema.Object) bool {
+	if at, ok := AgeAt(p.Ages, o.Offset); ok && at <= r.deleted || r.hasObject(o) {
 		return false
 	}
 	if o.Kind != schema.ObjectStartTime || r.takes(o.Offset) || !p.hasSample(o.Offset) {
@@ -298,7 +298,7 @@ func (r *reconciler) wants(p *pendingRow, o schema.Object) bool {
 }
 
 // dropTwins leaves one of the objects that two cells have, and of two start times of an instant that of the later cell.
-func (r *reconciler) dropTwins() {
+func (r *Reconciler) dropDuplicates() {
 	slices.SortStableFunc(r.objects, func(a, b agedObject) int {
 		byKind := cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Kind, b.Kind))
 		if a.Kind == schema.ObjectExemplar {
@@ -314,8 +314,8 @@ func (r *reconciler) dropTwins() {
 }
 
 // takes reports whether a pending sample takes an instant.
-func (r *reconciler) takes(offset uint32) bool {
-	if _, ok := pointAt(r.won, offset); ok {
+func (r *Reconciler) takes(offset uint32) bool {
+	if _, ok := PointAt(r.won, offset); ok {
 		return true
 	}
 	return sampleAt(r.fresh[:r.freshSamples], offset)
@@ -328,43 +328,72 @@ func sampleAt(objects []schema.Object, offset uint32) bool {
 }
 
 // stands reports whether the sample that the pending row has at an offset is what the row holds.
-func (r *reconciler) stands(offset uint32) bool {
-	i, ok := slices.BinarySearchFunc(r.claims, offset, func(c claim, o uint32) int { return cmp.Compare(c.offset, o) })
-	return ok && r.claims[i].cell == pending
+func (r *Reconciler) stands(offset uint32) bool {
+	i, ok := slices.BinarySearchFunc(r.candidates, offset, func(c candidate, o uint32) int { return cmp.Compare(c.offset, o) })
+	return ok && r.candidates[i].cell == pending
 }
 
 // hasSample reports whether the pending row has a sample at an offset.
-func (p *pendingRow) hasSample(offset uint32) bool {
-	if _, ok := pointAt(p.points, offset); ok {
+func (p *Pending) hasSample(offset uint32) bool {
+	if _, ok := PointAt(p.Points, offset); ok {
 		return true
 	}
-	return sampleAt(p.objects, offset)
+	return sampleAt(p.Objects, offset)
 }
 
-func pointAt(points []schema.Point, offset uint32) (int, bool) {
+func PointAt(points []schema.Point, offset uint32) (int, bool) {
 	return slices.BinarySearchFunc(points, offset, func(p schema.Point, o uint32) int { return cmp.Compare(p.Offset, o) })
 }
 
 // hasObject reports whether the row has an object with the same bytes.
-func (r *reconciler) hasObject(o schema.Object) bool {
+func (r *Reconciler) hasObject(o schema.Object) bool {
 	at := r.firstOf(o)
 	if o.Kind == schema.ObjectExemplar { // in the order of their bytes
-		_, ok := slices.BinarySearchFunc(r.objects[at:], o, func(h agedObject, o schema.Object) int { return compareObjects(h.Object, o) })
+		_, ok := slices.BinarySearchFunc(r.objects[at:], o, func(h agedObject, o schema.Object) int { return CompareObjects(h.Object, o) })
 		return ok
 	}
 	return r.hasKind(o) && bytes.Equal(r.objects[at].Data, o.Data) // one of a kind, but for exemplars
 }
 
 // hasKind reports whether the row has an object of a kind at an instant.
-func (r *reconciler) hasKind(o schema.Object) bool {
+func (r *Reconciler) hasKind(o schema.Object) bool {
 	at := r.firstOf(o)
 	return at < len(r.objects) && r.objects[at].Offset == o.Offset && r.objects[at].Kind == o.Kind
 }
 
 // firstOf is where the objects of an instant and kind begin in the row.
-func (r *reconciler) firstOf(o schema.Object) int {
+func (r *Reconciler) firstOf(o schema.Object) int {
 	at, _ := slices.BinarySearchFunc(r.objects, o, func(h agedObject, o schema.Object) int {
 		return cmp.Or(cmp.Compare(h.Offset, o.Offset), cmp.Compare(h.Kind, o.Kind))
 	})
 	return at
+}
+
+// Look reads a row as it stands, for newest and last.
+func (r *Reconciler) Look(h *kv.History) {
+	r.load(h)
+	r.collect(&Pending{})
+}
+
+// Newest returns when the sample that the row has at an offset was acknowledged.
+func (r *Reconciler) Newest(offset uint32) (int64, bool) {
+	i, ok := slices.BinarySearchFunc(r.candidates, offset, func(c candidate, offset uint32) int { return cmp.Compare(c.offset, offset) })
+	if !ok {
+		return 0, false
+	}
+	return r.candidates[i].age, true
+}
+
+// Last returns the greatest offsets of a sample and of an object that stand in the row; -1: none.
+func (r *Reconciler) Last() (sample, object int32) {
+	sample, object = -1, -1
+	if n := len(r.candidates); n > 0 {
+		sample = int32(r.candidates[n-1].offset)
+	}
+	for i := range r.cells {
+		for _, o := range r.cells[i].objects {
+			object = max(object, int32(o.Offset))
+		}
+	}
+	return sample, object
 }

@@ -1,4 +1,4 @@
-package storage
+package row
 
 import (
 	"bytes"
@@ -29,83 +29,83 @@ func TestLargeRows(t *testing.T) {
 			h.Cells = append(h.Cells, kv.Cell{Qualifier: p.Qualifier, Value: p.Value, Time: at})
 		}
 	}
-	for name, fill := range map[string]func(h *kv.History, p *pendingRow){
-		"points corrected": func(h *kv.History, p *pendingRow) {
+	for name, fill := range map[string]func(h *kv.History, p *Pending){
+		"points corrected": func(h *kv.History, p *Pending) {
 			for i := range n {
 				cells(h, appendPointCells(nil, []schema.Point{point(i, 1.5)}), 1000)
-				p.points = append(p.points, point(i, 0.1))
-				p.ages = append(p.ages, schema.Age{Offset: point(i, 0).Offset, Time: 2000})
+				p.Points = append(p.Points, point(i, 0.1))
+				p.Ages = append(p.Ages, schema.Age{Offset: point(i, 0).Offset, Time: 2000})
 			}
 		},
-		"points corrected that were deleted and put again": func(h *kv.History, p *pendingRow) {
+		"points corrected that were deleted and put again": func(h *kv.History, p *Pending) {
 			for i := range n {
 				cells(h, appendPointCells(nil, []schema.Point{point(i, 1.5)}), 1000)
 				h.Deletes = append(h.Deletes, kv.Tombstone{Qualifier: h.Cells[i].Qualifier, Time: 900})
-				p.points = append(p.points, point(i, 0.1))
-				p.ages = append(p.ages, schema.Age{Offset: point(i, 0).Offset, Time: 2000})
+				p.Points = append(p.Points, point(i, 0.1))
+				p.Ages = append(p.Ages, schema.Age{Offset: point(i, 0).Offset, Time: 2000})
 			}
 		},
-		"points in two cells each": func(h *kv.History, p *pendingRow) {
+		"points in two cells each": func(h *kv.History, p *Pending) {
 			for i := range n {
 				cells(h, appendPointCells(nil, []schema.Point{point(i, 1.5)}), 1000)
 				cells(h, appendPointCells(nil, []schema.Point{point(i, 0.1)}), 1000+int64(i%2)*2-1)
 			}
 		},
-		"pairs that lose one": func(h *kv.History, p *pendingRow) {
+		"pairs that lose one": func(h *kv.History, p *Pending) {
 			for i := 0; i < n; i += 2 {
 				cells(h, appendPointCells(nil, []schema.Point{point(i, 1.5), point(i+1, 1.5)}), 1000+int64(i))
 				cells(h, appendPointCells(nil, []schema.Point{point(i, 0.1)}), 1001+int64(i))
 			}
 		},
-		"exemplars": func(h *kv.History, p *pendingRow) {
+		"exemplars": func(h *kv.History, p *Pending) {
 			for i := range n {
 				cells(h, appendObjectCells(nil, []schema.Object{exemplar(i)}), 1000)
-				p.objects = append(p.objects, exemplar(i), exemplar(i+n))
+				p.Objects = append(p.Objects, exemplar(i), exemplar(i+n))
 			}
 		},
-		"exemplars of one instant": func(h *kv.History, p *pendingRow) {
+		"exemplars of one instant": func(h *kv.History, p *Pending) {
 			for i := range n {
 				o := exemplar(i)
 				o.Offset = 7
-				p.objects = append(p.objects, o)
+				p.Objects = append(p.Objects, o)
 			}
-			cells(h, appendObjectCells(nil, p.objects[n/2:]), 1000)
+			cells(h, appendObjectCells(nil, p.Objects[n/2:]), 1000)
 		},
-		"histograms in place of points": func(h *kv.History, p *pendingRow) {
+		"histograms in place of points": func(h *kv.History, p *Pending) {
 			for i := range n {
 				cells(h, appendPointCells(nil, []schema.Point{point(i, 1.5)}), 1000)
-				p.objects = append(p.objects, schema.Object{Offset: point(i, 0).Offset, Kind: schema.ObjectHistogram, Data: []byte{1}})
-				p.ages = append(p.ages, schema.Age{Offset: point(i, 0).Offset, Time: 2000})
+				p.Objects = append(p.Objects, schema.Object{Offset: point(i, 0).Offset, Kind: schema.ObjectHistogram, Data: []byte{1}})
+				p.Ages = append(p.Ages, schema.Age{Offset: point(i, 0).Offset, Time: 2000})
 			}
 		},
-		"start times": func(h *kv.History, p *pendingRow) {
+		"start times": func(h *kv.History, p *Pending) {
 			for i := range n {
 				cells(h, appendObjectCells(nil, []schema.Object{start(i)}), 1000)
-				p.points, p.objects = append(p.points, point(i, 0.1)), append(p.objects, start(i))
-				p.ages = append(p.ages, schema.Age{Offset: point(i, 0).Offset, Time: 2000})
+				p.Points, p.Objects = append(p.Points, point(i, 0.1)), append(p.Objects, start(i))
+				p.Ages = append(p.Ages, schema.Age{Offset: point(i, 0).Offset, Time: 2000})
 			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, p := kv.History{}, pendingRow{clock: 3000}
+			h, p := kv.History{}, Pending{Clock: 3000}
 			fill(&h, &p)
 			slices.SortFunc(h.Cells, func(a, b kv.Cell) int { return bytes.Compare(a.Qualifier, b.Qualifier) })
 			h.Cells = slices.CompactFunc(h.Cells, func(a, b kv.Cell) bool { return bytes.Equal(a.Qualifier, b.Qualifier) })
-			slices.SortFunc(p.objects, compareObjects)
+			slices.SortFunc(p.Objects, CompareObjects)
 			begin := time.Now()
-			var r reconciler
-			m := r.row([]byte("row"), &h, &p)
+			var r Reconciler
+			m := r.Reconcile([]byte("row"), &h, &p)
 			if took := time.Since(begin); took > patience {
 				t.Errorf("it took %v", took)
 			} else {
 				t.Logf("%v: %d puts, %d deletions", took, len(m.Puts), len(m.Deletes))
 			}
 			begin = time.Now()
-			var content row
-			if err := content.load(h.Cells); err != nil {
+			var content Row
+			if err := content.Load(h.Cells); err != nil {
 				t.Fatal(err)
 			}
-			merged := content.mutation([]byte("row"), h.Cells, content.merge(p.points, p.objects))
+			merged := content.Mutation([]byte("row"), h.Cells, content.Merge(p.Points, p.Objects))
 			if took := time.Since(begin); took > patience {
 				t.Errorf("to merge it took %v", took)
 			} else {

@@ -1,4 +1,4 @@
-package storage
+package row
 
 import (
 	"bytes"
@@ -18,19 +18,19 @@ const (
 	maxCellObjects = 1 << 20
 )
 
-// change is what a write does to a row that was read first.
-type change struct {
+// Change is what a write does to a row that was read first.
+type Change struct {
 	points  []schema.Point  // new instants
 	objects []schema.Object // new objects
-	known   int             // points that stood there already
+	Known   int             // points that stood there already
 	// A point or object that stood there goes or changes: its cells must be written anew.
-	replacePoints, replaceObjects bool
+	ReplacePoints, ReplaceObjects bool
 }
 
-// merge applies new points and objects, each sorted and with one sample per instant, to the row, newest write winning, and says what
+// Merge applies new points and objects, each sorted and with one sample per instant, to the row, newest write winning, and says what
 // changed. Afterwards the row holds the union.
-func (r *row) merge(points []schema.Point, objects []schema.Object) change {
-	var c change
+func (r *Row) Merge(points []schema.Point, objects []schema.Object) Change {
+	var c Change
 	for _, p := range points {
 		r.mergePoint(&c, p, objects)
 	}
@@ -40,27 +40,27 @@ func (r *row) merge(points []schema.Point, objects []schema.Object) change {
 	r.dropGone()
 	if len(c.points) > 0 {
 		for _, p := range c.points {
-			r.points = append(r.points, point{Point: p})
+			r.Points = append(r.Points, Point{Point: p})
 		}
-		slices.SortFunc(r.points, func(a, b point) int { return cmp.Compare(a.Offset, b.Offset) })
+		slices.SortFunc(r.Points, func(a, b Point) int { return cmp.Compare(a.Offset, b.Offset) })
 	}
 	if len(c.objects) > 0 {
 		for _, o := range c.objects {
-			r.objects = append(r.objects, object{Object: o})
+			r.Objects = append(r.Objects, Object{Object: o})
 		}
-		slices.SortFunc(r.objects, func(a, b object) int { return compareObjects(a.Object, b.Object) })
+		slices.SortFunc(r.Objects, func(a, b Object) int { return CompareObjects(a.Object, b.Object) })
 	}
 	return c
 }
 
-func (r *row) mergePoint(c *change, p schema.Point, objects []schema.Object) {
+func (r *Row) mergePoint(c *Change, p schema.Point, objects []schema.Object) {
 	if at, ok := r.pointAt(p.Offset); ok {
-		if r.points[at].SameValue(p) {
-			c.known++
+		if r.Points[at].SameValue(p) {
+			c.Known++
 			return
 		}
-		r.points[at].Point = p
-		c.replacePoints = true
+		r.Points[at].Point = p
+		c.ReplacePoints = true
 	} else {
 		c.points = append(c.points, p)
 	}
@@ -71,11 +71,11 @@ func (r *row) mergePoint(c *change, p schema.Point, objects []schema.Object) {
 	}
 }
 
-func (r *row) mergeObject(c *change, n schema.Object) {
-	at, ok := slices.BinarySearchFunc(r.objects, n, func(o object, n schema.Object) int { return compareObjects(o.Object, n) })
-	if ok && r.objects[at].written != gone {
+func (r *Row) mergeObject(c *Change, n schema.Object) {
+	at, ok := slices.BinarySearchFunc(r.Objects, n, func(o Object, n schema.Object) int { return CompareObjects(o.Object, n) })
+	if ok && r.Objects[at].written != gone {
 		if n.Kind.IsSample() {
-			c.known++
+			c.Known++
 		}
 		return
 	}
@@ -83,7 +83,7 @@ func (r *row) mergeObject(c *change, n schema.Object) {
 	case n.Kind.IsSample():
 		r.dropSample(c, n.Offset)
 		if at, ok := r.pointAt(n.Offset); ok {
-			r.points[at].written, c.replacePoints = gone, true
+			r.Points[at].written, c.ReplacePoints = gone, true
 		}
 	case n.Kind != schema.ObjectExemplar:
 		r.dropKind(c, n.Offset, n.Kind)
@@ -94,32 +94,32 @@ func (r *row) mergeObject(c *change, n schema.Object) {
 // gone is when that was written which dropGone takes out of the row.
 const gone = math.MinInt64
 
-func (r *row) dropGone() {
-	r.points = slices.DeleteFunc(r.points, func(p point) bool { return p.written == gone })
-	r.objects = slices.DeleteFunc(r.objects, func(o object) bool { return o.written == gone })
+func (r *Row) dropGone() {
+	r.Points = slices.DeleteFunc(r.Points, func(p Point) bool { return p.written == gone })
+	r.Objects = slices.DeleteFunc(r.Objects, func(o Object) bool { return o.written == gone })
 }
 
 // dropSample drops the object that is the sample of an instant: samples stand first of its objects.
-func (r *row) dropSample(c *change, offset uint32) {
-	for at := r.firstObject(offset, 0); at < len(r.objects) && r.objects[at].Offset == offset && r.objects[at].Kind.IsSample(); at++ {
+func (r *Row) dropSample(c *Change, offset uint32) {
+	for at := r.firstObject(offset, 0); at < len(r.Objects) && r.Objects[at].Offset == offset && r.Objects[at].Kind.IsSample(); at++ {
 		r.drop(c, at)
 	}
 }
 
 // dropKind drops the object of a kind, of which an instant has one.
-func (r *row) dropKind(c *change, offset uint32, kind schema.ObjectKind) {
-	if at := r.firstObject(offset, kind); at < len(r.objects) && r.objects[at].Offset == offset && r.objects[at].Kind == kind {
+func (r *Row) dropKind(c *Change, offset uint32, kind schema.ObjectKind) {
+	if at := r.firstObject(offset, kind); at < len(r.Objects) && r.Objects[at].Offset == offset && r.Objects[at].Kind == kind {
 		r.drop(c, at)
 	}
 }
 
-func (r *row) drop(c *change, at int) {
-	r.objects[at].written, c.replaceObjects = gone, true
+func (r *Row) drop(c *Change, at int) {
+	r.Objects[at].written, c.ReplaceObjects = gone, true
 }
 
 // firstObject is where the objects of an instant begin that are of a kind or a later one.
-func (r *row) firstObject(offset uint32, kind schema.ObjectKind) int {
-	at, _ := slices.BinarySearchFunc(r.objects, offset, func(o object, offset uint32) int {
+func (r *Row) firstObject(offset uint32, kind schema.ObjectKind) int {
+	at, _ := slices.BinarySearchFunc(r.Objects, offset, func(o Object, offset uint32) int {
 		return cmp.Or(cmp.Compare(o.Offset, offset), cmp.Compare(o.Kind, kind))
 	})
 	return at
@@ -131,13 +131,13 @@ func hasStartTime(objects []schema.Object, offset uint32) bool {
 	return end > 0 && objects[end-1].Offset == offset && objects[end-1].Kind == schema.ObjectStartTime
 }
 
-// mutation writes the change to a row that has the cells: new cells beside the old ones, or, where something that
+// Mutation writes the change to a row that has the cells: new cells beside the old ones, or, where something that
 // stood there changes, one cell in place of all. The row must be merged.
-func (r *row) mutation(key []byte, cells []kv.Cell, c change) kv.Mutation {
+func (r *Row) Mutation(key []byte, cells []kv.Cell, c Change) kv.Mutation {
 	m := kv.Mutation{Key: key}
-	if c.replacePoints {
-		all := make([]schema.Point, len(r.points))
-		for i, p := range r.points {
+	if c.ReplacePoints {
+		all := make([]schema.Point, len(r.Points))
+		for i, p := range r.Points {
 			all[i] = p.WithOurUnit()
 		}
 		m.Puts = appendPointCells(m.Puts, all)
@@ -145,13 +145,13 @@ func (r *row) mutation(key []byte, cells []kv.Cell, c change) kv.Mutation {
 	} else {
 		m.Puts = appendPointCells(m.Puts, c.points)
 	}
-	if len(c.objects) == 0 && !c.replaceObjects {
+	if len(c.objects) == 0 && !c.ReplaceObjects {
 		return m
 	}
 	puts := appendObjectCells(nil, c.objects)
-	if c.replaceObjects || collides(puts, cells) {
-		all := make([]schema.Object, len(r.objects))
-		for i, o := range r.objects {
+	if c.ReplaceObjects || collides(puts, cells) {
+		all := make([]schema.Object, len(r.Objects))
+		for i, o := range r.Objects {
 			all[i] = o.Object
 		}
 		puts = appendObjectCells(nil, all)
@@ -185,6 +185,11 @@ func otherCells(deletes []kv.Delete, cells []kv.Cell, puts []kv.Put, a, b schema
 		}
 	}
 	return deletes
+}
+
+// appendCells makes the cells of sorted points and objects.
+func Cells(points []schema.Point, objects []schema.Object) []kv.Put {
+	return appendObjectCells(appendPointCells(nil, points), objects)
 }
 
 // appendPointCells appends the cells of sorted points, a compacted one for each maxCellPoints.
