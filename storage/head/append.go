@@ -94,12 +94,12 @@ func (a *appender) object(o *Object) {
 }
 
 // row is the open row for a time of a series, in the shard that is locked then.
-func (a *appender) row(id uint32, time int64) *row {
+func (a *appender) row(id uint32, time int64) *openRow {
 	if id/pageSize != a.page || a.shard == nil {
 		a.turn(id)
 	}
 	s := a.shard
-	var r *row
+	var r *openRow
 	if n := a.first[id%pageSize]; n != 0 {
 		r = s.rows.at(n)
 	}

@@ -85,7 +85,7 @@ func (h *Head) Series() iter.Seq[uint32] {
 
 // OldestMark is the smallest mark of the rows in the head, sealed ones included; ok is false when there is none.
 func (h *Head) OldestMark() (mark uint64, ok bool) {
-	h.sweep(func(_ *shard, r *row) {
+	h.sweep(func(_ *shard, r *openRow) {
 		if !ok || r.mark < mark {
 			mark, ok = r.mark, true
 		}
@@ -121,7 +121,7 @@ func (h *Head) Stats() Stats {
 // OldestArrival is when the first point of the oldest row arrived (whole seconds), sealed rows included: the lag of the flush.
 func (h *Head) OldestArrival() (at time.Time, ok bool) {
 	var oldest uint32
-	h.sweep(func(_ *shard, r *row) {
+	h.sweep(func(_ *shard, r *openRow) {
 		if !ok || r.opened < oldest {
 			oldest, ok = r.opened, true
 		}
@@ -130,12 +130,12 @@ func (h *Head) OldestArrival() (at time.Time, ok bool) {
 }
 
 // sweep shows every row, under the lock of its shard, which is let go between chunks so that appends need not wait for the whole sweep.
-func (h *Head) sweep(see func(*shard, *row)) {
+func (h *Head) sweep(see func(*shard, *openRow)) {
 	for n := range h.shards {
 		s := &h.shards[n]
 		for at, more := uint32(0), true; more; at += slabChunk {
 			s.mu.Lock()
-			more = s.rows.each(at, func(_ uint32, r *row) {
+			more = s.rows.each(at, func(_ uint32, r *openRow) {
 				if r.used {
 					see(s, r)
 				}

@@ -236,7 +236,7 @@ func checkBoth(t *testing.T, h *Head, table, want model) {
 func checkStats(t *testing.T, h *Head) {
 	t.Helper()
 	var want Stats
-	h.sweep(func(s *shard, r *row) {
+	h.sweep(func(s *shard, r *openRow) {
 		want.Rows++
 		want.Bytes += s.rowBytes(r)
 		if r.sealed {
@@ -363,7 +363,7 @@ func TestPolicies(t *testing.T) {
 	size := func(id uint32) int64 {
 		h := fill()
 		var n int64
-		h.sweep(func(s *shard, r *row) {
+		h.sweep(func(s *shard, r *openRow) {
 			if r.id == id {
 				n = s.rowBytes(r)
 			}

@@ -24,7 +24,7 @@ func (p *Points) Reset() {
 // good until the buffer's Reset.
 func (h *Head) Read(id uint32, start, end int64, p *Points) {
 	p.view.rows = p.view.rows[:0]
-	h.copyRows(id, &p.view, func(r *row) bool { return r.overlaps(start, end) })
+	h.copyRows(id, &p.view, func(r *openRow) bool { return r.overlaps(start, end) })
 	p.add(&p.view, id, start, end)
 }
 
@@ -48,7 +48,7 @@ func (s *Snapshot) Size() int { return len(s.view.raw) }
 // Take adds the rows of a series that overlap start to end (milliseconds, inclusive), all at one moment.
 func (h *Head) Take(id uint32, start, end int64, s *Snapshot) Taken {
 	t := Taken{id: id, first: len(s.view.rows)}
-	h.copyRows(id, &s.view, func(r *row) bool { return r.overlaps(start, end) })
+	h.copyRows(id, &s.view, func(r *openRow) bool { return r.overlaps(start, end) })
 	t.end = len(s.view.rows)
 	for _, r := range s.view.rows[t.first:] {
 		t.points += int(r.count) + (r.end-r.side)/minEntry
@@ -71,7 +71,7 @@ func (s *Snapshot) Read(t Taken, start, end int64, p *Points) {
 }
 
 // copyRows copies the rows of a series that are wanted, all at one moment.
-func (h *Head) copyRows(id uint32, v *view, want func(*row) bool) {
+func (h *Head) copyRows(id uint32, v *view, want func(*openRow) bool) {
 	s := h.shard(id)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,7 @@ const shortSize = 37
 
 // row is an hour of a series: its points in a stream, as long as they come in order, and beside it what does not (see side). Two rows of one
 // hour exist while one of them is handed out: it must not change, and what arrives meanwhile goes to the other.
-type row struct {
+type openRow struct {
 	encoder
 	id    uint32
 	base  uint32 // seconds
@@ -33,13 +33,13 @@ type row struct {
 	sealed    bool // handed out
 }
 
-func (r *row) begin() int64 { return int64(r.base) * 1000 }
+func (r *openRow) begin() int64 { return int64(r.base) * 1000 }
 
 // overlaps says whether the hour has times from start to end (milliseconds, inclusive).
-func (r *row) overlaps(start, end int64) bool { return r.begin() <= end && r.begin()+hour > start }
+func (r *openRow) overlaps(start, end int64) bool { return r.begin() <= end && r.begin()+hour > start }
 
 // addFloat adds a sample at an offset. double says that it is of schema.FormDouble.
-func (s *shard) addFloat(r *row, offset uint32, v float64, double bool) {
+func (s *shard) addFloat(r *openRow, offset uint32, v float64, double bool) {
 	if int32(offset) <= r.floor {
 		s.addLate(r, offset, kindOf(v, double), math.Float64bits(v))
 		return
@@ -54,7 +54,7 @@ func (s *shard) addFloat(r *row, offset uint32, v float64, double bool) {
 }
 
 // addInteger adds a sample that a client sent as an integer.
-func (s *shard) addInteger(r *row, offset uint32, v int64) {
+func (s *shard) addInteger(r *openRow, offset uint32, v int64) {
 	if int32(offset) <= r.floor {
 		s.addLate(r, offset, kindInteger, uint64(v))
 		return
@@ -66,7 +66,7 @@ func (s *shard) addInteger(r *row, offset uint32, v int64) {
 }
 
 // append appends the first n bytes of what the encoder made.
-func (s *shard) append(r *row, op *[maxOp]byte, n int) {
+func (s *shard) append(r *openRow, op *[maxOp]byte, n int) {
 	used := int(r.shortUsed)
 	switch {
 	case n == 0:
@@ -94,7 +94,7 @@ func (s *shard) append(r *row, op *[maxOp]byte, n int) {
 }
 
 // raise raises the last byte of the stream by one.
-func (s *shard) raise(r *row) {
+func (s *shard) raise(r *openRow) {
 	if r.stream.size == 0 {
 		r.short[r.shortUsed-1]++
 	} else {
@@ -103,7 +103,7 @@ func (s *shard) raise(r *row) {
 }
 
 // bytes is the memory of the row.
-func (s *shard) rowBytes(r *row) int64 {
+func (s *shard) rowBytes(r *openRow) int64 {
 	n := rowSize + r.stream.blocks()*blockSize
 	if r.side != 0 {
 		n += sideSize + s.sides.at(r.side).chain.blocks()*blockSize
@@ -112,7 +112,7 @@ func (s *shard) rowBytes(r *row) int64 {
 }
 
 // clear empties a row but for its name.
-func (s *shard) clear(r *row) {
+func (s *shard) clear(r *openRow) {
 	r.stream.release(&s.blocks)
 	if r.side != 0 {
 		s.sides.at(r.side).chain.release(&s.blocks)

@@ -31,7 +31,7 @@ func (b *RowBuffer) Reset() {
 // Row reads an hour of a series; it is empty when the head has nothing of it. The row is good until the buffer's Reset.
 func (h *Head) Row(id, base uint32, b *RowBuffer) Row {
 	b.view.rows = b.view.rows[:0]
-	h.copyRows(id, &b.view, func(r *row) bool { return r.base == base })
+	h.copyRows(id, &b.view, func(r *openRow) bool { return r.base == base })
 	b.view.sort()
 	return b.row(id, base, b.view.rows, h.o.Values)
 }

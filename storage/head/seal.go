@@ -103,7 +103,7 @@ func (h *Head) due(p Policy) due {
 		return d
 	}
 	var sizes [65]int64 // bytes of the rows whose size has as many bits
-	h.sweep(func(s *shard, r *row) {
+	h.sweep(func(s *shard, r *openRow) {
 		switch size := s.rowBytes(r); {
 		case r.sealed:
 		case d.aged(r):
@@ -128,12 +128,12 @@ func seconds(at time.Time, zero uint32) uint32 {
 	return uint32(max(at.Unix(), 0))
 }
 
-func (d *due) aged(r *row) bool {
+func (d *due) aged(r *openRow) bool {
 	return r.begin()+hour < d.EndedBefore && r.opened < d.settled || r.opened < d.opened || r.mark < d.MarkedBefore
 }
 
 // takes says whether a row is to go.
-func (d *due) takes(s *shard, r *row) bool {
+func (d *due) takes(s *shard, r *openRow) bool {
 	if !r.used || r.sealed {
 		return false
 	}
@@ -191,12 +191,12 @@ func (b *Sealed) points() int { return len(b.buffer.points) + len(b.buffer.objec
 
 // Drop removes the rows: the table has them.
 func (b *Sealed) Drop() {
-	b.end(func(s *shard, n uint32, _ *row) { s.drop(n) })
+	b.end(func(s *shard, n uint32, _ *openRow) { s.drop(n) })
 }
 
 // Keep takes the rows back: they could not be put. They are due again at the next Seal, with what arrived meanwhile.
 func (b *Sealed) Keep() {
-	b.end(func(s *shard, n uint32, r *row) {
+	b.end(func(s *shard, n uint32, r *openRow) {
 		if m, newer := s.twin(n, r); newer != nil {
 			s.fold(r, newer)
 			s.drop(m)
@@ -205,7 +205,7 @@ func (b *Sealed) Keep() {
 }
 
 // end ends the batch, row by row; a second end does nothing.
-func (b *Sealed) end(each func(*shard, uint32, *row)) {
+func (b *Sealed) end(each func(*shard, uint32, *openRow)) {
 	for _, at := range b.handles {
 		s := &b.head.shards[at.shard]
 		s.mu.Lock()
@@ -224,7 +224,7 @@ func (b *Sealed) end(each func(*shard, uint32, *row)) {
 }
 
 // fold adds what a newer row of the hour holds to a row.
-func (s *shard) fold(r, newer *row) {
+func (s *shard) fold(r, newer *openRow) {
 	r.mark = min(r.mark, newer.mark)
 	r.opened = min(r.opened, newer.opened)
 	var v view // not the shard's: adding may put r in order

@@ -25,7 +25,7 @@ type shard struct {
 
 	mu     sync.Mutex          // guards all below
 	pages  []*[pageSize]uint32 // the first row of each series
-	rows   slab[row]
+	rows   slab[openRow]
 	sides  slab[side]
 	blocks slab[block]
 
@@ -39,8 +39,8 @@ type shard struct {
 }
 
 // chain lists the rows of a series.
-func (s *shard) chain(id uint32) iter.Seq2[uint32, *row] {
-	return func(yield func(uint32, *row) bool) {
+func (s *shard) chain(id uint32) iter.Seq2[uint32, *openRow] {
+	return func(yield func(uint32, *openRow) bool) {
 		if page := pageOf(id); page < len(s.pages) && s.pages[page] != nil {
 			for n := s.pages[page][id%pageSize]; n != 0; {
 				r := s.rows.at(n)
@@ -67,7 +67,7 @@ func (s *shard) page(id uint32) *[pageSize]uint32 {
 
 // find returns the open row that has room for a time, the first of its series from then on: the next point will look for it again. It makes
 // one when there is none.
-func (s *shard) find(id uint32, time int64, opened uint32) *row {
+func (s *shard) find(id uint32, time int64, opened uint32) *openRow {
 	slot := &s.page(id)[id%pageSize]
 	for at := slot; *at != 0; {
 		n := *at
@@ -100,12 +100,12 @@ func (s *shard) drop(n uint32) {
 	}
 	*at = r.next
 	s.clear(r)
-	*r = row{}
+	*r = openRow{}
 	s.rows.give(n)
 }
 
 // twin is the other row of the same series and hour; 0: none.
-func (s *shard) twin(n uint32, r *row) (uint32, *row) {
+func (s *shard) twin(n uint32, r *openRow) (uint32, *openRow) {
 	for m, other := range s.chain(r.id) {
 		if m != n && other.base == r.base {
 			return m, other

@@ -24,7 +24,7 @@ type side struct {
 }
 
 const (
-	rowSize  = int64(unsafe.Sizeof(row{}))
+	rowSize  = int64(unsafe.Sizeof(openRow{}))
 	sideSize = int64(unsafe.Sizeof(side{}))
 
 	// firstLimit is the limit of a new side: so many late points are cheaper to sort at every read than to avoid.
@@ -58,7 +58,7 @@ func (e entry) special() bool {
 }
 
 // addLate adds a point that is not later than all others. One that says what the row says already is left out.
-func (s *shard) addLate(r *row, offset uint32, kind schema.ObjectKind, bits uint64) {
+func (s *shard) addLate(r *openRow, offset uint32, kind schema.ObjectKind, bits uint64) {
 	if r.side == 0 && r.count > 0 && offset == r.last && kind == kindOf(math.Float64frombits(r.bits), r.double) && bits == r.bits && r.scale != integerScale && r.mode != modeNone {
 		return // a batch that was sent twice, or by two senders
 	}
@@ -66,7 +66,7 @@ func (s *shard) addLate(r *row, offset uint32, kind schema.ObjectKind, bits uint
 }
 
 // addObject adds an object; the data are copied.
-func (s *shard) addObject(r *row, offset uint32, kind schema.ObjectKind, data []byte) {
+func (s *shard) addObject(r *openRow, offset uint32, kind schema.ObjectKind, data []byte) {
 	if kind == schema.ObjectFloat && len(data) == 8 {
 		s.addFloat(r, offset, math.Float64frombits(binary.BigEndian.Uint64(data)), r.double)
 		return
@@ -74,7 +74,7 @@ func (s *shard) addObject(r *row, offset uint32, kind schema.ObjectKind, data []
 	s.addEntry(r, entry{offset: offset, kind: kind, data: data})
 }
 
-func (s *shard) addEntry(r *row, e entry) {
+func (s *shard) addEntry(r *openRow, e entry) {
 	if r.side == 0 {
 		n, sd := s.sides.take()
 		r.side, sd.limit = n, firstLimit
@@ -91,7 +91,7 @@ func (s *shard) addEntry(r *row, e entry) {
 
 // reorder moves the points of the side into the stream and drops what was replaced. The limit grows with what remains, so that a point is
 // moved a few times at most however many arrive late.
-func (s *shard) reorder(r *row) {
+func (s *shard) reorder(r *openRow) {
 	s.view.reset()
 	s.view.add(s, r)
 	entries := s.view.settled(s.view.rows)
@@ -114,7 +114,7 @@ func (s *shard) reorder(r *row) {
 }
 
 // add adds an entry as if it had arrived now.
-func (s *shard) add(r *row, e entry) {
+func (s *shard) add(r *openRow, e entry) {
 	switch e.kind {
 	case kindInteger:
 		s.addInteger(r, e.offset, int64(e.bits))
@@ -126,7 +126,7 @@ func (s *shard) add(r *row, e entry) {
 	}
 }
 
-func (s *shard) addUnlimited(r *row, e entry) {
+func (s *shard) addUnlimited(r *openRow, e entry) {
 	if r.side == 0 {
 		r.side, _ = s.sides.take()
 	}

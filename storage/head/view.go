@@ -29,7 +29,7 @@ type rowView struct {
 func (v *view) reset() { v.raw, v.rows = v.raw[:0], v.rows[:0] }
 
 // add copies a row.
-func (v *view) add(s *shard, r *row) {
+func (v *view) add(s *shard, r *openRow) {
 	n := rowView{base: r.base, count: r.count, sealed: r.sealed, begin: len(v.raw)}
 	v.raw = append(v.raw, r.short[:r.shortUsed]...)
 	v.raw = r.stream.appendTo(v.raw, &s.blocks)
