@@ -34,7 +34,7 @@ var doors = map[string][]string{
 	"tree":                    {"budget", "storage", "storage/kv", "storage/schema", "tree/javaregexp", "turns"},
 	"tree/javaregexp":         {},
 	"storage/fit":             {"storage/kv", "storage/schema"},
-	"storage/head":            {"storage/schema"},
+	"storage/head":            {"storage/row", "storage/schema"},
 	"storage/log":             {"storage/mark"},
 	"storage/log/logtest":     {"storage/log"},
 	"storage":                 {"budget", "storage/fit", "storage/head", "storage/index", "storage/intern", "storage/kv", "storage/log", "storage/row", "storage/schema", "storage/uid", "turns"},

@@ -214,7 +214,7 @@ func (w *writer) addRow(ref Ref, st *state, base uint32, entries []entry) {
 	for i, e := range entries {
 		offset := schema.Offset(e.time)
 		if n := int(e.n); n < len(w.batch.Refs) {
-			if !w.supersededSample(entries[i+1:], e.time) {
+			if !w.superseded(entries[i+1:], e.time, row.Number) {
 				w.addPoint(offset, n)
 			}
 			continue
@@ -246,30 +246,25 @@ func (w *writer) addPoint(offset uint32, n int) {
 	w.objects = append(w.objects, schema.FloatObject(offset, value))
 }
 
-// supersededSample says whether a later entry of the batch is the sample at this time.
-func (w *writer) supersededSample(later []entry, time int64) bool {
-	return w.superseded(later, time, schema.ObjectHistogram)
-}
-
-// superseded says whether a later entry of the batch takes the place of an object of the kind at this time.
+// superseded reports whether a later entry of the batch stands in place of a datum of a kind at this time. A start time belongs to the sample that the
+// batch has at its instant, wherever in the batch that is.
 func (w *writer) superseded(later []entry, time int64, kind schema.ObjectKind) bool {
 	for _, e := range later {
 		if e.time != time {
 			return false
 		}
-		n := int(e.n) - len(w.batch.Refs)
-		if n < 0 {
-			if kind.IsSample() {
-				return true
-			}
-			continue
-		}
-		other := schema.ObjectKind(w.batch.Objects[n].Kind)
-		if other == kind || other.IsSample() && kind.IsSample() {
+		if row.Excludes(w.kindOf(e), kind) {
 			return true
 		}
 	}
 	return false
+}
+
+func (w *writer) kindOf(e entry) schema.ObjectKind {
+	if n := int(e.n) - len(w.batch.Refs); n >= 0 {
+		return schemaKind(w.batch.Objects[n].Kind)
+	}
+	return row.Number // or a float that is an object: both are the sample
 }
 
 const (

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage/head"
+	"github.com/tsdbridge/tsdbridge/storage/row"
 )
 
 // join adds what the head holds to what the table holds, both in order. The points of h are p's n, of the table, and behind them the head's, in one piece of
@@ -26,7 +27,7 @@ func (p *Points) join(h *head.Points, n int, q *Query) {
 	for _, o := range h.Objects {
 		objects = append(objects, Object{Ref: p.Ref, Time: o.Time, Kind: Kind(o.Kind), Data: bytes.Clone(o.Data)})
 	}
-	replaced := instants{h.Times, objects}
+	newer := instants{h.Times, h.Values, objects}
 	times, values := make([]int64, 0, len(p.Times)+len(h.Times)), make([]float64, 0, len(p.Times)+len(h.Times))
 	at := 0
 	for i, t := range p.Times {
@@ -34,13 +35,13 @@ func (p *Points) join(h *head.Points, n int, q *Query) {
 			times, values = append(times, h.Times[at]), append(values, h.Values[at])
 			at++
 		}
-		if !replaced.sample(t) {
+		if !newer.sample(t) {
 			times, values = append(times, t), append(values, p.Values[i])
 		}
 	}
 	p.Times, p.Values = append(times, h.Times[at:]...), append(values, h.Values[at:]...)
 	for _, o := range p.Objects {
-		if !replaced.object(o) {
+		if !newer.replace(o) {
 			objects = append(objects, o)
 		}
 	}
@@ -53,10 +54,11 @@ func (p *Points) join(h *head.Points, n int, q *Query) {
 // instants are points and objects in the order of their times.
 type instants struct {
 	times   []int64
+	values  []float64
 	objects []Object
 }
 
-// sample says whether there is a sample at an instant.
+// sample reports whether there is a sample at an instant.
 func (s instants) sample(time int64) bool {
 	if _, ok := slices.BinarySearch(s.times, time); ok {
 		return true
@@ -64,12 +66,14 @@ func (s instants) sample(time int64) bool {
 	return s.has(time, func(o Object) bool { return schemaKind(o.Kind).IsSample() })
 }
 
-// object says whether one of these takes the place of an object.
-func (s instants) object(old Object) bool {
-	if old.Kind == KindExemplar {
-		return s.has(old.Time, func(o Object) bool { return o.Kind == KindExemplar && bytes.Equal(o.Data, old.Data) })
+// replace reports whether one of these takes the place of an older object, or is the same exemplar.
+func (s instants) replace(old Object) bool {
+	if at, ok := slices.BinarySearch(s.times, old.Time); ok && row.Replaces(row.KindOf(s.values[at]), schemaKind(old.Kind)) {
+		return true
 	}
-	return s.sample(old.Time) || s.has(old.Time, func(o Object) bool { return o.Kind == old.Kind })
+	return s.has(old.Time, func(o Object) bool {
+		return row.Replaces(schemaKind(o.Kind), schemaKind(old.Kind)) || o.Kind == old.Kind && bytes.Equal(o.Data, old.Data)
+	})
 }
 
 func (s instants) has(time int64, is func(Object) bool) bool {

@@ -69,7 +69,7 @@ func disputed(p *Points, h *head.Points, n int) []int64 {
 			twice = append(twice, t)
 		}
 	}
-	held := instants{table, p.Objects}
+	held := instants{table, values, p.Objects}
 	for _, o := range h.Objects {
 		if o.Kind.IsSample() && held.sample(o.Time) {
 			twice = append(twice, o.Time)

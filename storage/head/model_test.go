@@ -48,7 +48,7 @@ func (m model) at(id uint32, time int64) *instant {
 	return in
 }
 
-// point is the rule of storage.row.mergePoint and mergeObject for samples.
+// write is the rule of row.Replaces for samples.
 func (in *instant) write(d datum) {
 	if in.sample == d {
 		return

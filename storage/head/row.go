@@ -12,7 +12,7 @@ const hour = schema.RowSeconds * 1000
 // shortSize is what a row of 128 bytes has left for the beginning of its stream: a constant series never needs a block.
 const shortSize = 37
 
-// row is an hour of a series: its points in a stream, as long as they come in order, and beside it what does not (see side). Two rows of one
+// openRow is an hour of a series: its points in a stream, as long as they come in order, and beside it what does not (see side). Two rows of one
 // hour exist while one of them is handed out: it must not change, and what arrives meanwhile goes to the other.
 type openRow struct {
 	encoder

@@ -5,6 +5,7 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -52,9 +53,16 @@ type entry struct {
 
 func (e entry) isPoint() bool { return e.kind >= kindFloat && e.kind <= kindDouble }
 
-// special says whether the schema keeps the sample as an object: a NaN or an infinity.
-func (e entry) special() bool {
-	return e.kind == kindFloat && !(math.Abs(math.Float64frombits(e.bits)) <= math.MaxFloat64)
+// rowKind is the kind of the entry in a row of the table.
+func (e entry) rowKind() schema.ObjectKind {
+	switch {
+	case e.kind == kindFloat:
+		return row.KindOf(math.Float64frombits(e.bits))
+	case e.isPoint():
+		return row.Number
+	default:
+		return e.kind
+	}
 }
 
 // addLate adds a point that is not later than all others. One that says what the row says already is left out.

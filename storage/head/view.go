@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -45,19 +46,15 @@ func (v *view) add(s *shard, r *openRow) {
 // sort orders the rows by their hours, and of one hour the one that was handed out first: what it holds is older.
 func (v *view) sort() {
 	slices.SortFunc(v.rows, func(a, b rowView) int {
-		return cmp.Or(cmp.Compare(a.base, b.base), compareBools(b.sealed, a.sealed))
+		switch {
+		case a.base != b.base || a.sealed == b.sealed:
+			return cmp.Compare(a.base, b.base)
+		case a.sealed:
+			return -1
+		default:
+			return 1
+		}
 	})
-}
-
-func compareBools(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	default:
-		return 1
-	}
 }
 
 // hours cuts the sorted rows into those of one hour each.
@@ -168,25 +165,21 @@ func settle(entries []entry) []entry {
 	return out
 }
 
-// replace adds the next entry of an instant by the rule of storage's merge of cells: a sample takes the place of the sample, and a finite number takes
-// away the start time that belonged to it; an object takes the place of one of its kind; exemplars share the instant.
+// replace adds the next entry of an instant: the newest write wins, as it does in the table's rows.
 func replace(instant []entry, e entry) []entry {
 	for _, o := range instant {
 		if o.kind == e.kind && o.bits == e.bits && bytes.Equal(o.data, e.data) {
 			return instant
 		}
 	}
-	if e.kind != schema.ObjectExemplar {
-		instant = slices.DeleteFunc(instant, func(o entry) bool {
-			return o.kind == e.kind || o.isSample() && e.isSample() || o.kind == schema.ObjectStartTime && e.isPoint() && !e.special()
-		})
+	if len(instant) > 0 {
+		kind := e.rowKind()
+		instant = slices.DeleteFunc(instant, func(o entry) bool { return row.Replaces(kind, o.rowKind()) })
 	}
 	return append(instant, e)
 }
 
-func (e entry) isSample() bool { return e.isPoint() || e.kind.IsSample() }
-
 // compareInstant orders the entries of an instant: the number, then objects by kind and content.
 func compareInstant(a, b entry) int {
-	return cmp.Or(compareBools(b.isPoint(), a.isPoint()), cmp.Compare(a.kind, b.kind), bytes.Compare(a.data, b.data))
+	return cmp.Or(cmp.Compare(a.rowKind(), b.rowKind()), bytes.Compare(a.data, b.data))
 }

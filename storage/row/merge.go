@@ -65,10 +65,7 @@ func (r *Row) mergePoint(c *Change, p schema.Point, objects []schema.Object) {
 		c.points = append(c.points, p)
 	}
 	// What stood at the instant as an object is gone, and the old sample's start time with it unless the new one brings its own.
-	r.dropSample(c, p.Offset)
-	if !hasStartTime(objects, p.Offset) {
-		r.dropKind(c, p.Offset, schema.ObjectStartTime)
-	}
+	r.replaceObjects(c, p.Offset, Number, hasStartTime(objects, p.Offset))
 }
 
 func (r *Row) mergeObject(c *Change, n schema.Object) {
@@ -79,14 +76,13 @@ func (r *Row) mergeObject(c *Change, n schema.Object) {
 		}
 		return
 	}
-	switch {
-	case n.Kind.IsSample():
-		r.dropSample(c, n.Offset)
+	if n.Kind != schema.ObjectExemplar { // of which an instant may have many
+		r.replaceObjects(c, n.Offset, n.Kind, false)
+	}
+	if Replaces(n.Kind, Number) {
 		if at, ok := r.pointAt(n.Offset); ok {
 			r.Points[at].written, c.ReplacePoints = gone, true
 		}
-	case n.Kind != schema.ObjectExemplar:
-		r.dropKind(c, n.Offset, n.Kind)
 	}
 	c.objects = append(c.objects, n)
 }
@@ -99,30 +95,15 @@ func (r *Row) dropGone() {
 	r.Objects = slices.DeleteFunc(r.Objects, func(o Object) bool { return o.written == gone })
 }
 
-// dropSample drops the object that is the sample of an instant: samples stand first of its objects.
-func (r *Row) dropSample(c *Change, offset uint32) {
-	for at := r.firstObject(offset, 0); at < len(r.Objects) && r.Objects[at].Offset == offset && r.Objects[at].Kind.IsSample(); at++ {
-		r.drop(c, at)
+// replaceObjects drops the objects of an instant whose place a new datum takes. A start time stays where the new sample brings one: that takes its place
+// by itself, or is the same.
+func (r *Row) replaceObjects(c *Change, offset uint32, newer schema.ObjectKind, hasStart bool) {
+	at, _ := slices.BinarySearchFunc(r.Objects, offset, func(o Object, offset uint32) int { return cmp.Compare(o.Offset, offset) })
+	for ; at < len(r.Objects) && r.Objects[at].Offset == offset; at++ {
+		if older := r.Objects[at].Kind; Replaces(newer, older) && !(hasStart && older == schema.ObjectStartTime) {
+			r.Objects[at].written, c.ReplaceObjects = gone, true
+		}
 	}
-}
-
-// dropKind drops the object of a kind, of which an instant has one.
-func (r *Row) dropKind(c *Change, offset uint32, kind schema.ObjectKind) {
-	if at := r.firstObject(offset, kind); at < len(r.Objects) && r.Objects[at].Offset == offset && r.Objects[at].Kind == kind {
-		r.drop(c, at)
-	}
-}
-
-func (r *Row) drop(c *Change, at int) {
-	r.Objects[at].written, c.ReplaceObjects = gone, true
-}
-
-// firstObject is where the objects of an instant begin that are of a kind or a later one.
-func (r *Row) firstObject(offset uint32, kind schema.ObjectKind) int {
-	at, _ := slices.BinarySearchFunc(r.Objects, offset, func(o Object, offset uint32) int {
-		return cmp.Or(cmp.Compare(o.Offset, offset), cmp.Compare(o.Kind, kind))
-	})
-	return at
 }
 
 // hasStartTime says whether sorted objects have a start time at an offset, behind which no other kind stands.

@@ -258,8 +258,8 @@ func (r *Reconciler) lose(c candidate) {
 	}
 }
 
-// lostObject marks an object that lost its instant. 0 is never a kind.
-const lostObject schema.ObjectKind = 0
+// lostObject marks an object that lost its instant. No object has this kind.
+const lostObject = Number
 
 // settleObjects decides which objects the row has. Start times go with the sample that they belong to; exemplars share an instant.
 func (r *Reconciler) settleObjects(p *Pending) {
@@ -300,16 +300,10 @@ func (r *Reconciler) wants(p *Pending, o schema.Object) bool {
 // dropTwins leaves one of the objects that two cells have, and of two start times of an instant that of the later cell.
 func (r *Reconciler) dropDuplicates() {
 	slices.SortStableFunc(r.objects, func(a, b agedObject) int {
-		byKind := cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Kind, b.Kind))
-		if a.Kind == schema.ObjectExemplar {
-			return cmp.Or(byKind, bytes.Compare(a.Data, b.Data))
-		}
-		return cmp.Or(byKind, cmp.Compare(b.age, a.age), bytes.Compare(b.Data, a.Data))
+		return cmp.Or(compareNewest(a.Object, b.Object, a.age, b.age), bytes.Compare(b.Data, a.Data))
 	})
 	n := len(r.objects)
-	r.objects = slices.CompactFunc(r.objects, func(a, b agedObject) bool {
-		return a.Offset == b.Offset && a.Kind == b.Kind && (a.Kind != schema.ObjectExemplar || bytes.Equal(a.Data, b.Data))
-	})
+	r.objects = slices.CompactFunc(r.objects, func(a, b agedObject) bool { return sameObject(a.Object, b.Object) })
 	r.dropped = r.dropped || len(r.objects) < n
 }
 

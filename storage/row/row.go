@@ -1,7 +1,6 @@
 package row
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -118,17 +117,8 @@ func (r *Row) sort() {
 	if len(r.Objects) == 0 {
 		return
 	}
-	// Exemplars share instants: equal ones must become neighbours. Of all other kinds the newest comes first.
-	slices.SortStableFunc(r.Objects, func(a, b Object) int {
-		byTime := cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Kind, b.Kind))
-		if a.Kind == schema.ObjectExemplar {
-			return cmp.Or(byTime, bytes.Compare(a.Data, b.Data))
-		}
-		return cmp.Or(byTime, cmp.Compare(b.written, a.written))
-	})
-	r.Objects = slices.CompactFunc(r.Objects, func(a, b Object) bool {
-		return a.Offset == b.Offset && a.Kind == b.Kind && (a.Kind != schema.ObjectExemplar || bytes.Equal(a.Data, b.Data))
-	})
+	slices.SortStableFunc(r.Objects, func(a, b Object) int { return compareNewest(a.Object, b.Object, a.written, b.written) })
+	r.Objects = slices.CompactFunc(r.Objects, func(a, b Object) bool { return sameObject(a.Object, b.Object) })
 	r.resolveSamples()
 }
 
@@ -160,20 +150,22 @@ func (r *Row) agedAt(offset uint32, written int64) int64 {
 func (r *Row) resolveSamples() {
 	kept := r.Objects[:0]
 	for i, o := range r.Objects {
-		if o.Kind.IsSample() {
-			// Float and histogram objects of one instant are neighbours, in the order of their kinds.
-			if n := len(kept); n > 0 && kept[n-1].Kind.IsSample() && kept[n-1].Offset == o.Offset {
-				if kept[n-1].written >= o.written {
-					continue
-				}
-				kept = kept[:n-1]
+		if !Excludes(o.Kind, Number) {
+			kept = append(kept, r.Objects[i])
+			continue
+		}
+		// Float and histogram objects of one instant are neighbours, in the order of their kinds.
+		if n := len(kept); n > 0 && kept[n-1].Offset == o.Offset && Excludes(kept[n-1].Kind, o.Kind) {
+			if kept[n-1].written >= o.written {
+				continue
 			}
-			if at, ok := r.pointAt(o.Offset); ok {
-				if r.Points[at].written > o.written {
-					continue
-				}
-				r.Points[at].written = gone
+			kept = kept[:n-1]
+		}
+		if at, ok := r.pointAt(o.Offset); ok {
+			if r.Points[at].written > o.written {
+				continue
 			}
+			r.Points[at].written = gone
 		}
 		kept = append(kept, r.Objects[i])
 	}
@@ -210,9 +202,4 @@ func (r *Row) Last() (sample, object int32) {
 		}
 	}
 	return sample, object
-}
-
-// CompareObjects orders objects by time, kind and content.
-func CompareObjects(a, b schema.Object) int {
-	return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Kind, b.Kind), bytes.Compare(a.Data, b.Data))
 }

@@ -1,0 +1,56 @@
+package row
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// Number is the kind of a finite number, which stands in a cell of points. No object has it.
+const Number schema.ObjectKind = 0
+
+// KindOf is the kind in which a row keeps a float: NaNs and infinities are objects.
+func KindOf(v float64) schema.ObjectKind {
+	if math.Abs(v) <= math.MaxFloat64 {
+		return Number
+	}
+	return schema.ObjectFloat
+}
+
+// Replaces reports whether a datum takes the place of one that was written before it at the same instant: newest write wins. A number also takes away
+// the start time of the sample that it replaces, unless it brings its own.
+func Replaces(newer, older schema.ObjectKind) bool {
+	return Excludes(newer, older) || newer == Number && older == schema.ObjectStartTime
+}
+
+// Excludes reports whether an instant holds only one of two data: it has one sample, which is a number or an object, and one object of each other kind, but
+// any number of exemplars.
+func Excludes(a, b schema.ObjectKind) bool {
+	if isSample(a) {
+		return isSample(b)
+	}
+	return a == b && a != schema.ObjectExemplar
+}
+
+func isSample(k schema.ObjectKind) bool { return k == Number || k.IsSample() }
+
+// sameObject reports whether two objects are one: an instant has one of each kind, and each exemplar once.
+func sameObject(a, b schema.Object) bool {
+	return a.Offset == b.Offset && a.Kind == b.Kind && (a.Kind != schema.ObjectExemplar || bytes.Equal(a.Data, b.Data))
+}
+
+// compareNewest orders objects so that those which are one are neighbours, the newest first.
+func compareNewest(a, b schema.Object, aWritten, bWritten int64) int {
+	byKind := cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Kind, b.Kind))
+	if a.Kind == schema.ObjectExemplar {
+		return cmp.Or(byKind, bytes.Compare(a.Data, b.Data))
+	}
+	return cmp.Or(byKind, cmp.Compare(bWritten, aWritten))
+}
+
+// CompareObjects orders objects by time, kind and content.
+func CompareObjects(a, b schema.Object) int {
+	return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Kind, b.Kind), bytes.Compare(a.Data, b.Data))
+}

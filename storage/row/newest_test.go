@@ -1,0 +1,42 @@
+package row
+
+import (
+	"math"
+	"testing"
+
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+func TestReplaces(t *testing.T) {
+	const (
+		number    = Number
+		float     = schema.ObjectFloat
+		histogram = schema.ObjectHistogram
+		exemplar  = schema.ObjectExemplar
+		start     = schema.ObjectStartTime
+	)
+	for _, c := range []struct {
+		newer, older schema.ObjectKind
+		want         bool
+	}{
+		{number, number, true}, {number, float, true}, {number, histogram, true}, {number, start, true}, {number, exemplar, false},
+		{float, number, true}, {histogram, number, true}, {histogram, float, true}, {float, start, false}, {histogram, start, false},
+		{start, start, true}, {start, number, false}, {start, histogram, false}, {start, exemplar, false},
+		{exemplar, exemplar, false}, {exemplar, number, false}, {exemplar, start, false},
+		{77, 77, true}, {77, 78, false}, {77, number, false}, // kinds of later versions
+	} {
+		if got := Replaces(c.newer, c.older); got != c.want {
+			t.Errorf("Replaces(%d, %d) = %v, want %v", c.newer, c.older, got, c.want)
+		}
+	}
+}
+
+func TestKindOf(t *testing.T) {
+	for v, want := range map[float64]schema.ObjectKind{
+		0: Number, -math.MaxFloat64: Number, math.Inf(1): schema.ObjectFloat, math.Inf(-1): schema.ObjectFloat, math.NaN(): schema.ObjectFloat,
+	} {
+		if got := KindOf(v); got != want {
+			t.Errorf("KindOf(%v) = %d, want %d", v, got, want)
+		}
+	}
+}
