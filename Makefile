@@ -47,6 +47,7 @@ race:      ## the race detector over everything that needs Go alone
 
 golden:    ## rewrite recorded answers; review the diff
 	$(GO) test ./storage/... ./translate/... ./adapter ./graphite -rewrite
+	$(GO) test . -run FlagsPage -rewrite
 
 fuzz:      ## every fuzzer for a minute
 	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \

@@ -84,6 +84,9 @@ func (p *parser) flatten(flags []string, name string, node *yaml.Node) ([]string
 		}
 		return flags, nil
 	case yaml.ScalarNode:
+		if err := retiredError("", name); err != nil {
+			return nil, fmt.Errorf("line %d: %w", node.Line, err)
+		}
 		if p.app.GetFlag(name) == nil || name == "config.file" || name == "help" {
 			return nil, p.withNeighbour(fmt.Errorf("line %d: there is no option %q", node.Line, name), "", name, p.flagNames(nil))
 		}

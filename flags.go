@@ -49,6 +49,9 @@ type treeFlags struct {
 
 // parseCommand reads the command line and the configuration file that it names.
 func parseCommand(args []string, stdout, stderr io.Writer) (command, error) {
+	if err := refuseRetired(args); err != nil {
+		return command{}, err
+	}
 	p := newParser(stdout)
 	given, err := p.app.ParseContext(args)
 	if p.terminated || err != nil {
@@ -177,8 +180,8 @@ func (p *parser) storageFlags() {
 	f("storage.salt.buckets", "Number of salt buckets.").Default(text(o.SaltBuckets)).IntVar(&o.SaltBuckets)
 	f("storage.values", "Encoding of floats: auto (4 bytes where that loses nothing, else 8; HTTP put always 8, as a TSD), double (always 8), compact (whole numbers of up to 4 bytes as integers).").Default(o.Values).StringVar(&o.Values)
 	f("storage.series-index", "Where series are learnt from: auto (tsdb-meta, and row keys for what other writers leave out there) or meta (tsdb-meta alone). Only hbase has other writers.").Default(o.SeriesIndex).EnumVar(&o.SeriesIndex, "auto", "meta")
-	f("storage.index-refresh", "How often series of other writers are looked for.").Default(o.IndexRefresh.String()).DurationVar(&o.IndexRefresh)
-	f("storage.uid-cache", "Entries of each of the six caches of names and UIDs.").Default(text(o.UIDCache)).IntVar(&o.UIDCache)
+	f("storage.index-refresh", "How often the tables are read for what other processes changed: series, names, trees.").Default(o.IndexRefresh.String()).DurationVar(&o.IndexRefresh)
+	f("storage.series-cache", "Entries of each cache of series: by their bytes on the wire, one for each protocol, and names and UIDs.").Default(text(o.SeriesCache)).IntVar(&o.SeriesCache)
 	f("translate.compat-metrics", "Metric names (regular expression, anchored) that are escaped as Prometheus' old OpenTSDB adapter did; repeatable.").PlaceHolder("REGEX").StringsVar(&o.CompatMetrics)
 }
 
@@ -189,8 +192,7 @@ func (p *parser) webFlags() {
 	f("web.enable-admin-api", "Serve POST /api/v1/admin/tsdb/snapshot and /compact, which \"backup\" and \"tables compact\" ask for while the adapter runs.").Default(strconv.FormatBool(o.AdminAPI)).BoolVar(&o.AdminAPI)
 	f("web.cors-origin", "Origins (regular expression, anchored) whose scripts may use the HTTP port; empty: none.").StringVar(&o.CORSOrigin)
 	f("web.max-connections", "HTTP connections, and requests, at once; beyond, the connection that is silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
-	f("web.max-body-bytes", "A request other than remote write as it is sent; longer ones are refused (413).").Default(bytesText(int64(o.WebBodyBytes))).SetValue((*intByteSize)(&o.WebBodyBytes))
-	f("web.max-in-flight-bytes", "Bodies of all these requests at once; slow ones give way, more are asked to come again (503).").Default(bytesText(int64(o.WebInFlightBytes))).SetValue((*intByteSize)(&o.WebInFlightBytes))
+	f("web.max-body-bytes", "A request other than remote write as it is sent; longer ones are refused (413). Four times as much may be under way at once; more is asked to come again (503).").Default(bytesText(int64(o.WebBodyBytes))).SetValue((*intByteSize)(&o.WebBodyBytes))
 	f("web.shutdown-grace", "Time for requests under way when the process is told to stop.").Default(o.ShutdownGrace.String()).DurationVar(&o.ShutdownGrace)
 }
 
@@ -200,35 +202,24 @@ func (p *parser) writeFlags() {
 	f("write.mode", "When a write is acknowledged: through (the engine has every point) or buffered (a log on the local disk has it; rows are put when they are whole). auto: buffered on the embedded engine, else through; carbon and OpenTSDB's port take the log on HBase all the same.").Default(o.WriteMode).EnumVar(&o.WriteMode, "auto", "through", "buffered")
 	f("write.log.path", "Directory of the log; empty: log in --storage.path.").StringVar(&o.LogPath)
 	f("write.log.max-bytes", "Files of the log; at half of it rows are put early, beyond it writes are refused (503).").Default(bytesText(o.LogBytes)).SetValue((*byteSize)(&o.LogBytes))
-	f("head.flush-interval", "Age at which points in memory are put into the table though their hour goes on; 0: 2h, or 2s when only carbon and OpenTSDB's port take the log.").Default(o.FlushInterval.String()).DurationVar(&o.FlushInterval)
-	f("head.max-bytes", "Points in memory; beyond, the biggest rows are put early, and half as much more is refused (503).").Default(bytesText(o.HeadBytes)).SetValue((*byteSize)(&o.HeadBytes))
-	f("write.max-body-bytes", "A remote write request as it is sent, compressed.").Default(bytesText(int64(l.BodyBytes))).SetValue((*intByteSize)(&l.BodyBytes))
-	f("write.max-decoded-bytes", "A remote write request, decompressed.").Default(bytesText(int64(l.DecodedBytes))).SetValue((*intByteSize)(&l.DecodedBytes))
-	f("write.max-series", "Time series of one request.").Default(text(l.RequestSeries)).IntVar(&l.RequestSeries)
-	f("write.max-samples", "Samples of one request; a histogram counts as ten.").Default(text(l.RequestData)).IntVar(&l.RequestData)
-	f("write.max-series-bytes", "Label names and values of one series.").Default(bytesText(int64(l.SeriesBytes))).SetValue((*intByteSize)(&l.SeriesBytes))
-	f("write.max-label-bytes", "Label names and values of all series of one request; 2.0 messages may share theirs.").Default(bytesText(int64(l.LabelBytes))).SetValue((*intByteSize)(&l.LabelBytes))
-	f("write.max-concurrency", "Write requests at once; more are asked to come again (503).").Default(text(l.Requests)).IntVar(&l.Requests)
+	f("write.buffer.flush-interval", "Age at which points in memory are put into the table though their hour goes on; 0: 2h, or 2s when only carbon and OpenTSDB's port take the log.").Default(o.FlushInterval.String()).DurationVar(&o.FlushInterval)
+	f("write.buffer.max-bytes", "Points in memory; beyond, the biggest rows are put early, and half as much more is refused (503).").Default(bytesText(o.HeadBytes)).SetValue((*byteSize)(&o.HeadBytes))
+	f("write.max-body-bytes", "A remote write request, as it is sent and decompressed.").Default(bytesText(int64(l.BodyBytes))).SetValue((*intByteSize)(&l.BodyBytes))
+	f("write.max-concurrency", "Remote write requests at once; more are asked to come again (503).").Default(text(l.Requests)).IntVar(&l.Requests)
 	f("write.max-in-flight-bytes", "Bodies of all write requests at once; more are asked to come again (503).").Default(bytesText(int64(l.InFlightBytes))).SetValue((*intByteSize)(&l.InFlightBytes))
-	f("write.series-cache", "Series found by their bytes on the wire, for each version of the protocol.").Default(text(l.SeriesCache)).IntVar(&l.SeriesCache)
 	f("write.max-future", "How far ahead of the clock a sample of remote write may be, and, where this flag is given and theirs is not, a point of carbon and OpenTSDB; 0: any time.").Default(l.Future.String()).IsSetByUser(&p.future).DurationVar(&l.Future)
 	f("write.max-active-series", "Series that the process may know, by any door; new ones beyond are refused by name, known ones never. 0: as many as fit a third of the machine's or the cgroup's memory; -1: no limit.").Default(text(l.ActiveSeries)).IntVar(&l.ActiveSeries)
 	f("write.max-new-series-per-second", "New series a second, by any door, on average over 10 seconds; more are refused by name; 0: no limit.").Default(text(l.NewSeries)).IntVar(&l.NewSeries)
-	f("write.timeout", "Time that the store may take for one request.").Default(l.Timeout.String()).DurationVar(&l.Timeout)
 }
 
 func (p *parser) queryFlags() {
 	o, f := &p.options, p.app.Flag
-	f("query.timeout", "Time for one query, waiting included.").Default(o.QueryTimeout.String()).DurationVar(&o.QueryTimeout)
-	f("query.max-series", "Series that one selector may name; 0: no limit.").Default(text(o.QuerySeries)).IntVar(&o.QuerySeries)
-	f("query.max-samples", "Samples that one query may hold in memory.").Default(text(o.QuerySamples)).IntVar(&o.QuerySamples)
-	f("query.max-concurrency", "Queries that compute at once, at most 4 for each core; those that have computed least go first.").Default(text(o.QueryParallel)).IntVar(&o.QueryParallel)
+	f("query.timeout", "Time for one query or one remote read, in any language, waiting included.").Default(o.QueryTimeout.String()).DurationVar(&o.QueryTimeout)
+	f("query.max-series", "Series that one PromQL selector, one Graphite request or one search for names may find; 0: no limit.").Default(text(o.QuerySeries)).IntVar(&o.QuerySeries)
+	f("query.max-samples", "Samples that one query may hold in memory, in any language (empty points of Graphite included), and that an unstreamed remote read may return.").Default(text(o.QuerySamples)).IntVar(&o.QuerySamples)
+	f("query.max-concurrency", "Queries that compute at once, of each of PromQL, remote read and Graphite, at most 4 for each core; those that have computed least go first.").Default(text(o.QueryParallel)).IntVar(&o.QueryParallel)
 	f("query.max-memory-bytes", "Memory that the answers to all queries of all languages may hold together; a query beyond it is refused (422), or asked to come again (503). 0: a quarter of the machine's memory, or of the cgroup's if that is less.").Default(bytesText(o.QueryMemory)).SetValue((*byteSize)(&o.QueryMemory))
 	f("query.lookback-delta", "Age of the oldest sample that an instant still shows.").Default(o.Lookback.String()).DurationVar(&o.Lookback)
-	f("read.max-concurrency", "Remote reads that compute at once, at most 4 for each core; those that have computed least go first.").Default(text(o.ReadParallel)).IntVar(&o.ReadParallel)
-	f("read.max-samples", "Samples that an unstreamed remote read may return, of all its queries; 0: no limit.").Default(text(o.ReadSamples)).IntVar(&o.ReadSamples)
-	frame := int64(o.ReadFrameBytes)
-	f("read.max-frame-bytes", "Bytes of one series in a streamed remote read; Prometheus takes 50 MB.").Default(bytesText(frame)).SetValue((*intByteSize)(&o.ReadFrameBytes))
 }
 
 func (p *parser) carbonFlags() {
@@ -239,7 +230,6 @@ func (p *parser) carbonFlags() {
 	f("carbon.idle-timeout", "Time without a line after which a connection is closed; 0: never.").Default(o.IdleTimeout.String()).DurationVar(&o.IdleTimeout)
 	f("carbon.keep-open", "Skip lines for which carbon closes the connection (over 16384 bytes, no UTF-8, an endless time).").Default(strconv.FormatBool(o.KeepOpen)).BoolVar(&o.KeepOpen)
 	f("carbon.max-future", "How far ahead of the clock a point of carbon may be; 0: any time.").Default(o.MaxFuture.String()).IsSetByUser(&p.carbonFuture).DurationVar(&o.MaxFuture)
-	f("carbon.series-cache", "Names found by their bytes on the wire.").Default(text(o.SeriesCache)).IntVar(&o.SeriesCache)
 }
 
 func (p *parser) opentsdbFlags() {
@@ -249,7 +239,6 @@ func (p *parser) opentsdbFlags() {
 	f("opentsdb.idle-timeout", "Time without a byte after which a connection is closed; 0: never.").Default(o.IdleTimeout.String()).DurationVar(&o.IdleTimeout)
 	f("opentsdb.max-tags", "Tags of a series that is put, as tsd.storage.max_tags.").Default(text(o.MaxTags)).IntVar(&o.MaxTags)
 	f("opentsdb.max-future", "How far ahead of the clock a point that is put may be; 0: any time.").Default(o.MaxFuture.String()).IsSetByUser(&p.opentsdbFuture).DurationVar(&o.MaxFuture)
-	f("opentsdb.series-cache", "Series found by their bytes on the wire.").Default(text(o.SeriesCache)).IntVar(&o.SeriesCache)
 }
 
 func (p *parser) graphiteFlags() {
@@ -260,14 +249,8 @@ func (p *parser) graphiteFlags() {
 	f("graphite.template", "How new dotted names become metric and tags, such as servers.{host}.{metric...}; the first that fits is taken. Repeatable.").PlaceHolder("TEMPLATE").StringsVar(&o.Templates)
 	f("graphite.inverse-trees", "Trees by which new dotted names become metric and tags, by name: those that have an inverse (all), or none.").Default(o.InverseTrees).StringVar(&o.InverseTrees)
 	f("graphite.tree-index", "Where paths are looked up: memory (all trees are loaded) or table (rows of tsdb-tree are read for each question).").Default(o.TreeIndex).EnumVar(&o.TreeIndex, "memory", "table")
-	f("graphite.tree-refresh", "How often trees are looked at for what other processes changed.").Default(o.TreeRefresh.String()).DurationVar(&o.TreeRefresh)
 	f("graphite.time-zone", "Zone of times in requests that name none.").Default(o.TimeZone).StringVar(&o.TimeZone)
 	f("graphite.utf8-metrics", "Take letters beyond ASCII in unquoted targets, as graphite-web's UTF8_METRICS does.").Default(strconv.FormatBool(o.UTF8Metrics)).BoolVar(&o.UTF8Metrics)
-	f("graphite.timeout", "Time for one request, waiting included.").Default(o.Timeout.String()).DurationVar(&o.Timeout)
-	f("graphite.max-concurrency", "Requests that compute at once, at most 4 for each core; those that have computed least go first.").Default(text(o.Concurrency)).IntVar(&o.Concurrency)
-	f("graphite.max-series", "Series that one request may read and make.").Default(text(o.Series)).IntVar(&o.Series)
-	f("graphite.max-points", "Points, empty ones included, that one request may read and make.").Default(text(o.Points)).IntVar(&o.Points)
-	f("graphite.max-nodes", "Names that one search may find.").Default(text(o.Nodes)).IntVar(&o.Nodes)
 }
 
 func (p *parser) commands() {

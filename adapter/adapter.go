@@ -202,7 +202,7 @@ func (a *Adapter) serveWeb() error {
 	return a.webConfig.Serve(a.listener, a.server, a.o.Logger)
 }
 
-// memoryKeeper keeps the process within its limits. Half as much as --head.max-bytes may wait above it, and bodies are decoded.
+// memoryKeeper keeps the process within its limits. Half as much as --write.buffer.max-bytes may wait above it, and bodies are decoded.
 func (a *Adapter) memoryKeeper() *memoryKeeper {
 	writes := a.o.HeadBytes/2*3 + 2*int64(a.o.WriteLimits.InFlightBytes)
 	return &memoryKeeper{budget: a.budget, writes: writes, machine: machineMemory(), queries: a.queries}

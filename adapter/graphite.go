@@ -54,7 +54,7 @@ func newGraphiteSide(o Options, names *translate.Translator, db kv.KV) *graphite
 // follow makes the follower that hangs the series of a store on trees which come later.
 func (g *graphiteSide) follow(store *storage.Store) {
 	g.follower = tree.NewFollower(g.forest, store, tree.FollowOptions{
-		Every: g.o.Graphite.TreeRefresh, Rows: g.o.Graphite.TreeIndex == TreeIndexTable, Series: store.Series, Logger: g.o.Logger, Now: g.o.Now,
+		Every: g.o.IndexRefresh, Rows: g.o.Graphite.TreeIndex == TreeIndexTable, Series: store.Series, Logger: g.o.Logger, Now: g.o.Now,
 	})
 }
 
@@ -106,7 +106,7 @@ func (g *graphiteSide) run(ctx context.Context) error {
 	if g.o.Graphite.TreeIndex == TreeIndexTable {
 		return g.refreshDefinitions(ctx)
 	}
-	return g.forest.Run(ctx, g.o.Graphite.TreeRefresh, g.o.Logger)
+	return g.forest.Run(ctx, g.o.IndexRefresh, g.o.Logger)
 }
 
 // prepare writes the trees of the configuration and reads all definitions.
@@ -126,7 +126,7 @@ func (g *graphiteSide) prepare(ctx context.Context) bool {
 
 // refreshDefinitions keeps the definitions fresh where paths are looked up in the table.
 func (g *graphiteSide) refreshDefinitions(ctx context.Context) error {
-	ticker := time.NewTicker(g.o.Graphite.TreeRefresh)
+	ticker := time.NewTicker(g.o.IndexRefresh)
 	defer ticker.Stop()
 	for {
 		select {
@@ -298,7 +298,7 @@ func (g *graphiteSide) listen(a *Adapter) error {
 		return nil
 	}
 	g.ingest = graphite.NewIngest(graphite.IngestOptions{
-		Appender: hanger{a.store.Logged(), a.store, g.forest, g.names}, Paths: g.seriesOf, CacheEntries: c.SeriesCache, MaxFuture: c.MaxFuture,
+		Appender: hanger{a.store.Logged(), a.store, g.forest, g.names}, Paths: g.seriesOf, CacheEntries: a.o.SeriesCache, MaxFuture: c.MaxFuture,
 		Logger: g.o.Logger, Registerer: a.registry, Now: g.o.Now,
 	})
 	a.store.OnRename(g.ingest.DropCaches)
@@ -353,7 +353,8 @@ func (g *graphiteSide) routes(r chi.Router, a *Adapter) (http.Handler, error) {
 		return nil, errors.Join(errors.New("--graphite.time-zone"), err)
 	}
 	limits := graphite.DefaultLimits()
-	limits.Series, limits.Points, limits.Nodes, limits.Timeout, limits.Concurrency = o.Series, o.Points, o.Nodes, o.Timeout, o.Concurrency
+	limits.Series, limits.Points, limits.Nodes = a.o.QuerySeries, a.o.QuerySamples, a.o.QuerySeries
+	limits.Timeout, limits.Concurrency = a.o.QueryTimeout, a.o.QueryParallel
 	g.api = graphite.New(graphite.Options{
 		Store: a.store, Trees: g, Names: a.names, Registrar: a.store, Schemas: schemas, Aggregation: aggregations,
 		Limits: limits, UTF8Metrics: o.UTF8Metrics, Location: zone, Logger: g.o.Logger, Registerer: a.registry, Now: g.o.Now,

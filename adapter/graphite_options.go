@@ -18,13 +18,12 @@ type CarbonOptions struct {
 	MaxConnections int           // --carbon.max-connections
 	IdleTimeout    time.Duration // --carbon.idle-timeout; 0: never
 	KeepOpen       bool          // --carbon.keep-open
-	SeriesCache    int           // --carbon.series-cache: entries
 	MaxFuture      time.Duration // --carbon.max-future: how far ahead of the clock a point may be; 0: any time
 }
 
 // DefaultCarbonOptions are the options without any flag.
 func DefaultCarbonOptions() CarbonOptions {
-	return CarbonOptions{UDP: true, MaxConnections: 1000, SeriesCache: 2_000_000}
+	return CarbonOptions{UDP: true, MaxConnections: 1000}
 }
 
 // Validate names the flag that cannot work.
@@ -36,8 +35,6 @@ func (o CarbonOptions) Validate() error {
 		return errors.New("--carbon.idle-timeout must not be negative")
 	case o.MaxFuture < 0:
 		return errors.New("--carbon.max-future must not be negative")
-	case o.SeriesCache <= 0:
-		return errors.New("--carbon.series-cache must be above 0")
 	}
 	return nil
 }
@@ -56,20 +53,14 @@ const (
 
 // GraphiteOptions are those of Graphite's side: names, trees, render.
 type GraphiteOptions struct {
-	Schemas      string        // --graphite.storage-schemas: file
-	Aggregation  string        // --graphite.storage-aggregation: file
-	DefaultTree  string        // --graphite.default-tree
-	Templates    []string      // --graphite.template
-	InverseTrees string        // --graphite.inverse-trees: all, none or names
-	TreeIndex    string        // --graphite.tree-index: memory or table
-	TreeRefresh  time.Duration // --graphite.tree-refresh
-	TimeZone     string        // --graphite.time-zone
-	UTF8Metrics  bool          // --graphite.utf8-metrics
-	Timeout      time.Duration // --graphite.timeout
-	Concurrency  int           // --graphite.max-concurrency
-	Series       int           // --graphite.max-series
-	Points       int           // --graphite.max-points
-	Nodes        int           // --graphite.max-nodes
+	Schemas      string   // --graphite.storage-schemas: file
+	Aggregation  string   // --graphite.storage-aggregation: file
+	DefaultTree  string   // --graphite.default-tree
+	Templates    []string // --graphite.template
+	InverseTrees string   // --graphite.inverse-trees: all, none or names
+	TreeIndex    string   // --graphite.tree-index: memory or table
+	TimeZone     string   // --graphite.time-zone
+	UTF8Metrics  bool     // --graphite.utf8-metrics
 
 	// Trees are declared in the configuration file, under trees.
 	Trees []TreeConfig
@@ -78,8 +69,7 @@ type GraphiteOptions struct {
 // DefaultGraphiteOptions are the options without any flag.
 func DefaultGraphiteOptions() GraphiteOptions {
 	return GraphiteOptions{
-		DefaultTree: "graphite", InverseTrees: InverseAll, TreeIndex: TreeIndexMemory, TreeRefresh: 30 * time.Second, TimeZone: "UTC",
-		Timeout: time.Minute, Concurrency: 20, Series: 100_000, Points: 20_000_000, Nodes: 1_000_000,
+		DefaultTree: "graphite", InverseTrees: InverseAll, TreeIndex: TreeIndexMemory, TimeZone: "UTC",
 	}
 }
 
@@ -89,17 +79,6 @@ func (o GraphiteOptions) Validate() error {
 	case TreeIndexMemory, TreeIndexTable:
 	default:
 		return fmt.Errorf("--graphite.tree-index=%s: want memory or table", o.TreeIndex)
-	}
-	for _, positive := range []struct {
-		flag  string
-		value int64
-	}{
-		{"--graphite.tree-refresh", int64(o.TreeRefresh)}, {"--graphite.timeout", int64(o.Timeout)}, {"--graphite.max-concurrency", int64(o.Concurrency)},
-		{"--graphite.max-series", int64(o.Series)}, {"--graphite.max-points", int64(o.Points)}, {"--graphite.max-nodes", int64(o.Nodes)},
-	} {
-		if positive.value <= 0 {
-			return fmt.Errorf("%s must be above 0", positive.flag)
-		}
 	}
 	if _, err := time.LoadLocation(o.TimeZone); err != nil {
 		return fmt.Errorf("--graphite.time-zone=%s: %w", o.TimeZone, err)

@@ -13,14 +13,13 @@ type OpenTSDBOptions struct {
 	MaxConnections int           // --opentsdb.max-connections
 	IdleTimeout    time.Duration // --opentsdb.idle-timeout; 0: never
 	MaxTags        int           // --opentsdb.max-tags
-	SeriesCache    int           // --opentsdb.series-cache: entries
 	MaxFuture      time.Duration // --opentsdb.max-future: how far ahead of the clock a point may be; 0: any time
 }
 
 // DefaultOpenTSDBOptions are the options without any flag.
 func DefaultOpenTSDBOptions() OpenTSDBOptions {
 	listener, ingest := opentsdb.DefaultOptions(), opentsdb.DefaultIngestOptions()
-	return OpenTSDBOptions{MaxConnections: listener.MaxConnections, MaxTags: ingest.MaxTags, SeriesCache: ingest.CacheEntries}
+	return OpenTSDBOptions{MaxConnections: listener.MaxConnections, MaxTags: ingest.MaxTags}
 }
 
 // Validate names the flag that cannot work.
@@ -42,7 +41,7 @@ func (o OpenTSDBOptions) listener() opentsdb.Options {
 
 func (o OpenTSDBOptions) ingest() opentsdb.IngestOptions {
 	i := opentsdb.DefaultIngestOptions()
-	i.MaxTags, i.CacheEntries, i.MaxFuture = o.MaxTags, o.SeriesCache, o.MaxFuture
+	i.MaxTags, i.MaxFuture = o.MaxTags, o.MaxFuture
 	return i
 }
 
@@ -68,6 +67,7 @@ func (a *Adapter) serveOpenTSDB(ctx context.Context) error {
 		return nil
 	}
 	i := a.o.OpenTSDB.ingest()
+	i.CacheEntries = a.o.SeriesCache
 	i.Appender, i.Registerer, i.Now = a.store.Logged(), a.registry, a.o.Now
 	ingest := opentsdb.NewIngest(i)
 	a.store.OnRename(ingest.DropCaches)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
@@ -19,7 +20,7 @@ const (
 	EngineHBase    = "hbase"
 )
 
-// Options of an Adapter. Each field is one flag of the command line.
+// Options of an Adapter. A field without a flag keeps its default unless a test sets it.
 type Options struct {
 	Engine           string        // --storage.engine
 	Path             string        // --storage.path: directory of the embedded engine
@@ -41,7 +42,7 @@ type Options struct {
 	Values           string        // --storage.values: auto, double or compact
 	SeriesIndex      string        // --storage.series-index: auto or meta
 	IndexRefresh     time.Duration // --storage.index-refresh
-	UIDCache         int           // --storage.uid-cache: entries of each of six caches
+	SeriesCache      int           // --storage.series-cache: entries of each cache of series, names and UIDs
 	CompatMetrics    []string      // --translate.compat-metrics: RE2, anchored
 	ListenAddress    string        // --web.listen-address; empty: no listener
 	WebConfigFile    string        // --web.config.file: TLS, basic auth
@@ -49,23 +50,21 @@ type Options struct {
 	AdminAPI         bool          // --web.enable-admin-api
 	MaxConnections   int           // --web.max-connections
 	WebBodyBytes     int           // --web.max-body-bytes: of one request, but of remote write
-	WebInFlightBytes int           // --web.max-in-flight-bytes: bodies of all these requests at once
+	WebInFlightBytes int           // bodies of all these requests at once; 0: four times WebBodyBytes
 	ShutdownGrace    time.Duration // --web.shutdown-grace: how long requests under way may take to finish
 	WriteMode        string        // --write.mode: auto, through or buffered
 	LogPath          string        // --write.log.path: directory of the log; empty: log in --storage.path
 	LogBytes         int64         // --write.log.max-bytes
-	FlushInterval    time.Duration // --head.flush-interval; 0: as fits the mode
-	HeadBytes        int64         // --head.max-bytes
+	FlushInterval    time.Duration // --write.buffer.flush-interval; 0: as fits the mode
+	HeadBytes        int64         // --write.buffer.max-bytes
 	WriteLimits      WriteLimits   // --write.*
-	QueryTimeout     time.Duration // --query.timeout
-	QuerySeries      int           // --query.max-series; 0: no limit
-	QuerySamples     int           // --query.max-samples
-	QueryParallel    int           // --query.max-concurrency
+	QueryTimeout     time.Duration // --query.timeout: of one query or remote read, in any language
+	QuerySeries      int           // --query.max-series: that a selector, a Graphite request or a search may find; 0: no limit
+	QuerySamples     int           // --query.max-samples: that one query may hold, in any language
+	QueryParallel    int           // --query.max-concurrency: of each of PromQL, remote read and Graphite
 	QueryMemory      int64         // --query.max-memory-bytes: of all queries of all languages; 0: a quarter of the machine's or the cgroup's
+	ReadSamples      int           // of an unstreamed remote read; 0: QuerySamples
 	Lookback         time.Duration // --query.lookback-delta
-	ReadParallel     int           // --read.max-concurrency: remote read requests at once
-	ReadSamples      int           // --read.max-samples: of an unstreamed remote read; 0: no limit
-	ReadFrameBytes   int           // --read.max-frame-bytes: one series of a streamed remote read
 
 	Carbon   CarbonOptions   // --carbon.*
 	OpenTSDB OpenTSDBOptions // --opentsdb.*
@@ -80,14 +79,13 @@ type Options struct {
 // DefaultOptions are the options without any flag.
 func DefaultOptions() Options {
 	return Options{
-		Engine: EngineEmbedded, Path: "./data", CacheBytes: 128 << 20, MinFreeBytes: 256 << 20, HBaseRoot: "/hbase", HBaseTimeout: 15 * time.Second,
+		Engine: EngineEmbedded, Path: "./data", CacheBytes: pebble.DefaultCacheBytes, MinFreeBytes: 256 << 20, HBaseRoot: "/hbase", HBaseTimeout: 15 * time.Second,
 		TableData: "tsdb", TableUID: "tsdb-uid", TableMeta: "tsdb-meta", TableTree: "tsdb-tree",
 		MetricWidth: 3, TagkWidth: 3, TagvWidth: 3, SaltBuckets: 20, Values: "auto",
-		SeriesIndex: "auto", IndexRefresh: 30 * time.Second, UIDCache: 2_000_000,
-		ListenAddress: ":9201", MaxConnections: 512, WebBodyBytes: 16 << 20, WebInFlightBytes: 64 << 20, ShutdownGrace: 30 * time.Second,
+		SeriesIndex: "auto", IndexRefresh: 30 * time.Second, SeriesCache: storage.DefaultOptions().UIDCacheEntries,
+		ListenAddress: ":9201", MaxConnections: 512, WebBodyBytes: 16 << 20, ShutdownGrace: 30 * time.Second,
 		WriteMode: WriteAuto, LogBytes: 4 << 30, HeadBytes: 1 << 30, WriteLimits: DefaultWriteLimits(),
 		QueryTimeout: 2 * time.Minute, QuerySeries: 1_000_000, QuerySamples: 50_000_000, QueryParallel: 20, Lookback: 5 * time.Minute,
-		ReadParallel: 10, ReadSamples: 50_000_000, ReadFrameBytes: defaultFrame,
 		Carbon: DefaultCarbonOptions(), OpenTSDB: DefaultOpenTSDBOptions(), Graphite: DefaultGraphiteOptions(),
 		Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 	}
@@ -120,7 +118,7 @@ func (o Options) Validate() error {
 	}{
 		{"--query.timeout", int64(o.QueryTimeout)}, {"--query.max-samples", int64(o.QuerySamples)},
 		{"--query.max-concurrency", int64(o.QueryParallel)}, {"--query.lookback-delta", int64(o.Lookback)},
-		{"--read.max-concurrency", int64(o.ReadParallel)}, {"--read.max-frame-bytes", int64(o.ReadFrameBytes)},
+		{"--storage.series-cache", int64(o.SeriesCache)}, {"--storage.index-refresh", int64(o.IndexRefresh)},
 		{"--hbase.timeout", int64(o.HBaseTimeout)}, {"--web.max-connections", int64(o.MaxConnections)},
 		{"--web.max-body-bytes", int64(o.WebBodyBytes)},
 	} {
@@ -130,9 +128,6 @@ func (o Options) Validate() error {
 	}
 	if o.QueryMemory < 0 {
 		return errors.New(budget.Flag + " must not be negative")
-	}
-	if o.WebInFlightBytes < 2*o.WebBodyBytes {
-		return fmt.Errorf("--web.max-in-flight-bytes=%d: one request may take %d while it is received", o.WebInFlightBytes, 2*o.WebBodyBytes)
 	}
 	if o.ShutdownGrace < 0 {
 		return errors.New("--web.shutdown-grace must not be negative")
@@ -177,7 +172,7 @@ func (o Options) storageOptions() storage.Options {
 	s.Layout = o.layout()
 	s.Values, _ = schema.ParseValues(o.Values) // checked by Validate
 	s.Exclusive, s.Retention = o.Engine != EngineHBase, o.Retention
-	s.Index, s.IndexRefresh, s.UIDCacheEntries = storage.SeriesIndex(o.SeriesIndex), o.IndexRefresh, o.UIDCache
+	s.Index, s.IndexRefresh, s.UIDCacheEntries = storage.SeriesIndex(o.SeriesIndex), o.IndexRefresh, o.SeriesCache
 	s.Mode, s.LogUnacknowledged = o.writeMode(), o.spools()
 	s.Buffer.Dir, s.Buffer.MaxLogBytes, s.Buffer.FlushInterval, s.Buffer.MaxHeadBytes = o.logPath(), o.LogBytes, o.flushInterval(), o.HeadBytes
 	s.Buffer.MarkDir = o.logMarkPath()
@@ -196,4 +191,12 @@ func (o Options) translator() (*translate.Translator, error) {
 		return nil, fmt.Errorf("--translate.compat-metrics: %w", err)
 	}
 	return t, nil
+}
+
+// webInFlightBytes is how many bytes of bodies may be under way at once.
+func (o Options) webInFlightBytes() int {
+	if o.WebInFlightBytes > 0 {
+		return o.WebInFlightBytes
+	}
+	return 4 * o.WebBodyBytes
 }

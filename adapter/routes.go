@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -30,7 +31,7 @@ func (a *Adapter) routes() (http.Handler, error) {
 		Limits: queryLimits{Series: a.o.QuerySeries, Samples: int64(a.o.QuerySamples)},
 		Engine: engineOptions{MaxSamples: a.o.QuerySamples, Timeout: a.o.QueryTimeout, Lookback: a.o.Lookback, Concurrency: a.o.QueryParallel, Running: a.queries.add},
 		Read: readHandlerOptions{
-			SampleLimit: a.o.ReadSamples, Concurrency: a.o.ReadParallel, FrameLimit: a.o.ReadFrameBytes, Timeout: a.o.QueryTimeout,
+			SampleLimit: cmp.Or(a.o.ReadSamples, a.o.QuerySamples), Concurrency: a.o.QueryParallel, Timeout: a.o.QueryTimeout,
 		},
 		CORSOrigin: a.o.CORSOrigin, Flags: a.o.Flags, Started: a.started,
 		Logger: a.o.Logger, Registerer: a.registry, Gatherer: gatherer,
@@ -38,8 +39,10 @@ func (a *Adapter) routes() (http.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--web.cors-origin: %w", err)
 	}
+	limits := a.o.WriteLimits
+	limits.SeriesCache = a.o.SeriesCache
 	write := newWriteHandler(writeOptions{
-		Appender: a.store, Metadata: a.store, Translator: a.names, Limits: a.o.WriteLimits,
+		Appender: a.store, Metadata: a.store, Translator: a.names, Limits: limits,
 		Logger: a.o.Logger, Registerer: a.registry, Now: a.o.Now,
 	})
 	a.store.OnRename(write.dropCaches)

@@ -55,7 +55,7 @@ func TestStatuses(t *testing.T) {
 	table := statusTable(t)
 	o := DefaultOptions()
 	o.Engine, o.QueryMemory, o.QuerySeries, o.ReadSamples = EngineMemory, 64<<20, 100, 10
-	o.OpenTSDB.ListenAddress, o.Graphite.Series = "127.0.0.1:0", 100
+	o.OpenTSDB.ListenAddress = "127.0.0.1:0"
 	a, _ := runAdapter(t, o)
 	for i := range 102 {
 		name := "many"
@@ -96,7 +96,7 @@ func TestStatuses(t *testing.T) {
 		{"a limit of a flag", api, "/query", form("many"), 0},
 		{"a limit of a flag", api, "/query", form("count_over_time(vector(1)[100y:1ms])"), 0},
 		{"a limit of a flag", readDoor, "/read", read("many"), 0},
-		{"samples of `--read.max-samples`", readDoor, "/read", read("few"), 0},
+		{"samples of `--query.max-samples`", readDoor, "/read", read("few"), 0},
 		{"more memory than the budget", api, "/query", form("count_over_time(vector(1)[10000s:1ms])"), 0},
 		{"memory that others hold", api, "/query", form("few"), 64<<20 - 2000},
 		{"memory that others hold", readDoor, "/read", read("few"), 64<<20 - 500},

@@ -78,7 +78,7 @@ type webGuard struct {
 // newWebGuard has the limits of o.
 func newWebGuard(next http.Handler, o Options, reg prometheus.Registerer) http.Handler {
 	g := &webGuard{
-		next: next, limit: o.WebBodyBytes, gate: intake.NewGate(o.MaxConnections, o.WebInFlightBytes),
+		next: next, limit: o.WebBodyBytes, gate: intake.NewGate(o.MaxConnections, o.webInFlightBytes()),
 		own: map[string]bool{apiPrefix + "/write": true, "/write": true},
 	}
 	reg.MustRegister(
@@ -156,7 +156,7 @@ func (g *webGuard) fail(w http.ResponseWriter, err error) {
 	case errors.Is(err, intake.ErrTooLarge):
 		refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("a body of more than %d bytes (--web.max-body-bytes)", g.limit))
 	case errors.Is(err, intake.ErrBusy):
-		refuse(w, http.StatusServiceUnavailable, "too many bytes of requests at once (--web.max-in-flight-bytes), try again later")
+		refuse(w, http.StatusServiceUnavailable, "too many bytes of requests at once (4 × --web.max-body-bytes), try again later")
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		refuse(w, http.StatusRequestTimeout, fmt.Sprintf("the body did not come within %v", bodyTimeout))
 	default:

@@ -74,7 +74,7 @@ func (j *writeJob) footprint() int {
 // decode walks over the whole body, so that a request that is broken anywhere is refused before any of it is stored.
 func (j *writeJob) decode() error {
 	var err error
-	if j.decoded, err = decodeBody(j.decoded, j.body, j.o.Limits.DecodedBytes, &j.share); err != nil {
+	if j.decoded, err = decodeBody(j.decoded, j.body, j.o.Limits.decodedBytes(), &j.share); err != nil {
 		return err
 	}
 	if err := j.req.walk(j.decoded, j.o.Limits.wire()); err != nil {

@@ -11,16 +11,16 @@ import (
 // process is asked for again later. Bytes are of memory, not of the network, unless it says so.
 type WriteLimits struct {
 	BodyBytes     int           // --write.max-body-bytes: a request as it is sent, compressed
-	DecodedBytes  int           // --write.max-decoded-bytes: a request, decompressed
-	RequestSeries int           // --write.max-series: time series of a request
-	RequestData   int           // --write.max-samples: samples of a request; exemplars count as one, histograms as ten
-	SeriesBytes   int           // --write.max-series-bytes: names and values of the labels of a series
-	LabelBytes    int           // --write.max-label-bytes: the same for all series of a request, which in 2.0 may share their strings
+	DecodedBytes  int           // a request, decompressed; 0: BodyBytes
+	RequestSeries int           // time series of a request
+	RequestData   int           // samples of a request; exemplars count as one, histograms as ten
+	SeriesBytes   int           // names and values of the labels of a series
+	LabelBytes    int           // the same for all series of a request, which in 2.0 may share their strings
 	Requests      int           // --write.max-concurrency: requests at once
 	InFlightBytes int           // --write.max-in-flight-bytes: bodies of all requests at once, compressed and decompressed
-	SeriesCache   int           // --write.series-cache: series found by their bytes, for each version of the protocol
+	SeriesCache   int           // --storage.series-cache: series found by their bytes, for each version of the protocol
 	Future        time.Duration // --write.max-future: how far ahead of the clock a sample may be; 0: any time
-	Timeout       time.Duration // --write.timeout: how long the store may take
+	Timeout       time.Duration // how long the store may take
 
 	// Of all doors.
 	ActiveSeries int // --write.max-active-series: that the process knows; 0: as many as fit a third of the machine's memory; below 0: no limit
@@ -30,7 +30,7 @@ type WriteLimits struct {
 // DefaultWriteLimits are those of Prometheus where it has any (32 MiB, ten minutes).
 func DefaultWriteLimits() WriteLimits {
 	return WriteLimits{
-		BodyBytes: 32 << 20, DecodedBytes: 32 << 20, RequestSeries: 500_000, RequestData: 2_000_000,
+		BodyBytes: 32 << 20, RequestSeries: 500_000, RequestData: 2_000_000,
 		SeriesBytes: 1 << 20, LabelBytes: 64 << 20, Requests: 256, InFlightBytes: 256 << 20, SeriesCache: 2_000_000,
 		Future: 10 * time.Minute, Timeout: 20 * time.Second,
 	}
@@ -42,11 +42,11 @@ func (l WriteLimits) Validate() error {
 		flag  string
 		value int64
 	}{
-		{"--write.max-body-bytes", int64(l.BodyBytes)}, {"--write.max-decoded-bytes", int64(l.DecodedBytes)},
-		{"--write.max-series", int64(l.RequestSeries)}, {"--write.max-samples", int64(l.RequestData)},
-		{"--write.max-series-bytes", int64(l.SeriesBytes)}, {"--write.max-label-bytes", int64(l.LabelBytes)},
-		{"--write.max-concurrency", int64(l.Requests)}, {"--write.series-cache", int64(l.SeriesCache)},
-		{"--write.timeout", int64(l.Timeout)},
+		{"--write.max-body-bytes", int64(l.BodyBytes)},
+		{"series of a request", int64(l.RequestSeries)}, {"samples of a request", int64(l.RequestData)},
+		{"label bytes of a series", int64(l.SeriesBytes)}, {"label bytes of a request", int64(l.LabelBytes)},
+		{"--write.max-concurrency", int64(l.Requests)}, {"--storage.series-cache", int64(l.SeriesCache)},
+		{"timeout of a request", int64(l.Timeout)},
 	} {
 		if positive.value <= 0 {
 			return fmt.Errorf("%s must be above 0", positive.flag)
@@ -57,14 +57,22 @@ func (l WriteLimits) Validate() error {
 		return fmt.Errorf("--write.max-new-series-per-second=%d: must not be negative", l.NewSeries)
 	case l.Future < 0:
 		return fmt.Errorf("--write.max-future=%v: must not be negative", l.Future)
-	case l.DecodedBytes > maxDecoded:
-		return fmt.Errorf("--write.max-decoded-bytes=%d: at most %d", l.DecodedBytes, maxDecoded)
+	case l.decodedBytes() > maxDecoded:
+		return fmt.Errorf("--write.max-body-bytes=%d: at most %d", l.decodedBytes(), maxDecoded)
 	case l.SeriesBytes > maxSeriesBytes:
-		return fmt.Errorf("--write.max-series-bytes=%d: at most %d", l.SeriesBytes, maxSeriesBytes)
-	case l.InFlightBytes < l.BodyBytes+l.DecodedBytes:
-		return fmt.Errorf("--write.max-in-flight-bytes=%d: one request may take %d+%d", l.InFlightBytes, l.BodyBytes, l.DecodedBytes)
+		return fmt.Errorf("label bytes of a series %d: at most %d", l.SeriesBytes, maxSeriesBytes)
+	case l.InFlightBytes < l.BodyBytes+l.decodedBytes():
+		return fmt.Errorf("--write.max-in-flight-bytes=%d: one request may take %d+%d", l.InFlightBytes, l.BodyBytes, l.decodedBytes())
 	}
 	return nil
+}
+
+// decodedBytes is how many bytes a request may have, decompressed.
+func (l WriteLimits) decodedBytes() int {
+	if l.DecodedBytes > 0 {
+		return l.DecodedBytes
+	}
+	return l.BodyBytes
 }
 
 const (

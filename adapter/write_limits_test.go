@@ -14,17 +14,17 @@ func TestWriteLimitsValidate(t *testing.T) {
 	}
 	for flag, change := range map[string]func(*WriteLimits){
 		"--write.max-body-bytes":            func(l *WriteLimits) { l.BodyBytes = 0 },
-		"--write.max-decoded-bytes":         func(l *WriteLimits) { l.DecodedBytes = 2 << 30 },
-		"--write.max-series":                func(l *WriteLimits) { l.RequestSeries = -1 },
-		"--write.max-samples":               func(l *WriteLimits) { l.RequestData = 0 },
-		"--write.max-series-bytes":          func(l *WriteLimits) { l.SeriesBytes = 1 << 24 },
-		"--write.max-label-bytes":           func(l *WriteLimits) { l.LabelBytes = 0 },
+		"--write.max-body-bytes=2":          func(l *WriteLimits) { l.DecodedBytes = 2 << 30 },
+		"series of a request":               func(l *WriteLimits) { l.RequestSeries = -1 },
+		"samples of a request":              func(l *WriteLimits) { l.RequestData = 0 },
+		"label bytes of a series":           func(l *WriteLimits) { l.SeriesBytes = 1 << 24 },
+		"label bytes of a request":          func(l *WriteLimits) { l.LabelBytes = 0 },
 		"--write.max-concurrency":           func(l *WriteLimits) { l.Requests = 0 },
 		"--write.max-in-flight-bytes":       func(l *WriteLimits) { l.InFlightBytes = l.BodyBytes },
-		"--write.series-cache":              func(l *WriteLimits) { l.SeriesCache = 0 },
+		"--storage.series-cache":            func(l *WriteLimits) { l.SeriesCache = 0 },
 		"--write.max-new-series-per-second": func(l *WriteLimits) { l.NewSeries = -1 },
 		"--write.max-future":                func(l *WriteLimits) { l.Future = -time.Second },
-		"--write.timeout":                   func(l *WriteLimits) { l.Timeout = 0 },
+		"timeout of a request":              func(l *WriteLimits) { l.Timeout = 0 },
 	} {
 		l := DefaultWriteLimits()
 		change(&l)

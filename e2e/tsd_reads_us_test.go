@@ -201,6 +201,6 @@ func testTSDSalted(t *testing.T, s tables) {
 
 // testTSDReadsBuffered is the same with points that come to the table as whole rows, from the log and the head.
 func testTSDReadsBuffered(t *testing.T, s tables) {
-	s.flags = []string{"--write.mode=buffered", "--write.log.path=" + t.TempDir(), "--head.flush-interval=100ms"}
+	s.flags = []string{"--write.mode=buffered", "--write.log.path=" + t.TempDir(), "--write.buffer.flush-interval=100ms"}
 	testTSDReadsUs(t, s)
 }

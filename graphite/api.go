@@ -69,7 +69,7 @@ type Limits struct {
 
 // DefaultLimits are generous to dashboards and keep a mistake from taking the process down.
 func DefaultLimits() Limits {
-	return Limits{Series: 100_000, Points: 50_000_000, Nodes: 1_000_000, Targets: 1000, Timeout: 2 * time.Minute, Concurrency: 20}
+	return Limits{Series: 1_000_000, Points: 50_000_000, Nodes: 1_000_000, Targets: 1000, Timeout: 2 * time.Minute, Concurrency: 20}
 }
 
 // API is the handlers. It is safe for concurrent use.

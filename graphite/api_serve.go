@@ -98,7 +98,7 @@ func (a *API) parameters(ctx context.Context, w http.ResponseWriter, r *http.Req
 // busy is why a request ended while it waited.
 func busy(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return refuse(http.StatusServiceUnavailable, "too many requests are being computed (--graphite.max-concurrency)")
+		return refuse(http.StatusServiceUnavailable, "too many requests are being computed (--query.max-concurrency)")
 	}
 	return err
 }

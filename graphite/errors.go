@@ -59,7 +59,7 @@ func textOf(err error) string {
 	case errors.As(err, &bad):
 		return bad.Error()
 	case errors.Is(err, context.DeadlineExceeded):
-		return "the request took too long (--graphite.timeout)"
+		return "the request took too long (--query.timeout)"
 	}
 	return err.Error()
 }

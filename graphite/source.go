@@ -99,7 +99,7 @@ func (s *source) Fetch(ctx context.Context, list []eval.Fetch) ([][]*eval.Series
 // check holds what a request finds to the limit, and gives lines their layouts.
 func (s *source) check(ctx context.Context, wanted [][]*line, list []eval.Fetch) error {
 	if limit := s.o.Limits.Series; limit > 0 && len(s.lines) > limit {
-		return fmt.Errorf("%w: the targets need %d series, the limit is %d (--graphite.max-series)", storage.ErrLimit, len(s.lines), limit)
+		return fmt.Errorf("%w: the targets need %d series, the limit is %d (--query.max-series)", storage.ErrLimit, len(s.lines), limit)
 	}
 	for i, f := range list {
 		if err := s.lay(ctx, wanted[i], span{f.From, f.Until, f.Now}); err != nil {
@@ -158,7 +158,7 @@ func (s *source) take(ctx context.Context, l *line, g grid, r *reading) (*eval.S
 			s.slots += m.slots() * l.width()
 		}
 		if limit := s.limit(); s.slots > limit {
-			return nil, fmt.Errorf("%w: the targets need more than %d points (--graphite.max-points)", storage.ErrLimit, limit)
+			return nil, fmt.Errorf("%w: the targets need more than %d points (--query.max-samples)", storage.ErrLimit, limit)
 		}
 		if err := budget.From(ctx).Take(lineBytes + 8*l.width()*l.extended(g).slots()); err != nil {
 			return nil, err

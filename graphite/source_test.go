@@ -278,10 +278,10 @@ func TestSourceLimits(t *testing.T) {
 		want             string
 	}{
 		{"a.[0-2]", 1000, 1010, 5000, ""},
-		{"a.*", 1000, 1010, 5000, "limit exceeded: the targets need 4 series, the limit is 3 (--graphite.max-series)"},
+		{"a.*", 1000, 1010, 5000, "limit exceeded: the targets need 4 series, the limit is 3 (--query.max-series)"},
 		{"a.0", 1000, 2000, 5000, ""},
-		{"a.0", 1000, 2010, 5000, "limit exceeded: the targets need more than 100 points (--graphite.max-points)"},
-		{"a.0", 0, math.MaxInt64, math.MaxInt64, "limit exceeded: the targets need more than 100 points (--graphite.max-points)"},
+		{"a.0", 1000, 2010, 5000, "limit exceeded: the targets need more than 100 points (--query.max-samples)"},
+		{"a.0", 0, math.MaxInt64, math.MaxInt64, "limit exceeded: the targets need more than 100 points (--query.max-samples)"},
 	} {
 		_, err := w.api.source(eval.Request{}).Fetch(t.Context(), []eval.Fetch{{Pattern: f.pattern, From: f.from, Until: f.until, Now: f.now}})
 		reads := c.take()

@@ -19,11 +19,11 @@ import (
 // APIOptions are the limits of OpenTSDB's HTTP API. What is over a limit of a request is refused for good, what is over a limit of the
 // process is asked for again later.
 type APIOptions struct {
-	BodyBytes     int           // --opentsdb.max-body-bytes: a request, as it is sent and decompressed each
-	Points        int           // --opentsdb.max-points: of a request
-	Requests      int           // --opentsdb.max-concurrency: requests at once
-	InFlightBytes int           // --opentsdb.max-in-flight-bytes: bodies of all requests at once
-	Timeout       time.Duration // --opentsdb.timeout: how long the store may take
+	BodyBytes     int           // a request, as it is sent and decompressed each
+	Points        int           // of a request
+	Requests      int           // requests at once
+	InFlightBytes int           // bodies of all requests at once
+	Timeout       time.Duration // how long the store may take
 }
 
 // DefaultAPIOptions are limits for large requests; a TSD takes bodies of 4096 bytes unless it is told otherwise.
@@ -37,15 +37,15 @@ func (o APIOptions) Validate() error {
 		flag  string
 		value int64
 	}{
-		{"--opentsdb.max-body-bytes", int64(o.BodyBytes)}, {"--opentsdb.max-points", int64(o.Points)},
-		{"--opentsdb.max-concurrency", int64(o.Requests)}, {"--opentsdb.timeout", int64(o.Timeout)},
+		{"opentsdb: BodyBytes", int64(o.BodyBytes)}, {"opentsdb: Points", int64(o.Points)},
+		{"opentsdb: Requests", int64(o.Requests)}, {"opentsdb: Timeout", int64(o.Timeout)},
 	} {
 		if positive.value <= 0 {
 			return fmt.Errorf("%s must be above 0", positive.flag)
 		}
 	}
 	if o.InFlightBytes < 2*o.BodyBytes {
-		return fmt.Errorf("--opentsdb.max-in-flight-bytes=%d: one request may take %d", o.InFlightBytes, 2*o.BodyBytes)
+		return fmt.Errorf("opentsdb: InFlightBytes=%d: one request may take %d", o.InFlightBytes, 2*o.BodyBytes)
 	}
 	return nil
 }

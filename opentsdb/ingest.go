@@ -14,7 +14,7 @@ import (
 // IngestOptions are what an Ingest needs. Appender and Registerer must be given.
 type IngestOptions struct {
 	Appender     storage.Appender
-	CacheEntries int // --opentsdb.series-cache: series found by their bytes
+	CacheEntries int // --storage.series-cache: series found by their bytes
 	MaxTags      int // --opentsdb.max-tags: of a series; OpenTSDB's tsd.storage.max_tags
 	Appends      int // appends at once
 	// MaxFuture is --opentsdb.max-future: how far ahead of the clock a point may be; 0: any time, as in a TSD.
@@ -32,7 +32,7 @@ func DefaultIngestOptions() IngestOptions {
 func (o IngestOptions) Validate() error {
 	switch {
 	case o.CacheEntries <= 0:
-		return fmt.Errorf("--opentsdb.series-cache=%d: must be above 0", o.CacheEntries)
+		return fmt.Errorf("--storage.series-cache=%d: must be above 0", o.CacheEntries)
 	case o.MaxFuture < 0:
 		return fmt.Errorf("--opentsdb.max-future=%v: must not be negative", o.MaxFuture)
 	case o.MaxTags <= 0 || o.MaxTags > storage.MaxTags:

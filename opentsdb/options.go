@@ -16,8 +16,8 @@ type Options struct {
 	Address        string        // --opentsdb.listen-address: telnet and HTTP; port 0 picks one
 	MaxConnections int           // --opentsdb.max-connections: at once; others wait to be accepted
 	IdleTimeout    time.Duration // --opentsdb.idle-timeout: close a connection after so long without a byte; 0: never
-	MaxLine        int           // --opentsdb.max-line: bytes of a line of telnet; a TSD takes 1024
-	ReadBuffer     int           // --opentsdb.read-buffer: bytes of one connection of telnet read ahead of the store
+	MaxLine        int           // bytes of a line of telnet; a TSD takes 1024
+	ReadBuffer     int           // bytes of one connection of telnet read ahead of the store
 	ShutdownGrace  time.Duration // time that requests under way and the store have when the process is told to stop
 
 	// What the command version shows.
@@ -44,9 +44,9 @@ func (o Options) Validate() error {
 	case o.IdleTimeout < 0:
 		return fmt.Errorf("--opentsdb.idle-timeout=%v: must not be negative", o.IdleTimeout)
 	case o.MaxLine < 64:
-		return fmt.Errorf("--opentsdb.max-line=%d: must be at least 64", o.MaxLine)
+		return fmt.Errorf("opentsdb: MaxLine=%d: must be at least 64", o.MaxLine)
 	case o.ReadBuffer < intake.FirstBuffer || o.ReadBuffer < 2*(o.MaxLine+2):
-		return fmt.Errorf("--opentsdb.read-buffer=%d: must be at least %d, two lines", o.ReadBuffer, max(intake.FirstBuffer, 2*(o.MaxLine+2)))
+		return fmt.Errorf("opentsdb: ReadBuffer=%d: must be at least %d, two lines", o.ReadBuffer, max(intake.FirstBuffer, 2*(o.MaxLine+2)))
 	}
 	return nil
 }

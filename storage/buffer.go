@@ -60,9 +60,9 @@ func (o BufferOptions) Validate() error {
 	case o.MaxLogBytes < 1<<28:
 		return errors.New("--write.log.max-bytes must be at least 256MiB")
 	case o.FlushInterval <= 0 || o.FlushDelay < 0 || o.CheckInterval <= 0:
-		return errors.New("--head.flush-interval must be above 0")
+		return errors.New("--write.buffer.flush-interval must be above 0")
 	case o.MaxHeadBytes < 1<<20:
-		return errors.New("--head.max-bytes must be at least 1MiB")
+		return errors.New("--write.buffer.max-bytes must be at least 1MiB")
 	}
 	return nil
 }
@@ -252,7 +252,7 @@ func (b *buffer) append(ctx context.Context, batch *Batch) error {
 		return err
 	}
 	if b.full.Load() {
-		return fmt.Errorf("%d bytes of points wait in memory for the table, --head.max-bytes is %d", b.head.Stats().Bytes+b.agesBytes(), b.o.MaxHeadBytes)
+		return fmt.Errorf("%d bytes of points wait in memory for the table, --write.buffer.max-bytes is %d", b.head.Stats().Bytes+b.agesBytes(), b.o.MaxHeadBytes)
 	}
 	if err := b.numbers.need(ctx, batch); err != nil {
 		return err

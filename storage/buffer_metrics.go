@@ -21,7 +21,7 @@ func newBufferMetrics(reg prometheus.Registerer, b *buffer) *bufferMetrics {
 	}
 	gauge("bytes", "Memory of points that are not in the table yet.", func() float64 { return float64(b.head.Stats().Bytes) })
 	gauge("held_bytes", "Memory taken for them, free blocks included.", func() float64 { return float64(b.head.Stats().Held) })
-	gauge("max_bytes", "Budget (--head.max-bytes); beyond it rows are put early.", func() float64 { return float64(b.o.MaxHeadBytes) })
+	gauge("max_bytes", "Budget (--write.buffer.max-bytes); beyond it rows are put early.", func() float64 { return float64(b.o.MaxHeadBytes) })
 	gauge("rows", "Rows, of a series and an hour each, that are not in the table yet.", func() float64 { return float64(b.head.Stats().Rows) })
 	gauge("flush_lag_seconds", "Age of the oldest point that is not in the table yet.", func() float64 {
 		if at, ok := b.head.OldestArrival(); ok {

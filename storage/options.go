@@ -64,7 +64,7 @@ func DefaultOptions() Options {
 		Mode:            WriteThrough,
 		Buffer:          DefaultBufferOptions(),
 		IndexRefresh:    30 * time.Second,
-		UIDCacheEntries: 4_000_000,
+		UIDCacheEntries: 2_000_000,
 		MaxRows:         16_384,
 		Now:             time.Now,
 		Logger:          slog.New(slog.DiscardHandler),
@@ -89,7 +89,7 @@ func (o Options) Validate() error {
 	case o.IndexRefresh <= 0:
 		return errors.New("--storage.index-refresh must be above 0")
 	case o.UIDCacheEntries < 1:
-		return errors.New("--storage.uid-cache must be at least 1")
+		return errors.New("--storage.series-cache must be at least 1")
 	}
 	if o.Mode == WriteBuffered || o.LogUnacknowledged {
 		return o.Buffer.Validate()

@@ -16,7 +16,7 @@ func (s *Store) Refuses() error {
 		return nil
 	}
 	if s.buffer.full.Load() {
-		return fmt.Errorf("%d bytes of points wait in memory for the table, --head.max-bytes is %d", s.buffer.head.Stats().Bytes, s.buffer.o.MaxHeadBytes)
+		return fmt.Errorf("%d bytes of points wait in memory for the table, --write.buffer.max-bytes is %d", s.buffer.head.Stats().Bytes, s.buffer.o.MaxHeadBytes)
 	}
 	if err := s.buffer.waits(); err != nil {
 		return err

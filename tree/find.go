@@ -171,7 +171,7 @@ func walkAll[B any](ctx context.Context, from source[B], roots []root[B], g *Glo
 }
 
 func tooMany(limit int) error {
-	return fmt.Errorf("%w: more than %d paths match (--graphite.max-nodes)", storage.ErrLimit, limit)
+	return fmt.Errorf("%w: more than %d paths match (--query.max-series)", storage.ErrLimit, limit)
 }
 
 // nodesOf sorts hits and makes one node of those of a path.

@@ -16,8 +16,8 @@ type Options struct {
 	MaxConnections int           // --carbon.max-connections: TCP connections at once; others wait to be accepted
 	IdleTimeout    time.Duration // --carbon.idle-timeout: close a connection after so long without a byte; 0: never
 	KeepOpen       bool          // --carbon.keep-open: skip the lines over which carbon closes a connection
-	ReadBuffer     int           // --carbon.read-buffer: bytes of one connection read at once; twice that may wait for the store
-	UDPQueue       int           // --carbon.udp-queue: bytes of datagrams that may wait for the store; more are dropped
+	ReadBuffer     int           // bytes of one connection read at once; twice that may wait for the store
+	UDPQueue       int           // bytes of datagrams that may wait for the store; more are dropped
 	ShutdownGrace  time.Duration // time that the store has for what was read when the process is told to stop
 
 	Logger     *slog.Logger
@@ -43,9 +43,9 @@ func (o Options) Validate() error {
 	case o.IdleTimeout < 0:
 		return fmt.Errorf("--carbon.idle-timeout=%v: must not be negative", o.IdleTimeout)
 	case o.ReadBuffer < leastBuffer:
-		return fmt.Errorf("--carbon.read-buffer=%d: must be at least %d, two lines", o.ReadBuffer, leastBuffer)
+		return fmt.Errorf("carbon: ReadBuffer=%d: must be at least %d, two lines", o.ReadBuffer, leastBuffer)
 	case o.UDPQueue < maxDatagram:
-		return fmt.Errorf("--carbon.udp-queue=%d: must be at least %d, a datagram", o.UDPQueue, maxDatagram)
+		return fmt.Errorf("carbon: UDPQueue=%d: must be at least %d, a datagram", o.UDPQueue, maxDatagram)
 	}
 	return nil
 }

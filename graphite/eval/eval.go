@@ -304,7 +304,7 @@ func (r *run) count(list []*Series) error {
 		points += len(s.Values)
 	}
 	if points > r.request.Limits.Points {
-		return invalid("more than %d points (--graphite.max-points)", r.request.Limits.Points)
+		return invalid("more than %d points (--query.max-samples)", r.request.Limits.Points)
 	}
 	return nil
 }

@@ -265,7 +265,7 @@ func (s *scope) keep(f Fetch, list []*Series) error {
 	s.series += len(out)
 	s.fetched[fetchKey{f.Pattern, f.From, f.Until}] = out
 	if l := s.request.Limits; l.Series > 0 && s.series > l.Series || l.Points > 0 && s.points > l.Points {
-		return invalid("the targets need more than %d series or %d points (--graphite.max-series, --graphite.max-points)", l.Series, l.Points)
+		return invalid("the targets need more than %d series or %d points (--query.max-series, --query.max-samples)", l.Series, l.Points)
 	}
 	return nil
 }

@@ -44,8 +44,8 @@ type Options struct {
 	repairing bool // opened by Check or Repair
 }
 
-// DefaultCacheBytes is the size of the block cache of a store on disk: 64 MiB.
-const DefaultCacheBytes = 64 << 20
+// DefaultCacheBytes is the size of the block cache of a store on disk: 128 MiB.
+const DefaultCacheBytes = 128 << 20
 
 // What a caller can tell apart.
 var (
