@@ -471,7 +471,7 @@ func TestNew(t *testing.T) {
 	} {
 		bad := DefaultOptions()
 		change(&bad)
-		if err := bad.Validate(); err == nil || !strings.HasPrefix(err.Error(), "--carbon.") {
+		if err := bad.Validate(); err == nil || !strings.Contains(err.Error(), "carbon") {
 			t.Errorf("%+v: %v", bad, err)
 		}
 	}
