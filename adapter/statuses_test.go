@@ -17,16 +17,16 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 )
 
-// statusTable is the table of statuses in the README: what each door (first row) answers to each kind of failure (first column).
+// statusTable is the table of docs/statuses.md: what each door (first row) answers to each kind of failure (first column).
 func statusTable(t *testing.T) map[string]map[string]string {
 	t.Helper()
-	text, err := os.ReadFile("../README.md")
+	text, err := os.ReadFile("../docs/statuses.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, section, ok := strings.Cut(string(text), "\n## Statuses\n")
 	if !ok {
-		t.Fatal("the README has no section Statuses")
+		t.Fatal("docs/statuses.md has no section Statuses")
 	}
 	var doors []string
 	table := map[string]map[string]string{}
@@ -50,7 +50,7 @@ func statusTable(t *testing.T) map[string]map[string]string {
 	return table
 }
 
-// TestStatuses: each door answers each kind of failure as the table of the README says.
+// TestStatuses: each door answers each kind of failure as the table of docs/statuses.md states.
 func TestStatuses(t *testing.T) {
 	table := statusTable(t)
 	o := DefaultOptions()
@@ -125,7 +125,7 @@ func TestStatuses(t *testing.T) {
 			got += ", Retry-After"
 		}
 		if got != want {
-			t.Errorf("%s, %s: %s, the README says %s: %.300s", c.failure, c.door, got, want, text)
+			t.Errorf("%s, %s: %s, docs/statuses.md says %s: %.300s", c.failure, c.door, got, want, text)
 		}
 	}
 	if n := a.budget.Used(); n != 0 {
