@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // SeriesLimits bound the series that are made. Series that exist are never touched by them.
@@ -88,16 +89,16 @@ func (a *admission) keep(n, made int) {
 	a.tokens += float64(n - made)
 }
 
-func (a *admission) refuse(reason refusalReason, s Series) error {
+func (a *admission) refuse(reason refusalReason, s series.Series) error {
 	a.refused[reason].Inc()
 	if reason == refusedRate {
-		return fmt.Errorf("%w: series %s is new, and more than %d are made in a second (--write.max-new-series-per-second)", ErrLimit, shortName(s), a.o.PerSecond)
+		return fmt.Errorf("%w: series %s is new, and more than %d are made in a second (--write.max-new-series-per-second)", series.ErrLimit, shortName(s), a.o.PerSecond)
 	}
-	return fmt.Errorf("%w: series %s is new, and %d are known already (--write.max-active-series)", ErrLimit, shortName(s), a.o.Active)
+	return fmt.Errorf("%w: series %s is new, and %d are known already (--write.max-active-series)", series.ErrLimit, shortName(s), a.o.Active)
 }
 
 // shortName is the beginning of a series' name, for errors.
-func shortName(s Series) string {
+func shortName(s series.Series) string {
 	const most = 256
 	name := s.String()
 	if len(name) > most {
@@ -178,7 +179,7 @@ func (s *Store) admitNames(ctx context.Context, metrics []string) (made int, err
 		return 0, nil
 	}
 	if reason, ok := s.admission.promise(made); !ok {
-		return 0, s.admission.refuse(reason, Series{Metric: metrics[last]})
+		return 0, s.admission.refuse(reason, series.Series{Metric: metrics[last]})
 	}
 	return made, nil
 }
@@ -192,7 +193,7 @@ func (s *Store) anyExhausted() bool {
 	return false
 }
 
-func namesOf(s *Series, kind schema.Kind) []string {
+func namesOf(s *series.Series, kind schema.Kind) []string {
 	if kind == schema.Metric {
 		return []string{s.Metric}
 	}
@@ -206,11 +207,11 @@ func namesOf(s *Series, kind schema.Kind) []string {
 }
 
 // existing says which of the series exist, whether this process has seen them or not.
-func (s *Store) existing(ctx context.Context, series []Series) ([]bool, error) {
-	exists := make([]bool, len(series))
+func (s *Store) existing(ctx context.Context, all []series.Series) ([]bool, error) {
+	exists := make([]bool, len(all))
 	var uids [3]map[string]string
 	for _, kind := range schema.Kinds() {
-		known, err := s.uidsOf(ctx, kind, series)
+		known, err := s.uidsOf(ctx, kind, all)
 		if err != nil {
 			return nil, err
 		}
@@ -218,8 +219,8 @@ func (s *Store) existing(ctx context.Context, series []Series) ([]bool, error) {
 	}
 	var asked []int
 	var keys [][]byte
-	for i := range series {
-		tsuid, ok := s.tsuidBy(&series[i], &uids)
+	for i := range all {
+		tsuid, ok := s.tsuidBy(&all[i], &uids)
 		if !ok {
 			continue
 		}
@@ -241,11 +242,11 @@ func (s *Store) existing(ctx context.Context, series []Series) ([]bool, error) {
 }
 
 // uidsOf returns the UIDs of all names of a kind that have one.
-func (s *Store) uidsOf(ctx context.Context, kind schema.Kind, series []Series) (map[string]string, error) {
+func (s *Store) uidsOf(ctx context.Context, kind schema.Kind, all []series.Series) (map[string]string, error) {
 	known := map[string]string{}
 	var names []string
-	for i := range series {
-		for _, name := range namesOf(&series[i], kind) {
+	for i := range all {
+		for _, name := range namesOf(&all[i], kind) {
 			if _, ok := known[name]; !ok {
 				known[name] = ""
 				names = append(names, name)
@@ -263,11 +264,11 @@ func (s *Store) uidsOf(ctx context.Context, kind schema.Kind, series []Series) (
 }
 
 // tsuidBy makes the TSUID of a series, if all of its names have UIDs.
-func (s *Store) tsuidBy(series *Series, uids *[3]map[string]string) (tsuid []byte, ok bool) {
-	metric := uids[schema.Metric][series.Metric]
-	ok = metric != "" && len(series.Tags) > 0
-	pairs := make([]schema.Pair, 0, len(series.Tags))
-	for _, t := range series.Tags {
+func (s *Store) tsuidBy(of *series.Series, uids *[3]map[string]string) (tsuid []byte, ok bool) {
+	metric := uids[schema.Metric][of.Metric]
+	ok = metric != "" && len(of.Tags) > 0
+	pairs := make([]schema.Pair, 0, len(of.Tags))
+	for _, t := range of.Tags {
 		key, value := uids[schema.Tagk][t.Key], uids[schema.Tagv][t.Value]
 		ok = ok && key != "" && value != ""
 		pairs = append(pairs, schema.Pair{Key: []byte(key), Value: []byte(value)})

@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // Append implements Appender.
@@ -18,12 +19,12 @@ import (
 // No instant may stand in a row twice with different bytes (a TSD answers 400 to every query that meets it), so a row is read
 // before it is written unless this process knows that the new points come after all that it holds; see state.
 // Two adapters, or an adapter and a TSD, that write one series at once are the one way left to such a row.
-func (s *Store) Append(ctx context.Context, b *Batch) error {
+func (s *Store) Append(ctx context.Context, b *series.Batch) error {
 	return s.append(ctx, b, s.o.Mode == WriteBuffered)
 }
 
 // append writes a batch through the log or, where it may, to the table at once.
-func (s *Store) append(ctx context.Context, b *Batch, throughLog bool) error {
+func (s *Store) append(ctx context.Context, b *series.Batch, throughLog bool) error {
 	if len(b.Refs) == 0 && len(b.Objects) == 0 {
 		return nil
 	}
@@ -31,7 +32,7 @@ func (s *Store) append(ctx context.Context, b *Batch, throughLog bool) error {
 	if err := s.checkBatch(b); err != nil {
 		return err
 	}
-	bound, free := b, (*Batch)(nil)
+	bound, free := b, (*series.Batch)(nil)
 	switch {
 	case s.buffer == nil:
 		bound, free = nil, b
@@ -59,7 +60,7 @@ func (s *Store) append(ctx context.Context, b *Batch, throughLog bool) error {
 }
 
 // appendThrough returns when the table has a batch, which must be valid.
-func (s *Store) appendThrough(ctx context.Context, b *Batch) error {
+func (s *Store) appendThrough(ctx context.Context, b *series.Batch) error {
 	w := s.writers.Get().(*writer)
 	defer s.writers.Put(w)
 	w.reset(s)
@@ -81,17 +82,17 @@ func (s *Store) appendThrough(ctx context.Context, b *Batch) error {
 }
 
 // checkBatch refuses what cannot be stored.
-func (s *Store) checkBatch(b *Batch) error {
+func (s *Store) checkBatch(b *series.Batch) error {
 	if len(b.Times) != len(b.Refs) || len(b.Values) != len(b.Refs) || b.Forms != nil && len(b.Forms) != len(b.Refs) {
-		return fmt.Errorf("%w: batch of %d refs, %d times, %d values, %d forms", ErrInvalid, len(b.Refs), len(b.Times), len(b.Values), len(b.Forms))
+		return fmt.Errorf("%w: batch of %d refs, %d times, %d values, %d forms", series.ErrInvalid, len(b.Refs), len(b.Times), len(b.Values), len(b.Forms))
 	}
-	known := Ref(s.index.Len())
-	check := func(ref Ref, time int64) error {
-		if time < 0 || time > MaxTime {
-			return fmt.Errorf("%w: time %d ms is outside 0 to %d", ErrInvalid, time, int64(MaxTime))
+	known := series.Ref(s.index.Len())
+	check := func(ref series.Ref, time int64) error {
+		if time < 0 || time > series.MaxTime {
+			return fmt.Errorf("%w: time %d ms is outside 0 to %d", series.ErrInvalid, time, int64(series.MaxTime))
 		}
 		if ref == 0 || ref > known {
-			return fmt.Errorf("%w: series reference %d was never resolved", ErrInvalid, ref)
+			return fmt.Errorf("%w: series reference %d was never resolved", series.ErrInvalid, ref)
 		}
 		return nil
 	}
@@ -111,7 +112,7 @@ func (s *Store) checkBatch(b *Batch) error {
 // writer is one append: the scratch memory of its steps.
 type writer struct {
 	store   *Store
-	batch   *Batch
+	batch   *series.Batch
 	entries []entry
 	locked  []*state
 	rows    []rowWrite
@@ -127,7 +128,7 @@ type writer struct {
 
 // entry is one point (n < len(batch.Refs)) or object of the batch.
 type entry struct {
-	ref   Ref
+	ref   series.Ref
 	time  int64
 	n     int32
 	order int32 // in which they were added: points are odd, objects lie even between them
@@ -135,7 +136,7 @@ type entry struct {
 
 // rowWrite is what the batch holds for one row.
 type rowWrite struct {
-	ref                    Ref
+	ref                    series.Ref
 	state                  *state
 	base                   uint32
 	points                 []schema.Point
@@ -156,13 +157,13 @@ func (w *writer) reset(s *Store) {
 }
 
 // load sorts the batch by series and time; of equal times the last in the batch comes last.
-func (w *writer) load(b *Batch) {
+func (w *writer) load(b *series.Batch) {
 	w.batch = b
 	for i, ref := range b.Refs {
 		w.entries = append(w.entries, entry{ref, b.Times[i], int32(i), int32(2*i + 1)})
 	}
 	for i := range b.Objects {
-		w.entries = append(w.entries, entry{b.Objects[i].Ref, b.Objects[i].Time, int32(len(b.Refs) + i), int32(2 * b.Objects[i].after)})
+		w.entries = append(w.entries, entry{b.Objects[i].Ref, b.Objects[i].Time, int32(len(b.Refs) + i), int32(2 * b.Objects[i].After())})
 	}
 	slices.SortFunc(w.entries, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.ref, b.ref), cmp.Compare(a.time, b.time), cmp.Compare(a.order, b.order), cmp.Compare(a.n, b.n))
@@ -171,10 +172,10 @@ func (w *writer) load(b *Batch) {
 
 // lock takes the states of all series of the batch, in the order of their refs so that two appends cannot wait for each other.
 func (w *writer) lock() {
-	last := Ref(0)
+	last := series.Ref(0)
 	for _, e := range w.entries {
 		if e.ref != last {
-			st := w.store.states.get(e.ref.id())
+			st := w.store.states.get(e.ref.ID())
 			st.mu.Lock()
 			w.locked = append(w.locked, st)
 			last = e.ref
@@ -209,7 +210,7 @@ func (w *writer) groupRows() {
 }
 
 // addRow turns the entries of one row into points and objects, one sample per instant.
-func (w *writer) addRow(ref Ref, st *state, base uint32, entries []entry) {
+func (w *writer) addRow(ref series.Ref, st *state, base uint32, entries []entry) {
 	firstPoint, firstObject := len(w.points), len(w.objects)
 	for i, e := range entries {
 		offset := schema.Offset(e.time)
@@ -220,7 +221,7 @@ func (w *writer) addRow(ref Ref, st *state, base uint32, entries []entry) {
 			continue
 		}
 		o := &w.batch.Objects[int(e.n)-len(w.batch.Refs)]
-		n := schema.Object{Offset: offset, Kind: schema.ObjectKind(o.Kind), Data: o.Data}
+		n := schema.Object{Offset: offset, Kind: o.Kind, Data: o.Data}
 		if n.Kind == schema.ObjectExemplar || !w.superseded(entries[i+1:], e.time, n.Kind) {
 			w.objects = append(w.objects, n)
 		}
@@ -232,7 +233,7 @@ func (w *writer) addRow(ref Ref, st *state, base uint32, entries []entry) {
 }
 
 func (w *writer) addPoint(offset uint32, n int) {
-	value, form := w.batch.Values[n], FormFloat
+	value, form := w.batch.Values[n], series.FormFloat
 	if w.batch.Forms != nil {
 		form = w.batch.Forms[n]
 	}
@@ -262,7 +263,7 @@ func (w *writer) superseded(later []entry, time int64, kind schema.ObjectKind) b
 
 func (w *writer) kindOf(e entry) schema.ObjectKind {
 	if n := int(e.n) - len(w.batch.Refs); n >= 0 {
-		return schemaKind(w.batch.Objects[n].Kind)
+		return w.batch.Objects[n].Kind
 	}
 	return row.Number // or a float that is an object: both are the sample
 }
@@ -414,7 +415,7 @@ func lastOffsets(r *rowWrite) (sample, object int32) {
 func (w *writer) makeKeys() {
 	begins := make([]int, len(w.rows)+1)
 	for i := range w.rows {
-		w.keys = w.store.layout.AppendRowKey(w.keys, []byte(w.store.index.TSUID(w.rows[i].ref.id())), w.rows[i].base)
+		w.keys = w.store.layout.AppendRowKey(w.keys, []byte(w.store.index.TSUID(w.rows[i].ref.ID())), w.rows[i].base)
 		begins[i+1] = len(w.keys)
 	}
 	for i := range w.rows {

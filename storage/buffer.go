@@ -18,6 +18,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // WriteMode says when a point is durable.
@@ -196,7 +197,7 @@ func (b *buffer) recover(ctx context.Context, check func(context.Context) error)
 	if err := b.numbers.replay(ctx); err != nil {
 		return fmt.Errorf("read the numbers of series in %s: %w", b.o.Dir, err)
 	}
-	var batch Batch
+	var batch series.Batch
 	var job bufferJob
 	err := b.log.Replay(ctx, log.Position{}, func(at log.Position, record []byte) error {
 		batch.Reset()
@@ -234,20 +235,20 @@ type bufferJob struct {
 }
 
 // take makes the head's batch of a batch.
-func (j *bufferJob) take(b *Batch) {
+func (j *bufferJob) take(b *series.Batch) {
 	h := &j.batch
 	h.IDs, h.Times, h.Values, h.Forms, h.Objects = h.IDs[:0], b.Times, b.Values, b.Forms, h.Objects[:0]
 	for _, ref := range b.Refs {
-		h.IDs = append(h.IDs, uint32(ref.id()))
+		h.IDs = append(h.IDs, uint32(ref.ID()))
 	}
 	for i := range b.Objects {
 		o := &b.Objects[i]
-		h.Objects = append(h.Objects, head.Object{ID: uint32(o.Ref.id()), Time: o.Time, Kind: schemaKind(o.Kind), Data: o.Data, After: o.after})
+		h.Objects = append(h.Objects, head.Object{ID: uint32(o.Ref.ID()), Time: o.Time, Kind: o.Kind, Data: o.Data, After: o.After()})
 	}
 }
 
 // append returns when the batch is in the log. It must be valid.
-func (b *buffer) append(ctx context.Context, batch *Batch) error {
+func (b *buffer) append(ctx context.Context, batch *series.Batch) error {
 	if err := b.await(ctx); err != nil {
 		return err
 	}
@@ -270,7 +271,7 @@ func (b *buffer) append(ctx context.Context, batch *Batch) error {
 	// Who stops waiting does not take the record back: what may be durable is in the head too, or a restart would show what is not shown now.
 	at, err := b.log.Append(context.WithoutCancel(ctx), j.record)
 	if errors.Is(err, log.ErrFull) {
-		err = fmt.Errorf("%w: %w", ErrFull, err)
+		err = fmt.Errorf("%w: %w", series.ErrFull, err)
 	}
 	b.remember(err)
 	if err != nil {
@@ -308,7 +309,7 @@ func (b *buffer) await(ctx context.Context) error {
 	case <-b.ready:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("%w: the log is being replayed", ErrNotReady)
+		return fmt.Errorf("%w: the log is being replayed", series.ErrNotReady)
 	}
 }
 

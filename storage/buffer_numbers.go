@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/log"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // seriesNumbers gives series the numbers by which the records of the log name them. They are kept in a log of their own, which is never cut while
@@ -62,15 +63,15 @@ func (n *seriesNumbers) publish(ids ...index.ID) {
 }
 
 // ref is the series of a number, 0 if there is none; for the time of replaying.
-func (n *seriesNumbers) ref(number uint32) Ref {
+func (n *seriesNumbers) ref(number uint32) series.Ref {
 	if int(number) >= len(n.ids) {
 		return 0
 	}
-	return refOf(n.ids[number])
+	return series.RefOf(n.ids[number])
 }
 
 // need sees to it that each series of a batch has a number, durably.
-func (n *seriesNumbers) need(ctx context.Context, b *Batch) error {
+func (n *seriesNumbers) need(ctx context.Context, b *series.Batch) error {
 	missing := n.missing(b)
 	if len(missing) == 0 {
 		return nil
@@ -95,17 +96,17 @@ func (n *seriesNumbers) need(ctx context.Context, b *Batch) error {
 }
 
 // missing are the series without a number, each once, ascending.
-func (n *seriesNumbers) missing(b *Batch) []index.ID {
+func (n *seriesNumbers) missing(b *series.Batch) []index.ID {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	var missing []index.ID
 	for _, ref := range b.Refs {
-		if id := ref.id(); !n.has(id) {
+		if id := ref.ID(); !n.has(id) {
 			missing = append(missing, id)
 		}
 	}
 	for i := range b.Objects {
-		if id := b.Objects[i].Ref.id(); !n.has(id) {
+		if id := b.Objects[i].Ref.ID(); !n.has(id) {
 			missing = append(missing, id)
 		}
 	}

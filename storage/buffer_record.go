@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // A record of the log is one append: columns of points, then objects. Series stand for themselves by numbers of the log (see
@@ -30,7 +32,7 @@ const (
 var errRecord = errors.New("broken record")
 
 // appendRecord appends the record of a batch that is acknowledged at a time, 0: that is not kept. byID has the number + 1 of each series by its id, all of them.
-func appendRecord(dst []byte, b *Batch, byID []uint32, acknowledged int64) []byte {
+func appendRecord(dst []byte, b *series.Batch, byID []uint32, acknowledged int64) []byte {
 	version := recordVersionOf(b)
 	if acknowledged > 0 {
 		dst = binary.AppendUvarint(append(dst, version|recordTimed), uint64(acknowledged))
@@ -41,7 +43,7 @@ func appendRecord(dst []byte, b *Batch, byID []uint32, acknowledged int64) []byt
 	dst = binary.AppendUvarint(dst, uint64(len(b.Objects)))
 	var number, time int64
 	for i, ref := range b.Refs {
-		n, t := int64(byID[ref.id()])-1, b.Times[i]
+		n, t := int64(byID[ref.ID()])-1, b.Times[i]
 		dst = appendDelta(appendDelta(dst, n-number), t-time)
 		number, time = n, t
 	}
@@ -49,27 +51,27 @@ func appendRecord(dst []byte, b *Batch, byID []uint32, acknowledged int64) []byt
 		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(v))
 	}
 	if version >= recordVersionIntegers {
-		dst = appendBits(dst, b.Forms, ^FormMillis, FormInteger)
+		dst = appendBits(dst, b.Forms, ^series.FormMillis, series.FormInteger)
 	}
 	if version >= recordVersionForms {
-		dst = appendBits(dst, b.Forms, ^FormMillis, FormDouble)
+		dst = appendBits(dst, b.Forms, ^series.FormMillis, series.FormDouble)
 	}
 	if version >= recordVersionUnits {
-		dst = appendBits(dst, b.Forms, FormMillis, FormMillis)
+		dst = appendBits(dst, b.Forms, series.FormMillis, series.FormMillis)
 	}
 	for i := range b.Objects {
 		o := &b.Objects[i]
-		n := int64(byID[o.Ref.id()]) - 1
+		n := int64(byID[o.Ref.ID()]) - 1
 		dst = appendDelta(appendDelta(dst, n-number), o.Time-time)
 		number, time = n, o.Time
-		dst = binary.AppendUvarint(append(dst, byte(o.Kind)), uint64(o.after))
+		dst = binary.AppendUvarint(append(dst, byte(o.Kind)), uint64(o.After()))
 		dst = append(binary.AppendUvarint(dst, uint64(len(o.Data))), o.Data...)
 	}
 	return dst
 }
 
 // recordVersionOf is the first version that holds the batch.
-func recordVersionOf(b *Batch) byte {
+func recordVersionOf(b *series.Batch) byte {
 	if len(b.Forms) == 0 {
 		return recordVersion
 	}
@@ -78,7 +80,7 @@ func recordVersionOf(b *Batch) byte {
 		switch {
 		case f.Millis():
 			return recordVersionUnits
-		case f == FormDouble:
+		case f == series.FormDouble:
 			version = recordVersionForms
 		}
 	}
@@ -86,7 +88,7 @@ func recordVersionOf(b *Batch) byte {
 }
 
 // appendBits appends a bit for each of a list: of the bits of mask it has those of form.
-func appendBits(dst []byte, list []Form, mask, form Form) []byte {
+func appendBits(dst []byte, list []series.Form, mask, form series.Form) []byte {
 	at := len(dst)
 	dst = append(dst, make([]byte, (len(list)+7)/8)...)
 	for i, f := range list {
@@ -106,7 +108,7 @@ func appendDelta(dst []byte, v int64) []byte {
 }
 
 // parseRecord appends what a record says to a batch, and returns when it was acknowledged; 0: the record does not say. refs gives the series of a number, 0 when there is none. Objects keep no memory of the record.
-func parseRecord(b *Batch, record []byte, refs func(number uint32) Ref) (acknowledged int64, err error) {
+func parseRecord(b *series.Batch, record []byte, refs func(number uint32) series.Ref) (acknowledged int64, err error) {
 	r := recordReader{rest: record}
 	version := r.byte()
 	if version&recordTimed != 0 {
@@ -126,20 +128,19 @@ func parseRecord(b *Batch, record []byte, refs func(number uint32) Ref) (acknowl
 	}
 	b.Forms = nil
 	if version >= recordVersionIntegers {
-		b.Forms = make([]Form, points)
-		r.forms(b.Forms, 0, FormInteger)
+		b.Forms = make([]series.Form, points)
+		r.forms(b.Forms, 0, series.FormInteger)
 	}
 	if version >= recordVersionForms {
-		r.forms(b.Forms, 0, FormDouble)
+		r.forms(b.Forms, 0, series.FormDouble)
 	}
 	if version >= recordVersionUnits {
-		r.forms(b.Forms, ^FormMillis, FormMillis)
+		r.forms(b.Forms, ^series.FormMillis, series.FormMillis)
 	}
 	for range objects {
 		ref, time := r.entry(refs)
-		o := Object{Ref: ref, Time: time, Kind: Kind(r.byte()), after: int(r.uvarint())}
-		o.Data = append([]byte(nil), r.bytes(r.uvarint())...)
-		b.Objects = append(b.Objects, o)
+		kind, after := series.Kind(r.byte()), int(r.uvarint())
+		b.AddObjectAfter(after, ref, time, kind, append([]byte(nil), r.bytes(r.uvarint())...))
 	}
 	if r.err == nil && len(r.rest) > 0 {
 		r.err = fmt.Errorf("%w: %d bytes too many", errRecord, len(r.rest))
@@ -172,7 +173,7 @@ func (r *recordReader) bytes(n uint64) []byte {
 }
 
 // forms reads a bit for each of a list, and gives those that have it the form; of what they are it keeps the bits of a mask.
-func (r *recordReader) forms(list []Form, keep, form Form) {
+func (r *recordReader) forms(list []series.Form, keep, form series.Form) {
 	bits := r.bytes(uint64(len(list)+7) / 8)
 	for i := range list {
 		if i/8 < len(bits) && bits[i/8]>>(i%8)&1 != 0 {
@@ -226,13 +227,13 @@ func (r *recordReader) delta() int64 {
 }
 
 // entry reads the series and time of a point or an object.
-func (r *recordReader) entry(refs func(number uint32) Ref) (Ref, int64) {
+func (r *recordReader) entry(refs func(number uint32) series.Ref) (series.Ref, int64) {
 	r.number += r.delta()
 	r.time += r.delta()
 	if r.err != nil {
 		return 0, 0
 	}
-	if r.number < 0 || r.number > math.MaxUint32 || r.time < 0 || r.time > MaxTime {
+	if r.number < 0 || r.number > math.MaxUint32 || r.time < 0 || r.time > series.MaxTime {
 		r.fail()
 		return 0, 0
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"math"
 	"testing"
+
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // FuzzRecord: what is no record is an error and never anything worse, and what is one is written again as it was.
@@ -12,37 +14,37 @@ func FuzzRecord(f *testing.F) {
 	for i := range numbers {
 		numbers[i] = uint32(i) + 1
 	}
-	refs := func(number uint32) Ref {
+	refs := func(number uint32) series.Ref {
 		if int(number) >= len(numbers) {
 			return 0
 		}
-		return Ref(number) + 1
+		return series.Ref(number) + 1
 	}
-	var b Batch
+	var b series.Batch
 	b.Add(1, 1356998400000, 1.5)
 	b.Add(300, 1356998400000, math.NaN())
-	b.AddObject(2, 5, KindHistogram, []byte("histogram"))
-	b.Add(2, MaxTime, math.Inf(-1))
+	b.AddObject(2, 5, series.KindHistogram, []byte("histogram"))
+	b.Add(2, series.MaxTime, math.Inf(-1))
 	f.Add(appendRecord(nil, &b, numbers, 0))
-	b.AddInteger(7, 0, -1)
-	b.AddObject(2, 5, KindExemplar, nil)
+	b.AddForm(7, 0, math.Float64frombits(1<<64-1), series.FormInteger)
+	b.AddObject(2, 5, series.KindExemplar, nil)
 	f.Add(appendRecord(nil, &b, numbers, 1700000000123))
-	b.AddForm(7, 1, 1.5, FormDouble)
+	b.AddForm(7, 1, 1.5, series.FormDouble)
 	f.Add(appendRecord(nil, &b, numbers, 1700000000123))
-	b.AddForm(7, 2000, 1.5, FormDouble|FormMillis)
-	b.AddForm(7, 3000, 1.5, FormMillis)
-	b.AddForm(7, 4000, 0, FormInteger|FormMillis)
+	b.AddForm(7, 2000, 1.5, series.FormDouble|series.FormMillis)
+	b.AddForm(7, 3000, 1.5, series.FormMillis)
+	b.AddForm(7, 4000, 0, series.FormInteger|series.FormMillis)
 	f.Add(appendRecord(nil, &b, numbers, 1700000000123))
 	f.Add([]byte{recordVersion, 0, 0})
 	f.Add([]byte{recordVersionIntegers, 0xff, 0xff, 0xff, 0xff, 0x0f, 1})
 	f.Fuzz(func(t *testing.T, record []byte) {
-		var b Batch
+		var b series.Batch
 		acknowledged, err := parseRecord(&b, record, refs)
 		if err != nil {
 			return
 		}
 		again := appendRecord(nil, &b, numbers, acknowledged)
-		var c Batch
+		var c series.Batch
 		when, err := parseRecord(&c, again, refs)
 		if err != nil || when != acknowledged {
 			t.Fatalf("%x is written again as %x, which is acknowledged at %d, want %d: %v", record, again, when, acknowledged, err)

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // What an answer is reckoned to take, in bytes.
@@ -53,7 +54,7 @@ func (w *rowReader) claim(n int) error {
 }
 
 // claimObjects counts objects that a row added.
-func (w *rowReader) claimObjects(added []Object) error {
+func (w *rowReader) claimObjects(added []series.Object) error {
 	n := 0
 	for _, o := range added {
 		n += objectBytes + len(o.Data)

@@ -7,18 +7,19 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // decoder appends the rows of series, each series' in order of their time, to Points.
 type decoder struct {
-	q       Query
+	q       series.Query
 	table   string
 	content row.Row
 	coded   schema.ColumnDecoder
 }
 
 // add appends what a row holds between the query's bounds. Nothing of it is in the memory of the cells afterwards.
-func (d *decoder) add(out *Points, base uint32, cells []kv.StoredCell) error {
+func (d *decoder) add(out *series.Points, base uint32, cells []kv.StoredCell) error {
 	if d.q.Samples && d.addColumns(out, base, cells) {
 		return nil
 	}
@@ -39,7 +40,7 @@ func (d *decoder) add(out *Points, base uint32, cells []kv.StoredCell) error {
 
 // addColumns appends the points of a row straight from its cells, if points are all it holds and they ascend from cell to cell; else
 // it leaves the row to add, which also says what is wrong with a cell.
-func (d *decoder) addColumns(out *Points, base uint32, cells []kv.StoredCell) bool {
+func (d *decoder) addColumns(out *series.Points, base uint32, cells []kv.StoredCell) bool {
 	times, values, err := out.Times, out.Values, error(nil)
 	for i := range cells {
 		c := &cells[i]
@@ -83,7 +84,7 @@ func ascends(times []int64) bool {
 }
 
 // addObjectsBefore appends the objects before an offset and returns the others. No sample among them is at an offset of a point.
-func (d *decoder) addObjectsBefore(out *Points, begin int64, objects []row.Object, offset uint32) []row.Object {
+func (d *decoder) addObjectsBefore(out *series.Points, begin int64, objects []row.Object, offset uint32) []row.Object {
 	for len(objects) > 0 && objects[0].Offset < offset {
 		d.addObject(out, begin+int64(objects[0].Offset), objects[0])
 		objects = objects[1:]
@@ -91,7 +92,7 @@ func (d *decoder) addObjectsBefore(out *Points, begin int64, objects []row.Objec
 	return objects
 }
 
-func (d *decoder) addObject(out *Points, time int64, o row.Object) {
+func (d *decoder) addObject(out *series.Points, time int64, o row.Object) {
 	if time < d.q.Start || time > d.q.End {
 		return
 	}
@@ -100,23 +101,13 @@ func (d *decoder) addObject(out *Points, time int64, o row.Object) {
 		if v, err := o.Float(); err == nil && d.q.Samples { // the length was checked by the decoder
 			d.addFloat(out, time, v)
 		}
-	case d.q.wants(Kind(o.Kind)):
-		out.Objects = append(out.Objects, Object{Ref: out.Ref, Time: time, Kind: Kind(o.Kind), Data: bytes.Clone(o.Data)})
+	case d.q.Wants(o.Kind):
+		out.Objects = append(out.Objects, series.Object{Ref: out.Ref, Time: time, Kind: o.Kind, Data: bytes.Clone(o.Data)})
 	}
 }
 
-// wants says whether objects of a kind are asked for.
-func (q *Query) wants(k Kind) bool {
-	if k == KindExemplar {
-		return q.Exemplars
-	}
-	return q.Samples
-}
-
-func (d *decoder) addFloat(out *Points, time int64, value float64) {
+func (d *decoder) addFloat(out *series.Points, time int64, value float64) {
 	if time >= d.q.Start && time <= d.q.End {
 		out.Times, out.Values = append(out.Times, time), append(out.Values, value)
 	}
 }
-
-func (p *Points) size() int { return len(p.Times) + len(p.Objects) }

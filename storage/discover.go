@@ -12,6 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // concurrentDiscoveries is how many metrics or salt buckets are scanned at a time.
@@ -56,7 +57,7 @@ func (s *Store) discover(ctx context.Context, f *finder, start, end int64) error
 	if s.o.Exclusive || s.o.Index == IndexMeta {
 		return nil
 	}
-	lo, hi := schema.Base(min(max(start, 0), MaxTime)), schema.Base(min(max(end, 0), MaxTime))
+	lo, hi := schema.Base(min(max(start, 0), series.MaxTime)), schema.Base(min(max(end, 0), series.MaxTime))
 	metrics := f.metrics
 	if metrics == nil {
 		all, err := s.allMetrics(ctx, nil)

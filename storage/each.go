@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // A Census says which series EachTSUID goes over.
@@ -134,7 +135,7 @@ func (t *census) add(tsuid []byte) error {
 
 // NameSeries names series, in order; those that have a UID without a name (somebody deleted it from tsdb-uid), or that are no TSUIDs
 // of the configured widths, are left out.
-func (s *Store) NameSeries(ctx context.Context, tsuids [][]byte) ([]NewSeries, error) {
+func (s *Store) NameSeries(ctx context.Context, tsuids [][]byte) ([]series.NewSeries, error) {
 	var whole []string
 	for _, tsuid := range tsuids {
 		if _, _, err := s.layout.ParseTSUID(tsuid); err == nil {
@@ -145,23 +146,23 @@ func (s *Store) NameSeries(ctx context.Context, tsuids [][]byte) ([]NewSeries, e
 	if err != nil {
 		return nil, err
 	}
-	named := make([]NewSeries, 0, len(whole))
-	for i, series := range n.series() {
-		if series.Tags != nil {
-			named = append(named, NewSeries{TSUID: []byte(whole[i]), Series: series})
+	named := make([]series.NewSeries, 0, len(whole))
+	for i, name := range n.series() {
+		if name.Tags != nil {
+			named = append(named, series.NewSeries{TSUID: []byte(whole[i]), Series: name})
 		}
 	}
 	return named, nil
 }
 
 // TSUID looks up the UIDs of a series; ok is false when one of its names has none, so that there are no points of it.
-func (s *Store) TSUID(ctx context.Context, series Series) (tsuid []byte, ok bool, err error) {
+func (s *Store) TSUID(ctx context.Context, of series.Series) (tsuid []byte, ok bool, err error) {
 	var keys, values []string
-	for _, t := range series.Tags {
+	for _, t := range of.Tags {
 		keys, values = append(keys, t.Key), append(values, t.Value)
 	}
 	var uids [3][]string
-	for kind, names := range [][]string{{series.Metric}, keys, values} {
+	for kind, names := range [][]string{{of.Metric}, keys, values} {
 		if uids[kind], err = s.uids.Lookup(ctx, schema.Kind(kind), names); err != nil {
 			return nil, false, err
 		}
@@ -170,7 +171,7 @@ func (s *Store) TSUID(ctx context.Context, series Series) (tsuid []byte, ok bool
 		}
 	}
 	var pairs []schema.Pair
-	for i := range series.Tags {
+	for i := range of.Tags {
 		pairs = append(pairs, schema.Pair{Key: []byte(uids[schema.Tagk][i]), Value: []byte(uids[schema.Tagv][i])})
 	}
 	return s.layout.AppendTSUID(nil, []byte(uids[schema.Metric][0]), pairs), true, nil

@@ -4,28 +4,22 @@ import (
 	"context"
 	"errors"
 
-	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// The classes of errors. Everything else is ours and passes: the caller should try again later.
+// The classes of errors; see package series.
 var (
-	// ErrInvalid is the sender's data: sending it again cannot help.
-	ErrInvalid = errors.New("invalid")
-	// ErrLimit is more than this store is set to take or give.
-	ErrLimit = errors.New("limit exceeded")
-	// ErrNotReady says that the store has not loaded what it needs to answer.
-	ErrNotReady = errors.New("not ready")
-	// ErrFull says that a disk has no room for more: the engine's, or that of the log. It passes when somebody makes room; what was acknowledged
-	// stays, and is read.
-	ErrFull = kv.ErrFull
-	// ErrDamaged says that a file of the engine does not hold what was written to it. Asking again does not help; what else there is can be read.
-	ErrDamaged = kv.ErrDamaged
+	ErrInvalid  = series.ErrInvalid
+	ErrLimit    = series.ErrLimit
+	ErrNotReady = series.ErrNotReady
+	ErrFull     = series.ErrFull
+	ErrDamaged  = series.ErrDamaged
 )
 
-// IsRefusal says whether an error of the store is for good: the same data would be refused again.
+// IsRefusal reports whether an error of the store is for good: the same data would be refused again.
 func IsRefusal(err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return false
 	}
-	return errors.Is(err, ErrInvalid) || errors.Is(err, ErrLimit)
+	return errors.Is(err, series.ErrInvalid) || errors.Is(err, series.ErrLimit)
 }

@@ -5,15 +5,16 @@ import (
 	"fmt"
 
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // Exists says of each series whether it has its row of tsdb-meta, which is written before its first point. It assigns nothing. Names that
 // have no UID cost one read together.
-func (s *Store) Exists(ctx context.Context, series []Series) ([]bool, error) {
-	exist := make([]bool, len(series))
-	metrics := make([]string, len(series))
-	for i := range series {
-		metrics[i] = series[i].Metric
+func (s *Store) Exists(ctx context.Context, all []series.Series) ([]bool, error) {
+	exist := make([]bool, len(all))
+	metrics := make([]string, len(all))
+	for i := range all {
+		metrics[i] = all[i].Metric
 	}
 	uids, err := s.uids.Lookup(ctx, schema.Metric, metrics)
 	if err != nil {
@@ -21,11 +22,11 @@ func (s *Store) Exists(ctx context.Context, series []Series) ([]bool, error) {
 	}
 	var keys [][]byte
 	var at []int
-	for i := range series {
+	for i := range all {
 		if uids[i] == "" {
 			continue
 		}
-		tsuid, ok, err := s.TSUID(ctx, series[i])
+		tsuid, ok, err := s.TSUID(ctx, all[i])
 		if err != nil {
 			return nil, err
 		}

@@ -8,11 +8,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // Find implements Querier.
-func (s *Store) Find(ctx context.Context, filters []Filter, start, end int64, limit int) ([]Found, error) {
+func (s *Store) Find(ctx context.Context, filters []series.Filter, start, end int64, limit int) ([]series.Found, error) {
 	if err := s.ready(); err != nil {
 		return nil, err
 	}
@@ -30,7 +31,7 @@ func (s *Store) Find(ctx context.Context, filters []Filter, start, end int64, li
 		return nil, err
 	}
 	if limit > 0 && len(ids) > limit {
-		return nil, fmt.Errorf("%w: the query selects %d series, the limit is %d", ErrLimit, len(ids), limit)
+		return nil, fmt.Errorf("%w: the query selects %d series, the limit is %d", series.ErrLimit, len(ids), limit)
 	}
 	return s.name(ctx, ids)
 }
@@ -51,7 +52,7 @@ type match struct {
 	accepts   func(string) bool
 }
 
-func (f *finder) resolve(ctx context.Context, filters []Filter) error {
+func (f *finder) resolve(ctx context.Context, filters []series.Filter) error {
 	for _, filter := range filters {
 		var err error
 		if filter.Keys == nil {
@@ -66,7 +67,7 @@ func (f *finder) resolve(ctx context.Context, filters []Filter) error {
 	return nil
 }
 
-func (f *finder) resolveMetric(ctx context.Context, filter Filter) error {
+func (f *finder) resolveMetric(ctx context.Context, filter series.Filter) error {
 	s := f.store
 	var uids []string
 	if filter.Values != nil {
@@ -98,7 +99,7 @@ func (f *finder) resolveMetric(ctx context.Context, filter Filter) error {
 	return nil
 }
 
-func (f *finder) resolveTag(ctx context.Context, filter Filter) error {
+func (f *finder) resolveTag(ctx context.Context, filter series.Filter) error {
 	s := f.store
 	c := index.Condition{Absent: filter.Absent}
 	var err error
@@ -188,7 +189,7 @@ func (s *Store) lookup(ctx context.Context, kind schema.Kind, names []string) ([
 
 // name decodes series. One whose UIDs have lost their names (somebody deleted them from tsdb-uid) has no name that a
 // query could mean: it is counted and left out.
-func (s *Store) name(ctx context.Context, ids []index.ID) ([]Found, error) {
+func (s *Store) name(ctx context.Context, ids []index.ID) ([]series.Found, error) {
 	pairs := 1
 	if len(ids) > 0 {
 		pairs = (len(s.index.TSUID(ids[len(ids)-1])) - s.layout.MetricWidth) / s.layout.PairWidth() // of most series
@@ -202,16 +203,16 @@ func (s *Store) name(ctx context.Context, ids []index.ID) ([]Found, error) {
 		return nil, err
 	}
 	named := n.series()
-	found := make([]Found, 0, len(ids))
+	found := make([]series.Found, 0, len(ids))
 	for i, id := range ids {
-		series := named[i]
-		if series.Tags == nil {
+		name := named[i]
+		if name.Tags == nil {
 			s.metrics.seriesNameless.Inc()
 			s.o.Logger.Warn("a UID of a series has no name in tsdb-uid; the series is left out of answers",
 				"tsuid", schema.FormatTSUID([]byte(tsuids[i])))
 			continue
 		}
-		found = append(found, Found{Ref: refOf(id), Series: series})
+		found = append(found, series.Found{Ref: series.RefOf(id), Series: name})
 	}
 	return found, nil
 }

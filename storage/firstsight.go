@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // freshSeries is a series whose tsdb-meta row is not known to exist.
@@ -139,7 +140,7 @@ func (r *resolution) failUnfinished(err error) {
 type metaRows struct {
 	sorted    []freshSeries
 	keys      [][]byte
-	news      []NewSeries
+	news      []series.NewSeries
 	mutations []kv.Mutation
 	puts      []kv.Put
 	documents []byte

@@ -9,10 +9,8 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
-
-func schemaKind(k Kind) schema.ObjectKind { return schema.ObjectKind(k) }
 
 // flushEvery puts the rows of the head that are due into the table until ctx ends.
 func (s *Store) flushEvery(ctx context.Context) error {
@@ -113,8 +111,8 @@ func (s *Store) putRows(ctx context.Context, rows []head.Row, apply func(ctx con
 	rows = slices.Clone(rows)
 	slices.SortFunc(rows, func(a, b head.Row) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Base, b.Base)) })
 	for i, r := range rows {
-		ref := Ref(r.ID) + 1
-		st := s.states.get(ref.id())
+		ref := series.Ref(r.ID) + 1
+		st := s.states.get(ref.ID())
 		if i == 0 || rows[i-1].ID != r.ID {
 			st.mu.Lock()
 			w.locked = append(w.locked, st)

@@ -41,7 +41,7 @@ func TestForms(t *testing.T) {
 		b.Reset()
 		b.Add(ref, 1356998400000, 0.5) // before the first integer
 		for i, v := range values {
-			b.AddInteger(ref, 1356998401000+int64(i)*1000, v)
+			b.AddForm(ref, 1356998401000+int64(i)*1000, math.Float64frombits(uint64(v)), storage.FormInteger)
 		}
 		b.Add(ref, 1356998500000, 2)
 		for i, v := range doubles {

@@ -10,11 +10,13 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // group is a run of the query's series that is read as a whole: points has them in the query's order, members in that of the table.
 type group struct {
-	points  []Points
+	points  []series.Points
 	members []member
 	plans   []plan
 	parts   []part
@@ -43,13 +45,13 @@ type part struct {
 }
 
 // read reads some series.
-func (g *group) read(ctx context.Context, r *reader, refs []Ref) error {
+func (g *group) read(ctx context.Context, r *reader, refs []series.Ref) error {
 	g.samples.Store(0)
 	g.charge.end()
 	g.charge.account = r.account
 	g.points = slices.Grow(g.points[:0], len(refs))[:len(refs)]
 	for i, ref := range refs {
-		g.points[i] = Points{Ref: ref}
+		g.points[i] = series.Points{Ref: ref}
 	}
 	g.order(r.store, refs)
 	g.plans = r.appendPlans(g.plans[:0], g.members)
@@ -65,7 +67,7 @@ func (g *group) read(ctx context.Context, r *reader, refs []Ref) error {
 	}
 	for _, t := range g.twins {
 		g.points[t.at] = g.points[t.of]
-		g.samples.Add(int64(g.points[t.of].size()))
+		g.samples.Add(int64(g.points[t.of].Len()))
 	}
 	return nil
 }
@@ -83,10 +85,10 @@ func (g *group) readParts(ctx context.Context, r *reader) error {
 }
 
 // order brings the series into the order of the table.
-func (g *group) order(s *Store, refs []Ref) {
+func (g *group) order(s *Store, refs []series.Ref) {
 	g.members = slices.Grow(g.members[:0], len(refs))[:0]
 	for i, ref := range refs {
-		m := member{tsuid: s.index.TSUID(ref.id()), at: i}
+		m := member{tsuid: s.index.TSUID(ref.ID()), at: i}
 		if s.layout.SaltWidth > 0 {
 			m.bucket = s.layout.Bucket([]byte(m.tsuid))
 		}

@@ -7,13 +7,14 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/row"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // join adds what the head holds to what the table holds, both in order. The points of h are p's n, of the table, and behind them the head's, in one piece of
 // memory, which is all there is to do where they are in order. The head's is newer: its sample takes the place of the table's
 // at the same instant, with the start time; exemplars share an instant.
-func (p *Points) join(h *head.Points, n int, q *Query) {
-	h.Objects = slices.DeleteFunc(h.Objects, func(o head.Object) bool { return !q.wants(Kind(o.Kind)) })
+func join(p *series.Points, h *head.Points, n int, q *series.Query) {
+	h.Objects = slices.DeleteFunc(h.Objects, func(o head.Object) bool { return !q.Wants(o.Kind) })
 	if !q.Samples {
 		h.Times, h.Values = h.Times[:n], h.Values[:n]
 	}
@@ -23,9 +24,9 @@ func (p *Points) join(h *head.Points, n int, q *Query) {
 	}
 	p.Times, p.Values = h.Times[:n], h.Values[:n]
 	h.Times, h.Values = h.Times[n:], h.Values[n:]
-	objects := make([]Object, 0, len(h.Objects))
+	objects := make([]series.Object, 0, len(h.Objects))
 	for _, o := range h.Objects {
-		objects = append(objects, Object{Ref: p.Ref, Time: o.Time, Kind: Kind(o.Kind), Data: bytes.Clone(o.Data)})
+		objects = append(objects, series.Object{Ref: p.Ref, Time: o.Time, Kind: o.Kind, Data: bytes.Clone(o.Data)})
 	}
 	newer := instants{h.Times, h.Values, objects}
 	times, values := make([]int64, 0, len(p.Times)+len(h.Times)), make([]float64, 0, len(p.Times)+len(h.Times))
@@ -45,7 +46,7 @@ func (p *Points) join(h *head.Points, n int, q *Query) {
 			objects = append(objects, o)
 		}
 	}
-	slices.SortStableFunc(objects, func(a, b Object) int {
+	slices.SortStableFunc(objects, func(a, b series.Object) int {
 		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Kind, b.Kind), bytes.Compare(a.Data, b.Data))
 	})
 	p.Objects = objects
@@ -55,7 +56,7 @@ func (p *Points) join(h *head.Points, n int, q *Query) {
 type instants struct {
 	times   []int64
 	values  []float64
-	objects []Object
+	objects []series.Object
 }
 
 // sample reports whether there is a sample at an instant.
@@ -63,21 +64,21 @@ func (s instants) sample(time int64) bool {
 	if _, ok := slices.BinarySearch(s.times, time); ok {
 		return true
 	}
-	return s.has(time, func(o Object) bool { return schemaKind(o.Kind).IsSample() })
+	return s.has(time, func(o series.Object) bool { return o.Kind.IsSample() })
 }
 
 // replace reports whether one of these takes the place of an older object, or is the same exemplar.
-func (s instants) replace(old Object) bool {
-	if at, ok := slices.BinarySearch(s.times, old.Time); ok && row.Replaces(row.KindOf(s.values[at]), schemaKind(old.Kind)) {
+func (s instants) replace(old series.Object) bool {
+	if at, ok := slices.BinarySearch(s.times, old.Time); ok && row.Replaces(row.KindOf(s.values[at]), old.Kind) {
 		return true
 	}
-	return s.has(old.Time, func(o Object) bool {
-		return row.Replaces(schemaKind(o.Kind), schemaKind(old.Kind)) || o.Kind == old.Kind && bytes.Equal(o.Data, old.Data)
+	return s.has(old.Time, func(o series.Object) bool {
+		return row.Replaces(o.Kind, old.Kind) || o.Kind == old.Kind && bytes.Equal(o.Data, old.Data)
 	})
 }
 
-func (s instants) has(time int64, is func(Object) bool) bool {
-	at, _ := slices.BinarySearchFunc(s.objects, time, func(o Object, t int64) int { return cmp.Compare(o.Time, t) })
+func (s instants) has(time int64, is func(series.Object) bool) bool {
+	at, _ := slices.BinarySearchFunc(s.objects, time, func(o series.Object, t int64) int { return cmp.Compare(o.Time, t) })
 	for ; at < len(s.objects) && s.objects[at].Time == time; at++ {
 		if is(s.objects[at]) {
 			return true

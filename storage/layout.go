@@ -9,6 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/fit"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // ErrLayout says that the UID widths or the salt of the flags are not those of the tables; the text names the flags. No retry helps.
@@ -62,7 +63,7 @@ func (s *Store) PinLayout(ctx context.Context) error {
 		Table: s.o.Tables.UID, Family: schema.FamilyID, Row: schema.MaxIDRow(), Qualifier: []byte(schema.LayoutQualifier),
 	}
 	_, err := s.db.CheckAndPut(ctx, column, nil, s.layout.Record())
-	s.unpinned.Store(errors.Is(err, ErrFull)) // it is tried again before anything is loaded
+	s.unpinned.Store(errors.Is(err, series.ErrFull)) // it is tried again before anything is loaded
 	if err != nil {
 		return err
 	}

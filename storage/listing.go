@@ -7,6 +7,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // Metrics implements Querier.
@@ -63,8 +64,8 @@ func (s *Store) list(ctx context.Context, kind schema.Kind, uids []string) ([]st
 	return list, nil
 }
 
-func sortTags(tags []Tag) {
-	slices.SortFunc(tags, func(a, b Tag) int { return strings.Compare(a.Key, b.Key) })
+func sortTags(tags []series.Tag) {
+	slices.SortFunc(tags, func(a, b series.Tag) int { return strings.Compare(a.Key, b.Key) })
 }
 
 func sortedSet[V any](set map[string]V) []string {

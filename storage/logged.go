@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // Logged is the store as writers without an acknowledgement reach it (carbon, telnet put): what they append is durable when the log has it,
@@ -18,7 +20,7 @@ func (s *Store) Logged() Appender {
 type logged struct{ *Store }
 
 // Append implements Appender.
-func (l logged) Append(ctx context.Context, b *Batch) error { return l.append(ctx, b, true) }
+func (l logged) Append(ctx context.Context, b *series.Batch) error { return l.append(ctx, b, true) }
 
 // logMarks remembers in which segment of the log the last record of a series stands. While that segment is there a crash would replay the record, over
 // whatever was put into the table after it: the series must be written through the log for so long.
@@ -30,28 +32,28 @@ type logMarks struct {
 }
 
 // note remembers that the record of a batch is in a segment of the log, or one before.
-func (m *logMarks) note(b *Batch, series int, segment uint64) {
+func (m *logMarks) note(b *series.Batch, series int, segment uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if series > len(m.last) {
 		m.last = append(m.last, make([]uint64, series-len(m.last))...)
 	}
 	for _, ref := range b.Refs {
-		m.last[ref.id()] = segment + 1
+		m.last[ref.ID()] = segment + 1
 	}
 	for i := range b.Objects {
-		m.last[b.Objects[i].Ref.id()] = segment + 1
+		m.last[b.Objects[i].Ref.ID()] = segment + 1
 	}
 }
 
 // part splits a batch into what must go through the log and what need not. Both keep the order in which the points were added; a batch that
 // goes one way as a whole is returned itself, beside nil.
-func (m *logMarks) part(b *Batch) (bound, free *Batch) {
+func (m *logMarks) part(b *series.Batch) (bound, free *series.Batch) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	oldest := m.oldest.Load()
-	isBound := func(ref Ref) bool {
-		id := ref.id()
+	isBound := func(ref series.Ref) bool {
+		id := ref.ID()
 		return int(id) < len(m.last) && m.last[id] > oldest
 	}
 	n := 0
@@ -71,13 +73,13 @@ func (m *logMarks) part(b *Batch) (bound, free *Batch) {
 	case len(b.Refs) + len(b.Objects):
 		return b, nil
 	}
-	return b.split(isBound)
+	return split(b, isBound)
 }
 
 // split makes two batches of one.
-func (b *Batch) split(first func(Ref) bool) (yes, no *Batch) {
-	yes, no = &Batch{}, &Batch{}
-	side := func(ref Ref) *Batch {
+func split(b *series.Batch, first func(series.Ref) bool) (yes, no *series.Batch) {
+	yes, no = &series.Batch{}, &series.Batch{}
+	side := func(ref series.Ref) *series.Batch {
 		if first(ref) {
 			return yes
 		}
@@ -85,14 +87,14 @@ func (b *Batch) split(first func(Ref) bool) (yes, no *Batch) {
 	}
 	objects := b.Objects
 	addObjects := func(before int) {
-		for len(objects) > 0 && objects[0].after <= before {
+		for len(objects) > 0 && objects[0].After() <= before {
 			o := objects[0]
 			side(o.Ref).AddObject(o.Ref, o.Time, o.Kind, o.Data)
 			objects = objects[1:]
 		}
 	}
 	if b.Forms != nil {
-		yes.Forms, no.Forms = []Form{}, []Form{}
+		yes.Forms, no.Forms = []series.Form{}, []series.Form{}
 	}
 	for i, ref := range b.Refs {
 		addObjects(i)

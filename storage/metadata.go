@@ -10,7 +10,11 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
+
+// Metadata describes a metric. It is kept in the metric's UIDMeta document.
+type Metadata struct{ Type, Help, Unit string }
 
 // Keys in the custom map of a metric's UIDMeta document.
 const (
@@ -73,7 +77,7 @@ func (s *Store) PutMetadata(ctx context.Context, metadata map[string]Metadata) e
 	uids, errs := s.uids.Assign(ctx, schema.Metric, changed)
 	for i, metric := range changed {
 		if errs != nil && errs[i] != nil {
-			return fmt.Errorf("metadata of %s: %w", metric, classifyUID(errs[i], &Series{Metric: metric}))
+			return fmt.Errorf("metadata of %s: %w", metric, classifyUID(errs[i], &series.Series{Metric: metric}))
 		}
 		if err := s.putMetadata(ctx, uids[i], metadata[metric]); err != nil {
 			return fmt.Errorf("metadata of %s: %w", metric, err)

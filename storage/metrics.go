@@ -5,6 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // storeMetrics are the store's own figures.
@@ -22,7 +24,7 @@ type storeMetrics struct {
 }
 
 // appended counts a batch that was acknowledged.
-func (m *storeMetrics) appended(b *Batch, begin time.Time) {
+func (m *storeMetrics) appended(b *series.Batch, begin time.Time) {
 	m.points.Add(float64(len(b.Refs)))
 	m.objects.Add(float64(len(b.Objects)))
 	m.appendSeconds.Observe(time.Since(begin).Seconds())

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // names are the names of some series, UID by UID: each UID is looked up once, however many series have it.
@@ -40,9 +41,9 @@ func (s *Store) newNames(ctx context.Context, tsuids []string) (*names, error) {
 const seriesPerCore = 1024
 
 // series are the series in the order of their TSUIDs. One of whose UIDs one has no name has nil Tags.
-func (n *names) series() []Series {
-	all := make([]Series, len(n.ends))
-	tags := make([]Tag, (len(n.parts)-len(n.ends))/2)
+func (n *names) series() []series.Series {
+	all := make([]series.Series, len(n.ends))
+	tags := make([]series.Tag, (len(n.parts)-len(n.ends))/2)
 	cores := min(runtime.GOMAXPROCS(0), 1+len(all)/seriesPerCore)
 	var busy sync.WaitGroup
 	for core := range cores {
@@ -58,7 +59,7 @@ func (n *names) series() []Series {
 }
 
 // fill names the series from an index to another. tags has room for all.
-func (n *names) fill(all []Series, tags []Tag, from, to int) {
+func (n *names) fill(all []series.Series, tags []series.Tag, from, to int) {
 	for i := from; i < to; i++ {
 		begin := 0
 		if i > 0 {
@@ -70,12 +71,12 @@ func (n *names) fill(all []Series, tags []Tag, from, to int) {
 		metric := n.by[schema.Metric][parts[0]]
 		ok := metric != ""
 		for t := range own {
-			own[t] = Tag{Key: n.by[schema.Tagk][parts[1+2*t]], Value: n.by[schema.Tagv][parts[2+2*t]]}
+			own[t] = series.Tag{Key: n.by[schema.Tagk][parts[1+2*t]], Value: n.by[schema.Tagv][parts[2+2*t]]}
 			ok = ok && own[t].Key != "" && own[t].Value != ""
 		}
 		if ok {
 			sortTags(own)
-			all[i] = Series{Metric: metric, Tags: own}
+			all[i] = series.Series{Metric: metric, Tags: own}
 		}
 	}
 }

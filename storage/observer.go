@@ -3,13 +3,9 @@ package storage
 import (
 	"context"
 	"fmt"
-)
 
-// NewSeries is a series that has its UIDs, and in tsdb-meta not yet its row.
-type NewSeries struct {
-	TSUID []byte
-	Series
-}
+	"github.com/tsdbridge/tsdbridge/storage/series"
+)
 
 // An Observer writes what belongs to a series besides its points: the rows of trees. Resolve calls it for series whose tsdb-meta row does
 // not exist, each once a call, and writes that row afterwards: who finds it there finds the observer's rows too, and after a
@@ -17,7 +13,7 @@ type NewSeries struct {
 // fails all series of the call, which their senders send again. It may be called for the same series by several at once, must not
 // keep the slices, and must not call the store.
 type Observer interface {
-	Observe(ctx context.Context, series []NewSeries) error
+	Observe(ctx context.Context, series []series.NewSeries) error
 }
 
 // observe shows the observer series whose rows do not exist. Rows that other writers made are no news: what a TSD left out is
@@ -28,7 +24,7 @@ func (r *resolution) observe(ctx context.Context, fresh []freshSeries) error {
 	}
 	r.news = r.news[:0]
 	for _, f := range fresh {
-		r.news = append(r.news, NewSeries{TSUID: f.tsuid, Series: r.series[f.series]})
+		r.news = append(r.news, series.NewSeries{TSUID: f.tsuid, Series: r.series[f.series]})
 	}
 	if err := r.store.o.Observer.Observe(ctx, r.news); err != nil {
 		return fmt.Errorf("observe %d new series: %w", len(r.news), err)

@@ -3,6 +3,7 @@ package storage
 import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // planKind is a way to read rows.
@@ -52,7 +53,7 @@ func (r *reader) pastHours() int {
 	if now < r.q.Start {
 		return 1
 	}
-	return int((min(r.last, schema.Base(min(now, MaxTime)))-r.first)/schema.RowSeconds) + 1
+	return int((min(r.last, schema.Base(min(now, series.MaxTime)))-r.first)/schema.RowSeconds) + 1
 }
 
 // appendPlans plans for members in the order of the table.

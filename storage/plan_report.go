@@ -3,13 +3,15 @@ package storage
 import (
 	"slices"
 	"strings"
+
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // A Plan says how Select reads some series of one metric.
 type Plan struct {
 	Kind string // rows (by key), range, fuzzy, regexp
 	// First is one of the series. Metric is the metric's UID.
-	First  Ref
+	First  series.Ref
 	Metric []byte
 	Series int
 	// Reads is how many reads of this kind there are: one for each salt bucket, and for each group of series that is in memory at a time.
@@ -22,8 +24,8 @@ type Plan struct {
 }
 
 // Plan says how Select would read a query now, by metric and kind. It reads nothing.
-func (s *Store) Plan(q Query) ([]Plan, error) {
-	q.Start, q.End = max(q.Start, 0), min(q.End, MaxTime)
+func (s *Store) Plan(q series.Query) ([]Plan, error) {
+	q.Start, q.End = max(q.Start, 0), min(q.End, series.MaxTime)
 	if q.Start > q.End || len(q.Refs) == 0 {
 		return nil, nil
 	}
@@ -47,7 +49,7 @@ func (s *Store) Plan(q Query) ([]Plan, error) {
 	return plans, nil
 }
 
-func (r *reader) report(p plan, first Ref, tsuid string) Plan {
+func (r *reader) report(p plan, first series.Ref, tsuid string) Plan {
 	report := Plan{
 		Kind: p.kind.String(), First: first, Metric: []byte(tsuid[:r.store.layout.MetricWidth]), Series: p.series, Reads: 1,
 		Rows: int64(p.series) * int64(r.hours()), RowsOfMetric: int64(p.have), Costs: map[string]float64{},

@@ -3,24 +3,26 @@ package storage
 import (
 	"errors"
 	"fmt"
+
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // TSUIDOf is the TSUID of a series that was resolved or found.
-func (s *Store) TSUIDOf(ref Ref) []byte { return []byte(s.index.TSUID(ref.id())) }
+func (s *Store) TSUIDOf(ref series.Ref) []byte { return []byte(s.index.TSUID(ref.ID())) }
 
 // Refs returns the refs of series that are known by their TSUIDs (the leaves of trees), in order. One that the index lacks is added: a
 // TSD without meta tracking may have hung it on a tree. A TSUID that is not of the layout's widths gets the zero Ref, and an
 // ErrInvalid is returned beside the refs of the others.
-func (s *Store) Refs(tsuids [][]byte) ([]Ref, error) {
-	refs := make([]Ref, len(tsuids))
+func (s *Store) Refs(tsuids [][]byte) ([]series.Ref, error) {
+	refs := make([]series.Ref, len(tsuids))
 	var errs []error
 	for i, tsuid := range tsuids {
 		id, _, err := s.index.Add(tsuid)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%w: TSUID %x: %w", ErrInvalid, tsuid, err))
+			errs = append(errs, fmt.Errorf("%w: TSUID %x: %w", series.ErrInvalid, tsuid, err))
 			continue
 		}
-		refs[i] = refOf(id)
+		refs[i] = series.RefOf(id)
 	}
 	return refs, errors.Join(errs...)
 }

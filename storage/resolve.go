@@ -4,19 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/uid"
 )
 
 // Resolve implements Appender.
-func (s *Store) Resolve(ctx context.Context, series []Series) ([]Ref, []error) {
+func (s *Store) Resolve(ctx context.Context, all []series.Series) ([]series.Ref, []error) {
 	r := s.resolutions.Get().(*resolution)
 	defer s.resolutions.Put(r)
 	defer r.reset()
-	r.begin(s, series)
+	r.begin(s, all)
 	r.admit(ctx)
 	defer func() { s.admission.keep(r.promised, r.made) }()
 	for _, kind := range schema.Kinds() {
@@ -30,8 +30,8 @@ func (s *Store) Resolve(ctx context.Context, series []Series) ([]Ref, []error) {
 // resolution is one call of Resolve: its steps go over all series that have no error yet.
 type resolution struct {
 	store  *Store
-	series []Series
-	refs   []Ref
+	series []series.Series
+	refs   []series.Ref
 	errs   []error // nil: there is none
 
 	names [3]nameList // by kind
@@ -51,13 +51,13 @@ type resolution struct {
 }
 
 // begin checks the series.
-func (r *resolution) begin(s *Store, series []Series) {
-	r.store, r.series, r.refs = s, series, make([]Ref, len(series))
+func (r *resolution) begin(s *Store, all []series.Series) {
+	r.store, r.series, r.refs = s, all, make([]series.Ref, len(all))
 	tags := int32(0)
-	for i := range series {
+	for i := range all {
 		r.first = append(r.first, tags)
-		tags += int32(len(series[i].Tags))
-		if err := checkSeries(series[i]); err != nil {
+		tags += int32(len(all[i].Tags))
+		if err := checkSeries(all[i]); err != nil {
 			r.fail(i, err)
 		}
 	}
@@ -87,36 +87,19 @@ func (r *resolution) fail(i int, err error) {
 
 func (r *resolution) failed(i int) bool { return r.errs != nil && r.errs[i] != nil }
 
-func checkSeries(s Series) error {
+func checkSeries(s series.Series) error {
 	switch {
 	case len(s.Tags) == 0:
-		return fmt.Errorf("%w: series %s has no tag", ErrInvalid, s)
-	case len(s.Tags) > MaxTags:
-		return fmt.Errorf("%w: series has %d tags, a row key holds %d", ErrLimit, len(s.Tags), MaxTags)
+		return fmt.Errorf("%w: series %s has no tag", series.ErrInvalid, s)
+	case len(s.Tags) > series.MaxTags:
+		return fmt.Errorf("%w: series has %d tags, a row key holds %d", series.ErrLimit, len(s.Tags), series.MaxTags)
 	}
 	for i := range s.Tags {
 		if i > 0 && s.Tags[i].Key <= s.Tags[i-1].Key {
-			return fmt.Errorf("%w: series %s: tag keys are not in ascending order, each once", ErrInvalid, s)
+			return fmt.Errorf("%w: series %s: tag keys are not in ascending order, each once", series.ErrInvalid, s)
 		}
 	}
 	return nil
-}
-
-// String prints a series as OpenTSDB does: metric{key=value,...}.
-func (s Series) String() string {
-	var b strings.Builder
-	b.WriteString(s.Metric)
-	if len(s.Tags) == 0 {
-		b.WriteByte('{')
-	}
-	for i, t := range s.Tags {
-		b.WriteByte("{,"[min(i, 1)])
-		b.WriteString(t.Key)
-		b.WriteByte('=')
-		b.WriteString(t.Value)
-	}
-	b.WriteByte('}')
-	return b.String()
 }
 
 // assign looks up or assigns the UIDs of one kind.
@@ -174,12 +157,12 @@ func (r *resolution) at(kind schema.Kind, i int) (from, to int) {
 	return int(r.first[i]), int(r.first[i]) + len(r.series[i].Tags)
 }
 
-func classifyUID(err error, s *Series) error {
+func classifyUID(err error, s *series.Series) error {
 	switch {
 	case errors.Is(err, uid.ErrName):
-		return fmt.Errorf("%w: %w", ErrInvalid, err)
+		return fmt.Errorf("%w: %w", series.ErrInvalid, err)
 	case errors.Is(err, uid.ErrExhausted):
-		return fmt.Errorf("%w: series %s: %w", ErrLimit, shortName(*s), err)
+		return fmt.Errorf("%w: series %s: %w", series.ErrLimit, shortName(*s), err)
 	}
 	return err
 }
@@ -195,7 +178,7 @@ func (r *resolution) index() {
 	r.ids = s.index.AddAll(r.ids, r.tsuids, r.ends)
 	for n, id := range r.ids {
 		i := r.good[n]
-		r.refs[i] = refOf(id)
+		r.refs[i] = series.RefOf(id)
 		if st := s.states.get(id); !st.hasMeta.Load() {
 			r.fresh = append(r.fresh, freshSeries{id: id, series: i, state: st})
 		}

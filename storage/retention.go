@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // Times of the retention.
@@ -101,7 +102,7 @@ func (r *retention) pass(ctx context.Context) error {
 		return nil // nothing is as old
 	}
 	// The hour that holds this moment is younger in part, those before it are not.
-	base := schema.Base(min(before, MaxTime))
+	base := schema.Base(min(before, series.MaxTime))
 	held, err := r.deleteBefore(ctx, base)
 	r.metrics.ranges.Add(float64(held))
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // rowsPerGet bounds the rows that are asked for by key at once.
@@ -66,7 +67,7 @@ func (w *rowReader) read(ctx context.Context, r *reader, g *group, p part) error
 	return nil
 }
 
-func (w *rowReader) points(member int) *Points { return &w.group.points[w.members[member].at] }
+func (w *rowReader) points(member int) *series.Points { return &w.group.points[w.members[member].at] }
 
 func (w *rowReader) over(samples int) bool { return w.q.MaxSamples > 0 && samples > w.q.MaxSamples }
 
@@ -196,7 +197,7 @@ func (w *rowReader) find(tags []byte, last int) (at int, found bool) {
 // add decodes a row of a member.
 func (w *rowReader) add(member int, base uint32, key []byte, cells []kv.StoredCell) error {
 	p := w.points(member)
-	before, objects := p.size(), len(p.Objects)
+	before, objects := p.Len(), len(p.Objects)
 	reserved, err := 0, error(nil)
 	switch {
 	case !w.q.Samples:
@@ -214,7 +215,7 @@ func (w *rowReader) add(member int, base uint32, key []byte, cells []kv.StoredCe
 	if reserved > 0 && base == w.last && (w.taken == nil || w.taken[member].Empty()) {
 		w.slots.giveBack(reserved - len(p.Times)) // nothing will follow
 	}
-	if w.samples += p.size() - before; w.over(w.samples) {
+	if w.samples += p.Len() - before; w.over(w.samples) {
 		return w.tooMany()
 	}
 	if len(p.Objects) > objects {
@@ -224,7 +225,7 @@ func (w *rowReader) add(member int, base uint32, key []byte, cells []kv.StoredCe
 }
 
 // reserve gives a series memory for the row at hand, as much for each that follows, and what the head has.
-func (w *rowReader) reserve(p *Points, member int, base uint32, cells []kv.StoredCell) (int, error) {
+func (w *rowReader) reserve(p *series.Points, member int, base uint32, cells []kv.StoredCell) (int, error) {
 	const (
 		ahead = 48      // hours; longer ranges have gaps
 		most  = 1 << 20 // points; what else comes makes room for itself
@@ -253,7 +254,7 @@ func (w *rowReader) takeHead() error {
 	taken := 0
 	for _, m := range w.members {
 		ref := w.group.points[m.at].Ref
-		w.taken = append(w.taken, b.head.Take(uint32(ref.id()), w.q.Start, w.q.End, &w.head))
+		w.taken = append(w.taken, b.head.Take(uint32(ref.ID()), w.q.Start, w.q.End, &w.head))
 		if err := w.claim(w.head.Size() - taken); err != nil {
 			return err
 		}
@@ -263,8 +264,8 @@ func (w *rowReader) takeHead() error {
 }
 
 // joinHead adds what was taken of the head to the rows of a series.
-func (w *rowReader) joinHead(ctx context.Context, p *Points, t head.Taken) error {
-	before, n := p.size(), len(p.Times)
+func (w *rowReader) joinHead(ctx context.Context, p *series.Points, t head.Taken) error {
+	before, n := p.Len(), len(p.Times)
 	if err := w.claim((t.Points() + n) * sampleBytes); err != nil {
 		return err
 	}
@@ -278,8 +279,8 @@ func (w *rowReader) joinHead(ctx context.Context, p *Points, t head.Taken) error
 			return err
 		}
 	}
-	p.join(&h, n, &w.q)
-	w.samples += p.size() - before
+	join(p, &h, n, &w.q)
+	w.samples += p.Len() - before
 	return w.claimObjects(p.Objects)
 }
 

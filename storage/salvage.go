@@ -12,6 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // logOptions are those by which one of the two logs is read.
@@ -60,13 +61,13 @@ func (s *Store) SalvageLog(ctx context.Context, o BufferOptions) (points, left i
 	if err != nil {
 		return 0, 0, fmt.Errorf("read the numbers of series in %s: %w", o.Dir, err)
 	}
-	ref := func(number uint32) Ref {
+	ref := func(number uint32) series.Ref {
 		if id, ok := ids[number]; ok {
-			return refOf(id)
+			return series.RefOf(id)
 		}
 		return 0
 	}
-	var batch Batch
+	var batch series.Batch
 	_, err = log.Salvage(ctx, o.logOptions("points"), func(record []byte) error {
 		batch.Reset()
 		if _, err := parseRecord(&batch, record, ref); err != nil {

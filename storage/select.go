@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 const (
@@ -25,9 +26,9 @@ const (
 )
 
 // Select implements Querier. The series are read in groups, one ahead of the caller.
-func (s *Store) Select(ctx context.Context, q Query) iter.Seq2[Points, error] {
-	return func(yield func(Points, error) bool) {
-		q.Start, q.End = max(q.Start, 0), min(q.End, MaxTime)
+func (s *Store) Select(ctx context.Context, q series.Query) iter.Seq2[series.Points, error] {
+	return func(yield func(series.Points, error) bool) {
+		q.Start, q.End = max(q.Start, 0), min(q.End, series.MaxTime)
 		if q.Start > q.End || len(q.Refs) == 0 {
 			return
 		}
@@ -37,7 +38,7 @@ func (s *Store) Select(ctx context.Context, q Query) iter.Seq2[Points, error] {
 			err = r.read(ctx)
 		}
 		if err != nil && !r.stopped {
-			yield(Points{}, err)
+			yield(series.Points{}, err)
 		}
 	}
 }
@@ -45,16 +46,16 @@ func (s *Store) Select(ctx context.Context, q Query) iter.Seq2[Points, error] {
 // reader is one Select under way.
 type reader struct {
 	store       *Store
-	q           Query
+	q           series.Query
 	first, last uint32 // bases of the range's rows, seconds
 	perSeries   int    // samples a series is reckoned to have
-	yield       func(Points, error) bool
+	yield       func(series.Points, error) bool
 	stopped     bool // the caller left the loop
 	samples     int  // given so far
 	account     *budget.Account
 }
 
-func (s *Store) newReader(q Query) (*reader, error) {
+func (s *Store) newReader(q series.Query) (*reader, error) {
 	r := &reader{store: s, q: q, first: schema.Base(q.Start), last: schema.Base(q.End)}
 	r.perSeries = int(max((q.End-q.Start)/densestInterval, 1))
 	if err := s.replayed(); err != nil {
@@ -62,7 +63,7 @@ func (s *Store) newReader(q Query) (*reader, error) {
 	}
 	for _, ref := range q.Refs {
 		if !s.known(ref) {
-			return r, fmt.Errorf("%w: series reference %d was never resolved", ErrInvalid, ref)
+			return r, fmt.Errorf("%w: series reference %d was never resolved", series.ErrInvalid, ref)
 		}
 	}
 	return r, nil
@@ -176,7 +177,7 @@ func (r *reader) give(g *group) error {
 		return r.tooMany()
 	}
 	for i := range g.points {
-		if p := &g.points[i]; p.size() > 0 && !r.yield(*p, nil) {
+		if p := &g.points[i]; p.Len() > 0 && !r.yield(*p, nil) {
 			r.stopped = true
 			return nil
 		}
@@ -185,5 +186,5 @@ func (r *reader) give(g *group) error {
 }
 
 func (r *reader) tooMany() error {
-	return fmt.Errorf("%w: the query selects more than %d samples", ErrLimit, r.q.MaxSamples)
+	return fmt.Errorf("%w: the query selects more than %d samples", series.ErrLimit, r.q.MaxSamples)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // metaRowsPerGet bounds the TSMeta documents that are in memory at a time.
@@ -21,7 +22,7 @@ const concurrentMetaEdits = 8
 
 // SeriesCustom returns what series have under a key of the custom map in their TSMeta documents, in order; "" where there is nothing, or no
 // document that can be read.
-func (s *Store) SeriesCustom(ctx context.Context, refs []Ref, key string) ([]string, error) {
+func (s *Store) SeriesCustom(ctx context.Context, refs []series.Ref, key string) ([]string, error) {
 	values := make([]string, 0, len(refs))
 	for len(refs) > 0 {
 		n := min(len(refs), metaRowsPerGet)
@@ -60,13 +61,13 @@ func metaDocument(row kv.Row) []byte {
 }
 
 // metaRows reads the tsdb-meta rows of series.
-func (s *Store) metaRows(ctx context.Context, refs []Ref) ([]kv.Row, error) {
+func (s *Store) metaRows(ctx context.Context, refs []series.Ref) ([]kv.Row, error) {
 	keys := make([][]byte, len(refs))
 	for i, ref := range refs {
 		if !s.known(ref) {
-			return nil, fmt.Errorf("%w: series reference %d was never resolved", ErrInvalid, ref)
+			return nil, fmt.Errorf("%w: series reference %d was never resolved", series.ErrInvalid, ref)
 		}
-		keys[i] = []byte(s.index.TSUID(ref.id()))
+		keys[i] = []byte(s.index.TSUID(ref.ID()))
 	}
 	rows, err := s.db.Get(ctx, s.o.Tables.Meta, schema.FamilyMeta, keys)
 	if err != nil {
@@ -77,7 +78,7 @@ func (s *Store) metaRows(ctx context.Context, refs []Ref) ([]kv.Row, error) {
 
 // A CustomEdit changes one key of a series' custom map from Old to New; "" is no such key.
 type CustomEdit struct {
-	Ref      Ref
+	Ref      series.Ref
 	Old, New string
 }
 
@@ -96,7 +97,7 @@ func (s *Store) SetSeriesCustom(ctx context.Context, key string, edits []CustomE
 }
 
 func (s *Store) editCustoms(ctx context.Context, key string, edits []CustomEdit) error {
-	refs := make([]Ref, len(edits))
+	refs := make([]series.Ref, len(edits))
 	for i, e := range edits {
 		refs[i] = e.Ref
 	}
@@ -122,9 +123,9 @@ func (s *Store) editCustoms(ctx context.Context, key string, edits []CustomEdit)
 
 // completeMeta gives series without a tsdb-meta row one, and reads it. The row says that trees and whatever else observes new series
 // have seen the series, so it must not be written without them.
-func (s *Store) completeMeta(ctx context.Context, refs []Ref, rows []kv.Row) error {
+func (s *Store) completeMeta(ctx context.Context, refs []series.Ref, rows []kv.Row) error {
 	var missing []int
-	var lacking []Ref
+	var lacking []series.Ref
 	for i, row := range rows {
 		if len(row.Cells) == 0 {
 			missing, lacking = append(missing, i), append(lacking, refs[i])
@@ -148,16 +149,16 @@ func (s *Store) completeMeta(ctx context.Context, refs []Ref, rows []kv.Row) err
 
 // sight resolves series by their names, as their first points would. One whose UIDs have lost their names stays as it is, and so does one
 // whose row somebody deleted while this process knew it.
-func (s *Store) sight(ctx context.Context, refs []Ref) error {
+func (s *Store) sight(ctx context.Context, refs []series.Ref) error {
 	ids := make([]index.ID, len(refs))
 	for i, ref := range refs {
-		ids[i] = ref.id()
+		ids[i] = ref.ID()
 	}
 	found, err := s.name(ctx, ids)
 	if err != nil {
 		return err
 	}
-	names := make([]Series, len(found))
+	names := make([]series.Series, len(found))
 	for i, f := range found {
 		names[i] = f.Series
 	}
@@ -184,7 +185,7 @@ func (s *Store) editCustom(ctx context.Context, key string, e CustomEdit, row kv
 		if done, err := s.db.CheckAndPut(ctx, column, raw, edited); err != nil || done {
 			return err
 		}
-		rows, err := s.metaRows(ctx, []Ref{e.Ref})
+		rows, err := s.metaRows(ctx, []series.Ref{e.Ref})
 		if err != nil {
 			return err
 		}

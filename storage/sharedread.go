@@ -10,11 +10,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // dropOlder takes those samples out of what the head has of a series, behind the n points of the table, that others have written over in a shared table
 // since they were acknowledged here. Rows are read once more for instants that have two values, and for no others.
-func (w *rowReader) dropOlder(ctx context.Context, p *Points, h *head.Points, n int) error {
+func (w *rowReader) dropOlder(ctx context.Context, p *series.Points, h *head.Points, n int) error {
 	twice := disputed(p, h, n)
 	if len(twice) == 0 {
 		return nil
@@ -26,7 +27,7 @@ func (w *rowReader) dropOlder(ctx context.Context, p *Points, h *head.Points, n 
 		for j < len(twice) && schema.Base(twice[j]) == base {
 			j++
 		}
-		older, err := w.store.olderInHead(ctx, p.Ref.id(), base, twice[i:j])
+		older, err := w.store.olderInHead(ctx, p.Ref.ID(), base, twice[i:j])
 		if err != nil {
 			return err
 		}
@@ -46,12 +47,12 @@ func (w *rowReader) dropOlder(ctx context.Context, p *Points, h *head.Points, n 
 		}
 	}
 	h.Times, h.Values = h.Times[:at], h.Values[:at]
-	h.Objects = slices.DeleteFunc(h.Objects, func(o head.Object) bool { return lost[o.Time] && Kind(o.Kind) != KindExemplar })
+	h.Objects = slices.DeleteFunc(h.Objects, func(o head.Object) bool { return lost[o.Time] && o.Kind != series.KindExemplar })
 	return nil
 }
 
 // disputed lists, ascending, the instants at which the table and the head have different samples.
-func disputed(p *Points, h *head.Points, n int) []int64 {
+func disputed(p *series.Points, h *head.Points, n int) []int64 {
 	table, values := p.Times[:n], p.Values[:n]
 	var twice []int64
 	at := 0

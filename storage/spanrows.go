@@ -91,7 +91,7 @@ func (w *writer) keepSpans(ctx context.Context) error {
 	}
 	var wider []index.ID
 	for i := range w.rows {
-		id := w.rows[i].ref.id()
+		id := w.rows[i].ref.ID()
 		span := s.spans.of(id)
 		widen(&span.now, dayOfRow(w.rows[i].base))
 		if span.now.Load() != span.kept.Load() && (len(wider) == 0 || wider[len(wider)-1] != id) {

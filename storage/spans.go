@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // days are the first and the last day (since 1970) in which a series may have points. The high half is 65535 less the first day, the low half the last,
@@ -29,10 +30,10 @@ func dayOfRow(base uint32) days {
 // daysBetween are the days from start to end (milliseconds, inclusive). All that rows can be of is every day.
 func daysBetween(start, end int64) days {
 	last := uint16(lastDay)
-	if end < MaxTime {
+	if end < series.MaxTime {
 		last = uint16(max(end, 0) / dayMillis)
 	}
-	return daysOf(uint16(min(max(start, 0), MaxTime)/dayMillis), last)
+	return daysOf(uint16(min(max(start, 0), series.MaxTime)/dayMillis), last)
 }
 
 func (d days) first() uint16 { return lastDay - uint16(d>>16) }

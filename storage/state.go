@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // state is what this process remembers of a series between appends: how far its current row is written. With it
@@ -49,6 +50,4 @@ func (s *states) get(id index.ID) *state {
 	return &s.blocks[block][int(id)%statesPerBlock]
 }
 
-func refOf(id index.ID) Ref       { return Ref(id) + 1 }
-func (r Ref) id() index.ID        { return index.ID(r - 1) }
-func (s *Store) known(r Ref) bool { return r > 0 && int(r) <= s.index.Len() }
+func (s *Store) known(r series.Ref) bool { return r > 0 && int(r) <= s.index.Len() }

@@ -15,6 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/uid"
 )
 
@@ -182,7 +183,7 @@ func (s *Store) replayed() error {
 	case <-s.buffer.ready:
 		return nil
 	default:
-		return fmt.Errorf("%w: the log is being replayed", ErrNotReady)
+		return fmt.Errorf("%w: the log is being replayed", series.ErrNotReady)
 	}
 }
 
@@ -334,7 +335,7 @@ func (s *Store) Ready(ctx context.Context) error {
 		_, err := s.db.Get(ctx, t.table, t.family, [][]byte{schema.MaxIDRow()})
 		switch {
 		case errors.Is(err, kv.ErrNoTable):
-			return fmt.Errorf("%w: table %s is missing: create the tables with \"tsdbridge tables create\"", ErrNotReady, t.table)
+			return fmt.Errorf("%w: table %s is missing: create the tables with \"tsdbridge tables create\"", series.ErrNotReady, t.table)
 		case err != nil:
 			return err
 		}
@@ -357,5 +358,5 @@ func (s *Store) ready() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return fmt.Errorf("%w: %w", ErrNotReady, s.loadErr)
+	return fmt.Errorf("%w: %w", series.ErrNotReady, s.loadErr)
 }

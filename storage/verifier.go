@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // verifyDelay is how long after a point was put through without reading its row the row is looked at: others may have put the same instant.
@@ -44,7 +45,7 @@ func (v *verifier) note(w *writer) {
 	for i := range w.rows {
 		if r := &w.rows[i]; r.state.unverified != r.base+1 {
 			r.state.unverified = r.base + 1
-			v.add(lookAt(now, r.state, r.base), unverified{r.ref.id(), r.base})
+			v.add(lookAt(now, r.state, r.base), unverified{r.ref.ID(), r.base})
 		}
 	}
 }
@@ -163,7 +164,7 @@ func (w *writer) lockRows(some []unverified) {
 		if st.unverified == u.base+1 {
 			st.unverified = 0
 		}
-		w.rows = append(w.rows, rowWrite{ref: refOf(u.id), state: st, base: u.base})
+		w.rows = append(w.rows, rowWrite{ref: series.RefOf(u.id), state: st, base: u.base})
 	}
 }
 

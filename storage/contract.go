@@ -1,0 +1,41 @@
+package storage
+
+import "github.com/tsdbridge/tsdbridge/storage/series"
+
+// The data of the contract; see package series.
+type (
+	Tag       = series.Tag
+	Series    = series.Series
+	Ref       = series.Ref
+	Kind      = series.Kind
+	Form      = series.Form
+	Object    = series.Object
+	Batch     = series.Batch
+	Filter    = series.Filter
+	Found     = series.Found
+	Query     = series.Query
+	Points    = series.Points
+	NewSeries = series.NewSeries
+)
+
+// Bounds of what can be stored; see package series.
+const (
+	MaxNameLength = series.MaxNameLength
+	MaxTags       = series.MaxTags
+	MaxTime       = series.MaxTime
+)
+
+// The kinds of objects; see package series.
+const (
+	KindHistogram = series.KindHistogram
+	KindExemplar  = series.KindExemplar
+	KindStartTime = series.KindStartTime
+)
+
+// The forms of values; see package series.
+const (
+	FormFloat   = series.FormFloat
+	FormInteger = series.FormInteger
+	FormDouble  = series.FormDouble
+	FormMillis  = series.FormMillis
+)
