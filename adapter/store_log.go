@@ -13,7 +13,7 @@ import (
 // putLog puts what the log of a store holds into its tables, if there is a log.
 func putLog(ctx context.Context, o Options, db kv.KV) error {
 	so := o.storageOptions()
-	if held, err := so.Buffer.HoldsLog(db); err != nil || !held {
+	if held, err := so.HoldsLog(db); err != nil || !held {
 		return err
 	}
 	so.Mode, so.Retention = storage.WriteBuffered, 0

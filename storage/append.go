@@ -43,7 +43,7 @@ func (s *Store) append(ctx context.Context, b *series.Batch, throughLog bool) er
 		bound, free = s.buffer.marks.part(b)
 	}
 	if bound != nil {
-		if err := s.room(); err != nil {
+		if err := s.diskSpace(); err != nil {
 			return err
 		}
 		if err := s.buffer.append(ctx, bound); err != nil {
@@ -75,7 +75,7 @@ func (s *Store) appendThrough(ctx context.Context, b *series.Batch) error {
 	if err := w.put(ctx, s.db.Apply); err != nil {
 		return err
 	}
-	if s.versioned != nil {
+	if s.db.versioned != nil {
 		s.verifier.note(w)
 	}
 	return nil
@@ -237,7 +237,7 @@ func (w *writer) addPoint(offset uint32, n int) {
 	if w.batch.Forms != nil {
 		form = w.batch.Forms[n]
 	}
-	if w.store.versioned == nil {
+	if w.store.db.versioned == nil {
 		form = form.Kind() // nobody else corrects the point
 	}
 	if p, ok := schema.ValuePoint(offset, value, form, w.store.o.Values); ok {
@@ -296,7 +296,7 @@ func (w *writer) build(ctx context.Context) error {
 		previous = r.state
 	}
 	merge := w.mergeRows
-	if w.store.versioned != nil {
+	if w.store.db.versioned != nil {
 		merge = w.reconcileRows
 	}
 	for rows := range slices.Chunk(unsure, rowsPerRead) {
@@ -310,7 +310,7 @@ func (w *writer) build(ctx context.Context) error {
 // mustRead reports whether a row of a shared table is read whatever this process knows: what was acknowledged long ago may be older than what others
 // wrote since, and an object cell may have the qualifier of another process's.
 func (w *writer) mustRead(r *rowWrite) bool {
-	return w.store.versioned != nil && (w.flush || len(r.objects) > 0)
+	return w.store.db.versioned != nil && (w.flush || len(r.objects) > 0)
 }
 
 // mergeRows reads rows and makes their mutations.

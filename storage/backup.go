@@ -6,12 +6,8 @@ import (
 	"fmt"
 
 	"github.com/tsdbridge/tsdbridge/storage/head"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
-
-// A checkpointer is an engine that can copy itself, as it is at one moment, into a folder.
-type checkpointer interface {
-	Checkpoint(ctx context.Context, dir string) error
-}
 
 // ErrNoBackup says that the engine cannot copy itself.
 var ErrNoBackup = errors.New("the engine has no backups")
@@ -20,8 +16,7 @@ var ErrNoBackup = errors.New("the engine has no backups")
 // the call is in it: what waits in memory is put into the table first, so a backup needs no log. Of those acknowledged meanwhile
 // there are some, and each series that has points has its names.
 func (s *Store) Backup(ctx context.Context, dir string) error {
-	engine, ok := s.db.(checkpointer)
-	if !ok {
+	if s.db.local == nil {
 		return ErrNoBackup
 	}
 	if err := s.replayed(); err != nil {
@@ -32,5 +27,9 @@ func (s *Store) Backup(ctx context.Context, dir string) error {
 			return fmt.Errorf("put what is in memory: %w", err)
 		}
 	}
-	return engine.Checkpoint(ctx, dir)
+	err := s.db.local.Checkpoint(ctx, dir)
+	if errors.Is(err, kv.ErrNoFiles) {
+		return ErrNoBackup
+	}
+	return err
 }

@@ -68,12 +68,14 @@ func (o BufferOptions) Validate() error {
 	return nil
 }
 
-// HoldsLog is holdsLog, with what the engine knows.
-func (o BufferOptions) HoldsLog(db kv.KV) (bool, error) {
-	if keeper, ok := db.(kv.LogKeeper); ok {
-		o.AtLeast = keeper.LogEnd()
+// HoldsLog reports whether there is a log that was not ended in order, also by what the engine knows:
+// acknowledged points that the table may lack.
+func (o Options) HoldsLog(db kv.KV) (bool, error) {
+	e := openEngine(db, o.Exclusive)
+	if keeper := e.logKeeper(); keeper != nil {
+		o.Buffer.AtLeast = keeper.LogEnd()
 	}
-	return o.holdsLog()
+	return o.Buffer.holdsLog()
 }
 
 // holdsLog says whether there is a log that was not ended in order: acknowledged points that the table may lack.
@@ -147,10 +149,10 @@ func openBuffer(s *Store) (*buffer, error) {
 		head:    head.New(headOptions),
 		numbers: seriesNumbers{index: s.index}, mixed: s.o.Mode != WriteBuffered,
 	}
-	if s.versioned != nil {
+	if s.db.versioned != nil {
 		b.ages = newAges(&s.stamps)
 	}
-	b.known.keeper, _ = s.db.(kv.LogKeeper)
+	b.known.keeper = s.db.logKeeper()
 	b.known.was, b.known.log = o.AtLeast, func() (log.Position, bool) { return b.log.End(), b.log.Holds() }
 	b.jobs.New = func() any { return &bufferJob{} }
 	b.metrics = newBufferMetrics(s.o.Registerer, b)

@@ -61,12 +61,6 @@ func (s *Store) due() head.Policy {
 	return p
 }
 
-// A lazyEngine can be told of changes without waiting for the disk: the log has them until Flush returns.
-type lazyEngine interface {
-	ApplyUnlogged(ctx context.Context, table, family string, rows []kv.Mutation) error
-	Flush(ctx context.Context) error
-}
-
 // flushRows puts the rows that are due, and cuts the log. One call at a time: when it returns, rows that were due before it began are in the table,
 // which they would not be if another call still had them in hand.
 func (s *Store) flushRows(ctx context.Context, p head.Policy) (err error) {
@@ -74,13 +68,8 @@ func (s *Store) flushRows(ctx context.Context, p head.Policy) (err error) {
 	defer s.flushing.Unlock()
 	put, begin := 0, time.Now()
 	defer func() { s.buffer.metrics.flushed(begin, put, err) }()
-	lazy, _ := s.db.(lazyEngine)
-	apply := s.db.Apply
-	if lazy != nil {
-		apply = lazy.ApplyUnlogged
-	}
 	for sealed := range s.buffer.head.Seal(p) {
-		if err := s.putRows(ctx, sealed.Rows, apply); err != nil {
+		if err := s.putRows(ctx, sealed.Rows, s.db.put); err != nil {
 			sealed.Keep()
 			return err
 		}
@@ -91,10 +80,8 @@ func (s *Store) flushRows(ctx context.Context, p head.Policy) (err error) {
 		return s.buffer.roll()
 	}
 	s.metrics.rowsFlushed.Add(float64(put))
-	if lazy != nil {
-		if err := lazy.Flush(ctx); err != nil {
-			return fmt.Errorf("sync what was put: %w", err)
-		}
+	if err := s.db.flush(ctx); err != nil {
+		return fmt.Errorf("sync what was put: %w", err)
 	}
 	if err := s.buffer.truncate(); err != nil {
 		return fmt.Errorf("cut the log: %w", err)
@@ -124,7 +111,7 @@ func (s *Store) putRows(ctx context.Context, rows []head.Row, apply func(ctx con
 		return err
 	}
 	w.sortPuts()
-	if err := w.put(ctx, apply); err != nil || s.versioned == nil {
+	if err := w.put(ctx, apply); err != nil || s.db.versioned == nil {
 		return err
 	}
 	return w.verify(ctx, apply)

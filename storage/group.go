@@ -164,7 +164,7 @@ const (
 )
 
 func (s *Store) readWorkers() int {
-	if s.local {
+	if s.db.local != nil {
 		return min(runtime.GOMAXPROCS(0), maxWorkers)
 	}
 	return maxWorkers
@@ -174,7 +174,7 @@ func (s *Store) readWorkers() int {
 // each goes over the rows of the whole metric.
 func (g *group) cut(r *reader) {
 	worth := clusterRows
-	if r.store.local {
+	if r.store.db.local != nil {
 		worth = localRows
 	}
 	workers := max(min(r.store.readWorkers(), len(g.members)*r.hours()/worth), 1)

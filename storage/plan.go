@@ -79,10 +79,10 @@ func (r *reader) plan(metric string, members []member) plan {
 	if p.have < float64(p.series*r.pastHours()) {
 		p.have = float64(p.series * r.pastHours()) // buckets are not filled evenly
 	}
-	if !s.local && p.series > s.costs.Leaps {
+	if s.db.local == nil && p.series > s.db.costs.Leaps {
 		p.tags = s.sharedTags(members)
 	}
-	p.reckon(&s.costs, r.hours(), r.pastHours(), s.local)
+	p.reckon(&s.db.costs, r.hours(), r.pastHours(), s.db.local != nil)
 	p.choose()
 	return p
 }

@@ -26,11 +26,6 @@ const (
 // rangesAtOnce bounds the ranges that are deleted together, and with that memory and the size of a change.
 const rangesAtOnce = 1024
 
-// A rangeDeleter is an engine that can delete ranges of rows. held is how many of the ranges had any.
-type rangeDeleter interface {
-	DeleteRange(ctx context.Context, table string, ranges ...kv.KeyRange) (held int, err error)
-}
-
 // errNoRetention is for engines that expire rows by themselves, or not at all.
 var errNoRetention = errors.New("--storage.retention: the engine cannot delete ranges of rows")
 
@@ -39,7 +34,7 @@ var errNoRetention = errors.New("--storage.retention: the engine cannot delete r
 // flush, goes with the next pass.
 type retention struct {
 	store   *Store
-	deleter rangeDeleter
+	deleter kv.RangeDeleter
 	metrics retentionMetrics
 }
 
@@ -49,8 +44,7 @@ type retentionMetrics struct {
 }
 
 func newRetention(s *Store) (*retention, error) {
-	deleter, ok := s.db.(rangeDeleter)
-	if !ok {
+	if s.db.local == nil {
 		return nil, errNoRetention
 	}
 	f := promauto.With(s.o.Registerer)
@@ -60,7 +54,7 @@ func newRetention(s *Store) (*retention, error) {
 	gauge := func(name, help string) prometheus.Gauge {
 		return f.NewGauge(prometheus.GaugeOpts{Name: "tsdbridge_retention_" + name, Help: help})
 	}
-	return &retention{store: s, deleter: deleter, metrics: retentionMetrics{
+	return &retention{store: s, deleter: s.db.local, metrics: retentionMetrics{
 		passes:  counter("passes_total", "Passes over the data table that deleted all that was too old."),
 		errors:  counter("errors_total", "Passes that ended early."),
 		ranges:  counter("ranges_deleted_total", "Hours of a metric and salt bucket, or runs of them, that had rows and were deleted."),

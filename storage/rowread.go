@@ -124,7 +124,7 @@ func (w *rowReader) get(ctx context.Context, kind planKind) error {
 	defer w.forget()
 	s := w.store
 	var inRow error
-	err := s.stored.GetStored(ctx, s.o.Tables.Data, schema.FamilyData, w.keys, kind == planNear, func(i int, cells []kv.StoredCell) error {
+	err := s.db.rows.GetStored(ctx, s.o.Tables.Data, schema.FamilyData, w.keys, kind == planNear, func(i int, cells []kv.StoredCell) error {
 		a := w.asked[i]
 		inRow = w.add(int(a.member), a.base, w.keys[i], cells)
 		return inRow
@@ -148,7 +148,7 @@ func (w *rowReader) scan(ctx context.Context, p plan) error {
 	var inRow error
 	rows, at := 0, 0
 	defer func() { s.metrics.selectRows[p.kind].Add(float64(rows)) }()
-	err := s.stored.ScanStored(ctx, scan, func(rowKey []byte, cells []kv.StoredCell) error {
+	err := s.db.rows.ScanStored(ctx, scan, func(rowKey []byte, cells []kv.StoredCell) error {
 		rows++
 		var key schema.RowKey
 		if key, inRow = s.layout.ParseRowKey(rowKey); inRow != nil {
@@ -172,7 +172,7 @@ func (w *rowReader) scan(ctx context.Context, p plan) error {
 // match is what the engine is told of the wanted rows. Of a plain range it is told nothing where it would leap, which is dearer then.
 func (w *rowReader) match(p plan) *kv.Match {
 	s := w.store
-	if !s.local && p.kind == planRange && len(w.members) <= s.costs.Leaps {
+	if s.db.local == nil && p.kind == planRange && len(w.members) <= s.db.costs.Leaps {
 		return nil
 	}
 	m := &kv.Match{Prefix: s.layout.PrefixWidth(), Key: s.layout.TagkWidth, Value: s.layout.TagvWidth, Tags: p.tags}
@@ -274,7 +274,7 @@ func (w *rowReader) joinHead(ctx context.Context, p *series.Points, t head.Taken
 	}
 	h := head.Points{Times: p.Times, Values: p.Values}
 	w.head.Read(t, w.q.Start, w.q.End, &h)
-	if w.store.versioned != nil {
+	if w.store.db.versioned != nil {
 		if err := w.dropOlder(ctx, p, &h, n); err != nil {
 			return err
 		}

@@ -91,7 +91,7 @@ func (r *reader) put(g *group) {
 // groupSize is how many of the series that are left to read next. Groups are of about one size, so that none is left over.
 func (r *reader) groupSize(left int) int {
 	samples := clusterSamples
-	if r.store.local {
+	if r.store.db.local != nil {
 		samples = groupSamples
 	}
 	n := min(max(samples/r.perSeries, fewestSeries), groupSeries)

@@ -83,7 +83,7 @@ func disputed(p *series.Points, h *head.Points, n int) []int64 {
 // olderInHead returns those instants of a row whose sample in the table was acknowledged after that in the head.
 func (s *Store) olderInHead(ctx context.Context, id index.ID, base uint32, times []int64) ([]int64, error) {
 	key := s.layout.AppendRowKey(nil, []byte(s.index.TSUID(id)), base)
-	past, err := s.versioned.History(ctx, s.o.Tables.Data, schema.FamilyData, [][]byte{key})
+	past, err := s.db.versioned.History(ctx, s.o.Tables.Data, schema.FamilyData, [][]byte{key})
 	if err != nil {
 		return nil, fmt.Errorf("read a row with instants that were written here and elsewhere: %w", err)
 	}

@@ -122,11 +122,7 @@ func (s *Store) putSpans(ctx context.Context, ids []index.ID) error {
 		mutations[i] = kv.Mutation{Key: key, Puts: []kv.Put{{Qualifier: schema.SpanQualifier(), Value: schema.EncodeSpan(d.first(), d.last())}}}
 	}
 	slices.SortFunc(mutations, func(a, b kv.Mutation) int { return bytes.Compare(a.Key, b.Key) })
-	apply := s.db.Apply
-	if lazy, ok := s.db.(lazyEngine); ok {
-		apply = lazy.ApplyUnlogged
-	}
-	if err := apply(ctx, s.o.Tables.Meta, schema.FamilyMeta, mutations); err != nil {
+	if err := s.db.put(ctx, s.o.Tables.Meta, schema.FamilyMeta, mutations); err != nil {
 		return err
 	}
 	for i, id := range ids {
@@ -146,7 +142,7 @@ func (s *Store) readSpans(ctx context.Context, ids []index.ID) error {
 	}
 	var cells []kv.StoredCell
 	for i, row := range rows {
-		cells = appendStored(cells[:0], row.Cells)
+		cells = kv.AppendStored(cells[:0], row.Cells)
 		s.noteSpan(ids[i], cells)
 	}
 	return nil

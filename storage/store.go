@@ -21,13 +21,9 @@ import (
 
 // Store is the one implementation of Appender and Querier: the OpenTSDB schema over a table engine.
 type Store struct {
-	db          kv.KV
-	versioned   kv.Versioned // db where others write to the tables as well; nil: nobody does, or the engine keeps no versions
+	db          engine
 	verifier    verifier
 	stamps      stampClock
-	stored      storedEngine // db, for reading
-	local       bool         // it shows rows where they lie
-	costs       kv.Costs
 	o           Options
 	layout      schema.Layout
 	uids        *uid.Dictionary
@@ -72,7 +68,7 @@ func New(db kv.KV, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		db: db, o: o, layout: o.Layout, index: index.New(o.Layout),
+		db: openEngine(db, o.Exclusive), o: o, layout: o.Layout, index: index.New(o.Layout),
 		loadErr: errors.New("series index: not loaded yet"),
 		reads:   make(chan struct{}, concurrentReads),
 	}
@@ -81,13 +77,8 @@ func New(db kv.KV, o Options) (*Store, error) {
 	s.writers.New = func() any { return &writer{} }
 	s.resolutions.New = func() any { return &resolution{} }
 	s.groups.New = func() any { return &group{} }
-	s.stored = storedOf(db)
-	_, cells := s.stored.(cellEngine)
-	s.local, s.costs = !cells, s.stored.Costs()
 	if o.Exclusive {
 		s.spans = &spans{}
-	} else {
-		s.versioned, _ = db.(kv.Versioned)
 	}
 	s.metrics = newStoreMetrics(o.Registerer, s)
 	s.admission.init(o.NewSeries, s.index.Len, o.Now, o.Registerer)
@@ -99,7 +90,7 @@ func New(db kv.KV, o Options) (*Store, error) {
 		}
 		s.old = old
 	}
-	if keeper, ok := db.(kv.LogKeeper); ok && o.Buffer.Dir != "" {
+	if keeper := s.db.logKeeper(); keeper != nil && o.Buffer.Dir != "" {
 		s.o.Buffer.AtLeast = keeper.LogEnd()
 	}
 	logged := o.Mode == WriteBuffered || o.LogUnacknowledged
@@ -124,16 +115,16 @@ func New(db kv.KV, o Options) (*Store, error) {
 
 // openUIDs opens the dictionary; on shared tables it assigns nothing before the flags are known to fit.
 func (s *Store) openUIDs() {
-	o := uid.Options{Table: s.o.Tables.UID, Layout: s.layout, CacheEntries: s.o.UIDCacheEntries, Exclusive: s.o.Exclusive}
+	o := uid.Options{Table: s.o.Tables.UID, Layout: s.layout, CacheEntries: s.o.UIDCacheEntries, Exclusive: s.o.Exclusive, Put: s.db.put}
 	if !s.o.Exclusive {
-		s.fit = fit.New(s.db, fit.Options{
+		s.fit = fit.New(s.db.KV, fit.Options{
 			Data: s.o.Tables.Data, UID: s.o.Tables.UID, Meta: s.o.Tables.Meta, Layout: s.layout, Logger: s.o.Logger,
 		})
 		o.BeforeAssign = func(ctx context.Context, kind schema.Kind, id int64) error {
 			return s.noteFit(s.fit.BeforeUID(ctx, kind, id))
 		}
 	}
-	s.uids = uid.New(s.db, o)
+	s.uids = uid.New(s.db.KV, o)
 }
 
 // Run loads the series index, trying again until it can, and keeps it fresh until ctx ends; where there is a log it replays it, and flushes rows to
@@ -149,7 +140,7 @@ func (s *Store) Run(ctx context.Context) error {
 	if s.old != nil {
 		group.Go(func() error { return s.old.run(ctx) })
 	}
-	if s.versioned != nil {
+	if s.db.versioned != nil {
 		group.Go(func() error { return s.verifyEvery(ctx) })
 	}
 	group.Go(func() error { return s.refreshEvery(ctx) })
@@ -270,7 +261,7 @@ func (s *Store) loadAlone(ctx context.Context, scan kv.Scan) error {
 	if err := s.beginSpans(ctx); err != nil {
 		return err
 	}
-	return s.stored.ScanStored(ctx, scan, func(key []byte, cells []kv.StoredCell) error {
+	return s.db.rows.ScanStored(ctx, scan, func(key []byte, cells []kv.StoredCell) error {
 		if id, ok := s.addMeta(key); ok {
 			s.noteSpan(id, cells)
 		}

@@ -128,7 +128,7 @@ const everything = 400 * 24 * time.Hour
 
 // verifyLast looks at all rows that were noted, which nobody will do after the end of the process.
 func (s *Store) verifyLast(ctx context.Context) {
-	if s.versioned == nil || s.unfit.Load() {
+	if s.db.versioned == nil || s.unfit.Load() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastVerify)

@@ -1,6 +1,19 @@
 // Package kv is the ordered table that everything is kept in: the few operations of HBase that the
-// OpenTSDB schema needs, said so that HBase, a local engine and plain memory can all keep the promise.
-// It knows rows, families, qualifiers and the shape of a row key's tag part; it never knows what they mean.
+// OpenTSDB schema needs, defined so that HBase, a local engine and plain memory can all implement
+// them. It knows rows, families, qualifiers and the shape of a row key's tag part; it never knows what
+// they mean.
+//
+// Every engine implements KV, and in addition one of two contracts:
+//
+//	            for tables that          stamps of puts and deletes     engines
+//	Local       one process writes to    puts keep theirs; the order    Mem, pebble.Engine
+//	                                     of the writes decides
+//	Versioned   several processes        the stamps decide              Shared, hbase.Engine
+//	            write to
+//
+// Both tell what reading costs and cut scans for several workers. Only Local shows rows where they
+// lie, writes without waiting for the disk, and deletes ranges at once: on HBase each row of a range
+// is a deletion of its own, and expiry is the table's TTL.
 package kv
 
 import (
@@ -26,9 +39,9 @@ var (
 type Cell struct {
 	Qualifier []byte
 	Value     []byte
-	// Time is the stamp of the cell, in milliseconds since 1970: when the engine wrote it, by the engine's clock, or the Time
-	// of its Put (see Versioned). Of two cells of one row stamped by the engine, the greater Time was written later; equal
-	// Times say nothing.
+	// Time is the stamp of the cell, in milliseconds since 1970: the Time of its Put or, without one,
+	// when the engine wrote it by its own clock. Of two cells of one row stamped by the engine, the
+	// one with the greater Time was written later; equal Times tell nothing.
 	Time int64
 }
 
@@ -48,22 +61,22 @@ type Column struct {
 // A Put is one cell to write.
 type Put struct {
 	Qualifier, Value []byte
-	// Time is the stamp of the cell, in milliseconds since 1970; 0 is the engine's clock. Only a Versioned engine looks at it.
+	// Time is the stamp of the cell, in milliseconds since 1970; 0 is the engine's clock. On a Versioned
+	// engine it decides which put is read; elsewhere the last put is read, whatever its Time.
 	Time int64
 }
 
 // A Delete removes one cell.
 type Delete struct {
 	Qualifier []byte
-	// Time is the stamp of the deletion, in milliseconds since 1970; 0 is the engine's clock. Only a Versioned engine looks at it.
+	// Time is the stamp of the deletion, in milliseconds since 1970; 0 is the engine's clock. It has an
+	// effect only on a Versioned engine.
 	Time int64
 }
 
-// A Mutation changes one row of one family: its deletes and puts happen together or not at all. A qualifier
-// must not be in both. Deleting what is not there is no error.
-//
-// An engine that is not Versioned has one writer. It stamps all cells with its own clock, so that putting a cell that exists
-// replaces it and a deletion removes what is there; stamps of the caller change nothing. A Versioned engine goes by the stamps.
+// A Mutation changes one row of one family: its deletes and puts happen together or not at all. A
+// qualifier must not be in both. Deleting what is not there is no error. Local and Versioned tell what
+// the stamps do.
 type Mutation struct {
 	Key     []byte
 	Puts    []Put
@@ -85,8 +98,8 @@ type Scan struct {
 	Qualifier []byte
 	// KeysOnly asks for keys. Cells may then be missing, incomplete, and without values.
 	KeysOnly bool
-	// Since, when above 0, leaves out cells with an earlier Time, and rows that have no other. A cell that was put with a Time of its own
-	// (see Versioned) may be new and have an earlier one.
+	// Since, when above 0, leaves out cells with an earlier Time, and rows that have no other. A cell
+	// that was put with a Time of its own may be new and have an earlier one.
 	Since int64
 	// Limit, when above 0, ends the scan after so many rows.
 	Limit int
@@ -112,18 +125,4 @@ type KV interface {
 	// that the cell must be absent. After an error the cell may have been written, and an engine that lost
 	// its first answer may say false although it wrote: who needs to know reads the cell. Durable as Increment is.
 	CheckAndPut(ctx context.Context, c Column, expected, value []byte) (bool, error)
-}
-
-// A LogEnd is a place in a log beside an engine, in front of which there are records; the zero LogEnd: there are none.
-type LogEnd struct {
-	Segment uint64
-	Offset  int64
-}
-
-// A LogKeeper is an engine that remembers where a log beside it ends, so that one which is gone as a whole is missed.
-type LogKeeper interface {
-	// LogEnd is what was noted last.
-	LogEnd() LogEnd
-	// NoteLog is durable when it returns, or, if it need not be, outlives at least the process. It costs no more than a small write.
-	NoteLog(end LogEnd, durable bool) error
 }

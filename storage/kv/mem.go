@@ -2,6 +2,7 @@ package kv
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -11,9 +12,9 @@ import (
 	"time"
 )
 
-// Mem is the table contract in plain memory: the engine of tests, and the one whose answers the others are
-// held to. It copies what it is given and what it gives.
-type Mem struct {
+// tables are tables in plain memory, for Mem and Shared. They copy what they are given and what they
+// give.
+type tables struct {
 	mu       sync.RWMutex // guards all below
 	families map[memName]*memFamily
 	clock    func() int64
@@ -30,14 +31,13 @@ type memFamily struct {
 	keys []string
 }
 
-// NewMem returns empty tables.
-func NewMem(tables ...Table) *Mem {
-	m := &Mem{
+func newTables(list []Table) *tables {
+	m := &tables{
 		families: make(map[memName]*memFamily),
 		clock:    func() int64 { return time.Now().UnixMilli() },
 	}
 	m.write = m.overwrite
-	for _, t := range tables {
+	for _, t := range list {
 		for _, f := range t.Families {
 			m.families[memName{t.Name, f}] = &memFamily{rows: make(map[string][]Cell)}
 		}
@@ -46,13 +46,13 @@ func NewMem(tables ...Table) *Mem {
 }
 
 // SetClock replaces the wall clock (milliseconds since 1970). A clock that goes back is held at its latest.
-func (m *Mem) SetClock(clock func() int64) {
+func (m *tables) SetClock(clock func() int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.clock = clock
 }
 
-func (m *Mem) family(ctx context.Context, table, family string) (*memFamily, error) {
+func (m *tables) family(ctx context.Context, table, family string) (*memFamily, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -64,13 +64,13 @@ func (m *Mem) family(ctx context.Context, table, family string) (*memFamily, err
 }
 
 // now is the Time of a write; the caller holds mu for writing.
-func (m *Mem) now() int64 {
+func (m *tables) now() int64 {
 	m.last = max(m.last, m.clock())
 	return m.last
 }
 
 // Get implements KV.
-func (m *Mem) Get(ctx context.Context, table, family string, keys [][]byte) ([]Row, error) {
+func (m *tables) Get(ctx context.Context, table, family string, keys [][]byte) ([]Row, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	f, err := m.family(ctx, table, family)
@@ -88,7 +88,7 @@ func (m *Mem) Get(ctx context.Context, table, family string, keys [][]byte) ([]R
 const memPage = 256
 
 // Scan implements KV. Rows written while the scan runs may or may not be in it.
-func (m *Mem) Scan(ctx context.Context, s Scan) iter.Seq2[Row, error] {
+func (m *tables) Scan(ctx context.Context, s Scan) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		start, left := string(s.Start), s.Limit
 		for {
@@ -114,7 +114,7 @@ func (m *Mem) Scan(ctx context.Context, s Scan) iter.Seq2[Row, error] {
 }
 
 // page returns what the scan wants of the next keys from start on, and where to go on; "" is the end.
-func (m *Mem) page(ctx context.Context, s Scan, start string) (rows []Row, next string, err error) {
+func (m *tables) page(ctx context.Context, s Scan, start string) (rows []Row, next string, err error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	f, err := m.family(ctx, s.Table, s.Family)
@@ -154,7 +154,7 @@ func (s *Scan) wanted(cells []Cell) []Cell {
 }
 
 // Apply implements KV.
-func (m *Mem) Apply(ctx context.Context, table, family string, rows []Mutation) error {
+func (m *tables) Apply(ctx context.Context, table, family string, rows []Mutation) error {
 	if err := CheckMutations(rows); err != nil {
 		return fmt.Errorf("apply to %s: %w", table, err)
 	}
@@ -169,17 +169,17 @@ func (m *Mem) Apply(ctx context.Context, table, family string, rows []Mutation) 
 }
 
 // overwrite puts and deletes now.
-func (m *Mem) overwrite(f *memFamily, rows []Mutation) {
+func (m *tables) overwrite(f *memFamily, rows []Mutation) {
 	now := m.now()
 	f.apply(rows, func(before []Cell, row *Mutation) []Cell { return changed(before, row, now) })
 }
 
-func (m *Mem) put(f *memFamily, c Column, value []byte) {
+func (m *tables) put(f *memFamily, c Column, value []byte) {
 	m.write(f, []Mutation{{Key: c.Row, Puts: []Put{{Qualifier: c.Qualifier, Value: value}}}})
 }
 
 // Increment implements KV.
-func (m *Mem) Increment(ctx context.Context, c Column, delta int64) (int64, error) {
+func (m *tables) Increment(ctx context.Context, c Column, delta int64) (int64, error) {
 	if err := CheckKey(c.Row); err != nil {
 		return 0, fmt.Errorf("increment in %s: %w", c.Table, err)
 	}
@@ -202,7 +202,7 @@ func (m *Mem) Increment(ctx context.Context, c Column, delta int64) (int64, erro
 }
 
 // CheckAndPut implements KV.
-func (m *Mem) CheckAndPut(ctx context.Context, c Column, expected, value []byte) (bool, error) {
+func (m *tables) CheckAndPut(ctx context.Context, c Column, expected, value []byte) (bool, error) {
 	if err := CheckKey(c.Row); err != nil {
 		return false, fmt.Errorf("check and put in %s: %w", c.Table, err)
 	}
@@ -263,7 +263,7 @@ func changed(cells []Cell, m *Mutation, now int64) []Cell {
 		}
 	}
 	for _, p := range m.Puts {
-		cell := Cell{Qualifier: bytes.Clone(p.Qualifier), Value: bytes.Clone(p.Value), Time: now}
+		cell := Cell{Qualifier: bytes.Clone(p.Qualifier), Value: bytes.Clone(p.Value), Time: cmp.Or(p.Time, now)}
 		if at, ok := findCell(cells, p.Qualifier); ok {
 			cells[at] = cell
 		} else {

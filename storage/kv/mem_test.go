@@ -11,6 +11,10 @@ func TestMem(t *testing.T) {
 	kvtest.Run(t, func(*testing.T) kv.KV { return kv.NewMem(kvtest.Tables()...) })
 }
 
+func TestMemLocal(t *testing.T) {
+	kvtest.RunLocal(t, func(*testing.T) kv.Local { return kv.NewMem(kvtest.Tables()...) })
+}
+
 // A clock that goes back must not make a later cell look older.
 func TestMemClock(t *testing.T) {
 	now := int64(1000)

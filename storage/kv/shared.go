@@ -8,11 +8,12 @@ import (
 	"slices"
 )
 
-// Shared is Mem with the stamps, versions and deletions of HBase: the table that several stores of a test write to, as several adapters and TSDs
-// write to one HBase. Its clock (SetClock) is the server's.
+// Shared is memory with the stamps, versions and deletions of HBase: the tables that several stores
+// of a test write to, as several adapters and TSDs write to one HBase. Its clock (SetClock) is the
+// server's.
 type Shared struct {
-	*Mem
-	past map[*memFamily]map[string]*past // guarded by mu, as all of Mem
+	*tables
+	past map[*memFamily]map[string]*past // guarded by mu, as all of tables
 }
 
 // past is everything that was done to a row and has not been dropped, in the order that NewHistory wants.
@@ -27,8 +28,8 @@ var (
 )
 
 // NewShared returns empty tables.
-func NewShared(tables ...Table) *Shared {
-	s := &Shared{Mem: NewMem(tables...), past: make(map[*memFamily]map[string]*past)}
+func NewShared(list ...Table) *Shared {
+	s := &Shared{tables: newTables(list), past: make(map[*memFamily]map[string]*past)}
 	for _, f := range s.families {
 		s.past[f] = make(map[string]*past)
 	}

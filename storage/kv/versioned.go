@@ -6,16 +6,23 @@ import (
 	"slices"
 )
 
-// Versioned is implemented by engines that several processes write to, like HBase. They keep versions of a cell and go by the stamps:
+// Versioned is the contract of an engine whose tables several processes write to, like HBase. It is
+// what a store may use in addition to KV. The engine keeps versions of a cell, and the stamps decide:
 //
-//   - Of the puts of one qualifier the one with the greatest Time is read, whichever came last; of equal Times the last put.
-//   - A put is not read if its cell or its row was deleted with a Time that is not below its own, before the put or after it. Only
-//     the engine's own clock is spared: a put with Time 0 that begins after a deletion with Time 0 returned is read.
-//   - That holds for as long as the engine remembers the deletion. When it has dropped it (HBase: at a major compaction), what is put
-//     with an older Time is read.
+//   - Of the puts of one qualifier the one with the greatest Time is read, whichever came last; of
+//     equal Times the last put.
+//   - A put is not read if its cell or its row was deleted with a Time that is not below its own,
+//     before the put or after it. Only the engine's own clock is spared: a put with Time 0 that begins
+//     after a deletion with Time 0 returned is read.
+//   - That holds for as long as the engine remembers the deletion. When it has dropped it (HBase: at a
+//     major compaction), a put with an older Time is read.
 //
-// A row that is read, merged and written again by such an engine needs its History: Get does not tell what is missing because somebody deleted it.
+// A row that is read, merged and written again by such an engine needs its History: Get does not tell
+// what is missing because another process deleted it.
 type Versioned interface {
+	KV
+	Splitter
+	Coster
 	// History reads rows like Get, and what the engine still knows of their past.
 	History(ctx context.Context, table, family string, keys [][]byte) ([]History, error)
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
 // Checkpoint copies the store as it is at one moment, with all that was written before the call, into a folder that must not exist. Writers
@@ -25,7 +27,7 @@ func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
 }
 
 func (e *Engine) checkpoint(ctx context.Context, dir string) error {
-	if err := errors.Join(ctx.Err(), e.room.reading()); err != nil {
+	if err := errors.Join(ctx.Err(), e.space.reading()); err != nil {
 		return err
 	}
 	if err := e.enter(); err != nil {
@@ -33,7 +35,7 @@ func (e *Engine) checkpoint(ctx context.Context, dir string) error {
 	}
 	defer e.leave()
 	if !e.durability.Sync {
-		return errors.New("a store in memory has no files")
+		return kv.ErrNoFiles
 	}
 	if _, err := e.files.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(err, fs.ErrExist)

@@ -13,8 +13,9 @@ import (
 //	         and unless deleted: last-time (uvarint ms), length of the value (uvarint), value
 //	       | length*4 + coded*2 (uvarint), so many bytes of a column-coded cell, last-time (uvarint ms)
 //
-// Records are in ascending order of their qualifiers, each of which occurs once. last is the time of the latest
-// change that was folded in, a put or a delete, so no cell is later. A cell is coded (storage/schema, ColumnEncoder) when it is
+// Records are in ascending order of their qualifiers, each of which occurs once. last is the greatest
+// time of the changes that were folded in: when each was written, and the stamps of their puts. So no
+// cell is later. A cell is coded (storage/schema, ColumnEncoder) when it is
 // written, if that makes it smaller, and stays as it is until it is read.
 //
 // Stores of format 1 have rows of other kinds, whose records begin with length*2 + deleted.

@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -25,28 +26,34 @@ func (c *coder) add(batch *pebble.Batch, id byte, m *kv.Mutation, now int64) err
 		return batch.Delete(c.key, nil)
 	}
 	defer c.trim()
-	if c.change(m, now); len(c.records) == 0 {
+	last := c.change(m, now)
+	if len(c.records) == 0 {
 		return nil
 	}
-	c.row = appendRow(c.row[:0], c.records, now)
+	c.row = appendRow(c.row[:0], c.records, last)
 	return batch.Merge(c.key, c.row, nil)
 }
 
-// change sets the records to what a mutation does to the cells of its row.
-func (c *coder) change(m *kv.Mutation, now int64) {
+// change sets the records to what a mutation does to the cells of its row, and returns the greatest of
+// their times and now.
+func (c *coder) change(m *kv.Mutation, now int64) (last int64) {
+	last = now
 	c.records, c.coded = c.records[:0], c.coded[:0]
 	for i := range m.Puts {
-		c.records = append(c.records, c.put(&m.Puts[i], now))
+		r := c.put(&m.Puts[i], now)
+		last = max(last, r.time)
+		c.records = append(c.records, r)
 	}
 	for i := range m.Deletes {
 		c.records = append(c.records, record{qualifier: m.Deletes[i].Qualifier, deleted: true})
 	}
 	c.records = newest(c.records, false)
+	return last
 }
 
 // put is the record of a cell. Cells that are no columns of points, and small ones, are kept as they are.
 func (c *coder) put(p *kv.Put, now int64) record {
-	r := record{qualifier: p.Qualifier, value: p.Value, time: now}
+	r := record{qualifier: p.Qualifier, value: p.Value, time: cmp.Or(p.Time, now)}
 	at := len(c.coded)
 	var ok bool
 	if c.coded, ok = c.columns.Append(c.coded, p.Qualifier, p.Value); ok {

@@ -59,14 +59,14 @@ var (
 type Engine struct {
 	now      atomic.Pointer[pebble.DB]
 	files    vfs.FS
-	room     *room
+	space    *diskSpace
 	families families // not changed after Open
 	clock    clock
 	damages  damages
 	path     string
 	readers  *readers     // nil where the store takes writes since Open
 	fresh    bool         // the store was made by Open
-	logEnd   kv.LogEnd    // where the store is only read
+	logEnd   kv.LogEnd    // where the store is only read, and in memory; guarded by mu
 	stalls   atomic.Int64 // how often writes were held up
 	log      *slog.Logger
 	coders   sync.Pool // of *coder
@@ -109,7 +109,7 @@ func Open(o Options) (*Engine, error) {
 }
 
 func open(o Options, files vfs.FS, wall func() int64) (*Engine, error) {
-	e := &Engine{files: files, durability: pebble.Sync, log: orDiscard(o.Logger), room: newRoom(o, files), path: o.Path}
+	e := &Engine{files: files, durability: pebble.Sync, log: orDiscard(o.Logger), space: newDiskSpace(o, files), path: o.Path}
 	e.damages.log, e.clock.wall = e.log, wall
 	e.idle = sync.NewCond(&e.mu)
 	if o.InMemory {
@@ -141,7 +141,7 @@ func (e *Engine) openWriting(o Options, has holding) (h holding, err error) {
 		return has, errors.Join(told(err), db.Close(), h.releaseBut(has))
 	}
 	e.now.Store(db)
-	e.room.opened.Store(true)
+	e.space.opened.Store(true)
 	return h, nil
 }
 
@@ -174,7 +174,7 @@ func (e *Engine) takeFiles(o Options, h *holding) error {
 	if err != nil {
 		return err
 	}
-	if err := e.roomToOpen(found); err != nil {
+	if err := e.spaceToOpen(found); err != nil {
 		return err
 	}
 	h.fresh = !found.has(manifestMarker)
@@ -207,7 +207,7 @@ func (h holding) releaseBut(before holding) error {
 
 // options are Pebble's.
 func (e *Engine) options(o Options, h holding) *pebble.Options {
-	files := &ownedFS{FS: roomFS{fullFS{e.files, e.room}, e.room}, path: o.Path, own: h.own, real: e.files == vfs.Default, keep: h.keep, readers: e.readers}
+	files := &ownedFS{FS: spaceFS{fullFS{e.files, e.space}, e.space}, path: o.Path, own: h.own, real: e.files == vfs.Default, keep: h.keep, readers: e.readers}
 	options := tuned(o, files)
 	options.EventListener = e.listener(o.Logger)
 	options.Lock = h.lock
@@ -299,7 +299,7 @@ func (e *Engine) Close() error {
 		e.mu.Unlock()
 		return ErrClosed
 	}
-	close(e.room.ending)
+	close(e.space.ending)
 	for e.running > 0 {
 		e.idle.Wait()
 	}
@@ -321,7 +321,7 @@ const flushTime = 30 * time.Second
 // flushed puts what is in memory into tables, if there is room on the disk. Tables have sums, and the manifest that lists them is known to the mark; the end
 // of a log that is damaged looks like that of one that held less.
 func (e *Engine) flushed() bool {
-	if !e.durability.Sync || e.room.reading() != nil || !e.room.has(quartersFlush) || e.tryFiles() != nil {
+	if !e.durability.Sync || e.space.reading() != nil || !e.space.has(quartersFlush) || e.tryFiles() != nil {
 		return false
 	}
 	done, err := e.db().AsyncFlush()

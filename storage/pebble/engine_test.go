@@ -32,10 +32,12 @@ func opened(t testing.TB, o Options) *Engine {
 
 func TestContractInMemory(t *testing.T) {
 	kvtest.Run(t, func(t *testing.T) kv.KV { return opened(t, Options{InMemory: true, Tables: kvtest.Tables()}) })
+	kvtest.RunLocal(t, func(t *testing.T) kv.Local { return opened(t, Options{InMemory: true, Tables: kvtest.Tables()}) })
 }
 
 func TestContractOnDisk(t *testing.T) {
 	kvtest.Run(t, func(t *testing.T) kv.KV { return opened(t, Options{Path: t.TempDir(), Tables: kvtest.Tables()}) })
+	kvtest.RunLocal(t, func(t *testing.T) kv.Local { return opened(t, Options{Path: t.TempDir(), Tables: kvtest.Tables()}) })
 }
 
 // restless flushes and compacts at every few calls, so that the contract is kept by files and not by memory.
@@ -228,6 +230,9 @@ func TestManyOpens(t *testing.T) {
 
 func TestContractOnFiles(t *testing.T) {
 	kvtest.Run(t, func(t *testing.T) kv.KV {
+		return &restless{Engine: opened(t, Options{InMemory: true, Tables: kvtest.Tables()}), t: t}
+	})
+	kvtest.RunLocal(t, func(t *testing.T) kv.Local {
 		return &restless{Engine: opened(t, Options{InMemory: true, Tables: kvtest.Tables()}), t: t}
 	})
 }

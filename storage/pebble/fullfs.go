@@ -8,17 +8,17 @@ import (
 )
 
 // fullFS has who meets a full disk, or one that became read-only, wait until it takes writes: there is room of blocks, files and quota. Pebble ends the process when its log or its MANIFEST cannot be
-// written, with its locks held. Who comes meanwhile is refused (see room.want), so what waits is what was under way. When the store is closed nobody waits.
+// written, with its locks held. Who comes meanwhile is refused (see diskSpace.want), so what waits is what was under way. When the store is closed nobody waits.
 type fullFS struct {
 	vfs.FS
-	room *room
+	space *diskSpace
 }
 
 // Unwrap implements vfs.FS.
 func (f fullFS) Unwrap() vfs.FS { return f.FS }
 
 // persist tries again for as long as the disk takes no writes.
-func (r *room) persist(try func() error) error {
+func (r *diskSpace) persist(try func() error) error {
 	err := try()
 	if !takesNoWrites(err) {
 		return err
@@ -47,11 +47,11 @@ func (r *room) persist(try func() error) error {
 }
 
 func (f fullFS) file(make func() (vfs.File, error)) (file vfs.File, err error) {
-	err = f.room.persist(func() (err error) { file, err = make(); return err })
+	err = f.space.persist(func() (err error) { file, err = make(); return err })
 	if err != nil {
 		return nil, err
 	}
-	return &patientFile{file, f.room}, nil
+	return &waitingFile{file, f.space}, nil
 }
 
 // Create implements vfs.FS.
@@ -66,28 +66,28 @@ func (f fullFS) ReuseForWrite(from, to string, category vfs.DiskWriteCategory) (
 
 // Rename implements vfs.FS.
 func (f fullFS) Rename(from, to string) error {
-	return f.room.persist(func() error { return f.FS.Rename(from, to) })
+	return f.space.persist(func() error { return f.FS.Rename(from, to) })
 }
 
 // Link implements vfs.FS.
 func (f fullFS) Link(from, to string) error {
-	return f.room.persist(func() error { return f.FS.Link(from, to) })
+	return f.space.persist(func() error { return f.FS.Link(from, to) })
 }
 
 // MkdirAll implements vfs.FS.
 func (f fullFS) MkdirAll(dir string, perm os.FileMode) error {
-	return f.room.persist(func() error { return f.FS.MkdirAll(dir, perm) })
+	return f.space.persist(func() error { return f.FS.MkdirAll(dir, perm) })
 }
 
-// patientFile is a file whose writes wait for room.
-type patientFile struct {
+// waitingFile is a file whose writes wait for room.
+type waitingFile struct {
 	vfs.File
-	room *room
+	space *diskSpace
 }
 
 // Write implements vfs.File.
-func (f *patientFile) Write(p []byte) (n int, err error) {
-	err = f.room.persist(func() error {
+func (f *waitingFile) Write(p []byte) (n int, err error) {
+	err = f.space.persist(func() error {
 		more, err := f.File.Write(p[n:])
 		n += more
 		return err

@@ -6,9 +6,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-var _ kv.LogKeeper = (*Engine)(nil)
-
-// LogEnd implements kv.LogKeeper.
+// LogEnd implements kv.Local.
 func (e *Engine) LogEnd() kv.LogEnd {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -18,16 +16,21 @@ func (e *Engine) LogEnd() kv.LogEnd {
 	return e.logEnd
 }
 
-// NoteLog implements kv.LogKeeper. The store's mark has it: a copy of the store without its log knows of none, and there is room for it on a full disk. A store that
+// NoteLog implements kv.Local. The store's mark has it: a copy of the store without its log knows of none, and there is room for it on a full disk. A store that
 // is only read notes nothing.
 func (e *Engine) NoteLog(end kv.LogEnd, durable bool) error {
 	e.mu.Lock()
 	own := e.holding.own
 	e.mu.Unlock()
-	if own == nil {
-		return nil
+	if own != nil {
+		return own.noteLog(end, durable)
 	}
-	return own.noteLog(end, durable)
+	if !e.durability.Sync { // in memory
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.logEnd = end
+	}
+	return nil
 }
 
 // LogEnd is what a store that nobody has open knows of its log.

@@ -37,7 +37,7 @@ func metrics() []metric {
 			func(m *pebble.Metrics) float64 { return float64(m.BlockCache.Size) }),
 		{
 			desc: prometheus.NewDesc("tsdbridge_embedded_disk_free_bytes", "Bytes free on the disk of the embedded store.", nil, nil),
-			kind: prometheus.GaugeValue, value: func(e *Engine, _ *pebble.Metrics) float64 { return float64(e.room.look()) },
+			kind: prometheus.GaugeValue, value: func(e *Engine, _ *pebble.Metrics) float64 { return float64(e.space.look()) },
 		},
 		{
 			desc: prometheus.NewDesc("tsdbridge_embedded_damaged_files", "Files of the embedded store that were found damaged since the start.", nil, nil),
@@ -50,7 +50,7 @@ func metrics() []metric {
 		{
 			desc: prometheus.NewDesc("tsdbridge_embedded_writes_refused", "1 while writes are refused because the disk has no room, or takes none.", nil, nil),
 			kind: prometheus.GaugeValue, value: func(e *Engine, _ *pebble.Metrics) float64 {
-				return truth(e.room.refuses())
+				return truth(e.space.refuses())
 			},
 		},
 		counter("cache_hits_total", "Blocks found in the block cache.",
@@ -64,7 +64,7 @@ func metrics() []metric {
 		counter("compactions_total", "Compactions of files.",
 			func(_ *Engine, m *pebble.Metrics) float64 { return float64(m.Compact.Count) }),
 		counter("writes_refused_total", "Writes refused because the disk has less room than --storage.min-free-bytes.",
-			func(e *Engine, _ *pebble.Metrics) float64 { return float64(e.room.refused.Load()) }),
+			func(e *Engine, _ *pebble.Metrics) float64 { return float64(e.space.refused.Load()) }),
 		counter("write_stalls_total", "Times that writes were held up because flushes or compactions were behind.",
 			func(e *Engine, _ *pebble.Metrics) float64 { return float64(e.stalls.Load()) }),
 	}

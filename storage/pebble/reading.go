@@ -101,7 +101,7 @@ func (e *Engine) openReading(o Options, why error) error {
 	if err != nil {
 		return errors.Join(err, e.holding.release())
 	}
-	e.room.refuse(why)
+	e.space.refuse(why)
 	e.log.Error("embedded store: the disk takes no writes, they are refused until it does; what is there is read", "path", o.Path, "err", why.Error()) // without the stack that Pebble adds
 	e.readers = &readers{files: e.files, tried: make(chan struct{}), db: e.db()}
 	e.readers.report = func(err error) { e.log.Warn("embedded store: the store that was only read", "err", err) }
@@ -158,7 +158,7 @@ func (e *Engine) tryWriting(o Options) {
 	said := ""
 	for {
 		select {
-		case <-e.room.ending:
+		case <-e.space.ending:
 			return
 		case <-again.C:
 		}
@@ -167,7 +167,7 @@ func (e *Engine) tryWriting(o Options) {
 			e.adopt(h)
 			return
 		}
-		e.room.refuse(err)
+		e.space.refuse(err)
 		if text := err.Error(); !takesNoWrites(err) && text != said {
 			said = text
 			e.log.Error("embedded store: it cannot be opened for writing; what is there is read", "path", o.Path, "err", text)
@@ -183,7 +183,7 @@ func (e *Engine) adopt(h holding) {
 		e.readers.ended(e.db())
 	}
 	e.mu.Unlock()
-	e.room.read.Store(nil)
+	e.space.read.Store(nil)
 	e.log.Info("embedded store: the disk takes writes again", "path", e.path)
 }
 
@@ -193,8 +193,8 @@ const (
 	tryBytes  = 64 << 10
 )
 
-// roomToOpen fails, with the error of the system, where a start would meet a full disk: Pebble cannot be stopped in the middle.
-func (e *Engine) roomToOpen(found *inspection) error {
+// spaceToOpen fails, with the error of the system, where a start would meet a full disk: Pebble cannot be stopped in the middle.
+func (e *Engine) spaceToOpen(found *inspection) error {
 	need := uint64(openBytes)
 	for _, f := range found.owned.files {
 		if !f.manifest || f.number == found.current.number {
@@ -210,7 +210,7 @@ func (e *Engine) roomToOpen(found *inspection) error {
 // tryFiles tries whether files can be made and written: a disk may have blocks and no files left, or a quota.
 func (e *Engine) tryFiles() (err error) {
 	for n := range openFiles {
-		name := e.files.PathJoin(e.path, fmt.Sprint(roomPrefix, n, newSuffix))
+		name := e.files.PathJoin(e.path, fmt.Sprint(probePrefix, n, newSuffix))
 		f, createErr := e.files.Create(name, vfs.WriteCategoryUnspecified)
 		if err = createErr; err != nil {
 			break
@@ -225,9 +225,9 @@ func (e *Engine) tryFiles() (err error) {
 	return err
 }
 
-// roomPrefix is that of the files of tryFiles.
-const roomPrefix = "room"
+// probePrefix is that of the files of tryFiles.
+const probePrefix = "room"
 
 func isTrial(name string) bool {
-	return strings.HasPrefix(name, roomPrefix) && strings.HasSuffix(name, newSuffix)
+	return strings.HasPrefix(name, probePrefix) && strings.HasSuffix(name, newSuffix)
 }

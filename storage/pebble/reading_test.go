@@ -130,7 +130,7 @@ func wantRefused(t *testing.T, e *Engine, word string) {
 		"Flush":         func() error { return e.Flush(t.Context()) },
 		"Compact":       func() error { return e.Compact(t.Context(), "t") },
 		"Checkpoint":    func() error { return e.Checkpoint(t.Context(), "backup") },
-		"Room":          e.Room,
+		"DiskSpace":     e.DiskSpace,
 	} {
 		if err := call(); !errors.Is(err, kv.ErrFull) || !strings.Contains(err.Error(), word) {
 			t.Errorf("%s: %v, want %v with %q", name, err, kv.ErrFull, word)
@@ -218,8 +218,8 @@ func TestBeginOnFullDisk(t *testing.T) {
 	}
 }
 
-// TestRoomToOpen: a start needs room for what it writes, of bytes and of files; with less the store is read.
-func TestRoomToOpen(t *testing.T) {
+// TestSpaceToOpen: a start needs room for what it writes, of bytes and of files; with less the store is read.
+func TestSpaceToOpen(t *testing.T) {
 	e, disk := onSmallDisk(t)
 	apply(t, e, "f", rows("a"))
 	if err := e.Close(); err != nil {

@@ -96,7 +96,7 @@ func deleteRows(it *pebble.Iterator, batch *pebble.Batch, from, to []byte) (foun
 
 // beginTable enters a change of all families of a table; without an error the caller must leave.
 func (e *Engine) beginTable(ctx context.Context, table string) (ids []byte, err error) {
-	if err := errors.Join(ctx.Err(), e.room.reading()); err != nil {
+	if err := errors.Join(ctx.Err(), e.space.reading()); err != nil {
 		return nil, err
 	}
 	for name, id := range e.families {

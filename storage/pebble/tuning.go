@@ -74,7 +74,7 @@ func (e *Engine) listener(log *slog.Logger) *pebble.EventListener {
 		},
 		DataCorruption: func(info pebble.DataCorruptionInfo) { e.damages.met(info.Path, info.Details) },
 		DiskSlow: func(info pebble.DiskSlowInfo) {
-			if !e.room.short.Load() { // else it is us who wait
+			if !e.space.short.Load() { // else it is us who wait
 				log.Warn("embedded store: slow disk", "detail", info.String())
 			}
 		},

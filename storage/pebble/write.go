@@ -32,7 +32,7 @@ func (e *Engine) ApplyUnlogged(ctx context.Context, table, family string, rows [
 
 // Flush returns when everything that was written before is durable. The log is one sequence, so this is one sync of it.
 func (e *Engine) Flush(ctx context.Context) error {
-	if err := errors.Join(ctx.Err(), e.room.reading()); err != nil {
+	if err := errors.Join(ctx.Err(), e.space.reading()); err != nil {
 		return fmt.Errorf("flush: %w", err)
 	}
 	if err := e.enter(); err != nil {
@@ -59,7 +59,7 @@ func (e *Engine) applyWith(
 	if err := kv.CheckMutations(rows); err != nil {
 		return err
 	}
-	if err := e.room.want(quarters); err != nil {
+	if err := e.space.want(quarters); err != nil {
 		return err
 	}
 	id, err := e.begin(ctx, table, family)
@@ -178,7 +178,7 @@ func (e *Engine) modify(
 	if err != nil || !put {
 		return false, err
 	}
-	if err := e.room.want(quartersWrite); err != nil { // a look at what is there is no write
+	if err := e.space.want(quartersWrite); err != nil { // a look at what is there is no write
 		return false, err
 	}
 	now, err := e.clock.now(e.db())

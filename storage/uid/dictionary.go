@@ -20,6 +20,9 @@ type Options struct {
 	CacheEntries int
 	// Exclusive says that no other process writes to the table (the local engines): many new names are written together.
 	Exclusive bool
+	// Put, if set, writes new names where no other process writes to the table; else Apply of the engine does. It need not wait
+	// for the disk: a later Apply makes its changes durable, and after a crash no later change is there without them.
+	Put func(ctx context.Context, table, family string, rows []kv.Mutation) error
 	// BeforeAssign, if set, may refuse an assignment. It is asked before ids are drawn (id 0) and again with the first one that was drawn.
 	BeforeAssign func(ctx context.Context, kind schema.Kind, id int64) error
 }
@@ -40,20 +43,14 @@ type Dictionary struct {
 	assigning [3]chan struct{}
 }
 
-// A lazyEngine can be told of changes without waiting for the disk. Its log is one sequence: who finds a change after a crash finds all that
-// were made before it.
-type lazyEngine interface {
-	ApplyUnlogged(ctx context.Context, table, family string, rows []kv.Mutation) error
-}
-
 // New returns a dictionary over a table of db.
 func New(db kv.KV, o Options) *Dictionary {
-	d := &Dictionary{db: db, table: o.Table, layout: o.Layout, alone: o.Exclusive, before: o.BeforeAssign, put: db.Apply}
+	d := &Dictionary{db: db, table: o.Table, layout: o.Layout, alone: o.Exclusive, before: o.BeforeAssign, put: o.Put}
 	if d.before == nil {
 		d.before = func(context.Context, schema.Kind, int64) error { return nil }
 	}
-	if lazy, ok := db.(lazyEngine); ok {
-		d.put = lazy.ApplyUnlogged
+	if d.put == nil {
+		d.put = db.Apply
 	}
 	for k := range d.caches {
 		d.caches[k] = newCache(o.CacheEntries)

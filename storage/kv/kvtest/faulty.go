@@ -56,17 +56,29 @@ type FaultyVersioned struct {
 	versioned kv.Versioned
 }
 
-// NewVersioned wraps an engine that is a kv.Versioned as well. Nothing fails yet.
-func NewVersioned[E interface {
-	kv.KV
-	kv.Versioned
-}](inner E) *FaultyVersioned {
+var _ kv.Versioned = (*FaultyVersioned)(nil)
+
+// NewVersioned wraps an engine that several processes write to. Nothing fails yet.
+func NewVersioned(inner kv.Versioned) *FaultyVersioned {
 	return &FaultyVersioned{Faulty: New(inner), versioned: inner}
+}
+
+// Split implements kv.Versioned. It never fails on purpose.
+func (f *FaultyVersioned) Split(ctx context.Context, s kv.Scan, n int) ([]kv.Scan, error) {
+	return f.versioned.Split(ctx, s, n)
 }
 
 // History implements kv.Versioned.
 func (f *FaultyVersioned) History(ctx context.Context, table, family string, keys [][]byte) ([]kv.History, error) {
 	return call(f.next(History), func() ([]kv.History, error) { return f.versioned.History(ctx, table, family, keys) })
+}
+
+// Costs implements kv.Coster: those of the engine, if it has any.
+func (f *Faulty) Costs() kv.Costs {
+	if c, ok := f.inner.(kv.Coster); ok {
+		return c.Costs()
+	}
+	return kv.Costs{}
 }
 
 // Fail makes the nth call of a method from now on fail; the next call is the first.

@@ -48,7 +48,7 @@ func onSmallDisk(t *testing.T) (*Engine, *smallDisk) {
 func (d *smallDisk) has(t *testing.T, e *Engine, quarters uint64) {
 	t.Helper()
 	d.free.Store(testMinFree / 4 * quarters)
-	for deadline := time.Now().Add(10 * time.Second); e.room.look() != d.free.Load(); {
+	for deadline := time.Now().Add(10 * time.Second); e.space.look() != d.free.Load(); {
 		if time.Now().After(deadline) {
 			t.Fatal("the free space is not looked at again")
 		}
@@ -67,7 +67,7 @@ func TestLittleRoom(t *testing.T) {
 		"Increment":       func() error { _, err := e.Increment(t.Context(), counter, 1); return err },
 		"CheckAndPut":     func() error { _, err := e.CheckAndPut(t.Context(), column, []byte("x"), []byte("x")); return err },
 		"CheckAndPut, no": func() error { _, err := e.CheckAndPut(t.Context(), counter, []byte("no"), []byte("x")); return err },
-		"Room":            e.Room,
+		"DiskSpace":       e.DiskSpace,
 		"Flush":           func() error { return e.Flush(t.Context()) },
 		"DeleteRange":     func() error { _, err := e.DeleteRange(t.Context(), "t", keys("x", "y")); return err },
 		"Get":             func() error { _, err := e.Get(t.Context(), "t", "f", [][]byte{[]byte("a")}); return err },
@@ -76,7 +76,7 @@ func TestLittleRoom(t *testing.T) {
 	for _, quarters := range []uint64{4, 3, 2, 1, 0, 3, 4} {
 		disk.has(t, e, quarters)
 		for name, call := range calls {
-			limit := map[string]uint64{"Apply": 4, "Increment": 4, "CheckAndPut": 4, "Room": 4, "ApplyUnlogged": 3}[name]
+			limit := map[string]uint64{"Apply": 4, "Increment": 4, "CheckAndPut": 4, "DiskSpace": 4, "ApplyUnlogged": 3}[name]
 			if err := call(); errors.Is(err, kv.ErrFull) != (quarters < limit) || err != nil && quarters >= limit {
 				t.Errorf("%d quarters free: %s: %v", quarters, name, err)
 			}
@@ -85,7 +85,7 @@ func TestLittleRoom(t *testing.T) {
 			t.Errorf("%d quarters free: %d rows are read", quarters, n)
 		}
 	}
-	if e.room.refused.Load() == 0 {
+	if e.space.refused.Load() == 0 {
 		t.Error("no refusal was counted")
 	}
 }

@@ -2,14 +2,9 @@ package storage
 
 import "fmt"
 
-// A roomKeeper is an engine that knows when its disk is nearly full.
-type roomKeeper interface {
-	Room() error // ErrFull, or nil
-}
-
 // Refuses says why points are refused at the moment, or were the last time; nil: they are taken.
 func (s *Store) Refuses() error {
-	if err := s.room(); err != nil {
+	if err := s.diskSpace(); err != nil {
 		return err
 	}
 	if s.buffer == nil {
@@ -27,10 +22,11 @@ func (s *Store) Refuses() error {
 	return nil
 }
 
-// room fails when the table has no room for what goes into the log, which may be on the same disk: points of the log need room in the table soon.
-func (s *Store) room() error {
-	if engine, ok := s.db.(roomKeeper); ok {
-		return engine.Room()
+// diskSpace fails when the table has no space for what goes into the log, which may be on the same
+// disk: points of the log need space in the table soon.
+func (s *Store) diskSpace() error {
+	if s.db.local == nil {
+		return nil
 	}
-	return nil
+	return s.db.local.DiskSpace()
 }

@@ -22,7 +22,7 @@ import (
 //
 // When there is room again all go on. What other processes do to the disk between two looks is not known: the log may meet a full disk
 // all the same (see die).
-type room struct {
+type diskSpace struct {
 	files vfs.FS
 	path  string
 	min   uint64 // bytes; 0: not looked after
@@ -54,8 +54,8 @@ const (
 	waitEvery = 500 * time.Millisecond // for compactions and flushes
 )
 
-func newRoom(o Options, files vfs.FS) *room {
-	r := &room{files: files, path: o.Path, log: orDiscard(o.Logger), ending: make(chan struct{}), begin: time.Now()}
+func newDiskSpace(o Options, files vfs.FS) *diskSpace {
+	r := &diskSpace{files: files, path: o.Path, log: orDiscard(o.Logger), ending: make(chan struct{}), begin: time.Now()}
 	if !o.InMemory && o.MinFreeBytes > 0 {
 		r.min = uint64(o.MinFreeBytes)
 	}
@@ -65,7 +65,7 @@ func newRoom(o Options, files vfs.FS) *room {
 }
 
 // look returns the free bytes, as they were a moment ago. Of a file system that does not say, there is always enough.
-func (r *room) look() uint64 {
+func (r *diskSpace) look() uint64 {
 	now, last := int64(time.Since(r.begin)), r.looked.Load()
 	if now-last < int64(lookEvery) || !r.looked.CompareAndSwap(last, now) {
 		return r.free.Load()
@@ -86,10 +86,10 @@ func (r *room) look() uint64 {
 }
 
 // has says whether there is more than so many quarters of the minimum.
-func (r *room) has(quarters uint64) bool { return r.min == 0 || r.look() >= r.min/4*quarters }
+func (r *diskSpace) has(quarters uint64) bool { return r.min == 0 || r.look() >= r.min/4*quarters }
 
 // want refuses a write for which there is no room.
-func (r *room) want(quarters uint64) error {
+func (r *diskSpace) want(quarters uint64) error {
 	if err := r.reading(); err != nil {
 		r.refused.Add(1)
 		return err
@@ -106,7 +106,7 @@ func (r *room) want(quarters uint64) error {
 }
 
 // refuse refuses all writes, because of what an opening for writing met.
-func (r *room) refuse(why error) {
+func (r *diskSpace) refuse(why error) {
 	err := refusal(r.path, why)
 	if !takesNoWrites(why) {
 		err = fmt.Errorf("%w: %s is only read: %w", kv.ErrFull, r.path, why)
@@ -115,7 +115,7 @@ func (r *room) refuse(why error) {
 }
 
 // reading says why nothing can be changed; nil: it can.
-func (r *room) reading() error {
+func (r *diskSpace) reading() error {
 	if err := r.read.Load(); err != nil {
 		return *err
 	}
@@ -123,10 +123,10 @@ func (r *room) reading() error {
 }
 
 // refuses says whether writes are refused at the moment.
-func (r *room) refuses() bool { return r.short.Load() || r.stuck.Load() > 0 || r.reading() != nil }
+func (r *diskSpace) refuses() bool { return r.short.Load() || r.stuck.Load() > 0 || r.reading() != nil }
 
 // wait returns when there is room, or none will come.
-func (r *room) wait(quarters uint64) error {
+func (r *diskSpace) wait(quarters uint64) error {
 	if !r.opened.Load() || r.has(quarters) {
 		return nil
 	}
@@ -144,20 +144,20 @@ func (r *room) wait(quarters uint64) error {
 	}
 }
 
-// roomFS lets those wait who make large files.
-type roomFS struct {
+// spaceFS lets those wait who make large files.
+type spaceFS struct {
 	vfs.FS
-	room *room
+	space *diskSpace
 }
 
 // Create implements vfs.FS. The categories are Pebble's names of who writes.
-func (f roomFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+func (f spaceFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	var err error
 	switch category {
 	case "pebble-compaction", "pebble-blob-file-rewrite":
-		err = f.room.wait(quartersCompact)
+		err = f.space.wait(quartersCompact)
 	case "pebble-memtable-flush":
-		err = f.room.wait(quartersFlush)
+		err = f.space.wait(quartersFlush)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("create %s: %w", name, err)
@@ -166,7 +166,7 @@ func (f roomFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, e
 }
 
 // Unwrap implements vfs.FS.
-func (f roomFS) Unwrap() vfs.FS { return f.FS }
+func (f spaceFS) Unwrap() vfs.FS { return f.FS }
 
 // Room fails with kv.ErrFull while there is no room for points: who keeps them elsewhere on the same disk asks before.
-func (e *Engine) Room() error { return e.room.want(quartersWrite) }
+func (e *Engine) DiskSpace() error { return e.space.want(quartersWrite) }

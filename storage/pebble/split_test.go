@@ -1,0 +1,52 @@
+package pebble
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// TestSplitParts wants parts of about equal size of a table that has several files.
+func TestSplitParts(t *testing.T) {
+	const rows, parts = 4000, 4
+	e := opened(t, Options{InMemory: true, Tables: []kv.Table{{Name: "t", Families: []string{"a", "f", "z"}}}})
+	value := make([]byte, 3000)
+	for i := range value {
+		value[i] = byte(i * i)
+	}
+	for _, family := range []string{"a", "f", "z"} {
+		for i := range rows {
+			for j := range value {
+				value[j] = value[j]*31 + byte(i+j) // Pebble compresses what repeats
+			}
+			put := kv.Mutation{Key: fmt.Appendf(nil, "%05d", i), Puts: []kv.Put{{Qualifier: []byte("q"), Value: value}}}
+			if err := e.ApplyUnlogged(t.Context(), "t", family, []kv.Mutation{put}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := e.Compact(t.Context(), "t"); err != nil {
+		t.Fatal(err)
+	}
+	scans, err := e.Split(t.Context(), kv.Scan{Table: "t", Family: "f", KeysOnly: true}, parts)
+	if err != nil || len(scans) < 2 { // there are few files
+		t.Fatalf("%d parts, %v, want 2 to %d", len(scans), err, parts)
+	}
+	all := 0
+	for i, scan := range scans {
+		n := 0
+		for _, err := range e.Scan(t.Context(), scan) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		if all += n; n < rows/10 || n > rows/10*7 {
+			t.Errorf("part %d has %d rows of %d", i, n, rows)
+		}
+	}
+	if all != rows {
+		t.Errorf("all parts have %d rows, want %d", all, rows)
+	}
+}
