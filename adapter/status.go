@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
 // readyTimeout bounds one look at the engine, readyAge is how long a good outcome counts, so that many probes ask once, and readyWait is how long a
@@ -132,7 +133,7 @@ func (a *Adapter) describe(w io.Writer) {
 	} else {
 		fmt.Fprintln(w, "writes: taken")
 	}
-	if engine, ok := a.db.(interface{ Damaged() []string }); ok {
+	if engine, ok := a.db.(kv.Local); ok {
 		for _, file := range engine.Damaged() {
 			fmt.Fprintf(w, "damaged: %s\n", file)
 		}
