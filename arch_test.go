@@ -14,7 +14,7 @@ import (
 // doors lists, for each room, the rooms it may enter. A room that is not listed does not exist.
 var doors = map[string][]string{
 	".":                       {"adapter"},
-	"adapter":                 {"adapter/bounds", "adapter/rangeql", "adapter/webconfig", "budget", "decimal", "graphite", "graphite/carbon", "graphite/conf", "intake", "opentsdb", "storage", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/schema", "translate", "tree", "turns"},
+	"adapter":                 {"adapter/bounds", "adapter/rangeql", "adapter/webconfig", "budget", "decimal", "graphite", "intake", "opentsdb", "storage", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/schema", "translate", "tree", "turns"},
 	"adapter/bounds":          {},
 	"adapter/rangeql":         {"adapter/bounds", "budget", "turns"},
 	"adapter/webconfig":       {},

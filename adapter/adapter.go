@@ -16,10 +16,12 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter/webconfig"
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/translate"
+	"github.com/tsdbridge/tsdbridge/tree"
 )
 
 // Adapter is one running tsdbridge.
@@ -28,7 +30,8 @@ type Adapter struct {
 	db       kv.KV
 	engine   io.Closer // of db
 	store    *storage.Store
-	graphite *graphiteSide
+	trees    *tree.Service
+	graphite *graphite.Server   // nil before it was made
 	opentsdb *opentsdb.Listener // nil when the address is empty
 	names    *translate.Translator
 	registry *prometheus.Registry
@@ -57,17 +60,18 @@ func New(o Options) (*Adapter, error) {
 	a.db, a.engine = db, engine
 	so := o.storageOptions()
 	so.Registerer = a.registry
-	a.graphite = newGraphiteSide(o, a.names, db)
-	so.Observer = a.graphite
+	if a.trees, err = a.newTrees(db); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	so.Observer = a.trees
 	if a.store, err = storage.New(db, so); err == nil && o.Engine != EngineHBase { // which may be away: Run looks at its tables
 		if err = a.store.PinLayout(context.Background()); errors.Is(err, storage.ErrFull) {
 			err = nil // of a new store; Run goes on with it
 		}
 	}
 	if err == nil {
-		a.graphite.follow(a.store)
-		a.registry.MustRegister(newTreeCollector(a.graphite.forest, a.graphite.follower))
-		err = a.graphite.listen(a)
+		a.trees.Follow(a.store, a.store.Series)
+		err = a.openGraphite()
 	}
 	if err == nil {
 		err = a.listenOpenTSDB()
@@ -128,16 +132,14 @@ func (a *Adapter) Close() error {
 	if a.opentsdb != nil {
 		err = errors.Join(err, a.opentsdb.Close())
 	}
-	return errors.Join(err, a.graphite.close(), a.engine.Close())
+	if a.graphite != nil {
+		err = errors.Join(err, a.graphite.Close())
+	}
+	return errors.Join(err, a.engine.Close())
 }
 
 // CarbonAddr is the address that carbon's listener is bound to, empty without one.
-func (a *Adapter) CarbonAddr() string {
-	if a.graphite.listener == nil {
-		return ""
-	}
-	return a.graphite.listener.Addr().String()
-}
+func (a *Adapter) CarbonAddr() string { return a.graphite.CarbonAddr() }
 
 // Run serves until ctx ends, then lets the requests under way finish and closes the store. What was acknowledged is durable
 // before the acknowledgement, so nothing waits to be flushed.
@@ -148,14 +150,12 @@ func (a *Adapter) Run(ctx context.Context) error {
 	group, serveCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return a.store.Run(storeCtx) })
 	group.Go(func() error { return a.memoryKeeper().run(storeCtx) })
-	group.Go(func() error { return a.graphite.run(storeCtx) })
-	group.Go(func() error { return a.graphite.follower.Run(storeCtx) })
-	group.Go(func() error { return a.graphite.api.Run(storeCtx) })
+	group.Go(func() error { return a.trees.Run(storeCtx) })
 	group.Go(a.serve)
-	carbonDone, opentsdbDone := make(chan struct{}), make(chan struct{})
+	graphiteDone, opentsdbDone := make(chan struct{}), make(chan struct{})
 	group.Go(func() error {
-		defer close(carbonDone)
-		return a.graphite.serveCarbon(serveCtx)
+		defer close(graphiteDone)
+		return a.graphite.Run(serveCtx)
 	})
 	group.Go(func() error {
 		defer close(opentsdbDone)
@@ -164,7 +164,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	group.Go(func() error {
 		defer stopStore()
 		<-serveCtx.Done()
-		defer func() { <-carbonDone; <-opentsdbDone }()
+		defer func() { <-graphiteDone; <-opentsdbDone }()
 		a.o.Logger.Info("shutting down", "grace", a.o.ShutdownGrace)
 		graceCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.o.ShutdownGrace)
 		defer cancel()

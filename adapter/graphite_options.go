@@ -1,43 +1,12 @@
 package adapter
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"strings"
-	"time"
 
-	"github.com/tsdbridge/tsdbridge/graphite/conf"
+	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
-
-// CarbonOptions are those of the listener for carbon's lines.
-type CarbonOptions struct {
-	ListenAddress  string        // --carbon.listen-address; empty: no listener
-	UDP            bool          // --carbon.udp
-	MaxConnections int           // --carbon.max-connections
-	IdleTimeout    time.Duration // --carbon.idle-timeout; 0: never
-	KeepOpen       bool          // --carbon.keep-open
-	MaxFuture      time.Duration // --carbon.max-future: how far ahead of the clock a point may be; 0: any time
-}
-
-// DefaultCarbonOptions are the options without any flag.
-func DefaultCarbonOptions() CarbonOptions {
-	return CarbonOptions{UDP: true, MaxConnections: 1000}
-}
-
-// Validate names the flag that cannot work.
-func (o CarbonOptions) Validate() error {
-	switch {
-	case o.MaxConnections <= 0:
-		return errors.New("--carbon.max-connections must be above 0")
-	case o.IdleTimeout < 0:
-		return errors.New("--carbon.idle-timeout must not be negative")
-	case o.MaxFuture < 0:
-		return errors.New("--carbon.max-future must not be negative")
-	}
-	return nil
-}
 
 // Where paths are looked up.
 const (
@@ -45,22 +14,20 @@ const (
 	TreeIndexTable  = "table"
 )
 
-// Which trees turn dotted names into metric and tags, beside lists of names.
+// Which trees turn dotted names into metric and tags, in addition to lists of names.
 const (
 	InverseAll  = "all"
 	InverseNone = "none"
 )
 
-// GraphiteOptions are those of Graphite's side: names, trees, render.
+// GraphiteOptions are the flags --graphite.*: those of the protocols, and those of the trees that names are found in.
 type GraphiteOptions struct {
-	Schemas      string   // --graphite.storage-schemas: file
-	Aggregation  string   // --graphite.storage-aggregation: file
+	graphite.Options
+
 	DefaultTree  string   // --graphite.default-tree
 	Templates    []string // --graphite.template
 	InverseTrees string   // --graphite.inverse-trees: all, none or names
 	TreeIndex    string   // --graphite.tree-index: memory or table
-	TimeZone     string   // --graphite.time-zone
-	UTF8Metrics  bool     // --graphite.utf8-metrics
 
 	// Trees are declared in the configuration file, under trees.
 	Trees []TreeConfig
@@ -69,7 +36,7 @@ type GraphiteOptions struct {
 // DefaultGraphiteOptions are the options without any flag.
 func DefaultGraphiteOptions() GraphiteOptions {
 	return GraphiteOptions{
-		DefaultTree: "graphite", InverseTrees: InverseAll, TreeIndex: TreeIndexMemory, TimeZone: "UTC",
+		Options: graphite.DefaultOptions(), DefaultTree: "graphite", InverseTrees: InverseAll, TreeIndex: TreeIndexMemory,
 	}
 }
 
@@ -80,9 +47,6 @@ func (o GraphiteOptions) Validate() error {
 	default:
 		return fmt.Errorf("--graphite.tree-index=%s: want memory or table", o.TreeIndex)
 	}
-	if _, err := time.LoadLocation(o.TimeZone); err != nil {
-		return fmt.Errorf("--graphite.time-zone=%s: %w", o.TimeZone, err)
-	}
 	definitions, err := o.definitions()
 	if err != nil {
 		return err
@@ -92,11 +56,7 @@ func (o GraphiteOptions) Validate() error {
 			return fmt.Errorf("trees: %s is the name of --graphite.default-tree, whose rules are its own: name one of them otherwise", d.Name)
 		}
 	}
-	if _, err := o.schemas(); err != nil {
-		return err
-	}
-	_, err = o.aggregations()
-	return err
+	return o.Options.Validate()
 }
 
 // templates are the trees of --graphite.template, each under its text.
@@ -122,32 +82,7 @@ func (o GraphiteOptions) definitions() ([]tree.Definition, error) {
 	return append(all, templates...), err
 }
 
-// schemas are the rules of the file, nil without one.
-func (o GraphiteOptions) schemas() (*conf.Schemas, error) {
-	return readRules("--graphite.storage-schemas", o.Schemas, conf.ParseSchemas)
-}
-
-// aggregations are the rules of the file, nil without one.
-func (o GraphiteOptions) aggregations() (*conf.Aggregations, error) {
-	return readRules("--graphite.storage-aggregation", o.Aggregation, conf.ParseAggregations)
-}
-
-func readRules[R any](flag, file string, parse func(file, text string) (*R, error)) (*R, error) {
-	if file == "" {
-		return nil, nil
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", flag, err)
-	}
-	rules, err := parse(file, string(text))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", flag, err)
-	}
-	return rules, nil
-}
-
-// inverts says whether a tree turns dotted names into metric and tags.
+// inverts reports whether a tree turns dotted names into metric and tags.
 func (o GraphiteOptions) inverts(t *tree.Tree) bool {
 	switch o.InverseTrees {
 	case InverseAll:

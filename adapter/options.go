@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -66,9 +67,9 @@ type Options struct {
 	ReadSamples      int           // of an unstreamed remote read; 0: QuerySamples
 	Lookback         time.Duration // --query.lookback-delta
 
-	Carbon   CarbonOptions   // --carbon.*
-	OpenTSDB OpenTSDBOptions // --opentsdb.*
-	Graphite GraphiteOptions // --graphite.*
+	Carbon   graphite.CarbonOptions // --carbon.*
+	OpenTSDB OpenTSDBOptions        // --opentsdb.*
+	Graphite GraphiteOptions        // --graphite.*
 
 	// Flags are shown under /api/v1/status/flags.
 	Flags  map[string]string
@@ -86,7 +87,7 @@ func DefaultOptions() Options {
 		ListenAddress: ":9201", MaxConnections: 512, WebBodyBytes: 16 << 20, ShutdownGrace: 30 * time.Second,
 		WriteMode: WriteAuto, LogBytes: 4 << 30, HeadBytes: 1 << 30, WriteLimits: DefaultWriteLimits(),
 		QueryTimeout: 2 * time.Minute, QuerySeries: 1_000_000, QuerySamples: 50_000_000, QueryParallel: 20, Lookback: 5 * time.Minute,
-		Carbon: DefaultCarbonOptions(), OpenTSDB: DefaultOpenTSDBOptions(), Graphite: DefaultGraphiteOptions(),
+		Carbon: graphite.DefaultCarbonOptions(), OpenTSDB: DefaultOpenTSDBOptions(), Graphite: DefaultGraphiteOptions(),
 		Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 	}
 }

@@ -17,7 +17,7 @@ func (a *Adapter) ready(ctx context.Context) error {
 	if err := a.store.Ready(ctx); err != nil {
 		return err
 	}
-	return a.graphite.ready()
+	return a.trees.Ready()
 }
 
 // metricsAtOnce is how many scrapes are answered at once; each takes some milliseconds of a core.
@@ -47,8 +47,8 @@ func (a *Adapter) routes() (http.Handler, error) {
 	})
 	a.store.OnRename(write.dropCaches)
 	status := &statusHandler{ready: a.ready, verbose: a.describe, engine: a.o.engineName(), started: a.started}
-	explainer := treeExplainer{forest: a.graphite.forest, store: a.store, names: a.names}
-	trees := &treeAPI{explainer, a.graphite.follower}
+	explainer := treeExplainer{forest: a.trees.Forest(), store: a.store, names: a.names}
+	trees := &treeAPI{explainer, a.trees.Follower()}
 	shower := &treeShower{tool: &treeTool{treeExplainer: explainer, o: a.o, db: a.db, tables: a.store}}
 	r := chi.NewRouter()
 	origins, err := a.o.corsOrigin()
@@ -57,11 +57,10 @@ func (a *Adapter) routes() (http.Handler, error) {
 	}
 	scripts := allowOrigins(origins)
 	queries := r.With(accounts(a.budget))
-	graphiteAPI, err := a.graphite.routes(queries.With(scripts), a)
-	if err != nil {
-		return nil, err
-	}
-	graphiteAPI = accounts(a.budget)(graphiteAPI)
+	a.graphite.Routes(queries.With(scripts))
+	renamed := chi.NewRouter() // Prometheus and Graphite both want /metrics
+	a.graphite.Routes(renamed)
+	graphiteAPI := accounts(a.budget)(renamed)
 	r.Handle(apiPrefix+"/write", scripts(write))
 	queries.Get(treeStatusPath, trees.status)
 	queries.Get(treeTestPath, trees.test)

@@ -138,5 +138,5 @@ func (a *Adapter) describe(w io.Writer) {
 			fmt.Fprintf(w, "damaged: %s\n", file)
 		}
 	}
-	a.graphite.describe(w)
+	a.trees.Describe(w)
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -125,7 +124,11 @@ func SyncTrees(ctx context.Context, o Options, s SyncOptions, out io.Writer) err
 	case err != nil:
 		return err
 	}
-	if err := o.declareTrees(ctx, t.db); err != nil {
+	declared, err := o.Graphite.definitions()
+	if err == nil {
+		err = tree.Declare(ctx, t.db, o.TableTree, declared)
+	}
+	if err != nil {
 		return errors.Join(err, t.engine.Close())
 	}
 	report, err := tree.Sync(ctx, t.db, o.treeOptions(t.names), t.tables, so)
@@ -208,23 +211,11 @@ func (o Options) withTrees(ctx context.Context, use func(*treeTool) error) error
 	return errors.Join(err, t.engine.Close())
 }
 
-// restOf are the labels of a series, but for the metric's name and those whose tag keys a tree shows already.
-func restOf(names *translate.Translator, s storage.Series, shown map[string]bool) []storage.Tag {
-	var tags []storage.Tag
-	names.ToLabels(s).Range(func(l labels.Label) {
-		if l.Name != labels.MetricName && !shown[names.TagKey(l.Name)] {
-			tags = append(tags, storage.Tag{Key: l.Name, Value: l.Value})
-		}
-	})
-	return tags
-}
-
 // treeOptions are those of a forest over the tables.
 func (o Options) treeOptions(names *translate.Translator) tree.Options {
 	t := tree.DefaultOptions()
 	t.TreeTable, t.UIDTable, t.Exclusive = o.TableTree, o.TableUID, o.Engine != EngineHBase
 	t.Shown, t.Plain, t.DefaultTree, t.Inverse = translate.Shown, names.Plain, o.Graphite.DefaultTree, o.Graphite.inverts
-	t.Stored = func(shown storage.Series) storage.Series { return storedSeries(names, shown) }
-	t.Rest = func(s storage.Series, shown map[string]bool) []storage.Tag { return restOf(names, s, shown) }
+	t.Stored, t.Rest = names.FromShown, names.RestOf
 	return t
 }

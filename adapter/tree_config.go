@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -10,7 +9,6 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
@@ -227,20 +225,5 @@ func (t *TreeConfig) compilePath() error {
 	}
 	made := template.Definition(t.Name)
 	t.Rules, t.StrictMatch, t.Description = made.Rules, made.StrictMatch, cmp.Or(t.Description, made.Description)
-	return nil
-}
-
-// declareTrees makes the trees of the table what the configuration says, each by its name. Trees that it does not name stay.
-func (o Options) declareTrees(ctx context.Context, db kv.KV) error {
-	trees, err := o.Graphite.definitions()
-	if err != nil {
-		return err
-	}
-	definitions := tree.NewDefinitions(db, o.TableTree)
-	for _, t := range trees {
-		if _, err := definitions.Declare(ctx, t); err != nil {
-			return fmt.Errorf("declare tree %s: %w", t.Name, err)
-		}
-	}
 	return nil
 }

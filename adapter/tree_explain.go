@@ -208,7 +208,7 @@ func (e *treeExplainer) series(ctx context.Context, name string, r *routing) (st
 	if r.Kept = exist[0]; r.Kept {
 		return whole, nil
 	}
-	return storedSeries(e.names, shown), nil
+	return e.names.FromShown(shown), nil
 }
 
 // parseLabelSet reads name{label="value",...}. The name may be any text before the brace.

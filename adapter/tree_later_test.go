@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
 // getText is the answer of an adapter to a GET.
@@ -33,8 +32,8 @@ func getText(t *testing.T, a *Adapter, path string) string {
 func waitSynced(t *testing.T, a *Adapter) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { // polling, with a deadline
-		s := a.graphite.follower.State()
-		if !s.Running && len(s.Waiting) == 0 && len(a.graphite.forest.Trees()) > 0 {
+		s := a.trees.Follower().State()
+		if !s.Running && len(s.Waiting) == 0 && len(a.trees.Forest().Trees()) > 0 {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -109,7 +108,7 @@ func TestTreeDeclaredLater(t *testing.T) {
 	// What was done is not done again.
 	a, _ = runAdapter(t, o)
 	waitSynced(t, a)
-	if s := a.graphite.follower.State(); s.Passes != 0 {
+	if s := a.trees.Follower().State(); s.Passes != 0 {
 		t.Errorf("%d passes after a restart, want none", s.Passes)
 	}
 }
@@ -188,28 +187,5 @@ func TestTreeSyncNeedsAdmin(t *testing.T) {
 	}
 	if text := getText(t, a, treeShowPath+"?"+url.Values{"tree": {"servers"}}.Encode()); !strings.Contains(text, "tree 1 (servers), strict match") {
 		t.Errorf("show: %s", text)
-	}
-}
-
-// The adapter is not ready before its trees are in memory, or are looked up in the table.
-func TestReadyWaitsForTrees(t *testing.T) {
-	for index, want := range map[string]bool{TreeIndexMemory: false, TreeIndexTable: true} {
-		o := laterOptions(t, serversTree)
-		o.Graphite.TreeIndex = index
-		names, err := o.translator()
-		if err != nil {
-			t.Fatal(err)
-		}
-		g := newGraphiteSide(o, names, kv.NewMem(o.tables()...))
-		if g.ready() == nil {
-			t.Errorf("%s: ready before the definitions are read", index)
-		}
-		if !g.prepare(t.Context()) {
-			t.Fatal(g.problem())
-		}
-		close(g.prepared)
-		if err := g.ready(); (err == nil) != want {
-			t.Errorf("%s: before the trees are read: %v", index, err)
-		}
 	}
 }

@@ -1,7 +1,3 @@
-// Package graphite answers graphite-web's HTTP API (find, expand, index, render, tags, functions) over trees and a store, as graphite-web
-// 1.1.10 does: parameters, names, orders and numbers. Where graphite-web dies with a stack trace it answers 400 and says what was wrong.
-//
-// It never knows HBase or a byte of the schema, never deletes anything, and draws no pictures.
 package graphite
 
 import (
@@ -41,8 +37,8 @@ type Registrar interface {
 	Resolve(ctx context.Context, series []storage.Series) ([]storage.Ref, []error)
 }
 
-// Options are the parts and limits of the API.
-type Options struct {
+// apiOptions are the parts and limits of the API.
+type apiOptions struct {
 	Store       Store
 	Trees       Trees
 	Names       *translate.Translator
@@ -72,17 +68,17 @@ func DefaultLimits() Limits {
 	return Limits{Series: 1_000_000, Points: 50_000_000, Nodes: 1_000_000, Targets: 1000, Timeout: 2 * time.Minute, Concurrency: 20}
 }
 
-// API is the handlers. It is safe for concurrent use.
-type API struct {
-	o         Options
+// api is the handlers. It is safe for concurrent use.
+type api struct {
+	o         apiOptions
 	evaluator *eval.Evaluator
 	turns     *turns.Turns
 	metrics   *apiMetrics
 	sources   *sources
 }
 
-// New returns the API of a store.
-func New(o Options) *API {
+// newAPI returns the API of a store.
+func newAPI(o apiOptions) *api {
 	if o.Location == nil {
 		o.Location = time.UTC
 	}
@@ -92,7 +88,7 @@ func New(o Options) *API {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &API{
+	return &api{
 		o: o, evaluator: eval.New(), turns: turns.New(min(o.Limits.Concurrency, turns.Most())), metrics: newAPIMetrics(o.Registerer), sources: newSources(o),
 	}
 }

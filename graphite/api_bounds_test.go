@@ -215,7 +215,7 @@ func sendAll(t *testing.T, address, path, kind, body string, chunked bool) (int,
 
 // TestSlowBody: a body has as long to come as the request has.
 func TestSlowBody(t *testing.T) {
-	w := newWeb(t, func(o *Options) { o.Limits.Timeout = 50 * time.Millisecond })
+	w := newWeb(t, func(o *apiOptions) { o.Limits.Timeout = 50 * time.Millisecond })
 	server := httptest.NewServer(w.router)
 	defer server.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

@@ -33,12 +33,12 @@ type web struct {
 	store  *storage.Store
 	forest *tree.Forest
 	names  *translate.Translator
-	api    *API
+	api    *api
 	router chi.Router
 }
 
 // newWeb returns an empty one. Options may be changed before the API is made of them.
-func newWeb(t testing.TB, change ...func(*Options)) *web {
+func newWeb(t testing.TB, change ...func(*apiOptions)) *web {
 	t.Helper()
 	var tables []kv.Table
 	for _, name := range []string{"tsdb", "tsdb-uid", "tsdb-meta", "tsdb-tree"} {
@@ -63,15 +63,15 @@ func newWeb(t testing.TB, change ...func(*Options)) *web {
 		t.Fatal(err)
 	}
 	run(t, store)
-	options := Options{
+	options := apiOptions{
 		Store: store, Trees: forest, Names: names, Registrar: store, Limits: DefaultLimits(),
 		Registerer: prometheus.NewRegistry(), Now: func() time.Time { return time.Unix(webNow, 0) },
 	}
 	for _, c := range change {
 		c(&options)
 	}
-	w := &web{db: db, store: store, forest: forest, names: names, api: New(options), router: chi.NewRouter()}
-	w.api.Register(w.router)
+	w := &web{db: db, store: store, forest: forest, names: names, api: newAPI(options), router: chi.NewRouter()}
+	w.api.routes(w.router)
 	return w
 }
 

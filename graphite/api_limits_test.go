@@ -54,14 +54,14 @@ func (t trees) Find(ctx context.Context, _ string, _ tree.FindOptions) ([]tree.N
 
 func (t trees) Display(uint16) (tree.Display, bool) { return tree.Display{}, false }
 
-func withTrees(find func(context.Context) ([]tree.Node, error)) func(*Options) {
-	return func(o *Options) { o.Trees = trees{find} }
+func withTrees(find func(context.Context) ([]tree.Node, error)) func(*apiOptions) {
+	return func(o *apiOptions) { o.Trees = trees{find} }
 }
 
 // A panic costs its request alone, and is in the log with the query.
 func TestPanic(t *testing.T) {
 	var log bytes.Buffer
-	w := newWeb(t, withTrees(func(context.Context) ([]tree.Node, error) { panic("gremlin") }), func(o *Options) {
+	w := newWeb(t, withTrees(func(context.Context) ([]tree.Node, error) { panic("gremlin") }), func(o *apiOptions) {
 		o.Logger, o.Limits.Concurrency = slog.New(slog.NewTextHandler(&log, nil)), 1
 	})
 	for range 3 { // a slot that is not given back would keep the second out
@@ -97,7 +97,7 @@ func TestTimeout(t *testing.T) {
 		entered <- struct{}{}
 		<-ctx.Done()
 		return nil, ctx.Err()
-	}), func(o *Options) { o.Limits.Timeout, o.Limits.Concurrency = 50*time.Millisecond, 1 })
+	}), func(o *apiOptions) { o.Limits.Timeout, o.Limits.Concurrency = 50*time.Millisecond, 1 })
 	if got := w.get("/metrics/find?query=*"); got.Code != http.StatusServiceUnavailable {
 		t.Errorf("status %d after the timeout: %s", got.Code, got.Body)
 	}

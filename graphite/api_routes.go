@@ -7,9 +7,9 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// Register mounts the API where graphite-web has it. A slash at the end makes no difference.
-func (a *API) Register(r chi.Router) {
-	for _, route := range a.routes() {
+// routes mounts the API where graphite-web has it. A slash at the end makes no difference.
+func (a *api) routes(r chi.Router) {
+	for _, route := range a.endpoints() {
 		h := a.serve(route)
 		r.Handle(route.path, h)
 		if !route.exact {
@@ -32,7 +32,7 @@ func (r *route) allows(method string) bool {
 	return r.methods == nil || slices.Contains(r.methods, method)
 }
 
-func (a *API) routes() []route {
+func (a *api) endpoints() []route {
 	get := []string{http.MethodGet, http.MethodHead}
 	post := []string{http.MethodPost}
 	both := append(slices.Clone(get), http.MethodPost)

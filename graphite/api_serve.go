@@ -30,7 +30,7 @@ type reply struct {
 }
 
 // serve wraps an endpoint in what all have in common: parameters, limits, metrics, errors.
-func (a *API) serve(route route) http.Handler {
+func (a *api) serve(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := a.o.Now()
 		w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -49,7 +49,7 @@ func (a *API) serve(route route) http.Handler {
 const longForm = 8 << 10
 
 // answer computes a reply. It has a turn while it does.
-func (a *API) answer(route route, w http.ResponseWriter, r *http.Request) (out *reply, err error) {
+func (a *api) answer(route route, w http.ResponseWriter, r *http.Request) (out *reply, err error) {
 	if !route.allows(r.Method) {
 		w.Header().Set("Allow", strings.Join(route.methods, ", "))
 		return nil, refuse(http.StatusMethodNotAllowed, "method %s is not allowed here", r.Method)
@@ -86,7 +86,7 @@ func (a *API) answer(route route, w http.ResponseWriter, r *http.Request) (out *
 }
 
 // parameters reads the parameters in the time that the request has.
-func (a *API) parameters(ctx context.Context, w http.ResponseWriter, r *http.Request) (form, error) {
+func (a *api) parameters(ctx context.Context, w http.ResponseWriter, r *http.Request) (form, error) {
 	if end, ok := ctx.Deadline(); ok && r.Method == http.MethodPost {
 		control := http.NewResponseController(w)
 		_ = control.SetReadDeadline(end) // of a test's recorder there is none
@@ -104,7 +104,7 @@ func busy(err error) error {
 }
 
 // fail sends an error and returns its status.
-func (a *API) fail(w http.ResponseWriter, r *http.Request, route route, err error) int {
+func (a *api) fail(w http.ResponseWriter, r *http.Request, route route, err error) int {
 	if ctx := r.Context().Err(); ctx != nil {
 		err = ctx // whatever became of the work that was cut off
 	}
@@ -125,7 +125,7 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, route route, err erro
 }
 
 // send writes a reply. Errors are the client's: it went away. It has a turn while it writes JSON, not while the client reads it.
-func (a *API) send(w http.ResponseWriter, r *http.Request, p *reply) {
+func (a *api) send(w http.ResponseWriter, r *http.Request, p *reply) {
 	for k, v := range p.header {
 		w.Header().Set(k, v)
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // expand answers /metrics/expand: the paths that patterns match, of all patterns together or of each.
-func (a *API) expand(r *request) (*reply, error) {
+func (a *api) expand(r *request) (*reply, error) {
 	if _, err := r.form.integer("local", 0); err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (a *API) expand(r *request) (*reply, error) {
 }
 
 // expandQuery lists each path once, in order. The empty query is the root, whose path is empty.
-func (a *API) expandQuery(r *request, query string, leavesOnly bool) ([]string, error) {
+func (a *api) expandQuery(r *request, query string, leavesOnly bool) ([]string, error) {
 	paths := []string{}
 	if query == "" {
 		if !leavesOnly {

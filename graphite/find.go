@@ -29,7 +29,7 @@ type search struct {
 }
 
 // find answers /metrics/find.
-func (a *API) find(r *request) (*reply, error) {
+func (a *api) find(r *request) (*reply, error) {
 	s, err := a.search(r.form)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func compareLeaves(a, b bool) int {
 }
 
 // search reads the parameters in the order of find_view in graphite-web's metrics/views.py.
-func (a *API) search(f form) (*search, error) {
+func (a *api) search(f form) (*search, error) {
 	s := &search{format: "treejson"}
 	if f.has("format") {
 		s.format = f.get("format")
@@ -108,7 +108,7 @@ func (a *API) search(f form) (*search, error) {
 }
 
 // checkTimes refuses bad times. What is found does not depend on good ones: a series is where it is as long as it is stored.
-func (a *API) checkTimes(f form) error {
+func (a *api) checkTimes(f form) error {
 	zone, now := f.zone(a.o.Location), a.o.Now()
 	times := map[string]time.Time{}
 	for _, key := range [...]string{"now", "from", "until"} {
@@ -152,7 +152,7 @@ func completerQuery(query string, variants bool) string {
 const nodeBytes = 48
 
 // lookUp lists what a pattern matches, in the order of paths.
-func (a *API) lookUp(ctx context.Context, query string) ([]findNode, error) {
+func (a *api) lookUp(ctx context.Context, query string) ([]findNode, error) {
 	var nodes []findNode
 	parent, only := emptyEnd(query)
 	if !only {

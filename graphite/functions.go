@@ -15,7 +15,7 @@ import (
 const functionModule = "graphite.render.functions"
 
 // listFunctions answers /functions: all functions, those of a group, or all by group.
-func (a *API) listFunctions(r *request) (*reply, error) {
+func (a *api) listFunctions(r *request) (*reply, error) {
 	group, grouped := r.form.get("group"), false
 	switch strings.ToLower(r.form.get("grouped")) {
 	case "1", "true":
@@ -40,7 +40,7 @@ func (a *API) listFunctions(r *request) (*reply, error) {
 }
 
 // showFunction answers /functions/NAME.
-func (a *API) showFunction(r *request) (*reply, error) {
+func (a *api) showFunction(r *request) (*reply, error) {
 	name := pathParam(r, "name")
 	for _, f := range a.functionsOf(r.form) {
 		if f.Name == name {
@@ -51,7 +51,7 @@ func (a *API) showFunction(r *request) (*reply, error) {
 }
 
 // functionsOf lists the functions of series, or those of pie charts, by name.
-func (a *API) functionsOf(f form) []*eval.Function {
+func (a *api) functionsOf(f form) []*eval.Function {
 	if f.get("type") == "pie" {
 		return pieFunctions()
 	}

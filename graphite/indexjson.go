@@ -3,7 +3,7 @@ package graphite
 import "github.com/tsdbridge/tsdbridge/tree"
 
 // index answers /metrics/index.json: the paths of all leaves. Tagged series have none.
-func (a *API) index(r *request) (*reply, error) {
+func (a *api) index(r *request) (*reply, error) {
 	if _, err := r.form.integer("local", 0); err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ type drawing struct {
 }
 
 // render answers /render. Pictures and the other formats are not made.
-func (a *API) render(r *request) (*reply, error) {
+func (a *api) render(r *request) (*reply, error) {
 	d, err := a.drawing(r.form)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func formatName(f form) string {
 }
 
 // drawing reads the parameters in the order of parseOptions in graphite-web's render/views.py.
-func (a *API) drawing(f form) (*drawing, error) {
+func (a *api) drawing(f form) (*drawing, error) {
 	if t := f.get("graphType"); f.has("graphType") && t != "line" && t != "pie" {
 		return nil, invalidParams("Invalid graphType %s, must be one of ['line', 'pie']", quoted(t))
 	}
@@ -107,7 +107,7 @@ func (a *API) drawing(f form) (*drawing, error) {
 }
 
 // window reads the times of a render request.
-func (a *API) window(f form) (eval.Request, error) {
+func (a *api) window(f form) (eval.Request, error) {
 	clock := a.o.Now()
 	zone := f.zone(a.o.Location)
 	now, err := f.at("now", "now", zone, clock)
@@ -160,7 +160,7 @@ const parseBytes = 128
 // mostTemplateValues bounds the parameters template[NAME]: each is put into each path.
 const mostTemplateValues = 1000
 
-func (a *API) parseTargets(ctx context.Context, d *drawing) ([]expr.Node, error) {
+func (a *api) parseTargets(ctx context.Context, d *drawing) ([]expr.Node, error) {
 	if most := a.o.Limits.Targets; most > 0 && len(d.targets) > most {
 		return nil, refuse(http.StatusUnprocessableEntity, "%d targets, at most %d are computed in one request", len(d.targets), most)
 	}

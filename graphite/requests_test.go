@@ -23,7 +23,7 @@ import (
 //	send method=PUT   a URL a line
 func TestRequests(t *testing.T) {
 	datadriven.Walk(t, "testdata/requests", func(t *testing.T, file string) {
-		w := newWeb(t, func(o *Options) {
+		w := newWeb(t, func(o *apiOptions) {
 			var err error
 			if o.Schemas, err = conf.ParseSchemas("storage-schemas.conf", "[all]\npattern = .*\nretentions = 10s:5y\n"); err != nil {
 				t.Fatal(err)

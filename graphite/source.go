@@ -13,12 +13,12 @@ import (
 
 // sources make the sources of requests: what they share is the steps and rules of names.
 type sources struct {
-	o      Options
+	o      apiOptions
 	reader reader
 	steps  *steps
 }
 
-func newSources(o Options) *sources {
+func newSources(o apiOptions) *sources {
 	r := newReader(o.Store)
 	return &sources{o: o, reader: r, steps: newSteps(o, r)}
 }
@@ -33,13 +33,13 @@ type source struct {
 }
 
 // source returns the source of one request.
-func (a *API) source(eval.Request) eval.Source {
+func (a *api) source(eval.Request) eval.Source {
 	return &source{sources: a.sources, found: map[string][]*line{}, lines: map[lineKey]*line{}}
 }
 
 // Run keeps the steps of series that were inferred while requests were answered, until ctx ends. Without it they are inferred again
 // after each restart.
-func (a *API) Run(ctx context.Context) error { return a.sources.steps.run(ctx) }
+func (a *api) run(ctx context.Context) error { return a.sources.steps.run(ctx) }
 
 // A line is what a reply shows as one series: a name and the stored series under it, of which there are several where writers spell one
 // series in two ways, whose points are then one series', or where a tree sums those of a path.

@@ -29,7 +29,7 @@ func benchName(i int) string {
 // newBench is the API over what an hour's flushes of a writer leave in an engine.
 func newBench(b *testing.B, db kv.KV) *web {
 	b.Helper()
-	w := newShared(b, db, func(o *Options) { o.Now = func() time.Time { return time.Unix(benchEnd, 0) } })
+	w := newShared(b, db, func(o *apiOptions) { o.Now = func() time.Time { return time.Unix(benchEnd, 0) } })
 	w.mount()
 	var names, many []storage.Series
 	for i := range benchSeries {

@@ -8,9 +8,9 @@ import (
 )
 
 // newFeed is the API over the points of the recordings, with the rules that the recorded carbon had.
-func newFeed(t testing.TB, change ...func(*Options)) *web {
+func newFeed(t testing.TB, change ...func(*apiOptions)) *web {
 	t.Helper()
-	w := newWeb(t, append([]func(*Options){func(o *Options) {
+	w := newWeb(t, append([]func(*apiOptions){func(o *apiOptions) {
 		o.Schemas, o.Aggregation = carbonFiles(t)
 	}}, change...)...)
 	w.add(t, openFile(t, "eval/testdata/feed.txt.gz"))

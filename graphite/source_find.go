@@ -63,7 +63,7 @@ func (s *source) byPath(ctx context.Context, pattern string) ([]*line, error) {
 }
 
 // findPaths searches the trees. To carbon a slash in a name is a dot, and to graphite-web in a pattern, unless a name has one.
-func findPaths(ctx context.Context, o Options, pattern string, leaves bool) ([]tree.Node, error) {
+func findPaths(ctx context.Context, o apiOptions, pattern string, leaves bool) ([]tree.Node, error) {
 	options := tree.FindOptions{Leaves: leaves, Limit: o.Limits.Nodes}
 	nodes, err := o.Trees.Find(ctx, pattern, options)
 	if err == nil && len(nodes) == 0 && strings.Contains(pattern, "/") {

@@ -26,7 +26,7 @@ func newTables() *kv.Mem {
 }
 
 // newShared is the API over tables that other processes write to as well.
-func newShared(t testing.TB, db kv.KV, change ...func(*Options)) *web {
+func newShared(t testing.TB, db kv.KV, change ...func(*apiOptions)) *web {
 	t.Helper()
 	names, err := translate.New()
 	if err != nil {
@@ -45,17 +45,17 @@ func newShared(t testing.TB, db kv.KV, change ...func(*Options)) *web {
 		t.Fatal(err)
 	}
 	run(t, store)
-	options := Options{Store: store, Trees: forest, Names: names, Limits: DefaultLimits(), Now: func() time.Time { return time.Unix(webNow, 0) }}
+	options := apiOptions{Store: store, Trees: forest, Names: names, Limits: DefaultLimits(), Now: func() time.Time { return time.Unix(webNow, 0) }}
 	for _, c := range change {
 		c(&options)
 	}
-	return &web{db: db, store: store, forest: forest, names: names, api: New(options)}
+	return &web{db: db, store: store, forest: forest, names: names, api: newAPI(options)}
 }
 
 // mount gives it its routes.
 func (w *web) mount() {
 	w.router = chi.NewRouter()
-	w.api.Register(w.router)
+	w.api.routes(w.router)
 }
 
 // A TSD that keeps no meta wrote the series: they are drawn by their leaves and by their tags, and their steps make them the rows
@@ -122,7 +122,7 @@ func settleAll(t *testing.T, w *web, n int) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- w.api.Run(ctx) }()
+	go func() { done <- w.api.run(ctx) }()
 	defer func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -150,7 +150,7 @@ func settleAll(t *testing.T, w *web, n int) {
 // The recorded answers do not depend on how the store is shared: a store that another process filled draws the same.
 func TestRecordedOnSharedTables(t *testing.T) {
 	db := newTables()
-	withRules := func(o *Options) { o.Schemas, o.Aggregation = carbonFiles(t) }
+	withRules := func(o *apiOptions) { o.Schemas, o.Aggregation = carbonFiles(t) }
 	newShared(t, db, withRules).add(t, openFile(t, "eval/testdata/feed.txt.gz"))
 	alone, shared := newFeed(t), newShared(t, db, withRules)
 	fetches := []eval.Fetch{

@@ -103,7 +103,7 @@ func fetchOne(t *testing.T, s eval.Source, f eval.Fetch) string {
 // Several series under one path are a line each.
 func TestSeveralSeriesOfAPath(t *testing.T) {
 	c := &counting{}
-	w := newWeb(t, func(o *Options) {
+	w := newWeb(t, func(o *apiOptions) {
 		c.Store = o.Store
 		o.Store, o.Schemas = c, schemasOf(t, tens)
 	})
@@ -140,7 +140,7 @@ func TestSeveralSeriesOfAPath(t *testing.T) {
 // What was read is not read again, and of a window that goes further only what is missing.
 func TestReadOnce(t *testing.T) {
 	c := &counting{}
-	w := newWeb(t, func(o *Options) {
+	w := newWeb(t, func(o *apiOptions) {
 		c.Store = o.Store
 		o.Store, o.Schemas = c, schemasOf(t, "[all]\npattern = .*\nretentions = 10s:1h,60s:5y\n")
 		_, o.Aggregation = carbonFiles(t)
@@ -199,7 +199,7 @@ func sameWords(a, b string) bool {
 }
 
 func TestFetchNames(t *testing.T) {
-	w := newWeb(t, func(o *Options) { o.Schemas = schemasOf(t, tens) })
+	w := newWeb(t, func(o *apiOptions) { o.Schemas = schemasOf(t, tens) })
 	for _, name := range []string{"req;dc=a;host=1", "req;dc=b", "plain.req", "odd;tag", "req"} {
 		w.points(t, name, []int64{1010e3})
 	}
@@ -265,7 +265,7 @@ func storageSeries(w *web, pairs ...string) storage.Series {
 
 func TestSourceLimits(t *testing.T) {
 	c := &counting{}
-	w := newWeb(t, func(o *Options) {
+	w := newWeb(t, func(o *apiOptions) {
 		c.Store = o.Store
 		o.Store, o.Schemas, o.Limits = c, schemasOf(t, tens), Limits{Series: 3, Points: 100, Concurrency: 1}
 	})
@@ -312,7 +312,7 @@ func (f failing) Select(context.Context, storage.Query) iter.Seq2[storage.Points
 func TestSourceErrors(t *testing.T) {
 	away := errors.New("the store is away")
 	for _, schemas := range []string{"", tens} {
-		w := newWeb(t, func(o *Options) { o.Store, o.Schemas = failing{o.Store, away}, schemasOf(t, schemas) })
+		w := newWeb(t, func(o *apiOptions) { o.Store, o.Schemas = failing{o.Store, away}, schemasOf(t, schemas) })
 		w.points(t, "a.b", []int64{1010e3})
 		if _, err := w.api.source(eval.Request{}).Fetch(t.Context(), []eval.Fetch{{Pattern: "a.b", From: 1000, Until: 1020, Now: 2000}}); !errors.Is(err, away) {
 			t.Errorf("Fetch = %v, want %v", err, away)
@@ -338,7 +338,7 @@ func TestStepsOutliveTheProcess(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- w.api.Run(ctx) }()
+	go func() { done <- w.api.run(ctx) }()
 	kept := func() string {
 		values, err := w.store.SeriesCustom(t.Context(), []storage.Ref{ref}, stepKey)
 		if err != nil {

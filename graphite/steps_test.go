@@ -207,7 +207,7 @@ func stepsOver(t *testing.T, w *web, log *strings.Builder) (s *steps, m *meta, s
 	t.Helper()
 	m = &meta{values: map[storage.Ref]string{}}
 	logger := slog.New(slog.NewTextHandler(log, nil))
-	s = newSteps(Options{Store: w.store, Now: time.Now, Logger: logger}, newReader(w.store))
+	s = newSteps(apiOptions{Store: w.store, Now: time.Now, Logger: logger}, newReader(w.store))
 	s.series = m
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})

@@ -22,7 +22,7 @@ import (
 // no tags, are in no answer of /tags, as graphite-web indexes none.
 
 // findSeries answers /tags/findSeries: the names of the series that satisfy conditions.
-func (a *API) findSeries(r *request) (*reply, error) {
+func (a *api) findSeries(r *request) (*reply, error) {
 	exprs := r.form.list("expr")
 	specs, err := parseTagSpecs(r.Context(), exprs)
 	if err != nil {
@@ -38,7 +38,7 @@ func (a *API) findSeries(r *request) (*reply, error) {
 }
 
 // eachTagged visits the labels of the series that satisfy conditions, in no order.
-func (a *API) eachTagged(ctx context.Context, specs []tagSpec, visit func(labels.Labels)) error {
+func (a *api) eachTagged(ctx context.Context, specs []tagSpec, visit func(labels.Labels)) error {
 	err := a.eachOf(ctx, filters(a.o.Names, specs), a.o.Limits.Series, func(ls labels.Labels) {
 		if matchAll(specs, ls) {
 			visit(ls)
@@ -48,7 +48,7 @@ func (a *API) eachTagged(ctx context.Context, specs []tagSpec, visit func(labels
 }
 
 // eachOf visits the labels of the series that pass filters and are not plain.
-func (a *API) eachOf(ctx context.Context, list []storage.Filter, limit int, visit func(labels.Labels)) error {
+func (a *api) eachOf(ctx context.Context, list []storage.Filter, limit int, visit func(labels.Labels)) error {
 	found, err := a.o.Store.Find(ctx, append(list, notPlain(a.o.Names)), 0, math.MaxInt64, limit)
 	if err != nil {
 		return fmt.Errorf("find series by tags: %w", err)
@@ -82,7 +82,7 @@ func notPlain(names *translate.Translator) storage.Filter {
 }
 
 // tagSeries answers /tags/tagSeries: the canonical name of a series, which is known from then on.
-func (a *API) tagSeries(r *request) (*reply, error) {
+func (a *api) tagSeries(r *request) (*reply, error) {
 	if r.form.get("path") == "" {
 		return nil, refuse(http.StatusBadRequest, "no path specified")
 	}
@@ -94,7 +94,7 @@ func (a *API) tagSeries(r *request) (*reply, error) {
 }
 
 // tagMultiSeries answers /tags/tagMultiSeries, which is what carbon calls.
-func (a *API) tagMultiSeries(r *request) (*reply, error) {
+func (a *api) tagMultiSeries(r *request) (*reply, error) {
 	paths := r.form.list("path")
 	if len(paths) == 0 {
 		return nil, refuse(http.StatusBadRequest, "no paths specified")
@@ -107,7 +107,7 @@ func (a *API) tagMultiSeries(r *request) (*reply, error) {
 }
 
 // register makes tagged series known, all or none, and returns their canonical names.
-func (a *API) register(ctx context.Context, paths []string) ([]string, error) {
+func (a *api) register(ctx context.Context, paths []string) ([]string, error) {
 	if err := budget.From(ctx).Take(foundBytes * int64(len(paths))); err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (a *API) register(ctx context.Context, paths []string) ([]string, error) {
 }
 
 // delSeries answers /tags/delSeries. Nothing is deleted: what a store holds others wrote and read too.
-func (a *API) delSeries(r *request) (*reply, error) {
+func (a *api) delSeries(r *request) (*reply, error) {
 	paths := r.form.list("path")
 	if len(paths) == 0 {
 		return nil, refuse(http.StatusBadRequest, "no path specified")
@@ -155,7 +155,7 @@ func (a *API) delSeries(r *request) (*reply, error) {
 }
 
 // known says whether a tagged series is there.
-func (a *API) known(ctx context.Context, ls labels.Labels) (bool, error) {
+func (a *api) known(ctx context.Context, ls labels.Labels) (bool, error) {
 	var conditions []translate.Condition
 	ls.Range(func(l labels.Label) {
 		conditions = append(conditions, translate.Condition{Label: l.Name, Values: []string{l.Value}})

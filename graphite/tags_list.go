@@ -54,7 +54,7 @@ func limitOf(f form) (limit int, ok bool, err error) {
 }
 
 // listTags answers /tags: all tags. Ids are places in the list, since nothing takes one.
-func (a *API) listTags(r *request) (*reply, error) {
+func (a *api) listTags(r *request) (*reply, error) {
 	passes, failed, err := filterOf(r.Context(), r.form)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (a *API) listTags(r *request) (*reply, error) {
 }
 
 // showTag answers /tags/TAG: its values, and how many series have each.
-func (a *API) showTag(r *request) (*reply, error) {
+func (a *api) showTag(r *request) (*reply, error) {
 	tag := pathParam(r, "*")
 	if tag == "" {
 		return a.listTags(r)
@@ -118,7 +118,7 @@ func (a *API) showTag(r *request) (*reply, error) {
 
 // completeTags answers /tags/autoComplete/tags: tags that begin with a prefix, of the series that satisfy conditions but not those that the
 // conditions are about.
-func (a *API) completeTags(r *request) (*reply, error) {
+func (a *api) completeTags(r *request) (*reply, error) {
 	limit, err := completionLimit(r.form)
 	if err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func completionLimit(f form) (int, error) {
 	return pythonInt(f.get("limit"))
 }
 
-func (a *API) tagsOf(r *request, exprs []string) (textSet, error) {
+func (a *api) tagsOf(r *request, exprs []string) (textSet, error) {
 	specs, err := parseTagSpecs(r.Context(), exprs)
 	if err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (a *API) tagsOf(r *request, exprs []string) (textSet, error) {
 }
 
 // completeValues answers /tags/autoComplete/values: values of a tag that begin with a prefix, of the series that satisfy conditions.
-func (a *API) completeValues(r *request) (*reply, error) {
+func (a *api) completeValues(r *request) (*reply, error) {
 	tag := r.form.get("tag")
 	if tag == "" {
 		return nil, refuse(400, "no tag specified")
@@ -193,7 +193,7 @@ func (a *API) completeValues(r *request) (*reply, error) {
 	return r.plainReply(pythonFirst(values.list(passes), limit)), nil
 }
 
-func (a *API) valuesOf(r *request, exprs []string, tag string) (textSet, error) {
+func (a *api) valuesOf(r *request, exprs []string, tag string) (textSet, error) {
 	specs, err := parseTagSpecs(r.Context(), append(exprs[:len(exprs):len(exprs)], tag+"!="))
 	if err != nil {
 		return nil, fmt.Errorf("values of tag %s: %w", cut(tag, 200), err)

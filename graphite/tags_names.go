@@ -16,7 +16,7 @@ import (
 // Labels that are packed are in no such list; the few series that have some are looked at one by one.
 
 // allTags are the tags of all series.
-func (a *API) allTags(ctx context.Context) (textSet, error) {
+func (a *api) allTags(ctx context.Context) (textSet, error) {
 	tags := textSet{}
 	err := a.eachKey(ctx, func(_, label string) error {
 		tags.add(labelTag(label))
@@ -31,7 +31,7 @@ func (a *API) allTags(ctx context.Context) (textSet, error) {
 }
 
 // eachKey visits the keys of tags that are labels of their own, and the series that have further labels.
-func (a *API) eachKey(ctx context.Context, visit func(key, label string) error, packed func(labels.Labels)) error {
+func (a *api) eachKey(ctx context.Context, visit func(key, label string) error, packed func(labels.Labels)) error {
 	keys, err := a.o.Store.TagKeys(ctx, 0, math.MaxInt64)
 	if err != nil {
 		return fmt.Errorf("list tags: %w", err)
@@ -53,7 +53,7 @@ func (a *API) eachKey(ctx context.Context, visit func(key, label string) error, 
 
 // allValues are the values of a label in all series. Of the values of the metric name it is enough to have the first that pass, as many as a
 // limit above 0 says.
-func (a *API) allValues(ctx context.Context, label string, passes func(string) bool, limit int) (textSet, error) {
+func (a *api) allValues(ctx context.Context, label string, passes func(string) bool, limit int) (textSet, error) {
 	if label == labels.MetricName {
 		return a.taggedMetrics(ctx, passes, limit)
 	}
@@ -84,7 +84,7 @@ const (
 )
 
 // taggedMetrics are the names of metrics of which some series is tagged. The store lists those of plain series too, perhaps a million.
-func (a *API) taggedMetrics(ctx context.Context, passes func(string) bool, limit int) (textSet, error) {
+func (a *api) taggedMetrics(ctx context.Context, passes func(string) bool, limit int) (textSet, error) {
 	stored, err := a.o.Store.Metrics(ctx, 0, math.MaxInt64)
 	if err != nil {
 		return nil, fmt.Errorf("list metrics: %w", err)
@@ -111,7 +111,7 @@ func (a *API) taggedMetrics(ctx context.Context, passes func(string) bool, limit
 }
 
 // addTagged adds those of some metric names that have a tagged series. Names with more series than one answer may have are halved.
-func (a *API) addTagged(ctx context.Context, found textSet, names []string) error {
+func (a *api) addTagged(ctx context.Context, found textSet, names []string) error {
 	some := a.o.Names.ConditionFilters([]translate.Condition{{Label: labels.MetricName, Values: names}})
 	err := a.eachOf(ctx, some, metricSeries, func(ls labels.Labels) { found.add(ls.Get(labels.MetricName)) })
 	switch {
@@ -126,7 +126,7 @@ func (a *API) addTagged(ctx context.Context, found textSet, names []string) erro
 }
 
 // countValues says how many series have each value of a tag that passes: of all values, or of the first ones with a limit above 0.
-func (a *API) countValues(ctx context.Context, tag string, passes func(string) bool, limit int) (counts textSet, known bool, err error) {
+func (a *api) countValues(ctx context.Context, tag string, passes func(string) bool, limit int) (counts textSet, known bool, err error) {
 	label := tagLabel(tag)
 	condition := translate.Condition{Label: label, Match: func(v string) bool { return v != "" }}
 	if limit > 0 {

@@ -4,6 +4,6 @@ package graphite
 const webVersion = "1.1.10"
 
 // version answers /version.
-func (a *API) version(*request) (*reply, error) {
+func (a *api) version(*request) (*reply, error) {
 	return &reply{contentType: "text/html; charset=utf-8", write: func(j *jsonWriter) { j.text(webVersion + "\n") }}, nil
 }

@@ -8,6 +8,17 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
+// Declare makes trees of a table what definitions say, each by its name. Other trees stay.
+func Declare(ctx context.Context, db kv.KV, table string, all []Definition) error {
+	d := NewDefinitions(db, table)
+	for _, t := range all {
+		if _, err := d.Declare(ctx, t); err != nil {
+			return fmt.Errorf("declare tree %s: %w", t.Name, err)
+		}
+	}
+	return nil
+}
+
 // Declare makes a tree of the table what a definition says, by its name, and gives its id: the tree is created if no tree has that
 // name, its rules are put, and rules that are not declared are deleted. What stands there as declared is not written.
 // What hangs on the tree stays as it is.

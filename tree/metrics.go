@@ -1,25 +1,21 @@
-package adapter
+package tree
 
-import (
-	"github.com/prometheus/client_golang/prometheus"
+import "github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tsdbridge/tsdbridge/tree"
-)
-
-// treeCollector shows what is known of the trees in /metrics. Trees are few, and made by operators: their names are labels.
-type treeCollector struct {
-	forest   *tree.Forest
-	follower *tree.Follower
+// collector exports the state of the trees as metrics. Trees are few, and made by operators: their names are labels.
+type collector struct {
+	forest   *Forest
+	follower *Follower
 
 	loaded, branches, leaves, shared *prometheus.Desc
 	running, waiting, done, of       *prometheus.Desc
 }
 
-func newTreeCollector(forest *tree.Forest, follower *tree.Follower) *treeCollector {
+func newCollector(forest *Forest, follower *Follower) *collector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("tsdbridge_tree_"+name, help, labels, nil)
 	}
-	return &treeCollector{
+	return &collector{
 		forest:   forest,
 		follower: follower,
 		loaded:   desc("loaded", "1 when the trees were read into memory, 0 before."),
@@ -34,14 +30,14 @@ func newTreeCollector(forest *tree.Forest, follower *tree.Follower) *treeCollect
 }
 
 // Describe implements prometheus.Collector.
-func (c *treeCollector) Describe(out chan<- *prometheus.Desc) {
+func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{c.loaded, c.branches, c.leaves, c.shared, c.running, c.waiting, c.done, c.of} {
 		out <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (c *treeCollector) Collect(out chan<- prometheus.Metric) {
+func (c *collector) Collect(out chan<- prometheus.Metric) {
 	s := c.forest.Status()
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)

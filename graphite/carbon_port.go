@@ -1,0 +1,82 @@
+package graphite
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/graphite/carbon"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/translate"
+)
+
+// CarbonOptions are the settings of carbon's port.
+type CarbonOptions struct {
+	ListenAddress  string        // --carbon.listen-address: of TCP and UDP; empty: no port
+	UDP            bool          // --carbon.udp: listen for datagrams too
+	MaxConnections int           // --carbon.max-connections: TCP connections at once
+	IdleTimeout    time.Duration // --carbon.idle-timeout: a silent connection is closed after it; 0: never
+	KeepOpen       bool          // --carbon.keep-open: skip the lines over which carbon closes a connection
+	MaxFuture      time.Duration // --carbon.max-future: how far ahead of the clock a point may be; 0: any time
+	SeriesCache    int           // --storage.series-cache: entries
+}
+
+// DefaultCarbonOptions are the settings without any flag.
+func DefaultCarbonOptions() CarbonOptions {
+	return CarbonOptions{UDP: true, MaxConnections: 1000, SeriesCache: 2_000_000}
+}
+
+// Validate names the flag that cannot work.
+func (o CarbonOptions) Validate() error {
+	switch {
+	case o.MaxConnections <= 0:
+		return errors.New("--carbon.max-connections must be above 0")
+	case o.IdleTimeout < 0:
+		return errors.New("--carbon.idle-timeout must not be negative")
+	case o.MaxFuture < 0:
+		return errors.New("--carbon.max-future must not be negative")
+	}
+	return nil
+}
+
+// carbonPort is carbon's listener and where its points go.
+type carbonPort struct {
+	listener *carbon.Listener
+	ingest   *Ingest
+	prepared <-chan struct{}
+}
+
+func newCarbonPort(o Options) (*carbonPort, error) {
+	c := o.Carbon
+	lo := carbon.DefaultOptions()
+	lo.Address, lo.UDP, lo.MaxConnections, lo.IdleTimeout, lo.KeepOpen = c.ListenAddress, c.UDP, c.MaxConnections, c.IdleTimeout, c.KeepOpen
+	lo.ShutdownGrace, lo.Logger, lo.Registerer, lo.Now = o.ShutdownGrace, o.Logger, o.Registerer, o.Now
+	listener, err := carbon.New(lo)
+	if err != nil {
+		return nil, err // it names the flag
+	}
+	return &carbonPort{listener: listener, prepared: o.Prepared, ingest: NewIngest(IngestOptions{
+		Appender: treeAppender{o.Points, o.Catalog, o.Inverter, o.Names},
+		Paths:    func(name string) storage.Series { return seriesOf(o.Names, name) }, CacheEntries: c.SeriesCache, MaxFuture: c.MaxFuture,
+		Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,
+	})}, nil
+}
+
+// seriesOf is the series of a Graphite name taken whole. A name without an element, such as "...", has none; the store refuses that.
+func seriesOf(names *translate.Translator, name string) storage.Series {
+	ls := translate.PathLabels(name)
+	if ls.IsEmpty() {
+		return storage.Series{}
+	}
+	return names.FromLabels(ls)
+}
+
+// run takes lines until ctx ends. Until the trees are prepared, senders wait.
+func (p *carbonPort) run(ctx context.Context) error {
+	select {
+	case <-p.prepared:
+		return p.listener.Run(ctx, p.ingest)
+	case <-ctx.Done():
+		return p.listener.Close()
+	}
+}

@@ -1,0 +1,159 @@
+// Package graphite speaks the protocols of Graphite: graphite-web's HTTP API (find, expand, index, render, tags, functions)
+// over trees and a store, and carbon's port. It answers as graphite-web 1.1.10 does: parameters, names, orders and numbers.
+// Where graphite-web dies with a stack trace it answers 400 and says what was wrong.
+//
+// It never knows HBase or a byte of the schema, never deletes anything, and draws no pictures.
+package graphite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tsdbridge/tsdbridge/graphite/conf"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/translate"
+)
+
+// Options are the settings and the parts of Graphite's protocols. Fields with a flag have defaults; the parts must be given.
+type Options struct {
+	Schemas     string // --graphite.storage-schemas: a storage-schemas.conf of carbon; empty: none
+	Aggregation string // --graphite.storage-aggregation: a storage-aggregation.conf of carbon; empty: none
+	TimeZone    string // --graphite.time-zone: of times in requests without tz
+	UTF8Metrics bool   // --graphite.utf8-metrics: take letters beyond ASCII in unquoted targets
+	Limits      Limits
+	Carbon      CarbonOptions
+
+	Store    Store
+	Trees    Trees
+	Names    *translate.Translator
+	Appender storage.Appender // takes new series of /tags/tagSeries
+	Points   storage.Appender // takes carbon's points and new series
+	Catalog  Catalog          // of the same store
+	Inverter Inverter         // of Trees
+	// Prepared is closed when Trees are known. Carbon's points wait for it: what a name means depends on the trees.
+	Prepared <-chan struct{}
+
+	ShutdownGrace time.Duration // time that the store has for carbon's points when the process is told to stop
+	Logger        *slog.Logger
+	Registerer    prometheus.Registerer
+	Now           func() time.Time
+}
+
+// DefaultOptions are the settings without any flag.
+func DefaultOptions() Options {
+	return Options{TimeZone: "UTC", Limits: DefaultLimits(), Carbon: DefaultCarbonOptions()}
+}
+
+// Validate names the flag that cannot work.
+func (o Options) Validate() error {
+	if _, err := time.LoadLocation(o.TimeZone); err != nil {
+		return fmt.Errorf("--graphite.time-zone=%s: %w", o.TimeZone, err)
+	}
+	if _, err := o.schemas(); err != nil {
+		return err
+	}
+	_, err := o.aggregations()
+	return err
+}
+
+// schemas reads the rules of the file, nil without one.
+func (o Options) schemas() (*conf.Schemas, error) {
+	return readRules("--graphite.storage-schemas", o.Schemas, conf.ParseSchemas)
+}
+
+// aggregations reads the rules of the file, nil without one.
+func (o Options) aggregations() (*conf.Aggregations, error) {
+	return readRules("--graphite.storage-aggregation", o.Aggregation, conf.ParseAggregations)
+}
+
+func readRules[R any](flag, file string, parse func(file, text string) (*R, error)) (*R, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	rules, err := parse(file, string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	return rules, nil
+}
+
+// A Server serves Graphite's protocols.
+type Server struct {
+	api    *api
+	carbon *carbonPort // nil without an address
+}
+
+// New reads carbon's configuration and binds carbon's port. Run serves it; without Run, call Close.
+func New(o Options) (*Server, error) {
+	schemas, err := o.schemas()
+	if err != nil {
+		return nil, err
+	}
+	aggregations, err := o.aggregations()
+	if err != nil {
+		return nil, err
+	}
+	for _, skipped := range append(schemas.Skipped(), aggregations.Skipped()...) {
+		o.Logger.Warn("a section of carbon's configuration is no rule, as for carbon", "err", skipped)
+	}
+	zone, err := time.LoadLocation(o.TimeZone)
+	if err != nil {
+		return nil, errors.Join(errors.New("--graphite.time-zone"), err)
+	}
+	s := &Server{api: newAPI(apiOptions{
+		Store: o.Store, Trees: o.Trees, Names: o.Names, Registrar: o.Appender, Schemas: schemas, Aggregation: aggregations,
+		Limits: o.Limits, UTF8Metrics: o.UTF8Metrics, Location: zone, Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,
+	})}
+	if o.Carbon.ListenAddress != "" {
+		s.carbon, err = newCarbonPort(o)
+	}
+	return s, err
+}
+
+// Routes mounts the HTTP API.
+func (s *Server) Routes(r chi.Router) { s.api.routes(r) }
+
+// Run serves carbon's port and keeps the steps of series until ctx ends.
+func (s *Server) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.api.run(ctx) })
+	if s.carbon != nil {
+		group.Go(func() error { return s.carbon.run(ctx) })
+	}
+	return group.Wait()
+}
+
+// DropCaches forgets which series carbon's names have.
+func (s *Server) DropCaches() {
+	if s.carbon != nil {
+		s.carbon.ingest.DropCaches()
+	}
+}
+
+// CarbonAddr is the address that carbon's port is bound to, empty without one.
+func (s *Server) CarbonAddr() string {
+	if s.carbon == nil {
+		return ""
+	}
+	return s.carbon.listener.Addr().String()
+}
+
+// Close unbinds the port of a Server that never ran.
+func (s *Server) Close() error {
+	if s.carbon == nil {
+		return nil
+	}
+	return s.carbon.listener.Close()
+}

@@ -1,0 +1,209 @@
+package tree
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// ServiceOptions are what a Service needs. All fields are wanted.
+type ServiceOptions struct {
+	Forest   Options
+	Declared []Definition  // the trees of the configuration, written to the table before anything else
+	InTable  bool          // paths are found in the table, else in an index in memory
+	Refresh  time.Duration // how often changes that others made are looked for
+
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+	Now        func() time.Time
+}
+
+// A Service is the trees of a running process. It writes the declared trees, loads all of them, keeps them fresh, hangs new
+// series on them and finds paths. It is safe for concurrent use.
+type Service struct {
+	o        ServiceOptions
+	db       kv.KV
+	forest   *Forest
+	rows     *Rows
+	follower *Follower
+
+	// prepared is closed when the declared trees are in the table and all definitions are read. What a name means depends
+	// on them.
+	prepared chan struct{}
+
+	mu  sync.Mutex // guards err
+	err error      // why the trees are not prepared yet
+}
+
+// NewService returns the trees of tables, without a store: the store reports its new series to the Service. Follow must be
+// called before Run.
+func NewService(db kv.KV, o ServiceOptions) *Service {
+	s := &Service{o: o, db: db, prepared: make(chan struct{})}
+	s.forest = New(db, o.Forest)
+	s.rows = NewRows(db, o.Forest.TreeTable, o.Forest.Shown)
+	return s
+}
+
+// Follow prepares hanging the series of a catalog on trees that are made later. series is about how many there are.
+func (s *Service) Follow(c Catalog, series func() int) {
+	s.follower = NewFollower(s.forest, c, FollowOptions{
+		Every: s.o.Refresh, Rows: s.o.InTable, Series: series, Logger: s.o.Logger, Now: s.o.Now,
+	})
+	s.o.Registerer.MustRegister(newCollector(s.forest, s.follower))
+}
+
+// Forest returns the trees themselves.
+func (s *Service) Forest() *Forest { return s.forest }
+
+// Follower returns what hangs existing series on new trees, nil before Follow.
+func (s *Service) Follower() *Follower { return s.follower }
+
+// Prepared is closed when the meaning of names is known.
+func (s *Service) Prepared() <-chan struct{} { return s.prepared }
+
+// Observe implements storage.Observer. It waits until the trees are prepared: before that nobody knows where a series hangs.
+func (s *Service) Observe(ctx context.Context, series []storage.NewSeries) error {
+	select {
+	case <-s.prepared:
+	case <-ctx.Done():
+		return fmt.Errorf("trees: %w: %w", ctx.Err(), s.problem())
+	}
+	return s.forest.Observe(ctx, series)
+}
+
+// problem is why the trees are not prepared, nil when they are.
+func (s *Service) problem() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// Run prepares the trees, keeps them fresh and hangs existing series on new ones, until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.keep(ctx) })
+	group.Go(func() error { return s.follower.Run(ctx) })
+	return group.Wait()
+}
+
+// maxPrepareWait bounds the time between two attempts to prepare.
+const maxPrepareWait = 5 * time.Second
+
+// keep prepares the trees and keeps them fresh until ctx ends.
+func (s *Service) keep(ctx context.Context) error {
+	for wait := 50 * time.Millisecond; !s.prepare(ctx); wait = min(2*wait, maxPrepareWait) {
+		if !pause(ctx, wait) {
+			return nil
+		}
+	}
+	close(s.prepared)
+	if s.o.InTable {
+		return s.refreshDefinitions(ctx)
+	}
+	return s.forest.Run(ctx, s.o.Refresh, s.o.Logger)
+}
+
+// prepare writes the declared trees and reads all definitions.
+func (s *Service) prepare(ctx context.Context) bool {
+	err := Declare(ctx, s.db, s.o.Forest.TreeTable, s.o.Declared)
+	if err == nil {
+		err = s.forest.LoadTrees(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil && ctx.Err() == nil && (s.err == nil || s.err.Error() != err.Error()) {
+		s.o.Logger.Error("preparing the trees; trying again", "table", s.o.Forest.TreeTable, "err", err)
+	}
+	s.err = err
+	return err == nil
+}
+
+// refreshDefinitions keeps the definitions fresh where paths are found in the table.
+func (s *Service) refreshDefinitions(ctx context.Context) error {
+	for pause(ctx, s.o.Refresh) {
+		if err := s.forest.LoadTrees(ctx); err != nil && ctx.Err() == nil {
+			s.o.Logger.Error("reading the definitions of trees; trying again", "table", s.o.Forest.TreeTable, "err", err)
+		}
+	}
+	return nil
+}
+
+// Find lists what a pattern matches: in memory when the index is there, else in the table.
+func (s *Service) Find(ctx context.Context, pattern string, o FindOptions) ([]Node, error) {
+	if s.forest.Loaded() {
+		return s.forest.Find(ctx, pattern, o)
+	}
+	select {
+	case <-s.prepared:
+	default:
+		return nil, fmt.Errorf("%w: trees: %w", storage.ErrNotReady, cmp.Or(s.problem(), errors.New("not loaded yet")))
+	}
+	for _, t := range s.forest.Trees() {
+		o.Trees = append(o.Trees, t.ID())
+	}
+	return s.rows.Find(ctx, pattern, o)
+}
+
+// Display returns what the paths of a tree show. ok is false when there is no such tree.
+func (s *Service) Display(id uint16) (d Display, ok bool) { return s.forest.Display(id) }
+
+// Ready returns why trees cannot be asked, nil when they can: they are in memory, or paths are found in the table.
+func (s *Service) Ready() error {
+	select {
+	case <-s.prepared:
+	default:
+		if err := s.problem(); err != nil {
+			return fmt.Errorf("trees: %w", err)
+		}
+		return errors.New("trees: being read")
+	}
+	if s.o.InTable || s.forest.Loaded() {
+		return nil
+	}
+	return s.forest.Status().Err
+}
+
+// Describe writes the state of the trees for people, a line each.
+func (s *Service) Describe(w io.Writer) {
+	now := s.forest.Status()
+	switch {
+	case s.o.InTable:
+		fmt.Fprintf(w, "trees: looked up in %s\n", s.o.Forest.TreeTable)
+	case now.Err != nil:
+		fmt.Fprintf(w, "trees: %v\n", now.Err)
+	default:
+		fmt.Fprintf(w, "trees: %d branches, %d leaves in memory\n", now.Branches, now.Leaves)
+	}
+	if now.DefaultErr != nil {
+		fmt.Fprintf(w, "names without tags are refused: %v\n", now.DefaultErr)
+	}
+	for _, t := range now.Trees {
+		fmt.Fprintf(w, "tree %d (%s): %s\n", t.ID, t.Name, t.text())
+	}
+}
+
+func (t TreeStatus) text() string {
+	switch {
+	case t.Err != nil:
+		return "left out: " + t.Err.Error()
+	case t.Default:
+		return "names without tags"
+	case !t.Enabled:
+		return "not enabled"
+	case t.Inverse != nil:
+		return "names are not turned into tags by it: " + t.Inverse.Error()
+	}
+	return "names are turned into tags by it"
+}

@@ -1,0 +1,36 @@
+package tree
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// A service is not ready before its trees are in memory, or paths are found in the table.
+func TestReadyWaitsForTrees(t *testing.T) {
+	for inTable, want := range map[bool]bool{false: false, true: true} {
+		template, err := ParseTemplate("servers.{host}.{metric...}")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := DefaultOptions()
+		o.Exclusive = true
+		db := kv.NewMem(kv.Table{Name: o.TreeTable, Families: []string{"t"}}, kv.Table{Name: o.UIDTable, Families: []string{"id", "name"}})
+		s := NewService(db, ServiceOptions{
+			Forest: o, Declared: []Definition{template.Definition("servers")}, InTable: inTable, Refresh: time.Second,
+			Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+		})
+		if s.Ready() == nil {
+			t.Errorf("in the table %v: ready before the definitions are read", inTable)
+		}
+		if !s.prepare(t.Context()) {
+			t.Fatal(s.problem())
+		}
+		close(s.prepared)
+		if err := s.Ready(); (err == nil) != want {
+			t.Errorf("in the table %v: before the trees are read: %v", inTable, err)
+		}
+	}
+}
