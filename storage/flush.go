@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/retry"
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/series"
@@ -22,7 +23,7 @@ func (s *Store) flushEvery(ctx context.Context) error {
 	}
 	ticker := time.NewTicker(s.o.Buffer.CheckInterval)
 	defer ticker.Stop()
-	failed := ""
+	var flushed retry.Outcome
 	for {
 		select {
 		case <-ctx.Done():
@@ -32,11 +33,7 @@ func (s *Store) flushEvery(ctx context.Context) error {
 		s.buffer.measure()
 		s.buffer.goOn(ctx)
 		_ = s.buffer.known.note(false) // an append says what is wrong
-		switch err := s.flushRows(ctx, s.due()); {
-		case err == nil:
-			failed = ""
-		case ctx.Err() == nil && failed != err.Error():
-			failed = err.Error()
+		if err := s.flushRows(ctx, s.due()); flushed.Note(ctx, err) {
 			s.o.Logger.Error("flushing rows; they stay in the log and are tried again", "table", s.o.Tables.Data, "err", err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/retry"
 	"github.com/tsdbridge/tsdbridge/storage/fit"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -25,13 +26,11 @@ func (s *Store) awaitFit(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if s.setLoadErr(err) {
+		if s.loading.Note(ctx, err) {
 			s.o.Logger.Error("looking at the tables; trying again", "err", err)
 		}
-		select {
-		case <-ctx.Done():
+		if !retry.Sleep(ctx, min(s.o.IndexRefresh, time.Second)) {
 			return nil
-		case <-time.After(min(s.o.IndexRefresh, time.Second)):
 		}
 	}
 }
@@ -48,7 +47,7 @@ func (s *Store) checkFit(ctx context.Context) error {
 func (s *Store) noteFit(err error) error {
 	if errors.Is(err, ErrLayout) {
 		s.unfit.Store(true)
-		s.setLoadErr(err)
+		s.loading.Set(err)
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/tsdbridge/tsdbridge/retry"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
@@ -65,25 +66,22 @@ func newRetention(s *Store) (*retention, error) {
 
 // run makes a pass at once and then each hour until ctx ends.
 func (r *retention) run(ctx context.Context) error {
-	for failed := ""; ; {
+	var passed retry.Outcome
+	for {
 		wait := retentionEvery
-		switch err := r.pass(ctx); {
-		case ctx.Err() != nil:
+		err := r.pass(ctx)
+		if ctx.Err() != nil {
 			return nil
-		case err == nil:
-			failed = ""
-		default:
+		}
+		if err != nil {
 			wait = retentionRetry
 			r.metrics.errors.Inc()
-			if text := err.Error(); text != failed {
-				failed = text
-				r.store.o.Logger.Error("deleting what is too old; trying again", "table", r.store.o.Tables.Data, "err", err)
-			}
 		}
-		select {
-		case <-ctx.Done():
+		if passed.Note(ctx, err) {
+			r.store.o.Logger.Error("deleting what is too old; trying again", "table", r.store.o.Tables.Data, "err", err)
+		}
+		if !retry.Sleep(ctx, wait) {
 			return nil
-		case <-time.After(wait):
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/retry"
 	"github.com/tsdbridge/tsdbridge/storage/fit"
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/index"
@@ -53,8 +54,7 @@ type Store struct {
 
 	flushing sync.Mutex // held while rows of the head are put
 
-	mu      sync.Mutex // guards loadErr
-	loadErr error
+	loading retry.Outcome // of the series index; its error keeps the store from answering
 }
 
 var (
@@ -69,9 +69,9 @@ func New(db kv.KV, o Options) (*Store, error) {
 	}
 	s := &Store{
 		db: openEngine(db, o.Exclusive), o: o, layout: o.Layout, index: index.New(o.Layout),
-		loadErr: errors.New("series index: not loaded yet"),
-		reads:   make(chan struct{}, concurrentReads),
+		reads: make(chan struct{}, concurrentReads),
 	}
+	s.loading.Set(errors.New("series index: not loaded yet"))
 	s.openUIDs()
 	s.stamps.wall = o.Now
 	s.writers.New = func() any { return &writer{} }
@@ -192,13 +192,13 @@ func (s *Store) refreshEvery(ctx context.Context) error {
 			if !s.loaded.Swap(true) {
 				s.o.Logger.Info("series index loaded", "series", s.index.Len(), "duration", s.o.Now().Sub(begin))
 			}
-			s.setLoadErr(nil)
+			s.loading.Set(nil)
 			s.measureUIDs(ctx)
 			since = begin.Add(-refreshMargin).UnixMilli()
 		case ctx.Err() != nil:
 			return nil
 		default:
-			if s.setLoadErr(fmt.Errorf("series index: %w", err)) {
+			if s.loading.Note(ctx, fmt.Errorf("series index: %w", err)) {
 				s.o.Logger.Error("reading the series index; trying again", "table", s.o.Tables.Meta, "err", err)
 			}
 		}
@@ -210,10 +210,8 @@ func (s *Store) refreshEvery(ctx context.Context) error {
 		if !s.loaded.Load() {
 			wait = min(wait, time.Second)
 		}
-		select {
-		case <-ctx.Done():
+		if !retry.Sleep(ctx, wait) {
 			return nil
-		case <-time.After(wait):
 		}
 	}
 }
@@ -306,15 +304,6 @@ func (s *Store) noteNew(id index.ID, st *state) bool {
 	return s.noteMeta(id, st)
 }
 
-// setLoadErr keeps the error for Ready and says whether its text is new.
-func (s *Store) setLoadErr(err error) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	changed := err != nil && (s.loadErr == nil || s.loadErr.Error() != err.Error())
-	s.loadErr = err
-	return changed
-}
-
 // Ready says what keeps the store from answering, nil when nothing does. It asks the engine.
 func (s *Store) Ready(ctx context.Context) error {
 	for _, t := range []struct{ table, family string }{
@@ -334,9 +323,7 @@ func (s *Store) Ready(ctx context.Context) error {
 	if err := s.replayed(); err != nil && !s.unfit.Load() {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.loadErr
+	return s.loading.Err()
 }
 
 // ready fails queries that the index cannot answer yet.
@@ -347,7 +334,5 @@ func (s *Store) ready() error {
 		}
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return fmt.Errorf("%w: %w", series.ErrNotReady, s.loadErr)
+	return fmt.Errorf("%w: %w", series.ErrNotReady, s.loading.Err())
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/retry"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
@@ -94,13 +95,14 @@ func (v *verifier) giveBack(now time.Time, some []unverified) {
 func (s *Store) verifyEvery(ctx context.Context) error {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
+	var verified retry.Outcome
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
 		}
-		if err := s.verifyRows(ctx, s.o.Now()); err != nil && ctx.Err() == nil {
+		if err := s.verifyRows(ctx, s.o.Now()); verified.Note(ctx, err) {
 			s.o.Logger.Warn("looking for instants with two values; tried again later", "table", s.o.Tables.Data, "err", err)
 		}
 	}

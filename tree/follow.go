@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/retry"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -101,7 +102,7 @@ func (w *Follower) Run(ctx context.Context) error {
 	if w.forest.o.Exclusive {
 		seen = w.news()
 	}
-	failed := ""
+	var hung retry.Outcome
 	for wait := time.Duration(0); ; wait = w.o.Every {
 		var err error
 		select {
@@ -120,24 +121,16 @@ func (w *Follower) Run(ctx context.Context) error {
 				err = w.pass(ctx, due, w.options(due))
 			}
 		}
-		if err != nil && ctx.Err() == nil && err.Error() != failed {
+		if hung.Note(ctx, err) {
 			w.o.Logger.Error("hanging series on trees; trying again", "err", err)
-		}
-		failed = ""
-		if err != nil {
-			failed = err.Error()
 		}
 	}
 }
 
 // begin waits until the forest knows its trees.
 func (w *Follower) begin(ctx context.Context) bool {
-	for wait := 10 * time.Millisecond; !w.forest.ready(w.o.Rows); wait = min(2*wait, time.Second) {
-		if !pause(ctx, wait) {
-			return false
-		}
-	}
-	return true
+	pauses := retry.Pauses{First: 10 * time.Millisecond, Longest: time.Second}
+	return retry.Until(ctx, pauses, func() bool { return w.forest.ready(w.o.Rows) })
 }
 
 // ready says whether the forest knows its trees and, unless they are looked up in the table, what hangs on them.

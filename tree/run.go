@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"slices"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/retry"
 )
 
 // reloadEvery is how often everything is read anew where others may have deleted rows: what they add is seen by each Refresh.
@@ -22,13 +24,12 @@ var errNotLoaded = errors.New("trees: not loaded yet")
 // Run loads the trees, trying again until it can, and looks every so often for what others have changed, until ctx ends.
 func (f *Forest) Run(ctx context.Context, every time.Duration, logger *slog.Logger) error {
 	k := keeper{forest: f, logger: logger, said: map[uint16]string{}, told: map[uint16]collisions{}}
-	for wait := min(every, time.Second); !k.load(ctx); wait = min(2*wait, maxLoadWait) {
-		if !pause(ctx, wait) {
-			return nil
-		}
+	pauses := retry.Pauses{First: min(every, time.Second), Longest: maxLoadWait}
+	if !retry.Until(ctx, pauses, func() bool { return k.load(ctx) }) {
+		return nil
 	}
 	k.patience = every
-	for pause(ctx, every) {
+	for retry.Sleep(ctx, every) {
 		k.look(ctx, every)
 	}
 	return nil
@@ -59,23 +60,11 @@ func (f *Forest) incomplete() bool {
 	return f.o.Exclusive && !f.complete
 }
 
-// pause waits; false means that ctx ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
-}
-
 // A keeper keeps a forest fresh and says what is new, once.
 type keeper struct {
 	forest *Forest
 	logger *slog.Logger
-	failed string            // the error that was logged last
+	read   retry.Outcome
 	said   map[uint16]string // trees that cannot be used, and why
 
 	told map[uint16]collisions
@@ -141,14 +130,12 @@ func (k *keeper) note(ctx context.Context, err error) (ok bool) {
 		return false
 	}
 	k.forest.setState(err)
+	if k.read.Note(ctx, err) {
+		k.logger.Error("reading the trees; trying again", "table", k.forest.o.TreeTable, "err", err)
+	}
 	if err != nil {
-		if k.failed != err.Error() {
-			k.logger.Error("reading the trees; trying again", "table", k.forest.o.TreeTable, "err", err)
-		}
-		k.failed = err.Error()
 		return false
 	}
-	k.failed = ""
 	now := map[uint16]string{}
 	for _, b := range k.forest.Broken() {
 		if now[b.ID] = b.Err.Error(); k.said[b.ID] != now[b.ID] {

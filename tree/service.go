@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tsdbridge/tsdbridge/retry"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
@@ -43,8 +43,7 @@ type Service struct {
 	// on them.
 	prepared chan struct{}
 
-	mu  sync.Mutex // guards err
-	err error      // why the trees are not prepared yet
+	preparing retry.Outcome
 }
 
 // NewService returns the trees of tables, without a store: the store reports its new series to the Service. Follow must be
@@ -84,11 +83,7 @@ func (s *Service) Observe(ctx context.Context, series []storage.NewSeries) error
 }
 
 // problem is why the trees are not prepared, nil when they are.
-func (s *Service) problem() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err
-}
+func (s *Service) problem() error { return s.preparing.Err() }
 
 // Run prepares the trees, keeps them fresh and hangs existing series on new ones, until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
@@ -103,10 +98,9 @@ const maxPrepareWait = 5 * time.Second
 
 // keep prepares the trees and keeps them fresh until ctx ends.
 func (s *Service) keep(ctx context.Context) error {
-	for wait := 50 * time.Millisecond; !s.prepare(ctx); wait = min(2*wait, maxPrepareWait) {
-		if !pause(ctx, wait) {
-			return nil
-		}
+	pauses := retry.Pauses{First: 50 * time.Millisecond, Longest: maxPrepareWait}
+	if !retry.Until(ctx, pauses, func() bool { return s.prepare(ctx) }) {
+		return nil
 	}
 	close(s.prepared)
 	if s.o.InTable {
@@ -121,19 +115,17 @@ func (s *Service) prepare(ctx context.Context) bool {
 	if err == nil {
 		err = s.forest.LoadTrees(ctx)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err != nil && ctx.Err() == nil && (s.err == nil || s.err.Error() != err.Error()) {
+	if s.preparing.Note(ctx, err) {
 		s.o.Logger.Error("preparing the trees; trying again", "table", s.o.Forest.TreeTable, "err", err)
 	}
-	s.err = err
 	return err == nil
 }
 
 // refreshDefinitions keeps the definitions fresh where paths are found in the table.
 func (s *Service) refreshDefinitions(ctx context.Context) error {
-	for pause(ctx, s.o.Refresh) {
-		if err := s.forest.LoadTrees(ctx); err != nil && ctx.Err() == nil {
+	var read retry.Outcome
+	for retry.Sleep(ctx, s.o.Refresh) {
+		if err := s.forest.LoadTrees(ctx); read.Note(ctx, err) {
 			s.o.Logger.Error("reading the definitions of trees; trying again", "table", s.o.Forest.TreeTable, "err", err)
 		}
 	}
