@@ -57,11 +57,11 @@ func putPoints(points int) []byte {
 	return text
 }
 
-// laneRun is a function that puts points of known series over a connection.
-func laneRun(b *testing.B, path string, points int) (put func()) {
+// connectionRun is a function that puts points of known series over a connection.
+func connectionRun(b *testing.B, points int) (put func()) {
 	l := run(b, &discard{}, nil)
 	conn := l.dial(b)
-	request := []byte(putText(path, string(putPoints(points))))
+	request := []byte(putText("/api/put", string(putPoints(points))))
 	answer := make([]byte, 4096)
 	return func() {
 		if _, err := conn.Write(request); err != nil {
@@ -103,6 +103,12 @@ func BenchmarkHTTP(b *testing.B) {
 			benchmark(b, put, size, points)
 		})
 	}
+}
+
+// BenchmarkConnection has the puts of one connection answered.
+func BenchmarkConnection(b *testing.B) {
+	const points = 50
+	benchmark(b, connectionRun(b, points), len(putPoints(points)), points)
 }
 
 func benchmark(b *testing.B, do func(), size, points int) {

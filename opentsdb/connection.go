@@ -31,8 +31,7 @@ func (s *server) serve(ctx, writeCtx context.Context, conn net.Conn) {
 	_, err := c.read(ctx, s.o.IdleTimeout)
 	if first := c.lines.Rest(); len(first) > 0 && isHTTP(first[0]) {
 		s.metrics.http.Inc()
-		rest := s.servePuts(ctx, writeCtx, conn, first)
-		if rest != nil && stop() && conn.SetReadDeadline(time.Time{}) == nil && s.handoff.give(&looked{Conn: conn, first: rest, onClose: closed}) {
+		if stop() && conn.SetReadDeadline(time.Time{}) == nil && s.handoff.give(&looked{Conn: conn, first: first, onClose: closed}) {
 			return
 		}
 	} else {
@@ -41,17 +40,6 @@ func (s *server) serve(ctx, writeCtx context.Context, conn net.Conn) {
 	stop()
 	closed()
 	_ = conn.Close() // nothing was written that could fail to arrive
-}
-
-// servePuts serves a connection of HTTP until it is to be closed, or, then it returns what was read of it, is for net/http.
-func (s *server) servePuts(ctx, writeCtx context.Context, conn net.Conn, first []byte) (rest []byte) {
-	if _, n := parsePutHead(first); n == 0 {
-		return first
-	}
-	// A request that takes too long at the end is cut off.
-	stop := context.AfterFunc(writeCtx, func() { _ = conn.Close() })
-	defer stop()
-	return s.newLane(ctx, writeCtx, conn, first).serve(ctx)
 }
 
 // isHTTP says whether a connection that begins with c speaks HTTP: its methods are upper case, the commands of telnet are not.

@@ -63,7 +63,7 @@ func (l *Listener) Run(ctx context.Context, ingest *Ingest, api *API) error {
 	writeCtx, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
 	s := &server{
-		Listener: l, ingest: ingest, handler: api, maxBody: api.o.BodyBytes, group: group,
+		Listener: l, ingest: ingest, group: group,
 		delivery: newDelivery(l.o.Logger, l.metrics, ctx.Done()),
 		handoff:  newHandoff(l.tcp.Addr()),
 	}
@@ -95,8 +95,6 @@ func (l *Listener) Run(ctx context.Context, ingest *Ingest, api *API) error {
 type server struct {
 	*Listener
 	ingest   *Ingest
-	handler  http.Handler
-	maxBody  int // bytes of a request; net/http is told of longer ones
 	group    *errgroup.Group
 	delivery *delivery
 	handoff  *handoff

@@ -11,7 +11,6 @@ import (
 type listenerMetrics struct {
 	open, total, lines, bad atomic.Int64
 	telnet, http            prometheus.Counter
-	laneRequests            prometheus.Counter
 	received                prometheus.Counter
 	held, outages           prometheus.Gauge
 	retries, mute           prometheus.Counter
@@ -38,7 +37,6 @@ func newListenerMetrics(reg prometheus.Registerer) *listenerMetrics {
 		Name: "tsdbridge_opentsdb_connections_total", Help: "Connections accepted that sent something.",
 	}, []string{"protocol"})
 	m.telnet, m.http = protocols.WithLabelValues(protocolTelnet), protocols.WithLabelValues(protocolHTTP)
-	m.laneRequests = counter("http_short_way_requests_total", "Puts that were answered without the general HTTP server.")
 	m.received = counter("telnet_received_bytes_total", "Bytes received by telnet.")
 	m.held = gauge("telnet_held_points", "Points that wait for the store; their senders are not read from meanwhile.")
 	m.outages = gauge("telnet_waiting_writes", "Writes that the store has refused to take for now; 0 when all is well.")

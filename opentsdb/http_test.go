@@ -13,10 +13,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// putText is a request to a path. The lane takes /api/put, and net/http what means the same in other letters.
+// putText is a request to a path.
 func putText(path, content string, fields ...string) string {
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: here:4242\r\nUser-Agent: test\r\nContent-Length: %d\r\n%s\r\n%s",
 		path, len(content), strings.Join(append(fields, ""), "\r\n"), content)
@@ -42,8 +41,8 @@ func answerText(t *testing.T, r *bufio.Reader) string {
 	return fmt.Sprintf("%s %s %d %v %s", res.Proto, res.Status, res.ContentLength, res.Header, body)
 }
 
-// The lane answers as net/http does, and stores the same.
-func TestLaneIsNoOtherServer(t *testing.T) {
+// Requests of one connection are answered one after the other, whatever the letters of their path.
+func TestPutsOfOneConnection(t *testing.T) {
 	var gzipped bytes.Buffer
 	w := gzip.NewWriter(&gzipped)
 	if _, err := io.WriteString(w, onePoint); err != nil {
@@ -80,13 +79,13 @@ func TestLaneIsNoOtherServer(t *testing.T) {
 			stored[i] = fmt.Sprint(m.stored())
 		}
 		if answers[0] != answers[1] || stored[0] != stored[1] {
-			t.Errorf("%s %.80q %v: (-net/http +lane)\n%s%s", c.query, c.content, c.fields, cmp.Diff(answers[1], answers[0]), cmp.Diff(stored[1], stored[0]))
+			t.Errorf("%s %.80q %v: (-/API/put +/api/put)\n%s%s", c.query, c.content, c.fields, cmp.Diff(answers[1], answers[0]), cmp.Diff(stored[1], stored[0]))
 		}
 	}
 }
 
-// A request may come in pieces, several at once, and after others that only net/http knows.
-func TestLanePieces(t *testing.T) {
+// A request may come in pieces, several at once, and after others of another kind.
+func TestPutInPieces(t *testing.T) {
 	text := putText("/api/put", onePoint) + putText("/api/put?summary", onePoint) + "GET /api/nothing HTTP/1.1\r\nHost: here\r\n\r\n" + putText("/api/put", onePoint)
 	m := newMemory()
 	l := run(t, m, nil)
@@ -114,7 +113,7 @@ func TestLanePieces(t *testing.T) {
 }
 
 // Of a body that is cut off nothing is stored.
-func TestLaneCutOff(t *testing.T) {
+func TestPutCutOff(t *testing.T) {
 	m := newMemory()
 	l := run(t, m, nil)
 	var answers [2]string
@@ -128,7 +127,7 @@ func TestLaneCutOff(t *testing.T) {
 		answers[i] = answerText(t, bufio.NewReader(conn))
 	}
 	if !strings.Contains(answers[0], "400 Bad Request") || answers[0] != answers[1] {
-		t.Errorf("%s, by net/http %s", answers[0], answers[1])
+		t.Errorf("%s, under /API/put %s", answers[0], answers[1])
 	}
 	if got := m.stored(); len(got) > 0 {
 		t.Errorf("stored %q", got)
@@ -136,7 +135,7 @@ func TestLaneCutOff(t *testing.T) {
 }
 
 // A request that has begun when the process is told to stop is answered; then the connection is closed, as is one without a request.
-func TestLaneStop(t *testing.T) {
+func TestPutWhileStopping(t *testing.T) {
 	m := newMemory()
 	l := run(t, m, nil)
 	idle, busy := l.dial(t), l.dial(t)
@@ -148,7 +147,7 @@ func TestLaneStop(t *testing.T) {
 	}
 	text := putText("/api/put", onePoint)
 	send(t, busy, text[:len(text)-5])
-	for testutil.ToFloat64(l.metrics.laneRequests) < 3 { // until the head is read
+	for l.api.gate.Bytes() == 0 { // until the head is read
 		if t.Context().Err() != nil {
 			t.Fatal("the request is not read")
 		}
@@ -172,61 +171,5 @@ func TestLaneStop(t *testing.T) {
 	}
 	if got := len(m.stored()); got != 3 {
 		t.Errorf("%d points stored", got)
-	}
-}
-
-// FuzzPutHead says that a head which the lane takes is one to net/http, of the same request, and not one that asks for more.
-func FuzzPutHead(f *testing.F) {
-	for _, seed := range []string{
-		putText("/api/put", ""), putText("/api/put?details&a=b", onePoint, "Content-Encoding: gzip", "Connection: keep-alive"),
-		putText("/api/put", "1", "Content-Length: 1"), putText("/api/put", "", "Transfer-Encoding: chunked"), putText("/api/put/", ""),
-		putText("/api/put", "", "Expect: 100-continue"), putText("/api/put", "", "Connection: close"), putText("/api/put", "", " folded: x"), putText("/api/put?%20", ""),
-		"POST /api/put HTTP/1.0\r\nHost: a\r\nContent-Length: 0\r\n\r\n", "POST /api/put HTTP/1.1\r\nContent-Length: 0\r\n\r\n", putText("/api/put", "", "a : b"),
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		h, n := parsePutHead(text)
-		if n == 0 {
-			return
-		}
-		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(text[:n])))
-		if err != nil {
-			t.Fatalf("%q: %v", text, err)
-		}
-		if r.Method != http.MethodPost || r.URL.Path != "/api/put" || r.URL.RawQuery != h.query || r.ContentLength != int64(h.length) ||
-			r.Header.Get("Content-Encoding") != h.encoding || r.Close || r.Host == "" || !r.ProtoAtLeast(1, 1) || len(r.TransferEncoding) > 0 ||
-			r.Header.Get("Expect") != "" || r.Header.Get("Upgrade") != "" {
-			t.Errorf("%q is %+v, want %+v", text, h, r)
-		}
-	})
-}
-
-func TestPutHead(t *testing.T) {
-	whole := putText("/api/put?summary", "xyz", "Content-Type: application/json", "Connection: keep-alive")
-	h, n := parsePutHead([]byte(whole))
-	if h != (putHead{query: "summary", length: 3}) || n != len(whole)-3 {
-		t.Errorf("%q: %+v, %d", whole, h, n)
-	}
-	for _, text := range []string{
-		whole[:n-1], strings.Replace(whole, "3", "03x", 1), putText("/api/put", "", "Content-Length: 0"), putText("/api/put", "", "Host: b"),
-		putText("/api/put", "", "Transfer-Encoding: chunked"), putText("/api/put", "", "Expect: 100-continue"), putText("/api/put", "", "connection: close"),
-		putText("/api/put", "", "Upgrade: h2c"), putText("/api/put?a=%20", ""), putText("/api/put;x", ""), putText("/api/puts", ""), putText("/API/put", ""),
-		putText("/api/put", "", "a b: c"), putText("/api/put", "", "a\x7f: c"), putText("/api/put", "", "a: \x01"), putText("/api/put", "", " a: b"), putText("/api/put", "", "a"),
-		strings.Replace(whole, "POST", "PUT", 1), strings.Replace(whole, "1.1", "1.0", 1), strings.Replace(whole, "here:4242", "", 1), strings.Replace(whole, "here:4242", "a b", 1),
-	} {
-		if h, n := parsePutHead([]byte(text)); n != 0 {
-			t.Errorf("%q is taken: %+v", text, h)
-		}
-	}
-}
-
-// BenchmarkLane has the puts of one connection answered.
-func BenchmarkLane(b *testing.B) {
-	for _, path := range []string{"/api/put", "/API/put"} {
-		b.Run(path[1:4], func(b *testing.B) {
-			put := laneRun(b, path, 50)
-			benchmark(b, put, len(path), 50)
-		})
 	}
 }
