@@ -46,7 +46,7 @@ race:      ## the race detector over everything that needs Go alone
 	$(GO) test -race -short -timeout 20m ./...
 
 golden:    ## rewrite recorded answers; review the diff
-	$(GO) test ./storage/... ./translate/... ./adapter ./graphite -rewrite
+	$(GO) test ./storage/... ./translate/... ./adapter ./prometheus/write ./graphite -rewrite
 	$(GO) test . -run FlagsPage -rewrite
 
 fuzz:      ## every fuzzer for a minute
@@ -63,7 +63,7 @@ soak:      ## everything at once for SOAK_TIME, with restarts, within a limit of
 	$(GO) run ./e2e/bench soak -time $(SOAK_TIME) $(BENCH)
 
 bench-go:  ## the benchmarks of the packages
-	$(GO) test -run '^$$' -bench . -benchmem ./adapter ./graphite/... ./storage/... ./translate ./tree
+	$(GO) test -run '^$$' -bench . -benchmem ./prometheus/... ./graphite/... ./storage/... ./translate ./tree
 
 fmt:       ## format the source
 	gofmt -w $$(git ls-files '*.go')

@@ -208,8 +208,8 @@ func (p *parser) writeFlags() {
 	f("write.max-concurrency", "Remote write requests at once; more are asked to come again (503).").Default(text(l.Requests)).IntVar(&l.Requests)
 	f("write.max-in-flight-bytes", "Bodies of all write requests at once; more are asked to come again (503).").Default(bytesText(int64(l.InFlightBytes))).SetValue((*intByteSize)(&l.InFlightBytes))
 	f("write.max-future", "How far ahead of the clock a sample of remote write may be, and, where this flag is given and theirs is not, a point of carbon and OpenTSDB; 0: any time.").Default(l.Future.String()).IsSetByUser(&p.future).DurationVar(&l.Future)
-	f("write.max-active-series", "Series that the process may know, by any door; new ones beyond are refused by name, known ones never. 0: as many as fit a third of the machine's or the cgroup's memory; -1: no limit.").Default(text(l.ActiveSeries)).IntVar(&l.ActiveSeries)
-	f("write.max-new-series-per-second", "New series a second, by any door, on average over 10 seconds; more are refused by name; 0: no limit.").Default(text(l.NewSeries)).IntVar(&l.NewSeries)
+	f("write.max-active-series", "Series that the process may know, by any door; new ones beyond are refused by name, known ones never. 0: as many as fit a third of the machine's or the cgroup's memory; -1: no limit.").Default(text(o.ActiveSeries)).IntVar(&o.ActiveSeries)
+	f("write.max-new-series-per-second", "New series a second, by any door, on average over 10 seconds; more are refused by name; 0: no limit.").Default(text(o.NewSeries)).IntVar(&o.NewSeries)
 }
 
 func (p *parser) queryFlags() {

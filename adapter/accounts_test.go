@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 )
 
 // A request has an account while it is answered, and holds nothing afterwards. Who is refused for what others hold is told to come again.
@@ -31,10 +32,10 @@ func TestAccounts(t *testing.T) {
 		if err := others.Take(c.others); err != nil {
 			t.Fatal(err)
 		}
-		h := accounts(b)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := budget.Accounts(b)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			account := budget.From(r.Context())
 			if err := account.Take(c.take); err != nil {
-				replyError(w, queryError(r.Context(), "answer", err))
+				reply.Text(w, reply.QueryError(r.Context(), "answer", err))
 			}
 			if c.status == http.StatusOK && account.Held() != c.take {
 				t.Errorf("%+v: the account holds %d bytes", c, account.Held())
@@ -54,8 +55,8 @@ func TestAccounts(t *testing.T) {
 
 // An answer that another reason makes a 503 does not say when to come again.
 func TestAccountsOtherFailure(t *testing.T) {
-	h := accounts(budget.New(1))(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		replyError(w, queryError(r.Context(), "answer", errors.New("away")))
+	h := budget.Accounts(budget.New(1))(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reply.Text(w, reply.QueryError(r.Context(), "answer", errors.New("away")))
 	}))
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))

@@ -18,6 +18,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
+	"github.com/tsdbridge/tsdbridge/prometheus/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/translate"
@@ -36,7 +37,7 @@ type Adapter struct {
 	names    *translate.Translator
 	registry *prometheus.Registry
 	budget   *budget.Budget // of all queries
-	queries  *runningQueries
+	queries  *query.Running
 	started  time.Time
 	server   *http.Server
 	listener net.Listener // nil when the address is empty
@@ -52,7 +53,7 @@ func New(o Options) (*Adapter, error) {
 	a := &Adapter{o: o, registry: prometheus.NewRegistry(), started: o.Now()}
 	registerBuildInfo(a.registry)
 	a.names, _ = o.translator() // checked by Validate
-	a.budget, a.queries = newBudget(o, a.registry), newRunningQueries()
+	a.budget, a.queries = newBudget(o, a.registry), query.NewRunning()
 	db, engine, err := o.openEngine(a.registry, lockWait)
 	if err != nil {
 		return nil, err

@@ -10,14 +10,16 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/query"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
 // Paths of the admin API. The first is Prometheus' name; without --web.enable-admin-api its module answers, as a Prometheus without it does.
 const (
-	snapshotPath = apiPrefix + "/admin/tsdb/snapshot"
-	compactPath  = apiPrefix + "/admin/tsdb/compact"
+	snapshotPath = query.Prefix + "/admin/tsdb/snapshot"
+	compactPath  = query.Prefix + "/admin/tsdb/compact"
 )
 
 // snapshotsDir is where snapshots are in --storage.path, as in Prometheus' directory.
@@ -65,13 +67,13 @@ func (a *adminAPI) alone(serve func(*http.Request) (any, error)) http.HandlerFun
 			a.fail(w, r, err)
 			return
 		}
-		replyJSON(w, http.StatusOK, apiResponse{Status: "success", Data: data})
+		reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: data})
 	}
 }
 
 func (a *adminAPI) fail(w http.ResponseWriter, r *http.Request, err error) {
 	a.o.Logger.WarnContext(r.Context(), "admin request failed", "path", r.URL.Path, "err", err)
-	replyJSON(w, http.StatusServiceUnavailable, apiResponse{Status: "error", ErrorType: "unavailable", Error: err.Error()})
+	reply.JSON(w, http.StatusServiceUnavailable, reply.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
 }
 
 // snapshot makes a copy of the store. Prometheus' skip_head is not looked at: what was acknowledged is in it.

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 )
 
 // adminCall asks a running adapter's admin API for something and reads what it answers into data.
@@ -41,7 +43,7 @@ func adminCall(ctx context.Context, base, path string, data any) error {
 // refused says what to do about the usual reason.
 func refused(asked *url.URL, status, reason string, body []byte) error {
 	if reason == "" {
-		reason = strings.TrimSpace(cutText(string(body), 200))
+		reason = strings.TrimSpace(reply.Cut(string(body), 200))
 	}
 	if strings.Contains(reason, "admin APIs disabled") || strings.HasPrefix(status, "404") {
 		reason += " (the adapter runs without --web.enable-admin-api: run it with that, or stop it)"

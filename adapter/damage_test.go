@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log"
@@ -243,7 +244,7 @@ func earlyLog(t *testing.T) (path string) {
 	t.Helper()
 	o := fixtureOptions(t)
 	a, _ := runAdapter(t, o)
-	sendRemoteWrite(t, a, fmt.Sprintf(`{__name__="load", host="web0"} -7@%d`, fixtureTime(-299)), wireV1)
+	sendRemoteWrite(t, a, fmt.Sprintf(`{__name__="load", host="web0"} -7@%d`, fixtureTime(-299)), 1)
 	path = filepath.Join(t.TempDir(), "early")
 	must(t, copySparse(o.Path, path))
 	return path
@@ -447,7 +448,7 @@ func TestDamagedBlock(t *testing.T) {
 		for i := range 400 {
 			fmt.Fprintf(&b, " %v@%d", rng.Float64(), 1_700_000_000_000+i*1000)
 		}
-		sendRemoteWrite(t, a, b.String(), wireV1)
+		sendRemoteWrite(t, a, b.String(), 1)
 	}
 	stop()
 	must(t, CompactTables(t.Context(), o, StoreOptions{}, io.Discard))
@@ -458,7 +459,7 @@ func TestDamagedBlock(t *testing.T) {
 	a, _ = runAdapter(t, o)
 	statuses := map[int]int{}
 	for n := range series {
-		status, body := httpDo(t, http.MethodGet, fmt.Sprintf("http://%s/api/v1/query?time=1700000399&query=count_over_time(m%02d[1h])", a.Addr(), n), nil)
+		status, body := promtest.Do(t, http.MethodGet, fmt.Sprintf("http://%s/api/v1/query?time=1700000399&query=count_over_time(m%02d[1h])", a.Addr(), n), nil)
 		statuses[status]++
 		switch {
 		case status == http.StatusOK && !strings.Contains(body, `"400"`):
@@ -470,9 +471,9 @@ func TestDamagedBlock(t *testing.T) {
 	if statuses[http.StatusOK] < series/4 || statuses[http.StatusInternalServerError] == 0 {
 		t.Errorf("statuses %v, want some 500 and many 200", statuses)
 	}
-	sendRemoteWrite(t, a, `{__name__="after"} 1@1700000000000`, wireV1)
+	sendRemoteWrite(t, a, `{__name__="after"} 1@1700000000000`, 1)
 	for path, want := range map[string]string{"/metrics": "tsdbridge_embedded_damaged_files 1\n", "/-/ready?verbose": "damaged: " + largest} {
-		if _, body := httpDo(t, http.MethodGet, "http://"+a.Addr()+path, nil); !strings.Contains(body, want) {
+		if _, body := promtest.Do(t, http.MethodGet, "http://"+a.Addr()+path, nil); !strings.Contains(body, want) {
 			t.Errorf("%s does not say %q", path, want)
 		}
 	}

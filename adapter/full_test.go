@@ -10,6 +10,7 @@ import (
 
 	"github.com/klauspost/compress/snappy"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -25,12 +26,12 @@ func TestFullDisk(t *testing.T) {
 			}{{0, 204}, {1 << 60, 503}, {1, 204}} {
 				o.MinFreeBytes = c.free
 				a, stop := runAdapter(t, o)
-				q, err := parseWrite(fmt.Sprintf(`{__name__="up", job="a"} 1@%d`, 1000+n))
+				q, err := promtest.ParseWrite(fmt.Sprintf(`{__name__="up", job="a"} 1@%d`, 1000+n))
 				if err != nil {
 					t.Fatal(err)
 				}
-				m := q.v1()
-				resp, err := http.Post("http://"+a.Addr()+"/api/v1/write", "application/x-protobuf", bytes.NewReader(snappy.Encode(nil, marshal(t, &m))))
+				m := q.V1()
+				resp, err := http.Post("http://"+a.Addr()+"/api/v1/write", "application/x-protobuf", bytes.NewReader(snappy.Encode(nil, promtest.Marshal(t, &m))))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -53,7 +54,7 @@ func TestFullDisk(t *testing.T) {
 					t.Errorf("query with %d bytes wanted: %s %s %v", c.free, resp.Status, text, err)
 				}
 				resp.Body.Close()
-				_, ready := httpDo(t, http.MethodGet, "http://"+a.Addr()+"/-/ready?verbose", nil)
+				_, ready := promtest.Do(t, http.MethodGet, "http://"+a.Addr()+"/-/ready?verbose", nil)
 				if strings.Contains(ready, "writes refused: no room on the disk") != (c.status == 503) {
 					t.Errorf("ready with %d bytes wanted: %s", c.free, ready)
 				}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/query"
 )
 
 // How much garbage may gather before it is collected. What fills the memory, the series, the head and the caches, has few pointers: a
@@ -40,7 +41,7 @@ type memoryKeeper struct {
 	budget  *budget.Budget
 	writes  int64 // bytes that head and write requests may take
 	machine int64 // bytes
-	queries *runningQueries
+	queries *query.Running
 
 	quiet   int64 // bytes in use without queries
 	percent int
@@ -88,11 +89,11 @@ func (k *memoryKeeper) run(ctx context.Context) error {
 // look is one look at the memory.
 func (k *memoryKeeper) look(h heap, now time.Time) {
 	used := k.budget.Used()
-	if k.quiet == 0 || used <= k.budget.Limit()/quietShare && !k.queries.any() {
+	if k.quiet == 0 || used <= k.budget.Limit()/quietShare && !k.queries.Any() {
 		k.quiet = max(h.live-used, 1)
 	}
 	if most := k.most(); h.live > most || h.objects > most+most/2 {
-		k.queries.endAll()
+		k.queries.EndAll()
 	}
 	if now.Sub(k.tuned) < gcInterval {
 		return

@@ -1,6 +1,8 @@
 package adapter
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestGCPercent(t *testing.T) {
 	for _, c := range []struct {

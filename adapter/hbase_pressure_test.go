@@ -12,6 +12,7 @@ import (
 
 	"github.com/klauspost/compress/snappy"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage/hbase/hbasetest"
 )
 
@@ -70,12 +71,12 @@ func TestHBasePressure(t *testing.T) {
 // postText sends what is written in the words of parseWrite as remote write 1.0.
 func postText(t *testing.T, url, text string) *http.Response {
 	t.Helper()
-	q, err := parseWrite(text)
+	q, err := promtest.ParseWrite(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := q.v1()
-	res, err := http.Post(url+"/api/v1/write", "application/x-protobuf", bytes.NewReader(snappy.Encode(nil, marshal(t, &m))))
+	m := q.V1()
+	res, err := http.Post(url+"/api/v1/write", "application/x-protobuf", bytes.NewReader(snappy.Encode(nil, promtest.Marshal(t, &m))))
 	if err != nil {
 		t.Fatal(err)
 	}

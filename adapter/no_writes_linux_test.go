@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 )
 
 // tmpfs mounts a file system of its own, where that is allowed. What a disk without room means is tested without it too, in storage/pebble and storage/log.
@@ -70,7 +72,7 @@ func TestStartWithoutWrites(t *testing.T) {
 				got := damagedStart{}
 				got.dumpEach(t, a.store)
 				got.compare(t, "on a disk that takes no writes", dir, want)
-				if _, body := httpDo(t, http.MethodGet, "http://"+a.Addr()+"/-/ready?verbose", nil); !strings.Contains(body, "writes refused: ") || !strings.Contains(body, c.says) {
+				if _, body := promtest.Do(t, http.MethodGet, "http://"+a.Addr()+"/-/ready?verbose", nil); !strings.Contains(body, "writes refused: ") || !strings.Contains(body, c.says) {
 					t.Errorf("ready: %s", body)
 				}
 				if status, body := putOne(t, a); status != http.StatusServiceUnavailable || !strings.Contains(body, c.says) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite"
+	"github.com/tsdbridge/tsdbridge/prometheus/write"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -58,7 +59,9 @@ type Options struct {
 	LogBytes         int64         // --write.log.max-bytes
 	FlushInterval    time.Duration // --write.buffer.flush-interval; 0: as fits the mode
 	HeadBytes        int64         // --write.buffer.max-bytes
-	WriteLimits      WriteLimits   // --write.*
+	WriteLimits      write.Limits  // --write.*
+	ActiveSeries     int           // --write.max-active-series: that the process knows; 0: as many as fit a third of the machine's memory; below 0: no limit
+	NewSeries        int           // --write.max-new-series-per-second: on average, over 10 seconds; 0: no limit
 	QueryTimeout     time.Duration // --query.timeout: of one query or remote read, in any language
 	QuerySeries      int           // --query.max-series: that a selector, a Graphite request or a search may find; 0: no limit
 	QuerySamples     int           // --query.max-samples: that one query may hold, in any language
@@ -85,7 +88,7 @@ func DefaultOptions() Options {
 		MetricWidth: 3, TagkWidth: 3, TagvWidth: 3, SaltBuckets: 20, Values: "auto",
 		SeriesIndex: "auto", IndexRefresh: 30 * time.Second, SeriesCache: storage.DefaultOptions().UIDCacheEntries,
 		ListenAddress: ":9201", MaxConnections: 512, WebBodyBytes: 16 << 20, ShutdownGrace: 30 * time.Second,
-		WriteMode: WriteAuto, LogBytes: 4 << 30, HeadBytes: 1 << 30, WriteLimits: DefaultWriteLimits(),
+		WriteMode: WriteAuto, LogBytes: 4 << 30, HeadBytes: 1 << 30, WriteLimits: write.DefaultLimits(),
 		QueryTimeout: 2 * time.Minute, QuerySeries: 1_000_000, QuerySamples: 50_000_000, QueryParallel: 20, Lookback: 5 * time.Minute,
 		Carbon: graphite.DefaultCarbonOptions(), OpenTSDB: DefaultOpenTSDBOptions(), Graphite: DefaultGraphiteOptions(),
 		Logger: slog.New(slog.DiscardHandler), Now: time.Now,
@@ -136,6 +139,9 @@ func (o Options) Validate() error {
 	if err := o.WriteLimits.Validate(); err != nil {
 		return err
 	}
+	if o.NewSeries < 0 {
+		return fmt.Errorf("--write.max-new-series-per-second=%d: must not be negative", o.NewSeries)
+	}
 	if err := o.Carbon.Validate(); err != nil {
 		return err
 	}
@@ -177,7 +183,7 @@ func (o Options) storageOptions() storage.Options {
 	s.Mode, s.LogUnacknowledged = o.writeMode(), o.spools()
 	s.Buffer.Dir, s.Buffer.MaxLogBytes, s.Buffer.FlushInterval, s.Buffer.MaxHeadBytes = o.logPath(), o.LogBytes, o.flushInterval(), o.HeadBytes
 	s.Buffer.MarkDir = o.logMarkPath()
-	s.NewSeries = o.WriteLimits.newSeries()
+	s.NewSeries = o.seriesLimits()
 	s.Now, s.Logger = o.Now, o.Logger
 	return s
 }

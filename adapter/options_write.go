@@ -62,3 +62,18 @@ func (o Options) logMarkPath() string {
 	}
 	return o.Path
 }
+
+// seriesMemory is about what a series takes in memory, in the index, in caches and in its state.
+const seriesMemory = 700
+
+// seriesLimits are the limits of the store.
+func (o Options) seriesLimits() storage.SeriesLimits {
+	active := o.ActiveSeries
+	switch {
+	case active == 0:
+		active = int(machineMemory() / 3 / seriesMemory)
+	case active < 0:
+		active = 0
+	}
+	return storage.SeriesLimits{Active: active, PerSecond: o.NewSeries}
+}

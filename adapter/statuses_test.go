@@ -15,6 +15,9 @@ import (
 
 	"github.com/klauspost/compress/snappy"
 	"github.com/prometheus/prometheus/prompb"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
+	"github.com/tsdbridge/tsdbridge/prometheus/query"
 )
 
 // statusTable is the table of docs/statuses.md: what each door (first row) answers to each kind of failure (first column).
@@ -62,17 +65,17 @@ func TestStatuses(t *testing.T) {
 		if i == 0 {
 			name = "few"
 		}
-		q, err := parseWrite(fmt.Sprintf(`{__name__=%q, i="%d"} 1@1000 1@2000 1@3000 1@4000 1@5000 1@6000 1@7000 1@8000 1@9000 1@10000 1@11000 1@12000`, name, i))
+		q, err := promtest.ParseWrite(fmt.Sprintf(`{__name__=%q, i="%d"} 1@1000 1@2000 1@3000 1@4000 1@5000 1@6000 1@7000 1@8000 1@9000 1@10000 1@11000 1@12000`, name, i))
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := q.v1()
-		if status, _, text := a.post(t, "/write", snappy.Encode(nil, marshal(t, &m))); status != 204 {
+		m := q.V1()
+		if status, _, text := a.post(t, "/write", snappy.Encode(nil, promtest.Marshal(t, &m))); status != 204 {
 			t.Fatalf("%d %s", status, text)
 		}
 	}
 	read := func(selector string) []byte {
-		return snappy.Encode(nil, marshal(t, &prompb.ReadRequest{Queries: []*prompb.Query{readQuery(t, 0, 20_000, nil, selector)}}))
+		return snappy.Encode(nil, promtest.Marshal(t, &prompb.ReadRequest{Queries: []*prompb.Query{promtest.ReadQuery(t, 0, 20_000, nil, selector)}}))
 	}
 	form := func(query string) []byte {
 		return []byte(url.Values{"query": {query}, "time": {"12"}}.Encode())
@@ -90,8 +93,8 @@ func TestStatuses(t *testing.T) {
 		{"wrong method", writeDoor, "/write", nil, 0},
 		{"text too long or too deep", api, "/query", form(strings.Repeat("(", 30_000)), 0},
 		{"text too long or too deep", readDoor, "/read", snappy.Encode(nil, bytes.Repeat([]byte{0x0a, 0}, 1000)), 0},
-		{"body too large", api, "/query", form(strings.Repeat("a", maxForm)), 0},
-		{"body too large", readDoor, "/read", make([]byte, maxReadBody+1), 0},
+		{"body too large", api, "/query", form(strings.Repeat("a", 4<<20)), 0},
+		{"body too large", readDoor, "/read", make([]byte, 4<<20+1), 0},
 		{"body too large", writeDoor, "/write", make([]byte, 33<<20), 0},
 		{"a limit of a flag", api, "/query", form("many"), 0},
 		{"a limit of a flag", api, "/query", form("count_over_time(vector(1)[100y:1ms])"), 0},
@@ -113,7 +116,7 @@ func TestStatuses(t *testing.T) {
 		{"took too long", api, "/query?timeout=1ms", form("count_over_time(vector(1)[500s:1ms])"), 0},
 	} {
 		want := table[c.failure][c.door]
-		release := othersHold(t, a.budget, c.others)
+		release := promtest.OthersHold(t, a.budget, c.others)
 		status, header, text := a.post(t, c.path, c.body)
 		release()
 		got := fmt.Sprint(status)
@@ -151,9 +154,9 @@ func (a *Adapter) post(t *testing.T, path string, body []byte) (int, http.Header
 	case strings.HasPrefix(path, "/api/"):
 		base, contentType = "http://"+a.opentsdb.Addr().String(), "application/json"
 	case strings.HasPrefix(path, "/query"):
-		base, contentType = base+apiPrefix, "application/x-www-form-urlencoded"
+		base, contentType = base+query.Prefix, "application/x-www-form-urlencoded"
 	default:
-		base += apiPrefix
+		base += query.Prefix
 	}
 	req, err := http.NewRequestWithContext(ctx, method, base+path, bytes.NewReader(body))
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
@@ -17,8 +18,8 @@ import (
 
 // Paths of what a running adapter does and says about trees. The first is of the admin API.
 const (
-	treeSyncPath   = apiPrefix + "/admin/trees/sync"
-	treeStatusPath = apiPrefix + "/status/trees"
+	treeSyncPath   = query.Prefix + "/admin/trees/sync"
+	treeStatusPath = query.Prefix + "/status/trees"
 	treeTestPath   = treeStatusPath + "/test"
 	treeShowPath   = treeStatusPath + "/show"
 )

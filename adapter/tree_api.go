@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
@@ -83,7 +84,7 @@ func (a *treeAPI) status(w http.ResponseWriter, _ *http.Request) {
 	for _, b := range a.forest.Broken() {
 		s.Broken = append(s.Broken, brokenTree{b.ID, b.Name, b.Err.Error()})
 	}
-	replyJSON(w, http.StatusOK, apiResponse{Status: "success", Data: s})
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: s})
 }
 
 func newTreeState(t *tree.Tree, now []tree.TreeStatus) treeState {
@@ -116,7 +117,7 @@ func newRuleState(r schema.TreeRule) ruleState {
 // test routes the series of a name.
 func (a *treeAPI) test(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
-		replyJSON(w, http.StatusBadRequest, apiResponse{Status: "error", ErrorType: "bad_data", Error: err.Error()})
+		reply.JSON(w, http.StatusBadRequest, reply.Frame{Status: "error", ErrorType: "bad_data", Error: err.Error()})
 		return
 	}
 	routed, err := a.explain(r.Context(), r.Form.Get("name"), r.Form["tree"])
@@ -124,12 +125,12 @@ func (a *treeAPI) test(w http.ResponseWriter, r *http.Request) {
 	case err == nil && r.Form.Get("format") == "text":
 		replyRouting(w, routed)
 	case err == nil:
-		replyJSON(w, http.StatusOK, apiResponse{Status: "success", Data: routed})
+		reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: routed})
 	case errors.Is(err, storage.ErrInvalid):
-		replyJSON(w, http.StatusBadRequest, apiResponse{Status: "error", ErrorType: "bad_data", Error: err.Error()})
+		reply.JSON(w, http.StatusBadRequest, reply.Frame{Status: "error", ErrorType: "bad_data", Error: err.Error()})
 	case errors.Is(err, errNoTree):
-		replyJSON(w, http.StatusNotFound, apiResponse{Status: "error", ErrorType: "not_found", Error: err.Error()})
+		reply.JSON(w, http.StatusNotFound, reply.Frame{Status: "error", ErrorType: "not_found", Error: err.Error()})
 	default:
-		replyJSON(w, http.StatusServiceUnavailable, apiResponse{Status: "error", ErrorType: "unavailable", Error: err.Error()})
+		reply.JSON(w, http.StatusServiceUnavailable, reply.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -45,7 +46,7 @@ func waitSynced(t *testing.T, a *Adapter) {
 func laterOptions(t *testing.T, trees string) Options {
 	t.Helper()
 	o := storeTestOptions(t, storage.WriteThrough)
-	o.Now = testNow
+	o.Now = promtest.Now
 	o.Carbon.ListenAddress = "127.0.0.1:0"
 	o.Graphite.Trees = declared(t, trees)
 	return o

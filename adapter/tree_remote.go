@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 )
 
 // The commands about trees ask the adapter that has the embedded store open.
@@ -38,11 +40,11 @@ func adapterText(ctx context.Context, base, path string, query url.Values, out i
 
 // reasonOf is the error of an answer in JSON, else its text.
 func reasonOf(body []byte) string {
-	var reply struct{ Error string }
-	if json.Unmarshal(body, &reply) == nil && reply.Error != "" {
-		return reply.Error
+	var answer struct{ Error string }
+	if json.Unmarshal(body, &answer) == nil && answer.Error != "" {
+		return answer.Error
 	}
-	return strings.TrimSpace(cutText(string(body), 200))
+	return strings.TrimSpace(reply.Cut(string(body), 200))
 }
 
 // askShow prints trees of a running adapter.

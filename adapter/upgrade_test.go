@@ -20,6 +20,7 @@ import (
 
 	"github.com/klauspost/compress/snappy"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -128,7 +129,7 @@ func TestRecordStore(t *testing.T) {
 }
 
 // fixtureNow is the clock of a recorded store: half an hour into an hour.
-func fixtureNow() time.Time { return testNow().Add(30 * time.Minute) }
+func fixtureNow() time.Time { return promtest.Now().Add(30 * time.Minute) }
 
 func fixtureOptions(t *testing.T) Options {
 	t.Helper()
@@ -146,7 +147,7 @@ func fixtureOptions(t *testing.T) Options {
 }
 
 // at is a time in milliseconds, minutes after the hour in which a recorded store ends.
-func fixtureTime(minutes int) int64 { return testNow().UnixMilli() + int64(minutes)*60_000 }
+func fixtureTime(minutes int) int64 { return promtest.Now().UnixMilli() + int64(minutes)*60_000 }
 
 // fixtureFirst writes hours that are over, by every door.
 func fixtureFirst(t *testing.T, adapters ...*Adapter) {
@@ -164,8 +165,8 @@ func fixtureFirst(t *testing.T, adapters ...*Adapter) {
 	fmt.Fprintf(&b, `{__name__="sizes", job="h"} int:good@%d int:nhcb@%d float:good@%d ex:{trace_id="abc"}=1.5@%d`+"\n", fixtureTime(-290), fixtureTime(-280), fixtureTime(-270), fixtureTime(-290))
 	b.WriteString("metadata counter \"load\" \"The load, more or less.\" \"ratio\"\n")
 	for _, a := range adapters {
-		sendRemoteWrite(t, a, b.String(), wireV1)
-		sendRemoteWrite(t, a, fmt.Sprintf(`{__name__="started", job="v2"} 1@%d<%d 2@%d<%d ex:{span="1"}=7@%d meta:gauge,"Help.","s"`, fixtureTime(-250), fixtureTime(-260), fixtureTime(-249), fixtureTime(-260), fixtureTime(-250)), wireV2)
+		sendRemoteWrite(t, a, b.String(), 1)
+		sendRemoteWrite(t, a, fmt.Sprintf(`{__name__="started", job="v2"} 1@%d<%d 2@%d<%d ex:{span="1"}=7@%d meta:gauge,"Help.","s"`, fixtureTime(-250), fixtureTime(-260), fixtureTime(-249), fixtureTime(-260), fixtureTime(-250)), 2)
 		var lines strings.Builder
 		for m := -300; m < -100; m++ {
 			fmt.Fprintf(&lines, "servers.db1.disk.used %d %d\nplain.name.of.carbon %v %d\ntagged;dc=eu;rack=7 %d %d\n",
@@ -182,8 +183,8 @@ func fixtureFirst(t *testing.T, adapters ...*Adapter) {
 func fixtureSecond(t *testing.T, adapters ...*Adapter) {
 	t.Helper()
 	for _, a := range adapters {
-		sendRemoteWrite(t, a, fmt.Sprintf(`{__name__="load", host="web1"} -1@%d -2@%d -3@%d`, fixtureTime(-300), fixtureTime(-200)+1, fixtureTime(-59)), wireV1)
-		sendRemoteWrite(t, a, fmt.Sprintf(`{__name__="sizes", job="h"} 3@%d`, fixtureTime(-280)), wireV1) // where a histogram stood
+		sendRemoteWrite(t, a, fmt.Sprintf(`{__name__="load", host="web1"} -1@%d -2@%d -3@%d`, fixtureTime(-300), fixtureTime(-200)+1, fixtureTime(-59)), 1)
+		sendRemoteWrite(t, a, fmt.Sprintf(`{__name__="sizes", job="h"} 3@%d`, fixtureTime(-280)), 1) // where a histogram stood
 		sendPuts(t, a, fmt.Sprintf(`{"metric":"sys.cpu.user","timestamp":%d,"value":7,"tags":{"host":"a"}}`, fixtureTime(-199)+5))
 	}
 }
@@ -199,24 +200,24 @@ func fixtureLast(t *testing.T, adapters ...*Adapter) {
 		}
 		fmt.Fprintf(&b, `{__name__="sizes", job="h"} int:good@%d ex:{trace_id="def"}=2@%d`+"\n", fixtureTime(3), fixtureTime(3))
 		fmt.Fprintf(&b, `{__name__="load", host="web0"} -7@%d`+"\n", fixtureTime(-299))
-		sendRemoteWrite(t, a, b.String(), wireV1)
-		sendRemoteWrite(t, a, fmt.Sprintf(`{__name__="started", job="v2"} 3@%d<%d`, fixtureTime(5), fixtureTime(-260)), wireV2)
+		sendRemoteWrite(t, a, b.String(), 1)
+		sendRemoteWrite(t, a, fmt.Sprintf(`{__name__="started", job="v2"} 3@%d<%d`, fixtureTime(5), fixtureTime(-260)), 2)
 		sendCarbon(t, a, fmt.Sprintf("servers.db1.disk.used 17 %d\nplain.name.of.carbon 0.25 %d\n", fixtureTime(6)/1000, fixtureTime(7)/1000), `plain.name.of.carbon [{"-_" "1"}]`, fixtureTime(7))
 		sendPuts(t, a, fmt.Sprintf(`{"metric":"sys.cpu.user","timestamp":%d,"value":-1,"tags":{"host":"a"}}`, fixtureTime(8)/1000))
 	}
 }
 
 // sendRemoteWrite sends what is written in the words of parseWrite.
-func sendRemoteWrite(t *testing.T, a *Adapter, text string, v wireVersion) {
+func sendRemoteWrite(t *testing.T, a *Adapter, text string, version int) {
 	t.Helper()
-	q, err := parseWrite(text)
+	q, err := promtest.ParseWrite(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v1, v2 := q.v1(), q.v2()
-	message, contentType := marshal(t, &v1), "application/x-protobuf"
-	if v == wireV2 {
-		message, contentType = marshal(t, &v2), contentType+";proto="+protoV2
+	v1, v2 := q.V1(), q.V2()
+	message, contentType := promtest.Marshal(t, &v1), "application/x-protobuf"
+	if version == 2 {
+		message, contentType = promtest.Marshal(t, &v2), contentType+";proto=io.prometheus.write.v2.Request"
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+a.Addr()+"/api/v1/write", bytes.NewReader(snappy.Encode(nil, message)))
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/prometheus/query"
 )
 
 const (
@@ -26,6 +26,10 @@ const (
 	webHeads = 4 << 20
 	// webHeadTime is how long a client may take for a head.
 	webHeadTime = 10 * time.Second
+	// webBodyTime is how long a client may take for one body.
+	webBodyTime = time.Minute
+	// webRetryAfter is when a client that was refused should come again, in seconds.
+	webRetryAfter = "5"
 )
 
 // webServer is the server of the HTTP port. Its connections are of a port: what a client does not read is cut off there.
@@ -79,7 +83,7 @@ type webGuard struct {
 func newWebGuard(next http.Handler, o Options, reg prometheus.Registerer) http.Handler {
 	g := &webGuard{
 		next: next, limit: o.WebBodyBytes, gate: intake.NewGate(o.MaxConnections, o.webInFlightBytes()),
-		own: map[string]bool{apiPrefix + "/write": true, "/write": true},
+		own: map[string]bool{query.Prefix + "/write": true, "/write": true},
 	}
 	reg.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_web_requests_in_flight", Help: "HTTP requests being served."},
@@ -144,7 +148,7 @@ func (g *webGuard) receive(w http.ResponseWriter, r *http.Request, share *intake
 		return nil, intake.ErrTooLarge
 	}
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a server without deadlines (tests) has slow senders wait
+	_ = control.SetReadDeadline(time.Now().Add(webBodyTime)) // a server without deadlines (tests) has slow senders wait
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	share.Receiving(func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
 	defer share.Received()
@@ -158,7 +162,7 @@ func (g *webGuard) fail(w http.ResponseWriter, err error) {
 	case errors.Is(err, intake.ErrBusy):
 		refuse(w, http.StatusServiceUnavailable, "too many bytes of requests at once (4 × --web.max-body-bytes), try again later")
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		refuse(w, http.StatusRequestTimeout, fmt.Sprintf("the body did not come within %v", bodyTimeout))
+		refuse(w, http.StatusRequestTimeout, fmt.Sprintf("the body did not come within %v", webBodyTime))
 	default:
 		refuse(w, http.StatusBadRequest, "read body: "+err.Error())
 	}
@@ -168,7 +172,7 @@ func (g *webGuard) fail(w http.ResponseWriter, err error) {
 func refuse(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Connection", "close")
 	if status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", strconv.Itoa(maxRetryAfter))
+		w.Header().Set("Retry-After", webRetryAfter)
 	}
 	http.Error(w, text, status)
 }

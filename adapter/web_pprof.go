@@ -26,7 +26,7 @@ func routeProfiles(r chi.Router) {
 				defer func() { <-turn }()
 				next(w, r)
 			default:
-				w.Header().Set("Retry-After", strconv.Itoa(maxRetryAfter))
+				w.Header().Set("Retry-After", webRetryAfter)
 				http.Error(w, "another profile is being taken", http.StatusServiceUnavailable)
 			}
 		}

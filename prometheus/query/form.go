@@ -1,0 +1,76 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+)
+
+// maxForm bounds the body of a request of the query API: a query of the greatest length, escaped.
+const maxForm = 4 << 20
+
+// textCost is the memory that a query takes for each of its bytes, at most, until it has been answered.
+const textCost = 256
+
+// bounded reads the form of a request, with the time that a query may take, and refuses texts that Prometheus' parser should not be given.
+// cancel is never nil.
+func (o Options) bounded(w http.ResponseWriter, r *http.Request) (*http.Request, context.CancelFunc, error) {
+	ctx, cancel := r.Context(), context.CancelFunc(func() {})
+	if o.Engine.Timeout > 0 {
+		ctx, cancel = context.WithTimeout(ctx, o.Engine.Timeout)
+	}
+	r = r.WithContext(ctx)
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := parseForm(r); err != nil {
+		return r, cancel, err
+	}
+	length := 0
+	for _, name := range []string{"query", "match[]", "match_target"} {
+		if err := bounds.Selectors(r.Form[name]); err != nil {
+			return r, cancel, badData(fmt.Errorf("invalid parameter %q: %w", name, err))
+		}
+		for _, text := range r.Form[name] {
+			length += len(text)
+		}
+	}
+	if strings.HasSuffix(r.URL.Path, "/format_query") || strings.HasSuffix(r.URL.Path, "/parse_query") {
+		if err := bounds.Pretty(r.Form.Get("query")); err != nil {
+			return r, cancel, badData(fmt.Errorf("invalid parameter \"query\": %w", err))
+		}
+	}
+	return r, cancel, queryErrorOf(ctx, "parse", budget.From(ctx).Take(int64(length)*textCost))
+}
+
+// parseForm reads all forms that the API's handlers would.
+func parseForm(r *http.Request) error {
+	err := r.ParseForm()
+	if err == nil && strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/form-data") {
+		err = r.ParseMultipartForm(maxForm)
+	}
+	var tooLarge *http.MaxBytesError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &tooLarge):
+		return reply.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("the request has more than %d bytes", tooLarge.Limit))
+	case errors.Is(err, budget.ErrBusy), errors.Is(err, budget.ErrTooLarge):
+		return reply.QueryError(r.Context(), "read the request", err)
+	}
+	return badData(fmt.Errorf("error parsing form values: %w", err))
+}
+
+// queryErrorOf is queryError for what may be no error.
+func queryErrorOf(ctx context.Context, op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return reply.QueryError(ctx, op, err)
+}
+
+func badData(err error) error { return reply.WithStatus(http.StatusBadRequest, err) }

@@ -1,0 +1,99 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/grafana/regexp"
+	"github.com/prometheus/prometheus/util/httputil"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// metadataReader gives what is known about metrics, by their stored names.
+type metadataReader interface {
+	Metadata(ctx context.Context) (map[string]storage.Metadata, error)
+}
+
+// metadataHandler serves GET /api/v1/metadata from what was written.
+type metadataHandler struct {
+	metadata metadataReader
+	names    queryable.Names
+	cors     *regexp.Regexp
+}
+
+// metricMetadata is one entry of the answer.
+type metricMetadata struct {
+	Type string `json:"type"`
+	Help string `json:"help"`
+	Unit string `json:"unit"`
+}
+
+// ServeHTTP answers with the metadata of all metrics, or of the one named by metric.
+func (h *metadataHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	httputil.SetCORS(w, h.cors, r)
+	if r.Method != http.MethodGet {
+		w.Header().Set("Allow", http.MethodGet)
+		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
+		return
+	}
+	limit, perMetric, err := metadataLimits(r)
+	if err != nil {
+		reply.JSON(w, http.StatusBadRequest, reply.Frame{Status: "error", ErrorType: "bad_data", Error: err.Error()})
+		return
+	}
+	all, err := h.metadata.Metadata(r.Context())
+	if err != nil {
+		err = reply.QueryError(r.Context(), "read metadata", err)
+		status, _ := reply.QueryStatus(err)
+		reply.JSON(w, status, reply.Frame{Status: "error", ErrorType: "internal", Error: err.Error()})
+		return
+	}
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: h.selectMetrics(all, r.FormValue("metric"), limit, perMetric)})
+}
+
+// metadataLimits are the limits of a request, below 0 when not given. As in Prometheus a limit of 0 metrics gives none, and
+// 0 per metric gives all.
+func metadataLimits(r *http.Request) (metrics, perMetric int, err error) {
+	if metrics, err = formInt(r, "limit"); err != nil {
+		return 0, 0, errors.New("limit must be a number")
+	}
+	if perMetric, err = formInt(r, "limit_per_metric"); err != nil {
+		return 0, 0, errors.New("limit_per_metric must be a number")
+	}
+	return metrics, perMetric, nil
+}
+
+func formInt(r *http.Request, name string) (int, error) {
+	s := r.FormValue(name)
+	if s == "" {
+		return -1, nil
+	}
+	return strconv.Atoi(s)
+}
+
+// selectMetrics keys the metadata by the names that Prometheus knows. Which metrics a limit leaves is decided by their order.
+func (h *metadataHandler) selectMetrics(all map[string]storage.Metadata, metric string, limit, perMetric int) map[string][]metricMetadata {
+	out := map[string][]metricMetadata{}
+	for _, stored := range slices.Sorted(maps.Keys(all)) {
+		name := h.names.FromMetric(stored)
+		if name == "" || metric != "" && name != metric {
+			continue
+		}
+		entries, known := out[name]
+		entry := metricMetadata(all[stored])
+		if perMetric > 0 && len(entries) >= perMetric || slices.Contains(entries, entry) {
+			continue
+		}
+		if known || limit < 0 || len(out) < limit {
+			out[name] = append(entries, entry)
+		}
+	}
+	return out
+}

@@ -1,0 +1,143 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// planner says how a query would be read.
+type planner interface {
+	Plan(q storage.Query) ([]storage.Plan, error)
+}
+
+// planHandler serves GET /api/v1/status/plan: how the store would read the series of selectors. match[], start and end are those of
+// /api/v1/series; without start and end it is the last hour.
+type planHandler struct {
+	queryable *queryable.Store
+	planner   planner
+	now       func() time.Time
+}
+
+// planAnswer is the data of the answer.
+type planAnswer struct {
+	Start  time.Time   `json:"start"`
+	End    time.Time   `json:"end"`
+	Series int         `json:"series"`
+	Groups []planGroup `json:"groups"`
+}
+
+// planGroup is one plan.
+type planGroup struct {
+	Kind         string             `json:"kind"`
+	Metric       string             `json:"metric"`
+	UID          string             `json:"uid"`
+	Series       int                `json:"series"`
+	Reads        int                `json:"reads"`
+	Rows         int64              `json:"rows"`
+	RowsOfMetric int64              `json:"rowsOfMetric"`
+	CostMillis   map[string]float64 `json:"costMillis"`
+}
+
+// planSelection is one selector of a request, with the times in milliseconds.
+type planSelection struct {
+	start, end int64
+	matchers   []*labels.Matcher
+}
+
+// ServeHTTP answers with the plans.
+func (h *planHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	selections, err := h.selections(r)
+	if err != nil {
+		reply.JSON(w, http.StatusBadRequest, reply.Frame{Status: "error", ErrorType: "bad_data", Error: err.Error()})
+		return
+	}
+	answer, err := h.plan(r.Context(), selections)
+	if err != nil {
+		status, _ := reply.QueryStatus(err)
+		reply.JSON(w, status, reply.Frame{Status: "error", ErrorType: "execution", Error: err.Error()})
+		return
+	}
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: answer})
+}
+
+func (h *planHandler) selections(r *http.Request) ([]planSelection, error) {
+	if err := r.ParseForm(); err != nil {
+		return nil, err
+	}
+	end, err := formTime(r, "end", h.now())
+	if err != nil {
+		return nil, err
+	}
+	start, err := formTime(r, "start", end.Add(-time.Hour))
+	if err != nil {
+		return nil, err
+	}
+	if len(r.Form["match[]"]) == 0 {
+		return nil, errors.New("no match[] parameter provided")
+	}
+	var all []planSelection
+	for _, text := range r.Form["match[]"] {
+		matchers, err := parser.NewParser(parser.Options{}).ParseMetricSelector(text)
+		if err != nil {
+			return nil, fmt.Errorf("invalid parameter \"match[]\": %w", err)
+		}
+		all = append(all, planSelection{start.UnixMilli(), end.UnixMilli(), matchers})
+	}
+	return all, nil
+}
+
+// formTime reads a time as Prometheus does: seconds since 1970 or RFC 3339.
+func formTime(r *http.Request, name string, absent time.Time) (time.Time, error) {
+	text := r.Form.Get(name)
+	if text == "" {
+		return absent, nil
+	}
+	if s, err := strconv.ParseFloat(text, 64); err == nil && math.Abs(s) < 1<<40 {
+		return time.UnixMilli(int64(math.Round(s * 1000))).UTC(), nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return t, fmt.Errorf("invalid parameter %q: cannot parse %q to a valid timestamp", name, text)
+	}
+	return t, nil
+}
+
+func (h *planHandler) plan(ctx context.Context, selections []planSelection) (planAnswer, error) {
+	first := selections[0]
+	answer := planAnswer{Start: time.UnixMilli(first.start).UTC(), End: time.UnixMilli(first.end).UTC(), Groups: []planGroup{}}
+	for _, s := range selections {
+		names, q := map[storage.Ref]string{}, storage.Query{Start: s.start, End: s.end, Samples: true}
+		err := h.queryable.EachRef(ctx, s.start, s.end, s.matchers, func(ls labels.Labels, ref storage.Ref) {
+			names[ref] = ls.Get(model.MetricNameLabel)
+			q.Refs = append(q.Refs, ref)
+		})
+		if err != nil {
+			return answer, err
+		}
+		plans, err := h.planner.Plan(q)
+		if err != nil {
+			return answer, reply.QueryError(ctx, "plan", err)
+		}
+		answer.Series += len(q.Refs)
+		for _, p := range plans {
+			answer.Groups = append(answer.Groups, planGroup{
+				Kind: p.Kind, Metric: names[p.First], UID: fmt.Sprintf("%X", p.Metric), Series: p.Series, Reads: p.Reads,
+				Rows: p.Rows, RowsOfMetric: p.RowsOfMetric, CostMillis: p.Costs,
+			})
+		}
+	}
+	return answer, nil
+}

@@ -1,0 +1,28 @@
+package query
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// A query that is ended for its memory says so.
+func TestEndedQuery(t *testing.T) {
+	o := testAPIOptions(t, promtest.OpenStore(t, kv.NewMem(promtest.Tables()...)))
+	o.Engine.MaxSamples = 50_000_000
+	o.Engine.Running = func(end context.CancelCauseFunc) func() {
+		end(budget.ErrTooLarge)
+		return func() {}
+	}
+	form := url.Values{"query": {`count_values("v", vector(time()))`}, "start": {"0"}, "end": {"10000"}, "step": {"1"}}
+	status, body := promtest.Do(t, http.MethodPost, apiServer(t, o).URL+Prefix+"/query_range", form)
+	if status != http.StatusUnprocessableEntity || !strings.Contains(body, budget.Flag) || !strings.Contains(body, `"errorType":"execution"`) {
+		t.Errorf("%d %.300s", status, body)
+	}
+}

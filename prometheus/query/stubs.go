@@ -1,0 +1,68 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"net/url"
+
+	"github.com/prometheus/prometheus/config"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/rules"
+	"github.com/prometheus/prometheus/scrape"
+	"github.com/prometheus/prometheus/tsdb"
+	"github.com/prometheus/prometheus/tsdb/index"
+	v1 "github.com/prometheus/prometheus/web/api/v1"
+)
+
+// noTargets answers what the API asks of a scraping, alerting server: nothing is scraped and nothing alerts here. The
+// module calls these without looking for nil.
+type noTargets struct{}
+
+var (
+	_ v1.ScrapePoolsRetriever  = noTargets{}
+	_ v1.TargetRetriever       = noTargets{}
+	_ v1.AlertmanagerRetriever = noTargets{}
+	_ v1.RulesRetriever        = noTargets{}
+	_ v1.TSDBAdminStats        = noAdmin{}
+)
+
+func (noTargets) ScrapePools() []string { return []string{} }
+
+func (noTargets) TargetsActive() map[string][]*scrape.Target { return map[string][]*scrape.Target{} }
+
+func (noTargets) TargetsDropped() map[string][]*scrape.Target { return map[string][]*scrape.Target{} }
+
+func (noTargets) TargetsDroppedCounts() map[string]int { return map[string]int{} }
+
+func (noTargets) Alertmanagers() []*url.URL { return []*url.URL{} }
+
+func (noTargets) DroppedAlertmanagers() []*url.URL { return []*url.URL{} }
+
+func (noTargets) RuleGroups() []*rules.Group { return []*rules.Group{} }
+
+func (noTargets) AlertingRules() []*rules.AlertingRule { return []*rules.AlertingRule{} }
+
+func (noTargets) ScrapePoolConfig(string) (*config.ScrapeConfig, error) {
+	return nil, errors.New("nothing is scraped here")
+}
+
+// noAdmin answers for a TSDB that is not there.
+type noAdmin struct{}
+
+var errNoTSDB = errors.New("there is no TSDB here")
+
+func (noAdmin) CleanTombstones() error { return errNoTSDB }
+
+func (noAdmin) Delete(context.Context, int64, int64, ...*labels.Matcher) error {
+	return errNoTSDB
+}
+
+func (noAdmin) Snapshot(string, bool) error { return errNoTSDB }
+
+func (noAdmin) Stats(string, int) (*tsdb.Stats, error) {
+	return &tsdb.Stats{IndexPostingStats: &index.PostingsStats{}}, nil
+}
+
+func (noAdmin) WALReplayStatus() (tsdb.WALReplayStatus, error) { return tsdb.WALReplayStatus{}, nil }
+
+func (noAdmin) BlockMetas() ([]tsdb.BlockMeta, error) { return []tsdb.BlockMeta{}, nil }

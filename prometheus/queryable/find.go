@@ -1,0 +1,154 @@
+package queryable
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/turns"
+)
+
+// A labelSet is a set of labels with the stored series that show it: one, and more only where names that tsdbridge
+// did not write decode to the same text.
+type labelSet struct {
+	labels labels.Labels
+	ref    storage.Ref
+	more   []storage.Ref
+}
+
+// checkEvery is how many series are decoded between two looks at the context: a matcher may take long.
+const checkEvery = 64
+
+// decodeShare is how many series are worth a core of their own.
+const decodeShare = 4096
+
+// labelSetBytes is what a found series takes beside the texts of its labels: its place in lists and the map.
+const labelSetBytes = 160
+
+// find lists the label sets that satisfy every matcher, each once.
+func (p *Store) find(ctx context.Context, s selection) ([]labelSet, error) {
+	if s.span.empty() {
+		return nil, nil
+	}
+	found, err := p.store.Find(ctx, p.names.Filters(s.matchers), s.span.start, s.span.end, p.limits.Series)
+	if err != nil {
+		return nil, reply.QueryError(ctx, "find series", err)
+	}
+	if err := budget.From(ctx).Take(int64(len(found)) * labelSetBytes); err != nil {
+		return nil, reply.QueryError(ctx, "find series", err)
+	}
+	decoded, err := p.decode(ctx, found, s.matchers)
+	if err != nil {
+		return nil, reply.QueryError(ctx, "find series", err)
+	}
+	if err := turns.From(ctx).Yield(ctx); err != nil {
+		return nil, reply.QueryError(ctx, "find series", err)
+	}
+	sets := newLabelSets(len(found))
+	for i, ls := range decoded {
+		if ls.matches {
+			sets.add(ls.labels, found[i].Ref)
+		}
+	}
+	if s.sorted {
+		slices.SortFunc(sets.list, func(a, b labelSet) int { return labels.Compare(a.labels, b.labels) })
+	}
+	if s.limit > 0 && len(sets.list) > s.limit {
+		return sets.list[:s.limit], nil
+	}
+	return sets.list, nil
+}
+
+// EachRef visits the stored series that satisfy every matcher, sorted by labels. mint and maxt are in milliseconds, both included.
+func (p *Store) EachRef(ctx context.Context, mint, maxt int64, matchers []*labels.Matcher, visit func(labels.Labels, storage.Ref)) error {
+	sets, err := p.find(ctx, selection{span: timeSpan{mint, maxt}, matchers: matchers, sorted: true})
+	if err != nil {
+		return err
+	}
+	for _, set := range sets {
+		visit(set.labels, set.ref)
+		for _, ref := range set.more {
+			visit(set.labels, ref)
+		}
+	}
+	return nil
+}
+
+// decodedLabels are labels of a found series.
+type decodedLabels struct {
+	labels  labels.Labels
+	matches bool
+}
+
+// decode decodes the labels of series on all cores.
+func (p *Store) decode(ctx context.Context, found []storage.Found, matchers []*labels.Matcher) ([]decodedLabels, error) {
+	out := make([]decodedLabels, len(found))
+	account := budget.From(ctx)
+	some := func(turn *turns.Turn, from, to int) error {
+		for i := from; i < to; {
+			end, texts := min(i+checkEvery, to), 0
+			for ; i < end; i++ {
+				ls := p.names.ToLabels(found[i].Series)
+				texts += int(ls.ByteSize())
+				out[i] = decodedLabels{ls, matchesAll(matchers, ls)}
+			}
+			if err := account.Take(int64(texts)); err != nil {
+				return err
+			}
+			if err := turn.Yield(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	parts := min(runtime.GOMAXPROCS(0), len(found)/decodeShare+1)
+	var group errgroup.Group
+	for n := 1; n < parts; n++ {
+		group.Go(func() error { return some(nil, len(found)*n/parts, len(found)*(n+1)/parts) })
+	}
+	err := some(turns.From(ctx), 0, len(found)/parts)
+	return out, errors.Join(group.Wait(), err)
+}
+
+// matchesAll says whether labels satisfy every matcher. An absent label is the empty value, as everywhere in Prometheus.
+func matchesAll(matchers []*labels.Matcher, ls labels.Labels) bool {
+	for _, m := range matchers {
+		if !m.Matches(ls.Get(m.Name)) {
+			return false
+		}
+	}
+	return true
+}
+
+// labelSets collects label sets without duplicates. The engine refuses a vector with two of one label set.
+type labelSets struct {
+	list   []labelSet
+	byHash map[uint64]int
+}
+
+func newLabelSets(n int) *labelSets {
+	return &labelSets{list: make([]labelSet, 0, n), byHash: make(map[uint64]int, n)}
+}
+
+// add looks at the labels themselves when hashes meet: two label sets with one hash take neighbouring keys.
+func (s *labelSets) add(ls labels.Labels, ref storage.Ref) {
+	for h := ls.Hash(); ; h++ {
+		i, ok := s.byHash[h]
+		if !ok {
+			s.byHash[h] = len(s.list)
+			s.list = append(s.list, labelSet{labels: ls, ref: ref})
+			return
+		}
+		if labels.Equal(s.list[i].labels, ls) {
+			s.list[i].more = append(s.list[i].more, ref)
+			return
+		}
+	}
+}

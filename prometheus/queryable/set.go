@@ -1,0 +1,259 @@
+package queryable
+
+import (
+	"context"
+	"errors"
+
+	"github.com/prometheus/prometheus/model/labels"
+	promstorage "github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/turns"
+)
+
+// readOptions say what a reader needs of the samples.
+type readOptions struct {
+	// resetHints asks for the counter-reset hints of histograms, whose first one may need a look before the range.
+	resetHints bool
+	// holds says that the reader keeps the samples, so that they count against the limit.
+	holds bool
+	// cost is what the reader does with the series.
+	cost bounds.Reader
+}
+
+// seriesSet reads series in groups: a group is in memory as a whole, the next one is read when it is used up.
+type seriesSet struct {
+	find func() ([]labelSet, error) // nil after the first Next
+	read func(group []labelSet) (seriesGroup, error)
+	end  func(seriesGroup) // of a group that is used up; nil: nothing to do
+
+	rest   []labelSet // not read yet
+	size   int        // of the next group
+	group  []promstorage.Series
+	whole  seriesGroup // that group is the rest of
+	at     promstorage.Series
+	failed error
+}
+
+func newSeriesSet(ctx context.Context, q *querier, o readOptions, s selection) *seriesSet {
+	set := &seriesSet{
+		size: firstGroup,
+		find: func() ([]labelSet, error) { return q.find(ctx, s) },
+		read: func(group []labelSet) (seriesGroup, error) {
+			_ = turns.From(ctx).Yield(ctx) // Its error is the end of ctx.
+			return q.readGroup(ctx, group, s.span, o)
+		},
+	}
+	if !o.holds {
+		account := budget.From(ctx)
+		set.end = func(g seriesGroup) { account.Give(g.bytes) }
+	} else {
+		o.cost = bounds.From(ctx).Of(s.matchers)
+		set.find = func() ([]labelSet, error) { return q.findHeld(ctx, s, o.cost) }
+	}
+	if s.labelsOnly {
+		set.read = readLabels
+	}
+	return set
+}
+
+// findHeld finds series that the engine keeps, and takes the memory for what it makes of them.
+func (q *querier) findHeld(ctx context.Context, s selection, cost bounds.Reader) ([]labelSet, error) {
+	sets, err := q.find(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	bytes, err := cost.Series(len(sets))
+	if err == nil {
+		err = budget.From(ctx).Take(bytes)
+	}
+	if err != nil {
+		return nil, reply.QueryError(ctx, "evaluate series", err)
+	}
+	return sets, nil
+}
+
+// readLabels makes series without samples.
+func readLabels(group []labelSet) (seriesGroup, error) {
+	series := make([]promstorage.Series, len(group))
+	for i, g := range group {
+		series[i] = &shownSeries{labels: g.labels, data: &seriesSamples{}}
+	}
+	return seriesGroup{series: series}, nil
+}
+
+// A seriesGroup is some series in memory.
+type seriesGroup struct {
+	series  []promstorage.Series
+	samples int
+	bytes   int64 // taken from the account of the request
+}
+
+// Next moves to the next series.
+func (s *seriesSet) Next() bool {
+	s.at = nil
+	for len(s.group) == 0 {
+		if s.failed != nil || !s.fill() {
+			return false
+		}
+	}
+	s.at, s.group = s.group[0], s.group[1:]
+	return true
+}
+
+// fill reads the next group, which may turn out to be empty, and says whether there was one.
+func (s *seriesSet) fill() bool {
+	if s.find != nil {
+		s.rest, s.failed = s.find()
+		s.find = nil
+	}
+	if s.failed != nil || len(s.rest) == 0 {
+		return false
+	}
+	group := s.rest[:min(s.size, len(s.rest))]
+	s.rest = s.rest[len(group):]
+	if s.end != nil {
+		s.end(s.whole)
+	}
+	if s.whole, s.failed = s.read(group); s.failed != nil {
+		return false
+	}
+	s.group = s.whole.series
+	s.size = nextGroup(len(group), s.whole.samples)
+	return true
+}
+
+// At returns the series; it stays readable after Next.
+func (s *seriesSet) At() promstorage.Series { return s.at }
+
+// Err returns what ended the set early.
+func (s *seriesSet) Err() error { return s.failed }
+
+// Warnings are never given: an answer is whole or an error.
+func (*seriesSet) Warnings() annotations.Annotations { return nil }
+
+// readGroup reads the samples of some series. Series without any are left out.
+func (q *querier) readGroup(ctx context.Context, group []labelSet, span timeSpan, o readOptions) (seriesGroup, error) {
+	r := groupReader{querier: q, span: span, options: o, account: budget.From(ctx), end: newQueryEnd(ctx)}
+	r.collect(group)
+	if err := r.read(ctx); err != nil {
+		r.account.Give(r.taken)
+		return seriesGroup{}, reply.QueryError(ctx, "read samples", err)
+	}
+	if o.resetHints {
+		if err := r.hint(ctx); err != nil {
+			r.account.Give(r.taken)
+			return seriesGroup{}, reply.QueryError(ctx, "read samples before the range", err)
+		}
+	}
+	return seriesGroup{r.series(group), r.count, r.taken}, nil
+}
+
+// A groupReader reads the samples of refs, data[i] those of refs[i].
+type groupReader struct {
+	*querier
+	span    timeSpan
+	options readOptions
+	refs    []storage.Ref
+	data    []*seriesSamples // nil: none in the range
+	count   int
+	account *budget.Account
+	taken   int64 // bytes, from the account
+	end     *queryEnd
+}
+
+func (r *groupReader) collect(group []labelSet) {
+	r.refs = make([]storage.Ref, 0, len(group))
+	for _, g := range group {
+		r.refs = append(append(r.refs, g.ref), g.more...)
+	}
+	r.data = make([]*seriesSamples, len(r.refs))
+}
+
+var errOrder = errors.New("the store answered a series that was not asked for, or out of order")
+
+func (r *groupReader) read(ctx context.Context) error {
+	next := 0
+	query := storage.Query{Refs: r.refs, Start: r.span.start, End: r.span.end, Samples: true}
+	if r.options.holds {
+		query.MaxSamples = r.room()
+	}
+	for p, err := range r.store.Select(ctx, query) {
+		if err != nil {
+			return err
+		}
+		for next < len(r.refs) && r.refs[next] != p.Ref {
+			next++
+		}
+		if next == len(r.refs) {
+			return errOrder
+		}
+		if err := r.take(p); err != nil {
+			return err
+		}
+		data, size, err := newSeriesSamples(p)
+		if err != nil {
+			return err
+		}
+		data.end = r.end
+		r.data[next] = data
+		r.count += size
+		if r.options.holds {
+			if err := r.hold(size); err != nil {
+				return err
+			}
+		}
+	}
+	// A store that ended its loop silently when the context ended would give a shorter answer.
+	return ctx.Err()
+}
+
+// take takes the memory for the copy of a series' points.
+func (r *groupReader) take(p storage.Points) error {
+	if err := r.options.cost.Samples(len(p.Times) + len(p.Objects)); err != nil {
+		return err
+	}
+	n := int64(len(p.Times)) * sampleBytes
+	for _, o := range p.Objects {
+		n += int64(histogramGrowth * len(o.Data))
+	}
+	if err := r.account.Take(n + seriesBytes); err != nil {
+		return err
+	}
+	r.taken += n + seriesBytes
+	return nil
+}
+
+// series puts labels to samples; several stored series with one label set become one.
+func (r *groupReader) series(group []labelSet) []promstorage.Series {
+	out := make([]promstorage.Series, 0, len(group))
+	i := 0
+	for _, g := range group {
+		data := r.data[i : i+1+len(g.more)]
+		i += len(data)
+		if s := mergedSeries(g.labels, data); s != nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func mergedSeries(ls labels.Labels, data []*seriesSamples) promstorage.Series {
+	var parts []promstorage.Series
+	for _, d := range data {
+		if d != nil {
+			parts = append(parts, &shownSeries{labels: ls, data: d})
+		}
+	}
+	switch len(parts) {
+	case 0:
+		return nil
+	case 1:
+		return parts[0]
+	}
+	return promstorage.ChainedSeriesMerge(parts...)
+}

@@ -1,0 +1,85 @@
+package queryable
+
+import (
+	"fmt"
+	"math/rand"
+	"testing"
+	"time"
+
+	"github.com/cortexproject/promqlsmith"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/promql/promqltest"
+	promstorage "github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb"
+	"github.com/prometheus/prometheus/util/teststorage"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
+	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
+)
+
+// TestRandomQueries asks what promqlsmith makes up: of our engine over our store, and of the library's over Prometheus' own.
+func TestRandomQueries(t *testing.T) {
+	ours := newMemStorage(t)
+	theirs := teststorage.New(t, func(o *tsdb.Options) { o.OutOfOrderTimeWindow = 0 })
+	promtest.WriteDemo(t, ours)
+	promtest.WriteDemo(t, theirs)
+	library := promqltest.NewTestEngine(t, false, 5*time.Minute, 50_000_000)
+	registry := prometheus.NewRegistry()
+	engine := rangeql.New(rangeql.Options{Library: library, MaxSamples: 50_000_000, Timeout: time.Minute, Registerer: registry})
+	var names []labels.Labels
+	for _, name := range []string{"requests_total", "temperature", "limit", "latency", "changing"} {
+		for _, instance := range []string{"a", "b", "c:9090"} {
+			names = append(names, labels.FromStrings("__name__", name, "instance", instance, "job", "demo"))
+		}
+	}
+	smith := promqlsmith.New(rand.New(rand.NewSource(7)), names,
+		promqlsmith.WithEnableOffset(true), promqlsmith.WithEnableAtModifier(true), promqlsmith.WithAtModifierMaxTimestamp(promtest.DemoEnd), promqlsmith.WithMaxDepth(3),
+		// Those whose answer among equals depends on the order of series stay out.
+		promqlsmith.WithEnabledAggrs([]parser.ItemType{parser.SUM, parser.AVG, parser.MIN, parser.MAX, parser.COUNT, parser.GROUP, parser.STDDEV, parser.STDVAR, parser.QUANTILE}),
+	)
+	const queries = 600
+	found, asked := 0, 0
+	for asked < queries && !t.Failed() {
+		expr := smith.WalkInstantQuery().String()
+		parsed, err := parser.NewParser(parser.Options{}).ParseExpr(expr)
+		if err != nil || parsed.Type() != parser.ValueTypeVector && parsed.Type() != parser.ValueTypeScalar {
+			continue // it makes up what cannot be
+		}
+		asked++
+		query := func(step time.Duration) func(promstorage.Queryable) (promql.Query, error) {
+			return func(q promstorage.Queryable) (promql.Query, error) {
+				e := promql.QueryEngine(library)
+				if q == promstorage.Queryable(ours) {
+					e = engine
+				}
+				if step == 0 {
+					return e.NewInstantQuery(t.Context(), q, nil, expr, time.UnixMilli(promtest.DemoEnd/2+17))
+				}
+				return e.NewRangeQuery(t.Context(), q, nil, expr, time.UnixMilli(600_000), time.UnixMilli(promtest.DemoEnd+600_000), step)
+			}
+		}
+		found += min(1, compareQueries(t, expr, query(0), ours, theirs)+compareQueries(t, fmt.Sprint(expr, " every 61 s"), query(61*time.Second), ours, theirs))
+	}
+	if found < queries/4 {
+		t.Errorf("%d of %d queries found something", found, queries)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns := 0.0
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if len(m.GetLabel()) == 1 && m.GetLabel()[0].GetValue() == "columns" {
+				columns += m.GetCounter().GetValue()
+			}
+		}
+	}
+	if columns < queries/20 {
+		t.Errorf("%v queries were answered from columns", columns)
+	}
+	t.Logf("%d of %d queries found something, %v evaluations were from columns", found, queries, columns)
+}

@@ -1,0 +1,56 @@
+package rangeql
+
+import (
+	"context"
+	"errors"
+
+	"github.com/prometheus/prometheus/promql"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
+)
+
+// boundedQuery is a query of the library whose cost is known. It takes its memory before it begins, and tells those who read for it what
+// the series that they find will cost.
+type boundedQuery struct {
+	promql.Query
+	cost   *bounds.Cost
+	engine *Engine
+}
+
+// Exec runs the query.
+func (q boundedQuery) Exec(ctx context.Context) *promql.Result {
+	if err := budget.From(ctx).Take(q.cost.Fixed); err != nil {
+		return &promql.Result{Err: q.engine.o.NoMemory(ctx, err)}
+	}
+	if q.cost.Short() {
+		ctx = asShort(ctx)
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	if q.engine.o.Running != nil {
+		defer q.engine.o.Running(end)()
+	}
+	result := q.Query.Exec(bounds.With(ctx, q.cost))
+	if cause := context.Cause(ctx); errors.Is(cause, budget.ErrTooLarge) {
+		return &promql.Result{Err: q.engine.o.NoMemory(ctx, cause)}
+	}
+	return result
+}
+
+// refused is a query that is not evaluated.
+type refused struct {
+	promql.Query
+	err error
+}
+
+// Exec says why.
+func (q refused) Exec(context.Context) *promql.Result { return &promql.Result{Err: q.err} }
+
+type shortKey struct{}
+
+// asShort marks what takes no time worth mentioning: parsing, and evaluations that read nothing.
+func asShort(ctx context.Context) context.Context { return context.WithValue(ctx, shortKey{}, true) }
+
+// IsShort says whether what is done needs no turn among other queries.
+func IsShort(ctx context.Context) bool { return ctx.Value(shortKey{}) != nil }

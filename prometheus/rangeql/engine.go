@@ -1,0 +1,217 @@
+// Package rangeql answers the common shapes of PromQL over columns of samples: plain selectors, functions of a range of one
+// selector, sum, avg, min, max, count and group of those, and arithmetic or comparison with a number on top. An answer is the
+// library engine's, bit for bit. Whatever is not of these shapes, and whatever turns out to hold more than floats or to come near
+// a limit, is left to that engine as a whole: there is no half of an answer.
+package rangeql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	promstorage "github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/util/annotations"
+	"github.com/prometheus/prometheus/util/stats"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
+)
+
+// Options of an Engine.
+type Options struct {
+	// Library is the engine that parses every query and evaluates those that are not answered from columns. It must not use
+	// type and unit labels.
+	Library *promql.Engine
+	// DelayedNames says that Library drops the names of metrics in the end only (EnableDelayedNameRemoval).
+	DelayedNames bool
+	// StartTimes says that Library looks at the start times of samples (UseStartTimestamps): series that have any are left to it.
+	StartTimes bool
+	// MaxSamples is the limit that Library has.
+	MaxSamples int
+	// DefaultStep is what Library takes for the step of a subquery without one; 0: a minute.
+	DefaultStep time.Duration
+	// Timeout bounds a query, as it does in Library. A query that is handed over does not get a second one.
+	Timeout time.Duration
+	// NoMemory makes what the caller answers of an error of the budget; nil: that error.
+	NoMemory func(ctx context.Context, err error) error
+	// Running is told how to end each query that Library evaluates, until the function that it returns is called; nil: nobody is.
+	Running    func(end context.CancelCauseFunc) (done func())
+	Registerer prometheus.Registerer // nil: no metrics
+}
+
+// Engine is a promql.QueryEngine.
+type Engine struct {
+	o                            Options
+	columns, library, handedOver prometheus.Counter
+}
+
+// New returns an engine.
+func New(o Options) *Engine {
+	paths := promauto.With(o.Registerer).NewCounterVec(prometheus.CounterOpts{
+		Name: "tsdbridge_queries_total",
+		Help: "PromQL queries by the way they were answered: from columns, by Prometheus' engine, or handed over to that when columns did not do.",
+	}, []string{"path"})
+	if o.NoMemory == nil {
+		o.NoMemory = func(_ context.Context, err error) error { return err }
+	}
+	return &Engine{
+		o:          o,
+		columns:    paths.WithLabelValues("columns"),
+		library:    paths.WithLabelValues("engine"),
+		handedOver: paths.WithLabelValues("handed_over"),
+	}
+}
+
+var _ promql.QueryEngine = (*Engine)(nil)
+
+// NewInstantQuery returns a query for one instant.
+func (e *Engine) NewInstantQuery(ctx context.Context, q promstorage.Queryable, o promql.QueryOpts, text string, at time.Time) (promql.Query, error) {
+	library, err := e.o.Library.NewInstantQuery(asShort(ctx), q, o, text, at)
+	return e.query(ctx, library, q, o), err
+}
+
+// NewRangeQuery returns a query for instants that lie a step apart.
+func (e *Engine) NewRangeQuery(ctx context.Context, q promstorage.Queryable, o promql.QueryOpts, text string, start, end time.Time, step time.Duration) (promql.Query, error) {
+	library, err := e.o.Library.NewRangeQuery(asShort(ctx), q, o, text, start, end, step)
+	return e.query(ctx, library, q, o), err
+}
+
+type wholeStats struct{}
+
+// WithStats makes the library's engine answer: its statistics are those of its own way through the samples.
+func WithStats(ctx context.Context) context.Context {
+	return context.WithValue(ctx, wholeStats{}, true)
+}
+
+// query chooses the way of a query that the library has parsed.
+func (e *Engine) query(ctx context.Context, library promql.Query, q promstorage.Queryable, o promql.QueryOpts) promql.Query {
+	if library == nil {
+		return nil
+	}
+	s, ok := library.Statement().(*parser.EvalStmt)
+	if !ok || s.Expr == nil {
+		return counted{library, e.library}
+	}
+	cost, err := bounds.Reckon(s, bounds.Options{MaxSamples: e.o.MaxSamples, DefaultStep: e.o.DefaultStep})
+	if err != nil {
+		return refused{library, err}
+	}
+	bounded := boundedQuery{library, cost, e}
+	source, ok := q.(Source)
+	if !ok || ctx.Value(wholeStats{}) != nil || o != nil && o.EnablePerStepStats() {
+		return counted{bounded, e.library}
+	}
+	p, ok := newPlan(s, e.o)
+	if !ok {
+		return counted{bounded, e.library}
+	}
+	c := &columnQuery{Query: bounded, engine: e, source: source, plan: p}
+	// A query of this kind runs a function under everything that surrounds an evaluation in the library: its turn among other
+	// queries, the timeout, the metrics.
+	c.run = e.o.Library.NewTestQuery(c.evaluate)
+	return c
+}
+
+// counted is a query of the library.
+type counted struct {
+	promql.Query
+	count prometheus.Counter
+}
+
+func (q counted) Exec(ctx context.Context) *promql.Result {
+	q.count.Inc()
+	return q.Query.Exec(ctx)
+}
+
+// columnQuery is a query of a shape that is answered from columns. The embedded query is the library's for the same text.
+type columnQuery struct {
+	promql.Query
+	engine *Engine
+	source Source
+	plan   *plan
+	run    promql.Query
+
+	handedOver bool
+	slabs      slabs
+	value      parser.Value
+	warnings   annotations.Annotations
+}
+
+// Exec runs the query.
+func (q *columnQuery) Exec(ctx context.Context) *promql.Result {
+	if q.engine.o.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, q.engine.o.Timeout)
+		defer cancel()
+	}
+	result := q.run.Exec(ctx)
+	if errors.Is(result.Err, ErrHandOver) {
+		q.handedOver = true
+		q.engine.handedOver.Inc()
+		q.slabs.free()
+		return q.Query.Exec(ctx)
+	}
+	q.engine.columns.Inc()
+	return &promql.Result{Err: result.Err, Value: q.value, Warnings: q.warnings}
+}
+
+// Stats tells of the evaluation that gave the answer.
+func (q *columnQuery) Stats() *stats.Statistics {
+	if q.handedOver {
+		return q.Query.Stats()
+	}
+	return q.run.Stats()
+}
+
+// Cancel ends the evaluation.
+func (q *columnQuery) Cancel() {
+	q.run.Cancel()
+	q.Query.Cancel()
+}
+
+// Close takes back the memory of the answer.
+func (q *columnQuery) Close() {
+	q.Query.Close()
+	q.value = nil
+	q.slabs.free()
+}
+
+// evaluate answers the query, or is ErrHandOver.
+func (q *columnQuery) evaluate(ctx context.Context) error {
+	columns, err := q.source.Columns(ctx, q.plan.selector)
+	if err != nil {
+		return expanding(err)
+	}
+	r := newRun(q.plan, columns, q.engine.o.MaxSamples, &q.slabs)
+	matrix, err := r.matrix(ctx)
+	switch {
+	case errors.Is(err, ErrHandOver):
+		r.release()
+		return err
+	case errors.Is(err, budget.ErrBusy), errors.Is(err, budget.ErrTooLarge):
+		return q.engine.o.NoMemory(ctx, err)
+	case err != nil:
+		return err
+	}
+	if err := contextError(ctx); err != nil {
+		return err
+	}
+	samples := q.run.Stats().Samples
+	samples.TotalSamples, samples.SamplesRead = r.count.total, r.count.read
+	q.warnings = r.warnings
+	q.value = q.plan.value(matrix)
+	return nil
+}
+
+// expanding is an error of the source in the library's words.
+func expanding(err error) error {
+	if errors.Is(err, ErrHandOver) {
+		return ErrHandOver
+	}
+	return fmt.Errorf("expanding series: %w", err)
+}

@@ -1,0 +1,475 @@
+package rangeql_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/value"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/promqltest"
+	promstorage "github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+	"github.com/prometheus/prometheus/util/teststorage"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
+)
+
+// columnSource shows any storage as columns.
+type columnSource struct {
+	promstorage.Queryable
+	fail     error // of Read, for every series from failFrom on
+	failFrom int
+	reads    func() // called by every Read
+}
+
+func (s columnSource) Columns(ctx context.Context, sel rangeql.Selector) (rangeql.Columns, error) {
+	q, err := s.Querier(sel.Start, sel.End)
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	set := q.Select(ctx, false, &promstorage.SelectHints{Start: sel.Start, End: sel.End}, sel.Matchers...)
+	c := &testColumns{source: s}
+	for set.Next() {
+		one := testSeries{labels: set.At().Labels()}
+		it := set.At().Iterator(nil)
+		for kind := it.Next(); kind != chunkenc.ValNone; kind = it.Next() {
+			if kind != chunkenc.ValFloat {
+				one.err = rangeql.ErrHandOver
+				break
+			}
+			t, v := it.At()
+			one.times, one.values = append(one.times, t), append(one.values, v)
+		}
+		c.series = append(c.series, one)
+	}
+	return c, set.Err()
+}
+
+type testSeries struct {
+	labels labels.Labels
+	times  []int64
+	values []float64
+	err    error
+}
+
+type testColumns struct {
+	source columnSource
+	series []testSeries
+}
+
+func (c *testColumns) Len() int                   { return len(c.series) }
+func (c *testColumns) Labels(i int) labels.Labels { return c.series[i].labels }
+
+func (c *testColumns) Read(_ context.Context, from, to int, visit func(int, []int64, []float64) error) error {
+	if c.source.reads != nil {
+		c.source.reads()
+	}
+	for i := from; i < to; i++ {
+		s := c.series[i]
+		if c.source.fail != nil && i >= c.source.failFrom {
+			return c.source.fail
+		}
+		if s.err != nil {
+			return s.err
+		}
+		if len(s.times) == 0 {
+			continue
+		}
+		if err := visit(i, s.times, s.values); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// engines are the library's engine and ours over it, with ours' count of queries by path.
+type engines struct {
+	library  *promql.Engine
+	ours     *rangeql.Engine
+	registry *prometheus.Registry
+}
+
+// manySamples is a limit that is never met, that of the product.
+const manySamples = 50_000_000
+
+func newEngines(t testing.TB, maxSamples int, delayedNames bool) engines {
+	t.Helper()
+	e := engines{
+		library: promqltest.NewTestEngineWithOpts(t, promql.EngineOpts{
+			MaxSamples: maxSamples, Timeout: time.Minute, NoStepSubqueryIntervalFn: func(int64) int64 { return 60_000 },
+			EnableAtModifier: true, EnableNegativeOffset: true, EnableDelayedNameRemoval: delayedNames,
+		}),
+		registry: prometheus.NewRegistry(),
+	}
+	e.ours = rangeql.New(rangeql.Options{Library: e.library, DelayedNames: delayedNames, MaxSamples: maxSamples, Timeout: time.Minute, Registerer: e.registry})
+	return e
+}
+
+// paths counts queries by their path.
+func (e engines) paths(t testing.TB) map[string]int {
+	t.Helper()
+	families, err := e.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]int{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			out[m.GetLabel()[0].GetValue()] = int(m.GetCounter().GetValue())
+		}
+	}
+	return out
+}
+
+// question is a query with its times.
+type question struct {
+	text       string
+	start, end int64 // milliseconds
+	step       time.Duration
+	instant    bool
+}
+
+func (q question) String() string {
+	if q.instant {
+		return fmt.Sprintf("%s at %d", q.text, q.start)
+	}
+	return fmt.Sprintf("%s from %d to %d step %s", q.text, q.start, q.end, q.step)
+}
+
+func (q question) ask(t testing.TB, e promql.QueryEngine, s promstorage.Queryable) (*promql.Result, promql.Query) {
+	t.Helper()
+	var query promql.Query
+	var err error
+	if q.instant {
+		query, err = e.NewInstantQuery(t.Context(), s, nil, q.text, time.UnixMilli(q.start))
+	} else {
+		query, err = e.NewRangeQuery(t.Context(), s, nil, q.text, time.UnixMilli(q.start), time.UnixMilli(q.end), q.step)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", q.text, err)
+	}
+	return query.Exec(t.Context()), query
+}
+
+// bits are those of a float. Of a NaN that was computed the machine chooses the payload, by the order in which the compiler hands it the
+// operands, so all but stale markers are one.
+func bits(f float64) uint64 {
+	if math.IsNaN(f) && !value.IsStaleNaN(f) {
+		return math.Float64bits(math.NaN())
+	}
+	return math.Float64bits(f)
+}
+
+// show prints a result with all its bits.
+func show(r *promql.Result) string {
+	var b strings.Builder
+	if r.Err != nil {
+		fmt.Fprintln(&b, "error:", r.Err)
+	}
+	var notes []string
+	for note := range r.Warnings {
+		notes = append(notes, note)
+	}
+	slices.Sort(notes)
+	fmt.Fprintln(&b, "notes:", notes)
+	switch v := r.Value.(type) {
+	case promql.Vector:
+		fmt.Fprintln(&b, "vector")
+		for _, s := range v {
+			fmt.Fprintf(&b, "%s %t %d %016x %v %v\n", s.Metric, s.DropName, s.T, bits(s.F), s.F, s.H)
+		}
+	case promql.Matrix:
+		fmt.Fprintln(&b, "matrix")
+		for _, s := range v {
+			fmt.Fprintln(&b, s.Metric, s.DropName)
+			for _, p := range s.Floats {
+				fmt.Fprintf(&b, "  %d %016x %v\n", p.T, bits(p.F), p.F)
+			}
+			for _, p := range s.Histograms {
+				fmt.Fprintf(&b, "  %d %v\n", p.T, p.H)
+			}
+		}
+	default:
+		fmt.Fprintf(&b, "%T %v\n", v, v)
+	}
+	return b.String()
+}
+
+// compare asks both engines and counts the series of the answer.
+func (e engines) compare(t testing.TB, q question, s promstorage.Queryable) int {
+	t.Helper()
+	wantResult, want := q.ask(t, e.library, s)
+	defer want.Close()
+	gotResult, got := q.ask(t, e.ours, s)
+	defer got.Close()
+	if g, w := show(gotResult), show(wantResult); g != w {
+		t.Errorf("%s:\n%s", q, firstDifference(g, w))
+	}
+	if g, w := got.Stats().Samples, want.Stats().Samples; gotResult.Err == nil && (g.TotalSamples != w.TotalSamples || g.SamplesRead != w.SamplesRead) {
+		t.Errorf("%s: %d samples, %d read; the library says %d, %d", q, g.TotalSamples, g.SamplesRead, w.TotalSamples, w.SamplesRead)
+	}
+	switch v := wantResult.Value.(type) {
+	case promql.Vector:
+		return len(v)
+	case promql.Matrix:
+		return len(v)
+	}
+	return 0
+}
+
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			return fmt.Sprintf("line %d: %q, the library says %q", i, g[i], w[i])
+		}
+	}
+	return fmt.Sprintf("%d lines, the library has %d", len(g), len(w))
+}
+
+// dataEnd is the last time of random data, milliseconds.
+const dataEnd = 3600_000
+
+// writeRandom writes series with all that floats can do: gaps, stale markers, NaN, infinities, resets, odd spacing.
+func writeRandom(t testing.TB, s *teststorage.TestStorage, rng *rand.Rand, series int) {
+	t.Helper()
+	app := s.AppenderV2(t.Context())
+	for i := range series {
+		name := []string{"requests_total", "temperature", "bytes_sum"}[i%3]
+		ls := labels.FromStrings(labels.MetricName, name, "i", fmt.Sprint(i), "group", fmt.Sprint(i%7), "dc", fmt.Sprint(rng.IntN(2)))
+		if i%11 == 0 { // differs from another one in the name alone
+			ls = labels.FromStrings(labels.MetricName, name, "twin", fmt.Sprint(i/22))
+		}
+		kind, at, v := rng.IntN(6), rng.Int64N(20_000), rng.Float64()*100
+		for at <= dataEnd {
+			v = nextValue(rng, kind, v)
+			if _, err := app.Append(0, ls, 0, at, v, nil, nil, promstorage.AppendV2Options{}); err != nil {
+				t.Fatal(err)
+			}
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				v = rng.Float64()
+			}
+			at += nextGap(rng, kind)
+		}
+	}
+	if err := app.Commit(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func nextValue(rng *rand.Rand, kind int, v float64) float64 {
+	switch n := rng.IntN(100); {
+	case n < 3:
+		return math.Float64frombits(value.StaleNaN)
+	case n < 5 && kind > 1:
+		return math.NaN()
+	case n < 6 && kind == 3:
+		return math.Inf(1 - 2*rng.IntN(2))
+	case n < 8:
+		return 0
+	case kind == 4:
+		return rng.NormFloat64() * math.MaxFloat64 / 4
+	case kind == 5:
+		return rng.NormFloat64() * 1e-3
+	}
+	return v + rng.Float64()*10
+}
+
+func nextGap(rng *rand.Rand, kind int) int64 {
+	switch n := rng.IntN(100); {
+	case n < 2:
+		return rng.Int64N(900_000) + 1
+	case n < 10 && kind%2 == 0:
+		return rng.Int64N(100) + 1
+	}
+	return 15_000
+}
+
+// randomQuestion makes a query of a shape that columns answer.
+func randomQuestion(rng *rand.Rand) question {
+	pick := func(of ...string) string { return of[rng.IntN(len(of))] }
+	selector := pick("requests_total", "temperature", "bytes_sum", `{i=~"1.*"}`, `{__name__!=""}`, `{group="3"}`, `requests_total{dc="0"}`, "absent_metric")
+	modifiers := pick("", "", "", " offset 3m", " offset -2m", " @ 1800", " @ start()", " @ end() offset 1m")
+	text := selector + modifiers
+	if rng.IntN(4) > 0 {
+		function := pick("rate", "increase", "delta", "irate", "idelta", "resets", "changes", "last_over_time", "count_over_time", "present_over_time",
+			"sum_over_time", "avg_over_time", "min_over_time", "max_over_time", "stdvar_over_time", "stddev_over_time")
+		text = fmt.Sprintf("%s(%s[%s]%s)", function, selector, pick("1m", "5m", "17s", "1100ms", "33m"), modifiers)
+	}
+	if rng.IntN(2) > 0 {
+		text = fmt.Sprintf("%s %s (%s)", pick("sum", "avg", "min", "max", "count", "group"),
+			pick("", "by (group)", "by (dc, group)", "without (i)", "without (group, dc)", "by (__name__)", "by (nothing)"), text)
+	}
+	for rng.IntN(3) == 0 {
+		number := pick("2", "0", "(-1.5)", "1e300", "NaN", "(3)")
+		op := pick("+", "-", "*", "/", "^", "%", "atan2", "==", "!=", ">", "<", ">=", "<=", "> bool", "== bool")
+		if rng.IntN(2) == 0 {
+			text = fmt.Sprintf("%s %s (%s)", number, op, text)
+		} else {
+			text = fmt.Sprintf("(%s) %s %s", text, op, number)
+		}
+	}
+	q := question{text: text, start: rng.Int64N(dataEnd), instant: rng.IntN(3) == 0}
+	q.step = []time.Duration{15 * time.Second, time.Minute, 7100 * time.Millisecond, 20 * time.Minute}[rng.IntN(4)]
+	q.end = q.start + rng.Int64N(dataEnd)
+	return q
+}
+
+// TestSameAsLibrary asks both engines the same, and sees to it that most of it was answered from columns.
+func TestSameAsLibrary(t *testing.T) {
+	s := teststorage.New(t)
+	writeRandom(t, s, rand.New(rand.NewPCG(1, 2)), 150)
+	for _, delayed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("delayed names %t", delayed), func(t *testing.T) {
+			compareMany(t, newEngines(t, manySamples, delayed), columnSource{Queryable: s})
+		})
+	}
+}
+
+func compareMany(t *testing.T, e engines, s promstorage.Queryable) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(3, 4))
+	const questions = 600
+	answered := 0
+	for range questions {
+		if e.compare(t, randomQuestion(rng), s) > 0 {
+			answered++
+		}
+		if t.Failed() {
+			break
+		}
+	}
+	if paths := e.paths(t); paths["columns"] < questions*8/10 || paths["engine"] > 0 {
+		t.Errorf("%d queries went by %v", questions, paths)
+	}
+	if answered < questions/2 {
+		t.Errorf("only %d queries found anything", answered)
+	}
+}
+
+// TestLimits asks with every limit around what the queries need: an error must come when the library's comes, in its words.
+func TestLimits(t *testing.T) {
+	s := teststorage.New(t)
+	writeRandom(t, s, rand.New(rand.NewPCG(5, 6)), 12)
+	rng := rand.New(rand.NewPCG(7, 8))
+	refused := 0
+	for _, limit := range []int{1, 2, 10, 40, 100, 150, 400, 1000, 3000} {
+		e := newEngines(t, limit, limit%20 == 0)
+		for range 60 {
+			q := randomQuestion(rng)
+			e.compare(t, q, columnSource{Queryable: s})
+			if r, query := q.ask(t, e.ours, columnSource{Queryable: s}); r.Err != nil {
+				refused++
+				query.Close()
+			}
+		}
+	}
+	if refused < 50 {
+		t.Errorf("only %d queries met a limit", refused)
+	}
+}
+
+// TestReadErrors: an error in the middle of the series is the query's.
+func TestReadErrors(t *testing.T) {
+	s := teststorage.New(t)
+	writeRandom(t, s, rand.New(rand.NewPCG(9, 10)), 150)
+	e := newEngines(t, manySamples, false)
+	away := errors.New("the store is away")
+	q := question{text: `sum by (group) (rate({__name__!=""}[5m]))`, start: 600_000, end: 1200_000, step: time.Minute}
+	for _, from := range []int{0, 1, 60, 149} {
+		r, query := q.ask(t, e.ours, columnSource{Queryable: s, fail: away, failFrom: from})
+		if !errors.Is(r.Err, away) || r.Value != nil {
+			t.Errorf("fail from %d: %v with %v", from, r.Err, r.Value)
+		}
+		query.Close()
+	}
+}
+
+// TestCanceled: a query whose context ends while it reads has no answer.
+func TestCanceled(t *testing.T) {
+	s := teststorage.New(t)
+	writeRandom(t, s, rand.New(rand.NewPCG(11, 12)), 150)
+	e := newEngines(t, manySamples, false)
+	ctx, cancel := context.WithCancel(t.Context())
+	query, err := e.ours.NewInstantQuery(ctx, columnSource{Queryable: s, reads: cancel}, nil, `count({__name__!=""})`, time.UnixMilli(600_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer query.Close()
+	r := query.Exec(ctx)
+	var canceled promql.ErrQueryCanceled
+	if !errors.As(r.Err, &canceled) || r.Value != nil {
+		t.Errorf("error %v, value %v", r.Err, r.Value)
+	}
+}
+
+// TestOtherShapes: what is not known here is the library's.
+func TestOtherShapes(t *testing.T) {
+	s := teststorage.New(t)
+	writeRandom(t, s, rand.New(rand.NewPCG(13, 14)), 30)
+	e := newEngines(t, manySamples, false)
+	texts := []string{
+		`1`, `"a"`, `time()`, `requests_total + requests_total`, `topk(2, requests_total)`, `quantile(0.5, requests_total)`,
+		`rate(requests_total[5m:1m])`, `abs(temperature)`, `-temperature`, `sum(abs(temperature))`, `temperature * scalar(temperature)`,
+		`quantile_over_time(0.5, temperature[5m])`, `absent_over_time(temperature[5m])`, `temperature and temperature`, `temperature[5m]`,
+	}
+	for _, text := range texts {
+		e.compare(t, question{text: text, start: 1800_000, instant: true}, columnSource{Queryable: s})
+	}
+	if paths := e.paths(t); paths["engine"] != len(texts) || paths["columns"] != 0 {
+		t.Errorf("%d queries went by %v", len(texts), paths)
+	}
+}
+
+// BenchmarkQuery evaluates what dashboards ask, over memory.
+func BenchmarkQuery(b *testing.B) {
+	s := memoryColumns(1000, 240)
+	e := newEngines(b, manySamples, false)
+	for _, text := range []string{"m", "rate(m[5m])", "sum by (group) (rate(m[5m]))", "avg_over_time(m[5m])"} {
+		b.Run(text, func(b *testing.B) {
+			b.ReportAllocs()
+			q := question{text: text, start: 0, end: 240 * 15_000, step: 15 * time.Second}
+			for b.Loop() {
+				r, query := q.ask(b, e.ours, s)
+				if r.Err != nil {
+					b.Fatal(r.Err)
+				}
+				query.Close()
+			}
+		})
+	}
+}
+
+// memoryColumns are series of a counter.
+type memorySource struct {
+	promstorage.Queryable
+	columns *testColumns
+}
+
+func (s memorySource) Columns(context.Context, rangeql.Selector) (rangeql.Columns, error) {
+	return s.columns, nil
+}
+
+func memoryColumns(series, samples int) memorySource {
+	c := &testColumns{}
+	for i := range series {
+		s := testSeries{labels: labels.FromStrings(labels.MetricName, "m", "group", fmt.Sprint(i%10), "i", fmt.Sprint(i))}
+		for j := range samples {
+			s.times, s.values = append(s.times, int64(j)*15_000), append(s.values, float64(i*j))
+		}
+		c.series = append(c.series, s)
+	}
+	slices.SortFunc(c.series, func(a, b testSeries) int { return cmp.Compare(a.labels.Hash(), b.labels.Hash()) })
+	return memorySource{columns: c}
+}

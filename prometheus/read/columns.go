@@ -1,0 +1,83 @@
+package read
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/prompb"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
+	"github.com/tsdbridge/tsdbridge/prometheus/wire"
+)
+
+// addColumns appends the result of the next query, of series that hold floats only. An error, rangeql.ErrHandOver among them, leaves
+// the answer as it was.
+func (e *sampleEncoder) addColumns(ctx context.Context, c rangeql.Columns) error {
+	e.result = e.result[:0]
+	room := e.limit - e.samples
+	work := partWork{
+		total: c.Len(),
+		produce: func(ctx context.Context, from, to int, b []byte) (_ []byte, samples int, err error) {
+			err = c.Read(ctx, from, to, func(i int, times []int64, values []float64) error {
+				if err := e.take(ctx, len(times)*pieceSample); err != nil {
+					return err
+				}
+				samples += len(times)
+				b = appendSeries(b, c.Labels(i), times, values)
+				return nil
+			})
+			return b, samples, err
+		},
+		consume: func(piece []byte, samples int) error {
+			if room -= samples; e.limit > 0 && room < 0 {
+				return tooManySamples(e.limit)
+			}
+			e.result = append(e.result, piece...)
+			return nil
+		},
+	}
+	if err := work.run(ctx); err != nil {
+		return err
+	}
+	e.samples = e.limit - room
+	return e.endResult()
+}
+
+// pieceSample is about how many bytes a sample has in an answer.
+const pieceSample = 22
+
+// appendSeries appends a prometheus.TimeSeries of floats as one of a result.
+func appendSeries(b []byte, ls labels.Labels, times []int64, values []float64) []byte {
+	size := 0
+	ls.Range(func(l labels.Label) {
+		n := wire.StringSize(l.Name) + wire.StringSize(l.Value)
+		size += 1 + wire.UvarintSize(uint64(n)) + n
+	})
+	for _, t := range times {
+		size += 2 + sampleSize(t)
+	}
+	b = wire.AppendTag(b, resultTimeseries, wire.Bytes)
+	b = appendSeriesLabels(binary.AppendUvarint(b, uint64(size)), ls)
+	for i, t := range times {
+		const tag = seriesFloats<<3 | wire.Bytes
+		b = append(b, tag, byte(sampleSize(t)), sampleValue<<3|wire.Fixed64)
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(values[i]))
+		b = binary.AppendUvarint(append(b, sampleTimestamp<<3|wire.Varint), uint64(t))
+	}
+	return b
+}
+
+// sampleSize is the length of a prometheus.Sample, below 128.
+func sampleSize(t int64) int { return 9 + 1 + wire.UvarintSize(uint64(t)) }
+
+// columnsOf finds the series of a query as columns; nil says that the reader has to go sample by sample.
+func (h *Handler) columnsOf(ctx context.Context, query *prompb.Query, matchers []*labels.Matcher) (rangeql.Columns, error) {
+	c, err := h.Queryable.HintedColumns(ctx, query.StartTimestampMs, query.EndTimestampMs, readHints(query.Hints), matchers)
+	if errors.Is(err, rangeql.ErrHandOver) {
+		return nil, nil
+	}
+	return c, err
+}

@@ -1,0 +1,311 @@
+// Package read serves Prometheus' remote read: samples in one message, or a stream of chunks. It evaluates no query.
+package read
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"github.com/prometheus/prometheus/prompb"
+	promstorage "github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/storage/remote"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
+	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/turns"
+)
+
+// Limits of remote read that no option changes.
+const (
+	// defaultFrame is what one series of a streamed answer may take. Prometheus' client accepts frames of 50 MB, and takes a series that
+	// continues in a second frame for a second series, so a series is never split.
+	DefaultFrame = 40 << 20
+)
+
+// Options are the parts and limits of remote read.
+type Options struct {
+	Queryable  *queryable.Store
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer // nil: no metrics
+	// SampleLimit bounds the samples of an unstreamed answer, of all its queries, 0: none.
+	SampleLimit int
+	// Concurrency is how many requests are answered at once, at least 1; others wait.
+	Concurrency int
+	// FrameLimit bounds one series of a streamed answer, in bytes; 0: 40 MiB.
+	FrameLimit int
+	// Timeout bounds a request, waiting included; 0: none.
+	Timeout time.Duration
+}
+
+// Handler serves POST /api/v1/read.
+type Handler struct {
+	Options
+	turns    *turns.Turns
+	encoders sync.Pool // of *sampleEncoder
+	inFlight prometheus.Gauge
+	duration *prometheus.HistogramVec
+}
+
+func New(o Options) *Handler {
+	if o.FrameLimit == 0 {
+		o.FrameLimit = DefaultFrame
+	}
+	factory := promauto.With(o.Registerer)
+	return &Handler{
+		Options:  o,
+		turns:    turns.New(min(o.Concurrency, turns.Most())),
+		encoders: sync.Pool{New: func() any { return &sampleEncoder{limit: o.SampleLimit} }},
+		inFlight: factory.NewGauge(prometheus.GaugeOpts{
+			Name: "tsdbridge_remote_read_requests_in_flight",
+			Help: "Remote read requests that are answered or wait for their turn.",
+		}),
+		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "tsdbridge_remote_read_duration_seconds",
+			Help:    "Time taken by remote read requests, by type of response.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
+		}, []string{"response"}),
+	}
+}
+
+// ServeHTTP answers a read request with samples or streamed chunks, whichever of them the client named first.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	h.inFlight.Inc()
+	defer h.inFlight.Dec()
+	ctx, cancel := h.deadline(r.Context())
+	defer cancel()
+	req, err := decodeRead(w, r)
+	if err != nil {
+		reply.Text(w, err)
+		return
+	}
+	turn, err := h.turns.Begin(ctx)
+	if err != nil {
+		reply.Text(w, reply.QueryError(ctx, "wait for other reads", err))
+		return
+	}
+	defer turn.End()
+	ctx = turns.With(ctx, turn)
+	if err := checkRegexps(req); err != nil {
+		reply.Text(w, err)
+		return
+	}
+	if streamed(req) {
+		h.stream(ctx, w, req)
+		h.duration.WithLabelValues("streamed_xor_chunks").Observe(time.Since(start).Seconds())
+		return
+	}
+	h.samples(ctx, w, req)
+	h.duration.WithLabelValues("samples").Observe(time.Since(start).Seconds())
+}
+
+func (h *Handler) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	if h.Timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, h.Timeout)
+}
+
+// streamed says whether the first response type that we know in the client's list is the stream.
+func streamed(req *prompb.ReadRequest) bool {
+	t, err := remote.NegotiateResponseType(req.AcceptedResponseTypes)
+	return err == nil && t == prompb.ReadRequest_STREAMED_XOR_CHUNKS
+}
+
+// samples answers with one message that holds everything.
+func (h *Handler) samples(ctx context.Context, w http.ResponseWriter, req *prompb.ReadRequest) {
+	e := h.encoders.Get().(*sampleEncoder)
+	defer func() {
+		if e.reset() {
+			h.encoders.Put(e)
+		}
+	}()
+	e.account = budget.From(ctx)
+	for _, query := range req.Queries {
+		if err := h.result(ctx, e, query); err != nil {
+			reply.Text(w, err)
+			return
+		}
+	}
+	if err := e.account.Take(int64(s2.MaxEncodedLen(len(e.response)))); err != nil {
+		reply.Text(w, reply.QueryError(ctx, "compress the answer", err))
+		return
+	}
+	w.Header().Set("Content-Type", "application/x-protobuf")
+	w.Header().Set("Content-Encoding", "snappy")
+	answer := e.compressed()
+	turns.From(ctx).End()
+	// An error here is a client that went away.
+	_, _ = w.Write(answer)
+}
+
+func (h *Handler) result(ctx context.Context, e *sampleEncoder, query *prompb.Query) error {
+	matchers, err := readMatchers(query)
+	if err != nil {
+		return err
+	}
+	if len(matchers) == 0 {
+		return e.endResult()
+	}
+	columns, err := h.columnsOf(ctx, query, matchers)
+	if err != nil {
+		return err
+	}
+	if columns != nil {
+		if err := e.addColumns(ctx, columns); !errors.Is(err, rangeql.ErrHandOver) {
+			return err
+		}
+	}
+	q, err := h.Queryable.Querier(query.StartTimestampMs, query.EndTimestampMs)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	return e.add(ctx, q.Select(ctx, false, readHints(query.Hints), matchers...))
+}
+
+// stream answers with one frame for each series, series sorted by their labels.
+func (h *Handler) stream(ctx context.Context, w http.ResponseWriter, req *prompb.ReadRequest) {
+	w.Header().Set("Content-Type", "application/x-streamed-protobuf; proto=prometheus.ChunkedReadResponse")
+	out := &countingWriter{w: w}
+	for i, query := range req.Queries {
+		err := h.streamQuery(ctx, out, int64(i), query)
+		switch {
+		case err == nil:
+		case out.n == 0:
+			reply.Text(w, err)
+			return
+		default:
+			// The status is gone. A connection cut in the middle is the only way left to say that this is not all.
+			if ctx.Err() == nil {
+				h.Logger.Warn("remote read stream cut", "err", err)
+			}
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
+
+func (h *Handler) streamQuery(ctx context.Context, out *countingWriter, index int64, query *prompb.Query) error {
+	matchers, err := readMatchers(query)
+	if err != nil {
+		return err
+	}
+	if len(matchers) == 0 {
+		return nil
+	}
+	account := budget.From(ctx)
+	before := account.Held()
+	defer func() { account.Give(account.Held() - before) }() // nothing of a query is held when it has been sent
+	parts, ok, err := h.Queryable.ChunkParts(ctx, query.StartTimestampMs, query.EndTimestampMs, readHints(query.Hints), matchers)
+	if err != nil {
+		return err
+	}
+	if ok {
+		return h.streamParts(ctx, out, index, parts)
+	}
+	q, err := h.Queryable.ChunkQuerier(query.StartTimestampMs, query.EndTimestampMs)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	sent := turnWriter{ctx, out}
+	if err := h.frame(sent, index, q.Select(ctx, true, readHints(query.Hints), matchers...)); err != nil {
+		return err
+	}
+	out.Flush()
+	return nil
+}
+
+// streamParts encodes parts of the series on all cores. What is sent is flushed part by part.
+func (h *Handler) streamParts(ctx context.Context, out *countingWriter, index int64, parts queryable.ChunkParts) error {
+	work := partWork{
+		total: parts.Len(),
+		produce: func(ctx context.Context, from, to int, b []byte) ([]byte, int, error) {
+			part, err := parts.Read(ctx, from, to)
+			if err != nil {
+				return nil, 0, err
+			}
+			defer part.End()
+			frames := bytes.NewBuffer(b)
+			err = h.frame(frames, index, part.Set)
+			return frames.Bytes(), part.Samples, err
+		},
+		consume: func(piece []byte, _ int) error {
+			if _, err := out.Write(piece); err != nil {
+				return err
+			}
+			out.Flush()
+			return nil
+		},
+	}
+	return work.run(ctx)
+}
+
+// frame writes a frame for each series.
+func (h *Handler) frame(w io.Writer, index int64, set promstorage.ChunkSeriesSet) error {
+	limited := &frameLimitedSet{ChunkSeriesSet: set, limit: h.FrameLimit}
+	// The frame limit given here splits a series. Ours refuses instead.
+	var frames sync.Pool // for the frames of this part: a large one is not kept
+	_, err := remote.StreamChunkedReadResponses(remote.NewChunkedWriter(w, noFlush{}), index, limited, nil, math.MaxInt32, &frames)
+	return err
+}
+
+// noFlush is for a writer that somebody else flushes.
+type noFlush struct{}
+
+func (noFlush) Flush() {}
+
+func readHints(h *prompb.ReadHints) *promstorage.SelectHints {
+	if h == nil {
+		return nil
+	}
+	return &promstorage.SelectHints{
+		Start: h.StartMs, End: h.EndMs, Step: h.StepMs, Range: h.RangeMs,
+		Func: h.Func, Grouping: h.Grouping, By: h.By,
+	}
+}
+
+// turnWriter gives the turn of a request away while its client reads.
+type turnWriter struct {
+	ctx context.Context //nolint:containedctx // of the request, whose answer this is
+	w   io.Writer
+}
+
+// Write implements io.Writer.
+func (t turnWriter) Write(p []byte) (int, error) {
+	turn := turns.From(t.ctx)
+	turn.Pause()
+	n, err := t.w.Write(p)
+	if err == nil {
+		err = turn.Resume(t.ctx)
+	}
+	return n, err
+}
+
+// countingWriter counts what was written, and flushes through whatever middleware wrapped the writer.
+type countingWriter struct {
+	w http.ResponseWriter
+	n int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// Flush sends what is buffered, if the writer below can.
+func (c *countingWriter) Flush() { _ = http.NewResponseController(c.w).Flush() }
+
+var _ io.Writer = (*countingWriter)(nil)

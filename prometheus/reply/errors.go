@@ -1,0 +1,105 @@
+package reply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/tsdb"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// statusClientClosed is what Prometheus answers (to nobody) when the client went away, nginx's 499.
+const statusClientClosed = 499
+
+// LimitError says which limit of a query was met. It is a storage.ErrLimit.
+type LimitError struct {
+	What  string
+	Limit int64
+}
+
+// Limit is the error of a query that needs more than n of something.
+func Limit(what string, n int64) error { return LimitError{what, n} }
+
+func (e LimitError) Error() string {
+	return fmt.Sprintf("query needs more than %d %s", e.Limit, e.What)
+}
+
+func (LimitError) Is(target error) bool { return target == storage.ErrLimit }
+
+// StoreError is an error that is the store's and passes. Prometheus takes plain errors for mistakes in the query (422) and only
+// promql.ErrStorage for its own failure; tsdb.ErrNotReady makes it say "unavailable".
+type StoreError struct{ Err error }
+
+func (e StoreError) Error() string { return e.Err.Error() }
+
+func (e StoreError) Unwrap() []error {
+	errs := []error{e.Err, promql.ErrStorage{Err: e.Err}}
+	if errors.Is(e.Err, storage.ErrNotReady) || errors.Is(e.Err, budget.ErrBusy) {
+		errs = append(errs, tsdb.ErrNotReady)
+	}
+	return errs
+}
+
+// QueryError wraps an error of the store in the type by which Prometheus' engine and API choose their answer.
+func QueryError(ctx context.Context, op string, err error) error {
+	switch {
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		return promql.ErrQueryCanceled(op)
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil:
+		return promql.ErrQueryTimeout(op)
+	}
+	err = fmt.Errorf("%s: %w", op, err)
+	if ours := (StoreError{}); errors.As(err, &ours) {
+		return err
+	}
+	if isLimit(err) || errors.Is(err, storage.ErrInvalid) {
+		return err
+	}
+	return StoreError{err}
+}
+
+// isLimit says whether an error is a limit that the query would meet again.
+func isLimit(err error) bool {
+	return errors.Is(err, storage.ErrLimit) || errors.Is(err, budget.ErrTooLarge) || errors.Is(err, bounds.ErrCost)
+}
+
+// QueryStatus is the HTTP status of an error made by queryError, however wrapped; ok is false for other errors.
+func QueryStatus(err error) (status int, ok bool) {
+	var (
+		ours     StoreError
+		canceled promql.ErrQueryCanceled
+		timeout  promql.ErrQueryTimeout
+	)
+	switch {
+	case errors.Is(err, storage.ErrDamaged):
+		return http.StatusInternalServerError, true // asking again gives the same
+	case errors.As(err, &ours), errors.As(err, &timeout), errors.Is(err, budget.ErrBusy):
+		return http.StatusServiceUnavailable, true
+	case errors.As(err, &canceled):
+		return statusClientClosed, true
+	case isLimit(err):
+		return http.StatusUnprocessableEntity, true
+	case errors.Is(err, storage.ErrInvalid), errors.Is(err, bounds.ErrText):
+		return http.StatusBadRequest, true
+	}
+	return 0, false
+}
+
+// Error is an error with the HTTP status it deserves.
+type Error struct {
+	Status int
+	Err    error
+}
+
+// WithStatus gives an error the status of its answer.
+func WithStatus(status int, err error) error { return Error{status, err} }
+
+func (e Error) Error() string { return e.Err.Error() }
+
+func (e Error) Unwrap() error { return e.Err }

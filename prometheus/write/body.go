@@ -1,0 +1,86 @@
+package write
+
+import (
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+
+	"github.com/klauspost/compress/s2"
+
+	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+)
+
+// errBusy is the answer to what is over the limits of the process.
+var errBusy = reply.WithStatus(http.StatusServiceUnavailable, errors.New("too many writes at once, try again later"))
+
+// The names of the messages, as the media type carries them.
+const (
+	protoV1 = "prometheus.WriteRequest"
+	protoV2 = "io.prometheus.write.v2.Request"
+)
+
+// versionOf says what a request's headers say that its body is. The messages cannot be told apart by themselves:
+// each read as the other is an empty message. Nothing in the headers means 1.0, the version that had no headers.
+func versionOf(header http.Header) (wireVersion, error) {
+	version := wireV1
+	if contentType := header.Get("Content-Type"); contentType != "" {
+		mediaType, params, err := mime.ParseMediaType(contentType)
+		if err != nil {
+			return 0, reply.WithStatus(http.StatusUnsupportedMediaType, fmt.Errorf("content type %q: %w", contentType, err))
+		}
+		proto, given := params["proto"]
+		switch {
+		case mediaType != "application/x-protobuf", given && proto != protoV1 && proto != protoV2:
+			return 0, reply.WithStatus(http.StatusUnsupportedMediaType, fmt.Errorf("content type %q: want application/x-protobuf with proto=%s or proto=%s", contentType, protoV1, protoV2))
+		case proto == protoV2:
+			version = wireV2
+		}
+	}
+	if encoding := header.Get("Content-Encoding"); encoding != "" && encoding != "snappy" {
+		return 0, reply.WithStatus(http.StatusUnsupportedMediaType, fmt.Errorf("content encoding %q: want snappy", encoding))
+	}
+	return version, nil
+}
+
+// bodyError is the answer to a body that could not be read.
+func bodyError(err error, limit int) error {
+	switch {
+	case errors.Is(err, intake.ErrTooLarge):
+		return reply.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("body of more than %d bytes (--write.max-body-bytes)", limit))
+	case errors.Is(err, intake.ErrBusy):
+		return errBusy
+	case err != nil:
+		return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("read body: %w", err))
+	}
+	return nil
+}
+
+// maxSnappyRatio is how many bytes one byte of snappy can stand for: an element of three bytes copies at most 64. What
+// claims more is not snappy, whatever a decoder of S2 would make of it.
+const maxSnappyRatio = 22
+
+// decodeBody decompresses a block of snappy into the memory of dst. The length that it claims is believed only within bounds.
+func decodeBody(dst, body []byte, limit int, share *intake.Share) ([]byte, error) {
+	n, err := s2.DecodedLen(body)
+	switch {
+	case err != nil:
+		return dst, badBody(err)
+	case n > limit:
+		return dst, badBody(fmt.Errorf("decodes to %d bytes, more than %d", n, limit))
+	case n > maxSnappyRatio*len(body):
+		return dst, badBody(fmt.Errorf("%d bytes cannot decode to %d", len(body), n))
+	case !share.Take(n):
+		return dst, errBusy
+	}
+	decoded, err := s2.Decode(dst[:0], body)
+	if err != nil {
+		return dst, badBody(err)
+	}
+	return decoded, nil
+}
+
+func badBody(err error) error {
+	return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("snappy block: %w", err))
+}

@@ -1,0 +1,235 @@
+package write
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/exemplar"
+	"github.com/prometheus/prometheus/model/histogram"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// dataRange are the ends of a series' data in the lists of the request.
+type dataRange struct{ samples, histograms, exemplars wireRange }
+
+// data is where the data of a series lie.
+func (r *wireRequest) data(i int) dataRange {
+	var before wireSeries
+	if i > 0 {
+		before = r.series[i-1]
+	}
+	s := &r.series[i]
+	return dataRange{
+		wireRange{before.samples, s.samples}, wireRange{before.histograms, s.histograms}, wireRange{before.exemplars, s.exemplars},
+	}
+}
+
+// counts counts the data of the request.
+func (r *wireRequest) counts() kindCounts {
+	c := kindCounts{kindSample: len(r.samples), kindHistogram: len(r.histograms), kindExemplar: len(r.exemplars), kindMetadata: len(r.metadata)}
+	if r.version == wireV2 {
+		for i := range r.series {
+			if r.hasMetadata(i) {
+				c[kindMetadata]++
+			}
+		}
+	}
+	return c
+}
+
+// storable says whether a time is one that is stored.
+func (j *writeJob) storable(time int64) bool { return time >= 0 && time <= j.latest }
+
+// timeError says why a time is not stored.
+func (j *writeJob) timeError(time int64) error {
+	switch {
+	case time < 0:
+		return fmt.Errorf("timestamp %d is negative", time)
+	case time > storage.MaxTime:
+		return fmt.Errorf("timestamp %d is after the year 2106", time)
+	}
+	return fmt.Errorf("timestamp %d is more than %v in the future (--write.max-future)", time, j.o.Limits.Future)
+}
+
+// holdsGood says whether a series has anything that will be stored if its labels are good.
+func (j *writeJob) holdsGood(i int) bool {
+	d := j.req.data(i)
+	goodSample := func(s wireSample) bool { return j.storable(s.time) }
+	goodHistogram := func(h wireHistogram) bool { return h.err == nil && j.storable(h.time) }
+	goodExemplar := func(e wireExemplar) bool {
+		_, err := j.exemplarData(&e)
+		return err == nil
+	}
+	return slices.ContainsFunc(j.req.samples[d.samples.start:d.samples.end], goodSample) ||
+		slices.ContainsFunc(j.req.histograms[d.histograms.start:d.histograms.end], goodHistogram) ||
+		slices.ContainsFunc(j.req.exemplars[d.exemplars.start:d.exemplars.end], goodExemplar)
+}
+
+// judgeHistograms brings histograms into a form that can be stored, or notes why it cannot be done.
+func (j *writeJob) judgeHistograms() {
+	for i := range j.req.histograms {
+		h := &j.req.histograms[i]
+		if h.err != nil {
+			continue // too large to be looked at
+		}
+		if h.ints != nil {
+			h.err = judge(h.ints, h.ints.Schema, h.ints.ZeroThreshold)
+			h.checkBuckets(h.ints.PositiveSpans, h.ints.NegativeSpans)
+		} else {
+			h.err = judge(h.floats, h.floats.Schema, h.floats.ZeroThreshold)
+			h.checkBuckets(h.floats.PositiveSpans, h.floats.NegativeSpans)
+		}
+	}
+}
+
+// judge reduces the resolutions that Prometheus reserves for later, 9 to 52, to the finest that it computes with, as it does itself.
+func judge(h interface {
+	ReduceResolution(schema int32) error
+	Validate() error
+}, schema int32, zeroThreshold float64) error {
+	if math.IsNaN(zeroThreshold) {
+		// Validate lets it pass, and Prometheus' engine never comes back from adding two such histograms (as of v0.315.0).
+		return errors.New("zero threshold is NaN")
+	}
+	if schema > histogram.ExponentialSchemaMax && histogram.IsExponentialSchemaReserved(schema) {
+		if err := h.ReduceResolution(histogram.ExponentialSchemaMax); err != nil {
+			return err
+		}
+	}
+	return h.Validate()
+}
+
+// fill moves what is good into the batch and refuses the rest.
+func (j *writeJob) fill() {
+	n := len(j.req.samples)
+	j.batch.Refs, j.batch.Times, j.batch.Values = slices.Grow(j.batch.Refs, n), slices.Grow(j.batch.Times, n), slices.Grow(j.batch.Values, n)
+	for i := range j.req.series {
+		d := j.req.data(i)
+		if j.refs[i] == 0 && j.bad[i] != nil {
+			j.refuseSeries(i, d)
+			continue
+		}
+		j.fillSamples(i, d.samples)
+		if d.histograms.start < d.histograms.end {
+			j.fillHistograms(i, d.histograms)
+		}
+		if d.exemplars.start < d.exemplars.end {
+			j.fillExemplars(i, d.exemplars)
+		}
+	}
+}
+
+func (j *writeJob) fillSamples(i int, at wireRange) {
+	ref := j.refs[i]
+	for _, s := range j.req.samples[at.start:at.end] {
+		if !j.storable(s.time) {
+			j.refuse(kindSample, i, j.timeError(s.time))
+			continue
+		}
+		j.batch.Add(ref, s.time, s.value)
+		if s.start != 0 {
+			j.addStart(ref, s.time, s.start)
+		}
+	}
+}
+
+func (j *writeJob) fillHistograms(i int, at wireRange) {
+	ref := j.refs[i]
+	for _, h := range j.req.histograms[at.start:at.end] {
+		if h.err != nil {
+			j.refuse(kindHistogram, i, h.err)
+			continue
+		}
+		if !j.storable(h.time) {
+			j.refuse(kindHistogram, i, j.timeError(h.time))
+			continue
+		}
+		var data []byte
+		if h.ints != nil {
+			data = object.EncodeHistogram(h.ints)
+		} else {
+			data = object.EncodeFloatHistogram(h.floats)
+		}
+		j.batch.AddObject(ref, h.time, storage.KindHistogram, data)
+		if h.start != 0 {
+			j.addStart(ref, h.time, h.start)
+		}
+	}
+}
+
+// addStart adds a start time. The data of all of them lie in one piece of memory.
+func (j *writeJob) addStart(ref storage.Ref, time, start int64) {
+	from := len(j.starts)
+	j.starts = binary.AppendVarint(j.starts, start-time)
+	data := j.starts[from:len(j.starts):len(j.starts)]
+	j.batch.AddObject(ref, time, storage.KindStartTime, data)
+}
+
+func (j *writeJob) fillExemplars(i int, at wireRange) {
+	for n := at.start; n < at.end; n++ {
+		e := &j.req.exemplars[n]
+		data, err := j.exemplarData(e)
+		if err != nil {
+			j.refuse(kindExemplar, i, fmt.Errorf("exemplar: %w", err))
+			continue
+		}
+		j.batch.AddObject(j.refs[i], e.time, storage.KindExemplar, data)
+	}
+}
+
+// exemplarData is an exemplar as it is stored, or what is wrong with it.
+func (j *writeJob) exemplarData(e *wireExemplar) (data []byte, err error) {
+	if !j.storable(e.time) {
+		return nil, j.timeError(e.time)
+	}
+	if j.labels, err = j.req.exemplarLabels(j.labels[:0], e); err != nil {
+		return nil, err
+	}
+	if err := checkExemplar(j.labels); err != nil {
+		return nil, err
+	}
+	return object.EncodeExemplar(exemplar.Exemplar{Labels: toLabels(&j.builder, j.labels), Value: e.value}), nil
+}
+
+// refuse refuses one datum of a series.
+func (j *writeJob) refuse(k dataKind, i int, err error) {
+	j.refused.data[k]++
+	j.refused.name(func() string { return j.seriesText(i) }, err)
+}
+
+// refuseSeries refuses a bad series with all that it holds.
+func (j *writeJob) refuseSeries(i int, d dataRange) {
+	j.refused.series++
+	j.refused.data[kindSample] += int(d.samples.end - d.samples.start)
+	j.refused.data[kindHistogram] += int(d.histograms.end - d.histograms.start)
+	j.refused.data[kindExemplar] += int(d.exemplars.end - d.exemplars.start)
+	if j.req.hasMetadata(i) {
+		j.refused.data[kindMetadata]++
+	}
+	j.refused.name(func() string { return j.seriesText(i) }, j.bad[i])
+}
+
+// seriesText is how an answer calls a series.
+func (j *writeJob) seriesText(i int) string {
+	ls, err := j.seriesLabels(i)
+	if err != nil {
+		return fmt.Sprintf("time series %d", i+1)
+	}
+	return string(appendLabels(nil, ls))
+}
+
+// seriesLabels are the labels of a series as they were sent, valid until the next call.
+func (j *writeJob) seriesLabels(i int) ([]rawLabel, error) {
+	key, err := j.req.seriesKey(i, j.o.Limits.SeriesBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer j.req.forgetKey(key)
+	j.labels, err = j.req.keyLabels(j.labels[:0], key)
+	return j.labels, err
+}

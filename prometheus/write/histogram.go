@@ -1,0 +1,74 @@
+package write
+
+import (
+	"fmt"
+
+	"github.com/prometheus/prometheus/model/histogram"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/wire"
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// Limits of a histogram that is written. Prometheus itself is content with some hundred buckets, and clients make 160 by default.
+const (
+	maxHistogramBuckets = 10_000 // of each sign, and custom bounds
+	maxHistogramSpans   = 10_000 // of each sign
+	// maxBucketIndex bounds the places of buckets, which are the sums of spans. No float64 is beyond 2^19 in the finest schema.
+	maxBucketIndex = 1 << 20
+)
+
+// tooLarge counts what a prometheus.Histogram of either version holds before memory is made for it. A histogram without an error may be
+// decoded; what is malformed is left to the decoder.
+func tooLarge(b []byte) (h wireHistogram) {
+	var counts [object.HistogramCustomValues + 1]int
+	for i := 0; i >= 0 && i < len(b); {
+		field, wireType, next := wire.ReadTag(b, i)
+		if next < 0 {
+			return h
+		}
+		switch field {
+		case object.HistogramNegativeSpans, object.HistogramPositiveSpans:
+			if counts[field]++; counts[field] > maxHistogramSpans {
+				h.err = fmt.Errorf("%w: a histogram of more than %d spans", storage.ErrInvalid, maxHistogramSpans)
+			}
+		case object.HistogramNegativeDeltas, object.HistogramPositiveDeltas, object.HistogramNegativeCounts, object.HistogramPositiveCounts, object.HistogramCustomValues:
+			if counts[field] += countNumbers(b, next, field, wireType); counts[field] > maxHistogramBuckets {
+				h.err = fmt.Errorf("%w: a histogram of more than %d buckets", storage.ErrInvalid, maxHistogramBuckets)
+			}
+		}
+		i = wire.SkipField(b, i)
+	}
+	return h
+}
+
+// countNumbers is how many numbers a field of buckets holds, packed or not.
+func countNumbers(b []byte, i int, field int32, wireType int) int {
+	packed, _ := wire.ReadBytes(b, i, wireType)
+	switch {
+	case wireType != wire.Bytes:
+		return 1
+	case field == object.HistogramNegativeDeltas || field == object.HistogramPositiveDeltas:
+		n := 0
+		for _, c := range packed {
+			if c < 0x80 {
+				n++
+			}
+		}
+		return n
+	}
+	return len(packed) / 8
+}
+
+// checkBuckets notes buckets at places that no number has: they would be counted round 2^31.
+func (h *wireHistogram) checkBuckets(sides ...[]histogram.Span) {
+	for _, spans := range sides {
+		at := int64(0)
+		for _, s := range spans {
+			at += int64(s.Offset) + int64(s.Length)
+			if (at > maxBucketIndex || at < -maxBucketIndex) && h.err == nil {
+				h.err = fmt.Errorf("%w: a bucket at place %d, and %d is the last", storage.ErrInvalid, at, maxBucketIndex)
+			}
+		}
+	}
+}

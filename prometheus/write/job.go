@@ -1,0 +1,155 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/turns"
+)
+
+// writeJob is one request on its way into the store, with memory that later ones use again.
+type writeJob struct {
+	*Handler
+	share         intake.Share
+	body, decoded []byte
+	req           wireRequest
+	latest        int64 // the last time that a sample may have, milliseconds
+
+	cache   *storage.RefCache // that lookup is in
+	lookup  storage.RefLookup
+	refs    []storage.Ref // by series of the request; 0: bad, or without anything to store
+	bad     map[int]error // by series of the request
+	missing []missingSeries
+	unknown unknownSeries
+
+	labels   []rawLabel
+	builder  labels.ScratchBuilder
+	batch    storage.Batch
+	starts   []byte // data of the start times in batch
+	metadata map[string]newMetadata
+
+	received kindCounts
+	refused  refusals
+	appended bool
+}
+
+func newWriteJob(h *Handler) *writeJob {
+	return &writeJob{
+		Handler: h, share: intake.Share{Gate: h.gate}, bad: map[int]error{}, metadata: map[string]newMetadata{},
+		builder: labels.NewScratchBuilder(16),
+	}
+}
+
+// reset empties the job and keeps its memory.
+func (j *writeJob) reset(v wireVersion) {
+	clear(j.bad)
+	clear(j.missing)
+	j.unknown.reset()
+	clear(j.labels)
+	clear(j.metadata)
+	clear(j.batch.Objects)
+	j.req.reset(v)
+	j.batch.Reset()
+	j.body, j.decoded, j.starts = j.body[:0], j.decoded[:0], j.starts[:0]
+	j.refs, j.missing, j.labels = j.refs[:0], j.missing[:0], j.labels[:0]
+	j.received, j.refused, j.appended = kindCounts{}, refusals{}, false
+}
+
+// pooledJob is the memory that a job may keep, in bytes; ordinary requests take one or two megabytes.
+const pooledJob = 16 << 20
+
+func (j *writeJob) footprint() int {
+	return cap(j.body) + cap(j.decoded) + cap(j.req.keys) + cap(j.starts) + 4*(cap(j.req.refs)+cap(j.req.exemplarRefs)) +
+		24*(cap(j.req.samples)+cap(j.req.symbols)+cap(j.batch.Refs)) + 96*cap(j.req.series) +
+		64*(len(j.bad)+cap(j.req.exemplars)+cap(j.req.histograms)+cap(j.batch.Objects)+cap(j.req.metadata)+cap(j.unknown.series)+cap(j.missing)) +
+		32*cap(j.unknown.tags)
+}
+
+// decode walks over the whole body, so that a request that is broken anywhere is refused before any of it is stored.
+func (j *writeJob) decode() error {
+	var err error
+	if j.decoded, err = decodeBody(j.decoded, j.body, j.o.Limits.decodedBytes(), &j.share); err != nil {
+		return err
+	}
+	if err := j.req.walk(j.decoded, j.o.Limits.wire()); err != nil {
+		return reply.WithStatus(http.StatusBadRequest, err)
+	}
+	// Of the specification: references to nothing are 0.
+	if len(j.req.symbols) > 0 && len(j.req.symbols[0]) > 0 {
+		return reply.WithStatus(http.StatusBadRequest, errors.New("symbols do not begin with the empty string"))
+	}
+	j.received = j.req.counts()
+	return nil
+}
+
+// store stores what can be stored; j.refused is the rest. After an error nothing is known to be stored.
+func (j *writeJob) store(ctx context.Context) error {
+	j.latest = j.lastTime()
+	j.judgeHistograms()
+	if err := j.findSeries(ctx); err != nil {
+		return err
+	}
+	turns.From(ctx).End() // others decode while the store works
+	for _, step := range []func(context.Context) error{j.resolve, j.append, j.putMetadata} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lastTime is the last time in milliseconds that is stored now.
+func (j *writeJob) lastTime() int64 {
+	if j.o.Limits.Future == 0 {
+		return storage.MaxTime
+	}
+	return min(storage.MaxTime, j.o.Now().Add(j.o.Limits.Future).UnixMilli())
+}
+
+// append stores samples, histograms and exemplars.
+func (j *writeJob) append(ctx context.Context) error {
+	j.fill()
+	if len(j.batch.Refs) > 0 || len(j.batch.Objects) > 0 {
+		err := j.o.Appender.Append(ctx, &j.batch)
+		if err != nil && !storage.IsRefusal(err) {
+			return fmt.Errorf("append: %w", err)
+		}
+		if err != nil {
+			// Which of them it does not say, so none is claimed.
+			metadata := j.refused.data[kindMetadata]
+			j.refused.data = j.received
+			j.refused.data[kindMetadata] = metadata
+			j.refused.name(func() string { return "samples" }, err)
+		}
+	}
+	j.appended = true
+	return nil
+}
+
+// outcome is what became of the data, given the error of store.
+func (j *writeJob) outcome(err error) outcome {
+	o := outcome{received: j.received}
+	if err == nil {
+		o.rejected, o.written = j.refused.data, j.received.minus(j.refused.data)
+		return o
+	}
+	o.failed = j.received
+	if status := (reply.Error{}); errors.As(err, &status) && status.Status < http.StatusInternalServerError {
+		o.failed, o.rejected = kindCounts{}, j.received
+		return o
+	}
+	if j.appended { // the metadata failed
+		o.rejected = j.refused.data
+		o.rejected[kindMetadata] = 0
+		o.failed = kindCounts{kindMetadata: j.received[kindMetadata]}
+		o.written = j.received.minus(o.rejected).minus(o.failed)
+	}
+	return o
+}

@@ -1,0 +1,219 @@
+package write
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/exemplar"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/wire"
+)
+
+// seriesKey returns the bytes that a series is known by. Those of 1.0 lie in the body, those of 2.0 are appended to r.keys: its
+// strings, each after its length.
+func (r *wireRequest) seriesKey(i int, limit int) ([]byte, error) {
+	if r.version == wireV1 {
+		// A label takes six bytes beside its text, so only empty ones by the hundred thousand come near this; parsed, each
+		// would take 25 times its size.
+		if key := r.series[i].block.bytes; len(key) <= 4*limit {
+			return key, nil
+		}
+		return nil, tooLong(limit)
+	}
+	refs := r.refs[r.series[i].refs.start:r.series[i].refs.end]
+	if len(refs)%2 != 0 {
+		return nil, fmt.Errorf("%d label references, an odd number", len(refs))
+	}
+	start := len(r.keys)
+	keys := r.keys
+	for _, ref := range refs {
+		if int64(ref) >= int64(len(r.symbols)) {
+			_, err := r.symbol(ref)
+			return nil, err
+		}
+		s := r.symbols[ref]
+		if len(keys)-start+len(s) > limit {
+			return nil, tooLong(limit)
+		}
+		keys = append(binary.AppendUvarint(keys, uint64(len(s))), s...)
+	}
+	r.keys = keys
+	return keys[start:len(keys):len(keys)], nil
+}
+
+// forgetKey takes a key of 2.0 back that seriesKey appended last.
+func (r *wireRequest) forgetKey(key []byte) {
+	if r.version == wireV2 {
+		r.keys = r.keys[:len(r.keys)-len(key)]
+	}
+}
+
+func tooLong(limit int) error { return fmt.Errorf("labels of more than %d bytes", limit) }
+
+func (r *wireRequest) symbol(ref uint32) ([]byte, error) {
+	if int64(ref) >= int64(len(r.symbols)) {
+		return nil, fmt.Errorf("reference to symbol %d of %d", ref, len(r.symbols))
+	}
+	return r.symbols[ref], nil
+}
+
+// keyLabels appends the labels of a key that seriesKey returned. It fails for malformed protobuf alone.
+func (r *wireRequest) keyLabels(dst []rawLabel, key []byte) ([]rawLabel, error) {
+	if r.version == wireV1 {
+		return parseBlock(dst, key)
+	}
+	for i := 0; i < len(key); {
+		var l rawLabel
+		l.name, i = wire.ReadBytes(key, i, wire.Bytes)
+		l.value, i = wire.ReadBytes(key, i, wire.Bytes)
+		dst = append(dst, l)
+	}
+	return dst, nil
+}
+
+// exemplarLabels appends the labels of an exemplar. Those of 1.0 were found to be well formed by the walk.
+func (r *wireRequest) exemplarLabels(dst []rawLabel, e *wireExemplar) ([]rawLabel, error) {
+	if r.version == wireV1 {
+		return parseBlock(dst, e.block.bytes)
+	}
+	refs := r.exemplarRefs[e.refs.start:e.refs.end]
+	if len(refs)%2 != 0 {
+		return dst, fmt.Errorf("%d label references, an odd number", len(refs))
+	}
+	for i := 0; i < len(refs); i += 2 {
+		name, err := r.symbol(refs[i])
+		if err != nil {
+			return dst, err
+		}
+		value, err := r.symbol(refs[i+1])
+		if err != nil {
+			return dst, err
+		}
+		dst = append(dst, rawLabel{name, value})
+		if len(dst) > 2*exemplar.ExemplarMaxLabelSetLength {
+			break // too long already, and a reference is one byte
+		}
+	}
+	return dst, nil
+}
+
+// checkSeries brings labels into the form in which they name a series: sorted, without empty values. What Prometheus takes for no
+// series is refused: no name, an empty label name, one that occurs twice, bytes that are not UTF-8.
+func checkSeries(ls []rawLabel, limit int) ([]rawLabel, error) {
+	size := 0
+	for _, l := range ls {
+		size += len(l.name) + len(l.value)
+	}
+	if size > limit {
+		return nil, tooLong(limit)
+	}
+	if err := checkNames(ls); err != nil {
+		return nil, err
+	}
+	ls = slices.DeleteFunc(ls, func(l rawLabel) bool { return len(l.value) == 0 })
+	if len(metricName(ls)) == 0 {
+		return nil, errors.New("no metric name")
+	}
+	return ls, nil
+}
+
+// checkNames sorts labels.
+func checkNames(ls []rawLabel) error {
+	if byName := func(a, b rawLabel) int { return bytes.Compare(a.name, b.name) }; !slices.IsSortedFunc(ls, byName) {
+		slices.SortFunc(ls, byName)
+	}
+	for i, l := range ls {
+		switch {
+		case len(l.name) == 0:
+			return errors.New("empty label name")
+		case !utf8.Valid(l.name):
+			return fmt.Errorf("label name %s is not UTF-8", quoteShort(l.name))
+		case !utf8.Valid(l.value):
+			return fmt.Errorf("value of label %s is not UTF-8", quoteShort(l.name))
+		case i > 0 && bytes.Equal(l.name, ls[i-1].name):
+			return fmt.Errorf("label %s occurs twice", quoteShort(l.name))
+		}
+	}
+	return nil
+}
+
+// metricName is the metric name of labels, empty without one.
+func metricName(ls []rawLabel) []byte {
+	for _, l := range ls {
+		if string(l.name) == model.MetricNameLabel {
+			return l.value
+		}
+	}
+	return nil
+}
+
+// checkExemplar checks the labels of an exemplar by the rules of OpenMetrics; it may have none.
+func checkExemplar(ls []rawLabel) error {
+	if err := checkNames(ls); err != nil {
+		return err
+	}
+	size := 0
+	for _, l := range ls {
+		if size += utf8.RuneCount(l.name) + utf8.RuneCount(l.value); size > exemplar.ExemplarMaxLabelSetLength {
+			return fmt.Errorf("labels of more than %d characters", exemplar.ExemplarMaxLabelSetLength)
+		}
+	}
+	return nil
+}
+
+// toLabels copies labels into Prometheus' form: the builder is told that what it gets will not last.
+func toLabels(b *labels.ScratchBuilder, ls []rawLabel) labels.Labels {
+	b.Reset()
+	b.SetUnsafeAdd(true)
+	for _, l := range ls {
+		b.Add(unsafe.String(unsafe.SliceData(l.name), len(l.name)), unsafe.String(unsafe.SliceData(l.value), len(l.value)))
+	}
+	return b.Labels()
+}
+
+// shortLabels is how many bytes of a series are printed.
+const shortLabels = 160
+
+// appendLabels prints labels as Prometheus does, whatever is wrong with them, and cuts them short.
+func appendLabels(dst []byte, ls []rawLabel) []byte {
+	start := len(dst)
+	dst = append(dst, '{')
+	for i, l := range ls {
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		if len(dst)-start > shortLabels {
+			return append(dst, "...}"...)
+		}
+		if model.LegacyValidation.IsValidLabelName(string(l.name[:min(len(l.name), shortLabels)])) {
+			dst = appendShort(dst, l.name)
+		} else {
+			dst = append(dst, quoteShort(l.name)...)
+		}
+		dst = append(append(dst, '='), quoteShort(l.value)...)
+	}
+	return append(dst, '}')
+}
+
+// quoteShort quotes text that may be long and may not be UTF-8.
+func quoteShort(s []byte) string { return strconv.Quote(string(appendShort(nil, s))) }
+
+func appendShort(dst, s []byte) []byte {
+	const limit = 48
+	if len(s) <= limit {
+		return append(dst, s...)
+	}
+	cut := limit
+	for cut > limit-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return append(append(dst, s[:cut]...), "..."...)
+}

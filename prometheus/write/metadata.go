@@ -1,0 +1,176 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/prometheus/common/model"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// newMetadata is metadata on its way into the store.
+type newMetadata struct {
+	storage.Metadata
+	family string
+	times  int // in the request
+}
+
+// metadataTypes are the types by their numbers, which are those of both versions.
+var metadataTypes = [...]model.MetricType{
+	model.MetricTypeUnknown, model.MetricTypeCounter, model.MetricTypeGauge, model.MetricTypeHistogram,
+	model.MetricTypeGaugeHistogram, model.MetricTypeSummary, model.MetricTypeInfo, model.MetricTypeStateset,
+}
+
+func metadataType(kind int32) model.MetricType {
+	if kind < 0 || int(kind) >= len(metadataTypes) {
+		return model.MetricTypeUnknown
+	}
+	return metadataTypes[kind]
+}
+
+// hasMetadata says whether a series of 2.0 says anything about its metric; most generated code writes an empty message always.
+func (r *wireRequest) hasMetadata(i int) bool {
+	m := r.series[i].meta
+	return m != (wireSeriesMetadata{}) && (m.kind != 0 || r.refersToText(m.help) || r.refersToText(m.unit))
+}
+
+// checkMetadataRefs fails for a series of 2.0 whose metadata refer to symbols that there are not. As Prometheus does, the series is refused as a whole.
+func (r *wireRequest) checkMetadataRefs(i int) error {
+	m := &r.series[i].meta
+	if m.help == 0 && m.unit == 0 {
+		return nil
+	}
+	if _, err := r.symbol(m.help); err != nil {
+		return fmt.Errorf("metadata: help: %w", err)
+	}
+	if _, err := r.symbol(m.unit); err != nil {
+		return fmt.Errorf("metadata: unit: %w", err)
+	}
+	return nil
+}
+
+// refersToText says whether a reference is wrong or leads to a text that is not empty.
+func (r *wireRequest) refersToText(ref uint32) bool {
+	if ref == 0 {
+		return false
+	}
+	s, err := r.symbol(ref)
+	return err != nil || len(s) > 0
+}
+
+// putMetadata stores the metadata of the request, the last of each metric.
+func (j *writeJob) putMetadata(ctx context.Context) error {
+	if j.received[kindMetadata] == 0 {
+		return nil
+	}
+	for i := range j.req.metadata {
+		m := &j.req.metadata[i]
+		j.addMetadata(m.family, metadataType(m.kind), m.help, m.unit)
+	}
+	for i := range j.req.series {
+		if j.bad[i] == nil && j.req.hasMetadata(i) {
+			j.addSeriesMetadata(i)
+		}
+	}
+	return j.sendMetadata(ctx)
+}
+
+// addSeriesMetadata takes the metadata of a series of 2.0 for those of its family.
+func (j *writeJob) addSeriesMetadata(i int) {
+	m := j.req.series[i].meta
+	help, err := j.req.symbol(m.help)
+	if err != nil {
+		j.refuse(kindMetadata, i, fmt.Errorf("metadata: help: %w", err))
+		return
+	}
+	unit, err := j.req.symbol(m.unit)
+	if err != nil {
+		j.refuse(kindMetadata, i, fmt.Errorf("metadata: unit: %w", err))
+		return
+	}
+	ls, err := j.seriesLabels(i)
+	if err != nil {
+		j.refuse(kindMetadata, i, err)
+		return
+	}
+	kind := metadataType(m.kind)
+	j.addMetadata(familyName(metricName(ls), kind), kind, help, unit)
+}
+
+// familyName is the metric family of a series: those of a classic histogram or summary have a suffix.
+func familyName(name []byte, kind model.MetricType) []byte {
+	var suffixes []string
+	switch kind {
+	case model.MetricTypeHistogram, model.MetricTypeGaugeHistogram:
+		suffixes = []string{"_bucket", "_sum", "_count", "_gsum", "_gcount"}
+	case model.MetricTypeSummary:
+		suffixes = []string{"_sum", "_count"}
+	}
+	for _, suffix := range suffixes {
+		if len(name) > len(suffix) && strings.HasSuffix(string(name), suffix) {
+			return name[:len(name)-len(suffix)]
+		}
+	}
+	return name
+}
+
+func (j *writeJob) addMetadata(family []byte, kind model.MetricType, help, unit []byte) {
+	if err := j.checkMetadata(family, help, unit); err != nil {
+		j.refused.data[kindMetadata]++
+		j.refused.name(func() string { return "metadata of " + quoteShort(family) }, err)
+		return
+	}
+	stored := j.o.Translator.MetricName(string(family))
+	m := newMetadata{family: string(family), times: j.metadata[stored].times + 1}
+	m.Metadata = storage.Metadata{Type: string(kind), Help: string(help), Unit: string(unit)}
+	j.metadata[stored] = m
+}
+
+func (j *writeJob) checkMetadata(family, help, unit []byte) error {
+	switch {
+	case len(family) == 0:
+		return errors.New("no metric family name")
+	case len(family)+len(help)+len(unit) > j.o.Limits.SeriesBytes:
+		return fmt.Errorf("more than %d bytes", j.o.Limits.SeriesBytes)
+	case !utf8.Valid(family) || !utf8.Valid(help) || !utf8.Valid(unit):
+		return errors.New("not UTF-8")
+	}
+	return nil
+}
+
+// sendMetadata stores all at once, or one by one if the store refuses any.
+func (j *writeJob) sendMetadata(ctx context.Context) error {
+	if len(j.metadata) == 0 {
+		return nil
+	}
+	all := make(map[string]storage.Metadata, len(j.metadata))
+	for stored, m := range j.metadata {
+		all[stored] = m.Metadata
+	}
+	err := j.o.Metadata.PutMetadata(ctx, all)
+	if err == nil || !storage.IsRefusal(err) {
+		return wrapMetadata(err)
+	}
+	for stored, m := range j.metadata {
+		err := j.o.Metadata.PutMetadata(ctx, map[string]storage.Metadata{stored: m.Metadata})
+		if err != nil && !storage.IsRefusal(err) {
+			return wrapMetadata(err)
+		}
+		if err != nil {
+			j.refused.data[kindMetadata] += m.times
+			j.refused.name(func() string { return "metadata of " + quoteShort([]byte(m.family)) }, err)
+		}
+	}
+	return nil
+}
+
+func wrapMetadata(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("put metadata: %w", err)
+}

@@ -1,0 +1,100 @@
+package write
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/tsdbridge/tsdbridge/intake"
+)
+
+// dataKind is what remote write counts apart.
+type dataKind int
+
+const (
+	kindSample dataKind = iota
+	kindHistogram
+	kindExemplar
+	kindMetadata
+	dataKinds
+)
+
+func (k dataKind) String() string {
+	return [dataKinds]string{"sample", "histogram", "exemplar", "metadata"}[k]
+}
+
+// kindCounts counts data by kind.
+type kindCounts [dataKinds]int
+
+func (c kindCounts) total() (n int) {
+	for _, v := range c {
+		n += v
+	}
+	return n
+}
+
+func (c kindCounts) minus(o kindCounts) kindCounts {
+	for k := range c {
+		c[k] -= o[k]
+	}
+	return c
+}
+
+func (v wireVersion) String() string {
+	if v == wireV2 {
+		return "remote_write_2"
+	}
+	return "remote_write_1"
+}
+
+// writeMetrics are the counters of remote write. Of each kind and protocol, received = written + rejected + failed.
+type writeMetrics struct {
+	received, written, rejected, failed [wireV2 + 1][dataKinds]prometheus.Counter
+	duration                            *prometheus.HistogramVec
+}
+
+func newWriteMetrics(reg prometheus.Registerer, gate *intake.Gate) *writeMetrics {
+	factory := promauto.With(reg)
+	count := func(name, help string) (out [wireV2 + 1][dataKinds]prometheus.Counter) {
+		vec := factory.NewCounterVec(prometheus.CounterOpts{Name: "tsdbridge_write_samples_" + name + "_total", Help: help}, []string{"protocol", "kind"})
+		for _, v := range []wireVersion{wireV1, wireV2} {
+			for k := range dataKinds {
+				out[v][k] = vec.WithLabelValues(v.String(), k.String())
+			}
+		}
+		return out
+	}
+	factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_write_requests_in_flight", Help: "Writes being served."},
+		func() float64 { return float64(gate.Requests()) })
+	factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_write_in_flight_bytes", Help: "Bodies of the writes being served, compressed and decompressed."},
+		func() float64 { return float64(gate.Bytes()) })
+	return &writeMetrics{
+		received: count("received", "Data in requests that could be decoded."),
+		written:  count("written", "Data that the store acknowledged."),
+		rejected: count("rejected", "Data refused for good: the sender's mistake or over a limit."),
+		failed:   count("failed", "Data not acknowledged for a reason of ours; the sender sends them again."),
+		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "tsdbridge_write_request_duration_seconds", Help: "Time from the request's head to its answer.",
+			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 17),
+		}, []string{"protocol", "code"}),
+	}
+}
+
+// outcome is what became of the data of a request.
+type outcome struct{ received, written, rejected, failed kindCounts }
+
+func (m *writeMetrics) count(v wireVersion, o outcome) {
+	for k := range dataKinds {
+		m.received[v][k].Add(float64(o.received[k]))
+		m.written[v][k].Add(float64(o.written[k]))
+		m.rejected[v][k].Add(float64(o.rejected[k]))
+		m.failed[v][k].Add(float64(o.failed[k]))
+	}
+}
+
+// observe notes an answer under the class of its status, 2xx, 4xx or 5xx.
+func (m *writeMetrics) observe(protocol string, status int, took time.Duration) {
+	m.duration.WithLabelValues(protocol, strconv.Itoa(status/100)+"xx").Observe(took.Seconds())
+}

@@ -1,0 +1,154 @@
+package write
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"unsafe"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// missingSeries is a series of the request that the cache does not know: number unknown of those that are asked of the store, if that is not
+// negative.
+type missingSeries struct {
+	series  int
+	key     []byte
+	unknown int
+}
+
+// unknownSeries are those that are asked of the store, in columns. A series that comes twice in a row is there once.
+type unknownSeries struct {
+	keys   [][]byte // they lie in the body, or in the request's keys
+	series []storage.Series
+	tags   []storage.Tag // the memory of series
+	text   []byte        // of their names
+}
+
+// reset lets go of everything but the memory of the columns.
+func (u *unknownSeries) reset() {
+	clear(u.keys)
+	clear(u.series)
+	clear(u.tags)
+	*u = unknownSeries{keys: u.keys[:0], series: u.series[:0], tags: u.tags[:0]}
+}
+
+// add adds a series that its labels name.
+func (u *unknownSeries) add(key []byte, ls []rawLabel, names Names) {
+	from := len(u.tags)
+	for _, l := range ls {
+		u.tags = append(u.tags, storage.Tag{Key: u.string(l.name), Value: u.string(l.value)})
+	}
+	series := names.FromPairs(u.tags[from:len(u.tags):len(u.tags)])
+	u.keys, u.series = append(u.keys, key), append(u.series, series)
+}
+
+// textChunk is how much text is copied to one place, bytes: who keeps a name keeps so much of its neighbours'.
+const textChunk = 16 << 10
+
+// string copies text, since the body is used again. Nothing ever changes what was copied.
+func (u *unknownSeries) string(b []byte) string {
+	if len(b) > cap(u.text)-len(u.text) {
+		u.text = make([]byte, 0, max(textChunk, len(b)))
+	}
+	at := len(u.text)
+	u.text = append(u.text, b...)
+	return unsafe.String(unsafe.SliceData(u.text[at:]), len(b))
+}
+
+// findSeries gives each known series its Ref and makes the others known by name, or finds out what is wrong with them.
+func (j *writeJob) findSeries(context.Context) error {
+	j.refs = append(j.refs, make([]storage.Ref, len(j.req.series))...)
+	if err := j.findKnown(); err != nil {
+		return err
+	}
+	for i := range j.missing {
+		m := &j.missing[i]
+		if i > 0 && bytes.Equal(m.key, j.missing[i-1].key) {
+			if m.unknown = j.missing[i-1].unknown; m.unknown >= 0 {
+				continue
+			}
+		}
+		if err := j.nameMissing(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findKnown looks all series up in the cache.
+func (j *writeJob) findKnown() error {
+	limits, size := &j.o.Limits, 0
+	j.cache = j.caches[j.req.version].Load()
+	j.cache.Begin(&j.lookup)
+	defer j.lookup.End()
+	for i := range j.req.series {
+		key, err := j.req.seriesKey(i, limits.SeriesBytes)
+		if err != nil {
+			j.bad[i] = err
+			continue
+		}
+		if err := j.req.checkMetadataRefs(i); err != nil {
+			j.bad[i] = err
+			continue
+		}
+		if size += len(key); size > limits.LabelBytes {
+			return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("%w: labels of more than %d bytes", errTooMany, limits.LabelBytes))
+		}
+		if j.refs[i] = j.lookup.Find(key); j.refs[i] == 0 {
+			// In 2.0 a short message can name long strings often; copied and translated they take several times their size.
+			if j.req.version == wireV2 && !j.share.Take(2*len(key)) {
+				return errBusy
+			}
+			j.missing = append(j.missing, missingSeries{i, key, -1})
+			continue
+		}
+		j.req.forgetKey(key)
+	}
+	return nil
+}
+
+// nameMissing checks the labels of a series and translates them.
+func (j *writeJob) nameMissing(m *missingSeries) (err error) {
+	good := j.holdsGood(m.series)
+	if j.labels, err = j.req.keyLabels(j.labels[:0], m.key); err != nil {
+		return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("labels of time series %d: %w", m.series+1, err))
+	}
+	ls, err := checkSeries(j.labels, j.o.Limits.SeriesBytes)
+	if err != nil {
+		j.bad[m.series] = err
+		return nil
+	}
+	if !good {
+		return nil // A series is made by its first sample, not by a bad one or by metadata.
+	}
+	m.unknown = len(j.unknown.keys)
+	j.unknown.add(m.key, ls, j.o.Translator)
+	return nil
+}
+
+// resolve gets the Refs of the unknown series, in one call.
+func (j *writeJob) resolve(ctx context.Context) error {
+	if len(j.unknown.keys) == 0 {
+		return nil
+	}
+	refs, errs := j.o.Appender.Resolve(ctx, j.unknown.series)
+	j.cache.AddBytes(j.unknown.keys, refs)
+	for _, err := range errs {
+		if err != nil && !storage.IsRefusal(err) {
+			return fmt.Errorf("resolve series: %w", err)
+		}
+	}
+	for _, m := range j.missing {
+		if m.unknown < 0 {
+			continue
+		}
+		j.refs[m.series] = refs[m.unknown]
+		if errs != nil && errs[m.unknown] != nil {
+			j.bad[m.series] = errs[m.unknown]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+// Package write receives Prometheus' remote write 1.0 and 2.0, and appends what can be stored. It reads nothing back.
+package write
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/turns"
+)
+
+// Names names what is stored.
+type Names interface {
+	// FromPairs returns the series of labels, whose names are sorted and distinct; it may use the memory of pairs.
+	FromPairs(pairs []storage.Tag) storage.Series
+	MetricName(name string) string
+}
+
+// metadataWriter stores metadata by stored metric name. It returns when all of it is durable; it may be called again with the same.
+type metadataWriter interface {
+	PutMetadata(ctx context.Context, metadata map[string]storage.Metadata) error
+}
+
+// Options are what the write door needs. All fields are wanted.
+type Options struct {
+	Appender   storage.Appender
+	Metadata   metadataWriter
+	Translator Names
+	Limits     Limits
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+	Now        func() time.Time
+}
+
+// Handler receives remote write 1.0 and 2.0. It answers 204 when all of a request is durable, 400 when a part can never be stored
+// and the rest is durable, 503 when the request should come again. It never stores a part of a request that is malformed anywhere, and
+// never answers 429 or another 4xx to what it wants again: Prometheus drops such a batch.
+type Handler struct {
+	o       Options
+	gate    *intake.Gate
+	caches  [wireV2 + 1]atomic.Pointer[storage.RefCache]
+	turns   *turns.Turns // of large requests, to decode them
+	metrics *writeMetrics
+	jobs    sync.Pool // of *writeJob
+}
+
+func New(o Options) *Handler {
+	h := &Handler{o: o, gate: intake.NewGate(o.Limits.Requests, o.Limits.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0) / 2)}
+	h.DropCaches()
+	h.metrics = newWriteMetrics(o.Registerer, h.gate)
+	h.jobs.New = func() any { return newWriteJob(h) }
+	return h
+}
+
+// DropCaches forgets which series label blocks name: all are resolved again when they are met.
+func (h *Handler) DropCaches() {
+	for v := range h.caches {
+		h.caches[v].Store(storage.NewRefCache(h.o.Limits.SeriesCache))
+	}
+}
+
+// writeReply is an answer.
+type writeReply struct {
+	protocol string
+	status   int
+	text     string
+	retry    bool
+	v2       bool // say what was written, which confuses older senders of 1.0
+	written  kindCounts
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	begin := time.Now()
+	reply := h.serve(w, r)
+	reply.send(w)
+	h.metrics.observe(reply.protocol, reply.status, time.Since(begin))
+}
+
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request) writeReply {
+	if r.Method != http.MethodPost {
+		return writeReply{protocol: "unknown", status: http.StatusMethodNotAllowed, text: "remote write wants POST"}
+	}
+	version, err := versionOf(r.Header)
+	if err != nil {
+		return writeReply{protocol: "unknown"}.failed(err)
+	}
+	reply := writeReply{protocol: version.String(), v2: version == wireV2}
+	j := h.jobs.Get().(*writeJob)
+	defer h.release(j)
+	j.reset(version)
+	if err = h.receive(j, w, r); err == nil {
+		err = h.store(r.Context(), j)
+	}
+	o := j.outcome(err)
+	h.metrics.count(version, o)
+	if err != nil {
+		h.logFailure(r.Context(), version, err)
+		return reply.failed(err)
+	}
+	reply.written, reply.status = o.written, http.StatusNoContent
+	if j.refused.any() {
+		reply.status, reply.text = http.StatusBadRequest, j.refused.text(j.received)
+		h.o.Logger.DebugContext(r.Context(), "remote write refused in part", "protocol", reply.protocol, "reason", reply.text)
+	}
+	return reply
+}
+
+// bodyTimeout is how long a sender may take for one body.
+const bodyTimeout = time.Minute
+
+// receive reads the body. The server has no read timeout of its own: it would also end the handlers of long queries.
+func (h *Handler) receive(j *writeJob, w http.ResponseWriter, r *http.Request) (err error) {
+	if r.ContentLength > int64(h.o.Limits.BodyBytes) {
+		return reply.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("body of %d bytes, more than %d (--write.max-body-bytes)", r.ContentLength, h.o.Limits.BodyBytes))
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a server without deadlines (tests) has slow senders wait
+	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
+	j.share.Receiving(func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
+	defer j.share.Received()
+	j.body, err = intake.Body{Claimed: r.ContentLength, Limit: h.o.Limits.BodyBytes, Share: &j.share}.ReadBody(j.body, r.Body)
+	return bodyError(err, h.o.Limits.BodyBytes)
+}
+
+// store decodes the body and stores what it says. Only now does the request count as one under way: who sends slowly holds the
+// memory of what has come, and keeps nobody out.
+func (h *Handler) store(ctx context.Context, j *writeJob) error {
+	if !h.gate.Enter() {
+		return errBusy
+	}
+	defer h.gate.Leave()
+	ctx, cancel := context.WithTimeout(ctx, h.o.Limits.Timeout)
+	defer cancel()
+	if n, err := s2.DecodedLen(j.body); err == nil && n > largeWrite {
+		turn, err := h.turns.Begin(ctx)
+		if err != nil {
+			return errBusy
+		}
+		defer turn.End()
+		ctx = turns.With(ctx, turn)
+	}
+	if err := j.decode(); err != nil {
+		return err
+	}
+	return j.store(ctx)
+}
+
+// largeWrite is how many bytes a request has, decoded, that waits for a turn to be decoded: Prometheus sends a tenth of that.
+const largeWrite = 2 << 20
+
+// release gives up what a job holds of the process's limits, and keeps the job unless it has grown large.
+func (h *Handler) release(j *writeJob) {
+	j.share.Release()
+	if j.footprint() <= pooledJob {
+		h.jobs.Put(j)
+	}
+}
+
+func (h *Handler) logFailure(ctx context.Context, v wireVersion, err error) {
+	if status := (reply.Error{}); errors.As(err, &status) {
+		h.o.Logger.DebugContext(ctx, "remote write refused", "protocol", v.String(), "status", status.Status, "err", err)
+		return
+	}
+	h.o.Logger.WarnContext(ctx, "remote write not stored, the sender is asked to try again", "protocol", v.String(), "err", err)
+}
+
+// failed is the answer to an error: its own status, or 503 for all errors of the store.
+func (r writeReply) failed(err error) writeReply {
+	r.status = http.StatusServiceUnavailable
+	if own := (reply.Error{}); errors.As(err, &own) {
+		r.status = own.Status
+	}
+	r.retry = r.status == http.StatusServiceUnavailable
+	r.text = reply.Cut(err.Error(), maxAnswer)
+	return r
+}
+
+// maxRetryAfter is the longest pause asked for, in seconds: shorter than the memory of a sender, long enough to spread them out.
+const maxRetryAfter = 5
+
+func (r writeReply) send(w http.ResponseWriter) {
+	header := w.Header()
+	if r.v2 {
+		const prefix = "X-Prometheus-Remote-Write-"
+		header.Set(prefix+"Samples-Written", strconv.Itoa(r.written[kindSample]))
+		header.Set(prefix+"Histograms-Written", strconv.Itoa(r.written[kindHistogram]))
+		header.Set(prefix+"Exemplars-Written", strconv.Itoa(r.written[kindExemplar]))
+	}
+	if r.status == http.StatusMethodNotAllowed {
+		header.Set("Allow", http.MethodPost)
+	}
+	if r.retry {
+		header.Set("Retry-After", strconv.Itoa(1+rand.IntN(maxRetryAfter)))
+	}
+	if r.text == "" {
+		w.WriteHeader(r.status)
+		return
+	}
+	http.Error(w, r.text, r.status)
+}
