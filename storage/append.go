@@ -75,7 +75,7 @@ func (s *Store) appendThrough(ctx context.Context, b *series.Batch) error {
 	if err := w.put(ctx, s.db.Apply); err != nil {
 		return err
 	}
-	if s.db.versioned != nil {
+	if s.db.Versioned != nil {
 		s.verifier.note(w)
 	}
 	return nil
@@ -86,15 +86,12 @@ func (s *Store) checkBatch(b *series.Batch) error {
 	if len(b.Times) != len(b.Refs) || len(b.Values) != len(b.Refs) || b.Forms != nil && len(b.Forms) != len(b.Refs) {
 		return fmt.Errorf("%w: batch of %d refs, %d times, %d values, %d forms", series.ErrInvalid, len(b.Refs), len(b.Times), len(b.Values), len(b.Forms))
 	}
-	known := series.Ref(s.index.Len())
+	known := s.index.Len()
 	check := func(ref series.Ref, time int64) error {
 		if time < 0 || time > series.MaxTime {
 			return fmt.Errorf("%w: time %d ms is outside 0 to %d", series.ErrInvalid, time, int64(series.MaxTime))
 		}
-		if ref == 0 || ref > known {
-			return fmt.Errorf("%w: series reference %d was never resolved", series.ErrInvalid, ref)
-		}
-		return nil
+		return ref.Check(known)
 	}
 	for i, ref := range b.Refs {
 		if err := check(ref, b.Times[i]); err != nil {
@@ -237,7 +234,7 @@ func (w *writer) addPoint(offset uint32, n int) {
 	if w.batch.Forms != nil {
 		form = w.batch.Forms[n]
 	}
-	if w.store.db.versioned == nil {
+	if w.store.db.Versioned == nil {
 		form = form.Kind() // nobody else corrects the point
 	}
 	if p, ok := schema.ValuePoint(offset, value, form, w.store.o.Values); ok {
@@ -296,7 +293,7 @@ func (w *writer) build(ctx context.Context) error {
 		previous = r.state
 	}
 	merge := w.mergeRows
-	if w.store.db.versioned != nil {
+	if w.store.db.Versioned != nil {
 		merge = w.reconcileRows
 	}
 	for rows := range slices.Chunk(unsure, rowsPerRead) {
@@ -310,7 +307,7 @@ func (w *writer) build(ctx context.Context) error {
 // mustRead reports whether a row of a shared table is read whatever this process knows: what was acknowledged long ago may be older than what others
 // wrote since, and an object cell may have the qualifier of another process's.
 func (w *writer) mustRead(r *rowWrite) bool {
-	return w.store.db.versioned != nil && (w.flush || len(r.objects) > 0)
+	return w.store.db.Versioned != nil && (w.flush || len(r.objects) > 0)
 }
 
 // mergeRows reads rows and makes their mutations.

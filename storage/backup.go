@@ -16,7 +16,7 @@ var ErrNoBackup = errors.New("the engine has no backups")
 // the call is in it: what waits in memory is put into the table first, so a backup needs no log. Of those acknowledged meanwhile
 // there are some, and each series that has points has its names.
 func (s *Store) Backup(ctx context.Context, dir string) error {
-	if s.db.local == nil {
+	if s.db.Local == nil {
 		return ErrNoBackup
 	}
 	if err := s.replayed(); err != nil {
@@ -27,7 +27,7 @@ func (s *Store) Backup(ctx context.Context, dir string) error {
 			return fmt.Errorf("put what is in memory: %w", err)
 		}
 	}
-	err := s.db.local.Checkpoint(ctx, dir)
+	err := s.db.Local.Checkpoint(ctx, dir)
 	if errors.Is(err, kv.ErrNoFiles) {
 		return ErrNoBackup
 	}

@@ -71,8 +71,8 @@ func (o BufferOptions) Validate() error {
 // HoldsLog reports whether there is a log that was not ended in order, also by what the engine knows:
 // acknowledged points that the table may lack.
 func (o Options) HoldsLog(db kv.KV) (bool, error) {
-	e := openEngine(db, o.Exclusive)
-	if keeper := e.logKeeper(); keeper != nil {
+	e := kv.NewEngine(db, o.Exclusive)
+	if keeper := e.LogKeeper(); keeper != nil {
 		o.Buffer.AtLeast = keeper.LogEnd()
 	}
 	return o.Buffer.holdsLog()
@@ -149,10 +149,10 @@ func openBuffer(s *Store) (*buffer, error) {
 		head:    head.New(headOptions),
 		numbers: seriesNumbers{index: s.index}, mixed: s.o.Mode != WriteBuffered,
 	}
-	if s.db.versioned != nil {
+	if s.db.Versioned != nil {
 		b.ages = newAges(&s.stamps)
 	}
-	b.known.keeper = s.db.logKeeper()
+	b.known.keeper = s.db.LogKeeper()
 	b.known.was, b.known.log = o.AtLeast, func() (log.Position, bool) { return b.log.End(), b.log.Holds() }
 	b.jobs.New = func() any { return &bufferJob{} }
 	b.metrics = newBufferMetrics(s.o.Registerer, b)

@@ -1,6 +1,9 @@
 package storage
 
-import "github.com/tsdbridge/tsdbridge/storage/series"
+import (
+	"github.com/tsdbridge/tsdbridge/storage/read"
+	"github.com/tsdbridge/tsdbridge/storage/series"
+)
 
 // The data of the contract; see package series.
 type (
@@ -16,6 +19,8 @@ type (
 	Query     = series.Query
 	Points    = series.Points
 	NewSeries = series.NewSeries
+
+	Plan = read.Plan
 )
 
 // Bounds of what can be stored; see package series.

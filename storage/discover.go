@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
@@ -64,7 +66,7 @@ func (s *Store) discover(ctx context.Context, f *finder, start, end int64) error
 		if err != nil {
 			return err
 		}
-		metrics = sortedSet(all)
+		metrics = slices.Sorted(maps.Keys(all))
 	}
 	tags := f.rowTags()
 	group, ctx := errgroup.WithContext(ctx)
@@ -123,7 +125,7 @@ func (s *Store) scanSeries(ctx context.Context, metric string, tags []kv.Tag, lo
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrentDiscoveries)
 	for bucket := range s.layout.Buckets() {
-		scan := s.rowScan(bucket, metric, lo, hi)
+		scan := row.ScanMetric(s.layout, s.o.Tables.Data, bucket, metric, lo, hi)
 		scan.KeysOnly, scan.Since = true, since
 		if tags != nil {
 			scan.Match = &kv.Match{Prefix: s.layout.PrefixWidth(), Key: s.layout.TagkWidth, Value: s.layout.TagvWidth, Tags: tags}
@@ -159,16 +161,6 @@ func (s *Store) addSeries(ctx context.Context, scan kv.Scan) error {
 	return nil
 }
 
-// rowScan is the scan of a metric's rows in one salt bucket, from base lo to base hi, inclusive.
-func (s *Store) rowScan(bucket int, metric string, lo, hi uint32) kv.Scan {
-	// Base times are whole hours, so hi+1 comes after every row of hi whatever its tags are, and cannot overflow.
-	return kv.Scan{
-		Table: s.o.Tables.Data, Family: schema.FamilyData,
-		Start: s.layout.AppendRangeKey(nil, bucket, []byte(metric), lo),
-		Stop:  s.layout.AppendRangeKey(nil, bucket, []byte(metric), hi+1),
-	}
-}
-
 // rowTags are the conditions that a row key can be asked for: one key with literal values.
 func (f *finder) rowTags() []kv.Tag {
 	var tags []kv.Tag
@@ -179,7 +171,7 @@ func (f *finder) rowTags() []kv.Tag {
 		}
 		room -= len(c.Values)
 		tag := kv.Tag{Key: []byte(c.Keys[0]), Values: [][]byte{}}
-		for _, value := range sortedSet(c.Values) {
+		for _, value := range slices.Sorted(maps.Keys(c.Values)) {
 			tag.Values = append(tag.Values, []byte(value))
 		}
 		tags = append(tags, tag)

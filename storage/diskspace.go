@@ -25,8 +25,8 @@ func (s *Store) Refuses() error {
 // diskSpace fails when the table has no space for what goes into the log, which may be on the same
 // disk: points of the log need space in the table soon.
 func (s *Store) diskSpace() error {
-	if s.db.local == nil {
+	if s.db.Local == nil {
 		return nil
 	}
-	return s.db.local.DiskSpace()
+	return s.db.Local.DiskSpace()
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -108,7 +109,7 @@ func (t *census) rowsOf(ctx context.Context, metric []byte) ([][]byte, error) {
 	group.SetLimit(concurrentDiscoveries)
 	for bucket := range buckets {
 		group.Go(func() error {
-			set, err := s.seriesOfRows(ctx, s.rowScan(bucket, string(metric), 0, math.MaxUint32-1))
+			set, err := s.seriesOfRows(ctx, row.ScanMetric(s.layout, s.o.Tables.Data, bucket, string(metric), 0, math.MaxUint32-1))
 			buckets[bucket] = set
 			return err
 		})

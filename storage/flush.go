@@ -66,7 +66,7 @@ func (s *Store) flushRows(ctx context.Context, p head.Policy) (err error) {
 	put, begin := 0, time.Now()
 	defer func() { s.buffer.metrics.flushed(begin, put, err) }()
 	for sealed := range s.buffer.head.Seal(p) {
-		if err := s.putRows(ctx, sealed.Rows, s.db.put); err != nil {
+		if err := s.putRows(ctx, sealed.Rows, s.db.Put); err != nil {
 			sealed.Keep()
 			return err
 		}
@@ -77,7 +77,7 @@ func (s *Store) flushRows(ctx context.Context, p head.Policy) (err error) {
 		return s.buffer.roll()
 	}
 	s.metrics.rowsFlushed.Add(float64(put))
-	if err := s.db.flush(ctx); err != nil {
+	if err := s.db.Flush(ctx); err != nil {
 		return fmt.Errorf("sync what was put: %w", err)
 	}
 	if err := s.buffer.truncate(); err != nil {
@@ -108,7 +108,7 @@ func (s *Store) putRows(ctx context.Context, rows []head.Row, apply func(ctx con
 		return err
 	}
 	w.sortPuts()
-	if err := w.put(ctx, apply); err != nil || s.db.versioned == nil {
+	if err := w.put(ctx, apply); err != nil || s.db.Versioned == nil {
 		return err
 	}
 	return w.verify(ctx, apply)

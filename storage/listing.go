@@ -68,15 +68,6 @@ func sortTags(tags []series.Tag) {
 	slices.SortFunc(tags, func(a, b series.Tag) int { return strings.Compare(a.Key, b.Key) })
 }
 
-func sortedSet[V any](set map[string]V) []string {
-	list := make([]string, 0, len(set))
-	for s := range set {
-		list = append(list, s)
-	}
-	slices.Sort(list)
-	return list
-}
-
 func intersectStrings(a, b []string) []string {
 	var common []string
 	for _, s := range a {

@@ -17,7 +17,6 @@ type storeMetrics struct {
 	rowsSettled                prometheus.Counter
 	appendSeconds              prometheus.Histogram
 	seriesNew, seriesNameless  prometheus.Counter
-	selectRows, plans          [planKinds]prometheus.Counter
 	discoverRows               prometheus.Counter
 	refreshSeconds             prometheus.Histogram
 	rowsFlushed, renamed       prometheus.Counter
@@ -39,7 +38,7 @@ func newStoreMetrics(reg prometheus.Registerer, s *Store) *storeMetrics {
 		func() float64 { return float64(s.index.Len()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_store_uid_cache_entries", Help: "Names and UIDs in the caches."},
 		func() float64 { return float64(s.uids.Cached()) })
-	m := &storeMetrics{
+	return &storeMetrics{
 		points:       counter("points_appended_total", "Points acknowledged, those that were there already included."),
 		objects:      counter("objects_appended_total", "Objects (histograms, exemplars, start times) acknowledged."),
 		rowsPut:      counter("rows_put_total", "Row mutations sent to the engine."),
@@ -62,14 +61,4 @@ func newStoreMetrics(reg prometheus.Registerer, s *Store) *storeMetrics {
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 10),
 		}),
 	}
-	rows := f.NewCounterVec(prometheus.CounterOpts{
-		Name: "tsdbridge_store_select_rows_total", Help: "Rows asked for (plan rows) or gone over for queries, by the way they were read.",
-	}, []string{"plan"})
-	plans := f.NewCounterVec(prometheus.CounterOpts{
-		Name: "tsdbridge_store_plans_total", Help: "Plans made for queries, one for each metric and salt bucket, by the way they chose.",
-	}, []string{"plan"})
-	for kind := range planKinds {
-		m.selectRows[kind], m.plans[kind] = rows.WithLabelValues(kind.String()), plans.WithLabelValues(kind.String())
-	}
-	return m
 }

@@ -45,7 +45,7 @@ type retentionMetrics struct {
 }
 
 func newRetention(s *Store) (*retention, error) {
-	if s.db.local == nil {
+	if s.db.Local == nil {
 		return nil, errNoRetention
 	}
 	f := promauto.With(s.o.Registerer)
@@ -55,7 +55,7 @@ func newRetention(s *Store) (*retention, error) {
 	gauge := func(name, help string) prometheus.Gauge {
 		return f.NewGauge(prometheus.GaugeOpts{Name: "tsdbridge_retention_" + name, Help: help})
 	}
-	return &retention{store: s, deleter: s.db.local, metrics: retentionMetrics{
+	return &retention{store: s, deleter: s.db.Local, metrics: retentionMetrics{
 		passes:  counter("passes_total", "Passes over the data table that deleted all that was too old."),
 		errors:  counter("errors_total", "Passes that ended early."),
 		ranges:  counter("ranges_deleted_total", "Hours of a metric and salt bucket, or runs of them, that had rows and were deleted."),

@@ -83,7 +83,7 @@ func (s *Store) SalvageLog(ctx context.Context, o BufferOptions) (points, left i
 	if err != nil {
 		return points, left, fmt.Errorf("put what is left of the log in %s: %w", o.Dir, err)
 	}
-	if keeper := s.db.logKeeper(); keeper != nil {
+	if keeper := s.db.LogKeeper(); keeper != nil {
 		err = keeper.NoteLog(kv.LogEnd{}, true)
 	}
 	return points, left, err

@@ -64,8 +64,8 @@ func metaDocument(row kv.Row) []byte {
 func (s *Store) metaRows(ctx context.Context, refs []series.Ref) ([]kv.Row, error) {
 	keys := make([][]byte, len(refs))
 	for i, ref := range refs {
-		if !s.known(ref) {
-			return nil, fmt.Errorf("%w: series reference %d was never resolved", series.ErrInvalid, ref)
+		if err := ref.Check(s.index.Len()); err != nil {
+			return nil, err
 		}
 		keys[i] = []byte(s.index.TSUID(ref.ID()))
 	}

@@ -31,7 +31,7 @@ func (w *writer) eachPast(ctx context.Context, rows []*rowWrite, see func(row *r
 	for n := pastRows; len(rows) > 0; {
 		some := rows[:min(n, len(rows))]
 		rows = rows[len(some):]
-		past, err := readRows(ctx, w.store, some, w.store.db.versioned.History)
+		past, err := readRows(ctx, w.store, some, w.store.db.Versioned.History)
 		if err != nil {
 			return err
 		}

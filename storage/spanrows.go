@@ -122,7 +122,7 @@ func (s *Store) putSpans(ctx context.Context, ids []index.ID) error {
 		mutations[i] = kv.Mutation{Key: key, Puts: []kv.Put{{Qualifier: schema.SpanQualifier(), Value: schema.EncodeSpan(d.first(), d.last())}}}
 	}
 	slices.SortFunc(mutations, func(a, b kv.Mutation) int { return bytes.Compare(a.Key, b.Key) })
-	if err := s.db.put(ctx, s.o.Tables.Meta, schema.FamilyMeta, mutations); err != nil {
+	if err := s.db.Put(ctx, s.o.Tables.Meta, schema.FamilyMeta, mutations); err != nil {
 		return err
 	}
 	for i, id := range ids {

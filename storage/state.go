@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 
 	"github.com/tsdbridge/tsdbridge/storage/index"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // state is what this process remembers of a series between appends: how far its current row is written. With it
@@ -49,5 +48,3 @@ func (s *states) get(id index.ID) *state {
 	}
 	return &s.blocks[block][int(id)%statesPerBlock]
 }
-
-func (s *Store) known(r series.Ref) bool { return r > 0 && int(r) <= s.index.Len() }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/read"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/uid"
@@ -22,7 +24,7 @@ import (
 
 // Store is the one implementation of Appender and Querier: the OpenTSDB schema over a table engine.
 type Store struct {
-	db          engine
+	db          *kv.Engine
 	verifier    verifier
 	stamps      stampClock
 	o           Options
@@ -35,11 +37,11 @@ type Store struct {
 	cover       coverage
 	foreign     foreignMetrics
 	metrics     *storeMetrics
+	reader      *read.Reader
 	meta        metadataCache
 	renames     renames
 	writers     sync.Pool     // *writer
 	resolutions sync.Pool     // *resolution
-	groups      sync.Pool     // *group
 	reads       chan struct{} // one for each append that is reading rows
 	buffer      *buffer       // nil: writes go through
 	old         *retention    // nil: rows are kept for ever
@@ -68,7 +70,7 @@ func New(db kv.KV, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		db: openEngine(db, o.Exclusive), o: o, layout: o.Layout, index: index.New(o.Layout),
+		db: kv.NewEngine(db, o.Exclusive), o: o, layout: o.Layout, index: index.New(o.Layout),
 		reads: make(chan struct{}, concurrentReads),
 	}
 	s.loading.Set(errors.New("series index: not loaded yet"))
@@ -76,7 +78,6 @@ func New(db kv.KV, o Options) (*Store, error) {
 	s.stamps.wall = o.Now
 	s.writers.New = func() any { return &writer{} }
 	s.resolutions.New = func() any { return &resolution{} }
-	s.groups.New = func() any { return &group{} }
 	if o.Exclusive {
 		s.spans = &spans{}
 	}
@@ -90,7 +91,7 @@ func New(db kv.KV, o Options) (*Store, error) {
 		}
 		s.old = old
 	}
-	if keeper := s.db.logKeeper(); keeper != nil && o.Buffer.Dir != "" {
+	if keeper := s.db.LogKeeper(); keeper != nil && o.Buffer.Dir != "" {
 		s.o.Buffer.AtLeast = keeper.LogEnd()
 	}
 	logged := o.Mode == WriteBuffered || o.LogUnacknowledged
@@ -110,12 +111,31 @@ func New(db kv.KV, o Options) (*Store, error) {
 		}
 		s.buffer = b
 	}
+	s.reader = s.newReader()
 	return s, nil
 }
 
+func (s *Store) newReader() *read.Reader {
+	o := read.Options{
+		DB: s.db, Table: s.o.Tables.Data, Layout: s.layout, Index: s.index, Ready: s.replayed, Now: s.o.Now, Registerer: s.o.Registerer,
+	}
+	if s.buffer != nil {
+		o.Head, o.Ages = s.buffer.head, s.buffer.agesOf
+	}
+	return read.New(o)
+}
+
+// Select implements Querier.
+func (s *Store) Select(ctx context.Context, q Query) iter.Seq2[Points, error] {
+	return s.reader.Select(ctx, q)
+}
+
+// Plan returns how Select would read a query now, by metric and kind. It reads nothing.
+func (s *Store) Plan(q Query) ([]read.Plan, error) { return s.reader.Plan(q) }
+
 // openUIDs opens the dictionary; on shared tables it assigns nothing before the flags are known to fit.
 func (s *Store) openUIDs() {
-	o := uid.Options{Table: s.o.Tables.UID, Layout: s.layout, CacheEntries: s.o.UIDCacheEntries, Exclusive: s.o.Exclusive, Put: s.db.put}
+	o := uid.Options{Table: s.o.Tables.UID, Layout: s.layout, CacheEntries: s.o.UIDCacheEntries, Exclusive: s.o.Exclusive, Put: s.db.Put}
 	if !s.o.Exclusive {
 		s.fit = fit.New(s.db.KV, fit.Options{
 			Data: s.o.Tables.Data, UID: s.o.Tables.UID, Meta: s.o.Tables.Meta, Layout: s.layout, Logger: s.o.Logger,
@@ -140,7 +160,7 @@ func (s *Store) Run(ctx context.Context) error {
 	if s.old != nil {
 		group.Go(func() error { return s.old.run(ctx) })
 	}
-	if s.db.versioned != nil {
+	if s.db.Versioned != nil {
 		group.Go(func() error { return s.verifyEvery(ctx) })
 	}
 	group.Go(func() error { return s.refreshEvery(ctx) })
@@ -259,7 +279,7 @@ func (s *Store) loadAlone(ctx context.Context, scan kv.Scan) error {
 	if err := s.beginSpans(ctx); err != nil {
 		return err
 	}
-	return s.db.rows.ScanStored(ctx, scan, func(key []byte, cells []kv.StoredCell) error {
+	return s.db.Rows.ScanStored(ctx, scan, func(key []byte, cells []kv.StoredCell) error {
 		if id, ok := s.addMeta(key); ok {
 			s.noteSpan(id, cells)
 		}

@@ -130,7 +130,7 @@ const everything = 400 * 24 * time.Hour
 
 // verifyLast looks at all rows that were noted, which nobody will do after the end of the process.
 func (s *Store) verifyLast(ctx context.Context) {
-	if s.db.versioned == nil || s.unfit.Load() {
+	if s.db.Versioned == nil || s.unfit.Load() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastVerify)

@@ -1,6 +1,7 @@
 package series
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/storage/index"
@@ -56,6 +57,18 @@ const (
 
 // RefOf is the Ref of a series of the index.
 func RefOf(id index.ID) Ref { return Ref(id) + 1 }
+
+// Check returns an ErrInvalid for a Ref that is none of so many series.
+func (r Ref) Check(series int) error {
+	if r == 0 || uint64(r) > uint64(series) {
+		return r.unknown() // a function of its own, so that Check is inlined
+	}
+	return nil
+}
+
+func (r Ref) unknown() error {
+	return fmt.Errorf("%w: series reference %d was never resolved", ErrInvalid, r)
+}
 
 // ID is the number of the series in the index.
 func (r Ref) ID() index.ID { return index.ID(r - 1) }

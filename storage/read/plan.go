@@ -1,6 +1,9 @@
-package storage
+package read
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
@@ -31,7 +34,7 @@ type plan struct {
 	kind   planKind
 	series int
 	tags   []kv.Tag           // of planRegexp
-	have   float64            // rows of the metric and bucket in the range, reckoned
+	have   float64            // rows of the metric and bucket in the range, estimated
 	costs  [planKinds]float64 // microseconds, 0 where there is no such way
 }
 
@@ -40,16 +43,16 @@ const (
 	maxRowHours = 1024
 	// maxSharedValues bounds the values in the condition of planRegexp: what a regexp over row keys costs was measured with few.
 	maxSharedValues = 64
-	// patience is how many rows the local engine goes by before it seeks, when it looks for the next row that is wanted.
-	patience = 16
+	// leapAfter is how many rows the local engine goes by before it seeks, when it looks for the next row that is wanted.
+	leapAfter = 16
 )
 
 // hours is how many rows a series has in the range at most.
-func (r *reader) hours() int { return int((r.last-r.first)/schema.RowSeconds) + 1 }
+func (r *selection) hours() int { return int((r.last-r.first)/schema.RowSeconds) + 1 }
 
 // pastHours is how many of these have begun: rows of the future are rare.
-func (r *reader) pastHours() int {
-	now := r.store.o.Now().UnixMilli()
+func (r *selection) pastHours() int {
+	now := r.o.Now().UnixMilli()
 	if now < r.q.Start {
 		return 1
 	}
@@ -57,8 +60,8 @@ func (r *reader) pastHours() int {
 }
 
 // appendPlans plans for members in the order of the table.
-func (r *reader) appendPlans(plans []plan, members []member) []plan {
-	width := r.store.layout.MetricWidth
+func (r *selection) appendPlans(plans []plan, members []member) []plan {
+	width := r.o.Layout.MetricWidth
 	for len(members) > 0 {
 		bucket, metric := members[0].bucket, members[0].tsuid[:width]
 		n := 1
@@ -72,23 +75,23 @@ func (r *reader) appendPlans(plans []plan, members []member) []plan {
 }
 
 // plan chooses the cheapest way to read some series of a metric in a bucket.
-func (r *reader) plan(metric string, members []member) plan {
-	s := r.store
+func (r *selection) plan(metric string, members []member) plan {
+	s := r.Reader
 	p := plan{series: len(members)}
-	p.have = float64(s.index.MetricSeries(metric)) / float64(s.layout.Buckets()) * float64(r.pastHours())
+	p.have = float64(s.o.Index.MetricSeries(metric)) / float64(s.o.Layout.Buckets()) * float64(r.pastHours())
 	if p.have < float64(p.series*r.pastHours()) {
 		p.have = float64(p.series * r.pastHours()) // buckets are not filled evenly
 	}
-	if s.db.local == nil && p.series > s.db.costs.Leaps {
+	if s.o.DB.Local == nil && p.series > s.o.DB.Costs.Leaps {
 		p.tags = s.sharedTags(members)
 	}
-	p.reckon(&s.db.costs, r.hours(), r.pastHours(), s.db.local != nil)
+	p.estimate(&s.o.DB.Costs, r.hours(), r.pastHours(), s.o.DB.Local != nil)
 	p.choose()
 	return p
 }
 
-// reckon sets the costs.
-func (p *plan) reckon(c *kv.Costs, hours, past int, local bool) {
+// estimate sets the costs.
+func (p *plan) estimate(c *kv.Costs, hours, past int, local bool) {
 	asked, found := float64(p.series*hours), float64(p.series*past)
 	others := p.have - found
 	if hours <= maxRowHours {
@@ -96,7 +99,7 @@ func (p *plan) reckon(c *kv.Costs, hours, past int, local bool) {
 	}
 	if local {
 		// Between two rows that are wanted the engine goes by some others, and seeks when there are too many.
-		gap := min(others/found*c.Suffix, patience*c.Suffix+c.Get)
+		gap := min(others/found*c.Suffix, leapAfter*c.Suffix+c.Get)
 		kind, begin := planRange, c.Scan
 		if hours <= maxRowHours {
 			kind, begin = planNear, float64(hours)*c.Get
@@ -122,11 +125,11 @@ func (p *plan) choose() {
 }
 
 // sharedTags are the conditions that all of the series pass: the keys that all have, with the values they have.
-func (s *Store) sharedTags(members []member) []kv.Tag {
+func (s *Reader) sharedTags(members []member) []kv.Tag {
 	values := map[string]map[string]struct{}{}
 	seen := map[string]int{}
 	for _, m := range members {
-		for key, value := range s.layout.Pairs([]byte(m.tsuid[s.layout.MetricWidth:])) {
+		for key, value := range s.o.Layout.Pairs([]byte(m.tsuid[s.o.Layout.MetricWidth:])) {
 			seen[string(key)]++
 			if values[string(key)] == nil {
 				values[string(key)] = map[string]struct{}{}
@@ -136,11 +139,11 @@ func (s *Store) sharedTags(members []member) []kv.Tag {
 	}
 	var tags []kv.Tag
 	room := maxSharedValues
-	for _, key := range sortedSet(seen) {
+	for _, key := range slices.Sorted(maps.Keys(seen)) {
 		if set := values[key]; seen[key] == len(members) && len(set) <= room {
 			room -= len(set)
 			tag := kv.Tag{Key: []byte(key)}
-			for _, value := range sortedSet(set) {
+			for _, value := range slices.Sorted(maps.Keys(set)) {
 				tag.Values = append(tag.Values, []byte(value))
 			}
 			tags = append(tags, tag)

@@ -1,4 +1,4 @@
-package storage
+package read
 
 import (
 	"cmp"
@@ -15,37 +15,37 @@ import (
 )
 
 // group is a run of the query's series that is read as a whole: points has them in the query's order, members in that of the table.
-type group struct {
-	points  []series.Points
-	members []member
-	plans   []plan
-	parts   []part
-	readers []*rowReader // of parts; they have the points' memory
-	twins   []twin
-	samples atomic.Int64
-	charge  charge
+type seriesGroup struct {
+	points     []series.Points
+	members    []member
+	plans      []plan
+	parts      []groupPart
+	readers    []*partReader // of parts; they have the points' memory
+	duplicates []duplicate
+	samples    atomic.Int64
+	charge     charge
 }
 
-// twin is a series that was asked for twice.
-type twin struct{ of, at int } // in points
+// duplicate is a series that was asked for twice.
+type duplicate struct{ of, at int } // in points
 
 // member is a series of a group.
 type member struct {
 	bucket int
 	tsuid  string
-	lead   uint64 // the bytes of the TSUID behind those that all of the group share
+	lead   uint64 // the bytes of the TSUID after those that all of the group share
 	at     int    // in points
 }
 
 // part is what one goroutine reads of a group: whole series, in the order of the table.
-type part struct {
+type groupPart struct {
 	plan
 	members []member
 	end     int // of members in those of the group
 }
 
 // read reads some series.
-func (g *group) read(ctx context.Context, r *reader, refs []series.Ref) error {
+func (g *seriesGroup) read(ctx context.Context, r *selection, refs []series.Ref) error {
 	g.samples.Store(0)
 	g.charge.end()
 	g.charge.account = r.account
@@ -53,31 +53,31 @@ func (g *group) read(ctx context.Context, r *reader, refs []series.Ref) error {
 	for i, ref := range refs {
 		g.points[i] = series.Points{Ref: ref}
 	}
-	g.order(r.store, refs)
+	g.order(r.Reader, refs)
 	g.plans = r.appendPlans(g.plans[:0], g.members)
 	for _, p := range g.plans {
-		r.store.metrics.plans[p.kind].Inc()
+		r.metrics.plans[p.kind].Inc()
 	}
 	g.cut(r)
 	for len(g.readers) < len(g.parts) {
-		g.readers = append(g.readers, new(rowReader))
+		g.readers = append(g.readers, new(partReader))
 	}
 	if err := g.readParts(ctx, r); err != nil {
 		return err
 	}
-	for _, t := range g.twins {
+	for _, t := range g.duplicates {
 		g.points[t.at] = g.points[t.of]
 		g.samples.Add(int64(g.points[t.of].Len()))
 	}
 	return nil
 }
 
-func (g *group) readParts(ctx context.Context, r *reader) error {
+func (g *seriesGroup) readParts(ctx context.Context, r *selection) error {
 	if len(g.parts) == 1 {
 		return g.readers[0].read(ctx, r, g, g.parts[0])
 	}
 	reading, ctx := errgroup.WithContext(ctx)
-	reading.SetLimit(r.store.readWorkers())
+	reading.SetLimit(r.readWorkers())
 	for i, p := range g.parts {
 		reading.Go(func() error { return g.readers[i].read(ctx, r, g, p) })
 	}
@@ -85,12 +85,12 @@ func (g *group) readParts(ctx context.Context, r *reader) error {
 }
 
 // order brings the series into the order of the table.
-func (g *group) order(s *Store, refs []series.Ref) {
+func (g *seriesGroup) order(s *Reader, refs []series.Ref) {
 	g.members = slices.Grow(g.members[:0], len(refs))[:0]
 	for i, ref := range refs {
-		m := member{tsuid: s.index.TSUID(ref.ID()), at: i}
-		if s.layout.SaltWidth > 0 {
-			m.bucket = s.layout.Bucket([]byte(m.tsuid))
+		m := member{tsuid: s.o.Index.TSUID(ref.ID()), at: i}
+		if s.o.Layout.SaltWidth > 0 {
+			m.bucket = s.o.Layout.Bucket([]byte(m.tsuid))
 		}
 		g.members = append(g.members, m)
 	}
@@ -98,11 +98,11 @@ func (g *group) order(s *Store, refs []series.Ref) {
 	if !slices.IsSortedFunc(g.members, inTable) {
 		slices.SortFunc(g.members, inTable)
 	}
-	g.partTwins()
+	g.dropDuplicates()
 }
 
 // lead sets the members' leads: most comparisons need no look at the TSUIDs, which lie all over the memory.
-func (g *group) lead() {
+func (g *seriesGroup) lead() {
 	common := g.members[0].tsuid
 	for i := range g.members {
 		common = common[:sharedPrefix(common, g.members[i].tsuid)]
@@ -142,12 +142,12 @@ func inTable(a, b member) int {
 }
 
 // partTwins leaves one member for each series.
-func (g *group) partTwins() {
-	g.twins = g.twins[:0]
+func (g *seriesGroup) dropDuplicates() {
+	g.duplicates = g.duplicates[:0]
 	kept := g.members[:0]
 	for _, m := range g.members {
 		if n := len(kept); n > 0 && kept[n-1].tsuid == m.tsuid {
-			g.twins = append(g.twins, twin{kept[n-1].at, m.at})
+			g.duplicates = append(g.duplicates, duplicate{kept[n-1].at, m.at})
 			continue
 		}
 		kept = append(kept, m)
@@ -163,8 +163,8 @@ const (
 	localRows, clusterRows = 48, 512
 )
 
-func (s *Store) readWorkers() int {
-	if s.db.local != nil {
+func (s *Reader) readWorkers() int {
+	if s.o.DB.Local != nil {
 		return min(runtime.GOMAXPROCS(0), maxWorkers)
 	}
 	return maxWorkers
@@ -172,12 +172,12 @@ func (s *Store) readWorkers() int {
 
 // cut makes the parts. Reads by key follow one another without a break, and are cut into equal shares; scans are cut by metric and salt bucket only, for
 // each goes over the rows of the whole metric.
-func (g *group) cut(r *reader) {
+func (g *seriesGroup) cut(r *selection) {
 	worth := clusterRows
-	if r.store.db.local != nil {
+	if r.o.DB.Local != nil {
 		worth = localRows
 	}
-	workers := max(min(r.store.readWorkers(), len(g.members)*r.hours()/worth), 1)
+	workers := max(min(r.readWorkers(), len(g.members)*r.hours()/worth), 1)
 	share := (len(g.members) + workers - 1) / workers
 	g.parts = g.parts[:0]
 	for i := 0; i < len(g.plans); {
@@ -190,7 +190,7 @@ func (g *group) cut(r *reader) {
 }
 
 // split makes parts of the members that have none yet, n of them.
-func (g *group) split(p plan, n, share int) {
+func (g *seriesGroup) split(p plan, n, share int) {
 	done := 0
 	if last := len(g.parts) - 1; last >= 0 {
 		done = g.parts[last].end
@@ -200,7 +200,7 @@ func (g *group) split(p plan, n, share int) {
 	}
 	for end := done + n; done < end; {
 		some := min(share, end-done)
-		g.parts = append(g.parts, part{plan: p, members: g.members[done : done+some], end: done + some})
+		g.parts = append(g.parts, groupPart{plan: p, members: g.members[done : done+some], end: done + some})
 		done += some
 	}
 }

@@ -1,4 +1,4 @@
-package storage
+package read
 
 import (
 	"context"
@@ -21,18 +21,18 @@ const (
 	groupSeries = 16 << 10
 	// fewestSeries is the size of the smallest group, however long the range: a scan goes over the rows of all others.
 	fewestSeries = 8
-	// densestInterval is the sample interval, in milliseconds, that the size of the first group is reckoned with. The others know the one before.
+	// densestInterval is the sample interval, in milliseconds, that the size of the first group is estimated with. The others know the one before.
 	densestInterval = 10_000
 )
 
 // Select implements Querier. The series are read in groups, one ahead of the caller.
-func (s *Store) Select(ctx context.Context, q series.Query) iter.Seq2[series.Points, error] {
+func (s *Reader) Select(ctx context.Context, q series.Query) iter.Seq2[series.Points, error] {
 	return func(yield func(series.Points, error) bool) {
 		q.Start, q.End = max(q.Start, 0), min(q.End, series.MaxTime)
 		if q.Start > q.End || len(q.Refs) == 0 {
 			return
 		}
-		r, err := s.newReader(q)
+		r, err := s.newSelection(q)
 		if err == nil {
 			r.yield, r.account = yield, budget.From(ctx)
 			err = r.read(ctx)
@@ -43,38 +43,38 @@ func (s *Store) Select(ctx context.Context, q series.Query) iter.Seq2[series.Poi
 	}
 }
 
-// reader is one Select under way.
-type reader struct {
-	store       *Store
+// selection is one Select under way.
+type selection struct {
+	*Reader
 	q           series.Query
 	first, last uint32 // bases of the range's rows, seconds
-	perSeries   int    // samples a series is reckoned to have
+	perSeries   int    // estimated samples of a series
 	yield       func(series.Points, error) bool
 	stopped     bool // the caller left the loop
 	samples     int  // given so far
 	account     *budget.Account
 }
 
-func (s *Store) newReader(q series.Query) (*reader, error) {
-	r := &reader{store: s, q: q, first: schema.Base(q.Start), last: schema.Base(q.End)}
+func (s *Reader) newSelection(q series.Query) (*selection, error) {
+	r := &selection{Reader: s, q: q, first: schema.Base(q.Start), last: schema.Base(q.End)}
 	r.perSeries = int(max((q.End-q.Start)/densestInterval, 1))
-	if err := s.replayed(); err != nil {
+	if err := s.o.Ready(); err != nil {
 		return r, err
 	}
 	for _, ref := range q.Refs {
-		if !s.known(ref) {
-			return r, fmt.Errorf("%w: series reference %d was never resolved", series.ErrInvalid, ref)
+		if err := ref.Check(s.o.Index.Len()); err != nil {
+			return r, err
 		}
 	}
 	return r, nil
 }
 
 // read reads all groups.
-func (r *reader) read(ctx context.Context) error {
+func (r *selection) read(ctx context.Context) error {
 	if n := r.groupSize(len(r.q.Refs)); n < len(r.q.Refs) {
 		return r.readAhead(ctx)
 	}
-	g := r.store.groups.Get().(*group)
+	g := r.groups.Get().(*seriesGroup)
 	defer r.put(g)
 	if err := g.read(ctx, r, r.q.Refs); err != nil {
 		return err
@@ -83,15 +83,15 @@ func (r *reader) read(ctx context.Context) error {
 }
 
 // put keeps a group for other readers, which pay for it themselves.
-func (r *reader) put(g *group) {
+func (r *selection) put(g *seriesGroup) {
 	g.charge.end()
-	r.store.groups.Put(g)
+	r.groups.Put(g)
 }
 
 // groupSize is how many of the series that are left to read next. Groups are of about one size, so that none is left over.
-func (r *reader) groupSize(left int) int {
+func (r *selection) groupSize(left int) int {
 	samples := clusterSamples
-	if r.store.db.local != nil {
+	if r.o.DB.Local != nil {
 		samples = groupSamples
 	}
 	n := min(max(samples/r.perSeries, fewestSeries), groupSeries)
@@ -100,11 +100,11 @@ func (r *reader) groupSize(left int) int {
 }
 
 // readAhead reads a group while the caller has the one before.
-func (r *reader) readAhead(ctx context.Context) error {
+func (r *selection) readAhead(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	groups, free := make(chan *group), make(chan *group, 2)
+	groups, free := make(chan *seriesGroup), make(chan *seriesGroup, 2)
 	for range cap(free) {
-		free <- r.store.groups.Get().(*group)
+		free <- r.groups.Get().(*seriesGroup)
 	}
 	var reading errgroup.Group
 	reading.Go(func() error {
@@ -124,7 +124,7 @@ func (r *reader) readAhead(ctx context.Context) error {
 }
 
 // giveAll gives group after group until there are no more; it always sees the reading end.
-func (r *reader) giveAll(groups <-chan *group, free chan<- *group, cancel func()) error {
+func (r *selection) giveAll(groups <-chan *seriesGroup, free chan<- *seriesGroup, cancel func()) error {
 	defer func() {
 		cancel()
 		for g := range groups {
@@ -141,9 +141,9 @@ func (r *reader) giveAll(groups <-chan *group, free chan<- *group, cancel func()
 	return nil
 }
 
-func (r *reader) readGroups(ctx context.Context, groups chan<- *group, free <-chan *group) error {
+func (r *selection) readGroups(ctx context.Context, groups chan<- *seriesGroup, free <-chan *seriesGroup) error {
 	for rest := r.q.Refs; len(rest) > 0; {
-		var g *group
+		var g *seriesGroup
 		select {
 		case g = <-free:
 		case <-ctx.Done():
@@ -165,13 +165,13 @@ func (r *reader) readGroups(ctx context.Context, groups chan<- *group, free <-ch
 }
 
 // learn adapts the size of the next group to the samples of one, a quarter more being allowed for. A group of few samples says little of the next.
-func (r *reader) learn(g *group) {
+func (r *selection) learn(g *seriesGroup) {
 	seen := int(g.samples.Load())/len(g.points)*5/4 + 1
 	r.perSeries = max(seen, r.perSeries/4, 1)
 }
 
 // give hands the series of a group to the caller, but for those without points, and keeps the answer within its limit.
-func (r *reader) give(g *group) error {
+func (r *selection) give(g *seriesGroup) error {
 	r.samples += int(g.samples.Load())
 	if limit := r.q.MaxSamples; limit > 0 && r.samples > limit {
 		return r.tooMany()
@@ -185,6 +185,6 @@ func (r *reader) give(g *group) error {
 	return nil
 }
 
-func (r *reader) tooMany() error {
+func (r *selection) tooMany() error {
 	return fmt.Errorf("%w: the query selects more than %d samples", series.ErrLimit, r.q.MaxSamples)
 }

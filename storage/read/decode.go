@@ -1,4 +1,4 @@
-package storage
+package read
 
 import (
 	"bytes"

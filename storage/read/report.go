@@ -1,4 +1,4 @@
-package storage
+package read
 
 import (
 	"slices"
@@ -16,26 +16,26 @@ type Plan struct {
 	Series int
 	// Reads is how many reads of this kind there are: one for each salt bucket, and for each group of series that is in memory at a time.
 	Reads int
-	// Rows is how many rows the series have in the range at most, RowsOfMetric how many those reads are reckoned to find of all
+	// Rows is how many rows the series have in the range at most, RowsOfMetric how many those reads are estimated to find of all
 	// series of the metric.
 	Rows, RowsOfMetric int64
-	// Costs are what each of the ways is reckoned to cost, in milliseconds: of the processor on the embedded engine, of waiting on a cluster.
+	// Costs are what each of the ways is estimated to cost, in milliseconds: of the processor on the embedded engine, of waiting on a cluster.
 	Costs map[string]float64
 }
 
 // Plan says how Select would read a query now, by metric and kind. It reads nothing.
-func (s *Store) Plan(q series.Query) ([]Plan, error) {
+func (s *Reader) Plan(q series.Query) ([]Plan, error) {
 	q.Start, q.End = max(q.Start, 0), min(q.End, series.MaxTime)
 	if q.Start > q.End || len(q.Refs) == 0 {
 		return nil, nil
 	}
-	r, err := s.newReader(q)
+	r, err := s.newSelection(q)
 	if err != nil {
 		return nil, err
 	}
 	var plans []Plan
 	for rest := q.Refs; len(rest) > 0; {
-		var g group
+		var g seriesGroup
 		n := r.groupSize(len(rest))
 		g.order(s, rest[:n])
 		members := g.members
@@ -49,9 +49,9 @@ func (s *Store) Plan(q series.Query) ([]Plan, error) {
 	return plans, nil
 }
 
-func (r *reader) report(p plan, first series.Ref, tsuid string) Plan {
+func (r *selection) report(p plan, first series.Ref, tsuid string) Plan {
 	report := Plan{
-		Kind: p.kind.String(), First: first, Metric: []byte(tsuid[:r.store.layout.MetricWidth]), Series: p.series, Reads: 1,
+		Kind: p.kind.String(), First: first, Metric: []byte(tsuid[:r.o.Layout.MetricWidth]), Series: p.series, Reads: 1,
 		Rows: int64(p.series) * int64(r.hours()), RowsOfMetric: int64(p.have), Costs: map[string]float64{},
 	}
 	for kind, cost := range p.costs {

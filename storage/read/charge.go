@@ -1,4 +1,4 @@
-package storage
+package read
 
 import (
 	"sync/atomic"
@@ -7,14 +7,10 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// What an answer is reckoned to take, in bytes.
+// What an answer takes by estimate, in bytes.
 const (
 	sampleBytes = 16
-	objectBytes = 64  // beside its data
-	seriesBytes = 64  // a found series, beside its tags
-	tagBytes    = 48  // of a found series: two strings and the number of their UIDs; the texts are those of the cache of names
-	nameBytes   = 64  // in a list
-	metaBytes   = 256 // metadata of a metric
+	objectBytes = 64 // in addition to its data
 )
 
 // claimBytes is the least that a group takes from the account at once, which costs a lock.
@@ -41,7 +37,7 @@ func (c *charge) end() {
 }
 
 // claim counts n bytes more of the part, and takes them in large pieces.
-func (w *rowReader) claim(n int) error {
+func (w *partReader) claim(n int) error {
 	if w.needed += n; w.needed <= w.claimed {
 		return nil
 	}
@@ -54,7 +50,7 @@ func (w *rowReader) claim(n int) error {
 }
 
 // claimObjects counts objects that a row added.
-func (w *rowReader) claimObjects(added []series.Object) error {
+func (w *partReader) claimObjects(added []series.Object) error {
 	n := 0
 	for _, o := range added {
 		n += objectBytes + len(o.Data)

@@ -1,4 +1,4 @@
-package storage
+package read
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
@@ -16,9 +17,9 @@ import (
 const rowsPerGet = 1024
 
 // rowReader reads parts of groups; it keeps the points' memory until its group is read anew.
-type rowReader struct {
-	*reader
-	group   *group
+type partReader struct {
+	*selection
+	group   *seriesGroup
 	members []member
 	decoder decoder
 	slots   slots
@@ -39,10 +40,10 @@ type asked struct {
 }
 
 // read reads the series of a part: what the head has of them first, because a row that is put and dropped in between would be in neither otherwise.
-func (w *rowReader) read(ctx context.Context, r *reader, g *group, p part) error {
-	w.reader, w.group, w.members, w.samples = r, g, p.members, 0
+func (w *partReader) read(ctx context.Context, r *selection, g *seriesGroup, p groupPart) error {
+	w.selection, w.group, w.members, w.samples = r, g, p.members, 0
 	w.needed, w.claimed = 0, 0
-	w.decoder.q, w.decoder.table = r.q, r.store.o.Tables.Data
+	w.decoder.q, w.decoder.table = r.q, r.o.Table
 	w.slots.reset()
 	if err := w.takeHead(); err != nil {
 		return err
@@ -67,19 +68,19 @@ func (w *rowReader) read(ctx context.Context, r *reader, g *group, p part) error
 	return nil
 }
 
-func (w *rowReader) points(member int) *series.Points { return &w.group.points[w.members[member].at] }
+func (w *partReader) points(member int) *series.Points { return &w.group.points[w.members[member].at] }
 
-func (w *rowReader) over(samples int) bool { return w.q.MaxSamples > 0 && samples > w.q.MaxSamples }
+func (w *partReader) over(samples int) bool { return w.q.MaxSamples > 0 && samples > w.q.MaxSamples }
 
 // readRows asks for every row of the series by its key, in the order of the keys.
-func (w *rowReader) readRows(ctx context.Context, p plan) error {
-	s := w.store
+func (w *partReader) readRows(ctx context.Context, p plan) error {
+	s := w.Reader
 	w.forget()
 	for at := 0; at < len(w.members); {
 		n := w.oneMetric(at)
-		metric := []byte(w.members[at].tsuid[:s.layout.MetricWidth])
+		metric := []byte(w.members[at].tsuid[:s.o.Layout.MetricWidth])
 		for base := w.first; ; base += schema.RowSeconds {
-			prefix := s.layout.AppendRangeKey(nil, w.members[at].bucket, metric, base)
+			prefix := s.o.Layout.AppendRangeKey(nil, w.members[at].bucket, metric, base)
 			for i := at; i < at+n; i++ {
 				w.ask(i, base, prefix)
 				if len(w.keys) == rowsPerGet {
@@ -98,8 +99,8 @@ func (w *rowReader) readRows(ctx context.Context, p plan) error {
 }
 
 // oneMetric is how many members from one on are of its metric and bucket.
-func (w *rowReader) oneMetric(at int) int {
-	width := w.store.layout.MetricWidth
+func (w *partReader) oneMetric(at int) int {
+	width := w.o.Layout.MetricWidth
 	n := 1
 	for at+n < len(w.members) && w.members[at+n].bucket == w.members[at].bucket && w.members[at+n].tsuid[:width] == w.members[at].tsuid[:width] {
 		n++
@@ -107,24 +108,24 @@ func (w *rowReader) oneMetric(at int) int {
 	return n
 }
 
-func (w *rowReader) ask(member int, base uint32, prefix []byte) {
+func (w *partReader) ask(member int, base uint32, prefix []byte) {
 	at := len(w.arena) // keys that lie in what the arena was before it grew stay there
-	w.arena = append(append(w.arena, prefix...), w.members[member].tsuid[w.store.layout.MetricWidth:]...)
+	w.arena = append(append(w.arena, prefix...), w.members[member].tsuid[w.o.Layout.MetricWidth:]...)
 	w.keys = append(w.keys, w.arena[at:len(w.arena):len(w.arena)])
 	w.asked = append(w.asked, asked{int32(member), base})
 }
 
-func (w *rowReader) forget() { w.asked, w.keys, w.arena = w.asked[:0], w.keys[:0], w.arena[:0] }
+func (w *partReader) forget() { w.asked, w.keys, w.arena = w.asked[:0], w.keys[:0], w.arena[:0] }
 
 // get reads the rows that were asked for.
-func (w *rowReader) get(ctx context.Context, kind planKind) error {
+func (w *partReader) get(ctx context.Context, kind planKind) error {
 	if len(w.keys) == 0 {
 		return nil
 	}
 	defer w.forget()
-	s := w.store
+	s := w.Reader
 	var inRow error
-	err := s.db.rows.GetStored(ctx, s.o.Tables.Data, schema.FamilyData, w.keys, kind == planNear, func(i int, cells []kv.StoredCell) error {
+	err := s.o.DB.Rows.GetStored(ctx, s.o.Table, schema.FamilyData, w.keys, kind == planNear, func(i int, cells []kv.StoredCell) error {
 		a := w.asked[i]
 		inRow = w.add(int(a.member), a.base, w.keys[i], cells)
 		return inRow
@@ -140,18 +141,18 @@ func (w *rowReader) get(ctx context.Context, kind planKind) error {
 }
 
 // scan reads the rows of series of one metric and bucket in one pass over the metric's.
-func (w *rowReader) scan(ctx context.Context, p plan) error {
-	s := w.store
-	metric := w.members[0].tsuid[:s.layout.MetricWidth]
-	scan := s.rowScan(w.members[0].bucket, metric, w.first, w.last)
+func (w *partReader) scan(ctx context.Context, p plan) error {
+	s := w.Reader
+	metric := w.members[0].tsuid[:s.o.Layout.MetricWidth]
+	scan := row.ScanMetric(s.o.Layout, s.o.Table, w.members[0].bucket, metric, w.first, w.last)
 	scan.Match = w.match(p)
 	var inRow error
 	rows, at := 0, 0
 	defer func() { s.metrics.selectRows[p.kind].Add(float64(rows)) }()
-	err := s.db.rows.ScanStored(ctx, scan, func(rowKey []byte, cells []kv.StoredCell) error {
+	err := s.o.DB.Rows.ScanStored(ctx, scan, func(rowKey []byte, cells []kv.StoredCell) error {
 		rows++
 		var key schema.RowKey
-		if key, inRow = s.layout.ParseRowKey(rowKey); inRow != nil {
+		if key, inRow = s.o.Layout.ParseRowKey(rowKey); inRow != nil {
 			return inRow
 		}
 		var found bool
@@ -170,24 +171,24 @@ func (w *rowReader) scan(ctx context.Context, p plan) error {
 }
 
 // match is what the engine is told of the wanted rows. Of a plain range it is told nothing where it would leap, which is dearer then.
-func (w *rowReader) match(p plan) *kv.Match {
-	s := w.store
-	if s.db.local == nil && p.kind == planRange && len(w.members) <= s.db.costs.Leaps {
+func (w *partReader) match(p plan) *kv.Match {
+	s := w.Reader
+	if s.o.DB.Local == nil && p.kind == planRange && len(w.members) <= s.o.DB.Costs.Leaps {
 		return nil
 	}
-	m := &kv.Match{Prefix: s.layout.PrefixWidth(), Key: s.layout.TagkWidth, Value: s.layout.TagvWidth, Tags: p.tags}
+	m := &kv.Match{Prefix: s.o.Layout.PrefixWidth(), Key: s.o.Layout.TagkWidth, Value: s.o.Layout.TagvWidth, Tags: p.tags}
 	if p.kind != planRegexp {
 		m.Tags = nil
 	}
 	for i := range w.members {
-		m.Suffixes = append(m.Suffixes, []byte(w.members[i].tsuid[s.layout.MetricWidth:]))
+		m.Suffixes = append(m.Suffixes, []byte(w.members[i].tsuid[s.o.Layout.MetricWidth:]))
 	}
 	return m
 }
 
-// find looks for the member with the tags, which mostly is the one behind the last.
-func (w *rowReader) find(tags []byte, last int) (at int, found bool) {
-	width := w.store.layout.MetricWidth
+// find looks for the member with the tags, which mostly is the one after the last.
+func (w *partReader) find(tags []byte, last int) (at int, found bool) {
+	width := w.o.Layout.MetricWidth
 	if next := last + 1; next < len(w.members) && w.members[next].tsuid[width:] == string(tags) {
 		return next, true
 	}
@@ -195,7 +196,7 @@ func (w *rowReader) find(tags []byte, last int) (at int, found bool) {
 }
 
 // add decodes a row of a member.
-func (w *rowReader) add(member int, base uint32, key []byte, cells []kv.StoredCell) error {
+func (w *partReader) add(member int, base uint32, key []byte, cells []kv.StoredCell) error {
 	p := w.points(member)
 	before, objects := p.Len(), len(p.Objects)
 	reserved, err := 0, error(nil)
@@ -225,7 +226,7 @@ func (w *rowReader) add(member int, base uint32, key []byte, cells []kv.StoredCe
 }
 
 // reserve gives a series memory for the row at hand, as much for each that follows, and what the head has.
-func (w *rowReader) reserve(p *series.Points, member int, base uint32, cells []kv.StoredCell) (int, error) {
+func (w *partReader) reserve(p *series.Points, member int, base uint32, cells []kv.StoredCell) (int, error) {
 	const (
 		ahead = 48      // hours; longer ranges have gaps
 		most  = 1 << 20 // points; what else comes makes room for itself
@@ -244,17 +245,16 @@ func (w *rowReader) reserve(p *series.Points, member int, base uint32, cells []k
 }
 
 // takeHead copies what the head has of the part's series.
-func (w *rowReader) takeHead() error {
+func (w *partReader) takeHead() error {
 	w.taken = w.taken[:0]
-	b := w.store.buffer
-	if b == nil {
+	if w.o.Head == nil {
 		return nil
 	}
 	w.head.Reset()
 	taken := 0
 	for _, m := range w.members {
 		ref := w.group.points[m.at].Ref
-		w.taken = append(w.taken, b.head.Take(uint32(ref.ID()), w.q.Start, w.q.End, &w.head))
+		w.taken = append(w.taken, w.o.Head.Take(uint32(ref.ID()), w.q.Start, w.q.End, &w.head))
 		if err := w.claim(w.head.Size() - taken); err != nil {
 			return err
 		}
@@ -264,7 +264,7 @@ func (w *rowReader) takeHead() error {
 }
 
 // joinHead adds what was taken of the head to the rows of a series.
-func (w *rowReader) joinHead(ctx context.Context, p *series.Points, t head.Taken) error {
+func (w *partReader) joinHead(ctx context.Context, p *series.Points, t head.Taken) error {
 	before, n := p.Len(), len(p.Times)
 	if err := w.claim((t.Points() + n) * sampleBytes); err != nil {
 		return err
@@ -274,7 +274,7 @@ func (w *rowReader) joinHead(ctx context.Context, p *series.Points, t head.Taken
 	}
 	h := head.Points{Times: p.Times, Values: p.Values}
 	w.head.Read(t, w.q.Start, w.q.End, &h)
-	if w.store.db.versioned != nil {
+	if w.o.DB.Versioned != nil {
 		if err := w.dropOlder(ctx, p, &h, n); err != nil {
 			return err
 		}
@@ -282,58 +282,6 @@ func (w *rowReader) joinHead(ctx context.Context, p *series.Points, t head.Taken
 	join(p, &h, n, &w.q)
 	w.samples += p.Len() - before
 	return w.claimObjects(p.Objects)
-}
-
-// slots is memory for the columns of many series, handed out piece by piece.
-type slots struct {
-	chunks []columns
-	chunk  int // the one at hand
-	used   int // of it
-}
-
-type columns struct {
-	times  []int64
-	values []float64
-}
-
-const (
-	slotChunk = 16 << 10 // points
-	// maxSlots is how many points a reader keeps the memory of.
-	maxSlots = 2 * groupSamples
-)
-
-// reset takes all memory back.
-func (s *slots) reset() {
-	kept := 0
-	for i, c := range s.chunks {
-		if kept += len(c.times); kept > maxSlots {
-			clear(s.chunks[i:])
-			s.chunks = s.chunks[:i]
-			break
-		}
-	}
-	s.chunk, s.used = 0, 0
-}
-
-// take gives empty columns with room for n points.
-func (s *slots) take(n int) ([]int64, []float64) {
-	for s.chunk < len(s.chunks) && len(s.chunks[s.chunk].times)-s.used < n {
-		s.chunk, s.used = s.chunk+1, 0
-	}
-	if s.chunk == len(s.chunks) {
-		size := max(n, slotChunk)
-		s.chunks = append(s.chunks, columns{make([]int64, size), make([]float64, size)})
-	}
-	c, at := s.chunks[s.chunk], s.used
-	s.used += n
-	return c.times[at:at:s.used], c.values[at:at:s.used]
-}
-
-// giveBack shortens the last piece by n points that were not used. A series that grew out of its piece left it.
-func (s *slots) giveBack(n int) {
-	if n > 0 {
-		s.used -= n
-	}
 }
 
 // countPoints is how many points some cells have at most.

@@ -1,4 +1,4 @@
-package storage
+package read
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// dropOlder takes those samples out of what the head has of a series, behind the n points of the table, that others have written over in a shared table
+// dropOlder takes those samples out of what the head has of a series, after the n points of the table, that others have written over in a shared table
 // since they were acknowledged here. Rows are read once more for instants that have two values, and for no others.
-func (w *rowReader) dropOlder(ctx context.Context, p *series.Points, h *head.Points, n int) error {
+func (w *partReader) dropOlder(ctx context.Context, p *series.Points, h *head.Points, n int) error {
 	twice := disputed(p, h, n)
 	if len(twice) == 0 {
 		return nil
@@ -27,7 +27,7 @@ func (w *rowReader) dropOlder(ctx context.Context, p *series.Points, h *head.Poi
 		for j < len(twice) && schema.Base(twice[j]) == base {
 			j++
 		}
-		older, err := w.store.olderInHead(ctx, p.Ref.ID(), base, twice[i:j])
+		older, err := w.olderInHead(ctx, p.Ref.ID(), base, twice[i:j])
 		if err != nil {
 			return err
 		}
@@ -81,15 +81,15 @@ func disputed(p *series.Points, h *head.Points, n int) []int64 {
 }
 
 // olderInHead returns those instants of a row whose sample in the table was acknowledged after that in the head.
-func (s *Store) olderInHead(ctx context.Context, id index.ID, base uint32, times []int64) ([]int64, error) {
-	key := s.layout.AppendRowKey(nil, []byte(s.index.TSUID(id)), base)
-	past, err := s.db.versioned.History(ctx, s.o.Tables.Data, schema.FamilyData, [][]byte{key})
+func (s *Reader) olderInHead(ctx context.Context, id index.ID, base uint32, times []int64) ([]int64, error) {
+	key := s.o.Layout.AppendRowKey(nil, []byte(s.o.Index.TSUID(id)), base)
+	past, err := s.o.DB.Versioned.History(ctx, s.o.Table, schema.FamilyData, [][]byte{key})
 	if err != nil {
 		return nil, fmt.Errorf("read a row with instants that were written here and elsewhere: %w", err)
 	}
 	var r row.Reconciler
 	r.Look(&past[0])
-	here := s.buffer.agesOf(head.Row{ID: uint32(id), Base: base})
+	here := s.o.Ages(head.Row{ID: uint32(id), Base: base})
 	var older []int64
 	for _, t := range times {
 		mine, ok := row.AgeAt(here, schema.Offset(t))

@@ -1,0 +1,42 @@
+package read
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsdbridge/tsdbridge/storage/head"
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// ReaderOptions are what a Reader needs.
+type Options struct {
+	DB     *kv.Engine
+	Table  string // of points
+	Layout schema.Layout
+	Index  *index.Index
+	// Head has the points that are not in the table yet; nil: all are. Ages returns when what is in a row of it was acknowledged; for shared tables.
+	Head *head.Head
+	Ages func(head.Row) []schema.Age
+	// Ready returns an error while the head lacks points that were acknowledged.
+	Ready      func() error
+	Now        func() time.Time
+	Registerer prometheus.Registerer
+}
+
+// Reader reads points of series. It is safe for concurrent use.
+type Reader struct {
+	o       Options
+	groups  sync.Pool // *group
+	metrics *metrics
+}
+
+// NewReader returns a reader of a table and a head.
+func New(o Options) *Reader {
+	r := &Reader{o: o, metrics: newMetrics(o.Registerer)}
+	r.groups.New = func() any { return &seriesGroup{} }
+	return r
+}
