@@ -4,7 +4,7 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN CGO_ENABLED=0 go build -trimpath -o /tsdbridge .
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /tsdbridge .
 
 FROM alpine:3.22
 RUN adduser -D -H -u 9201 tsdbridge && mkdir /data && chown tsdbridge /data

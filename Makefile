@@ -9,8 +9,12 @@ BENCH ?=
 help:      ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
 
+# -s -w leaves out what only debuggers read: 53 MB instead of 77. The revision and profiles stay.
+BUILD = $(GO) build -trimpath -ldflags "-s -w" -o tsdbridge .
+
 build:     ## ./tsdbridge
-	$(GO) build -o tsdbridge .
+	@test -e tsdbridge || echo 'Building. The first build compiles all dependencies and takes some minutes.'
+	$(BUILD)
 
 run: build ## the adapter on the embedded store in ./data: http://localhost:9201, carbon's lines at localhost:2003
 	@exec ./tsdbridge --carbon.listen-address=localhost:2003
