@@ -4,7 +4,7 @@ E2E_TIMEOUT ?= 28m
 SOAK_TIME ?= 10m
 BENCH ?=
 
-.PHONY: help build run test test-short race golden fuzz bench bench-go kill-drill soak fmt lint tidy check e2e java python
+.PHONY: help build run test acceptance test-short race golden fuzz bench bench-go kill-drill soak fmt lint tidy check e2e java python
 
 help:      ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -21,6 +21,9 @@ run: build ## the adapter on the embedded store in ./data: http://localhost:9201
 
 test: java python ## everything, with a real HBase, OpenTSDB and Prometheus (Java 17, Maven, Python 3)
 	TSDBRIDGE_E2E=1 $(GO) test -timeout $(E2E_TIMEOUT) ./...
+
+acceptance: java python ## everything at full size: thousands of random queries, long drills, a soak (hours)
+	TSDBRIDGE_E2E=1 $(GO) run ./e2e/acceptance -out e2e/acceptance/RESULTS.md
 
 test-short: ## what needs Go alone
 	$(GO) test -short -timeout 10m ./...

@@ -62,9 +62,11 @@ var doors = map[string][]string{
 	"storage/storetest":       {"storage", "storage/kv", "storage/log/logtest", "storage/schema"},
 	"storage/uid":             {"storage/intern", "storage/kv", "storage/schema"},
 	"e2e":                     {},
+	"e2e/acceptance":          {"e2e/scale"},
 	"e2e/bench":               {"e2e/cluster", "e2e/load"},
 	"e2e/cluster":             {},
 	"e2e/load":                {},
+	"e2e/scale":               {},
 }
 
 // outside lists foreign packages that only one room, and the rooms in it, may know.
@@ -77,7 +79,7 @@ var outside = map[string]string{
 
 // forTests are rooms that no shipped binary contains: what the tests start and fake.
 var forTests = map[string]bool{
-	"e2e": true, "e2e/bench": true, "e2e/cluster": true, "e2e/load": true, "prometheus/promtest": true, "storage/hbase/hbasetest": true, "storage/kv/kvtest": true,
+	"e2e": true, "e2e/acceptance": true, "e2e/bench": true, "e2e/cluster": true, "e2e/load": true, "e2e/scale": true, "prometheus/promtest": true, "storage/hbase/hbasetest": true, "storage/kv/kvtest": true,
 	"storage/log/logtest": true, "storage/storetest": true,
 }
 

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/e2e/scale"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -133,10 +134,7 @@ func copySparse(from, to string) error {
 // TestDamagedStores damages each file of each store in many ways, and starts it. Either all that was acknowledged is there, or the start is refused with the
 // name of a file, or a warning says what is missing, or a query fails with the name of a file while all others are exact. Nothing is fewer points without a word.
 func TestDamagedStores(t *testing.T) {
-	flips := 2
-	if testing.Short() {
-		flips = 1
-	}
+	flips := scale.Of(t, "damaged bytes of each file", 1, 2, 20)
 	stores, older := storesToDamage(t)
 	for name, o := range stores {
 		want := startDamaged(t, o, copyOf(t, o))

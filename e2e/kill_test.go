@@ -3,6 +3,8 @@ package e2e_test
 import (
 	"testing"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/e2e/scale"
 )
 
 // between is how many samples are acknowledged before each crash or stop.
@@ -20,7 +22,7 @@ func TestKillUnderLoad(t *testing.T) {
 
 func testKillUnderLoad(t *testing.T, flags ...string) {
 	t.Helper()
-	const crashes = 5
+	crashes := scale.Of(t, "kills under load", 5, 5, 50)
 	a := startAdapter(t, flags...)
 	l := startLoad(t, loadOptions{}, a.client)
 	for i := range crashes {
@@ -55,7 +57,7 @@ func testStopUnderLoad(t *testing.T, flags ...string) {
 	t.Helper()
 	a := startAdapter(t, flags...)
 	l := startLoad(t, loadOptions{}, a.client)
-	for range 3 {
+	for range scale.Of(t, "orderly stops under load", 3, 3, 20) {
 		l.WaitAcked(t, between)
 		begin := time.Now()
 		a.Stop(t)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/e2e/scale"
 )
 
 // testTSDRandom has three adapters and a TSD write, correct and delete few instants of few rows in random order; adapters are killed and stopped
@@ -16,11 +18,11 @@ import (
 // TSDBRIDGE_RANDOM_SEED, _SEEDS (how many from there on), _STEPS and _ROUNDS.
 func testTSDRandom(t *testing.T, s tables, compaction bool) {
 	first := uint64(envNumber(t, "TSDBRIDGE_RANDOM_SEED", 1))
-	for seed := first; seed < first+uint64(envNumber(t, "TSDBRIDGE_RANDOM_SEEDS", 1)); seed++ {
+	for seed := first; seed < first+uint64(envNumber(t, "TSDBRIDGE_RANDOM_SEEDS", scale.Of(t, "random histories of three adapters and a TSD", 1, 1, 8))); seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			w := newRandomWorld(t, tables{cluster: s.cluster, name: fmt.Sprintf("%s-%d", s.name, seed)}, compaction, seed)
 			for range envNumber(t, "TSDBRIDGE_RANDOM_ROUNDS", 1) {
-				w.run(envNumber(t, "TSDBRIDGE_RANDOM_STEPS", 50))
+				w.run(envNumber(t, "TSDBRIDGE_RANDOM_STEPS", scale.Of(t, "steps of each", 50, 50, 150)))
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/e2e/scale"
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 )
@@ -121,7 +122,7 @@ func firstDifference(want []*float64, got []float64) int {
 
 // A model of slots that looks at every point for every slot.
 func TestFillAgainstModel(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range scale.Of[uint64](t, "random grids", 200, 200, 20_000) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		l := steady(1 + r.Int64N(100))
 		from := 1_741_050_000 + r.Int64N(1000)

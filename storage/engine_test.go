@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/e2e/scale"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
@@ -17,7 +18,7 @@ func (m memory) Open(*testing.T, storetest.Fate) kv.KV { return m.Mem }
 func newMemory(*testing.T) storetest.Engine { return memory{kv.NewMem(storetest.Tables()...)} }
 
 func TestStoreInMemory(t *testing.T) {
-	storetest.Run(t, storetest.Config{New: newMemory, Seeds: 40, Exclusive: true})
+	storetest.Run(t, storetest.Config{New: newMemory, Seeds: scale.Of[uint64](t, "random histories, one writer", 40, 40, 800), Exclusive: true})
 }
 
 func TestMistakenCells(t *testing.T) {
@@ -27,7 +28,7 @@ func TestMistakenCells(t *testing.T) {
 }
 
 func TestStoreBesideOthers(t *testing.T) {
-	storetest.Run(t, storetest.Config{New: newMemory, Seeds: 20, Salted: true})
+	storetest.Run(t, storetest.Config{New: newMemory, Seeds: scale.Of[uint64](t, "random histories, salted", 20, 20, 400), Salted: true})
 }
 
 // sharedTable is an engine with the stamps and versions of HBase.
@@ -45,6 +46,6 @@ func TestStoreOnSharedTables(t *testing.T) {
 			db.SetClock(func() int64 { return clock.Add(1) })
 			return sharedTable{db}
 		},
-		Seeds: 40, Clock: func() time.Time { return time.UnixMilli(clock.Add(1)) },
+		Seeds: scale.Of[uint64](t, "random histories, shared tables", 40, 40, 800), Clock: func() time.Time { return time.UnixMilli(clock.Add(1)) },
 	})
 }

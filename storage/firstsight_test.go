@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/e2e/scale"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -132,7 +133,7 @@ func sightTogether(t *testing.T, p *tape, seed uint64) []sighting {
 // Whenever the process ends, an acknowledged series has its UIDs, their names and its tsdb-meta row, the next process finds it under the
 // same TSUID, and no UID is given twice or without a name.
 func TestFirstSightsSurviveCrashes(t *testing.T) {
-	for seed := range uint64(3) {
+	for seed := range scale.Of[uint64](t, "random orders of first writes", 3, 3, 60) {
 		p := &tape{Mem: kv.NewMem(storetest.Tables()...)}
 		seen := sightTogether(t, p, seed)
 		if t.Failed() {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/e2e/scale"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
@@ -40,7 +41,7 @@ func engines(t *testing.T) map[string]func() (kv.KV, func()) {
 // cell or in many, and compares with a plain list.
 func TestSelectAgainstModel(t *testing.T) {
 	for name, open := range engines(t) {
-		for seed := range uint64(6) {
+		for seed := range scale.Of[uint64](t, "random stores on "+name, 6, 6, 60) {
 			t.Run(fmt.Sprint(name, " seed ", seed), func(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, 11))
 				db, settle := open()

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/e2e/scale"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
@@ -246,7 +247,7 @@ func TestNewestWriteStaysOnSharedTables(t *testing.T) {
 		seeds     uint64
 	}{{"one clock", 0, 1, 25}, {"skewed clocks", 3000, 6001, 25}} {
 		t.Run(c.name, func(t *testing.T) {
-			for seed := range c.seeds {
+			for seed := range scale.Of(t, "random histories of several adapters and a TSD", c.seeds, c.seeds, 40*c.seeds) {
 				t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 					t.Parallel()
 					w := newWorld(t, seed, c.skew)

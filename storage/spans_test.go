@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/e2e/scale"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
@@ -13,7 +14,7 @@ import (
 )
 
 func TestSpans(t *testing.T) {
-	storetest.RunSpans(t, storetest.Config{New: newMemory, Seeds: 40, Exclusive: true})
+	storetest.RunSpans(t, storetest.Config{New: newMemory, Seeds: scale.Of[uint64](t, "random histories of days", 40, 40, 800), Exclusive: true})
 }
 
 const aDay = 24 * 3600_000

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 	"github.com/prometheus/prometheus/util/teststorage"
 
+	"github.com/tsdbridge/tsdbridge/e2e/scale"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
 )
@@ -40,7 +41,7 @@ func TestRandomQueries(t *testing.T) {
 		// Those whose answer among equals depends on the order of series stay out.
 		promqlsmith.WithEnabledAggrs([]parser.ItemType{parser.SUM, parser.AVG, parser.MIN, parser.MAX, parser.COUNT, parser.GROUP, parser.STDDEV, parser.STDVAR, parser.QUANTILE}),
 	)
-	const queries = 600
+	queries := scale.Of(t, "random queries of promqlsmith", 300, 600, 20_000)
 	found, asked := 0, 0
 	for asked < queries && !t.Failed() {
 		expr := smith.WalkInstantQuery().String()
@@ -78,7 +79,7 @@ func TestRandomQueries(t *testing.T) {
 			}
 		}
 	}
-	if columns < queries/20 {
+	if columns < float64(queries)/20 {
 		t.Errorf("%v queries were answered from columns", columns)
 	}
 	t.Logf("%d of %d queries found something, %v evaluations were from columns", found, queries, columns)

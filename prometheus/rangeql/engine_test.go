@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/util/teststorage"
 
+	"github.com/tsdbridge/tsdbridge/e2e/scale"
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
 )
 
@@ -340,7 +341,7 @@ func TestSameAsLibrary(t *testing.T) {
 func compareMany(t *testing.T, e engines, s promstorage.Queryable) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 4))
-	const questions = 600
+	questions := scale.Of(t, "random queries of columns' shapes", 600, 600, 20_000)
 	answered := 0
 	for range questions {
 		if e.compare(t, randomQuestion(rng), s) > 0 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tsdbridge/tsdbridge/e2e/cluster"
+	"github.com/tsdbridge/tsdbridge/e2e/scale"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/hbase"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -35,7 +36,7 @@ func testStore(t *testing.T, c *cluster.Cluster) {
 	e := newEngine(t, hbase.Options{ZooKeeper: c.ZooKeeper()})
 	var sets atomic.Int64
 	config := storetest.Config{
-		Seeds: 3, Batches: 30, Salted: true,
+		Seeds: scale.Of[uint64](t, "random histories on HBase", 3, 3, 20), Batches: 30, Salted: true,
 		New: func(t *testing.T) storetest.Engine {
 			prefix := fmt.Sprint("store-", sets.Add(1), "-")
 			names := hbase.TableNames{Data: prefix + "tsdb", UID: prefix + "tsdb-uid", Meta: prefix + "tsdb-meta", Tree: prefix + "tsdb-tree"}

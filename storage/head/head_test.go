@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/e2e/scale"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -135,7 +136,7 @@ func checkRows(t *testing.T, h *Head, want model, id uint32) {
 
 // TestNewestWriteWins writes at random without handing anything out.
 func TestNewestWriteWins(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range scale.Of[uint64](t, "random histories", 20, 20, 2000) {
 		w := writer{rng: rand.New(rand.NewPCG(seed, 1)), clock: begin, starts: true}
 		h, m := New(DefaultOptions()), model{}
 		for step := range 30 {
@@ -153,7 +154,7 @@ func TestNewestWriteWins(t *testing.T) {
 
 // TestHeadAndTable writes at random while rows are handed out, put, and taken back: head over table is the model at every step.
 func TestHeadAndTable(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range scale.Of[uint64](t, "random histories over a table", 20, 20, 2000) {
 		w := writer{rng: rand.New(rand.NewPCG(seed, 2)), clock: begin}
 		h, m, table := New(DefaultOptions()), model{}, model{}
 		var out []*Sealed

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/e2e/scale"
 	"github.com/tsdbridge/tsdbridge/storage/log"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 )
@@ -18,10 +19,7 @@ import (
 // TestRandomCrashes appends, truncates, closes, kills, cuts the power and fills the disk in random order, while calls of
 // the disk fail in some of the runs.
 func TestRandomCrashes(t *testing.T) {
-	runs := uint64(250)
-	if testing.Short() {
-		runs = 80
-	}
+	runs := scale.Of[uint64](t, "runs of random crashes", 80, 250, 5000)
 	for seed := range runs {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 2))

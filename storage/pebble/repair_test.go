@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/tsdbridge/tsdbridge/e2e/scale"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
@@ -52,10 +53,7 @@ func TestRepair(t *testing.T) {
 	if err != nil || len(tables) < 2 || len(want) != rows {
 		t.Fatalf("%d tables, %d rows, %v", len(tables), len(want), err)
 	}
-	runs := 40
-	if testing.Short() {
-		runs = 15
-	}
+	runs := scale.Of(t, "damaged stores repaired", 15, 40, 400)
 	for run := range runs {
 		files := vfs.NewMem()
 		if ok, err := vfs.Clone(mem, files, o.Path, o.Path); err != nil || !ok {

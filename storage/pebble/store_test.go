@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/tsdbridge/tsdbridge/e2e/scale"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
@@ -53,10 +54,7 @@ func (f *folder) end(t *testing.T) {
 
 // TestStore holds the store to the suite, with kills and power failures of both its disk and its log's.
 func TestStore(t *testing.T) {
-	seeds := uint64(24)
-	if testing.Short() {
-		seeds = 8
-	}
+	seeds := scale.Of[uint64](t, "random histories of a store", 8, 24, 300)
 	storetest.Run(t, storetest.Config{Seeds: seeds, Exclusive: true, New: newFolder})
 }
 
@@ -78,5 +76,5 @@ func newFolder(t *testing.T) storetest.Engine {
 
 // TestSpans holds the days of series to the suite, with kills and power failures.
 func TestSpans(t *testing.T) {
-	storetest.RunSpans(t, storetest.Config{Seeds: 24, Exclusive: true, New: newFolder})
+	storetest.RunSpans(t, storetest.Config{Seeds: scale.Of[uint64](t, "random histories of days", 24, 24, 300), Exclusive: true, New: newFolder})
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/e2e/scale"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -39,7 +40,7 @@ func sameCells(a, b []kv.Cell) bool {
 // and those that never were among them, in memory and in files.
 func TestStored(t *testing.T) {
 	points := pointRows(1)[:300]
-	for seed := range uint64(4) {
+	for seed := range scale.Of[uint64](t, "random tables", 4, 4, 60) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		e := opened(t, Options{InMemory: true, Tables: []kv.Table{{Name: "t", Families: []string{"f"}}}})
 		all := slices.Clone(points)
