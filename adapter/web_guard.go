@@ -12,7 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/prometheus/query"
 )
 
@@ -35,7 +35,7 @@ const (
 // webServer is the server of the HTTP port. Its connections are of a port: what a client does not read is cut off there.
 func webServer(handler http.Handler) *http.Server {
 	return &http.Server{
-		Handler: handler, ReadHeaderTimeout: webHeadTime, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: webHead, ConnContext: intake.WithConn,
+		Handler: handler, ReadHeaderTimeout: webHeadTime, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: webHead, ConnContext: listen.WithConn,
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: 64, MaxReadFrameSize: 64 << 10, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 128 << 10,
 		},
@@ -44,7 +44,7 @@ func webServer(handler http.Handler) *http.Server {
 
 // webPort is the HTTP port.
 func (a *Adapter) webPort(l net.Listener) net.Listener {
-	return intake.NewPort(l, intake.PortOptions{
+	return listen.NewPort(l, listen.PortOptions{
 		What: "http", Flag: "--web.max-connections", Max: a.o.MaxConnections, Reserve: webReserve, HeadBytes: webHeads, Metric: "tsdbridge_web_",
 		Logger: a.o.Logger, Registerer: a.registry,
 	})
@@ -57,7 +57,7 @@ func newHeadGuard(next http.Handler) http.Handler { return headGuard{next} }
 
 // ServeHTTP implements http.Handler.
 func (h headGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	conn := intake.ConnOf(r.Context())
+	conn := listen.ConnOf(r.Context())
 	conn.Headed()
 	defer conn.Answered()
 	switch {
@@ -75,14 +75,14 @@ func (h headGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type webGuard struct {
 	next  http.Handler
 	limit int // bytes of a body
-	gate  *intake.Gate
+	gate  *listen.Gate
 	own   map[string]bool // paths whose handler reads the body itself
 }
 
 // newWebGuard has the limits of o.
 func newWebGuard(next http.Handler, o Options, reg prometheus.Registerer) http.Handler {
 	g := &webGuard{
-		next: next, limit: o.WebBodyBytes, gate: intake.NewGate(o.MaxConnections, o.webInFlightBytes()),
+		next: next, limit: o.WebBodyBytes, gate: listen.NewGate(o.MaxConnections, o.webInFlightBytes()),
 		own: map[string]bool{query.Prefix + "/write": true, "/write": true},
 	}
 	reg.MustRegister(
@@ -101,7 +101,7 @@ func vital(path string) bool {
 
 // ServeHTTP implements http.Handler.
 func (g *webGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	conn := intake.ConnOf(r.Context())
+	conn := listen.ConnOf(r.Context())
 	if r.Body == nil || r.Body == http.NoBody {
 		g.serve(w, r, conn)
 		return
@@ -113,13 +113,13 @@ func (g *webGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.next.ServeHTTP(w, r)
 		return
 	}
-	share := &intake.Share{Gate: g.gate}
+	share := &listen.Share{Gate: g.gate}
 	defer share.Release()
 	content, err := g.receive(w, r, share)
 	if err != nil {
-		if errors.Is(err, intake.ErrTooLarge) || errors.Is(err, intake.ErrBusy) {
+		if errors.Is(err, listen.ErrTooLarge) || errors.Is(err, listen.ErrBusy) {
 			share.Release()
-			intake.Drain(w, r)
+			listen.Drain(w, r)
 		}
 		g.fail(w, err)
 		return
@@ -129,7 +129,7 @@ func (g *webGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // serve has a request answered of which everything is there.
-func (g *webGuard) serve(w http.ResponseWriter, r *http.Request, conn *intake.Conn) {
+func (g *webGuard) serve(w http.ResponseWriter, r *http.Request, conn *listen.Conn) {
 	if !vital(r.URL.Path) {
 		if !g.gate.Enter() { // HTTP/2 has many on one connection
 			refuse(w, http.StatusServiceUnavailable, "too many requests at once (--web.max-connections), try again later")
@@ -143,23 +143,23 @@ func (g *webGuard) serve(w http.ResponseWriter, r *http.Request, conn *intake.Co
 }
 
 // receive reads a body.
-func (g *webGuard) receive(w http.ResponseWriter, r *http.Request, share *intake.Share) ([]byte, error) {
+func (g *webGuard) receive(w http.ResponseWriter, r *http.Request, share *listen.Share) ([]byte, error) {
 	if r.ContentLength > int64(g.limit) {
-		return nil, intake.ErrTooLarge
+		return nil, listen.ErrTooLarge
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(webBodyTime)) // a server without deadlines (tests) has slow senders wait
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	share.Receiving(func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
 	defer share.Received()
-	return intake.Body{Claimed: r.ContentLength, Limit: g.limit, Share: share}.ReadBody(nil, r.Body)
+	return listen.Body{Claimed: r.ContentLength, Limit: g.limit, Share: share}.ReadBody(nil, r.Body)
 }
 
 func (g *webGuard) fail(w http.ResponseWriter, err error) {
 	switch {
-	case errors.Is(err, intake.ErrTooLarge):
+	case errors.Is(err, listen.ErrTooLarge):
 		refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("a body of more than %d bytes (--web.max-body-bytes)", g.limit))
-	case errors.Is(err, intake.ErrBusy):
+	case errors.Is(err, listen.ErrBusy):
 		refuse(w, http.StatusServiceUnavailable, "too many bytes of requests at once (4 × --web.max-body-bytes), try again later")
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		refuse(w, http.StatusRequestTimeout, fmt.Sprintf("the body did not come within %v", webBodyTime))
@@ -180,7 +180,7 @@ func refuse(w http.ResponseWriter, status int, text string) {
 // ownBody is a body that its handler reads. From its end on the connection is at work.
 type ownBody struct {
 	io.ReadCloser
-	conn  *intake.Conn
+	conn  *listen.Conn
 	whole bool
 }
 

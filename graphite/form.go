@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 )
 
 // maxParameters bounds the parameters of a request. Django's limit is 1000 for a form.
@@ -51,7 +51,7 @@ func readForm(w http.ResponseWriter, r *http.Request) (form, error) {
 		return f, err
 	}
 	err = f.addBody(r, newBody(r.Context(), r.Body))
-	intake.Drain(w, r)
+	listen.Drain(w, r)
 	if err == nil {
 		return f, nil
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/graphite/carbon"
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/ingest"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -35,8 +35,8 @@ const defaultAppends = 4
 // Writes that come at once are stored in groups.
 type Ingest struct {
 	o       IngestOptions
-	cache   atomic.Pointer[storage.RefCache]
-	groups  *intake.Groups[*ingestJob, *ingestWrite]
+	cache   atomic.Pointer[ingest.Cache]
+	groups  *ingest.Groups[*ingestJob, *ingestWrite]
 	refused ingestRefused
 	metrics *ingestMetrics
 }
@@ -56,12 +56,12 @@ func NewIngest(o IngestOptions) *Ingest {
 	for i := range jobs {
 		jobs[i] = newIngestJob(in)
 	}
-	in.groups = intake.NewGroups(jobs, func(w *ingestWrite) int { return len(w.points) }, in.commit, in.abandon)
+	in.groups = ingest.NewGroups(jobs, func(w *ingestWrite) int { return len(w.points) }, in.commit, in.abandon)
 	return in
 }
 
 // DropCaches forgets which series names have: all are resolved again when they are met.
-func (in *Ingest) DropCaches() { in.cache.Store(storage.NewRefCache(in.o.CacheEntries)) }
+func (in *Ingest) DropCaches() { in.cache.Store(ingest.NewCache(in.o.CacheEntries)) }
 
 // ingestWrite is one call of Write.
 type ingestWrite struct {

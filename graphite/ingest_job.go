@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/tsdbridge/tsdbridge/ingest"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -12,8 +13,8 @@ import (
 type ingestJob struct {
 	*Ingest
 	writes  []*ingestWrite
-	known   *storage.RefCache // that lookup is in
-	lookup  storage.RefLookup
+	known   *ingest.Cache // that lookup is in
+	lookup  ingest.Lookup
 	refs    []storage.Ref // by point of all writes; 0: refused
 	missing []missingPoint
 	names   []string // unknown to the cache

@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/tsdbridge/tsdbridge/graphite/carbon"
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/ingest"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -287,7 +287,7 @@ func TestIngestGroupSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newIngestDoor(t, 1)
 		d.store.gate = make(chan struct{})
-		large := slices.Repeat(parsePoints(t, "a 1 10\n"), intake.GroupPoints-1)
+		large := slices.Repeat(parsePoints(t, "a 1 10\n"), ingest.GroupPoints-1)
 		writes := []chan error{d.begun(t.Context(), large[:1])}
 		for _, n := range []int{len(large), 1, 1, len(large), 2} {
 			writes = append(writes, d.begun(t.Context(), large[:n]))
@@ -346,18 +346,18 @@ func TestIngestLeave(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		first := d.begun(t.Context(), parsePoints(t, "first 0 10\n"))
 		leader := d.begun(t.Context(), parsePoints(t, "a 1 10\n"))
-		follower := d.begun(ctx, slices.Repeat(parsePoints(t, "b 2 20\n"), intake.GroupPoints-1))
+		follower := d.begun(ctx, slices.Repeat(parsePoints(t, "b 2 20\n"), ingest.GroupPoints-1))
 		cancel()
 		if err := <-follower; !errors.Is(err, context.Canceled) {
 			t.Errorf("a follower: %v", err)
 		}
-		other := d.begun(t.Context(), slices.Repeat(parsePoints(t, "c 3 30\n"), intake.GroupPoints-1)) // in its place
+		other := d.begun(t.Context(), slices.Repeat(parsePoints(t, "c 3 30\n"), ingest.GroupPoints-1)) // in its place
 		close(d.store.gate)
 		if err := errors.Join(<-first, <-leader, <-other); err != nil {
 			t.Error(err)
 		}
-		if n := len(d.store.points); d.store.appends != 2 || n != intake.GroupPoints+1 || d.store.points[n-1] != "c 3@30000" {
-			t.Errorf("%d points in %d appends, want %d in 2", n, d.store.appends, intake.GroupPoints+1)
+		if n := len(d.store.points); d.store.appends != 2 || n != ingest.GroupPoints+1 || d.store.points[n-1] != "c 3@30000" {
+			t.Errorf("%d points in %d appends, want %d in 2", n, d.store.appends, ingest.GroupPoints+1)
 		}
 
 		d.store.gate = make(chan struct{})
@@ -373,7 +373,7 @@ func TestIngestLeave(t *testing.T) {
 		if err := <-first; err != nil {
 			t.Error(err)
 		}
-		d.wantCounts(t, intake.GroupPoints+4, intake.GroupPoints+2, 0, 2)
+		d.wantCounts(t, ingest.GroupPoints+4, ingest.GroupPoints+2, 0, 2)
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
@@ -54,18 +54,18 @@ func (o APIOptions) Validate() error {
 type API struct {
 	o      APIOptions
 	ingest *Ingest
-	gate   *intake.Gate
+	gate   *listen.Gate
 	turns  *turns.Turns // of those that decompress or parse large bodies
 }
 
 // NewAPI returns an API over an Ingest. The options are valid.
 func NewAPI(o APIOptions, ingest *Ingest) *API {
-	return &API{o: o, ingest: ingest, gate: intake.NewGate(o.Requests, o.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0))}
+	return &API{o: o, ingest: ingest, gate: listen.NewGate(o.Requests, o.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0))}
 }
 
 // ServeHTTP implements http.Handler. Endpoints are named in any case, and after a version perhaps: /api/put, /API/v1/Put.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	conn := intake.ConnOf(r.Context())
+	conn := listen.ConnOf(r.Context())
 	conn.Headed()
 	defer conn.Answered()
 	endpoint, err := apiEndpoint(r.URL.Path)

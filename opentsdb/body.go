@@ -13,14 +13,14 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zlib"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // A body is what a request sent, and its share of the gate.
 type body struct {
 	bytes []byte
-	share *intake.Share
+	share *listen.Share
 	turns *turns.Turns // of those that decompress
 }
 
@@ -49,7 +49,7 @@ func (b *body) receive(w http.ResponseWriter, r *http.Request, dst []byte, limit
 	control := http.NewResponseController(w)
 	b.share.Receiving(func() { _ = control.SetReadDeadline(past) })
 	defer b.share.Received()
-	return intake.Body{Claimed: r.ContentLength, Limit: limit, Share: b.share}.ReadBody(dst, r.Body)
+	return listen.Body{Claimed: r.ContentLength, Limit: limit, Share: b.share}.ReadBody(dst, r.Body)
 }
 
 // unpack decompresses a body that is there whole. A few do so at once, and those that are short go first: a few bytes can stand for very many.
@@ -65,7 +65,7 @@ func (b *body) unpack(ctx context.Context, encoding coding, packed []byte, limit
 	if err != nil {
 		return apiError{http.StatusBadRequest, "Unable to decompress the request", err.Error()}
 	}
-	b.bytes, err = intake.Body{Claimed: -1, Limit: limit, Share: b.share}.ReadBody(b.bytes, &patientReader{ctx, turn, content})
+	b.bytes, err = listen.Body{Claimed: -1, Limit: limit, Share: b.share}.ReadBody(b.bytes, &patientReader{ctx, turn, content})
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return errBusy
 	}
@@ -92,9 +92,9 @@ func (r *patientReader) Read(p []byte) (int, error) {
 
 func bodyError(err error, limit int) error {
 	switch {
-	case errors.Is(err, intake.ErrTooLarge):
+	case errors.Is(err, listen.ErrTooLarge):
 		return tooLarge(limit)
-	case errors.Is(err, intake.ErrBusy):
+	case errors.Is(err, listen.ErrBusy):
 		return errBusy
 	case err != nil:
 		return apiError{http.StatusBadRequest, "Unable to read the request", err.Error()}

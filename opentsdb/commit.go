@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/ingest"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // committer appends batches, those that come at once in groups.
 type committer struct {
 	appender storage.Appender
-	groups   *intake.Groups[*storage.Batch, *commitMember] // slots are memory for the appends
+	groups   *ingest.Groups[*storage.Batch, *commitMember] // slots are memory for the appends
 }
 
 type commitMember struct {
@@ -25,7 +25,7 @@ func newCommitter(a storage.Appender, appends int) *committer {
 	for i := range scratch {
 		scratch[i] = newBatch()
 	}
-	c.groups = intake.NewGroups(scratch, func(m *commitMember) int { return len(m.batch.Refs) }, c.appendGroup, func(members []*commitMember, err error) {
+	c.groups = ingest.NewGroups(scratch, func(m *commitMember) int { return len(m.batch.Refs) }, c.appendGroup, func(members []*commitMember, err error) {
 		for _, m := range members {
 			m.err = err
 		}
@@ -60,7 +60,7 @@ func (c *committer) appendGroup(ctx context.Context, scratch *storage.Batch, mem
 			m.err = c.append(ctx, m.batch)
 		}
 	}
-	if cap(scratch.Refs) > 2*intake.GroupPoints {
+	if cap(scratch.Refs) > 2*ingest.GroupPoints {
 		return newBatch()
 	}
 	return scratch

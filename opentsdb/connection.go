@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 )
 
 // past is a deadline that ends a read at once.
@@ -26,7 +26,7 @@ func (s *server) serve(ctx, writeCtx context.Context, conn net.Conn) {
 	// The deadline is set after ctx has ended: reads look at ctx after they have set their own.
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(past) })
 	l := newLines(s.o.ReadBuffer, s.o.MaxLine, s.budget)
-	c := &connection{server: s, conn: conn, place: intake.PortConn(conn), lines: l, telnet: telnet{ingest: s.ingest, about: s.about, turn: s.turns.Lasting()}}
+	c := &connection{server: s, conn: conn, place: listen.PortConn(conn), lines: l, telnet: telnet{ingest: s.ingest, about: s.about, turn: s.turns.Lasting()}}
 	defer c.lines.Close()
 	_, err := c.read(ctx, s.o.IdleTimeout)
 	if first := c.lines.Rest(); len(first) > 0 && isHTTP(first[0]) {
@@ -50,8 +50,8 @@ func isHTTP(c byte) bool { return c >= 'A' && c <= 'Z' }
 type connection struct {
 	*server
 	conn   net.Conn
-	place  *intake.Conn // conn's in the port
-	lines  intake.Lines
+	place  *listen.Conn // conn's in the port
+	lines  listen.Lines
 	telnet telnet
 	mute   atomic.Bool // the client does not read its answers
 }
@@ -66,7 +66,7 @@ func (c *connection) serve(ctx, writeCtx context.Context, err error) {
 		c.metrics.bad.Add(1)
 		c.send(latin1Bytes(answer + "\n"))
 	}
-	defer c.telnet.relay.Wait()
+	defer c.telnet.pipeline.Wait()
 	for {
 		c.place.Begin()
 		open := c.telnet.take(writeCtx, &c.lines, c.delivery)
@@ -113,7 +113,7 @@ func (c *connection) note() {
 // flush sends the answers. A client that does not read them gets no more: one that only puts may never look.
 func (c *connection) flush() {
 	answer := c.telnet.answer
-	if c.telnet.answer = answer[:0]; cap(answer) > intake.FirstBuffer {
+	if c.telnet.answer = answer[:0]; cap(answer) > listen.FirstBuffer {
 		c.telnet.answer = nil
 	}
 	c.send(answer)

@@ -6,22 +6,22 @@ import (
 	"log/slog"
 	"sync/atomic"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // delivery hands what telnet sent to the store until it takes it. A TSD answers such a line with an error, and most senders do not listen;
 // here whoever delivers waits meanwhile, and does not read from its sender.
 type delivery struct {
-	intake.Persistence
+	listen.Retrier
 	metrics *listenerMetrics
 	lost    atomic.Int64 // points
 }
 
 func newDelivery(logger *slog.Logger, m *listenerMetrics, stopping <-chan struct{}) *delivery {
 	return &delivery{
-		Persistence: intake.Persistence{What: "telnet", Logger: logger, Stopping: stopping, Retries: m.retries, Waiting: m.outages},
-		metrics:     m,
+		Retrier: listen.Retrier{What: "telnet", Logger: logger, Stopping: stopping, Retries: m.retries, Waiting: m.outages},
+		metrics: m,
 	}
 }
 
@@ -31,7 +31,7 @@ func (d *delivery) write(ctx context.Context, j *job, refuse func(origin int, er
 	d.metrics.held.Add(n)
 	defer d.metrics.held.Sub(n)
 	var refusal error
-	ok := d.Persist(ctx, func() error { return j.resolve(ctx, refuse) }) && d.Persist(ctx, func() error {
+	ok := d.Retry(ctx, func() error { return j.resolve(ctx, refuse) }) && d.Retry(ctx, func() error {
 		err := j.append(ctx)
 		if err != nil && storage.IsRefusal(err) {
 			refusal, err = err, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tsdbridge/tsdbridge/ingest"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -44,7 +45,7 @@ func (o IngestOptions) Validate() error {
 // Ingest stores points of OpenTSDB's protocols. It is safe for concurrent use.
 type Ingest struct {
 	o            IngestOptions
-	cache        atomic.Pointer[storage.RefCache]
+	cache        atomic.Pointer[ingest.Cache]
 	committer    *committer
 	jobs         sync.Pool // *job, empty
 	telnet, http protocol
@@ -62,7 +63,7 @@ func NewIngest(o IngestOptions) *Ingest {
 }
 
 // DropCaches forgets which series there are, as the command dropcaches of a TSD does: all are resolved again when they are met.
-func (in *Ingest) DropCaches() { in.cache.Store(storage.NewRefCache(in.o.CacheEntries)) }
+func (in *Ingest) DropCaches() { in.cache.Store(ingest.NewCache(in.o.CacheEntries)) }
 
 // dropPause is how long caches are kept that somebody asked to drop: who asks all the time would have every series resolved all the time.
 const dropPause = 10 * time.Second

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/tsdbridge/tsdbridge/ingest"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -13,8 +14,8 @@ import (
 type job struct {
 	*Ingest
 	protocol *protocol
-	cache    *storage.RefCache // that lookup is in
-	lookup   storage.RefLookup
+	cache    *ingest.Cache // that lookup is in
+	lookup   ingest.Lookup
 	batch    *storage.Batch
 	unknown  []unknownPoint
 	names    []string // unknown to the cache, once each

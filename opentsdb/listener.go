@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
@@ -23,7 +23,7 @@ type Listener struct {
 	tcp     net.Listener
 	metrics *listenerMetrics
 	about   *about
-	budget  *intake.Gate // of what connections of telnet read
+	budget  *listen.Gate // of what connections of telnet read
 	turns   *turns.Turns // of connections of telnet that parse
 }
 
@@ -37,8 +37,8 @@ func New(o Options) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--opentsdb.listen-address=%s: %w", o.Address, err)
 	}
-	l := &Listener{o: o, budget: intake.NewGate(o.MaxConnections, readBudget), turns: turns.New(runtime.GOMAXPROCS(0)), metrics: newListenerMetrics(o.Registerer)}
-	l.tcp = intake.NewPort(tcp, intake.PortOptions{
+	l := &Listener{o: o, budget: listen.NewGate(o.MaxConnections, readBudget), turns: turns.New(runtime.GOMAXPROCS(0)), metrics: newListenerMetrics(o.Registerer)}
+	l.tcp = listen.NewPort(tcp, listen.PortOptions{
 		What: "opentsdb", Flag: "--opentsdb.max-connections", Max: o.MaxConnections, Metric: "tsdbridge_opentsdb_", Logger: o.Logger, Registerer: o.Registerer,
 	})
 	host, err := os.Hostname()
@@ -116,14 +116,14 @@ func (s *server) httpServer(handler http.Handler) *http.Server {
 	}
 	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, IdleTimeout: idle, MaxHeaderBytes: maxHead,
-		ConnContext: intake.WithConn,
+		ConnContext: listen.WithConn,
 		ErrorLog:    slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug),
 	}
 }
 
 // accept starts a goroutine of the group for each connection.
 func (s *server) accept(ctx, writeCtx context.Context) error {
-	return intake.Accept(ctx, s.tcp, "opentsdb", s.o.Logger, func(conn net.Conn) {
+	return listen.Accept(ctx, s.tcp, "opentsdb", s.o.Logger, func(conn net.Conn) {
 		s.group.Go(func() error {
 			s.serve(ctx, writeCtx, conn)
 			return nil

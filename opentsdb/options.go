@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 )
 
 // Options of a Listener. Logger, Registerer and Now must be given.
@@ -45,8 +45,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("--opentsdb.idle-timeout=%v: must not be negative", o.IdleTimeout)
 	case o.MaxLine < 64:
 		return fmt.Errorf("opentsdb: MaxLine=%d: must be at least 64", o.MaxLine)
-	case o.ReadBuffer < intake.FirstBuffer || o.ReadBuffer < 2*(o.MaxLine+2):
-		return fmt.Errorf("opentsdb: ReadBuffer=%d: must be at least %d, two lines", o.ReadBuffer, max(intake.FirstBuffer, 2*(o.MaxLine+2)))
+	case o.ReadBuffer < listen.FirstBuffer || o.ReadBuffer < 2*(o.MaxLine+2):
+		return fmt.Errorf("opentsdb: ReadBuffer=%d: must be at least %d, two lines", o.ReadBuffer, max(listen.FirstBuffer, 2*(o.MaxLine+2)))
 	}
 	return nil
 }

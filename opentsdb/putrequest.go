@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -70,7 +70,7 @@ func (a *API) servePut(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p := putRequests.Get().(*putRequest)
-	p.api, p.content.share, p.content.turns = a, &intake.Share{Gate: a.gate}, a.turns
+	p.api, p.content.share, p.content.turns = a, &listen.Share{Gate: a.gate}, a.turns
 	answer, err := p.serve(w, r)
 	if err != nil {
 		writeError(w, err)
@@ -104,7 +104,7 @@ func (p *putRequest) serve(w http.ResponseWriter, r *http.Request) (*putAnswer, 
 	if p.entered = p.api.gate.Enter(); !p.entered {
 		return nil, errBusy
 	}
-	conn := intake.ConnOf(r.Context())
+	conn := listen.ConnOf(r.Context())
 	conn.Begin()
 	defer conn.End(true)
 	j := p.api.ingest.job(&p.api.ingest.http)

@@ -7,20 +7,20 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // telnet answers the lines of one connection. A put is answered only when something is wrong with it.
 type telnet struct {
-	ingest *Ingest
-	about  *about
-	job    *job
-	answer []byte // Latin-1
-	relay  intake.Relay
-	turn   *turns.Turn // to parse
-	// late answers points that the store refused while more was read. It is called by the relay.
+	ingest   *Ingest
+	about    *about
+	job      *job
+	answer   []byte // Latin-1
+	pipeline listen.Pipeline
+	turn     *turns.Turn // to parse
+	// late answers points that the store refused while more was read. It is called by the pipeline.
 	late    func(answer string)
 	lines   int // of this run, points or not
 	bad     int // of them, points that were refused
@@ -28,27 +28,27 @@ type telnet struct {
 }
 
 // take stores the points of lines, and returns false when one of them was exit. The lines are overwritten.
-func (t *telnet) take(ctx context.Context, l *intake.Lines, d *delivery) (open bool) {
+func (t *telnet) take(ctx context.Context, l *listen.Lines, d *delivery) (open bool) {
 	_ = t.turn.Resume(ctx) // Whoever is told to stop parses what was read without.
 	open = t.parse(l)
 	t.turn.Pause()
 	j := t.job
 	// What the store says of new series is answered before more is read.
-	if open && len(t.answer) == 0 && len(j.names) == 0 && len(j.batch.Refs) >= intake.RelayPoints {
-		t.relay.Begin(func() {
+	if open && len(t.answer) == 0 && len(j.names) == 0 && len(j.batch.Refs) >= listen.PipelinePoints {
+		t.pipeline.Begin(func() {
 			d.write(ctx, j, func(_ int, err error) { t.late(refusalText(err)) })
 			j.release()
 		})
 		return true
 	}
-	t.relay.Wait()
+	t.pipeline.Wait()
 	d.write(ctx, j, func(_ int, err error) { t.refused(err) })
 	j.release()
 	return open
 }
 
 // parse does what lines say, but for storing the points, which are in the job then.
-func (t *telnet) parse(l *intake.Lines) (open bool) {
+func (t *telnet) parse(l *listen.Lines) (open bool) {
 	t.job = t.ingest.job(&t.ingest.telnet)
 	t.job.begin()
 	defer t.job.end()
@@ -70,7 +70,7 @@ func (t *telnet) parse(l *intake.Lines) (open bool) {
 }
 
 // plain puts the points of the lines that come first, up to one that is worth a closer look.
-func (t *telnet) plain(l *intake.Lines) {
+func (t *telnet) plain(l *listen.Lines) {
 	for {
 		key, p, n := plainPut(l.Rest(), l.Longest)
 		if n == 0 {

@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
@@ -20,12 +20,12 @@ var past = time.Unix(1, 0)
 type connection struct {
 	*Listener
 	conn     net.Conn
-	place    *intake.Conn // conn's in the port
+	place    *listen.Conn // conn's in the port
 	delivery *delivery
-	lines    intake.Lines
-	relay    intake.Relay // delivers
-	other    []byte       // memory of lines that relay delivers the points of
-	turn     *turns.Turn  // to parse
+	lines    listen.Lines
+	pipeline listen.Pipeline // delivers
+	other    []byte          // memory of lines that pipeline delivers the points of
+	turn     *turns.Turn     // to parse
 }
 
 // serveConnection returns when the sender closes the connection, a line closes it, or ctx ends. Deliveries go on until writeCtx ends.
@@ -37,9 +37,9 @@ func (l *Listener) serveConnection(ctx, writeCtx context.Context, conn net.Conn,
 	// The deadline is set after ctx has ended: read looks at ctx after it has set its own.
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(past) })
 	defer stop()
-	c := &connection{Listener: l, conn: conn, place: intake.PortConn(conn), delivery: d, lines: newLines(l.o.ReadBuffer, l.budget), turn: l.turns.Lasting()}
+	c := &connection{Listener: l, conn: conn, place: listen.PortConn(conn), delivery: d, lines: newLines(l.o.ReadBuffer, l.budget), turn: l.turns.Lasting()}
 	defer c.lines.Close()
-	defer c.relay.Wait()
+	defer c.pipeline.Wait()
 	for {
 		err := c.read(ctx)
 		c.place.Begin()
@@ -74,18 +74,18 @@ func (c *connection) read(ctx context.Context) error {
 // take delivers the points of all complete lines. It says whether the connection stays open, or a line of them closes it, and whether there were points.
 func (c *connection) take(ctx context.Context) (open, useful bool) {
 	b := c.newBatch(c.delivery, c.metrics.tcp)
-	b.relay, b.turn = &c.relay, c.turn
+	b.pipeline, b.turn = &c.pipeline, c.turn
 	_ = c.turn.Resume(ctx) // Whoever is told to stop parses what was read without.
 	open = c.collect(ctx, b)
 	c.turn.Pause()
-	if !open || len(*b.points) < intake.RelayPoints {
+	if !open || len(*b.points) < listen.PipelinePoints {
 		b.end(ctx)
 		return open, b.useful
 	}
-	c.relay.Wait() // the points of the other memory are delivered
+	c.pipeline.Wait() // the points of the other memory are delivered
 	c.other = c.lines.Swap(c.other)
-	b.relay = nil
-	c.relay.Begin(func() { b.end(ctx) })
+	b.pipeline = nil
+	c.pipeline.Begin(func() { b.end(ctx) })
 	return true, true
 }
 

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 )
 
 const (
@@ -76,13 +76,13 @@ func (l *Listener) receive(ctx context.Context, q *datagramQueue) error {
 	stop := context.AfterFunc(ctx, func() { _ = l.udp.SetReadDeadline(past) })
 	defer stop()
 	buf := make([]byte, maxDatagram)
-	var pauses intake.Pauses
+	var pauses listen.Pauses
 	for ctx.Err() == nil {
 		n, from, err := l.udp.ReadFromUDPAddrPort(buf)
 		if err != nil {
 			if ctx.Err() == nil {
 				l.o.Logger.WarnContext(ctx, "carbon datagram not received", "err", err)
-				intake.Sleep(ctx, pauses.Next())
+				listen.Sleep(ctx, pauses.Next())
 			}
 			continue
 		}

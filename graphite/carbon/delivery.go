@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 )
 
 // A Sink takes points. Write returns when they are stored or are refused for good, which the Sink counts; an error means "not now",
@@ -17,7 +17,7 @@ type Sink interface {
 
 // delivery hands points to the sink until it takes them. While it does not, whoever delivers waits, and does not read from its sender.
 type delivery struct {
-	intake.Persistence
+	listen.Retrier
 	sink    Sink
 	metrics *listenerMetrics
 	lost    atomic.Int64 // points
@@ -25,8 +25,8 @@ type delivery struct {
 
 func newDelivery(sink Sink, logger *slog.Logger, m *listenerMetrics, stopping <-chan struct{}) *delivery {
 	return &delivery{
-		Persistence: intake.Persistence{What: "carbon", Logger: logger, Stopping: stopping, Retries: m.retries, Waiting: m.outages},
-		sink:        sink, metrics: m,
+		Retrier: listen.Retrier{What: "carbon", Logger: logger, Stopping: stopping, Retries: m.retries, Waiting: m.outages},
+		sink:    sink, metrics: m,
 	}
 }
 
@@ -38,7 +38,7 @@ func (d *delivery) write(ctx context.Context, points []Point) {
 	n := float64(len(points))
 	d.metrics.held.Add(n)
 	defer d.metrics.held.Sub(n)
-	if !d.Persist(ctx, func() error { return d.sink.Write(ctx, points) }) {
+	if !d.Retry(ctx, func() error { return d.sink.Write(ctx, points) }) {
 		d.metrics.lost.Add(n)
 		d.lost.Add(int64(len(points)))
 		return

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 )
 
 // sinkFunc is a Sink.
@@ -68,7 +68,7 @@ func TestDeliveryRetries(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		mu.Lock()
-		if n := len(tries); n != 12 || tries[1] != 100*time.Millisecond || tries[2] != 300*time.Millisecond || tries[n-1]-tries[n-2] != intake.LastRetry {
+		if n := len(tries); n != 12 || tries[1] != 100*time.Millisecond || tries[2] != 300*time.Millisecond || tries[n-1]-tries[n-2] != listen.LastRetry {
 			t.Errorf("tries at %v", tries)
 		}
 		mu.Unlock()
@@ -80,7 +80,7 @@ func TestDeliveryRetries(t *testing.T) {
 		mu.Lock()
 		down = false
 		mu.Unlock()
-		time.Sleep(intake.LastRetry)
+		time.Sleep(listen.LastRetry)
 		synctest.Wait()
 		if n := testutil.ToFloat64(d.metrics.points); n != 5 {
 			t.Errorf("%v points taken, want 5", n)
@@ -114,10 +114,10 @@ func TestDeliveryStops(t *testing.T) {
 		if n := tries.Load() - before; n != 1 {
 			t.Errorf("%d tries when the process stops, want 1", n)
 		}
-		time.Sleep(intake.FirstRetry)
+		time.Sleep(listen.FirstRetry)
 		synctest.Wait()
 		if n := tries.Load() - before; n != 2 {
-			t.Errorf("%d tries in the first %v of the grace, want 2", n, intake.FirstRetry)
+			t.Errorf("%d tries in the first %v of the grace, want 2", n, listen.FirstRetry)
 		}
 		giveUp()
 		synctest.Wait()

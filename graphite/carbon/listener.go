@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
@@ -27,7 +27,7 @@ type Listener struct {
 	udp        *net.UDPConn // nil: none
 	metrics    *listenerMetrics
 	complaints complaints
-	budget     *intake.Gate // of what connections read
+	budget     *listen.Gate // of what connections read
 	turns      *turns.Turns // of connections that parse
 	points     sync.Pool    // of *[]Point, empty
 }
@@ -37,12 +37,12 @@ func New(o Options) (*Listener, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	l := &Listener{o: o, complaints: complaints{logger: o.Logger, now: o.Now}, budget: intake.NewGate(o.MaxConnections, readBudget), turns: turns.New(runtime.GOMAXPROCS(0))}
+	l := &Listener{o: o, complaints: complaints{logger: o.Logger, now: o.Now}, budget: listen.NewGate(o.MaxConnections, readBudget), turns: turns.New(runtime.GOMAXPROCS(0))}
 	l.points.New = func() any { return new([]Point) }
 	if err := l.bind(); err != nil {
 		return nil, fmt.Errorf("--carbon.listen-address=%s: %w", o.Address, err)
 	}
-	l.tcp = intake.NewPort(l.tcp, intake.PortOptions{
+	l.tcp = listen.NewPort(l.tcp, listen.PortOptions{
 		What: "carbon", Flag: "--carbon.max-connections", Max: o.MaxConnections, Metric: "tsdbridge_carbon_", Logger: o.Logger, Registerer: o.Registerer,
 	})
 	l.metrics = newListenerMetrics(o.Registerer)
@@ -127,7 +127,7 @@ func (l *Listener) Run(ctx context.Context, sink Sink) error {
 
 // accept starts a goroutine of the group for each connection.
 func (l *Listener) accept(ctx, writeCtx context.Context, group *errgroup.Group, d *delivery) error {
-	return intake.Accept(ctx, l.tcp, "carbon", l.o.Logger, func(conn net.Conn) {
+	return listen.Accept(ctx, l.tcp, "carbon", l.o.Logger, func(conn net.Conn) {
 		group.Go(func() error {
 			l.serveConnection(ctx, writeCtx, conn, d)
 			return nil
@@ -141,11 +141,11 @@ type batch struct {
 	delivery *delivery
 	metrics  protocolMetrics
 	points   *[]Point
-	lines    int           // not in the metrics yet
-	now      int64         // seconds
-	useful   bool          // it had points
-	relay    *intake.Relay // that delivers what came before; nil: nothing did
-	turn     *turns.Turn   // to parse, which others have while points are delivered; nil: none
+	lines    int              // not in the metrics yet
+	now      int64            // seconds
+	useful   bool             // it had points
+	pipeline *listen.Pipeline // that delivers what came before; nil: nothing did
+	turn     *turns.Turn      // to parse, which others have while points are delivered; nil: none
 }
 
 func (l *Listener) newBatch(d *delivery, m protocolMetrics) *batch {
@@ -194,7 +194,7 @@ func (b *batch) refuse(ctx context.Context, reason Reason, line []byte, protocol
 func (b *batch) deliver(ctx context.Context) {
 	b.metrics.lines.Add(float64(b.lines))
 	b.lines = 0
-	b.relay.Wait()
+	b.pipeline.Wait()
 	b.useful = b.useful || len(*b.points) > 0
 	b.delivery.write(ctx, *b.points)
 	clear(*b.points) // names are parts of larger memory

@@ -8,7 +8,7 @@ import (
 
 	"github.com/klauspost/compress/s2"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 )
 
@@ -47,9 +47,9 @@ func versionOf(header http.Header) (wireVersion, error) {
 // bodyError is the answer to a body that could not be read.
 func bodyError(err error, limit int) error {
 	switch {
-	case errors.Is(err, intake.ErrTooLarge):
+	case errors.Is(err, listen.ErrTooLarge):
 		return reply.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("body of more than %d bytes (--write.max-body-bytes)", limit))
-	case errors.Is(err, intake.ErrBusy):
+	case errors.Is(err, listen.ErrBusy):
 		return errBusy
 	case err != nil:
 		return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("read body: %w", err))
@@ -62,7 +62,7 @@ func bodyError(err error, limit int) error {
 const maxSnappyRatio = 22
 
 // decodeBody decompresses a block of snappy into the memory of dst. The length that it claims is believed only within bounds.
-func decodeBody(dst, body []byte, limit int, share *intake.Share) ([]byte, error) {
+func decodeBody(dst, body []byte, limit int, share *listen.Share) ([]byte, error) {
 	n, err := s2.DecodedLen(body)
 	switch {
 	case err != nil:

@@ -11,7 +11,7 @@ import (
 
 	"github.com/klauspost/compress/snappy"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 )
 
@@ -192,9 +192,9 @@ func TestRemoteWriteSymbolBomb(t *testing.T) {
 }
 
 func TestDecodeBodyUsesItsMemory(t *testing.T) {
-	gate := intake.NewGate(1, 1<<20)
+	gate := listen.NewGate(1, 1<<20)
 	dst := make([]byte, 0, 4096)
-	out, err := decodeBody(dst, goodV1(t), 4096, &intake.Share{Gate: gate})
+	out, err := decodeBody(dst, goodV1(t), 4096, &listen.Share{Gate: gate})
 	if err != nil || &out[0] != &dst[:1][0] {
 		t.Errorf("decodeBody: %v, other memory: %v", err, &out[0] != &dst[:1][0])
 	}

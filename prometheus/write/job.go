@@ -8,7 +8,8 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/ingest"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/turns"
@@ -17,13 +18,13 @@ import (
 // writeJob is one request on its way into the store, with memory that later ones use again.
 type writeJob struct {
 	*Handler
-	share         intake.Share
+	share         listen.Share
 	body, decoded []byte
 	req           wireRequest
 	latest        int64 // the last time that a sample may have, milliseconds
 
-	cache   *storage.RefCache // that lookup is in
-	lookup  storage.RefLookup
+	cache   *ingest.Cache // that lookup is in
+	lookup  ingest.Lookup
 	refs    []storage.Ref // by series of the request; 0: bad, or without anything to store
 	bad     map[int]error // by series of the request
 	missing []missingSeries
@@ -42,7 +43,7 @@ type writeJob struct {
 
 func newWriteJob(h *Handler) *writeJob {
 	return &writeJob{
-		Handler: h, share: intake.Share{Gate: h.gate}, bad: map[int]error{}, metadata: map[string]newMetadata{},
+		Handler: h, share: listen.Share{Gate: h.gate}, bad: map[int]error{}, metadata: map[string]newMetadata{},
 		builder: labels.NewScratchBuilder(16),
 	}
 }

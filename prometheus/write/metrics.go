@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 )
 
 // dataKind is what remote write counts apart.
@@ -55,7 +55,7 @@ type writeMetrics struct {
 	duration                            *prometheus.HistogramVec
 }
 
-func newWriteMetrics(reg prometheus.Registerer, gate *intake.Gate) *writeMetrics {
+func newWriteMetrics(reg prometheus.Registerer, gate *listen.Gate) *writeMetrics {
 	factory := promauto.With(reg)
 	count := func(name, help string) (out [wireV2 + 1][dataKinds]prometheus.Counter) {
 		vec := factory.NewCounterVec(prometheus.CounterOpts{Name: "tsdbridge_write_samples_" + name + "_total", Help: help}, []string{"protocol", "kind"})

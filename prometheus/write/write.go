@@ -17,7 +17,8 @@ import (
 	"github.com/klauspost/compress/s2"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/ingest"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/turns"
@@ -51,15 +52,15 @@ type Options struct {
 // never answers 429 or another 4xx to what it wants again: Prometheus drops such a batch.
 type Handler struct {
 	o       Options
-	gate    *intake.Gate
-	caches  [wireV2 + 1]atomic.Pointer[storage.RefCache]
+	gate    *listen.Gate
+	caches  [wireV2 + 1]atomic.Pointer[ingest.Cache]
 	turns   *turns.Turns // of large requests, to decode them
 	metrics *writeMetrics
 	jobs    sync.Pool // of *writeJob
 }
 
 func New(o Options) *Handler {
-	h := &Handler{o: o, gate: intake.NewGate(o.Limits.Requests, o.Limits.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0) / 2)}
+	h := &Handler{o: o, gate: listen.NewGate(o.Limits.Requests, o.Limits.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0) / 2)}
 	h.DropCaches()
 	h.metrics = newWriteMetrics(o.Registerer, h.gate)
 	h.jobs.New = func() any { return newWriteJob(h) }
@@ -69,7 +70,7 @@ func New(o Options) *Handler {
 // DropCaches forgets which series label blocks name: all are resolved again when they are met.
 func (h *Handler) DropCaches() {
 	for v := range h.caches {
-		h.caches[v].Store(storage.NewRefCache(h.o.Limits.SeriesCache))
+		h.caches[v].Store(ingest.NewCache(h.o.Limits.SeriesCache))
 	}
 }
 
@@ -133,7 +134,7 @@ func (h *Handler) receive(j *writeJob, w http.ResponseWriter, r *http.Request) (
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	j.share.Receiving(func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
 	defer j.share.Received()
-	j.body, err = intake.Body{Claimed: r.ContentLength, Limit: h.o.Limits.BodyBytes, Share: &j.share}.ReadBody(j.body, r.Body)
+	j.body, err = listen.Body{Claimed: r.ContentLength, Limit: h.o.Limits.BodyBytes, Share: &j.share}.ReadBody(j.body, r.Body)
 	return bodyError(err, h.o.Limits.BodyBytes)
 }
 

@@ -1,4 +1,4 @@
-package intake
+package listen
 
 import (
 	"context"
@@ -15,9 +15,9 @@ const (
 	LastRetry  = 10 * time.Second
 )
 
-// Persistence tries writes until the store takes them. Whoever writes waits meanwhile, and does not read from its sender. An outage is logged once
+// Retrier tries writes until the store takes them. Whoever writes waits meanwhile, and does not read from its sender. An outage is logged once
 // for all who wait.
-type Persistence struct {
+type Retrier struct {
 	What     string // whose points they are, for people
 	Logger   *slog.Logger
 	Stopping <-chan struct{}    // closed when the process is told to stop; nil: never
@@ -28,15 +28,15 @@ type Persistence struct {
 	waiting int
 }
 
-// Persist tries until it succeeds or ctx ends.
-func (p *Persistence) Persist(ctx context.Context, try func() error) bool {
+// Retry tries until it succeeds or ctx ends.
+func (r *Retrier) Retry(ctx context.Context, try func() error) bool {
 	failed := false
 	defer func() {
 		if failed {
-			p.recovered(ctx)
+			r.recovered(ctx)
 		}
 	}()
-	stopping := p.Stopping
+	stopping := r.Stopping
 	for pause := FirstRetry; ctx.Err() == nil; pause = min(2*pause, LastRetry) {
 		err := try()
 		if err == nil {
@@ -44,9 +44,9 @@ func (p *Persistence) Persist(ctx context.Context, try func() error) bool {
 		}
 		if !failed {
 			failed = true
-			p.failed(ctx, err)
+			r.failed(ctx, err)
 		}
-		p.Retries.Inc()
+		r.Retries.Inc()
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
@@ -60,21 +60,21 @@ func (p *Persistence) Persist(ctx context.Context, try func() error) bool {
 }
 
 // failed notes that one more write is waiting.
-func (p *Persistence) failed(ctx context.Context, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.waiting++; p.waiting == 1 {
-		p.Logger.WarnContext(ctx, p.What+" points not stored, holding them and reading no more until they are", "err", err)
+func (r *Retrier) failed(ctx context.Context, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.waiting++; r.waiting == 1 {
+		r.Logger.WarnContext(ctx, r.What+" points not stored, holding them and reading no more until they are", "err", err)
 	}
-	p.Waiting.Set(float64(p.waiting))
+	r.Waiting.Set(float64(r.waiting))
 }
 
 // recovered notes that a write is no longer waiting.
-func (p *Persistence) recovered(ctx context.Context) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.waiting--; p.waiting == 0 && ctx.Err() == nil {
-		p.Logger.InfoContext(ctx, p.What+" points are stored again")
+func (r *Retrier) recovered(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.waiting--; r.waiting == 0 && ctx.Err() == nil {
+		r.Logger.InfoContext(ctx, r.What+" points are stored again")
 	}
-	p.Waiting.Set(float64(p.waiting))
+	r.Waiting.Set(float64(r.waiting))
 }

@@ -1,4 +1,4 @@
-package storage
+package ingest
 
 import (
 	"bytes"
@@ -8,30 +8,31 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/intern"
 )
 
-// RefCache finds the Ref of a series by the bytes that a protocol names it with. It compares whole keys, never hashes alone. It is safe for
+// Cache finds the Ref of a series by the bytes that a protocol names it with. It compares whole keys, never hashes alone. It is safe for
 // concurrent use.
 //
 // Its memory is bounded: keys live in two generations. When the young one is full it becomes the old one, and what was not
 // asked for since then is dropped with the one before. Senders repeat their series in the same order, so each entry
 // remembers which one was asked for after it: a comparison of bytes then takes the place of a look into the table.
 // A key takes its bytes and some 32 more, in memory that the garbage collector need not walk.
-type RefCache struct {
+type Cache struct {
 	limit int // entries of a generation
 	seed  maphash.Seed
 
 	mu         sync.RWMutex // guards all below, not the entries
-	young, old *refGeneration
+	young, old *generation
 	bytes      int // keys of young
 }
 
 // usualKey is the length of key that the memory of a cache is reckoned with; longer ones fill a generation sooner.
 const usualKey = 256
 
-// refGeneration is the keys of a generation, and by their numbers what is known of them.
-type refGeneration struct {
+// generation is the keys of a generation, and by their numbers what is known of them.
+type generation struct {
 	keys    *intern.Set
 	entries []*[refPage]cachedRef
 }
@@ -44,20 +45,20 @@ type cachedRef struct {
 	next atomic.Uint32 // the number + 1 of the key that was asked for after it, 0: unknown
 }
 
-// NewRefCache returns a cache of at most so many entries.
-func NewRefCache(entries int) *RefCache {
-	c := &RefCache{limit: max(1, entries/2), seed: maphash.MakeSeed()}
-	c.young, c.old = c.generation(), c.generation()
+// NewCache returns a cache of at most so many entries.
+func NewCache(entries int) *Cache {
+	c := &Cache{limit: max(1, entries/2), seed: maphash.MakeSeed()}
+	c.young, c.old = c.fresh(), c.fresh()
 	return c
 }
 
-func (c *RefCache) generation() *refGeneration { return &refGeneration{keys: intern.New(c.seed)} }
+func (c *Cache) fresh() *generation { return &generation{keys: intern.New(c.seed)} }
 
-func (g *refGeneration) at(number uint32) *cachedRef {
+func (g *generation) at(number uint32) *cachedRef {
 	return &g.entries[number/refPage][number%refPage]
 }
 
-func (g *refGeneration) add(key []byte, hash uint64, ref Ref) {
+func (g *generation) add(key []byte, hash uint64, ref storage.Ref) {
 	n := g.keys.Add(key, hash)
 	if n%refPage == 0 {
 		g.entries = append(g.entries, new([refPage]cachedRef))
@@ -65,27 +66,27 @@ func (g *refGeneration) add(key []byte, hash uint64, ref Ref) {
 	g.at(n).ref = uint32(ref)
 }
 
-// RefLookup is a run of lookups. It is used by one goroutine and begins with Begin and ends with End, within which the
+// Lookup is a run of lookups. It is used by one goroutine and begins with Begin and ends with End, within which the
 // cache does not change.
-type RefLookup struct {
-	cache      *RefCache
-	young, old *refGeneration
+type Lookup struct {
+	cache      *Cache
+	young, old *generation
 	last       *cachedRef
 	kept       []uint32 // found in the old generation
 }
 
 // Begin begins a run. The caller ends it soon: no key is added meanwhile.
-func (c *RefCache) Begin(l *RefLookup) {
+func (c *Cache) Begin(l *Lookup) {
 	c.mu.RLock()
-	*l = RefLookup{cache: c, young: c.young, old: c.old, kept: l.kept[:0]}
+	*l = Lookup{cache: c, young: c.young, old: c.old, kept: l.kept[:0]}
 }
 
 // Find returns the Ref of a key, 0 if there is none.
-func (l *RefLookup) Find(key []byte) Ref {
+func (l *Lookup) Find(key []byte) storage.Ref {
 	if l.last != nil {
 		if next := l.last.next.Load(); next != 0 && bytes.Equal(l.young.keys.Bytes(next-1), key) {
 			l.last = l.young.at(next - 1)
-			return Ref(l.last.ref)
+			return storage.Ref(l.last.ref)
 		}
 	}
 	hash := l.young.keys.Hash(key)
@@ -94,31 +95,31 @@ func (l *RefLookup) Find(key []byte) Ref {
 			l.last.next.Store(n + 1)
 		}
 		l.last = l.young.at(n)
-		return Ref(l.last.ref)
+		return storage.Ref(l.last.ref)
 	}
 	if n, ok := l.old.keys.Find(key, hash); ok {
 		l.kept = append(l.kept, n)
-		return Ref(l.old.at(n).ref)
+		return storage.Ref(l.old.at(n).ref)
 	}
 	return 0
 }
 
 // End ends the run and takes what it found in the old generation over into the young one.
-func (l *RefLookup) End() {
+func (l *Lookup) End() {
 	c := l.cache
 	c.mu.RUnlock()
 	if len(l.kept) > 0 {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for _, n := range l.kept {
-			c.put(l.old.keys.Bytes(n), Ref(l.old.at(n).ref))
+			c.put(l.old.keys.Bytes(n), storage.Ref(l.old.at(n).ref))
 		}
 	}
-	*l = RefLookup{kept: l.kept[:0]}
+	*l = Lookup{kept: l.kept[:0]}
 }
 
 // Add keeps the series with a Ref.
-func (c *RefCache) Add(keys []string, refs []Ref) {
+func (c *Cache) Add(keys []string, refs []storage.Ref) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, ref := range refs {
@@ -129,7 +130,7 @@ func (c *RefCache) Add(keys []string, refs []Ref) {
 }
 
 // AddBytes is Add for keys that are the caller's again afterwards.
-func (c *RefCache) AddBytes(keys [][]byte, refs []Ref) {
+func (c *Cache) AddBytes(keys [][]byte, refs []storage.Ref) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, ref := range refs {
@@ -140,17 +141,17 @@ func (c *RefCache) AddBytes(keys [][]byte, refs []Ref) {
 }
 
 // put needs mu. It copies the key.
-func (c *RefCache) put(key []byte, ref Ref) {
+func (c *Cache) put(key []byte, ref storage.Ref) {
 	hash := c.young.keys.Hash(key)
 	if _, ok := c.young.keys.Find(key, hash); ok || ref > math.MaxUint32 {
 		return
 	}
 	if n := c.young.keys.Len(); n >= c.limit || n > 0 && c.bytes+len(key) > c.limit*usualKey {
-		c.old, c.young, c.bytes = c.young, c.generation(), 0
+		c.old, c.young, c.bytes = c.young, c.fresh(), 0
 	}
 	c.young.add(key, hash, ref)
 	c.bytes += len(key)
 }
 
 // len is the number of entries. It needs mu.
-func (c *RefCache) len() int { return c.young.keys.Len() + c.old.keys.Len() }
+func (c *Cache) len() int { return c.young.keys.Len() + c.old.keys.Len() }

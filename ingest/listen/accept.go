@@ -1,6 +1,7 @@
-// Package intake is what the listeners of protocols share that nobody waits for an answer of: accepting connections, holding what the store
-// cannot take now, gathering small writes into groups. It knows no protocol, no point and no store.
-package intake
+// Package listen is what the listeners of protocols share: ports that silent connections cannot block, lines cut from what a
+// connection sends, requests bounded in number and bytes, and writes that are tried until the store takes them. It knows no
+// protocol, no point and no store.
+package listen
 
 import (
 	"context"

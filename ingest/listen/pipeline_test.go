@@ -1,10 +1,10 @@
-package intake
+package listen
 
 import "testing"
 
 // Work is done in the order in which it was begun, one piece at a time, and all of it when Wait returns.
-func TestRelay(t *testing.T) {
-	var r Relay
+func TestPipeline(t *testing.T) {
+	var r Pipeline
 	var done []int // of the relay, and after Wait of its owner
 	for i := range 100 {
 		r.Begin(func() { done = append(done, i) })
@@ -19,5 +19,5 @@ func TestRelay(t *testing.T) {
 	if len(done) != 100 {
 		t.Errorf("%d pieces of work done, want 100", len(done))
 	}
-	(*Relay)(nil).Wait()
+	(*Pipeline)(nil).Wait()
 }

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package intake
+package listen
 
 import "net"
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tsdbridge/tsdbridge/intake"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 )
 
 // What a busy connection sends reaches the sink whole and in order, though more is read while it is on its way.
@@ -38,7 +38,7 @@ func TestConnectionReadsAhead(t *testing.T) {
 	s := startServer(t, nil)
 	release := s.sink.hold()
 	conn := s.dial("tcp")
-	const points = 3 * intake.RelayPoints
+	const points = 3 * listen.PipelinePoints
 	for i := range points {
 		s.send(conn, fmt.Sprintf("a.%d 1 10\n", i))
 	}
