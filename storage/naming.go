@@ -2,11 +2,10 @@ package storage
 
 import (
 	"context"
-	"runtime"
-	"sync"
 
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // names are the names of some series, UID by UID: each UID is looked up once, however many series have it.
@@ -37,24 +36,14 @@ func (s *Store) newNames(ctx context.Context, tsuids []string) (*names, error) {
 	return n, nil
 }
 
-// seriesPerCore is how many series are worth a core of their own.
+// seriesPerCore is how many series are worth a goroutine.
 const seriesPerCore = 1024
 
 // series are the series in the order of their TSUIDs. One of whose UIDs one has no name has nil Tags.
 func (n *names) series() []series.Series {
 	all := make([]series.Series, len(n.ends))
 	tags := make([]series.Tag, (len(n.parts)-len(n.ends))/2)
-	cores := min(runtime.GOMAXPROCS(0), 1+len(all)/seriesPerCore)
-	var busy sync.WaitGroup
-	for core := range cores {
-		from, to := len(all)*core/cores, len(all)*(core+1)/cores
-		if core == cores-1 {
-			n.fill(all, tags, from, to)
-			continue
-		}
-		busy.Go(func() { n.fill(all, tags, from, to) })
-	}
-	busy.Wait()
+	turns.Split(len(all), turns.Shares(len(all), seriesPerCore), func(_, from, to int) { n.fill(all, tags, from, to) })
 	return all
 }
 

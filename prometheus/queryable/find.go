@@ -3,11 +3,9 @@ package queryable
 import (
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
@@ -108,13 +106,15 @@ func (p *Store) decode(ctx context.Context, found []storage.Found, matchers []*l
 		}
 		return nil
 	}
-	parts := min(runtime.GOMAXPROCS(0), len(found)/decodeShare+1)
-	var group errgroup.Group
-	for n := 1; n < parts; n++ {
-		group.Go(func() error { return some(nil, len(found)*n/parts, len(found)*(n+1)/parts) })
-	}
-	err := some(turns.From(ctx), 0, len(found)/parts)
-	return out, errors.Join(group.Wait(), err)
+	errs := make([]error, turns.Shares(len(found), decodeShare))
+	turns.Split(len(found), len(errs), func(share, from, to int) {
+		var turn *turns.Turn
+		if share == len(errs)-1 { // that of the caller
+			turn = turns.From(ctx)
+		}
+		errs[share] = some(turn, from, to)
+	})
+	return out, errors.Join(errs...)
 }
 
 // matchesAll says whether labels satisfy every matcher. An absent label is the empty value, as everywhere in Prometheus.

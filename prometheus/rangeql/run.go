@@ -2,6 +2,7 @@ package rangeql
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"sync/atomic"
 
@@ -9,7 +10,6 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/schema"
 	"github.com/prometheus/prometheus/util/annotations"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/turns"
@@ -87,30 +87,16 @@ func (r *run) dropNames(m promql.Matrix) (promql.Matrix, error) {
 }
 
 func (r *run) evaluate(ctx context.Context) error {
-	workers, turn := r.workers(), turns.From(ctx)
-	if workers <= 1 {
-		w := r.worker()
-		err := w.work(ctx, turn)
-		r.end(w)
-		return err
-	}
-	turn.Pause()
-	all := make([]*worker, workers)
-	group, parts := errgroup.WithContext(ctx)
+	all := make([]*worker, max(1, r.workers()))
 	for i := range all {
 		all[i] = r.worker()
-		group.Go(func() error {
-			turn := turn.Fork()
-			defer turn.End()
-			return all[i].work(parts, turn)
-		})
 	}
-	err := group.Wait()
+	err := turns.Workers(ctx, len(all), func(ctx context.Context, i int, turn *turns.Turn) error { return all[i].work(ctx, turn) })
 	for _, w := range all {
 		r.end(w)
 	}
-	if err == nil && turn.Resume(ctx) != nil {
-		err = contextError(ctx)
+	if err != nil && errors.Is(err, ctx.Err()) { // of a wait for the turn
+		return contextError(ctx)
 	}
 	return err
 }

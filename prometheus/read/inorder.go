@@ -5,8 +5,6 @@ import (
 	"runtime"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
@@ -39,23 +37,7 @@ const (
 func (w *partWork) run(ctx context.Context) error {
 	w.turn.L = &w.mu
 	workers := min(runtime.GOMAXPROCS(0), (w.total+firstPart-1)/firstPart)
-	turn := turns.From(ctx)
-	if workers <= 1 {
-		return w.work(ctx, turn)
-	}
-	turn.Pause()
-	group, parts := errgroup.WithContext(ctx)
-	for range workers {
-		group.Go(func() error {
-			turn := turn.Fork()
-			defer turn.End()
-			return w.work(parts, turn)
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	return turn.Resume(ctx)
+	return turns.Workers(ctx, workers, func(ctx context.Context, _ int, turn *turns.Turn) error { return w.work(ctx, turn) })
 }
 
 // work computes in its turn, which others have while a piece waits for its place or for a client that reads it.
