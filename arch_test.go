@@ -14,7 +14,7 @@ import (
 // doors lists, for each room, the rooms it may enter. A room that is not listed does not exist.
 var doors = map[string][]string{
 	".":                       {"adapter"},
-	"adapter":                 {"adapter/webconfig", "budget", "graphite", "ingest/listen", "opentsdb", "prometheus/query", "prometheus/queryable", "prometheus/read", "prometheus/reply", "prometheus/write", "storage", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/schema", "translate", "tree"},
+	"adapter":                 {"adapter/webconfig", "budget", "graphite", "ingest/listen", "opentsdb", "prometheus", "prometheus/reply", "storage", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/schema", "translate", "tree"},
 	"adapter/webconfig":       {},
 	"budget":                  {},
 	"decimal":                 {},
@@ -27,6 +27,7 @@ var doors = map[string][]string{
 	"ingest":                  {"storage", "storage/intern"},
 	"ingest/listen":           {},
 	"opentsdb":                {"budget", "decimal", "ingest", "ingest/listen", "storage", "turns"},
+	"prometheus":              {"budget", "prometheus/query", "prometheus/queryable", "prometheus/read", "prometheus/reply", "prometheus/write", "storage", "translate"},
 	"prometheus/bounds":       {},
 	"prometheus/object":       {"prometheus/wire", "storage"},
 	"prometheus/promtest":     {"budget", "prometheus/object", "prometheus/reply", "storage", "storage/kv", "storage/pebble", "storage/storetest"},

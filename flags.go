@@ -84,10 +84,10 @@ func parseCommand(args []string, stdout, stderr io.Writer) (command, error) {
 // spreadFuture has --write.max-future hold for every door, where it was given and the door's own flag was not.
 func (p *parser) spreadFuture() {
 	if p.future && !p.carbonFuture {
-		p.options.Carbon.MaxFuture = p.options.WriteLimits.Future
+		p.options.Carbon.MaxFuture = p.options.Prometheus.Write.Future
 	}
 	if p.future && !p.opentsdbFuture {
-		p.options.OpenTSDB.MaxFuture = p.options.WriteLimits.Future
+		p.options.OpenTSDB.MaxFuture = p.options.Prometheus.Write.Future
 	}
 }
 
@@ -198,7 +198,7 @@ func (p *parser) webFlags() {
 
 func (p *parser) writeFlags() {
 	o := &p.options
-	l, f := &o.WriteLimits, p.app.Flag
+	l, f := &o.Prometheus.Write, p.app.Flag
 	f("write.mode", "When a write is acknowledged: through (the engine has every point) or buffered (a log on the local disk has it; rows are put when they are whole). auto: buffered on the embedded engine, else through; carbon and OpenTSDB's port take the log on HBase all the same.").Default(o.WriteMode).EnumVar(&o.WriteMode, "auto", "through", "buffered")
 	f("write.log.path", "Directory of the log; empty: log in --storage.path.").StringVar(&o.LogPath)
 	f("write.log.max-bytes", "Files of the log; at half of it rows are put early, beyond it writes are refused (503).").Default(bytesText(o.LogBytes)).SetValue((*byteSize)(&o.LogBytes))
@@ -219,7 +219,7 @@ func (p *parser) queryFlags() {
 	f("query.max-samples", "Samples that one query may hold in memory, in any language (empty points of Graphite included), and that an unstreamed remote read may return.").Default(text(o.QuerySamples)).IntVar(&o.QuerySamples)
 	f("query.max-concurrency", "Queries that compute at once, of each of PromQL, remote read and Graphite, at most 4 for each core; those that have computed least go first.").Default(text(o.QueryParallel)).IntVar(&o.QueryParallel)
 	f("query.max-memory-bytes", "Memory that the answers to all queries of all languages may hold together; a query beyond it is refused (422), or asked to come again (503). 0: a quarter of the machine's memory, or of the cgroup's if that is less.").Default(bytesText(o.QueryMemory)).SetValue((*byteSize)(&o.QueryMemory))
-	f("query.lookback-delta", "Age of the oldest sample that an instant still shows.").Default(o.Lookback.String()).DurationVar(&o.Lookback)
+	f("query.lookback-delta", "Age of the oldest sample that an instant still shows.").Default(o.Prometheus.Query.Lookback.String()).DurationVar(&o.Prometheus.Query.Lookback)
 }
 
 func (p *parser) carbonFlags() {

@@ -47,7 +47,7 @@ func TestConfigFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := c.options
-	if o.TableData != "points" || o.SaltWidth != 1 || o.WriteLimits.BodyBytes != 1<<20 || o.Values != "compact" {
+	if o.TableData != "points" || o.SaltWidth != 1 || o.Prometheus.Write.BodyBytes != 1<<20 || o.Values != "compact" {
 		t.Errorf("options %+v", o)
 	}
 }
@@ -85,7 +85,7 @@ func TestMaxFuture(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := [3]time.Duration{o.options.WriteLimits.Future, o.options.Carbon.MaxFuture, o.options.OpenTSDB.MaxFuture}; got != [3]time.Duration{c.write, c.carbon, c.opentsdb} {
+		if got := [3]time.Duration{o.options.Prometheus.Write.Future, o.options.Carbon.MaxFuture, o.options.OpenTSDB.MaxFuture}; got != [3]time.Duration{c.write, c.carbon, c.opentsdb} {
 			t.Errorf("%q: %v", c.args, got)
 		}
 	}

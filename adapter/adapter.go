@@ -1,5 +1,5 @@
-// Package adapter is the process: it wires the store, the names and the protocols together and serves them. The Prometheus side,
-// remote write, remote read and the query API, lives here too; nothing else knows its statuses and headers.
+// Package adapter is the process: it opens the engine and the store, wires the protocols to them, and serves them together with the admin
+// API, the status pages and the commands. It speaks none of the protocols itself.
 package adapter
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
-	"github.com/tsdbridge/tsdbridge/prometheus/query"
+	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/translate"
@@ -27,20 +27,20 @@ import (
 
 // Adapter is one running tsdbridge.
 type Adapter struct {
-	o        Options
-	db       kv.KV
-	engine   io.Closer // of db
-	store    *storage.Store
-	trees    *tree.Service
-	graphite *graphite.Server   // nil before it was made
-	opentsdb *opentsdb.Listener // nil when the address is empty
-	names    *translate.Translator
-	registry *prometheus.Registry
-	budget   *budget.Budget // of all queries
-	queries  *query.Running
-	started  time.Time
-	server   *http.Server
-	listener net.Listener // nil when the address is empty
+	o          Options
+	db         kv.KV
+	engine     io.Closer // of db
+	store      *storage.Store
+	trees      *tree.Service
+	graphite   *graphite.Server // nil before it was made
+	prometheus *prom.Server
+	opentsdb   *opentsdb.Listener // nil when the address is empty
+	names      *translate.Translator
+	registry   *prometheus.Registry
+	budget     *budget.Budget // of all queries
+	started    time.Time
+	server     *http.Server
+	listener   net.Listener // nil when the address is empty
 
 	webConfig *webconfig.File // nil: neither TLS nor passwords
 }
@@ -53,7 +53,7 @@ func New(o Options) (*Adapter, error) {
 	a := &Adapter{o: o, registry: prometheus.NewRegistry(), started: o.Now()}
 	registerBuildInfo(a.registry)
 	a.names, _ = o.translator() // checked by Validate
-	a.budget, a.queries = newBudget(o, a.registry), query.NewRunning()
+	a.budget = newBudget(o, a.registry)
 	db, engine, err := o.openEngine(a.registry, lockWait)
 	if err != nil {
 		return nil, err
@@ -73,6 +73,9 @@ func New(o Options) (*Adapter, error) {
 	if err == nil {
 		a.trees.Follow(a.store, a.store.Series)
 		err = a.openGraphite()
+	}
+	if err == nil {
+		err = a.openPrometheus()
 	}
 	if err == nil {
 		err = a.listenOpenTSDB()
@@ -152,6 +155,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	group.Go(func() error { return a.store.Run(storeCtx) })
 	group.Go(func() error { return a.memoryKeeper().run(storeCtx) })
 	group.Go(func() error { return a.trees.Run(storeCtx) })
+	group.Go(func() error { return a.prometheus.Run(serveCtx) })
 	group.Go(a.serve)
 	graphiteDone, opentsdbDone := make(chan struct{}), make(chan struct{})
 	group.Go(func() error {
@@ -205,6 +209,6 @@ func (a *Adapter) serveWeb() error {
 
 // memoryKeeper keeps the process within its limits. Half as much as --write.buffer.max-bytes may wait above it, and bodies are decoded.
 func (a *Adapter) memoryKeeper() *memoryKeeper {
-	writes := a.o.HeadBytes/2*3 + 2*int64(a.o.WriteLimits.InFlightBytes)
-	return &memoryKeeper{budget: a.budget, writes: writes, machine: machineMemory(), queries: a.queries}
+	writes := a.o.HeadBytes/2*3 + 2*int64(a.o.Prometheus.Write.InFlightBytes)
+	return &memoryKeeper{budget: a.budget, writes: writes, machine: machineMemory(), queries: a.prometheus.Running()}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/query"
+	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -18,8 +18,8 @@ import (
 
 // Paths of the admin API. The first is Prometheus' name; without --web.enable-admin-api its module answers, as a Prometheus without it does.
 const (
-	snapshotPath = query.Prefix + "/admin/tsdb/snapshot"
-	compactPath  = query.Prefix + "/admin/tsdb/compact"
+	snapshotPath = prom.APIPrefix + "/admin/tsdb/snapshot"
+	compactPath  = prom.APIPrefix + "/admin/tsdb/compact"
 )
 
 // snapshotsDir is where snapshots are in --storage.path, as in Prometheus' directory.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/prometheus/query"
 )
 
 // How much garbage may gather before it is collected. What fills the memory, the series, the head and the caches, has few pointers: a
@@ -41,12 +40,18 @@ type memoryKeeper struct {
 	budget  *budget.Budget
 	writes  int64 // bytes that head and write requests may take
 	machine int64 // bytes
-	queries *query.Running
+	queries runningQueries
 
 	quiet   int64 // bytes in use without queries
 	percent int
 	tuned   time.Time
 	limit   int64
+}
+
+// runningQueries are the queries that Prometheus' engine evaluates.
+type runningQueries interface {
+	Any() bool
+	EndAll()
 }
 
 // heap is what the runtime says of its memory, in bytes.

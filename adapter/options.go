@@ -8,7 +8,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite"
-	"github.com/tsdbridge/tsdbridge/prometheus/write"
+	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -59,7 +59,6 @@ type Options struct {
 	LogBytes         int64         // --write.log.max-bytes
 	FlushInterval    time.Duration // --write.buffer.flush-interval; 0: as fits the mode
 	HeadBytes        int64         // --write.buffer.max-bytes
-	WriteLimits      write.Limits  // --write.*
 	ActiveSeries     int           // --write.max-active-series: that the process knows; 0: as many as fit a third of the machine's memory; below 0: no limit
 	NewSeries        int           // --write.max-new-series-per-second: on average, over 10 seconds; 0: no limit
 	QueryTimeout     time.Duration // --query.timeout: of one query or remote read, in any language
@@ -68,11 +67,12 @@ type Options struct {
 	QueryParallel    int           // --query.max-concurrency: of each of PromQL, remote read and Graphite
 	QueryMemory      int64         // --query.max-memory-bytes: of all queries of all languages; 0: a quarter of the machine's or the cgroup's
 	ReadSamples      int           // of an unstreamed remote read; 0: QuerySamples
-	Lookback         time.Duration // --query.lookback-delta
 
-	Carbon   graphite.CarbonOptions // --carbon.*
-	OpenTSDB OpenTSDBOptions        // --opentsdb.*
-	Graphite GraphiteOptions        // --graphite.*
+	// Prometheus holds the limits of remote write, and --query.lookback-delta. What holds for all languages is set from the fields above.
+	Prometheus prom.Options
+	Carbon     graphite.CarbonOptions // --carbon.*
+	OpenTSDB   OpenTSDBOptions        // --opentsdb.*
+	Graphite   GraphiteOptions        // --graphite.*
 
 	// Flags are shown under /api/v1/status/flags.
 	Flags  map[string]string
@@ -88,9 +88,9 @@ func DefaultOptions() Options {
 		MetricWidth: 3, TagkWidth: 3, TagvWidth: 3, SaltBuckets: 20, Values: "auto",
 		SeriesIndex: "auto", IndexRefresh: 30 * time.Second, SeriesCache: storage.DefaultOptions().UIDCacheEntries,
 		ListenAddress: ":9201", MaxConnections: 512, WebBodyBytes: 16 << 20, ShutdownGrace: 30 * time.Second,
-		WriteMode: WriteAuto, LogBytes: 4 << 30, HeadBytes: 1 << 30, WriteLimits: write.DefaultLimits(),
-		QueryTimeout: 2 * time.Minute, QuerySeries: 1_000_000, QuerySamples: 50_000_000, QueryParallel: 20, Lookback: 5 * time.Minute,
-		Carbon: graphite.DefaultCarbonOptions(), OpenTSDB: DefaultOpenTSDBOptions(), Graphite: DefaultGraphiteOptions(),
+		WriteMode: WriteAuto, LogBytes: 4 << 30, HeadBytes: 1 << 30,
+		QueryTimeout: 2 * time.Minute, QuerySeries: 1_000_000, QuerySamples: 50_000_000, QueryParallel: 20,
+		Prometheus: prom.DefaultOptions(), Carbon: graphite.DefaultCarbonOptions(), OpenTSDB: DefaultOpenTSDBOptions(), Graphite: DefaultGraphiteOptions(),
 		Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 	}
 }
@@ -120,8 +120,6 @@ func (o Options) Validate() error {
 		flag  string
 		value int64
 	}{
-		{"--query.timeout", int64(o.QueryTimeout)}, {"--query.max-samples", int64(o.QuerySamples)},
-		{"--query.max-concurrency", int64(o.QueryParallel)}, {"--query.lookback-delta", int64(o.Lookback)},
 		{"--storage.series-cache", int64(o.SeriesCache)}, {"--storage.index-refresh", int64(o.IndexRefresh)},
 		{"--hbase.timeout", int64(o.HBaseTimeout)}, {"--web.max-connections", int64(o.MaxConnections)},
 		{"--web.max-body-bytes", int64(o.WebBodyBytes)},
@@ -136,7 +134,7 @@ func (o Options) Validate() error {
 	if o.ShutdownGrace < 0 {
 		return errors.New("--web.shutdown-grace must not be negative")
 	}
-	if err := o.WriteLimits.Validate(); err != nil {
+	if err := o.prometheusOptions().Validate(); err != nil {
 		return err
 	}
 	if o.NewSeries < 0 {

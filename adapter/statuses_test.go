@@ -16,8 +16,8 @@ import (
 	"github.com/klauspost/compress/snappy"
 	"github.com/prometheus/prometheus/prompb"
 
+	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
-	"github.com/tsdbridge/tsdbridge/prometheus/query"
 )
 
 // statusTable is the table of docs/statuses.md: what each door (first row) answers to each kind of failure (first column).
@@ -154,9 +154,9 @@ func (a *Adapter) post(t *testing.T, path string, body []byte) (int, http.Header
 	case strings.HasPrefix(path, "/api/"):
 		base, contentType = "http://"+a.opentsdb.Addr().String(), "application/json"
 	case strings.HasPrefix(path, "/query"):
-		base, contentType = base+query.Prefix, "application/x-www-form-urlencoded"
+		base, contentType = base+prom.APIPrefix, "application/x-www-form-urlencoded"
 	default:
-		base += query.Prefix
+		base += prom.APIPrefix
 	}
 	req, err := http.NewRequestWithContext(ctx, method, base+path, bytes.NewReader(body))
 	if err != nil {

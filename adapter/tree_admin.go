@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/query"
+	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
@@ -18,8 +18,8 @@ import (
 
 // Paths of what a running adapter does and says about trees. The first is of the admin API.
 const (
-	treeSyncPath   = query.Prefix + "/admin/trees/sync"
-	treeStatusPath = query.Prefix + "/status/trees"
+	treeSyncPath   = prom.APIPrefix + "/admin/trees/sync"
+	treeStatusPath = prom.APIPrefix + "/status/trees"
 	treeTestPath   = treeStatusPath + "/test"
 	treeShowPath   = treeStatusPath + "/show"
 )

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
-	"github.com/tsdbridge/tsdbridge/prometheus/query"
+	prom "github.com/tsdbridge/tsdbridge/prometheus"
 )
 
 const (
@@ -76,14 +76,12 @@ type webGuard struct {
 	next  http.Handler
 	limit int // bytes of a body
 	gate  *listen.Gate
-	own   map[string]bool // paths whose handler reads the body itself
 }
 
 // newWebGuard has the limits of o.
 func newWebGuard(next http.Handler, o Options, reg prometheus.Registerer) http.Handler {
 	g := &webGuard{
 		next: next, limit: o.WebBodyBytes, gate: listen.NewGate(o.MaxConnections, o.webInFlightBytes()),
-		own: map[string]bool{query.Prefix + "/write": true, "/write": true},
 	}
 	reg.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_web_requests_in_flight", Help: "HTTP requests being served."},
@@ -106,7 +104,7 @@ func (g *webGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.serve(w, r, conn)
 		return
 	}
-	if g.own[r.URL.Path] {
+	if prom.ReadsBody(r.URL.Path) {
 		body := &ownBody{ReadCloser: r.Body, conn: conn}
 		r.Body = body
 		defer body.end()

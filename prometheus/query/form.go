@@ -22,8 +22,8 @@ const textCost = 256
 // cancel is never nil.
 func (o Options) bounded(w http.ResponseWriter, r *http.Request) (*http.Request, context.CancelFunc, error) {
 	ctx, cancel := r.Context(), context.CancelFunc(func() {})
-	if o.Engine.Timeout > 0 {
-		ctx, cancel = context.WithTimeout(ctx, o.Engine.Timeout)
+	if o.Timeout > 0 {
+		ctx, cancel = context.WithTimeout(ctx, o.Timeout)
 	}
 	r = r.WithContext(ctx)
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)

@@ -73,7 +73,7 @@ func TestTextBounds(t *testing.T) {
 // A query that would take too much is refused before it is evaluated, and the flag is named.
 func TestCostBounds(t *testing.T) {
 	o := testAPIOptions(t, promtest.OpenStore(t, kv.NewMem(promtest.Tables()...)))
-	o.Engine.MaxSamples = 50_000_000
+	o.Samples = 50_000_000
 	server := apiServer(t, o)
 	for _, query := range []string{
 		`count_over_time(vector(1)[100y:1ms])`, `count_over_time(vector(1)[30d:1ms])`, `vector(1)[100y:1ms]`, `sum(1 + sum_over_time(vector(1)[100y:] @ end() offset 1d))`,
@@ -120,7 +120,7 @@ func (s blockedStore) Find(ctx context.Context, f []storage.Filter, from, to int
 func TestShortQueriesDoNotWait(t *testing.T) {
 	store := blockedStore{promtest.OpenStore(t, kv.NewMem(promtest.Tables()...)), make(chan struct{})}
 	o := testAPIOptions(t, store)
-	o.Engine.Concurrency = 1
+	o.Concurrency = 1
 	server := apiServer(t, o)
 	ctx, cancel := context.WithCancel(t.Context())
 	long, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+Prefix+"/query?query=x", nil)
@@ -146,11 +146,7 @@ func TestShortQueriesDoNotWait(t *testing.T) {
 // budgeted serves a query API with a budget.
 func budgeted(t *testing.T, o Options, b *budget.Budget) *httptest.Server {
 	t.Helper()
-	h, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return promtest.NewServer(t, budget.Accounts(b)(h))
+	return promtest.NewServer(t, budget.Accounts(b)(New(o)))
 }
 
 // Each way to an answer takes its memory from the budget first, and gives it back.

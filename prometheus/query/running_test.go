@@ -15,8 +15,8 @@ import (
 // A query that is ended for its memory says so.
 func TestEndedQuery(t *testing.T) {
 	o := testAPIOptions(t, promtest.OpenStore(t, kv.NewMem(promtest.Tables()...)))
-	o.Engine.MaxSamples = 50_000_000
-	o.Engine.Running = func(end context.CancelCauseFunc) func() {
+	o.Samples = 50_000_000
+	o.Running = func(end context.CancelCauseFunc) func() {
 		end(budget.ErrTooLarge)
 		return func() {}
 	}

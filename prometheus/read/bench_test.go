@@ -2,7 +2,6 @@ package read
 
 import (
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -16,7 +15,7 @@ import (
 func BenchmarkRead(b *testing.B) {
 	p := newPromStorage(promtest.OpenStore(b, promtest.Engines()["embedded"](b)))
 	promtest.WriteSteady(b, p, 1000)
-	h := New(Options{Queryable: p.Store, Logger: slog.New(slog.DiscardHandler)})
+	h := New(testOptions(p, Options{}))
 	server := httptest.NewServer(h)
 	defer server.Close()
 	for name, types := range map[string][]prompb.ReadRequest_ResponseType{"samples": samplesType, "streamed": streamedType} {

@@ -3,7 +3,6 @@ package read
 import (
 	"bytes"
 	"io"
-	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -38,7 +37,7 @@ func readRequest(t testing.TB, address string, req *prompb.ReadRequest) (int, st
 func TestRemoteReadBounds(t *testing.T) {
 	p := newMemStorage(t)
 	p.Write(t, promtest.Labels(t, `up{job="a"}`), 1, 2, 3, 4)
-	server := readServer(t, Options{Queryable: p.Store, SampleLimit: 10})
+	server := readServer(t, p, Options{Samples: 10})
 	repeated := func(n int, q *prompb.Query) (all []*prompb.Query) {
 		for range n {
 			all = append(all, q)
@@ -79,7 +78,7 @@ func TestRemoteReadBounds(t *testing.T) {
 func TestRemoteReadWithoutMatchers(t *testing.T) {
 	p := newMemStorage(t)
 	p.Write(t, promtest.Labels(t, `up{job="a"}`), 1, 2, 3, 4)
-	server := readServer(t, Options{Queryable: p.Store})
+	server := readServer(t, p, Options{})
 	req := &prompb.ReadRequest{Queries: []*prompb.Query{{EndTimestampMs: 10}, promtest.ReadQuery(t, 0, 10, nil, "up"), {EndTimestampMs: 10}}}
 	status, text, _ := readRequest(t, server.URL, req)
 	data, err := snappy.Decode(nil, []byte(text))
@@ -114,7 +113,7 @@ func TestRemoteReadIsCharged(t *testing.T) {
 		}
 		p.Write(t, promtest.Labels(t, `up{instance="`+strings.Repeat("i", i+1)+`"}`), times...)
 	}
-	h := New(Options{Queryable: p.Store, Logger: slog.New(slog.DiscardHandler)})
+	h := New(testOptions(p, Options{}))
 	for _, types := range [][]prompb.ReadRequest_ResponseType{samplesType, streamedType} {
 		req := &prompb.ReadRequest{Queries: []*prompb.Query{promtest.ReadQuery(t, 0, 500_000, nil, "up")}, AcceptedResponseTypes: types}
 		for _, c := range []struct {
@@ -142,7 +141,7 @@ func TestRemoteReadStreamsGiveBack(t *testing.T) {
 	for i := range 300 {
 		p.Write(t, promtest.Labels(t, `up{instance="`+strings.Repeat("i", i+1)+`"}`), 1, 2, 3)
 	}
-	h := New(Options{Queryable: p.Store, Logger: slog.New(slog.DiscardHandler)})
+	h := New(testOptions(p, Options{}))
 	req := &prompb.ReadRequest{AcceptedResponseTypes: streamedType}
 	for range maxQueries {
 		req.Queries = append(req.Queries, promtest.ReadQuery(t, 0, 10, nil, "up"))

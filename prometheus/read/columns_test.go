@@ -30,7 +30,7 @@ func TestReadColumns(t *testing.T) {
 	if err := app.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	h := New(Options{Queryable: p.Store})
+	h := New(testOptions(p, Options{}))
 	for _, selector := range []string{`many`, `requests_total`, `{__name__=~"many|temperature"}`, `nothing`} {
 		matchers := promtest.Matchers(t, selector)
 		columns, err := h.columnsOf(t.Context(), &prompb.Query{EndTimestampMs: promtest.DemoEnd}, matchers)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"math"
 	"net/http"
 	"sync"
@@ -26,28 +25,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// Limits of remote read that no option changes.
-const (
-	// defaultFrame is what one series of a streamed answer may take. Prometheus' client accepts frames of 50 MB, and takes a series that
-	// continues in a second frame for a second series, so a series is never split.
-	DefaultFrame = 40 << 20
-)
-
-// Options are the parts and limits of remote read.
-type Options struct {
-	Queryable  *queryable.Store
-	Logger     *slog.Logger
-	Registerer prometheus.Registerer // nil: no metrics
-	// SampleLimit bounds the samples of an unstreamed answer, of all its queries, 0: none.
-	SampleLimit int
-	// Concurrency is how many requests are answered at once, at least 1; others wait.
-	Concurrency int
-	// FrameLimit bounds one series of a streamed answer, in bytes; 0: 40 MiB.
-	FrameLimit int
-	// Timeout bounds a request, waiting included; 0: none.
-	Timeout time.Duration
-}
-
 // Handler serves POST /api/v1/read.
 type Handler struct {
 	Options
@@ -57,15 +34,13 @@ type Handler struct {
 	duration *prometheus.HistogramVec
 }
 
+// New returns the handler of remote read.
 func New(o Options) *Handler {
-	if o.FrameLimit == 0 {
-		o.FrameLimit = DefaultFrame
-	}
 	factory := promauto.With(o.Registerer)
 	return &Handler{
 		Options:  o,
 		turns:    turns.New(min(o.Concurrency, turns.Most())),
-		encoders: sync.Pool{New: func() any { return &sampleEncoder{limit: o.SampleLimit} }},
+		encoders: sync.Pool{New: func() any { return &sampleEncoder{limit: o.Samples} }},
 		inFlight: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "tsdbridge_remote_read_requests_in_flight",
 			Help: "Remote read requests that are answered or wait for their turn.",
@@ -254,7 +229,7 @@ func (h *Handler) streamParts(ctx context.Context, out *countingWriter, index in
 
 // frame writes a frame for each series.
 func (h *Handler) frame(w io.Writer, index int64, set promstorage.ChunkSeriesSet) error {
-	limited := &frameLimitedSet{ChunkSeriesSet: set, limit: h.FrameLimit}
+	limited := &frameLimitedSet{ChunkSeriesSet: set, limit: h.FrameBytes}
 	// The frame limit given here splits a series. Ours refuses instead.
 	var frames sync.Pool // for the frames of this part: a large one is not kept
 	_, err := remote.StreamChunkedReadResponses(remote.NewChunkedWriter(w, noFlush{}), index, limited, nil, math.MaxInt32, &frames)

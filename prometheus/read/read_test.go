@@ -2,6 +2,7 @@ package read
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,7 @@ import (
 	"time"
 
 	"github.com/golang/snappy"
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	configutil "github.com/prometheus/common/config"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
@@ -33,11 +34,17 @@ var (
 	streamedType = []prompb.ReadRequest_ResponseType{prompb.ReadRequest_STREAMED_XOR_CHUNKS}
 )
 
+// testOptions are options with the parts, and with the default limit of frames unless there is one.
+func testOptions(p *promStorage, o Options) Options {
+	o.Queryable, o.Logger = p.Store, slog.New(slog.DiscardHandler)
+	o.FrameBytes = cmp.Or(o.FrameBytes, defaultFrame)
+	return o
+}
+
 // readServer serves remote read over HTTP. Its writer is wrapped, as by middleware.
-func readServer(t testing.TB, o Options) *httptest.Server {
+func readServer(t testing.TB, p *promStorage, o Options) *httptest.Server {
 	t.Helper()
-	o.Logger = slog.New(slog.DiscardHandler)
-	h := New(o)
+	h := New(testOptions(p, o))
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(wrappedWriter{w}, r)
 	}))
@@ -109,7 +116,7 @@ func querierOf(t testing.TB, p *promStorage, mint, maxt int64) promstorage.Queri
 func TestRemoteRead(t *testing.T) {
 	p := newMemStorage(t)
 	promtest.WriteDemo(t, p)
-	server := readServer(t, Options{Queryable: p.Store, Concurrency: 2})
+	server := readServer(t, p, Options{Concurrency: 2})
 	for _, tc := range []struct {
 		selector string
 		hints    *promstorage.SelectHints
@@ -141,7 +148,7 @@ func TestRemoteRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := gocmp.Diff(want, got); diff != "" {
 				t.Errorf("%s %s: -direct +read\n%s", tc.selector, name, diff)
 			}
 		}
@@ -157,7 +164,7 @@ func TestRemoteReadFrames(t *testing.T) {
 		times = append(times, i*1000)
 	}
 	p.Write(t, promtest.Labels(t, `long`), times...)
-	server := readServer(t, Options{Queryable: p.Store})
+	server := readServer(t, p, Options{})
 	resp := postRead(t, server, &prompb.ReadRequest{
 		AcceptedResponseTypes: []prompb.ReadRequest_ResponseType{99, prompb.ReadRequest_STREAMED_XOR_CHUNKS, prompb.ReadRequest_SAMPLES},
 		Queries:               []*prompb.Query{promtest.ReadQuery(t, 0, 7200_000, nil, `{__name__=~".+"}`), promtest.ReadQuery(t, 0, 7200_000, nil, `long`)},
@@ -215,7 +222,7 @@ func TestRemoteReadRefuses(t *testing.T) {
 	p := newPromStorageOf(&promtest.PlainStore{}, promtest.RawNames{}, queryable.Limits{Series: 1})
 	p.Write(t, promtest.Labels(t, `a`), 1, 2, 3)
 	p.Write(t, promtest.Labels(t, `b`), 1, 2, 3)
-	server := readServer(t, Options{Queryable: p.Store, SampleLimit: 2, FrameLimit: 1})
+	server := readServer(t, p, Options{Samples: 2, FrameBytes: 1})
 	query := func(selector string, types ...prompb.ReadRequest_ResponseType) []byte {
 		req := prompb.ReadRequest{Queries: []*prompb.Query{promtest.ReadQuery(t, 0, 10, nil, selector)}, AcceptedResponseTypes: types}
 		data, err := req.Marshal()
@@ -270,7 +277,7 @@ func TestRemoteReadFails(t *testing.T) {
 	for i := range 3 * 256 {
 		p.Write(t, labels.FromStrings("__name__", "m", "i", fmt.Sprintf("%05d", i)), 1, 2)
 	}
-	server := readServer(t, Options{Queryable: p.Store})
+	server := readServer(t, p, Options{})
 	for _, tc := range []struct {
 		after  int
 		types  []prompb.ReadRequest_ResponseType
@@ -301,7 +308,7 @@ func TestRemoteReadFails(t *testing.T) {
 // TestRemoteReadGate lets one request in; the next waits until its time is up.
 func TestRemoteReadGate(t *testing.T) {
 	p := newPromStorageOf(&promtest.PlainStore{}, promtest.RawNames{}, queryable.Limits{})
-	h := New(Options{Queryable: p.Store, Concurrency: 1})
+	h := New(testOptions(p, Options{Concurrency: 1}))
 	turn, err := h.turns.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)

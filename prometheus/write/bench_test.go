@@ -79,10 +79,10 @@ func (w *nullWriter) WriteHeader(status int) { w.status = status }
 func poster(t testing.TB, v wireVersion, n int) (post func(), reset func()) {
 	store := &nullStore{}
 	newHandler := func() http.Handler {
-		return New(Options{
-			Appender: store, Metadata: store, Translator: plainNames{}, Limits: DefaultLimits(),
-			Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: promtest.Now,
-		})
+		o := DefaultOptions()
+		o.Appender, o.Metadata, o.Names = store, store, plainNames{}
+		o.Logger, o.Registerer, o.Now = slog.New(slog.DiscardHandler), prometheus.NewRegistry(), promtest.Now
+		return New(o)
 	}
 	h := newHandler()
 	body := bytes.NewReader(senderBody(t, v, n))
@@ -214,7 +214,7 @@ func countSamples(q promtest.WriteText) (n int) {
 
 // Requests do not see each other's memory.
 func TestRemoteWriteConcurrently(t *testing.T) {
-	d := newWriteDoor(func(l *Limits) { l.SeriesCache = 64 })
+	d := newWriteDoor(func(l *Options) { l.SeriesCache = 64 })
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {

@@ -135,13 +135,13 @@ func TestRemoteWriteBodies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	small := func(l *Limits) { l.BodyBytes, l.DecodedBytes = 100, 1000 }
+	small := func(l *Options) { l.BodyBytes, l.DecodedBytes = 100, 1000 }
 	declares := func(n uint64) []byte { return append(binary.AppendUvarint(nil, n), 0) }
 	many := goodV1(t)
 	for _, c := range []struct {
 		name   string
 		body   []byte
-		limits func(*Limits)
+		limits func(*Options)
 		want   string
 	}{
 		{"snappy of nothing", snappy.Encode(nil, nil), nil, "204"},
@@ -157,10 +157,10 @@ func TestRemoteWriteBodies(t *testing.T) {
 		{"compressed just right, decoded too long", snappy.Encode(nil, make([]byte, 1001)), small, "400"},
 		{"not protobuf", snappy.Encode(nil, []byte("not protobuf at all")), nil, "400"},
 		{"cut off protobuf", snappy.Encode(nil, raw[:len(raw)-1]), nil, "400"},
-		{"too many series", snappy.Encode(nil, bytes.Repeat([]byte{0x0a, 0x00}, 3)), func(l *Limits) { l.RequestSeries = 2 }, "400"},
-		{"too many samples", snappy.Encode(nil, append([]byte{0x0a, 6}, bytes.Repeat([]byte{0x12, 0x00}, 3)...)), func(l *Limits) { l.RequestData = 2 }, "400"},
-		{"a very long label", goodV1(t), func(l *Limits) { l.SeriesBytes = 13 }, "400"},
-		{"a label just right", goodV1(t), func(l *Limits) { l.SeriesBytes = 14 }, "204"},
+		{"too many series", snappy.Encode(nil, bytes.Repeat([]byte{0x0a, 0x00}, 3)), func(l *Options) { l.RequestSeries = 2 }, "400"},
+		{"too many samples", snappy.Encode(nil, append([]byte{0x0a, 6}, bytes.Repeat([]byte{0x12, 0x00}, 3)...)), func(l *Options) { l.RequestData = 2 }, "400"},
+		{"a very long label", goodV1(t), func(l *Options) { l.SeriesBytes = 13 }, "400"},
+		{"a label just right", goodV1(t), func(l *Options) { l.SeriesBytes = 14 }, "204"},
 	} {
 		d := newWriteDoor(c.limits)
 		got := describe(t, d.post(c.body))
@@ -175,9 +175,9 @@ func TestRemoteWriteBodies(t *testing.T) {
 
 // One symbol of 1 MiB and many references to it is a small message: what it stands for is not built.
 func TestRemoteWriteSymbolBomb(t *testing.T) {
-	for name, change := range map[string]func(*Limits){
-		"series":  func(l *Limits) { l.SeriesBytes = 4000 },
-		"request": func(l *Limits) { l.LabelBytes = 200_000 },
+	for name, change := range map[string]func(*Options){
+		"series":  func(l *Options) { l.SeriesBytes = 4000 },
+		"request": func(l *Options) { l.LabelBytes = 200_000 },
 	} {
 		q, err := promtest.ParseWrite(strings.Repeat(`{__name__="up", job="`+strings.Repeat("x", 4000)+"\"} 1@1000\n", 100))
 		if err != nil {

@@ -174,7 +174,7 @@ func TestRemoteWriteResolvesEachSeries(t *testing.T) {
 
 func TestRemoteWriteTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newWriteDoor(func(l *Limits) { l.Timeout = 20 * time.Second })
+		d := newWriteDoor(func(l *Options) { l.Timeout = 20 * time.Second })
 		d.store.appendErr = func(ctx context.Context) error {
 			<-ctx.Done()
 			// A store may well say both.
@@ -194,9 +194,9 @@ func TestRemoteWriteTimeout(t *testing.T) {
 // Requests over the limits of the process are asked for again, not queued.
 func TestRemoteWriteOverload(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
-	for name, change := range map[string]func(*Limits){
-		"requests": func(l *Limits) { l.Requests = 1 },
-		"bytes":    func(l *Limits) { l.BodyBytes, l.DecodedBytes, l.InFlightBytes = 70, 70, 140 },
+	for name, change := range map[string]func(*Options){
+		"requests": func(l *Options) { l.Requests = 1 },
+		"bytes":    func(l *Options) { l.BodyBytes, l.DecodedBytes, l.InFlightBytes = 70, 70, 140 },
 	} {
 		d := newWriteDoor(change)
 		d.store.appendErr = func(context.Context) error {

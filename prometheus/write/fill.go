@@ -53,7 +53,7 @@ func (j *writeJob) timeError(time int64) error {
 	case time > storage.MaxTime:
 		return fmt.Errorf("timestamp %d is after the year 2106", time)
 	}
-	return fmt.Errorf("timestamp %d is more than %v in the future (--write.max-future)", time, j.o.Limits.Future)
+	return fmt.Errorf("timestamp %d is more than %v in the future (--write.max-future)", time, j.o.Future)
 }
 
 // holdsGood says whether a series has anything that will be stored if its labels are good.
@@ -225,7 +225,7 @@ func (j *writeJob) seriesText(i int) string {
 
 // seriesLabels are the labels of a series as they were sent, valid until the next call.
 func (j *writeJob) seriesLabels(i int) ([]rawLabel, error) {
-	key, err := j.req.seriesKey(i, j.o.Limits.SeriesBytes)
+	key, err := j.req.seriesKey(i, j.o.SeriesBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -76,10 +76,10 @@ func (j *writeJob) footprint() int {
 // decode walks over the whole body, so that a request that is broken anywhere is refused before any of it is stored.
 func (j *writeJob) decode() error {
 	var err error
-	if j.decoded, err = decodeBody(j.decoded, j.body, j.o.Limits.decodedBytes(), &j.share); err != nil {
+	if j.decoded, err = decodeBody(j.decoded, j.body, j.o.decodedBytes(), &j.share); err != nil {
 		return err
 	}
-	if err := j.req.walk(j.decoded, j.o.Limits.wire()); err != nil {
+	if err := j.req.walk(j.decoded, j.o.wire()); err != nil {
 		return reply.WithStatus(http.StatusBadRequest, err)
 	}
 	// Of the specification: references to nothing are 0.
@@ -108,10 +108,10 @@ func (j *writeJob) store(ctx context.Context) error {
 
 // lastTime is the last time in milliseconds that is stored now.
 func (j *writeJob) lastTime() int64 {
-	if j.o.Limits.Future == 0 {
+	if j.o.Future == 0 {
 		return storage.MaxTime
 	}
-	return min(storage.MaxTime, j.o.Now().Add(j.o.Limits.Future).UnixMilli())
+	return min(storage.MaxTime, j.o.Now().Add(j.o.Future).UnixMilli())
 }
 
 // append stores samples, histograms and exemplars.

@@ -124,7 +124,7 @@ func (j *writeJob) addMetadata(family []byte, kind model.MetricType, help, unit 
 		j.refused.name(func() string { return "metadata of " + quoteShort(family) }, err)
 		return
 	}
-	stored := j.o.Translator.MetricName(string(family))
+	stored := j.o.Names.MetricName(string(family))
 	m := newMetadata{family: string(family), times: j.metadata[stored].times + 1}
 	m.Metadata = storage.Metadata{Type: string(kind), Help: string(help), Unit: string(unit)}
 	j.metadata[stored] = m
@@ -134,8 +134,8 @@ func (j *writeJob) checkMetadata(family, help, unit []byte) error {
 	switch {
 	case len(family) == 0:
 		return errors.New("no metric family name")
-	case len(family)+len(help)+len(unit) > j.o.Limits.SeriesBytes:
-		return fmt.Errorf("more than %d bytes", j.o.Limits.SeriesBytes)
+	case len(family)+len(help)+len(unit) > j.o.SeriesBytes:
+		return fmt.Errorf("more than %d bytes", j.o.SeriesBytes)
 	case !utf8.Valid(family) || !utf8.Valid(help) || !utf8.Valid(unit):
 		return errors.New("not UTF-8")
 	}

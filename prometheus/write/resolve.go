@@ -80,7 +80,7 @@ func (j *writeJob) findSeries(context.Context) error {
 
 // findKnown looks all series up in the cache.
 func (j *writeJob) findKnown() error {
-	limits, size := &j.o.Limits, 0
+	limits, size := &j.o, 0
 	j.cache = j.caches[j.req.version].Load()
 	j.cache.Begin(&j.lookup)
 	defer j.lookup.End()
@@ -116,7 +116,7 @@ func (j *writeJob) nameMissing(m *missingSeries) (err error) {
 	if j.labels, err = j.req.keyLabels(j.labels[:0], m.key); err != nil {
 		return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("labels of time series %d: %w", m.series+1, err))
 	}
-	ls, err := checkSeries(j.labels, j.o.Limits.SeriesBytes)
+	ls, err := checkSeries(j.labels, j.o.SeriesBytes)
 	if err != nil {
 		j.bad[m.series] = err
 		return nil
@@ -125,7 +125,7 @@ func (j *writeJob) nameMissing(m *missingSeries) (err error) {
 		return nil // A series is made by its first sample, not by a bad one or by metadata.
 	}
 	m.unknown = len(j.unknown.keys)
-	j.unknown.add(m.key, ls, j.o.Translator)
+	j.unknown.add(m.key, ls, j.o.Names)
 	return nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"runtime"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/s2"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/ingest"
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
@@ -36,17 +34,6 @@ type metadataWriter interface {
 	PutMetadata(ctx context.Context, metadata map[string]storage.Metadata) error
 }
 
-// Options are what the write door needs. All fields are wanted.
-type Options struct {
-	Appender   storage.Appender
-	Metadata   metadataWriter
-	Translator Names
-	Limits     Limits
-	Logger     *slog.Logger
-	Registerer prometheus.Registerer
-	Now        func() time.Time
-}
-
 // Handler receives remote write 1.0 and 2.0. It answers 204 when all of a request is durable, 400 when a part can never be stored
 // and the rest is durable, 503 when the request should come again. It never stores a part of a request that is malformed anywhere, and
 // never answers 429 or another 4xx to what it wants again: Prometheus drops such a batch.
@@ -59,8 +46,9 @@ type Handler struct {
 	jobs    sync.Pool // of *writeJob
 }
 
+// New returns the handler of remote write.
 func New(o Options) *Handler {
-	h := &Handler{o: o, gate: listen.NewGate(o.Limits.Requests, o.Limits.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0) / 2)}
+	h := &Handler{o: o, gate: listen.NewGate(o.Requests, o.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0) / 2)}
 	h.DropCaches()
 	h.metrics = newWriteMetrics(o.Registerer, h.gate)
 	h.jobs.New = func() any { return newWriteJob(h) }
@@ -70,7 +58,7 @@ func New(o Options) *Handler {
 // DropCaches forgets which series label blocks name: all are resolved again when they are met.
 func (h *Handler) DropCaches() {
 	for v := range h.caches {
-		h.caches[v].Store(ingest.NewCache(h.o.Limits.SeriesCache))
+		h.caches[v].Store(ingest.NewCache(h.o.SeriesCache))
 	}
 }
 
@@ -126,16 +114,16 @@ const bodyTimeout = time.Minute
 
 // receive reads the body. The server has no read timeout of its own: it would also end the handlers of long queries.
 func (h *Handler) receive(j *writeJob, w http.ResponseWriter, r *http.Request) (err error) {
-	if r.ContentLength > int64(h.o.Limits.BodyBytes) {
-		return reply.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("body of %d bytes, more than %d (--write.max-body-bytes)", r.ContentLength, h.o.Limits.BodyBytes))
+	if r.ContentLength > int64(h.o.BodyBytes) {
+		return reply.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("body of %d bytes, more than %d (--write.max-body-bytes)", r.ContentLength, h.o.BodyBytes))
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a server without deadlines (tests) has slow senders wait
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	j.share.Receiving(func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
 	defer j.share.Received()
-	j.body, err = listen.Body{Claimed: r.ContentLength, Limit: h.o.Limits.BodyBytes, Share: &j.share}.ReadBody(j.body, r.Body)
-	return bodyError(err, h.o.Limits.BodyBytes)
+	j.body, err = listen.Body{Claimed: r.ContentLength, Limit: h.o.BodyBytes, Share: &j.share}.ReadBody(j.body, r.Body)
+	return bodyError(err, h.o.BodyBytes)
 }
 
 // store decodes the body and stores what it says. Only now does the request count as one under way: who sends slowly holds the
@@ -145,7 +133,7 @@ func (h *Handler) store(ctx context.Context, j *writeJob) error {
 		return errBusy
 	}
 	defer h.gate.Leave()
-	ctx, cancel := context.WithTimeout(ctx, h.o.Limits.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, h.o.Timeout)
 	defer cancel()
 	if n, err := s2.DecodedLen(j.body); err == nil && n > largeWrite {
 		turn, err := h.turns.Begin(ctx)

@@ -25,16 +25,15 @@ type writeDoor struct {
 	registry *prometheus.Registry
 }
 
-func newWriteDoor(change func(*Limits)) writeDoor {
-	limits := DefaultLimits()
+func newWriteDoor(change func(*Options)) writeDoor {
+	o := DefaultOptions()
 	if change != nil {
-		change(&limits)
+		change(&o)
 	}
 	d := writeDoor{store: newRecordingStore(), registry: prometheus.NewPedanticRegistry()}
-	d.Handler = New(Options{
-		Appender: d.store, Metadata: d.store, Translator: plainNames{}, Limits: limits,
-		Logger: slog.New(slog.DiscardHandler), Registerer: d.registry, Now: promtest.Now,
-	})
+	o.Appender, o.Metadata, o.Names = d.store, d.store, plainNames{}
+	o.Logger, o.Registerer, o.Now = slog.New(slog.DiscardHandler), d.registry, promtest.Now
+	d.Handler = New(o)
 	return d
 }
 

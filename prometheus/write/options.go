@@ -2,12 +2,17 @@ package write
 
 import (
 	"fmt"
+	"log/slog"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// Limits bound what remote write takes. What is over a limit of a request is refused for good, what is over a limit of the
+// Options are the limits and the parts of remote write. Fields with a flag or a default are set by DefaultOptions; the parts must be given. What is over a limit of a request is refused for good, what is over a limit of the
 // process is asked for again later. Bytes are of memory, not of the network, unless it says so.
-type Limits struct {
+type Options struct {
 	BodyBytes     int           // --write.max-body-bytes: a request as it is sent, compressed
 	DecodedBytes  int           // a request, decompressed; 0: BodyBytes
 	RequestSeries int           // time series of a request
@@ -19,11 +24,18 @@ type Limits struct {
 	SeriesCache   int           // --storage.series-cache: series found by their bytes, for each version of the protocol
 	Future        time.Duration // --write.max-future: how far ahead of the clock a sample may be; 0: any time
 	Timeout       time.Duration // how long the store may take
+
+	Appender   storage.Appender
+	Metadata   metadataWriter // of the same store
+	Names      Names
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+	Now        func() time.Time
 }
 
-// DefaultLimits are those of Prometheus where it has any (32 MiB, ten minutes).
-func DefaultLimits() Limits {
-	return Limits{
+// DefaultOptions are those of Prometheus where it has any (32 MiB, ten minutes).
+func DefaultOptions() Options {
+	return Options{
 		BodyBytes: 32 << 20, RequestSeries: 500_000, RequestData: 2_000_000,
 		SeriesBytes: 1 << 20, LabelBytes: 64 << 20, Requests: 256, InFlightBytes: 256 << 20, SeriesCache: 2_000_000,
 		Future: 10 * time.Minute, Timeout: 20 * time.Second,
@@ -31,40 +43,40 @@ func DefaultLimits() Limits {
 }
 
 // Validate names the flag that cannot work.
-func (l Limits) Validate() error {
+func (o Options) Validate() error {
 	for _, positive := range []struct {
 		flag  string
 		value int64
 	}{
-		{"--write.max-body-bytes", int64(l.BodyBytes)},
-		{"series of a request", int64(l.RequestSeries)}, {"samples of a request", int64(l.RequestData)},
-		{"label bytes of a series", int64(l.SeriesBytes)}, {"label bytes of a request", int64(l.LabelBytes)},
-		{"--write.max-concurrency", int64(l.Requests)}, {"--storage.series-cache", int64(l.SeriesCache)},
-		{"timeout of a request", int64(l.Timeout)},
+		{"--write.max-body-bytes", int64(o.BodyBytes)},
+		{"series of a request", int64(o.RequestSeries)}, {"samples of a request", int64(o.RequestData)},
+		{"label bytes of a series", int64(o.SeriesBytes)}, {"label bytes of a request", int64(o.LabelBytes)},
+		{"--write.max-concurrency", int64(o.Requests)}, {"--storage.series-cache", int64(o.SeriesCache)},
+		{"timeout of a request", int64(o.Timeout)},
 	} {
 		if positive.value <= 0 {
 			return fmt.Errorf("%s must be above 0", positive.flag)
 		}
 	}
 	switch {
-	case l.Future < 0:
-		return fmt.Errorf("--write.max-future=%v: must not be negative", l.Future)
-	case l.decodedBytes() > maxDecoded:
-		return fmt.Errorf("--write.max-body-bytes=%d: at most %d", l.decodedBytes(), maxDecoded)
-	case l.SeriesBytes > maxSeriesBytes:
-		return fmt.Errorf("label bytes of a series %d: at most %d", l.SeriesBytes, maxSeriesBytes)
-	case l.InFlightBytes < l.BodyBytes+l.decodedBytes():
-		return fmt.Errorf("--write.max-in-flight-bytes=%d: one request may take %d+%d", l.InFlightBytes, l.BodyBytes, l.decodedBytes())
+	case o.Future < 0:
+		return fmt.Errorf("--write.max-future=%v: must not be negative", o.Future)
+	case o.decodedBytes() > maxDecoded:
+		return fmt.Errorf("--write.max-body-bytes=%d: at most %d", o.decodedBytes(), maxDecoded)
+	case o.SeriesBytes > maxSeriesBytes:
+		return fmt.Errorf("label bytes of a series %d: at most %d", o.SeriesBytes, maxSeriesBytes)
+	case o.InFlightBytes < o.BodyBytes+o.decodedBytes():
+		return fmt.Errorf("--write.max-in-flight-bytes=%d: one request may take %d+%d", o.InFlightBytes, o.BodyBytes, o.decodedBytes())
 	}
 	return nil
 }
 
 // decodedBytes is how many bytes a request may have, decompressed.
-func (l Limits) decodedBytes() int {
-	if l.DecodedBytes > 0 {
-		return l.DecodedBytes
+func (o Options) decodedBytes() int {
+	if o.DecodedBytes > 0 {
+		return o.DecodedBytes
 	}
-	return l.BodyBytes
+	return o.BodyBytes
 }
 
 const (
@@ -74,6 +86,6 @@ const (
 	maxSeriesBytes = 1<<24 - 1
 )
 
-func (l Limits) wire() wireLimits {
-	return wireLimits{series: l.RequestSeries, data: l.RequestData}
+func (o Options) wire() wireLimits {
+	return wireLimits{series: o.RequestSeries, data: o.RequestData}
 }

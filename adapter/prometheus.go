@@ -1,0 +1,48 @@
+package adapter
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/grafana/regexp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	prom "github.com/tsdbridge/tsdbridge/prometheus"
+)
+
+// openPrometheus makes Prometheus' protocols.
+func (a *Adapter) openPrometheus() error {
+	o := a.o.prometheusOptions()
+	var err error
+	if o.Origins, err = a.o.corsOrigin(); err != nil {
+		return err
+	}
+	o.Store, o.Names, o.Budget, o.Flags, o.Started, o.Revision = a.store, a.names, a.budget, a.o.Flags, a.started, revision()
+	o.Logger, o.Registerer, o.Gatherer, o.Now = a.o.Logger, a.registry, a.gatherer(), a.o.Now
+	a.prometheus = prom.New(o)
+	a.store.OnRename(a.prometheus.DropCaches)
+	return nil
+}
+
+// prometheusOptions are the settings of the protocols, with what holds for all languages.
+func (o Options) prometheusOptions() prom.Options {
+	p := o.Prometheus
+	p.Series, p.Write.SeriesCache = o.QuerySeries, o.SeriesCache
+	p.Query.Timeout, p.Query.Samples, p.Query.Concurrency = o.QueryTimeout, o.QuerySamples, o.QueryParallel
+	p.Read.Timeout, p.Read.Samples, p.Read.Concurrency = o.QueryTimeout, cmp.Or(o.ReadSamples, o.QuerySamples), o.QueryParallel
+	return p
+}
+
+// corsOrigin is the regular expression of --web.cors-origin.
+func (o Options) corsOrigin() (*regexp.Regexp, error) {
+	origins, err := regexp.Compile("^(?:" + o.CORSOrigin + ")$")
+	if err != nil {
+		return nil, fmt.Errorf("--web.cors-origin: %w", err)
+	}
+	return origins, nil
+}
+
+// gatherer gives the metrics of the process and those of its libraries.
+func (a *Adapter) gatherer() prometheus.Gatherer {
+	return prometheus.Gatherers{a.registry, prometheus.DefaultGatherer}
+}

@@ -1,0 +1,153 @@
+// Package prometheus is the side of Prometheus' protocols: it wires remote write, remote read and the query API over one store and mounts
+// them. It opens no port, and it knows nothing of the engine below the store.
+package prometheus
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/grafana/regexp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/query"
+	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
+	"github.com/tsdbridge/tsdbridge/prometheus/read"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/write"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/translate"
+)
+
+// APIPrefix is the path that the API is mounted under.
+const APIPrefix = query.Prefix
+
+// Options are the settings and the parts of Prometheus' protocols. DefaultOptions sets the settings; the parts must be given. New fills in
+// the parts of Write, Read and Query.
+type Options struct {
+	Write  write.Options
+	Read   read.Options
+	Query  query.Options
+	Series int // --query.max-series: that one selector may find; 0: no limit
+
+	Store      Store
+	Names      *translate.Translator
+	Budget     *budget.Budget // of all queries
+	Origins    *regexp.Regexp // of scripts that may use the API
+	Flags      map[string]string
+	Started    time.Time // when the process was
+	Revision   string    // of this program
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+	Gatherer   prometheus.Gatherer
+	Now        func() time.Time
+}
+
+// Store is what the protocols need of storage.Store. Remote write calls Appender and PutMetadata, everything else reads.
+type Store interface {
+	storage.Appender
+	storage.Querier
+	PutMetadata(ctx context.Context, metadata map[string]storage.Metadata) error
+	Metadata(ctx context.Context) (map[string]storage.Metadata, error)
+}
+
+// DefaultOptions are the settings without any flag.
+func DefaultOptions() Options {
+	return Options{Write: write.DefaultOptions(), Read: read.DefaultOptions(), Query: query.DefaultOptions(), Series: 1_000_000}
+}
+
+// Validate names the flag that cannot work.
+func (o Options) Validate() error {
+	if err := o.Write.Validate(); err != nil {
+		return err
+	}
+	if err := o.Read.Validate(); err != nil {
+		return err
+	}
+	return o.Query.Validate()
+}
+
+// A Server serves Prometheus' protocols.
+type Server struct {
+	write   *write.Handler
+	read    *read.Handler
+	query   *query.API
+	running *query.Running
+	budget  *budget.Budget
+	origins *regexp.Regexp
+}
+
+// New wires the protocols over the store.
+func New(o Options) *Server {
+	shown := queryable.New(o.Store, o.Names, queryable.Limits{Series: o.Series, Samples: int64(o.Query.Samples)})
+	running := query.NewRunning()
+	return &Server{
+		write: write.New(o.writeOptions()), read: read.New(o.readOptions(shown)), query: query.New(o.queryOptions(shown, running)),
+		running: running, budget: o.Budget, origins: o.Origins,
+	}
+}
+
+func (o Options) writeOptions() write.Options {
+	w := o.Write
+	w.Appender, w.Metadata, w.Names = o.Store, o.Store, o.Names
+	w.Logger, w.Registerer, w.Now = o.Logger, o.Registerer, o.Now
+	return w
+}
+
+func (o Options) readOptions(shown *queryable.Store) read.Options {
+	r := o.Read
+	r.Queryable, r.Logger, r.Registerer = shown, o.Logger, o.Registerer
+	return r
+}
+
+func (o Options) queryOptions(shown *queryable.Store, running *query.Running) query.Options {
+	q := o.Query
+	q.Store, q.Metadata, q.Names, q.Queryable, q.Running = o.Store, o.Store, o.Names, shown, running.Add
+	q.Origins, q.Flags, q.Started, q.Revision = o.Origins, o.Flags, o.Started, o.Revision
+	q.Logger, q.Registerer, q.Gatherer = o.Logger, o.Registerer, o.Gatherer
+	return q
+}
+
+// Routes mounts the protocols under APIPrefix, and remote write and remote read also at the paths of Prometheus' old example adapter.
+// Each request but a write has an account of the budget.
+func (s *Server) Routes(r chi.Router) {
+	queries := r.With(budget.Accounts(s.budget))
+	for _, prefix := range []string{APIPrefix, ""} {
+		r.Handle(prefix+writePath, reply.AllowOrigins(s.origins)(s.write))
+		queries.HandleFunc(prefix+readPath, s.serveRead)
+	}
+	queries.Handle(APIPrefix+"/*", s.query)
+}
+
+const (
+	writePath = "/write"
+	readPath  = "/read"
+)
+
+// serveRead leaves what a browser asks before it sends (OPTIONS) to the API, which answers it for all its paths.
+func (s *Server) serveRead(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodOptions {
+		r.URL.Path = APIPrefix + readPath
+		s.query.ServeHTTP(w, r)
+		return
+	}
+	s.read.ServeHTTP(w, r)
+}
+
+// ReadsBody reports whether the handler of a path reads the body by itself, as it comes: remote write has limits of its own for bodies.
+func ReadsBody(path string) bool { return path == APIPrefix+writePath || path == writePath }
+
+// Run blocks until ctx ends. Requests do all the work of these protocols; nothing runs beside them.
+func (s *Server) Run(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+// DropCaches forgets which series the label blocks of remote write name.
+func (s *Server) DropCaches() { s.write.DropCaches() }
+
+// Running returns the queries that Prometheus' engine evaluates.
+func (s *Server) Running() *query.Running { return s.running }

@@ -1,0 +1,64 @@
+package query
+
+import (
+	"context"
+	"sync"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/turns"
+)
+
+// queryGate bounds the queries that compute at once, but for those that read nothing. It keeps no file of them, as Prometheus' own tracker does.
+type queryGate struct {
+	turns *turns.Turns
+	most  int
+
+	mu   sync.Mutex // guards all below
+	held map[int]*turns.Turn
+	next int
+}
+
+func newQueryGate(n int) *queryGate {
+	n = max(1, n)
+	return &queryGate{turns: turns.New(min(n, turns.Most())), most: n, held: map[int]*turns.Turn{}}
+}
+
+// admit gives the queries of a request a turn, which begins with Insert.
+func (g *queryGate) admit(ctx context.Context) context.Context {
+	return turns.With(ctx, g.turns.Later())
+}
+
+// GetMaxConcurrent returns the bound.
+func (g *queryGate) GetMaxConcurrent() int { return g.most }
+
+// Insert waits for the turn of a query.
+func (g *queryGate) Insert(ctx context.Context, _ string) (int, error) {
+	if rangeql.IsShort(ctx) {
+		return withoutTurn, nil
+	}
+	turn := turns.From(ctx)
+	if err := turn.Resume(ctx); err != nil {
+		return 0, reply.QueryError(ctx, "wait for other queries", err)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.next++
+	g.held[g.next] = turn
+	return g.next, nil
+}
+
+// withoutTurn is the index of a query that needs none.
+const withoutTurn = -1
+
+// Delete gives a turn back.
+func (g *queryGate) Delete(index int) {
+	g.mu.Lock()
+	turn := g.held[index]
+	delete(g.held, index)
+	g.mu.Unlock()
+	turn.End()
+}
+
+// Close has nothing to close.
+func (*queryGate) Close() error { return nil }

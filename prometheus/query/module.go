@@ -1,0 +1,123 @@
+package query
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/prometheus/prometheus/config"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/util/features"
+	"github.com/prometheus/prometheus/util/notifications"
+	v1 "github.com/prometheus/prometheus/web/api/v1"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+)
+
+// promVersion is the Prometheus whose API is answered: Grafana chooses what to ask for by it. Module v0.MNN.P is version M.NN.P.
+const promVersion = "3.15.0"
+
+// defaultStep is that of a subquery without one: the evaluation interval of a Prometheus without configuration.
+const defaultStep = time.Minute
+
+// newEngine makes a PromQL engine as the Prometheus server does, with a short way for the shapes of query that are asked most.
+func newEngine(o Options, gate *queryGate, p parser.Parser, f features.Collector) promql.QueryEngine {
+	library := promql.NewEngine(promql.EngineOpts{
+		Logger:                   o.Logger,
+		Reg:                      o.Registerer,
+		MaxSamples:               o.Samples,
+		Timeout:                  o.Timeout,
+		ActiveQueryTracker:       gate,
+		LookbackDelta:            o.Lookback,
+		NoStepSubqueryIntervalFn: func(int64) int64 { return defaultStep.Milliseconds() },
+		EnableAtModifier:         true,
+		EnableNegativeOffset:     true,
+		EnablePerStepStats:       true,
+		FeatureRegistry:          f,
+		Parser:                   p,
+	})
+	return rangeql.New(rangeql.Options{
+		Library: library, MaxSamples: o.Samples, DefaultStep: defaultStep, Timeout: o.Timeout, Registerer: o.Registerer,
+		Running:  o.Running,
+		NoMemory: func(ctx context.Context, err error) error { return reply.QueryError(ctx, "evaluate", err) },
+	})
+}
+
+// newModuleAPI makes the API of the Prometheus module.
+func newModuleAPI(o Options, gate *queryGate) *v1.API {
+	registry := features.NewRegistry()
+	promParser := parser.NewParser(parser.Options{ExperimentalDurationExpr: true})
+	api := v1.NewAPI(
+		newEngine(o, gate, promParser, registry),
+		o.Queryable,
+		nil, nil, // appenders: writing is not the module's here
+		o.Queryable,
+		func(context.Context) v1.ScrapePoolsRetriever { return noTargets{} },
+		func(context.Context) v1.TargetRetriever { return noTargets{} },
+		func(context.Context) v1.AlertmanagerRetriever { return noTargets{} },
+		func() config.Config { return config.DefaultConfig },
+		o.Flags,
+		v1.GlobalURLOptions{},
+		func(f http.HandlerFunc) http.HandlerFunc { return f }, // the store says when it is not ready
+		noAdmin{},
+		"",    // directory of the TSDB
+		false, // admin
+		false, // search
+		0,     // limit of search
+		o.Logger,
+		func(context.Context) v1.RulesRetriever { return noTargets{} },
+		0, 1, 0, // remote read of the module, which ours covers
+		false, // agent
+		o.Origins,
+		o.runtimeInfo,
+		o.buildInfo(),
+		func() []notifications.Notification { return []notifications.Notification{} },
+		func() (<-chan notifications.Notification, func(), bool) { return nil, nil, false },
+		o.Gatherer,
+		nil,        // registerer: of the module's remote read only
+		nil,        // stats: the default
+		false, nil, // remote write and its messages
+		false, false, false, // OTLP
+		false, // zero samples at start times
+		o.Lookback,
+		false, // type and unit labels
+		false, // metadata by appenders
+		overrideStatus,
+		registry,
+		v1.OpenAPIOptions{Version: promVersion},
+		promParser,
+	)
+	api.ClearCodecs()
+	api.InstallCodec(newResultCodec())
+	return api
+}
+
+// buildInfo is the version of Prometheus whose API this is, and the revision of this program.
+func (o Options) buildInfo() *v1.PrometheusVersion {
+	return &v1.PrometheusVersion{Version: promVersion, Revision: o.Revision, GoVersion: runtime.Version()}
+}
+
+// runtimeInfo describes this process; it has no configuration that could fail to reload and no TSDB.
+func (o Options) runtimeInfo() (v1.RuntimeInfo, error) {
+	host, err := os.Hostname()
+	return v1.RuntimeInfo{
+		StartTime:           o.Started,
+		Hostname:            host,
+		ServerTime:          time.Now().UTC(),
+		ReloadConfigSuccess: true,
+		LastConfigTime:      o.Started,
+		GoroutineCount:      runtime.NumGoroutine(),
+		GOMAXPROCS:          runtime.GOMAXPROCS(0),
+		GOMEMLIMIT:          debug.SetMemoryLimit(-1),
+		GOGC:                os.Getenv("GOGC"),
+		GODEBUG:             os.Getenv("GODEBUG"),
+	}, err
+}
+
+// overrideStatus is queryStatus as web/api/v1 wants it. The type of its first argument is not exported there.
+func overrideStatus[N any](_ N, err error) (status int, ok bool) { return reply.QueryStatus(err) }

@@ -1,0 +1,47 @@
+package read
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
+)
+
+// Options are the limits and the parts of remote read. DefaultOptions sets the limits; the parts must be given.
+type Options struct {
+	Concurrency int           // --query.max-concurrency: requests that are answered at once; others wait
+	Timeout     time.Duration // --query.timeout: of a request, waiting included; 0: none
+	Samples     int           // --query.max-samples: of an answer that is no stream, of all its queries; 0: no limit
+	FrameBytes  int           // one series of a streamed answer, in bytes
+
+	Queryable  *queryable.Store
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer // nil: no metrics
+}
+
+// defaultFrame is less than the 50 MB that Prometheus' client accepts as one frame. The client takes a series that continues in a second
+// frame for a second series, so a series is never split.
+const defaultFrame = 40 << 20
+
+// DefaultOptions are the limits without any flag.
+func DefaultOptions() Options {
+	return Options{Concurrency: 20, Timeout: 2 * time.Minute, Samples: 50_000_000, FrameBytes: defaultFrame}
+}
+
+// Validate names the flag that cannot work.
+func (o Options) Validate() error {
+	for _, positive := range []struct {
+		flag  string
+		value int64
+	}{
+		{"--query.timeout", int64(o.Timeout)}, {"--query.max-concurrency", int64(o.Concurrency)}, {"frame bytes of a remote read", int64(o.FrameBytes)},
+	} {
+		if positive.value <= 0 {
+			return fmt.Errorf("%s must be above 0", positive.flag)
+		}
+	}
+	return nil
+}
