@@ -2,8 +2,9 @@ package graphite
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -28,68 +29,73 @@ type IngestOptions struct {
 	Now        func() time.Time
 }
 
-const defaultAppends = 4
-
 // Ingest stores points under their Graphite names. It is the Sink of carbon's listeners.
-//
-// Writes that come at once are stored in groups.
 type Ingest struct {
-	o       IngestOptions
-	cache   atomic.Pointer[ingest.Cache]
-	groups  *ingest.Groups[*ingestJob, *ingestWrite]
-	refused ingestRefused
-	metrics *ingestMetrics
+	*ingest.Ingest
+	o        IngestOptions
+	refused  *ingestRefused
+	counters ingest.Counters
 }
 
 var _ carbon.Sink = (*Ingest)(nil)
 
 // NewIngest returns an Ingest over a store.
 func NewIngest(o IngestOptions) *Ingest {
-	if o.Appends == 0 {
-		o.Appends = defaultAppends
-	}
-	in := &Ingest{
-		o: o, refused: ingestRefused{logger: o.Logger}, metrics: newIngestMetrics(o.Registerer),
-	}
-	in.DropCaches()
-	jobs := make([]*ingestJob, o.Appends)
-	for i := range jobs {
-		jobs[i] = newIngestJob(in)
-	}
-	in.groups = ingest.NewGroups(jobs, func(w *ingestWrite) int { return len(w.points) }, in.commit, in.abandon)
-	return in
+	return &Ingest{o: o, refused: newIngestRefused(o.Logger), counters: newIngestCounters(o.Registerer), Ingest: ingest.New(ingest.Options{
+		Appender: o.Appender, CacheEntries: o.CacheEntries, Appends: o.Appends, MaxFuture: o.MaxFuture, Now: o.Now,
+	})}
 }
 
-// DropCaches forgets which series names have: all are resolved again when they are met.
-func (in *Ingest) DropCaches() { in.cache.Store(ingest.NewCache(in.o.CacheEntries)) }
-
-// ingestWrite is one call of Write.
-type ingestWrite struct {
-	points  []carbon.Point
-	refused int   // points
-	err     error // nothing is known to be stored
-}
+// errRefusedLately keeps a name from the store that refused it a short while ago.
+var errRefusedLately = errors.New("the name was refused a short while ago")
 
 // Write implements carbon.Sink. Points of names that the store refuses are counted, and no error.
 func (in *Ingest) Write(ctx context.Context, points []carbon.Point) error {
 	if len(points) == 0 {
 		return nil
 	}
-	w := &ingestWrite{points: points}
-	if err := in.groups.Do(ctx, w); err != nil {
-		return err
+	j := in.Job()
+	defer j.Release()
+	in.fill(ctx, j, points)
+	err := in.Store(ctx, j)
+	in.counters.Count(j, err)
+	j.EachRefusedSeries(func(name string, err error) { in.refused.add(ctx, name, err, in.o.Now()) })
+	if err != nil && storage.IsRefusal(err) {
+		in.refused.logPoints(ctx, len(points), err, in.o.Now())
+		return nil
 	}
-	return w.err
+	return err
 }
 
-func (in *Ingest) commit(ctx context.Context, j *ingestJob, writes []*ingestWrite) *ingestJob {
-	j.store(ctx, writes)
-	return j
+// fill adds points to a job, except those that are refused without asking the store.
+func (in *Ingest) fill(ctx context.Context, j *ingest.Job, points []carbon.Point) {
+	early := 0
+	j.Begin()
+	latest := j.Latest / 1000
+	for i := range points {
+		p := &points[i]
+		if p.Time > latest {
+			early++
+			continue
+		}
+		ref := j.Find(p.Name)
+		if ref == 0 && j.Missing(p.Name, 0, in.series) != nil {
+			j.Refused++
+			continue
+		}
+		j.Batch.Add(ref, p.Time*1000, p.Value)
+	}
+	j.End()
+	if j.Refused += early; early > 0 {
+		in.refused.logPoints(ctx, early,
+			fmt.Errorf("%w: more than %v in the future (--carbon.max-future)", storage.ErrInvalid, in.o.MaxFuture), in.o.Now())
+	}
 }
 
-func (in *Ingest) abandon(writes []*ingestWrite, err error) {
-	for _, w := range writes {
-		w.err = err
-		in.metrics.count(w)
+// series is the series of a name, unless the store refused it lately.
+func (in *Ingest) series(name string) (storage.Series, error) {
+	if in.refused.holds(name, in.o.Now()) {
+		return storage.Series{}, errRefusedLately
 	}
+	return in.o.Paths(name), nil
 }

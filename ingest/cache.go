@@ -129,17 +129,6 @@ func (c *Cache) Add(keys []string, refs []storage.Ref) {
 	}
 }
 
-// AddBytes is Add for keys that are the caller's again afterwards.
-func (c *Cache) AddBytes(keys [][]byte, refs []storage.Ref) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i, ref := range refs {
-		if ref != 0 {
-			c.put(keys[i], ref)
-		}
-	}
-}
-
 // put needs mu. It copies the key.
 func (c *Cache) put(key []byte, ref storage.Ref) {
 	hash := c.young.keys.Hash(key)

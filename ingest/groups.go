@@ -1,5 +1,3 @@
-// Package ingest brings points of every protocol into a store. It finds series by the bytes that a protocol names them with, and
-// gathers small writes into groups. It knows no protocol and no byte of the schema.
 package ingest
 
 import (

@@ -25,28 +25,30 @@ func newDelivery(logger *slog.Logger, m *listenerMetrics, stopping <-chan struct
 	}
 }
 
-// write returns when the points of a job are durable, or refused, or when ctx ends: then they are lost.
-func (d *delivery) write(ctx context.Context, j *job, refuse func(origin int, err error)) {
-	n := float64(len(j.batch.Refs))
+// write returns when the points of a job are durable, or refused, or when ctx ends: then they are lost. refuse is told of points
+// whose series the store refused, by their origin, and of all points with origin -1.
+func (d *delivery) write(ctx context.Context, j job, refuse func(origin int, err error)) {
+	n := float64(len(j.Batch.Refs))
 	d.metrics.held.Add(n)
 	defer d.metrics.held.Sub(n)
 	var refusal error
-	ok := d.Retry(ctx, func() error { return j.resolve(ctx, refuse) }) && d.Retry(ctx, func() error {
-		err := j.append(ctx)
+	ok := d.Retry(ctx, func() error {
+		err := j.in.Store(ctx, j.Job)
 		if err != nil && storage.IsRefusal(err) {
 			refusal, err = err, nil
 		}
 		return err
 	})
+	j.EachRefused(refuse)
 	switch {
 	case !ok:
-		d.lost.Add(int64(len(j.batch.Refs)))
-		j.count(errLost)
+		d.lost.Add(int64(len(j.Batch.Refs)))
+		j.protocol.Count(j.Job, errLost)
 	case refusal != nil:
 		refuse(-1, refusal)
-		j.count(refusal)
+		j.protocol.Count(j.Job, refusal)
 	default:
-		j.count(nil)
+		j.protocol.Count(j.Job, nil)
 	}
 }
 

@@ -14,8 +14,7 @@ func TestMaxFuture(t *testing.T) {
 	now := time.Unix(1356998400, 0)
 	for _, limit := range []time.Duration{0, 10 * time.Minute} {
 		m := newMemory()
-		in := newTestIngest(m)
-		in.o.MaxFuture, in.o.Now = limit, func() time.Time { return now }
+		in := newTestIngest(m, func(o *IngestOptions) { o.MaxFuture, o.Now = limit, func() time.Time { return now } })
 		api := NewAPI(DefaultAPIOptions(), in)
 		edge := now.Add(10 * time.Minute).UnixMilli()
 		stored := 0

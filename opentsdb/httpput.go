@@ -11,7 +11,7 @@ import (
 // putBody walks over one body of /api/put.
 type putBody struct {
 	scanner
-	job    *job
+	job    job
 	point  putPoint
 	key    []byte
 	origin []int // where the points of the job that are not in the cache begin and end in the body, two for each
@@ -26,8 +26,8 @@ var errTooMany = errors.New("too many points")
 
 // walk reads the body into the job. An error means that it is no JSON of points; then nothing of it counts.
 func (p *putBody) walk() error {
-	p.job.begin()
-	defer p.job.end()
+	p.job.Begin()
+	defer p.job.End()
 	var err error
 	if p.space() == '[' {
 		err = p.array(p.element)
@@ -202,7 +202,7 @@ func (p *putBody) tags() error {
 		return err
 	}
 	if end := bytes.IndexByte(p.b[start:], '}'); end >= 0 && p.point.metric.kind != kindNull {
-		if ref := p.job.find(p.keyOf(p.b[start : start+end+1])); ref != 0 {
+		if ref := p.job.Find(p.keyOf(p.b[start : start+end+1])); ref != 0 {
 			p.i = start + end + 1
 			p.point.tags, p.point.ref = p.b[start:p.i], ref
 			return nil
@@ -246,7 +246,7 @@ func (p *putBody) take() error {
 	}
 	at, ok := stampOf(point.timestamp)
 	if !ok || !value.finite() {
-		_, err := point.series(value, p.job.o.MaxTags)
+		_, err := point.series(value, p.job.in.o.MaxTags)
 		return err
 	}
 	if err := p.job.early(dataPoint(value, at)); err != nil {
@@ -257,12 +257,12 @@ func (p *putBody) take() error {
 		return nil
 	}
 	key := p.keyOf(point.tags)
-	if ref := p.job.find(key); ref != 0 {
+	if ref := p.job.Find(key); ref != 0 {
 		p.job.add(ref, dataPoint(value, at))
 		return nil
 	}
-	err := p.job.addUnknown(key, dataPoint(value, at), len(p.origin)/2, func() (storage.Series, error) {
-		return point.series(value, p.job.o.MaxTags)
+	err := p.job.addUnknown(key, dataPoint(value, at), len(p.origin)/2, func(string) (storage.Series, error) {
+		return point.series(value, p.job.in.o.MaxTags)
 	})
 	if err == nil {
 		p.origin = append(p.origin, point.from, point.to)
@@ -274,7 +274,7 @@ func dataPoint(n number, at stamp) point { return point{n, at} }
 
 // refuse notes a bad point.
 func (p *putBody) refuse(from, to int, err error) {
-	p.job.refused++
+	p.job.Refused++
 	p.bad = append(p.bad, badPoint{from, to, err})
 }
 

@@ -2,7 +2,6 @@ package opentsdb
 
 import (
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -44,31 +43,27 @@ func (o IngestOptions) Validate() error {
 
 // Ingest stores points of OpenTSDB's protocols. It is safe for concurrent use.
 type Ingest struct {
+	*ingest.Ingest
 	o            IngestOptions
-	cache        atomic.Pointer[ingest.Cache]
-	committer    *committer
-	jobs         sync.Pool // *job, empty
 	telnet, http protocol
 	dropped      atomic.Int64 // when a client had the caches dropped, nanoseconds since 1970
 }
 
 // NewIngest returns an Ingest over a store. The options are valid.
 func NewIngest(o IngestOptions) *Ingest {
-	in := &Ingest{o: o, committer: newCommitter(o.Appender, max(1, o.Appends))}
-	in.telnet.protocolMetrics, in.http.protocolMetrics = newIngestMetrics(o.Registerer)
+	in := &Ingest{o: o, Ingest: ingest.New(ingest.Options{
+		Appender: o.Appender, CacheEntries: o.CacheEntries, Appends: o.Appends, MaxFuture: o.MaxFuture, Now: o.Now, Forms: true,
+	})}
+	in.telnet.Counters, in.http.Counters = newCounters(o.Registerer)
 	in.telnet.floats, in.http.floats = storage.FormFloat, storage.FormDouble // PutDataPointRpc of 2.4: over HTTP floats become doubles on their way
-	in.jobs.New = func() any { return newJob(in) }
-	in.DropCaches()
 	return in
 }
-
-// DropCaches forgets which series there are, as the command dropcaches of a TSD does: all are resolved again when they are met.
-func (in *Ingest) DropCaches() { in.cache.Store(ingest.NewCache(in.o.CacheEntries)) }
 
 // dropPause is how long caches are kept that somebody asked to drop: who asks all the time would have every series resolved all the time.
 const dropPause = 10 * time.Second
 
-// dropAsked is DropCaches for whoever reaches the port. It does nothing shortly after it was done.
+// dropAsked is the command dropcaches of a TSD: all series are resolved again when they are met. Anybody who reaches the port may
+// send it, so it does nothing shortly after it was done.
 func (in *Ingest) dropAsked() {
 	now := time.Now().UnixNano()
 	if last := in.dropped.Load(); now-last >= int64(dropPause) && in.dropped.CompareAndSwap(last, now) {
@@ -78,12 +73,9 @@ func (in *Ingest) dropAsked() {
 
 // A protocol is what differs between telnet and HTTP.
 type protocol struct {
-	protocolMetrics
+	ingest.Counters
 	floats storage.Form // as which a TSD would store them
 }
 
-func (in *Ingest) job(p *protocol) *job {
-	j := in.jobs.Get().(*job)
-	j.protocol = p
-	return j
-}
+// job returns an empty job of a protocol, to be released.
+func (in *Ingest) job(p *protocol) job { return job{in.Job(), in, p} }

@@ -3,6 +3,8 @@ package opentsdb
 import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/tsdbridge/tsdbridge/ingest"
 )
 
 // The values of the label protocol.
@@ -11,10 +13,7 @@ const (
 	protocolHTTP   = "http"
 )
 
-// protocolMetrics are the counters of one protocol. Received = written + rejected + failed.
-type protocolMetrics struct{ received, written, rejected, failed prometheus.Counter }
-
-func newIngestMetrics(reg prometheus.Registerer) (telnet, http protocolMetrics) {
+func newCounters(reg prometheus.Registerer) (telnet, http ingest.Counters) {
 	vec := func(name, help string) *prometheus.CounterVec {
 		return promauto.With(reg).NewCounterVec(prometheus.CounterOpts{Name: "tsdbridge_opentsdb_points_" + name + "_total", Help: help}, []string{"protocol"})
 	}
@@ -22,10 +21,10 @@ func newIngestMetrics(reg prometheus.Registerer) (telnet, http protocolMetrics) 
 	written := vec("written", "Points that the store acknowledged.")
 	rejected := vec("rejected", "Points refused for good, with an answer that says why.")
 	failed := vec("failed", "Points not acknowledged for a reason of ours; of telnet, lost when the process stopped.")
-	of := func(protocol string) protocolMetrics {
-		return protocolMetrics{
-			received.WithLabelValues(protocol), written.WithLabelValues(protocol),
-			rejected.WithLabelValues(protocol), failed.WithLabelValues(protocol),
+	of := func(protocol string) ingest.Counters {
+		return ingest.Counters{
+			Received: received.WithLabelValues(protocol), Written: written.WithLabelValues(protocol),
+			Rejected: rejected.WithLabelValues(protocol), Failed: failed.WithLabelValues(protocol),
 		}
 	}
 	return of(protocolTelnet), of(protocolHTTP)

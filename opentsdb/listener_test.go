@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -196,7 +197,7 @@ func TestStopWithoutStore(t *testing.T) {
 		if err := l.stop(); err != nil {
 			t.Error(err)
 		}
-		if got := testutil.ToFloat64(l.ingest.telnet.failed); got != 2 {
+		if got := testutil.ToFloat64(l.ingest.telnet.Failed); got != 2 {
 			t.Errorf("%v points failed", got)
 		}
 		if got := testutil.ToFloat64(l.metrics.held) + testutil.ToFloat64(l.metrics.outages); got != 0 {
@@ -239,7 +240,7 @@ func TestStoreAwayForAWhile(t *testing.T) {
 		}
 		_ = client.Close()
 		<-done
-		if written, received := testutil.ToFloat64(in.telnet.written), testutil.ToFloat64(in.telnet.received); written != 2 || received != 2 {
+		if written, received := testutil.ToFloat64(in.telnet.Written), testutil.ToFloat64(in.telnet.Received); written != 2 || received != 2 {
 			t.Errorf("%v of %v points written", written, received)
 		}
 	})

@@ -100,9 +100,12 @@ func (m *memory) set(resolving func(string) error, appending func() error) {
 	m.resolving, m.appending = resolving, appending
 }
 
-func newTestIngest(a storage.Appender) *Ingest {
+func newTestIngest(a storage.Appender, change ...func(*IngestOptions)) *Ingest {
 	o := DefaultIngestOptions()
 	o.Appender, o.CacheEntries, o.Registerer = a, 100_000, prometheus.NewRegistry()
+	for _, c := range change {
+		c(&o)
+	}
 	return NewIngest(o)
 }
 

@@ -12,10 +12,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// newBatch returns an empty batch of values of any form: OpenTSDB keeps integers and floats apart, computes with integers in integers (avg of 1 and 2
-// is 1), and refuses to answer where an instant has two floats of different length.
-func newBatch() *storage.Batch { return &storage.Batch{Forms: []storage.Form{}} }
-
 // addPoint appends a point whose floats have a form. Only of a whole second is it worth saying how it came.
 func addPoint(b *storage.Batch, ref storage.Ref, p point, floats storage.Form) {
 	if p.integer {
@@ -25,12 +21,4 @@ func addPoint(b *storage.Batch, ref storage.Ref, p point, floats storage.Form) {
 		floats |= storage.FormMillis
 	}
 	b.AddForm(ref, p.time, math.Float64frombits(p.bits), floats)
-}
-
-// join appends the points of another batch.
-func join(b, other *storage.Batch) {
-	b.Refs = append(b.Refs, other.Refs...)
-	b.Times = append(b.Times, other.Times...)
-	b.Values = append(b.Values, other.Values...)
-	b.Forms = append(b.Forms, other.Forms...)
 }

@@ -69,8 +69,8 @@ func (p *putBody) plain() bool {
 		return false
 	}
 	p.key = append(append(p.key[:0], metric...), tags...)
-	ref := p.job.find(p.key)
-	if ref == 0 || value.time > p.job.latest {
+	ref := p.job.Find(p.key)
+	if ref == 0 || value.time > p.job.Latest {
 		return false
 	}
 	p.job.add(ref, value)

@@ -34,11 +34,11 @@ func TestPlainPointsAreNoOthers(t *testing.T) {
 		in := newTestIngest(m)
 		walkOf(t, in, m, []byte(text), true)
 		p := putBody{job: in.job(&in.http), scanner: scanner{b: []byte(text)}}
-		p.job.begin()
+		p.job.Begin()
 		if p.i = 1; !p.plain() {
 			t.Errorf("%s is not plain", text)
 		}
-		p.job.end()
+		p.job.End()
 		edits(text, func(edited []byte) {
 			fresh := newMemory()
 			want := walkOf(t, newTestIngest(fresh), fresh, edited, true)

@@ -46,8 +46,11 @@ func readPutFlags(q url.Values) (f putFlags, err error) {
 // putRequests are those that are idle.
 var putRequests = sync.Pool{New: func() any { return new(putRequest) }}
 
-// pooledBody is how many bytes a request may have and still keep its memory.
-const pooledBody = 1 << 20
+const (
+	// pooledBody is how many bytes a request may have and still keep its memory, pooledPoints how many unusual points.
+	pooledBody   = 1 << 20
+	pooledPoints = 64 << 10
+)
 
 func (p *putRequest) release() {
 	if cap(p.content.bytes) > pooledBody || cap(p.points.bad) > pooledPoints || cap(p.points.origin) > pooledPoints {
@@ -110,7 +113,7 @@ func (p *putRequest) serve(w http.ResponseWriter, r *http.Request) (*putAnswer, 
 	j := p.api.ingest.job(&p.api.ingest.http)
 	p.points.job, p.points.limit, p.points.scanner = j, p.api.o.Points, scanner{b: p.content.bytes}
 	if err := p.parseInTurn(r.Context()); err != nil {
-		j.release()
+		j.Release()
 		return nil, err
 	}
 	return p.answer(r), nil
@@ -184,11 +187,9 @@ func (p *putRequest) answer(r *http.Request) *putAnswer {
 // store stores the points. An error is of all that were not refused.
 func (p *putRequest) store(ctx context.Context) error {
 	j := p.points.job
-	err := j.resolve(ctx, p.points.refuseUnknown)
-	if err == nil {
-		err = j.append(ctx)
-	}
-	j.count(err)
+	err := j.in.Store(ctx, j.Job)
+	j.EachRefused(p.points.refuseUnknown)
+	j.protocol.Count(j.Job, err)
 	return err
 }
 
@@ -206,7 +207,7 @@ func (p *putRequest) outcome(err error) *putAnswer {
 			a.errors = append(a.errors, pointError{Datapoint: echo(p.content.bytes[bad.from:bad.to]), Error: bad.err.Error()})
 		}
 	}
-	p.points.job.release()
+	p.points.job.Release()
 	return a
 }
 

@@ -70,8 +70,8 @@ func TestPut(t *testing.T) {
 		if second := put(); second != first {
 			t.Errorf("%s: put again: %s", d.Pos, cmp.Diff(first, second))
 		}
-		received, rejected := testutil.ToFloat64(in.http.received), testutil.ToFloat64(in.http.rejected)
-		if written := testutil.ToFloat64(in.http.written); received != written+rejected || int(written) != 2*strings.Count(first, "\n> ") {
+		received, rejected := testutil.ToFloat64(in.http.Received), testutil.ToFloat64(in.http.Rejected)
+		if written := testutil.ToFloat64(in.http.Written); received != written+rejected || int(written) != 2*strings.Count(first, "\n> ") {
 			t.Errorf("%s: received %v, written %v, rejected %v", d.Pos, received, written, rejected)
 		}
 		return first
@@ -239,17 +239,15 @@ func FuzzPut(f *testing.F) {
 
 func walkOf(t *testing.T, in *Ingest, m *memory, text []byte, careful bool) string {
 	j := in.job(&in.http)
-	defer j.release()
+	defer j.Release()
 	p := putBody{job: j, limit: 1000, careful: careful, scanner: scanner{b: bytes.Clone(text)}}
 	if err := p.walk(); err != nil {
 		return "no JSON: " + err.Error()
 	}
-	if err := j.resolve(t.Context(), p.refuseUnknown); err != nil {
+	if err := in.Store(t.Context(), j.Job); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.append(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	j.EachRefused(p.refuseUnknown)
 	var b strings.Builder
 	fmt.Fprintln(&b, p.points, len(p.bad), m.stored())
 	for _, bad := range p.bad {

@@ -16,7 +16,7 @@ import (
 type telnet struct {
 	ingest   *Ingest
 	about    *about
-	job      *job
+	job      job
 	answer   []byte // Latin-1
 	pipeline listen.Pipeline
 	turn     *turns.Turn // to parse
@@ -34,24 +34,24 @@ func (t *telnet) take(ctx context.Context, l *listen.Lines, d *delivery) (open b
 	t.turn.Pause()
 	j := t.job
 	// What the store says of new series is answered before more is read.
-	if open && len(t.answer) == 0 && len(j.names) == 0 && len(j.batch.Refs) >= listen.PipelinePoints {
+	if open && len(t.answer) == 0 && j.NewSeries() == 0 && len(j.Batch.Refs) >= listen.PipelinePoints {
 		t.pipeline.Begin(func() {
 			d.write(ctx, j, func(_ int, err error) { t.late(refusalText(err)) })
-			j.release()
+			j.Release()
 		})
 		return true
 	}
 	t.pipeline.Wait()
 	d.write(ctx, j, func(_ int, err error) { t.refused(err) })
-	j.release()
+	j.Release()
 	return open
 }
 
 // parse does what lines say, but for storing the points, which are in the job then.
 func (t *telnet) parse(l *listen.Lines) (open bool) {
 	t.job = t.ingest.job(&t.ingest.telnet)
-	t.job.begin()
-	defer t.job.end()
+	t.job.Begin()
+	defer t.job.End()
 	open = true
 	for open {
 		t.plain(l)
@@ -78,17 +78,17 @@ func (t *telnet) plain(l *listen.Lines) {
 		}
 		l.Skip(n)
 		t.lines++
-		if ref := t.job.find(key); ref != 0 && p.time <= t.job.latest {
+		if ref := t.job.Find(key); ref != 0 && p.time <= t.job.Latest {
 			t.job.add(ref, p)
 		} else if err := t.unknown(key, p); err != nil {
-			t.job.refused++
+			t.job.Refused++
 			t.refused(err)
 		}
 	}
 }
 
 func (t *telnet) unknown(key []byte, p point) error {
-	return t.job.addUnknown(key, p, t.lines, func() (storage.Series, error) { return putSeries(key, t.ingest.o.MaxTags) })
+	return t.job.addUnknown(key, p, t.lines, func(string) (storage.Series, error) { return putSeries(key, t.ingest.o.MaxTags) })
 }
 
 // line does what a line says. It returns false when that is to close the connection.
@@ -137,7 +137,7 @@ func (t *telnet) rollup(line []byte) {
 // put adds the point of a line to the job, or answers why it does not.
 func (t *telnet) put(line []byte) {
 	if err := t.add(line); err != nil {
-		t.job.refused++
+		t.job.Refused++
 		t.refused(err)
 	}
 }
@@ -145,7 +145,7 @@ func (t *telnet) put(line []byte) {
 func (t *telnet) add(line []byte) error {
 	if len(line) > len(putWord) {
 		if key, p, ok := scanPut(line); ok {
-			if ref := t.job.find(key); ref != 0 && p.time <= t.job.latest {
+			if ref := t.job.Find(key); ref != 0 && p.time <= t.job.Latest {
 				t.job.add(ref, p)
 				return nil
 			}
@@ -156,7 +156,7 @@ func (t *telnet) add(line []byte) error {
 	if err != nil {
 		return err
 	}
-	return t.job.addUnknown(seriesKey(s), p, t.lines, func() (storage.Series, error) { return s, nil })
+	return t.job.addUnknown(seriesKey(s), p, t.lines, func(string) (storage.Series, error) { return s, nil })
 }
 
 // seriesKey is the key that scanPut finds in a line of a series without odd spelling.
@@ -184,7 +184,7 @@ func refusalText(err error) string {
 }
 
 func (t *telnet) tooLong(longest int) {
-	t.job.refused++
+	t.job.Refused++
 	t.bad++
 	t.say("put: illegal argument: line of more than " + strconv.Itoa(longest) + " bytes")
 }

@@ -7,14 +7,23 @@ import "sync"
 // and what the old one held before is forgotten. A key found in the old generation moves to the young one. A Map is safe
 // for concurrent use.
 type Map[K comparable, V any] struct {
-	size int // keys of a generation
+	limit  int // of the weight of a generation
+	weight func(K) int
 
 	mu         sync.RWMutex // guards all below
 	young, old map[K]V
+	used       int // weight of young
 }
 
-// New returns an empty map with room for size keys in each of its two generations.
-func New[K comparable, V any](size int) *Map[K, V] { return &Map[K, V]{size: size} }
+// New returns an empty map with room for so many keys in each of its two generations.
+func New[K comparable, V any](keys int) *Map[K, V] {
+	return NewWeighted[K, V](keys, func(K) int { return 1 })
+}
+
+// NewWeighted returns an empty map whose generations are full when the weights of their keys reach a limit.
+func NewWeighted[K comparable, V any](limit int, weight func(K) int) *Map[K, V] {
+	return &Map[K, V]{limit: limit, weight: weight}
+}
 
 // Get returns the value of a key, if it is still known.
 func (m *Map[K, V]) Get(key K) (V, bool) {
@@ -36,8 +45,11 @@ func (m *Map[K, V]) Get(key K) (V, bool) {
 func (m *Map[K, V]) Put(key K, v V) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.young == nil || len(m.young) >= m.size {
-		m.old, m.young = m.young, make(map[K]V)
+	if m.young == nil || m.used >= m.limit {
+		m.old, m.young, m.used = m.young, make(map[K]V), 0
+	}
+	if _, has := m.young[key]; !has {
+		m.used += m.weight(key)
 	}
 	m.young[key] = v
 }
@@ -46,6 +58,16 @@ func (m *Map[K, V]) Put(key K, v V) {
 func (m *Map[K, V]) Forget(key K) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if _, has := m.young[key]; has {
+		m.used -= m.weight(key)
+	}
 	delete(m.young, key)
 	delete(m.old, key)
+}
+
+// Len is how many keys are known. A key of both generations counts twice.
+func (m *Map[K, V]) Len() int {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return len(m.young) + len(m.old)
 }

@@ -13,8 +13,8 @@ func TestMap(t *testing.T) {
 			t.Fatalf("what is used often was forgotten after %d others", i)
 		}
 	}
-	if len(m.young)+len(m.old) > 20 {
-		t.Errorf("%d kept", len(m.young)+len(m.old))
+	if m.Len() > 20 {
+		t.Errorf("%d kept", m.Len())
 	}
 	if _, ok := m.Get("1"); ok {
 		t.Error("nothing is forgotten")
@@ -22,5 +22,28 @@ func TestMap(t *testing.T) {
 	m.Forget("0")
 	if _, ok := m.Get("0"); ok {
 		t.Error("what is to be forgotten stays")
+	}
+}
+
+// Keys of different weights fill a generation by their weights, and no key weighs twice.
+func TestWeighted(t *testing.T) {
+	m := NewWeighted[int, string](100, func(key int) int { return key })
+	for range 20 {
+		m.Put(60, "a")
+	}
+	m.Put(40, "b")
+	m.Forget(60)
+	m.Put(60, "c")
+	m.Put(1, "d") // begins a generation
+	m.Put(99, "e")
+	m.Put(2, "f") // and another
+	if got := m.Len(); got != 3 {
+		t.Errorf("%d keys, want 3", got)
+	}
+	if v, ok := m.Get(99); v != "e" || !ok {
+		t.Errorf("Get(99) = %q, %v", v, ok)
+	}
+	if _, ok := m.Get(40); ok {
+		t.Error("two generations later a key is known")
 	}
 }

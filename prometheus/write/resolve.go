@@ -3,10 +3,12 @@ package write
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"unsafe"
 
+	"github.com/tsdbridge/tsdbridge/ingest"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -19,30 +21,28 @@ type missingSeries struct {
 	unknown int
 }
 
-// unknownSeries are those that are asked of the store, in columns. A series that comes twice in a row is there once.
+// unknownSeries are the series that are asked of the store. A series that comes twice in a row is there once.
 type unknownSeries struct {
-	keys   [][]byte // they lie in the body, or in the request's keys
-	series []storage.Series
-	tags   []storage.Tag // the memory of series
-	text   []byte        // of their names
+	ingest.Unknown               // by keys that lie in the body, or in the request's keys
+	tags           []storage.Tag // the memory of series
+	text           []byte        // of their names
 }
 
-// reset lets go of everything but the memory of the columns.
+// reset removes all series and keeps the memory, except that of their names.
 func (u *unknownSeries) reset() {
-	clear(u.keys)
-	clear(u.series)
+	u.Reset()
 	clear(u.tags)
-	*u = unknownSeries{keys: u.keys[:0], series: u.series[:0], tags: u.tags[:0]}
+	u.tags, u.text = u.tags[:0], nil
 }
 
-// add adds a series that its labels name.
-func (u *unknownSeries) add(key []byte, ls []rawLabel, names Names) {
+// add adds a series by its labels and returns its number. The key must not change until reset.
+func (u *unknownSeries) add(key []byte, ls []rawLabel, names Names) (number int) {
 	from := len(u.tags)
 	for _, l := range ls {
 		u.tags = append(u.tags, storage.Tag{Key: u.string(l.name), Value: u.string(l.value)})
 	}
 	series := names.FromPairs(u.tags[from:len(u.tags):len(u.tags)])
-	u.keys, u.series = append(u.keys, key), append(u.series, series)
+	return u.Add(unsafe.String(unsafe.SliceData(key), len(key)), series)
 }
 
 // textChunk is how much text is copied to one place, bytes: who keeps a name keeps so much of its neighbours'.
@@ -124,30 +124,29 @@ func (j *writeJob) nameMissing(m *missingSeries) (err error) {
 	if !good {
 		return nil // A series is made by its first sample, not by a bad one or by metadata.
 	}
-	m.unknown = len(j.unknown.keys)
-	j.unknown.add(m.key, ls, j.o.Names)
+	m.unknown = j.unknown.add(m.key, ls, j.o.Names)
 	return nil
 }
 
 // resolve gets the Refs of the unknown series, in one call.
 func (j *writeJob) resolve(ctx context.Context) error {
-	if len(j.unknown.keys) == 0 {
+	if j.unknown.Len() == 0 {
 		return nil
 	}
-	refs, errs := j.o.Appender.Resolve(ctx, j.unknown.series)
-	j.cache.AddBytes(j.unknown.keys, refs)
-	for _, err := range errs {
-		if err != nil && !storage.IsRefusal(err) {
-			return fmt.Errorf("resolve series: %w", err)
+	if err := j.unknown.Resolve(ctx, j.o.Appender, j.cache); err != nil {
+		var failed *ingest.FailedError // its key is no text
+		if errors.As(err, &failed) {
+			err = failed.Err
 		}
+		return fmt.Errorf("resolve series: %w", err)
 	}
 	for _, m := range j.missing {
 		if m.unknown < 0 {
 			continue
 		}
-		j.refs[m.series] = refs[m.unknown]
-		if errs != nil && errs[m.unknown] != nil {
-			j.bad[m.series] = errs[m.unknown]
+		ref, refused := j.unknown.Answer(m.unknown)
+		if j.refs[m.series] = ref; refused != nil {
+			j.bad[m.series] = refused
 		}
 	}
 	return nil
