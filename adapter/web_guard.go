@@ -26,8 +26,6 @@ const (
 	webHeads = 4 << 20
 	// webHeadTime is how long a client may take for a head.
 	webHeadTime = 10 * time.Second
-	// webBodyTime is how long a client may take for one body.
-	webBodyTime = time.Minute
 	// webRetryAfter is when a client that was refused should come again, in seconds.
 	webRetryAfter = "5"
 )
@@ -145,12 +143,7 @@ func (g *webGuard) receive(w http.ResponseWriter, r *http.Request, share *listen
 	if r.ContentLength > int64(g.limit) {
 		return nil, listen.ErrTooLarge
 	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(webBodyTime)) // a server without deadlines (tests) has slow senders wait
-	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	share.Receiving(func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
-	defer share.Received()
-	return listen.Body{Claimed: r.ContentLength, Limit: g.limit, Share: share}.ReadBody(nil, r.Body)
+	return listen.Receive(nil, w, r, g.limit, share)
 }
 
 func (g *webGuard) fail(w http.ResponseWriter, err error) {
@@ -160,7 +153,7 @@ func (g *webGuard) fail(w http.ResponseWriter, err error) {
 	case errors.Is(err, listen.ErrBusy):
 		refuse(w, http.StatusServiceUnavailable, "too many bytes of requests at once (4 × --web.max-body-bytes), try again later")
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		refuse(w, http.StatusRequestTimeout, fmt.Sprintf("the body did not come within %v", webBodyTime))
+		refuse(w, http.StatusRequestTimeout, fmt.Sprintf("the body did not come within %v", listen.BodyTimeout))
 	default:
 		refuse(w, http.StatusBadRequest, "read body: "+err.Error())
 	}

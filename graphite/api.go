@@ -89,6 +89,6 @@ func newAPI(o apiOptions) *api {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &api{
-		o: o, evaluator: eval.New(), turns: turns.New(min(o.Limits.Concurrency, turns.Most())), metrics: newAPIMetrics(o.Registerer), sources: newSources(o),
+		o: o, evaluator: eval.New(), turns: turns.New(o.Limits.Concurrency), metrics: newAPIMetrics(o.Registerer), sources: newSources(o),
 	}
 }

@@ -45,9 +45,6 @@ func (a *api) serve(route route) http.Handler {
 	})
 }
 
-// longForm is how many bytes parameters may have to be read without a turn where an endpoint needs none.
-const longForm = 8 << 10
-
 // answer computes a reply. It has a turn while it does.
 func (a *api) answer(route route, w http.ResponseWriter, r *http.Request) (out *reply, err error) {
 	if !route.allows(r.Method) {
@@ -60,7 +57,7 @@ func (a *api) answer(route route, w http.ResponseWriter, r *http.Request) (out *
 		ctx, cancel = context.WithTimeout(ctx, a.o.Limits.Timeout)
 		defer cancel()
 	}
-	if !route.instant || len(r.URL.RawQuery)+int(max(r.ContentLength, 0)) > longForm {
+	if !route.instant || len(r.URL.RawQuery)+int(max(r.ContentLength, 0)) > turns.FreeBytes {
 		turn, err := a.turns.Begin(ctx)
 		if err != nil {
 			return nil, busy(err)

@@ -49,16 +49,17 @@ type Turns struct {
 	count  int64 // of those that came to wait so far
 }
 
-// mostPerCore is how many requests for each core compute at once at most, whatever else is allowed: some of them wait for a store, and more that compute would
-// make all other goroutines wait for their 10 ms each.
+// mostPerCore is how many requests for each core compute at once at most, whatever else is allowed. Some of them wait for a store. More
+// requests that compute would make all other goroutines wait for their 10 ms each.
 const mostPerCore = 4
 
-// Most is how many turns are of use on this machine.
-func Most() int { return mostPerCore * runtime.GOMAXPROCS(0) }
+// FreeBytes is how many bytes of parameters a request may have to be parsed without a turn.
+const FreeBytes = 8 << 10
 
-// New returns turns for n requests at once, at least 1.
+// New returns turns for n requests at once, at least 1 and at most mostPerCore for each core.
 func New(n int) *Turns {
-	t := &Turns{free: max(1, n), least: -extra * max(1, n)}
+	n = max(1, min(n, mostPerCore*runtime.GOMAXPROCS(0)))
+	t := &Turns{free: n, least: -extra * n}
 	t.shortest.Store(nobody)
 	return t
 }

@@ -9,7 +9,11 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// queryGate bounds the queries that compute at once, but for those that read nothing. It keeps no file of them, as Prometheus' own tracker does.
+// queryGate lets a few queries compute at once; others wait. Queries that read nothing pass freely. It is the engine's ActiveQueryTracker over
+// turns, but it keeps no file of the queries, as Prometheus' own tracker does.
+//
+// It is not a listen.Gate: that one bounds memory and refuses at once, so that senders come again, while a query waits for its turn. It is
+// not apiTurns either: the engine waits in the middle of a request, when the query has been parsed and turns out to read something.
 type queryGate struct {
 	turns *turns.Turns
 	most  int
@@ -21,7 +25,7 @@ type queryGate struct {
 
 func newQueryGate(n int) *queryGate {
 	n = max(1, n)
-	return &queryGate{turns: turns.New(min(n, turns.Most())), most: n, held: map[int]*turns.Turn{}}
+	return &queryGate{turns: turns.New(n), most: n, held: map[int]*turns.Turn{}}
 }
 
 // admit gives the queries of a request a turn, which begins with Insert.

@@ -10,8 +10,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// apiTurns lets a few requests of the query API compute at once: lists of labels and series, status, formatting, and queries that take long to parse. Other
-// queries get their turns from the engine's gate.
+// apiTurns lets a few requests of the query API compute at once, from their beginning to their end: lists of labels and series, status,
+// formatting, and queries that take long to parse. Other queries get their turns from queryGate.
 type apiTurns struct {
 	turns   *turns.Turns
 	timeout time.Duration // of a request, waiting included; 0: none
@@ -22,13 +22,10 @@ func newAPITurns(timeout time.Duration) apiTurns {
 	return apiTurns{turns.New(runtime.GOMAXPROCS(0)), timeout}
 }
 
-// longForm is how many bytes the parameters of a query may have to be parsed without a turn.
-const longForm = 8 << 10
-
-// ordinary says whether a request is a query that is parsed in no time.
+// ordinary reports whether a request is a query that is parsed in no time.
 func ordinary(r *http.Request) bool {
 	query := r.URL.Path == Prefix+"/query" || r.URL.Path == Prefix+"/query_range"
-	return query && r.ContentLength >= 0 && int64(len(r.URL.RawQuery))+r.ContentLength <= longForm
+	return query && r.ContentLength >= 0 && int64(len(r.URL.RawQuery))+r.ContentLength <= turns.FreeBytes
 }
 
 // serve has next answer in a turn, which others have while the client reads.
@@ -45,25 +42,23 @@ func (a apiTurns) serve(w http.ResponseWriter, r *http.Request, next http.Handle
 	}
 	defer turn.End()
 	ctx = turns.With(ctx, turn)
-	next.ServeHTTP(&turnResponse{w, ctx}, r.WithContext(ctx))
+	next.ServeHTTP(newTurnResponse(ctx, w), r.WithContext(ctx))
 }
 
 // turnResponse gives the turn of a request away while its client reads.
 type turnResponse struct {
 	http.ResponseWriter
-	ctx context.Context //nolint:containedctx // of the request, whose answer this is
+	paused turns.Writer
 }
 
-// Write implements io.Writer. An answer that is not being compressed is computed when it is written.
-func (t *turnResponse) Write(p []byte) (int, error) {
-	turn := turns.From(t.ctx)
-	turn.Pause()
-	n, err := t.ResponseWriter.Write(p)
-	if err == nil && t.Header().Get("Content-Encoding") != "" {
-		err = turn.Resume(t.ctx)
-	}
-	return n, err
+// newTurnResponse resumes only an answer that is being compressed. Any other was computed when it is written.
+func newTurnResponse(ctx context.Context, w http.ResponseWriter) *turnResponse {
+	compressed := func([]byte) bool { return w.Header().Get("Content-Encoding") != "" }
+	return &turnResponse{w, turns.NewWriter(ctx, turns.From(ctx), w, compressed)}
 }
+
+// Write implements io.Writer.
+func (t *turnResponse) Write(p []byte) (int, error) { return t.paused.Write(p) }
 
 // Unwrap is for http.ResponseController.
 func (t *turnResponse) Unwrap() http.ResponseWriter { return t.ResponseWriter }

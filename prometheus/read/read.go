@@ -39,7 +39,7 @@ func New(o Options) *Handler {
 	factory := promauto.With(o.Registerer)
 	return &Handler{
 		Options:  o,
-		turns:    turns.New(min(o.Concurrency, turns.Most())),
+		turns:    turns.New(o.Concurrency),
 		encoders: sync.Pool{New: func() any { return &sampleEncoder{limit: o.Samples} }},
 		inFlight: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "tsdbridge_remote_read_requests_in_flight",
@@ -194,7 +194,7 @@ func (h *Handler) streamQuery(ctx context.Context, out *countingWriter, index in
 		return err
 	}
 	defer q.Close()
-	sent := turnWriter{ctx, out}
+	sent := turns.NewWriter(ctx, turns.From(ctx), out, nil)
 	if err := h.frame(sent, index, q.Select(ctx, true, readHints(query.Hints), matchers...)); err != nil {
 		return err
 	}
@@ -249,23 +249,6 @@ func readHints(h *prompb.ReadHints) *promstorage.SelectHints {
 		Start: h.StartMs, End: h.EndMs, Step: h.StepMs, Range: h.RangeMs,
 		Func: h.Func, Grouping: h.Grouping, By: h.By,
 	}
-}
-
-// turnWriter gives the turn of a request away while its client reads.
-type turnWriter struct {
-	ctx context.Context //nolint:containedctx // of the request, whose answer this is
-	w   io.Writer
-}
-
-// Write implements io.Writer.
-func (t turnWriter) Write(p []byte) (int, error) {
-	turn := turns.From(t.ctx)
-	turn.Pause()
-	n, err := t.w.Write(p)
-	if err == nil {
-		err = turn.Resume(t.ctx)
-	}
-	return n, err
 }
 
 // countingWriter counts what was written, and flushes through whatever middleware wrapped the writer.

@@ -109,20 +109,12 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) writeReply {
 	return reply
 }
 
-// bodyTimeout is how long a sender may take for one body.
-const bodyTimeout = time.Minute
-
-// receive reads the body. The server has no read timeout of its own: it would also end the handlers of long queries.
+// receive reads the body.
 func (h *Handler) receive(j *writeJob, w http.ResponseWriter, r *http.Request) (err error) {
 	if r.ContentLength > int64(h.o.BodyBytes) {
 		return reply.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("body of %d bytes, more than %d (--write.max-body-bytes)", r.ContentLength, h.o.BodyBytes))
 	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a server without deadlines (tests) has slow senders wait
-	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	j.share.Receiving(func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
-	defer j.share.Received()
-	j.body, err = listen.Body{Claimed: r.ContentLength, Limit: h.o.BodyBytes, Share: &j.share}.ReadBody(j.body, r.Body)
+	j.body, err = listen.Receive(j.body, w, r, h.o.BodyBytes, &j.share)
 	return bodyError(err, h.o.BodyBytes)
 }
 
