@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -172,7 +173,7 @@ func (w *writer) lock() {
 	last := series.Ref(0)
 	for _, e := range w.entries {
 		if e.ref != last {
-			st := w.store.states.get(e.ref.ID())
+			st := w.store.states.Of(e.ref.ID())
 			st.mu.Lock()
 			w.locked = append(w.locked, st)
 			last = e.ref
@@ -434,7 +435,7 @@ func (r *rowWrite) plainPut() kv.Mutation {
 func (w *writer) put(ctx context.Context, apply func(ctx context.Context, table, family string, rows []kv.Mutation) error) error {
 	s := w.store
 	if len(w.puts) > 0 {
-		if err := w.keepSpans(ctx); err != nil {
+		if err := w.keepDays(ctx); err != nil {
 			return err
 		}
 		if err := apply(ctx, s.o.Tables.Data, schema.FamilyData, w.puts); err != nil {
@@ -452,6 +453,25 @@ func (w *writer) put(ctx context.Context, apply func(ctx context.Context, table,
 		}
 		r.state.known, r.state.base = true, r.base
 		r.state.lastSample, r.state.lastObject = r.lastSample, r.lastObject
+	}
+	return nil
+}
+
+// keepDays sees to it that tsdb-meta has the days of all rows that are about to be put.
+func (w *writer) keepDays(ctx context.Context) error {
+	days := w.store.days
+	if days == nil {
+		return nil
+	}
+	var wider []index.ID
+	for i := range w.rows {
+		wider = days.Widen(wider, w.rows[i].ref.ID(), w.rows[i].base)
+	}
+	if len(wider) == 0 {
+		return nil
+	}
+	if err := days.Put(ctx, wider); err != nil {
+		return fmt.Errorf("write the days of %d series: %w", len(wider), err)
 	}
 	return nil
 }

@@ -141,8 +141,8 @@ func openBuffer(s *Store) (*buffer, error) {
 		o.FS = log.OS{}
 	}
 	headOptions := head.Options{Values: s.o.Values, Now: s.o.Now}
-	if s.spans != nil {
-		headOptions.Began = s.spans.began
+	if s.days != nil {
+		headOptions.Began = s.days.Began
 	}
 	b := &buffer{
 		o: o, logger: s.o.Logger, now: s.o.Now, ready: make(chan struct{}), pending: map[uint64]int{},

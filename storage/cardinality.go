@@ -26,16 +26,14 @@ type Cardinality struct {
 }
 
 // Cardinality counts what the index has; each list has at most limit entries. What has lost its name is left out.
-func (s *Store) Cardinality(ctx context.Context, limit int) (Cardinality, error) {
-	if err := s.ready(); err != nil {
+func (s *Catalog) Cardinality(ctx context.Context, limit int) (Cardinality, error) {
+	if err := s.o.Ready(); err != nil {
 		return Cardinality{}, err
 	}
 	x := s.index.Cardinality(limit)
 	c := Cardinality{Series: x.Series, Metrics: x.Metrics, Tags: x.Tags}
 	c.First, c.Last = s.allDays()
-	if s.buffer != nil {
-		c.Rows = int(s.buffer.head.Stats().Rows)
-	}
+	c.Rows = s.o.OpenRows()
 	var err error
 	for _, list := range []struct {
 		to   *[]NamedCount
@@ -54,7 +52,7 @@ func (s *Store) Cardinality(ctx context.Context, limit int) (Cardinality, error)
 	return c, nil
 }
 
-func (s *Store) nameCounts(ctx context.Context, kind schema.Kind, counts []index.Count) ([]NamedCount, error) {
+func (s *Catalog) nameCounts(ctx context.Context, kind schema.Kind, counts []index.Count) ([]NamedCount, error) {
 	keys, values := make([]string, len(counts)), make([]string, len(counts))
 	for i, c := range counts {
 		keys[i], values[i] = c.Key, c.Value
@@ -78,13 +76,13 @@ func (s *Store) nameCounts(ctx context.Context, kind schema.Kind, counts []index
 }
 
 // allDays are the first and the last millisecond of the days in which series have points; 0 and 0 if that is not known, or there are none.
-func (s *Store) allDays() (first, last int64) {
-	if s.spans == nil {
+func (s *Catalog) allDays() (first, last int64) {
+	if s.days == nil {
 		return 0, 0
 	}
 	from, to := math.MaxInt, -1
 	for id := range s.index.Len() {
-		d := days(s.spans.of(index.ID(id)).now.Load())
+		d := s.days.all(index.ID(id))
 		if d != noDays && d != everyDay {
 			from, to = min(from, int(d.first())), max(to, int(d.last()))
 		}

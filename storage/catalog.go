@@ -19,7 +19,7 @@ type foreignMetrics struct {
 }
 
 // allMetrics returns the metrics that may have series which pass (nil: all do): UID -> name.
-func (s *Store) allMetrics(ctx context.Context, passes func(index.ID) bool) (map[string]string, error) {
+func (s *Catalog) allMetrics(ctx context.Context, passes func(index.ID) bool) (map[string]string, error) {
 	uids := s.index.Metrics(passes)
 	list, err := s.uids.Names(ctx, schema.Metric, uids)
 	if err != nil {
@@ -40,14 +40,14 @@ func (s *Store) allMetrics(ctx context.Context, passes func(index.ID) bool) (map
 	}
 	for uid, name := range foreign {
 		// A metric family of Prometheus (a histogram's base name) has a UID for its metadata and no series.
-		if _, ok := all[uid]; !ok && !s.meta.describes(name) {
+		if _, ok := all[uid]; !ok && !s.o.Describes(name) {
 			all[uid] = name
 		}
 	}
 	return all, nil
 }
 
-func (s *Store) foreignMetrics(ctx context.Context) (map[string]string, error) {
+func (s *Catalog) foreignMetrics(ctx context.Context) (map[string]string, error) {
 	c := &s.foreign
 	c.mu.Lock()
 	defer c.mu.Unlock()

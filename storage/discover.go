@@ -27,8 +27,6 @@ const maxMatchValues = 4096
 type coverage struct {
 	mu      sync.Mutex // guards metrics
 	metrics map[string]*covered
-
-	inMeta sync.Map // metric UID -> true: tsdb-meta has rows of it
 }
 
 // covered is what was searched of one metric: all series with rows from base lo to base hi that were written before checked are known.
@@ -55,7 +53,7 @@ func (c *coverage) of(metric string) *covered {
 
 // discover adds to the index the series that have rows between start and end (milliseconds) although tsdb-meta says nothing of them:
 // a TSD whose meta tracking is off writes such rows. Engines that only this process writes to have none.
-func (s *Store) discover(ctx context.Context, f *finder, start, end int64) error {
+func (s *Catalog) discover(ctx context.Context, f *finder, start, end int64) error {
 	if s.o.Exclusive || s.o.Index == IndexMeta {
 		return nil
 	}
@@ -77,11 +75,11 @@ func (s *Store) discover(ctx context.Context, f *finder, start, end int64) error
 	return group.Wait()
 }
 
-func (s *Store) discoverMetric(ctx context.Context, metric string, tags []kv.Tag, lo, hi uint32) error {
+func (s *Catalog) discoverMetric(ctx context.Context, metric string, tags []kv.Tag, lo, hi uint32) error {
 	c := s.cover.of(metric)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, inMeta := s.cover.inMeta.Load(metric); !inMeta && len(tags) > 0 && (!c.any || lo < c.lo || hi > c.hi) {
+	if !s.registry.hasMetric(metric) && len(tags) > 0 && (!c.any || lo < c.lo || hi > c.hi) {
 		// Nothing but the row keys knows this metric, and the query wants little of it: let the engine pick, by row-key
 		// regexp on HBase, as a TSD does. What passes is added; the rest stays unknown, so nothing is noted as covered.
 		return s.scanSeries(ctx, metric, tags, lo, hi, 0)
@@ -90,7 +88,7 @@ func (s *Store) discoverMetric(ctx context.Context, metric string, tags []kv.Tag
 }
 
 // extend searches what is new or was never searched of the hours lo to hi.
-func (c *covered) extend(ctx context.Context, s *Store, metric string, lo, hi uint32) error {
+func (c *covered) extend(ctx context.Context, s *Catalog, metric string, lo, hi uint32) error {
 	now := s.o.Now().UnixMilli()
 	if !c.any {
 		if err := s.scanSeries(ctx, metric, nil, lo, hi, 0); err != nil {
@@ -121,7 +119,7 @@ func (c *covered) extend(ctx context.Context, s *Store, metric string, lo, hi ui
 }
 
 // scanSeries adds the series of a metric with rows in the hours lo to hi, inclusive, that have the tags and cells written at or after since.
-func (s *Store) scanSeries(ctx context.Context, metric string, tags []kv.Tag, lo, hi uint32, since int64) error {
+func (s *Catalog) scanSeries(ctx context.Context, metric string, tags []kv.Tag, lo, hi uint32, since int64) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrentDiscoveries)
 	for bucket := range s.layout.Buckets() {
@@ -140,7 +138,7 @@ func (s *Store) scanSeries(ctx context.Context, metric string, tags []kv.Tag, lo
 	return group.Wait()
 }
 
-func (s *Store) addSeries(ctx context.Context, scan kv.Scan) error {
+func (s *Catalog) addSeries(ctx context.Context, scan kv.Scan) error {
 	var tsuid []byte
 	rows := 0
 	defer func() { s.metrics.discoverRows.Add(float64(rows)) }()

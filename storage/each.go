@@ -26,7 +26,7 @@ const censusBatch = 1000
 // EachTSUID calls visit for the TSUIDs of the tables in ascending order of their bytes, each once, some at a time; visit may keep them.
 // It reads the tables, not the series index: it needs no Run, and holds no more than the series of a few metrics that only
 // row keys know. Series that appear meanwhile may be missed. An error of visit ends it.
-func (s *Store) EachTSUID(ctx context.Context, c Census, visit func(tsuids [][]byte) error) error {
+func (s *Catalog) EachTSUID(ctx context.Context, c Census, visit func(tsuids [][]byte) error) error {
 	t := &census{store: s, from: c.From, all: c.Rows, visit: visit}
 	if s.o.Index == IndexAuto && !s.o.Exclusive || c.Rows {
 		t.begin(ctx)
@@ -46,7 +46,7 @@ func (s *Store) EachTSUID(ctx context.Context, c Census, visit func(tsuids [][]b
 
 // census is one run of EachTSUID: tsdb-meta in order, and before each of its metrics those that only row keys know.
 type census struct {
-	store *Store
+	store *Catalog
 	from  []byte
 	all   bool
 	visit func([][]byte) error
@@ -135,7 +135,7 @@ func (t *census) add(tsuid []byte) error {
 
 // NameSeries names series, in order; those that have a UID without a name (somebody deleted it from tsdb-uid), or that are no TSUIDs
 // of the configured widths, are left out.
-func (s *Store) NameSeries(ctx context.Context, tsuids [][]byte) ([]series.NewSeries, error) {
+func (s *Catalog) NameSeries(ctx context.Context, tsuids [][]byte) ([]series.NewSeries, error) {
 	var whole []string
 	for _, tsuid := range tsuids {
 		if _, _, err := s.layout.ParseTSUID(tsuid); err == nil {
@@ -156,7 +156,7 @@ func (s *Store) NameSeries(ctx context.Context, tsuids [][]byte) ([]series.NewSe
 }
 
 // TSUID looks up the UIDs of a series; ok is false when one of its names has none, so that there are no points of it.
-func (s *Store) TSUID(ctx context.Context, of series.Series) (tsuid []byte, ok bool, err error) {
+func (s *Catalog) TSUID(ctx context.Context, of series.Series) (tsuid []byte, ok bool, err error) {
 	var keys, values []string
 	for _, t := range of.Tags {
 		keys, values = append(keys, t.Key), append(values, t.Value)

@@ -127,7 +127,7 @@ func (t *census) rowsOf(ctx context.Context, metric []byte) ([][]byte, error) {
 	return slices.CompactFunc(all, bytes.Equal), nil // a row in the wrong bucket counts, as it does for OpenTSDB's queries
 }
 
-func (s *Store) seriesOfRows(ctx context.Context, scan kv.Scan) (map[string]struct{}, error) {
+func (s *Catalog) seriesOfRows(ctx context.Context, scan kv.Scan) (map[string]struct{}, error) {
 	scan.KeysOnly = true
 	set := map[string]struct{}{}
 	var tsuid []byte

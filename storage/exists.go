@@ -10,7 +10,7 @@ import (
 
 // Exists says of each series whether it has its row of tsdb-meta, which is written before its first point. It assigns nothing. Names that
 // have no UID cost one read together.
-func (s *Store) Exists(ctx context.Context, all []series.Series) ([]bool, error) {
+func (s *Catalog) Exists(ctx context.Context, all []series.Series) ([]bool, error) {
 	exist := make([]bool, len(all))
 	metrics := make([]string, len(all))
 	for i := range all {

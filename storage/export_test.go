@@ -10,7 +10,7 @@ import (
 func (s *Store) DeleteOld(ctx context.Context) error { return s.old.pass(ctx) }
 
 // Refresh is what happens each IndexRefresh.
-func (s *Store) Refresh(ctx context.Context, since int64) error { return s.refresh(ctx, since) }
+func (s *Store) Refresh(ctx context.Context, since int64) error { return s.loader.Load(ctx, since) }
 
 // FlushAll puts all rows of the head into the table.
 func (s *Store) FlushAll(ctx context.Context) error { return s.flushRows(ctx, head.Everything()) }

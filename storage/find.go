@@ -13,11 +13,11 @@ import (
 )
 
 // Find implements Querier.
-func (s *Store) Find(ctx context.Context, filters []series.Filter, start, end int64, limit int) ([]series.Found, error) {
-	if err := s.ready(); err != nil {
+func (s *Catalog) Find(ctx context.Context, filters []series.Filter, start, end int64, limit int) ([]series.Found, error) {
+	if err := s.o.Ready(); err != nil {
 		return nil, err
 	}
-	f := finder{store: s, passes: s.spans.overlap(start, end)}
+	f := finder{store: s, passes: s.days.overlap(start, end)}
 	if err := f.resolve(ctx, filters); err != nil {
 		return nil, err
 	}
@@ -33,12 +33,12 @@ func (s *Store) Find(ctx context.Context, filters []series.Filter, start, end in
 	if limit > 0 && len(ids) > limit {
 		return nil, fmt.Errorf("%w: the query selects %d series, the limit is %d", series.ErrLimit, len(ids), limit)
 	}
-	return s.name(ctx, ids)
+	return s.Name(ctx, ids)
 }
 
 // finder turns filters on names into conditions on UIDs.
 type finder struct {
-	store      *Store
+	store      *Catalog
 	metrics    []string // metric UIDs; nil: all
 	conditions []index.Condition
 	matches    []match             // filters whose values must be looked at by name
@@ -173,7 +173,7 @@ func (f *finder) candidates() []index.ID {
 }
 
 // lookup returns the UIDs of those names that have one.
-func (s *Store) lookup(ctx context.Context, kind schema.Kind, names []string) ([]string, error) {
+func (s *Catalog) lookup(ctx context.Context, kind schema.Kind, names []string) ([]string, error) {
 	uids, err := s.uids.Lookup(ctx, kind, names)
 	if err != nil {
 		return nil, err
@@ -187,9 +187,9 @@ func (s *Store) lookup(ctx context.Context, kind schema.Kind, names []string) ([
 	return known, nil
 }
 
-// name decodes series. One whose UIDs have lost their names (somebody deleted them from tsdb-uid) has no name that a
+// Name names series. One whose UIDs have lost their names (somebody deleted them from tsdb-uid) has no name that a
 // query could mean: it is counted and left out.
-func (s *Store) name(ctx context.Context, ids []index.ID) ([]series.Found, error) {
+func (s *Catalog) Name(ctx context.Context, ids []index.ID) ([]series.Found, error) {
 	pairs := 1
 	if len(ids) > 0 {
 		pairs = (len(s.index.TSUID(ids[len(ids)-1])) - s.layout.MetricWidth) / s.layout.PairWidth() // of most series

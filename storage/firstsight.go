@@ -17,8 +17,7 @@ import (
 // freshSeries is a series whose tsdb-meta row is not known to exist.
 type freshSeries struct {
 	id     index.ID
-	series int // in the call
-	state  *state
+	series int    // in the call
 	tsuid  []byte // the index's own
 	order  uint64 // the first bytes of the TSUID
 	exists bool
@@ -49,7 +48,7 @@ func (r *resolution) putMeta(ctx context.Context) {
 		return
 	}
 	for _, f := range fresh {
-		f.state.triedMeta.Store(true)
+		s.registry.Of(f.id).Try()
 	}
 	if err := s.db.Apply(ctx, s.o.Tables.Meta, schema.FamilyMeta, r.metaRows.build(fresh, s.o.Now().Unix())); err != nil {
 		r.failUnfinished(fmt.Errorf("register series: %w", err))
@@ -57,13 +56,13 @@ func (r *resolution) putMeta(ctx context.Context) {
 	}
 	added := 0
 	for _, f := range fresh {
-		if s.noteNew(f.id, f.state) {
+		if s.noteNew(f.id) {
 			added++
 		}
 	}
 	s.metrics.seriesNew.Add(float64(added))
 	r.made = added
-	s.warnUIDs()
+	s.uidUsage.Warn()
 }
 
 // distinct are the fresh series, each once, in the order of their TSUIDs: neighbours in the table are cheaper to insert one after the other.
@@ -98,14 +97,14 @@ func (r *resolution) lookUp(ctx context.Context, fresh []freshSeries) error {
 	s := r.store
 	r.keys = r.keys[:0]
 	var asked []int
-	complete := s.o.Exclusive && s.loaded.Load()
+	complete := s.o.Exclusive && s.registry.Loaded()
 	if !complete { // the first series must not come before
-		if err := s.beginSpans(ctx); err != nil {
+		if err := s.days.Begin(ctx); err != nil {
 			return err
 		}
 	}
 	for n := range fresh {
-		if !complete || fresh[n].state.triedMeta.Load() {
+		if !complete || s.registry.Of(fresh[n].id).Tried() {
 			asked, r.keys = append(asked, n), append(r.keys, fresh[n].tsuid)
 		}
 	}
@@ -119,7 +118,7 @@ func (r *resolution) lookUp(ctx context.Context, fresh []freshSeries) error {
 	for n, row := range rows {
 		if f := &fresh[asked[n]]; len(row.Cells) > 0 {
 			f.exists = true
-			if s.noteMeta(f.id, f.state) {
+			if s.registry.Note(f.id) {
 				s.metrics.seriesNew.Inc()
 			}
 		}
@@ -130,7 +129,7 @@ func (r *resolution) lookUp(ctx context.Context, fresh []freshSeries) error {
 // failUnfinished fails the series whose tsdb-meta row is still not known to exist.
 func (r *resolution) failUnfinished(err error) {
 	for _, f := range r.fresh {
-		if !f.state.hasMeta.Load() {
+		if !r.store.registry.Of(f.id).Exists() {
 			r.fail(f.series, err)
 		}
 	}
@@ -179,4 +178,19 @@ func (m *metaRows) reset() {
 	clear(m.news[:cap(m.news)])
 	clear(m.mutations[:cap(m.mutations)])
 	clear(m.puts[:cap(m.puts)])
+}
+
+// noteNew remembers that this process wrote the tsdb-meta row of a series, which had none; true when it was not known to have one. Where nobody
+// else writes, such a series has no rows of data: points come after the row.
+func (s *Store) noteNew(id index.ID) bool {
+	st := s.states.Of(id)
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if s.registry.Of(id).Exists() {
+		return false // somebody was faster, and may have written points
+	}
+	if s.o.Exclusive {
+		st.known, st.newest, st.lastSample, st.lastObject = true, true, -1, -1
+	}
+	return s.registry.Note(id)
 }

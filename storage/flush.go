@@ -96,7 +96,7 @@ func (s *Store) putRows(ctx context.Context, rows []head.Row, apply func(ctx con
 	slices.SortFunc(rows, func(a, b head.Row) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Base, b.Base)) })
 	for i, r := range rows {
 		ref := series.Ref(r.ID) + 1
-		st := s.states.get(ref.ID())
+		st := s.states.Of(ref.ID())
 		if i == 0 || rows[i-1].ID != r.ID {
 			st.mu.Lock()
 			w.locked = append(w.locked, st)

@@ -11,11 +11,11 @@ import (
 )
 
 // Metrics implements Querier.
-func (s *Store) Metrics(ctx context.Context, start, end int64) ([]string, error) {
-	if err := s.ready(); err != nil {
+func (s *Catalog) Metrics(ctx context.Context, start, end int64) ([]string, error) {
+	if err := s.o.Ready(); err != nil {
 		return nil, err
 	}
-	all, err := s.allMetrics(ctx, s.spans.overlap(start, end))
+	all, err := s.allMetrics(ctx, s.days.overlap(start, end))
 	if err != nil {
 		return nil, err
 	}
@@ -31,27 +31,27 @@ func (s *Store) Metrics(ctx context.Context, start, end int64) ([]string, error)
 }
 
 // TagKeys implements Querier.
-func (s *Store) TagKeys(ctx context.Context, start, end int64) ([]string, error) {
-	if err := s.ready(); err != nil {
+func (s *Catalog) TagKeys(ctx context.Context, start, end int64) ([]string, error) {
+	if err := s.o.Ready(); err != nil {
 		return nil, err
 	}
-	return s.list(ctx, schema.Tagk, s.index.TagKeys(s.spans.overlap(start, end)))
+	return s.list(ctx, schema.Tagk, s.index.TagKeys(s.days.overlap(start, end)))
 }
 
 // TagValues implements Querier.
-func (s *Store) TagValues(ctx context.Context, key string, start, end int64) ([]string, error) {
-	if err := s.ready(); err != nil {
+func (s *Catalog) TagValues(ctx context.Context, key string, start, end int64) ([]string, error) {
+	if err := s.o.Ready(); err != nil {
 		return nil, err
 	}
 	keys, err := s.lookup(ctx, schema.Tagk, []string{key})
 	if err != nil || len(keys) == 0 {
 		return nil, err
 	}
-	return s.list(ctx, schema.Tagv, s.index.TagValues(keys[0], s.spans.overlap(start, end)))
+	return s.list(ctx, schema.Tagv, s.index.TagValues(keys[0], s.days.overlap(start, end)))
 }
 
 // list returns the names of UIDs in ascending order, without those that have none.
-func (s *Store) list(ctx context.Context, kind schema.Kind, uids []string) ([]string, error) {
+func (s *Catalog) list(ctx context.Context, kind schema.Kind, uids []string) ([]string, error) {
 	if err := budget.From(ctx).Take(int64(len(uids) * nameBytes)); err != nil {
 		return nil, err
 	}

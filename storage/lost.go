@@ -13,8 +13,8 @@ import (
 
 // SeriesHours says how many rows of the data table, each an hour of a series, there may be from one row key up to another (nil: the end): those of the
 // days in which the series of the index have points. The rows themselves are not read. It is for the time after Run has loaded the index.
-func (s *Store) SeriesHours(from, to []byte) (hours int) {
-	if !s.loaded.Load() {
+func (s *Catalog) SeriesHours(from, to []byte) (hours int) {
+	if !s.registry.Loaded() {
 		return 0
 	}
 	var key []byte
@@ -38,11 +38,11 @@ func (s *Store) SeriesHours(from, to []byte) (hours int) {
 }
 
 // hoursOf are the hours, since 1970, of the days in which a series may have points; the last is not one of them.
-func (s *Store) hoursOf(id index.ID) (first, last int) {
+func (s *Catalog) hoursOf(id index.ID) (first, last int) {
 	const dayHours, now = 24, 3600_000
 	d := everyDay
-	if s.spans != nil {
-		if d = days(s.spans.of(id).now.Load()); d == noDays {
+	if s.days != nil {
+		if d = s.days.all(id); d == noDays {
 			return 0, 0
 		}
 	}
@@ -50,7 +50,7 @@ func (s *Store) hoursOf(id index.ID) (first, last int) {
 }
 
 // RowText says to people which row a key of the data table is.
-func (s *Store) RowText(ctx context.Context, key []byte) string {
+func (s *Catalog) RowText(ctx context.Context, key []byte) string {
 	k, err := s.layout.ParseRowKey(key)
 	if err != nil {
 		return fmt.Sprintf("%x", key)

@@ -10,7 +10,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // Metadata describes a metric. It is kept in the metric's UIDMeta document.
@@ -52,14 +51,9 @@ func (c *metadataCache) forget() {
 	c.known, c.checked = nil, time.Time{}
 }
 
-func (c *metadataCache) describes(metric string) bool {
-	_, ok := c.get(metric)
-	return ok
-}
-
 // PutMetadata keeps metadata by metric name, in the metrics' UIDMeta documents: help as description, type and unit in the custom
 // map; everything else in a document stays as it is. The newest wins. It returns when all of it is durable.
-func (s *Store) PutMetadata(ctx context.Context, metadata map[string]Metadata) error {
+func (s *Documents) PutMetadata(ctx context.Context, metadata map[string]Metadata) error {
 	var changed []string
 	for metric, m := range metadata {
 		if known, ok := s.meta.get(metric); !ok || known != m {
@@ -69,15 +63,13 @@ func (s *Store) PutMetadata(ctx context.Context, metadata map[string]Metadata) e
 	if len(changed) == 0 {
 		return nil
 	}
-	made, err := s.admitNames(ctx, changed)
+	uids, errs, err := s.o.Registrar.AssignMetrics(ctx, changed)
 	if err != nil {
 		return err
 	}
-	defer s.admission.keep(made, made)
-	uids, errs := s.uids.Assign(ctx, schema.Metric, changed)
 	for i, metric := range changed {
 		if errs != nil && errs[i] != nil {
-			return fmt.Errorf("metadata of %s: %w", metric, classifyUID(errs[i], &series.Series{Metric: metric}))
+			return fmt.Errorf("metadata of %s: %w", metric, errs[i])
 		}
 		if err := s.putMetadata(ctx, uids[i], metadata[metric]); err != nil {
 			return fmt.Errorf("metadata of %s: %w", metric, err)
@@ -90,7 +82,7 @@ func (s *Store) PutMetadata(ctx context.Context, metadata map[string]Metadata) e
 // metadataAttempts is how often an edit is tried against others who edit the same document.
 const metadataAttempts = 5
 
-func (s *Store) putMetadata(ctx context.Context, uid string, m Metadata) error {
+func (s *Documents) putMetadata(ctx context.Context, uid string, m Metadata) error {
 	column := kv.Column{Table: s.o.Tables.UID, Family: schema.FamilyName, Row: []byte(uid), Qualifier: schema.Metric.MetaQualifier()}
 	for range metadataAttempts {
 		raw, document, err := s.readUIDMeta(ctx, column)
@@ -116,7 +108,7 @@ func (s *Store) putMetadata(ctx context.Context, uid string, m Metadata) error {
 }
 
 // readUIDMeta returns the stored document and its bytes, nil and a fresh document when there is none.
-func (s *Store) readUIDMeta(ctx context.Context, c kv.Column) ([]byte, schema.UIDMeta, error) {
+func (s *Documents) readUIDMeta(ctx context.Context, c kv.Column) ([]byte, schema.UIDMeta, error) {
 	rows, err := s.db.Get(ctx, c.Table, c.Family, [][]byte{c.Row})
 	if err != nil {
 		return nil, schema.UIDMeta{}, err
@@ -131,7 +123,7 @@ func (s *Store) readUIDMeta(ctx context.Context, c kv.Column) ([]byte, schema.UI
 }
 
 // flush makes earlier check-and-puts durable: they need not be before the next Apply. It writes nothing that is not there.
-func (s *Store) flush(ctx context.Context, uid string) error {
+func (s *Documents) flush(ctx context.Context, uid string) error {
 	if !s.o.Exclusive {
 		return nil // a cluster's are durable by themselves
 	}
@@ -152,7 +144,7 @@ func metadataOf(document schema.UIDMeta) Metadata {
 }
 
 // Metadata returns what is known of metrics, by name. It is at most IndexRefresh old.
-func (s *Store) Metadata(ctx context.Context) (map[string]Metadata, error) {
+func (s *Documents) Metadata(ctx context.Context) (map[string]Metadata, error) {
 	c := &s.meta
 	c.mu.Lock()
 	fresh := !c.checked.IsZero() && (s.o.Exclusive || s.o.Now().Sub(c.checked) < s.o.IndexRefresh)
@@ -181,7 +173,7 @@ func (s *Store) Metadata(ctx context.Context) (map[string]Metadata, error) {
 	return maps.Clone(c.known), nil
 }
 
-func (s *Store) scanMetadata(ctx context.Context) (map[string]Metadata, error) {
+func (s *Documents) scanMetadata(ctx context.Context) (map[string]Metadata, error) {
 	var uids []string
 	var found []Metadata
 	scan := kv.Scan{Table: s.o.Tables.UID, Family: schema.FamilyName, Qualifier: schema.Metric.MetaQualifier()}

@@ -16,10 +16,8 @@ type storeMetrics struct {
 	pointsKnown, rowsReplaced  prometheus.Counter
 	rowsSettled                prometheus.Counter
 	appendSeconds              prometheus.Histogram
-	seriesNew, seriesNameless  prometheus.Counter
-	discoverRows               prometheus.Counter
-	refreshSeconds             prometheus.Histogram
-	rowsFlushed, renamed       prometheus.Counter
+	seriesNew                  prometheus.Counter
+	rowsFlushed                prometheus.Counter
 }
 
 // appended counts a batch that was acknowledged.
@@ -29,15 +27,11 @@ func (m *storeMetrics) appended(b *series.Batch, begin time.Time) {
 	m.appendSeconds.Observe(time.Since(begin).Seconds())
 }
 
-func newStoreMetrics(reg prometheus.Registerer, s *Store) *storeMetrics {
+func newStoreMetrics(reg prometheus.Registerer) *storeMetrics {
 	f := promauto.With(reg)
 	counter := func(name, help string) prometheus.Counter {
 		return f.NewCounter(prometheus.CounterOpts{Name: "tsdbridge_store_" + name, Help: help})
 	}
-	f.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_store_series", Help: "Series in the index."},
-		func() float64 { return float64(s.index.Len()) })
-	f.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_store_uid_cache_entries", Help: "Names and UIDs in the caches."},
-		func() float64 { return float64(s.uids.Cached()) })
 	return &storeMetrics{
 		points:       counter("points_appended_total", "Points acknowledged, those that were there already included."),
 		objects:      counter("objects_appended_total", "Objects (histograms, exemplars, start times) acknowledged."),
@@ -51,14 +45,7 @@ func newStoreMetrics(reg prometheus.Registerer, s *Store) *storeMetrics {
 			Name: "tsdbridge_store_append_seconds", Help: "Duration of one append.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16),
 		}),
-		seriesNew:      counter("series_created_total", "Series first seen by this process and written to tsdb-meta."),
-		seriesNameless: counter("series_nameless_total", "Series skipped by queries because a UID of theirs has no name."),
-		rowsFlushed:    counter("rows_flushed_total", "Rows put into the table from memory."),
-		renamed:        counter("renamed_uids_total", "UIDs that another process was seen to give other names."),
-		discoverRows:   counter("discover_rows_total", "Row keys scanned for series that tsdb-meta lacks."),
-		refreshSeconds: f.NewHistogram(prometheus.HistogramOpts{
-			Name: "tsdbridge_store_index_refresh_seconds", Help: "Duration of reading tsdb-meta for new series.",
-			Buckets: prometheus.ExponentialBuckets(0.001, 4, 10),
-		}),
+		seriesNew:   counter("series_created_total", "Series first seen by this process and written to tsdb-meta."),
+		rowsFlushed: counter("rows_flushed_total", "Rows put into the table from memory."),
 	}
 }

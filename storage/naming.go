@@ -16,7 +16,7 @@ type names struct {
 }
 
 // newNames reads the names of the UIDs of series.
-func (s *Store) newNames(ctx context.Context, tsuids []string) (*names, error) {
+func (s *Catalog) newNames(ctx context.Context, tsuids []string) (*names, error) {
 	n := &names{ends: make([]int, len(tsuids))}
 	var sets [3]uidSet
 	l := s.layout

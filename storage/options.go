@@ -12,18 +12,7 @@ import (
 )
 
 // Tables are the names of the four OpenTSDB tables.
-type Tables struct{ Data, UID, Meta, Tree string }
-
-// SeriesIndex says where the store learns which series exist.
-type SeriesIndex string
-
-const (
-	// IndexAuto takes tsdb-meta, and the row keys of the data table for what tsdb-meta may lack: other writers (a TSD with
-	// its meta tracking off, which is the default) leave no row there.
-	IndexAuto SeriesIndex = "auto"
-	// IndexMeta takes tsdb-meta alone: right where every writer keeps it, and the fastest.
-	IndexMeta SeriesIndex = "meta"
-)
+type Tables = schema.Tables
 
 // Options of a Store.
 type Options struct {

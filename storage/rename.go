@@ -14,14 +14,14 @@ type renames struct {
 
 // OnRename has f called each time that another process (OpenTSDB's "uid rename") has given UIDs other names. A Ref that was resolved by name before is
 // then perhaps that of a series with another name: f forgets them.
-func (s *Store) OnRename(f func()) {
+func (s *Catalog) OnRename(f func()) {
 	s.renames.mu.Lock()
 	defer s.renames.mu.Unlock()
 	s.renames.listeners = append(s.renames.listeners, f)
 }
 
 // refreshNames forgets the names that UIDs had until another process renamed them, at or after since (milliseconds).
-func (s *Store) refreshNames(ctx context.Context, since int64) error {
+func (s *Catalog) refreshNames(ctx context.Context, since int64) error {
 	if s.o.Exclusive {
 		return nil // nobody else renames
 	}
@@ -34,7 +34,6 @@ func (s *Store) refreshNames(ctx context.Context, since int64) error {
 	}
 	s.metrics.renamed.Add(float64(renamed))
 	s.o.Logger.Info("UIDs were renamed; series are resolved again by their names", "uids", renamed)
-	s.meta.forget()
 	s.renames.mu.Lock()
 	defer s.renames.mu.Unlock()
 	for _, f := range s.renames.listeners {

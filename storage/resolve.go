@@ -179,8 +179,8 @@ func (r *resolution) index() {
 	for n, id := range r.ids {
 		i := r.good[n]
 		r.refs[i] = series.RefOf(id)
-		if st := s.states.get(id); !st.hasMeta.Load() {
-			r.fresh = append(r.fresh, freshSeries{id: id, series: i, state: st})
+		if !s.registry.Of(id).Exists() {
+			r.fresh = append(r.fresh, freshSeries{id: id, series: i})
 		}
 	}
 }
@@ -195,4 +195,39 @@ func (r *resolution) addTSUID(i int) {
 	}
 	r.tsuids = r.store.layout.AppendTSUID(r.tsuids, r.names[schema.Metric].uid(i), r.pairs)
 	r.ends, r.good = append(r.ends, len(r.tsuids)), append(r.good, i)
+}
+
+// AssignMetrics returns the UIDs of metrics. New ones count as new series.
+func (s *Store) AssignMetrics(ctx context.Context, metrics []string) (uids []string, errs []error, err error) {
+	made, err := s.admitNames(ctx, metrics)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer s.admission.keep(made, made)
+	uids, errs = s.uids.Assign(ctx, schema.Metric, metrics)
+	for i, err := range errs {
+		if err != nil {
+			errs[i] = classifyUID(err, &series.Series{Metric: metrics[i]})
+		}
+	}
+	return uids, errs, nil
+}
+
+// Register resolves series by their names, as their first points would. Those of which a UID has no name are left out.
+func (s *Store) Register(ctx context.Context, ids []index.ID) error {
+	found, err := s.Catalog.Name(ctx, ids)
+	if err != nil {
+		return err
+	}
+	names := make([]series.Series, len(found))
+	for i, f := range found {
+		names[i] = f.Series
+	}
+	_, errs := s.Resolve(ctx, names)
+	for i, err := range errs {
+		if err != nil {
+			return fmt.Errorf("series %s: %w", names[i], err)
+		}
+	}
+	return nil
 }

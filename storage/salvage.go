@@ -126,16 +126,16 @@ func (s *Store) UnknownInLog(ctx context.Context, o BufferOptions) (unknown int,
 }
 
 // numbered says whether a series that the log numbers is one of the store's: where nobody else writes, its row of tsdb-meta is durable before its number.
-func (s *Store) numbered(id index.ID) bool { return s.spans == nil || s.states.get(id).hasMeta.Load() }
+func (s *Store) numbered(id index.ID) bool { return s.days == nil || s.registry.Of(id).Exists() }
 
 // checkNumbers wants the log that was replayed to be that of this store, as it is now. An older copy of the store would give UIDs of the log's series to others.
 func (s *Store) checkNumbers(ctx context.Context) error {
-	if s.spans == nil {
+	if s.days == nil {
 		return nil
 	}
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
-	for !s.loaded.Load() {
+	for !s.registry.Loaded() {
 		select {
 		case <-look.C:
 		case <-ctx.Done():

@@ -22,7 +22,7 @@ const concurrentMetaEdits = 8
 
 // SeriesCustom returns what series have under a key of the custom map in their TSMeta documents, in order; "" where there is nothing, or no
 // document that can be read.
-func (s *Store) SeriesCustom(ctx context.Context, refs []series.Ref, key string) ([]string, error) {
+func (s *Documents) SeriesCustom(ctx context.Context, refs []series.Ref, key string) ([]string, error) {
 	values := make([]string, 0, len(refs))
 	for len(refs) > 0 {
 		n := min(len(refs), metaRowsPerGet)
@@ -61,7 +61,7 @@ func metaDocument(row kv.Row) []byte {
 }
 
 // metaRows reads the tsdb-meta rows of series.
-func (s *Store) metaRows(ctx context.Context, refs []series.Ref) ([]kv.Row, error) {
+func (s *Documents) metaRows(ctx context.Context, refs []series.Ref) ([]kv.Row, error) {
 	keys := make([][]byte, len(refs))
 	for i, ref := range refs {
 		if err := ref.Check(s.index.Len()); err != nil {
@@ -85,7 +85,7 @@ type CustomEdit struct {
 // SetSeriesCustom makes edits of a key of the custom map in the TSMeta documents of series, each once. Where the value is not Old it is
 // somebody else's and stays, as does a document that a TSD would not have printed. A series without its tsdb-meta row gets one as
 // at first sight. Nothing else in a document changes, and nobody's edit at the same time is lost. What was written is durable when the next Apply is.
-func (s *Store) SetSeriesCustom(ctx context.Context, key string, edits []CustomEdit) error {
+func (s *Documents) SetSeriesCustom(ctx context.Context, key string, edits []CustomEdit) error {
 	for len(edits) > 0 {
 		n := min(len(edits), metaRowsPerGet)
 		if err := s.editCustoms(ctx, key, edits[:n]); err != nil {
@@ -96,7 +96,7 @@ func (s *Store) SetSeriesCustom(ctx context.Context, key string, edits []CustomE
 	return nil
 }
 
-func (s *Store) editCustoms(ctx context.Context, key string, edits []CustomEdit) error {
+func (s *Documents) editCustoms(ctx context.Context, key string, edits []CustomEdit) error {
 	refs := make([]series.Ref, len(edits))
 	for i, e := range edits {
 		refs[i] = e.Ref
@@ -123,7 +123,7 @@ func (s *Store) editCustoms(ctx context.Context, key string, edits []CustomEdit)
 
 // completeMeta gives series without a tsdb-meta row one, and reads it. The row says that trees and whatever else observes new series
 // have seen the series, so it must not be written without them.
-func (s *Store) completeMeta(ctx context.Context, refs []series.Ref, rows []kv.Row) error {
+func (s *Documents) completeMeta(ctx context.Context, refs []series.Ref, rows []kv.Row) error {
 	var missing []int
 	var lacking []series.Ref
 	for i, row := range rows {
@@ -134,7 +134,7 @@ func (s *Store) completeMeta(ctx context.Context, refs []series.Ref, rows []kv.R
 	if len(missing) == 0 {
 		return nil
 	}
-	if err := s.sight(ctx, lacking); err != nil {
+	if err := s.register(ctx, lacking); err != nil {
 		return err
 	}
 	again, err := s.metaRows(ctx, lacking)
@@ -147,31 +147,17 @@ func (s *Store) completeMeta(ctx context.Context, refs []series.Ref, rows []kv.R
 	return nil
 }
 
-// sight resolves series by their names, as their first points would. One whose UIDs have lost their names stays as it is, and so does one
+// register gives series their rows of tsdb-meta. One whose UIDs have lost their names stays as it is, and so does one
 // whose row somebody deleted while this process knew it.
-func (s *Store) sight(ctx context.Context, refs []series.Ref) error {
+func (s *Documents) register(ctx context.Context, refs []series.Ref) error {
 	ids := make([]index.ID, len(refs))
 	for i, ref := range refs {
 		ids[i] = ref.ID()
 	}
-	found, err := s.name(ctx, ids)
-	if err != nil {
-		return err
-	}
-	names := make([]series.Series, len(found))
-	for i, f := range found {
-		names[i] = f.Series
-	}
-	_, errs := s.Resolve(ctx, names)
-	for i, err := range errs {
-		if err != nil {
-			return fmt.Errorf("series %s: %w", names[i], err)
-		}
-	}
-	return nil
+	return s.o.Registrar.Register(ctx, ids)
 }
 
-func (s *Store) editCustom(ctx context.Context, key string, e CustomEdit, row kv.Row) error {
+func (s *Documents) editCustom(ctx context.Context, key string, e CustomEdit, row kv.Row) error {
 	column := kv.Column{Table: s.o.Tables.Meta, Family: schema.FamilyMeta, Row: row.Key, Qualifier: schema.MetaQualifier()}
 	for range metadataAttempts {
 		if len(row.Cells) == 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,22 +23,23 @@ import (
 
 // Store is the one implementation of Appender and Querier: the OpenTSDB schema over a table engine.
 type Store struct {
-	db          *kv.Engine
-	verifier    verifier
-	stamps      stampClock
-	o           Options
-	layout      schema.Layout
-	uids        *uid.Dictionary
-	fit         *fit.Checker // nil: nobody else writes
-	index       *index.Index
-	states      states
-	spans       *spans // nil: others write, and leave none
-	cover       coverage
-	foreign     foreignMetrics
+	db       *kv.Engine
+	verifier verifier
+	stamps   stampClock
+	o        Options
+	layout   schema.Layout
+	uids     *uid.Dictionary
+	fit      *fit.Checker // nil: nobody else writes
+	index    *index.Index
+	states   index.Pages[state]
+	registry *Registry
+	days     *Days // nil: others write, and leave none
+	*Catalog
+	*Documents
+	*read.Reader
+	uidUsage    *UIDUsage
+	loader      *Loader
 	metrics     *storeMetrics
-	reader      *read.Reader
-	meta        metadataCache
-	renames     renames
 	writers     sync.Pool     // *writer
 	resolutions sync.Pool     // *resolution
 	reads       chan struct{} // one for each append that is reading rows
@@ -47,10 +47,7 @@ type Store struct {
 	old         *retention    // nil: rows are kept for ever
 
 	admission admission
-	usage     uidUsage
-
-	loaded   atomic.Bool
-	unpinned atomic.Bool // the layout could not be recorded yet
+	unpinned  atomic.Bool // the layout could not be recorded yet
 
 	unfit atomic.Bool // the flags do not fit the tables: nothing may be written
 
@@ -78,12 +75,9 @@ func New(db kv.KV, o Options) (*Store, error) {
 	s.stamps.wall = o.Now
 	s.writers.New = func() any { return &writer{} }
 	s.resolutions.New = func() any { return &resolution{} }
-	if o.Exclusive {
-		s.spans = &spans{}
-	}
-	s.metrics = newStoreMetrics(o.Registerer, s)
+	s.openCatalog()
+	s.metrics = newStoreMetrics(o.Registerer)
 	s.admission.init(o.NewSeries, s.index.Len, o.Now, o.Registerer)
-	s.showUIDs(o.Registerer)
 	if o.Retention > 0 {
 		old, err := newRetention(s)
 		if err != nil {
@@ -111,8 +105,44 @@ func New(db kv.KV, o Options) (*Store, error) {
 		}
 		s.buffer = b
 	}
-	s.reader = s.newReader()
+	s.Reader = s.newReader()
 	return s, nil
+}
+
+// openCatalog makes the catalogue of series and the documents beside it.
+func (s *Store) openCatalog() {
+	o := s.o
+	s.registry = NewRegistry(s.index, s.layout, o.Exclusive)
+	if o.Exclusive {
+		s.days = NewDays(s.db, o.Tables, s.index, s.registry)
+	}
+	s.uidUsage = NewUIDUsage(s.uids, s.layout, o.Tables.UID, o.Logger)
+	s.Documents = NewDocuments(DocumentsOptions{
+		DB: s.db, Tables: o.Tables, Layout: s.layout, UIDs: s.uids, Series: s.index, Registrar: s,
+		Exclusive: o.Exclusive, IndexRefresh: o.IndexRefresh, Now: o.Now,
+	})
+	s.Catalog = NewCatalog(CatalogOptions{
+		DB: s.db, Tables: o.Tables, Layout: s.layout, UIDs: s.uids, Series: s.index, Registry: s.registry, Days: s.days,
+		Exclusive: o.Exclusive, Index: o.Index, IndexRefresh: o.IndexRefresh, Ready: s.ready, Describes: s.Describes, OpenRows: s.openRows,
+		Now: o.Now, Logger: o.Logger, Registerer: o.Registerer,
+	})
+	s.OnRename(s.Forget)
+	s.loader = &Loader{Catalog: s.Catalog, BeforeAll: s.pinAgain}
+}
+
+// pinAgain records the layout if that could not be done at the start.
+func (s *Store) pinAgain(ctx context.Context) error {
+	if !s.unpinned.Load() {
+		return nil
+	}
+	return s.PinLayout(ctx)
+}
+
+func (s *Store) openRows() int {
+	if s.buffer == nil {
+		return 0
+	}
+	return int(s.buffer.head.Stats().Rows)
 }
 
 func (s *Store) newReader() *read.Reader {
@@ -124,14 +154,6 @@ func (s *Store) newReader() *read.Reader {
 	}
 	return read.New(o)
 }
-
-// Select implements Querier.
-func (s *Store) Select(ctx context.Context, q Query) iter.Seq2[Points, error] {
-	return s.reader.Select(ctx, q)
-}
-
-// Plan returns how Select would read a query now, by metric and kind. It reads nothing.
-func (s *Store) Plan(q Query) ([]read.Plan, error) { return s.reader.Plan(q) }
 
 // openUIDs opens the dictionary; on shared tables it assigns nothing before the flags are known to fit.
 func (s *Store) openUIDs() {
@@ -205,15 +227,15 @@ func (s *Store) refreshEvery(ctx context.Context) error {
 		if err := s.checkFit(ctx); errors.Is(err, ErrLayout) {
 			return err // others began to fill empty tables
 		}
-		switch err := s.refresh(ctx, since); {
+		switch err := s.loader.Load(ctx, since); {
 		case errors.Is(err, ErrLayout):
 			return err
 		case err == nil:
-			if !s.loaded.Swap(true) {
+			if s.registry.setLoaded() {
 				s.o.Logger.Info("series index loaded", "series", s.index.Len(), "duration", s.o.Now().Sub(begin))
 			}
 			s.loading.Set(nil)
-			s.measureUIDs(ctx)
+			s.uidUsage.Measure(ctx)
 			since = begin.Add(-refreshMargin).UnixMilli()
 		case ctx.Err() != nil:
 			return nil
@@ -222,106 +244,18 @@ func (s *Store) refreshEvery(ctx context.Context) error {
 				s.o.Logger.Error("reading the series index; trying again", "table", s.o.Tables.Meta, "err", err)
 			}
 		}
-		if s.o.Exclusive && s.loaded.Load() {
+		if s.o.Exclusive && s.registry.Loaded() {
 			<-ctx.Done()
 			return nil
 		}
 		wait := s.o.IndexRefresh
-		if !s.loaded.Load() {
+		if !s.registry.Loaded() {
 			wait = min(wait, time.Second)
 		}
 		if !retry.Sleep(ctx, wait) {
 			return nil
 		}
 	}
-}
-
-// refreshMargin is how far a refresh reaches back before the begin of the last one: for clocks of region servers that
-// differ from ours, and for cells that were on their way.
-const refreshMargin = 5 * time.Minute
-
-// refresh takes in what other processes changed at or after since.
-func (s *Store) refresh(ctx context.Context, since int64) error {
-	if err := s.refreshNames(ctx, since); err != nil {
-		return err
-	}
-	return s.loadIndex(ctx, since)
-}
-
-// loadIndex adds the series whose tsdb-meta rows were written at or after since (milliseconds; 0: ever).
-func (s *Store) loadIndex(ctx context.Context, since int64) error {
-	begin := s.o.Now()
-	scan := kv.Scan{Table: s.o.Tables.Meta, Family: schema.FamilyMeta}
-	if s.spans != nil {
-		if err := s.loadAlone(ctx, scan); err != nil {
-			return err
-		}
-	} else {
-		scan.KeysOnly, scan.Since = true, since
-		for row, err := range s.db.Scan(ctx, scan) {
-			if err != nil {
-				return err
-			}
-			s.addMeta(row.Key)
-		}
-	}
-	s.metrics.refreshSeconds.Observe(s.o.Now().Sub(begin).Seconds())
-	return nil
-}
-
-// loadAlone adds all series, and their spans, of a table that nobody else writes to.
-func (s *Store) loadAlone(ctx context.Context, scan kv.Scan) error {
-	if s.unpinned.Load() {
-		if err := s.PinLayout(ctx); err != nil {
-			return err
-		}
-	}
-	if err := s.beginSpans(ctx); err != nil {
-		return err
-	}
-	return s.db.Rows.ScanStored(ctx, scan, func(key []byte, cells []kv.StoredCell) error {
-		if id, ok := s.addMeta(key); ok {
-			s.noteSpan(id, cells)
-		}
-		return nil
-	})
-}
-
-// addMeta adds the series of a row of tsdb-meta; ok is false when it is no series.
-func (s *Store) addMeta(key []byte) (id index.ID, ok bool) {
-	id, _, err := s.index.Add(key)
-	if err != nil {
-		s.o.Logger.Warn("row key in tsdb-meta is no TSUID of the configured UID widths; skipped", "row", fmt.Sprintf("%x", key), "err", err)
-		return 0, false
-	}
-	s.noteMeta(id, s.states.get(id))
-	return id, true
-}
-
-// noteMeta remembers that a series has its tsdb-meta row; true when that was not known.
-func (s *Store) noteMeta(id index.ID, st *state) bool {
-	if st.hasMeta.Swap(true) {
-		return false
-	}
-	if s.o.Exclusive {
-		return true // nothing is searched for by row keys
-	}
-	s.cover.inMeta.Store(s.index.TSUID(id)[:s.layout.MetricWidth], true)
-	return true
-}
-
-// noteNew remembers that this process wrote the tsdb-meta row of a series, which had none; true when it was not known to have one. Where nobody
-// else writes, such a series has no rows of data: points come after the row.
-func (s *Store) noteNew(id index.ID, st *state) bool {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if st.hasMeta.Load() {
-		return false // somebody was faster, and may have written points
-	}
-	if s.o.Exclusive {
-		st.known, st.newest, st.lastSample, st.lastObject = true, true, -1, -1
-	}
-	return s.noteMeta(id, st)
 }
 
 // Ready says what keeps the store from answering, nil when nothing does. It asks the engine.
@@ -348,8 +282,8 @@ func (s *Store) Ready(ctx context.Context) error {
 
 // ready fails queries that the index cannot answer yet.
 func (s *Store) ready() error {
-	if s.loaded.Load() {
-		if s.spans != nil {
+	if s.registry.Loaded() {
+		if s.days != nil {
 			return s.replayed() // the log may have days that the table lacks
 		}
 		return nil

@@ -158,7 +158,7 @@ func (w *writer) lockRows(some []unverified) {
 	slices.SortFunc(some, func(a, b unverified) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.base, b.base)) })
 	some = slices.Compact(some) // a row may be due in two minutes
 	for i, u := range some {
-		st := w.store.states.get(u.id)
+		st := w.store.states.Of(u.id)
 		if i == 0 || some[i-1].id != u.id {
 			st.mu.Lock()
 			w.locked = append(w.locked, st)

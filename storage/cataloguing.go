@@ -1,0 +1,70 @@
+package storage
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/uid"
+)
+
+// SeriesIndex says where the store learns which series exist.
+type SeriesIndex string
+
+const (
+	// IndexAuto takes tsdb-meta, and the row keys of the data table for what tsdb-meta may lack: other writers (a TSD with
+	// its meta tracking off, which is the default) leave no row there.
+	IndexAuto SeriesIndex = "auto"
+	// IndexMeta takes tsdb-meta alone: right where every writer keeps it, and the fastest.
+	IndexMeta SeriesIndex = "meta"
+)
+
+// CatalogOptions are what a Catalog needs.
+type CatalogOptions struct {
+	DB       *kv.Engine
+	Tables   schema.Tables
+	Layout   schema.Layout
+	UIDs     *uid.Dictionary
+	Series   *index.Index
+	Registry *Registry
+	Days     *Days // nil: others write to the tables
+	// Exclusive says that no other process writes to the tables.
+	Exclusive    bool
+	Index        SeriesIndex
+	IndexRefresh time.Duration // how often what other processes write is looked for
+	// Ready returns an error while the index lacks series or days.
+	Ready func() error
+	// Describes reports whether a metric has metadata. Such a metric may have no series.
+	Describes func(metric string) bool
+	// OpenRows returns how many rows are in memory and not in the table.
+	OpenRows   func() int
+	Now        func() time.Time
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// Catalog is the catalogue of series: which there are, by names, tags and days, and what they are called. It is safe for concurrent use.
+type Catalog struct {
+	o        CatalogOptions
+	db       *kv.Engine
+	layout   schema.Layout
+	uids     *uid.Dictionary
+	index    *index.Index
+	registry *Registry
+	days     *Days
+	cover    coverage
+	foreign  foreignMetrics
+	renames  renames
+	metrics  *catalogMetrics
+}
+
+// NewCatalog returns a catalogue of the series of an index, which a Loader fills.
+func NewCatalog(o CatalogOptions) *Catalog {
+	c := &Catalog{o: o, db: o.DB, layout: o.Layout, uids: o.UIDs, index: o.Series, registry: o.Registry, days: o.Days}
+	c.metrics = newCatalogMetrics(o.Registerer, c)
+	return c
+}

@@ -1,0 +1,134 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// spansQualifier marks a store, in the counters' row, all of whose series were made by versions that keep spans: a series of such a store that has no span in
+// tsdb-meta has no rows of points either. (An empty span in each new row of tsdb-meta would say the same, but two who see a series first
+// at once could put it over the span of the first points.)
+const spansQualifier = "tsdbridge.spans"
+
+// Begin finds out, once, whether the store is so marked, and marks a store without series.
+func (p *Days) Begin(ctx context.Context) error {
+	if p == nil {
+		return nil
+	}
+	p.begin.Lock()
+	defer p.begin.Unlock()
+	if p.begun {
+		return nil
+	}
+	key := schema.MaxIDRow()
+	rows, err := p.db.Get(ctx, p.tables.UID, schema.FamilyID, [][]byte{key})
+	if err != nil {
+		return fmt.Errorf("look whether spans of series are kept: %w", err)
+	}
+	p.whole = slices.ContainsFunc(rows[0].Cells, func(c kv.Cell) bool { return string(c.Qualifier) == spansQualifier })
+	if !p.whole {
+		if p.whole, err = p.isEmpty(ctx); err != nil {
+			return err
+		}
+		if p.whole {
+			mark := kv.Mutation{Key: key, Puts: []kv.Put{{Qualifier: []byte(spansQualifier), Value: []byte{1}}}}
+			if err := p.db.Apply(ctx, p.tables.UID, schema.FamilyID, []kv.Mutation{mark}); err != nil {
+				return fmt.Errorf("note that spans of series are kept: %w", err)
+			}
+		}
+	}
+	p.begun = true
+	return nil
+}
+
+// isEmpty says whether there are neither series nor points.
+func (p *Days) isEmpty(ctx context.Context) (bool, error) {
+	for _, scan := range []kv.Scan{{Table: p.tables.Meta, Family: schema.FamilyMeta}, {Table: p.tables.Data, Family: schema.FamilyData}} {
+		scan.KeysOnly, scan.Limit = true, 1
+		for _, err := range p.db.Scan(ctx, scan) {
+			if err != nil {
+				return false, fmt.Errorf("look for a first row of %s: %w", scan.Table, err)
+			}
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// note notes the days that is in the row of a series. Without one it is none, if the store is whole, else unknown: any day.
+func (p *Days) note(id index.ID, cells []kv.StoredCell) {
+	for _, c := range cells {
+		if c.Coded != nil {
+			continue // a document
+		}
+		if first, last, ok := schema.ParseSpan(c.Qualifier, c.Value); ok {
+			p.of(id).read(daysOf(first, last))
+			return
+		}
+		if string(c.Qualifier) == string(schema.SpanQualifier()) {
+			p.of(id).read(everyDay) // it says nothing that we know
+			return
+		}
+	}
+	if !p.whole {
+		p.of(id).read(everyDay)
+	}
+}
+
+// Widen notes that a row of a series is about to be put, and appends the series to those whose days the table lacks then, unless it is the last of them.
+func (p *Days) Widen(wider []index.ID, id index.ID, base uint32) []index.ID {
+	d := p.of(id)
+	widen(&d.now, dayOfRow(base))
+	if d.now.Load() != d.kept.Load() && (len(wider) == 0 || wider[len(wider)-1] != id) {
+		wider = append(wider, id)
+	}
+	return wider
+}
+
+// Put writes the days of series, which no other call may write at the same time, to tsdb-meta. Where the engine can be told without waiting for the
+// disk it is not waited for: the rows come later in the one sequence of changes, and a crash leaves none of them without this.
+func (p *Days) Put(ctx context.Context, ids []index.ID) error {
+	if !p.registry.Loaded() { // what the table has is wider, perhaps
+		if err := p.read(ctx, ids); err != nil {
+			return err
+		}
+	}
+	put := make([]days, len(ids))
+	mutations := make([]kv.Mutation, len(ids))
+	for i, key := range p.index.TSUIDBytes(nil, ids) {
+		d := p.all(ids[i])
+		put[i] = d
+		mutations[i] = kv.Mutation{Key: key, Puts: []kv.Put{{Qualifier: schema.SpanQualifier(), Value: schema.EncodeSpan(d.first(), d.last())}}}
+	}
+	slices.SortFunc(mutations, func(a, b kv.Mutation) int { return bytes.Compare(a.Key, b.Key) })
+	if err := p.db.Put(ctx, p.tables.Meta, schema.FamilyMeta, mutations); err != nil {
+		return err
+	}
+	for i, id := range ids {
+		widen(&p.of(id).kept, put[i])
+	}
+	return nil
+}
+
+// read notes the days of some series before all are loaded.
+func (p *Days) read(ctx context.Context, ids []index.ID) error {
+	if err := p.Begin(ctx); err != nil {
+		return err
+	}
+	rows, err := p.db.Get(ctx, p.tables.Meta, schema.FamilyMeta, p.index.TSUIDBytes(nil, ids))
+	if err != nil {
+		return err
+	}
+	var cells []kv.StoredCell
+	for i, row := range rows {
+		cells = kv.AppendStored(cells[:0], row.Cells)
+		p.note(ids[i], cells)
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package storage
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
+)
+
+// days are the first and the last day (since 1970) in which a series may have points. The high half is 65535 less the first day, the low half the last,
+// so both only ever grow, and 0 is no day at all.
+type days uint32
+
+const (
+	noDays    days = 0
+	everyDay  days = 1<<32 - 1
+	lastDay        = 1<<16 - 1
+	dayMillis      = 24 * 3600 * 1000
+)
+
+func daysOf(first, last uint16) days { return days(lastDay-first)<<16 | days(last) }
+
+// dayOfRow is the day of the row with a base time; an hour is never in two.
+func dayOfRow(base uint32) days {
+	day := uint16(base / (dayMillis / 1000))
+	return daysOf(day, day)
+}
+
+// daysBetween are the days from start to end (milliseconds, inclusive). All that rows can be of is every day.
+func daysBetween(start, end int64) days {
+	last := uint16(lastDay)
+	if end < series.MaxTime {
+		last = uint16(max(end, 0) / dayMillis)
+	}
+	return daysOf(uint16(min(max(start, 0), series.MaxTime)/dayMillis), last)
+}
+
+func (d days) first() uint16 { return lastDay - uint16(d>>16) }
+func (d days) last() uint16  { return uint16(d) }
+
+func (d days) union(o days) days { return max(d&^lastDay, o&^lastDay) | max(d&lastDay, o&lastDay) }
+
+// overlaps reports whether they have a day in common; every day overlaps with whatever there is, even with no days.
+func (d days) overlaps(o days) bool { return d.first() <= o.last() && o.first() <= d.last() }
+
+// Days keeps for each series in which days it may have points: more days than it has, never fewer. They only widen, by rows that are begun in the
+// head or put into the table. A table that nobody else writes to keeps them in the series' rows of tsdb-meta; there they widen before the row
+// is put that needs it. They cost 8 bytes a series, in memory without pointers. Nil Days are those of a table that others write to: nothing is known.
+type Days struct {
+	db       *kv.Engine
+	tables   schema.Tables
+	index    *index.Index
+	registry *Registry
+
+	active index.Pages[activeDays]
+
+	begin sync.Mutex // guards begun and the setting of whole
+	begun bool       // whole is known
+	whole bool       // a series without days in the table has no rows there: all were made by versions that keep days
+}
+
+// NewDays returns the days of a table that nobody else writes to.
+func NewDays(db *kv.Engine, tables schema.Tables, x *index.Index, registry *Registry) *Days {
+	return &Days{db: db, tables: tables, index: x, registry: registry}
+}
+
+// activeDays are those of a series: as they are, and as far as the table is known to have them.
+type activeDays struct{ now, kept atomic.Uint32 }
+
+func (p *Days) of(id index.ID) *activeDays { return p.active.Of(id) }
+
+// all are the days of a series.
+func (p *Days) all(id index.ID) days { return days(p.of(id).now.Load()) }
+
+// widen makes days cover more.
+func widen(kept *atomic.Uint32, by days) {
+	for {
+		was := days(kept.Load())
+		wide := was.union(by)
+		if wide == was || kept.CompareAndSwap(uint32(was), uint32(wide)) {
+			return
+		}
+	}
+}
+
+// Began notes a row that begins in the head.
+func (p *Days) Began(id, base uint32) { widen(&p.of(index.ID(id)).now, dayOfRow(base)) }
+
+// read notes what the table has of a series.
+func (s *activeDays) read(d days) {
+	widen(&s.now, d)
+	widen(&s.kept, d)
+}
+
+// overlap gives the condition that a series may have points between start and end (milliseconds, inclusive); nil: all do.
+func (p *Days) overlap(start, end int64) func(index.ID) bool {
+	asked := daysBetween(start, end)
+	if p == nil || asked == everyDay {
+		return nil
+	}
+	return func(id index.ID) bool { return p.all(id).overlaps(asked) }
+}

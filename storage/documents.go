@@ -1,0 +1,58 @@
+package storage
+
+import (
+	"context"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/uid"
+)
+
+// A Registrar gives metrics and series what new ones need.
+type Registrar interface {
+	// AssignMetrics returns the UIDs of metrics; new ones count as new series. errs is nil when all went well, else one per metric.
+	AssignMetrics(ctx context.Context, metrics []string) (uids []string, errs []error, err error)
+	// Register gives series, which have their UIDs, their rows of tsdb-meta, as their first points would. Those of which a UID has no name are left out.
+	Register(ctx context.Context, ids []index.ID) error
+}
+
+// DocumentsOptions are what Documents need.
+type DocumentsOptions struct {
+	DB        *kv.Engine
+	Tables    schema.Tables
+	Layout    schema.Layout
+	UIDs      *uid.Dictionary
+	Series    *index.Index
+	Registrar Registrar
+	// Exclusive says that no other process writes to the tables.
+	Exclusive    bool
+	IndexRefresh time.Duration // how often what other processes write is looked for
+	Now          func() time.Time
+}
+
+// Documents are those of metrics and series that OpenTSDB keeps beside their names: the UIDMeta of a metric holds its metadata, the custom map of the
+// TSMeta of a series what tsdbridge notes of it. They are safe for concurrent use.
+type Documents struct {
+	o      DocumentsOptions
+	db     *kv.Engine
+	uids   *uid.Dictionary
+	index  *index.Index
+	layout schema.Layout
+	meta   metadataCache
+}
+
+// NewDocuments returns the documents of some tables.
+func NewDocuments(o DocumentsOptions) *Documents {
+	return &Documents{o: o, db: o.DB, uids: o.UIDs, index: o.Series, layout: o.Layout}
+}
+
+// Forget has all metadata read again: UIDs have other names.
+func (s *Documents) Forget() { s.meta.forget() }
+
+// Describes reports whether metadata of a metric are known.
+func (s *Documents) Describes(metric string) bool {
+	_, ok := s.meta.get(metric)
+	return ok
+}

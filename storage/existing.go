@@ -1,0 +1,96 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
+)
+
+// namesOf are the names of a kind that a series has.
+func namesOf(s *series.Series, kind schema.Kind) []string {
+	if kind == schema.Metric {
+		return []string{s.Metric}
+	}
+	names := make([]string, len(s.Tags))
+	for i, t := range s.Tags {
+		if names[i] = t.Key; kind == schema.Tagv {
+			names[i] = t.Value
+		}
+	}
+	return names
+}
+
+// Known reports of each series whether it exists, in the index or in tsdb-meta. It assigns nothing.
+func (s *Catalog) Known(ctx context.Context, all []series.Series) ([]bool, error) {
+	exists := make([]bool, len(all))
+	var uids [3]map[string]string
+	for _, kind := range schema.Kinds() {
+		known, err := s.uidsOf(ctx, kind, all)
+		if err != nil {
+			return nil, err
+		}
+		uids[kind] = known
+	}
+	var asked []int
+	var keys [][]byte
+	for i := range all {
+		tsuid, ok := s.tsuidBy(&all[i], &uids)
+		if !ok {
+			continue
+		}
+		if _, exists[i] = s.index.Lookup(tsuid); !exists[i] {
+			asked, keys = append(asked, i), append(keys, tsuid)
+		}
+	}
+	if len(keys) == 0 || s.o.Exclusive && s.registry.Loaded() {
+		return exists, nil
+	}
+	rows, err := s.db.Get(ctx, s.o.Tables.Meta, schema.FamilyMeta, keys)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", s.o.Tables.Meta, err)
+	}
+	for n, row := range rows {
+		exists[asked[n]] = len(row.Cells) > 0
+	}
+	return exists, nil
+}
+
+// uidsOf returns the UIDs of all names of a kind that have one.
+func (s *Catalog) uidsOf(ctx context.Context, kind schema.Kind, all []series.Series) (map[string]string, error) {
+	known := map[string]string{}
+	var names []string
+	for i := range all {
+		for _, name := range namesOf(&all[i], kind) {
+			if _, ok := known[name]; !ok {
+				known[name] = ""
+				names = append(names, name)
+			}
+		}
+	}
+	uids, err := s.uids.Lookup(ctx, kind, names)
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range names {
+		known[name] = uids[i]
+	}
+	return known, nil
+}
+
+// tsuidBy makes the TSUID of a series, if all of its names have UIDs.
+func (s *Catalog) tsuidBy(of *series.Series, uids *[3]map[string]string) (tsuid []byte, ok bool) {
+	metric := uids[schema.Metric][of.Metric]
+	ok = metric != "" && len(of.Tags) > 0
+	pairs := make([]schema.Pair, 0, len(of.Tags))
+	for _, t := range of.Tags {
+		key, value := uids[schema.Tagk][t.Key], uids[schema.Tagv][t.Value]
+		ok = ok && key != "" && value != ""
+		pairs = append(pairs, schema.Pair{Key: []byte(key), Value: []byte(value)})
+	}
+	if !ok {
+		return nil, false
+	}
+	return s.layout.AppendTSUID(nil, []byte(metric), pairs), true
+}

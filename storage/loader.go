@@ -1,0 +1,78 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// refreshMargin is how far a refresh reaches back before the begin of the last one: for clocks of region servers that
+// differ from ours, and for cells that were on their way.
+const refreshMargin = 5 * time.Minute
+
+// Loader reads the series and the names of the tables into a Catalog, and what other processes change of them.
+type Loader struct {
+	*Catalog
+	// BeforeAll is called before all is read of a table that nobody else writes to.
+	BeforeAll func(context.Context) error
+}
+
+// Load takes in what the tables have (since 0), or what other processes changed at or after since (milliseconds).
+func (s *Loader) Load(ctx context.Context, since int64) error {
+	if err := s.refreshNames(ctx, since); err != nil {
+		return err
+	}
+	return s.loadIndex(ctx, since)
+}
+
+// loadIndex adds the series whose tsdb-meta rows were written at or after since (milliseconds; 0: ever).
+func (s *Loader) loadIndex(ctx context.Context, since int64) error {
+	begin := s.o.Now()
+	scan := kv.Scan{Table: s.o.Tables.Meta, Family: schema.FamilyMeta}
+	if s.days != nil {
+		if err := s.loadAlone(ctx, scan); err != nil {
+			return err
+		}
+	} else {
+		scan.KeysOnly, scan.Since = true, since
+		for row, err := range s.db.Scan(ctx, scan) {
+			if err != nil {
+				return err
+			}
+			s.addMeta(row.Key)
+		}
+	}
+	s.metrics.refreshSeconds.Observe(s.o.Now().Sub(begin).Seconds())
+	return nil
+}
+
+// loadAlone adds all series, and their days, of a table that nobody else writes to.
+func (s *Loader) loadAlone(ctx context.Context, scan kv.Scan) error {
+	if err := s.BeforeAll(ctx); err != nil {
+		return err
+	}
+	if err := s.days.Begin(ctx); err != nil {
+		return err
+	}
+	return s.db.Rows.ScanStored(ctx, scan, func(key []byte, cells []kv.StoredCell) error {
+		if id, ok := s.addMeta(key); ok {
+			s.days.note(id, cells)
+		}
+		return nil
+	})
+}
+
+// addMeta adds the series of a row of tsdb-meta; ok is false when it is no series.
+func (s *Loader) addMeta(key []byte) (id index.ID, ok bool) {
+	id, _, err := s.index.Add(key)
+	if err != nil {
+		s.o.Logger.Warn("row key in tsdb-meta is no TSUID of the configured UID widths; skipped", "row", fmt.Sprintf("%x", key), "err", err)
+		return 0, false
+	}
+	s.registry.Note(id)
+	return id, true
+}

@@ -1,0 +1,66 @@
+package storage
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// Registry knows which series have their row of tsdb-meta, which marks them as complete. It is safe for concurrent use.
+type Registry struct {
+	exclusive bool // nobody else writes
+	layout    schema.Layout
+	index     *index.Index
+
+	loaded  atomic.Bool
+	entries index.Pages[Registration]
+	metrics sync.Map // metric UID -> true: tsdb-meta has rows of it; kept where others write
+}
+
+// NewRegistry returns a registry without series.
+func NewRegistry(x *index.Index, layout schema.Layout, exclusive bool) *Registry {
+	return &Registry{exclusive: exclusive, layout: layout, index: x}
+}
+
+// A Registration is what this process knows of the tsdb-meta row of a series.
+type Registration struct {
+	exists atomic.Bool
+	tried  atomic.Bool
+}
+
+// Exists reports whether the row is known to exist.
+func (r *Registration) Exists() bool { return r.exists.Load() }
+
+// Try notes that this process is about to write the row: it may exist from now on.
+func (r *Registration) Try() { r.tried.Store(true) }
+
+// Tried reports whether this process may have written the row.
+func (r *Registration) Tried() bool { return r.tried.Load() }
+
+// Loaded reports whether all of tsdb-meta was read.
+func (r *Registry) Loaded() bool { return r.loaded.Load() }
+
+// setLoaded notes that all of tsdb-meta was read; true the first time.
+func (r *Registry) setLoaded() bool { return !r.loaded.Swap(true) }
+
+// Of returns the registration of a series.
+func (r *Registry) Of(id index.ID) *Registration { return r.entries.Of(id) }
+
+// Note remembers that a series has its tsdb-meta row; true when that was not known.
+func (r *Registry) Note(id index.ID) bool {
+	if r.Of(id).exists.Swap(true) {
+		return false
+	}
+	if !r.exclusive { // else nothing is searched for by row keys
+		r.metrics.Store(r.index.TSUID(id)[:r.layout.MetricWidth], true)
+	}
+	return true
+}
+
+// hasMetric reports whether tsdb-meta is known to have rows of a metric.
+func (r *Registry) hasMetric(metric string) bool {
+	_, ok := r.metrics.Load(metric)
+	return ok
+}
