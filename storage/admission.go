@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
@@ -137,7 +138,7 @@ func (r *resolution) admitNew(ctx context.Context, i int) {
 		if exhausted == nil {
 			continue
 		}
-		uids, err := s.uids.Lookup(ctx, kind, namesOf(&r.series[i], kind))
+		uids, err := s.uids.Lookup(ctx, kind, catalog.NamesOf(&r.series[i], kind))
 		for _, uid := range uids {
 			if uid == "" && err == nil {
 				err = classifyUID(exhausted, &r.series[i])

@@ -1,11 +1,13 @@
 package storage
 
 import (
+	"github.com/tsdbridge/tsdbridge/storage/catalog"
+	"github.com/tsdbridge/tsdbridge/storage/documents"
 	"github.com/tsdbridge/tsdbridge/storage/read"
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// The data of the contract; see package series.
+// The data of the contract; see packages series, read, catalog and documents.
 type (
 	Tag       = series.Tag
 	Series    = series.Series
@@ -20,7 +22,19 @@ type (
 	Points    = series.Points
 	NewSeries = series.NewSeries
 
-	Plan = read.Plan
+	Plan        = read.Plan
+	SeriesScan  = catalog.SeriesScan
+	SeriesIndex = catalog.SeriesIndex
+	Cardinality = catalog.Cardinality
+	NamedCount  = catalog.NamedCount
+	Metadata    = documents.Metadata
+	CustomEdit  = documents.CustomEdit
+)
+
+// Where a store learns which series exist; see package catalog.
+const (
+	IndexAuto = catalog.IndexAuto
+	IndexMeta = catalog.IndexMeta
 )
 
 // Bounds of what can be stored; see package series.

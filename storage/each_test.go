@@ -17,7 +17,7 @@ import (
 )
 
 // each lists what EachTSUID goes over.
-func each(t *testing.T, s *storage.Store, c storage.Census) []string {
+func each(t *testing.T, s *storage.Store, c storage.SeriesScan) []string {
 	t.Helper()
 	var all []string
 	err := s.EachTSUID(t.Context(), c, func(tsuids [][]byte) error {
@@ -86,7 +86,7 @@ func TestEachTSUID(t *testing.T) {
 			{"row keys where tsdb-meta has none", s, false, slices.Concat(is[0], is[1][1:2], is[2], is[4])},
 			{"all row keys", s, true, slices.Concat(is[0], is[1], is[2], is[4])},
 		} {
-			if diff := cmp.Diff(c.want, each(t, c.store, storage.Census{Rows: c.rows})); diff != "" {
+			if diff := cmp.Diff(c.want, each(t, c.store, storage.SeriesScan{Rows: c.rows})); diff != "" {
 				t.Errorf("salt %d: %s (-want +got):\n%s", salt, c.name, diff)
 			}
 			if !c.rows {
@@ -95,11 +95,11 @@ func TestEachTSUID(t *testing.T) {
 			// From any of them on, and from just behind it.
 			for i, text := range c.want {
 				from := unhex(t, text)
-				if diff := cmp.Diff(c.want[i:], each(t, c.store, storage.Census{From: from, Rows: c.rows})); diff != "" {
+				if diff := cmp.Diff(c.want[i:], each(t, c.store, storage.SeriesScan{From: from, Rows: c.rows})); diff != "" {
 					t.Errorf("salt %d: %s from %s (-want +got):\n%s", salt, c.name, text, diff)
 				}
 				behind := append(from, 0)
-				if got := each(t, c.store, storage.Census{From: behind, Rows: c.rows}); len(got) != len(c.want)-i-1 {
+				if got := each(t, c.store, storage.SeriesScan{From: behind, Rows: c.rows}); len(got) != len(c.want)-i-1 {
 					t.Errorf("salt %d: %s behind %s: %d series, want %d", salt, c.name, text, len(got), len(c.want)-i-1)
 				}
 			}
@@ -122,7 +122,7 @@ func TestEachTSUIDErrors(t *testing.T) {
 	fillCensus(t, mem, s)
 	stop := errors.New("enough")
 	calls := 0
-	err := s.EachTSUID(t.Context(), storage.Census{Rows: true}, func([][]byte) error { calls++; return stop })
+	err := s.EachTSUID(t.Context(), storage.SeriesScan{Rows: true}, func([][]byte) error { calls++; return stop })
 	if !errors.Is(err, stop) || calls != 1 {
 		t.Errorf("EachTSUID ends with %v after %d calls", err, calls)
 	}
@@ -131,7 +131,7 @@ func TestEachTSUIDErrors(t *testing.T) {
 		faulty := kvtest.New(mem)
 		s := openStore(t, faulty)
 		faulty.Fail(kvtest.Scan, n, kvtest.Before)
-		if err := s.EachTSUID(t.Context(), storage.Census{Rows: true}, func([][]byte) error { return nil }); err == nil {
+		if err := s.EachTSUID(t.Context(), storage.SeriesScan{Rows: true}, func([][]byte) error { return nil }); err == nil {
 			t.Errorf("scan %d fails and nobody says so", n)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -21,7 +22,7 @@ type Options struct {
 	Values schema.Values // encoding of floats
 	// Exclusive says that no other process writes to the tables (the local engines): nothing is refreshed or scanned for.
 	Exclusive bool
-	Index     SeriesIndex
+	Index     catalog.SeriesIndex
 	// Mode says when a point is durable. With LogUnacknowledged there is a log even with WriteThrough, for the writers that take Logged.
 	Mode              WriteMode
 	LogUnacknowledged bool
@@ -49,7 +50,7 @@ func DefaultOptions() Options {
 	return Options{
 		Tables:          Tables{Data: "tsdb", UID: "tsdb-uid", Meta: "tsdb-meta", Tree: "tsdb-tree"},
 		Layout:          schema.DefaultLayout(),
-		Index:           IndexAuto,
+		Index:           catalog.IndexAuto,
 		Mode:            WriteThrough,
 		Buffer:          DefaultBufferOptions(),
 		IndexRefresh:    30 * time.Second,
@@ -69,7 +70,7 @@ func (o Options) Validate() error {
 	switch {
 	case o.Tables.Data == "" || o.Tables.UID == "" || o.Tables.Meta == "" || o.Tables.Tree == "":
 		return errors.New("--storage.table.*: a table name is empty")
-	case o.Index != IndexAuto && o.Index != IndexMeta:
+	case o.Index != catalog.IndexAuto && o.Index != catalog.IndexMeta:
 		return fmt.Errorf("--storage.series-index: %q is neither auto nor meta", o.Index)
 	case o.Mode != WriteThrough && o.Mode != WriteBuffered:
 		return fmt.Errorf("--write.mode: %q is neither through nor buffered", o.Mode)

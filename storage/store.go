@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/retry"
+	"github.com/tsdbridge/tsdbridge/storage/catalog"
+	"github.com/tsdbridge/tsdbridge/storage/documents"
 	"github.com/tsdbridge/tsdbridge/storage/fit"
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/index"
@@ -32,13 +34,13 @@ type Store struct {
 	fit      *fit.Checker // nil: nobody else writes
 	index    *index.Index
 	states   index.Pages[state]
-	registry *Registry
-	days     *Days // nil: others write, and leave none
-	*Catalog
-	*Documents
+	registry *catalog.Registry
+	days     *catalog.Days // nil: others write, and leave none
+	*catalog.Catalog
+	*documents.Documents
 	*read.Reader
-	uidUsage    *UIDUsage
-	loader      *Loader
+	uidUsage    *catalog.UIDUsage
+	loader      *catalog.Loader
 	metrics     *storeMetrics
 	writers     sync.Pool     // *writer
 	resolutions sync.Pool     // *resolution
@@ -112,22 +114,22 @@ func New(db kv.KV, o Options) (*Store, error) {
 // openCatalog makes the catalogue of series and the documents beside it.
 func (s *Store) openCatalog() {
 	o := s.o
-	s.registry = NewRegistry(s.index, s.layout, o.Exclusive)
+	s.registry = catalog.NewRegistry(s.index, s.layout, o.Exclusive)
 	if o.Exclusive {
-		s.days = NewDays(s.db, o.Tables, s.index, s.registry)
+		s.days = catalog.NewDays(s.db, o.Tables, s.index, s.registry)
 	}
-	s.uidUsage = NewUIDUsage(s.uids, s.layout, o.Tables.UID, o.Logger)
-	s.Documents = NewDocuments(DocumentsOptions{
+	s.uidUsage = catalog.NewUIDUsage(s.uids, s.layout, o.Tables.UID, o.Logger)
+	s.Documents = documents.New(documents.Options{
 		DB: s.db, Tables: o.Tables, Layout: s.layout, UIDs: s.uids, Series: s.index, Registrar: s,
 		Exclusive: o.Exclusive, IndexRefresh: o.IndexRefresh, Now: o.Now,
 	})
-	s.Catalog = NewCatalog(CatalogOptions{
+	s.Catalog = catalog.New(catalog.Options{
 		DB: s.db, Tables: o.Tables, Layout: s.layout, UIDs: s.uids, Series: s.index, Registry: s.registry, Days: s.days,
 		Exclusive: o.Exclusive, Index: o.Index, IndexRefresh: o.IndexRefresh, Ready: s.ready, Describes: s.Describes, OpenRows: s.openRows,
 		Now: o.Now, Logger: o.Logger, Registerer: o.Registerer,
 	})
 	s.OnRename(s.Forget)
-	s.loader = &Loader{Catalog: s.Catalog, BeforeAll: s.pinAgain}
+	s.loader = &catalog.Loader{Catalog: s.Catalog, BeforeAll: s.pinAgain}
 }
 
 // pinAgain records the layout if that could not be done at the start.
@@ -231,12 +233,12 @@ func (s *Store) refreshEvery(ctx context.Context) error {
 		case errors.Is(err, ErrLayout):
 			return err
 		case err == nil:
-			if s.registry.setLoaded() {
+			if s.registry.SetLoaded() {
 				s.o.Logger.Info("series index loaded", "series", s.index.Len(), "duration", s.o.Now().Sub(begin))
 			}
 			s.loading.Set(nil)
 			s.uidUsage.Measure(ctx)
-			since = begin.Add(-refreshMargin).UnixMilli()
+			since = begin.Add(-catalog.RefreshMargin).UnixMilli()
 		case ctx.Err() != nil:
 			return nil
 		default:

@@ -23,7 +23,7 @@ type slowly struct {
 	begun [][]byte   // where it was asked to begin
 }
 
-func (s *slowly) EachTSUID(ctx context.Context, c storage.Census, visit func([][]byte) error) error {
+func (s *slowly) EachTSUID(ctx context.Context, c storage.SeriesScan, visit func([][]byte) error) error {
 	s.mu.Lock()
 	s.begun = append(s.begun, c.From)
 	s.mu.Unlock()

@@ -16,13 +16,13 @@ import (
 
 // A Catalog lists the series of the tables in the order of their TSUIDs, and names them. storage.Store is one.
 type Catalog interface {
-	EachTSUID(ctx context.Context, c storage.Census, visit func(tsuids [][]byte) error) error
+	EachTSUID(ctx context.Context, c storage.SeriesScan, visit func(tsuids [][]byte) error) error
 	NameSeries(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error)
 }
 
 // SyncOptions say what Sync goes over, and how fast.
 type SyncOptions struct {
-	storage.Census
+	storage.SeriesScan
 	// Parallel is how many batches of series are being hung at a time.
 	Parallel int
 	// MaxCells is how many branches and leaves are remembered as standing in the table; then all are forgotten, and the table is
@@ -109,7 +109,7 @@ func (s *syncing) run(ctx context.Context) error {
 	under := make(chan *batch, max(s.so.Parallel, 1)-1) // one more is what the results wait for
 	var group errgroup.Group
 	group.Go(func() error { return s.take(ctx, under, cancel) })
-	listed := s.catalog.EachTSUID(ctx, s.so.Census, func(tsuids [][]byte) error { return s.begin(ctx, tsuids, under) })
+	listed := s.catalog.EachTSUID(ctx, s.so.SeriesScan, func(tsuids [][]byte) error { return s.begin(ctx, tsuids, under) })
 	close(under)
 	if err := group.Wait(); err != nil {
 		return err

@@ -24,7 +24,7 @@ type listed struct {
 }
 
 // EachTSUID implements Catalog.
-func (l listed) EachTSUID(ctx context.Context, c storage.Census, visit func([][]byte) error) error {
+func (l listed) EachTSUID(ctx context.Context, c storage.SeriesScan, visit func([][]byte) error) error {
 	var part [][]byte
 	give := func() error {
 		if err := ctx.Err(); err != nil || len(part) == 0 {

@@ -15,7 +15,7 @@ import (
 
 // A SyncReport says what a Sync did so far.
 type SyncReport struct {
-	// Position is the last TSUID up to which every series is done: Census.From to go on.
+	// Position is the last TSUID up to which every series is done: SeriesScan.From to go on.
 	Position []byte
 	// Series are those looked at; Nameless those among them that have a UID without a name, of which no tree can take any.
 	Series, Nameless int

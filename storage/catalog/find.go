@@ -1,4 +1,4 @@
-package storage
+package catalog
 
 import (
 	"context"
@@ -187,7 +187,7 @@ func (s *Catalog) lookup(ctx context.Context, kind schema.Kind, names []string) 
 	return known, nil
 }
 
-// Name names series. One whose UIDs have lost their names (somebody deleted them from tsdb-uid) has no name that a
+// Name names series. One whose UIDs have lost their names (they were deleted from tsdb-uid) has no name that a
 // query could mean: it is counted and left out.
 func (s *Catalog) Name(ctx context.Context, ids []index.ID) ([]series.Found, error) {
 	pairs := 1

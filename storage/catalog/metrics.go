@@ -1,4 +1,4 @@
-package storage
+package catalog
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
@@ -8,12 +8,12 @@ import (
 )
 
 // catalogMetrics are the figures of the catalogue.
-type catalogMetrics struct {
+type metrics struct {
 	seriesNameless, renamed, discoverRows prometheus.Counter
 	refreshSeconds                        prometheus.Histogram
 }
 
-func newCatalogMetrics(reg prometheus.Registerer, c *Catalog) *catalogMetrics {
+func newMetrics(reg prometheus.Registerer, c *Catalog) *metrics {
 	f := promauto.With(reg)
 	counter := func(name, help string) prometheus.Counter {
 		return f.NewCounter(prometheus.CounterOpts{Name: "tsdbridge_store_" + name, Help: help})
@@ -28,7 +28,7 @@ func newCatalogMetrics(reg prometheus.Registerer, c *Catalog) *catalogMetrics {
 			ConstLabels: prometheus.Labels{"kind": kind.String()},
 		}, func() float64 { return c.uids.Used(kind) })
 	}
-	return &catalogMetrics{
+	return &metrics{
 		seriesNameless: counter("series_nameless_total", "Series skipped by queries because a UID of theirs has no name."),
 		renamed:        counter("renamed_uids_total", "UIDs that another process was seen to give other names."),
 		discoverRows:   counter("discover_rows_total", "Row keys scanned for series that tsdb-meta lacks."),

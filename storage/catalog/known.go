@@ -1,4 +1,4 @@
-package storage
+package catalog
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// namesOf are the names of a kind that a series has.
-func namesOf(s *series.Series, kind schema.Kind) []string {
+// NamesOf are the names of a kind that a series has.
+func NamesOf(s *series.Series, kind schema.Kind) []string {
 	if kind == schema.Metric {
 		return []string{s.Metric}
 	}
@@ -62,7 +62,7 @@ func (s *Catalog) uidsOf(ctx context.Context, kind schema.Kind, all []series.Ser
 	known := map[string]string{}
 	var names []string
 	for i := range all {
-		for _, name := range namesOf(&all[i], kind) {
+		for _, name := range NamesOf(&all[i], kind) {
 			if _, ok := known[name]; !ok {
 				known[name] = ""
 				names = append(names, name)

@@ -1,4 +1,4 @@
-package storage
+package catalog
 
 import (
 	"bytes"
@@ -22,8 +22,8 @@ type metricList struct {
 	peek []byte // read, not taken
 }
 
-// begin opens the list. Metrics without a name are nobody's: their series could not be named either.
-func (t *census) begin(ctx context.Context) {
+// begin opens the list. Metrics without a name are left out: their series could not be named either.
+func (t *tableScan) begin(ctx context.Context) {
 	s := t.store
 	scan := kv.Scan{Table: s.o.Tables.UID, Family: schema.FamilyName, Qualifier: schema.Metric.Qualifier()}
 	if width := s.layout.MetricWidth; len(t.from) >= width {
@@ -32,10 +32,10 @@ func (t *census) begin(ctx context.Context) {
 	t.next, t.stop = iter.Pull2(s.db.Scan(ctx, scan))
 }
 
-func (t *census) end() { t.stop() }
+func (t *tableScan) end() { t.stop() }
 
 // before takes the next metric before a bound (nil: none), itself left out; nil when there is none.
-func (t *census) before(bound []byte) ([]byte, error) {
+func (t *tableScan) before(bound []byte) ([]byte, error) {
 	for t.next != nil && t.peek == nil {
 		row, err, more := t.next()
 		if err != nil {
@@ -57,7 +57,7 @@ func (t *census) before(bound []byte) ([]byte, error) {
 }
 
 // until takes the series of the metrics before a bound that tsdb-meta has no row of: nothing but row keys knows them.
-func (t *census) until(ctx context.Context, bound []byte) error {
+func (t *tableScan) until(ctx context.Context, bound []byte) error {
 	for {
 		var metrics [][]byte
 		for len(metrics) < concurrentDiscoveries {
@@ -81,7 +81,7 @@ func (t *census) until(ctx context.Context, bound []byte) error {
 	}
 }
 
-func (t *census) unlisted(ctx context.Context, metrics [][]byte) error {
+func (t *tableScan) unlisted(ctx context.Context, metrics [][]byte) error {
 	found := make([][][]byte, len(metrics))
 	group, groupCtx := errgroup.WithContext(ctx)
 	for i, metric := range metrics {
@@ -102,7 +102,7 @@ func (t *census) unlisted(ctx context.Context, metrics [][]byte) error {
 }
 
 // rowsOf lists the series of a metric by the row keys of all times.
-func (t *census) rowsOf(ctx context.Context, metric []byte) ([][]byte, error) {
+func (t *tableScan) rowsOf(ctx context.Context, metric []byte) ([][]byte, error) {
 	s := t.store
 	buckets := make([]map[string]struct{}, s.layout.Buckets())
 	group, ctx := errgroup.WithContext(ctx)

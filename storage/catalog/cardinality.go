@@ -1,4 +1,4 @@
-package storage
+package catalog
 
 import (
 	"context"
@@ -15,11 +15,11 @@ type NamedCount struct {
 	Count int
 }
 
-// Cardinality says how many series a store has and what they have most of. Lists are descending.
+// Cardinality tells how many series a store has and what they have most of. Lists are descending.
 type Cardinality struct {
 	Series, Metrics, Tags int // Tags: pairs of key and value
 	Rows                  int // open hours in memory
-	// First and Last are the days in which there may be points, in milliseconds; where others write nobody knows, and both are 0.
+	// First and Last are the days in which there may be points, in milliseconds; where other processes write that is not known, and both are 0.
 	First, Last int64
 
 	SeriesByMetric, ValuesByKey, BytesByKey, SeriesByTag []NamedCount

@@ -1,4 +1,4 @@
-package storage
+package catalog
 
 import (
 	"bytes"
@@ -11,10 +11,10 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// spansQualifier marks a store, in the counters' row, all of whose series were made by versions that keep spans: a series of such a store that has no span in
-// tsdb-meta has no rows of points either. (An empty span in each new row of tsdb-meta would say the same, but two who see a series first
-// at once could put it over the span of the first points.)
-const spansQualifier = "tsdbridge.spans"
+// daysQualifier marks a store, in the counters' row, all of whose series were made by versions that keep active days: a series of such a store that has no
+// days in tsdb-meta has no rows of points either. (Empty days in each new row of tsdb-meta would mean the same, but of two calls that
+// create a series at once one could put them over the days of the first points.)
+const daysQualifier = "tsdbridge.spans"
 
 // Begin finds out, once, whether the store is so marked, and marks a store without series.
 func (p *Days) Begin(ctx context.Context) error {
@@ -29,17 +29,17 @@ func (p *Days) Begin(ctx context.Context) error {
 	key := schema.MaxIDRow()
 	rows, err := p.db.Get(ctx, p.tables.UID, schema.FamilyID, [][]byte{key})
 	if err != nil {
-		return fmt.Errorf("look whether spans of series are kept: %w", err)
+		return fmt.Errorf("look whether days of series are kept: %w", err)
 	}
-	p.whole = slices.ContainsFunc(rows[0].Cells, func(c kv.Cell) bool { return string(c.Qualifier) == spansQualifier })
+	p.whole = slices.ContainsFunc(rows[0].Cells, func(c kv.Cell) bool { return string(c.Qualifier) == daysQualifier })
 	if !p.whole {
 		if p.whole, err = p.isEmpty(ctx); err != nil {
 			return err
 		}
 		if p.whole {
-			mark := kv.Mutation{Key: key, Puts: []kv.Put{{Qualifier: []byte(spansQualifier), Value: []byte{1}}}}
+			mark := kv.Mutation{Key: key, Puts: []kv.Put{{Qualifier: []byte(daysQualifier), Value: []byte{1}}}}
 			if err := p.db.Apply(ctx, p.tables.UID, schema.FamilyID, []kv.Mutation{mark}); err != nil {
-				return fmt.Errorf("note that spans of series are kept: %w", err)
+				return fmt.Errorf("note that days of series are kept: %w", err)
 			}
 		}
 	}
@@ -47,7 +47,7 @@ func (p *Days) Begin(ctx context.Context) error {
 	return nil
 }
 
-// isEmpty says whether there are neither series nor points.
+// isEmpty reports whether there are neither series nor points.
 func (p *Days) isEmpty(ctx context.Context) (bool, error) {
 	for _, scan := range []kv.Scan{{Table: p.tables.Meta, Family: schema.FamilyMeta}, {Table: p.tables.Data, Family: schema.FamilyData}} {
 		scan.KeysOnly, scan.Limit = true, 1
@@ -72,7 +72,7 @@ func (p *Days) note(id index.ID, cells []kv.StoredCell) {
 			return
 		}
 		if string(c.Qualifier) == string(schema.SpanQualifier()) {
-			p.of(id).read(everyDay) // it says nothing that we know
+			p.of(id).read(everyDay) // of a later version: it tells nothing
 			return
 		}
 	}

@@ -1,4 +1,4 @@
-package storage
+package documents
 
 import (
 	"bytes"
@@ -83,8 +83,8 @@ type CustomEdit struct {
 }
 
 // SetSeriesCustom makes edits of a key of the custom map in the TSMeta documents of series, each once. Where the value is not Old it is
-// somebody else's and stays, as does a document that a TSD would not have printed. A series without its tsdb-meta row gets one as
-// at first sight. Nothing else in a document changes, and nobody's edit at the same time is lost. What was written is durable when the next Apply is.
+// another writer's and stays, as does a document that a TSD would not have printed. A series without its tsdb-meta row gets one as
+// its first point would give it. Nothing else in a document changes, and no edit of others at the same time is lost. What was written is durable when the next Apply is.
 func (s *Documents) SetSeriesCustom(ctx context.Context, key string, edits []CustomEdit) error {
 	for len(edits) > 0 {
 		n := min(len(edits), metaRowsPerGet)
@@ -148,7 +148,7 @@ func (s *Documents) completeMeta(ctx context.Context, refs []series.Ref, rows []
 }
 
 // register gives series their rows of tsdb-meta. One whose UIDs have lost their names stays as it is, and so does one
-// whose row somebody deleted while this process knew it.
+// whose row was deleted while this process knew it.
 func (s *Documents) register(ctx context.Context, refs []series.Ref) error {
 	ids := make([]index.ID, len(refs))
 	for i, ref := range refs {

@@ -1,4 +1,4 @@
-package storage
+package catalog
 
 import (
 	"sync"
@@ -47,7 +47,7 @@ func (d days) union(o days) days { return max(d&^lastDay, o&^lastDay) | max(d&la
 func (d days) overlaps(o days) bool { return d.first() <= o.last() && o.first() <= d.last() }
 
 // Days keeps for each series in which days it may have points: more days than it has, never fewer. They only widen, by rows that are begun in the
-// head or put into the table. A table that nobody else writes to keeps them in the series' rows of tsdb-meta; there they widen before the row
+// head or put into the table. A table that no other process writes to keeps them in the series' rows of tsdb-meta; there they widen before the row
 // is put that needs it. They cost 8 bytes a series, in memory without pointers. Nil Days are those of a table that others write to: nothing is known.
 type Days struct {
 	db       *kv.Engine
@@ -62,7 +62,7 @@ type Days struct {
 	whole bool       // a series without days in the table has no rows there: all were made by versions that keep days
 }
 
-// NewDays returns the days of a table that nobody else writes to.
+// NewDays returns the days of a table that no other process writes to.
 func NewDays(db *kv.Engine, tables schema.Tables, x *index.Index, registry *Registry) *Days {
 	return &Days{db: db, tables: tables, index: x, registry: registry}
 }

@@ -1,4 +1,4 @@
-package storage
+package catalog
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// A Census says which series EachTSUID goes over.
-type Census struct {
+// A SeriesScan tells which series EachTSUID goes over.
+type SeriesScan struct {
 	// From is the first TSUID, whether there is such a series or not; nil begins with the first of all.
 	From []byte
 	// Rows asks for the row keys of all metrics, not only of those that tsdb-meta does not know at all: right where writers that
@@ -20,14 +20,14 @@ type Census struct {
 	Rows bool
 }
 
-// censusBatch is how many TSUIDs EachTSUID gives at a time.
-const censusBatch = 1000
+// scanBatch is how many TSUIDs EachTSUID gives at a time.
+const scanBatch = 1000
 
 // EachTSUID calls visit for the TSUIDs of the tables in ascending order of their bytes, each once, some at a time; visit may keep them.
 // It reads the tables, not the series index: it needs no Run, and holds no more than the series of a few metrics that only
 // row keys know. Series that appear meanwhile may be missed. An error of visit ends it.
-func (s *Catalog) EachTSUID(ctx context.Context, c Census, visit func(tsuids [][]byte) error) error {
-	t := &census{store: s, from: c.From, all: c.Rows, visit: visit}
+func (s *Catalog) EachTSUID(ctx context.Context, c SeriesScan, visit func(tsuids [][]byte) error) error {
+	t := &tableScan{store: s, from: c.From, all: c.Rows, visit: visit}
 	if s.o.Index == IndexAuto && !s.o.Exclusive || c.Rows {
 		t.begin(ctx)
 		defer t.end()
@@ -44,8 +44,8 @@ func (s *Catalog) EachTSUID(ctx context.Context, c Census, visit func(tsuids [][
 	return t.finish(ctx)
 }
 
-// census is one run of EachTSUID: tsdb-meta in order, and before each of its metrics those that only row keys know.
-type census struct {
+// tableScan is one run of EachTSUID: tsdb-meta in order, and before each of its metrics those that only row keys know.
+type tableScan struct {
 	store *Catalog
 	from  []byte
 	all   bool
@@ -58,7 +58,7 @@ type census struct {
 }
 
 // row takes a row of tsdb-meta.
-func (t *census) row(ctx context.Context, key []byte) error {
+func (t *tableScan) row(ctx context.Context, key []byte) error {
 	metric, _, err := t.store.layout.ParseTSUID(key)
 	if err != nil {
 		t.store.o.Logger.Warn("row key in tsdb-meta is no TSUID of the configured UID widths; skipped", "row", fmt.Sprintf("%x", key), "err", err)
@@ -81,7 +81,7 @@ func (t *census) row(ctx context.Context, key []byte) error {
 }
 
 // enter ends the metric before, and takes those between it and the next one of tsdb-meta.
-func (t *census) enter(ctx context.Context, metric []byte) error {
+func (t *tableScan) enter(ctx context.Context, metric []byte) error {
 	if err := t.leave(); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (t *census) enter(ctx context.Context, metric []byte) error {
 	return err
 }
 
-func (t *census) leave() error {
+func (t *tableScan) leave() error {
 	for _, tsuid := range t.extra {
 		if err := t.add(tsuid); err != nil {
 			return err
@@ -107,7 +107,7 @@ func (t *census) leave() error {
 	return nil
 }
 
-func (t *census) finish(ctx context.Context) error {
+func (t *tableScan) finish(ctx context.Context) error {
 	if err := t.leave(); err != nil {
 		return err
 	}
@@ -120,20 +120,20 @@ func (t *census) finish(ctx context.Context) error {
 	return t.visit(t.batch)
 }
 
-func (t *census) add(tsuid []byte) error {
+func (t *tableScan) add(tsuid []byte) error {
 	if bytes.Compare(tsuid, t.from) < 0 {
 		return nil
 	}
 	t.batch = append(t.batch, tsuid)
-	if len(t.batch) < censusBatch {
+	if len(t.batch) < scanBatch {
 		return nil
 	}
 	full := t.batch
-	t.batch = make([][]byte, 0, censusBatch)
+	t.batch = make([][]byte, 0, scanBatch)
 	return t.visit(full)
 }
 
-// NameSeries names series, in order; those that have a UID without a name (somebody deleted it from tsdb-uid), or that are no TSUIDs
+// NameSeries names series, in order; those that have a UID without a name (it was deleted from tsdb-uid), or that are no TSUIDs
 // of the configured widths, are left out.
 func (s *Catalog) NameSeries(ctx context.Context, tsuids [][]byte) ([]series.NewSeries, error) {
 	var whole []string

@@ -1,4 +1,4 @@
-package storage
+package catalog
 
 import (
 	"bytes"
@@ -51,7 +51,7 @@ func (c *coverage) of(metric string) *covered {
 	return m
 }
 
-// discover adds to the index the series that have rows between start and end (milliseconds) although tsdb-meta says nothing of them:
+// discover adds to the index the series that have rows between start and end (milliseconds) although tsdb-meta lacks them:
 // a TSD whose meta tracking is off writes such rows. Engines that only this process writes to have none.
 func (s *Catalog) discover(ctx context.Context, f *finder, start, end int64) error {
 	if s.o.Exclusive || s.o.Index == IndexMeta {
@@ -98,7 +98,7 @@ func (c *covered) extend(ctx context.Context, s *Catalog, metric string, lo, hi 
 		return nil
 	}
 	if now-c.checked >= s.o.IndexRefresh.Milliseconds() {
-		if err := s.scanSeries(ctx, metric, nil, c.lo, c.hi, c.checked-refreshMargin.Milliseconds()); err != nil {
+		if err := s.scanSeries(ctx, metric, nil, c.lo, c.hi, c.checked-RefreshMargin.Milliseconds()); err != nil {
 			return err
 		}
 		c.checked = now

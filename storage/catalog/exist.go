@@ -1,4 +1,4 @@
-package storage
+package catalog
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// Exists says of each series whether it has its row of tsdb-meta, which is written before its first point. It assigns nothing. Names that
+// Exists reports of each series whether it has its row of tsdb-meta, which is written before its first point. It assigns nothing. Names that
 // have no UID cost one read together.
 func (s *Catalog) Exists(ctx context.Context, all []series.Series) ([]bool, error) {
 	exist := make([]bool, len(all))

@@ -1,4 +1,4 @@
-package storage
+package documents
 
 import (
 	"context"
@@ -20,6 +20,9 @@ const (
 	customType = "type"
 	customUnit = "unit"
 )
+
+// metaBytes is what the metadata of a metric take in an answer, by estimate.
+const metaBytes = 256
 
 // metadataCache is the metadata of metrics by name, as far as it was read or written.
 type metadataCache struct {
@@ -183,7 +186,7 @@ func (s *Documents) scanMetadata(ctx context.Context) (map[string]Metadata, erro
 		}
 		document, err := schema.ParseUIDMeta(row.Cells[0].Value)
 		if err != nil || len(row.Key) != s.layout.MetricWidth {
-			continue // somebody's broken document: a TSD cannot read it either
+			continue // a broken document: a TSD cannot read it either
 		}
 		if m := metadataOf(document); m != (Metadata{}) {
 			uids, found = append(uids, string(row.Key)), append(found, m)

@@ -1,4 +1,4 @@
-package storage
+package catalog
 
 import (
 	"context"
@@ -10,14 +10,14 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// refreshMargin is how far a refresh reaches back before the begin of the last one: for clocks of region servers that
+// RefreshMargin is how far a refresh reaches back before the begin of the last one: for clocks of region servers that
 // differ from ours, and for cells that were on their way.
-const refreshMargin = 5 * time.Minute
+const RefreshMargin = 5 * time.Minute
 
 // Loader reads the series and the names of the tables into a Catalog, and what other processes change of them.
 type Loader struct {
 	*Catalog
-	// BeforeAll is called before all is read of a table that nobody else writes to.
+	// BeforeAll is called before all is read of a table that no other process writes to.
 	BeforeAll func(context.Context) error
 }
 
@@ -50,7 +50,7 @@ func (s *Loader) loadIndex(ctx context.Context, since int64) error {
 	return nil
 }
 
-// loadAlone adds all series, and their days, of a table that nobody else writes to.
+// loadAlone adds all series, and their days, of a table that no other process writes to.
 func (s *Loader) loadAlone(ctx context.Context, scan kv.Scan) error {
 	if err := s.BeforeAll(ctx); err != nil {
 		return err

@@ -1,4 +1,4 @@
-package storage
+package catalog
 
 import (
 	"sync"
@@ -10,7 +10,7 @@ import (
 
 // Registry knows which series have their row of tsdb-meta, which marks them as complete. It is safe for concurrent use.
 type Registry struct {
-	exclusive bool // nobody else writes
+	exclusive bool // no other process writes
 	layout    schema.Layout
 	index     *index.Index
 
@@ -42,8 +42,8 @@ func (r *Registration) Tried() bool { return r.tried.Load() }
 // Loaded reports whether all of tsdb-meta was read.
 func (r *Registry) Loaded() bool { return r.loaded.Load() }
 
-// setLoaded notes that all of tsdb-meta was read; true the first time.
-func (r *Registry) setLoaded() bool { return !r.loaded.Swap(true) }
+// SetLoaded notes that all of tsdb-meta was read; true the first time.
+func (r *Registry) SetLoaded() bool { return !r.loaded.Swap(true) }
 
 // Of returns the registration of a series.
 func (r *Registry) Of(id index.ID) *Registration { return r.entries.Of(id) }

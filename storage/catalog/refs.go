@@ -1,4 +1,4 @@
-package storage
+package catalog
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ func (s *Catalog) TSUIDOf(ref series.Ref) []byte { return []byte(s.index.TSUID(r
 
 // Refs returns the refs of series that are known by their TSUIDs (the leaves of trees), in order. One that the index lacks is added: a
 // TSD without meta tracking may have hung it on a tree. A TSUID that is not of the layout's widths gets the zero Ref, and an
-// ErrInvalid is returned beside the refs of the others.
+// ErrInvalid is returned with the refs of the others.
 func (s *Catalog) Refs(tsuids [][]byte) ([]series.Ref, error) {
 	refs := make([]series.Ref, len(tsuids))
 	var errs []error

@@ -1,4 +1,4 @@
-package storage
+package catalog
 
 import (
 	"context"
@@ -23,7 +23,7 @@ func (s *Catalog) OnRename(f func()) {
 // refreshNames forgets the names that UIDs had until another process renamed them, at or after since (milliseconds).
 func (s *Catalog) refreshNames(ctx context.Context, since int64) error {
 	if s.o.Exclusive {
-		return nil // nobody else renames
+		return nil // no other process renames
 	}
 	renamed, err := s.uids.Refresh(ctx, since, s.o.Now().UnixMilli())
 	if err != nil {

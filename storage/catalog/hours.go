@@ -1,4 +1,4 @@
-package storage
+package catalog
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// SeriesHours says how many rows of the data table, each an hour of a series, there may be from one row key up to another (nil: the end): those of the
+// SeriesHours returns how many rows of the data table, each an hour of a series, there may be from one row key up to another (nil: the end): those of the
 // days in which the series of the index have points. The rows themselves are not read. It is for the time after Run has loaded the index.
 func (s *Catalog) SeriesHours(from, to []byte) (hours int) {
 	if !s.registry.Loaded() {
@@ -49,7 +49,7 @@ func (s *Catalog) hoursOf(id index.ID) (first, last int) {
 	return int(d.first()) * dayHours, min((int(d.last())+1)*dayHours, int(s.o.Now().UnixMilli()/now)+dayHours)
 }
 
-// RowText says to people which row a key of the data table is.
+// RowText describes, for people, which row a key of the data table is of.
 func (s *Catalog) RowText(ctx context.Context, key []byte) string {
 	k, err := s.layout.ParseRowKey(key)
 	if err != nil {

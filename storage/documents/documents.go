@@ -1,4 +1,4 @@
-package storage
+package documents
 
 import (
 	"context"
@@ -19,7 +19,7 @@ type Registrar interface {
 }
 
 // DocumentsOptions are what Documents need.
-type DocumentsOptions struct {
+type Options struct {
 	DB        *kv.Engine
 	Tables    schema.Tables
 	Layout    schema.Layout
@@ -32,10 +32,10 @@ type DocumentsOptions struct {
 	Now          func() time.Time
 }
 
-// Documents are those of metrics and series that OpenTSDB keeps beside their names: the UIDMeta of a metric holds its metadata, the custom map of the
+// Documents are those of metrics and series that OpenTSDB keeps in addition to their names: the UIDMeta of a metric holds its metadata, the custom map of the
 // TSMeta of a series what tsdbridge notes of it. They are safe for concurrent use.
 type Documents struct {
-	o      DocumentsOptions
+	o      Options
 	db     *kv.Engine
 	uids   *uid.Dictionary
 	index  *index.Index
@@ -44,7 +44,7 @@ type Documents struct {
 }
 
 // NewDocuments returns the documents of some tables.
-func NewDocuments(o DocumentsOptions) *Documents {
+func New(o Options) *Documents {
 	return &Documents{o: o, db: o.DB, uids: o.UIDs, index: o.Series, layout: o.Layout}
 }
 

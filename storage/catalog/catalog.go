@@ -1,4 +1,4 @@
-package storage
+package catalog
 
 import (
 	"log/slog"
@@ -12,7 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/uid"
 )
 
-// SeriesIndex says where the store learns which series exist.
+// SeriesIndex tells where the store learns which series exist.
 type SeriesIndex string
 
 const (
@@ -24,7 +24,7 @@ const (
 )
 
 // CatalogOptions are what a Catalog needs.
-type CatalogOptions struct {
+type Options struct {
 	DB       *kv.Engine
 	Tables   schema.Tables
 	Layout   schema.Layout
@@ -49,7 +49,7 @@ type CatalogOptions struct {
 
 // Catalog is the catalogue of series: which there are, by names, tags and days, and what they are called. It is safe for concurrent use.
 type Catalog struct {
-	o        CatalogOptions
+	o        Options
 	db       *kv.Engine
 	layout   schema.Layout
 	uids     *uid.Dictionary
@@ -59,12 +59,12 @@ type Catalog struct {
 	cover    coverage
 	foreign  foreignMetrics
 	renames  renames
-	metrics  *catalogMetrics
+	metrics  *metrics
 }
 
 // NewCatalog returns a catalogue of the series of an index, which a Loader fills.
-func NewCatalog(o CatalogOptions) *Catalog {
+func New(o Options) *Catalog {
 	c := &Catalog{o: o, db: o.DB, layout: o.Layout, uids: o.UIDs, index: o.Series, registry: o.Registry, days: o.Days}
-	c.metrics = newCatalogMetrics(o.Registerer, c)
+	c.metrics = newMetrics(o.Registerer, c)
 	return c
 }

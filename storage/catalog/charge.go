@@ -1,0 +1,8 @@
+package catalog
+
+// What an answer takes by estimate, in bytes.
+const (
+	seriesBytes = 64 // a found series, without its tags
+	tagBytes    = 48 // of a found series: two strings and the number of their UIDs; the texts are those of the cache of names
+	nameBytes   = 64 // in a list
+)
