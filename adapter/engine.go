@@ -140,8 +140,12 @@ func (o Options) tableSpecs(t TableOptions) ([]hbase.TableSpec, error) {
 		return nil, fmt.Errorf("--splits: %w", err)
 	}
 	names := hbase.TableNames{Data: o.TableData, UID: o.TableUID, Meta: o.TableMeta, Tree: o.TableTree}
-	return hbase.OpenTSDBTables(names, hbase.TableOptions{
+	made := hbase.TableOptions{
 		MetricWidth: o.MetricWidth, SaltWidth: o.SaltWidth, SaltBuckets: o.SaltBuckets,
 		Splits: splits, Compression: t.Compression, Encoding: t.Encoding, TTL: t.TTL,
-	}), nil
+	}
+	if err := made.Validate(); err != nil {
+		return nil, err
+	}
+	return hbase.OpenTSDBTables(names, made), nil
 }

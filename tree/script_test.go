@@ -233,7 +233,7 @@ func (s *script) uid(t *testing.T, d *datadriven.TestData) {
 		}
 		name, uid := d.CmdArgs[1].String(), parseRow(t, d.CmdArgs[2].Key)
 		s.put(t, s.o.UIDTable, schema.FamilyID, []byte(name), kind.Qualifier(), string(uid))
-		meta := schema.UIDMeta{Type: kind.MetaType()}
+		meta := schema.UIDMeta{Type: strings.ToUpper(kind.String())}
 		if d.Input != "" {
 			if err := json.Unmarshal([]byte(d.Input), &meta.Custom); err != nil {
 				t.Fatal(err)

@@ -1,7 +1,6 @@
 package head
 
 import (
-	"iter"
 	"sync"
 	"time"
 
@@ -16,9 +15,6 @@ type Options struct {
 	// Began, if any, is told of each row that begins, before anybody can read it. It is called with a lock held and must be quick.
 	Began func(id, base uint32)
 }
-
-// DefaultOptions are the options of a head on the clock of the machine.
-func DefaultOptions() Options { return Options{Now: time.Now} }
 
 // A Head holds the open hours. All methods are safe for concurrent use.
 type Head struct {
@@ -47,40 +43,6 @@ func (h *Head) Holds(id, base uint32) bool {
 		}
 	}
 	return false
-}
-
-// HoldsBetween says whether the head has rows of a series that overlap start to end (milliseconds, inclusive).
-func (h *Head) HoldsBetween(id uint32, start, end int64) bool {
-	s := h.shard(id)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, r := range s.chain(id) {
-		if r.overlaps(start, end) {
-			return true
-		}
-	}
-	return false
-}
-
-// Series lists the series that have anything in the head, in no particular order. Series that come or go meanwhile may be missing.
-func (h *Head) Series() iter.Seq[uint32] {
-	return func(yield func(uint32) bool) {
-		var ids []uint32
-		for n := range h.shards {
-			s := &h.shards[n]
-			for page := 0; ; page++ {
-				var more bool
-				if ids, more = s.series(ids[:0], n, page); !more {
-					break
-				}
-				for _, id := range ids {
-					if !yield(id) {
-						return
-					}
-				}
-			}
-		}
-	}
 }
 
 // OldestMark is the smallest mark of the rows in the head, sealed ones included; ok is false when there is none.

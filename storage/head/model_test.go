@@ -165,7 +165,7 @@ func (r Row) each(see func(time int64, d datum)) error {
 		}
 		const eightBytes = 0xF
 		d := datum{kind: kindOf(p.Float(), p.Flags == eightBytes), bits: math.Float64bits(p.Float())}
-		if p.IsInt() {
+		if p == schema.IntPoint(p.Offset, p.Int()) {
 			d = datum{kind: kindInteger, bits: uint64(p.Int())}
 		}
 		see(begin+int64(p.Offset), d)

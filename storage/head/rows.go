@@ -28,14 +28,6 @@ func (b *RowBuffer) Reset() {
 	b.points, b.objects = b.points[:0], b.objects[:0]
 }
 
-// Row reads an hour of a series; it is empty when the head has nothing of it. The row is good until the buffer's Reset.
-func (h *Head) Row(id, base uint32, b *RowBuffer) Row {
-	b.view.rows = b.view.rows[:0]
-	h.copyRows(id, &b.view, func(r *openRow) bool { return r.base == base })
-	b.view.sort()
-	return b.row(id, base, b.view.rows, h.o.Values)
-}
-
 // row makes a row of the copies of one hour.
 func (b *RowBuffer) row(id, base uint32, rows []rowView, values schema.Values) Row {
 	points, objects := len(b.points), len(b.objects)

@@ -129,20 +129,3 @@ func (s *shard) held() int64 {
 	}
 	return pages + s.rows.held() + s.sides.held() + s.blocks.held()
 }
-
-// series appends the series of a page that have rows; more is false behind the last page.
-func (s *shard) series(ids []uint32, shard, page int) (_ []uint32, more bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if page >= len(s.pages) {
-		return ids, false
-	}
-	if s.pages[page] != nil {
-		for i, n := range s.pages[page] {
-			if n != 0 {
-				ids = append(ids, uint32((page*shardCount+shard)*pageSize+i))
-			}
-		}
-	}
-	return ids, true
-}

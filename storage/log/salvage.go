@@ -18,10 +18,7 @@ func Salvage(ctx context.Context, opts Options, fn func(record []byte) error) (p
 	} else if err != nil {
 		return nil, err
 	}
-	numbers, err := s.numbers()
-	if err != nil {
-		return nil, err
-	}
+	numbers := s.numbers()
 	if !s.wanted.empty() && (len(numbers) == 0 || numbers[0] > s.wanted.first) {
 		s.problem("%s and what follows is missing", s.path(s.wanted.first))
 	}
@@ -56,10 +53,10 @@ func (s *salvage) path(number uint64) string {
 }
 
 // numbers are those of the segments that are there, ascending.
-func (s *salvage) numbers() (list []uint64, err error) {
+func (s *salvage) numbers() (list []uint64) {
 	names, err := s.opts.FS.List(s.opts.Dir)
 	if err != nil {
-		return nil, nil // there is no directory; the mark says whether that is a problem
+		return nil // there is no directory; the mark says whether that is a problem
 	}
 	for _, name := range names {
 		if number, suffix, ok := parseFileName(name); ok && suffix == suffixLog {
@@ -67,7 +64,7 @@ func (s *salvage) numbers() (list []uint64, err error) {
 		}
 	}
 	slices.Sort(list)
-	return list, nil
+	return list
 }
 
 // segment reads one segment.

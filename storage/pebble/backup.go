@@ -62,7 +62,7 @@ func finishCopy(ctx context.Context, files vfs.FS, dir string) error {
 	if err != nil {
 		return err
 	}
-	own, err := keepOwned(files, dir, fact)
+	own, err := keepOwned(files, dir, fact, orDiscard(nil))
 	if err != nil {
 		return err
 	}

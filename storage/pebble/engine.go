@@ -181,7 +181,7 @@ func (e *Engine) takeFiles(o Options, h *holding) error {
 	if !found.marked && !h.fresh {
 		h.keep = &keeper{path: o.Path, log: e.log, before: slices.DeleteFunc(found.names, func(n string) bool { return !isTable(n) })}
 	}
-	if h.own, err = keepOwned(e.files, o.Path, found.owned); err != nil {
+	if h.own, err = keepOwned(e.files, o.Path, found.owned, e.log); err != nil {
 		return err
 	}
 	if slices.Contains(found.names, sumsName) { // a backup that is opened where it lies is none any more

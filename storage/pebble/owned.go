@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"log/slog"
 	"os"
 	"strconv"
 	"strings"
@@ -171,13 +172,14 @@ type owned struct {
 	mu   sync.Mutex // guards all below
 	mark *mark.Mark
 	fact ownedFact
-	err  error // the first of putting it; without a mark, nothing is missed later
+	told bool // that it cannot be written
+	log  *slog.Logger
 }
 
 // keepOwned begins to keep a mark, from what the one that is there says. A new file gets its name when it holds a mark.
-func keepOwned(files vfs.FS, path string, fact ownedFact) (*owned, error) {
+func keepOwned(files vfs.FS, path string, fact ownedFact, log *slog.Logger) (*owned, error) {
 	fact.process = os.Getpid()
-	o := &owned{fact: fact}
+	o := &owned{fact: fact, log: log}
 	name := files.PathJoin(path, markName)
 	_, err := files.Stat(name)
 	made := errors.Is(err, fs.ErrNotExist)
@@ -234,8 +236,9 @@ func (o *owned) put(durable bool) {
 	} else {
 		err = o.mark.Put(fact)
 	}
-	if o.err == nil {
-		o.err = err
+	if err != nil && !o.told {
+		o.told = true
+		o.log.Warn("embedded store: its mark cannot be written; files that get lost are not missed at the next start", "err", err)
 	}
 }
 
@@ -295,12 +298,5 @@ func (o *owned) logEnd() kv.LogEnd {
 }
 
 func (o *owned) close() error { return o.mark.Close() }
-
-// failed is what went wrong with the mark.
-func (o *owned) failed() error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.err
-}
 
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }

@@ -110,7 +110,7 @@ func (r *repair) mendFiles() error {
 	if err := i.checkOld(); err != nil {
 		return fmt.Errorf("cannot be mended, restore a backup: %w", err)
 	}
-	own, err := keepOwned(r.files, r.path, i.owned)
+	own, err := keepOwned(r.files, r.path, i.owned, orDiscard(nil))
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func describePoint(p Point) string {
 	if p.Millis {
 		at = fmt.Sprintf("%dms", p.Offset)
 	}
-	if p.IsInt() {
+	if p.Flags&flagFloat == 0 {
 		return fmt.Sprintf("%s int%d %d", at, p.width(), p.Int())
 	}
 	if v := p.Float(); math.IsNaN(v) {

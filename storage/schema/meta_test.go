@@ -25,7 +25,7 @@ func TestDocuments(t *testing.T) {
 			m, err := ParseTSMeta([]byte(d.Input))
 			return describeDocument(d.Input, m, m.AppendTo(nil), err)
 		case "fresh":
-			u := UIDMeta{Type: Metric.MetaType(), Created: 1700000000}
+			u := UIDMeta{Type: "METRIC", Created: 1700000000}
 			s := NewTSMeta([]byte{0, 0, 1, 0, 0, 1, 0, 0, 1}, 1700000000)
 			return fmt.Sprintf("%s\n%s", u.AppendTo(nil), s.AppendTo(nil))
 		}

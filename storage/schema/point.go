@@ -20,9 +20,6 @@ func (p Point) WithOurUnit() Point {
 	return p
 }
 
-// IsInt says whether the value is an integer: OpenTSDB computes with those in truncating 64-bit arithmetic.
-func (p Point) IsInt() bool { return p.Flags&flagFloat == 0 }
-
 // SameValue says whether the values have the same type, length and bytes. A TSD answers 400 to a query that
 // meets two different values at one instant.
 func (p Point) SameValue(o Point) bool { return p.Flags == o.Flags && p.Bits == o.Bits }

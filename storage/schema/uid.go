@@ -53,9 +53,6 @@ func (k Kind) Qualifier() []byte {
 // MetaQualifier is the column of the kind's UIDMeta in FamilyName: singular for metrics too, whatever OpenTSDB's manual says.
 func (k Kind) MetaQualifier() []byte { return []byte(k.String() + "_meta") }
 
-// MetaType is the type that a UIDMeta of the kind names.
-func (k Kind) MetaType() string { return strings.ToUpper(k.String()) }
-
 // MaxIDRow is the row of tsdb-uid with the counters of UIDs.
 func MaxIDRow() []byte { return []byte{0} }
 

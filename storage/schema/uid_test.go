@@ -83,7 +83,7 @@ func columns() string {
 	var out strings.Builder
 	for _, k := range Kinds() {
 		fmt.Fprintf(&out, "%s: row %X %s:%s, %s:%s, %s:%s %s, width %d\n", k, MaxIDRow(), FamilyID, k.Qualifier(),
-			FamilyName, k.Qualifier(), FamilyName, k.MetaQualifier(), k.MetaType(), Layout{2, 4, 5, 0, 1}.Width(k))
+			FamilyName, k.Qualifier(), FamilyName, k.MetaQualifier(), strings.ToUpper(k.String()), Layout{2, 4, 5, 0, 1}.Width(k))
 	}
 	fmt.Fprintf(&out, "tsdb-meta: %s:%s %s:%s\ntsdb: %s\n", FamilyMeta, CounterQualifier(), FamilyMeta, MetaQualifier(), FamilyData)
 	return out.String()

@@ -105,7 +105,7 @@ func IntPoint(offset uint32, v int64) Point {
 	return p
 }
 
-// Int is the value of a point that IsInt.
+// Int is the value of a point that is an integer.
 func (p Point) Int() int64 {
 	unused := 64 - 8*uint(p.width())
 	return int64(p.Bits<<unused) >> unused
