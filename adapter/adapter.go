@@ -34,7 +34,7 @@ type Adapter struct {
 	trees      *tree.Service
 	graphite   *graphite.Server // nil before it was made
 	prometheus *prom.Server
-	opentsdb   *opentsdb.Listener // nil when the address is empty
+	opentsdb   *opentsdb.Server // nil before it was made
 	names      *translate.Translator
 	registry   *prometheus.Registry
 	budget     *budget.Budget // of all queries
@@ -78,7 +78,7 @@ func New(o Options) (*Adapter, error) {
 		err = a.openPrometheus()
 	}
 	if err == nil {
-		err = a.listenOpenTSDB()
+		err = a.openOpenTSDB()
 	}
 	if err == nil {
 		err = a.listen()
@@ -164,7 +164,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	})
 	group.Go(func() error {
 		defer close(opentsdbDone)
-		return a.serveOpenTSDB(serveCtx)
+		return a.opentsdb.Run(serveCtx)
 	})
 	group.Go(func() error {
 		defer stopStore()

@@ -100,7 +100,7 @@ func TestStartWithoutWrites(t *testing.T) {
 func putOne(t *testing.T, a *Adapter) (status int, body string) {
 	t.Helper()
 	text := fmt.Sprintf(`{"metric":"new","timestamp":%d,"value":1,"tags":{"a":"b"}}`, fixtureTime(1)/1000)
-	resp, err := http.Post("http://"+a.opentsdb.Addr().String()+"/api/put", "application/json", strings.NewReader(text))
+	resp, err := http.Post("http://"+a.opentsdb.Addr()+"/api/put", "application/json", strings.NewReader(text))
 	must(t, err)
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)

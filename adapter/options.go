@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite"
+	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
@@ -71,7 +72,7 @@ type Options struct {
 	// Prometheus holds the limits of remote write, and --query.lookback-delta. What holds for all languages is set from the fields above.
 	Prometheus prom.Options
 	Carbon     graphite.CarbonOptions // --carbon.*
-	OpenTSDB   OpenTSDBOptions        // --opentsdb.*
+	OpenTSDB   opentsdb.Options       // --opentsdb.*
 	Graphite   GraphiteOptions        // --graphite.*
 
 	// Flags are shown under /api/v1/status/flags.
@@ -90,7 +91,7 @@ func DefaultOptions() Options {
 		ListenAddress: ":9201", MaxConnections: 512, WebBodyBytes: 16 << 20, ShutdownGrace: 30 * time.Second,
 		WriteMode: WriteAuto, LogBytes: 4 << 30, HeadBytes: 1 << 30,
 		QueryTimeout: 2 * time.Minute, QuerySeries: 1_000_000, QuerySamples: 50_000_000, QueryParallel: 20,
-		Prometheus: prom.DefaultOptions(), Carbon: graphite.DefaultCarbonOptions(), OpenTSDB: DefaultOpenTSDBOptions(), Graphite: DefaultGraphiteOptions(),
+		Prometheus: prom.DefaultOptions(), Carbon: graphite.DefaultCarbonOptions(), OpenTSDB: opentsdb.DefaultOptions(), Graphite: DefaultGraphiteOptions(),
 		Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 	}
 }

@@ -152,7 +152,7 @@ func (a *Adapter) post(t *testing.T, path string, body []byte) (int, http.Header
 	case strings.HasPrefix(path, "/render"), strings.HasPrefix(path, "/metrics"):
 		contentType = "application/x-www-form-urlencoded"
 	case strings.HasPrefix(path, "/api/"):
-		base, contentType = "http://"+a.opentsdb.Addr().String(), "application/json"
+		base, contentType = "http://"+a.opentsdb.Addr(), "application/json"
 	case strings.HasPrefix(path, "/query"):
 		base, contentType = base+prom.APIPrefix, "application/x-www-form-urlencoded"
 	default:

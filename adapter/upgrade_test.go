@@ -230,7 +230,7 @@ func sendRemoteWrite(t *testing.T, a *Adapter, text string, version int) {
 
 func sendPuts(t *testing.T, a *Adapter, body string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+a.opentsdb.Addr().String()+"/api/put", strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+a.opentsdb.Addr()+"/api/put", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 
 // about is what the commands version and stats show.
 type about struct {
-	o       Options
+	o       listenerOptions
 	host    string
 	metrics *listenerMetrics
 }

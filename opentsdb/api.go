@@ -16,9 +16,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// APIOptions are the limits of OpenTSDB's HTTP API. What is over a limit of a request is refused for good, what is over a limit of the
+// apiOptions are the limits of OpenTSDB's HTTP API. What is over a limit of a request is refused for good, what is over a limit of the
 // process is asked for again later.
-type APIOptions struct {
+type apiOptions struct {
 	BodyBytes     int           // a request, as it is sent and decompressed each
 	Points        int           // of a request
 	Requests      int           // requests at once
@@ -26,13 +26,13 @@ type APIOptions struct {
 	Timeout       time.Duration // how long the store may take
 }
 
-// DefaultAPIOptions are limits for large requests; a TSD takes bodies of 4096 bytes unless it is told otherwise.
-func DefaultAPIOptions() APIOptions {
-	return APIOptions{BodyBytes: 32 << 20, Points: 500_000, Requests: 256, InFlightBytes: 256 << 20, Timeout: 20 * time.Second}
+// defaultAPIOptions are limits for large requests; a TSD takes bodies of 4096 bytes unless it is told otherwise.
+func defaultAPIOptions() apiOptions {
+	return apiOptions{BodyBytes: 32 << 20, Points: 500_000, Requests: 256, InFlightBytes: 256 << 20, Timeout: 20 * time.Second}
 }
 
 // Validate names the flag that cannot work.
-func (o APIOptions) Validate() error {
+func (o apiOptions) Validate() error {
 	for _, positive := range []struct {
 		flag  string
 		value int64
@@ -50,21 +50,21 @@ func (o APIOptions) Validate() error {
 	return nil
 }
 
-// API is OpenTSDB's HTTP API; so far, its way to put points.
-type API struct {
-	o      APIOptions
-	ingest *Ingest
-	gate   *listen.Gate
-	turns  *turns.Turns // of those that decompress or parse large bodies
+// api is OpenTSDB's HTTP API; so far, its way to put points.
+type api struct {
+	o     apiOptions
+	puts  *putStore
+	gate  *listen.Gate
+	turns *turns.Turns // of those that decompress or parse large bodies
 }
 
-// NewAPI returns an API over an Ingest. The options are valid.
-func NewAPI(o APIOptions, ingest *Ingest) *API {
-	return &API{o: o, ingest: ingest, gate: listen.NewGate(o.Requests, o.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0))}
+// newAPI returns an API over an Ingest. The options are valid.
+func newAPI(o apiOptions, puts *putStore) *api {
+	return &api{o: o, puts: puts, gate: listen.NewGate(o.Requests, o.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0))}
 }
 
 // ServeHTTP implements http.Handler. Endpoints are named in any case, and after a version perhaps: /api/put, /API/v1/Put.
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	conn := listen.ConnOf(r.Context())
 	conn.Headed()
 	defer conn.Answered()

@@ -17,7 +17,7 @@ import (
 const benchSeries = 10_000
 
 func testAbout() (*about, *listenerMetrics) {
-	o := DefaultOptions()
+	o := defaultListenerOptions()
 	o.Version, o.Revision, o.Build = "1.0", "abc", "go"
 	o.Logger, o.Registerer = slog.New(slog.DiscardHandler), prometheus.NewRegistry()
 	o.Now = func() time.Time { return time.Unix(1_700_000_000, 0) }
@@ -32,7 +32,7 @@ func telnetRun(tb testing.TB, points int) (take func(), size int) {
 		run = fmt.Appendf(run, "put sys.cpu.user.percentage %d %d.%d host=web%05d dc=lga cpu=%d service=checkout\n", 1_356_998_400+i, i, i%10, i%benchSeries, i%16)
 	}
 	about, metrics := testAbout()
-	t := telnet{ingest: newTestIngest(&discard{}), about: about}
+	t := telnet{puts: newTestIngest(&discard{}), about: about}
 	d := newDelivery(about.o.Logger, metrics, nil)
 	l := newLines(1<<20, 1024, nil)
 	l.Swap(make([]byte, 0, len(run)+1))
@@ -76,7 +76,7 @@ func connectionRun(b *testing.B, points int) (put func()) {
 // putRun is a function that puts points of known series in one request.
 func putRun(tb testing.TB, points int) (put func(), size int) {
 	text := putPoints(points)
-	api := NewAPI(DefaultAPIOptions(), newTestIngest(&discard{}))
+	api := newAPI(defaultAPIOptions(), newTestIngest(&discard{}))
 	reader := bytes.NewReader(text)
 	r := httptest.NewRequest(http.MethodPost, "/api/put", nil)
 	r.Body, r.ContentLength = io.NopCloser(reader), int64(len(text))

@@ -26,7 +26,7 @@ func (s *server) serve(ctx, writeCtx context.Context, conn net.Conn) {
 	// The deadline is set after ctx has ended: reads look at ctx after they have set their own.
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(past) })
 	l := newLines(s.o.ReadBuffer, s.o.MaxLine, s.budget)
-	c := &connection{server: s, conn: conn, place: listen.PortConn(conn), lines: l, telnet: telnet{ingest: s.ingest, about: s.about, turn: s.turns.Lasting()}}
+	c := &connection{server: s, conn: conn, place: listen.PortConn(conn), lines: l, telnet: telnet{puts: s.puts, about: s.about, turn: s.turns.Lasting()}}
 	defer c.lines.Close()
 	_, err := c.read(ctx, s.o.IdleTimeout)
 	if first := c.lines.Rest(); len(first) > 0 && isHTTP(first[0]) {

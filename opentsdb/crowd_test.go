@@ -18,7 +18,7 @@ import (
 func TestSilentConnectionsKeepNobodyOut(t *testing.T) {
 	const most = 20
 	m := newMemory()
-	l := run(t, m, func(o *Options) { o.MaxConnections = most })
+	l := run(t, m, func(o *listenerOptions) { o.MaxConnections = most })
 	sender := l.dial(t)
 	replies := bufio.NewReader(sender)
 	talk := func() {

@@ -14,8 +14,8 @@ func TestMaxFuture(t *testing.T) {
 	now := time.Unix(1356998400, 0)
 	for _, limit := range []time.Duration{0, 10 * time.Minute} {
 		m := newMemory()
-		in := newTestIngest(m, func(o *IngestOptions) { o.MaxFuture, o.Now = limit, func() time.Time { return now } })
-		api := NewAPI(DefaultAPIOptions(), in)
+		in := newTestIngest(m, func(o *putOptions) { o.MaxFuture, o.Now = limit, func() time.Time { return now } })
+		api := newAPI(defaultAPIOptions(), in)
 		edge := now.Add(10 * time.Minute).UnixMilli()
 		stored := 0
 		for round := range 2 { // the second time the series is in the cache
@@ -49,10 +49,10 @@ func TestMaxFuture(t *testing.T) {
 }
 
 // telnetSays is what a connection that sends text is answered.
-func telnetSays(t *testing.T, in *Ingest, text string) string {
+func telnetSays(t *testing.T, in *putStore, text string) string {
 	t.Helper()
 	about, metrics := testAbout()
-	tel, lines := telnet{ingest: in, about: about}, newLines(64<<10, 1024, nil)
+	tel, lines := telnet{puts: in, about: about}, newLines(64<<10, 1024, nil)
 	lines.Filled(copy(lines.Room(), text))
 	tel.take(t.Context(), &lines, newDelivery(about.o.Logger, metrics, nil))
 	return string(tel.answer)

@@ -94,7 +94,7 @@ func TestPutInPieces(t *testing.T) {
 		conn := l.dial(t)
 		send(t, conn, text[:i])
 		if i > 0 {
-			l.ingest.DropCaches() // what has come so far may be read by now
+			l.puts.DropCaches() // what has come so far may be read by now
 		}
 		send(t, conn, text[i:])
 		r := bufio.NewReader(conn)

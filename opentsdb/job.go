@@ -10,7 +10,7 @@ import (
 // job is the points of one read of a connection, or of one request, on their way into the store.
 type job struct {
 	*ingest.Job
-	in       *Ingest
+	in       *putStore
 	protocol *protocol
 }
 

@@ -17,9 +17,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// A Listener receives telnet and HTTP on one port. The first byte of a connection says which it is, as OpenTSDB's PipelineFactory does.
-type Listener struct {
-	o       Options
+// A listener receives telnet and HTTP on one port. The first byte of a connection says which it is, as OpenTSDB's PipelineFactory does.
+type listener struct {
+	o       listenerOptions
 	tcp     net.Listener
 	metrics *listenerMetrics
 	about   *about
@@ -28,7 +28,7 @@ type Listener struct {
 }
 
 // New binds the port. Run serves it; without Run, call Close.
-func New(o Options) (*Listener, error) {
+func newListener(o listenerOptions) (*listener, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func New(o Options) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--opentsdb.listen-address=%s: %w", o.Address, err)
 	}
-	l := &Listener{o: o, budget: listen.NewGate(o.MaxConnections, readBudget), turns: turns.New(runtime.GOMAXPROCS(0)), metrics: newListenerMetrics(o.Registerer)}
+	l := &listener{o: o, budget: listen.NewGate(o.MaxConnections, readBudget), turns: turns.New(runtime.GOMAXPROCS(0)), metrics: newListenerMetrics(o.Registerer)}
 	l.tcp = listen.NewPort(tcp, listen.PortOptions{
 		What: "opentsdb", Flag: "--opentsdb.max-connections", Max: o.MaxConnections, Metric: "tsdbridge_opentsdb_", Logger: o.Logger, Registerer: o.Registerer,
 	})
@@ -50,20 +50,20 @@ func New(o Options) (*Listener, error) {
 }
 
 // Addr is the address that the listener is bound to.
-func (l *Listener) Addr() net.Addr { return l.tcp.Addr() }
+func (l *listener) Addr() net.Addr { return l.tcp.Addr() }
 
 // Close unbinds the port.
-func (l *Listener) Close() error { return l.tcp.Close() }
+func (l *listener) Close() error { return l.tcp.Close() }
 
-// Run serves until ctx ends: telnet by storing into ingest, HTTP by api. Then it accepts and reads no more; requests under way, and
-// the store with what telnet sent, have Options.ShutdownGrace. What telnet sent and the store did not take is lost, which is logged and
+// Run serves until ctx ends: telnet by storing into puts, HTTP by api. Then it accepts and reads no more; requests under way, and
+// the store with what telnet sent, have listenerOptions.ShutdownGrace. What telnet sent and the store did not take is lost, which is logged and
 // counted.
-func (l *Listener) Run(ctx context.Context, ingest *Ingest, api *API) error {
+func (l *listener) Run(ctx context.Context, puts *putStore, api http.Handler) error {
 	group, ctx := errgroup.WithContext(ctx)
 	writeCtx, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
 	s := &server{
-		Listener: l, ingest: ingest, group: group,
+		listener: l, puts: puts, group: group,
 		delivery: newDelivery(l.o.Logger, l.metrics, ctx.Done()),
 		handoff:  newHandoff(l.tcp.Addr()),
 	}
@@ -93,8 +93,8 @@ func (l *Listener) Run(ctx context.Context, ingest *Ingest, api *API) error {
 
 // server is a Listener that runs.
 type server struct {
-	*Listener
-	ingest   *Ingest
+	*listener
+	puts     *putStore
 	group    *errgroup.Group
 	delivery *delivery
 	handoff  *handoff

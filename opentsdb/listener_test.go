@@ -24,30 +24,30 @@ import (
 
 // running is a Listener that runs until stop.
 type running struct {
-	*Listener
-	ingest *Ingest
-	api    *API
-	stop   func() error
+	*listener
+	puts *putStore
+	api  *api
+	stop func() error
 }
 
-func run(t testing.TB, a storage.Appender, change func(*Options)) running {
+func run(t testing.TB, a storage.Appender, change func(*listenerOptions)) running {
 	return runAPI(t, a, smallAPI(), change)
 }
 
-func runAPI(t testing.TB, a storage.Appender, apiOptions APIOptions, change func(*Options)) running {
-	o := DefaultOptions()
+func runAPI(t testing.TB, a storage.Appender, apiOptions apiOptions, change func(*listenerOptions)) running {
+	o := defaultListenerOptions()
 	o.Address, o.Logger, o.Registerer, o.Now = "127.0.0.1:0", slog.New(slog.DiscardHandler), prometheus.NewRegistry(), time.Now
 	if change != nil {
 		change(&o)
 	}
-	l, err := New(o)
+	l, err := newListener(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ingest := newTestIngest(a)
 	done := make(chan error, 1)
-	api := NewAPI(apiOptions, ingest)
+	api := newAPI(apiOptions, ingest)
 	go func() { done <- l.Run(ctx, ingest, api) }()
 	stop := sync.OnceValue(func() error {
 		cancel()
@@ -62,8 +62,8 @@ func runAPI(t testing.TB, a storage.Appender, apiOptions APIOptions, change func
 }
 
 // smallAPI has room for few bodies.
-func smallAPI() APIOptions {
-	o := DefaultAPIOptions()
+func smallAPI() apiOptions {
+	o := defaultAPIOptions()
 	o.InFlightBytes = 8 << 20
 	return o
 }
@@ -191,13 +191,13 @@ func TestStopWithoutStore(t *testing.T) {
 			once()
 			return errAway
 		})
-		l := run(t, m, func(o *Options) { o.ShutdownGrace = 20 * time.Millisecond })
+		l := run(t, m, func(o *listenerOptions) { o.ShutdownGrace = 20 * time.Millisecond })
 		send(t, l.dial(t), "put m 1 1 s=a\nput m 2 2 s=a\n")
 		<-failed
 		if err := l.stop(); err != nil {
 			t.Error(err)
 		}
-		if got := testutil.ToFloat64(l.ingest.telnet.Failed); got != 2 {
+		if got := testutil.ToFloat64(l.puts.telnet.Failed); got != 2 {
 			t.Errorf("%v points failed", got)
 		}
 		if got := testutil.ToFloat64(l.metrics.held) + testutil.ToFloat64(l.metrics.outages); got != 0 {
@@ -213,7 +213,7 @@ func TestStoreAwayForAWhile(t *testing.T) {
 		in := newTestIngest(m)
 		about, metrics := testAbout()
 		s := &server{
-			Listener: &Listener{o: about.o, metrics: metrics, about: about}, ingest: in,
+			listener: &listener{o: about.o, metrics: metrics, about: about}, puts: in,
 			delivery: newDelivery(about.o.Logger, metrics, nil),
 		}
 		m.set(func(string) error { return errAway }, func() error { return errAway })
@@ -252,7 +252,7 @@ func TestUnheard(t *testing.T) {
 		m := newMemory()
 		about, metrics := testAbout()
 		s := &server{
-			Listener: &Listener{o: about.o, metrics: metrics, about: about}, ingest: newTestIngest(m),
+			listener: &listener{o: about.o, metrics: metrics, about: about}, puts: newTestIngest(m),
 			delivery: newDelivery(about.o.Logger, metrics, nil),
 		}
 		client, conn := net.Pipe()

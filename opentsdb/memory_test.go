@@ -100,13 +100,13 @@ func (m *memory) set(resolving func(string) error, appending func() error) {
 	m.resolving, m.appending = resolving, appending
 }
 
-func newTestIngest(a storage.Appender, change ...func(*IngestOptions)) *Ingest {
-	o := DefaultIngestOptions()
+func newTestIngest(a storage.Appender, change ...func(*putOptions)) *putStore {
+	o := defaultPutOptions()
 	o.Appender, o.CacheEntries, o.Registerer = a, 100_000, prometheus.NewRegistry()
 	for _, c := range change {
 		c(&o)
 	}
-	return NewIngest(o)
+	return newPutStore(o)
 }
 
 // discard is a storage.Appender that forgets.

@@ -1,24 +1,129 @@
-// Package opentsdb is the door of OpenTSDB's own clients: telnet put and HTTP put on one port, as a TSD 2.4 has them, with its statuses and
-// its texts. It never knows how series or points are stored, and never translates a name: what a TSD would store stands in the tables
-// under the very same names. What a TSD would spoil in silence (a letter above U+00FF becomes "?") is refused.
+// Package opentsdb speaks the protocols of OpenTSDB's own clients: telnet put and HTTP put on one port, as a TSD 2.4 has them,
+// with its statuses and its texts. It never knows how series or points are stored, and never translates a name: what a TSD would
+// store is in the tables under the very same names. It refuses what a TSD would spoil silently (a letter above U+00FF becomes "?").
 //
-// Unlike a TSD it answers an HTTP put only when its points are durable, whether the request says sync or not, and holds what telnet
-// sends until it is.
+// Unlike a TSD it answers an HTTP put only when its points are durable, whether the request says sync or not, and holds what
+// telnet sends until it is.
 package opentsdb
 
 import (
-	"math"
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// addPoint appends a point whose floats have a form. Only of a whole second is it worth saying how it came.
-func addPoint(b *storage.Batch, ref storage.Ref, p point, floats storage.Form) {
-	if p.integer {
-		floats = storage.FormInteger
+// Options are the settings and the parts of OpenTSDB's protocols. DefaultOptions sets the settings; the parts must be given.
+type Options struct {
+	ListenAddress  string        // --opentsdb.listen-address: telnet and HTTP on one port; empty: no port
+	MaxConnections int           // --opentsdb.max-connections: at once
+	IdleTimeout    time.Duration // --opentsdb.idle-timeout: a silent connection is closed after it; 0: never
+	MaxTags        int           // --opentsdb.max-tags: of a series; OpenTSDB's tsd.storage.max_tags
+	MaxFuture      time.Duration // --opentsdb.max-future: how far ahead of the clock a point may be; 0: any time
+	SeriesCache    int           // --storage.series-cache: series found by their bytes
+
+	Points        storage.Appender // takes points and new series
+	ShutdownGrace time.Duration    // time that requests and the store have when the process is told to stop
+	Version       string           // what the command version shows
+	Logger        *slog.Logger
+	Registerer    prometheus.Registerer
+	Now           func() time.Time
+}
+
+// DefaultOptions are the settings without any flag.
+func DefaultOptions() Options {
+	l, p := defaultListenerOptions(), defaultPutOptions()
+	return Options{MaxConnections: l.MaxConnections, MaxTags: p.MaxTags, SeriesCache: p.CacheEntries}
+}
+
+// Validate names the flag that cannot work.
+func (o Options) Validate() error {
+	if o.ListenAddress == "" {
+		return nil
 	}
-	if p.millis && p.time%1000 == 0 {
-		floats |= storage.FormMillis
+	if err := o.listener().Validate(); err != nil {
+		return err
 	}
-	b.AddForm(ref, p.time, math.Float64frombits(p.bits), floats)
+	return o.puts().Validate()
+}
+
+func (o Options) listener() listenerOptions {
+	l := defaultListenerOptions()
+	l.Address, l.MaxConnections, l.IdleTimeout = o.ListenAddress, o.MaxConnections, o.IdleTimeout
+	l.ShutdownGrace, l.Version, l.Logger, l.Registerer, l.Now = o.ShutdownGrace, o.Version, o.Logger, o.Registerer, o.Now
+	return l
+}
+
+func (o Options) puts() putOptions {
+	p := defaultPutOptions()
+	p.MaxTags, p.MaxFuture, p.CacheEntries = o.MaxTags, o.MaxFuture, o.SeriesCache
+	p.Appender, p.Registerer, p.Now = o.Points, o.Registerer, o.Now
+	return p
+}
+
+// A Server serves OpenTSDB's protocols.
+type Server struct {
+	listener *listener // nil without an address, as are all others
+	puts     *putStore
+	api      *api
+}
+
+// New binds the port. Run serves it; without Run, call Close.
+func New(o Options) (*Server, error) {
+	if o.ListenAddress == "" {
+		return &Server{}, nil
+	}
+	l, err := newListener(o.listener())
+	if err != nil {
+		return nil, err // it names the flag
+	}
+	puts := newPutStore(o.puts())
+	return &Server{listener: l, puts: puts, api: newAPI(defaultAPIOptions(), puts)}, nil
+}
+
+// Routes mounts the HTTP API. It answers every path.
+func (s *Server) Routes(r chi.Router) {
+	if s.api == nil {
+		return
+	}
+	r.Handle("/*", s.api)
+	r.NotFound(s.api.ServeHTTP)
+	r.MethodNotAllowed(s.api.ServeHTTP)
+}
+
+// Run serves the port until ctx ends.
+func (s *Server) Run(ctx context.Context) error {
+	if s.listener == nil {
+		return nil
+	}
+	r := chi.NewRouter()
+	s.Routes(r)
+	return s.listener.Run(ctx, s.puts, r)
+}
+
+// DropCaches forgets which series there are: all are resolved again when they are met.
+func (s *Server) DropCaches() {
+	if s.puts != nil {
+		s.puts.DropCaches()
+	}
+}
+
+// Addr is the address that the port is bound to, empty without one.
+func (s *Server) Addr() string {
+	if s.listener == nil {
+		return ""
+	}
+	return s.listener.Addr().String()
+}
+
+// Close unbinds the port of a Server that never ran.
+func (s *Server) Close() error {
+	if s.listener == nil {
+		return nil
+	}
+	return s.listener.Close()
 }

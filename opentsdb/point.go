@@ -99,3 +99,14 @@ func integerSize(v int64) int {
 	}
 	return 8
 }
+
+// addPoint appends a point whose floats have a form. Only of a whole second is it worth saying how it came.
+func addPoint(b *storage.Batch, ref storage.Ref, p point, floats storage.Form) {
+	if p.integer {
+		floats = storage.FormInteger
+	}
+	if p.millis && p.time%1000 == 0 {
+		floats |= storage.FormMillis
+	}
+	b.AddForm(ref, p.time, math.Float64frombits(p.bits), floats)
+}

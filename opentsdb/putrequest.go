@@ -17,7 +17,7 @@ import (
 
 // putRequest is one request of /api/put, in memory that later ones use again.
 type putRequest struct {
-	api     *API
+	api     *api
 	flags   putFlags
 	content body
 	points  putBody
@@ -65,7 +65,7 @@ func (p *putRequest) release() {
 }
 
 // servePut is PutDataPointRpc.execute of OpenTSDB 2.4.
-func (a *API) servePut(w http.ResponseWriter, r *http.Request) {
+func (a *api) servePut(w http.ResponseWriter, r *http.Request) {
 	if m := method(r); m != http.MethodPost {
 		writeError(w, apiError{
 			http.StatusMethodNotAllowed, "Method not allowed", "The HTTP method [" + m + "] is not permitted for this endpoint",
@@ -110,7 +110,7 @@ func (p *putRequest) serve(w http.ResponseWriter, r *http.Request) (*putAnswer, 
 	conn := listen.ConnOf(r.Context())
 	conn.Begin()
 	defer conn.End(true)
-	j := p.api.ingest.job(&p.api.ingest.http)
+	j := p.api.puts.job(&p.api.puts.http)
 	p.points.job, p.points.limit, p.points.scanner = j, p.api.o.Points, scanner{b: p.content.bytes}
 	if err := p.parseInTurn(r.Context()); err != nil {
 		j.Release()

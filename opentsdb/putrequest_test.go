@@ -21,7 +21,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-func request(api *API, method, target string, content io.Reader, header ...string) *httptest.ResponseRecorder {
+func request(api *api, method, target string, content io.Reader, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, content)
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
@@ -57,7 +57,7 @@ func TestPut(t *testing.T) {
 		m := newMemory()
 		m.resolving = refuseNamed
 		in := newTestIngest(m)
-		api := NewAPI(DefaultAPIOptions(), in)
+		api := newAPI(defaultAPIOptions(), in)
 		put := func() string {
 			w := request(api, method, path, strings.NewReader(d.Input))
 			if got := w.Header().Get("Content-Type"); got != contentType {
@@ -82,9 +82,9 @@ const onePoint = `{"metric":"m","timestamp":1,"value":1,"tags":{"s":"a"}}`
 
 func TestPutEncodings(t *testing.T) {
 	m := newMemory()
-	o := DefaultAPIOptions()
+	o := defaultAPIOptions()
 	o.BodyBytes = 4096
-	api := NewAPI(o, newTestIngest(m))
+	api := newAPI(o, newTestIngest(m))
 	var gzipped, deflated, bomb bytes.Buffer
 	for _, c := range []struct {
 		w    io.WriteCloser
@@ -123,9 +123,9 @@ func TestPutEncodings(t *testing.T) {
 
 func TestPutLimits(t *testing.T) {
 	m := newMemory()
-	o := DefaultAPIOptions()
+	o := defaultAPIOptions()
 	o.Points, o.Requests = 2, 1
-	api := NewAPI(o, newTestIngest(m))
+	api := newAPI(o, newTestIngest(m))
 	if w := request(api, http.MethodPost, "/api/put", strings.NewReader("["+onePoint+","+onePoint+","+onePoint+"]")); w.Code != 413 || len(m.stored()) != 0 {
 		t.Errorf("three points: %d %s", w.Code, w.Body)
 	}
@@ -147,7 +147,7 @@ func TestPutWhileTheStoreIsAway(t *testing.T) {
 		appending func() error
 	}{{"resolve", func(string) error { return errAway }, nil}, {"append", nil, away}} {
 		m := newMemory()
-		api := NewAPI(DefaultAPIOptions(), newTestIngest(m))
+		api := newAPI(defaultAPIOptions(), newTestIngest(m))
 		m.set(c.resolving, c.appending)
 		for _, target := range []string{"/api/put", "/api/put?summary", "/api/put?details&sync"} {
 			w := request(api, http.MethodPost, target, strings.NewReader(onePoint))
@@ -169,7 +169,7 @@ func TestPutWhileTheStoreIsAway(t *testing.T) {
 func TestPutTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
-		api := NewAPI(DefaultAPIOptions(), newTestIngest(m))
+		api := newAPI(defaultAPIOptions(), newTestIngest(m))
 		m.set(nil, func() error {
 			time.Sleep(time.Second)
 			return nil
@@ -196,7 +196,7 @@ func TestPutTimeout(t *testing.T) {
 // A client that goes away does not stop its request, nor those that were grouped with it.
 func TestPutOfAClientThatIsGone(t *testing.T) {
 	m := newMemory()
-	api := NewAPI(DefaultAPIOptions(), newTestIngest(m))
+	api := newAPI(defaultAPIOptions(), newTestIngest(m))
 	r := httptest.NewRequest(http.MethodPost, "/api/put", strings.NewReader(onePoint))
 	w := httptest.NewRecorder()
 	api.ServeHTTP(w, r.WithContext(cancelled(t)))
@@ -237,7 +237,7 @@ func FuzzPut(f *testing.F) {
 	})
 }
 
-func walkOf(t *testing.T, in *Ingest, m *memory, text []byte, careful bool) string {
+func walkOf(t *testing.T, in *putStore, m *memory, text []byte, careful bool) string {
 	j := in.job(&in.http)
 	defer j.Release()
 	p := putBody{job: j, limit: 1000, careful: careful, scanner: scanner{b: bytes.Clone(text)}}

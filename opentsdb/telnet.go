@@ -14,7 +14,7 @@ import (
 
 // telnet answers the lines of one connection. A put is answered only when something is wrong with it.
 type telnet struct {
-	ingest   *Ingest
+	puts     *putStore
 	about    *about
 	job      job
 	answer   []byte // Latin-1
@@ -49,7 +49,7 @@ func (t *telnet) take(ctx context.Context, l *listen.Lines, d *delivery) (open b
 
 // parse does what lines say, but for storing the points, which are in the job then.
 func (t *telnet) parse(l *listen.Lines) (open bool) {
-	t.job = t.ingest.job(&t.ingest.telnet)
+	t.job = t.puts.job(&t.puts.telnet)
 	t.job.Begin()
 	defer t.job.End()
 	open = true
@@ -88,7 +88,7 @@ func (t *telnet) plain(l *listen.Lines) {
 }
 
 func (t *telnet) unknown(key []byte, p point) error {
-	return t.job.addUnknown(key, p, t.lines, func(string) (storage.Series, error) { return putSeries(key, t.ingest.o.MaxTags) })
+	return t.job.addUnknown(key, p, t.lines, func(string) (storage.Series, error) { return putSeries(key, t.puts.o.MaxTags) })
 }
 
 // line does what a line says. It returns false when that is to close the connection.
@@ -112,7 +112,7 @@ func (t *telnet) line(line []byte) (open bool) {
 			t.answer = t.about.appendStats(t.answer)
 		}
 	case "dropcaches":
-		t.ingest.dropAsked()
+		t.puts.dropAsked()
 		t.say("Caches dropped.")
 	case "rollup":
 		t.rollup(line)
@@ -152,7 +152,7 @@ func (t *telnet) add(line []byte) error {
 			return t.unknown(key, p)
 		}
 	}
-	s, p, err := explainPut(line, t.ingest.o.MaxTags)
+	s, p, err := explainPut(line, t.puts.o.MaxTags)
 	if err != nil {
 		return err
 	}

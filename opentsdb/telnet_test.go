@@ -26,7 +26,7 @@ func refuseNamed(name string) error {
 // say has one connection send its bytes in pieces, and returns what it is answered and what is stored.
 func say(t testing.TB, m *memory, pieces ...[]byte) string {
 	about, metrics := testAbout()
-	tel := telnet{ingest: newTestIngest(m), about: about}
+	tel := telnet{puts: newTestIngest(m), about: about}
 	d := newDelivery(about.o.Logger, metrics, nil)
 	l := newLines(64<<10, 1024, nil)
 	var answers []byte
@@ -107,7 +107,7 @@ func TestTelnetKnowsItsSeries(t *testing.T) {
 	about, metrics := testAbout()
 	m := newMemory()
 	in := newTestIngest(m)
-	tel := telnet{ingest: in, about: about}
+	tel := telnet{puts: in, about: about}
 	d := newDelivery(about.o.Logger, metrics, nil)
 	send := func(text string) {
 		l := newLines(64<<10, 1024, nil)

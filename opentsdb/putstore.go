@@ -11,8 +11,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// IngestOptions are what an Ingest needs. Appender and Registerer must be given.
-type IngestOptions struct {
+// putOptions are what a putStore needs. Appender and Registerer must be given.
+type putOptions struct {
 	Appender     storage.Appender
 	CacheEntries int // --storage.series-cache: series found by their bytes
 	MaxTags      int // --opentsdb.max-tags: of a series; OpenTSDB's tsd.storage.max_tags
@@ -23,13 +23,13 @@ type IngestOptions struct {
 	Registerer prometheus.Registerer
 }
 
-// DefaultIngestOptions has the limit of tags of a TSD.
-func DefaultIngestOptions() IngestOptions {
-	return IngestOptions{CacheEntries: 2_000_000, MaxTags: 8, Appends: 4}
+// defaultPutOptions has the limit of tags of a TSD.
+func defaultPutOptions() putOptions {
+	return putOptions{CacheEntries: 2_000_000, MaxTags: 8, Appends: 4}
 }
 
 // Validate names the flag that cannot work.
-func (o IngestOptions) Validate() error {
+func (o putOptions) Validate() error {
 	switch {
 	case o.CacheEntries <= 0:
 		return fmt.Errorf("--storage.series-cache=%d: must be above 0", o.CacheEntries)
@@ -41,17 +41,17 @@ func (o IngestOptions) Validate() error {
 	return nil
 }
 
-// Ingest stores points of OpenTSDB's protocols. It is safe for concurrent use.
-type Ingest struct {
+// putStore stores points of OpenTSDB's protocols. It is safe for concurrent use.
+type putStore struct {
 	*ingest.Ingest
-	o            IngestOptions
+	o            putOptions
 	telnet, http protocol
 	dropped      atomic.Int64 // when a client had the caches dropped, nanoseconds since 1970
 }
 
-// NewIngest returns an Ingest over a store. The options are valid.
-func NewIngest(o IngestOptions) *Ingest {
-	in := &Ingest{o: o, Ingest: ingest.New(ingest.Options{
+// newPutStore returns a putStore over a store. The options are valid.
+func newPutStore(o putOptions) *putStore {
+	in := &putStore{o: o, Ingest: ingest.New(ingest.Options{
 		Appender: o.Appender, CacheEntries: o.CacheEntries, Appends: o.Appends, MaxFuture: o.MaxFuture, Now: o.Now, Forms: true,
 	})}
 	in.telnet.Counters, in.http.Counters = newCounters(o.Registerer)
@@ -64,7 +64,7 @@ const dropPause = 10 * time.Second
 
 // dropAsked is the command dropcaches of a TSD: all series are resolved again when they are met. Anybody who reaches the port may
 // send it, so it does nothing shortly after it was done.
-func (in *Ingest) dropAsked() {
+func (in *putStore) dropAsked() {
 	now := time.Now().UnixNano()
 	if last := in.dropped.Load(); now-last >= int64(dropPause) && in.dropped.CompareAndSwap(last, now) {
 		in.DropCaches()
@@ -78,4 +78,4 @@ type protocol struct {
 }
 
 // job returns an empty job of a protocol, to be released.
-func (in *Ingest) job(p *protocol) job { return job{in.Job(), in, p} }
+func (in *putStore) job(p *protocol) job { return job{in.Job(), in, p} }

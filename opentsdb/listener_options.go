@@ -11,8 +11,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
 )
 
-// Options of a Listener. Logger, Registerer and Now must be given.
-type Options struct {
+// listenerOptions are what a listener needs. Logger, Registerer and Now must be given.
+type listenerOptions struct {
 	Address        string        // --opentsdb.listen-address: telnet and HTTP; port 0 picks one
 	MaxConnections int           // --opentsdb.max-connections: at once; others wait to be accepted
 	IdleTimeout    time.Duration // --opentsdb.idle-timeout: close a connection after so long without a byte; 0: never
@@ -28,13 +28,13 @@ type Options struct {
 	Now        func() time.Time
 }
 
-// DefaultOptions have the usual port of a TSD, and its limit of lines.
-func DefaultOptions() Options {
-	return Options{Address: ":4242", MaxConnections: 1000, MaxLine: 1024, ReadBuffer: 256 << 10, ShutdownGrace: 10 * time.Second}
+// defaultListenerOptions have the usual port of a TSD, and its limit of lines.
+func defaultListenerOptions() listenerOptions {
+	return listenerOptions{Address: ":4242", MaxConnections: 1000, MaxLine: 1024, ReadBuffer: 256 << 10, ShutdownGrace: 10 * time.Second}
 }
 
 // Validate names the flag that cannot work.
-func (o Options) Validate() error {
+func (o listenerOptions) Validate() error {
 	if _, _, err := net.SplitHostPort(o.Address); err != nil {
 		return fmt.Errorf("--opentsdb.listen-address=%s: %w", o.Address, err)
 	}
