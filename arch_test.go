@@ -4,8 +4,10 @@ import (
 	goparser "go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -139,4 +141,35 @@ func checkImports(t *testing.T, file string) {
 // within reports whether a room is home or one of the rooms in it.
 func within(room, home string) bool {
 	return room == home || strings.HasPrefix(room, home+"/")
+}
+
+// Each room has a row in ARCHITECTURE.md, and each Go file that the documents name exists.
+func TestDocuments(t *testing.T) {
+	architecture := readFile(t, "ARCHITECTURE.md")
+	for room := range doors {
+		if !strings.Contains(architecture, "`"+room+"`") {
+			t.Errorf("ARCHITECTURE.md has no row for %s", room)
+		}
+	}
+	named := regexp.MustCompile("`([a-z0-9_]+(?:/[a-z0-9_]+)+\\.go)`")
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range append(pages, "README.md", "ARCHITECTURE.md", "RATIONALE.md", "CONTRIBUTING.md") {
+		for _, m := range named.FindAllStringSubmatch(readFile(t, page), -1) {
+			if _, err := os.Stat(filepath.FromSlash(m[1])); err != nil {
+				t.Errorf("%s names %s: %v", page, m[1], err)
+			}
+		}
+	}
+}
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
