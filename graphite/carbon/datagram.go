@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/retry"
 )
 
 const (
@@ -82,7 +83,7 @@ func (l *Listener) receive(ctx context.Context, q *datagramQueue) error {
 		if err != nil {
 			if ctx.Err() == nil {
 				l.o.Logger.WarnContext(ctx, "carbon datagram not received", "err", err)
-				listen.Sleep(ctx, pauses.Next())
+				retry.Sleep(ctx, pauses.Next())
 			}
 			continue
 		}

@@ -10,6 +10,8 @@ import (
 	"log/slog"
 	"net"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/retry"
 )
 
 // The pauses after an error of a socket: the first, and the longest, to which they double.
@@ -31,16 +33,6 @@ func (p *Pauses) Next() time.Duration {
 // Reset begins anew: all went well.
 func (p *Pauses) Reset() { p.next = 0 }
 
-// Sleep returns after a pause, or when ctx ends.
-func Sleep(ctx context.Context, pause time.Duration) {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
 // Accept gives each connection of a listener to serve, which must not block, until ctx ends and the listener is closed. what is the
 // protocol, for people.
 func Accept(ctx context.Context, l net.Listener, what string, logger *slog.Logger, serve func(net.Conn)) error {
@@ -58,7 +50,7 @@ func Accept(ctx context.Context, l net.Listener, what string, logger *slog.Logge
 		default: // out of file descriptors, most likely
 			pause := pauses.Next()
 			logger.WarnContext(ctx, what+" connection not accepted", "err", err, "pause", pause)
-			Sleep(ctx, pause)
+			retry.Sleep(ctx, pause)
 		}
 	}
 }
