@@ -36,9 +36,10 @@ func (e *Engine) Split(ctx context.Context, s kv.Scan, n int) ([]kv.Scan, error)
 // regionStarts returns the first keys of the regions of a table, in ascending order. A region that was
 // split may still be listed: its key is one of theirs.
 func (e *Engine) regionStarts(ctx context.Context, table string) ([][]byte, error) {
-	// A row key is table,start,time.name. with a time of digits; HBase orders them part by part.
+	// A row key is table,start,time.name. with a time of digits. HBase orders these keys part by part:
+	// after the rows of a table there is none up to its name with a minus, the least letter of a name.
 	name := strings.TrimPrefix(table, "default:")
-	list := kv.Scan{Table: metaTable, Family: metaFamily, Start: []byte(name + ",,"), Stop: []byte(name + " ,,"), KeysOnly: true}
+	list := kv.Scan{Table: metaTable, Family: metaFamily, Start: []byte(name + ",,"), Stop: []byte(name + "-"), KeysOnly: true}
 	var starts [][]byte
 	for row, err := range e.Scan(ctx, list) {
 		if err != nil {

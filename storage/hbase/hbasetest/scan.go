@@ -107,8 +107,9 @@ func (s *scanner) beyondStop(key string) bool {
 	return key >= stop
 }
 
-// scanMeta answers the one question that gohbase has for hbase:meta: which region of a table holds a key. The start row is
-// "table,key,:" and the stop row, since the scan goes backwards, the table.
+// scanMeta answers the two questions for hbase:meta. gohbase asks which region of a table holds a key:
+// the start row is "table,key,:" and the stop row, since the scan goes backwards, the table. The engine
+// lists the regions of a table forwards, from "table,,".
 func (r *request) scanMeta(m *pb.ScanRequest) proto.Message {
 	c := r.c
 	c.mu.Lock()
@@ -117,6 +118,15 @@ func (r *request) scanMeta(m *pb.ScanRequest) proto.Message {
 	name, rest, _ := bytes.Cut(m.GetScan().GetStartRow(), []byte(","))
 	t := c.tables[string(name)]
 	if t == nil {
+		return response
+	}
+	if !m.GetScan().GetReversed() {
+		for _, region := range t.regions {
+			c := cell{row: []byte(region.name), family: "info", qualifier: []byte("regioninfo"), kind: typePut}
+			r.out = c.appendTo(r.out)
+			response.CellsPerResult = append(response.CellsPerResult, 1)
+			response.PartialFlagPerResult = append(response.PartialFlagPerResult, false)
+		}
 		return response
 	}
 	region := t.regionOf(bytes.TrimSuffix(rest, []byte(",:")))
