@@ -1,6 +1,7 @@
-// Package fit tells whether the UID widths and the salt of the flags are those with which shared tables were filled. OpenTSDB's
-// tables record neither: with others everything seems to work, and what is written spoils the tables for everybody else. So a handful of rows is looked
-// at before anything is written. The package reads keys and UIDs; it never writes, and never reads a point.
+// Package fit tells whether the UID widths and the salt of the flags are those with which shared
+// tables were filled. OpenTSDB's tables record neither: with others everything seems to work, and
+// what is written spoils the tables for everybody else. So a handful of rows is looked at before
+// anything is written. The package reads keys and UIDs; it never writes, and never reads a point.
 package fit
 
 import (
@@ -18,7 +19,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// ErrLayout says that flags are not those with which the tables were filled. No retry helps.
+// ErrLayout means that flags are not those with which the tables were filled. No retry helps.
 var ErrLayout = errors.New("the flags do not fit the tables")
 
 // Options of a Checker.
@@ -26,13 +27,13 @@ type Options struct {
 	Data, UID, Meta string // names of tables
 	Layout          schema.Layout
 	Logger          *slog.Logger
-	// Patience is how long a check before the first UID waits for the rows of another process that draws UIDs at the same moment
-	// (default 1 s).
+	// Patience is how long a check before the first UID waits for the rows of another process that
+	// draws UIDs at the same moment (default 1 s).
 	Patience time.Duration
 }
 
-// A Checker compares a layout with what stands in tables. Tables without rows fit every layout, so they are looked at again until they
-// have some. Safe for concurrent use.
+// A Checker compares a layout with what stands in tables. Tables without rows fit every layout, so
+// they are looked at again until they have some. Safe for concurrent use.
 type Checker struct {
 	db kv.KV
 	o  Options
@@ -53,7 +54,7 @@ func New(db kv.KV, o Options) *Checker {
 	return &Checker{db: db, o: o, turn: make(chan struct{}, 1)}
 }
 
-// Seen says that rows of all kinds were seen and fit: there is nothing left to check.
+// Seen reports that rows of all kinds were seen and fit: there is nothing left to check.
 func (c *Checker) Seen() bool { return c.uidsSeen() && c.rows.Load() }
 
 func (c *Checker) uidsSeen() bool {
@@ -65,7 +66,8 @@ func (c *Checker) uidsSeen() bool {
 	return true
 }
 
-// Check looks at the tables, unless it has seen enough. The error is an ErrLayout that names the flags and what fits, or the engine's.
+// Check looks at the tables, unless it has seen enough. The error is an ErrLayout that names the
+// flags and what fits, or the engine's.
 func (c *Checker) Check(ctx context.Context) error {
 	if c.Seen() {
 		return nil
@@ -82,8 +84,9 @@ func (c *Checker) Check(ctx context.Context) error {
 	return c.look(ctx)
 }
 
-// BeforeUID is Check for a process that is about to give a name the id of a kind which its counter has just drawn. Where the id is not the first
-// one, another process has drawn the ids before, and its rows show which width it uses as soon as they are there.
+// BeforeUID is Check for a process that is about to give a name the id of a kind which its counter
+// has just drawn. Where the id is not the first one, another process has drawn the ids before, and
+// its rows show which width it uses as soon as they are there.
 func (c *Checker) BeforeUID(ctx context.Context, kind schema.Kind, id int64) error {
 	if id <= 1 || c.uids[kind].Load() {
 		return c.Check(ctx)

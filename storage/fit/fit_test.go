@@ -79,7 +79,8 @@ func (s tables) checker(l schema.Layout) *fit.Checker {
 	})
 }
 
-// TestCheck has tables filled with one layout and looked at with another. What is wanted is in the error; nothing wanted is no error.
+// TestCheck has tables filled with one layout and looked at with another. What is wanted is in the
+// error; nothing wanted is no error.
 func TestCheck(t *testing.T) {
 	plain, salted := layout(3, 3, 3, 0, 20), layout(3, 3, 3, 1, 20)
 	wide, mixed := layout(4, 4, 4, 0, 20), layout(4, 3, 5, 2, 7)
@@ -154,7 +155,8 @@ func TestCheckOneRow(t *testing.T) {
 	}
 }
 
-// TestCheckSpoiled: tables that were written with a wrong flag before open with the flags that they were made with, and with no others.
+// TestCheckSpoiled: tables that were written with a wrong flag before open with the flags that they
+// were made with, and with no others.
 func TestCheckSpoiled(t *testing.T) {
 	plain, salted, wide := layout(3, 3, 3, 0, 20), layout(3, 3, 3, 1, 20), layout(4, 4, 4, 0, 20)
 	s := newTables(t)
@@ -219,7 +221,7 @@ func TestBeforeUID(t *testing.T) {
 	wantError(t, ch.BeforeUID(t.Context(), schema.Metric, 2), "--storage.uid-width.metric=3 fits")
 	other.Wait()
 
-	// Rows that never come are not waited for for ever, and not after the caller is gone.
+	// Rows that never come are not waited for forever, and not after the caller is gone.
 	s = newTables(t)
 	if err := s.checker(layout(4, 4, 4, 0, 20)).BeforeUID(t.Context(), schema.Metric, 2); err != nil {
 		t.Error(err)

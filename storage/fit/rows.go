@@ -14,16 +14,17 @@ import (
 )
 
 const (
-	// leaps is how many rows are read from each begin of a sample, and leapWidth how many bytes of a key a leap counts up: with usual widths the
-	// next row is another metric's, or months later.
+	// leaps is how many rows are read from each begin of a sample, and leapWidth how many bytes of
+	// a key a leap counts up: with usual widths the next row is another metric's, or months later.
 	leaps     = 8
 	leapWidth = 4
 	// concurrentSamples is how many rows are read at a time.
 	concurrentSamples = 5
 )
 
-// begins are the keys where samples begin: the first UIDs of several widths, then salts and later UIDs. Behind 000001 there is a begin for the
-// first tag of its TSUIDs and one for its hours from 2004 on, which other widths would hide.
+// begins are the keys where samples begin: the first UIDs of several widths, then salts and later
+// UIDs. Behind 000001 there is a begin for the first tag of its TSUIDs and one for its hours from
+// 2004 on, which other widths would hide.
 func begins() [][]byte {
 	return [][]byte{
 		{0}, {0, 0, 0, 1}, {0, 0, 1}, {0, 0, 1, 0, 0, 1}, {0, 0, 1, 0x40}, {0, 1},
@@ -31,7 +32,8 @@ func begins() [][]byte {
 	}
 }
 
-// A rowSeen is the key of a row and when its first cell was written, in milliseconds, if the engine says so.
+// A rowSeen is the key of a row and when its first cell was written, in milliseconds, if the engine
+// says so.
 type rowSeen struct {
 	key  []byte
 	time int64
@@ -93,14 +95,16 @@ func after(key []byte) []byte {
 	return nil
 }
 
-// isGlobalAnnotation says that a row belongs to no series: OpenTSDB keeps such annotations under a metric of zeros and a base time.
+// isGlobalAnnotation reports that a row belongs to no series: OpenTSDB keeps such annotations under
+// a metric of zeros and a base time.
 func isGlobalAnnotation(key []byte) bool {
 	return len(key) > 4 && isZero(key[:len(key)-4])
 }
 
 func isZero(b []byte) bool { return len(bytes.TrimLeft(b, "\x00")) == 0 }
 
-// fits says whether a row of the data table was written with a layout: whole tags, UIDs that are not 0, a whole hour, the bucket of its series.
+// fits reports whether a row of the data table was written with a layout: whole tags, UIDs that are
+// not 0, a whole hour, the bucket of its series.
 func fits(l schema.Layout, key []byte) bool {
 	k, err := l.ParseRowKey(key)
 	if err != nil || len(k.Tags) == 0 || k.Base%schema.RowSeconds != 0 || isZero(k.Metric) || !wholeTags(l, k.Tags) {
@@ -135,8 +139,10 @@ func count(l schema.Layout, rows []rowSeen) tally {
 	return t
 }
 
-// beats says whether a layout, which some of the rows fit that do not fit the flags, is the table's rather than that of the flags: all rows fit it,
-// those of the flags by chance (a bucket is easily right), or its rows are older. The number of buckets alone may have been changed on purpose.
+// beats reports whether a layout, which some of the rows fit that do not fit the flags, is the
+// table's rather than that of the flags: all rows fit it, those of the flags by chance (a bucket is
+// easily right), or its rows are older. The number of buckets alone may have been changed on
+// purpose.
 func (t tally) beats(own tally, rows []rowSeen) bool {
 	if count(t.layout, rows).count == len(rows) {
 		return true
@@ -144,8 +150,9 @@ func (t tally) beats(own tally, rows []rowSeen) bool {
 	return t.oldest < own.oldest && t.layout.PrefixWidth() != own.layout.PrefixWidth()
 }
 
-// judgeRows says what is wrong with the rows of the data table; layout has the widths of tsdb-uid. Where the table was written with a wrong flag
-// before, so that some rows fit and some do not, the layout of the older ones is right.
+// judgeRows says what is wrong with the rows of the data table; layout has the widths of tsdb-uid.
+// Where the table was written with a wrong flag before, so that some rows fit and some do not, the
+// layout of the older ones is right.
 func (c *Checker) judgeRows(uids uidsFound, rows []rowSeen, layout schema.Layout) string {
 	if len(rows) == 0 {
 		return ""
@@ -178,8 +185,9 @@ func (c *Checker) judgeRows(uids uidsFound, rows []rowSeen, layout schema.Layout
 // maxTriedBuckets is how many numbers of salt buckets are tried.
 const maxTriedBuckets = 256
 
-// bestLayout tries salts with the widths of a layout and returns the one that most rows fit; of equal ones the one with the layout's own salt, or
-// with OpenTSDB's own number of buckets, or with the fewest.
+// bestLayout tries salts with the widths of a layout and returns the one that most rows fit; of
+// equal ones the one with the layout's own salt, or with OpenTSDB's own number of buckets, or with
+// the fewest.
 func bestLayout(l schema.Layout, rows []rowSeen) tally {
 	best := count(l, rows)
 	try := func(width, buckets int) {
@@ -209,7 +217,8 @@ func saltFlags(l schema.Layout) string {
 	return fmt.Sprintf("--storage.salt.width=%d --storage.salt.buckets=%d", l.SaltWidth, l.SaltBuckets)
 }
 
-// judgeMeta says what is wrong with the keys of tsdb-meta, which are TSUIDs. Some that are none are left alone by everybody.
+// judgeMeta says what is wrong with the keys of tsdb-meta, which are TSUIDs. Some that are none are
+// left alone by everybody.
 func (c *Checker) judgeMeta(rows []rowSeen) string {
 	l := c.o.Layout
 	for _, row := range rows {

@@ -13,9 +13,11 @@ import (
 const (
 	// maxWidth is the greatest width of a UID.
 	maxWidth = 8
-	// firstIDs is how many of the ids from 1 on are looked up in each width: OpenTSDB counts them up.
+	// firstIDs is how many of the ids from 1 on are looked up in each width: OpenTSDB counts them
+	// up.
 	firstIDs = 8
-	// scannedUIDs is how many rows are read of each family, for tables whose first UIDs are gone or were drawn at random.
+	// scannedUIDs is how many rows are read of each family, for tables whose first UIDs are gone or
+	// were drawn at random.
 	scannedUIDs = 64
 )
 
@@ -110,8 +112,9 @@ func kindCells(row kv.Row) map[schema.Kind][]byte {
 	return cells
 }
 
-// judgeUIDs says what is wrong with the width of a kind, and sets it in layout to what the table has. Where the table has several, since it was
-// written with a wrong flag before, the one of the smallest UID counts: ids are counted up.
+// judgeUIDs says what is wrong with the width of a kind, and sets it in layout to what the table
+// has. Where the table has several, since it was written with a wrong flag before, the one of the
+// smallest UID counts: ids are counted up.
 func (c *Checker) judgeUIDs(kind schema.Kind, found map[int]uidSeen, layout *schema.Layout) string {
 	if len(found) == 0 {
 		return ""

@@ -2,23 +2,25 @@ package hbase
 
 import "github.com/tsdbridge/tsdbridge/storage/kv"
 
-// An action is what a batch does with one row. Its bytes belong to the batch: a request can be in the writing after the
-// operation that asked for it has ended.
+// An action is what a batch does with one row. Its bytes belong to the batch: a request can be in
+// the writing after the operation that asked for it has ended.
 type action struct {
 	row int // the caller's number of the row
 	key []byte
-	// get is what a read says after its row key (see getTail and historyTail); it is nil for a mutation.
+	// get is what a read says after its row key (see getTail and historyTail); it is nil for a
+	// mutation.
 	get []byte
-	// puts and deletes are the numbers of cells of each kind; where both are above 0 they happen together.
+	// puts and deletes are the numbers of cells of each kind; where both are above 0 they happen
+	// together.
 	puts, deletes int
 	cells         []byte // of the mutations, the puts first
 }
 
-// joint says that the row is changed by two mutations, which HBase must make as one.
+// joint reports that the row is changed by two mutations, which HBase must make as one.
 func (a *action) joint() bool { return a.puts > 0 && a.deletes > 0 }
 
-// encodeMutations makes the actions for some of the rows. All cells lie in one piece of memory, one behind the other, so that they go
-// out in one piece too; the keys are those in the cells.
+// encodeMutations makes the actions for some of the rows. All cells lie in one piece of memory, one
+// behind the other, so that they go out in one piece too; the keys are those in the cells.
 func encodeMutations(family string, rows []kv.Mutation, chosen []int) []action {
 	size := 0
 	for _, i := range chosen {
@@ -67,8 +69,8 @@ func mutationSize(family string, m *kv.Mutation) int {
 	return size
 }
 
-// encodeGets makes the actions that read the rows of some of the keys, with their keys in one piece of memory. tail is what they say
-// after the row key.
+// encodeGets makes the actions that read the rows of some of the keys, with their keys in one piece
+// of memory. tail is what they say after the row key.
 func encodeGets(tail []byte, keys [][]byte, chosen []int) []action {
 	size := 0
 	for _, i := range chosen {

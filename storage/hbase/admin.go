@@ -21,7 +21,8 @@ import (
 // createTimeout is for one table with all its regions.
 const createTimeout = 5 * time.Minute
 
-// CreateTables makes the tables that do not exist. Those that do are left as they are, if they have the families.
+// CreateTables makes the tables that do not exist. Those that do are left as they are, if they have
+// the families.
 func (e *Engine) CreateTables(ctx context.Context, specs []TableSpec) error {
 	a := e.newAdmin()
 	defer a.close()
@@ -33,7 +34,8 @@ func (e *Engine) CreateTables(ctx context.Context, specs []TableSpec) error {
 	return nil
 }
 
-// DescribeTables says how tables are made, in the words of a TableSpec but without the splits. A table that does not exist is kv.ErrNoTable.
+// DescribeTables says how tables are made, in the words of a TableSpec but without the splits. A
+// table that does not exist is kv.ErrNoTable.
 func (e *Engine) DescribeTables(ctx context.Context, names []string) ([]TableSpec, error) {
 	a := e.newAdmin()
 	defer a.close()
@@ -53,7 +55,7 @@ func (e *Engine) DescribeTables(ctx context.Context, names []string) ([]TableSpe
 	return specs, nil
 }
 
-// families reads the attributes that a Family has; for ever is the greatest number of seconds.
+// families reads the attributes that a Family has; forever is the greatest number of seconds.
 func families(schema *pb.TableSchema) []Family {
 	var out []Family
 	for _, s := range schema.GetColumnFamilies() {
@@ -79,7 +81,8 @@ func families(schema *pb.TableSchema) []Family {
 	return out
 }
 
-// An admin speaks to the master. gohbase's own requests leave out attributes and namespaces; these are our own.
+// An admin speaks to the master. gohbase's own requests leave out attributes and namespaces; these
+// are our own.
 type admin struct {
 	client gohbase.RPCClient
 	mu     sync.Mutex // guards conns
@@ -141,7 +144,7 @@ func exceptionOf(err error) (*exception, bool) {
 	return exceptionIn(err)
 }
 
-// errTable says that a table cannot be used as it is, or not be made as asked.
+// errTable reports that a table cannot be used as it is, or not be made as asked.
 var errTable = errors.New("unusable table")
 
 func missingFamilies(t TableSpec, there *pb.TableSchema) error {

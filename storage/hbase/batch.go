@@ -10,11 +10,13 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// maxBatchBytes bounds the cells of one request; HBase refuses none below hbase.ipc.max.request.size, 256 MB.
+// maxBatchBytes bounds the cells of one request; HBase refuses none below
+// hbase.ipc.max.request.size, 256 MB.
 const maxBatchBytes = 2 << 20
 
-// A batch carries out one Get or Apply: its rows, in the order of their keys, go out in requests of a limited size, each to
-// one region, some of them at a time, until every row has been answered or time is up.
+// A batch carries out one Get or Apply: its rows, in the order of their keys, go out in requests of
+// a limited size, each to one region, some of them at a time, until every row has been answered or
+// time is up.
 type batch struct {
 	e         *Engine
 	client    caller
@@ -28,7 +30,8 @@ type batch struct {
 	size func(i int) int
 	// encode makes the actions for the rows of some numbers, in memory of their own.
 	encode func(rows []int) []action
-	// done takes the answer for an action and says how many cells it was about, for count; different rows at the same time.
+	// done takes the answer for an action and returns how many cells it was about, for count;
+	// different rows at the same time.
 	done  func(a *action, cells []cell) int
 	count prometheus.Counter
 }
@@ -53,8 +56,8 @@ func (b *batch) run(ctx context.Context, order []int) error {
 	return b.group.Wait()
 }
 
-// begin waits until there is a token for one more batch. The wait is a part of the time that the batch has: an operation takes Timeout once when HBase
-// is gone, however many wait.
+// begin waits until there is a token for one more batch. The wait is a part of the time that the
+// batch has: an operation takes Timeout once when HBase is gone, however many wait.
 func (b *batch) begin(deadline time.Time) error {
 	select {
 	case b.tokens <- struct{}{}:
@@ -84,7 +87,8 @@ func (b *batch) fitting(order []int) int {
 	return len(order)
 }
 
-// spawn carries out the actions that a request could not take along, as a batch of their own with the same deadline.
+// spawn carries out the actions that a request could not take along, as a batch of their own with
+// the same deadline.
 func (b *batch) spawn(actions []action, deadline time.Time) {
 	b.group.Go(func() error {
 		if err := b.begin(deadline); err != nil {
@@ -121,7 +125,8 @@ func (b *batch) work(actions []action, deadline time.Time) error {
 	return nil
 }
 
-// A failure is an action that has to be made again, and what the server had against it; nil if it did not say.
+// A failure is an action that has to be made again, and what the server had against it; nil if it
+// did not say.
 type failure struct {
 	action
 	reason *exception
@@ -210,7 +215,8 @@ func unknownFields(msg proto.Message) []byte {
 	return msg.ProtoReflect().GetUnknown()
 }
 
-// recover does what the failures ask for before the next attempt. It ends with the first reason when time is up.
+// recover does what the failures ask for before the next attempt. It ends with the first reason
+// when time is up.
 func (b *batch) recover(ctx context.Context, failed []failure, pause *backoff) error {
 	reason := failed[0].reason
 	var err error
@@ -227,8 +233,9 @@ func (b *batch) recover(ctx context.Context, failed []failure, pause *backoff) e
 	return err
 }
 
-// probe asks for a row by itself: gohbase notices that a region has moved only when a whole request fails, not when a
-// part of a batch does. The probe fails in its stead, gohbase finds the region, and the probe returns when it is open.
+// probe asks for a row by itself: gohbase notices that a region has moved only when a whole request
+// fails, not when a part of a batch does. The probe fails in its stead, gohbase finds the region,
+// and the probe returns when it is open.
 func (b *batch) probe(ctx context.Context, key []byte) error {
 	get, err := hrpc.NewGet(ctx, []byte(b.table), key, hrpc.SkipBatch())
 	if err != nil {

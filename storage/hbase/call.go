@@ -8,16 +8,16 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A call is what all requests have in common, in the shape that gohbase asks for. It is sent to the region of table that
-// holds key.
+// A call is what all requests have in common, in the shape that gohbase asks for. It is sent to the
+// region of table that holds key.
 type call struct {
 	ctx    context.Context //nolint:containedctx // hrpc.Call has it so
 	table  []byte
 	key    []byte
 	region hrpc.RegionInfo
 	result chan hrpc.RPCResult
-	// block holds the cells of the answer as they came. They are decoded by whoever waits for them: gohbase has one goroutine
-	// for all that a server answers.
+	// block holds the cells of the answer as they came. They are decoded by whoever waits for them:
+	// gohbase has one goroutine for all that a server answers.
 	block []byte
 }
 

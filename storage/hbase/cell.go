@@ -24,7 +24,8 @@ const (
 // latest stands for "when the server writes it" (HConstants.LATEST_TIMESTAMP).
 const latest = math.MaxInt64
 
-// appendCell appends a cell in the layout of KeyValueCodec, all numbers big-endian; time 0 is the server's clock:
+// appendCell appends a cell in the layout of KeyValueCodec, all numbers big-endian; time 0 is the
+// server's clock:
 //
 //	4 length of the rest | 4 length of the key | 4 length of the value
 //	2 length of the row | row | 1 length of the family | family | qualifier | 8 time in ms | 1 type
@@ -117,7 +118,8 @@ func parseCells(dst []cell, b []byte, n int) (cells []cell, rest []byte, err err
 	return cells, b, nil
 }
 
-// copyCells copies cells out of an answer, so that keeping one of them does not keep the megabytes of the answer.
+// copyCells copies cells out of an answer, so that keeping one of them does not keep the megabytes
+// of the answer.
 func copyCells(cells []cell) []kv.Cell {
 	if len(cells) == 0 {
 		return nil

@@ -8,15 +8,17 @@ import (
 	"strings"
 )
 
-// codecs are what CompressionAuto stands for, best first: single cells take 6.2 bytes a point with ZSTD, 8.8 with LZ4 and 10.3 with
-// none, all with DIFF; full cells 2.8, 4.1 and 6.1. Every HBase has GZ, which is much slower.
+// codecs are what CompressionAuto stands for, best first: single cells take 6.2 bytes a point with
+// ZSTD, 8.8 with LZ4 and 10.3 with none, all with DIFF; full cells 2.8, 4.1 and 6.1. Every HBase
+// has GZ, which is much slower.
 func codecs() []string { return []string{"ZSTD", "LZ4", "SNAPPY", "GZ", "NONE"} }
 
-// errNoCodec says that the cluster cannot compress as it is asked to.
+// errNoCodec reports that the cluster cannot compress as it is asked to.
 var errNoCodec = errors.New("this HBase has no codec for compression")
 
-// unavailableCodec says plainly what HBase says in many ways when it cannot compress: that the compression failed its test,
-// that a class or a native library was not found. All of them come from the check that it makes before it creates a table.
+// unavailableCodec says plainly what HBase says in many ways when it cannot compress: that the
+// compression failed its test, that a class or a native library was not found. All of them come
+// from the check that it makes before it creates a table.
 func unavailableCodec(t TableSpec, err error) error {
 	x, ok := exceptionOf(err)
 	wanted := t.Families[0].Compression
@@ -26,8 +28,9 @@ func unavailableCodec(t TableSpec, err error) error {
 	return fmt.Errorf("%w: %w %s (none and gz work everywhere): %w", errTable, errNoCodec, wanted, x)
 }
 
-// createCompressed makes a table with the compression that it names, or with the first of codecs that the cluster has. HBase says
-// what it has only by refusing a table: nothing is left of one that it refuses.
+// createCompressed makes a table with the compression that it names, or with the first of codecs
+// that the cluster has. HBase says what it has only by refusing a table: nothing is left of one
+// that it refuses.
 func (a *admin) createCompressed(ctx context.Context, t TableSpec) error {
 	if t.Families[0].Compression != CompressionAuto {
 		return unavailableCodec(t, a.create(ctx, t))

@@ -15,8 +15,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// Increment implements kv.KV. It is sent once: when the answer is lost, nobody knows whether the counter moved, and the
-// caller gets an error.
+// Increment implements kv.KV. It is sent once: when the answer is lost, nobody knows whether the
+// counter moved, and the caller gets an error.
 func (e *Engine) Increment(ctx context.Context, c kv.Column, delta int64) (int64, error) {
 	defer e.metrics.timed(opIncrement)()
 	if err := kv.CheckKey(c.Row); err != nil {
@@ -54,9 +54,10 @@ func (e *Engine) increment(ctx context.Context, c kv.Column, delta int64) (int64
 	return sent.sum(c)
 }
 
-// A countCall is an increment whose answer is read here. gohbase decodes the cells of an increment without a look at their bounds, in the goroutine that
-// all requests to a server share: bytes that are no cell would end the process. HBase 2.6.4 was seen to answer the first increment of a column with a cell
-// of the right length and the bytes of other requests in it.
+// A countCall is an increment whose answer is read here. gohbase decodes the cells of an increment
+// without a look at their bounds, in the goroutine that all requests to a server share: bytes that
+// are no cell would end the process. HBase 2.6.4 was seen to answer the first increment of a column
+// with a cell of the right length and the bytes of other requests in it.
 type countCall struct {
 	*hrpc.Mutate
 	block []byte
@@ -80,8 +81,9 @@ func (c *countCall) sum(column kv.Column) (int64, error) {
 	return int64(binary.BigEndian.Uint64(found.value)), nil
 }
 
-// once sends a request to the region of c until the server has certainly taken it, and never again after that. gohbase's
-// own way of sending would repeat it after a lost connection; so it is used only to find the region.
+// once sends a request to the region of c until the server has certainly taken it, and never again
+// after that. gohbase's own way of sending would repeat it after a lost connection; so it is used
+// only to find the region.
 func (e *Engine) once(ctx context.Context, c kv.Column, newCall func() (hrpc.Call, error)) (proto.Message, error) {
 	var pause backoff
 	for {
@@ -132,8 +134,8 @@ func queue(ctx context.Context, server hrpc.RegionClient, rpc hrpc.Call) (proto.
 	}
 }
 
-// CheckAndPut implements kv.KV. HBase takes a cell with an empty value for an absent one, so expected nil also replaces
-// such a cell.
+// CheckAndPut implements kv.KV. HBase takes a cell with an empty value for an absent one, so
+// expected nil also replaces such a cell.
 func (e *Engine) CheckAndPut(ctx context.Context, c kv.Column, expected, value []byte) (bool, error) {
 	defer e.metrics.timed(opCheckAndPut)()
 	if err := kv.CheckKey(c.Row); err != nil {
@@ -169,8 +171,9 @@ func (e *Engine) checkAndPut(ctx context.Context, c kv.Column, expected, value [
 	return response.GetProcessed(), nil
 }
 
-// A checkCall is a conditional put. Where it expects a cell with an empty value, a comparison with no bytes would mean an absent cell to HBase; one with
-// a regexp that only nothing matches does not.
+// A checkCall is a conditional put. Where it expects a cell with an empty value, a comparison with
+// no bytes would mean an absent cell to HBase; one with a regexp that only nothing matches does
+// not.
 type checkCall struct {
 	*hrpc.CheckAndPut
 	empty bool

@@ -12,11 +12,13 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// errDisabled says that somebody has disabled a table. HBase's servers say of its regions that they are not served, as of those that are moving, and
-// gohbase looks for them until its caller gives up.
+// errDisabled reports that somebody has disabled a table. HBase's servers say of its regions that
+// they are not served, as of those that are moving, and gohbase looks for them until its caller
+// gives up.
 var errDisabled = errors.New("the table is disabled; \"enable\" of HBase's shell makes it available")
 
-// stateAfter is how long an operation waits for an answer before it asks whether its table is disabled; stateAge is how long the answer counts.
+// stateAfter is how long an operation waits for an answer before it asks whether its table is
+// disabled; stateAge is how long the answer counts.
 const (
 	stateAfter = time.Second
 	stateAge   = time.Second
@@ -33,7 +35,8 @@ type tableState struct {
 	disabled bool
 }
 
-// limited ends a context when a time has passed, or with errDisabled as its cause when there is no answer because the table is disabled.
+// limited ends a context when a time has passed, or with errDisabled as its cause when there is no
+// answer because the table is disabled.
 func (e *Engine) limited(ctx context.Context, table string, deadline time.Time) (context.Context, func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	ctx, cancel := context.WithDeadline(ctx, deadline)

@@ -37,7 +37,8 @@ func operations(t *testing.T, e *hbase.Engine) map[string]func(context.Context) 
 	}
 }
 
-// TestDisabledTable: each operation on a disabled table says so, long before its time is up, and works again when the table is enabled.
+// TestDisabledTable: each operation on a disabled table says so, long before its time is up, and
+// works again when the table is enabled.
 func TestDisabledTable(t *testing.T) {
 	t.Parallel()
 	c, e := fake(t, hbase.Options{Timeout: time.Hour, ScanTimeout: time.Hour})
@@ -60,7 +61,8 @@ func TestDisabledTable(t *testing.T) {
 	}
 }
 
-// TestTimeoutOnce: operations on servers that say nothing end after Timeout and not after twice Timeout, also those that wait for their turn first.
+// TestTimeoutOnce: operations on servers that say nothing end after Timeout and not after twice
+// Timeout, also those that wait for their turn first.
 func TestTimeoutOnce(t *testing.T) {
 	t.Parallel()
 	const timeout = 3 * time.Second

@@ -1,11 +1,14 @@
-// Package hbase keeps the table contract of storage/kv on an Apache HBase cluster. gohbase finds the regions, holds the
-// connections and sends again what a moved region or a lost connection swallowed; this package writes the requests and
-// reads the answers itself, because gohbase alone loses rows of a scan whose answer got lost, repeats increments and
-// waits for ever. It knows regions, scanners and Java exceptions; it never knows what a row key or a cell means.
+// Package hbase keeps the table contract of storage/kv on an Apache HBase cluster. gohbase finds
+// the regions, holds the connections and sends again what a moved region or a lost connection
+// swallowed; this package writes the requests and reads the answers itself, because gohbase alone
+// loses rows of a scan whose answer got lost, repeats increments and waits forever. It knows
+// regions, scanners and Java exceptions; it never knows what a row key or a cell means.
 //
-// What HBase cannot promise: the Time of a cell that was put without one is the clock of the region server that wrote it. A region that
-// moves to a server whose clock is behind may therefore hide a put behind an older one until the clocks meet; keep them in step. A
-// family with NEW_VERSION_BEHAVIOR, which nobody makes for OpenTSDB, has other rules of visibility than those of kv.Versioned.
+// What HBase cannot promise: the Time of a cell that was put without one is the clock of the region
+// server that wrote it. A region that moves to a server whose clock is behind may therefore hide a
+// put behind an older one until the clocks meet; keep them in step. A family with
+// NEW_VERSION_BEHAVIOR, which nobody makes for OpenTSDB, has other rules of visibility than those
+// of kv.Versioned.
 package hbase
 
 import (
@@ -32,19 +35,25 @@ type Options struct {
 	ZooKeeper string
 	// Root is HBase's node in ZooKeeper (default /hbase).
 	Root string
-	// User is the name that HBase sees (default tsdbridge); HBase believes it, there is no authentication.
+	// User is the name that HBase sees (default tsdbridge); HBase believes it, there is no
+	// authentication.
 	User string
-	// Timeout is how long one batch of reads or writes may take, its waiting and all its retries included (default 20 s).
+	// Timeout is how long one batch of reads or writes may take, its waiting and all its retries
+	// included (default 20 s).
 	Timeout time.Duration
-	// ScanTimeout is how long a scan may go without an answer (default 60 s). A server with a filter may search half of
-	// hbase.client.scanner.timeout.period, 30 s by default, before it says that it found nothing yet.
+	// ScanTimeout is how long a scan may go without an answer (default 60 s). A server with a
+	// filter may search half of hbase.client.scanner.timeout.period, 30 s by default, before it
+	// reports that it found nothing yet.
 	ScanTimeout time.Duration
-	// Readers is the number of connections to each region server for reading (default 2); writes have one of their own.
+	// Readers is the number of connections to each region server for reading (default 2); writes
+	// have one of their own.
 	Readers int
-	// InFlight is the number of batches of writes that wait for one region server at a time, and likewise of reads (default 4).
+	// InFlight is the number of batches of writes that wait for one region server at a time, and
+	// likewise of reads (default 4).
 	InFlight int
-	// Batches is the number of batches of writes, and likewise of reads, that are in memory at a time, whatever servers they
-	// are for (default 32, of 2 MB at most unless a single row is larger).
+	// Batches is the number of batches of writes, and likewise of reads, that are in memory at a
+	// time, whatever servers they are for (default 32, of 2 MB at most unless a single row is
+	// larger).
 	Batches int
 	// BatchRows is the greatest number of rows in a batch (default 500).
 	BatchRows int
@@ -53,8 +62,8 @@ type Options struct {
 	Registerer prometheus.Registerer
 }
 
-// readTimeout is how long gohbase waits for any answer on a connection before it gives the connection up, with every
-// request on it. It must be longer than a filtered scan may stay silent.
+// readTimeout is how long gohbase waits for any answer on a connection before it gives the
+// connection up, with every request on it. It must be longer than a filtered scan may stay silent.
 const readTimeout = 90 * time.Second
 
 // withDefaults fills in what is not set.
@@ -117,7 +126,8 @@ type Engine struct {
 	writer  caller
 	readers []caller
 	turn    atomic.Uint32 // of the readers
-	// writes holds a token for each batch of writes in memory, and reads likewise; the gates count those that are sent.
+	// writes holds a token for each batch of writes in memory, and reads likewise; the gates count
+	// those that are sent.
 	writes, reads       chan struct{}
 	writeGate, readGate *gate
 	states              tableStates
@@ -130,7 +140,8 @@ var (
 	_ kv.Versioned = (*Engine)(nil)
 )
 
-// New returns an engine. It connects to nothing: HBase may be down, and is looked for when it is needed.
+// New returns an engine. It connects to nothing: HBase may be down, and is looked for when it is
+// needed.
 func New(o Options) (*Engine, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -161,8 +172,8 @@ func (o Options) newClient() caller {
 	).(caller)
 }
 
-// Close closes the connections, after the scanners that were left early (closeTimeout at most). No operation may run, and
-// none may follow.
+// Close closes the connections, after the scanners that were left early (closeTimeout at most). No
+// operation may run, and none may follow.
 func (e *Engine) Close() error {
 	e.background.Wait()
 	e.writer.Close()
@@ -177,9 +188,9 @@ func (e *Engine) reader() caller {
 	return e.readers[int(e.turn.Add(1))%len(e.readers)]
 }
 
-// send makes a call and waits for its answer until ctx ends. The call has a goroutine of its own, which may outlive this
-// one: gohbase writes to the socket in its caller's goroutine, and a server that hangs can hold that up. So nothing that a
-// call refers to may belong to anybody else.
+// send makes a call and waits for its answer until ctx ends. The call has a goroutine of its own,
+// which may outlive this one: gohbase writes to the socket in its caller's goroutine, and a server
+// that hangs can hold that up. So nothing that a call refers to may belong to anybody else.
 func send(ctx context.Context, c gohbase.RPCClient, rpc hrpc.Call) (proto.Message, error) {
 	type reply struct {
 		msg proto.Message

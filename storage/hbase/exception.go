@@ -20,7 +20,8 @@ type exception struct {
 
 func (e *exception) Error() string { return "HBase answers " + e.class + ": " + e.message }
 
-// newException takes the full name of a Java class and a stack trace, whose first line repeats the class.
+// newException takes the full name of a Java class and a stack trace, whose first line repeats the
+// class.
 func newException(class, stack string) *exception {
 	line, _, _ := strings.Cut(strings.TrimSpace(stack), "\n")
 	line = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(line, class), ":"))
@@ -49,8 +50,9 @@ const (
 	moved                 // not here: find the region, then send again
 )
 
-// judge is the table of retries. gohbase knows the first lines of it for requests that fail as a whole; the exceptions of
-// single rows in a batch come here unseen, and so do the classes that gohbase takes for final.
+// judge is the table of retries. gohbase knows the first lines of it for requests that fail as a
+// whole; the exceptions of single rows in a batch come here unseen, and so do the classes that
+// gohbase takes for final.
 func (e *exception) judge() verdict {
 	switch e.class {
 	case "NotServingRegionException", "RegionMovedException",
@@ -73,7 +75,7 @@ func (e *exception) judge() verdict {
 	return giveUp
 }
 
-// errNoAnswer says that a deadline of ours has passed; it is not the caller's.
+// errNoAnswer reports that a deadline of ours has passed; it is not the caller's.
 var errNoAnswer = errors.New("no answer from HBase")
 
 // tooLate is the error of a deadline of ours when it is known what stood in the way.
@@ -84,8 +86,9 @@ func (e *Engine) tooLate(limit time.Duration, reason error) error {
 	return fmt.Errorf("%w at %s within %v: %w", errNoAnswer, e.o.ZooKeeper, limit, reason)
 }
 
-// explain turns an error of an operation on a table into the contract's: the caller's own cancellation as such, missing
-// tables and families as kv.ErrNoTable, the rest with the reason that HBase gave.
+// explain turns an error of an operation on a table into the contract's: the caller's own
+// cancellation as such, missing tables and families as kv.ErrNoTable, the rest with the reason that
+// HBase gave.
 func (e *Engine) explain(ctx context.Context, operation, table string, err error, limit time.Duration) error {
 	x, ok := exceptionIn(err)
 	_, typed := errors.AsType[*exception](err)
@@ -104,8 +107,8 @@ func (e *Engine) explain(ctx context.Context, operation, table string, err error
 	return fmt.Errorf("%s table %s: %w", operation, table, err)
 }
 
-// lostScanner says that a request to an open scanner failed in a way that opening another one may mend. What is no
-// exception is a lost connection, or the second sending that scanCall refuses.
+// lostScanner reports that a request to an open scanner failed in a way that opening another one
+// may mend. What is no exception is a lost connection, or the second sending that scanCall refuses.
 func lostScanner(err error) bool {
 	if errors.Is(err, errBadAnswer) || errors.Is(err, errBadCell) {
 		return false
@@ -121,10 +124,10 @@ func lostScanner(err error) bool {
 	return x.judge() != giveUp
 }
 
-// errNotSent says that a connection was lost before a request went out on it.
+// errNotSent reports that a connection was lost before a request went out on it.
 var errNotSent = errors.New("connection lost before the request was sent")
 
-// notExecuted says that a request which failed so was certainly not carried out.
+// notExecuted reports that a request which failed so was certainly not carried out.
 func notExecuted(err error) bool {
 	if errors.Is(err, errNotSent) {
 		return true

@@ -103,7 +103,8 @@ func scanAll(ctx context.Context, e kv.KV, s kv.Scan) ([]kv.Row, error) {
 	return rows, nil
 }
 
-// hit makes the fault happen to the nth request (from 0) that the condition holds for; the test fails if there is none.
+// hit makes the fault happen to the nth request (from 0) that the condition holds for; the test
+// fails if there is none.
 func hit(t *testing.T, c *hbasetest.Cluster, n int, when func(hbasetest.Request) bool, f hbasetest.Fault) {
 	t.Helper()
 	var seen atomic.Int64
@@ -127,8 +128,8 @@ func isIncrement(r hbasetest.Request) bool { return r.Method == "Mutate" }
 
 const javaPackage = "org.apache.hadoop.hbase."
 
-// TestScanFaults reads 100 rows of 3 cells, 7 rows or 10 cells an answer, through one fault at a time: every row comes
-// once, whole and in order.
+// TestScanFaults reads 100 rows of 3 cells, 7 rows or 10 cells an answer, through one fault at a
+// time: every row comes once, whole and in order.
 func TestScanFaults(t *testing.T) {
 	busy := hbasetest.Fault{Exception: javaPackage + "CallQueueTooBigException"}
 	dropped := hbasetest.Fault{Exception: javaPackage + "CallDroppedException"}
@@ -189,8 +190,8 @@ func lastOf(when func(hbasetest.Request) bool) int {
 	return 4
 }
 
-// TestScanResumesAtStop loses the scanner just before its end, where the rest of the range is empty: HBase takes an empty
-// range for a wish to read one row.
+// TestScanResumesAtStop loses the scanner just before its end, where the rest of the range is
+// empty: HBase takes an empty range for a wish to read one row.
 func TestScanResumesAtStop(t *testing.T) {
 	c, e := fake(t, hbase.Options{})
 	c.PageRows = 1
@@ -208,7 +209,8 @@ func put(key string) kv.Mutation {
 	return kv.Mutation{Key: []byte(key), Puts: []kv.Put{{Qualifier: []byte("q"), Value: []byte("v")}}}
 }
 
-// TestScanGivesUp shows that a scan which cannot go on ends with an error that says why, and never as if it were complete.
+// TestScanGivesUp shows that a scan which cannot go on ends with an error that says why, and never
+// as if it were complete.
 func TestScanGivesUp(t *testing.T) {
 	c, e := fake(t, hbase.Options{ScanTimeout: 300 * time.Millisecond})
 	c.PageRows = 3
@@ -254,7 +256,8 @@ func TestScanIsReleased(t *testing.T) {
 	}
 }
 
-// TestApplyFaults writes to three regions through one fault at a time: everything is there once afterwards.
+// TestApplyFaults writes to three regions through one fault at a time: everything is there once
+// afterwards.
 func TestApplyFaults(t *testing.T) {
 	row := func(class string) hbasetest.Fault { return hbasetest.Fault{RowException: javaPackage + class} }
 	for _, test := range []struct {
@@ -351,8 +354,8 @@ func TestGetFaults(t *testing.T) {
 	}
 }
 
-// TestIncrementOnce shows that an increment whose answer is lost is reported and not repeated, and that one which the
-// server refused is.
+// TestIncrementOnce shows that an increment whose answer is lost is reported and not repeated, and
+// that one which the server refused is.
 func TestIncrementOnce(t *testing.T) {
 	column := kv.Column{Table: table, Family: family, Row: []byte("counter"), Qualifier: []byte("n")}
 	for _, test := range []struct {
@@ -389,7 +392,8 @@ func TestIncrementOnce(t *testing.T) {
 	}
 }
 
-// TestHungServer shows that neither a deadline nor a cancellation waits for a server that says nothing.
+// TestHungServer shows that neither a deadline nor a cancellation waits for a server that says
+// nothing.
 func TestHungServer(t *testing.T) {
 	c, e := fake(t, hbase.Options{Timeout: 100 * time.Millisecond, ScanTimeout: 100 * time.Millisecond})
 	mustApply(t, e, puts(0, 10, 1))
@@ -442,7 +446,8 @@ func TestNoTable(t *testing.T) {
 	}
 }
 
-// TestConformanceOnFake holds the engine to the contract without Java, and again while things keep going wrong.
+// TestConformanceOnFake holds the engine to the contract without Java, and again while things keep
+// going wrong.
 func TestConformanceOnFake(t *testing.T) {
 	tables := map[string][]string{}
 	for _, tab := range kvtest.Tables() {
@@ -484,7 +489,8 @@ func TestConformanceOnFake(t *testing.T) {
 	})
 }
 
-// trouble hits one request in seven or so; increments are spared, for theirs would rightly end in errors.
+// trouble hits one request in seven or so; increments are spared, for theirs would rightly end in
+// errors.
 func trouble(c *hbasetest.Cluster, r hbasetest.Request) hbasetest.Fault {
 	switch {
 	case r.Method == "Multi" && r.N%7 == 3:
@@ -503,8 +509,8 @@ func trouble(c *hbasetest.Cluster, r hbasetest.Request) hbasetest.Fault {
 	return hbasetest.Fault{}
 }
 
-// TestGarbledCounts: whatever stands where the cell of a counter should be, the answer is an error or the sum, and the process goes on. HBase was seen to
-// answer with the bytes of other requests.
+// TestGarbledCounts: whatever stands where the cell of a counter should be, the answer is an error
+// or the sum, and the process goes on. HBase was seen to answer with the bytes of other requests.
 func TestGarbledCounts(t *testing.T) {
 	c, e := fake(t, hbase.Options{})
 	column := kv.Column{Table: table, Row: []byte{0}, Family: family, Qualifier: []byte("tagk")}

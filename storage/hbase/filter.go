@@ -11,14 +11,16 @@ import (
 )
 
 const (
-	// maxFuzzyKeys bounds the keys of a fuzzy filter: the server compares each of them with each row that it does not skip.
+	// maxFuzzyKeys bounds the keys of a fuzzy filter: the server compares each of them with each
+	// row that it does not skip.
 	maxFuzzyKeys = 512
-	// maxRegexpValues bounds the values in a regexp over all tags, as tsd.query.filter.expansion_limit does in OpenTSDB.
+	// maxRegexpValues bounds the values in a regexp over all tags, as
+	// tsd.query.filter.expansion_limit does in OpenTSDB.
 	maxRegexpValues = 4096
 )
 
-// newFilter makes the filter with which a server leaves out rows and values that nobody asked for. It may pass more than
-// m does, never less; nil passes all.
+// newFilter makes the filter with which a server leaves out rows and values that nobody asked for.
+// It may pass more than m does, never less; nil passes all.
 func newFilter(m *kv.Match, keysOnly, firstCell bool) (*pb.Filter, error) {
 	var filters []filter.Filter
 	if m != nil {
@@ -29,8 +31,8 @@ func newFilter(m *kv.Match, keysOnly, firstCell bool) (*pb.Filter, error) {
 			filters = append(filters, rowFilter(pattern))
 		}
 	}
-	// Filters see a row's cells after the time range and the columns have been applied, so the first cell that they let
-	// pass is one that was asked for.
+	// Filters see a row's cells after the time range and the columns have been applied, so the
+	// first cell that they let pass is one that was asked for.
 	if keysOnly && firstCell {
 		filters = append(filters, filter.NewFirstKeyOnlyFilter())
 	}
@@ -47,7 +49,7 @@ func newFilter(m *kv.Match, keysOnly, firstCell bool) (*pb.Filter, error) {
 	}
 }
 
-// matchesNothing says that no key can satisfy m.
+// matchesNothing reports that no key can satisfy m.
 func matchesNothing(m *kv.Match) bool {
 	if m == nil {
 		return false
@@ -63,9 +65,10 @@ func matchesNothing(m *kv.Match) bool {
 	return false
 }
 
-// fuzzyFilter lets the server jump from one wanted suffix to the next: in a mask 0 is a byte that must be so and 1 one that
-// may be any. It compares no more bytes than the key has, so longer rows pass too. A mask without any 1 must not be sent:
-// HBase takes it for one that it has prepared already and passes everything.
+// fuzzyFilter lets the server jump from one wanted suffix to the next: in a mask 0 is a byte that
+// must be so and 1 one that may be any. It compares no more bytes than the key has, so longer rows
+// pass too. A mask without any 1 must not be sent: HBase takes it for one that it has prepared
+// already and passes everything.
 func fuzzyFilter(m *kv.Match) filter.Filter {
 	if len(m.Suffixes) == 0 || len(m.Suffixes) > maxFuzzyKeys || m.Prefix == 0 {
 		return nil
@@ -82,9 +85,10 @@ func fuzzyFilter(m *kv.Match) filter.Filter {
 	return filter.NewFuzzyRowFilter(pairs)
 }
 
-// rowPattern is the regexp that a row key must match, of the family that OpenTSDB uses (its QueryUtil.getRowKeyUIDRegex):
-// the prefix, then the pairs wanted with any number of others between them. It is pure ASCII: the pattern travels as UTF-8,
-// where a byte above 7F would arrive as another character. The server reads keys as ISO-8859-1, one character a byte.
+// rowPattern is the regexp that a row key must match, of the family that OpenTSDB uses (its
+// QueryUtil.getRowKeyUIDRegex): the prefix, then the pairs wanted with any number of others between
+// them. It is pure ASCII: the pattern travels as UTF-8, where a byte above 7F would arrive as
+// another character. The server reads keys as ISO-8859-1, one character a byte.
 func rowPattern(m *kv.Match) string {
 	if len(m.Tags) == 0 {
 		return ""
@@ -131,7 +135,8 @@ func rowFilter(pattern string) filter.Filter {
 	return filter.NewRowFilter(filter.NewCompareFilter(filter.Equal, newRegex(pattern)))
 }
 
-// newRegex is a comparator for a Java regexp; 32 is DOTALL (HBase looks for a match anywhere, so patterns are anchored).
+// newRegex is a comparator for a Java regexp; 32 is DOTALL (HBase looks for a match anywhere, so
+// patterns are anchored).
 func newRegex(pattern string) *filter.RegexStringComparator {
 	const dotAll = 32
 	return filter.NewRegexStringComparator(pattern, dotAll, "ISO-8859-1", "JAVA")

@@ -7,8 +7,8 @@ import (
 	"github.com/tsuna/gohbase/hrpc"
 )
 
-// A gate bounds the requests that are in flight to each region server. A server that is slow or hangs so keeps its own requests
-// waiting, and theirs only, until their time is up.
+// A gate bounds the requests that are in flight to each region server. A server that is slow or
+// hangs so keeps its own requests waiting, and theirs only, until their time is up.
 type gate struct {
 	places  int // for requests to one server
 	mu      sync.Mutex
@@ -17,7 +17,8 @@ type gate struct {
 
 func newGate(places int) *gate { return &gate{places: places, servers: map[string]chan struct{}{}} }
 
-// enter waits for a place at the server of a region and returns where it is to be given back; nil if ctx ended before.
+// enter waits for a place at the server of a region and returns where it is to be given back; nil
+// if ctx ended before.
 func (g *gate) enter(ctx context.Context, region hrpc.RegionInfo) chan struct{} {
 	server := ""
 	if client := region.Client(); client != nil { // the region may be lost again by now

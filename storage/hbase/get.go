@@ -22,8 +22,8 @@ func (e *Engine) Get(ctx context.Context, table, family string, keys [][]byte) (
 	return rows, nil
 }
 
-// History implements kv.Versioned. It asks as Get does, for all that HBase holds of the rows, and tells itself what is read: HBase does not
-// say it in such an answer.
+// History implements kv.Versioned. It asks as Get does, for all that HBase holds of the rows, and
+// tells itself what is read: HBase does not say it in such an answer.
 func (e *Engine) History(ctx context.Context, table, family string, keys [][]byte) ([]kv.History, error) {
 	all := make([]kv.History, len(keys))
 	for i, key := range keys {
@@ -44,7 +44,8 @@ type reading struct {
 	tail             []byte // what each Get says after its row key
 }
 
-// read hands the cells of the i-th key to done, of different keys at the same time. They are good until done returns.
+// read hands the cells of the i-th key to done, of different keys at the same time. They are good
+// until done returns.
 func (e *Engine) read(ctx context.Context, r reading, done func(i int, cells []cell)) error {
 	order := make([]int, 0, len(r.keys))
 	for i, key := range r.keys {

@@ -6,16 +6,17 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// copyHistory copies the cells of a raw answer, which are in HBase's order: qualifiers ascending, times descending; of one time deletions
-// first. It passes by what is neither put nor deletion, and spoils cells.
+// copyHistory copies the cells of a raw answer, which are in HBase's order: qualifiers ascending,
+// times descending; of one time deletions first. It passes by what is neither put nor deletion, and
+// spoils cells.
 func copyHistory(key []byte, cells []cell) kv.History {
 	deletes := copyTombstones(cells)
 	puts := slices.DeleteFunc(cells, func(c cell) bool { return c.kind != typePut })
 	return kv.NewHistory(key, copyCells(puts), deletes)
 }
 
-// copyTombstones returns the deletions among cells, those of the whole row first: of one qualifier, the empty one, HBase does not tell them
-// from those of a cell by their order.
+// copyTombstones returns the deletions among cells, those of the whole row first: of one qualifier,
+// the empty one, HBase does not tell them from those of a cell by their order.
 func copyTombstones(cells []cell) []kv.Tombstone {
 	n, size := 0, 0
 	for i := range cells {

@@ -2,8 +2,8 @@ package hbase
 
 import "github.com/tsdbridge/tsdbridge/storage/kv"
 
-// following is the first key after key; empty if there is none, for HBase takes no key longer than kv.MaxKeyLength, not even
-// as a bound of a scan.
+// following is the first key after key; empty if there is none, for HBase takes no key longer than
+// kv.MaxKeyLength, not even as a bound of a scan.
 func following(key []byte) []byte {
 	if len(key) < kv.MaxKeyLength {
 		return append(key[:len(key):len(key)], 0)
@@ -11,8 +11,8 @@ func following(key []byte) []byte {
 	return behind(key)
 }
 
-// clip returns a bound that HBase takes and that lies among the possible keys as this one does; empty if it is behind all
-// of them.
+// clip returns a bound that HBase takes and that lies among the possible keys as this one does;
+// empty if it is behind all of them.
 func clip(bound []byte) []byte {
 	if len(bound) <= kv.MaxKeyLength {
 		return append([]byte(nil), bound...)
@@ -20,7 +20,8 @@ func clip(bound []byte) []byte {
 	return behind(bound[:kv.MaxKeyLength])
 }
 
-// behind is the first key that is greater than all keys beginning with prefix; empty if there is none.
+// behind is the first key that is greater than all keys beginning with prefix; empty if there is
+// none.
 func behind(prefix []byte) []byte {
 	for i := len(prefix) - 1; i >= 0; i-- {
 		if prefix[i] != 0xff {

@@ -25,7 +25,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
 )
 
-// TestLive holds the engine to a real HBase. Its parts share one server, since starting it takes ten seconds.
+// TestLive holds the engine to a real HBase. Its parts share one server, since starting it takes
+// ten seconds.
 func TestLive(t *testing.T) {
 	c := cluster.HBase(t, cluster.Options{Site: map[string]string{
 		"hbase.io.compress.lzo.codec": "no.such.Codec", "hbase.io.compress.zstd.codec": "no.such.Codec",
@@ -103,7 +104,8 @@ func testTables(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// testSplit splits each region while the table is scanned and written. The halves cannot be split again before a compaction.
+// testSplit splits each region while the table is scanned and written. The halves cannot be split
+// again before a compaction.
 func testSplit(t *testing.T, c *cluster.Cluster) {
 	reg := prometheus.NewRegistry()
 	e := newTable(t, c, hbase.Options{Registerer: reg})
@@ -170,7 +172,8 @@ func counter(t *testing.T, reg *prometheus.Registry, name string) float64 {
 	return 0
 }
 
-// split asks the master to split the region of a key there, and waits until it has. gohbase has no request for it.
+// split asks the master to split the region of a key there, and waits until it has. gohbase has no
+// request for it.
 func split(t *testing.T, c *cluster.Cluster, at string) {
 	t.Helper()
 	client := gohbase.NewClient(c.ZooKeeper(), gohbase.RpcQueueSize(1))

@@ -26,8 +26,9 @@ const (
 	tsdHour  = 1356998400
 )
 
-// testTSD shows what puts, compactions and deletions of a TSD leave in a row: everything is stamped by the server's clock, a compaction
-// deletes its sources one by one and after its own cell, a deletion of a query or a scan is one of the family.
+// testTSD shows what puts, compactions and deletions of a TSD leave in a row: everything is stamped
+// by the server's clock, a compaction deletes its sources one by one and after its own cell, a
+// deletion of a query or a scan is one of the family.
 func testTSD(t *testing.T, c *cluster.Cluster) {
 	r := newTSDRow(t, c)
 	begin := time.Now().UnixMilli()
@@ -167,7 +168,7 @@ func (r *tsdRow) wantGone(what string, begin int64) {
 	}
 }
 
-// within says that a stamp is of the server's clock, which is this machine's.
+// within reports that a stamp is of the server's clock, which is this machine's.
 func (r *tsdRow) within(what string, begin, stamp int64) {
 	r.Helper()
 	if now := time.Now().UnixMilli(); stamp < begin || stamp > now {
@@ -175,7 +176,8 @@ func (r *tsdRow) within(what string, begin, stamp int64) {
 	}
 }
 
-// wantTexts compares a history with cells as qualifier=value in hexadecimal, and deleted qualifiers.
+// wantTexts compares a history with cells as qualifier=value in hexadecimal, and deleted
+// qualifiers.
 func (r *tsdRow) wantTexts(what string, h kv.History, read, hidden, deleted string) {
 	r.Helper()
 	var deletes []string

@@ -9,16 +9,17 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// A multi is a request for many rows of one region. It is made with rows in ascending order and takes of them what the
-// region of the first one turns out to hold; it says on cut, in the goroutine of gohbase, where the next region begins.
+// A multi is a request for many rows of one region. It is made with rows in ascending order and
+// takes of them what the region of the first one turns out to hold; it says on cut, in the
+// goroutine of gohbase, where the next region begins.
 type multi struct {
 	call
 	actions []action
 	cut     chan int
 	// groups are the numbers of the actions in each RegionAction of the request.
 	groups [][]int
-	// gate lets in as many requests as a region server is to have at a time; pass is the place at the server that the request
-	// goes to.
+	// gate lets in as many requests as a region server is to have at a time; pass is the place at
+	// the server that the request goes to.
 	gate *gate
 	pass chan struct{}
 }
@@ -33,8 +34,9 @@ func (m *multi) Description() string { return "Multi" }
 // NewResponse takes whatever comes: a message without fields keeps its bytes for whoever waits.
 func (m *multi) NewResponse() proto.Message { return &emptypb.Empty{} }
 
-// SetRegion is called before each attempt to send, in the goroutine that sends; a region may have been split since the one
-// before, or moved to another server. It returns when the server has room for the request.
+// SetRegion is called before each attempt to send, in the goroutine that sends; a region may have
+// been split since the one before, or moved to another server. It returns when the server has room
+// for the request.
 func (m *multi) SetRegion(region hrpc.RegionInfo) {
 	m.call.SetRegion(region)
 	m.cutAt(region.StopKey())
@@ -69,7 +71,7 @@ func (m *multi) cutAt(stop []byte) {
 	}
 }
 
-// CellBlocksEnabled says that SerializeCellBlocks is to be used.
+// CellBlocksEnabled reports that SerializeCellBlocks is to be used.
 func (m *multi) CellBlocksEnabled() bool { return true }
 
 // ToProto is part of hrpc.Call but not used where there is SerializeCellBlocks.
@@ -78,8 +80,9 @@ func (m *multi) ToProto() proto.Message {
 	return msg
 }
 
-// SerializeCellBlocks makes the request: one group with all rows that are changed by one mutation, or read, and one group
-// marked as atomic for each row that two mutations change together (HBase's RowMutations).
+// SerializeCellBlocks makes the request: one group with all rows that are changed by one mutation,
+// or read, and one group marked as atomic for each row that two mutations change together (HBase's
+// RowMutations).
 func (m *multi) SerializeCellBlocks(blocks [][]byte) (proto.Message, [][]byte, uint32) {
 	simple := make([]int, 0, len(m.actions))
 	var joint []int
@@ -110,7 +113,8 @@ func (m *multi) SerializeCellBlocks(blocks [][]byte) (proto.Message, [][]byte, u
 	return rawMessage(request), blocks, size
 }
 
-// appendBlock appends the cells of an action to those that are sent, in one piece with the cells before if they lie behind them.
+// appendBlock appends the cells of an action to those that are sent, in one piece with the cells
+// before if they lie behind them.
 func appendBlock(blocks [][]byte, cells []byte) [][]byte {
 	if len(cells) == 0 {
 		return blocks

@@ -25,7 +25,8 @@ func testMulti(ctx context.Context, actions []action) *multi {
 	return m
 }
 
-// TestMultiRequest compares requests of many shapes with what protobuf's own code would send, and counts the pieces of cells.
+// TestMultiRequest compares requests of many shapes with what protobuf's own code would send, and
+// counts the pieces of cells.
 func TestMultiRequest(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 200 {

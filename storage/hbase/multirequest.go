@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// The messages of a Multi are written and read here as bytes: protobuf's own code makes five objects of every row.
-// The numbers are those of HBase's Client.proto:
+// The messages of a Multi are written and read here as bytes: protobuf's own code makes five
+// objects of every row. The numbers are those of HBase's Client.proto:
 //
 //	MultiRequest  1 RegionAction...
 //	RegionAction  1 RegionSpecifier, 2 atomic, 3 Action...
@@ -26,7 +26,8 @@ func rawMessage(b []byte) proto.Message {
 // actionOverhead is more than an action has beside its row key.
 const actionOverhead = 40
 
-// appendGroup appends one RegionAction: the actions of the given numbers, or the only one, which is to be atomic.
+// appendGroup appends one RegionAction: the actions of the given numbers, or the only one, which is
+// to be atomic.
 func (m *multi) appendGroup(dst, region []byte, rows []int) []byte {
 	size := len(region)
 	for _, i := range rows {
@@ -45,7 +46,8 @@ func (m *multi) appendGroup(dst, region []byte, rows []int) []byte {
 	return protowire.AppendBytes(dst, group)
 }
 
-// appendTo appends the action as the i-th of a request; the server repeats the index in its answer, where 0 means none.
+// appendTo appends the action as the i-th of a request; the server repeats the index in its answer,
+// where 0 means none.
 func (a *action) appendTo(dst []byte, i int) []byte {
 	index := uint64(i + 1)
 	if a.get != nil {
@@ -102,8 +104,9 @@ func getTail(family string) []byte {
 // maxVersions bounds the versions of a cell in a History.
 const maxVersions = 100
 
-// historyTail is what a Get of a whole family says after its row when it wants older versions and deletions too. The server makes a scan of a
-// Get and copies its attributes, among them the one that makes a scan raw; Get itself has no word for it.
+// historyTail is what a Get of a whole family says after its row when it wants older versions and
+// deletions too. The server makes a scan of a Get and copies its attributes, among them the one
+// that makes a scan raw; Get itself has no word for it.
 func historyTail(family string) []byte {
 	b := getTail(family)
 	const name = "_raw_"  // Scan.RAW_ATTR

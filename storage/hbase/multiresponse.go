@@ -49,7 +49,8 @@ func (m *multi) answers(response []byte) ([]answer, error) {
 	return t.out, nil
 }
 
-// taking is the state of answers: what is known of each action, and the cells that no result has claimed yet.
+// taking is the state of answers: what is known of each action, and the cells that no result has
+// claimed yet.
 type taking struct {
 	multi *multi
 	out   []answer
@@ -78,7 +79,8 @@ func (t *taking) group(rows []int, b []byte) error {
 	return f.err
 }
 
-// result takes a ResultOrException. A group made atomically has one for each mutation, numbered from 0 within the group.
+// result takes a ResultOrException. A group made atomically has one for each mutation, numbered
+// from 0 within the group.
 func (t *taking) result(rows []int, b []byte) error {
 	var index uint64
 	var result, refusal []byte

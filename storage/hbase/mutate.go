@@ -39,14 +39,14 @@ func (e *Engine) Apply(ctx context.Context, table, family string, rows []kv.Muta
 	return nil
 }
 
-// deletesByClock says whether the server stamps a deletion of the mutation.
+// deletesByClock reports whether the server stamps a deletion of the mutation.
 func deletesByClock(m *kv.Mutation) bool {
 	return m.DeleteRow && m.RowTime == 0 || slices.ContainsFunc(m.Deletes, func(d kv.Delete) bool { return d.Time == 0 })
 }
 
-// outliveTombstones waits until the server's clock has left the millisecond in which it deleted. A delete hides every
-// earlier put and those of its own millisecond, also puts that come after it: without the pause, putting a cell again
-// right after deleting it would be lost.
+// outliveTombstones waits until the server's clock has left the millisecond in which it deleted. A
+// delete hides every earlier put and those of its own millisecond, also puts that come after it:
+// without the pause, putting a cell again right after deleting it would be lost.
 func (e *Engine) outliveTombstones(ctx context.Context, table string) error {
 	t := time.NewTimer(2 * time.Millisecond)
 	defer t.Stop()

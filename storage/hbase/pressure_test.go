@@ -15,8 +15,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// TestPressure has many writers on servers that say nothing: few requests are in flight, every writer gets an error in bounded time,
-// and when the servers answer again everything goes through, also what was refused.
+// TestPressure has many writers on servers that say nothing: few requests are in flight, every
+// writer gets an error in bounded time, and when the servers answer again everything goes through,
+// also what was refused.
 func TestPressure(t *testing.T) {
 	const (
 		writers  = 24
@@ -50,7 +51,8 @@ func TestPressure(t *testing.T) {
 	if took := time.Since(begin); took > 20*timeout {
 		t.Errorf("the writers waited for %v, with a timeout of %v", took, timeout)
 	}
-	// Of 96 requests few were sent: a place at a server is given back when its request is given up, as all are at about the same time.
+	// Of 96 requests few were sent: a place at a server is given back when its request is given up,
+	// as all are at about the same time.
 	if n := waiting.Load(); n > 2*3*inFlight {
 		t.Errorf("%d requests were begun by two servers that answer none", n)
 	}

@@ -11,8 +11,9 @@ import (
 type scanCall struct {
 	call
 	request *pb.ScanRequest
-	// once is set for requests to an open scanner: the server may have carried out the first one although its answer was
-	// lost, so they must not be repeated, and on another server the scanner is unknown.
+	// once is set for requests to an open scanner: the server may have carried out the first one
+	// although its answer was lost, so they must not be repeated, and on another server the scanner
+	// is unknown.
 	once, sent bool
 }
 
@@ -24,7 +25,8 @@ func (c *scanCall) Name() string               { return "Scan" }
 func (c *scanCall) Description() string        { return "Scan" }
 func (c *scanCall) NewResponse() proto.Message { return &pb.ScanResponse{} }
 
-// ToProto is called for each attempt to send. Without a message gohbase cannot send and reports an error.
+// ToProto is called for each attempt to send. Without a message gohbase cannot send and reports an
+// error.
 func (c *scanCall) ToProto() proto.Message {
 	if c.once && c.sent {
 		return nil

@@ -13,9 +13,10 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// A scanner reads the rows of one scan, answer by answer and region after region. It numbers its requests, so that the
-// server does not carry out one twice, sends none twice either, and when it has lost its place on a server (a lost answer,
-// a moved or split region, an expired lease) it opens again after the last whole row.
+// A scanner reads the rows of one scan, answer by answer and region after region. It numbers its
+// requests, so that the server does not carry out one twice, sends none twice either, and when it
+// has lost its place on a server (a lost answer, a moved or split region, an expired lease) it
+// opens again after the last whole row.
 type scanner struct {
 	e      *Engine
 	client caller
@@ -23,8 +24,9 @@ type scanner struct {
 	query  *pb.Scan // all but the start
 	stop   []byte
 
-	// start is where the next region scanner opens, open says that there is one: its number, the number of the next request
-	// to it, the key by which its region is found and the first key after that region (empty: the table's end).
+	// start is where the next region scanner opens, open reports that there is one: its number, the
+	// number of the next request to it, the key by which its region is found and the first key
+	// after that region (empty: the table's end).
 	start     []byte
 	open      bool
 	id, seq   uint64
@@ -58,8 +60,9 @@ func (e *Engine) newScanner(s kv.Scan) (*scanner, error) {
 	return &scanner{e: e, client: e.reader(), scan: s, query: query, start: start, stop: stop}, nil
 }
 
-// newQuery says what the server is to look for. When it has a Match to filter by, the qualifier is left to us: a filter may
-// be shown a made-up cell with an empty row when a scan names columns (HBASE-27691).
+// newQuery says what the server is to look for. When it has a Match to filter by, the qualifier is
+// left to us: a filter may be shown a made-up cell with an empty row when a scan names columns
+// (HBASE-27691).
 func newQuery(s kv.Scan) (*pb.Scan, error) {
 	column := &pb.Column{Family: []byte(s.Family)}
 	columns := s.Match == nil && len(s.Qualifier) > 0
@@ -91,14 +94,14 @@ func (s *scanner) next(ctx context.Context) ([]kv.Row, error) {
 	return nil, nil
 }
 
-// over says that nothing is left to read. HBase must not be asked for an empty range: it takes a start that equals the stop
-// for a wish to read that row.
+// over reports that nothing is left to read. HBase must not be asked for an empty range: it takes a
+// start that equals the stop for a wish to read that row.
 func (s *scanner) over() bool {
 	return s.done || !s.open && len(s.stop) > 0 && bytes.Compare(s.start, s.stop) >= 0
 }
 
-// page returns the rows of one answer, which may be none: a server that searches for long sends a sign of life. It goes on
-// through faults until there was no answer for ScanTimeout.
+// page returns the rows of one answer, which may be none: a server that searches for long sends a
+// sign of life. It goes on through faults until there was no answer for ScanTimeout.
 func (s *scanner) page(ctx context.Context) ([]kv.Row, error) {
 	defer s.e.metrics.timed(opScan)()
 	limited, cancel := context.WithTimeout(ctx, s.e.o.ScanTimeout)
@@ -134,8 +137,9 @@ func (s *scanner) page(ctx context.Context) ([]kv.Row, error) {
 	return nil, nil
 }
 
-// watch ends the context with errNoAnswer when HBase is gone, or with errDisabled, so that a scan does not wait for all of ScanTimeout: a server may
-// search for long without a word, but a read of one row must show that it is there. It is asked in time for the scan to end after Timeout.
+// watch ends the context with errNoAnswer when HBase is gone, or with errDisabled, so that a scan
+// does not wait for all of ScanTimeout: a server may search for long without a word, but a read of
+// one row must show that it is there. It is asked in time for the scan to end after Timeout.
 func (s *scanner) watch(ctx context.Context) (watched context.Context, end func()) {
 	watched, cancel := context.WithCancelCause(ctx)
 	half := s.e.o.Timeout / 2
@@ -165,7 +169,7 @@ func (s *scanner) watch(ctx context.Context) (watched context.Context, end func(
 	}
 }
 
-// isServed reads a row of the table and says whether there was an answer, whatever it was.
+// isServed reads a row of the table and reports whether there was an answer, whatever it was.
 func (s *scanner) isServed(ctx context.Context, limit time.Duration) bool {
 	ctx, stop := context.WithTimeout(ctx, limit)
 	defer stop()
@@ -177,7 +181,7 @@ func (s *scanner) isServed(ctx context.Context, limit time.Duration) bool {
 	return err == nil || ctx.Err() == nil
 }
 
-// mendable says whether opening a scanner, or another one, may do better.
+// mendable reports whether opening a scanner, or another one, may do better.
 func (s *scanner) mendable(err error) bool {
 	if s.open && lostScanner(err) {
 		s.e.metrics.resumes.Inc()
@@ -314,7 +318,8 @@ func (s *scanner) wanted(cells []cell) []cell {
 	return nil
 }
 
-// finishRow adds the row that was being read to rows, if it has cells that are wanted, and goes on after it.
+// finishRow adds the row that was being read to rows, if it has cells that are wanted, and goes on
+// after it.
 func (s *scanner) finishRow(rows []kv.Row) []kv.Row {
 	if s.partKey == nil {
 		return rows
@@ -329,12 +334,14 @@ func (s *scanner) finishRow(rows []kv.Row) []kv.Row {
 }
 
 const (
-	// closeTimeout is how long the courtesy of closing a scanner may take; the server does it by itself when the lease ends.
+	// closeTimeout is how long the courtesy of closing a scanner may take; the server does it by
+	// itself when the lease ends.
 	closeTimeout = 5 * time.Second
 	closeTries   = 4
 )
 
-// close tells the server that the rest is not wanted. A scanner that still works on the last request cannot be closed.
+// close tells the server that the rest is not wanted. A scanner that still works on the last
+// request cannot be closed.
 func (s *scanner) close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()

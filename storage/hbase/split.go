@@ -15,8 +15,8 @@ const (
 	metaFamily = "info"
 )
 
-// Split implements kv.Versioned. It cuts where regions begin, so each part is read from other region
-// servers; regions count as equally large.
+// Split implements kv.Versioned. It cuts where regions begin, so each part is read from other
+// region servers; regions count as equally large.
 func (e *Engine) Split(ctx context.Context, s kv.Scan, n int) ([]kv.Scan, error) {
 	if n < 2 || s.Limit > 0 {
 		return []kv.Scan{s}, nil
@@ -33,11 +33,12 @@ func (e *Engine) Split(ctx context.Context, s kv.Scan, n int) ([]kv.Scan, error)
 	return kv.SplitAt(s, cuts), nil
 }
 
-// regionStarts returns the first keys of the regions of a table, in ascending order. A region that was
-// split may still be listed: its key is one of theirs.
+// regionStarts returns the first keys of the regions of a table, in ascending order. A region that
+// was split may still be listed: its key is one of theirs.
 func (e *Engine) regionStarts(ctx context.Context, table string) ([][]byte, error) {
-	// A row key is table,start,time.name. with a time of digits. HBase orders these keys part by part:
-	// after the rows of a table there is none up to its name with a minus, the least letter of a name.
+	// A row key is table,start,time.name. with a time of digits. HBase orders these keys part by
+	// part: after the rows of a table there is none up to its name with a minus, the least letter
+	// of a name.
 	name := strings.TrimPrefix(table, "default:")
 	list := kv.Scan{Table: metaTable, Family: metaFamily, Start: []byte(name + ",,"), Stop: []byte(name + "-"), KeysOnly: true}
 	var starts [][]byte

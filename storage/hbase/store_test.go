@@ -13,7 +13,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-// tableSet is four tables of their own on a cluster, which outlives all processes. Each process has connections of its own.
+// tableSet is four tables of their own on a cluster, which outlives all processes. Each process has
+// connections of its own.
 type tableSet struct {
 	names   hbase.TableNames
 	connect func() *hbase.Engine

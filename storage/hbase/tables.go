@@ -26,7 +26,7 @@ type Family struct {
 	Bloom       string        // BLOOMFILTER
 	Encoding    string        // DATA_BLOCK_ENCODING
 	Compression string        // or CompressionAuto in a table to make
-	TTL         time.Duration // how long cells live; 0 is for ever
+	TTL         time.Duration // how long cells live; 0 is forever
 }
 
 // CompressionAuto asks for the best compression that the cluster has.
@@ -37,27 +37,30 @@ type TableNames struct{ Data, UID, Meta, Tree string }
 
 // TableOptions say how the tables of OpenTSDB are made.
 type TableOptions struct {
-	// MetricWidth is the width of metric UIDs in bytes; SaltWidth that of the salt before them (0: none) and SaltBuckets the
-	// number of its values.
+	// MetricWidth is the width of metric UIDs in bytes; SaltWidth that of the salt before them (0:
+	// none) and SaltBuckets the number of its values.
 	MetricWidth, SaltWidth, SaltBuckets int
 	// Splits of the data table, see ParseSplits.
 	Splits Splits
-	// Compression is none, gz, snappy, lz4, zstd or lzo, or auto: the best of them that the cluster has. Except for the first two
-	// the region servers need a codec.
+	// Compression is none, gz, snappy, lz4, zstd or lzo, or auto: the best of them that the cluster
+	// has. Except for the first two the region servers need a codec.
 	Compression string
 	// Encoding is none, prefix, diff, fast_diff or row_index_v1 (default diff).
 	Encoding string
-	// TTL is how long points live (0: for ever). It counts from the time of writing, and holds for the data table alone.
+	// TTL is how long points live (0: forever). It counts from the time of writing, and holds for
+	// the data table alone.
 	TTL time.Duration
 }
 
-// Splits say where the regions of the data table begin: at Keys, or, without any, in Regions of equal width.
+// Splits say where the regions of the data table begin: at Keys, or, without any, in Regions of
+// equal width.
 type Splits struct {
 	Regions int
 	Keys    [][]byte
 }
 
-// ParseSplits reads a number of regions, or keys in hex separated by commas. A single number is a number of regions.
+// ParseSplits reads a number of regions, or keys in hex separated by commas. A single number is a
+// number of regions.
 func ParseSplits(text string) (Splits, error) {
 	var s Splits
 	if text == "" {
@@ -97,8 +100,8 @@ func (o TableOptions) Validate() error {
 	return nil
 }
 
-// OpenTSDBTables are the four tables as OpenTSDB's create_table.sh makes them, except that the compression is none where
-// that script says LZO, which a stock HBase does not have.
+// OpenTSDBTables are the four tables as OpenTSDB's create_table.sh makes them, except that the
+// compression is none where that script says LZO, which a stock HBase does not have.
 func OpenTSDBTables(names TableNames, o TableOptions) []TableSpec {
 	family := func(name string) Family {
 		return Family{
@@ -122,9 +125,9 @@ func hbaseName(name, unset string) string {
 	return strings.ToUpper(name)
 }
 
-// dataSplits are the keys asked for, else one region for each value of the salt, else regions of equal width over the metric
-// UIDs. The last helps only where UIDs are given out at random (tsd.core.uid.random_metrics): counted up from 1, they all
-// begin with zeros.
+// dataSplits are the keys asked for, else one region for each value of the salt, else regions of
+// equal width over the metric UIDs. The last helps only where UIDs are given out at random
+// (tsd.core.uid.random_metrics): counted up from 1, they all begin with zeros.
 func (o TableOptions) dataSplits() [][]byte {
 	switch {
 	case len(o.Splits.Keys) > 0:
@@ -163,8 +166,8 @@ func bigEndian(n uint64, width int) []byte {
 	return b
 }
 
-// attributes are what HBase stores for a family. Everything is kept in one version: OpenTSDB reads no other, and appends
-// grow without bound where there are more.
+// attributes are what HBase stores for a family. Everything is kept in one version: OpenTSDB reads
+// no other, and appends grow without bound where there are more.
 func (f Family) attributes() [][2]string {
 	a := [][2]string{
 		{"VERSIONS", strconv.Itoa(max(1, f.Versions))}, {"BLOOMFILTER", f.Bloom}, {"DATA_BLOCK_ENCODING", f.Encoding}, {"COMPRESSION", f.Compression},
@@ -184,8 +187,8 @@ func (f Family) String() string {
 	return text
 }
 
-// DDL prints the tables as commands of the HBase shell. Only the cluster knows what compression it has: where the best is asked for,
-// a comment says so, and there is none.
+// DDL prints the tables as commands of the HBase shell. Only the cluster knows what compression it
+// has: where the best is asked for, a comment says so, and there is none.
 func DDL(specs []TableSpec) string {
 	var out strings.Builder
 	if specs[0].Families[0].Compression == CompressionAuto {

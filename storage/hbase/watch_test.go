@@ -11,7 +11,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// TestScanOfHungServer shows that a scan does not wait for ScanTimeout when nothing else is answered either.
+// TestScanOfHungServer shows that a scan does not wait for ScanTimeout when nothing else is
+// answered either.
 func TestScanOfHungServer(t *testing.T) {
 	c, e := fake(t, hbase.Options{Timeout: 100 * time.Millisecond, ScanTimeout: time.Hour})
 	mustApply(t, e, puts(0, 10, 1))
@@ -21,7 +22,8 @@ func TestScanOfHungServer(t *testing.T) {
 	}
 }
 
-// TestScanOfSilentServer shows that a scan goes on past Timeout while the server searches, as long as it answers others.
+// TestScanOfSilentServer shows that a scan goes on past Timeout while the server searches, as long
+// as it answers others.
 func TestScanOfSilentServer(t *testing.T) {
 	c, e := fake(t, hbase.Options{Timeout: 4 * time.Second, ScanTimeout: time.Hour}) // the look has half of it, on a busy machine too
 	mustApply(t, e, puts(0, 10, 1))

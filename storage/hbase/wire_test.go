@@ -66,7 +66,8 @@ func FuzzParseCell(f *testing.F) {
 	})
 }
 
-// FuzzHistory: no panic, and of the cells of a raw answer every put is read or hidden, once, every deletion is known, and nothing else.
+// FuzzHistory: no panic, and of the cells of a raw answer every put is read or hidden, once, every
+// deletion is known, and nothing else.
 func FuzzHistory(f *testing.F) {
 	f.Add(string([]byte{typeDeleteFamily, typePut, typeDeleteColumn, typePut}), uint64(1))
 	f.Add(string([]byte{typePut, typePut, typeDelete, typeDeleteFamilyVersion, 255, 0}), uint64(9))
@@ -175,8 +176,8 @@ func parseRows(b []byte) (rows string, n int, err error) {
 	return strings.Join(keys, " "), len(keys), nil
 }
 
-// TestFilterPassesAllMatches holds what is sent to the servers against Match: whatever satisfies it must pass.
-// Keys have few different bytes, among them those that mean something to a regexp.
+// TestFilterPassesAllMatches holds what is sent to the servers against Match: whatever satisfies it
+// must pass. Keys have few different bytes, among them those that mean something to a regexp.
 func TestFilterPassesAllMatches(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	alphabet := []byte{0x00, 0x0a, 0x0d, 0x5c, 0x45, 0x51, 0x2e, 0x7f, 0x80, 0x85, 0xff}

@@ -6,13 +6,15 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// A Batch is a set of points of any series in any order, in columns: series IDs[i] has Values[i] at Times[i] (milliseconds, 0 to 2^32 seconds).
-// IDs are dense numbers: the head has 4 bytes for each up to the greatest. Of two samples of one series and time the later in the batch wins.
+// A Batch is a set of points of any series in any order, in columns: series IDs[i] has Values[i] at
+// Times[i] (milliseconds, 0 to 2^32 seconds). IDs are dense numbers: the head has 4 bytes for each
+// up to the greatest. Of two samples of one series and time the later in the batch wins.
 type Batch struct {
 	IDs    []uint32
 	Times  []int64
 	Values []float64
-	// Forms, when not nil, is as long as Values. Their flags are not kept. The 64 bits of an integer are those of Values[i] (math.Float64frombits of them).
+	// Forms, when not nil, is as long as Values. Their flags are not kept. The 64 bits of an
+	// integer are those of Values[i] (math.Float64frombits of them).
 	Forms   []schema.Form
 	Objects []Object
 }
@@ -23,14 +25,16 @@ type Object struct {
 	Time int64 // milliseconds
 	Kind schema.ObjectKind
 	Data []byte
-	// After is how many points of the batch come before it; ascending. It says whether a point or a histogram of one instant is the newer.
-	// Exemplars and start times count as written after all samples of the batch.
+	// After is how many points of the batch come before it; ascending. It reports whether a point
+	// or a histogram of one instant is the newer. Exemplars and start times count as written after
+	// all samples of the batch.
 	After int
 }
 
-// Append adds a batch whose record stands in the log at mark, in whatever order batches come. The newest write wins: a sample takes the place
-// of the one at its instant, with whose start time goes unless the batch has another; exemplars share an instant. A point later than all
-// of its row costs some 20 ns and no allocation. The batch is the caller's again afterwards.
+// Append adds a batch whose record stands in the log at mark, in whatever order batches come. The
+// newest write wins: a sample takes the place of the one at its instant, with whose start time goes
+// unless the batch has another; exemplars share an instant. A point later than all of its row costs
+// some 20 ns and no allocation. The batch is the caller's again afterwards.
 //
 // Two concurrent appends that write one instant may win in either order, whatever their marks say.
 func (h *Head) Append(b *Batch, mark uint64) {
@@ -112,7 +116,8 @@ func (a *appender) row(id uint32, time int64) *openRow {
 	return r
 }
 
-// turn goes to the page of a series and locks its shard. Neighbouring pages are in different shards.
+// turn goes to the page of a series and locks its shard. Neighbouring pages are in different
+// shards.
 func (a *appender) turn(id uint32) {
 	a.leave()
 	a.shard = a.head.shard(id)

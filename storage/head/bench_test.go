@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// node makes series shaped like those of a node_exporter: 45 % constant, 18 % counters whose rate jitters by a fifth, 16 % float counters
-// in hundredths, 11 % slow counters, 8 % gauges of bytes, 2 % gauges in hundredths.
+// node makes series shaped like those of a node_exporter: 45 % constant, 18 % counters whose rate
+// jitters by a fifth, 16 % float counters in hundredths, 11 % slow counters, 8 % gauges of bytes, 2
+// % gauges in hundredths.
 type node struct {
 	rng    *rand.Rand
 	kinds  []int
@@ -163,7 +164,8 @@ func BenchmarkOldestMark(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory says what an hour of 240 points costs and what a million series cost that just began.
+// BenchmarkMemory says what an hour of 240 points costs and what a million series cost that just
+// began.
 func BenchmarkMemory(b *testing.B) {
 	for _, size := range []struct{ series, steps int }{{10_000, 240}, {1_000_000, 3}} {
 		b.Run(fmt.Sprintf("series=%d/steps=%d", size.series, size.steps), func(b *testing.B) {

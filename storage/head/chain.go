@@ -11,7 +11,8 @@ type block struct {
 	next uint32
 }
 
-// chain is a string of bytes that grows at its end, in blocks of a slab: at most one block of it is waste.
+// chain is a string of bytes that grows at its end, in blocks of a slab: at most one block of it is
+// waste.
 type chain struct {
 	first, tail uint32 // blocks
 	size        uint32 // bytes

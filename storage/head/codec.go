@@ -34,18 +34,22 @@ const (
 )
 
 const (
-	// maxScale is the greatest power of ten that is tried: what has more decimals is a computed number, not a written one.
+	// maxScale is the greatest power of ten that is tried: what has more decimals is a computed
+	// number, not a written one.
 	maxScale = 9
-	// integerScale is the scale of what a client sent as an integer to a door that tells them from floats.
+	// integerScale is the scale of what a client sent as an integer to a door that tells them from
+	// floats.
 	integerScale = maxScale + 1
 	// maxScaled is the greatest magnitude up to which floats hold every integer.
 	maxScaled = 1 << 53
-	// maxSearches bounds the searches for a scale in a row: each costs some 50 ns and a row of computed numbers finds none.
+	// maxSearches bounds the searches for a scale in a row: each costs some 50 ns and a row of
+	// computed numbers finds none.
 	maxSearches = 32
 )
 
-// powers are the divisors of the scales. All are exact, and division is rounded correctly: a decimal number of up to 15 digits that was
-// parsed to the nearest float comes back as that float. What does not come back bit for bit is stored otherwise.
+// powers are the divisors of the scales. All are exact, and division is rounded correctly: a
+// decimal number of up to 15 digits that was parsed to the nearest float comes back as that float.
+// What does not come back bit for bit is stored otherwise.
 var powers = [integerScale + 1]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1}
 
 // masks keep the first n bytes of a little-endian number.
@@ -61,7 +65,8 @@ func scaled(v float64, scale uint8) (int64, bool) {
 	}
 	p := powers[scale]
 	x := v * p
-	// Adding a half and cutting off rounds; where that is wrong by one, the float does not come back.
+	// Adding a half and cutting off rounds; where that is wrong by one, the float does not come
+	// back.
 	m := int64(x + math.Float64frombits(math.Float64bits(x)&(1<<63)|math.Float64bits(0.5)))
 	return m, uint64(m+maxScaled) <= 2*maxScaled && math.Float64bits(float64(m)/p) == math.Float64bits(v)
 }

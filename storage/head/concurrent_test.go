@@ -36,8 +36,9 @@ func (tb *table) put(s *Sealed) {
 	}
 }
 
-// TestReadersSeeWhatWasAppended runs senders, flushes that fail half of the time, and readers at once: whoever looks at the head first and
-// at the table second finds every point that was appended before, with its own value.
+// TestReadersSeeWhatWasAppended runs senders, flushes that fail half of the time, and readers at
+// once: whoever looks at the head first and at the table second finds every point that was appended
+// before, with its own value.
 func TestReadersSeeWhatWasAppended(t *testing.T) {
 	h := New(DefaultOptions())
 	tb := &table{rows: map[uint32]map[int64]float64{}}
@@ -104,7 +105,7 @@ func flush(h *Head, tb *table, rng *rand.Rand, over *atomic.Bool) {
 	}
 }
 
-// readBack says whether a series has all its steps.
+// readBack reports whether a series has all its steps.
 func readBack(t *testing.T, h *Head, tb *table, id uint32, steps int64) bool {
 	var p Points
 	h.Read(id, begin, begin+3*hour, &p)

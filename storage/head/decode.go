@@ -11,7 +11,8 @@ import (
 // padding is what a decoder may read beyond a stream.
 const padding = 8
 
-// columns are the points of a stream. An integer beyond 53 bits is rounded in Values; the numbers in integers are exact.
+// columns are the points of a stream. An integer beyond 53 bits is rounded in Values; the numbers
+// in integers are exact.
 type columns struct {
 	times    []int64 // milliseconds
 	values   []float64
@@ -35,7 +36,7 @@ func (s spans) form(i int) (schema.Form, spans) {
 	return schema.FormFloat, s
 }
 
-// integer says that the point at an index of the columns is an integer.
+// integer reports that the point at an index of the columns is an integer.
 type integer struct {
 	at    int
 	value int64
@@ -45,7 +46,8 @@ func (c *columns) reset() {
 	c.times, c.values, c.integers, c.doubles = c.times[:0], c.values[:0], c.integers[:0], c.doubles[:0]
 }
 
-// decode appends the points of a stream that begins at a time. There are count of them, and padding bytes behind the stream.
+// decode appends the points of a stream that begins at a time. There are count of them, and padding
+// bytes behind the stream.
 func (c *columns) decode(begin int64, stream []byte, count int) {
 	at := len(c.times)
 	c.times = slices.Grow(c.times, count)[:at+count]
@@ -147,7 +149,8 @@ func (d *decoder) repeat(c *columns, at, n int) {
 	}
 }
 
-// rare reads an operation that is neither a change nor a repetition, and says whether it is a point.
+// rare reads an operation that is neither a change nor a repetition, and reports whether it is a
+// point.
 func (d *decoder) rare(op byte, stream []byte) bool {
 	word := binary.LittleEndian.Uint64(stream[d.pos:])
 	switch {

@@ -6,7 +6,8 @@ import (
 	"math/bits"
 )
 
-// maxOp is the most that one point takes: a step of 5 bytes and a value of 10, and room for a word written beyond.
+// maxOp is the most that one point takes: a step of 5 bytes and a value of 10, and room for a word
+// written beyond.
 const maxOp = 24
 
 // mode is what a repetition would repeat.
@@ -36,13 +37,13 @@ type encoder struct {
 // turn encodes that the floats from here on have the other form than those before.
 func (e *encoder) turn(op *[maxOp]byte) int {
 	e.double = !e.double
-	e.repeats = 0 // the next repetition begins anew, behind this operation
+	e.repeats = 0 // the next repetition begins again, behind this operation
 	op[0] = opTurn
 	return 1
 }
 
-// float encodes a float at an offset after all others into op and returns the number of bytes to append. None means that the last byte of
-// the stream is to be raised by one.
+// float encodes a float at an offset after all others into op and returns the number of bytes to
+// append. None means that the last byte of the stream is to be raised by one.
 func (e *encoder) float(op *[maxOp]byte, offset uint32, v float64) int {
 	step := int32(offset - e.last)
 	e.last = offset
@@ -113,7 +114,8 @@ func (e *encoder) repeat(op *[maxOp]byte) int {
 	return 1
 }
 
-// odd encodes a float that the scale does not hold: at another scale if there is one, else as the bits that change.
+// odd encodes a float that the scale does not hold: at another scale if there is one, else as the
+// bits that change.
 func (e *encoder) odd(op *[maxOp]byte, n int, v float64) int {
 	if math.Abs(v) <= math.MaxFloat64 && e.searches < maxSearches { // neither NaN nor an infinity: a stale marker says nothing of the next value
 		e.searches++

@@ -12,7 +12,8 @@ type Options struct {
 	Values schema.Values // encoding of floats in the rows that are handed out
 	// Now is the clock that tells when the first point of a row arrived.
 	Now func() time.Time
-	// Began, if any, is told of each row that begins, before anybody can read it. It is called with a lock held and must be quick.
+	// Began, if any, is told of each row that begins, before anybody can read it. It is called with
+	// a lock held and must be quick.
 	Began func(id, base uint32)
 }
 
@@ -32,7 +33,8 @@ func New(o Options) *Head {
 	return h
 }
 
-// Holds says whether the head has anything in the hour of a series that begins at base (seconds).
+// Holds reports whether the head has anything in the hour of a series that begins at base
+// (seconds).
 func (h *Head) Holds(id, base uint32) bool {
 	s := h.shard(id)
 	s.mu.Lock()
@@ -45,7 +47,8 @@ func (h *Head) Holds(id, base uint32) bool {
 	return false
 }
 
-// OldestMark is the smallest mark of the rows in the head, sealed ones included; ok is false when there is none.
+// OldestMark is the smallest mark of the rows in the head, sealed ones included; ok is false when
+// there is none.
 func (h *Head) OldestMark() (mark uint64, ok bool) {
 	h.sweep(func(_ *shard, r *openRow) {
 		if !ok || r.mark < mark {
@@ -80,7 +83,8 @@ func (h *Head) Stats() Stats {
 	return st
 }
 
-// OldestArrival is when the first point of the oldest row arrived (whole seconds), sealed rows included: the lag of the flush.
+// OldestArrival is when the first point of the oldest row arrived (whole seconds), sealed rows
+// included: the lag of the flush.
 func (h *Head) OldestArrival() (at time.Time, ok bool) {
 	var oldest uint32
 	h.sweep(func(_ *shard, r *openRow) {
@@ -91,7 +95,8 @@ func (h *Head) OldestArrival() (at time.Time, ok bool) {
 	return time.Unix(int64(oldest), 0), ok
 }
 
-// sweep shows every row, under the lock of its shard, which is let go between chunks so that appends need not wait for the whole sweep.
+// sweep shows every row, under the lock of its shard, which is let go between chunks so that
+// appends need not wait for the whole sweep.
 func (h *Head) sweep(see func(*shard, *openRow)) {
 	for n := range h.shards {
 		s := &h.shards[n]

@@ -78,7 +78,8 @@ func (w *writer) object(b *Batch, id uint32) {
 	b.Objects = append(b.Objects, Object{ID: id, Time: w.time(), Kind: kinds[w.rng.IntN(len(kinds))], Data: data, After: len(b.IDs)})
 }
 
-// checkSeries compares what the head says of a series with a model, read whole, in part and by rows.
+// checkSeries compares what the head says of a series with a model, read whole, in part and by
+// rows.
 func checkSeries(t *testing.T, h *Head, want model, id uint32, start, end int64) {
 	t.Helper()
 	var p Points
@@ -152,7 +153,8 @@ func TestNewestWriteWins(t *testing.T) {
 	}
 }
 
-// TestHeadAndTable writes at random while rows are handed out, put, and taken back: head over table is the model at every step.
+// TestHeadAndTable writes at random while rows are handed out, put, and taken back: head over table
+// is the model at every step.
 func TestHeadAndTable(t *testing.T) {
 	for seed := range scale.Of[uint64](t, "random histories over a table", 20, 20, 2000) {
 		w := writer{rng: rand.New(rand.NewPCG(seed, 2)), clock: begin}
@@ -408,7 +410,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestBudgetCountsWhatIsHandedOut: bytes that are on their way to the table need not be freed twice.
+// TestBudgetCountsWhatIsHandedOut: bytes that are on their way to the table need not be freed
+// twice.
 func TestBudgetCountsWhatIsHandedOut(t *testing.T) {
 	h := New(DefaultOptions())
 	for id := range uint32(10) {
@@ -430,7 +433,8 @@ func TestBudgetCountsWhatIsHandedOut(t *testing.T) {
 	if sealed != 1 {
 		t.Errorf("a byte too much: %d rows handed out, want 1", sealed)
 	}
-	// With half of the rest to go, the rows that go next are the next biggest; the one that is gone counts no more.
+	// With half of the rest to go, the rows that go next are the next biggest; the one that is gone
+	// counts no more.
 	st := h.Stats()
 	for s := range h.Seal(Policy{MaxBytes: st.Bytes - st.SealedBytes - 1}) {
 		for _, r := range s.Rows {

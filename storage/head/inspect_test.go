@@ -10,7 +10,8 @@ import (
 // DefaultOptions are the options of a head on the clock of the machine.
 func DefaultOptions() Options { return Options{Now: time.Now} }
 
-// Row reads an hour of a series; it is empty when the head has nothing of it. The row is good until the buffer's Reset.
+// Row reads an hour of a series; it is empty when the head has nothing of it. The row is good until
+// the buffer's Reset.
 func (h *Head) Row(id, base uint32, b *RowBuffer) Row {
 	b.view.rows = b.view.rows[:0]
 	h.copyRows(id, &b.view, func(r *openRow) bool { return r.base == base })
@@ -18,7 +19,8 @@ func (h *Head) Row(id, base uint32, b *RowBuffer) Row {
 	return b.row(id, base, b.view.rows, h.o.Values)
 }
 
-// HoldsBetween says whether the head has rows of a series that overlap start to end (milliseconds, inclusive).
+// HoldsBetween reports whether the head has rows of a series that overlap start to end
+// (milliseconds, inclusive).
 func (h *Head) HoldsBetween(id uint32, start, end int64) bool {
 	s := h.shard(id)
 	s.mu.Lock()
@@ -31,7 +33,8 @@ func (h *Head) HoldsBetween(id uint32, start, end int64) bool {
 	return false
 }
 
-// Series lists the series that have anything in the head, in no particular order. Series that come or go meanwhile may be missing.
+// Series lists the series that have anything in the head, in no particular order. Series that come
+// or go meanwhile may be missing.
 func (h *Head) Series() iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		var ids []uint32
@@ -52,7 +55,7 @@ func (h *Head) Series() iter.Seq[uint32] {
 	}
 }
 
-// series appends the series of a page that have rows; more is false behind the last page.
+// series appends the series of a page that have rows; more is false after the last page.
 func (s *shard) series(ids []uint32, shard, page int) (_ []uint32, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,7 +17,8 @@ type place struct {
 	time int64
 }
 
-// model is what a head and a table beside it must hold together: a plain map, written one datum after the other.
+// model is what a head and a table beside it must hold together: a plain map, written one datum
+// after the other.
 type model map[place]*instant
 
 // instant is what stands at a place.
@@ -98,7 +99,8 @@ func (m model) append(b *Batch) {
 	}
 }
 
-// lines tell what the model holds of a series between two times, as a read of numbers (exact false) or as rows would say it.
+// lines tell what the model holds of a series between two times, as a read of numbers (exact false)
+// or as rows would say it.
 func (m model) lines(id uint32, start, end int64, exact bool) []string {
 	var lines []string
 	for p, in := range m {

@@ -20,16 +20,17 @@ func (p *Points) Reset() {
 	p.view.reset()
 }
 
-// Read appends the points and objects of a series from start to end (milliseconds, inclusive). Integers are given as floats. The objects' Data are
-// good until the buffer's Reset.
+// Read appends the points and objects of a series from start to end (milliseconds, inclusive).
+// Integers are given as floats. The objects' Data are good until the buffer's Reset.
 func (h *Head) Read(id uint32, start, end int64, p *Points) {
 	p.view.rows = p.view.rows[:0]
 	h.copyRows(id, &p.view, func(r *openRow) bool { return r.overlaps(start, end) })
 	p.add(&p.view, id, start, end)
 }
 
-// A Snapshot is a copy of what a head holds of some series, compressed as it is there, so that it can be taken of many series at little cost and
-// read when it is needed. The zero value is an empty one; it is not safe for concurrent use.
+// A Snapshot is a copy of what a head holds of some series, compressed as it is there, so that it
+// can be taken of many series at little cost and read when it is needed. The zero value is an empty
+// one; it is not safe for concurrent use.
 type Snapshot struct{ view view }
 
 // Taken is the part of a Snapshot that is one series'.
@@ -45,7 +46,8 @@ func (s *Snapshot) Reset() { s.view.reset() }
 // Size is how many bytes of rows the snapshot holds.
 func (s *Snapshot) Size() int { return len(s.view.raw) }
 
-// Take adds the rows of a series that overlap start to end (milliseconds, inclusive), all at one moment.
+// Take adds the rows of a series that overlap start to end (milliseconds, inclusive), all at one
+// moment.
 func (h *Head) Take(id uint32, start, end int64, s *Snapshot) Taken {
 	t := Taken{id: id, first: len(s.view.rows)}
 	h.copyRows(id, &s.view, func(r *openRow) bool { return r.overlaps(start, end) })
@@ -56,13 +58,14 @@ func (h *Head) Take(id uint32, start, end int64, s *Snapshot) Taken {
 	return t
 }
 
-// Empty says whether the head had nothing.
+// Empty reports whether the head had nothing.
 func (t Taken) Empty() bool { return t.first == t.end }
 
 // Points is how many points there are at most.
 func (t Taken) Points() int { return t.points }
 
-// Read appends what was taken of a series from start to end as Head.Read does. The objects' Data are good until the snapshot's Reset.
+// Read appends what was taken of a series from start to end as Head.Read does. The objects' Data
+// are good until the snapshot's Reset.
 func (s *Snapshot) Read(t Taken, start, end int64, p *Points) {
 	rows := s.view.rows
 	s.view.rows = rows[t.first:t.end:t.end]

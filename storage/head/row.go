@@ -9,11 +9,13 @@ import (
 // hour is the span of a row in milliseconds.
 const hour = schema.RowSeconds * 1000
 
-// shortSize is what a row of 128 bytes has left for the beginning of its stream: a constant series never needs a block.
+// shortSize is what a row of 128 bytes has left for the beginning of its stream: a constant series
+// never needs a block.
 const shortSize = 37
 
-// openRow is an hour of a series: its points in a stream, as long as they come in order, and beside it what does not (see side). Two rows of one
-// hour exist while one of them is handed out: it must not change, and what arrives meanwhile goes to the other.
+// openRow is an hour of a series: its points in a stream, as long as they come in order, and beside
+// it what does not (see side). Two rows of one hour exist while one of them is handed out: it must
+// not change, and what arrives meanwhile goes to the other.
 type openRow struct {
 	encoder
 	id    uint32
@@ -35,10 +37,10 @@ type openRow struct {
 
 func (r *openRow) begin() int64 { return int64(r.base) * 1000 }
 
-// overlaps says whether the hour has times from start to end (milliseconds, inclusive).
+// overlaps reports whether the hour has times from start to end (milliseconds, inclusive).
 func (r *openRow) overlaps(start, end int64) bool { return r.begin() <= end && r.begin()+hour > start }
 
-// addFloat adds a sample at an offset. double says that it is of schema.FormDouble.
+// addFloat adds a sample at an offset. double reports that it is of schema.FormDouble.
 func (s *shard) addFloat(r *openRow, offset uint32, v float64, double bool) {
 	if int32(offset) <= r.floor {
 		s.addLate(r, offset, kindOf(v, double), math.Float64bits(v))
@@ -72,7 +74,8 @@ func (s *shard) append(r *openRow, op *[maxOp]byte, n int) {
 	case n == 0:
 		s.raise(r)
 	case n <= 8 && used <= shortSize-8:
-		// A word is cheaper than a copy of a length that varies; what is written too far is written over or never read.
+		// A word is cheaper than a copy of a length that varies; what is written too far is written
+		// over or never read.
 		*(*[8]byte)(r.short[used:]) = [8]byte(op[:8])
 		r.shortUsed += uint8(n)
 	case used+n <= shortSize:

@@ -10,14 +10,16 @@ import (
 // A Policy says which rows are due.
 type Policy struct {
 	EndedBefore int64 // rows of hours that ended before this time (milliseconds)
-	// SettledBefore, when not zero, lets rows of ended hours wait whose first point arrived at or after this time, in whole seconds: more of
-	// the hour may be on its way.
+	// SettledBefore, when not zero, lets rows of ended hours wait whose first point arrived at or
+	// after this time, in whole seconds: more of the hour may be on its way.
 	SettledBefore time.Time
 	OpenedBefore  time.Time // rows whose first point arrived before this time, in whole seconds
 	MarkedBefore  uint64    // rows that hold records before this mark: those that keep the log from being cut there
-	// MaxBytes, when above 0, makes the biggest of the other rows due as well, as many as bring Stats.Bytes under it once they are dropped.
+	// MaxBytes, when above 0, makes the biggest of the other rows due as well, as many as bring
+	// Stats.Bytes under it once they are dropped.
 	MaxBytes int64
-	// Rows and Points bound what is handed out at once; 0: 1024 rows, a million points. A single row may have more points.
+	// Rows and Points bound what is handed out at once; 0: 1024 rows, a million points. A single
+	// row may have more points.
 	Rows, Points int
 }
 
@@ -29,8 +31,9 @@ const (
 // Everything is a policy by which all rows are due.
 func Everything() Policy { return Policy{EndedBefore: math.MaxInt64} }
 
-// Sealed is a batch of rows that are handed out to be put. They stay readable in the head; what arrives for their hours meanwhile goes to rows of its
-// own. Rows and all they point to are good until Drop or Keep.
+// Sealed is a batch of rows that are handed out to be put. They stay readable in the head; what
+// arrives for their hours meanwhile goes to rows of its own. Rows and all they point to are good
+// until Drop or Keep.
 type Sealed struct {
 	Rows []Row
 
@@ -50,9 +53,10 @@ func (h *Head) newSealed() *Sealed {
 // handle is where a row lives.
 type handle struct{ shard, row uint32 }
 
-// Seal goes through the head once and hands out the rows that are due, in batches and no particular order. Each batch must be ended with
-// Drop or Keep, before or after the next step of the loop, on any goroutine. A row of an hour that is handed out already waits for that to end, so that
-// the puts of a row follow each other.
+// Seal goes through the head once and hands out the rows that are due, in batches and no particular
+// order. Each batch must be ended with Drop or Keep, before or after the next step of the loop, on
+// any goroutine. A row of an hour that is handed out already waits for that to end, so that the
+// puts of a row follow each other.
 func (h *Head) Seal(p Policy) iter.Seq[*Sealed] {
 	if p.Rows <= 0 {
 		p.Rows = defaultRows
@@ -132,7 +136,7 @@ func (d *due) aged(r *openRow) bool {
 	return r.begin()+hour < d.EndedBefore && r.opened < d.settled || r.opened < d.opened || r.mark < d.MarkedBefore
 }
 
-// takes says whether a row is to go.
+// takes reports whether a row is to go.
 func (d *due) takes(s *shard, r *openRow) bool {
 	if !r.used || r.sealed {
 		return false
@@ -150,7 +154,8 @@ func (d *due) takes(s *shard, r *openRow) bool {
 // sealAtOnce bounds the rows that are copied under one lock.
 const sealAtOnce = 64
 
-// seal copies the rows from a number on that are due into a batch, a few at a time; next is where to go on.
+// seal copies the rows from a number on that are due into a batch, a few at a time; next is where
+// to go on.
 func (s *shard) seal(b *Sealed, d *due, shard, from uint32) (next uint32, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,7 +199,8 @@ func (b *Sealed) Drop() {
 	b.end(func(s *shard, n uint32, _ *openRow) { s.drop(n) })
 }
 
-// Keep takes the rows back: they could not be put. They are due again at the next Seal, with what arrived meanwhile.
+// Keep takes the rows back: they could not be put. They are due again at the next Seal, with what
+// arrived meanwhile.
 func (b *Sealed) Keep() {
 	b.end(func(s *shard, n uint32, r *openRow) {
 		if m, newer := s.twin(n, r); newer != nil {

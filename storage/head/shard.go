@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// shardCount is the number of locks. Senders repeat their series in one order and series that came together have neighbouring numbers,
-	// so a batch crosses a shard border once in pageSize points and takes as many locks.
+	// shardCount is the number of locks. Senders repeat their series in one order and series that
+	// came together have neighbouring numbers, so a batch crosses a shard border once in pageSize
+	// points and takes as many locks.
 	shardCount = 64
 	pageSize   = 256
 )
@@ -65,8 +66,8 @@ func (s *shard) page(id uint32) *[pageSize]uint32 {
 	return s.pages[page]
 }
 
-// find returns the open row that has room for a time, the first of its series from then on: the next point will look for it again. It makes
-// one when there is none.
+// find returns the open row that has room for a time, the first of its series from then on: the
+// next point will look for it again. It makes one when there is none.
 func (s *shard) find(id uint32, time int64, opened uint32) *openRow {
 	slot := &s.page(id)[id%pageSize]
 	for at := slot; *at != 0; {

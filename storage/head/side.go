@@ -16,8 +16,9 @@ const (
 	kindDouble  schema.ObjectKind = 0xF2 // a float of schema.FormDouble that would fit 4 bytes
 )
 
-// side is what does not fit the stream of a row, in order of arrival: samples that are not later than all the row held, and objects.
-// Whatever stands here at an instant is newer than what the stream has there.
+// side is what does not fit the stream of a row, in order of arrival: samples that are not later
+// than all the row held, and objects. Whatever stands here at an instant is newer than what the
+// stream has there.
 type side struct {
 	chain chain
 	count uint32 // entries
@@ -28,7 +29,8 @@ const (
 	rowSize  = int64(unsafe.Sizeof(openRow{}))
 	sideSize = int64(unsafe.Sizeof(side{}))
 
-	// firstLimit is the limit of a new side: so many late points are cheaper to sort at every read than to avoid.
+	// firstLimit is the limit of a new side: so many late points are cheaper to sort at every read
+	// than to avoid.
 	firstLimit = 64
 
 	// minEntry is the size of the smallest entry in bytes: offset, kind and a length.
@@ -65,7 +67,8 @@ func (e entry) rowKind() schema.ObjectKind {
 	}
 }
 
-// addLate adds a point that is not later than all others. One that says what the row says already is left out.
+// addLate adds a point that is not later than all others. One that says what the row says already
+// is left out.
 func (s *shard) addLate(r *openRow, offset uint32, kind schema.ObjectKind, bits uint64) {
 	if r.side == 0 && r.count > 0 && offset == r.last && kind == kindOf(math.Float64frombits(r.bits), r.double) && bits == r.bits && r.scale != integerScale && r.mode != modeNone {
 		return // a batch that was sent twice, or by two senders
@@ -97,8 +100,8 @@ func (s *shard) addEntry(r *openRow, e entry) {
 	}
 }
 
-// reorder moves the points of the side into the stream and drops what was replaced. The limit grows with what remains, so that a point is
-// moved a few times at most however many arrive late.
+// reorder moves the points of the side into the stream and drops what was replaced. The limit grows
+// with what remains, so that a point is moved a few times at most however many arrive late.
 func (s *shard) reorder(r *openRow) {
 	s.view.reset()
 	s.view.add(s, r)

@@ -5,8 +5,9 @@ import "unsafe"
 // slabChunk is the number of items that a slab takes from the runtime at once.
 const slabChunk = 256
 
-// slab holds items that refer to each other by number, in chunks that never move. Items without pointers cost the garbage collector nothing,
-// and neither growth nor reuse copies or wastes more than a chunk. Number 0 is never given out: it means none.
+// slab holds items that refer to each other by number, in chunks that never move. Items without
+// pointers cost the garbage collector nothing, and neither growth nor reuse copies or wastes more
+// than a chunk. Number 0 is never given out: it means none.
 type slab[T any] struct {
 	chunks []*[slabChunk]T
 	next   uint32   // the first number that was never given out; 0 while the slab is empty
@@ -37,7 +38,8 @@ func (s *slab[T]) take() (uint32, *T) {
 // give takes an item back.
 func (s *slab[T]) give(n uint32) { s.free = append(s.free, n) }
 
-// each shows the chunk of items that begins at a number, and says whether there are more beyond. Items that were given back are shown as well.
+// each shows the chunk of items that begins at a number, and reports whether there are more beyond.
+// Items that were given back are shown as well.
 func (s *slab[T]) each(from uint32, see func(uint32, *T)) (more bool) {
 	for n := max(from, 1); n < min(s.next, from+slabChunk); n++ {
 		see(n, s.at(n))

@@ -43,7 +43,8 @@ func (v *view) add(s *shard, r *openRow) {
 	v.rows = append(v.rows, n)
 }
 
-// sort orders the rows by their hours, and of one hour the one that was handed out first: what it holds is older.
+// sort orders the rows by their hours, and of one hour the one that was handed out first: what it
+// holds is older.
 func (v *view) sort() {
 	slices.SortFunc(v.rows, func(a, b rowView) int {
 		switch {
@@ -71,7 +72,8 @@ func (v *view) hours(yield func([]rowView) bool) {
 	}
 }
 
-// plain appends the points of the rows of one hour to columns, if they are all the rows hold and in order; else the columns are left as they were.
+// plain appends the points of the rows of one hour to columns, if they are all the rows hold and in
+// order; else the columns are left as they were.
 func (v *view) plain(c *columns, rows []rowView) bool {
 	points, integers, doubles := len(c.times), len(c.integers), len(c.doubles)
 	for _, r := range rows {
@@ -90,7 +92,8 @@ func (v *view) plain(c *columns, rows []rowView) bool {
 	return true
 }
 
-// settled is the content of the rows of one hour, in order, every instant settled. It is good until the next call.
+// settled is the content of the rows of one hour, in order, every instant settled. It is good until
+// the next call.
 func (v *view) settled(rows []rowView) []entry {
 	v.all = v.all[:0]
 	for _, r := range rows {
@@ -109,7 +112,8 @@ func (v *view) settled(rows []rowView) []entry {
 	return settle(v.all)
 }
 
-// load reads a row: what is in the side is newer than what the stream has at the same instant, and in order of arrival.
+// load reads a row: what is in the side is newer than what the stream has at the same instant, and
+// in order of arrival.
 func (v *view) load(r rowView) {
 	v.columns.reset()
 	v.columns.decode(0, v.raw[r.begin:r.side], int(r.count))
@@ -149,13 +153,15 @@ func mergeEntries(dst, a, b []entry) []entry {
 	return append(append(dst, a...), b...)
 }
 
-// settle lets the entries of each instant, which are sorted by offset and then by age, take each other's place, in the memory of entries.
+// settle lets the entries of each instant, which are sorted by offset and then by age, take each
+// other's place, in the memory of entries.
 func settle(entries []entry) []entry {
 	out := entries[:0]
 	for i := 0; i < len(entries); {
 		first, begin := entries[i].offset, len(out)
 		for ; i < len(entries) && entries[i].offset == first; i++ {
-			// An instant never has more entries than were read of it, so that nothing unread is written over.
+			// An instant never has more entries than were read of it, so that nothing unread is
+			// written over.
 			out = out[:begin+len(replace(out[begin:], entries[i]))]
 		}
 		if instant := out[begin:]; len(instant) > 1 {

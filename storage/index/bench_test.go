@@ -14,7 +14,8 @@ func uid3(n int) string {
 	return string(b[1:])
 }
 
-// fleet appends the TSUID of series n of many: 500 metrics on each host, and seven tags, of which one is the host.
+// fleet appends the TSUID of series n of many: 500 metrics on each host, and seven tags, of which
+// one is the host.
 func fleet(dst []byte, n int) []byte {
 	dst = append(dst, uid3(1+n%500)...)
 	for key, value := range []int{n / 500, n % 500 / 8, n % 3, 0, n / 5000, n % 7, 1} {

@@ -31,7 +31,8 @@ const (
 	bytesPerSeries = 4
 )
 
-// Cardinality counts; each list has at most limit entries. It goes over all UIDs that series have, while no series can be added.
+// Cardinality counts; each list has at most limit entries. It goes over all UIDs that series have,
+// while no series can be added.
 func (x *Index) Cardinality(limit int) Cardinality {
 	metrics, keys, bytes, tags := top{limit: limit}, top{limit: limit}, top{limit: limit}, top{limit: limit}
 	x.mu.RLock()

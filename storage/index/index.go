@@ -1,5 +1,5 @@
-// Package index holds the series of tsdb-meta in memory: UIDs to series. It answers which series satisfy conditions
-// on UIDs; it never sees a name, a time or a point.
+// Package index holds the series of tsdb-meta in memory: UIDs to series. It answers which series
+// satisfy conditions on UIDs; it never sees a name, a time or a point.
 package index
 
 import (
@@ -15,8 +15,8 @@ type ID uint32
 
 // Index is the set of known series. Series are only ever added. Safe for concurrent use.
 //
-// A series costs its TSUID and some 24 bytes, and 4 to 5 bytes for each of its tags and its metric, nearly all of it in memory that the
-// garbage collector need not walk.
+// A series costs its TSUID and some 24 bytes, and 4 to 5 bytes for each of its tags and its metric,
+// nearly all of it in memory that the garbage collector need not walk.
 type Index struct {
 	layout schema.Layout
 
@@ -40,7 +40,8 @@ func (x *Index) Lookup(tsuid []byte) (ID, bool) {
 	return ID(n), ok
 }
 
-// Add makes a series known and says whether it is new. A TSUID that is not of the layout's widths is an error.
+// Add makes a series known and reports whether it is new. A TSUID that is not of the layout's
+// widths is an error.
 func (x *Index) Add(tsuid []byte) (id ID, added bool, err error) {
 	if id, ok := x.Lookup(tsuid); ok {
 		return id, false, nil
@@ -54,7 +55,8 @@ func (x *Index) Add(tsuid []byte) (id ID, added bool, err error) {
 	return id, added, nil
 }
 
-// AddAll makes series known. Their TSUIDs, which must be of the layout's widths, lie one after the other: ends[i] is the end of the i-th.
+// AddAll makes series known. Their TSUIDs, which must be of the layout's widths, lie one after the
+// other: ends[i] is the end of the i-th.
 func (x *Index) AddAll(dst []ID, tsuids []byte, ends []int) []ID {
 	hashes := make([]uint64, len(ends))
 	begin := 0
@@ -117,7 +119,8 @@ func (x *Index) TSUIDs(dst []string, ids []ID) []string {
 	return dst
 }
 
-// TSUIDBytes is TSUIDs as bytes, which are the index's own: they stay as they are for ever, and nobody may change them.
+// TSUIDBytes is TSUIDs as bytes, which are the index's own: they stay as they are forever, and
+// nobody may change them.
 func (x *Index) TSUIDBytes(dst [][]byte, ids []ID) [][]byte {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -160,7 +163,8 @@ func (x *Index) TagKeys(passes func(ID) bool) []string {
 	return uidsOf(keys, x.layout.TagkWidth)
 }
 
-// TagValues returns the UIDs of all values of a tag key in series that pass (nil: all do), ascending.
+// TagValues returns the UIDs of all values of a tag key in series that pass (nil: all do),
+// ascending.
 func (x *Index) TagValues(tagk string, passes func(ID) bool) []string {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

@@ -103,7 +103,8 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// Series that are added together get the numbers that they would get one by one, whatever the widths and repetitions.
+// Series that are added together get the numbers that they would get one by one, whatever the
+// widths and repetitions.
 func TestAddAll(t *testing.T) {
 	layout := schema.Layout{MetricWidth: 2, TagkWidth: 1, TagvWidth: 8, SaltBuckets: 1}
 	for seed := range uint64(50) {

@@ -83,7 +83,8 @@ func same(t *testing.T, what string, want, got []string) {
 	}
 }
 
-// TestLists compares the lists of UIDs with those of a loop over all series, for all series and some.
+// TestLists compares the lists of UIDs with those of a loop over all series, for all series and
+// some.
 func TestLists(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 4))
@@ -162,7 +163,8 @@ func checkValues(t *testing.T, x *index.Index, p plainLists) {
 	}
 }
 
-// TestFewPossibleValues: of a key with few values all are possible, whatever values the series have.
+// TestFewPossibleValues: of a key with few values all are possible, whatever values the series
+// have.
 func TestFewPossibleValues(t *testing.T) {
 	x := index.New(schema.DefaultLayout())
 	var ids []index.ID

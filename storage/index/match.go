@@ -2,9 +2,9 @@ package index
 
 import "slices"
 
-// A Condition restricts one tag by UIDs. A series passes when one of its tags has a key of Keys and satisfies the value rule,
-// when Absent and it has none of Keys, or when it has a key of Or. The value rule: Values nil allows all,
-// else Values[tagv] must be true.
+// A Condition restricts one tag by UIDs. A series passes when one of its tags has a key of Keys and
+// satisfies the value rule, when Absent and it has none of Keys, or when it has a key of Or. The
+// value rule: Values nil allows all, else Values[tagv] must be true.
 type Condition struct {
 	Keys   []string        // tagk UIDs
 	Values map[string]bool // tagv UIDs
@@ -12,8 +12,9 @@ type Condition struct {
 	Or     []string // tagk UIDs
 }
 
-// Candidates returns, ascending, the series of the metrics (nil: of all) that can satisfy the conditions: a superset of what
-// passes, found by postings alone. Every candidate still has to be checked with Pass.
+// Candidates returns, ascending, the series of the metrics (nil: of all) that can satisfy the
+// conditions: a superset of what passes, found by postings alone. Every candidate still has to be
+// checked with Pass.
 func (x *Index) Candidates(metrics []string, conditions []Condition) []ID {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -57,7 +58,7 @@ const passCost = 4
 type set struct {
 	lists [][]ID
 	size  int // of all lists together
-	// metrics says that nobody checks later whether a series is among them.
+	// metrics reports that nobody checks later whether a series is among them.
 	metrics bool
 }
 
@@ -236,8 +237,8 @@ func (x *Index) ValuesOf(ids []ID, keys []string) map[string]bool {
 	return values
 }
 
-// PossibleValues returns values (tagv UIDs) of the keys, all those that the series have among them: where a key has few values they are all of them,
-// which needs no look at the series.
+// PossibleValues returns values (tagv UIDs) of the keys, all those that the series have among them:
+// where a key has few values they are all of them, which needs no look at the series.
 func (x *Index) PossibleValues(ids []ID, keys []string) []string {
 	n := 0
 	x.mu.RLock()
@@ -265,10 +266,12 @@ func (x *Index) PossibleValues(ids []ID, keys []string) []string {
 	return values
 }
 
-// valueCost is how many series are looked at in the time that a value takes: its name is looked up and matched.
+// valueCost is how many series are looked at in the time that a value takes: its name is looked up
+// and matched.
 const valueCost = 8
 
-// union merges ascending lists into one without repetitions. With one list it returns that list itself.
+// union merges ascending lists into one without repetitions. With one list it returns that list
+// itself.
 func union(lists [][]ID) []ID {
 	switch len(lists) {
 	case 0:

@@ -7,7 +7,8 @@ import (
 
 const perPage = 4096
 
-// Pages has a T for each series, in pages that never move. The zero value is an empty one. It is safe for concurrent use, as far as T is.
+// Pages has a T for each series, in pages that never move. The zero value is an empty one. It is
+// safe for concurrent use, as far as T is.
 type Pages[T any] struct {
 	pages   atomic.Pointer[[]*[perPage]T]
 	growing sync.Mutex // held while pages grow

@@ -35,7 +35,8 @@ func uidsOf[V any](m map[uidNumber]V, width int) []string {
 	return uids
 }
 
-// postings lists series by a UID, ascending. Many UIDs have a single series (a metric of carbon's, a pod): that costs no list.
+// postings lists series by a UID, ascending. Many UIDs have a single series (a metric of carbon's,
+// a pod): that costs no list.
 type postings struct {
 	places map[uidNumber]place
 	lists  [][]ID
@@ -100,7 +101,7 @@ func (p *postings) uids(width int, passes func(ID) bool) []string {
 	return uidsOf(some, width)
 }
 
-// anyOf says whether any series passes.
+// anyOf reports whether any series passes.
 func (p *postings) anyOf(passes func(ID) bool) bool {
 	for _, at := range p.places {
 		if slices.ContainsFunc(p.at(at), passes) {

@@ -1,5 +1,6 @@
-// Package intern numbers byte strings in the order in which they come, in memory that holds no pointers: the garbage collector walks over
-// millions of them in no time, and each costs its bytes and some 24 more. It never knows what they mean.
+// Package intern numbers byte strings in the order in which they come, in memory that holds no
+// pointers: the garbage collector walks over millions of them in no time, and each costs its bytes
+// and some 24 more. It never knows what they mean.
 package intern
 
 import (
@@ -9,8 +10,8 @@ import (
 	"unsafe"
 )
 
-// A Set holds byte strings and numbers them from 0. Nothing is ever taken out. It is not safe for concurrent
-// use, but that any number may read while nobody adds.
+// A Set holds byte strings and numbers them from 0. Nothing is ever taken out. It is not safe for
+// concurrent use, but that any number may read while nobody adds.
 type Set struct {
 	seed   maphash.Seed
 	blocks [][]byte            // the strings, each after its length; blocks never move
@@ -29,7 +30,8 @@ const (
 	maxBlock  = unit << unitBits
 	minBlock  = maxBlock >> 6
 	maxBlocks = 1 << (32 - unitBits)
-	// partCount is into how many tables the numbers are divided: they grow one after the other, each in little time.
+	// partCount is into how many tables the numbers are divided: they grow one after the other,
+	// each in little time.
 	partBits  = 6
 	partCount = 1 << partBits
 )
@@ -64,7 +66,8 @@ func (s *Set) Find(key []byte, hash uint64) (number uint32, ok bool) {
 	}
 }
 
-// Add gives a string that is not in the set the next number. Its hash is given; the bytes are copied.
+// Add gives a string that is not in the set the next number. Its hash is given; the bytes are
+// copied.
 func (s *Set) Add(key []byte, hash uint64) uint32 {
 	number := uint32(s.n)
 	if s.n >= math.MaxUint32-1 {
@@ -81,7 +84,8 @@ func (s *Set) Add(key []byte, hash uint64) uint32 {
 	return number
 }
 
-// Bytes is the string of a number. It is part of the set: it stays as it is for ever and must not be changed.
+// Bytes is the string of a number. It is part of the set: it stays as it is forever and must not be
+// changed.
 func (s *Set) Bytes(number uint32) []byte {
 	place := s.places[number/pageSize][number%pageSize]
 	block := s.blocks[place>>unitBits][place&(1<<unitBits-1)*unit:]
@@ -113,7 +117,8 @@ func (s *Set) keep(key []byte) uint32 {
 	return uint32(last)<<unitBits | uint32(at/unit)
 }
 
-// grow adds a block. The first ones are small, for there are many small sets; a string that is longer than a block gets one of its own.
+// grow adds a block. The first ones are small, for there are many small sets; a string that is
+// longer than a block gets one of its own.
 func (s *Set) grow(need int) {
 	if len(s.blocks) == maxBlocks {
 		panic("intern: more bytes than places")

@@ -6,7 +6,8 @@ type part struct {
 	used  int
 }
 
-// slot is a number and a piece of its hash, which spares most looks at the bytes of others, and all hashing when a table grows.
+// slot is a number and a piece of its hash, which spares most looks at the bytes of others, and all
+// hashing when a table grows.
 type slot struct {
 	tag  uint32
 	next uint32 // the number + 1; 0: nothing

@@ -9,7 +9,7 @@ import (
 // MaxKeyLength is the longest row key in bytes (HBase's HConstants.MAX_ROW_LENGTH).
 const MaxKeyLength = 32767
 
-// CheckKey says whether a row key can be written. Engines call it before they write anything.
+// CheckKey reports whether a row key can be written. Engines call it before they write anything.
 func CheckKey(key []byte) error {
 	switch {
 	case len(key) == 0:
@@ -20,8 +20,9 @@ func CheckKey(key []byte) error {
 	return nil
 }
 
-// CheckMutations says whether an Apply is within the contract. Engines call it before they write anything.
-// A qualifier must not be put twice either: HBase does not say which of the two would stay.
+// CheckMutations reports whether an Apply is within the contract. Engines call it before they write
+// anything. A qualifier must not be put twice either: HBase does not say which of the two would
+// stay.
 func CheckMutations(rows []Mutation) error {
 	for i := range rows {
 		if err := rows[i].check(); err != nil {
@@ -77,7 +78,8 @@ func (m *Mutation) checkTimes() error {
 
 func stampable(time int64) bool { return time >= 0 && time < math.MaxInt64 }
 
-// firstTwice returns an element that occurs twice among n. Callers mostly come sorted, which needs no memory.
+// firstTwice returns an element that occurs twice among n. Callers mostly come sorted, which needs
+// no memory.
 func firstTwice(n int, at func(int) []byte) []byte {
 	i := 1
 	for i < n && bytes.Compare(at(i-1), at(i)) < 0 {

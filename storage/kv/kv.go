@@ -1,7 +1,7 @@
 // Package kv is the ordered table that everything is kept in: the few operations of HBase that the
 // OpenTSDB schema needs, defined so that HBase, a local engine and plain memory can all implement
-// them. It knows rows, families, qualifiers and the shape of a row key's tag part; it never knows what
-// they mean.
+// them. It knows rows, families, qualifiers and the shape of a row key's tag part; it never knows
+// what they mean.
 //
 // Every engine implements KV, and in addition one of two contracts:
 //
@@ -12,8 +12,8 @@
 //	            write to
 //
 // Both tell what reading costs and cut scans for several workers. Only Local shows rows where they
-// lie, writes without waiting for the disk, and deletes ranges at once: on HBase each row of a range
-// is a deletion of its own, and expiry is the table's TTL.
+// lie, writes without waiting for the disk, and deletes ranges at once: on HBase each row of a
+// range is a deletion of its own, and expiry is the table's TTL.
 package kv
 
 import (
@@ -22,16 +22,18 @@ import (
 	"iter"
 )
 
-// Errors that every engine wraps where they apply. Any other error means that the engine could not do it
-// now: try again later. A cancelled context gives the context's error.
+// Errors that every engine wraps where they apply. Any other error means that the engine could not
+// do it now: try again later. A cancelled context gives the context's error.
 var (
-	// ErrNoTable says that the table, or the family in it, does not exist.
+	// ErrNoTable means that the table, or the family in it, does not exist.
 	ErrNoTable = errors.New("no such table")
-	// ErrInvalid says that the request itself can never work (an empty row key, a qualifier both put and deleted).
+	// ErrInvalid means that the request itself can never work (an empty row key, a qualifier both
+	// put and deleted).
 	ErrInvalid = errors.New("invalid request")
-	// ErrFull says that the engine's disk has no room; what it holds can be read.
+	// ErrFull means that the engine's disk has no room; what it holds can be read.
 	ErrFull = errors.New("no room on the disk")
-	// ErrDamaged says that a file of the engine does not hold what was written to it: trying again does not help. What other files hold can be read.
+	// ErrDamaged means that a file of the engine does not hold what was written to it: trying again
+	// does not help. What other files hold can be read.
 	ErrDamaged = errors.New("damaged file")
 )
 
@@ -39,9 +41,9 @@ var (
 type Cell struct {
 	Qualifier []byte
 	Value     []byte
-	// Time is the stamp of the cell, in milliseconds since 1970: the Time of its Put or, without one,
-	// when the engine wrote it by its own clock. Of two cells of one row stamped by the engine, the
-	// one with the greater Time was written later; equal Times tell nothing.
+	// Time is the stamp of the cell, in milliseconds since 1970: the Time of its Put or, without
+	// one, when the engine wrote it by its own clock. Of two cells of one row stamped by the
+	// engine, the one with the greater Time was written later; equal Times tell nothing.
 	Time int64
 }
 
@@ -61,22 +63,23 @@ type Column struct {
 // A Put is one cell to write.
 type Put struct {
 	Qualifier, Value []byte
-	// Time is the stamp of the cell, in milliseconds since 1970; 0 is the engine's clock. On a Versioned
-	// engine it decides which put is read; elsewhere the last put is read, whatever its Time.
+	// Time is the stamp of the cell, in milliseconds since 1970; 0 is the engine's clock. On a
+	// Versioned engine it decides which put is read; elsewhere the last put is read, whatever its
+	// Time.
 	Time int64
 }
 
 // A Delete removes one cell.
 type Delete struct {
 	Qualifier []byte
-	// Time is the stamp of the deletion, in milliseconds since 1970; 0 is the engine's clock. It has an
-	// effect only on a Versioned engine.
+	// Time is the stamp of the deletion, in milliseconds since 1970; 0 is the engine's clock. It
+	// has an effect only on a Versioned engine.
 	Time int64
 }
 
 // A Mutation changes one row of one family: its deletes and puts happen together or not at all. A
-// qualifier must not be in both. Deleting what is not there is no error. Local and Versioned tell what
-// the stamps do.
+// qualifier must not be in both. Deleting what is not there is no error. Local and Versioned tell
+// what the stamps do.
 type Mutation struct {
 	Key     []byte
 	Puts    []Put
@@ -90,7 +93,8 @@ type Mutation struct {
 // A Scan reads rows in ascending order of their keys.
 type Scan struct {
 	Table, Family string
-	// Start is the first key, Stop the first key no longer wanted; an empty Stop is the end of the table.
+	// Start is the first key, Stop the first key no longer wanted; an empty Stop is the end of the
+	// table.
 	Start, Stop []byte
 	// Match, when set, selects rows by the tag part of their keys.
 	Match *Match
@@ -98,31 +102,35 @@ type Scan struct {
 	Qualifier []byte
 	// KeysOnly asks for keys. Cells may then be missing, incomplete, and without values.
 	KeysOnly bool
-	// Since, when above 0, leaves out cells with an earlier Time, and rows that have no other. A cell
-	// that was put with a Time of its own may be new and have an earlier one.
+	// Since, when above 0, leaves out cells with an earlier Time, and rows that have no other. A
+	// cell that was put with a Time of its own may be new and have an earlier one.
 	Since int64
 	// Limit, when above 0, ends the scan after so many rows.
 	Limit int
 }
 
-// KV is the table contract. All methods are safe for concurrent use, return only after the engine has
-// answered, and honour the context. What Apply, Increment and CheckAndPut wrote is seen by every operation
-// that starts after they returned.
+// KV is the table contract. All methods are safe for concurrent use, return only after the engine
+// has answered, and honour the context. What Apply, Increment and CheckAndPut wrote is seen by
+// every operation that starts after they returned.
 type KV interface {
-	// Get reads rows of a family by key, one answer per key and in their order; a missing row has no cells.
+	// Get reads rows of a family by key, one answer per key and in their order; a missing row has
+	// no cells.
 	Get(ctx context.Context, table, family string, keys [][]byte) ([]Row, error)
-	// Scan reads a range. An error ends it and is never followed by a row: a scan that ended without an
-	// error was complete. Leaving the loop early releases what the scan holds.
+	// Scan reads a range. An error ends it and is never followed by a row: a scan that ended
+	// without an error was complete. Leaving the loop early releases what the scan holds.
 	Scan(ctx context.Context, s Scan) iter.Seq2[Row, error]
-	// Apply makes the mutations, in no particular order, each atomically, and returns when all of them are
-	// durable. After an error any of them may have happened; applying all of them again is safe. A key must not occur twice.
+	// Apply makes the mutations, in no particular order, each atomically, and returns when all of
+	// them are durable. After an error any of them may have happened; applying all of them again is
+	// safe. A key must not occur twice.
 	Apply(ctx context.Context, table, family string, rows []Mutation) error
-	// Increment adds delta to an 8-byte big-endian counter (absent: 0) and returns the sum. No two calls
-	// ever return the same sum; after an error, or a lost answer, some sums may have been skipped. It need
-	// not be durable before the next Apply is: an Apply that returns later carries it.
+	// Increment adds delta to an 8-byte big-endian counter (absent: 0) and returns the sum. No two
+	// calls ever return the same sum; after an error, or a lost answer, some sums may have been
+	// skipped. It need not be durable before the next Apply is: an Apply that returns later carries
+	// it.
 	Increment(ctx context.Context, c Column, delta int64) (int64, error)
-	// CheckAndPut writes value if the cell now holds expected, and says whether it did; expected nil means
-	// that the cell must be absent. After an error the cell may have been written, and an engine that lost
-	// its first answer may say false although it wrote: who needs to know reads the cell. Durable as Increment is.
+	// CheckAndPut writes value if the cell now holds expected, and reports whether it did; expected
+	// nil means that the cell must be absent. After an error the cell may have been written, and an
+	// engine that lost its first answer may say false although it wrote: who needs to know reads
+	// the cell. Durable as Increment is.
 	CheckAndPut(ctx context.Context, c Column, expected, value []byte) (bool, error)
 }

@@ -27,9 +27,9 @@ type Local interface {
 
 // A RowViewer shows rows in the memory and the form of the engine, without a copy of each cell.
 type RowViewer interface {
-	// GetStored calls visit for each key that has a row; i is the key's index. Keys ascend strictly.
-	// near tells that most rows between the keys are wanted too. An error of visit ends the call and
-	// is returned. The cells are valid until visit returns.
+	// GetStored calls visit for each key that has a row; i is the key's index. Keys ascend
+	// strictly. near tells that most rows between the keys are wanted too. An error of visit ends
+	// the call and is returned. The cells are valid until visit returns.
 	GetStored(ctx context.Context, table, family string, keys [][]byte, near bool, visit func(i int, cells []StoredCell) error) error
 	// ScanStored calls visit for the rows of a scan, in order. Qualifier, KeysOnly, Since and Limit
 	// of the scan must not be set. The key and the cells are valid until visit returns.
@@ -39,8 +39,8 @@ type RowViewer interface {
 // An UnloggedWriter makes changes durable later, for callers that can repeat them until then.
 type UnloggedWriter interface {
 	// ApplyUnlogged is Apply without the wait for the disk. Its changes are seen at once and are
-	// durable when a Flush, or an Apply, returns that began later. The changes have one order: after
-	// a crash, a change is there only with all changes that were made before it.
+	// durable when a Flush, or an Apply, returns that began later. The changes have one order:
+	// after a crash, a change is there only with all changes that were made before it.
 	ApplyUnlogged(ctx context.Context, table, family string, rows []Mutation) error
 	// Flush returns when all changes made before are durable.
 	Flush(ctx context.Context) error
@@ -48,10 +48,10 @@ type UnloggedWriter interface {
 
 // A RangeDeleter deletes ranges of rows at a cost that does not grow with the number of the rows.
 type RangeDeleter interface {
-	// DeleteRange deletes the rows of the ranges in all families of a table: all of them or, after an
-	// error, perhaps none. It returns when that is durable. held is the number of the ranges that had
-	// rows, counted for each family. It may delete rows that are written while it runs, and never
-	// rows that are written later. An empty range is an ErrInvalid.
+	// DeleteRange deletes the rows of the ranges in all families of a table: all of them or, after
+	// an error, perhaps none. It returns when that is durable. held is the number of the ranges
+	// that had rows, counted for each family. It may delete rows that are written while it runs,
+	// and never rows that are written later. An empty range is an ErrInvalid.
 	DeleteRange(ctx context.Context, table string, ranges ...KeyRange) (held int, err error)
 }
 
@@ -59,8 +59,9 @@ type RangeDeleter interface {
 type Splitter interface {
 	// Split returns at most n scans whose rows, part after part, are those of s: each row once, in
 	// the order of the keys. The parts are about equally large as far as the engine knows without
-	// reading rows; it returns fewer parts where it knows no place to cut. A scan with a Limit is one
-	// part. The parts may run at the same time; each sees the table as it is when that part begins.
+	// reading rows; it returns fewer parts where it knows no place to cut. A scan with a Limit is
+	// one part. The parts may run at the same time; each sees the table as it is when that part
+	// begins.
 	Split(ctx context.Context, s Scan, n int) ([]Scan, error)
 }
 
@@ -85,14 +86,15 @@ type Disk interface {
 // ErrNoFiles is returned for a copy of an engine that keeps its tables in memory alone.
 var ErrNoFiles = errors.New("the engine keeps no files")
 
-// A LogEnd is a position in a log that belongs to an engine but is not part of it; there are records
-// before it. The zero LogEnd means that there are none.
+// A LogEnd is a position in a log that belongs to an engine but is not part of it; there are
+// records before it. The zero LogEnd means that there are none.
 type LogEnd struct {
 	Segment uint64
 	Offset  int64
 }
 
-// A LogKeeper remembers where such a log ends, so that a start notices a log that is lost as a whole.
+// A LogKeeper remembers where such a log ends, so that a start notices a log that is lost as a
+// whole.
 type LogKeeper interface {
 	// LogEnd returns what was noted last.
 	LogEnd() LogEnd

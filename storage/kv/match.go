@@ -5,14 +5,16 @@ import (
 	"slices"
 )
 
-// Match is a condition on the tag part of a row key, the pairs of fixed width that follow the prefix
-// (salt, metric and time in the data table, the metric alone in tsdb-meta). It is structural so that each
-// engine may use what it has, seeks, fuzzy filters or row-key regexps, to skip rows; whatever an engine
-// skips, it checks every key that it returns with Matches.
+// Match is a condition on the tag part of a row key, the pairs of fixed width that follow the
+// prefix (salt, metric and time in the data table, the metric alone in tsdb-meta). It is structural
+// so that each engine may use what it has, seeks, fuzzy filters or row-key regexps, to skip rows;
+// whatever an engine skips, it checks every key that it returns with Matches.
 type Match struct {
-	// Prefix is the number of bytes before the first pair; Key and Value are the widths of a pair's halves.
+	// Prefix is the number of bytes before the first pair; Key and Value are the widths of a pair's
+	// halves.
 	Prefix, Key, Value int
-	// Tags must all be present in the row key. They are in ascending order of Key, which occurs once.
+	// Tags must all be present in the row key. They are in ascending order of Key, which occurs
+	// once.
 	Tags []Tag
 	// Suffixes, when not nil, are the only tag parts wanted, whole, in ascending order.
 	Suffixes [][]byte
@@ -25,7 +27,8 @@ type Tag struct {
 	Values [][]byte
 }
 
-// Matches says whether a row key satisfies m. Keys whose tag part is no whole number of pairs never do.
+// Matches reports whether a row key satisfies m. Keys whose tag part is no whole number of pairs
+// never do.
 func (m *Match) Matches(key []byte) bool {
 	pair := m.Key + m.Value
 	if len(key) < m.Prefix || pair <= 0 || (len(key)-m.Prefix)%pair != 0 {
@@ -38,7 +41,8 @@ func (m *Match) Matches(key []byte) bool {
 		}
 	}
 	for _, want := range m.Tags {
-		// Pairs are sorted by their bytes, so the scan for the next key goes on where the last one ended.
+		// Pairs are sorted by their bytes, so the scan for the next key goes on where the last one
+		// ended.
 		for {
 			if len(tags) == 0 {
 				return false

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// tables are tables in plain memory, for Mem and Shared. They copy what they are given and what they
-// give.
+// tables are tables in plain memory, for Mem and Shared. They copy what they are given and what
+// they give.
 type tables struct {
 	mu       sync.RWMutex // guards all below
 	families map[memName]*memFamily
@@ -45,7 +45,8 @@ func newTables(list []Table) *tables {
 	return m
 }
 
-// SetClock replaces the wall clock (milliseconds since 1970). A clock that goes back is held at its latest.
+// SetClock replaces the wall clock (milliseconds since 1970). A clock that goes back is held at its
+// latest.
 func (m *tables) SetClock(clock func() int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -113,7 +114,8 @@ func (m *tables) Scan(ctx context.Context, s Scan) iter.Seq2[Row, error] {
 	}
 }
 
-// page returns what the scan wants of the next keys from start on, and where to go on; "" is the end.
+// page returns what the scan wants of the next keys from start on, and where to go on; "" is the
+// end.
 func (m *tables) page(ctx context.Context, s Scan, start string) (rows []Row, next string, err error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -228,7 +230,8 @@ func (f *memFamily) value(c Column) ([]byte, bool) {
 	return nil, false
 }
 
-// apply changes the rows and then the list of keys, once for all of them. change returns the cells of a row after a mutation.
+// apply changes the rows and then the list of keys, once for all of them. change returns the cells
+// of a row after a mutation.
 func (f *memFamily) apply(rows []Mutation, change func(before []Cell, m *Mutation) []Cell) {
 	var added []string
 	gone := false
@@ -277,7 +280,8 @@ func findCell(cells []Cell, qualifier []byte) (int, bool) {
 	return slices.BinarySearchFunc(cells, qualifier, func(c Cell, q []byte) int { return bytes.Compare(c.Qualifier, q) })
 }
 
-// insertSorted adds keys that are not there yet: each stretch of the old keys moves once, from the back.
+// insertSorted adds keys that are not there yet: each stretch of the old keys moves once, from the
+// back.
 func insertSorted(keys, added []string) []string {
 	slices.Sort(added)
 	end := len(keys)

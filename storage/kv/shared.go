@@ -16,7 +16,8 @@ type Shared struct {
 	past map[*memFamily]map[string]*past // guarded by mu, as all of tables
 }
 
-// past is everything that was done to a row and has not been dropped, in the order that NewHistory wants.
+// past is everything that was done to a row and has not been dropped, in the order that NewHistory
+// wants.
 type past struct {
 	versions []Cell
 	deletes  []Tombstone
@@ -52,8 +53,9 @@ func (s *Shared) History(ctx context.Context, table, family string, keys [][]byt
 	return all, nil
 }
 
-// DeleteExact deletes the version of a cell that has this very time, which is nothing that Apply can do but other clients of HBase can; with a nil
-// qualifier, those versions of all cells of the row.
+// DeleteExact deletes the version of a cell that has this very time, which is nothing that Apply
+// can do but other clients of HBase can; with a nil qualifier, those versions of all cells of the
+// row.
 func (s *Shared) DeleteExact(table, family string, key, qualifier []byte, time int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +71,8 @@ func (s *Shared) DeleteExact(table, family string, key, qualifier []byte, time i
 	return nil
 }
 
-// Flush drops the hidden versions of all tables and keeps the deletions, as HBase does when it writes its memory to files.
+// Flush drops the hidden versions of all tables and keeps the deletions, as HBase does when it
+// writes its memory to files.
 func (s *Shared) Flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +95,8 @@ func (s *Shared) Compact() {
 	}
 }
 
-// stamp carries out mutations as HBase does. After a deletion by the clock the clock goes on by a millisecond, which the engine on HBase waits for.
+// stamp carries out mutations as HBase does. After a deletion by the clock the clock goes on by a
+// millisecond, which the engine on HBase waits for.
 func (s *Shared) stamp(f *memFamily, rows []Mutation) {
 	now := s.now()
 	f.apply(rows, func(_ []Cell, m *Mutation) []Cell {
@@ -114,7 +118,7 @@ func (s *Shared) row(f *memFamily, key string) *past {
 	return p
 }
 
-// change adds a mutation and says whether it deleted by the clock.
+// change adds a mutation and reports whether it deleted by the clock.
 func (p *past) change(m *Mutation, now int64) (byClock bool) {
 	for _, put := range m.Puts {
 		p.put(Cell{Qualifier: bytes.Clone(put.Qualifier), Value: bytes.Clone(put.Value), Time: cmp.Or(put.Time, now)})

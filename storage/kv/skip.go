@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Skip helps an engine that can seek: given a key that does not match, it appends to dst a greater key before
-// which no key after the given one matches either. end says that nothing matches any more. It returns dst
-// unchanged where it knows nothing better than the key after this one.
+// Skip helps an engine that can seek: given a key that does not match, it appends to dst a greater
+// key before which no key after the given one matches either. end reports that nothing matches any
+// more. It returns dst unchanged where it knows nothing better than the key after this one.
 //
 // It follows Matches step by step, so it holds whatever order the pairs of other keys are in.
 func (m *Match) Skip(dst, key []byte) (next []byte, end bool) {
@@ -29,7 +29,7 @@ func (m *Match) Skip(dst, key []byte) (next []byte, end bool) {
 	return append(dst, bySuffix...), false
 }
 
-// skipSuffixes goes to the next suffix under the prefix of key, or behind the prefix.
+// skipSuffixes goes to the next suffix under the prefix of key, or after the prefix.
 func (m *Match) skipSuffixes(key []byte) (next []byte, end bool) {
 	if m.Suffixes == nil {
 		return nil, false
@@ -45,8 +45,8 @@ func (m *Match) skipSuffixes(key []byte) (next []byte, end bool) {
 	return slices.Concat(prefix, m.Suffixes[at]), false
 }
 
-// skipTags finds the first pair at which Matches gives key up. All keys that share what is before that pair
-// and have a pair between it and the next one wanted are given up there too.
+// skipTags finds the first pair at which Matches gives key up. All keys that share what is before
+// that pair and have a pair between it and the next one wanted are given up there too.
 func (m *Match) skipTags(key []byte) (next []byte, end bool) {
 	pair, at := m.Key+m.Value, m.Prefix
 	for _, want := range m.Tags {
@@ -80,7 +80,8 @@ func (m *Match) skipTags(key []byte) (next []byte, end bool) {
 	return nil, false
 }
 
-// after returns the first key behind all those that begin with prefix; end says that there is none.
+// after returns the first key behind all those that begin with prefix; end reports that there is
+// none.
 func after(prefix []byte) (next []byte, end bool) {
 	for i := len(prefix) - 1; i >= 0; i-- {
 		if prefix[i] != 0xff {

@@ -7,7 +7,8 @@ import (
 )
 
 // Versioned is the contract of an engine whose tables several processes write to, like HBase. It is
-// what a store may use in addition to KV. The engine keeps versions of a cell, and the stamps decide:
+// what a store may use in addition to KV. The engine keeps versions of a cell, and the stamps
+// decide:
 //
 //   - Of the puts of one qualifier the one with the greatest Time is read, whichever came last; of
 //     equal Times the last put.
@@ -17,8 +18,8 @@ import (
 //   - That holds for as long as the engine remembers the deletion. When it has dropped it (HBase: at a
 //     major compaction), a put with an older Time is read.
 //
-// A row that is read, merged and written again by such an engine needs its History: Get does not tell
-// what is missing because another process deleted it.
+// A row that is read, merged and written again by such an engine needs its History: Get does not
+// tell what is missing because another process deleted it.
 type Versioned interface {
 	KV
 	Splitter
@@ -27,15 +28,15 @@ type Versioned interface {
 	History(ctx context.Context, table, family string, keys [][]byte) ([]History, error)
 }
 
-// A History is a row with its past. What the engine has dropped is missing, the latest state never is. An engine may bound the number
-// of Hidden cells of a qualifier; then the latest are there.
+// A History is a row with its past. What the engine has dropped is missing, the latest state never
+// is. An engine may bound the number of Hidden cells of a qualifier; then the latest are there.
 type History struct {
 	Row                 // what Get would return
 	Hidden  []Cell      // older and deleted versions that the engine has not dropped yet, in any order
 	Deletes []Tombstone // deletions that the engine has not dropped yet, in any order; one that others cover may be missing
 }
 
-// Untouched says whether nothing is known of the row: neither cells nor a past.
+// Untouched reports whether nothing is known of the row: neither cells nor a past.
 func (h *History) Untouched() bool {
 	return len(h.Cells) == 0 && len(h.Hidden) == 0 && len(h.Deletes) == 0
 }
@@ -50,7 +51,7 @@ type Tombstone struct {
 	Exact bool
 }
 
-// Hides says whether the deletion hides a version of a cell.
+// Hides reports whether the deletion hides a version of a cell.
 func (t *Tombstone) Hides(c *Cell) bool {
 	if t.Qualifier != nil && !bytes.Equal(t.Qualifier, c.Qualifier) {
 		return false
@@ -58,9 +59,10 @@ func (t *Tombstone) Hides(c *Cell) bool {
 	return c.Time == t.Time || c.Time < t.Time && !t.Exact
 }
 
-// NewHistory tells the cells that are read from those that are hidden, as HBase does in a family with one version. Both versions and deletes
-// are in ascending order of their qualifiers (nil before empty), the versions of one qualifier in descending order of their Times, which
-// differ. It keeps the slices and what they point to.
+// NewHistory tells the cells that are read from those that are hidden, as HBase does in a family
+// with one version. Both versions and deletes are in ascending order of their qualifiers (nil
+// before empty), the versions of one qualifier in descending order of their Times, which differ. It
+// keeps the slices and what they point to.
 func NewHistory(key []byte, versions []Cell, deletes []Tombstone) History {
 	h := History{Row: Row{Key: key, Cells: versions}, Deletes: deletes}
 	if len(deletes) == 0 && !repeats(versions) {
@@ -96,7 +98,7 @@ func hidden(by []Tombstone, c *Cell) bool {
 	return slices.ContainsFunc(by, func(t Tombstone) bool { return t.Hides(c) })
 }
 
-// repeats says whether a qualifier has more than one version.
+// repeats reports whether a qualifier has more than one version.
 func repeats(versions []Cell) bool {
 	for i := 1; i < len(versions); i++ {
 		if bytes.Equal(versions[i-1].Qualifier, versions[i].Qualifier) {

@@ -5,10 +5,11 @@ import (
 	"fmt"
 )
 
-// Append adds one record, the concatenation of parts, and returns its position when it is on the disk. Those that wait
-// at the same time are written and synced together. ctx ends only the waiting: the record may still become durable. The
-// same goes for any error but ErrTooLarge and ErrClosed: the record may be there after a restart, though it seldom is.
-// The parts belong to the caller again when Append returns. Safe for concurrent use.
+// Append adds one record, the concatenation of parts, and returns its position when it is on the
+// disk. Those that wait at the same time are written and synced together. ctx ends only the
+// waiting: the record may still become durable. The same goes for any error but ErrTooLarge and
+// ErrClosed: the record may be there after a restart, though it seldom is. The parts belong to the
+// caller again when Append returns. Safe for concurrent use.
 func (l *Log) Append(ctx context.Context, parts ...[]byte) (Position, error) {
 	if err := ctx.Err(); err != nil {
 		return Position{}, err
@@ -33,7 +34,8 @@ func (l *Log) Append(ctx context.Context, parts ...[]byte) (Position, error) {
 	return l.await(ctx, t)
 }
 
-// join puts a record into the group that gathers. When it is full, one of those who want to join writes it.
+// join puts a record into the group that gathers. When it is full, one of those who want to join
+// writes it.
 func (l *Log) join(ctx context.Context, head header, parts [][]byte) (*ticket, error) {
 	for {
 		t, err := l.tryJoin(head, parts)
@@ -65,13 +67,15 @@ func (l *Log) tryJoin(head header, parts [][]byte) (*ticket, error) {
 	return t, nil
 }
 
-// await returns when the record of a ticket has been written, by another or, when the turn comes here, by this one.
+// await returns when the record of a ticket has been written, by another or, when the turn comes
+// here, by this one.
 func (l *Log) await(ctx context.Context, t *ticket) (Position, error) {
 	select {
 	case r := <-t.done:
 		return l.redeem(t, r)
 	case <-l.turn:
-		// Results are delivered before the turn is passed on. If there is none the record is in the gathering group.
+		// Results are delivered before the turn is passed on. If there is none the record is in the
+		// gathering group.
 		if len(t.done) == 0 {
 			l.commit()
 		}
@@ -155,8 +159,8 @@ func writeParts(s *segment, head header, parts [][]byte) error {
 	return nil
 }
 
-// write puts size bytes with some records at the end of the log and returns when they are on the disk. The caller has
-// the turn.
+// write puts size bytes with some records at the end of the log and returns when they are on the
+// disk. The caller has the turn.
 func (l *Log) write(size int64, records int, to func(*segment) error) (Position, error) {
 	s, err := l.room(size)
 	if err != nil {
@@ -180,8 +184,8 @@ func (l *Log) write(size int64, records int, to func(*segment) error) (Position,
 	return at, nil
 }
 
-// syncData gives the segment up when it fails: the system may have dropped the pages and would call a second try a
-// success.
+// syncData gives the segment up when it fails: the system may have dropped the pages and would call
+// a second try a success.
 func (l *Log) syncData(s *segment) error {
 	start := l.opts.Now()
 	err := s.file.SyncData()

@@ -18,8 +18,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 )
 
-// BenchmarkAppend appends records of 25 KB, a remote-write request of 2000 samples, on the disk of the temporary
-// directory: in new segments, and over emptied ones.
+// BenchmarkAppend appends records of 25 KB, a remote-write request of 2000 samples, on the disk of
+// the temporary directory: in new segments, and over emptied ones.
 func BenchmarkAppend(b *testing.B) {
 	for _, reuse := range []bool{false, true} {
 		for _, writers := range []int{1, 4, 8} {
@@ -101,8 +101,8 @@ func processTime() time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// BenchmarkOpen opens a log whose process was killed early in a segment of 64 MiB: the rest of the file has to be looked
-// through for records that prove a broken one to be damage.
+// BenchmarkOpen opens a log whose process was killed early in a segment of 64 MiB: the rest of the
+// file has to be looked through for records that prove a broken one to be damage.
 func BenchmarkOpen(b *testing.B) {
 	for _, rest := range []string{"zeros", "old records"} {
 		b.Run(rest, func(b *testing.B) {

@@ -16,8 +16,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 )
 
-// TestRandomCrashes appends, truncates, closes, kills, cuts the power and fills the disk in random order, while calls of
-// the disk fail in some of the runs.
+// TestRandomCrashes appends, truncates, closes, kills, cuts the power and fills the disk in random
+// order, while calls of the disk fail in some of the runs.
 func TestRandomCrashes(t *testing.T) {
 	runs := scale.Of[uint64](t, "runs of random crashes", 80, 250, 5000)
 	for seed := range runs {
@@ -109,8 +109,9 @@ func (r *randomRun) reopen(t *testing.T, disk *logtest.Disk) {
 	r.rate = rate
 }
 
-// TestEveryFailure runs one scenario again and again and lets the first call of the disk fail, then the second, and so
-// on: the log works on after each, and nothing acknowledged is lost in a crash after it.
+// TestEveryFailure runs one scenario again and again and lets the first call of the disk fail, then
+// the second, and so on: the log works on after each, and nothing acknowledged is lost in a crash
+// after it.
 func TestEveryFailure(t *testing.T) {
 	for nth := 1; ; nth++ {
 		disk, m := logtest.New(uint64(nth)), newModel()
@@ -158,7 +159,8 @@ func TestEveryMoment(t *testing.T) {
 	}
 }
 
-// scenario begins a log, goes through several segments, truncates and begins again. It returns how much of that failed.
+// scenario begins a log, goes through several segments, truncates and begins again. It returns how
+// much of that failed.
 func scenario(t *testing.T, disk *logtest.Disk, m *model) (errs int) {
 	t.Helper()
 	count := func(err error) bool {

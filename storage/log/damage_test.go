@@ -77,8 +77,8 @@ func checkCut(t *testing.T, what string, segment []byte, cut int64, entries []en
 	}
 }
 
-// TestDamage changes every byte of a last segment. Behind a later group it is damage, named by file and offset; in the
-// last group it is what a crash leaves.
+// TestDamage changes every byte of a last segment. Behind a later group it is damage, named by file
+// and offset; in the last group it is what a crash leaves.
 func TestDamage(t *testing.T) {
 	disk, entries := written(t, 9)
 	whole := disk.Bytes(segmentName(1))

@@ -6,17 +6,20 @@ import (
 	"syscall"
 )
 
-// What a caller can tell apart. Any other error is the disk's: what had been acknowledged stays, try again later.
+// What a caller can tell apart. Any other error is the disk's: what had been acknowledged stays,
+// try again later.
 var (
-	// ErrFull says that there is no room: Options.MaxBytes is reached or the disk is full. Truncate makes room.
+	// ErrFull means that there is no room: Options.MaxBytes is reached or the disk is full.
+	// Truncate makes room.
 	ErrFull = errors.New("log is full")
 	// ErrTooLarge is a record of more than Options.MaxRecordBytes, or an empty one.
 	ErrTooLarge = errors.New("record size out of bounds")
-	// ErrClosed says that Close was called.
+	// ErrClosed means that Close was called.
 	ErrClosed = errors.New("log is closed")
-	// ErrLocked says that another process has the directory open.
+	// ErrLocked means that another process has the directory open.
 	ErrLocked = errors.New("log is in use by another process")
-	// ErrCorrupt is a file that no crash leaves behind: it was changed, or the disk lost what it had confirmed.
+	// ErrCorrupt is a file that no crash leaves behind: it was changed, or the disk lost what it
+	// had confirmed.
 	ErrCorrupt = errors.New("log is corrupt")
 )
 
@@ -28,7 +31,7 @@ func corrupt(file string, offset int64, what string) error {
 	return fmt.Errorf("%w: %s at byte %d: %s", ErrCorrupt, file, offset, what)
 }
 
-// noRoom says whether there was no room: the disk, the quota on it or MaxBytes, is full.
+// noRoom reports whether there was no room: the disk, the quota on it or MaxBytes, is full.
 func noRoom(err error) bool {
 	return errors.Is(err, errLimit) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }

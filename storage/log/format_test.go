@@ -94,7 +94,8 @@ func image(number uint64, groups ...[]string) []byte {
 	return b
 }
 
-// TestTornGroup breaks each record of a last group of three: those before it stay, those behind it go.
+// TestTornGroup breaks each record of a last group of three: those before it stay, those behind it
+// go.
 func TestTornGroup(t *testing.T) {
 	whole := image(1, []string{"a", "bb"}, []string{"ccc"}, []string{"d", "ee", "fff"})
 	first := bytes.Index(whole, []byte("ccc")) + 3
@@ -114,7 +115,8 @@ func TestTornGroup(t *testing.T) {
 	}
 }
 
-// FuzzSegment reads any bytes as a segment: what reads as records is made of these bytes and encodes to them again.
+// FuzzSegment reads any bytes as a segment: what reads as records is made of these bytes and
+// encodes to them again.
 func FuzzSegment(f *testing.F) {
 	whole := image(1, []string{"a", "bb"}, []string{strings.Repeat("c", 300)}, []string{"d"})
 	f.Add(whole)

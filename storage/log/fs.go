@@ -2,14 +2,17 @@ package log
 
 import "io"
 
-// FS is what the log needs of a file system. OS is the real one, logtest.Disk one that fails and forgets on demand.
-// Names are paths. Creating, renaming and removing are durable after SyncDir, unless said otherwise.
+// FS is what the log needs of a file system. OS is the real one, logtest.Disk one that fails and
+// forgets on demand. Names are paths. Creating, renaming and removing are durable after SyncDir,
+// unless said otherwise.
 type FS interface {
-	// MakeDir makes a directory and those above it, if they are not there. It is durable when this returns.
+	// MakeDir makes a directory and those above it, if they are not there. It is durable when this
+	// returns.
 	MakeDir(dir string) error
 	// List returns the names of the files in a directory, without the directory, in any order.
 	List(dir string) ([]string, error)
-	// Lock keeps a file locked until it is closed or the process ends. It fails with ErrLocked if another holds it.
+	// Lock keeps a file locked until it is closed or the process ends. It fails with ErrLocked if
+	// another holds it.
 	Lock(name string) (io.Closer, error)
 	// Create makes a file; one of that name is emptied.
 	Create(name string) (File, error)
@@ -27,8 +30,8 @@ type File interface {
 	io.Closer
 	// Size returns the length in bytes.
 	Size() (int64, error)
-	// Allocate makes the file size bytes long and reserves the disk's blocks for them, so that writes within it need no
-	// room. New bytes are zero.
+	// Allocate makes the file size bytes long and reserves the disk's blocks for them, so that
+	// writes within it need no room. New bytes are zero.
 	Allocate(size int64) error
 	// Truncate makes the file size bytes long, no longer than it is.
 	Truncate(size int64) error

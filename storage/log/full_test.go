@@ -70,7 +70,8 @@ func used(t *testing.T, disk *logtest.Disk) (size int64) {
 	return size
 }
 
-// TestDiskFull runs out of blocks where segments are not reserved in full, and where they are; and goes on.
+// TestDiskFull runs out of blocks where segments are not reserved in full, and where they are; and
+// goes on.
 func TestDiskFull(t *testing.T) {
 	for name, op := range map[string]logtest.Op{"create": logtest.OpCreate, "write": logtest.OpWrite} {
 		t.Run(name, func(t *testing.T) {
@@ -129,7 +130,8 @@ func value(t *testing.T, reg *prometheus.Registry, name, label string) float64 {
 	return 0
 }
 
-// TestFailedSync never writes again to a file whose fdatasync failed, and keeps what was acknowledged before and after.
+// TestFailedSync never writes again to a file whose fdatasync failed, and keeps what was
+// acknowledged before and after.
 func TestFailedSync(t *testing.T) {
 	disk, m := logtest.New(3), newModel()
 	ruined, syncs := map[string]bool{}, 0

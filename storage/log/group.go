@@ -18,7 +18,8 @@ type result struct {
 	err error
 }
 
-// add copies a record into the group. The copy is what allows an Append to end early while its record is written.
+// add copies a record into the group. The copy is what allows an Append to end early while its
+// record is written.
 func (g *group) add(t *ticket, head header, parts [][]byte) {
 	t.offset = int64(len(g.framed))
 	t.head = head

@@ -33,7 +33,8 @@ func newGate() *gate {
 	return g
 }
 
-// TestGroup appends while an fdatasync is under way: those who wait share the next one, and its write.
+// TestGroup appends while an fdatasync is under way: those who wait share the next one, and its
+// write.
 func TestGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
@@ -88,8 +89,8 @@ func TestGroup(t *testing.T) {
 	})
 }
 
-// TestFailedGroup lets the write of a group of four end after two of them. A record of the same size is written in the
-// place of the first: the second must not come back behind it.
+// TestFailedGroup lets the write of a group of four end after two of them. A record of the same
+// size is written in the place of the first: the second must not come back behind it.
 func TestFailedGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
@@ -171,7 +172,8 @@ func TestLeaderless(t *testing.T) {
 	})
 }
 
-// TestBoundedGroup appends more than a group holds while the disk is busy: the rest waits outside, and comes in.
+// TestBoundedGroup appends more than a group holds while the disk is busy: the rest waits outside,
+// and comes in.
 func TestBoundedGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
@@ -236,7 +238,8 @@ type stillFile struct{ log.File }
 func (stillFile) WriteAt(b []byte, _ int64) (int, error) { return len(b), nil }
 func (stillFile) SyncData() error                        { return nil }
 
-// TestParts appends records in several parts, small ones and one that is larger than a group and a segment.
+// TestParts appends records in several parts, small ones and one that is larger than a group and a
+// segment.
 func TestParts(t *testing.T) {
 	disk := logtest.New(1)
 	l := open(t, small(disk))

@@ -102,7 +102,8 @@ func (l *Log) fileSize(name string) (int64, error) {
 	return size, nil
 }
 
-// inspect reads the header of a segment. It was synced before the file had this name, so a bad one is damage.
+// inspect reads the header of a segment. It was synced before the file had this name, so a bad one
+// is damage.
 func (l *Log) inspect(number uint64) (*segment, error) {
 	name := l.path(number, suffixLog)
 	f, err := l.opts.FS.Open(name)
@@ -130,8 +131,8 @@ func (l *Log) inspect(number uint64) (*segment, error) {
 	return &segment{number: number, before: before, end: segmentHeader, size: size}, nil
 }
 
-// chain follows the headers from the last segment to the oldest. A segment that none points to was given up before a
-// record in it was acknowledged.
+// chain follows the headers from the last segment to the oldest. A segment that none points to was
+// given up before a record in it was acknowledged.
 func (l *Log) chain(found []*segment) error {
 	for len(found) > 0 {
 		s := found[len(found)-1]
@@ -169,7 +170,8 @@ func (l *Log) disown(s *segment) error {
 	return nil
 }
 
-// recover finds the end of the last segment and cuts the rest off: reserved bytes, and what a crash left of a write.
+// recover finds the end of the last segment and cuts the rest off: reserved bytes, and what a crash
+// left of a write.
 func (l *Log) recover(s *segment) error {
 	name := l.path(s.number, suffixLog)
 	f, err := l.opts.FS.Open(name)
@@ -205,7 +207,8 @@ func (l *Log) recover(s *segment) error {
 	return nil
 }
 
-// torn says whether the header of one more record follows the last: what was reserved, or held by the file in an earlier life, is none.
+// torn reports whether the header of one more record follows the last: what was reserved, or held
+// by the file in an earlier life, is none.
 func (r *reader) torn() bool {
 	b, err := r.bytes(r.offset, recordHeader)
 	if err != nil {
@@ -215,9 +218,9 @@ func (r *reader) torn() bool {
 	return ok
 }
 
-// rewrite writes the last group again, so that the sync that follows is one of pages that no earlier sync has failed.
-// The process before may have seen one fail and ended; then the system still shows what the disk does not have.
-// Earlier groups had been synced.
+// rewrite writes the last group again, so that the sync that follows is one of pages that no
+// earlier sync has failed. The process before may have seen one fail and ended; then the system
+// still shows what the disk does not have. Earlier groups had been synced.
 func (r *reader) rewrite(f File) error {
 	const piece = 1 << 20
 	for at := r.group; at < r.offset; at += piece {
@@ -232,7 +235,8 @@ func (r *reader) rewrite(f File) error {
 	return nil
 }
 
-// findEnd leaves the reader behind the last record. It is ErrCorrupt if one that had been acknowledged is broken.
+// findEnd leaves the reader after the last record. It is ErrCorrupt if one that had been
+// acknowledged is broken.
 func (r *reader) findEnd(name string) error {
 	for {
 		_, _, err := r.next()

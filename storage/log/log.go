@@ -16,7 +16,7 @@ type Log struct {
 	opts    Options
 	metrics *metrics
 	lock    io.Closer
-	cut     int64      // bytes behind the last record that Open cut off, if a record began there
+	cut     int64      // bytes after the last record that Open cut off, if a record began there
 	wanted  extent     // what the mark said when the log was opened
 	mark    *mark.Mark // nil: none is kept
 
@@ -38,7 +38,7 @@ type Log struct {
 	segments []*segment // ascending; the active one is the last
 	spares   []spare
 	strays   []spare  // files that hold nothing and could not be removed
-	end      Position // behind the last record on the disk
+	end      Position // after the last record on the disk
 
 	noting sync.Mutex // guards the next, and the order of marks
 	noted  bool       // that the mark cannot be written
@@ -47,8 +47,9 @@ type Log struct {
 	unsynced   bool       // the directory, after a failed SyncDir
 }
 
-// Open opens the log in a directory, or begins one. It cuts off what a crash left of a write that nobody was told of,
-// and fails with ErrLocked or ErrCorrupt. On a disk that takes no writes it can be read, and is written as soon as the disk takes writes.
+// Open opens the log in a directory, or begins one. It cuts off what a crash left of a write that
+// nobody was told of, and fails with ErrLocked or ErrCorrupt. On a disk that takes no writes it can
+// be read, and is written as soon as the disk takes writes.
 func Open(opts Options) (*Log, error) {
 	opts = opts.withDefaults()
 	if err := opts.validate(); err != nil {
@@ -69,18 +70,19 @@ func Open(opts Options) (*Log, error) {
 	return l, nil
 }
 
-// End returns the position behind the last record on the disk: every record whose Append has returned is before it,
-// every record whose Append begins later is not.
+// End returns the position after the last record on the disk: every record whose Append has
+// returned is before it, every record whose Append begins later is not.
 func (l *Log) End() Position {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.end
 }
 
-// Holds says whether there are records that Truncate has not forgotten.
+// Holds reports whether there are records that Truncate has not forgotten.
 func (l *Log) Holds() bool { return !l.extent().empty() }
 
-// Size returns the bytes that the files take, reserved and spare ones included. It never passes MaxBytes.
+// Size returns the bytes that the files take, reserved and spare ones included. It never passes
+// MaxBytes.
 func (l *Log) Size() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,8 +114,8 @@ func (l *Log) path(number uint64, suffix string) string {
 	return filepath.Join(l.opts.Dir, fileName(number, suffix))
 }
 
-// Close writes what has been appended, gives the reserved bytes back and unlocks the directory. Later calls do nothing.
-// An error does not concern records whose Append has returned.
+// Close writes what has been appended, gives the reserved bytes back and unlocks the directory.
+// Later calls do nothing. An error does not concern records whose Append has returned.
 func (l *Log) Close() error {
 	<-l.turn
 	defer func() { l.turn <- struct{}{} }()
@@ -137,7 +139,7 @@ func (l *Log) Close() error {
 	return err
 }
 
-// markClosed says whether it was open.
+// markClosed reports whether it was open.
 func (l *Log) markClosed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -95,7 +95,8 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// TestSpare writes new segments over emptied ones: nothing old comes back, wherever the power fails.
+// TestSpare writes new segments over emptied ones: nothing old comes back, wherever the power
+// fails.
 func TestSpare(t *testing.T) {
 	disk, m := logtest.New(1), newModel()
 	created, renamed := 0, false

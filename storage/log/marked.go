@@ -69,13 +69,14 @@ func readMark(files FS, name string) (e extent, err error) {
 	return e, nil
 }
 
-// Marked says whether a mark, in a file of that name, knows of records.
+// Marked reports whether a mark, in a file of that name, knows of records.
 func Marked(files FS, name string) (bool, error) {
 	e, err := readMark(files, name)
 	return !e.empty(), err
 }
 
-// Unmark makes a mark forget the records of a log whose files are about to be removed. That is durable when it returns.
+// Unmark makes a mark forget the records of a log whose files are about to be removed. That is
+// durable when it returns.
 func Unmark(files FS, name string) error {
 	f, err := files.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -117,7 +118,8 @@ func (l *Log) checkSegments() error {
 	return l.checkLeast()
 }
 
-// checkLeast wants the log to reach what others know of it. The end of the last segment is looked at later.
+// checkLeast wants the log to reach what others know of it. The end of the last segment is looked
+// at later.
 func (l *Log) checkLeast() error {
 	want, n := l.opts.AtLeast, len(l.segments)
 	if want == (Position{}) || n > 0 && l.segments[n-1].number >= want.Segment {
@@ -141,7 +143,8 @@ func (l *Log) checkEnd(s *segment, name string, end int64) error {
 	return nil
 }
 
-// openMark begins to keep the mark of a log that was loaded. A new file gets its name when it holds a mark.
+// openMark begins to keep the mark of a log that was loaded. A new file gets its name when it holds
+// a mark.
 func (l *Log) openMark() error {
 	name := l.opts.MarkPath
 	if name == "" {
@@ -188,7 +191,8 @@ func (l *Log) extent() extent {
 	return e
 }
 
-// note puts the extent into the mark. A mark that cannot be written says less than is there, which harms nobody.
+// note puts the extent into the mark. A mark that cannot be written says less than is there, which
+// harms nobody.
 func (l *Log) note() {
 	if l.mark == nil {
 		return

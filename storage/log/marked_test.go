@@ -13,8 +13,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 )
 
-// TestMissed damages a killed log of several segments, some truncated, in every way that leaves fewer records: each is missed by Open, with the
-// name of the file, and what is left is not changed.
+// TestMissed damages a killed log of several segments, some truncated, in every way that leaves
+// fewer records: each is missed by Open, with the name of the file, and what is left is not
+// changed.
 func TestMissed(t *testing.T) {
 	disk := logtest.New(1)
 	l := open(t, marked(disk))
@@ -102,8 +103,9 @@ func recordsOf(d *logtest.Disk, ends map[string]int64) string {
 	return b.String()
 }
 
-// TestMissedAtRandom appends, truncates and opens again at random, with kills and power failures between. Nothing is ever missed in what these
-// leave, and everything is when one file with acknowledged records is removed.
+// TestMissedAtRandom appends, truncates and opens again at random, with kills and power failures
+// between. Nothing is ever missed in what these leave, and everything is when one file with
+// acknowledged records is removed.
 func TestMissedAtRandom(t *testing.T) {
 	for seed := range uint64(60) {
 		rng, m := rand.New(rand.NewPCG(seed, 1)), newModel()

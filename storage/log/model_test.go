@@ -12,7 +12,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 )
 
-// small makes everything happen within a few records: segments end, spare files fill up, records are too large to gather.
+// small makes everything happen within a few records: segments end, spare files fill up, records
+// are too large to gather.
 func small(disk log.FS) log.Options {
 	return log.Options{
 		Dir: "log", FS: disk, SegmentBytes: 1024, MaxBytes: 64 << 10, SpareBytes: 2048, MaxRecordBytes: 2000, GroupBytes: 512,

@@ -12,10 +12,12 @@ import (
 type Options struct {
 	Dir string // made if it is not there; no other process may have it open
 
-	// MarkPath is a file outside of Dir that says which records are there, so that Open misses those that are gone (see extent); empty: none.
+	// MarkPath is a file outside of Dir that says which records are there, so that Open misses
+	// those that are gone (see extent); empty: none.
 	MarkPath string
 
-	// AtLeast is a position up to which there must be a log, as others know: also a log that is gone together with its mark is missed. Zero: there need be none.
+	// AtLeast is a position up to which there must be a log, as others know: also a log that is
+	// gone together with its mark is missed. Zero: there need be none.
 	AtLeast Position
 
 	SegmentBytes   int64 // of one file, reserved when it is begun; 0 is 64 MiB
@@ -30,7 +32,8 @@ type Options struct {
 	Now        func() time.Time      // nil is time.Now
 }
 
-// longest is the largest MaxRecordBytes: a payload and what is before it in its group fit into 32 bits.
+// longest is the largest MaxRecordBytes: a payload and what is before it in its group fit into 32
+// bits.
 const longest = 1 << 30
 
 // withDefaults returns the options with every zero replaced.
@@ -70,13 +73,15 @@ func (o *Options) validate() error {
 	case o.GroupBytes < recordHeader || o.GroupBytes > longest:
 		return fmt.Errorf("log: groups of %d bytes, want %d to %d", o.GroupBytes, recordHeader, longest)
 	case o.MaxBytes < 2*o.largestSegment():
-		// With less, the segment that is being written could take all there is, and Truncate could make no room.
+		// With less, the segment that is being written could take all there is, and Truncate could
+		// make no room.
 		return fmt.Errorf("log: %d bytes in all, want %d or more: two of the largest segments", o.MaxBytes, 2*o.largestSegment())
 	}
 	return nil
 }
 
-// largestSegment is the size of a segment for one record of the largest size, which may be larger than SegmentBytes.
+// largestSegment is the size of a segment for one record of the largest size, which may be larger
+// than SegmentBytes.
 func (o *Options) largestSegment() int64 {
 	return max(o.SegmentBytes, segmentHeader+max(recordHeader+o.MaxRecordBytes, o.GroupBytes))
 }

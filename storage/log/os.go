@@ -129,8 +129,8 @@ func (f readFile) refusal(op string) error {
 
 func (f osFile) SyncData() error { return syncData(f.File) }
 
-// writeZeros is what is left where the system cannot reserve blocks. It costs a write of the segment once; later
-// segments reuse its blocks.
+// writeZeros is what is left where the system cannot reserve blocks. It costs a write of the
+// segment once; later segments reuse its blocks.
 func writeZeros(f *os.File, size int64) error {
 	info, err := f.Stat()
 	if err != nil {

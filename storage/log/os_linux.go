@@ -15,7 +15,8 @@ func allocate(f *os.File, size int64) error {
 	return err
 }
 
-// syncData leaves out the time of the last change: a journal commit less on blocks that were written before.
+// syncData leaves out the time of the last change: a journal commit less on blocks that were
+// written before.
 func syncData(f *os.File) error {
 	return uninterrupted(func() error { return syscall.Fdatasync(int(f.Fd())) })
 }

@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// Position is the place of a record: its segment and its first byte there. Positions ascend in the order in which
-// records became durable, through restarts too. The zero Position is before every record.
+// Position is the place of a record: its segment and its first byte there. Positions ascend in the
+// order in which records became durable, through restarts too. The zero Position is before every
+// record.
 type Position struct {
 	Segment uint64
 	Offset  int64 // bytes from the start of the segment's file

@@ -7,7 +7,8 @@ import (
 	"io"
 )
 
-// errBroken says that the bytes at reader.offset are no record: the end of a segment, a torn write, or damage.
+// errBroken reports that the bytes at reader.offset are no record: the end of a segment, a torn
+// write, or damage.
 var errBroken = errors.New("broken record")
 
 // readAhead is how many bytes a reader takes from the file at once.
@@ -29,8 +30,8 @@ func newReader(file io.ReaderAt, number uint64, limit int64) *reader {
 	return &reader{file: file, number: number, offset: segmentHeader, limit: limit, group: segmentHeader}
 }
 
-// next returns a record and its offset: io.EOF at the limit, errBroken when there is none. The payload is good until
-// the next call.
+// next returns a record and its offset: io.EOF at the limit, errBroken when there is none. The
+// payload is good until the next call.
 func (r *reader) next() (int64, []byte, error) {
 	if r.offset == r.limit {
 		return 0, nil, io.EOF
@@ -96,9 +97,10 @@ func (r *reader) fill(offset, n int64) error {
 	return nil
 }
 
-// witness looks behind a broken record for one that proves that the broken one had been on the disk: a record of a
-// later group, because a group is written only when the one before it has been synced. It returns the offset of such a
-// record, or 0: the broken one is what a crash leaves of a write that nobody was told to be durable.
+// witness looks behind a broken record for one that proves that the broken one had been on the
+// disk: a record of a later group, because a group is written only when the one before it has been
+// synced. It returns the offset of such a record, or 0: the broken one is what a crash leaves of a
+// write that nobody was told to be durable.
 func (r *reader) witness(broken int64) (int64, error) {
 	for from := broken + 1; r.limit-from > recordHeader; {
 		b, err := r.bytes(from, min(readAhead, r.limit-from))
@@ -121,8 +123,9 @@ func (r *reader) witness(broken int64) (int64, error) {
 	return 0, nil
 }
 
-// candidate returns where in b, bytes from an offset on, the first header of a later group is; -1 if there is none. It
-// runs over the whole rest of a segment after each crash, hence the plain loop.
+// candidate returns where in b, bytes from an offset on, the first header of a later group is; -1
+// if there is none. It runs over the whole rest of a segment after each crash, hence the plain
+// loop.
 func (r *reader) candidate(b []byte, offset, broken int64) int {
 	most := uint32(min(r.limit-offset, longest))
 	for i := 0; i+recordHeader <= len(b); i++ {
@@ -138,8 +141,8 @@ func (r *reader) candidate(b []byte, offset, broken int64) int {
 	return -1
 }
 
-// later says whether a header at an offset would be one of a group that begins behind the broken record. It is a
-// cheap look at numbers, before any sum.
+// later reports whether a header at an offset would be one of a group that begins behind the broken
+// record. It is a cheap look at numbers, before any sum.
 func (r *reader) later(b []byte, offset, broken int64) bool {
 	length, back := int64(binary.BigEndian.Uint32(b)), int64(binary.BigEndian.Uint32(b[4:]))
 	if length == 0 || length > r.limit-offset-recordHeader || offset-back <= broken {

@@ -10,13 +10,14 @@ import (
 	"time"
 )
 
-// A log whose disk takes no writes when it is opened (there is no room for its lock or its mark, or the file system is read-only) is opened to be read:
-// Replay gives all records and no file is changed. Whoever wants to append tries to open it for writing, at most once in tryEvery.
+// A log whose disk takes no writes when it is opened (there is no room for its lock or its mark, or
+// the file system is read-only) is opened to be read: Replay gives all records and no file is
+// changed. Whoever wants to append tries to open it for writing, at most once in tryEvery.
 
 // tryEvery is how often that is tried.
 const tryEvery = time.Second
 
-// takesNoWrites says whether an error is that of a disk on which nothing can be written for now.
+// takesNoWrites reports whether an error is that of a disk on which nothing can be written for now.
 func takesNoWrites(err error) bool { return noRoom(err) || errors.Is(err, syscall.EROFS) }
 
 // take opens the log for writing.
@@ -52,7 +53,8 @@ func (l *Log) takeLock() (err error) {
 	return nil
 }
 
-// takeToRead opens the log to be read, because of what opening it for writing met. Where no lock can be made, nobody writes.
+// takeToRead opens the log to be read, because of what opening it for writing met. Where no lock
+// can be made, nobody writes.
 func (l *Log) takeToRead(why error) error {
 	l.waits.Store(&why)
 	if err := l.takeLock(); err != nil && !takesNoWrites(err) && !errors.Is(err, fs.ErrNotExist) {

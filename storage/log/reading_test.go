@@ -15,8 +15,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 )
 
-// TestOpenToRead opens logs on disks that take no writes, whole ones, killed ones and ones that hold nothing: all records are read, nothing is changed on the disk,
-// appends fail with the reason; when the disk takes writes again they go on behind the last record.
+// TestOpenToRead opens logs on disks that take no writes, whole ones, killed ones and ones that
+// hold nothing: all records are read, nothing is changed on the disk, appends fail with the reason;
+// when the disk takes writes again they go on after the last record.
 func TestOpenToRead(t *testing.T) {
 	for _, records := range []int{0, 1, 40} {
 		for _, bar := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS} {
@@ -96,7 +97,8 @@ func contents(t *testing.T, disk *logtest.Disk) string {
 	return b.String()
 }
 
-// TestChangedWhileRead: another process wrote the log while this one could only read it, without a lock. It is not written then.
+// TestChangedWhileRead: another process wrote the log while this one could only read it, without a
+// lock. It is not written then.
 func TestChangedWhileRead(t *testing.T) {
 	dir := t.TempDir()
 	o := log.Options{Dir: dir + "/log", MarkPath: dir + "/mark", SpareBytes: -1}

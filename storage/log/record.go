@@ -17,8 +17,8 @@ type header struct {
 	payload uint32 // CRC-32C of the payload
 }
 
-// appendTo writes the header of a record at a position. The sum over segment and offset, which are not written, is what
-// keeps the leftovers of a reused file from being read as records.
+// appendTo writes the header of a record at a position. The sum over segment and offset, which are
+// not written, is what keeps the leftovers of a reused file from being read as records.
 func (h header) appendTo(b []byte, at Position) []byte {
 	b = binary.BigEndian.AppendUint32(b, h.length)
 	b = binary.BigEndian.AppendUint32(b, h.back)
@@ -26,7 +26,7 @@ func (h header) appendTo(b []byte, at Position) []byte {
 	return binary.BigEndian.AppendUint32(b, headerSum(b[len(b)-12:], at))
 }
 
-// parseHeader reads the header at a position; false says that there is none.
+// parseHeader reads the header at a position; false reports that there is none.
 func parseHeader(b []byte, at Position) (header, bool) {
 	h := header{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])}
 	return h, h.length > 0 && binary.BigEndian.Uint32(b[12:]) == headerSum(b[:12], at)
@@ -36,7 +36,8 @@ func headerSum(first []byte, at Position) uint32 {
 	return sumNumber(sumNumber(crc32.Checksum(first, castagnoli), at.Segment), uint64(at.Offset))
 }
 
-// sumNumber goes on with a sum over eight more bytes, as crc32.Update, to which they would escape: an allocation a record.
+// sumNumber goes on with a sum over eight more bytes, as crc32.Update, to which they would escape:
+// an allocation a record.
 func sumNumber(sum uint32, n uint64) uint32 {
 	sum = ^sum
 	for shift := 56; shift >= 0; shift -= 8 {

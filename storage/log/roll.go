@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// spare is the file of an emptied segment. Its blocks have been written before, so an fdatasync of a new record in them
-// has no metadata to write, which makes it twice as fast as in blocks that are only reserved.
+// spare is the file of an emptied segment. Its blocks have been written before, so an fdatasync of
+// a new record in them has no metadata to write, which makes it twice as fast as in blocks that are
+// only reserved.
 type spare struct {
 	name string
 	size int64
@@ -36,8 +37,8 @@ func (l *Log) room(size int64) (*segment, error) {
 	return s, nil
 }
 
-// create begins a segment of at least size bytes. Its number is never given again: after an error its file may come
-// back with the next crash, and nothing must point to it.
+// create begins a segment of at least size bytes. Its number is never given again: after an error
+// its file may come back with the next crash, and nothing must point to it.
 func (l *Log) create(size int64) (*segment, error) {
 	s := &segment{number: l.next, before: l.before, end: segmentHeader, size: size}
 	if l.active != nil {
@@ -99,8 +100,8 @@ func (l *Log) begin(s *segment, name string) error {
 	return err
 }
 
-// sealActive ends the active segment where it is. It must not grow once the header of another that says where it ends
-// may be on the disk: a crash can bring back a file that has been removed.
+// sealActive ends the active segment where it is. It must not grow once the header of another that
+// says where it ends may be on the disk: a crash can bring back a file that has been removed.
 func (l *Log) sealActive() {
 	if s := l.active; s != nil {
 		l.close(s)
@@ -141,7 +142,8 @@ func (l *Log) makeRoom(size int64) error {
 	}
 }
 
-// cutBack takes a failed write out of the active segment, which goes on at its last good end, or gives it up.
+// cutBack takes a failed write out of the active segment, which goes on at its last good end, or
+// gives it up.
 func (l *Log) cutBack(s *segment) {
 	err := shorten(s.file, s.end)
 	if err == nil {
@@ -153,8 +155,8 @@ func (l *Log) cutBack(s *segment) {
 	}
 }
 
-// giveUp ends the active segment for good. What was written behind its end does not count: the header of the next one
-// says where that is.
+// giveUp ends the active segment for good. What was written behind its end does not count: the
+// header of the next one says where that is.
 func (l *Log) giveUp(s *segment) {
 	l.active = nil
 	l.before = s.endPosition()
@@ -194,7 +196,8 @@ func (l *Log) close(s *segment) {
 	s.file = nil
 }
 
-// remove removes a file that holds nothing. If that fails its bytes still count, until Truncate or Open removes it.
+// remove removes a file that holds nothing. If that fails its bytes still count, until Truncate or
+// Open removes it.
 func (l *Log) remove(name string, size int64) {
 	if err := l.opts.FS.Remove(name); err != nil {
 		l.metrics.failed(failedRemove, err)
@@ -205,7 +208,8 @@ func (l *Log) remove(name string, size int64) {
 	}
 }
 
-// Roll begins a new segment, unless the last one holds nothing, so that Truncate can remove what has been appended until now.
+// Roll begins a new segment, unless the last one holds nothing, so that Truncate can remove what
+// has been appended until now.
 func (l *Log) Roll() error {
 	<-l.turn
 	defer func() { l.turn <- struct{}{} }()

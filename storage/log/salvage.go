@@ -8,8 +8,9 @@ import (
 	"slices"
 )
 
-// Salvage reads a log that Open or Replay refuse, or any other that nobody has open, and changes nothing: fn gets every record that can be read, in order, until it
-// fails. It returns what is missing or broken, in words; none means that a start reads all.
+// Salvage reads a log that Open or Replay refuse, or any other that nobody has open, and changes
+// nothing: fn gets every record that can be read, in order, until it fails. It returns what is
+// missing or broken, in words; none means that a start reads all.
 func Salvage(ctx context.Context, opts Options, fn func(record []byte) error) (problems []string, err error) {
 	opts = opts.withDefaults()
 	s := salvage{opts: opts, fn: fn}
@@ -56,7 +57,7 @@ func (s *salvage) path(number uint64) string {
 func (s *salvage) numbers() (list []uint64) {
 	names, err := s.opts.FS.List(s.opts.Dir)
 	if err != nil {
-		return nil // there is no directory; the mark says whether that is a problem
+		return nil // there is no directory; the mark reports whether that is a problem
 	}
 	for _, name := range names {
 		if number, suffix, ok := parseFileName(name); ok && suffix == suffixLog {

@@ -70,7 +70,8 @@ var (
 	errVersion   = errors.New("a format of another version")
 )
 
-// parseSegmentHeader is the inverse of appendSegmentHeader. Length and sum of the header are the same in all versions.
+// parseSegmentHeader is the inverse of appendSegmentHeader. Length and sum of the header are the
+// same in all versions.
 func parseSegmentHeader(b []byte) (number uint64, before Position, err error) {
 	if len(b) < segmentHeader || string(b[:8]) != segmentMagic {
 		return 0, Position{}, errNoSegment

@@ -6,8 +6,9 @@ import (
 	"io/fs"
 )
 
-// Truncate forgets the records before a position, as far as whole segments hold nothing else. The last segment always
-// stays: its number keeps positions ascending after a restart. Truncating again after an error is safe.
+// Truncate forgets the records before a position, as far as whole segments hold nothing else. The
+// last segment always stays: its number keeps positions ascending after a restart. Truncating again
+// after an error is safe.
 func (l *Log) Truncate(before Position) error {
 	l.truncating.Lock()
 	defer l.truncating.Unlock()
@@ -45,8 +46,8 @@ func (l *Log) oldestBefore(before Position) (*segment, error) {
 	return l.segments[0], nil
 }
 
-// tidy removes what could not be removed before. A segment that was given up empty is known as such only while its
-// neighbours are there, so it must go before them.
+// tidy removes what could not be removed before. A segment that was given up empty is known as such
+// only while its neighbours are there, so it must go before them.
 func (l *Log) tidy() error {
 	for {
 		l.mu.Lock()
@@ -75,8 +76,8 @@ func (l *Log) syncDir() error {
 	return err
 }
 
-// retire removes the oldest segment, or makes it a spare file. One after the other with a SyncDir between, so that no
-// crash removes a segment and keeps one before it.
+// retire removes the oldest segment, or makes it a spare file. One after the other with a SyncDir
+// between, so that no crash removes a segment and keeps one before it.
 func (l *Log) retire(s *segment) error {
 	name := l.path(s.number, suffixLog)
 	if err := l.release(s); err != nil {

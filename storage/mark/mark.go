@@ -1,8 +1,10 @@
-// Package mark keeps one small fact in a file of its own, outside of the files that it is about: how far a log was written, which files a store has.
-// A start compares the two and sees what is missing, where the files alone look like those of a store that held less.
+// Package mark keeps one small fact in a file of its own, outside of the files that it is about:
+// how far a log was written, which files a store has. A start compares the two and sees what is
+// missing, where the files alone look like those of a store that held less.
 //
-// A mark is written in place and not synced: it outlives its process, and after a power failure it may be an older one. So a fact must only ever grow
-// stale to the safe side: what it says must be there is put after it is there, and taken out, with Sync, before it is removed.
+// A mark is written in place and not synced: it outlives its process, and after a power failure it
+// may be an older one. So a fact must only ever grow stale to the safe side: what it says must be
+// there is put after it is there, and taken out, with Sync, before it is removed.
 package mark
 
 import (
@@ -37,7 +39,7 @@ const (
 	MaxFact = place - header - 4
 )
 
-// ErrDamaged says that no place of a file holds a mark.
+// ErrDamaged means that no place of a file holds a mark.
 var ErrDamaged = errors.New("is damaged")
 
 // Mark is a mark that is being kept. It is safe for concurrent use.
@@ -147,7 +149,8 @@ func (m *Mark) PutSynced(fact []byte) error {
 	return nil
 }
 
-// Begin puts the first fact of a new file into all places, so that no later one needs room on the disk.
+// Begin puts the first fact of a new file into all places, so that no later one needs room on the
+// disk.
 func (m *Mark) Begin(fact []byte) error {
 	return errors.Join(m.Put(fact), m.PutSynced(fact), m.PutSynced(fact))
 }

@@ -31,7 +31,8 @@ func (m *memory) WriteAt(p []byte, at int64) (int, error) {
 func (m *memory) SyncData() error { return nil }
 func (m *memory) Close() error    { return nil }
 
-// TestMark puts facts of all lengths; each is read, and after damage to the newest the one before it.
+// TestMark puts facts of all lengths; each is read, and after damage to the newest the one before
+// it.
 func TestMark(t *testing.T) {
 	file := &memory{}
 	if _, found, err := Read(file); found || err != nil {
@@ -39,7 +40,7 @@ func TestMark(t *testing.T) {
 	}
 	last := ""
 	for n := range 600 {
-		m, err := Keep(file) // each time anew: numbers go on
+		m, err := Keep(file) // each time again: numbers go on
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,11 +8,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// asideName is the folder, in that of a store, of files that were taken out of it and are kept for people to look at.
+// asideName is the folder, in that of a store, of files that were taken out of it and are kept for
+// people to look at.
 const asideName = "aside"
 
-// keeper keeps tables aside that Pebble finds to be nobody's when it opens a store without a mark: nothing tells whether the MANIFEST that does not
-// list them lost its end. With a mark it is known to be whole, and such tables are what a crash left.
+// keeper keeps tables aside that Pebble finds to be nobody's when it opens a store without a mark:
+// nothing tells whether the MANIFEST that does not list them lost its end. With a mark it is known
+// to be whole, and such tables are what a crash left.
 type keeper struct {
 	path string
 	log  *slog.Logger

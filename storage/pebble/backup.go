@@ -14,11 +14,14 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// Checkpoint copies the store as it is at one moment, with all that was written before the call, into a folder that must not exist. Writers
-// go on. On the file system of the store this takes no space and next to no time, since files that do not change are linked; space is needed
-// as the store moves on. A folder that has its name is whole: until then it is called dir + ".partial", which the next try begins anew.
+// Checkpoint copies the store as it is at one moment, with all that was written before the call,
+// into a folder that must not exist. Writers go on. On the file system of the store this takes no
+// space and next to no time, since files that do not change are linked; space is needed as the
+// store moves on. A folder that has its name is whole: until then it is called dir + ".partial",
+// which the next try begins again.
 //
-// To restore, open the folder, or a copy of it, as Options.Path. Opening changes a folder: open a copy of a backup that is to be kept.
+// To restore, open the folder, or a copy of it, as Options.Path. Opening changes a folder: open a
+// copy of a backup that is to be kept.
 func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
 	if err := e.checkpoint(ctx, filepath.Clean(dir)); err != nil {
 		return fmt.Errorf("checkpoint to %q: %w", dir, err)

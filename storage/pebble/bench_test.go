@@ -10,7 +10,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// benchRows are one cell each, of the size of an hour of points in a compacted cell, under keys as in the data table.
+// benchRows are one cell each, of the size of an hour of points in a compacted cell, under keys as
+// in the data table.
 func benchRows(n, hour int) []kv.Mutation {
 	var all []kv.Mutation
 	value := make([]byte, 40)
@@ -168,7 +169,8 @@ func BenchmarkOpenInMemory(b *testing.B) {
 	}
 }
 
-// BenchmarkIncrement draws from one counter, as a burst of new names does; its cost must not grow with the draws.
+// BenchmarkIncrement draws from one counter, as a burst of new names does; its cost must not grow
+// with the draws.
 func BenchmarkIncrement(b *testing.B) {
 	e := benchStore(b)
 	c := kv.Column{Table: "t", Family: "f", Row: []byte{0}, Qualifier: []byte("metrics")}

@@ -70,7 +70,7 @@ func appendRow(dst []byte, records []record, last int64) []byte {
 	return dst
 }
 
-// isAtRest says whether a row has puts only.
+// isAtRest reports whether a row has puts only.
 func isAtRest(row []byte) bool { return row[0] == kindCells || row[0] == kindOldCells }
 
 // rowReader reads the records of a row.
@@ -100,7 +100,8 @@ func parseRow(row []byte) (rowReader, error) {
 	return r, nil
 }
 
-// next reads one record, whose slices are parts of the row; more is false at the end. Of a coded cell it sets coded alone.
+// next reads one record, whose slices are parts of the row; more is false at the end. Of a coded
+// cell it sets coded alone.
 func (r *rowReader) next(to *record) (more bool, err error) {
 	if r.left == 0 {
 		if len(r.rest) > 0 {

@@ -15,7 +15,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// Lost is a range of rows that cannot be read. Only some of the rows between the two may have been there.
+// Lost is a range of rows that cannot be read. Only some of the rows between the two may have been
+// there.
 type Lost struct {
 	Table, Family string // empty: what the store keeps about itself
 	kv.KeyRange          // From is inclusive, To exclusive
@@ -115,7 +116,8 @@ func (w *tableWalk) at(key []byte) (first []byte, ok bool) {
 	return first, errors.Join(it.Error(), it.Close()) == nil
 }
 
-// brokenSpans says which ranges of a table cannot be read. Each begins with the last row before the damage, at which a reader already meets it.
+// brokenSpans says which ranges of a table cannot be read. Each begins with the last row before the
+// damage, at which a reader already meets it.
 func brokenSpans(ctx context.Context, files vfs.FS, name string, all span) (broken []span) {
 	r, err := openTable(ctx, files, name)
 	if err != nil {
@@ -139,10 +141,12 @@ func brokenSpans(ctx context.Context, files vfs.FS, name string, all span) (brok
 	}
 }
 
-// longestProbe is how many bytes of a key are looked for: enough for a row key of 9 tags, beyond which the range gets larger than need be.
+// longestProbe is how many bytes of a key are looked for: enough for a row key of 9 tags, beyond
+// which the range gets larger than need be.
 const longestProbe = 64
 
-// nextGood finds the first key behind a damage that can be read, byte by byte: a seek fails as long as it leads into the damage. nil: there is none.
+// nextGood finds the first key behind a damage that can be read, byte by byte: a seek fails as long
+// as it leads into the damage. nil: there is none.
 func (w *tableWalk) nextGood(begin, end []byte) (next []byte) {
 	try := func(key []byte) bool {
 		if bytes.Compare(key, begin) <= 0 {
@@ -172,7 +176,8 @@ func (w *tableWalk) nextGood(begin, end []byte) (next []byte) {
 	return next
 }
 
-// Check reads all of a store that nobody has open and says what of it is lost. It changes nothing but what every start changes.
+// Check reads all of a store that nobody has open and says what of it is lost. It changes nothing
+// but what every start changes.
 func Check(ctx context.Context, o Options) ([]Lost, error) { return check(ctx, o, vfs.Default) }
 
 func check(ctx context.Context, o Options, files vfs.FS) (lost []Lost, err error) {
@@ -188,14 +193,15 @@ func check(ctx context.Context, o Options, files vfs.FS) (lost []Lost, err error
 	return e.lost(bad), nil
 }
 
-// repairing are the options with which a damaged store is looked at: nothing is compacted, and missing tables are no reason not to open it.
+// repairing are the options with which a damaged store is looked at: nothing is compacted, and
+// missing tables are no reason not to open it.
 func repairing(o Options) Options {
 	o.repairing = true
 	return o
 }
 
-// openForRepair opens a store in which tables may be missing. Pebble tells nothing about one that is not there, so an empty file takes its place; they
-// are returned.
+// openForRepair opens a store in which tables may be missing. Pebble tells nothing about one that
+// is not there, so an empty file takes its place; they are returned.
 func openForRepair(o Options, files vfs.FS) (e *Engine, made []string, err error) {
 	for {
 		if e, err = open(repairing(o), files, wallClock); err == nil {

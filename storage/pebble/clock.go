@@ -9,8 +9,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// clock gives the times of cells. They never go back, not over a restart either, whatever the machine's clock does:
-// before a time is given, a mark that is as late is in the log, and a store that is opened begins at its mark.
+// clock gives the times of cells. They never go back, not over a restart either, whatever the
+// machine's clock does: before a time is given, a mark that is as late is in the log, and a store
+// that is opened begins at its mark.
 type clock struct {
 	wall func() int64 // milliseconds since 1970
 	last atomic.Int64 // greatest time given
@@ -31,7 +32,8 @@ func (c *clock) load(db *pebble.DB) error {
 	return nil
 }
 
-// now returns the time of a change that begins. The mark is not waited for: it is in the log before the change is.
+// now returns the time of a change that begins. The mark is not waited for: it is in the log before
+// the change is.
 func (c *clock) now(db *pebble.DB) (int64, error) {
 	t := c.wall()
 	for {

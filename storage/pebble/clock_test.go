@@ -8,7 +8,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// TestClock moves the machine's clock about, and over a power failure; the times of cells only go forward.
+// TestClock moves the machine's clock about, and over a power failure; the times of cells only go
+// forward.
 func TestClock(t *testing.T) {
 	wall := int64(50_000)
 	files := vfs.NewCrashableMem()

@@ -34,8 +34,8 @@ func (c *coder) add(batch *pebble.Batch, id byte, m *kv.Mutation, now int64) err
 	return batch.Merge(c.key, c.row, nil)
 }
 
-// change sets the records to what a mutation does to the cells of its row, and returns the greatest of
-// their times and now.
+// change sets the records to what a mutation does to the cells of its row, and returns the greatest
+// of their times and now.
 func (c *coder) change(m *kv.Mutation, now int64) (last int64) {
 	last = now
 	c.records, c.coded = c.records[:0], c.coded[:0]
@@ -51,7 +51,8 @@ func (c *coder) change(m *kv.Mutation, now int64) (last int64) {
 	return last
 }
 
-// put is the record of a cell. Cells that are no columns of points, and small ones, are kept as they are.
+// put is the record of a cell. Cells that are no columns of points, and small ones, are kept as
+// they are.
 func (c *coder) put(p *kv.Put, now int64) record {
 	r := record{qualifier: p.Qualifier, value: p.Value, time: cmp.Or(p.Time, now)}
 	at := len(c.coded)
@@ -76,7 +77,8 @@ type decoder struct {
 	qualifier, value []byte
 }
 
-// open sets the qualifier and the value of a record whose cell is coded; they are good until the next.
+// open sets the qualifier and the value of a record whose cell is coded; they are good until the
+// next.
 func (d *decoder) open(r *record) (err error) {
 	if r.coded == nil {
 		return nil

@@ -36,7 +36,8 @@ func codedRecord(t testing.TB, time int64) record {
 	return r
 }
 
-// randomCellChange changes a row that has cells of points, of which some are coded, some are not and some begin alike.
+// randomCellChange changes a row that has cells of points, of which some are coded, some are not
+// and some begin alike.
 func randomCellChange(rng *rand.Rand, key string) kv.Mutation {
 	m := kv.Mutation{Key: []byte(key)}
 	if rng.IntN(20) == 0 {
@@ -65,7 +66,8 @@ func randomCellChange(rng *rand.Rand, key string) kv.Mutation {
 	return m
 }
 
-// TestCodedCells makes the same changes to the engine and to memory, and compares all that can be read, wherever the rows are.
+// TestCodedCells makes the same changes to the engine and to memory, and compares all that can be
+// read, wherever the rows are.
 func TestCodedCells(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
 	tables := []kv.Table{{Name: "t", Families: []string{"f"}}}
@@ -173,7 +175,8 @@ func TestCodedCellsAreFolded(t *testing.T) {
 	}
 }
 
-// TestFormat1 opens a store whose rows are of the first format, reads and changes them, and makes it one of this format.
+// TestFormat1 opens a store whose rows are of the first format, reads and changes them, and makes
+// it one of this format.
 func TestFormat1(t *testing.T) {
 	o := Options{Path: t.TempDir(), Tables: []kv.Table{{Name: "t", Families: []string{"f"}}}}
 	e := opened(t, o)

@@ -24,9 +24,9 @@ func crashStore(files vfs.FS) (*Engine, error) {
 	return open(o, files, func() int64 { return 1_700_000_000_000 })
 }
 
-// TestCrash writes from several goroutines, copies the file system at random moments as a power failure would leave
-// it, and opens each copy: what was acknowledged before the copy is there, no row is half changed, and a number that
-// was drawn before an acknowledged write is not drawn again.
+// TestCrash writes from several goroutines, copies the file system at random moments as a power
+// failure would leave it, and opens each copy: what was acknowledged before the copy is there, no
+// row is half changed, and a number that was drawn before an acknowledged write is not drawn again.
 func TestCrash(t *testing.T) {
 	files := vfs.NewCrashableMem()
 	e, err := crashStore(files)
@@ -73,7 +73,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// crashWriter makes write after write: draws a number, puts it into two cells of its own row, deletes the two before.
+// crashWriter makes write after write: draws a number, puts it into two cells of its own row,
+// deletes the two before.
 func crashWriter(ctx context.Context, e *Engine, w int, acknowledged *atomic.Int64, progress chan<- struct{}) error {
 	for n := int64(1); ctx.Err() == nil; n++ {
 		drawn, err := e.Increment(context.WithoutCancel(ctx), crashCounter, 1)

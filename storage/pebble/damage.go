@@ -62,8 +62,8 @@ func told(err error) error {
 	return err
 }
 
-// toldOpening is told for what Pebble says when it opens a store. Its file of options has no sum: what a damaged one says differs from our options, and Pebble tells
-// that without the file's name.
+// toldOpening is told for what Pebble says when it opens a store. Its file of options has no sum:
+// what a damaged one says differs from our options, and Pebble tells that without the file's name.
 func toldOpening(err error, files vfs.FS, path string) error {
 	name := optionsFile(files, path)
 	if err == nil || name == "" || errors.Is(err, kv.ErrDamaged) || !strings.Contains(err.Error(), "option") && !strings.Contains(err.Error(), "key=value") {
@@ -72,7 +72,8 @@ func toldOpening(err error, files vfs.FS, path string) error {
 	return fmt.Errorf("%w: %s: %w", errOptions, files.PathJoin(path, name), err)
 }
 
-// errOptions is kv.ErrDamaged of a file of options, without which a store is whole: Pebble writes a new one each time it opens.
+// errOptions is kv.ErrDamaged of a file of options, without which a store is whole: Pebble writes a
+// new one each time it opens.
 var errOptions = fmt.Errorf("%w", kv.ErrDamaged)
 
 // optionsFile is the name of the latest file of options in a store; empty: there is none.

@@ -64,7 +64,8 @@ func newDiskSpace(o Options, files vfs.FS) *diskSpace {
 	return r
 }
 
-// look returns the free bytes, as they were a moment ago. Of a file system that does not say, there is always enough.
+// look returns the free bytes, as they were a moment ago. Of a file system that does not say, there
+// is always enough.
 func (r *diskSpace) look() uint64 {
 	now, last := int64(time.Since(r.begin)), r.looked.Load()
 	if now-last < int64(lookEvery) || !r.looked.CompareAndSwap(last, now) {
@@ -85,7 +86,7 @@ func (r *diskSpace) look() uint64 {
 	return free
 }
 
-// has says whether there is more than so many quarters of the minimum.
+// has reports whether there is more than so many quarters of the minimum.
 func (r *diskSpace) has(quarters uint64) bool { return r.min == 0 || r.look() >= r.min/4*quarters }
 
 // want refuses a write for which there is no room.
@@ -122,7 +123,7 @@ func (r *diskSpace) reading() error {
 	return nil
 }
 
-// refuses says whether writes are refused at the moment.
+// refuses reports whether writes are refused at the moment.
 func (r *diskSpace) refuses() bool { return r.short.Load() || r.stuck.Load() > 0 || r.reading() != nil }
 
 // wait returns when there is room, or none will come.
@@ -168,5 +169,6 @@ func (f spaceFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, 
 // Unwrap implements vfs.FS.
 func (f spaceFS) Unwrap() vfs.FS { return f.FS }
 
-// Room fails with kv.ErrFull while there is no room for points: who keeps them elsewhere on the same disk asks before.
+// Room fails with kv.ErrFull while there is no room for points: who keeps them elsewhere on the
+// same disk asks before.
 func (e *Engine) DiskSpace() error { return e.space.want(quartersWrite) }

@@ -12,7 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// smallDisk is a file system that says how much of it is free.
+// smallDisk is a file system that returns how much of it is free.
 type smallDisk struct {
 	vfs.FS
 	free  atomic.Uint64
@@ -90,7 +90,8 @@ func TestLittleRoom(t *testing.T) {
 	}
 }
 
-// TestCompactionWaits: below half, compactions wait until there is room; below a quarter, flushes too; closing waits for neither.
+// TestCompactionWaits: below half, compactions wait until there is room; below a quarter, flushes
+// too; closing waits for neither.
 func TestCompactionWaits(t *testing.T) {
 	for _, c := range []struct {
 		name  string

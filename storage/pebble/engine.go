@@ -1,9 +1,10 @@
-// Package pebble is the table contract of storage/kv on a local disk: the embedded engine, over a Pebble
-// log-structured merge tree in one folder. One process has it open at a time.
+// Package pebble is the table contract of storage/kv on a local disk: the embedded engine, over a
+// Pebble log-structured merge tree in one folder. One process has it open at a time.
 //
-// A row of a family is one Pebble entry. Its key is a byte that stands for table and family, then the row key;
-// its value is all cells, folded from the changes that Apply added (see cells.go and merge.go). Cells that hold columns of points are
-// kept coded, which shows in nothing but the size. It never looks into a row key beyond kv.Match.
+// A row of a family is one Pebble entry. Its key is a byte that stands for table and family, then
+// the row key; its value is all cells, folded from the changes that Apply added (see cells.go and
+// merge.go). Cells that hold columns of points are kept coded, which shows in nothing but the size.
+// It never looks into a row key beyond kv.Match.
 package pebble
 
 import (
@@ -27,11 +28,13 @@ type Options struct {
 	Path string
 	// InMemory keeps everything in memory and forgets it at the end.
 	InMemory bool
-	// CacheBytes is the memory for blocks read from disk, in bytes; 0 is DefaultCacheBytes, or little in memory. Beside
-	// it the changes of the last while take up to 256 MiB (in memory: 16 MiB) of memory until they are flushed.
+	// CacheBytes is the memory for blocks read from disk, in bytes; 0 is DefaultCacheBytes, or
+	// little in memory. Beside it the changes of the last while take up to 256 MiB (in memory: 16
+	// MiB) of memory until they are flushed.
 	CacheBytes int64
-	// MinFreeBytes is the space on the disk below which writes fail with kv.ErrFull, in bytes; 0: none. Less than a few memory tables
-	// (256 MiB) may let the disk run full while the store puts itself in order.
+	// MinFreeBytes is the space on the disk below which writes fail with kv.ErrFull, in bytes; 0:
+	// none. Less than a few memory tables (256 MiB) may let the disk run full while the store puts
+	// itself in order.
 	MinFreeBytes int64
 	// Logger takes what goes wrong in the background; nil drops it.
 	Logger *slog.Logger
@@ -49,9 +52,9 @@ const DefaultCacheBytes = 128 << 20
 
 // What a caller can tell apart.
 var (
-	// ErrClosed says that the engine was closed.
+	// ErrClosed means that the engine was closed.
 	ErrClosed = errors.New("engine is closed")
-	// ErrInUse says that another process has the folder open.
+	// ErrInUse means that another process has the folder open.
 	ErrInUse = errors.New("another tsdbridge has it open")
 )
 
@@ -73,8 +76,8 @@ type Engine struct {
 	// durability is what Apply asks of the log. A store in memory has no log.
 	durability *pebble.WriteOptions
 
-	// change is held for reading while a batch is applied, and for writing from the look at a cell to its
-	// change by Increment and CheckAndPut. Nobody waits for the disk with it.
+	// change is held for reading while a batch is applied, and for writing from the look at a cell
+	// to its change by Increment and CheckAndPut. Nobody waits for the disk with it.
 	change sync.RWMutex
 
 	mu      sync.Mutex // guards the three below
@@ -128,7 +131,8 @@ func open(o Options, files vfs.FS, wall func() int64) (*Engine, error) {
 	return e, nil
 }
 
-// openWriting opens the store to be read and changed. Of the folder the caller may have something; what is returned is to be released.
+// openWriting opens the store to be read and changed. Of the folder the caller may have something;
+// what is returned is to be released.
 func (e *Engine) openWriting(o Options, has holding) (h holding, err error) {
 	if h, err = e.take(o, has); err != nil {
 		return has, err
@@ -168,7 +172,8 @@ func (e *Engine) take(o Options, has holding) (h holding, err error) {
 	return h, nil
 }
 
-// takeFiles looks at the files of a folder, which nobody else changes any more, and begins to keep its mark.
+// takeFiles looks at the files of a folder, which nobody else changes any more, and begins to keep
+// its mark.
 func (e *Engine) takeFiles(o Options, h *holding) error {
 	found, err := inspect(o.Path, e.files, o.restoring)
 	if err != nil {
@@ -315,11 +320,13 @@ func (e *Engine) Close() error {
 	return errors.Join(err, e.holding.release())
 }
 
-// flushTime is how long the end of a store waits for its memory to be put into tables. What is not stays in Pebble's log.
+// flushTime is how long the end of a store waits for its memory to be put into tables. What is not
+// stays in Pebble's log.
 const flushTime = 30 * time.Second
 
-// flushed puts what is in memory into tables, if there is room on the disk. Tables have sums, and the manifest that lists them is known to the mark; the end
-// of a log that is damaged looks like that of one that held less.
+// flushed puts what is in memory into tables, if there is room on the disk. Tables have sums, and
+// the manifest that lists them is known to the mark; the end of a log that is damaged looks like
+// that of one that held less.
 func (e *Engine) flushed() bool {
 	if !e.durability.Sync || e.space.reading() != nil || !e.space.has(quartersFlush) || e.tryFiles() != nil {
 		return false

@@ -40,7 +40,8 @@ func TestContractOnDisk(t *testing.T) {
 	kvtest.RunLocal(t, func(t *testing.T) kv.Local { return opened(t, Options{Path: t.TempDir(), Tables: kvtest.Tables()}) })
 }
 
-// restless flushes and compacts at every few calls, so that the contract is kept by files and not by memory.
+// restless flushes and compacts at every few calls, so that the contract is kept by files and not
+// by memory.
 type restless struct {
 	*Engine
 	t     *testing.T

@@ -40,8 +40,9 @@ func (e *Engine) mustCompact(t *testing.T) {
 	}
 }
 
-// TestDeletedStaysDeleted has an old row at the bottom, and above it changes that leave nothing of it. Flushes and
-// compactions fold those changes before they meet the old row; it must not come back when they do.
+// TestDeletedStaysDeleted has an old row at the bottom, and above it changes that leave nothing of
+// it. Flushes and compactions fold those changes before they meet the old row; it must not come
+// back when they do.
 func TestDeletedStaysDeleted(t *testing.T) {
 	key := []byte("k")
 	put := kv.Mutation{Key: key, Puts: []kv.Put{{Qualifier: []byte("q"), Value: []byte("old")}, {Qualifier: []byte("r")}}}
@@ -86,7 +87,8 @@ func TestDeletedStaysDeleted(t *testing.T) {
 	}
 }
 
-// TestSinceOnFiles compares scans with Since to the times of all cells, after puts, deletions and compactions.
+// TestSinceOnFiles compares scans with Since to the times of all cells, after puts, deletions and
+// compactions.
 func TestSinceOnFiles(t *testing.T) {
 	const minute = 60_000
 	now := int64(1_700_000_000_000)
@@ -137,7 +139,8 @@ func rowsSince(t *testing.T, e *Engine, since int64) (n int) {
 	return n
 }
 
-// TestCache sees to it that memory tables, which Pebble takes from the cache's memory, leave some of it.
+// TestCache sees to it that memory tables, which Pebble takes from the cache's memory, leave some
+// of it.
 func TestCache(t *testing.T) {
 	for _, o := range []Options{{Path: t.TempDir()}, {InMemory: true}, {Path: t.TempDir(), CacheBytes: 1 << 20}} {
 		o.Tables = []kv.Table{{Name: "t", Families: []string{"f"}}}

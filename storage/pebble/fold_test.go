@@ -71,7 +71,8 @@ func TestFold(t *testing.T) {
 				}
 			}
 		}
-		// Fold neighbours without the base until one is left, as compactions do, then the whole with it.
+		// Fold neighbours without the base until one is left, as compactions do, then the whole
+		// with it.
 		groups := slices.Clone(operands)
 		for len(groups) > 1 {
 			from := rng.IntN(len(groups) - 1)
@@ -127,7 +128,8 @@ func readRow(t testing.TB, row []byte) (records []record, last int64) {
 	}
 }
 
-// FuzzRow: whatever parses is the same row again when it is written and when it is folded with nothing new.
+// FuzzRow: whatever parses is the same row again when it is written and when it is folded with
+// nothing new.
 func FuzzRow(f *testing.F) {
 	f.Add(appendRow(nil, nil, 0))
 	f.Add(appendRow(nil, []record{{qualifier: []byte("q"), value: []byte("v"), time: 1}}, 1_700_000_000_000))

@@ -7,8 +7,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// fullFS has who meets a full disk, or one that became read-only, wait until it takes writes: there is room of blocks, files and quota. Pebble ends the process when its log or its MANIFEST cannot be
-// written, with its locks held. Who comes meanwhile is refused (see diskSpace.want), so what waits is what was under way. When the store is closed nobody waits.
+// fullFS has who meets a full disk, or one that became read-only, wait until it takes writes: there
+// is room of blocks, files and quota. Pebble ends the process when its log or its MANIFEST cannot
+// be written, with its locks held. Who comes meanwhile is refused (see diskSpace.want), so what
+// waits is what was under way. When the store is closed nobody waits.
 type fullFS struct {
 	vfs.FS
 	space *diskSpace

@@ -58,8 +58,9 @@ func (f *fullFile) Write(p []byte) (int, error) {
 	return f.File.Write(p)
 }
 
-// TestFullDisk: writes, flushes and compactions that meet a full disk wait, others are refused, reads are answered; when there is room all go on by
-// themselves, and everything that was acknowledged is there, then and in the next process.
+// TestFullDisk: writes, flushes and compactions that meet a full disk wait, others are refused,
+// reads are answered; when there is room all go on by themselves, and everything that was
+// acknowledged is there, then and in the next process.
 func TestFullDisk(t *testing.T) {
 	for name, work := range map[string]func(e *Engine) error{
 		"write":      func(e *Engine) error { return e.Apply(t.Context(), "t", "f", rows("x")) },

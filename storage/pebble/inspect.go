@@ -23,10 +23,11 @@ const (
 	logFolder      = "log" // of the adapter's write log, unless it is elsewhere
 )
 
-// ErrForeign says that a folder holds something and no store.
+// ErrForeign means that a folder holds something and no store.
 var ErrForeign = errors.New("is not empty and holds no store")
 
-// inspection is what is found in the folder of a store before it is opened. Nothing is changed by looking.
+// inspection is what is found in the folder of a store before it is opened. Nothing is changed by
+// looking.
 type inspection struct {
 	path    string
 	files   vfs.FS
@@ -36,7 +37,8 @@ type inspection struct {
 	current ownedFile
 }
 
-// inspect refuses a folder that Pebble would take for a new store, or an older one, though it is more: Pebble removes files that it does not know.
+// inspect refuses a folder that Pebble would take for a new store, or an older one, though it is
+// more: Pebble removes files that it does not know.
 func inspect(path string, files vfs.FS, restoring bool) (*inspection, error) {
 	f := &inspection{path: path, files: files}
 	var err error
@@ -67,12 +69,13 @@ func (f *inspection) has(prefix string) bool {
 	return slices.ContainsFunc(f.names, func(n string) bool { return strings.HasPrefix(n, prefix) })
 }
 
-// isTable says whether a name is one of a table, or of values beside it.
+// isTable reports whether a name is one of a table, or of values beside it.
 func isTable(name string) bool {
 	return strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, ".blob")
 }
 
-// checkNew wants a folder without a store to be empty, but for what a start that was cut short leaves.
+// checkNew wants a folder without a store to be empty, but for what a start that was cut short
+// leaves.
 func (f *inspection) checkNew() error {
 	for _, name := range f.names {
 		_, grows := ownedOf(name)
@@ -93,7 +96,7 @@ func (f *inspection) checkNew() error {
 	return nil
 }
 
-// mayBeNew says whether a file may be where a store is begun.
+// mayBeNew reports whether a file may be where a store is begun.
 func (f *inspection) mayBeNew(name string) bool {
 	switch {
 	case name == lockName, name == lostName, isTrial(name), strings.HasPrefix(name, markName), strings.HasPrefix(name, manifestPrefix), strings.HasSuffix(name, ".dbtmp"):
@@ -106,7 +109,7 @@ func (f *inspection) mayBeNew(name string) bool {
 	return f.empty(f.files.PathJoin(f.path, name))
 }
 
-// empty says whether there are no segments of a write log in a folder.
+// empty reports whether there are no segments of a write log in a folder.
 func (f *inspection) empty(dir string) bool {
 	names, err := f.files.List(dir)
 	if err != nil {

@@ -16,8 +16,8 @@ func (e *Engine) LogEnd() kv.LogEnd {
 	return e.logEnd
 }
 
-// NoteLog implements kv.Local. The store's mark has it: a copy of the store without its log knows of none, and there is room for it on a full disk. A store that
-// is only read notes nothing.
+// NoteLog implements kv.Local. The store's mark has it: a copy of the store without its log knows
+// of none, and there is room for it on a full disk. A store that is only read notes nothing.
 func (e *Engine) NoteLog(end kv.LogEnd, durable bool) error {
 	e.mu.Lock()
 	own := e.holding.own

@@ -15,8 +15,9 @@ import (
 // mergerName is written into every file of a store; another name is another store.
 const mergerName = "tsdbridge.cells.v1"
 
-// newMerger returns the operator that folds changes into rows: of a qualifier the newest change stays, a deletion
-// stays until the oldest change to the row is part of the fold. So Apply only ever adds a change, without reading.
+// newMerger returns the operator that folds changes into rows: of a qualifier the newest change
+// stays, a deletion stays until the oldest change to the row is part of the fold. So Apply only
+// ever adds a change, without reading.
 func newMerger() *pebble.Merger {
 	pool := &sync.Pool{New: func() any { return new(fold) }}
 	return &pebble.Merger{
@@ -31,9 +32,9 @@ func newMerger() *pebble.Merger {
 
 // fold is one fold under way. It implements pebble.ValueMerger and, to be used again, io.Closer.
 //
-// It does not implement pebble.DeletableValueMerger, though a row may lose all its cells: a compaction would then
-// drop the entry together with what it hides, and an older version of the row on a lower level would come back.
-// Such a row stays as one without records; readers leave it out.
+// It does not implement pebble.DeletableValueMerger, though a row may lose all its cells: a
+// compaction would then drop the entry together with what it hides, and an older version of the row
+// on a lower level would come back. Such a row stays as one without records; readers leave it out.
 type fold struct {
 	pool        *sync.Pool
 	arena       []byte // the operands, one after the other
@@ -120,7 +121,8 @@ func (f *fold) gather() (last int64, err error) {
 	return last, nil
 }
 
-// qualify finds the qualifier of a coded cell, by which it is told from others. The cell stays coded.
+// qualify finds the qualifier of a coded cell, by which it is told from others. The cell stays
+// coded.
 func (f *fold) qualify(r *record) (err error) {
 	if r.coded == nil {
 		return nil

@@ -27,8 +27,9 @@ const (
 	walSuffix      = ".log"
 )
 
-// An ownedFile is one of Pebble's files that grow, as far as it was synced. The manifest lists the files of tables; what is missing at its end are
-// tables, which Pebble would remove as nobody's. What is missing of a log of Pebble's are the last changes.
+// An ownedFile is one of Pebble's files that grow, as far as it was synced. The manifest lists the
+// files of tables; what is missing at its end are tables, which Pebble would remove as nobody's.
+// What is missing of a log of Pebble's are the last changes.
 type ownedFile struct {
 	manifest bool
 	number   uint64
@@ -176,7 +177,8 @@ type owned struct {
 	log  *slog.Logger
 }
 
-// keepOwned begins to keep a mark, from what the one that is there says. A new file gets its name when it holds a mark.
+// keepOwned begins to keep a mark, from what the one that is there says. A new file gets its name
+// when it holds a mark.
 func keepOwned(files vfs.FS, path string, fact ownedFact, log *slog.Logger) (*owned, error) {
 	fact.process = os.Getpid()
 	o := &owned{fact: fact, log: log}
@@ -214,7 +216,8 @@ func keepOwned(files vfs.FS, path string, fact ownedFact, log *slog.Logger) (*ow
 // newSuffix is that of a file in the making.
 const newSuffix = ".new"
 
-// synced notes how far a file is on the disk. A manifest's is made durable: its like comes after it in the life of a store.
+// synced notes how far a file is on the disk. A manifest's is made durable: its like comes after it
+// in the life of a store.
 func (o *owned) synced(f ownedFile) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -264,7 +267,7 @@ func (o *owned) release(f ownedFile) error {
 	return o.mark.PutSynced(o.fact.appendTo(space[:0]))
 }
 
-// releaseLogs says that the tables have all that is in the logs.
+// releaseLogs reports that the tables have all that is in the logs.
 func (o *owned) releaseLogs() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

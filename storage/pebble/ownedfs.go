@@ -45,7 +45,8 @@ func (f *ownedFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File,
 	return f.watch(name, file), nil
 }
 
-// restrict takes the modes from a new file that the process' umask leaves and this store does not give. The umask itself may leave less.
+// restrict takes the modes from a new file that the process' umask leaves and this store does not
+// give. The umask itself may leave less.
 func (f *ownedFS) restrict(name string) {
 	if !f.real {
 		return

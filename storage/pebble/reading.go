@@ -16,11 +16,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// A store whose disk takes no writes at the start (it is full to the last byte, has no inode left, or is mounted read-only) is opened to be read: Pebble
-// replays its log into memory, and no file is changed. The start for writing is tried again until it works; then new operations get the store that takes
-// writes, and the one that is only read is closed when nobody uses it any more.
+// A store whose disk takes no writes at the start (it is full to the last byte, has no inode left,
+// or is mounted read-only) is opened to be read: Pebble replays its log into memory, and no file is
+// changed. The start for writing is tried again until it works; then new operations get the store
+// that takes writes, and the one that is only read is closed when nobody uses it any more.
 
-// takesNoWrites says whether an error is that of a disk on which nothing can be written for now.
+// takesNoWrites reports whether an error is that of a disk on which nothing can be written for now.
 func takesNoWrites(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
 }
@@ -53,7 +54,8 @@ type readers struct {
 
 func (r *readers) wait() { <-r.tried }
 
-// ended closes the store that is only read when another took its place. Nobody uses it. The receiver may be nil.
+// ended closes the store that is only read when another took its place. Nobody uses it. The
+// receiver may be nil.
 func (r *readers) ended(now *pebble.DB) {
 	if r == nil {
 		return
@@ -73,7 +75,8 @@ func (r *readers) ended(now *pebble.DB) {
 	}
 }
 
-// need says whether a table that is to be removed is needed yet; it is removed later then. The receiver may be nil.
+// need reports whether a table that is to be removed is needed yet; it is removed later then. The
+// receiver may be nil.
 func (r *readers) need(name string) bool {
 	if r == nil || !isTable(name) {
 		return false
@@ -86,7 +89,8 @@ func (r *readers) need(name string) bool {
 	return r.db != nil
 }
 
-// openReading opens the store to be read, after an opening for writing failed, and goes on to try that.
+// openReading opens the store to be read, after an opening for writing failed, and goes on to try
+// that.
 func (e *Engine) openReading(o Options, why error) error {
 	lock, err := lockFolder(o.Path, e.files, o.LockWait)
 	if err != nil && !takesNoWrites(err) && !errors.Is(err, fs.ErrNotExist) {
@@ -110,7 +114,8 @@ func (e *Engine) openReading(o Options, why error) error {
 	return nil
 }
 
-// openRead opens Pebble's store without a change to any file. In place of one that is not there yet stands an empty one in memory.
+// openRead opens Pebble's store without a change to any file. In place of one that is not there yet
+// stands an empty one in memory.
 func (e *Engine) openRead(o Options) error {
 	path, options := o.Path, tuned(o, lockless{e.files})
 	if options.ReadOnly = !e.fresh; e.fresh {
@@ -141,7 +146,8 @@ func (e *Engine) loadRead(db *pebble.DB, o Options) (err error) {
 	return e.clock.load(db)
 }
 
-// lockless is a file system on which everything is locked as soon as that is asked for: the folder was locked before.
+// lockless is a file system on which everything is locked as soon as that is asked for: the folder
+// was locked before.
 type lockless struct{ vfs.FS }
 
 // Lock implements vfs.FS.
@@ -193,7 +199,8 @@ const (
 	tryBytes  = 64 << 10
 )
 
-// spaceToOpen fails, with the error of the system, where a start would meet a full disk: Pebble cannot be stopped in the middle.
+// spaceToOpen fails, with the error of the system, where a start would meet a full disk: Pebble
+// cannot be stopped in the middle.
 func (e *Engine) spaceToOpen(found *inspection) error {
 	need := uint64(openBytes)
 	for _, f := range found.owned.files {
@@ -207,7 +214,8 @@ func (e *Engine) spaceToOpen(found *inspection) error {
 	return e.tryFiles()
 }
 
-// tryFiles tries whether files can be made and written: a disk may have blocks and no files left, or a quota.
+// tryFiles tries whether files can be made and written: a disk may have blocks and no files left,
+// or a quota.
 func (e *Engine) tryFiles() (err error) {
 	for n := range openFiles {
 		name := e.files.PathJoin(e.path, fmt.Sprint(probePrefix, n, newSuffix))

@@ -16,7 +16,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// barredDisk is a file system that can be made to take no writes at all: nothing is made, changed, renamed or removed, and no lock is to be had.
+// barredDisk is a file system that can be made to take no writes at all: nothing is made, changed,
+// renamed or removed, and no lock is to be had.
 type barredDisk struct {
 	vfs.FS
 	bar     atomic.Pointer[error] // nil: it takes writes
@@ -66,8 +67,10 @@ func (d *barredDisk) Remove(name string) error {
 	}())
 }
 
-// TestOpenToRead opens stores on disks that take no writes, after a clean end and after a kill: everything is read, what is in Pebble's log only as well, nothing is
-// changed on the disk, writes are refused with the reason; when the disk takes writes again the store does so by itself, and a scan that began before goes on.
+// TestOpenToRead opens stores on disks that take no writes, after a clean end and after a kill:
+// everything is read, what is in Pebble's log only as well, nothing is changed on the disk, writes
+// are refused with the reason; when the disk takes writes again the store does so by itself, and a
+// scan that began before goes on.
 func TestOpenToRead(t *testing.T) {
 	for word, bar := range map[string]error{"is full": syscall.ENOSPC, "mounted read-only": syscall.EROFS, "quota": syscall.EDQUOT} {
 		for _, killed := range []bool{false, true} {
@@ -190,7 +193,8 @@ func readOn(t *testing.T, e *Engine, stop <-chan struct{}) {
 	}
 }
 
-// TestBeginOnFullDisk: where there is no store yet and no room for one, there is an empty one, which begins when there is room.
+// TestBeginOnFullDisk: where there is no store yet and no room for one, there is an empty one,
+// which begins when there is room.
 func TestBeginOnFullDisk(t *testing.T) {
 	disk := &barredDisk{FS: vfs.NewMem()}
 	disk.set(syscall.ENOSPC)
@@ -218,7 +222,8 @@ func TestBeginOnFullDisk(t *testing.T) {
 	}
 }
 
-// TestSpaceToOpen: a start needs room for what it writes, of bytes and of files; with less the store is read.
+// TestSpaceToOpen: a start needs room for what it writes, of bytes and of files; with less the
+// store is read.
 func TestSpaceToOpen(t *testing.T) {
 	e, disk := onSmallDisk(t)
 	apply(t, e, "f", rows("a"))

@@ -21,9 +21,11 @@ import (
 
 func wallClock() int64 { return time.Now().UnixMilli() }
 
-// Repair makes a store that nobody has open whole again, without what is lost: marker files that a copy left out are made anew, a log of Pebble's ends before
-// its damage, and of damaged tables all rows that can be read are written to new ones, in whose range nothing older comes up again. Damaged files are kept
-// in the folder "aside". It says what was done, and what is lost. What it cannot mend stays as it is and is an error.
+// Repair makes a store that nobody has open whole again, without what is lost: marker files that a
+// copy left out are made again, a log of Pebble's ends before its damage, and of damaged tables all
+// rows that can be read are written to new ones, in whose range nothing older comes up again.
+// Damaged files are kept in the folder "aside". It says what was done, and what is lost. What it
+// cannot mend stays as it is and is an error.
 func Repair(ctx context.Context, o Options) (done []string, lost []Lost, err error) {
 	return repairStore(ctx, o, vfs.Default)
 }
@@ -126,7 +128,7 @@ func (r *repair) aside(name string) error {
 	return nil
 }
 
-// mendMarkers makes the empty files anew that say which manifest counts and which format it has.
+// mendMarkers makes the empty files again that say which manifest counts and which format it has.
 func (r *repair) mendMarkers(fact ownedFact) error {
 	names, err := r.files.List(r.path)
 	if err != nil {
@@ -229,7 +231,8 @@ func overlapping(bad []badTable) (groups [][]badTable) {
 	return groups
 }
 
-// replaceTables writes the rows of a range that can be read to a new table, which takes the place of everything there, on all levels, in one step.
+// replaceTables writes the rows of a range that can be read to a new table, which takes the place
+// of everything there, on all levels, in one step.
 func (e *Engine) replaceTables(ctx context.Context, group []badTable) error {
 	all := group[0].all
 	var broken []span

@@ -26,8 +26,9 @@ func versioned(rng *rand.Rand, from, to, version int) (list []kv.Mutation) {
 	return list
 }
 
-// TestRepair flips bits in tables on two levels, cuts them and removes them. What Check says is lost is gone after Repair, with no older version of it; all else
-// is as it was, for reads before that do not meet the damage too; and nothing is left to be found.
+// TestRepair flips bits in tables on two levels, cuts them and removes them. What Check says is
+// lost is gone after Repair, with no older version of it; all else is as it was, for reads before
+// that do not meet the damage too; and nothing is left to be found.
 func TestRepair(t *testing.T) {
 	const rows = 1500
 	mem := vfs.NewMem()

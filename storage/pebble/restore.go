@@ -12,22 +12,24 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// restoringName is a file that stands in a folder while a backup is copied into it. A folder that has it is no store.
+// restoringName is a file that stands in a folder while a backup is copied into it. A folder that
+// has it is no store.
 const restoringName = "RESTORING"
 
 // What Restore refuses.
 var (
-	// ErrNotEmpty says that there are files where a backup is to be put.
+	// ErrNotEmpty means that there are files where a backup is to be put.
 	ErrNotEmpty = errors.New("is not empty")
-	// ErrNoStore says that a folder holds no store.
+	// ErrNoStore means that a folder holds no store.
 	ErrNoStore = errors.New("holds no store")
-	// ErrRestoring says that a restore into a folder was cut short.
+	// ErrRestoring means that a restore into a folder was cut short.
 	ErrRestoring = errors.New("a restore into it was cut short: empty the directory and restore again")
 )
 
-// Restore copies a backup (a folder that Checkpoint made, or that of a store which nobody has open) into the folder of o, which must be empty or
-// not be there, and opens it once, so that a backup of another form or one that is not whole is found out. The backup is not changed. Whatever
-// goes wrong, the folder is empty again or marked as one that nothing is to be opened from.
+// Restore copies a backup (a folder that Checkpoint made, or that of a store which nobody has open)
+// into the folder of o, which must be empty or not be there, and opens it once, so that a backup of
+// another form or one that is not whole is found out. The backup is not changed. Whatever goes
+// wrong, the folder is empty again or marked as one that nothing is to be opened from.
 func Restore(ctx context.Context, o Options, from string) error {
 	if err := restore(ctx, o, from, vfs.Default); err != nil {
 		return fmt.Errorf("restore %q to %q: %w", from, o.Path, err)
@@ -66,8 +68,8 @@ func restore(ctx context.Context, o Options, from string, files vfs.FS) (err err
 	return syncFolder(files, o.Path)
 }
 
-// openBackup sees to it that a folder holds a store that nobody changes meanwhile. A backup that was never opened has no lock, and may be
-// where nothing can be written.
+// openBackup sees to it that a folder holds a store that nobody changes meanwhile. A backup that
+// was never opened has no lock, and may be where nothing can be written.
 func openBackup(from string, files vfs.FS) (unlock func() error, err error) {
 	if strings.HasSuffix(from, partialSuffix) {
 		return nil, fmt.Errorf("%q %w: the backup was not finished", from, ErrNoStore)

@@ -20,7 +20,8 @@ func restoreTo(path string) Options {
 	return Options{Path: path, Tables: []kv.Table{{Name: "t", Families: []string{"f"}}}}
 }
 
-// backedUp has a backup called "backup" in files, of a store with the rows a and b, of a form of the store.
+// backedUp has a backup called "backup" in files, of a store with the rows a and b, of a form of
+// the store.
 func backedUp(t *testing.T, files vfs.FS, format byte) {
 	t.Helper()
 	e, err := crashStore(files)
@@ -48,7 +49,8 @@ func namesIn(t *testing.T, files vfs.FS, dir string) string {
 	return strings.Join(names, " ")
 }
 
-// TestRestore restores a backup twice, the second time after rows were added to the first copy, and looks that the backup is as it was.
+// TestRestore restores a backup twice, the second time after rows were added to the first copy, and
+// looks that the backup is as it was.
 func TestRestore(t *testing.T) {
 	files := vfs.NewMem()
 	backedUp(t, files, formatVersion)
@@ -72,7 +74,8 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestRestoreForms: a backup of an earlier form becomes this one, of a later one it is refused and nothing stays behind.
+// TestRestoreForms: a backup of an earlier form becomes this one, of a later one it is refused and
+// nothing stays behind.
 func TestRestoreForms(t *testing.T) {
 	for format, want := range map[byte]string{1: "", formatVersion: "", formatVersion + 1: fmt.Sprint("later version of tsdbridge: format ", formatVersion+1)} {
 		files := vfs.NewMem()
@@ -87,7 +90,8 @@ func TestRestoreForms(t *testing.T) {
 	}
 }
 
-// TestRestoreFails fails each write to the folder in turn: nothing is left behind, or a folder that is marked and opens as no store.
+// TestRestoreFails fails each write to the folder in turn: nothing is left behind, or a folder that
+// is marked and opens as no store.
 func TestRestoreFails(t *testing.T) {
 	refused := 0
 	for n := int32(0); ; n++ {
@@ -175,7 +179,8 @@ func TestRestoreCut(t *testing.T) {
 	}
 }
 
-// TestRestoreRefuses what is not empty, and what is no backup; a new file system's own folder is nothing.
+// TestRestoreRefuses what is not empty, and what is no backup; a new file system's own folder is
+// nothing.
 func TestRestoreRefuses(t *testing.T) {
 	files := vfs.NewMem()
 	backedUp(t, files, formatVersion)

@@ -11,14 +11,17 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// fewRows is how many rows of a range are deleted one by one. A range that is deleted as such is looked at by every read that comes near it until
-// compactions have removed it; names of Graphite have a metric each, with one row an hour.
+// fewRows is how many rows of a range are deleted one by one. A range that is deleted as such is
+// looked at by every read that comes near it until compactions have removed it; names of Graphite
+// have a metric each, with one row an hour.
 const fewRows = 4
 
-// DeleteRange deletes all rows in the ranges, in all families of a table, and returns when that is durable; all of it happens or nothing. It
-// says how many of the ranges had rows, each family for itself. It costs about a microsecond a range, however many rows there are: a range in which
-// no row is left costs one look and no write, so it may be called again and again. Space comes back as compactions come by. Rows that are written
-// while it runs may be deleted or not; those written later stay.
+// DeleteRange deletes all rows in the ranges, in all families of a table, and returns when that is
+// durable; all of it happens or nothing. It returns how many of the ranges had rows, each family
+// for itself. It costs about a microsecond a range, however many rows there are: a range in which
+// no row is left costs one look and no write, so it may be called again and again. Space comes back
+// as compactions come by. Rows that are written while it runs may be deleted or not; those written
+// later stay.
 func (e *Engine) DeleteRange(ctx context.Context, table string, ranges ...kv.KeyRange) (held int, err error) {
 	if held, err = e.deleteRanges(ctx, table, ranges); err != nil {
 		return 0, fmt.Errorf("delete %d ranges of %s: %w", len(ranges), table, told(err))
@@ -74,7 +77,7 @@ func (e *Engine) deleteHeld(ctx context.Context, batch *pebble.Batch, id byte, r
 	return held, nil
 }
 
-// deleteRows adds the deletion of one range, and says whether it has rows.
+// deleteRows adds the deletion of one range, and reports whether it has rows.
 func deleteRows(it *pebble.Iterator, batch *pebble.Batch, from, to []byte) (found bool, err error) {
 	var few [][]byte
 	for ok := it.SeekGE(from); ok && bytes.Compare(it.Key(), to) < 0; ok = it.Next() {
@@ -110,7 +113,8 @@ func (e *Engine) beginTable(ctx context.Context, table string) (ids []byte, err 
 	return ids, e.enter()
 }
 
-// Compact folds and sorts all rows of a table into the least space, without holding anybody up; it may take minutes.
+// Compact folds and sorts all rows of a table into the least space, without holding anybody up; it
+// may take minutes.
 func (e *Engine) Compact(ctx context.Context, table string) error {
 	ids, err := e.beginTable(ctx, table)
 	if err != nil {

@@ -12,10 +12,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// Scan implements kv.KV. It sees the table as it was when the scan began; writers do not wait for it.
+// Scan implements kv.KV. It sees the table as it was when the scan began; writers do not wait for
+// it.
 //
-// With Since it still steps over every row in the range, some millions a second: Pebble's block properties, which
-// could leave out whole blocks, are not shown the values of rows that were compacted, so they cannot know times.
+// With Since it still steps over every row in the range, some millions a second: Pebble's block
+// properties, which could leave out whole blocks, are not shown the values of rows that were
+// compacted, so they cannot know times.
 func (e *Engine) Scan(ctx context.Context, s kv.Scan) iter.Seq2[kv.Row, error] {
 	return func(yield func(kv.Row, error) bool) {
 		left := s.Limit

@@ -22,13 +22,13 @@ func (s *selection) takes(r *record) bool {
 	return !r.deleted && r.time >= s.since && (len(s.qualifier) == 0 || bytes.Equal(r.qualifier, s.qualifier))
 }
 
-// opens says whether a record must be opened, because it is coded and may be wanted.
+// opens reports whether a record must be opened, because it is coded and may be wanted.
 func (s *selection) opens(r *record) bool { return r.coded != nil && r.time >= s.since }
 
-// all says that no cell is left out.
+// all reports that no cell is left out.
 func (s *selection) all() bool { return len(s.qualifier) == 0 && s.since <= 0 }
 
-// any says whether a row has a cell that is wanted.
+// any reports whether a row has a cell that is wanted.
 func (s *selection) any(row []byte, d *decoder) (bool, error) {
 	r, err := parseRow(row)
 	if err != nil || r.left == 0 || r.last < s.since {

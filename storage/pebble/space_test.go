@@ -9,7 +9,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// hourRows are rows of so many metrics and series for one hour, in OpenTSDB's order of keys, of bytes that do not compress.
+// hourRows are rows of so many metrics and series for one hour, in OpenTSDB's order of keys, of
+// bytes that do not compress.
 func hourRows(rng *rand.Rand, metrics, series, hour int) (rows []kv.Mutation) {
 	for m := range metrics {
 		for s := range series {
@@ -32,7 +33,8 @@ func hoursOf(metric, from, to int) kv.KeyRange {
 	return kv.KeyRange{From: at(from), To: at(to)}
 }
 
-// TestSpaceComesBack deletes the older half of each metric from files at rest. The disk gets it back by itself, whether the metrics are large or small.
+// TestSpaceComesBack deletes the older half of each metric from files at rest. The disk gets it
+// back by itself, whether the metrics are large or small.
 func TestSpaceComesBack(t *testing.T) {
 	for name, size := range map[string]struct{ metrics, series int }{"many small": {2000, 2}, "few large": {4, 1000}} {
 		t.Run(name, func(t *testing.T) {

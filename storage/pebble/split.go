@@ -14,8 +14,8 @@ import (
 
 var _ kv.Local = (*Engine)(nil)
 
-// Split implements kv.Local. It cuts where Pebble's tables begin, by their sizes; rows that are still
-// in memory tables count for nothing.
+// Split implements kv.Local. It cuts where Pebble's tables begin, by their sizes; rows that are
+// still in memory tables count for nothing.
 func (e *Engine) Split(ctx context.Context, s kv.Scan, n int) ([]kv.Scan, error) {
 	parts, err := e.split(ctx, s, n)
 	if err != nil {
@@ -57,8 +57,8 @@ func tablesIn(db *pebble.DB, from, to []byte) ([]pebble.SSTableInfo, error) {
 	return tables, nil
 }
 
-// evenKeys returns the row keys of a family, first keys of tables, that cut the tables into at most n
-// parts of about equal size.
+// evenKeys returns the row keys of a family, first keys of tables, that cut the tables into at most
+// n parts of about equal size.
 func evenKeys(tables []pebble.SSTableInfo, id byte, n int) [][]byte {
 	var total, before uint64
 	for i := range tables {

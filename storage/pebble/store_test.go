@@ -52,7 +52,8 @@ func (f *folder) end(t *testing.T) {
 	f.engine = nil
 }
 
-// TestStore holds the store to the suite, with kills and power failures of both its disk and its log's.
+// TestStore holds the store to the suite, with kills and power failures of both its disk and its
+// log's.
 func TestStore(t *testing.T) {
 	seeds := scale.Of[uint64](t, "random histories of a store", 8, 24, 300)
 	storetest.Run(t, storetest.Config{Seeds: seeds, Exclusive: true, New: newFolder})

@@ -11,15 +11,17 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// Costs says what reading costs. BenchmarkStored, rows of 240 points in the block cache, the fastest of five runs on a busy machine: a row by its key 0.5
-// to 1.2 µs where all its neighbours are asked for too and 0.7 to 2.5 where none is, the less in memory tables and the more in files; the next
-// row 0.25 to 0.45 µs, and 0.04 to 0.08 more for each that is gone by. The figures below lie within; that of Scan is a guess.
+// Costs says what reading costs. BenchmarkStored, rows of 240 points in the block cache, the
+// fastest of five runs on a busy machine: a row by its key 0.5 to 1.2 µs where all its neighbours
+// are asked for too and 0.7 to 2.5 where none is, the less in memory tables and the more in files;
+// the next row 0.25 to 0.45 µs, and 0.04 to 0.08 more for each that is gone by. The figures below
+// lie within; that of Scan is a guess.
 func (*Engine) Costs() kv.Costs {
 	return kv.Costs{Get: 1.2, Row: 0.25, Scan: 3, Suffix: 0.06}
 }
 
-// GetStored shows the rows of those of the keys, which must ascend, that have cells, as they are stored; near says that most rows
-// between the keys are wanted too. An error of visit ends it.
+// GetStored shows the rows of those of the keys, which must ascend, that have cells, as they are
+// stored; near reports that most rows between the keys are wanted too. An error of visit ends it.
 func (e *Engine) GetStored(ctx context.Context, table, family string, keys [][]byte, near bool, visit func(i int, cells []kv.StoredCell) error) error {
 	if err := e.getStored(ctx, table, family, keys, near, visit); err != nil {
 		return fmt.Errorf("get %d rows of %s: %w", len(keys), table, told(err))
@@ -64,10 +66,12 @@ func (e *Engine) getStored(ctx context.Context, table, family string, keys [][]b
 	return nil
 }
 
-// maxStride is how many rows a seeker goes by one after the other before it seeks: as many as a seek costs.
+// maxStride is how many rows a seeker goes by one after the other before it seeks: as many as a
+// seek costs.
 const maxStride = 16
 
-// seeker finds keys that ascend: each by a seek, or, where they are near to each other, by going on from the last.
+// seeker finds keys that ascend: each by a seek, or, where they are near to each other, by going on
+// from the last.
 type seeker struct {
 	it     *pebble.Iterator
 	id     byte
@@ -88,8 +92,9 @@ func (s *seeker) options() *pebble.IterOptions {
 	return o
 }
 
-// skip passes over keys before the target, before Pebble folds their values. It is no pure function, as Pebble wants it, but the target only ever moves on:
-// what it lets through and should not, find drops by its key.
+// skip passes over keys before the target, before Pebble folds their values. It is no pure
+// function, as Pebble wants it, but the target only ever moves on: what it lets through and should
+// not, find drops by its key.
 func (s *seeker) skip(key []byte) bool {
 	if bytes.Compare(key, s.target) >= 0 {
 		return false
@@ -98,7 +103,7 @@ func (s *seeker) skip(key []byte) bool {
 	return s.missed < maxStride
 }
 
-// find goes to a key and says whether there is such a row.
+// find goes to a key and reports whether there is such a row.
 func (s *seeker) find(key []byte) (bool, error) {
 	s.target = append(append(s.target[:0], s.id), key...)
 	if !s.near {
@@ -109,7 +114,7 @@ func (s *seeker) find(key []byte) (bool, error) {
 		return s.result(s.it.SeekGE(s.target))
 	}
 	if !s.it.Valid() {
-		return false, s.it.Error() // behind the last row
+		return false, s.it.Error() // after the last row
 	}
 	if bytes.Compare(s.it.Key(), s.target) < 0 && s.it.Next() && bytes.Compare(s.it.Key(), s.target) < 0 {
 		s.it.SeekGE(s.target)
@@ -124,7 +129,8 @@ func (s *seeker) result(valid bool) (bool, error) {
 	return bytes.Equal(s.it.Key(), s.target), nil
 }
 
-// ScanStored shows the rows of a scan, of which Qualifier, KeysOnly, Since and Limit must not be set, as they are stored. An error of visit ends it.
+// ScanStored shows the rows of a scan, of which Qualifier, KeysOnly, Since and Limit must not be
+// set, as they are stored. An error of visit ends it.
 func (e *Engine) ScanStored(ctx context.Context, s kv.Scan, visit func(key []byte, cells []kv.StoredCell) error) error {
 	if err := e.scanStored(ctx, &s, visit); err != nil {
 		return fmt.Errorf("scan %s: %w", s.Table, told(err))

@@ -17,10 +17,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// sumsName is the list of a backup's files with their SHA-256 sums, as sha256sum writes and checks it.
+// sumsName is the list of a backup's files with their SHA-256 sums, as sha256sum writes and checks
+// it.
 const sumsName = "SHA256SUMS"
 
-// ErrNoSums says that a folder has no list of sums: an earlier version made it, or it is no backup.
+// ErrNoSums means that a folder has no list of sums: an earlier version made it, or it is no
+// backup.
 var ErrNoSums = errors.New("has no " + sumsName + " to compare it with")
 
 // writeSums lists the files of a folder.
@@ -48,7 +50,8 @@ func writeSums(ctx context.Context, files vfs.FS, dir string) error {
 	return syncFolder(files, dir)
 }
 
-// listBelow lists the files in a folder and those below, without the list itself and what is not copied, in ascending order.
+// listBelow lists the files in a folder and those below, without the list itself and what is not
+// copied, in ascending order.
 func listBelow(files vfs.FS, dir, prefix string) (list []string, err error) {
 	names, err := files.List(files.PathJoin(dir, prefix))
 	if err != nil {
@@ -122,8 +125,9 @@ func readSums(files vfs.FS, dir string) (map[string]string, error) {
 	return sums, lines.Err()
 }
 
-// Verify reads all files of a backup and compares them with the sums that were taken when it was made, and reads all blocks of its tables: the store may
-// have been damaged before. It returns kv.ErrDamaged with all that is wrong, or ErrNoSums.
+// Verify reads all files of a backup and compares them with the sums that were taken when it was
+// made, and reads all blocks of its tables: the store may have been damaged before. It returns
+// kv.ErrDamaged with all that is wrong, or ErrNoSums.
 func Verify(ctx context.Context, dir string) error { return verify(ctx, vfs.Default, dir) }
 
 func verify(ctx context.Context, files vfs.FS, dir string) error {

@@ -12,7 +12,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// openTable opens the file of a table apart from any store. What is damaged is kv.ErrDamaged with the file's name.
+// openTable opens the file of a table apart from any store. What is damaged is kv.ErrDamaged with
+// the file's name.
 func openTable(ctx context.Context, files vfs.FS, name string) (r *sstable.Reader, err error) {
 	file, err := files.Open(name, vfs.SequentialReadsOption)
 	if err != nil {

@@ -11,14 +11,17 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// memTables is how many memory tables there are most of the time: the one that is written and one being flushed.
+// memTables is how many memory tables there are most of the time: the one that is written and one
+// being flushed.
 const memTables = 2
 
-// deleteRangeDelay is how long rows that DeleteRange deleted may wait in a store that nobody writes to until their space comes back.
+// deleteRangeDelay is how long rows that DeleteRange deleted may wait in a store that nobody writes
+// to until their space comes back.
 const deleteRangeDelay = 10 * time.Second
 
-// tuned returns Pebble's options for a store. On disk they are for long runs of small changes that fold into rows of
-// some kilobytes; in memory for stores that are opened by the hundred and hold little.
+// tuned returns Pebble's options for a store. On disk they are for long runs of small changes that
+// fold into rows of some kilobytes; in memory for stores that are opened by the hundred and hold
+// little.
 func tuned(o Options, files vfs.FS) *pebble.Options {
 	options := &pebble.Options{
 		FS:                          files,
@@ -35,9 +38,10 @@ func tuned(o Options, files vfs.FS) *pebble.Options {
 		FlushDelayDeleteRange:       deleteRangeDelay,
 		Logger:                      &logger{orDiscard(o.Logger)},
 	}
-	// Rows of coded cells of 240 points, 10,000 of them: 0.623 bytes a point in blocks of 16 KiB, 0.620 in 32, 0.617 in 64; 0.620 too with
-	// stronger compression and 0.700 without any. Coded cells are dense: what compression takes away are keys and what neighbours share.
-	// A get of a row costs the more the bigger its block, a scan nearly the same.
+	// Rows of coded cells of 240 points, 10,000 of them: 0.623 bytes a point in blocks of 16 KiB,
+	// 0.620 in 32, 0.617 in 64; 0.620 too with stronger compression and 0.700 without any. Coded
+	// cells are dense: what compression takes away are keys and what neighbours share. A get of a
+	// row costs the more the bigger its block, a scan nearly the same.
 	for i := range options.Levels {
 		options.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 		options.Levels[i].BlockSize = 32 << 10
@@ -107,20 +111,22 @@ func (l *logger) Errorf(format string, args ...any) {
 	l.to.Error("embedded store", "detail", fmt.Sprintf(format, args...))
 }
 
-// Fatalf implements pebble.Logger. Pebble calls it when the log cannot be written, and what comes after could be acknowledged
-// without being durable.
+// Fatalf implements pebble.Logger. Pebble calls it when the log cannot be written, and what comes
+// after could be acknowledged without being durable.
 func (l *logger) Fatalf(format string, args ...any) { die(l.to, fmt.Sprintf(format, args...)) }
 
-// die ends the process: the log cannot be written (a full disk, a broken one) and Pebble cannot go on, nor let go of its locks. What was
-// acknowledged is in the log and is there after a restart. The panic is in a goroutine of its own because net/http would recover
-// from one in a request's; the caller never returns, so nothing is acknowledged meanwhile.
+// die ends the process: the log cannot be written (a full disk, a broken one) and Pebble cannot go
+// on, nor let go of its locks. What was acknowledged is in the log and is there after a restart.
+// The panic is in a goroutine of its own because net/http would recover from one in a request's;
+// the caller never returns, so nothing is acknowledged meanwhile.
 func die(log *slog.Logger, detail string) {
 	log.Error("embedded store: cannot write its log, the process ends; make room or mend the disk and start it again", "detail", detail)
 	go panic("embedded store: " + detail)
 	select {}
 }
 
-// dieOfPanic is to be deferred where Pebble writes: it panics with its locks held when a write to the log fails.
+// dieOfPanic is to be deferred where Pebble writes: it panics with its locks held when a write to
+// the log fails.
 func (e *Engine) dieOfPanic() {
 	if reason := recover(); reason != nil {
 		die(e.log, fmt.Sprint(reason))

@@ -80,7 +80,8 @@ func TestDeleteRangeRefuses(t *testing.T) {
 	wantLines(t, scanned(t, e, kv.Scan{}), "a: q=of a")
 }
 
-// TestDeleteRangeAgain: what is deleted is not written again, and other tables and families keep theirs.
+// TestDeleteRangeAgain: what is deleted is not written again, and other tables and families keep
+// theirs.
 func TestDeleteRangeAgain(t *testing.T) {
 	all := kv.Table{Name: "t", Families: []string{"f", "g"}}
 	e := opened(t, Options{Path: t.TempDir(), Tables: []kv.Table{all, {Name: "u", Families: []string{"f"}}}})
@@ -133,7 +134,8 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
-// TestCheckpointIsDurable: a power failure after Checkpoint returned leaves the whole backup; what an earlier one left half done is no obstacle.
+// TestCheckpointIsDurable: a power failure after Checkpoint returned leaves the whole backup; what
+// an earlier one left half done is no obstacle.
 func TestCheckpointIsDurable(t *testing.T) {
 	files := vfs.NewCrashableMem()
 	e, err := crashStore(files)
@@ -161,7 +163,8 @@ func TestCheckpointIsDurable(t *testing.T) {
 	wantLines(t, scanned(t, copied, kv.Scan{}), "a: q=of a", "b: q=of b", "c: q=of c")
 }
 
-// TestFlush: what was unlogged is there after Flush and a power failure that leaves nothing but what was synced.
+// TestFlush: what was unlogged is there after Flush and a power failure that leaves nothing but
+// what was synced.
 func TestFlush(t *testing.T) {
 	files := vfs.NewCrashableMem()
 	e, err := crashStore(files)
@@ -190,8 +193,9 @@ func TestFlush(t *testing.T) {
 	}
 }
 
-// TestUnloggedCrash mixes unlogged changes with logged ones, flushes and changes of the log's file, and cuts the power: what is there is the
-// state after some number of changes, no fewer than were made before the last Apply or Flush.
+// TestUnloggedCrash mixes unlogged changes with logged ones, flushes and changes of the log's file,
+// and cuts the power: what is there is the state after some number of changes, no fewer than were
+// made before the last Apply or Flush.
 func TestUnloggedCrash(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for round := range 20 {

@@ -11,8 +11,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// Apply implements kv.KV. All rows are one batch of the log; those of callers that wait at once share a sync, and
-// nothing is read. The context is not looked at while waiting for the disk.
+// Apply implements kv.KV. All rows are one batch of the log; those of callers that wait at once
+// share a sync, and nothing is read. The context is not looked at while waiting for the disk.
 func (e *Engine) Apply(ctx context.Context, table, family string, rows []kv.Mutation) error {
 	if err := e.apply(ctx, table, family, rows); err != nil {
 		return fmt.Errorf("apply %d rows to %s: %w", len(rows), table, err)
@@ -20,9 +20,10 @@ func (e *Engine) Apply(ctx context.Context, table, family string, rows []kv.Muta
 	return nil
 }
 
-// ApplyUnlogged is Apply without the wait for the disk: what it wrote is seen at once, and durable when a Flush that begins later returns (or
-// an Apply, or sooner). A crash before that leaves some first part of all changes, in the order in which they were made, logged or not, each
-// Mutation whole. It is for points that are durable elsewhere until then.
+// ApplyUnlogged is Apply without the wait for the disk: what it wrote is seen at once, and durable
+// when a Flush that begins later returns (or an Apply, or sooner). A crash before that leaves some
+// first part of all changes, in the order in which they were made, logged or not, each Mutation
+// whole. It is for points that are durable elsewhere until then.
 func (e *Engine) ApplyUnlogged(ctx context.Context, table, family string, rows []kv.Mutation) error {
 	if err := e.applyWith(ctx, table, family, rows, pebble.NoSync, quartersPut); err != nil {
 		return fmt.Errorf("apply %d rows to %s: %w", len(rows), table, err)
@@ -30,7 +31,8 @@ func (e *Engine) ApplyUnlogged(ctx context.Context, table, family string, rows [
 	return nil
 }
 
-// Flush returns when everything that was written before is durable. The log is one sequence, so this is one sync of it.
+// Flush returns when everything that was written before is durable. The log is one sequence, so
+// this is one sync of it.
 func (e *Engine) Flush(ctx context.Context) error {
 	if err := errors.Join(ctx.Err(), e.space.reading()); err != nil {
 		return fmt.Errorf("flush: %w", err)
@@ -150,8 +152,8 @@ func (e *Engine) CheckAndPut(ctx context.Context, c kv.Column, expected, value [
 	return won, nil
 }
 
-// modify puts what decide makes of a cell, if it says so; no other change comes between. The log is not waited for:
-// it is one sequence, so whatever is acknowledged later carries this with it.
+// modify puts what decide makes of a cell, if it says so; no other change comes between. The log is
+// not waited for: it is one sequence, so whatever is acknowledged later carries this with it.
 func (e *Engine) modify(
 	ctx context.Context, c kv.Column, decide func(held []byte, found bool) (value []byte, put bool, err error),
 ) (bool, error) {
@@ -201,11 +203,12 @@ func (e *Engine) row(key []byte) ([]byte, error) {
 	return bytes.Clone(value), closer.Close()
 }
 
-// wideRow is from how many bytes on a row is not written anew for one cell.
+// wideRow is from how many bytes on a row is not written again for one cell.
 const wideRow = 16 << 10
 
-// replace sets the row as it will be. One more change would do, but a counter that is drawn from a hundred thousand
-// times between two flushes would then fold all of them at each draw. A wide row, which holds no counter, gets the change alone.
+// replace sets the row as it will be. One more change would do, but a counter that is drawn from a
+// hundred thousand times between two flushes would then fold all of them at each draw. A wide row,
+// which holds no counter, gets the change alone.
 func (e *Engine) replace(key, row []byte, change record) error {
 	defer e.dieOfPanic()
 	if len(row) >= wideRow {

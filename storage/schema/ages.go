@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// An Age says when a sample of a row was acknowledged. A data cell has one time for all its points, the time that it was put with; where points of one
-// cell were acknowledged at different times, a cell of ages in the same row says when each was.
+// An Age says when a sample of a row was acknowledged. A data cell has one time for all its points,
+// the time that it was put with; where points of one cell were acknowledged at different times, a
+// cell of ages in the same row says when each was.
 type Age struct {
 	Offset uint32 // milliseconds in the hour
 	Time   int64  // milliseconds since 1970
@@ -15,18 +16,21 @@ type Age struct {
 // agesFormat is the first byte of the value of a cell of ages: the version of what follows.
 const agesFormat = 0x01
 
-// agesMark is the second byte of the qualifier of a cell of ages. No object has an offset that begins so.
+// agesMark is the second byte of the qualifier of a cell of ages. No object has an offset that
+// begins so.
 const agesMark = 0xFF
 
-// AppendAgesCell appends the qualifier and the value of the cell that holds the ages, in ascending order of their offsets, of samples in the data
-// cells that were put with the time stamp (milliseconds). Cells of different stamps have different qualifiers, but for those whose
-// lower 24 bits are the same.
+// AppendAgesCell appends the qualifier and the value of the cell that holds the ages, in ascending
+// order of their offsets, of samples in the data cells that were put with the time stamp
+// (milliseconds). Cells of different stamps have different qualifiers, but for those whose lower 24
+// bits are the same.
 func AppendAgesCell(q, v []byte, stamp int64, ages []Age) (qualifier, value []byte) {
 	q = append(q, prefixObject, agesMark, byte(stamp>>16), byte(stamp>>8), byte(stamp))
 	v = append(v, agesFormat)
 	var offset, lag, step, drift int64
 	for _, a := range ages {
-		// A sender's samples come at a steady step and with a steady lag: what is stored is how much both changes changed.
+		// A sender's samples come at a steady step and with a steady lag: what is stored is how
+		// much both changes changed.
 		nextStep, nextLag := int64(a.Offset)-offset, a.Time-int64(a.Offset)
 		nextDrift := nextLag - lag
 		turn := zigzag(nextDrift-drift) << 1

@@ -53,7 +53,8 @@ func TestAgesAreNoObjects(t *testing.T) {
 	}
 }
 
-// FuzzAges: what is no cell of ages is an error and never anything worse; what is one ascends, and is written again as it was.
+// FuzzAges: what is no cell of ages is an error and never anything worse; what is one ascends, and
+// is written again as it was.
 func FuzzAges(f *testing.F) {
 	_, v := AppendAgesCell(nil, nil, 5, []Age{{0, 1_700_000_000_000}, {15_000, 1_700_000_015_003}, {3_599_999, 1}})
 	f.Add(v)

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// DecodeAppend appends the points of an append cell in ascending order of Offset. The value is qualifier, value, qualifier,
-// value and so on in order of arrival; of several at one instant the last one counts, as in OpenTSDB 2.4
-// AppendDataPoints.parseKeyValue. After an error dst is as it was. tsdbridge never writes such cells: an append must
-// not be repeated.
+// DecodeAppend appends the points of an append cell in ascending order of Offset. The value is
+// qualifier, value, qualifier, value and so on in order of arrival; of several at one instant the
+// last one counts, as in OpenTSDB 2.4 AppendDataPoints.parseKeyValue. After an error dst is as it
+// was. tsdbridge never writes such cells: an append must not be repeated.
 func DecodeAppend(dst []Point, value []byte) ([]Point, error) {
 	start := len(dst)
 	sorted := true

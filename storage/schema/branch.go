@@ -9,7 +9,8 @@ import (
 	"unicode/utf16"
 )
 
-// MaxTreeID is the greatest id of a tree; they begin at 1 (OpenTSDB 2.4 Tree.TREE_ID_WIDTH is 2 bytes).
+// MaxTreeID is the greatest id of a tree; they begin at 1 (OpenTSDB 2.4 Tree.TREE_ID_WIDTH is 2
+// bytes).
 const MaxTreeID = 1<<16 - 1
 
 // RootName is what OpenTSDB calls the root of every tree. It is in no row key.
@@ -21,7 +22,8 @@ const (
 	branchWidth = 4
 )
 
-// The last byte of the rows of failures (OpenTSDB 2.4 Tree.COLLISION_ROW_SUFFIX, NOT_MATCHED_ROW_SUFFIX).
+// The last byte of the rows of failures (OpenTSDB 2.4 Tree.COLLISION_ROW_SUFFIX,
+// NOT_MATCHED_ROW_SUFFIX).
 const (
 	collisionRow  = 1
 	notMatchedRow = 2
@@ -37,7 +39,8 @@ const (
 	notMatchedPrefix = "tree_not_matched:"
 )
 
-// NameHash is Java's String.hashCode: h = 31h + unit over UTF-16 units, wrapping at 32 bits. Different names may share it; so Aa and BB do.
+// NameHash is Java's String.hashCode: h = 31h + unit over UTF-16 units, wrapping at 32 bits.
+// Different names may share it; so Aa and BB do.
 func NameHash(name string) uint32 {
 	var h uint32
 	for i := range len(name) {
@@ -61,7 +64,8 @@ func wideHash(name string) uint32 {
 	return h
 }
 
-// TreeRow is the row of a tree: its definition, its rules, and its root with the leaves of the root.
+// TreeRow is the row of a tree: its definition, its rules, and its root with the leaves of the
+// root.
 func TreeRow(id uint16) []byte { return binary.BigEndian.AppendUint16(nil, id) }
 
 // CollisionRow is the row of the series whose leaf was taken.
@@ -85,13 +89,15 @@ func AppendBranch(row []byte, name string) []byte {
 	return binary.BigEndian.AppendUint32(row, NameHash(name))
 }
 
-// A BranchKey is what a row key of tsdb-tree says: the tree and the hashes of the names below the root.
+// A BranchKey is what a row key of tsdb-tree says: the tree and the hashes of the names below the
+// root.
 type BranchKey struct {
 	Tree   uint16
 	Hashes []uint32
 }
 
-// ParseBranchRow reads the key of a branch row; ok is false for rows of failures and whatever else is no branch.
+// ParseBranchRow reads the key of a branch row; ok is false for rows of failures and whatever else
+// is no branch.
 func ParseBranchRow(key []byte) (k BranchKey, ok bool) {
 	if len(key) < treeWidth || (len(key)-treeWidth)%branchWidth != 0 {
 		return BranchKey{}, false
@@ -133,7 +139,8 @@ func ParseRuleQualifier(q []byte) (level, order int, ok bool) {
 	return level, order, ok
 }
 
-// LeafQualifier is the column of a leaf in the row of its branch. The manual says the TSUID stands in it; it is the hash of the name.
+// LeafQualifier is the column of a leaf in the row of its branch. The manual says the TSUID stands
+// in it; it is the hash of the name.
 func LeafQualifier(name string) []byte {
 	return binary.BigEndian.AppendUint32([]byte(leafPrefix), NameHash(name))
 }
@@ -146,10 +153,12 @@ func ParseLeafQualifier(q []byte) (hash uint32, ok bool) {
 	return binary.BigEndian.Uint32(q[len(leafPrefix):]), true
 }
 
-// CollisionQualifier is the column of a series in CollisionRow. Its value is the text of the TSUID that has the leaf.
+// CollisionQualifier is the column of a series in CollisionRow. Its value is the text of the TSUID
+// that has the leaf.
 func CollisionQualifier(tsuid []byte) []byte { return append([]byte(collisionPrefix), tsuid...) }
 
-// NotMatchedQualifier is the column of a series in NotMatchedRow. Its value names the rules that did not match.
+// NotMatchedQualifier is the column of a series in NotMatchedRow. Its value names the rules that
+// did not match.
 func NotMatchedQualifier(tsuid []byte) []byte { return append([]byte(notMatchedPrefix), tsuid...) }
 
 // ParseFailureQualifier gives the TSUID in a column of CollisionRow or NotMatchedRow.

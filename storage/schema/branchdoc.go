@@ -10,7 +10,8 @@ import (
 	"strconv"
 )
 
-// A Branch is the document of a branch. Path begins with RootName and ends with DisplayName, which is RootName for the root.
+// A Branch is the document of a branch. Path begins with RootName and ends with DisplayName, which
+// is RootName for the root.
 type Branch struct {
 	Path        []string
 	DisplayName string

@@ -7,10 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// Documents of branches and leaves are nearly always as a TSD and tsdbridge print them, with names that need no escape. A start reads millions of
-// them; what is any other way the JSON reader reads.
+// Documents of branches and leaves are nearly always as a TSD and tsdbridge print them, with names
+// that need no escape. A start reads millions of them; what is any other way the JSON reader reads.
 
-// cutName cuts a string off that follows a prefix, if it needs no escape, and the quote that ends it.
+// cutName cuts a string off that follows a prefix, if it needs no escape, and the quote that ends
+// it.
 func cutName(raw []byte, prefix string) (name, rest []byte, ok bool) {
 	if len(raw) < len(prefix) || string(raw[:len(prefix)]) != prefix {
 		return nil, nil, false

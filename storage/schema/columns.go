@@ -69,17 +69,19 @@ const (
 const (
 	// maxColumnPoints bounds what a damaged cell can ask for; an hour has 3.6 million milliseconds.
 	maxColumnPoints = 1 << 22
-	// maxSecondsOffset is the greatest offset that a qualifier of 2 bytes holds: EFF, for F begins one of 4.
+	// maxSecondsOffset is the greatest offset that a qualifier of 2 bytes holds: EFF, for F begins
+	// one of 4.
 	maxSecondsOffset = 0xEFF
 	// maxScale is the greatest power of ten that floats are scaled by.
 	maxScale = 15
 	maxOrder = 2
 )
 
-// powersOfTen are exact floats: dividing an integer of up to 53 bits by one is correctly rounded, hence the float that is nearest to the decimal.
+// powersOfTen are exact floats: dividing an integer of up to 53 bits by one is correctly rounded,
+// hence the float that is nearest to the decimal.
 var powersOfTen = [maxScale + 1]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
-// errColumns says that bytes are no column-coded cell.
+// errColumns reports that bytes are no column-coded cell.
 var errColumns = errors.New("damaged column-coded cell")
 
 func zigzag(v int64) uint64   { return uint64(v)<<1 ^ uint64(v>>63) }
@@ -129,7 +131,8 @@ func (r *columnReader) take(n int) []byte {
 	return b
 }
 
-// sized gives a slice of n elements, whose content does not matter, in the memory of s if that is enough.
+// sized gives a slice of n elements, whose content does not matter, in the memory of s if that is
+// enough.
 func sized[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n, max(n, 256))

@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// AppendColumns appends the times, in milliseconds since 1970 when base is the base time of the row, and the values of a data cell, in the order of the
-// cell, as DecodeData reads it. An integer beyond 53 bits is rounded. After an error both are as they were.
+// AppendColumns appends the times, in milliseconds since 1970 when base is the base time of the
+// row, and the values of a data cell, in the order of the cell, as DecodeData reads it. An integer
+// beyond 53 bits is rounded. After an error both are as they were.
 func AppendColumns(times []int64, values []float64, qualifier, value []byte, base uint32) ([]int64, []float64, error) {
 	if len(qualifier) < 4 || len(qualifier)%2 != 0 {
 		return appendPlainColumns(times, values, qualifier, value, base)
@@ -39,7 +40,8 @@ func AppendColumns(times []int64, values []float64, qualifier, value []byte, bas
 	return times, values, nil
 }
 
-// evenColumns is how many points a compacted cell has if all are floats of one length with qualifiers of one length, as most are; else 0.
+// evenColumns is how many points a compacted cell has if all are floats of one length with
+// qualifiers of one length, as most are; else 0.
 func evenColumns(q, v []byte) int {
 	flags := q[len(q)-1] & flagsMask
 	if flags != flagsFloat4 && flags != flagsFloat8 {
@@ -84,7 +86,8 @@ func appendPlainColumns(times []int64, values []float64, qualifier, value []byte
 	return times, values, nil
 }
 
-// ColumnCount is how many points a column-coded cell says it has, 0 if it says nothing. It does not check them.
+// ColumnCount is how many points a column-coded cell says it has, 0 if it says nothing. It does not
+// check them.
 func ColumnCount(coded []byte) int {
 	if len(coded) < 2 || coded[0]&formReserved != 0 {
 		return 0

@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// A ColumnDecoder reads column-coded cells. It is the memory that this takes; the zero value is ready. Not safe for concurrent use.
+// A ColumnDecoder reads column-coded cells. It is the memory that this takes; the zero value is
+// ready. Not safe for concurrent use.
 type ColumnDecoder struct {
 	form    byte
 	rule    flagRule
@@ -37,8 +38,9 @@ func (d *ColumnDecoder) AppendCell(qualifier, value, coded []byte) (q, v []byte,
 	return q, append(d.appendValues(value), trailer), nil
 }
 
-// AppendColumns appends the times, in milliseconds since 1970 when base is the base time of the row, and the values of a coded cell, in the
-// order of the cell. An integer beyond 53 bits is rounded.
+// AppendColumns appends the times, in milliseconds since 1970 when base is the base time of the
+// row, and the values of a coded cell, in the order of the cell. An integer beyond 53 bits is
+// rounded.
 func (d *ColumnDecoder) AppendColumns(times []int64, values []float64, coded []byte, base uint32) ([]int64, []float64, error) {
 	if err := d.decode(coded, false); err != nil {
 		return times, values, err
@@ -83,7 +85,8 @@ func (d *ColumnDecoder) unit() int64 {
 	return 1
 }
 
-// countsMillis says whether the qualifier of a point does, of which the offset is in milliseconds.
+// countsMillis reports whether the qualifier of a point does, of which the offset is in
+// milliseconds.
 func (d *ColumnDecoder) countsMillis(i int, offset int64) bool {
 	form := d.form & formTimeMask
 	return offset%1000 != 0 || form == formAllMillis || form == formFirstMillis && i == 0
@@ -135,7 +138,8 @@ func (d *ColumnDecoder) decodeTimes(r *columnReader, n int) {
 			d.offsets[i] = o
 			o += step
 		}
-		// Even steps go one way, so the ends bound all; the step must not be so long that they wrap.
+		// Even steps go one way, so the ends bound all; the step must not be so long that they
+		// wrap.
 		r.bad = r.bad || step > limit || step < -limit || uint64(d.offsets[0]) > uint64(limit) || uint64(d.offsets[n-1]) > uint64(limit)
 		return
 	}
@@ -328,7 +332,8 @@ func (d *ColumnDecoder) appendQualifiers(q []byte) (_ []byte, trailer byte, err 
 	return q, trailer, err
 }
 
-// appendMixed appends qualifiers that count seconds where that is enough, but for the first with formFirstMillis.
+// appendMixed appends qualifiers that count seconds where that is enough, but for the first with
+// formFirstMillis.
 func (d *ColumnDecoder) appendMixed(q []byte) ([]byte, error) {
 	for i, o := range d.offsets {
 		p := Point{Offset: uint32(o), Flags: d.flags[i], Millis: d.countsMillis(i, o)}

@@ -6,7 +6,8 @@ import (
 	"math/bits"
 )
 
-// A ColumnEncoder codes data cells as columns. It is the memory that this takes; the zero value is ready. Not safe for concurrent use.
+// A ColumnEncoder codes data cells as columns. It is the memory that this takes; the zero value is
+// ready. Not safe for concurrent use.
 type ColumnEncoder struct {
 	points  cellColumns
 	numbers []int64 // scaled values
@@ -15,8 +16,9 @@ type ColumnEncoder struct {
 	scratch []uint64
 }
 
-// Append appends the columns of a cell to dst. It is not ok for a cell that would not become smaller, or that is not written as AppendCell
-// does: of a single point, with a wrong trailing byte, reserved bits or NaN; dst is then as it was, and such a cell is to be kept as it is.
+// Append appends the columns of a cell to dst. It is not ok for a cell that would not become
+// smaller, or that is not written as AppendCell does: of a single point, with a wrong trailing
+// byte, reserved bits or NaN; dst is then as it was, and such a cell is to be kept as it is.
 func (e *ColumnEncoder) Append(dst, qualifier, value []byte) (coded []byte, ok bool) {
 	c := &e.points
 	if !c.parse(qualifier, value) {
@@ -62,7 +64,7 @@ func (e *ColumnEncoder) appendTimes(dst []byte) []byte {
 	return p.append(dst, e.steps, e.scratch)
 }
 
-// evenStep says whether all differences are one.
+// evenStep reports whether all differences are one.
 func evenStep(numbers []int64) (step int64, ok bool) {
 	before := numbers[1]
 	step = before - numbers[0]
@@ -118,7 +120,8 @@ func sameBits(values []float64) bool {
 	return true
 }
 
-// scaleAll finds the least power of ten that makes integers of all values, such that dividing gives the same 64 bits again.
+// scaleAll finds the least power of ten that makes integers of all values, such that dividing gives
+// the same 64 bits again.
 func scaleAll(numbers []int64, values []float64) (scale int, ok bool) {
 	at := wholeAll(numbers, values)
 	for at < len(values) {
@@ -185,8 +188,9 @@ func (e *ColumnEncoder) appendNumbers(dst []byte, numbers []int64, scale int) []
 	return p.append(dst, e.changes, e.scratch)
 }
 
-// cheapestOrder plans the packs of those orders that could be the best. What grows, or walks about, has smaller differences than numbers; what
-// does not may still have fewer differences (it jumps) or fewer odd numbers (it has spikes). low and high are the bounds of the steps.
+// cheapestOrder plans the packs of those orders that could be the best. What grows, or walks about,
+// has smaller differences than numbers; what does not may still have fewer differences (it jumps)
+// or fewer odd numbers (it has spikes). low and high are the bounds of the steps.
 func (e *ColumnEncoder) cheapestOrder(numbers []int64, low, high int64) (order int, best packing) {
 	order, best = 1, planPack(e.steps, low, high)
 	best.cost += varintBits(numbers[0])
@@ -208,7 +212,7 @@ func (e *ColumnEncoder) cheapestOrder(numbers []int64, low, high int64) (order i
 	return order, best
 }
 
-// smoother says whether the differences of some steps are within half their span.
+// smoother reports whether the differences of some steps are within half their span.
 func smoother(steps []int64) bool {
 	if len(steps) < 2 {
 		return false

@@ -9,10 +9,12 @@ import (
 // packExceptions marks a pack some of whose numbers do not fit into its width.
 const packExceptions = 0x80
 
-// maxPackWidth is the greatest width that one unaligned load of 64 bits serves; beyond it all 64 are taken.
+// maxPackWidth is the greatest width that one unaligned load of 64 bits serves; beyond it all 64
+// are taken.
 const maxPackWidth = 56
 
-// packing is how a pack could be made: the numbers in [low, low+2^width) as bits, all others as exceptions.
+// packing is how a pack could be made: the numbers in [low, low+2^width) as bits, all others as
+// exceptions.
 type packing struct {
 	low, high  int64
 	width      int
@@ -29,8 +31,9 @@ func packWidth(span uint64) int {
 	return w
 }
 
-// planPack finds a cheap way to pack numbers from low to high. Their spread decides, unless leaving out the few that
-// lie far from the others (a counter that was reset, a scrape that was missed) makes it cheaper.
+// planPack finds a cheap way to pack numbers from low to high. Their spread decides, unless leaving
+// out the few that lie far from the others (a counter that was reset, a scrape that was missed)
+// makes it cheaper.
 func planPack(numbers []int64, low, high int64) packing {
 	n := len(numbers)
 	width := packWidth(uint64(high) - uint64(low))
@@ -81,7 +84,8 @@ func (p *packing) inside(numbers []int64, pivot int64, w int) {
 	p.width = packWidth(uint64(p.high) - uint64(p.low))
 }
 
-// typical gives the median of a few numbers of the column, and their span but for the two at the ends.
+// typical gives the median of a few numbers of the column, and their span but for the two at the
+// ends.
 func typical(numbers []int64) (median int64, span uint64) {
 	var some [9]int64
 	n := min(len(numbers), len(some))
@@ -129,7 +133,8 @@ func (p *packing) append(dst []byte, numbers []int64, scratch []uint64) []byte {
 	return dst
 }
 
-// distances sets how far the numbers are above low, 0 for the exceptions, and returns the bits that any of them has.
+// distances sets how far the numbers are above low, 0 for the exceptions, and returns the bits that
+// any of them has.
 func (p *packing) distances(to []uint64, numbers []int64) (used uint64) {
 	low, span := uint64(p.low), uint64(p.high)-uint64(p.low)
 	to = to[:len(numbers)]
@@ -228,7 +233,8 @@ func (r *columnReader) unpackBits(dst []int64, low int64, width int) {
 		}
 		return
 	}
-	// A word may be loaded as long as it ends within the cell; the numbers of the last bytes come from a copy.
+	// A word may be loaded as long as it ends within the cell; the numbers of the last bytes come
+	// from a copy.
 	safe := len(dst)
 	if len(from) < size+8 {
 		safe = max(0, (len(from)-8)*8/width)

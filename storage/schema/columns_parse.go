@@ -17,7 +17,7 @@ type cellColumns struct {
 	firstMillis bool // of qualifiers of both kinds the first is a whole second that counts milliseconds
 }
 
-// parse takes a cell apart and says whether it can be put together again.
+// parse takes a cell apart and reports whether it can be put together again.
 func (c *cellColumns) parse(q, v []byte) bool {
 	if len(q) < 4 || len(q)%2 != 0 || len(q)/2 > maxColumnPoints || len(q) == 4 && isMillis(q[0]) {
 		return false
@@ -47,7 +47,8 @@ func (c *cellColumns) parseQualifiers(q []byte) bool {
 	return true
 }
 
-// parseMillis reads as many qualifiers of 4 bytes as there are, -1 if one has reserved bits. Flags are set if they differ, else the first.
+// parseMillis reads as many qualifiers of 4 bytes as there are, -1 if one has reserved bits. Flags
+// are set if they differ, else the first.
 func (c *cellColumns) parseMillis(q []byte) (n int) {
 	offsets := c.offsets[:len(q)/4]
 	first, differ := binary.BigEndian.Uint32(q), uint32(0)
@@ -96,8 +97,8 @@ func (c *cellColumns) parseSeconds(q []byte) (n int) {
 	return n
 }
 
-// parseMixed reads the rest of qualifiers of both kinds, of which n of one kind were read. Those and only those that are no whole seconds
-// must count milliseconds, and the first of all may.
+// parseMixed reads the rest of qualifiers of both kinds, of which n of one kind were read. Those
+// and only those that are no whole seconds must count milliseconds, and the first of all may.
 func (c *cellColumns) parseMixed(q []byte, n int) bool {
 	c.firstMillis = c.millis > 0 && c.offsets[0]%1000 == 0
 	if c.millis == 0 {
@@ -127,7 +128,8 @@ func (c *cellColumns) parseMixed(q []byte, n int) bool {
 			parts++
 		}
 	}
-	// A qualifier of 2 bytes is a whole second, so as many parts of seconds as qualifiers of 4 bytes are the same points.
+	// A qualifier of 2 bytes is a whole second, so as many parts of seconds as qualifiers of 4
+	// bytes are the same points.
 	return parts == c.millis
 }
 
@@ -209,7 +211,8 @@ func (c *cellColumns) parseAny(v []byte) bool {
 	return finite && len(v) == 0
 }
 
-// floatsAreExact says whether floats hold all values: beside floats, integers must be within 53 bits.
+// floatsAreExact reports whether floats hold all values: beside floats, integers must be within 53
+// bits.
 func (c *cellColumns) floatsAreExact() bool {
 	if c.integers == 0 || c.integers == len(c.flags) {
 		return true

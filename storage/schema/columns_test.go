@@ -38,7 +38,8 @@ var shapes = []shape{
 
 func hundredths(v float64) float64 { return math.Round(v*100) / 100 }
 
-// hostCells makes cells of n points, one each 15 s at so many milliseconds, like those of an exporter's series: of all shapes, or of one.
+// hostCells makes cells of n points, one each 15 s at so many milliseconds, like those of an
+// exporter's series: of all shapes, or of one.
 func hostCells(count, n int, offset uint32, name string) (cells [][2][]byte) {
 	rng := rand.New(rand.NewPCG(7, uint64(n)))
 	for i := range count {
@@ -202,7 +203,8 @@ func TestRandomColumnsComeBack(t *testing.T) {
 	}
 }
 
-// randomWidths are points whose offsets and values use a random number of bits, some of them many more.
+// randomWidths are points whose offsets and values use a random number of bits, some of them many
+// more.
 func randomWidths(rng *rand.Rand) (points []Point) {
 	n, timeBits, valueBits, shift := 2+rng.IntN(80), rng.UintN(12), rng.UintN(63), rng.UintN(5)
 	offset, v := uint32(0), rng.Int64()>>rng.UintN(64)
@@ -259,7 +261,8 @@ func TestColumnsRefuse(t *testing.T) {
 	}
 }
 
-// TestDamagedColumns: a cell with bytes missing or left over, or with times that no cell has, is an error.
+// TestDamagedColumns: a cell with bytes missing or left over, or with times that no cell has, is an
+// error.
 func TestDamagedColumns(t *testing.T) {
 	cell := hostCells(1, 60, 994, "counter")[0]
 	var e ColumnEncoder
@@ -326,7 +329,8 @@ func FuzzColumns(f *testing.F) {
 	})
 }
 
-// FuzzColumnValues makes a cell of any values, so that the coder is met with more than a fuzzer can make of whole cells.
+// FuzzColumnValues makes a cell of any values, so that the coder is met with more than a fuzzer can
+// make of whole cells.
 func FuzzColumnValues(f *testing.F) {
 	f.Add(uint16(15), uint16(994), byte(0), []byte("01234567012345670123456701234567"))
 	f.Fuzz(func(t *testing.T, step, offset uint16, mix byte, words []byte) {
@@ -348,7 +352,8 @@ func FuzzColumnValues(f *testing.F) {
 	})
 }
 
-// FuzzColumnDecoder: what is no coded cell is an error, and what passes for one does so in every way of reading it.
+// FuzzColumnDecoder: what is no coded cell is an error, and what passes for one does so in every
+// way of reading it.
 func FuzzColumnDecoder(f *testing.F) {
 	var e ColumnEncoder
 	for _, points := range columnCases(rand.New(rand.NewPCG(8, 8))) {

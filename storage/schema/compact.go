@@ -5,15 +5,17 @@ import (
 	"slices"
 )
 
-// The last byte of a value that holds several points: OpenTSDB 2.4 Const.MS_MIXED_COMPACT is its lowest bit.
+// The last byte of a value that holds several points: OpenTSDB 2.4 Const.MS_MIXED_COMPACT is its
+// lowest bit.
 const (
 	trailerPlain = 0x00
 	trailerMixed = 0x01 // qualifiers of 2 and of 4 bytes stand side by side
 )
 
-// AppendCell appends the qualifier and the value of one cell that holds all the points, which ascend by Offset with no
-// instant twice: the plain cell of one point, the compacted cell of several, nothing of none. No compacted cell is MistakenForAppend:
-// the first of several points counts milliseconds where it would make it so.
+// AppendCell appends the qualifier and the value of one cell that holds all the points, which
+// ascend by Offset with no instant twice: the plain cell of one point, the compacted cell of
+// several, nothing of none. No compacted cell is MistakenForAppend: the first of several points
+// counts milliseconds where it would make it so.
 func AppendCell(q, v []byte, points []Point) (qualifier, value []byte) {
 	if len(points) < 2 {
 		for _, p := range points {
@@ -36,8 +38,9 @@ func AppendCell(q, v []byte, points []Point) (qualifier, value []byte) {
 	return q, append(v, trailer)
 }
 
-// decodeCompacted reads several points. The flags alone say where a value ends. The trailing byte may have any value or be
-// missing, since a TSD reads such cells too (OpenTSDB 2.4.1, observed); anything else left over means that the flags lie.
+// decodeCompacted reads several points. The flags alone say where a value ends. The trailing byte
+// may have any value or be missing, since a TSD reads such cells too (OpenTSDB 2.4.1, observed);
+// anything else left over means that the flags lie.
 func decodeCompacted(dst []Point, qualifier, value []byte) ([]Point, error) {
 	start := len(dst)
 	dst = slices.Grow(dst, pointsIn(qualifier))

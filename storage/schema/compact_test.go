@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// randomPoints gives n points at ascending instants, about half of them whole seconds, with values of every length.
+// randomPoints gives n points at ascending instants, about half of them whole seconds, with values
+// of every length.
 func randomPoints(rng *rand.Rand, n int) []Point {
 	offsets := map[uint32]bool{}
 	for len(offsets) < n {
@@ -52,7 +53,8 @@ func TestRandomCellsComeBack(t *testing.T) {
 	}
 }
 
-// asWritten gives the points as one cell holds them: the first of several may count milliseconds though it is a whole second.
+// asWritten gives the points as one cell holds them: the first of several may count milliseconds
+// though it is a whole second.
 func asWritten(points []Point) []Point {
 	points = slices.Clone(points)
 	if len(points) > 1 {
@@ -61,7 +63,8 @@ func asWritten(points []Point) []Point {
 	return points
 }
 
-// TestEveryCutIsNoticed: a value that lost bytes, but for the trailing one, or gained some never passes for whole.
+// TestEveryCutIsNoticed: a value that lost bytes, but for the trailing one, or gained some never
+// passes for whole.
 func TestEveryCutIsNoticed(t *testing.T) {
 	points := randomPoints(rand.New(rand.NewPCG(4, 4)), 20)
 	q, v := AppendCell(nil, nil, points)

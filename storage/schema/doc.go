@@ -1,6 +1,7 @@
-// Package schema knows every byte of the OpenTSDB tables: row keys, salts, qualifiers, values, compacted and append
-// cells, the UID and meta rows, and the object cells that tsdbridge adds. README.md draws them.
+// Package schema knows every byte of the OpenTSDB tables: row keys, salts, qualifiers, values,
+// compacted and append cells, the UID and meta rows, and the object cells that tsdbridge adds.
+// README.md draws them.
 //
-// It is pure: bytes in, bytes out. It never talks to a table, never assigns a UID, never decides which of two
-// points at one instant stands, and never reads a clock.
+// It is pure: bytes in, bytes out. It never talks to a table, never assigns a UID, never decides
+// which of two points at one instant stands, and never reads a clock.
 package schema

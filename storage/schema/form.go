@@ -2,8 +2,9 @@ package schema
 
 import "math"
 
-// A Form is as what a client sent a point. OpenTSDB's doors keep more of it than time and number: a TSD stores 1, 1.0 by telnet and 1.0 over HTTP in
-// three ways and a whole second in two, and a second point that differs at the same instant fails its queries. It is a kind and flags.
+// A Form is as what a client sent a point. OpenTSDB's doors keep more of it than time and number: a
+// TSD stores 1, 1.0 by telnet and 1.0 over HTTP in three ways and a whole second in two, and a
+// second point that differs at the same instant fails its queries. It is a kind and flags.
 type Form byte
 
 // The forms of values.
@@ -14,18 +15,20 @@ const (
 
 	formKind = 3
 
-	// FormMillis is a flag: the time came in milliseconds. A TSD then gives a whole second too the qualifier of milliseconds.
+	// FormMillis is a flag: the time came in milliseconds. A TSD then gives a whole second too the
+	// qualifier of milliseconds.
 	FormMillis Form = 4
 )
 
 // Kind is the form without flags.
 func (f Form) Kind() Form { return f & formKind }
 
-// Millis says whether the flag FormMillis is set.
+// Millis reports whether the flag FormMillis is set.
 func (f Form) Millis() bool { return f&FormMillis != 0 }
 
-// ValuePoint is the point of a value of a form at an offset in milliseconds. It is not ok where FloatPoint is not. ValuesDouble and ValuesCompact
-// were asked for by somebody who knows who else writes, and hold for FormDouble too.
+// ValuePoint is the point of a value of a form at an offset in milliseconds. It is not ok where
+// FloatPoint is not. ValuesDouble and ValuesCompact were asked for by somebody who knows who else
+// writes, and hold for FormDouble too.
 func ValuePoint(offset uint32, v float64, form Form, values Values) (p Point, ok bool) {
 	switch kind := form.Kind(); {
 	case kind == FormInteger:
@@ -39,7 +42,8 @@ func ValuePoint(offset uint32, v float64, form Form, values Values) (p Point, ok
 	return p, ok
 }
 
-// FitsFloat4 says whether a finite float comes back from 4 bytes with the same 64 bits: only then does its form decide its length.
+// FitsFloat4 reports whether a finite float comes back from 4 bytes with the same 64 bits: only
+// then does its form decide its length.
 func FitsFloat4(v float64) bool {
 	bits := math.Float64bits(v)
 	return !isSpecial(bits) && math.Float64bits(float64(float32(v))) == bits

@@ -11,16 +11,16 @@ import (
 	"unicode/utf16"
 )
 
-// The documents are printed here and not by encoding/json, since a TSD compares them byte for byte with what Jackson prints:
-// other escapes, other numbers, a fixed order.
+// The documents are printed here and not by encoding/json, since a TSD compares them byte for byte
+// with what Jackson prints: other escapes, other numbers, a fixed order.
 
 // appendField appends a name, as the caller wrote it with its punctuation, and a string.
 func appendField(dst []byte, name, value string) []byte {
 	return appendString(append(dst, name...), value)
 }
 
-// appendString appends a string with Jackson's escapes: quote, backslash and control characters below a blank, nothing else. What is
-// not UTF-8 becomes U+FFFD.
+// appendString appends a string with Jackson's escapes: quote, backslash and control characters
+// below a blank, nothing else. What is not UTF-8 becomes U+FFFD.
 func appendString(dst []byte, s string) []byte {
 	const hex = "0123456789ABCDEF"
 	dst = append(dst, '"')
@@ -54,12 +54,14 @@ func appendMap(dst []byte, m map[string]string) []byte {
 	return append(dst, '}')
 }
 
-// compareJava is Java's String.compareTo: by UTF-16 units, which is not the order of the UTF-8 bytes above U+D7FF.
+// compareJava is Java's String.compareTo: by UTF-16 units, which is not the order of the UTF-8
+// bytes above U+D7FF.
 func compareJava(a, b string) int {
 	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
 }
 
-// appendDouble appends a number as Jackson prints a Java double: Double.toString, in quotes when it is not a JSON number.
+// appendDouble appends a number as Jackson prints a Java double: Double.toString, in quotes when it
+// is not a JSON number.
 func appendDouble(dst []byte, f float64) []byte {
 	switch abs := math.Abs(f); {
 	case math.IsNaN(f):

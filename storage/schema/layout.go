@@ -2,8 +2,9 @@ package schema
 
 import "fmt"
 
-// A Layout holds the widths of the parts of a row key in bytes. Nothing in the tables records them: they must be
-// equal in every process that touches the tables. A wrong width makes garbage, a wrong salt makes empty results.
+// A Layout holds the widths of the parts of a row key in bytes. Nothing in the tables records them:
+// they must be equal in every process that touches the tables. A wrong width makes garbage, a wrong
+// salt makes empty results.
 type Layout struct {
 	MetricWidth, TagkWidth, TagvWidth int // 1 to 8; tsd.storage.uid.width.*
 	SaltWidth                         int // 0 (no salt) to 8; tsd.storage.salt.width
@@ -31,7 +32,8 @@ func (l Layout) Validate() error {
 	if l.SaltBuckets < 1 || l.SaltBuckets > maxBuckets {
 		return fmt.Errorf("--storage.salt.buckets=%d: want 1 to %d", l.SaltBuckets, maxBuckets)
 	}
-	// OpenTSDB truncates a bucket that its salt cannot hold; two buckets would then share their rows.
+	// OpenTSDB truncates a bucket that its salt cannot hold; two buckets would then share their
+	// rows.
 	if w := l.SaltWidth; w > 0 && w < 4 && l.SaltBuckets > 1<<(8*w) {
 		return fmt.Errorf("--storage.salt.buckets=%d: a salt of %d bytes holds %d", l.SaltBuckets, w, 1<<(8*w))
 	}
@@ -53,5 +55,6 @@ func (l Layout) Width(k Kind) int {
 // PairWidth is the width of a tag in a row key: its key's UID and its value's.
 func (l Layout) PairWidth() int { return l.TagkWidth + l.TagvWidth }
 
-// PrefixWidth is the number of bytes of a data row key before its first tag: salt, metric and base time.
+// PrefixWidth is the number of bytes of a data row key before its first tag: salt, metric and base
+// time.
 func (l Layout) PrefixWidth() int { return l.SaltWidth + l.MetricWidth + baseWidth }

@@ -7,8 +7,9 @@ import (
 	"strconv"
 )
 
-// CounterQualifier is the column of tsdb-meta that marks a series: a counter of its points in 8 bytes, which OpenTSDB leaves at 1
-// when it only tracks. The time of the cell is the time of the last write.
+// CounterQualifier is the column of tsdb-meta that marks a series: a counter of its points in 8
+// bytes, which OpenTSDB leaves at 1 when it only tracks. The time of the cell is the time of the
+// last write.
 func CounterQualifier() []byte { return []byte("ts_ctr") }
 
 // MetaQualifier is the column of tsdb-meta with the TSMeta document.
@@ -19,7 +20,8 @@ const metaQualifier = "ts_meta"
 // FormatTSUID is the text of a TSUID or UID: upper-case hexadecimal.
 func FormatTSUID(tsuid []byte) string { return fmt.Sprintf("%X", tsuid) }
 
-// A TSMeta is the document of a series. A TSD edits it only if the stored bytes are those that it would print itself.
+// A TSMeta is the document of a series. A TSD edits it only if the stored bytes are those that it
+// would print itself.
 type TSMeta struct {
 	TSUID                           string
 	DisplayName, Description, Notes string
@@ -102,8 +104,8 @@ func ParseTSMeta(b []byte) (TSMeta, error) {
 	}, nil
 }
 
-// A UIDMeta is the document of a UID. The UID and its name are not in it. A TSD edits it if the stored bytes are those that it
-// read, so their order is free.
+// A UIDMeta is the document of a UID. The UID and its name are not in it. A TSD edits it if the
+// stored bytes are those that it read, so their order is free.
 type UIDMeta struct {
 	Type                            string // METRIC, TAGK or TAGV
 	DisplayName, Description, Notes string
@@ -111,8 +113,8 @@ type UIDMeta struct {
 	Custom                          map[string]string // nil is null
 }
 
-// AppendTo appends the document as OpenTSDB 2.4 UIDMeta.getStorageJSON prints it, but for the order within Custom: a TSD's is that of
-// a Java HashMap, ours ascends.
+// AppendTo appends the document as OpenTSDB 2.4 UIDMeta.getStorageJSON prints it, but for the order
+// within Custom: a TSD's is that of a Java HashMap, ours ascends.
 func (m UIDMeta) AppendTo(dst []byte) []byte {
 	dst = appendField(dst, `{"type":`, m.Type)
 	dst = appendField(dst, `,"displayName":`, m.DisplayName)

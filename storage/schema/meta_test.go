@@ -102,7 +102,8 @@ func TestStringsAreJacksons(t *testing.T) {
 	}
 }
 
-// TestCustomIsSortedLikeATreeMap: U+FF61 comes after the surrogates of U+1F600 in UTF-16, before it in UTF-8.
+// TestCustomIsSortedLikeATreeMap: U+FF61 comes after the surrogates of U+1F600 in UTF-16, before it
+// in UTF-8.
 func TestCustomIsSortedLikeATreeMap(t *testing.T) {
 	m := map[string]string{"\uFF61": "4", "\U0001F600": "3", "b": "2", "a": "1", "": "0"}
 	const want = `{"":"0","a":"1","b":"2","😀":"3","｡":"4"}`

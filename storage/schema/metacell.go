@@ -6,8 +6,9 @@ import (
 	"strconv"
 )
 
-// A TSMeta document as it was made, which nearly all are, in the coded form of cells (see ColumnEncoder): a quarter of its length, and an
-// engine of our own writes, sorts and keeps it by the million.
+// A TSMeta document as it was made, which nearly all are, in the coded form of cells (see
+// ColumnEncoder): a quarter of its length, and an engine of our own writes, sorts and keeps it by
+// the million.
 //
 //	cell = 80(1) created(uvarint) TSUID
 const formNewTSMeta = formReserved

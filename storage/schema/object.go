@@ -30,7 +30,8 @@ type Object struct {
 	Data   []byte
 }
 
-// IsSample says whether an object of this kind is the sample of its instant: at most one, and no data point beside it.
+// IsSample reports whether an object of this kind is the sample of its instant: at most one, and no
+// data point beside it.
 func (k ObjectKind) IsSample() bool { return k == ObjectFloat || k == ObjectHistogram }
 
 // FloatObject is the object of a float at an offset in milliseconds, whatever its bits are.
@@ -46,9 +47,9 @@ func (o Object) Float() (float64, error) {
 	return math.Float64frombits(binary.BigEndian.Uint64(o.Data)), nil
 }
 
-// AppendObjectCell appends the qualifier and the value of one cell that holds all the objects, sorting them in place by
-// Offset, Kind and Data; nothing of none. The qualifier is the place of the first: of two cells of a row that begin at one
-// instant the later put replaces the earlier.
+// AppendObjectCell appends the qualifier and the value of one cell that holds all the objects,
+// sorting them in place by Offset, Kind and Data; nothing of none. The qualifier is the place of
+// the first: of two cells of a row that begin at one instant the later put replaces the earlier.
 func AppendObjectCell(q, v []byte, objects []Object) (qualifier, value []byte) {
 	if len(objects) == 0 {
 		return q, v
@@ -71,8 +72,8 @@ func compareObjects(a, b Object) int {
 	return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Kind, b.Kind), bytes.Compare(a.Data, b.Data))
 }
 
-// appendObjectQualifier appends 3 or 5 bytes, never more: OpenTSDB's fsck deletes other lengths. The offset is a plain number
-// without flags, as in OpenTSDB's annotations.
+// appendObjectQualifier appends 3 or 5 bytes, never more: OpenTSDB's fsck deletes other lengths.
+// The offset is a plain number without flags, as in OpenTSDB's annotations.
 func appendObjectQualifier(q []byte, offset uint32) []byte {
 	q = append(q, prefixObject)
 	if offset%1000 == 0 {
@@ -81,8 +82,9 @@ func appendObjectQualifier(q []byte, offset uint32) []byte {
 	return binary.BigEndian.AppendUint32(q, offset)
 }
 
-// DecodeObjects appends the objects of an object cell; their Data points into value. The value says it all, so an offset
-// in the qualifier that differs is no error. Objects of unknown kinds are returned as they are. After an error dst is as it was.
+// DecodeObjects appends the objects of an object cell; their Data points into value. The value says
+// it all, so an offset in the qualifier that differs is no error. Objects of unknown kinds are
+// returned as they are. After an error dst is as it was.
 func DecodeObjects(dst []Object, qualifier, value []byte) ([]Object, error) {
 	if ClassifyCell(qualifier) != CellObject {
 		return dst, fmt.Errorf("object cell %X: not the qualifier of objects", clip(qualifier))
@@ -102,8 +104,8 @@ func DecodeObjects(dst []Object, qualifier, value []byte) ([]Object, error) {
 	return dst, nil
 }
 
-// cutObject reads the first object of b, whose offset counts from the one before, and says how many bytes it took: 0 when
-// b holds no object there.
+// cutObject reads the first object of b, whose offset counts from the one before, and returns how
+// many bytes it took: 0 when b holds no object there.
 func cutObject(b []byte, before uint64) (Object, int) {
 	delta, at := binary.Uvarint(b)
 	if at <= 0 || delta >= rowMillis || before+delta >= rowMillis || at == len(b) {

@@ -8,18 +8,20 @@ type Point struct {
 	Millis bool   // a qualifier of 4 bytes, which counts milliseconds
 }
 
-// newPoint is a point without a value. A whole second has the seconds qualifier, so that one instant has one qualifier.
+// newPoint is a point without a value. A whole second has the seconds qualifier, so that one
+// instant has one qualifier.
 func newPoint(offset uint32) Point {
 	return Point{Offset: offset, Millis: offset%1000 != 0}
 }
 
-// WithOurUnit is the point of any cell with the qualifier that its instant has where nobody else writes: the first of a cell, and what came in
-// milliseconds, may count milliseconds though they are whole seconds.
+// WithOurUnit is the point of any cell with the qualifier that its instant has where nobody else
+// writes: the first of a cell, and what came in milliseconds, may count milliseconds though they
+// are whole seconds.
 func (p Point) WithOurUnit() Point {
 	p.Millis = p.Offset%1000 != 0 || p.Offset > maxSecondsOffset*1000
 	return p
 }
 
-// SameValue says whether the values have the same type, length and bytes. A TSD answers 400 to a query that
-// meets two different values at one instant.
+// SameValue reports whether the values have the same type, length and bytes. A TSD answers 400 to a
+// query that meets two different values at one instant.
 func (p Point) SameValue(o Point) bool { return p.Flags == o.Flags && p.Bits == o.Bits }

@@ -31,11 +31,12 @@ func (p Point) AppendQualifier(dst []byte) []byte {
 	return binary.BigEndian.AppendUint16(dst, uint16(p.Offset/1000<<secondsShift)|uint16(p.Flags))
 }
 
-// isMillis says whether a qualifier that begins with this byte has 4 bytes.
+// isMillis reports whether a qualifier that begins with this byte has 4 bytes.
 func isMillis(first byte) bool { return first&msNibble == msNibble }
 
-// cutQualifier reads the first qualifier of q and says how many bytes it took: 0 when q ends within it. Offsets beyond
-// the hour and reserved bits are taken as they are, like a TSD takes them.
+// cutQualifier reads the first qualifier of q and returns how many bytes it took: 0 when q ends
+// within it. Offsets beyond the hour and reserved bits are taken as they are, like a TSD takes
+// them.
 func cutQualifier(q []byte) (Point, int) {
 	if len(q) >= 2 && !isMillis(q[0]) {
 		bits := uint32(binary.BigEndian.Uint16(q))
@@ -48,7 +49,8 @@ func cutQualifier(q []byte) (Point, int) {
 	return Point{}, 0
 }
 
-// Offsets are the offsets of the points of a cell of points, in milliseconds, by its qualifier alone.
+// Offsets are the offsets of the points of a cell of points, in milliseconds, by its qualifier
+// alone.
 func Offsets(qualifier []byte) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		for len(qualifier) > 0 {

@@ -13,8 +13,8 @@ const RowSeconds = 3600
 
 const rowMillis = RowSeconds * 1000
 
-// Base is the base time in seconds of the row of a time in milliseconds, which is not negative and whose seconds
-// fit 32 bits (OpenTSDB takes larger ones and lets the base time wrap silently).
+// Base is the base time in seconds of the row of a time in milliseconds, which is not negative and
+// whose seconds fit 32 bits (OpenTSDB takes larger ones and lets the base time wrap silently).
 func Base(ms int64) uint32 { return uint32(ms / rowMillis * RowSeconds) }
 
 // Offset is the place of a time in milliseconds within its row, in milliseconds.
@@ -26,8 +26,8 @@ func Time(base, offset uint32) int64 { return int64(base)*1000 + int64(offset) }
 // A Pair is one tag: the UIDs of its key and its value.
 type Pair struct{ Key, Value []byte }
 
-// AppendTSUID appends the TSUID of a series: the metric's UID, then the tags by their bytes, not by their names.
-// It sorts the pairs in place. Every UID must have its width.
+// AppendTSUID appends the TSUID of a series: the metric's UID, then the tags by their bytes, not by
+// their names. It sorts the pairs in place. Every UID must have its width.
 func (l Layout) AppendTSUID(dst, metric []byte, pairs []Pair) []byte {
 	slices.SortFunc(pairs, func(a, b Pair) int {
 		if c := bytes.Compare(a.Key, b.Key); c != 0 {
@@ -43,7 +43,8 @@ func (l Layout) AppendTSUID(dst, metric []byte, pairs []Pair) []byte {
 	return dst
 }
 
-// ParseTSUID cuts a TSUID, into which the parts point, into its metric and its tags, which are whole pairs.
+// ParseTSUID cuts a TSUID, into which the parts point, into its metric and its tags, which are
+// whole pairs.
 func (l Layout) ParseTSUID(tsuid []byte) (metric, tags []byte, err error) {
 	if len(tsuid) < l.MetricWidth || (len(tsuid)-l.MetricWidth)%l.PairWidth() != 0 {
 		return nil, nil, fmt.Errorf("TSUID %X: %d bytes are not a metric of %d and tags of %d",
@@ -69,7 +70,8 @@ func (l Layout) AppendRowKey(dst, tsuid []byte, base uint32) []byte {
 	return append(dst, tsuid[l.MetricWidth:]...)
 }
 
-// AppendRangeKey appends the part of a row key that orders the rows of a metric by time: a bound of a scan over one bucket.
+// AppendRangeKey appends the part of a row key that orders the rows of a metric by time: a bound of
+// a scan over one bucket.
 func (l Layout) AppendRangeKey(dst []byte, bucket int, metric []byte, base uint32) []byte {
 	dst = l.AppendSalt(dst, bucket)
 	dst = append(dst, metric...)
@@ -83,7 +85,8 @@ type RowKey struct {
 	Tags   []byte // pairs; none in a row of global annotations, whose metric is all zeros
 }
 
-// ParseRowKey cuts a data row key into its parts. The salt is not checked: like OpenTSDB's queries, it takes a row in any bucket.
+// ParseRowKey cuts a data row key into its parts. The salt is not checked: like OpenTSDB's queries,
+// it takes a row in any bucket.
 func (l Layout) ParseRowKey(key []byte) (RowKey, error) {
 	prefix := l.PrefixWidth()
 	if len(key) < prefix || (len(key)-prefix)%l.PairWidth() != 0 {

@@ -11,7 +11,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestKeys runs the data files about row keys, TSUIDs and salts. metric=, tagk=, tagv=, salt= and buckets= are the layout.
+// TestKeys runs the data files about row keys, TSUIDs and salts. metric=, tagk=, tagv=, salt= and
+// buckets= are the layout.
 //
 //	decode    a row key -> its parts; a key that its parts do not give again is an error
 //	tsuid     metric and pairs in any order -> TSUID
@@ -154,7 +155,8 @@ func TestPairsStops(t *testing.T) {
 	}
 }
 
-// TestRowKeyOfRandomSeries: whatever the layout, a key gives its series and its hour back, and sorts within its bucket by time.
+// TestRowKeyOfRandomSeries: whatever the layout, a key gives its series and its hour back, and
+// sorts within its bucket by time.
 func TestRowKeyOfRandomSeries(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for range 2000 {

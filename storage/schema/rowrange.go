@@ -2,15 +2,16 @@ package schema
 
 import "encoding/binary"
 
-// A MetricRange is the rows of one metric in one salt bucket whose base time is less than a bound. They are neighbours, since
-// the base time follows the metric in the key.
+// A MetricRange is the rows of one metric in one salt bucket whose base time is less than a bound.
+// They are neighbours, since the base time follows the metric in the key.
 type MetricRange struct {
 	From, To []byte // row keys, To excluded
 	Next     []byte // the first key that may belong to another metric or bucket; nil: there is none
 }
 
-// RowsBefore returns the range that a data row key is of, with the rows of base times below base (seconds). It is false for a key
-// that is too short to have a base time; Next is then the key behind it.
+// RowsBefore returns the range that a data row key is of, with the rows of base times below base
+// (seconds). It is false for a key that is too short to have a base time; Next is then the key
+// behind it.
 func (l Layout) RowsBefore(key []byte, base uint32) (MetricRange, bool) {
 	if len(key) < l.PrefixWidth() {
 		return MetricRange{Next: append(key[:len(key):len(key)], 0)}, false

@@ -5,8 +5,9 @@ import "math"
 // maxBuckets is the greatest number of buckets: OpenTSDB computes them in Java ints.
 const maxBuckets = math.MaxInt32
 
-// Bucket is the salt bucket of a series: all of its hours share it. It is 0 when rows are not salted. OpenTSDB 2.4
-// RowKey.prefixKeyWithSalt: Java's Arrays.hashCode over metric and tags, its truncating remainder, its absolute value.
+// Bucket is the salt bucket of a series: all of its hours share it. It is 0 when rows are not
+// salted. OpenTSDB 2.4 RowKey.prefixKeyWithSalt: Java's Arrays.hashCode over metric and tags, its
+// truncating remainder, its absolute value.
 func (l Layout) Bucket(tsuid []byte) int {
 	if l.SaltWidth == 0 {
 		return 0
@@ -23,7 +24,8 @@ func (l Layout) Buckets() int {
 	return l.SaltBuckets
 }
 
-// AppendSalt appends a bucket as a row key begins with it: unsigned, big-endian, nothing when rows are not salted.
+// AppendSalt appends a bucket as a row key begins with it: unsigned, big-endian, nothing when rows
+// are not salted.
 func (l Layout) AppendSalt(dst []byte, bucket int) []byte {
 	return appendUint(dst, uint64(bucket), l.SaltWidth)
 }

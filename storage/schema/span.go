@@ -2,8 +2,8 @@ package schema
 
 import "encoding/binary"
 
-// SpanQualifier is a column of tsdb-meta that is ours: the days in which a series may have rows of points, as EncodeSpan has them. It stands only in
-// tables that no TSD opens.
+// SpanQualifier is a column of tsdb-meta that is ours: the days in which a series may have rows of
+// points, as EncodeSpan has them. It stands only in tables that no TSD opens.
 func SpanQualifier() []byte { return []byte(spanQualifier) }
 
 const spanQualifier = "tsdbridge.span"
@@ -13,7 +13,8 @@ func EncodeSpan(first, last uint16) []byte {
 	return binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, first), last)
 }
 
-// ParseSpan finds the span among the cells of a row: ok is false for any other cell, and for a span that EncodeSpan never makes.
+// ParseSpan finds the span among the cells of a row: ok is false for any other cell, and for a span
+// that EncodeSpan never makes.
 func ParseSpan(qualifier, value []byte) (first, last uint16, ok bool) {
 	if string(qualifier) != spanQualifier || len(value) != 4 {
 		return 0, 0, false

@@ -1,25 +1,31 @@
 package schema
 
-// Internal.extractDataPoints of OpenTSDB 2.4 and 2.5 takes a data cell for an append cell when its first byte is prefixAppend, whatever its
-// length. Then DumpSeries and /api/query/last fail or give what is no point, and fsck --fix-all, as the bytes of the value fall, deletes the cell
-// with all its points, puts others in its place, or stops there without a word. In a qualifier of seconds that byte is seconds 80 to 95 of
-// the hour. The queries and the compaction of a TSD look at the length first and read such cells.
+// Internal.extractDataPoints of OpenTSDB 2.4 and 2.5 takes a data cell for an append cell when its
+// first byte is prefixAppend, whatever its length. Then DumpSeries and /api/query/last fail or give
+// what is no point, and fsck --fix-all, as the bytes of the value fall, deletes the cell with all
+// its points, puts others in its place, or stops there without a word. In a qualifier of seconds
+// that byte is seconds 80 to 95 of the hour. The queries and the compaction of a TSD look at the
+// length first and read such cells.
 
-// MistakenForAppend says whether the qualifier is of several points and OpenTSDB's fsck takes it for an append cell.
+// MistakenForAppend reports whether the qualifier is of several points and OpenTSDB's fsck takes it
+// for an append cell.
 //
-// One point is no such cell, though DumpSeries and the last point fail there as well: fsck reads it as what it is, a TSD writes it so
-// itself, and under another qualifier a TSD's correction would not overwrite it.
+// One point is no such cell, though DumpSeries and the last point fail there as well: fsck reads it
+// as what it is, a TSD writes it so itself, and under another qualifier a TSD's correction would
+// not overwrite it.
 func MistakenForAppend(qualifier []byte) bool {
 	return len(qualifier) > 2 && len(qualifier)%2 == 0 && qualifier[0] == prefixAppend
 }
 
-// FromFirst is the first point of a cell of several as it stands elsewhere: whether it counted milliseconds before asFirst is not known there.
+// FromFirst is the first point of a cell of several as it stands elsewhere: whether it counted
+// milliseconds before asFirst is not known there.
 func (p Point) FromFirst() Point {
 	p.Millis = p.Millis && (p.Offset%1000 != 0 || p.Offset/1000>>4 != prefixAppend)
 	return p
 }
 
-// asFirst is the point as it may stand first of several in a cell: one that would begin the qualifier with prefixAppend counts milliseconds.
+// asFirst is the point as it may stand first of several in a cell: one that would begin the
+// qualifier with prefixAppend counts milliseconds.
 func (p Point) asFirst() Point {
 	p.Millis = p.Millis || p.Offset/1000>>4 == prefixAppend
 	return p

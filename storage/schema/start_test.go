@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestNoCellIsMistakenForAppend begins cells at every second of the hour, as seconds and with a part of a second, and goes on in every way.
+// TestNoCellIsMistakenForAppend begins cells at every second of the hour, as seconds and with a
+// part of a second, and goes on in every way.
 func TestNoCellIsMistakenForAppend(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	var coder ColumnEncoder

@@ -106,7 +106,8 @@ func describeTreeColumn(q []byte) string {
 	return "something else"
 }
 
-// editDocument changes fields of a document. They stand on a line of their own, in the JSON of the type.
+// editDocument changes fields of a document. They stand on a line of their own, in the JSON of the
+// type.
 func editDocument(t *testing.T, d *datadriven.TestData) string {
 	t.Helper()
 	var edited []byte
@@ -136,7 +137,8 @@ func editDocument(t *testing.T, d *datadriven.TestData) string {
 	return string(edited)
 }
 
-// What parses prints to what parses to the same; editing a document with what it says leaves it as it is, or as Jackson writes it.
+// What parses prints to what parses to the same; editing a document with what it says leaves it as
+// it is, or as Jackson writes it.
 func FuzzTreeDocuments(f *testing.F) {
 	for _, s := range []string{
 		`{"name":"Test Tree","description":"My Description","notes":"Details","strictMatch":false,"created":0,"enabled":true,"storeFailures":false}`,

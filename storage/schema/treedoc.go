@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// A Tree is the definition of a tree; its id is in its row key, its rules are columns of their own. A TSD edits it only if the
-// stored bytes are those that it would print itself.
+// A Tree is the definition of a tree; its id is in its row key, its rules are columns of their own.
+// A TSD edits it only if the stored bytes are those that it would print itself.
 type Tree struct {
 	Name, Description, Notes string
 	// StrictMatch keeps out the series that a level of the rules does not match.
@@ -64,8 +64,9 @@ type TreeRule struct {
 	TreeID                  int
 }
 
-// AppendTo appends the document in one of the orders that OpenTSDB 2.4 prints. Its serialisation is that of a bean: the last fields
-// change places from one start of a TSD to the next, so that no order is right for all of them.
+// AppendTo appends the document in one of the orders that OpenTSDB 2.4 prints. Its serialisation is
+// that of a bean: the last fields change places from one start of a TSD to the next, so that no
+// order is right for all of them.
 func (r TreeRule) AppendTo(dst []byte) []byte {
 	dst = appendField(dst, `{"type":`, r.Type)
 	dst = appendField(dst, `,"field":`, r.Field)
@@ -98,8 +99,8 @@ func ParseTreeRule(b []byte) (TreeRule, error) {
 	return r, nil
 }
 
-// EditTreeRule gives the stored document with the fields of r in their old places, so that the TSD that wrote it can go on editing
-// it. Unknown fields stay.
+// EditTreeRule gives the stored document with the fields of r in their old places, so that the TSD
+// that wrote it can go on editing it. Unknown fields stay.
 func EditTreeRule(stored []byte, r TreeRule) ([]byte, error) {
 	edited, err := editMembers(stored, r.AppendTo(nil))
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 	"strconv"
 )
 
-// The documents of tsdb-tree come in any order of their fields: that of rules differs between two starts of one TSD. They are read
-// by exact field name, as Jackson does (encoding/json takes any case), and edited in place: what an edit does not know stays.
+// The documents of tsdb-tree come in any order of their fields: that of rules differs between two
+// starts of one TSD. They are read by exact field name, as Jackson does (encoding/json takes any
+// case), and edited in place: what an edit does not know stays.
 
 // A member is one field of a document as it stands there.
 type member struct {
@@ -45,7 +46,8 @@ func parseMembers(b []byte) ([]member, error) {
 	return members, nil
 }
 
-// fields finds the fields of a document by name; of two of one name the last counts. The first error stays.
+// fields finds the fields of a document by name; of two of one name the last counts. The first
+// error stays.
 type fields struct {
 	members map[string]json.RawMessage
 	err     error
@@ -60,8 +62,8 @@ func parseFields(b []byte) *fields {
 	return f
 }
 
-// scalar gives the text of a field: of a string what it says, of numbers and booleans how they are written, of null and what is
-// missing nothing. Jackson turns them into each other likewise.
+// scalar gives the text of a field: of a string what it says, of numbers and booleans how they are
+// written, of null and what is missing nothing. Jackson turns them into each other likewise.
 func (f *fields) scalar(name string) string {
 	raw := f.members[name]
 	if len(raw) == 0 || string(raw) == "null" {
@@ -105,8 +107,8 @@ func (f *fields) fail(name string, err error) {
 	}
 }
 
-// editMembers replaces in a document the fields of another and adds those that it lacks. Fields that only the first has keep their
-// bytes and their place.
+// editMembers replaces in a document the fields of another and adds those that it lacks. Fields
+// that only the first has keep their bytes and their place.
 func editMembers(raw, wanted []byte) ([]byte, error) {
 	old, err := parseMembers(raw)
 	if err != nil {

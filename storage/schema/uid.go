@@ -50,7 +50,8 @@ func (k Kind) Qualifier() []byte {
 	return []byte(k.String())
 }
 
-// MetaQualifier is the column of the kind's UIDMeta in FamilyName: singular for metrics too, whatever OpenTSDB's manual says.
+// MetaQualifier is the column of the kind's UIDMeta in FamilyName: singular for metrics too,
+// whatever OpenTSDB's manual says.
 func (k Kind) MetaQualifier() []byte { return []byte(k.String() + "_meta") }
 
 // MaxIDRow is the row of tsdb-uid with the counters of UIDs.
@@ -59,8 +60,9 @@ func MaxIDRow() []byte { return []byte{0} }
 // maxNameLength is the length of the longest HBase row key in bytes; a name is a row key.
 const maxNameLength = 32767
 
-// EncodeName gives a name as tsdb-uid holds it: one byte a character, ISO-8859-1. OpenTSDB writes a question mark for what
-// does not fit, so that names collide; here it is an error. So is U+0000: the name of that one character would be MaxIDRow.
+// EncodeName gives a name as tsdb-uid holds it: one byte a character, ISO-8859-1. OpenTSDB writes a
+// question mark for what does not fit, so that names collide; here it is an error. So is U+0000:
+// the name of that one character would be MaxIDRow.
 func EncodeName(s string) ([]byte, error) {
 	if s == "" {
 		return nil, errors.New("empty name")

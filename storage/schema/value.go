@@ -48,8 +48,9 @@ func (v Values) String() string {
 	return fmt.Sprintf("Values(%d)", int(v))
 }
 
-// FloatPoint is the point of a float at an offset in milliseconds. It is not ok for NaN and the infinities, which must
-// become objects: a TSD writes neither, and an infinity in a data cell fails its whole query.
+// FloatPoint is the point of a float at an offset in milliseconds. It is not ok for NaN and the
+// infinities, which must become objects: a TSD writes neither, and an infinity in a data cell fails
+// its whole query.
 func FloatPoint(offset uint32, v float64, values Values) (p Point, ok bool) {
 	bits := math.Float64bits(v)
 	if isSpecial(bits) {
@@ -67,13 +68,14 @@ func FloatPoint(offset uint32, v float64, values Values) (p Point, ok bool) {
 	return p, true
 }
 
-// isSpecial says whether bits are those of a NaN or an infinity: the exponent is all ones.
+// isSpecial reports whether bits are those of a NaN or an infinity: the exponent is all ones.
 func isSpecial(bits uint64) bool {
 	const exponent = 0x7FF << 52
 	return bits&exponent == exponent
 }
 
-// wholeNumber gives the integer that has the same 64 bits as a float again. Negative zero is not one.
+// wholeNumber gives the integer that has the same 64 bits as a float again. Negative zero is not
+// one.
 func wholeNumber(v float64) (int64, bool) {
 	if !(math.Abs(v) <= maxCompact) {
 		return 0, false
@@ -82,14 +84,16 @@ func wholeNumber(v float64) (int64, bool) {
 	return i, math.Float64bits(float64(i)) == math.Float64bits(v)
 }
 
-// shortWhole is wholeNumber of those that 4 bytes hold. In 8 bytes an integer is no shorter than the float, and OpenTSDB's fsck --fix-all deletes it:
-// fsckInteger of 2.4 and 2.5 leaves out of the row that it writes anew what cannot be shorter than 8 bytes.
+// shortWhole is wholeNumber of those that 4 bytes hold. In 8 bytes an integer is no shorter than
+// the float, and OpenTSDB's fsck --fix-all deletes it: fsckInteger of 2.4 and 2.5 leaves out of the
+// row that it writes again what cannot be shorter than 8 bytes.
 func shortWhole(v float64) (int64, bool) {
 	i, whole := wholeNumber(v)
 	return i, whole && i == int64(int32(i))
 }
 
-// IntPoint is the point of an integer at an offset in milliseconds, in the fewest of 1, 2, 4 and 8 bytes.
+// IntPoint is the point of an integer at an offset in milliseconds, in the fewest of 1, 2, 4 and 8
+// bytes.
 func IntPoint(offset uint32, v int64) Point {
 	p := newPoint(offset)
 	switch {
@@ -141,8 +145,8 @@ func (p Point) width() int { return int(p.Flags&lengthMask) + 1 }
 // lengths gives the length in bytes of a value with these flags: 0 when no value has them.
 const lengths = "\x01\x02\x00\x04\x00\x00\x00\x08\x00\x00\x00\x04\x00\x00\x00\x08"
 
-// cutValue reads the value with these flags at the start of v and says how many bytes it took: 0 when v is too short or no
-// value has such flags.
+// cutValue reads the value with these flags at the start of v and returns how many bytes it took: 0
+// when v is too short or no value has such flags.
 func cutValue(flags byte, v []byte) (bits uint64, width int) {
 	width = int(lengths[flags&flagsMask])
 	switch {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// someFloats are the corners and then random bits: of doubles, of short floats and of whole numbers.
+// someFloats are the corners and then random bits: of doubles, of short floats and of whole
+// numbers.
 func someFloats() []float64 {
 	floats := []float64{
 		0, math.Copysign(0, -1), 1, -1, 0.1, 127, 128, -128, -129, 32767, 32768, 1 << 31, 1<<53 - 1, 1 << 53, 1<<53 + 2, -(1 << 53),

@@ -12,28 +12,32 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// ErrExhausted says that no UID of the configured width is left, ErrName that OpenTSDB cannot hold a name.
+// ErrExhausted means that no UID of the configured width is left, ErrName that OpenTSDB cannot hold
+// a name.
 var (
 	ErrExhausted = errors.New("all UIDs are assigned")
 	ErrName      = errors.New("name cannot be stored")
 )
 
 const (
-	// concurrentAssignments is how many names of one call are given their rows at a time: each takes two round trips.
+	// concurrentAssignments is how many names of one call are given their rows at a time: each
+	// takes two round trips.
 	concurrentAssignments = 64
-	// attempts is how often an id is drawn for a name: a drawn id is in use only if the counter is behind the table.
+	// attempts is how often an id is drawn for a name: a drawn id is in use only if the counter is
+	// behind the table.
 	attempts = 16
 )
 
-// Assign returns the UIDs of names, in order, and gives a UID to each name that has none. errs is nil when all
-// went well, else it has one error per name: ErrName and ErrExhausted for that name alone, any other error for all
-// that could not be finished. A name may occur more than once.
+// Assign returns the UIDs of names, in order, and gives a UID to each name that has none. errs is
+// nil when all went well, else it has one error per name: ErrName and ErrExhausted for that name
+// alone, any other error for all that could not be finished. A name may occur more than once.
 //
-// On an engine of our own a new name is durable when an Apply returns that began later, as after a check-and-put: what is made of UIDs is
-// written by one.
+// On an engine of our own a new name is durable when an Apply returns that began later, as after a
+// check-and-put: what is made of UIDs is written by one.
 //
-// The order of the steps is OpenTSDB's (UniqueId.getOrCreateId): count, write the reverse row, write the forward
-// row, each only if it is absent, so a crash leaves at worst an unused id and never a UID without a name.
+// The order of the steps is OpenTSDB's (UniqueId.getOrCreateId): count, write the reverse row,
+// write the forward row, each only if it is absent, so a crash leaves at worst an unused id and
+// never a UID without a name.
 func (d *Dictionary) Assign(ctx context.Context, kind schema.Kind, names []string) (uids []string, errs []error) {
 	uids, missing := d.known(kind, names)
 	if !d.alone { // elsewhere the table is near, and read once: when it is this call's turn
@@ -167,7 +171,8 @@ func (d *Dictionary) draw(ctx context.Context, kind schema.Kind, n int) (first i
 	return first, d.before(ctx, kind, first)
 }
 
-// reserve draws n consecutive ids and returns the first. TSDs draw one at a time from the same counter.
+// reserve draws n consecutive ids and returns the first. TSDs draw one at a time from the same
+// counter.
 func (d *Dictionary) reserve(ctx context.Context, kind schema.Kind, n int) (int64, error) {
 	last, err := d.db.Increment(ctx, d.column(schema.FamilyID, schema.MaxIDRow(), kind), int64(n))
 	if err != nil {
@@ -202,8 +207,8 @@ func (d *Dictionary) assign(ctx context.Context, kind schema.Kind, name string, 
 	return "", fmt.Errorf("the counter of %s UIDs in table %s is behind its rows: repair it with OpenTSDB's \"uid fsck fix\"", kind, d.table)
 }
 
-// putForward makes uid the UID of a name, unless another process was faster; then the reverse row of the unused id is taken back,
-// since OpenTSDB's "uid fsck" would report it for ever.
+// putForward makes uid the UID of a name, unless another process was faster; then the reverse row
+// of the unused id is taken back, since OpenTSDB's "uid fsck" would report it forever.
 func (d *Dictionary) putForward(ctx context.Context, kind schema.Kind, name, uid []byte) (string, error) {
 	won, err := d.putIfAbsent(ctx, d.column(schema.FamilyID, name, kind), uid)
 	if err != nil {
@@ -223,8 +228,8 @@ func (d *Dictionary) putForward(ctx context.Context, kind schema.Kind, name, uid
 	return string(won), nil
 }
 
-// putIfAbsent writes a cell unless it exists and returns what it then holds. A lost answer may look like a lost race, so a
-// "no" is never believed without reading.
+// putIfAbsent writes a cell unless it exists and returns what it then holds. A lost answer may look
+// like a lost race, so a "no" is never believed without reading.
 func (d *Dictionary) putIfAbsent(ctx context.Context, c kv.Column, value []byte) ([]byte, error) {
 	won, err := d.db.CheckAndPut(ctx, c, nil, value)
 	if err != nil {

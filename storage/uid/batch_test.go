@@ -83,7 +83,8 @@ func TestAssignTogetherBehind(t *testing.T) {
 	}
 }
 
-// TestAssignTogetherFails: no UID without its name, whatever write fails, and another attempt finishes.
+// TestAssignTogetherFails: no UID without its name, whatever write fails, and another attempt
+// finishes.
 func TestAssignTogetherFails(t *testing.T) {
 	names := manyNames(100)
 	for _, c := range []struct {

@@ -8,9 +8,10 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/intern"
 )
 
-// cache is a bounded map of names to UIDs and back. It keeps two generations: what is used in the newer one stays,
-// and the older one is dropped whole when the newer one is full, so a lookup costs a look into a table and no list. A name with its UID takes its
-// bytes and some 60 more, in memory without pointers.
+// cache is a bounded map of names to UIDs and back. It keeps two generations: what is used in the
+// newer one stays, and the older one is dropped whole when the newer one is full, so a lookup costs
+// a look into a table and no list. A name with its UID takes its bytes and some 60 more, in memory
+// without pointers.
 type cache struct {
 	limit int // entries per generation, of usual length
 	seed  maphash.Seed
@@ -19,11 +20,12 @@ type cache struct {
 	new, old *generation
 }
 
-// usualEntry is the length in bytes that the memory of a cache is reckoned with; longer entries count as several.
+// usualEntry is the length in bytes that the memory of a cache is reckoned with; longer entries
+// count as several.
 const usualEntry = 128
 
-// generation knows names, each once, under numbers. A UID whose name is known need not be that name's: the reverse row
-// of a lost race has the name too.
+// generation knows names, each once, under numbers. A UID whose name is known need not be that
+// name's: the reverse row of a lost race has the name too.
 type generation struct {
 	names  *intern.Set
 	uids   []number          // by name; 0: not known, for no UID is 0
@@ -145,7 +147,8 @@ func (g *generation) setName(uid number, name uint32) {
 	g.byUID[uid] = name
 }
 
-// rename forgets what is known otherwise of UIDs which have these names, in both directions, and returns how many names lost their UIDs.
+// rename forgets what is known otherwise of UIDs which have these names, in both directions, and
+// returns how many names lost their UIDs.
 func (c *cache) rename(names map[number]string) (lost int) {
 	c.mu.RLock()
 	stale := c.new.stale(names) || c.old.stale(names)
@@ -158,7 +161,7 @@ func (c *cache) rename(names map[number]string) (lost int) {
 	return c.new.rename(names) + c.old.rename(names)
 }
 
-// stale says whether rename would find anything.
+// stale reports whether rename would find anything.
 func (g *generation) stale(names map[number]string) bool {
 	for uid, name := range names {
 		if n, ok := g.byUID[uid]; ok && g.names.String(n) != name {

@@ -1,6 +1,6 @@
-// Package uid is the dictionary of names and UIDs that OpenTSDB keeps in tsdb-uid: forward rows (name to UID),
-// reverse rows (UID to name) and a counter for each kind. It reads, caches and assigns; it never renames or deletes
-// a mapping that somebody could be using.
+// Package uid is the dictionary of names and UIDs that OpenTSDB keeps in tsdb-uid: forward rows
+// (name to UID), reverse rows (UID to name) and a counter for each kind. It reads, caches and
+// assigns; it never renames or deletes a mapping that somebody could be using.
 package uid
 
 import (
@@ -18,16 +18,20 @@ type Options struct {
 	Layout schema.Layout
 	// CacheEntries bounds each of the six caches (three kinds, both directions).
 	CacheEntries int
-	// Exclusive says that no other process writes to the table (the local engines): many new names are written together.
+	// Exclusive reports that no other process writes to the table (the local engines): many new
+	// names are written together.
 	Exclusive bool
-	// Put, if set, writes new names where no other process writes to the table; else Apply of the engine does. It need not wait
-	// for the disk: a later Apply makes its changes durable, and after a crash no later change is there without them.
+	// Put, if set, writes new names where no other process writes to the table; else Apply of the
+	// engine does. It need not wait for the disk: a later Apply makes its changes durable, and
+	// after a crash no later change is there without them.
 	Put func(ctx context.Context, table, family string, rows []kv.Mutation) error
-	// BeforeAssign, if set, may refuse an assignment. It is asked before ids are drawn (id 0) and again with the first one that was drawn.
+	// BeforeAssign, if set, may refuse an assignment. It is asked before ids are drawn (id 0) and
+	// again with the first one that was drawn.
 	BeforeAssign func(ctx context.Context, kind schema.Kind, id int64) error
 }
 
-// Dictionary maps names to UIDs and back. UIDs are raw bytes of the layout's width, kept in strings. Safe for concurrent use.
+// Dictionary maps names to UIDs and back. UIDs are raw bytes of the layout's width, kept in
+// strings. Safe for concurrent use.
 type Dictionary struct {
 	db      kv.KV
 	table   string
@@ -38,8 +42,8 @@ type Dictionary struct {
 	caches  [3]*cache                                                                 // by kind
 	renames renames
 	last    [3]atomic.Int64 // by kind: the greatest id drawn that is known of
-	// assigning lets one assignment of a kind run at a time in this process, so that two requests with the same
-	// new name do not race each other; between processes the check-and-puts decide.
+	// assigning lets one assignment of a kind run at a time in this process, so that two requests
+	// with the same new name do not race each other; between processes the check-and-puts decide.
 	assigning [3]chan struct{}
 }
 
@@ -68,8 +72,8 @@ func (d *Dictionary) Cached() int {
 	return n
 }
 
-// Lookup returns the UIDs of names, in order; an unknown name, or one that OpenTSDB cannot hold, gives "".
-// Unknown names are not remembered: another process may assign them at any time.
+// Lookup returns the UIDs of names, in order; an unknown name, or one that OpenTSDB cannot hold,
+// gives "". Unknown names are not remembered: another process may assign them at any time.
 func (d *Dictionary) Lookup(ctx context.Context, kind schema.Kind, names []string) ([]string, error) {
 	uids, missing := d.known(kind, names)
 	return uids, d.fetchForward(ctx, kind, names, uids, missing)

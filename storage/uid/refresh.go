@@ -11,10 +11,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// clockMargin is how far clocks may differ, and how long an assignment may take between the counter and the rows.
+// clockMargin is how far clocks may differ, and how long an assignment may take between the counter
+// and the rows.
 const clockMargin = 5 * time.Minute
 
-// looks is how often a renamed UID counts: the first look may come in the middle of the rename, the second one comes later.
+// looks is how often a renamed UID counts: the first look may come in the middle of the rename, the
+// second one comes later.
 const looks = 2
 
 // renames is what a Dictionary remembers between two calls of Refresh.
@@ -37,11 +39,13 @@ type change struct {
 	time int64 // milliseconds
 }
 
-// Refresh forgets names whose UIDs were given other names at or after since (milliseconds; 0: only remembers what is there now), and says how many
-// UIDs those were, as far as anybody here may have known them: those in the caches, and those that were assigned more than clockMargin before.
+// Refresh forgets names whose UIDs were given other names at or after since (milliseconds; 0: only
+// remembers what is there now), and returns how many UIDs those were, as far as anybody here may
+// have known them: those in the caches, and those that were assigned more than clockMargin before.
 //
-// OpenTSDB's "uid rename" writes the reverse row with the new name, then the new forward row, and deletes the old forward row last; so a name may
-// be read and remembered once more in between, and is forgotten again by the next Refresh that reaches back so far.
+// OpenTSDB's "uid rename" writes the reverse row with the new name, then the new forward row, and
+// deletes the old forward row last; so a name may be read and remembered once more in between, and
+// is forgotten again by the next Refresh that reaches back so far.
 func (d *Dictionary) Refresh(ctx context.Context, since, now int64) (renamed int, err error) {
 	r := &d.renames
 	r.mu.Lock()
@@ -68,7 +72,8 @@ func (d *Dictionary) Refresh(ctx context.Context, since, now int64) (renamed int
 	return renamed, nil
 }
 
-// noteCounters remembers the counters, and forgets those that are older than the youngest that is old enough.
+// noteCounters remembers the counters, and forgets those that are older than the youngest that is
+// old enough.
 func (d *Dictionary) noteCounters(ctx context.Context, now int64) error {
 	rows, err := d.db.Get(ctx, d.table, schema.FamilyID, [][]byte{schema.MaxIDRow()})
 	if err != nil {
@@ -88,8 +93,9 @@ func (d *Dictionary) noteCounters(ctx context.Context, now int64) error {
 	return nil
 }
 
-// noteChange adds the name of a reverse row to those that changed, unless it is known to have the UID, and returns 1 for a UID that is older than the
-// row, so that it had another name, the first times that the row is seen.
+// noteChange adds the name of a reverse row to those that changed, unless it is known to have the
+// UID, and returns 1 for a UID that is older than the row, so that it had another name, the first
+// times that the row is seen.
 func (d *Dictionary) noteChange(changed *map[number]string, kind schema.Kind, row kv.Row) int {
 	written, ok := findCell(row, kind.Qualifier())
 	if !ok || len(row.Key) != d.layout.Width(kind) {
@@ -115,7 +121,8 @@ func (d *Dictionary) noteChange(changed *map[number]string, kind schema.Kind, ro
 	return 1
 }
 
-// drawnBefore is the greatest id of a kind that was certainly drawn, and given its rows, before a time; 0 if none is known.
+// drawnBefore is the greatest id of a kind that was certainly drawn, and given its rows, before a
+// time; 0 if none is known.
 func (r *renames) drawnBefore(kind schema.Kind, time int64) (id int64) {
 	for _, c := range r.counters {
 		if c.at <= time-clockMargin.Milliseconds() {

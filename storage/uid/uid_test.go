@@ -37,7 +37,8 @@ func dump(t *testing.T, db kv.KV) string {
 	return b.String()
 }
 
-// The first metric, tag key and tag value, as OpenTSDB 2.4 writes them (its rows of "put sys.cpu.user 1356998400 42 host=web01").
+// The first metric, tag key and tag value, as OpenTSDB 2.4 writes them (its rows of "put
+// sys.cpu.user 1356998400 42 host=web01").
 func TestAssignFirst(t *testing.T) {
 	db := newTable()
 	d := open(db)
@@ -66,7 +67,8 @@ func TestAssignFirst(t *testing.T) {
 	}
 }
 
-// Several processes that meet the same new names agree, and no race leaves a reverse row behind ("uid fsck" would report it).
+// Several processes that meet the same new names agree, and no race leaves a reverse row behind
+// ("uid fsck" would report it).
 func TestAssignRaces(t *testing.T) {
 	db := newTable()
 	const processes, names = 5, 300

@@ -47,7 +47,8 @@ func (d *Dictionary) most(kind schema.Kind) int64 {
 	return 1<<(8*width) - 1
 }
 
-// Used returns the share of the UIDs of a kind that is assigned, as far as this process knows: 0 to 1.
+// Used returns the share of the UIDs of a kind that is assigned, as far as this process knows: 0 to
+// 1.
 func (d *Dictionary) Used(kind schema.Kind) float64 {
 	return min(1, float64(d.last[kind].Load())/float64(d.most(kind)))
 }

@@ -1,7 +1,9 @@
-// Package hbasetest is a small HBase inside the test's own process: a ZooKeeper that knows where things are and region
-// servers that speak HBase's protocol over tables in memory. It does on request what a real HBase cannot be made to do at a
-// chosen moment: lose an answer, refuse a request, move or split a region between two requests. It keeps all versions and
-// tombstones for ever, ignores filters (a server may always send more than was asked for), and knows nothing of durability.
+// Package hbasetest is a small HBase inside the test's own process: a ZooKeeper that knows where
+// things are and region servers that speak HBase's protocol over tables in memory. It does on
+// request what a real HBase cannot be made to do at a chosen moment: lose an answer, refuse a
+// request, move or split a region between two requests. It keeps all versions and tombstones
+// forever, ignores filters (a server may always send more than was asked for), and knows nothing of
+// durability.
 package hbasetest
 
 import (
@@ -30,7 +32,8 @@ type Cluster struct {
 	onCall   func(Request) Fault
 	conns    map[net.Conn]struct{}
 
-	// PageRows and PageCells bound an answer of a scan; a row with more cells comes in parts. Set before use.
+	// PageRows and PageCells bound an answer of a scan; a row with more cells comes in parts. Set
+	// before use.
 	PageRows, PageCells int
 }
 
@@ -63,7 +66,8 @@ type Fault struct {
 	Do func()
 }
 
-// Start starts a fake with the given tables (name to families), one region each, and stops it at the test's end.
+// Start starts a fake with the given tables (name to families), one region each, and stops it at
+// the test's end.
 func Start(tb testing.TB, tables map[string][]string) *Cluster {
 	tb.Helper()
 	c := &Cluster{
@@ -188,7 +192,8 @@ func (c *Cluster) DeleteExact(table, family string, key, qualifier []byte, time 
 	c.tables[table].add(cell{row: clone(key), family: family, qualifier: clone(qualifier), time: time, kind: kind})
 }
 
-// Disable makes a table one that HBase's shell has disabled, or enables it again: nothing serves its regions, and hbase:meta still lists them.
+// Disable makes a table one that HBase's shell has disabled, or enables it again: nothing serves
+// its regions, and hbase:meta still lists them.
 func (c *Cluster) Disable(table string, disabled bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

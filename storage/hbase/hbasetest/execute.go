@@ -58,7 +58,8 @@ func (r *request) skipCells(group *pb.RegionAction) {
 	}
 }
 
-// group carries out the actions of one region. In an atomic group results are numbered from 0, otherwise as the request says.
+// group carries out the actions of one region. In an atomic group results are numbered from 0,
+// otherwise as the request says.
 func (r *request) group(region *region, atomic bool, actions []*pb.Action, result *pb.RegionActionResult) {
 	for i, a := range actions {
 		one := &pb.ResultOrException{Index: a.Index}
@@ -98,14 +99,14 @@ func (r *request) read(region *region, get *pb.Get) (*pb.Result, error) {
 	return &pb.Result{AssociatedCellCount: proto.Int32(int32(len(cells)))}, nil
 }
 
-// raw says whether a read has the attribute of a raw scan.
+// raw reports whether a read has the attribute of a raw scan.
 func raw(get *pb.Get) bool {
 	return slices.ContainsFunc(get.GetAttribute(), func(a *pb.NameBytesPair) bool {
 		return a.GetName() == "_raw_" && bytes.Equal(a.GetValue(), []byte{0xff})
 	})
 }
 
-// check says whether a row and a family are in the region.
+// check reports whether a row and a family are in the region.
 func (r *region) check(key []byte, family string) error {
 	if !r.holds(key) {
 		return exception(javaPackage + "regionserver.WrongRegionException")

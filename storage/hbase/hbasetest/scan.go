@@ -58,7 +58,7 @@ func (r *request) scan(m *pb.ScanRequest) (proto.Message, error) {
 	return response, nil
 }
 
-// page sends rows until the answer is full; end says that the region has no more.
+// page sends rows until the answer is full; end reports that the region has no more.
 func (r *request) page(s *scanner, rows int, response *pb.ScanResponse) (end bool) {
 	column := s.scan.GetColumn()[0]
 	left := r.c.PageCells
@@ -95,7 +95,8 @@ func (r *request) page(s *scanner, rows int, response *pb.ScanResponse) (end boo
 	return true
 }
 
-// beyondStop takes an empty range for one row, as HBase does for clients that do not say whether the stop is included.
+// beyondStop takes an empty range for one row, as HBase does for clients that do not report whether
+// the stop is included.
 func (s *scanner) beyondStop(key string) bool {
 	start, stop := string(s.scan.GetStartRow()), string(s.scan.GetStopRow())
 	if stop == "" {
@@ -107,9 +108,9 @@ func (s *scanner) beyondStop(key string) bool {
 	return key >= stop
 }
 
-// scanMeta answers the two questions for hbase:meta. gohbase asks which region of a table holds a key:
-// the start row is "table,key,:" and the stop row, since the scan goes backwards, the table. The engine
-// lists the regions of a table forwards, from "table,,".
+// scanMeta answers the two questions for hbase:meta. gohbase asks which region of a table holds a
+// key: the start row is "table,key,:" and the stop row, since the scan goes backwards, the table.
+// The engine lists the regions of a table forwards, from "table,,".
 func (r *request) scanMeta(m *pb.ScanRequest) proto.Message {
 	c := r.c
 	c.mu.Lock()

@@ -32,7 +32,8 @@ const (
 
 var errLost = errors.New("the answer is lost")
 
-// serveRegions answers the requests of one connection, each as soon as it can, as HBase does: one that is held holds up no other.
+// serveRegions answers the requests of one connection, each as soon as it can, as HBase does: one
+// that is held holds up no other.
 func (c *Cluster) serveRegions(server int, conn net.Conn) {
 	in := bufio.NewReader(conn)
 	if _, err := io.CopyN(io.Discard, in, int64(len("HBas\x00\x50"))); err != nil {
@@ -162,7 +163,8 @@ func bytesCut(b []byte, sep string) (before, after string, found bool) {
 	return string(x), string(y), ok
 }
 
-// meta answers for hbase:meta, whose requests gohbase makes on its own. Nothing ever goes wrong with them.
+// meta answers for hbase:meta, whose requests gohbase makes on its own. Nothing ever goes wrong
+// with them.
 func (r *request) meta(msg proto.Message) (proto.Message, error) {
 	switch m := msg.(type) {
 	case *pb.ScanRequest:
@@ -177,7 +179,7 @@ func (r *request) meta(msg proto.Message) (proto.Message, error) {
 	return nil, doNotRetry
 }
 
-// tableState answers with the cell that says whether a table is enabled, as a TableState.
+// tableState answers with the cell that reports whether a table is enabled, as a TableState.
 func (r *request) tableState(get *pb.Get) *pb.GetResponse {
 	r.c.mu.Lock()
 	defer r.c.mu.Unlock()

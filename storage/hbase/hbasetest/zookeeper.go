@@ -9,7 +9,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The requests of ZooKeeper's protocol (org.apache.zookeeper.ZooDefs.OpCode) that a client of HBase makes.
+// The requests of ZooKeeper's protocol (org.apache.zookeeper.ZooDefs.OpCode) that a client of HBase
+// makes.
 const (
 	zkGetData = 4
 	zkPing    = 11

@@ -81,7 +81,8 @@ func (s *suite) checkAndPut(key string, expected []byte, value string, want bool
 	}
 }
 
-// testCheckAndPut checks and puts one cell beside a small one, and beside one that makes the row wide.
+// testCheckAndPut checks and puts one cell beside a small one, and beside one that makes the row
+// wide.
 func testCheckAndPut(s *suite) {
 	for key, other := range map[string]string{"narrow": "cell", "wide": strings.Repeat("cell", 16<<10)} {
 		s.checkAndPutBeside(key, other)
@@ -110,7 +111,8 @@ func (s *suite) checkAndPutBeside(key, other string) {
 	s.increment(key, 1, 9)
 }
 
-// testCheckAndPutRace lets several callers take each of some cells that are free; one of them gets it.
+// testCheckAndPutRace lets several callers take each of some cells that are free; one of them gets
+// it.
 func testCheckAndPutRace(s *suite) {
 	const callers, cells = 8, 10
 	for n := range cells {

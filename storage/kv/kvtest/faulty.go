@@ -22,13 +22,14 @@ const (
 	History     Method = "History"
 )
 
-// When says how far a call comes that fails.
+// When returns how far a call comes that fails.
 type When string
 
 const (
 	// Before it took effect.
 	Before When = "before"
-	// Midway: the first half of an Apply's rows happened, a Scan breaks off behind its first row. Others: After.
+	// Midway: the first half of an Apply's rows happened, a Scan breaks off behind its first row.
+	// Others: After.
 	Midway When = "midway"
 	// After it took effect: only the answer is lost. A Scan gives all its rows first.
 	After When = "after"
@@ -91,7 +92,8 @@ func (f *Faulty) Fail(m Method, nth int, when When) {
 	f.faults[m][f.calls[m]+nth] = when
 }
 
-// Calls returns how often a method was called, failed calls included. A scan counts when its loop begins.
+// Calls returns how often a method was called, failed calls included. A scan counts when its loop
+// begins.
 func (f *Faulty) Calls(m Method) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -14,7 +14,8 @@ func TestFaultyContract(t *testing.T) {
 	Run(t, func(*testing.T) kv.KV { return NewVersioned(kv.NewShared(Tables()...)) })
 }
 
-// TestFaulty makes the second of three calls of each method fail and looks at what it said and what it did.
+// TestFaulty makes the second of three calls of each method fail and looks at what it said and what
+// it did.
 func TestFaulty(t *testing.T) {
 	for _, test := range []struct {
 		method  Method

@@ -15,8 +15,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// RunLocal holds an engine to the contract of kv.Local; Run is for what it has of kv.KV. The engine is
-// opened once, with empty Tables; open closes it too.
+// RunLocal holds an engine to the contract of kv.Local; Run is for what it has of kv.KV. The engine
+// is opened once, with empty Tables; open closes it too.
 func RunLocal(t *testing.T, open func(t *testing.T) kv.Local) {
 	engine := open(t)
 	for _, test := range []struct {

@@ -12,9 +12,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// testMatch writes keys of random pairs in several layouts and scans them with random conditions, also those that
-// hold for keys that exist. The bytes are those that mean something to a regular expression, to Java's \Q…\E
-// quoting, to text decoders, and to whoever adds one to a bound.
+// testMatch writes keys of random pairs in several layouts and scans them with random conditions,
+// also those that hold for keys that exist. The bytes are those that mean something to a regular
+// expression, to Java's \Q…\E quoting, to text decoders, and to whoever adds one to a bound.
 func testMatch(s *suite) {
 	for i, layout := range []kv.Match{
 		{Prefix: 3 + 4, Key: 3, Value: 3},     // the data table

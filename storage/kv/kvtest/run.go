@@ -1,5 +1,6 @@
-// Package kvtest is the table contract of storage/kv as tests: Run holds an engine to every sentence of it, and
-// Faulty makes an engine fail when a test of a caller wants it to. It knows no engine.
+// Package kvtest is the table contract of storage/kv as tests: Run holds an engine to every
+// sentence of it, and Faulty makes an engine fail when a test of a caller wants it to. It knows no
+// engine.
 package kvtest
 
 import (
@@ -33,8 +34,8 @@ func Tables() []kv.Table {
 	}
 }
 
-// Run holds an engine to the contract. It opens it once, with empty Tables; whoever opens it closes it too.
-// It takes seconds on a local engine, a minute or two on a cluster.
+// Run holds an engine to the contract. It opens it once, with empty Tables; whoever opens it closes
+// it too. It takes seconds on a local engine, a minute or two on a cluster.
 func Run(t *testing.T, open func(t *testing.T) kv.KV) {
 	engine := open(t)
 	for _, test := range []struct {

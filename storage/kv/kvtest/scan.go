@@ -120,7 +120,8 @@ func testCancelled(s *suite) {
 	s.cancelInside(n)
 }
 
-// cancelInside cancels a scan at its first row. What an engine has already it may still give, but not as the whole.
+// cancelInside cancels a scan at its first row. What an engine has already it may still give, but
+// not as the whole.
 func (s *suite) cancelInside(n int) {
 	ctx, cancel := context.WithCancel(s.Context())
 	defer cancel()

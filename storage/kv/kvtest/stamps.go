@@ -9,7 +9,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// A stampCase changes a row in steps, one Apply each, which are separated by semicolons; changes of one Apply by commas:
+// A stampCase changes a row in steps, one Apply each, which are separated by semicolons; changes of
+// one Apply by commas:
 //
 //	q=v@20   puts the value v into the cell q with the stamp 20; @0 is the engine's clock
 //	-q@20    deletes the cell q with the stamp 20

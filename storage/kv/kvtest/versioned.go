@@ -12,17 +12,20 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// An Owner does to the tables of a Versioned engine what kv.KV cannot. All act on the data table of Tables.
+// An Owner does to the tables of a Versioned engine what kv.KV cannot. All act on the data table of
+// Tables.
 type Owner struct {
 	// DeleteExact deletes the version of this time alone, of one cell or (nil) of the whole row.
 	DeleteExact func(t *testing.T, key, qualifier []byte, time int64)
-	// Flush writes what is in memory to files, where an engine may drop what is hidden; nil: it has no files.
+	// Flush writes what is in memory to files, where an engine may drop what is hidden; nil: it has
+	// no files.
 	Flush func(t *testing.T)
 	// Compact drops all that is hidden, and the deletions.
 	Compact func(t *testing.T)
 }
 
-// RunVersioned holds an engine to the contract of kv.Versioned, Run being for the rest. The engine is opened once, with empty Tables.
+// RunVersioned holds an engine to the contract of kv.Versioned, Run being for the rest. The engine
+// is opened once, with empty Tables.
 func RunVersioned(t *testing.T, open func(t *testing.T) (kv.KV, Owner)) {
 	engine, owner := open(t)
 	v := &versionedSuite{suite: suite{T: t, kv: engine, name: "versioned"}, engine: engine.(kv.Versioned), owner: owner}
@@ -116,7 +119,8 @@ func (v *versionedSuite) sameAsGet() {
 	}
 }
 
-// testRest looks at the rows after the engine may have dropped some of the past: what is read is the same, and of the rest nothing is new.
+// testRest looks at the rows after the engine may have dropped some of the past: what is read is
+// the same, and of the rest nothing is new.
 func (v *versionedSuite) testRest(deletes bool) {
 	for i, c := range stampCases {
 		h := v.history(fmt.Sprint(i))[0]
@@ -139,7 +143,8 @@ func (v *versionedSuite) testRest(deletes bool) {
 	v.sameAsGet()
 }
 
-// wantDeletes holds deletions to those of the case, of which any may be missing that hides nothing which another does not hide.
+// wantDeletes holds deletions to those of the case, of which any may be missing that hides nothing
+// which another does not hide.
 func (v *versionedSuite) wantDeletes(c stampCase, got []string) {
 	want := strings.Fields(c.deletes)
 	for _, word := range got {
@@ -154,7 +159,7 @@ func (v *versionedSuite) wantDeletes(c stampCase, got []string) {
 	}
 }
 
-// covers says whether a deletion, as in a stampCase, hides all that another does.
+// covers reports whether a deletion, as in a stampCase, hides all that another does.
 func covers(by, other string) bool {
 	q, time, _ := strings.Cut(by[1:], "@")
 	otherQ, otherTime, _ := strings.Cut(other[1:], "@")
@@ -255,7 +260,8 @@ func (v *versionedSuite) testBounded() {
 	}
 }
 
-// testWide is a row as a TSD's compaction leaves it: an hour of cells of one point, deleted, and the cell of all of them.
+// testWide is a row as a TSD's compaction leaves it: an hour of cells of one point, deleted, and
+// the cell of all of them.
 func (v *versionedSuite) testWide() {
 	const n = 3600
 	single := kv.Mutation{Key: v.key("wide")}

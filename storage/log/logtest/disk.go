@@ -1,5 +1,5 @@
-// Package logtest has a disk in memory that fails on demand and, after a power failure, has what was synced and a
-// random choice of what was not. It is for tests.
+// Package logtest has a disk in memory that fails on demand and, after a power failure, has what
+// was synced and a random choice of what was not. It is for tests.
 package logtest
 
 import (
@@ -34,8 +34,9 @@ const (
 
 // Disk is a log.FS. Names in it are all in one directory, as far as SyncDir goes.
 type Disk struct {
-	// Before is called before each change; an error makes the call fail: half of a write is done then, some of a sync, and
-	// what a failed sync had to do no later one does. Set it before the disk is used. Nil fails nothing.
+	// Before is called before each change; an error makes the call fail: half of a write is done
+	// then, some of a sync, and what a failed sync had to do no later one does. Set it before the
+	// disk is used. Nil fails nothing.
 	Before func(op Op, name string) error
 
 	mu       sync.Mutex // guards what follows and all inodes
@@ -64,7 +65,8 @@ func (d *Disk) SetCapacity(bytes int64) {
 	d.capacity = bytes
 }
 
-// Crash returns the disk as a power failure at this moment would leave it. The one it is called on goes on.
+// Crash returns the disk as a power failure at this moment would leave it. The one it is called on
+// goes on.
 func (d *Disk) Crash(seed uint64) *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -81,7 +83,8 @@ func (d *Disk) Crash(seed uint64) *Disk {
 	return after
 }
 
-// Kill returns the disk as the end of the process leaves it: everything is there, but no more synced than before.
+// Kill returns the disk as the end of the process leaves it: everything is there, but no more
+// synced than before.
 func (d *Disk) Kill(seed uint64) *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -251,7 +254,7 @@ func (d *Disk) before(op Op, name string) error {
 	return d.Before(op, name)
 }
 
-// reserve says whether there is room for more bytes.
+// reserve reports whether there is room for more bytes.
 func (d *Disk) reserve(more int64) error {
 	for _, node := range d.files {
 		more += int64(len(node.now))
