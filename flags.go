@@ -154,79 +154,79 @@ func newParser(stdout io.Writer) *parser {
 
 func (p *parser) generalFlags() {
 	f := p.app.Flag
-	f("config.file", "YAML file with these same names as keys, nested at the dots or not. The command line goes before it.").StringVar(&p.configFile)
-	f("log.level", "Least severity logged: debug, info, warn, error.").Default("info").StringVar(&p.logLevel)
-	f("log.format", "logfmt or json.").Default("logfmt").StringVar(&p.logFormat)
+	f("config.file", "YAML file whose keys are the names of these flags, flat or nested at the dots. The command line wins over it.").StringVar(&p.configFile)
+	f("log.level", "Lowest level that is logged: debug, info, warn, error.").Default("info").StringVar(&p.logLevel)
+	f("log.format", "Format of the log: logfmt or json.").Default("logfmt").StringVar(&p.logFormat)
 }
 
 func (p *parser) storageFlags() {
 	o, f := &p.options, p.app.Flag
-	f("storage.engine", "Where the tables are: embedded (a directory), memory (nothing is kept), hbase.").Default(o.Engine).EnumVar(&o.Engine, adapter.EngineEmbedded, adapter.EngineMemory, adapter.EngineHBase)
+	f("storage.engine", "Where the tables are: embedded (in a directory), memory (lost at the end), hbase.").Default(o.Engine).EnumVar(&o.Engine, adapter.EngineEmbedded, adapter.EngineMemory, adapter.EngineHBase)
 	f("storage.path", "Directory of the embedded engine.").Default(o.Path).StringVar(&o.Path)
-	f("storage.cache-bytes", "Block cache of the embedded engine.").Default(bytesText(o.CacheBytes)).SetValue((*byteSize)(&o.CacheBytes))
-	f("storage.min-free-bytes", "Space on the disk of the embedded engine below which writes are refused (503) until there is room; 0: none.").Default(bytesText(o.MinFreeBytes)).SetValue((*byteSize)(&o.MinFreeBytes))
+	f("storage.cache-bytes", "Size of the block cache of the embedded engine.").Default(bytesText(o.CacheBytes)).SetValue((*byteSize)(&o.CacheBytes))
+	f("storage.min-free-bytes", "Free disk space of the embedded engine below which writes are refused (503) until there is more; 0: none.").Default(bytesText(o.MinFreeBytes)).SetValue((*byteSize)(&o.MinFreeBytes))
 	f("storage.retention", "How long the embedded engine keeps points, such as 90d or 2y (units: h, d, w, y); 0: for ever.").Default(ageText(o.Retention)).SetValue((*age)(&o.Retention))
 	f("hbase.zookeeper", "ZooKeeper quorum of HBase: host:port,...").StringVar(&o.ZooKeeper)
 	f("hbase.root", "Root znode of HBase.").Default(o.HBaseRoot).StringVar(&o.HBaseRoot)
-	f("hbase.timeout", "Time for one operation on HBase, waiting for its turn and retries included.").Default(o.HBaseTimeout.String()).DurationVar(&o.HBaseTimeout)
+	f("hbase.timeout", "Time limit of one operation on HBase, including waiting and retries.").Default(o.HBaseTimeout.String()).DurationVar(&o.HBaseTimeout)
 	f("storage.table.data", "Data table.").Default(o.TableData).StringVar(&o.TableData)
 	f("storage.table.uid", "UID table.").Default(o.TableUID).StringVar(&o.TableUID)
 	f("storage.table.meta", "Meta table.").Default(o.TableMeta).StringVar(&o.TableMeta)
 	f("storage.table.tree", "Tree table.").Default(o.TableTree).StringVar(&o.TableTree)
-	f("storage.uid-width.metric", "Bytes of a metric's UID; as on every process that uses the tables, for ever.").Default(text(o.MetricWidth)).IntVar(&o.MetricWidth)
+	f("storage.uid-width.metric", "Bytes of a metric's UID. Every process that uses the tables must have the same value, for ever.").Default(text(o.MetricWidth)).IntVar(&o.MetricWidth)
 	f("storage.uid-width.tagk", "Bytes of a tag key's UID.").Default(text(o.TagkWidth)).IntVar(&o.TagkWidth)
 	f("storage.uid-width.tagv", "Bytes of a tag value's UID.").Default(text(o.TagvWidth)).IntVar(&o.TagvWidth)
-	f("storage.salt.width", "Bytes of salt before a row key, 0: none; as on every process that uses the tables, for ever.").Default(text(o.SaltWidth)).IntVar(&o.SaltWidth)
+	f("storage.salt.width", "Bytes of salt before a row key; 0: none. Every process that uses the tables must have the same value, for ever.").Default(text(o.SaltWidth)).IntVar(&o.SaltWidth)
 	f("storage.salt.buckets", "Number of salt buckets.").Default(text(o.SaltBuckets)).IntVar(&o.SaltBuckets)
-	f("storage.values", "Encoding of floats: auto (4 bytes where that loses nothing, else 8; HTTP put always 8, as a TSD), double (always 8), compact (whole numbers of up to 4 bytes as integers).").Default(o.Values).StringVar(&o.Values)
-	f("storage.series-index", "Where series are learnt from: auto (tsdb-meta, and row keys for what other writers leave out there) or meta (tsdb-meta alone). Only hbase has other writers.").Default(o.SeriesIndex).EnumVar(&o.SeriesIndex, "auto", "meta")
-	f("storage.index-refresh", "How often the tables are read for what other processes changed: series, names, trees.").Default(o.IndexRefresh.String()).DurationVar(&o.IndexRefresh)
-	f("storage.series-cache", "Entries of each cache of series: by their bytes on the wire, one for each protocol, and names and UIDs.").Default(text(o.SeriesCache)).IntVar(&o.SeriesCache)
-	f("translate.compat-metrics", "Metric names (regular expression, anchored) that are escaped as Prometheus' old OpenTSDB adapter did; repeatable.").PlaceHolder("REGEX").StringsVar(&o.CompatMetrics)
+	f("storage.values", "Encoding of floats: auto (4 bytes if that loses nothing, else 8; for HTTP puts always 8, as in a TSD), double (always 8; for Prometheus series that TSDs also write over HTTP), compact (whole numbers of up to 4 bytes as integers, the smallest; a TSD then averages them as integers).").Default(o.Values).StringVar(&o.Values)
+	f("storage.series-index", "Where series are found: auto (in tsdb-meta, and in row keys for writers that keep no tsdb-meta) or meta (in tsdb-meta alone). Matters on hbase only.").Default(o.SeriesIndex).EnumVar(&o.SeriesIndex, "auto", "meta")
+	f("storage.index-refresh", "Interval at which changes of other processes are read: series, names, trees.").Default(o.IndexRefresh.String()).DurationVar(&o.IndexRefresh)
+	f("storage.series-cache", "Entries of each cache of series: one for each protocol (by the bytes on the wire) and those of names and UIDs.").Default(text(o.SeriesCache)).IntVar(&o.SeriesCache)
+	f("translate.compat-metrics", "Metric names (anchored regular expression) that are escaped as by Prometheus' old OpenTSDB adapter; repeatable.").PlaceHolder("REGEX").StringsVar(&o.CompatMetrics)
 }
 
 func (p *parser) webFlags() {
 	o, f := &p.options, p.app.Flag
 	f("web.listen-address", "Address of the HTTP listener; empty: none.").Default(o.ListenAddress).StringVar(&o.ListenAddress)
-	f("web.config.file", "TLS and basic auth: file in the format of Prometheus' exporter-toolkit.").StringVar(&o.WebConfigFile)
-	f("web.enable-admin-api", "Serve POST /api/v1/admin/tsdb/snapshot and /compact, which \"backup\" and \"tables compact\" ask for while the adapter runs.").Default(strconv.FormatBool(o.AdminAPI)).BoolVar(&o.AdminAPI)
-	f("web.cors-origin", "Origins (regular expression, anchored) whose scripts may use the HTTP port; empty: none.").StringVar(&o.CORSOrigin)
-	f("web.max-connections", "HTTP connections, and requests, at once; beyond, the connection that is silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
-	f("web.max-body-bytes", "A request other than remote write as it is sent; longer ones are refused (413). Four times as much may be under way at once; more is asked to come again (503).").Default(bytesText(int64(o.WebBodyBytes))).SetValue((*intByteSize)(&o.WebBodyBytes))
-	f("web.shutdown-grace", "Time for requests under way when the process is told to stop.").Default(o.ShutdownGrace.String()).DurationVar(&o.ShutdownGrace)
+	f("web.config.file", "File with TLS and basic authentication, in the format of Prometheus' exporter-toolkit.").StringVar(&o.WebConfigFile)
+	f("web.enable-admin-api", "Serve the admin API, which the commands backup, tables compact and tree sync use while the adapter runs.").Default(strconv.FormatBool(o.AdminAPI)).BoolVar(&o.AdminAPI)
+	f("web.cors-origin", "Origins (anchored regular expression) whose scripts may use the HTTP port; empty: none.").StringVar(&o.CORSOrigin)
+	f("web.max-connections", "HTTP connections, and requests, at once. When there are more, the connection that has been silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
+	f("web.max-body-bytes", "Size limit of a request other than remote write, as it is sent (413). At most four times as much may be under way at once (503).").Default(bytesText(int64(o.WebBodyBytes))).SetValue((*intByteSize)(&o.WebBodyBytes))
+	f("web.shutdown-grace", "Time for requests under way to finish when the process is told to stop.").Default(o.ShutdownGrace.String()).DurationVar(&o.ShutdownGrace)
 }
 
 func (p *parser) writeFlags() {
 	o := &p.options
 	l, f := &o.Prometheus.Write, p.app.Flag
-	f("write.mode", "When a write is acknowledged: through (the engine has every point) or buffered (a log on the local disk has it; rows are put when they are whole). auto: buffered on the embedded engine, else through; carbon and OpenTSDB's port take the log on HBase all the same.").Default(o.WriteMode).EnumVar(&o.WriteMode, "auto", "through", "buffered")
+	f("write.mode", "When a write is acknowledged: through (the engine has every point) or buffered (a log on the local disk has it; rows are put when they are whole). auto: buffered on the embedded engine, otherwise through. carbon and OpenTSDB puts use the log in both modes.").Default(o.WriteMode).EnumVar(&o.WriteMode, "auto", "through", "buffered")
 	f("write.log.path", "Directory of the log; empty: log in --storage.path.").StringVar(&o.LogPath)
-	f("write.log.max-bytes", "Files of the log; at half of it rows are put early, beyond it writes are refused (503).").Default(bytesText(o.LogBytes)).SetValue((*byteSize)(&o.LogBytes))
-	f("write.buffer.flush-interval", "Age at which points in memory are put into the table though their hour goes on; 0: 2h, or 2s when only carbon and OpenTSDB's port take the log.").Default(o.FlushInterval.String()).DurationVar(&o.FlushInterval)
-	f("write.buffer.max-bytes", "Points in memory; beyond, the biggest rows are put early, and half as much more is refused (503).").Default(bytesText(o.HeadBytes)).SetValue((*byteSize)(&o.HeadBytes))
-	f("write.max-body-bytes", "A remote write request, as it is sent and decompressed.").Default(bytesText(int64(l.BodyBytes))).SetValue((*intByteSize)(&l.BodyBytes))
-	f("write.max-concurrency", "Remote write requests at once; more are asked to come again (503).").Default(text(l.Requests)).IntVar(&l.Requests)
-	f("write.max-in-flight-bytes", "Bodies of all write requests at once; more are asked to come again (503).").Default(bytesText(int64(l.InFlightBytes))).SetValue((*intByteSize)(&l.InFlightBytes))
-	f("write.max-future", "How far ahead of the clock a sample of remote write may be, and, where this flag is given and theirs is not, a point of carbon and OpenTSDB; 0: any time.").Default(l.Future.String()).IsSetByUser(&p.future).DurationVar(&l.Future)
-	f("write.max-active-series", "Series that the process may know, by any door; new ones beyond are refused by name, known ones never. 0: as many as fit a third of the machine's or the cgroup's memory; -1: no limit.").Default(text(o.ActiveSeries)).IntVar(&o.ActiveSeries)
-	f("write.max-new-series-per-second", "New series a second, by any door, on average over 10 seconds; more are refused by name; 0: no limit.").Default(text(o.NewSeries)).IntVar(&o.NewSeries)
+	f("write.log.max-bytes", "Size limit of the log. At half of it rows are put early; beyond it writes are refused (503).").Default(bytesText(o.LogBytes)).SetValue((*byteSize)(&o.LogBytes))
+	f("write.buffer.flush-interval", "Age at which points in memory are put into the table before their hour ends; 0: 2h, or 2s if only carbon and OpenTSDB puts use the log.").Default(o.FlushInterval.String()).DurationVar(&o.FlushInterval)
+	f("write.buffer.max-bytes", "Memory for points. Beyond it the largest rows are put early; beyond 1.5 times of it writes are refused (503).").Default(bytesText(o.HeadBytes)).SetValue((*byteSize)(&o.HeadBytes))
+	f("write.max-body-bytes", "Size limit of a remote write request, as it is sent and decompressed.").Default(bytesText(int64(l.BodyBytes))).SetValue((*intByteSize)(&l.BodyBytes))
+	f("write.max-concurrency", "Remote write requests at once; more get 503.").Default(text(l.Requests)).IntVar(&l.Requests)
+	f("write.max-in-flight-bytes", "Size limit of the bodies of all remote write requests at once; more get 503.").Default(bytesText(int64(l.InFlightBytes))).SetValue((*intByteSize)(&l.InFlightBytes))
+	f("write.max-future", "How far ahead of the clock a sample of remote write may be; 0: any time. If set, it also holds for carbon and OpenTSDB unless their flag is set.").Default(l.Future.String()).IsSetByUser(&p.future).DurationVar(&l.Future)
+	f("write.max-active-series", "Series that the process may know. New series beyond it are refused by name; known ones never are. 0: as many as fit a third of the memory of the machine or cgroup; -1: no limit.").Default(text(o.ActiveSeries)).IntVar(&o.ActiveSeries)
+	f("write.max-new-series-per-second", "New series for each second, on average over 10 seconds; more are refused by name. 0: no limit.").Default(text(o.NewSeries)).IntVar(&o.NewSeries)
 }
 
 func (p *parser) queryFlags() {
 	o, f := &p.options, p.app.Flag
-	f("query.timeout", "Time for one query or one remote read, in any language, waiting included.").Default(o.QueryTimeout.String()).DurationVar(&o.QueryTimeout)
+	f("query.timeout", "Time limit of one query or remote read, in any language, including waiting.").Default(o.QueryTimeout.String()).DurationVar(&o.QueryTimeout)
 	f("query.max-series", "Series that one PromQL selector, one Graphite request or one search for names may find; 0: no limit.").Default(text(o.QuerySeries)).IntVar(&o.QuerySeries)
 	f("query.max-samples", "Samples that one query may hold in memory, in any language (empty points of Graphite included), and that an unstreamed remote read may return.").Default(text(o.QuerySamples)).IntVar(&o.QuerySamples)
-	f("query.max-concurrency", "Queries that compute at once, of each of PromQL, remote read and Graphite, at most 4 for each core; those that have computed least go first.").Default(text(o.QueryParallel)).IntVar(&o.QueryParallel)
-	f("query.max-memory-bytes", "Memory that the answers to all queries of all languages may hold together; a query beyond it is refused (422), or asked to come again (503). 0: a quarter of the machine's memory, or of the cgroup's if that is less.").Default(bytesText(o.QueryMemory)).SetValue((*byteSize)(&o.QueryMemory))
-	f("query.lookback-delta", "Age of the oldest sample that an instant still shows.").Default(o.Prometheus.Query.Lookback.String()).DurationVar(&o.Prometheus.Query.Lookback)
+	f("query.max-concurrency", "Queries that compute at once, for each of PromQL, remote read and Graphite; at most 4 for each core. Those that have computed least go first.").Default(text(o.QueryParallel)).IntVar(&o.QueryParallel)
+	f("query.max-memory-bytes", "Memory that the answers to all queries may hold together. A query beyond it is refused (422, or 503 while others hold it). 0: a quarter of the memory of the machine or cgroup.").Default(bytesText(o.QueryMemory)).SetValue((*byteSize)(&o.QueryMemory))
+	f("query.lookback-delta", "Age of the oldest sample that a PromQL instant returns.").Default(o.Prometheus.Query.Lookback.String()).DurationVar(&o.Prometheus.Query.Lookback)
 }
 
 func (p *parser) carbonFlags() {
 	o, f := &p.options.Carbon, p.app.Flag
 	f("carbon.listen-address", "Address of the listener for carbon's plaintext lines, such as :2003; empty: none.").Default(o.ListenAddress).StringVar(&o.ListenAddress)
-	f("carbon.udp", "Listen on UDP beside TCP.").Default(strconv.FormatBool(o.UDP)).BoolVar(&o.UDP)
-	f("carbon.max-connections", "TCP connections at once; beyond, the one that is silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
+	f("carbon.udp", "Listen on UDP in addition to TCP.").Default(strconv.FormatBool(o.UDP)).BoolVar(&o.UDP)
+	f("carbon.max-connections", "TCP connections at once. When there are more, the one that has been silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
 	f("carbon.idle-timeout", "Time without a line after which a connection is closed; 0: never.").Default(o.IdleTimeout.String()).DurationVar(&o.IdleTimeout)
 	f("carbon.keep-open", "Skip lines for which carbon closes the connection (over 16384 bytes, no UTF-8, an endless time).").Default(strconv.FormatBool(o.KeepOpen)).BoolVar(&o.KeepOpen)
 	f("carbon.max-future", "How far ahead of the clock a point of carbon may be; 0: any time.").Default(o.MaxFuture.String()).IsSetByUser(&p.carbonFuture).DurationVar(&o.MaxFuture)
@@ -235,35 +235,35 @@ func (p *parser) carbonFlags() {
 func (p *parser) opentsdbFlags() {
 	o, f := &p.options.OpenTSDB, p.app.Flag
 	f("opentsdb.listen-address", "Address of the listener for OpenTSDB's put, telnet and HTTP on one port, such as :4242; empty: none.").Default(o.ListenAddress).StringVar(&o.ListenAddress)
-	f("opentsdb.max-connections", "Connections at once; beyond, the one that is silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
+	f("opentsdb.max-connections", "Connections at once. When there are more, the one that has been silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
 	f("opentsdb.idle-timeout", "Time without a byte after which a connection is closed; 0: never.").Default(o.IdleTimeout.String()).DurationVar(&o.IdleTimeout)
-	f("opentsdb.max-tags", "Tags of a series that is put, as tsd.storage.max_tags.").Default(text(o.MaxTags)).IntVar(&o.MaxTags)
+	f("opentsdb.max-tags", "Tags of a series that is put; OpenTSDB's tsd.storage.max_tags.").Default(text(o.MaxTags)).IntVar(&o.MaxTags)
 	f("opentsdb.max-future", "How far ahead of the clock a point that is put may be; 0: any time.").Default(o.MaxFuture.String()).IsSetByUser(&p.opentsdbFuture).DurationVar(&o.MaxFuture)
 }
 
 func (p *parser) graphiteFlags() {
 	o, f := &p.options.Graphite, p.app.Flag
-	f("graphite.storage-schemas", "Carbon's storage-schemas.conf: the steps of series, by name. Without a rule a series has the step of its points.").StringVar(&o.Schemas)
-	f("graphite.storage-aggregation", "Carbon's storage-aggregation.conf: how points become coarser ones.").StringVar(&o.Aggregation)
-	f("graphite.default-tree", "Tree of tsdb-tree in which names without tags are found; it is made when the first one comes.").Default(o.DefaultTree).StringVar(&o.DefaultTree)
-	f("graphite.template", "How new dotted names become metric and tags, such as servers.{host}.{metric...}; the first that fits is taken. Repeatable.").PlaceHolder("TEMPLATE").StringsVar(&o.Templates)
-	f("graphite.inverse-trees", "Trees by which new dotted names become metric and tags, by name: those that have an inverse (all), or none.").Default(o.InverseTrees).StringVar(&o.InverseTrees)
-	f("graphite.tree-index", "Where paths are looked up: memory (all trees are loaded) or table (rows of tsdb-tree are read for each question).").Default(o.TreeIndex).EnumVar(&o.TreeIndex, "memory", "table")
-	f("graphite.time-zone", "Zone of times in requests that name none.").Default(o.TimeZone).StringVar(&o.TimeZone)
-	f("graphite.utf8-metrics", "Take letters beyond ASCII in unquoted targets, as graphite-web's UTF8_METRICS does.").Default(strconv.FormatBool(o.UTF8Metrics)).BoolVar(&o.UTF8Metrics)
+	f("graphite.storage-schemas", "File storage-schemas.conf of carbon: the steps of series, by name. Without a rule a series has the step of its points.").StringVar(&o.Schemas)
+	f("graphite.storage-aggregation", "File storage-aggregation.conf of carbon: how points are aggregated.").StringVar(&o.Aggregation)
+	f("graphite.default-tree", "Tree of tsdb-tree in which names without tags are found. It is created with the first one; empty: none.").Default(o.DefaultTree).StringVar(&o.DefaultTree)
+	f("graphite.template", "How new dotted names become metric and tags, such as servers.{host}.{metric...}. The first that matches is used; repeatable.").PlaceHolder("TEMPLATE").StringsVar(&o.Templates)
+	f("graphite.inverse-trees", "Trees by which new dotted names become metric and tags: all that have an inverse (all), none, or names separated by commas.").Default(o.InverseTrees).StringVar(&o.InverseTrees)
+	f("graphite.tree-index", "Where paths are found: memory (all trees are loaded) or table (rows of tsdb-tree are read for each request).").Default(o.TreeIndex).EnumVar(&o.TreeIndex, "memory", "table")
+	f("graphite.time-zone", "Time zone of requests that name none.").Default(o.TimeZone).StringVar(&o.TimeZone)
+	f("graphite.utf8-metrics", "Accept letters beyond ASCII in unquoted targets; graphite-web's UTF8_METRICS.").Default(strconv.FormatBool(o.UTF8Metrics)).BoolVar(&o.UTF8Metrics)
 }
 
 func (p *parser) commands() {
 	p.app.Command(commandServe, "Run the adapter.").Default()
 	p.app.Command(commandVersion, "Print the version.")
 	tables := p.app.Command("tables", "The tables.")
-	create := tables.Command("create", "Create the four tables on HBase; those that are there stay as they are.")
+	create := tables.Command("create", "Create the four tables on HBase. Existing tables are not changed.")
 	f := create.Flag
 	f("splits", "Regions of the data table (a number), or the row keys in hex, comma-separated, where they begin. Default: one per salt bucket.").StringVar(&p.tables.Splits)
 	f("compression", "auto (the best that the cluster has: zstd, lz4, snappy, gz), none, gz, snappy, lz4, zstd or lzo.").Default("auto").EnumVar(&p.tables.Compression, "auto", "none", "gz", "snappy", "lz4", "zstd", "lzo")
 	f("encoding", "Data block encoding: none, prefix, diff, fast_diff or row_index_v1.").Default("diff").EnumVar(&p.tables.Encoding, "none", "prefix", "diff", "fast_diff", "row_index_v1")
 	f("ttl", "How long points are kept, such as 8760h; 0: for ever.").Default("0s").DurationVar(&p.tables.TTL)
-	f("dry-run", "Print the statements for HBase's shell and create nothing.").BoolVar(&p.tables.DryRun)
+	f("dry-run", "Print the statements for HBase's shell, and create nothing.").BoolVar(&p.tables.DryRun)
 	create.Action(func(*kingpin.ParseContext) error {
 		if p.tables.TTL < 0 || p.tables.TTL%time.Second != 0 {
 			return fmt.Errorf("--ttl=%s: want whole seconds, 0 or more", p.tables.TTL)
@@ -274,38 +274,38 @@ func (p *parser) commands() {
 }
 
 func (p *parser) storeCommands(tables *kingpin.CmdClause) {
-	const running = "Where the adapter is that has the store open (it needs --web.enable-admin-api). Default: this machine, at --web.listen-address."
-	pack := tables.Command("compact", "Put the rows of the embedded store into the least space, and print the sizes before and after.")
+	const running = "URL of the adapter that uses the store (it needs --web.enable-admin-api). Default: this machine, at --web.listen-address."
+	pack := tables.Command("compact", "Rewrite the embedded store into the least space, and print the sizes before and after.")
 	pack.Flag("adapter-url", running).PlaceHolder("URL").StringVar(&p.store.URL)
 	backups := p.app.Command("backup", "Copies of the embedded store.")
 	backup := backups.Command("make", "Copy the embedded store into a directory that does not exist yet, while an adapter uses it or not.").Default()
 	backup.Flag("adapter-url", running).PlaceHolder("URL").StringVar(&p.store.URL)
 	backup.Arg("dir", "Directory of the backup.").Required().StringVar(&p.store.Dir)
-	verify := backups.Command("verify", "Read a backup and compare it with the sums that were taken when it was made.")
+	verify := backups.Command("verify", "Read a backup and compare it with its checksums.")
 	verify.Arg("dir", "Directory of the backup; it is not changed.").Required().StringVar(&p.store.Dir)
-	check := p.app.Command("store", "The embedded store.").Command("check", "Read all of a store that no adapter has open, and print what is damaged and what is lost by it.")
-	check.Flag("fix", "Then make it whole without what is lost. Damaged files are kept in the folder \"aside\" of --storage.path.").BoolVar(&p.store.Fix)
+	check := p.app.Command("store", "The embedded store.").Command("check", "Read a store that no adapter uses, and print what is damaged and what is lost.")
+	check.Flag("fix", "Also make the store whole without what is lost. Damaged files are kept in the directory \"aside\" of --storage.path.").BoolVar(&p.store.Fix)
 	restore := p.app.Command(commandRestore, "Copy a backup into --storage.path, which must be empty.")
 	restore.Arg("dir", "Directory of the backup; it is not changed.").Required().StringVar(&p.store.Dir)
 }
 
 func (p *parser) treeCommands() {
 	t := p.app.Command("tree", "The trees in which Graphite's names are found.")
-	sync := t.Command("sync", "Hang the series that exist on the trees. It only adds; what is there stays.")
+	sync := t.Command("sync", "Add the existing series to all trees. It only adds.")
 	s := &p.trees.sync
 	*s = adapter.DefaultSyncOptions()
-	sync.Flag("from", "Where to go on: the TSUID in hexadecimal that a sync printed which was cut short.").PlaceHolder("TSUID").StringVar(&s.From)
-	sync.Flag("rows", "Look for series by the row keys of the data table too: for tables that TSDs without meta tracking write. Slow.").BoolVar(&s.Rows)
-	sync.Flag("parallel", "Batches of series at once.").Default(text(s.Parallel)).IntVar(&s.Parallel)
-	const running = "Where the adapter is that has the embedded store open. Default: this machine, at --web.listen-address."
+	sync.Flag("from", "Where to continue: the hexadecimal TSUID that an interrupted sync printed.").PlaceHolder("TSUID").StringVar(&s.From)
+	sync.Flag("rows", "Also find series in the row keys of the data table, for tables that TSDs without meta tracking write. Slow.").BoolVar(&s.Rows)
+	sync.Flag("parallel", "Batches of series that are processed at once.").Default(text(s.Parallel)).IntVar(&s.Parallel)
+	const running = "URL of the adapter that uses the embedded store. Default: this machine, at --web.listen-address."
 	sync.Flag("adapter-url", running+" It needs --web.enable-admin-api.").PlaceHolder("URL").StringVar(&s.URL)
 	sync.Flag("progress", "Time between two lines of progress.").Default(s.Every.String()).DurationVar(&s.Every)
-	show := t.Command("show", "List the trees with their rules, or what hangs on one of them.")
+	show := t.Command("show", "List the trees with their rules, or the contents of one of them.")
 	show.Arg("tree", "Name or number of a tree; none: all.").StringVar(&p.trees.tree)
-	show.Arg("path", "Dotted path or pattern: what hangs below it.").StringVar(&p.trees.path)
+	show.Arg("path", "Dotted path or pattern whose contents are listed.").StringVar(&p.trees.path)
 	show.Flag("depth", "Levels below the path; 0: all.").Default("1").IntVar(&p.trees.depth)
 	show.Flag("adapter-url", running).PlaceHolder("URL").StringVar(&s.URL)
-	test := t.Command("test", "Explain, rule by rule, how trees route a series.")
+	test := t.Command("test", "Explain, rule by rule, where the trees place a series.")
 	test.Arg("series", "Graphite name (a.b.c or a.b;k=v), labels (a{k=\"v\"}) or TSUID in hexadecimal.").Required().StringVar(&p.trees.name)
 	test.Flag("adapter-url", running).PlaceHolder("URL").StringVar(&s.URL)
 	test.Flag("tree", "Name or number of a tree; repeatable. Default: all.").PlaceHolder("TREE").StringsVar(&p.trees.names)
