@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// age is a flag of a long duration, with Prometheus' units beside Go's: 90d, 2w, 1y6w, 36h.
+// age is a flag value for a long duration in Prometheus' units: 90d, 2w, 1y6w, 36h.
 type age time.Duration
 
 func (a *age) Set(s string) error {
@@ -21,5 +21,5 @@ func (a *age) Set(s string) error {
 
 func (a *age) String() string { return ageText(time.Duration(*a)) }
 
-// ageText is the exact form of a duration in as few units as possible.
+// ageText returns the exact form of a duration in as few units as possible.
 func ageText(d time.Duration) string { return model.Duration(d).String() }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// byteSize is a flag of bytes: 4096, 64KiB, 32MiB, 2GiB, or with KB, MB, GB.
+// byteSize is a flag value for a number of bytes: 4096, 64KiB, 32MiB, 2GiB, or with KB, MB, GB.
 type byteSize int64
 
 // intByteSize is the same for fields of type int.
@@ -34,7 +34,7 @@ func parseBytes(s string) (int64, error) {
 	return 0, fmt.Errorf("%q is no size: want a number with B, KB, MB, GB, KiB, MiB, GiB or nothing after it", s)
 }
 
-// bytesText is the shortest exact form of n.
+// bytesText returns the shortest exact form of n.
 func bytesText(n int64) string {
 	for _, u := range []int{2, 1, 0} {
 		if unit := byteUnits[u]; n > 0 && n%unit.size == 0 {

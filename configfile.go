@@ -12,7 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 )
 
-// treesKey is the one key of the file that is no flag: trees to declare.
+// treesKey is the only key of the file that is not a flag: the trees to declare.
 const treesKey = "trees"
 
 // fromFile returns the flags that the configuration file sets and the command line does not.
@@ -45,7 +45,8 @@ func (p *parser) fromFile(given *kingpin.ParseContext) ([]string, error) {
 	}), nil
 }
 
-// parseConfig turns YAML into flags, --name=value each. Keys are flag names; "a.b: x" and "a: {b: x}" are the same.
+// parseConfig converts YAML into flags of the form --name=value. Keys are names of flags; "a.b: x" and
+// "a: {b: x}" are equal.
 func (p *parser) parseConfig(text []byte) ([]string, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(text, &root); err != nil {

@@ -37,7 +37,7 @@ type command struct {
 	trees   treeFlags
 }
 
-// treeFlags are those of the commands about trees.
+// treeFlags are the flags and arguments of the tree commands.
 type treeFlags struct {
 	sync  adapter.SyncOptions
 	tree  string   // show: a tree's name or id
@@ -81,7 +81,7 @@ func parseCommand(args []string, stdout, stderr io.Writer) (command, error) {
 	return c, err
 }
 
-// spreadFuture has --write.max-future hold for every door, where it was given and the door's own flag was not.
+// spreadFuture applies --write.max-future to carbon and OpenTSDB unless their own flag was given.
 func (p *parser) spreadFuture() {
 	if p.future && !p.carbonFuture {
 		p.options.Carbon.MaxFuture = p.options.Prometheus.Write.Future
@@ -91,7 +91,7 @@ func (p *parser) spreadFuture() {
 	}
 }
 
-// nameFlag finds the flag that an error of kingpin is about, which its errors about values do not say.
+// nameFlag adds the flag to an error of kingpin about a value, which does not name it.
 func nameFlag(args []string, err error) error {
 	given, contextErr := newParser(io.Discard).app.ParseContext(args)
 	if err == nil || contextErr != nil {
@@ -118,7 +118,7 @@ func nameFlag(args []string, err error) error {
 	return err
 }
 
-// parser is the command line's shape and where its values go.
+// parser defines the command line and holds its values.
 type parser struct {
 	app        *kingpin.Application
 	options    adapter.Options
@@ -311,7 +311,7 @@ func (p *parser) treeCommands() {
 	test.Flag("tree", "Name or number of a tree; repeatable. Default: all.").PlaceHolder("TREE").StringsVar(&p.trees.names)
 }
 
-// values are all flags with their values, for the API's status page.
+// values returns all flags with their values, for the status page of the API.
 func (p *parser) values() map[string]string {
 	all := map[string]string{}
 	for _, f := range p.app.Model().Flags {

@@ -1,4 +1,5 @@
-// Command tsdbridge keeps Prometheus' series in the OpenTSDB schema, on HBase or in a local store, and gives them back.
+// Command tsdbridge stores series of Prometheus, Graphite and OpenTSDB clients in the OpenTSDB schema,
+// on HBase or in an embedded store, and answers queries.
 package main
 
 import (
@@ -18,7 +19,8 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is the program: 0 when all went well, 1 after an error while running, 2 for a command line or configuration that cannot work.
+// run executes the program and returns its exit code: 0 for success, 1 for an error while running,
+// 2 for an invalid command line or configuration.
 func run(args []string, stdout, stderr io.Writer) int {
 	c, err := parseCommand(args, stdout, stderr)
 	if err != nil {

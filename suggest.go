@@ -7,7 +7,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 )
 
-// suggestFlag adds to an error about an unknown flag or command the known one that it resembles.
+// suggestFlag adds the most similar known name to an error about an unknown flag or command.
 func (p *parser) suggestFlag(given *kingpin.ParseContext, args []string, err error) error {
 	if err == nil {
 		return nil
@@ -29,7 +29,7 @@ func (p *parser) suggestFlag(given *kingpin.ParseContext, args []string, err err
 	return err
 }
 
-// commandNames are the words of all commands.
+// commandNames returns the words of all commands.
 func commandNames(commands []*kingpin.CmdModel) []string {
 	var names []string
 	for _, c := range commands {
@@ -38,7 +38,7 @@ func commandNames(commands []*kingpin.CmdModel) []string {
 	return names
 }
 
-// flagNames are the flags of the program and of the command that was given.
+// flagNames returns the flags of the program and of the given command.
 func (p *parser) flagNames(given *kingpin.ParseContext) []string {
 	var names []string
 	for _, f := range p.app.Model().Flags {
@@ -52,7 +52,7 @@ func (p *parser) flagNames(given *kingpin.ParseContext) []string {
 	return names
 }
 
-// withNeighbour adds the name that a word resembles most, if it resembles any.
+// withNeighbour adds the name that is most similar to a word, if there is one.
 func (p *parser) withNeighbour(err error, prefix, word string, names []string) error {
 	if near := neighbour(word, names); near != "" {
 		return fmt.Errorf("%w: did you mean %s%s?", err, prefix, near)
@@ -60,8 +60,8 @@ func (p *parser) withNeighbour(err error, prefix, word string, names []string) e
 	return err
 }
 
-// neighbour is the name that is the fewest edits away from a word: one, and one more for each eight of the word's letters. If there is none, it is the only name
-// whose last element is the word.
+// neighbour returns the name with the fewest edits from a word: at most one, and one more for every
+// eight letters of the word. If there is none, it returns the only name whose last element is the word.
 func neighbour(word string, names []string) string {
 	best, fewest := "", len(word)/8+2
 	for _, name := range names {
@@ -83,7 +83,7 @@ func neighbour(word string, names []string) string {
 	return best
 }
 
-// edits is how many letters must be put in, left out, changed or exchanged with their neighbour to make one text of another.
+// edits returns how many insertions, deletions, changes and swaps of neighbouring letters turn a into b.
 func edits(a, b string) int {
 	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
 	before, last, now := rows[0], rows[1], rows[2]
