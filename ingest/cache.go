@@ -141,6 +141,3 @@ func (c *Cache) put(key []byte, ref storage.Ref) {
 	c.young.add(key, hash, ref)
 	c.bytes += len(key)
 }
-
-// len is the number of entries. It needs mu.
-func (c *Cache) len() int { return c.young.keys.Len() + c.old.keys.Len() }

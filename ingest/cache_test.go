@@ -78,3 +78,6 @@ func TestCacheConcurrently(t *testing.T) {
 		t.Errorf("%d entries, want at most %d", n, limit)
 	}
 }
+
+// len is the number of entries. It needs mu.
+func (c *Cache) len() int { return c.young.keys.Len() + c.old.keys.Len() }

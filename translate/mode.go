@@ -19,17 +19,6 @@ const (
 
 var errMode = errors.New("mode is neither literal nor compat")
 
-// ParseMode is the inverse of String.
-func ParseMode(s string) (Mode, error) {
-	switch s {
-	case "literal":
-		return Literal, nil
-	case "compat":
-		return Compat, nil
-	}
-	return Literal, fmt.Errorf("%q: %w", s, errMode)
-}
-
 func (m Mode) String() string {
 	if m == Compat {
 		return "compat"

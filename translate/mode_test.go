@@ -50,14 +50,3 @@ func TestNewErrors(t *testing.T) {
 		}
 	}
 }
-
-func TestParseMode(t *testing.T) {
-	for _, m := range []Mode{Literal, Compat} {
-		if got, err := ParseMode(m.String()); got != m || err != nil {
-			t.Errorf("ParseMode(%q) = %v, %v, want %v", m, got, err, m)
-		}
-	}
-	if got, err := ParseMode("Compat"); err == nil {
-		t.Errorf("ParseMode(Compat) = %v, want an error", got)
-	}
-}

@@ -85,17 +85,6 @@ func CompileGlob(pattern string) (*Glob, error) {
 	return g, nil
 }
 
-// Match says whether a dotted path matches.
-func (g *Glob) Match(path string) bool {
-	states := g.start()
-	for element := range strings.SplitSeq(path, ".") {
-		if states = g.step(states, element); states == 0 {
-			return false
-		}
-	}
-	return g.done(states)
-}
-
 // states are the elements of a pattern that the next element of a path may match, a bit each; the bit after the last means that
 // the path so far matches.
 type states uint64

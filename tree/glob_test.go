@@ -152,3 +152,14 @@ func readLines[T any](t testing.TB, name string) []T {
 	}
 	return all
 }
+
+// Match says whether a dotted path matches.
+func (g *Glob) Match(path string) bool {
+	states := g.start()
+	for element := range strings.SplitSeq(path, ".") {
+		if states = g.step(states, element); states == 0 {
+			return false
+		}
+	}
+	return g.done(states)
+}

@@ -184,7 +184,7 @@ func FuzzParseTemplate(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if template.String() != text {
+		if template.text != text {
 			t.Errorf("%q prints as %q", text, template)
 		}
 		d := template.Definition("name")

@@ -179,9 +179,6 @@ func (t Template) check() error {
 
 func (p templatePart) metric() bool { return p.name == partMetric || p.name == partMetrics }
 
-// String is what was parsed.
-func (t Template) String() string { return t.text }
-
 // Definition is the tree of a template, enabled, which the table gives an id. It has an inverse.
 func (t Template) Definition(name string) Definition {
 	d := Definition{Tree: schema.Tree{Name: name, Description: t.text, StrictMatch: true, Enabled: true}}

@@ -100,7 +100,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		account := budget.New(limit).Open()
 		ctx, cancel := context.WithTimeout(budget.With(t.Context(), account), 2*time.Second)
 		begin := time.Now()
-		n, err := expr.Parse(target)
+		n, err := expr.Parser{}.Parse(target)
 		if err == nil {
 			_, err = New().Eval(ctx, []expr.Node{n}, Request{From: 0, Until: 86400 * 365, Now: 86400 * 365}, hosts(400, 10))
 		}
@@ -205,7 +205,7 @@ func FuzzEvalGrows(f *testing.F) {
 	source := hosts(40, 20)
 	f.Fuzz(func(t *testing.T, open, shut, after string, n uint) {
 		grow := func(s string) string { return strings.Repeat(s, min(int(n%1000), 300_000/max(len(s), 1))) }
-		target, err := expr.Parse(grow(open) + "servers.*.cpu.*" + grow(shut) + grow(after))
+		target, err := expr.Parser{}.Parse(grow(open) + "servers.*.cpu.*" + grow(shut) + grow(after))
 		if err != nil {
 			return
 		}

@@ -117,7 +117,7 @@ func TestEvalChangesNoValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := expr.Parse(form.Get("target"))
+		n, err := expr.Parser{}.Parse(form.Get("target"))
 		if err != nil {
 			continue
 		}
@@ -193,7 +193,7 @@ func FuzzEval(f *testing.F) {
 	}
 	e := New()
 	f.Fuzz(func(t *testing.T, text string) {
-		n, err := expr.Parse(text)
+		n, err := expr.Parser{}.Parse(text)
 		if err != nil || len(text) > 300 {
 			return
 		}
@@ -223,7 +223,7 @@ func TestEvalStops(t *testing.T) {
 	}
 	for _, target := range []string{`grep(kl.*.*.*,'(a*)*(.*)*(k.*)*(l.*)*$x')`, `exclude(kl.*.*.*,'(.*)(.*)(.*)(.*)\4\3\2\1!')`, `aliasSub(kl.*.*.*,'(.*)(.*)(.*)(.*)\4\3\2\1!','x')`} {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		n, err := expr.Parse(target)
+		n, err := expr.Parser{}.Parse(target)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -171,7 +171,7 @@ func renderTargets(feed *memory, form url.Values, r Request) ([]*Series, error) 
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
-		n, err := expr.Parse(text)
+		n, err := expr.Parser{}.Parse(text)
 		if err != nil {
 			return nil, err
 		}

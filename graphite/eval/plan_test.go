@@ -13,11 +13,111 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 )
 
+// planner finds out what targets will fetch by the windows that functions declare. Only tests plan: they hold the
+// declarations against what Eval fetches.
+type planner struct{ fetchList }
+
+// Plan returns what targets will fetch as far as it can be known before anything is read: everything but windows that
+// are counted in points and names that functions make up. Fetches are in order of first need, without repetition.
+func (e *Evaluator) Plan(targets []expr.Node, request Request) ([]Fetch, error) {
+	s := &scope{run: &run{ev: e, request: request}, window: request.window()}
+	p := &planner{fetchList{seen: map[fetchKey]bool{}}}
+	for _, t := range targets {
+		if err := p.plan(s, t); err != nil {
+			return nil, err
+		}
+	}
+	return p.list, nil
+}
+
+func (p *planner) plan(s *scope, n expr.Node) error {
+	switch n := n.(type) {
+	case *expr.Path:
+		path, _, done, err := s.values.apply(n.Text)
+		if done || err != nil {
+			return err
+		}
+		p.add(s, path, nil)
+	case *expr.Pipe:
+		return p.pipe(s, n)
+	case *expr.Template:
+		inner := *s
+		inner.values = s.replacements(n)
+		return p.plan(&inner, n.Body)
+	case *expr.Call:
+		return p.call(s, n, n.Args)
+	}
+	return nil
+}
+
+// pipe plans the base, the calls' own arguments, and the base again where a call evaluates it in other windows.
+func (p *planner) pipe(s *scope, n *expr.Pipe) error {
+	if err := p.plan(s, n.Base); err != nil || s.again {
+		return err
+	}
+	for _, c := range n.Calls {
+		if err := p.call(s, c, append([]expr.Node{n.Base}, c.Args...)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *planner) call(s *scope, n *expr.Call, args []expr.Node) error {
+	if n.Name == "seriesByTag" {
+		p.add(s, n.Raw, tagExpressions(n))
+		return nil
+	}
+	for _, a := range args {
+		if err := p.plan(s, a); err != nil {
+			return err
+		}
+	}
+	fn, ok := s.ev.functions[n.Name]
+	if !ok || fn.windows == nil || len(args) == 0 {
+		return nil
+	}
+	for _, w := range furtherWindows(s, fn, n, args) {
+		inner := *s
+		inner.window, inner.again, inner.values = w, true, nil
+		if err := p.plan(&inner, args[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// furtherWindows asks the function; arguments that do not fit show when it is called.
+func furtherWindows(s *scope, fn *Function, n *expr.Call, args []expr.Node) []window {
+	values := make([]any, len(args))
+	for i, a := range args {
+		values[i] = scalar(a)
+	}
+	values[0] = []*Series(nil)
+	kwargs := map[string]any{}
+	for _, k := range n.Kwargs {
+		kwargs[k.Name] = scalar(k.Value)
+	}
+	if a, k, err := fn.validate(values, kwargs); err == nil {
+		values, kwargs = a, k
+	}
+	bound, err := fn.bind(values, kwargs)
+	if err != nil {
+		return nil
+	}
+	c := &call{scope: s, fn: fn, args: bound}
+	list, err := fn.windows(c)
+	if err != nil || c.err != nil {
+		return nil
+	}
+	return list
+}
+
 func parseAll(t testing.TB, texts ...string) []expr.Node {
 	t.Helper()
 	var nodes []expr.Node
 	for _, text := range texts {
-		n, err := expr.Parse(text)
+		n, err := expr.Parser{}.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +157,7 @@ func TestPlanIsWhatEvalFetches(t *testing.T) {
 			t.Fatal(err)
 		}
 		target := form.Get("target")
-		n, err := expr.Parse(target)
+		n, err := expr.Parser{}.Parse(target)
 		if err != nil {
 			continue
 		}

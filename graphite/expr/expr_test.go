@@ -11,11 +11,13 @@ import (
 // slow is far beyond what parsing takes, also on a machine that does other things.
 const slow = 10 * time.Second
 
+func parse(target string) (Node, error) { return Parser{}.Parse(target) }
+
 // TestGrammar parses each target, which stands between > and <.
 func TestGrammar(t *testing.T) {
 	datadriven.RunTest(t, "testdata/grammar", func(t *testing.T, d *datadriven.TestData) string {
 		target := strings.TrimSuffix(strings.TrimPrefix(d.Input, ">"), "<")
-		n, err := Parse(target)
+		n, err := parse(target)
 		if err != nil {
 			return "error\n"
 		}
@@ -25,7 +27,7 @@ func TestGrammar(t *testing.T) {
 
 func TestCallKeepsItsText(t *testing.T) {
 	const target = "f(seriesByTag( 'a=b',\t\"c=d\" ) )"
-	n, err := Parse(target)
+	n, err := parse(target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,11 +51,11 @@ func TestUTF8Metrics(t *testing.T) {
 func TestDepth(t *testing.T) {
 	deep := func(open string, n int) string { return strings.Repeat(open, n) + "a" + strings.Repeat(")", n) }
 	for _, open := range []string{"f(", "template(", "f(1,k=", "template(f("} {
-		if _, err := Parse(deep(open, 60)); err != nil {
+		if _, err := parse(deep(open, 60)); err != nil {
 			t.Errorf("60 × %s: %v", open, err)
 		}
 	}
-	if _, err := Parse(deep("f(", 10*MaxDepth)); err == nil || !strings.Contains(err.Error(), "nested deeper") {
+	if _, err := parse(deep("f(", 10*MaxDepth)); err == nil || !strings.Contains(err.Error(), "nested deeper") {
 		t.Errorf("Parse of %d calls = %v, want an error about depth", 10*MaxDepth, err)
 	}
 }

@@ -20,9 +20,6 @@ type Parser struct {
 	UTF8Metrics bool
 }
 
-// Parse reads a target with the zero Parser.
-func Parse(target string) (Node, error) { return Parser{}.Parse(target) }
-
 // Parse reads a target: *Path, *Call, *Pipe or *Template. Text after it is ignored, as graphite-web does.
 func (p Parser) Parse(target string) (Node, error) {
 	if len(target) > MaxTarget {

@@ -33,118 +33,23 @@ type EventSource interface {
 	Events(ctx context.Context, tags []string, from, until int64) ([]int64, error)
 }
 
-// Plan returns what targets will fetch as far as it can be known before anything is read: everything but windows that
-// are counted in points and names that functions make up. Fetches are in order of first need, without repetition.
-func (e *Evaluator) Plan(targets []expr.Node, request Request) ([]Fetch, error) {
-	s := &scope{run: &run{ev: e, request: request}, window: request.window()}
-	p := &planner{seen: map[fetchKey]bool{}}
-	for _, t := range targets {
-		if err := p.plan(s, t); err != nil {
-			return nil, err
-		}
-	}
-	return p.list, nil
-}
-
 // fetchKey tells fetches apart.
 type fetchKey struct {
 	pattern     string
 	from, until int64
 }
 
-type planner struct {
+// A fetchList is the fetches of an expression, each once, in order of first need.
+type fetchList struct {
 	seen map[fetchKey]bool
 	list []Fetch
 }
 
-func (p *planner) plan(s *scope, n expr.Node) error {
-	switch n := n.(type) {
-	case *expr.Path:
-		path, _, done, err := s.values.apply(n.Text)
-		if done || err != nil {
-			return err
-		}
-		p.add(s, path, nil)
-	case *expr.Pipe:
-		return p.pipe(s, n)
-	case *expr.Template:
-		inner := *s
-		inner.values = s.replacements(n)
-		return p.plan(&inner, n.Body)
-	case *expr.Call:
-		return p.call(s, n, n.Args)
-	}
-	return nil
-}
-
-// pipe plans the base, the calls' own arguments, and the base again where a call evaluates it in other windows.
-func (p *planner) pipe(s *scope, n *expr.Pipe) error {
-	if err := p.plan(s, n.Base); err != nil || s.again {
-		return err
-	}
-	for _, c := range n.Calls {
-		if err := p.call(s, c, append([]expr.Node{n.Base}, c.Args...)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (p *planner) call(s *scope, n *expr.Call, args []expr.Node) error {
-	if n.Name == "seriesByTag" {
-		p.add(s, n.Raw, tagExpressions(n))
-		return nil
-	}
-	for _, a := range args {
-		if err := p.plan(s, a); err != nil {
-			return err
-		}
-	}
-	fn, ok := s.ev.functions[n.Name]
-	if !ok || fn.windows == nil || len(args) == 0 {
-		return nil
-	}
-	for _, w := range furtherWindows(s, fn, n, args) {
-		inner := *s
-		inner.window, inner.again, inner.values = w, true, nil
-		if err := p.plan(&inner, args[0]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// furtherWindows asks the function; arguments that do not fit show when it is called.
-func furtherWindows(s *scope, fn *Function, n *expr.Call, args []expr.Node) []window {
-	values := make([]any, len(args))
-	for i, a := range args {
-		values[i] = scalar(a)
-	}
-	values[0] = []*Series(nil)
-	kwargs := map[string]any{}
-	for _, k := range n.Kwargs {
-		kwargs[k.Name] = scalar(k.Value)
-	}
-	if a, k, err := fn.validate(values, kwargs); err == nil {
-		values, kwargs = a, k
-	}
-	bound, err := fn.bind(values, kwargs)
-	if err != nil {
-		return nil
-	}
-	c := &call{scope: s, fn: fn, args: bound}
-	list, err := fn.windows(c)
-	if err != nil || c.err != nil {
-		return nil
-	}
-	return list
-}
-
-func (p *planner) add(s *scope, pattern string, tags []string) {
+func (l *fetchList) add(s *scope, pattern string, tags []string) {
 	key := s.key(pattern)
-	if !p.seen[key] {
-		p.seen[key] = true
-		p.list = append(p.list, s.toFetch(pattern, tags))
+	if !l.seen[key] {
+		l.seen[key] = true
+		l.list = append(l.list, s.toFetch(pattern, tags))
 	}
 }
 
@@ -174,13 +79,13 @@ func tagExpressions(n *expr.Call) []string {
 // prefetch reads, in the scope's window, all paths that nodes mention in positional arguments. Those in keyword
 // arguments are not read, as in graphite-web: such a path gives no series unless it stands elsewhere too.
 func (s *scope) prefetch(nodes ...expr.Node) error {
-	p := &planner{seen: map[fetchKey]bool{}}
+	l := &fetchList{seen: map[fetchKey]bool{}}
 	for _, n := range nodes {
-		if err := s.mentioned(p, n); err != nil {
+		if err := s.mentioned(l, n); err != nil {
 			return err
 		}
 	}
-	missing := slices.DeleteFunc(p.list, func(f Fetch) bool {
+	missing := slices.DeleteFunc(l.list, func(f Fetch) bool {
 		_, ok := s.fetched[fetchKey{f.Pattern, f.From, f.Until}]
 		return ok
 	})
@@ -203,7 +108,7 @@ func (s *scope) prefetch(nodes ...expr.Node) error {
 }
 
 // mentioned collects paths without further windows.
-func (s *scope) mentioned(p *planner, n expr.Node) error {
+func (s *scope) mentioned(l *fetchList, n expr.Node) error {
 	switch n := n.(type) {
 	case *expr.Path:
 		if err := s.ctx.Err(); err != nil {
@@ -211,18 +116,18 @@ func (s *scope) mentioned(p *planner, n expr.Node) error {
 		}
 		path, _, done, _ := s.values.apply(n.Text)
 		if !done {
-			p.add(s, path, nil)
+			l.add(s, path, nil)
 		}
 	case *expr.Template:
 		inner := *s
 		inner.values = s.replacements(n)
-		return inner.mentioned(p, n.Body)
+		return inner.mentioned(l, n.Body)
 	case *expr.Pipe:
-		if err := s.mentioned(p, n.Base); err != nil || s.again {
+		if err := s.mentioned(l, n.Base); err != nil || s.again {
 			return err
 		}
 		for _, c := range n.Calls {
-			if err := s.mentioned(p, c); err != nil {
+			if err := s.mentioned(l, c); err != nil {
 				return err
 			}
 		}
@@ -232,11 +137,11 @@ func (s *scope) mentioned(p *planner, n expr.Node) error {
 			if len(tags) == 0 {
 				return crash("no tag expressions specified")
 			}
-			p.add(s, n.Raw, tags)
+			l.add(s, n.Raw, tags)
 			return nil
 		}
 		for _, a := range n.Args {
-			if err := s.mentioned(p, a); err != nil {
+			if err := s.mentioned(l, a); err != nil {
 				return err
 			}
 		}
