@@ -119,8 +119,8 @@ func (x *Index) TSUIDs(dst []string, ids []ID) []string {
 	return dst
 }
 
-// TSUIDBytes is TSUIDs as bytes, which are the index's own: they stay as they are forever, and
-// nobody may change them.
+// TSUIDBytes is TSUIDs as bytes that belong to the index: they never change and must not be
+// changed.
 func (x *Index) TSUIDBytes(dst [][]byte, ids []ID) [][]byte {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

@@ -44,7 +44,8 @@ func (x *Index) Candidates(metrics []string, conditions []Condition) []ID {
 		switch {
 		case len(s.lists) == 1:
 			result = intersect(result, s.lists[0])
-		case s.metrics || s.size <= passCost*len(result): // else Pass, which knows no metrics, is cheaper than uniting
+		// Otherwise Pass, which does not check metrics, is cheaper than uniting.
+		case s.metrics || s.size <= passCost*len(result):
 			result = intersect(result, union(s.lists))
 		}
 	}
@@ -58,7 +59,7 @@ const passCost = 4
 type set struct {
 	lists [][]ID
 	size  int // of all lists together
-	// metrics reports that nobody checks later whether a series is among them.
+	// metrics means that no later check covers whether a series is among them.
 	metrics bool
 }
 

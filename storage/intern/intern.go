@@ -10,8 +10,8 @@ import (
 	"unsafe"
 )
 
-// A Set holds byte strings and numbers them from 0. Nothing is ever taken out. It is not safe for
-// concurrent use, but that any number may read while nobody adds.
+// A Set holds byte strings and numbers them from 0. Nothing is ever removed. It is safe for
+// concurrent readers; adding needs exclusive access.
 type Set struct {
 	seed   maphash.Seed
 	blocks [][]byte            // the strings, each after its length; blocks never move
@@ -39,7 +39,8 @@ const (
 // New returns an empty set. Sets of one seed hash alike.
 func New(seed maphash.Seed) *Set { return &Set{seed: seed} }
 
-// Hash is the hash of a string in this set. Equal hashes say nothing: the set compares bytes.
+// Hash is the hash of a string in this set. Equal hashes do not mean equal strings: the set
+// compares bytes.
 func (s *Set) Hash(key []byte) uint64 { return maphash.Bytes(s.seed, key) }
 
 // Len is how many strings there are.

@@ -18,7 +18,7 @@ const (
 	minSlots = 8
 )
 
-// tagOf are the low bits of a hash; those that say which part it belongs to are the highest.
+// tagOf returns the low bits of a hash. The highest bits choose the part.
 func tagOf(hash uint64) uint32 { return uint32(hash) }
 
 // add adds a number under a hash and returns how much memory that took.

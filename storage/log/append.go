@@ -34,8 +34,8 @@ func (l *Log) Append(ctx context.Context, parts ...[]byte) (Position, error) {
 	return l.await(ctx, t)
 }
 
-// join puts a record into the group that gathers. When it is full, one of those who want to join
-// writes it.
+// join puts a record into the group that gathers. When the group is full, one of the callers that
+// wait for the next group writes it.
 func (l *Log) join(ctx context.Context, head header, parts [][]byte) (*ticket, error) {
 	for {
 		t, err := l.tryJoin(head, parts)
@@ -86,7 +86,7 @@ func (l *Log) await(ctx context.Context, t *ticket) (Position, error) {
 		case r := <-t.done:
 			return l.redeem(t, r)
 		default:
-			return Position{}, ctx.Err() // the ticket is left to whoever writes the group
+			return Position{}, ctx.Err() // the ticket is left to the caller that writes the group
 		}
 	}
 }
@@ -107,7 +107,7 @@ func (l *Log) redeem(t *ticket, r result) (Position, error) {
 	return r.at, r.err
 }
 
-// commit writes what has gathered while others gather behind it. The caller has the turn.
+// commit writes what has gathered. Meanwhile the next group gathers. The caller has the turn.
 func (l *Log) commit() {
 	l.mu.Lock()
 	g := l.gather
@@ -162,7 +162,7 @@ func writeParts(s *segment, head header, parts [][]byte) error {
 // write puts size bytes with some records at the end of the log and returns when they are on the
 // disk. The caller has the turn.
 func (l *Log) write(size int64, records int, to func(*segment) error) (Position, error) {
-	s, err := l.room(size)
+	s, err := l.segmentFor(size)
 	if err != nil {
 		return Position{}, err
 	}

@@ -2,9 +2,9 @@ package log
 
 import "io"
 
-// FS is what the log needs of a file system. OS is the real one, logtest.Disk one that fails and
-// forgets on demand. Names are paths. Creating, renaming and removing are durable after SyncDir,
-// unless said otherwise.
+// FS is what the log needs of a file system. OS is the real one; logtest.Disk fails and loses data
+// on demand. Names are paths. Creating, renaming and removing are durable after SyncDir, unless
+// stated otherwise.
 type FS interface {
 	// MakeDir makes a directory and those above it, if they are not there. It is durable when this
 	// returns.
@@ -31,7 +31,7 @@ type File interface {
 	// Size returns the length in bytes.
 	Size() (int64, error)
 	// Allocate makes the file size bytes long and reserves the disk's blocks for them, so that
-	// writes within it need no room. New bytes are zero.
+	// writes within it need no more space. New bytes are zero.
 	Allocate(size int64) error
 	// Truncate makes the file size bytes long, no longer than it is.
 	Truncate(size int64) error

@@ -32,14 +32,15 @@ func (g *group) add(t *ticket, head header, parts [][]byte) {
 	g.tickets = append(g.tickets, t)
 }
 
-// seal writes the headers for a group that will stand at a position.
+// seal writes the headers for a group that will be written at a position.
 func (g *group) seal(base Position) {
 	for _, t := range g.tickets {
 		t.head.appendTo(g.framed[t.offset:t.offset], Position{base.Segment, base.Offset + t.offset})
 	}
 }
 
-// deliver tells every Append how it ended; those that have stopped waiting never look.
+// deliver hands its result to every Append of the group. Those that have stopped waiting never
+// look.
 func (g *group) deliver(base Position, err error) {
 	for _, t := range g.tickets {
 		if err != nil {

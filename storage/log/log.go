@@ -17,13 +17,13 @@ type Log struct {
 	metrics *metrics
 	lock    io.Closer
 	cut     int64      // bytes after the last record that Open cut off, if a record began there
-	wanted  extent     // what the mark said when the log was opened
+	wanted  extent     // what the mark contained when the log was opened
 	mark    *mark.Mark // nil: none is kept
 
 	waits atomic.Pointer[error] // why the log can only be read; nil: it can be written
 	tried time.Time             // when it was last tried to write; used with the turn
 
-	// turn holds one token. Whoever has taken it may write: it alone uses the fields up to mu.
+	// turn holds one token. The holder of the token may write: it alone uses the fields up to mu.
 	turn   chan struct{}
 	active *segment // the one that is written; nil before the first Append and after a failed sync
 	before Position // the end of the chain of segments, when there is no active one
@@ -48,8 +48,8 @@ type Log struct {
 }
 
 // Open opens the log in a directory, or begins one. It cuts off what a crash left of a write that
-// nobody was told of, and fails with ErrLocked or ErrCorrupt. On a disk that takes no writes it can
-// be read, and is written as soon as the disk takes writes.
+// was never confirmed, and fails with ErrLocked or ErrCorrupt. On a disk that takes no writes the
+// log can be read, and is written as soon as the disk takes writes.
 func Open(opts Options) (*Log, error) {
 	opts = opts.withDefaults()
 	if err := opts.validate(); err != nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/mark"
 )
 
-// What a log's mark says: records stand in the segments from the first one on, up to the end. The files alone cannot tell: a log of which segments
-// were removed, or whose end was cut off, looks like one that held less.
+// An extent is what the mark of a log contains: there are records in the segments from the first
+// one up to the end. The files alone cannot show that: a log of which segments were removed, or
+// whose end was cut off, looks like one that held less.
 //
 //	first segment | segment of the end | offset of the end      all uvarint; nothing: there are no records
 type extent struct {
@@ -46,7 +47,7 @@ func parseExtent(b []byte) (e extent, ok bool) {
 	return extent{numbers[0], Position{numbers[1], int64(numbers[2])}}, len(b) == 0
 }
 
-// readMark reads what the mark of a log says; of one that has none, nothing.
+// readMark reads the mark of a log; without a mark the extent is empty.
 func readMark(files FS, name string) (e extent, err error) {
 	if name == "" {
 		return extent{}, nil
@@ -177,7 +178,7 @@ func (l *Log) openMark() error {
 	return nil
 }
 
-// extent is what the mark should say.
+// extent is what the mark should contain.
 func (l *Log) extent() extent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -191,8 +192,8 @@ func (l *Log) extent() extent {
 	return e
 }
 
-// note puts the extent into the mark. A mark that cannot be written says less than is there, which
-// harms nobody.
+// note puts the extent into the mark. A mark that cannot be written covers less than there is,
+// which does no harm.
 func (l *Log) note() {
 	if l.mark == nil {
 		return

@@ -59,9 +59,9 @@ func (m *metrics) wrote(records int, size int64) {
 	m.bytes.Add(float64(size))
 }
 
-// failed counts an error under its kind, or as full when that is what it says.
+// failed counts an error under its kind, or as full when it is an ErrFull.
 func (m *metrics) failed(kind string, err error) {
-	if noRoom(err) {
+	if noSpace(err) {
 		kind = failedFull
 	}
 	m.errors[kind].Inc()

@@ -8,23 +8,27 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Options say where a log is and how large it may be.
+// Options set where a log is and how large it may be.
 type Options struct {
 	Dir string // made if it is not there; no other process may have it open
 
-	// MarkPath is a file outside of Dir that says which records are there, so that Open misses
-	// those that are gone (see extent); empty: none.
+	// MarkPath is a file outside of Dir that records which segments there are, so that Open notices
+	// missing ones (see extent); empty: none.
 	MarkPath string
 
 	// AtLeast is a position up to which there must be a log, as others know: also a log that is
 	// gone together with its mark is missed. Zero: there need be none.
 	AtLeast Position
 
-	SegmentBytes   int64 // of one file, reserved when it is begun; 0 is 64 MiB
-	MaxBytes       int64 // of all files; 0 is 4 GiB, and it must hold two segments
-	SpareBytes     int64 // of emptied files kept to be written again, which halves the time of an fdatasync; 0 is 256 MiB, negative none
+	SegmentBytes int64 // of one file, reserved when it is begun; 0 is 64 MiB
+	MaxBytes     int64 // of all files; 0 is 4 GiB, and it must hold two segments
+	// SpareBytes bounds the emptied files that are kept to be written again, which halves the time
+	// of an fdatasync; 0 is 256 MiB, negative none.
+	SpareBytes     int64
 	MaxRecordBytes int64 // of one record; 0 is 64 MiB
-	GroupBytes     int64 // of memory for records that wait for the disk, held twice; larger records are written from where they are; 0 is 1 MiB
+	// GroupBytes is the memory for records that wait for the disk; twice as much is held. Larger
+	// records are written from the caller's memory. 0 is 1 MiB.
+	GroupBytes int64
 
 	FS         FS                    // nil is OS
 	Logger     *slog.Logger          // nil is silence
@@ -73,8 +77,8 @@ func (o *Options) validate() error {
 	case o.GroupBytes < recordHeader || o.GroupBytes > longest:
 		return fmt.Errorf("log: groups of %d bytes, want %d to %d", o.GroupBytes, recordHeader, longest)
 	case o.MaxBytes < 2*o.largestSegment():
-		// With less, the segment that is being written could take all there is, and Truncate could
-		// make no room.
+		// With less, the segment that is being written could take all the space, and Truncate could
+		// free none.
 		return fmt.Errorf("log: %d bytes in all, want %d or more: two of the largest segments", o.MaxBytes, 2*o.largestSegment())
 	}
 	return nil

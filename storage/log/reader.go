@@ -31,7 +31,7 @@ func newReader(file io.ReaderAt, number uint64, limit int64) *reader {
 }
 
 // next returns a record and its offset: io.EOF at the limit, errBroken when there is none. The
-// payload is good until the next call.
+// payload is valid until the next call.
 func (r *reader) next() (int64, []byte, error) {
 	if r.offset == r.limit {
 		return 0, nil, io.EOF
@@ -97,10 +97,10 @@ func (r *reader) fill(offset, n int64) error {
 	return nil
 }
 
-// witness looks behind a broken record for one that proves that the broken one had been on the
-// disk: a record of a later group, because a group is written only when the one before it has been
-// synced. It returns the offset of such a record, or 0: the broken one is what a crash leaves of a
-// write that nobody was told to be durable.
+// witness searches after a broken record for a record which proves that the broken one had been on
+// the disk: one of a later group, because a group is written only when the one before it has been
+// synced. It returns the offset of such a record. 0 means that the broken record is the rest of a
+// write that was never confirmed, as a crash leaves it.
 func (r *reader) witness(broken int64) (int64, error) {
 	for from := broken + 1; r.limit-from > recordHeader; {
 		b, err := r.bytes(from, min(readAhead, r.limit-from))
@@ -141,8 +141,8 @@ func (r *reader) candidate(b []byte, offset, broken int64) int {
 	return -1
 }
 
-// later reports whether a header at an offset would be one of a group that begins behind the broken
-// record. It is a cheap look at numbers, before any sum.
+// later reports whether a header at an offset could be one of a group that begins after the broken
+// record. It compares numbers only, which is cheap, before any checksum.
 func (r *reader) later(b []byte, offset, broken int64) bool {
 	length, back := int64(binary.BigEndian.Uint32(b)), int64(binary.BigEndian.Uint32(b[4:]))
 	if length == 0 || length > r.limit-offset-recordHeader || offset-back <= broken {

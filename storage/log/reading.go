@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// A log whose disk takes no writes when it is opened (there is no room for its lock or its mark, or
-// the file system is read-only) is opened to be read: Replay gives all records and no file is
-// changed. Whoever wants to append tries to open it for writing, at most once in tryEvery.
+// A log whose disk takes no writes when it is opened (there is no space for its lock or its mark,
+// or the file system is read-only) is opened to be read: Replay returns all records and no file is
+// changed. An Append tries to open it for writing, at most once in tryEvery.
 
 // tryEvery is how often that is tried.
 const tryEvery = time.Second
 
 // takesNoWrites reports whether an error is that of a disk on which nothing can be written for now.
-func takesNoWrites(err error) bool { return noRoom(err) || errors.Is(err, syscall.EROFS) }
+func takesNoWrites(err error) bool { return noSpace(err) || errors.Is(err, syscall.EROFS) }
 
 // take opens the log for writing.
 func (l *Log) take() error {
@@ -53,8 +53,8 @@ func (l *Log) takeLock() (err error) {
 	return nil
 }
 
-// takeToRead opens the log to be read, because of what opening it for writing met. Where no lock
-// can be made, nobody writes.
+// takeToRead opens the log to be read, because of the error that opening it for writing met. Where
+// no lock can be made, no process writes.
 func (l *Log) takeToRead(why error) error {
 	l.waits.Store(&why)
 	if err := l.takeLock(); err != nil && !takesNoWrites(err) && !errors.Is(err, fs.ErrNotExist) {
@@ -73,7 +73,7 @@ func (l *Log) takeToRead(why error) error {
 	return err
 }
 
-// Waits says why the log can only be read; nil: it can be written.
+// Waits returns why the log can only be read; nil: it can be written.
 func (l *Log) Waits() error {
 	if err := l.waits.Load(); err != nil {
 		return *err
@@ -118,7 +118,7 @@ func (l *Log) tryWriting() error {
 	return nil
 }
 
-// letGo lets go of what another log does not have.
+// letGo releases the files that another log does not have.
 func (l *Log) letGo(but *Log) (err error) {
 	if l.mark != nil {
 		err = l.mark.Close()

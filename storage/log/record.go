@@ -10,7 +10,7 @@ const recordHeader = 16
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// header is what stands before a payload.
+// header precedes a payload.
 type header struct {
 	length  uint32 // bytes of the payload, never 0: a run of zeros is no record
 	back    uint32 // bytes since the first record of the group

@@ -8,13 +8,12 @@ import (
 )
 
 // Replay calls fn with every record from a position on (the zero Position: all), in order, and ends
-// with fn's first error. A record is good until fn returns. It is for the time between Open and the
+// with fn's first error. A record is valid until fn returns. Replay is called between Open and the
 // first Append or Truncate.
 //
-// A position before the oldest record that is left is ErrCorrupt: something has been removed that
-// Truncate had not been asked to. A position after the end means that the files were removed or are
-// older than what the caller knows; there is nothing to replay then, and later records get
-// positions behind it.
+// A position before the oldest record that is left is ErrCorrupt: something was removed without
+// Truncate. A position after the end means that the files were removed or are older than what the
+// caller knows; then there is nothing to replay, and later records get positions after it.
 func (l *Log) Replay(ctx context.Context, from Position, fn func(at Position, record []byte) error) error {
 	l.skipTo(from)
 	for i, s := range l.sealed() {

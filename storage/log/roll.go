@@ -20,8 +20,9 @@ func totalSize(files []spare) (size int64) {
 	return size
 }
 
-// room returns the active segment, a new one if size bytes do not fit. The caller has the turn.
-func (l *Log) room(size int64) (*segment, error) {
+// segmentFor returns the active segment, a new one if size bytes do not fit. The caller has the
+// turn.
+func (l *Log) segmentFor(size int64) (*segment, error) {
 	if s := l.active; s != nil && s.end+size <= s.size {
 		return s, nil
 	}
@@ -100,8 +101,9 @@ func (l *Log) begin(s *segment, name string) error {
 	return err
 }
 
-// sealActive ends the active segment where it is. It must not grow once the header of another that
-// says where it ends may be on the disk: a crash can bring back a file that has been removed.
+// sealActive ends the active segment where it is. The segment must not grow once the header of a
+// later segment, which contains that end, may be on the disk: a crash can bring back a file that
+// was removed.
 func (l *Log) sealActive() {
 	if s := l.active; s != nil {
 		l.close(s)
@@ -155,8 +157,8 @@ func (l *Log) cutBack(s *segment) {
 	}
 }
 
-// giveUp ends the active segment for good. What was written behind its end does not count: the
-// header of the next one says where that is.
+// giveUp ends the active segment for good. What was written after its end does not count: the
+// header of the next segment contains that end.
 func (l *Log) giveUp(s *segment) {
 	l.active = nil
 	l.before = s.endPosition()

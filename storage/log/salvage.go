@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// Salvage reads a log that Open or Replay refuse, or any other that nobody has open, and changes
-// nothing: fn gets every record that can be read, in order, until it fails. It returns what is
-// missing or broken, in words; none means that a start reads all.
+// Salvage reads a log that Open or Replay refuses, or any other that no process has open, and
+// changes nothing: fn gets every record that can be read, in order, until fn fails. It returns
+// descriptions of what is missing or broken; none means that a start reads everything.
 func Salvage(ctx context.Context, opts Options, fn func(record []byte) error) (problems []string, err error) {
 	opts = opts.withDefaults()
 	s := salvage{opts: opts, fn: fn}

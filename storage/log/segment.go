@@ -27,7 +27,7 @@ const (
 // segment is one file of the log.
 type segment struct {
 	number uint64
-	before Position // the end of the segment before it, as its header says; zero if it is the first
+	before Position // the end of the segment before it, as its header contains it; zero if it is the first
 	end    int64    // bytes that hold header and good records
 	size   int64    // bytes that the file takes
 	file   File     // nil unless it is the active one

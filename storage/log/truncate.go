@@ -99,7 +99,7 @@ func (l *Log) retire(s *segment) error {
 	defer l.mu.Unlock()
 	l.segments = l.segments[1:]
 	if err != nil {
-		l.strays = append(l.strays, kept) // under which name it will come back is not known: it must not be written
+		l.strays = append(l.strays, kept) // it must not be written: the name under which it would come back is not known
 		return err
 	}
 	l.spares = append(l.spares, kept)

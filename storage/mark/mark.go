@@ -1,10 +1,10 @@
-// Package mark keeps one small fact in a file of its own, outside of the files that it is about:
-// how far a log was written, which files a store has. A start compares the two and sees what is
-// missing, where the files alone look like those of a store that held less.
+// Package mark keeps one small fact in a file of its own, separate from the files that it is about:
+// how far a log was written, which files a store has. A start compares the two and notices what is
+// missing. The files alone look like those of a store that held less.
 //
 // A mark is written in place and not synced: it outlives its process, and after a power failure it
-// may be an older one. So a fact must only ever grow stale to the safe side: what it says must be
-// there is put after it is there, and taken out, with Sync, before it is removed.
+// may be an older one. So a fact must become stale only to the safe side: put a claim that
+// something exists after it exists, and remove the claim, with Sync, before the thing is removed.
 package mark
 
 import (
@@ -149,8 +149,7 @@ func (m *Mark) PutSynced(fact []byte) error {
 	return nil
 }
 
-// Begin puts the first fact of a new file into all places, so that no later one needs room on the
-// disk.
+// Begin puts the first fact of a new file into all places, so that no later one needs disk space.
 func (m *Mark) Begin(fact []byte) error {
 	return errors.Join(m.Put(fact), m.PutSynced(fact), m.PutSynced(fact))
 }

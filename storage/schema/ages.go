@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// An Age says when a sample of a row was acknowledged. A data cell has one time for all its points,
-// the time that it was put with; where points of one cell were acknowledged at different times, a
-// cell of ages in the same row says when each was.
+// An Age is the time at which a sample of a row was acknowledged. A data cell has one time for all
+// its points, the time that it was put with. Where points of one cell were acknowledged at
+// different times, a cell of ages in the same row holds the time of each.
 type Age struct {
 	Offset uint32 // milliseconds in the hour
 	Time   int64  // milliseconds since 1970

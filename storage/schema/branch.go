@@ -89,15 +89,15 @@ func AppendBranch(row []byte, name string) []byte {
 	return binary.BigEndian.AppendUint32(row, NameHash(name))
 }
 
-// A BranchKey is what a row key of tsdb-tree says: the tree and the hashes of the names below the
-// root.
+// A BranchKey is the content of a row key of tsdb-tree: the tree and the hashes of the names below
+// the root.
 type BranchKey struct {
 	Tree   uint16
 	Hashes []uint32
 }
 
-// ParseBranchRow reads the key of a branch row; ok is false for rows of failures and whatever else
-// is no branch.
+// ParseBranchRow reads the key of a branch row; ok is false for rows of failures and for all other
+// rows that are no branch.
 func ParseBranchRow(key []byte) (k BranchKey, ok bool) {
 	if len(key) < treeWidth || (len(key)-treeWidth)%branchWidth != 0 {
 		return BranchKey{}, false
@@ -139,8 +139,8 @@ func ParseRuleQualifier(q []byte) (level, order int, ok bool) {
 	return level, order, ok
 }
 
-// LeafQualifier is the column of a leaf in the row of its branch. The manual says the TSUID stands
-// in it; it is the hash of the name.
+// LeafQualifier is the column of a leaf in the row of its branch. It contains the hash of the name,
+// not the TSUID as the manual states.
 func LeafQualifier(name string) []byte {
 	return binary.BigEndian.AppendUint32([]byte(leafPrefix), NameHash(name))
 }

@@ -63,7 +63,7 @@ func readBranch(raw []byte) (Branch, error) {
 	return b, nil
 }
 
-// A Leaf is the document of a leaf: the name under which a series hangs on its branch.
+// A Leaf is the document of a leaf: the name of a series on its branch.
 type Leaf struct {
 	DisplayName string
 	TSUID       []byte

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// CellKind says what a cell of a data row holds.
+// CellKind is what a cell of a data row holds.
 type CellKind int
 
 // The kinds of cells.
@@ -27,7 +27,7 @@ const (
 	prefixObject     = 0x82 // ours: above 7F, where no rollup aggregation can have its id
 )
 
-// ClassifyCell tells the kind of a cell from its qualifier: of even length it is data, of odd
+// ClassifyCell returns the kind of a cell by its qualifier: of even length it is data, of odd
 // length the first byte decides. OpenTSDB gives 3 or 5 bytes to an odd qualifier; its fsck deletes
 // unknown ones of other lengths.
 func ClassifyCell(qualifier []byte) CellKind {
@@ -56,9 +56,8 @@ func ClassifyCell(qualifier []byte) CellKind {
 	return CellUnknown
 }
 
-// DecodeData appends the points of a data cell in the order they are stored: a TSD sorts nothing
-// within a cell either, and what stands twice at one instant is kept. After an error dst is as it
-// was.
+// DecodeData appends the points of a data cell in the order they are stored: a TSD does not sort
+// within a cell either, and it keeps two points of one instant. After an error dst is as it was.
 func DecodeData(dst []Point, qualifier, value []byte) ([]Point, error) {
 	if ClassifyCell(qualifier) != CellData {
 		return dst, fmt.Errorf("data cell %X: not the qualifier of data points", clip(qualifier))
@@ -78,9 +77,9 @@ func DecodeData(dst []Point, qualifier, value []byte) ([]Point, error) {
 	return append(dst, p), nil
 }
 
-// repair makes up for what early OpenTSDBs wrote to single cells with a 2-byte qualifier (2.4
-// Internal.fixFloatingPointValue and fixQualifierFlags): a float of 4 bytes behind 4 zero bytes,
-// and flags with a length that is not the value's.
+// repair corrects what early OpenTSDBs wrote to single cells with a 2-byte qualifier (2.4
+// Internal.fixFloatingPointValue and fixQualifierFlags): a float of 4 bytes after 4 zero bytes, and
+// flags with a length that is not the value's.
 func repair(p Point, value []byte) (Point, []byte) {
 	n := len(value)
 	if p.Flags == flagsFloat4 && n == 8 {

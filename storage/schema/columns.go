@@ -6,8 +6,9 @@ import (
 	"math/bits"
 )
 
-// A data cell of several points, as columns: what an engine may keep on its own disk instead of the qualifier and the value, as long as
-// it gives those back byte for byte. Nobody else ever sees this form, and it never reaches HBase.
+// A data cell of several points as columns is what an engine may keep on its own disk instead of
+// the qualifier and the value, as long as it returns those byte for byte. Only the engine sees this
+// form; it never reaches HBase.
 //
 //	cell   = form(1) count(uvarint) first offset(uvarint) steps flags values
 //	form   = bits 0-1 1: all qualifiers count seconds, and so do offsets and steps; 2: all count milliseconds;
@@ -21,14 +22,15 @@ import (
 //	values = scale(4 bits) order(4 bits), order first numbers (varint each), pack of what order leaves    (numbers)
 //	       | a byte each: trailing zero bytes*16 + bytes, then the bytes of each                            (bits that change)
 //
-// A number is an integer, or a float times 10^scale where dividing gives the same 64 bits again. Order 0 packs the numbers, order 1
-// their differences, order 2 the differences of those. A pack is
+// A number is an integer, or a float times 10^scale where dividing gives the same 64 bits again.
+// Order 0 packs the numbers, order 1 their differences, order 2 the differences of those. A pack is
 //
 //	pack      = width(7 bits) exceptions?(1 bit), low(varint), shift(1, if width > 0), width bits each, exceptions
 //	exceptions = count(uvarint), places(uvarint each, from the one before), distances from low (varint each)
 //
-// where a packed number is low + bits<<shift, and one that stands among the exceptions is packed as 0 bits. So what is constant, or grows
-// evenly, takes a few bytes however long the cell is, and noise takes the bits of its range.
+// where a packed number is low + bits<<shift, and an exception is packed as 0 bits. So constant
+// numbers, and numbers that grow evenly, take a few bytes however long the cell is; noise takes the
+// bits of its range.
 const (
 	formMixed       = 0
 	formSeconds     = 1
@@ -43,7 +45,7 @@ const (
 	formReserved  = 1 << 7
 )
 
-// flagRule says how the flags of points follow from their values.
+// flagRule is how the flags of points follow from their values.
 type flagRule byte
 
 const (
@@ -56,7 +58,7 @@ const (
 	flagRules
 )
 
-// valueForm says what the values are.
+// valueForm is how the values are stored.
 type valueForm byte
 
 const (
@@ -140,7 +142,7 @@ func sized[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// trailingBytes and significantBytes say which bytes of x are to be stored.
+// trailingBytes and significantBytes return which bytes of x are to be stored.
 func trailingBytes(x uint64) int {
 	if x == 0 {
 		return 0

@@ -86,8 +86,8 @@ func appendPlainColumns(times []int64, values []float64, qualifier, value []byte
 	return times, values, nil
 }
 
-// ColumnCount is how many points a column-coded cell says it has, 0 if it says nothing. It does not
-// check them.
+// ColumnCount is the number of points that a column-coded cell claims, 0 if it claims none. The
+// points are not checked.
 func ColumnCount(coded []byte) int {
 	if len(coded) < 2 || coded[0]&formReserved != 0 {
 		return 0

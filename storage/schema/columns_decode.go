@@ -14,7 +14,7 @@ type ColumnDecoder struct {
 	rule    flagRule
 	values  valueForm
 	scale   int
-	offsets []int64 // of the unit that form says
+	offsets []int64 // in the unit of form
 	numbers []int64
 	floats  []float64 // with valuesBits
 	flags   []byte    // with flagsEach; one with flagsSame

@@ -37,7 +37,7 @@ func (e *ColumnEncoder) Append(dst, qualifier, value []byte) (coded []byte, ok b
 	return dst, true
 }
 
-// form says what the offsets are.
+// form returns what the offsets are.
 func (c *cellColumns) form() byte {
 	switch {
 	case c.millis == 0:
@@ -93,7 +93,7 @@ func (c *cellColumns) appendFlags(dst []byte, rule flagRule) []byte {
 	return dst
 }
 
-// appendValues appends the values and says what they are.
+// appendValues appends the values and returns their form.
 func (e *ColumnEncoder) appendValues(dst []byte) ([]byte, valueForm) {
 	c := &e.points
 	if c.integers == len(c.flags) {

@@ -159,7 +159,7 @@ func appendPacked(dst []byte, offsets []uint64, width, shift uint) []byte {
 	for _, u := range offsets {
 		word |= u >> (shift & 63) << (filled & 63)
 		filled += width
-		// Whole bytes go out; fewer than 8 bits are left over, which fit beside any width.
+		// Whole bytes are written; fewer than 8 bits remain, which fit next to any width.
 		binary.LittleEndian.PutUint64(dst[pos:], word)
 		pos += int(filled / 8)
 		word >>= filled &^ 7 & 63

@@ -211,8 +211,8 @@ func (c *cellColumns) parseAny(v []byte) bool {
 	return finite && len(v) == 0
 }
 
-// floatsAreExact reports whether floats hold all values: beside floats, integers must be within 53
-// bits.
+// floatsAreExact reports whether floats hold all values: where there are floats too, integers must
+// be within 53 bits.
 func (c *cellColumns) floatsAreExact() bool {
 	if c.integers == 0 || c.integers == len(c.flags) {
 		return true

@@ -9,7 +9,7 @@ import (
 // lowest bit.
 const (
 	trailerPlain = 0x00
-	trailerMixed = 0x01 // qualifiers of 2 and of 4 bytes stand side by side
+	trailerMixed = 0x01 // there are qualifiers of 2 and of 4 bytes
 )
 
 // AppendCell appends the qualifier and the value of one cell that holds all the points, which
@@ -38,9 +38,9 @@ func AppendCell(q, v []byte, points []Point) (qualifier, value []byte) {
 	return q, append(v, trailer)
 }
 
-// decodeCompacted reads several points. The flags alone say where a value ends. The trailing byte
-// may have any value or be missing, since a TSD reads such cells too (OpenTSDB 2.4.1, observed);
-// anything else left over means that the flags lie.
+// decodeCompacted reads several points. The flags alone determine where a value ends. The trailing
+// byte may have any value or be missing, since a TSD reads such cells too (OpenTSDB 2.4.1,
+// observed); any other remainder means that the flags are wrong.
 func decodeCompacted(dst []Point, qualifier, value []byte) ([]Point, error) {
 	start := len(dst)
 	dst = slices.Grow(dst, pointsIn(qualifier))

@@ -3,5 +3,5 @@
 // README.md draws them.
 //
 // It is pure: bytes in, bytes out. It never talks to a table, never assigns a UID, never decides
-// which of two points at one instant stands, and never reads a clock.
+// which of two points at one instant is valid, and never reads a clock.
 package schema

@@ -9,9 +9,9 @@ type Form byte
 
 // The forms of values.
 const (
-	FormFloat   Form = iota // a float, in as many bytes as Values says
+	FormFloat   Form = iota // a float, in as many bytes as Values requires
 	FormInteger             // an integer: the 64 bits of the value are those of an int64
-	FormDouble              // a float that a TSD stores in 8 bytes even where 4 would do, as its /api/put does
+	FormDouble              // a float that a TSD stores in 8 bytes even where 4 are enough, as its /api/put does
 
 	formKind = 3
 
@@ -27,8 +27,8 @@ func (f Form) Kind() Form { return f & formKind }
 func (f Form) Millis() bool { return f&FormMillis != 0 }
 
 // ValuePoint is the point of a value of a form at an offset in milliseconds. It is not ok where
-// FloatPoint is not. ValuesDouble and ValuesCompact were asked for by somebody who knows who else
-// writes, and hold for FormDouble too.
+// FloatPoint is not. ValuesDouble and ValuesCompact were chosen by an operator who knows which
+// other processes write, so they hold for FormDouble too.
 func ValuePoint(offset uint32, v float64, form Form, values Values) (p Point, ok bool) {
 	switch kind := form.Kind(); {
 	case kind == FormInteger:

@@ -74,7 +74,8 @@ func appendDouble(dst []byte, f float64) []byte {
 		return append(dst, withPoint(strconv.FormatFloat(f, 'f', -1, 64))...)
 	}
 	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'e', -1, 64), "e")
-	if !strings.Contains(mantissa, ".") { // Java takes the closest number of two digits: 4.9E-324, where Go has 5e-324
+	// Java takes the closest number of two digits: 4.9E-324, where Go has 5e-324.
+	if !strings.Contains(mantissa, ".") {
 		mantissa, exponent, _ = strings.Cut(strconv.FormatFloat(f, 'e', 1, 64), "e")
 	}
 	dst = append(append(dst, mantissa...), 'E')

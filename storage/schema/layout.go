@@ -19,7 +19,7 @@ func DefaultLayout() Layout {
 	return Layout{MetricWidth: 3, TagkWidth: 3, TagvWidth: 3, SaltWidth: 0, SaltBuckets: 20}
 }
 
-// Validate says which width is out of its range.
+// Validate returns an error that names the flag of a width that is out of its range.
 func (l Layout) Validate() error {
 	for _, k := range Kinds() {
 		if w := l.Width(k); w < 1 || w > 8 {

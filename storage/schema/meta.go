@@ -49,7 +49,7 @@ func NewTSMetaSize(tsuid []byte) int {
 	return len(newTSMetaBegin) + 2*len(tsuid) + len(newTSMetaMiddle) + 20 + len(newTSMetaEnd)
 }
 
-// AppendNewTSMeta is NewTSMeta(tsuid, created).AppendTo(dst), for series that come by the million.
+// AppendNewTSMeta is NewTSMeta(tsuid, created).AppendTo(dst), but fast: series come by the million.
 func AppendNewTSMeta(dst, tsuid []byte, created int64) []byte {
 	dst = append(dst, newTSMetaBegin...)
 	dst = appendHex(dst, tsuid)

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// ObjectKind says what an Object is.
+// ObjectKind is what an Object holds.
 type ObjectKind byte
 
 // The kinds of objects. What a kind number meant once, it means forever; 0 is never used.
@@ -30,11 +30,11 @@ type Object struct {
 	Data   []byte
 }
 
-// IsSample reports whether an object of this kind is the sample of its instant: at most one, and no
-// data point beside it.
+// IsSample reports whether an object of this kind is the sample of its instant. An instant has at
+// most one such object, and then no data point.
 func (k ObjectKind) IsSample() bool { return k == ObjectFloat || k == ObjectHistogram }
 
-// FloatObject is the object of a float at an offset in milliseconds, whatever its bits are.
+// FloatObject is the object of a float at an offset in milliseconds. All bits are kept.
 func FloatObject(offset uint32, v float64) Object {
 	return Object{Offset: offset, Kind: ObjectFloat, Data: binary.BigEndian.AppendUint64(nil, math.Float64bits(v))}
 }
@@ -82,8 +82,8 @@ func appendObjectQualifier(q []byte, offset uint32) []byte {
 	return binary.BigEndian.AppendUint32(q, offset)
 }
 
-// DecodeObjects appends the objects of an object cell; their Data points into value. The value says
-// it all, so an offset in the qualifier that differs is no error. Objects of unknown kinds are
+// DecodeObjects appends the objects of an object cell; their Data points into value. The value is
+// complete, so an offset in the qualifier that differs is no error. Objects of unknown kinds are
 // returned as they are. After an error dst is as it was.
 func DecodeObjects(dst []Object, qualifier, value []byte) ([]Object, error) {
 	if ClassifyCell(qualifier) != CellObject {

@@ -14,9 +14,9 @@ func newPoint(offset uint32) Point {
 	return Point{Offset: offset, Millis: offset%1000 != 0}
 }
 
-// WithOurUnit is the point of any cell with the qualifier that its instant has where nobody else
-// writes: the first of a cell, and what came in milliseconds, may count milliseconds though they
-// are whole seconds.
+// WithOurUnit is the point with the qualifier that its instant has in tables that only tsdbridge
+// writes. The first point of a cell, and points that came in milliseconds, may count milliseconds
+// though they are whole seconds.
 func (p Point) WithOurUnit() Point {
 	p.Millis = p.Offset%1000 != 0 || p.Offset > maxSecondsOffset*1000
 	return p

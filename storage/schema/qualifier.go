@@ -10,7 +10,7 @@ import (
 //	seconds       12 bits offset in seconds, 4 bits flags
 //	milliseconds  4 bits 1111, 22 bits offset in milliseconds, 2 bits reserved, 4 bits flags
 //
-// The two are told apart by the first nibble: an hour has 3600 (E10) seconds, so F is free.
+// The first nibble distinguishes the two: an hour has 3600 (E10) seconds, so F is free.
 const (
 	flagFloat  = 0x8 // Const.FLAG_FLOAT
 	lengthMask = 0x7 // Const.LENGTH_MASK: length of the value less one

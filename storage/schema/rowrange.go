@@ -10,8 +10,8 @@ type MetricRange struct {
 }
 
 // RowsBefore returns the range that a data row key is of, with the rows of base times below base
-// (seconds). It is false for a key that is too short to have a base time; Next is then the key
-// behind it.
+// (seconds). It is false for a key that is too short to have a base time; then Next is the key
+// after it.
 func (l Layout) RowsBefore(key []byte, base uint32) (MetricRange, bool) {
 	if len(key) < l.PrefixWidth() {
 		return MetricRange{Next: append(key[:len(key):len(key)], 0)}, false
@@ -25,7 +25,7 @@ func (l Layout) RowsBefore(key []byte, base uint32) (MetricRange, bool) {
 	}, true
 }
 
-// successor is the first key behind all that begin with a prefix, nil if there is none.
+// successor is the first key after all that begin with a prefix, nil if there is none.
 func successor(prefix []byte) []byte {
 	for n := len(prefix); n > 0; n-- {
 		if prefix[n-1] < 0xff {

@@ -2,8 +2,8 @@ package schema
 
 import "encoding/binary"
 
-// SpanQualifier is a column of tsdb-meta that is ours: the days in which a series may have rows of
-// points, as EncodeSpan has them. It stands only in tables that no TSD opens.
+// SpanQualifier is a column that tsdbridge adds to tsdb-meta: the days in which a series may have
+// rows of points, in the form of EncodeSpan. It occurs only in tables that no TSD opens.
 func SpanQualifier() []byte { return []byte(spanQualifier) }
 
 const spanQualifier = "tsdbridge.span"

@@ -1,11 +1,11 @@
 package schema
 
 // Internal.extractDataPoints of OpenTSDB 2.4 and 2.5 takes a data cell for an append cell when its
-// first byte is prefixAppend, whatever its length. Then DumpSeries and /api/query/last fail or give
-// what is no point, and fsck --fix-all, as the bytes of the value fall, deletes the cell with all
-// its points, puts others in its place, or stops there without a word. In a qualifier of seconds
-// that byte is seconds 80 to 95 of the hour. The queries and the compaction of a TSD look at the
-// length first and read such cells.
+// first byte is prefixAppend, whatever its length. Then DumpSeries and /api/query/last fail or
+// return what is no point. Depending on the bytes of the value, fsck --fix-all deletes the cell
+// with all its points, replaces the points by others, or stops there without a message. In a
+// qualifier of seconds that byte is seconds 80 to 95 of the hour. The queries and the compaction of
+// a TSD check the length first and read such cells.
 
 // MistakenForAppend reports whether the qualifier is of several points and OpenTSDB's fsck takes it
 // for an append cell.
@@ -17,15 +17,15 @@ func MistakenForAppend(qualifier []byte) bool {
 	return len(qualifier) > 2 && len(qualifier)%2 == 0 && qualifier[0] == prefixAppend
 }
 
-// FromFirst is the first point of a cell of several as it stands elsewhere: whether it counted
+// FromFirst is the first point of a cell of several as it is elsewhere: whether it counted
 // milliseconds before asFirst is not known there.
 func (p Point) FromFirst() Point {
 	p.Millis = p.Millis && (p.Offset%1000 != 0 || p.Offset/1000>>4 != prefixAppend)
 	return p
 }
 
-// asFirst is the point as it may stand first of several in a cell: one that would begin the
-// qualifier with prefixAppend counts milliseconds.
+// asFirst is the point as it may be first of several in a cell: one that would begin the qualifier
+// with prefixAppend counts milliseconds.
 func (p Point) asFirst() Point {
 	p.Millis = p.Millis || p.Offset/1000>>4 == prefixAppend
 	return p

@@ -29,7 +29,7 @@ func (t Tree) AppendTo(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// ParseTree reads a stored definition, whatever the order of its fields.
+// ParseTree reads a stored definition with its fields in any order.
 func ParseTree(b []byte) (Tree, error) {
 	f := parseFields(b)
 	t := Tree{
@@ -83,7 +83,7 @@ func (r TreeRule) AppendTo(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// ParseTreeRule reads a stored rule, whatever the order of its fields.
+// ParseTreeRule reads a stored rule with its fields in any order.
 func ParseTreeRule(b []byte) (TreeRule, error) {
 	f := parseFields(b)
 	r := TreeRule{

@@ -13,7 +13,7 @@ import (
 // starts of one TSD. They are read by exact field name, as Jackson does (encoding/json takes any
 // case), and edited in place: what an edit does not know stays.
 
-// A member is one field of a document as it stands there.
+// A member is one field of a document as it is stored.
 type member struct {
 	name string
 	raw  json.RawMessage
@@ -62,8 +62,8 @@ func parseFields(b []byte) *fields {
 	return f
 }
 
-// scalar gives the text of a field: of a string what it says, of numbers and booleans how they are
-// written, of null and what is missing nothing. Jackson turns them into each other likewise.
+// scalar returns the text of a field: the content of a string, numbers and booleans as they are
+// written, nothing for null and for what is missing. Jackson converts them in the same way.
 func (f *fields) scalar(name string) string {
 	raw := f.members[name]
 	if len(raw) == 0 || string(raw) == "null" {

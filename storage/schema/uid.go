@@ -50,8 +50,8 @@ func (k Kind) Qualifier() []byte {
 	return []byte(k.String())
 }
 
-// MetaQualifier is the column of the kind's UIDMeta in FamilyName: singular for metrics too,
-// whatever OpenTSDB's manual says.
+// MetaQualifier is the column of the kind's UIDMeta in FamilyName: singular for metrics too, unlike
+// in OpenTSDB's manual.
 func (k Kind) MetaQualifier() []byte { return []byte(k.String() + "_meta") }
 
 // MaxIDRow is the row of tsdb-uid with the counters of UIDs.
@@ -80,7 +80,7 @@ func EncodeName(s string) ([]byte, error) {
 	return b, nil
 }
 
-// badCharacter says what stands at byte i of a name.
+// badCharacter returns an error that describes the character at byte i of a name.
 func badCharacter(s string, i int) error {
 	r, n := utf8.DecodeRuneInString(s[i:])
 	if r == utf8.RuneError && n == 1 {

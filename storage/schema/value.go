@@ -11,9 +11,13 @@ type Values int
 
 // The encodings of floats. Whichever is chosen, the same value always has the same bytes.
 const (
-	ValuesAuto    Values = iota // 4 bytes when they give the same 64 bits back, else 8: what a TSD's telnet put writes
-	ValuesDouble                // always 8 bytes: what a TSD's /api/put writes
-	ValuesCompact               // whole numbers as the smallest integers of up to 4 bytes, else as auto; for tables that no TSD computes on
+	// ValuesAuto takes 4 bytes when they give the same 64 bits back, else 8: what a TSD's telnet
+	// put writes.
+	ValuesAuto   Values = iota
+	ValuesDouble        // always 8 bytes: what a TSD's /api/put writes
+	// ValuesCompact stores whole numbers as the smallest integers of up to 4 bytes, others as
+	// ValuesAuto does. It is for tables that no TSD computes on.
+	ValuesCompact
 )
 
 // The flags of floats. Those of integers are their length less one.

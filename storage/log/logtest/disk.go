@@ -103,7 +103,7 @@ func (d *Disk) Kill(seed uint64) *Disk {
 	for name, node := range d.durable {
 		after.durable[name] = clone(node)
 	}
-	// The changes themselves hold the old inodes: one step stands for all.
+	// The changes themselves hold the old inodes: one step represents all.
 	now := maps.Clone(after.files)
 	after.pending = []func(map[string]*inode){func(names map[string]*inode) {
 		clear(names)
@@ -254,7 +254,7 @@ func (d *Disk) before(op Op, name string) error {
 	return d.Before(op, name)
 }
 
-// reserve reports whether there is room for more bytes.
+// reserve reports whether there is space for more bytes.
 func (d *Disk) reserve(more int64) error {
 	for _, node := range d.files {
 		more += int64(len(node.now))
