@@ -1,6 +1,6 @@
-// Package fit tells whether the UID widths and the salt of the flags are those with which shared
-// tables were filled. OpenTSDB's tables record neither: with others everything seems to work, and
-// what is written spoils the tables for everybody else. So a handful of rows is looked at before
+// Package fit checks that the UID widths and the salt of the flags are those with which shared
+// tables were filled. OpenTSDB's tables record neither: with other values everything seems to work,
+// and what is written spoils the tables for all processes. So a handful of rows is read before
 // anything is written. The package reads keys and UIDs; it never writes, and never reads a point.
 package fit
 
@@ -27,19 +27,19 @@ type Options struct {
 	Data, UID, Meta string // names of tables
 	Layout          schema.Layout
 	Logger          *slog.Logger
-	// Patience is how long a check before the first UID waits for the rows of another process that
+	// Wait is how long a check before the first UID waits for the rows of another process that
 	// draws UIDs at the same moment (default 1 s).
-	Patience time.Duration
+	Wait time.Duration
 }
 
-// A Checker compares a layout with what stands in tables. Tables without rows fit every layout, so
-// they are looked at again until they have some. Safe for concurrent use.
+// A Checker compares a layout with the rows of tables. Tables without rows fit every layout, so
+// they are checked again until they have some. Safe for concurrent use.
 type Checker struct {
 	db kv.KV
 	o  Options
 	// turn lets one look at the tables run at a time.
 	turn chan struct{}
-	// What was seen to fit. It stays so: nothing is looked at twice.
+	// What was found to fit stays so: nothing is checked twice.
 	uids [3]atomic.Bool // by kind
 	rows atomic.Bool
 	meta atomic.Bool
@@ -48,8 +48,8 @@ type Checker struct {
 
 // New returns a checker that has seen nothing yet.
 func New(db kv.KV, o Options) *Checker {
-	if o.Patience == 0 {
-		o.Patience = time.Second
+	if o.Wait == 0 {
+		o.Wait = time.Second
 	}
 	return &Checker{db: db, o: o, turn: make(chan struct{}, 1)}
 }
@@ -92,7 +92,7 @@ func (c *Checker) BeforeUID(ctx context.Context, kind schema.Kind, id int64) err
 		return c.Check(ctx)
 	}
 	const pause = 20 * time.Millisecond
-	for until := time.Now().Add(c.o.Patience); ; {
+	for until := time.Now().Add(c.o.Wait); ; {
 		if err := c.Check(ctx); err != nil || c.uids[kind].Load() || time.Now().After(until) {
 			return err // the ids before may be lost: a counter moves before rows are there
 		}
@@ -104,7 +104,7 @@ func (c *Checker) BeforeUID(ctx context.Context, kind schema.Kind, id int64) err
 	}
 }
 
-// look reads rows of the tables and judges them; what was seen to fit before is left out.
+// look reads rows of the tables and validates them, except what was found to fit before.
 func (c *Checker) look(ctx context.Context) error {
 	var uids uidsFound
 	var data, meta []rowSeen
@@ -119,7 +119,7 @@ func (c *Checker) look(ctx context.Context) error {
 	if err := group.Wait(); err != nil {
 		return fmt.Errorf("compare the flags with the tables: %w", err)
 	}
-	if wrong := c.judge(uids, data, meta); len(wrong) > 0 {
+	if wrong := c.validate(uids, data, meta); len(wrong) > 0 {
 		return fmt.Errorf("%w: %s", ErrLayout, strings.Join(wrong, "; "))
 	}
 	for k := range c.uids {
@@ -130,27 +130,27 @@ func (c *Checker) look(ctx context.Context) error {
 	return nil
 }
 
-// judge returns what is wrong.
-func (c *Checker) judge(uids uidsFound, data, meta []rowSeen) []string {
+// validate returns what is wrong.
+func (c *Checker) validate(uids uidsFound, data, meta []rowSeen) []string {
 	var wrong []string
 	layout := c.o.Layout // with the widths that the table has
 	for _, kind := range schema.Kinds() {
-		if text := c.judgeUIDs(kind, uids[kind], &layout); text != "" {
+		if text := c.validateUIDs(kind, uids[kind], &layout); text != "" {
 			wrong = append(wrong, text)
 		}
 	}
-	if text := c.judgeRows(uids, data, layout); text != "" {
+	if text := c.validateRows(uids, data, layout); text != "" {
 		wrong = append(wrong, text)
 	}
 	if len(wrong) == 0 {
-		if text := c.judgeMeta(meta); text != "" {
+		if text := c.validateMeta(meta); text != "" {
 			wrong = append(wrong, text)
 		}
 	}
 	return wrong
 }
 
-// warnOnce reports rows that do not fit beside rows that do.
+// warnOnce logs that a table has rows that do not fit in addition to rows that do.
 func (c *Checker) warnOnce(table, text string) {
 	if !c.warn.Swap(true) {
 		c.o.Logger.Warn("some rows were written with other UID widths or another salt; what reads with these flags does not find them", "table", table, "found", text)

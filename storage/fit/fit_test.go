@@ -75,7 +75,7 @@ func (s tables) fill(l schema.Layout, n int, first int64, hours int) {
 
 func (s tables) checker(l schema.Layout) *fit.Checker {
 	return fit.New(s.db, fit.Options{
-		Data: "tsdb", UID: "tsdb-uid", Meta: "tsdb-meta", Layout: l, Logger: slog.New(slog.DiscardHandler), Patience: 50 * time.Millisecond,
+		Data: "tsdb", UID: "tsdb-uid", Meta: "tsdb-meta", Layout: l, Logger: slog.New(slog.DiscardHandler), Wait: 50 * time.Millisecond,
 	})
 }
 
@@ -211,7 +211,7 @@ func TestCheckEmpty(t *testing.T) {
 func TestBeforeUID(t *testing.T) {
 	s := newTables(t)
 	ch := fit.New(s.db, fit.Options{
-		Data: "tsdb", UID: "tsdb-uid", Meta: "tsdb-meta", Layout: layout(4, 4, 4, 0, 20), Logger: slog.New(slog.DiscardHandler), Patience: time.Minute,
+		Data: "tsdb", UID: "tsdb-uid", Meta: "tsdb-meta", Layout: layout(4, 4, 4, 0, 20), Logger: slog.New(slog.DiscardHandler), Wait: time.Minute,
 	})
 	if err := ch.BeforeUID(t.Context(), schema.Metric, 1); err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ const (
 )
 
 // begins are the keys where samples begin: the first UIDs of several widths, then salts and later
-// UIDs. Behind 000001 there is a begin for the first tag of its TSUIDs and one for its hours from
+// UIDs. After 000001 there is a begin for the first tag of its TSUIDs and one for its hours from
 // 2004 on, which other widths would hide.
 func begins() [][]byte {
 	return [][]byte{
@@ -33,7 +33,7 @@ func begins() [][]byte {
 }
 
 // A rowSeen is the key of a row and when its first cell was written, in milliseconds, if the engine
-// says so.
+// returns that.
 type rowSeen struct {
 	key  []byte
 	time int64
@@ -150,10 +150,10 @@ func (t tally) beats(own tally, rows []rowSeen) bool {
 	return t.oldest < own.oldest && t.layout.PrefixWidth() != own.layout.PrefixWidth()
 }
 
-// judgeRows says what is wrong with the rows of the data table; layout has the widths of tsdb-uid.
-// Where the table was written with a wrong flag before, so that some rows fit and some do not, the
-// layout of the older ones is right.
-func (c *Checker) judgeRows(uids uidsFound, rows []rowSeen, layout schema.Layout) string {
+// validateRows returns what is wrong with the rows of the data table; layout has the widths of
+// tsdb-uid. Where the table was written with a wrong flag before, so that some rows fit and some do
+// not, the layout of the older ones is right.
+func (c *Checker) validateRows(uids uidsFound, rows []rowSeen, layout schema.Layout) string {
 	if len(rows) == 0 {
 		return ""
 	}
@@ -217,9 +217,9 @@ func saltFlags(l schema.Layout) string {
 	return fmt.Sprintf("--storage.salt.width=%d --storage.salt.buckets=%d", l.SaltWidth, l.SaltBuckets)
 }
 
-// judgeMeta says what is wrong with the keys of tsdb-meta, which are TSUIDs. Some that are none are
-// left alone by everybody.
-func (c *Checker) judgeMeta(rows []rowSeen) string {
+// validateMeta returns what is wrong with the keys of tsdb-meta, which are TSUIDs. All processes
+// ignore keys that are no TSUIDs.
+func (c *Checker) validateMeta(rows []rowSeen) string {
 	l := c.o.Layout
 	for _, row := range rows {
 		if metric, tags, err := l.ParseTSUID(row.key); err == nil && len(tags) > 0 && !isZero(metric) && wholeTags(l, tags) {

@@ -65,7 +65,7 @@ func (c *Checker) findUIDs(ctx context.Context) (found uidsFound, err error) {
 		}
 		found.addReverse(row)
 	}
-	scan.Family, scan.Start = schema.FamilyID, []byte{1} // behind the counters
+	scan.Family, scan.Start = schema.FamilyID, []byte{1} // after the counters
 	for row, err := range c.db.Scan(ctx, scan) {
 		if err != nil {
 			return found, err
@@ -112,10 +112,10 @@ func kindCells(row kv.Row) map[schema.Kind][]byte {
 	return cells
 }
 
-// judgeUIDs says what is wrong with the width of a kind, and sets it in layout to what the table
-// has. Where the table has several, since it was written with a wrong flag before, the one of the
-// smallest UID counts: ids are counted up.
-func (c *Checker) judgeUIDs(kind schema.Kind, found map[int]uidSeen, layout *schema.Layout) string {
+// validateUIDs returns what is wrong with the width of a kind, and sets it in layout to what the
+// table has. Where the table has several, since it was written with a wrong flag before, the one of
+// the smallest UID counts: ids are counted up.
+func (c *Checker) validateUIDs(kind schema.Kind, found map[int]uidSeen, layout *schema.Layout) string {
 	if len(found) == 0 {
 		return ""
 	}

@@ -31,12 +31,12 @@ type Object struct {
 	After int
 }
 
-// Append adds a batch whose record stands in the log at mark, in whatever order batches come. The
-// newest write wins: a sample takes the place of the one at its instant, with whose start time goes
-// unless the batch has another; exemplars share an instant. A point later than all of its row costs
-// some 20 ns and no allocation. The batch is the caller's again afterwards.
+// Append adds a batch whose record is in the log at mark. Batches may come in any order. The newest
+// write wins: a sample replaces the one at its instant, and its start time too unless the batch has
+// another; exemplars share an instant. A point later than all of its row costs some 20 ns and no
+// allocation. The caller may use the batch again afterwards.
 //
-// Two concurrent appends that write one instant may win in either order, whatever their marks say.
+// Two concurrent appends that write one instant may win in either order, whatever their marks are.
 func (h *Head) Append(b *Batch, mark uint64) {
 	a := appender{head: h, batch: b, mark: mark, opened: uint32(h.o.Now().Unix())}
 	from := 0

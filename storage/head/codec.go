@@ -37,8 +37,8 @@ const (
 	// maxScale is the greatest power of ten that is tried: what has more decimals is a computed
 	// number, not a written one.
 	maxScale = 9
-	// integerScale is the scale of what a client sent as an integer to a door that tells them from
-	// floats.
+	// integerScale is the scale of what a client sent as an integer by a protocol that
+	// distinguishes them from floats.
 	integerScale = maxScale + 1
 	// maxScaled is the greatest magnitude up to which floats hold every integer.
 	maxScaled = 1 << 53

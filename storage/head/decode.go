@@ -47,7 +47,7 @@ func (c *columns) reset() {
 }
 
 // decode appends the points of a stream that begins at a time. There are count of them, and padding
-// bytes behind the stream.
+// bytes after the stream.
 func (c *columns) decode(begin int64, stream []byte, count int) {
 	at := len(c.times)
 	c.times = slices.Grow(c.times, count)[:at+count]

@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// maxOp is the most that one point takes: a step of 5 bytes and a value of 10, and room for a word
-// written beyond.
+// maxOp is the most that one point takes: a step of 5 bytes, a value of 10, and space for a word
+// that is written beyond.
 const maxOp = 24
 
 // mode is what a repetition would repeat.
@@ -37,7 +37,7 @@ type encoder struct {
 // turn encodes that the floats from here on have the other form than those before.
 func (e *encoder) turn(op *[maxOp]byte) int {
 	e.double = !e.double
-	e.repeats = 0 // the next repetition begins again, behind this operation
+	e.repeats = 0 // the next repetition begins again, after this operation
 	op[0] = opTurn
 	return 1
 }
@@ -89,7 +89,7 @@ func (e *encoder) integer(op *[maxOp]byte, offset uint32, v int64) int {
 	return e.change(op, n, v, same)
 }
 
-// change encodes a scaled value behind the n bytes of a new step.
+// change encodes a scaled value after the n bytes of a new step.
 func (e *encoder) change(op *[maxOp]byte, n int, m int64, sameStep bool) int {
 	delta := m - e.value
 	e.value = m
@@ -117,7 +117,8 @@ func (e *encoder) repeat(op *[maxOp]byte) int {
 // odd encodes a float that the scale does not hold: at another scale if there is one, else as the
 // bits that change.
 func (e *encoder) odd(op *[maxOp]byte, n int, v float64) int {
-	if math.Abs(v) <= math.MaxFloat64 && e.searches < maxSearches { // neither NaN nor an infinity: a stale marker says nothing of the next value
+	// Neither NaN nor an infinity counts: a stale marker is no hint of the next value.
+	if math.Abs(v) <= math.MaxFloat64 && e.searches < maxSearches {
 		e.searches++
 		for scale := range uint8(maxScale + 1) {
 			if m, ok := scaled(v, scale); ok {

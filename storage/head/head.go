@@ -10,10 +10,10 @@ import (
 // Options of a Head.
 type Options struct {
 	Values schema.Values // encoding of floats in the rows that are handed out
-	// Now is the clock that tells when the first point of a row arrived.
+	// Now is the clock by which the arrival of the first point of a row is recorded.
 	Now func() time.Time
-	// Began, if any, is told of each row that begins, before anybody can read it. It is called with
-	// a lock held and must be quick.
+	// Began, if not nil, is called for each row that begins, before the row can be read. It is
+	// called with a lock held and must be quick.
 	Began func(id, base uint32)
 }
 
@@ -95,7 +95,7 @@ func (h *Head) OldestArrival() (at time.Time, ok bool) {
 	return time.Unix(int64(oldest), 0), ok
 }
 
-// sweep shows every row, under the lock of its shard, which is let go between chunks so that
+// sweep shows every row, under the lock of its shard. The lock is released between chunks so that
 // appends need not wait for the whole sweep.
 func (h *Head) sweep(see func(*shard, *openRow)) {
 	for n := range h.shards {

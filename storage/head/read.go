@@ -21,7 +21,7 @@ func (p *Points) Reset() {
 }
 
 // Read appends the points and objects of a series from start to end (milliseconds, inclusive).
-// Integers are given as floats. The objects' Data are good until the buffer's Reset.
+// Integers are given as floats. The objects' Data are valid until the buffer's Reset.
 func (h *Head) Read(id uint32, start, end int64, p *Points) {
 	p.view.rows = p.view.rows[:0]
 	h.copyRows(id, &p.view, func(r *openRow) bool { return r.overlaps(start, end) })
@@ -65,7 +65,7 @@ func (t Taken) Empty() bool { return t.first == t.end }
 func (t Taken) Points() int { return t.points }
 
 // Read appends what was taken of a series from start to end as Head.Read does. The objects' Data
-// are good until the snapshot's Reset.
+// are valid until the snapshot's Reset.
 func (s *Snapshot) Read(t Taken, start, end int64, p *Points) {
 	rows := s.view.rows
 	s.view.rows = rows[t.first:t.end:t.end]
@@ -115,7 +115,7 @@ func (p *Points) addHour(v *view, id uint32, rows []rowView, start, end int64) {
 	}
 }
 
-// cut removes what is outside the bounds from the points behind at.
+// cut removes what is outside the bounds from the points after at.
 func (p *Points) cut(at int, start, end int64) {
 	times := p.Times[at:]
 	if len(times) == 0 || times[0] >= start && times[len(times)-1] <= end {

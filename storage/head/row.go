@@ -13,9 +13,9 @@ const hour = schema.RowSeconds * 1000
 // never needs a block.
 const shortSize = 37
 
-// openRow is an hour of a series: its points in a stream, as long as they come in order, and beside
-// it what does not (see side). Two rows of one hour exist while one of them is handed out: it must
-// not change, and what arrives meanwhile goes to the other.
+// openRow is an hour of a series: its points in a stream, as long as they come in order, and the
+// others in side. Two rows of one hour exist while one of them is handed out: it must not change,
+// and what arrives meanwhile goes to the other.
 type openRow struct {
 	encoder
 	id    uint32
@@ -23,7 +23,7 @@ type openRow struct {
 	next  uint32 // row of the series; 0: none
 	floor int32  // the greatest offset in the row; -1: none
 
-	stream chain // behind short
+	stream chain // after short
 	count  uint32
 	side   uint32 // number of the side, 0: none
 	opened uint32 // seconds since 1970 when the first point arrived

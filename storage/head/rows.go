@@ -6,8 +6,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// A Row is all that the head holds of a series in an hour, as the cells of the table's row would
-// say it: points and objects in order, one sample an instant.
+// A Row is all that the head holds of a series in an hour, in the form of the cells of the table's
+// row: points and objects in order, one sample an instant.
 type Row struct {
 	ID      uint32
 	Base    uint32 // seconds

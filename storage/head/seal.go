@@ -7,14 +7,16 @@ import (
 	"time"
 )
 
-// A Policy says which rows are due.
+// A Policy selects the rows that are due.
 type Policy struct {
 	EndedBefore int64 // rows of hours that ended before this time (milliseconds)
 	// SettledBefore, when not zero, lets rows of ended hours wait whose first point arrived at or
 	// after this time, in whole seconds: more of the hour may be on its way.
 	SettledBefore time.Time
 	OpenedBefore  time.Time // rows whose first point arrived before this time, in whole seconds
-	MarkedBefore  uint64    // rows that hold records before this mark: those that keep the log from being cut there
+	// MarkedBefore: rows that hold records before this mark, which keep the log from being cut
+	// there.
+	MarkedBefore uint64
 	// MaxBytes, when above 0, makes the biggest of the other rows due as well, as many as bring
 	// Stats.Bytes under it once they are dropped.
 	MaxBytes int64
@@ -166,7 +168,7 @@ func (s *shard) seal(b *Sealed, d *due, shard, from uint32) (next uint32, more b
 		if !d.takes(s, r) {
 			continue
 		}
-		if twin, _ := s.twin(n, r); twin != 0 {
+		if duplicate, _ := s.duplicate(n, r); duplicate != 0 {
 			continue // it is handed out
 		}
 		r.sealed = true
@@ -203,7 +205,7 @@ func (b *Sealed) Drop() {
 // arrived meanwhile.
 func (b *Sealed) Keep() {
 	b.end(func(s *shard, n uint32, r *openRow) {
-		if m, newer := s.twin(n, r); newer != nil {
+		if m, newer := s.duplicate(n, r); newer != nil {
 			s.fold(r, newer)
 			s.drop(m)
 		}

@@ -20,7 +20,7 @@ const (
 func shardOf(id uint32) uint32 { return id / pageSize % shardCount }
 func pageOf(id uint32) int     { return int(id / (pageSize * shardCount)) }
 
-// shard is the part of a head behind one lock.
+// shard is the part of a head that one lock guards.
 type shard struct {
 	began func(id, base uint32) // Options.Began
 
@@ -66,8 +66,8 @@ func (s *shard) page(id uint32) *[pageSize]uint32 {
 	return s.pages[page]
 }
 
-// find returns the open row that has room for a time, the first of its series from then on: the
-// next point will look for it again. It makes one when there is none.
+// find returns the open row that takes a time. It makes the row the first of its series, since the
+// next point will look for it again, and begins one when there is none.
 func (s *shard) find(id uint32, time int64, opened uint32) *openRow {
 	slot := &s.page(id)[id%pageSize]
 	for at := slot; *at != 0; {
@@ -105,8 +105,8 @@ func (s *shard) drop(n uint32) {
 	s.rows.give(n)
 }
 
-// twin is the other row of the same series and hour; 0: none.
-func (s *shard) twin(n uint32, r *openRow) (uint32, *openRow) {
+// duplicate is the other row of the same series and hour; 0: none.
+func (s *shard) duplicate(n uint32, r *openRow) (uint32, *openRow) {
 	for m, other := range s.chain(r.id) {
 		if m != n && other.base == r.base {
 			return m, other

@@ -9,16 +9,16 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// Kinds of entries beside those of schema, which are small numbers.
+// Kinds of entries in addition to those of schema, which are small numbers.
 const (
 	kindFloat   schema.ObjectKind = 0xF0
 	kindInteger schema.ObjectKind = 0xF1
 	kindDouble  schema.ObjectKind = 0xF2 // a float of schema.FormDouble that would fit 4 bytes
 )
 
-// side is what does not fit the stream of a row, in order of arrival: samples that are not later
-// than all the row held, and objects. Whatever stands here at an instant is newer than what the
-// stream has there.
+// side holds what does not fit the stream of a row, in order of arrival: samples that are not later
+// than all others of the row, and objects. An entry is newer than what the stream has at its
+// instant.
 type side struct {
 	chain chain
 	count uint32 // entries
@@ -67,8 +67,8 @@ func (e entry) rowKind() schema.ObjectKind {
 	}
 }
 
-// addLate adds a point that is not later than all others. One that says what the row says already
-// is left out.
+// addLate adds a point that is not later than all others. A point that the row holds already is
+// left out.
 func (s *shard) addLate(r *openRow, offset uint32, kind schema.ObjectKind, bits uint64) {
 	if r.side == 0 && r.count > 0 && offset == r.last && kind == kindOf(math.Float64frombits(r.bits), r.double) && bits == r.bits && r.scale != integerScale && r.mode != modeNone {
 		return // a batch that was sent twice, or by two senders
@@ -131,7 +131,7 @@ func (s *shard) add(r *openRow, e entry) {
 		s.addInteger(r, e.offset, int64(e.bits))
 	case kindFloat, kindDouble:
 		v := math.Float64frombits(e.bits)
-		s.addFloat(r, e.offset, v, e.kind == kindDouble || r.double && !schema.FitsFloat4(v)) // where it does not matter, as before
+		s.addFloat(r, e.offset, v, e.kind == kindDouble || r.double && !schema.FitsFloat4(v)) // where it makes no difference, as before
 	default:
 		s.addObject(r, e.offset, e.kind, e.data)
 	}

@@ -14,7 +14,7 @@ type slab[T any] struct {
 	free   []uint32 // numbers given back
 }
 
-// at is the item of a number; the pointer is good until the number is given back.
+// at is the item of a number; the pointer is valid until the number is given back.
 func (s *slab[T]) at(n uint32) *T { return &s.chunks[n/slabChunk][n%slabChunk] }
 
 // take gives out an item, zeroed.

@@ -20,7 +20,7 @@ type view struct {
 	all, stream, side, both []entry
 }
 
-// rowView is where a row stands in the raw bytes.
+// rowView is the position of a row in the raw bytes.
 type rowView struct {
 	base, count      uint32
 	sealed           bool
@@ -92,8 +92,8 @@ func (v *view) plain(c *columns, rows []rowView) bool {
 	return true
 }
 
-// settled is the content of the rows of one hour, in order, every instant settled. It is good until
-// the next call.
+// settled is the content of the rows of one hour, in order, with one sample an instant. It is valid
+// until the next call.
 func (v *view) settled(rows []rowView) []entry {
 	v.all = v.all[:0]
 	for _, r := range rows {

@@ -20,9 +20,9 @@ func CheckKey(key []byte) error {
 	return nil
 }
 
-// CheckMutations reports whether an Apply is within the contract. Engines call it before they write
-// anything. A qualifier must not be put twice either: HBase does not say which of the two would
-// stay.
+// CheckMutations returns an error when an Apply breaks the contract. Engines call it before they
+// write anything. A qualifier must not be put twice either: which of the two HBase keeps is
+// undefined.
 func CheckMutations(rows []Mutation) error {
 	for i := range rows {
 		if err := rows[i].check(); err != nil {

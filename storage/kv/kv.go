@@ -30,7 +30,7 @@ var (
 	// ErrInvalid means that the request itself can never work (an empty row key, a qualifier both
 	// put and deleted).
 	ErrInvalid = errors.New("invalid request")
-	// ErrFull means that the engine's disk has no room; what it holds can be read.
+	// ErrFull means that the engine's disk has no space; what it holds can be read.
 	ErrFull = errors.New("no room on the disk")
 	// ErrDamaged means that a file of the engine does not hold what was written to it: trying again
 	// does not help. What other files hold can be read.
@@ -64,8 +64,8 @@ type Column struct {
 type Put struct {
 	Qualifier, Value []byte
 	// Time is the stamp of the cell, in milliseconds since 1970; 0 is the engine's clock. On a
-	// Versioned engine it decides which put is read; elsewhere the last put is read, whatever its
-	// Time.
+	// Versioned engine it decides which put is read; elsewhere the last put is read and Time only
+	// recorded.
 	Time int64
 }
 
@@ -130,7 +130,7 @@ type KV interface {
 	Increment(ctx context.Context, c Column, delta int64) (int64, error)
 	// CheckAndPut writes value if the cell now holds expected, and reports whether it did; expected
 	// nil means that the cell must be absent. After an error the cell may have been written, and an
-	// engine that lost its first answer may say false although it wrote: who needs to know reads
-	// the cell. Durable as Increment is.
+	// engine that lost its first answer may return false although it wrote. Read the cell to be
+	// certain. It is durable like Increment.
 	CheckAndPut(ctx context.Context, c Column, expected, value []byte) (bool, error)
 }

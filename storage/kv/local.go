@@ -10,8 +10,8 @@ import (
 //
 // A local engine has one version of each cell. The order of the writes decides, not their stamps:
 //
-//   - A put replaces the cell, whatever the stamps of both are. Put.Time becomes the Time of the
-//     cell; with 0 it is the engine's clock, which never goes back.
+//   - A put replaces the cell, even one with a greater stamp. Put.Time becomes the Time of the cell;
+//     with 0 it is the engine's clock, which never goes back.
 //   - A delete (of a cell, of a row or of ranges of rows) removes what is there. It leaves nothing
 //     that could hide a later put. Delete.Time and Mutation.RowTime have no effect.
 type Local interface {
@@ -28,7 +28,7 @@ type Local interface {
 // A RowViewer shows rows in the memory and the form of the engine, without a copy of each cell.
 type RowViewer interface {
 	// GetStored calls visit for each key that has a row; i is the key's index. Keys ascend
-	// strictly. near tells that most rows between the keys are wanted too. An error of visit ends
+	// strictly. near means that most rows between the keys are wanted too. An error of visit ends
 	// the call and is returned. The cells are valid until visit returns.
 	GetStored(ctx context.Context, table, family string, keys [][]byte, near bool, visit func(i int, cells []StoredCell) error) error
 	// ScanStored calls visit for the rows of a scan, in order. Qualifier, KeysOnly, Since and Limit
@@ -65,7 +65,7 @@ type Splitter interface {
 	Split(ctx context.Context, s Scan, n int) ([]Scan, error)
 }
 
-// A Coster tells what reading costs.
+// A Coster knows what reading costs.
 type Coster interface {
 	// Costs returns constants.
 	Costs() Costs

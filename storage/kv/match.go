@@ -7,8 +7,8 @@ import (
 
 // Match is a condition on the tag part of a row key, the pairs of fixed width that follow the
 // prefix (salt, metric and time in the data table, the metric alone in tsdb-meta). It is structural
-// so that each engine may use what it has, seeks, fuzzy filters or row-key regexps, to skip rows;
-// whatever an engine skips, it checks every key that it returns with Matches.
+// so that each engine may skip rows with what it has: seeks, fuzzy filters or row-key regexps. Each
+// engine checks every key that it returns with Matches.
 type Match struct {
 	// Prefix is the number of bytes before the first pair; Key and Value are the widths of a pair's
 	// halves.

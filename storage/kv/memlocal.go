@@ -104,8 +104,8 @@ func (m *tables) Split(ctx context.Context, s Scan, n int) ([]Scan, error) {
 	return SplitAt(s, cuts), nil
 }
 
-// Costs implements Local and Versioned. Memory stands in for other engines; with these figures a
-// store uses each of its ways to read. They are not measured.
+// Costs implements Local and Versioned. Tests use memory in place of other engines; with these
+// figures a store uses each of its ways to read. They are not measured.
 func (*tables) Costs() Costs {
 	return Costs{Get: 30, Row: 4, Scan: 1000, Suffix: 3, Tag: 1.5, Leap: 60, Leaps: 512}
 }

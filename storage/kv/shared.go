@@ -154,7 +154,7 @@ func (p *past) delete(t Tombstone) {
 }
 
 func compareTombstones(a, b Tombstone) int {
-	order := func(t Tombstone) int { // nil is before the empty qualifier, which bytes.Compare does not say
+	order := func(t Tombstone) int { // nil is before the empty qualifier, which bytes.Compare treats as equal
 		if t.Qualifier == nil {
 			return 0
 		}

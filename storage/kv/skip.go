@@ -6,10 +6,10 @@ import (
 )
 
 // Skip helps an engine that can seek: given a key that does not match, it appends to dst a greater
-// key before which no key after the given one matches either. end reports that nothing matches any
-// more. It returns dst unchanged where it knows nothing better than the key after this one.
+// key before which no key after the given one matches either. end means that no later key matches.
+// Skip returns dst unchanged where it knows no better key than the one after the given key.
 //
-// It follows Matches step by step, so it holds whatever order the pairs of other keys are in.
+// It follows Matches step by step, so it works for any order of the pairs of other keys.
 func (m *Match) Skip(dst, key []byte) (next []byte, end bool) {
 	pair := m.Key + m.Value
 	if len(key) < m.Prefix || pair <= 0 || m.Key < 0 || m.Value < 0 {
@@ -80,8 +80,7 @@ func (m *Match) skipTags(key []byte) (next []byte, end bool) {
 	return nil, false
 }
 
-// after returns the first key behind all those that begin with prefix; end reports that there is
-// none.
+// after returns the first key after all those that begin with prefix; end means that there is none.
 func after(prefix []byte) (next []byte, end bool) {
 	for i := len(prefix) - 1; i >= 0; i-- {
 		if prefix[i] != 0xff {

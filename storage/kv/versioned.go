@@ -31,9 +31,11 @@ type Versioned interface {
 // A History is a row with its past. What the engine has dropped is missing, the latest state never
 // is. An engine may bound the number of Hidden cells of a qualifier; then the latest are there.
 type History struct {
-	Row                 // what Get would return
-	Hidden  []Cell      // older and deleted versions that the engine has not dropped yet, in any order
-	Deletes []Tombstone // deletions that the engine has not dropped yet, in any order; one that others cover may be missing
+	Row           // what Get would return
+	Hidden []Cell // older and deleted versions that the engine has not dropped yet, in any order
+	// Deletes are deletions that the engine has not dropped yet, in any order. One that others
+	// cover may be missing.
+	Deletes []Tombstone
 }
 
 // Untouched reports whether nothing is known of the row: neither cells nor a past.
@@ -59,10 +61,10 @@ func (t *Tombstone) Hides(c *Cell) bool {
 	return c.Time == t.Time || c.Time < t.Time && !t.Exact
 }
 
-// NewHistory tells the cells that are read from those that are hidden, as HBase does in a family
-// with one version. Both versions and deletes are in ascending order of their qualifiers (nil
-// before empty), the versions of one qualifier in descending order of their Times, which differ. It
-// keeps the slices and what they point to.
+// NewHistory separates the cells that are read from those that are hidden, as HBase does in a
+// family with one version. Both versions and deletes are in ascending order of their qualifiers
+// (nil before empty), the versions of one qualifier in descending order of their Times, which
+// differ. It keeps the slices and what they point to.
 func NewHistory(key []byte, versions []Cell, deletes []Tombstone) History {
 	h := History{Row: Row{Key: key, Cells: versions}, Deletes: deletes}
 	if len(deletes) == 0 && !repeats(versions) {

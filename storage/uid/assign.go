@@ -24,7 +24,7 @@ const (
 	// takes two round trips.
 	concurrentAssignments = 64
 	// attempts is how often an id is drawn for a name: a drawn id is in use only if the counter is
-	// behind the table.
+	// smaller than the greatest id of the table.
 	attempts = 16
 )
 

@@ -11,10 +11,10 @@ import (
 // manyNames is from how many new names on they are written together.
 const manyNames = 8
 
-// assignTogether gives names, which have no UID, the ids from first on, where no other process
-// writes to the table: nobody can be faster, so there is nothing to check and put. All reverse rows
-// are there before the first forward row, as ever. ok is false when one of the ids is in use, since
-// the counter is behind the table; then nothing was written.
+// assignTogether gives names, which have no UID, the ids from first on. No other process writes to
+// the table, so there is nothing to check and put. All reverse rows are written before the first
+// forward row. ok is false when one of the ids is in use, since the counter is smaller than an id
+// of the table; then nothing was written.
 func (d *Dictionary) assignTogether(ctx context.Context, kind schema.Kind, names []string, first int64) (uids []string, ok bool, err error) {
 	uids = make([]string, len(names))
 	reverse, forward := make([]kv.Mutation, len(names)), make([]kv.Mutation, len(names))
@@ -26,7 +26,7 @@ func (d *Dictionary) assignTogether(ctx context.Context, kind schema.Kind, names
 		}
 		uid, err := schema.EncodeUID(first+int64(i), d.layout.Width(kind))
 		if err != nil {
-			return nil, false, nil // one by one says which
+			return nil, false, nil // assigning one by one finds out which
 		}
 		uids[i], keys[i] = string(uid), uid
 		reverse[i] = kv.Mutation{Key: uid, Puts: []kv.Put{{Qualifier: kind.Qualifier(), Value: raw}}}

@@ -20,8 +20,8 @@ type cache struct {
 	new, old *generation
 }
 
-// usualEntry is the length in bytes that the memory of a cache is reckoned with; longer entries
-// count as several.
+// usualEntry is the length of an entry in bytes by which the memory of a cache is estimated; longer
+// entries count as several.
 const usualEntry = 128
 
 // generation knows names, each once, under numbers. A UID whose name is known need not be that

@@ -1,6 +1,6 @@
 // Package uid is the dictionary of names and UIDs that OpenTSDB keeps in tsdb-uid: forward rows
 // (name to UID), reverse rows (UID to name) and a counter for each kind. It reads, caches and
-// assigns; it never renames or deletes a mapping that somebody could be using.
+// assigns; it never renames or deletes a mapping that may be in use.
 package uid
 
 import (
@@ -38,7 +38,7 @@ type Dictionary struct {
 	layout  schema.Layout
 	alone   bool
 	before  func(ctx context.Context, kind schema.Kind, id int64) error
-	put     func(ctx context.Context, table, family string, rows []kv.Mutation) error // of new names, where nobody else writes
+	put     func(ctx context.Context, table, family string, rows []kv.Mutation) error // of new names, where no other process writes
 	caches  [3]*cache                                                                 // by kind
 	renames renames
 	last    [3]atomic.Int64 // by kind: the greatest id drawn that is known of

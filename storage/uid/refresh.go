@@ -40,12 +40,12 @@ type change struct {
 }
 
 // Refresh forgets names whose UIDs were given other names at or after since (milliseconds; 0: only
-// remembers what is there now), and returns how many UIDs those were, as far as anybody here may
-// have known them: those in the caches, and those that were assigned more than clockMargin before.
+// remembers what is there now). It returns the number of those UIDs that this process may have
+// used: the ones in the caches, and the ones that were assigned more than clockMargin before.
 //
 // OpenTSDB's "uid rename" writes the reverse row with the new name, then the new forward row, and
-// deletes the old forward row last; so a name may be read and remembered once more in between, and
-// is forgotten again by the next Refresh that reaches back so far.
+// deletes the old forward row last. So a name may be read and remembered once more in between; the
+// next Refresh that reaches back so far forgets it again.
 func (d *Dictionary) Refresh(ctx context.Context, since, now int64) (renamed int, err error) {
 	r := &d.renames
 	r.mu.Lock()

@@ -81,7 +81,7 @@ func (s *suite) checkAndPut(key string, expected []byte, value string, want bool
 	}
 }
 
-// testCheckAndPut checks and puts one cell beside a small one, and beside one that makes the row
+// testCheckAndPut checks and puts one cell next to a small one, and next to one that makes the row
 // wide.
 func testCheckAndPut(s *suite) {
 	for key, other := range map[string]string{"narrow": "cell", "wide": strings.Repeat("cell", 16<<10)} {

@@ -28,7 +28,7 @@ type When string
 const (
 	// Before it took effect.
 	Before When = "before"
-	// Midway: the first half of an Apply's rows happened, a Scan breaks off behind its first row.
+	// Midway: the first half of an Apply's rows happened, a Scan breaks off after its first row.
 	// Others: After.
 	Midway When = "midway"
 	// After it took effect: only the answer is lost. A Scan gives all its rows first.
@@ -38,7 +38,7 @@ const (
 // ErrFault is the error of calls that fail.
 var ErrFault = errors.New("fault on purpose")
 
-// Faulty is an engine some of whose calls fail. It is safe for concurrent use.
+// Faulty is an engine of which some calls fail. It is safe for concurrent use.
 type Faulty struct {
 	inner  kv.KV
 	mu     sync.Mutex // guards the two below

@@ -13,8 +13,8 @@ import (
 )
 
 // testMatch writes keys of random pairs in several layouts and scans them with random conditions,
-// also those that hold for keys that exist. The bytes are those that mean something to a regular
-// expression, to Java's \Q…\E quoting, to text decoders, and to whoever adds one to a bound.
+// also those that hold for keys that exist. The bytes are those with a meaning in a regular
+// expression, in Java's \Q…\E quoting, in text decoders, and in arithmetic on bounds.
 func testMatch(s *suite) {
 	for i, layout := range []kv.Match{
 		{Prefix: 3 + 4, Key: 3, Value: 3},     // the data table
@@ -72,7 +72,7 @@ func (s *suite) compareMatch(m *kv.Match, first byte, keys [][]byte, keysOnly bo
 	return len(want)
 }
 
-// holds is the contract of kv.Match told another way than Match.Matches tells it.
+// holds is the contract of kv.Match, written in another way than Match.Matches.
 func holds(m *kv.Match, key []byte) bool {
 	if len(key) < m.Prefix {
 		return false

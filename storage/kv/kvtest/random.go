@@ -44,7 +44,7 @@ func (v *versionedSuite) testRandom() {
 	}
 	for i := range made {
 		h := v.history(key(i))[0]
-		read, hidden, deletes := told(made[i])
+		read, hidden, deletes := expected(made[i])
 		got := []string{cellTexts(h.Cells, true), hiddenTexts(h.Hidden), sortedWords(tombstoneTexts(h.Deletes))}
 		if want := []string{read, hidden, deletes}; !slices.Equal(got, want) {
 			v.Fatalf("%+v: read, hidden, deletions %q, want %q", made[i], got, want)
@@ -88,8 +88,8 @@ func (v *versionedSuite) exact(key string, c change) {
 	v.owner.DeleteExact(v.T, v.key(key), qualifier, c.time)
 }
 
-// told says what is read, hidden and deleted after some changes.
-func told(changes []change) (read, hidden, deletes string) {
+// expected returns what is read, hidden and deleted after some changes.
+func expected(changes []change) (read, hidden, deletes string) {
 	var dead, puts, left []change
 	for _, c := range changes {
 		same := func(o change) bool { return o.qualifier == c.qualifier && o.time == c.time && o.exact == c.exact }

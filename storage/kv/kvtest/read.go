@@ -198,7 +198,7 @@ func testSince(s *suite) {
 		s.Fatalf("time stands still at %d", now)
 	}
 	s.put("mixed", "new", "3")
-	// The two old rows were one Apply; an engine may give them different times all the same.
+	// The two old rows were one Apply; an engine may still give them different times.
 	then = max(then, s.get("old")[0].Cells[0].Time)
 	scan := s.all()
 	scan.Since = then + 1

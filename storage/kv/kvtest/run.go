@@ -34,8 +34,8 @@ func Tables() []kv.Table {
 	}
 }
 
-// Run holds an engine to the contract. It opens it once, with empty Tables; whoever opens it closes
-// it too. It takes seconds on a local engine, a minute or two on a cluster.
+// Run holds an engine to the contract. It opens it once, with empty Tables; open must see to its
+// end. It takes seconds on a local engine, a minute or two on a cluster.
 func Run(t *testing.T, open func(t *testing.T) kv.KV) {
 	engine := open(t)
 	for _, test := range []struct {
@@ -137,7 +137,7 @@ func (s *suite) scan(scan kv.Scan) []kv.Row {
 	return rows
 }
 
-// collect runs a scan to its end and sees to it that it ends as the contract says.
+// collect runs a scan to its end and checks that it ends as the contract requires.
 func collect(ctx context.Context, engine kv.KV, scan kv.Scan) ([]kv.Row, error) {
 	var rows []kv.Row
 	var failed error
@@ -165,7 +165,7 @@ func (s *suite) row(key string, cells ...string) kv.Row {
 	return row
 }
 
-// want compares rows, whatever the times of their cells are.
+// want compares rows without the times of their cells.
 func (s *suite) want(got []kv.Row, want ...kv.Row) {
 	s.Helper()
 	if diff := cmp.Diff(texts(want), texts(got)); diff != "" {
@@ -173,7 +173,7 @@ func (s *suite) want(got []kv.Row, want ...kv.Row) {
 	}
 }
 
-// texts says rows in words that are short enough to compare and to read.
+// texts describes rows in lines that are short enough to compare and to read.
 func texts(rows []kv.Row) []string {
 	all := []string{}
 	for _, row := range rows {
