@@ -110,14 +110,14 @@ func shortName(s series.Series) string {
 
 // admit refuses what is new and may not be. Mostly there is room for all, whether they are new or not; only where there is not, each is looked at.
 func (r *resolution) admit(ctx context.Context) {
-	s := r.store
+	s := r.registrar
 	if _, ok := s.admission.promise(len(r.series)); ok {
 		r.promised = len(r.series)
 		if !s.anyExhausted() {
 			return
 		}
 	}
-	exists, err := s.Catalog.Known(ctx, r.series)
+	exists, err := s.catalog.Known(ctx, r.series)
 	for i := range r.series {
 		switch {
 		case r.failed(i):
@@ -132,7 +132,7 @@ func (r *resolution) admit(ctx context.Context) {
 
 // admitNew lets series i in, or not. Without a UID for one of its names it would leave the UIDs of the others behind.
 func (r *resolution) admitNew(ctx context.Context, i int) {
-	s := r.store
+	s := r.registrar
 	for _, kind := range schema.Kinds() {
 		exhausted := s.uids.Exhausted(kind)
 		if exhausted == nil {
@@ -162,7 +162,7 @@ func (r *resolution) admitNew(ctx context.Context, i int) {
 }
 
 // admitNames lets metrics that have no series yet in as if they were new series, all or none, and says how many those are: metadata make UIDs too.
-func (s *Store) admitNames(ctx context.Context, metrics []string) (made int, err error) {
+func (s *Registrar) admitNames(ctx context.Context, metrics []string) (made int, err error) {
 	if s.admission.o == (SeriesLimits{}) {
 		return 0, nil
 	}
@@ -185,7 +185,7 @@ func (s *Store) admitNames(ctx context.Context, metrics []string) (made int, err
 	return made, nil
 }
 
-func (s *Store) anyExhausted() bool {
+func (s *Registrar) anyExhausted() bool {
 	for _, kind := range schema.Kinds() {
 		if s.uids.Exhausted(kind) != nil {
 			return true

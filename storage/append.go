@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -15,55 +14,10 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// Append implements Appender.
-//
-// No instant may stand in a row twice with different bytes (a TSD answers 400 to every query that meets it), so a row is read
-// before it is written unless this process knows that the new points come after all that it holds; see state.
-// Two adapters, or an adapter and a TSD, that write one series at once are the one way left to such a row.
-func (s *Store) Append(ctx context.Context, b *series.Batch) error {
-	return s.append(ctx, b, s.o.Mode == WriteBuffered)
-}
-
-// append writes a batch through the log or, where it may, to the table at once.
-func (s *Store) append(ctx context.Context, b *series.Batch, throughLog bool) error {
-	if len(b.Refs) == 0 && len(b.Objects) == 0 {
-		return nil
-	}
-	begin := time.Now()
-	if err := s.checkBatch(b); err != nil {
-		return err
-	}
-	bound, free := b, (*series.Batch)(nil)
-	switch {
-	case s.buffer == nil:
-		bound, free = nil, b
-	case !throughLog:
-		if err := s.buffer.await(ctx); err != nil {
-			return err
-		}
-		bound, free = s.buffer.marks.part(b)
-	}
-	if bound != nil {
-		if err := s.diskSpace(); err != nil {
-			return err
-		}
-		if err := s.buffer.append(ctx, bound); err != nil {
-			return err
-		}
-	}
-	if free != nil {
-		if err := s.appendThrough(ctx, free); err != nil {
-			return err
-		}
-	}
-	s.metrics.appended(b, begin)
-	return nil
-}
-
-// appendThrough returns when the table has a batch, which must be valid.
-func (s *Store) appendThrough(ctx context.Context, b *series.Batch) error {
-	w := s.writers.Get().(*writer)
-	defer s.writers.Put(w)
+// put returns when the table has a batch, which must be valid.
+func (s *Table) put(ctx context.Context, b *series.Batch) error {
+	w := s.appends.Get().(*tableAppend)
+	defer s.appends.Put(w)
 	w.reset(s)
 	w.load(b)
 	w.lock()
@@ -82,34 +36,9 @@ func (s *Store) appendThrough(ctx context.Context, b *series.Batch) error {
 	return nil
 }
 
-// checkBatch refuses what cannot be stored.
-func (s *Store) checkBatch(b *series.Batch) error {
-	if len(b.Times) != len(b.Refs) || len(b.Values) != len(b.Refs) || b.Forms != nil && len(b.Forms) != len(b.Refs) {
-		return fmt.Errorf("%w: batch of %d refs, %d times, %d values, %d forms", series.ErrInvalid, len(b.Refs), len(b.Times), len(b.Values), len(b.Forms))
-	}
-	known := s.index.Len()
-	check := func(ref series.Ref, time int64) error {
-		if time < 0 || time > series.MaxTime {
-			return fmt.Errorf("%w: time %d ms is outside 0 to %d", series.ErrInvalid, time, int64(series.MaxTime))
-		}
-		return ref.Check(known)
-	}
-	for i, ref := range b.Refs {
-		if err := check(ref, b.Times[i]); err != nil {
-			return err
-		}
-	}
-	for i := range b.Objects {
-		if err := check(b.Objects[i].Ref, b.Objects[i].Time); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// writer is one append: the scratch memory of its steps.
-type writer struct {
-	store   *Store
+// tableAppend is one append: the scratch memory of its steps.
+type tableAppend struct {
+	table   *Table
 	batch   *series.Batch
 	entries []entry
 	locked  []*state
@@ -145,17 +74,17 @@ type rowWrite struct {
 	lastSample, lastObject int32    // after the write
 }
 
-func (w *writer) reset(s *Store) {
+func (w *tableAppend) reset(s *Table) {
 	clear(w.rows)
 	clear(w.puts)
-	*w = writer{
-		store: s, entries: w.entries[:0], locked: w.locked[:0], rows: w.rows[:0], points: w.points[:0],
+	*w = tableAppend{
+		table: s, entries: w.entries[:0], locked: w.locked[:0], rows: w.rows[:0], points: w.points[:0],
 		objects: w.objects[:0], keys: w.keys[:0], puts: w.puts[:0], content: w.content, reconciler: w.reconciler,
 	}
 }
 
 // load sorts the batch by series and time; of equal times the last in the batch comes last.
-func (w *writer) load(b *series.Batch) {
+func (w *tableAppend) load(b *series.Batch) {
 	w.batch = b
 	for i, ref := range b.Refs {
 		w.entries = append(w.entries, entry{ref, b.Times[i], int32(i), int32(2*i + 1)})
@@ -169,11 +98,11 @@ func (w *writer) load(b *series.Batch) {
 }
 
 // lock takes the states of all series of the batch, in the order of their refs so that two appends cannot wait for each other.
-func (w *writer) lock() {
+func (w *tableAppend) lock() {
 	last := series.Ref(0)
 	for _, e := range w.entries {
 		if e.ref != last {
-			st := w.store.states.Of(e.ref.ID())
+			st := w.table.states.Of(e.ref.ID())
 			st.mu.Lock()
 			w.locked = append(w.locked, st)
 			last = e.ref
@@ -181,14 +110,14 @@ func (w *writer) lock() {
 	}
 }
 
-func (w *writer) unlock() {
+func (w *tableAppend) unlock() {
 	for _, st := range w.locked {
 		st.mu.Unlock()
 	}
 }
 
 // groupRows cuts the sorted entries into rows.
-func (w *writer) groupRows() {
+func (w *tableAppend) groupRows() {
 	w.points = slices.Grow(w.points, len(w.batch.Refs))
 	w.objects = slices.Grow(w.objects, len(w.entries))
 	series := -1
@@ -208,7 +137,7 @@ func (w *writer) groupRows() {
 }
 
 // addRow turns the entries of one row into points and objects, one sample per instant.
-func (w *writer) addRow(ref series.Ref, st *state, base uint32, entries []entry) {
+func (w *tableAppend) addRow(ref series.Ref, st *state, base uint32, entries []entry) {
 	firstPoint, firstObject := len(w.points), len(w.objects)
 	for i, e := range entries {
 		offset := schema.Offset(e.time)
@@ -230,15 +159,15 @@ func (w *writer) addRow(ref series.Ref, st *state, base uint32, entries []entry)
 	w.rows = append(w.rows, rowWrite{ref: ref, state: st, base: base, points: w.points[firstPoint:], objects: w.objects[firstObject:]})
 }
 
-func (w *writer) addPoint(offset uint32, n int) {
+func (w *tableAppend) addPoint(offset uint32, n int) {
 	value, form := w.batch.Values[n], series.FormFloat
 	if w.batch.Forms != nil {
 		form = w.batch.Forms[n]
 	}
-	if w.store.db.Versioned == nil {
+	if w.table.db.Versioned == nil {
 		form = form.Kind() // nobody else corrects the point
 	}
-	if p, ok := schema.ValuePoint(offset, value, form, w.store.o.Values); ok {
+	if p, ok := schema.ValuePoint(offset, value, form, w.table.values); ok {
 		w.points = append(w.points, p)
 		return
 	}
@@ -247,7 +176,7 @@ func (w *writer) addPoint(offset uint32, n int) {
 
 // superseded reports whether a later entry of the batch stands in place of a datum of a kind at this time. A start time belongs to the sample that the
 // batch has at its instant, wherever in the batch that is.
-func (w *writer) superseded(later []entry, time int64, kind schema.ObjectKind) bool {
+func (w *tableAppend) superseded(later []entry, time int64, kind schema.ObjectKind) bool {
 	for _, e := range later {
 		if e.time != time {
 			return false
@@ -259,7 +188,7 @@ func (w *writer) superseded(later []entry, time int64, kind schema.ObjectKind) b
 	return false
 }
 
-func (w *writer) kindOf(e entry) schema.ObjectKind {
+func (w *tableAppend) kindOf(e entry) schema.ObjectKind {
 	if n := int(e.n) - len(w.batch.Refs); n >= 0 {
 		return w.batch.Objects[n].Kind
 	}
@@ -276,7 +205,7 @@ const (
 )
 
 // build makes the row mutations, reading first the rows that must be read before they are written.
-func (w *writer) build(ctx context.Context) error {
+func (w *tableAppend) build(ctx context.Context) error {
 	w.makeKeys()
 	var unsure []*rowWrite
 	var previous *state
@@ -294,7 +223,7 @@ func (w *writer) build(ctx context.Context) error {
 		previous = r.state
 	}
 	merge := w.mergeRows
-	if w.store.db.Versioned != nil {
+	if w.table.db.Versioned != nil {
 		merge = w.reconcileRows
 	}
 	for rows := range slices.Chunk(unsure, rowsPerRead) {
@@ -307,13 +236,13 @@ func (w *writer) build(ctx context.Context) error {
 
 // mustRead reports whether a row of a shared table is read whatever this process knows: what was acknowledged long ago may be older than what others
 // wrote since, and an object cell may have the qualifier of another process's.
-func (w *writer) mustRead(r *rowWrite) bool {
-	return w.store.db.Versioned != nil && (w.flush || len(r.objects) > 0)
+func (w *tableAppend) mustRead(r *rowWrite) bool {
+	return w.table.db.Versioned != nil && (w.flush || len(r.objects) > 0)
 }
 
 // mergeRows reads rows and makes their mutations.
-func (w *writer) mergeRows(ctx context.Context, rows []*rowWrite) error {
-	held, err := readRows(ctx, w.store, rows, w.store.db.Get)
+func (w *tableAppend) mergeRows(ctx context.Context, rows []*rowWrite) error {
+	held, err := readRows(ctx, w.table, rows, w.table.db.Get)
 	if err != nil {
 		return err
 	}
@@ -324,7 +253,7 @@ func (w *writer) mergeRows(ctx context.Context, rows []*rowWrite) error {
 }
 
 // readRows reads rows that are to be written or looked at: as they are, or with their past. Few read at once.
-func readRows[R any](ctx context.Context, s *Store, rows []*rowWrite, get func(ctx context.Context, table, family string, keys [][]byte) ([]R, error)) ([]R, error) {
+func readRows[R any](ctx context.Context, s *Table, rows []*rowWrite, get func(ctx context.Context, table, family string, keys [][]byte) ([]R, error)) ([]R, error) {
 	select {
 	case s.reads <- struct{}{}:
 		defer func() { <-s.reads }()
@@ -335,7 +264,7 @@ func readRows[R any](ctx context.Context, s *Store, rows []*rowWrite, get func(c
 	for i, r := range rows {
 		keys[i] = r.key
 	}
-	read, err := get(ctx, s.o.Tables.Data, schema.FamilyData, keys)
+	read, err := get(ctx, s.name, schema.FamilyData, keys)
 	if err != nil {
 		return nil, fmt.Errorf("read %d rows before writing: %w", len(keys), err)
 	}
@@ -344,15 +273,15 @@ func readRows[R any](ctx context.Context, s *Store, rows []*rowWrite, get func(c
 }
 
 // mergeRow makes the mutation of a row that holds the cells.
-func (w *writer) mergeRow(r *rowWrite, cells []kv.Cell) {
-	s := w.store
+func (w *tableAppend) mergeRow(r *rowWrite, cells []kv.Cell) {
+	s := w.table
 	if len(cells) == 0 {
 		s.metrics.rowsNew.Inc()
 	}
 	if err := w.content.Load(cells); err != nil {
 		// The row fails its queries until somebody repairs it; refusing new points would lose them as well.
-		s.o.Logger.Error("row holds a cell that cannot be read; new points are put beside it unchecked: repair it with OpenTSDB's fsck",
-			"table", s.o.Tables.Data, "row", fmt.Sprintf("%x", r.key), "err", err)
+		s.logger.Error("row holds a cell that cannot be read; new points are put beside it unchecked: repair it with OpenTSDB's fsck",
+			"table", s.name, "row", fmt.Sprintf("%x", r.key), "err", err)
 		w.puts = append(w.puts, r.plainPut())
 		return
 	}
@@ -363,7 +292,7 @@ func (w *writer) mergeRow(r *rowWrite, cells []kv.Cell) {
 	if c.ReplacePoints || c.ReplaceObjects {
 		s.metrics.rowsReplaced.Inc()
 	}
-	if s.o.Exclusive && len(cells) > manyCells {
+	if s.exclusive && len(cells) > manyCells {
 		// The next late point will read this row too: leave it less to read. Deletes cost nothing where rows are folded; on a
 		// cluster they would be a tombstone for each cell.
 		c.ReplacePoints = c.ReplacePoints || len(w.content.Points) > 0
@@ -410,10 +339,10 @@ func lastOffsets(r *rowWrite) (sample, object int32) {
 	return sample, object
 }
 
-func (w *writer) makeKeys() {
+func (w *tableAppend) makeKeys() {
 	begins := make([]int, len(w.rows)+1)
 	for i := range w.rows {
-		w.keys = w.store.layout.AppendRowKey(w.keys, []byte(w.store.index.TSUID(w.rows[i].ref.ID())), w.rows[i].base)
+		w.keys = w.table.layout.AppendRowKey(w.keys, []byte(w.table.index.TSUID(w.rows[i].ref.ID())), w.rows[i].base)
 		begins[i+1] = len(w.keys)
 	}
 	for i := range w.rows {
@@ -422,7 +351,7 @@ func (w *writer) makeKeys() {
 }
 
 // sortPuts brings the mutations into key order: neighbours in the table are cheaper to insert one after the other.
-func (w *writer) sortPuts() {
+func (w *tableAppend) sortPuts() {
 	slices.SortFunc(w.puts, func(a, b kv.Mutation) int { return bytes.Compare(a.Key, b.Key) })
 }
 
@@ -432,13 +361,13 @@ func (r *rowWrite) plainPut() kv.Mutation {
 }
 
 // put sends the mutations and notes how far each series' row is written now.
-func (w *writer) put(ctx context.Context, apply func(ctx context.Context, table, family string, rows []kv.Mutation) error) error {
-	s := w.store
+func (w *tableAppend) put(ctx context.Context, apply func(ctx context.Context, table, family string, rows []kv.Mutation) error) error {
+	s := w.table
 	if len(w.puts) > 0 {
 		if err := w.keepDays(ctx); err != nil {
 			return err
 		}
-		if err := apply(ctx, s.o.Tables.Data, schema.FamilyData, w.puts); err != nil {
+		if err := apply(ctx, s.name, schema.FamilyData, w.puts); err != nil {
 			for i := range w.rows {
 				w.rows[i].state.known, w.rows[i].state.newest = false, false // what the rows hold now is uncertain
 			}
@@ -458,8 +387,8 @@ func (w *writer) put(ctx context.Context, apply func(ctx context.Context, table,
 }
 
 // keepDays sees to it that tsdb-meta has the days of all rows that are about to be put.
-func (w *writer) keepDays(ctx context.Context) error {
-	days := w.store.days
+func (w *tableAppend) keepDays(ctx context.Context) error {
+	days := w.table.days
 	if days == nil {
 		return nil
 	}

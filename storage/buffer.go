@@ -68,18 +68,8 @@ func (o BufferOptions) Validate() error {
 	return nil
 }
 
-// HoldsLog reports whether there is a log that was not ended in order, also by what the engine knows:
-// acknowledged points that the table may lack.
-func (o Options) HoldsLog(db kv.KV) (bool, error) {
-	e := kv.NewEngine(db, o.Exclusive)
-	if keeper := e.LogKeeper(); keeper != nil {
-		o.Buffer.AtLeast = keeper.LogEnd()
-	}
-	return o.Buffer.holdsLog()
-}
-
-// holdsLog says whether there is a log that was not ended in order: acknowledged points that the table may lack.
-func (o BufferOptions) holdsLog() (bool, error) {
+// HoldsLog reports whether there is a log that was not ended in order: acknowledged points that the table may lack.
+func (o BufferOptions) HoldsLog() (bool, error) {
 	if o.Dir == "" {
 		return false, nil
 	}
@@ -126,7 +116,7 @@ type buffer struct {
 	known   logEnd
 	now     func() time.Time
 
-	// when roll last began a file, and where; guarded by Store.flushing
+	// when roll last began a file, and where; guarded by Flusher.mu
 	rolled   time.Time
 	rolledTo log.Position
 
@@ -135,27 +125,27 @@ type buffer struct {
 }
 
 // openBuffer opens the logs of a store.
-func openBuffer(s *Store) (*buffer, error) {
-	o := s.o.Buffer
+func openBuffer(s *WriteOptions, stamps *stampClock) (*buffer, error) {
+	o := s.Buffer
 	if o.FS == nil {
 		o.FS = log.OS{}
 	}
-	headOptions := head.Options{Values: s.o.Values, Now: s.o.Now}
-	if s.days != nil {
-		headOptions.Began = s.days.Began
+	headOptions := head.Options{Values: s.Values, Now: s.Now}
+	if s.Days != nil {
+		headOptions.Began = s.Days.Began
 	}
 	b := &buffer{
-		o: o, logger: s.o.Logger, now: s.o.Now, ready: make(chan struct{}), pending: map[uint64]int{},
+		o: o, logger: s.Logger, now: s.Now, ready: make(chan struct{}), pending: map[uint64]int{},
 		head:    head.New(headOptions),
-		numbers: seriesNumbers{index: s.index}, mixed: s.o.Mode != WriteBuffered,
+		numbers: seriesNumbers{index: s.Series, registry: s.registryOfLog()}, mixed: s.Mode != WriteBuffered,
 	}
-	if s.db.Versioned != nil {
-		b.ages = newAges(&s.stamps)
+	if s.DB.Versioned != nil {
+		b.ages = newAges(stamps)
 	}
-	b.known.keeper = s.db.LogKeeper()
+	b.known.keeper = s.DB.LogKeeper()
 	b.known.was, b.known.log = o.AtLeast, func() (log.Position, bool) { return b.log.End(), b.log.Holds() }
 	b.jobs.New = func() any { return &bufferJob{} }
-	b.metrics = newBufferMetrics(s.o.Registerer, b)
+	b.metrics = newBufferMetrics(s.Registerer, b)
 	var err error
 	if b.log, err = log.Open(b.logOptions("points", s, o.MaxLogBytes)); err != nil {
 		return nil, fmt.Errorf("open the log: %w", err)
@@ -166,9 +156,9 @@ func openBuffer(s *Store) (*buffer, error) {
 	return b, nil
 }
 
-func (b *buffer) logOptions(name string, s *Store, maxBytes int64) log.Options {
-	o := log.Options{Dir: filepath.Join(b.o.Dir, name), MaxBytes: maxBytes, FS: b.o.FS, Logger: s.o.Logger, Now: s.o.Now}
-	o.Registerer = prometheus.WrapRegistererWith(prometheus.Labels{"log": name}, s.o.Registerer)
+func (b *buffer) logOptions(name string, s *WriteOptions, maxBytes int64) log.Options {
+	o := log.Options{Dir: filepath.Join(b.o.Dir, name), MaxBytes: maxBytes, FS: b.o.FS, Logger: s.Logger, Now: s.Now}
+	o.Registerer = prometheus.WrapRegistererWith(prometheus.Labels{"log": name}, s.Registerer)
 	o.SegmentBytes, o.MarkPath = b.o.SegmentBytes, b.o.markPath(name)
 	if name == "points" {
 		o.AtLeast = log.Position(b.o.AtLeast)

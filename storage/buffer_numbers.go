@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
+	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/log"
 	"github.com/tsdbridge/tsdbridge/storage/series"
@@ -17,6 +20,8 @@ import (
 type seriesNumbers struct {
 	log   *log.Log
 	index *index.Index
+	// registry knows the series of the store, if it is that of a table that no other process writes to: a series' row of tsdb-meta is durable before its number.
+	registry *catalog.Registry
 
 	giving sync.Mutex // held by who gives numbers; guards ids
 	ids    []index.ID // by number
@@ -122,4 +127,36 @@ func (n *seriesNumbers) use(f func(byID []uint32)) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	f(n.byID)
+}
+
+// isOwn reports whether a series that the log numbers is one of the store's.
+func isOwn(registry *catalog.Registry, id index.ID) bool {
+	return registry == nil || registry.Of(id).Exists()
+}
+
+// check wants the log that was replayed to be that of this store, as it is now. An older copy of the store would give UIDs of the log's series to others.
+func (b *buffer) checkNumbers(ctx context.Context) error {
+	n := &b.numbers
+	if n.registry == nil {
+		return nil
+	}
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for !n.registry.Loaded() {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	unknown := 0
+	for _, id := range n.ids {
+		if !isOwn(n.registry, id) {
+			unknown++
+		}
+	}
+	if unknown == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %s: %s", log.ErrCorrupt, filepath.Join(b.o.Dir, "series"), UnknownText(unknown))
 }

@@ -3,20 +3,20 @@ package storage
 import "fmt"
 
 // Refuses says why points are refused at the moment, or were the last time; nil: they are taken.
-func (s *Store) Refuses() error {
-	if err := s.diskSpace(); err != nil {
+func (w *Writer) Refuses() error {
+	if err := w.diskSpace(); err != nil {
 		return err
 	}
-	if s.buffer == nil {
+	if w.buffer == nil {
 		return nil
 	}
-	if s.buffer.full.Load() {
-		return fmt.Errorf("%d bytes of points wait in memory for the table, --write.buffer.max-bytes is %d", s.buffer.head.Stats().Bytes, s.buffer.o.MaxHeadBytes)
+	if w.buffer.full.Load() {
+		return fmt.Errorf("%d bytes of points wait in memory for the table, --write.buffer.max-bytes is %d", w.buffer.head.Stats().Bytes, w.buffer.o.MaxHeadBytes)
 	}
-	if err := s.buffer.waits(); err != nil {
+	if err := w.buffer.waits(); err != nil {
 		return err
 	}
-	if err := s.buffer.refusal.Load(); err != nil {
+	if err := w.buffer.refusal.Load(); err != nil {
 		return *err
 	}
 	return nil
@@ -24,9 +24,9 @@ func (s *Store) Refuses() error {
 
 // diskSpace fails when the table has no space for what goes into the log, which may be on the same
 // disk: points of the log need space in the table soon.
-func (s *Store) diskSpace() error {
-	if s.db.Local == nil {
+func (w *Writer) diskSpace() error {
+	if w.o.DB.Local == nil {
 		return nil
 	}
-	return s.db.Local.DiskSpace()
+	return w.o.DB.Local.DiskSpace()
 }

@@ -1,27 +1,21 @@
 package storage
 
-import (
-	"context"
-
-	"github.com/tsdbridge/tsdbridge/storage/head"
-)
+import "context"
 
 // DeleteOld is one pass of the retention.
-func (s *Store) DeleteOld(ctx context.Context) error { return s.old.pass(ctx) }
+func (s *Store) DeleteOld(ctx context.Context) error { return s.writer.DeleteOld(ctx) }
 
 // Refresh is what happens each IndexRefresh.
 func (s *Store) Refresh(ctx context.Context, since int64) error { return s.loader.Load(ctx, since) }
 
 // FlushAll puts all rows of the head into the table.
-func (s *Store) FlushAll(ctx context.Context) error { return s.flushRows(ctx, head.Everything()) }
+func (s *Store) FlushAll(ctx context.Context) error { return s.writer.FlushAll(ctx) }
 
 // VerifyAll looks at all rows that were put without being read.
-func (s *Store) VerifyAll(ctx context.Context) error {
-	return s.verifyRows(ctx, s.o.Now().Add(everything))
-}
+func (s *Store) VerifyAll(ctx context.Context) error { return s.writer.VerifyAll(ctx) }
 
 // VerifyDue looks at the rows that are due to be.
-func (s *Store) VerifyDue(ctx context.Context) error { return s.verifyRows(ctx, s.o.Now()) }
+func (s *Store) VerifyDue(ctx context.Context) error { return s.writer.VerifyDue(ctx) }
 
 // Buffered reports whether the store has a log.
-func (s *Store) Buffered() bool { return s.buffer != nil }
+func (s *Store) Buffered() bool { return s.writer.Head() != nil }

@@ -29,7 +29,7 @@ func (r *resolution) putMeta(ctx context.Context) {
 	if len(r.fresh) == 0 {
 		return
 	}
-	s := r.store
+	s := r.registrar
 	fresh := r.distinct()
 	if err := s.checkFit(ctx); err != nil {
 		r.failUnfinished(err)
@@ -50,7 +50,7 @@ func (r *resolution) putMeta(ctx context.Context) {
 	for _, f := range fresh {
 		s.registry.Of(f.id).Try()
 	}
-	if err := s.db.Apply(ctx, s.o.Tables.Meta, schema.FamilyMeta, r.metaRows.build(fresh, s.o.Now().Unix())); err != nil {
+	if err := s.db.Apply(ctx, s.meta, schema.FamilyMeta, r.metaRows.build(fresh, s.now().Unix())); err != nil {
 		r.failUnfinished(fmt.Errorf("register series: %w", err))
 		return
 	}
@@ -62,7 +62,7 @@ func (r *resolution) putMeta(ctx context.Context) {
 	}
 	s.metrics.seriesNew.Add(float64(added))
 	r.made = added
-	s.uidUsage.Warn()
+	s.usage.Warn()
 }
 
 // distinct are the fresh series, each once, in the order of their TSUIDs: neighbours in the table are cheaper to insert one after the other.
@@ -71,7 +71,7 @@ func (r *resolution) distinct() []freshSeries {
 	for _, f := range r.fresh {
 		r.ids = append(r.ids, f.id)
 	}
-	r.keys = r.store.index.TSUIDBytes(r.keys[:0], r.ids)
+	r.keys = r.registrar.index.TSUIDBytes(r.keys[:0], r.ids)
 	var prefix [8]byte
 	for n := range r.fresh {
 		f := &r.fresh[n]
@@ -94,10 +94,10 @@ func (r *resolution) distinct() []freshSeries {
 // lookUp finds out which of the series have a row in the table. Where nobody else writes and the whole table was read, none has, but for those
 // that this process has tried to write.
 func (r *resolution) lookUp(ctx context.Context, fresh []freshSeries) error {
-	s := r.store
+	s := r.registrar
 	r.keys = r.keys[:0]
 	var asked []int
-	complete := s.o.Exclusive && s.registry.Loaded()
+	complete := s.exclusive && s.registry.Loaded()
 	if !complete { // the first series must not come before
 		if err := s.days.Begin(ctx); err != nil {
 			return err
@@ -111,7 +111,7 @@ func (r *resolution) lookUp(ctx context.Context, fresh []freshSeries) error {
 	if len(asked) == 0 {
 		return nil
 	}
-	rows, err := s.db.Get(ctx, s.o.Tables.Meta, schema.FamilyMeta, r.keys)
+	rows, err := s.db.Get(ctx, s.meta, schema.FamilyMeta, r.keys)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (r *resolution) lookUp(ctx context.Context, fresh []freshSeries) error {
 // failUnfinished fails the series whose tsdb-meta row is still not known to exist.
 func (r *resolution) failUnfinished(err error) {
 	for _, f := range r.fresh {
-		if !r.store.registry.Of(f.id).Exists() {
+		if !r.registrar.registry.Of(f.id).Exists() {
 			r.fail(f.series, err)
 		}
 	}
@@ -182,14 +182,14 @@ func (m *metaRows) reset() {
 
 // noteNew remembers that this process wrote the tsdb-meta row of a series, which had none; true when it was not known to have one. Where nobody
 // else writes, such a series has no rows of data: points come after the row.
-func (s *Store) noteNew(id index.ID) bool {
+func (s *Registrar) noteNew(id index.ID) bool {
 	st := s.states.Of(id)
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if s.registry.Of(id).Exists() {
 		return false // somebody was faster, and may have written points
 	}
-	if s.o.Exclusive {
+	if s.exclusive {
 		st.known, st.newest, st.lastSample, st.lastObject = true, true, -1, -1
 	}
 	return s.registry.Note(id)

@@ -9,8 +9,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// storeMetrics are the store's own figures.
-type storeMetrics struct {
+// writeMetrics are the figures of the write path.
+type writeMetrics struct {
 	points, objects            prometheus.Counter
 	rowsPut, rowsRead, rowsNew prometheus.Counter
 	pointsKnown, rowsReplaced  prometheus.Counter
@@ -21,18 +21,18 @@ type storeMetrics struct {
 }
 
 // appended counts a batch that was acknowledged.
-func (m *storeMetrics) appended(b *series.Batch, begin time.Time) {
+func (m *writeMetrics) appended(b *series.Batch, begin time.Time) {
 	m.points.Add(float64(len(b.Refs)))
 	m.objects.Add(float64(len(b.Objects)))
 	m.appendSeconds.Observe(time.Since(begin).Seconds())
 }
 
-func newStoreMetrics(reg prometheus.Registerer) *storeMetrics {
+func newWriteMetrics(reg prometheus.Registerer) *writeMetrics {
 	f := promauto.With(reg)
 	counter := func(name, help string) prometheus.Counter {
 		return f.NewCounter(prometheus.CounterOpts{Name: "tsdbridge_store_" + name, Help: help})
 	}
-	return &storeMetrics{
+	return &writeMetrics{
 		points:       counter("points_appended_total", "Points acknowledged, those that were there already included."),
 		objects:      counter("objects_appended_total", "Objects (histograms, exemplars, start times) acknowledged."),
 		rowsPut:      counter("rows_put_total", "Row mutations sent to the engine."),

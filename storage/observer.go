@@ -19,14 +19,14 @@ type Observer interface {
 // observe shows the observer series whose rows do not exist. Rows that other writers made are no news: what a TSD left out is
 // for a sync to mend.
 func (r *resolution) observe(ctx context.Context, fresh []freshSeries) error {
-	if r.store.o.Observer == nil {
+	if r.registrar.observer == nil {
 		return nil
 	}
 	r.news = r.news[:0]
 	for _, f := range fresh {
 		r.news = append(r.news, series.NewSeries{TSUID: f.tsuid, Series: r.series[f.series]})
 	}
-	if err := r.store.o.Observer.Observe(ctx, r.news); err != nil {
+	if err := r.registrar.observer.Observe(ctx, r.news); err != nil {
 		return fmt.Errorf("observe %d new series: %w", len(r.news), err)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -85,4 +86,14 @@ func (o Options) Validate() error {
 		return o.Buffer.Validate()
 	}
 	return nil
+}
+
+// HoldsLog reports whether there is a log that was not ended in order, also by what the engine knows:
+// acknowledged points that the table may lack.
+func (o Options) HoldsLog(db kv.KV) (bool, error) {
+	e := kv.NewEngine(db, o.Exclusive)
+	if keeper := e.LogKeeper(); keeper != nil {
+		o.Buffer.AtLeast = keeper.LogEnd()
+	}
+	return o.Buffer.HoldsLog()
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Resolve implements Appender.
-func (s *Store) Resolve(ctx context.Context, all []series.Series) ([]series.Ref, []error) {
+func (s *Registrar) Resolve(ctx context.Context, all []series.Series) ([]series.Ref, []error) {
 	r := s.resolutions.Get().(*resolution)
 	defer s.resolutions.Put(r)
 	defer r.reset()
@@ -29,10 +29,10 @@ func (s *Store) Resolve(ctx context.Context, all []series.Series) ([]series.Ref,
 
 // resolution is one call of Resolve: its steps go over all series that have no error yet.
 type resolution struct {
-	store  *Store
-	series []series.Series
-	refs   []series.Ref
-	errs   []error // nil: there is none
+	registrar *Registrar
+	series    []series.Series
+	refs      []series.Ref
+	errs      []error // nil: there is none
 
 	names [3]nameList // by kind
 	first []int32     // by series: where its tags are in the lists of names
@@ -51,8 +51,8 @@ type resolution struct {
 }
 
 // begin checks the series.
-func (r *resolution) begin(s *Store, all []series.Series) {
-	r.store, r.series, r.refs = s, all, make([]series.Ref, len(all))
+func (r *resolution) begin(s *Registrar, all []series.Series) {
+	r.registrar, r.series, r.refs = s, all, make([]series.Ref, len(all))
 	tags := int32(0)
 	for i := range all {
 		r.first = append(r.first, tags)
@@ -109,7 +109,7 @@ func (r *resolution) assign(ctx context.Context, kind schema.Kind) {
 		r.collect(l, kind, i)
 	}
 	var errs []error
-	l.uids, errs = r.store.uids.Assign(ctx, kind, l.list)
+	l.uids, errs = r.registrar.uids.Assign(ctx, kind, l.list)
 	if errs == nil {
 		return
 	}
@@ -174,7 +174,7 @@ func (r *resolution) index() {
 			r.addTSUID(i)
 		}
 	}
-	s := r.store
+	s := r.registrar
 	r.ids = s.index.AddAll(r.ids, r.tsuids, r.ends)
 	for n, id := range r.ids {
 		i := r.good[n]
@@ -193,12 +193,12 @@ func (r *resolution) addTSUID(i int) {
 		at := int(r.first[i]) + n
 		r.pairs = append(r.pairs, schema.Pair{Key: keys.uid(at), Value: values.uid(at)})
 	}
-	r.tsuids = r.store.layout.AppendTSUID(r.tsuids, r.names[schema.Metric].uid(i), r.pairs)
+	r.tsuids = r.registrar.layout.AppendTSUID(r.tsuids, r.names[schema.Metric].uid(i), r.pairs)
 	r.ends, r.good = append(r.ends, len(r.tsuids)), append(r.good, i)
 }
 
 // AssignMetrics returns the UIDs of metrics. New ones count as new series.
-func (s *Store) AssignMetrics(ctx context.Context, metrics []string) (uids []string, errs []error, err error) {
+func (s *Registrar) AssignMetrics(ctx context.Context, metrics []string) (uids []string, errs []error, err error) {
 	made, err := s.admitNames(ctx, metrics)
 	if err != nil {
 		return nil, nil, err
@@ -214,8 +214,8 @@ func (s *Store) AssignMetrics(ctx context.Context, metrics []string) (uids []str
 }
 
 // Register resolves series by their names, as their first points would. Those of which a UID has no name are left out.
-func (s *Store) Register(ctx context.Context, ids []index.ID) error {
-	found, err := s.Catalog.Name(ctx, ids)
+func (s *Registrar) Register(ctx context.Context, ids []index.ID) error {
+	found, err := s.catalog.Name(ctx, ids)
 	if err != nil {
 		return err
 	}

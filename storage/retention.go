@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -34,7 +35,12 @@ var errNoRetention = errors.New("--storage.retention: the engine cannot delete r
 // trees stay, as they do on OpenTSDB's tables, so a series that comes back is the same series. What arrives for such an hour later, or is put by a late
 // flush, goes with the next pass.
 type retention struct {
-	store   *Store
+	db      *kv.Engine
+	table   string // of points
+	layout  schema.Layout
+	keep    time.Duration
+	now     func() time.Time
+	logger  *slog.Logger
 	deleter kv.RangeDeleter
 	metrics retentionMetrics
 }
@@ -44,24 +50,26 @@ type retentionMetrics struct {
 	before, seconds        prometheus.Gauge
 }
 
-func newRetention(s *Store) (*retention, error) {
-	if s.db.Local == nil {
+func newRetention(o *WriteOptions) (*retention, error) {
+	if o.DB.Local == nil {
 		return nil, errNoRetention
 	}
-	f := promauto.With(s.o.Registerer)
+	f := promauto.With(o.Registerer)
 	counter := func(name, help string) prometheus.Counter {
 		return f.NewCounter(prometheus.CounterOpts{Name: "tsdbridge_retention_" + name, Help: help})
 	}
 	gauge := func(name, help string) prometheus.Gauge {
 		return f.NewGauge(prometheus.GaugeOpts{Name: "tsdbridge_retention_" + name, Help: help})
 	}
-	return &retention{store: s, deleter: s.db.Local, metrics: retentionMetrics{
-		passes:  counter("passes_total", "Passes over the data table that deleted all that was too old."),
-		errors:  counter("errors_total", "Passes that ended early."),
-		ranges:  counter("ranges_deleted_total", "Hours of a metric and salt bucket, or runs of them, that had rows and were deleted."),
-		before:  gauge("deleted_before_timestamp_seconds", "Points of hours before this time were deleted by the last whole pass."),
-		seconds: gauge("pass_seconds", "Duration of the last whole pass."),
-	}}, nil
+	return &retention{
+		db: o.DB, table: o.Tables.Data, layout: o.Layout, keep: o.Retention, now: o.Now, logger: o.Logger,
+		deleter: o.DB.Local, metrics: retentionMetrics{
+			passes:  counter("passes_total", "Passes over the data table that deleted all that was too old."),
+			errors:  counter("errors_total", "Passes that ended early."),
+			ranges:  counter("ranges_deleted_total", "Hours of a metric and salt bucket, or runs of them, that had rows and were deleted."),
+			before:  gauge("deleted_before_timestamp_seconds", "Points of hours before this time were deleted by the last whole pass."),
+			seconds: gauge("pass_seconds", "Duration of the last whole pass."),
+		}}, nil
 }
 
 // run makes a pass at once and then each hour until ctx ends.
@@ -78,7 +86,7 @@ func (r *retention) run(ctx context.Context) error {
 			r.metrics.errors.Inc()
 		}
 		if passed.Note(ctx, err) {
-			r.store.o.Logger.Error("deleting what is too old; trying again", "table", r.store.o.Tables.Data, "err", err)
+			r.logger.Error("deleting what is too old; trying again", "table", r.table, "err", err)
 		}
 		if !retry.Sleep(ctx, wait) {
 			return nil
@@ -88,8 +96,8 @@ func (r *retention) run(ctx context.Context) error {
 
 // pass deletes all rows whose whole hour is too old.
 func (r *retention) pass(ctx context.Context) error {
-	s, begin := r.store, time.Now()
-	before := s.o.Now().Add(-s.o.Retention).UnixMilli()
+	begin := time.Now()
+	before := r.now().Add(-r.keep).UnixMilli()
 	if before < schema.RowSeconds*1000 {
 		return nil // nothing is as old
 	}
@@ -105,7 +113,7 @@ func (r *retention) pass(ctx context.Context) error {
 	r.metrics.before.Set(float64(base))
 	r.metrics.seconds.Set(took.Seconds())
 	if held > 0 {
-		s.o.Logger.Info("deleted what is older than the retention", "before", time.Unix(int64(base), 0).UTC(), "ranges", held, "duration", took)
+		r.logger.Info("deleted what is older than the retention", "before", time.Unix(int64(base), 0).UTC(), "ranges", held, "duration", took)
 	}
 	return nil
 }
@@ -115,7 +123,7 @@ func (r *retention) pass(ctx context.Context) error {
 func (r *retention) deleteBefore(ctx context.Context, base uint32) (held int, err error) {
 	var ranges []kv.KeyRange
 	remove := func() error {
-		n, err := r.deleter.DeleteRange(ctx, r.store.o.Tables.Data, ranges...)
+		n, err := r.deleter.DeleteRange(ctx, r.table, ranges...)
 		held += n
 		ranges = ranges[:0]
 		return err
@@ -128,7 +136,7 @@ func (r *retention) deleteBefore(ctx context.Context, base uint32) (held int, er
 		if key == nil {
 			break
 		}
-		rows, ok := r.store.layout.RowsBefore(key, base)
+		rows, ok := r.layout.RowsBefore(key, base)
 		if start = rows.Next; !ok || bytes.Compare(key, rows.To) >= 0 {
 			continue
 		}
@@ -144,8 +152,8 @@ func (r *retention) deleteBefore(ctx context.Context, base uint32) (held int, er
 
 // firstRow is the first row key from start on, nil if there is none.
 func (r *retention) firstRow(ctx context.Context, start []byte) ([]byte, error) {
-	scan := kv.Scan{Table: r.store.o.Tables.Data, Family: schema.FamilyData, Start: start, KeysOnly: true, Limit: 1}
-	for row, err := range r.store.db.Scan(ctx, scan) {
+	scan := kv.Scan{Table: r.table, Family: schema.FamilyData, Start: start, KeysOnly: true, Limit: 1}
+	for row, err := range r.db.Scan(ctx, scan) {
 		if err != nil {
 			return nil, fmt.Errorf("look for old rows: %w", err)
 		}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -52,10 +51,10 @@ func (o BufferOptions) ForgetLog() error {
 // SalvageLog puts what can be read of a damaged log into the tables, in its order, and says how many points that were, and how many records could not be
 // put because the names of their series are lost. The store must not have the log open. The log is not changed; the engine
 // forgets it.
-func (s *Store) SalvageLog(ctx context.Context, o BufferOptions) (points, left int, err error) {
+func (w *Writer) SalvageLog(ctx context.Context, o BufferOptions) (points, left int, err error) {
 	ids := map[uint32]index.ID{}
 	_, err = log.Salvage(ctx, o.logOptions("series"), func(record []byte) error {
-		_, err := s.salvageNumbers(ids, record)
+		_, err := w.salvageNumbers(ids, record)
 		return err
 	})
 	if err != nil {
@@ -78,19 +77,19 @@ func (s *Store) SalvageLog(ctx context.Context, o BufferOptions) (points, left i
 			return err
 		}
 		points += len(batch.Refs) + len(batch.Objects)
-		return s.Append(ctx, &batch)
+		return w.Append(ctx, &batch)
 	})
 	if err != nil {
 		return points, left, fmt.Errorf("put what is left of the log in %s: %w", o.Dir, err)
 	}
-	if keeper := s.db.LogKeeper(); keeper != nil {
+	if keeper := w.o.DB.LogKeeper(); keeper != nil {
 		err = keeper.NoteLog(kv.LogEnd{}, true)
 	}
 	return points, left, err
 }
 
 // salvageNumbers adds the numbers of a record, whatever came before it, but for those of series that the store does not have; it says how many those are.
-func (s *Store) salvageNumbers(ids map[uint32]index.ID, record []byte) (unknown int, err error) {
+func (w *Writer) salvageNumbers(ids map[uint32]index.ID, record []byte) (unknown int, err error) {
 	number, width := binary.Uvarint(record)
 	if width <= 0 {
 		return 0, nil
@@ -102,11 +101,11 @@ func (s *Store) salvageNumbers(ids map[uint32]index.ID, record []byte) (unknown 
 		}
 		tsuid := rest[width : width+int(length)]
 		rest = rest[width+int(length):]
-		id, _, err := s.index.Add(tsuid)
+		id, _, err := w.o.Series.Add(tsuid)
 		if err != nil {
 			return unknown, fmt.Errorf("series %x: %w", tsuid, err)
 		}
-		if !s.numbered(id) {
+		if !isOwn(w.o.registryOfLog(), id) {
 			unknown++
 			continue
 		}
@@ -116,42 +115,13 @@ func (s *Store) salvageNumbers(ids map[uint32]index.ID, record []byte) (unknown 
 }
 
 // UnknownInLog counts the series of a log that nobody has open and that the store does not have.
-func (s *Store) UnknownInLog(ctx context.Context, o BufferOptions) (unknown int, err error) {
+func (w *Writer) UnknownInLog(ctx context.Context, o BufferOptions) (unknown int, err error) {
 	_, err = log.Salvage(ctx, o.logOptions("series"), func(record []byte) error {
-		n, err := s.salvageNumbers(map[uint32]index.ID{}, record)
+		n, err := w.salvageNumbers(map[uint32]index.ID{}, record)
 		unknown += n
 		return err
 	})
 	return unknown, err
-}
-
-// numbered says whether a series that the log numbers is one of the store's: where nobody else writes, its row of tsdb-meta is durable before its number.
-func (s *Store) numbered(id index.ID) bool { return s.days == nil || s.registry.Of(id).Exists() }
-
-// checkNumbers wants the log that was replayed to be that of this store, as it is now. An older copy of the store would give UIDs of the log's series to others.
-func (s *Store) checkNumbers(ctx context.Context) error {
-	if s.days == nil {
-		return nil
-	}
-	look := time.NewTicker(5 * time.Millisecond)
-	defer look.Stop()
-	for !s.registry.Loaded() {
-		select {
-		case <-look.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	unknown := 0
-	for _, id := range s.buffer.numbers.ids {
-		if !s.numbered(id) {
-			unknown++
-		}
-	}
-	if unknown == 0 {
-		return nil
-	}
-	return fmt.Errorf("%w: %s: %s", log.ErrCorrupt, filepath.Join(s.o.Buffer.Dir, "series"), UnknownText(unknown))
 }
 
 // UnknownText says what series mean that only a log has.

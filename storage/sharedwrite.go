@@ -12,8 +12,8 @@ import (
 )
 
 // reconcileRows reads rows of a shared table with their past and makes their mutations.
-func (w *writer) reconcileRows(ctx context.Context, rows []*rowWrite) error {
-	p := row.Pending{Now: !w.flush, Clock: w.store.stamps.now()}
+func (w *tableAppend) reconcileRows(ctx context.Context, rows []*rowWrite) error {
+	p := row.Pending{Now: !w.flush, Clock: w.table.stamps.now()}
 	return w.eachPast(ctx, rows, func(row *rowWrite, past *kv.History) {
 		p.Points, p.Objects, p.Ages = row.points, row.objects, row.ages
 		w.reconcileRow(row, past, &p)
@@ -27,11 +27,11 @@ const (
 )
 
 // eachPast reads rows with their past and shows them one by one.
-func (w *writer) eachPast(ctx context.Context, rows []*rowWrite, see func(row *rowWrite, past *kv.History)) error {
+func (w *tableAppend) eachPast(ctx context.Context, rows []*rowWrite, see func(row *rowWrite, past *kv.History)) error {
 	for n := pastRows; len(rows) > 0; {
 		some := rows[:min(n, len(rows))]
 		rows = rows[len(some):]
-		past, err := readRows(ctx, w.store, some, w.store.db.Versioned.History)
+		past, err := readRows(ctx, w.table, some, w.table.db.Versioned.History)
 		if err != nil {
 			return err
 		}
@@ -46,13 +46,13 @@ func (w *writer) eachPast(ctx context.Context, rows []*rowWrite, see func(row *r
 }
 
 // reconcileRow makes the mutation of a row.
-func (w *writer) reconcileRow(row *rowWrite, past *kv.History, p *row.Pending) {
-	s := w.store
+func (w *tableAppend) reconcileRow(row *rowWrite, past *kv.History, p *row.Pending) {
+	s := w.table
 	r := w.reconciler.Reconcile(row.key, past, p)
 	for _, b := range w.reconciler.Broken {
 		// The row fails its queries until somebody repairs it; refusing new points would lose them as well.
-		s.o.Logger.Error("row holds a cell that cannot be read; new points are put beside it: repair it with OpenTSDB's fsck",
-			"table", s.o.Tables.Data, "row", fmt.Sprintf("%x", row.key), "cell", fmt.Sprintf("%x", b.Qualifier), "err", b.Err)
+		s.logger.Error("row holds a cell that cannot be read; new points are put beside it: repair it with OpenTSDB's fsck",
+			"table", s.name, "row", fmt.Sprintf("%x", row.key), "cell", fmt.Sprintf("%x", b.Qualifier), "err", b.Err)
 	}
 	if len(past.Cells) == 0 {
 		s.metrics.rowsNew.Inc()
@@ -79,7 +79,7 @@ const verifyRounds = 8
 
 // verify reads the rows that were put once more: a process that put into one of them at the same time did not see our cells, nor we its, and a cell of
 // its may have taken the place of ours. Whoever looks last sees both, and settles what stands there twice.
-func (w *writer) verify(ctx context.Context, apply applyFunc) error {
+func (w *tableAppend) verify(ctx context.Context, apply applyFunc) error {
 	rows := make([]*rowWrite, 0, len(w.rows))
 	for i := range w.rows {
 		rows = append(rows, &w.rows[i])
@@ -102,10 +102,10 @@ func (w *writer) verify(ctx context.Context, apply applyFunc) error {
 }
 
 // settleRows settles rows that are not as they were put, and returns those that had to be changed.
-func (w *writer) settleRows(ctx context.Context, rows []*rowWrite, apply applyFunc) ([]*rowWrite, error) {
+func (w *tableAppend) settleRows(ctx context.Context, rows []*rowWrite, apply applyFunc) ([]*rowWrite, error) {
 	w.puts = w.puts[:0]
 	var changed []*rowWrite
-	p := row.Pending{Clock: w.store.stamps.now()}
+	p := row.Pending{Clock: w.table.stamps.now()}
 	err := w.eachPast(ctx, rows, func(row *rowWrite, past *kv.History) {
 		if row.stands(past.Cells) {
 			return
@@ -122,8 +122,8 @@ func (w *writer) settleRows(ctx context.Context, rows []*rowWrite, apply applyFu
 	if len(w.puts) == 0 {
 		return nil, nil
 	}
-	w.store.metrics.rowsSettled.Add(float64(len(changed)))
-	if err := apply(ctx, w.store.o.Tables.Data, schema.FamilyData, w.puts); err != nil {
+	w.table.metrics.rowsSettled.Add(float64(len(changed)))
+	if err := apply(ctx, w.table.name, schema.FamilyData, w.puts); err != nil {
 		return nil, fmt.Errorf("settle %d rows: %w", len(changed), err)
 	}
 	return changed, nil

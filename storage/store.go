@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/documents"
 	"github.com/tsdbridge/tsdbridge/storage/fit"
-	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/read"
@@ -26,34 +24,23 @@ import (
 // Store is the one implementation of Appender and Querier: the OpenTSDB schema over a table engine.
 type Store struct {
 	db       *kv.Engine
-	verifier verifier
-	stamps   stampClock
 	o        Options
 	layout   schema.Layout
 	uids     *uid.Dictionary
 	fit      *fit.Checker // nil: nobody else writes
 	index    *index.Index
-	states   index.Pages[state]
 	registry *catalog.Registry
 	days     *catalog.Days // nil: others write, and leave none
 	*catalog.Catalog
 	*documents.Documents
 	*read.Reader
-	uidUsage    *catalog.UIDUsage
-	loader      *catalog.Loader
-	metrics     *storeMetrics
-	writers     sync.Pool     // *writer
-	resolutions sync.Pool     // *resolution
-	reads       chan struct{} // one for each append that is reading rows
-	buffer      *buffer       // nil: writes go through
-	old         *retention    // nil: rows are kept for ever
+	uidUsage *catalog.UIDUsage
+	loader   *catalog.Loader
+	writer   *Writer
 
-	admission admission
-	unpinned  atomic.Bool // the layout could not be recorded yet
+	unpinned atomic.Bool // the layout could not be recorded yet
 
 	unfit atomic.Bool // the flags do not fit the tables: nothing may be written
-
-	flushing sync.Mutex // held while rows of the head are put
 
 	loading retry.Outcome // of the series index; its error keeps the store from answering
 }
@@ -70,42 +57,12 @@ func New(db kv.KV, o Options) (*Store, error) {
 	}
 	s := &Store{
 		db: kv.NewEngine(db, o.Exclusive), o: o, layout: o.Layout, index: index.New(o.Layout),
-		reads: make(chan struct{}, concurrentReads),
 	}
 	s.loading.Set(errors.New("series index: not loaded yet"))
 	s.openUIDs()
-	s.stamps.wall = o.Now
-	s.writers.New = func() any { return &writer{} }
-	s.resolutions.New = func() any { return &resolution{} }
 	s.openCatalog()
-	s.metrics = newStoreMetrics(o.Registerer)
-	s.admission.init(o.NewSeries, s.index.Len, o.Now, o.Registerer)
-	if o.Retention > 0 {
-		old, err := newRetention(s)
-		if err != nil {
-			return nil, err
-		}
-		s.old = old
-	}
-	if keeper := s.db.LogKeeper(); keeper != nil && o.Buffer.Dir != "" {
-		s.o.Buffer.AtLeast = keeper.LogEnd()
-	}
-	logged := o.Mode == WriteBuffered || o.LogUnacknowledged
-	if !logged {
-		left, err := s.o.Buffer.holdsLog()
-		if err != nil {
-			return nil, err
-		}
-		if logged = left; left {
-			o.Logger.Info("a log is left from an earlier run with other flags; it is replayed and put into the table", "path", o.Buffer.Dir)
-		}
-	}
-	if logged {
-		b, err := openBuffer(s)
-		if err != nil {
-			return nil, err
-		}
-		s.buffer = b
+	if err := s.openWriter(); err != nil {
+		return nil, err
 	}
 	s.Reader = s.newReader()
 	return s, nil
@@ -119,16 +76,11 @@ func (s *Store) openCatalog() {
 		s.days = catalog.NewDays(s.db, o.Tables, s.index, s.registry)
 	}
 	s.uidUsage = catalog.NewUIDUsage(s.uids, s.layout, o.Tables.UID, o.Logger)
-	s.Documents = documents.New(documents.Options{
-		DB: s.db, Tables: o.Tables, Layout: s.layout, UIDs: s.uids, Series: s.index, Registrar: s,
-		Exclusive: o.Exclusive, IndexRefresh: o.IndexRefresh, Now: o.Now,
-	})
 	s.Catalog = catalog.New(catalog.Options{
 		DB: s.db, Tables: o.Tables, Layout: s.layout, UIDs: s.uids, Series: s.index, Registry: s.registry, Days: s.days,
-		Exclusive: o.Exclusive, Index: o.Index, IndexRefresh: o.IndexRefresh, Ready: s.ready, Describes: s.Describes, OpenRows: s.openRows,
+		Exclusive: o.Exclusive, Index: o.Index, IndexRefresh: o.IndexRefresh, Ready: s.ready, Describes: func(metric string) bool { return s.Describes(metric) }, OpenRows: s.openRows,
 		Now: o.Now, Logger: o.Logger, Registerer: o.Registerer,
 	})
-	s.OnRename(s.Forget)
 	s.loader = &catalog.Loader{Catalog: s.Catalog, BeforeAll: s.pinAgain}
 }
 
@@ -141,19 +93,65 @@ func (s *Store) pinAgain(ctx context.Context) error {
 }
 
 func (s *Store) openRows() int {
-	if s.buffer == nil {
+	h := s.writer.Head()
+	if h == nil {
 		return 0
 	}
-	return int(s.buffer.head.Stats().Rows)
+	return int(h.Stats().Rows)
+}
+
+// openWriter makes the write path and the documents, which register series by it.
+func (s *Store) openWriter() (err error) {
+	o := s.o
+	s.writer, err = NewWriter(WriteOptions{
+		DB: s.db, Tables: o.Tables, Layout: s.layout, Values: o.Values, UIDs: s.uids, Series: s.index, Registry: s.registry, Days: s.days,
+		Catalog: s.Catalog, UIDUsage: s.uidUsage, Exclusive: o.Exclusive, Mode: o.Mode, LogUnacknowledged: o.LogUnacknowledged, Buffer: o.Buffer,
+		NewSeries: o.NewSeries, Retention: o.Retention, Observer: o.Observer, CheckFit: s.checkFit, Now: o.Now, Logger: o.Logger,
+		Registerer: o.Registerer,
+	})
+	if err != nil {
+		return err
+	}
+	s.Documents = documents.New(documents.Options{
+		DB: s.db, Tables: o.Tables, Layout: s.layout, UIDs: s.uids, Series: s.index, Registrar: s.writer,
+		Exclusive: o.Exclusive, IndexRefresh: o.IndexRefresh, Now: o.Now,
+	})
+	s.OnRename(s.Forget)
+	return nil
+}
+
+// Resolve implements Appender.
+func (s *Store) Resolve(ctx context.Context, series []Series) ([]Ref, []error) {
+	return s.writer.Resolve(ctx, series)
+}
+
+// Append implements Appender.
+func (s *Store) Append(ctx context.Context, b *Batch) error { return s.writer.Append(ctx, b) }
+
+// Logged is the store as writers without an acknowledgement reach it; see Logged in package write.
+func (s *Store) Logged() Appender { return s.writer.Logged() }
+
+// Refuses returns why points are refused at the moment, or were the last time; nil: they are taken.
+func (s *Store) Refuses() error { return s.writer.Refuses() }
+
+// Backup copies the tables; see Writer.Backup.
+func (s *Store) Backup(ctx context.Context, dir string) error { return s.writer.Backup(ctx, dir) }
+
+// SalvageLog puts what can be read of a damaged log into the tables; see Writer.SalvageLog.
+func (s *Store) SalvageLog(ctx context.Context, o BufferOptions) (points, left int, err error) {
+	return s.writer.SalvageLog(ctx, o)
+}
+
+// UnknownInLog counts the series of a log that the store does not have; see Writer.UnknownInLog.
+func (s *Store) UnknownInLog(ctx context.Context, o BufferOptions) (unknown int, err error) {
+	return s.writer.UnknownInLog(ctx, o)
 }
 
 func (s *Store) newReader() *read.Reader {
 	o := read.Options{
-		DB: s.db, Table: s.o.Tables.Data, Layout: s.layout, Index: s.index, Ready: s.replayed, Now: s.o.Now, Registerer: s.o.Registerer,
+		DB: s.db, Table: s.o.Tables.Data, Layout: s.layout, Index: s.index, Ready: s.writer.Replayed, Now: s.o.Now, Registerer: s.o.Registerer,
 	}
-	if s.buffer != nil {
-		o.Head, o.Ages = s.buffer.head, s.buffer.agesOf
-	}
+	o.Head, o.Ages = s.writer.Head(), s.writer.Ages
 	return read.New(o)
 }
 
@@ -178,15 +176,7 @@ func (s *Store) Run(ctx context.Context) error {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	if s.buffer != nil {
-		group.Go(func() error { return s.flushEvery(ctx) })
-	}
-	if s.old != nil {
-		group.Go(func() error { return s.old.run(ctx) })
-	}
-	if s.db.Versioned != nil {
-		group.Go(func() error { return s.verifyEvery(ctx) })
-	}
+	group.Go(func() error { return s.writer.Run(ctx) })
 	group.Go(func() error { return s.refreshEvery(ctx) })
 	return group.Wait()
 }
@@ -194,32 +184,7 @@ func (s *Store) Run(ctx context.Context) error {
 // Close flushes what is in memory, settles what was put into shared tables without reading, as far as ctx allows, and closes the log. What is not flushed is replayed by the next process. Nothing
 // may use the store any more; the engine is closed afterwards.
 func (s *Store) Close(ctx context.Context) error {
-	defer s.verifyLast(ctx)
-	if s.buffer == nil {
-		return nil
-	}
-	var err error
-	if s.replayed() == nil && !s.unfit.Load() {
-		err = s.flushRows(ctx, head.Everything())
-	}
-	flushed := err == nil && s.replayed() == nil && s.buffer.head.Stats().Rows == 0 && s.buffer.waits() == nil
-	if err = errors.Join(err, s.buffer.close()); err != nil || !flushed {
-		return err
-	}
-	return s.buffer.remove()
-}
-
-// replayed fails reads that would not see what the log holds.
-func (s *Store) replayed() error {
-	if s.buffer == nil {
-		return nil
-	}
-	select {
-	case <-s.buffer.ready:
-		return nil
-	default:
-		return fmt.Errorf("%w: the log is being replayed", series.ErrNotReady)
-	}
+	return s.writer.Close(ctx, s.unfit.Load())
 }
 
 func (s *Store) refreshEvery(ctx context.Context) error {
@@ -276,7 +241,7 @@ func (s *Store) Ready(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.replayed(); err != nil && !s.unfit.Load() {
+	if err := s.writer.Replayed(); err != nil && !s.unfit.Load() {
 		return err
 	}
 	return s.loading.Err()
@@ -286,7 +251,7 @@ func (s *Store) Ready(ctx context.Context) error {
 func (s *Store) ready() error {
 	if s.registry.Loaded() {
 		if s.days != nil {
-			return s.replayed() // the log may have days that the table lacks
+			return s.writer.Replayed() // the log may have days that the table lacks
 		}
 		return nil
 	}

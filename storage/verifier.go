@@ -39,8 +39,8 @@ func lookAt(now time.Time, st *state, base uint32) int64 {
 }
 
 // note remembers the rows of a writer, which holds their states.
-func (v *verifier) note(w *writer) {
-	now := w.store.o.Now()
+func (v *verifier) note(w *tableAppend) {
+	now := w.table.now()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for i := range w.rows {
@@ -92,7 +92,7 @@ func (v *verifier) giveBack(now time.Time, some []unverified) {
 }
 
 // verifyEvery looks at rows that are due until ctx ends.
-func (s *Store) verifyEvery(ctx context.Context) error {
+func (s *Table) verifyEvery(ctx context.Context) error {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	var verified retry.Outcome
@@ -102,14 +102,14 @@ func (s *Store) verifyEvery(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		if err := s.verifyRows(ctx, s.o.Now()); verified.Note(ctx, err) {
-			s.o.Logger.Warn("looking for instants with two values; tried again later", "table", s.o.Tables.Data, "err", err)
+		if err := s.verifyRows(ctx, s.now()); verified.Note(ctx, err) {
+			s.logger.Warn("looking for instants with two values; tried again later", "table", s.name, "err", err)
 		}
 	}
 }
 
 // verifyRows settles the rows that were put without being read and are due at a time.
-func (s *Store) verifyRows(ctx context.Context, now time.Time) error {
+func (s *Table) verifyRows(ctx context.Context, now time.Time) error {
 	for {
 		some := s.verifier.take(now, rowsPerRead)
 		if len(some) == 0 {
@@ -129,20 +129,20 @@ const lastVerify = 10 * time.Second
 const everything = 400 * 24 * time.Hour
 
 // verifyLast looks at all rows that were noted, which nobody will do after the end of the process.
-func (s *Store) verifyLast(ctx context.Context) {
-	if s.db.Versioned == nil || s.unfit.Load() {
+func (s *Table) verifyLast(ctx context.Context) {
+	if s.db.Versioned == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastVerify)
 	defer cancel()
-	if err := s.verifyRows(ctx, s.o.Now().Add(everything)); err != nil {
-		s.o.Logger.Warn("looking for instants with two values at the end; rows that others wrote to at the same time may have some", "table", s.o.Tables.Data, "err", err)
+	if err := s.verifyRows(ctx, s.now().Add(everything)); err != nil {
+		s.logger.Warn("looking for instants with two values at the end; rows that others wrote to at the same time may have some", "table", s.name, "err", err)
 	}
 }
 
-func (s *Store) verifySome(ctx context.Context, some []unverified) error {
-	w := s.writers.Get().(*writer)
-	defer s.writers.Put(w)
+func (s *Table) verifySome(ctx context.Context, some []unverified) error {
+	w := s.appends.Get().(*tableAppend)
+	defer s.appends.Put(w)
 	w.reset(s)
 	w.lockRows(some)
 	defer w.unlock()
@@ -154,11 +154,11 @@ func (s *Store) verifySome(ctx context.Context, some []unverified) error {
 }
 
 // lockRows makes rows of those that were noted, and locks the states of their series.
-func (w *writer) lockRows(some []unverified) {
+func (w *tableAppend) lockRows(some []unverified) {
 	slices.SortFunc(some, func(a, b unverified) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.base, b.base)) })
 	some = slices.Compact(some) // a row may be due in two minutes
 	for i, u := range some {
-		st := w.store.states.Of(u.id)
+		st := w.table.states.Of(u.id)
 		if i == 0 || some[i-1].id != u.id {
 			st.mu.Lock()
 			w.locked = append(w.locked, st)
@@ -171,12 +171,12 @@ func (w *writer) lockRows(some []unverified) {
 }
 
 // keepContested reads the rows as they are now and leaves those that have something to settle, which takes their past as well.
-func (w *writer) keepContested(ctx context.Context) error {
+func (w *tableAppend) keepContested(ctx context.Context) error {
 	rows := make([]*rowWrite, len(w.rows))
 	for i := range w.rows {
 		rows[i] = &w.rows[i]
 	}
-	held, err := readRows(ctx, w.store, rows, w.store.db.Get)
+	held, err := readRows(ctx, w.table, rows, w.table.db.Get)
 	if err != nil {
 		return err
 	}

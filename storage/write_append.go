@@ -1,0 +1,79 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage/series"
+)
+
+// Append implements Appender.
+//
+// No instant may stand in a row twice with different bytes (a TSD answers 400 to every query that meets it), so a row is read
+// before it is written unless this process knows that the new points come after all that it holds; see state.
+// Two adapters, or an adapter and a TSD, that write one series at once are the one way left to such a row.
+func (w *Writer) Append(ctx context.Context, b *series.Batch) error {
+	return w.append(ctx, b, w.o.Mode == WriteBuffered)
+}
+
+// append writes a batch through the log or, where it may, to the table at once.
+func (w *Writer) append(ctx context.Context, b *series.Batch, throughLog bool) error {
+	if len(b.Refs) == 0 && len(b.Objects) == 0 {
+		return nil
+	}
+	begin := time.Now()
+	if err := w.checkBatch(b); err != nil {
+		return err
+	}
+	bound, free := b, (*series.Batch)(nil)
+	switch {
+	case w.buffer == nil:
+		bound, free = nil, b
+	case !throughLog:
+		if err := w.buffer.await(ctx); err != nil {
+			return err
+		}
+		bound, free = w.buffer.marks.part(b)
+	}
+	if bound != nil {
+		if err := w.diskSpace(); err != nil {
+			return err
+		}
+		if err := w.buffer.append(ctx, bound); err != nil {
+			return err
+		}
+	}
+	if free != nil {
+		if err := w.table.put(ctx, free); err != nil {
+			return err
+		}
+	}
+	w.metrics.appended(b, begin)
+	return nil
+}
+
+// checkBatch refuses what cannot be stored.
+func (w *Writer) checkBatch(b *series.Batch) error {
+	if len(b.Times) != len(b.Refs) || len(b.Values) != len(b.Refs) || b.Forms != nil && len(b.Forms) != len(b.Refs) {
+		return fmt.Errorf("%w: batch of %d refs, %d times, %d values, %d forms", series.ErrInvalid, len(b.Refs), len(b.Times), len(b.Values), len(b.Forms))
+	}
+	known := w.o.Series.Len()
+	check := func(ref series.Ref, time int64) error {
+		if time < 0 || time > series.MaxTime {
+			return fmt.Errorf("%w: time %d ms is outside 0 to %d", series.ErrInvalid, time, int64(series.MaxTime))
+		}
+		return ref.Check(known)
+	}
+	for i, ref := range b.Refs {
+		if err := check(ref, b.Times[i]); err != nil {
+			return err
+		}
+	}
+	for i := range b.Objects {
+		if err := check(b.Objects[i].Ref, b.Objects[i].Time); err != nil {
+			return err
+		}
+	}
+	return nil
+}

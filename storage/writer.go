@@ -1,0 +1,181 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tsdbridge/tsdbridge/storage/catalog"
+	"github.com/tsdbridge/tsdbridge/storage/head"
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/storage/uid"
+)
+
+// WriteOptions are what a Writer needs.
+type WriteOptions struct {
+	DB       *kv.Engine
+	Tables   schema.Tables
+	Layout   schema.Layout
+	Values   schema.Values // encoding of floats
+	UIDs     *uid.Dictionary
+	Series   *index.Index
+	Registry *catalog.Registry
+	Days     *catalog.Days // nil: others write to the tables
+	Catalog  *catalog.Catalog
+	UIDUsage *catalog.UIDUsage
+	// Exclusive says that no other process writes to the tables.
+	Exclusive bool
+	// Mode says when a point is durable. With LogUnacknowledged there is a log even with WriteThrough, for the writers that take Logged.
+	Mode              WriteMode
+	LogUnacknowledged bool
+	Buffer            BufferOptions // of the log, if there is one
+	// NewSeries bounds the series that are made.
+	NewSeries SeriesLimits
+	// Retention is how long rows of points are kept, 0: for ever.
+	Retention time.Duration
+	// Observer, if any, sees each new series before its tsdb-meta row is written.
+	Observer Observer
+	// CheckFit returns an error while it is not known that the layout is that of the tables.
+	CheckFit   func(context.Context) error
+	Now        func() time.Time
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// registryOfLog is the registry of series by which a log is known to be the store's; nil where others write to the tables.
+func (o *WriteOptions) registryOfLog() *catalog.Registry {
+	if !o.Exclusive {
+		return nil
+	}
+	return o.Registry
+}
+
+// Writer is the write path of a store: it registers series, and puts their points into the table, or first into the log and the head. It is safe for
+// concurrent use.
+type Writer struct {
+	*Registrar
+	o         WriteOptions
+	table     *Table
+	buffer    *buffer    // nil: there is no log
+	flusher   *Flusher   // of buffer
+	retention *retention // nil: rows are kept for ever
+	metrics   *writeMetrics
+}
+
+// NewWriter opens the log, if there is to be one or one is left. Run makes the writer ready.
+func NewWriter(o WriteOptions) (*Writer, error) {
+	states, metrics := &index.Pages[state]{}, newWriteMetrics(o.Registerer)
+	w := &Writer{Registrar: newRegistrar(&o, states, metrics), table: newTable(&o, states, metrics), metrics: metrics}
+	var err error
+	if o.Retention > 0 {
+		if w.retention, err = newRetention(&o); err != nil {
+			return nil, err
+		}
+	}
+	if keeper := o.DB.LogKeeper(); keeper != nil && o.Buffer.Dir != "" {
+		o.Buffer.AtLeast = keeper.LogEnd()
+	}
+	w.o = o
+	logged, err := w.o.needsLog()
+	if err != nil || !logged {
+		return w, err
+	}
+	if w.buffer, err = openBuffer(&w.o, w.table.stamps); err != nil {
+		return nil, err
+	}
+	w.flusher = &Flusher{db: o.DB, buffer: w.buffer, table: w.table, metrics: metrics}
+	return w, nil
+}
+
+// needsLog reports whether points go through a log, or one holds points of an earlier run.
+func (o *WriteOptions) needsLog() (bool, error) {
+	if o.Mode == WriteBuffered || o.LogUnacknowledged {
+		return true, nil
+	}
+	left, err := o.Buffer.HoldsLog()
+	if left {
+		o.Logger.Info("a log is left from an earlier run with other flags; it is replayed and put into the table", "path", o.Buffer.Dir)
+	}
+	return left, err
+}
+
+// Run replays the log, puts rows of the head into the table, deletes what is too old and verifies what was put unread, until ctx ends.
+func (w *Writer) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	if w.buffer != nil {
+		group.Go(func() error { return w.flusher.run(ctx) })
+	}
+	if w.retention != nil {
+		group.Go(func() error { return w.retention.run(ctx) })
+	}
+	if w.o.DB.Versioned != nil {
+		group.Go(func() error { return w.table.verifyEvery(ctx) })
+	}
+	return group.Wait()
+}
+
+// Close puts what is in memory into the table, unless nothing may be written any more (readOnly), settles what was put into shared tables without reading,
+// as far as ctx allows, and closes the log. What is not put is replayed by the next process.
+func (w *Writer) Close(ctx context.Context, readOnly bool) error {
+	if !readOnly {
+		defer w.table.verifyLast(ctx)
+	}
+	if w.buffer == nil {
+		return nil
+	}
+	var err error
+	if w.Replayed() == nil && !readOnly {
+		err = w.flusher.Flush(ctx, head.Everything())
+	}
+	flushed := err == nil && w.Replayed() == nil && w.buffer.head.Stats().Rows == 0 && w.buffer.waits() == nil
+	if err = errors.Join(err, w.buffer.close()); err != nil || !flushed {
+		return err
+	}
+	return w.buffer.remove()
+}
+
+// FlushAll puts all rows of the head into the table.
+func (w *Writer) FlushAll(ctx context.Context) error { return w.flusher.Flush(ctx, head.Everything()) }
+
+// Head has the points that are not in the table yet; nil: all are.
+func (w *Writer) Head() *head.Head {
+	if w.buffer == nil {
+		return nil
+	}
+	return w.buffer.head
+}
+
+// Ages returns when what is in a row of the head was acknowledged; of shared tables alone.
+func (w *Writer) Ages(r head.Row) []schema.Age { return w.buffer.agesOf(r) }
+
+// DeleteOld deletes what is older than the retention.
+func (w *Writer) DeleteOld(ctx context.Context) error { return w.retention.pass(ctx) }
+
+// VerifyAll looks at all rows that were put without being read.
+func (w *Writer) VerifyAll(ctx context.Context) error {
+	return w.table.verifyRows(ctx, w.table.now().Add(everything))
+}
+
+// VerifyDue looks at the rows that are due to be.
+func (w *Writer) VerifyDue(ctx context.Context) error { return w.table.verifyRows(ctx, w.table.now()) }
+
+// Replayed fails reads that would not see what the log holds.
+func (w *Writer) Replayed() error {
+	if w.buffer == nil {
+		return nil
+	}
+	select {
+	case <-w.buffer.ready:
+		return nil
+	default:
+		return fmt.Errorf("%w: the log is being replayed", series.ErrNotReady)
+	}
+}
