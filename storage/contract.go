@@ -5,9 +5,10 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/documents"
 	"github.com/tsdbridge/tsdbridge/storage/read"
 	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
-// The data of the contract; see packages series, read, catalog and documents.
+// The data of the contract; see packages series, read, catalog, documents and write.
 type (
 	Tag       = series.Tag
 	Series    = series.Series
@@ -29,12 +30,23 @@ type (
 	NamedCount  = catalog.NamedCount
 	Metadata    = documents.Metadata
 	CustomEdit  = documents.CustomEdit
+
+	Observer      = write.Observer
+	WriteMode     = write.Mode
+	BufferOptions = write.BufferOptions
+	SeriesLimits  = write.SeriesLimits
 )
 
 // Where a store learns which series exist; see package catalog.
 const (
 	IndexAuto = catalog.IndexAuto
 	IndexMeta = catalog.IndexMeta
+)
+
+// When a point is durable; see package write.
+const (
+	WriteThrough  = write.Through
+	WriteBuffered = write.Buffered
 )
 
 // Bounds of what can be stored; see package series.

@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // Tables are the names of the four OpenTSDB tables.
@@ -25,11 +26,11 @@ type Options struct {
 	Exclusive bool
 	Index     catalog.SeriesIndex
 	// Mode says when a point is durable. With LogUnacknowledged there is a log even with WriteThrough, for the writers that take Logged.
-	Mode              WriteMode
+	Mode              write.Mode
 	LogUnacknowledged bool
-	Buffer            BufferOptions // of the log, if there is one
+	Buffer            write.BufferOptions // of the log, if there is one
 	// NewSeries bounds the series that are made.
-	NewSeries SeriesLimits
+	NewSeries write.SeriesLimits
 	// Retention is how long rows of points are kept, 0: for ever. The engine must be able to delete ranges.
 	Retention time.Duration
 	// IndexRefresh is how often series of other writers are looked for.
@@ -39,7 +40,7 @@ type Options struct {
 	// MaxRows is how many rows a read holds in memory at a time.
 	MaxRows int
 	// Observer, if any, sees each new series before its tsdb-meta row is written.
-	Observer Observer
+	Observer write.Observer
 	// Now is the clock.
 	Now        func() time.Time
 	Logger     *slog.Logger
@@ -52,8 +53,8 @@ func DefaultOptions() Options {
 		Tables:          Tables{Data: "tsdb", UID: "tsdb-uid", Meta: "tsdb-meta", Tree: "tsdb-tree"},
 		Layout:          schema.DefaultLayout(),
 		Index:           catalog.IndexAuto,
-		Mode:            WriteThrough,
-		Buffer:          DefaultBufferOptions(),
+		Mode:            write.Through,
+		Buffer:          write.DefaultBufferOptions(),
 		IndexRefresh:    30 * time.Second,
 		UIDCacheEntries: 2_000_000,
 		MaxRows:         16_384,
@@ -73,16 +74,16 @@ func (o Options) Validate() error {
 		return errors.New("--storage.table.*: a table name is empty")
 	case o.Index != catalog.IndexAuto && o.Index != catalog.IndexMeta:
 		return fmt.Errorf("--storage.series-index: %q is neither auto nor meta", o.Index)
-	case o.Mode != WriteThrough && o.Mode != WriteBuffered:
+	case o.Mode != write.Through && o.Mode != write.Buffered:
 		return fmt.Errorf("--write.mode: %q is neither through nor buffered", o.Mode)
-	case o.Retention != 0 && o.Retention < MinRetention:
-		return fmt.Errorf("--storage.retention=%v: want 0 (for ever) or at least %v", o.Retention, MinRetention)
+	case o.Retention != 0 && o.Retention < write.MinRetention:
+		return fmt.Errorf("--storage.retention=%v: want 0 (for ever) or at least %v", o.Retention, write.MinRetention)
 	case o.IndexRefresh <= 0:
 		return errors.New("--storage.index-refresh must be above 0")
 	case o.UIDCacheEntries < 1:
 		return errors.New("--storage.series-cache must be at least 1")
 	}
-	if o.Mode == WriteBuffered || o.LogUnacknowledged {
+	if o.Mode == write.Buffered || o.LogUnacknowledged {
 		return o.Buffer.Validate()
 	}
 	return nil

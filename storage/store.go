@@ -19,6 +19,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/uid"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // Store is the one implementation of Appender and Querier: the OpenTSDB schema over a table engine.
@@ -36,7 +37,7 @@ type Store struct {
 	*read.Reader
 	uidUsage *catalog.UIDUsage
 	loader   *catalog.Loader
-	writer   *Writer
+	writer   *write.Writer
 
 	unpinned atomic.Bool // the layout could not be recorded yet
 
@@ -103,7 +104,7 @@ func (s *Store) openRows() int {
 // openWriter makes the write path and the documents, which register series by it.
 func (s *Store) openWriter() (err error) {
 	o := s.o
-	s.writer, err = NewWriter(WriteOptions{
+	s.writer, err = write.New(write.Options{
 		DB: s.db, Tables: o.Tables, Layout: s.layout, Values: o.Values, UIDs: s.uids, Series: s.index, Registry: s.registry, Days: s.days,
 		Catalog: s.Catalog, UIDUsage: s.uidUsage, Exclusive: o.Exclusive, Mode: o.Mode, LogUnacknowledged: o.LogUnacknowledged, Buffer: o.Buffer,
 		NewSeries: o.NewSeries, Retention: o.Retention, Observer: o.Observer, CheckFit: s.checkFit, Now: o.Now, Logger: o.Logger,
@@ -138,12 +139,12 @@ func (s *Store) Refuses() error { return s.writer.Refuses() }
 func (s *Store) Backup(ctx context.Context, dir string) error { return s.writer.Backup(ctx, dir) }
 
 // SalvageLog puts what can be read of a damaged log into the tables; see Writer.SalvageLog.
-func (s *Store) SalvageLog(ctx context.Context, o BufferOptions) (points, left int, err error) {
+func (s *Store) SalvageLog(ctx context.Context, o write.BufferOptions) (points, left int, err error) {
 	return s.writer.SalvageLog(ctx, o)
 }
 
 // UnknownInLog counts the series of a log that the store does not have; see Writer.UnknownInLog.
-func (s *Store) UnknownInLog(ctx context.Context, o BufferOptions) (unknown int, err error) {
+func (s *Store) UnknownInLog(ctx context.Context, o write.BufferOptions) (unknown int, err error) {
 	return s.writer.UnknownInLog(ctx, o)
 }
 

@@ -1,4 +1,4 @@
-package storage
+package write
 
 import (
 	"context"
@@ -16,7 +16,7 @@ type Flusher struct {
 	db      *kv.Engine
 	buffer  *buffer
 	table   *Table
-	metrics *writeMetrics
+	metrics *metrics
 
 	mu sync.Mutex // held while rows of the head are put
 }

@@ -1,4 +1,4 @@
-package storage
+package write
 
 import (
 	"context"
@@ -30,10 +30,10 @@ type Registrar struct {
 	now         func() time.Time
 	admission   admission
 	resolutions sync.Pool // *resolution
-	metrics     *writeMetrics
+	metrics     *metrics
 }
 
-func newRegistrar(o *WriteOptions, states *index.Pages[state], metrics *writeMetrics) *Registrar {
+func newRegistrar(o *Options, states *index.Pages[state], metrics *metrics) *Registrar {
 	r := &Registrar{
 		db: o.DB, meta: o.Tables.Meta, layout: o.Layout, exclusive: o.Exclusive, uids: o.UIDs, index: o.Series, registry: o.Registry, days: o.Days,
 		catalog: o.Catalog, usage: o.UIDUsage, states: states, observer: o.Observer, checkFit: o.CheckFit, now: o.Now, metrics: metrics,

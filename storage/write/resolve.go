@@ -1,4 +1,4 @@
-package storage
+package write
 
 import (
 	"context"
@@ -46,7 +46,7 @@ type resolution struct {
 	promised int // series, by admission
 	made     int // series
 
-	fresh []freshSeries
+	fresh []newSeries
 	metaRows
 }
 
@@ -180,7 +180,7 @@ func (r *resolution) index() {
 		i := r.good[n]
 		r.refs[i] = series.RefOf(id)
 		if !s.registry.Of(id).Exists() {
-			r.fresh = append(r.fresh, freshSeries{id: id, series: i})
+			r.fresh = append(r.fresh, newSeries{id: id, series: i})
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package storage
+package write
 
 import (
 	"bytes"
@@ -50,7 +50,7 @@ type retentionMetrics struct {
 	before, seconds        prometheus.Gauge
 }
 
-func newRetention(o *WriteOptions) (*retention, error) {
+func newRetention(o *Options) (*retention, error) {
 	if o.DB.Local == nil {
 		return nil, errNoRetention
 	}

@@ -1,4 +1,4 @@
-package storage
+package write
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // before it is written unless this process knows that the new points come after all that it holds; see state.
 // Two adapters, or an adapter and a TSD, that write one series at once are the one way left to such a row.
 func (w *Writer) Append(ctx context.Context, b *series.Batch) error {
-	return w.append(ctx, b, w.o.Mode == WriteBuffered)
+	return w.append(ctx, b, w.o.Mode == Buffered)
 }
 
 // append writes a batch through the log or, where it may, to the table at once.

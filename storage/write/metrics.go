@@ -1,4 +1,4 @@
-package storage
+package write
 
 import (
 	"time"
@@ -10,7 +10,7 @@ import (
 )
 
 // writeMetrics are the figures of the write path.
-type writeMetrics struct {
+type metrics struct {
 	points, objects            prometheus.Counter
 	rowsPut, rowsRead, rowsNew prometheus.Counter
 	pointsKnown, rowsReplaced  prometheus.Counter
@@ -21,18 +21,18 @@ type writeMetrics struct {
 }
 
 // appended counts a batch that was acknowledged.
-func (m *writeMetrics) appended(b *series.Batch, begin time.Time) {
+func (m *metrics) appended(b *series.Batch, begin time.Time) {
 	m.points.Add(float64(len(b.Refs)))
 	m.objects.Add(float64(len(b.Objects)))
 	m.appendSeconds.Observe(time.Since(begin).Seconds())
 }
 
-func newWriteMetrics(reg prometheus.Registerer) *writeMetrics {
+func newMetrics(reg prometheus.Registerer) *metrics {
 	f := promauto.With(reg)
 	counter := func(name, help string) prometheus.Counter {
 		return f.NewCounter(prometheus.CounterOpts{Name: "tsdbridge_store_" + name, Help: help})
 	}
-	return &writeMetrics{
+	return &metrics{
 		points:       counter("points_appended_total", "Points acknowledged, those that were there already included."),
 		objects:      counter("objects_appended_total", "Objects (histograms, exemplars, start times) acknowledged."),
 		rowsPut:      counter("rows_put_total", "Row mutations sent to the engine."),

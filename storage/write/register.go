@@ -1,4 +1,4 @@
-package storage
+package write
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 )
 
 // freshSeries is a series whose tsdb-meta row is not known to exist.
-type freshSeries struct {
+type newSeries struct {
 	id     index.ID
 	series int    // in the call
 	tsuid  []byte // the index's own
@@ -39,7 +39,7 @@ func (r *resolution) putMeta(ctx context.Context) {
 		r.failUnfinished(fmt.Errorf("look whether series are registered: %w", err))
 		return
 	}
-	fresh = slices.DeleteFunc(fresh, func(f freshSeries) bool { return f.exists })
+	fresh = slices.DeleteFunc(fresh, func(f newSeries) bool { return f.exists })
 	if len(fresh) == 0 {
 		return
 	}
@@ -66,7 +66,7 @@ func (r *resolution) putMeta(ctx context.Context) {
 }
 
 // distinct are the fresh series, each once, in the order of their TSUIDs: neighbours in the table are cheaper to insert one after the other.
-func (r *resolution) distinct() []freshSeries {
+func (r *resolution) distinct() []newSeries {
 	r.ids = r.ids[:0]
 	for _, f := range r.fresh {
 		r.ids = append(r.ids, f.id)
@@ -82,18 +82,18 @@ func (r *resolution) distinct() []freshSeries {
 	}
 	fresh := append(r.sorted[:0], r.fresh...)
 	r.sorted = fresh
-	slices.SortFunc(fresh, func(a, b freshSeries) int {
+	slices.SortFunc(fresh, func(a, b newSeries) int {
 		if a.order != b.order {
 			return cmp.Compare(a.order, b.order)
 		}
 		return cmp.Or(bytes.Compare(a.tsuid, b.tsuid), cmp.Compare(a.series, b.series))
 	})
-	return slices.CompactFunc(fresh, func(a, b freshSeries) bool { return a.id == b.id })
+	return slices.CompactFunc(fresh, func(a, b newSeries) bool { return a.id == b.id })
 }
 
 // lookUp finds out which of the series have a row in the table. Where nobody else writes and the whole table was read, none has, but for those
 // that this process has tried to write.
-func (r *resolution) lookUp(ctx context.Context, fresh []freshSeries) error {
+func (r *resolution) lookUp(ctx context.Context, fresh []newSeries) error {
 	s := r.registrar
 	r.keys = r.keys[:0]
 	var asked []int
@@ -137,7 +137,7 @@ func (r *resolution) failUnfinished(err error) {
 
 // metaRows are new rows of tsdb-meta, and the memory of making them.
 type metaRows struct {
-	sorted    []freshSeries
+	sorted    []newSeries
 	keys      [][]byte
 	news      []series.NewSeries
 	mutations []kv.Mutation
@@ -146,7 +146,7 @@ type metaRows struct {
 }
 
 // build makes the rows of series.
-func (m *metaRows) build(fresh []freshSeries, now int64) []kv.Mutation {
+func (m *metaRows) build(fresh []newSeries, now int64) []kv.Mutation {
 	size := 0
 	for _, f := range fresh {
 		size += schema.NewTSMetaSize(f.tsuid)
@@ -166,10 +166,10 @@ func (m *metaRows) build(fresh []freshSeries, now int64) []kv.Mutation {
 }
 
 // mostFresh is how many series' memory is kept for other calls.
-const mostFresh = 1 << 14
+const mostNew = 1 << 14
 
 func (m *metaRows) reset() {
-	if cap(m.sorted) > mostFresh {
+	if cap(m.sorted) > mostNew {
 		*m = metaRows{}
 		return
 	}

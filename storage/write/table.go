@@ -1,4 +1,4 @@
-package storage
+package write
 
 import (
 	"log/slog"
@@ -25,12 +25,12 @@ type Table struct {
 	verifier  verifier
 	appends   sync.Pool     // *tableAppend
 	reads     chan struct{} // one for each append that is reading rows
-	metrics   *writeMetrics
+	metrics   *metrics
 	logger    *slog.Logger
 	now       func() time.Time
 }
 
-func newTable(o *WriteOptions, states *index.Pages[state], metrics *writeMetrics) *Table {
+func newTable(o *Options, states *index.Pages[state], metrics *metrics) *Table {
 	t := &Table{
 		db: o.DB, name: o.Tables.Data, layout: o.Layout, values: o.Values, exclusive: o.Exclusive, index: o.Series, states: states, days: o.Days,
 		stamps: &stampClock{wall: o.Now}, reads: make(chan struct{}, concurrentReads), metrics: metrics, logger: o.Logger, now: o.Now,

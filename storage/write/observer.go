@@ -1,4 +1,4 @@
-package storage
+package write
 
 import (
 	"context"
@@ -18,7 +18,7 @@ type Observer interface {
 
 // observe shows the observer series whose rows do not exist. Rows that other writers made are no news: what a TSD left out is
 // for a sync to mend.
-func (r *resolution) observe(ctx context.Context, fresh []freshSeries) error {
+func (r *resolution) observe(ctx context.Context, fresh []newSeries) error {
 	if r.registrar.observer == nil {
 		return nil
 	}

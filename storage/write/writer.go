@@ -1,4 +1,4 @@
-package storage
+package write
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 )
 
 // WriteOptions are what a Writer needs.
-type WriteOptions struct {
+type Options struct {
 	DB       *kv.Engine
 	Tables   schema.Tables
 	Layout   schema.Layout
@@ -34,7 +34,7 @@ type WriteOptions struct {
 	// Exclusive says that no other process writes to the tables.
 	Exclusive bool
 	// Mode says when a point is durable. With LogUnacknowledged there is a log even with WriteThrough, for the writers that take Logged.
-	Mode              WriteMode
+	Mode              Mode
 	LogUnacknowledged bool
 	Buffer            BufferOptions // of the log, if there is one
 	// NewSeries bounds the series that are made.
@@ -51,7 +51,7 @@ type WriteOptions struct {
 }
 
 // registryOfLog is the registry of series by which a log is known to be the store's; nil where others write to the tables.
-func (o *WriteOptions) registryOfLog() *catalog.Registry {
+func (o *Options) registryOfLog() *catalog.Registry {
 	if !o.Exclusive {
 		return nil
 	}
@@ -62,17 +62,17 @@ func (o *WriteOptions) registryOfLog() *catalog.Registry {
 // concurrent use.
 type Writer struct {
 	*Registrar
-	o         WriteOptions
+	o         Options
 	table     *Table
 	buffer    *buffer    // nil: there is no log
 	flusher   *Flusher   // of buffer
 	retention *retention // nil: rows are kept for ever
-	metrics   *writeMetrics
+	metrics   *metrics
 }
 
 // NewWriter opens the log, if there is to be one or one is left. Run makes the writer ready.
-func NewWriter(o WriteOptions) (*Writer, error) {
-	states, metrics := &index.Pages[state]{}, newWriteMetrics(o.Registerer)
+func New(o Options) (*Writer, error) {
+	states, metrics := &index.Pages[state]{}, newMetrics(o.Registerer)
 	w := &Writer{Registrar: newRegistrar(&o, states, metrics), table: newTable(&o, states, metrics), metrics: metrics}
 	var err error
 	if o.Retention > 0 {
@@ -96,8 +96,8 @@ func NewWriter(o WriteOptions) (*Writer, error) {
 }
 
 // needsLog reports whether points go through a log, or one holds points of an earlier run.
-func (o *WriteOptions) needsLog() (bool, error) {
-	if o.Mode == WriteBuffered || o.LogUnacknowledged {
+func (o *Options) needsLog() (bool, error) {
+	if o.Mode == Buffered || o.LogUnacknowledged {
 		return true, nil
 	}
 	left, err := o.Buffer.HoldsLog()
