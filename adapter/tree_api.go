@@ -25,13 +25,13 @@ type treeAPI struct {
 
 // treeStatus is the answer about all trees.
 type treeStatus struct {
-	Trees    []treeState  `json:"trees"`
-	Broken   []brokenTree `json:"broken"`
-	Branches int          `json:"branches"` // in the index
-	Leaves   int          `json:"leaves"`
-	Strays   int          `json:"strays"` // series found beside the leaves, whose names share a hash with others
-	Loaded   bool         `json:"loaded"` // the index is complete
-	Sync     syncState    `json:"sync"`
+	Trees          []treeState  `json:"trees"`
+	Broken         []brokenTree `json:"broken"`
+	Branches       int          `json:"branches"` // in the index
+	Leaves         int          `json:"leaves"`
+	CollidedLeaves int          `json:"strays"` // series found beside the leaves, whose names share a hash with others
+	Loaded         bool         `json:"loaded"` // the index is complete
+	Sync           syncState    `json:"sync"`
 }
 
 // treeState is a tree in the words of OpenTSDB's API.
@@ -73,7 +73,7 @@ type brokenTree struct {
 func (a *treeAPI) status(w http.ResponseWriter, _ *http.Request) {
 	now := a.forest.Status()
 	s := treeStatus{
-		Trees: []treeState{}, Broken: []brokenTree{}, Branches: now.Branches, Leaves: now.Leaves, Strays: now.Strays, Loaded: now.Loaded,
+		Trees: []treeState{}, Broken: []brokenTree{}, Branches: now.Branches, Leaves: now.Leaves, CollidedLeaves: now.CollidedLeaves, Loaded: now.Loaded,
 	}
 	if a.follower != nil {
 		s.Sync = newSyncState(a.follower)

@@ -107,10 +107,10 @@ func (x *Index) Shared(tree uint16) Sharing {
 }
 
 // alsoRows makes one change of each row.
-func alsoRows(plants []plant) []kv.Mutation {
+func alsoRows(insertions []insertion) []kv.Mutation {
 	var rows []kv.Mutation
 	at, seen := map[string]int{}, map[string]bool{}
-	for _, one := range plants {
+	for _, one := range insertions {
 		key := schema.BranchRow(one.tree.id, one.route.Branches...)
 		put := kv.Put{Qualifier: alsoQualifier(one.route.Leaf, one.tsuid), Value: leafValue(one.route.Leaf, one.tsuid)}
 		if cell := string(key) + string(put.Qualifier); seen[cell] {
@@ -130,8 +130,8 @@ func alsoRows(plants []plant) []kv.Mutation {
 }
 
 // indexAlso takes series that were written beside leaves into the index. The caller holds the forest's lock.
-func (f *Forest) indexAlso(plants []plant) {
-	for _, one := range plants {
+func (f *Forest) indexAlso(insertions []insertion) {
+	for _, one := range insertions {
 		key, _ := schema.ParseBranchRow(schema.BranchRow(one.tree.id, one.route.Branches...))
 		ok, err := f.index.AddAlso(key, schema.NameHash(one.route.Leaf), schema.Leaf{DisplayName: one.route.Leaf, TSUID: one.tsuid})
 		f.missed = f.missed || !ok

@@ -61,7 +61,7 @@ func (f *Forest) isPlain(s storage.Series) bool {
 }
 
 // plain hangs plain series on the default tree.
-func (p *planting) plain(ctx context.Context, series []NewSeries) error {
+func (p *observation) plain(ctx context.Context, series []NewSeries) error {
 	var t *Tree
 	for _, s := range series {
 		if !p.forest.isPlain(s.Series) {
@@ -73,7 +73,7 @@ func (p *planting) plain(ctx context.Context, series []NewSeries) error {
 				return err
 			}
 		}
-		p.todo = append(p.todo, plant{tree: t, tsuid: s.TSUID, series: s.Series, route: plainRoute(s.Metric)})
+		p.todo = append(p.todo, insertion{tree: t, tsuid: s.TSUID, series: s.Series, route: plainRoute(s.Metric)})
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func (f *Forest) defaultTree(ctx context.Context) (*Tree, error) {
 func (f *Forest) knownDefault() defaultTree {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	return f.natural
+	return f.plainTree
 }
 
 // makeDefault makes the default tree, or gives one without rules its rule.

@@ -44,17 +44,17 @@ type Forest struct {
 	o      Options
 	making chan struct{} // held by who makes the default tree
 
-	mu      sync.RWMutex // guards all below; held for moments only
-	trees   []*Tree
-	broken  []Broken
-	defined bool  // trees and broken were read
-	loaded  bool  // by Run, at least once
-	err     error // of Run's last attempt
-	loading *Index
-	natural defaultTree
-	inverse []inverseTree
-	index   *Index
-	latest  int64 // Loaded.Latest of the index
+	mu        sync.RWMutex // guards all below; held for moments only
+	trees     []*Tree
+	broken    []Broken
+	defined   bool  // trees and broken were read
+	loaded    bool  // by Run, at least once
+	err       error // of Run's last attempt
+	loading   *Index
+	plainTree defaultTree
+	inverse   []inverseTree
+	index     *Index
+	latest    int64 // Loaded.Latest of the index
 	// complete says that the index had all rows once; with Exclusive it then has all rows for good.
 	complete bool
 	// missed says that something was written which hangs on a branch that the index did not have.
@@ -158,10 +158,10 @@ func (f *Forest) LoadTrees(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	natural, inverse := f.o.defaultOf(trees, broken), inversesOf(trees)
+	plainTree, inverse := f.o.defaultOf(trees, broken), inversesOf(trees)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.trees, f.broken, f.defined, f.natural, f.inverse = trees, broken, true, natural, inverse
+	f.trees, f.broken, f.defined, f.plainTree, f.inverse = trees, broken, true, plainTree, inverse
 	return nil
 }
 

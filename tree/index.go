@@ -12,7 +12,7 @@ import (
 )
 
 // An Index holds the branches and leaves of trees in memory as tsdb-tree has them: a branch is a row, a leaf a column of it, both known by
-// the hashes of their names, of names that share a hash the first one stays; strays are beside them, known by their names. It only grows; a
+// the hashes of their names, of names that share a hash the first one stays; collided leaves are kept in addition, by their names. It only grows; a
 // new one is loaded when rows may have gone. About 70 bytes a leaf. Safe for concurrent use.
 type Index struct {
 	shown func(stored string) string
@@ -25,8 +25,8 @@ type Index struct {
 	byName           btree    // of (parent, name, leaves first, entry)
 	text             []byte   // names as they are shown and TSUIDs, each after its length
 	leafCount        int
-	strays           map[string]uint32 // leaves that no column holds, by tree and TSUID
-	hidden           map[uint32]bool   // leaves of columns whose series are strays
+	collided         map[string]uint32 // leaves that no column holds, by tree and TSUID
+	hidden           map[uint32]bool   // leaves of columns whose series are collided
 	also             map[alsoID]uint32 // series beside leaves of columns
 	shared           map[uint16]Sharing
 }
@@ -53,7 +53,7 @@ func NewIndex(shown func(stored string) string) *Index {
 	}
 	return &Index{
 		shown: shown, branches: map[cellID]uint32{}, leaves: map[cellID]uint32{}, text: []byte{0},
-		strays: map[string]uint32{}, hidden: map[uint32]bool{}, also: map[alsoID]uint32{}, shared: map[uint16]Sharing{},
+		collided: map[string]uint32{}, hidden: map[uint32]bool{}, also: map[alsoID]uint32{}, shared: map[uint16]Sharing{},
 	}
 }
 
@@ -73,11 +73,11 @@ func (x *Index) Branches() int {
 	return len(x.branches)
 }
 
-// Strays is the number of leaves that no column holds.
-func (x *Index) Strays() int {
+// CollidedLeaves is how many leaves no column holds.
+func (x *Index) CollidedLeaves() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return len(x.strays)
+	return len(x.collided)
 }
 
 // AddBranch adds the branch of a row. ok is false when the row's parent is not there: nobody who browses comes there.

@@ -11,8 +11,8 @@ import (
 // Loaded says what was read into an index.
 type Loaded struct {
 	Branches, Leaves int
-	// Strays are series whose path no cells say.
-	Strays int
+	// CollidedLeaves are series whose path is in no cells but a column of their own.
+	CollidedLeaves int
 	// Skipped are cells that nobody can browse to (the row above is missing) or read.
 	Skipped int
 	// Latest is the greatest time of a cell, milliseconds of the engine's clock.
@@ -32,12 +32,12 @@ func (x *Index) Load(ctx context.Context, db kv.KV, table string, since int64) (
 			return l.Loaded, fmt.Errorf("load trees: %w", err)
 		}
 	}
-	for _, s := range l.strays {
-		ok, err := x.addStray(s)
+	for _, s := range l.collided {
+		ok, err := x.addCollided(s)
 		if err != nil {
 			return l.Loaded, fmt.Errorf("load trees: %w", err)
 		}
-		l.count(ok, &l.Strays)
+		l.count(ok, &l.CollidedLeaves)
 	}
 	return l.Loaded, nil
 }
@@ -45,8 +45,8 @@ func (x *Index) Load(ctx context.Context, db kv.KV, table string, since int64) (
 // loading is one run of Load.
 type loading struct {
 	Loaded
-	index  *Index
-	strays []stray // added last, when the branches are there that they hang on
+	index    *Index
+	collided []collidedLeaf // added last, when the branches are there that they hang on
 }
 
 func (l *loading) row(row kv.Row) error {
@@ -82,10 +82,10 @@ func (l *loading) row(row kv.Row) error {
 	return nil
 }
 
-// failures takes the strays of a row of collisions.
+// failures adds the collided leaves of a row of collisions.
 func (l *loading) failures(row kv.Row) {
-	strays, broken := straysOf(row)
-	l.strays = append(l.strays, strays...)
+	collided, broken := collidedLeaves(row)
+	l.collided = append(l.collided, collided...)
 	l.Skipped += broken
 	for _, c := range row.Cells {
 		l.Latest = max(l.Latest, c.Time)

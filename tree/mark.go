@@ -23,8 +23,8 @@ type mark struct {
 	Time     int64  `json:"time,omitempty"`     // when it said so, seconds
 }
 
-// ownerPatience is how long another process that is hanging series may be silent.
-const ownerPatience = 2 * time.Minute
+// ownerTimeout is how long another process that is hanging series may be silent.
+const ownerTimeout = 2 * time.Minute
 
 // parseMark reads a mark; one that cannot be read is none.
 func parseMark(cell []byte) (m mark) {

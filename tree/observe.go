@@ -26,7 +26,7 @@ func (f *Forest) Observe(ctx context.Context, series []NewSeries) error {
 	if err := f.needTrees(ctx); err != nil {
 		return err
 	}
-	p := planting{forest: f}
+	p := observation{forest: f}
 	if err := p.plain(ctx, series); err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (f *Forest) needTrees(ctx context.Context) error {
 }
 
 // enabled runs the series through the rules of the trees.
-func (p *planting) enabled(ctx context.Context, series []NewSeries) error {
+func (p *observation) enabled(ctx context.Context, series []NewSeries) error {
 	trees := p.forest.enabled()
 	if len(trees) == 0 {
 		return nil
@@ -85,18 +85,18 @@ func (f *Forest) enabled() []*Tree {
 	return trees
 }
 
-// planting is one call of Observe. Each round claims the cells that are missing, so that of several calls one writes them, and waits
+// observation is one call of Observe. Each round claims the cells that are missing, so that of several calls one writes them, and waits
 // for the calls that were first at others.
-type planting struct {
+type observation struct {
 	forest   *Forest
-	todo     []plant
+	todo     []insertion
 	failures map[string]*kv.Mutation // by row
-	strays   []plant
-	also     []plant // of which another series has the path
+	collided []insertion
+	also     []insertion // of which another series has the path
 }
 
-// A plant is a series in one tree.
-type plant struct {
+// An insertion is a series in one tree.
+type insertion struct {
 	tree   *Tree
 	tsuid  []byte
 	series storage.Series
@@ -106,25 +106,25 @@ type plant struct {
 
 // hasLeaf says whether the series gets a leaf. One of a single name does in the default tree only: a TSD keeps none on the root, but
 // shows them.
-func (p *plant) hasLeaf() bool {
+func (p *insertion) hasLeaf() bool {
 	return p.route.Outcome == Stored || p.route.Outcome == OnRoot && p.tree.plain
 }
 
 // names are those of the path, the leaf as the last one.
-func (p *plant) names() []string {
+func (p *insertion) names() []string {
 	return append(p.route.Branches[:len(p.route.Branches):len(p.route.Branches)], p.route.Leaf)
 }
 
-func (p *planting) add(t *Tree, s Subject) {
+func (p *observation) add(t *Tree, s Subject) {
 	route := t.Route(s)
 	if m, ok := t.Refusal(s.TSUID, route); ok {
 		p.fail(m)
 	}
-	p.todo = append(p.todo, plant{tree: t, tsuid: s.TSUID, series: s.Series, route: route})
+	p.todo = append(p.todo, insertion{tree: t, tsuid: s.TSUID, series: s.Series, route: route})
 }
 
 // fail notes a change of a row of failures. A row is changed once in an Apply, a cell of it too.
-func (p *planting) fail(m kv.Mutation) {
+func (p *observation) fail(m kv.Mutation) {
 	if p.failures == nil {
 		p.failures = map[string]*kv.Mutation{}
 	}
@@ -141,9 +141,9 @@ func (p *planting) fail(m kv.Mutation) {
 	row.Puts = append(row.Puts, m.Puts...)
 }
 
-func (p *planting) run(ctx context.Context) error {
+func (p *observation) run(ctx context.Context) error {
 	for len(p.todo) > 0 {
-		c := p.forest.claim(p)
+		c := p.forest.beginRound(p)
 		err := c.write(ctx)
 		c.settle(p, err)
 		if err != nil {
@@ -153,7 +153,7 @@ func (p *planting) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := p.forest.keep(ctx, p.strays, p.also); err != nil || len(p.failures) == 0 {
+	if err := p.forest.keep(ctx, p.collided, p.also); err != nil || len(p.failures) == 0 {
 		return err
 	}
 	rows := make([]kv.Mutation, 0, len(p.failures))

@@ -345,7 +345,7 @@ func TestLoadWhileObserving(t *testing.T) {
 	}
 	sameIndex(t, "after loading", f, db)
 	for cell := range cells(t, db) {
-		if strings.Contains(cell, strayPrefix) {
+		if strings.Contains(cell, collidedPrefix) {
 			t.Errorf("%s: no names share a hash", cell)
 		}
 	}

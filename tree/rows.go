@@ -32,11 +32,11 @@ func (r *Rows) Find(ctx context.Context, pattern string, o FindOptions) ([]Node,
 	if err != nil {
 		return nil, err
 	}
-	strays, err := r.strays(ctx, o.Trees)
+	collided, err := r.collided(ctx, o.Trees)
 	if err != nil {
 		return nil, err
 	}
-	hits, err := walkAll(ctx, strays.index, strays.index.roots(o.Trees), g, o)
+	hits, err := walkAll(ctx, collided.index, collided.index.roots(o.Trees), g, o)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (r *Rows) Find(ctx context.Context, pattern string, o FindOptions) ([]Node,
 	for _, id := range o.Trees {
 		roots = append(roots, root[[]byte]{id, schema.TreeRow(id)})
 	}
-	more, err := walkAll(ctx, rowsSource{r, strays}, roots, g, o)
+	more, err := walkAll(ctx, rowsSource{r, collided}, roots, g, o)
 	if err != nil {
 		return nil, err
 	}
@@ -55,15 +55,15 @@ func (r *Rows) Find(ctx context.Context, pattern string, o FindOptions) ([]Node,
 	return nodes, nil
 }
 
-// A strayIndex is the strays of some trees, in an index that has no other series.
-type strayIndex struct {
+// A collidedIndex is the collided leaves of some trees, in an index of their own.
+type collidedIndex struct {
 	index *Index
-	ids   map[string]bool // strayID
+	ids   map[string]bool // collidedID
 	rows  map[string]bool // of branches on which their leaves may be
 }
 
-func (r *Rows) strays(ctx context.Context, trees []uint16) (strayIndex, error) {
-	all := strayIndex{NewIndex(r.shown), map[string]bool{}, map[string]bool{}}
+func (r *Rows) collided(ctx context.Context, trees []uint16) (collidedIndex, error) {
+	all := collidedIndex{NewIndex(r.shown), map[string]bool{}, map[string]bool{}}
 	keys := make([][]byte, 0, len(trees))
 	for _, id := range trees {
 		keys = append(keys, schema.CollisionRow(id))
@@ -73,25 +73,25 @@ func (r *Rows) strays(ctx context.Context, trees []uint16) (strayIndex, error) {
 		return all, fmt.Errorf("read the strays of %d trees: %w", len(trees), err)
 	}
 	for _, row := range rows {
-		strays, _ := straysOf(row)
-		for _, s := range strays {
+		collided, _ := collidedLeaves(row)
+		for _, s := range collided {
 			if _, err := all.index.AddBranch(schema.BranchKey{Tree: s.tree}, schema.RootName); err != nil {
 				return all, err
 			}
-			if _, err := all.index.addStray(s); err != nil {
+			if _, err := all.index.addCollided(s); err != nil {
 				return all, err
 			}
-			all.ids[strayID(s.tree, s.tsuid)] = true
+			all.ids[collidedID(s.tree, s.tsuid)] = true
 			all.rows[string(schema.BranchRow(s.tree, s.names[:len(s.names)-1]...))] = true
 		}
 	}
 	return all, nil
 }
 
-// rowsSource is the rows without the leaves of strays.
+// rowsSource is the rows without the leaves of collided series.
 type rowsSource struct {
 	*Rows
-	strays strayIndex
+	collided collidedIndex
 }
 
 // list implements source. It gives every leaf and branch, whatever the ranges are: rows are ordered by hashes.
@@ -109,7 +109,7 @@ func (r rowsSource) list(ctx context.Context, row []byte, _ []nameRange, visit f
 		if err != nil {
 			continue // a TSD leaves broken leaves out too
 		}
-		if r.strays.ids[strayID(binary.BigEndian.Uint16(row), leaf.TSUID)] {
+		if r.collided.ids[collidedID(binary.BigEndian.Uint16(row), leaf.TSUID)] {
 			continue
 		}
 		if err := visit(child[[]byte]{name: []byte(r.shown(leaf.DisplayName)), tsuid: leaf.TSUID}); err != nil {
@@ -124,7 +124,7 @@ var errOccupied = errors.New("the branch is not empty")
 
 // empty implements source. It is worth a read only where the leaves of a branch may all be hidden.
 func (r rowsSource) empty(ctx context.Context, row []byte) bool {
-	if !r.strays.rows[string(row)] {
+	if !r.collided.rows[string(row)] {
 		return false
 	}
 	return r.list(ctx, row, nil, func(child[[]byte]) error { return errOccupied }) == nil

@@ -28,7 +28,7 @@ func (f *Forest) Run(ctx context.Context, every time.Duration, logger *slog.Logg
 	if !retry.Until(ctx, pauses, func() bool { return k.load(ctx) }) {
 		return nil
 	}
-	k.patience = every
+	k.reloadAfter = every
 	for retry.Sleep(ctx, every) {
 		k.look(ctx, every)
 	}
@@ -42,12 +42,12 @@ func (k *keeper) look(ctx context.Context, every time.Duration) {
 	case !k.forest.o.Exclusive && k.age >= reloadEvery:
 		k.load(ctx)
 		k.age = 0
-	case incomplete && k.age >= k.patience: // the longer the less it helps
+	case incomplete && k.age >= k.reloadAfter: // the longer the less it helps
 		k.load(ctx)
-		k.age, k.patience = 0, min(2*k.patience, reloadEvery)
+		k.age, k.reloadAfter = 0, min(2*k.reloadAfter, reloadEvery)
 	default:
 		if !incomplete {
-			k.patience = every
+			k.reloadAfter = every
 		}
 		k.refresh(ctx)
 	}
@@ -69,8 +69,8 @@ type keeper struct {
 
 	told map[uint16]collisions
 
-	age      time.Duration // of what was read last
-	patience time.Duration // before an index that lacks something is read anew
+	age         time.Duration // of what was read last
+	reloadAfter time.Duration // before an index that lacks something is read anew
 }
 
 func (k *keeper) load(ctx context.Context) (ok bool) {
@@ -186,9 +186,9 @@ type Status struct {
 	// Err is why the trees are not loaded, or could not be refreshed. Loaded says that they were once: find then answers with what is known.
 	Err    error
 	Loaded bool
-	// Branches, Leaves and Strays are what is known of all trees.
-	Branches, Leaves, Strays int
-	Trees                    []TreeStatus // by id
+	// Branches, Leaves and CollidedLeaves are what is known of all trees.
+	Branches, Leaves, CollidedLeaves int
+	Trees                            []TreeStatus // by id
 	// DefaultErr is why plain series are refused, nil if they are not.
 	DefaultErr error
 }
@@ -216,7 +216,7 @@ func (f *Forest) Status() Status {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	s := Status{
-		Err: f.err, Loaded: f.loaded, Branches: f.index.Branches(), Leaves: f.index.Leaves(), Strays: f.index.Strays(), DefaultErr: f.natural.err,
+		Err: f.err, Loaded: f.loaded, Branches: f.index.Branches(), Leaves: f.index.Leaves(), CollidedLeaves: f.index.CollidedLeaves(), DefaultErr: f.plainTree.err,
 	}
 	if !f.loaded && s.Err == nil {
 		if s.Err = errNotLoaded; f.loading != nil {

@@ -101,8 +101,8 @@ func (s *script) load(t *testing.T) string {
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "%d branches, %d leaves, %d skipped", loaded.Branches, loaded.Leaves, loaded.Skipped)
-	if loaded.Strays > 0 {
-		fmt.Fprintf(&out, ", %d strays", loaded.Strays)
+	if loaded.CollidedLeaves > 0 {
+		fmt.Fprintf(&out, ", %d strays", loaded.CollidedLeaves)
 	}
 	out.WriteByte('\n')
 	for _, b := range s.forest.Broken() {
@@ -192,7 +192,7 @@ func (s *script) status() string {
 	if status.DefaultErr != nil {
 		fmt.Fprintf(&out, "plain series: %v\n", status.DefaultErr)
 	}
-	fmt.Fprintf(&out, "%d branches, %d leaves, %d strays\n", status.Branches, status.Leaves, status.Strays)
+	fmt.Fprintf(&out, "%d branches, %d leaves, %d strays\n", status.Branches, status.Leaves, status.CollidedLeaves)
 	return out.String()
 }
 

@@ -32,8 +32,8 @@ type TreeReport struct {
 	Tree *Tree
 	// Hung have their leaf, now or already before.
 	Hung int
-	// Strays have none of their own, but are found: names share a hash with others.
-	Strays int
+	// CollidedLeaves have none of their own, but are found: names share a hash with others.
+	CollidedLeaves int
 	// Collided have none, because another series has the leaf of that name and branch.
 	Collided int
 	// OnRoot, NoMatch, Refused and Failed are the outcomes of routes without a leaf.
@@ -55,7 +55,7 @@ func (r *SyncReport) add(b SyncReport) {
 
 func (t *TreeReport) add(b TreeReport) {
 	t.Hung += b.Hung
-	t.Strays += b.Strays
+	t.CollidedLeaves += b.CollidedLeaves
 	t.Collided += b.Collided
 	t.OnRoot += b.OnRoot
 	t.NoMatch += b.NoMatch
@@ -73,7 +73,7 @@ func (r SyncReport) String() string {
 	b.WriteByte('\n')
 	for _, t := range r.Trees {
 		fmt.Fprintf(&b, "tree %d (%s): %d hung, %d strays, %d collided, %d of one name, %d without a match, %d refused by strict match, %d failed\n",
-			t.Tree.id, t.Tree.def.Name, t.Hung, t.Strays, t.Collided, t.OnRoot, t.NoMatch, t.Refused, t.Failed)
+			t.Tree.id, t.Tree.def.Name, t.Hung, t.CollidedLeaves, t.Collided, t.OnRoot, t.NoMatch, t.Refused, t.Failed)
 	}
 	for _, broken := range r.Broken {
 		fmt.Fprintf(&b, "tree %d (%s) cannot be used: %v\n", broken.ID, broken.Name, broken.Err)
@@ -136,8 +136,8 @@ func (f *Forest) outcome(r *TreeReport, tsuid []byte, route Route) {
 func (f *Forest) hung(r *TreeReport, tsuid []byte, route Route) {
 	x := f.Index()
 	switch {
-	case x.isStray(r.Tree.id, tsuid):
-		r.Strays++
+	case x.isCollided(r.Tree.id, tsuid):
+		r.CollidedLeaves++
 	case bytes.Equal(x.Holder(r.Tree.id, route), tsuid):
 		r.Hung++
 	default:
@@ -145,10 +145,10 @@ func (f *Forest) hung(r *TreeReport, tsuid []byte, route Route) {
 	}
 }
 
-func (x *Index) isStray(tree uint16, tsuid []byte) bool {
+func (x *Index) isCollided(tree uint16, tsuid []byte) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	_, ok := x.strays[strayID(tree, tsuid)]
+	_, ok := x.collided[collidedID(tree, tsuid)]
 	return ok
 }
 

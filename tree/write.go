@@ -14,9 +14,9 @@ import (
 
 // write puts the cells where there are none: all at once those that the table is known not to have. Of the others a process that has the
 // tables alone asks first; where others write they are check-and-puts, branches from the root downwards and then leaves, as a TSD does.
-func (c *claims) write(ctx context.Context) error {
+func (c *insertionRound) write(ctx context.Context) error {
 	rank := c.forest.rank
-	slices.SortStableFunc(c.cells, func(a, b claimed) int { return rank(&a) - rank(&b) })
+	slices.SortStableFunc(c.cells, func(a, b newCell) int { return rank(&a) - rank(&b) })
 	for begin := 0; begin < len(c.cells); {
 		end := begin + 1
 		for end < len(c.cells) && rank(&c.cells[end]) == rank(&c.cells[begin]) {
@@ -31,7 +31,7 @@ func (c *claims) write(ctx context.Context) error {
 }
 
 // rank orders cells: those that are put at once, then the others, by depth where one is put after the other.
-func (f *Forest) rank(c *claimed) int {
+func (f *Forest) rank(c *newCell) int {
 	switch {
 	case c.absent:
 		return 0
@@ -42,7 +42,7 @@ func (f *Forest) rank(c *claimed) int {
 }
 
 // putAll writes cells of one rank.
-func (f *Forest) putAll(ctx context.Context, cells []claimed) error {
+func (f *Forest) putAll(ctx context.Context, cells []newCell) error {
 	switch {
 	case cells[0].absent:
 		return f.db.Apply(ctx, f.o.TreeTable, schema.FamilyData, mutations(cells))
@@ -59,7 +59,7 @@ func (f *Forest) putAll(ctx context.Context, cells []claimed) error {
 
 // put writes a cell if there is none. What stands there is read: who has a leaf (the answer to the check-and-put may have been
 // lost, so that is perhaps the series that asked), and whether a branch bears another name of the same hash.
-func (f *Forest) put(ctx context.Context, c *claimed) error {
+func (f *Forest) put(ctx context.Context, c *newCell) error {
 	column := kv.Column{Table: f.o.TreeTable, Family: schema.FamilyData, Row: c.Row, Qualifier: c.Qualifier}
 	written, err := f.db.CheckAndPut(ctx, column, nil, c.Value)
 	if err != nil || written || c.isRoot() {
@@ -74,12 +74,12 @@ func (f *Forest) put(ctx context.Context, c *claimed) error {
 }
 
 // isRoot says whether it is the cell of the root, which is the same whoever wrote it.
-func (c *claimed) isRoot() bool {
+func (c *newCell) isRoot() bool {
 	return c.name == schema.RootName && len(c.Row) == len(schema.TreeRow(1)) && c.Leaf == nil
 }
 
 // found takes what stands in the cell already. What cannot be read stays, as it does for a TSD; a branch of it counts as ours.
-func (c *claimed) found(value []byte) {
+func (c *newCell) found(value []byte) {
 	if c.Leaf != nil {
 		leaf, _ := schema.ParseLeaf(value)
 		c.holder = &leaf
@@ -105,14 +105,14 @@ func (f *Forest) stands(ctx context.Context, c Step) ([]byte, error) {
 	return nil, nil
 }
 
-// putLacking puts those cells that are not there. Nobody else writes, and this process has each claimed once: reading and putting are two
+// putLacking puts those cells that are not there. Nobody else writes, and this process has each cell once: reading and putting are two
 // steps, so that a wide row is neither read nor rewritten for each of its cells.
-func (f *Forest) putLacking(ctx context.Context, cells []claimed) error {
+func (f *Forest) putLacking(ctx context.Context, cells []newCell) error {
 	values, err := f.standing(ctx, cells)
 	if err != nil {
 		return err
 	}
-	var lacking []claimed
+	var lacking []newCell
 	for i := range cells {
 		if values[i] == nil {
 			lacking = append(lacking, cells[i])
@@ -130,7 +130,7 @@ func (f *Forest) putLacking(ctx context.Context, cells []claimed) error {
 const fewCells = 4
 
 // standing reads cells, nil for those that are not there.
-func (f *Forest) standing(ctx context.Context, cells []claimed) ([][]byte, error) {
+func (f *Forest) standing(ctx context.Context, cells []newCell) ([][]byte, error) {
 	values := make([][]byte, len(cells))
 	byRow := map[string][]int{}
 	for i := range cells {

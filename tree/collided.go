@@ -12,33 +12,35 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// Row keys and columns of tsdb-tree know names by 32 bits, and names may share them: so Aa and BB do. What comes second has then no cell
-// of its own: a leaf is lost, and what hangs on a branch is shown under the other's name. A TSD leaves it so. Here such a series is
-// a stray: a column of its own in the row of collisions, which no TSD looks at, says its path, and it is found there and nowhere else.
-// Series that the rules give the very same path are no strays, see also.go.
+// Row keys and columns of tsdb-tree identify a name by a hash of 32 bits, and two names may share a hash, as Aa and BB do. The
+// second one then has no cell of its own: a leaf is lost, and what hangs on a branch is shown under the name of the other
+// branch. A TSD leaves it so. Here such a series is a collided leaf: a column of its own in the row of collisions, which no TSD
+// reads, contains its path. It is found under that path and nowhere else. Series that the rules give the very same path are not
+// collided leaves, see also.go.
 
-// strayPrefix begins the column of a stray; its TSUID follows. The value is a branch's document whose last name is the leaf's.
-const strayPrefix = "tsdbridge_leaf:"
+// collidedPrefix begins the column of a collided leaf. The TSUID follows. The value is a branch's document whose last name is
+// that of the leaf.
+const collidedPrefix = "tsdbridge_leaf:"
 
-// A stray is a series whose path no cells say.
-type stray struct {
+// A collidedLeaf is a series whose path is in no cells but its own column.
+type collidedLeaf struct {
 	tree  uint16
 	names []string // branches, and the leaf as the last one
 	tsuid []byte
 }
 
-func (s stray) mutation() kv.Mutation {
-	put := kv.Put{Qualifier: append([]byte(strayPrefix), s.tsuid...), Value: schema.NewBranch(s.names...).AppendTo(nil)}
+func (s collidedLeaf) mutation() kv.Mutation {
+	put := kv.Put{Qualifier: append([]byte(collidedPrefix), s.tsuid...), Value: schema.NewBranch(s.names...).AppendTo(nil)}
 	return kv.Mutation{Key: schema.CollisionRow(s.tree), Puts: []kv.Put{put}}
 }
 
-// straysOf reads the row of collisions of a tree; rows of other kinds have none. What cannot be read is counted.
-func straysOf(row kv.Row) (strays []stray, broken int) {
+// collidedLeaves reads the row of collisions of a tree. Rows of other kinds have none. It counts what cannot be read.
+func collidedLeaves(row kv.Row) (collided []collidedLeaf, broken int) {
 	if len(row.Key) < 2 || !bytes.Equal(row.Key, schema.CollisionRow(binary.BigEndian.Uint16(row.Key))) {
 		return nil, 0
 	}
 	for _, c := range row.Cells {
-		tsuid, ok := strings.CutPrefix(string(c.Qualifier), strayPrefix)
+		tsuid, ok := strings.CutPrefix(string(c.Qualifier), collidedPrefix)
 		if !ok {
 			continue
 		}
@@ -47,17 +49,19 @@ func straysOf(row kv.Row) (strays []stray, broken int) {
 			broken++
 			continue
 		}
-		strays = append(strays, stray{binary.BigEndian.Uint16(row.Key), b.Path[1:], []byte(tsuid)})
+		collided = append(collided, collidedLeaf{binary.BigEndian.Uint16(row.Key), b.Path[1:], []byte(tsuid)})
 	}
-	return strays, broken
+	return collided, broken
 }
 
-// strayID is a series in a tree.
-func strayID(tree uint16, tsuid []byte) string { return string(append(schema.TreeRow(tree), tsuid...)) }
+// collidedID identifies a series in a tree.
+func collidedID(tree uint16, tsuid []byte) string {
+	return string(append(schema.TreeRow(tree), tsuid...))
+}
 
-// addStray adds a series under its names, unless it is there, and hides the leaf that it has in its tree under other ones; ok is false when
-// the tree has no root.
-func (x *Index) addStray(s stray) (ok bool, err error) {
+// addCollided adds a series under its names, unless it is there, and hides the leaf that it has in its tree under other names.
+// ok is false when the tree has no root.
+func (x *Index) addCollided(s collidedLeaf) (ok bool, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	at, ok := x.branches[cellID{noBranch, uint32(s.tree)}]
@@ -77,7 +81,7 @@ func (x *Index) addStray(s stray) (ok bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	x.strays[strayID(s.tree, s.tsuid)] = id
+	x.collided[collidedID(s.tree, s.tsuid)] = id
 	x.leafCount++
 	branch, known := x.locate(s.tree, s.names[:last])
 	if own, there := x.leaves[cellID{branch, schema.NameHash(s.names[last])}]; there && known > last {
@@ -86,7 +90,7 @@ func (x *Index) addStray(s stray) (ok bool, err error) {
 	return true, nil
 }
 
-// addNamed gives the branch of a name, which is made if there is none.
+// addNamed returns the branch of a name, and adds it if there is none.
 func (x *Index) addNamed(parent uint32, name string) (branch uint32, err error) {
 	found := false
 	x.named(parent, name, true, func(entry uint32) bool {
@@ -99,18 +103,19 @@ func (x *Index) addNamed(parent uint32, name string) (branch uint32, err error) 
 	return x.add(parent, name, nil)
 }
 
-// hide leaves out the leaf of a column if its series is a stray. The caller holds mu.
+// hide leaves out the leaf of a column if its series is a collided leaf. The caller holds mu.
 func (x *Index) hide(tree uint16, id uint32) {
-	if len(x.strays) == 0 || x.hidden[id] {
+	if len(x.collided) == 0 || x.hidden[id] {
 		return
 	}
-	if own, ok := x.strays[strayID(tree, x.at(x.entries[id].tsuid))]; ok && own != id {
+	if own, ok := x.collided[collidedID(tree, x.at(x.entries[id].tsuid))]; ok && own != id {
 		x.hidden[id] = true
 		x.leafCount--
 	}
 }
 
-// named calls visit for the leaves or the branches of a branch that are shown under a name, until it returns false. The caller holds mu.
+// named calls visit for the leaves, or the branches, of a branch that are shown under a name, until visit returns false. The
+// caller holds mu.
 func (x *Index) named(parent uint32, name string, branch bool, visit func(entry uint32) bool) {
 	x.byName.ascend(x.before(parent, []byte(name), branch, 0), func(it item) bool {
 		e := x.entries[it.entry]
@@ -125,13 +130,13 @@ func (x *Index) named(parent uint32, name string, branch bool, visit func(entry 
 type place int
 
 const (
-	unknown place = iota // nowhere: rows of the path are missing
-	placed               // under its path
-	shared               // nowhere, another series has the leaf of its path
-	astray               // under another path or nowhere, since names share hashes
+	unknown   place = iota // nowhere: rows of the path are missing
+	placed                 // under its path
+	shared                 // nowhere, another series has the leaf of its path
+	hashTaken              // under another path or nowhere, since names share hashes
 )
 
-// place says where a series is that a tree gives these names, the leaf as the last one. The caller holds mu.
+// place returns where a series is to which a tree gives these names, the leaf as the last one. The caller holds mu.
 func (x *Index) place(tree uint16, names []string, tsuid []byte) place {
 	root, ok := x.branches[cellID{noBranch, uint32(tree)}]
 	if !ok {
@@ -146,17 +151,17 @@ func (x *Index) place(tree uint16, names []string, tsuid []byte) place {
 	switch {
 	case says && bytes.Equal(x.at(x.entries[leaf].tsuid), tsuid), says && x.hasAlso(newAlsoID(column, tsuid), tsuid):
 		return placed
-	case len(x.strays) > 0 && x.lookup(root, names, tsuid):
+	case len(x.collided) > 0 && x.lookup(root, names, tsuid):
 		return placed
 	case says:
 		return shared
 	case ok:
-		return astray
+		return hashTaken
 	}
 	return unknown
 }
 
-// says tells whether the rows of a path, which are all there, and the leaf bear its names.
+// says reports whether the rows of a path, which all exist, and the leaf have the names of the path.
 func (x *Index) says(tree uint16, names []string, leaf uint32) bool {
 	at := x.branches[cellID{noBranch, uint32(tree)}]
 	for _, name := range names[:len(names)-1] {
@@ -168,7 +173,7 @@ func (x *Index) says(tree uint16, names []string, leaf uint32) bool {
 	return string(x.at(x.entries[leaf].name)) == x.shown(names[len(names)-1])
 }
 
-// lookup says whether a series is found below a branch by names alone.
+// lookup reports whether a series is found below a branch by names alone.
 func (x *Index) lookup(at uint32, names []string, tsuid []byte) (found bool) {
 	x.named(at, x.shown(names[0]), len(names) > 1, func(entry uint32) bool {
 		switch {
@@ -182,21 +187,22 @@ func (x *Index) lookup(at uint32, names []string, tsuid []byte) (found bool) {
 	return found
 }
 
-// keep writes the strays and the series beside leaves, and takes them into the index. A Load that goes on meanwhile reads them again.
-func (f *Forest) keep(ctx context.Context, astray, also []plant) error {
-	if len(astray)+len(also) == 0 {
+// keep writes collided leaves, and series that share the leaf of another series, and adds both to the index. A Load that is under
+// way reads them again.
+func (f *Forest) keep(ctx context.Context, collisions, also []insertion) error {
+	if len(collisions)+len(also) == 0 {
 		return nil
 	}
-	strays := make([]stray, 0, len(astray))
-	for _, one := range astray {
-		strays = append(strays, stray{one.tree.id, one.names(), one.tsuid})
+	collided := make([]collidedLeaf, 0, len(collisions))
+	for _, one := range collisions {
+		collided = append(collided, collidedLeaf{one.tree.id, one.names(), one.tsuid})
 	}
 	f.mu.Lock()
 	f.writes++
-	key, done := fmt.Sprintf("\x00\x00kept %d", f.writes), make(chan struct{}) // no row begins so: trees have ids from 1 on
+	key, done := fmt.Sprintf("\x00\x00kept %d", f.writes), make(chan struct{}) // no row begins so: ids of trees begin at 1
 	f.inflight[key] = done
 	f.mu.Unlock()
-	err := f.db.Apply(ctx, f.o.TreeTable, schema.FamilyData, append(strayRows(strays), alsoRows(also)...))
+	err := f.db.Apply(ctx, f.o.TreeTable, schema.FamilyData, append(collidedRows(collided), alsoRows(also)...))
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.inflight, key)
@@ -204,8 +210,8 @@ func (f *Forest) keep(ctx context.Context, astray, also []plant) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range strays {
-		ok, err := f.index.addStray(s)
+	for _, s := range collided {
+		ok, err := f.index.addCollided(s)
 		f.missed = f.missed || !ok
 		f.complete = f.complete && ok && err == nil
 	}
@@ -213,12 +219,12 @@ func (f *Forest) keep(ctx context.Context, astray, also []plant) error {
 	return nil
 }
 
-// strayRows makes one change of each row.
-func strayRows(strays []stray) []kv.Mutation {
+// collidedRows makes one mutation of each row.
+func collidedRows(collided []collidedLeaf) []kv.Mutation {
 	var rows []kv.Mutation
 	seen := map[string]bool{}
-	for _, s := range strays {
-		if id := strayID(s.tree, s.tsuid); seen[id] {
+	for _, s := range collided {
+		if id := collidedID(s.tree, s.tsuid); seen[id] {
 			continue
 		} else {
 			seen[id] = true

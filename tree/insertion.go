@@ -9,37 +9,37 @@ import (
 )
 
 // claims are the cells that one round of one call writes; nobody else in this process does meanwhile.
-type claims struct {
+type insertionRound struct {
 	forest *Forest
-	cells  []claimed
+	cells  []newCell
 	own    map[string]int // by row and qualifier: place in cells
 	done   chan struct{}
-	others []chan struct{} // of calls that write cells which plants of this one need
-	again  []plant         // what has to wait for them, or for a leaf of this round
-	hung   []plant         // what has a leaf after this round
+	others []chan struct{} // of calls that write cells which this round needs
+	again  []insertion     // what must wait for them, or for a leaf of this round
+	hung   []insertion     // what has a leaf after this round
 }
 
-// A claimed is a cell to write.
-type claimed struct {
+// A newCell is a cell to write.
+type newCell struct {
 	Step
 	tree *Tree
 	name string
-	// absent says that the table does not have the cell.
+	// absent is true when the table is known not to have the cell.
 	absent bool
-	// holder is the leaf that stands there already. Without a TSUID it could not be read.
+	// holder is the leaf that is there already. It has no TSUID if it could not be read.
 	holder *schema.Leaf
 }
 
-// claim takes the cells that the plants need and that nobody is known to have written or to be writing.
-func (f *Forest) claim(p *planting) *claims {
+// beginRound takes the cells that the insertions need, and that no call is known to have written or to be writing.
+func (f *Forest) beginRound(p *observation) *insertionRound {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c := &claims{forest: f, own: map[string]int{}, done: make(chan struct{})}
+	c := &insertionRound{forest: f, own: map[string]int{}, done: make(chan struct{})}
 	f.index.mu.RLock()
 	defer f.index.mu.RUnlock()
 	for _, one := range p.todo {
 		switch {
-		case !c.plant(p, one):
+		case !c.insert(p, one):
 			c.again = append(c.again, one)
 		case one.hasLeaf():
 			c.hung = append(c.hung, one)
@@ -49,8 +49,9 @@ func (f *Forest) claim(p *planting) *claims {
 	return c
 }
 
-// plant claims what a series lacks; ok is false when it has to be looked at again after this round. The caller holds the locks.
-func (c *claims) plant(p *planting, one plant) (ok bool) {
+// insert takes the cells that a series lacks. ok is false when the series must be looked at again after this round. The caller
+// holds the locks.
+func (c *insertionRound) insert(p *observation, one insertion) (ok bool) {
 	route := one.route
 	hasLeaf := one.hasLeaf()
 	if !hasLeaf {
@@ -72,8 +73,8 @@ func (c *claims) plant(p *planting, one plant) (ok bool) {
 	return !hasLeaf || c.takeLeaf(one, row)
 }
 
-// takeBranch claims the branch under these names; row is its own or that of a branch below it.
-func (c *claims) takeBranch(t *Tree, row []byte, names []string) (ok bool) {
+// takeBranch takes the branch under these names. row is its own row, or that of a branch below it.
+func (c *insertionRound) takeBranch(t *Tree, row []byte, names []string) (ok bool) {
 	row = row[:len(row)-schema.ChildWidth*(schema.Depth(row)-len(names))]
 	key := string(row) + branchColumn
 	if _, ours := c.own[key]; ours {
@@ -83,19 +84,19 @@ func (c *claims) takeBranch(t *Tree, row []byte, names []string) (ok bool) {
 	if len(names) > 0 {
 		name = names[len(names)-1]
 	}
-	return c.take(key, claimed{tree: t, name: name, Step: Step{Row: row, Qualifier: schema.BranchQualifier()}}, func() []byte {
+	return c.take(key, newCell{tree: t, name: name, Step: Step{Row: row, Qualifier: schema.BranchQualifier()}}, func() []byte {
 		return branchValue(names)
 	})
 }
 
-// takeLeaf claims the leaf of a series; ok is false when another series of this call has it.
-func (c *claims) takeLeaf(one plant, row []byte) (ok bool) {
+// takeLeaf takes the leaf of a series. ok is false when another series of this call has it.
+func (c *insertionRound) takeLeaf(one insertion, row []byte) (ok bool) {
 	step := Step{Row: row, Qualifier: schema.LeafQualifier(one.route.Leaf), Leaf: one.tsuid}
 	key := string(row) + string(step.Qualifier)
 	if at, ours := c.own[key]; ours {
 		return bytes.Equal(c.cells[at].Leaf, one.tsuid)
 	}
-	return c.take(key, claimed{tree: one.tree, name: one.route.Leaf, Step: step}, func() []byte {
+	return c.take(key, newCell{tree: one.tree, name: one.route.Leaf, Step: step}, func() []byte {
 		return leafValue(one.route.Leaf, one.tsuid)
 	})
 }
@@ -103,8 +104,8 @@ func (c *claims) takeLeaf(one plant, row []byte) (ok bool) {
 // branchColumn is the column of branches in the keys of cells.
 var branchColumn = string(schema.BranchQualifier())
 
-// take claims a cell; ok is false when another call has it. The document is made only if it is to be written.
-func (c *claims) take(key string, cell claimed, document func() []byte) (ok bool) {
+// take takes a cell. ok is false when another call has it. document is called only if the cell is to be written.
+func (c *insertionRound) take(key string, cell newCell, document func() []byte) (ok bool) {
 	if other, taken := c.forest.inflight[key]; taken {
 		if !slices.Contains(c.others, other) {
 			c.others = append(c.others, other)
@@ -119,8 +120,8 @@ func (c *claims) take(key string, cell claimed, document func() []byte) (ok bool
 	return true
 }
 
-// settle gives the cells free, takes what was written into the index, and leaves what has to be looked at again.
-func (c *claims) settle(p *planting, err error) {
+// settle releases the cells, adds what was written to the index, and keeps what must be looked at again.
+func (c *insertionRound) settle(p *observation, err error) {
 	f := c.forest
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -139,18 +140,18 @@ func (c *claims) settle(p *planting, err error) {
 		return
 	}
 	p.todo = c.again
-	slices.SortStableFunc(c.cells, func(a, b claimed) int { return a.depth() - b.depth() })
+	slices.SortStableFunc(c.cells, func(a, b newCell) int { return a.depth() - b.depth() })
 	for _, cell := range c.cells {
 		if cell.holder != nil {
-			p.collide(plant{tree: cell.tree, tsuid: cell.Leaf}, cell.holder.TSUID)
+			p.collide(insertion{tree: cell.tree, tsuid: cell.Leaf}, cell.holder.TSUID)
 		}
 		c.index(cell)
 	}
 	c.place(p)
 }
 
-// place looks where the series are now. The caller holds the forest's lock.
-func (c *claims) place(p *planting) {
+// place finds where the series are now. The caller holds the forest's lock.
+func (c *insertionRound) place(p *observation) {
 	f := c.forest
 	f.index.mu.RLock()
 	defer f.index.mu.RUnlock()
@@ -160,22 +161,22 @@ func (c *claims) place(p *planting) {
 		case where == unknown && one.tries < maxTries: // another index came into use meanwhile, or the leaf cannot be read
 			one.tries++
 			p.todo = append(p.todo, one)
-		case where == unknown, where == astray:
-			p.strays = append(p.strays, one)
+		case where == unknown, where == hashTaken:
+			p.collided = append(p.collided, one)
 		case where == shared:
 			p.also = append(p.also, one)
 		}
 	}
 }
 
-// maxTries is how often the cells of a series are claimed that are not in the index afterwards.
+// maxTries is how often a series is inserted whose cells are not in the index afterwards.
 const maxTries = 3
 
-// maxUnsure is how many cells are remembered as perhaps written. Beyond that the table is asked for all of them.
+// maxUnsure is how many cells are remembered as perhaps written. Beyond that the table is asked about all cells.
 const maxUnsure = 1 << 20
 
-// index takes a cell into the index in use. One that is just being loaded may lack the branch that it hangs on.
-func (c *claims) index(cell claimed) {
+// index adds a cell to the index in use. An index that is being loaded may lack the branch that the cell hangs on.
+func (c *insertionRound) index(cell newCell) {
 	var ok bool
 	var err error
 	key, _ := schema.ParseBranchRow(cell.Row)
@@ -191,8 +192,8 @@ func (c *claims) index(cell claimed) {
 	c.forest.complete = c.forest.complete && ok && err == nil
 }
 
-// leaf is what stands there now.
-func (c *claimed) leaf() schema.Leaf {
+// leaf is the leaf that the cell holds now.
+func (c *newCell) leaf() schema.Leaf {
 	if c.holder != nil {
 		return *c.holder
 	}
@@ -200,15 +201,15 @@ func (c *claimed) leaf() schema.Leaf {
 }
 
 // depth orders cells as they hang on each other: branches from the root downwards, leaves.
-func (c *claimed) depth() int {
+func (c *newCell) depth() int {
 	if c.Leaf != nil {
 		return kv.MaxKeyLength + 1
 	}
 	return len(c.Row)
 }
 
-// collide notes a series whose leaf another one has. It may do so in several rounds.
-func (p *planting) collide(one plant, holder []byte) {
+// collide notes a series whose leaf another series has. It may be called in several rounds.
+func (p *observation) collide(one insertion, holder []byte) {
 	if bytes.Equal(holder, one.tsuid) {
 		return
 	}
@@ -217,8 +218,8 @@ func (p *planting) collide(one plant, holder []byte) {
 	}
 }
 
-// mutations are cells as changes of rows.
-func mutations(cells []claimed) []kv.Mutation {
+// mutations returns cells as mutations of rows.
+func mutations(cells []newCell) []kv.Mutation {
 	var rows []kv.Mutation
 	at := map[string]int{}
 	for _, cell := range cells {

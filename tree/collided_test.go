@@ -73,7 +73,7 @@ func found(t *testing.T, f *Forest) map[string]string {
 
 // Whatever hashes names share, in whatever order they come and from how many processes: each is found under its name, at once and by
 // who loads the table.
-func TestStraysRace(t *testing.T) {
+func TestCollidedLeavesRace(t *testing.T) {
 	for _, exclusive := range []bool{true, false} {
 		db, o := plainTables()
 		o.Exclusive = exclusive
@@ -209,7 +209,7 @@ func TestDefaultTreeRace(t *testing.T) {
 }
 
 // A leaf that nobody can read hides no series.
-func TestStrayBehindBrokenLeaf(t *testing.T) {
+func TestCollidedLeafOfBrokenLeaf(t *testing.T) {
 	for _, exclusive := range []bool{false, true} {
 		db, o := plainTables()
 		o.Exclusive = exclusive
@@ -247,7 +247,7 @@ func checkFound(t *testing.T, name string, db kv.KV, o Options, running *Forest,
 }
 
 // A process that does not know that another one has given the row of its branch another name learns it from the row.
-func TestStrayOfUnknownBranch(t *testing.T) {
+func TestCollidedLeafOfUnknownBranch(t *testing.T) {
 	db, o := plainTables()
 	first, second := New(db, o), New(db, o)
 	for n, f := range []*Forest{first, second} {
@@ -263,7 +263,7 @@ func TestStrayOfUnknownBranch(t *testing.T) {
 
 // Between a leaf and the column that says its path a process may end: whose name the path bears is found all the same, and when the other
 // comes again, so is it.
-func TestStrayAfterCrash(t *testing.T) {
+func TestCollidedLeafAfterCrash(t *testing.T) {
 	db, o := plainTables()
 	if err := New(db, o).Observe(t.Context(), plainSeries(1, "Aa.one")); err != nil {
 		t.Fatal(err)
@@ -287,7 +287,7 @@ func TestStrayAfterCrash(t *testing.T) {
 	checkFound(t, "sent again", db, o, f, map[string]string{"Aa.one": "01", "Aa.two": "03", "BB.two": "02"})
 }
 
-// overtaken is a table whose next stray is written while a Load that has read everything waits to take its index in use.
+// overtaken is a table whose next collided leaf is written while a Load that has read everything waits to take its index in use.
 type overtaken struct {
 	kv.KV
 	load    func()
@@ -320,8 +320,8 @@ func (o *overtaken) Scan(ctx context.Context, s kv.Scan) iter.Seq2[kv.Row, error
 	}
 }
 
-// A stray that is written behind the back of a Load is in the index that the Load fills.
-func TestLoadMissesNoStray(t *testing.T) {
+// A collided leaf that is written behind the back of a Load is in the index that the Load fills.
+func TestLoadMissesNoCollidedLeaf(t *testing.T) {
 	db, o := plainTables()
 	over := &overtaken{KV: db, scanned: make(chan struct{}), goOn: make(chan struct{})}
 	f := New(over, o)
@@ -340,8 +340,8 @@ func TestLoadMissesNoStray(t *testing.T) {
 	checkFound(t, "overtaken", db, o, f, map[string]string{"Aa.one": "01", "BB.two": "02"})
 }
 
-// A stray is found under its path alone, whether its leaf was known before or comes afterwards, until another series gets that leaf.
-func TestStrayBeforeItsLeaf(t *testing.T) {
+// A collided leaf is found under its path alone, whether its leaf was known before or comes afterwards, until another series gets that leaf.
+func TestCollidedLeafBeforeItsLeaf(t *testing.T) {
 	x := NewIndex(nil)
 	find := func() string {
 		nodes, err := x.Find(t.Context(), "**", FindOptions{Trees: x.Trees()})
@@ -351,13 +351,13 @@ func TestStrayBeforeItsLeaf(t *testing.T) {
 		return printNodes(nodes)
 	}
 	aa := schema.BranchKey{Tree: 1, Hashes: []uint32{schema.NameHash("Aa")}}
-	if ok, err := x.addStray(stray{1, []string{"BB", "two"}, []byte{2}}); ok || err != nil {
+	if ok, err := x.addCollided(collidedLeaf{1, []string{"BB", "two"}, []byte{2}}); ok || err != nil {
 		t.Errorf("a stray in no tree: %v, %v", ok, err)
 	}
 	if _, err := x.AddBranch(schema.BranchKey{Tree: 1}, schema.RootName); err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := x.addStray(stray{1, []string{"BB", "two"}, []byte{2}}); !ok || err != nil {
+	if ok, err := x.addCollided(collidedLeaf{1, []string{"BB", "two"}, []byte{2}}); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	if _, err := x.AddBranch(aa, "Aa"); err != nil {
