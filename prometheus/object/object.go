@@ -182,10 +182,10 @@ func DecodeExemplar(data []byte) (exemplar.Exemplar, error) {
 	return p.ToExemplar(&b, nil), nil
 }
 
-// EncodeStartTime is the data of a storage.KindStartTime: start minus time of the sample, in milliseconds.
-func EncodeStartTime(delta int64) []byte { return binary.AppendVarint(nil, delta) }
+// AppendStartTime appends the data of a storage.KindStartTime: start minus time of the sample, in milliseconds.
+func AppendStartTime(b []byte, delta int64) []byte { return binary.AppendVarint(b, delta) }
 
-// DecodeStartTime is the inverse of encodeStartTime.
+// DecodeStartTime is the inverse of AppendStartTime.
 func DecodeStartTime(data []byte) (delta int64, err error) {
 	delta, n := binary.Varint(data)
 	if n <= 0 || n != len(data) {

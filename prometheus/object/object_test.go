@@ -156,7 +156,7 @@ func FuzzDecodeExemplar(f *testing.F) {
 
 func TestStartTimeRoundTrip(t *testing.T) {
 	for _, want := range []int64{0, 1, -1, 63, -64, -65, -15_000, math.MinInt64, math.MaxInt64} {
-		if got, err := object.DecodeStartTime(object.EncodeStartTime(want)); err != nil || got != want {
+		if got, err := object.DecodeStartTime(object.AppendStartTime(nil, want)); err != nil || got != want {
 			t.Errorf("decodeStartTime(encodeStartTime(%d)) = %d, %v", want, got, err)
 		}
 	}

@@ -60,7 +60,7 @@ func (a *promAppender) Append(_ promstorage.SeriesRef, ls labels.Labels, st, t i
 		a.batch.Add(refs[0], t, v)
 	}
 	if st != 0 {
-		add(storage.KindStartTime, t, object.EncodeStartTime(st-t))
+		add(storage.KindStartTime, t, object.AppendStartTime(nil, st-t))
 	}
 	for _, e := range o.Exemplars {
 		add(storage.KindExemplar, e.Ts, object.EncodeExemplar(e))

@@ -163,7 +163,7 @@ func TestStoredSamples(t *testing.T) {
 	p := storage.Points{
 		Times: []int64{10, 30}, Values: []float64{math.Inf(1), -0.5},
 		Objects: []storage.Object{
-			{Time: 10, Kind: storage.KindStartTime, Data: object.EncodeStartTime(-10)},
+			{Time: 10, Kind: storage.KindStartTime, Data: object.AppendStartTime(nil, -10)},
 			{Time: 20, Kind: storage.KindHistogram, Data: object.EncodeHistogram(h)},
 		},
 	}

@@ -110,17 +110,13 @@ func checkRequest(b []byte) error {
 // messages visits the messages in a field of a message, up to where that is malformed.
 func messages(b []byte, wanted int32) func(func([]byte) bool) {
 	return func(yield func([]byte) bool) {
-		for i := 0; i >= 0 && i < len(b); {
-			field, wireType, next := wire.ReadTag(b, i)
-			if next < 0 {
-				return
-			}
-			if field != wanted || wireType != wire.Bytes {
-				i = wire.SkipField(b, i)
+		f := wire.FieldsOf(b)
+		for f.Next() {
+			if f.Number != wanted || f.Type != wire.Bytes {
+				f.Skip()
 				continue
 			}
-			var m []byte
-			if m, i = wire.ReadBytes(b, next, wireType); i >= 0 && !yield(m) {
+			if m := f.Bytes(); m != nil && !yield(m) {
 				return
 			}
 		}

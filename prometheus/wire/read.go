@@ -44,16 +44,8 @@ func ReadTag(b []byte, i int) (field int32, wireType, next int) {
 	return field, wireType, next
 }
 
-// ReadNumber reads the value of a field of type int64, int32, uint32 or enum.
-func ReadNumber(b []byte, i, wireType int) (v uint64, next int) {
-	if wireType != Varint {
-		return 0, -1
-	}
-	return readUvarint(b, i)
-}
-
-// ReadDouble reads the value of a field of type double.
-func ReadDouble(b []byte, i, wireType int) (v float64, next int) {
+// readDouble reads the value of a field of type double.
+func readDouble(b []byte, i, wireType int) (v float64, next int) {
 	if wireType != Fixed64 || len(b)-i < 8 {
 		return 0, -1
 	}

@@ -1,7 +1,6 @@
 package write
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -165,7 +164,7 @@ func (j *writeJob) fillHistograms(i int, at wireRange) {
 // addStart adds a start time. The data of all of them lie in one piece of memory.
 func (j *writeJob) addStart(ref storage.Ref, time, start int64) {
 	from := len(j.starts)
-	j.starts = binary.AppendVarint(j.starts, start-time)
+	j.starts = object.AppendStartTime(j.starts, start-time)
 	data := j.starts[from:len(j.starts):len(j.starts)]
 	j.batch.AddObject(ref, time, storage.KindStartTime, data)
 }

@@ -22,42 +22,43 @@ const (
 // decoded; what is malformed is left to the decoder.
 func tooLarge(b []byte) (h wireHistogram) {
 	var counts [object.HistogramCustomValues + 1]int
-	for i := 0; i >= 0 && i < len(b); {
-		field, wireType, next := wire.ReadTag(b, i)
-		if next < 0 {
-			return h
-		}
-		switch field {
+	f := wire.FieldsOf(b)
+	for f.Next() {
+		n := f.Number
+		switch n {
 		case object.HistogramNegativeSpans, object.HistogramPositiveSpans:
-			if counts[field]++; counts[field] > maxHistogramSpans {
+			if counts[n]++; counts[n] > maxHistogramSpans {
 				h.err = fmt.Errorf("%w: a histogram of more than %d spans", storage.ErrInvalid, maxHistogramSpans)
 			}
+			f.Skip()
 		case object.HistogramNegativeDeltas, object.HistogramPositiveDeltas, object.HistogramNegativeCounts, object.HistogramPositiveCounts, object.HistogramCustomValues:
-			if counts[field] += countNumbers(b, next, field, wireType); counts[field] > maxHistogramBuckets {
+			if counts[n] += countNumbers(&f); counts[n] > maxHistogramBuckets {
 				h.err = fmt.Errorf("%w: a histogram of more than %d buckets", storage.ErrInvalid, maxHistogramBuckets)
 			}
+		default:
+			f.Skip()
 		}
-		i = wire.SkipField(b, i)
 	}
 	return h
 }
 
-// countNumbers is how many numbers a field of buckets holds, packed or not.
-func countNumbers(b []byte, i int, field int32, wireType int) int {
-	packed, _ := wire.ReadBytes(b, i, wireType)
-	switch {
-	case wireType != wire.Bytes:
+// countNumbers reads a field of buckets and returns how many numbers it holds, packed or not.
+func countNumbers(f *wire.Fields) int {
+	if f.Type != wire.Bytes {
+		f.Skip()
 		return 1
-	case field == object.HistogramNegativeDeltas || field == object.HistogramPositiveDeltas:
-		n := 0
-		for _, c := range packed {
-			if c < 0x80 {
-				n++
-			}
-		}
-		return n
 	}
-	return len(packed) / 8
+	packed := f.Bytes()
+	if f.Number != object.HistogramNegativeDeltas && f.Number != object.HistogramPositiveDeltas {
+		return len(packed) / 8
+	}
+	n := 0
+	for _, c := range packed {
+		if c < 0x80 {
+			n++
+		}
+	}
+	return n
 }
 
 // checkBuckets notes buckets at places that no number has: they would be counted round 2^31.

@@ -2,6 +2,8 @@ package write
 
 import (
 	"errors"
+
+	"github.com/prometheus/prometheus/model/histogram"
 )
 
 // errTooMany says that a message holds more than one may.
@@ -54,6 +56,14 @@ type wireExemplar struct {
 	value float64
 }
 
+// wireHistogram is a histogram sample; one of ints and floats is set.
+type wireHistogram struct {
+	time, start int64 // milliseconds; start 0: none
+	ints        *histogram.Histogram
+	floats      *histogram.FloatHistogram
+	err         error // why it cannot be stored; see judgeHistograms
+}
+
 // wireMetadata is a MetricMetadata of 1.0.
 type wireMetadata struct {
 	kind               int32
@@ -94,14 +104,6 @@ func (r *wireRequest) reset(v wireVersion) {
 		version: v, series: r.series[:0], samples: r.samples[:0], histograms: r.histograms[:0], exemplars: r.exemplars[:0],
 		metadata: r.metadata[:0], symbols: r.symbols[:0], refs: r.refs[:0], exemplarRefs: r.exemplarRefs[:0], keys: r.keys[:0],
 	}
-}
-
-// walk reads a body. After an error nothing of it may be used.
-func (r *wireRequest) walk(body []byte, l wireLimits) error {
-	if r.version == wireV2 {
-		return r.walkV2(body, l)
-	}
-	return r.walkV1(body, l)
 }
 
 // endSeries notes that the last series has all its data.
