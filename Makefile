@@ -4,7 +4,7 @@ E2E_TIMEOUT ?= 28m
 SOAK_TIME ?= 10m
 BENCH ?=
 
-.PHONY: help build run test acceptance test-short race golden fuzz bench bench-go kill-drill soak fmt lint tidy check e2e java python
+.PHONY: help build run test acceptance test-short cover race golden fuzz bench bench-go kill-drill soak fmt lint tidy check e2e java python
 
 help:      ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -48,6 +48,9 @@ python:
 	  else \
 	    echo 'Install it (Debian: apt-get install python3-venv), or run: make test-short'; exit 1; \
 	  fi; }
+
+cover:     ## the share of each room's statements that its own tests run, against .ci/cover.floors
+	@GO=$(GO) .ci/cover
 
 race:      ## the race detector over everything that needs Go alone
 	$(GO) test -race -short -timeout 20m ./...
