@@ -7,7 +7,7 @@ import "github.com/tsdbridge/tsdbridge/storage/kv"
 type action struct {
 	row int // the caller's number of the row
 	key []byte
-	// get is what a read says after its row key (see getTail and historyTail); it is nil for a
+	// get is the part of a read after its row key (see getTail and historyTail); it is nil for a
 	// mutation.
 	get []byte
 	// puts and deletes are the numbers of cells of each kind; where both are above 0 they happen
@@ -20,7 +20,7 @@ type action struct {
 func (a *action) joint() bool { return a.puts > 0 && a.deletes > 0 }
 
 // encodeMutations makes the actions for some of the rows. All cells lie in one piece of memory, one
-// behind the other, so that they go out in one piece too; the keys are those in the cells.
+// after the other, so that they are sent in one piece too; the keys are those in the cells.
 func encodeMutations(family string, rows []kv.Mutation, chosen []int) []action {
 	size := 0
 	for _, i := range chosen {
@@ -70,7 +70,7 @@ func mutationSize(family string, m *kv.Mutation) int {
 }
 
 // encodeGets makes the actions that read the rows of some of the keys, with their keys in one piece
-// of memory. tail is what they say after the row key.
+// of memory. tail is the part of each after the row key.
 func encodeGets(tail []byte, keys [][]byte, chosen []int) []action {
 	size := 0
 	for _, i := range chosen {

@@ -34,8 +34,8 @@ func (e *Engine) CreateTables(ctx context.Context, specs []TableSpec) error {
 	return nil
 }
 
-// DescribeTables says how tables are made, in the words of a TableSpec but without the splits. A
-// table that does not exist is kv.ErrNoTable.
+// DescribeTables returns how tables are made, as TableSpecs without the splits. A table that does
+// not exist is kv.ErrNoTable.
 func (e *Engine) DescribeTables(ctx context.Context, names []string) ([]TableSpec, error) {
 	a := e.newAdmin()
 	defer a.close()
@@ -128,7 +128,7 @@ func (a *admin) ensure(ctx context.Context, t TableSpec) error {
 		if x, ok := exceptionOf(err); !ok || x.class != "TableExistsException" {
 			return err
 		}
-		// Somebody else was quicker.
+		// Another process was faster.
 		if there, err = a.describe(ctx, t.Name); err != nil {
 			return err
 		}

@@ -125,8 +125,8 @@ func (b *batch) work(actions []action, deadline time.Time) error {
 	return nil
 }
 
-// A failure is an action that has to be made again, and what the server had against it; nil if it
-// did not say.
+// A failure is an action that has to be made again, and the server's exception for it; nil if there
+// was none.
 type failure struct {
 	action
 	reason *exception
@@ -145,7 +145,7 @@ func (b *batch) attempt(ctx context.Context, actions []action) ([]failure, error
 	request := newMulti(ctx, []byte(b.table), actions, b.gate)
 	response, err := b.exchange(ctx, request)
 	if err != nil {
-		if x, ok := exceptionIn(err); ok && x.judge() != giveUp {
+		if x, ok := exceptionIn(err); ok && x.classify() != giveUp {
 			// A class that gohbase takes for final.
 			return allFailed(request.actions, x), nil
 		}
@@ -160,7 +160,7 @@ func (b *batch) attempt(ctx context.Context, actions []action) ([]failure, error
 	defer func() { b.count.Add(float64(cells)) }()
 	for i := range answers {
 		switch a := &answers[i]; {
-		case a.exception != nil && a.exception.judge() == giveUp:
+		case a.exception != nil && a.exception.classify() == giveUp:
 			return nil, a.exception
 		case a.exception != nil || !a.done:
 			failed = append(failed, failure{request.actions[i], a.exception})
@@ -207,7 +207,7 @@ func (b *batch) exchange(ctx context.Context, request *multi) ([]byte, error) {
 	}
 }
 
-// unknownFields is the message that came for a request which did not say what it expects.
+// unknownFields is the message that came for a request without an expected type of answer.
 func unknownFields(msg proto.Message) []byte {
 	if msg == nil {
 		return nil
@@ -220,7 +220,7 @@ func unknownFields(msg proto.Message) []byte {
 func (b *batch) recover(ctx context.Context, failed []failure, pause *backoff) error {
 	reason := failed[0].reason
 	var err error
-	if reason != nil && reason.judge() == moved {
+	if reason != nil && reason.classify() == moved {
 		b.e.metrics.moved.Inc()
 		err = b.probe(ctx, failed[0].key)
 	} else {

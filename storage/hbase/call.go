@@ -16,8 +16,8 @@ type call struct {
 	key    []byte
 	region hrpc.RegionInfo
 	result chan hrpc.RPCResult
-	// block holds the cells of the answer as they came. They are decoded by whoever waits for them:
-	// gohbase has one goroutine for all that a server answers.
+	// block holds the cells of the answer as they came. The goroutine that waits for them decodes
+	// them: gohbase has one goroutine for all answers of a server.
 	block []byte
 }
 

@@ -21,7 +21,7 @@ const (
 	typeDeleteFamily        = 14
 )
 
-// latest stands for "when the server writes it" (HConstants.LATEST_TIMESTAMP).
+// latest means "when the server writes it" (HConstants.LATEST_TIMESTAMP).
 const latest = math.MaxInt64
 
 // appendCell appends a cell in the layout of KeyValueCodec, all numbers big-endian; time 0 is the

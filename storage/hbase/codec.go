@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// codecs are what CompressionAuto stands for, best first: single cells take 6.2 bytes a point with
+// codecs are those that CompressionAuto tries, best first: single cells take 6.2 bytes a point with
 // ZSTD, 8.8 with LZ4 and 10.3 with none, all with DIFF; full cells 2.8, 4.1 and 6.1. Every HBase
 // has GZ, which is much slower.
 func codecs() []string { return []string{"ZSTD", "LZ4", "SNAPPY", "GZ", "NONE"} }
@@ -16,9 +16,9 @@ func codecs() []string { return []string{"ZSTD", "LZ4", "SNAPPY", "GZ", "NONE"} 
 // errNoCodec reports that the cluster cannot compress as it is asked to.
 var errNoCodec = errors.New("this HBase has no codec for compression")
 
-// unavailableCodec says plainly what HBase says in many ways when it cannot compress: that the
-// compression failed its test, that a class or a native library was not found. All of them come
-// from the check that it makes before it creates a table.
+// unavailableCodec returns a plain error for the many ways in which HBase reports that it cannot
+// compress: the compression failed its test, a class or a native library was not found. All of them
+// come from the check that it makes before it creates a table.
 func unavailableCodec(t TableSpec, err error) error {
 	x, ok := exceptionOf(err)
 	wanted := t.Families[0].Compression
@@ -29,8 +29,8 @@ func unavailableCodec(t TableSpec, err error) error {
 }
 
 // createCompressed makes a table with the compression that it names, or with the first of codecs
-// that the cluster has. HBase says what it has only by refusing a table: nothing is left of one
-// that it refuses.
+// that the cluster has. HBase shows what it has only by refusing a table, and nothing is left of a
+// refused table.
 func (a *admin) createCompressed(ctx context.Context, t TableSpec) error {
 	if t.Families[0].Compression != CompressionAuto {
 		return unavailableCodec(t, a.create(ctx, t))

@@ -15,7 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// Increment implements kv.KV. It is sent once: when the answer is lost, nobody knows whether the
+// Increment implements kv.KV. It is sent once: when the answer is lost, it is unknown whether the
 // counter moved, and the caller gets an error.
 func (e *Engine) Increment(ctx context.Context, c kv.Column, delta int64) (int64, error) {
 	defer e.metrics.timed(opIncrement)()
@@ -55,7 +55,7 @@ func (e *Engine) increment(ctx context.Context, c kv.Column, delta int64) (int64
 }
 
 // A countCall is an increment whose answer is read here. gohbase decodes the cells of an increment
-// without a look at their bounds, in the goroutine that all requests to a server share: bytes that
+// without a check of their bounds, in the goroutine that all requests to a server share: bytes that
 // are no cell would end the process. HBase 2.6.4 was seen to answer the first increment of a column
 // with a cell of the right length and the bytes of other requests in it.
 type countCall struct {
@@ -188,7 +188,7 @@ func (c checkCall) ToProto() proto.Message {
 	return msg
 }
 
-// DeserializeCellBlocks passes over cells, which say nothing that is asked for; see countCall.
+// DeserializeCellBlocks skips cells, which contain nothing that was asked for; see countCall.
 func (checkCall) DeserializeCellBlocks(_ proto.Message, cells []byte) (uint32, error) {
 	return uint32(len(cells)), nil
 }

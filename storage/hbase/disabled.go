@@ -12,9 +12,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// errDisabled reports that somebody has disabled a table. HBase's servers say of its regions that
-// they are not served, as of those that are moving, and gohbase looks for them until its caller
-// gives up.
+// errDisabled means that an operator has disabled a table. HBase's servers report its regions as
+// not served, like those that are moving, and gohbase looks for them until its caller gives up.
 var errDisabled = errors.New("the table is disabled; \"enable\" of HBase's shell makes it available")
 
 // stateAfter is how long an operation waits for an answer before it asks whether its table is

@@ -1,14 +1,14 @@
-// Package hbase keeps the table contract of storage/kv on an Apache HBase cluster. gohbase finds
-// the regions, holds the connections and sends again what a moved region or a lost connection
-// swallowed; this package writes the requests and reads the answers itself, because gohbase alone
-// loses rows of a scan whose answer got lost, repeats increments and waits forever. It knows
-// regions, scanners and Java exceptions; it never knows what a row key or a cell means.
+// Package hbase implements the table contract of storage/kv on an Apache HBase cluster. gohbase
+// finds the regions, holds the connections and sends again what a moved region or a lost connection
+// lost. This package writes the requests and reads the answers itself, because gohbase alone loses
+// rows of a scan whose answer got lost, repeats increments and waits forever. It knows regions,
+// scanners and Java exceptions; it never knows what a row key or a cell means.
 //
-// What HBase cannot promise: the Time of a cell that was put without one is the clock of the region
-// server that wrote it. A region that moves to a server whose clock is behind may therefore hide a
-// put behind an older one until the clocks meet; keep them in step. A family with
-// NEW_VERSION_BEHAVIOR, which nobody makes for OpenTSDB, has other rules of visibility than those
-// of kv.Versioned.
+// HBase cannot promise one thing: the Time of a cell that was put without one is the clock of the
+// region server that wrote it. A region that moves to a server whose clock is late may therefore
+// hide a put by an older one until the clocks agree; keep them synchronized. A family with
+// NEW_VERSION_BEHAVIOR, which is not used for OpenTSDB, has other rules of visibility than those of
+// kv.Versioned.
 package hbase
 
 import (
@@ -51,9 +51,8 @@ type Options struct {
 	// InFlight is the number of batches of writes that wait for one region server at a time, and
 	// likewise of reads (default 4).
 	InFlight int
-	// Batches is the number of batches of writes, and likewise of reads, that are in memory at a
-	// time, whatever servers they are for (default 32, of 2 MB at most unless a single row is
-	// larger).
+	// Batches is the number of batches of writes, and of batches of reads, that are in memory at a
+	// time, for all servers together (default 32, of 2 MB at most unless a single row is larger).
 	Batches int
 	// BatchRows is the greatest number of rows in a batch (default 500).
 	BatchRows int
@@ -98,7 +97,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Validate says what is wrong with the options, naming the flag.
+// Validate returns what is wrong with the options, naming the flag.
 func (o Options) Validate() error {
 	switch {
 	case strings.Trim(o.ZooKeeper, ", ") == "":
@@ -190,7 +189,7 @@ func (e *Engine) reader() caller {
 
 // send makes a call and waits for its answer until ctx ends. The call has a goroutine of its own,
 // which may outlive this one: gohbase writes to the socket in its caller's goroutine, and a server
-// that hangs can hold that up. So nothing that a call refers to may belong to anybody else.
+// that hangs can block that. So a call must not refer to memory that others use.
 func send(ctx context.Context, c gohbase.RPCClient, rpc hrpc.Call) (proto.Message, error) {
 	type reply struct {
 		msg proto.Message

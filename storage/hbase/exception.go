@@ -41,7 +41,7 @@ func exceptionIn(err error) (*exception, bool) {
 	return newException(class, stack), true
 }
 
-// A verdict says what to do after an exception.
+// A verdict is what to do after an exception.
 type verdict int
 
 const (
@@ -50,10 +50,10 @@ const (
 	moved                 // not here: find the region, then send again
 )
 
-// judge is the table of retries. gohbase knows the first lines of it for requests that fail as a
-// whole; the exceptions of single rows in a batch come here unseen, and so do the classes that
-// gohbase takes for final.
-func (e *exception) judge() verdict {
+// classify is the table of retries. gohbase knows the first lines of it for requests that fail as a
+// whole. The exceptions of single rows in a batch are not seen by gohbase, and neither are the
+// classes that it takes for final.
+func (e *exception) classify() verdict {
 	switch e.class {
 	case "NotServingRegionException", "RegionMovedException",
 		"RegionServerStoppedException", "RegionServerAbortedException", "ServerNotRunningYetException":
@@ -69,7 +69,7 @@ func (e *exception) judge() verdict {
 		"DroppedSnapshotException", // a flush failed; the server goes down
 		"RegionInRecoveryException", "NotAllMetaRegionsOnlineException",
 		"CallTimeoutException", "SocketTimeoutException", "InterruptedIOException", "ClosedChannelException",
-		"IOException": // HBase says DoNotRetryIOException when it means it
+		"IOException": // final errors are a DoNotRetryIOException
 		return again
 	}
 	return giveUp
@@ -107,8 +107,9 @@ func (e *Engine) explain(ctx context.Context, operation, table string, err error
 	return fmt.Errorf("%s table %s: %w", operation, table, err)
 }
 
-// lostScanner reports that a request to an open scanner failed in a way that opening another one
-// may mend. What is no exception is a lost connection, or the second sending that scanCall refuses.
+// lostScanner reports that a request to an open scanner failed in a way that opening another
+// scanner may repair. What is no exception is a lost connection, or the second sending that
+// scanCall refuses.
 func lostScanner(err error) bool {
 	if errors.Is(err, errBadAnswer) || errors.Is(err, errBadCell) {
 		return false
@@ -121,7 +122,7 @@ func lostScanner(err error) bool {
 	case "UnknownScannerException", "OutOfOrderScannerNextException", "ScannerResetException", "LeaseException":
 		return true
 	}
-	return x.judge() != giveUp
+	return x.classify() != giveUp
 }
 
 // errNotSent reports that a connection was lost before a request went out on it.
@@ -141,7 +142,7 @@ func notExecuted(err error) bool {
 		"PleaseHoldException", "CallDroppedException":
 		return true
 	}
-	return x.judge() == moved
+	return x.classify() == moved
 }
 
 // backoff is the pause between attempts: it doubles from 10 ms to 1 s.

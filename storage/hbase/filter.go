@@ -19,8 +19,8 @@ const (
 	maxRegexpValues = 4096
 )
 
-// newFilter makes the filter with which a server leaves out rows and values that nobody asked for.
-// It may pass more than m does, never less; nil passes all.
+// newFilter makes the filter with which a server leaves out rows and values that the scan does not
+// want. It may pass more than m does, never less; nil passes all.
 func newFilter(m *kv.Match, keysOnly, firstCell bool) (*pb.Filter, error) {
 	var filters []filter.Filter
 	if m != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // A gate bounds the requests that are in flight to each region server. A server that is slow or
-// hangs so keeps its own requests waiting, and theirs only, until their time is up.
+// hangs delays only the requests to itself, until their time is up.
 type gate struct {
 	places  int // for requests to one server
 	mu      sync.Mutex

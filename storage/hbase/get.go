@@ -23,7 +23,7 @@ func (e *Engine) Get(ctx context.Context, table, family string, keys [][]byte) (
 }
 
 // History implements kv.Versioned. It asks as Get does, for all that HBase holds of the rows, and
-// tells itself what is read: HBase does not say it in such an answer.
+// decides itself which cells are read: HBase's answer does not contain that.
 func (e *Engine) History(ctx context.Context, table, family string, keys [][]byte) ([]kv.History, error) {
 	all := make([]kv.History, len(keys))
 	for i, key := range keys {
@@ -41,7 +41,7 @@ func (e *Engine) History(ctx context.Context, table, family string, keys [][]byt
 type reading struct {
 	operation, table string
 	keys             [][]byte
-	tail             []byte // what each Get says after its row key
+	tail             []byte // the part of each Get after its row key
 }
 
 // read hands the cells of the i-th key to done, of different keys at the same time. They are good

@@ -10,8 +10,8 @@ import (
 )
 
 // A multi is a request for many rows of one region. It is made with rows in ascending order and
-// takes of them what the region of the first one turns out to hold; it says on cut, in the
-// goroutine of gohbase, where the next region begins.
+// takes those that the region of the first one holds; it sends on cut, in gohbase's goroutine,
+// where the next region begins.
 type multi struct {
 	call
 	actions []action
@@ -31,12 +31,13 @@ func newMulti(ctx context.Context, table []byte, actions []action, g *gate) *mul
 func (m *multi) Name() string        { return "Multi" }
 func (m *multi) Description() string { return "Multi" }
 
-// NewResponse takes whatever comes: a message without fields keeps its bytes for whoever waits.
+// NewResponse takes any answer: a message without fields keeps its bytes for the goroutine that
+// waits.
 func (m *multi) NewResponse() proto.Message { return &emptypb.Empty{} }
 
 // SetRegion is called before each attempt to send, in the goroutine that sends; a region may have
-// been split since the one before, or moved to another server. It returns when the server has room
-// for the request.
+// been split since the one before, or moved to another server. It returns when the gate admits the
+// request.
 func (m *multi) SetRegion(region hrpc.RegionInfo) {
 	m.call.SetRegion(region)
 	m.cutAt(region.StopKey())
@@ -67,7 +68,7 @@ func (m *multi) cutAt(stop []byte) {
 	select {
 	case m.cut <- n:
 		m.actions = m.actions[:n]
-	case <-m.ctx.Done(): // nobody listens any more, and nothing will be sent
+	case <-m.ctx.Done(): // the caller has left, and nothing will be sent
 	}
 }
 
@@ -114,7 +115,7 @@ func (m *multi) SerializeCellBlocks(blocks [][]byte) (proto.Message, [][]byte, u
 }
 
 // appendBlock appends the cells of an action to those that are sent, in one piece with the cells
-// before if they lie behind them.
+// before if they follow them in memory.
 func appendBlock(blocks [][]byte, cells []byte) [][]byte {
 	if len(cells) == 0 {
 		return blocks

@@ -23,7 +23,7 @@ func rawMessage(b []byte) proto.Message {
 	return m
 }
 
-// actionOverhead is more than an action has beside its row key.
+// actionOverhead is more than an action has in addition to its row key.
 const actionOverhead = 40
 
 // appendGroup appends one RegionAction: the actions of the given numbers, or the only one, which is
@@ -91,7 +91,7 @@ func appendActionHead(dst []byte, index uint64, field protowire.Number, body int
 // sizeTagged is the size of a field of n bytes with its tag, of one byte, and its length.
 func sizeTagged(n int) int { return 1 + protowire.SizeBytes(n) }
 
-// getTail is what a Get of a whole family says after its row.
+// getTail is the part of a Get of a whole family after its row.
 func getTail(family string) []byte {
 	b := protowire.AppendTag(nil, 2, protowire.BytesType)
 	b = protowire.AppendVarint(b, uint64(sizeTagged(len(family))))
@@ -104,9 +104,9 @@ func getTail(family string) []byte {
 // maxVersions bounds the versions of a cell in a History.
 const maxVersions = 100
 
-// historyTail is what a Get of a whole family says after its row when it wants older versions and
+// historyTail is the part of a Get of a whole family after its row when it wants older versions and
 // deletions too. The server makes a scan of a Get and copies its attributes, among them the one
-// that makes a scan raw; Get itself has no word for it.
+// that makes a scan raw; Get itself has no field for it.
 func historyTail(family string) []byte {
 	b := getTail(family)
 	const name = "_raw_"  // Scan.RAW_ATTR

@@ -146,7 +146,8 @@ func parseException(b []byte) (*exception, error) {
 	return newException(string(name), string(value)), f.err
 }
 
-// The lower three bits of a tag say what follows; the number of the field is above them.
+// The lower three bits of a tag are the type of what follows; the number of the field is above
+// them.
 const (
 	isNumber = uint64(protowire.VarintType)
 	isBytes  = uint64(protowire.BytesType)

@@ -20,8 +20,8 @@ func (e *Engine) Scan(ctx context.Context, s kv.Scan) iter.Seq2[kv.Row, error] {
 	}
 }
 
-// readAhead passes the rows on until there are no more, or enough, or nobody wants them. Nothing of
-// the scan that is the caller's is in use when it has returned.
+// readAhead passes the rows on until there are no more, or enough, or the caller stops. When it has
+// returned, it uses nothing of the scan that belongs to the caller.
 func (e *Engine) readAhead(ctx context.Context, sc *scanner, yield func(kv.Row) bool) error {
 	reading, stop := context.WithCancel(ctx)
 	pages := make(chan []kv.Row)

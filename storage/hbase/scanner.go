@@ -60,9 +60,9 @@ func (e *Engine) newScanner(s kv.Scan) (*scanner, error) {
 	return &scanner{e: e, client: e.reader(), scan: s, query: query, start: start, stop: stop}, nil
 }
 
-// newQuery says what the server is to look for. When it has a Match to filter by, the qualifier is
-// left to us: a filter may be shown a made-up cell with an empty row when a scan names columns
-// (HBASE-27691).
+// newQuery describes what the server is to look for. When it has a Match to filter by, the
+// qualifier is checked here: a filter may be shown a made-up cell with an empty row when a scan
+// names columns (HBASE-27691).
 func newQuery(s kv.Scan) (*pb.Scan, error) {
 	column := &pb.Column{Family: []byte(s.Family)}
 	columns := s.Match == nil && len(s.Qualifier) > 0
@@ -169,7 +169,7 @@ func (s *scanner) watch(ctx context.Context) (watched context.Context, end func(
 	}
 }
 
-// isServed reads a row of the table and reports whether there was an answer, whatever it was.
+// isServed reads a row of the table and reports whether there was any answer.
 func (s *scanner) isServed(ctx context.Context, limit time.Duration) bool {
 	ctx, stop := context.WithTimeout(ctx, limit)
 	defer stop()
@@ -181,7 +181,7 @@ func (s *scanner) isServed(ctx context.Context, limit time.Duration) bool {
 	return err == nil || ctx.Err() == nil
 }
 
-// mendable reports whether opening a scanner, or another one, may do better.
+// mendable reports whether opening a scanner, or another one, may help.
 func (s *scanner) mendable(err error) bool {
 	if s.open && lostScanner(err) {
 		s.e.metrics.resumes.Inc()
@@ -189,7 +189,7 @@ func (s *scanner) mendable(err error) bool {
 		return true
 	}
 	x, ok := exceptionIn(err)
-	if !s.open && ok && x.judge() != giveUp {
+	if !s.open && ok && x.classify() != giveUp {
 		s.e.metrics.again.Inc()
 		return true
 	}
@@ -340,8 +340,8 @@ const (
 	closeTries   = 4
 )
 
-// close tells the server that the rest is not wanted. A scanner that still works on the last
-// request cannot be closed.
+// close asks the server to forget the scanner. A scanner that still works on the last request
+// cannot be closed.
 func (s *scanner) close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A TableSpec says how a table is made.
+// A TableSpec describes how a table is made.
 type TableSpec struct {
 	Name     string // with a namespace: namespace:name
 	Families []Family
@@ -35,7 +35,7 @@ const CompressionAuto = "AUTO"
 // TableNames are the names of the four tables of OpenTSDB.
 type TableNames struct{ Data, UID, Meta, Tree string }
 
-// TableOptions say how the tables of OpenTSDB are made.
+// TableOptions are how the tables of OpenTSDB are made.
 type TableOptions struct {
 	// MetricWidth is the width of metric UIDs in bytes; SaltWidth that of the salt before them (0:
 	// none) and SaltBuckets the number of its values.
@@ -52,7 +52,7 @@ type TableOptions struct {
 	TTL time.Duration
 }
 
-// Splits say where the regions of the data table begin: at Keys, or, without any, in Regions of
+// Splits are where the regions of the data table begin: at Keys, or, without any, in Regions of
 // equal width.
 type Splits struct {
 	Regions int
@@ -85,7 +85,7 @@ func ParseSplits(text string) (Splits, error) {
 	return s, nil
 }
 
-// Validate says what is wrong with the options.
+// Validate returns what is wrong with the options.
 func (o TableOptions) Validate() error {
 	switch {
 	case !slices.Contains([]string{"", "auto", "none", "gz", "snappy", "lz4", "zstd", "lzo"}, o.Compression):
@@ -101,7 +101,7 @@ func (o TableOptions) Validate() error {
 }
 
 // OpenTSDBTables are the four tables as OpenTSDB's create_table.sh makes them, except that the
-// compression is none where that script says LZO, which a stock HBase does not have.
+// compression is none instead of that script's LZO, which a stock HBase does not have.
 func OpenTSDBTables(names TableNames, o TableOptions) []TableSpec {
 	family := func(name string) Family {
 		return Family{
@@ -188,7 +188,7 @@ func (f Family) String() string {
 }
 
 // DDL prints the tables as commands of the HBase shell. Only the cluster knows what compression it
-// has: where the best is asked for, a comment says so, and there is none.
+// has: where the best is asked for, the tables are not compressed and a comment explains that.
 func DDL(specs []TableSpec) string {
 	var out strings.Builder
 	if specs[0].Families[0].Compression == CompressionAuto {

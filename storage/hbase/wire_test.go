@@ -338,8 +338,8 @@ func TestException(t *testing.T) {
 		{"x: HBase Java exception org.apache.hadoop.hbase.DoNotRetryIOException:\nno", "DoNotRetryIOException", "no", giveUp},
 	} {
 		x, ok := exceptionIn(errors.New(test.text))
-		if !ok || x.class != test.class || x.message != test.message || x.judge() != test.want {
-			t.Errorf("exceptionIn(%q) = %+v, %t, judged %d, want %d", test.text, x, ok, x.judge(), test.want)
+		if !ok || x.class != test.class || x.message != test.message || x.classify() != test.want {
+			t.Errorf("exceptionIn(%q) = %+v, %t, judged %d, want %d", test.text, x, ok, x.classify(), test.want)
 		}
 	}
 	if x, ok := exceptionIn(context.Canceled); ok {

@@ -12,9 +12,9 @@ import (
 // people to look at.
 const asideName = "aside"
 
-// keeper keeps tables aside that Pebble finds to be nobody's when it opens a store without a mark:
-// nothing tells whether the MANIFEST that does not list them lost its end. With a mark it is known
-// to be whole, and such tables are what a crash left.
+// keeper keeps the tables that Pebble finds unlisted when it opens a store without a mark: it is
+// unknown whether the MANIFEST that does not list them lost its end. With a mark the MANIFEST is
+// known to be whole, and such tables are what a crash left.
 type keeper struct {
 	path string
 	log  *slog.Logger
@@ -25,7 +25,7 @@ type keeper struct {
 	kept   []string
 }
 
-// orphans says which tables the opened store lists: they may be removed when their turn comes.
+// orphans takes which tables the opened store lists: they may be removed when their turn comes.
 func (k *keeper) orphans(listed func(name string) bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -10,15 +10,16 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// formatVersion is the form of the store as a whole; a store of a later form is refused. An earlier one is read, and becomes this one when
-// it is opened, so that no earlier version of tsdbridge opens it any more:
+// formatVersion is the form of the store as a whole; a store of a later form is refused. An earlier
+// form is read, and becomes this one when it is opened, so that no earlier version of tsdbridge
+// opens the store any more:
 //
 //	1  rows hold all cells as they are
 //	2  rows may hold column-coded cells
-//	3  documents of new series may be coded, and tsdb-meta may say in which days a series has rows: who does not know that would put rows
-//	   that are never found
+//	3  documents of new series may be coded, and tsdb-meta may contain in which days a series has rows: a version
+//	   that does not know that would put rows that are never found
 //	4  the first point of a coded cell may count milliseconds though it is a whole second
-//	5  the store has a mark: who does not keep it would make a start miss what is there
+//	5  the store has a mark: after a version that does not keep it, a start would miss files that exist
 const formatVersion = 5
 
 // formatMarked is the first that has a mark.

@@ -38,7 +38,7 @@ var errCorrupt = errors.New("corrupt row")
 // record is one cell, or the deletion of one.
 type record struct {
 	qualifier, value []byte
-	coded            []byte // instead of, or beside, the two
+	coded            []byte // instead of the two, or in addition
 	time             int64  // milliseconds
 	deleted          bool
 }

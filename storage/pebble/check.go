@@ -38,10 +38,10 @@ type badTable struct {
 	err    error
 }
 
-// after is the first key behind a key.
+// after is the first key after a key.
 func after(key []byte) []byte { return append(bytes.Clone(key), 0) }
 
-// badTables reads all that the store lists, and says what is damaged or missing.
+// badTables reads all tables that the store lists, and returns those that are damaged or missing.
 func (e *Engine) badTables(ctx context.Context) (bad []badTable, err error) {
 	levels, err := e.db().SSTables()
 	if err != nil {
@@ -104,7 +104,7 @@ func (w *tableWalk) read(from, to []byte) {
 	w.err = errors.Join(it.Error(), it.Close())
 }
 
-// at returns the first key at or behind a key; ok is false where the table cannot be read.
+// at returns the first key not before a key; ok is false where the table cannot be read.
 func (w *tableWalk) at(key []byte) (first []byte, ok bool) {
 	it, err := w.r.NewIter(sstable.NoTransforms, nil, nil, sstable.AssertNoBlobHandles)
 	if err != nil {
@@ -116,8 +116,8 @@ func (w *tableWalk) at(key []byte) (first []byte, ok bool) {
 	return first, errors.Join(it.Error(), it.Close()) == nil
 }
 
-// brokenSpans says which ranges of a table cannot be read. Each begins with the last row before the
-// damage, at which a reader already meets it.
+// brokenSpans returns the ranges of a table that cannot be read. Each begins with the last row
+// before the damage, at which a reader already meets it.
 func brokenSpans(ctx context.Context, files vfs.FS, name string, all span) (broken []span) {
 	r, err := openTable(ctx, files, name)
 	if err != nil {
@@ -145,7 +145,7 @@ func brokenSpans(ctx context.Context, files vfs.FS, name string, all span) (brok
 // which the range gets larger than need be.
 const longestProbe = 64
 
-// nextGood finds the first key behind a damage that can be read, byte by byte: a seek fails as long
+// nextGood finds the first key after a damage that can be read, byte by byte: a seek fails as long
 // as it leads into the damage. nil: there is none.
 func (w *tableWalk) nextGood(begin, end []byte) (next []byte) {
 	try := func(key []byte) bool {
@@ -176,8 +176,8 @@ func (w *tableWalk) nextGood(begin, end []byte) (next []byte) {
 	return next
 }
 
-// Check reads all of a store that nobody has open and says what of it is lost. It changes nothing
-// but what every start changes.
+// Check reads all of a store that no process has open and returns what of it is lost. It changes
+// nothing except what every start changes.
 func Check(ctx context.Context, o Options) ([]Lost, error) { return check(ctx, o, vfs.Default) }
 
 func check(ctx context.Context, o Options, files vfs.FS) (lost []Lost, err error) {
@@ -200,8 +200,8 @@ func repairing(o Options) Options {
 	return o
 }
 
-// openForRepair opens a store in which tables may be missing. Pebble tells nothing about one that
-// is not there, so an empty file takes its place; they are returned.
+// openForRepair opens a store in which tables may be missing. Pebble reports nothing about a
+// missing table, so an empty file takes its place; the names of these files are returned.
 func openForRepair(o Options, files vfs.FS) (e *Engine, made []string, err error) {
 	for {
 		if e, err = open(repairing(o), files, wallClock); err == nil {
@@ -221,7 +221,7 @@ func openForRepair(o Options, files vfs.FS) (e *Engine, made []string, err error
 	}
 }
 
-// missingIn finds the name of a missing table in what Pebble says.
+// missingIn finds the name of a missing table in Pebble's error.
 func missingIn(err error, files vfs.FS, path string) (name string, ok bool) {
 	for _, m := range regexp.MustCompile(`file (\d{6,})`).FindAllStringSubmatch(err.Error(), -1) {
 		name = files.PathJoin(path, m[1]+".sst")
@@ -245,7 +245,7 @@ func (o Options) forRepair(p *pebble.Options) {
 	p.DisableAutomaticCompactions, p.DisableConsistencyCheck = o.repairing, o.repairing
 }
 
-// lost says in words of tables what cannot be read.
+// lost describes by tables what cannot be read.
 func (e *Engine) lost(bad []badTable) (list []Lost) {
 	for _, b := range bad {
 		for _, s := range b.broken {

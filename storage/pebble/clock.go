@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// clock gives the times of cells. They never go back, not over a restart either, whatever the
+// clock gives the times of cells. They never go back, not after a restart either, even if the
 // machine's clock does: before a time is given, a mark that is as late is in the log, and a store
 // that is opened begins at its mark.
 type clock struct {

@@ -63,7 +63,7 @@ func (c *coder) put(p *kv.Put, now int64) record {
 	return r
 }
 
-// trim lets go of the caller's memory, and of what an unusual row has taken.
+// trim releases the caller's memory, and what an unusual row has taken.
 func (c *coder) trim() {
 	clear(c.records)
 	if cap(c.coded)+cap(c.row) > maxPooled {
@@ -77,8 +77,8 @@ type decoder struct {
 	qualifier, value []byte
 }
 
-// open sets the qualifier and the value of a record whose cell is coded; they are good until the
-// next.
+// open sets the qualifier and the value of a record whose cell is coded; they are valid until the
+// next call.
 func (d *decoder) open(r *record) (err error) {
 	if r.coded == nil {
 		return nil

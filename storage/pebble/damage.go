@@ -48,8 +48,8 @@ func (e *Engine) Damaged() []string {
 	return slices.Clone(e.damages.files)
 }
 
-// told makes kv.ErrDamaged, with the name of the file, of what Pebble says about one.
-func told(err error) error {
+// explain turns Pebble's error about a damaged file into kv.ErrDamaged with the file's name.
+func explain(err error) error {
 	if err == nil || errors.Is(err, kv.ErrDamaged) {
 		return err
 	}
@@ -62,12 +62,13 @@ func told(err error) error {
 	return err
 }
 
-// toldOpening is told for what Pebble says when it opens a store. Its file of options has no sum:
-// what a damaged one says differs from our options, and Pebble tells that without the file's name.
-func toldOpening(err error, files vfs.FS, path string) error {
+// explainOpening is explain for errors of opening a store. Pebble's file of options has no
+// checksum: the content of a damaged one differs from our options, and Pebble reports that without
+// the file's name.
+func explainOpening(err error, files vfs.FS, path string) error {
 	name := optionsFile(files, path)
 	if err == nil || name == "" || errors.Is(err, kv.ErrDamaged) || !strings.Contains(err.Error(), "option") && !strings.Contains(err.Error(), "key=value") {
-		return told(err)
+		return explain(err)
 	}
 	return fmt.Errorf("%w: %s: %w", errOptions, files.PathJoin(path, name), err)
 }

@@ -12,36 +12,37 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// A room is the free space of the store's disk, and who may still have of it. A disk that is full stops Pebble for good as soon as its log cannot be
-// written; so those who can wait are stopped one after the other before, and the log never is:
+// A diskSpace is the free space of the store's disk, and decides which writers may still use it. A
+// disk that is full stops Pebble for good as soon as its log cannot be written. So the writers that
+// can wait are stopped before, one after the other, and the log never is:
 //
-//	below 4/4 of MinFreeBytes   points and series are refused (kv.ErrFull); nobody waits for an answer
-//	below 3/4                   rows that are put behind the write log, which give its files back
-//	below 2/4                   compactions wait; they need space before they give some
-//	below 1/4                   flushes of memory wait; they let go of the log's files
+//	below 4/4 of MinFreeBytes   points and series are refused (kv.ErrFull); these writes do not wait
+//	below 3/4                   rows that are put after they were in the write log, which free its files
+//	below 2/4                   compactions wait; they need space before they free some
+//	below 1/4                   flushes of memory wait; they free the log's files
 //
-// When there is room again all go on. What other processes do to the disk between two looks is not known: the log may meet a full disk
-// all the same (see die).
+// When there is space again all go on. What other processes write to the disk between two looks is
+// not known: the log may still meet a full disk (see die).
 type diskSpace struct {
 	files vfs.FS
 	path  string
 	min   uint64 // bytes; 0: not looked after
 	log   *slog.Logger
 
-	opened  atomic.Bool   // until then nobody waits
-	ending  chan struct{} // closed when the engine is: nobody waits any more
+	opened  atomic.Bool   // until then nothing waits
+	ending  chan struct{} // closed when the engine is: nothing waits any more
 	begin   time.Time
 	looked  atomic.Int64  // when free was read, after begin
 	free    atomic.Uint64 // bytes
 	short   atomic.Bool   // writes are refused
 	refused atomic.Int64  // how many were
-	stuck   atomic.Int64  // who waits on a disk that takes no writes, whatever min says
+	stuck   atomic.Int64  // the writers that wait on a disk that takes no writes, independent of min
 
 	stuckBy atomic.Pointer[error] // what the last of them met
 	read    atomic.Pointer[error] // why the store is only read; nil: it takes writes
 }
 
-// What is left of MinFreeBytes, in quarters, below which somebody is stopped.
+// The quarters of MinFreeBytes below which a kind of writer is stopped.
 const (
 	quartersWrite   = 4
 	quartersPut     = 3
@@ -60,12 +61,12 @@ func newDiskSpace(o Options, files vfs.FS) *diskSpace {
 		r.min = uint64(o.MinFreeBytes)
 	}
 	r.looked.Store(-int64(lookEvery))
-	r.free.Store(^uint64(0)) // until somebody has looked
+	r.free.Store(^uint64(0)) // until the first look
 	return r
 }
 
-// look returns the free bytes, as they were a moment ago. Of a file system that does not say, there
-// is always enough.
+// look returns the free bytes, as they were a moment ago. A file system that does not report them
+// always has enough.
 func (r *diskSpace) look() uint64 {
 	now, last := int64(time.Since(r.begin)), r.looked.Load()
 	if now-last < int64(lookEvery) || !r.looked.CompareAndSwap(last, now) {
@@ -89,7 +90,7 @@ func (r *diskSpace) look() uint64 {
 // has reports whether there is more than so many quarters of the minimum.
 func (r *diskSpace) has(quarters uint64) bool { return r.min == 0 || r.look() >= r.min/4*quarters }
 
-// want refuses a write for which there is no room.
+// want refuses a write for which there is no space.
 func (r *diskSpace) want(quarters uint64) error {
 	if err := r.reading(); err != nil {
 		r.refused.Add(1)
@@ -115,7 +116,7 @@ func (r *diskSpace) refuse(why error) {
 	r.read.Store(&err)
 }
 
-// reading says why nothing can be changed; nil: it can.
+// reading returns why nothing can be changed; nil: it can.
 func (r *diskSpace) reading() error {
 	if err := r.read.Load(); err != nil {
 		return *err
@@ -126,7 +127,7 @@ func (r *diskSpace) reading() error {
 // refuses reports whether writes are refused at the moment.
 func (r *diskSpace) refuses() bool { return r.short.Load() || r.stuck.Load() > 0 || r.reading() != nil }
 
-// wait returns when there is room, or none will come.
+// wait returns when there is space, or when the engine ends.
 func (r *diskSpace) wait(quarters uint64) error {
 	if !r.opened.Load() || r.has(quarters) {
 		return nil
@@ -145,13 +146,13 @@ func (r *diskSpace) wait(quarters uint64) error {
 	}
 }
 
-// spaceFS lets those wait who make large files.
+// spaceFS makes the writers of large files wait for space.
 type spaceFS struct {
 	vfs.FS
 	space *diskSpace
 }
 
-// Create implements vfs.FS. The categories are Pebble's names of who writes.
+// Create implements vfs.FS. The categories are Pebble's names of its writers.
 func (f spaceFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	var err error
 	switch category {
@@ -169,6 +170,5 @@ func (f spaceFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, 
 // Unwrap implements vfs.FS.
 func (f spaceFS) Unwrap() vfs.FS { return f.FS }
 
-// Room fails with kv.ErrFull while there is no room for points: who keeps them elsewhere on the
-// same disk asks before.
+// DiskSpace implements kv.Local.
 func (e *Engine) DiskSpace() error { return e.space.want(quartersWrite) }

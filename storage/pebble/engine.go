@@ -3,8 +3,8 @@
 //
 // A row of a family is one Pebble entry. Its key is a byte that stands for table and family, then
 // the row key; its value is all cells, folded from the changes that Apply added (see cells.go and
-// merge.go). Cells that hold columns of points are kept coded, which shows in nothing but the size.
-// It never looks into a row key beyond kv.Match.
+// merge.go). Cells that hold columns of points are kept coded, which callers of kv.KV never see.
+// The package never looks into a row key beyond kv.Match.
 package pebble
 
 import (
@@ -22,15 +22,15 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// Options say where and how a store is kept.
+// Options set where and how a store is kept.
 type Options struct {
 	// Path is the folder of the store; it is created if it is missing. Not used in memory.
 	Path string
 	// InMemory keeps everything in memory and forgets it at the end.
 	InMemory bool
 	// CacheBytes is the memory for blocks read from disk, in bytes; 0 is DefaultCacheBytes, or
-	// little in memory. Beside it the changes of the last while take up to 256 MiB (in memory: 16
-	// MiB) of memory until they are flushed.
+	// little for a store in memory. In addition, recent changes take up to 256 MiB (in memory: 16
+	// MiB) until they are flushed.
 	CacheBytes int64
 	// MinFreeBytes is the space on the disk below which writes fail with kv.ErrFull, in bytes; 0:
 	// none. Less than a few memory tables (256 MiB) may let the disk run full while the store puts
@@ -40,7 +40,7 @@ type Options struct {
 	Logger *slog.Logger
 	// LockWait is how long a folder that another process has open is tried again.
 	LockWait time.Duration
-	// Tables are the tables to serve, beside those that the store has already.
+	// Tables are the tables to serve, in addition to those that the store has already.
 	Tables []kv.Table
 
 	restoring bool // opened by Restore
@@ -76,8 +76,8 @@ type Engine struct {
 	// durability is what Apply asks of the log. A store in memory has no log.
 	durability *pebble.WriteOptions
 
-	// change is held for reading while a batch is applied, and for writing from the look at a cell
-	// to its change by Increment and CheckAndPut. Nobody waits for the disk with it.
+	// change is held for reading while a batch is applied. Increment and CheckAndPut hold it for
+	// writing from the look at a cell to its change. It is never held while waiting for the disk.
 	change sync.RWMutex
 
 	mu      sync.Mutex // guards the three below
@@ -95,7 +95,7 @@ type holding struct {
 	fresh bool // there was no store
 }
 
-// db is the store of Pebble's. Who holds something of it has entered.
+// db is Pebble's store. A caller that holds something of it has entered.
 func (e *Engine) db() *pebble.DB { return e.now.Load() }
 
 // Open opens the store of o and creates what is missing.
@@ -139,10 +139,10 @@ func (e *Engine) openWriting(o Options, has holding) (h holding, err error) {
 	}
 	db, err := pebble.Open(o.Path, e.options(o, h))
 	if err != nil {
-		return has, errors.Join(toldOpening(err, e.files, o.Path), h.releaseBut(has))
+		return has, errors.Join(explainOpening(err, e.files, o.Path), h.releaseBut(has))
 	}
 	if err := e.loadFor(db, o, h); err != nil {
-		return has, errors.Join(told(err), db.Close(), h.releaseBut(has))
+		return has, errors.Join(explain(err), db.Close(), h.releaseBut(has))
 	}
 	e.now.Store(db)
 	e.space.opened.Store(true)
@@ -154,7 +154,8 @@ func (e *Engine) take(o Options, has holding) (h holding, err error) {
 	if h = has; o.InMemory {
 		return h, nil
 	}
-	// Before anything is made there. Whatever else it says may be another process at work.
+	// This check comes before anything is made there. Other findings may be the work of another
+	// process.
 	if _, err := inspect(o.Path, e.files, o.restoring); errors.Is(err, ErrForeign) || errors.Is(err, ErrRestoring) {
 		return h, err
 	}
@@ -172,8 +173,8 @@ func (e *Engine) take(o Options, has holding) (h holding, err error) {
 	return h, nil
 }
 
-// takeFiles looks at the files of a folder, which nobody else changes any more, and begins to keep
-// its mark.
+// takeFiles checks the files of a folder, which no other process changes any more, and begins to
+// keep its mark.
 func (e *Engine) takeFiles(o Options, h *holding) error {
 	found, err := inspect(o.Path, e.files, o.restoring)
 	if err != nil {
@@ -195,10 +196,10 @@ func (e *Engine) takeFiles(o Options, h *holding) error {
 	return nil
 }
 
-// release lets go of a folder.
+// release releases a folder.
 func (h holding) release() error { return h.releaseBut(holding{}) }
 
-// releaseBut lets go of what was not had before.
+// releaseBut releases what was not held before.
 func (h holding) releaseBut(before holding) error {
 	var err error
 	if h.own != nil && before.own == nil {
@@ -220,7 +221,7 @@ func (e *Engine) options(o Options, h holding) *pebble.Options {
 	return options
 }
 
-// welcome says what is worth knowing about the store that was found.
+// welcome logs what is worth knowing about the store that was found.
 func (e *Engine) welcome(db *pebble.DB, version uint64, h holding) error {
 	if h.own == nil {
 		return nil
@@ -239,7 +240,7 @@ func (e *Engine) welcome(db *pebble.DB, version uint64, h holding) error {
 	return nil
 }
 
-// keepOrphans tells a keeper which tables the store lists.
+// keepOrphans gives a keeper the tables that the store lists.
 func keepOrphans(db *pebble.DB, keep *keeper) error {
 	levels, err := db.SSTables()
 	if err != nil {
@@ -257,10 +258,10 @@ func keepOrphans(db *pebble.DB, keep *keeper) error {
 
 func tableName(number uint64) string { return fmt.Sprintf("%06d.sst", number) }
 
-// loadFor is load; who repairs a store goes on where what it says about itself is what is damaged.
+// loadFor is load. A repair goes on where the store's own records are what is damaged.
 func (e *Engine) loadFor(db *pebble.DB, o Options, h holding) error {
 	err := e.load(db, o.Tables, h)
-	if err == nil || !o.repairing || !errors.Is(told(err), kv.ErrDamaged) {
+	if err == nil || !o.repairing || !errors.Is(explain(err), kv.ErrDamaged) {
 		return err
 	}
 	e.families = make(families) // as they are given to a new store
@@ -268,7 +269,7 @@ func (e *Engine) loadFor(db *pebble.DB, o Options, h holding) error {
 	return nil
 }
 
-// load reads what the store says about itself and adds what is missing.
+// load reads the store's own records and adds what is missing.
 func (e *Engine) load(db *pebble.DB, tables []kv.Table, h holding) error {
 	version, err := checkFormat(db)
 	if err != nil {
@@ -324,9 +325,9 @@ func (e *Engine) Close() error {
 // stays in Pebble's log.
 const flushTime = 30 * time.Second
 
-// flushed puts what is in memory into tables, if there is room on the disk. Tables have sums, and
-// the manifest that lists them is known to the mark; the end of a log that is damaged looks like
-// that of one that held less.
+// flushed puts what is in memory into tables, if there is space on the disk. Tables have checksums,
+// and the mark knows the manifest that lists them; the damaged end of a log looks like that of a
+// log that held less.
 func (e *Engine) flushed() bool {
 	if !e.durability.Sync || e.space.reading() != nil || !e.space.has(quartersFlush) || e.tryFiles() != nil {
 		return false

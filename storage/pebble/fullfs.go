@@ -7,10 +7,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// fullFS has who meets a full disk, or one that became read-only, wait until it takes writes: there
-// is room of blocks, files and quota. Pebble ends the process when its log or its MANIFEST cannot
-// be written, with its locks held. Who comes meanwhile is refused (see diskSpace.want), so what
-// waits is what was under way. When the store is closed nobody waits.
+// fullFS makes writers that meet a full disk, or one that became read-only, wait until it takes
+// writes: until there is space for blocks, files and quota. Pebble ends the process when its log or
+// its MANIFEST cannot be written, with its locks held. New writes are refused meanwhile (see
+// diskSpace.want), so only those under way wait. When the store is closed nothing waits.
 type fullFS struct {
 	vfs.FS
 	space *diskSpace
@@ -81,7 +81,7 @@ func (f fullFS) MkdirAll(dir string, perm os.FileMode) error {
 	return f.space.persist(func() error { return f.FS.MkdirAll(dir, perm) })
 }
 
-// waitingFile is a file whose writes wait for room.
+// waitingFile is a file whose writes wait for space.
 type waitingFile struct {
 	vfs.File
 	space *diskSpace

@@ -15,7 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// What is in the folder of a store beside its tables.
+// The files in the folder of a store other than its tables.
 const (
 	manifestMarker = "marker.manifest."
 	formatMarker   = "marker.format-version."
@@ -69,7 +69,7 @@ func (f *inspection) has(prefix string) bool {
 	return slices.ContainsFunc(f.names, func(n string) bool { return strings.HasPrefix(n, prefix) })
 }
 
-// isTable reports whether a name is one of a table, or of values beside it.
+// isTable reports whether a name is one of a table, or of a file of values that belongs to one.
 func isTable(name string) bool {
 	return strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, ".blob")
 }
@@ -220,7 +220,8 @@ func (f *inspection) checkLog(want ownedFile) error {
 	return nil
 }
 
-// walEnd reads a log of Pebble's and says where it ends, and whether it was ended in order there.
+// walEnd reads a log of Pebble's. It returns where it ends, and whether it was ended in order
+// there.
 func walEnd(files vfs.FS, path string, number uint64) (end int64, whole bool, err error) {
 	logs, err := wal.Scan(wal.Dir{FS: files, Dirname: path})
 	if err != nil {
@@ -238,7 +239,7 @@ func walEnd(files vfs.FS, path string, number uint64) (end int64, whole bool, er
 		switch {
 		case errors.Is(err, io.EOF):
 			return end, true, nil
-		case err != nil: // a broken record, whatever is wrong with it
+		case err != nil: // a broken record of any kind
 			return end, false, nil
 		}
 		if _, err := io.Copy(io.Discard, record); err != nil {

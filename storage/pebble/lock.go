@@ -13,15 +13,15 @@ import (
 // lockEvery is how often a folder in use is tried again.
 const lockEvery = 50 * time.Millisecond
 
-// lockFolder locks a folder. One that is in use is tried again for as long as wait says: a process
-// that was killed may take a moment to end.
+// lockFolder locks a folder. One that is in use is tried again for the time of wait: a process that
+// was killed may take a moment to end.
 func lockFolder(path string, files vfs.FS, wait time.Duration) (*pebble.Lock, error) {
 	for begin := time.Now(); ; time.Sleep(lockEvery) {
 		lock, err := pebble.LockDirectory(path, files)
 		if err == nil {
 			return lock, nil
 		}
-		// The file could not be opened: nobody was asked yet.
+		// The file could not be opened: no lock was requested yet.
 		var opening *fs.PathError
 		if errors.As(err, &opening) {
 			return nil, fmt.Errorf("lock it: %w", err)

@@ -16,8 +16,9 @@ func (e *Engine) LogEnd() kv.LogEnd {
 	return e.logEnd
 }
 
-// NoteLog implements kv.Local. The store's mark has it: a copy of the store without its log knows
-// of none, and there is room for it on a full disk. A store that is only read notes nothing.
+// NoteLog implements kv.Local. The store's mark contains the end: a copy of the store without its
+// log knows of none, and it has space for it on a full disk. A store that is only read notes
+// nothing.
 func (e *Engine) NoteLog(end kv.LogEnd, durable bool) error {
 	e.mu.Lock()
 	own := e.holding.own
@@ -33,7 +34,7 @@ func (e *Engine) NoteLog(end kv.LogEnd, durable bool) error {
 	return nil
 }
 
-// LogEnd is what a store that nobody has open knows of its log.
+// LogEnd is what a store that no process has open knows of its log.
 func LogEnd(path string) (kv.LogEnd, error) {
 	fact, _, err := readOwned(vfs.Default, path)
 	return fact.log, err

@@ -121,8 +121,7 @@ func (f *fold) gather() (last int64, err error) {
 	return last, nil
 }
 
-// qualify finds the qualifier of a coded cell, by which it is told from others. The cell stays
-// coded.
+// qualify finds the qualifier of a coded cell, which identifies it. The cell stays coded.
 func (f *fold) qualify(r *record) (err error) {
 	if r.coded == nil {
 		return nil

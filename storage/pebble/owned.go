@@ -28,8 +28,8 @@ const (
 )
 
 // An ownedFile is one of Pebble's files that grow, as far as it was synced. The manifest lists the
-// files of tables; what is missing at its end are tables, which Pebble would remove as nobody's.
-// What is missing of a log of Pebble's are the last changes.
+// files of tables; without its end, Pebble would remove tables as unlisted. Without the end of a
+// log of Pebble's, the last changes are missing.
 type ownedFile struct {
 	manifest bool
 	number   uint64
@@ -62,7 +62,7 @@ func ownedOf(name string) (f ownedFile, ok bool) {
 // Version 1 lacks the end of the write log.
 const factVersion = 2
 
-// mostOwned is how many files a mark has room for. Pebble has two manifests and some five logs.
+// mostOwned is how many files a mark has space for. Pebble has two manifests and some five logs.
 const mostOwned = 20
 
 type ownedFact struct {
@@ -177,7 +177,7 @@ type owned struct {
 	log  *slog.Logger
 }
 
-// keepOwned begins to keep a mark, from what the one that is there says. A new file gets its name
+// keepOwned begins to keep a mark, with the content of the existing one. A new file gets its name
 // when it holds a mark.
 func keepOwned(files vfs.FS, path string, fact ownedFact, log *slog.Logger) (*owned, error) {
 	fact.process = os.Getpid()
@@ -216,8 +216,8 @@ func keepOwned(files vfs.FS, path string, fact ownedFact, log *slog.Logger) (*ow
 // newSuffix is that of a file in the making.
 const newSuffix = ".new"
 
-// synced notes how far a file is on the disk. A manifest's is made durable: its like comes after it
-// in the life of a store.
+// synced notes how far a file is on the disk. For a manifest the mark is made durable: after it
+// others like it come in the life of a store.
 func (o *owned) synced(f ownedFile) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -281,7 +281,7 @@ func (o *owned) releaseLogs() error {
 	return o.mark.PutSynced(o.fact.appendTo(nil))
 }
 
-// noteLog says where the write log ends.
+// noteLog notes where the write log ends.
 func (o *owned) noteLog(end kv.LogEnd, durable bool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -13,7 +13,7 @@ const (
 	folderMode = 0o750
 )
 
-// ownedFS tells the mark of a store what becomes of its files, and gives files their modes.
+// ownedFS keeps the mark of a store up to date with its files, and gives files their modes.
 type ownedFS struct {
 	vfs.FS
 	path string
@@ -21,13 +21,13 @@ type ownedFS struct {
 	real bool    // the operating system's
 	keep *keeper // nil: what is to be removed is removed
 
-	readers *readers // nil: nobody reads what is to be removed
+	readers *readers // nil: the files to be removed have no readers
 }
 
 // Unwrap implements vfs.FS.
 func (f *ownedFS) Unwrap() vfs.FS { return f.FS }
 
-// of says which owned file of this store a name is.
+// of returns which owned file of this store a name is.
 func (f *ownedFS) of(name string) (ownedFile, bool) {
 	if f.PathDir(name) != f.path && f.PathDir(name) != f.PathDir(f.PathJoin(f.path, "x")) {
 		return ownedFile{}, false
@@ -115,7 +115,9 @@ type watchedFile struct {
 func (f *watchedFile) Write(p []byte) (int, error) {
 	var sum uint32
 	if f.now.manifest {
-		sum = crc32.Update(f.now.sum, castagnoli(), p) // before: a file may change what it was given (Pebble's in memory does, in race builds)
+		// The sum comes before the write: a file may change the bytes that it is given (Pebble's in
+		// memory does, in race builds).
+		sum = crc32.Update(f.now.sum, castagnoli(), p)
 	}
 	n, err := f.File.Write(p)
 	f.now.size += int64(n)

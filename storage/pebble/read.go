@@ -15,7 +15,7 @@ import (
 func (e *Engine) Get(ctx context.Context, table, family string, keys [][]byte) ([]kv.Row, error) {
 	rows, err := e.get(ctx, table, family, keys)
 	if err != nil {
-		return nil, fmt.Errorf("get %d rows of %s: %w", len(keys), table, told(err))
+		return nil, fmt.Errorf("get %d rows of %s: %w", len(keys), table, explain(err))
 	}
 	return rows, nil
 }

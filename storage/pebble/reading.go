@@ -18,15 +18,15 @@ import (
 
 // A store whose disk takes no writes at the start (it is full to the last byte, has no inode left,
 // or is mounted read-only) is opened to be read: Pebble replays its log into memory, and no file is
-// changed. The start for writing is tried again until it works; then new operations get the store
-// that takes writes, and the one that is only read is closed when nobody uses it any more.
+// changed. The start for writing is tried again until it works. Then new operations get the store
+// that takes writes, and the one that is only read is closed when its last operation ends.
 
 // takesNoWrites reports whether an error is that of a disk on which nothing can be written for now.
 func takesNoWrites(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
 }
 
-// refusal says to who wants to write why the disk takes nothing.
+// refusal is the error of a write while the disk takes none.
 func refusal(path string, err error) error {
 	if errors.Is(err, syscall.EROFS) {
 		return readOnlyDisk{path}
@@ -44,7 +44,7 @@ func (readOnlyDisk) Is(target error) bool { return target == kv.ErrFull }
 // readers are those of a store that was opened to be read, also after it takes writes.
 type readers struct {
 	files  vfs.FS
-	tried  chan struct{} // closed when nobody tries to open for writing any more
+	tried  chan struct{} // closed when the attempts to open for writing have ended
 	report func(error)
 
 	mu      sync.Mutex // guards all below
@@ -54,8 +54,8 @@ type readers struct {
 
 func (r *readers) wait() { <-r.tried }
 
-// ended closes the store that is only read when another took its place. Nobody uses it. The
-// receiver may be nil.
+// ended closes the store that is only read when another took its place and no operation uses it.
+// The receiver may be nil.
 func (r *readers) ended(now *pebble.DB) {
 	if r == nil {
 		return
@@ -96,7 +96,7 @@ func (e *Engine) openReading(o Options, why error) error {
 	if err != nil && !takesNoWrites(err) && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	e.holding.lock = lock // nil where none can be made: then nobody writes
+	e.holding.lock = lock // nil where none can be made: then no process writes
 	found, err := inspect(o.Path, e.files, o.restoring)
 	if err == nil {
 		e.fresh, e.logEnd = !found.has(manifestMarker), found.owned.log
@@ -114,8 +114,8 @@ func (e *Engine) openReading(o Options, why error) error {
 	return nil
 }
 
-// openRead opens Pebble's store without a change to any file. In place of one that is not there yet
-// stands an empty one in memory.
+// openRead opens Pebble's store without a change to any file. A store that does not exist yet is
+// replaced by an empty one in memory.
 func (e *Engine) openRead(o Options) error {
 	path, options := o.Path, tuned(o, lockless{e.files})
 	if options.ReadOnly = !e.fresh; e.fresh {
@@ -125,10 +125,10 @@ func (e *Engine) openRead(o Options) error {
 	options.EventListener = e.listener(o.Logger)
 	db, err := pebble.Open(path, options)
 	if err != nil {
-		return toldOpening(err, e.files, o.Path)
+		return explainOpening(err, e.files, o.Path)
 	}
 	if err = e.loadRead(db, o); err != nil {
-		return errors.Join(told(err), db.Close())
+		return errors.Join(explain(err), db.Close())
 	}
 	e.now.Store(db)
 	return nil
@@ -194,8 +194,10 @@ func (e *Engine) adopt(h holding) {
 }
 
 const (
-	openBytes = 256 << 10 // that a start writes, beside what stands in logs of Pebble's: they become tables
-	openFiles = 8         // that it makes
+	// A start writes these bytes, in addition to the content of Pebble's logs, which becomes
+	// tables.
+	openBytes = 256 << 10
+	openFiles = 8 // that it makes
 	tryBytes  = 64 << 10
 )
 

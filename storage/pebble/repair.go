@@ -21,18 +21,18 @@ import (
 
 func wallClock() int64 { return time.Now().UnixMilli() }
 
-// Repair makes a store that nobody has open whole again, without what is lost: marker files that a
-// copy left out are made again, a log of Pebble's ends before its damage, and of damaged tables all
-// rows that can be read are written to new ones, in whose range nothing older comes up again.
-// Damaged files are kept in the folder "aside". It says what was done, and what is lost. What it
-// cannot mend stays as it is and is an error.
+// Repair makes a store that no process has open whole again, without what is lost: marker files
+// that a copy left out are made again, a log of Pebble's ends before its damage, and all rows of
+// damaged tables that can be read are written to new ones, in whose range no older row reappears.
+// Damaged files are kept in the folder "aside". It returns what was done, and what is lost. What it
+// cannot repair stays as it is and is an error.
 func Repair(ctx context.Context, o Options) (done []string, lost []Lost, err error) {
 	return repairStore(ctx, o, vfs.Default)
 }
 
 func repairStore(ctx context.Context, o Options, files vfs.FS) (done []string, lost []Lost, err error) {
 	r := repair{files: files, path: o.Path}
-	if err := r.mendFiles(); err != nil {
+	if err := r.repairFiles(); err != nil {
 		return r.done, nil, err
 	}
 	e, made, err := openForRepair(o, r.files)
@@ -75,8 +75,8 @@ func (r *repair) did(format string, args ...any) {
 	r.done = append(r.done, fmt.Sprintf(format, args...))
 }
 
-// mendFiles sees to markers, logs and the mark, before the store is opened.
-func (r *repair) mendFiles() error {
+// repairFiles repairs markers, logs and the mark, before the store is opened.
+func (r *repair) repairFiles() error {
 	lock, err := lockFolder(r.path, r.files, 0)
 	if err != nil {
 		return err
@@ -91,17 +91,17 @@ func (r *repair) mendFiles() error {
 			return err
 		}
 	}
-	if err := r.mendMarkers(fact); err != nil {
+	if err := r.repairMarkers(fact); err != nil {
 		return err
 	}
 	for _, f := range fact.files {
 		if !f.manifest {
-			if err := r.mendLog(f); err != nil {
+			if err := r.repairLog(f); err != nil {
 				return err
 			}
 		}
 	}
-	// What is left is a manifest: without it nobody knows which tables count.
+	// What is left is a manifest: without it the tables that count are unknown.
 	i := &inspection{path: r.path, files: r.files}
 	if i.names, err = r.files.List(r.path); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (r *repair) mendFiles() error {
 	return own.close()
 }
 
-// aside keeps a file for people to look at.
+// aside keeps a file for the operator to look at.
 func (r *repair) aside(name string) error {
 	if err := moveAside(r.files, r.path, name); err != nil {
 		return err
@@ -128,8 +128,9 @@ func (r *repair) aside(name string) error {
 	return nil
 }
 
-// mendMarkers makes the empty files again that say which manifest counts and which format it has.
-func (r *repair) mendMarkers(fact ownedFact) error {
+// repairMarkers makes the empty files again that record which manifest counts and which format it
+// has.
+func (r *repair) repairMarkers(fact ownedFact) error {
 	names, err := r.files.List(r.path)
 	if err != nil {
 		return err
@@ -169,8 +170,8 @@ func (r *repair) marker(name, value string) error {
 	return nil
 }
 
-// mendLog ends a log of Pebble's before its damage, and keeps it as it was.
-func (r *repair) mendLog(want ownedFile) error {
+// repairLog ends a log of Pebble's before its damage, and keeps a copy of it as it was.
+func (r *repair) repairLog(want ownedFile) error {
 	name := r.files.PathJoin(r.path, want.name())
 	end, _, err := walEnd(r.files, r.path, want.number)
 	switch {
@@ -299,7 +300,7 @@ func (e *Engine) copySpan(ctx context.Context, w *sstable.Writer, s span) (rows 
 	for ok := it.First(); ok; ok = it.Next() {
 		value, err := it.ValueAndErr()
 		if err != nil {
-			return 0, told(err)
+			return 0, explain(err)
 		}
 		if err := w.Set(it.Key(), value); err != nil {
 			return 0, err
@@ -308,5 +309,5 @@ func (e *Engine) copySpan(ctx context.Context, w *sstable.Writer, s span) (rows 
 			return 0, ctx.Err()
 		}
 	}
-	return rows, told(it.Error())
+	return rows, explain(it.Error())
 }

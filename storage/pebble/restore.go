@@ -12,8 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// restoringName is a file that stands in a folder while a backup is copied into it. A folder that
-// has it is no store.
+// restoringName is a file in a folder while a backup is copied into it. A folder with it is no
+// store.
 const restoringName = "RESTORING"
 
 // What Restore refuses.
@@ -26,10 +26,10 @@ var (
 	ErrRestoring = errors.New("a restore into it was cut short: empty the directory and restore again")
 )
 
-// Restore copies a backup (a folder that Checkpoint made, or that of a store which nobody has open)
-// into the folder of o, which must be empty or not be there, and opens it once, so that a backup of
-// another form or one that is not whole is found out. The backup is not changed. Whatever goes
-// wrong, the folder is empty again or marked as one that nothing is to be opened from.
+// Restore copies a backup (a folder that Checkpoint made, or that of a store which no process has
+// open) into the folder of o, which must be empty or not exist, and opens it once to find out
+// whether the backup is of another form or not whole. The backup is not changed. After any failure
+// the folder is empty again, or marked as one that nothing is to be opened from.
 func Restore(ctx context.Context, o Options, from string) error {
 	if err := restore(ctx, o, from, vfs.Default); err != nil {
 		return fmt.Errorf("restore %q to %q: %w", from, o.Path, err)
@@ -68,8 +68,8 @@ func restore(ctx context.Context, o Options, from string, files vfs.FS) (err err
 	return syncFolder(files, o.Path)
 }
 
-// openBackup sees to it that a folder holds a store that nobody changes meanwhile. A backup that
-// was never opened has no lock, and may be where nothing can be written.
+// openBackup makes sure that a folder holds a store that no process changes meanwhile. A backup
+// that was never opened has no lock, and may be where nothing can be written.
 func openBackup(from string, files vfs.FS) (unlock func() error, err error) {
 	if strings.HasSuffix(from, partialSuffix) {
 		return nil, fmt.Errorf("%q %w: the backup was not finished", from, ErrNoStore)
@@ -147,7 +147,7 @@ func checkRestored(path string, files vfs.FS) error {
 	}
 }
 
-// notCopied says which names in a store's folder are no part of the store.
+// notCopied reports whether a name in a store's folder is no part of the store.
 func notCopied(name string) bool {
 	return name == lockName || name == lostName || name == snapshotsName || name == asideName
 }

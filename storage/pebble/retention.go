@@ -16,15 +16,12 @@ import (
 // have a metric each, with one row an hour.
 const fewRows = 4
 
-// DeleteRange deletes all rows in the ranges, in all families of a table, and returns when that is
-// durable; all of it happens or nothing. It returns how many of the ranges had rows, each family
-// for itself. It costs about a microsecond a range, however many rows there are: a range in which
-// no row is left costs one look and no write, so it may be called again and again. Space comes back
-// as compactions come by. Rows that are written while it runs may be deleted or not; those written
-// later stay.
+// DeleteRange implements kv.Local. It costs about a microsecond a range, however many rows there
+// are: a range in which no row is left costs one look and no write, so it may be called again and
+// again. Space comes back with later compactions.
 func (e *Engine) DeleteRange(ctx context.Context, table string, ranges ...kv.KeyRange) (held int, err error) {
 	if held, err = e.deleteRanges(ctx, table, ranges); err != nil {
-		return 0, fmt.Errorf("delete %d ranges of %s: %w", len(ranges), table, told(err))
+		return 0, fmt.Errorf("delete %d ranges of %s: %w", len(ranges), table, explain(err))
 	}
 	return held, nil
 }
@@ -113,8 +110,8 @@ func (e *Engine) beginTable(ctx context.Context, table string) (ids []byte, err 
 	return ids, e.enter()
 }
 
-// Compact folds and sorts all rows of a table into the least space, without holding anybody up; it
-// may take minutes.
+// Compact folds and sorts all rows of a table into the least space. Reads and writes go on; it may
+// take minutes.
 func (e *Engine) Compact(ctx context.Context, table string) error {
 	ids, err := e.beginTable(ctx, table)
 	if err != nil {
@@ -123,7 +120,7 @@ func (e *Engine) Compact(ctx context.Context, table string) error {
 	defer e.leave()
 	for _, id := range ids {
 		if err := e.db().Compact(ctx, []byte{id}, []byte{id + 1}, false); err != nil {
-			return fmt.Errorf("compact %s: %w", table, told(err))
+			return fmt.Errorf("compact %s: %w", table, explain(err))
 		}
 	}
 	return nil

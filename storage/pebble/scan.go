@@ -28,7 +28,7 @@ func (e *Engine) Scan(ctx context.Context, s kv.Scan) iter.Seq2[kv.Row, error] {
 			return goOn && left != 0
 		})
 		if err != nil && goOn {
-			yield(kv.Row{}, fmt.Errorf("scan %s: %w", s.Table, told(err)))
+			yield(kv.Row{}, fmt.Errorf("scan %s: %w", s.Table, explain(err)))
 		}
 	}
 }
@@ -132,7 +132,7 @@ func (w *walk) step(ctx context.Context) (bool, error) {
 	w.steps++
 	err := w.engine.pause(ctx, w.steps)
 	for ok && err == nil && !w.matches() {
-		err = w.engine.pause(ctx, 0) // many keys may have gone by
+		err = w.engine.pause(ctx, 0) // many keys may have been passed
 		ok = w.jump()
 	}
 	if err == nil && !ok {

@@ -6,7 +6,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// selection says which cells of a row are wanted.
+// selection is which cells of a row are wanted.
 type selection struct {
 	qualifier []byte // nil: any
 	since     int64  // milliseconds

@@ -19,7 +19,7 @@ var _ kv.Local = (*Engine)(nil)
 func (e *Engine) Split(ctx context.Context, s kv.Scan, n int) ([]kv.Scan, error) {
 	parts, err := e.split(ctx, s, n)
 	if err != nil {
-		return nil, fmt.Errorf("split a scan of %s: %w", s.Table, told(err))
+		return nil, fmt.Errorf("split a scan of %s: %w", s.Table, explain(err))
 	}
 	return parts, nil
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// Costs says what reading costs. BenchmarkStored, rows of 240 points in the block cache, the
-// fastest of five runs on a busy machine: a row by its key 0.5 to 1.2 µs where all its neighbours
-// are asked for too and 0.7 to 2.5 where none is, the less in memory tables and the more in files;
-// the next row 0.25 to 0.45 µs, and 0.04 to 0.08 more for each that is gone by. The figures below
-// lie within; that of Scan is a guess.
+// Costs implements kv.Local, by BenchmarkStored: rows of 240 points in the block cache, the fastest
+// of five runs on a busy machine. A row by its key takes 0.5 to 1.2 µs where all its neighbours are
+// asked for too, and 0.7 to 2.5 where none is; less in memory tables and more in files. The next
+// row takes 0.25 to 0.45 µs, and 0.04 to 0.08 more for each row that is passed. The figures below
+// are within that; the one of Scan is an estimate.
 func (*Engine) Costs() kv.Costs {
 	return kv.Costs{Get: 1.2, Row: 0.25, Scan: 3, Suffix: 0.06}
 }
@@ -24,7 +24,7 @@ func (*Engine) Costs() kv.Costs {
 // stored; near reports that most rows between the keys are wanted too. An error of visit ends it.
 func (e *Engine) GetStored(ctx context.Context, table, family string, keys [][]byte, near bool, visit func(i int, cells []kv.StoredCell) error) error {
 	if err := e.getStored(ctx, table, family, keys, near, visit); err != nil {
-		return fmt.Errorf("get %d rows of %s: %w", len(keys), table, told(err))
+		return fmt.Errorf("get %d rows of %s: %w", len(keys), table, explain(err))
 	}
 	return nil
 }
@@ -76,9 +76,9 @@ type seeker struct {
 	it     *pebble.Iterator
 	id     byte
 	near   bool
-	placed bool   // the iterator stands somewhere
+	placed bool   // the iterator has a position
 	target []byte // with id
-	missed int    // rows gone by
+	missed int    // rows that were passed
 }
 
 func (s *seeker) options() *pebble.IterOptions {
@@ -133,7 +133,7 @@ func (s *seeker) result(valid bool) (bool, error) {
 // set, as they are stored. An error of visit ends it.
 func (e *Engine) ScanStored(ctx context.Context, s kv.Scan, visit func(key []byte, cells []kv.StoredCell) error) error {
 	if err := e.scanStored(ctx, &s, visit); err != nil {
-		return fmt.Errorf("scan %s: %w", s.Table, told(err))
+		return fmt.Errorf("scan %s: %w", s.Table, explain(err))
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func (w *walk) visitStored(ctx context.Context, visit func(key []byte, cells []k
 // storedRow is the memory for the cells of a row.
 type storedRow struct{ cells []kv.StoredCell }
 
-// read lists the cells of the row that an iterator stands at.
+// read lists the cells of the row at the iterator's position.
 func (s *storedRow) read(it *pebble.Iterator) ([]kv.StoredCell, error) {
 	value, err := it.ValueAndErr()
 	if err != nil {

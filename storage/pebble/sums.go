@@ -142,7 +142,7 @@ func verify(ctx context.Context, files vfs.FS, dir string) error {
 	return errors.Join(err, unlock())
 }
 
-// compareSums says everything that is not as the list of a backup says.
+// compareSums returns every difference between a backup and its list.
 func compareSums(ctx context.Context, files vfs.FS, dir string) error {
 	sums, err := readSums(files, dir)
 	if err != nil {

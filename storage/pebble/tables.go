@@ -20,7 +20,7 @@ func openTable(ctx context.Context, files vfs.FS, name string) (r *sstable.Reade
 		return nil, err
 	}
 	defer func() {
-		if reason := recover(); reason != nil { // the library's way to say that it does not know the file's form
+		if reason := recover(); reason != nil { // the library panics when it does not know the file's form
 			r, err = nil, fmt.Errorf("%w: %s: %v", kv.ErrDamaged, name, reason)
 		}
 		if err != nil {
@@ -55,7 +55,7 @@ func checkTable(ctx context.Context, files vfs.FS, name string) error {
 	return errors.Join(damagedTable(name, r.ValidateBlockChecksums()), r.Close())
 }
 
-// checkTables reads all blocks of all tables in a folder, and says which are damaged.
+// checkTables reads all blocks of all tables in a folder, and returns those that are damaged.
 func checkTables(ctx context.Context, files vfs.FS, dir string) error {
 	names, err := files.List(dir)
 	if err != nil {

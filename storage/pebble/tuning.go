@@ -15,8 +15,8 @@ import (
 // being flushed.
 const memTables = 2
 
-// deleteRangeDelay is how long rows that DeleteRange deleted may wait in a store that nobody writes
-// to until their space comes back.
+// deleteRangeDelay is how long rows that DeleteRange deleted may wait, in a store without writes,
+// until their space comes back.
 const deleteRangeDelay = 10 * time.Second
 
 // tuned returns Pebble's options for a store. On disk they are for long runs of small changes that
@@ -78,7 +78,7 @@ func (e *Engine) listener(log *slog.Logger) *pebble.EventListener {
 		},
 		DataCorruption: func(info pebble.DataCorruptionInfo) { e.damages.met(info.Path, info.Details) },
 		DiskSlow: func(info pebble.DiskSlowInfo) {
-			if !e.space.short.Load() { // else it is us who wait
+			if !e.space.short.Load() { // otherwise our own flushes wait
 				log.Warn("embedded store: slow disk", "detail", info.String())
 			}
 		},
@@ -116,9 +116,9 @@ func (l *logger) Errorf(format string, args ...any) {
 func (l *logger) Fatalf(format string, args ...any) { die(l.to, fmt.Sprintf(format, args...)) }
 
 // die ends the process: the log cannot be written (a full disk, a broken one) and Pebble cannot go
-// on, nor let go of its locks. What was acknowledged is in the log and is there after a restart.
-// The panic is in a goroutine of its own because net/http would recover from one in a request's;
-// the caller never returns, so nothing is acknowledged meanwhile.
+// on or release its locks. What was acknowledged is in the log and is there after a restart. The
+// panic is in a goroutine of its own because net/http would recover from one in a request's; the
+// caller never returns, so nothing is acknowledged meanwhile.
 func die(log *slog.Logger, detail string) {
 	log.Error("embedded store: cannot write its log, the process ends; make room or mend the disk and start it again", "detail", detail)
 	go panic("embedded store: " + detail)

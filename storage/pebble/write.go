@@ -136,7 +136,7 @@ func (e *Engine) Increment(ctx context.Context, c kv.Column, delta int64) (int64
 		return binary.BigEndian.AppendUint64(nil, uint64(sum)), true, nil
 	})
 	if err != nil {
-		return 0, fmt.Errorf("increment %s row %x: %w", c.Table, c.Row, told(err))
+		return 0, fmt.Errorf("increment %s row %x: %w", c.Table, c.Row, explain(err))
 	}
 	return sum, nil
 }
@@ -147,13 +147,14 @@ func (e *Engine) CheckAndPut(ctx context.Context, c kv.Column, expected, value [
 		return value, found == (expected != nil) && bytes.Equal(held, expected), nil
 	})
 	if err != nil {
-		return false, fmt.Errorf("check and put %s row %x: %w", c.Table, c.Row, told(err))
+		return false, fmt.Errorf("check and put %s row %x: %w", c.Table, c.Row, explain(err))
 	}
 	return won, nil
 }
 
-// modify puts what decide makes of a cell, if it says so; no other change comes between. The log is
-// not waited for: it is one sequence, so whatever is acknowledged later carries this with it.
+// modify puts what decide returns for a cell, if it returns put; no other change comes between. It
+// does not wait for the log: the log is one sequence, so a later acknowledged change carries this
+// one with it.
 func (e *Engine) modify(
 	ctx context.Context, c kv.Column, decide func(held []byte, found bool) (value []byte, put bool, err error),
 ) (bool, error) {

@@ -59,7 +59,7 @@ func (r *request) skipCells(group *pb.RegionAction) {
 }
 
 // group carries out the actions of one region. In an atomic group results are numbered from 0,
-// otherwise as the request says.
+// otherwise as in the request.
 func (r *request) group(region *region, atomic bool, actions []*pb.Action, result *pb.RegionActionResult) {
 	for i, a := range actions {
 		one := &pb.ResultOrException{Index: a.Index}

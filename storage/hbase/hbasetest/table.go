@@ -101,7 +101,7 @@ func (c cell) hides(put cell) bool {
 	return false
 }
 
-// raw returns all puts and deletions, but no more than a number of puts for a qualifier.
+// raw returns all deletions, and at most a number of puts for each qualifier.
 func (t *table) raw(key []byte, family string, versions int) []cell {
 	var out []cell
 	n := 0

@@ -17,7 +17,7 @@ const (
 	zkClose   = -11
 )
 
-// serveZooKeeper answers a session: every node asked for says where hbase:meta is.
+// serveZooKeeper answers a session: the answer for every node is the address of hbase:meta.
 func (c *Cluster) serveZooKeeper(conn net.Conn) {
 	if _, err := readFrame(conn); err != nil { // ConnectRequest
 		return
