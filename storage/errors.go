@@ -23,7 +23,8 @@ var ErrNoBackup = write.ErrNoBackup
 // UnknownText tells what it means that only a log has so many series.
 func UnknownText(unknown int) string { return write.UnknownText(unknown) }
 
-// IsRefusal reports whether an error of the store is for good: the same data would be refused again.
+// IsRefusal reports whether an error of the store is for good: the same data would be refused
+// again.
 func IsRefusal(err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return false

@@ -13,10 +13,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// ErrLayout says that the UID widths or the salt of the flags are not those of the tables; the text names the flags. No retry helps.
+// ErrLayout means that the UID widths or the salt of the flags are not those of the tables; the
+// text names the flags. No retry helps.
 var ErrLayout = fit.ErrLayout
 
-// awaitFit returns when shared tables are seen to fit the flags, or to be empty. While the engine is away it asks again.
+// awaitFit returns when shared tables are seen to fit the flags, or to be empty. While the engine
+// is away it asks again.
 func (s *Store) awaitFit(ctx context.Context) error {
 	for {
 		err := s.checkFit(ctx)

@@ -22,23 +22,24 @@ type Options struct {
 	Tables Tables
 	Layout schema.Layout
 	Values schema.Values // encoding of floats
-	// Exclusive says that no other process writes to the tables (the local engines): nothing is refreshed or scanned for.
+	// Exclusive means that no other process writes to the tables (the local engines): nothing is
+	// refreshed or scanned for.
 	Exclusive bool
 	Index     catalog.SeriesIndex
-	// Mode says when a point is durable. With LogUnacknowledged there is a log even with WriteThrough, for the writers that take Logged.
+	// Mode is when a point is durable. With LogUnacknowledged there is a log even with
+	// WriteThrough, for the writers that take Logged.
 	Mode              write.Mode
 	LogUnacknowledged bool
 	Buffer            write.BufferOptions // of the log, if there is one
 	// NewSeries bounds the series that are made.
 	NewSeries write.SeriesLimits
-	// Retention is how long rows of points are kept, 0: for ever. The engine must be able to delete ranges.
+	// Retention is how long rows of points are kept, 0: for ever. The engine must be able to delete
+	// ranges.
 	Retention time.Duration
 	// IndexRefresh is how often series of other writers are looked for.
 	IndexRefresh time.Duration
 	// UIDCacheEntries bounds each of the six caches of names and UIDs.
 	UIDCacheEntries int
-	// MaxRows is how many rows a read holds in memory at a time.
-	MaxRows int
 	// Observer, if any, sees each new series before its tsdb-meta row is written.
 	Observer write.Observer
 	// Now is the clock.
@@ -57,7 +58,6 @@ func DefaultOptions() Options {
 		Buffer:          write.DefaultBufferOptions(),
 		IndexRefresh:    30 * time.Second,
 		UIDCacheEntries: 2_000_000,
-		MaxRows:         16_384,
 		Now:             time.Now,
 		Logger:          slog.New(slog.DiscardHandler),
 		Registerer:      prometheus.NewRegistry(),
@@ -89,8 +89,8 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// HoldsLog reports whether there is a log that was not ended in order, also by what the engine knows:
-// acknowledged points that the table may lack.
+// HoldsLog reports whether there is a log that was not ended in order, also by what the engine
+// knows: acknowledged points that the table may lack.
 func (o Options) HoldsLog(db kv.KV) (bool, error) {
 	e := kv.NewEngine(db, o.Exclusive)
 	if keeper := e.LogKeeper(); keeper != nil {

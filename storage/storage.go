@@ -1,6 +1,7 @@
-// Package storage keeps series of samples in the OpenTSDB schema: series in, series out. It owns the write
-// path (series to UIDs, points to rows) and the read path (filters to series, rows to points) and is the
-// only room above the schema that the protocols talk to. It never knows a protocol, a label or a dotted path.
+// Package storage keeps series of samples in the OpenTSDB schema: series in, series out. It is the
+// contract of the protocols with the store, and the Store that wires the rooms below: the catalogue
+// of series, the write path and the read path. It is the only room above the schema that the
+// protocols talk to. It never knows a protocol, a label or a dotted path.
 package storage
 
 import (
@@ -11,24 +12,28 @@ import (
 // Appender writes points. Appending the same point twice leaves one, so a caller may
 // retry a failed batch whole. Safe for concurrent use.
 type Appender interface {
-	// Resolve returns a Ref for each series, in order; first sight assigns UIDs and last writes the
-	// tsdb-meta row, which marks the series complete. A bad series gets an error of its own (ErrInvalid or
-	// ErrLimit) and a zero Ref; the others go through. errs is nil when all went well, else one per series.
+	// Resolve returns a Ref for each series, in order; the first call for a series assigns UIDs and
+	// last writes the tsdb-meta row, which marks the series complete. A bad series gets an error of
+	// its own (ErrInvalid or ErrLimit) and a zero Ref; the others go through. errs is nil when all
+	// went well, else one per series.
 	Resolve(ctx context.Context, series []Series) (refs []Ref, errs []error)
-	// Append returns when the batch is durable. The newest write wins: a point replaces what stood at its instant.
-	// After an error some of the batch may be durable; appending it again is safe. The batch is the caller's again afterwards.
+	// Append returns when the batch is durable. The newest write wins: a point replaces what stood
+	// at its instant. After an error some of the batch may be durable; appending it again is safe.
+	// The batch is the caller's again afterwards.
 	Append(ctx context.Context, batch *Batch) error
 }
 
 // Querier reads points back. Ending the loop early releases the scan.
 type Querier interface {
-	// Find lists the series that pass every filter and may have points between start and end (milliseconds, inclusive), in no
-	// particular order. An unknown name gives an empty result. More than limit series (0: no limit) is an ErrLimit.
+	// Find lists the series that pass every filter and may have points between start and end
+	// (milliseconds, inclusive), in no particular order. An unknown name gives an empty result.
+	// More than limit series (0: no limit) is an ErrLimit.
 	Find(ctx context.Context, filters []Filter, start, end int64, limit int) ([]Found, error)
 	// Select reads points. A series without points in the range is left out.
 	Select(ctx context.Context, q Query) iter.Seq2[Points, error]
-	// Metrics, TagKeys and TagValues list, in ascending order, the names of series that may have points between start and end
-	// (milliseconds, inclusive), from the index alone: whole days where nobody else writes, else whatever time is asked for.
+	// Metrics, TagKeys and TagValues list, in ascending order, the names of series that may have
+	// points between start and end (milliseconds, inclusive), from the index alone: whole days
+	// where no other process writes, else whatever time is asked for.
 	Metrics(ctx context.Context, start, end int64) ([]string, error)
 	TagKeys(ctx context.Context, start, end int64) ([]string, error)
 	TagValues(ctx context.Context, key string, start, end int64) ([]string, error)

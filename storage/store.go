@@ -28,7 +28,7 @@ type Store struct {
 	o        Options
 	layout   schema.Layout
 	uids     *uid.Dictionary
-	fit      *fit.Checker // nil: nobody else writes
+	fit      *fit.Checker // nil: no other process writes
 	index    *index.Index
 	registry *catalog.Registry
 	days     *catalog.Days // nil: others write, and leave none
@@ -69,7 +69,7 @@ func New(db kv.KV, o Options) (*Store, error) {
 	return s, nil
 }
 
-// openCatalog makes the catalogue of series and the documents beside it.
+// openCatalog makes the catalogue of series.
 func (s *Store) openCatalog() {
 	o := s.o
 	s.registry = catalog.NewRegistry(s.index, s.layout, o.Exclusive)
@@ -156,7 +156,8 @@ func (s *Store) newReader() *read.Reader {
 	return read.New(o)
 }
 
-// openUIDs opens the dictionary; on shared tables it assigns nothing before the flags are known to fit.
+// openUIDs opens the dictionary; on shared tables it assigns nothing before the flags are known to
+// fit.
 func (s *Store) openUIDs() {
 	o := uid.Options{Table: s.o.Tables.UID, Layout: s.layout, CacheEntries: s.o.UIDCacheEntries, Exclusive: s.o.Exclusive, Put: s.db.Put}
 	if !s.o.Exclusive {
@@ -170,8 +171,9 @@ func (s *Store) openUIDs() {
 	s.uids = uid.New(s.db.KV, o)
 }
 
-// Run loads the series index, trying again until it can, and keeps it fresh until ctx ends; where there is a log it replays it, and flushes rows to
-// the table. Nothing is replayed or written before shared tables were seen to fit the flags; where they do not, it ends with an ErrLayout.
+// Run loads the series index, trying again until it can, and keeps it fresh until ctx ends; where
+// there is a log it replays it, and flushes rows to the table. Nothing is replayed or written
+// before shared tables were seen to fit the flags; where they do not, it ends with an ErrLayout.
 func (s *Store) Run(ctx context.Context) error {
 	if err := s.awaitFit(ctx); err != nil || ctx.Err() != nil {
 		return err
@@ -182,7 +184,8 @@ func (s *Store) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// Close flushes what is in memory, settles what was put into shared tables without reading, as far as ctx allows, and closes the log. What is not flushed is replayed by the next process. Nothing
+// Close flushes what is in memory, settles what was put into shared tables without reading, as far
+// as ctx allows, and closes the log. What is not flushed is replayed by the next process. Nothing
 // may use the store any more; the engine is closed afterwards.
 func (s *Store) Close(ctx context.Context) error {
 	return s.writer.Close(ctx, s.unfit.Load())
@@ -226,7 +229,7 @@ func (s *Store) refreshEvery(ctx context.Context) error {
 	}
 }
 
-// Ready says what keeps the store from answering, nil when nothing does. It asks the engine.
+// Ready returns what keeps the store from answering, nil when nothing does. It asks the engine.
 func (s *Store) Ready(ctx context.Context) error {
 	for _, t := range []struct{ table, family string }{
 		{s.o.Tables.Data, schema.FamilyData},

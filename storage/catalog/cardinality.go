@@ -19,13 +19,15 @@ type NamedCount struct {
 type Cardinality struct {
 	Series, Metrics, Tags int // Tags: pairs of key and value
 	Rows                  int // open hours in memory
-	// First and Last are the days in which there may be points, in milliseconds; where other processes write that is not known, and both are 0.
+	// First and Last are the days in which there may be points, in milliseconds; where other
+	// processes write that is not known, and both are 0.
 	First, Last int64
 
 	SeriesByMetric, ValuesByKey, BytesByKey, SeriesByTag []NamedCount
 }
 
-// Cardinality counts what the index has; each list has at most limit entries. What has lost its name is left out.
+// Cardinality counts what the index has; each list has at most limit entries. What has lost its
+// name is left out.
 func (s *Catalog) Cardinality(ctx context.Context, limit int) (Cardinality, error) {
 	if err := s.o.Ready(); err != nil {
 		return Cardinality{}, err
@@ -75,7 +77,8 @@ func (s *Catalog) nameCounts(ctx context.Context, kind schema.Kind, counts []ind
 	return named, nil
 }
 
-// allDays are the first and the last millisecond of the days in which series have points; 0 and 0 if that is not known, or there are none.
+// allDays are the first and the last millisecond of the days in which series have points; 0 and 0
+// if that is not known, or there are none.
 func (s *Catalog) allDays() (first, last int64) {
 	if s.days == nil {
 		return 0, 0

@@ -16,8 +16,8 @@ import (
 type SeriesIndex string
 
 const (
-	// IndexAuto takes tsdb-meta, and the row keys of the data table for what tsdb-meta may lack: other writers (a TSD with
-	// its meta tracking off, which is the default) leave no row there.
+	// IndexAuto takes tsdb-meta, and the row keys of the data table for what tsdb-meta may lack:
+	// other writers (a TSD with its meta tracking off, which is the default) leave no row there.
 	IndexAuto SeriesIndex = "auto"
 	// IndexMeta takes tsdb-meta alone: right where every writer keeps it, and the fastest.
 	IndexMeta SeriesIndex = "meta"
@@ -32,7 +32,7 @@ type Options struct {
 	Series   *index.Index
 	Registry *Registry
 	Days     *Days // nil: others write to the tables
-	// Exclusive says that no other process writes to the tables.
+	// Exclusive means that no other process writes to the tables.
 	Exclusive    bool
 	Index        SeriesIndex
 	IndexRefresh time.Duration // how often what other processes write is looked for
@@ -47,7 +47,8 @@ type Options struct {
 	Registerer prometheus.Registerer
 }
 
-// Catalog is the catalogue of series: which there are, by names, tags and days, and what they are called. It is safe for concurrent use.
+// Catalog is the catalogue of series: which there are, by names, tags and days, and what they are
+// called. It is safe for concurrent use.
 type Catalog struct {
 	o        Options
 	db       *kv.Engine

@@ -11,8 +11,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// daysQualifier marks a store, in the counters' row, all of whose series were made by versions that keep active days: a series of such a store that has no
-// days in tsdb-meta has no rows of points either. (Empty days in each new row of tsdb-meta would mean the same, but of two calls that
+// daysQualifier marks a store, in the counters' row, all of whose series were made by versions that
+// keep active days: a series of such a store that has no days in tsdb-meta has no rows of points
+// either. (Empty days in each new row of tsdb-meta would mean the same, but of two calls that
 // create a series at once one could put them over the days of the first points.)
 const daysQualifier = "tsdbridge.spans"
 
@@ -61,7 +62,8 @@ func (p *Days) isEmpty(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// note notes the days that is in the row of a series. Without one it is none, if the store is whole, else unknown: any day.
+// note notes the days that is in the row of a series. Without one it is none, if the store is
+// whole, else unknown: any day.
 func (p *Days) note(id index.ID, cells []kv.StoredCell) {
 	for _, c := range cells {
 		if c.Coded != nil {
@@ -81,7 +83,8 @@ func (p *Days) note(id index.ID, cells []kv.StoredCell) {
 	}
 }
 
-// Widen notes that a row of a series is about to be put, and appends the series to those whose days the table lacks then, unless it is the last of them.
+// Widen notes that a row of a series is about to be put, and appends the series to those whose days
+// the table lacks then, unless it is the last of them.
 func (p *Days) Widen(wider []index.ID, id index.ID, base uint32) []index.ID {
 	d := p.of(id)
 	widen(&d.now, dayOfRow(base))
@@ -91,8 +94,9 @@ func (p *Days) Widen(wider []index.ID, id index.ID, base uint32) []index.ID {
 	return wider
 }
 
-// Put writes the days of series, which no other call may write at the same time, to tsdb-meta. Where the engine can be told without waiting for the
-// disk it is not waited for: the rows come later in the one sequence of changes, and a crash leaves none of them without this.
+// Put writes the days of series, which no other call may write at the same time, to tsdb-meta.
+// Where the engine can be told without waiting for the disk it is not waited for: the rows come
+// later in the one sequence of changes, and a crash leaves none of them without this.
 func (p *Days) Put(ctx context.Context, ids []index.ID) error {
 	if !p.registry.Loaded() { // what the table has is wider, perhaps
 		if err := p.read(ctx, ids); err != nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// days are the first and the last day (since 1970) in which a series may have points. The high half is 65535 less the first day, the low half the last,
-// so both only ever grow, and 0 is no day at all.
+// days are the first and the last day (since 1970) in which a series may have points. The high half
+// is 65535 less the first day, the low half the last, so both only ever grow, and 0 is no day at
+// all.
 type days uint32
 
 const (
@@ -29,7 +30,8 @@ func dayOfRow(base uint32) days {
 	return daysOf(day, day)
 }
 
-// daysBetween are the days from start to end (milliseconds, inclusive). All that rows can be of is every day.
+// daysBetween are the days from start to end (milliseconds, inclusive). All that rows can be of is
+// every day.
 func daysBetween(start, end int64) days {
 	last := uint16(lastDay)
 	if end < series.MaxTime {
@@ -43,12 +45,15 @@ func (d days) last() uint16  { return uint16(d) }
 
 func (d days) union(o days) days { return max(d&^lastDay, o&^lastDay) | max(d&lastDay, o&lastDay) }
 
-// overlaps reports whether they have a day in common; every day overlaps with whatever there is, even with no days.
+// overlaps reports whether they have a day in common; every day overlaps with whatever there is,
+// even with no days.
 func (d days) overlaps(o days) bool { return d.first() <= o.last() && o.first() <= d.last() }
 
-// Days keeps for each series in which days it may have points: more days than it has, never fewer. They only widen, by rows that are begun in the
-// head or put into the table. A table that no other process writes to keeps them in the series' rows of tsdb-meta; there they widen before the row
-// is put that needs it. They cost 8 bytes a series, in memory without pointers. Nil Days are those of a table that others write to: nothing is known.
+// Days keeps for each series in which days it may have points: more days than it has, never fewer.
+// They only widen, by rows that are begun in the head or put into the table. A table that no other
+// process writes to keeps them in the series' rows of tsdb-meta; there they widen before the row is
+// put that needs it. They cost 8 bytes a series, in memory without pointers. Nil Days are those of
+// a table that others write to: nothing is known.
 type Days struct {
 	db       *kv.Engine
 	tables   schema.Tables
@@ -95,7 +100,8 @@ func (s *activeDays) read(d days) {
 	widen(&s.kept, d)
 }
 
-// overlap gives the condition that a series may have points between start and end (milliseconds, inclusive); nil: all do.
+// overlap gives the condition that a series may have points between start and end (milliseconds,
+// inclusive); nil: all do.
 func (p *Days) overlap(start, end int64) func(index.ID) bool {
 	asked := daysBetween(start, end)
 	if p == nil || asked == everyDay {

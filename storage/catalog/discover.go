@@ -20,16 +20,19 @@ import (
 // concurrentDiscoveries is how many metrics or salt buckets are scanned at a time.
 const concurrentDiscoveries = 8
 
-// maxMatchValues bounds the values of a row-key condition, as OpenTSDB's tsd.query.filter.expansion_limit does.
+// maxMatchValues bounds the values of a row-key condition, as OpenTSDB's
+// tsd.query.filter.expansion_limit does.
 const maxMatchValues = 4096
 
-// coverage remembers, by metric, which hours of the data table were searched for series that tsdb-meta lacks.
+// coverage remembers, by metric, which hours of the data table were searched for series that
+// tsdb-meta lacks.
 type coverage struct {
 	mu      sync.Mutex // guards metrics
 	metrics map[string]*covered
 }
 
-// covered is what was searched of one metric: all series with rows from base lo to base hi that were written before checked are known.
+// covered is what was searched of one metric: all series with rows from base lo to base hi that
+// were written before checked are known.
 type covered struct {
 	mu      sync.Mutex // held during the search; guards all below
 	any     bool
@@ -51,8 +54,9 @@ func (c *coverage) of(metric string) *covered {
 	return m
 }
 
-// discover adds to the index the series that have rows between start and end (milliseconds) although tsdb-meta lacks them:
-// a TSD whose meta tracking is off writes such rows. Engines that only this process writes to have none.
+// discover adds to the index the series that have rows between start and end (milliseconds)
+// although tsdb-meta lacks them: a TSD whose meta tracking is off writes such rows. Engines that
+// only this process writes to have none.
 func (s *Catalog) discover(ctx context.Context, f *finder, start, end int64) error {
 	if s.o.Exclusive || s.o.Index == IndexMeta {
 		return nil
@@ -80,8 +84,9 @@ func (s *Catalog) discoverMetric(ctx context.Context, metric string, tags []kv.T
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !s.registry.hasMetric(metric) && len(tags) > 0 && (!c.any || lo < c.lo || hi > c.hi) {
-		// Nothing but the row keys knows this metric, and the query wants little of it: let the engine pick, by row-key
-		// regexp on HBase, as a TSD does. What passes is added; the rest stays unknown, so nothing is noted as covered.
+		// Nothing but the row keys knows this metric, and the query wants little of it: let the
+		// engine pick, by row-key regexp on HBase, as a TSD does. What passes is added; the rest
+		// stays unknown, so nothing is noted as covered.
 		return s.scanSeries(ctx, metric, tags, lo, hi, 0)
 	}
 	return c.extend(ctx, s, metric, lo, hi)
@@ -118,7 +123,8 @@ func (c *covered) extend(ctx context.Context, s *Catalog, metric string, lo, hi 
 	return nil
 }
 
-// scanSeries adds the series of a metric with rows in the hours lo to hi, inclusive, that have the tags and cells written at or after since.
+// scanSeries adds the series of a metric with rows in the hours lo to hi, inclusive, that have the
+// tags and cells written at or after since.
 func (s *Catalog) scanSeries(ctx context.Context, metric string, tags []kv.Tag, lo, hi uint32, since int64) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrentDiscoveries)

@@ -8,8 +8,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// Exists reports of each series whether it has its row of tsdb-meta, which is written before its first point. It assigns nothing. Names that
-// have no UID cost one read together.
+// Exists reports of each series whether it has its row of tsdb-meta, which is written before its
+// first point. It assigns nothing. Names that have no UID cost one read together.
 func (s *Catalog) Exists(ctx context.Context, all []series.Series) ([]bool, error) {
 	exist := make([]bool, len(all))
 	metrics := make([]string, len(all))

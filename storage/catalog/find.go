@@ -46,7 +46,8 @@ type finder struct {
 	passes     func(index.ID) bool // may have points in the time asked for; nil: all do
 }
 
-// match is a filter with a function on names: condition i gets its values when the candidates are known.
+// match is a filter with a function on names: condition i gets its values when the candidates are
+// known.
 type match struct {
 	condition int
 	accepts   func(string) bool
@@ -163,7 +164,8 @@ func (f *finder) find(ctx context.Context) ([]index.ID, error) {
 	return x.Pass(ids, f.conditions), nil
 }
 
-// candidates are the series that may satisfy the conditions, and may have points in the time asked for.
+// candidates are the series that may satisfy the conditions, and may have points in the time asked
+// for.
 func (f *finder) candidates() []index.ID {
 	ids := f.store.index.Candidates(f.metrics, f.conditions)
 	if f.passes == nil {
@@ -187,8 +189,8 @@ func (s *Catalog) lookup(ctx context.Context, kind schema.Kind, names []string) 
 	return known, nil
 }
 
-// Name names series. One whose UIDs have lost their names (they were deleted from tsdb-uid) has no name that a
-// query could mean: it is counted and left out.
+// Name names series. One whose UIDs have lost their names (they were deleted from tsdb-uid) has no
+// name that a query could mean: it is counted and left out.
 func (s *Catalog) Name(ctx context.Context, ids []index.ID) ([]series.Found, error) {
 	pairs := 1
 	if len(ids) > 0 {

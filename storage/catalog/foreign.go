@@ -11,7 +11,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// foreignMetrics caches the metrics that tsdb-uid names: on shared tables some of them may have rows that tsdb-meta lacks.
+// foreignMetrics caches the metrics that tsdb-uid names: on shared tables some of them may have
+// rows that tsdb-meta lacks.
 type foreignMetrics struct {
 	mu      sync.Mutex // guards all below; held while the table is read
 	byUID   map[string]string
@@ -39,7 +40,8 @@ func (s *Catalog) allMetrics(ctx context.Context, passes func(index.ID) bool) (m
 		return nil, err
 	}
 	for uid, name := range foreign {
-		// A metric family of Prometheus (a histogram's base name) has a UID for its metadata and no series.
+		// A metric family of Prometheus (a histogram's base name) has a UID for its metadata and no
+		// series.
 		if _, ok := all[uid]; !ok && !s.o.Describes(name) {
 			all[uid] = name
 		}

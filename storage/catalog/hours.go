@@ -11,8 +11,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// SeriesHours returns how many rows of the data table, each an hour of a series, there may be from one row key up to another (nil: the end): those of the
-// days in which the series of the index have points. The rows themselves are not read. It is for the time after Run has loaded the index.
+// SeriesHours returns how many rows of the data table, each an hour of a series, there may be from
+// one row key up to another (nil: the end): those of the days in which the series of the index have
+// points. The rows themselves are not read. It is for the time after Run has loaded the index.
 func (s *Catalog) SeriesHours(from, to []byte) (hours int) {
 	if !s.registry.Loaded() {
 		return 0
@@ -37,7 +38,8 @@ func (s *Catalog) SeriesHours(from, to []byte) (hours int) {
 	return hours
 }
 
-// hoursOf are the hours, since 1970, of the days in which a series may have points; the last is not one of them.
+// hoursOf are the hours, since 1970, of the days in which a series may have points; the last is not
+// one of them.
 func (s *Catalog) hoursOf(id index.ID) (first, last int) {
 	const dayHours, now = 24, 3600_000
 	d := everyDay

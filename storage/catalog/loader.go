@@ -10,18 +10,20 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// RefreshMargin is how far a refresh reaches back before the begin of the last one: for clocks of region servers that
-// differ from ours, and for cells that were on their way.
+// RefreshMargin is how far a refresh reaches back before the begin of the last one: for clocks of
+// region servers that differ from ours, and for cells that were on their way.
 const RefreshMargin = 5 * time.Minute
 
-// Loader reads the series and the names of the tables into a Catalog, and what other processes change of them.
+// Loader reads the series and the names of the tables into a Catalog, and what other processes
+// change of them.
 type Loader struct {
 	*Catalog
 	// BeforeAll is called before all is read of a table that no other process writes to.
 	BeforeAll func(context.Context) error
 }
 
-// Load takes in what the tables have (since 0), or what other processes changed at or after since (milliseconds).
+// Load takes in what the tables have (since 0), or what other processes changed at or after since
+// (milliseconds).
 func (s *Loader) Load(ctx context.Context, since int64) error {
 	if err := s.refreshNames(ctx, since); err != nil {
 		return err
@@ -29,7 +31,8 @@ func (s *Loader) Load(ctx context.Context, since int64) error {
 	return s.loadIndex(ctx, since)
 }
 
-// loadIndex adds the series whose tsdb-meta rows were written at or after since (milliseconds; 0: ever).
+// loadIndex adds the series whose tsdb-meta rows were written at or after since (milliseconds; 0:
+// ever).
 func (s *Loader) loadIndex(ctx context.Context, since int64) error {
 	begin := s.o.Now()
 	scan := kv.Scan{Table: s.o.Tables.Meta, Family: schema.FamilyMeta}

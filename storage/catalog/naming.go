@@ -8,7 +8,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// names are the names of some series, UID by UID: each UID is looked up once, however many series have it.
+// names are the names of some series, UID by UID: each UID is looked up once, however many series
+// have it.
 type names struct {
 	by    [3][]string // by kind, by number
 	parts []int32     // the numbers of each series' UIDs: metric, key, value, key, value...
@@ -39,7 +40,8 @@ func (s *Catalog) newNames(ctx context.Context, tsuids []string) (*names, error)
 // seriesPerCore is how many series are worth a goroutine.
 const seriesPerCore = 1024
 
-// series are the series in the order of their TSUIDs. One of whose UIDs one has no name has nil Tags.
+// series are the series in the order of their TSUIDs. One of whose UIDs one has no name has nil
+// Tags.
 func (n *names) series() []series.Series {
 	all := make([]series.Series, len(n.ends))
 	tags := make([]series.Tag, (len(n.parts)-len(n.ends))/2)

@@ -10,9 +10,10 @@ import (
 // TSUIDOf is the TSUID of a series that was resolved or found.
 func (s *Catalog) TSUIDOf(ref series.Ref) []byte { return []byte(s.index.TSUID(ref.ID())) }
 
-// Refs returns the refs of series that are known by their TSUIDs (the leaves of trees), in order. One that the index lacks is added: a
-// TSD without meta tracking may have hung it on a tree. A TSUID that is not of the layout's widths gets the zero Ref, and an
-// ErrInvalid is returned with the refs of the others.
+// Refs returns the refs of series that are known by their TSUIDs (the leaves of trees), in order.
+// One that the index lacks is added: a TSD without meta tracking may have hung it on a tree. A
+// TSUID that is not of the layout's widths gets the zero Ref, and an ErrInvalid is returned with
+// the refs of the others.
 func (s *Catalog) Refs(tsuids [][]byte) ([]series.Ref, error) {
 	refs := make([]series.Ref, len(tsuids))
 	var errs []error

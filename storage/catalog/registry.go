@@ -8,7 +8,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// Registry knows which series have their row of tsdb-meta, which marks them as complete. It is safe for concurrent use.
+// Registry knows which series have their row of tsdb-meta, which marks them as complete. It is safe
+// for concurrent use.
 type Registry struct {
 	exclusive bool // no other process writes
 	layout    schema.Layout

@@ -12,15 +12,17 @@ type renames struct {
 	listeners []func()
 }
 
-// OnRename has f called each time that another process (OpenTSDB's "uid rename") has given UIDs other names. A Ref that was resolved by name before is
-// then perhaps that of a series with another name: f forgets them.
+// OnRename has f called each time that another process (OpenTSDB's "uid rename") has given UIDs
+// other names. A Ref that was resolved by name before is then perhaps that of a series with another
+// name: f forgets them.
 func (s *Catalog) OnRename(f func()) {
 	s.renames.mu.Lock()
 	defer s.renames.mu.Unlock()
 	s.renames.listeners = append(s.renames.listeners, f)
 }
 
-// refreshNames forgets the names that UIDs had until another process renamed them, at or after since (milliseconds).
+// refreshNames forgets the names that UIDs had until another process renamed them, at or after
+// since (milliseconds).
 func (s *Catalog) refreshNames(ctx context.Context, since int64) error {
 	if s.o.Exclusive {
 		return nil // no other process renames

@@ -13,19 +13,22 @@ import (
 
 // A SeriesScan tells which series EachTSUID goes over.
 type SeriesScan struct {
-	// From is the first TSUID, whether there is such a series or not; nil begins with the first of all.
+	// From is the first TSUID, whether there is such a series or not; nil begins with the first of
+	// all.
 	From []byte
-	// Rows asks for the row keys of all metrics, not only of those that tsdb-meta does not know at all: right where writers that
-	// keep tsdb-meta and writers that do not share a metric, and as slow as reading the data table.
+	// Rows asks for the row keys of all metrics, not only of those that tsdb-meta does not know at
+	// all: right where writers that keep tsdb-meta and writers that do not share a metric, and as
+	// slow as reading the data table.
 	Rows bool
 }
 
 // scanBatch is how many TSUIDs EachTSUID gives at a time.
 const scanBatch = 1000
 
-// EachTSUID calls visit for the TSUIDs of the tables in ascending order of their bytes, each once, some at a time; visit may keep them.
-// It reads the tables, not the series index: it needs no Run, and holds no more than the series of a few metrics that only
-// row keys know. Series that appear meanwhile may be missed. An error of visit ends it.
+// EachTSUID calls visit for the TSUIDs of the tables in ascending order of their bytes, each once,
+// some at a time; visit may keep them. It reads the tables, not the series index: it needs no Run,
+// and holds no more than the series of a few metrics that only row keys know. Series that appear
+// meanwhile may be missed. An error of visit ends it.
 func (s *Catalog) EachTSUID(ctx context.Context, c SeriesScan, visit func(tsuids [][]byte) error) error {
 	t := &tableScan{store: s, from: c.From, all: c.Rows, visit: visit}
 	if s.o.Index == IndexAuto && !s.o.Exclusive || c.Rows {
@@ -44,7 +47,8 @@ func (s *Catalog) EachTSUID(ctx context.Context, c SeriesScan, visit func(tsuids
 	return t.finish(ctx)
 }
 
-// tableScan is one run of EachTSUID: tsdb-meta in order, and before each of its metrics those that only row keys know.
+// tableScan is one run of EachTSUID: tsdb-meta in order, and before each of its metrics those that
+// only row keys know.
 type tableScan struct {
 	store *Catalog
 	from  []byte
@@ -53,7 +57,7 @@ type tableScan struct {
 	batch [][]byte
 
 	metric []byte   // of the last row of tsdb-meta
-	extra  [][]byte // what the row keys say of that metric, from where tsdb-meta is
+	extra  [][]byte // series that the row keys have of that metric, from where tsdb-meta is
 	metricList
 }
 
@@ -133,8 +137,8 @@ func (t *tableScan) add(tsuid []byte) error {
 	return t.visit(full)
 }
 
-// NameSeries names series, in order; those that have a UID without a name (it was deleted from tsdb-uid), or that are no TSUIDs
-// of the configured widths, are left out.
+// NameSeries names series, in order; those that have a UID without a name (it was deleted from
+// tsdb-uid), or that are no TSUIDs of the configured widths, are left out.
 func (s *Catalog) NameSeries(ctx context.Context, tsuids [][]byte) ([]series.NewSeries, error) {
 	var whole []string
 	for _, tsuid := range tsuids {
@@ -155,7 +159,8 @@ func (s *Catalog) NameSeries(ctx context.Context, tsuids [][]byte) ([]series.New
 	return named, nil
 }
 
-// TSUID looks up the UIDs of a series; ok is false when one of its names has none, so that there are no points of it.
+// TSUID looks up the UIDs of a series; ok is false when one of its names has none, so that there
+// are no points of it.
 func (s *Catalog) TSUID(ctx context.Context, of series.Series) (tsuid []byte, ok bool, err error) {
 	var keys, values []string
 	for _, t := range of.Tags {

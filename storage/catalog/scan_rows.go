@@ -22,7 +22,8 @@ type metricList struct {
 	peek []byte // read, not taken
 }
 
-// begin opens the list. Metrics without a name are left out: their series could not be named either.
+// begin opens the list. Metrics without a name are left out: their series could not be named
+// either.
 func (t *tableScan) begin(ctx context.Context) {
 	s := t.store
 	scan := kv.Scan{Table: s.o.Tables.UID, Family: schema.FamilyName, Qualifier: schema.Metric.Qualifier()}
@@ -56,7 +57,8 @@ func (t *tableScan) before(bound []byte) ([]byte, error) {
 	return metric, nil
 }
 
-// until takes the series of the metrics before a bound that tsdb-meta has no row of: nothing but row keys knows them.
+// until takes the series of the metrics before a bound that tsdb-meta has no row of: nothing but
+// row keys knows them.
 func (t *tableScan) until(ctx context.Context, bound []byte) error {
 	for {
 		var metrics [][]byte

@@ -17,11 +17,12 @@ import (
 // metaRowsPerGet bounds the TSMeta documents that are in memory at a time.
 const metaRowsPerGet = 1024
 
-// concurrentMetaEdits is how many documents are edited at a time: on a cluster each edit is a round trip.
+// concurrentMetaEdits is how many documents are edited at a time: on a cluster each edit is a round
+// trip.
 const concurrentMetaEdits = 8
 
-// SeriesCustom returns what series have under a key of the custom map in their TSMeta documents, in order; "" where there is nothing, or no
-// document that can be read.
+// SeriesCustom returns what series have under a key of the custom map in their TSMeta documents, in
+// order; "" where there is nothing, or no document that can be read.
 func (s *Documents) SeriesCustom(ctx context.Context, refs []series.Ref, key string) ([]string, error) {
 	values := make([]string, 0, len(refs))
 	for len(refs) > 0 {
@@ -82,9 +83,11 @@ type CustomEdit struct {
 	Old, New string
 }
 
-// SetSeriesCustom makes edits of a key of the custom map in the TSMeta documents of series, each once. Where the value is not Old it is
-// another writer's and stays, as does a document that a TSD would not have printed. A series without its tsdb-meta row gets one as
-// its first point would give it. Nothing else in a document changes, and no edit of others at the same time is lost. What was written is durable when the next Apply is.
+// SetSeriesCustom makes edits of a key of the custom map in the TSMeta documents of series, each
+// once. Where the value is not Old it is another writer's and stays, as does a document that a TSD
+// would not have printed. A series without its tsdb-meta row gets one as its first point would give
+// it. Nothing else in a document changes, and no edit of others at the same time is lost. What was
+// written is durable when the next Apply is.
 func (s *Documents) SetSeriesCustom(ctx context.Context, key string, edits []CustomEdit) error {
 	for len(edits) > 0 {
 		n := min(len(edits), metaRowsPerGet)
@@ -121,8 +124,8 @@ func (s *Documents) editCustoms(ctx context.Context, key string, edits []CustomE
 	return group.Wait()
 }
 
-// completeMeta gives series without a tsdb-meta row one, and reads it. The row says that trees and whatever else observes new series
-// have seen the series, so it must not be written without them.
+// completeMeta gives series without a tsdb-meta row one, and reads it. The row means that trees and
+// whatever else observes new series have seen the series, so it must not be written without them.
 func (s *Documents) completeMeta(ctx context.Context, refs []series.Ref, rows []kv.Row) error {
 	var missing []int
 	var lacking []series.Ref
@@ -147,8 +150,8 @@ func (s *Documents) completeMeta(ctx context.Context, refs []series.Ref, rows []
 	return nil
 }
 
-// register gives series their rows of tsdb-meta. One whose UIDs have lost their names stays as it is, and so does one
-// whose row was deleted while this process knew it.
+// register gives series their rows of tsdb-meta. One whose UIDs have lost their names stays as it
+// is, and so does one whose row was deleted while this process knew it.
 func (s *Documents) register(ctx context.Context, refs []series.Ref) error {
 	ids := make([]index.ID, len(refs))
 	for i, ref := range refs {
@@ -180,8 +183,8 @@ func (s *Documents) editCustom(ctx context.Context, key string, e CustomEdit, ro
 	return fmt.Errorf("edited by others %d times in a row", metadataAttempts)
 }
 
-// editedCustom is a document after an edit; ok is false when it is to stay. A row without a document (a TSD that only counts makes such)
-// gets a fresh one.
+// editedCustom is a document after an edit; ok is false when it is to stay. A row without a
+// document (a TSD that only counts makes such) gets a fresh one.
 func editedCustom(tsuid, raw []byte, key string, e CustomEdit, now int64) (edited []byte, ok bool) {
 	document := schema.NewTSMeta(tsuid, now)
 	if raw != nil {

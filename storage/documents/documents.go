@@ -12,9 +12,11 @@ import (
 
 // A Registrar gives metrics and series what new ones need.
 type Registrar interface {
-	// AssignMetrics returns the UIDs of metrics; new ones count as new series. errs is nil when all went well, else one per metric.
+	// AssignMetrics returns the UIDs of metrics; new ones count as new series. errs is nil when all
+	// went well, else one per metric.
 	AssignMetrics(ctx context.Context, metrics []string) (uids []string, errs []error, err error)
-	// Register gives series, which have their UIDs, their rows of tsdb-meta, as their first points would. Those of which a UID has no name are left out.
+	// Register gives series, which have their UIDs, their rows of tsdb-meta, as their first points
+	// would. Those of which a UID has no name are left out.
 	Register(ctx context.Context, ids []index.ID) error
 }
 
@@ -26,14 +28,15 @@ type Options struct {
 	UIDs      *uid.Dictionary
 	Series    *index.Index
 	Registrar Registrar
-	// Exclusive says that no other process writes to the tables.
+	// Exclusive means that no other process writes to the tables.
 	Exclusive    bool
 	IndexRefresh time.Duration // how often what other processes write is looked for
 	Now          func() time.Time
 }
 
-// Documents are those of metrics and series that OpenTSDB keeps in addition to their names: the UIDMeta of a metric holds its metadata, the custom map of the
-// TSMeta of a series what tsdbridge notes of it. They are safe for concurrent use.
+// Documents are those of metrics and series that OpenTSDB keeps in addition to their names: the
+// UIDMeta of a metric holds its metadata, the custom map of the TSMeta of a series what tsdbridge
+// notes of it. They are safe for concurrent use.
 type Documents struct {
 	o      Options
 	db     *kv.Engine

@@ -54,8 +54,9 @@ func (c *metadataCache) forget() {
 	c.known, c.checked = nil, time.Time{}
 }
 
-// PutMetadata keeps metadata by metric name, in the metrics' UIDMeta documents: help as description, type and unit in the custom
-// map; everything else in a document stays as it is. The newest wins. It returns when all of it is durable.
+// PutMetadata keeps metadata by metric name, in the metrics' UIDMeta documents: help as
+// description, type and unit in the custom map; everything else in a document stays as it is. The
+// newest wins. It returns when all of it is durable.
 func (s *Documents) PutMetadata(ctx context.Context, metadata map[string]Metadata) error {
 	var changed []string
 	for metric, m := range metadata {
@@ -110,7 +111,8 @@ func (s *Documents) putMetadata(ctx context.Context, uid string, m Metadata) err
 	return fmt.Errorf("UIDMeta of %x was edited by others %d times in a row", uid, metadataAttempts)
 }
 
-// readUIDMeta returns the stored document and its bytes, nil and a fresh document when there is none.
+// readUIDMeta returns the stored document and its bytes, nil and a fresh document when there is
+// none.
 func (s *Documents) readUIDMeta(ctx context.Context, c kv.Column) ([]byte, schema.UIDMeta, error) {
 	rows, err := s.db.Get(ctx, c.Table, c.Family, [][]byte{c.Row})
 	if err != nil {
@@ -125,7 +127,8 @@ func (s *Documents) readUIDMeta(ctx context.Context, c kv.Column) ([]byte, schem
 	return nil, schema.UIDMeta{Type: "METRIC", Created: s.o.Now().Unix()}, nil
 }
 
-// flush makes earlier check-and-puts durable: they need not be before the next Apply. It writes nothing that is not there.
+// flush makes earlier check-and-puts durable: they need not be before the next Apply. It writes
+// nothing that is not there.
 func (s *Documents) flush(ctx context.Context, uid string) error {
 	if !s.o.Exclusive {
 		return nil // a cluster's are durable by themselves

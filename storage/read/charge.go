@@ -16,7 +16,8 @@ const (
 // claimBytes is the least that a group takes from the account at once, which costs a lock.
 const claimBytes = 256 << 10
 
-// charge is what a group holds of the account of the request. Its memory is used again by the next request, so it is paid for while it is used.
+// charge is what a group holds of the account of the request. Its memory is used again by the next
+// request, so it is paid for while it is used.
 type charge struct {
 	account *budget.Account
 	held    atomic.Int64

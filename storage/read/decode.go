@@ -18,7 +18,8 @@ type decoder struct {
 	coded   schema.ColumnDecoder
 }
 
-// add appends what a row holds between the query's bounds. Nothing of it is in the memory of the cells afterwards.
+// add appends what a row holds between the query's bounds. Nothing of it is in the memory of the
+// cells afterwards.
 func (d *decoder) add(out *series.Points, base uint32, cells []kv.StoredCell) error {
 	if d.q.Samples && d.addColumns(out, base, cells) {
 		return nil
@@ -38,8 +39,9 @@ func (d *decoder) add(out *series.Points, base uint32, cells []kv.StoredCell) er
 	return nil
 }
 
-// addColumns appends the points of a row straight from its cells, if points are all it holds and they ascend from cell to cell; else
-// it leaves the row to add, which also says what is wrong with a cell.
+// addColumns appends the points of a row straight from its cells, if points are all it holds and
+// they ascend from cell to cell; else it leaves the row to add, which also tells what is wrong with
+// a cell.
 func (d *decoder) addColumns(out *series.Points, base uint32, cells []kv.StoredCell) bool {
 	times, values, err := out.Times, out.Values, error(nil)
 	for i := range cells {
@@ -73,7 +75,7 @@ func (d *decoder) addColumns(out *series.Points, base uint32, cells []kv.StoredC
 	return true
 }
 
-// ascends says whether every time is later than the one before.
+// ascends reports whether every time is later than the one before.
 func ascends(times []int64) bool {
 	for i := 1; i < len(times); i++ {
 		if times[i] <= times[i-1] {
@@ -83,7 +85,8 @@ func ascends(times []int64) bool {
 	return true
 }
 
-// addObjectsBefore appends the objects before an offset and returns the others. No sample among them is at an offset of a point.
+// addObjectsBefore appends the objects before an offset and returns the others. No sample among
+// them is at an offset of a point.
 func (d *decoder) addObjectsBefore(out *series.Points, begin int64, objects []row.Object, offset uint32) []row.Object {
 	for len(objects) > 0 && objects[0].Offset < offset {
 		d.addObject(out, begin+int64(objects[0].Offset), objects[0])

@@ -14,7 +14,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// group is a run of the query's series that is read as a whole: points has them in the query's order, members in that of the table.
+// group is a run of the query's series that is read as a whole: points has them in the query's
+// order, members in that of the table.
 type seriesGroup struct {
 	points     []series.Points
 	members    []member
@@ -101,7 +102,8 @@ func (g *seriesGroup) order(s *Reader, refs []series.Ref) {
 	g.dropDuplicates()
 }
 
-// lead sets the members' leads: most comparisons need no look at the TSUIDs, which lie all over the memory.
+// lead sets the members' leads: most comparisons need no look at the TSUIDs, which lie all over the
+// memory.
 func (g *seriesGroup) lead() {
 	common := g.members[0].tsuid
 	for i := range g.members {
@@ -158,8 +160,8 @@ func (g *seriesGroup) dropDuplicates() {
 const (
 	// maxWorkers bounds the goroutines that read a group.
 	maxWorkers = 8
-	// localRows is how many rows are worth a goroutine on the local engine, at a microsecond or two each; clusterRows on a cluster, where a request
-	// costs as much as some hundred rows.
+	// localRows is how many rows are worth a goroutine on the local engine, at a microsecond or two
+	// each; clusterRows on a cluster, where a request costs as much as some hundred rows.
 	localRows, clusterRows = 48, 512
 )
 
@@ -170,8 +172,9 @@ func (s *Reader) readWorkers() int {
 	return maxWorkers
 }
 
-// cut makes the parts. Reads by key follow one another without a break, and are cut into equal shares; scans are cut by metric and salt bucket only, for
-// each goes over the rows of the whole metric.
+// cut makes the parts. Reads by key follow one another without a break, and are cut into equal
+// shares; scans are cut by metric and salt bucket only, for each goes over the rows of the whole
+// metric.
 func (g *seriesGroup) cut(r *selection) {
 	worth := clusterRows
 	if r.o.DB.Local != nil {

@@ -10,9 +10,10 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// join adds what the head holds to what the table holds, both in order. The points of h are p's n, of the table, then the head's, in one piece of
-// memory, which is all there is to do where they are in order. The head's is newer: its sample takes the place of the table's
-// at the same instant, with the start time; exemplars share an instant.
+// join adds what the head holds to what the table holds, both in order. The points of h are p's n,
+// of the table, then the head's, in one piece of memory, which is all there is to do where they are
+// in order. The head's is newer: its sample takes the place of the table's at the same instant,
+// with the start time; exemplars share an instant.
 func join(p *series.Points, h *head.Points, n int, q *series.Query) {
 	h.Objects = slices.DeleteFunc(h.Objects, func(o head.Object) bool { return !q.Wants(o.Kind) })
 	if !q.Samples {

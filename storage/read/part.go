@@ -39,7 +39,8 @@ type asked struct {
 	base   uint32
 }
 
-// read reads the series of a part: what the head has of them first, because a row that is put and dropped in between would be in neither otherwise.
+// read reads the series of a part: what the head has of them first, because a row that is put and
+// dropped in between would be in neither otherwise.
 func (w *partReader) read(ctx context.Context, r *selection, g *seriesGroup, p groupPart) error {
 	w.selection, w.group, w.members, w.samples = r, g, p.members, 0
 	w.needed, w.claimed = 0, 0
@@ -170,7 +171,8 @@ func (w *partReader) scan(ctx context.Context, p plan) error {
 	return nil
 }
 
-// match is what the engine is told of the wanted rows. Of a plain range it is told nothing where it would leap, which is dearer then.
+// match is what the engine is told of the wanted rows. Of a plain range it is told nothing where it
+// would leap, which is dearer then.
 func (w *partReader) match(p plan) *kv.Match {
 	s := w.Reader
 	if s.o.DB.Local == nil && p.kind == planRange && len(w.members) <= s.o.DB.Costs.Leaps {
@@ -225,7 +227,8 @@ func (w *partReader) add(member int, base uint32, key []byte, cells []kv.StoredC
 	return nil
 }
 
-// reserve gives a series memory for the row at hand, as much for each that follows, and what the head has.
+// reserve gives a series memory for the row at hand, as much for each that follows, and what the
+// head has.
 func (w *partReader) reserve(p *series.Points, member int, base uint32, cells []kv.StoredCell) (int, error) {
 	const (
 		ahead = 48      // hours; longer ranges have gaps

@@ -26,7 +26,7 @@ func (k planKind) String() string {
 	return [planKinds]string{"rows", "range", "range", "fuzzy", "regexp"}[k]
 }
 
-// scans says whether the rows come by a scan, hour by hour of the whole metric.
+// scans reports whether the rows come by a scan, hour by hour of the whole metric.
 func (k planKind) scans() bool { return k >= planRange }
 
 // plan is how the series of one metric, in one salt bucket, are read.
@@ -39,11 +39,14 @@ type plan struct {
 }
 
 const (
-	// maxRowHours is how many row keys a series may be asked for by key; beyond, most of them would not exist.
+	// maxRowHours is how many row keys a series may be asked for by key; beyond, most of them would
+	// not exist.
 	maxRowHours = 1024
-	// maxSharedValues bounds the values in the condition of planRegexp: what a regexp over row keys costs was measured with few.
+	// maxSharedValues bounds the values in the condition of planRegexp: what a regexp over row keys
+	// costs was measured with few.
 	maxSharedValues = 64
-	// leapAfter is how many rows the local engine goes by before it seeks, when it looks for the next row that is wanted.
+	// leapAfter is how many rows the local engine goes by before it seeks, when it looks for the
+	// next row that is wanted.
 	leapAfter = 16
 )
 
@@ -98,7 +101,8 @@ func (p *plan) estimate(c *kv.Costs, hours, past int, local bool) {
 		p.costs[planRows] = asked * c.Get
 	}
 	if local {
-		// Between two rows that are wanted the engine goes by some others, and seeks when there are too many.
+		// Between two rows that are wanted the engine goes by some others, and seeks when there are
+		// too many.
 		gap := min(others/found*c.Suffix, leapAfter*c.Suffix+c.Get)
 		kind, begin := planRange, c.Scan
 		if hours <= maxRowHours {
@@ -124,7 +128,8 @@ func (p *plan) choose() {
 	}
 }
 
-// sharedTags are the conditions that all of the series pass: the keys that all have, with the values they have.
+// sharedTags are the conditions that all of the series pass: the keys that all have, with the
+// values they have.
 func (s *Reader) sharedTags(members []member) []kv.Tag {
 	values := map[string]map[string]struct{}{}
 	seen := map[string]int{}

@@ -18,7 +18,8 @@ type Options struct {
 	Table  string // of points
 	Layout schema.Layout
 	Index  *index.Index
-	// Head has the points that are not in the table yet; nil: all are. Ages returns when what is in a row of it was acknowledged; for shared tables.
+	// Head has the points that are not in the table yet; nil: all are. Ages returns when what is in
+	// a row of it was acknowledged; for shared tables.
 	Head *head.Head
 	Ages func(head.Row) []schema.Age
 	// Ready returns an error while the head lacks points that were acknowledged.

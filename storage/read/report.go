@@ -7,23 +7,25 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// A Plan says how Select reads some series of one metric.
+// A Plan is how Select reads some series of one metric.
 type Plan struct {
 	Kind string // rows (by key), range, fuzzy, regexp
 	// First is one of the series. Metric is the metric's UID.
 	First  series.Ref
 	Metric []byte
 	Series int
-	// Reads is how many reads of this kind there are: one for each salt bucket, and for each group of series that is in memory at a time.
+	// Reads is how many reads of this kind there are: one for each salt bucket, and for each group
+	// of series that is in memory at a time.
 	Reads int
-	// Rows is how many rows the series have in the range at most, RowsOfMetric how many those reads are estimated to find of all
-	// series of the metric.
+	// Rows is how many rows the series have in the range at most, RowsOfMetric how many those reads
+	// are estimated to find of all series of the metric.
 	Rows, RowsOfMetric int64
-	// Costs are what each of the ways is estimated to cost, in milliseconds: of the processor on the embedded engine, of waiting on a cluster.
+	// Costs are what each of the ways is estimated to cost, in milliseconds: of the processor on
+	// the embedded engine, of waiting on a cluster.
 	Costs map[string]float64
 }
 
-// Plan says how Select would read a query now, by metric and kind. It reads nothing.
+// Plan returns how Select would read a query now, by metric and kind. It reads nothing.
 func (s *Reader) Plan(q series.Query) ([]Plan, error) {
 	q.Start, q.End = max(q.Start, 0), min(q.End, series.MaxTime)
 	if q.Start > q.End || len(q.Refs) == 0 {
@@ -62,7 +64,8 @@ func (r *selection) report(p plan, first series.Ref, tsuid string) Plan {
 	return report
 }
 
-// addPlan adds to the plan of the same metric and kind, if there is one. Groups of one query each go over the metric.
+// addPlan adds to the plan of the same metric and kind, if there is one. Groups of one query each
+// go over the metric.
 func addPlan(plans []Plan, p Plan) []Plan {
 	for i := range plans {
 		old := &plans[i]

@@ -13,15 +13,19 @@ import (
 )
 
 const (
-	// groupSamples is how many samples are read before the first of their series is given. Two groups are in memory at a time, 16 bytes a sample.
+	// groupSamples is how many samples are read before the first of their series is given. Two
+	// groups are in memory at a time, 16 bytes a sample.
 	groupSamples = 256 << 10
-	// clusterSamples is likewise for engines that make cells: each scan goes over the rows of the whole metric, and one over a network has to begin first.
+	// clusterSamples is likewise for engines that make cells: each scan goes over the rows of the
+	// whole metric, and one over a network has to begin first.
 	clusterSamples = 1 << 20
 	// groupSeries bounds a group whose series have few samples each.
 	groupSeries = 16 << 10
-	// fewestSeries is the size of the smallest group, however long the range: a scan goes over the rows of all others.
+	// fewestSeries is the size of the smallest group, however long the range: a scan goes over the
+	// rows of all others.
 	fewestSeries = 8
-	// densestInterval is the sample interval, in milliseconds, that the size of the first group is estimated with. The others know the one before.
+	// densestInterval is the sample interval, in milliseconds, that the size of the first group is
+	// estimated with. The others know the one before.
 	densestInterval = 10_000
 )
 
@@ -88,7 +92,8 @@ func (r *selection) put(g *seriesGroup) {
 	r.groups.Put(g)
 }
 
-// groupSize is how many of the series that are left to read next. Groups are of about one size, so that none is left over.
+// groupSize is how many of the series that are left to read next. Groups are of about one size, so
+// that none is left over.
 func (r *selection) groupSize(left int) int {
 	samples := clusterSamples
 	if r.o.DB.Local != nil {
@@ -164,13 +169,15 @@ func (r *selection) readGroups(ctx context.Context, groups chan<- *seriesGroup, 
 	return nil
 }
 
-// learn adapts the size of the next group to the samples of one, a quarter more being allowed for. A group of few samples says little of the next.
+// learn adapts the size of the next group to the samples of one, a quarter more being allowed for.
+// A group of few samples tells little of the next.
 func (r *selection) learn(g *seriesGroup) {
 	seen := int(g.samples.Load())/len(g.points)*5/4 + 1
 	r.perSeries = max(seen, r.perSeries/4, 1)
 }
 
-// give hands the series of a group to the caller, but for those without points, and keeps the answer within its limit.
+// give hands the series of a group to the caller, but for those without points, and keeps the
+// answer within its limit.
 func (r *selection) give(g *seriesGroup) error {
 	r.samples += int(g.samples.Load())
 	if limit := r.q.MaxSamples; limit > 0 && r.samples > limit {

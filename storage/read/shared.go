@@ -13,8 +13,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// dropOlder takes those samples out of what the head has of a series, after the n points of the table, that others have written over in a shared table
-// since they were acknowledged here. Rows are read once more for instants that have two values, and for no others.
+// dropOlder takes those samples out of what the head has of a series, after the n points of the
+// table, that others have written over in a shared table since they were acknowledged here. Rows
+// are read once more for instants that have two values, and for no others.
 func (w *partReader) dropOlder(ctx context.Context, p *series.Points, h *head.Points, n int) error {
 	twice := disputed(p, h, n)
 	if len(twice) == 0 {
@@ -80,7 +81,8 @@ func disputed(p *series.Points, h *head.Points, n int) []int64 {
 	return slices.Compact(twice)
 }
 
-// olderInHead returns those instants of a row whose sample in the table was acknowledged after that in the head.
+// olderInHead returns those instants of a row whose sample in the table was acknowledged after that
+// in the head.
 func (s *Reader) olderInHead(ctx context.Context, id index.ID, base uint32, times []int64) ([]int64, error) {
 	key := s.o.Layout.AppendRowKey(nil, []byte(s.o.Index.TSUID(id)), base)
 	past, err := s.o.DB.Versioned.History(ctx, s.o.Table, schema.FamilyData, [][]byte{key})

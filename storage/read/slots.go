@@ -45,7 +45,8 @@ func (s *slots) take(n int) ([]int64, []float64) {
 	return c.times[at:at:s.used], c.values[at:at:s.used]
 }
 
-// giveBack shortens the last piece by n points that were not used. A series that grew out of its piece left it.
+// giveBack shortens the last piece by n points that were not used. A series that grew out of its
+// piece left it.
 func (s *slots) giveBack(n int) {
 	if n > 0 {
 		s.used -= n

@@ -7,8 +7,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// findCompaction looks for the cell that a TSD's compaction has put and whose sources it has not deleted yet, which it does about a second later. Such a
-// cell has the time of the compaction; its sources, which stand beside it, say when its points came.
+// findCompaction looks for the cell that a TSD's compaction has put and whose sources it has not
+// deleted yet; it does so about a second later. Such a cell has the time of the compaction. Its
+// sources, which are still in the row, tell when its points came.
 func (r *agedRow) findCompaction() {
 	r.compaction = nil
 	c := r.longest()
@@ -37,7 +38,8 @@ func (r *agedRow) findCompaction() {
 	}
 }
 
-// longest returns the cell of most points, the latest of several, if a compaction may have made it; else nil.
+// longest returns the cell of most points, the latest of several, if a compaction may have made it;
+// else nil.
 func (r *agedRow) longest() *agedCell {
 	var c *agedCell
 	for i := range r.cells {
@@ -53,8 +55,8 @@ func (r *agedRow) longest() *agedCell {
 	return c
 }
 
-// agesOfUnion returns when points were acknowledged, if they are exactly those of the cells before, which are in the order of their offsets and ages, the
-// latest first.
+// agesOfUnion returns when points were acknowledged, if they are exactly those of the cells before,
+// which are in the order of their offsets and ages, the latest first.
 func agesOfUnion(points []schema.Point, before []pastPoint) ([]schema.Age, bool) {
 	ages := make([]schema.Age, 0, len(points))
 	for _, p := range points {

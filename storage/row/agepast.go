@@ -8,25 +8,26 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// past says of the points that a TSD's compactions put together when they came: by the cells that the compactions deleted, as far as the engine still
-// has them, and by the cells of ages of such cells.
+// past tells when the points came that a TSD's compactions put together. It knows that from the
+// cells that the compactions deleted, as far as the engine still has them, and from the cells of
+// ages of such cells.
 type past struct {
-	graves graves
-	cells  []buried
-	points []pastPoint  // of the cells, in the order of offsets and of the times of the cells
-	loose  []schema.Age // of cells of ages whose cell of points is gone, the latest of each offset
-	erased []schema.Age // when the cells of an offset were deleted by their qualifiers, if there are loose ages
+	tombstones tombstones
+	cells      []deletedCell
+	points     []pastPoint  // of the cells, in the order of offsets and of the times of the cells
+	loose      []schema.Age // of cells of ages whose cell of points is gone, the latest of each offset
+	erased     []schema.Age // when the cells of an offset were deleted by their qualifiers, if there are loose ages
 
 	hidden []int // scratch
 }
 
-// buried is a cell that is hidden and was deleted by its qualifier.
-type buried struct {
+// deletedCell is a cell that is hidden and was deleted by its qualifier.
+type deletedCell struct {
 	agedCell
-	graves graves // of its qualifier
+	tombstones tombstones // of its qualifier
 }
 
-// pastPoint is a point of a buried cell.
+// pastPoint is a point of a deleted cell.
 type pastPoint struct {
 	schema.Point
 	cell int   // of past.cells
@@ -44,11 +45,11 @@ const (
 func (p *past) load(r *agedRow, ages []agedCell) {
 	p.cells, p.points, p.loose, p.hidden = p.cells[:0], p.points[:0], p.loose[:0], p.hidden[:0]
 	h := r.history
-	p.graves = p.graves.load(h.Deletes)
+	p.tombstones = p.tombstones.load(h.Deletes)
 	if len(ages) == 0 && len(h.Hidden) == 0 {
 		return
 	}
-	broken := len(r.Broken) // what is hidden nobody meets
+	broken := len(r.Broken) // no reader meets what is hidden
 	defer func() { r.Broken = r.Broken[:broken] }()
 	for i, c := range h.Hidden {
 		switch kind := schema.ClassifyCell(c.Qualifier); {
@@ -62,7 +63,7 @@ func (p *past) load(r *agedRow, ages []agedCell) {
 	}
 	p.pair(r, ages)
 	p.erase()
-	p.bury(r, ages)
+	p.loadDeleted(r, ages)
 	for i := range p.points {
 		from := i
 		for from > 0 && p.points[from-1].Offset == p.points[i].Offset && i-from < pastDeep {
@@ -83,7 +84,8 @@ func isSamples(k schema.CellKind) bool {
 	return k == schema.CellData || k == schema.CellAppend || k == schema.CellObject
 }
 
-// pair gives the cells that were put with a cell of ages what it says, and keeps what the others say.
+// pair gives the cells that were put with a cell of ages what it holds, and keeps what the other
+// cells of ages hold.
 func (p *past) pair(r *agedRow, ages []agedCell) {
 	if len(ages) == 0 {
 		return
@@ -114,16 +116,16 @@ func agesPutAt(ages []agedCell, time int64) (int, bool) {
 	return slices.BinarySearchFunc(ages, time, func(a agedCell, t int64) int { return cmp.Compare(a.Time, t) })
 }
 
-// bury reads the hidden cells that were deleted by their qualifiers, the latest first.
-func (p *past) bury(r *agedRow, ages []agedCell) {
-	if len(p.graves) == 0 {
+// loadDeleted reads the hidden cells that were deleted by their qualifiers, the latest first.
+func (p *past) loadDeleted(r *agedRow, ages []agedCell) {
+	if len(p.tombstones) == 0 {
 		return
 	}
 	hidden := r.history.Hidden
 	slices.SortFunc(p.hidden, func(a, b int) int { return cmp.Compare(hidden[b].Time, hidden[a].Time) })
 	for _, i := range p.hidden {
-		graves := p.graves.of(hidden[i].Qualifier)
-		if len(graves) == 0 || len(p.points) > pastMost {
+		tombstones := p.tombstones.of(hidden[i].Qualifier)
+		if len(tombstones) == 0 || len(p.points) > pastMost {
 			continue
 		}
 		c, ok := r.decode(hidden[i])
@@ -133,7 +135,7 @@ func (p *past) bury(r *agedRow, ages []agedCell) {
 		if at, ok := agesPutAt(ages, c.Time); ok {
 			c.ages = ages[at].ages
 		}
-		p.cells = append(p.cells, buried{c, graves})
+		p.cells = append(p.cells, deletedCell{c, tombstones})
 		for _, point := range c.points {
 			p.points = append(p.points, pastPoint{Point: point, cell: len(p.cells) - 1})
 		}
@@ -143,13 +145,14 @@ func (p *past) bury(r *agedRow, ages []agedCell) {
 	})
 }
 
-// erase lists when cells of points were deleted by their qualifiers, as compactions do: HBase forgets the cells before it forgets their deletions.
+// erase lists when cells of points were deleted by their qualifiers, as compactions do: HBase
+// forgets the cells before it forgets their deletions.
 func (p *past) erase() {
 	p.erased = p.erased[:0]
 	if len(p.loose) == 0 {
 		return
 	}
-	for _, d := range p.graves {
+	for _, d := range p.tombstones {
 		if d.Exact || schema.ClassifyCell(d.Qualifier) != schema.CellData || len(p.erased) > pastMost {
 			continue
 		}
@@ -160,8 +163,9 @@ func (p *past) erase() {
 	slices.SortFunc(p.erased, func(a, b schema.Age) int { return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Time, b.Time)) })
 }
 
-// erasedBetween reports whether a cell with a point at an offset was deleted by its qualifier after a time and before another. A cell that was put at the
-// first is a compaction's then: what tsdbridge replaces is deleted up to its own time, which is before.
+// erasedBetween reports whether a cell with a point at an offset was deleted by its qualifier after
+// a time and before another. A cell that was put at the first is a compaction's then: what
+// tsdbridge replaces is deleted up to its own time, which is before.
 func (p *past) erasedBetween(offset uint32, put, gone int64) bool {
 	at, _ := slices.BinarySearchFunc(p.erased, schema.Age{Offset: offset, Time: put + 1}, func(a, b schema.Age) int {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Time, b.Time))
@@ -179,12 +183,13 @@ func (p *past) at(offset uint32) []pastPoint {
 	return p.points[max(from, to-pastDeep):to]
 }
 
-// ageOf returns when a point of a cell that a compaction may have made was acknowledged, given what the past has at its offset.
+// ageOf returns when a point of a cell that a compaction may have made was acknowledged, given what
+// the past has at its offset.
 func (p *past) ageOf(r *agedRow, c *agedCell, point schema.Point, had []pastPoint) int64 {
 	before := int64(0)
 	gone := int64(-1) // when the cell was deleted; looked up when it is needed
 	if at, ok := AgeAt(p.loose, point.Offset); ok {
-		if gone = p.graves.of(c.Qualifier).deletedAt(c.Time); p.erasedBetween(point.Offset, c.Time, gone) {
+		if gone = p.tombstones.of(c.Qualifier).deletedAt(c.Time); p.erasedBetween(point.Offset, c.Time, gone) {
 			before = at
 		}
 	}
@@ -194,7 +199,7 @@ func (p *past) ageOf(r *agedRow, c *agedCell, point schema.Point, had []pastPoin
 			continue
 		}
 		if gone < 0 {
-			gone = p.graves.of(c.Qualifier).deletedAt(c.Time)
+			gone = p.tombstones.of(c.Qualifier).deletedAt(c.Time)
 		}
 		if h.compacted(c.Time, gone) {
 			before = max(before, had[i].age)
@@ -206,10 +211,11 @@ func (p *past) ageOf(r *agedRow, c *agedCell, point schema.Point, had []pastPoin
 	return min(max(before, r.deleted+1), c.Time)
 }
 
-// compacted reports whether a cell was deleted by the TSD's compaction that put another one: after that was put and before it was gone itself.
-// What tsdbridge replaces is deleted up to its own time, which is before.
-func (b *buried) compacted(put, gone int64) bool {
-	for _, d := range b.graves.since(put + 1) {
+// compacted reports whether a cell was deleted by the TSD's compaction that put another one: after
+// that was put and before it was gone itself. What tsdbridge replaces is deleted up to its own
+// time, which is before.
+func (b *deletedCell) compacted(put, gone int64) bool {
+	for _, d := range b.tombstones.since(put + 1) {
 		if d.Time >= gone {
 			break
 		}
@@ -220,7 +226,7 @@ func (b *buried) compacted(put, gone int64) bool {
 	if gone != math.MaxInt64 {
 		return false
 	}
-	for _, d := range b.graves.since(b.Time) {
+	for _, d := range b.tombstones.since(b.Time) {
 		if d.Time > b.Time {
 			break
 		}

@@ -10,7 +10,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// agedCell is a cell of points or objects in a row of a shared table, and when what it holds was acknowledged.
+// agedCell is a cell of points or objects in a row of a shared table, and when what it holds was
+// acknowledged.
 type agedCell struct {
 	kv.Cell
 	kind    schema.CellKind
@@ -19,8 +20,8 @@ type agedCell struct {
 	ages    []schema.Age // of the cell of ages that was put with it; nil: all are of the time of the cell
 }
 
-// agedRow is a row of a shared table with its past: what each cell says, when that was acknowledged, and when the row was deleted. It keeps its memory
-// from row to row.
+// agedRow is a row of a shared table with its past: what each cell holds, when that was
+// acknowledged, and when the row was deleted. It keeps its memory from row to row.
 type agedRow struct {
 	cells   []agedCell // that are read
 	deleted int64      // when the row was last deleted, milliseconds; 0: never
@@ -68,7 +69,7 @@ func (r *agedRow) load(h *kv.History) {
 	r.findCompaction()
 }
 
-// decode returns what a cell of points, objects or ages says; ok is false for others.
+// decode returns what a cell of points, objects or ages holds; ok is false for others.
 func (r *agedRow) decode(c kv.Cell) (a agedCell, ok bool) {
 	a, err := agedCell{Cell: c, kind: schema.ClassifyCell(c.Qualifier)}, error(nil)
 	start := len(r.slab)
@@ -95,8 +96,9 @@ func (r *agedRow) decode(c kv.Cell) (a agedCell, ok bool) {
 	return a, true
 }
 
-// ageOf returns when the point at an offset of a cell was acknowledged, as well as that is known. A cell of points that a TSD's compaction made has
-// the time of the compaction: what was there before says when its points came.
+// ageOf returns when the point at an offset of a cell was acknowledged, as well as that is known. A
+// cell of points that a TSD's compaction made has the time of the compaction: what was there before
+// tells when its points came.
 func (r *agedRow) ageOf(c *agedCell, p schema.Point) int64 {
 	if at, ok := AgeAt(c.ages, p.Offset); ok {
 		return at
@@ -123,11 +125,11 @@ func AgeAt(ages []schema.Age, offset uint32) (int64, bool) {
 	return ages[i].Time, true
 }
 
-// graves are the deletions of cells by their qualifiers, in the order of those and their times.
-type graves []kv.Tombstone
+// tombstones are the deletions of cells by their qualifiers, in the order of those and their times.
+type tombstones []kv.Tombstone
 
 // load takes the deletions of a row.
-func (g graves) load(all []kv.Tombstone) graves {
+func (g tombstones) load(all []kv.Tombstone) tombstones {
 	g = g[:0]
 	for _, d := range all {
 		if d.Qualifier != nil {
@@ -141,7 +143,7 @@ func (g graves) load(all []kv.Tombstone) graves {
 }
 
 // of returns the deletions of a qualifier.
-func (g graves) of(qualifier []byte) graves {
+func (g tombstones) of(qualifier []byte) tombstones {
 	from, found := slices.BinarySearchFunc(g, qualifier, func(d kv.Tombstone, q []byte) int { return bytes.Compare(d.Qualifier, q) })
 	if !found {
 		return nil
@@ -154,13 +156,14 @@ func (g graves) of(qualifier []byte) graves {
 }
 
 // since returns those of one qualifier at or after a time.
-func (g graves) since(time int64) graves {
+func (g tombstones) since(time int64) tombstones {
 	at, _ := slices.BinarySearchFunc(g, time, func(d kv.Tombstone, t int64) int { return cmp.Compare(d.Time, t) })
 	return g[at:]
 }
 
-// deletedAt returns when a cell was deleted by its qualifier, whose deletions these are; after all time if it was not.
-func (g graves) deletedAt(time int64) int64 {
+// deletedAt returns when a cell was deleted by its qualifier, whose deletions these are; after all
+// time if it was not.
+func (g tombstones) deletedAt(time int64) int64 {
 	for _, d := range g.since(time) {
 		if !d.Exact {
 			return d.Time

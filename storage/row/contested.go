@@ -8,7 +8,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// Contested reports whether a row has something to settle: an instant in two cells, objects in two, or a cell that cannot be read or is put anew.
+// Contested reports whether a row has something to settle: an instant in two cells, objects in two,
+// or a cell that cannot be read or is put anew.
 func (r *agedRow) Contested(cells []kv.Cell) bool {
 	if r.load(&kv.History{Row: kv.Row{Cells: cells}}); len(r.Broken) > 0 || AnyMistaken(cells) {
 		return true

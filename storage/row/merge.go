@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// maxCellPoints bounds a compacted cell that we write. A TSD reads far longer ones (40 000 points were tried);
-	// this keeps a cell of 12 bytes a point far below HBase's 10 MB.
+	// maxCellPoints bounds a compacted cell that we write. A TSD reads far longer ones (40 000
+	// points were tried); this keeps a cell of 12 bytes a point far below HBase's 10 MB.
 	maxCellPoints = 4096
 	// maxCellObjects bounds the bytes of an object cell; objects of one instant are never parted.
 	maxCellObjects = 1 << 20
@@ -27,8 +27,8 @@ type Change struct {
 	ReplacePoints, ReplaceObjects bool
 }
 
-// Merge applies new points and objects, each sorted and with one sample per instant, to the row, newest write winning, and says what
-// changed. Afterwards the row holds the union.
+// Merge applies new points and objects, each sorted and with one sample per instant, to the row,
+// and returns what changed: the newest write wins. Afterwards the row holds the union.
 func (r *Row) Merge(points []schema.Point, objects []schema.Object) Change {
 	var c Change
 	for _, p := range points {
@@ -64,7 +64,8 @@ func (r *Row) mergePoint(c *Change, p schema.Point, objects []schema.Object) {
 	} else {
 		c.points = append(c.points, p)
 	}
-	// What stood at the instant as an object is gone, and the old sample's start time with it unless the new one brings its own.
+	// What stood at the instant as an object is gone, and the old sample's start time with it
+	// unless the new one brings its own.
 	r.replaceObjects(c, p.Offset, Number, hasStartTime(objects, p.Offset))
 }
 
@@ -95,8 +96,8 @@ func (r *Row) dropGone() {
 	r.Objects = slices.DeleteFunc(r.Objects, func(o Object) bool { return o.written == gone })
 }
 
-// replaceObjects drops the objects of an instant whose place a new datum takes. A start time stays where the new sample brings one: that takes its place
-// by itself, or is the same.
+// replaceObjects drops the objects of an instant whose place a new datum takes. A start time stays
+// where the new sample brings one: that takes its place by itself, or is the same.
 func (r *Row) replaceObjects(c *Change, offset uint32, newer schema.ObjectKind, hasStart bool) {
 	at, _ := slices.BinarySearchFunc(r.Objects, offset, func(o Object, offset uint32) int { return cmp.Compare(o.Offset, offset) })
 	for ; at < len(r.Objects) && r.Objects[at].Offset == offset; at++ {
@@ -106,14 +107,15 @@ func (r *Row) replaceObjects(c *Change, offset uint32, newer schema.ObjectKind, 
 	}
 }
 
-// hasStartTime says whether sorted objects have a start time at an offset, behind which no other kind stands.
+// hasStartTime reports whether sorted objects have a start time at an offset, after which no other
+// kind stands.
 func hasStartTime(objects []schema.Object, offset uint32) bool {
 	end, _ := slices.BinarySearchFunc(objects, offset+1, func(o schema.Object, offset uint32) int { return cmp.Compare(o.Offset, offset) })
 	return end > 0 && objects[end-1].Offset == offset && objects[end-1].Kind == schema.ObjectStartTime
 }
 
-// Mutation writes the change to a row that has the cells: new cells beside the old ones, or, where something that
-// stood there changes, one cell in place of all. The row must be merged.
+// Mutation writes the change to a row that has the cells: new cells in addition to the old ones,
+// or, where something that stood there changes, one cell in place of all. The row must be merged.
 func (r *Row) Mutation(key []byte, cells []kv.Cell, c Change) kv.Mutation {
 	m := kv.Mutation{Key: key}
 	if c.ReplacePoints {
@@ -142,7 +144,8 @@ func (r *Row) Mutation(key []byte, cells []kv.Cell, c Change) kv.Mutation {
 	return m
 }
 
-// collides says whether a cell to put would overwrite one that is there: object cells are named after their first object only.
+// collides reports whether a cell to put would overwrite one that is there: object cells are named
+// after their first object only.
 func collides(puts []kv.Put, cells []kv.Cell) bool {
 	return slices.ContainsFunc(puts, func(p kv.Put) bool {
 		_, ok := slices.BinarySearchFunc(cells, p.Qualifier, func(c kv.Cell, q []byte) int { return bytes.Compare(c.Qualifier, q) })

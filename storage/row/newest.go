@@ -19,14 +19,15 @@ func KindOf(v float64) schema.ObjectKind {
 	return schema.ObjectFloat
 }
 
-// Replaces reports whether a datum takes the place of one that was written before it at the same instant: newest write wins. A number also takes away
-// the start time of the sample that it replaces, unless it brings its own.
+// Replaces reports whether a datum takes the place of one that was written before it at the same
+// instant: newest write wins. A number also takes away the start time of the sample that it
+// replaces, unless it brings its own.
 func Replaces(newer, older schema.ObjectKind) bool {
 	return Excludes(newer, older) || newer == Number && older == schema.ObjectStartTime
 }
 
-// Excludes reports whether an instant holds only one of two data: it has one sample, which is a number or an object, and one object of each other kind, but
-// any number of exemplars.
+// Excludes reports whether an instant holds only one of two data: it has one sample, which is a
+// number or an object, and one object of each other kind, but any number of exemplars.
 func Excludes(a, b schema.ObjectKind) bool {
 	if isSample(a) {
 		return isSample(b)
@@ -36,7 +37,8 @@ func Excludes(a, b schema.ObjectKind) bool {
 
 func isSample(k schema.ObjectKind) bool { return k == Number || k.IsSample() }
 
-// sameObject reports whether two objects are one: an instant has one of each kind, and each exemplar once.
+// sameObject reports whether two objects are one: an instant has one of each kind, and each
+// exemplar once.
 func sameObject(a, b schema.Object) bool {
 	return a.Offset == b.Offset && a.Kind == b.Kind && (a.Kind != schema.ObjectExemplar || bytes.Equal(a.Data, b.Data))
 }

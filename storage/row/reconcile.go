@@ -10,20 +10,23 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// Cells of many points that were acknowledged within a short time do without a cell of ages: all of them count as acknowledged with the last. So two
-// writes of one instant in different processes may end in either order when one of them came in such a burst and they are less than uniformSpan apart.
+// Cells of many points that were acknowledged within a short time do without a cell of ages: all of
+// them count as acknowledged with the last. So two writes of one instant in different processes may
+// end in either order when one of them came in such a burst and they are less than uniformSpan
+// apart.
 const (
 	uniformSpan   = 2000 // milliseconds
 	uniformPoints = 64   // smaller cells always have their ages
 )
 
-// pendingRow is what a process has acknowledged of a row and not put yet: points and objects in order, one sample an instant, and when each sample
-// was acknowledged.
+// pendingRow is what a process has acknowledged of a row and not put yet: points and objects in
+// order, one sample an instant, and when each sample was acknowledged.
 type Pending struct {
 	Points  []schema.Point
 	Objects []schema.Object
 	Ages    []schema.Age
-	// Now says that the samples are not acknowledged yet: they are newer than everything in the row, and ages is empty.
+	// Now means that the samples are not acknowledged yet: they are newer than everything in the
+	// row, and ages is empty.
 	Now bool
 	// Clock is the time of this process, milliseconds.
 	Clock int64
@@ -36,9 +39,10 @@ type Reconciled struct {
 	Replaced bool // something that stood in the row goes
 }
 
-// Reconciler brings what a process has to put into a row of a shared table together with what others put there. Of two samples of one instant the
-// one that was acknowledged later stays, a deletion of the row counts as a write of all its instants, and afterwards no instant has two values. It
-// keeps its memory from row to row.
+// Reconciler brings what a process has to put into a row of a shared table together with what
+// others put there. Of two samples of one instant the one that was acknowledged later stays, a
+// deletion of the row counts as a write of all its instants, and afterwards no instant has two
+// values. It keeps its memory from row to row.
 type Reconciler struct {
 	agedRow
 	candidates   []candidate
@@ -62,7 +66,7 @@ type notedAges struct {
 	ages  []schema.Age
 }
 
-// claim is what one cell, or the pending row, says of an instant.
+// candidate is what one cell, or the pending row, holds at an instant.
 type candidate struct {
 	offset uint32
 	age    int64
@@ -71,7 +75,7 @@ type candidate struct {
 	object *schema.Object // nil: a point
 }
 
-// pending is the cell of a claim that is in no cell yet.
+// pending is the cell of a candidate that is in no cell yet.
 const pending = -1
 
 // agedObject is an object of a row.
@@ -80,7 +84,8 @@ type agedObject struct {
 	age int64
 }
 
-// row returns the mutation that puts the pending samples into a row; without any, the mutation that settles what stands in the row twice.
+// row returns the mutation that puts the pending samples into a row; without any, the mutation that
+// settles what stands in the row twice.
 func (r *Reconciler) Reconcile(key []byte, h *kv.History, p *Pending) Reconciled {
 	r.load(h)
 	r.mutation, r.beaten, r.clock = Reconciled{Mutation: kv.Mutation{Key: key}}, 0, p.Clock
@@ -112,7 +117,7 @@ func (p *Pending) pointsOnly() bool {
 	return len(p.Objects) == 0 && (p.Now || len(p.Ages) == len(p.Points))
 }
 
-// begin lets all pending points win: nobody else has written to the row.
+// begin lets all pending points win: no other process has written to the row.
 func (r *Reconciler) begin(p *Pending) {
 	r.candidates, r.objects = r.candidates[:0], r.objects[:0]
 	r.won = append(r.won, p.Points...)
@@ -121,7 +126,7 @@ func (r *Reconciler) begin(p *Pending) {
 	}
 }
 
-// collect lists the claims, those of one instant together and the winner first.
+// collect lists the candidates, those of one instant together and the winner first.
 func (r *Reconciler) collect(p *Pending) {
 	r.candidates = r.candidates[:0]
 	for i := range r.cells {
@@ -148,7 +153,7 @@ func (r *Reconciler) collect(p *Pending) {
 	})
 }
 
-// addPending adds a claim of the pending row, if the row was not deleted since.
+// addPending adds a candidate of the pending row, if the row was not deleted since.
 func (r *Reconciler) addPending(p *Pending, c candidate) {
 	c.cell, c.age = pending, math.MaxInt64
 	if !p.Now {
@@ -182,7 +187,7 @@ func compareCandidates(a, b candidate) int {
 	return cmp.Or(compareBool(a.object != nil, b.object != nil), cmp.Compare(b.point.Flags, a.point.Flags), cmp.Compare(b.point.Bits, a.point.Bits))
 }
 
-// same reports whether two claims have the same value.
+// same reports whether two candidates have the same value.
 func (c candidate) same(o candidate) bool {
 	if c.object != nil || o.object != nil {
 		return c.object != nil && o.object != nil && c.object.Kind == o.object.Kind && bytes.Equal(c.object.Data, o.object.Data)
@@ -190,7 +195,7 @@ func (c candidate) same(o candidate) bool {
 	return c.point.SameValue(o.point)
 }
 
-// settle lets the winner of each instant take the place of what says otherwise.
+// settle lets the winner of each instant take the place of the others.
 func (r *Reconciler) settle(p *Pending) {
 	for i := 0; i < len(r.candidates); {
 		j := i + 1
@@ -202,11 +207,11 @@ func (r *Reconciler) settle(p *Pending) {
 	}
 }
 
-// settleInstant takes the claims of one instant, the winner first.
-func (r *Reconciler) settleInstant(p *Pending, claims []candidate) {
-	winner := claims[0]
-	keep := r.standing(claims)
-	for i, c := range claims {
+// settleInstant takes the candidates of one instant, the winner first.
+func (r *Reconciler) settleInstant(p *Pending, candidates []candidate) {
+	winner := candidates[0]
+	keep := r.standing(candidates)
+	for i, c := range candidates {
 		switch {
 		case c.cell == pending && (i > 0 || keep >= 0):
 			r.mutation.Known++
@@ -228,18 +233,19 @@ func (r *Reconciler) settleInstant(p *Pending, claims []candidate) {
 	}
 }
 
-// standing returns which claim of an instant stays in its cell, -1 if none does: then the winner is put. That is a pending winner that was not put
-// before, and every point of a row that is put anew as a whole. Claims that do not stay leave their cells even if they have the winner's value:
-// OpenTSDB's fsck reports an instant that stands in two cells, whatever the values.
-func (r *Reconciler) standing(claims []candidate) int {
-	winner := claims[0]
+// standing returns which candidate of an instant stays in its cell, -1 if none does: then the
+// winner is put. That is a pending winner that was not put before, and every point of a row that is
+// put anew as a whole. Claims that do not stay leave their cells even if they have the winner's
+// value: OpenTSDB's fsck reports an instant that stands in two cells, whatever the values.
+func (r *Reconciler) standing(candidates []candidate) int {
+	winner := candidates[0]
 	if r.whole && winner.object == nil {
 		return -1
 	}
 	if winner.cell != pending {
 		return 0
 	}
-	for i, c := range claims[1:] {
+	for i, c := range candidates[1:] {
 		if c.cell != pending && c.age == winner.age && c.same(winner) {
 			return i + 1
 		}
@@ -247,7 +253,7 @@ func (r *Reconciler) standing(claims []candidate) int {
 	return -1
 }
 
-// lose takes a claim out of its cell.
+// lose takes a candidate out of its cell.
 func (r *Reconciler) lose(c candidate) {
 	r.mutation.Replaced = true
 	if c.object == nil {
@@ -261,7 +267,8 @@ func (r *Reconciler) lose(c candidate) {
 // lostObject marks an object that lost its instant. No object has this kind.
 const lostObject = Number
 
-// settleObjects decides which objects the row has. Start times go with the sample that they belong to; exemplars share an instant.
+// settleObjects decides which objects the row has. Start times go with the sample that they belong
+// to; exemplars share an instant.
 func (r *Reconciler) settleObjects(p *Pending) {
 	r.objects = r.objects[:0]
 	for i := range r.cells {
@@ -297,7 +304,8 @@ func (r *Reconciler) wants(p *Pending, o schema.Object) bool {
 	return r.stands(o.Offset) && !r.hasKind(o)
 }
 
-// dropTwins leaves one of the objects that two cells have, and of two start times of an instant that of the later cell.
+// dropTwins leaves one of the objects that two cells have, and of two start times of an instant
+// that of the later cell.
 func (r *Reconciler) dropDuplicates() {
 	slices.SortStableFunc(r.objects, func(a, b agedObject) int {
 		return cmp.Or(compareNewest(a.Object, b.Object, a.age, b.age), bytes.Compare(b.Data, a.Data))
@@ -315,7 +323,8 @@ func (r *Reconciler) takes(offset uint32) bool {
 	return sampleAt(r.fresh[:r.freshSamples], offset)
 }
 
-// sampleAt reports whether one of some objects, in their order, is the sample at an offset: samples come first of an instant.
+// sampleAt reports whether one of some objects, in their order, is the sample at an offset: samples
+// come first of an instant.
 func sampleAt(objects []schema.Object, offset uint32) bool {
 	at, ok := slices.BinarySearchFunc(objects, offset, func(o schema.Object, offset uint32) int { return cmp.Compare(o.Offset, offset) })
 	return ok && objects[at].Kind.IsSample()

@@ -10,12 +10,13 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// RecentSpan is how far the clocks of the writers of one cluster may be apart at most, in milliseconds: what was written longer ago is older than a
-// write of now for everybody.
+// RecentSpan is how far the clocks of the writers of one cluster may be apart at most, in
+// milliseconds: what was written longer ago is older than a write of now for everybody.
 const RecentSpan = 60_000
 
-// stamp returns the time that the pending samples are put with: that of the last acknowledgement. Samples that are acknowledged only now get the
-// time of the region server (0), as a TSD's do, unless the row has something that this would not be newer than.
+// stamp returns the time that the pending samples are put with: that of the last acknowledgement.
+// Samples that are acknowledged only now get the time of the region server (0), as a TSD's do,
+// unless the row has something that this would not be newer than.
 func (r *Reconciler) stamp(p *Pending) int64 {
 	if !p.Now {
 		stamp := int64(0)
@@ -50,7 +51,7 @@ func (r *Reconciler) free(puts []kv.Put, stamp int64) int64 {
 			}
 		}
 		for _, p := range puts {
-			for _, d := range r.past.graves.of(p.Qualifier) {
+			for _, d := range r.past.tombstones.of(p.Qualifier) {
 				if !d.Exact || d.Time == stamp {
 					raise(d.Time + 1)
 				}
@@ -68,7 +69,8 @@ func (r *Reconciler) free(puts []kv.Put, stamp int64) int64 {
 	return stamp
 }
 
-// freeWithAges is free for puts that may need a cell of ages: one that stands in the row must not be put over.
+// freeWithAges is free for puts that may need a cell of ages: one that stands in the row must not
+// be put over.
 func (r *Reconciler) freeWithAges(puts []kv.Put, stamp int64) int64 {
 	for {
 		if stamp = r.free(puts, stamp); stamp == 0 || !r.hasAges(stamp) {
@@ -90,7 +92,8 @@ func (r *Reconciler) cellAt(qualifier []byte) (int, bool) {
 	return slices.BinarySearchFunc(r.cells, qualifier, func(c agedCell, q []byte) int { return bytes.Compare(c.Qualifier, q) })
 }
 
-// rewrite replaces each cell of points that loses some by one without them. What stays keeps its time.
+// rewrite replaces each cell of points that loses some by one without them. What stays keeps its
+// time.
 func (r *Reconciler) rewrite() {
 	for i := range r.cells {
 		c, lost := &r.cells[i], r.lost[i]
@@ -129,7 +132,8 @@ func allAt(ages []schema.Age, time int64) bool {
 	return !slices.ContainsFunc(ages, func(a schema.Age) bool { return a.Time != time })
 }
 
-// later reports whether a cell with a qualifier stays in the row as it is, with the same values then, and is at least as late as a time.
+// later reports whether a cell with a qualifier stays in the row as it is, with the same values
+// then, and is at least as late as a time.
 func (r *Reconciler) later(qualifier []byte, time int64) bool {
 	at, ok := r.cellAt(qualifier)
 	return ok && r.cells[at].Time >= time && len(r.lost[at]) == 0
@@ -144,7 +148,8 @@ func agesOf(r *Reconciler, c *agedCell, points []schema.Point) []schema.Age {
 	return ages
 }
 
-// delete deletes a cell, with what it replaced before. What is put with its qualifier takes its place anyway.
+// delete deletes a cell, with what it replaced before. What is put with its qualifier takes its
+// place anyway.
 func (r *Reconciler) delete(c *agedCell) {
 	r.mutation.Deletes = append(r.mutation.Deletes, kv.Delete{Qualifier: c.Qualifier, Time: c.Time})
 }
@@ -157,7 +162,8 @@ func (r *Reconciler) put(puts []kv.Put, stamp int64) {
 	}
 }
 
-// finish leaves one change of each qualifier: what is put is not deleted as well, and of two puts, which say the same, the later one stays.
+// finish leaves one change of each qualifier: what is put is not deleted as well, and of two puts,
+// which hold the same, the later one stays.
 func (r *Reconciler) finish() {
 	m := &r.mutation
 	slices.SortStableFunc(m.Puts, func(a, b kv.Put) int {
@@ -199,7 +205,8 @@ func (r *Reconciler) replaceObjects(stamp int64) {
 	r.noteAges(r.objectAges(stamp), oldest)
 }
 
-// objectAges lists when the samples among the row's objects were acknowledged, those of the pending row included.
+// objectAges lists when the samples among the row's objects were acknowledged, those of the pending
+// row included.
 func (r *Reconciler) objectAges(stamp int64) []schema.Age {
 	var ages []schema.Age
 	for _, o := range r.objects {
@@ -225,8 +232,9 @@ func (r *Reconciler) taken(puts []kv.Put) bool {
 	})
 }
 
-// pointCells are the cells of the points that won. While a compaction is going to delete cells of the row by their qualifiers, theirs are others: the
-// points are cut in two elsewhere, and a point alone counts milliseconds.
+// pointCells are the cells of the points that won. While a compaction is going to delete cells of
+// the row by their qualifiers, theirs are others: the points are cut in two elsewhere, and a point
+// alone counts milliseconds.
 func (r *Reconciler) pointCells() []kv.Put {
 	puts := appendPointCells(nil, r.won)
 	if r.compaction == nil || !r.doomed(puts) {
@@ -248,7 +256,8 @@ func (r *Reconciler) pointCells() []kv.Put {
 // maxCuts bounds how many ways to cut a row are tried.
 const maxCuts = 64
 
-// doomed reports whether a compaction is going to delete one of the cells: it has the qualifier of one that the compaction put together.
+// doomed reports whether a compaction is going to delete one of the cells: it has the qualifier of
+// one that the compaction put together.
 func (r *Reconciler) doomed(puts []kv.Put) bool {
 	return slices.ContainsFunc(puts, func(p kv.Put) bool {
 		at, ok := r.cellAt(p.Qualifier)
@@ -289,7 +298,7 @@ func (r *Reconciler) noteAges(ages []schema.Age, stamp int64) {
 	r.noted = append(r.noted, notedAges{stamp, ages})
 }
 
-// putAges adds the cells of ages of what was put, where its stamp does not say enough.
+// putAges adds the cells of ages of what was put, where its stamp does not tell enough.
 func (r *Reconciler) putAges() {
 	for _, n := range r.noted {
 		oldest, newest := int64(math.MaxInt64), int64(0)

@@ -9,7 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// Row is the content of one row of the data table: what its cells say, with every instant once.
+// Row is the content of one row of the data table: what its cells hold, with every instant once.
 type Row struct {
 	Points  []Point
 	Objects []Object
@@ -37,8 +37,8 @@ type stampedAges struct {
 
 func (r *Row) reset() { r.Points, r.Objects, r.ages = r.Points[:0], r.Objects[:0], r.ages[:0] }
 
-// Load reads the cells of a row, whoever wrote them: single, compacted and append cells and our object cells. Annotations and
-// what else OpenTSDB keeps in odd qualifiers are passed over.
+// Load reads the cells of a row, whoever wrote them: single, compacted and append cells and our
+// object cells. Annotations and what else OpenTSDB keeps in odd qualifiers are passed over.
 func (r *Row) Load(cells []kv.Cell) error {
 	r.reset()
 	for _, c := range cells {
@@ -50,7 +50,8 @@ func (r *Row) Load(cells []kv.Cell) error {
 	return nil
 }
 
-// LoadStored reads the cells of a row as the engine keeps them. Objects' data stay in the engine's memory.
+// LoadStored reads the cells of a row as the engine keeps them. Objects' data stay in the engine's
+// memory.
 func (r *Row) LoadStored(cells []kv.StoredCell, coded *schema.ColumnDecoder) (err error) {
 	r.reset()
 	for _, c := range cells {
@@ -102,8 +103,8 @@ func (r *Row) add(c kv.Cell) (err error) {
 	return err
 }
 
-// sort orders the content by time and leaves one sample per instant: the one from the newest cell. Two are there only when
-// two writers wrote one series, or a TSD wrote an instant twice.
+// sort orders the content by time and leaves one sample per instant: the one from the newest cell.
+// Two are there only when two writers wrote one series, or a TSD wrote an instant twice.
 func (r *Row) sort() {
 	if len(r.ages) > 0 && (len(r.Objects) > 0 || !r.ascending()) {
 		r.age()
@@ -173,7 +174,8 @@ func (r *Row) resolveSamples() {
 	r.dropGone()
 }
 
-// ascending says whether every point is later than the one before it: the common row, which needs no sorting.
+// ascending reports whether every point is later than the one before it: the common row, which
+// needs no sorting.
 func (r *Row) ascending() bool {
 	for i := 1; i < len(r.Points); i++ {
 		if r.Points[i].Offset <= r.Points[i-1].Offset {

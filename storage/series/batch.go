@@ -12,16 +12,17 @@ type Object struct {
 	after int
 }
 
-// A Batch is a set of points of any series in any order, in columns: Refs[i] has Values[i] at Times[i]
-// (milliseconds, 0 to MaxTime). Any float64 bit pattern is a value. Of two samples of one series at one time the one that was added later
-// wins, whether it is a float or an object.
+// A Batch is a set of points of any series in any order, in columns: Refs[i] has Values[i] at
+// Times[i] (milliseconds, 0 to MaxTime). Any float64 bit pattern is a value. Of two samples of one
+// series at one time the one that was added later wins, whether it is a float or an object.
 type Batch struct {
 	Refs    []Ref
 	Times   []int64
 	Values  []float64
 	Objects []Object
-	// Forms, when not nil, is as long as Values: as what OpenTSDB's doors got each point. An integer's 64 bits are those of the value. OpenTSDB computes
-	// with integers in another way than with floats; they are read as floats here.
+	// Forms, when not nil, is as long as Values: as what OpenTSDB's doors got each point. An
+	// integer's 64 bits are those of the value. OpenTSDB computes with integers in another way than
+	// with floats; they are read as floats here.
 	Forms []Form
 }
 

@@ -12,11 +12,12 @@ var (
 	ErrInvalid = errors.New("invalid")
 	// ErrLimit is more than this store is set to take or give.
 	ErrLimit = errors.New("limit exceeded")
-	// ErrNotReady says that the store has not loaded what it needs to answer.
+	// ErrNotReady means that the store has not loaded what it needs to answer.
 	ErrNotReady = errors.New("not ready")
-	// ErrFull says that a disk has no room for more: the engine's, or that of the log. It passes when somebody makes room; what was acknowledged
-	// stays, and is read.
+	// ErrFull means that a disk has no space for more: the engine's, or that of the log. It passes
+	// when space is made; what was acknowledged stays, and is read.
 	ErrFull = kv.ErrFull
-	// ErrDamaged says that a file of the engine does not hold what was written to it. Asking again does not help; what else there is can be read.
+	// ErrDamaged means that a file of the engine does not hold what was written to it. Asking again
+	// does not help; what else there is can be read.
 	ErrDamaged = kv.ErrDamaged
 )

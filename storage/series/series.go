@@ -11,16 +11,17 @@ import (
 // A Tag is one tag of a series.
 type Tag struct{ Key, Value string }
 
-// A Series is the name of a time series in OpenTSDB's terms. Tags are sorted by key, which occurs once.
-// Names are text whose characters OpenTSDB stores one byte each (U+0001 to U+00FF), at least one character
-// and at most MaxNameLength; at least one tag (OpenTSDB's fsck stops at a row without one).
+// A Series is the name of a time series in OpenTSDB's terms. Tags are sorted by key, which occurs
+// once. Names are text whose characters OpenTSDB stores one byte each (U+0001 to U+00FF), at least
+// one character and at most MaxNameLength; at least one tag (OpenTSDB's fsck stops at a row without
+// one).
 type Series struct {
 	Metric string
 	Tags   []Tag
 }
 
-// MaxNameLength is the longest metric, tag key or tag value in characters: names are row keys of tsdb-uid, and
-// HBase row keys end at 32767 bytes.
+// MaxNameLength is the longest metric, tag key or tag value in characters: names are row keys of
+// tsdb-uid, and HBase row keys end at 32767 bytes.
 const MaxNameLength = 32767
 
 // MaxTags is the greatest number of tags that a row key holds with the default widths.
@@ -29,15 +30,16 @@ const MaxTags = 5000
 // MaxTime is the greatest time in milliseconds: base times in row keys are unsigned 32-bit seconds.
 const MaxTime = (1<<32)*1000 - 1
 
-// Ref names a series inside one process. Protocols keep a Ref under their own raw bytes (a label block, a
-// dotted path) and resolve only what they have not seen before. The zero Ref names nothing.
+// Ref names a series inside one process. Protocols keep a Ref under their own raw bytes (a label
+// block, a dotted path) and resolve only what they have not seen before. The zero Ref names
+// nothing.
 type Ref uint64
 
 // Kind is the kind of an Object.
 type Kind = schema.ObjectKind
 
-// The kinds of objects. A Histogram is the sample of its instant: it and a float never share one. Several exemplars may share an
-// instant. A StartTime belongs to the sample at its instant.
+// The kinds of objects. A Histogram is the sample of its instant: it and a float never share one.
+// Several exemplars may share an instant. A StartTime belongs to the sample at its instant.
 const (
 	KindHistogram = schema.ObjectHistogram // Data: prometheus.Histogram of remote write 1.0 without its timestamp
 	KindExemplar  = schema.ObjectExemplar  // Data: prometheus.Exemplar of remote write 1.0 without its timestamp

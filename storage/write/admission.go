@@ -23,7 +23,8 @@ type SeriesLimits struct {
 // burstSeconds is how long a pause may be made up for at once.
 const burstSeconds = 10
 
-// admission lets new series in as far as the limits go. What it cannot let in is refused for good: ErrLimit. The zero value has no limits.
+// admission lets new series in as far as the limits go. What it cannot let in is refused for good:
+// ErrLimit. The zero value has no limits.
 type admission struct {
 	o       SeriesLimits
 	known   func() int // series
@@ -36,7 +37,7 @@ type admission struct {
 	filled   time.Time  // when tokens was right
 }
 
-// refusalReason says why a new series was refused.
+// refusalReason is why a new series was refused.
 type refusalReason int
 
 const (
@@ -56,7 +57,8 @@ func (a *admission) init(o SeriesLimits, known func() int, now func() time.Time,
 	}
 }
 
-// promise lets n new series in; if not, it says which limit does not. What is promised must be kept or returned.
+// promise lets n new series in; if not, it tells which limit does not. What is promised must be
+// kept or returned.
 func (a *admission) promise(n int) (reason refusalReason, ok bool) {
 	if a.o == (SeriesLimits{}) {
 		return 0, true
@@ -108,7 +110,8 @@ func shortName(s series.Series) string {
 	return name
 }
 
-// admit refuses what is new and may not be. Mostly there is room for all, whether they are new or not; only where there is not, each is looked at.
+// admit refuses what is new and may not be. Mostly the limits allow all, whether they are new or
+// not; only where there is not, each is looked at.
 func (r *resolution) admit(ctx context.Context) {
 	s := r.registrar
 	if _, ok := s.admission.promise(len(r.series)); ok {
@@ -130,7 +133,8 @@ func (r *resolution) admit(ctx context.Context) {
 	}
 }
 
-// admitNew lets series i in, or not. Without a UID for one of its names it would leave the UIDs of the others behind.
+// admitNew lets series i in, or not. Without a UID for one of its names it would leave the UIDs of
+// the others behind.
 func (r *resolution) admitNew(ctx context.Context, i int) {
 	s := r.registrar
 	for _, kind := range schema.Kinds() {
@@ -151,7 +155,7 @@ func (r *resolution) admitNew(ctx context.Context, i int) {
 		}
 	}
 	if r.promised == len(r.series) {
-		return // there was room for all
+		return // the limits allow all
 	}
 	reason, ok := s.admission.promise(1)
 	if !ok {
@@ -161,7 +165,8 @@ func (r *resolution) admitNew(ctx context.Context, i int) {
 	r.promised++
 }
 
-// admitNames lets metrics that have no series yet in as if they were new series, all or none, and says how many those are: metadata make UIDs too.
+// admitNames lets metrics that have no series yet in as if they were new series, all or none, and
+// returns how many those are: metadata make UIDs too.
 func (s *Registrar) admitNames(ctx context.Context, metrics []string) (made int, err error) {
 	if s.admission.o == (SeriesLimits{}) {
 		return 0, nil

@@ -8,12 +8,14 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// ages says of everything in the head when it was acknowledged, which only tables that others write to need. It is a second head whose values are
-// times: it follows the first in every write, and costs about as much again.
+// ages are when everything in the head was acknowledged, which only tables that others write
+// to need. It is a second head whose values are times: it follows the first in every write, and
+// costs about as much again.
 type ages struct {
 	clock *stampClock
 
-	// mu is held for reading while a batch goes to both heads, and for writing while rows leave both.
+	// mu is held for reading while a batch goes to both heads, and for writing while rows leave
+	// both.
 	mu   sync.RWMutex
 	head *head.Head
 	jobs sync.Pool // *head.Batch
@@ -33,8 +35,8 @@ func (a *ages) now() int64 {
 	return a.clock.now()
 }
 
-// keep notes that a batch was acknowledged at a time, and adds it to the head. Records of earlier versions do not say when (0): their points count as
-// acknowledged at their own time.
+// keep notes that a batch was acknowledged at a time, and adds it to the head. Records of earlier
+// versions do not tell when (0): their points count as acknowledged at their own time.
 func (a *ages) keep(b *head.Batch, acknowledged int64, add func()) {
 	times := a.jobs.Get().(*head.Batch)
 	defer a.jobs.Put(times)
@@ -58,10 +60,12 @@ func (a *ages) keep(b *head.Batch, acknowledged int64, add func()) {
 	add()
 }
 
-// inMillis is added to the age of a point whose time came in milliseconds: the head keeps no form of that.
+// inMillis is added to the age of a point whose time came in milliseconds: the head keeps no form
+// of that.
 const inMillis = 0.5
 
-// agesOf lists when what is in a row of the head was acknowledged, and gives those of its points that came in milliseconds their unit.
+// agesOf lists when what is in a row of the head was acknowledged, and gives those of its points
+// that came in milliseconds their unit.
 func (b *buffer) agesOf(r head.Row) []schema.Age {
 	if b.ages == nil {
 		return nil

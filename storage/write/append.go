@@ -10,9 +10,10 @@ import (
 
 // Append implements Appender.
 //
-// No instant may stand in a row twice with different bytes (a TSD answers 400 to every query that meets it), so a row is read
-// before it is written unless this process knows that the new points come after all that it holds; see state.
-// Two adapters, or an adapter and a TSD, that write one series at once are the one way left to such a row.
+// No instant may stand in a row twice with different bytes (a TSD answers 400 to every query that
+// meets it), so a row is read before it is written unless this process knows that the new points
+// come after all that it holds; see state. Two adapters, or an adapter and a TSD, that write one
+// series at once are the one way left to such a row.
 func (w *Writer) Append(ctx context.Context, b *series.Batch) error {
 	return w.append(ctx, b, w.o.Mode == Buffered)
 }

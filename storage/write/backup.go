@@ -9,12 +9,13 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// ErrNoBackup says that the engine cannot copy itself.
+// ErrNoBackup means that the engine cannot copy itself.
 var ErrNoBackup = errors.New("the engine has no backups")
 
-// Backup copies the tables, as they are at one moment, into a folder that must not exist, while others write. Every point that was acknowledged before
-// the call is in it: what waits in memory is put into the table first, so a backup needs no log. Of those acknowledged meanwhile
-// there are some, and each series that has points has its names.
+// Backup copies the tables, as they are at one moment, into a folder that must not exist, while
+// others write. It contains every point that was acknowledged before the call: what waits in memory
+// is put into the table first, so a backup needs no log. It may also contain points acknowledged
+// while it ran, and each series that has points has its names.
 func (w *Writer) Backup(ctx context.Context, dir string) error {
 	if w.o.DB.Local == nil {
 		return ErrNoBackup

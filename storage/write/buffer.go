@@ -18,15 +18,16 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// buffer is the buffered way of a point: it is durable when its record is in the log, is read from the head, and reaches the table with its
-// whole row. After a crash the log is replayed into the head.
+// buffer is the buffered way of a point: it is durable when its record is in the log, is read from
+// the head, and reaches the table with its whole row. After a crash the log is replayed into the
+// head.
 type buffer struct {
 	o       BufferOptions
 	logger  *slog.Logger
 	log     *log.Log
 	numbers seriesNumbers
 	head    *head.Head
-	ages    *ages                 // of what is in the head; nil: nobody else writes to the table
+	ages    *ages                 // of what is in the head; nil: no other process writes to the table
 	marks   logMarks              // kept when some writes do not go through the log
 	mixed   bool                  // they do not
 	ready   chan struct{}         // closed when the log is replayed
@@ -90,14 +91,14 @@ func (b *buffer) logOptions(name string, s *Options, maxBytes int64) log.Options
 	return o
 }
 
-// waits says why the log can only be read; nil: it takes records.
+// waits tells why the log can only be read; nil: it takes records.
 func (b *buffer) waits() error { return errors.Join(b.log.Waits(), b.numbers.log.Waits()) }
 
 // goOn tries to write logs that could only be read.
 func (b *buffer) goOn(ctx context.Context) {
 	for _, l := range []*log.Log{b.log, b.numbers.log} {
 		if l.Waits() != nil {
-			_ = l.GoOn(ctx) // waits says it
+			_ = l.GoOn(ctx) // waits tells why
 		}
 	}
 }
@@ -181,7 +182,8 @@ func (b *buffer) append(ctx context.Context, batch *series.Batch) error {
 	if b.mixed { // also after an error: the record may be there
 		defer func() { b.marks.note(batch, b.numbers.index.Len(), b.log.End().Segment) }()
 	}
-	// Who stops waiting does not take the record back: what may be durable is in the head too, or a restart would show what is not shown now.
+	// Who stops waiting does not take the record back: what may be durable is in the head too, or a
+	// restart would show what is not shown now.
 	at, err := b.log.Append(context.WithoutCancel(ctx), j.record)
 	if errors.Is(err, log.ErrFull) {
 		err = fmt.Errorf("%w: %w", series.ErrFull, err)
@@ -206,7 +208,7 @@ func (b *buffer) keep(batch *head.Batch, segment uint64, acknowledged int64) {
 	b.ages.keep(batch, acknowledged, func() { b.head.Append(batch, segment) })
 }
 
-// remember keeps why the log took the last record not, for people who ask.
+// remember keeps why the log refused the last record; see Refuses.
 func (b *buffer) remember(err error) {
 	switch {
 	case err != nil:
@@ -226,7 +228,8 @@ func (b *buffer) await(ctx context.Context) error {
 	}
 }
 
-// measure stops appends while the table takes less than comes in: rows beyond MaxHeadBytes should have been put, half as much more is the end.
+// measure stops appends while the table takes less than comes in: rows beyond MaxHeadBytes should
+// have been put, half as much more is the end.
 func (b *buffer) measure() {
 	b.full.Store(b.head.Stats().Bytes+b.agesBytes() > b.o.MaxHeadBytes/2*3)
 }
@@ -249,8 +252,9 @@ func (b *buffer) end(segment uint64) {
 }
 
 const (
-	// A log beside shared tables is cut when everything in it was put, at most so often, and its files are never filled for longer than rollEvery: what a crash
-	// replays is read with the past of its row, which HBase forgets in the end.
+	// The log of shared tables is cut when everything in it was put, at most so often, and its
+	// files are never filled for longer than rollEvery: what a crash replays is read with the past
+	// of its row, which HBase forgets in the end.
 	rollAtLeast = 30 * time.Second
 	rollEvery   = 10 * time.Minute
 )
@@ -271,7 +275,8 @@ func (b *buffer) roll() error {
 	return nil
 }
 
-// truncate cuts off the part of the log that the table has: everything before the records of the head and of the appends under way.
+// truncate cuts off the part of the log that the table has: everything before the records of the
+// head and of the appends under way.
 func (b *buffer) truncate() error {
 	b.mu.Lock()
 	oldest := b.log.End().Segment
@@ -289,7 +294,8 @@ func (b *buffer) truncate() error {
 	return nil
 }
 
-// remove removes the closed logs, which hold nothing that is needed. The points go first: they mean nothing without the numbers.
+// remove removes the closed logs, which hold nothing that is needed. The points go first: they mean
+// nothing without the numbers.
 func (b *buffer) remove() error {
 	if err := b.known.forget(); err != nil {
 		return fmt.Errorf("note that there is no log: %w", err)

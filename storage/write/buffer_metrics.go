@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// bufferMetrics are the figures of the way through log and head. The rows that a flush had to read and merge are the store's own
-// (tsdbridge_store_append_rows_read_total, rows_replaced_total).
+// bufferMetrics are the figures of the way through log and head. The rows that a flush had to read
+// and merge are the store's own (tsdbridge_store_append_rows_read_total, rows_replaced_total).
 type bufferMetrics struct {
 	replayed, failures prometheus.Counter
 	flushSeconds       prometheus.Histogram

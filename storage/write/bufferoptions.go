@@ -13,13 +13,14 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log"
 )
 
-// WriteMode says when a point is durable.
+// Mode is when a point is durable.
 type Mode string
 
 const (
-	// WriteThrough acknowledges what the engine has.
+	// Through acknowledges what the engine has.
 	Through Mode = "through"
-	// WriteBuffered acknowledges what the log on the local disk has. Points wait in memory until their rows are flushed.
+	// Buffered acknowledges what the log on the local disk has. Points wait in memory until
+	// their rows are flushed.
 	Buffered Mode = "buffered"
 )
 
@@ -60,13 +61,14 @@ func (o BufferOptions) Validate() error {
 	return nil
 }
 
-// HoldsLog reports whether there is a log that was not ended in order: acknowledged points that the table may lack.
+// HoldsLog reports whether there is a log that was not ended in order: acknowledged points that the
+// table may lack.
 func (o BufferOptions) HoldsLog() (bool, error) {
 	if o.Dir == "" {
 		return false, nil
 	}
 	if o.AtLeast != (kv.LogEnd{}) {
-		return true, nil // what is missing is said when it is opened
+		return true, nil // opening it reports what is missing
 	}
 	if o.FS == nil {
 		o.FS = log.OS{}

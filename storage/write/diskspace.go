@@ -2,7 +2,7 @@ package write
 
 import "fmt"
 
-// Refuses says why points are refused at the moment, or were the last time; nil: they are taken.
+// Refuses returns why points are refused at the moment, or were the last time; nil: they are taken.
 func (w *Writer) Refuses() error {
 	if err := w.diskSpace(); err != nil {
 		return err

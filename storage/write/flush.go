@@ -21,7 +21,8 @@ type Flusher struct {
 	mu sync.Mutex // held while rows of the head are put
 }
 
-// run replays the log, and then puts the rows of the head that are due into the table until ctx ends.
+// run replays the log, and then puts the rows of the head that are due into the table until ctx
+// ends.
 func (s *Flusher) run(ctx context.Context) error {
 	if err := s.buffer.recover(ctx, s.buffer.checkNumbers); err != nil {
 		if ctx.Err() != nil {
@@ -40,15 +41,15 @@ func (s *Flusher) run(ctx context.Context) error {
 		}
 		s.buffer.measure()
 		s.buffer.goOn(ctx)
-		_ = s.buffer.known.note(false) // an append says what is wrong
+		_ = s.buffer.known.note(false) // an append reports what is wrong
 		if err := s.Flush(ctx, s.due()); flushed.Note(ctx, err) {
 			s.buffer.logger.Error("flushing rows; they stay in the log and are tried again", "table", s.table.name, "err", err)
 		}
 	}
 }
 
-// settleTime is how long a row of an hour long past waits for the rest of its points: who fills in old data sends hour after hour, and each early put
-// is a cell more.
+// settleTime is how long a row of an hour long past waits for the rest of its points: a sender that
+// fills in old data sends hour after hour, and each early put is a cell more.
 const settleTime = 30 * time.Second
 
 // due is the policy of the moment.
@@ -66,8 +67,9 @@ func (s *Flusher) due() head.Policy {
 	return p
 }
 
-// Flush puts the rows that are due, and cuts the log. One call at a time: when it returns, rows that were due before it began are in the table,
-// which they would not be if another call still had them in hand.
+// Flush puts the rows that are due, and cuts the log. One call at a time: when it returns, rows
+// that were due before it began are in the table, which they would not be if another call still had
+// them in hand.
 func (s *Flusher) Flush(ctx context.Context, p head.Policy) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,8 +8,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log"
 )
 
-// logEnd tells the engine where the log ends, so that a log which is lost together with its mark is missed: durably when the first record stands in a segment,
-// before that is acknowledged, and now and then.
+// logEnd tells the engine where the log ends, so that a log which is lost together with its mark is
+// missed: durably when the first record stands in a segment, before that is acknowledged, and now
+// and then.
 type logEnd struct {
 	keeper kv.LogKeeper // nil: the engine remembers nothing
 	log    func() (end log.Position, holds bool)
@@ -49,7 +50,7 @@ func (e *logEnd) note(durable bool) error {
 	return nil
 }
 
-// forget says that there is no log any more.
+// forget tells the engine that there is no log any more.
 func (e *logEnd) forget() error {
 	if e.keeper == nil {
 		return nil

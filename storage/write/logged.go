@@ -8,8 +8,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// Logged is the write path of writers without an acknowledgement (carbon, telnet put): what they append is durable when the log has it,
-// whatever the mode, so that a cluster that is away loses nothing of theirs. Without a log it is the write path itself.
+// Logged is the write path of writers without an acknowledgement (carbon, telnet put): what they
+// append is durable when the log has it, whatever the mode, so that a cluster that is away loses
+// nothing of theirs. Without a log it is the write path itself.
 type Logged struct{ *Writer }
 
 // Logged returns the write path through the log.
@@ -18,8 +19,9 @@ func (w *Writer) Logged() Logged { return Logged{w} }
 // Append returns when the log has the batch.
 func (l Logged) Append(ctx context.Context, b *series.Batch) error { return l.append(ctx, b, true) }
 
-// logMarks remembers in which segment of the log the last record of a series stands. While that segment is there a crash would replay the record, over
-// whatever was put into the table after it: the series must be written through the log for so long.
+// logMarks remembers in which segment of the log the last record of a series stands. While that
+// segment is there a crash would replay the record, over whatever was put into the table after it:
+// the series must be written through the log for so long.
 type logMarks struct {
 	mu   sync.RWMutex // guards last
 	last []uint64     // number of the segment + 1, by id; 0: never logged
@@ -42,8 +44,8 @@ func (m *logMarks) note(b *series.Batch, series int, segment uint64) {
 	}
 }
 
-// part splits a batch into what must go through the log and what need not. Both keep the order in which the points were added; a batch that
-// goes one way as a whole is returned itself, beside nil.
+// part splits a batch into what must go through the log and what need not. Both keep the order in
+// which the points were added; a batch that goes one way as a whole is returned itself, with nil.
 func (m *logMarks) part(b *series.Batch) (bound, free *series.Batch) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -2,7 +2,8 @@ package write
 
 import "unsafe"
 
-// nameList is the names of one kind in a call of Resolve: each once, and which of them the series use.
+// nameList is the names of one kind in a call of Resolve: each once, and which of them the series
+// use.
 type nameList struct {
 	list []string
 	at   map[string]int32 // where in list
@@ -10,7 +11,8 @@ type nameList struct {
 	uids []string         // of list
 }
 
-// add adds one use. The name is the one of another use more often than not: guess is the index of that use.
+// add adds one use. The name is the one of another use more often than not: guess is the index of
+// that use.
 func (l *nameList) add(name string, guess int) {
 	if guess >= 0 && guess < len(l.uses) {
 		if n := l.uses[guess]; n >= 0 && l.list[n] == name {
@@ -29,7 +31,7 @@ func (l *nameList) add(name string, guess int) {
 	l.uses = append(l.uses, n)
 }
 
-// skip leaves a place for uses that nobody needs.
+// skip leaves a place for uses that are not needed.
 func (l *nameList) skip(from, to int) {
 	for range to - from {
 		l.uses = append(l.uses, -1)

@@ -15,15 +15,17 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// seriesNumbers gives series the numbers by which the records of the log name them. They are kept in a log of their own, which is never cut while
-// the other one holds records: a record is a first number and TSUIDs, each after its length, of that number and those that follow.
+// seriesNumbers gives series the numbers by which the records of the log name them. They are kept
+// in a log of their own, which is never cut while the other one holds records: a record is a first
+// number and TSUIDs, each after its length, of that number and those that follow.
 type seriesNumbers struct {
 	log   *log.Log
 	index *index.Index
-	// registry knows the series of the store, if it is that of a table that no other process writes to: a series' row of tsdb-meta is durable before its number.
+	// registry knows the series of the store, if it is that of a table that no other process writes
+	// to: a series' row of tsdb-meta is durable before its number.
 	registry *catalog.Registry
 
-	giving sync.Mutex // held by who gives numbers; guards ids
+	giving sync.Mutex // held while numbers are given; guards ids
 	ids    []index.ID // by number
 
 	mu   sync.RWMutex // guards byID
@@ -83,7 +85,7 @@ func (n *seriesNumbers) need(ctx context.Context, b *series.Batch) error {
 	}
 	n.giving.Lock()
 	defer n.giving.Unlock()
-	if missing = n.missing(b); len(missing) == 0 { // somebody else was first
+	if missing = n.missing(b); len(missing) == 0 { // another call was first
 		return nil
 	}
 	for ids := range slices.Chunk(missing, 16_384) {
@@ -134,7 +136,8 @@ func isOwn(registry *catalog.Registry, id index.ID) bool {
 	return registry == nil || registry.Of(id).Exists()
 }
 
-// check wants the log that was replayed to be that of this store, as it is now. An older copy of the store would give UIDs of the log's series to others.
+// checkNumbers requires the log that was replayed to be that of this store, as it is now. An older
+// copy of the store would give UIDs of the log's series to others.
 func (b *buffer) checkNumbers(ctx context.Context) error {
 	n := &b.numbers
 	if n.registry == nil {

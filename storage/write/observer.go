@@ -7,17 +7,18 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// An Observer writes what belongs to a series besides its points: the rows of trees. Resolve calls it for series whose tsdb-meta row does
-// not exist, each once a call, and writes that row afterwards: who finds it there finds the observer's rows too, and after a
-// crash in between the next sight of the series observes it again. Observe returns when its rows are in the tables; an error
-// fails all series of the call, which their senders send again. It may be called for the same series by several at once, must not
-// keep the slices, and must not call the store.
+// An Observer writes what belongs to a series in addition to its points: the rows of trees. Resolve
+// calls it for series whose tsdb-meta row does not exist, each once a call, and writes that row
+// afterwards: a process that finds it there finds the observer's rows too, and after a crash in
+// between the next call for the series observes it again. Observe returns when its rows are in the
+// tables; an error fails all series of the call, which their senders send again. It may be called
+// for the same series by several at once, must not keep the slices, and must not call the store.
 type Observer interface {
 	Observe(ctx context.Context, series []series.NewSeries) error
 }
 
-// observe shows the observer series whose rows do not exist. Rows that other writers made are no news: what a TSD left out is
-// for a sync to mend.
+// observe shows the observer series whose rows do not exist. Rows that other writers made are no
+// news: what a TSD left out is for a sync to mend.
 func (r *resolution) observe(ctx context.Context, fresh []newSeries) error {
 	if r.registrar.observer == nil {
 		return nil

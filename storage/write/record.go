@@ -9,16 +9,18 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// A record of the log is one append: columns of points, then objects. Series stand for themselves by numbers of the log (see
-// seriesNumbers), numbers and times as zigzag varints of the difference to the entry before:
+// A record of the log is one append: columns of points, then objects. Series stand for themselves
+// by numbers of the log (see seriesNumbers), numbers and times as zigzag varints of the difference
+// to the entry before:
 //
 //	version 1 | points | objects |  (number, time) … | values, 8 bytes each | (number, time, kind, points before it, length, data) …
 //
-// Version 2 has a bit for each value behind the values, the lowest of a byte first: it is an integer. Version 3 has a second such list behind the first:
-// it is a float of FormDouble. Version 4 has a third: it came in milliseconds (FormMillis).
-// With recordTimed in the version, the time of the acknowledgement in milliseconds follows as a varint: of two values of one instant in a shared table, the one
-// that was acknowledged later stays.
-// A point of a request in the usual order takes 10 bytes.
+// Version 2 has a bit for each value after the values, the lowest of a byte first: it is an
+// integer. Version 3 has a second such list after the first: it is a float of FormDouble. Version
+// 4 has a third: it came in milliseconds (FormMillis). With recordTimed in the version, the time of
+// the acknowledgement in milliseconds follows as a varint: of two values of one instant in a shared
+// table, the one that was acknowledged later stays. A point of a request in the usual order takes
+// 10 bytes.
 const (
 	recordVersion         = 1
 	recordVersionIntegers = 2
@@ -31,7 +33,8 @@ const (
 // errRecord is a record that no version of ours wrote.
 var errRecord = errors.New("broken record")
 
-// appendRecord appends the record of a batch that is acknowledged at a time, 0: that is not kept. byID has the number + 1 of each series by its id, all of them.
+// appendRecord appends the record of a batch that is acknowledged at a time, 0: that is not kept.
+// byID has the number + 1 of each series by its id, all of them.
 func appendRecord(dst []byte, b *series.Batch, byID []uint32, acknowledged int64) []byte {
 	version := recordVersionOf(b)
 	if acknowledged > 0 {
@@ -107,7 +110,9 @@ func appendDelta(dst []byte, v int64) []byte {
 	return binary.AppendVarint(dst, v)
 }
 
-// parseRecord appends what a record says to a batch, and returns when it was acknowledged; 0: the record does not say. refs gives the series of a number, 0 when there is none. Objects keep no memory of the record.
+// parseRecord appends what a record says to a batch, and returns when it was acknowledged; 0: the
+// record does not tell. refs gives the series of a number, 0 when there is none. Objects keep no
+// memory of the record.
 func parseRecord(b *series.Batch, record []byte, refs func(number uint32) series.Ref) (acknowledged int64, err error) {
 	r := recordReader{rest: record}
 	version := r.byte()
@@ -172,7 +177,8 @@ func (r *recordReader) bytes(n uint64) []byte {
 	return b
 }
 
-// forms reads a bit for each of a list, and gives those that have it the form; of what they are it keeps the bits of a mask.
+// forms reads a bit for each of a list, and gives those that have it the form; of what they are it
+// keeps the bits of a mask.
 func (r *recordReader) forms(list []series.Form, keep, form series.Form) {
 	bits := r.bytes(uint64(len(list)+7) / 8)
 	for i := range list {

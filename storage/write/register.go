@@ -23,8 +23,9 @@ type newSeries struct {
 	exists bool
 }
 
-// putMeta writes the tsdb-meta rows that are missing: the counter and the document that a TSD with its meta tracking on
-// would have written for the first point. The observer comes first: a row says that everything of its series is there.
+// putMeta writes the tsdb-meta rows that are missing: the counter and the document that a TSD with
+// its meta tracking on would have written for the first point. The observer comes first: a row
+// means that everything of its series is there.
 func (r *resolution) putMeta(ctx context.Context) {
 	if len(r.fresh) == 0 {
 		return
@@ -65,7 +66,8 @@ func (r *resolution) putMeta(ctx context.Context) {
 	s.usage.Warn()
 }
 
-// distinct are the fresh series, each once, in the order of their TSUIDs: neighbours in the table are cheaper to insert one after the other.
+// distinct are the fresh series, each once, in the order of their TSUIDs: neighbours in the table
+// are cheaper to insert one after the other.
 func (r *resolution) distinct() []newSeries {
 	r.ids = r.ids[:0]
 	for _, f := range r.fresh {
@@ -91,8 +93,8 @@ func (r *resolution) distinct() []newSeries {
 	return slices.CompactFunc(fresh, func(a, b newSeries) bool { return a.id == b.id })
 }
 
-// lookUp finds out which of the series have a row in the table. Where nobody else writes and the whole table was read, none has, but for those
-// that this process has tried to write.
+// lookUp finds out which of the series have a row in the table. Where no other process writes and
+// the whole table was read, none has, but for those that this process has tried to write.
 func (r *resolution) lookUp(ctx context.Context, fresh []newSeries) error {
 	s := r.registrar
 	r.keys = r.keys[:0]
@@ -180,14 +182,15 @@ func (m *metaRows) reset() {
 	clear(m.puts[:cap(m.puts)])
 }
 
-// noteNew remembers that this process wrote the tsdb-meta row of a series, which had none; true when it was not known to have one. Where nobody
-// else writes, such a series has no rows of data: points come after the row.
+// noteNew remembers that this process wrote the tsdb-meta row of a series, which had none; true
+// when it was not known to have one. Where no other process writes, such a series has no rows of
+// data: points come after the row.
 func (s *Registrar) noteNew(id index.ID) bool {
 	st := s.states.Of(id)
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if s.registry.Of(id).Exists() {
-		return false // somebody was faster, and may have written points
+		return false // another call was faster, and may have written points
 	}
 	if s.exclusive {
 		st.known, st.newest, st.lastSample, st.lastObject = true, true, -1, -1

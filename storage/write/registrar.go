@@ -12,7 +12,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/uid"
 )
 
-// Registrar gives series their UIDs and their rows of tsdb-meta, as far as the limits of new series allow. It is safe for concurrent use.
+// Registrar gives series their UIDs and their rows of tsdb-meta, as far as the limits of new series
+// allow. It is safe for concurrent use.
 type Registrar struct {
 	db          *kv.Engine
 	meta        string // the table of series

@@ -213,7 +213,8 @@ func (s *Registrar) AssignMetrics(ctx context.Context, metrics []string) (uids [
 	return uids, errs, nil
 }
 
-// Register resolves series by their names, as their first points would. Those of which a UID has no name are left out.
+// Register resolves series by their names, as their first points would. Those of which a UID has no
+// name are left out.
 func (s *Registrar) Register(ctx context.Context, ids []index.ID) error {
 	found, err := s.catalog.Name(ctx, ids)
 	if err != nil {

@@ -25,15 +25,17 @@ const (
 	MinRetention = time.Hour
 )
 
-// rangesAtOnce bounds the ranges that are deleted together, and with that memory and the size of a change.
+// rangesAtOnce bounds the ranges that are deleted together, and with that memory and the size of a
+// change.
 const rangesAtOnce = 1024
 
 // errNoRetention is for engines that expire rows by themselves, or not at all.
 var errNoRetention = errors.New("--storage.retention: the engine cannot delete ranges of rows")
 
-// retention deletes the rows of the data table that have become too old: those whose whole hour is older than Options.Retention. UIDs, tsdb-meta and
-// trees stay, as they do on OpenTSDB's tables, so a series that comes back is the same series. What arrives for such an hour later, or is put by a late
-// flush, goes with the next pass.
+// retention deletes the rows of the data table that have become too old: those whose whole hour is
+// older than Options.Retention. UIDs, tsdb-meta and trees stay, as they do on OpenTSDB's tables, so
+// a series that comes back is the same series. What arrives for such an hour later, or is put by a
+// late flush, goes with the next pass.
 type retention struct {
 	db      *kv.Engine
 	table   string // of points
@@ -118,8 +120,8 @@ func (r *retention) pass(ctx context.Context) error {
 	return nil
 }
 
-// deleteBefore goes from metric to metric, with one look at each. It finds them by their rows, not by the index, so that rows are found which nobody
-// lists.
+// deleteBefore goes from metric to metric, with one look at each. It finds them by their rows, not
+// by the index, so that rows are found which no index lists.
 func (r *retention) deleteBefore(ctx context.Context, base uint32) (held int, err error) {
 	var ranges []kv.KeyRange
 	remove := func() error {

@@ -23,7 +23,8 @@ func (o BufferOptions) logOptions(name string) log.Options {
 	return read
 }
 
-// CheckLog reads a log that nobody has open and says, in words, what of it is missing or broken. Nothing is changed.
+// CheckLog reads a log that is not open and tells, in words, what of it is missing or broken.
+// Nothing is changed.
 func (o BufferOptions) CheckLog(ctx context.Context) (problems []string, err error) {
 	if o.Dir == "" {
 		return nil, nil
@@ -48,9 +49,9 @@ func (o BufferOptions) ForgetLog() error {
 	return nil
 }
 
-// SalvageLog puts what can be read of a damaged log into the tables, in its order, and says how many points that were, and how many records could not be
-// put because the names of their series are lost. The store must not have the log open. The log is not changed; the engine
-// forgets it.
+// SalvageLog puts what can be read of a damaged log into the tables, in its order, and tells how
+// many points that were, and how many records could not be put because the names of their series
+// are lost. The store must not have the log open. The log is not changed; the engine forgets it.
 func (w *Writer) SalvageLog(ctx context.Context, o BufferOptions) (points, left int, err error) {
 	ids := map[uint32]index.ID{}
 	_, err = log.Salvage(ctx, o.logOptions("series"), func(record []byte) error {
@@ -88,7 +89,8 @@ func (w *Writer) SalvageLog(ctx context.Context, o BufferOptions) (points, left 
 	return points, left, err
 }
 
-// salvageNumbers adds the numbers of a record, whatever came before it, but for those of series that the store does not have; it says how many those are.
+// salvageNumbers adds the numbers of a record, whatever came before it, but for those of series
+// that the store does not have; it returns how many those are.
 func (w *Writer) salvageNumbers(ids map[uint32]index.ID, record []byte) (unknown int, err error) {
 	number, width := binary.Uvarint(record)
 	if width <= 0 {
@@ -114,7 +116,7 @@ func (w *Writer) salvageNumbers(ids map[uint32]index.ID, record []byte) (unknown
 	return unknown, nil
 }
 
-// UnknownInLog counts the series of a log that nobody has open and that the store does not have.
+// UnknownInLog counts the series of a log that is not open and that the store does not have.
 func (w *Writer) UnknownInLog(ctx context.Context, o BufferOptions) (unknown int, err error) {
 	_, err = log.Salvage(ctx, o.logOptions("series"), func(record []byte) error {
 		n, err := w.salvageNumbers(map[uint32]index.ID{}, record)
@@ -124,7 +126,7 @@ func (w *Writer) UnknownInLog(ctx context.Context, o BufferOptions) (unknown int
 	return unknown, err
 }
 
-// UnknownText says what series mean that only a log has.
+// UnknownText tells what it means that only a log has so many series.
 func UnknownText(unknown int) string {
 	return fmt.Sprintf("it has points of %d series that the store does not have: it belongs to another store, or the store is older than its log", unknown)
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// Table puts points into the rows of the data table. It reads a row before it writes it unless it knows what the row holds. It is safe for concurrent use.
+// Table puts points into the rows of the data table. It reads a row before it writes it unless it
+// knows what the row holds. It is safe for concurrent use.
 type Table struct {
 	db        *kv.Engine
 	name      string

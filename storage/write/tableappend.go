@@ -50,7 +50,7 @@ type tableAppend struct {
 	puts    []kv.Mutation
 
 	reconciler row.Reconciler // of shared tables
-	flush      bool           // the rows were acknowledged before: their ages say when
+	flush      bool           // the rows were acknowledged before: their ages tell when
 }
 
 // entry is one point (n < len(batch.Refs)) or object of the batch.
@@ -97,7 +97,8 @@ func (w *tableAppend) load(b *series.Batch) {
 	})
 }
 
-// lock takes the states of all series of the batch, in the order of their refs so that two appends cannot wait for each other.
+// lock takes the states of all series of the batch, in the order of their refs so that two appends
+// cannot wait for each other.
 func (w *tableAppend) lock() {
 	last := series.Ref(0)
 	for _, e := range w.entries {
@@ -165,7 +166,7 @@ func (w *tableAppend) addPoint(offset uint32, n int) {
 		form = w.batch.Forms[n]
 	}
 	if w.table.db.Versioned == nil {
-		form = form.Kind() // nobody else corrects the point
+		form = form.Kind() // no other process corrects the point
 	}
 	if p, ok := schema.ValuePoint(offset, value, form, w.table.values); ok {
 		w.points = append(w.points, p)
@@ -174,8 +175,9 @@ func (w *tableAppend) addPoint(offset uint32, n int) {
 	w.objects = append(w.objects, schema.FloatObject(offset, value))
 }
 
-// superseded reports whether a later entry of the batch stands in place of a datum of a kind at this time. A start time belongs to the sample that the
-// batch has at its instant, wherever in the batch that is.
+// superseded reports whether a later entry of the batch stands in place of a datum of a kind at
+// this time. A start time belongs to the sample that the batch has at its instant, wherever in the
+// batch that is.
 func (w *tableAppend) superseded(later []entry, time int64, kind schema.ObjectKind) bool {
 	for _, e := range later {
 		if e.time != time {
@@ -196,11 +198,12 @@ func (w *tableAppend) kindOf(e entry) schema.ObjectKind {
 }
 
 const (
-	// rowsPerRead bounds the rows that are read and merged at a time, and concurrentReads how many appends do so at once: rows of
-	// an hour of single cells take some 30 KB each.
+	// rowsPerRead bounds the rows that are read and merged at a time, and concurrentReads how many
+	// appends do so at once: rows of an hour of single cells take some 30 KB each.
 	rowsPerRead     = 1024
 	concurrentReads = 8
-	// manyCells is the number of cells beyond which a row of a local engine is put together when it is read anyway.
+	// manyCells is the number of cells beyond which a row of a local engine is put together when it
+	// is read anyway.
 	manyCells = 64
 )
 
@@ -234,8 +237,9 @@ func (w *tableAppend) build(ctx context.Context) error {
 	return nil
 }
 
-// mustRead reports whether a row of a shared table is read whatever this process knows: what was acknowledged long ago may be older than what others
-// wrote since, and an object cell may have the qualifier of another process's.
+// mustRead reports whether a row of a shared table is read whatever this process knows: what was
+// acknowledged long ago may be older than what others wrote since, and an object cell may have the
+// qualifier of another process's.
 func (w *tableAppend) mustRead(r *rowWrite) bool {
 	return w.table.db.Versioned != nil && (w.flush || len(r.objects) > 0)
 }
@@ -252,7 +256,8 @@ func (w *tableAppend) mergeRows(ctx context.Context, rows []*rowWrite) error {
 	return nil
 }
 
-// readRows reads rows that are to be written or looked at: as they are, or with their past. Few read at once.
+// readRows reads rows that are to be written or looked at: as they are, or with their past. Few
+// read at once.
 func readRows[R any](ctx context.Context, s *Table, rows []*rowWrite, get func(ctx context.Context, table, family string, keys [][]byte) ([]R, error)) ([]R, error) {
 	select {
 	case s.reads <- struct{}{}:
@@ -279,7 +284,8 @@ func (w *tableAppend) mergeRow(r *rowWrite, cells []kv.Cell) {
 		s.metrics.rowsNew.Inc()
 	}
 	if err := w.content.Load(cells); err != nil {
-		// The row fails its queries until somebody repairs it; refusing new points would lose them as well.
+		// The row fails its queries until it is repaired; refusing new points would lose them
+		// as well.
 		s.logger.Error("row holds a cell that cannot be read; new points are put beside it unchecked: repair it with OpenTSDB's fsck",
 			"table", s.name, "row", fmt.Sprintf("%x", r.key), "err", err)
 		w.puts = append(w.puts, r.plainPut())
@@ -293,8 +299,8 @@ func (w *tableAppend) mergeRow(r *rowWrite, cells []kv.Cell) {
 		s.metrics.rowsReplaced.Inc()
 	}
 	if s.exclusive && len(cells) > manyCells {
-		// The next late point will read this row too: leave it less to read. Deletes cost nothing where rows are folded; on a
-		// cluster they would be a tombstone for each cell.
+		// The next late point will read this row too: leave it less to read. Deletes cost nothing
+		// where rows are folded; on a cluster they would be a tombstone for each cell.
 		c.ReplacePoints = c.ReplacePoints || len(w.content.Points) > 0
 		c.ReplaceObjects = c.ReplaceObjects || len(w.content.Objects) > 0
 	}
@@ -303,10 +309,10 @@ func (w *tableAppend) mergeRow(r *rowWrite, cells []kv.Cell) {
 	}
 }
 
-// begins says whether the row of r is not in the table yet.
+// begins reports whether the row of r is not in the table yet.
 func (st *state) begins(r *rowWrite) bool { return st.known && st.newest && r.base > st.base }
 
-// continues says whether everything in r comes after what its row holds.
+// continues reports whether everything in r comes after what its row holds.
 func (st *state) continues(r *rowWrite) bool {
 	if st.begins(r) {
 		return true
@@ -350,12 +356,13 @@ func (w *tableAppend) makeKeys() {
 	}
 }
 
-// sortPuts brings the mutations into key order: neighbours in the table are cheaper to insert one after the other.
+// sortPuts brings the mutations into key order: neighbours in the table are cheaper to insert one
+// after the other.
 func (w *tableAppend) sortPuts() {
 	slices.SortFunc(w.puts, func(a, b kv.Mutation) int { return bytes.Compare(a.Key, b.Key) })
 }
 
-// plainPut puts the new cells beside whatever the row holds.
+// plainPut puts the new cells in addition to what the row holds.
 func (r *rowWrite) plainPut() kv.Mutation {
 	return kv.Mutation{Key: r.key, Puts: row.Cells(r.points, r.objects)}
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// putRows puts whole rows as Append puts points: plainly where this process knows what the row holds, else read and merged.
+// putRows puts whole rows as Append puts points: plainly where this process knows what the row
+// holds, else read and merged.
 func (s *Table) putRows(ctx context.Context, rows []head.Row, apply applyFunc, agesOf func(head.Row) []schema.Age) error {
 	w := s.appends.Get().(*tableAppend)
 	defer s.appends.Put(w)

@@ -20,7 +20,8 @@ func (w *tableAppend) reconcileRows(ctx context.Context, rows []*rowWrite) error
 	})
 }
 
-// Rows are read with their past some at a time: as many as hold this many cells and deletions by the look of those before, about 100 bytes each in memory.
+// Rows are read with their past some at a time: as many as hold this many cells and deletions by
+// the look of those before, about 100 bytes each in memory.
 const (
 	pastRows  = 64 // the first time
 	pastCells = 1 << 17
@@ -50,7 +51,8 @@ func (w *tableAppend) reconcileRow(row *rowWrite, past *kv.History, p *row.Pendi
 	s := w.table
 	r := w.reconciler.Reconcile(row.key, past, p)
 	for _, b := range w.reconciler.Broken {
-		// The row fails its queries until somebody repairs it; refusing new points would lose them as well.
+		// The row fails its queries until it is repaired; refusing new points would lose them
+		// as well.
 		s.logger.Error("row holds a cell that cannot be read; new points are put beside it: repair it with OpenTSDB's fsck",
 			"table", s.name, "row", fmt.Sprintf("%x", row.key), "cell", fmt.Sprintf("%x", b.Qualifier), "err", b.Err)
 	}
@@ -77,8 +79,9 @@ func (w *tableAppend) reconcileRow(row *rowWrite, past *kv.History, p *row.Pendi
 // verifyRounds is how often a row is settled again while others write into it.
 const verifyRounds = 8
 
-// verify reads the rows that were put once more: a process that put into one of them at the same time did not see our cells, nor we its, and a cell of
-// its may have taken the place of ours. Whoever looks last sees both, and settles what stands there twice.
+// verify reads the rows that were put once more: a process that put into one of them at the same
+// time did not see our cells, nor we its, and a cell of its may have taken the place of ours.
+// Whoever looks last sees both, and settles what stands there twice.
 func (w *tableAppend) verify(ctx context.Context, apply applyFunc) error {
 	rows := make([]*rowWrite, 0, len(w.rows))
 	for i := range w.rows {

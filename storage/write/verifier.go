@@ -13,12 +13,15 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// verifyDelay is how long after a point was put through without reading its row the row is looked at: others may have put the same instant.
+// verifyDelay is how long after a point was put through without reading its row the row is looked
+// at: others may have put the same instant.
 const verifyDelay = 5 * time.Minute
 
-// verifier remembers the rows of shared tables that were written without being read. The common point is put so, since a read for each would double its
-// cost. Two processes that put the same instant in this way may leave two values in the row; it is looked at some minutes later, and the value that was
-// written later stays. A series for which that was found once to be in order is then looked at when the hour of its row is over, not every few minutes.
+// verifier remembers the rows of shared tables that were written without being read. The common
+// point is put so, since a read for each would double its cost. Two processes that put the same
+// instant in this way may leave two values in the row; it is looked at some minutes later, and the
+// value that was written later stays. A series for which that was found once to be in order is then
+// looked at when the hour of its row is over, not every few minutes.
 type verifier struct {
 	mu  sync.Mutex // guards due
 	due map[int64]map[unverified]struct{}
@@ -128,7 +131,8 @@ const lastVerify = 10 * time.Second
 // everything is later than all rows are due.
 const everything = 400 * 24 * time.Hour
 
-// verifyLast looks at all rows that were noted, which nobody will do after the end of the process.
+// verifyLast looks at all rows that were noted, since no process will do so after the end of this
+// one.
 func (s *Table) verifyLast(ctx context.Context) {
 	if s.db.Versioned == nil {
 		return
@@ -170,7 +174,8 @@ func (w *tableAppend) lockRows(some []unverified) {
 	}
 }
 
-// keepContested reads the rows as they are now and leaves those that have something to settle, which takes their past as well.
+// keepContested reads the rows as they are now and leaves those that have something to settle,
+// which takes their past as well.
 func (w *tableAppend) keepContested(ctx context.Context) error {
 	rows := make([]*rowWrite, len(w.rows))
 	for i := range w.rows {

@@ -31,9 +31,10 @@ type Options struct {
 	Days     *catalog.Days // nil: others write to the tables
 	Catalog  *catalog.Catalog
 	UIDUsage *catalog.UIDUsage
-	// Exclusive says that no other process writes to the tables.
+	// Exclusive means that no other process writes to the tables.
 	Exclusive bool
-	// Mode says when a point is durable. With LogUnacknowledged there is a log even with WriteThrough, for the writers that take Logged.
+	// Mode is when a point is durable. With LogUnacknowledged there is a log even with
+	// WriteThrough, for the writers that take Logged.
 	Mode              Mode
 	LogUnacknowledged bool
 	Buffer            BufferOptions // of the log, if there is one
@@ -50,7 +51,8 @@ type Options struct {
 	Registerer prometheus.Registerer
 }
 
-// registryOfLog is the registry of series by which a log is known to be the store's; nil where others write to the tables.
+// registryOfLog is the registry of series by which a log is known to be the store's; nil where
+// others write to the tables.
 func (o *Options) registryOfLog() *catalog.Registry {
 	if !o.Exclusive {
 		return nil
@@ -58,8 +60,8 @@ func (o *Options) registryOfLog() *catalog.Registry {
 	return o.Registry
 }
 
-// Writer is the write path of a store: it registers series, and puts their points into the table, or first into the log and the head. It is safe for
-// concurrent use.
+// Writer is the write path of a store: it registers series, and puts their points into the table,
+// or first into the log and the head. It is safe for concurrent use.
 type Writer struct {
 	*Registrar
 	o         Options
@@ -107,7 +109,8 @@ func (o *Options) needsLog() (bool, error) {
 	return left, err
 }
 
-// Run replays the log, puts rows of the head into the table, deletes what is too old and verifies what was put unread, until ctx ends.
+// Run replays the log, puts rows of the head into the table, deletes what is too old and verifies
+// what was put unread, until ctx ends.
 func (w *Writer) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	if w.buffer != nil {
@@ -122,8 +125,9 @@ func (w *Writer) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// Close puts what is in memory into the table, unless nothing may be written any more (readOnly), settles what was put into shared tables without reading,
-// as far as ctx allows, and closes the log. What is not put is replayed by the next process.
+// Close puts what is in memory into the table, unless nothing may be written any more (readOnly),
+// settles what was put into shared tables without reading, as far as ctx allows, and closes the
+// log. What is not put is replayed by the next process.
 func (w *Writer) Close(ctx context.Context, readOnly bool) error {
 	if !readOnly {
 		defer w.table.verifyLast(ctx)
