@@ -14,8 +14,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 )
 
-// drawing is what a render request asks for.
-type drawing struct {
+// renderRequest is what a render request asks for.
+type renderRequest struct {
 	targets []string
 	request eval.Request
 	// most is maxDataPoints, -1 without.
@@ -27,7 +27,7 @@ type drawing struct {
 
 // render answers /render. Pictures and the other formats are not made.
 func (a *api) render(r *request) (*reply, error) {
-	d, err := a.drawing(r.form)
+	d, err := a.renderRequest(r.form)
 	if err != nil {
 		return nil, err
 	}
@@ -70,8 +70,8 @@ func formatName(f form) string {
 	return "pictures"
 }
 
-// drawing reads the parameters in the order of parseOptions in graphite-web's render/views.py.
-func (a *api) drawing(f form) (*drawing, error) {
+// renderRequest reads the parameters in the order of parseOptions in graphite-web's render/views.py.
+func (a *api) renderRequest(f form) (*renderRequest, error) {
 	if t := f.get("graphType"); f.has("graphType") && t != "line" && t != "pie" {
 		return nil, invalidParams("Invalid graphType %s, must be one of ['line', 'pie']", quoted(t))
 	}
@@ -80,7 +80,7 @@ func (a *api) drawing(f form) (*drawing, error) {
 			return nil, err
 		}
 	}
-	d := &drawing{most: -1, noNulls: f.has("noNullPoints"), pretty: f.pretty()}
+	d := &renderRequest{most: -1, noNulls: f.has("noNullPoints"), pretty: f.pretty()}
 	for _, t := range f.list("target") {
 		if strings.TrimSpace(t) != "" {
 			d.targets = append(d.targets, t)
@@ -160,7 +160,7 @@ const parseBytes = 128
 // mostTemplateValues bounds the parameters template[NAME]: each is put into each path.
 const mostTemplateValues = 1000
 
-func (a *api) parseTargets(ctx context.Context, d *drawing) ([]expr.Node, error) {
+func (a *api) parseTargets(ctx context.Context, d *renderRequest) ([]expr.Node, error) {
 	if most := a.o.Limits.Targets; most > 0 && len(d.targets) > most {
 		return nil, refuse(http.StatusUnprocessableEntity, "%d targets, at most %d are computed in one request", len(d.targets), most)
 	}
@@ -185,7 +185,7 @@ func (a *api) parseTargets(ctx context.Context, d *drawing) ([]expr.Node, error)
 const maxQuoted = 1000
 
 // explain says which targets an error is about.
-func (d *drawing) explain(err error) error {
+func (d *renderRequest) explain(err error) error {
 	if statusOf(err) != http.StatusBadRequest {
 		return err
 	}
@@ -201,7 +201,7 @@ func (d *drawing) explain(err error) error {
 }
 
 // consolidated is what of the series is shown.
-func (d *drawing) consolidated(list []*eval.Series) ([]*eval.Series, error) {
+func (d *renderRequest) consolidated(list []*eval.Series) ([]*eval.Series, error) {
 	if !slices.ContainsFunc(list, func(s *eval.Series) bool { return len(s.Values) > 0 }) {
 		return nil, nil // graphite-web's any(data)
 	}
@@ -223,7 +223,7 @@ func (d *drawing) consolidated(list []*eval.Series) ([]*eval.Series, error) {
 	return list, nil
 }
 
-func (d *drawing) write(j *jsonWriter, list []*eval.Series) {
+func (d *renderRequest) write(j *jsonWriter, list []*eval.Series) {
 	array(j, list, func(s *eval.Series) {
 		j.open('{')
 		j.key("target")

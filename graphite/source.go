@@ -11,7 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// sources make the sources of requests: what they share is the steps and rules of names.
+// sources makes the sources of requests. They share the steps and rules of names.
 type sources struct {
 	o      apiOptions
 	reader reader
@@ -23,27 +23,27 @@ func newSources(o apiOptions) *sources {
 	return &sources{o: o, reader: r, steps: newSteps(o, r)}
 }
 
-// source is what the targets of one request read from. It keeps what it has read: functions ask again for other windows, and targets
-// for the same series. Not safe for concurrent use.
+// source is what the targets of one request read from. It keeps what it has read, because functions ask again for other windows
+// and targets for the same series. It is not safe for concurrent use.
 type source struct {
 	*sources
-	found map[string][]*line // by path pattern
-	lines map[lineKey]*line
-	slots int64 // read so far
+	found   map[string][]*targetSeries // by path pattern
+	targets map[targetKey]*targetSeries
+	slots   int64 // read so far
 }
 
 // source returns the source of one request.
 func (a *api) source(eval.Request) eval.Source {
-	return &source{sources: a.sources, found: map[string][]*line{}, lines: map[lineKey]*line{}}
+	return &source{sources: a.sources, found: map[string][]*targetSeries{}, targets: map[targetKey]*targetSeries{}}
 }
 
 // Run keeps the steps of series that were inferred while requests were answered, until ctx ends. Without it they are inferred again
 // after each restart.
 func (a *api) run(ctx context.Context) error { return a.sources.steps.run(ctx) }
 
-// A line is what a reply shows as one series: a name and the stored series under it, of which there are several where writers spell one
-// series in two ways, whose points are then one series', or where a tree sums those of a path.
-type line struct {
+// A targetSeries is what a reply shows as one series: a name and the stored series under it. There are several of these where
+// writers spell one series in two ways, and where a tree sums the series of a path.
+type targetSeries struct {
 	name   string
 	tags   map[string]string // nil: eval reads them in the name
 	refs   []storage.Ref
@@ -53,12 +53,12 @@ type line struct {
 	pieces []*piece
 }
 
-type lineKey struct {
+type targetKey struct {
 	name  string
 	first storage.Ref
 }
 
-// A piece is slots of a line that were read or are about to be.
+// A piece is slots of a target series that were read or are about to be read.
 type piece struct {
 	grid
 	values []float64
@@ -67,7 +67,7 @@ type piece struct {
 
 // Fetch implements eval.Source.
 func (s *source) Fetch(ctx context.Context, list []eval.Fetch) ([][]*eval.Series, error) {
-	wanted := make([][]*line, len(list))
+	wanted := make([][]*targetSeries, len(list))
 	for i, f := range list {
 		if f.From > f.Now {
 			continue // whisper: the range is in the future
@@ -96,10 +96,10 @@ func (s *source) Fetch(ctx context.Context, list []eval.Fetch) ([][]*eval.Series
 	return out, r.run(ctx, s.reader)
 }
 
-// check holds what a request finds to the limit, and gives lines their layouts.
-func (s *source) check(ctx context.Context, wanted [][]*line, list []eval.Fetch) error {
-	if limit := s.o.Limits.Series; limit > 0 && len(s.lines) > limit {
-		return fmt.Errorf("%w: the targets need %d series, the limit is %d (--query.max-series)", storage.ErrLimit, len(s.lines), limit)
+// check applies the limit of series, and gives target series their layouts.
+func (s *source) check(ctx context.Context, wanted [][]*targetSeries, list []eval.Fetch) error {
+	if limit := s.o.Limits.Series; limit > 0 && len(s.targets) > limit {
+		return fmt.Errorf("%w: the targets need %d series, the limit is %d (--query.max-series)", storage.ErrLimit, len(s.targets), limit)
 	}
 	for i, f := range list {
 		if err := s.lay(ctx, wanted[i], span{f.From, f.Until, f.Now}); err != nil {
@@ -109,11 +109,11 @@ func (s *source) check(ctx context.Context, wanted [][]*line, list []eval.Fetch)
 	return nil
 }
 
-// lay gives lines their layouts: by the rules, else by the steps of their series.
-func (s *source) lay(ctx context.Context, lines []*line, w span) error {
-	var unruled []*line
+// lay gives target series their layouts: by the rules, else by the steps of their stored series.
+func (s *source) lay(ctx context.Context, targets []*targetSeries, w span) error {
+	var unruled []*targetSeries
 	var refs []storage.Ref
-	for _, l := range lines {
+	for _, l := range targets {
 		if l.known {
 			continue
 		}
@@ -146,8 +146,8 @@ const seriesBytes = 250
 // mostSlots bounds what a request reads when no limit does: memory would not hold more.
 const mostSlots = 1 << 31
 
-// take returns the series of a line on a grid. Slots that were not read yet are put down for reading.
-func (s *source) take(ctx context.Context, l *line, g grid, r *reading) (*eval.Series, error) {
+// take returns a target series on a grid. It lists slots that were not read yet for reading.
+func (s *source) take(ctx context.Context, l *targetSeries, g grid, r *reading) (*eval.Series, error) {
 	if err := budget.From(ctx).Take(seriesBytes); err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (s *source) take(ctx context.Context, l *line, g grid, r *reading) (*eval.S
 		if limit := s.limit(); s.slots > limit {
 			return nil, fmt.Errorf("%w: the targets need more than %d points (--query.max-samples)", storage.ErrLimit, limit)
 		}
-		if err := budget.From(ctx).Take(lineBytes + 8*l.width()*l.extended(g).slots()); err != nil {
+		if err := budget.From(ctx).Take(targetBytes + 8*l.width()*l.extended(g).slots()); err != nil {
 			return nil, err
 		}
 		p = l.extend(g)
@@ -180,7 +180,7 @@ func (s *source) limit() int64 {
 }
 
 // width is how many slots are needed at a time for each that is shown.
-func (l *line) width() int64 {
+func (l *targetSeries) width() int64 {
 	if l.sum {
 		return int64(len(l.refs))
 	}
@@ -188,7 +188,7 @@ func (l *line) width() int64 {
 }
 
 // cover is a piece that has all slots of a grid, nil if there is none.
-func (l *line) cover(g grid) *piece {
+func (l *targetSeries) cover(g grid) *piece {
 	for _, p := range l.pieces {
 		if p.contains(g) {
 			return p
@@ -198,14 +198,14 @@ func (l *line) cover(g grid) *piece {
 }
 
 // neighbour is the number of a piece that was read and that a grid overlaps or touches; -1 without one.
-func (l *line) neighbour(g grid) int {
+func (l *targetSeries) neighbour(g grid) int {
 	return slices.IndexFunc(l.pieces, func(p *piece) bool {
 		return p.read && p.step == g.step && p.level == g.level && p.start <= g.end && g.start <= p.end
 	})
 }
 
 // missing are the slots of a grid that its neighbour does not have.
-func (l *line) missing(g grid) []grid {
+func (l *targetSeries) missing(g grid) []grid {
 	at := l.neighbour(g)
 	if at < 0 {
 		return []grid{g}
@@ -221,7 +221,7 @@ func (l *line) missing(g grid) []grid {
 }
 
 // extend makes a piece for a grid: its neighbour's slots and further ones, without points as yet.
-func (l *line) extend(g grid) *piece {
+func (l *targetSeries) extend(g grid) *piece {
 	at := l.neighbour(g)
 	if at < 0 {
 		p := &piece{grid: g, values: newSlots(g.slots())}
@@ -237,7 +237,7 @@ func (l *line) extend(g grid) *piece {
 }
 
 // extended is the grid of the piece that extend makes.
-func (l *line) extended(g grid) grid {
+func (l *targetSeries) extended(g grid) grid {
 	if at := l.neighbour(g); at >= 0 {
 		g.start, g.end = min(g.start, l.pieces[at].start), max(g.end, l.pieces[at].end)
 	}
@@ -250,18 +250,18 @@ func (p *piece) part(g grid) []float64 {
 	return p.values[from:to:to]
 }
 
-// line returns the line of a name, the same for the same series.
-func (s *source) line(name string, tags map[string]string, refs []storage.Ref) *line {
-	key := lineKey{name, refs[0]}
-	l := s.lines[key]
+// targetSeries returns the target series of a name, the same one for the same stored series.
+func (s *source) targetSeries(name string, tags map[string]string, refs []storage.Ref) *targetSeries {
+	key := targetKey{name, refs[0]}
+	l := s.targets[key]
 	if l == nil {
-		l = &line{name: name, tags: tags, refs: refs}
-		s.lines[key] = l
+		l = &targetSeries{name: name, tags: tags, refs: refs}
+		s.targets[key] = l
 	}
 	return l
 }
 
-func sortLines(lines []*line) []*line {
-	slices.SortFunc(lines, func(a, b *line) int { return strings.Compare(a.name, b.name) })
-	return lines
+func sortTargets(targets []*targetSeries) []*targetSeries {
+	slices.SortFunc(targets, func(a, b *targetSeries) int { return strings.Compare(a.name, b.name) })
+	return targets
 }

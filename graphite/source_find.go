@@ -16,33 +16,33 @@ import (
 )
 
 // find returns what a fetch names, sorted by name.
-func (s *source) find(ctx context.Context, f eval.Fetch) ([]*line, error) {
+func (s *source) find(ctx context.Context, f eval.Fetch) ([]*targetSeries, error) {
 	if f.Tags != nil {
 		return s.byTags(ctx, f)
 	}
-	if lines, ok := s.found[f.Pattern]; ok {
-		return lines, nil
+	if targets, ok := s.found[f.Pattern]; ok {
+		return targets, nil
 	}
-	lines, err := s.byName(ctx, f)
-	if err == nil && len(lines) == 0 {
-		lines, err = s.byPath(ctx, f.Pattern)
+	targets, err := s.byName(ctx, f)
+	if err == nil && len(targets) == 0 {
+		targets, err = s.byPath(ctx, f.Pattern)
 	}
-	if path, _, tagged := strings.Cut(f.Pattern, ";"); err == nil && len(lines) == 0 && tagged {
-		lines, err = s.byPath(ctx, path) // one of several series of a path, by its whole name
-		lines = slices.DeleteFunc(lines, func(l *line) bool { return l.name != f.Pattern })
+	if path, _, tagged := strings.Cut(f.Pattern, ";"); err == nil && len(targets) == 0 && tagged {
+		targets, err = s.byPath(ctx, path) // one of several series of a path, by its whole name
+		targets = slices.DeleteFunc(targets, func(l *targetSeries) bool { return l.name != f.Pattern })
 	}
-	if err := budget.From(ctx).Take(lineBytes + int64(len(f.Pattern))); err != nil {
+	if err := budget.From(ctx).Take(targetBytes + int64(len(f.Pattern))); err != nil {
 		return nil, err
 	}
-	s.found[f.Pattern] = lines
-	return lines, err
+	s.found[f.Pattern] = targets
+	return targets, err
 }
 
-// lineBytes is what a line costs beside its slots.
-const lineBytes = 500
+// targetBytes is the memory of a target series without its slots.
+const targetBytes = 500
 
 // byPath returns the leaves that a pattern matches in the trees.
-func (s *source) byPath(ctx context.Context, pattern string) ([]*line, error) {
+func (s *source) byPath(ctx context.Context, pattern string) ([]*targetSeries, error) {
 	nodes, err := findPaths(ctx, s.o, pattern, true)
 	if err != nil {
 		return nil, err
@@ -51,15 +51,15 @@ func (s *source) byPath(ctx context.Context, pattern string) ([]*line, error) {
 	for _, n := range nodes {
 		tsuids = append(tsuids, n.Series...)
 	}
-	if err := budget.From(ctx).Take(lineBytes * int64(len(tsuids))); err != nil {
+	if err := budget.From(ctx).Take(targetBytes * int64(len(tsuids))); err != nil {
 		return nil, err
 	}
 	refs, err := s.o.Store.Refs(tsuids)
 	if err != nil {
 		s.o.Logger.Warn("leaves of trees that are no series of the store are left out", "pattern", pattern, "err", err)
 	}
-	lines, err := s.linesOf(ctx, nodes, refs)
-	return sortLines(lines), err
+	targets, err := s.targetsOf(ctx, nodes, refs)
+	return sortTargets(targets), err
 }
 
 // findPaths searches the trees. To carbon a slash in a name is a dot, and to graphite-web in a pattern, unless a name has one.
@@ -74,7 +74,7 @@ func findPaths(ctx context.Context, o apiOptions, pattern string, leaves bool) (
 
 // byName returns the series of a tagged name, which is spelled as the name of a series is; another order of the tags finds nothing. A
 // name without tags, or whose tags do not parse, is a path.
-func (s *source) byName(ctx context.Context, f eval.Fetch) ([]*line, error) {
+func (s *source) byName(ctx context.Context, f eval.Fetch) ([]*targetSeries, error) {
 	ls := translate.PathLabels(f.Pattern)
 	if ls.IsEmpty() || translate.IsPlain(ls) || translate.LabelsPath(ls) != f.Pattern {
 		return nil, nil
@@ -89,26 +89,26 @@ func (s *source) byName(ctx context.Context, f eval.Fetch) ([]*line, error) {
 }
 
 // byTags returns the series that satisfy seriesByTag's conditions.
-func (s *source) byTags(ctx context.Context, f eval.Fetch) ([]*line, error) {
+func (s *source) byTags(ctx context.Context, f eval.Fetch) ([]*targetSeries, error) {
 	specs, err := parseTagSpecs(ctx, f.Tags)
 	if err != nil {
 		return nil, err
 	}
-	lines, err := s.tagged(ctx, f, filters(s.o.Names, specs), func(found labels.Labels) bool { return matchAll(specs, found) })
+	targets, err := s.tagged(ctx, f, filters(s.o.Names, specs), func(found labels.Labels) bool { return matchAll(specs, found) })
 	if err != nil {
 		return nil, err
 	}
-	return lines, specsError(specs)
+	return targets, specsError(specs)
 }
 
 // tagged returns the series that are not plain, pass filters and match, under their canonical names.
-func (s *source) tagged(ctx context.Context, f eval.Fetch, filters []storage.Filter, match func(labels.Labels) bool) ([]*line, error) {
+func (s *source) tagged(ctx context.Context, f eval.Fetch, filters []storage.Filter, match func(labels.Labels) bool) ([]*targetSeries, error) {
 	start, end := millis(f.From, min(f.Until, f.Now))
 	found, err := s.o.Store.Find(ctx, append(filters, notPlain(s.o.Names)), start, end, s.o.Limits.Series)
 	if err != nil {
 		return nil, err
 	}
-	if err := budget.From(ctx).Take((foundBytes + lineBytes) * int64(len(found))); err != nil {
+	if err := budget.From(ctx).Take((foundBytes + targetBytes) * int64(len(found))); err != nil {
 		return nil, err
 	}
 	byName := map[string][]storage.Ref{}
@@ -127,12 +127,12 @@ func (s *source) tagged(ctx context.Context, f eval.Fetch, filters []storage.Fil
 			byName[name], sets[name] = append(byName[name], series.Ref), ls
 		}
 	}
-	lines := make([]*line, 0, len(byName))
+	targets := make([]*targetSeries, 0, len(byName))
 	for name, refs := range byName {
 		slices.Sort(refs)
-		lines = append(lines, s.line(name, tagsOf(sets[name]), refs))
+		targets = append(targets, s.targetSeries(name, tagsOf(sets[name]), refs))
 	}
-	return sortLines(lines), nil
+	return sortTargets(targets), nil
 }
 
 // tagsOf are the labels of a series as Graphite's tags.

@@ -68,13 +68,13 @@ type reading struct {
 	pieces []*piece
 }
 
-// A job is slots of a line that are to be filled.
+// A job is slots of a target series that are to be filled.
 type job struct {
-	line   *line
+	target *targetSeries
 	grid   grid
 	values []float64
 
-	// of a line of several series: their points, which are put in order first, or their slots, which are added
+	// of a target of several stored series: their points, which are sorted first, or their slots, which are added
 	mu     sync.Mutex // guards all below
 	err    error      // the account has no more
 	points []point
@@ -89,8 +89,8 @@ type point struct {
 	value float64
 }
 
-func (r *reading) add(l *line, g grid, values []float64) {
-	r.jobs = append(r.jobs, &job{line: l, grid: g, values: values})
+func (r *reading) add(l *targetSeries, g grid, values []float64) {
+	r.jobs = append(r.jobs, &job{target: l, grid: g, values: values})
 }
 
 // run fills all slots. What begins and ends at the same time is read together.
@@ -119,7 +119,7 @@ func (r reader) fill(ctx context.Context, jobs []*job, start, end int64) error {
 	users := make(map[storage.Ref][]*job, len(jobs))
 	refs := make([]storage.Ref, 0, len(jobs))
 	for _, j := range jobs {
-		for _, ref := range j.line.refs {
+		for _, ref := range j.target.refs {
 			if users[ref] == nil {
 				refs = append(refs, ref)
 			}
@@ -147,11 +147,11 @@ func (r reader) fill(ctx context.Context, jobs []*job, start, end int64) error {
 
 // take takes the points of a series.
 func (j *job) take(account *budget.Account, p storage.Points) {
-	if len(j.line.refs) == 1 {
-		j.line.layout.fill(j.grid, j.values, p.Times, p.Values)
+	if len(j.target.refs) == 1 {
+		j.target.layout.fill(j.grid, j.values, p.Times, p.Values)
 		return
 	}
-	if j.line.sum {
+	if j.target.sum {
 		j.takePart(p)
 		return
 	}
@@ -172,7 +172,7 @@ func (j *job) take(account *budget.Account, p storage.Points) {
 func (j *job) takePart(p storage.Points) {
 	j.mu.Lock()
 	if j.parts == nil {
-		j.parts = make(map[storage.Ref][]float64, len(j.line.refs))
+		j.parts = make(map[storage.Ref][]float64, len(j.target.refs))
 	}
 	part := j.parts[p.Ref]
 	if part == nil {
@@ -180,12 +180,12 @@ func (j *job) takePart(p storage.Points) {
 		j.parts[p.Ref] = part
 	}
 	j.mu.Unlock()
-	j.line.layout.fill(j.grid, part, p.Times, p.Values) // one goroutine reads a series
+	j.target.layout.fill(j.grid, part, p.Times, p.Values) // one goroutine reads a series
 }
 
 // add adds the series up, in the order of their refs: sums depend on it. A slot without a point in any of them has none.
 func (j *job) add() {
-	for _, ref := range j.line.refs {
+	for _, ref := range j.target.refs {
 		for i, v := range j.parts[ref] {
 			switch {
 			case eval.IsNone(v):
@@ -199,9 +199,10 @@ func (j *job) add() {
 	j.parts = nil
 }
 
-// finish fills the slots of a line of several series: their sum, or of one series under several spellings the later instant, whoever has it.
+// finish fills the slots of a target of several stored series: with their sum, or with the latest instant of one series under
+// several spellings.
 func (j *job) finish() {
-	if j.line.sum {
+	if j.target.sum {
 		j.add()
 		return
 	}
@@ -215,6 +216,6 @@ func (j *job) finish() {
 	for i, p := range j.points {
 		times[i], values[i] = p.time, p.value
 	}
-	j.line.layout.fill(j.grid, j.values, times, values)
+	j.target.layout.fill(j.grid, j.values, times, values)
 	j.points = nil
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
-// A path of several series is drawn as several lines: path;key=value;..., with the tags that the path does not show, by key, as carbon spells
+// A path of several series is drawn as several targets: path;key=value;..., with the tags that the path does not show, by key, as carbon spells
 // tagged names. A function that counts elements sees those of the path, one that asks for tags these tags and the path as the tag name. Where
-// that does not tell series apart, they get all their tags, and then their metrics too. Series of a tree that sums are one line, the path.
+// that does not tell series apart, they get all their tags, and then their metrics too. The series of a tree that sums are one target series, the path.
 
 // metricTag is the key of a metric that a path does not show.
 const metricTag = "metric"
@@ -26,23 +26,23 @@ type sharer struct {
 	display tree.Display
 }
 
-// linesOf makes lines of nodes and the refs of their series, which are 0 where there is none.
-func (s *source) linesOf(ctx context.Context, nodes []tree.Node, refs []storage.Ref) ([]*line, error) {
+// targetsOf makes targets of nodes and the refs of their series, which are 0 where there is none.
+func (s *source) targetsOf(ctx context.Context, nodes []tree.Node, refs []storage.Ref) ([]*targetSeries, error) {
 	names, err := s.namesOf(ctx, nodes)
 	if err != nil {
 		return nil, err
 	}
-	lines := make([]*line, 0, len(nodes))
+	targets := make([]*targetSeries, 0, len(nodes))
 	for _, n := range nodes {
 		own := refs[:len(n.Series)]
 		refs = refs[len(n.Series):]
 		if len(own) == 1 && own[0] != 0 {
-			lines = append(lines, s.line(n.Path, nil, own[:1:1]))
+			targets = append(targets, s.targetSeries(n.Path, nil, own[:1:1]))
 		} else if len(own) > 1 {
-			lines = append(lines, s.share(n, own, names)...)
+			targets = append(targets, s.share(n, own, names)...)
 		}
 	}
-	return lines, nil
+	return targets, nil
 }
 
 // namesOf names the series of the nodes that have several, by TSUID.
@@ -67,8 +67,8 @@ func (s *source) namesOf(ctx context.Context, nodes []tree.Node) (map[string]sto
 	return names, nil
 }
 
-// share makes the lines of a node of several series. Those that are not there, or have no names, are left out.
-func (s *source) share(n tree.Node, refs []storage.Ref, names map[string]storage.Series) []*line {
+// share makes the targets of a node of several series. Those that are not there, or have no names, are left out.
+func (s *source) share(n tree.Node, refs []storage.Ref, names map[string]storage.Series) []*targetSeries {
 	apart := map[string]*sharer{}
 	var sum []storage.Ref
 	for i, ref := range refs {
@@ -91,23 +91,23 @@ func (s *source) share(n tree.Node, refs []storage.Ref, names map[string]storage
 		}
 		apart[id].refs = append(apart[id].refs, ref)
 	}
-	lines := s.sharersLines(n.Path, apart)
+	targets := s.sharersTargets(n.Path, apart)
 	if len(sum) > 0 {
 		slices.Sort(sum)
-		summed := s.line(n.Path, nil, sum)
+		summed := s.targetSeries(n.Path, nil, sum)
 		summed.sum = true
-		lines = append(lines, summed)
+		targets = append(targets, summed)
 	}
-	return lines
+	return targets
 }
 
-// sharersLines makes a line of each series; a single one has the path alone for its name.
-func (s *source) sharersLines(path string, apart map[string]*sharer) []*line {
+// sharersTargets makes a target series of each series. A single one has the path alone as its name.
+func (s *source) sharersTargets(path string, apart map[string]*sharer) []*targetSeries {
 	left := slices.Sorted(maps.Keys(apart))
 	if len(left) == 1 {
-		return []*line{s.line(path, nil, apart[left[0]].refs)}
+		return []*targetSeries{s.targetSeries(path, nil, apart[left[0]].refs)}
 	}
-	var lines []*line
+	var targets []*targetSeries
 	for detail := rest; len(left) > 0; detail++ {
 		tags, names := make([]shownTags, len(left)), make([]string, len(left))
 		count := map[string]int{}
@@ -116,17 +116,17 @@ func (s *source) sharersLines(path string, apart map[string]*sharer) []*line {
 			names[i] = tags[i].spell(path)
 			count[names[i]]++
 		}
-		var twins []string
+		var duplicates []string
 		for i, id := range left {
 			if count[names[i]] > 1 && detail < withMetric {
-				twins = append(twins, id)
+				duplicates = append(duplicates, id)
 				continue
 			}
-			lines = append(lines, s.line(names[i], tags[i].of(path), apart[id].refs))
+			targets = append(targets, s.targetSeries(names[i], tags[i].of(path), apart[id].refs))
 		}
-		left = twins
+		left = duplicates
 	}
-	return lines
+	return targets
 }
 
 // How much of a series is shown beside its path.
@@ -166,7 +166,7 @@ func (t shownTags) spell(path string) string {
 	return b.String()
 }
 
-// of are all tags of a line: these, and the path as its name.
+// of returns all tags of a target series: these, and the path as its name.
 func (t shownTags) of(path string) map[string]string {
 	all := maps.Clone(map[string]string(t))
 	all[nameTag] = path

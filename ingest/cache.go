@@ -28,7 +28,7 @@ type Cache struct {
 	bytes      int // keys of young
 }
 
-// usualKey is the length of key that the memory of a cache is reckoned with; longer ones fill a generation sooner.
+// usualKey is the length of key that the memory of a cache is estimated with; longer ones fill a generation sooner.
 const usualKey = 256
 
 // generation is the keys of a generation, and by their numbers what is known of them.

@@ -65,7 +65,7 @@ func (b *body) unpack(ctx context.Context, encoding coding, packed []byte, limit
 	if err != nil {
 		return apiError{http.StatusBadRequest, "Unable to decompress the request", err.Error()}
 	}
-	b.bytes, err = listen.Body{Claimed: -1, Limit: limit, Share: b.share}.ReadBody(b.bytes, &patientReader{ctx, turn, content})
+	b.bytes, err = listen.Body{Claimed: -1, Limit: limit, Share: b.share}.ReadBody(b.bytes, &yieldingReader{ctx, turn, content})
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return errBusy
 	}
@@ -75,15 +75,15 @@ func (b *body) unpack(ctx context.Context, encoding coding, packed []byte, limit
 // unpackTimeout is how long a compressed body may wait for its turns.
 const unpackTimeout = 20 * time.Second
 
-// patientReader lets others go first between two reads.
-type patientReader struct {
+// yieldingReader lets others go first between two reads.
+type yieldingReader struct {
 	ctx     context.Context //nolint:containedctx // of one request, for one call
 	turn    *turns.Turn
 	content io.Reader
 }
 
 // Read implements io.Reader.
-func (r *patientReader) Read(p []byte) (int, error) {
+func (r *yieldingReader) Read(p []byte) (int, error) {
 	if err := r.turn.Yield(r.ctx); err != nil {
 		return 0, err
 	}

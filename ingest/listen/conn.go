@@ -12,7 +12,7 @@ import (
 // A Conn is a connection of a Port. The door that serves it says when there is work on it, so that the port knows who may go when it is full. A nil *Conn
 // may be told so too.
 //
-// A client that does not read what is written to it is cut off: it must take writePiece bytes in writePatience, unless the door has set a write deadline
+// A client that does not read what is written to it is cut off: it must take writePiece bytes in writeTimeout, unless the door has set a write deadline
 // of its own.
 type Conn struct {
 	net.Conn
@@ -33,16 +33,16 @@ type Conn struct {
 	head      atomic.Int64 // bytes of it
 	headShare Share        // of the port's heads
 
-	owes     atomic.Bool  // work was done since the last read
-	deadline atomic.Bool  // the door has set a write deadline
-	patient  atomic.Int64 // when we set one last, nanoseconds since 1970
+	owes       atomic.Bool  // work was done since the last read
+	deadline   atomic.Bool  // the door has set a write deadline
+	timeoutSet atomic.Int64 // when we set one last, nanoseconds since 1970
 }
 
 const (
-	writePiece    = 256 << 10
-	writePatience = 30 * time.Second
-	// patienceStep is how old a write deadline of ours may be before it is moved: most writes find a fresh one.
-	patienceStep = writePatience / 8
+	writePiece   = 256 << 10
+	writeTimeout = 30 * time.Second
+	// timeoutStep is how old a write deadline of ours may be before it is moved: most writes find a fresh one.
+	timeoutStep = writeTimeout / 8
 )
 
 // freeHead is how long a head is that costs nothing: nearly all are shorter.
@@ -142,7 +142,7 @@ func (c *Conn) CloseWrite() error {
 // SetWriteDeadline implements net.Conn. The zero time leaves it to us again.
 func (c *Conn) SetWriteDeadline(t time.Time) error {
 	c.deadline.Store(!t.IsZero())
-	c.patient.Store(0)
+	c.timeoutSet.Store(0)
 	return c.Conn.SetWriteDeadline(t)
 }
 
@@ -174,11 +174,11 @@ func (c *Conn) wait() error {
 		return nil
 	}
 	now := time.Now()
-	if now.UnixNano()-c.patient.Load() < int64(patienceStep) {
+	if now.UnixNano()-c.timeoutSet.Load() < int64(timeoutStep) {
 		return nil
 	}
-	c.patient.Store(now.UnixNano())
-	return c.Conn.SetWriteDeadline(now.Add(writePatience))
+	c.timeoutSet.Store(now.UnixNano())
+	return c.Conn.SetWriteDeadline(now.Add(writeTimeout))
 }
 
 type connKey struct{}

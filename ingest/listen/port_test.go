@@ -165,13 +165,13 @@ func TestPortAllAtWork(t *testing.T) {
 }
 
 // A client that takes nothing is cut off after a while, one that takes some is not.
-func TestConnWritePatience(t *testing.T) {
+func TestConnWriteTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, 1, 0)
 		near, far := net.Pipe()
 		conn := &Conn{Conn: near, port: c.port}
 		begin := time.Now()
-		if _, err := conn.Write([]byte("x")); err == nil || time.Since(begin) > writePatience {
+		if _, err := conn.Write([]byte("x")); err == nil || time.Since(begin) > writeTimeout {
 			t.Errorf("after %v: %v", time.Since(begin), err)
 		}
 		near, far = net.Pipe()
@@ -180,7 +180,7 @@ func TestConnWritePatience(t *testing.T) {
 		go func() {
 			n := 0
 			for b := make([]byte, writePiece/2); ; {
-				time.Sleep(writePatience / 4)
+				time.Sleep(writeTimeout / 4)
 				read, err := io.ReadFull(far, b)
 				if n += read; err != nil {
 					got <- n
