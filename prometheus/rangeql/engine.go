@@ -97,7 +97,7 @@ func (e *Engine) query(ctx context.Context, library promql.Query, q promstorage.
 	if !ok || s.Expr == nil {
 		return counted{library, e.library}
 	}
-	cost, err := bounds.Reckon(s, bounds.Options{MaxSamples: e.o.MaxSamples, DefaultStep: e.o.DefaultStep})
+	cost, err := bounds.Estimate(s, bounds.Options{MaxSamples: e.o.MaxSamples, DefaultStep: e.o.DefaultStep})
 	if err != nil {
 		return refused{library, err}
 	}

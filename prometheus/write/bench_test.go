@@ -54,8 +54,8 @@ func senderText(n int) promtest.WriteText {
 	return q
 }
 
-func senderBody(t testing.TB, v wireVersion, n int) []byte {
-	if v == wireV2 {
+func senderBody(t testing.TB, v version, n int) []byte {
+	if v == version2 {
 		m := senderText(n).V2()
 		return snappy.Encode(nil, promtest.Marshal(t, &m))
 	}
@@ -76,7 +76,7 @@ func (w *nullWriter) Write(p []byte) (int, error) { return len(p), nil }
 func (w *nullWriter) WriteHeader(status int) { w.status = status }
 
 // poster posts one body again and again, with little else.
-func poster(t testing.TB, v wireVersion, n int) (post func(), reset func()) {
+func poster(t testing.TB, v version, n int) (post func(), reset func()) {
 	store := &nullStore{}
 	newHandler := func() http.Handler {
 		o := DefaultOptions()
@@ -87,7 +87,7 @@ func poster(t testing.TB, v wireVersion, n int) (post func(), reset func()) {
 	h := newHandler()
 	body := bytes.NewReader(senderBody(t, v, n))
 	r := httptest.NewRequest(http.MethodPost, "/api/v1/write", body)
-	if v == wireV2 {
+	if v == version2 {
 		r.Header.Set("Content-Type", "application/x-protobuf;proto="+protoV2)
 	}
 	w := &nullWriter{header: http.Header{}}
@@ -105,7 +105,7 @@ func poster(t testing.TB, v wireVersion, n int) (post func(), reset func()) {
 
 // A series that is known costs no memory. (The race detector makes pools forget on purpose, which costs a few more.)
 func TestRemoteWriteAllocates(t *testing.T) {
-	for _, v := range []wireVersion{wireV1, wireV2} {
+	for _, v := range []version{version1, version2} {
 		post, _ := poster(t, v, 2000)
 		// A collection in between may empty the pool.
 		if got := testing.AllocsPerRun(20, post); got > 50 {
@@ -116,7 +116,7 @@ func TestRemoteWriteAllocates(t *testing.T) {
 
 func BenchmarkRemoteWrite(b *testing.B) {
 	const series = 2000
-	for _, v := range []wireVersion{wireV1, wireV2} {
+	for _, v := range []version{version1, version2} {
 		b.Run(v.String()+"/known", func(b *testing.B) {
 			post, _ := poster(b, v, series)
 			post()
@@ -174,11 +174,11 @@ func randomText(r *rand.Rand) (q promtest.WriteText) {
 // The same data stored by either version are the same, with the same answer; also the second time, when series are known.
 func TestRemoteWriteVersionsAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	one, two := newWriteDoor(nil), newWriteDoor(nil)
+	one, two := newTestDoor(nil), newTestDoor(nil)
 	for n := range 300 {
 		q := randomText(r)
 		m1, m2 := q.V1(), q.V2()
-		res1, res2 := one.send(wireV1, promtest.Marshal(t, &m1)), two.send(wireV2, promtest.Marshal(t, &m2))
+		res1, res2 := one.send(version1, promtest.Marshal(t, &m1)), two.send(version2, promtest.Marshal(t, &m2))
 		written := res2.Header
 		text1 := describe(t, res1)
 		text2 := describe(t, &http.Response{StatusCode: res2.StatusCode, Body: res2.Body})
@@ -214,7 +214,7 @@ func countSamples(q promtest.WriteText) (n int) {
 
 // Requests do not see each other's memory.
 func TestRemoteWriteConcurrently(t *testing.T) {
-	d := newWriteDoor(func(l *Options) { l.SeriesCache = 64 })
+	d := newTestDoor(func(l *Options) { l.SeriesCache = 64 })
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {
@@ -223,7 +223,7 @@ func TestRemoteWriteConcurrently(t *testing.T) {
 				for i := range 10 {
 					text += fmt.Sprintf("{__name__=\"m%d\", g=\"%d\"} %d@%d ex:{n=\"%d\"}=%d@%d\n", i, g, n, n, n, n, n)
 				}
-				if got := sendText(t, d, wireVersion(n%2), text).StatusCode; got != http.StatusNoContent {
+				if got := sendText(t, d, version(n%2), text).StatusCode; got != http.StatusNoContent {
 					t.Errorf("status %d", got)
 				}
 			}
@@ -248,12 +248,12 @@ func TestRemoteWriteConcurrently(t *testing.T) {
 
 // Zero below zero is a value that the generated code does not send.
 func TestRemoteWriteNegativeZero(t *testing.T) {
-	d := newWriteDoor(nil)
+	d := newTestDoor(nil)
 	message := []byte{
 		0x0a, 27, 0x0a, 14, 0x0a, 8, '_', '_', 'n', 'a', 'm', 'e', '_', '_', 0x12, 2, 'u', 'p',
 		0x12, 9, 0x09, 0, 0, 0, 0, 0, 0, 0, 0x80,
 	}
-	if got := describe(t, d.send(wireV1, message)); got != "204" || math.Float64bits(d.store.points[1][0]) != 1<<63 {
+	if got := describe(t, d.send(version1, message)); got != "204" || math.Float64bits(d.store.points[1][0]) != 1<<63 {
 		t.Errorf("%s, stored %x", got, math.Float64bits(d.store.points[1][0]))
 	}
 }

@@ -23,8 +23,8 @@ const (
 
 // versionOf says what a request's headers say that its body is. The messages cannot be told apart by themselves:
 // each read as the other is an empty message. Nothing in the headers means 1.0, the version that had no headers.
-func versionOf(header http.Header) (wireVersion, error) {
-	version := wireV1
+func versionOf(header http.Header) (version, error) {
+	v := version1
 	if contentType := header.Get("Content-Type"); contentType != "" {
 		mediaType, params, err := mime.ParseMediaType(contentType)
 		if err != nil {
@@ -35,13 +35,13 @@ func versionOf(header http.Header) (wireVersion, error) {
 		case mediaType != "application/x-protobuf", given && proto != protoV1 && proto != protoV2:
 			return 0, reply.WithStatus(http.StatusUnsupportedMediaType, fmt.Errorf("content type %q: want application/x-protobuf with proto=%s or proto=%s", contentType, protoV1, protoV2))
 		case proto == protoV2:
-			version = wireV2
+			v = version2
 		}
 	}
 	if encoding := header.Get("Content-Encoding"); encoding != "" && encoding != "snappy" {
 		return 0, reply.WithStatus(http.StatusUnsupportedMediaType, fmt.Errorf("content encoding %q: want snappy", encoding))
 	}
-	return version, nil
+	return v, nil
 }
 
 // bodyError is the answer to a body that could not be read.

@@ -69,7 +69,7 @@ func TestRemoteWriteNegotiation(t *testing.T) {
 		{v2, "gzip", goodV2(t), "415", ""},
 		{v2, "zstd", []byte("garbage"), "415", ""},
 	} {
-		d := newWriteDoor(nil)
+		d := newTestDoor(nil)
 		var headers []string
 		if c.contentType != none {
 			headers = append(headers, "Content-Type", c.contentType)
@@ -91,7 +91,7 @@ func TestRemoteWriteNegotiation(t *testing.T) {
 func TestRemoteWriteMethods(t *testing.T) {
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete} {
 		w := httptest.NewRecorder()
-		newWriteDoor(nil).ServeHTTP(w, httptest.NewRequest(method, "/api/v1/write", bytes.NewReader(goodV1(t))))
+		newTestDoor(nil).ServeHTTP(w, httptest.NewRequest(method, "/api/v1/write", bytes.NewReader(goodV1(t))))
 		if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != http.MethodPost {
 			t.Errorf("%s: %d, Allow %q", method, w.Code, w.Header().Get("Allow"))
 		}
@@ -115,7 +115,7 @@ func TestRemoteWriteJudgesHeadersBeforeBody(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "/", unread{t})
 		change(r)
 		w := httptest.NewRecorder()
-		newWriteDoor(nil).ServeHTTP(w, r)
+		newTestDoor(nil).ServeHTTP(w, r)
 		if w.Code != http.StatusUnsupportedMediaType && w.Code != http.StatusRequestEntityTooLarge {
 			t.Errorf("status %d", w.Code)
 		}
@@ -162,7 +162,7 @@ func TestRemoteWriteBodies(t *testing.T) {
 		{"a very long label", goodV1(t), func(l *Options) { l.SeriesBytes = 13 }, "400"},
 		{"a label just right", goodV1(t), func(l *Options) { l.SeriesBytes = 14 }, "204"},
 	} {
-		d := newWriteDoor(c.limits)
+		d := newTestDoor(c.limits)
 		got := describe(t, d.post(c.body))
 		if status, text, _ := strings.Cut(got, " "); status != c.want || (text == "") != (status == "204") {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
@@ -184,8 +184,8 @@ func TestRemoteWriteSymbolBomb(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := q.V2()
-		d := newWriteDoor(change)
-		if got := describe(t, d.send(wireV2, promtest.Marshal(t, &m))); !strings.HasPrefix(got, "400 written 0/0/0") || d.store.String() != "nothing\n" {
+		d := newTestDoor(change)
+		if got := describe(t, d.send(version2, promtest.Marshal(t, &m))); !strings.HasPrefix(got, "400 written 0/0/0") || d.store.String() != "nothing\n" {
 			t.Errorf("%s: %s, stored %s", name, got, d.store)
 		}
 	}
@@ -213,10 +213,10 @@ func FuzzRemoteWrite(f *testing.F) {
 		f.Add(true, b)
 	}
 	f.Fuzz(func(t *testing.T, second bool, message []byte) {
-		d := newWriteDoor(nil)
-		v := wireV1
+		d := newTestDoor(nil)
+		v := version1
 		if second {
-			v = wireV2
+			v = version2
 		}
 		res := d.send(v, message)
 		text := describe(t, res)

@@ -56,7 +56,7 @@ func labelOf(m *dto.Metric, name string) string {
 }
 
 // checkCounters checks that received = written + rejected + failed, of each kind, and that nothing is in flight.
-func checkCounters(t testing.TB, d writeDoor) map[string]map[string]float64 {
+func checkCounters(t testing.TB, d testDoor) map[string]map[string]float64 {
 	t.Helper()
 	c := counters(t, d.registry)
 	for key, received := range c["received"] {
@@ -77,13 +77,13 @@ const mixedText = `
 {job="no name"} 1@1000 int:good@1000 ex:{}=1@1 meta:gauge,"Up.",""
 `
 
-func sendText(t testing.TB, d writeDoor, v wireVersion, text string) *http.Response {
+func sendText(t testing.TB, d testDoor, v version, text string) *http.Response {
 	t.Helper()
 	q, err := promtest.ParseWrite(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v == wireV1 {
+	if v == version1 {
 		m := q.V1()
 		return d.send(v, promtest.Marshal(t, &m))
 	}
@@ -109,9 +109,9 @@ func TestRemoteWriteErrorsOfTheStore(t *testing.T) {
 		{"metadata down", func(s *recordingStore) { s.metadataErr = func(string) error { return down } }, "503 written 0/0/0", 0},
 		{"metadata limit", func(s *recordingStore) { s.metadataErr = func(string) error { return limit } }, "400 written 1/1/1", 0},
 	} {
-		d := newWriteDoor(nil)
+		d := newTestDoor(nil)
 		c.set(d.store)
-		res := sendText(t, d, wireV2, mixedText)
+		res := sendText(t, d, version2, mixedText)
 		if got := describe(t, res); !strings.HasPrefix(got, c.want+" ") {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
@@ -130,15 +130,15 @@ func TestRemoteWriteErrorsOfTheStore(t *testing.T) {
 
 // An outage passes: the same request sent again is stored whole, and its series are known then.
 func TestRemoteWriteRecovers(t *testing.T) {
-	d := newWriteDoor(nil)
+	d := newTestDoor(nil)
 	d.store.appendErr = func(context.Context) error { return errors.New("down") }
 	for range 2 {
-		if got := sendText(t, d, wireV1, `{__name__="up", job="a"} 1@1000`).StatusCode; got != http.StatusServiceUnavailable {
+		if got := sendText(t, d, version1, `{__name__="up", job="a"} 1@1000`).StatusCode; got != http.StatusServiceUnavailable {
 			t.Fatalf("status %d", got)
 		}
 	}
 	d.store.appendErr = nil
-	if got := describe(t, sendText(t, d, wireV1, `{__name__="up", job="a"} 1@1000`)); got != "204" || d.store.String() != stored {
+	if got := describe(t, sendText(t, d, version1, `{__name__="up", job="a"} 1@1000`)); got != "204" || d.store.String() != stored {
 		t.Errorf("%s, stored %s", got, d.store)
 	}
 	if d.store.resolved != 1 {
@@ -148,7 +148,7 @@ func TestRemoteWriteRecovers(t *testing.T) {
 
 // One series over a limit is refused alone; one that the store cannot resolve now brings all back, the others found already.
 func TestRemoteWriteResolvesEachSeries(t *testing.T) {
-	d := newWriteDoor(nil)
+	d := newTestDoor(nil)
 	err := storage.ErrLimit
 	d.store.resolveErr = func(s storage.Series) error {
 		if s.Metric == "odd" {
@@ -159,11 +159,11 @@ func TestRemoteWriteResolvesEachSeries(t *testing.T) {
 	text := `{__name__="up", job="a"} 1@1000
 {__name__="odd"} 1@1000
 {__name__="odd"} 2@2000`
-	if got, want := describe(t, sendText(t, d, wireV2, text)), `400 written 1/0/0 refused 2 series, 2 of 3 samples; the rest is stored: {__name__="odd"}: limit exceeded; {__name__="odd"}: limit exceeded`; got != want {
+	if got, want := describe(t, sendText(t, d, version2, text)), `400 written 1/0/0 refused 2 series, 2 of 3 samples; the rest is stored: {__name__="odd"}: limit exceeded; {__name__="odd"}: limit exceeded`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	err = errors.New("down")
-	if got := sendText(t, d, wireV2, text).StatusCode; got != http.StatusServiceUnavailable {
+	if got := sendText(t, d, version2, text).StatusCode; got != http.StatusServiceUnavailable {
 		t.Errorf("status %d, want 503", got)
 	}
 	if d.store.resolved != 3 {
@@ -174,14 +174,14 @@ func TestRemoteWriteResolvesEachSeries(t *testing.T) {
 
 func TestRemoteWriteTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newWriteDoor(func(l *Options) { l.Timeout = 20 * time.Second })
+		d := newTestDoor(func(l *Options) { l.Timeout = 20 * time.Second })
 		d.store.appendErr = func(ctx context.Context) error {
 			<-ctx.Done()
 			// A store may well say both.
 			return fmt.Errorf("%w: %w", storage.ErrLimit, ctx.Err())
 		}
 		begin := time.Now()
-		if got := sendText(t, d, wireV1, `{__name__="up"} 1@1000`).StatusCode; got != http.StatusServiceUnavailable {
+		if got := sendText(t, d, version1, `{__name__="up"} 1@1000`).StatusCode; got != http.StatusServiceUnavailable {
 			t.Errorf("status %d, want 503", got)
 		}
 		if took := time.Since(begin); took != 20*time.Second {
@@ -198,7 +198,7 @@ func TestRemoteWriteOverload(t *testing.T) {
 		"requests": func(l *Options) { l.Requests = 1 },
 		"bytes":    func(l *Options) { l.BodyBytes, l.DecodedBytes, l.InFlightBytes = 70, 70, 140 },
 	} {
-		d := newWriteDoor(change)
+		d := newTestDoor(change)
 		d.store.appendErr = func(context.Context) error {
 			entered <- struct{}{}
 			<-leave
@@ -241,9 +241,9 @@ func TestRemoteWriteReferences(t *testing.T) {
 		{"symbols do not begin with nothing", "400 written 0/0/0 symbols do not begin with the empty string", "nothing\n", symbols[1:], []writev2.TimeSeries{{LabelsRefs: []uint32{0, 1}, Samples: one}}},
 		{"no symbols", "400 written 0/0/0 refused 1 series, 1 of 1 samples: {}: no metric name", "nothing\n", nil, []writev2.TimeSeries{{Samples: one}}},
 	} {
-		d := newWriteDoor(nil)
+		d := newTestDoor(nil)
 		m := writev2.Request{Symbols: c.symbols, Timeseries: c.series}
-		if got := describe(t, d.send(wireV2, promtest.Marshal(t, &m))); got != c.want || d.store.String() != c.stored {
+		if got := describe(t, d.send(version2, promtest.Marshal(t, &m))); got != c.want || d.store.String() != c.stored {
 			t.Errorf("%s:\ngot  %s\nwant %s\nstored %s", c.name, got, c.want, d.store)
 		}
 		checkCounters(t, d)
@@ -265,8 +265,8 @@ func TestRemoteWriteStoresNothingOfABrokenRequest(t *testing.T) {
 		"metadata":                {0x1a, 0x01, 0x12},
 		"end of a group not open": {0x54},
 	} {
-		d := newWriteDoor(nil)
-		got := describe(t, d.send(wireV1, append(bytes.Clone(good), tail...)))
+		d := newTestDoor(nil)
+		got := describe(t, d.send(version1, append(bytes.Clone(good), tail...)))
 		if !strings.HasPrefix(got, "400 ") || d.store.String() != "nothing\n" || d.store.resolved != 0 {
 			t.Errorf("%s: %s, stored %s", name, got, d.store)
 		}
@@ -283,7 +283,7 @@ func TestRemoteWriteAnswersAreShort(t *testing.T) {
 			Samples: []prompb.Sample{{Timestamp: 1}},
 		})
 	}
-	got := describe(t, newWriteDoor(nil).send(wireV1, promtest.Marshal(t, &m)))
+	got := describe(t, newTestDoor(nil).send(version1, promtest.Marshal(t, &m)))
 	if !strings.HasPrefix(got, "400 refused 2000 series, 2000 of 2000 samples: ") || !strings.HasSuffix(got, "; and 1995 more") || len(got) > 1024 {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}
@@ -295,7 +295,7 @@ type brokenBody struct{}
 func (brokenBody) Read(p []byte) (int, error) { return copy(p, "abc"), io.ErrUnexpectedEOF }
 
 func TestRemoteWriteBrokenConnection(t *testing.T) {
-	d := newWriteDoor(nil)
+	d := newTestDoor(nil)
 	w := httptest.NewRecorder()
 	d.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", brokenBody{}))
 	if w.Code != http.StatusBadRequest {

@@ -14,24 +14,24 @@ import (
 )
 
 // dataRange are the ends of a series' data in the lists of the request.
-type dataRange struct{ samples, histograms, exemplars wireRange }
+type dataRange struct{ samples, histograms, exemplars listRange }
 
 // data is where the data of a series lie.
-func (r *wireRequest) data(i int) dataRange {
-	var before wireSeries
+func (r *message) data(i int) dataRange {
+	var before messageSeries
 	if i > 0 {
 		before = r.series[i-1]
 	}
 	s := &r.series[i]
 	return dataRange{
-		wireRange{before.samples, s.samples}, wireRange{before.histograms, s.histograms}, wireRange{before.exemplars, s.exemplars},
+		listRange{before.samples, s.samples}, listRange{before.histograms, s.histograms}, listRange{before.exemplars, s.exemplars},
 	}
 }
 
 // counts counts the data of the request.
-func (r *wireRequest) counts() kindCounts {
+func (r *message) counts() kindCounts {
 	c := kindCounts{kindSample: len(r.samples), kindHistogram: len(r.histograms), kindExemplar: len(r.exemplars), kindMetadata: len(r.metadata)}
-	if r.version == wireV2 {
+	if r.version == version2 {
 		for i := range r.series {
 			if r.hasMetadata(i) {
 				c[kindMetadata]++
@@ -42,10 +42,10 @@ func (r *wireRequest) counts() kindCounts {
 }
 
 // storable says whether a time is one that is stored.
-func (j *writeJob) storable(time int64) bool { return time >= 0 && time <= j.latest }
+func (j *job) storable(time int64) bool { return time >= 0 && time <= j.latest }
 
 // timeError says why a time is not stored.
-func (j *writeJob) timeError(time int64) error {
+func (j *job) timeError(time int64) error {
 	switch {
 	case time < 0:
 		return fmt.Errorf("timestamp %d is negative", time)
@@ -56,11 +56,11 @@ func (j *writeJob) timeError(time int64) error {
 }
 
 // holdsGood says whether a series has anything that will be stored if its labels are good.
-func (j *writeJob) holdsGood(i int) bool {
+func (j *job) holdsGood(i int) bool {
 	d := j.req.data(i)
-	goodSample := func(s wireSample) bool { return j.storable(s.time) }
-	goodHistogram := func(h wireHistogram) bool { return h.err == nil && j.storable(h.time) }
-	goodExemplar := func(e wireExemplar) bool {
+	goodSample := func(s messageSample) bool { return j.storable(s.time) }
+	goodHistogram := func(h messageHistogram) bool { return h.err == nil && j.storable(h.time) }
+	goodExemplar := func(e messageExemplar) bool {
 		_, err := j.exemplarData(&e)
 		return err == nil
 	}
@@ -69,25 +69,25 @@ func (j *writeJob) holdsGood(i int) bool {
 		slices.ContainsFunc(j.req.exemplars[d.exemplars.start:d.exemplars.end], goodExemplar)
 }
 
-// judgeHistograms brings histograms into a form that can be stored, or notes why it cannot be done.
-func (j *writeJob) judgeHistograms() {
+// validateHistograms brings histograms into a form that can be stored, or notes why it cannot be done.
+func (j *job) validateHistograms() {
 	for i := range j.req.histograms {
 		h := &j.req.histograms[i]
 		if h.err != nil {
 			continue // too large to be looked at
 		}
 		if h.ints != nil {
-			h.err = judge(h.ints, h.ints.Schema, h.ints.ZeroThreshold)
+			h.err = validate(h.ints, h.ints.Schema, h.ints.ZeroThreshold)
 			h.checkBuckets(h.ints.PositiveSpans, h.ints.NegativeSpans)
 		} else {
-			h.err = judge(h.floats, h.floats.Schema, h.floats.ZeroThreshold)
+			h.err = validate(h.floats, h.floats.Schema, h.floats.ZeroThreshold)
 			h.checkBuckets(h.floats.PositiveSpans, h.floats.NegativeSpans)
 		}
 	}
 }
 
-// judge reduces the resolutions that Prometheus reserves for later, 9 to 52, to the finest that it computes with, as it does itself.
-func judge(h interface {
+// validate reduces the resolutions that Prometheus reserves for later, 9 to 52, to the finest that it computes with, as it does itself.
+func validate(h interface {
 	ReduceResolution(schema int32) error
 	Validate() error
 }, schema int32, zeroThreshold float64) error {
@@ -104,7 +104,7 @@ func judge(h interface {
 }
 
 // fill moves what is good into the batch and refuses the rest.
-func (j *writeJob) fill() {
+func (j *job) fill() {
 	n := len(j.req.samples)
 	j.batch.Refs, j.batch.Times, j.batch.Values = slices.Grow(j.batch.Refs, n), slices.Grow(j.batch.Times, n), slices.Grow(j.batch.Values, n)
 	for i := range j.req.series {
@@ -123,7 +123,7 @@ func (j *writeJob) fill() {
 	}
 }
 
-func (j *writeJob) fillSamples(i int, at wireRange) {
+func (j *job) fillSamples(i int, at listRange) {
 	ref := j.refs[i]
 	for _, s := range j.req.samples[at.start:at.end] {
 		if !j.storable(s.time) {
@@ -137,7 +137,7 @@ func (j *writeJob) fillSamples(i int, at wireRange) {
 	}
 }
 
-func (j *writeJob) fillHistograms(i int, at wireRange) {
+func (j *job) fillHistograms(i int, at listRange) {
 	ref := j.refs[i]
 	for _, h := range j.req.histograms[at.start:at.end] {
 		if h.err != nil {
@@ -162,14 +162,14 @@ func (j *writeJob) fillHistograms(i int, at wireRange) {
 }
 
 // addStart adds a start time. The data of all of them lie in one piece of memory.
-func (j *writeJob) addStart(ref storage.Ref, time, start int64) {
+func (j *job) addStart(ref storage.Ref, time, start int64) {
 	from := len(j.starts)
 	j.starts = object.AppendStartTime(j.starts, start-time)
 	data := j.starts[from:len(j.starts):len(j.starts)]
 	j.batch.AddObject(ref, time, storage.KindStartTime, data)
 }
 
-func (j *writeJob) fillExemplars(i int, at wireRange) {
+func (j *job) fillExemplars(i int, at listRange) {
 	for n := at.start; n < at.end; n++ {
 		e := &j.req.exemplars[n]
 		data, err := j.exemplarData(e)
@@ -182,7 +182,7 @@ func (j *writeJob) fillExemplars(i int, at wireRange) {
 }
 
 // exemplarData is an exemplar as it is stored, or what is wrong with it.
-func (j *writeJob) exemplarData(e *wireExemplar) (data []byte, err error) {
+func (j *job) exemplarData(e *messageExemplar) (data []byte, err error) {
 	if !j.storable(e.time) {
 		return nil, j.timeError(e.time)
 	}
@@ -196,13 +196,13 @@ func (j *writeJob) exemplarData(e *wireExemplar) (data []byte, err error) {
 }
 
 // refuse refuses one datum of a series.
-func (j *writeJob) refuse(k dataKind, i int, err error) {
+func (j *job) refuse(k dataKind, i int, err error) {
 	j.refused.data[k]++
 	j.refused.name(func() string { return j.seriesText(i) }, err)
 }
 
 // refuseSeries refuses a bad series with all that it holds.
-func (j *writeJob) refuseSeries(i int, d dataRange) {
+func (j *job) refuseSeries(i int, d dataRange) {
 	j.refused.series++
 	j.refused.data[kindSample] += int(d.samples.end - d.samples.start)
 	j.refused.data[kindHistogram] += int(d.histograms.end - d.histograms.start)
@@ -214,7 +214,7 @@ func (j *writeJob) refuseSeries(i int, d dataRange) {
 }
 
 // seriesText is how an answer calls a series.
-func (j *writeJob) seriesText(i int) string {
+func (j *job) seriesText(i int) string {
 	ls, err := j.seriesLabels(i)
 	if err != nil {
 		return fmt.Sprintf("time series %d", i+1)
@@ -223,7 +223,7 @@ func (j *writeJob) seriesText(i int) string {
 }
 
 // seriesLabels are the labels of a series as they were sent, valid until the next call.
-func (j *writeJob) seriesLabels(i int) ([]rawLabel, error) {
+func (j *job) seriesLabels(i int) ([]rawLabel, error) {
 	key, err := j.req.seriesKey(i, j.o.SeriesBytes)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ const (
 
 // tooLarge counts what a prometheus.Histogram of either version holds before memory is made for it. A histogram without an error may be
 // decoded; what is malformed is left to the decoder.
-func tooLarge(b []byte) (h wireHistogram) {
+func tooLarge(b []byte) (h messageHistogram) {
 	var counts [object.HistogramCustomValues + 1]int
 	f := wire.FieldsOf(b)
 	for f.Next() {
@@ -62,7 +62,7 @@ func countNumbers(f *wire.Fields) int {
 }
 
 // checkBuckets notes buckets at places that no number has: they would be counted round 2^31.
-func (h *wireHistogram) checkBuckets(sides ...[]histogram.Span) {
+func (h *messageHistogram) checkBuckets(sides ...[]histogram.Span) {
 	for _, spans := range sides {
 		at := int64(0)
 		for _, s := range spans {

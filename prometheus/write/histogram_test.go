@@ -42,8 +42,8 @@ func TestHistogramLimits(t *testing.T) {
 			Count: 0, PositiveSpans: spans(maxHistogramSpans, 1, 1), PositiveBuckets: make([]float64, maxHistogramBuckets),
 		}},
 	} {
-		for _, v := range []wireVersion{wireV1, wireV2} {
-			d := newWriteDoor(nil)
+		for _, v := range []version{version1, version2} {
+			d := newTestDoor(nil)
 			got := describe(t, d.send(v, histogramMessage(t, v, c.ints, c.floats)))
 			switch {
 			case c.want == "" && !strings.HasPrefix(got, "20"):
@@ -59,9 +59,9 @@ func TestHistogramLimits(t *testing.T) {
 }
 
 // histogramMessage is a request of the series big, which is a histogram, and small, a sample.
-func histogramMessage(t testing.TB, v wireVersion, ints *histogram.Histogram, floats *histogram.FloatHistogram) []byte {
+func histogramMessage(t testing.TB, v version, ints *histogram.Histogram, floats *histogram.FloatHistogram) []byte {
 	t.Helper()
-	if v == wireV1 {
+	if v == version1 {
 		var h prompb.Histogram
 		if ints != nil {
 			h = prompb.FromIntHistogram(1000, ints)

@@ -15,12 +15,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// writeJob is one request on its way into the store, with memory that later ones use again.
-type writeJob struct {
+// job is one request on its way into the store, with memory that later ones use again.
+type job struct {
 	*Handler
 	share         listen.Share
 	body, decoded []byte
-	req           wireRequest
+	req           message
 	latest        int64 // the last time that a sample may have, milliseconds
 
 	cache   *ingest.Cache // that lookup is in
@@ -41,15 +41,15 @@ type writeJob struct {
 	appended bool
 }
 
-func newWriteJob(h *Handler) *writeJob {
-	return &writeJob{
+func newJob(h *Handler) *job {
+	return &job{
 		Handler: h, share: listen.Share{Gate: h.gate}, bad: map[int]error{}, metadata: map[string]newMetadata{},
 		builder: labels.NewScratchBuilder(16),
 	}
 }
 
 // reset empties the job and keeps its memory.
-func (j *writeJob) reset(v wireVersion) {
+func (j *job) reset(v version) {
 	clear(j.bad)
 	clear(j.missing)
 	j.unknown.reset()
@@ -66,7 +66,7 @@ func (j *writeJob) reset(v wireVersion) {
 // pooledJob is the memory that a job may keep, in bytes; ordinary requests take one or two megabytes.
 const pooledJob = 16 << 20
 
-func (j *writeJob) footprint() int {
+func (j *job) footprint() int {
 	return cap(j.body) + cap(j.decoded) + cap(j.req.keys) + cap(j.starts) + 4*(cap(j.req.refs)+cap(j.req.exemplarRefs)) +
 		24*(cap(j.req.samples)+cap(j.req.symbols)+cap(j.batch.Refs)) + 96*cap(j.req.series) +
 		64*(len(j.bad)+cap(j.req.exemplars)+cap(j.req.histograms)+cap(j.batch.Objects)+cap(j.req.metadata)+j.unknown.Cap()+cap(j.missing)) +
@@ -74,7 +74,7 @@ func (j *writeJob) footprint() int {
 }
 
 // decode walks over the whole body, so that a request that is broken anywhere is refused before any of it is stored.
-func (j *writeJob) decode() error {
+func (j *job) decode() error {
 	var err error
 	if j.decoded, err = decodeBody(j.decoded, j.body, j.o.decodedBytes(), &j.share); err != nil {
 		return err
@@ -91,9 +91,9 @@ func (j *writeJob) decode() error {
 }
 
 // store stores what can be stored; j.refused is the rest. After an error nothing is known to be stored.
-func (j *writeJob) store(ctx context.Context) error {
+func (j *job) store(ctx context.Context) error {
 	j.latest = j.lastTime()
-	j.judgeHistograms()
+	j.validateHistograms()
 	if err := j.findSeries(ctx); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (j *writeJob) store(ctx context.Context) error {
 }
 
 // lastTime is the last time in milliseconds that is stored now.
-func (j *writeJob) lastTime() int64 {
+func (j *job) lastTime() int64 {
 	if j.o.Future == 0 {
 		return storage.MaxTime
 	}
@@ -115,7 +115,7 @@ func (j *writeJob) lastTime() int64 {
 }
 
 // append stores samples, histograms and exemplars.
-func (j *writeJob) append(ctx context.Context) error {
+func (j *job) append(ctx context.Context) error {
 	j.fill()
 	if len(j.batch.Refs) > 0 || len(j.batch.Objects) > 0 {
 		err := j.o.Appender.Append(ctx, &j.batch)
@@ -135,7 +135,7 @@ func (j *writeJob) append(ctx context.Context) error {
 }
 
 // outcome is what became of the data, given the error of store.
-func (j *writeJob) outcome(err error) outcome {
+func (j *job) outcome(err error) outcome {
 	o := outcome{received: j.received}
 	if err == nil {
 		o.rejected, o.written = j.refused.data, j.received.minus(j.refused.data)

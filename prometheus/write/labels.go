@@ -19,8 +19,8 @@ import (
 
 // seriesKey returns the bytes that a series is known by. Those of 1.0 lie in the body, those of 2.0 are appended to r.keys: its
 // strings, each after its length.
-func (r *wireRequest) seriesKey(i int, limit int) ([]byte, error) {
-	if r.version == wireV1 {
+func (r *message) seriesKey(i int, limit int) ([]byte, error) {
+	if r.version == version1 {
 		// A label takes six bytes beside its text, so only empty ones by the hundred thousand come near this; parsed, each
 		// would take 25 times its size.
 		if key := r.series[i].block.bytes; len(key) <= 4*limit {
@@ -50,15 +50,15 @@ func (r *wireRequest) seriesKey(i int, limit int) ([]byte, error) {
 }
 
 // forgetKey takes a key of 2.0 back that seriesKey appended last.
-func (r *wireRequest) forgetKey(key []byte) {
-	if r.version == wireV2 {
+func (r *message) forgetKey(key []byte) {
+	if r.version == version2 {
 		r.keys = r.keys[:len(r.keys)-len(key)]
 	}
 }
 
 func tooLong(limit int) error { return fmt.Errorf("labels of more than %d bytes", limit) }
 
-func (r *wireRequest) symbol(ref uint32) ([]byte, error) {
+func (r *message) symbol(ref uint32) ([]byte, error) {
 	if int64(ref) >= int64(len(r.symbols)) {
 		return nil, fmt.Errorf("reference to symbol %d of %d", ref, len(r.symbols))
 	}
@@ -66,8 +66,8 @@ func (r *wireRequest) symbol(ref uint32) ([]byte, error) {
 }
 
 // keyLabels appends the labels of a key that seriesKey returned. It fails for malformed protobuf alone.
-func (r *wireRequest) keyLabels(dst []rawLabel, key []byte) ([]rawLabel, error) {
-	if r.version == wireV1 {
+func (r *message) keyLabels(dst []rawLabel, key []byte) ([]rawLabel, error) {
+	if r.version == version1 {
 		return parseBlock(dst, key)
 	}
 	for i := 0; i < len(key); {
@@ -80,8 +80,8 @@ func (r *wireRequest) keyLabels(dst []rawLabel, key []byte) ([]rawLabel, error) 
 }
 
 // exemplarLabels appends the labels of an exemplar. Those of 1.0 were found to be well formed by the walk.
-func (r *wireRequest) exemplarLabels(dst []rawLabel, e *wireExemplar) ([]rawLabel, error) {
-	if r.version == wireV1 {
+func (r *message) exemplarLabels(dst []rawLabel, e *messageExemplar) ([]rawLabel, error) {
+	if r.version == version1 {
 		return parseBlock(dst, e.block.bytes)
 	}
 	refs := r.exemplarRefs[e.refs.start:e.refs.end]

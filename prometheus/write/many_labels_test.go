@@ -16,9 +16,9 @@ func TestWriteManyEmptyLabels(t *testing.T) {
 	series := append(bytes.Repeat([]byte{0x0a, 0x00}, 8<<20), 0x12, 0x02, 0x10, 0x01)
 	body := append(binary.AppendUvarint([]byte{0x0a}, uint64(len(series))), series...)
 	var before, after runtime.MemStats
-	d := newWriteDoor(nil)
+	d := newTestDoor(nil)
 	runtime.ReadMemStats(&before)
-	answer := describe(t, d.send(wireV1, body))
+	answer := describe(t, d.send(version1, body))
 	runtime.ReadMemStats(&after)
 	if !strings.Contains(answer, "400") || !strings.Contains(answer, "labels of more than") {
 		t.Errorf("answer %s", answer)
@@ -31,10 +31,10 @@ func TestWriteManyEmptyLabels(t *testing.T) {
 // Prometheus' engine never comes back from adding two histograms whose zero threshold is NaN, and Validate lets them pass.
 func TestNaNZeroThreshold(t *testing.T) {
 	h := promtest.Fine(0)
-	if err := judge(h, h.Schema, h.ZeroThreshold); err != nil {
+	if err := validate(h, h.Schema, h.ZeroThreshold); err != nil {
 		t.Fatal(err)
 	}
-	if err := judge(h, h.Schema, math.NaN()); err == nil {
+	if err := validate(h, h.Schema, math.NaN()); err == nil {
 		t.Error("a histogram with a zero threshold of NaN is taken")
 	}
 }

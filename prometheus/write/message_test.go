@@ -16,7 +16,7 @@ import (
 )
 
 // generous never bounds a test.
-func generous() wireLimits { return wireLimits{series: math.MaxInt32, data: math.MaxInt32} }
+func generous() messageLimits { return messageLimits{series: math.MaxInt32, data: math.MaxInt32} }
 
 // seenRequest is what a decoder saw, for comparison.
 type seenRequest struct {
@@ -31,7 +31,7 @@ type seenSeries struct {
 	Samples    []seenSample
 	Histograms []seenHistogram
 	Exemplars  []seenExemplar
-	Meta       wireSeriesMetadata
+	Meta       seriesMetadata
 }
 
 type seenSample struct {
@@ -57,8 +57,8 @@ type seenMetadata struct {
 }
 
 // seen walks a body with our code, and parses every block of labels.
-func seen(version wireVersion, body []byte) (*seenRequest, error) {
-	var r wireRequest
+func seen(version version, body []byte) (*seenRequest, error) {
+	var r message
 	r.reset(version)
 	if err := r.walk(body, generous()); err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func seenV2(body []byte) (*seenRequest, error) {
 	}
 	out := &seenRequest{Symbols: nonEmpty(req.Symbols)}
 	for _, ts := range req.Timeseries {
-		one := seenSeries{Refs: nonEmpty(ts.LabelsRefs), Meta: wireSeriesMetadata{int32(ts.Metadata.Type), ts.Metadata.HelpRef, ts.Metadata.UnitRef}}
+		one := seenSeries{Refs: nonEmpty(ts.LabelsRefs), Meta: seriesMetadata{int32(ts.Metadata.Type), ts.Metadata.HelpRef, ts.Metadata.UnitRef}}
 		for _, s := range ts.Samples {
 			one.Samples = append(one.Samples, seenSample{s.Timestamp, s.StartTimestamp, math.Float64bits(s.Value)})
 		}
@@ -180,21 +180,21 @@ func seenV2(body []byte) (*seenRequest, error) {
 }
 
 // compareDecoders fails if our decoder and the generated one differ on a body.
-func compareDecoders(t *testing.T, version wireVersion, body []byte) {
+func compareDecoders(t *testing.T, v version, body []byte) {
 	t.Helper()
 	reference := seenV1
-	if version == wireV2 {
+	if v == version2 {
 		reference = seenV2
 	}
 	want, wantErr := reference(body)
-	got, err := seen(version, body)
+	got, err := seen(v, body)
 	if (err == nil) != (wantErr == nil) {
 		t.Fatalf("walk: %v, generated code: %v", err, wantErr)
 	}
 	if err != nil && !errors.Is(err, wire.ErrMalformed) {
-		t.Fatalf("walk: %v is not an errWire", err)
+		t.Fatalf("walk: %v is not an ErrMalformed", err)
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(wireSeriesMetadata{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(seriesMetadata{})); diff != "" {
 		t.Fatal(diff)
 	}
 }
@@ -280,7 +280,7 @@ func FuzzWalkV1(f *testing.F) {
 	for _, b := range oddBodies() {
 		f.Add(b)
 	}
-	f.Fuzz(func(t *testing.T, body []byte) { compareDecoders(t, wireV1, body) })
+	f.Fuzz(func(t *testing.T, body []byte) { compareDecoders(t, version1, body) })
 }
 
 func FuzzWalkV2(f *testing.F) {
@@ -289,19 +289,19 @@ func FuzzWalkV2(f *testing.F) {
 	for _, b := range oddBodies() {
 		f.Add(b)
 	}
-	f.Fuzz(func(t *testing.T, body []byte) { compareDecoders(t, wireV2, body) })
+	f.Fuzz(func(t *testing.T, body []byte) { compareDecoders(t, version2, body) })
 }
 
 // Every prefix of a good request, and every request with one byte changed, must be judged as the generated code does.
 func TestWalkAgreesOnDamagedRequests(t *testing.T) {
 	v1, v2 := sampleV1(), sampleV2()
-	for version, body := range [][]byte{wireV1: promtest.Marshal(t, &v1), wireV2: promtest.Marshal(t, &v2)} {
+	for v, body := range [][]byte{version1: promtest.Marshal(t, &v1), version2: promtest.Marshal(t, &v2)} {
 		for n := range body {
-			compareDecoders(t, wireVersion(version), body[:n])
+			compareDecoders(t, version(v), body[:n])
 			for _, flip := range []byte{0x01, 0x02, 0x80, 0xff} {
 				damaged := append([]byte(nil), body...)
 				damaged[n] ^= flip
-				compareDecoders(t, wireVersion(version), damaged)
+				compareDecoders(t, version(v), damaged)
 			}
 		}
 	}
@@ -310,14 +310,14 @@ func TestWalkAgreesOnDamagedRequests(t *testing.T) {
 func TestWalkLimits(t *testing.T) {
 	series := []byte{0x0a, 0x04, 0x12, 0x00, 0x12, 0x00, 0x0a, 0x00} // two samples; nothing
 	for _, c := range []struct {
-		limits wireLimits
+		limits messageLimits
 		want   error
 	}{
-		{wireLimits{series: 2, data: 2}, nil},
-		{wireLimits{series: 1, data: 2}, errTooMany},
-		{wireLimits{series: 2, data: 1}, errTooMany},
+		{messageLimits{series: 2, data: 2}, nil},
+		{messageLimits{series: 1, data: 2}, errTooMany},
+		{messageLimits{series: 2, data: 1}, errTooMany},
 	} {
-		var r wireRequest
+		var r message
 		if err := r.walk(series, c.limits); !errors.Is(err, c.want) {
 			t.Errorf("walk with %+v: %v, want %v", c.limits, err, c.want)
 		}

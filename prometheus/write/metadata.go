@@ -33,13 +33,13 @@ func metadataType(kind int32) model.MetricType {
 }
 
 // hasMetadata says whether a series of 2.0 says anything about its metric; most generated code writes an empty message always.
-func (r *wireRequest) hasMetadata(i int) bool {
+func (r *message) hasMetadata(i int) bool {
 	m := r.series[i].meta
-	return m != (wireSeriesMetadata{}) && (m.kind != 0 || r.refersToText(m.help) || r.refersToText(m.unit))
+	return m != (seriesMetadata{}) && (m.kind != 0 || r.refersToText(m.help) || r.refersToText(m.unit))
 }
 
 // checkMetadataRefs fails for a series of 2.0 whose metadata refer to symbols that there are not. As Prometheus does, the series is refused as a whole.
-func (r *wireRequest) checkMetadataRefs(i int) error {
+func (r *message) checkMetadataRefs(i int) error {
 	m := &r.series[i].meta
 	if m.help == 0 && m.unit == 0 {
 		return nil
@@ -54,7 +54,7 @@ func (r *wireRequest) checkMetadataRefs(i int) error {
 }
 
 // refersToText says whether a reference is wrong or leads to a text that is not empty.
-func (r *wireRequest) refersToText(ref uint32) bool {
+func (r *message) refersToText(ref uint32) bool {
 	if ref == 0 {
 		return false
 	}
@@ -63,7 +63,7 @@ func (r *wireRequest) refersToText(ref uint32) bool {
 }
 
 // putMetadata stores the metadata of the request, the last of each metric.
-func (j *writeJob) putMetadata(ctx context.Context) error {
+func (j *job) putMetadata(ctx context.Context) error {
 	if j.received[kindMetadata] == 0 {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (j *writeJob) putMetadata(ctx context.Context) error {
 }
 
 // addSeriesMetadata takes the metadata of a series of 2.0 for those of its family.
-func (j *writeJob) addSeriesMetadata(i int) {
+func (j *job) addSeriesMetadata(i int) {
 	m := j.req.series[i].meta
 	help, err := j.req.symbol(m.help)
 	if err != nil {
@@ -118,7 +118,7 @@ func familyName(name []byte, kind model.MetricType) []byte {
 	return name
 }
 
-func (j *writeJob) addMetadata(family []byte, kind model.MetricType, help, unit []byte) {
+func (j *job) addMetadata(family []byte, kind model.MetricType, help, unit []byte) {
 	if err := j.checkMetadata(family, help, unit); err != nil {
 		j.refused.data[kindMetadata]++
 		j.refused.name(func() string { return "metadata of " + quoteShort(family) }, err)
@@ -130,7 +130,7 @@ func (j *writeJob) addMetadata(family []byte, kind model.MetricType, help, unit 
 	j.metadata[stored] = m
 }
 
-func (j *writeJob) checkMetadata(family, help, unit []byte) error {
+func (j *job) checkMetadata(family, help, unit []byte) error {
 	switch {
 	case len(family) == 0:
 		return errors.New("no metric family name")
@@ -143,7 +143,7 @@ func (j *writeJob) checkMetadata(family, help, unit []byte) error {
 }
 
 // sendMetadata stores all at once, or one by one if the store refuses any.
-func (j *writeJob) sendMetadata(ctx context.Context) error {
+func (j *job) sendMetadata(ctx context.Context) error {
 	if len(j.metadata) == 0 {
 		return nil
 	}

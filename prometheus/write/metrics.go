@@ -42,24 +42,24 @@ func (c kindCounts) minus(o kindCounts) kindCounts {
 	return c
 }
 
-func (v wireVersion) String() string {
-	if v == wireV2 {
+func (v version) String() string {
+	if v == version2 {
 		return "remote_write_2"
 	}
 	return "remote_write_1"
 }
 
-// writeMetrics are the counters of remote write. Of each kind and protocol, received = written + rejected + failed.
-type writeMetrics struct {
-	received, written, rejected, failed [wireV2 + 1][dataKinds]prometheus.Counter
+// doorMetrics are the counters of remote write. Of each kind and protocol, received = written + rejected + failed.
+type doorMetrics struct {
+	received, written, rejected, failed [version2 + 1][dataKinds]prometheus.Counter
 	duration                            *prometheus.HistogramVec
 }
 
-func newWriteMetrics(reg prometheus.Registerer, gate *listen.Gate) *writeMetrics {
+func newDoorMetrics(reg prometheus.Registerer, gate *listen.Gate) *doorMetrics {
 	factory := promauto.With(reg)
-	count := func(name, help string) (out [wireV2 + 1][dataKinds]prometheus.Counter) {
+	count := func(name, help string) (out [version2 + 1][dataKinds]prometheus.Counter) {
 		vec := factory.NewCounterVec(prometheus.CounterOpts{Name: "tsdbridge_write_samples_" + name + "_total", Help: help}, []string{"protocol", "kind"})
-		for _, v := range []wireVersion{wireV1, wireV2} {
+		for _, v := range []version{version1, version2} {
 			for k := range dataKinds {
 				out[v][k] = vec.WithLabelValues(v.String(), k.String())
 			}
@@ -70,7 +70,7 @@ func newWriteMetrics(reg prometheus.Registerer, gate *listen.Gate) *writeMetrics
 		func() float64 { return float64(gate.Requests()) })
 	factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_write_in_flight_bytes", Help: "Bodies of the writes being served, compressed and decompressed."},
 		func() float64 { return float64(gate.Bytes()) })
-	return &writeMetrics{
+	return &doorMetrics{
 		received: count("received", "Data in requests that could be decoded."),
 		written:  count("written", "Data that the store acknowledged."),
 		rejected: count("rejected", "Data refused for good: the sender's mistake or over a limit."),
@@ -85,7 +85,7 @@ func newWriteMetrics(reg prometheus.Registerer, gate *listen.Gate) *writeMetrics
 // outcome is what became of the data of a request.
 type outcome struct{ received, written, rejected, failed kindCounts }
 
-func (m *writeMetrics) count(v wireVersion, o outcome) {
+func (m *doorMetrics) count(v version, o outcome) {
 	for k := range dataKinds {
 		m.received[v][k].Add(float64(o.received[k]))
 		m.written[v][k].Add(float64(o.written[k]))
@@ -95,6 +95,6 @@ func (m *writeMetrics) count(v wireVersion, o outcome) {
 }
 
 // observe notes an answer under the class of its status, 2xx, 4xx or 5xx.
-func (m *writeMetrics) observe(protocol string, status int, took time.Duration) {
+func (m *doorMetrics) observe(protocol string, status int, took time.Duration) {
 	m.duration.WithLabelValues(protocol, strconv.Itoa(status/100)+"xx").Observe(took.Seconds())
 }

@@ -80,12 +80,12 @@ func (o Options) decodedBytes() int {
 }
 
 const (
-	// maxDecoded keeps positions in the lists of a wireRequest in 32 bits: no element takes less than a byte.
+	// maxDecoded keeps positions in the lists of a message in 32 bits: no element takes less than a byte.
 	maxDecoded = 1 << 30
 	// maxSeriesBytes is the longest string that Prometheus' labels hold; they panic on longer ones.
 	maxSeriesBytes = 1<<24 - 1
 )
 
-func (o Options) wire() wireLimits {
-	return wireLimits{series: o.RequestSeries, data: o.RequestData}
+func (o Options) wire() messageLimits {
+	return messageLimits{series: o.RequestSeries, data: o.RequestData}
 }

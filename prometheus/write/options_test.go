@@ -35,8 +35,8 @@ func TestWriteLimitsValidate(t *testing.T) {
 
 // Without a limit for the future, the end of the schema is the end.
 func TestRemoteWriteWithoutFutureLimit(t *testing.T) {
-	d := newWriteDoor(func(l *Options) { l.Future = 0 })
-	got := describe(t, sendText(t, d, wireV2, `{__name__="up"} 1@4294967295999 2@4294967296000`))
+	d := newTestDoor(func(l *Options) { l.Future = 0 })
+	got := describe(t, sendText(t, d, version2, `{__name__="up"} 1@4294967295999 2@4294967296000`))
 	if !strings.HasPrefix(got, "400 written 1/0/0") || d.store.points[1][storage.MaxTime] != 1 {
 		t.Errorf("%s, stored %s", got, d.store)
 	}

@@ -59,7 +59,7 @@ func (u *unknownSeries) string(b []byte) string {
 }
 
 // findSeries gives each known series its Ref and makes the others known by name, or finds out what is wrong with them.
-func (j *writeJob) findSeries(context.Context) error {
+func (j *job) findSeries(context.Context) error {
 	j.refs = append(j.refs, make([]storage.Ref, len(j.req.series))...)
 	if err := j.findKnown(); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (j *writeJob) findSeries(context.Context) error {
 }
 
 // findKnown looks all series up in the cache.
-func (j *writeJob) findKnown() error {
+func (j *job) findKnown() error {
 	limits, size := &j.o, 0
 	j.cache = j.caches[j.req.version].Load()
 	j.cache.Begin(&j.lookup)
@@ -99,7 +99,7 @@ func (j *writeJob) findKnown() error {
 		}
 		if j.refs[i] = j.lookup.Find(key); j.refs[i] == 0 {
 			// In 2.0 a short message can name long strings often; copied and translated they take several times their size.
-			if j.req.version == wireV2 && !j.share.Take(2*len(key)) {
+			if j.req.version == version2 && !j.share.Take(2*len(key)) {
 				return errBusy
 			}
 			j.missing = append(j.missing, missingSeries{i, key, -1})
@@ -111,7 +111,7 @@ func (j *writeJob) findKnown() error {
 }
 
 // nameMissing checks the labels of a series and translates them.
-func (j *writeJob) nameMissing(m *missingSeries) (err error) {
+func (j *job) nameMissing(m *missingSeries) (err error) {
 	good := j.holdsGood(m.series)
 	if j.labels, err = j.req.keyLabels(j.labels[:0], m.key); err != nil {
 		return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("labels of time series %d: %w", m.series+1, err))
@@ -129,7 +129,7 @@ func (j *writeJob) nameMissing(m *missingSeries) (err error) {
 }
 
 // resolve gets the Refs of the unknown series, in one call.
-func (j *writeJob) resolve(ctx context.Context) error {
+func (j *job) resolve(ctx context.Context) error {
 	if j.unknown.Len() == 0 {
 		return nil
 	}

@@ -11,8 +11,8 @@ import (
 
 // walkSeriesV1 reads a prometheus.TimeSeries. The inside of labels is left to parseBlock: the labels of nearly all series are known by
 // their bytes.
-func (r *wireRequest) walkSeriesV1(b []byte, l wireLimits) error {
-	r.series = append(r.series, wireSeries{})
+func (r *message) walkSeriesV1(b []byte, l messageLimits) error {
+	r.series = append(r.series, messageSeries{})
 	s := &r.series[len(r.series)-1]
 	for i := 0; i < len(b); {
 		if end := skipShortLabels(b, i); end > i {
@@ -45,7 +45,7 @@ func skipShortLabels(b []byte, i int) int {
 }
 
 // walkSeriesField reads one field of a prometheus.TimeSeries.
-func (r *wireRequest) walkSeriesField(s *wireSeries, b []byte, start int) (i int, err error) {
+func (r *message) walkSeriesField(s *messageSeries, b []byte, start int) (i int, err error) {
 	field, wireType, next := wire.ReadTag(b, start)
 	if next < 0 {
 		return 0, wire.ErrMalformed
@@ -74,7 +74,7 @@ func (r *wireRequest) walkSeriesField(s *wireSeries, b []byte, start int) (i int
 }
 
 // walkHistogramV1 reads a prometheus.Histogram.
-func (r *wireRequest) walkHistogramV1(b []byte) error {
+func (r *message) walkHistogramV1(b []byte) error {
 	var p prompb.Histogram
 	h, err := decodeHistogram(b, &p)
 	h.time = p.Timestamp
@@ -83,8 +83,8 @@ func (r *wireRequest) walkHistogramV1(b []byte) error {
 }
 
 // walkMetadataV1 reads a prometheus.MetricMetadata.
-func (r *wireRequest) walkMetadataV1(b []byte, l wireLimits) error {
-	var m wireMetadata
+func (r *message) walkMetadataV1(b []byte, l messageLimits) error {
+	var m familyMetadata
 	f := wire.FieldsOf(b)
 	for f.Next() {
 		switch f.Number {

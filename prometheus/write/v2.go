@@ -8,8 +8,8 @@ import (
 
 // walkSeriesV2 reads an io.prometheus.write.v2.TimeSeries. Symbols may come after the series that refer to them, so seriesKey follows the
 // references when the whole message has been read.
-func (r *wireRequest) walkSeriesV2(b []byte, l wireLimits) error {
-	r.series = append(r.series, wireSeries{})
+func (r *message) walkSeriesV2(b []byte, l messageLimits) error {
+	r.series = append(r.series, messageSeries{})
 	s := &r.series[len(r.series)-1]
 	s.refs.start = int32(len(r.refs))
 	for i := 0; i < len(b); {
@@ -57,7 +57,7 @@ func (r *wireRequest) walkSeriesV2(b []byte, l wireLimits) error {
 }
 
 // walkHistogramV2 reads an io.prometheus.write.v2.Histogram.
-func (r *wireRequest) walkHistogramV2(b []byte) error {
+func (r *message) walkHistogramV2(b []byte) error {
 	var p writev2.Histogram
 	h, err := decodeHistogram(b, &p)
 	h.time, h.start = p.Timestamp, p.StartTimestamp
@@ -66,7 +66,7 @@ func (r *wireRequest) walkHistogramV2(b []byte) error {
 }
 
 // walk reads an io.prometheus.write.v2.Metadata. One that comes twice in a series is merged, as protobuf demands.
-func (m *wireSeriesMetadata) walk(b []byte) error {
+func (m *seriesMetadata) walk(b []byte) error {
 	f := wire.FieldsOf(b)
 	for f.Next() {
 		switch f.Number {

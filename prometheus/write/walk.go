@@ -18,7 +18,7 @@ const (
 )
 
 // walk reads a body. After an error nothing of it may be used.
-func (r *wireRequest) walk(b []byte, l wireLimits) error {
+func (r *message) walk(b []byte, l messageLimits) error {
 	for i := 0; i < len(b); {
 		field, wireType, next := wire.ReadTag(b, i)
 		if next < 0 {
@@ -56,20 +56,20 @@ func (r *wireRequest) walk(b []byte, l wireLimits) error {
 }
 
 // inSeries adds the number of the current series to an error.
-func (r *wireRequest) inSeries(err error) error {
+func (r *message) inSeries(err error) error {
 	return fmt.Errorf("time series %d: %w", len(r.series), err)
 }
 
 // knows reports whether the version of the request has a field.
-func (r *wireRequest) knows(field int32) bool {
-	if r.version == wireV2 {
+func (r *message) knows(field int32) bool {
+	if r.version == version2 {
 		return field == requestSymbolsV2 || field == requestSeriesV2
 	}
 	return field == requestSeriesV1 || field == requestMetadataV1
 }
 
 // walkSample reads a prometheus.Sample, which is an io.prometheus.write.v2.Sample without start_timestamp (field 3).
-func (r *wireRequest) walkSample(b []byte) error {
+func (r *message) walkSample(b []byte) error {
 	if s, ok := usualSample(b); ok {
 		r.samples = append(r.samples, s)
 		return nil
@@ -77,8 +77,8 @@ func (r *wireRequest) walkSample(b []byte) error {
 	return r.walkOddSample(b)
 }
 
-func (r *wireRequest) walkOddSample(b []byte) error {
-	var s wireSample
+func (r *message) walkOddSample(b []byte) error {
+	var s messageSample
 	f := wire.FieldsOf(b)
 	for f.Next() {
 		switch {
@@ -86,7 +86,7 @@ func (r *wireRequest) walkOddSample(b []byte) error {
 			s.value = f.Double()
 		case f.Number == 2:
 			s.time = int64(f.Uint())
-		case f.Number == 3 && r.version == wireV2:
+		case f.Number == 3 && r.version == version2:
 			s.start = int64(f.Uint())
 		default:
 			f.Skip()
@@ -97,7 +97,7 @@ func (r *wireRequest) walkOddSample(b []byte) error {
 }
 
 // usualSample reads a sample that is just a value and a time, in this order.
-func usualSample(b []byte) (s wireSample, ok bool) {
+func usualSample(b []byte) (s messageSample, ok bool) {
 	if len(b) < 11 || b[0] != 1<<3|wire.Fixed64 || b[9] != 2<<3|wire.Varint {
 		return s, false
 	}
@@ -107,12 +107,12 @@ func usualSample(b []byte) (s wireSample, ok bool) {
 }
 
 // walkExemplar reads a prometheus.Exemplar or an io.prometheus.write.v2.Exemplar. They differ in the labels alone.
-func (r *wireRequest) walkExemplar(b []byte) error {
-	e := wireExemplar{refs: wireRange{start: int32(len(r.exemplarRefs))}}
+func (r *message) walkExemplar(b []byte) error {
+	e := messageExemplar{refs: listRange{start: int32(len(r.exemplarRefs))}}
 	f := wire.FieldsOf(b)
 	for f.Next() {
 		switch {
-		case f.Number == 1 && r.version == wireV2:
+		case f.Number == 1 && r.version == version2:
 			r.exemplarRefs = f.Uint32s(r.exemplarRefs)
 		case f.Number == 1:
 			if _, err := parseLabel(f.Bytes()); err != nil {
@@ -142,7 +142,7 @@ type protoHistogram interface {
 }
 
 // decodeHistogram reads a histogram, but for its times, into p with the generated code: histograms are rare and large.
-func decodeHistogram(b []byte, p protoHistogram) (h wireHistogram, err error) {
+func decodeHistogram(b []byte, p protoHistogram) (h messageHistogram, err error) {
 	if h = tooLarge(b); h.err != nil {
 		return h, nil
 	}

@@ -40,18 +40,18 @@ type metadataWriter interface {
 type Handler struct {
 	o       Options
 	gate    *listen.Gate
-	caches  [wireV2 + 1]atomic.Pointer[ingest.Cache]
+	caches  [version2 + 1]atomic.Pointer[ingest.Cache]
 	turns   *turns.Turns // of large requests, to decode them
-	metrics *writeMetrics
-	jobs    sync.Pool // of *writeJob
+	metrics *doorMetrics
+	jobs    sync.Pool // of *job
 }
 
 // New returns the handler of remote write.
 func New(o Options) *Handler {
 	h := &Handler{o: o, gate: listen.NewGate(o.Requests, o.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0) / 2)}
 	h.DropCaches()
-	h.metrics = newWriteMetrics(o.Registerer, h.gate)
-	h.jobs.New = func() any { return newWriteJob(h) }
+	h.metrics = newDoorMetrics(o.Registerer, h.gate)
+	h.jobs.New = func() any { return newJob(h) }
 	return h
 }
 
@@ -62,8 +62,8 @@ func (h *Handler) DropCaches() {
 	}
 }
 
-// writeReply is an answer.
-type writeReply struct {
+// answer is an answer.
+type answer struct {
 	protocol string
 	status   int
 	text     string
@@ -80,16 +80,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.metrics.observe(reply.protocol, reply.status, time.Since(begin))
 }
 
-func (h *Handler) serve(w http.ResponseWriter, r *http.Request) writeReply {
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request) answer {
 	if r.Method != http.MethodPost {
-		return writeReply{protocol: "unknown", status: http.StatusMethodNotAllowed, text: "remote write wants POST"}
+		return answer{protocol: "unknown", status: http.StatusMethodNotAllowed, text: "remote write wants POST"}
 	}
 	version, err := versionOf(r.Header)
 	if err != nil {
-		return writeReply{protocol: "unknown"}.failed(err)
+		return answer{protocol: "unknown"}.failed(err)
 	}
-	reply := writeReply{protocol: version.String(), v2: version == wireV2}
-	j := h.jobs.Get().(*writeJob)
+	reply := answer{protocol: version.String(), v2: version == version2}
+	j := h.jobs.Get().(*job)
 	defer h.release(j)
 	j.reset(version)
 	if err = h.receive(j, w, r); err == nil {
@@ -110,7 +110,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) writeReply {
 }
 
 // receive reads the body.
-func (h *Handler) receive(j *writeJob, w http.ResponseWriter, r *http.Request) (err error) {
+func (h *Handler) receive(j *job, w http.ResponseWriter, r *http.Request) (err error) {
 	if r.ContentLength > int64(h.o.BodyBytes) {
 		return reply.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("body of %d bytes, more than %d (--write.max-body-bytes)", r.ContentLength, h.o.BodyBytes))
 	}
@@ -120,7 +120,7 @@ func (h *Handler) receive(j *writeJob, w http.ResponseWriter, r *http.Request) (
 
 // store decodes the body and stores what it says. Only now does the request count as one under way: who sends slowly holds the
 // memory of what has come, and keeps nobody out.
-func (h *Handler) store(ctx context.Context, j *writeJob) error {
+func (h *Handler) store(ctx context.Context, j *job) error {
 	if !h.gate.Enter() {
 		return errBusy
 	}
@@ -145,14 +145,14 @@ func (h *Handler) store(ctx context.Context, j *writeJob) error {
 const largeWrite = 2 << 20
 
 // release gives up what a job holds of the process's limits, and keeps the job unless it has grown large.
-func (h *Handler) release(j *writeJob) {
+func (h *Handler) release(j *job) {
 	j.share.Release()
 	if j.footprint() <= pooledJob {
 		h.jobs.Put(j)
 	}
 }
 
-func (h *Handler) logFailure(ctx context.Context, v wireVersion, err error) {
+func (h *Handler) logFailure(ctx context.Context, v version, err error) {
 	if status := (reply.Error{}); errors.As(err, &status) {
 		h.o.Logger.DebugContext(ctx, "remote write refused", "protocol", v.String(), "status", status.Status, "err", err)
 		return
@@ -161,7 +161,7 @@ func (h *Handler) logFailure(ctx context.Context, v wireVersion, err error) {
 }
 
 // failed is the answer to an error: its own status, or 503 for all errors of the store.
-func (r writeReply) failed(err error) writeReply {
+func (r answer) failed(err error) answer {
 	r.status = http.StatusServiceUnavailable
 	if own := (reply.Error{}); errors.As(err, &own) {
 		r.status = own.Status
@@ -174,7 +174,7 @@ func (r writeReply) failed(err error) writeReply {
 // maxRetryAfter is the longest pause asked for, in seconds: shorter than the memory of a sender, long enough to spread them out.
 const maxRetryAfter = 5
 
-func (r writeReply) send(w http.ResponseWriter) {
+func (r answer) send(w http.ResponseWriter) {
 	header := w.Header()
 	if r.v2 {
 		const prefix = "X-Prometheus-Remote-Write-"

@@ -18,19 +18,19 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 )
 
-// writeDoor is a handler over a store that remembers.
-type writeDoor struct {
+// testDoor is a handler over a store that remembers.
+type testDoor struct {
 	http.Handler
 	store    *recordingStore
 	registry *prometheus.Registry
 }
 
-func newWriteDoor(change func(*Options)) writeDoor {
+func newTestDoor(change func(*Options)) testDoor {
 	o := DefaultOptions()
 	if change != nil {
 		change(&o)
 	}
-	d := writeDoor{store: newRecordingStore(), registry: prometheus.NewPedanticRegistry()}
+	d := testDoor{store: newRecordingStore(), registry: prometheus.NewPedanticRegistry()}
 	o.Appender, o.Metadata, o.Names = d.store, d.store, plainNames{}
 	o.Logger, o.Registerer, o.Now = slog.New(slog.DiscardHandler), d.registry, promtest.Now
 	d.Handler = New(o)
@@ -38,7 +38,7 @@ func newWriteDoor(change func(*Options)) writeDoor {
 }
 
 // post sends a body as it is. Headers are name, value, ...
-func (d writeDoor) post(body []byte, headers ...string) *http.Response {
+func (d testDoor) post(body []byte, headers ...string) *http.Response {
 	r := httptest.NewRequest(http.MethodPost, "/api/v1/write", bytes.NewReader(body))
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
@@ -49,9 +49,9 @@ func (d writeDoor) post(body []byte, headers ...string) *http.Response {
 }
 
 // send sends a message as its version demands.
-func (d writeDoor) send(v wireVersion, message []byte) *http.Response {
+func (d testDoor) send(v version, message []byte) *http.Response {
 	contentType := "application/x-protobuf"
-	if v == wireV2 {
+	if v == version2 {
 		contentType += ";proto=" + protoV2
 	}
 	return d.post(snappy.Encode(nil, message), "Content-Type", contentType, "Content-Encoding", "snappy")
@@ -87,9 +87,9 @@ func TestRemoteWrite(t *testing.T) {
 		if err != nil {
 			d.Fatalf(t, "%v", err)
 		}
-		v1, v2 := newWriteDoor(nil), newWriteDoor(nil)
-		answer1 := func() string { m := req.V1(); return describe(t, v1.send(wireV1, promtest.Marshal(t, &m))) }
-		answer2 := func() string { m := req.V2(); return describe(t, v2.send(wireV2, promtest.Marshal(t, &m))) }
+		v1, v2 := newTestDoor(nil), newTestDoor(nil)
+		answer1 := func() string { m := req.V1(); return describe(t, v1.send(version1, promtest.Marshal(t, &m))) }
+		answer2 := func() string { m := req.V2(); return describe(t, v2.send(version2, promtest.Marshal(t, &m))) }
 		switch {
 		case d.HasArg("1"):
 			return answer1() + "\n" + v1.store.String()

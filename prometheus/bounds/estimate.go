@@ -60,15 +60,15 @@ type Selector struct {
 	replace int64 // instructions of regular expressions
 }
 
-// Reckon says what a statement takes that the engine has prepared. It refuses what takes too much whatever series there are.
-func Reckon(s *parser.EvalStmt, o Options) (*Cost, error) {
+// Estimate returns what a statement that the engine has prepared takes. It refuses a statement that takes too much for any series.
+func Estimate(s *parser.EvalStmt, o Options) (*Cost, error) {
 	if o.MaxSamples <= 0 {
 		o.MaxSamples = math.MaxInt32
 	}
 	if o.DefaultStep <= 0 {
 		o.DefaultStep = time.Minute
 	}
-	r := reckoner{options: o, cost: &Cost{maxSamples: o.MaxSamples, selectors: map[*labels.Matcher]Selector{}}}
+	r := estimator{options: o, cost: &Cost{maxSamples: o.MaxSamples, selectors: map[*labels.Matcher]Selector{}}}
 	at := scope{span: s.End.Sub(s.Start).Milliseconds(), interval: max(1, s.Interval.Milliseconds())}
 	if _, err := r.expr(s.Expr, at, Selector{steps: at.steps(), windows: 1}); err != nil {
 		return nil, err
@@ -86,14 +86,14 @@ func (s scope) steps() int64 {
 	return s.span/s.interval + 1
 }
 
-type reckoner struct {
+type estimator struct {
 	options Options
 	cost    *Cost
 }
 
-// expr reckons an expression that is evaluated in a scope, under expressions that add above to each series. It returns the length
+// expr estimates an expression that is evaluated in a scope, under expressions that add above to each series. It returns the length
 // of the longest label value.
-func (r *reckoner) expr(e parser.Expr, at scope, above Selector) (text int64, err error) {
+func (r *estimator) expr(e parser.Expr, at scope, above Selector) (text int64, err error) {
 	switch e := e.(type) {
 	case *parser.StepInvariantExpr:
 		return r.expr(e.Expr, scope{0, at.interval}, above)
@@ -118,7 +118,7 @@ func (r *reckoner) expr(e parser.Expr, at scope, above Selector) (text int64, er
 	return r.children(e, at, above)
 }
 
-func (r *reckoner) children(e parser.Expr, at scope, above Selector) (text int64, err error) {
+func (r *estimator) children(e parser.Expr, at scope, above Selector) (text int64, err error) {
 	for child := range parser.ChildrenIter(e) {
 		if inner, ok := child.(parser.Expr); ok {
 			n, err := r.expr(inner, at, above)
@@ -131,7 +131,7 @@ func (r *reckoner) children(e parser.Expr, at scope, above Selector) (text int64
 	return text, nil
 }
 
-func (r *reckoner) selector(e *parser.VectorSelector, above Selector) {
+func (r *estimator) selector(e *parser.VectorSelector, above Selector) {
 	r.cost.most = r.cost.most.most(above)
 	if len(e.LabelMatchers) > 0 {
 		r.cost.selectors[e.LabelMatchers[0]] = above
@@ -143,7 +143,7 @@ func (s Selector) most(o Selector) Selector {
 }
 
 // subquery gives the scope of what a subquery evaluates.
-func (r *reckoner) subquery(e *parser.SubqueryExpr, at scope) (scope, error) {
+func (r *estimator) subquery(e *parser.SubqueryExpr, at scope) (scope, error) {
 	interval := e.Step.Milliseconds()
 	if e.Step == 0 {
 		interval = r.options.DefaultStep.Milliseconds()
@@ -160,8 +160,8 @@ func (r *reckoner) subquery(e *parser.SubqueryExpr, at scope) (scope, error) {
 	return inner, nil
 }
 
-// call reckons a function. Those of ranges look at each point once for every window that it is in.
-func (r *reckoner) call(e *parser.Call, at scope, above Selector) (text int64, err error) {
+// call estimates a function. Those of ranges look at each point once for every window that it is in.
+func (r *estimator) call(e *parser.Call, at scope, above Selector) (text int64, err error) {
 	weight := weightOf(e.Func.Name)
 	for _, arg := range e.Args {
 		switch arg := arg.(type) {
@@ -194,12 +194,12 @@ func windows(e *parser.MatrixSelector, at scope) int64 {
 }
 
 // visits refuses a function of a subquery that would look at too many points of one series.
-func (r *reckoner) visits(e *parser.SubqueryExpr, at scope, weight int64) error {
+func (r *estimator) visits(e *parser.SubqueryExpr, at scope, weight int64) error {
 	inner, err := r.subquery(e, scope{0, at.interval})
 	if err != nil {
 		return err
 	}
-	r.cost.Fixed -= inner.steps() * stepBytes // reckoned with the subquery itself
+	r.cost.Fixed -= inner.steps() * stepBytes // counted with the subquery itself
 	if most := visitsPerSample * int64(r.options.MaxSamples); inner.steps() > most/max(1, at.steps()*weight) {
 		return fmt.Errorf("%w: %d steps of a function that looks at %d points each, and --query.max-samples allows %d in all: ask for longer steps or a shorter range",
 			ErrCost, at.steps(), inner.steps(), most/weight)
@@ -220,7 +220,7 @@ func weightOf(function string) int64 {
 	return 2
 }
 
-func (r *reckoner) labelReplace(e *parser.Call, at scope, above Selector) (text int64, err error) {
+func (r *estimator) labelReplace(e *parser.Call, at scope, above Selector) (text int64, err error) {
 	pattern, template := stringOf(e.Args[4]), stringOf(e.Args[2])
 	cost := int64(regexpCost(pattern))
 	if cost > maxReplaceRegexp {
@@ -236,7 +236,7 @@ func (r *reckoner) labelReplace(e *parser.Call, at scope, above Selector) (text 
 	return labelText(max(inner, int64(len(template))+references*inner))
 }
 
-func (r *reckoner) labelJoin(e *parser.Call, at scope, above Selector) (text int64, err error) {
+func (r *estimator) labelJoin(e *parser.Call, at scope, above Selector) (text int64, err error) {
 	sources := int64(len(e.Args) - 3)
 	separators := sources * int64(len(stringOf(e.Args[2])))
 	above.text += separators + sources*64

@@ -35,7 +35,7 @@ func prepare(expr parser.Expr, span, step time.Duration) (*parser.EvalStmt, erro
 	return s, err
 }
 
-func TestReckonRefuses(t *testing.T) {
+func TestEstimateRefuses(t *testing.T) {
 	const hour = time.Hour
 	rep := strings.Repeat
 	for _, c := range []struct {
@@ -70,7 +70,7 @@ func TestReckonRefuses(t *testing.T) {
 		{`label_join(x, "a", "` + rep("-", 100_000) + `", ` + rep(`"a", `, 20) + `"a")`, 0, 0, "label values"},
 		{`label_replace(x, "a", "$1", "a", "(a{1000}b{1000}){30}")`, 0, 0, "regular expression"},
 	} {
-		_, err := Reckon(statement(t, c.text, c.span, c.step), Options{MaxSamples: 50_000_000})
+		_, err := Estimate(statement(t, c.text, c.span, c.step), Options{MaxSamples: 50_000_000})
 		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, ErrCost) || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%.100s over %v: %v, want %q", c.text, c.span, err, c.want)
 		}
@@ -80,7 +80,7 @@ func TestReckonRefuses(t *testing.T) {
 // What the series of a selector cost is told to those who read that selector.
 func TestReader(t *testing.T) {
 	s := statement(t, `sum(rate(x[5m])) + count_over_time(y[1d:1s]) + label_replace(z, "a", "`+strings.Repeat("b", 1000)+`", "c", "(.*)")`, time.Hour, time.Minute)
-	cost, err := Reckon(s, Options{MaxSamples: 1_000_000})
+	cost, err := Estimate(s, Options{MaxSamples: 1_000_000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestReaderSamples(t *testing.T) {
 		{`x`, 10_000_000, true},
 	} {
 		s := statement(t, c.text, 1000*time.Minute, time.Minute)
-		cost, err := Reckon(s, Options{MaxSamples: 50_000_000})
+		cost, err := Estimate(s, Options{MaxSamples: 50_000_000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestReaderSamples(t *testing.T) {
 		})
 	}
 	s := statement(t, `label_replace(x, "a", "$1", "b", "(a{900}){9}")`, 0, 0)
-	cost, err := Reckon(s, Options{})
+	cost, err := Estimate(s, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestShort(t *testing.T) {
 	for text, want := range map[string]bool{
 		"1 + 1": true, "vector(time())": true, "x": false, "count_over_time(vector(1)[1h:1s])": true, "count_over_time(vector(1)[1h:1ms])": false, `rate(x[5m])`: false,
 	} {
-		cost, err := Reckon(statement(t, text, 0, 0), Options{MaxSamples: 50_000_000})
+		cost, err := Estimate(statement(t, text, 0, 0), Options{MaxSamples: 50_000_000})
 		if err != nil || cost.Short() != want {
 			t.Errorf("%s: %v, short %v, want %v", text, err, cost.Short(), want)
 		}
@@ -216,7 +216,7 @@ func expression(data []byte) string {
 }
 
 // What is not refused the engine answers in little time.
-func FuzzReckon(f *testing.F) {
+func FuzzEstimate(f *testing.F) {
 	for i := range byte(16) {
 		f.Add([]byte{i, 8, 0}, uint16(10))
 		f.Add([]byte{i, 4, 1, 5, 0, 0, 0, 4, 2, i, 3, 3}, uint16(11000))
@@ -239,7 +239,7 @@ func FuzzReckon(f *testing.F) {
 			return
 		}
 		defer q.Close()
-		cost, err := Reckon(q.Statement().(*parser.EvalStmt), Options{MaxSamples: samples})
+		cost, err := Estimate(q.Statement().(*parser.EvalStmt), Options{MaxSamples: samples})
 		if err != nil {
 			return
 		}
