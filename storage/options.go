@@ -38,7 +38,7 @@ type Options struct {
 	Retention time.Duration
 	// IndexRefresh is how often series of other writers are looked for.
 	IndexRefresh time.Duration
-	// UIDCacheEntries bounds each of the six caches of names and UIDs.
+	// UIDCacheEntries bounds each of the three caches of names and UIDs, one for each kind.
 	UIDCacheEntries int
 	// Observer, if any, sees each new series before its tsdb-meta row is written.
 	Observer write.Observer

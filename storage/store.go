@@ -159,7 +159,7 @@ func (s *Store) newReader() *read.Reader {
 // openUIDs opens the dictionary; on shared tables it assigns nothing before the flags are known to
 // fit.
 func (s *Store) openUIDs() {
-	o := uid.Options{Table: s.o.Tables.UID, Layout: s.layout, CacheEntries: s.o.UIDCacheEntries, Exclusive: s.o.Exclusive, Put: s.db.Put}
+	o := uid.Options{Table: s.o.Tables.UID, Layout: s.layout, CacheEntries: s.o.UIDCacheEntries}
 	if !s.o.Exclusive {
 		s.fit = fit.New(s.db.KV, fit.Options{
 			Data: s.o.Tables.Data, UID: s.o.Tables.UID, Meta: s.o.Tables.Meta, Layout: s.layout, Logger: s.o.Logger,
@@ -168,7 +168,7 @@ func (s *Store) openUIDs() {
 			return s.noteFit(s.fit.BeforeUID(ctx, kind, id))
 		}
 	}
-	s.uids = uid.New(s.db.KV, o)
+	s.uids = uid.New(s.db, o)
 }
 
 // Run loads the series index, trying again until it can, and keeps it fresh until ctx ends; where

@@ -1,23 +1,24 @@
 package kv
 
-import (
-	"context"
-)
+import "context"
 
-// Engine is the table engine of a store with all that it promises. The contracts in addition to KV
-// are asked for once, here.
+// An Engine is the table engine of a store with all that it promises. NewEngine is the one place that
+// asks for the contracts in addition to KV.
 type Engine struct {
 	KV
-	Local     Local     // nil: other processes write to the tables, or the engine promises KV alone
-	Versioned Versioned // nil: no other process writes to the tables, or likewise
-	Rows      RowViewer // of local, else of KV
-	Costs     Costs
+	// Exclusive means that no other process writes to the tables. Then Local is set if the engine
+	// implements it, else Versioned if the engine implements that; the other one is nil.
+	Exclusive bool
+	Local     Local
+	Versioned Versioned
+	Rows      RowViewer // of Local, else of the cells of KV
+	Costs     Costs     // 0 where the engine knows none
 }
 
 // NewEngine finds out what db promises to a process that has the tables to itself (exclusive) or
 // shares them.
 func NewEngine(db KV, exclusive bool) *Engine {
-	e := &Engine{KV: db, Rows: CellViewer{KV: db}}
+	e := &Engine{KV: db, Exclusive: exclusive, Rows: CellViewer{KV: db}}
 	if exclusive {
 		if e.Local, _ = db.(Local); e.Local != nil {
 			e.Rows = e.Local
@@ -31,8 +32,8 @@ func NewEngine(db KV, exclusive bool) *Engine {
 	return e
 }
 
-// Put writes rows that another log has already, or that later writes make durable. Local engines do
-// not wait for the disk.
+// Put is Apply for rows that another log has already, or that later writes make durable: on a Local
+// engine it does not wait for the disk.
 func (e *Engine) Put(ctx context.Context, table, family string, rows []Mutation) error {
 	if e.Local != nil {
 		return e.Local.ApplyUnlogged(ctx, table, family, rows)
@@ -40,7 +41,7 @@ func (e *Engine) Put(ctx context.Context, table, family string, rows []Mutation)
 	return e.Apply(ctx, table, family, rows)
 }
 
-// Flush makes what put wrote durable.
+// Flush returns when what Put wrote is durable.
 func (e *Engine) Flush(ctx context.Context) error {
 	if e.Local == nil {
 		return nil
@@ -48,7 +49,7 @@ func (e *Engine) Flush(ctx context.Context) error {
 	return e.Local.Flush(ctx)
 }
 
-// LogKeeper returns the engine where it remembers the end of the log, else nil.
+// LogKeeper returns the engine if it remembers the end of a log, else nil.
 func (e *Engine) LogKeeper() LogKeeper {
 	if e.Local == nil {
 		return nil

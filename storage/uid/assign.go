@@ -40,7 +40,7 @@ const (
 // never a UID without a name.
 func (d *Dictionary) Assign(ctx context.Context, kind schema.Kind, names []string) (uids []string, errs []error) {
 	uids, missing := d.known(kind, names)
-	if !d.alone { // elsewhere the table is near, and read once: when it is this call's turn
+	if !d.db.Exclusive { // elsewhere the table is near, and read once: when it is this call's turn
 		if err := d.fetchForward(ctx, kind, names, uids, missing); err != nil {
 			return uids, repeat(err, len(names))
 		}
@@ -120,7 +120,7 @@ func (d *Dictionary) assignAll(ctx context.Context, kind schema.Kind, unknown ma
 		}
 		return failed
 	}
-	if d.alone && len(missing) >= manyNames {
+	if d.db.Exclusive && len(missing) >= manyNames {
 		got, ok, err := d.assignTogether(ctx, kind, missing, first)
 		if err != nil {
 			for _, name := range missing {

@@ -41,10 +41,10 @@ func (d *Dictionary) assignTogether(ctx context.Context, kind schema.Kind, names
 			return nil, false, nil
 		}
 	}
-	if err := d.put(ctx, d.table, schema.FamilyName, reverse); err != nil {
+	if err := d.db.Put(ctx, d.table, schema.FamilyName, reverse); err != nil {
 		return nil, false, fmt.Errorf("write the names of %d %s UIDs: %w", len(names), kind, err)
 	}
-	if err := d.put(ctx, d.table, schema.FamilyID, forward); err != nil {
+	if err := d.db.Put(ctx, d.table, schema.FamilyID, forward); err != nil {
 		return nil, false, fmt.Errorf("write the %s UIDs of %d names: %w", kind, len(names), err)
 	}
 	return uids, true, nil

@@ -12,7 +12,7 @@ import (
 )
 
 func openAlone(db kv.KV) *uid.Dictionary {
-	return uid.New(db, uid.Options{Table: "tsdb-uid", Layout: schema.DefaultLayout(), CacheEntries: 1000, Exclusive: true})
+	return uid.New(kv.NewEngine(db, true), uid.Options{Table: "tsdb-uid", Layout: schema.DefaultLayout(), CacheEntries: 1000})
 }
 
 func manyNames(n int) []string {

@@ -16,15 +16,8 @@ import (
 type Options struct {
 	Table  string // the tsdb-uid table
 	Layout schema.Layout
-	// CacheEntries bounds each of the six caches (three kinds, both directions).
+	// CacheEntries bounds each of the three caches (one for each kind), which hold both directions.
 	CacheEntries int
-	// Exclusive reports that no other process writes to the table (the local engines): many new
-	// names are written together.
-	Exclusive bool
-	// Put, if set, writes new names where no other process writes to the table; else Apply of the
-	// engine does. It need not wait for the disk: a later Apply makes its changes durable, and
-	// after a crash no later change is there without them.
-	Put func(ctx context.Context, table, family string, rows []kv.Mutation) error
 	// BeforeAssign, if set, may refuse an assignment. It is asked before ids are drawn (id 0) and
 	// again with the first one that was drawn.
 	BeforeAssign func(ctx context.Context, kind schema.Kind, id int64) error
@@ -33,13 +26,11 @@ type Options struct {
 // Dictionary maps names to UIDs and back. UIDs are raw bytes of the layout's width, kept in
 // strings. Safe for concurrent use.
 type Dictionary struct {
-	db      kv.KV
+	db      *kv.Engine
 	table   string
 	layout  schema.Layout
-	alone   bool
 	before  func(ctx context.Context, kind schema.Kind, id int64) error
-	put     func(ctx context.Context, table, family string, rows []kv.Mutation) error // of new names, where no other process writes
-	caches  [3]*cache                                                                 // by kind
+	caches  [3]*cache // by kind
 	renames renames
 	last    [3]atomic.Int64 // by kind: the greatest id drawn that is known of
 	// assigning lets one assignment of a kind run at a time in this process, so that two requests
@@ -48,13 +39,10 @@ type Dictionary struct {
 }
 
 // New returns a dictionary over a table of db.
-func New(db kv.KV, o Options) *Dictionary {
-	d := &Dictionary{db: db, table: o.Table, layout: o.Layout, alone: o.Exclusive, before: o.BeforeAssign, put: o.Put}
+func New(db *kv.Engine, o Options) *Dictionary {
+	d := &Dictionary{db: db, table: o.Table, layout: o.Layout, before: o.BeforeAssign}
 	if d.before == nil {
 		d.before = func(context.Context, schema.Kind, int64) error { return nil }
-	}
-	if d.put == nil {
-		d.put = db.Apply
 	}
 	for k := range d.caches {
 		d.caches[k] = newCache(o.CacheEntries)

@@ -18,7 +18,7 @@ func newTable() *kv.Mem {
 }
 
 func open(db kv.KV) *uid.Dictionary {
-	return uid.New(db, uid.Options{Table: "tsdb-uid", Layout: schema.DefaultLayout(), CacheEntries: 1000})
+	return uid.New(kv.NewEngine(db, false), uid.Options{Table: "tsdb-uid", Layout: schema.DefaultLayout(), CacheEntries: 1000})
 }
 
 func dump(t *testing.T, db kv.KV) string {
