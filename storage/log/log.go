@@ -37,7 +37,7 @@ type Log struct {
 	tickets  []*ticket  // not in use
 	segments []*segment // ascending; the active one is the last
 	spares   []spare
-	strays   []spare  // files that hold nothing and could not be removed
+	leftovers   []spare  // files that hold nothing and could not be removed
 	end      Position // after the last record on the disk
 
 	noting sync.Mutex // guards the next, and the order of marks
@@ -90,7 +90,7 @@ func (l *Log) Size() int64 {
 }
 
 func (l *Log) sizeLocked() int64 {
-	size := totalSize(l.spares) + totalSize(l.strays)
+	size := totalSize(l.spares) + totalSize(l.leftovers)
 	for _, s := range l.segments {
 		size += s.size
 	}

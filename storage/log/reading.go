@@ -133,7 +133,7 @@ func (l *Log) letGo(but *Log) (err error) {
 func (l *Log) adopt(next *Log) {
 	l.lock, l.mark, l.cut, l.wanted, l.before, l.next = next.lock, next.mark, next.cut, next.wanted, next.before, next.next
 	l.mu.Lock()
-	l.segments, l.spares, l.strays = next.segments, next.spares, next.strays
+	l.segments, l.spares, l.leftovers = next.segments, next.spares, next.leftovers
 	l.mu.Unlock()
 	l.waits.Store(nil)
 }

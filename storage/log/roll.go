@@ -205,7 +205,7 @@ func (l *Log) remove(name string, size int64) {
 		l.metrics.failed(failedRemove, err)
 		l.opts.Logger.Warn("file not removed", "file", name, "err", err)
 		l.mu.Lock()
-		l.strays = append(l.strays, spare{name, size})
+		l.leftovers = append(l.leftovers, spare{name, size})
 		l.mu.Unlock()
 	}
 }

@@ -51,17 +51,17 @@ func (l *Log) oldestBefore(before Position) (*segment, error) {
 func (l *Log) tidy() error {
 	for {
 		l.mu.Lock()
-		strays := l.strays
+		leftovers := l.leftovers
 		l.mu.Unlock()
-		if len(strays) == 0 {
+		if len(leftovers) == 0 {
 			break
 		}
-		if err := l.opts.FS.Remove(strays[0].name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := l.opts.FS.Remove(leftovers[0].name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		l.unsynced = true
 		l.mu.Lock()
-		l.strays = l.strays[1:]
+		l.leftovers = l.leftovers[1:]
 		l.mu.Unlock()
 	}
 	if !l.unsynced {
@@ -99,7 +99,7 @@ func (l *Log) retire(s *segment) error {
 	defer l.mu.Unlock()
 	l.segments = l.segments[1:]
 	if err != nil {
-		l.strays = append(l.strays, kept) // it must not be written: the name under which it would come back is not known
+		l.leftovers = append(l.leftovers, kept) // it must not be written: the name under which it would come back is not known
 		return err
 	}
 	l.spares = append(l.spares, kept)

@@ -19,8 +19,8 @@ type fullFS struct {
 // Unwrap implements vfs.FS.
 func (f fullFS) Unwrap() vfs.FS { return f.FS }
 
-// persist tries again for as long as the disk takes no writes.
-func (r *diskSpace) persist(try func() error) error {
+// whileFull tries again while the disk takes no writes.
+func (r *diskSpace) whileFull(try func() error) error {
 	err := try()
 	if !takesNoWrites(err) {
 		return err
@@ -49,7 +49,7 @@ func (r *diskSpace) persist(try func() error) error {
 }
 
 func (f fullFS) file(make func() (vfs.File, error)) (file vfs.File, err error) {
-	err = f.space.persist(func() (err error) { file, err = make(); return err })
+	err = f.space.whileFull(func() (err error) { file, err = make(); return err })
 	if err != nil {
 		return nil, err
 	}
@@ -68,17 +68,17 @@ func (f fullFS) ReuseForWrite(from, to string, category vfs.DiskWriteCategory) (
 
 // Rename implements vfs.FS.
 func (f fullFS) Rename(from, to string) error {
-	return f.space.persist(func() error { return f.FS.Rename(from, to) })
+	return f.space.whileFull(func() error { return f.FS.Rename(from, to) })
 }
 
 // Link implements vfs.FS.
 func (f fullFS) Link(from, to string) error {
-	return f.space.persist(func() error { return f.FS.Link(from, to) })
+	return f.space.whileFull(func() error { return f.FS.Link(from, to) })
 }
 
 // MkdirAll implements vfs.FS.
 func (f fullFS) MkdirAll(dir string, perm os.FileMode) error {
-	return f.space.persist(func() error { return f.FS.MkdirAll(dir, perm) })
+	return f.space.whileFull(func() error { return f.FS.MkdirAll(dir, perm) })
 }
 
 // waitingFile is a file whose writes wait for space.
@@ -89,7 +89,7 @@ type waitingFile struct {
 
 // Write implements vfs.File.
 func (f *waitingFile) Write(p []byte) (n int, err error) {
-	err = f.space.persist(func() error {
+	err = f.space.whileFull(func() error {
 		more, err := f.File.Write(p[n:])
 		n += more
 		return err

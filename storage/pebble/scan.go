@@ -151,7 +151,7 @@ func (w *walk) jump() bool {
 	if w.seek, end = w.match.Skip(append(w.seek[:0], w.id), w.it.Key()[1:]); end {
 		return false
 	}
-	if w.skip.patient = len(w.seek) == 1; w.skip.patient {
+	if w.skip.nowhere = len(w.seek) == 1; w.skip.nowhere {
 		return w.it.Next()
 	}
 	return w.it.SeekGE(w.seek)

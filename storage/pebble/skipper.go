@@ -11,7 +11,7 @@ import "github.com/tsdbridge/tsdbridge/storage/kv"
 type skipper struct {
 	match   *kv.Match
 	missed  int
-	patient bool // there is nowhere to jump to
+	nowhere bool // there is nowhere to jump to
 }
 
 const (
@@ -28,7 +28,7 @@ func (s *skipper) skip(key []byte) bool {
 		return false
 	}
 	s.missed++
-	if s.missed < missesBeforeSeek || s.patient && s.missed < missesBeforePause {
+	if s.missed < missesBeforeSeek || s.nowhere && s.missed < missesBeforePause {
 		return true
 	}
 	s.missed = 0
