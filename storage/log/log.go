@@ -31,14 +31,14 @@ type Log struct {
 	idle   *group   // empty; takes the place of gather when that is written
 
 	// mu guards what follows, and the end of the active segment.
-	mu       sync.Mutex
-	closed   bool
-	gather   *group
-	tickets  []*ticket  // not in use
-	segments []*segment // ascending; the active one is the last
-	spares   []spare
-	leftovers   []spare  // files that hold nothing and could not be removed
-	end      Position // after the last record on the disk
+	mu        sync.Mutex
+	closed    bool
+	gather    *group
+	tickets   []*ticket  // not in use
+	segments  []*segment // ascending; the active one is the last
+	spares    []spare
+	leftovers []spare  // files that hold nothing and could not be removed
+	end       Position // after the last record on the disk
 
 	noting sync.Mutex // guards the next, and the order of marks
 	noted  bool       // that the mark cannot be written
