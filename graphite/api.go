@@ -28,11 +28,12 @@ type Store interface {
 // Trees are walked by paths.
 type Trees interface {
 	Find(ctx context.Context, pattern string, o tree.FindOptions) ([]tree.Node, error)
-	// Display says what the paths of a tree show; ok is false when there is no such tree.
+	// Display returns what the paths of a tree show. ok is false when there is no such tree.
 	Display(id uint16) (d tree.Display, ok bool)
 }
 
-// Registrar makes series known that have no points yet, as /tags/tagSeries does. A storage.Appender is one.
+// Registrar makes series known that have no points yet, as /tags/tagSeries does. A storage.Appender
+// is one.
 type Registrar interface {
 	Resolve(ctx context.Context, series []storage.Series) ([]storage.Ref, []error)
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// A request is an HTTP request with its parameters read. Its context ends with the client and with the timeout.
+// A request is an HTTP request with its parameters read. Its context ends with the client and with
+// the timeout.
 type request struct {
 	*http.Request
 	form form
@@ -121,7 +122,8 @@ func (a *api) fail(w http.ResponseWriter, r *http.Request, route route, err erro
 	return code
 }
 
-// send writes a reply. Errors are the client's: it went away. It has a turn while it writes JSON, not while the client reads it.
+// send writes a reply. Errors are the client's: it went away. It has a turn while it writes JSON,
+// not while the client reads it.
 func (a *api) send(w http.ResponseWriter, r *http.Request, p *reply) {
 	for k, v := range p.header {
 		w.Header().Set(k, v)

@@ -11,7 +11,8 @@ import (
 const (
 	// maxBody bounds the body of a request in bytes.
 	maxBody = 8 << 20
-	// textCopies is how much memory parameters cost for each byte they come in: the text, its parts, their places in the form.
+	// textCopies is how much memory parameters cost for each byte they come in: the text, its
+	// parts, their places in the form.
 	textCopies = 4
 )
 

@@ -62,7 +62,8 @@ func newCarbonPort(o Options) (*carbonPort, error) {
 	})}, nil
 }
 
-// seriesOf is the series of a Graphite name taken whole. A name without an element, such as "...", has none; the store refuses that.
+// seriesOf is the series of a Graphite name taken whole. A name without an element, such as "...",
+// has none; the store refuses that.
 func seriesOf(names *translate.Translator, name string) storage.Series {
 	ls := translate.PathLabels(name)
 	if ls.IsEmpty() {

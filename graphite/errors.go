@@ -11,7 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// statusClientClosed is nobody's answer: the client went away. nginx's 499.
+// statusClientClosed is the status of a request whose client went away. It is nginx's 499.
 const statusClientClosed = 499
 
 // statusError is an error with the status of its answer.

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// expand answers /metrics/expand: the paths that patterns match, of all patterns together or of each.
+// expand answers /metrics/expand: the paths that patterns match, of all patterns together or of
+// each.
 func (a *api) expand(r *request) (*reply, error) {
 	if _, err := r.form.integer("local", 0); err != nil {
 		return nil, err

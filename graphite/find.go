@@ -107,7 +107,8 @@ func (a *api) search(f form) (*search, error) {
 	return s, nil
 }
 
-// checkTimes refuses bad times. What is found does not depend on good ones: a series is where it is as long as it is stored.
+// checkTimes refuses bad times. What is found does not depend on good ones: a series is where it is
+// as long as it is stored.
 func (a *api) checkTimes(f form) error {
 	zone, now := f.zone(a.o.Location), a.o.Now()
 	times := map[string]time.Time{}
@@ -130,7 +131,7 @@ func (a *api) checkTimes(f form) error {
 	return nil
 }
 
-// completerQuery is the query as somebody who is still typing means it.
+// completerQuery is the query that a user who is still typing means.
 func completerQuery(query string, variants bool) string {
 	query = strings.ReplaceAll(query, "..", "*.")
 	if !strings.HasSuffix(query, "*") {
@@ -196,8 +197,8 @@ func appendNodes(nodes []findNode, n tree.Node) []findNode {
 	return nodes
 }
 
-// emptyEnd returns the pattern before the last element if that one may be empty: it is, or has braces around nothing else with an
-// alternative that is. only says that it is nothing else.
+// emptyEnd returns the pattern before the last element if that one may be empty: it is, or has
+// braces around nothing else with an alternative that is. only is true when it is nothing else.
 func emptyEnd(query string) (parent string, only bool) {
 	dot := strings.LastIndexByte(query, '.')
 	if dot < 0 {
@@ -234,7 +235,8 @@ func emptyEnd(query string) (parent string, only bool) {
 	return parent, false
 }
 
-// metricsReply is a reply of an endpoint below /metrics: for a client that says what it accepts, text is not escaped.
+// metricsReply is a reply of an endpoint below /metrics: for a client that sends Accept, text is
+// not escaped.
 func (r *request) metricsReply(write func(*jsonWriter)) (*reply, error) {
 	jsonp, err := r.form.jsonp()
 	if err != nil {

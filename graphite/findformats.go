@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// The formats of find, as graphite-web's metrics/views.py makes them. Nodes come in the order of their names.
+// The formats of find, as graphite-web's metrics/views.py makes them. Nodes come in the order of
+// their names.
 
-// treeJSON is what browsers of trees ask for: each name once, branches first. The name of a leaf that is also a branch is the branch's, as
-// that can be opened.
+// treeJSON is what browsers of trees ask for: each name once, branches first. The name of a leaf
+// that is also a branch is the branch's, as that can be opened.
 func (s *search) treeJSON(nodes []findNode) (func(*jsonWriter), error) {
 	var branches, leaves []findNode
 	for i, n := range nodes {
@@ -98,7 +99,8 @@ func (s *search) nodeList(nodes []findNode) (func(*jsonWriter), error) {
 	return func(j *jsonWriter) { j.value(object{{"nodes", names}}) }, nil
 }
 
-// plainJSON has both nodes of a path that is a leaf and a branch. Leaves are said to have points at all times.
+// plainJSON has both nodes of a path that is a leaf and a branch. Leaves are said to have points at
+// all times.
 func (s *search) plainJSON(nodes []findNode) (func(*jsonWriter), error) {
 	slices.SortStableFunc(nodes, func(a, b findNode) int { return strings.Compare(a.path, b.path) })
 	return func(j *jsonWriter) {

@@ -16,8 +16,8 @@ import (
 // maxParameters bounds the parameters of a request. Django's limit is 1000 for a form.
 const maxParameters = 20_000
 
-// form is the parameters of a request, as Django merges them: those of the query string and then those of a POST body.
-// Where one value is wanted, the last one counts.
+// form is the parameters of a request, as Django merges them: those of the query string and then
+// those of a POST body. Where one value is wanted, the last one counts.
 type form map[string][]string
 
 func (f form) has(key string) bool { return len(f[key]) > 0 }
@@ -29,7 +29,8 @@ func (f form) get(key string) string {
 	return ""
 }
 
-// list returns all values of a parameter, under the key that Rails, PHP and jQuery give it when its own is not there.
+// list returns all values of a parameter, under the key that Rails, PHP and jQuery give it when its
+// own is not there.
 func (f form) list(key string) []string {
 	if f.has(key) {
 		return f[key]
@@ -40,7 +41,8 @@ func (f form) list(key string) []string {
 // encode is for the log.
 func (f form) encode() string { return url.Values(f).Encode() }
 
-// readForm reads the parameters. A body counts for POST alone, in the two types that forms have; other bodies are not read.
+// readForm reads the parameters. A body counts for POST alone, in the two types that forms have;
+// other bodies are not read.
 func readForm(w http.ResponseWriter, r *http.Request) (form, error) {
 	f := form{}
 	if err := budget.From(r.Context()).Take(textCopies * int64(len(r.URL.RawQuery))); err != nil {
@@ -81,8 +83,8 @@ func (f form) addBody(r *http.Request, from io.Reader) error {
 	return nil
 }
 
-// add adds pairs. A semicolon separates nothing and a % that stands for nothing is one: Grafana sends the query of a find as it was
-// typed, and tagged names have semicolons.
+// add adds pairs. A semicolon separates nothing and a % that stands for nothing is one: Grafana
+// sends the query of a find as it was typed, and tagged names have semicolons.
 func (f form) add(query string) error {
 	if n := strings.Count(query, "&"); n >= maxParameters {
 		return refuse(http.StatusRequestEntityTooLarge, "more than %d parameters", maxParameters)

@@ -1,6 +1,7 @@
-// Package graphite speaks the protocols of Graphite: graphite-web's HTTP API (find, expand, index, render, tags, functions)
-// over trees and a store, and carbon's port. It answers as graphite-web 1.1.10 does: parameters, names, orders and numbers.
-// Where graphite-web dies with a stack trace it answers 400 and says what was wrong.
+// Package graphite speaks the protocols of Graphite: graphite-web's HTTP API (find, expand, index,
+// render, tags, functions) over trees and a store, and carbon's port. It answers as graphite-web
+// 1.1.10 does: parameters, names, orders and numbers. Where graphite-web dies with a stack trace it
+// answers 400 and says what was wrong.
 //
 // It never knows HBase or a byte of the schema, never deletes anything, and draws no pictures.
 package graphite
@@ -22,7 +23,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
-// Options are the settings and the parts of Graphite's protocols. Fields with a flag have defaults; the parts must be given.
+// Options are the settings and the parts of Graphite's protocols. Fields with a flag have defaults;
+// the parts must be given.
 type Options struct {
 	Schemas     string // --graphite.storage-schemas: a storage-schemas.conf of carbon; empty: none
 	Aggregation string // --graphite.storage-aggregation: a storage-aggregation.conf of carbon; empty: none
@@ -38,7 +40,8 @@ type Options struct {
 	Points   storage.Appender // takes carbon's points and new series
 	Catalog  Catalog          // of the same store
 	Inverter Inverter         // of Trees
-	// Prepared is closed when Trees are known. Carbon's points wait for it: what a name means depends on the trees.
+	// Prepared is closed when Trees are known. Carbon's points wait for it: what a name means
+	// depends on the trees.
 	Prepared <-chan struct{}
 
 	ShutdownGrace time.Duration // time that the store has for carbon's points when the process is told to stop

@@ -7,7 +7,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 )
 
-// A layout says into which slots the points of a name go: those of a whisper file's archives, or of one step without an end.
+// A layout is the slots that the points of a name go into: those of a whisper file's archives, or
+// of one step without an end.
 type layout struct {
 	archives    []conf.Archive // the finest first
 	endless     bool           // nothing is too old for the last archive
@@ -19,7 +20,8 @@ func steady(step int64) layout {
 	return layout{archives: []conf.Archive{{Step: step}}, endless: true}
 }
 
-// A grid is a run of slots of one archive: those of step seconds that begin at or after start and before end (epoch seconds).
+// A grid is a run of slots of one archive: those of step seconds that begin at or after start and
+// before end (epoch seconds).
 type grid struct {
 	start, end, step int64
 	level            int // of the archive
@@ -27,7 +29,7 @@ type grid struct {
 
 func (g grid) slots() int64 { return (g.end - g.start) / g.step }
 
-// contains says whether all slots of another grid are among these.
+// contains reports whether all slots of another grid are among these.
 func (g grid) contains(o grid) bool {
 	return g.step == o.step && g.level == o.level && g.start <= o.start && o.end <= g.end
 }
@@ -38,8 +40,9 @@ func (g grid) millis() (start, end int64) { return g.start * 1000, g.end*1000 - 
 // farthest bounds times, in seconds: no product with 1000 overflows, and no point is out there.
 const farthest = 1 << 40
 
-// grid is what whisper.file_fetch reads: of the first archive that reaches back to from, without what is too old or not yet; ok is
-// false where there is nothing to read. from itself is excluded and the slot of until is included.
+// grid is what whisper.file_fetch reads: of the first archive that reaches back to from, without
+// what is too old or not yet; ok is false where there is nothing to read. from itself is excluded
+// and the slot of until is included.
 func (l layout) grid(from, until, now int64) (g grid, ok bool) {
 	from, until, now = inReach(from), inReach(until), inReach(now)
 	if from > now || from > until {
@@ -62,8 +65,8 @@ func (l layout) grid(from, until, now int64) (g grid, ok bool) {
 
 func inReach(t int64) int64 { return min(max(t, -farthest), farthest) }
 
-// fill puts points, ascending by time in milliseconds, into the slots of a grid that contains them. Of the points of a slot the last
-// one stays, as in whisper. NaN is no point.
+// fill puts points, ascending by time in milliseconds, into the slots of a grid that contains them.
+// Of the points of a slot the last one stays, as in whisper. NaN is no point.
 func (l layout) fill(g grid, values []float64, times []int64, points []float64) {
 	if g.level > 0 {
 		l.fold(g, values, times, points)
@@ -77,7 +80,8 @@ func (l layout) fill(g grid, values []float64, times []int64, points []float64) 
 	}
 }
 
-// fold fills slots of a coarser archive by way of the finer ones, as whisper would have, had every point come in time.
+// fold fills slots of a coarser archive by way of the finer ones, as whisper would have, had every
+// point come in time.
 func (l layout) fold(g grid, values []float64, times []int64, points []float64) {
 	start, fine := g.start*1000, l.archives[0].Step*1000
 	perSlot := g.step / l.archives[0].Step
@@ -103,7 +107,8 @@ func (l layout) fold(g grid, values []float64, times []int64, points []float64) 
 	flush()
 }
 
-// consolidate makes one slot of an archive of the slots of the finest one, which it overwrites, archive by archive. known is scratch.
+// consolidate makes one slot of an archive of the slots of the finest one, which it overwrites,
+// archive by archive. known is scratch.
 func (l layout) consolidate(level int, slots, known []float64) (v float64, scratch []float64) {
 	for i := 1; i <= level; i++ {
 		ratio := int(l.archives[i].Step / l.archives[i-1].Step)

@@ -17,11 +17,13 @@ import (
 // IngestOptions are what an Ingest needs. All fields but Appends are wanted.
 type IngestOptions struct {
 	Appender storage.Appender
-	// Paths is the series of a Graphite name, plain or tagged. It must answer every name, and is called by several at once.
+	// Paths is the series of a Graphite name, plain or tagged. It must answer every name, and is
+	// called by several at once.
 	Paths        func(name string) storage.Series
 	CacheEntries int // series found by their names as they are sent
 	Appends      int // appends at once; 0: 4
-	// MaxFuture is --carbon.max-future: how far ahead of the clock a point may be; 0: any time, as in carbon.
+	// MaxFuture is --carbon.max-future: how far ahead of the clock a point may be; 0: any time, as
+	// in carbon.
 	MaxFuture time.Duration
 
 	Logger     *slog.Logger

@@ -26,8 +26,8 @@ func (d *renderRequest) points(j *jsonWriter, s *eval.Series) {
 	}
 }
 
-// plainPoints writes what open, float, int and shut would, without asking at each step where it is: the text of a value that repeats is
-// kept, that of times is counted on.
+// plainPoints writes what open, float, int and shut would, without asking at each step where it is:
+// the text of a value that repeats is kept, that of times is counted on.
 func (d *renderRequest) plainPoints(j *jsonWriter, s *eval.Series) {
 	var clock decimal.Counter
 	var value []byte // the text of last

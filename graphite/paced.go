@@ -8,7 +8,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// A pacedWriter gives up on a client that reads an answer too slowly: what is not sent yet holds memory that others want.
+// A pacedWriter gives up on a client that reads an answer too slowly: what is not sent yet holds
+// memory that others want.
 type pacedWriter struct {
 	w       turns.Writer
 	control *http.ResponseController

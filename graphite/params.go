@@ -9,7 +9,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 )
 
-// integer is int(value) of Python, by the rules and with the words of queryParamAsInt in graphite-web's metrics/views.py.
+// integer is int(value) of Python, by the rules and with the words of queryParamAsInt in
+// graphite-web's metrics/views.py.
 func (f form) integer(key string, otherwise int) (int, error) {
 	if !f.has(key) {
 		return otherwise, nil
@@ -109,5 +110,5 @@ func (f form) jsonp() (string, error) {
 	return name, nil
 }
 
-// pretty says whether JSON is to be indented.
+// pretty reports whether JSON is to be indented.
 func (f form) pretty() bool { return f.get("pretty") != "" }

@@ -70,7 +70,8 @@ func formatName(f form) string {
 	return "pictures"
 }
 
-// renderRequest reads the parameters in the order of parseOptions in graphite-web's render/views.py.
+// renderRequest reads the parameters in the order of parseOptions in graphite-web's
+// render/views.py.
 func (a *api) renderRequest(f form) (*renderRequest, error) {
 	if t := f.get("graphType"); f.has("graphType") && t != "line" && t != "pie" {
 		return nil, invalidParams("Invalid graphType %s, must be one of ['line', 'pie']", quoted(t))
@@ -184,7 +185,7 @@ func (a *api) parseTargets(ctx context.Context, d *renderRequest) ([]expr.Node, 
 // maxQuoted bounds what an error repeats of targets.
 const maxQuoted = 1000
 
-// explain says which targets an error is about.
+// explain names the targets that an error is about.
 func (d *renderRequest) explain(err error) error {
 	if statusOf(err) != http.StatusBadRequest {
 		return err

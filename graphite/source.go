@@ -23,8 +23,8 @@ func newSources(o apiOptions) *sources {
 	return &sources{o: o, reader: r, steps: newSteps(o, r)}
 }
 
-// source is what the targets of one request read from. It keeps what it has read, because functions ask again for other windows
-// and targets for the same series. It is not safe for concurrent use.
+// source is what the targets of one request read from. It keeps what it has read, because functions
+// ask again for other windows and targets for the same series. It is not safe for concurrent use.
 type source struct {
 	*sources
 	found   map[string][]*targetSeries // by path pattern
@@ -37,12 +37,13 @@ func (a *api) source(eval.Request) eval.Source {
 	return &source{sources: a.sources, found: map[string][]*targetSeries{}, targets: map[targetKey]*targetSeries{}}
 }
 
-// Run keeps the steps of series that were inferred while requests were answered, until ctx ends. Without it they are inferred again
-// after each restart.
+// Run keeps the steps of series that were inferred while requests were answered, until ctx ends.
+// Without it they are inferred again after each restart.
 func (a *api) run(ctx context.Context) error { return a.sources.steps.run(ctx) }
 
-// A targetSeries is what a reply shows as one series: a name and the stored series under it. There are several of these where
-// writers spell one series in two ways, and where a tree sums the series of a path.
+// A targetSeries is what a reply shows as one series: a name and the stored series under it. There
+// are several of these where writers spell one series in two ways, and where a tree sums the series
+// of a path.
 type targetSeries struct {
 	name   string
 	tags   map[string]string // nil: eval reads them in the name
@@ -140,7 +141,7 @@ func (s *source) lay(ctx context.Context, targets []*targetSeries, w span) error
 	return nil
 }
 
-// seriesBytes is what a series of an answer costs beside its slots.
+// seriesBytes is the memory of a series of an answer without its slots.
 const seriesBytes = 250
 
 // mostSlots bounds what a request reads when no limit does: memory would not hold more.
@@ -197,7 +198,8 @@ func (l *targetSeries) cover(g grid) *piece {
 	return nil
 }
 
-// neighbour is the number of a piece that was read and that a grid overlaps or touches; -1 without one.
+// neighbour is the number of a piece that was read and that a grid overlaps or touches; -1 without
+// one.
 func (l *targetSeries) neighbour(g grid) int {
 	return slices.IndexFunc(l.pieces, func(p *piece) bool {
 		return p.read && p.step == g.step && p.level == g.level && p.start <= g.end && g.start <= p.end

@@ -62,7 +62,8 @@ func (s *source) byPath(ctx context.Context, pattern string) ([]*targetSeries, e
 	return sortTargets(targets), err
 }
 
-// findPaths searches the trees. To carbon a slash in a name is a dot, and to graphite-web in a pattern, unless a name has one.
+// findPaths searches the trees. To carbon a slash in a name is a dot, and to graphite-web in a
+// pattern, unless a name has one.
 func findPaths(ctx context.Context, o apiOptions, pattern string, leaves bool) ([]tree.Node, error) {
 	options := tree.FindOptions{Leaves: leaves, Limit: o.Limits.Nodes}
 	nodes, err := o.Trees.Find(ctx, pattern, options)
@@ -72,8 +73,8 @@ func findPaths(ctx context.Context, o apiOptions, pattern string, leaves bool) (
 	return nodes, err
 }
 
-// byName returns the series of a tagged name, which is spelled as the name of a series is; another order of the tags finds nothing. A
-// name without tags, or whose tags do not parse, is a path.
+// byName returns the series of a tagged name, which is spelled as the name of a series is; another
+// order of the tags finds nothing. A name without tags, or whose tags do not parse, is a path.
 func (s *source) byName(ctx context.Context, f eval.Fetch) ([]*targetSeries, error) {
 	ls := translate.PathLabels(f.Pattern)
 	if ls.IsEmpty() || translate.IsPlain(ls) || translate.LabelsPath(ls) != f.Pattern {
@@ -101,7 +102,8 @@ func (s *source) byTags(ctx context.Context, f eval.Fetch) ([]*targetSeries, err
 	return targets, specsError(specs)
 }
 
-// tagged returns the series that are not plain, pass filters and match, under their canonical names.
+// tagged returns the series that are not plain, pass filters and match, under their canonical
+// names.
 func (s *source) tagged(ctx context.Context, f eval.Fetch, filters []storage.Filter, match func(labels.Labels) bool) ([]*targetSeries, error) {
 	start, end := millis(f.From, min(f.Until, f.Now))
 	found, err := s.o.Store.Find(ctx, append(filters, notPlain(s.o.Names)), start, end, s.o.Limits.Series)

@@ -27,14 +27,16 @@ func newReader(store storage.Querier) reader {
 	return reader{store: store, parallel: runtime.GOMAXPROCS(0)}
 }
 
-// fewestRefs is the least that is read at a time: neighbours share blocks, and on a cluster round trips.
+// fewestRefs is the least that is read at a time: neighbours share blocks, and on a cluster round
+// trips.
 const fewestRefs = 32
 
 // mostRefs is the most that is read before others may have their turn.
 const mostRefs = 2000
 
-// each calls use, from several goroutines, with the points of each series that has any between start and end (milliseconds, inclusive).
-// refs must be distinct; those that are neighbours in the store should be neighbours here.
+// each calls use, from several goroutines, with the points of each series that has any between
+// start and end (milliseconds, inclusive). refs must be distinct; those that are neighbours in the
+// store should be neighbours here.
 func (r reader) each(ctx context.Context, refs []storage.Ref, start, end int64, use func(storage.Points)) error {
 	if start > end {
 		return nil
@@ -74,14 +76,16 @@ type job struct {
 	grid   grid
 	values []float64
 
-	// of a target of several stored series: their points, which are sorted first, or their slots, which are added
+	// of a target of several stored series: their points, which are sorted first, or their slots,
+	// which are added
 	mu     sync.Mutex // guards all below
 	err    error      // the account has no more
 	points []point
 	parts  map[storage.Ref][]float64
 }
 
-// pointBytes is what a point costs until it is in its slot: as one of a list that grows, then as one of two in order.
+// pointBytes is what a point costs until it is in its slot: as one of a list that grows, then as
+// one of two in order.
 const pointBytes = 48
 
 type point struct {
@@ -113,8 +117,8 @@ func (r *reading) run(ctx context.Context, from reader) error {
 	return nil
 }
 
-// fill does jobs that read the same time range. Series are read in the order in which the store numbered them, which is about that of
-// their rows.
+// fill does jobs that read the same time range. Series are read in the order in which the store
+// numbered them, which is about that of their rows.
 func (r reader) fill(ctx context.Context, jobs []*job, start, end int64) error {
 	users := make(map[storage.Ref][]*job, len(jobs))
 	refs := make([]storage.Ref, 0, len(jobs))
@@ -183,7 +187,8 @@ func (j *job) takePart(p storage.Points) {
 	j.target.layout.fill(j.grid, part, p.Times, p.Values) // one goroutine reads a series
 }
 
-// add adds the series up, in the order of their refs: sums depend on it. A slot without a point in any of them has none.
+// add adds the series up, in the order of their refs: sums depend on it. A slot without a point in
+// any of them has none.
 func (j *job) add() {
 	for _, ref := range j.target.refs {
 		for i, v := range j.parts[ref] {
@@ -199,8 +204,8 @@ func (j *job) add() {
 	j.parts = nil
 }
 
-// finish fills the slots of a target of several stored series: with their sum, or with the latest instant of one series under
-// several spellings.
+// finish fills the slots of a target of several stored series: with their sum, or with the latest
+// instant of one series under several spellings.
 func (j *job) finish() {
 	if j.target.sum {
 		j.add()

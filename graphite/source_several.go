@@ -12,9 +12,11 @@ import (
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
-// A path of several series is drawn as several targets: path;key=value;..., with the tags that the path does not show, by key, as carbon spells
-// tagged names. A function that counts elements sees those of the path, one that asks for tags these tags and the path as the tag name. Where
-// that does not tell series apart, they get all their tags, and then their metrics too. The series of a tree that sums are one target series, the path.
+// A path of several series is drawn as several targets: path;key=value;..., with the tags that the
+// path does not show, by key, as carbon spells tagged names. A function that counts elements sees
+// those of the path, one that asks for tags these tags and the path as the tag name. Where that
+// does not tell series apart, they get all their tags, and then their metrics too. The series of a
+// tree that sums are one target series, the path.
 
 // metricTag is the key of a metric that a path does not show.
 const metricTag = "metric"
@@ -67,7 +69,8 @@ func (s *source) namesOf(ctx context.Context, nodes []tree.Node) (map[string]sto
 	return names, nil
 }
 
-// share makes the targets of a node of several series. Those that are not there, or have no names, are left out.
+// share makes the targets of a node of several series. Those that are not there, or have no names,
+// are left out.
 func (s *source) share(n tree.Node, refs []storage.Ref, names map[string]storage.Series) []*targetSeries {
 	apart := map[string]*sharer{}
 	var sum []storage.Ref
@@ -129,7 +132,7 @@ func (s *source) sharersTargets(path string, apart map[string]*sharer) []*target
 	return targets
 }
 
-// How much of a series is shown beside its path.
+// How much of a series is shown in addition to its path.
 const (
 	rest       = iota // what the path does not show
 	allTags           // what it shows too
@@ -152,10 +155,10 @@ func (s *source) tagsFor(one *sharer, detail int) shownTags {
 	return tags
 }
 
-// shownTags are tags beside a path.
+// shownTags are tags that are shown after a path.
 type shownTags map[string]string
 
-// spell writes them behind a path. A semicolon in them, which carbon's tags cannot have, is %3B.
+// spell writes them after a path. A semicolon in them, which carbon's tags cannot have, is %3B.
 func (t shownTags) spell(path string) string {
 	var b strings.Builder
 	b.WriteString(path)

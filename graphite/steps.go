@@ -10,7 +10,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// SeriesMeta keeps a text under a key with a series, where other processes and a TSD's API find it too. storage.Store is one.
+// SeriesMeta keeps a text under a key with a series, where other processes and a TSD's API find it
+// too. storage.Store is one.
 type SeriesMeta interface {
 	SeriesCustom(ctx context.Context, refs []storage.Ref, key string) ([]string, error)
 	SetSeriesCustom(ctx context.Context, key string, edits []storage.CustomEdit) error
@@ -19,7 +20,8 @@ type SeriesMeta interface {
 const (
 	// stepKey is the key in the custom map of TSMeta documents, the value being seconds.
 	stepKey = "step"
-	// defaultStep is carbon's for names that no rule is about, and ours for series of a single point.
+	// defaultStep is carbon's for names that no rule is about, and ours for series of a single
+	// point.
 	defaultStep = 60
 	// greatestStep bounds what is taken for a step: a week.
 	greatestStep = 7 * 86400
@@ -28,15 +30,18 @@ const (
 const (
 	// maxSteps bounds a generation of the series whose steps are remembered.
 	maxSteps = 500_000
-	// stepFresh is how long a step is used before the document is looked at again: somebody may have edited it.
+	// stepFresh is how long a step is used before the document is read again: it may have been
+	// edited.
 	stepFresh = 15 * time.Minute
 	// guessFresh is how long a series of too few points is not looked at again.
 	guessFresh = 10 * time.Second
-	// maxKeeps bounds the steps that wait to be written; others are written when they are come by again.
+	// maxKeeps bounds the steps that wait to be written; others are written when they are come by
+	// again.
 	maxKeeps = 20_000
 )
 
-// steps knows the step of series that no rule is about: what their TSMeta documents say, else what their points say. Safe for concurrent use.
+// steps knows the step of series that no rule is about: what their TSMeta documents say, else what
+// their points say. Safe for concurrent use.
 type steps struct {
 	series SeriesMeta
 	reader reader
@@ -60,7 +65,8 @@ func newSteps(o apiOptions, r reader) *steps {
 	}
 }
 
-// of returns the steps of series in seconds, looking at their points in a window where nothing else says them.
+// of returns the steps of series in seconds, It looks at their points in a window where they are
+// not known.
 func (s *steps) of(ctx context.Context, refs []storage.Ref, w span) (map[storage.Ref]int64, error) {
 	found := make(map[storage.Ref]int64, len(refs))
 	var unknown []storage.Ref
@@ -91,7 +97,8 @@ func (s *steps) of(ctx context.Context, refs []storage.Ref, w span) (map[storage
 	return found, s.learn(ctx, silent, w, found)
 }
 
-// recall returns what is remembered and not too old. A step that was not checked for long is used once more, and checked after the answer.
+// recall returns what is remembered and not too old. A step that was not checked for long is used
+// once more, and checked after the answer.
 func (s *steps) recall(ref storage.Ref) (int64, bool) {
 	k, ok := s.known.Get(ref)
 	if !ok {
@@ -140,7 +147,8 @@ func (s *steps) learn(ctx context.Context, refs []storage.Ref, w span, found map
 	return nil
 }
 
-// keep has something settled after the answer. What does not fit in waits until the series is come by again.
+// keep has something settled after the answer. What does not fit in waits until the series is come
+// by again.
 func (s *steps) keep(k keep) {
 	select {
 	case s.keeps <- k:

@@ -18,7 +18,8 @@ const (
 	maxFurther = 2000
 )
 
-// Parts of the window that are read for points, in seconds: the end of it is enough for nearly all series.
+// Parts of the window that are read for points, in seconds: the end of it is enough for nearly all
+// series.
 const (
 	nearReach    = 6 * 3600
 	furtherReach = 48 * 3600
@@ -40,7 +41,8 @@ type inference struct {
 	guessed map[storage.Ref]int64
 }
 
-// inferSteps infers the steps of series: from the end of the window, else from around it, else from all of it.
+// inferSteps infers the steps of series: from the end of the window, else from around it, else from
+// all of it.
 func inferSteps(ctx context.Context, r reader, refs []storage.Ref, w span) (*inference, error) {
 	last := inReach(min(w.until, w.now))
 	found := &inference{found: make(map[storage.Ref]int64, len(refs)), guessed: map[storage.Ref]int64{}}
@@ -83,9 +85,11 @@ func without(refs []storage.Ref, found map[storage.Ref]int64) []storage.Ref {
 	})
 }
 
-// inferStep returns the step of points, ascending by time in milliseconds, in whole seconds, and of how many points that is. NaN is no point,
-// and one point has no step. Of enough points it is the interval that a quarter of them have or less: neither gaps, however many, nor a few points
-// out of turn move it; and the step that people would have set if it is near one. Of fewer it is one at which each is drawn.
+// inferStep returns the step of points, ascending by time in milliseconds, in whole seconds, and of
+// how many points that is. NaN is no point, and one point has no step. Of enough points it is the
+// interval that a quarter of them have or less: neither gaps, however many, nor a few points out of
+// turn move it; and the step that people would have set if it is near one. Of fewer it is one at
+// which each is drawn.
 func inferStep(times []int64, values []float64) (seconds int64, points int) {
 	var deltas, real []int64
 	for i := len(times) - 1; i >= 0 && len(deltas) < mostDeltas; i-- {
@@ -107,7 +111,8 @@ func inferStep(times []int64, values []float64) (seconds int64, points int) {
 	return usualStep(deltas[len(deltas)/4]), points
 }
 
-// stepApart returns a step at which no two of some points share a slot, as far as whole seconds can; least is their smallest interval.
+// stepApart returns a step at which no two of some points share a slot, as far as whole seconds
+// can; least is their smallest interval.
 func stepApart(times []int64, least int64) int64 {
 	step := usualStep(least)
 	slots := make(map[int64]bool, len(times))

@@ -16,13 +16,15 @@ const (
 	keepTimeout = time.Minute
 )
 
-// A keep is a step that waits to be written to its document, or, when it was known for long, to be compared with it.
+// A keep is a step that waits to be written to its document, or, when it was known for long, to be
+// compared with it.
 type keep struct {
 	ref   storage.Ref
 	write bool
 }
 
-// run settles what waits until ctx ends. What could not be written is inferred anew when it is needed.
+// run settles what waits until ctx ends. What could not be written is inferred anew when it is
+// needed.
 func (s *steps) run(ctx context.Context) error {
 	failing := false
 	for {
@@ -55,8 +57,9 @@ func (s *steps) batch(first keep) map[storage.Ref]bool {
 	return batch
 }
 
-// settle makes the documents and what is remembered one. A document that says a step is right: it is another process's, or somebody
-// edited it. One that says none gets a new step of ours; an old one is forgotten, since somebody deleted it.
+// settle makes documents and memory agree. A step in a document is right: another process wrote it,
+// or a person edited it. A document without a step gets a new one of ours. An old step of ours is
+// forgotten, since it was deleted there.
 func (s *steps) settle(ctx context.Context, batch map[storage.Ref]bool) error {
 	ctx, cancel := context.WithTimeout(ctx, keepTimeout)
 	defer cancel()

@@ -18,8 +18,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// The tag database is the store: every series with a label beside its name is tagged, whoever wrote it. Plain series, which have a path and
-// no tags, are in no answer of /tags, as graphite-web indexes none.
+// The tag database is the store: every series with a label in addition to its name is tagged,
+// whatever wrote it. Plain series, which have a path and no tags, are in no answer of /tags, as
+// graphite-web indexes none.
 
 // findSeries answers /tags/findSeries: the names of the series that satisfy conditions.
 func (a *api) findSeries(r *request) (*reply, error) {
@@ -75,7 +76,8 @@ const foundPage = 1024
 // foundBytes is what a series that was found costs: its tags, its labels, its name.
 const foundBytes = 1000
 
-// notPlain passes what is not stored as nothing but a metric name. Few plain series get by, if their names are too long for a metric.
+// notPlain passes what is not stored as nothing but a metric name. Few plain series get by, if
+// their names are too long for a metric.
 func notPlain(names *translate.Translator) storage.Filter {
 	bare := names.FromLabels(labels.FromStrings(labels.MetricName, "x")).Tags[0]
 	return storage.Filter{Keys: []string{bare.Key}, Match: func(value string) bool { return value != bare.Value }, Absent: true}
@@ -133,7 +135,8 @@ func (a *api) register(ctx context.Context, paths []string) ([]string, error) {
 	return names, errors.Join(errs...)
 }
 
-// delSeries answers /tags/delSeries. Nothing is deleted: what a store holds others wrote and read too.
+// delSeries answers /tags/delSeries. Nothing is deleted: what a store holds others wrote and read
+// too.
 func (a *api) delSeries(r *request) (*reply, error) {
 	paths := r.form.list("path")
 	if len(paths) == 0 {
@@ -154,7 +157,7 @@ func (a *api) delSeries(r *request) (*reply, error) {
 	return r.plainReply(true), nil
 }
 
-// known says whether a tagged series is there.
+// known reports whether a tagged series is there.
 func (a *api) known(ctx context.Context, ls labels.Labels) (bool, error) {
 	var conditions []translate.Condition
 	ls.Range(func(l labels.Label) {

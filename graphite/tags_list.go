@@ -10,7 +10,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/pyregexp"
 )
 
-// completeLimit is how many texts are suggested to somebody who does not say: graphite-web's TAGDB_AUTOCOMPLETE_LIMIT.
+// completeLimit is how many texts are suggested unless the request has a limit: graphite-web's
+// TAGDB_AUTOCOMPLETE_LIMIT.
 const completeLimit = 100
 
 // filterOf is the parameter filter, a regular expression.
@@ -44,7 +45,8 @@ func filterOf(ctx context.Context, f form) (passes func(string) bool, failed fun
 	}, nil
 }
 
-// limitOf is the parameter limit. ok is false when the list is to be empty. Below 0 it is none, as SQLite has it.
+// limitOf is the parameter limit. ok is false when the list is to be empty. Below 0 it is none, as
+// SQLite has it.
 func limitOf(f form) (limit int, ok bool, err error) {
 	if f.get("limit") == "" {
 		return 0, true, nil
@@ -116,8 +118,8 @@ func (a *api) showTag(r *request) (*reply, error) {
 	return r.plainReply(object{{"id", 1}, {"tag", tag}, {"values", values}}), nil
 }
 
-// completeTags answers /tags/autoComplete/tags: tags that begin with a prefix, of the series that satisfy conditions but not those that the
-// conditions are about.
+// completeTags answers /tags/autoComplete/tags: tags that begin with a prefix, of the series that
+// satisfy conditions but not those that the conditions are about.
 func (a *api) completeTags(r *request) (*reply, error) {
 	limit, err := completionLimit(r.form)
 	if err != nil {
@@ -170,7 +172,8 @@ func (a *api) tagsOf(r *request, exprs []string) (textSet, error) {
 	return tags, err
 }
 
-// completeValues answers /tags/autoComplete/values: values of a tag that begin with a prefix, of the series that satisfy conditions.
+// completeValues answers /tags/autoComplete/values: values of a tag that begin with a prefix, of
+// the series that satisfy conditions.
 func (a *api) completeValues(r *request) (*reply, error) {
 	tag := r.form.get("tag")
 	if tag == "" {

@@ -12,8 +12,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
-// Lists of tags and values come from the lists of names that the store keeps, so that they cost what there are of names, not of series.
-// Labels that are packed are in no such list; the few series that have some are looked at one by one.
+// Lists of tags and values come from the lists of names that the store keeps, so that they cost
+// what there are of names, not of series. Labels that are packed are in no such list; the few
+// series that have some are looked at one by one.
 
 // allTags are the tags of all series.
 func (a *api) allTags(ctx context.Context) (textSet, error) {
@@ -30,7 +31,8 @@ func (a *api) allTags(ctx context.Context) (textSet, error) {
 	return tags, err
 }
 
-// eachKey visits the keys of tags that are labels of their own, and the series that have further labels.
+// eachKey visits the keys of tags that are labels of their own, and the series that have further
+// labels.
 func (a *api) eachKey(ctx context.Context, visit func(key, label string) error, packed func(labels.Labels)) error {
 	keys, err := a.o.Store.TagKeys(ctx, 0, math.MaxInt64)
 	if err != nil {
@@ -51,8 +53,8 @@ func (a *api) eachKey(ctx context.Context, visit func(key, label string) error, 
 	return nil
 }
 
-// allValues are the values of a label in all series. Of the values of the metric name it is enough to have the first that pass, as many as a
-// limit above 0 says.
+// allValues are the values of a label in all series. Of the values of the metric name it is enough
+// to have the first that pass, as many as a limit above 0 says.
 func (a *api) allValues(ctx context.Context, label string, passes func(string) bool, limit int) (textSet, error) {
 	if label == labels.MetricName {
 		return a.taggedMetrics(ctx, passes, limit)
@@ -76,14 +78,16 @@ func (a *api) allValues(ctx context.Context, label string, passes func(string) b
 	return values, err
 }
 
-// Metrics are asked about a few at first, and ever more at once up to most; one answer may be of so many series.
+// Metrics are asked about a few at first, and ever more at once up to most; one answer may be of so
+// many series.
 const (
 	fewMetrics   = 100
 	mostMetrics  = 10_000
 	metricSeries = 10_000
 )
 
-// taggedMetrics are the names of metrics of which some series is tagged. The store lists those of plain series too, perhaps a million.
+// taggedMetrics are the names of metrics of which some series is tagged. The store lists those of
+// plain series too, perhaps a million.
 func (a *api) taggedMetrics(ctx context.Context, passes func(string) bool, limit int) (textSet, error) {
 	stored, err := a.o.Store.Metrics(ctx, 0, math.MaxInt64)
 	if err != nil {
@@ -110,7 +114,8 @@ func (a *api) taggedMetrics(ctx context.Context, passes func(string) bool, limit
 	return found, err
 }
 
-// addTagged adds those of some metric names that have a tagged series. Names with more series than one answer may have are halved.
+// addTagged adds those of some metric names that have a tagged series. Names with more series than
+// one answer may have are halved.
 func (a *api) addTagged(ctx context.Context, found textSet, names []string) error {
 	some := a.o.Names.ConditionFilters([]translate.Condition{{Label: labels.MetricName, Values: names}})
 	err := a.eachOf(ctx, some, metricSeries, func(ls labels.Labels) { found.add(ls.Get(labels.MetricName)) })
@@ -125,7 +130,8 @@ func (a *api) addTagged(ctx context.Context, found textSet, names []string) erro
 	return errors.Join(a.addTagged(ctx, found, names[:half]), a.addTagged(ctx, found, names[half:]))
 }
 
-// countValues says how many series have each value of a tag that passes: of all values, or of the first ones with a limit above 0.
+// countValues returns how many series have each value of a tag that passes: of all values, or of
+// the first ones with a limit above 0.
 func (a *api) countValues(ctx context.Context, tag string, passes func(string) bool, limit int) (counts textSet, known bool, err error) {
 	label := tagLabel(tag)
 	condition := translate.Condition{Label: label, Match: func(v string) bool { return v != "" }}

@@ -16,8 +16,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
-// A tagSpec is a condition on a tag, as seriesByTag and /tags/findSeries take it: tag=v, tag!=v, tag=~re, tag!=~re.
-// A tag that a series does not have is the empty text.
+// A tagSpec is a condition on a tag, as seriesByTag and /tags/findSeries take it: tag=v, tag!=v,
+// tag=~re, tag!=~re. A tag that a series does not have is the empty text.
 type tagSpec struct {
 	tag     string
 	label   string // of the series, that the tag is
@@ -35,7 +35,8 @@ func tagSpecSyntax() *regexp.Regexp { return regexp.MustCompile(`^([^;!=]+)(!?=~
 // mostTagSpecs bounds the conditions of one request: each is tried on each series.
 const mostTagSpecs = 1000
 
-// parseTagSpecs reads conditions. One of them at least must need a tag, else nearly everything would pass.
+// parseTagSpecs reads conditions. One of them at least must need a tag, else nearly everything
+// would pass.
 func parseTagSpecs(ctx context.Context, texts []string) ([]tagSpec, error) {
 	if len(texts) == 0 {
 		return nil, &eval.InputError{Reason: "no tag expressions specified"}
@@ -68,8 +69,8 @@ func parseTagSpecs(ctx context.Context, texts []string) ([]tagSpec, error) {
 	return specs, specsError(specs)
 }
 
-// anchored is a regular expression as graphite-web's tag database has them: bound to the start of the text, unless somebody who
-// wrote a ^ did that, and searched for.
+// anchored is a regular expression as graphite-web's tag database has them: bound to the start of
+// the text, unless it begins with ^, and searched for.
 func anchored(pattern string) (*pyregexp.Regexp, error) {
 	if !strings.HasPrefix(pattern, "^") {
 		pattern = "^(" + pattern + ")"
@@ -77,10 +78,11 @@ func anchored(pattern string) (*pyregexp.Regexp, error) {
 	return pyregexp.Compile(pattern)
 }
 
-// match says whether labels satisfy the condition.
+// match reports whether labels satisfy the condition.
 func (s tagSpec) match(ls labels.Labels) bool { return s.accepts(ls.Get(s.label)) }
 
-// accepts says whether a value satisfies the condition. One that takes too long to try does not; see specsError.
+// accepts reports whether a value satisfies the condition. One that takes too long to try does not;
+// see specsError.
 func (s tagSpec) accepts(value string) bool {
 	if s.re == nil {
 		return (value == s.value) != s.negated
@@ -102,7 +104,8 @@ func (s tagSpec) accepts(value string) bool {
 	return ok != s.negated
 }
 
-// specsError says whether what the specs did not accept may be wrong. It is to be asked after the last match.
+// specsError reports whether what the specs did not accept may be wrong. It is to be asked after
+// the last match.
 func specsError(specs []tagSpec) error {
 	if len(specs) == 0 {
 		return nil
@@ -116,7 +119,7 @@ func specsError(specs []tagSpec) error {
 	return nil
 }
 
-// matchAll says whether labels satisfy all conditions.
+// matchAll reports whether labels satisfy all conditions.
 func matchAll(specs []tagSpec, ls labels.Labels) bool {
 	for _, s := range specs {
 		if !s.match(ls) {
@@ -126,8 +129,8 @@ func matchAll(specs []tagSpec, ls labels.Labels) bool {
 	return true
 }
 
-// filters returns a prefilter: whatever satisfies the specs passes it. Series that pass have to be matched, and to be asked
-// whether they are plain, which no tag condition is about.
+// filters returns a prefilter: whatever satisfies the specs passes it. Series that pass have to be
+// matched, and to be asked whether they are plain, which no tag condition is about.
 func filters(names *translate.Translator, specs []tagSpec) []storage.Filter {
 	conditions := make([]translate.Condition, len(specs))
 	for i, s := range specs {
@@ -165,8 +168,9 @@ func tagLabel(tag string) string {
 	return label
 }
 
-// labelTag returns the tag that a label is: the metric name is the tag "name", and a label that is called so, or has characters that
-// no tag may have, is a tag under the escaped name that it has in a Graphite name.
+// labelTag returns the tag that a label is: the metric name is the tag "name", and a label that is
+// called so, or has characters that no tag may have, is a tag under the escaped name that it has in
+// a Graphite name.
 func labelTag(label string) string {
 	switch {
 	case label == labels.MetricName:

@@ -13,7 +13,8 @@ import (
 
 // Inverter reads trees backwards. tree.Forest is one.
 type Inverter interface {
-	// Inverse returns the series that a tree makes of a plain path, and the tree. ok is false when no tree takes the path.
+	// Inverse returns the series that a tree makes of a plain path, and the tree. ok is false when
+	// no tree takes the path.
 	Inverse(path string) (series storage.Series, by *tree.Tree, ok bool)
 	// Observe hangs series on trees.
 	Observe(ctx context.Context, series []storage.NewSeries) error
@@ -25,11 +26,12 @@ type Catalog interface {
 	TSUIDOf(ref storage.Ref) []byte
 }
 
-// treeAppender is the store as carbon's lines reach it. It makes metric and tags of the new plain names that a tree can be
-// read backwards for. A name whose series existed before the tree keeps that series.
+// treeAppender is the store as carbon's lines reach it. It makes metric and tags of the new plain
+// names that a tree can be read backwards for. A name whose series existed before the tree keeps
+// that series.
 //
-// A series that a tree made of a name is found under that name, also one that the store had before the tree. To the store
-// such a series is not new, so treeAppender hangs it itself.
+// A series that a tree made of a name is found under that name, also one that the store had before
+// the tree. To the store such a series is not new, so treeAppender hangs it itself.
 type treeAppender struct {
 	storage.Appender
 	catalog Catalog
@@ -37,7 +39,8 @@ type treeAppender struct {
 	names   *translate.Translator
 }
 
-// inverted replaces plain names by the series that trees make of them. Names that no tree takes stay as they are.
+// inverted replaces plain names by the series that trees make of them. Names that no tree takes
+// stay as they are.
 func (a treeAppender) inverted(ctx context.Context, series []storage.Series) ([]storage.Series, error) {
 	var whole, made []storage.Series
 	var at []int

@@ -12,13 +12,14 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/intern"
 )
 
-// Cache finds the Ref of a series by the bytes that a protocol names it with. It compares whole keys, never hashes alone. It is safe for
-// concurrent use.
+// Cache finds the Ref of a series by the bytes that a protocol names it with. It compares whole
+// keys, never hashes alone. It is safe for concurrent use.
 //
-// Its memory is bounded: keys live in two generations. When the young one is full it becomes the old one, and what was not
-// asked for since then is dropped with the one before. Senders repeat their series in the same order, so each entry
-// remembers which one was asked for after it: a comparison of bytes then takes the place of a look into the table.
-// A key takes its bytes and some 32 more, in memory that the garbage collector need not walk.
+// Its memory is bounded: keys live in two generations. When the young one is full it becomes the
+// old one, and what was not asked for since then is dropped with the one before. Senders repeat
+// their series in the same order, so each entry remembers which one was asked for after it: a
+// comparison of bytes then takes the place of a look into the table. A key takes its bytes and some
+// 32 more, in memory that the garbage collector need not walk.
 type Cache struct {
 	limit int // entries of a generation
 	seed  maphash.Seed
@@ -28,7 +29,8 @@ type Cache struct {
 	bytes      int // keys of young
 }
 
-// usualKey is the length of key that the memory of a cache is estimated with; longer ones fill a generation sooner.
+// usualKey is the length of key that the memory of a cache is estimated with; longer ones fill a
+// generation sooner.
 const usualKey = 256
 
 // generation is the keys of a generation, and by their numbers what is known of them.
@@ -39,7 +41,8 @@ type generation struct {
 
 const refPage = 1024
 
-// cachedRef is an entry of one generation. What follows it is of the same, so a dropped generation is garbage as a whole.
+// cachedRef is an entry of one generation. What follows it is of the same, so a dropped generation
+// is garbage as a whole.
 type cachedRef struct {
 	ref  uint32
 	next atomic.Uint32 // the number + 1 of the key that was asked for after it, 0: unknown
@@ -66,8 +69,8 @@ func (g *generation) add(key []byte, hash uint64, ref storage.Ref) {
 	g.at(n).ref = uint32(ref)
 }
 
-// Lookup is a run of lookups. It is used by one goroutine and begins with Begin and ends with End, within which the
-// cache does not change.
+// Lookup is a run of lookups. It is used by one goroutine and begins with Begin and ends with End,
+// within which the cache does not change.
 type Lookup struct {
 	cache      *Cache
 	young, old *generation

@@ -9,12 +9,14 @@ import (
 // GroupPoints bounds the points of a group. A write of more is a group of its own.
 const GroupPoints = 64 << 10
 
-// Groups gathers writes: while every slot is in use, those that come wait together, and the first of them leads the others
-// when a slot is free. So many writes of a few points each cost the store no more than one of many.
+// Groups gathers writes: while every slot is in use, those that come wait together, and the first
+// of them leads the others when a slot is free. So many writes of a few points each cost the store
+// no more than one of many.
 type Groups[S any, W comparable] struct {
 	slots  chan S
 	points func(W) int
-	// commit writes what the members of a group are about and keeps the outcome in each; it returns the slot for the next one.
+	// commit writes what the members of a group are about and keeps the outcome in each; it returns
+	// the slot for the next one.
 	commit func(ctx context.Context, slot S, members []W) S
 	// abandon keeps in each member that its leader's time ended before its turn came.
 	abandon func(members []W, err error)
@@ -40,7 +42,8 @@ func NewGroups[S any, W comparable](slots []S, points func(W) int, commit func(c
 	return g
 }
 
-// Do returns when a write knows what became of it, or with an error when ctx ended before anybody began with it.
+// Do returns when a write knows what became of it, or with an error when ctx ended before anybody
+// began with it.
 func (g *Groups[S, W]) Do(ctx context.Context, w W) error {
 	own, leads := g.join(w)
 	if leads {

@@ -19,14 +19,14 @@ type Options struct {
 	// MaxFuture is how far ahead of the clock a point may be; 0: any time.
 	MaxFuture time.Duration
 	Now       func() time.Time // wanted with MaxFuture
-	// Forms says that points keep the form in which they came, as those of OpenTSDB's protocols do.
+	// Forms makes points keep the form in which they came, as those of OpenTSDB's protocols do.
 	Forms bool
 }
 
 const defaultAppends = 4
 
-// An Ingest stores points that come in many small writes, each with series named by bytes. Writes that come at once share an
-// append, and a call for new series. It is safe for concurrent use.
+// An Ingest stores points that come in many small writes, each with series named by bytes. Writes
+// that come at once share an append, and a call for new series. It is safe for concurrent use.
 type Ingest struct {
 	o        Options
 	cache    atomic.Pointer[Cache]
@@ -66,9 +66,10 @@ func (in *Ingest) DropCaches() { in.cache.Store(NewCache(in.o.CacheEntries)) }
 // Job returns an empty job. Release gives it back.
 func (in *Ingest) Job() *Job { return in.jobs.Get().(*Job) }
 
-// Store makes the points of a job durable. It returns nil when they are, except those of series that the store refused. An error
-// for which storage.IsRefusal holds refuses all points for good. Any other error means that nothing is known to be stored, and
-// Store may be called again with the same job.
+// Store makes the points of a job durable. It returns nil when they are, except those of series
+// that the store refused. An error for which storage.IsRefusal holds refuses all points for good.
+// Any other error means that nothing is known to be stored, and Store may be called again with the
+// same job.
 func (in *Ingest) Store(ctx context.Context, j *Job) error {
 	if err := in.resolve(ctx, j); err != nil {
 		return err
@@ -122,8 +123,8 @@ func (in *Ingest) resolveGroup(ctx context.Context, slot struct{}, jobs []*Job) 
 	return slot
 }
 
-// appendGroup appends the batches of jobs as one. The store does not say which points of a batch it refuses. So if it refuses
-// the whole, it gets each batch by itself, and no job pays for another.
+// appendGroup appends the batches of jobs as one. The store does not say which points of a batch it
+// refuses. So if it refuses the whole, it gets each batch by itself, and no job pays for another.
 func (in *Ingest) appendGroup(ctx context.Context, scratch *storage.Batch, jobs []*Job) *storage.Batch {
 	if len(jobs) == 1 {
 		jobs[0].err = in.append(ctx, jobs[0].Batch)

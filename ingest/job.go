@@ -2,16 +2,19 @@ package ingest
 
 import "github.com/tsdbridge/tsdbridge/storage"
 
-// A Job is the points of one write on their way into the store: of one read of a connection, or of one request.
+// A Job is the points of one write on their way into the store: of one read of a connection, or of
+// one request.
 //
-// Begin begins a run of lookups, and End ends it. In between, the protocol adds each point to Batch: with the Ref that Find
-// gives, else by Missing. Ingest.Store stores the job, and Release gives it back. A Job is not safe for concurrent use.
+// Begin begins a run of lookups, and End ends it. In between, the protocol adds each point to
+// Batch: with the Ref that Find gives, else by Missing. Ingest.Store stores the job, and Release
+// gives it back. A Job is not safe for concurrent use.
 type Job struct {
 	// Batch is the points. Until Store, those of series that are not in the cache have no Ref.
 	Batch *storage.Batch
 	// Latest is the last time that a point may have, in milliseconds. It is set by Begin.
 	Latest int64
-	// Refused counts the points that are no longer in Batch, or never were, since they are refused for good.
+	// Refused counts the points that are no longer in Batch, or never were, since they are refused
+	// for good.
 	Refused int
 
 	in       *Ingest
@@ -34,7 +37,8 @@ type missingPoint struct {
 // refusal is a point whose series the store refused.
 type refusal struct{ series, origin int }
 
-// Begin begins a run of lookups. The cache takes no new series until End, so the caller waits for nothing in between.
+// Begin begins a run of lookups. The cache takes no new series until End, so the caller waits for
+// nothing in between.
 func (j *Job) Begin() {
 	j.cache, j.Latest = j.in.cache.Load(), j.in.latest()
 	j.cache.Begin(&j.lookup)
@@ -43,12 +47,14 @@ func (j *Job) Begin() {
 // End ends a run of lookups.
 func (j *Job) End() { j.lookup.End() }
 
-// Find returns the Ref of a series by its key, 0 if it is not in the cache. A key names a series as no other series is named.
+// Find returns the Ref of a series by its key, 0 if it is not in the cache. A key names a series as
+// no other series is named.
 func (j *Job) Find(key []byte) storage.Ref { return j.lookup.Find(key) }
 
-// Missing announces that the next point of the batch is of a series that Find did not know, and is added with Ref 0. series is
-// asked for the series unless the job has met the key before. If it returns an error, Missing returns that error, and the point
-// must not be added. origin is what EachRefused calls the point if the store refuses its series.
+// Missing announces that the next point of the batch is of a series that Find did not know, and is
+// added with Ref 0. series is asked for the series unless the job has met the key before. If it
+// returns an error, Missing returns that error, and the point must not be added. origin is what
+// EachRefused calls the point if the store refuses its series.
 func (j *Job) Missing(key []byte, origin int, series func(key string) (storage.Series, error)) error {
 	n, ok := j.numbers[string(key)]
 	if !ok {
@@ -67,7 +73,8 @@ func (j *Job) Missing(key []byte, origin int, series func(key string) (storage.S
 // NewSeries is how many series of the job are not in the cache.
 func (j *Job) NewSeries() int { return j.unknown.Len() }
 
-// assign gives the points of resolved series their Refs, and takes those of refused series out of the batch.
+// assign gives the points of resolved series their Refs, and takes those of refused series out of
+// the batch.
 func (j *Job) assign() {
 	if len(j.missing) == 0 {
 		return

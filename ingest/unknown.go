@@ -12,8 +12,8 @@ type Resolver interface {
 	Resolve(ctx context.Context, series []storage.Series) ([]storage.Ref, []error)
 }
 
-// Unknown are the series of one job that its cache does not know, by the numbers that Add gave them. The zero value is empty.
-// It is not safe for concurrent use.
+// Unknown are the series of one job that its cache does not know, by the numbers that Add gave
+// them. The zero value is empty. It is not safe for concurrent use.
 type Unknown struct {
 	keys    []string
 	series  []storage.Series
@@ -36,7 +36,8 @@ func (u *Unknown) Reset() {
 	*u = Unknown{keys: u.keys[:0], series: u.series[:0], refs: u.refs[:0], refused: u.refused[:0]}
 }
 
-// Add adds a series under its key and returns its number, from 0. The key must not change until Reset.
+// Add adds a series under its key and returns its number, from 0. The key must not change until
+// Reset.
 func (u *Unknown) Add(key string, s storage.Series) (number int) {
 	u.keys, u.series = append(u.keys, key), append(u.series, s)
 	u.refs, u.refused = append(u.refs, 0), append(u.refused, nil)
@@ -56,8 +57,9 @@ func (u *Unknown) EachRefused(f func(key string, err error)) {
 	}
 }
 
-// Resolve asks the store for the series that have no answer yet, in one call, and adds those that it has now to the cache.
-// An error means that the store cannot give some of them now: Resolve may be called again.
+// Resolve asks the store for the series that have no answer yet, in one call, and adds those that
+// it has now to the cache. An error means that the store cannot give some of them now: Resolve may
+// be called again.
 func (u *Unknown) Resolve(ctx context.Context, to Resolver, c *Cache) error {
 	if u.left == 0 {
 		return nil
@@ -92,7 +94,8 @@ func (u *Unknown) each(f func(key string, s storage.Series)) {
 	}
 }
 
-// takeFrom keeps the answers of a call for more series than these, whose numbers in it are given by key.
+// takeFrom keeps the answers of a call for more series than these, whose numbers in it are given by
+// key.
 func (u *Unknown) takeFrom(c *Cache, numbers map[string]int, refs []storage.Ref, errs []error) error {
 	own, ownErrs := make([]storage.Ref, 0, u.left), make([]error, 0, u.left)
 	u.each(func(key string, _ storage.Series) {

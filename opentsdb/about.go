@@ -17,7 +17,8 @@ func (a *about) telnet() string {
 	return "tsdbridge " + a.o.Version + " built at revision " + a.o.Revision + "\nBuilt with " + a.o.Build
 }
 
-// appendStats appends what a TSD tells about its connections, one "tsd.name timestamp value tags" a line.
+// appendStats appends what a TSD tells about its connections, one "tsd.name timestamp value tags" a
+// line.
 func (a *about) appendStats(b []byte) []byte {
 	now := a.o.Now()
 	b = a.appendStat(b, now, "connectionmgr.connections", a.metrics.open.Load(), "type=open")

@@ -16,8 +16,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// apiOptions are the limits of OpenTSDB's HTTP API. What is over a limit of a request is refused for good, what is over a limit of the
-// process is asked for again later.
+// apiOptions are the limits of OpenTSDB's HTTP API. What is over a limit of a request is refused
+// for good, what is over a limit of the process is asked for again later.
 type apiOptions struct {
 	BodyBytes     int           // a request, as it is sent and decompressed each
 	Points        int           // of a request
@@ -26,7 +26,8 @@ type apiOptions struct {
 	Timeout       time.Duration // how long the store may take
 }
 
-// defaultAPIOptions are limits for large requests; a TSD takes bodies of 4096 bytes unless it is told otherwise.
+// defaultAPIOptions are limits for large requests; a TSD takes bodies of 4096 bytes unless it is
+// told otherwise.
 func defaultAPIOptions() apiOptions {
 	return apiOptions{BodyBytes: 32 << 20, Points: 500_000, Requests: 256, InFlightBytes: 256 << 20, Timeout: 20 * time.Second}
 }
@@ -63,7 +64,8 @@ func newAPI(o apiOptions, puts *putStore) *api {
 	return &api{o: o, puts: puts, gate: listen.NewGate(o.Requests, o.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0))}
 }
 
-// ServeHTTP implements http.Handler. Endpoints are named in any case, and after a version perhaps: /api/put, /API/v1/Put.
+// ServeHTTP implements http.Handler. Endpoints are named in any case, and after a version perhaps:
+// /api/put, /API/v1/Put.
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	conn := listen.ConnOf(r.Context())
 	conn.Headed()
@@ -96,7 +98,8 @@ var (
 // maxVersion is that of the API; see /api/v1/put.
 const maxVersion = 1
 
-// apiEndpoint is the endpoint of a path in lower case, as OpenTSDB's HttpQuery.getQueryBaseRoute finds it.
+// apiEndpoint is the endpoint of a path in lower case, as OpenTSDB's HttpQuery.getQueryBaseRoute
+// finds it.
 func apiEndpoint(path string) (string, error) {
 	parts := strings.Split(strings.ToLower(strings.Trim(path, "/")), "/")
 	if len(parts) < 2 || parts[0] != "api" {
@@ -119,7 +122,8 @@ func apiEndpoint(path string) (string, error) {
 	return parts[2], nil
 }
 
-// method is the method that a request means: browsers, which only GET, say another with method_override.
+// method is the method that a request means: browsers, which only GET, say another with
+// method_override.
 func method(r *http.Request) string {
 	if override := r.URL.Query().Get("method_override"); r.Method == http.MethodGet && override != "" {
 		return strings.ToUpper(override)
@@ -146,7 +150,8 @@ func writeError(w http.ResponseWriter, err error) {
 	writeJSON(w, e.status, map[string]any{"error": content})
 }
 
-// retryAfter is how many seconds a client should wait when the store cannot take its points: not all of them as long.
+// retryAfter is how many seconds a client should wait when the store cannot take its points: not
+// all of them as long.
 func retryAfter() string { return strconv.Itoa(1 + rand.IntN(5)) }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

@@ -24,7 +24,8 @@ type body struct {
 	turns *turns.Turns // of those that decompress
 }
 
-// read reads the body of a request, of at most limit bytes, in memory that it keeps. A Content-Length that is over the limit is enough.
+// read reads the body of a request, of at most limit bytes, in memory that it keeps. A
+// Content-Length that is over the limit is enough.
 func (b *body) read(w http.ResponseWriter, r *http.Request, limit int) error {
 	if r.ContentLength > int64(limit) {
 		return tooLarge(limit)
@@ -52,7 +53,8 @@ func (b *body) receive(w http.ResponseWriter, r *http.Request, dst []byte, limit
 	return listen.Body{Claimed: r.ContentLength, Limit: limit, Share: b.share}.ReadBody(dst, r.Body)
 }
 
-// unpack decompresses a body that is there whole. A few do so at once, and those that are short go first: a few bytes can stand for very many.
+// unpack decompresses a body that is there whole. A few do so at once, and those that are short go
+// first: a few bytes can stand for very many.
 func (b *body) unpack(ctx context.Context, encoding coding, packed []byte, limit int) error {
 	ctx, cancel := context.WithTimeout(ctx, unpackTimeout)
 	defer cancel()

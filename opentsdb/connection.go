@@ -15,10 +15,12 @@ import (
 // past is a deadline that ends a read at once.
 var past = time.Unix(1, 0)
 
-// answerTimeout is how long a client of telnet may let us wait before it reads its answers. A TSD drops what cannot be sent at once.
+// answerTimeout is how long a client of telnet may let us wait before it reads its answers. A TSD
+// drops what cannot be sent at once.
 const answerTimeout = 5 * time.Second
 
-// serve looks at the first byte of a connection and serves it until ctx ends. What it sent by telnet has until writeCtx ends.
+// serve looks at the first byte of a connection and serves it until ctx ends. What it sent by
+// telnet has until writeCtx ends.
 func (s *server) serve(ctx, writeCtx context.Context, conn net.Conn) {
 	s.metrics.open.Add(1)
 	s.metrics.total.Add(1)
@@ -42,11 +44,13 @@ func (s *server) serve(ctx, writeCtx context.Context, conn net.Conn) {
 	_ = conn.Close() // nothing was written that could fail to arrive
 }
 
-// isHTTP says whether a connection that begins with c speaks HTTP: its methods are upper case, the commands of telnet are not.
+// isHTTP reports whether a connection that begins with c speaks HTTP: its methods are upper case,
+// the commands of telnet are not.
 func isHTTP(c byte) bool { return c >= 'A' && c <= 'Z' }
 
-// connection is one connection of telnet. It reads what is there, stores the points of it, answers, and only then reads on: so a slow
-// store slows the sender. Where there are many points, it reads and parses once more while they are on their way.
+// connection is one connection of telnet. It reads what is there, stores the points of it, answers,
+// and only then reads on: so a slow store slows the sender. Where there are many points, it reads
+// and parses once more while they are on their way.
 type connection struct {
 	*server
 	conn   net.Conn
@@ -56,7 +60,8 @@ type connection struct {
 	mute   atomic.Bool // the client does not read its answers
 }
 
-// serve returns when the client closes the connection or says exit, or ctx ends. err is of the first read.
+// serve returns when the client closes the connection or says exit, or ctx ends. err is of the
+// first read.
 func (c *connection) serve(ctx, writeCtx context.Context, err error) {
 	if n := len(c.lines.Rest()); n > 0 {
 		c.metrics.telnet.Inc()
@@ -110,7 +115,8 @@ func (c *connection) note() {
 	c.telnet.lines, c.telnet.bad, c.telnet.strange = 0, 0, 0
 }
 
-// flush sends the answers. A client that does not read them gets no more: one that only puts may never look.
+// flush sends the answers. A client that does not read them gets no more: one that only puts may
+// never look.
 func (c *connection) flush() {
 	answer := c.telnet.answer
 	if c.telnet.answer = answer[:0]; cap(answer) > listen.FirstBuffer {

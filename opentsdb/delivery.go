@@ -10,8 +10,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// delivery hands what telnet sent to the store until it takes it. A TSD answers such a line with an error, and most senders do not listen;
-// here whoever delivers waits meanwhile, and does not read from its sender.
+// delivery hands what telnet sent to the store until it takes it. A TSD answers such a line with an
+// error, and most senders do not listen; here the connection waits meanwhile, and does not read
+// from its sender.
 type delivery struct {
 	listen.Retrier
 	metrics *listenerMetrics
@@ -25,8 +26,9 @@ func newDelivery(logger *slog.Logger, m *listenerMetrics, stopping <-chan struct
 	}
 }
 
-// write returns when the points of a job are durable, or refused, or when ctx ends: then they are lost. refuse is told of points
-// whose series the store refused, by their origin, and of all points with origin -1.
+// write returns when the points of a job are durable, or refused, or when ctx ends: then they are
+// lost. refuse is told of points whose series the store refused, by their origin, and of all points
+// with origin -1.
 func (d *delivery) write(ctx context.Context, j job, refuse func(origin int, err error)) {
 	n := float64(len(j.Batch.Refs))
 	d.metrics.held.Add(n)

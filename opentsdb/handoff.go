@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// handoff is a net.Listener of connections that somebody else accepted.
+// handoff is a net.Listener of connections that were accepted elsewhere.
 type handoff struct {
 	addr   net.Addr
 	conns  chan net.Conn
@@ -17,7 +17,7 @@ func newHandoff(addr net.Addr) *handoff {
 	return &handoff{addr: addr, conns: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-// give hands a connection over; false when nobody will take it.
+// give hands a connection over. It returns false when the handoff is closed.
 func (h *handoff) give(conn net.Conn) bool {
 	select {
 	case h.conns <- conn:

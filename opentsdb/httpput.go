@@ -18,13 +18,15 @@ type putBody struct {
 	bad    []badPoint
 	points int
 	limit  int // of points
-	// careful leaves out the short way of points that look like all others; for tests, which compare.
+	// careful leaves out the short way of points that look like all others; for tests, which
+	// compare.
 	careful bool
 }
 
 var errTooMany = errors.New("too many points")
 
-// walk reads the body into the job. An error means that it is no JSON of points; then nothing of it counts.
+// walk reads the body into the job. An error means that it is no JSON of points; then nothing of it
+// counts.
 func (p *putBody) walk() error {
 	p.job.Begin()
 	defer p.job.End()
@@ -117,7 +119,8 @@ func (p *putBody) nameAndValue() error {
 	return p.member(string(text))
 }
 
-// usualName reads one of the names that are looked for, and the colon, where they stand without anything between; else it reads nothing.
+// usualName reads one of the names that are looked for, and the colon, where they stand without
+// anything between; else it reads nothing.
 func (p *putBody) usualName() string {
 	p.space()
 	rest := p.b[p.i:]
@@ -167,7 +170,8 @@ func (p *putBody) member(name string) (err error) {
 // safeDigits is how many digits any int64 holds.
 const safeDigits = 18
 
-// long reads a number as Jackson does into a long: of a fraction it drops what is behind the point, and takes numbers in quotes.
+// long reads a number as Jackson does into a long: it drops what follows the point of a fraction,
+// and takes numbers in quotes.
 func (p *putBody) long() (int64, error) {
 	begin := p.space()
 	v, i := int64(0), p.i
@@ -189,8 +193,9 @@ func (p *putBody) long() (int64, error) {
 	return 0, fmt.Errorf("byte %d: timestamp is no integer of 64 bits", at)
 }
 
-// tags reads the tags. Those of a series in the cache are known by their bytes up to the first "}" and not looked at: they were, when the
-// series was met first, and no longer text that begins with them is an object.
+// tags reads the tags. Those of a series in the cache are known by their bytes up to the first "}"
+// and not looked at: they were, when the series was met first, and no longer text that begins with
+// them is an object.
 func (p *putBody) tags() error {
 	p.point.tags, p.point.ref = nil, 0
 	c, start := p.space(), p.i
@@ -216,13 +221,15 @@ func (p *putBody) tags() error {
 	return err
 }
 
-// keyOf is the key of a series: the metric and the tags as they were sent. No name of a series has "{" in it.
+// keyOf is the key of a series: the metric and the tags as they were sent. No name of a series has
+// "{" in it.
 func (p *putBody) keyOf(tags []byte) []byte {
 	p.key = append(append(p.key[:0], p.point.metric.raw...), tags...)
 	return p.key
 }
 
-// take adds the point to the job, or says why it is none. The order of the checks is that of a TSD.
+// take adds the point to the job, or returns why it is not a point. The order of the checks is that
+// of a TSD.
 func (p *putBody) take() error {
 	point := &p.point
 	switch {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// A scanner walks over JSON text. It takes what Jackson takes as OpenTSDB sets it up: RFC 8259, and beside it NaN and infinities without
-// quotes.
+// A scanner walks over JSON text. It takes what Jackson takes as OpenTSDB sets it up: RFC 8259, and
+// in addition NaN and infinities without quotes.
 type scanner struct {
 	b []byte
 	i int
@@ -30,7 +30,7 @@ type scalar struct {
 	escaped bool   // raw has backslashes
 }
 
-// text is what a scalar says; Jackson takes numbers and words for strings too.
+// text returns the text of a scalar. Jackson takes numbers and words for strings too.
 func (s scalar) text() ([]byte, error) {
 	if !s.escaped {
 		return s.raw, nil
@@ -50,7 +50,7 @@ func (s *scanner) fail(what string) error {
 	return fmt.Errorf("unexpected character %q at byte %d: %s", s.b[s.i], s.i+1, what)
 }
 
-// space skips white space and returns the byte behind it, 0 at the end.
+// space skips white space and returns the byte after it, 0 at the end.
 func (s *scanner) space() byte {
 	for s.i < len(s.b) {
 		switch c := s.b[s.i]; c {
@@ -194,7 +194,7 @@ func (s *scanner) word() (scalar, error) {
 	return scalar{}, s.fail("want a value")
 }
 
-// maxDepth is how deep objects and arrays that nobody wants may be nested.
+// maxDepth is how deep objects and arrays that are skipped may be nested.
 const maxDepth = 500
 
 // skip skips any value.
@@ -212,7 +212,7 @@ func (s *scanner) skip(depth int) error {
 	return err
 }
 
-// object walks over an object. member is called behind the colon of each member and reads the value.
+// object walks over an object. member is called after the colon of each member and reads the value.
 func (s *scanner) object(member func(name scalar) error) error {
 	return s.list('{', '}', func() error {
 		name, err := s.text()

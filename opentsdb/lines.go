@@ -2,11 +2,12 @@ package opentsdb
 
 import "github.com/tsdbridge/tsdbridge/ingest/listen"
 
-// newLines cuts what a connection sends into lines as Netty's LineBasedFrameDecoder does: a newline ends one, with a carriage return before it
-// perhaps.
+// newLines cuts what a connection sends into lines as Netty's LineBasedFrameDecoder does: a newline
+// ends one, with a carriage return before it perhaps.
 func newLines(buffer, longest int, budget *listen.Gate) listen.Lines {
 	return listen.Lines{Max: buffer, Longest: longest, DropReturn: true, Budget: budget}
 }
 
-// readBudget is what the memory of all connections of telnet may take beyond two lines each, in bytes.
+// readBudget is what the memory of all connections of telnet may take beyond two lines each, in
+// bytes.
 const readBudget = 64 << 20

@@ -17,7 +17,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// A listener receives telnet and HTTP on one port. The first byte of a connection says which it is, as OpenTSDB's PipelineFactory does.
+// A listener receives telnet and HTTP on one port. The first byte of a connection decides which it
+// is, as in OpenTSDB's PipelineFactory.
 type listener struct {
 	o       listenerOptions
 	tcp     net.Listener
@@ -55,9 +56,10 @@ func (l *listener) Addr() net.Addr { return l.tcp.Addr() }
 // Close unbinds the port.
 func (l *listener) Close() error { return l.tcp.Close() }
 
-// Run serves until ctx ends: telnet by storing into puts, HTTP by api. Then it accepts and reads no more; requests under way, and
-// the store with what telnet sent, have listenerOptions.ShutdownGrace. What telnet sent and the store did not take is lost, which is logged and
-// counted.
+// Run serves until ctx ends: telnet by storing into puts, HTTP by api. Then it accepts and reads no
+// more; requests under way, and the store with what telnet sent, have
+// listenerOptions.ShutdownGrace. What telnet sent and the store did not take is lost, which is
+// logged and counted.
 func (l *listener) Run(ctx context.Context, puts *putStore, api http.Handler) error {
 	group, ctx := errgroup.WithContext(ctx)
 	writeCtx, giveUp := context.WithCancel(context.WithoutCancel(ctx))

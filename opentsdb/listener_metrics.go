@@ -7,7 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// listenerMetrics are the counters of a listener. Those that the command stats shows too are ours, the registry reads them.
+// listenerMetrics are the counters of a listener. Those that the command stats shows too are ours,
+// the registry reads them.
 type listenerMetrics struct {
 	open, total, lines, bad atomic.Int64
 	telnet, http            prometheus.Counter

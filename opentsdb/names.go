@@ -10,7 +10,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// checkNames is OpenTSDB's IncomingDataPoints.checkMetricAndTags, with its texts and the order of its checks.
+// checkNames is OpenTSDB's IncomingDataPoints.checkMetricAndTags, with its texts and the order of
+// its checks.
 func checkNames(metric string, tags []storage.Tag, maxTags int) error {
 	switch {
 	case len(tags) == 0:
@@ -45,7 +46,8 @@ func checkName(what, name string) error {
 	return nil
 }
 
-// allowed says whether a name may have a character. A TSD allows all letters, and stores those above U+00FF as "?".
+// allowed reports whether a name may have a character. A TSD allows all letters, and stores those
+// above U+00FF as "?".
 func allowed(c rune) bool {
 	switch {
 	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '-' <= c && c <= '9', c == '_': // - . / and digits
@@ -73,8 +75,8 @@ func tagsText(tags []storage.Tag) string {
 	return "{" + b.String() + "}"
 }
 
-// inMapOrder returns tags in the order of a java.util.HashMap: by bucket, in a bucket as they came. The table doubles when it is three
-// quarters full.
+// inMapOrder returns tags in the order of a java.util.HashMap: by bucket, in a bucket as they came.
+// The table doubles when it is three quarters full.
 func inMapOrder(tags []storage.Tag) []storage.Tag {
 	buckets := uint32(16)
 	for 4*len(tags) > 3*int(buckets) {

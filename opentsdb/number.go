@@ -8,7 +8,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/decimal"
 )
 
-// The two classes of what a TSD refuses, after the exceptions of Java: telnet names them in its answers.
+// The two classes of what a TSD refuses, after the exceptions of Java: telnet names them in its
+// answers.
 type (
 	// numberError is a NumberFormatException: text that is no number.
 	numberError string
@@ -29,13 +30,13 @@ func integerNumber(v int64) number { return number{bits: uint64(v), integer: tru
 
 func floatNumber(v float64) number { return number{bits: math.Float64bits(v)} }
 
-// finite says whether a TSD would take the number.
+// finite reports whether a TSD would take the number.
 func (n number) finite() bool {
 	return n.integer || n.bits&(0x7ff<<52) != 0x7ff<<52
 }
 
-// scanNumber reads the number that b begins with: most are a few digits, with a point perhaps or an exponent. length is 0, and ok false, when it is
-// worth another look.
+// scanNumber reads the number that b begins with: most are a few digits, with a point perhaps or an
+// exponent. length is 0, and ok false, when it is worth another look.
 func scanNumber(b []byte) (n number, length int, ok bool) {
 	d, length := decimal.Scan(b)
 	if d.Whole {
@@ -51,8 +52,9 @@ func parseShort(b []byte) (n number, ok bool) {
 	return n, ok && length == len(b)
 }
 
-// parseNumber reads a value as a TSD does: what has neither ".", "e" nor "E" is an integer (Tags.looksLikeInteger), anything else is
-// Java's Double.parseDouble. Infinities and NaN are read, and are not finite.
+// parseNumber reads a value as a TSD does: what has neither ".", "e" nor "E" is an integer
+// (Tags.looksLikeInteger), anything else is Java's Double.parseDouble. Infinities and NaN are read,
+// and are not finite.
 func parseNumber(text []byte) (number, error) {
 	if n, ok := parseShort(text); ok {
 		return n, nil
@@ -93,7 +95,8 @@ func parseLong(s string) (int64, error) {
 	return v, nil
 }
 
-// parseDouble is Java's Double.parseDouble: with white space around, a letter of the type behind, in hexadecimal perhaps.
+// parseDouble is Java's Double.parseDouble: white space around, a letter of the type at the end,
+// and hexadecimal digits are allowed.
 func parseDouble(s string) (float64, error) {
 	trimmed := strings.TrimFunc(s, func(r rune) bool { return r <= ' ' })
 	body := strings.TrimPrefix(trimmed, "-")
@@ -124,7 +127,7 @@ func inputError(s string) error {
 	return numberError(`For input string: "` + strings.TrimFunc(s, func(r rune) bool { return r <= ' ' }) + `"`)
 }
 
-// manyPoints says whether there are two points before anything but digits.
+// manyPoints reports whether there are two points before anything but digits.
 func manyPoints(s string) bool {
 	points := 0
 	for _, c := range s {

@@ -1,9 +1,10 @@
-// Package opentsdb speaks the protocols of OpenTSDB's own clients: telnet put and HTTP put on one port, as a TSD 2.4 has them,
-// with its statuses and its texts. It never knows how series or points are stored, and never translates a name: what a TSD would
-// store is in the tables under the very same names. It refuses what a TSD would spoil silently (a letter above U+00FF becomes "?").
+// Package opentsdb speaks the protocols of OpenTSDB's own clients: telnet put and HTTP put on one
+// port, as a TSD 2.4 has them, with its statuses and its texts. It never knows how series or points
+// are stored, and never translates a name: what a TSD would store is in the tables under the very
+// same names. It refuses what a TSD would spoil silently (a letter above U+00FF becomes "?").
 //
-// Unlike a TSD it answers an HTTP put only when its points are durable, whether the request says sync or not, and holds what
-// telnet sends until it is.
+// Unlike a TSD it answers an HTTP put only when its points are durable, whether the request says
+// sync or not, and holds what telnet sends until it is.
 package opentsdb
 
 import (
@@ -17,7 +18,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// Options are the settings and the parts of OpenTSDB's protocols. DefaultOptions sets the settings; the parts must be given.
+// Options are the settings and the parts of OpenTSDB's protocols. DefaultOptions sets the settings;
+// the parts must be given.
 type Options struct {
 	ListenAddress  string        // --opentsdb.listen-address: telnet and HTTP on one port; empty: no port
 	MaxConnections int           // --opentsdb.max-connections: at once

@@ -15,12 +15,13 @@ const (
 	hasAll = 1<<iota - 1
 )
 
-// plain reads the element at the present place if it is a point as nearly all are: the four members in any order, with at most a blank behind each
-// colon and comma, the timestamp digits, the value a number of a few digits, the series one of the cache. When it returns false, it has read
-// nothing, and element says what there is.
+// plain reads the element at the present place if it is a point as nearly all are: the four members
+// in any order, with at most a blank after each colon and comma, the timestamp digits, the value a
+// number of a few digits, the series one of the cache. When it returns false, it has read nothing,
+// and element finds out what there is.
 //
-// A series of the cache is known by the bytes of its metric and its tags: they were JSON when it was met first, so they need no other look.
-// No name of a series has a quote or a brace in it.
+// A series of the cache is known by the bytes of its metric and its tags: they were JSON when it
+// was met first, so they need no other look. No name of a series has a quote or a brace in it.
 func (p *putBody) plain() bool {
 	b, i, has := p.b, p.i, 0
 	var metric, tags []byte
@@ -114,7 +115,8 @@ func plainTime(b []byte) (at stamp, length int) {
 	return at, length
 }
 
-// plainValue reads a number of JSON: without a plus, without leading zeros, with digits on both sides of the point.
+// plainValue reads a number of JSON: without a plus, without leading zeros, with digits on both
+// sides of the point.
 func plainValue(b []byte) (n number, length int) {
 	n, length, ok := scanNumber(b)
 	if !ok {

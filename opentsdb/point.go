@@ -9,23 +9,25 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// A point is one value of a series that stands beside it.
+// A point is one value of a series that is known from elsewhere.
 type point struct {
 	number
 	stamp
 }
 
-// A stamp is a time and how it came: a TSD stores a whole second that came in milliseconds in another way.
+// A stamp is a time and how it came: a TSD stores a whole second that came in milliseconds in
+// another way.
 type stamp struct {
 	time   int64 // milliseconds
 	millis bool  // it came so
 }
 
-// lastMillisecond is the greatest timestamp that a TSD takes. Those above storage.MaxTime it stores under the time of another: base times
-// have 32 bits. We refuse them with the same words.
+// lastMillisecond is the greatest timestamp that a TSD takes. Those above storage.MaxTime it stores
+// under the time of another: base times have 32 bits. We refuse them with the same words.
 const lastMillisecond = min(9999999999999, storage.MaxTime)
 
-// stampOf is the time of a timestamp: what has more than 32 bits is in milliseconds (OpenTSDB Const.SECOND_MASK).
+// stampOf is the time of a timestamp: what has more than 32 bits is in milliseconds (OpenTSDB
+// Const.SECOND_MASK).
 func stampOf(timestamp int64) (s stamp, ok bool) {
 	if timestamp>>32 == 0 {
 		return stamp{time: timestamp * 1000}, true
@@ -42,7 +44,8 @@ type sent struct {
 	double    bool          // floats take 8 bytes, as those of HTTP do in OpenTSDB 2.4
 }
 
-// refuse is TSDB.addPoint of OpenTSDB 2.4 as far as it throws: the order of its checks is that of the answers.
+// refuse is TSDB.addPoint of OpenTSDB 2.4 as far as it throws: the order of its checks is that of
+// the answers.
 func (s *sent) refuse(maxTags int) error {
 	if !s.value.finite() {
 		return argumentError(fmt.Sprintf("value is NaN or Infinite: %s for metric=%s timestamp=%d",
@@ -100,7 +103,8 @@ func integerSize(v int64) int {
 	return 8
 }
 
-// addPoint appends a point whose floats have a form. Only of a whole second is it worth saying how it came.
+// addPoint appends a point whose floats have a form. Only of a whole second is it worth saying how
+// it came.
 func addPoint(b *storage.Batch, ref storage.Ref, p point, floats storage.Form) {
 	if p.integer {
 		floats = storage.FormInteger

@@ -35,7 +35,8 @@ const (
 	errNoNumber  = argumentError("Unable to parse value to a number")
 )
 
-// series is the series of a point, unless something is wrong with its names, its value or its timestamp.
+// series is the series of a point, unless something is wrong with its names, its value or its
+// timestamp.
 func (q *putPoint) series(value number, maxTags int) (storage.Series, error) {
 	metric, err := q.metric.text()
 	if err != nil {

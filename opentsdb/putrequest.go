@@ -47,7 +47,8 @@ func readPutFlags(q url.Values) (f putFlags, err error) {
 var putRequests = sync.Pool{New: func() any { return new(putRequest) }}
 
 const (
-	// pooledBody is how many bytes a request may have and still keep its memory, pooledPoints how many unusual points.
+	// pooledBody is how many bytes a request may have and still keep its memory, pooledPoints how
+	// many unusual points.
 	pooledBody   = 1 << 20
 	pooledPoints = 64 << 10
 )
@@ -94,8 +95,9 @@ func (p *putRequest) done() {
 	p.release()
 }
 
-// serve reads a request and stores its points. An error is of the request as a whole. It counts as one under way when its body is there: who sends
-// slowly holds the memory of what has come, and keeps nobody out.
+// serve reads a request and stores its points. An error is of the request as a whole. It counts as
+// one under way when its body is there: who sends slowly holds the memory of what has come, and
+// blocks no others.
 func (p *putRequest) serve(w http.ResponseWriter, r *http.Request) (*putAnswer, error) {
 	var err error
 	if p.flags, err = readPutFlags(r.URL.Query()); err != nil {
@@ -157,7 +159,8 @@ func (p *putRequest) parse() error {
 	return nil
 }
 
-// answer stores the points and says what became of them. A client that goes away does not stop it.
+// answer stores the points and returns what became of them. A client that goes away does not stop
+// it.
 func (p *putRequest) answer(r *http.Request) *putAnswer {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), p.api.o.Timeout)
 	if !p.flags.limited {
@@ -224,7 +227,8 @@ type pointError struct {
 	Error     string  `json:"error"`
 }
 
-// status is that of the answer. A TSD answers 200 when its store fails; here that is an error of ours, and the client tries again.
+// status is that of the answer. A TSD answers 200 when its store fails; here that is an error of
+// ours, and the client tries again.
 func (a *putAnswer) status() int {
 	switch {
 	case a.err != nil && !storage.IsRefusal(a.err):

@@ -17,7 +17,8 @@ type putOptions struct {
 	CacheEntries int // --storage.series-cache: series found by their bytes
 	MaxTags      int // --opentsdb.max-tags: of a series; OpenTSDB's tsd.storage.max_tags
 	Appends      int // appends at once
-	// MaxFuture is --opentsdb.max-future: how far ahead of the clock a point may be; 0: any time, as in a TSD.
+	// MaxFuture is --opentsdb.max-future: how far ahead of the clock a point may be; 0: any time,
+	// as in a TSD.
 	MaxFuture  time.Duration
 	Now        func() time.Time // wanted with MaxFuture
 	Registerer prometheus.Registerer
@@ -59,11 +60,12 @@ func newPutStore(o putOptions) *putStore {
 	return in
 }
 
-// dropPause is how long caches are kept that somebody asked to drop: who asks all the time would have every series resolved all the time.
+// dropPause is how long caches are kept after a client had them dropped. A client that asks all the
+// time would otherwise have every series resolved all the time.
 const dropPause = 10 * time.Second
 
-// dropAsked is the command dropcaches of a TSD: all series are resolved again when they are met. Anybody who reaches the port may
-// send it, so it does nothing shortly after it was done.
+// dropAsked is the command dropcaches of a TSD: all series are resolved again when they are met.
+// Anybody who reaches the port may send it, so it does nothing shortly after it was done.
 func (in *putStore) dropAsked() {
 	now := time.Now().UnixNano()
 	if last := in.dropped.Load(); now-last >= int64(dropPause) && in.dropped.CompareAndSwap(last, now) {

@@ -12,7 +12,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// telnet answers the lines of one connection. A put is answered only when something is wrong with it.
+// telnet answers the lines of one connection. A put is answered only when something is wrong with
+// it.
 type telnet struct {
 	puts     *putStore
 	about    *about
@@ -27,13 +28,14 @@ type telnet struct {
 	strange int // of them, words that are no command
 }
 
-// take stores the points of lines, and returns false when one of them was exit. The lines are overwritten.
+// take stores the points of lines, and returns false when one of them was exit. The lines are
+// overwritten.
 func (t *telnet) take(ctx context.Context, l *listen.Lines, d *delivery) (open bool) {
-	_ = t.turn.Resume(ctx) // Whoever is told to stop parses what was read without.
+	_ = t.turn.Resume(ctx) // When the process stops, what was read is parsed without a turn.
 	open = t.parse(l)
 	t.turn.Pause()
 	j := t.job
-	// What the store says of new series is answered before more is read.
+	// The store's refusals of new series are answered before more is read.
 	if open && len(t.answer) == 0 && j.NewSeries() == 0 && len(j.Batch.Refs) >= listen.PipelinePoints {
 		t.pipeline.Begin(func() {
 			d.write(ctx, j, func(_ int, err error) { t.late(refusalText(err)) })
@@ -91,7 +93,7 @@ func (t *telnet) unknown(key []byte, p point) error {
 	return t.job.addUnknown(key, p, t.lines, func(string) (storage.Series, error) { return putSeries(key, t.puts.o.MaxTags) })
 }
 
-// line does what a line says. It returns false when that is to close the connection.
+// line executes a line. It returns false when the connection is to be closed.
 func (t *telnet) line(line []byte) (open bool) {
 	if bytes.HasPrefix(line, []byte(putWord)) {
 		t.put(line)
@@ -189,7 +191,8 @@ func (t *telnet) tooLong(longest int) {
 	t.say("put: illegal argument: line of more than " + strconv.Itoa(longest) + " bytes")
 }
 
-// maxAnswer bounds what a run of lines is answered: who sends nothing but nonsense has heard enough by then.
+// maxAnswer bounds what a run of lines is answered: who sends nothing but nonsense has heard enough
+// by then.
 const maxAnswer = 64 << 10
 
 func (t *telnet) say(text string) {

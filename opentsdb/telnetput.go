@@ -12,9 +12,10 @@ import (
 // putWord begins a line of telnet with a point: "put <metric> <timestamp> <value> <tagk=tagv> ...".
 const putWord = "put "
 
-// scanPut reads a put line whose timestamp and value are as they should be. key, which names the series, is the metric and the tags as
-// they were sent with a blank between; to put them side by side the line is overwritten. Whether the names are good is not looked at.
-// It returns false, and leaves the line alone, when the line is worth another look.
+// scanPut reads a put line whose timestamp and value are as they should be. key, which names the
+// series, is the metric and the tags as they were sent with a blank between; to put them side by
+// side the line is overwritten. Whether the names are good is not looked at. It returns false, and
+// leaves the line alone, when the line is worth another look.
 func scanPut(line []byte) (key []byte, p point, ok bool) {
 	metricEnd := len(putWord) + bytes.IndexByte(line[len(putWord):], ' ')
 	if metricEnd <= len(putWord) {
@@ -45,9 +46,10 @@ func scanPut(line []byte) (key []byte, p point, ok bool) {
 	return line[start:], point{value, at}, true
 }
 
-// plainPut is scanPut for the line that b begins with if it is as nearly all are: one blank between the fields, a timestamp of digits, a value of a
-// few digits. n is its length with its end; 0, and nothing is overwritten, when it is worth another look, has more than longest bytes, or its end
-// is not there yet.
+// plainPut is scanPut for the line that b begins with if it is as nearly all are: one blank between
+// the fields, a timestamp of digits, a value of a few digits. n is its length with its end; 0, and
+// nothing is overwritten, when it is worth another look, has more than longest bytes, or its end is
+// not there yet.
 func plainPut(b []byte, longest int) (key []byte, p point, n int) {
 	if len(b) < len(putWord) || string(b[:len(putWord)]) != putWord {
 		return nil, point{}, 0
@@ -86,8 +88,8 @@ func plainPut(b []byte, longest int) (key []byte, p point, n int) {
 // timestampDigits is the length of the greatest timestamp.
 const timestampDigits = 13
 
-// scanTimestamp reads the digits from i on, leaving out points: 1356998400.500 is a timestamp in milliseconds. It returns where they end,
-// and 0 if there are none, or too many.
+// scanTimestamp reads the digits from i on, leaving out points: 1356998400.500 is a timestamp in
+// milliseconds. It returns where they end, and 0 if there are none, or too many.
 func scanTimestamp(line []byte, i int) (timestamp int64, end int) {
 	start, points := i, 0
 	for ; i < len(line); i++ {
@@ -119,8 +121,8 @@ func putSeries(key []byte, maxTags int) (storage.Series, error) {
 	return series(words[0], tags), nil
 }
 
-// explainPut is PutDataPointRpc.importDataPoint of OpenTSDB 2.4 for a line that scanPut did not take: it says what is wrong with it. A
-// line that only looks odd is a point of the series s.
+// explainPut is PutDataPointRpc.importDataPoint of OpenTSDB 2.4 for a line that scanPut did not
+// take: it returns what is wrong with it. A line that only looks odd is a point of the series s.
 func explainPut(line []byte, maxTags int) (s storage.Series, p point, err error) {
 	words := strings.Split(latin1(line), " ")[1:]
 	if len(words) < 4 {

@@ -1,11 +1,12 @@
-// Package recent holds a map that remembers what was used lately in bounded memory. It never says when it forgets.
+// Package recent holds a map that remembers what was used lately in bounded memory. It never
+// reports when it forgets.
 package recent
 
 import "sync"
 
-// A Map keeps the values of the keys that were used lately, in two generations: a full young generation becomes the old one,
-// and what the old one held before is forgotten. A key found in the old generation moves to the young one. A Map is safe
-// for concurrent use.
+// A Map keeps the values of the keys that were used lately, in two generations: a full young
+// generation becomes the old one, and what the old one held before is forgotten. A key found in the
+// old generation moves to the young one. A Map is safe for concurrent use.
 type Map[K comparable, V any] struct {
 	limit  int // of the weight of a generation
 	weight func(K) int
@@ -20,7 +21,8 @@ func New[K comparable, V any](keys int) *Map[K, V] {
 	return NewWeighted[K, V](keys, func(K) int { return 1 })
 }
 
-// NewWeighted returns an empty map whose generations are full when the weights of their keys reach a limit.
+// NewWeighted returns an empty map whose generations are full when the weights of their keys reach
+// a limit.
 func NewWeighted[K comparable, V any](limit int, weight func(K) int) *Map[K, V] {
 	return &Map[K, V]{limit: limit, weight: weight}
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// accepted says which values a condition accepts: what can be told without trying of those other than "", and a way to try.
+// accepted is the values that a condition accepts: those other than "" that are known without
+// trying, and a way to try.
 type accepted struct {
 	any     bool     // all of them
 	finite  bool     // only values
@@ -55,8 +56,8 @@ func emptyIf(accepted bool) []string {
 	return nil
 }
 
-// matchesAny says whether a regexp is seen to match every string but possibly the empty one: .* and .+ as people and
-// Grafana write them.
+// matchesAny reports whether a regexp is seen to match every string but possibly the empty one: .*
+// and .+ as people and Grafana write them.
 func matchesAny(pattern string) bool {
 	re, err := syntax.Parse(pattern, syntax.Perl|syntax.DotNL) // the flags of labels.FastRegexMatcher
 	if err != nil {
@@ -66,7 +67,8 @@ func matchesAny(pattern string) bool {
 	return ok && least <= 1
 }
 
-// leastOfAny returns n for a regexp that is seen to match exactly the strings of at least n characters.
+// leastOfAny returns n for a regexp that is seen to match exactly the strings of at least n
+// characters.
 func leastOfAny(re *syntax.Regexp) (n int, ok bool) {
 	switch re.Op {
 	case syntax.OpStar:

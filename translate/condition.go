@@ -6,17 +6,18 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// A Condition restricts one label of a series, the metric name being the label __name__. It holds if the label's value, ""
-// where the series lacks the label, is one of Values, or, when Values is nil, if Match says so. Match is called from many
-// goroutines, and for values that no series has; nil accepts every value.
+// A Condition restricts one label of a series, the metric name being the label __name__. It holds
+// if the label's value, "" where the series lacks the label, is one of Values, or, when Values is
+// nil, if Match accepts it. Match is called from many goroutines, and for values that no series
+// has; nil accepts every value.
 type Condition struct {
 	Label  string
 	Values []string
 	Match  func(value string) bool
 }
 
-// ConditionFilters returns a prefilter: every series whose ToLabels satisfies all conditions passes all filters. Like that
-// of Filters it may let others pass.
+// ConditionFilters returns a prefilter: every series whose ToLabels satisfies all conditions passes
+// all filters. Like that of Filters it may let others pass.
 func (t *Translator) ConditionFilters(conditions []Condition) []storage.Filter {
 	var filters []storage.Filter
 	for _, c := range conditions {
@@ -45,7 +46,8 @@ func (t *Translator) appendFilter(filters []storage.Filter, label string, a acce
 	return append(filters, t.tagFilter(label, a))
 }
 
-// metricFilter accepts longMetric, whose names are in the tags, unless it looks for names that are not so long.
+// metricFilter accepts longMetric, whose names are in the tags, unless it looks for names that are
+// not so long.
 func (t *Translator) metricFilter(a accepted) storage.Filter {
 	if !a.finite {
 		return storage.Filter{Match: func(metric string) bool {

@@ -2,9 +2,10 @@ package translate
 
 import "strings"
 
-// A metric name is a path of elements between dots, of which a name without dots has one. L is applied to each of them, so
-// that one odd character leaves the others as they are, and so that who cuts a stored metric at its dots, as a rule of a tree
-// does, has the elements. An empty element stays empty, and ":" is "_3A" (see elementColon): E's "_." would be cut.
+// A metric name is a path of elements between dots, of which a name without dots has one. L is
+// applied to each of them, so that one odd character leaves the others as they are, and so that who
+// cuts a stored metric at its dots, as a rule of a tree does, has the elements. An empty element
+// stays empty, and ":" is "_3A" (see elementColon): E's "_." would be cut.
 const separator = "."
 
 // escapeElements returns the literal form of a metric name. The empty string has none.
@@ -46,7 +47,8 @@ func showElements(stored string) string {
 	return eachElement(stored, unescapeElement)
 }
 
-// unescapeElement returns what a stored element shows as: the inverse of escapeElement, or the element itself.
+// unescapeElement returns what a stored element shows as: the inverse of escapeElement, or the
+// element itself.
 func unescapeElement(stored string) string {
 	rest, ok := strings.CutPrefix(stored, literalPrefix)
 	if !ok {
@@ -59,9 +61,10 @@ func unescapeElement(stored string) string {
 	return element
 }
 
-// Shown returns the name of a branch or a leaf of a tree, which is stored text, as people wrote it. It is told neither
-// whether that was a metric, an element of one or a tag's value, nor under which rules: text that could be the L of more
-// than one thing shows as a value before it shows as a metric.
+// Shown returns the name of a branch or a leaf of a tree, which is stored text, as people wrote it.
+// It is told neither whether that was a metric, an element of one or a tag's value, nor under which
+// rules: text that could be the L of more than one thing shows as a value before it shows as a
+// metric.
 func Shown(stored string) string {
 	if text := unescapeLiteral(stored); text != stored {
 		return text

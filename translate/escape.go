@@ -2,16 +2,19 @@ package translate
 
 import "strings"
 
-// E, the escape of Prometheus' example adapter (documentation/examples/remote_storage, opentsdb/tagvalue.go),
-// byte by byte over the UTF-8 text: "-./", digits and ASCII letters stay, "_" becomes "__", ":" becomes "_.", and
-// any other byte "_" and its two upper-case hex digits. The adapter left out a leading zero, so that its own
-// decoder misreads the bytes 00 to 0F; ours is the same for all other text, and its decoder reads ours.
+// E, the escape of Prometheus' example adapter (documentation/examples/remote_storage,
+// opentsdb/tagvalue.go), byte by byte over the UTF-8 text: "-./", digits and ASCII letters stay,
+// "_" becomes "__", ":" becomes "_.", and any other byte "_" and its two upper-case hex digits. The
+// adapter left out a leading zero, so that its own decoder misreads the bytes 00 to 0F; ours is the
+// same for all other text, and its decoder reads ours.
 //
-// L, literal first: text that OpenTSDB allows is stored as it is, anything else as "_-" and its E. Text that
-// itself begins with "_-" counts as anything else. Metric names are escaped element by element, see metric.go.
+// L, literal first: text that OpenTSDB allows is stored as it is, anything else as "_-" and its E.
+// Text that itself begins with "_-" counts as anything else. Metric names are escaped element by
+// element, see metric.go.
 const literalPrefix = "_-"
 
-// How E writes ":". The "." of the first form would cut an element of a metric in two, for trees and for us.
+// How E writes ":". The "." of the first form would cut an element of a metric in two, for trees
+// and for us.
 const (
 	colon        = "_."
 	elementColon = "_3A"
@@ -134,13 +137,14 @@ func unescapeLiteral(stored string) string {
 	return s
 }
 
-// isLiteral says whether L leaves s as it is.
+// isLiteral reports whether L leaves s as it is.
 func isLiteral(s string) bool {
 	return isLegal(s) && !strings.HasPrefix(s, literalPrefix)
 }
 
-// isLegal says whether s consists of the ASCII characters of OpenTSDB 2.4 Tags.validateString. It also allows what
-// Java takes for a letter, of which tables keep U+00FF and below; those we escape.
+// isLegal reports whether s consists of the ASCII characters of OpenTSDB 2.4 Tags.validateString.
+// It also allows what Java takes for a letter, of which tables keep U+00FF and below; those we
+// escape.
 func isLegal(s string) bool {
 	for i := range len(s) {
 		if !isPlain(s[i]) && s[i] != '_' {
@@ -159,7 +163,7 @@ func allPlain(s string) bool {
 	return true
 }
 
-// isPlain says whether E leaves the byte as it is.
+// isPlain reports whether E leaves the byte as it is.
 func isPlain(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '-' <= c && c <= '9'
 }

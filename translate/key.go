@@ -7,13 +7,17 @@ import (
 
 const (
 	keyPrefix = "-" // of an escaped label name
-	// bareKey and bareValue are the one tag of a series without labels. E has no token that is a lone "_".
+	// bareKey and bareValue are the one tag of a series without labels. E has no token that is a
+	// lone "_".
 	bareKey, bareValue = "-_", "1"
-	// packedPrefix and a number from 0 are the tags that hold packed labels. E's hex digits are never lower-case.
+	// packedPrefix and a number from 0 are the tags that hold packed labels. E's hex digits are
+	// never lower-case.
 	packedPrefix = "-_p"
-	// PackedKey is a tag that every series with packed labels has. Their names and values are in no other tag.
+	// PackedKey is a tag that every series with packed labels has. Their names and values are in no
+	// other tag.
 	PackedKey = packedPrefix + "0"
-	// clashPrefix goes before a foreign tag's name that is taken; Prometheus' own way with labels that clash (honor_labels).
+	// clashPrefix goes before a foreign tag's name that is taken; Prometheus' own way with labels
+	// that clash (honor_labels).
 	clashPrefix = "exported_"
 )
 
@@ -25,12 +29,13 @@ func tagKey(name string) string {
 	return keyPrefix + escape(name)
 }
 
-// isOwnKey says whether a label name is its own tag key.
+// isOwnKey reports whether a label name is its own tag key.
 func isOwnKey(name string) bool {
 	return isLegal(name) && name[0] != '-'
 }
 
-// labelName returns the name that a tag key stands for. One that no label is stored under is not our own: it stands for itself.
+// labelName returns the name that a tag key stands for. One that no label is stored under is not
+// our own: it stands for itself.
 func labelName(key string) (name string, own bool) {
 	if isOwnKey(key) {
 		return key, key != nameLabel
@@ -46,10 +51,11 @@ func labelName(key string) (name string, own bool) {
 	return name, true
 }
 
-// showable says whether a foreign key may be a label name at all: the metric's name is the metric's.
+// showable reports whether a foreign key may be a label name at all: the metric's name is the
+// metric's.
 func showable(key string) bool { return key != "" && key != nameLabel }
 
-// reserved says whether a key holds no label of its own when it is ours.
+// reserved reports whether a key holds no label of its own when it is ours.
 func reserved(key string) bool {
 	if key == bareKey {
 		return true

@@ -9,15 +9,16 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// FromLabels returns the series of a label set, whose names are sorted and distinct. Labels with an empty value are
-// no labels. Names that need no escape share the memory of ls.
+// FromLabels returns the series of a label set, whose names are sorted and distinct. Labels with an
+// empty value are no labels. Names that need no escape share the memory of ls.
 func (t *Translator) FromLabels(ls labels.Labels) storage.Series {
 	pairs := make([]storage.Tag, 0, max(ls.Len(), 1))
 	ls.Range(func(l labels.Label) { pairs = append(pairs, storage.Tag{Key: l.Name, Value: l.Value}) })
 	return t.FromPairs(pairs)
 }
 
-// FromPairs is FromLabels of the labels that pairs are, whose memory, as far as its capacity, becomes the series'.
+// FromPairs is FromLabels of the labels that pairs are, whose memory, as far as its capacity,
+// becomes the series'.
 func (t *Translator) FromPairs(pairs []storage.Tag) storage.Series {
 	var name string
 	tags := pairs[:0]
@@ -62,8 +63,8 @@ func (t *Translator) encode(pairs []storage.Tag, mode Mode, packed []byte) ([]st
 
 func byKey(a, b storage.Tag) int { return strings.Compare(a.Key, b.Key) }
 
-// ToLabels returns the label set of a series: the one that FromLabels made it of, or for a foreign series one that
-// shows each of its tags. Names are sorted and distinct, values not empty.
+// ToLabels returns the label set of a series: the one that FromLabels made it of, or for a foreign
+// series one that shows each of its tags. Names are sorted and distinct, values not empty.
 func (t *Translator) ToLabels(s storage.Series) labels.Labels {
 	name, mode := t.name(s.Metric)
 	b := labels.NewScratchBuilder(len(s.Tags) + 1)
@@ -97,14 +98,15 @@ func (t *Translator) unusualLabels(s storage.Series) labels.Labels {
 	return b.Labels()
 }
 
-// isBare says whether a series is one of ours without labels but its name: longMetric never comes without packed tags.
+// isBare reports whether a series is one of ours without labels but its name: longMetric never
+// comes without packed tags.
 func (t *Translator) isBare(s storage.Series, name string) bool {
 	return len(s.Tags) == 1 && s.Tags[0] == storage.Tag{Key: bareKey, Value: bareValue} &&
 		s.Metric != longMetric && s.Metric == t.MetricName(name)
 }
 
-// shownNames returns the label name of each tag. Our own have the first choice; a foreign key that finds its name
-// taken gets prefixes until one is free.
+// shownNames returns the label name of each tag. Our own have the first choice; a foreign key that
+// finds its name taken gets prefixes until one is free.
 func shownNames(tags []storage.Tag) []string {
 	names, taken := make([]string, len(tags)), make(map[string]bool, len(tags))
 	for i, tag := range tags {

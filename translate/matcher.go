@@ -10,9 +10,10 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// Filters returns a prefilter: every series whose ToLabels satisfies all matchers passes all filters. What passes
-// may not satisfy them (packed labels, series of different modes, foreign series), so the labels have to be checked. A
-// matcher that accepts everything has no filter; one with finitely many values has Values, for look-ups in an index.
+// Filters returns a prefilter: every series whose ToLabels satisfies all matchers passes all
+// filters. What passes may not satisfy them (packed labels, series of different modes, foreign
+// series), so the labels have to be checked. A matcher that accepts everything has no filter; one
+// with finitely many values has Values, for look-ups in an index.
 func (t *Translator) Filters(matchers []*labels.Matcher) []storage.Filter {
 	var filters []storage.Filter
 	for _, m := range matchers {
@@ -21,8 +22,9 @@ func (t *Translator) Filters(matchers []*labels.Matcher) []storage.Filter {
 	return filters
 }
 
-// keysOf returns the keys of which one is in every series that shows a label, and in no other, but for those that have
-// a key of or, where it may be anything. There is always one of keys, since none means the metric.
+// keysOf returns the keys of which one is in every series that shows a label, and in no other, but
+// for those that have a key of or, where it may be anything. There is always one of keys, since
+// none means the metric.
 func keysOf(label string) (keys, or []string) {
 	keys, or = []string{PackedKey}, []string{PackedKey}
 	if key := tagKey(label); isStorable(key) {
@@ -61,12 +63,12 @@ func (t *Translator) tagValues(values []string) []string {
 	return sortedSet(stored)
 }
 
-// shows says whether a stored value shows as value in any mode.
+// shows reports whether a stored value shows as value in any mode.
 func (t *Translator) shows(stored, value string) bool {
 	return Literal.labelValue(stored) == value || t.compat && Compat.labelValue(stored) == value
 }
 
-// isStorable says whether s may be the text of a stored name (see storage.Series).
+// isStorable reports whether s may be the text of a stored name (see storage.Series).
 func isStorable(s string) bool {
 	if s == "" || !utf8.ValidString(s) || utf8.RuneCountInString(s) > storage.MaxNameLength {
 		return false

@@ -31,7 +31,7 @@ func (t *Translator) metric(name string) (stored string, mode Mode) {
 	return stored, mode
 }
 
-// isCompat says whether a metric is the stored form of a compat name.
+// isCompat reports whether a metric is the stored form of a compat name.
 func (t *Translator) isCompat(stored string) bool {
 	if !t.compat {
 		return false
@@ -40,8 +40,9 @@ func (t *Translator) isCompat(stored string) bool {
 	return ok && t.mode(name) == Compat
 }
 
-// name is the inverse of metric, from the metric alone. A metric that no name is stored as is foreign: it shows as itself,
-// and its values as literal ones, since nobody who escaped values left such a metric.
+// name is the inverse of metric, from the metric alone. A metric that no name is stored as is
+// foreign: it shows as itself, and its values as literal ones, since no process that escaped values
+// left such a metric.
 func (t *Translator) name(stored string) (name string, mode Mode) {
 	if stored == noMetric {
 		return "", t.mode("")

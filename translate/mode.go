@@ -6,12 +6,12 @@ import (
 	"regexp"
 )
 
-// Mode says how metric names and label values are stored.
+// Mode is how metric names and label values are stored.
 type Mode int
 
 const (
-	// Literal leaves what OpenTSDB allows as it is and escapes the rest: for new data, and for data that is
-	// shared with other writers of OpenTSDB.
+	// Literal leaves what OpenTSDB allows as it is and escapes the rest: for new data, and for data
+	// that is shared with other writers of OpenTSDB.
 	Literal Mode = iota
 	// Compat escapes as Prometheus' example adapter for OpenTSDB did: for tables that it filled.
 	Compat
@@ -34,7 +34,8 @@ func (m Mode) tagValue(value string) string {
 	return escapeLiteral(value)
 }
 
-// labelValue returns what a stored value shows as: a value that no label is stored as shows as itself.
+// labelValue returns what a stored value shows as: a value that no label is stored as shows as
+// itself.
 func (m Mode) labelValue(stored string) string {
 	if m == Compat {
 		if value, ok := unescape(stored); ok {
@@ -45,8 +46,8 @@ func (m Mode) labelValue(stored string) string {
 	return unescapeLiteral(stored)
 }
 
-// A Rule sets the mode of the metric names that match Pattern: RE2 over the whole name, a dot matching anything.
-// Series without a metric name have the empty one.
+// A Rule sets the mode of the metric names that match Pattern: RE2 over the whole name, a dot
+// matching anything. Series without a metric name have the empty one.
 type Rule struct {
 	Pattern string
 	Mode    Mode

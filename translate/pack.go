@@ -9,14 +9,16 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// Packed labels are one stream: E(name) _/ E(value) _/ for each, a packed metric name (under __name__) first, then
-// in order of the names. It is cut into tag values of the greatest length, under the keys -_p0, -_p1, and so on.
+// Packed labels are one stream: E(name) _/ E(value) _/ for each, a packed metric name (under
+// __name__) first, then in order of the names. It is cut into tag values of the greatest length,
+// under the keys -_p0, -_p1, and so on.
 
-// packSeparator ends a name or a value in the stream. E has no such token; "_" and "/" may still follow each other in
-// it ("__/"), so the stream is read from the left.
+// packSeparator ends a name or a value in the stream. E has no such token; "_" and "/" may still
+// follow each other in it ("__/"), so the stream is read from the left.
 const packSeparator = "_/"
 
-// maxLabelLength is the longest name or value that a labels.Labels can hold; a longer one makes it panic.
+// maxLabelLength is the longest name or value that a labels.Labels can hold; a longer one makes it
+// panic.
 const maxLabelLength = 1<<24 - 1
 
 func appendPair(stream []byte, name, value string) []byte {
@@ -71,8 +73,9 @@ func joinChunks(tags []storage.Tag) (stream string, rest []storage.Tag, ok bool)
 	return strings.Join(chunks[:n], ""), rest, true
 }
 
-// unpack returns the labels of a series with packed labels. That they are ours, and not tags of a foreign series
-// under reserved keys, is only known when the labels make the very same series again.
+// unpack returns the labels of a series with packed labels. That they are ours, and not tags of a
+// foreign series under reserved keys, is only known when the labels make the very same series
+// again.
 func (t *Translator) unpack(s storage.Series) (labels.Labels, bool) {
 	stream, tags, ok := joinChunks(s.Tags)
 	if !ok {
@@ -121,8 +124,8 @@ func addPairs(b *labels.ScratchBuilder, stream string) bool {
 	return true
 }
 
-// areDistinct says whether no name of sorted labels occurs twice. Labels.HasDuplicateLabelNames takes an empty name for
-// one that does.
+// areDistinct reports whether no name of sorted labels occurs twice. Labels.HasDuplicateLabelNames
+// takes an empty name for one that does.
 func areDistinct(ls labels.Labels) bool {
 	distinct, first, last := true, true, ""
 	ls.Range(func(l labels.Label) {

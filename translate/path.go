@@ -16,9 +16,10 @@ func (t *Translator) FromPath(path string) storage.Series { return t.FromLabels(
 // ToPath returns the Graphite name of a series: that of its labels. It is the inverse of FromPath.
 func (t *Translator) ToPath(s storage.Series) string { return LabelsPath(t.ToLabels(s)) }
 
-// PathLabels returns the labels of a Graphite name as carbon reads it (see tagged.go): the metric name, and one label a
-// tag. Sorted, distinct, none of them empty. There is no name without labels but those that have nothing in them, like
-// "..", and those of which a part is longer than a label may be (16 MiB).
+// PathLabels returns the labels of a Graphite name as carbon reads it (see tagged.go): the metric
+// name, and one label a tag. Sorted, distinct, none of them empty. There is no name without labels
+// but those that have nothing in them, like "..", and those of which a part is longer than a label
+// may be (16 MiB).
 //
 //   - A name without tags is a path, whose elements "." or "/" separates, since carbon makes directories of both; empty
 //     elements vanish.
@@ -39,18 +40,19 @@ func PathLabels(path string) labels.Labels {
 	return withTags(name, tags)
 }
 
-// LabelsPath is the inverse of PathLabels: it returns the canonical Graphite name of sorted labels with distinct names. Empty
-// values are no labels.
+// LabelsPath is the inverse of PathLabels: it returns the canonical Graphite name of sorted labels
+// with distinct names. Empty values are no labels.
 //
-// It is carbon's canonical spelling, the metric name and then ";key=value" sorted, wherever PathLabels reads the very same
-// labels in it. The others are written with a leading "~" and with %HH for whatever has a meaning of its own: labels without
-// a metric name, with one that is no canonical path, with a label called name, with characters that keys or values may not
-// have, or that are no UTF-8. No series of carbon's has such a name, since it strips the "~".
+// It is carbon's canonical spelling, the metric name and then ";key=value" sorted, wherever
+// PathLabels reads the very same labels in it. The others are written with a leading "~" and with
+// %HH for whatever has a meaning of its own: labels without a metric name, with one that is no
+// canonical path, with a label called name, with characters that keys or values may not have, or
+// that are no UTF-8. No series of carbon's has such a name, since it strips the "~".
 func LabelsPath(ls labels.Labels) string {
 	ls = ls.WithoutEmpty()
 	path := spell(ls, verbatim)
 	switch {
-	case path == "", !utf8.ValidString(path): // Nobody could ask for the first; a reply in JSON could not hold the second.
+	case path == "", !utf8.ValidString(path): // The first cannot be asked for, and a reply in JSON cannot contain the second.
 	case isSpelt(ls, path), labels.Equal(PathLabels(path), ls):
 		return path
 	}
@@ -77,7 +79,8 @@ func spell(ls labels.Labels, write func(s string, p part) string) string {
 
 func verbatim(s string, _ part) string { return s }
 
-// isSpelt says whether carbon's spelling of labels is seen to be read as them. What keeps to no rule may be so all the same.
+// isSpelt reports whether carbon's spelling of labels is seen to be read as them. What keeps to no
+// rule may be so all the same.
 func isSpelt(ls labels.Labels, path string) bool {
 	named, valid := false, true
 	ls.Range(func(l labels.Label) {
@@ -90,7 +93,7 @@ func isSpelt(ls labels.Labels, path string) bool {
 	return named && valid && (ls.Len() > 1 || isCanonical(path)) && !isOpenMetrics(path)
 }
 
-// isPath says whether a name is one without tags, and without the signs of anything unusual.
+// isPath reports whether a name is one without tags, and without the signs of anything unusual.
 func isPath(path string) bool {
 	return !strings.HasPrefix(path, tilde) && !strings.Contains(path, tagSeparator) && !isOpenMetrics(path)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// part says what of a Graphite name a text is.
+// A part is what a text is in a Graphite name.
 type part int
 
 const (
@@ -16,8 +16,9 @@ const (
 	partValue
 )
 
-// escapePart writes a metric name, key or value of a name that begins with "~": %HH, in upper case, for each byte that would
-// mean something where it stands, and for those that are no UTF-8. Other text stays, spaces among it.
+// escapePart writes a metric name, key or value of a name that begins with "~": %HH, in upper case,
+// for each byte that would mean something where it stands, and for those that are no UTF-8. Other
+// text stays, spaces among it.
 func escapePart(s string, p part) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
@@ -36,11 +37,11 @@ func escapePart(s string, p part) string {
 	return b.String()
 }
 
-// needsPercent says whether s[i] has to be escaped in that part alone. A "{" is escaped in all of them: there is no
-// OpenMetrics spelling without one.
+// needsPercent reports whether s[i] has to be escaped in that part alone. A "{" is escaped in all
+// of them: there is no OpenMetrics spelling without one.
 func needsPercent(s string, i int, p part) bool {
 	switch p {
-	case partName: // a slash, and a dot beside which an element is empty
+	case partName: // a slash, and a dot next to an empty element
 		return s[i] == '/' || s[i] == '.' && (i == 0 || i == len(s)-1 || s[i-1] == '.')
 	case partKey:
 		return strings.IndexByte("!^=", s[i]) >= 0 || i == 0 && s == nameTag
@@ -48,7 +49,8 @@ func needsPercent(s string, i int, p part) bool {
 	return false
 }
 
-// resolveAll resolves the escapes of a name and its tags; false if a key turns out to be that of the metric name.
+// resolveAll resolves the escapes of a name and its tags; false if a key turns out to be that of
+// the metric name.
 func resolveAll(name string, tags []storage.Tag) (string, []storage.Tag, bool) {
 	for i, tag := range tags {
 		tags[i] = storage.Tag{Key: resolve(tag.Key), Value: resolve(tag.Value)}

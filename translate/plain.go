@@ -6,7 +6,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// IsPlain says whether a label set is nothing but a metric name: what Graphite knows as a path, and finds by no tag.
+// IsPlain reports whether a label set is nothing but a metric name: what Graphite knows as a path,
+// and finds by no tag.
 func IsPlain(ls labels.Labels) bool {
 	named, others := false, false
 	ls.Range(func(l labels.Label) {
@@ -17,8 +18,9 @@ func IsPlain(ls labels.Labels) bool {
 	return named && !others
 }
 
-// Plain says whether a series is stored as nothing but a metric. Its labels are plain then; the other way round, a name so
-// long that it is packed is in the tags, and its series is not plain: in its metric there is nothing that a tree could show.
+// Plain reports whether a series is stored as nothing but a metric. Its labels are plain then; the
+// other way round, a name so long that it is packed is in the tags, and its series is not plain: in
+// its metric there is nothing that a tree could show.
 func (t *Translator) Plain(s storage.Series) bool {
 	return len(s.Tags) == 1 && s.Tags[0].Key == bareKey && IsPlain(t.ToLabels(s))
 }

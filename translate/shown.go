@@ -6,7 +6,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// FromShown returns the series of a metric and tag values as people write them. Tag keys are stored ones.
+// FromShown returns the series of a metric and tag values as people write them. Tag keys are stored
+// ones.
 func (t *Translator) FromShown(shown storage.Series) storage.Series {
 	b := labels.NewScratchBuilder(len(shown.Tags) + 1)
 	b.Add(nameLabel, shown.Metric)
@@ -21,7 +22,8 @@ func (t *Translator) FromShown(shown storage.Series) storage.Series {
 	return t.FromLabels(b.Labels())
 }
 
-// RestOf returns the labels of a series as tags, without the metric's name and without those whose tag keys are in shown.
+// RestOf returns the labels of a series as tags, without the metric's name and without those whose
+// tag keys are in shown.
 func (t *Translator) RestOf(s storage.Series, shown map[string]bool) []storage.Tag {
 	var tags []storage.Tag
 	t.ToLabels(s).Range(func(l labels.Label) {

@@ -7,19 +7,22 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// The grammar of tagged names is carbon's (carbon 1.1.10, util.py, TaggedSeries): `name;key=value;key2=value2`. A key has
-// at least one character and none of ";!^="; a value has at least one character, no ";", and does not begin with "~"; the
-// first "=" ends the key. A tag called name gives way to the metric name. Leading tildes of the whole are stripped.
+// The grammar of tagged names is carbon's (carbon 1.1.10, util.py, TaggedSeries):
+// `name;key=value;key2=value2`. A key has at least one character and none of ";!^="; a value has at
+// least one character, no ";", and does not begin with "~"; the first "=" ends the key. A tag
+// called name gives way to the metric name. Leading tildes of the whole are stripped.
 //
-// We differ in two points. A name that begins with "~" may lack the metric name, and a key may be empty there; carbon
-// takes neither. And a tag called __name__ does not parse, since labels have one such.
+// We differ in two points. A name that begins with "~" may lack the metric name, and a key may be
+// empty there; carbon takes neither. And a tag called __name__ does not parse, since labels have
+// one such.
 const (
 	tilde        = "~"
 	tagSeparator = ";"
 	nameTag      = "name"
 )
 
-// readTagged reads a name's metric name and tags; false if they do not parse. There may be several tags of one key.
+// readTagged reads a name's metric name and tags; false if they do not parse. There may be several
+// tags of one key.
 func readTagged(path string) (name string, tags []storage.Tag, ok bool) {
 	body := strings.TrimLeft(path, tilde)
 	escaped := body != path
@@ -61,7 +64,7 @@ func checkTag(key, value string) bool {
 		value != "" && !strings.HasPrefix(value, tilde) && !strings.Contains(value, tagSeparator)
 }
 
-// isOpenMetrics says whether carbon reads a name as `name{key="value",key2="value2"}`.
+// isOpenMetrics reports whether carbon reads a name as `name{key="value",key2="value2"}`.
 func isOpenMetrics(path string) bool {
 	return strings.HasSuffix(path, `"}`) && strings.Contains(path, "{")
 }
@@ -71,8 +74,9 @@ var openMetricsTag = regexp.MustCompile(`^([^=]+)="((?:\\["\\]|[^"\\])+)"(?::?,|
 
 var openMetricsValue = strings.NewReplacer(`\"`, `"`, `\\`, `\`)
 
-// respell turns a name in the OpenMetrics spelling into carbon's own, under which carbon keeps the series. What comes of it
-// may not parse: carbon does not look for a ";" in the metric name. What does not parse itself stays as it is.
+// respell turns a name in the OpenMetrics spelling into carbon's own, under which carbon keeps the
+// series. What comes of it may not parse: carbon does not look for a ";" in the metric name. What
+// does not parse itself stays as it is.
 func respell(path string) string {
 	name, rest, _ := strings.Cut(strings.TrimSuffix(path, "}"), "{")
 	if strings.TrimLeft(name, tilde) == "" || strings.Contains(rest, "{") {

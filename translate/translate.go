@@ -1,14 +1,15 @@
-// Package translate turns label sets into OpenTSDB metrics and tags and back, and into Graphite names and back. All
-// directions are exact inverses: no label set is refused, whatever its characters, its number of labels or their
-// length, and no two of them are stored as the same series or have the same Graphite name.
+// Package translate turns label sets into OpenTSDB metrics and tags and back, and into Graphite
+// names and back. All directions are exact inverses: no label set is refused, whatever its
+// characters, its number of labels or their length, and no two of them are stored as the same
+// series or have the same Graphite name.
 //
-// It never touches a store, never remembers a name, and never judges one: invalid UTF-8, an empty label name
-// or a metric name that is missing are somebody else's errors, not lost here.
+// It never touches a store, never remembers a name, and never judges one: invalid UTF-8, an empty
+// label name or a missing metric name are errors for other rooms; they are not lost here.
 //
 // How names are stored, E and L being the escapes of escape.go:
 //
 //	metric          L of each element between dots, ":" being _3A,    sys.cpu, odd._-100_25, _-node_3Aload1
-//	                or E(name) where a rule says Compat
+//	                or E(name) under a rule of Compat
 //	no metric name  _-
 //	label value     L(value), or E(value) in a Compat series          localhost:9090 is _-localhost_.9090
 //	label name      itself where OpenTSDB allows it, else -E(name)    job, -http_.method
@@ -16,15 +17,15 @@
 //	too many or     the tags -_p0, -_p1, ... hold the labels that a row key or a UID name cannot;
 //	too long        a metric name among them leaves the metric _-_/
 //
-// E never yields "_-" or "_/", nor "_" followed by a lower-case letter or by nothing, so none of the reserved
-// names is the name of anything else.
+// E never yields "_-" or "_/", nor "_" followed by a lower-case letter or by nothing, so none of
+// the reserved names is the name of anything else.
 //
-// The Graphite name of {__name__="a.b"} is a.b, that of {__name__="m", k="v"} is m;k=v, and what cannot be said so begins
-// with "~" (see LabelsPath).
+// The Graphite name of {__name__="a.b"} is a.b, that of {__name__="m", k="v"} is m;k=v, and what
+// cannot be said so begins with "~" (see LabelsPath).
 //
-// Series that others wrote (a TSD's, with any name it allows) are shown too, without losing a tag. They are
-// the one case in which two stored series may show as the same labels: the stored value "_-a_.b" shows as
-// "a:b", and so does a foreign "a:b".
+// Series that others wrote (a TSD's, with any name it allows) are shown too, without losing a tag.
+// They are the one case in which two stored series may show as the same labels: the stored value
+// "_-a_.b" shows as "a:b", and so does a foreign "a:b".
 package translate
 
 import "fmt"
@@ -32,23 +33,25 @@ import "fmt"
 // A Translator translates under a list of rules. It is safe for concurrent use.
 type Translator struct {
 	rules  []rule
-	compat bool // some rule says Compat
+	compat bool // some rule has Compat
 	limits limits
 }
 
-// limits say when a label is packed. They are part of the stored form: another limit would store the same
-// label set as another series. Only tests have their own.
+// limits say when a label is packed. They are part of the stored form: another limit would store
+// the same label set as another series. Only tests have their own.
 type limits struct {
 	tags   int // tags that stand for one label each
 	length int // characters of a metric, tag key, tag value
 }
 
-// storedLimits leave room for what surrounds a name. A row key holds storage.MaxTags tags, of which the packed
-// ones must have their share. A UID name is a row key of at most 32767 bytes, and HBase's clients look up its region
-// with a key of its own that adds the table's name and separators.
+// storedLimits leave room for what surrounds a name. A row key holds storage.MaxTags tags, of which
+// the packed ones must have their share. A UID name is a row key of at most 32767 bytes, and
+// HBase's clients look up its region with a key of its own that adds the table's name and
+// separators.
 var storedLimits = limits{tags: 1000, length: 32000}
 
-// New returns a Translator. The first rule that matches a metric name decides its mode; a name without one is Literal.
+// New returns a Translator. The first rule that matches a metric name decides its mode; a name
+// without one is Literal.
 func New(rules ...Rule) (*Translator, error) {
 	t := &Translator{limits: storedLimits}
 	for i, r := range rules {
@@ -62,12 +65,13 @@ func New(rules ...Rule) (*Translator, error) {
 	return t, nil
 }
 
-// Uniform says that no rule is Compat. A tag value then means the same under every metric, so that lists of
-// values need not look at series.
+// Uniform reports that no rule is Compat. A tag value then means the same under every metric, so
+// that lists of values need not look at series.
 func (t *Translator) Uniform() bool { return !t.compat }
 
-// MetricName returns the metric that series of this name are stored under. Names longer than a UID name may be share one metric,
-// whose FromMetric is "": there is no place for anything that belongs to one of them.
+// MetricName returns the metric that series of this name are stored under. Names longer than a UID
+// name may be share one metric, whose FromMetric is "": there is no place for anything that belongs
+// to one of them.
 func (t *Translator) MetricName(name string) string {
 	stored, _ := t.metric(name)
 	return stored
@@ -82,7 +86,8 @@ func (t *Translator) FromMetric(stored string) string {
 	return name
 }
 
-// TagKey returns the key of the tags that hold a label's values, PackedKey if they can only be packed.
+// TagKey returns the key of the tags that hold a label's values, PackedKey if they can only be
+// packed.
 func (t *Translator) TagKey(label string) string {
 	if key := tagKey(label); key != "" && len(key) <= t.limits.length {
 		return key
@@ -90,8 +95,9 @@ func (t *Translator) TagKey(label string) string {
 	return PackedKey
 }
 
-// Label returns the label name that a tag key shows as when its series has no other tag of that name; false for
-// reserved keys. Names of packed labels are in no key: series with a tag PackedKey have to be looked at.
+// Label returns the label name that a tag key shows as when its series has no other tag of that
+// name; false for reserved keys. Names of packed labels are in no key: series with a tag PackedKey
+// have to be looked at.
 func (t *Translator) Label(key string) (name string, ok bool) {
 	if reserved(key) {
 		return "", false
@@ -103,6 +109,7 @@ func (t *Translator) Label(key string) (name string, ok bool) {
 	return name, true
 }
 
-// LabelValue returns the label value of a stored tag value, provided the translator is Uniform. Values of packed labels
-// are in no tag of their own: series with a tag PackedKey have to be looked at.
+// LabelValue returns the label value of a stored tag value, provided the translator is Uniform.
+// Values of packed labels are in no tag of their own: series with a tag PackedKey have to be looked
+// at.
 func (t *Translator) LabelValue(stored string) string { return Literal.labelValue(stored) }

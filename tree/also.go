@@ -12,10 +12,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// Rules may give several series one path: those that differ in a tag which no rule shows. A TSD keeps the first and drops the others. Here
-// each of the others has a column of its own beside the leaf, in the row of the branch, which no TSD looks at: all are found under the path.
+// Rules may give several series one path: those that differ in a tag which no rule shows. A TSD
+// keeps the first and drops the others. Here each of the others has a column of its own in the row
+// of the branch, which no TSD reads. All are found under the path.
 
-// alsoPrefix begins such a column; the hash of the leaf's name, four bytes, and the TSUID follow. The value is the leaf's document.
+// alsoPrefix begins such a column; the hash of the leaf's name, four bytes, and the TSUID follow.
+// The value is the leaf's document.
 const alsoPrefix = "tsdbridge_also:"
 
 func alsoQualifier(name string, tsuid []byte) []byte {
@@ -23,7 +25,7 @@ func alsoQualifier(name string, tsuid []byte) []byte {
 	return append(q, tsuid...)
 }
 
-// parseAlso reads the column of a series beside a leaf; ok is false for other columns.
+// parseAlso reads the column of a series that shares a leaf. ok is false for other columns.
 func parseAlso(qualifier []byte) (hash uint32, ok bool) {
 	rest, ok := bytes.CutPrefix(qualifier, []byte(alsoPrefix))
 	if !ok || len(rest) <= 4 {
@@ -32,7 +34,8 @@ func parseAlso(qualifier []byte) (hash uint32, ok bool) {
 	return binary.BigEndian.Uint32(rest), true
 }
 
-// alsoID is a series beside the leaf of a column. Sums that are equal by chance are told apart by the TSUIDs.
+// alsoID is a series that shares the leaf of a column. Sums that are equal by chance are told apart
+// by the TSUIDs.
 type alsoID struct {
 	leaf cellID
 	sum  uint64
@@ -44,13 +47,14 @@ func newAlsoID(leaf cellID, tsuid []byte) alsoID {
 	return alsoID{leaf, h.Sum64()}
 }
 
-// A Sharing says how many series of a tree came to a path that another series had first.
+// A Sharing is how many series of a tree came to a path that another series had first.
 type Sharing struct {
 	Series int
 	Path   string // of one of them, "" when there is none
 }
 
-// AddAlso adds a series beside the leaf of a row's column; ok is false when the row is not there.
+// AddAlso adds a series that shares the leaf of a row's column. ok is false when the row is not
+// there.
 func (x *Index) AddAlso(key schema.BranchKey, hash uint32, leaf schema.Leaf) (ok bool, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -80,7 +84,7 @@ func (x *Index) AddAlso(key schema.BranchKey, hash uint32, leaf schema.Leaf) (ok
 	return true, nil
 }
 
-// hasAlso says whether a series is beside a leaf already. The caller holds mu.
+// hasAlso reports whether a series shares a leaf already. The caller holds mu.
 func (x *Index) hasAlso(id alsoID, tsuid []byte) bool {
 	entry, ok := x.also[id]
 	return ok && bytes.Equal(x.at(x.entries[entry].tsuid), tsuid)
@@ -99,7 +103,7 @@ func (x *Index) pathOf(key schema.BranchKey, name string) string {
 	return b.String()
 }
 
-// Shared says for a tree how many series have a path of it together with others.
+// Shared returns how many series of a tree have a path together with others.
 func (x *Index) Shared(tree uint16) Sharing {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -129,7 +133,8 @@ func alsoRows(insertions []insertion) []kv.Mutation {
 	return rows
 }
 
-// indexAlso takes series that were written beside leaves into the index. The caller holds the forest's lock.
+// indexAlso adds series that were written as sharers of leaves to the index. The caller holds the
+// forest's lock.
 func (f *Forest) indexAlso(insertions []insertion) {
 	for _, one := range insertions {
 		key, _ := schema.ParseBranchRow(schema.BranchRow(one.tree.id, one.route.Branches...))
@@ -139,8 +144,9 @@ func (f *Forest) indexAlso(insertions []insertion) {
 	}
 }
 
-// OnPath are the series that have the path of a route in a tree, the first of them that which a TSD finds there: from memory if the trees are
-// loaded, else from the row of the branch, which may be a wide one.
+// OnPath are the series that have the path of a route in a tree, the first of them that which a TSD
+// finds there: from memory if the trees are loaded, else from the row of the branch, which may be a
+// wide one.
 func (f *Forest) OnPath(ctx context.Context, tree uint16, r Route) ([][]byte, error) {
 	if r.Outcome != Stored && r.Outcome != OnRoot {
 		return nil, nil

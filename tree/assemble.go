@@ -8,8 +8,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// assembly makes branches and a leaf of the names of a walk, from the last back to the first: the last name that is not empty is the
-// leaf, empty ones are left out, and equal ones in a row become one branch. The leaf may have the name of its branch.
+// assembly makes branches and a leaf of the names of a walk, from the last back to the first: the
+// last name that is not empty is the leaf, empty ones are left out, and equal ones in a row become
+// one branch. The leaf may have the name of its branch.
 type assembly struct {
 	tree  uint16
 	tsuid []byte
@@ -85,7 +86,7 @@ func (a *assembly) branch(i int, parent string) {
 	}
 }
 
-// say takes what a TSD says in step i, which for it is depth i+2.
+// say records the message of a TSD in step i, which a TSD calls depth i+2.
 func (a *assembly) say(i int, parts ...string) {
 	if a.said != nil {
 		a.said.say(fmt.Sprintf("Depth [%d] ", i+2), strings.Join(parts, ""))

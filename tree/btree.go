@@ -2,8 +2,9 @@ package tree
 
 import "slices"
 
-// A btree is an ordered set of items that only grows. What the order is, its user says at each call: find gives, for an item, how what
-// is looked for compares with it. 64 items a page cost about 11 bytes an item.
+// A btree is an ordered set of items that only grows. Its user defines the order at each call: find
+// gives, for an item, how what is looked for compares with it. 64 items a page cost about 11 bytes
+// an item.
 type btree struct {
 	root  *page
 	count int
@@ -12,13 +13,15 @@ type btree struct {
 // pageItems is how many items a page holds before it is split.
 const pageItems = 64
 
-// A page holds items in order and, unless it is at the bottom, one more child than items: those between them.
+// A page holds items in order and, unless it is at the bottom, one more child than items: those
+// between them.
 type page struct {
 	items    []item
 	children []*page
 }
 
-// An item is an entry of the index and the branch that it hangs on, which most comparisons end with.
+// An item is an entry of the index and the branch that it hangs on, which most comparisons end
+// with.
 type item struct{ parent, entry uint32 }
 
 // search gives the place of the first item that is not less than what is looked for.
@@ -34,7 +37,7 @@ func (p *page) search(less func(item) bool) int {
 	return low
 }
 
-// insert adds an item; less says which items come before it.
+// insert adds an item. less reports whether an item comes before it.
 func (t *btree) insert(it item, less func(item) bool) {
 	if t.root == nil {
 		t.root = &page{}

@@ -2,7 +2,8 @@ package tree
 
 import "github.com/tsdbridge/tsdbridge/storage/schema"
 
-// CheckRule says what is wrong with one rule: what no TSD could load, and what can never match. Check says it of a whole tree.
+// CheckRule returns what is wrong with one rule: what no TSD can load, and what can never match.
+// Check does so for a whole tree.
 func CheckRule(doc schema.TreeRule) error {
 	r, err := compileRule(1, doc)
 	if err != nil {

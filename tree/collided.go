@@ -12,14 +12,15 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// Row keys and columns of tsdb-tree identify a name by a hash of 32 bits, and two names may share a hash, as Aa and BB do. The
-// second one then has no cell of its own: a leaf is lost, and what hangs on a branch is shown under the name of the other
-// branch. A TSD leaves it so. Here such a series is a collided leaf: a column of its own in the row of collisions, which no TSD
-// reads, contains its path. It is found under that path and nowhere else. Series that the rules give the very same path are not
-// collided leaves, see also.go.
+// Row keys and columns of tsdb-tree identify a name by a hash of 32 bits, and two names may share a
+// hash, as Aa and BB do. The second one then has no cell of its own: a leaf is lost, and what hangs
+// on a branch is shown under the name of the other branch. A TSD leaves it so. Here such a series
+// is a collided leaf: a column of its own in the row of collisions, which no TSD reads, contains
+// its path. It is found under that path and nowhere else. Series that the rules give the very same
+// path are not collided leaves, see also.go.
 
-// collidedPrefix begins the column of a collided leaf. The TSUID follows. The value is a branch's document whose last name is
-// that of the leaf.
+// collidedPrefix begins the column of a collided leaf. The TSUID follows. The value is a branch's
+// document whose last name is that of the leaf.
 const collidedPrefix = "tsdbridge_leaf:"
 
 // A collidedLeaf is a series whose path is in no cells but its own column.
@@ -34,7 +35,8 @@ func (s collidedLeaf) mutation() kv.Mutation {
 	return kv.Mutation{Key: schema.CollisionRow(s.tree), Puts: []kv.Put{put}}
 }
 
-// collidedLeaves reads the row of collisions of a tree. Rows of other kinds have none. It counts what cannot be read.
+// collidedLeaves reads the row of collisions of a tree. Rows of other kinds have none. It counts
+// what cannot be read.
 func collidedLeaves(row kv.Row) (collided []collidedLeaf, broken int) {
 	if len(row.Key) < 2 || !bytes.Equal(row.Key, schema.CollisionRow(binary.BigEndian.Uint16(row.Key))) {
 		return nil, 0
@@ -59,8 +61,8 @@ func collidedID(tree uint16, tsuid []byte) string {
 	return string(append(schema.TreeRow(tree), tsuid...))
 }
 
-// addCollided adds a series under its names, unless it is there, and hides the leaf that it has in its tree under other names.
-// ok is false when the tree has no root.
+// addCollided adds a series under its names, unless it is there, and hides the leaf that it has in
+// its tree under other names. ok is false when the tree has no root.
 func (x *Index) addCollided(s collidedLeaf) (ok bool, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -114,8 +116,8 @@ func (x *Index) hide(tree uint16, id uint32) {
 	}
 }
 
-// named calls visit for the leaves, or the branches, of a branch that are shown under a name, until visit returns false. The
-// caller holds mu.
+// named calls visit for the leaves, or the branches, of a branch that are shown under a name, until
+// visit returns false. The caller holds mu.
 func (x *Index) named(parent uint32, name string, branch bool, visit func(entry uint32) bool) {
 	x.byName.ascend(x.before(parent, []byte(name), branch, 0), func(it item) bool {
 		e := x.entries[it.entry]
@@ -136,7 +138,8 @@ const (
 	hashTaken              // under another path or nowhere, since names share hashes
 )
 
-// place returns where a series is to which a tree gives these names, the leaf as the last one. The caller holds mu.
+// place returns where a series is to which a tree gives these names, the leaf as the last one. The
+// caller holds mu.
 func (x *Index) place(tree uint16, names []string, tsuid []byte) place {
 	root, ok := x.branches[cellID{noBranch, uint32(tree)}]
 	if !ok {
@@ -161,7 +164,8 @@ func (x *Index) place(tree uint16, names []string, tsuid []byte) place {
 	return unknown
 }
 
-// says reports whether the rows of a path, which all exist, and the leaf have the names of the path.
+// says reports whether the rows of a path, which all exist, and the leaf have the names of the
+// path.
 func (x *Index) says(tree uint16, names []string, leaf uint32) bool {
 	at := x.branches[cellID{noBranch, uint32(tree)}]
 	for _, name := range names[:len(names)-1] {
@@ -187,8 +191,8 @@ func (x *Index) lookup(at uint32, names []string, tsuid []byte) (found bool) {
 	return found
 }
 
-// keep writes collided leaves, and series that share the leaf of another series, and adds both to the index. A Load that is under
-// way reads them again.
+// keep writes collided leaves, and series that share the leaf of another series, and adds both to
+// the index. A Load that is under way reads them again.
 func (f *Forest) keep(ctx context.Context, collisions, also []insertion) error {
 	if len(collisions)+len(also) == 0 {
 		return nil

@@ -10,10 +10,11 @@ import (
 
 // Counts are how many cells of each kind a tree has.
 //
-// Shared are the series beside leaves: the path of each is another one's too.
+// Shared are the series that share a leaf: each has the path of another series.
 type Counts struct{ Branches, Leaves, Shared, Collisions, NotMatched int }
 
-// Count counts what stands in the table, whether anybody can browse to it or not. It reads all rows of the tree and keeps none.
+// Count counts what stands in the table, whether anybody can browse to it or not. It reads all rows
+// of the tree and keeps none.
 func Count(ctx context.Context, db kv.KV, table string, id uint16) (Counts, error) {
 	var n Counts
 	s := kv.Scan{Table: table, Family: schema.FamilyData, Start: schema.TreeRow(id)}

@@ -9,8 +9,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// customs are the custom fields of UIDMeta documents, read from tsdb-uid for the series of one call: they may change at any time, and
-// hardly any tree asks for them.
+// customs are the custom fields of UIDMeta documents, read from tsdb-uid for the series of one
+// call: they may change at any time, and hardly any tree asks for them.
 type customs struct {
 	db     kv.KV
 	table  string

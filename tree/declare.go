@@ -8,7 +8,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// Declare makes trees of a table what definitions say, each by its name. Other trees stay.
+// Declare makes trees of a table equal to definitions, each by its name. Other trees stay.
 func Declare(ctx context.Context, db kv.KV, table string, all []Definition) error {
 	d := NewDefinitions(db, table)
 	for _, t := range all {
@@ -19,9 +19,9 @@ func Declare(ctx context.Context, db kv.KV, table string, all []Definition) erro
 	return nil
 }
 
-// Declare makes a tree of the table what a definition says, by its name, and gives its id: the tree is created if no tree has that
-// name, its rules are put, and rules that are not declared are deleted. What stands there as declared is not written.
-// What hangs on the tree stays as it is.
+// Declare makes a tree of the table equal to a definition, by its name, and returns its id. The
+// tree is created if no tree has that name, its rules are put, and rules that are not declared are
+// deleted. What stands there as declared is not written. What hangs on the tree stays as it is.
 func (d *Definitions) Declare(ctx context.Context, want Definition) (id uint16, err error) {
 	want.ID = max(want.ID, 1)
 	if err := Check(want); err != nil {
@@ -62,7 +62,7 @@ func (d *Definitions) Declare(ctx context.Context, want Definition) (id uint16, 
 	})
 }
 
-// setSum says whether several series of a path are drawn as their sum.
+// setSum reports whether several series of a path are drawn as their sum.
 func (d *Definitions) setSum(ctx context.Context, have Definition, sum bool) error {
 	if have.Sum == sum {
 		return nil

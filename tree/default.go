@@ -10,10 +10,11 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// The default tree is where carbon's names without tags are found: series that are nothing but a metric hang there under that metric,
-// cut at its dots. It is a tree like others, so that a TSD can browse it, but not enabled, so that a TSD hangs nothing on it. Two
-// things are unlike what a TSD would make of its rule, both for the sake of the name: equal names in a row stay apart (a.a.b
-// is not a.b), and a name without a dot is a leaf of the root.
+// The default tree is where carbon's names without tags are found: series that are nothing but a
+// metric hang there under that metric, cut at its dots. It is a tree like others, so that a TSD can
+// browse it, but not enabled, so that a TSD hangs nothing on it. Two things are unlike what a TSD
+// would make of its rule, both for the sake of the name: equal names in a row stay apart (a.a.b is
+// not a.b), and a name without a dot is a leaf of the root.
 
 // defaultTree is what is known of it: nothing, the tree, or why it cannot be used.
 type defaultTree struct {
@@ -29,7 +30,8 @@ func defaultRule(id uint16) schema.TreeRule {
 // errOtherRules is about a tree that others made for something else.
 var errOtherRules = errors.New(`has other rules than METRIC with the separator \. at level 0`)
 
-// defaultOf finds the default tree, the first of several of its name. One without rules is not finished yet.
+// defaultOf finds the default tree, the first of several of its name. One without rules is not
+// finished yet.
 func (o *Options) defaultOf(trees []*Tree, broken []Broken) defaultTree {
 	if o.DefaultTree == "" {
 		return defaultTree{}
@@ -91,11 +93,12 @@ func plainRoute(metric string) Route {
 	return shallow(Route{Outcome: Stored, Branches: elements[:last], Leaf: elements[last]})
 }
 
-// mostBranches is how deep a leaf hangs. A branch's row says its whole path, so that rows grow with the square of the depth: a line of
-// carbon's with 8000 dots would write half a gigabyte.
+// mostBranches is how deep a leaf hangs. A branch's row contains its whole path, so that rows grow
+// with the square of the depth: a line of carbon's with 8000 dots would write half a gigabyte.
 const mostBranches = 64
 
-// shallow makes one leaf of what is too deep, with dots in its name. It is found as if each element were a branch.
+// shallow makes one leaf of what is too deep, with dots in its name. It is found as if each element
+// were a branch.
 func shallow(r Route) Route {
 	if len(r.Branches) > mostBranches {
 		r.Leaf = strings.Join(append(r.Branches[mostBranches:len(r.Branches):len(r.Branches)], r.Leaf), ".")
@@ -115,7 +118,7 @@ func (f *Forest) defaultTree(ctx context.Context) (*Tree, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	// Perhaps somebody made it meanwhile, here or in another process.
+	// It may have been made meanwhile, here or in another process.
 	if err := f.LoadTrees(ctx); err != nil {
 		return nil, err
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// Definitions edits the trees of a table as a TSD's API does, by comparing what stands there: bytes, so that documents in any order
-// can be edited and fields that we do not know survive.
+// Definitions edits the trees of a table as a TSD's API does, by comparing what stands there:
+// bytes, so that documents in any order can be edited and fields that we do not know survive.
 type Definitions struct {
 	db    kv.KV
 	table string
@@ -25,7 +25,7 @@ func NewDefinitions(db kv.KV, table string) *Definitions { return &Definitions{d
 // editAttempts is how often an edit is tried against others who edit the same document.
 const editAttempts = 5
 
-// errContended says that others were always faster.
+// errContended means that other writers were always faster.
 var errContended = errors.New("edited by others again and again")
 
 // Create stores a new tree under the next free id.
@@ -133,7 +133,8 @@ func (d *Definitions) swap(ctx context.Context, id uint16, column, stored, edite
 	return true, d.flush(ctx, id)
 }
 
-// flush makes a check-and-put durable, which it need not be before the next Apply. It deletes nothing that is there.
+// flush makes a check-and-put durable, which it need not be before the next Apply. It deletes
+// nothing that is there.
 func (d *Definitions) flush(ctx context.Context, id uint16) error {
 	none := kv.Mutation{Key: schema.TreeRow(id), Deletes: []kv.Delete{{Qualifier: []byte("tsdbridge.flush")}}}
 	return d.db.Apply(ctx, d.table, schema.FamilyData, []kv.Mutation{none})
@@ -145,8 +146,9 @@ func (d *Definitions) unmark(ctx context.Context, id uint16) error {
 	return d.db.Apply(ctx, d.table, schema.FamilyData, []kv.Mutation{m})
 }
 
-// ensure gives the id of the first tree of a name, which is stored under the next free id if there is none. The id is taken from the very
-// reading that did not find the name, so that of two processes only one makes the tree.
+// ensure gives the id of the first tree of a name, which is stored under the next free id if there
+// is none. The id is taken from the very reading that did not find the name, so that of two
+// processes only one makes the tree.
 func (d *Definitions) ensure(ctx context.Context, t schema.Tree) (id uint16, err error) {
 	for range editAttempts {
 		all, err := d.all(ctx)

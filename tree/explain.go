@@ -25,8 +25,8 @@ func (t *Tree) Explain(s Subject) Explanation {
 	return Explanation{Tree: t, Route: t.route(s, said), Messages: said.lines, shown: asStored}
 }
 
-// Explain runs a series through all trees, those that are not enabled too, and writes nothing. A series that does not exist yet may
-// come without a TSUID.
+// Explain runs a series through all trees, those that are not enabled too, and writes nothing. A
+// series that does not exist yet may come without a TSUID.
 func (f *Forest) Explain(ctx context.Context, series NewSeries) ([]Explanation, error) {
 	trees := f.Trees()
 	custom, err := readCustoms(ctx, f.db, f.o.UIDTable, trees, []storage.Series{series.Series})

@@ -15,12 +15,14 @@ import (
 // A Node is a place in a tree under its dotted path: a leaf, a branch, or both.
 type Node struct {
 	Path string
-	// Branch says that paths go on from here.
+	// Branch is true when paths go on from here.
 	Branch bool
-	// Series are the TSUIDs of the leaf, none where there is no leaf; several, in the order of their bytes, when rules, trees, or names
-	// with dots in them, make one path of several series. They must not be changed.
+	// Series are the TSUIDs of the leaf, none where there is no leaf; several, in the order of
+	// their bytes, when rules, trees, or names with dots in them, make one path of several series.
+	// They must not be changed.
 	Series [][]byte
-	// Trees are the trees of Series, one by one: of several that show a series here the one with the smallest id.
+	// Trees are the trees of Series, one by one: of several that show a series here the one with
+	// the smallest id.
 	Trees []uint16
 }
 
@@ -35,9 +37,10 @@ type FindOptions struct {
 
 // A source lists what hangs on branches, which it names by B.
 type source[B any] interface {
-	// list calls visit for the leaves and branches of a branch whose names are in the ranges, perhaps for others too.
+	// list calls visit for the leaves and branches of a branch whose names are in the ranges,
+	// perhaps for others too.
 	list(ctx context.Context, branch B, ranges []nameRange, visit func(child[B]) error) error
-	// empty says whether nothing hangs on a branch.
+	// empty reports whether nothing hangs on a branch.
 	empty(ctx context.Context, branch B) bool
 }
 
@@ -68,7 +71,7 @@ type root[B any] struct {
 	branch B
 }
 
-// hitBytes is what a hit costs beside its path, and the node that is made of it.
+// hitBytes is the memory of a hit without its path, and of the node that is made of it.
 const hitBytes = 150
 
 // A hit is a path that matches: a leaf if it has a TSUID.
@@ -91,8 +94,8 @@ func (w *walker[B]) walk(ctx context.Context, branch B, s states) error {
 	})
 }
 
-// enter goes on by the name of a leaf or branch. A name with dots counts as several elements, of which all but the last are branches
-// that no row has.
+// enter goes on by the name of a leaf or branch. A name with dots counts as several elements, of
+// which all but the last are branches that no row has.
 func (w *walker[B]) enter(ctx context.Context, c child[B], s states) error {
 	for name := strings.Trim(string(c.name), "."); ; {
 		element, rest, more := strings.Cut(name, ".")
@@ -149,7 +152,8 @@ func (w *walker[B]) hit(s states, tsuid []byte) error {
 	return nil
 }
 
-// find walks from the roots, which come with the trees' order, and gives the nodes in the order of their paths' bytes.
+// find walks from the roots, which come with the trees' order, and gives the nodes in the order of
+// their paths' bytes.
 func find[B any](ctx context.Context, from source[B], roots []root[B], g *Glob, o FindOptions) ([]Node, error) {
 	hits, err := walkAll(ctx, from, roots, g, o)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 type FollowOptions struct {
 	// Every is how often it looks for trees that are new.
 	Every time.Duration
-	// Rows says that the forest keeps no index: what hangs on trees is then asked of the table.
+	// Rows is true when the forest keeps no index: the table is then asked what hangs on trees.
 	Rows bool
 	// Series is about how many series there are.
 	Series func() int
@@ -27,8 +27,9 @@ type FollowOptions struct {
 	Now    func() time.Time
 }
 
-// A Follower hangs the series that exist on trees that are new, or have other rules than when it did so last. It goes over all series once for
-// all such trees, in the background, and on from where it was after a restart.
+// A Follower hangs the series that exist on trees that are new, or have other rules than when it
+// did so last. It goes over all series once for all such trees, in the background, and on from
+// where it was after a restart.
 type Follower struct {
 	forest  *Forest
 	catalog Catalog
@@ -40,9 +41,10 @@ type Follower struct {
 	state FollowState
 }
 
-// FollowState says how far a Follower is.
+// FollowState is how far a Follower has come.
 type FollowState struct {
-	// Running says that it goes over the series; Trees are those for which it does, or did last.
+	// Running is true while it goes over the series. Trees are those for which it does, or did
+	// last.
 	Running bool
 	Trees   []string
 	// Waiting are trees whose series are not all hung yet.
@@ -74,7 +76,7 @@ func (w *Follower) State() FollowState {
 	return s
 }
 
-// ErrBusy says that series are being hung already.
+// ErrBusy means that series are being hung already.
 var ErrBusy = errors.New("series are being hung on trees already")
 
 // Ask makes it go over all series, for all trees.
@@ -111,7 +113,8 @@ func (w *Follower) Run(ctx context.Context) error {
 		case so := <-w.asked:
 			err = w.pass(ctx, w.hanging(func(*Tree) bool { return true }), so)
 		case <-time.After(wait):
-			// A tree is new to other calls, and to other processes, for some time: what they are about to make known does not hang on it.
+			// A tree is new to other calls, and to other processes, for some time: what they are
+			// about to make known does not hang on it.
 			before := seen
 			if seen = w.news(); len(w.due(before)) == 0 {
 				continue
@@ -133,7 +136,8 @@ func (w *Follower) begin(ctx context.Context) bool {
 	return retry.Until(ctx, pauses, func() bool { return w.forest.ready(w.o.Rows) })
 }
 
-// ready says whether the forest knows its trees and, unless they are looked up in the table, what hangs on them.
+// ready reports whether the forest knows its trees and, unless they are looked up in the table,
+// what hangs on them.
 func (f *Forest) ready(rows bool) bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -179,7 +183,8 @@ func (w *Follower) options(trees []*Tree) SyncOptions {
 	return so
 }
 
-// pass goes over the series once. When it got through, the trees that are still what they were then are marked.
+// pass goes over the series once. When it got through, the trees that are still what they were then
+// are marked.
 func (w *Follower) pass(ctx context.Context, trees []*Tree, so SyncOptions) error {
 	names := make([]string, 0, len(trees))
 	for _, t := range trees {
@@ -208,7 +213,7 @@ func (w *Follower) pass(ctx context.Context, trees []*Tree, so SyncOptions) erro
 	return err
 }
 
-// covers says whether going on from a position leaves nothing out of the trees.
+// covers reports whether going on from a position leaves nothing out of the trees.
 func (w *Follower) covers(trees []*Tree, so SyncOptions) bool {
 	return slices.Equal(w.options(trees).From, so.From)
 }
@@ -231,7 +236,8 @@ func (w *Follower) change(change func(*FollowState)) {
 	change(&w.state)
 }
 
-// hang goes over the series by way of the forest, which knows what hangs already; without an index by one of its own.
+// hang goes over the series by way of the forest, which knows what hangs already; without an index
+// by one of its own.
 func (w *Follower) hang(ctx context.Context, so SyncOptions) (SyncReport, error) {
 	if w.o.Rows {
 		return Sync(ctx, w.forest.db, w.forest.o, w.catalog, so)

@@ -11,18 +11,21 @@ import (
 // Options of a Forest.
 type Options struct {
 	TreeTable, UIDTable string
-	// Exclusive says that no other process writes to the tables (the local engines): what the loaded index lacks is written without
-	// asking the table first.
+	// Exclusive means that no other process writes to the tables (the local engines): what the
+	// loaded index lacks is written without asking the table first.
 	Exclusive bool
-	// Shown says how people see a stored name; nil: as it is. Paths and patterns are of such names, rows of stored ones.
+	// Shown returns a stored name as people see it; nil: as it is. Paths and patterns are of such
+	// names, rows of stored ones.
 	Shown func(stored string) string
-	// Plain says which series are found under their metric as a path, nil: none. They hang on the tree named DefaultTree, which is made
-	// when the first of them comes; without a name they hang nowhere.
+	// Plain reports whether a series is found under its metric as a path; nil: none is. They hang
+	// on the tree named DefaultTree, which is made when the first of them comes; without a name
+	// they hang nowhere.
 	Plain       func(storage.Series) bool
 	DefaultTree string
-	// Inverse says which trees turn paths into series, nil: those that are enabled.
+	// Inverse reports whether a tree turns paths into series; nil: enabled trees do.
 	Inverse func(*Tree) bool
-	// Stored gives the series that is stored for a metric and tags as people write them, whose keys are stored ones; nil: the same.
+	// Stored gives the series that is stored for a metric and tags as people write them, whose keys
+	// are stored ones; nil: the same.
 	Stored func(shown storage.Series) storage.Series
 	// Rest is Subject.Rest of all series.
 	Rest func(s storage.Series, shown map[string]bool) []storage.Tag
@@ -35,10 +38,12 @@ func DefaultOptions() Options {
 	return Options{TreeTable: "tsdb-tree", UIDTable: "tsdb-uid", Concurrency: 32}
 }
 
-// overlap is how far Refresh reads back, in milliseconds: the clocks of the servers of a cluster are not one.
+// overlap is how far Refresh reads back, in milliseconds: the clocks of the servers of a cluster
+// are not one.
 const overlap = 5 * 60 * 1000
 
-// A Forest is the trees of a table with what hangs on them: it takes in new series and finds paths. Safe for concurrent use.
+// A Forest is the trees of a table with what hangs on them: it takes in new series and finds paths.
+// Safe for concurrent use.
 type Forest struct {
 	db     kv.KV
 	o      Options
@@ -55,9 +60,11 @@ type Forest struct {
 	inverse   []inverseTree
 	index     *Index
 	latest    int64 // Loaded.Latest of the index
-	// complete says that the index had all rows once; with Exclusive it then has all rows for good.
+	// complete is true when the index had all rows once. With Exclusive it then has all rows for
+	// good.
 	complete bool
-	// missed says that something was written which hangs on a branch that the index did not have.
+	// missed is true when something was written that hangs on a branch which the index did not
+	// have.
 	missed   bool
 	writes   int                      // cells claimed so far
 	inflight map[string]chan struct{} // cells that a call of Observe is writing, by row and qualifier; closed when it is over
@@ -81,7 +88,8 @@ func New(db kv.KV, o Options) *Forest {
 	}
 }
 
-// Load reads the definitions and everything that hangs on them, in place of what was known. Until it returns, what was known is used.
+// Load reads the definitions and everything that hangs on them, in place of what was known. Until
+// it returns, what was known is used.
 func (f *Forest) Load(ctx context.Context) (Loaded, error) {
 	if err := f.LoadTrees(ctx); err != nil {
 		return Loaded{}, err
@@ -97,14 +105,14 @@ func (f *Forest) Load(ctx context.Context) (Loaded, error) {
 	return loaded, f.replace(ctx, index, loaded, before)
 }
 
-// setLoading says which index is being filled, nil: none.
+// setLoading sets the index that is being filled, nil without one.
 func (f *Forest) setLoading(index *Index) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.loading = index
 }
 
-// written says how much was claimed so far, and -1 while something is on its way to the table.
+// written returns how many cells were taken so far, -1 while some are on their way to the table.
 func (f *Forest) written() int {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -114,7 +122,8 @@ func (f *Forest) written() int {
 	return f.writes
 }
 
-// replace takes an index in use. If Observe wrote anything since the loading began, the end of it is read once more.
+// replace takes an index in use. If Observe wrote anything since the loading began, the end of it
+// is read once more.
 func (f *Forest) replace(ctx context.Context, index *Index, loaded Loaded, before int) error {
 	f.mu.Lock()
 	f.index, f.latest, f.complete = index, loaded.Latest, before == f.writes
@@ -137,8 +146,8 @@ func (f *Forest) replace(ctx context.Context, index *Index, loaded Loaded, befor
 	}
 }
 
-// catchUp says whether an index has everything, or is no longer in use. If not, it has what is in the table after the calls that are
-// under way, and after what they hang their cells on is read.
+// catchUp reports whether an index has everything, or is no longer in use. If not, it has what is
+// in the table after the calls that are under way, and after what they hang their cells on is read.
 func (f *Forest) catchUp(index *Index) (waiting []chan struct{}, done bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -165,7 +174,8 @@ func (f *Forest) LoadTrees(ctx context.Context) error {
 	return nil
 }
 
-// Refresh reads the definitions again, and what others have hung on the trees since the last time. What others deleted stays until Load.
+// Refresh reads the definitions again, and what others have hung on the trees since the last time.
+// What others deleted stays until Load.
 func (f *Forest) Refresh(ctx context.Context) (Loaded, error) {
 	if err := f.LoadTrees(ctx); err != nil || f.o.Exclusive {
 		return Loaded{}, err

@@ -17,13 +17,14 @@ const (
 	maxExpanded     = 1 << 20  // bytes of what braces are multiplied out to, steps between included
 )
 
-// A Glob is a pattern of dotted paths: * ? [a-z] [!a-z] {a,b} within an element, ** for any number of elements. It is
-// graphite-web's (finders/standard.py): an element's braces are multiplied out as text, each variant is Python's fnmatch, and
-// backslashes are dropped: they make nothing literal.
+// A Glob is a pattern of dotted paths: * ? [a-z] [!a-z] {a,b} within an element, ** for any number
+// of elements. It is graphite-web's (finders/standard.py): an element's braces are multiplied out
+// as text, each variant is Python's fnmatch, and backslashes are dropped: they make nothing
+// literal.
 type Glob struct {
 	elements []element
-	// deep says that there are more elements than states have bits. None of them is **, so that a path is at one element at a time:
-	// the states are then its number, from 1 on.
+	// deep is true when there are more elements than states have bits. None of them is **, so that
+	// a path is at one element at a time: the states are then its number, from 1 on.
 	deep bool
 }
 
@@ -85,8 +86,8 @@ func CompileGlob(pattern string) (*Glob, error) {
 	return g, nil
 }
 
-// states are the elements of a pattern that the next element of a path may match, a bit each; the bit after the last means that
-// the path so far matches.
+// states are the elements of a pattern that the next element of a path may match, a bit each; the
+// bit after the last means that the path so far matches.
 type states uint64
 
 func (g *Glob) start() states {
@@ -103,7 +104,7 @@ func (g *Glob) done(s states) bool {
 	return s>>len(g.elements)&1 != 0
 }
 
-// more says whether a longer path may match.
+// more reports whether a longer path may match.
 func (g *Glob) more(s states) bool {
 	if g.deep {
 		return 0 < s && int(s) <= len(g.elements)
@@ -111,7 +112,7 @@ func (g *Glob) more(s states) bool {
 	return s&(1<<len(g.elements)-1) != 0
 }
 
-// at says whether element i is among the states.
+// at reports whether element i is among the states.
 func (g *Glob) at(s states, i int) bool {
 	if g.deep {
 		return int(s) == i+1
@@ -161,8 +162,8 @@ func (e *element) match(name string) bool {
 	return false
 }
 
-// expandBraces multiplies out {a,b}, from the innermost pair on. A brace without its other half is a character. expanded counts the
-// bytes that this makes, over all elements of a pattern.
+// expandBraces multiplies out {a,b}, from the innermost pair on. A brace without its other half is
+// a character. expanded counts the bytes that this makes, over all elements of a pattern.
 func expandBraces(part string, expanded *int) ([]string, error) {
 	todo, done := []string{part}, []string(nil)
 	seen := map[string]bool{}
@@ -200,7 +201,7 @@ func compileVariant(text string) variant {
 		return variant{prefix: text}
 	}
 	v := variant{prefix: text[:end]}
-	shut := strings.LastIndexByte(text, ']') // No set ends behind it.
+	shut := strings.LastIndexByte(text, ']') // No set ends after it.
 	for rest := text[end:]; rest != ""; {
 		c, n := utf8.DecodeRuneInString(rest)
 		t := token{kind: tokenChar, char: c}

@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// A globSet is what stands in brackets. ! negates, ^ is a character, a range from high to low is empty.
+// A globSet is what stands in brackets. ! negates, ^ is a character, a range from high to low is
+// empty.
 type globSet struct {
 	negated bool
 	ranges  [][2]rune
 }
 
-// compileSet reads a set from the bracket that begins s and says how many bytes it took, 0 when the bracket is a character: it has no
-// other half. A closing bracket that comes first is a member.
+// compileSet reads a set from the bracket that begins s and returns how many bytes it took, 0 when
+// the bracket is a character: it has no other half. A closing bracket that comes first is a member.
 func compileSet(s string) (set *globSet, length int) {
 	body := s[1:]
 	set = &globSet{}

@@ -11,15 +11,17 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// An Index holds the branches and leaves of trees in memory as tsdb-tree has them: a branch is a row, a leaf a column of it, both known by
-// the hashes of their names, of names that share a hash the first one stays; collided leaves are kept in addition, by their names. It only grows; a
-// new one is loaded when rows may have gone. About 70 bytes a leaf. Safe for concurrent use.
+// An Index holds the branches and leaves of trees in memory as tsdb-tree has them: a branch is a
+// row, a leaf a column of it, both known by the hashes of their names, of names that share a hash
+// the first one stays; collided leaves are kept in addition, by their names. It only grows; a new
+// one is loaded when rows may have gone. About 70 bytes a leaf. Safe for concurrent use.
 type Index struct {
 	shown func(stored string) string
 
 	mu      sync.RWMutex // guards all below
 	entries []entry
-	// byHash finds a cell by its branch and the hash in its key. Those of branches and of leaves are apart, as rows and columns are.
+	// byHash finds a cell by its branch and the hash in its key. Those of branches and of leaves
+	// are apart, as rows and columns are.
 	branches, leaves map[cellID]uint32
 	trees            []uint16 // that have a root, ascending
 	byName           btree    // of (parent, name, leaves first, entry)
@@ -27,11 +29,12 @@ type Index struct {
 	leafCount        int
 	collided         map[string]uint32 // leaves that no column holds, by tree and TSUID
 	hidden           map[uint32]bool   // leaves of columns whose series are collided
-	also             map[alsoID]uint32 // series beside leaves of columns
+	also             map[alsoID]uint32 // series that share leaves of columns
 	shared           map[uint16]Sharing
 }
 
-// cellID is a branch and the hash of the name of a cell below it: exact, since row keys and columns have no more.
+// cellID is a branch and the hash of the name of a cell below it: exact, since row keys and columns
+// have no more.
 type cellID struct{ parent, hash uint32 }
 
 // An entry is a branch or a leaf.
@@ -43,10 +46,10 @@ type entry struct {
 // noBranch is the parent of the roots. Their hash is the id of the tree.
 const noBranch = math.MaxUint32
 
-// errFull says that the index cannot hold more: places in it are 32 bits.
+// errFull means that the index cannot hold more: places in it have 32 bits.
 var errFull = errors.New("tree index is full")
 
-// NewIndex returns an index of nothing. shown says how people see a stored name, nil: as it is.
+// NewIndex returns an empty index. shown returns a stored name as people see it; nil: as it is.
 func NewIndex(shown func(stored string) string) *Index {
 	if shown == nil {
 		shown = asStored
@@ -80,7 +83,8 @@ func (x *Index) CollidedLeaves() int {
 	return len(x.collided)
 }
 
-// AddBranch adds the branch of a row. ok is false when the row's parent is not there: nobody who browses comes there.
+// AddBranch adds the branch of a row. ok is false when the row's parent is not there: browsing
+// never reaches it.
 func (x *Index) AddBranch(key schema.BranchKey, name string) (ok bool, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -120,8 +124,8 @@ func (x *Index) addBranch(at cellID, name string) error {
 	return nil
 }
 
-// locate goes down the branches of a tree as far as they are there: known counts them, the root included, branch is the last one. The
-// caller holds mu.
+// locate goes down the branches of a tree as far as they are there: known counts them, the root
+// included, branch is the last one. The caller holds mu.
 func (x *Index) locate(tree uint16, names []string) (branch uint32, known int) {
 	branch, ok := x.branches[cellID{noBranch, uint32(tree)}]
 	if !ok {
@@ -137,7 +141,8 @@ func (x *Index) locate(tree uint16, names []string) (branch uint32, known int) {
 	return branch, known
 }
 
-// holder is the TSUID of the leaf that has a name, or one of the same hash; nil without one. The caller holds mu.
+// holder is the TSUID of the leaf that has a name, or one of the same hash; nil without one. The
+// caller holds mu.
 func (x *Index) holder(branch uint32, name string) []byte {
 	id, ok := x.leaves[cellID{branch, schema.NameHash(name)}]
 	if !ok {
@@ -191,7 +196,8 @@ func (x *Index) addLeaf(tree uint16, at cellID, leaf schema.Leaf) error {
 	return nil
 }
 
-// replaceLeaf gives a leaf that somebody wrote anew its series. Its name stays: nobody writes another one of the same hash there.
+// replaceLeaf gives a leaf that was written again its series. Its name stays: no writer writes
+// another one of the same hash there.
 func (x *Index) replaceLeaf(tree uint16, id uint32, leaf schema.Leaf) error {
 	place, err := x.store(leaf.TSUID)
 	x.entries[id].tsuid = place
@@ -225,8 +231,9 @@ func (x *Index) add(parent uint32, name string, tsuid []byte) (id uint32, err er
 	return id, nil
 }
 
-// before says which items come before an entry: leaves of a name come before branches of it, those that are equal in the order
-// in which they came. Names that differ in the table may be shown alike.
+// before returns which items come before an entry: leaves of a name come before branches of it,
+// those that are equal in the order in which they came. Names that differ in the table may be shown
+// alike.
 func (x *Index) before(parent uint32, name []byte, branch bool, entry uint32) func(item) bool {
 	return func(it item) bool {
 		if it.parent != parent {
@@ -253,7 +260,8 @@ func (x *Index) store(b []byte) (place uint32, err error) {
 	return place, nil
 }
 
-// at returns what is kept at a place. It never changes, so it may be used after the lock is given up.
+// at returns what is kept at a place. It never changes, so it may be used after the lock is given
+// up.
 func (x *Index) at(place uint32) []byte {
 	n, width := binary.Uvarint(x.text[place:])
 	begin := int(place) + width

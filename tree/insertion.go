@@ -8,7 +8,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// claims are the cells that one round of one call writes; nobody else in this process does meanwhile.
+// An insertionRound is the cells that one round of one call of Observe writes. No other call in
+// this process writes them meanwhile.
 type insertionRound struct {
 	forest *Forest
 	cells  []newCell
@@ -30,7 +31,8 @@ type newCell struct {
 	holder *schema.Leaf
 }
 
-// beginRound takes the cells that the insertions need, and that no call is known to have written or to be writing.
+// beginRound takes the cells that the insertions need, and that no call is known to have written or
+// to be writing.
 func (f *Forest) beginRound(p *observation) *insertionRound {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -49,8 +51,8 @@ func (f *Forest) beginRound(p *observation) *insertionRound {
 	return c
 }
 
-// insert takes the cells that a series lacks. ok is false when the series must be looked at again after this round. The caller
-// holds the locks.
+// insert takes the cells that a series lacks. ok is false when the series must be looked at again
+// after this round. The caller holds the locks.
 func (c *insertionRound) insert(p *observation, one insertion) (ok bool) {
 	route := one.route
 	hasLeaf := one.hasLeaf()
@@ -104,7 +106,8 @@ func (c *insertionRound) takeLeaf(one insertion, row []byte) (ok bool) {
 // branchColumn is the column of branches in the keys of cells.
 var branchColumn = string(schema.BranchQualifier())
 
-// take takes a cell. ok is false when another call has it. document is called only if the cell is to be written.
+// take takes a cell. ok is false when another call has it. document is called only if the cell is
+// to be written.
 func (c *insertionRound) take(key string, cell newCell, document func() []byte) (ok bool) {
 	if other, taken := c.forest.inflight[key]; taken {
 		if !slices.Contains(c.others, other) {
@@ -120,7 +123,8 @@ func (c *insertionRound) take(key string, cell newCell, document func() []byte) 
 	return true
 }
 
-// settle releases the cells, adds what was written to the index, and keeps what must be looked at again.
+// settle releases the cells, adds what was written to the index, and keeps what must be looked at
+// again.
 func (c *insertionRound) settle(p *observation, err error) {
 	f := c.forest
 	f.mu.Lock()
@@ -172,10 +176,12 @@ func (c *insertionRound) place(p *observation) {
 // maxTries is how often a series is inserted whose cells are not in the index afterwards.
 const maxTries = 3
 
-// maxUnsure is how many cells are remembered as perhaps written. Beyond that the table is asked about all cells.
+// maxUnsure is how many cells are remembered as perhaps written. Beyond that the table is asked
+// about all cells.
 const maxUnsure = 1 << 20
 
-// index adds a cell to the index in use. An index that is being loaded may lack the branch that the cell hangs on.
+// index adds a cell to the index in use. An index that is being loaded may lack the branch that the
+// cell hangs on.
 func (c *insertionRound) index(cell newCell) {
 	var ok bool
 	var err error

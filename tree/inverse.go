@@ -10,15 +10,17 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// An Inverse reads the paths of a tree backwards: it says which metric and tags have a path, without asking whether such a series
-// exists. It is made of rules that lose nothing, so that a path has one reading.
+// An Inverse reads the paths of a tree backwards: it returns the metric and tags of a path, without
+// asking whether such a series exists. It is made of rules that lose nothing, so that a path has
+// one reading.
 type Inverse struct {
 	levels []reading
 	// variable is the level that takes as many elements as there are, -1 without one.
 	variable int
 }
 
-// A reading is what the elements of a level say. Without a tag and for no metric it is a constant, prefix alone.
+// A reading is what the elements of a level say. Without a tag and for no metric it is a constant,
+// prefix alone.
 type reading struct {
 	metric         bool
 	tag            string // key
@@ -41,7 +43,8 @@ var (
 	errNoMetric    = errors.New("no level shows the metric")
 )
 
-// Inverse makes the inverse of a tree, or says why it has none: the first level that keeps it from having one.
+// Inverse makes the inverse of a tree, or returns why it has none: the first level that keeps it
+// from having one.
 func (t *Tree) Inverse() (*Inverse, error) {
 	if !t.def.StrictMatch {
 		return nil, errNotStrict
@@ -69,7 +72,7 @@ func (t *Tree) Inverse() (*Inverse, error) {
 	return i, nil
 }
 
-// has says whether the metric or a tag was read before; constants may be.
+// has reports whether the metric or a tag was read before; constants may be.
 func (i *Inverse) has(r reading) bool {
 	return slices.ContainsFunc(i.levels, func(have reading) bool {
 		return r.metric && have.metric || r.tag != "" && have.tag == r.tag
@@ -113,8 +116,9 @@ func (r *rule) reading() (reading, error) {
 	return made, nil
 }
 
-// Series reads a path of shown names: the metric and the tags as people write them, each under the key of its rule. ok is false for a path
-// that no series of the tree can have; one that the rules take may still not come back from them, see Forest.Inverse.
+// Series reads a path of shown names: the metric and the tags as people write them, each under the
+// key of its rule. ok is false for a path that no series of the tree can have; one that the rules
+// take may still not come back from them, see Forest.Inverse.
 func (i *Inverse) Series(path string) (s storage.Series, ok bool) {
 	elements := strings.Split(path, ".")
 	if slices.Contains(elements, "") {
@@ -180,10 +184,11 @@ func inversesOf(trees []*Tree) []inverseTree {
 	return all
 }
 
-// Inverse turns a dotted path of shown names into metric and tags as people write them, keys as the rules have them: by the first tree, in the
-// order of their ids, whose rules give exactly this path to the series that would be stored. Elements are not empty. A path that
-// no tree takes is nothing but a name. The answer hangs on the definitions alone, which it does not read: before they are read no
-// tree takes anything.
+// Inverse turns a dotted path of shown names into metric and tags as people write them, keys as the
+// rules have them: by the first tree, in the order of their ids, whose rules give exactly this path
+// to the series that would be stored. Elements are not empty. A path that no tree takes is nothing
+// but a name. The answer hangs on the definitions alone, which it does not read: before they are
+// read no tree takes anything.
 func (f *Forest) Inverse(path string) (shown storage.Series, t *Tree, ok bool) {
 	f.mu.RLock()
 	trees := f.inverse
@@ -199,7 +204,7 @@ func (f *Forest) Inverse(path string) (shown storage.Series, t *Tree, ok bool) {
 	return storage.Series{}, nil, false
 }
 
-// gives says whether a tree gives a stored series this path.
+// gives reports whether a tree gives a stored series this path.
 func (f *Forest) gives(t *Tree, stored storage.Series, path string) bool {
 	r := t.Route(Subject{Series: stored})
 	return r.Outcome == Stored && r.path(f.o.Shown) == path

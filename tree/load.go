@@ -16,7 +16,8 @@ type Broken struct {
 	Err        error
 }
 
-// LoadTrees reads the definitions of all trees, by id. Those that cannot be used are apart; they do not keep the others from working.
+// LoadTrees reads the definitions of all trees, by id. Those that cannot be used are apart; they do
+// not keep the others from working.
 func LoadTrees(ctx context.Context, db kv.KV, table string) (trees []*Tree, broken []Broken, err error) {
 	for id := 1; id <= schema.MaxTreeID; id++ {
 		row, err := nextTree(ctx, db, table, uint16(id))
@@ -26,7 +27,7 @@ func LoadTrees(ctx context.Context, db kv.KV, table string) (trees []*Tree, brok
 		if row.Key == nil {
 			break
 		}
-		if len(row.Key) < 2 { // somebody else's; it stands before the trees whose rows begin so
+		if len(row.Key) < 2 { // of another writer, before the trees whose rows begin so
 			id = int(row.Key[0])<<8 - 1
 			continue
 		}
@@ -48,8 +49,9 @@ func LoadTrees(ctx context.Context, db kv.KV, table string) (trees []*Tree, brok
 	return trees, broken, nil
 }
 
-// nextTree reads the first row that belongs to a tree of this id or a greater one, which is that of its definition if it has one. One
-// row at a time: millions of branches may stand between two definitions.
+// nextTree reads the first row that belongs to a tree of this id or a greater one, which is that of
+// its definition if it has one. One row at a time: millions of branches may stand between two
+// definitions.
 func nextTree(ctx context.Context, db kv.KV, table string, id uint16) (kv.Row, error) {
 	for row, err := range db.Scan(ctx, kv.Scan{Table: table, Family: schema.FamilyData, Start: schema.TreeRow(id), Limit: 1}) {
 		if err != nil {
@@ -70,7 +72,7 @@ func ParseDefinition(row kv.Row) (Definition, error) {
 	var errs []error
 	for _, c := range row.Cells {
 		if level, order, ok := schema.ParseRuleQualifier(c.Qualifier); ok {
-			rule, err := schema.ParseTreeRule(c.Value) // where it stands it says itself, as for a TSD
+			rule, err := schema.ParseTreeRule(c.Value) // it contains its own place, as for a TSD
 			if err != nil {
 				errs = append(errs, fmt.Errorf("tree %d: rule %d:%d: %w", d.ID, level, order, err))
 			}

@@ -8,19 +8,20 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// Loaded says what was read into an index.
+// Loaded is what was read into an index.
 type Loaded struct {
 	Branches, Leaves int
 	// CollidedLeaves are series whose path is in no cells but a column of their own.
 	CollidedLeaves int
-	// Skipped are cells that nobody can browse to (the row above is missing) or read.
+	// Skipped are cells that cannot be browsed to (the row above is missing) or read.
 	Skipped int
 	// Latest is the greatest time of a cell, milliseconds of the engine's clock.
 	Latest int64
 }
 
-// Load adds the branches and leaves that were written since a time (milliseconds of the engine's clock; 0: all). Rows come sorted,
-// so a branch comes before what hangs on it. Call it with a time somewhat before the Latest of the last call to see what others wrote.
+// Load adds the branches and leaves that were written since a time (milliseconds of the engine's
+// clock; 0: all). Rows come sorted, so a branch comes before what hangs on it. Call it with a time
+// somewhat before the Latest of the last call to see what others wrote.
 func (x *Index) Load(ctx context.Context, db kv.KV, table string, since int64) (Loaded, error) {
 	l := loading{index: x}
 	s := kv.Scan{Table: table, Family: schema.FamilyData, Start: schema.TreeRow(1), Since: since}

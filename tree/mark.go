@@ -11,10 +11,11 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// markColumn is a column in the row of a definition, which no TSD looks at: how far the series that exist were hung on the tree.
+// markColumn is a column in the row of a definition, which no TSD looks at: how far the series that
+// exist were hung on the tree.
 const markColumn = "tsdbridge_synced"
 
-// A mark says that the series up to a position were hung on a tree by some rules.
+// A mark records that the series up to a position were hung on a tree by some rules.
 type mark struct {
 	Rules    string `json:"rules"`              // what the tree was, see Tree.rulesSum
 	Done     bool   `json:"done,omitempty"`     // all series
@@ -47,10 +48,10 @@ func (t *Tree) rulesSum() string {
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// hangs says whether series are hung on the tree.
+// hangs reports whether series are hung on the tree.
 func (t *Tree) hangs() bool { return t.plain || t.def.Enabled && len(t.levels) > 0 }
 
-// synced says whether the series that exist were hung on the tree as it is.
+// synced reports whether the series that exist were hung on the tree as it is.
 func (t *Tree) synced() bool { return !t.hangs() || t.mark.Done && t.mark.Rules == t.rulesSum() }
 
 // setMarks writes the marks of trees.

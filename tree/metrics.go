@@ -2,7 +2,8 @@ package tree
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// collector exports the state of the trees as metrics. Trees are few, and made by operators: their names are labels.
+// collector exports the state of the trees as metrics. Trees are few, and made by operators: their
+// names are labels.
 type collector struct {
 	forest   *Forest
 	follower *Follower

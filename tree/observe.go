@@ -14,11 +14,14 @@ type NewSeries = storage.NewSeries
 
 var _ storage.Observer = (*Forest)(nil)
 
-// Observe hangs series on every tree that is enabled, and plain ones on the default tree, and returns when their rows are in the table: as
-// durable as a check-and-put is, which the next Apply makes them on every engine. Series that a tree has no place for are kept in its
-// rows of failures where it wants that; they are no error. After an error some rows may be there; observing all again is safe.
+// Observe hangs series on every tree that is enabled, and plain ones on the default tree, and
+// returns when their rows are in the table: as durable as a check-and-put is, which the next Apply
+// makes them on every engine. Series that a tree has no place for are kept in its rows of failures
+// where it wants that; they are no error. After an error some rows may be there; observing all
+// again is safe.
 //
-// It may be called before Load: the definitions are then read first, and of each cell the table is asked whether it is there.
+// It may be called before Load: the definitions are then read first, and of each cell the table is
+// asked whether it is there.
 func (f *Forest) Observe(ctx context.Context, series []NewSeries) error {
 	if len(series) == 0 {
 		return nil
@@ -39,7 +42,7 @@ func (f *Forest) Observe(ctx context.Context, series []NewSeries) error {
 	return nil
 }
 
-// needTrees reads the definitions if nobody has.
+// needTrees reads the definitions unless they were read.
 func (f *Forest) needTrees(ctx context.Context) error {
 	f.mu.RLock()
 	known := f.defined
@@ -85,8 +88,8 @@ func (f *Forest) enabled() []*Tree {
 	return trees
 }
 
-// observation is one call of Observe. Each round claims the cells that are missing, so that of several calls one writes them, and waits
-// for the calls that were first at others.
+// observation is one call of Observe. Each round claims the cells that are missing, so that of
+// several calls one writes them, and waits for the calls that were first at others.
 type observation struct {
 	forest   *Forest
 	todo     []insertion
@@ -104,8 +107,8 @@ type insertion struct {
 	tries  int
 }
 
-// hasLeaf says whether the series gets a leaf. One of a single name does in the default tree only: a TSD keeps none on the root, but
-// shows them.
+// hasLeaf reports whether the series gets a leaf. One of a single name does in the default tree
+// only: a TSD keeps none on the root, but shows them.
 func (p *insertion) hasLeaf() bool {
 	return p.route.Outcome == Stored || p.route.Outcome == OnRoot && p.tree.plain
 }

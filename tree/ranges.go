@@ -5,11 +5,13 @@ import (
 	"slices"
 )
 
-// A nameRange is names from first on, up to end, which is no longer one of them; an empty end is the end of all names.
+// A nameRange is names from first on, up to end, which is no longer one of them; an empty end is
+// the end of all names.
 type nameRange struct{ first, end string }
 
-// ranges are those that hold every name which a path may go on with in these states, sorted, without overlap. A name in a tree may hold
-// dots; it then counts as several elements, so that a literal element also wants the names that begin with it and a dot.
+// ranges are those that hold every name which a path may go on with in these states, sorted,
+// without overlap. A name in a tree may hold dots; it then counts as several elements, so that a
+// literal element also wants the names that begin with it and a dot.
 func (g *Glob) ranges(s states) []nameRange {
 	all := []nameRange{prefixRange(".")} // a dot at the beginning counts for nothing
 	for i := range g.elements {

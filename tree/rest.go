@@ -9,13 +9,16 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// A rule of rest shows the tags that no other rule of its tree shows whole, each as a name key=value, in the order of their keys; a series
-// without such tags gets no name of it. No two series of such a tree have one path, unless names share dots or hashes.
+// A rule of rest shows the tags that no other rule of its tree shows whole, each as a name
+// key=value, in the order of their keys; a series without such tags gets no name of it. No two
+// series of such a tree have one path, unless names share dots or hashes.
 //
-// In the table it is a TAGK rule of a key that no tag has. A TSD finds no such tag, and takes no series into the tree since that is strict:
-// it browses what tsdbridge hangs there, and hangs nothing itself.
+// In the table it is a TAGK rule of a key that no tag has. A TSD finds no such tag, and takes no
+// series into the tree since that is strict: it browses what tsdbridge hangs there, and hangs
+// nothing itself.
 
-// restField is the field of a rule of rest. Braces are in no stored key, and OpenTSDB allows none in tags.
+// restField is the field of a rule of rest. Braces are in no stored key, and OpenTSDB allows none
+// in tags.
 const restField = "{tags...}"
 
 // The reasons to refuse a rule of rest.
@@ -27,13 +30,13 @@ var (
 
 func (r *rule) rest() bool { return r.Type == ruleTagk && r.Field == restField }
 
-// whole says whether a name of the rule shows all of what the rule looks at.
+// whole reports whether a name of the rule shows all of what the rule looks at.
 func (r *rule) whole() bool {
 	shows := r.DisplayFormat == "" || strings.Contains(r.DisplayFormat, "{value}") || strings.Contains(r.DisplayFormat, "{ovalue}")
 	return (r.Type == ruleMetric || r.Type == ruleTagk && !r.rest()) && r.regex == nil && shows
 }
 
-// checkRest says what is wrong with the rules of rest of a declared tree.
+// checkRest returns what is wrong with the rest rules of a declared tree.
 func (t *Tree) checkRest() error {
 	found := 0
 	for _, level := range t.levels {
@@ -52,12 +55,14 @@ func (t *Tree) checkRest() error {
 	return nil
 }
 
-// A Display says what the paths of a tree show of series.
+// A Display is what the paths of a tree show of series.
 type Display struct {
-	// Metric says that paths show the metric, Tags the stored keys of tags that they show, whole both.
+	// Metric is true when paths show the whole metric. Tags are the stored keys of tags that they
+	// show whole.
 	Metric bool
 	Tags   map[string]bool
-	// Sum says that several series of one path are drawn as their sum; else each is drawn by itself.
+	// Sum is true when several series of one path are drawn as their sum. Else each is drawn by
+	// itself.
 	Sum bool
 }
 
@@ -103,7 +108,8 @@ func (w *walk) rest(r *rule, shown map[string]bool) {
 	}
 }
 
-// tags are the tags of the series as people see them, by key, but for those whose stored keys are shown already.
+// tags are the tags of the series as people see them, by key, but for those whose stored keys are
+// shown already.
 func (s *Subject) tags(shown map[string]bool) []storage.Tag {
 	if s.Rest != nil {
 		return s.Rest(s.Series, shown)
@@ -113,10 +119,11 @@ func (s *Subject) tags(shown map[string]bool) []storage.Tag {
 	return tags
 }
 
-// severalColumn is a column in the row of a definition, which no TSD looks at: what is drawn of several series of a path.
+// severalColumn is a column in the row of a definition, which no TSD looks at: what is drawn of
+// several series of a path.
 const severalColumn, severalSum = "tsdbridge_several", "sum"
 
-// sums says whether a row of a definition wants sums.
+// sums reports whether a row of a definition wants sums.
 func sums(cell []byte) bool { return string(cell) == severalSum }
 
 // restRule is a rule of rest.

@@ -7,7 +7,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// Outcome says what becomes of a series in a tree.
+// Outcome is what becomes of a series in a tree.
 type Outcome int
 
 // The outcomes.
@@ -20,7 +20,8 @@ const (
 	NoMatch
 	// Refused is a series that a level of a strict tree does not match.
 	Refused
-	// Failed is a series on which a TSD throws an exception: an empty value to split, pieces of one rule taken by another.
+	// Failed is a series on which a TSD throws an exception: an empty value to split, pieces of one
+	// rule taken by another.
 	Failed
 )
 
@@ -44,10 +45,12 @@ func (o Outcome) String() string {
 // A Route is the way of a series through a tree.
 type Route struct {
 	Outcome Outcome
-	// Branches are the names from the root, which is not among them, down to the branch with the leaf; Leaf is the name of the leaf.
+	// Branches are the names from the root, which is not among them, down to the branch with the
+	// leaf; Leaf is the name of the leaf.
 	Branches []string
 	Leaf     string
-	// Unmatched are the rules that were tried last on levels that did not match, in a TSD's words, or what failed.
+	// Unmatched are the rules that were tried last on levels that did not match, in a TSD's words,
+	// or what failed.
 	Unmatched string
 }
 
@@ -65,8 +68,8 @@ func (r Route) path(shown func(stored string) string) string {
 // Route runs a series through the rules.
 func (t *Tree) Route(s Subject) Route { return t.route(s, nil) }
 
-// route is OpenTSDB 2.4 TreeBuilder.processRuleset, which a TSD does recursively: each step tries the rules of a level for one name,
-// and on the way back the names become branches and a leaf.
+// route is OpenTSDB 2.4 TreeBuilder.processRuleset, which a TSD does recursively: each step tries
+// the rules of a level for one name, and on the way back the names become branches and a leaf.
 func (t *Tree) route(s Subject, said *transcript) Route {
 	w := walk{subject: s, said: said, names: make([]string, 0, 8)}
 	for level := 0; level < len(t.levels); {
@@ -95,7 +98,8 @@ func (t *Tree) route(s Subject, said *transcript) Route {
 	return r
 }
 
-// A transcript takes what a TSD's /api/tree/test says, word for word. A nil one takes nothing.
+// A transcript records the messages of a TSD's /api/tree/test, word for word. A nil one records
+// nothing.
 type transcript struct{ lines []string }
 
 func (t *transcript) say(parts ...string) {
@@ -110,14 +114,16 @@ type walk struct {
 	said      *transcript
 	names     []string
 	unmatched string
-	// The pieces of a value that was split, of which each step takes one. The rules of the level are tried again for each, from
-	// the first on; another rule with a separator takes pieces that are not its own.
+	// The pieces of a value that was split, of which each step takes one. The rules of the level
+	// are tried again for each, from the first on; another rule with a separator takes pieces that
+	// are not its own.
 	splitting bool
 	pieces    []string
 	next      int
 }
 
-// step tries the rules of a level for one name; the first that has one wins. done is false while pieces are left.
+// step tries the rules of a level for one name; the first that has one wins. done is false while
+// pieces are left.
 func (w *walk) step(level []*rule) (done bool, failed string) {
 	name := ""
 	var last *rule

@@ -11,14 +11,16 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// Rows finds paths in tsdb-tree itself, for who holds no index of it. A branch is one read and one scan of its children's rows.
+// Rows finds paths in tsdb-tree itself, for who holds no index of it. A branch is one read and one
+// scan of its children's rows.
 type Rows struct {
 	db    kv.KV
 	table string
 	shown func(stored string) string
 }
 
-// NewRows returns a search over a table of db. shown says how people see a stored name, nil: as it is.
+// NewRows returns a search over a table of db. shown returns a stored name as people see it; nil:
+// as it is.
 func NewRows(db kv.KV, table string, shown func(stored string) string) *Rows {
 	if shown == nil {
 		shown = asStored
@@ -94,7 +96,8 @@ type rowsSource struct {
 	collided collidedIndex
 }
 
-// list implements source. It gives every leaf and branch, whatever the ranges are: rows are ordered by hashes.
+// list implements source. It gives every leaf and branch, whatever the ranges are: rows are ordered
+// by hashes.
 func (r rowsSource) list(ctx context.Context, row []byte, _ []nameRange, visit func(child[[]byte]) error) error {
 	rows, err := r.db.Get(ctx, r.table, schema.FamilyData, [][]byte{row})
 	if err != nil {
@@ -130,10 +133,11 @@ func (r rowsSource) empty(ctx context.Context, row []byte) bool {
 	return r.list(ctx, row, nil, func(child[[]byte]) error { return errOccupied }) == nil
 }
 
-// deeperRows is how many rows below one child are read over before the scan begins anew behind them.
+// deeperRows is how many rows below one child are skipped before the scan begins again after them.
 const deeperRows = 32
 
-// branches lists the branches of a branch. Their rows are the next longer ones; the rows below each of them come in between.
+// branches lists the branches of a branch. Their rows are the next longer ones; the rows below each
+// of them come in between.
 func (r *Rows) branches(ctx context.Context, row []byte, visit func(child[[]byte]) error) error {
 	next := append(append([]byte{}, row...), 0, 0, 0, 0)
 	for next != nil {
@@ -149,7 +153,7 @@ func (r *Rows) branches(ctx context.Context, row []byte, visit func(child[[]byte
 func (r *Rows) scan(ctx context.Context, row, from []byte, visit func(child[[]byte]) error) (next []byte, err error) {
 	var children []child[[]byte]
 	deeper, width := 0, len(row)+schema.ChildWidth
-	// The last child a scan can find has the greatest hash: the rows below it are behind it.
+	// The last child that a scan can find has the greatest hash: the rows below it come after it.
 	stop := append(append([]byte{}, row...), 0xFF, 0xFF, 0xFF, 0xFF, 0)
 	s := kv.Scan{Table: r.table, Family: schema.FamilyData, Start: from, Stop: stop, Qualifier: schema.BranchQualifier()}
 	for found, err := range r.db.Scan(ctx, s) {
@@ -177,7 +181,7 @@ func (r *Rows) scan(ctx context.Context, row, from []byte, visit func(child[[]by
 	return next, nil
 }
 
-// behind is the row key of the next sibling, nil behind the last one.
+// behind returns the row key of the next sibling, nil after the last one.
 func behind(row []byte) []byte {
 	at := len(row) - schema.ChildWidth
 	hash := binary.BigEndian.Uint32(row[at:])

@@ -77,7 +77,7 @@ func (r *rule) validate() error {
 // probes are values without an empty piece whatever a sensible separator is.
 var probes = [...]string{"a.b-c_d/e:f g", "web01.example.com"}
 
-// check says why the rule can never match.
+// check returns why the rule can never match.
 func (r *rule) check() error {
 	if r.regex != nil && r.regex.NumSubexp() <= r.RegexGroupIdx {
 		return fmt.Errorf("regex %q has %d groups in parentheses, regexGroupIdx %d wants number %d",
@@ -101,13 +101,16 @@ func (r *rule) custom() bool {
 type Subject struct {
 	TSUID []byte
 	storage.Series
-	// Custom returns the custom fields of a name's UIDMeta, nil if it has none. It may be nil when no rule asks.
+	// Custom returns the custom fields of a name's UIDMeta, nil if it has none. It may be nil when
+	// no rule asks.
 	Custom func(kind schema.Kind, name string) map[string]string
-	// Rest gives the tags of a stored series as people see them, by key, but for those whose stored keys are shown already; nil: as they are.
+	// Rest gives the tags of a stored series as people see them, by key, but for those whose stored
+	// keys are shown already; nil: as they are.
 	Rest func(s storage.Series, shown map[string]bool) []storage.Tag
 }
 
-// value is what the rule looks at; ok is false when the series does not have it. said takes what a TSD says about it.
+// value returns what the rule looks at. ok is false when the series does not have it. said records
+// what a TSD reports.
 func (r *rule) value(s Subject, said *transcript) (value string, ok bool) {
 	switch r.Type {
 	case ruleMetric:
@@ -179,8 +182,8 @@ func (r *rule) extract(value string, said *transcript) string {
 	return ""
 }
 
-// format makes the name to show of a value and the piece of it. Tokens are replaced one kind after the other, so those within a value
-// are too, as in OpenTSDB 2.4 TreeBuilder.setCurrentName.
+// format makes the name to show of a value and the piece of it. Tokens are replaced one kind after
+// the other, so those within a value are too, as in OpenTSDB 2.4 TreeBuilder.setCurrentName.
 func (r *rule) format(s Subject, value, piece string, said *transcript) string {
 	if r.DisplayFormat == "" {
 		return piece

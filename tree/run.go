@@ -12,16 +12,18 @@ import (
 	"github.com/tsdbridge/tsdbridge/retry"
 )
 
-// reloadEvery is how often everything is read anew where others may have deleted rows: what they add is seen by each Refresh.
+// reloadEvery is how often everything is read anew where others may have deleted rows: what they
+// add is seen by each Refresh.
 const reloadEvery = time.Hour
 
 // maxLoadWait bounds the time between two attempts to load.
 const maxLoadWait = 30 * time.Second
 
-// errNotLoaded is what Status says before the first attempt has ended.
+// errNotLoaded is the error of Status before the first attempt has ended.
 var errNotLoaded = errors.New("trees: not loaded yet")
 
-// Run loads the trees, trying again until it can, and looks every so often for what others have changed, until ctx ends.
+// Run loads the trees, trying again until it can, and looks every so often for what others have
+// changed, until ctx ends.
 func (f *Forest) Run(ctx context.Context, every time.Duration, logger *slog.Logger) error {
 	k := keeper{forest: f, logger: logger, said: map[uint16]string{}, told: map[uint16]collisions{}}
 	pauses := retry.Pauses{First: min(every, time.Second), Longest: maxLoadWait}
@@ -53,14 +55,15 @@ func (k *keeper) look(ctx context.Context, every time.Duration) {
 	}
 }
 
-// incomplete says that the index of a process that has the tables alone may lack rows, so that it asks the table about everything new.
+// incomplete reports that the index of a process that has the tables alone may lack rows, so that
+// it asks the table about everything new.
 func (f *Forest) incomplete() bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return f.o.Exclusive && !f.complete
 }
 
-// A keeper keeps a forest fresh and says what is new, once.
+// A keeper keeps a forest fresh and logs what is new, once.
 type keeper struct {
 	forest *Forest
 	logger *slog.Logger
@@ -85,7 +88,7 @@ func (k *keeper) load(ctx context.Context) (ok bool) {
 	return ok
 }
 
-// progressEvery is how often a long load says how far it is.
+// progressEvery is how often a long load logs how far it is.
 const progressEvery = 10 * time.Second
 
 // tellProgress logs how far a load is until done is called.
@@ -124,7 +127,8 @@ func (k *keeper) refresh(ctx context.Context) {
 	k.note(ctx, err)
 }
 
-// note keeps the error for Status and logs it, as well as trees that cannot be used, when they are news.
+// note keeps the error for Status and logs it, as well as trees that cannot be used, when they are
+// news.
 func (k *keeper) note(ctx context.Context, err error) (ok bool) {
 	if err != nil && ctx.Err() != nil {
 		return false
@@ -153,7 +157,8 @@ type collisions struct {
 	at     time.Time
 }
 
-// tellCollisions logs, for each tree once an hour at most, that more series came to paths that others had.
+// tellCollisions logs, for each tree once an hour at most, that more series came to paths that
+// others had.
 func (k *keeper) tellCollisions() {
 	for _, t := range k.forest.Trees() {
 		now, told := k.forest.Index().Shared(t.id), k.told[t.id]
@@ -174,16 +179,18 @@ func (f *Forest) setState(err error) {
 	f.loaded = f.loaded || err == nil
 }
 
-// Loaded says that Run has loaded the trees, at least once: Find answers with what is known since.
+// Loaded reports whether Run has loaded the trees at least once: Find then answers with what is
+// known.
 func (f *Forest) Loaded() bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return f.loaded
 }
 
-// A Status says how a forest is.
+// A Status is the state of a forest.
 type Status struct {
-	// Err is why the trees are not loaded, or could not be refreshed. Loaded says that they were once: find then answers with what is known.
+	// Err is why the trees are not loaded, or could not be refreshed. Loaded is true when they were
+	// once: find then answers with what is known.
 	Err    error
 	Loaded bool
 	// Branches, Leaves and CollidedLeaves are what is known of all trees.
@@ -193,25 +200,25 @@ type Status struct {
 	DefaultErr error
 }
 
-// A TreeStatus says how a tree is.
+// A TreeStatus is the state of a tree.
 type TreeStatus struct {
 	ID      uint16
 	Name    string
 	Enabled bool
-	// Default says that it is the tree of plain series.
+	// Default is true for the tree of plain series.
 	Default bool
 	// Err is why it cannot be used, nil if it can.
 	Err error
 	// Inverse is why paths are not turned into series by it, nil if they are.
 	Inverse error
-	// Shared says how many series came to a path that another one had.
+	// Shared is how many series came to a path that another series had.
 	Shared Sharing
 }
 
 // errInverseOff is about trees that Options.Inverse leaves out.
 var errInverseOff = errors.New("not asked for")
 
-// Status says how the forest is now.
+// Status returns the state of the forest.
 func (f *Forest) Status() Status {
 	f.mu.RLock()
 	defer f.mu.RUnlock()

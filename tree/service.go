@@ -30,8 +30,8 @@ type ServiceOptions struct {
 	Now        func() time.Time
 }
 
-// A Service is the trees of a running process. It writes the declared trees, loads all of them, keeps them fresh, hangs new
-// series on them and finds paths. It is safe for concurrent use.
+// A Service is the trees of a running process. It writes the declared trees, loads all of them,
+// keeps them fresh, hangs new series on them and finds paths. It is safe for concurrent use.
 type Service struct {
 	o        ServiceOptions
 	db       kv.KV
@@ -39,15 +39,15 @@ type Service struct {
 	rows     *Rows
 	follower *Follower
 
-	// prepared is closed when the declared trees are in the table and all definitions are read. What a name means depends
-	// on them.
+	// prepared is closed when the declared trees are in the table and all definitions are read.
+	// What a name means depends on them.
 	prepared chan struct{}
 
 	preparing retry.Outcome
 }
 
-// NewService returns the trees of tables, without a store: the store reports its new series to the Service. Follow must be
-// called before Run.
+// NewService returns the trees of tables, without a store: the store reports its new series to the
+// Service. Follow must be called before Run.
 func NewService(db kv.KV, o ServiceOptions) *Service {
 	s := &Service{o: o, db: db, prepared: make(chan struct{})}
 	s.forest = New(db, o.Forest)
@@ -55,7 +55,8 @@ func NewService(db kv.KV, o ServiceOptions) *Service {
 	return s
 }
 
-// Follow prepares hanging the series of a catalog on trees that are made later. series is about how many there are.
+// Follow prepares hanging the series of a catalog on trees that are made later. series is about how
+// many there are.
 func (s *Service) Follow(c Catalog, series func() int) {
 	s.follower = NewFollower(s.forest, c, FollowOptions{
 		Every: s.o.Refresh, Rows: s.o.InTable, Series: series, Logger: s.o.Logger, Now: s.o.Now,
@@ -72,7 +73,8 @@ func (s *Service) Follower() *Follower { return s.follower }
 // Prepared is closed when the meaning of names is known.
 func (s *Service) Prepared() <-chan struct{} { return s.prepared }
 
-// Observe implements storage.Observer. It waits until the trees are prepared: before that nobody knows where a series hangs.
+// Observe implements storage.Observer. It waits until the trees are prepared: before that it is not
+// known where a series hangs.
 func (s *Service) Observe(ctx context.Context, series []storage.NewSeries) error {
 	select {
 	case <-s.prepared:
@@ -151,7 +153,8 @@ func (s *Service) Find(ctx context.Context, pattern string, o FindOptions) ([]No
 // Display returns what the paths of a tree show. ok is false when there is no such tree.
 func (s *Service) Display(id uint16) (d Display, ok bool) { return s.forest.Display(id) }
 
-// Ready returns why trees cannot be asked, nil when they can: they are in memory, or paths are found in the table.
+// Ready returns why trees cannot be asked, nil when they can: they are in memory, or paths are
+// found in the table.
 func (s *Service) Ready() error {
 	select {
 	case <-s.prepared:

@@ -14,7 +14,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// A Catalog lists the series of the tables in the order of their TSUIDs, and names them. storage.Store is one.
+// A Catalog lists the series of the tables in the order of their TSUIDs, and names them.
+// storage.Store is one.
 type Catalog interface {
 	EachTSUID(ctx context.Context, c storage.SeriesScan, visit func(tsuids [][]byte) error) error
 	NameSeries(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error)
@@ -25,10 +26,11 @@ type SyncOptions struct {
 	storage.SeriesScan
 	// Parallel is how many batches of series are being hung at a time.
 	Parallel int
-	// MaxCells is how many branches and leaves are remembered as standing in the table; then all are forgotten, and the table is
-	// asked again. 70 bytes each.
+	// MaxCells is how many branches and leaves are remembered as standing in the table; then all
+	// are forgotten, and the table is asked again. 70 bytes each.
 	MaxCells int
-	// Progress, if any, is told how far it is: about every Every, and not at the end. All that it is told of is durable.
+	// Progress, if any, is told how far it is: about every Every, and not at the end. All that it
+	// is told of is durable.
 	Progress func(SyncReport)
 	Every    time.Duration
 	Now      func() time.Time
@@ -39,12 +41,15 @@ func DefaultSyncOptions() SyncOptions {
 	return SyncOptions{Parallel: 4, MaxCells: 4_000_000, Every: 10 * time.Second, Now: time.Now}
 }
 
-// Sync hangs the series that exist on the trees that are enabled, as OpenTSDB's "uid treesync" does: what a TSD left out (it loses series
-// of a burst), what was written before the trees or without them. It only adds, and by check-and-puts alone, so it may run beside
-// adapters and TSDs, twice, and after itself. It needs no more memory for many series than for some. After an error, or
-// when ctx ends, the report says up to which series everything is done: go on from its Position.
+// Sync hangs the series that exist on the trees that are enabled, as OpenTSDB's "uid treesync"
+// does: what a TSD left out (it loses series of a burst), what was written before the trees or
+// without them. It only adds, and by check-and-puts alone, so it may run at the same time as
+// adapters and TSDs, twice, and after itself. It needs no more memory for many series than for
+// some. After an error, or when ctx ends, the report contains the series up to which everything is
+// done: go on from its Position.
 func Sync(ctx context.Context, db kv.KV, o Options, c Catalog, so SyncOptions) (SyncReport, error) {
-	// Not even a local engine's rows are all known here: everything that is written is asked for first.
+	// Not even a local engine's rows are all known here: everything that is written is asked for
+	// first.
 	o.Exclusive = false
 	counting := newTally(db)
 	s := &syncing{db: counting, o: o, so: so, catalog: c, tally: counting, told: so.Now()}
@@ -96,13 +101,15 @@ type batch struct {
 	routed SyncReport
 }
 
-// newForest starts with a forest that knows the definitions and nothing of what stands in the table.
+// newForest starts with a forest that knows the definitions and nothing of what stands in the
+// table.
 func (s *syncing) newForest(ctx context.Context) error {
 	s.forest = New(s.db, s.o)
 	return s.forest.LoadTrees(ctx)
 }
 
-// run hangs batches in parallel and takes their results in order, so that one position says what is done.
+// run hangs batches in parallel and takes their results in order, so that one position tells what
+// is done.
 func (s *syncing) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -137,7 +144,8 @@ func (s *syncing) begin(ctx context.Context, tsuids [][]byte, under chan<- *batc
 	return nil
 }
 
-// take adds up the batches in the order of their series, up to the first that failed. Those behind it are stopped and waited for.
+// take adds up the batches in the order of their series, up to the first that failed. Those after
+// it are stopped and waited for.
 func (s *syncing) take(ctx context.Context, under <-chan *batch, stop func()) (err error) {
 	for b := range under {
 		<-b.done
@@ -180,8 +188,8 @@ func (s *syncing) count() {
 	}
 }
 
-// flush makes durable what was put until now: a local engine owes that for check-and-puts until the next Apply. It deletes a column
-// that is not there.
+// flush makes durable what was put until now: a local engine owes that for check-and-puts until the
+// next Apply. It deletes a column that is not there.
 func (s *syncing) flush(ctx context.Context) error {
 	trees := s.forest.Trees()
 	if len(trees) == 0 {

@@ -13,13 +13,15 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// A SyncReport says what a Sync did so far.
+// A SyncReport is what a Sync did so far.
 type SyncReport struct {
 	// Position is the last TSUID up to which every series is done: SeriesScan.From to go on.
 	Position []byte
-	// Series are those looked at; Nameless those among them that have a UID without a name, of which no tree can take any.
+	// Series are those looked at; Nameless those among them that have a UID without a name, of
+	// which no tree can take any.
 	Series, Nameless int
-	// WrittenBranches and WrittenLeaves were not there before; perhaps of series behind Position too.
+	// WrittenBranches and WrittenLeaves were not there before; some may be of series after
+	// Position.
 	WrittenBranches, WrittenLeaves int64
 	// Trees are the trees that took part, by id.
 	Trees []TreeReport
@@ -27,7 +29,7 @@ type SyncReport struct {
 	Broken []Broken
 }
 
-// A TreeReport says what became of the series in one tree. Each is counted once.
+// A TreeReport is what became of the series in one tree. Each is counted once.
 type TreeReport struct {
 	Tree *Tree
 	// Hung have their leaf, now or already before.
@@ -81,7 +83,7 @@ func (r SyncReport) String() string {
 	return b.String()
 }
 
-// outcomes says what became of series that were observed.
+// outcomes counts what became of series that were observed.
 func (f *Forest) outcomes(ctx context.Context, series []NewSeries) ([]TreeReport, error) {
 	trees := f.enabled()
 	names := make([]storage.Series, len(series))
@@ -152,7 +154,8 @@ func (x *Index) isCollided(tree uint16, tsuid []byte) bool {
 	return ok
 }
 
-// Holder is the TSUID that has the leaf of a route, or one whose name shares its hash; nil when there is none.
+// Holder is the TSUID that has the leaf of a route, or one whose name shares its hash; nil when
+// there is none.
 func (x *Index) Holder(tree uint16, r Route) []byte {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

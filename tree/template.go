@@ -10,7 +10,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// A Template is a shorthand for a tree whose paths can be read both ways: servers.{host}.{metric...}. Each element between dots is one of
+// A Template is a shorthand for a tree whose paths can be read both ways:
+// servers.{host}.{metric...}. Each element between dots is one of
 //
 //	text            itself
 //	{name}          the value of the tag name
@@ -18,8 +19,9 @@ import (
 //	{metric...}     the metric, as many elements as it has, at least one
 //	{tags...}       the tags that no other element takes, each an element key=value, by key; none is one too
 //
-// and text may stand before and behind the braces of an element: rack-{rack}. The metric is in one place of every template. The
-// tree is strict: it takes the series that have all the tags, and of a path's elements each has its place. With {tags...} it is not read backwards.
+// and text may stand before and after the braces of an element: rack-{rack}. The metric is in one
+// place of every template. The tree is strict: it takes the series that have all the tags, and of a
+// path's elements each has its place. With {tags...} it is not read backwards.
 type Template struct {
 	text  string
 	parts []templatePart
@@ -188,8 +190,9 @@ func (t Template) Definition(name string) Definition {
 	return d
 }
 
-// rule is the rule of an element. Text alone is a rule that takes every metric and shows it by a display format without a token, which
-// OpenTSDB 2.4 TreeBuilder.setCurrentName then shows as it is.
+// rule is the rule of an element. Text alone is a rule that takes every metric and shows it by a
+// display format without a token, which OpenTSDB 2.4 TreeBuilder.setCurrentName then shows as it
+// is.
 func (p templatePart) rule(level int) schema.TreeRule {
 	if p.name == partRest {
 		return restRule(level)

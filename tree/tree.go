@@ -1,10 +1,13 @@
-// Package tree hangs series on trees: OpenTSDB's rule engine over the rows of tsdb-tree, and the globs that walk what it built. A tree
-// says by its rules which names a series' metric, tags and custom fields make of it; the last name is a leaf, those before it are
-// branches. Rows are a TSD's, byte for byte, so that both build and browse the same trees.
+// Package tree hangs series on trees: OpenTSDB's rule engine over the rows of tsdb-tree, and the
+// globs that walk what it built. A tree has rules that make names of a series' metric, tags and
+// custom fields; the last name is a leaf, those before it are branches. Rows are a TSD's, byte for
+// byte, so that both build and browse the same trees.
 //
-// Where the rules lose nothing they are also read backwards, which turns a dotted name into metric and tags.
+// Where the rules lose nothing they are also read backwards, which turns a dotted name into metric
+// and tags.
 //
-// It never assigns a UID and never reads a point. Globs are answered from branches and leaves alone, never by inverting rules.
+// It never assigns a UID and never reads a point. Globs are answered from branches and leaves
+// alone, never by inverting rules.
 package tree
 
 import (
@@ -55,8 +58,8 @@ func (t *Tree) Rules() []schema.TreeRule {
 	return rules
 }
 
-// Compile makes a definition ready. It refuses what no TSD could load, and the regular expressions that only Java can run; what a TSD
-// loads although it can never match is taken, see Check.
+// Compile makes a definition ready. It refuses what no TSD could load, and the regular expressions
+// that only Java can run; what a TSD loads although it can never match is taken, see Check.
 func Compile(d Definition) (*Tree, error) {
 	if d.ID == 0 {
 		return nil, errors.New("tree without an id")
@@ -85,7 +88,8 @@ func Compile(d Definition) (*Tree, error) {
 	return t, nil
 }
 
-// Check says what is wrong with a declared tree: what Compile refuses, and rules that can never match.
+// Check returns what is wrong with a declared tree: what Compile refuses, and rules that can never
+// match.
 func Check(d Definition) error {
 	t, err := Compile(d)
 	if err != nil {
@@ -111,7 +115,7 @@ func Check(d Definition) error {
 	return errors.Join(errs...)
 }
 
-// needsCustom says whether a rule reads the custom fields of UIDMeta documents.
+// needsCustom reports whether a rule reads the custom fields of UIDMeta documents.
 func (t *Tree) needsCustom() bool {
 	for _, level := range t.levels {
 		for _, r := range level {

@@ -12,8 +12,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// write puts the cells where there are none: all at once those that the table is known not to have. Of the others a process that has the
-// tables alone asks first; where others write they are check-and-puts, branches from the root downwards and then leaves, as a TSD does.
+// write puts the cells where there are none: all at once those that the table is known not to have.
+// Of the others a process that has the tables alone asks first; where others write they are
+// check-and-puts, branches from the root downwards and then leaves, as a TSD does.
 func (c *insertionRound) write(ctx context.Context) error {
 	rank := c.forest.rank
 	slices.SortStableFunc(c.cells, func(a, b newCell) int { return rank(&a) - rank(&b) })
@@ -30,7 +31,8 @@ func (c *insertionRound) write(ctx context.Context) error {
 	return nil
 }
 
-// rank orders cells: those that are put at once, then the others, by depth where one is put after the other.
+// rank orders cells: those that are put at once, then the others, by depth where one is put after
+// the other.
 func (f *Forest) rank(c *newCell) int {
 	switch {
 	case c.absent:
@@ -57,8 +59,9 @@ func (f *Forest) putAll(ctx context.Context, cells []newCell) error {
 	return g.Wait()
 }
 
-// put writes a cell if there is none. What stands there is read: who has a leaf (the answer to the check-and-put may have been
-// lost, so that is perhaps the series that asked), and whether a branch bears another name of the same hash.
+// put writes a cell if there is none. What stands there is read: who has a leaf (the answer to the
+// check-and-put may have been lost, so that is perhaps the series that asked), and whether a branch
+// bears another name of the same hash.
 func (f *Forest) put(ctx context.Context, c *newCell) error {
 	column := kv.Column{Table: f.o.TreeTable, Family: schema.FamilyData, Row: c.Row, Qualifier: c.Qualifier}
 	written, err := f.db.CheckAndPut(ctx, column, nil, c.Value)
@@ -73,12 +76,13 @@ func (f *Forest) put(ctx context.Context, c *newCell) error {
 	return err
 }
 
-// isRoot says whether it is the cell of the root, which is the same whoever wrote it.
+// isRoot reports whether it is the cell of the root, which is the same whatever wrote it.
 func (c *newCell) isRoot() bool {
 	return c.name == schema.RootName && len(c.Row) == len(schema.TreeRow(1)) && c.Leaf == nil
 }
 
-// found takes what stands in the cell already. What cannot be read stays, as it does for a TSD; a branch of it counts as ours.
+// found takes what stands in the cell already. What cannot be read stays, as it does for a TSD; a
+// branch of it counts as ours.
 func (c *newCell) found(value []byte) {
 	if c.Leaf != nil {
 		leaf, _ := schema.ParseLeaf(value)
@@ -88,7 +92,7 @@ func (c *newCell) found(value []byte) {
 	}
 }
 
-// errGone is about a cell that was deleted while somebody was looking at it.
+// errGone is about a cell that was deleted while it was looked at.
 var errGone = errors.New("the cell is gone again")
 
 // stands reads the cell of a step, nil without one.
@@ -105,8 +109,9 @@ func (f *Forest) stands(ctx context.Context, c Step) ([]byte, error) {
 	return nil, nil
 }
 
-// putLacking puts those cells that are not there. Nobody else writes, and this process has each cell once: reading and putting are two
-// steps, so that a wide row is neither read nor rewritten for each of its cells.
+// putLacking puts those cells that are not there. No other process writes, and this process has
+// each cell once: reading and putting are two steps, so that a wide row is neither read nor
+// rewritten for each of its cells.
 func (f *Forest) putLacking(ctx context.Context, cells []newCell) error {
 	values, err := f.standing(ctx, cells)
 	if err != nil {
@@ -126,7 +131,8 @@ func (f *Forest) putLacking(ctx context.Context, cells []newCell) error {
 	return f.db.Apply(ctx, f.o.TreeTable, schema.FamilyData, mutations(lacking))
 }
 
-// fewCells is up to how many cells of a row are looked for one by one; more are taken from the whole row.
+// fewCells is up to how many cells of a row are looked for one by one; more are taken from the
+// whole row.
 const fewCells = 4
 
 // standing reads cells, nil for those that are not there.

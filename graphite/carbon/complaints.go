@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// complaintPause is how long the log keeps silent about further lines that are bad for the same reason.
+	// complaintPause is how long the log keeps silent about further lines that are bad for the same
+	// reason.
 	complaintPause = 10 * time.Second
 	// complaintBytes is how much of a line is logged.
 	complaintBytes = 128
@@ -39,7 +40,7 @@ func (c *complaints) about(ctx context.Context, reason Reason, line []byte, prot
 		"line", strconv.QuoteToASCII(string(cut)), "bytes", len(line), "suppressed", suppressed)
 }
 
-// turn says whether a reason may be logged now, and how often it was not since it last was.
+// turn reports whether a reason may be logged now, and how often it was not since it last was.
 func (c *complaints) turn(reason Reason) (suppressed int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,8 +15,9 @@ import (
 // past is a deadline that ends a read at once.
 var past = time.Unix(1, 0)
 
-// connection is one TCP connection. It reads what is there, delivers the points of it, and only then reads on: so a slow store slows
-// the sender. Where there are many points, it reads and parses once more while they are on their way.
+// connection is one TCP connection. It reads what is there, delivers the points of it, and only
+// then reads on: so a slow store slows the sender. Where there are many points, it reads and parses
+// once more while they are on their way.
 type connection struct {
 	*Listener
 	conn     net.Conn
@@ -28,7 +29,8 @@ type connection struct {
 	turn     *turns.Turn     // to parse
 }
 
-// serveConnection returns when the sender closes the connection, a line closes it, or ctx ends. Deliveries go on until writeCtx ends.
+// serveConnection returns when the sender closes the connection, a line closes it, or ctx ends.
+// Deliveries go on until writeCtx ends.
 func (l *Listener) serveConnection(ctx, writeCtx context.Context, conn net.Conn, d *delivery) {
 	l.metrics.accepted.Inc()
 	l.metrics.connections.Inc()
@@ -71,11 +73,12 @@ func (c *connection) read(ctx context.Context) error {
 	return err
 }
 
-// take delivers the points of all complete lines. It says whether the connection stays open, or a line of them closes it, and whether there were points.
+// take delivers the points of all complete lines. It reports whether the connection stays open, or
+// a line of them closes it, and whether there were points.
 func (c *connection) take(ctx context.Context) (open, useful bool) {
 	b := c.newBatch(c.delivery, c.metrics.tcp)
 	b.pipeline, b.turn = &c.pipeline, c.turn
-	_ = c.turn.Resume(ctx) // Whoever is told to stop parses what was read without.
+	_ = c.turn.Resume(ctx) // When the process stops, what was read is parsed without a turn.
 	open = c.collect(ctx, b)
 	c.turn.Pause()
 	if !open || len(*b.points) < listen.PipelinePoints {

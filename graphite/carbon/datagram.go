@@ -15,12 +15,12 @@ const (
 	maxDatagram = 65535
 	// socketBuffer is what the kernel is asked to hold of datagrams, in bytes.
 	socketBuffer = 8 << 20
-	// datagramCost is what a datagram takes of the queue beside its bytes.
+	// datagramCost is what a datagram takes of the queue in addition to its bytes.
 	datagramCost = 64
 )
 
-// datagramQueue holds datagrams between the socket and the store, one after the other in one buffer, so that those that come while
-// the store is busy reach it together.
+// datagramQueue holds datagrams between the socket and the store, one after the other in one
+// buffer, so that those that come while the store is busy reach it together.
 type datagramQueue struct {
 	limit int           // bytes
 	ready chan struct{} // holds one when there are datagrams; closed when no more will come
@@ -114,8 +114,8 @@ func (l *Listener) serveDatagrams(ctx context.Context, q *datagramQueue, d *deli
 	}
 }
 
-// addDatagram adds the points of one datagram. One that is not UTF-8 is lost whole, and so is what follows an infinite timestamp: carbon
-// does not catch these two.
+// addDatagram adds the points of one datagram. One that is not UTF-8 is lost whole, and so is what
+// follows an infinite timestamp: carbon does not catch these two.
 func (l *Listener) addDatagram(ctx context.Context, b *batch, bytes []byte, from netip.AddrPort) {
 	lost := Reason(0)
 	if !l.o.KeepOpen && !utf8.Valid(bytes) {
@@ -141,7 +141,8 @@ func (l *Listener) addDatagram(ctx context.Context, b *batch, bytes []byte, from
 	}
 }
 
-// cutDatagram cuts the first line off: Python's str.splitlines, which knows more ends of lines than the newline. The last needs none.
+// cutDatagram cuts the first line off: Python's str.splitlines, which knows more ends of lines than
+// the newline. The last needs none.
 func cutDatagram(b []byte) (line, rest []byte) {
 	for i := 0; i < len(b); {
 		r, size := rune(b[i]), 1

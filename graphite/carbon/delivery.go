@@ -8,14 +8,16 @@ import (
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
 )
 
-// A Sink takes points. Write returns when they are stored or are refused for good, which the Sink counts; an error means "not now",
-// and that some may be stored or none. Storing them again must do no harm. The points and their names are the caller's again
-// afterwards. Write is called by many goroutines at once.
+// A Sink takes points. Write returns when they are stored or are refused for good, which the Sink
+// counts; an error means "not now", and that some may be stored or none. Storing them again must do
+// no harm. The points and their names are the caller's again afterwards. Write is called by many
+// goroutines at once.
 type Sink interface {
 	Write(ctx context.Context, points []Point) error
 }
 
-// delivery hands points to the sink until it takes them. While it does not, whoever delivers waits, and does not read from its sender.
+// delivery hands points to the sink until it takes them. Meanwhile the caller waits, and does not
+// read from its sender.
 type delivery struct {
 	listen.Retrier
 	sink    Sink

@@ -10,9 +10,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/decimal"
 )
 
-// parseFloat reads a number as Python's float() does: decimal, with an exponent perhaps, in the digits of any script, with single
-// underscores between digits; or inf, infinity, nan. What overflows is infinite. Neither hexadecimal nor anything else that
-// strconv takes beyond that.
+// parseFloat reads a number as Python's float() does: decimal, with an exponent perhaps, in the
+// digits of any script, with single underscores between digits; or inf, infinity, nan. What
+// overflows is infinite. Neither hexadecimal nor anything else that strconv takes beyond that.
 func parseFloat(b []byte) (float64, bool) {
 	if d, n := decimal.Scan(b); n > 0 && n == len(b) {
 		if v, ok := d.Float64(); ok {
@@ -68,8 +68,8 @@ func endsInDigit(b []byte) bool {
 	return len(b) > 0 && b[len(b)-1] >= '0' && b[len(b)-1] <= '9'
 }
 
-// digitOf is the ASCII digit that a character of another script stands for, negative if for none. Unicode has decimal digits in runs of
-// ten from zero to nine.
+// digitOf is the ASCII digit that a character of another script stands for, negative if for none.
+// Unicode has decimal digits in runs of ten from zero to nine.
 func digitOf(r rune) rune {
 	for _, t := range unicode.Nd.R16 {
 		if r >= rune(t.Lo) && r <= rune(t.Hi) {
@@ -84,7 +84,8 @@ func digitOf(r rune) rune {
 	return -1
 }
 
-// isDecimal says whether b is a sign (perhaps), digits with a point somewhere (perhaps) and an exponent (perhaps).
+// isDecimal reports whether b is a sign (perhaps), digits with a point somewhere (perhaps) and an
+// exponent (perhaps).
 func isDecimal(b []byte) bool {
 	b = skipSign(b)
 	whole := skipDigits(b)

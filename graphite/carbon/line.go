@@ -1,6 +1,7 @@
-// Package carbon receives points in carbon's plaintext protocol, lines of "name value timestamp" over TCP and UDP, by the rules of
-// Graphite's own carbon 1.1.10 (which are Python's), and hands them to a Sink. It never knows how names or points are stored, and
-// never sends a byte back: the protocol has no replies.
+// Package carbon receives points in carbon's plaintext protocol, lines of "name value timestamp"
+// over TCP and UDP, by the rules of Graphite's own carbon 1.1.10 (which are Python's), and hands
+// them to a Sink. It never knows how names or points are stored, and never sends a byte back: the
+// protocol has no replies.
 package carbon
 
 import (
@@ -16,10 +17,11 @@ type Point struct {
 	Value float64
 }
 
-// MaxTime is the last second that OpenTSDB's row keys hold. Carbon takes later ones, and negative ones, and never shows them again.
+// MaxTime is the last second that OpenTSDB's row keys hold. Carbon takes later ones, and negative
+// ones, and never shows them again.
 const MaxTime = math.MaxUint32
 
-// A Reason says why a line is no point.
+// A Reason is why a line is not a point.
 type Reason uint8
 
 // The reasons. The zero Reason is of a line that is a point.
@@ -44,7 +46,8 @@ func (r Reason) String() string {
 	}[r]
 }
 
-// closes says whether carbon closes a TCP connection over such a line: they are exceptions that it does not catch.
+// closes reports whether carbon closes a TCP connection over such a line: they are exceptions that
+// it does not catch.
 func (r Reason) closes() bool {
 	switch r {
 	case ReasonTimestampNaN, ReasonTimestampInf, ReasonUTF8, ReasonTooLong:
@@ -54,8 +57,8 @@ func (r Reason) closes() bool {
 	}
 }
 
-// ParseLine reads one line, without its newline. now, in seconds since the epoch, takes the place of the timestamp -1. The point's
-// name is a part of line.
+// ParseLine reads one line, without its newline. now, in seconds since the epoch, takes the place
+// of the timestamp -1. The point's name is a part of line.
 func ParseLine(line []byte, now int64) (Point, Reason) {
 	var f fields
 	n, ok := f.ascii(line)
@@ -94,7 +97,8 @@ const (
 	isForeign // not ASCII
 )
 
-// byteClass has the ASCII white space of Python's str.split: beside the usual also the separators 1C to 1F.
+// byteClass has the ASCII white space of Python's str.split: the usual ones, and the separators 1C
+// to 1F.
 var byteClass = func() (class [256]uint8) {
 	for _, c := range "\t\n\v\f\r\x1c\x1d\x1e\x1f " {
 		class[c] = isSpace

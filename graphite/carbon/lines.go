@@ -2,13 +2,15 @@ package carbon
 
 import "github.com/tsdbridge/tsdbridge/ingest/listen"
 
-// MaxLine is the length of the longest line in bytes, without its newline: that of Twisted's LineOnlyReceiver, in which carbon reads.
+// MaxLine is the length of the longest line in bytes, without its newline: that of Twisted's
+// LineOnlyReceiver, in which carbon reads.
 const MaxLine = 16384
 
 // leastBuffer always has room after a look for lines.
 const leastBuffer = 2 * MaxLine
 
-// newLines cuts what a connection sends into lines as carbon does: only a newline ends one, not a carriage return.
+// newLines cuts what a connection sends into lines as carbon does: only a newline ends one, not a
+// carriage return.
 func newLines(buffer int, budget *listen.Gate) listen.Lines {
 	return listen.Lines{Max: buffer, Longest: MaxLine, Budget: budget}
 }

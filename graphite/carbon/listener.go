@@ -49,7 +49,8 @@ func New(o Options) (*Listener, error) {
 	return l, nil
 }
 
-// bind binds TCP and the same port of UDP. A port that was picked for TCP may be taken in UDP; then another is picked.
+// bind binds TCP and the same port of UDP. A port that was picked for TCP may be taken in UDP; then
+// another is picked.
 func (l *Listener) bind() error {
 	host, port, err := net.SplitHostPort(l.o.Address)
 	if err != nil {
@@ -97,8 +98,8 @@ func (l *Listener) Close() error {
 	return err
 }
 
-// Run serves until ctx ends. Then it accepts and reads no more, and what was read has Options.ShutdownGrace to reach the sink; what
-// does not is lost, which is logged and counted.
+// Run serves until ctx ends. Then it accepts and reads no more, and what was read has
+// Options.ShutdownGrace to reach the sink; what does not is lost, which is logged and counted.
 func (l *Listener) Run(ctx context.Context, sink Sink) error {
 	group, ctx := errgroup.WithContext(ctx)
 	writeCtx, giveUp := context.WithCancel(context.WithoutCancel(ctx))
@@ -162,7 +163,8 @@ func (b *batch) add(ctx context.Context, line []byte) Reason {
 	return 0
 }
 
-// addPlain adds the lines that text begins with up to one that is worth a closer look, and returns their length.
+// addPlain adds the lines that text begins with up to one that is worth a closer look, and returns
+// their length.
 func (b *batch) addPlain(ctx context.Context, text []byte) (n int) {
 	for {
 		p, length := plainLine(text[n:])
@@ -180,7 +182,7 @@ func (b *batch) addPoint(ctx context.Context, p Point) {
 	if len(*b.points) == maxPoints {
 		b.turn.Pause()
 		b.deliver(ctx)
-		_ = b.turn.Resume(ctx) // Whoever is told to stop parses what was read without.
+		_ = b.turn.Resume(ctx) // When the process stops, what was read is parsed without a turn.
 	}
 }
 

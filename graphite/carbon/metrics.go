@@ -11,7 +11,8 @@ const (
 	protocolUDP = "udp"
 )
 
-// listenerMetrics are the counters of a listener. Lines = points + rejected lines + lost points + held points.
+// listenerMetrics are the counters of a listener. Lines = points + rejected lines + lost points +
+// held points.
 type listenerMetrics struct {
 	connections                  prometheus.Gauge
 	accepted                     prometheus.Counter

@@ -7,8 +7,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/decimal"
 )
 
-// plainLine reads the line that b begins with if it is as nearly all are: three fields of ASCII with one blank between, the value a decimal of a few
-// digits, the timestamp digits. n is its length with its newline; 0 when it is worth a look by ParseLine, or its end is not there yet.
+// plainLine reads the line that b begins with if it is as nearly all are: three fields of ASCII
+// with one blank between, the value a decimal of a few digits, the timestamp digits. n is its
+// length with its newline; 0 when it is worth a look by ParseLine, or its end is not there yet.
 //
 // It goes over the bytes once. What it takes, ParseLine takes for the same point.
 func plainLine(b []byte) (p Point, n int) {
@@ -50,7 +51,8 @@ func textLength(b []byte) int {
 	n := 0
 	for ; n+8 <= len(b); n += 8 {
 		w := binary.LittleEndian.Uint64(b[n:])
-		// The high bit of each byte that is below ! (the difference borrows) or above DEL. A borrow spoils bytes behind the first alone.
+		// The high bit of each byte that is below ! (the difference borrows) or above DEL. A borrow
+		// only spoils bytes after the first one.
 		if other := (w - '!'*ones | w) & highs; other != 0 {
 			return n + bits.TrailingZeros64(other)/8
 		}

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Aggregations are the rules of carbon's storage-aggregation.conf: how the coarser archives of a name are made of the finest
-// one. They are safe for concurrent use. A nil *Aggregations has no rules.
+// Aggregations are the rules of carbon's storage-aggregation.conf: how the coarser archives of a
+// name are made of the finest one. They are safe for concurrent use. A nil *Aggregations has no
+// rules.
 type Aggregations struct{ rules *rules[Aggregation] }
 
 // ParseAggregations reads a storage-aggregation.conf as carbon does; file is its name, for errors.
@@ -20,7 +21,8 @@ func ParseAggregations(file, text string) (*Aggregations, error) {
 	return &Aggregations{r}, nil
 }
 
-// Skipped returns an error for each section that is not a rule because a key is missing. Each error names the place.
+// Skipped returns an error for each section that is not a rule because a key is missing. Each error
+// names the place.
 func (a *Aggregations) Skipped() []error {
 	if a == nil {
 		return nil
@@ -80,7 +82,8 @@ func defaultAggregation() Aggregation {
 	return Aggregation{Method: "average", XFF: 0.5, join: joins("average")}
 }
 
-// storedXFF is the factor as whisper's header stores it, in 32 bits. 0.3 becomes 0.30000001, so three slots of ten are too few.
+// storedXFF is the factor as whisper's header stores it, in 32 bits. 0.3 becomes 0.30000001, so
+// three slots of ten are too few.
 func storedXFF(f float64) float64 { return float64(float32(f)) }
 
 // Slot consolidates finer slots as whisper.__propagate does.
@@ -91,7 +94,8 @@ func (a Aggregation) Slot(known []float64, slots int) (v float64, ok bool) {
 	return a.join(known, slots), true
 }
 
-// joins is whisper.aggregate by name, nil for an unknown name. Other implementations of carbon write avg for average.
+// joins is whisper.aggregate by name, nil for an unknown name. Other implementations of carbon
+// write avg for average.
 func joins(method string) func(known []float64, slots int) float64 {
 	switch method {
 	case "average", "avg":

@@ -19,17 +19,20 @@ type option struct {
 	line  int
 }
 
-// defaultSection is the section whose options all other sections inherit. It counts as a section itself, as in carbon.
+// defaultSection is the section whose options all other sections inherit. It counts as a section
+// itself, as in carbon.
 const defaultSection = "DEFAULT"
 
-// parseINI reads a file as Python 3's configparser does with its defaults, which carbon uses. name is for errors.
+// parseINI reads a file as Python 3's configparser does with its defaults, which carbon uses. name
+// is for errors.
 //
 //   - Keys are in any case. The first = or : separates a key from its value.
 //   - Comment lines begin with # or ;. There are no comments after a value.
 //   - A line that is indented deeper than its key continues the value.
 //   - %% is a percent sign, and %(key)s is the value of another key.
 //
-// It refuses what configparser refuses. It also refuses text after the bracket of a section, which carbon ignores silently.
+// It refuses what configparser refuses. It also refuses text after the bracket of a section, which
+// carbon ignores silently.
 func parseINI(name, text string) ([]section, error) {
 	p := iniParser{file: name}
 	for i, line := range strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
@@ -136,7 +139,8 @@ func (p *iniParser) interpolate() error {
 	return nil
 }
 
-// Bounds of references within references: configparser's own depth, and a length against values that double each time.
+// Bounds of references within references: configparser's own depth, and a length against values
+// that double each time.
 const (
 	maxDepth = 10
 	maxValue = 1 << 20

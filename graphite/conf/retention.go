@@ -13,8 +13,9 @@ type Archive struct{ Step, Points int64 }
 // Retention is how far back an archive reaches, in seconds.
 func (a Archive) Retention() int64 { return a.Step * a.Points }
 
-// ParseRetentions reads the retentions of storage-schemas.conf, such as `10s:6h,1m:7d` or `60:1440`, and returns the archives
-// as a whisper file has them, the finest first. It refuses what whisper refuses (whisper.validateArchiveList).
+// ParseRetentions reads the retentions of storage-schemas.conf, such as `10s:6h,1m:7d` or
+// `60:1440`, and returns the archives as a whisper file has them, the finest first. It refuses what
+// whisper refuses (whisper.validateArchiveList).
 func ParseRetentions(text string) ([]Archive, error) {
 	var archives []Archive
 	for definition := range strings.SplitSeq(text, ",") {
@@ -33,7 +34,8 @@ func ParseRetentions(text string) ([]Archive, error) {
 	return archives, nil
 }
 
-// parseArchive is carbon.util.parseRetentionDef: a precision, and either a number of points or a span of time.
+// parseArchive is carbon.util.parseRetentionDef: a precision, and either a number of points or a
+// span of time.
 func parseArchive(text string) (Archive, error) {
 	precision, span, ok := strings.Cut(text, ":")
 	if !ok {

@@ -7,8 +7,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/recent"
 )
 
-// rules are the sections of one of carbon's files. The first section whose pattern is found in a name holds for the name.
-// They are safe for concurrent use.
+// rules are the sections of one of carbon's files. The first section whose pattern is found in a
+// name holds for the name. They are safe for concurrent use.
 type rules[T any] struct {
 	list    []rule[T]
 	skipped []error
@@ -23,8 +23,8 @@ type rule[T any] struct {
 	value   T
 }
 
-// parseRules reads a file. parse returns the value of a section, or an error and its key. A skippedError means that carbon
-// ignores the section.
+// parseRules reads a file. parse returns the value of a section, or an error and its key. A
+// skippedError means that carbon ignores the section.
 func parseRules[T any](file, text string, parse func(s section) (value T, key string, err error)) (*rules[T], error) {
 	sections, err := parseINI(file, text)
 	if err != nil {
@@ -67,7 +67,8 @@ func (s section) skipWithout(keys ...string) error {
 	return nil
 }
 
-// of returns the value of the first rule that matches a name, false without one. A pattern that takes too long does not match.
+// of returns the value of the first rule that matches a name, false without one. A pattern that
+// takes too long does not match.
 func (r *rules[T]) of(name string) (value T, ok bool) {
 	if r == nil {
 		return value, false

@@ -2,18 +2,20 @@ package eval
 
 import "iter"
 
-// What the series of a request hold is charged to the account of its context, by dispatch for every function alike: before a
-// function runs, as much again as its arguments hold; after it has run, what its result holds, while what it has dropped is given
-// back. A function whose result may be larger than its arguments reserves that itself before it makes it.
+// What the series of a request hold is charged to the account of its context, by dispatch for every
+// function alike: before a function runs, as much again as its arguments hold; after it has run,
+// what its result holds, while what it has dropped is given back. A function whose result may be
+// larger than its arguments reserves that itself before it makes it.
 
 const (
-	// seriesBytes is what a series costs beside its values and its name: itself, its tags, its place in lists.
+	// seriesBytes is the memory of a series without its values and its name: itself, its tags, its
+	// place in lists.
 	seriesBytes = 600
 	// parseBytes is what parsing costs for each byte of a text.
 	parseBytes = 128
 	// regexpBytes is what a compiled regular expression costs for each byte of its pattern.
 	regexpBytes = 256
-	// fetchBytes is what remembering a fetch costs beside its series.
+	// fetchBytes is the memory of a remembered fetch without its series.
 	fetchBytes = 300
 )
 
@@ -51,7 +53,8 @@ func appendLists(lists [][]*Series, v any) [][]*Series {
 	return lists
 }
 
-// reserve takes memory that the function is about to allocate. Without it the function fails, and is to stop.
+// reserve takes memory that the function is about to allocate. Without it the function fails, and
+// is to stop.
 func (c *call) reserve(bytes int64) bool {
 	if c.err == nil {
 		if err := c.scope.account.Take(bytes); err != nil {
@@ -63,7 +66,8 @@ func (c *call) reserve(bytes int64) bool {
 	return c.err == nil
 }
 
-// reserveLike takes as much memory as lists hold, for what will be made of them. Functions that only name and choose series make nothing.
+// reserveLike takes as much memory as lists hold, for what will be made of them. Functions that
+// only name and choose series make nothing.
 func (c *call) reserveLike(lists [][]*Series) bool {
 	switch c.fn.Group {
 	case "Alias", "Sorting", "Filter Series":
@@ -86,7 +90,8 @@ func (r *run) borrow(bytes int64) (giveBack func(), err error) {
 	return func() { r.account.Give(bytes) }, nil
 }
 
-// settle charges what a function's result holds and gives back what was reserved, and what it was given and has dropped.
+// settle charges what a function's result holds and gives back what was reserved, and what it was
+// given and has dropped.
 func (c *call) settle(given [][]*Series, out any) error {
 	c.scope.settled++
 	change := -c.reserved
@@ -125,7 +130,8 @@ func (c *call) over(list []*Series) iter.Seq[*Series] {
 	}
 }
 
-// stopped says whether the function is to stop: it has failed, or the request has ended. Others may have their turn before it returns.
+// stopped reports whether the function is to stop: it has failed, or the request has ended. Others
+// may have their turn before it returns.
 func (c *call) stopped() bool {
 	if c.err == nil {
 		if err := c.scope.turn.Yield(c.scope.ctx); err != nil {
@@ -138,7 +144,7 @@ func (c *call) stopped() bool {
 // tickWork is how much work is done between two looks at the request: some milliseconds.
 const tickWork = 1 << 20
 
-// tick counts work in values looked at, and says whether to go on.
+// tick counts work in values looked at, and reports whether to go on.
 func (c *call) tick(work int) bool {
 	if c.work += work; c.work < tickWork {
 		return c.err == nil

@@ -122,7 +122,7 @@ func joinedTags(list []*Series, name, aggregator string) map[string]string {
 	return tags
 }
 
-// intsOf says whether an aggregator gives integers for these series.
+// intsOf reports whether an aggregator gives integers for these series.
 func (a aggregator) intsOf(list []*Series) bool {
 	if a.ints != likeValues {
 		return a.ints == alwaysInts

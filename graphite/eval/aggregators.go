@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// aggregator computes one value from several, of which some may be null; null when it has nothing to compute from.
+// aggregator computes one value from several, of which some may be null; null when it has nothing
+// to compute from.
 type aggregator struct {
 	name string
 	of   func([]float64) float64
@@ -30,7 +31,8 @@ func aggregatorNames() []string {
 	}
 }
 
-// findAggregator knows the names of graphite-web's aggfuncs.py; shown is the name as the user wrote it.
+// findAggregator knows the names of graphite-web's aggfuncs.py; shown is the name as the user wrote
+// it.
 func findAggregator(name, shown string) (aggregator, error) {
 	switch name {
 	case "average", "avg":
@@ -256,7 +258,8 @@ func square(v float64) (float64, error) {
 	return p, nil
 }
 
-// percentile is graphite-web's _getPercentile. Ranks outside the values count from the end, as Python's indexes do.
+// percentile is graphite-web's _getPercentile. Ranks outside the values count from the end, as
+// Python's indexes do.
 func percentile(points []float64, n float64, interpolate bool) (float64, error) {
 	sorted := withoutNone(points)
 	if len(sorted) == 0 {

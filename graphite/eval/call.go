@@ -8,8 +8,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/pyregexp"
 )
 
-// call is one call of a function: its bound arguments and where it stands. The methods that read arguments by name
-// remember the first that does not fit, as Python would raise a TypeError; the dispatcher returns it.
+// call is one call of a function: its bound arguments and where it stands. The methods that read
+// arguments by name remember the first that does not fit, as Python would raise a TypeError; the
+// dispatcher returns it.
 type call struct {
 	scope *scope
 	fn    *Function
@@ -129,7 +130,8 @@ func (c *call) offset(name string) int64 {
 	return n
 }
 
-// interval is an offset that series can be cut into. graphite-web loops for ever on others, if there is a series.
+// interval is an offset that series can be cut into. graphite-web loops for ever on others, if
+// there is a series.
 func (c *call) interval(name string, list []*Series) int64 {
 	n := c.offset(name)
 	if n <= 0 && len(list) > 0 {
@@ -160,8 +162,8 @@ func (c *call) regexp(name string) *pyregexp.Regexp {
 	return re
 }
 
-// evaluate computes the first argument again in another window. Values of a template are not put in again: what
-// stands for one is then a path without series, in graphite-web too.
+// evaluate computes the first argument again in another window. Values of a template are not put in
+// again: what stands for one is then a path without series, in graphite-web too.
 func (c *call) evaluate(w window) ([]*Series, error) {
 	if c.first == nil {
 		return nil, crash("%s has no first argument", c.fn.Name)
@@ -171,7 +173,8 @@ func (c *call) evaluate(w window) ([]*Series, error) {
 	return c.own(s.target(c.first))
 }
 
-// own notes series that the function has evaluated, and reserves as much as they hold for what it makes of them.
+// own notes series that the function has evaluated, and reserves as much as they hold for what it
+// makes of them.
 func (c *call) own(list []*Series, err error) ([]*Series, error) {
 	if err != nil {
 		return nil, err
@@ -183,7 +186,8 @@ func (c *call) own(list []*Series, err error) ([]*Series, error) {
 	return list, nil
 }
 
-// maxMadeTargets is how deep targets that functions make up may be nested: a name may be a target that makes up itself.
+// maxMadeTargets is how deep targets that functions make up may be nested: a name may be a target
+// that makes up itself.
 const maxMadeTargets = 10
 
 // evaluateText computes a target that a function has made up.

@@ -30,8 +30,8 @@ func stdev(c *call) ([]*Series, error) {
 	return out, nil
 }
 
-// runningDeviation keeps sums of values and squares, adding the newest and taking off the oldest, with the errors that
-// this brings; where they make the variance negative the result is null.
+// runningDeviation keeps sums of values and squares, adding the newest and taking off the oldest,
+// with the errors that this brings; where they make the variance negative the result is null.
 func runningDeviation(values []float64, points int64, tolerance float64) ([]float64, error) {
 	out := make([]float64, len(values))
 	var valid, total, squares float64

@@ -2,8 +2,8 @@ package eval
 
 import "fmt"
 
-// InputError says that a target cannot be computed: the sender's fault, 400. Errors of the Source are passed on as
-// they are. The text is graphite-web's where it has one.
+// InputError means that a target cannot be computed: the sender's fault, 400. Errors of the Source
+// are passed on as they are. The text is graphite-web's where it has one.
 type InputError struct {
 	Reason string
 	// Crash is set where graphite-web answers 500 with a stack trace instead of 400.

@@ -12,14 +12,16 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// Request is what a render request says beside its targets. Times are epoch seconds.
+// Request is what a render request contains in addition to its targets. Times are epoch seconds.
 type Request struct {
 	From, Until int64
 	// Now is what storage takes for the present; 0 means Clock.
 	Now int64
-	// Clock is the time on the wall, which some functions use even when Now is another. 0 means Now.
+	// Clock is the time on the wall, which some functions use even when Now is another. 0 means
+	// Now.
 	Clock int64
-	// Zone is the request's zone, Local the server's, which some functions use instead; nil means UTC.
+	// Zone is the request's zone, Local the server's, which some functions use instead; nil means
+	// UTC.
 	Zone, Local *time.Location
 	// XFilesFactor is the default for aggregates and consolidation.
 	XFilesFactor float64
@@ -56,8 +58,9 @@ func (r Request) clock() time.Time {
 	return time.Unix(r.Now, 0)
 }
 
-// window is the time range in which a part of a target is computed, with the zone offsets of its ends: Python's
-// datetimes keep the offset they were made with, also when they are moved over a change of zone.
+// window is the time range in which a part of a target is computed, with the zone offsets of its
+// ends: Python's datetimes keep the offset they were made with, also when they are moved over a
+// change of zone.
 type window struct {
 	from, until             int64
 	fromOffset, untilOffset int64
@@ -110,8 +113,8 @@ type run struct {
 	depth   int // of calls
 }
 
-// scope is graphite-web's requestContext. Functions that evaluate something again do so in a copy, so that what is
-// set there (by setXFilesFactor, by stacked) is lost with it.
+// scope is graphite-web's requestContext. Functions that evaluate something again do so in a copy,
+// so that what is set there (by setXFilesFactor, by stacked) is lost with it.
 type scope struct {
 	*run
 	window window
@@ -122,10 +125,12 @@ type scope struct {
 	made   int // How many functions have made up the target that this is in.
 }
 
-// maxDepth is how deep calls may be nested when targets that functions make up and pipes are counted in.
+// maxDepth is how deep calls may be nested when targets that functions make up and pipes are
+// counted in.
 const maxDepth = 1000
 
-// Eval computes targets, in order, into one list. The series may share values; they belong to the caller.
+// Eval computes targets, in order, into one list. The series may share values; they belong to the
+// caller.
 func (e *Evaluator) Eval(ctx context.Context, targets []expr.Node, request Request, source Source) ([]*Series, error) {
 	r := &run{ctx: ctx, ev: e, request: request, source: source, fetched: map[fetchKey][]*Series{}, account: budget.From(ctx), turn: turns.From(ctx)}
 	s := &scope{run: r, window: request.window(), xff: request.XFilesFactor}
@@ -198,8 +203,9 @@ func scalar(n expr.Node) any {
 	return nil
 }
 
-// pipe computes the first n calls of a pipe. graphite-web takes the calls off a pipe as it evaluates them, so that a
-// function that evaluates its argument again, such as movingAverage, sees the base only. Kept: the answers are equal.
+// pipe computes the first n calls of a pipe. graphite-web takes the calls off a pipe as it
+// evaluates them, so that a function that evaluates its argument again, such as movingAverage, sees
+// the base only. Kept: the answers are equal.
 func (s *scope) pipe(p *expr.Pipe, n int) (any, error) {
 	if n == 0 || s.again {
 		return s.eval(p.Base)
@@ -347,8 +353,8 @@ func (l replacements) with(name string, value any) replacements {
 	return append(l, replacement{name, value})
 }
 
-// apply puts values into a path. A path that is nothing but one name becomes its value: a number stays one, a text
-// that looks like one becomes one. done says that the result is no path.
+// apply puts values into a path. A path that is nothing but one name becomes its value: a number
+// stays one, a text that looks like one becomes one. done is true when the result is not a path.
 func (l replacements) apply(path string) (string, any, bool, error) {
 	for _, r := range l {
 		if path != "$"+r.name {

@@ -8,19 +8,20 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 )
 
-// Fetch is what a target needs to read: the series that Pattern names, or with Tags those that satisfy the tag
-// expressions (Pattern is then the text of the seriesByTag call), in a window that excludes From and includes the slot
-// that Until is in (see Grid). Times are epoch seconds; points after Now are not to be returned.
+// Fetch is what a target needs to read: the series that Pattern names, or with Tags those that
+// satisfy the tag expressions (Pattern is then the text of the seriesByTag call), in a window that
+// excludes From and includes the slot that Until is in (see Grid). Times are epoch seconds; points
+// after Now are not to be returned.
 type Fetch struct {
 	Pattern          string
 	Tags             []string
 	From, Until, Now int64
 }
 
-// Source reads series. Tags of a Series may be nil when its name says them; only Name, Tags, Start, End, Step and
-// Values count. The same source is asked again for windows that depend on the steps of what it gave, and for names
-// that functions make up (applyByNode, aliasQuery, useSeriesAbove), so it should keep what it has read. Values are
-// not changed.
+// Source reads series. Tags of a Series may be nil when its name contains them; only Name, Tags,
+// Start, End, Step and Values count. The same source is asked again for windows that depend on the
+// steps of what it gave, and for names that functions make up (applyByNode, aliasQuery,
+// useSeriesAbove), so it should keep what it has read. Values are not changed.
 type Source interface {
 	// Fetch returns the series of each fetch, in order. A pattern without series is no error.
 	Fetch(ctx context.Context, list []Fetch) ([][]*Series, error)
@@ -28,8 +29,8 @@ type Source interface {
 
 // EventSource is a Source that knows events. Without it there are none.
 type EventSource interface {
-	// Events returns the times (epoch seconds, ascending) of the events between from and until, both included, that
-	// have all tags; with nil tags, of all events.
+	// Events returns the times (epoch seconds, ascending) of the events between from and until,
+	// both included, that have all tags; with nil tags, of all events.
 	Events(ctx context.Context, tags []string, from, until int64) ([]int64, error)
 }
 
@@ -76,8 +77,9 @@ func tagExpressions(n *expr.Call) []string {
 	return tags
 }
 
-// prefetch reads, in the scope's window, all paths that nodes mention in positional arguments. Those in keyword
-// arguments are not read, as in graphite-web: such a path gives no series unless it stands elsewhere too.
+// prefetch reads, in the scope's window, all paths that nodes mention in positional arguments.
+// Those in keyword arguments are not read, as in graphite-web: such a path gives no series unless
+// it stands elsewhere too.
 func (s *scope) prefetch(nodes ...expr.Node) error {
 	l := &fetchList{seen: map[fetchKey]bool{}}
 	for _, n := range nodes {

@@ -136,7 +136,8 @@ func (c *call) ranked(function string, highest bool) ([]*Series, error) {
 	return list[:high], nil
 }
 
-// sorted orders series by an aggregate, null below everything; equals stay in order, also downwards.
+// sorted orders series by an aggregate, null below everything; equals stay in order, also
+// downwards.
 func (c *call) sorted(function string, down bool) ([]*Series, error) {
 	agg, err := findAggregator(function, function)
 	if err != nil {

@@ -21,7 +21,8 @@ func longestNumber(s string) int {
 	return longest
 }
 
-// formatOne is Python's `format % value` with one number: exactly one conversion, of the kinds that numbers have.
+// formatOne is Python's `format % value` with one number: exactly one conversion, of the kinds that
+// numbers have.
 func formatOne(format string, value float64, ints bool) (string, error) {
 	var b strings.Builder
 	used := false

@@ -48,7 +48,8 @@ func anys[T any](list []T) []any {
 	return out
 }
 
-// completeOptions adds to each parameter the options that its type has, sorted as graphite-web shows them.
+// completeOptions adds to each parameter the options that its type has, sorted as graphite-web
+// shows them.
 func (e *Evaluator) completeOptions() {
 	callbacks := anys(aggregatorNames())
 	for name, f := range e.functions {
@@ -71,8 +72,8 @@ func (e *Evaluator) completeOptions() {
 	}
 }
 
-// perSeries is for functions that look at their further arguments only when there is a series: without one, even a bad
-// argument is no error.
+// perSeries is for functions that look at their further arguments only when there is a series:
+// without one, even a bad argument is no error.
 func perSeries(f func(*call) ([]*Series, error)) func(*call) ([]*Series, error) {
 	return func(c *call) ([]*Series, error) {
 		if len(c.series("seriesList")) == 0 {
@@ -82,7 +83,8 @@ func perSeries(f func(*call) ([]*Series, error)) func(*call) ([]*Series, error) 
 	}
 }
 
-// apply calls a function on a list of series as a callback does: without validation, in the caller's place.
+// apply calls a function on a list of series as a callback does: without validation, in the
+// caller's place.
 func (c *call) apply(name string, args ...any) ([]*Series, error) {
 	fn, ok := c.scope.ev.functions[name]
 	if !ok {

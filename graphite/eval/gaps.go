@@ -34,7 +34,8 @@ func gapFamily() []Function {
 	}}
 }
 
-// withinLimit says whether a gap of so many slots may be filled. A limit that is no number fails at the first gap.
+// withinLimit reports whether a gap of so many slots may be filled. A limit that is no number fails
+// at the first gap.
 func (c *call) withinLimit(gap int) bool { return gap > 0 && float64(gap) <= c.float("limit") }
 
 func keepLastValue(c *call) ([]*Series, error) {
@@ -108,14 +109,16 @@ func transformNull(c *call) ([]*Series, error) {
 		}
 		s.wrap("transformNull(" + s.Name + "," + general(value) + suffix + ")")
 		filled := fillNulls(s.Values, defaults, value)
-		// graphite-web appends the new values and takes as many off the front: of more values the last stay.
+		// graphite-web appends the new values and takes as many off the front: of more values the
+		// last stay.
 		s.Values = filled[len(filled)-len(s.Values):]
 		s.ints = false
 	}
 	return list, nil
 }
 
-// nullDefaults is the value for each slot in which a reference series has a point; nil means the value everywhere.
+// nullDefaults is the value for each slot in which a reference series has a point; nil means the
+// value everywhere.
 func (c *call) nullDefaults(value float64) ([]float64, error) {
 	if !c.truth("referenceSeries") {
 		return nil, nil
@@ -222,8 +225,9 @@ func compressPeriodicGaps(c *call) ([]*Series, error) {
 	return out, nil
 }
 
-// compress guesses the distance of points from the first two that are not 0 (one in the first slot does not count) and
-// a third that stands alone where they predict it. Without a guess the series stays.
+// compress guesses the distance of points from the first two that are not 0 (one in the first slot
+// does not count) and a third that stands alone where they predict it. Without a guess the series
+// stays.
 func (c *call) compress(s *Series) (*Series, error) {
 	firstSeen, secondSeen := 0, 0
 	for i, v := range s.Values {

@@ -33,7 +33,8 @@ func generatorFamily() []Function {
 	return list
 }
 
-// generate makes a series over the window with f's value for each slot's time, as the window's clock shows it.
+// generate makes a series over the window with f's value for each slot's time, as the window's
+// clock shows it.
 func (c *call) generate(start, end int64, f func(at int64) float64) ([]*Series, error) {
 	name, step, w := c.string("name"), c.integer("step"), c.scope.window
 	if c.err != nil {
@@ -89,7 +90,8 @@ func identity(c *call) ([]*Series, error) {
 	return []*Series{s}, nil
 }
 
-// events counts in slots of one second. An event at the very end has no slot, which graphite-web fails on.
+// events counts in slots of one second. An event at the very end has no slot, which graphite-web
+// fails on.
 func events(c *call) ([]*Series, error) {
 	tags := []string{}
 	for _, v := range c.rest("tags") {

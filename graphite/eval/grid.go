@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// Grid returns the first slot and the end (exclusive) that a window has on a step, as whisper aligns it: from itself
-// is excluded, the slot that until is in is included, and an empty window gets one slot.
+// Grid returns the first slot and the end (exclusive) that a window has on a step, as whisper
+// aligns it: from itself is excluded, the slot that until is in is included, and an empty window
+// gets one slot.
 func Grid(from, until, step int64) (start, end int64) {
 	start, end = from-modulo(from, step)+step, until-modulo(until, step)+step
 	if start == end {
@@ -38,7 +39,8 @@ func consolidator(name string) (func([]float64) float64, bool) {
 	return nil, false
 }
 
-// iterated returns the values as graphite-web's iteration over a series gives them: joined when it was consolidated.
+// iterated returns the values as graphite-web's iteration over a series gives them: joined when it
+// was consolidated.
 func (s *Series) iterated() ([]float64, error) {
 	width := s.width()
 	if width == 1 {
@@ -75,8 +77,8 @@ func enough(present, slots int, xff float64) bool {
 	return present > 0 && slots != 0 && float64(present)/float64(slots) >= xff
 }
 
-// normalize brings series of several steps to one: the least common multiple, from the first start to the last end.
-// ok is false when there is no series, which makes most functions return none.
+// normalize brings series of several steps to one: the least common multiple, from the first start
+// to the last end. ok is false when there is no series, which makes most functions return none.
 func normalize(list []*Series) (start, end, step int64, ok bool, err error) {
 	if len(list) == 0 {
 		return 0, 0, 0, false, nil
@@ -114,7 +116,8 @@ func multiple(a, b int64) (int64, error) {
 	return 0, crash("the series' steps have no common multiple")
 }
 
-// rows returns the values of several series slot by slot: columns of equal length, short ones filled with null.
+// rows returns the values of several series slot by slot: columns of equal length, short ones
+// filled with null.
 func rows(list []*Series) (columns [][]float64, length int, err error) {
 	columns = make([][]float64, len(list))
 	for i, s := range list {
@@ -148,8 +151,9 @@ func (c *call) perRow(list []*Series, f func(row []float64) float64) ([]float64,
 	return out, nil
 }
 
-// Consolidate joins points so that no series has more than most, as graphite-web's JSON does with maxDataPoints: over
-// the time range of all series together, with starts moved so that the buckets do not shift from one call to the next.
+// Consolidate joins points so that no series has more than most, as graphite-web's JSON does with
+// maxDataPoints: over the time range of all series together, with starts moved so that the buckets
+// do not shift from one call to the next.
 func Consolidate(list []*Series, most int) error {
 	if len(list) == 0 {
 		return nil

@@ -98,8 +98,8 @@ func groupByTags(c *call) ([]*Series, error) {
 	return out, nil
 }
 
-// tagKey makes a tagged name of the tags grouped by. Its metric is the name that all series share, else the callback;
-// grouped by name it is each series' own.
+// tagKey makes a tagged name of the tags grouped by. Its metric is the name that all series share,
+// else the callback; grouped by name it is each series' own.
 func tagKey(c *call, list []*Series, callback string, tags []string) func(*Series) string {
 	byName := slices.Contains(tags, "name")
 	common := callback
@@ -162,8 +162,8 @@ func reduceSeries(c *call) ([]*Series, error) {
 	})
 }
 
-// reduceGroups groups series by the nodes before the one that a matcher names; each group has a place for each
-// matcher.
+// reduceGroups groups series by the nodes before the one that a matcher names; each group has a
+// place for each matcher.
 func (c *call) reduceGroups(list []*Series, function string, at int64, matchers []any) ([]keyed, error) {
 	var groups []keyed
 	index := map[string]int{}

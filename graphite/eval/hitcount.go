@@ -62,7 +62,8 @@ func hitcountWindows(c *call) ([]window, error) {
 	return []window{w}, nil
 }
 
-// hits spreads each value over the buckets that its slot touches. Buckets end where the series does.
+// hits spreads each value over the buckets that its slot touches. Buckets end where the series
+// does.
 func (c *call) hits(s *Series, interval int64) (int64, []float64, error) {
 	n := -divide(s.Start-s.End, interval)
 	if n > maxMade {

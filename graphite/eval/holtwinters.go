@@ -34,7 +34,8 @@ func bootstrapWindows(c *call) ([]window, error) {
 	return []window{c.scope.window.moved(-c.offset("bootstrapInterval"), 0)}, nil
 }
 
-// analysis is what Holt-Winters makes of a series: for each slot what was expected, and how far off that was before.
+// analysis is what Holt-Winters makes of a series: for each slot what was expected, and how far off
+// that was before.
 type analysis struct {
 	predictions, deviations []float64
 }
@@ -111,8 +112,8 @@ func before(values []float64, i int64) float64 {
 	return values[i]
 }
 
-// bootstrapped computes the argument from the bootstrap interval on and analyzes each series. skip is the number of
-// slots before the graph.
+// bootstrapped computes the argument from the bootstrap interval on and analyzes each series. skip
+// is the number of slots before the graph.
 func (c *call) bootstrapped(f func(s *Series, a analysis, seconds int64, skip int)) error {
 	seconds, season := c.offset("bootstrapInterval"), c.offset("seasonality")
 	if c.err != nil {
@@ -199,7 +200,8 @@ func holtWintersAberration(c *call) ([]*Series, error) {
 	return out, nil
 }
 
-// outside is how far a value is above the upper or below the lower band, 0 between them and for nulls.
+// outside is how far a value is above the upper or below the lower band, 0 between them and for
+// nulls.
 func outside(v, lower, upper float64) float64 {
 	switch {
 	case IsNone(v):

@@ -112,8 +112,8 @@ func leftAligned(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
 }
 
-// cactiStyle computes widths from values cut to integers, with 3 for 0 and null, and fills with the values as they
-// are; so columns can be narrower than their content.
+// cactiStyle computes widths from values cut to integers, with 3 for 0 and null, and fills with the
+// values as they are; so columns can be narrower than their content.
 func cactiStyle(c *call) ([]*Series, error) {
 	list := c.series("seriesList")
 	format, err := c.cactiFormat()

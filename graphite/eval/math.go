@@ -127,7 +127,8 @@ func naturalLog(v float64) float64 {
 	return math.Log(v)
 }
 
-// logOfBase fails where Python does, and like there only when there is a value to take the logarithm of.
+// logOfBase fails where Python does, and like there only when there is a value to take the
+// logarithm of.
 func (c *call) logOfBase() float64 {
 	base := c.float("base")
 	switch base {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// movingFamily are the functions over a window that moves along. They read as much before the graph as the window is
-// long, so that the first values are whole.
+// movingFamily are the functions over a window that moves along. They read as much before the graph
+// as the window is long, so that the first values are whole.
 func movingFamily() []Function {
 	size := need("windowSize", typeIntOrInterval).suggest(int64(5), int64(7), int64(10), "1min", "5min", "10min", "30min", "1hour")
 	list := []Function{{
@@ -43,7 +43,8 @@ func previewWindows(c *call) ([]window, error) {
 	return []window{c.scope.window.moved(-max(seconds, -seconds), 0)}, nil
 }
 
-// preview is how much is read before the graph: the interval's seconds, or so many points of the longest step.
+// preview is how much is read before the graph: the interval's seconds, or so many points of the
+// longest step.
 type preview struct {
 	seconds int64
 	points  int64 // 0 for an interval.
@@ -109,8 +110,8 @@ func (c *call) moving(name string) ([]*Series, error) {
 	return out, nil
 }
 
-// movingValues begins with the window that ends in the point behind the first whole one. Only windows with nulls are
-// copied; how many there are is counted along.
+// movingValues begins with the window that ends in the point after the first whole one. Only
+// windows with nulls are copied; how many there are is counted along.
 func (c *call) movingValues(values []float64, points int64, agg aggregator, factor float64) []float64 {
 	n := int64(len(values))
 	out := make([]float64, 0, max(0, n-points))

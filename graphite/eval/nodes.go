@@ -6,9 +6,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 )
 
-// nodeKey joins nodes of a series' name and values of its tags: what aliasByNode and the groupBy functions go by. A
-// number is a node of the name without tags, or of the first path in it when the name is a call; all else is a tag, and
-// so is a number beyond the name's nodes.
+// nodeKey joins nodes of a series' name and values of its tags: what aliasByNode and the groupBy
+// functions go by. A number is a node of the name without tags, or of the first path in it when the
+// name is a call; all else is a tag, and so is a number beyond the name's nodes.
 func (c *call) nodeKey(s *Series, nodes []any) string {
 	path := s.Name
 	if strings.HasSuffix(path, ")") {

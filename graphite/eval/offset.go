@@ -39,8 +39,8 @@ func parseUnit(name string) (unit, error) {
 	return 0, fmt.Errorf("Invalid offset unit '%s'", name) //nolint:staticcheck // graphite-web's words.
 }
 
-// ParseOffset reads an interval such as `5min`, `-1h30min` or `+1d` and returns seconds. `5m` is an error, not
-// minutes. Nothing is 0.
+// ParseOffset reads an interval such as `5min`, `-1h30min` or `+1d` and returns seconds. `5m` is an
+// error, not minutes. Nothing is 0.
 func ParseOffset(text string) (int64, error) {
 	if text == "" {
 		return 0, nil

@@ -98,7 +98,8 @@ func (c *call) percentPair(s, total *Series) (*Series, error) {
 
 func percentOfRow(row []float64) float64 { return times(quotient(row[0], row[1]), 100) }
 
-// percentOf keeps the grid of each series, also when it was joined to a coarser one, as graphite-web does.
+// percentOf keeps the grid of each series, also when it was joined to a coarser one, as
+// graphite-web does.
 func (c *call) percentOf(list []*Series, totals []float64, name string) ([]*Series, error) {
 	var out []*Series
 	for s := range c.over(list) {
@@ -115,7 +116,7 @@ func (c *call) percentOf(list []*Series, totals []float64, name string) ([]*Seri
 	return out, nil
 }
 
-// at is a value, null behind the end.
+// at returns a value, null after the end.
 func at(values []float64, i int) float64 {
 	if i < len(values) {
 		return values[i]
@@ -123,7 +124,8 @@ func at(values []float64, i int) float64 {
 	return None()
 }
 
-// percentByNode takes as total of each group the sum of the totals with the same key, or of the group itself.
+// percentByNode takes as total of each group the sum of the totals with the same key, or of the
+// group itself.
 func (c *call) percentByNode(list []*Series, nodes []any) ([]*Series, error) {
 	key := func(s *Series) string { return c.nodeKey(s, nodes) }
 	groups := groupBy(list, key)
@@ -147,7 +149,8 @@ func (c *call) percentByNode(list []*Series, nodes []any) ([]*Series, error) {
 	return p.compute(groups, totals)
 }
 
-// percentGroups also keeps the grid of the latest computation: graphite-web draws totals without series on it.
+// percentGroups also keeps the grid of the latest computation: graphite-web draws totals without
+// series on it.
 type percentGroups struct {
 	*call
 	totals           map[string]*Series
@@ -246,7 +249,8 @@ func weightedAverage(c *call) ([]*Series, error) {
 	return []*Series{c.create(name, sums.Start, sums.End, sums.Step, values)}, err
 }
 
-// weighted multiplies the series that have a key in common; of several with one key the last counts.
+// weighted multiplies the series that have a key in common; of several with one key the last
+// counts.
 func (c *call) weighted(list, weights []*Series, nodes []any) []*Series {
 	type pair struct{ value, weight *Series }
 	pairs := map[string]*pair{}

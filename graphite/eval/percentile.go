@@ -63,8 +63,8 @@ func nPercentile(c *call) ([]*Series, error) {
 	return out, nil
 }
 
-// remove replaces points by null. A series without points has no percentile and stays as it is, and so it does for a
-// percentile out of range.
+// remove replaces points by null. A series without points has no percentile and stays as it is, and
+// so it does for a percentile out of range.
 func (c *call) remove(name string, byPercentile bool, out func(v, limit float64) bool) ([]*Series, error) {
 	list, n := c.series("seriesList"), c.float("n")
 	for s := range c.over(list) {

@@ -35,7 +35,8 @@ func text(v any) string {
 // floatText is repr(float).
 func floatText(v float64) string { return string(AppendFloat(nil, v)) }
 
-// AppendFloat appends repr(float) of Python: the shortest digits, an exponent below 1e-4 and from 1e16 on.
+// AppendFloat appends repr(float) of Python: the shortest digits, an exponent below 1e-4 and from
+// 1e16 on.
 func AppendFloat(dst []byte, v float64) []byte {
 	switch {
 	case math.IsNaN(v):
@@ -153,8 +154,8 @@ func parseInt(s string) (int64, bool) {
 	return n, err == nil
 }
 
-// bounds are the ends of a slice [from:to] of n items, as Python takes them: negative ones count from the end, and
-// none is out of range.
+// bounds are the ends of a slice [from:to] of n items, as Python takes them: negative ones count
+// from the end, and none is out of range.
 func bounds(from, to int64, n int) (int, int) {
 	clip := func(i int64) int {
 		if i < 0 {

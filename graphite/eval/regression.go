@@ -14,8 +14,8 @@ func regressionFamily() []Function {
 	}}
 }
 
-// localTime reads a time against the clock on the wall in the server's zone, whatever the request says: graphite-web
-// does so in timeSlice and linearRegression.
+// localTime reads a time against the clock on the wall in the server's zone, whatever zone the
+// request names: graphite-web does so in timeSlice and linearRegression.
 func (c *call) localTime(name string) time.Time {
 	t, err := ParseTime(c.string(name), c.scope.request.local(), c.scope.request.clock())
 	if err != nil {
@@ -24,7 +24,8 @@ func (c *call) localTime(name string) time.Time {
 	return t
 }
 
-// wall is Python's time.mktime(t.timetuple()): the time that the clock of the window shows, taken for the server's.
+// wall is Python's time.mktime(t.timetuple()): the time that the clock of the window shows, taken
+// for the server's.
 func (c *call) wall(unix, offset int64) int64 {
 	t := time.Unix(unix+offset, 0).UTC()
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, c.scope.request.local()).Unix()

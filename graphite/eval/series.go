@@ -1,7 +1,7 @@
-// Package eval computes Graphite targets: a syntax tree and fetched series in, series out. It answers as graphite-web
-// 1.1.10 does, names, tags, nulls and times included, and keeps its oddities on purpose; README.md lists functions and
-// oddities. It fetches nothing itself (see Source), knows no store and no HTTP, and never changes the values of a
-// series it was given.
+// Package eval computes Graphite targets: a syntax tree and fetched series in, series out. It
+// answers as graphite-web 1.1.10 does, names, tags, nulls and times included, and keeps its
+// oddities on purpose; README.md lists functions and oddities. It fetches nothing itself (see
+// Source), knows no store and no HTTP, and never changes the values of a series it was given.
 package eval
 
 import (
@@ -10,11 +10,11 @@ import (
 	"math"
 )
 
-// None is the value of a slot without a point, made by math.NaN(). Sums of infinities give other NaNs, which
-// graphite-web counts as points; IsNone tells them apart. Both are null in JSON.
+// None is the value of a slot without a point, made by math.NaN(). Sums of infinities give other
+// NaNs, which graphite-web counts as points; IsNone tells them apart. Both are null in JSON.
 func None() float64 { return math.NaN() }
 
-// IsNone says whether a slot has no point.
+// IsNone reports whether a slot has no point.
 func IsNone(v float64) bool { return math.Float64bits(v) == math.Float64bits(math.NaN()) }
 
 // Series is a regular grid of values: slot i is at Start + i*Step seconds.
@@ -25,16 +25,18 @@ type Series struct {
 	// PathExpression is the path that the series was fetched by, or the call that made it.
 	PathExpression string
 	Tags           map[string]string
-	// Start, End (exclusive) and Step are epoch seconds. After some functions they disagree with the number of
-	// values; see Points.
+	// Start, End (exclusive) and Step are epoch seconds. After some functions they disagree with
+	// the number of values; see Points.
 	Start, End, Step int64
 	// Values may be shared with other series: they are replaced, never changed in place.
 	Values []float64
-	// ConsolidationFunc says how points are joined to maxDataPoints: average unless set.
+	// ConsolidationFunc is how points are joined to maxDataPoints: average unless set.
 	ConsolidationFunc string
-	// XFilesFactor is the part of a bucket's slots that must have points for the bucket to have a value.
+	// XFilesFactor is the part of a bucket's slots that must have points for the bucket to have a
+	// value.
 	XFilesFactor float64
-	// Options are for drawing: stacked, invisible, secondYAxis, drawAsInfinite, alpha, lineWidth, dashed, color.
+	// Options are for drawing: stacked, invisible, secondYAxis, drawAsInfinite, alpha, lineWidth,
+	// dashed, color.
 	Options map[string]any
 
 	read    *float64 // The first of Values as the source gave them, whose memory is not the series'.
@@ -45,8 +47,8 @@ type Series struct {
 	ints     bool // Values are Python ints, which shows where a function puts one into a name.
 }
 
-// Points yields time (epoch seconds) and value of each point, as graphite-web's JSON shows them: no more than there
-// are values, none after End.
+// Points yields time (epoch seconds) and value of each point, as graphite-web's JSON shows them: no
+// more than there are values, none after End.
 func (s *Series) Points() iter.Seq2[int64, float64] {
 	return func(yield func(int64, float64) bool) {
 		at, step := s.Start, s.Step*int64(s.width())
@@ -77,8 +79,8 @@ func (s *Series) fetched(path string, xff float64) *Series {
 	return &c
 }
 
-// derive is graphite-web's TimeSeries.copy: a series with a new name and new values on the same grid. The tags are
-// shared, so that a tag set on either shows on both.
+// derive is graphite-web's TimeSeries.copy: a series with a new name and new values on the same
+// grid. The tags are shared, so that a tag set on either shows on both.
 func (s *Series) derive(name string, values []float64) *Series {
 	return &Series{
 		Name: name, PathExpression: name, Tags: s.Tags, Start: s.Start, End: s.End, Step: s.Step, Values: values,

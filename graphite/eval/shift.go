@@ -52,8 +52,8 @@ func shiftWindows(c *call) ([]window, error) {
 	return []window{w}, nil
 }
 
-// daylightShift is an hour when one of two windows lies in daylight saving time of the server's zone and the other
-// does not, so that the same hours of the day are compared.
+// daylightShift is an hour when one of two windows lies in daylight saving time of the server's
+// zone and the other does not, so that the same hours of the day are compared.
 func (c *call) daylightShift(shifted window) int64 {
 	saving := func(unix, offset int64) bool {
 		return c.scope.request.localTime(c.wall(unix, offset)).IsDST()

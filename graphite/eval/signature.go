@@ -40,12 +40,12 @@ type Param struct {
 	Suggestions []any
 }
 
-// Function is a Graphite function: what /functions says of it, and the code.
+// Function is a Graphite function: what /functions shows of it, and the code.
 type Function struct {
 	Name  string
 	Group string
-	// Signature is the parameter list of the Python function, which decides how arguments are bound. Its names
-	// differ from those of Params here and there.
+	// Signature is the parameter list of the Python function, which decides how arguments are
+	// bound. Its names differ from those of Params here and there.
 	Signature string
 	// Doc is one sentence.
 	Doc    string
@@ -54,8 +54,8 @@ type Function struct {
 	aggregator bool // May be the callback of groupByNode and its like by declaration.
 	call       func(*call) ([]*Series, error)
 	lists      func(*call) ([][]*Series, error) // mapSeries only.
-	// windows are the further windows in which the function evaluates its first argument again, as far as they are
-	// known before anything is fetched.
+	// windows are the further windows in which the function evaluates its first argument again, as
+	// far as they are known before anything is fetched.
 	windows func(*call) ([]window, error)
 
 	formal   []formal
@@ -108,7 +108,8 @@ func literal(s string) any {
 	return strings.Trim(s, "'")
 }
 
-// bind assigns arguments to formals as a Python call does. The value of a variadic formal is a []any.
+// bind assigns arguments to formals as a Python call does. The value of a variadic formal is a
+// []any.
 func (f *Function) bind(args []any, kwargs map[string]any) ([]any, error) {
 	bound := make([]any, len(f.formal))
 	plain := len(f.formal)
@@ -142,8 +143,9 @@ func (f *Function) bind(args []any, kwargs map[string]any) ([]any, error) {
 	return bound, nil
 }
 
-// validate checks and converts arguments by the declared parameters. graphite-web only logs a failure and goes on
-// with the arguments as they were, so the result of a failure is for the caller to drop.
+// validate checks and converts arguments by the declared parameters. graphite-web only logs a
+// failure and goes on with the arguments as they were, so the result of a failure is for the caller
+// to drop.
 func (f *Function) validate(args []any, kwargs map[string]any) ([]any, map[string]any, error) {
 	if len(f.Params) == 0 && len(args)+len(kwargs) > 0 {
 		return nil, nil, fmt.Errorf("too many parameters for %s", f.Name)

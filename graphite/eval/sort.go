@@ -51,8 +51,9 @@ func sortByName(c *call) ([]*Series, error) {
 	return list, nil
 }
 
-// pythonSort is Python's list.sort, stable in both directions. Sums of infinities are not comparable, and where they
-// end up depends on the steps of the algorithm; so they are the same as there, for as few items as it takes one run.
+// pythonSort is Python's list.sort, stable in both directions. Sums of infinities are not
+// comparable, and where they end up depends on the steps of the algorithm; so they are the same as
+// there, for as few items as it takes one run.
 func pythonSort[T any](items []T, less func(a, b T) bool, down bool) {
 	if down {
 		slices.Reverse(items)

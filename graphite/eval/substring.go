@@ -14,8 +14,8 @@ func substringFamily() []Function {
 	}}
 }
 
-// substring takes what is between the last opening and the first closing bracket, and of that the nodes up to the
-// first comma.
+// substring takes what is between the last opening and the first closing bracket, and of that the
+// nodes up to the first comma.
 func substring(list []*Series, start, stop int64) []*Series {
 	for _, s := range list {
 		left, right := strings.LastIndexByte(s.Name, '(')+1, strings.IndexByte(s.Name, ')')

@@ -88,8 +88,8 @@ func smartSummarize(c *call) ([]*Series, error) {
 	return out, nil
 }
 
-// alignedWindows is the window from the beginning of a unit of time on, if alignTo names one; true and false are
-// what the parameter was before, and ignored.
+// alignedWindows is the window from the beginning of a unit of time on, if alignTo names one; true
+// and false are what the parameter was before, and ignored.
 func alignedWindows(c *call) ([]window, error) {
 	align, ok := c.value("alignTo").(string)
 	if !ok {
@@ -141,8 +141,9 @@ func firstWeekday(align string) (int, error) {
 	return n, nil
 }
 
-// summarized is graphite-web's _summarizeValues: one value for each interval from start to end, and where the last
-// interval ends. A point before start counts for nothing but may be aggregated with the first interval.
+// summarized is graphite-web's _summarizeValues: one value for each interval from start to end, and
+// where the last interval ends. A point before start counts for nothing but may be aggregated with
+// the first interval.
 func (c *call) summarized(s *Series, function string, interval, start, end int64) ([]float64, int64, error) {
 	agg, err := findAggregator(function, function)
 	if err != nil {
@@ -180,5 +181,6 @@ func (c *call) summarized(s *Series, function string, interval, start, end int64
 	return values, start, nil
 }
 
-// maxMade bounds the points of one series that a function makes up, so that no target eats all memory.
+// maxMade bounds the points of one series that a function makes up, so that no target eats all
+// memory.
 const maxMade = 10_000_000

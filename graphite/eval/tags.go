@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// tagsOf returns the tags that a name carries: those of a tagged name, else the name itself. What looks like a call
-// is not parsed.
+// tagsOf returns the tags that a name carries: those of a tagged name, else the name itself. What
+// looks like a call is not parsed.
 func tagsOf(name string) map[string]string {
 	if looksLikeCall(name) {
 		return map[string]string{"name": name}
@@ -32,8 +32,8 @@ func looksLikeCall(name string) bool {
 	return !strings.Contains(name, "\n")
 }
 
-// ParseTags reads a tagged name in carbon's form, `name;k=v`, or OpenMetrics', `name{k="v"}`, by graphite-web's rules.
-// The metric name is the tag `name`, without leading tildes.
+// ParseTags reads a tagged name in carbon's form, `name;k=v`, or OpenMetrics', `name{k="v"}`, by
+// graphite-web's rules. The metric name is the tag `name`, without leading tildes.
 func ParseTags(path string) (map[string]string, error) {
 	if strings.HasSuffix(path, `"}`) && strings.Contains(path, "{") {
 		return parseOpenMetrics(path)

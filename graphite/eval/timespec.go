@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// ParseTime reads Graphite's time grammar (graphite-web's attime.py, at(1)'s descendant): epoch seconds, or a
-// reference such as `noon yesterday`, `20250304`, `monday` or nothing, and an offset such as `-1h`. References are in
-// loc, relative to now. The result is in loc.
+// ParseTime reads Graphite's time grammar (graphite-web's attime.py, at(1)'s descendant): epoch
+// seconds, or a reference such as `noon yesterday`, `20250304`, `monday` or nothing, and an offset
+// such as `-1h`. References are in loc, relative to now. The result is in loc.
 func ParseTime(text string, loc *time.Location, now time.Time) (time.Time, error) {
 	s := strings.NewReplacer("_", "", ",", "", " ", "").Replace(strings.ToLower(strings.TrimSpace(text)))
 	if isNumber(s) && !isDate(s) {
@@ -74,8 +74,8 @@ func parseReference(s string, loc *time.Location, now time.Time) (time.Time, err
 	return localize(y, m, d, hour, minute, loc), nil
 }
 
-// localize is pytz's: a wall clock time that a change of zone makes ambiguous is standard time, and one that it
-// leaves out is counted in standard time too.
+// localize is pytz's: a wall clock time that a change of zone makes ambiguous is standard time, and
+// one that it leaves out is counted in standard time too.
 func localize(y int, m time.Month, d, hour, minute int, loc *time.Location) time.Time {
 	wall := time.Date(y, m, d, hour, minute, 0, 0, time.UTC).Unix()
 	offsetAt := func(unix int64) int64 {
@@ -90,7 +90,8 @@ func localize(y int, m time.Month, d, hour, minute int, loc *time.Location) time
 	return time.Unix(wall-standard, 0).In(loc)
 }
 
-// timeOfDay reads what stands at the front: 16:20, 4:20pm, 9am, noon, midnight, teatime. `12pm` is midnight.
+// timeOfDay reads what stands at the front: 16:20, 4:20pm, 9am, noon, midnight, teatime. `12pm` is
+// midnight.
 func timeOfDay(s string) (hour, minute int, rest string, err error) {
 	if i := strings.IndexByte(s, ':'); i == 1 || i == 2 {
 		if hour, err = strconv.Atoi(s[:i]); err != nil {

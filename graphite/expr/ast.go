@@ -1,7 +1,8 @@
-// Package expr reads Graphite targets: text in, syntax tree out. It accepts exactly what graphite-web 1.1.10 accepts
-// (render/grammar_unsafe.py), its oddities included: text after a complete target is ignored, and what looks like a
-// call but is not one is read as the path before the bracket. It knows no function, fetches nothing and never fails on
-// what a call means: package eval does that. Regexp is Python's re, which targets are written for.
+// Package expr reads Graphite targets: text in, syntax tree out. It accepts exactly what
+// graphite-web 1.1.10 accepts (render/grammar_unsafe.py), its oddities included: text after a
+// complete target is ignored, and what looks like a call but is not one is read as the path before
+// the bracket. It knows no function, fetches nothing and never fails on what a call means: package
+// eval does that. Regexp is Python's re, which targets are written for.
 package expr
 
 import (
@@ -10,13 +11,15 @@ import (
 	"strings"
 )
 
-// Node is a part of a target: *Path, *Call, *Pipe, *Template or a scalar (Int, Float, String, Bool, None, Inf).
+// Node is a part of a target: *Path, *Call, *Pipe, *Template or a scalar (Int, Float, String, Bool,
+// None, Inf).
 type Node interface {
 	// String writes the node as an s-expression, for tests and for people who debug a target.
 	String() string
 }
 
-// Path is a path expression with its escapes resolved: `a.\{b` is the path `a.{b`, as graphite-web has it.
+// Path is a path expression with its escapes resolved: `a.\{b` is the path `a.{b`, as graphite-web
+// has it.
 type Path struct{ Text string }
 
 // Call is a function call. Raw is its text as written, from the name to the closing bracket.
@@ -39,8 +42,8 @@ type Pipe struct {
 	Calls []*Call
 }
 
-// Template is `template(body, args)`. Body is a *Path or a *Call; arguments are strings and numbers, either all
-// positional (named 1, 2, …) or all keyword.
+// Template is `template(body, args)`. Body is a *Path or a *Call; arguments are strings and
+// numbers, either all positional (named 1, 2, …) or all keyword.
 type Template struct {
 	Body   Node
 	Args   []Node

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// MaxDepth is how deep calls may be nested, and how many may stand in a pipe. graphite-web's own limit, Python's stack, is
-	// reached before.
+	// MaxDepth is how deep calls may be nested, and how many may stand in a pipe. graphite-web's
+	// own limit, Python's stack, is reached before.
 	MaxDepth = 200
 	// MaxTarget is how many bytes a target may have.
 	MaxTarget = 1 << 20
@@ -15,12 +15,13 @@ const (
 
 // Parser reads targets. The zero value reads what graphite-web reads by default.
 type Parser struct {
-	// UTF8Metrics allows letters beyond ASCII in unquoted paths, as graphite-web's setting UTF8_METRICS does.
-	// Without it such a letter ends the path.
+	// UTF8Metrics allows letters beyond ASCII in unquoted paths, as graphite-web's setting
+	// UTF8_METRICS does. Without it such a letter ends the path.
 	UTF8Metrics bool
 }
 
-// Parse reads a target: *Path, *Call, *Pipe or *Template. Text after it is ignored, as graphite-web does.
+// Parse reads a target: *Path, *Call, *Pipe or *Template. Text after it is ignored, as graphite-web
+// does.
 func (p Parser) Parse(target string) (Node, error) {
 	if len(target) > MaxTarget {
 		return nil, fmt.Errorf("target %.80q: longer than %d bytes", target, MaxTarget)
@@ -48,8 +49,9 @@ type parsed struct {
 	ok   bool
 }
 
-// expression is `(template | call | path) {"|" call}`. It is remembered by position: call and template begin alike,
-// and keyword arguments are tried where positional ones stand, so that without memory the time doubles at each level.
+// expression is `(template | call | path) {"|" call}`. It is remembered by position: call and
+// template begin alike, and keyword arguments are tried where positional ones stand, so that
+// without memory the time doubles at each level.
 func (s *scanner) expression(at int) (Node, int, bool) {
 	if m, ok := s.memo[at]; ok {
 		return m.node, m.end, m.ok
@@ -102,7 +104,8 @@ func (s *scanner) operand(at int) (Node, int, bool) {
 	return s.path(at)
 }
 
-// template is `template(call or path [, literals])`; anything else that begins so is an ordinary call.
+// template is `template(call or path [, literals])`; anything else that begins so is an ordinary
+// call.
 func (s *scanner) template(at int) (Node, int, bool) {
 	end, ok := s.word(at, "template")
 	if !ok {
@@ -170,7 +173,8 @@ func (s *scanner) call(at int) (*Call, int, bool) {
 
 type argumentRule func(at int) (Node, int, bool)
 
-// arguments reads positional arguments up to the first that is a keyword argument; nil means there is none.
+// arguments reads positional arguments up to the first that is a keyword argument; nil means there
+// is none.
 func (s *scanner) arguments(at int, rule argumentRule) ([]Node, int) {
 	var args []Node
 	next := at

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// scanner holds a target and the tokens' rules. A rule takes a position and returns the position after what it
-// matched; blanks before a token are skipped, as pyparsing does.
+// scanner holds a target and the tokens' rules. A rule takes a position and returns the position
+// after what it matched; blanks before a token are skipped, as pyparsing does.
 type scanner struct {
 	text    string
 	utf8    bool
@@ -18,8 +18,8 @@ type scanner struct {
 	tooLong bool // A pipe has too many calls.
 }
 
-// expandTabs replaces tabs by blanks up to the next multiple of 8 columns: pyparsing does so before it begins, which
-// shows in strings and in the names that seriesByTag leaves.
+// expandTabs replaces tabs by blanks up to the next multiple of 8 columns: pyparsing does so before
+// it begins, which shows in strings and in the names that seriesByTag leaves.
 func expandTabs(text string) string {
 	if !strings.Contains(text, "\t") {
 		return text
@@ -91,7 +91,8 @@ func (s *scanner) caseless(at int, upper string) (int, bool) {
 
 func isWord(c byte) bool { return isNameStart(c) || isDigit(c) || c == '$' }
 
-// number is one only where an argument ends: before a comma, a bracket, the end of the line. `1min.load` is a path.
+// number is one only where an argument ends: before a comma, a bracket, the end of the line.
+// `1min.load` is a path.
 func (s *scanner) number(at int) (Node, int, bool) {
 	start := s.space(at)
 	whole, ok := s.digits(start)
@@ -153,8 +154,9 @@ func numeral(text string) Node {
 	return Float(f)
 }
 
-// quoted is a string in single or double quotes. A doubled quote and a backslash with what follows belong to it and
-// stay as written (`'it\'s'` is it\'s); a line break ends it unfinished. `\x` needs a hexadecimal digit.
+// quoted is a string in single or double quotes. A doubled quote and a backslash with what follows
+// belong to it and stay as written (`'it\'s'` is it\'s); a line break ends it unfinished. `\x`
+// needs a hexadecimal digit.
 func (s *scanner) quoted(at int) (Node, int, bool) {
 	start := s.space(at)
 	if start == len(s.text) || s.text[start] != '"' && s.text[start] != '\'' {
@@ -244,7 +246,8 @@ func (s *scanner) isNameRune(r rune) bool {
 	return r > ' ' && !strings.ContainsRune(symbols, r)
 }
 
-// braces is `{a,b}`: one or more plain parts, none empty, none nested. Without a match nothing is written.
+// braces is `{a,b}`: one or more plain parts, none empty, none nested. Without a match nothing is
+// written.
 func (s *scanner) braces(at int, b *strings.Builder) int {
 	if at == len(s.text) || s.text[at] != '{' {
 		return at

@@ -5,7 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// machine is one text being matched. regs begins with start and end of each group, -1 while it has not matched.
+// machine is one text being matched. regs begins with start and end of each group, -1 while it has
+// not matched.
 type machine struct {
 	*Regexp
 	text  string
@@ -40,7 +41,8 @@ func (r *Regexp) machine(text string) *machine {
 	return m
 }
 
-// search finds the leftmost match from at on and returns its end. With advance it must not be empty at at itself.
+// search finds the leftmost match from at on and returns its end. With advance it must not be empty
+// at at itself.
 func (m *machine) search(at int, advance bool) (int, bool) {
 	for start := at; start <= len(m.text); {
 		if end, ok := m.at(start, advance && start == at); ok || m.err != nil || m.program.anchored {
@@ -169,7 +171,8 @@ func (m *machine) several(i *inst, at int, most int32) (end int, taken int32) {
 	return at, taken
 }
 
-// greedy takes as many characters as it can; going back gives them up one by one, down to the least.
+// greedy takes as many characters as it can; going back gives them up one by one, down to the
+// least.
 func (m *machine) greedy(i *inst, pc int32, at int) (int, bool) {
 	shortest, taken := m.several(i, at, i.least)
 	if taken < i.least {
@@ -194,8 +197,8 @@ func (m *machine) lazy(i *inst, pc int32, at int) (int, bool) {
 	return end, true
 }
 
-// round decides whether a loop goes round once more. Python counts rounds beyond the least only from where the round
-// before did not begin; opOnce sees to that.
+// round decides whether a loop goes round once more. Python counts rounds beyond the least only
+// from where the round before did not begin; opOnce sees to that.
 func (m *machine) round(i *inst, at int) (pc int32) {
 	count := m.regs[i.z]
 	switch {
@@ -223,7 +226,7 @@ func (m *machine) once(i *inst, loop inst, at int) bool {
 	return true
 }
 
-// behind goes back so many characters.
+// behind goes back a number of characters.
 func (m *machine) behind(at, characters int) (int, bool) {
 	for n := range characters {
 		_, size := utf8.DecodeLastRuneInString(m.text[:at])
@@ -292,7 +295,8 @@ func (m *machine) back() (pc int32, at int, ok bool) {
 	return 0, 0, false
 }
 
-// commit forgets the places to go back to above a height, but not what is to be undone when something before them fails.
+// commit forgets the places to go back to above a height, but not what is to be undone when
+// something before them fails.
 func (m *machine) commit(height int) {
 	m.spend(len(m.stack) - height)
 	kept := m.stack[:height]

@@ -1,7 +1,7 @@
 package pyregexp
 
-// node is a part of a pattern. width is how many characters it can take, for look-behind; most is unbounded from
-// unbounded on. compile appends its instructions.
+// node is a part of a pattern. width is how many characters it can take, for look-behind; most is
+// unbounded from unbounded on. compile appends its instructions.
 type node interface {
 	width() (least, most int)
 	compile(c *compiler)

@@ -7,7 +7,8 @@ type program struct {
 	anchored  bool // It matches at the start of the text or nowhere.
 }
 
-// inst is an instruction. What x, y and z are stands at the opcode; an instruction without a target goes on to the next.
+// inst is an instruction. What x, y and z are stands at the opcode; an instruction without a target
+// goes on to the next.
 type inst struct {
 	op          opcode
 	place       place

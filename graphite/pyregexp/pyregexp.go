@@ -1,6 +1,6 @@
-// Package pyregexp matches Python's regular expressions as Python's re module does, with bounds on time and memory. It is
-// what Graphite's functions, tag conditions and carbon's configuration are written for. It never falls back on Go's
-// regexp, which means other things.
+// Package pyregexp matches Python's regular expressions as Python's re module does, with bounds on
+// time and memory. It is what Graphite's functions, tag conditions and carbon's configuration are
+// written for. It never falls back on Go's regexp, which means other things.
 package pyregexp
 
 import (
@@ -11,10 +11,11 @@ import (
 	"unicode/utf8"
 )
 
-// Regexp is a regular expression as Python's re reads it, which is what aliasSub, grep and tag conditions are written
-// in: it knows look-around, references to groups and possessive repeats, and `(.*)` matches twice in a replacement,
-// once empty at the end. It backtracks, on a stack of its own, and is bounded in every direction: patterns in length
-// and depth, matching in steps and places to go back to, replacements in length. A Regexp is safe for concurrent use.
+// Regexp is a regular expression as Python's re reads it, which is what aliasSub, grep and tag
+// conditions are written in: it knows look-around, references to groups and possessive repeats, and
+// `(.*)` matches twice in a replacement, once empty at the end. It backtracks, on a stack of its
+// own, and is bounded in every direction: patterns in length and depth, matching in steps and
+// places to go back to, replacements in length. A Regexp is safe for concurrent use.
 type Regexp struct {
 	program program
 	groups  int
@@ -26,7 +27,8 @@ type Regexp struct {
 const (
 	// MaxPattern is how many characters a pattern may have.
 	MaxPattern = 1 << 16
-	// maxNesting is how deep groups may be nested. Python's own limit, its stack, is not much above it.
+	// maxNesting is how deep groups may be nested. Python's own limit, its stack, is not much above
+	// it.
 	maxNesting = 200
 	// maxSteps bounds the work for one text, about 50 ms.
 	maxSteps = 4_000_000
@@ -36,7 +38,7 @@ const (
 	MaxReplaced = 8 << 20
 )
 
-// ErrTooExpensive says that matching a text needs more than is allowed. Its text names the limit.
+// ErrTooExpensive means that matching a text needs more than is allowed. Its text names the limit.
 var ErrTooExpensive = errors.New("regular expression takes too long")
 
 var (
@@ -58,7 +60,7 @@ func Compile(pattern string) (*Regexp, error) {
 	return &Regexp{program: compile(root, p.groups), groups: p.groups, names: p.names}, nil
 }
 
-// Search says whether the pattern matches anywhere in text.
+// Search reports whether the pattern matches anywhere in text.
 func (r *Regexp) Search(text string) (bool, error) {
 	m := r.machine(text)
 	defer r.idle.Put(m)
@@ -66,7 +68,7 @@ func (r *Regexp) Search(text string) (bool, error) {
 	return ok, m.err
 }
 
-// Match says whether the pattern matches at the start of text.
+// Match reports whether the pattern matches at the start of text.
 func (r *Regexp) Match(text string) (bool, error) {
 	m := r.machine(text)
 	defer r.idle.Put(m)
@@ -74,7 +76,8 @@ func (r *Regexp) Match(text string) (bool, error) {
 	return ok, m.err
 }
 
-// Sub replaces each match in text by template, in which `\1`, `\g<1>` and `\g<name>` stand for groups.
+// Sub replaces each match in text by template, in which `\1`, `\g<1>` and `\g<name>` stand for
+// groups.
 func (r *Regexp) Sub(template, text string) (string, error) {
 	parts, err := r.template(template)
 	if err != nil {
@@ -93,7 +96,8 @@ func (r *Regexp) Sub(template, text string) (string, error) {
 		if m.expand(&b, parts); b.Len() > MaxReplaced {
 			return "", errReplaced
 		}
-		// After an empty match the next one must not be empty at the same place; after another it may be.
+		// After an empty match the next one must not be empty at the same place; after another it
+		// may be.
 		at, copied, advance = end, end, end == int(m.regs[0])
 	}
 	b.WriteString(text[copied:])
@@ -143,7 +147,8 @@ func (r *Regexp) template(template string) ([]templatePart, error) {
 	return append(parts, templatePart{text.String(), -1}), nil
 }
 
-// templateEscape reads what follows a backslash: a group (or -1), a text, and how many runes that took.
+// templateEscape reads what follows a backslash: a group (or -1), a text, and how many runes that
+// took.
 func (r *Regexp) templateEscape(s []rune) (group int, literal string, size int, err error) {
 	if len(s) == 0 {
 		return -1, "", 0, errors.New("bad escape (end of pattern)")

@@ -10,7 +10,8 @@ import (
 	"unicode"
 )
 
-// runeSet is what stands in square brackets. Looking a character up costs the logarithm of the set's length.
+// runeSet is what stands in square brackets. Looking a character up costs the logarithm of the
+// set's length.
 type runeSet struct {
 	ranges   [][2]rune // Sorted, without overlap, once the set is complete.
 	classes  []func(rune) bool
@@ -123,7 +124,8 @@ func (p *parser) setCharacter() (rune, func(rune) bool, error) {
 	return r, nil, err
 }
 
-// class returns the predicate of \d \w \s and their opposites. Without the flag a they know all of Unicode.
+// class returns the predicate of \d \w \s and their opposites. Without the flag a they know all of
+// Unicode.
 func (p *parser) class(c rune) func(rune) bool {
 	ascii := p.flags.ascii
 	in := func(is func(rune) bool, want bool) func(rune) bool {
@@ -180,7 +182,8 @@ func (p *parser) digitEscape() (node, error) {
 	return p.reference(string(s[:size]))
 }
 
-// plainEscape is a character written with a backslash: a control, a code point, or itself unless it is a letter.
+// plainEscape is a character written with a backslash: a control, a code point, or itself unless it
+// is a letter.
 func (p *parser) plainEscape() (rune, error) {
 	c := p.text[p.at]
 	p.at++

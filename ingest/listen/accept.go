@@ -1,6 +1,6 @@
-// Package listen is what the listeners of protocols share: ports that silent connections cannot block, lines cut from what a
-// connection sends, requests bounded in number and bytes, and writes that are tried until the store takes them. It knows no
-// protocol, no point and no store.
+// Package listen is what the listeners of protocols share: ports that silent connections cannot
+// block, lines cut from what a connection sends, requests bounded in number and bytes, and writes
+// that are tried until the store takes them. It knows no protocol, no point and no store.
 package listen
 
 import (
@@ -33,8 +33,8 @@ func (p *Pauses) Next() time.Duration {
 // Reset begins anew: all went well.
 func (p *Pauses) Reset() { p.next = 0 }
 
-// Accept gives each connection of a listener to serve, which must not block, until ctx ends and the listener is closed. what is the
-// protocol, for people.
+// Accept gives each connection of a listener to serve, which must not block, until ctx ends and the
+// listener is closed. what is the protocol, for people.
 func Accept(ctx context.Context, l net.Listener, what string, logger *slog.Logger, serve func(net.Conn)) error {
 	var pauses Pauses
 	for {

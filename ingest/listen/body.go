@@ -6,7 +6,7 @@ import (
 	"runtime"
 )
 
-// What ReadBody returns beside errors of the reader.
+// Errors of ReadBody in addition to those of the reader.
 var (
 	ErrTooLarge = errors.New("the body is too large")
 	ErrBusy     = errors.New("too many bytes of requests at once")
@@ -20,13 +20,14 @@ const bodyPiece = 64 << 10
 
 // A Body is how ReadBody reads one.
 type Body struct {
-	Claimed int64 // bytes, as its sender says; below 0: it does not say
+	Claimed int64 // bytes, as the sender claims; below 0: not claimed
 	Limit   int   // bytes
 	Share   *Share
 }
 
-// ReadBody appends a body to dst, whose memory it uses. It takes from the share what it needs before it needs it: memory grows with what has come, to at
-// most the double of it, and never with what is claimed.
+// ReadBody appends a body to dst, whose memory it uses. It takes from the share what it needs
+// before it needs it: memory grows with what has come, to at most the double of it, and never with
+// what is claimed.
 func (b Body) ReadBody(dst []byte, r io.Reader) ([]byte, error) {
 	room := len(dst)
 	for {
@@ -54,7 +55,8 @@ func (b Body) ReadBody(dst []byte, r io.Reader) ([]byte, error) {
 	}
 }
 
-// grow returns dst with memory up to room. One byte more than the body takes lets it end without another look.
+// grow returns dst with memory up to room. One byte more than the body takes lets it end without
+// another look.
 func (b Body) grow(dst []byte) (_ []byte, room int, err error) {
 	room = min(max(firstBody, 2*len(dst)), b.Limit+1)
 	if b.Claimed >= int64(len(dst)) && b.Claimed < int64(room) {

@@ -9,11 +9,12 @@ import (
 	"time"
 )
 
-// A Conn is a connection of a Port. The door that serves it says when there is work on it, so that the port knows who may go when it is full. A nil *Conn
-// may be told so too.
+// A Conn is a connection of a Port. The protocol that serves it reports when there is work on it,
+// so that the port knows which connection may be closed when it is full. A nil *Conn accepts these
+// reports too.
 //
-// A client that does not read what is written to it is cut off: it must take writePiece bytes in writeTimeout, unless the door has set a write deadline
-// of its own.
+// A client that does not read what is written to it is cut off: it must take writePiece bytes in
+// writeTimeout, unless the protocol has set a write deadline of its own.
 type Conn struct {
 	net.Conn
 	port *Port
@@ -41,7 +42,8 @@ type Conn struct {
 const (
 	writePiece   = 256 << 10
 	writeTimeout = 30 * time.Second
-	// timeoutStep is how old a write deadline of ours may be before it is moved: most writes find a fresh one.
+	// timeoutStep is how old a write deadline of ours may be before it is moved: most writes find a
+	// fresh one.
 	timeoutStep = writeTimeout / 8
 )
 
@@ -54,8 +56,8 @@ func (headsError) Error() string { return "the heads of requests take too much m
 
 // Read implements net.Conn.
 //
-// A client that sends without a pause has all that it wants to be done in the socket: between two pieces others go first, or a few hundred such would make
-// everybody wait for seconds.
+// A client that sends without a pause has all that it wants to be done in the socket: between two
+// pieces others go first, or a few hundred such would make everybody wait for seconds.
 func (c *Conn) Read(b []byte) (int, error) {
 	if c.owes.Swap(false) {
 		runtime.Gosched()
@@ -67,7 +69,8 @@ func (c *Conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Headed says that a head is there: what is read now is not counted, until End. A client that did not wait for the last answer lets others go first.
+// Headed reports that a head is complete: what is read until End is not counted. A client that did
+// not wait for the last answer lets others go first.
 func (c *Conn) Headed() {
 	if c == nil {
 		return
@@ -84,14 +87,15 @@ func (c *Conn) noHead() {
 	}
 }
 
-// Begin says that all that a piece of work needs has come: it should not be cut off now.
+// Begin reports that everything that a piece of work needs has come: the connection should not be
+// closed now.
 func (c *Conn) Begin() {
 	if c != nil {
 		c.working.Add(1)
 	}
 }
 
-// End says that the piece of work is done; useful, that it was such that clients come for.
+// End reports that the piece of work is done. useful is true when it was what clients connect for.
 func (c *Conn) End(useful bool) {
 	if c == nil {
 		return
@@ -108,7 +112,8 @@ func (c *Conn) End(useful bool) {
 	}
 }
 
-// Answered says that what is read next is the head of another request, and others may go first.
+// Answered reports that what is read next is the head of another request, and that others may go
+// first.
 func (c *Conn) Answered() {
 	if c == nil {
 		return
@@ -120,7 +125,8 @@ func (c *Conn) Answered() {
 	}
 }
 
-// Reserve says that the connection was let in though all others were at work: the door answers only what must always be answered.
+// Reserve reports that the connection was accepted although all others were at work: the protocol
+// answers only what must always be answered.
 func (c *Conn) Reserve() bool { return c != nil && c.reserve }
 
 // Close implements net.Conn.
@@ -130,8 +136,8 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite ends what is written, as net/http does before it closes a connection of which it has not read all: else the client gets a reset in place of
-// the answer.
+// CloseWrite ends what is written, as net/http does before it closes a connection of which it has
+// not read all: else the client gets a reset in place of the answer.
 func (c *Conn) CloseWrite() error {
 	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return w.CloseWrite()
@@ -183,7 +189,8 @@ func (c *Conn) wait() error {
 
 type connKey struct{}
 
-// WithConn returns a context in which ConnOf finds the connection, if it is a port's: what http.Server.ConnContext wants.
+// WithConn returns a context in which ConnOf finds the connection, if it is a port's: what
+// http.Server.ConnContext wants.
 func WithConn(ctx context.Context, c net.Conn) context.Context {
 	if conn := PortConn(c); conn != nil {
 		return context.WithValue(ctx, connKey{}, conn)

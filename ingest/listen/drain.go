@@ -7,13 +7,14 @@ import (
 )
 
 const (
-	// mostDrained and drainTime bound how much of a body that nobody wants is read all the same.
+	// mostDrained and drainTime bound how much of an unwanted body is read nevertheless.
 	mostDrained = 256 << 20
 	drainTime   = 30 * time.Second
 )
 
-// Drain reads and drops what a client is still sending of a body that is refused, for a while: whoever sends all before it reads would see
-// a reset when the connection is closed, and not the answer. A client that waits for a word before it sends (Expect) gets the answer instead.
+// Drain reads and drops, for a while, what a client is still sending of a refused body. A client
+// that sends all before it reads would see a reset when the connection is closed, and not the
+// answer. A client that waits before it sends (Expect) gets the answer at once.
 func Drain(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Expect") != "" || r.ContentLength > mostDrained {
 		return

@@ -6,9 +6,11 @@ import (
 	"sync/atomic"
 )
 
-// A Gate counts requests and the bytes that they hold, and lets none in above its limits. Those that do not get in come again later: it never
-// makes one wait, since senders wait with less memory. Where bytes are short, requests whose bodies have not come yet give way: the one that
-// has been sent for longest goes first, so that slow senders keep nobody out. It is safe for concurrent use.
+// A Gate counts requests and the bytes that they hold, and lets none in above its limits. Those
+// that do not get in come again later: it never makes one wait, since senders wait with less
+// memory. Where bytes are short, requests whose bodies have not come yet give way: the one that has
+// been sent for longest goes first, so that slow senders block no others. It is safe for concurrent
+// use.
 type Gate struct {
 	maxRequests, maxBytes int64
 	requests, bytes       atomic.Int64
@@ -49,7 +51,8 @@ func (g *Gate) take(n int64) bool {
 	return true
 }
 
-// makeRoom takes n bytes, and the bytes for them from requests that are being received, of those that began before s if s is one of them.
+// makeRoom takes n bytes, and the bytes for them from requests that are being received, of those
+// that began before s if s is one of them.
 func (g *Gate) makeRoom(n int64, s *Share) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -92,8 +95,9 @@ func (s *Share) Give(n int) {
 // Release gives all of it back.
 func (s *Share) Release() { s.Gate.bytes.Add(-s.bytes.Swap(0)) }
 
-// Receiving says that the body of the request is coming. Until Received, cut may be called once, by another goroutine: it ends reading the body, and must
-// not wait. What was taken is not the share's any more then.
+// Receiving reports that the body of the request is coming. Until Received, cut may be called once,
+// by another goroutine: it ends reading the body, and must not wait. What was taken is not the
+// share's any more then.
 func (s *Share) Receiving(cut func()) {
 	s.Gate.mu.Lock()
 	defer s.Gate.mu.Unlock()
@@ -102,7 +106,7 @@ func (s *Share) Receiving(cut func()) {
 	s.Gate.receiving = append(s.Gate.receiving, s)
 }
 
-// Received says that no more of the body is read.
+// Received reports that no more of the body is read.
 func (s *Share) Received() {
 	s.Gate.mu.Lock()
 	defer s.Gate.mu.Unlock()
@@ -111,5 +115,5 @@ func (s *Share) Received() {
 	}
 }
 
-// WasCut says whether the body had to give way to others.
+// WasCut reports whether the body had to give way to others.
 func (s *Share) WasCut() bool { return s.wasCut.Load() }

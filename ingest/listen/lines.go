@@ -2,16 +2,18 @@ package listen
 
 import "bytes"
 
-// FirstBuffer is the memory in bytes that Lines begins with: most connections are idle most of the time.
+// FirstBuffer is the memory in bytes that Lines begins with: most connections are idle most of the
+// time.
 const FirstBuffer = 4 << 10
 
-// Lines cuts what a connection sends into lines. A newline ends one. Its memory grows while reads fill it.
+// Lines cuts what a connection sends into lines. A newline ends one. Its memory grows while reads
+// fill it.
 type Lines struct {
 	Max        int  // bytes of memory, at least two lines
 	Longest    int  // bytes of a line
 	DropReturn bool // a carriage return before the newline belongs to the end, else to the line
-	// Budget, if any, is what the memory of all connections comes from that is more than two lines. Where it has none left, memory does not grow. Close
-	// gives it back.
+	// Budget, if any, is what the memory of all connections comes from that is more than two lines.
+	// Where it has none left, memory does not grow. Close gives it back.
 	Budget *Gate
 
 	buf      []byte
@@ -20,7 +22,8 @@ type Lines struct {
 	skipping bool // what comes next belongs to a line that is too long and was returned already
 }
 
-// Room returns memory for bytes to be read, and is followed by Filled. What was returned before is overwritten.
+// Room returns memory for bytes to be read, and is followed by Filled. What was returned before is
+// overwritten.
 func (l *Lines) Room() []byte {
 	rest := copy(l.buf, l.buf[l.start:])
 	l.buf, l.start = l.buf[:rest], 0
@@ -58,22 +61,23 @@ func (l *Lines) Close() {
 	}
 }
 
-// Filled says that n bytes of the room were read.
+// Filled reports that n bytes of the room were read.
 func (l *Lines) Filled(n int) {
 	if l.buf = l.buf[:len(l.buf)+n]; len(l.buf) == cap(l.buf) && l.start == 0 {
 		l.grow()
 	}
 }
 
-// Swap takes other memory for what is read next, and takes the rest along: what was returned stays valid. It returns the memory that it had.
+// Swap takes other memory for what is read next, and takes the rest along: what was returned stays
+// valid. It returns the memory that it had.
 func (l *Lines) Swap(other []byte) []byte {
 	had := l.buf
 	l.buf, l.start = append(other[:0], l.buf[l.start:]...), 0
 	return had
 }
 
-// Next returns the next line without its end; false if it is not there yet. The line is valid until the next Room, and may be written to. Of
-// a line that is too long it returns the beginning, once.
+// Next returns the next line without its end; false if it is not there yet. The line is valid until
+// the next Room, and may be written to. Of a line that is too long it returns the beginning, once.
 func (l *Lines) Next() (line []byte, tooLong, ok bool) {
 	longest := l.Longest // of what has no end yet
 	if l.DropReturn {
@@ -109,7 +113,8 @@ func (l *Lines) Next() (line []byte, tooLong, ok bool) {
 
 var carriageReturn = []byte{'\r'}
 
-// Rest is what has been read and not been cut. It begins with a line, whose end may be missing, or is empty.
+// Rest is what has been read and not been cut. It begins with a line, whose end may be missing, or
+// is empty.
 func (l *Lines) Rest() []byte {
 	if l.skipping {
 		return nil
@@ -120,5 +125,6 @@ func (l *Lines) Rest() []byte {
 // Skip cuts n bytes of Rest off: whole lines with their ends.
 func (l *Lines) Skip(n int) { l.start += n }
 
-// Unfinished is what has no end, to be asked when there are no more lines. What follows a line that was too long is no part of it.
+// Unfinished is what has no end, to be asked when there are no more lines. What follows a line that
+// was too long is no part of it.
 func (l *Lines) Unfinished() []byte { return l.buf[l.start:] }

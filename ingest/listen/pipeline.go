@@ -1,10 +1,12 @@
 package listen
 
-// PipelinePoints is how many points are worth a Pipeline: below, waking somebody costs more than waiting.
+// PipelinePoints is how many points are worth a Pipeline. With fewer, waking a goroutine costs more
+// than waiting.
 const PipelinePoints = 512
 
-// A Pipeline does one piece of work beside its owner, who may read and parse meanwhile what comes after it. The next piece begins when the last
-// has ended, so that what a connection sent stays in order. The zero value is idle; nil never works.
+// A Pipeline does one piece of work while its owner may read and parse what comes after it. The
+// next piece begins when the last has ended, so that what a connection sent stays in order. The
+// zero value is idle; nil never works.
 type Pipeline struct{ done chan struct{} }
 
 // Begin waits for the last piece of work and begins another. The owner waits for it at last.

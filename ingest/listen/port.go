@@ -19,19 +19,22 @@ type PortOptions struct {
 	Max  int    // connections at once
 	// Reserve is how many more are let in while all of Max are at work; see Conn.Reserve.
 	Reserve int
-	// HeadBytes bounds what all heads of requests take together that are longer than freeHead; 0: nothing is counted. A head in memory is some ten
-	// times as big as on the wire.
+	// HeadBytes bounds what all heads of requests take together that are longer than freeHead; 0:
+	// nothing is counted. A head in memory is some ten times as big as on the wire.
 	HeadBytes  int
 	Metric     string // what the name of the counter begins with
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 }
 
-// A Port is a net.Listener that holds at most so many connections at once. When it is full the next one takes the place of another: of one that has
-// never done anything useful, else of one that was useful and is quiet; among these of the client address that has most of them, and of that the one that
-// has waited longest. A connection at work keeps its place: where all are, the next one waits to be accepted.
+// A Port is a net.Listener that holds at most so many connections at once. When it is full the next
+// one takes the place of another: of one that has never done anything useful, else of one that was
+// useful and is quiet; among these of the client address that has most of them, and of that the one
+// that has waited longest. A connection at work keeps its place: where all are, the next one waits
+// to be accepted.
 //
-// So silent connections keep nobody out, however many somebody opens, and senders may be quiet for as long as there is room.
+// So silent connections block no others, however many a client opens, and senders may be quiet as
+// long as there is room.
 type Port struct {
 	net.Listener
 	o         PortOptions
@@ -109,15 +112,15 @@ func (p *Port) admit(c *Conn) (victim *Conn, err error) {
 			p.add(c)
 			return nil, nil
 		}
-		if p.waiting.Swap(true) { // whoever ends work from here on wakes us; who ended it just before is seen by one more look
+		if p.waiting.Swap(true) { // work that ends from here on wakes us; one more look finds work that ended just before
 			p.free.Wait()
 		}
 	}
 	return nil, net.ErrClosed
 }
 
-// victim is the connection that is to go; nil when all are at work. One whose bytes have come, and have not been read yet, is as good as at work, but not
-// many are looked at for that. It needs mu.
+// victim is the connection that is to go; nil when all are at work. One whose bytes have come, and
+// have not been read yet, is as good as at work, but not many are looked at for that. It needs mu.
 func (p *Port) victim() *Conn {
 	const looks = 8
 	var spared *Conn
@@ -140,7 +143,7 @@ func (p *Port) victim() *Conn {
 	return spared
 }
 
-// before says whether c is to go before o. It needs the port's mu.
+// before reports whether c is to go before o. It needs the port's mu.
 func (c *Conn) before(o *Conn) bool {
 	if c.useful != o.useful {
 		return o.useful

@@ -8,8 +8,9 @@ import (
 // BodyTimeout is how long a client may take for one body.
 const BodyTimeout = time.Minute
 
-// Receive appends the body of a request to dst, up to limit bytes, and takes its memory from share. The deadline is the body's own: a read
-// timeout of the server would also end the handlers of long queries.
+// Receive appends the body of a request to dst, up to limit bytes, and takes its memory from share.
+// The deadline is the body's own: a read timeout of the server would also end the handlers of long
+// queries.
 func Receive(dst []byte, w http.ResponseWriter, r *http.Request, limit int, share *Share) ([]byte, error) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(BodyTimeout)) // a server without deadlines (tests) has slow senders wait

@@ -15,8 +15,8 @@ const (
 	LastRetry  = 10 * time.Second
 )
 
-// Retrier tries writes until the store takes them. Whoever writes waits meanwhile, and does not read from its sender. An outage is logged once
-// for all who wait.
+// A Retrier tries writes until the store takes them. The caller waits meanwhile, and does not read
+// from its sender. An outage is logged once for all who wait.
 type Retrier struct {
 	What     string // whose points they are, for people
 	Logger   *slog.Logger

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// unread says whether bytes of a connection have come that nobody has read yet.
+// unread reports whether bytes of a connection have come that were not read yet.
 func unread(c net.Conn) bool {
 	s, ok := c.(syscall.Conn)
 	if !ok {

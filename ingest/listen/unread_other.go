@@ -4,5 +4,6 @@ package listen
 
 import "net"
 
-// unread says whether bytes of a connection have come that nobody has read yet: that is not asked here.
+// unread would report whether bytes of a connection have come that were not read yet. It is not
+// known here.
 func unread(net.Conn) bool { return false }

@@ -152,7 +152,8 @@ func (p *translation) escape() error {
 	return nil
 }
 
-// character reads a backslash and what belongs to it where it stands for a character or for a set of them.
+// character reads a backslash and what belongs to it where it stands for a character or for a set
+// of them.
 func (p *translation) character() (rune, charSet, error) {
 	if p.at+1 >= len(p.src) {
 		return 0, nil, p.refuse("backslash at the end")
@@ -248,7 +249,8 @@ func (p *translation) hexadecimal(kind rune) (rune, charSet, error) {
 	return rune(n), nil, nil
 }
 
-// property reads \pX and \p{Name}: the POSIX classes of ASCII and the general categories of Unicode.
+// property reads \pX and \p{Name}: the POSIX classes of ASCII and the general categories of
+// Unicode.
 func (p *translation) property(negated bool) (charSet, error) {
 	name, next := strings.TrimPrefix(strings.ToLower(p.peek(3)), `\p`), p.at+3
 	if name != "{" {

@@ -1,6 +1,7 @@
-// Package javaregexp gives Java's regular expressions their Java meaning in Go: it translates a java.util.regex pattern
-// to a Go pattern, and splits text as String.split does. A pattern that Go's engine cannot express is an error that names
-// the place. It never runs in more than linear time and knows nothing of trees.
+// Package javaregexp gives Java's regular expressions their Java meaning in Go: it translates a
+// java.util.regex pattern to a Go pattern, and splits text as String.split does. A pattern that
+// Go's engine cannot express is an error that names the place. It never runs in more than linear
+// time and knows nothing of trees.
 package javaregexp
 
 import (
@@ -11,11 +12,13 @@ import (
 	"strings"
 )
 
-// Compile compiles a regular expression of Java as Go's of the same meaning. What RE2 cannot do (look-around, back-references, atomic
-// groups, possessive quantifiers) and what Java itself refuses is an error that names the place.
+// Compile compiles a regular expression of Java as Go's of the same meaning. What RE2 cannot do
+// (look-around, back-references, atomic groups, possessive quantifiers) and what Java itself
+// refuses is an error that names the place.
 //
-// Two differences stay, in names that hardly occur: Java's $ also matches before a line terminator that ends the name, and the \b of
-// Java up to 18 takes letters beyond ASCII for letters (from 19 on it does not).
+// Two differences stay, in names that hardly occur: Java's $ also matches before a line terminator
+// that ends the name, and the \b of Java up to 18 takes letters beyond ASCII for letters (from 19
+// on it does not).
 func Compile(pattern string) (*regexp.Regexp, error) {
 	p := translation{src: unquote([]rune(pattern))}
 	if err := p.alternation(0); err != nil {
@@ -41,7 +44,8 @@ func (p *translation) compile() (*regexp.Regexp, error) {
 // errEmptyGroup is about expressions like (a*)*.
 var errEmptyGroup = errors.New("repeating a group that can match nothing is not supported")
 
-// translation is a pattern on its way from Java to Go. Every atom is written so that it needs no flag.
+// translation is a pattern on its way from Java to Go. Every atom is written so that it needs no
+// flag.
 type translation struct {
 	src   []rune
 	at    int
@@ -65,7 +69,8 @@ func (p *translation) refuse(format string, args ...any) error {
 // peek returns the next characters without taking them, fewer at the end.
 func (p *translation) peek(n int) string { return string(p.src[p.at:min(p.at+n, len(p.src))]) }
 
-// unquote turns what stands between \Q and \E into escapes, as Java does before it reads anything else.
+// unquote turns what stands between \Q and \E into escapes, as Java does before it reads anything
+// else.
 func unquote(src []rune) []rune {
 	var out []rune
 	quoted := false
@@ -95,7 +100,8 @@ func unquote(src []rune) []rune {
 
 func isASCIILetter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' }
 
-// alternation reads up to a closing parenthesis or the end. Flags that are set within hold until there.
+// alternation reads up to a closing parenthesis or the end. Flags that are set within hold until
+// there.
 func (p *translation) alternation(depth int) error {
 	if depth > maxNesting {
 		return p.refuse("groups nested deeper than %d", maxNesting)
@@ -198,7 +204,8 @@ func (p *translation) group(depth int) (repeats bool, err error) {
 	return true, nil
 }
 
-// special reads what follows "(?". It says whether a group has begun; if not, flags were set for the rest of the group around them.
+// special reads what follows "(?". It reports whether a group has begun; if not, flags were set for
+// the rest of the group around them.
 func (p *translation) special() (inner bool, err error) {
 	switch {
 	case p.peek(1) == ":":

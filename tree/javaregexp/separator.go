@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// A Separator splits values as Java's String.split does: by a regular expression, without the empty pieces at the end.
+// A Separator splits values as Java's String.split does: by a regular expression, without the empty
+// pieces at the end.
 //
 // A Separator is safe for concurrent use.
 type Separator struct {
@@ -16,11 +17,12 @@ type Separator struct {
 	literal string // the text that the expression matches, when it is plain text such as \.
 }
 
-// errEmptySeparator is about expressions like \b that match between characters by looking at both sides.
+// errEmptySeparator is about expressions like \b that match between characters by looking at both
+// sides.
 var errEmptySeparator = errors.New("a separator that matches between characters (^, $, \\b) is not supported")
 
-// CompileSeparator compiles a regular expression of Java that separates pieces. It refuses what Compile refuses, and expressions
-// that match between characters.
+// CompileSeparator compiles a regular expression of Java that separates pieces. It refuses what
+// Compile refuses, and expressions that match between characters.
 func CompileSeparator(pattern string) (*Separator, error) {
 	re, err := Compile(pattern)
 	if err != nil {
@@ -40,11 +42,12 @@ func CompileSeparator(pattern string) (*Separator, error) {
 	return s, nil
 }
 
-// Literal returns the text that separates, where the expression is plain text such as \.; empty for any other expression.
+// Literal returns the text that separates, where the expression is plain text such as \.; empty for
+// any other expression.
 func (s *Separator) Literal() string { return s.literal }
 
-// Split is java.lang.String.split(regex). A value that the expression does not match is one piece; one that consists of
-// separators gives none.
+// Split is java.lang.String.split(regex). A value that the expression does not match is one piece;
+// one that consists of separators gives none.
 func (s *Separator) Split(value string) []string {
 	pieces := s.pieces(value)
 	if len(pieces) == 0 {
@@ -79,8 +82,9 @@ func (s *Separator) pieces(value string) []string {
 	return append(pieces, value[begin:])
 }
 
-// matches are those that Java's Matcher.find returns one after the other: the next one is looked for where the last one ended, one
-// character further if it was empty. Go's FindAll leaves out an empty match right after another.
+// matches are those that Java's Matcher.find returns one after the other: the next one is looked
+// for where the last one ended, one character further if it was empty. Go's FindAll leaves out an
+// empty match right after another.
 func (s *Separator) matches(value string) [][]int {
 	if !s.local {
 		return s.re.FindAllStringIndex(value, -1)

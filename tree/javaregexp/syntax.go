@@ -2,7 +2,7 @@ package javaregexp
 
 import "regexp/syntax"
 
-// looksAround says whether an expression has an anchor or a word boundary.
+// looksAround reports whether an expression has an anchor or a word boundary.
 func looksAround(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
@@ -16,7 +16,7 @@ func looksAround(re *syntax.Regexp) bool {
 	return false
 }
 
-// matchesNothing says whether an expression can match the empty text.
+// matchesNothing reports whether an expression can match the empty text.
 func matchesNothing(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpNoMatch, syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
@@ -46,8 +46,8 @@ func matchesNothing(re *syntax.Regexp) bool {
 	}
 }
 
-// losesGroup says whether an expression repeats something that has a group and can match nothing: Java goes round once more for
-// nothing and leaves the group empty, Go does not.
+// losesGroup reports whether an expression repeats something that has a group and can match
+// nothing: Java goes round once more for nothing and leaves the group empty, Go does not.
 func losesGroup(re *syntax.Regexp) bool {
 	repeats := re.Op == syntax.OpStar || re.Op == syntax.OpPlus || re.Op == syntax.OpRepeat && re.Max != 1
 	if repeats && matchesNothing(re.Sub[0]) && re.MaxCap() > 0 {
