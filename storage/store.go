@@ -35,9 +35,10 @@ type Store struct {
 	*catalog.Catalog
 	*documents.Documents
 	*read.Reader
-	uidUsage *catalog.UIDUsage
-	loader   *catalog.Loader
-	writer   *write.Writer
+	uidUsage  *catalog.UIDUsage
+	loader    *catalog.Loader
+	registrar *write.Registrar
+	writer    *write.Writer
 
 	unpinned atomic.Bool // the layout could not be recorded yet
 
@@ -105,16 +106,21 @@ func (s *Store) openRows() int {
 func (s *Store) openWriter() (err error) {
 	o := s.o
 	s.writer, err = write.New(write.Options{
-		DB: s.db, Tables: o.Tables, Layout: s.layout, Values: o.Values, UIDs: s.uids, Series: s.index, Registry: s.registry, Days: s.days,
-		Catalog: s.Catalog, UIDUsage: s.uidUsage, Exclusive: o.Exclusive, Mode: o.Mode, LogUnacknowledged: o.LogUnacknowledged, Buffer: o.Buffer,
-		NewSeries: o.NewSeries, Retention: o.Retention, Observer: o.Observer, CheckFit: s.checkFit, Now: o.Now, Logger: o.Logger,
+		DB: s.db, Tables: o.Tables, Layout: s.layout, Values: o.Values, Series: s.index, Registry: s.registry, Days: s.days,
+		Exclusive: o.Exclusive, Mode: o.Mode, LogUnacknowledged: o.LogUnacknowledged, Buffer: o.Buffer,
+		Retention: o.Retention, Now: o.Now, Logger: o.Logger,
 		Registerer: o.Registerer,
 	})
 	if err != nil {
 		return err
 	}
+	s.registrar = write.NewRegistrar(write.RegistrarOptions{
+		DB: s.db, Table: o.Tables.Meta, Layout: s.layout, UIDs: s.uids, Series: s.index, Registry: s.registry, Days: s.days,
+		Catalog: s.Catalog, UIDUsage: s.uidUsage, Exclusive: o.Exclusive, NewSeries: o.NewSeries, Observer: o.Observer,
+		NoteNew: s.writer.NoteNew, CheckFit: s.checkFit, Now: o.Now, Registerer: o.Registerer,
+	})
 	s.Documents = documents.New(documents.Options{
-		DB: s.db, Tables: o.Tables, Layout: s.layout, UIDs: s.uids, Series: s.index, Registrar: s.writer,
+		DB: s.db, Tables: o.Tables, Layout: s.layout, UIDs: s.uids, Series: s.index, Registrar: s.registrar,
 		Exclusive: o.Exclusive, IndexRefresh: o.IndexRefresh, Now: o.Now,
 	})
 	s.OnRename(s.Forget)
@@ -123,14 +129,24 @@ func (s *Store) openWriter() (err error) {
 
 // Resolve implements Appender.
 func (s *Store) Resolve(ctx context.Context, series []Series) ([]Ref, []error) {
-	return s.writer.Resolve(ctx, series)
+	return s.registrar.Resolve(ctx, series)
 }
 
 // Append implements Appender.
 func (s *Store) Append(ctx context.Context, b *Batch) error { return s.writer.Append(ctx, b) }
 
-// Logged is the store as writers without an acknowledgement reach it; see Logged in package write.
-func (s *Store) Logged() Appender { return s.writer.Logged() }
+// Logged is the store as writers without an acknowledgement reach it (carbon, telnet put): what they
+// append is durable when the log has it, whatever the mode. Without a log it appends as the store.
+func (s *Store) Logged() Appender { return logged{s.registrar, s.writer} }
+
+// logged is an Appender that appends through the log.
+type logged struct {
+	*write.Registrar
+	writer *write.Writer
+}
+
+// Append implements Appender.
+func (l logged) Append(ctx context.Context, b *Batch) error { return l.writer.AppendLogged(ctx, b) }
 
 // Refuses returns why points are refused at the moment, or were the last time; nil: they are taken.
 func (s *Store) Refuses() error { return s.writer.Refuses() }

@@ -1,23 +1,11 @@
 package write
 
 import (
-	"context"
 	"sync"
 	"sync/atomic"
 
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
-
-// Logged is the write path of writers without an acknowledgement (carbon, telnet put): what they
-// append is durable when the log has it, whatever the mode, so that a cluster that is away loses
-// nothing of theirs. Without a log it is the write path itself.
-type Logged struct{ *Writer }
-
-// Logged returns the write path through the log.
-func (w *Writer) Logged() Logged { return Logged{w} }
-
-// Append returns when the log has the batch.
-func (l Logged) Append(ctx context.Context, b *series.Batch) error { return l.append(ctx, b, true) }
 
 // logMarks remembers in which segment of the log the last record of a series stands. While that
 // segment is there a crash would replay the record, over whatever was put into the table after it:

@@ -16,7 +16,6 @@ type metrics struct {
 	pointsKnown, rowsReplaced  prometheus.Counter
 	rowsSettled                prometheus.Counter
 	appendSeconds              prometheus.Histogram
-	seriesNew                  prometheus.Counter
 	rowsFlushed                prometheus.Counter
 }
 
@@ -45,7 +44,6 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "tsdbridge_store_append_seconds", Help: "Duration of one append.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16),
 		}),
-		seriesNew:   counter("series_created_total", "Series first seen by this process and written to tsdb-meta."),
 		rowsFlushed: counter("rows_flushed_total", "Rows put into the table from memory."),
 	}
 }

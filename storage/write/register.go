@@ -61,7 +61,7 @@ func (r *resolution) putMeta(ctx context.Context) {
 			added++
 		}
 	}
-	s.metrics.seriesNew.Add(float64(added))
+	s.created.Add(float64(added))
 	r.made = added
 	s.usage.Warn()
 }
@@ -121,7 +121,7 @@ func (r *resolution) lookUp(ctx context.Context, fresh []newSeries) error {
 		if f := &fresh[asked[n]]; len(row.Cells) > 0 {
 			f.exists = true
 			if s.registry.Note(f.id) {
-				s.metrics.seriesNew.Inc()
+				s.created.Inc()
 			}
 		}
 	}
@@ -180,20 +180,4 @@ func (m *metaRows) reset() {
 	clear(m.news[:cap(m.news)])
 	clear(m.mutations[:cap(m.mutations)])
 	clear(m.puts[:cap(m.puts)])
-}
-
-// noteNew remembers that this process wrote the tsdb-meta row of a series, which had none; true
-// when it was not known to have one. Where no other process writes, such a series has no rows of
-// data: points come after the row.
-func (s *Registrar) noteNew(id index.ID) bool {
-	st := s.states.Of(id)
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if s.registry.Of(id).Exists() {
-		return false // another call was faster, and may have written points
-	}
-	if s.exclusive {
-		st.known, st.newest, st.lastSample, st.lastObject = true, true, -1, -1
-	}
-	return s.registry.Note(id)
 }

@@ -5,6 +5,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -25,21 +28,53 @@ type Registrar struct {
 	days        *catalog.Days
 	catalog     *catalog.Catalog
 	usage       *catalog.UIDUsage
-	states      *index.Pages[state]
+	noteNew     func(index.ID) bool
 	observer    Observer // nil: there is none
 	checkFit    func(context.Context) error
 	now         func() time.Time
 	admission   admission
 	resolutions sync.Pool // *resolution
-	metrics     *metrics
+	created     prometheus.Counter
 }
 
-func newRegistrar(o *Options, states *index.Pages[state], metrics *metrics) *Registrar {
+// RegistrarOptions are what a Registrar needs.
+type RegistrarOptions struct {
+	DB       *kv.Engine
+	Table    string // of series: tsdb-meta
+	Layout   schema.Layout
+	UIDs     *uid.Dictionary
+	Series   *index.Index
+	Registry *catalog.Registry
+	Days     *catalog.Days // nil: others write to the tables
+	Catalog  *catalog.Catalog
+	UIDUsage *catalog.UIDUsage
+	// Exclusive means that no other process writes to the tables.
+	Exclusive bool
+	// NewSeries bounds the series that are made.
+	NewSeries SeriesLimits
+	// Observer, if any, sees each new series before its tsdb-meta row is written.
+	Observer Observer
+	// NoteNew notes that the tsdb-meta row of a series was written, which had none; true when it was not known to have one.
+	NoteNew func(index.ID) bool
+	// CheckFit returns an error while it is not known that the layout is that of the tables.
+	CheckFit   func(context.Context) error
+	Now        func() time.Time
+	Registerer prometheus.Registerer
+}
+
+// NewRegistrar returns a registrar of the series of an index.
+func NewRegistrar(o RegistrarOptions) *Registrar {
 	r := &Registrar{
-		db: o.DB, meta: o.Tables.Meta, layout: o.Layout, exclusive: o.Exclusive, uids: o.UIDs, index: o.Series, registry: o.Registry, days: o.Days,
-		catalog: o.Catalog, usage: o.UIDUsage, states: states, observer: o.Observer, checkFit: o.CheckFit, now: o.Now, metrics: metrics,
+		db: o.DB, meta: o.Table, layout: o.Layout, exclusive: o.Exclusive, uids: o.UIDs, index: o.Series, registry: o.Registry, days: o.Days,
+		catalog: o.Catalog, usage: o.UIDUsage, noteNew: o.NoteNew, observer: o.Observer, checkFit: o.CheckFit, now: o.Now, created: newCreated(o.Registerer),
 	}
 	r.admission.init(o.NewSeries, r.index.Len, o.Now, o.Registerer)
 	r.resolutions.New = func() any { return &resolution{} }
 	return r
+}
+
+func newCreated(reg prometheus.Registerer) prometheus.Counter {
+	return promauto.With(reg).NewCounter(prometheus.CounterOpts{
+		Name: "tsdbridge_store_series_created_total", Help: "Series first seen by this process and written to tsdb-meta.",
+	})
 }

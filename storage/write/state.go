@@ -2,6 +2,8 @@ package write
 
 import (
 	"sync"
+
+	"github.com/tsdbridge/tsdbridge/storage/index"
 )
 
 // state is what this process remembers of a series between appends: how far its current row is
@@ -19,4 +21,20 @@ type state struct {
 	lastSample, lastObject int32
 	unverified             uint32 // base + 1 of the row that the verifier has in its list; 0: none
 	alone                  bool   // the verifier found nothing of others the last time
+}
+
+// NoteNew remembers that this process wrote the tsdb-meta row of a series, which had none; true
+// when it was not known to have one. Where no other process writes, such a series has no rows of
+// data: points come after the row.
+func (s *Table) NoteNew(id index.ID) bool {
+	st := s.states.Of(id)
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if s.registry.Of(id).Exists() {
+		return false // another call was faster, and may have written points
+	}
+	if s.exclusive {
+		st.known, st.newest, st.lastSample, st.lastObject = true, true, -1, -1
+	}
+	return s.registry.Note(id)
 }

@@ -16,21 +16,17 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
-	"github.com/tsdbridge/tsdbridge/storage/uid"
 )
 
-// WriteOptions are what a Writer needs.
+// Options are what a Writer needs.
 type Options struct {
 	DB       *kv.Engine
 	Tables   schema.Tables
 	Layout   schema.Layout
 	Values   schema.Values // encoding of floats
-	UIDs     *uid.Dictionary
 	Series   *index.Index
 	Registry *catalog.Registry
 	Days     *catalog.Days // nil: others write to the tables
-	Catalog  *catalog.Catalog
-	UIDUsage *catalog.UIDUsage
 	// Exclusive means that no other process writes to the tables.
 	Exclusive bool
 	// Mode is when a point is durable. With LogUnacknowledged there is a log even with
@@ -38,14 +34,8 @@ type Options struct {
 	Mode              Mode
 	LogUnacknowledged bool
 	Buffer            BufferOptions // of the log, if there is one
-	// NewSeries bounds the series that are made.
-	NewSeries SeriesLimits
 	// Retention is how long rows of points are kept, 0: for ever.
-	Retention time.Duration
-	// Observer, if any, sees each new series before its tsdb-meta row is written.
-	Observer Observer
-	// CheckFit returns an error while it is not known that the layout is that of the tables.
-	CheckFit   func(context.Context) error
+	Retention  time.Duration
 	Now        func() time.Time
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
@@ -60,10 +50,9 @@ func (o *Options) registryOfLog() *catalog.Registry {
 	return o.Registry
 }
 
-// Writer is the write path of a store: it registers series, and puts their points into the table,
+// Writer is the write path of a store: it puts points of series into the table,
 // or first into the log and the head. It is safe for concurrent use.
 type Writer struct {
-	*Registrar
 	o         Options
 	table     *Table
 	buffer    *buffer    // nil: there is no log
@@ -72,10 +61,10 @@ type Writer struct {
 	metrics   *metrics
 }
 
-// NewWriter opens the log, if there is to be one or one is left. Run makes the writer ready.
+// New opens the log, if there is to be one or one is left. Run makes the writer ready.
 func New(o Options) (*Writer, error) {
 	states, metrics := &index.Pages[state]{}, newMetrics(o.Registerer)
-	w := &Writer{Registrar: newRegistrar(&o, states, metrics), table: newTable(&o, states, metrics), metrics: metrics}
+	w := &Writer{table: newTable(&o, states, metrics), metrics: metrics}
 	var err error
 	if o.Retention > 0 {
 		if w.retention, err = newRetention(&o); err != nil {
@@ -145,6 +134,9 @@ func (w *Writer) Close(ctx context.Context, readOnly bool) error {
 	}
 	return w.buffer.remove()
 }
+
+// NoteNew notes that a series was registered which had no points before; see register.Options.
+func (w *Writer) NoteNew(id index.ID) bool { return w.table.NoteNew(id) }
 
 // FlushAll puts all rows of the head into the table.
 func (w *Writer) FlushAll(ctx context.Context) error { return w.flusher.Flush(ctx, head.Everything()) }
