@@ -4,6 +4,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/documents"
 	"github.com/tsdbridge/tsdbridge/storage/read"
+	"github.com/tsdbridge/tsdbridge/storage/register"
 	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
@@ -31,10 +32,10 @@ type (
 	Metadata    = documents.Metadata
 	CustomEdit  = documents.CustomEdit
 
-	Observer      = write.Observer
+	Observer      = register.Observer
 	WriteMode     = write.Mode
 	BufferOptions = write.BufferOptions
-	SeriesLimits  = write.SeriesLimits
+	SeriesLimits  = register.SeriesLimits
 )
 
 // Where a store learns which series exist; see package catalog.

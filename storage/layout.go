@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/retry"
@@ -17,80 +19,120 @@ import (
 // text names the flags. No retry helps.
 var ErrLayout = fit.ErrLayout
 
-// awaitFit returns when shared tables are seen to fit the flags, or to be empty. While the engine
+// tableLayout sees to it that nothing is read or written with a layout that is not the tables'.
+type tableLayout struct {
+	db        *kv.Engine
+	table     string // of UIDs
+	layout    schema.Layout
+	exclusive bool
+	fit       *fit.Checker   // nil: no other process writes
+	loading   *retry.Outcome // what keeps the store from answering
+	refresh   time.Duration
+	logger    *slog.Logger
+
+	unpinned atomic.Bool // the layout could not be recorded yet
+	unfit    atomic.Bool // the flags do not fit the tables: nothing may be written
+}
+
+func newTableLayout(db *kv.Engine, o *Options, loading *retry.Outcome) *tableLayout {
+	t := &tableLayout{
+		db: db, table: o.Tables.UID, layout: o.Layout, exclusive: o.Exclusive, loading: loading, refresh: o.IndexRefresh, logger: o.Logger,
+	}
+	if !o.Exclusive {
+		t.fit = fit.New(db.KV, fit.Options{
+			Data: o.Tables.Data, UID: o.Tables.UID, Meta: o.Tables.Meta, Layout: o.Layout, Logger: o.Logger,
+		})
+	}
+	return t
+}
+
+// await returns when shared tables are seen to fit the flags, or to be empty. While the engine
 // is away it asks again.
-func (s *Store) awaitFit(ctx context.Context) error {
+func (t *tableLayout) await(ctx context.Context) error {
 	for {
-		err := s.checkFit(ctx)
+		err := t.check(ctx)
 		if err == nil || errors.Is(err, ErrLayout) {
 			return err
 		}
 		if ctx.Err() != nil {
 			return nil
 		}
-		if s.loading.Note(ctx, err) {
-			s.o.Logger.Error("looking at the tables; trying again", "err", err)
+		if t.loading.Note(ctx, err) {
+			t.logger.Error("looking at the tables; trying again", "err", err)
 		}
-		if !retry.Sleep(ctx, min(s.o.IndexRefresh, time.Second)) {
+		if !retry.Sleep(ctx, min(t.refresh, time.Second)) {
 			return nil
 		}
 	}
 }
 
-// checkFit compares shared tables with the flags until rows of all kinds were seen.
-func (s *Store) checkFit(ctx context.Context) error {
-	if s.fit == nil {
+// check compares shared tables with the flags until rows of all kinds were seen.
+func (t *tableLayout) check(ctx context.Context) error {
+	if t.fit == nil {
 		return nil
 	}
-	return s.noteFit(s.fit.Check(ctx))
+	return t.note(t.fit.Check(ctx))
 }
 
-// noteFit remembers that the tables do not fit: nothing may be written any more.
-func (s *Store) noteFit(err error) error {
+// note remembers that the tables do not fit: nothing may be written any more.
+func (t *tableLayout) note(err error) error {
 	if errors.Is(err, ErrLayout) {
-		s.unfit.Store(true)
-		s.loading.Set(err)
+		t.unfit.Store(true)
+		t.loading.Set(err)
 	}
 	return err
 }
 
-// PinLayout records the layout with which an exclusive store was made and refuses another one with
+// pin records the layout with which an exclusive store was made and refuses another one with
 // an ErrLayout. Shared tables record nothing: there it checks some of their rows, as Run does.
-func (s *Store) PinLayout(ctx context.Context) error {
-	if !s.o.Exclusive {
-		return s.checkFit(ctx)
+func (t *tableLayout) pin(ctx context.Context) error {
+	if !t.exclusive {
+		return t.check(ctx)
 	}
 	column := kv.Column{
-		Table: s.o.Tables.UID, Family: schema.FamilyID, Row: schema.MaxIDRow(), Qualifier: []byte(schema.LayoutQualifier),
+		Table: t.table, Family: schema.FamilyID, Row: schema.MaxIDRow(), Qualifier: []byte(schema.LayoutQualifier),
 	}
-	_, err := s.db.CheckAndPut(ctx, column, nil, s.layout.Record())
-	s.unpinned.Store(errors.Is(err, series.ErrFull)) // it is tried again before anything is loaded
+	_, err := t.db.CheckAndPut(ctx, column, nil, t.layout.Record())
+	t.unpinned.Store(errors.Is(err, series.ErrFull)) // it is tried again before anything is loaded
 	if err != nil {
 		return err
 	}
-	rows, err := s.db.Get(ctx, column.Table, column.Family, [][]byte{column.Row})
+	rows, err := t.db.Get(ctx, column.Table, column.Family, [][]byte{column.Row})
 	if err != nil {
 		return err
 	}
 	for _, c := range rows[0].Cells {
 		if string(c.Qualifier) == schema.LayoutQualifier {
-			return s.checkLayout(c.Value)
+			return t.compare(c.Value)
 		}
 	}
 	return errors.New("the store's layout was written and is not there")
 }
 
-// checkLayout refuses a recorded layout that is not the store's own.
-func (s *Store) checkLayout(record []byte) error {
+// compare refuses a recorded layout that is not the store's own.
+func (t *tableLayout) compare(record []byte) error {
 	made, err := schema.ParseLayout(record)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrLayout, err)
 	}
-	if !made.SameRows(s.layout) {
+	if !made.SameRows(t.layout) {
 		return fmt.Errorf("%w: the store was made with %s and cannot be read with %s",
-			ErrLayout, layoutFlags(made), layoutFlags(s.layout))
+			ErrLayout, layoutFlags(made), layoutFlags(t.layout))
 	}
 	return nil
+}
+
+// pinAgain records the layout if that could not be done at the start.
+func (t *tableLayout) pinAgain(ctx context.Context) error {
+	if !t.unpinned.Load() {
+		return nil
+	}
+	return t.pin(ctx)
+}
+
+// beforeUID is asked before a UID is assigned in shared tables.
+func (t *tableLayout) beforeUID(ctx context.Context, kind schema.Kind, id int64) error {
+	return t.note(t.fit.BeforeUID(ctx, kind, id))
 }
 
 // layoutFlags returns the flags that set a layout, for error texts. Nothing is recorded with them.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/register"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
@@ -32,7 +33,7 @@ type Options struct {
 	LogUnacknowledged bool
 	Buffer            write.BufferOptions // of the log, if there is one
 	// NewSeries bounds the series that are made.
-	NewSeries write.SeriesLimits
+	NewSeries register.SeriesLimits
 	// Retention is how long rows of points are kept, 0: for ever. The engine must be able to delete
 	// ranges.
 	Retention time.Duration
@@ -41,7 +42,7 @@ type Options struct {
 	// UIDCacheEntries bounds each of the three caches of names and UIDs, one for each kind.
 	UIDCacheEntries int
 	// Observer, if any, sees each new series before its tsdb-meta row is written.
-	Observer write.Observer
+	Observer register.Observer
 	// Now is the clock.
 	Now        func() time.Time
 	Logger     *slog.Logger

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -12,10 +11,10 @@ import (
 	"github.com/tsdbridge/tsdbridge/retry"
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/documents"
-	"github.com/tsdbridge/tsdbridge/storage/fit"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/read"
+	"github.com/tsdbridge/tsdbridge/storage/register"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/uid"
@@ -28,7 +27,7 @@ type Store struct {
 	o        Options
 	layout   schema.Layout
 	uids     *uid.Dictionary
-	fit      *fit.Checker // nil: no other process writes
+	tables   *tableLayout
 	index    *index.Index
 	registry *catalog.Registry
 	days     *catalog.Days // nil: others write, and leave none
@@ -37,12 +36,8 @@ type Store struct {
 	*read.Reader
 	uidUsage  *catalog.UIDUsage
 	loader    *catalog.Loader
-	registrar *write.Registrar
+	registrar *register.Registrar
 	writer    *write.Writer
-
-	unpinned atomic.Bool // the layout could not be recorded yet
-
-	unfit atomic.Bool // the flags do not fit the tables: nothing may be written
 
 	loading retry.Outcome // of the series index; its error keeps the store from answering
 }
@@ -61,6 +56,7 @@ func New(db kv.KV, o Options) (*Store, error) {
 		db: kv.NewEngine(db, o.Exclusive), o: o, layout: o.Layout, index: index.New(o.Layout),
 	}
 	s.loading.Set(errors.New("series index: not loaded yet"))
+	s.tables = newTableLayout(s.db, &s.o, &s.loading)
 	s.openUIDs()
 	s.openCatalog()
 	if err := s.openWriter(); err != nil {
@@ -83,15 +79,7 @@ func (s *Store) openCatalog() {
 		Exclusive: o.Exclusive, Index: o.Index, IndexRefresh: o.IndexRefresh, Ready: s.ready, Describes: func(metric string) bool { return s.Describes(metric) }, OpenRows: s.openRows,
 		Now: o.Now, Logger: o.Logger, Registerer: o.Registerer,
 	})
-	s.loader = &catalog.Loader{Catalog: s.Catalog, BeforeAll: s.pinAgain}
-}
-
-// pinAgain records the layout if that could not be done at the start.
-func (s *Store) pinAgain(ctx context.Context) error {
-	if !s.unpinned.Load() {
-		return nil
-	}
-	return s.PinLayout(ctx)
+	s.loader = &catalog.Loader{Catalog: s.Catalog, BeforeAll: s.tables.pinAgain}
 }
 
 func (s *Store) openRows() int {
@@ -114,10 +102,10 @@ func (s *Store) openWriter() (err error) {
 	if err != nil {
 		return err
 	}
-	s.registrar = write.NewRegistrar(write.RegistrarOptions{
+	s.registrar = register.New(register.Options{
 		DB: s.db, Table: o.Tables.Meta, Layout: s.layout, UIDs: s.uids, Series: s.index, Registry: s.registry, Days: s.days,
 		Catalog: s.Catalog, UIDUsage: s.uidUsage, Exclusive: o.Exclusive, NewSeries: o.NewSeries, Observer: o.Observer,
-		NoteNew: s.writer.NoteNew, CheckFit: s.checkFit, Now: o.Now, Registerer: o.Registerer,
+		NoteNew: s.writer.NoteNew, CheckFit: s.tables.check, Now: o.Now, Registerer: o.Registerer,
 	})
 	s.Documents = documents.New(documents.Options{
 		DB: s.db, Tables: o.Tables, Layout: s.layout, UIDs: s.uids, Series: s.index, Registrar: s.registrar,
@@ -135,18 +123,26 @@ func (s *Store) Resolve(ctx context.Context, series []Series) ([]Ref, []error) {
 // Append implements Appender.
 func (s *Store) Append(ctx context.Context, b *Batch) error { return s.writer.Append(ctx, b) }
 
-// Logged is the store as writers without an acknowledgement reach it (carbon, telnet put): what they
-// append is durable when the log has it, whatever the mode. Without a log it appends as the store.
+// Logged is the store as writers without an acknowledgement reach it (carbon, telnet put): what
+// they append is durable when the log has it, whatever the mode. Without a log it appends as the
+// store.
 func (s *Store) Logged() Appender { return logged{s.registrar, s.writer} }
 
 // logged is an Appender that appends through the log.
 type logged struct {
-	*write.Registrar
+	*register.Registrar
 	writer *write.Writer
 }
 
 // Append implements Appender.
 func (l logged) Append(ctx context.Context, b *Batch) error { return l.writer.AppendLogged(ctx, b) }
+
+// PinLayout records the layout with which an exclusive store was made and refuses another one with
+// an ErrLayout. Shared tables record nothing: there it checks some of their rows, as Run does.
+func (s *Store) PinLayout(ctx context.Context) error { return s.tables.pin(ctx) }
+
+// Series is how many series the index knows.
+func (s *Store) Series() int { return s.index.Len() }
 
 // Refuses returns why points are refused at the moment, or were the last time; nil: they are taken.
 func (s *Store) Refuses() error { return s.writer.Refuses() }
@@ -177,12 +173,7 @@ func (s *Store) newReader() *read.Reader {
 func (s *Store) openUIDs() {
 	o := uid.Options{Table: s.o.Tables.UID, Layout: s.layout, CacheEntries: s.o.UIDCacheEntries}
 	if !s.o.Exclusive {
-		s.fit = fit.New(s.db.KV, fit.Options{
-			Data: s.o.Tables.Data, UID: s.o.Tables.UID, Meta: s.o.Tables.Meta, Layout: s.layout, Logger: s.o.Logger,
-		})
-		o.BeforeAssign = func(ctx context.Context, kind schema.Kind, id int64) error {
-			return s.noteFit(s.fit.BeforeUID(ctx, kind, id))
-		}
+		o.BeforeAssign = s.tables.beforeUID
 	}
 	s.uids = uid.New(s.db, o)
 }
@@ -191,7 +182,7 @@ func (s *Store) openUIDs() {
 // there is a log it replays it, and flushes rows to the table. Nothing is replayed or written
 // before shared tables were seen to fit the flags; where they do not, it ends with an ErrLayout.
 func (s *Store) Run(ctx context.Context) error {
-	if err := s.awaitFit(ctx); err != nil || ctx.Err() != nil {
+	if err := s.tables.await(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
@@ -204,14 +195,14 @@ func (s *Store) Run(ctx context.Context) error {
 // as ctx allows, and closes the log. What is not flushed is replayed by the next process. Nothing
 // may use the store any more; the engine is closed afterwards.
 func (s *Store) Close(ctx context.Context) error {
-	return s.writer.Close(ctx, s.unfit.Load())
+	return s.writer.Close(ctx, s.tables.unfit.Load())
 }
 
 func (s *Store) refreshEvery(ctx context.Context) error {
 	since := int64(0)
 	for {
 		begin := s.o.Now()
-		if err := s.checkFit(ctx); errors.Is(err, ErrLayout) {
+		if err := s.tables.check(ctx); errors.Is(err, ErrLayout) {
 			return err // others began to fill empty tables
 		}
 		switch err := s.loader.Load(ctx, since); {
@@ -261,7 +252,7 @@ func (s *Store) Ready(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.writer.Replayed(); err != nil && !s.unfit.Load() {
+	if err := s.writer.Replayed(); err != nil && !s.tables.unfit.Load() {
 		return err
 	}
 	return s.loading.Err()

@@ -23,7 +23,7 @@ const (
 	IndexMeta SeriesIndex = "meta"
 )
 
-// CatalogOptions are what a Catalog needs.
+// Options are what a Catalog needs.
 type Options struct {
 	DB       *kv.Engine
 	Tables   schema.Tables
@@ -63,7 +63,7 @@ type Catalog struct {
 	metrics  *metrics
 }
 
-// NewCatalog returns a catalogue of the series of an index, which a Loader fills.
+// New returns a catalogue of the series of an index, which a Loader fills.
 func New(o Options) *Catalog {
 	c := &Catalog{o: o, db: o.DB, layout: o.Layout, uids: o.UIDs, index: o.Series, registry: o.Registry, days: o.Days}
 	c.metrics = newMetrics(o.Registerer, c)

@@ -7,7 +7,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// catalogMetrics are the figures of the catalogue.
+// metrics are the figures of the catalogue.
 type metrics struct {
 	seriesNameless, renamed, discoverRows prometheus.Counter
 	refreshSeconds                        prometheus.Histogram

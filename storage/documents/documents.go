@@ -20,7 +20,7 @@ type Registrar interface {
 	Register(ctx context.Context, ids []index.ID) error
 }
 
-// DocumentsOptions are what Documents need.
+// Options are what Documents need.
 type Options struct {
 	DB        *kv.Engine
 	Tables    schema.Tables
@@ -46,7 +46,7 @@ type Documents struct {
 	meta   metadataCache
 }
 
-// NewDocuments returns the documents of some tables.
+// New returns the documents of some tables.
 func New(o Options) *Documents {
 	return &Documents{o: o, db: o.DB, uids: o.UIDs, index: o.Series, layout: o.Layout}
 }

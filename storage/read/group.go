@@ -14,8 +14,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// group is a run of the query's series that is read as a whole: points has them in the query's
-// order, members in that of the table.
+// seriesGroup is a run of the query's series that is read as a whole: points has them in the
+// query's order, members in that of the table.
 type seriesGroup struct {
 	points     []series.Points
 	members    []member
@@ -38,7 +38,7 @@ type member struct {
 	at     int    // in points
 }
 
-// part is what one goroutine reads of a group: whole series, in the order of the table.
+// groupPart is what one goroutine reads of a group: whole series, in the order of the table.
 type groupPart struct {
 	plan
 	members []member
@@ -143,7 +143,7 @@ func inTable(a, b member) int {
 	}
 }
 
-// partTwins leaves one member for each series.
+// dropDuplicates leaves one member for each series.
 func (g *seriesGroup) dropDuplicates() {
 	g.duplicates = g.duplicates[:0]
 	kept := g.members[:0]

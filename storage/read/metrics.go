@@ -5,7 +5,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// readMetrics are the figures of the read path.
+// metrics are the figures of the read path.
 type metrics struct {
 	selectRows, plans [planKinds]prometheus.Counter
 }

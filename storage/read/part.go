@@ -16,7 +16,7 @@ import (
 // rowsPerGet bounds the rows that are asked for by key at once.
 const rowsPerGet = 1024
 
-// rowReader reads parts of groups; it keeps the points' memory until its group is read anew.
+// partReader reads parts of groups; it keeps the points' memory until its group is read anew.
 type partReader struct {
 	*selection
 	group   *seriesGroup

@@ -12,7 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// ReaderOptions are what a Reader needs.
+// Options are what a Reader needs.
 type Options struct {
 	DB     *kv.Engine
 	Table  string // of points
@@ -35,7 +35,7 @@ type Reader struct {
 	metrics *metrics
 }
 
-// NewReader returns a reader of a table and a head.
+// New returns a reader of a table and a head.
 func New(o Options) *Reader {
 	r := &Reader{o: o, metrics: newMetrics(o.Registerer)}
 	r.groups.New = func() any { return &seriesGroup{} }

@@ -34,7 +34,7 @@ type agedRow struct {
 	sources    []pastPoint // scratch
 }
 
-// broken is a cell that cannot be read.
+// BrokenCell is a cell that cannot be read.
 type BrokenCell struct {
 	Qualifier []byte
 	Err       error

@@ -171,7 +171,7 @@ func otherCells(deletes []kv.Delete, cells []kv.Cell, puts []kv.Put, a, b schema
 	return deletes
 }
 
-// appendCells makes the cells of sorted points and objects.
+// Cells makes the cells of sorted points and objects.
 func Cells(points []schema.Point, objects []schema.Object) []kv.Put {
 	return appendObjectCells(appendPointCells(nil, points), objects)
 }

@@ -19,7 +19,7 @@ const (
 	uniformPoints = 64   // smaller cells always have their ages
 )
 
-// pendingRow is what a process has acknowledged of a row and not put yet: points and objects in
+// Pending is what a process has acknowledged of a row and not put yet: points and objects in
 // order, one sample an instant, and when each sample was acknowledged.
 type Pending struct {
 	Points  []schema.Point
@@ -84,8 +84,8 @@ type agedObject struct {
 	age int64
 }
 
-// row returns the mutation that puts the pending samples into a row; without any, the mutation that
-// settles what stands in the row twice.
+// Reconcile returns the mutation that puts the pending samples into a row; without any, the
+// mutation that settles what stands in the row twice.
 func (r *Reconciler) Reconcile(key []byte, h *kv.History, p *Pending) Reconciled {
 	r.load(h)
 	r.mutation, r.beaten, r.clock = Reconciled{Mutation: kv.Mutation{Key: key}}, 0, p.Clock
@@ -179,7 +179,7 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// compareClaims is any order that is the same in every process.
+// compareCandidates is any order that is the same in every process.
 func compareCandidates(a, b candidate) int {
 	if a.object != nil && b.object != nil {
 		return cmp.Or(cmp.Compare(b.object.Kind, a.object.Kind), bytes.Compare(b.object.Data, a.object.Data))
@@ -304,8 +304,8 @@ func (r *Reconciler) wants(p *Pending, o schema.Object) bool {
 	return r.stands(o.Offset) && !r.hasKind(o)
 }
 
-// dropTwins leaves one of the objects that two cells have, and of two start times of an instant
-// that of the later cell.
+// dropDuplicates leaves one of the objects that two cells have, and of two start times of an
+// instant that of the later cell.
 func (r *Reconciler) dropDuplicates() {
 	slices.SortStableFunc(r.objects, func(a, b agedObject) int {
 		return cmp.Or(compareNewest(a.Object, b.Object, a.age, b.age), bytes.Compare(b.Data, a.Data))

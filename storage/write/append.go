@@ -18,8 +18,9 @@ func (w *Writer) Append(ctx context.Context, b *series.Batch) error {
 	return w.append(ctx, b, w.o.Mode == Buffered)
 }
 
-// AppendLogged is Append for writers without an acknowledgement (carbon, telnet put): what they append is durable when the log has it, whatever the mode,
-// so that a cluster that is away loses nothing of theirs. Without a log it is Append.
+// AppendLogged is Append for writers without an acknowledgement (carbon, telnet put): what they
+// append is durable when the log has it, whatever the mode, so that a cluster that is away loses
+// nothing of theirs. Without a log it is Append.
 func (w *Writer) AppendLogged(ctx context.Context, b *series.Batch) error {
 	return w.append(ctx, b, true)
 }

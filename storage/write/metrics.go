@@ -9,7 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// writeMetrics are the figures of the write path.
+// metrics are the figures of the write path.
 type metrics struct {
 	points, objects            prometheus.Counter
 	rowsPut, rowsRead, rowsNew prometheus.Counter

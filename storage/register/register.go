@@ -1,4 +1,4 @@
-package write
+package register
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// freshSeries is a series whose tsdb-meta row is not known to exist.
+// newSeries is a series whose tsdb-meta row is not known to exist.
 type newSeries struct {
 	id     index.ID
 	series int    // in the call
@@ -167,7 +167,7 @@ func (m *metaRows) build(fresh []newSeries, now int64) []kv.Mutation {
 	return m.mutations
 }
 
-// mostFresh is how many series' memory is kept for other calls.
+// mostNew is how many series' memory is kept for other calls.
 const mostNew = 1 << 14
 
 func (m *metaRows) reset() {

@@ -1,4 +1,4 @@
-package write
+package register
 
 import (
 	"context"
@@ -37,8 +37,8 @@ type Registrar struct {
 	created     prometheus.Counter
 }
 
-// RegistrarOptions are what a Registrar needs.
-type RegistrarOptions struct {
+// Options are what a Registrar needs.
+type Options struct {
 	DB       *kv.Engine
 	Table    string // of series: tsdb-meta
 	Layout   schema.Layout
@@ -54,7 +54,8 @@ type RegistrarOptions struct {
 	NewSeries SeriesLimits
 	// Observer, if any, sees each new series before its tsdb-meta row is written.
 	Observer Observer
-	// NoteNew notes that the tsdb-meta row of a series was written, which had none; true when it was not known to have one.
+	// NoteNew notes that the tsdb-meta row of a series was written, which had none; true when it
+	// was not known to have one.
 	NoteNew func(index.ID) bool
 	// CheckFit returns an error while it is not known that the layout is that of the tables.
 	CheckFit   func(context.Context) error
@@ -62,8 +63,8 @@ type RegistrarOptions struct {
 	Registerer prometheus.Registerer
 }
 
-// NewRegistrar returns a registrar of the series of an index.
-func NewRegistrar(o RegistrarOptions) *Registrar {
+// New returns a registrar of the series of an index.
+func New(o Options) *Registrar {
 	r := &Registrar{
 		db: o.DB, meta: o.Table, layout: o.Layout, exclusive: o.Exclusive, uids: o.UIDs, index: o.Series, registry: o.Registry, days: o.Days,
 		catalog: o.Catalog, usage: o.UIDUsage, noteNew: o.NoteNew, observer: o.Observer, checkFit: o.CheckFit, now: o.Now, created: newCreated(o.Registerer),

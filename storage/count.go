@@ -1,4 +1,0 @@
-package storage
-
-// Series is how many series the index knows.
-func (s *Store) Series() int { return s.index.Len() }
