@@ -42,7 +42,7 @@ func (o CarbonOptions) Validate() error {
 // carbonPort is carbon's listener and where its points go.
 type carbonPort struct {
 	listener *carbon.Listener
-	ingest   *Ingest
+	ingest   *carbonSink
 	prepared <-chan struct{}
 }
 
@@ -55,7 +55,7 @@ func newCarbonPort(o Options) (*carbonPort, error) {
 	if err != nil {
 		return nil, err // it names the flag
 	}
-	return &carbonPort{listener: listener, prepared: o.Prepared, ingest: NewIngest(IngestOptions{
+	return &carbonPort{listener: listener, prepared: o.Prepared, ingest: newCarbonSink(sinkOptions{
 		Appender: treeAppender{o.Points, o.Catalog, o.Inverter, o.Names},
 		Paths:    func(name string) storage.Series { return seriesOf(o.Names, name) }, CacheEntries: c.SeriesCache, MaxFuture: c.MaxFuture,
 		Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,

@@ -7,7 +7,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/ingest"
 )
 
-func newIngestCounters(reg prometheus.Registerer) ingest.Counters {
+func newSinkCounters(reg prometheus.Registerer) ingest.Counters {
 	counter := func(name, help string) prometheus.Counter {
 		return promauto.With(reg).NewCounter(prometheus.CounterOpts{Name: "tsdbridge_graphite_points_" + name + "_total", Help: help})
 	}

@@ -79,17 +79,17 @@ func (s *ingestStore) Append(ctx context.Context, b *storage.Batch) error {
 	return nil
 }
 
-// ingestDoor is an Ingest over an ingestStore.
+// ingestDoor is a carbonSink over an ingestStore.
 type ingestDoor struct {
-	*Ingest
+	*carbonSink
 	store *ingestStore
 	log   bytes.Buffer
 	now   time.Time
 }
 
-func newIngestDoor(t *testing.T, appends int, change ...func(*IngestOptions)) *ingestDoor {
+func newIngestDoor(t *testing.T, appends int, change ...func(*sinkOptions)) *ingestDoor {
 	d := &ingestDoor{store: &ingestStore{}, now: time.Unix(1741060000, 0)}
-	o := IngestOptions{
+	o := sinkOptions{
 		Appender: d.store, Paths: func(name string) storage.Series { return storage.Series{Metric: strings.Trim(name, ".")} },
 		CacheEntries: 1000, Appends: appends, Logger: slog.New(slog.NewTextHandler(&d.log, nil)), Registerer: prometheus.NewRegistry(),
 		Now: func() time.Time { return d.now },
@@ -97,7 +97,7 @@ func newIngestDoor(t *testing.T, appends int, change ...func(*IngestOptions)) *i
 	for _, c := range change {
 		c(&o)
 	}
-	d.Ingest = NewIngest(o)
+	d.carbonSink = newCarbonSink(o)
 	t.Cleanup(d.checkCounters(t))
 	return d
 }
@@ -201,7 +201,7 @@ func TestIngestRefusedNames(t *testing.T) {
 
 // The memory of refused names is bounded, however many there are.
 func TestIngestRefusedMemory(t *testing.T) {
-	r := newIngestRefused(slog.New(slog.DiscardHandler))
+	r := newRefusedNames(slog.New(slog.DiscardHandler))
 	now, long := time.Unix(1741060000, 0), strings.Repeat("x", 16<<10)
 	for i := range 1000 {
 		r.add(t.Context(), fmt.Sprint(long, i), storage.ErrInvalid, now)
@@ -450,8 +450,8 @@ func (nullAppender) Resolve(_ context.Context, series []storage.Series) ([]stora
 
 func (nullAppender) Append(context.Context, *storage.Batch) error { return nil }
 
-func newNullIngest() *Ingest {
-	return NewIngest(IngestOptions{
+func newNullIngest() *carbonSink {
+	return newCarbonSink(sinkOptions{
 		Appender: nullAppender{}, Paths: func(name string) storage.Series { return storage.Series{Metric: name} },
 		CacheEntries: 1_000_000, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: time.Now,
 	})
@@ -505,7 +505,7 @@ func BenchmarkIngest(b *testing.B) {
 
 // Points too far ahead of the clock are refused and said, and make no series.
 func TestIngestMaxFuture(t *testing.T) {
-	d := newIngestDoor(t, 1, func(o *IngestOptions) { o.MaxFuture = time.Minute })
+	d := newIngestDoor(t, 1, func(o *sinkOptions) { o.MaxFuture = time.Minute })
 	soon, late := d.now.Add(time.Minute).Unix(), d.now.Add(time.Minute).Unix()+1
 	if err := d.Write(t.Context(), parsePoints(t, fmt.Sprintf("a 1 %d\nb 2 %d\na 3 %d\n", soon, late, late))); err != nil {
 		t.Fatal(err)

@@ -23,8 +23,8 @@ const (
 	loggedName = 256
 )
 
-// ingestRefused remembers for a short while which names the store refused, and logs refusals.
-type ingestRefused struct {
+// refusedNames remembers for a short while which names the store refused, and logs refusals.
+type refusedNames struct {
 	names  *recent.Map[string, time.Time] // when they were refused
 	logger *slog.Logger
 
@@ -33,28 +33,28 @@ type ingestRefused struct {
 	suppressed int
 }
 
-func newIngestRefused(logger *slog.Logger) *ingestRefused {
-	return &ingestRefused{names: recent.NewWeighted[string, time.Time](refusedBytes, func(name string) int { return len(name) + refusedCost }), logger: logger}
+func newRefusedNames(logger *slog.Logger) *refusedNames {
+	return &refusedNames{names: recent.NewWeighted[string, time.Time](refusedBytes, func(name string) int { return len(name) + refusedCost }), logger: logger}
 }
 
 // holds reports whether a name was refused lately.
-func (r *ingestRefused) holds(name string, now time.Time) bool {
+func (r *refusedNames) holds(name string, now time.Time) bool {
 	at, ok := r.names.Get(name)
 	return ok && now.Sub(at) < refusedTime
 }
 
 // add remembers a name, and logs it unless another was logged just now.
-func (r *ingestRefused) add(ctx context.Context, name string, err error, now time.Time) {
+func (r *refusedNames) add(ctx context.Context, name string, err error, now time.Time) {
 	r.names.Put(name, now)
 	r.log(ctx, now, "graphite series refused", "name", strconv.QuoteToASCII(name[:min(len(name), loggedName)]), "err", err)
 }
 
 // logPoints logs points that were refused without a name.
-func (r *ingestRefused) logPoints(ctx context.Context, points int, err error, now time.Time) {
+func (r *refusedNames) logPoints(ctx context.Context, points int, err error, now time.Time) {
 	r.log(ctx, now, "graphite points refused", "points", points, "err", err)
 }
 
-func (r *ingestRefused) log(ctx context.Context, now time.Time, message string, args ...any) {
+func (r *refusedNames) log(ctx context.Context, now time.Time, message string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now.Before(r.silent) {

@@ -14,8 +14,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// IngestOptions are what an Ingest needs. All fields but Appends are wanted.
-type IngestOptions struct {
+// sinkOptions are what a carbonSink needs. All fields but Appends are wanted.
+type sinkOptions struct {
 	Appender storage.Appender
 	// Paths is the series of a Graphite name, plain or tagged. It must answer every name, and is
 	// called by several at once.
@@ -31,19 +31,19 @@ type IngestOptions struct {
 	Now        func() time.Time
 }
 
-// Ingest stores points under their Graphite names. It is the Sink of carbon's listeners.
-type Ingest struct {
+// carbonSink stores points under their Graphite names. It is the Sink of carbon's listeners.
+type carbonSink struct {
 	*ingest.Ingest
-	o        IngestOptions
-	refused  *ingestRefused
+	o        sinkOptions
+	refused  *refusedNames
 	counters ingest.Counters
 }
 
-var _ carbon.Sink = (*Ingest)(nil)
+var _ carbon.Sink = (*carbonSink)(nil)
 
-// NewIngest returns an Ingest over a store.
-func NewIngest(o IngestOptions) *Ingest {
-	return &Ingest{o: o, refused: newIngestRefused(o.Logger), counters: newIngestCounters(o.Registerer), Ingest: ingest.New(ingest.Options{
+// newCarbonSink returns a carbonSink over a store.
+func newCarbonSink(o sinkOptions) *carbonSink {
+	return &carbonSink{o: o, refused: newRefusedNames(o.Logger), counters: newSinkCounters(o.Registerer), Ingest: ingest.New(ingest.Options{
 		Appender: o.Appender, CacheEntries: o.CacheEntries, Appends: o.Appends, MaxFuture: o.MaxFuture, Now: o.Now,
 	})}
 }
@@ -52,7 +52,7 @@ func NewIngest(o IngestOptions) *Ingest {
 var errRefusedLately = errors.New("the name was refused a short while ago")
 
 // Write implements carbon.Sink. Points of names that the store refuses are counted, and no error.
-func (in *Ingest) Write(ctx context.Context, points []carbon.Point) error {
+func (in *carbonSink) Write(ctx context.Context, points []carbon.Point) error {
 	if len(points) == 0 {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (in *Ingest) Write(ctx context.Context, points []carbon.Point) error {
 }
 
 // fill adds points to a job, except those that are refused without asking the store.
-func (in *Ingest) fill(ctx context.Context, j *ingest.Job, points []carbon.Point) {
+func (in *carbonSink) fill(ctx context.Context, j *ingest.Job, points []carbon.Point) {
 	early := 0
 	j.Begin()
 	latest := j.Latest / 1000
@@ -95,7 +95,7 @@ func (in *Ingest) fill(ctx context.Context, j *ingest.Job, points []carbon.Point
 }
 
 // series is the series of a name, unless the store refused it lately.
-func (in *Ingest) series(name string) (storage.Series, error) {
+func (in *carbonSink) series(name string) (storage.Series, error) {
 	if in.refused.holds(name, in.o.Now()) {
 		return storage.Series{}, errRefusedLately
 	}
