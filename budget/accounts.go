@@ -5,10 +5,11 @@ import (
 	"net/http"
 )
 
-// retrySeconds is when a query that found the memory taken should come again.
+// retrySeconds is when a query should come again that found the memory taken.
 const retrySeconds = "1"
 
-// Accounts opens an account of b for each request, and closes it when the answer has been sent.
+// Accounts is middleware that opens an account of b for each request, and closes it when the answer
+// has been sent.
 func Accounts(b *Budget) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -21,16 +22,17 @@ func Accounts(b *Budget) func(http.Handler) http.Handler {
 	}
 }
 
-// BodyCost is how much memory a byte of a body takes: what it is read into grows by doubling, and its parts are copied.
+// BodyCost is how much memory a byte of a body takes: its buffer grows by doubling, and its parts
+// are copied.
 const BodyCost = 4
 
-// chargedBody takes memory for what has come of a body, not for what is announced.
+// chargedBody takes memory for the bytes that have arrived, not for those that were announced.
 type chargedBody struct {
 	io.ReadCloser
 	account *Account
 }
 
-// Read reads what there is memory for.
+// Read reads as much as there is memory for.
 func (b *chargedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
@@ -41,7 +43,8 @@ func (b *chargedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// busyWriter says when to come again where a request is refused for the memory that others hold.
+// busyWriter adds Retry-After to an answer that refuses a request because other requests hold the
+// memory.
 type busyWriter struct {
 	http.ResponseWriter
 	account *Account

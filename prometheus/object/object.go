@@ -1,4 +1,5 @@
-// Package object is the bytes of what the store holds beside plain samples: native histograms, exemplars and start times. It never touches a store.
+// Package object encodes and decodes what the store keeps in addition to plain samples: native
+// histograms, exemplars and start times. It never touches a store.
 package object
 
 import (
@@ -33,9 +34,10 @@ const (
 	HistogramCustomValues   = 16
 )
 
-// EncodeHistogram is the data of a storage.KindHistogram. Equal histograms have equal bytes.
+// EncodeHistogram returns the data of a storage.KindHistogram. Equal histograms have equal bytes.
 //
-// It writes what prompb would, but for zeros: prompb leaves out a sum of -0, which is a value of its own.
+// The bytes are those of prompb with one exception: prompb leaves out a sum of -0, which is a value
+// of its own.
 func EncodeHistogram(h *histogram.Histogram) []byte {
 	b := make([]byte, 0, encodedSize(len(h.PositiveBuckets), len(h.NegativeBuckets), 3)+8*len(h.CustomValues))
 	b = wire.AppendUint(b, histogramCountInt, h.Count)
@@ -50,7 +52,7 @@ func EncodeHistogram(h *histogram.Histogram) []byte {
 	return appendTail(b, h.CounterResetHint, h.CustomValues)
 }
 
-// EncodeFloatHistogram is the data of a storage.KindHistogram whose counts are floats.
+// EncodeFloatHistogram returns the data of a storage.KindHistogram whose counts are floats.
 func EncodeFloatHistogram(h *histogram.FloatHistogram) []byte {
 	b := make([]byte, 0, encodedSize(len(h.PositiveBuckets), len(h.NegativeBuckets), 8)+8*len(h.CustomValues))
 	b = wire.AppendDoubleAlways(b, histogramCountFloat, h.Count)
@@ -65,7 +67,7 @@ func EncodeFloatHistogram(h *histogram.FloatHistogram) []byte {
 	return appendTail(b, h.CounterResetHint, h.CustomValues)
 }
 
-// encodedSize guesses a length: the fixed fields, a few spans and the buckets.
+// encodedSize estimates a length: the fixed fields, a few spans and the buckets.
 func encodedSize(positive, negative, bucket int) int { return 96 + (positive+negative)*bucket }
 
 func appendTail(b []byte, hint histogram.CounterResetHint, custom []float64) []byte {
@@ -75,8 +77,9 @@ func appendTail(b []byte, hint histogram.CounterResetHint, custom []float64) []b
 	return wire.AppendDoubles(b, HistogramCustomValues, custom)
 }
 
-// DecodeHistogram is the inverse of encodeHistogram and encodeFloatHistogram; one of the two results is nil. What it
-// returns can be computed with: spans and buckets agree, whoever wrote the data.
+// DecodeHistogram is the inverse of EncodeHistogram and EncodeFloatHistogram; one of the two
+// results is nil. The result is safe to compute with: spans and buckets agree, even if another
+// program wrote the data.
 func DecodeHistogram(data []byte) (*histogram.Histogram, *histogram.FloatHistogram, error) {
 	var p prompb.Histogram
 	if err := p.Unmarshal(data); err != nil {
@@ -102,7 +105,8 @@ type ProtoHistogram interface {
 	ToFloatHistogram() *histogram.FloatHistogram
 }
 
-// HistogramOf converts a message in such a way that equal histograms are deeply equal: no empty slices, no unknown hints.
+// HistogramOf converts a message. Equal histograms become deeply equal: no empty slices, no unknown
+// hints.
 func HistogramOf(p ProtoHistogram) (*histogram.Histogram, *histogram.FloatHistogram) {
 	if p.IsFloatHistogram() {
 		h := p.ToFloatHistogram()
@@ -125,7 +129,7 @@ func orNil[T any](s []T) []T {
 	return s
 }
 
-// knownHint takes a hint of a later Prometheus for none.
+// knownHint replaces a hint that only a later Prometheus knows by UnknownCounterReset.
 func knownHint(h histogram.CounterResetHint) histogram.CounterResetHint {
 	if h > histogram.GaugeType {
 		return histogram.UnknownCounterReset
@@ -133,7 +137,8 @@ func knownHint(h histogram.CounterResetHint) histogram.CounterResetHint {
 	return h
 }
 
-// checkShape checks that there are as many buckets as the spans say: Prometheus' histogram code indexes without asking.
+// checkShape checks that there are as many buckets as the spans require. Prometheus' histogram code
+// indexes buckets without a check.
 func checkShape(positive []histogram.Span, positiveBuckets int, negative []histogram.Span, negativeBuckets int) error {
 	if n := bucketsIn(positive); n != positiveBuckets {
 		return fmt.Errorf("spans of %d positive buckets, %d counts", n, positiveBuckets)
@@ -159,7 +164,7 @@ const (
 	LabelValue     = 2
 )
 
-// EncodeExemplar is the data of a storage.KindExemplar; the time stays outside.
+// EncodeExemplar returns the data of a storage.KindExemplar, without the time.
 func EncodeExemplar(e exemplar.Exemplar) []byte {
 	var b []byte
 	e.Labels.Range(func(l labels.Label) {
@@ -171,7 +176,7 @@ func EncodeExemplar(e exemplar.Exemplar) []byte {
 	return wire.AppendDouble(b, exemplarValue, e.Value)
 }
 
-// DecodeExemplar is the inverse of encodeExemplar; the time is not set.
+// DecodeExemplar is the inverse of EncodeExemplar. It does not set the time.
 func DecodeExemplar(data []byte) (exemplar.Exemplar, error) {
 	var p prompb.Exemplar
 	if err := p.Unmarshal(data); err != nil {

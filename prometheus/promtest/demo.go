@@ -31,7 +31,8 @@ func WriteSteady(b *testing.B, p promstorage.AppendableV2, series int) {
 	}
 }
 
-// demoEnd is the end of what writeDemo writes, which begins at 0, in milliseconds; demoStep is its interval.
+// DemoEnd is the end of what WriteDemo writes, which begins at 0, in milliseconds. demoStep is its
+// interval.
 const (
 	DemoEnd  = int64(7200_000)
 	demoStep = int64(15_000)

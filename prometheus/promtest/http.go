@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 )
 
+// Do sends a form and returns the status and the body of the answer.
 func Do(t testing.TB, method, address string, form url.Values) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(form.Encode()))
@@ -32,6 +33,7 @@ func Do(t testing.TB, method, address string, form url.Values) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
+// NewServer serves h until the test ends.
 func NewServer(t testing.TB, h http.Handler) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -39,7 +41,8 @@ func NewServer(t testing.TB, h http.Handler) *httptest.Server {
 	return s
 }
 
-// OthersHold has others take all of so many bytes of a budget, also what is kept for small queries, until release.
+// OthersHold makes other requests hold so many bytes of a budget, including what is reserved for
+// small queries, until release.
 func OthersHold(t *testing.T, b *budget.Budget, n int64) (release func()) {
 	t.Helper()
 	const each = 1 << 20

@@ -13,14 +13,15 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// PlainStore is a store in maps, without a schema below: what the read side is tested against where the real store has no say.
+// PlainStore is a store in maps, without a schema. It serves tests of readers that do not need the
+// real store.
 type PlainStore struct {
 	mu     sync.Mutex
 	series []storage.Series
 	points []plainPoints
 
 	Selects int // Select calls so far
-	// fail, when set, ends every Select at the series that came after so many.
+	// Fail, when set, ends every Select after the series FailAfter.
 	Fail      error
 	FailAfter int
 }

@@ -1,4 +1,5 @@
-// Package promtest is what the tests of the rooms of Prometheus share: stores, writers, requests as text. No shipped binary contains it.
+// Package promtest holds what the tests of Prometheus' protocols share: stores, writers, and
+// requests as text. No shipped binary contains it.
 package promtest
 
 import (

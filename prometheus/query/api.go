@@ -1,4 +1,5 @@
-// Package query serves Prometheus' query API over a store: PromQL, lists of labels and series, metadata and status. It writes nothing.
+// Package query serves Prometheus' query API over a store: PromQL, lists of labels and series,
+// metadata and status. It writes nothing.
 package query
 
 import (
@@ -14,8 +15,9 @@ import (
 // Prefix is the path that the API is mounted under.
 const Prefix = "/api/v1"
 
-// API serves everything below Prefix but remote write and remote read: the module's engine and API over our store, with our own
-// metadata, which the module knows from scrape targets only.
+// API serves everything below Prefix except remote write and remote read. It is the API and the
+// engine of the Prometheus module over our store, with our own metadata: the module knows metadata
+// from scrape targets only.
 type API struct {
 	o      Options
 	gate   *queryGate
@@ -34,7 +36,7 @@ func New(o Options) *API {
 	}
 }
 
-// ownHandlers are the handlers of paths that the module does not answer, or not as we do.
+// ownHandlers returns the handlers of paths that the module does not serve as we need them.
 func ownHandlers(o Options) map[string]http.Handler {
 	own := map[string]http.Handler{
 		Prefix + "/metadata": &metadataHandler{metadata: o.Metadata, names: o.Names, cors: o.Origins},
@@ -51,7 +53,8 @@ func ownHandlers(o Options) map[string]http.Handler {
 	return own
 }
 
-// ServeHTTP lets a request wait for its turn. An ordinary query begins without one and gets it from the engine's gate.
+// ServeHTTP makes a request wait for its turn. An ordinary query begins without a turn and gets one
+// from the engine's gate.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if ordinary(r) {
 		a.answer(w, r.WithContext(a.gate.admit(r.Context())))
@@ -60,7 +63,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.lists.serve(w, r, http.HandlerFunc(a.answer))
 }
 
-// answer answers a request whose text is within its bounds.
+// answer serves a request whose text is within its bounds.
 func (a *API) answer(w http.ResponseWriter, r *http.Request) {
 	r, cancel, err := a.o.bounded(w, r)
 	defer cancel()
@@ -75,7 +78,8 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request) {
 	a.module.ServeHTTP(w, r)
 }
 
-// statsWhole has queries that ask for statistics answered by Prometheus' engine, whose statistics they are.
+// statsWhole leaves queries that ask for statistics to Prometheus' engine, which is the one that
+// counts.
 func statsWhole(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.FormValue("stats") != "" {

@@ -12,14 +12,15 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 )
 
-// maxForm bounds the body of a request of the query API: a query of the greatest length, escaped.
+// maxForm bounds the body of a request: the longest query, escaped, fits into it.
 const maxForm = 4 << 20
 
-// textCost is the memory that a query takes for each of its bytes, at most, until it has been answered.
+// textCost is how much memory a query takes at most for each byte of its text, until it has been
+// answered.
 const textCost = 256
 
-// bounded reads the form of a request, with the time that a query may take, and refuses texts that Prometheus' parser should not be given.
-// cancel is never nil.
+// bounded reads the form of a request within the time of a query. It refuses texts that are too
+// costly for Prometheus' parser. cancel is never nil.
 func (o Options) bounded(w http.ResponseWriter, r *http.Request) (*http.Request, context.CancelFunc, error) {
 	ctx, cancel := r.Context(), context.CancelFunc(func() {})
 	if o.Timeout > 0 {
@@ -44,10 +45,10 @@ func (o Options) bounded(w http.ResponseWriter, r *http.Request) (*http.Request,
 			return r, cancel, badData(fmt.Errorf("invalid parameter \"query\": %w", err))
 		}
 	}
-	return r, cancel, queryErrorOf(ctx, "parse", budget.From(ctx).Take(int64(length)*textCost))
+	return r, cancel, reply.QueryError(ctx, "parse", budget.From(ctx).Take(int64(length)*textCost))
 }
 
-// parseForm reads all forms that the API's handlers would.
+// parseForm reads every kind of form that the API's handlers accept.
 func parseForm(r *http.Request) error {
 	err := r.ParseForm()
 	if err == nil && strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/form-data") {
@@ -63,14 +64,6 @@ func parseForm(r *http.Request) error {
 		return reply.QueryError(r.Context(), "read the request", err)
 	}
 	return badData(fmt.Errorf("error parsing form values: %w", err))
-}
-
-// queryErrorOf is queryError for what may be no error.
-func queryErrorOf(ctx context.Context, op string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return reply.QueryError(ctx, op, err)
 }
 
 func badData(err error) error { return reply.WithStatus(http.StatusBadRequest, err) }

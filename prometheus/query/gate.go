@@ -9,11 +9,13 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// queryGate lets a few queries compute at once; others wait. Queries that read nothing pass freely. It is the engine's ActiveQueryTracker over
-// turns, but it keeps no file of the queries, as Prometheus' own tracker does.
+// queryGate lets a few queries compute at once; others wait. Queries that read nothing pass freely.
+// It is the engine's ActiveQueryTracker over turns. Unlike Prometheus' own tracker, it keeps no
+// file of the queries.
 //
-// It is not a listen.Gate: that one bounds memory and refuses at once, so that senders come again, while a query waits for its turn. It is
-// not apiTurns either: the engine waits in the middle of a request, when the query has been parsed and turns out to read something.
+// A listen.Gate would not do: it bounds memory and refuses at once, so that senders come again,
+// while a query waits for its turn. apiTurns would not do either: the engine waits in the middle of
+// a request, after the query has been parsed and turned out to read something.
 type queryGate struct {
 	turns *turns.Turns
 	most  int

@@ -11,8 +11,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// resultCodec writes matrices and vectors of floats as JSON, byte for byte as the module's codec does, in a tenth of its time. Every
-// other answer is left to that one.
+// resultCodec writes matrices and vectors of floats as JSON, byte for byte as the module's codec
+// does, in a tenth of its time. It leaves every other answer to that codec.
 type resultCodec struct {
 	v1.JSONCodec
 	parts *sync.Pool // of *jsonPart
@@ -64,7 +64,7 @@ type items interface {
 // partPoints is how many points are worth another goroutine.
 const partPoints = 8 << 10
 
-// encode writes items on all cores and puts their text together.
+// encode writes items on all cores and joins their texts.
 func (c resultCodec) encode(before string, after []byte, list items) []byte {
 	n := min(turns.Shares(list.points(), partPoints), max(1, list.len()))
 	parts := make([]*jsonPart, n)

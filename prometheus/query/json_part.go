@@ -11,8 +11,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/decimal"
 )
 
-// jsonPart is the text of some items of an answer. What repeats is printed once: the times of one series are most likely those of
-// the next, and a value is often the one before it.
+// jsonPart is the text of some items of an answer. Repeated texts are formatted once: a series most
+// likely has the times of the series before, and a value is often equal to the one before it.
 type jsonPart struct {
 	text  []byte
 	times []timeText // of the steps met so far, ascending
@@ -25,7 +25,7 @@ type timeText struct {
 	begin, end int
 }
 
-// write writes list[from:to] with commas between, also before it unless it is the beginning of the list.
+// write writes list[from:to] with a comma before each item, except the first item of the list.
 func (p *jsonPart) write(list items, from, to int) {
 	p.text, p.times, p.digit = p.text[:0], p.times[:0], p.digit[:0]
 	for i := from; i < to; i++ {
@@ -82,7 +82,7 @@ func (p *jsonPart) series(s *promql.Series) {
 	p.text = append(b, ']', '}')
 }
 
-// addTime remembers the text of a time after all others.
+// addTime appends the text of a time that is later than all others.
 func (p *jsonPart) addTime(t int64) {
 	begin := len(p.digit)
 	p.digit = appendTimeText(p.digit, t)
@@ -123,7 +123,8 @@ func appendTimeText(b []byte, ms int64) []byte {
 	return append(b, ',', '"')
 }
 
-// appendValue appends a float as strconv does with the least digits that give it back, exponents outside of [1e-6, 1e21).
+// appendValue appends a float as strconv does, with the fewest digits that restore it. Outside of
+// [1e-6, 1e21) it uses an exponent.
 func appendValue(b []byte, f float64) []byte {
 	if text, ok := decimal.Append(b, f); ok {
 		return text
@@ -135,7 +136,8 @@ func appendValue(b []byte, f float64) []byte {
 	return strconv.AppendFloat(b, f, format, -1, 64)
 }
 
-// appendQuoted appends a JSON string: quotes, backslashes and control characters are escaped, other bytes stay what they are.
+// appendQuoted appends a JSON string. It escapes quotes, backslashes and control characters and
+// copies all other bytes.
 func appendQuoted(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0

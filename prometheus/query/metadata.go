@@ -16,12 +16,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// metadataReader gives what is known about metrics, by their stored names.
+// metadataReader returns what is known about metrics, by their stored names.
 type metadataReader interface {
 	Metadata(ctx context.Context) (map[string]storage.Metadata, error)
 }
 
-// metadataHandler serves GET /api/v1/metadata from what was written.
+// metadataHandler serves GET /api/v1/metadata from the metadata that was written.
 type metadataHandler struct {
 	metadata metadataReader
 	names    queryable.Names
@@ -58,8 +58,8 @@ func (h *metadataHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: h.selectMetrics(all, r.FormValue("metric"), limit, perMetric)})
 }
 
-// metadataLimits are the limits of a request, below 0 when not given. As in Prometheus a limit of 0 metrics gives none, and
-// 0 per metric gives all.
+// metadataLimits returns the limits of a request, negative when they are absent. As in Prometheus,
+// a limit of 0 metrics selects none, and 0 per metric selects all.
 func metadataLimits(r *http.Request) (metrics, perMetric int, err error) {
 	if metrics, err = formInt(r, "limit"); err != nil {
 		return 0, 0, errors.New("limit must be a number")
@@ -78,7 +78,8 @@ func formInt(r *http.Request, name string) (int, error) {
 	return strconv.Atoi(s)
 }
 
-// selectMetrics keys the metadata by the names that Prometheus knows. Which metrics a limit leaves is decided by their order.
+// selectMetrics keys the metadata by Prometheus' names of the metrics. A limit keeps the first ones
+// in the order of the stored names.
 func (h *metadataHandler) selectMetrics(all map[string]storage.Metadata, metric string, limit, perMetric int) map[string][]metricMetadata {
 	out := map[string][]metricMetadata{}
 	for _, stored := range slices.Sorted(maps.Keys(all)) {

@@ -19,13 +19,16 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 )
 
-// promVersion is the Prometheus whose API is answered: Grafana chooses what to ask for by it. Module v0.MNN.P is version M.NN.P.
+// promVersion is the version of Prometheus whose API is served. Grafana chooses its requests by it.
+// Module v0.MNN.P is version M.NN.P.
 const promVersion = "3.15.0"
 
-// defaultStep is that of a subquery without one: the evaluation interval of a Prometheus without configuration.
+// defaultStep is the step of a subquery without one: the evaluation interval of a Prometheus
+// without configuration.
 const defaultStep = time.Minute
 
-// newEngine makes a PromQL engine as the Prometheus server does, with a short way for the shapes of query that are asked most.
+// newEngine makes a PromQL engine as the Prometheus server does, with a fast path for the commonest
+// shapes of query.
 func newEngine(o Options, gate *queryGate, p parser.Parser, f features.Collector) promql.QueryEngine {
 	library := promql.NewEngine(promql.EngineOpts{
 		Logger:                   o.Logger,
@@ -55,7 +58,7 @@ func newModuleAPI(o Options, gate *queryGate) *v1.API {
 	api := v1.NewAPI(
 		newEngine(o, gate, promParser, registry),
 		o.Queryable,
-		nil, nil, // appenders: writing is not the module's here
+		nil, nil, // appenders: the module does not write here
 		o.Queryable,
 		func(context.Context) v1.ScrapePoolsRetriever { return noTargets{} },
 		func(context.Context) v1.TargetRetriever { return noTargets{} },
@@ -63,7 +66,7 @@ func newModuleAPI(o Options, gate *queryGate) *v1.API {
 		func() config.Config { return config.DefaultConfig },
 		o.Flags,
 		v1.GlobalURLOptions{},
-		func(f http.HandlerFunc) http.HandlerFunc { return f }, // the store says when it is not ready
+		func(f http.HandlerFunc) http.HandlerFunc { return f }, // the store's errors report that it is not ready
 		noAdmin{},
 		"",    // directory of the TSDB
 		false, // admin
@@ -71,7 +74,7 @@ func newModuleAPI(o Options, gate *queryGate) *v1.API {
 		0,     // limit of search
 		o.Logger,
 		func(context.Context) v1.RulesRetriever { return noTargets{} },
-		0, 1, 0, // remote read of the module, which ours covers
+		0, 1, 0, // remote read of the module; ours is used
 		false, // agent
 		o.Origins,
 		o.runtimeInfo,
@@ -97,12 +100,13 @@ func newModuleAPI(o Options, gate *queryGate) *v1.API {
 	return api
 }
 
-// buildInfo is the version of Prometheus whose API this is, and the revision of this program.
+// buildInfo returns the version of Prometheus whose API this is, and the revision of this program.
 func (o Options) buildInfo() *v1.PrometheusVersion {
 	return &v1.PrometheusVersion{Version: promVersion, Revision: o.Revision, GoVersion: runtime.Version()}
 }
 
-// runtimeInfo describes this process; it has no configuration that could fail to reload and no TSDB.
+// runtimeInfo describes this process. It has no TSDB, and no configuration that could fail to
+// reload.
 func (o Options) runtimeInfo() (v1.RuntimeInfo, error) {
 	host, err := os.Hostname()
 	return v1.RuntimeInfo{
@@ -119,5 +123,6 @@ func (o Options) runtimeInfo() (v1.RuntimeInfo, error) {
 	}, err
 }
 
-// overrideStatus is queryStatus as web/api/v1 wants it. The type of its first argument is not exported there.
+// overrideStatus is reply.QueryStatus in the form that web/api/v1 wants. The type of its first
+// argument is not exported there.
 func overrideStatus[N any](_ N, err error) (status int, ok bool) { return reply.QueryStatus(err) }

@@ -6,7 +6,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 )
 
-// notServed are paths of Prometheus' API that this adapter lacks, and why. The module would name flags that Prometheus alone has.
+// notServed returns the paths of Prometheus' API that this adapter lacks, each with the reason. The
+// module's own answers would name flags that only Prometheus has.
 func notServed() map[string]string {
 	const admin = "without --web.enable-admin-api there is no admin API"
 	return map[string]string{

@@ -24,11 +24,12 @@ type Options struct {
 	Metadata  metadataReader // of the same store
 	Names     queryable.Names
 	Queryable *queryable.Store // shows Store under Names
-	// Running is told how to end each query that Prometheus' engine evaluates, until it calls done; nil: nobody is.
+	// Running receives a function that ends the query, for each query that Prometheus' engine
+	// evaluates, until done is called. It may be nil.
 	Running    func(end context.CancelCauseFunc) (done func())
 	Origins    *regexp.Regexp    // of scripts that may ask
 	Flags      map[string]string // shown under status/flags
-	Started    time.Time         // when the process was
+	Started    time.Time         // when the process was started
 	Revision   string            // of this program
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer // nil: no metrics

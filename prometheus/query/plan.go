@@ -18,13 +18,13 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// planner says how a query would be read.
+// planner returns how a query would be read.
 type planner interface {
 	Plan(q storage.Query) ([]storage.Plan, error)
 }
 
-// planHandler serves GET /api/v1/status/plan: how the store would read the series of selectors. match[], start and end are those of
-// /api/v1/series; without start and end it is the last hour.
+// planHandler serves GET /api/v1/status/plan: how the store would read the series of selectors. The
+// parameters match[], start and end are those of /api/v1/series. The default is the last hour.
 type planHandler struct {
 	queryable *queryable.Store
 	planner   planner
@@ -99,7 +99,7 @@ func (h *planHandler) selections(r *http.Request) ([]planSelection, error) {
 	return all, nil
 }
 
-// formTime reads a time as Prometheus does: seconds since 1970 or RFC 3339.
+// formTime parses a time as Prometheus does: seconds since 1970 or RFC 3339.
 func formTime(r *http.Request, name string, absent time.Time) (time.Time, error) {
 	text := r.Form.Get(name)
 	if text == "" {

@@ -8,8 +8,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 )
 
-// Running are the queries that Prometheus' engine evaluates, which can be ended from outside. What they take is foreseen and charged, but
-// for what only their results tell, such as the series that count_values makes. Safe for concurrent use.
+// Running holds the queries that Prometheus' engine evaluates, so that they can be ended from
+// outside. Their memory is estimated and charged in advance, except where only the results show it,
+// as with the series that count_values makes. It is safe for concurrent use.
 type Running struct {
 	mu   sync.Mutex // guards all below
 	ends map[int]context.CancelCauseFunc
@@ -20,7 +21,7 @@ func NewRunning() *Running {
 	return &Running{ends: map[int]context.CancelCauseFunc{}}
 }
 
-// Add adds a query until done is called.
+// Add registers a query until done is called.
 func (r *Running) Add(end context.CancelCauseFunc) (done func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -34,13 +35,14 @@ func (r *Running) Add(end context.CancelCauseFunc) (done func()) {
 	}
 }
 
+// Any reports whether there are queries.
 func (r *Running) Any() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.ends) > 0
 }
 
-// EndAll ends all queries: nobody knows which of them has taken the memory.
+// EndAll ends all queries: it is not known which of them took the memory.
 func (r *Running) EndAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,20 +17,21 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// cardinalityReader is what status/tsdb asks of a store.
+// cardinalityReader is what status/tsdb needs of a store.
 type cardinalityReader interface {
 	Cardinality(ctx context.Context, limit int) (storage.Cardinality, error)
 }
 
-// tsdbStatusHandler answers status/tsdb in Prometheus' form: how many series there are, and what they have most of. Chunks are the open hours in
-// memory; the first and last time are those of whole days, 0 on shared tables; bytes are those of the index.
+// tsdbStatusHandler serves status/tsdb in Prometheus' form: the number of series, and what there
+// are most of. Chunks are the open hours in memory. The first and the last time are those of whole
+// days, 0 on shared tables. Bytes are those of the index.
 type tsdbStatusHandler struct {
 	store cardinalityReader
 	names queryable.Names
 	cors  *regexp.Regexp
 }
 
-// The lengths of lists: Prometheus' own.
+// The default and the largest length of a list, as in Prometheus.
 const (
 	defaultStatusLimit = 10
 	maxStatusLimit     = 10_000
@@ -105,7 +106,7 @@ func (h *tsdbStatusHandler) labels(counts []storage.NamedCount) []v1.TSDBStat {
 	return stats
 }
 
-// largest sorts stats descending, equal ones as they came, and cuts them to a limit.
+// largest sorts stats in descending order and cuts them to a limit. Equal ones keep their order.
 func largest(stats []v1.TSDBStat, limit int) []v1.TSDBStat {
 	slices.SortStableFunc(stats, func(a, b v1.TSDBStat) int { return cmp.Compare(b.Value, a.Value) })
 	return stats[:min(len(stats), limit)]

@@ -14,8 +14,8 @@ import (
 	v1 "github.com/prometheus/prometheus/web/api/v1"
 )
 
-// noTargets answers what the API asks of a scraping, alerting server: nothing is scraped and nothing alerts here. The
-// module calls these without looking for nil.
+// noTargets implements what the API needs of a server that scrapes and alerts. Nothing is scraped
+// and nothing alerts here. The module calls these methods without a check for nil.
 type noTargets struct{}
 
 var (
@@ -46,7 +46,7 @@ func (noTargets) ScrapePoolConfig(string) (*config.ScrapeConfig, error) {
 	return nil, errors.New("nothing is scraped here")
 }
 
-// noAdmin answers for a TSDB that is not there.
+// noAdmin implements the admin methods of a TSDB, which does not exist here.
 type noAdmin struct{}
 
 var errNoTSDB = errors.New("there is no TSDB here")

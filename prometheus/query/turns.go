@@ -10,14 +10,15 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// apiTurns lets a few requests of the query API compute at once, from their beginning to their end: lists of labels and series, status,
-// formatting, and queries that take long to parse. Other queries get their turns from queryGate.
+// apiTurns lets a few requests of the query API compute at once, from their beginning to their end:
+// lists of labels and series, status, formatting, and queries that take long to parse. Other
+// queries get their turns from queryGate.
 type apiTurns struct {
 	turns   *turns.Turns
 	timeout time.Duration // of a request, waiting included; 0: none
 }
 
-// newAPITurns has a turn for each core. More would only make the other doors wait.
+// newAPITurns has one turn for each core. With more, other protocols would only have to wait.
 func newAPITurns(timeout time.Duration) apiTurns {
 	return apiTurns{turns.New(runtime.GOMAXPROCS(0)), timeout}
 }
@@ -28,7 +29,7 @@ func ordinary(r *http.Request) bool {
 	return query && r.ContentLength >= 0 && int64(len(r.URL.RawQuery))+r.ContentLength <= turns.FreeBytes
 }
 
-// serve has next answer in a turn, which others have while the client reads.
+// serve runs next while the request has a turn. The turn is given away while the client reads.
 func (a apiTurns) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	ctx, cancel := r.Context(), context.CancelFunc(func() {})
 	if a.timeout > 0 {
@@ -51,7 +52,8 @@ type turnResponse struct {
 	paused turns.Writer
 }
 
-// newTurnResponse resumes only an answer that is being compressed. Any other was computed when it is written.
+// newTurnResponse takes the turn back only for an answer that is being compressed. Any other answer
+// is complete before it is written.
 func newTurnResponse(ctx context.Context, w http.ResponseWriter) *turnResponse {
 	compressed := func([]byte) bool { return w.Header().Get("Content-Encoding") != "" }
 	return &turnResponse{w, turns.NewWriter(ctx, turns.From(ctx), w, compressed)}

@@ -11,24 +11,28 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 )
 
-// chunkQuerier answers with chunks. Nothing is held for longer than a group of series, so its samples are not limited.
+// chunkQuerier answers with chunks. It holds no more than one group of series at a time, so its
+// samples are not limited.
 type chunkQuerier struct{ *querier }
 
-// Select always sorts: whoever asks for chunks sends them on to a reader that merges sorted streams.
+// Select always sorts: remote read sends the chunks to a reader that merges sorted streams.
 func (q chunkQuerier) Select(ctx context.Context, _ bool, hints *promstorage.SelectHints, matchers ...*labels.Matcher) promstorage.ChunkSeriesSet {
 	s := selection{span: q.span, matchers: matchers, sorted: true}.withHints(hints)
-	// A chunk has one hint for its first sample, which readers do not trust; the rest they find in the chunk itself.
+	// A chunk has one hint, for its first sample, and readers do not trust it. They find the other
+	// hints in the chunk itself.
 	return chunkSet{newSeriesSet(ctx, q.querier, readOptions{}, s)}
 }
 
-// ChunkParts are the series of a selection, which can be read a part at a time and several parts at once.
+// ChunkParts are the series of a selection. Parts of them can be read one at a time or several at
+// once.
 type ChunkParts struct {
 	chunkQuerier
 	span timeSpan
 	sets []labelSet
 }
 
-// ChunkParts finds series, sorted; false says that there is nothing to read of them.
+// ChunkParts finds series, sorted by labels. It reports false if the hints ask for labels alone, so
+// that there are no samples to read.
 func (p *Store) ChunkParts(ctx context.Context, mint, maxt int64, hints *promstorage.SelectHints, matchers []*labels.Matcher) (ChunkParts, bool, error) {
 	q := p.querier(mint, maxt)
 	s := selection{span: q.span, matchers: matchers, sorted: true}.withHints(hints)
@@ -39,17 +43,17 @@ func (p *Store) ChunkParts(ctx context.Context, mint, maxt int64, hints *promsto
 	return ChunkParts{chunkQuerier{q}, s.span, sets}, true, err
 }
 
-// Len is the number of series.
+// Len returns the number of series.
 func (c ChunkParts) Len() int { return len(c.sets) }
 
-// A chunkPart is a part in memory.
+// A chunkPart is a part that has been read into memory.
 type chunkPart struct {
 	Set     chunkSet
 	Samples int
 	End     func() // gives the memory back
 }
 
-// Read reads a part.
+// Read reads the series from (included) to (excluded).
 func (c ChunkParts) Read(ctx context.Context, from, to int) (chunkPart, error) {
 	g, err := c.readGroup(ctx, c.sets[from:to], c.span, readOptions{})
 	end := func() { budget.From(ctx).Give(g.bytes) }
@@ -66,8 +70,8 @@ type chunkSeries struct{ promstorage.Series }
 // chunkSamples is how many samples go into a chunk, as in the TSDB.
 const chunkSamples = 120
 
-// Iterator encodes the series in the encodings that every reader knows: XOR, HISTOGRAM and FLOAT_HISTOGRAM. Start times,
-// for which there are newer encodings, are left out.
+// Iterator encodes the series in the encodings that every reader knows: XOR, HISTOGRAM and
+// FLOAT_HISTOGRAM. It leaves out start times, which need newer encodings.
 func (s chunkSeries) Iterator(it chunks.Iterator) chunks.Iterator {
 	ours, ok := s.Series.(*shownSeries)
 	if !ok || len(ours.data.hists) > 0 {
@@ -84,7 +88,7 @@ func (s *seriesSamples) xorChunks() []chunks.Meta {
 		chunk := chunkenc.NewXORChunk()
 		app, err := chunk.Appender()
 		if err != nil {
-			panic(err) // An empty chunk has nothing that could be unreadable.
+			panic(err) // Only the content of a chunk can be unreadable, and this one is empty.
 		}
 		for i := start; i < end; i++ {
 			app.Append(0, s.times[i], s.values[i])

@@ -30,7 +30,8 @@ func (p *Store) Columns(ctx context.Context, s rangeql.Selector) (rangeql.Column
 	return &foundColumns{q, sets, s.NoStartTimes}, nil
 }
 
-// HintedColumns is Columns with the hints of a remote reader. It hands over where they ask for labels alone or for some of the series.
+// HintedColumns is Columns with the hints of a remote reader. It returns rangeql.ErrHandOver if
+// they ask for labels alone or limit the number of series.
 func (p *Store) HintedColumns(ctx context.Context, mint, maxt int64, hints *promstorage.SelectHints, matchers []*labels.Matcher) (rangeql.Columns, error) {
 	s := selection{span: timeSpan{mint, maxt}}.withHints(hints)
 	if s.labelsOnly || s.limit > 0 {
@@ -39,7 +40,8 @@ func (p *Store) HintedColumns(ctx context.Context, mint, maxt int64, hints *prom
 	return p.Columns(ctx, rangeql.Selector{Matchers: matchers, Start: s.span.start, End: s.span.end})
 }
 
-// handOverLimit leaves it to Prometheus' engine to meet a limit, in its own words.
+// handOverLimit replaces a limit error by rangeql.ErrHandOver, so that Prometheus' engine meets the
+// limit itself and reports it in its own words.
 func handOverLimit(err error) error {
 	if errors.Is(err, storage.ErrLimit) {
 		return rangeql.ErrHandOver
@@ -64,7 +66,7 @@ func (c *foundColumns) Read(ctx context.Context, from, to int, visit func(i int,
 	for _, set := range c.sets[from:to] {
 		refs = append(refs, set.ref)
 	}
-	query := storage.Query{Refs: refs, Start: c.span.start, End: c.span.end, Samples: true, MaxSamples: c.room()}
+	query := storage.Query{Refs: refs, Start: c.span.start, End: c.span.end, Samples: true, MaxSamples: c.left()}
 	i := from
 	for p, err := range c.store.Select(ctx, query) {
 		if err != nil {
@@ -87,13 +89,14 @@ func (c *foundColumns) Read(ctx context.Context, from, to int, visit func(i int,
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		// A store that ended its loop silently when the context ended would give a shorter answer.
+		// If the store ended its loop silently because the context ended, the answer would be incomplete.
 		return reply.QueryError(ctx, "read samples", err)
 	}
 	return nil
 }
 
-// onlyFloats says whether objects change nothing for the engine: start times that can be read, and that it does not look at.
+// onlyFloats reports whether objects change nothing for the engine: they are start times that can
+// be decoded, and the engine ignores start times.
 func (c *foundColumns) onlyFloats(objects []storage.Object) bool {
 	for _, o := range objects {
 		if c.noStartTimes || o.Kind != storage.KindStartTime {

@@ -12,7 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// exemplarQuerier reads exemplars. Its interface takes the context when it is made.
+// exemplarQuerier reads exemplars. The interface passes the context when the querier is made.
 type exemplarQuerier struct {
 	*Store
 	context func() context.Context
@@ -45,7 +45,7 @@ func (q *exemplarQuerier) Select(start, end int64, selectors ...[]*labels.Matche
 	return out, nil
 }
 
-// union finds the label sets of any of the selectors.
+// union returns the label sets that satisfy at least one of the selectors.
 func (q *exemplarQuerier) union(ctx context.Context, span timeSpan, selectors [][]*labels.Matcher) ([]labelSet, error) {
 	all := newLabelSets(0)
 	seen := map[storage.Ref]bool{}

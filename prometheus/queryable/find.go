@@ -13,24 +13,26 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// A labelSet is a set of labels with the stored series that show it: one, and more only where names that tsdbridge
-// did not write decode to the same text.
+// A labelSet is a set of labels and the stored series that show it. There is more than one such
+// series only where names that tsdbridge did not write decode to the same text.
 type labelSet struct {
 	labels labels.Labels
 	ref    storage.Ref
 	more   []storage.Ref
 }
 
-// checkEvery is how many series are decoded between two looks at the context: a matcher may take long.
+// checkEvery is how many series are decoded between two checks of the context: a matcher may be
+// slow.
 const checkEvery = 64
 
 // decodeShare is how many series are worth a core of their own.
 const decodeShare = 4096
 
-// labelSetBytes is what a found series takes beside the texts of its labels: its place in lists and the map.
+// labelSetBytes is the memory of a found series without the texts of its labels: its place in lists
+// and in the map.
 const labelSetBytes = 160
 
-// find lists the label sets that satisfy every matcher, each once.
+// find returns the label sets that satisfy every matcher, each once.
 func (p *Store) find(ctx context.Context, s selection) ([]labelSet, error) {
 	if s.span.empty() {
 		return nil, nil
@@ -64,7 +66,8 @@ func (p *Store) find(ctx context.Context, s selection) ([]labelSet, error) {
 	return sets.list, nil
 }
 
-// EachRef visits the stored series that satisfy every matcher, sorted by labels. mint and maxt are in milliseconds, both included.
+// EachRef visits the stored series that satisfy every matcher, sorted by labels. mint and maxt are
+// in milliseconds, both inclusive.
 func (p *Store) EachRef(ctx context.Context, mint, maxt int64, matchers []*labels.Matcher, visit func(labels.Labels, storage.Ref)) error {
 	sets, err := p.find(ctx, selection{span: timeSpan{mint, maxt}, matchers: matchers, sorted: true})
 	if err != nil {
@@ -117,7 +120,8 @@ func (p *Store) decode(ctx context.Context, found []storage.Found, matchers []*l
 	return out, errors.Join(errs...)
 }
 
-// matchesAll says whether labels satisfy every matcher. An absent label is the empty value, as everywhere in Prometheus.
+// matchesAll reports whether labels satisfy every matcher. An absent label has the empty value, as
+// everywhere in Prometheus.
 func matchesAll(matchers []*labels.Matcher, ls labels.Labels) bool {
 	for _, m := range matchers {
 		if !m.Matches(ls.Get(m.Name)) {
@@ -137,7 +141,8 @@ func newLabelSets(n int) *labelSets {
 	return &labelSets{list: make([]labelSet, 0, n), byHash: make(map[uint64]int, n)}
 }
 
-// add looks at the labels themselves when hashes meet: two label sets with one hash take neighbouring keys.
+// add compares the labels themselves when two hashes are equal. Label sets with the same hash get
+// consecutive keys.
 func (s *labelSets) add(ls labels.Labels, ref storage.Ref) {
 	for h := ls.Hash(); ; h++ {
 		i, ok := s.byHash[h]

@@ -11,15 +11,17 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// lookbacks are how far before a range the sample that precedes it is looked for, in milliseconds: the row before first,
-// then a day. A counter that was silent for longer starts anew, as at the start of a TSDB chunk.
+// The lookbacks are how far before a range the preceding sample is searched, in milliseconds: first
+// the row before, then a day. A counter that was silent for longer starts anew, as at the start of
+// a TSDB chunk.
 const (
 	shortLookback = 3600 * 1000
 	longLookback  = 24 * 3600 * 1000
 )
 
-// hint sets the counter-reset hint of every histogram as Prometheus' TSDB would show it: what a client claimed is not trusted,
-// since points may have been added between since, but found again from the sample before.
+// hint sets the counter-reset hint of every histogram as Prometheus' TSDB would. It ignores what
+// the client claimed, because points may have been added in between, and compares each histogram
+// with the sample before it.
 func (r *groupReader) hint(ctx context.Context) error {
 	before := map[storage.Ref]*histSample{}
 	var wanting []storage.Ref
@@ -44,7 +46,8 @@ func (r *groupReader) hint(ctx context.Context) error {
 	return nil
 }
 
-// needsPreceding says whether the first sample is a histogram whose hint depends on the one before it.
+// needsPreceding reports whether the first sample is a histogram whose hint depends on the sample
+// before it.
 func (s *seriesSamples) needsPreceding() bool {
 	if len(s.hists) == 0 || len(s.times) > 0 && s.times[0] < s.hists[0].time {
 		return false
@@ -52,7 +55,8 @@ func (s *seriesSamples) needsPreceding() bool {
 	return s.hists[0].hint() != histogram.GaugeType && !s.hists[0].stale()
 }
 
-// preceding finds the last sample of each series in a span. One that is a float becomes a histSample without a histogram.
+// preceding finds the last sample of each series in a span. A float becomes a histSample without a
+// histogram.
 func (r *groupReader) preceding(ctx context.Context, refs []storage.Ref, span timeSpan, into map[storage.Ref]*histSample) error {
 	if len(refs) == 0 || span.empty() {
 		return nil
@@ -93,8 +97,8 @@ func lastSample(p storage.Points) (*histSample, error) {
 	return last, nil
 }
 
-// setResetHints gives each histogram the hint that follows from the sample before it; before precedes the first one and
-// may be nil.
+// setResetHints sets the hint of each histogram from the sample before it. before precedes the
+// first one and may be nil.
 func (s *seriesSamples) setResetHints(before *histSample) {
 	var d resetDetector
 	floats := s.times
@@ -117,7 +121,7 @@ func (s *histSample) hint() histogram.CounterResetHint {
 	return s.ints.CounterResetHint
 }
 
-// stale says whether the sample marks the end of its series; a stale marker has no hint.
+// stale reports whether the sample is a stale marker, which ends a series and has no hint.
 func (s *histSample) stale() bool {
 	if s.flts != nil {
 		return value.IsStaleNaN(s.flts.Sum)
@@ -133,12 +137,13 @@ func (s *histSample) setHint(hint histogram.CounterResetHint) {
 	}
 }
 
-// resetDetector compares neighbours, with memory that it keeps.
+// resetDetector compares neighbouring histograms. It reuses the memory of its conversions.
 type resetDetector struct{ a, b histogram.FloatHistogram }
 
-// hint says what a reader may believe of h, which follows prev. It is NotCounterReset where the TSDB would have
-// put both into one chunk (chunkenc.HistogramAppender.appendable), else UnknownCounterReset: the first sample of a chunk is shown so even if a reset was
-// seen or claimed, and readers find out themselves. Gauges stay gauges.
+// hint returns what a reader may assume about h, which follows prev. It is NotCounterReset where
+// the TSDB would have put both into one chunk (chunkenc.HistogramAppender.appendable), and
+// UnknownCounterReset elsewhere: the first sample of a chunk has that hint even if a reset was seen
+// or claimed, and readers compare by themselves. Gauges stay gauges.
 func (d *resetDetector) hint(prev, h *histSample) histogram.CounterResetHint {
 	switch {
 	case h.stale():
@@ -165,7 +170,7 @@ func sameKind(a, b *histSample) bool {
 	return (a.ints != nil) == (b.ints != nil) && (a.flts != nil) == (b.flts != nil)
 }
 
-// resets compares the counts alone, whatever the hint says.
+// resets compares the counts alone and ignores the hint.
 func resets(a, b *histogram.FloatHistogram) bool {
 	claimed := b.CounterResetHint
 	b.CounterResetHint = histogram.UnknownCounterReset
@@ -173,7 +178,7 @@ func resets(a, b *histogram.FloatHistogram) bool {
 	return b.DetectReset(a)
 }
 
-// float gives a histogram of either kind as one of floats, in buf if it must be converted.
+// float returns a histogram of either kind as one of floats, in buf if it must be converted.
 func (s *histSample) float(buf *histogram.FloatHistogram) *histogram.FloatHistogram {
 	if s.flts != nil {
 		return s.flts

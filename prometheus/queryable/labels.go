@@ -42,7 +42,8 @@ func (q *querier) LabelValues(ctx context.Context, name string, hints *promstora
 	return values.list(hints), nil, err
 }
 
-// listNames adds all label names from the lists of names alone; false says that they do not tell.
+// listNames adds all label names from the lists of stored names alone. It reports false if the
+// lists are not sufficient.
 func (q *querier) listNames(ctx context.Context, names textSet) (bool, error) {
 	keys, ok, err := q.tagKeys(ctx)
 	if err != nil || !ok {
@@ -57,10 +58,11 @@ func (q *querier) listNames(ctx context.Context, names textSet) (bool, error) {
 	if slices.ContainsFunc(metrics, func(m string) bool { return q.names.FromMetric(m) != "" }) {
 		names.add(labels.MetricName)
 	}
-	return true, listError(ctx, err)
+	return true, reply.QueryError(ctx, "list names", err)
 }
 
-// listValues adds all values of a label from the lists of names alone; false says that they do not tell.
+// listValues adds all values of a label from the lists of stored names alone. It reports false if
+// the lists are not sufficient.
 func (q *querier) listValues(ctx context.Context, name string, values textSet) (bool, error) {
 	keys, ok, err := q.tagKeys(ctx)
 	if err != nil || !ok {
@@ -71,7 +73,7 @@ func (q *querier) listValues(ctx context.Context, name string, values textSet) (
 		for _, m := range metrics {
 			values.add(q.names.FromMetric(m))
 		}
-		return true, listError(ctx, err)
+		return true, reply.QueryError(ctx, "list names", err)
 	}
 	if !q.names.Uniform() {
 		return false, nil
@@ -82,7 +84,7 @@ func (q *querier) listValues(ctx context.Context, name string, values textSet) (
 		}
 		stored, err := q.store.TagValues(ctx, key, q.span.start, q.span.end)
 		if err != nil {
-			return false, listError(ctx, err)
+			return false, reply.QueryError(ctx, "list names", err)
 		}
 		for _, v := range stored {
 			values.add(q.names.LabelValue(v))
@@ -91,17 +93,10 @@ func (q *querier) listValues(ctx context.Context, name string, values textSet) (
 	return true, nil
 }
 
-// tagKeys lists the tag keys; ok is false when some series has labels that are in no key.
+// tagKeys lists the tag keys. ok is false if some series has labels that are not in any tag key.
 func (q *querier) tagKeys(ctx context.Context) (keys []string, ok bool, err error) {
 	keys, err = q.store.TagKeys(ctx, q.span.start, q.span.end)
-	return keys, !slices.Contains(keys, translate.PackedKey), listError(ctx, err)
-}
-
-func listError(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
-	}
-	return reply.QueryError(ctx, "list names", err)
+	return keys, !slices.Contains(keys, translate.PackedKey), reply.QueryError(ctx, "list names", err)
 }
 
 // eachLabels visits the labels of every series that satisfies the matchers.

@@ -1,5 +1,6 @@
-// Package queryable shows a store as Prometheus' storage interfaces: series under their labels, with samples, chunks, columns and exemplars. It
-// evaluates no query and answers no request.
+// Package queryable shows a store through Prometheus' storage interfaces: series under their
+// labels, with samples, chunks, columns and exemplars. It evaluates no query and answers no
+// request.
 package queryable
 
 import (
@@ -16,14 +17,16 @@ import (
 
 // Names is what the read side needs of package translate.
 type Names interface {
-	// Filters is a sound prefilter: what it drops cannot match, what it passes is checked again.
+	// Filters is a sound prefilter: a series that it drops cannot match, and a series that it
+	// passes is checked again.
 	Filters(matchers []*labels.Matcher) []storage.Filter
 	ToLabels(s storage.Series) labels.Labels
-	// FromMetric gives the value of __name__ for a stored metric, empty for none.
+	// FromMetric returns the value of __name__ for a stored metric, empty for none.
 	FromMetric(metric string) string
-	// Label gives the label name for a stored tag key; false for keys that are no label.
+	// Label returns the label name of a stored tag key, and false for keys that are no label.
 	Label(key string) (name string, ok bool)
-	// Uniform says that LabelValue translates a stored tag value whatever the metric is.
+	// Uniform reports whether LabelValue translates stored tag values in the same way for every
+	// metric.
 	Uniform() bool
 	LabelValue(stored string) string
 }
@@ -36,8 +39,8 @@ type Limits struct {
 	Samples int64
 }
 
-// Store gives Prometheus' engine, HTTP API and remote read what a store holds, under its labels. It never
-// interprets a sample and never answers with less than was asked: an error ends an answer.
+// Store shows what a store holds to Prometheus' engine, HTTP API and remote read, under its labels.
+// It never interprets a sample. It never returns an incomplete answer: an error ends it.
 type Store struct {
 	store  storage.Querier
 	names  Names
@@ -58,7 +61,7 @@ func (p *Store) Querier(mint, maxt int64) (promstorage.Querier, error) {
 	return p.querier(mint, maxt), nil
 }
 
-// ChunkQuerier is Querier for those who want encoded chunks.
+// ChunkQuerier returns a querier for encoded chunks over [mint, maxt], in milliseconds.
 func (p *Store) ChunkQuerier(mint, maxt int64) (promstorage.ChunkQuerier, error) {
 	return chunkQuerier{p.querier(mint, maxt)}, nil
 }
@@ -72,10 +75,11 @@ func (p *Store) querier(mint, maxt int64) *querier {
 	return &querier{Store: p, span: timeSpan{mint, maxt}.clamp()}
 }
 
-// A timeSpan is a range of milliseconds with both ends in it.
+// A timeSpan is a range of milliseconds, both ends inclusive.
 type timeSpan struct{ start, end int64 }
 
-// clamp cuts a span down to times that the store can hold; callers without a range ask for nearly all of int64.
+// clamp restricts a span to times that the store can hold. Callers without a range ask for nearly
+// all of int64.
 func (s timeSpan) clamp() timeSpan {
 	return s.intersect(timeSpan{0, storage.MaxTime})
 }
@@ -96,14 +100,15 @@ type querier struct {
 // Close has nothing to release: a set reads whole groups and keeps no scan open between them.
 func (*querier) Close() error { return nil }
 
-// Select finds nothing before the first Next of the set, so that the selectors of a query are read one after the other.
+// Select does no work before the first Next of the set, so that the selectors of a query are read
+// one after the other.
 func (q *querier) Select(ctx context.Context, sortSeries bool, hints *promstorage.SelectHints, matchers ...*labels.Matcher) promstorage.SeriesSet {
 	return newSeriesSet(ctx, q, readOptions{resetHints: true, holds: true}, selection{
 		span: q.span, matchers: matchers, sorted: sortSeries,
 	}.withHints(hints))
 }
 
-// A selection is a selector with what its hints say.
+// A selection is a selector together with its hints.
 type selection struct {
 	span       timeSpan
 	matchers   []*labels.Matcher
@@ -112,8 +117,9 @@ type selection struct {
 	limit      int // series; 0: all
 }
 
-// withHints applies those hints that change no answer. Start and End are exact for a selector of the engine. Step is not
-// used: lookback, subqueries and rate need samples between the steps (prometheus#12348).
+// withHints applies the hints that cannot change an answer. Start and End are exact for a selector
+// of the engine. Step is not used: lookback, subqueries and rate need samples between the steps
+// (prometheus#12348).
 func (s selection) withHints(h *promstorage.SelectHints) selection {
 	if h == nil {
 		return s
@@ -136,22 +142,24 @@ func (q *querier) hold(n int) error {
 	return nil
 }
 
-// room is how many samples the query may still hold, as storage.Query has it: 0 without a limit.
-func (q *querier) room() int {
+// left returns how many samples the query may still hold, in the form of storage.Query: 0 means no
+// limit.
+func (q *querier) left() int {
 	if q.limits.Samples <= 0 {
 		return 0
 	}
-	// One more than fits, so that the limit is met here, where the error tells the whole of it.
+	// One more than the rest of the limit, so that hold exceeds the limit and its error names the
+	// whole limit.
 	return int(max(q.limits.Samples-q.samples.Load(), 0)) + 1
 }
 
 // firstGroup is how many series are read first; later groups are sized by what the earlier ones held.
 const firstGroup = 256
 
-// groupSamples is about how many samples one group should hold (16 bytes each).
+// groupSamples is about how many samples of 16 bytes one group should hold.
 const groupSamples = 1 << 20
 
-// nextGroup sizes the group that follows one of size series holding n samples.
+// nextGroup returns the size of the group that follows a group of size series with n samples.
 func nextGroup(size, n int) int {
 	grown := size * 16
 	if n > 0 {

@@ -17,7 +17,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// seriesSamples are the samples of one stored series, in memory and never changed once they are hinted.
+// seriesSamples are the samples of one stored series, in memory. They do not change once their
+// hints are set.
 type seriesSamples struct {
 	times  []int64 // of values
 	values []float64
@@ -30,16 +31,17 @@ type seriesSamples struct {
 // What a copy of samples takes, in bytes.
 const (
 	sampleBytes     = 16
-	seriesBytes     = 256 // beside the samples
-	histogramGrowth = 8   // times the bytes of an object: buckets are small numbers there
+	seriesBytes     = 256 // without the samples
+	histogramGrowth = 8   // times the encoded bytes: buckets are small numbers there
 )
 
-// queryEnd says that a query has ended, and its samples with it. It costs less to look at than a context.
+// queryEnd records that a query has ended, and its samples with it. It is cheaper to check than a
+// context.
 type queryEnd struct {
 	reached atomic.Bool
 	reason  error // set before reached
 
-	// What reads the samples does so in one goroutine, which gives its turn away here.
+	// One goroutine reads the samples. It gives its turn away here.
 	turn *turns.Turn
 	ctx  context.Context //nolint:containedctx // of the query
 }
@@ -53,7 +55,7 @@ func newQueryEnd(ctx context.Context) *queryEnd {
 	return end
 }
 
-// yield lets other queries go first.
+// yield lets other queries compute first.
 func (e *queryEnd) yield() {
 	if e != nil && e.turn.Wanted() {
 		_ = e.turn.Yield(e.ctx) // Its error is the end of ctx.
@@ -74,10 +76,11 @@ type histSample struct {
 	flts *histogram.FloatHistogram
 }
 
-// A startTime says since when the sample at time has been counting.
+// A startTime is the time since which the sample at time has been counting.
 type startTime struct{ time, start int64 }
 
-// newSeriesSamples copies points, which are the store's, and says how many samples they count for.
+// newSeriesSamples copies points, which belong to the store. It also returns for how many samples
+// they count.
 func newSeriesSamples(p storage.Points) (*seriesSamples, int, error) {
 	s := &seriesSamples{times: slices.Clone(p.Times), values: slices.Clone(p.Values)}
 	size := len(p.Times)
@@ -102,13 +105,13 @@ func newSeriesSamples(p storage.Points) (*seriesSamples, int, error) {
 	return s, size, nil
 }
 
-// unreadable says that the store holds bytes that are no object of their kind. It is the store's error: the same bytes in a
-// write would be the sender's.
+// unreadable is the error for stored bytes that are no object of their kind. It is the store's
+// error, whereas the same bytes in a write would be the sender's.
 func unreadable(o storage.Object, err error) error {
 	return reply.StoreError{Err: fmt.Errorf("object of kind %d at %d ms: %w", o.Kind, o.Time, err)}
 }
 
-// samplesInBytes is what so many encoded bytes count for, in samples of 16 bytes.
+// samplesInBytes returns for how many samples of 16 bytes so many encoded bytes count.
 func samplesInBytes(bytes int) int { return 1 + bytes/16 }
 
 // shownSeries is a stored series under its labels.
@@ -120,7 +123,7 @@ type shownSeries struct {
 // Labels returns the labels.
 func (s *shownSeries) Labels() labels.Labels { return s.labels }
 
-// Iterator starts over the samples, in it when that is one of ours.
+// Iterator returns an iterator at the first sample. It reuses it if that is a samplesIterator.
 func (s *shownSeries) Iterator(it chunkenc.Iterator) chunkenc.Iterator {
 	s.data.end.yield()
 	if ours, ok := it.(*samplesIterator); ok {
@@ -133,7 +136,7 @@ func (s *shownSeries) Iterator(it chunkenc.Iterator) chunkenc.Iterator {
 // samplesIterator walks floats and histograms in the order of their times.
 type samplesIterator struct {
 	data *seriesSamples
-	// The indexes of what comes after the current sample.
+	// Indexes of what comes after the current sample.
 	float, hist, start int
 
 	kind chunkenc.ValueType // of the current sample, ValNone before the first and after the last
@@ -145,7 +148,7 @@ func (it *samplesIterator) Next() chunkenc.ValueType {
 	d := it.data
 	switch {
 	case d.end != nil && d.end.reached.Load():
-		it.kind = chunkenc.ValNone // Err says why
+		it.kind = chunkenc.ValNone // Err returns the reason
 	case it.hist < len(d.hists) && (it.float == len(d.times) || d.hists[it.hist].time <= d.times[it.float]):
 		it.nextHistogram()
 	case it.float < len(d.times):
@@ -164,13 +167,15 @@ func (it *samplesIterator) nextHistogram() {
 	if h.flts != nil {
 		it.kind = chunkenc.ValFloatHistogram
 	}
-	// The store keeps one sample an instant; a second one would be an error of its own that must not show twice.
+	// The store keeps one sample per instant. If there were two, readers must not see the instant
+	// twice.
 	if it.float < len(it.data.times) && it.data.times[it.float] == h.time {
 		it.float++
 	}
 }
 
-// Seek moves to the first sample at or after t, never back, and not at all when the current one is there already.
+// Seek moves to the first sample at or after t. It never moves back, and stays where it is if the
+// current sample is late enough.
 func (it *samplesIterator) Seek(t int64) chunkenc.ValueType {
 	if it.kind != chunkenc.ValNone && it.time >= t {
 		return it.kind
@@ -189,7 +194,8 @@ func (it *samplesIterator) At() (int64, float64) { return it.time, it.data.value
 // AtT returns the time of the current sample.
 func (it *samplesIterator) AtT() int64 { return it.time }
 
-// AtHistogram returns a copy of the current histogram, in h when that is given: the engine changes what it gets.
+// AtHistogram returns a copy of the current histogram, in h if it is not nil: the engine changes
+// what it gets.
 func (it *samplesIterator) AtHistogram(h *histogram.Histogram) (int64, *histogram.Histogram) {
 	current := it.data.hists[it.hist-1].ints
 	if h == nil {
@@ -224,5 +230,5 @@ func (it *samplesIterator) AtST() int64 {
 	return 0
 }
 
-// Err is nil while the query goes on: the samples are in memory.
+// Err returns nil while the query runs: the samples are in memory.
 func (it *samplesIterator) Err() error { return it.data.end.err() }

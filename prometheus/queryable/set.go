@@ -15,17 +15,19 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// readOptions say what a reader needs of the samples.
+// readOptions are what a reader needs of the samples.
 type readOptions struct {
-	// resetHints asks for the counter-reset hints of histograms, whose first one may need a look before the range.
+	// resetHints requests the counter-reset hints of histograms. The first one may need a read
+	// before the range.
 	resetHints bool
-	// holds says that the reader keeps the samples, so that they count against the limit.
+	// holds means that the reader keeps the samples, so that they count against the limit.
 	holds bool
-	// cost is what the reader does with the series.
+	// cost is what the reader spends on each series.
 	cost bounds.Reader
 }
 
-// seriesSet reads series in groups: a group is in memory as a whole, the next one is read when it is used up.
+// seriesSet reads series in groups. It holds one group in memory, and reads the next one when that
+// is used up.
 type seriesSet struct {
 	find func() ([]labelSet, error) // nil after the first Next
 	read func(group []labelSet) (seriesGroup, error)
@@ -34,7 +36,7 @@ type seriesSet struct {
 	rest   []labelSet // not read yet
 	size   int        // of the next group
 	group  []promstorage.Series
-	whole  seriesGroup // that group is the rest of
+	whole  seriesGroup // the whole of group
 	at     promstorage.Series
 	failed error
 }
@@ -61,7 +63,8 @@ func newSeriesSet(ctx context.Context, q *querier, o readOptions, s selection) *
 	return set
 }
 
-// findHeld finds series that the engine keeps, and takes the memory for what it makes of them.
+// findHeld finds series that the engine keeps, and takes the memory for what the engine makes of
+// them.
 func (q *querier) findHeld(ctx context.Context, s selection, cost bounds.Reader) ([]labelSet, error) {
 	sets, err := q.find(ctx, s)
 	if err != nil {
@@ -105,7 +108,7 @@ func (s *seriesSet) Next() bool {
 	return true
 }
 
-// fill reads the next group, which may turn out to be empty, and says whether there was one.
+// fill reads the next group, which may turn out to be empty. It reports whether there was one.
 func (s *seriesSet) fill() bool {
 	if s.find != nil {
 		s.rest, s.failed = s.find()
@@ -133,7 +136,7 @@ func (s *seriesSet) At() promstorage.Series { return s.at }
 // Err returns what ended the set early.
 func (s *seriesSet) Err() error { return s.failed }
 
-// Warnings are never given: an answer is whole or an error.
+// Warnings returns nil: an answer is complete or an error.
 func (*seriesSet) Warnings() annotations.Annotations { return nil }
 
 // readGroup reads the samples of some series. Series without any are left out.
@@ -153,7 +156,7 @@ func (q *querier) readGroup(ctx context.Context, group []labelSet, span timeSpan
 	return seriesGroup{r.series(group), r.count, r.taken}, nil
 }
 
-// A groupReader reads the samples of refs, data[i] those of refs[i].
+// A groupReader reads the samples of refs. data[i] are those of refs[i].
 type groupReader struct {
 	*querier
 	span    timeSpan
@@ -180,7 +183,7 @@ func (r *groupReader) read(ctx context.Context) error {
 	next := 0
 	query := storage.Query{Refs: r.refs, Start: r.span.start, End: r.span.end, Samples: true}
 	if r.options.holds {
-		query.MaxSamples = r.room()
+		query.MaxSamples = r.left()
 	}
 	for p, err := range r.store.Select(ctx, query) {
 		if err != nil {
@@ -228,7 +231,7 @@ func (r *groupReader) take(p storage.Points) error {
 	return nil
 }
 
-// series puts labels to samples; several stored series with one label set become one.
+// series joins labels and samples. Stored series with the same labels become one.
 func (r *groupReader) series(group []labelSet) []promstorage.Series {
 	out := make([]promstorage.Series, 0, len(group))
 	i := 0

@@ -13,8 +13,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/wire"
 )
 
-// addColumns appends the result of the next query, of series that hold floats only. An error, rangeql.ErrHandOver among them, leaves
-// the answer as it was.
+// addColumns appends the result of the next query, whose series hold only floats. An error,
+// including rangeql.ErrHandOver, leaves the answer unchanged.
 func (e *sampleEncoder) addColumns(ctx context.Context, c rangeql.Columns) error {
 	e.result = e.result[:0]
 	room := e.limit - e.samples
@@ -46,10 +46,10 @@ func (e *sampleEncoder) addColumns(ctx context.Context, c rangeql.Columns) error
 	return e.endResult()
 }
 
-// pieceSample is about how many bytes a sample has in an answer.
+// pieceSample is about how many bytes a sample takes in an answer.
 const pieceSample = 22
 
-// appendSeries appends a prometheus.TimeSeries of floats as one of a result.
+// appendSeries appends a prometheus.TimeSeries of floats to a result.
 func appendSeries(b []byte, ls labels.Labels, times []int64, values []float64) []byte {
 	size := 0
 	ls.Range(func(l labels.Label) {
@@ -73,7 +73,8 @@ func appendSeries(b []byte, ls labels.Labels, times []int64, values []float64) [
 // sampleSize is the length of a prometheus.Sample, below 128.
 func sampleSize(t int64) int { return 9 + 1 + wire.UvarintSize(uint64(t)) }
 
-// columnsOf finds the series of a query as columns; nil says that the reader has to go sample by sample.
+// columnsOf finds the series of a query as columns. It returns nil if the samples must be read one
+// by one.
 func (h *Handler) columnsOf(ctx context.Context, query *prompb.Query, matchers []*labels.Matcher) (rangeql.Columns, error) {
 	c, err := h.Queryable.HintedColumns(ctx, query.StartTimestampMs, query.EndTimestampMs, readHints(query.Hints), matchers)
 	if errors.Is(err, rangeql.ErrHandOver) {

@@ -31,7 +31,7 @@ const (
 	queryMatchers  = 3
 )
 
-// decodeRead reads the request and refuses what it cannot answer in full.
+// decodeRead reads the request. It refuses a request that cannot be answered completely.
 func decodeRead(w http.ResponseWriter, r *http.Request) (*prompb.ReadRequest, error) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -90,7 +90,8 @@ func readMessage(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// checkRequest counts queries and matchers before memory is made for them. What is malformed is left to the decoder.
+// checkRequest counts queries and matchers before memory is allocated for them. The decoder reports
+// malformed messages.
 func checkRequest(b []byte) error {
 	queries := 0
 	for query := range messages(b, requestQueries) {
@@ -107,7 +108,7 @@ func checkRequest(b []byte) error {
 	return nil
 }
 
-// messages visits the messages in a field of a message, up to where that is malformed.
+// messages visits the messages in one field of a message. It stops where the message is malformed.
 func messages(b []byte, wanted int32) func(func([]byte) bool) {
 	return func(yield func([]byte) bool) {
 		f := wire.FieldsOf(b)
@@ -123,7 +124,7 @@ func messages(b []byte, wanted int32) func(func([]byte) bool) {
 	}
 }
 
-// checkRegexps bounds what the regular expressions of all queries are compiled to.
+// checkRegexps limits the compiled size of the regular expressions of all queries.
 func checkRegexps(req *prompb.ReadRequest) error {
 	var patterns []string
 	for _, q := range req.Queries {
@@ -139,7 +140,8 @@ func checkRegexps(req *prompb.ReadRequest) error {
 	return nil
 }
 
-// readMatchers are the matchers of a query; none select nothing, as in Prometheus' storage.
+// readMatchers returns the matchers of a query. A query without matchers selects nothing, as in
+// Prometheus' storage.
 func readMatchers(query *prompb.Query) ([]*labels.Matcher, error) {
 	matchers, err := remote.FromLabelMatchers(query.Matchers)
 	if err != nil {

@@ -25,7 +25,8 @@ type frameLimitedSeries struct {
 	limit int
 }
 
-// Iterator measures all chunks before the first is given out, so that no part of a series is sent that is too long.
+// Iterator measures all chunks before it returns the first, so that no part of a series that is too
+// long is sent.
 func (s frameLimitedSeries) Iterator(it chunks.Iterator) chunks.Iterator {
 	all, err := promstorage.ExpandChunks(s.ChunkSeries.Iterator(it))
 	if err != nil {

@@ -9,13 +9,15 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// A partWork makes pieces of an answer from parts of a list on all cores, and puts them together in the order of the list.
-// No more than one piece a core is in memory.
+// A partWork encodes parts of a list on all cores, and joins the pieces in the order of the list.
+// No more than one piece for each core is in memory.
 type partWork struct {
 	total int // length of the list
-	// produce appends the piece of list[from:to] to buf and says how many samples it is of. Called by several goroutines.
+	// produce appends the piece of list[from:to] to buf and returns how many samples it contains.
+	// Several goroutines call it.
 	produce func(ctx context.Context, from, to int, buf []byte) (piece []byte, samples int, err error)
-	// consume takes the pieces, one after the other; a piece is its caller's again afterwards.
+	// consume takes the pieces one after the other. The caller reuses the memory of a piece
+	// afterwards.
 	consume func(piece []byte, samples int) error
 
 	mu      sync.Mutex
@@ -26,7 +28,8 @@ type partWork struct {
 	failed  bool
 }
 
-// Sizes of a part: the first ones, while nothing is known of the list, and about how many samples a later one should be of.
+// Sizes of a part, in series: the first ones, while the length of series is not known, and the
+// largest one. A later part should have about partSamples samples.
 const (
 	firstPart   = 64
 	largestPart = 1024
@@ -40,7 +43,8 @@ func (w *partWork) run(ctx context.Context) error {
 	return turns.Workers(ctx, workers, func(ctx context.Context, _ int, turn *turns.Turn) error { return w.work(ctx, turn) })
 }
 
-// work computes in its turn, which others have while a piece waits for its place or for a client that reads it.
+// work computes while it has a turn. It gives the turn away while a piece waits for its place or
+// for the client.
 func (w *partWork) work(ctx context.Context, turn *turns.Turn) error {
 	var buf []byte
 	for {
@@ -75,7 +79,8 @@ func (w *partWork) take() (from, to int, ok bool) {
 	return from, to, true
 }
 
-// give hands a piece over when its turn has come; an error of any goroutine ends all of them.
+// give hands over a piece when all earlier ones are consumed. An error of any goroutine ends all of
+// them.
 func (w *partWork) give(from, to int, piece []byte, samples int, err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -53,7 +53,8 @@ func New(o Options) *Handler {
 	}
 }
 
-// ServeHTTP answers a read request with samples or streamed chunks, whichever of them the client named first.
+// ServeHTTP answers a read request with samples or with streamed chunks: the first of the two that
+// the client lists.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	h.inFlight.Inc()
@@ -92,7 +93,7 @@ func (h *Handler) deadline(ctx context.Context) (context.Context, context.Cancel
 	return context.WithTimeout(ctx, h.Timeout)
 }
 
-// streamed says whether the first response type that we know in the client's list is the stream.
+// streamed reports whether the first known response type in the client's list is the stream.
 func streamed(req *prompb.ReadRequest) bool {
 	t, err := remote.NegotiateResponseType(req.AcceptedResponseTypes)
 	return err == nil && t == prompb.ReadRequest_STREAMED_XOR_CHUNKS
@@ -150,7 +151,7 @@ func (h *Handler) result(ctx context.Context, e *sampleEncoder, query *prompb.Qu
 	return e.add(ctx, q.Select(ctx, false, readHints(query.Hints), matchers...))
 }
 
-// stream answers with one frame for each series, series sorted by their labels.
+// stream answers with one frame for each series, sorted by labels.
 func (h *Handler) stream(ctx context.Context, w http.ResponseWriter, req *prompb.ReadRequest) {
 	w.Header().Set("Content-Type", "application/x-streamed-protobuf; proto=prometheus.ChunkedReadResponse")
 	out := &countingWriter{w: w}
@@ -162,7 +163,8 @@ func (h *Handler) stream(ctx context.Context, w http.ResponseWriter, req *prompb
 			reply.Text(w, err)
 			return
 		default:
-			// The status is gone. A connection cut in the middle is the only way left to say that this is not all.
+			// The status has been sent. Cutting the connection is the only way left to signal that
+			// the answer is incomplete.
 			if ctx.Err() == nil {
 				h.Logger.Warn("remote read stream cut", "err", err)
 			}
@@ -202,7 +204,7 @@ func (h *Handler) streamQuery(ctx context.Context, out *countingWriter, index in
 	return nil
 }
 
-// streamParts encodes parts of the series on all cores. What is sent is flushed part by part.
+// streamParts encodes parts of the series on all cores. Each part is flushed when it has been sent.
 func (h *Handler) streamParts(ctx context.Context, out *countingWriter, index int64, parts queryable.ChunkParts) error {
 	work := partWork{
 		total: parts.Len(),
@@ -230,13 +232,14 @@ func (h *Handler) streamParts(ctx context.Context, out *countingWriter, index in
 // frame writes a frame for each series.
 func (h *Handler) frame(w io.Writer, index int64, set promstorage.ChunkSeriesSet) error {
 	limited := &frameLimitedSet{ChunkSeriesSet: set, limit: h.FrameBytes}
-	// The frame limit given here splits a series. Ours refuses instead.
+	// The library splits a series at the frame limit that it gets. frameLimitedSet refuses the
+	// series instead.
 	var frames sync.Pool // for the frames of this part: a large one is not kept
 	_, err := remote.StreamChunkedReadResponses(remote.NewChunkedWriter(w, noFlush{}), index, limited, nil, math.MaxInt32, &frames)
 	return err
 }
 
-// noFlush is for a writer that somebody else flushes.
+// noFlush is for a writer that the caller flushes.
 type noFlush struct{}
 
 func (noFlush) Flush() {}
@@ -251,7 +254,7 @@ func readHints(h *prompb.ReadHints) *promstorage.SelectHints {
 	}
 }
 
-// countingWriter counts what was written, and flushes through whatever middleware wrapped the writer.
+// countingWriter counts the bytes written. It flushes through middleware that wraps the writer.
 type countingWriter struct {
 	w http.ResponseWriter
 	n int64

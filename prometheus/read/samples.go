@@ -31,12 +31,13 @@ const (
 	histogramTimestamp = 15
 )
 
-// maxSnappyBlock is what a snappy block can hold and every client can still decode: lengths are 32 bits, and some take them as signed.
+// maxSnappyBlock is the largest block that every client can decode: lengths are 32 bits, and some
+// clients treat them as signed.
 const maxSnappyBlock = 1<<31 - 1
 
-// sampleEncoder writes the results of queries as a prometheus.ReadResponse. It stands for remote.ToQueryResult and
-// remote.EncodeReadResponse, whose generated code leaves out a value of -0, which is then read as 0, and holds
-// the answer three times over.
+// sampleEncoder writes the results of queries as a prometheus.ReadResponse. It replaces
+// remote.ToQueryResult and remote.EncodeReadResponse. Their generated code leaves out a value of
+// -0, which is then read as 0, and holds the answer three times.
 type sampleEncoder struct {
 	limit    int // samples of all queries; 0: none
 	samples  int // so far
@@ -70,7 +71,8 @@ func (e *sampleEncoder) add(ctx context.Context, set promstorage.SeriesSet) erro
 	return e.endResult()
 }
 
-// take takes the memory for n bytes more: they stand in the result, then in the response too, and both grow by doubling.
+// take takes the memory for n more bytes. They are first in the result and then also in the
+// response, and both grow by doubling.
 func (e *sampleEncoder) take(ctx context.Context, n int) error {
 	const copies = 3
 	if err := e.account.Take(int64(n) * copies); err != nil {
@@ -79,7 +81,7 @@ func (e *sampleEncoder) take(ctx context.Context, n int) error {
 	return nil
 }
 
-// endResult puts the result of a query to the response.
+// endResult appends the result of a query to the response.
 func (e *sampleEncoder) endResult() error {
 	if len(e.response)+len(e.result) > maxSnappyBlock {
 		e.result = e.result[:0]
@@ -90,7 +92,8 @@ func (e *sampleEncoder) endResult() error {
 	return nil
 }
 
-// addSeries appends a series of at most room samples, if there is a limit, and counts them.
+// addSeries appends a series of at most room samples, if there is a limit, and returns their
+// number.
 func (e *sampleEncoder) addSeries(s promstorage.Series, room int) (int, error) {
 	e.series = e.series[:0]
 	e.series = appendSeriesLabels(e.series, s.Labels())
@@ -158,7 +161,8 @@ func (e *sampleEncoder) compressed() []byte {
 // maxKeptAnswer bounds the memory that an encoder keeps for the next answer, in bytes.
 const maxKeptAnswer = 4 << 20
 
-// reset makes the encoder ready for another answer; false says that it has grown too large to be kept.
+// reset prepares the encoder for another answer. It reports false if the encoder has grown too
+// large to be kept.
 func (e *sampleEncoder) reset() bool {
 	e.response, e.result = e.response[:0], e.result[:0]
 	e.samples, e.account = 0, nil

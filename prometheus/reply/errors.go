@@ -14,16 +14,16 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// statusClientClosed is what Prometheus answers (to nobody) when the client went away, nginx's 499.
+// statusClientClosed is nginx's 499. Prometheus uses it when the client has gone away.
 const statusClientClosed = 499
 
-// LimitError says which limit of a query was met. It is a storage.ErrLimit.
+// LimitError is a storage.ErrLimit that names the limit which a query exceeded.
 type LimitError struct {
 	What  string
 	Limit int64
 }
 
-// Limit is the error of a query that needs more than n of something.
+// Limit returns the error of a query that needs more than n of something.
 func Limit(what string, n int64) error { return LimitError{what, n} }
 
 func (e LimitError) Error() string {
@@ -32,8 +32,9 @@ func (e LimitError) Error() string {
 
 func (LimitError) Is(target error) bool { return target == storage.ErrLimit }
 
-// StoreError is an error that is the store's and passes. Prometheus takes plain errors for mistakes in the query (422) and only
-// promql.ErrStorage for its own failure; tsdb.ErrNotReady makes it say "unavailable".
+// StoreError marks a temporary error of the store. Prometheus treats plain errors as mistakes in
+// the query (422), and only promql.ErrStorage as its own failure. tsdb.ErrNotReady makes it answer
+// "unavailable".
 type StoreError struct{ Err error }
 
 func (e StoreError) Error() string { return e.Err.Error() }
@@ -46,8 +47,12 @@ func (e StoreError) Unwrap() []error {
 	return errs
 }
 
-// QueryError wraps an error of the store in the type by which Prometheus' engine and API choose their answer.
+// QueryError wraps an error of the store in the type by which Prometheus' engine and API choose
+// their answer. It returns nil for nil.
 func QueryError(ctx context.Context, op string, err error) error {
+	if err == nil {
+		return nil
+	}
 	switch {
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		return promql.ErrQueryCanceled(op)
@@ -64,12 +69,13 @@ func QueryError(ctx context.Context, op string, err error) error {
 	return StoreError{err}
 }
 
-// isLimit says whether an error is a limit that the query would meet again.
+// isLimit reports whether an error is a limit that the same query would exceed again.
 func isLimit(err error) bool {
 	return errors.Is(err, storage.ErrLimit) || errors.Is(err, budget.ErrTooLarge) || errors.Is(err, bounds.ErrCost)
 }
 
-// QueryStatus is the HTTP status of an error made by queryError, however wrapped; ok is false for other errors.
+// QueryStatus returns the HTTP status of an error made by QueryError, however it is wrapped. ok is
+// false for other errors.
 func QueryStatus(err error) (status int, ok bool) {
 	var (
 		ours     StoreError
@@ -78,7 +84,7 @@ func QueryStatus(err error) (status int, ok bool) {
 	)
 	switch {
 	case errors.Is(err, storage.ErrDamaged):
-		return http.StatusInternalServerError, true // asking again gives the same
+		return http.StatusInternalServerError, true // a retry gives the same answer
 	case errors.As(err, &ours), errors.As(err, &timeout), errors.Is(err, budget.ErrBusy):
 		return http.StatusServiceUnavailable, true
 	case errors.As(err, &canceled):
@@ -91,13 +97,13 @@ func QueryStatus(err error) (status int, ok bool) {
 	return 0, false
 }
 
-// Error is an error with the HTTP status it deserves.
+// Error is an error with the HTTP status of its answer.
 type Error struct {
 	Status int
 	Err    error
 }
 
-// WithStatus gives an error the status of its answer.
+// WithStatus returns err with the HTTP status of its answer.
 func WithStatus(status int, err error) error { return Error{status, err} }
 
 func (e Error) Error() string { return e.Err.Error() }

@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/prometheus/util/httputil"
 )
 
-// AllowOrigins is middleware for handlers without a rule of their own for scripts of other origins. It answers what a browser asks before it
-// sends (OPTIONS).
+// AllowOrigins is middleware for handlers that have no rule for scripts of other origins. It also
+// answers the preflight request of a browser (OPTIONS).
 func AllowOrigins(origins *regexp.Regexp) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,4 +1,5 @@
-// Package reply is how the rooms of Prometheus answer: errors with their HTTP statuses, in text and in the JSON frame of its API. It never decides what is asked for.
+// Package reply holds what the answers of Prometheus' protocols have in common: the HTTP statuses
+// of errors, error texts, and the JSON frame of the API. It never decides what is asked for.
 package reply
 
 import (
@@ -11,7 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 )
 
-// Frame is the frame of every answer of the API.
+// Frame is the JSON object around every answer of the API.
 type Frame struct {
 	Status    string `json:"status"`
 	Data      any    `json:"data,omitempty"`
@@ -19,14 +20,15 @@ type Frame struct {
 	Error     string `json:"error,omitempty"`
 }
 
+// JSON answers with a frame.
 func JSON(w http.ResponseWriter, status int, body Frame) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// An error here is a client that went away.
+	// An error here means that the client went away.
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-// APIError answers with an error as Prometheus' API has it.
+// APIError answers with an error in the form of Prometheus' API.
 func APIError(w http.ResponseWriter, err error) {
 	status, kind := http.StatusInternalServerError, "internal"
 	if s, ok := QueryStatus(err); ok {
@@ -50,7 +52,7 @@ func APIError(w http.ResponseWriter, err error) {
 	JSON(w, status, Frame{Status: "error", ErrorType: kind, Error: err.Error()})
 }
 
-// Text answers with an error as text, before anything else was written.
+// Text answers with an error as plain text. Nothing may have been written before.
 func Text(w http.ResponseWriter, err error) {
 	status := http.StatusServiceUnavailable
 	if s, ok := QueryStatus(err); ok {
@@ -62,7 +64,7 @@ func Text(w http.ResponseWriter, err error) {
 	http.Error(w, err.Error(), status)
 }
 
-// Cut cuts text to at most limit bytes, between characters.
+// Cut shortens text to at most limit bytes, between characters.
 func Cut(s string, limit int) string {
 	const dots = "..."
 	if len(s) <= limit {

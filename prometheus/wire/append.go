@@ -15,15 +15,18 @@ const (
 	Fixed32    = 5
 )
 
+// AppendTag appends the head of a field.
 func AppendTag(b []byte, field, wireType int) []byte {
 	return binary.AppendUvarint(b, uint64(field)<<3|uint64(wireType))
 }
 
+// AppendUint appends a field of type int64, int32, uint32 or enum.
 func AppendUint(b []byte, field int, v uint64) []byte {
 	return binary.AppendUvarint(AppendTag(b, field, Varint), v)
 }
 
-// AppendSint appends a sint32 or sint64, unless it is 0. The zigzag of protobuf is that of encoding/binary.
+// AppendSint appends a sint32 or sint64, unless it is 0. The zigzag of protobuf is the same as that
+// of encoding/binary.
 func AppendSint(b []byte, field int, v int64) []byte {
 	if v == 0 {
 		return b
@@ -39,6 +42,7 @@ func AppendDouble(b []byte, field int, v float64) []byte {
 	return AppendDoubleAlways(b, field, v)
 }
 
+// AppendDoubleAlways appends a double, also if it is +0.
 func AppendDoubleAlways(b []byte, field int, v float64) []byte {
 	return binary.LittleEndian.AppendUint64(AppendTag(b, field, Fixed64), math.Float64bits(v))
 }
@@ -80,7 +84,7 @@ func AppendString(b []byte, field int, s string) []byte {
 	return append(b, s...)
 }
 
-// StringSize is the length of what appendString appends for a field below 16.
+// StringSize returns the length of what AppendString appends for a field below 16.
 func StringSize(s string) int {
 	if s == "" {
 		return 0
@@ -88,6 +92,7 @@ func StringSize(s string) int {
 	return 1 + UvarintSize(uint64(len(s))) + len(s)
 }
 
+// UvarintSize returns the length of a varint.
 func UvarintSize(v uint64) int {
 	n := 1
 	for ; v >= 0x80; v >>= 7 {

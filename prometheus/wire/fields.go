@@ -1,6 +1,7 @@
 package wire
 
-// Fields walks over the fields of a message. After Next, one of the methods that read a value, or Skip, must be called before the next Next.
+// Fields walks over the fields of a message. After each Next that reports true, the caller must
+// call exactly one of the methods that read the value, or Skip.
 type Fields struct {
 	Number int32 // of the current field
 	Type   int   // of the current field, a wire type
@@ -8,7 +9,7 @@ type Fields struct {
 	message []byte
 	start   int // of the current field
 	value   int // of the current field
-	next    int // behind the current field; negative: malformed
+	next    int // where the next field begins; negative: malformed
 }
 
 // FieldsOf returns the fields of a message.
@@ -28,7 +29,7 @@ func (f *Fields) Next() bool {
 	return f.nextLong()
 }
 
-// nextLong is Next for a field above 15, or a malformed one.
+// nextLong is Next for fields above 15 and for malformed ones.
 func (f *Fields) nextLong() bool {
 	if f.Number, f.Type, f.value = ReadTag(f.message, f.start); f.value < 0 {
 		f.next = -1
@@ -37,7 +38,7 @@ func (f *Fields) nextLong() bool {
 	return true
 }
 
-// Err returns ErrMalformed if the message is, as far as it has been read.
+// Err returns ErrMalformed if the part of the message that has been read is malformed.
 func (f *Fields) Err() error {
 	if f.next < 0 {
 		return ErrMalformed
@@ -67,7 +68,8 @@ func (f *Fields) Double() (v float64) {
 	return v
 }
 
-// Bytes reads a value of type string, bytes or message. It is a part of the message, nil if that is malformed.
+// Bytes reads a value of type string, bytes or message. The result shares the memory of the
+// message; it is nil if the value is malformed.
 func (f *Fields) Bytes() (v []byte) {
 	v, f.next = ReadBytes(f.message, f.value, f.Type)
 	return v
@@ -79,5 +81,5 @@ func (f *Fields) Uint32s(dst []uint32) []uint32 {
 	return dst
 }
 
-// Skip passes over a field of no interest.
+// Skip passes over the current field.
 func (f *Fields) Skip() { f.next = SkipField(f.message, f.start) }

@@ -1,4 +1,4 @@
-// Package wire reads and appends the fields of protobuf messages as bytes. It knows no message.
+// Package wire reads and appends protobuf fields as bytes. It knows no message type.
 package wire
 
 import (
@@ -7,12 +7,14 @@ import (
 	"math"
 )
 
-// ErrMalformed says that a message is not protobuf of its type: cut off, or with a field of another wire type.
+// ErrMalformed is returned for a message that is cut off, or that has a field of an unexpected wire
+// type.
 var ErrMalformed = errors.New("malformed protobuf")
 
-// The readers below take a message and a position in it and return the position behind what they read, or a negative one
-// if the message is malformed. They accept what gogo's generated code accepts, no more and no less, so that a body is never answered
-// otherwise than by Prometheus; see FuzzWalkV1. Numbers that do not fit are cut off, as there.
+// The readers below take a message and a position in it. They return the position after what they
+// read, or a negative one if the message is malformed. They accept exactly what gogo's generated
+// code accepts, so that a body gets the same answer as from Prometheus; see FuzzWalkV1. Like gogo's
+// code, they truncate numbers that do not fit.
 
 // readUvarint reads a varint of at most ten bytes.
 func readUvarint(b []byte, i int) (uint64, int) {
@@ -65,7 +67,7 @@ func ReadBytes(b []byte, i, wireType int) (v []byte, next int) {
 	return b[i:next:next], next
 }
 
-// SkipField skips a field of no interest, from its tag on; a group with all that is in it.
+// SkipField skips a field, beginning at its tag. A group is skipped with all its fields.
 func SkipField(b []byte, i int) (next int) {
 	for depth := 0; i >= 0 && i < len(b); {
 		tag, v := readUvarint(b, i)
@@ -113,7 +115,8 @@ func skipValue(b []byte, i, wireType int) (next int) {
 	return next
 }
 
-// ReadUint32s appends a repeated uint32, packed or not. A packed one whose last number runs over its end is read on, as gogo does.
+// ReadUint32s appends a repeated uint32, packed or not. If the last number of a packed list extends
+// beyond the end of the list, it is read to its own end, as gogo's code does.
 func ReadUint32s(dst []uint32, b []byte, i, wireType int) ([]uint32, int) {
 	if wireType == Varint {
 		v, next := readUvarint(b, i)

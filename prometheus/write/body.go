@@ -12,17 +12,18 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 )
 
-// errBusy is the answer to what is over the limits of the process.
+// errBusy is the answer when a limit of the process is exceeded.
 var errBusy = reply.WithStatus(http.StatusServiceUnavailable, errors.New("too many writes at once, try again later"))
 
-// The names of the messages, as the media type carries them.
+// Names of the message types in the media type.
 const (
 	protoV1 = "prometheus.WriteRequest"
 	protoV2 = "io.prometheus.write.v2.Request"
 )
 
-// versionOf says what a request's headers say that its body is. The messages cannot be told apart by themselves:
-// each read as the other is an empty message. Nothing in the headers means 1.0, the version that had no headers.
+// versionOf returns the version that a request's headers declare. The bodies themselves cannot be
+// told apart: each version, parsed as the other, is an empty message. Without headers it is 1.0,
+// which had none.
 func versionOf(header http.Header) (version, error) {
 	v := version1
 	if contentType := header.Get("Content-Type"); contentType != "" {
@@ -44,7 +45,7 @@ func versionOf(header http.Header) (version, error) {
 	return v, nil
 }
 
-// bodyError is the answer to a body that could not be read.
+// bodyError returns the answer to a body that could not be read.
 func bodyError(err error, limit int) error {
 	switch {
 	case errors.Is(err, listen.ErrTooLarge):
@@ -57,11 +58,12 @@ func bodyError(err error, limit int) error {
 	return nil
 }
 
-// maxSnappyRatio is how many bytes one byte of snappy can stand for: an element of three bytes copies at most 64. What
-// claims more is not snappy, whatever a decoder of S2 would make of it.
+// maxSnappyRatio is how many bytes one byte of snappy can stand for: an element of three bytes
+// copies at most 64. A body that claims more is not snappy, even if a decoder of S2 accepts it.
 const maxSnappyRatio = 22
 
-// decodeBody decompresses a block of snappy into the memory of dst. The length that it claims is believed only within bounds.
+// decodeBody decompresses a block of snappy into the memory of dst. It checks the length that the
+// block claims before it allocates memory.
 func decodeBody(dst, body []byte, limit int, share *listen.Share) ([]byte, error) {
 	n, err := s2.DecodedLen(body)
 	switch {

@@ -13,10 +13,10 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// dataRange are the ends of a series' data in the lists of the request.
+// dataRange is where the data of a series are in the lists of the request.
 type dataRange struct{ samples, histograms, exemplars listRange }
 
-// data is where the data of a series lie.
+// data returns where the data of a series are.
 func (r *message) data(i int) dataRange {
 	var before messageSeries
 	if i > 0 {
@@ -41,10 +41,10 @@ func (r *message) counts() kindCounts {
 	return c
 }
 
-// storable says whether a time is one that is stored.
+// storable reports whether a time can be stored.
 func (j *job) storable(time int64) bool { return time >= 0 && time <= j.latest }
 
-// timeError says why a time is not stored.
+// timeError returns why a time cannot be stored.
 func (j *job) timeError(time int64) error {
 	switch {
 	case time < 0:
@@ -55,7 +55,7 @@ func (j *job) timeError(time int64) error {
 	return fmt.Errorf("timestamp %d is more than %v in the future (--write.max-future)", time, j.o.Future)
 }
 
-// holdsGood says whether a series has anything that will be stored if its labels are good.
+// holdsGood reports whether a series has anything that will be stored if its labels are good.
 func (j *job) holdsGood(i int) bool {
 	d := j.req.data(i)
 	goodSample := func(s messageSample) bool { return j.storable(s.time) }
@@ -69,12 +69,12 @@ func (j *job) holdsGood(i int) bool {
 		slices.ContainsFunc(j.req.exemplars[d.exemplars.start:d.exemplars.end], goodExemplar)
 }
 
-// validateHistograms brings histograms into a form that can be stored, or notes why it cannot be done.
+// validateHistograms brings histograms into a form that can be stored, or sets their err.
 func (j *job) validateHistograms() {
 	for i := range j.req.histograms {
 		h := &j.req.histograms[i]
 		if h.err != nil {
-			continue // too large to be looked at
+			continue // too large
 		}
 		if h.ints != nil {
 			h.err = validate(h.ints, h.ints.Schema, h.ints.ZeroThreshold)
@@ -86,13 +86,15 @@ func (j *job) validateHistograms() {
 	}
 }
 
-// validate reduces the resolutions that Prometheus reserves for later, 9 to 52, to the finest that it computes with, as it does itself.
+// validate reduces the resolutions that Prometheus reserves for later, 9 to 52, to the finest that
+// it supports, as Prometheus does itself.
 func validate(h interface {
 	ReduceResolution(schema int32) error
 	Validate() error
 }, schema int32, zeroThreshold float64) error {
 	if math.IsNaN(zeroThreshold) {
-		// Validate lets it pass, and Prometheus' engine never comes back from adding two such histograms (as of v0.315.0).
+		// Validate accepts it, but Prometheus' engine loops forever when it adds two such
+		// histograms (as of v0.315.0).
 		return errors.New("zero threshold is NaN")
 	}
 	if schema > histogram.ExponentialSchemaMax && histogram.IsExponentialSchemaReserved(schema) {
@@ -161,7 +163,7 @@ func (j *job) fillHistograms(i int, at listRange) {
 	}
 }
 
-// addStart adds a start time. The data of all of them lie in one piece of memory.
+// addStart adds a start time. The data of all start times share one piece of memory.
 func (j *job) addStart(ref storage.Ref, time, start int64) {
 	from := len(j.starts)
 	j.starts = object.AppendStartTime(j.starts, start-time)
@@ -181,7 +183,7 @@ func (j *job) fillExemplars(i int, at listRange) {
 	}
 }
 
-// exemplarData is an exemplar as it is stored, or what is wrong with it.
+// exemplarData returns an exemplar as it is stored, or why it cannot be stored.
 func (j *job) exemplarData(e *messageExemplar) (data []byte, err error) {
 	if !j.storable(e.time) {
 		return nil, j.timeError(e.time)
@@ -195,13 +197,13 @@ func (j *job) exemplarData(e *messageExemplar) (data []byte, err error) {
 	return object.EncodeExemplar(exemplar.Exemplar{Labels: toLabels(&j.builder, j.labels), Value: e.value}), nil
 }
 
-// refuse refuses one datum of a series.
+// refuse counts one refused datum of a series.
 func (j *job) refuse(k dataKind, i int, err error) {
 	j.refused.data[k]++
 	j.refused.name(func() string { return j.seriesText(i) }, err)
 }
 
-// refuseSeries refuses a bad series with all that it holds.
+// refuseSeries counts a refused series with all its data.
 func (j *job) refuseSeries(i int, d dataRange) {
 	j.refused.series++
 	j.refused.data[kindSample] += int(d.samples.end - d.samples.start)
@@ -213,7 +215,7 @@ func (j *job) refuseSeries(i int, d dataRange) {
 	j.refused.name(func() string { return j.seriesText(i) }, j.bad[i])
 }
 
-// seriesText is how an answer calls a series.
+// seriesText returns how an answer names a series.
 func (j *job) seriesText(i int) string {
 	ls, err := j.seriesLabels(i)
 	if err != nil {
@@ -222,7 +224,8 @@ func (j *job) seriesText(i int) string {
 	return string(appendLabels(nil, ls))
 }
 
-// seriesLabels are the labels of a series as they were sent, valid until the next call.
+// seriesLabels returns the labels of a series as they were sent. They are valid until the next
+// call.
 func (j *job) seriesLabels(i int) ([]rawLabel, error) {
 	key, err := j.req.seriesKey(i, j.o.SeriesBytes)
 	if err != nil {

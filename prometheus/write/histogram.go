@@ -10,16 +10,19 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// Limits of a histogram that is written. Prometheus itself is content with some hundred buckets, and clients make 160 by default.
+// Limits of a written histogram. Prometheus itself needs some hundred buckets; clients make up to
+// 160 by default.
 const (
 	maxHistogramBuckets = 10_000 // of each sign, and custom bounds
 	maxHistogramSpans   = 10_000 // of each sign
-	// maxBucketIndex bounds the places of buckets, which are the sums of spans. No float64 is beyond 2^19 in the finest schema.
+	// maxBucketIndex bounds the indexes of buckets, which are sums of spans. In the finest schema
+	// no float64 is beyond 2^19.
 	maxBucketIndex = 1 << 20
 )
 
-// tooLarge counts what a prometheus.Histogram of either version holds before memory is made for it. A histogram without an error may be
-// decoded; what is malformed is left to the decoder.
+// tooLarge counts what a prometheus.Histogram of either version contains, before memory is
+// allocated for it. The decoder reports malformed messages; it must not see a histogram with an
+// error.
 func tooLarge(b []byte) (h messageHistogram) {
 	var counts [object.HistogramCustomValues + 1]int
 	f := wire.FieldsOf(b)
@@ -61,7 +64,8 @@ func countNumbers(f *wire.Fields) int {
 	return n
 }
 
-// checkBuckets notes buckets at places that no number has: they would be counted round 2^31.
+// checkBuckets sets err for buckets at indexes that no number has. Their arithmetic would overflow
+// 32 bits.
 func (h *messageHistogram) checkBuckets(sides ...[]histogram.Span) {
 	for _, spans := range sides {
 		at := int64(0)

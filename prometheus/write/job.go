@@ -15,7 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// job is one request on its way into the store, with memory that later ones use again.
+// job is one request on its way into the store. Later requests reuse its memory.
 type job struct {
 	*Handler
 	share         listen.Share
@@ -63,7 +63,8 @@ func (j *job) reset(v version) {
 	j.received, j.refused, j.appended = kindCounts{}, refusals{}, false
 }
 
-// pooledJob is the memory that a job may keep, in bytes; ordinary requests take one or two megabytes.
+// pooledJob is how much memory a kept job may have, in bytes. Ordinary requests take one or two
+// megabytes.
 const pooledJob = 16 << 20
 
 func (j *job) footprint() int {
@@ -73,7 +74,8 @@ func (j *job) footprint() int {
 		32*cap(j.unknown.tags)
 }
 
-// decode walks over the whole body, so that a request that is broken anywhere is refused before any of it is stored.
+// decode walks over the whole body, so that a request with any malformed part is refused before
+// anything of it is stored.
 func (j *job) decode() error {
 	var err error
 	if j.decoded, err = decodeBody(j.decoded, j.body, j.o.decodedBytes(), &j.share); err != nil {
@@ -82,7 +84,7 @@ func (j *job) decode() error {
 	if err := j.req.walk(j.decoded, j.o.wire()); err != nil {
 		return reply.WithStatus(http.StatusBadRequest, err)
 	}
-	// Of the specification: references to nothing are 0.
+	// The specification demands it: reference 0 is the empty string.
 	if len(j.req.symbols) > 0 && len(j.req.symbols[0]) > 0 {
 		return reply.WithStatus(http.StatusBadRequest, errors.New("symbols do not begin with the empty string"))
 	}
@@ -90,14 +92,15 @@ func (j *job) decode() error {
 	return nil
 }
 
-// store stores what can be stored; j.refused is the rest. After an error nothing is known to be stored.
+// store stores what can be stored; j.refused is the rest. After an error it is not known what has
+// been stored.
 func (j *job) store(ctx context.Context) error {
 	j.latest = j.lastTime()
 	j.validateHistograms()
 	if err := j.findSeries(ctx); err != nil {
 		return err
 	}
-	turns.From(ctx).End() // others decode while the store works
+	turns.From(ctx).End() // other requests decode while the store works
 	for _, step := range []func(context.Context) error{j.resolve, j.append, j.putMetadata} {
 		if err := step(ctx); err != nil {
 			return err
@@ -106,7 +109,7 @@ func (j *job) store(ctx context.Context) error {
 	return nil
 }
 
-// lastTime is the last time in milliseconds that is stored now.
+// lastTime returns the last time that can be stored now, in milliseconds.
 func (j *job) lastTime() int64 {
 	if j.o.Future == 0 {
 		return storage.MaxTime
@@ -123,7 +126,7 @@ func (j *job) append(ctx context.Context) error {
 			return fmt.Errorf("append: %w", err)
 		}
 		if err != nil {
-			// Which of them it does not say, so none is claimed.
+			// The error does not name the refused ones, so none is reported as written.
 			metadata := j.refused.data[kindMetadata]
 			j.refused.data = j.received
 			j.refused.data[kindMetadata] = metadata
@@ -134,7 +137,7 @@ func (j *job) append(ctx context.Context) error {
 	return nil
 }
 
-// outcome is what became of the data, given the error of store.
+// outcome returns what became of the data, given the error of store.
 func (j *job) outcome(err error) outcome {
 	o := outcome{received: j.received}
 	if err == nil {

@@ -17,12 +17,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/wire"
 )
 
-// seriesKey returns the bytes that a series is known by. Those of 1.0 lie in the body, those of 2.0 are appended to r.keys: its
-// strings, each after its length.
+// seriesKey returns the bytes that identify a series. A key of 1.0 is a part of the body. A key of
+// 2.0 is appended to r.keys: its strings, each after its length.
 func (r *message) seriesKey(i int, limit int) ([]byte, error) {
 	if r.version == version1 {
-		// A label takes six bytes beside its text, so only empty ones by the hundred thousand come near this; parsed, each
-		// would take 25 times its size.
+		// A label takes six bytes in addition to its text, so only hundreds of thousands of empty
+		// labels come near this limit. Parsed, each takes 25 times its size.
 		if key := r.series[i].block.bytes; len(key) <= 4*limit {
 			return key, nil
 		}
@@ -49,7 +49,7 @@ func (r *message) seriesKey(i int, limit int) ([]byte, error) {
 	return keys[start:len(keys):len(keys)], nil
 }
 
-// forgetKey takes a key of 2.0 back that seriesKey appended last.
+// forgetKey removes the key of 2.0 that seriesKey appended last.
 func (r *message) forgetKey(key []byte) {
 	if r.version == version2 {
 		r.keys = r.keys[:len(r.keys)-len(key)]
@@ -65,7 +65,8 @@ func (r *message) symbol(ref uint32) ([]byte, error) {
 	return r.symbols[ref], nil
 }
 
-// keyLabels appends the labels of a key that seriesKey returned. It fails for malformed protobuf alone.
+// keyLabels appends the labels of a key that seriesKey returned. It fails only for malformed
+// protobuf.
 func (r *message) keyLabels(dst []rawLabel, key []byte) ([]rawLabel, error) {
 	if r.version == version1 {
 		return parseBlock(dst, key)
@@ -79,7 +80,8 @@ func (r *message) keyLabels(dst []rawLabel, key []byte) ([]rawLabel, error) {
 	return dst, nil
 }
 
-// exemplarLabels appends the labels of an exemplar. Those of 1.0 were found to be well formed by the walk.
+// exemplarLabels appends the labels of an exemplar. The walk has checked that those of 1.0 are well
+// formed.
 func (r *message) exemplarLabels(dst []rawLabel, e *messageExemplar) ([]rawLabel, error) {
 	if r.version == version1 {
 		return parseBlock(dst, e.block.bytes)
@@ -105,8 +107,9 @@ func (r *message) exemplarLabels(dst []rawLabel, e *messageExemplar) ([]rawLabel
 	return dst, nil
 }
 
-// checkSeries brings labels into the form in which they name a series: sorted, without empty values. What Prometheus takes for no
-// series is refused: no name, an empty label name, one that occurs twice, bytes that are not UTF-8.
+// checkSeries brings labels into the form in which they name a series: sorted, without empty
+// values. Like Prometheus, it refuses labels without a metric name, an empty label name, a label
+// name that occurs twice, and bytes that are not UTF-8.
 func checkSeries(ls []rawLabel, limit int) ([]rawLabel, error) {
 	size := 0
 	for _, l := range ls {
@@ -125,7 +128,7 @@ func checkSeries(ls []rawLabel, limit int) ([]rawLabel, error) {
 	return ls, nil
 }
 
-// checkNames sorts labels.
+// checkNames sorts labels and checks their names and values.
 func checkNames(ls []rawLabel) error {
 	if byName := func(a, b rawLabel) int { return bytes.Compare(a.name, b.name) }; !slices.IsSortedFunc(ls, byName) {
 		slices.SortFunc(ls, byName)
@@ -145,7 +148,7 @@ func checkNames(ls []rawLabel) error {
 	return nil
 }
 
-// metricName is the metric name of labels, empty without one.
+// metricName returns the metric name of labels, empty without one.
 func metricName(ls []rawLabel) []byte {
 	for _, l := range ls {
 		if string(l.name) == model.MetricNameLabel {
@@ -169,7 +172,8 @@ func checkExemplar(ls []rawLabel) error {
 	return nil
 }
 
-// toLabels copies labels into Prometheus' form: the builder is told that what it gets will not last.
+// toLabels copies labels into Prometheus' form. The builder copies each string, since the body is
+// reused.
 func toLabels(b *labels.ScratchBuilder, ls []rawLabel) labels.Labels {
 	b.Reset()
 	b.SetUnsafeAdd(true)
@@ -179,10 +183,10 @@ func toLabels(b *labels.ScratchBuilder, ls []rawLabel) labels.Labels {
 	return b.Labels()
 }
 
-// shortLabels is how many bytes of a series are printed.
+// shortLabels is about how many bytes of a series are printed.
 const shortLabels = 160
 
-// appendLabels prints labels as Prometheus does, whatever is wrong with them, and cuts them short.
+// appendLabels prints labels as Prometheus does, also invalid ones, and cuts them short.
 func appendLabels(dst []byte, ls []rawLabel) []byte {
 	start := len(dst)
 	dst = append(dst, '{')

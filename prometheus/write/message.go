@@ -6,11 +6,11 @@ import (
 	"github.com/prometheus/prometheus/model/histogram"
 )
 
-// errTooMany says that a message holds more than one may.
+// errTooMany is returned for a message with more elements than a limit allows.
 var errTooMany = errors.New("request too large")
 
-// message is a remote write request of either version as it was walked over: where things are in the body, in flat lists.
-// It is valid as long as the body is.
+// message is a remote write request of either version after the walk: positions in the body, in
+// flat lists. It is valid as long as the body is.
 type message struct {
 	version    version
 	series     []messageSeries
@@ -32,7 +32,8 @@ const (
 	version2
 )
 
-// messageSeries is one TimeSeries. Its samples are those of the request between the end of the series before and its own, and so on.
+// messageSeries is one TimeSeries. Its samples, histograms and exemplars are those of the request
+// between the ends of the series before and its own.
 type messageSeries struct {
 	block labelBlock // 1.0: the label fields
 	refs  listRange  // 2.0
@@ -79,7 +80,8 @@ type seriesMetadata struct {
 // rawLabel is a label in the body.
 type rawLabel struct{ name, value []byte }
 
-// messageLimits bound what a walk may take; a message of empty messages takes many times its size.
+// messageLimits bound what a walk may collect. A message of empty messages takes many times its
+// size in memory.
 type messageLimits struct{ series, data int }
 
 // check is called for each new series and datum.
@@ -90,7 +92,8 @@ func (r *message) check(l messageLimits) error {
 	return nil
 }
 
-// histogramWeight is how many samples a histogram counts for: it is some hundred bytes when it is empty.
+// histogramWeight is how many samples a histogram counts for: an empty one takes some hundred
+// bytes.
 const histogramWeight = 10
 
 // reset empties the request and keeps its memory.
@@ -106,7 +109,7 @@ func (r *message) reset(v version) {
 	}
 }
 
-// endSeries notes that the last series has all its data.
+// endSeries records the ends of the last series in the lists.
 func (r *message) endSeries() {
 	s := &r.series[len(r.series)-1]
 	s.samples, s.histograms, s.exemplars = int32(len(r.samples)), int32(len(r.histograms)), int32(len(r.exemplars))

@@ -12,14 +12,14 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// newMetadata is metadata on its way into the store.
+// newMetadata is metadata that will be stored.
 type newMetadata struct {
 	storage.Metadata
 	family string
 	times  int // in the request
 }
 
-// metadataTypes are the types by their numbers, which are those of both versions.
+// metadataTypes are the types by their numbers, which are the same in both versions.
 var metadataTypes = [...]model.MetricType{
 	model.MetricTypeUnknown, model.MetricTypeCounter, model.MetricTypeGauge, model.MetricTypeHistogram,
 	model.MetricTypeGaugeHistogram, model.MetricTypeSummary, model.MetricTypeInfo, model.MetricTypeStateset,
@@ -32,13 +32,15 @@ func metadataType(kind int32) model.MetricType {
 	return metadataTypes[kind]
 }
 
-// hasMetadata says whether a series of 2.0 says anything about its metric; most generated code writes an empty message always.
+// hasMetadata reports whether a series of 2.0 has metadata. Most generated code always writes an
+// empty message.
 func (r *message) hasMetadata(i int) bool {
 	m := r.series[i].meta
 	return m != (seriesMetadata{}) && (m.kind != 0 || r.refersToText(m.help) || r.refersToText(m.unit))
 }
 
-// checkMetadataRefs fails for a series of 2.0 whose metadata refer to symbols that there are not. As Prometheus does, the series is refused as a whole.
+// checkMetadataRefs fails if the metadata of a series of 2.0 refer to symbols that do not exist.
+// Prometheus refuses such a series as a whole, and so do we.
 func (r *message) checkMetadataRefs(i int) error {
 	m := &r.series[i].meta
 	if m.help == 0 && m.unit == 0 {
@@ -53,7 +55,7 @@ func (r *message) checkMetadataRefs(i int) error {
 	return nil
 }
 
-// refersToText says whether a reference is wrong or leads to a text that is not empty.
+// refersToText reports whether a reference is invalid or refers to a text that is not empty.
 func (r *message) refersToText(ref uint32) bool {
 	if ref == 0 {
 		return false
@@ -79,7 +81,7 @@ func (j *job) putMetadata(ctx context.Context) error {
 	return j.sendMetadata(ctx)
 }
 
-// addSeriesMetadata takes the metadata of a series of 2.0 for those of its family.
+// addSeriesMetadata stores the metadata of a series of 2.0 as those of its metric family.
 func (j *job) addSeriesMetadata(i int) {
 	m := j.req.series[i].meta
 	help, err := j.req.symbol(m.help)
@@ -101,7 +103,8 @@ func (j *job) addSeriesMetadata(i int) {
 	j.addMetadata(familyName(metricName(ls), kind), kind, help, unit)
 }
 
-// familyName is the metric family of a series: those of a classic histogram or summary have a suffix.
+// familyName returns the metric family of a series. Series of a classic histogram or summary have a
+// suffix.
 func familyName(name []byte, kind model.MetricType) []byte {
 	var suffixes []string
 	switch kind {
@@ -142,7 +145,7 @@ func (j *job) checkMetadata(family, help, unit []byte) error {
 	return nil
 }
 
-// sendMetadata stores all at once, or one by one if the store refuses any.
+// sendMetadata stores all metadata at once, or one by one if the store refuses any.
 func (j *job) sendMetadata(ctx context.Context) error {
 	if len(j.metadata) == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
 )
 
-// dataKind is what remote write counts apart.
+// dataKind is a kind of data that remote write counts separately.
 type dataKind int
 
 const (
@@ -49,7 +49,8 @@ func (v version) String() string {
 	return "remote_write_1"
 }
 
-// doorMetrics are the counters of remote write. Of each kind and protocol, received = written + rejected + failed.
+// doorMetrics are the metrics of remote write. For each kind and version, received = written +
+// rejected + failed.
 type doorMetrics struct {
 	received, written, rejected, failed [version2 + 1][dataKinds]prometheus.Counter
 	duration                            *prometheus.HistogramVec
@@ -94,7 +95,7 @@ func (m *doorMetrics) count(v version, o outcome) {
 	}
 }
 
-// observe notes an answer under the class of its status, 2xx, 4xx or 5xx.
+// observe counts an answer under the class of its status, 2xx, 4xx or 5xx.
 func (m *doorMetrics) observe(protocol string, status int, took time.Duration) {
 	m.duration.WithLabelValues(protocol, strconv.Itoa(status/100)+"xx").Observe(took.Seconds())
 }

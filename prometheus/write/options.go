@@ -10,8 +10,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// Options are the limits and the parts of remote write. Fields with a flag or a default are set by DefaultOptions; the parts must be given. What is over a limit of a request is refused for good, what is over a limit of the
-// process is asked for again later. Bytes are of memory, not of the network, unless it says so.
+// Options are the limits and the parts of remote write. DefaultOptions sets the limits; the parts
+// must be given. What exceeds a limit of a request is refused for good. What exceeds a limit of the
+// process may be sent again later. Bytes are bytes in memory, unless the comment names the network.
 type Options struct {
 	BodyBytes     int           // --write.max-body-bytes: a request as it is sent, compressed
 	DecodedBytes  int           // a request, decompressed; 0: BodyBytes
@@ -33,7 +34,7 @@ type Options struct {
 	Now        func() time.Time
 }
 
-// DefaultOptions are those of Prometheus where it has any (32 MiB, ten minutes).
+// DefaultOptions are Prometheus' limits where it has any (32 MiB, ten minutes).
 func DefaultOptions() Options {
 	return Options{
 		BodyBytes: 32 << 20, RequestSeries: 500_000, RequestData: 2_000_000,
@@ -71,7 +72,7 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// decodedBytes is how many bytes a request may have, decompressed.
+// decodedBytes returns how many bytes a request may have, decompressed.
 func (o Options) decodedBytes() int {
 	if o.DecodedBytes > 0 {
 		return o.DecodedBytes

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// maxCulprits is how many of the refused are named.
+	// maxCulprits is how many refused series or metrics are named.
 	maxCulprits = 5
 	// maxAnswer bounds the text of an answer in bytes: Prometheus logs the first 1024.
 	maxAnswer = 1000
 )
 
-// refusals are what a request holds that cannot be stored.
+// refusals are the parts of a request that cannot be stored.
 type refusals struct {
 	series   int // refused as a whole
 	data     kindCounts
@@ -22,7 +22,7 @@ type refusals struct {
 	more     int // culprits not named
 }
 
-// name notes who was refused and why. The name is made when it is needed.
+// name records what was refused and why. The name is made only when it is needed.
 func (r *refusals) name(who func() string, err error) {
 	if len(r.culprits) == maxCulprits {
 		r.more++
@@ -33,7 +33,7 @@ func (r *refusals) name(who func() string, err error) {
 
 func (r *refusals) any() bool { return len(r.culprits) > 0 }
 
-// text says what was refused, of how much, and names the first few.
+// text returns what was refused, of how much, and names the first few.
 func (r *refusals) text(received kindCounts) string {
 	var b strings.Builder
 	b.WriteString("refused")

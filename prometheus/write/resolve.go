@@ -13,15 +13,16 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// missingSeries is a series of the request that the cache does not know: number unknown of those that are asked of the store, if that is not
-// negative.
+// missingSeries is a series of the request that is not in the cache. unknown is its number among
+// the series that the store is asked for, or negative.
 type missingSeries struct {
 	series  int
 	key     []byte
 	unknown int
 }
 
-// unknownSeries are the series that are asked of the store. A series that comes twice in a row is there once.
+// unknownSeries are the series that the store is asked for. A series that occurs several times in a
+// row is in it once.
 type unknownSeries struct {
 	ingest.Unknown               // by keys that lie in the body, or in the request's keys
 	tags           []storage.Tag // the memory of series
@@ -45,10 +46,11 @@ func (u *unknownSeries) add(key []byte, ls []rawLabel, names Names) (number int)
 	return u.Add(unsafe.String(unsafe.SliceData(key), len(key)), series)
 }
 
-// textChunk is how much text is copied to one place, bytes: who keeps a name keeps so much of its neighbours'.
+// textChunk is how many bytes of names are copied into one piece of memory. A name that is kept
+// keeps the whole piece.
 const textChunk = 16 << 10
 
-// string copies text, since the body is used again. Nothing ever changes what was copied.
+// string copies text, since the body is reused. The copy never changes.
 func (u *unknownSeries) string(b []byte) string {
 	if len(b) > cap(u.text)-len(u.text) {
 		u.text = make([]byte, 0, max(textChunk, len(b)))
@@ -58,7 +60,8 @@ func (u *unknownSeries) string(b []byte) string {
 	return unsafe.String(unsafe.SliceData(u.text[at:]), len(b))
 }
 
-// findSeries gives each known series its Ref and makes the others known by name, or finds out what is wrong with them.
+// findSeries sets the Ref of each known series. It translates the others, or records what is wrong
+// with them.
 func (j *job) findSeries(context.Context) error {
 	j.refs = append(j.refs, make([]storage.Ref, len(j.req.series))...)
 	if err := j.findKnown(); err != nil {
@@ -98,7 +101,8 @@ func (j *job) findKnown() error {
 			return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("%w: labels of more than %d bytes", errTooMany, limits.LabelBytes))
 		}
 		if j.refs[i] = j.lookup.Find(key); j.refs[i] == 0 {
-			// In 2.0 a short message can name long strings often; copied and translated they take several times their size.
+			// In 2.0 a short message can refer to long strings many times. Copied and translated,
+			// they take several times their size.
 			if j.req.version == version2 && !j.share.Take(2*len(key)) {
 				return errBusy
 			}
@@ -122,13 +126,13 @@ func (j *job) nameMissing(m *missingSeries) (err error) {
 		return nil
 	}
 	if !good {
-		return nil // A series is made by its first sample, not by a bad one or by metadata.
+		return nil // A good sample creates a series, a bad one or metadata does not.
 	}
 	m.unknown = j.unknown.add(m.key, ls, j.o.Names)
 	return nil
 }
 
-// resolve gets the Refs of the unknown series, in one call.
+// resolve resolves the unknown series in one call.
 func (j *job) resolve(ctx context.Context) error {
 	if j.unknown.Len() == 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/wire"
 )
 
-// walkSeriesV1 reads a prometheus.TimeSeries. The inside of labels is left to parseBlock: the labels of nearly all series are known by
-// their bytes.
+// walkSeriesV1 reads a prometheus.TimeSeries. It leaves the inside of labels to parseBlock: nearly
+// all series are known by the bytes of their labels.
 func (r *message) walkSeriesV1(b []byte, l messageLimits) error {
 	r.series = append(r.series, messageSeries{})
 	s := &r.series[len(r.series)-1]
@@ -32,7 +32,8 @@ func (r *message) walkSeriesV1(b []byte, l messageLimits) error {
 	return r.check(l)
 }
 
-// skipShortLabels skips label fields in their usual form, with a length of one byte: they are most of a request.
+// skipShortLabels skips label fields in their usual form, with a length of one byte. They are most
+// of a request.
 func skipShortLabels(b []byte, i int) int {
 	for i+1 < len(b) && b[i] == 1<<3|wire.Bytes && b[i+1] < 0x80 {
 		next := i + 2 + int(b[i+1])
@@ -107,8 +108,8 @@ func (r *message) walkMetadataV1(b []byte, l messageLimits) error {
 	return r.check(l)
 }
 
-// labelBlock is the bytes of the label fields (field 1) of a message, tags and lengths included. Senders put them one after the
-// other, and then the block is a part of the body; else it is a copy.
+// labelBlock is the bytes of the label fields (field 1) of a message, with their tags and lengths.
+// Usually the fields are consecutive and the block is a part of the body; otherwise it is a copy.
 type labelBlock struct {
 	bytes []byte
 	end   int // in the message, 0 for a copy

@@ -6,8 +6,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/wire"
 )
 
-// walkSeriesV2 reads an io.prometheus.write.v2.TimeSeries. Symbols may come after the series that refer to them, so seriesKey follows the
-// references when the whole message has been read.
+// walkSeriesV2 reads an io.prometheus.write.v2.TimeSeries. Symbols may come after the series that
+// refer to them, so seriesKey resolves the references after the walk.
 func (r *message) walkSeriesV2(b []byte, l messageLimits) error {
 	r.series = append(r.series, messageSeries{})
 	s := &r.series[len(r.series)-1]
@@ -65,7 +65,8 @@ func (r *message) walkHistogramV2(b []byte) error {
 	return err
 }
 
-// walk reads an io.prometheus.write.v2.Metadata. One that comes twice in a series is merged, as protobuf demands.
+// walk reads an io.prometheus.write.v2.Metadata. If a series has several, they are merged, as
+// protobuf demands.
 func (m *seriesMetadata) walk(b []byte) error {
 	f := wire.FieldsOf(b)
 	for f.Next() {

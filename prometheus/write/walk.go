@@ -9,7 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/wire"
 )
 
-// Fields of a request. Those of the two versions have different numbers.
+// Field numbers of a request. They differ between the two versions.
 const (
 	requestSeriesV1   = 1 // prometheus.WriteRequest
 	requestMetadataV1 = 3
@@ -17,7 +17,7 @@ const (
 	requestSeriesV2   = 5
 )
 
-// walk reads a body. After an error nothing of it may be used.
+// walk reads a body. After an error nothing of the message may be used.
 func (r *message) walk(b []byte, l messageLimits) error {
 	for i := 0; i < len(b); {
 		field, wireType, next := wire.ReadTag(b, i)
@@ -96,7 +96,7 @@ func (r *message) walkOddSample(b []byte) error {
 	return f.Err()
 }
 
-// usualSample reads a sample that is just a value and a time, in this order.
+// usualSample reads a sample that consists of a value and a time, in this order.
 func usualSample(b []byte) (s messageSample, ok bool) {
 	if len(b) < 11 || b[0] != 1<<3|wire.Fixed64 || b[9] != 2<<3|wire.Varint {
 		return s, false
@@ -106,7 +106,8 @@ func usualSample(b []byte) (s messageSample, ok bool) {
 	return s, end == len(b)
 }
 
-// walkExemplar reads a prometheus.Exemplar or an io.prometheus.write.v2.Exemplar. They differ in the labels alone.
+// walkExemplar reads a prometheus.Exemplar or an io.prometheus.write.v2.Exemplar, which differ only
+// in the labels.
 func (r *message) walkExemplar(b []byte) error {
 	e := messageExemplar{refs: listRange{start: int32(len(r.exemplarRefs))}}
 	f := wire.FieldsOf(b)
@@ -141,7 +142,8 @@ type protoHistogram interface {
 	Unmarshal(b []byte) error
 }
 
-// decodeHistogram reads a histogram, but for its times, into p with the generated code: histograms are rare and large.
+// decodeHistogram reads a histogram, except its times, into p with the generated code: histograms
+// are rare and large.
 func decodeHistogram(b []byte, p protoHistogram) (h messageHistogram, err error) {
 	if h = tooLarge(b); h.err != nil {
 		return h, nil

@@ -1,4 +1,5 @@
-// Package write receives Prometheus' remote write 1.0 and 2.0, and appends what can be stored. It reads nothing back.
+// Package write receives Prometheus' remote write 1.0 and 2.0 and appends what can be stored. It
+// reads nothing back.
 package write
 
 import (
@@ -22,21 +23,23 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// Names names what is stored.
+// Names translates labels into stored names.
 type Names interface {
 	// FromPairs returns the series of labels, whose names are sorted and distinct; it may use the memory of pairs.
 	FromPairs(pairs []storage.Tag) storage.Series
 	MetricName(name string) string
 }
 
-// metadataWriter stores metadata by stored metric name. It returns when all of it is durable; it may be called again with the same.
+// metadataWriter stores metadata by stored metric name. It returns when all of it is durable. A
+// call may be repeated.
 type metadataWriter interface {
 	PutMetadata(ctx context.Context, metadata map[string]storage.Metadata) error
 }
 
-// Handler receives remote write 1.0 and 2.0. It answers 204 when all of a request is durable, 400 when a part can never be stored
-// and the rest is durable, 503 when the request should come again. It never stores a part of a request that is malformed anywhere, and
-// never answers 429 or another 4xx to what it wants again: Prometheus drops such a batch.
+// Handler receives remote write 1.0 and 2.0. It answers 204 when all of a request is durable, 400
+// when a part can never be stored and the rest is durable, and 503 when the sender should try
+// again. It stores nothing of a request with a malformed part. It never answers 429 or another 4xx
+// to a request that should be sent again, because Prometheus drops such a batch.
 type Handler struct {
 	o       Options
 	gate    *listen.Gate
@@ -55,20 +58,20 @@ func New(o Options) *Handler {
 	return h
 }
 
-// DropCaches forgets which series label blocks name: all are resolved again when they are met.
+// DropCaches forgets the series of label blocks. Each series is resolved again when it occurs next.
 func (h *Handler) DropCaches() {
 	for v := range h.caches {
 		h.caches[v].Store(ingest.NewCache(h.o.SeriesCache))
 	}
 }
 
-// answer is an answer.
+// answer is the answer to a request.
 type answer struct {
 	protocol string
 	status   int
 	text     string
 	retry    bool
-	v2       bool // say what was written, which confuses older senders of 1.0
+	v2       bool // report what was written, which confuses older senders of 1.0
 	written  kindCounts
 }
 
@@ -118,8 +121,8 @@ func (h *Handler) receive(j *job, w http.ResponseWriter, r *http.Request) (err e
 	return bodyError(err, h.o.BodyBytes)
 }
 
-// store decodes the body and stores what it says. Only now does the request count as one under way: who sends slowly holds the
-// memory of what has come, and keeps nobody out.
+// store decodes the body and stores its data. The request counts as one under way only from here
+// on: a slow sender holds the memory of what has arrived, and blocks no other sender.
 func (h *Handler) store(ctx context.Context, j *job) error {
 	if !h.gate.Enter() {
 		return errBusy
@@ -141,10 +144,12 @@ func (h *Handler) store(ctx context.Context, j *job) error {
 	return j.store(ctx)
 }
 
-// largeWrite is how many bytes a request has, decoded, that waits for a turn to be decoded: Prometheus sends a tenth of that.
+// largeWrite is the decoded size, in bytes, from which a request waits for a turn to be decoded.
+// Prometheus sends a tenth of that.
 const largeWrite = 2 << 20
 
-// release gives up what a job holds of the process's limits, and keeps the job unless it has grown large.
+// release gives back what a job holds of the process' limits, and keeps the job unless it has grown
+// large.
 func (h *Handler) release(j *job) {
 	j.share.Release()
 	if j.footprint() <= pooledJob {
@@ -160,7 +165,8 @@ func (h *Handler) logFailure(ctx context.Context, v version, err error) {
 	h.o.Logger.WarnContext(ctx, "remote write not stored, the sender is asked to try again", "protocol", v.String(), "err", err)
 }
 
-// failed is the answer to an error: its own status, or 503 for all errors of the store.
+// failed returns the answer to an error: the status of the error, or 503 for all errors of the
+// store.
 func (r answer) failed(err error) answer {
 	r.status = http.StatusServiceUnavailable
 	if own := (reply.Error{}); errors.As(err, &own) {
@@ -171,7 +177,8 @@ func (r answer) failed(err error) answer {
 	return r
 }
 
-// maxRetryAfter is the longest pause asked for, in seconds: shorter than the memory of a sender, long enough to spread them out.
+// maxRetryAfter is the longest pause that is asked for, in seconds: shorter than a sender can
+// buffer, long enough to spread the senders.
 const maxRetryAfter = 5
 
 func (r answer) send(w http.ResponseWriter) {
