@@ -118,7 +118,7 @@ func (g *generation) reverse(uid string) (name string, ok bool) {
 func (c *cache) putForward(name, uid string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.makeRoom()
+	c.makeSpace()
 	n := c.name(name)
 	c.new.uids[n] = numberOf(uid)
 }
@@ -126,18 +126,60 @@ func (c *cache) putForward(name, uid string) {
 func (c *cache) putReverse(uid, name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.makeRoom()
+	c.makeSpace()
 	c.new.setName(numberOf(uid), c.name(name))
 }
 
-// putBoth puts both directions.
+// putBoth puts both directions. A UID that is known to have another name is being renamed: then
+// neither name is certain, and both are forgotten.
 func (c *cache) putBoth(name, uid string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.makeRoom()
+	if c.isRenamed(numberOf(uid), name) {
+		return
+	}
+	c.makeSpace()
 	n := c.name(name)
 	c.new.uids[n] = numberOf(uid)
 	c.new.setName(numberOf(uid), n)
+}
+
+// isRenamed reports whether a UID is known to have another name. Then it forgets the UID and both
+// names, in both generations: one must not show what the other hid. It needs mu.
+func (c *cache) isRenamed(uid number, name string) (renamed bool) {
+	for _, g := range []*generation{c.new, c.old} {
+		if n, ok := g.byUID[uid]; ok && g.names.String(n) != name {
+			renamed = true
+			c.forgetName(g.names.String(n))
+		}
+	}
+	if !renamed {
+		return false
+	}
+	c.forgetName(name)
+	c.new.forgetUID(uid)
+	c.old.forgetUID(uid)
+	return true
+}
+
+func (c *cache) forgetName(name string) {
+	c.new.forgetName(name)
+	c.old.forgetName(name)
+}
+
+func (g *generation) forgetUID(uid number) {
+	if _, ok := g.byUID[uid]; ok {
+		delete(g.byUID, uid)
+		g.weight--
+	}
+}
+
+// forgetName forgets the UID of a name.
+func (g *generation) forgetName(name string) {
+	key := bytesOf(name)
+	if n, ok := g.names.Find(key, g.names.Hash(key)); ok {
+		g.uids[n] = 0
+	}
 }
 
 func (g *generation) setName(uid number, name uint32) {
@@ -193,8 +235,8 @@ func (g *generation) rename(names map[number]string) (lost int) {
 	return lost
 }
 
-// makeRoom begins a generation when the newer one is full of both directions. It needs mu.
-func (c *cache) makeRoom() {
+// makeSpace begins a generation when the newer one is full of both directions. It needs mu.
+func (c *cache) makeSpace() {
 	if c.new.weight >= 2*c.limit {
 		c.old, c.new = c.new, c.generation()
 	}
