@@ -20,7 +20,7 @@ type request struct {
 	form form
 }
 
-// A reply is an answer of status 200. Whatever can go wrong went wrong before there is one.
+// A reply is an answer of status 200. Everything that can fail has been done when there is one.
 type reply struct {
 	contentType string
 	header      map[string]string

@@ -107,8 +107,8 @@ func (a *api) search(f form) (*search, error) {
 	return s, nil
 }
 
-// checkTimes refuses bad times. What is found does not depend on good ones: a series is where it is
-// as long as it is stored.
+// checkTimes refuses bad times. Good times do not change the result: a series is found as long as
+// it is stored.
 func (a *api) checkTimes(f form) error {
 	zone, now := f.zone(a.o.Location), a.o.Now()
 	times := map[string]time.Time{}
@@ -149,7 +149,7 @@ func completerQuery(query string, variants bool) string {
 	return strings.Join(parts, ".")
 }
 
-// nodeBytes is what a findNode costs.
+// nodeBytes is the memory of a findNode.
 const nodeBytes = 48
 
 // lookUp lists what a pattern matches, in the order of paths.
@@ -197,8 +197,8 @@ func appendNodes(nodes []findNode, n tree.Node) []findNode {
 	return nodes
 }
 
-// emptyEnd returns the pattern before the last element if that one may be empty: it is, or has
-// braces around nothing else with an alternative that is. only is true when it is nothing else.
+// emptyEnd returns the pattern before the last element if the last element may be empty: it is
+// empty, or it is braces with an empty alternative. only is true when it is nothing else.
 func emptyEnd(query string) (parent string, only bool) {
 	dot := strings.LastIndexByte(query, '.')
 	if dot < 0 {

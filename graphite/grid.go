@@ -15,7 +15,7 @@ type layout struct {
 	aggregation conf.Aggregation
 }
 
-// steady is the layout of names that no rule is about.
+// steady is the layout of names that no rule matches.
 func steady(step int64) layout {
 	return layout{archives: []conf.Archive{{Step: step}}, endless: true}
 }
@@ -40,9 +40,9 @@ func (g grid) millis() (start, end int64) { return g.start * 1000, g.end*1000 - 
 // farthest bounds times, in seconds: no product with 1000 overflows, and no point is out there.
 const farthest = 1 << 40
 
-// grid is what whisper.file_fetch reads: of the first archive that reaches back to from, without
-// what is too old or not yet; ok is false where there is nothing to read. from itself is excluded
-// and the slot of until is included.
+// grid returns what whisper.file_fetch reads: slots of the first archive that reaches back to from,
+// without those that are too old or in the future. ok is false when there is nothing to read. from
+// itself is excluded and the slot of until is included.
 func (l layout) grid(from, until, now int64) (g grid, ok bool) {
 	from, until, now = inReach(from), inReach(until), inReach(now)
 	if from > now || from > until {
@@ -66,7 +66,7 @@ func (l layout) grid(from, until, now int64) (g grid, ok bool) {
 func inReach(t int64) int64 { return min(max(t, -farthest), farthest) }
 
 // fill puts points, ascending by time in milliseconds, into the slots of a grid that contains them.
-// Of the points of a slot the last one stays, as in whisper. NaN is no point.
+// The last point of a slot stays, as in whisper. NaN is no point.
 func (l layout) fill(g grid, values []float64, times []int64, points []float64) {
 	if g.level > 0 {
 		l.fold(g, values, times, points)
@@ -80,8 +80,8 @@ func (l layout) fill(g grid, values []float64, times []int64, points []float64) 
 	}
 }
 
-// fold fills slots of a coarser archive by way of the finer ones, as whisper would have, had every
-// point come in time.
+// fold fills slots of a coarser archive by way of the finer ones, as whisper does when every point
+// arrives in time.
 func (l layout) fold(g grid, values []float64, times []int64, points []float64) {
 	start, fine := g.start*1000, l.archives[0].Step*1000
 	perSlot := g.step / l.archives[0].Step

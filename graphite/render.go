@@ -155,7 +155,7 @@ func xFilesFactor(f form) (float64, error) {
 	return x, nil
 }
 
-// parseBytes is what a target costs for each of its bytes, while it is parsed and then as a tree.
+// parseBytes is the memory that each byte of a target takes while it is parsed, and then as a tree.
 const parseBytes = 128
 
 // mostTemplateValues bounds the parameters template[NAME]: each is put into each path.
@@ -182,7 +182,7 @@ func (a *api) parseTargets(ctx context.Context, d *renderRequest) ([]expr.Node, 
 	return nodes, nil
 }
 
-// maxQuoted bounds what an error repeats of targets.
+// maxQuoted bounds how many bytes of targets an error repeats.
 const maxQuoted = 1000
 
 // explain names the targets that an error is about.
@@ -201,7 +201,7 @@ func (d *renderRequest) explain(err error) error {
 	return &eval.InputError{Reason: err.Error(), Target: targets}
 }
 
-// consolidated is what of the series is shown.
+// consolidated returns the part of the series that is shown.
 func (d *renderRequest) consolidated(list []*eval.Series) ([]*eval.Series, error) {
 	if !slices.ContainsFunc(list, func(s *eval.Series) bool { return len(s.Values) > 0 }) {
 		return nil, nil // graphite-web's any(data)

@@ -144,7 +144,7 @@ func (s *source) lay(ctx context.Context, targets []*targetSeries, w span) error
 // seriesBytes is the memory of a series of an answer without its slots.
 const seriesBytes = 250
 
-// mostSlots bounds what a request reads when no limit does: memory would not hold more.
+// mostSlots bounds what a request reads without a limit: memory does not hold more.
 const mostSlots = 1 << 31
 
 // take returns a target series on a grid. It lists slots that were not read yet for reading.
@@ -180,7 +180,7 @@ func (s *source) limit() int64 {
 	return mostSlots
 }
 
-// width is how many slots are needed at a time for each that is shown.
+// width is how many slots must be read for each slot that is shown.
 func (l *targetSeries) width() int64 {
 	if l.sum {
 		return int64(len(l.refs))
@@ -188,7 +188,7 @@ func (l *targetSeries) width() int64 {
 	return 1
 }
 
-// cover is a piece that has all slots of a grid, nil if there is none.
+// cover returns a piece that has all slots of a grid, nil without one.
 func (l *targetSeries) cover(g grid) *piece {
 	for _, p := range l.pieces {
 		if p.contains(g) {
@@ -198,7 +198,7 @@ func (l *targetSeries) cover(g grid) *piece {
 	return nil
 }
 
-// neighbour is the number of a piece that was read and that a grid overlaps or touches; -1 without
+// neighbour returns the number of a piece that was read and overlaps or touches a grid, -1 without
 // one.
 func (l *targetSeries) neighbour(g grid) int {
 	return slices.IndexFunc(l.pieces, func(p *piece) bool {
@@ -206,7 +206,7 @@ func (l *targetSeries) neighbour(g grid) int {
 	})
 }
 
-// missing are the slots of a grid that its neighbour does not have.
+// missing returns the slots of a grid that its neighbour does not have.
 func (l *targetSeries) missing(g grid) []grid {
 	at := l.neighbour(g)
 	if at < 0 {

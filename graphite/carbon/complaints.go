@@ -16,7 +16,7 @@ const (
 	complaintBytes = 128
 )
 
-// complaints logs bad lines: of each reason at most one in complaintPause.
+// complaints logs bad lines, at most one of each reason in complaintPause.
 type complaints struct {
 	logger *slog.Logger
 	now    func() time.Time
@@ -40,7 +40,8 @@ func (c *complaints) about(ctx context.Context, reason Reason, line []byte, prot
 		"line", strconv.QuoteToASCII(string(cut)), "bytes", len(line), "suppressed", suppressed)
 }
 
-// turn reports whether a reason may be logged now, and how often it was not since it last was.
+// turn reports whether a reason may be logged now, and how often it was suppressed since it last
+// was.
 func (c *complaints) turn(reason Reason) (suppressed int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,9 +15,9 @@ import (
 // past is a deadline that ends a read at once.
 var past = time.Unix(1, 0)
 
-// connection is one TCP connection. It reads what is there, delivers the points of it, and only
-// then reads on: so a slow store slows the sender. Where there are many points, it reads and parses
-// once more while they are on their way.
+// connection is one TCP connection. It reads what has arrived, delivers the points, and only then
+// reads on, so a slow store slows the sender. While many points are being delivered, it reads and
+// parses once more.
 type connection struct {
 	*Listener
 	conn     net.Conn
@@ -73,8 +73,8 @@ func (c *connection) read(ctx context.Context) error {
 	return err
 }
 
-// take delivers the points of all complete lines. It reports whether the connection stays open, or
-// a line of them closes it, and whether there were points.
+// take delivers the points of all complete lines. It reports whether the connection stays open (a
+// line may close it), and whether there were points.
 func (c *connection) take(ctx context.Context) (open, useful bool) {
 	b := c.newBatch(c.delivery, c.metrics.tcp)
 	b.pipeline, b.turn = &c.pipeline, c.turn
@@ -117,7 +117,7 @@ func (c *connection) collect(ctx context.Context, b *batch) bool {
 
 func (c *connection) remote() string { return c.conn.RemoteAddr().String() }
 
-// end counts the line that was not finished: it may be cut anywhere, in the middle of a number too.
+// end counts the unfinished line. It may be cut anywhere, even within a number.
 func (c *connection) end(ctx context.Context, err error) {
 	if rest := c.lines.Unfinished(); len(rest) > 0 {
 		b := c.newBatch(c.delivery, c.metrics.tcp)

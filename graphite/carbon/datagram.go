@@ -13,7 +13,7 @@ import (
 const (
 	// maxDatagram is the largest payload that UDP has.
 	maxDatagram = 65535
-	// socketBuffer is what the kernel is asked to hold of datagrams, in bytes.
+	// socketBuffer is how many bytes of datagrams the kernel is asked to hold.
 	socketBuffer = 8 << 20
 	// datagramCost is what a datagram takes of the queue in addition to its bytes.
 	datagramCost = 64
@@ -98,7 +98,7 @@ func (l *Listener) receive(ctx context.Context, q *datagramQueue) error {
 	return nil
 }
 
-// serveDatagrams delivers what is queued until no more will come.
+// serveDatagrams delivers queued datagrams until the queue is closed.
 func (l *Listener) serveDatagrams(ctx context.Context, q *datagramQueue, d *delivery) {
 	var taken datagrams
 	for open := true; open; {
@@ -114,8 +114,8 @@ func (l *Listener) serveDatagrams(ctx context.Context, q *datagramQueue, d *deli
 	}
 }
 
-// addDatagram adds the points of one datagram. One that is not UTF-8 is lost whole, and so is what
-// follows an infinite timestamp: carbon does not catch these two.
+// addDatagram adds the points of one datagram. A datagram that is not UTF-8 is lost, and so are the
+// lines after an infinite timestamp: carbon does not catch these two errors.
 func (l *Listener) addDatagram(ctx context.Context, b *batch, bytes []byte, from netip.AddrPort) {
 	lost := Reason(0)
 	if !l.o.KeepOpen && !utf8.Valid(bytes) {
@@ -141,8 +141,8 @@ func (l *Listener) addDatagram(ctx context.Context, b *batch, bytes []byte, from
 	}
 }
 
-// cutDatagram cuts the first line off: Python's str.splitlines, which knows more ends of lines than
-// the newline. The last needs none.
+// cutDatagram cuts off the first line as Python's str.splitlines does, which knows more line ends
+// than the newline. The last line needs none.
 func cutDatagram(b []byte) (line, rest []byte) {
 	for i := 0; i < len(b); {
 		r, size := rune(b[i]), 1

@@ -8,10 +8,10 @@ import (
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
 )
 
-// A Sink takes points. Write returns when they are stored or are refused for good, which the Sink
-// counts; an error means "not now", and that some may be stored or none. Storing them again must do
-// no harm. The points and their names are the caller's again afterwards. Write is called by many
-// goroutines at once.
+// A Sink takes points. Write returns nil when they are stored, or refused for good, which the Sink
+// counts. An error means "not now": some may be stored, or none, and the caller writes them again,
+// which must do no harm. Write does not keep the points or their names. It is safe for concurrent
+// use.
 type Sink interface {
 	Write(ctx context.Context, points []Point) error
 }
@@ -32,7 +32,8 @@ func newDelivery(sink Sink, logger *slog.Logger, m *listenerMetrics, stopping <-
 	}
 }
 
-// write returns when the sink has taken the points, or when ctx ends: then they are lost.
+// write returns when the sink has taken the points, or when ctx ends. In the latter case they are
+// lost.
 func (d *delivery) write(ctx context.Context, points []Point) {
 	if len(points) == 0 {
 		return

@@ -11,8 +11,9 @@ import (
 )
 
 // parseFloat reads a number as Python's float() does: decimal, with an exponent perhaps, in the
-// digits of any script, with single underscores between digits; or inf, infinity, nan. What
-// overflows is infinite. Neither hexadecimal nor anything else that strconv takes beyond that.
+// digits of any script, with single underscores between digits; or inf, infinity, nan. Values that
+// overflow are infinite. It refuses hexadecimal numbers and everything else that only strconv
+// accepts.
 func parseFloat(b []byte) (float64, bool) {
 	if d, n := decimal.Scan(b); n > 0 && n == len(b) {
 		if v, ok := d.Float64(); ok {
@@ -68,7 +69,7 @@ func endsInDigit(b []byte) bool {
 	return len(b) > 0 && b[len(b)-1] >= '0' && b[len(b)-1] <= '9'
 }
 
-// digitOf is the ASCII digit that a character of another script stands for, negative if for none.
+// digitOf returns the ASCII digit of a digit in another script, negative for other characters.
 // Unicode has decimal digits in runs of ten from zero to nine.
 func digitOf(r rune) rune {
 	for _, t := range unicode.Nd.R16 {
@@ -120,7 +121,7 @@ func skipDigits(b []byte) []byte {
 	return b
 }
 
-// parseSpecial reads what is not written in digits.
+// parseSpecial reads infinities and NaN.
 func parseSpecial(b []byte) (float64, bool) {
 	sign := 1
 	if len(b) > 0 && b[0] == '-' {

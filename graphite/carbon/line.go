@@ -24,7 +24,7 @@ const MaxTime = math.MaxUint32
 // A Reason is why a line is not a point.
 type Reason uint8
 
-// The reasons. The zero Reason is of a line that is a point.
+// The reasons. The zero Reason means that the line is a point.
 const (
 	ReasonFields       Reason = iota + 1 // not three fields
 	ReasonValue                          // the value is no number
@@ -46,8 +46,8 @@ func (r Reason) String() string {
 	}[r]
 }
 
-// closes reports whether carbon closes a TCP connection over such a line: they are exceptions that
-// it does not catch.
+// closes reports whether carbon closes the TCP connection on such a line: its Python raises an
+// exception that it does not catch.
 func (r Reason) closes() bool {
 	switch r {
 	case ReasonTimestampNaN, ReasonTimestampInf, ReasonUTF8, ReasonTooLong:
@@ -183,7 +183,7 @@ func parseTime(b []byte, now int64) (int64, Reason) {
 	return int64(t), 0
 }
 
-// parseDigits reads the timestamp that nearly all are: up to nine or ten digits.
+// parseDigits reads the usual timestamp: up to ten digits.
 func parseDigits(b []byte) (t int64, ok bool) {
 	if len(b) == 0 || len(b) > 10 {
 		return 0, false

@@ -49,8 +49,8 @@ func New(o Options) (*Listener, error) {
 	return l, nil
 }
 
-// bind binds TCP and the same port of UDP. A port that was picked for TCP may be taken in UDP; then
-// another is picked.
+// bind binds TCP and the same port of UDP. If the port that was picked for TCP is in use for UDP,
+// it picks another.
 func (l *Listener) bind() error {
 	host, port, err := net.SplitHostPort(l.o.Address)
 	if err != nil {
@@ -99,7 +99,8 @@ func (l *Listener) Close() error {
 }
 
 // Run serves until ctx ends. Then it accepts and reads no more, and what was read has
-// Options.ShutdownGrace to reach the sink; what does not is lost, which is logged and counted.
+// Options.ShutdownGrace to reach the sink; points that do not reach it are lost, logged and
+// counted.
 func (l *Listener) Run(ctx context.Context, sink Sink) error {
 	group, ctx := errgroup.WithContext(ctx)
 	writeCtx, giveUp := context.WithCancel(context.WithoutCancel(ctx))
@@ -163,8 +164,8 @@ func (b *batch) add(ctx context.Context, line []byte) Reason {
 	return 0
 }
 
-// addPlain adds the lines that text begins with up to one that is worth a closer look, and returns
-// their length.
+// addPlain adds the lines that text begins with, up to the first unusual one, and returns their
+// length.
 func (b *batch) addPlain(ctx context.Context, text []byte) (n int) {
 	for {
 		p, length := plainLine(text[n:])

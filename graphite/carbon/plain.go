@@ -7,11 +7,11 @@ import (
 	"github.com/tsdbridge/tsdbridge/decimal"
 )
 
-// plainLine reads the line that b begins with if it is as nearly all are: three fields of ASCII
-// with one blank between, the value a decimal of a few digits, the timestamp digits. n is its
-// length with its newline; 0 when it is worth a look by ParseLine, or its end is not there yet.
+// plainLine reads the line that b begins with if it has the usual form: three fields of ASCII with
+// one blank between, the value a decimal of a few digits, the timestamp digits. n is its length
+// with its newline, 0 when ParseLine must read the line, or its end has not arrived yet.
 //
-// It goes over the bytes once. What it takes, ParseLine takes for the same point.
+// It reads the bytes once. ParseLine reads the same point from any line that plainLine takes.
 func plainLine(b []byte) (p Point, n int) {
 	name := textLength(b)
 	if name == 0 || name >= len(b) || b[name] != ' ' {

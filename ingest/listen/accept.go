@@ -14,7 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/retry"
 )
 
-// The pauses after an error of a socket: the first, and the longest, to which they double.
+// The pauses after an error of a socket: the first one, doubled up to the longest.
 const (
 	firstPause = 5 * time.Millisecond
 	lastPause  = time.Second
@@ -30,11 +30,11 @@ func (p *Pauses) Next() time.Duration {
 	return pause
 }
 
-// Reset begins anew: all went well.
+// Reset begins again, after a success.
 func (p *Pauses) Reset() { p.next = 0 }
 
-// Accept gives each connection of a listener to serve, which must not block, until ctx ends and the
-// listener is closed. what is the protocol, for people.
+// Accept calls serve with each connection of a listener, until ctx ends and the listener is closed.
+// serve must not block. what names the protocol in logs.
 func Accept(ctx context.Context, l net.Listener, what string, logger *slog.Logger, serve func(net.Conn)) error {
 	var pauses Pauses
 	for {

@@ -18,16 +18,16 @@ const firstBody = 16 << 10
 // bodyPiece is how much of a body is read at once, in bytes.
 const bodyPiece = 64 << 10
 
-// A Body is how ReadBody reads one.
+// A Body is the bounds of a body that ReadBody reads.
 type Body struct {
 	Claimed int64 // bytes, as the sender claims; below 0: not claimed
 	Limit   int   // bytes
 	Share   *Share
 }
 
-// ReadBody appends a body to dst, whose memory it uses. It takes from the share what it needs
-// before it needs it: memory grows with what has come, to at most the double of it, and never with
-// what is claimed.
+// ReadBody appends a body to dst, whose memory it uses. It takes memory from the share before it
+// allocates it. Memory grows with the bytes that have arrived, to at most twice as much, and never
+// with the claimed length.
 func (b Body) ReadBody(dst []byte, r io.Reader) ([]byte, error) {
 	room := len(dst)
 	for {

@@ -47,7 +47,7 @@ const (
 	timeoutStep = writeTimeout / 8
 )
 
-// freeHead is how long a head is that costs nothing: nearly all are shorter.
+// freeHead is the length of a head that is not counted: nearly all are shorter.
 const freeHead = 8 << 10
 
 type headsError struct{}
@@ -56,8 +56,8 @@ func (headsError) Error() string { return "the heads of requests take too much m
 
 // Read implements net.Conn.
 //
-// A client that sends without a pause has all that it wants to be done in the socket: between two
-// pieces others go first, or a few hundred such would make everybody wait for seconds.
+// A client that sends without a pause always has more work in the socket. Between two pieces others
+// go first, or a few hundred such clients would make all others wait for seconds.
 func (c *Conn) Read(b []byte) (int, error) {
 	if c.owes.Swap(false) {
 		runtime.Gosched()

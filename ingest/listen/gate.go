@@ -6,11 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// A Gate counts requests and the bytes that they hold, and lets none in above its limits. Those
-// that do not get in come again later: it never makes one wait, since senders wait with less
-// memory. Where bytes are short, requests whose bodies have not come yet give way: the one that has
-// been sent for longest goes first, so that slow senders block no others. It is safe for concurrent
-// use.
+// A Gate counts requests and the bytes that they hold, and admits none above its limits. It never
+// makes a request wait: the sender tries again later, and waits with less memory. Where bytes are
+// short, requests whose bodies have not come yet give way: the one that has been sent for longest
+// goes first, so that slow senders block no others. It is safe for concurrent use.
 type Gate struct {
 	maxRequests, maxBytes int64
 	requests, bytes       atomic.Int64
@@ -19,7 +18,7 @@ type Gate struct {
 	receiving []*Share   // whose bodies are coming, in the order in which they began
 }
 
-// NewGate returns a gate of so many requests at once with so many bytes together.
+// NewGate returns a gate for so many requests at once, with so many bytes together.
 func NewGate(requests, bytes int) *Gate {
 	return &Gate{maxRequests: int64(requests), maxBytes: int64(bytes)}
 }

@@ -12,8 +12,8 @@ type Lines struct {
 	Max        int  // bytes of memory, at least two lines
 	Longest    int  // bytes of a line
 	DropReturn bool // a carriage return before the newline belongs to the end, else to the line
-	// Budget, if any, is what the memory of all connections comes from that is more than two lines.
-	// Where it has none left, memory does not grow. Close gives it back.
+	// Budget, if any, bounds the memory of all connections beyond two lines each. When it is used
+	// up, memory does not grow. Close gives back what was taken.
 	Budget *Gate
 
 	buf      []byte
@@ -68,8 +68,8 @@ func (l *Lines) Filled(n int) {
 	}
 }
 
-// Swap takes other memory for what is read next, and takes the rest along: what was returned stays
-// valid. It returns the memory that it had.
+// Swap uses other memory for what is read next, and copies the rest to it, so lines that were
+// returned stay valid. It returns the memory that it had.
 func (l *Lines) Swap(other []byte) []byte {
 	had := l.buf
 	l.buf, l.start = append(other[:0], l.buf[l.start:]...), 0
@@ -113,8 +113,8 @@ func (l *Lines) Next() (line []byte, tooLong, ok bool) {
 
 var carriageReturn = []byte{'\r'}
 
-// Rest is what has been read and not been cut. It begins with a line, whose end may be missing, or
-// is empty.
+// Rest returns what has been read and not been cut. It is empty, or begins with a line, whose end
+// may be missing.
 func (l *Lines) Rest() []byte {
 	if l.skipping {
 		return nil
@@ -125,6 +125,6 @@ func (l *Lines) Rest() []byte {
 // Skip cuts n bytes of Rest off: whole lines with their ends.
 func (l *Lines) Skip(n int) { l.start += n }
 
-// Unfinished is what has no end, to be asked when there are no more lines. What follows a line that
-// was too long is no part of it.
+// Unfinished returns the line without an end. It is called when there are no more lines. What
+// follows a line that was too long is not part of it.
 func (l *Lines) Unfinished() []byte { return l.buf[l.start:] }

@@ -9,7 +9,7 @@ const PipelinePoints = 512
 // zero value is idle; nil never works.
 type Pipeline struct{ done chan struct{} }
 
-// Begin waits for the last piece of work and begins another. The owner waits for it at last.
+// Begin waits for the last piece of work and begins another. The owner calls Wait in the end.
 func (p *Pipeline) Begin(work func()) {
 	p.Wait()
 	done := make(chan struct{})

@@ -27,11 +27,11 @@ type PortOptions struct {
 	Registerer prometheus.Registerer
 }
 
-// A Port is a net.Listener that holds at most so many connections at once. When it is full the next
-// one takes the place of another: of one that has never done anything useful, else of one that was
-// useful and is quiet; among these of the client address that has most of them, and of that the one
-// that has waited longest. A connection at work keeps its place: where all are, the next one waits
-// to be accepted.
+// A Port is a net.Listener that holds at most so many connections at once. When it is full, the
+// next connection takes the place of another one: of one that has never done anything useful, else
+// of one that was useful and is quiet. Among these it is of the client address that has most
+// connections, and of that address the one that has waited longest. A connection at work keeps its
+// place. When all are at work, the next one waits to be accepted.
 //
 // So silent connections block no others, however many a client opens, and senders may be quiet as
 // long as there is room.
@@ -119,8 +119,8 @@ func (p *Port) admit(c *Conn) (victim *Conn, err error) {
 	return nil, net.ErrClosed
 }
 
-// victim is the connection that is to go; nil when all are at work. One whose bytes have come, and
-// have not been read yet, is as good as at work, but not many are looked at for that. It needs mu.
+// victim returns the connection to close, nil when all are at work. A connection with bytes that
+// were not read yet counts as at work, but only a few are checked for that. It needs mu.
 func (p *Port) victim() *Conn {
 	const looks = 8
 	var spared *Conn
@@ -176,7 +176,7 @@ func (p *Port) add(c *Conn) {
 	p.conns[c] = struct{}{}
 }
 
-// remove needs mu. What is not there any more is left alone.
+// remove needs mu. It ignores connections that were removed already.
 func (p *Port) remove(c *Conn) {
 	if _, ok := p.conns[c]; !ok {
 		return
@@ -208,7 +208,7 @@ func (p *Port) forget(c *Conn) {
 	p.free.Signal()
 }
 
-// wake has the accept loop look again.
+// wake makes the accept loop look again.
 func (p *Port) wake() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// The pauses before a write is tried again: the first, and the longest, to which they double.
+// The pauses before a write is tried again: the first one, doubled up to the longest.
 const (
 	FirstRetry = 100 * time.Millisecond
 	LastRetry  = 10 * time.Second
