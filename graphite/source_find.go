@@ -62,8 +62,8 @@ func (s *source) byPath(ctx context.Context, pattern string) ([]*targetSeries, e
 	return sortTargets(targets), err
 }
 
-// findPaths searches the trees. To carbon a slash in a name is a dot, and to graphite-web in a
-// pattern, unless a name has one.
+// findPaths searches the trees. Carbon takes a slash in a name as a dot. So does graphite-web in a
+// pattern, unless a name contains a slash.
 func findPaths(ctx context.Context, o apiOptions, pattern string, leaves bool) ([]tree.Node, error) {
 	options := tree.FindOptions{Leaves: leaves, Limit: o.Limits.Nodes}
 	nodes, err := o.Trees.Find(ctx, pattern, options)

@@ -27,11 +27,11 @@ func newReader(store storage.Querier) reader {
 	return reader{store: store, parallel: runtime.GOMAXPROCS(0)}
 }
 
-// fewestRefs is the least that is read at a time: neighbours share blocks, and on a cluster round
-// trips.
+// fewestRefs is the smallest number of series read at a time: neighbours share blocks and, on a
+// cluster, round trips.
 const fewestRefs = 32
 
-// mostRefs is the most that is read before others may have their turn.
+// mostRefs is the largest number of series read before others may have their turn.
 const mostRefs = 2000
 
 // each calls use, from several goroutines, with the points of each series that has any between
@@ -84,8 +84,8 @@ type job struct {
 	parts  map[storage.Ref][]float64
 }
 
-// pointBytes is what a point costs until it is in its slot: as one of a list that grows, then as
-// one of two in order.
+// pointBytes is the memory of a point until it is in its slot: in a list that grows, then in two
+// sorted lists.
 const pointBytes = 48
 
 type point struct {
@@ -97,7 +97,7 @@ func (r *reading) add(l *targetSeries, g grid, values []float64) {
 	r.jobs = append(r.jobs, &job{target: l, grid: g, values: values})
 }
 
-// run fills all slots. What begins and ends at the same time is read together.
+// run fills all slots. Jobs with the same time range are read together.
 func (r *reading) run(ctx context.Context, from reader) error {
 	type reach struct{ start, end int64 }
 	together := map[reach][]*job{}
@@ -117,7 +117,7 @@ func (r *reading) run(ctx context.Context, from reader) error {
 	return nil
 }
 
-// fill does jobs that read the same time range. Series are read in the order in which the store
+// fill does jobs with the same time range. Series are read in the order in which the store
 // numbered them, which is about that of their rows.
 func (r reader) fill(ctx context.Context, jobs []*job, start, end int64) error {
 	users := make(map[storage.Ref][]*job, len(jobs))

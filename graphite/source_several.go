@@ -14,14 +14,14 @@ import (
 
 // A path of several series is drawn as several targets: path;key=value;..., with the tags that the
 // path does not show, by key, as carbon spells tagged names. A function that counts elements sees
-// those of the path, one that asks for tags these tags and the path as the tag name. Where that
-// does not tell series apart, they get all their tags, and then their metrics too. The series of a
-// tree that sums are one target series, the path.
+// those of the path. A function that asks for tags sees these tags, and the path as the tag name.
+// Series that this does not tell apart get all their tags, and then their metrics too. The series
+// of a tree that sums are one target series, the path.
 
 // metricTag is the key of a metric that a path does not show.
 const metricTag = "metric"
 
-// A sharer is a series of a path of several.
+// A sharer is one of several series of a path.
 type sharer struct {
 	refs    []storage.Ref // several if writers spell one series in several ways
 	labels  labels.Labels

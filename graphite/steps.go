@@ -20,7 +20,7 @@ type SeriesMeta interface {
 const (
 	// stepKey is the key in the custom map of TSMeta documents, the value being seconds.
 	stepKey = "step"
-	// defaultStep is carbon's for names that no rule is about, and ours for series of a single
+	// defaultStep is carbon's step for names that no rule matches, and ours for series of a single
 	// point.
 	defaultStep = 60
 	// greatestStep bounds what is taken for a step: a week.
@@ -35,13 +35,13 @@ const (
 	stepFresh = 15 * time.Minute
 	// guessFresh is how long a series of too few points is not looked at again.
 	guessFresh = 10 * time.Second
-	// maxKeeps bounds the steps that wait to be written; others are written when they are come by
+	// maxKeeps bounds the steps that wait to be written. Others are written when they are used
 	// again.
 	maxKeeps = 20_000
 )
 
-// steps knows the step of series that no rule is about: what their TSMeta documents say, else what
-// their points say. Safe for concurrent use.
+// steps knows the steps of series that no rule matches: from their TSMeta documents, else from
+// their points. Safe for concurrent use.
 type steps struct {
 	series SeriesMeta
 	reader reader
@@ -65,8 +65,7 @@ func newSteps(o apiOptions, r reader) *steps {
 	}
 }
 
-// of returns the steps of series in seconds, It looks at their points in a window where they are
-// not known.
+// of returns the steps of series in seconds. It infers unknown steps from the points in a window.
 func (s *steps) of(ctx context.Context, refs []storage.Ref, w span) (map[storage.Ref]int64, error) {
 	found := make(map[storage.Ref]int64, len(refs))
 	var unknown []storage.Ref
@@ -147,8 +146,8 @@ func (s *steps) learn(ctx context.Context, refs []storage.Ref, w span, found map
 	return nil
 }
 
-// keep has something settled after the answer. What does not fit in waits until the series is come
-// by again.
+// keep queues a step to be settled after the answer. When the queue is full, the step waits until
+// the series is used again.
 func (s *steps) keep(k keep) {
 	select {
 	case s.keeps <- k:

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// enoughPoints is of how many points a step is taken for good.
+	// enoughPoints is how many points a step needs to be kept.
 	enoughPoints = 10
-	// mostDeltas is how many of the latest intervals are looked at.
+	// mostDeltas is how many of the latest intervals are used.
 	mostDeltas = 2000
 	// maxFurther is how many series are looked for outside of the first window in one request.
 	maxFurther = 2000
@@ -33,11 +33,11 @@ func millis(from, until int64) (start, end int64) {
 	return max(inReach(from), 0) * 1000, min(max(inReach(until), -1)*1000+999, storage.MaxTime)
 }
 
-// An inference is what the points of series say of their steps, in seconds.
+// An inference is the steps that follow from the points of series, in seconds.
 type inference struct {
 	mu    sync.Mutex // guards all below while points are read
 	found map[storage.Ref]int64
-	// guessed are of series of two points and more, but too few to be sure.
+	// guessed are the steps of series of two or more points, but too few to be sure.
 	guessed map[storage.Ref]int64
 }
 
@@ -65,7 +65,7 @@ func inferSteps(ctx context.Context, r reader, refs []storage.Ref, w span) (*inf
 	return found, look(w.from, last)
 }
 
-// add takes what the points of one series say.
+// add infers the step of one series from its points.
 func (f *inference) add(p storage.Points) {
 	step, points := inferStep(p.Times, p.Values)
 	f.mu.Lock()
@@ -85,11 +85,11 @@ func without(refs []storage.Ref, found map[storage.Ref]int64) []storage.Ref {
 	})
 }
 
-// inferStep returns the step of points, ascending by time in milliseconds, in whole seconds, and of
-// how many points that is. NaN is no point, and one point has no step. Of enough points it is the
-// interval that a quarter of them have or less: neither gaps, however many, nor a few points out of
-// turn move it; and the step that people would have set if it is near one. Of fewer it is one at
-// which each is drawn.
+// inferStep returns the step of points in whole seconds, and the number of points. times are
+// ascending, in milliseconds. NaN is not a point, and one point has no step. With enough points the
+// step is the interval that a quarter of the intervals do not exceed, so neither gaps nor a few
+// points out of order change it, rounded to a usual step that is near. With fewer points it is a
+// step at which each point is drawn.
 func inferStep(times []int64, values []float64) (seconds int64, points int) {
 	var deltas, real []int64
 	for i := len(times) - 1; i >= 0 && len(deltas) < mostDeltas; i-- {

@@ -23,8 +23,8 @@ type keep struct {
 	write bool
 }
 
-// run settles what waits until ctx ends. What could not be written is inferred anew when it is
-// needed.
+// run settles what waits until ctx ends. A step that could not be written is inferred again when it
+// is needed.
 func (s *steps) run(ctx context.Context) error {
 	failing := false
 	for {
@@ -43,7 +43,7 @@ func (s *steps) run(ctx context.Context) error {
 	}
 }
 
-// batch takes what waits: series, and whether their steps are to be written.
+// batch takes what is queued: series, and whether their steps are to be written.
 func (s *steps) batch(first keep) map[storage.Ref]bool {
 	batch := map[storage.Ref]bool{first.ref: first.write}
 	for len(batch) < keepBatch {

@@ -73,7 +73,7 @@ func (a *api) eachOf(ctx context.Context, list []storage.Filter, limit int, visi
 // foundPage is how many series are looked at before others may have their turn.
 const foundPage = 1024
 
-// foundBytes is what a series that was found costs: its tags, its labels, its name.
+// foundBytes is the memory of a series that was found: its tags, its labels, its name.
 const foundBytes = 1000
 
 // notPlain passes what is not stored as nothing but a metric name. Few plain series get by, if
@@ -135,8 +135,8 @@ func (a *api) register(ctx context.Context, paths []string) ([]string, error) {
 	return names, errors.Join(errs...)
 }
 
-// delSeries answers /tags/delSeries. Nothing is deleted: what a store holds others wrote and read
-// too.
+// delSeries answers /tags/delSeries. It deletes nothing: other programs write and read the same
+// series.
 func (a *api) delSeries(r *request) (*reply, error) {
 	paths := r.form.list("path")
 	if len(paths) == 0 {

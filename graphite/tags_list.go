@@ -45,8 +45,8 @@ func filterOf(ctx context.Context, f form) (passes func(string) bool, failed fun
 	}, nil
 }
 
-// limitOf is the parameter limit. ok is false when the list is to be empty. Below 0 it is none, as
-// SQLite has it.
+// limitOf is the parameter limit. ok is false when the list is to be empty. Below 0 there is no
+// limit, as in SQLite.
 func limitOf(f form) (limit int, ok bool, err error) {
 	if f.get("limit") == "" {
 		return 0, true, nil

@@ -81,8 +81,8 @@ func anchored(pattern string) (*pyregexp.Regexp, error) {
 // match reports whether labels satisfy the condition.
 func (s tagSpec) match(ls labels.Labels) bool { return s.accepts(ls.Get(s.label)) }
 
-// accepts reports whether a value satisfies the condition. One that takes too long to try does not;
-// see specsError.
+// accepts reports whether a value satisfies the condition. A condition that takes too long to try
+// is not satisfied, see specsError.
 func (s tagSpec) accepts(value string) bool {
 	if s.re == nil {
 		return (value == s.value) != s.negated
@@ -104,7 +104,7 @@ func (s tagSpec) accepts(value string) bool {
 	return ok != s.negated
 }
 
-// specsError reports whether what the specs did not accept may be wrong. It is to be asked after
+// specsError returns an error if a spec may have refused a value wrongly. It must be called after
 // the last match.
 func specsError(specs []tagSpec) error {
 	if len(specs) == 0 {

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// about is what the commands version and stats show.
+// about answers the commands version and stats.
 type about struct {
 	o       listenerOptions
 	host    string
 	metrics *listenerMetrics
 }
 
-// telnet is the answer to version: like that of a TSD two lines, which revision and which build.
+// telnet is the answer to version: two lines, as a TSD has them, the revision and the build.
 func (a *about) telnet() string {
 	return "tsdbridge " + a.o.Version + " built at revision " + a.o.Revision + "\nBuilt with " + a.o.Build
 }

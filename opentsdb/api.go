@@ -59,7 +59,7 @@ type api struct {
 	turns *turns.Turns // of those that decompress or parse large bodies
 }
 
-// newAPI returns an API over an Ingest. The options are valid.
+// newAPI returns the API over a putStore. The options are valid.
 func newAPI(o apiOptions, puts *putStore) *api {
 	return &api{o: o, puts: puts, gate: listen.NewGate(o.Requests, o.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0))}
 }
@@ -98,8 +98,8 @@ var (
 // maxVersion is that of the API; see /api/v1/put.
 const maxVersion = 1
 
-// apiEndpoint is the endpoint of a path in lower case, as OpenTSDB's HttpQuery.getQueryBaseRoute
-// finds it.
+// apiEndpoint returns the endpoint of a path in lower case, as OpenTSDB's
+// HttpQuery.getQueryBaseRoute does.
 func apiEndpoint(path string) (string, error) {
 	parts := strings.Split(strings.ToLower(strings.Trim(path, "/")), "/")
 	if len(parts) < 2 || parts[0] != "api" {
@@ -122,7 +122,7 @@ func apiEndpoint(path string) (string, error) {
 	return parts[2], nil
 }
 
-// method is the method that a request means: browsers, which only GET, say another with
+// method returns the method that a request means: clients that can only GET set another one by
 // method_override.
 func method(r *http.Request) string {
 	if override := r.URL.Query().Get("method_override"); r.Method == http.MethodGet && override != "" {
@@ -150,8 +150,8 @@ func writeError(w http.ResponseWriter, err error) {
 	writeJSON(w, e.status, map[string]any{"error": content})
 }
 
-// retryAfter is how many seconds a client should wait when the store cannot take its points: not
-// all of them as long.
+// retryAfter is how many seconds a client should wait when the store cannot take its points. It
+// differs between clients, so that they do not all return at once.
 func retryAfter() string { return strconv.Itoa(1 + rand.IntN(5)) }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

@@ -53,8 +53,8 @@ func (b *body) receive(w http.ResponseWriter, r *http.Request, dst []byte, limit
 	return listen.Body{Claimed: r.ContentLength, Limit: limit, Share: b.share}.ReadBody(dst, r.Body)
 }
 
-// unpack decompresses a body that is there whole. A few do so at once, and those that are short go
-// first: a few bytes can stand for very many.
+// unpack decompresses a complete body. Only a few are decompressed at once, the shortest work
+// first, because a few bytes can expand to very many.
 func (b *body) unpack(ctx context.Context, encoding coding, packed []byte, limit int) error {
 	ctx, cancel := context.WithTimeout(ctx, unpackTimeout)
 	defer cancel()

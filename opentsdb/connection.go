@@ -19,8 +19,8 @@ var past = time.Unix(1, 0)
 // drops what cannot be sent at once.
 const answerTimeout = 5 * time.Second
 
-// serve looks at the first byte of a connection and serves it until ctx ends. What it sent by
-// telnet has until writeCtx ends.
+// serve looks at the first byte of a connection and serves it until ctx ends. Points that came by
+// telnet may be stored until writeCtx ends.
 func (s *server) serve(ctx, writeCtx context.Context, conn net.Conn) {
 	s.metrics.open.Add(1)
 	s.metrics.total.Add(1)
@@ -48,9 +48,9 @@ func (s *server) serve(ctx, writeCtx context.Context, conn net.Conn) {
 // the commands of telnet are not.
 func isHTTP(c byte) bool { return c >= 'A' && c <= 'Z' }
 
-// connection is one connection of telnet. It reads what is there, stores the points of it, answers,
-// and only then reads on: so a slow store slows the sender. Where there are many points, it reads
-// and parses once more while they are on their way.
+// connection is one connection of telnet. It reads what has arrived, stores the points, answers,
+// and only then reads on, so a slow store slows the sender. While many points are being stored, it
+// reads and parses once more.
 type connection struct {
 	*server
 	conn   net.Conn
@@ -108,15 +108,15 @@ func (c *connection) read(ctx context.Context, timeout time.Duration) (n int, er
 	return n, err
 }
 
-// note takes the counts of a run over into the metrics.
+// note adds the counts of a run to the metrics.
 func (c *connection) note() {
 	c.metrics.lines.Add(int64(c.telnet.lines))
 	c.metrics.bad.Add(int64(c.telnet.bad))
 	c.telnet.lines, c.telnet.bad, c.telnet.strange = 0, 0, 0
 }
 
-// flush sends the answers. A client that does not read them gets no more: one that only puts may
-// never look.
+// flush sends the answers. A client that does not read its answers gets no more: a client that only
+// puts may never read.
 func (c *connection) flush() {
 	answer := c.telnet.answer
 	if c.telnet.answer = answer[:0]; cap(answer) > listen.FirstBuffer {

@@ -10,9 +10,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// delivery hands what telnet sent to the store until it takes it. A TSD answers such a line with an
-// error, and most senders do not listen; here the connection waits meanwhile, and does not read
-// from its sender.
+// delivery hands what telnet sent to the store until it takes it. When its store fails, a TSD
+// answers a line with an error, which most senders ignore. Here the connection waits, and does not
+// read from its sender.
 type delivery struct {
 	listen.Retrier
 	metrics *listenerMetrics
@@ -27,8 +27,8 @@ func newDelivery(logger *slog.Logger, m *listenerMetrics, stopping <-chan struct
 }
 
 // write returns when the points of a job are durable, or refused, or when ctx ends: then they are
-// lost. refuse is told of points whose series the store refused, by their origin, and of all points
-// with origin -1.
+// lost. refuse is called with the origin of each point whose series the store refused, and with
+// origin -1 when the store refused all points.
 func (d *delivery) write(ctx context.Context, j job, refuse func(origin int, err error)) {
 	n := float64(len(j.Batch.Refs))
 	d.metrics.held.Add(n)

@@ -1,7 +1,7 @@
 package opentsdb
 
-// echoed is a point as a TSD shows it again to the client that sent it: the value is a string
-// whatever it was, and what was not sent is left out.
+// echoed is a point as a TSD returns it to the client that sent it: the value is always a string,
+// and members that were not sent are left out.
 type echoed struct {
 	Metric    *string             `json:"metric,omitempty"`
 	Timestamp int64               `json:"timestamp"`

@@ -18,15 +18,14 @@ type putBody struct {
 	bad    []badPoint
 	points int
 	limit  int // of points
-	// careful leaves out the short way of points that look like all others; for tests, which
-	// compare.
+	// careful skips the fast path of points of the usual form. Tests compare both ways.
 	careful bool
 }
 
 var errTooMany = errors.New("too many points")
 
-// walk reads the body into the job. An error means that it is no JSON of points; then nothing of it
-// counts.
+// walk reads the body into the job. An error means that the body is not JSON of points; then all of
+// it is discarded.
 func (p *putBody) walk() error {
 	p.job.Begin()
 	defer p.job.End()
@@ -119,8 +118,7 @@ func (p *putBody) nameAndValue() error {
 	return p.member(string(text))
 }
 
-// usualName reads one of the names that are looked for, and the colon, where they stand without
-// anything between; else it reads nothing.
+// usualName reads one of the known names and the colon right after it. It reads nothing else.
 func (p *putBody) usualName() string {
 	p.space()
 	rest := p.b[p.i:]
@@ -149,7 +147,7 @@ func (p *putBody) skipName(rest []byte, quoted, name string) string {
 	return name
 }
 
-// member reads the value of a member. Of two of one name the last counts.
+// member reads the value of a member. Of two members with one name the last one counts.
 func (p *putBody) member(name string) (err error) {
 	switch name {
 	case memberMetric:
@@ -193,9 +191,9 @@ func (p *putBody) long() (int64, error) {
 	return 0, fmt.Errorf("byte %d: timestamp is no integer of 64 bits", at)
 }
 
-// tags reads the tags. Those of a series in the cache are known by their bytes up to the first "}"
-// and not looked at: they were, when the series was met first, and no longer text that begins with
-// them is an object.
+// tags reads the tags. Tags of a series in the cache are known by their bytes up to the first "}"
+// and are not parsed again: they were parsed when the series was first met, and no longer text that
+// begins with them is an object.
 func (p *putBody) tags() error {
 	p.point.tags, p.point.ref = nil, 0
 	c, start := p.space(), p.i

@@ -6,14 +6,14 @@ import (
 	"fmt"
 )
 
-// A scanner walks over JSON text. It takes what Jackson takes as OpenTSDB sets it up: RFC 8259, and
-// in addition NaN and infinities without quotes.
+// A scanner walks over JSON text. It accepts what Jackson accepts in OpenTSDB's configuration: RFC
+// 8259, and in addition NaN and infinities without quotes.
 type scanner struct {
 	b []byte
 	i int
 }
 
-// A scalarKind is what a value is.
+// A scalarKind is the kind of a value.
 type scalarKind uint8
 
 const (

@@ -93,7 +93,7 @@ func (l *listener) Run(ctx context.Context, puts *putStore, api http.Handler) er
 	return err
 }
 
-// server is a Listener that runs.
+// server is a listener that runs.
 type server struct {
 	*listener
 	puts     *putStore

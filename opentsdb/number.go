@@ -8,8 +8,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/decimal"
 )
 
-// The two classes of what a TSD refuses, after the exceptions of Java: telnet names them in its
-// answers.
+// The two classes of errors of a TSD, named after Java's exceptions. Telnet's answers contain them.
 type (
 	// numberError is a NumberFormatException: text that is no number.
 	numberError string
@@ -35,8 +34,8 @@ func (n number) finite() bool {
 	return n.integer || n.bits&(0x7ff<<52) != 0x7ff<<52
 }
 
-// scanNumber reads the number that b begins with: most are a few digits, with a point perhaps or an
-// exponent. length is 0, and ok false, when it is worth another look.
+// scanNumber reads the number that b begins with: most are a few digits, perhaps with a point or an
+// exponent. length is 0, and ok is false, when the number needs a closer look.
 func scanNumber(b []byte) (n number, length int, ok bool) {
 	d, length := decimal.Scan(b)
 	if d.Whole {

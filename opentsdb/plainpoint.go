@@ -15,13 +15,14 @@ const (
 	hasAll = 1<<iota - 1
 )
 
-// plain reads the element at the present place if it is a point as nearly all are: the four members
-// in any order, with at most a blank after each colon and comma, the timestamp digits, the value a
-// number of a few digits, the series one of the cache. When it returns false, it has read nothing,
-// and element finds out what there is.
+// plain reads the next element if it is a point of the usual form: the four members in any order,
+// with at most a blank after each colon and comma, the timestamp digits, the value a number of a
+// few digits, the series one of the cache. When it returns false, it has read nothing, and element
+// finds out what there is.
 //
-// A series of the cache is known by the bytes of its metric and its tags: they were JSON when it
-// was met first, so they need no other look. No name of a series has a quote or a brace in it.
+// A series of the cache is known by the bytes of its metric and its tags: they were parsed when the
+// series was first met, so they are not parsed again. No name of a series has a quote or a brace in
+// it.
 func (p *putBody) plain() bool {
 	b, i, has := p.b, p.i, 0
 	var metric, tags []byte

@@ -35,7 +35,8 @@ func stampOf(timestamp int64) (s stamp, ok bool) {
 	return stamp{timestamp, true}, timestamp > 0 && timestamp <= lastMillisecond
 }
 
-// A sent point is one as its client wrote it, before anybody looked at the names. Texts are Java's.
+// A sent point is a point as its client wrote it, before its names are checked. Error texts are
+// those of Java.
 type sent struct {
 	metric    string
 	timestamp int64
@@ -103,8 +104,8 @@ func integerSize(v int64) int {
 	return 8
 }
 
-// addPoint appends a point whose floats have a form. Only of a whole second is it worth saying how
-// it came.
+// addPoint appends a point. floats is the form of its float. That a point came in milliseconds
+// matters only for a whole second.
 func addPoint(b *storage.Batch, ref storage.Ref, p point, floats storage.Form) {
 	if p.integer {
 		floats = storage.FormInteger

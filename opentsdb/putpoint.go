@@ -56,7 +56,8 @@ func (q *putPoint) series(value number, maxTags int) (storage.Series, error) {
 	return series(s.metric, s.tags), nil
 }
 
-// readTags reads an object of tags that was walked over before. Of two of one key the last counts.
+// readTags reads an object of tags that was walked over before. Of two tags with one key the last
+// one counts.
 func readTags(b []byte) ([]storage.Tag, error) {
 	s := scanner{b: b}
 	var tags []storage.Tag

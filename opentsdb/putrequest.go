@@ -95,9 +95,9 @@ func (p *putRequest) done() {
 	p.release()
 }
 
-// serve reads a request and stores its points. An error is of the request as a whole. It counts as
-// one under way when its body is there: who sends slowly holds the memory of what has come, and
-// blocks no others.
+// serve reads a request and stores its points. An error concerns the request as a whole. The
+// request counts as one under way once its body has arrived: a slow sender holds the memory of the
+// bytes that have arrived, and blocks no others.
 func (p *putRequest) serve(w http.ResponseWriter, r *http.Request) (*putAnswer, error) {
 	var err error
 	if p.flags, err = readPutFlags(r.URL.Query()); err != nil {
@@ -124,7 +124,7 @@ func (p *putRequest) serve(w http.ResponseWriter, r *http.Request) (*putAnswer, 
 // largeBody is how many bytes a body has that is worth a turn of its own to be parsed.
 const largeBody = 256 << 10
 
-// parseInTurn is parse. Of large bodies a few are parsed at once.
+// parseInTurn is parse for bodies of any size. Only a few large bodies are parsed at once.
 func (p *putRequest) parseInTurn(ctx context.Context) error {
 	if len(p.content.bytes) <= largeBody {
 		return p.parse()
@@ -139,7 +139,7 @@ func (p *putRequest) parseInTurn(ctx context.Context) error {
 	return p.parse()
 }
 
-// parse walks over the body. Nothing is stored when it is not right as a whole.
+// parse walks over the body. Nothing of a malformed body is stored.
 func (p *putRequest) parse() error {
 	switch first := p.points.space(); {
 	case p.points.i == len(p.points.b):
@@ -187,7 +187,7 @@ func (p *putRequest) answer(r *http.Request) *putAnswer {
 	}
 }
 
-// store stores the points. An error is of all that were not refused.
+// store stores the points. An error concerns all points that were not refused.
 func (p *putRequest) store(ctx context.Context) error {
 	j := p.points.job
 	err := j.in.Store(ctx, j.Job)

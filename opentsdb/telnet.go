@@ -28,8 +28,8 @@ type telnet struct {
 	strange int // of them, words that are no command
 }
 
-// take stores the points of lines, and returns false when one of them was exit. The lines are
-// overwritten.
+// take stores the points of lines, and returns false when one of the lines was exit. It overwrites
+// the lines.
 func (t *telnet) take(ctx context.Context, l *listen.Lines, d *delivery) (open bool) {
 	_ = t.turn.Resume(ctx) // When the process stops, what was read is parsed without a turn.
 	open = t.parse(l)
@@ -49,7 +49,7 @@ func (t *telnet) take(ctx context.Context, l *listen.Lines, d *delivery) (open b
 	return open
 }
 
-// parse does what lines say, but for storing the points, which are in the job then.
+// parse executes lines, except that it puts their points into the job and does not store them.
 func (t *telnet) parse(l *listen.Lines) (open bool) {
 	t.job = t.puts.job(&t.puts.telnet)
 	t.job.Begin()
@@ -71,7 +71,7 @@ func (t *telnet) parse(l *listen.Lines) (open bool) {
 	return open
 }
 
-// plain puts the points of the lines that come first, up to one that is worth a closer look.
+// plain adds the points of the first lines, up to the first line of an unusual form.
 func (t *telnet) plain(l *listen.Lines) {
 	for {
 		key, p, n := plainPut(l.Rest(), l.Longest)
@@ -171,7 +171,7 @@ func seriesKey(s storage.Series) []byte {
 	return latin1Bytes(b.String())
 }
 
-// refused answers a put that was refused.
+// refused answers a refused put.
 func (t *telnet) refused(err error) {
 	t.bad++
 	t.say(refusalText(err))
@@ -191,8 +191,8 @@ func (t *telnet) tooLong(longest int) {
 	t.say("put: illegal argument: line of more than " + strconv.Itoa(longest) + " bytes")
 }
 
-// maxAnswer bounds what a run of lines is answered: who sends nothing but nonsense has heard enough
-// by then.
+// maxAnswer bounds the answer to a run of lines. A client that sends nothing but nonsense needs no
+// more.
 const maxAnswer = 64 << 10
 
 func (t *telnet) say(text string) {

@@ -12,10 +12,10 @@ import (
 // putWord begins a line of telnet with a point: "put <metric> <timestamp> <value> <tagk=tagv> ...".
 const putWord = "put "
 
-// scanPut reads a put line whose timestamp and value are as they should be. key, which names the
-// series, is the metric and the tags as they were sent with a blank between; to put them side by
-// side the line is overwritten. Whether the names are good is not looked at. It returns false, and
-// leaves the line alone, when the line is worth another look.
+// scanPut reads a put line with a valid timestamp and value. key names the series: the metric and
+// the tags as they were sent, with a blank between. To join them, scanPut overwrites the line. It
+// does not check the names. It returns false, and leaves the line unchanged, when the line needs a
+// closer look.
 func scanPut(line []byte) (key []byte, p point, ok bool) {
 	metricEnd := len(putWord) + bytes.IndexByte(line[len(putWord):], ' ')
 	if metricEnd <= len(putWord) {
@@ -46,10 +46,10 @@ func scanPut(line []byte) (key []byte, p point, ok bool) {
 	return line[start:], point{value, at}, true
 }
 
-// plainPut is scanPut for the line that b begins with if it is as nearly all are: one blank between
-// the fields, a timestamp of digits, a value of a few digits. n is its length with its end; 0, and
-// nothing is overwritten, when it is worth another look, has more than longest bytes, or its end is
-// not there yet.
+// plainPut is scanPut for the line that b begins with, if it has the usual form: one blank between
+// the fields, a timestamp of digits, a value of a few digits. n is its length with its end. n is 0,
+// and nothing is overwritten, when the line needs a closer look, has more than longest bytes, or
+// its end has not arrived yet.
 func plainPut(b []byte, longest int) (key []byte, p point, n int) {
 	if len(b) < len(putWord) || string(b[:len(putWord)]) != putWord {
 		return nil, point{}, 0
@@ -122,7 +122,8 @@ func putSeries(key []byte, maxTags int) (storage.Series, error) {
 }
 
 // explainPut is PutDataPointRpc.importDataPoint of OpenTSDB 2.4 for a line that scanPut did not
-// take: it returns what is wrong with it. A line that only looks odd is a point of the series s.
+// take: it returns what is wrong with it. A line with an odd spelling only is a point of the series
+// s.
 func explainPut(line []byte, maxTags int) (s storage.Series, p point, err error) {
 	words := strings.Split(latin1(line), " ")[1:]
 	if len(words) < 4 {

@@ -12,11 +12,11 @@ import (
 
 // The default tree is where carbon's names without tags are found: series that are nothing but a
 // metric hang there under that metric, cut at its dots. It is a tree like others, so that a TSD can
-// browse it, but not enabled, so that a TSD hangs nothing on it. Two things are unlike what a TSD
-// would make of its rule, both for the sake of the name: equal names in a row stay apart (a.a.b is
-// not a.b), and a name without a dot is a leaf of the root.
+// browse it, but not enabled, so that a TSD hangs nothing on it. Two things differ from what a TSD
+// makes of its rule, so that each name keeps a path of its own: equal names in a row stay apart
+// (a.a.b is not a.b), and a name without a dot is a leaf of the root.
 
-// defaultTree is what is known of it: nothing, the tree, or why it cannot be used.
+// A defaultTree is what is known of the default tree: nothing, the tree, or why it cannot be used.
 type defaultTree struct {
 	tree *Tree
 	err  error
@@ -27,7 +27,7 @@ func defaultRule(id uint16) schema.TreeRule {
 	return schema.TreeRule{TreeID: int(id), Type: ruleMetric, Separator: `\.`, Description: "the elements of the metric"}
 }
 
-// errOtherRules is about a tree that others made for something else.
+// errOtherRules is about a tree of that name that was made for something else.
 var errOtherRules = errors.New(`has other rules than METRIC with the separator \. at level 0`)
 
 // defaultOf finds the default tree, the first of several of its name. One without rules is not
@@ -97,8 +97,8 @@ func plainRoute(metric string) Route {
 // with the square of the depth: a line of carbon's with 8000 dots would write half a gigabyte.
 const mostBranches = 64
 
-// shallow makes one leaf of what is too deep, with dots in its name. It is found as if each element
-// were a branch.
+// shallow turns a path that is too deep into a leaf with dots in its name. It is found as if each
+// element were a branch.
 func shallow(r Route) Route {
 	if len(r.Branches) > mostBranches {
 		r.Leaf = strings.Join(append(r.Branches[mostBranches:len(r.Branches):len(r.Branches)], r.Leaf), ".")

@@ -62,7 +62,7 @@ func NewFollower(f *Forest, c Catalog, o FollowOptions) *Follower {
 	return &Follower{forest: f, catalog: c, o: o, owner: fmt.Sprintf("%016x", rand.Uint64()), asked: make(chan SyncOptions, 1)}
 }
 
-// State is how far it is.
+// State returns how far the Follower has come.
 func (w *Follower) State() FollowState {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -149,7 +149,7 @@ func (w *Follower) hanging(wanted func(*Tree) bool) []*Tree {
 	return slices.DeleteFunc(slices.Clone(w.forest.Trees()), func(t *Tree) bool { return !t.hangs() || !wanted(t) })
 }
 
-// news are the rules of trees that are not synced.
+// news returns the rules of trees that are not synced.
 func (w *Follower) news() map[uint16]string {
 	seen := map[uint16]string{}
 	for _, t := range w.hanging(func(t *Tree) bool { return !t.synced() }) {
@@ -158,7 +158,7 @@ func (w *Follower) news() map[uint16]string {
 	return seen
 }
 
-// due are the trees that were new at the last look as well, and that no other process is at.
+// due returns the trees that were new at the last look as well, and that no other process works on.
 func (w *Follower) due(seen map[uint16]string) []*Tree {
 	return w.hanging(func(t *Tree) bool {
 		others := t.mark.Owner != "" && t.mark.Owner != w.owner && t.mark.Rules == t.rulesSum() &&

@@ -9,7 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// Limits of patterns: what a query may ask for is not what a sender of names may.
+// Limits of patterns.
 const (
 	maxPattern      = 64 << 10 // bytes of a pattern
 	maxElements     = 60       // of a pattern with ** in it, between dots
@@ -18,9 +18,9 @@ const (
 )
 
 // A Glob is a pattern of dotted paths: * ? [a-z] [!a-z] {a,b} within an element, ** for any number
-// of elements. It is graphite-web's (finders/standard.py): an element's braces are multiplied out
-// as text, each variant is Python's fnmatch, and backslashes are dropped: they make nothing
-// literal.
+// of elements. It matches as graphite-web does (finders/standard.py): braces of an element are
+// multiplied out as text, each variant is Python's fnmatch, and backslashes are dropped, so they
+// escape nothing.
 type Glob struct {
 	elements []element
 	// deep is true when there are more elements than states have bits. None of them is **, so that
@@ -56,7 +56,8 @@ const (
 	tokenSet            // [...]
 )
 
-// CompileGlob reads a pattern. Empty elements match nothing but at the end, where one is left out.
+// CompileGlob reads a pattern. Empty elements match nothing, except one at the end, which is left
+// out.
 func CompileGlob(pattern string) (*Glob, error) {
 	if len(pattern) > maxPattern {
 		return nil, fmt.Errorf("%w: pattern of %d bytes, at most %d are searched for", storage.ErrLimit, len(pattern), maxPattern)

@@ -12,9 +12,10 @@ import (
 )
 
 // An Index holds the branches and leaves of trees in memory as tsdb-tree has them: a branch is a
-// row, a leaf a column of it, both known by the hashes of their names, of names that share a hash
-// the first one stays; collided leaves are kept in addition, by their names. It only grows; a new
-// one is loaded when rows may have gone. About 70 bytes a leaf. Safe for concurrent use.
+// row, a leaf is a column of it, and both are known by the hashes of their names. Of names that
+// share a hash the first one stays. Collided leaves are kept in addition, by their names. An Index
+// only grows; a new one is loaded when rows may have been deleted. A leaf takes about 70 bytes. It
+// is safe for concurrent use.
 type Index struct {
 	shown func(stored string) string
 

@@ -19,7 +19,7 @@ type Inverse struct {
 	variable int
 }
 
-// A reading is what the elements of a level say. Without a tag and for no metric it is a constant,
+// A reading is the meaning of the elements of a level. Without a tag and a metric it is a constant,
 // prefix alone.
 type reading struct {
 	metric         bool
@@ -79,7 +79,7 @@ func (i *Inverse) has(r reading) bool {
 	})
 }
 
-// reading turns a rule round.
+// reading inverts a rule.
 func (r *rule) reading() (reading, error) {
 	switch {
 	case r.rest():
@@ -186,9 +186,9 @@ func inversesOf(trees []*Tree) []inverseTree {
 
 // Inverse turns a dotted path of shown names into metric and tags as people write them, keys as the
 // rules have them: by the first tree, in the order of their ids, whose rules give exactly this path
-// to the series that would be stored. Elements are not empty. A path that no tree takes is nothing
-// but a name. The answer hangs on the definitions alone, which it does not read: before they are
-// read no tree takes anything.
+// to the series that would be stored. Elements are not empty. A path that no tree takes is only a
+// name. The answer depends on the definitions alone, which Inverse does not read: before they are
+// read, no tree takes anything.
 func (f *Forest) Inverse(path string) (shown storage.Series, t *Tree, ok bool) {
 	f.mu.RLock()
 	trees := f.inverse

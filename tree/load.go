@@ -16,8 +16,8 @@ type Broken struct {
 	Err        error
 }
 
-// LoadTrees reads the definitions of all trees, by id. Those that cannot be used are apart; they do
-// not keep the others from working.
+// LoadTrees reads the definitions of all trees, by id. Trees that cannot be used are listed
+// separately and do not affect the others.
 func LoadTrees(ctx context.Context, db kv.KV, table string) (trees []*Tree, broken []Broken, err error) {
 	for id := 1; id <= schema.MaxTreeID; id++ {
 		row, err := nextTree(ctx, db, table, uint16(id))

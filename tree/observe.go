@@ -17,11 +17,11 @@ var _ storage.Observer = (*Forest)(nil)
 // Observe hangs series on every tree that is enabled, and plain ones on the default tree, and
 // returns when their rows are in the table: as durable as a check-and-put is, which the next Apply
 // makes them on every engine. Series that a tree has no place for are kept in its rows of failures
-// where it wants that; they are no error. After an error some rows may be there; observing all
-// again is safe.
+// if the tree wants that; this is not an error. After an error some rows may be there; observing
+// all again is safe.
 //
-// It may be called before Load: the definitions are then read first, and of each cell the table is
-// asked whether it is there.
+// It may be called before Load: it then reads the definitions first, and asks the table about each
+// cell.
 func (f *Forest) Observe(ctx context.Context, series []NewSeries) error {
 	if len(series) == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// Rows finds paths in tsdb-tree itself, for who holds no index of it. A branch is one read and one
+// Rows finds paths in tsdb-tree itself, without an index in memory. A branch is one read and one
 // scan of its children's rows.
 type Rows struct {
 	db    kv.KV
@@ -122,7 +122,7 @@ func (r rowsSource) list(ctx context.Context, row []byte, _ []nameRange, visit f
 	return r.branches(ctx, row, visit)
 }
 
-// errOccupied ends the listing of it.
+// errOccupied ends a listing early.
 var errOccupied = errors.New("the branch is not empty")
 
 // empty implements source. It is worth a read only where the leaves of a branch may all be hidden.
@@ -172,7 +172,7 @@ func (r *Rows) scan(ctx context.Context, row, from []byte, visit func(child[[]by
 			children = append(children, child[[]byte]{name: []byte(r.shown(b.DisplayName)), branch: found.Key})
 		}
 	}
-	// Visiting goes down into the children; the scan is over by then.
+	// Visiting descends into the children, so the scan must have ended.
 	for _, c := range children {
 		if err := visit(c); err != nil {
 			return nil, err

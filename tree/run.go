@@ -12,8 +12,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/retry"
 )
 
-// reloadEvery is how often everything is read anew where others may have deleted rows: what they
-// add is seen by each Refresh.
+// reloadEvery is how often everything is read again where other processes may have deleted rows.
+// Each Refresh finds what they add.
 const reloadEvery = time.Hour
 
 // maxLoadWait bounds the time between two attempts to load.
@@ -22,8 +22,8 @@ const maxLoadWait = 30 * time.Second
 // errNotLoaded is the error of Status before the first attempt has ended.
 var errNotLoaded = errors.New("trees: not loaded yet")
 
-// Run loads the trees, trying again until it can, and looks every so often for what others have
-// changed, until ctx ends.
+// Run loads the trees, tries again until it succeeds, and then looks regularly for what other
+// processes have changed, until ctx ends.
 func (f *Forest) Run(ctx context.Context, every time.Duration, logger *slog.Logger) error {
 	k := keeper{forest: f, logger: logger, said: map[uint16]string{}, told: map[uint16]collisions{}}
 	pauses := retry.Pauses{First: min(every, time.Second), Longest: maxLoadWait}
@@ -37,7 +37,7 @@ func (f *Forest) Run(ctx context.Context, every time.Duration, logger *slog.Logg
 	return nil
 }
 
-// look reads everything anew when it is time, else what is new.
+// look reads everything again when it is time, else only what is new.
 func (k *keeper) look(ctx context.Context, every time.Duration) {
 	k.age += every
 	switch incomplete := k.forest.incomplete(); {
@@ -151,14 +151,14 @@ func (k *keeper) note(ctx context.Context, err error) (ok bool) {
 	return true
 }
 
-// collisions are what was said of those of a tree, and when.
+// collisions is what was logged about the collisions of a tree, and when.
 type collisions struct {
 	series int
 	at     time.Time
 }
 
-// tellCollisions logs, for each tree once an hour at most, that more series came to paths that
-// others had.
+// tellCollisions logs, at most once an hour for each tree, that more series came to paths that
+// other series had.
 func (k *keeper) tellCollisions() {
 	for _, t := range k.forest.Trees() {
 		now, told := k.forest.Index().Shared(t.id), k.told[t.id]
@@ -215,7 +215,7 @@ type TreeStatus struct {
 	Shared Sharing
 }
 
-// errInverseOff is about trees that Options.Inverse leaves out.
+// errInverseOff is the reason for trees that Options.Inverse leaves out.
 var errInverseOff = errors.New("not asked for")
 
 // Status returns the state of the forest.
