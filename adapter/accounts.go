@@ -7,7 +7,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 )
 
-// newBudget makes the budget of all queries, with its metrics.
+// newBudget returns the memory budget of all queries, and registers its metrics.
 func newBudget(o Options, registerer prometheus.Registerer) *budget.Budget {
 	b := budget.New(o.queryMemory())
 	factory := promauto.With(registerer)
@@ -26,7 +26,7 @@ func newBudget(o Options, registerer prometheus.Registerer) *budget.Budget {
 	return b
 }
 
-// queryMemory is the size of the budget, in bytes.
+// queryMemory returns the size of the budget, in bytes.
 func (o Options) queryMemory() int64 {
 	if o.QueryMemory > 0 {
 		return o.QueryMemory

@@ -1,5 +1,6 @@
-// Package adapter is the process: it opens the engine and the store, wires the protocols to them, and serves them together with the admin
-// API, the status pages and the commands. It speaks none of the protocols itself.
+// Package adapter is the process: it opens the engine and the store, wires the protocols to them,
+// and serves them together with the admin API, the status pages and the commands. It implements no
+// protocol itself.
 package adapter
 
 import (
@@ -65,9 +66,9 @@ func New(o Options) (*Adapter, error) {
 		return nil, errors.Join(err, a.Close())
 	}
 	so.Observer = a.trees
-	if a.store, err = storage.New(db, so); err == nil && o.Engine != EngineHBase { // which may be away: Run looks at its tables
+	if a.store, err = storage.New(db, so); err == nil && o.Engine != EngineHBase { // a cluster may be down: Run checks its tables
 		if err = a.store.PinLayout(context.Background()); errors.Is(err, storage.ErrFull) {
-			err = nil // of a new store; Run goes on with it
+			err = nil // the disk of a new store is full; Run retries
 		}
 	}
 	if err == nil {
@@ -116,7 +117,7 @@ func (a *Adapter) listen() error {
 	return nil
 }
 
-// Addr is the address that the HTTP listener is bound to, empty without one.
+// Addr returns the address of the HTTP listener, empty without one.
 func (a *Adapter) Addr() string {
 	if a.listener == nil {
 		return ""
@@ -124,7 +125,7 @@ func (a *Adapter) Addr() string {
 	return a.listener.Addr().String()
 }
 
-// Close releases what New opened; for an Adapter that never ran.
+// Close releases what New opened, for an Adapter that never ran.
 func (a *Adapter) Close() error {
 	var err error
 	if a.listener != nil {
@@ -142,11 +143,12 @@ func (a *Adapter) Close() error {
 	return errors.Join(err, a.engine.Close())
 }
 
-// CarbonAddr is the address that carbon's listener is bound to, empty without one.
+// CarbonAddr returns the address of carbon's listener, empty without one.
 func (a *Adapter) CarbonAddr() string { return a.graphite.CarbonAddr() }
 
-// Run serves until ctx ends, then lets the requests under way finish and closes the store. What was acknowledged is durable
-// before the acknowledgement, so nothing waits to be flushed.
+// Run serves until ctx ends. Then it lets the requests under way finish, flushes the points in
+// memory into the tables and closes the store. A flush that does not finish in time loses nothing:
+// acknowledged points are in the log or in the tables, and the next start replays the log.
 func (a *Adapter) Run(ctx context.Context) error {
 	// The store outlives the listener: requests under way still need it.
 	storeCtx, stopStore := context.WithCancel(context.WithoutCancel(ctx))
@@ -207,7 +209,8 @@ func (a *Adapter) serveWeb() error {
 	return a.webConfig.Serve(a.listener, a.server, a.o.Logger)
 }
 
-// memoryKeeper keeps the process within its limits. Half as much as --write.buffer.max-bytes may wait above it, and bodies are decoded.
+// memoryKeeper returns the keeper of the process' memory limits. The head may hold half as much
+// again as --write.buffer.max-bytes, and the bodies of writes are held twice, as sent and decoded.
 func (a *Adapter) memoryKeeper() *memoryKeeper {
 	writes := a.o.HeadBytes/2*3 + 2*int64(a.o.Prometheus.Write.InFlightBytes)
 	return &memoryKeeper{budget: a.budget, writes: writes, machine: machineMemory(), queries: a.prometheus.Running()}

@@ -16,16 +16,18 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// Paths of the admin API. The first is Prometheus' name; without --web.enable-admin-api its module answers, as a Prometheus without it does.
+// Paths of the admin API. The first is Prometheus' own. Without --web.enable-admin-api the query
+// API answers that they are not served.
 const (
 	snapshotPath = prom.APIPrefix + "/admin/tsdb/snapshot"
 	compactPath  = prom.APIPrefix + "/admin/tsdb/compact"
 )
 
-// snapshotsDir is where snapshots are in --storage.path, as in Prometheus' directory.
+// snapshotsDir is the directory of snapshots in --storage.path, as in Prometheus' data directory.
 const snapshotsDir = "snapshots"
 
-// adminAPI does with the store of a running adapter what needs the store: the process has it alone.
+// adminAPI runs operations that need the store of a running adapter, since no other process can
+// open it.
 type adminAPI struct {
 	o      Options
 	store  *storage.Store
@@ -54,7 +56,7 @@ func (a *adminAPI) mount(r chi.Router) {
 	}
 }
 
-// alone answers with what serve returns, unless another operation is under way.
+// alone answers with the result of serve, unless another operation is under way.
 func (a *adminAPI) alone(serve func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !a.busy.TryLock() {
@@ -76,7 +78,8 @@ func (a *adminAPI) fail(w http.ResponseWriter, r *http.Request, err error) {
 	reply.JSON(w, http.StatusServiceUnavailable, reply.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
 }
 
-// snapshot makes a copy of the store. Prometheus' skip_head is not looked at: what was acknowledged is in it.
+// snapshot copies the store. It ignores Prometheus' skip_head: the copy contains everything
+// acknowledged.
 func (a *adminAPI) snapshot(r *http.Request) (any, error) {
 	if err := a.o.wantEmbedded("a snapshot"); err != nil {
 		return nil, err
@@ -102,7 +105,7 @@ func (a *adminAPI) compact(r *http.Request) (any, error) {
 	return reply, nil
 }
 
-// wantEmbedded says where else to look for what only the embedded engine does.
+// wantEmbedded returns an error for other engines, which names their own way to do it.
 func (o Options) wantEmbedded(what string) error {
 	switch o.Engine {
 	case EngineEmbedded:

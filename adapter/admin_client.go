@@ -14,7 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 )
 
-// adminCall asks a running adapter's admin API for something and reads what it answers into data.
+// adminCall calls the admin API of a running adapter and decodes the data of its answer into data.
 func adminCall(ctx context.Context, base, path string, data any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(base, "/")+path, http.NoBody)
 	if err != nil {
@@ -33,14 +33,14 @@ func adminCall(ctx context.Context, base, path string, data any) error {
 		Data  any    `json:"data"`
 		Error string `json:"error"`
 	}{Data: data}
-	// An answer that is no JSON is not an adapter's; its text says what it is.
+	// An answer that is not JSON comes from another server. Its text identifies that.
 	if err := json.Unmarshal(body, &reply); err != nil || resp.StatusCode != http.StatusOK {
 		return refused(req.URL, resp.Status, reply.Error, body)
 	}
 	return nil
 }
 
-// refused says what to do about the usual reason.
+// refused returns the error of a refusal, with advice for the usual reason.
 func refused(asked *url.URL, status, reason string, body []byte) error {
 	if reason == "" {
 		reason = strings.TrimSpace(reply.Cut(string(body), 200))
@@ -51,7 +51,7 @@ func refused(asked *url.URL, status, reason string, body []byte) error {
 	return fmt.Errorf("%s answers %s: %s", asked.Redacted(), status, reason)
 }
 
-// adminURL is where the adapter with these options is found on this machine.
+// adminURL returns the URL of the adapter with these options on this machine.
 func (o Options) adminURL(given string) (string, error) {
 	if given != "" {
 		return given, nil

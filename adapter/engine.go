@@ -17,7 +17,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// tables are the four tables and their families.
+// tables returns the four tables and their families.
 func (o Options) tables() []kv.Table {
 	return []kv.Table{
 		{Name: o.TableData, Families: []string{schema.FamilyData}},
@@ -27,9 +27,8 @@ func (o Options) tables() []kv.Table {
 	}
 }
 
-// openEngine opens the configured engine.
-//
-// An embedded store that another process has open is tried again for as long as wait says.
+// openEngine opens the configured engine. It waits up to wait for an embedded store that another
+// process has open.
 func (o Options) openEngine(reg prometheus.Registerer, wait time.Duration) (kv.KV, io.Closer, error) {
 	switch o.Engine {
 	case EngineMemory:
@@ -51,10 +50,11 @@ func (o Options) openEngine(reg prometheus.Registerer, wait time.Duration) (kv.K
 	return e, e, nil
 }
 
-// lockWait is how long a start waits for a store that is in use: the process before may have been killed and take its time to end.
+// lockWait is how long a start waits for a store that is in use: the previous process may have been
+// killed and still be ending.
 const lockWait = 5 * time.Second
 
-// withAdvice says what helps against damage.
+// withAdvice adds to an error about damage how to recover.
 func withAdvice(err error) error {
 	if err == nil || !errors.Is(err, storage.ErrDamaged) && !errors.Is(err, log.ErrCorrupt) {
 		return err
@@ -68,7 +68,7 @@ func (o Options) openHBase(reg prometheus.Registerer) (*hbase.Engine, error) {
 	})
 }
 
-// engineName says to people where the tables are.
+// engineName names the place of the tables for people.
 func (o Options) engineName() string {
 	if o.Engine == EngineHBase {
 		return "HBase (ZooKeeper " + o.ZooKeeper + ")"
@@ -80,7 +80,7 @@ type noCloser struct{}
 
 func (noCloser) Close() error { return nil }
 
-// TableOptions say how "tables create" creates the tables on HBase.
+// TableOptions are how "tables create" creates the tables on HBase.
 type TableOptions struct {
 	Splits      string        // number of regions of the data table, or row keys in hex, comma-separated
 	Compression string        // auto, none, gz, snappy, lz4, zstd, lzo
@@ -89,7 +89,8 @@ type TableOptions struct {
 	DryRun      bool
 }
 
-// CreateTables creates the four tables on HBase, or prints the statements for HBase's shell.
+// CreateTables creates the four tables on HBase. In a dry run it prints the statements for HBase's
+// shell instead.
 func CreateTables(ctx context.Context, o Options, t TableOptions, out io.Writer) error {
 	if o.Engine != EngineHBase && !t.DryRun {
 		return fmt.Errorf("--storage.engine=%s makes its tables by itself; \"tables create\" is for --storage.engine=hbase", o.Engine)
@@ -113,7 +114,8 @@ func CreateTables(ctx context.Context, o Options, t TableOptions, out io.Writer)
 	return describeTables(ctx, e, specs, out)
 }
 
-// describeTables prints how the tables are made, whoever made them, and what of it is not as it should be.
+// describeTables prints the properties of the tables, including those that exist already, and which
+// of them are not as they should be.
 func describeTables(ctx context.Context, e *hbase.Engine, specs []hbase.TableSpec, out io.Writer) error {
 	names := make([]string, len(specs))
 	for i, s := range specs {

@@ -10,9 +10,10 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 )
 
-// How much garbage may gather before it is collected. What fills the memory, the series, the head and the caches, has few pointers: a
-// collection costs little and comes with the garbage of requests. Go's usual 100 % would let a million series take
-// half a gigabyte more than they are, and collect every few requests while there are few of them.
+// How much garbage may gather before a collection. Series, head and caches fill most of the memory
+// and have few pointers, so a collection costs little and is caused by the garbage of requests.
+// With Go's usual 100 % a million series would take half a gigabyte more than they need, and a
+// process with few series would collect every few requests.
 const (
 	garbageShare = 40        // percent of what is in use
 	garbageRoom  = 128 << 20 // bytes, while that is more
@@ -20,22 +21,25 @@ const (
 	gcInterval   = time.Second
 )
 
-// How memory is watched beside that.
+// How memory is watched in addition.
 const (
 	watchInterval = 50 * time.Millisecond
-	// quietShare is the part of the budget below which what is in use is taken for what the process needs without queries.
+	// quietShare is the share of the budget up to which memory in use counts as needed without
+	// queries.
 	quietShare = 16
-	// idleRoom is how much memory may lie idle after large queries before it is given back, in bytes.
+	// idleRoom is how much memory may stay idle after large queries before it is returned to the
+	// system, in bytes.
 	idleRoom = 256 << 20
 )
 
-// gcPercent is the GOGC for so many bytes in use.
+// gcPercent returns the GOGC for so many bytes in use.
 func gcPercent(live uint64) int {
 	return int(min(max(garbageRoom*100/max(live, 1), garbageShare), garbageMost))
 }
 
-// memoryKeeper keeps the process within what it needs without queries, the head, writes under way and the budget: the collector works harder near
-// that, and queries whose evaluation takes more than was foreseen are ended.
+// memoryKeeper keeps the memory of the process within the sum of what it needs without queries, the
+// head, writes under way and the budget. Near that sum the collector works harder, and queries that
+// take more than was estimated are ended.
 type memoryKeeper struct {
 	budget  *budget.Budget
 	writes  int64 // bytes that head and write requests may take
@@ -54,7 +58,7 @@ type runningQueries interface {
 	EndAll()
 }
 
-// heap is what the runtime says of its memory, in bytes.
+// heap is the runtime's report on memory, in bytes.
 type heap struct {
 	live    int64 // when the last collection ended
 	objects int64 // with garbage
@@ -71,12 +75,13 @@ func heapSamples() []metrics.Sample {
 	return []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/free:bytes"}}
 }
 
-// most is how much memory may be in use.
+// most returns how much memory may be in use.
 func (k *memoryKeeper) most() int64 {
 	return max(min(k.quiet+k.writes+k.budget.Limit()+garbageRoom, k.machine/10*9), k.quiet+k.budget.Limit())
 }
 
-// run keeps GOGC and GOMEMLIMIT until ctx ends, unless the environment sets them, and watches the queries.
+// run adjusts GOGC and GOMEMLIMIT until ctx ends, unless the environment sets them, and watches the
+// queries.
 func (k *memoryKeeper) run(ctx context.Context) error {
 	samples := heapSamples()
 	ticker := time.NewTicker(watchInterval)
@@ -91,7 +96,7 @@ func (k *memoryKeeper) run(ctx context.Context) error {
 	}
 }
 
-// look is one look at the memory.
+// look checks the memory once.
 func (k *memoryKeeper) look(h heap, now time.Time) {
 	used := k.budget.Used()
 	if k.quiet == 0 || used <= k.budget.Limit()/quietShare && !k.queries.Any() {
@@ -110,7 +115,8 @@ func (k *memoryKeeper) look(h heap, now time.Time) {
 	}
 }
 
-// tune sets what the collector goes by. Setting it stops the world for a moment: not for small changes.
+// tune adjusts the collector. Each adjustment stops the world for a moment, so small changes are
+// ignored.
 func (k *memoryKeeper) tune(h heap) {
 	if p := gcPercent(uint64(h.live)); os.Getenv("GOGC") == "" && (p > k.percent+k.percent/8 || p < k.percent-k.percent/8) {
 		k.percent = p

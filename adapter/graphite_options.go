@@ -20,7 +20,8 @@ const (
 	InverseNone = "none"
 )
 
-// GraphiteOptions are the flags --graphite.*: those of the protocols, and those of the trees that names are found in.
+// GraphiteOptions are the flags --graphite.*: those of the protocols, and those of the trees that
+// names are found in.
 type GraphiteOptions struct {
 	graphite.Options
 
@@ -59,7 +60,7 @@ func (o GraphiteOptions) Validate() error {
 	return o.Options.Validate()
 }
 
-// templates are the trees of --graphite.template, each under its text.
+// templates returns the trees of --graphite.template, each under its text.
 func (o GraphiteOptions) templates() ([]tree.Definition, error) {
 	var all []tree.Definition
 	for _, text := range o.Templates {
@@ -72,7 +73,7 @@ func (o GraphiteOptions) templates() ([]tree.Definition, error) {
 	return all, nil
 }
 
-// definitions are all trees that are declared, those of the configuration file first.
+// definitions returns all declared trees, those of the configuration file first.
 func (o GraphiteOptions) definitions() ([]tree.Definition, error) {
 	all := make([]tree.Definition, 0, len(o.Trees)+len(o.Templates))
 	for _, t := range o.Trees {

@@ -10,13 +10,14 @@ import (
 	"strings"
 )
 
-// unknownMemory is taken for the memory of a machine that does not tell, in bytes.
+// unknownMemory is assumed for a machine that does not report its memory, in bytes.
 const unknownMemory = 4 << 30
 
-// machineMemory is how many bytes this process may use: the machine's memory, or less where a cgroup allows less.
+// machineMemory returns how many bytes this process may use: the machine's memory, or the limit of
+// a cgroup if that is less.
 func machineMemory() int64 { return memoryOf(os.DirFS("/")) }
 
-// memoryOf is machineMemory for a machine with these files, which are Linux'.
+// memoryOf is machineMemory for a Linux machine with these files.
 func memoryOf(files fs.FS) int64 {
 	least := int64(math.MaxInt64)
 	for _, n := range append(cgroupLimits(files), totalMemory(files)) {
@@ -24,14 +25,14 @@ func memoryOf(files fs.FS) int64 {
 			least = min(least, n)
 		}
 	}
-	// A cgroup (version 1) without a limit has one of nearly all of int64.
+	// A cgroup of version 1 without a limit reports nearly the largest int64.
 	if least >= math.MaxInt64/2 {
 		return unknownMemory
 	}
 	return least
 }
 
-// totalMemory reads the machine's memory, 0 if it is not known.
+// totalMemory returns the machine's memory, 0 if it is not known.
 func totalMemory(files fs.FS) int64 {
 	text, _ := fs.ReadFile(files, "proc/meminfo")
 	for line := range strings.Lines(string(text)) {
@@ -44,7 +45,7 @@ func totalMemory(files fs.FS) int64 {
 	return 0
 }
 
-// cgroupLimits are the limits of the process' cgroup and of those around it, of either version.
+// cgroupLimits returns the limits of the process' cgroup and of its parents, in either version.
 func cgroupLimits(files fs.FS) []int64 {
 	text, _ := fs.ReadFile(files, "proc/self/cgroup")
 	var limits []int64
@@ -62,14 +63,14 @@ func cgroupLimits(files fs.FS) []int64 {
 	return limits
 }
 
-// limitsUpwards reads a limit in a group and in all groups around it. In a container the group's own path may not be there, and its
-// limit stands at the root.
+// limitsUpwards returns the limits of a group and of its parents. In a container the path of the
+// group may not exist; then the limit is at the root.
 func limitsUpwards(files fs.FS, root, group, name string) []int64 {
 	var limits []int64
 	for group = path.Clean("/" + group); ; group = path.Dir(group) {
 		text, _ := fs.ReadFile(files, path.Join(root, group, name))
 		if n, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64); err == nil {
-			limits = append(limits, n) // "max" is no number and no limit
+			limits = append(limits, n) // "max" means no limit
 		}
 		if group == "/" {
 			return limits

@@ -8,7 +8,7 @@ func (a *Adapter) openOpenTSDB() (err error) {
 	o.SeriesCache, o.Points = a.o.SeriesCache, a.store.Logged()
 	o.ShutdownGrace, o.Version, o.Logger, o.Registerer, o.Now = a.o.ShutdownGrace, Version(), a.o.Logger, a.registry, a.o.Now
 	if a.opentsdb, err = opentsdb.New(o); err != nil {
-		return err // it names the flag
+		return err // the error names the flag
 	}
 	a.store.OnRename(a.opentsdb.DropCaches)
 	if address := a.opentsdb.Addr(); address != "" {

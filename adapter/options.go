@@ -23,7 +23,7 @@ const (
 	EngineHBase    = "hbase"
 )
 
-// Options of an Adapter. A field without a flag keeps its default unless a test sets it.
+// Options of an Adapter. A field without a flag keeps its default, except in tests.
 type Options struct {
 	Engine           string        // --storage.engine
 	Path             string        // --storage.path: directory of the embedded engine
@@ -52,7 +52,7 @@ type Options struct {
 	CORSOrigin       string        // --web.cors-origin: RE2, anchored
 	AdminAPI         bool          // --web.enable-admin-api
 	MaxConnections   int           // --web.max-connections
-	WebBodyBytes     int           // --web.max-body-bytes: of one request, but of remote write
+	WebBodyBytes     int           // --web.max-body-bytes: of one request, except remote write
 	WebInFlightBytes int           // bodies of all these requests at once; 0: four times WebBodyBytes
 	ShutdownGrace    time.Duration // --web.shutdown-grace: how long requests under way may take to finish
 	WriteMode        string        // --write.mode: auto, through or buffered
@@ -69,7 +69,8 @@ type Options struct {
 	QueryMemory      int64         // --query.max-memory-bytes: of all queries of all languages; 0: a quarter of the machine's or the cgroup's
 	ReadSamples      int           // of an unstreamed remote read; 0: QuerySamples
 
-	// Prometheus holds the limits of remote write, and --query.lookback-delta. What holds for all languages is set from the fields above.
+	// Prometheus holds the limits of remote write, and --query.lookback-delta. Its limits that hold
+	// for all languages are set from the fields above.
 	Prometheus prom.Options
 	Carbon     graphite.CarbonOptions // --carbon.*
 	OpenTSDB   opentsdb.Options       // --opentsdb.*
@@ -81,7 +82,7 @@ type Options struct {
 	Now    func() time.Time
 }
 
-// DefaultOptions are the options without any flag.
+// DefaultOptions returns the options without any flag.
 func DefaultOptions() Options {
 	return Options{
 		Engine: EngineEmbedded, Path: "./data", CacheBytes: pebble.DefaultCacheBytes, MinFreeBytes: 256 << 20, HBaseRoot: "/hbase", HBaseTimeout: 15 * time.Second,
@@ -96,7 +97,7 @@ func DefaultOptions() Options {
 	}
 }
 
-// Validate names the flag that cannot work.
+// Validate returns an error that names the flag which cannot work.
 func (o Options) Validate() error {
 	switch o.Engine {
 	case EngineEmbedded:
@@ -156,7 +157,8 @@ func (o Options) Validate() error {
 	return o.storageOptions().Validate()
 }
 
-// validateRetention: HBase expires cells by itself.
+// validateRetention refuses a retention on other engines than the embedded one. HBase expires cells
+// by itself.
 func (o Options) validateRetention() error {
 	switch {
 	case o.Retention == 0 || o.Engine == EngineEmbedded:
@@ -199,7 +201,7 @@ func (o Options) translator() (*translate.Translator, error) {
 	return t, nil
 }
 
-// webInFlightBytes is how many bytes of bodies may be under way at once.
+// webInFlightBytes returns how many bytes of bodies may be under way at once.
 func (o Options) webInFlightBytes() int {
 	if o.WebInFlightBytes > 0 {
 		return o.WebInFlightBytes

@@ -7,11 +7,11 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// WriteAuto is buffered on the embedded engine, whose disk is the log's, and through on HBase, where it keeps the adapter without a state of its
-// own and shows points to other readers at once.
+// WriteAuto is buffered on the embedded engine, whose disk also holds the log. On HBase it is
+// through: the adapter keeps no state of its own, and other readers see points at once.
 const WriteAuto = "auto"
 
-// writeMode is the mode that --write.mode means.
+// writeMode returns the mode that --write.mode selects.
 func (o Options) writeMode() storage.WriteMode {
 	switch {
 	case o.WriteMode != WriteAuto:
@@ -22,13 +22,15 @@ func (o Options) writeMode() storage.WriteMode {
 	return storage.WriteThrough
 }
 
-// spools says whether writes without an acknowledgement need a log though the others go through: a cluster may be away.
+// spools reports whether writes without an acknowledgement use a log although other writes go
+// through: a cluster may be down.
 func (o Options) spools() bool {
 	return o.Engine == EngineHBase && o.writeMode() == storage.WriteThrough && (o.Carbon.ListenAddress != "" || o.OpenTSDB.ListenAddress != "")
 }
 
-// The ages at which points are put into the table though their hour goes on. Where writes go through, the log is there for outages, and other readers
-// should see its points about as soon as the rest.
+// The ages at which points are put into the table before their hour is over. Where writes go
+// through, the log exists for outages, and other readers should see its points about as soon as the
+// rest.
 const (
 	flushBuffered = 2 * time.Hour
 	flushSpool    = 2 * time.Second
@@ -44,7 +46,8 @@ func (o Options) flushInterval() time.Duration {
 	return flushSpool
 }
 
-// logPath is the directory of the log. The embedded engine's store may be copied or moved with its log; elsewhere --storage.path has nothing but it.
+// logPath returns the directory of the log. By default it is in --storage.path, so that an embedded
+// store is copied or moved with its log. With other engines that directory holds only the log.
 func (o Options) logPath() string {
 	switch {
 	case o.LogPath != "":
@@ -55,7 +58,8 @@ func (o Options) logPath() string {
 	return filepath.Join(o.Path, "log")
 }
 
-// logMarkPath is the directory of the marks of the log: that of the store, where they outlive the log, if there is one.
+// logMarkPath returns the directory of the marks of the log: that of the store, if there is one,
+// where they survive a loss of the log.
 func (o Options) logMarkPath() string {
 	if o.Engine == EngineHBase && o.LogPath != "" || o.Path == "" {
 		return o.LogPath
@@ -63,10 +67,10 @@ func (o Options) logMarkPath() string {
 	return o.Path
 }
 
-// seriesMemory is about what a series takes in memory, in the index, in caches and in its state.
+// seriesMemory is about how many bytes a series takes in the index, in caches and in its state.
 const seriesMemory = 700
 
-// seriesLimits are the limits of the store.
+// seriesLimits returns the store's limits on series.
 func (o Options) seriesLimits() storage.SeriesLimits {
 	active := o.ActiveSeries
 	switch {

@@ -10,7 +10,7 @@ import (
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 )
 
-// openPrometheus makes Prometheus' protocols.
+// openPrometheus wires Prometheus' protocols to the store.
 func (a *Adapter) openPrometheus() error {
 	o := a.o.prometheusOptions()
 	var err error
@@ -24,7 +24,8 @@ func (a *Adapter) openPrometheus() error {
 	return nil
 }
 
-// prometheusOptions are the settings of the protocols, with what holds for all languages.
+// prometheusOptions returns the settings of Prometheus' protocols, including the limits that hold
+// for all languages.
 func (o Options) prometheusOptions() prom.Options {
 	p := o.Prometheus
 	p.Series, p.Write.SeriesCache = o.QuerySeries, o.SeriesCache
@@ -33,7 +34,7 @@ func (o Options) prometheusOptions() prom.Options {
 	return p
 }
 
-// corsOrigin is the regular expression of --web.cors-origin.
+// corsOrigin compiles --web.cors-origin.
 func (o Options) corsOrigin() (*regexp.Regexp, error) {
 	origins, err := regexp.Compile("^(?:" + o.CORSOrigin + ")$")
 	if err != nil {
@@ -42,7 +43,7 @@ func (o Options) corsOrigin() (*regexp.Regexp, error) {
 	return origins, nil
 }
 
-// gatherer gives the metrics of the process and those of its libraries.
+// gatherer returns the metrics of the process and of its libraries.
 func (a *Adapter) gatherer() prometheus.Gatherer {
 	return prometheus.Gatherers{a.registry, prometheus.DefaultGatherer}
 }

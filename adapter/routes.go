@@ -12,7 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 )
 
-// ready says what keeps the adapter from answering, nil when nothing does.
+// ready returns what prevents the adapter from serving, nil if nothing does.
 func (a *Adapter) ready(ctx context.Context) error {
 	if err := a.store.Ready(ctx); err != nil {
 		return err
@@ -20,10 +20,10 @@ func (a *Adapter) ready(ctx context.Context) error {
 	return a.trees.Ready()
 }
 
-// metricsAtOnce is how many scrapes are answered at once; each takes some milliseconds of a core.
+// metricsAtOnce is how many scrapes are served at once. Each takes some milliseconds of a core.
 const metricsAtOnce = 8
 
-// routes is the whole HTTP front door.
+// routes returns the handler of all HTTP requests.
 func (a *Adapter) routes() (http.Handler, error) {
 	status := &statusHandler{ready: a.ready, verbose: a.describe, engine: a.o.engineName(), started: a.started}
 	explainer := treeExplainer{forest: a.trees.Forest(), store: a.store, names: a.names}

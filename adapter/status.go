@@ -14,8 +14,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// readyTimeout bounds one look at the engine, readyAge is how long a good outcome counts, so that many probes ask once, and readyWait is how long a
-// probe waits for a look that goes on; readyGrace is how long a good outcome counts while a look takes longer than that.
+// readyTimeout bounds one check of the engine. readyAge is how long a good result counts, so that
+// many probes cause one check. readyWait is how long a probe waits for a check that is running.
+// readyGrace is how long a good result counts while a check takes longer than that.
 const (
 	readyTimeout = 5 * time.Second
 	readyAge     = time.Second
@@ -23,11 +24,11 @@ const (
 	readyGrace   = 5 * time.Second
 )
 
-// statusHandler answers what operators and orchestrators ask.
+// statusHandler serves health and readiness for operators and orchestrators.
 type statusHandler struct {
 	ready   func(context.Context) error
-	verbose func(io.Writer) // says how the parts are
-	engine  string          // who is asked, for people
+	verbose func(io.Writer) // describes the state of the parts
+	engine  string          // its name for people
 	started time.Time
 
 	mu       sync.Mutex    // guards all below
@@ -53,7 +54,7 @@ func (h *statusHandler) isReady(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// check returns within readyWait, whatever the engine does.
+// check returns within readyWait, even if the engine does not answer.
 func (h *statusHandler) check(ctx context.Context) error {
 	h.mu.Lock()
 	if time.Since(h.wasReady) < readyAge {
@@ -76,7 +77,7 @@ func (h *statusHandler) check(ctx context.Context) error {
 	return h.outcome(look)
 }
 
-// ask looks at the engine once.
+// ask checks the engine once.
 func (h *statusHandler) ask(ctx context.Context, done chan<- struct{}) {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -92,7 +93,7 @@ func (h *statusHandler) ask(ctx context.Context, done chan<- struct{}) {
 	close(done)
 }
 
-// outcome is that of a look, or what is known while it goes on.
+// outcome returns the result of a check, or the latest result while it runs.
 func (h *statusHandler) outcome(look <-chan struct{}) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -110,7 +111,7 @@ func (h *statusHandler) outcome(look <-chan struct{}) error {
 	return fmt.Errorf("%s has not answered for %v", h.engine, time.Since(h.began).Round(100*time.Millisecond))
 }
 
-// index tells somebody with a browser what this is.
+// index describes the process to a person with a browser.
 func (h *statusHandler) index(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	fmt.Fprintf(w, `tsdbridge %s, up since %s
@@ -126,7 +127,8 @@ POST /api/v1/read         Prometheus remote read
 `, Version(), h.started.UTC().Format(time.RFC3339))
 }
 
-// describe says how the parts are: whether points are taken, and if not why; which files are damaged; the trees.
+// describe writes the state of the parts: whether points are taken, and if not why; which files are
+// damaged; the trees.
 func (a *Adapter) describe(w io.Writer) {
 	if err := a.store.Refuses(); err != nil {
 		fmt.Fprintf(w, "writes refused: %v\n", err)

@@ -13,11 +13,13 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 )
 
-// errLost says that a check found something lost. What it is has been printed.
+// errLost means that a check found losses, which have been printed.
 var errLost = errors.New("the store is damaged")
 
-// CheckStore reads all of an embedded store and of its log, which nobody may have open, and prints what is damaged: by file, and how many hours of series it is.
-// With s.Fix it then makes the store whole without what is lost; damaged files are kept in the folder "aside". It fails where something is lost and not mended.
+// CheckStore reads all of an embedded store and of its log, which no process may have open. It
+// prints what is damaged: by file, and how many hours of series. With s.Fix it then repairs the
+// store without the lost parts, and keeps damaged files in the folder "aside". It fails if
+// something is lost and not repaired.
 func CheckStore(ctx context.Context, o Options, s StoreOptions, out io.Writer) error {
 	if err := o.wantEmbedded("store check"); err != nil {
 		return err
@@ -58,9 +60,9 @@ func (c *storeCheck) pebble() pebble.Options {
 	return pebble.Options{Path: c.o.Path, CacheBytes: c.o.CacheBytes, Logger: c.o.Logger, Tables: c.o.tables()}
 }
 
-// look finds what is damaged, and changes nothing.
+// look finds what is damaged. It changes nothing.
 func (c *storeCheck) look(ctx context.Context) error {
-	if end, err := pebble.LogEnd(c.o.Path); err == nil { // else it is said below
+	if end, err := pebble.LogEnd(c.o.Path); err == nil { // else it is reported below
 		c.log.AtLeast = end
 	}
 	problems, err := c.log.CheckLog(ctx)
@@ -83,7 +85,7 @@ func (c *storeCheck) look(ctx context.Context) error {
 	return c.lookForSeries(ctx)
 }
 
-// lookForSeries finds series that the log has and the store does not. Damage may keep it from that.
+// lookForSeries finds series that are in the log and not in the store, as far as damage allows.
 func (c *storeCheck) lookForSeries(ctx context.Context) error {
 	store, closeStore, err := c.openThrough(ctx)
 	if err != nil {
@@ -101,7 +103,7 @@ func (c *storeCheck) lookForSeries(ctx context.Context) error {
 	return nil
 }
 
-// tell prints what is lost of tables.
+// tell prints what is lost of the tables.
 func (c *storeCheck) tell(ctx context.Context, lost []pebble.Lost) {
 	if len(lost) == 0 {
 		return
@@ -121,13 +123,13 @@ func (c *storeCheck) tell(ctx context.Context, lost []pebble.Lost) {
 	}
 }
 
-// namedStore is a store that is open to give names; nil where it cannot be opened.
+// namedStore is a store that is opened for the names of series; nil if it cannot be opened.
 type namedStore struct {
 	store *storage.Store
 	close func()
 }
 
-// names opens the tables to say which series are concerned. Damage may keep it from that.
+// names opens the tables to name the series concerned, as far as damage allows.
 func (c *storeCheck) names(ctx context.Context) namedStore {
 	none := namedStore{close: func() {}}
 	store, closeStore, err := c.openThrough(ctx)
@@ -148,7 +150,7 @@ func (c *storeCheck) openThrough(ctx context.Context) (*storage.Store, func() er
 	so.Mode, so.Retention, so.LogUnacknowledged, so.Buffer.Dir, so.Buffer.MarkDir = storage.WriteThrough, 0, false, "", ""
 	store, err := storage.New(db, so)
 	if err == nil {
-		ctx, stop := context.WithTimeout(ctx, time.Minute) // an index that cannot be read is tried again for ever
+		ctx, stop := context.WithTimeout(ctx, time.Minute) // an index that cannot be read is retried forever
 		err = replay(ctx, store)
 		stop()
 	}
@@ -158,7 +160,7 @@ func (c *storeCheck) openThrough(ctx context.Context) (*storage.Store, func() er
 	return store, func() error { return errors.Join(store.Close(context.WithoutCancel(ctx)), engine.Close()) }, nil
 }
 
-// fix mends what look found.
+// fix repairs what look found.
 func (c *storeCheck) fix(ctx context.Context) error {
 	done, lost, err := pebble.Repair(ctx, c.pebble())
 	for _, d := range done {
@@ -171,7 +173,7 @@ func (c *storeCheck) fix(ctx context.Context) error {
 		fmt.Fprintf(c.out, "mended: %d ranges of rows are cut out, on all levels\n", len(lost))
 	}
 	if !c.logDamaged {
-		if err := c.lookForSeries(ctx); err != nil { // which may be cut out now
+		if err := c.lookForSeries(ctx); err != nil { // the damage may have been removed by now
 			return err
 		}
 	}
@@ -184,7 +186,7 @@ func (c *storeCheck) fix(ctx context.Context) error {
 	return nil
 }
 
-// fixLog puts what can be read of the log into the tables and takes the log away.
+// fixLog puts the readable part of the log into the tables and removes the log.
 func (c *storeCheck) fixLog(ctx context.Context) error {
 	store, closeStore, err := c.openThrough(ctx)
 	if err != nil {
@@ -205,7 +207,8 @@ func (c *storeCheck) fixLog(ctx context.Context) error {
 	return c.log.ForgetLog()
 }
 
-// VerifyBackup reads all files of a backup and compares them with the sums that were taken when it was made.
+// VerifyBackup reads all files of a backup and compares them with the checksums from when it was
+// made.
 func VerifyBackup(ctx context.Context, o Options, s StoreOptions, out io.Writer) error {
 	begin := o.Now()
 	if err := pebble.Verify(ctx, s.Dir); err != nil {

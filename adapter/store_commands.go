@@ -15,14 +15,14 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 )
 
-// StoreOptions are the flags of the commands about an embedded store.
+// StoreOptions are the flags of the commands for an embedded store.
 type StoreOptions struct {
 	URL string // --adapter-url: of the adapter that has the store open; empty: made of --web.listen-address
 	Dir string // of the backup
 	Fix bool   // --fix: mend what a check finds
 }
 
-// A compacter is an engine that can put its rows into the least space.
+// A compacter is an engine that can compact its rows.
 type compacter interface {
 	Compact(ctx context.Context, table string) error
 	DiskBytes() uint64
@@ -48,8 +48,8 @@ func diskBytes(db kv.KV) uint64 {
 	return 0
 }
 
-// CompactTables puts the rows of an embedded store into the least space: by itself, or by asking the adapter that has it open. It prints the sizes
-// before and after.
+// CompactTables compacts an embedded store, directly or through the adapter that has it open. It
+// prints the sizes before and after.
 func CompactTables(ctx context.Context, o Options, s StoreOptions, out io.Writer) error {
 	begin := o.Now()
 	if err := o.wantEmbedded("tables compact"); err != nil {
@@ -80,7 +80,8 @@ func CompactTables(ctx context.Context, o Options, s StoreOptions, out io.Writer
 	return nil
 }
 
-// Backup copies the embedded store into a directory that must not exist: by itself, or by asking the adapter that has it open, which goes on.
+// Backup copies the embedded store into a directory that must not exist, directly or through the
+// adapter that has it open, which keeps running.
 func Backup(ctx context.Context, o Options, s StoreOptions, out io.Writer) error {
 	begin := o.Now()
 	if err := o.wantEmbedded("backup"); err != nil {
@@ -104,7 +105,7 @@ func Backup(ctx context.Context, o Options, s StoreOptions, out io.Writer) error
 	return nil
 }
 
-// backupRunning asks the adapter for a snapshot, which it makes within the store, and takes that away.
+// backupRunning makes the adapter write a snapshot inside of the store, and moves it away.
 func backupRunning(ctx context.Context, o Options, s StoreOptions) error {
 	url, err := o.adminURL(s.URL)
 	if err != nil {
@@ -114,7 +115,7 @@ func backupRunning(ctx context.Context, o Options, s StoreOptions) error {
 	if err := adminCall(ctx, url, snapshotPath, &made); err != nil {
 		return err
 	}
-	// A name of another adapter's, or of no adapter's, must not lead out of the directory.
+	// The name comes from another process and must not lead out of the directory.
 	if made.Name == "" || made.Name != filepath.Base(made.Name) {
 		return fmt.Errorf("%s answers with a snapshot named %q", url, made.Name)
 	}
@@ -125,7 +126,8 @@ func backupRunning(ctx context.Context, o Options, s StoreOptions) error {
 	return moveFolder(ctx, snapshot, s.Dir)
 }
 
-// backupStopped copies a store that nobody has open. What a crash left in the log is put into the tables first, as a start would.
+// backupStopped copies a store that no process has open. First it puts the log that a crash left
+// behind into the tables, as a start would.
 func backupStopped(ctx context.Context, o Options, dir string) error {
 	db, engine, err := o.openStoreThatIs()
 	if err != nil {
@@ -146,7 +148,8 @@ func Restore(ctx context.Context, o Options, s StoreOptions, out io.Writer) erro
 	if err := o.wantEmbedded("restore"); err != nil {
 		return err
 	}
-	// Points of another store would be replayed into this one, under its series' numbers.
+	// A log in another place belongs to another store. Its points would be replayed into this one
+	// under wrong series numbers.
 	if _, files, err := folderSize(o.logPath()); err == nil && files > 0 {
 		return fmt.Errorf("%s holds the log of an earlier store: start the adapter once to put it there, or remove it", o.logPath())
 	}
@@ -164,7 +167,7 @@ func Restore(ctx context.Context, o Options, s StoreOptions, out io.Writer) erro
 	return nil
 }
 
-// openStoreThatIs opens an embedded store, which it does not make.
+// openStoreThatIs opens an embedded store that must exist.
 func (o Options) openStoreThatIs() (kv.KV, *pebble.Engine, error) {
 	if _, err := os.Stat(o.Path); err != nil {
 		return nil, nil, fmt.Errorf("--storage.path: there is no store: %w", err)

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// moveFolder gives a folder another name, whole: on another file system it is copied under the name with ".partial" first.
+// moveFolder renames a folder atomically. On another file system it first copies it under the name
+// with ".partial".
 func moveFolder(ctx context.Context, from, to string) error {
 	to = filepath.Clean(to)
 	if err := makeFolder(filepath.Dir(to)); err != nil {
@@ -40,7 +41,7 @@ func moveFolder(ctx context.Context, from, to string) error {
 	return os.RemoveAll(from)
 }
 
-// makeFolder makes a folder and those above it, durably.
+// makeFolder creates a folder and its parents, durably.
 func makeFolder(dir string) error {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -98,7 +99,7 @@ func syncFolder(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// folderSize adds up the files below a folder; of one that is not there, nothing.
+// folderSize returns the size of the files below a folder, 0 if it does not exist.
 func folderSize(dir string) (bytes uint64, files int, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -118,7 +119,7 @@ func folderSize(dir string) (bytes uint64, files int, err error) {
 	return bytes, files, err
 }
 
-// sizeText says bytes to people.
+// sizeText formats bytes for people.
 func sizeText(n uint64) string {
 	if n < 1<<20 {
 		return fmt.Sprintf("%d bytes", n)

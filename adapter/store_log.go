@@ -10,7 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// putLog puts what the log of a store holds into its tables, if there is a log.
+// putLog puts the content of a store's log into its tables, if there is a log.
 func putLog(ctx context.Context, o Options, db kv.KV) error {
 	so := o.storageOptions()
 	if held, err := so.HoldsLog(db); err != nil || !held {

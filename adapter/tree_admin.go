@@ -16,7 +16,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
-// Paths of what a running adapter does and says about trees. The first is of the admin API.
+// Paths of the requests about trees. The first is of the admin API.
 const (
 	treeSyncPath   = prom.APIPrefix + "/admin/trees/sync"
 	treeStatusPath = prom.APIPrefix + "/status/trees"
@@ -24,7 +24,7 @@ const (
 	treeShowPath   = treeStatusPath + "/show"
 )
 
-// syncState is how far series that exist are on the trees.
+// syncState is how many of the existing series are on the trees.
 type syncState struct {
 	Running bool     `json:"running"`
 	Trees   []string `json:"trees"`    // of the pass that is running, or ran last
@@ -52,7 +52,7 @@ func newSyncState(f *tree.Follower) syncState {
 	return s
 }
 
-// orNone is a list that is never null in JSON.
+// orNone returns a list that is never null in JSON.
 func orNone(list []string) []string {
 	if list == nil {
 		return []string{}
@@ -60,7 +60,7 @@ func orNone(list []string) []string {
 	return list
 }
 
-// sync begins to hang the series that exist on all trees.
+// sync starts to hang the existing series on all trees.
 func (a *treeAPI) sync(r *http.Request) (any, error) {
 	so := tree.DefaultSyncOptions()
 	so.Rows = r.FormValue("rows") == "true"
@@ -79,10 +79,10 @@ func (a *treeAPI) sync(r *http.Request) (any, error) {
 	return newSyncState(a.follower), nil
 }
 
-// maxSyncParallel bounds what a request may ask for.
+// maxSyncParallel bounds the parallelism that a request may ask for.
 const maxSyncParallel = 64
 
-// treeShower prints trees of a running adapter, for one caller at a time: it may read all that hangs on a tree.
+// treeShower prints trees of a running adapter, for one caller at a time: it may read a whole tree.
 type treeShower struct {
 	tool *treeTool
 	busy sync.Mutex
@@ -108,7 +108,7 @@ func (s *treeShower) serve(w http.ResponseWriter, r *http.Request) {
 	switch err := s.tool.show(r.Context(), r.FormValue("tree"), r.FormValue("path"), depth, out); {
 	case err == nil:
 	case out.began:
-		panic(http.ErrAbortHandler) // cut off, not ended as if it were whole
+		panic(http.ErrAbortHandler) // cut off, so that the answer does not look complete
 	case errors.Is(err, errNoTree):
 		http.Error(w, err.Error(), http.StatusNotFound)
 	case errors.Is(err, storage.ErrInvalid):

@@ -20,7 +20,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
-// treeTool is what the tree commands work with: the tables, without an adapter around them.
+// treeTool is what the tree commands work with: the tables, without a running adapter.
 type treeTool struct {
 	treeExplainer
 	o      Options
@@ -29,7 +29,7 @@ type treeTool struct {
 	tables *storage.Store
 }
 
-// openTreeTool opens the tables that are there.
+// openTreeTool opens existing tables.
 func openTreeTool(o Options) (*treeTool, error) {
 	switch o.Engine {
 	case EngineMemory:
@@ -62,7 +62,7 @@ func openTreeTool(o Options) (*treeTool, error) {
 	return t, nil
 }
 
-// askAdapter says what to do where another process has the tables.
+// askAdapter adds to an error what to do when another process has the tables open.
 const askAdapter = "a running adapter answers the same at /api/v1/status/trees and /api/v1/status/trees/test?name=NAME"
 
 // SyncOptions are the flags of "tree sync".
@@ -74,7 +74,7 @@ type SyncOptions struct {
 	URL      string        // --adapter-url: of the adapter that has the store open
 }
 
-// DefaultSyncOptions are those without a flag.
+// DefaultSyncOptions returns the options without a flag.
 func DefaultSyncOptions() SyncOptions {
 	d := tree.DefaultSyncOptions()
 	return SyncOptions{Parallel: d.Parallel, Every: d.Every}
@@ -98,7 +98,7 @@ func (s SyncOptions) options(o Options, begin time.Time, out io.Writer) (tree.Sy
 	return so, nil
 }
 
-// misses are the series without a leaf, in all trees together.
+// misses returns how many series have no leaf, in all trees together.
 func misses(r tree.SyncReport) string {
 	collided, unmatched, failed := 0, 0, 0
 	for _, t := range r.Trees {
@@ -109,8 +109,9 @@ func misses(r tree.SyncReport) string {
 	return fmt.Sprintf(", %d collided, %d not matched, %d failed", collided, unmatched, failed)
 }
 
-// SyncTrees writes the trees of the configuration and hangs the series that exist on those that are enabled. When it is cut short it prints how to go on.
-// An adapter that has the store open does it by its own configuration, and is waited for.
+// SyncTrees writes the trees of the configuration and hangs the existing series on those that are
+// enabled. When it is interrupted it prints how to continue. An adapter that has the store open
+// does it with its own configuration, and SyncTrees waits for it.
 func SyncTrees(ctx context.Context, o Options, s SyncOptions, out io.Writer) error {
 	begin := o.Now()
 	so, err := s.options(o, begin, out)
@@ -140,8 +141,10 @@ func SyncTrees(ctx context.Context, o Options, s SyncOptions, out io.Writer) err
 	return err
 }
 
-// TestTree prints how a series is routed through trees (ids or names; none: all of them), rule by rule. The name is a Graphite name, dotted or
-// tagged, a label set such as up{job="x"}, or a TSUID in hexadecimal. url is where the adapter is that has the store open, "": on this machine.
+// TestTree prints how a series is routed through trees (ids or names; none: all of them), rule by
+// rule. The name is a Graphite name, dotted or tagged, a label set such as up{job="x"}, or a TSUID
+// in hexadecimal. url is the URL of the adapter that has the store open; "" means the one on this
+// machine.
 func TestTree(ctx context.Context, o Options, url, name string, trees []string, out io.Writer) error {
 	err := o.withTrees(ctx, func(t *treeTool) error {
 		r, err := t.explain(ctx, name, trees)
@@ -157,9 +160,9 @@ func TestTree(ctx context.Context, o Options, url, name string, trees []string, 
 	return err
 }
 
-// ShowTree prints trees with their rules and counts: that with a name or an id, all of them for "". With a path, a pattern of Graphite,
-// it prints the branches and leaves up to depth elements below it instead, for depth 0 all; "." is
-// the root. url is as for TestTree.
+// ShowTree prints trees with their rules and counts: the one with a name or an id, or all of them
+// for "". With a path, a pattern of Graphite, it prints the branches and leaves up to depth
+// elements below it instead, or all for depth 0; "." is the root. url is as for TestTree.
 func ShowTree(ctx context.Context, o Options, url, nameOrID, path string, depth int, out io.Writer) error {
 	err := o.withTrees(ctx, func(t *treeTool) error { return t.show(ctx, nameOrID, path, depth, out) })
 	if errors.Is(err, pebble.ErrInUse) {
@@ -211,7 +214,7 @@ func (o Options) withTrees(ctx context.Context, use func(*treeTool) error) error
 	return errors.Join(err, t.engine.Close())
 }
 
-// treeOptions are those of a forest over the tables.
+// treeOptions returns the options of a forest over the tables.
 func (o Options) treeOptions(names *translate.Translator) tree.Options {
 	t := tree.DefaultOptions()
 	t.TreeTable, t.UIDTable, t.Exclusive = o.TableTree, o.TableUID, o.Engine != EngineHBase

@@ -30,15 +30,16 @@ import (
 //	  - name: servers
 //	    path: 'servers.{host}.{metric...}.{tags...}'
 //
-// A rule without a level is on the one after that of the rule before it; order is 0, and the first group of a regex (regexGroup: 0)
-// is taken, unless they are given. A path stands for the rules that make it.
+// A rule without a level is on the one after that of the rule before it; order is 0, and the first
+// group of a regex (regexGroup: 0) is taken, unless they are given. A path stands for the rules
+// that make it.
 type TreeConfig struct {
 	tree.Definition
 	Path string // the template, "" for a tree of rules
 	Line int    // where the tree is declared
 }
 
-// ParseTrees reads the list of trees. All that is wrong with it is said at once, each with its line and rule.
+// ParseTrees reads the list of trees. It reports all errors at once, each with its line and rule.
 func ParseTrees(node *yaml.Node) ([]TreeConfig, error) {
 	if node.Kind != yaml.SequenceNode {
 		return nil, fmt.Errorf("line %d: trees: want a list of trees", node.Line)
@@ -60,7 +61,7 @@ func ParseTrees(node *yaml.Node) ([]TreeConfig, error) {
 
 func parseTree(node *yaml.Node) (TreeConfig, error) {
 	t := TreeConfig{Line: node.Line}
-	t.ID, t.Enabled = 1, true // the id is the table's to give
+	t.ID, t.Enabled = 1, true // the table assigns the id
 	var rules *yaml.Node
 	f := yamlFields{
 		"name": yamlText(&t.Name), "description": yamlText(&t.Description), "notes": yamlText(&t.Notes), "strict": yamlFlag(&t.StrictMatch),
@@ -157,7 +158,7 @@ func (f yamlFields) read(node *yaml.Node, what string) error {
 			}
 		}
 		switch {
-		case err != nil && key.Line == node.Line: // which the caller says
+		case err != nil && key.Line == node.Line: // the caller adds the line
 			wrong = append(wrong, err.Error())
 		case err != nil:
 			wrong = append(wrong, fmt.Sprintf("line %d: %v", key.Line, err))
@@ -170,7 +171,7 @@ func (f yamlFields) read(node *yaml.Node, what string) error {
 	return nil
 }
 
-// aliased is the node that an alias (*name) stands for.
+// aliased returns the node that an alias (*name) stands for.
 func aliased(node *yaml.Node) *yaml.Node {
 	if node.Kind == yaml.AliasNode {
 		return node.Alias

@@ -26,28 +26,28 @@ type seriesNames interface {
 	NameSeries(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error)
 }
 
-// treeExplainer says how series are routed.
+// treeExplainer explains how series are routed.
 type treeExplainer struct {
 	forest *tree.Forest
 	store  seriesNames
 	names  *translate.Translator
-	// alone says that no adapter is asked: rows of any width may be read.
+	// alone means that no adapter is running: rows of any width may be read.
 	alone bool
 }
 
 // A routing is what becomes of one series, in the JSON of /api/v1/status/trees/test.
 type routing struct {
 	Name string `json:"name"`
-	// Inverse says which tree turns a dotted name into metric and tags, empty when none does.
+	// Inverse is the tree that turns a dotted name into metric and tags, empty if none does.
 	Inverse string `json:"inverse,omitempty"`
 	Labels  string `json:"labels"`
 	Path    string `json:"path"`   // the Graphite name
 	Series  string `json:"series"` // as it is stored
 	TSUID   string `json:"tsuid"`  // "" when there is no such series yet
-	// Trees are the ways through the trees that were asked for.
+	// Trees are the routes through the requested trees.
 	Trees []treeRouting `json:"trees"`
 
-	// Kept says that the inverse is not used, since the series of the whole name was there before.
+	// Kept means that the inverse is not used, since the series of the whole name existed before.
 	Kept bool `json:"kept,omitempty"`
 
 	dotted bool // the name is dotted, without tags
@@ -61,16 +61,17 @@ type treeRouting struct {
 	Path      string `json:"path"` // that finds the series, "" when the tree has no place for it
 	Row       string `json:"row,omitempty"`
 	Unmatched string `json:"unmatched,omitempty"`
-	// Sharing is how many series have the path in the table, SharedWith some of the others, as they are stored.
+	// Sharing is how many series have the path in the table, SharedWith some of the others, as they
+	// are stored.
 	Sharing    int      `json:"seriesOnPath"`
 	SharedWith []string `json:"sharedWith,omitempty"`
-	Messages   []string `json:"messages"` // a TSD's /api/tree/test says the same
+	Messages   []string `json:"messages"` // those of a TSD's /api/tree/test
 
 	said string
 }
 
-// explain routes a series through trees, all of them when none are named. The name is a Graphite name, dotted or tagged, a label set
-// such as up{job="x"}, or a TSUID in hexadecimal.
+// explain routes a series through trees, all of them when none are named. The name is a Graphite
+// name, dotted or tagged, a label set such as up{job="x"}, or a TSUID in hexadecimal.
 func (e *treeExplainer) explain(ctx context.Context, name string, trees []string) (routing, error) {
 	r := routing{Name: name, Trees: []treeRouting{}}
 	series, err := e.subject(ctx, name, &r)
@@ -101,7 +102,7 @@ func (e *treeExplainer) explain(ctx context.Context, name string, trees []string
 // mostSharers is how many of the other series of a path are named.
 const mostSharers = 10
 
-// sharers says who else has the path of a series.
+// sharers returns the other series that have the path of a series.
 func (e *treeExplainer) sharers(ctx context.Context, x tree.Explanation, tsuid []byte, r *treeRouting) error {
 	if !e.alone && !e.forest.Loaded() {
 		return nil
@@ -129,7 +130,7 @@ func (e *treeExplainer) sharers(ctx context.Context, x tree.Explanation, tsuid [
 	return nil
 }
 
-// errNoTree says that there is nothing to route through.
+// errNoTree means that there is no tree to route through.
 var errNoTree = errors.New("no such tree")
 
 func (e *treeExplainer) treeless(asked []string) string {
@@ -145,7 +146,7 @@ func (e *treeExplainer) treeless(asked []string) string {
 	}
 }
 
-// isTree says whether somebody means a tree by an id or a name.
+// isTree reports whether a text is the id or the name of a tree.
 func isTree(asked string, id uint16, name string) bool {
 	return asked == name || asked == strconv.Itoa(int(id))
 }
@@ -165,7 +166,7 @@ func newTreeRouting(x tree.Explanation) treeRouting {
 	return r
 }
 
-// subject is the series that a name means.
+// subject returns the series that a name means.
 func (e *treeExplainer) subject(ctx context.Context, name string, r *routing) (storage.NewSeries, error) {
 	if tsuid, err := hex.DecodeString(name); err == nil && len(tsuid) > 0 {
 		if named, err := e.store.NameSeries(ctx, [][]byte{tsuid}); err != nil || len(named) == 1 {
@@ -180,7 +181,8 @@ func (e *treeExplainer) subject(ctx context.Context, name string, r *routing) (s
 	return storage.NewSeries{TSUID: tsuid, Series: series}, err
 }
 
-// series is what would be stored for a name: a label set comes from Prometheus, everything else from carbon.
+// series returns what would be stored for a name: a label set is Prometheus', everything else is
+// carbon's.
 func (e *treeExplainer) series(ctx context.Context, name string, r *routing) (storage.Series, error) {
 	switch {
 	case name == "":
@@ -223,7 +225,7 @@ func parseLabelSet(text string) (labels.Labels, error) {
 	return b.Labels(), nil
 }
 
-// String tells it to people.
+// String formats the routing for people.
 func (r routing) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "labels  %s\npath    %s\nstored  %s\n", r.Labels, r.Path, r.Series)

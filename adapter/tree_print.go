@@ -47,7 +47,7 @@ func (w treePrinter) tree(ctx context.Context, t *tree.Tree) error {
 	return nil
 }
 
-// ruleText is a rule on one line.
+// ruleText formats a rule on one line.
 func ruleText(r schema.TreeRule) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d:%d %s", r.Level, r.Order, r.Type)
@@ -64,8 +64,9 @@ func ruleText(r schema.TreeRule) string {
 	return b.String()
 }
 
-// below prints a line for each branch and leaf: its path, and for a leaf the TSUID and the series. Some levels are read from the rows
-// that they need; all of them, depth 0, are found faster in an index of everything.
+// below prints a line for each branch and leaf: its path, and for a leaf the TSUID and the series.
+// It reads some levels from the rows that they need. All levels, depth 0, are found faster in a
+// full index.
 func (w treePrinter) below(ctx context.Context, t *tree.Tree, path string, depth int) error {
 	path = strings.Trim(path, ".")
 	only := tree.FindOptions{Trees: []uint16{t.ID()}}

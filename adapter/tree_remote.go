@@ -15,9 +15,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 )
 
-// The commands about trees ask the adapter that has the embedded store open.
+// The commands about trees call the adapter that has the embedded store open.
 
-// adapterText copies what a running adapter answers to out.
+// adapterText copies the answer of a running adapter to out.
 func adapterText(ctx context.Context, base, path string, query url.Values, out io.Writer) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(base, "/")+path+"?"+query.Encode(), http.NoBody)
 	if err != nil {
@@ -38,7 +38,7 @@ func adapterText(ctx context.Context, base, path string, query url.Values, out i
 	return nil
 }
 
-// reasonOf is the error of an answer in JSON, else its text.
+// reasonOf returns the error of an answer in JSON, else its text.
 func reasonOf(body []byte) string {
 	var answer struct{ Error string }
 	if json.Unmarshal(body, &answer) == nil && answer.Error != "" {
@@ -65,7 +65,8 @@ func (o Options) askTest(ctx context.Context, given, name string, trees []string
 	return adapterText(ctx, base, treeTestPath, url.Values{"name": {name}, "tree": trees, "format": {"text"}}, out)
 }
 
-// askSync has a running adapter hang series, and prints how far it is until it is done. If it is at it already, that is waited for.
+// askSync makes a running adapter hang series, and prints the progress until it is done. If a pass
+// is running already, it waits for that.
 func (o Options) askSync(ctx context.Context, s SyncOptions, out io.Writer) error {
 	base, err := o.adminURL(s.URL)
 	if err != nil {
@@ -84,10 +85,10 @@ func (o Options) askSync(ctx context.Context, s SyncOptions, out io.Writer) erro
 	return waitSync(ctx, base, before.Passes, s.Every, out)
 }
 
-// syncLook is how often a running adapter is asked how far it is.
+// syncLook is how often the progress of a running adapter is requested.
 const syncLook = 200 * time.Millisecond
 
-// waitSync prints how far a running adapter is until it has ended one more pass.
+// waitSync prints the progress of a running adapter until it has finished one more pass.
 func waitSync(ctx context.Context, base string, passes int, every time.Duration, out io.Writer) error {
 	ticker := time.NewTicker(syncLook)
 	defer ticker.Stop()

@@ -11,7 +11,8 @@ import (
 // release is the version of this source.
 const release = "0.1.0"
 
-// Version is the release with the revision that the binary was built from, as far as the build knows it.
+// Version returns the release with the revision that the binary was built from, as far as the build
+// knows it.
 func Version() string {
 	if r := revision(); r != "" {
 		return release + "+" + r[:min(len(r), 12)]
@@ -19,7 +20,8 @@ func Version() string {
 	return release
 }
 
-// revision is the commit that the binary was built from, "" if the build does not know it (go run does not).
+// revision returns the commit that the binary was built from, "" if the build does not know it (go
+// run does not).
 func revision() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -33,7 +35,7 @@ func revision() string {
 	return ""
 }
 
-// registerBuildInfo adds the metric that says what runs, always 1.
+// registerBuildInfo registers the metric that describes this binary, always 1.
 func registerBuildInfo(reg prometheus.Registerer) {
 	promauto.With(reg).NewGauge(prometheus.GaugeOpts{
 		Name: "tsdbridge_build_info", Help: "What this binary was built from; always 1.",

@@ -17,12 +17,14 @@ import (
 )
 
 const (
-	// webReserve is how many connections are let in beyond --web.max-connections, for what must always be answered.
+	// webReserve is how many connections are accepted in addition to --web.max-connections, for
+	// requests that must always be answered.
 	webReserve = 16
-	// webHead is how many bytes the head of a request may have, about, and webFields how many fields: each costs some 200 bytes beside its own.
+	// webHead is about how many bytes the head of a request may have, and webFields how many
+	// fields. Each field takes some 200 bytes in addition to its own.
 	webHead   = 64 << 10
 	webFields = 200
-	// webHeads is how many bytes all long heads may have together.
+	// webHeads is how many bytes all long heads together may have.
 	webHeads = 4 << 20
 	// webHeadTime is how long a client may take for a head.
 	webHeadTime = 10 * time.Second
@@ -30,7 +32,8 @@ const (
 	webRetryAfter = "5"
 )
 
-// webServer is the server of the HTTP port. Its connections are of a port: what a client does not read is cut off there.
+// webServer returns the server of the HTTP port. The port itself closes connections whose client
+// does not read.
 func webServer(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: webHeadTime, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: webHead, ConnContext: listen.WithConn,
@@ -48,7 +51,7 @@ func (a *Adapter) webPort(l net.Listener) net.Listener {
 	})
 }
 
-// A headGuard stands before everything that answers: it looks at the head of a request.
+// A headGuard checks the head of a request before any other handler.
 type headGuard struct{ next http.Handler }
 
 func newHeadGuard(next http.Handler) http.Handler { return headGuard{next} }
@@ -68,15 +71,19 @@ func (h headGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A webGuard stands before all routes, and behind passwords. It reads bodies whole, but those of remote write, which has its own limits: so a handler has
-// all of a request from the beginning, and slow senders hold nothing but the bytes that have come.
+// A webGuard stands between the check of passwords and all routes. It reads bodies completely,
+// except those of remote write, which has limits of its own. So a handler has the whole request
+// from the beginning, and slow senders hold only the bytes that have arrived.
+//
+// Its listen.Gate is another one than that of remote write: each has its own flags, and queries
+// must not keep writes out.
 type webGuard struct {
 	next  http.Handler
 	limit int // bytes of a body
 	gate  *listen.Gate
 }
 
-// newWebGuard has the limits of o.
+// newWebGuard returns a webGuard with the limits of o.
 func newWebGuard(next http.Handler, o Options, reg prometheus.Registerer) http.Handler {
 	g := &webGuard{
 		next: next, limit: o.WebBodyBytes, gate: listen.NewGate(o.MaxConnections, o.webInFlightBytes()),
@@ -90,7 +97,8 @@ func newWebGuard(next http.Handler, o Options, reg prometheus.Registerer) http.H
 	return g
 }
 
-// vital says whether a path is one that must be answered when nothing else is: it tells whether the process lives.
+// vital reports whether a path must be answered even under overload, because it shows whether the
+// process lives.
 func vital(path string) bool {
 	return path == "/-/healthy" || path == "/-/ready" || path == "/metrics"
 }
@@ -124,10 +132,10 @@ func (g *webGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.serve(w, r, conn)
 }
 
-// serve has a request answered of which everything is there.
+// serve passes on a request that has been received completely.
 func (g *webGuard) serve(w http.ResponseWriter, r *http.Request, conn *listen.Conn) {
 	if !vital(r.URL.Path) {
-		if !g.gate.Enter() { // HTTP/2 has many on one connection
+		if !g.gate.Enter() { // HTTP/2 has many requests on one connection
 			refuse(w, http.StatusServiceUnavailable, "too many requests at once (--web.max-connections), try again later")
 			return
 		}
@@ -159,7 +167,8 @@ func (g *webGuard) fail(w http.ResponseWriter, err error) {
 	}
 }
 
-// refuse answers a request that is not looked at, and closes its connection: what else was sent on it is not read.
+// refuse answers a request without serving it, and closes its connection: what else was sent on it
+// is not read.
 func refuse(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Connection", "close")
 	if status == http.StatusServiceUnavailable {
@@ -168,7 +177,8 @@ func refuse(w http.ResponseWriter, status int, text string) {
 	http.Error(w, text, status)
 }
 
-// ownBody is a body that its handler reads. From its end on the connection is at work.
+// ownBody is a body that its handler reads. When it has been read, the connection counts as
+// working.
 type ownBody struct {
 	io.ReadCloser
 	conn  *listen.Conn
@@ -185,7 +195,7 @@ func (b *ownBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// end says that the request is answered.
+// end marks the request as answered.
 func (b *ownBody) end() {
 	if b.whole {
 		b.conn.End(true)

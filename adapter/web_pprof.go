@@ -9,10 +9,11 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// profileSeconds is how long a profile may run that anybody who reaches the port can ask for.
+// profileSeconds is how long a profile may run. Anyone who reaches the port can start one.
 const profileSeconds = 120
 
-// routeProfiles mounts Go's profiles: one at a time, for a bounded time, since each costs the whole process.
+// routeProfiles mounts Go's profiles: one at a time, for a limited time, since each costs the whole
+// process.
 func routeProfiles(r chi.Router) {
 	turn := make(chan struct{}, 1)
 	one := func(next http.HandlerFunc) http.HandlerFunc {

@@ -1,5 +1,6 @@
-// Package prometheus is the side of Prometheus' protocols: it wires remote write, remote read and the query API over one store and mounts
-// them. It opens no port, and it knows nothing of the engine below the store.
+// Package prometheus is the side of Prometheus' protocols: it wires remote write, remote read and
+// the query API over one store and mounts them. It opens no port, and it knows nothing of the
+// engine below the store.
 package prometheus
 
 import (
@@ -25,8 +26,8 @@ import (
 // APIPrefix is the path that the API is mounted under.
 const APIPrefix = query.Prefix
 
-// Options are the settings and the parts of Prometheus' protocols. DefaultOptions sets the settings; the parts must be given. New fills in
-// the parts of Write, Read and Query.
+// Options are the settings and the parts of Prometheus' protocols. DefaultOptions sets the
+// settings; the parts must be given. New fills in the parts of Write, Read and Query.
 type Options struct {
 	Write  write.Options
 	Read   read.Options
@@ -46,7 +47,8 @@ type Options struct {
 	Now        func() time.Time
 }
 
-// Store is what the protocols need of storage.Store. Remote write calls Appender and PutMetadata, everything else reads.
+// Store is what the protocols need of storage.Store. Remote write calls Appender and PutMetadata,
+// everything else reads.
 type Store interface {
 	storage.Appender
 	storage.Querier
@@ -111,8 +113,8 @@ func (o Options) queryOptions(shown *queryable.Store, running *query.Running) qu
 	return q
 }
 
-// Routes mounts the protocols under APIPrefix, and remote write and remote read also at the paths of Prometheus' old example adapter.
-// Each request but a write has an account of the budget.
+// Routes mounts the protocols under APIPrefix, and remote write and remote read also at the paths
+// of Prometheus' old example adapter. Each request but a write has an account of the budget.
 func (s *Server) Routes(r chi.Router) {
 	queries := r.With(budget.Accounts(s.budget))
 	for _, prefix := range []string{APIPrefix, ""} {
@@ -127,7 +129,8 @@ const (
 	readPath  = "/read"
 )
 
-// serveRead leaves what a browser asks before it sends (OPTIONS) to the API, which answers it for all its paths.
+// serveRead leaves what a browser asks before it sends (OPTIONS) to the API, which answers it for
+// all its paths.
 func (s *Server) serveRead(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodOptions {
 		r.URL.Path = APIPrefix + readPath
@@ -137,7 +140,8 @@ func (s *Server) serveRead(w http.ResponseWriter, r *http.Request) {
 	s.read.ServeHTTP(w, r)
 }
 
-// ReadsBody reports whether the handler of a path reads the body by itself, as it comes: remote write has limits of its own for bodies.
+// ReadsBody reports whether the handler of a path reads the body by itself, as it comes: remote
+// write has limits of its own for bodies.
 func ReadsBody(path string) bool { return path == APIPrefix+writePath || path == writePath }
 
 // Run blocks until ctx ends. Requests do all the work of these protocols; nothing runs beside them.

@@ -12,16 +12,20 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// Limits of an evaluation. Prometheus' engine looks at its context between steps and between series, so one series has to be done soon.
+// Limits of an evaluation. Prometheus' engine looks at its context between steps and between
+// series, so one series has to be done soon.
 const (
-	// visitsPerSample bounds the points that a function looks at in one series of a subquery, over all steps: so many times --query.max-samples.
+	// visitsPerSample bounds the points that a function looks at in one series of a subquery, over
+	// all steps: so many times --query.max-samples.
 	visitsPerSample = 20
 	// storedVisitsPerSample is the same for a series of the store.
 	storedVisitsPerSample = 200
-	// maxLabelText bounds the text that label_replace and label_join may make of label values of usualText bytes.
+	// maxLabelText bounds the text that label_replace and label_join may make of label values of
+	// usualText bytes.
 	maxLabelText = 1 << 20
 	usualText    = 1 << 10
-	// maxReplaceRegexp bounds the regular expression of a label_replace, which is matched with all series in one go.
+	// maxReplaceRegexp bounds the regular expression of a label_replace, which is matched with all
+	// series in one go.
 	maxReplaceRegexp = 20_000
 	maxReplaceWork   = 1 << 32 // instructions times series
 )
@@ -33,7 +37,8 @@ const (
 	seriesBytes = 256    // of a series in matrices, beside points and labels
 )
 
-// ErrCost is a query that would take too much to evaluate, whatever the store holds. Its errors name the limit and its flag.
+// ErrCost is a query that would take too much to evaluate, whatever the store holds. Its errors
+// name the limit and its flag.
 var ErrCost = errors.New("query takes too much")
 
 // Options are what the engine is set to.
@@ -60,7 +65,8 @@ type Selector struct {
 	replace int64 // instructions of regular expressions
 }
 
-// Estimate returns what a statement that the engine has prepared takes. It refuses a statement that takes too much for any series.
+// Estimate returns what a statement that the engine has prepared takes. It refuses a statement that
+// takes too much for any series.
 func Estimate(s *parser.EvalStmt, o Options) (*Cost, error) {
 	if o.MaxSamples <= 0 {
 		o.MaxSamples = math.MaxInt32
@@ -91,8 +97,8 @@ type estimator struct {
 	cost    *Cost
 }
 
-// expr estimates an expression that is evaluated in a scope, under expressions that add above to each series. It returns the length
-// of the longest label value.
+// expr estimates an expression that is evaluated in a scope, under expressions that add above to
+// each series. It returns the length of the longest label value.
 func (r *estimator) expr(e parser.Expr, at scope, above Selector) (text int64, err error) {
 	switch e := e.(type) {
 	case *parser.StepInvariantExpr:
@@ -160,7 +166,8 @@ func (r *estimator) subquery(e *parser.SubqueryExpr, at scope) (scope, error) {
 	return inner, nil
 }
 
-// call estimates a function. Those of ranges look at each point once for every window that it is in.
+// call estimates a function. Those of ranges look at each point once for every window that it is
+// in.
 func (r *estimator) call(e *parser.Call, at scope, above Selector) (text int64, err error) {
 	weight := weightOf(e.Func.Name)
 	for _, arg := range e.Args {
@@ -270,7 +277,8 @@ func stringOf(e parser.Expr) string {
 	}
 }
 
-// Of returns what the selector with these matchers, which are the statement's own, adds for each series. A nil Cost adds nothing.
+// Of returns what the selector with these matchers, which are the statement's own, adds for each
+// series. A nil Cost adds nothing.
 func (c *Cost) Of(matchers []*labels.Matcher) Reader {
 	if c == nil {
 		return Reader{}
@@ -289,7 +297,8 @@ type Reader struct {
 	maxSamples int64
 }
 
-// Series returns the memory that the engine takes for n series, in bytes, or an error if it should not be given them.
+// Series returns the memory that the engine takes for n series, in bytes, or an error if it should
+// not be given them.
 func (r Reader) Series(n int) (int64, error) {
 	if r.maxSamples == 0 {
 		return 0, nil

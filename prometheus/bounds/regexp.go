@@ -1,7 +1,7 @@
 package bounds
 
-// maxRegexp bounds the regular expressions of a query or selector, in instructions that they are compiled to. An expression without
-// repetitions and classes has about as many as letters.
+// maxRegexp bounds the regular expressions of a query or selector, in instructions that they are
+// compiled to. An expression without repetitions and classes has about as many as letters.
 const maxRegexp = 1 << 20
 
 // classCost is what a class of Unicode, such as \pL, counts for.
@@ -26,8 +26,8 @@ func checkRegexps(cost int) error {
 	return nil
 }
 
-// regexpCost is about how many instructions a regular expression is compiled to, without compiling it. It never is more than
-// some millions: sums stop growing there.
+// regexpCost is about how many instructions a regular expression is compiled to, without compiling
+// it. It never is more than some millions: sums stop growing there.
 func regexpCost(pattern string) int {
 	const enough = 4 * maxRegexp
 	groups := make([]int, 1, 8) // cost of what is open

@@ -1,6 +1,7 @@
-// Package bounds says what a PromQL query may cost, before it is parsed and before it is evaluated: its length and depth, the size of its
-// regular expressions, the steps of its subqueries. Prometheus' parser and engine, to which queries go afterwards, have no limits of these
-// kinds, or meet them too late. The package answers nothing itself and reads no series.
+// Package bounds says what a PromQL query may cost, before it is parsed and before it is evaluated:
+// its length and depth, the size of its regular expressions, the steps of its subqueries.
+// Prometheus' parser and engine, to which queries go afterwards, have no limits of these kinds, or
+// meet them too late. The package answers nothing itself and reads no series.
 package bounds
 
 import (
@@ -28,8 +29,8 @@ func tooLarge(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrText, fmt.Sprintf(format, args...))
 }
 
-// Text checks a query or a selector in one pass. What it passes can be parsed in time and memory that are linear in its length, and the
-// syntax tree is at most maxDepth deep.
+// Text checks a query or a selector in one pass. What it passes can be parsed in time and memory
+// that are linear in its length, and the syntax tree is at most maxDepth deep.
 func Text(text string) error {
 	if len(text) > maxBytes {
 		return tooLarge("%d bytes, at most %d are read", len(text), maxBytes)
@@ -88,8 +89,8 @@ type level struct {
 
 func (l *level) depth() int { return max(l.deepest, l.operators+l.inner) + 1 }
 
-// scanner goes over a text. It takes what Prometheus' lexer takes for strings and comments for the same; where that lexer fails, which
-// ends the parsing, it may go on.
+// scanner goes over a text. It takes what Prometheus' lexer takes for strings and comments for the
+// same; where that lexer fails, which ends the parsing, it may go on.
 type scanner struct {
 	text   string
 	at     int

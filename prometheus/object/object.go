@@ -15,7 +15,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// Field numbers of prometheus.Histogram (prompb/types.proto). Those of io.prometheus.write.v2.Histogram are the same.
+// Field numbers of prometheus.Histogram (prompb/types.proto). Those of
+// io.prometheus.write.v2.Histogram are the same.
 const (
 	histogramCountInt       = 1
 	histogramCountFloat     = 2
@@ -187,7 +188,8 @@ func DecodeExemplar(data []byte) (exemplar.Exemplar, error) {
 	return p.ToExemplar(&b, nil), nil
 }
 
-// AppendStartTime appends the data of a storage.KindStartTime: start minus time of the sample, in milliseconds.
+// AppendStartTime appends the data of a storage.KindStartTime: start minus time of the sample, in
+// milliseconds.
 func AppendStartTime(b []byte, delta int64) []byte { return binary.AppendVarint(b, delta) }
 
 // DecodeStartTime is the inverse of AppendStartTime.

@@ -38,8 +38,9 @@ const (
 	demoStep = int64(15_000)
 )
 
-// WriteDemo writes two hours of what real targets have: counters with resets, gauges with gaps, stale markers,
-// infinities, native histograms of all kinds, series that turn from one kind to the other, exemplars.
+// WriteDemo writes two hours of what real targets have: counters with resets, gauges with gaps,
+// stale markers, infinities, native histograms of all kinds, series that turn from one kind to the
+// other, exemplars.
 func WriteDemo(t testing.TB, s promstorage.AppendableV2) {
 	t.Helper()
 	app := s.AppenderV2(t.Context())

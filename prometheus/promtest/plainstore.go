@@ -205,8 +205,8 @@ var (
 	_ storage.Appender = (*PlainStore)(nil)
 )
 
-// RawNames translates without escaping, and shows the tag "alias" of foreign series as "job", so that two stored series
-// can have one label set.
+// RawNames translates without escaping, and shows the tag "alias" of foreign series as "job", so
+// that two stored series can have one label set.
 type RawNames struct{}
 
 func (RawNames) FromLabels(ls labels.Labels) storage.Series {

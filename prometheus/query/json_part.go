@@ -110,7 +110,8 @@ func (p *jsonPart) metric(ls labels.Labels) {
 	p.text = append(b, '}')
 }
 
-// appendTimeText appends the beginning of a point: its time in seconds, and the quote before its value.
+// appendTimeText appends the beginning of a point: its time in seconds, and the quote before its
+// value.
 func appendTimeText(b []byte, ms int64) []byte {
 	b = append(b, '[')
 	if ms < 0 {

@@ -13,7 +13,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// Options are the limits and the parts of the query API. DefaultOptions sets the limits; the parts must be given.
+// Options are the limits and the parts of the query API. DefaultOptions sets the limits; the parts
+// must be given.
 type Options struct {
 	Timeout     time.Duration // --query.timeout: of one query, waiting included
 	Samples     int           // --query.max-samples: in memory at once, of one query

@@ -89,7 +89,8 @@ func (c *foundColumns) Read(ctx context.Context, from, to int, visit func(i int,
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		// If the store ended its loop silently because the context ended, the answer would be incomplete.
+		// If the store ended its loop silently because the context ended, the answer would be
+		// incomplete.
 		return reply.QueryError(ctx, "read samples", err)
 	}
 	return nil

@@ -18,8 +18,8 @@ type exemplarQuerier struct {
 	context func() context.Context
 }
 
-// Select returns the exemplars of all series that satisfy one of the selectors, each series once, sorted by labels and by
-// time, with start <= time <= end in milliseconds.
+// Select returns the exemplars of all series that satisfy one of the selectors, each series once,
+// sorted by labels and by time, with start <= time <= end in milliseconds.
 func (q *exemplarQuerier) Select(start, end int64, selectors ...[]*labels.Matcher) ([]exemplar.QueryResult, error) {
 	ctx := q.context()
 	span := timeSpan{start, end}.clamp()

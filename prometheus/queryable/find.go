@@ -131,7 +131,8 @@ func matchesAll(matchers []*labels.Matcher, ls labels.Labels) bool {
 	return true
 }
 
-// labelSets collects label sets without duplicates. The engine refuses a vector with two of one label set.
+// labelSets collects label sets without duplicates. The engine refuses a vector with two of one
+// label set.
 type labelSets struct {
 	list   []labelSet
 	byHash map[uint64]int

@@ -13,7 +13,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
-// LabelNames lists the names of labels, sorted, of all series or of those that satisfy the matchers.
+// LabelNames lists the names of labels, sorted, of all series or of those that satisfy the
+// matchers.
 func (q *querier) LabelNames(ctx context.Context, hints *promstorage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
 	names := textSet{}
 	listed, err := false, error(nil)
@@ -28,7 +29,8 @@ func (q *querier) LabelNames(ctx context.Context, hints *promstorage.LabelHints,
 	return names.list(hints), nil, err
 }
 
-// LabelValues lists the values of a label, sorted, of all series or of those that satisfy the matchers.
+// LabelValues lists the values of a label, sorted, of all series or of those that satisfy the
+// matchers.
 func (q *querier) LabelValues(ctx context.Context, name string, hints *promstorage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
 	values := textSet{}
 	listed, err := false, error(nil)

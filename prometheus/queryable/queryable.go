@@ -153,7 +153,8 @@ func (q *querier) left() int {
 	return int(max(q.limits.Samples-q.samples.Load(), 0)) + 1
 }
 
-// firstGroup is how many series are read first; later groups are sized by what the earlier ones held.
+// firstGroup is how many series are read first; later groups are sized by what the earlier ones
+// held.
 const firstGroup = 256
 
 // groupSamples is about how many samples of 16 bytes one group should hold.

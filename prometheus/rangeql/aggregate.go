@@ -20,7 +20,8 @@ func aggregates(op parser.ItemType) bool {
 	return false
 }
 
-// groups are the aggregations under way. Series are added in their order: a sum of floats depends on it.
+// groups are the aggregations under way. Series are added in their order: a sum of floats depends
+// on it.
 type groups struct {
 	plan    *plan
 	room    int // cells that may be allocated

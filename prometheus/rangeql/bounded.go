@@ -10,8 +10,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
 )
 
-// boundedQuery is a query of the library whose cost is known. It takes its memory before it begins, and tells those who read for it what
-// the series that they find will cost.
+// boundedQuery is a query of the library whose cost is known. It takes its memory before it begins,
+// and tells those who read for it what the series that they find will cost.
 type boundedQuery struct {
 	promql.Query
 	cost   *bounds.Cost

@@ -1,6 +1,7 @@
-// Package rangeql answers the common shapes of PromQL over columns of samples: plain selectors, functions of a range of one
-// selector, sum, avg, min, max, count and group of those, and arithmetic or comparison with a number on top. An answer is the
-// library engine's, bit for bit. Whatever is not of these shapes, and whatever turns out to hold more than floats or to come near
+// Package rangeql answers the common shapes of PromQL over columns of samples: plain selectors,
+// functions of a range of one selector, sum, avg, min, max, count and group of those, and
+// arithmetic or comparison with a number on top. An answer is the library engine's, bit for bit.
+// Whatever is not of these shapes, and whatever turns out to hold more than floats or to come near
 // a limit, is left to that engine as a whole: there is no half of an answer.
 package rangeql
 
@@ -24,22 +25,26 @@ import (
 
 // Options of an Engine.
 type Options struct {
-	// Library is the engine that parses every query and evaluates those that are not answered from columns. It must not use
-	// type and unit labels.
+	// Library is the engine that parses every query and evaluates those that are not answered from
+	// columns. It must not use type and unit labels.
 	Library *promql.Engine
-	// DelayedNames says that Library drops the names of metrics in the end only (EnableDelayedNameRemoval).
+	// DelayedNames says that Library drops the names of metrics in the end only
+	// (EnableDelayedNameRemoval).
 	DelayedNames bool
-	// StartTimes says that Library looks at the start times of samples (UseStartTimestamps): series that have any are left to it.
+	// StartTimes says that Library looks at the start times of samples (UseStartTimestamps): series
+	// that have any are left to it.
 	StartTimes bool
 	// MaxSamples is the limit that Library has.
 	MaxSamples int
 	// DefaultStep is what Library takes for the step of a subquery without one; 0: a minute.
 	DefaultStep time.Duration
-	// Timeout bounds a query, as it does in Library. A query that is handed over does not get a second one.
+	// Timeout bounds a query, as it does in Library. A query that is handed over does not get a
+	// second one.
 	Timeout time.Duration
 	// NoMemory makes what the caller answers of an error of the budget; nil: that error.
 	NoMemory func(ctx context.Context, err error) error
-	// Running is told how to end each query that Library evaluates, until the function that it returns is called; nil: nobody is.
+	// Running is told how to end each query that Library evaluates, until the function that it
+	// returns is called; nil: nobody is.
 	Running    func(end context.CancelCauseFunc) (done func())
 	Registerer prometheus.Registerer // nil: no metrics
 }
@@ -83,7 +88,8 @@ func (e *Engine) NewRangeQuery(ctx context.Context, q promstorage.Queryable, o p
 
 type wholeStats struct{}
 
-// WithStats makes the library's engine answer: its statistics are those of its own way through the samples.
+// WithStats makes the library's engine answer: its statistics are those of its own way through the
+// samples.
 func WithStats(ctx context.Context) context.Context {
 	return context.WithValue(ctx, wholeStats{}, true)
 }
@@ -111,8 +117,8 @@ func (e *Engine) query(ctx context.Context, library promql.Query, q promstorage.
 		return counted{bounded, e.library}
 	}
 	c := &columnQuery{Query: bounded, engine: e, source: source, plan: p}
-	// A query of this kind runs a function under everything that surrounds an evaluation in the library: its turn among other
-	// queries, the timeout, the metrics.
+	// A query of this kind runs a function under everything that surrounds an evaluation in the
+	// library: its turn among other queries, the timeout, the metrics.
 	c.run = e.o.Library.NewTestQuery(c.evaluate)
 	return c
 }
@@ -128,7 +134,8 @@ func (q counted) Exec(ctx context.Context) *promql.Result {
 	return q.Query.Exec(ctx)
 }
 
-// columnQuery is a query of a shape that is answered from columns. The embedded query is the library's for the same text.
+// columnQuery is a query of a shape that is answered from columns. The embedded query is the
+// library's for the same text.
 type columnQuery struct {
 	promql.Query
 	engine *Engine

@@ -6,14 +6,14 @@ import (
 	"github.com/prometheus/prometheus/util/kahansum"
 )
 
-// A span is what a function sees of a series at one step: times[i] are those of values[i], at least one, without stale markers,
-// after start and not after end (milliseconds).
+// A span is what a function sees of a series at one step: times[i] are those of values[i], at least
+// one, without stale markers, after start and not after end (milliseconds).
 type span struct {
 	times      []int64
 	values     []float64
 	start, end int64
-	// resets are the indexes into the series, in ascending order, of values below the one before; first is the index of values[0].
-	// Only functions that ask for resets get them.
+	// resets are the indexes into the series, in ascending order, of values below the one before;
+	// first is the index of values[0]. Only functions that ask for resets get them.
 	resets []int
 	first  int
 	// seconds is the range of the selector.
@@ -22,7 +22,8 @@ type span struct {
 	stretch stretch // of the step before
 }
 
-// function is a function of a range of one series. Its arithmetic, down to the order of additions, is that of promql/functions.go.
+// function is a function of a range of one series. Its arithmetic, down to the order of additions,
+// is that of promql/functions.go.
 type function struct {
 	eval      func(s *span) (value float64, ok bool)
 	keepsName bool
@@ -92,7 +93,8 @@ func delta(s *span) (float64, bool) {
 	return value * factor, ok
 }
 
-// rise is how far a counter went up. What it had before a reset is added in the order of the resets.
+// rise is how far a counter went up. What it had before a reset is added in the order of the
+// resets.
 func (s *span) rise() float64 {
 	value := s.values[len(s.values)-1] - s.values[0]
 	for _, i := range s.resets {
@@ -101,8 +103,9 @@ func (s *span) rise() float64 {
 	return value
 }
 
-// extrapolate says by which factor a difference between the first sample and the last one grows when it is stretched to the
-// borders of the range: all the way if a sample is nearly due there, else by half the distance between samples.
+// extrapolate says by which factor a difference between the first sample and the last one grows
+// when it is stretched to the borders of the range: all the way if a sample is nearly due there,
+// else by half the distance between samples.
 func extrapolate(s *span, value float64, counter bool) (_, factor float64, ok bool) {
 	if len(s.times) == 1 {
 		return 0, 0, false
@@ -127,7 +130,8 @@ type stretch struct {
 	rate                   float64 // factor / the seconds of the selector
 }
 
-// stretched is the stretch of this step. Samples at even distances give the same one step after step.
+// stretched is the stretch of this step. Samples at even distances give the same one step after
+// step.
 func (s *span) stretched() *stretch {
 	st, n := &s.stretch, len(s.times)
 	first, last := s.times[0], s.times[n-1]

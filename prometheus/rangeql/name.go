@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// nameCheck finds out whether series that differ only in the labels that go with the name of the metric can be among those it
-// sees: not as long as all of them have the same.
+// nameCheck finds out whether series that differ only in the labels that go with the name of the
+// metric can be among those it sees: not as long as all of them have the same.
 type nameCheck struct {
 	last          [3]string
 	seen, several bool

@@ -5,7 +5,8 @@ import "sync"
 // minPart is the least number of series that is worth another goroutine.
 const minPart = 32
 
-// partSamples is about how many samples one part should hold, and partPoints how many points it may have.
+// partSamples is about how many samples one part should hold, and partPoints how many points it may
+// have.
 const (
 	partSamples = 1 << 17
 	partPoints  = 1 << 17
@@ -22,7 +23,8 @@ type partition struct {
 	before  <-chan struct{}
 }
 
-// part is series [from, to). Its results are committed after before is closed, and then committed is.
+// part is series [from, to). Its results are committed after before is closed, and then committed
+// is.
 type part struct {
 	from, to  int
 	before    <-chan struct{}

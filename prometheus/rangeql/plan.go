@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser/posrange"
 )
 
-// A plan is a query of a known shape: one selector, perhaps a function of its range, perhaps an aggregation of that, perhaps
-// operations with numbers. Times and spans are milliseconds.
+// A plan is a query of a known shape: one selector, perhaps a function of its range, perhaps an
+// aggregation of that, perhaps operations with numbers. Times and spans are milliseconds.
 type plan struct {
 	instant  bool  // the answer is a vector
 	start    int64 // of the first step
@@ -41,7 +41,8 @@ type aggregate struct {
 	without  bool
 }
 
-// newPlan makes a plan of a statement that the library has prepared; false says that it has another shape.
+// newPlan makes a plan of a statement that the library has prepared; false says that it has another
+// shape.
 func newPlan(s *parser.EvalStmt, o Options) (*plan, bool) {
 	p := &plan{delayed: o.DelayedNames, start: timestamp.FromTime(s.Start), interval: s.Interval.Milliseconds(), steps: 1, repeat: 1}
 	switch {
@@ -142,7 +143,8 @@ func (p *plan) metric(ls labels.Labels) labels.Labels {
 	return ls
 }
 
-// dropsName says whether the function takes the name of the metric away. last_over_time and first_over_time give samples as they are.
+// dropsName says whether the function takes the name of the metric away. last_over_time and
+// first_over_time give samples as they are.
 func (p *plan) dropsName() bool { return p.function != nil && !p.function.keepsName }
 
 // value makes the matrix what the caller of the library gets.

@@ -108,8 +108,8 @@ func (r *run) end(w *worker) {
 	r.count.add(w.evaluator.count)
 }
 
-// hold counts points that the library would have in memory at once, and leaves the query to it before its limit is met: it says
-// exactly when that is so.
+// hold counts points that the library would have in memory at once, and leaves the query to it
+// before its limit is met: it says exactly when that is so.
 func (r *run) hold(n int) error {
 	if r.samples.Add(int64(n)) > int64(r.maxSamples) {
 		return ErrHandOver
@@ -120,7 +120,8 @@ func (r *run) hold(n int) error {
 // claimPoints is for how many points memory is taken at once.
 const claimPoints = slabPoints
 
-// claim takes memory for what hold counted, for all but aggregations, which use the memory of their points again.
+// claim takes memory for what hold counted, for all but aggregations, which use the memory of their
+// points again.
 func (r *run) claim() error {
 	for held := r.samples.Load(); ; {
 		claimed := r.claimed.Load()
@@ -159,7 +160,8 @@ func (r *run) check() error {
 	return distinct(len(r.added), func(i int) labels.Labels { return r.plan.metric(r.columns.Labels(r.added[i])) })
 }
 
-// distinct is ErrHandOver when labels repeat. Like the library it takes label sets with one hash for one.
+// distinct is ErrHandOver when labels repeat. Like the library it takes label sets with one hash
+// for one.
 func distinct(n int, of func(i int) labels.Labels) error {
 	seen := make(map[uint64]struct{}, n)
 	for i := range n {

@@ -33,7 +33,8 @@ type evaluator struct {
 	visited int
 }
 
-// visitsPerLook is how many samples a function visits between two looks at the end of the query: some milliseconds.
+// visitsPerLook is how many samples a function visits between two looks at the end of the query:
+// some milliseconds.
 const visitsPerLook = 1 << 20
 
 // series appends the points of a series to out, one for each step that has a result.

@@ -14,8 +14,8 @@ const slabPoints = 16 << 10
 //nolint:gochecknoglobals // a pool has no state that anybody could tell.
 var slabPool = sync.Pool{New: func() any { return new([slabPoints]promql.FPoint) }}
 
-// slabs are the memory of an answer's points. Its methods are called by one goroutine; each worker has its own and they are
-// joined in the end.
+// slabs are the memory of an answer's points. Its methods are called by one goroutine; each worker
+// has its own and they are joined in the end.
 type slabs struct {
 	pooled []*[slabPoints]promql.FPoint
 	rest   []promql.FPoint // of the newest slab, length 0

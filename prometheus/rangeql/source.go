@@ -24,13 +24,14 @@ type Source interface {
 	Columns(ctx context.Context, s Selector) (Columns, error)
 }
 
-// Columns are the series that a selector found, in the order in which the library would be given them (sums of floats depend on
-// it), with distinct labels.
+// Columns are the series that a selector found, in the order in which the library would be given
+// them (sums of floats depend on it), with distinct labels.
 type Columns interface {
 	Len() int
 	Labels(i int) labels.Labels
-	// Read visits those series of [from, to) that have samples, in order. The slices are the visitor's until it returns and must
-	// not be changed. ErrHandOver: a series holds more than floats, or there are more samples than the library may hold. An error
-	// of visit ends the reading. Safe for concurrent use.
+	// Read visits those series of [from, to) that have samples, in order. The slices are the
+	// visitor's until it returns and must not be changed. ErrHandOver: a series holds more than
+	// floats, or there are more samples than the library may hold. An error of visit ends the
+	// reading. Safe for concurrent use.
 	Read(ctx context.Context, from, to int, visit func(i int, times []int64, values []float64) error) error
 }

@@ -18,7 +18,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// Limits of a remote read request that no option changes. Prometheus sends one query of a few matchers.
+// Limits of a remote read request that no option changes. Prometheus sends one query of a few
+// matchers.
 const (
 	maxBody     = 4 << 20 // bytes, as sent and decompressed
 	maxQueries  = 100

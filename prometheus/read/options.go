@@ -10,7 +10,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 )
 
-// Options are the limits and the parts of remote read. DefaultOptions sets the limits; the parts must be given.
+// Options are the limits and the parts of remote read. DefaultOptions sets the limits; the parts
+// must be given.
 type Options struct {
 	Concurrency int           // --query.max-concurrency: requests that are answered at once; others wait
 	Timeout     time.Duration // --query.timeout: of a request, waiting included; 0: none
@@ -22,8 +23,8 @@ type Options struct {
 	Registerer prometheus.Registerer // nil: no metrics
 }
 
-// defaultFrame is less than the 50 MB that Prometheus' client accepts as one frame. The client takes a series that continues in a second
-// frame for a second series, so a series is never split.
+// defaultFrame is less than the 50 MB that Prometheus' client accepts as one frame. The client
+// takes a series that continues in a second frame for a second series, so a series is never split.
 const defaultFrame = 40 << 20
 
 // DefaultOptions are the limits without any flag.

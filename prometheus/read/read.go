@@ -1,4 +1,5 @@
-// Package read serves Prometheus' remote read: samples in one message, or a stream of chunks. It evaluates no query.
+// Package read serves Prometheus' remote read: samples in one message, or a stream of chunks. It
+// evaluates no query.
 package read
 
 import (

@@ -19,7 +19,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// Field numbers of prometheus.ReadResponse and what is in it (prompb/remote.proto, prompb/types.proto).
+// Field numbers of prometheus.ReadResponse and what is in it (prompb/remote.proto,
+// prompb/types.proto).
 const (
 	responseResults    = 1
 	resultTimeseries   = 1

@@ -81,7 +81,8 @@ func (o Options) decodedBytes() int {
 }
 
 const (
-	// maxDecoded keeps positions in the lists of a message in 32 bits: no element takes less than a byte.
+	// maxDecoded keeps positions in the lists of a message in 32 bits: no element takes less than a
+	// byte.
 	maxDecoded = 1 << 30
 	// maxSeriesBytes is the longest string that Prometheus' labels hold; they panic on longer ones.
 	maxSeriesBytes = 1<<24 - 1

@@ -68,7 +68,8 @@ func (r *message) knows(field int32) bool {
 	return field == requestSeriesV1 || field == requestMetadataV1
 }
 
-// walkSample reads a prometheus.Sample, which is an io.prometheus.write.v2.Sample without start_timestamp (field 3).
+// walkSample reads a prometheus.Sample, which is an io.prometheus.write.v2.Sample without
+// start_timestamp (field 3).
 func (r *message) walkSample(b []byte) error {
 	if s, ok := usualSample(b); ok {
 		r.samples = append(r.samples, s)

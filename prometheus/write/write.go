@@ -25,7 +25,8 @@ import (
 
 // Names translates labels into stored names.
 type Names interface {
-	// FromPairs returns the series of labels, whose names are sorted and distinct; it may use the memory of pairs.
+	// FromPairs returns the series of labels, whose names are sorted and distinct; it may use the
+	// memory of pairs.
 	FromPairs(pairs []storage.Tag) storage.Series
 	MetricName(name string) string
 }
