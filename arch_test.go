@@ -66,7 +66,7 @@ var doors = map[string][]string{
 	"storage/row":             {"storage/kv", "storage/schema"},
 	"storage/schema":          {},
 	"storage/series":          {"storage/index", "storage/kv", "storage/schema"},
-	"storage/storetest":       {"storage", "storage/kv", "storage/log/logtest", "storage/schema"},
+	"storage/storetest":       {"storage", "storage/kv", "storage/log", "storage/log/logtest", "storage/schema"},
 	"storage/uid":             {"storage/intern", "storage/kv", "storage/schema"},
 	"storage/write":           {"retry", "storage/catalog", "storage/head", "storage/index", "storage/kv", "storage/log", "storage/row", "storage/schema", "storage/series"},
 	"e2e":                     {},

@@ -18,7 +18,7 @@ func BenchmarkAppend(b *testing.B) {
 			s := openForAppends(b, mode)
 			var names []storage.Series
 			for i := range 1000 {
-				names = append(names, series("cpu", "host", fmt.Sprint("h", i)))
+				names = append(names, storetest.Series("cpu", "host", fmt.Sprint("h", i)))
 			}
 			refs, errs := s.Resolve(b.Context(), names)
 			if errs != nil {
@@ -45,7 +45,7 @@ func BenchmarkResolve(b *testing.B) {
 	names := make([]storage.Series, 1000)
 	for n := 0; b.Loop(); n++ {
 		for i := range names {
-			names[i] = series("cpu", "host", fmt.Sprint("h", n, " ", i))
+			names[i] = storetest.Series("cpu", "host", fmt.Sprint("h", n, " ", i))
 		}
 		if _, errs := s.Resolve(b.Context(), names); errs != nil {
 			b.Fatal(errs)

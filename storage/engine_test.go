@@ -49,3 +49,7 @@ func TestStoreOnSharedTables(t *testing.T) {
 		Seeds: scale.Of[uint64](t, "random histories, shared tables", 40, 40, 800), Clock: func() time.Time { return time.UnixMilli(clock.Add(1)) },
 	})
 }
+
+func TestSpans(t *testing.T) {
+	storetest.RunSpans(t, storetest.Config{New: newMemory, Seeds: scale.Of[uint64](t, "random histories of days", 40, 40, 800), Exclusive: true})
+}

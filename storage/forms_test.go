@@ -85,8 +85,8 @@ func TestForms(t *testing.T) {
 	}
 
 	db := kv.NewMem(storetest.Tables()...)
-	through := openStore(t, db)
-	ref := resolve(t, through, series("m", "host", "a"))[0]
+	through := storetest.Open(t, db)
+	ref := storetest.Resolve(t, through, storetest.Series("m", "host", "a"))[0]
 	fill(ref)
 	if err := through.Append(t.Context(), &b); err != nil {
 		t.Fatal(err)
@@ -96,16 +96,16 @@ func TestForms(t *testing.T) {
 
 	db, disk := kv.NewMem(storetest.Tables()...), logtest.New(1)
 	never := func(o *storage.Options) { o.Buffer.FlushDelay, o.Buffer.FlushInterval = 1<<60, 1<<60 }
-	p := startBuffered(t, db, disk, never)
-	ref = resolve(t, p.Store, series("m", "host", "a"))[0]
+	p := storetest.StartBuffered(t, db, disk, never)
+	ref = storetest.Resolve(t, p.Store, storetest.Series("m", "host", "a"))[0]
 	fill(ref)
 	if err := p.Append(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
 	check(p.Store, ref)
 	p.Stop()
-	p = startBuffered(t, db, disk.Kill(2), never)
-	check(p.Store, resolve(t, p.Store, series("m", "host", "a"))[0])
+	p = storetest.StartBuffered(t, db, disk.Kill(2), never)
+	check(p.Store, storetest.Resolve(t, p.Store, storetest.Series("m", "host", "a"))[0])
 	p.Stop()
 	if err := p.Close(t.Context()); err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func TestUnits(t *testing.T) {
 			put := func(form storage.Form, value float64, seconds ...int64) {
 				t.Helper()
 				var b storage.Batch
-				ref := p.Resolve([]storage.Series{series("m", "host", "a")})[0]
+				ref := p.Resolve([]storage.Series{storetest.Series("m", "host", "a")})[0]
 				for _, s := range seconds {
 					b.AddForm(ref, (1356998400+s)*1000, value, form)
 				}

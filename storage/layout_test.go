@@ -17,17 +17,17 @@ import (
 
 func TestPinLayout(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
-	if err := openStore(t, db).PinLayout(t.Context()); err != nil {
+	if err := storetest.Open(t, db).PinLayout(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := openStore(t, db).PinLayout(t.Context()); err != nil {
+	if err := storetest.Open(t, db).PinLayout(t.Context()); err != nil {
 		t.Errorf("the same layout again: %v", err)
 	}
-	err := openStore(t, db, salted).PinLayout(t.Context())
+	err := storetest.Open(t, db, salted).PinLayout(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "--storage.salt.width=0") || !strings.Contains(err.Error(), "--storage.salt.width=1") {
 		t.Errorf("another layout: %v", err)
 	}
-	if err := openStore(t, db, salted, shared).PinLayout(t.Context()); err != nil {
+	if err := storetest.Open(t, db, salted, shared).PinLayout(t.Context()); err != nil {
 		t.Errorf("shared tables: %v", err)
 	}
 }
@@ -40,12 +40,12 @@ func TestPinnedByFlagNames(t *testing.T) {
 	if _, err := db.CheckAndPut(t.Context(), column, nil, []byte(recorded)); err != nil {
 		t.Fatal(err)
 	}
-	if err := openStore(t, db, salted).PinLayout(t.Context()); err != nil {
+	if err := storetest.Open(t, db, salted).PinLayout(t.Context()); err != nil {
 		t.Errorf("the same layout: %v", err)
 	}
 	fewer := func(o *storage.Options) { salted(o); o.Layout.SaltBuckets = 4 }
 	for _, change := range []func(*storage.Options){wide, fewer, func(*storage.Options) {}} {
-		if err := openStore(t, db, change).PinLayout(t.Context()); !errors.Is(err, storage.ErrLayout) {
+		if err := storetest.Open(t, db, change).PinLayout(t.Context()); !errors.Is(err, storage.ErrLayout) {
 			t.Errorf("another layout: %v", err)
 		}
 	}
@@ -62,7 +62,7 @@ func TestPinUnknown(t *testing.T) {
 	if _, err := db.CheckAndPut(t.Context(), column, nil, []byte("metric_width=3 colour=red")); err != nil {
 		t.Fatal(err)
 	}
-	if err := openStore(t, db).PinLayout(t.Context()); !errors.Is(err, storage.ErrLayout) || !strings.Contains(err.Error(), "colour=red") {
+	if err := storetest.Open(t, db).PinLayout(t.Context()); !errors.Is(err, storage.ErrLayout) || !strings.Contains(err.Error(), "colour=red") {
 		t.Errorf("PinLayout = %v", err)
 	}
 }
@@ -76,7 +76,7 @@ func shared(o *storage.Options) { o.Exclusive, o.IndexRefresh = false, 5*time.Mi
 func fillTables(t *testing.T, db kv.KV) {
 	t.Helper()
 	other := storetest.Start(t, db, shared)
-	refs := resolve(t, other.Store, series("m", "host", "a"), series("n", "dc", "c", "host", "b"))
+	refs := storetest.Resolve(t, other.Store, storetest.Series("m", "host", "a"), storetest.Series("n", "dc", "c", "host", "b"))
 	var b storage.Batch
 	for _, ref := range refs {
 		b.Add(ref, 1356998400000, 1)
@@ -116,7 +116,7 @@ func TestUnfitTables(t *testing.T) {
 			neverFlush(o)
 		}
 		killed := storetest.Start(t, db, shared, buffered)
-		refs := resolve(t, killed.Store, series("m", "host", "a"))
+		refs := storetest.Resolve(t, killed.Store, storetest.Series("m", "host", "a"))
 		var b storage.Batch
 		b.Add(refs[0], 1356998401000, 2)
 		if err := killed.Append(t.Context(), &b); err != nil {
@@ -134,7 +134,7 @@ func TestUnfitTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, errs := s.Resolve(t.Context(), []storage.Series{series("new", "host", "a")}); errs == nil || !errors.Is(errs[0], storage.ErrLayout) || storage.IsRefusal(errs[0]) {
+		if _, errs := s.Resolve(t.Context(), []storage.Series{storetest.Series("new", "host", "a")}); errs == nil || !errors.Is(errs[0], storage.ErrLayout) || storage.IsRefusal(errs[0]) {
 			t.Errorf("%s: Resolve = %v", name, errs)
 		}
 		if err := s.Run(t.Context()); !errors.Is(err, storage.ErrLayout) || !strings.Contains(err.Error(), name) {
@@ -178,7 +178,7 @@ func TestUnfitLater(t *testing.T) {
 		}
 		fillTables(t, db)
 		before := cellsOf(t, db)
-		for _, one := range []storage.Series{series("new", "host", "a"), series("n", "dc", "c")} {
+		for _, one := range []storage.Series{storetest.Series("new", "host", "a"), storetest.Series("n", "dc", "c")} {
 			if _, errs := s.Resolve(t.Context(), []storage.Series{one}); errs == nil {
 				t.Errorf("%v is resolved by a store that does not fit", one)
 			}
@@ -213,3 +213,6 @@ func TestUnfitEnds(t *testing.T) {
 		t.Errorf("Run = %v", err)
 	}
 }
+
+// neverFlush leaves everything in the log and the head.
+func neverFlush(o *storage.Options) { o.Buffer.FlushDelay, o.Buffer.FlushInterval = 1<<60, 1<<60 }

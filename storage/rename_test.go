@@ -65,7 +65,7 @@ func TestRename(t *testing.T) {
 			var clock atomic.Int64
 			clock.Store(1_700_000_000_000)
 			db.SetClock(clock.Load)
-			s := openStore(t, db, shared, func(o *storage.Options) {
+			s := storetest.Open(t, db, shared, func(o *storage.Options) {
 				o.UIDCacheEntries, o.IndexRefresh = c.cache, time.Hour
 				o.Now = func() time.Time { return time.UnixMilli(clock.Load()) }
 			})
@@ -77,9 +77,9 @@ func TestRename(t *testing.T) {
 			}
 			heard := 0
 			s.OnRename(func() { heard++ })
-			old := resolve(t, s, series("m", "host", "a"))[0]
+			old := storetest.Resolve(t, s, storetest.Series("m", "host", "a"))[0]
 			for i := range 20 { // push it out of a small cache
-				resolve(t, s, series("other"+string('a'+rune(i)), "key"+string('a'+rune(i)), "value"+string('a'+rune(i))))
+				storetest.Resolve(t, s, storetest.Series("other"+string('a'+rune(i)), "key"+string('a'+rune(i)), "value"+string('a'+rune(i))))
 			}
 			refresh()
 			clock.Add(10 * 60_000)
@@ -87,7 +87,7 @@ func TestRename(t *testing.T) {
 			for i, step := range steps {
 				if i == c.steps {
 					refresh()
-					resolve(t, s, series("m", "host", "a")) // remembers once more what is about to go
+					storetest.Resolve(t, s, storetest.Series("m", "host", "a")) // remembers once more what is about to go
 				}
 				step()
 			}
@@ -95,18 +95,18 @@ func TestRename(t *testing.T) {
 			if heard == 0 {
 				t.Fatal("nobody heard of the rename")
 			}
-			if got := resolve(t, s, series("m", "host", "a"))[0]; got == old {
+			if got := storetest.Resolve(t, s, storetest.Series("m", "host", "a"))[0]; got == old {
 				t.Errorf("the old name is still the series that was renamed")
 			}
 			renamed := map[schema.Kind]storage.Series{
-				schema.Metric: series(c.to, "host", "a"), schema.Tagk: series("m", c.to, "a"), schema.Tagv: series("m", "host", c.to),
+				schema.Metric: storetest.Series(c.to, "host", "a"), schema.Tagk: storetest.Series("m", c.to, "a"), schema.Tagv: storetest.Series("m", "host", c.to),
 			}[c.kind]
-			if got := resolve(t, s, renamed)[0]; got != old {
+			if got := storetest.Resolve(t, s, renamed)[0]; got != old {
 				t.Errorf("%v is not the series that was renamed to it", renamed)
 			}
 			refresh() // once more: it may have been in the middle of the rename
 			before := heard
-			resolve(t, s, series("new", "host", "a"))
+			storetest.Resolve(t, s, storetest.Series("new", "host", "a"))
 			refresh()
 			refresh()
 			if heard != before {

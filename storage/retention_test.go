@@ -42,17 +42,17 @@ func TestRetention(t *testing.T) {
 			db := openPebble(t)
 			start := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 			now := start
-			s := openStore(t, db, func(o *storage.Options) {
+			s := storetest.Open(t, db, func(o *storage.Options) {
 				o.Retention, o.Layout = keep*time.Hour, layoutOf(salt)
 				o.Now = func() time.Time { return now }
 			})
 			var list []storage.Series
 			for m := range 300 {
 				for tag := range []int{1, 1, 12}[m%3] {
-					list = append(list, series(fmt.Sprint("m", m), "host", fmt.Sprint(tag)))
+					list = append(list, storetest.Series(fmt.Sprint("m", m), "host", fmt.Sprint(tag)))
 				}
 			}
-			refs := resolve(t, s, list...)
+			refs := storetest.Resolve(t, s, list...)
 			rng := rand.New(rand.NewPCG(3, 4))
 			var b storage.Batch
 			for h := range hours {
@@ -175,7 +175,7 @@ func TestRetentionRuns(t *testing.T) {
 			}
 			return n
 		}
-		openStore(t, db, func(o *storage.Options) { o.Retention = time.Hour })
+		storetest.Open(t, db, func(o *storage.Options) { o.Retention = time.Hour })
 		synctest.Wait()
 		if n := left(); n != 5 {
 			t.Errorf("%d rows after a pass that failed, want 5", n)
@@ -216,7 +216,7 @@ func TestRetentionPassesStrangeKeys(t *testing.T) {
 	if err := db.Apply(t.Context(), "tsdb", "t", rows); err != nil {
 		t.Fatal(err)
 	}
-	s := openStore(t, db, func(o *storage.Options) { o.Retention = time.Hour })
+	s := storetest.Open(t, db, func(o *storage.Options) { o.Retention = time.Hour })
 	if err := s.DeleteOld(t.Context()); err != nil {
 		t.Fatal(err)
 	}

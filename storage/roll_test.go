@@ -27,7 +27,7 @@ func TestLogOfSharedTablesEmptiesItself(t *testing.T) {
 		})
 	}
 	s := start()
-	refs := resolve(t, s.Store, series("m", "host", "a"))
+	refs := storetest.Resolve(t, s.Store, storetest.Series("m", "host", "a"))
 	flush := func() {
 		t.Helper()
 		if err := s.FlushAll(t.Context()); err != nil {
@@ -61,5 +61,5 @@ func TestLogOfSharedTablesEmptiesItself(t *testing.T) {
 	clock.Add(1000)
 	s = start()
 	flush()
-	model.Check(t, s.Store, resolve(t, s.Store, series("m", "host", "a")), 0, storage.MaxTime)
+	model.Check(t, s.Store, storetest.Resolve(t, s.Store, storetest.Series("m", "host", "a")), 0, storage.MaxTime)
 }

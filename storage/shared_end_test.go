@@ -55,7 +55,7 @@ func TestRowsAreLookedAt(t *testing.T) {
 		p := storetest.Start(t, db, func(o *storage.Options) {
 			o.Exclusive, o.Now = false, func() time.Time { return time.Unix(clock.Load(), 0) }
 		})
-		return p, p.Resolve([]storage.Series{series("m", "host", "a")})
+		return p, p.Resolve([]storage.Series{storetest.Series("m", "host", "a")})
 	}
 	put := func(p *storetest.Process, refs []storage.Ref, value float64) {
 		var b storage.Batch

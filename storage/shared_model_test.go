@@ -48,7 +48,7 @@ const (
 	instants = 25 // of an hour, a minute apart
 )
 
-var seriesOfWorld = []storage.Series{series("m", "host", "a"), series("m", "host", "b")}
+var seriesOfWorld = []storage.Series{storetest.Series("m", "host", "a"), storetest.Series("m", "host", "b")}
 
 func newWorld(t *testing.T, seed uint64, skew int64) *world {
 	w := &world{t: t, rng: rand.New(rand.NewPCG(seed, 3)), db: kv.NewShared(storetest.Tables()...), model: storetest.NewModel(len(seriesOfWorld))}

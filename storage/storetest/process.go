@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/log"
 )
 
 // Tables are the four tables under their default names.
@@ -75,7 +76,7 @@ func (p *Process) End() {
 	}
 }
 
-// Resolve gives the refs of series, which must be good.
+// Resolve returns the refs of series, which must be valid.
 func (p *Process) Resolve(list []storage.Series) []storage.Ref {
 	p.t.Helper()
 	refs, errs := p.Store.Resolve(p.t.Context(), list)
@@ -83,4 +84,38 @@ func (p *Process) Resolve(list []storage.Series) []storage.Ref {
 		p.t.Fatal(errs)
 	}
 	return refs
+}
+
+// Open starts a process over db and returns its store.
+func Open(t testing.TB, db kv.KV, change ...func(*storage.Options)) *storage.Store {
+	t.Helper()
+	return Start(t, db, change...).Store
+}
+
+// Series returns a series. Tags are keys and values in turn.
+func Series(metric string, tags ...string) storage.Series {
+	s := storage.Series{Metric: metric}
+	for i := 0; i < len(tags); i += 2 {
+		s.Tags = append(s.Tags, storage.Tag{Key: tags[i], Value: tags[i+1]})
+	}
+	return s
+}
+
+// Resolve returns the refs of series, which must be valid.
+func Resolve(t testing.TB, s *storage.Store, list ...storage.Series) []storage.Ref {
+	t.Helper()
+	refs, errs := s.Resolve(t.Context(), list)
+	if errs != nil {
+		t.Fatal(errs)
+	}
+	return refs
+}
+
+// StartBuffered starts a process whose log is on a disk of its own.
+func StartBuffered(t testing.TB, db kv.KV, disk log.FS, change ...func(*storage.Options)) *Process {
+	t.Helper()
+	return Start(t, db, append([]func(*storage.Options){func(o *storage.Options) {
+		o.Mode = storage.WriteBuffered
+		o.Buffer.Dir, o.Buffer.FS, o.Buffer.CheckInterval, o.Buffer.SegmentBytes = "log", disk, time.Millisecond, 16<<10
+	}}, change...)...)
 }

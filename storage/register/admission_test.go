@@ -1,4 +1,4 @@
-package storage_test
+package register_test
 
 import (
 	"bytes"
@@ -45,7 +45,7 @@ func openLimited(t *testing.T, db kv.KV, limits storage.SeriesLimits, change fun
 
 func manyHosts(from, to int) (list []storage.Series) {
 	for i := from; i < to; i++ {
-		list = append(list, series("m", "host", fmt.Sprint("h", i)))
+		list = append(list, storetest.Series("m", "host", fmt.Sprint("h", i)))
 	}
 	return list
 }
@@ -121,7 +121,7 @@ func TestMaxActiveSeriesAtOnce(t *testing.T) {
 	for n := range 8 {
 		group.Go(func() {
 			for i := range 50 {
-				_, _ = l.Resolve(t.Context(), []storage.Series{series("m", "host", fmt.Sprint(n, "-", i))})
+				_, _ = l.Resolve(t.Context(), []storage.Series{storetest.Series("m", "host", fmt.Sprint(n, "-", i))})
 			}
 		})
 	}
@@ -173,7 +173,7 @@ func TestUIDsRunOut(t *testing.T) {
 				t.Errorf("after %d of 255: said %d times\n%s", step.to, got, l.log.String())
 			}
 		}
-		list := append(manyHosts(250, 260), series("other", "host", "h7"), series("third", "host", "h999"))
+		list := append(manyHosts(250, 260), storetest.Series("other", "host", "h7"), storetest.Series("third", "host", "h999"))
 		n, text := l.resolve(t, list)
 		for _, want := range []string{"third{host=h999}", "All Unique IDs for tagv on 1 bytes are already assigned!", "--storage.uid-width.tagv"} {
 			if !strings.Contains(text, want) {

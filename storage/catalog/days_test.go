@@ -1,11 +1,10 @@
-package storage_test
+package catalog_test
 
 import (
 	"errors"
 	"slices"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/e2e/scale"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
@@ -13,17 +12,13 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-func TestSpans(t *testing.T) {
-	storetest.RunSpans(t, storetest.Config{New: newMemory, Seeds: scale.Of[uint64](t, "random histories of days", 40, 40, 800), Exclusive: true})
-}
-
 const aDay = 24 * 3600_000
 
 // appendOne appends a point.
 func appendOne(t *testing.T, s *storage.Store, one storage.Series, time int64) error {
 	t.Helper()
 	var b storage.Batch
-	b.Add(resolve(t, s, one)[0], time, 1)
+	b.Add(storetest.Resolve(t, s, one)[0], time, 1)
 	return s.Append(t.Context(), &b)
 }
 
@@ -31,7 +26,7 @@ func appendOne(t *testing.T, s *storage.Store, one storage.Series, time int64) e
 func TestSpansOfOldStore(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	old := storetest.Start(t, db, func(o *storage.Options) { o.Exclusive = false })
-	one, two := series("m", "host", "1"), series("m", "host", "2")
+	one, two := storetest.Series("m", "host", "1"), storetest.Series("m", "host", "2")
 	if err := appendOne(t, old.Store, one, 5*aDay); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +52,7 @@ func TestSpanFails(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	faulty := kvtest.New(db)
 	s := storetest.Start(t, faulty)
-	one := series("m", "host", "1")
+	one := storetest.Series("m", "host", "1")
 	if err := appendOne(t, s.Store, one, 5*aDay); err != nil {
 		t.Fatal(err)
 	}
@@ -90,12 +85,12 @@ func TestSpanFails(t *testing.T) {
 
 // TestSpanEdges looks at both ends of time.
 func TestSpanEdges(t *testing.T) {
-	s := openStore(t, kv.NewMem(storetest.Tables()...))
-	early, late, none := series("m", "host", "early"), series("m", "host", "late"), series("m", "host", "none")
+	s := storetest.Open(t, kv.NewMem(storetest.Tables()...))
+	early, late, none := storetest.Series("m", "host", "early"), storetest.Series("m", "host", "late"), storetest.Series("m", "host", "none")
 	if err := errors.Join(appendOne(t, s, early, 0), appendOne(t, s, late, storage.MaxTime)); err != nil {
 		t.Fatal(err)
 	}
-	resolve(t, s, none)
+	storetest.Resolve(t, s, none)
 	all := early.String() + " " + late.String()
 	for _, c := range []struct {
 		start, end int64
@@ -124,8 +119,8 @@ func TestSpanEdges(t *testing.T) {
 
 // TestSpanOfSharedValue: two series have a value, each on its day, and a function accepts it.
 func TestSpanOfSharedValue(t *testing.T) {
-	s := openStore(t, kv.NewMem(storetest.Tables()...))
-	one, two := series("m", "host", "a", "rack", "1"), series("m", "host", "a", "rack", "2")
+	s := storetest.Open(t, kv.NewMem(storetest.Tables()...))
+	one, two := storetest.Series("m", "host", "a", "rack", "1"), storetest.Series("m", "host", "a", "rack", "2")
 	if err := errors.Join(appendOne(t, s, one, 5*aDay), appendOne(t, s, two, 9*aDay)); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package storage_test
+package read_test
 
 import (
 	"context"
@@ -57,7 +57,7 @@ func newBenchStore(b *testing.B, n, points int) *benchStore {
 func (s *benchStore) fill(b *testing.B, n, points int) {
 	var list []storage.Series
 	for i := range n {
-		list = append(list, series("node_cpu_seconds_total", "dev", fmt.Sprint("d", i), "grp", fmt.Sprint("g", i%(n/100)), "job", "node"))
+		list = append(list, storetest.Series("node_cpu_seconds_total", "dev", fmt.Sprint("d", i), "grp", fmt.Sprint("g", i%(n/100)), "job", "node"))
 	}
 	var errs []error
 	if s.refs, errs = s.Resolve(b.Context(), list); errs != nil {

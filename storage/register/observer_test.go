@@ -1,4 +1,4 @@
-package storage_test
+package register_test
 
 import (
 	"context"
@@ -73,10 +73,10 @@ func metaRows(t *testing.T, db kv.KV) int {
 func TestObserverFails(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	o, use := observing(db)
-	s := openStore(t, db, use)
-	old, fresh := series("m", "h", "old"), series("m", "h", "new")
+	s := storetest.Open(t, db, use)
+	old, fresh := storetest.Series("m", "h", "old"), storetest.Series("m", "h", "new")
 	bad := storage.Series{Metric: "m"}
-	resolve(t, s, old, old)
+	storetest.Resolve(t, s, old, old)
 	if diff := cmp.Diff(map[string]int{"m{h=old}": 1}, o.take()); diff != "" {
 		t.Errorf("at first sight (-want +got):\n%s", diff)
 	}
@@ -96,8 +96,8 @@ func TestObserverFails(t *testing.T) {
 		t.Errorf("%d rows in tsdb-meta, want only that of the first series", n)
 	}
 	o.err = nil
-	resolve(t, s, fresh, old)
-	resolve(t, s, fresh, old)
+	storetest.Resolve(t, s, fresh, old)
+	storetest.Resolve(t, s, fresh, old)
 	if diff := cmp.Diff(map[string]int{"m{h=new}": 2}, o.take()); diff != "" {
 		t.Errorf("until it went well (-want +got):\n%s", diff)
 	}
@@ -112,12 +112,12 @@ func TestObserverAfterCrash(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	faulty := kvtest.New(db)
 	o, use := observing(db)
-	s := openStore(t, faulty, use)
+	s := storetest.Open(t, faulty, use)
 	faulty.Fail(kvtest.Apply, 1, kvtest.Before)
-	if _, errs := s.Resolve(t.Context(), []storage.Series{series("m", "h", "a")}); errs == nil || !errors.Is(errs[0], kvtest.ErrFault) {
+	if _, errs := s.Resolve(t.Context(), []storage.Series{storetest.Series("m", "h", "a")}); errs == nil || !errors.Is(errs[0], kvtest.ErrFault) {
 		t.Fatalf("Resolve that cannot write tsdb-meta: %v", errs)
 	}
-	resolve(t, openStore(t, db, use), series("m", "h", "a"))
+	storetest.Resolve(t, storetest.Open(t, db, use), storetest.Series("m", "h", "a"))
 	if diff := cmp.Diff(map[string]int{"m{h=a}": 2}, o.take()); diff != "" {
 		t.Errorf("before and after the crash (-want +got):\n%s", diff)
 	}
@@ -132,13 +132,13 @@ func TestObserverAfterCrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	after.err = errors.New("no tree today")
-	refs, errs := unloaded.Resolve(t.Context(), []storage.Series{series("m", "h", "a"), series("m", "h", "b")})
+	refs, errs := unloaded.Resolve(t.Context(), []storage.Series{storetest.Series("m", "h", "a"), storetest.Series("m", "h", "b")})
 	if errs == nil || errs[0] != nil || refs[0] == 0 || !errors.Is(errs[1], after.err) || refs[1] != 0 {
 		t.Errorf("a series with its row and one without, with a failing observer: %v, %v", refs, errs)
 	}
 	after.err = nil
 	after.take()
-	resolve(t, unloaded, series("m", "h", "a"), series("m", "h", "b"))
+	storetest.Resolve(t, unloaded, storetest.Series("m", "h", "a"), storetest.Series("m", "h", "b"))
 	if diff := cmp.Diff(map[string]int{"m{h=b}": 1}, after.take()); diff != "" {
 		t.Errorf("a process without an index observes (-want +got):\n%s", diff)
 	}
@@ -150,14 +150,14 @@ func TestObserverConcurrently(t *testing.T) {
 	o, use := observing(db)
 	var stores []*storage.Store
 	for range 2 {
-		stores = append(stores, openStore(t, db, use, func(o *storage.Options) { o.Exclusive = false }))
+		stores = append(stores, storetest.Open(t, db, use, func(o *storage.Options) { o.Exclusive = false }))
 	}
 	var group sync.WaitGroup
 	for worker := range 8 {
 		group.Go(func() {
 			for i := range 50 {
 				_, errs := stores[worker%2].Resolve(context.Background(), []storage.Series{
-					series("m", "n", fmt.Sprint(i)), series("m", "n", fmt.Sprint((i+worker)%50)),
+					storetest.Series("m", "n", fmt.Sprint(i)), storetest.Series("m", "n", fmt.Sprint((i+worker)%50)),
 				})
 				if errs != nil {
 					t.Error(errs)

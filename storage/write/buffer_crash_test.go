@@ -1,4 +1,4 @@
-package storage_test
+package write_test
 
 import (
 	"context"
@@ -78,7 +78,7 @@ func found(t *testing.T, s *storage.Store, refs []storage.Ref, batches int) []bo
 // neverFlush leaves everything in the log and the head.
 func neverFlush(o *storage.Options) { o.Buffer.FlushDelay, o.Buffer.FlushInterval = 1<<60, 1<<60 }
 
-var twoSeries = []storage.Series{series("m", "host", "a"), series("m", "host", "b")}
+var twoSeries = []storage.Series{storetest.Series("m", "host", "a"), storetest.Series("m", "host", "b")}
 
 // segmentHeader is the length of what a segment of the log begins with, in bytes.
 const segmentHeader = 64
@@ -87,8 +87,8 @@ const segmentHeader = 64
 func TestLogCutAtEveryByte(t *testing.T) {
 	const batches = 12
 	db, disk := kv.NewMem(storetest.Tables()...), logtest.New(1)
-	s := startBuffered(t, db, disk, neverFlush)
-	refs := resolve(t, s.Store, twoSeries...)
+	s := storetest.StartBuffered(t, db, disk, neverFlush)
+	refs := storetest.Resolve(t, s.Store, twoSeries...)
 	for n := range batches {
 		if err := s.Append(t.Context(), numbered(n, refs)); err != nil {
 			t.Fatal(err)
@@ -120,8 +120,8 @@ func TestLogCutAtEveryByte(t *testing.T) {
 		if err := errors.Join(after.Remove(filepath.Join("log", "log-points.mark")), db.NoteLog(kv.LogEnd{}, true)); err != nil {
 			t.Fatal(err)
 		}
-		s := startBuffered(t, db, after, neverFlush)
-		there := found(t, s.Store, resolve(t, s.Store, twoSeries...), batches)
+		s := storetest.StartBuffered(t, db, after, neverFlush)
+		there := found(t, s.Store, storetest.Resolve(t, s.Store, twoSeries...), batches)
 		n := 0
 		for n < batches && there[n] {
 			n++
@@ -154,8 +154,8 @@ func TestNthCallOfTheDiskFails(t *testing.T) {
 				const batches = 24
 				acked := make([]bool, batches)
 				var calls atomic.Int64
-				s := startBuffered(t, db, disk, func(o *storage.Options) { o.Buffer.FlushDelay, o.Buffer.SegmentBytes = 0, 1<<10 })
-				refs := resolve(t, s.Store, twoSeries...)
+				s := storetest.StartBuffered(t, db, disk, func(o *storage.Options) { o.Buffer.FlushDelay, o.Buffer.SegmentBytes = 0, 1<<10 })
+				refs := storetest.Resolve(t, s.Store, twoSeries...)
 				disk.Before = func(logtest.Op, string) error {
 					if n := calls.Add(1); n == nth || forever && n > nth {
 						return broken
@@ -182,8 +182,8 @@ func TestNthCallOfTheDiskFails(t *testing.T) {
 				} else {
 					disk = disk.Crash(r.Uint64())
 				}
-				s = startBuffered(t, db, disk)
-				for n, there := range found(t, s.Store, resolve(t, s.Store, twoSeries...), batches) {
+				s = storetest.StartBuffered(t, db, disk)
+				for n, there := range found(t, s.Store, storetest.Resolve(t, s.Store, twoSeries...), batches) {
 					if acked[n] && !there {
 						t.Errorf("batch %d was acknowledged and is lost", n)
 					}
@@ -213,8 +213,8 @@ func TestLogWhileTableIsAway(t *testing.T) {
 		o.Mode, o.LogUnacknowledged, o.Exclusive = storage.WriteThrough, true, false
 		o.Buffer.FlushDelay, o.Buffer.MaxHeadBytes = 0, 1<<20
 	}
-	s := startBuffered(t, db, disk, spool)
-	refs := resolve(t, s.Store, twoSeries...)
+	s := storetest.StartBuffered(t, db, disk, spool)
+	refs := storetest.Resolve(t, s.Store, twoSeries...)
 	db.away.Store(true)
 	const batches = 10
 	for n := range batches / 2 {
@@ -222,13 +222,13 @@ func TestLogWhileTableIsAway(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Append(t.Context(), numbered(batches-1, resolve(t, s.Store, series("m", "host", "c"), series("m", "host", "d")))); err == nil {
+	if err := s.Append(t.Context(), numbered(batches-1, storetest.Resolve(t, s.Store, storetest.Series("m", "host", "c"), storetest.Series("m", "host", "d")))); err == nil {
 		t.Error("a write of other series went through to a table that is away")
 	}
 	s.Stop()
 	disk = disk.Kill(4)
-	s = startBuffered(t, db, disk, spool)
-	refs = resolve(t, s.Store, twoSeries...)
+	s = storetest.StartBuffered(t, db, disk, spool)
+	refs = storetest.Resolve(t, s.Store, twoSeries...)
 	for n := batches / 2; n < batches; n++ {
 		if err := s.Logged().Append(t.Context(), numbered(n, refs)); err != nil {
 			t.Fatal(err)
@@ -237,7 +237,7 @@ func TestLogWhileTableIsAway(t *testing.T) {
 	filled := false
 	for n := int64(0); !filled && n < 10_000; n++ { // other series fill the memory
 		var b storage.Batch
-		other := resolve(t, s.Store, series("m", "host", fmt.Sprint("x", n%50)))
+		other := storetest.Resolve(t, s.Store, storetest.Series("m", "host", fmt.Sprint("x", n%50)))
 		for i := range int64(1000) {
 			b.Add(other[0], 1356998400000+n*3600_000+i*1000, float64(i*i*n)/7)
 		}
@@ -256,8 +256,8 @@ func TestLogWhileTableIsAway(t *testing.T) {
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	through := openStore(t, db)
-	for n, there := range found(t, through, resolve(t, through, twoSeries...), batches) {
+	through := storetest.Open(t, db)
+	for n, there := range found(t, through, storetest.Resolve(t, through, twoSeries...), batches) {
 		if !there {
 			t.Errorf("batch %d is lost", n)
 		}

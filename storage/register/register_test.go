@@ -1,4 +1,4 @@
-package storage_test
+package register_test
 
 import (
 	"bytes"
@@ -96,7 +96,7 @@ type sighting struct {
 
 // sightTogether resolves batches of new and known series by several at once.
 func sightTogether(t *testing.T, p *tape, seed uint64) []sighting {
-	s := openStore(t, p)
+	s := storetest.Open(t, p)
 	var (
 		group sync.WaitGroup
 		mu    sync.Mutex // guards seen
@@ -108,7 +108,7 @@ func sightTogether(t *testing.T, p *tape, seed uint64) []sighting {
 			for range 12 {
 				var list []storage.Series
 				for range 1 + r.IntN(40) {
-					list = append(list, series(fmt.Sprint("metric-", r.IntN(20)), "host", fmt.Sprint("host-", r.IntN(60)), "job", fmt.Sprint(r.IntN(3))))
+					list = append(list, storetest.Series(fmt.Sprint("metric-", r.IntN(20)), "host", fmt.Sprint("host-", r.IntN(60)), "job", fmt.Sprint(r.IntN(3))))
 				}
 				refs, errs := s.Resolve(t.Context(), list)
 				if errs != nil {
@@ -177,7 +177,7 @@ func checkUIDs(t *testing.T, db kv.KV) {
 // checkSightings checks what a process finds that starts after a crash which n changes survived.
 func checkSightings(t *testing.T, db kv.KV, seen []sighting, n int) {
 	t.Helper()
-	s := openStore(t, db)
+	s := storetest.Open(t, db)
 	var list []storage.Series
 	for _, see := range seen {
 		list = append(list, see.series)
@@ -193,7 +193,7 @@ func checkSightings(t *testing.T, db kv.KV, seen []sighting, n int) {
 		}
 	}
 	byTSUID := map[string]string{}
-	for i, ref := range resolve(t, s, list...) {
+	for i, ref := range storetest.Resolve(t, s, list...) {
 		tsuid, name := string(s.TSUIDOf(ref)), seen[i].series.String()
 		if seen[i].durable <= n && tsuid != seen[i].tsuid {
 			t.Errorf("acknowledged %s was %x and is %x", name, seen[i].tsuid, tsuid)

@@ -1,4 +1,4 @@
-package storage_test
+package documents_test
 
 import (
 	"context"
@@ -21,9 +21,9 @@ import (
 
 func TestRefs(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
-	s := openStore(t, db)
+	s := storetest.Open(t, db)
 	// One after the other: of names that come together any may get the smaller UID.
-	refs := append(resolve(t, s, series("a", "k", "v")), resolve(t, s, series("b", "k", "v"))...)
+	refs := append(storetest.Resolve(t, s, storetest.Series("a", "k", "v")), storetest.Resolve(t, s, storetest.Series("b", "k", "v"))...)
 	a, b := tsuidsOf(t, db)[0], tsuidsOf(t, db)[1]
 	foreign := append(slices.Clone(a[:len(a)-1]), 0x7F)
 
@@ -101,8 +101,8 @@ func TestSeriesCustom(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			db := kv.NewMem(storetest.Tables()...)
-			s := openStore(t, db, at1700000000)
-			ref := resolve(t, s, series("a", "k", "v"))[0]
+			s := storetest.Open(t, db, at1700000000)
+			ref := storetest.Resolve(t, s, storetest.Series("a", "k", "v"))[0]
 			tsuid := tsuidsOf(t, db)[0]
 			if c.document != "" {
 				putMeta(t, db, tsuid, "ts_meta", c.document)
@@ -147,13 +147,13 @@ func (o *sightings) Observe(_ context.Context, list []storage.NewSeries) error {
 // A row that is missing is made as at first sight: after the observers, with its counter.
 func TestSeriesCustomMakesTheRow(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
-	resolve(t, openStore(t, db), series("a", "k", "v"))
+	storetest.Resolve(t, storetest.Open(t, db), storetest.Series("a", "k", "v"))
 	tsuid := tsuidsOf(t, db)[0]
 	if err := db.Apply(t.Context(), "tsdb-meta", schema.FamilyMeta, []kv.Mutation{{Key: tsuid, DeleteRow: true}}); err != nil {
 		t.Fatal(err)
 	}
 	o := &sightings{}
-	s := openStore(t, db, at1700000000, func(so *storage.Options) { so.Observer, so.Exclusive = o, false })
+	s := storetest.Open(t, db, at1700000000, func(so *storage.Options) { so.Observer, so.Exclusive = o, false })
 	refs, err := s.Refs([][]byte{tsuid, append(slices.Clone(tsuid[:8]), 0x7F)}) // the second one's UIDs have no names
 	if err != nil {
 		t.Fatal(err)
@@ -179,8 +179,8 @@ func TestSeriesCustomMakesTheRow(t *testing.T) {
 func TestSeriesCustomRaces(t *testing.T) {
 	mem := kv.NewMem(storetest.Tables()...)
 	db := kvtest.New(mem)
-	s := openStore(t, db)
-	ref := resolve(t, s, series("a", "k", "v"))[0]
+	s := storetest.Open(t, db)
+	ref := storetest.Resolve(t, s, storetest.Series("a", "k", "v"))[0]
 	var wait sync.WaitGroup
 	for i := range 4 {
 		wait.Go(func() {
@@ -205,12 +205,12 @@ func TestSeriesCustomRaces(t *testing.T) {
 }
 
 func TestSeriesCustomOfMany(t *testing.T) {
-	s := openStore(t, kv.NewMem(storetest.Tables()...))
+	s := storetest.Open(t, kv.NewMem(storetest.Tables()...))
 	var list []storage.Series
 	for i := range 2500 {
-		list = append(list, series("m", "n", fmt.Sprint(i)))
+		list = append(list, storetest.Series("m", "n", fmt.Sprint(i)))
 	}
-	refs := resolve(t, s, list...)
+	refs := storetest.Resolve(t, s, list...)
 	var edits []storage.CustomEdit
 	want := make([]string, len(refs))
 	for i := 0; i < len(refs); i += 3 {

@@ -1,6 +1,6 @@
 //go:build unix
 
-package storage_test
+package read_test
 
 import "syscall"
 

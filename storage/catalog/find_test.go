@@ -1,4 +1,4 @@
-package storage_test
+package catalog_test
 
 import (
 	"errors"
@@ -48,10 +48,10 @@ func or(f storage.Filter, keys ...string) storage.Filter {
 }
 
 func TestFind(t *testing.T) {
-	s := openStore(t, kv.NewMem(storetest.Tables()...))
-	a1, a2, b := series("cpu", "core", "0", "host", "a1"), series("cpu", "core", "1", "host", "a2"), series("cpu", "host", "b")
-	m1, m2 := series("mem", "host", "a1"), series("mem", "rack", "r")
-	resolve(t, s, a1, a2, b, m1, m2)
+	s := storetest.Open(t, kv.NewMem(storetest.Tables()...))
+	a1, a2, b := storetest.Series("cpu", "core", "0", "host", "a1"), storetest.Series("cpu", "core", "1", "host", "a2"), storetest.Series("cpu", "host", "b")
+	m1, m2 := storetest.Series("mem", "host", "a1"), storetest.Series("mem", "rack", "r")
+	storetest.Resolve(t, s, a1, a2, b, m1, m2)
 	for _, c := range []struct {
 		name    string
 		filters []storage.Filter
@@ -108,9 +108,9 @@ func TestFind(t *testing.T) {
 }
 
 func TestResolveRefuses(t *testing.T) {
-	s := openStore(t, kv.NewMem(storetest.Tables()...))
+	s := storetest.Open(t, kv.NewMem(storetest.Tables()...))
 	refs, errs := s.Resolve(t.Context(), []storage.Series{
-		series("good", "a", "b"), series("no tags"), series("bad", "k", "中"), series("twice", "a", "1", "a", "2"), series("", "a", "b"), series("good", "a", "c"),
+		storetest.Series("good", "a", "b"), storetest.Series("no tags"), storetest.Series("bad", "k", "中"), storetest.Series("twice", "a", "1", "a", "2"), storetest.Series("", "a", "b"), storetest.Series("good", "a", "c"),
 	})
 	for i, want := range []bool{true, false, false, false, false, true} {
 		if (errs[i] == nil) != want || (refs[i] != 0) != want || !want && !errors.Is(errs[i], storage.ErrInvalid) {
@@ -126,11 +126,11 @@ func TestResolveRefuses(t *testing.T) {
 // (there the point is an integer; here a float).
 func TestTablesOfFirstPoint(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
-	s := openStore(t, db, func(o *storage.Options) {
+	s := storetest.Open(t, db, func(o *storage.Options) {
 		o.Now, o.Exclusive = func() time.Time { return time.Unix(1700000000, 0) }, false // where a TSD looks
 	})
 	var b storage.Batch
-	b.Add(resolve(t, s, series("sys.cpu.user", "host", "web01"))[0], 1356998400000, 42)
+	b.Add(storetest.Resolve(t, s, storetest.Series("sys.cpu.user", "host", "web01"))[0], 1356998400000, 42)
 	if err := s.Append(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ tsdb-meta 000001000001000001 name:ts_meta {"tsuid":"000001000001000001","display
 	if got.String() != want {
 		t.Errorf("tables:\n%swant:\n%s", got.String(), want)
 	}
-	all, err := openStore(t, db).Metadata(t.Context())
+	all, err := storetest.Open(t, db).Metadata(t.Context())
 	if err != nil || all["sys.cpu.user"] != (storage.Metadata{Type: "counter", Help: "a <b> & c"}) {
 		t.Errorf("metadata = %v, %v", all, err)
 	}
@@ -198,12 +198,12 @@ func TestFindWithoutMeta(t *testing.T) {
 				o.Exclusive, o.Layout.SaltWidth = false, salt
 				o.Now = func() time.Time { return now }
 			}
-			writer := openStore(t, db, shared)
+			writer := storetest.Open(t, db, shared)
 			// A writer that keeps no tsdb-meta: its rows are taken away.
 			write := func(at int64, keepMeta bool, list ...storage.Series) {
 				t.Helper()
 				var b storage.Batch
-				for _, ref := range resolve(t, writer, list...) {
+				for _, ref := range storetest.Resolve(t, writer, list...) {
 					b.Add(ref, at, 1)
 				}
 				if err := writer.Append(t.Context(), &b); err != nil {
@@ -224,11 +224,11 @@ func TestFindWithoutMeta(t *testing.T) {
 				}
 			}
 			const hour = 1356998400000
-			a, b, late := series("foreign", "host", "a"), series("foreign", "host", "b"), series("foreign", "host", "late")
-			mixed, ours := series("mixed", "host", "a"), series("mixed", "host", "ours")
+			a, b, late := storetest.Series("foreign", "host", "a"), storetest.Series("foreign", "host", "b"), storetest.Series("foreign", "host", "late")
+			mixed, ours := storetest.Series("mixed", "host", "a"), storetest.Series("mixed", "host", "ours")
 			write(hour, false, a, b, mixed)
 			write(hour+7200_000, true, ours)
-			s := openStore(t, db, shared)
+			s := storetest.Open(t, db, shared)
 			if got, want := find(t, s, hour, hour+1000, metric("foreign"), tag("host", "b")), b.String(); got != want {
 				t.Errorf("by tag: found %s, want %s", got, want)
 			}
@@ -246,7 +246,7 @@ func TestFindWithoutMeta(t *testing.T) {
 			if names, err := s.Metrics(t.Context(), 0, storage.MaxTime); err != nil || !slices.Equal(names, []string{"foreign", "mixed"}) {
 				t.Errorf("Metrics = %q, %v", names, err)
 			}
-			only := openStore(t, db, shared, func(o *storage.Options) { o.Index = storage.IndexMeta })
+			only := storetest.Open(t, db, shared, func(o *storage.Options) { o.Index = storage.IndexMeta })
 			if got := find(t, only, hour, hour+1000, metric("foreign")); got != "" {
 				t.Errorf("with --storage.series-index=meta: found %s", got)
 			}

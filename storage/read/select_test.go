@@ -1,4 +1,4 @@
-package storage_test
+package read_test
 
 import (
 	"context"
@@ -20,9 +20,9 @@ func hosts(t *testing.T, s *storage.Store, n, hours int) []storage.Ref {
 	t.Helper()
 	var list []storage.Series
 	for i := range n {
-		list = append(list, series("m", "host", fmt.Sprint("h", i)))
+		list = append(list, storetest.Series("m", "host", fmt.Sprint("h", i)))
 	}
-	refs := resolve(t, s, list...)
+	refs := storetest.Resolve(t, s, list...)
 	var b storage.Batch
 	for i, ref := range refs {
 		for h := range int64(hours) {
@@ -39,7 +39,7 @@ func hosts(t *testing.T, s *storage.Store, n, hours int) []storage.Ref {
 func TestSelectPlans(t *testing.T) {
 	for _, salt := range []int{0, 1} {
 		db := kv.NewMem(storetest.Tables()...)
-		s := openStore(t, db, func(o *storage.Options) { o.Layout.SaltWidth = salt })
+		s := storetest.Open(t, db, func(o *storage.Options) { o.Layout.SaltWidth = salt })
 		refs := hosts(t, s, 120, 3)
 		for _, c := range []struct {
 			name       string
@@ -80,7 +80,7 @@ func TestSelectPlans(t *testing.T) {
 }
 
 func TestSelectLimit(t *testing.T) {
-	s := openStore(t, kv.NewMem(storetest.Tables()...))
+	s := storetest.Open(t, kv.NewMem(storetest.Tables()...))
 	refs := hosts(t, s, 50, 2)
 	for _, n := range []int{3, 50} { // by key, by scan
 		for limit, want := range map[int]error{2 * n: nil, 2*n - 1: storage.ErrLimit} {
@@ -131,14 +131,14 @@ func (b *broken) Scan(ctx context.Context, s kv.Scan) iter.Seq2[kv.Row, error] {
 // of which a row is missing.
 func TestSelectError(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
-	hosts(t, openStore(t, db), 600, 4)
+	hosts(t, storetest.Open(t, db), 600, 4)
 	for _, n := range []int{40, 600} {
 		for rows := 0; rows < n*4; rows += 397 {
 			b := &broken{KV: db, rows: rows, err: errors.New("region on fire")}
-			s := openStore(t, b)
+			s := storetest.Open(t, b)
 			var refs []storage.Ref
 			for i := range n {
-				refs = append(refs, resolve(t, s, series("m", "host", fmt.Sprint("h", i)))...)
+				refs = append(refs, storetest.Resolve(t, s, storetest.Series("m", "host", fmt.Sprint("h", i)))...)
 			}
 			b.armed = true
 			var got error
@@ -159,7 +159,7 @@ func TestSelectError(t *testing.T) {
 }
 
 func TestSelectCancelled(t *testing.T) {
-	s := openStore(t, kv.NewMem(storetest.Tables()...))
+	s := storetest.Open(t, kv.NewMem(storetest.Tables()...))
 	refs := hosts(t, s, 50, 60)
 	for _, n := range []int{3, 50} {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -181,7 +181,7 @@ func TestSelectCancelled(t *testing.T) {
 // A row that cannot be read fails the queries that need it, and names it.
 func TestSelectCorruptRow(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
-	s := openStore(t, db)
+	s := storetest.Open(t, db)
 	refs := hosts(t, s, 2, 1)
 	for row, err := range db.Scan(t.Context(), kv.Scan{Table: "tsdb", Family: "t", Limit: 1}) {
 		if err != nil {
@@ -202,7 +202,7 @@ func TestSelectCorruptRow(t *testing.T) {
 	// Appending to it still keeps what is sent.
 	var b storage.Batch
 	b.Add(refs[0], t0+5000, 1)
-	if err := openStore(t, db).Append(t.Context(), &b); err != nil {
+	if err := storetest.Open(t, db).Append(t.Context(), &b); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,4 +1,4 @@
-package storage_test
+package read_test
 
 import (
 	"fmt"
@@ -53,10 +53,10 @@ func TestSelectAgainstModel(t *testing.T) {
 				}
 				var list []storage.Series
 				for i := range 150 {
-					list = append(list, series(fmt.Sprint("m", i%3%2), "grp", fmt.Sprint(i%7), "host", fmt.Sprint("h", i)))
+					list = append(list, storetest.Series(fmt.Sprint("m", i%3%2), "grp", fmt.Sprint(i%7), "host", fmt.Sprint("h", i)))
 				}
-				s := startBuffered(t, db, disk, change)
-				refs := resolve(t, s.Store, list...)
+				s := storetest.StartBuffered(t, db, disk, change)
+				refs := storetest.Resolve(t, s.Store, list...)
 				m := storetest.NewModel(len(refs))
 				for range 12 {
 					writeSome(t, r, m, s.Store, refs)
@@ -73,8 +73,8 @@ func TestSelectAgainstModel(t *testing.T) {
 					} else {
 						disk = disk.Kill(r.Uint64())
 					}
-					s = startBuffered(t, db, disk, change)
-					refs = resolve(t, s.Store, list...)
+					s = storetest.StartBuffered(t, db, disk, change)
+					refs = storetest.Resolve(t, s.Store, list...)
 					checkSome(t, r, m, s.Store, refs)
 				}
 				m.Check(t, s.Store, refs, 0, storage.MaxTime) // in many groups
@@ -125,7 +125,7 @@ func checkSome(t *testing.T, r *rand.Rand, m *storetest.Model, s *storage.Store,
 func TestSelectTwice(t *testing.T) {
 	for name, open := range engines(t) {
 		db, _ := open()
-		s := openStore(t, db)
+		s := storetest.Open(t, db)
 		refs := hosts(t, s, 30, 2)
 		for _, ask := range [][]storage.Ref{{refs[3], refs[3]}, append(refs, refs...)} {
 			q := storage.Query{Refs: ask, Start: t0, End: t0 + 7200_000, Samples: true}
@@ -147,7 +147,7 @@ func TestSelectTwice(t *testing.T) {
 func TestPlan(t *testing.T) {
 	for name, open := range engines(t) {
 		db, _ := open()
-		s := openStore(t, db)
+		s := storetest.Open(t, db)
 		refs := hosts(t, s, 2000, 1)
 		for _, c := range []struct {
 			series int

@@ -1,4 +1,4 @@
-package storage_test
+package catalog_test
 
 import (
 	"bytes"
@@ -39,8 +39,8 @@ func fillCensus(t *testing.T, db kv.KV, s *storage.Store) (byMetric [5][]string)
 	var unlisted []kv.Mutation
 	for m := range byMetric {
 		for i := range 3 {
-			one := series(fmt.Sprintf("m%d", m+1), "host", fmt.Sprint(i))
-			ref := resolve(t, s, one)[0]
+			one := storetest.Series(fmt.Sprintf("m%d", m+1), "host", fmt.Sprint(i))
+			ref := storetest.Resolve(t, s, one)[0]
 			tsuid, ok, err := s.TSUID(t.Context(), one)
 			if err != nil || !ok {
 				t.Fatalf("TSUID(%v) = %v, %v", one, ok, err)
@@ -72,10 +72,10 @@ func TestEachTSUID(t *testing.T) {
 			o.Exclusive = false
 			o.Layout.SaltWidth, o.Layout.SaltBuckets = salt, 4
 		}
-		s := openStore(t, db, shared)
+		s := storetest.Open(t, db, shared)
 		is := fillCensus(t, db, s)
-		s = openStore(t, db, shared)
-		meta := openStore(t, db, shared, func(o *storage.Options) { o.Index = storage.IndexMeta })
+		s = storetest.Open(t, db, shared)
+		meta := storetest.Open(t, db, shared, func(o *storage.Options) { o.Index = storage.IndexMeta })
 		for _, c := range []struct {
 			name  string
 			store *storage.Store
@@ -118,7 +118,7 @@ func unhex(t *testing.T, text string) []byte {
 
 func TestEachTSUIDErrors(t *testing.T) {
 	mem := kv.NewMem(storetest.Tables()...)
-	s := openStore(t, mem)
+	s := storetest.Open(t, mem)
 	fillCensus(t, mem, s)
 	stop := errors.New("enough")
 	calls := 0
@@ -129,7 +129,7 @@ func TestEachTSUIDErrors(t *testing.T) {
 	// Any scan may break: then not all series were seen, and that is said. There are 2 lists and 5 metrics, one of which tsdb-meta has.
 	for n := 1; n <= 7; n++ {
 		faulty := kvtest.New(mem)
-		s := openStore(t, faulty)
+		s := storetest.Open(t, faulty)
 		faulty.Fail(kvtest.Scan, n, kvtest.Before)
 		if err := s.EachTSUID(t.Context(), storage.SeriesScan{Rows: true}, func([][]byte) error { return nil }); err == nil {
 			t.Errorf("scan %d fails and nobody says so", n)
@@ -139,12 +139,12 @@ func TestEachTSUIDErrors(t *testing.T) {
 
 func TestNameSeries(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
-	s := openStore(t, db)
-	a, b := series("cpu", "dc", "x", "host", "a"), series("cpu", "dc", "x", "host", "b")
-	resolve(t, s, a, b)
+	s := storetest.Open(t, db)
+	a, b := storetest.Series("cpu", "dc", "x", "host", "a"), storetest.Series("cpu", "dc", "x", "host", "b")
+	storetest.Resolve(t, s, a, b)
 	ta, _, _ := s.TSUID(t.Context(), a)
 	tb, _, _ := s.TSUID(t.Context(), b)
-	for _, unknown := range []storage.Series{series("cp", "dc", "x"), series("cpu", "d", "x"), series("cpu", "dc", "y")} {
+	for _, unknown := range []storage.Series{storetest.Series("cp", "dc", "x"), storetest.Series("cpu", "d", "x"), storetest.Series("cpu", "dc", "y")} {
 		if tsuid, ok, err := s.TSUID(t.Context(), unknown); ok || err != nil {
 			t.Errorf("TSUID(%v) = %X, %v, %v", unknown, tsuid, ok, err)
 		}
@@ -158,7 +158,7 @@ func TestNameSeries(t *testing.T) {
 	if err := db.Apply(t.Context(), "tsdb-uid", schema.FamilyName, []kv.Mutation{{Key: uidOfB, Deletes: []kv.Delete{{Qualifier: schema.Tagv.Qualifier()}}}}); err != nil {
 		t.Fatal(err)
 	}
-	s = openStore(t, db) // without the cache of the first
+	s = storetest.Open(t, db) // without the cache of the first
 	got, err := s.NameSeries(t.Context(), [][]byte{tb, ta, bytes.Repeat([]byte{1}, 5)})
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package storage_test
+package write_test
 
 import (
 	"bytes"
@@ -12,33 +12,11 @@ import (
 )
 
 // openStore opens a store over db, as a process that starts does, and waits until it is ready.
-func openStore(t *testing.T, db kv.KV, change ...func(*storage.Options)) *storage.Store {
-	t.Helper()
-	return storetest.Start(t, db, change...).Store
-}
-
-func series(metric string, tags ...string) storage.Series {
-	s := storage.Series{Metric: metric}
-	for i := 0; i < len(tags); i += 2 {
-		s.Tags = append(s.Tags, storage.Tag{Key: tags[i], Value: tags[i+1]})
-	}
-	return s
-}
-
-func resolve(t *testing.T, s *storage.Store, list ...storage.Series) []storage.Ref {
-	t.Helper()
-	refs, errs := s.Resolve(t.Context(), list)
-	if errs != nil {
-		t.Fatal(errs)
-	}
-	return refs
-}
-
 // An append that fails may be half done; done again it leaves each point once.
 func TestAppendRepeats(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
-	s := openStore(t, db)
-	refs := resolve(t, s, series("m", "host", "a"))
+	s := storetest.Open(t, db)
+	refs := storetest.Resolve(t, s, storetest.Series("m", "host", "a"))
 	m := storetest.NewModel(1)
 	var b storage.Batch
 	for i := range int64(100) {
@@ -70,8 +48,8 @@ func TestAppendRepeats(t *testing.T) {
 // Rows written by a TSD: its cells stay, its integers stay integers when a point beside them changes.
 func TestAppendToForeignRow(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
-	s := openStore(t, db, func(o *storage.Options) { o.Exclusive = false })
-	refs := resolve(t, s, series("m", "host", "a"))
+	s := storetest.Open(t, db, func(o *storage.Options) { o.Exclusive = false })
+	refs := storetest.Resolve(t, s, storetest.Series("m", "host", "a"))
 	key := schema.DefaultLayout().AppendRowKey(nil, []byte("\x00\x00\x01\x00\x00\x01\x00\x00\x01"), 1356998400)
 	put := func(q, v string) kv.Put { return kv.Put{Qualifier: []byte(q), Value: []byte(v)} }
 	foreign := kv.Mutation{Key: key, Puts: []kv.Put{
@@ -107,8 +85,8 @@ func TestAppendToForeignRow(t *testing.T) {
 func TestAppendGathersCells(t *testing.T) {
 	for _, exclusive := range []bool{true, false} {
 		db := kv.NewMem(storetest.Tables()...)
-		s := openStore(t, db, func(o *storage.Options) { o.Exclusive = exclusive })
-		refs := resolve(t, s, series("m", "host", "a"))
+		s := storetest.Open(t, db, func(o *storage.Options) { o.Exclusive = exclusive })
+		refs := storetest.Resolve(t, s, storetest.Series("m", "host", "a"))
 		m := storetest.NewModel(1)
 		write := func(time int64, v float64) {
 			t.Helper()

@@ -1,4 +1,4 @@
-package storage_test
+package write_test
 
 import (
 	"context"

@@ -1,32 +1,22 @@
-package storage_test
+package write_test
 
 import (
 	"errors"
 	"fmt"
 	"math"
 	"testing"
-	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
-	"github.com/tsdbridge/tsdbridge/storage/log"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-func startBuffered(t *testing.T, db kv.KV, disk log.FS, change ...func(*storage.Options)) *storetest.Process {
-	t.Helper()
-	return storetest.Start(t, db, append([]func(*storage.Options){func(o *storage.Options) {
-		o.Mode = storage.WriteBuffered
-		o.Buffer.Dir, o.Buffer.FS, o.Buffer.CheckInterval, o.Buffer.SegmentBytes = "log", disk, time.Millisecond, 16<<10
-	}}, change...)...)
-}
-
 // TestBufferedDiskFull refuses what does not fit, and goes on when there is room.
 func TestBufferedDiskFull(t *testing.T) {
 	db, disk := kv.NewMem(storetest.Tables()...), logtest.New(1)
-	s := startBuffered(t, db, disk)
-	refs := resolve(t, s.Store, series("m", "host", "a"))
+	s := storetest.StartBuffered(t, db, disk)
+	refs := storetest.Resolve(t, s.Store, storetest.Series("m", "host", "a"))
 	m := storetest.NewModel(1)
 	write := func(n int64) error {
 		var b storage.Batch
@@ -56,8 +46,8 @@ func TestBufferedDiskFull(t *testing.T) {
 	}
 	s.Stop()
 	disk = disk.Kill(3)
-	s = startBuffered(t, db, disk)
-	refs = resolve(t, s.Store, series("m", "host", "a"))
+	s = storetest.StartBuffered(t, db, disk)
+	refs = storetest.Resolve(t, s.Store, storetest.Series("m", "host", "a"))
 	m.Check(t, s.Store, refs, 1356998400000+3000, storage.MaxTime)
 	m.Check(t, s.Store, refs, 0, 1356998400000+1000)
 }
@@ -68,11 +58,11 @@ func TestBufferedNewSeriesInLog(t *testing.T) {
 	var list []storage.Series
 	m := storetest.NewModel(30)
 	for round := range 3 {
-		s := startBuffered(t, db, disk)
+		s := storetest.StartBuffered(t, db, disk)
 		for n := range 10 {
-			list = append(list, series("m", "host", fmt.Sprint(round, "-", n)))
+			list = append(list, storetest.Series("m", "host", fmt.Sprint(round, "-", n)))
 		}
-		refs := resolve(t, s.Store, list...)
+		refs := storetest.Resolve(t, s.Store, list...)
 		var b storage.Batch
 		for n, ref := range refs {
 			at := 1356998400000 + int64(round)*1000
@@ -85,6 +75,6 @@ func TestBufferedNewSeriesInLog(t *testing.T) {
 		s.Stop()
 		disk = disk.Kill(uint64(round))
 	}
-	s := startBuffered(t, db, disk)
-	m.Check(t, s.Store, resolve(t, s.Store, list...), 0, storage.MaxTime)
+	s := storetest.StartBuffered(t, db, disk)
+	m.Check(t, s.Store, storetest.Resolve(t, s.Store, list...), 0, storage.MaxTime)
 }
