@@ -54,7 +54,7 @@ func New(db kv.KV, o Options) *Checker {
 	return &Checker{db: db, o: o, turn: make(chan struct{}, 1)}
 }
 
-// Seen reports that rows of all kinds were seen and fit: there is nothing left to check.
+// Seen reports whether rows of all kinds were seen and fit: there is nothing left to check.
 func (c *Checker) Seen() bool { return c.uidsSeen() && c.rows.Load() }
 
 func (c *Checker) uidsSeen() bool {

@@ -16,7 +16,7 @@ type action struct {
 	cells         []byte // of the mutations, the puts first
 }
 
-// joint reports that the row is changed by two mutations, which HBase must make as one.
+// joint means that the row is changed by two mutations, which HBase must make as one.
 func (a *action) joint() bool { return a.puts > 0 && a.deletes > 0 }
 
 // encodeMutations makes the actions for some of the rows. All cells lie in one piece of memory, one

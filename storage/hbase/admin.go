@@ -144,7 +144,7 @@ func exceptionOf(err error) (*exception, bool) {
 	return exceptionIn(err)
 }
 
-// errTable reports that a table cannot be used as it is, or not be made as asked.
+// errTable means that a table cannot be used as it is, or not be made as asked.
 var errTable = errors.New("unusable table")
 
 func missingFamilies(t TableSpec, there *pb.TableSchema) error {

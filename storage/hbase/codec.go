@@ -13,7 +13,7 @@ import (
 // has GZ, which is much slower.
 func codecs() []string { return []string{"ZSTD", "LZ4", "SNAPPY", "GZ", "NONE"} }
 
-// errNoCodec reports that the cluster cannot compress as it is asked to.
+// errNoCodec means that the cluster cannot compress as it is asked to.
 var errNoCodec = errors.New("this HBase has no codec for compression")
 
 // unavailableCodec returns a plain error for the many ways in which HBase reports that it cannot

@@ -75,7 +75,7 @@ func (e *exception) classify() verdict {
 	return giveUp
 }
 
-// errNoAnswer reports that a deadline of ours has passed; it is not the caller's.
+// errNoAnswer means that a deadline of ours has passed; it is not the caller's.
 var errNoAnswer = errors.New("no answer from HBase")
 
 // tooLate is the error of a deadline of ours when it is known what stood in the way.
@@ -107,7 +107,7 @@ func (e *Engine) explain(ctx context.Context, operation, table string, err error
 	return fmt.Errorf("%s table %s: %w", operation, table, err)
 }
 
-// lostScanner reports that a request to an open scanner failed in a way that opening another
+// lostScanner reports whether a request to an open scanner failed in a way that opening another
 // scanner may repair. What is no exception is a lost connection, or the second sending that
 // scanCall refuses.
 func lostScanner(err error) bool {
@@ -125,10 +125,10 @@ func lostScanner(err error) bool {
 	return x.classify() != giveUp
 }
 
-// errNotSent reports that a connection was lost before a request went out on it.
+// errNotSent means that a connection was lost before a request went out on it.
 var errNotSent = errors.New("connection lost before the request was sent")
 
-// notExecuted reports that a request which failed so was certainly not carried out.
+// notExecuted reports whether a request that failed with an error was certainly not carried out.
 func notExecuted(err error) bool {
 	if errors.Is(err, errNotSent) {
 		return true

@@ -49,7 +49,7 @@ func newFilter(m *kv.Match, keysOnly, firstCell bool) (*pb.Filter, error) {
 	}
 }
 
-// matchesNothing reports that no key can satisfy m.
+// matchesNothing reports whether no key can satisfy m.
 func matchesNothing(m *kv.Match) bool {
 	if m == nil {
 		return false

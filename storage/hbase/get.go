@@ -44,7 +44,7 @@ type reading struct {
 	tail             []byte // the part of each Get after its row key
 }
 
-// read hands the cells of the i-th key to done, of different keys at the same time. They are good
+// read hands the cells of the i-th key to done, of different keys at the same time. They are valid
 // until done returns.
 func (e *Engine) read(ctx context.Context, r reading, done func(i int, cells []cell)) error {
 	order := make([]int, 0, len(r.keys))

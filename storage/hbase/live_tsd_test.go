@@ -168,7 +168,7 @@ func (r *tsdRow) wantGone(what string, begin int64) {
 	}
 }
 
-// within reports that a stamp is of the server's clock, which is this machine's.
+// within reports whether a stamp is of the server's clock, which is this machine's.
 func (r *tsdRow) within(what string, begin, stamp int64) {
 	r.Helper()
 	if now := time.Now().UnixMilli(); stamp < begin || stamp > now {

@@ -72,7 +72,7 @@ func (m *multi) cutAt(stop []byte) {
 	}
 }
 
-// CellBlocksEnabled reports that SerializeCellBlocks is to be used.
+// CellBlocksEnabled reports whether SerializeCellBlocks is to be used.
 func (m *multi) CellBlocksEnabled() bool { return true }
 
 // ToProto is part of hrpc.Call but not used where there is SerializeCellBlocks.

@@ -24,7 +24,7 @@ type scanner struct {
 	query  *pb.Scan // all but the start
 	stop   []byte
 
-	// start is where the next region scanner opens, open reports that there is one: its number, the
+	// start is where the next region scanner opens, open means that there is one: its number, the
 	// number of the next request to it, the key by which its region is found and the first key
 	// after that region (empty: the table's end).
 	start     []byte
@@ -94,7 +94,7 @@ func (s *scanner) next(ctx context.Context) ([]kv.Row, error) {
 	return nil, nil
 }
 
-// over reports that nothing is left to read. HBase must not be asked for an empty range: it takes a
+// over reports whether nothing is left to read. HBase must not be asked for an empty range: it takes a
 // start that equals the stop for a wish to read that row.
 func (s *scanner) over() bool {
 	return s.done || !s.open && len(s.stop) > 0 && bytes.Compare(s.start, s.stop) >= 0

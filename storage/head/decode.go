@@ -36,7 +36,7 @@ func (s spans) form(i int) (schema.Form, spans) {
 	return schema.FormFloat, s
 }
 
-// integer reports that the point at an index of the columns is an integer.
+// integer reports whether the point at an index of the columns is an integer.
 type integer struct {
 	at    int
 	value int64

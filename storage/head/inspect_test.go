@@ -10,7 +10,7 @@ import (
 // DefaultOptions are the options of a head on the clock of the machine.
 func DefaultOptions() Options { return Options{Now: time.Now} }
 
-// Row reads an hour of a series; it is empty when the head has nothing of it. The row is good until
+// Row reads an hour of a series; it is empty when the head has nothing of it. The row is valid until
 // the buffer's Reset.
 func (h *Head) Row(id, base uint32, b *RowBuffer) Row {
 	b.view.rows = b.view.rows[:0]

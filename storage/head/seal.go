@@ -34,7 +34,7 @@ const (
 func Everything() Policy { return Policy{EndedBefore: math.MaxInt64} }
 
 // Sealed is a batch of rows that are handed out to be put. They stay readable in the head; what
-// arrives for their hours meanwhile goes to rows of its own. Rows and all they point to are good
+// arrives for their hours meanwhile goes to rows of its own. Rows and all they point to are valid
 // until Drop or Keep.
 type Sealed struct {
 	Rows []Row

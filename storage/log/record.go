@@ -26,7 +26,7 @@ func (h header) appendTo(b []byte, at Position) []byte {
 	return binary.BigEndian.AppendUint32(b, headerSum(b[len(b)-12:], at))
 }
 
-// parseHeader reads the header at a position; false reports that there is none.
+// parseHeader reads the header at a position; false means that there is none.
 func parseHeader(b []byte, at Position) (header, bool) {
 	h := header{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])}
 	return h, h.length > 0 && binary.BigEndian.Uint32(b[12:]) == headerSum(b[:12], at)

@@ -267,7 +267,7 @@ func (o *owned) release(f ownedFile) error {
 	return o.mark.PutSynced(o.fact.appendTo(space[:0]))
 }
 
-// releaseLogs reports that the tables have all that is in the logs.
+// releaseLogs notes that the tables have all that is in the logs.
 func (o *owned) releaseLogs() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -25,7 +25,7 @@ func (s *selection) takes(r *record) bool {
 // opens reports whether a record must be opened, because it is coded and may be wanted.
 func (s *selection) opens(r *record) bool { return r.coded != nil && r.time >= s.since }
 
-// all reports that no cell is left out.
+// all reports whether no cell is left out.
 func (s *selection) all() bool { return len(s.qualifier) == 0 && s.since <= 0 }
 
 // any reports whether a row has a cell that is wanted.

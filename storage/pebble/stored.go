@@ -20,8 +20,7 @@ func (*Engine) Costs() kv.Costs {
 	return kv.Costs{Get: 1.2, Row: 0.25, Scan: 3, Suffix: 0.06}
 }
 
-// GetStored shows the rows of those of the keys, which must ascend, that have cells, as they are
-// stored; near reports that most rows between the keys are wanted too. An error of visit ends it.
+// GetStored implements kv.Local.
 func (e *Engine) GetStored(ctx context.Context, table, family string, keys [][]byte, near bool, visit func(i int, cells []kv.StoredCell) error) error {
 	if err := e.getStored(ctx, table, family, keys, near, visit); err != nil {
 		return fmt.Errorf("get %d rows of %s: %w", len(keys), table, explain(err))
@@ -129,8 +128,7 @@ func (s *seeker) result(valid bool) (bool, error) {
 	return bytes.Equal(s.it.Key(), s.target), nil
 }
 
-// ScanStored shows the rows of a scan, of which Qualifier, KeysOnly, Since and Limit must not be
-// set, as they are stored. An error of visit ends it.
+// ScanStored implements kv.Local.
 func (e *Engine) ScanStored(ctx context.Context, s kv.Scan, visit func(key []byte, cells []kv.StoredCell) error) error {
 	if err := e.scanStored(ctx, &s, visit); err != nil {
 		return fmt.Errorf("scan %s: %w", s.Table, explain(err))

@@ -20,10 +20,8 @@ func (e *Engine) Apply(ctx context.Context, table, family string, rows []kv.Muta
 	return nil
 }
 
-// ApplyUnlogged is Apply without the wait for the disk: what it wrote is seen at once, and durable
-// when a Flush that begins later returns (or an Apply, or sooner). A crash before that leaves some
-// first part of all changes, in the order in which they were made, logged or not, each Mutation
-// whole. It is for points that are durable elsewhere until then.
+// ApplyUnlogged implements kv.Local. A crash leaves some first part of all changes, in the order in
+// which they were made, logged or not, each Mutation whole.
 func (e *Engine) ApplyUnlogged(ctx context.Context, table, family string, rows []kv.Mutation) error {
 	if err := e.applyWith(ctx, table, family, rows, pebble.NoSync, quartersPut); err != nil {
 		return fmt.Errorf("apply %d rows to %s: %w", len(rows), table, err)
@@ -31,8 +29,7 @@ func (e *Engine) ApplyUnlogged(ctx context.Context, table, family string, rows [
 	return nil
 }
 
-// Flush returns when everything that was written before is durable. The log is one sequence, so
-// this is one sync of it.
+// Flush implements kv.Local. The log is one sequence, so one sync is enough.
 func (e *Engine) Flush(ctx context.Context) error {
 	if err := errors.Join(ctx.Err(), e.space.reading()); err != nil {
 		return fmt.Errorf("flush: %w", err)

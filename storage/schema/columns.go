@@ -83,7 +83,7 @@ const (
 // hence the float that is nearest to the decimal.
 var powersOfTen = [maxScale + 1]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
-// errColumns reports that bytes are no column-coded cell.
+// errColumns means that bytes are no column-coded cell.
 var errColumns = errors.New("damaged column-coded cell")
 
 func zigzag(v int64) uint64   { return uint64(v)<<1 ^ uint64(v>>63) }

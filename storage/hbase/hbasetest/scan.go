@@ -58,7 +58,7 @@ func (r *request) scan(m *pb.ScanRequest) (proto.Message, error) {
 	return response, nil
 }
 
-// page sends rows until the answer is full; end reports that the region has no more.
+// page sends rows until the answer is full; end means that the region has no more.
 func (r *request) page(s *scanner, rows int, response *pb.ScanResponse) (end bool) {
 	column := s.scan.GetColumn()[0]
 	left := r.c.PageCells
