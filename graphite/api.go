@@ -56,12 +56,14 @@ type apiOptions struct {
 
 // Limits bound what a request may cost. Those of Series, Points, Nodes and Targets mean none at 0.
 type Limits struct {
-	Series      int           // that a request may read, and that a list may be made of
-	Points      int           // that a request may read or make
-	Nodes       int           // of trees that a pattern may match
-	Targets     int           // of one request
-	Timeout     time.Duration // of a request, waiting included; 0: none
-	Concurrency int           // requests computed at once; others wait, and those that compute long let others go first. At least 1
+	Series  int           // that a request may read, and that a list may be made of
+	Points  int           // that a request may read or make
+	Nodes   int           // of trees that a pattern may match
+	Targets int           // of one request
+	Timeout time.Duration // of a request, waiting included; 0: none
+	// requests computed at once; others wait, and those that compute long let others go first. At
+	// least 1
+	Concurrency int
 }
 
 // DefaultLimits are generous to dashboards and keep a mistake from taking the process down.

@@ -12,13 +12,16 @@ import (
 
 // CarbonOptions are the settings of carbon's port.
 type CarbonOptions struct {
-	ListenAddress  string        // --carbon.listen-address: of TCP and UDP; empty: no port
-	UDP            bool          // --carbon.udp: listen for datagrams too
-	MaxConnections int           // --carbon.max-connections: TCP connections at once
-	IdleTimeout    time.Duration // --carbon.idle-timeout: a silent connection is closed after it; 0: never
-	KeepOpen       bool          // --carbon.keep-open: skip the lines over which carbon closes a connection
-	MaxFuture      time.Duration // --carbon.max-future: how far ahead of the clock a point may be; 0: any time
-	SeriesCache    int           // --storage.series-cache: entries
+	ListenAddress  string // --carbon.listen-address: of TCP and UDP; empty: no port
+	UDP            bool   // --carbon.udp: listen for datagrams too
+	MaxConnections int    // --carbon.max-connections: TCP connections at once
+	// --carbon.idle-timeout: a silent connection is closed after it; 0: never
+	IdleTimeout time.Duration
+	// --carbon.keep-open: skip the lines over which carbon closes a connection
+	KeepOpen bool
+	// --carbon.max-future: how far ahead of the clock a point may be; 0: any time
+	MaxFuture   time.Duration
+	SeriesCache int // --storage.series-cache: entries
 }
 
 // DefaultCarbonOptions are the settings without any flag.

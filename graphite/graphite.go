@@ -26,8 +26,9 @@ import (
 // Options are the settings and the parts of Graphite's protocols. Fields with a flag have defaults;
 // the parts must be given.
 type Options struct {
-	Schemas     string // --graphite.storage-schemas: a storage-schemas.conf of carbon; empty: none
-	Aggregation string // --graphite.storage-aggregation: a storage-aggregation.conf of carbon; empty: none
+	Schemas string // --graphite.storage-schemas: a storage-schemas.conf of carbon; empty: none
+	// --graphite.storage-aggregation: a storage-aggregation.conf of carbon; empty: none
+	Aggregation string
 	TimeZone    string // --graphite.time-zone: of times in requests without tz
 	UTF8Metrics bool   // --graphite.utf8-metrics: take letters beyond ASCII in unquoted targets
 	Limits      Limits
@@ -44,7 +45,8 @@ type Options struct {
 	// depends on the trees.
 	Prepared <-chan struct{}
 
-	ShutdownGrace time.Duration // time that the store has for carbon's points when the process is told to stop
+	// time that the store has for carbon's points when the process is told to stop
+	ShutdownGrace time.Duration
 	Logger        *slog.Logger
 	Registerer    prometheus.Registerer
 	Now           func() time.Time

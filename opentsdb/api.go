@@ -163,5 +163,6 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
-	_, _ = w.Write(bytes.TrimSuffix(b.Bytes(), []byte{'\n'})) // who does not read the answer has lost it
+	// a client that is gone loses the answer
+	_, _ = w.Write(bytes.TrimSuffix(b.Bytes(), []byte{'\n'}))
 }

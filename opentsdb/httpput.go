@@ -11,10 +11,11 @@ import (
 // putBody walks over one body of /api/put.
 type putBody struct {
 	scanner
-	job    job
-	point  putPoint
-	key    []byte
-	origin []int // where the points of the job that are not in the cache begin and end in the body, two for each
+	job   job
+	point putPoint
+	key   []byte
+	// where the points of the job that are not in the cache begin and end in the body, two for each
+	origin []int
 	bad    []badPoint
 	points int
 	limit  int // of points

@@ -13,12 +13,14 @@ import (
 
 // listenerOptions are what a listener needs. Logger, Registerer and Now must be given.
 type listenerOptions struct {
-	Address        string        // --opentsdb.listen-address: telnet and HTTP; port 0 picks one
-	MaxConnections int           // --opentsdb.max-connections: at once; others wait to be accepted
-	IdleTimeout    time.Duration // --opentsdb.idle-timeout: close a connection after so long without a byte; 0: never
-	MaxLine        int           // bytes of a line of telnet; a TSD takes 1024
-	ReadBuffer     int           // bytes of one connection of telnet read ahead of the store
-	ShutdownGrace  time.Duration // time that requests under way and the store have when the process is told to stop
+	Address        string // --opentsdb.listen-address: telnet and HTTP; port 0 picks one
+	MaxConnections int    // --opentsdb.max-connections: at once; others wait to be accepted
+	// --opentsdb.idle-timeout: close a connection after so long without a byte; 0: never
+	IdleTimeout time.Duration
+	MaxLine     int // bytes of a line of telnet; a TSD takes 1024
+	ReadBuffer  int // bytes of one connection of telnet read ahead of the store
+	// time that requests under way and the store have when the process is told to stop
+	ShutdownGrace time.Duration
 
 	// What the command version shows.
 	Version, Revision, Build string

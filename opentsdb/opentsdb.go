@@ -21,16 +21,21 @@ import (
 // Options are the settings and the parts of OpenTSDB's protocols. DefaultOptions sets the settings;
 // the parts must be given.
 type Options struct {
-	ListenAddress  string        // --opentsdb.listen-address: telnet and HTTP on one port; empty: no port
-	MaxConnections int           // --opentsdb.max-connections: at once
-	IdleTimeout    time.Duration // --opentsdb.idle-timeout: a silent connection is closed after it; 0: never
-	MaxTags        int           // --opentsdb.max-tags: of a series; OpenTSDB's tsd.storage.max_tags
-	MaxFuture      time.Duration // --opentsdb.max-future: how far ahead of the clock a point may be; 0: any time
-	SeriesCache    int           // --storage.series-cache: series found by their bytes
+	// --opentsdb.listen-address: telnet and HTTP on one port; empty: no port
+	ListenAddress  string
+	MaxConnections int // --opentsdb.max-connections: at once
+	// --opentsdb.idle-timeout: a silent connection is closed after it; 0: never
+	IdleTimeout time.Duration
+	// --opentsdb.max-tags: of a series; OpenTSDB's tsd.storage.max_tags
+	MaxTags int
+	// --opentsdb.max-future: how far ahead of the clock a point may be; 0: any time
+	MaxFuture   time.Duration
+	SeriesCache int // --storage.series-cache: series found by their bytes
 
-	Points        storage.Appender // takes points and new series
-	ShutdownGrace time.Duration    // time that requests and the store have when the process is told to stop
-	Version       string           // what the command version shows
+	Points storage.Appender // takes points and new series
+	// time that requests and the store have when the process is told to stop
+	ShutdownGrace time.Duration
+	Version       string // what the command version shows
 	Logger        *slog.Logger
 	Registerer    prometheus.Registerer
 	Now           func() time.Time

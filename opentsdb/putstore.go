@@ -56,7 +56,8 @@ func newPutStore(o putOptions) *putStore {
 		Appender: o.Appender, CacheEntries: o.CacheEntries, Appends: o.Appends, MaxFuture: o.MaxFuture, Now: o.Now, Forms: true,
 	})}
 	in.telnet.Counters, in.http.Counters = newCounters(o.Registerer)
-	in.telnet.floats, in.http.floats = storage.FormFloat, storage.FormDouble // PutDataPointRpc of 2.4: over HTTP floats become doubles on their way
+	// PutDataPointRpc of 2.4: over HTTP floats become doubles on their way
+	in.telnet.floats, in.http.floats = storage.FormFloat, storage.FormDouble
 	return in
 }
 

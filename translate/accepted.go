@@ -59,7 +59,8 @@ func emptyIf(accepted bool) []string {
 // matchesAny reports whether a regexp is seen to match every string but possibly the empty one: .*
 // and .+ as people and Grafana write them.
 func matchesAny(pattern string) bool {
-	re, err := syntax.Parse(pattern, syntax.Perl|syntax.DotNL) // the flags of labels.FastRegexMatcher
+	// the flags of labels.FastRegexMatcher
+	re, err := syntax.Parse(pattern, syntax.Perl|syntax.DotNL)
 	if err != nil {
 		return false
 	}

@@ -42,7 +42,8 @@ func (a *assembly) route() Route {
 	case len(r.Branches) == 0:
 		r.Outcome = OnRoot
 	case r.Branches[0] == schema.RootName:
-		r.Branches = r.Branches[1:] // Branch.compileBranchId: a name that ends the path already does not make it longer
+		// Branch.compileBranchId: a name that ends the path already does not make it longer
+		r.Branches = r.Branches[1:]
 	}
 	return shallow(a.made)
 }

@@ -203,7 +203,8 @@ func (f *Forest) keep(ctx context.Context, collisions, also []insertion) error {
 	}
 	f.mu.Lock()
 	f.writes++
-	key, done := fmt.Sprintf("\x00\x00kept %d", f.writes), make(chan struct{}) // no row begins so: ids of trees begin at 1
+	// no row begins so: ids of trees begin at 1
+	key, done := fmt.Sprintf("\x00\x00kept %d", f.writes), make(chan struct{})
 	f.inflight[key] = done
 	f.mu.Unlock()
 	err := f.db.Apply(ctx, f.o.TreeTable, schema.FamilyData, append(collidedRows(collided), alsoRows(also)...))

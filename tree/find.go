@@ -190,7 +190,8 @@ func nodesOf(hits []hit) []Node {
 		slices.SortFunc(hits, order)
 	}
 	nodes := make([]Node, 0, len(hits))
-	series, trees := make([][]byte, 0, len(hits)), make([]uint16, 0, len(hits)) // one piece of memory for all nodes
+	// one piece of memory for all nodes
+	series, trees := make([][]byte, 0, len(hits)), make([]uint16, 0, len(hits))
 	for len(hits) > 0 {
 		n := Node{Path: hits[0].path}
 		first := len(series)

@@ -65,10 +65,12 @@ type Forest struct {
 	complete bool
 	// missed is true when something was written that hangs on a branch which the index did not
 	// have.
-	missed   bool
-	writes   int                      // cells claimed so far
-	inflight map[string]chan struct{} // cells that a call of Observe is writing, by row and qualifier; closed when it is over
-	unsure   map[string]bool          // cells that a call failed to write, so that the index may lack them
+	missed bool
+	writes int // cells claimed so far
+	// cells that a call of Observe is writing, by row and qualifier; closed when it is over
+	inflight map[string]chan struct{}
+	// cells that a call failed to write, so that the index may lack them
+	unsure map[string]bool
 }
 
 // New returns a forest without trees; Load reads them.

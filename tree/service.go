@@ -20,8 +20,9 @@ import (
 
 // ServiceOptions are what a Service needs. All fields are wanted.
 type ServiceOptions struct {
-	Forest   Options
-	Declared []Definition  // the trees of the configuration, written to the table before anything else
+	Forest Options
+	// the trees of the configuration, written to the table before anything else
+	Declared []Definition
 	InTable  bool          // paths are found in the table, else in an index in memory
 	Refresh  time.Duration // how often changes that others made are looked for
 

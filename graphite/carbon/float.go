@@ -27,7 +27,8 @@ func parseFloat(b []byte) (float64, bool) {
 	if !isDecimal(b) {
 		return parseSpecial(b)
 	}
-	v, _ := strconv.ParseFloat(string(b), 64) // the one error left is of the range, with the infinity as the value
+	// the one error left is of the range, with the infinity as the value
+	v, _ := strconv.ParseFloat(string(b), 64)
 	return v, true
 }
 

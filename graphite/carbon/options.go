@@ -11,14 +11,19 @@ import (
 
 // Options of a Listener. Logger, Registerer and Now must be given.
 type Options struct {
-	Address        string        // --carbon.listen-address: of TCP and UDP; port 0 picks one
-	UDP            bool          // --carbon.udp: listen for datagrams too
-	MaxConnections int           // --carbon.max-connections: TCP connections at once; others wait to be accepted
-	IdleTimeout    time.Duration // --carbon.idle-timeout: close a connection after so long without a byte; 0: never
-	KeepOpen       bool          // --carbon.keep-open: skip the lines over which carbon closes a connection
-	ReadBuffer     int           // bytes of one connection read at once; twice that may wait for the store
-	UDPQueue       int           // bytes of datagrams that may wait for the store; more are dropped
-	ShutdownGrace  time.Duration // time that the store has for what was read when the process is told to stop
+	Address string // --carbon.listen-address: of TCP and UDP; port 0 picks one
+	UDP     bool   // --carbon.udp: listen for datagrams too
+	// --carbon.max-connections: TCP connections at once; others wait to be accepted
+	MaxConnections int
+	// --carbon.idle-timeout: close a connection after so long without a byte; 0: never
+	IdleTimeout time.Duration
+	// --carbon.keep-open: skip the lines over which carbon closes a connection
+	KeepOpen bool
+	// bytes of one connection read at once; twice that may wait for the store
+	ReadBuffer int
+	UDPQueue   int // bytes of datagrams that may wait for the store; more are dropped
+	// time that the store has for what was read when the process is told to stop
+	ShutdownGrace time.Duration
 
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer

@@ -40,7 +40,8 @@ func aliasFamily() []Function {
 		call: func(c *call) ([]*Series, error) {
 			for s := range c.over(c.series("seriesList")) {
 				if len(c.rest("pos")) == 0 {
-					s.Name = strings.ReplaceAll(s.Name, "ß", "SS") // The one letter that grows; unicode.ToUpper keeps it.
+					// The one letter that grows; unicode.ToUpper keeps it.
+					s.Name = strings.ReplaceAll(s.Name, "ß", "SS")
 				}
 			}
 			return c.letters(unicode.ToUpper)

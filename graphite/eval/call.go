@@ -15,7 +15,8 @@ type call struct {
 	scope *scope
 	fn    *Function
 	args  []any
-	first expr.Node // The first argument as written, for functions that evaluate it again in another window.
+	// The first argument as written, for functions that evaluate it again in another window.
+	first expr.Node
 	err   error
 
 	evaluated [][]*Series // What the function has evaluated itself.

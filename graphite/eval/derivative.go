@@ -51,7 +51,8 @@ func (c *call) increases(name string, shown func(*Series, float64) float64) ([]*
 		before := None()
 		for i, v := range s.Values {
 			if IsNone(v) && (limits.hasMax || limits.hasMin) {
-				return nil, crash("a null cannot be compared with a limit") // graphite-web fails too.
+				// graphite-web fails too.
+				return nil, crash("a null cannot be compared with a limit")
 			}
 			var d float64
 			if d, before = limits.increase(v, before); !IsNone(d) {

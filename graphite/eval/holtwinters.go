@@ -49,7 +49,8 @@ func (c *call) analyze(s *Series, season int64) (analysis, error) {
 	if h.season <= 1 && countPresent(s.Values) > 0 {
 		return analysis{}, crash("seasonality is shorter than two steps")
 	}
-	giveBack, err := c.scope.borrow(2 * 8 * 5 * int64(len(s.Values))) // Five lists, which grow to up to twice their length.
+	// Five lists, which grow to up to twice their length.
+	giveBack, err := c.scope.borrow(2 * 8 * 5 * int64(len(s.Values)))
 	if err != nil {
 		return analysis{}, err
 	}

@@ -39,9 +39,10 @@ type Series struct {
 	// dashed, color.
 	Options map[string]any
 
-	read    *float64 // The first of Values as the source gave them, whose memory is not the series'.
-	held    int64    // Bytes that are charged for the series.
-	settled int      // The last call whose result had the series.
+	// The first of Values as the source gave them, whose memory is not the series'.
+	read    *float64
+	held    int64 // Bytes that are charged for the series.
+	settled int   // The last call whose result had the series.
 
 	perPoint int  // Slots joined to one when iterated: graphite-web's valuesPerPoint. 0 means 1.
 	ints     bool // Values are Python ints, which shows where a function puts one into a name.

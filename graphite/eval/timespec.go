@@ -31,7 +31,8 @@ func ParseTime(text string, loc *time.Location, now time.Time) (time.Time, error
 	if err != nil {
 		return time.Time{}, err
 	}
-	return time.Unix(at.Unix()+seconds, int64(at.Nanosecond())).In(loc), nil // A Duration ends at 292 years.
+	// A Duration ends at 292 years.
+	return time.Unix(at.Unix()+seconds, int64(at.Nanosecond())).In(loc), nil
 }
 
 func isNumber(s string) bool { return s != "" && prefix(s, isDigit) == s }

@@ -29,7 +29,8 @@ const (
 	backTo      backKind = iota // Go on with pc at at.
 	backValue                   // Register pc was at.
 	backShorter                 // The run pc took what is up to end, and at least up to at.
-	backLonger                  // The run pc took what is up to at, and may take end more characters.
+	// The run pc took what is up to at, and may take end more characters.
+	backLonger
 )
 
 func (r *Regexp) machine(text string) *machine {

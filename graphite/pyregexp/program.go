@@ -2,8 +2,9 @@ package pyregexp
 
 // program is a compiled pattern. It ends with opMatch.
 type program struct {
-	insts     []inst
-	registers int  // How many the machine needs: two for each group, then those of groups, loops and guards.
+	insts []inst
+	// How many the machine needs: two for each group, then those of groups, loops and guards.
+	registers int
 	anchored  bool // It matches at the start of the text or nowhere.
 }
 
@@ -21,27 +22,28 @@ type inst struct {
 type opcode byte
 
 const (
-	opMatch               opcode = iota // The pattern has matched.
-	opChar                              // Takes one character.
-	opRun                               // Takes least to most characters, as many as it can.
-	opLazyRun                           // The same, as few as it can.
-	opSplit                             // Goes to x and, when that fails, to y.
-	opJump                              // Goes to x.
-	opPlace                             // Goes on at a place of the text.
-	opMark                              // Notes the position in register x.
-	opClose                             // Captures group x/2, from the position in register y on.
-	opLoop                              // Begins a loop: count x, start of the last round y.
-	opRound                             // Goes round (x) or leaves (y) a loop with count z.
-	opLazyRound                         // The same, but would rather leave.
-	opOnce                              // Fails where the round before began, if it may; x is that, y the loop.
-	opGuard                             // Notes the stack's height in register x.
-	opCommit                            // Forgets the ways back above the height in register x.
-	opRefuse                            // Goes back to the height in register x and fails there.
-	opReturn                            // Goes back to the position in register x.
-	opBack                              // Goes back least characters.
-	opBackreference                     // Takes what group x/2 has matched.
-	opFoldedBackreference               // The same in any case.
-	opIfGroup                           // Goes on if group x/2 has matched, else to y.
+	opMatch     opcode = iota // The pattern has matched.
+	opChar                    // Takes one character.
+	opRun                     // Takes least to most characters, as many as it can.
+	opLazyRun                 // The same, as few as it can.
+	opSplit                   // Goes to x and, when that fails, to y.
+	opJump                    // Goes to x.
+	opPlace                   // Goes on at a place of the text.
+	opMark                    // Notes the position in register x.
+	opClose                   // Captures group x/2, from the position in register y on.
+	opLoop                    // Begins a loop: count x, start of the last round y.
+	opRound                   // Goes round (x) or leaves (y) a loop with count z.
+	opLazyRound               // The same, but would rather leave.
+	// Fails where the round before began, if it may; x is that, y the loop.
+	opOnce
+	opGuard               // Notes the stack's height in register x.
+	opCommit              // Forgets the ways back above the height in register x.
+	opRefuse              // Goes back to the height in register x and fails there.
+	opReturn              // Goes back to the position in register x.
+	opBack                // Goes back least characters.
+	opBackreference       // Takes what group x/2 has matched.
+	opFoldedBackreference // The same in any case.
+	opIfGroup             // Goes on if group x/2 has matched, else to y.
 )
 
 type compiler struct {

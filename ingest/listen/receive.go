@@ -13,7 +13,8 @@ const BodyTimeout = time.Minute
 // queries.
 func Receive(dst []byte, w http.ResponseWriter, r *http.Request, limit int, share *Share) ([]byte, error) {
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(BodyTimeout)) // a server without deadlines (tests) has slow senders wait
+	// a server without deadlines (tests) has slow senders wait
+	_ = control.SetReadDeadline(time.Now().Add(BodyTimeout))
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	share.Receiving(func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
 	defer share.Received()

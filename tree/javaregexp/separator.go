@@ -12,8 +12,9 @@ import (
 //
 // A Separator is safe for concurrent use.
 type Separator struct {
-	re      *regexp.Regexp
-	local   bool   // no part of the expression looks at its surroundings, so a match may begin anywhere
+	re *regexp.Regexp
+	// no part of the expression looks at its surroundings, so a match may begin anywhere
+	local   bool
 	literal string // the text that the expression matches, when it is plain text such as \.
 }
 
