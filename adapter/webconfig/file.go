@@ -1,7 +1,8 @@
-// Package webconfig is TLS, passwords and headers of an HTTP port, as the file of --web.config.file says, in the format of Prometheus' exporter-toolkit.
-// The toolkit's own server reads file and certificates for each request and connection, and checks passwords one after the other in an endless
-// queue; here they are read when they have changed, and who has the right password does not wait for those who guess. The package never stores a
-// password.
+// Package webconfig implements TLS, passwords and headers of an HTTP port from the file of
+// --web.config.file, in the format of Prometheus' exporter-toolkit. The toolkit's own server reads
+// the file and the certificates for each request and connection, and checks passwords one after the
+// other in an unlimited queue. Here files are read when they have changed, and a client with the
+// right password does not wait for clients that guess. The package never stores a password.
 package webconfig
 
 import (
@@ -18,7 +19,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// A File is read again when it, or a file that it names, has changed. It is safe for concurrent use.
+// A File is read again when it, or a file that it names, has changed. It is safe for concurrent
+// use.
 type File struct {
 	path string
 
@@ -27,7 +29,7 @@ type File struct {
 	current *settings
 }
 
-// settings are what the file says. They are not changed.
+// settings are the content of the file. They do not change.
 type settings struct {
 	headers map[string]string
 	users   map[string]string // hashes of passwords
@@ -36,14 +38,14 @@ type settings struct {
 	tls     *tls.Config // nil: none
 }
 
-// Open reads a file, whose errors the toolkit knows best.
+// Open reads a file. The toolkit reports its errors.
 func Open(path string) (*File, error) {
 	f := &File{path: path}
 	_, err := f.load()
 	return f, err
 }
 
-// load returns what the file says now.
+// load returns the current content of the file.
 func (f *File) load() (*settings, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -92,7 +94,7 @@ func parse(path string) (*web.Config, error) {
 	return c, nil
 }
 
-// tlsConfig is the toolkit's, with its certificate read.
+// tlsConfig returns the toolkit's configuration, with the certificate read.
 func tlsConfig(c *web.TLSConfig) (*tls.Config, error) {
 	config, err := web.ConfigToTLSConfig(c)
 	if err != nil {
@@ -108,7 +110,7 @@ func tlsConfig(c *web.TLSConfig) (*tls.Config, error) {
 	return config, nil
 }
 
-// A stamp is how a file looked that was read, or that it was not there.
+// A stamp identifies a version of a file, or records that the file did not exist.
 type stamp struct {
 	path string
 	info os.FileInfo // nil: it was not there, or is none
@@ -118,11 +120,12 @@ func stampOf(path string) stamp {
 	if path == "" {
 		return stamp{}
 	}
-	info, _ := os.Stat(path) // who reads it tells the error
+	info, _ := os.Stat(path) // reading the file reports the error
 	return stamp{path, info}
 }
 
-// unchanged says whether files still look as they did. The content of a link that was set anew is another file.
+// unchanged reports whether files are the same as before. A link to another target counts as
+// another file.
 func unchanged(stamps []stamp) bool {
 	for _, s := range stamps {
 		now := stampOf(s.path)

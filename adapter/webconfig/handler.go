@@ -8,10 +8,10 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// retryAfter is in how many seconds somebody should come again whose password could not be checked.
+// retryAfter is in how many seconds a client should come again whose password could not be checked.
 const retryAfter = 1
 
-// handler lets requests through that have a right password.
+// handler passes on requests with a right password.
 type handler struct {
 	file      *File
 	next      http.Handler
@@ -20,7 +20,8 @@ type handler struct {
 	passwords *passwords
 }
 
-// Handler asks for what the file wants before next gets a request: a password, if it names users; and sets its headers.
+// Handler demands what the file requires before next gets a request: a password, if it names users.
+// It also sets the file's headers.
 func (f *File) Handler(next http.Handler, logger *slog.Logger) (http.Handler, error) {
 	s, err := f.load()
 	if err != nil {

@@ -7,13 +7,16 @@ import (
 )
 
 const (
-	// longestLine is how many passwords wait to be compared: a check at the usual cost takes 50 to 100 ms.
+	// longestLine is how many passwords may wait to be compared: a check at the usual cost takes 50
+	// to 100 ms.
 	longestLine = 8
-	// mostFailures is how many addresses are remembered that had a wrong password. When there are more, all are forgotten.
+	// mostFailures is how many addresses with a wrong password are remembered. When there are more,
+	// all are forgotten.
 	mostFailures = 4096
 )
 
-// A line lets one at a time have its password compared. Addresses that had no wrong one go first; when the line is full, those that had most are sent away.
+// A line compares one password at a time. Addresses without a wrong password go first. When the
+// line is full, the addresses with the most wrong ones are refused.
 type line struct {
 	mu       sync.Mutex // guards all below
 	busy     bool
@@ -21,7 +24,7 @@ type line struct {
 	failures map[string]int // by address
 }
 
-// waiter is told true when its turn has come, or false when it is sent away.
+// waiter receives true when it is its turn, or false when it is refused.
 type waiter struct {
 	from string
 	turn chan bool
@@ -29,7 +32,7 @@ type waiter struct {
 
 func newLine() *line { return &line{failures: map[string]int{}} }
 
-// enter returns true when it is the caller's turn, who calls leave then.
+// enter returns true when it is the caller's turn; the caller then calls leave.
 func (l *line) enter(ctx context.Context, from string) bool {
 	w := l.join(from)
 	if w == nil {
@@ -43,7 +46,7 @@ func (l *line) enter(ctx context.Context, from string) bool {
 	if l.quit(w) {
 		return false
 	}
-	return <-w.turn // it was told meanwhile, and its time is over: it takes the turn all the same
+	return <-w.turn // the answer came together with the end of ctx: it counts
 }
 
 // join adds a waiter, nil if there is no place for it.
@@ -68,7 +71,8 @@ func (l *line) join(from string) *waiter {
 	return w
 }
 
-// worst is the waiter that is sent away first, the last of those with most failures. It needs mu.
+// worst returns the waiter that is refused first, the last of those with the most failures. It
+// needs mu.
 func (l *line) worst() int {
 	worst := 0
 	for i, w := range l.waiting {
@@ -79,7 +83,7 @@ func (l *line) worst() int {
 	return worst
 }
 
-// best is the waiter that goes next, the first of those with fewest failures. It needs mu.
+// best returns the waiter that goes next, the first of those with the fewest failures. It needs mu.
 func (l *line) best() int {
 	best := 0
 	for i, w := range l.waiting {
@@ -90,7 +94,7 @@ func (l *line) best() int {
 	return best
 }
 
-// quit takes a waiter out that does not wait any more; false if it was told something.
+// quit removes a waiter that gives up. It reports false if the waiter has been answered.
 func (l *line) quit(w *waiter) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,25 +12,28 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// verdict is what is known of a password.
+// verdict is what is known about a password.
 type verdict int
 
 const (
 	wrong verdict = iota
 	right
-	unknown // it was not looked at
+	unknown // it was not checked
 )
 
-// attempt is a user's name and password, and the address that they come from.
+// attempt is a user's name and password, and the address of the client.
 type attempt struct{ user, password, from string }
 
-// nobody is the hash that passwords of unknown users are compared with: how long that takes must not tell who is known. It is the toolkit's.
+// nobody is the hash that passwords of unknown users are compared with: the time must not reveal
+// which users exist. It is the toolkit's.
 const nobody = "$2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi"
 
-// passwords checks them against hashes of bcrypt, each of which costs a core a tenth of a second or more, one at a time.
+// passwords checks passwords against hashes of bcrypt, one at a time. Each check costs a core a
+// tenth of a second or more.
 //
-// The right password of a user is recognized from its second use on without that, by a keyed sum. Who has it then never waits. As soon as those of all users
-// are known, all others are wrong, which costs nothing either.
+// From its second use on, the right password of a user is recognized by a keyed sum instead, so
+// that its user never waits. As soon as the right passwords of all users are known, all others are
+// wrong, without a check.
 type passwords struct {
 	key  []byte // of the sums; of this process
 	line *line
@@ -39,7 +42,7 @@ type passwords struct {
 	known map[string]sum
 }
 
-// sum stands for the right password of a hash.
+// sum identifies the right password of a hash.
 type sum struct {
 	hash string
 	mac  [sha256.Size]byte
@@ -51,7 +54,7 @@ func newPasswords() *passwords {
 	return p
 }
 
-// check says whether a password is right. An unknown one comes again later.
+// check reports whether a password is right. unknown means that the client should come again later.
 func (p *passwords) check(ctx context.Context, users map[string]string, a attempt) verdict {
 	hash, exists := users[a.user]
 	mac := p.mac(a.user, hash, a.password)
@@ -76,7 +79,7 @@ func (p *passwords) check(ctx context.Context, users map[string]string, a attemp
 	return right
 }
 
-// recall says what is known without bcrypt.
+// recall returns what is known without bcrypt.
 func (p *passwords) recall(users map[string]string, user string, s sum) verdict {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,10 +95,11 @@ func (p *passwords) recall(users map[string]string, user string, s sum) verdict 
 	return wrong
 }
 
-// seen is how many bytes of a password bcrypt looks at.
+// seen is how many bytes of a password bcrypt uses.
 const seen = 72
 
-// mac is the sum of a password. Those that bcrypt takes for the same have the same: it repeats a password and a zero behind it until it has enough.
+// mac returns the sum of a password. Passwords that bcrypt treats as equal have equal sums: it
+// repeats a password and a zero after it until it has enough bytes.
 func (p *passwords) mac(user, hash, password string) (out [sha256.Size]byte) {
 	m := hmac.New(sha256.New, p.key)
 	for _, text := range []string{user, hash} {
@@ -112,7 +116,7 @@ func (p *passwords) mac(user, hash, password string) (out [sha256.Size]byte) {
 	return out
 }
 
-// host is the address of a client without its port.
+// host returns the address of a client without its port.
 func host(remote string) string {
 	h, _, err := net.SplitHostPort(remote)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"net/http"
 )
 
-// Serve serves by the file: with TLS if it has a certificate. A certificate that is changed is used from the next connection on; whether there is TLS at
-// all is decided once.
+// Serve serves as the file requires: with TLS if it has a certificate. A changed certificate is
+// used from the next connection on. Whether there is TLS is decided once.
 func (f *File) Serve(l net.Listener, server *http.Server, logger *slog.Logger) error {
 	s, err := f.load()
 	if err != nil {
@@ -26,7 +26,8 @@ func (f *File) Serve(l net.Listener, server *http.Server, logger *slog.Logger) e
 	return server.ServeTLS(l, "", "")
 }
 
-// changed is the certificate that is used now: nil, which means first's, unless the file has changed since.
+// changed returns the current certificate; nil, which means the first one, unless the file has
+// changed.
 func (f *File) changed(first *settings, protos []string) (*tls.Config, error) {
 	s, err := f.load()
 	if err != nil || s == first || s.tls == nil {

@@ -6,14 +6,14 @@ import (
 	"runtime"
 )
 
-// A pacedSigner signs a few handshakes at once: that is nearly all that a handshake costs, and it needs no more of a stranger than his first message. Half of
-// the cores are left to others.
+// A pacedSigner signs a few handshakes at once. Signing is nearly all that a handshake costs, and
+// any client can cause it with its first message. Half of the cores are left for other work.
 type pacedSigner struct {
 	crypto.Signer
 	places chan struct{}
 }
 
-// paced wraps the key of a certificate. A key that does more than sign stays as it is for that.
+// paced wraps the key of a certificate. A key with other methods than signing keeps them.
 func paced(key crypto.PrivateKey) crypto.PrivateKey {
 	signer, ok := key.(crypto.Signer)
 	if !ok {
@@ -29,7 +29,7 @@ func paced(key crypto.PrivateKey) crypto.PrivateKey {
 	return s
 }
 
-// decrypter has the one method of crypto.Decrypter that crypto.Signer has not.
+// decrypter has the method that crypto.Decrypter adds to crypto.Signer.
 type decrypter struct{ key crypto.Decrypter }
 
 // Decrypt implements crypto.Decrypter.

@@ -12,36 +12,36 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// Limits of an evaluation. Prometheus' engine looks at its context between steps and between
-// series, so one series has to be done soon.
+// Limits of an evaluation. Prometheus' engine checks its context between steps and between series,
+// so that one series must not take long.
 const (
-	// visitsPerSample bounds the points that a function looks at in one series of a subquery, over
-	// all steps: so many times --query.max-samples.
+	// visitsPerSample bounds the points that a function visits in one series of a subquery, over
+	// all steps, as a multiple of --query.max-samples.
 	visitsPerSample = 20
 	// storedVisitsPerSample is the same for a series of the store.
 	storedVisitsPerSample = 200
-	// maxLabelText bounds the text that label_replace and label_join may make of label values of
-	// usualText bytes.
+	// maxLabelText bounds the text that label_replace and label_join may produce from label values
+	// of usualText bytes.
 	maxLabelText = 1 << 20
 	usualText    = 1 << 10
 	// maxReplaceRegexp bounds the regular expression of a label_replace, which is matched with all
-	// series in one go.
+	// series without a pause.
 	maxReplaceRegexp = 20_000
 	maxReplaceWork   = 1 << 32 // instructions times series
 )
 
 // Bytes that the engine takes.
 const (
-	pointBytes  = 2 * 16 // of a point that is kept: input and output of a step stand side by side
+	pointBytes  = 2 * 16 // of a point that is kept: input and output of a step are in memory together
 	stepBytes   = 32     // of a step of a subquery, for its statistics
-	seriesBytes = 256    // of a series in matrices, beside points and labels
+	seriesBytes = 256    // of a series in matrices, without points and labels
 )
 
-// ErrCost is a query that would take too much to evaluate, whatever the store holds. Its errors
-// name the limit and its flag.
+// ErrCost is the error of a query that would take too much to evaluate with any data. Its text
+// names the limit and its flag.
 var ErrCost = errors.New("query takes too much")
 
-// Options are what the engine is set to.
+// Options are the settings of the engine.
 type Options struct {
 	MaxSamples  int           // --query.max-samples; 0: more than there is memory for
 	DefaultStep time.Duration // of a subquery without a step; 0: a minute
@@ -49,7 +49,7 @@ type Options struct {
 
 // A Cost is what the evaluation of a query takes.
 type Cost struct {
-	// Fixed is the memory that it takes whatever series it finds, in bytes.
+	// Fixed is the memory that it takes in addition to what each series takes, in bytes.
 	Fixed int64
 
 	maxSamples int
@@ -148,7 +148,7 @@ func (s Selector) most(o Selector) Selector {
 	return Selector{max(s.steps, o.steps), max(s.windows, o.windows), max(s.text, o.text), max(s.replace, o.replace)}
 }
 
-// subquery gives the scope of what a subquery evaluates.
+// subquery returns the scope of the expression in a subquery.
 func (r *estimator) subquery(e *parser.SubqueryExpr, at scope) (scope, error) {
 	interval := e.Step.Milliseconds()
 	if e.Step == 0 {
@@ -166,8 +166,8 @@ func (r *estimator) subquery(e *parser.SubqueryExpr, at scope) (scope, error) {
 	return inner, nil
 }
 
-// call estimates a function. Those of ranges look at each point once for every window that it is
-// in.
+// call estimates a function. A function of a range visits each point once for every window that
+// contains it.
 func (r *estimator) call(e *parser.Call, at scope, above Selector) (text int64, err error) {
 	weight := weightOf(e.Func.Name)
 	for _, arg := range e.Args {
@@ -192,7 +192,7 @@ func (r *estimator) call(e *parser.Call, at scope, above Selector) (text int64, 
 	return r.children(e, at, above)
 }
 
-// windows is in how many windows of a selector a sample is at most.
+// windows returns in how many windows of a selector a sample is at most.
 func windows(e *parser.MatrixSelector, at scope) int64 {
 	if v, ok := e.VectorSelector.(*parser.VectorSelector); ok && v.Timestamp != nil {
 		return at.steps()
@@ -200,7 +200,7 @@ func windows(e *parser.MatrixSelector, at scope) int64 {
 	return min(at.steps(), e.Range.Milliseconds()/at.interval+1)
 }
 
-// visits refuses a function of a subquery that would look at too many points of one series.
+// visits refuses a function of a subquery that would visit too many points of one series.
 func (r *estimator) visits(e *parser.SubqueryExpr, at scope, weight int64) error {
 	inner, err := r.subquery(e, scope{0, at.interval})
 	if err != nil {
@@ -214,7 +214,7 @@ func (r *estimator) visits(e *parser.SubqueryExpr, at scope, weight int64) error
 	return nil
 }
 
-// weightOf is how much longer than a sum a function takes.
+// weightOf returns how many times longer than a sum a function takes.
 func weightOf(function string) int64 {
 	switch function {
 	case "quantile_over_time", "mad_over_time":
@@ -254,7 +254,7 @@ func (r *estimator) labelJoin(e *parser.Call, at scope, above Selector) (text in
 	return labelText(max(inner, separators+sources*inner))
 }
 
-// labelText refuses label values that grow, as they do where one label_replace is put into another.
+// labelText refuses label values that grow, as they do where label_replace calls are nested.
 func labelText(n int64) (int64, error) {
 	if n > maxLabelText {
 		return 0, fmt.Errorf("%w: label_replace and label_join would make label values of more than %d bytes", ErrCost, maxLabelText)
@@ -277,8 +277,8 @@ func stringOf(e parser.Expr) string {
 	}
 }
 
-// Of returns what the selector with these matchers, which are the statement's own, adds for each
-// series. A nil Cost adds nothing.
+// Of returns what the selector with these matchers adds for each series. The matchers must be those
+// of the statement itself. A nil Cost adds nothing.
 func (c *Cost) Of(matchers []*labels.Matcher) Reader {
 	if c == nil {
 		return Reader{}
@@ -291,14 +291,14 @@ func (c *Cost) Of(matchers []*labels.Matcher) Reader {
 	return Reader{c.most, int64(c.maxSamples)}
 }
 
-// A Reader is who reads the series of one selector.
+// A Reader checks what is read for one selector.
 type Reader struct {
 	Selector
 	maxSamples int64
 }
 
-// Series returns the memory that the engine takes for n series, in bytes, or an error if it should
-// not be given them.
+// Series returns the memory that the engine takes for n series, in bytes, or an error if that is
+// too much.
 func (r Reader) Series(n int) (int64, error) {
 	if r.maxSamples == 0 {
 		return 0, nil
@@ -313,7 +313,7 @@ func (r Reader) Series(n int) (int64, error) {
 	return points*pointBytes + int64(n)*(seriesBytes+min(r.text, math.MaxInt32)), nil
 }
 
-// Samples returns an error if a function should not be given so many samples of one series.
+// Samples returns an error if a function must not get so many samples of one series.
 func (r Reader) Samples(n int) error {
 	if r.maxSamples == 0 || r.windows <= 1 {
 		return nil
@@ -328,7 +328,7 @@ func (r Reader) Samples(n int) error {
 // shortBytes is what a short query may take.
 const shortBytes = 1 << 20
 
-// Short says whether a query reads no series and takes little.
+// Short reports whether a query reads no series and takes little.
 func (c *Cost) Short() bool {
 	return len(c.selectors) == 0 && c.most == Selector{} && c.Fixed <= shortBytes
 }

@@ -1,10 +1,10 @@
 package bounds
 
-// maxRegexp bounds the regular expressions of a query or selector, in instructions that they are
-// compiled to. An expression without repetitions and classes has about as many as letters.
+// maxRegexp bounds the regular expressions of a query or selector, in compiled instructions. An
+// expression without repetitions and classes has about one for each letter.
 const maxRegexp = 1 << 20
 
-// classCost is what a class of Unicode, such as \pL, counts for.
+// classCost is the cost of a Unicode class such as \pL.
 const classCost = 150
 
 // Regexps checks regular expressions that are compiled for one request.
@@ -26,8 +26,8 @@ func checkRegexps(cost int) error {
 	return nil
 }
 
-// regexpCost is about how many instructions a regular expression is compiled to, without compiling
-// it. It never is more than some millions: sums stop growing there.
+// regexpCost returns about how many instructions a regular expression compiles to, without
+// compiling it. Sums stop growing at some millions.
 func regexpCost(pattern string) int {
 	const enough = 4 * maxRegexp
 	groups := make([]int, 1, 8) // cost of what is open
@@ -75,7 +75,8 @@ func regexpCost(pattern string) int {
 	return sum
 }
 
-// repetition reads {n}, {n,} or {n,m} at i: the larger number, and where it ends; i if it is none.
+// repetition reads {n}, {n,} or {n,m} at i. It returns the larger number and where the repetition
+// ends; i if there is none.
 func repetition(pattern string, i int) (n, end int) {
 	least, end := number(pattern, i+1)
 	if end == i+1 {
@@ -91,7 +92,8 @@ func repetition(pattern string, i int) (n, end int) {
 	return max(least, most), end
 }
 
-// number reads digits at i, and says where they end. Go's package takes no repetition above 1000.
+// number reads digits at i, and returns where they end. Go's package accepts no repetition above
+// 1000.
 func number(pattern string, i int) (n, end int) {
 	for end = i; end < len(pattern) && '0' <= pattern[end] && pattern[end] <= '9'; end++ {
 		n = min(10*n+int(pattern[end]-'0'), maxRegexp)
@@ -99,7 +101,7 @@ func number(pattern string, i int) (n, end int) {
 	return n, end
 }
 
-// class reads a class in brackets at i: its last byte, and what it costs.
+// class reads a class in brackets at i. It returns its last byte, and its cost.
 func class(pattern string, i int) (end, cost int) {
 	cost = 1
 	for end = i + 1; end < len(pattern); end++ {

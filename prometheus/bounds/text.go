@@ -1,7 +1,7 @@
-// Package bounds says what a PromQL query may cost, before it is parsed and before it is evaluated:
-// its length and depth, the size of its regular expressions, the steps of its subqueries.
-// Prometheus' parser and engine, to which queries go afterwards, have no limits of these kinds, or
-// meet them too late. The package answers nothing itself and reads no series.
+// Package bounds limits what a PromQL query may cost, before it is parsed and before it is
+// evaluated: its length and depth, the size of its regular expressions, the steps of its
+// subqueries. Prometheus' parser and engine have no limits of these kinds, or check them too late.
+// The package answers no request and reads no series.
 package bounds
 
 import (
@@ -22,15 +22,16 @@ const (
 	maxMatchers = 200 // of a selector; each is looked at for every series
 )
 
-// ErrText is a text that is too long or too deep to be parsed. Its errors say which.
+// ErrText is the error of a text that is too long or too deep to be parsed. Its text names the
+// limit.
 var ErrText = errors.New("query too large")
 
 func tooLarge(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrText, fmt.Sprintf(format, args...))
 }
 
-// Text checks a query or a selector in one pass. What it passes can be parsed in time and memory
-// that are linear in its length, and the syntax tree is at most maxDepth deep.
+// Text checks a query or a selector in one pass. What passes is parsed in time and memory that are
+// linear in its length, and its syntax tree is at most maxDepth deep.
 func Text(text string) error {
 	if len(text) > maxBytes {
 		return tooLarge("%d bytes, at most %d are read", len(text), maxBytes)
@@ -39,7 +40,8 @@ func Text(text string) error {
 	return err
 }
 
-// Pretty checks a query that is to be formatted, which costs more than evaluating some.
+// Pretty checks a query that is to be formatted. Formatting costs more than evaluating some
+// queries.
 func Pretty(text string) error {
 	if err := Text(text); err != nil {
 		return err
@@ -89,8 +91,8 @@ type level struct {
 
 func (l *level) depth() int { return max(l.deepest, l.operators+l.inner) + 1 }
 
-// scanner goes over a text. It takes what Prometheus' lexer takes for strings and comments for the
-// same; where that lexer fails, which ends the parsing, it may go on.
+// scanner scans a text. It recognizes strings and comments as Prometheus' lexer does. Where that
+// lexer fails, which ends the parsing, the scanner may continue.
 type scanner struct {
 	text   string
 	at     int
@@ -101,7 +103,7 @@ type scanner struct {
 
 func (s *scanner) top() *level { return &s.levels[len(s.levels)-1] }
 
-// step takes one character, or one string, comment or word.
+// step reads one character, or one string, comment or word.
 func (s *scanner) step() error {
 	c := s.text[s.at]
 	s.at++
@@ -130,7 +132,7 @@ func (s *scanner) skipUntil(end func(byte) bool) {
 	}
 }
 
-// quoted takes the rest of a string, and measures it if it is a regular expression.
+// quoted reads the rest of a string, and measures it if it is a regular expression.
 func (s *scanner) quoted(quote byte) error {
 	begin := s.at - 1
 	for s.at < len(s.text) && s.text[s.at] != quote {
@@ -146,7 +148,7 @@ func (s *scanner) quoted(quote byte) error {
 	s.regexp = false
 	pattern, err := strutil.Unquote(s.text[begin:s.at])
 	if err != nil {
-		return nil //nolint:nilerr // the parser says what is wrong with it
+		return nil //nolint:nilerr // the parser reports what is wrong with it
 	}
 	s.cost += regexpCost(pattern)
 	return checkRegexps(s.cost)
@@ -156,7 +158,7 @@ func wordByte(c byte) bool {
 	return c == '_' || c == ':' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// word takes a name, a number or an operator that is a word.
+// word reads a name, a number or an operator that is a word.
 func (s *scanner) word() {
 	begin := s.at - 1
 	s.skipUntil(func(c byte) bool { return !wordByte(c) })
@@ -166,7 +168,7 @@ func (s *scanner) word() {
 	}
 }
 
-// operator takes an operator; the second character of one counts for nothing.
+// operator reads an operator. The second character of one counts for nothing.
 func (s *scanner) operator(c byte) error {
 	if s.at < len(s.text) && (c == '=' || c == '!' || c == '<' || c == '>') {
 		if next := s.text[s.at]; next == '=' || next == '~' || next == '/' {

@@ -11,7 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 )
 
-// aggregates says whether an aggregation is known here.
+// aggregates reports whether an aggregation is known here.
 func aggregates(op parser.ItemType) bool {
 	switch op {
 	case parser.SUM, parser.AVG, parser.MIN, parser.MAX, parser.COUNT, parser.GROUP:
@@ -20,8 +20,8 @@ func aggregates(op parser.ItemType) bool {
 	return false
 }
 
-// groups are the aggregations under way. Series are added in their order: a sum of floats depends
-// on it.
+// groups are the unfinished aggregations. Series are added in their order, because a sum of floats
+// depends on it.
 type groups struct {
 	plan    *plan
 	room    int // cells that may be allocated
@@ -33,7 +33,7 @@ type groups struct {
 	drop    bool     // whether keys are made of labels without the name of the metric
 }
 
-// group is one series of the answer while it is added up: a cell for each step.
+// group is one series of the answer while it is computed: a cell for each step.
 type group struct {
 	labels    labels.Labels
 	dropsName bool
@@ -79,7 +79,8 @@ func (g *groups) add(metric labels.Labels, points []promql.FPoint) error {
 	return nil
 }
 
-// of returns the group of a series. Like the library it takes label sets with one hash for one.
+// of returns the group of a series. Like the library, it treats label sets with the same hash as
+// equal.
 func (g *groups) of(metric labels.Labels) (*group, error) {
 	if g.drop {
 		metric = metric.DropReserved(isMetadata)
@@ -107,10 +108,10 @@ func (g *groups) of(metric labels.Labels) (*group, error) {
 	return &g.list[i], nil
 }
 
-// groupBytes is what a group takes: its cells, and the points that they become.
+// groupBytes is the memory of a group: its cells, and the points that they become.
 func (g *groups) groupBytes() int64 { return 128 + int64(g.plan.steps)*(cellBytes+pointBytes) }
 
-// bytes is what all groups take.
+// bytes returns the memory of all groups.
 func (g *groups) bytes() int64 { return int64(len(g.list)) * g.groupBytes() }
 
 func (g *groups) labels(metric labels.Labels) labels.Labels {
@@ -173,7 +174,7 @@ func (g *group) addMean(c *cell, step int, f float64) {
 	*over = m
 }
 
-// result is the value of a group at a step; false: it has none.
+// result returns the value of a group at a step, and false if it has none.
 func (g *group) result(op parser.ItemType, step int) (float64, bool) {
 	c := &g.cells[step]
 	if c.count == 0 {

@@ -11,7 +11,7 @@ import (
 )
 
 // boundedQuery is a query of the library whose cost is known. It takes its memory before it begins,
-// and tells those who read for it what the series that they find will cost.
+// and passes on what each series costs to the readers of the series.
 type boundedQuery struct {
 	promql.Query
 	cost   *bounds.Cost
@@ -44,13 +44,13 @@ type refused struct {
 	err error
 }
 
-// Exec says why.
+// Exec returns the reason.
 func (q refused) Exec(context.Context) *promql.Result { return &promql.Result{Err: q.err} }
 
 type shortKey struct{}
 
-// asShort marks what takes no time worth mentioning: parsing, and evaluations that read nothing.
+// asShort marks work that takes almost no time: parsing, and evaluations that read nothing.
 func asShort(ctx context.Context) context.Context { return context.WithValue(ctx, shortKey{}, true) }
 
-// IsShort says whether what is done needs no turn among other queries.
+// IsShort reports whether the work needs no turn among other queries.
 func IsShort(ctx context.Context) bool { return ctx.Value(shortKey{}) != nil }

@@ -1,8 +1,8 @@
 // Package rangeql answers the common shapes of PromQL over columns of samples: plain selectors,
 // functions of a range of one selector, sum, avg, min, max, count and group of those, and
-// arithmetic or comparison with a number on top. An answer is the library engine's, bit for bit.
-// Whatever is not of these shapes, and whatever turns out to hold more than floats or to come near
-// a limit, is left to that engine as a whole: there is no half of an answer.
+// arithmetic or comparison with a number on top. Its answers are those of the library engine, bit
+// for bit. It leaves a whole query to that engine if the query has another shape, turns out to read
+// more than floats, or comes near a limit. It never answers a part of a query.
 package rangeql
 
 import (
@@ -28,23 +28,23 @@ type Options struct {
 	// Library is the engine that parses every query and evaluates those that are not answered from
 	// columns. It must not use type and unit labels.
 	Library *promql.Engine
-	// DelayedNames says that Library drops the names of metrics in the end only
+	// DelayedNames means that Library drops the names of metrics only at the end
 	// (EnableDelayedNameRemoval).
 	DelayedNames bool
-	// StartTimes says that Library looks at the start times of samples (UseStartTimestamps): series
+	// StartTimes means that Library uses the start times of samples (UseStartTimestamps). Series
 	// that have any are left to it.
 	StartTimes bool
-	// MaxSamples is the limit that Library has.
+	// MaxSamples is the limit of Library.
 	MaxSamples int
-	// DefaultStep is what Library takes for the step of a subquery without one; 0: a minute.
+	// DefaultStep is Library's step of a subquery without one; 0: a minute.
 	DefaultStep time.Duration
-	// Timeout bounds a query, as it does in Library. A query that is handed over does not get a
+	// Timeout bounds a query, as it does in Library. A query that is handed over to Library gets no
 	// second one.
 	Timeout time.Duration
-	// NoMemory makes what the caller answers of an error of the budget; nil: that error.
+	// NoMemory converts an error of the budget into the caller's error; nil: it stays as it is.
 	NoMemory func(ctx context.Context, err error) error
-	// Running is told how to end each query that Library evaluates, until the function that it
-	// returns is called; nil: nobody is.
+	// Running receives a function that ends the query, for each query that Library evaluates, until
+	// done is called. It may be nil.
 	Running    func(end context.CancelCauseFunc) (done func())
 	Registerer prometheus.Registerer // nil: no metrics
 }
@@ -88,13 +88,12 @@ func (e *Engine) NewRangeQuery(ctx context.Context, q promstorage.Queryable, o p
 
 type wholeStats struct{}
 
-// WithStats makes the library's engine answer: its statistics are those of its own way through the
-// samples.
+// WithStats leaves a query to the library's engine, whose statistics describe its own evaluation.
 func WithStats(ctx context.Context) context.Context {
 	return context.WithValue(ctx, wholeStats{}, true)
 }
 
-// query chooses the way of a query that the library has parsed.
+// query chooses how a query that the library has parsed is evaluated.
 func (e *Engine) query(ctx context.Context, library promql.Query, q promstorage.Queryable, o promql.QueryOpts) promql.Query {
 	if library == nil {
 		return nil
@@ -117,7 +116,7 @@ func (e *Engine) query(ctx context.Context, library promql.Query, q promstorage.
 		return counted{bounded, e.library}
 	}
 	c := &columnQuery{Query: bounded, engine: e, source: source, plan: p}
-	// A query of this kind runs a function under everything that surrounds an evaluation in the
+	// This kind of query runs a function inside everything that surrounds an evaluation in the
 	// library: its turn among other queries, the timeout, the metrics.
 	c.run = e.o.Library.NewTestQuery(c.evaluate)
 	return c
@@ -134,8 +133,8 @@ func (q counted) Exec(ctx context.Context) *promql.Result {
 	return q.Query.Exec(ctx)
 }
 
-// columnQuery is a query of a shape that is answered from columns. The embedded query is the
-// library's for the same text.
+// columnQuery is a query of a shape that is answered from columns. It embeds the library's query of
+// the same text.
 type columnQuery struct {
 	promql.Query
 	engine *Engine
@@ -167,7 +166,7 @@ func (q *columnQuery) Exec(ctx context.Context) *promql.Result {
 	return &promql.Result{Err: result.Err, Value: q.value, Warnings: q.warnings}
 }
 
-// Stats tells of the evaluation that gave the answer.
+// Stats returns the statistics of the evaluation that gave the answer.
 func (q *columnQuery) Stats() *stats.Statistics {
 	if q.handedOver {
 		return q.Query.Stats()
@@ -188,7 +187,7 @@ func (q *columnQuery) Close() {
 	q.slabs.free()
 }
 
-// evaluate answers the query, or is ErrHandOver.
+// evaluate answers the query, or returns ErrHandOver.
 func (q *columnQuery) evaluate(ctx context.Context) error {
 	columns, err := q.source.Columns(ctx, q.plan.selector)
 	if err != nil {
@@ -215,7 +214,7 @@ func (q *columnQuery) evaluate(ctx context.Context) error {
 	return nil
 }
 
-// expanding is an error of the source in the library's words.
+// expanding returns an error of the source in the library's words.
 func expanding(err error) error {
 	if errors.Is(err, ErrHandOver) {
 		return ErrHandOver

@@ -6,8 +6,9 @@ import (
 	"github.com/prometheus/prometheus/util/kahansum"
 )
 
-// A span is what a function sees of a series at one step: times[i] are those of values[i], at least
-// one, without stale markers, after start and not after end (milliseconds).
+// A span is the input of a function for one series at one step: times[i] is the time of values[i].
+// There is at least one sample, none is a stale marker, and all are after start and not after end
+// (milliseconds).
 type span struct {
 	times      []int64
 	values     []float64
@@ -28,10 +29,10 @@ type function struct {
 	eval      func(s *span) (value float64, ok bool)
 	keepsName bool
 	resets    bool // wants span.resets
-	counter   bool // says so when a metric is not named as a counter is
+	counter   bool // warns about a metric that is not named as a counter
 }
 
-// functionOf returns the function of that name, nil for one that is not known here.
+// functionOf returns the function of that name, nil if it is not known here.
 func functionOf(name string) *function {
 	switch name {
 	case "rate":
@@ -93,8 +94,8 @@ func delta(s *span) (float64, bool) {
 	return value * factor, ok
 }
 
-// rise is how far a counter went up. What it had before a reset is added in the order of the
-// resets.
+// rise returns by how much a counter increased. The values before resets are added in the order of
+// the resets.
 func (s *span) rise() float64 {
 	value := s.values[len(s.values)-1] - s.values[0]
 	for _, i := range s.resets {
@@ -103,16 +104,16 @@ func (s *span) rise() float64 {
 	return value
 }
 
-// extrapolate says by which factor a difference between the first sample and the last one grows
-// when it is stretched to the borders of the range: all the way if a sample is nearly due there,
-// else by half the distance between samples.
+// extrapolate returns by which factor a difference between the first and the last sample grows when
+// it is stretched to the borders of the range: all the way if a sample is nearly due there, else by
+// half the distance between samples.
 func extrapolate(s *span, value float64, counter bool) (_, factor float64, ok bool) {
 	if len(s.times) == 1 {
 		return 0, 0, false
 	}
 	st := s.stretched()
 	if counter && value > 0 && s.values[0] >= 0 && st.length != 0 {
-		// A counter is not taken to below zero.
+		// A counter is not extrapolated below zero.
 		if toZero := st.length * (s.values[0] / value); toZero < st.toStart {
 			return value, (st.length + toZero + st.toEnd) / st.length, true
 		}
@@ -120,7 +121,7 @@ func extrapolate(s *span, value float64, counter bool) (_, factor float64, ok bo
 	return value, st.factor, true
 }
 
-// stretch is what the times of a span say of a stretch to its borders.
+// stretch is what the times of a span contribute to a stretch to its borders.
 type stretch struct {
 	before, sampled, after int64 // milliseconds: start to first sample, to last sample, to end
 	samples                int
@@ -130,7 +131,7 @@ type stretch struct {
 	rate                   float64 // factor / the seconds of the selector
 }
 
-// stretched is the stretch of this step. Samples at even distances give the same one step after
+// stretched returns the stretch of this step. Samples at even distances have the same one at each
 // step.
 func (s *span) stretched() *stretch {
 	st, n := &s.stretch, len(s.times)
@@ -210,7 +211,7 @@ func avgOverTime(s *span) (float64, bool) {
 	return m.value(), true
 }
 
-// mean is an average that goes over to an incremental one where the sum would overflow.
+// mean is an average that becomes incremental when the sum would overflow.
 type mean struct {
 	sum, c, count float64
 	mean          float64 // once incremental

@@ -7,14 +7,14 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// nameCheck finds out whether series that differ only in the labels that go with the name of the
-// metric can be among those it sees: not as long as all of them have the same.
+// nameCheck finds out whether some series may differ only in the labels that are dropped with the
+// name of the metric. That is impossible while all series have the same name.
 type nameCheck struct {
 	last          [3]string
 	seen, several bool
 }
 
-// see looks at a series and says whether its name is another than that of the one before.
+// see records a series and reports whether its name differs from that of the one before.
 func (c *nameCheck) see(ls labels.Labels) (name string, changed bool) {
 	now := [3]string{ls.Get(labels.MetricName), ls.Get(model.MetricTypeLabel), ls.Get(model.MetricUnitLabel)}
 	changed = !c.seen || now[0] != c.last[0]
@@ -23,7 +23,7 @@ func (c *nameCheck) see(ls labels.Labels) (name string, changed bool) {
 	return now[0], changed
 }
 
-// namedAsCounter says whether a name ends as those of counters do.
+// namedAsCounter reports whether a name has a suffix of counters.
 func namedAsCounter(name string) bool {
 	for _, end := range [...]string{"_total", "_sum", "_count", "_bucket"} {
 		if strings.HasSuffix(name, end) {

@@ -15,7 +15,7 @@ type operation struct {
 	asBool     bool
 }
 
-// newOperation takes a binary expression of a vector and a literal apart.
+// newOperation splits a binary expression into a vector and an operation with a literal.
 func newOperation(e *parser.BinaryExpr) (op operation, vector parser.Expr, ok bool) {
 	op = operation{op: e.Op, asBool: e.ReturnBool}
 	if _, ok := op.apply(0); !ok && !e.Op.IsComparisonOperator() {
@@ -44,10 +44,10 @@ func literal(expr parser.Expr) (float64, bool) {
 	return 0, false
 }
 
-// dropsName says whether the result is no longer the metric.
+// dropsName reports whether the result is no longer the metric itself.
 func (o operation) dropsName() bool { return o.asBool || !o.op.IsComparisonOperator() }
 
-// apply gives the result for a sample; false leaves it out.
+// apply returns the result for a sample, and false if the sample is left out.
 func (o operation) apply(v float64) (float64, bool) {
 	left, right := v, o.number
 	if o.numberLeft {

@@ -2,7 +2,7 @@ package rangeql
 
 import "sync"
 
-// minPart is the least number of series that is worth another goroutine.
+// minPart is the smallest number of series that is worth another goroutine.
 const minPart = 32
 
 // partSamples is about how many samples one part should hold, and partPoints how many points it may
@@ -23,8 +23,8 @@ type partition struct {
 	before  <-chan struct{}
 }
 
-// part is series [from, to). Its results are committed after before is closed, and then committed
-// is.
+// part is the series [from, to). Its results are committed after the channel before is closed; then
+// committed is closed.
 type part struct {
 	from, to  int
 	before    <-chan struct{}
@@ -37,7 +37,7 @@ func newPartition(total, steps, workers int) *partition {
 	return &partition{workers: max(1, workers), total: total, most: max(1, partPoints/steps), before: first}
 }
 
-// next returns the next part; false when there is none.
+// next returns the next part, and false if there is none.
 func (p *partition) next() (part, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -49,7 +49,7 @@ func (p *partition) next() (part, bool) {
 	return out, true
 }
 
-// size is how many series the next part has.
+// size returns how many series the next part has.
 func (p *partition) size() int {
 	rest := p.total - p.from
 	share := max(minPart, (rest+p.workers-1)/p.workers)
@@ -61,7 +61,7 @@ func (p *partition) size() int {
 	return min(size, share, p.most, rest)
 }
 
-// done says how many samples a part held.
+// done records how many samples a part held.
 func (p *partition) done(read part, samples int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -41,8 +41,8 @@ type aggregate struct {
 	without  bool
 }
 
-// newPlan makes a plan of a statement that the library has prepared; false says that it has another
-// shape.
+// newPlan makes a plan of a statement that the library has prepared. It reports false for other
+// shapes.
 func newPlan(s *parser.EvalStmt, o Options) (*plan, bool) {
 	p := &plan{delayed: o.DelayedNames, start: timestamp.FromTime(s.Start), interval: s.Interval.Milliseconds(), steps: 1, repeat: 1}
 	switch {
@@ -67,7 +67,8 @@ func newPlan(s *parser.EvalStmt, o Options) (*plan, bool) {
 	return p, true
 }
 
-// top takes operations with numbers, innermost last in the text and first in the plan.
+// top collects operations with numbers. The innermost one is the last in the text and the first in
+// the plan.
 func (p *plan) top(expr parser.Expr, s *parser.EvalStmt) bool {
 	switch e := expr.(type) {
 	case *parser.ParenExpr:
@@ -90,7 +91,7 @@ func (p *plan) top(expr parser.Expr, s *parser.EvalStmt) bool {
 	return p.leaf(expr, s)
 }
 
-// leaf takes a selector or a function of one.
+// leaf accepts a selector, or a function of one.
 func (p *plan) leaf(expr parser.Expr, s *parser.EvalStmt) bool {
 	switch e := expr.(type) {
 	case *parser.ParenExpr:
@@ -135,7 +136,7 @@ func (p *plan) selects(v *parser.VectorSelector, s *parser.EvalStmt, window time
 // time is the time of a step.
 func (p *plan) time(step int) int64 { return p.start + int64(step)*p.interval }
 
-// metric gives the labels of a series after the function.
+// metric returns the labels of a series after the function.
 func (p *plan) metric(ls labels.Labels) labels.Labels {
 	if p.dropsName() && !p.delayed {
 		return ls.DropReserved(isMetadata)
@@ -143,11 +144,11 @@ func (p *plan) metric(ls labels.Labels) labels.Labels {
 	return ls
 }
 
-// dropsName says whether the function takes the name of the metric away. last_over_time and
-// first_over_time give samples as they are.
+// dropsName reports whether the function removes the name of the metric. last_over_time and
+// first_over_time return samples unchanged.
 func (p *plan) dropsName() bool { return p.function != nil && !p.function.keepsName }
 
-// value makes the matrix what the caller of the library gets.
+// value converts the matrix into what the library's caller gets.
 func (p *plan) value(m promql.Matrix) parser.Value {
 	if !p.instant {
 		slices.SortFunc(m, func(a, b promql.Series) int { return labels.Compare(a.Metric, b.Metric) })

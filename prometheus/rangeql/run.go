@@ -108,8 +108,8 @@ func (r *run) end(w *worker) {
 	r.count.add(w.evaluator.count)
 }
 
-// hold counts points that the library would have in memory at once, and leaves the query to it
-// before its limit is met: it says exactly when that is so.
+// hold counts points that the library would have in memory at once. Near the limit it hands the
+// query over to the library, which knows exactly when the limit is exceeded.
 func (r *run) hold(n int) error {
 	if r.samples.Add(int64(n)) > int64(r.maxSamples) {
 		return ErrHandOver
@@ -117,11 +117,11 @@ func (r *run) hold(n int) error {
 	return nil
 }
 
-// claimPoints is for how many points memory is taken at once.
+// claimPoints is how many points memory is taken for at once.
 const claimPoints = slabPoints
 
-// claim takes memory for what hold counted, for all but aggregations, which use the memory of their
-// points again.
+// claim takes memory for what hold counted. Aggregations need none: they reuse the memory of their
+// points.
 func (r *run) claim() error {
 	for held := r.samples.Load(); ; {
 		claimed := r.claimed.Load()
@@ -135,7 +135,7 @@ func (r *run) claim() error {
 	}
 }
 
-// release gives back the memory of an answer that is not given.
+// release gives back the memory of an answer that is not returned.
 func (r *run) release() {
 	r.account.Give(r.claimed.Swap(0) * pointBytes)
 	if r.groups != nil {
@@ -146,7 +146,7 @@ func (r *run) release() {
 // pointBytes is the size of a promql.FPoint.
 const pointBytes = 16
 
-// check does what is left when all series are known. Refusing a query is left to the library.
+// check runs the checks that need all series. It leaves refusing a query to the library.
 func (r *run) check() error {
 	if err := r.hold(r.count.most); err != nil {
 		return err
@@ -160,8 +160,8 @@ func (r *run) check() error {
 	return distinct(len(r.added), func(i int) labels.Labels { return r.plan.metric(r.columns.Labels(r.added[i])) })
 }
 
-// distinct is ErrHandOver when labels repeat. Like the library it takes label sets with one hash
-// for one.
+// distinct returns ErrHandOver if labels repeat. Like the library, it treats label sets with the
+// same hash as equal.
 func distinct(n int, of func(i int) labels.Labels) error {
 	seen := make(map[uint64]struct{}, n)
 	for i := range n {
@@ -190,7 +190,7 @@ func (r *run) operate(o operation, m promql.Matrix) (promql.Matrix, error) {
 		kept = append(kept, s)
 	}
 	if o.dropsName() && !r.plan.delayed && r.names.several {
-		// The library would join them where they do not meet.
+		// The library would join such series where their points do not overlap.
 		if err := distinct(len(kept), func(i int) labels.Labels { return kept[i].Metric }); err != nil {
 			return nil, err
 		}
@@ -199,7 +199,7 @@ func (r *run) operate(o operation, m promql.Matrix) (promql.Matrix, error) {
 	return kept, r.hold(points + 2*input + 2*r.plan.steps + 2)
 }
 
-// repeat gives the only step of a query that does not depend on time the times of all its steps.
+// repeat copies the only step of a query that does not depend on time to all steps.
 func (r *run) repeat(m promql.Matrix) (promql.Matrix, error) {
 	p := r.plan
 	if p.repeat == 1 {
@@ -225,7 +225,7 @@ func (r *run) repeat(m promql.Matrix) (promql.Matrix, error) {
 	return m, nil
 }
 
-// commit takes over the series of a part that have points. Parts come in order.
+// commit accepts the series of a part that have points. Parts come in order.
 func (r *run) commit(found []evaluated) error {
 	for _, f := range found {
 		ls := r.columns.Labels(f.series)
@@ -244,7 +244,7 @@ func (r *run) commit(found []evaluated) error {
 	return nil
 }
 
-// see looks at the name of a series that has points.
+// see records the name of a series that has points.
 func (r *run) see(ls labels.Labels) {
 	name, changed := r.names.see(ls)
 	if changed && r.plan.function != nil && r.plan.function.counter && name != "" && !namedAsCounter(name) {

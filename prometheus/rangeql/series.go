@@ -33,8 +33,8 @@ type evaluator struct {
 	visited int
 }
 
-// visitsPerLook is how many samples a function visits between two looks at the end of the query:
-// some milliseconds.
+// visitsPerLook is how many samples a function visits before it checks again whether the query has
+// ended: some milliseconds.
 const visitsPerLook = 1 << 20
 
 // series appends the points of a series to out, one for each step that has a result.
@@ -46,7 +46,8 @@ func (e *evaluator) series(times []int64, values []float64, out []promql.FPoint)
 	return e.ranges(times, values, out)
 }
 
-// samples takes the newest sample of each step, if it is within the lookback and no stale marker.
+// samples takes the newest sample of each step, if it is within the lookback and not a stale
+// marker.
 func (e *evaluator) samples(times []int64, values []float64, out []promql.FPoint) []promql.FPoint {
 	p := e.plan
 	next := 0 // the first sample after the step
@@ -80,7 +81,7 @@ func advance(times []int64, i int, t int64) int {
 	return i + sort.Search(len(times)-i, func(j int) bool { return times[i+j] > t })
 }
 
-// fresh leaves out stale markers; most series have none and stay where they are.
+// fresh removes stale markers. Most series have none and are not copied.
 func (e *evaluator) fresh(times []int64, values []float64) ([]int64, []float64) {
 	i := 0
 	for i < len(values) && !value.IsStaleNaN(values[i]) {
@@ -124,7 +125,7 @@ func (e *evaluator) ranges(times []int64, values []float64, out []promql.FPoint)
 		s.times, s.values, s.first = times[first:next], values[first:next], first
 		if e.visited += next - first; e.visited > visitsPerLook {
 			if e.visited = 0; e.ended() {
-				return out // nobody will see it
+				return out // the result is not used
 			}
 		}
 		if p.function.resets {

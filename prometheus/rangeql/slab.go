@@ -11,17 +11,17 @@ const slabPoints = 16 << 10
 
 // slabPool keeps the slabs of answers that were sent.
 //
-//nolint:gochecknoglobals // a pool has no state that anybody could tell.
+//nolint:gochecknoglobals // a pool has no visible state.
 var slabPool = sync.Pool{New: func() any { return new([slabPoints]promql.FPoint) }}
 
-// slabs are the memory of an answer's points. Its methods are called by one goroutine; each worker
-// has its own and they are joined in the end.
+// slabs are the memory of an answer's points. Only one goroutine calls their methods; each worker
+// has its own slabs, which are joined at the end.
 type slabs struct {
 	pooled []*[slabPoints]promql.FPoint
 	rest   []promql.FPoint // of the newest slab, length 0
 }
 
-// take returns an empty slice with room for n points, until give.
+// take returns an empty slice with capacity for n points. It is used until give.
 func (s *slabs) take(n int) []promql.FPoint {
 	if n > slabPoints {
 		return make([]promql.FPoint, 0, n)
@@ -43,7 +43,7 @@ func (s *slabs) give(points []promql.FPoint) []promql.FPoint {
 	return points[:n:n]
 }
 
-// join takes over the slabs of another.
+// join moves the slabs of another to these.
 func (s *slabs) join(o *slabs) {
 	s.pooled = append(s.pooled, o.pooled...)
 	o.pooled, o.rest = nil, nil

@@ -26,11 +26,11 @@ type evaluated struct {
 	points []promql.FPoint
 }
 
-// work evaluates parts in its turn, which it gives away between them.
+// work evaluates parts while it has a turn, which it gives away between parts.
 func (w *worker) work(ctx context.Context, turn *turns.Turn) (err error) {
 	w.evaluator.ended = func() bool { return ctx.Err() != nil }
 	defer func() {
-		// The library too makes an error of it.
+		// The library, too, returns an error for it.
 		if p := recover(); p != nil {
 			err = fmt.Errorf("unexpected error: %v", p)
 		}
@@ -91,7 +91,7 @@ func (w *worker) series(i int, times []int64, values []float64) error {
 	return w.run.claim()
 }
 
-// contextError is the end of a context in the library's words, nil while there is none.
+// contextError returns the end of a context in the library's words, nil before it.
 func contextError(ctx context.Context) error {
 	switch err := ctx.Err(); {
 	case errors.Is(err, context.Canceled):
