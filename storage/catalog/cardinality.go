@@ -28,14 +28,14 @@ type Cardinality struct {
 
 // Cardinality counts what the index has; each list has at most limit entries. What has lost its
 // name is left out.
-func (s *Catalog) Cardinality(ctx context.Context, limit int) (Cardinality, error) {
-	if err := s.o.Ready(); err != nil {
+func (cat *Catalog) Cardinality(ctx context.Context, limit int) (Cardinality, error) {
+	if err := cat.o.Ready(); err != nil {
 		return Cardinality{}, err
 	}
-	x := s.index.Cardinality(limit)
+	x := cat.index.Cardinality(limit)
 	c := Cardinality{Series: x.Series, Metrics: x.Metrics, Tags: x.Tags}
-	c.First, c.Last = s.allDays()
-	c.Rows = s.o.OpenRows()
+	c.First, c.Last = cat.allDays()
+	c.Rows = cat.o.OpenRows()
 	var err error
 	for _, list := range []struct {
 		to   *[]NamedCount
@@ -47,24 +47,24 @@ func (s *Catalog) Cardinality(ctx context.Context, limit int) (Cardinality, erro
 		{&c.BytesByKey, x.BytesByKey, schema.Tagk},
 		{&c.SeriesByTag, x.SeriesByTag, schema.Tagk},
 	} {
-		if *list.to, err = s.nameCounts(ctx, list.kind, list.from); err != nil {
+		if *list.to, err = cat.nameCounts(ctx, list.kind, list.from); err != nil {
 			return Cardinality{}, err
 		}
 	}
 	return c, nil
 }
 
-func (s *Catalog) nameCounts(ctx context.Context, kind schema.Kind, counts []index.Count) ([]NamedCount, error) {
+func (cat *Catalog) nameCounts(ctx context.Context, kind schema.Kind, counts []index.Count) ([]NamedCount, error) {
 	keys, values := make([]string, len(counts)), make([]string, len(counts))
 	for i, c := range counts {
 		keys[i], values[i] = c.Key, c.Value
 	}
-	keys, err := s.uids.Names(ctx, kind, keys)
+	keys, err := cat.uids.Names(ctx, kind, keys)
 	if err != nil {
 		return nil, err
 	}
 	if len(counts) > 0 && counts[0].Value != "" {
-		if values, err = s.uids.Names(ctx, schema.Tagv, values); err != nil {
+		if values, err = cat.uids.Names(ctx, schema.Tagv, values); err != nil {
 			return nil, err
 		}
 	}
@@ -79,13 +79,13 @@ func (s *Catalog) nameCounts(ctx context.Context, kind schema.Kind, counts []ind
 
 // allDays are the first and the last millisecond of the days in which series have points; 0 and 0
 // if that is not known, or there are none.
-func (s *Catalog) allDays() (first, last int64) {
-	if s.days == nil {
+func (cat *Catalog) allDays() (first, last int64) {
+	if cat.days == nil {
 		return 0, 0
 	}
 	from, to := math.MaxInt, -1
-	for id := range s.index.Len() {
-		d := s.days.all(index.ID(id))
+	for id := range cat.index.Len() {
+		d := cat.days.all(index.ID(id))
 		if d != noDays && d != everyDay {
 			from, to = min(from, int(d.first())), max(to, int(d.last()))
 		}

@@ -95,9 +95,9 @@ func widen(kept *atomic.Uint32, by days) {
 func (p *Days) Began(id, base uint32) { widen(&p.of(index.ID(id)).now, dayOfRow(base)) }
 
 // read notes what the table has of a series.
-func (s *activeDays) read(d days) {
-	widen(&s.now, d)
-	widen(&s.kept, d)
+func (a *activeDays) read(d days) {
+	widen(&a.now, d)
+	widen(&a.kept, d)
 }
 
 // overlap gives the condition that a series may have points between start and end (milliseconds,

@@ -57,14 +57,14 @@ func (c *coverage) of(metric string) *covered {
 // discover adds to the index the series that have rows between start and end (milliseconds)
 // although tsdb-meta lacks them: a TSD whose meta tracking is off writes such rows. Engines that
 // only this process writes to have none.
-func (s *Catalog) discover(ctx context.Context, f *finder, start, end int64) error {
-	if s.o.Exclusive || s.o.Index == IndexMeta {
+func (cat *Catalog) discover(ctx context.Context, f *finder, start, end int64) error {
+	if cat.o.Exclusive || cat.o.Index == IndexMeta {
 		return nil
 	}
 	lo, hi := schema.Base(min(max(start, 0), series.MaxTime)), schema.Base(min(max(end, 0), series.MaxTime))
 	metrics := f.metrics
 	if metrics == nil {
-		all, err := s.allMetrics(ctx, nil)
+		all, err := cat.allMetrics(ctx, nil)
 		if err != nil {
 			return err
 		}
@@ -74,22 +74,22 @@ func (s *Catalog) discover(ctx context.Context, f *finder, start, end int64) err
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrentDiscoveries)
 	for _, metric := range metrics {
-		group.Go(func() error { return s.discoverMetric(ctx, metric, tags, lo, hi) })
+		group.Go(func() error { return cat.discoverMetric(ctx, metric, tags, lo, hi) })
 	}
 	return group.Wait()
 }
 
-func (s *Catalog) discoverMetric(ctx context.Context, metric string, tags []kv.Tag, lo, hi uint32) error {
-	c := s.cover.of(metric)
+func (cat *Catalog) discoverMetric(ctx context.Context, metric string, tags []kv.Tag, lo, hi uint32) error {
+	c := cat.cover.of(metric)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !s.registry.hasMetric(metric) && len(tags) > 0 && (!c.any || lo < c.lo || hi > c.hi) {
+	if !cat.registry.hasMetric(metric) && len(tags) > 0 && (!c.any || lo < c.lo || hi > c.hi) {
 		// Nothing but the row keys knows this metric, and the query wants little of it: let the
 		// engine pick, by row-key regexp on HBase, as a TSD does. What passes is added; the rest
 		// stays unknown, so nothing is noted as covered.
-		return s.scanSeries(ctx, metric, tags, lo, hi, 0)
+		return cat.scanSeries(ctx, metric, tags, lo, hi, 0)
 	}
-	return c.extend(ctx, s, metric, lo, hi)
+	return c.extend(ctx, cat, metric, lo, hi)
 }
 
 // extend searches what is new or was never searched of the hours lo to hi.
@@ -125,17 +125,17 @@ func (c *covered) extend(ctx context.Context, s *Catalog, metric string, lo, hi 
 
 // scanSeries adds the series of a metric with rows in the hours lo to hi, inclusive, that have the
 // tags and cells written at or after since.
-func (s *Catalog) scanSeries(ctx context.Context, metric string, tags []kv.Tag, lo, hi uint32, since int64) error {
+func (cat *Catalog) scanSeries(ctx context.Context, metric string, tags []kv.Tag, lo, hi uint32, since int64) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrentDiscoveries)
-	for bucket := range s.layout.Buckets() {
-		scan := row.ScanMetric(s.layout, s.o.Tables.Data, bucket, metric, lo, hi)
+	for bucket := range cat.layout.Buckets() {
+		scan := row.ScanMetric(cat.layout, cat.o.Tables.Data, bucket, metric, lo, hi)
 		scan.KeysOnly, scan.Since = true, since
 		if tags != nil {
-			scan.Match = &kv.Match{Prefix: s.layout.PrefixWidth(), Key: s.layout.TagkWidth, Value: s.layout.TagvWidth, Tags: tags}
+			scan.Match = &kv.Match{Prefix: cat.layout.PrefixWidth(), Key: cat.layout.TagkWidth, Value: cat.layout.TagvWidth, Tags: tags}
 		}
 		group.Go(func() error {
-			if err := s.addSeries(ctx, scan); err != nil {
+			if err := cat.addSeries(ctx, scan); err != nil {
 				return fmt.Errorf("find the series of metric %x by row keys: %w", metric, err)
 			}
 			return nil
@@ -144,21 +144,21 @@ func (s *Catalog) scanSeries(ctx context.Context, metric string, tags []kv.Tag, 
 	return group.Wait()
 }
 
-func (s *Catalog) addSeries(ctx context.Context, scan kv.Scan) error {
+func (cat *Catalog) addSeries(ctx context.Context, scan kv.Scan) error {
 	var tsuid []byte
 	rows := 0
-	defer func() { s.metrics.discoverRows.Add(float64(rows)) }()
-	for row, err := range s.db.Scan(ctx, scan) {
+	defer func() { cat.metrics.discoverRows.Add(float64(rows)) }()
+	for row, err := range cat.db.Scan(ctx, scan) {
 		if err != nil {
 			return err
 		}
 		rows++
-		key, err := s.layout.ParseRowKey(row.Key)
+		key, err := cat.layout.ParseRowKey(row.Key)
 		if err != nil {
 			return err
 		}
 		tsuid = key.AppendTSUID(tsuid[:0])
-		if _, _, err := s.index.Add(tsuid); err != nil {
+		if _, _, err := cat.index.Add(tsuid); err != nil {
 			return err
 		}
 	}

@@ -10,13 +10,13 @@ import (
 
 // Exists reports of each series whether it has its row of tsdb-meta, which is written before its
 // first point. It assigns nothing. Names that have no UID cost one read together.
-func (s *Catalog) Exists(ctx context.Context, all []series.Series) ([]bool, error) {
+func (cat *Catalog) Exists(ctx context.Context, all []series.Series) ([]bool, error) {
 	exist := make([]bool, len(all))
 	metrics := make([]string, len(all))
 	for i := range all {
 		metrics[i] = all[i].Metric
 	}
-	uids, err := s.uids.Lookup(ctx, schema.Metric, metrics)
+	uids, err := cat.uids.Lookup(ctx, schema.Metric, metrics)
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +26,7 @@ func (s *Catalog) Exists(ctx context.Context, all []series.Series) ([]bool, erro
 		if uids[i] == "" {
 			continue
 		}
-		tsuid, ok, err := s.TSUID(ctx, all[i])
+		tsuid, ok, err := cat.TSUID(ctx, all[i])
 		if err != nil {
 			return nil, err
 		}
@@ -37,9 +37,9 @@ func (s *Catalog) Exists(ctx context.Context, all []series.Series) ([]bool, erro
 	if len(keys) == 0 {
 		return exist, nil
 	}
-	rows, err := s.db.Get(ctx, s.o.Tables.Meta, schema.FamilyMeta, keys)
+	rows, err := cat.db.Get(ctx, cat.o.Tables.Meta, schema.FamilyMeta, keys)
 	if err != nil {
-		return nil, fmt.Errorf("read %d rows of %s: %w", len(keys), s.o.Tables.Meta, err)
+		return nil, fmt.Errorf("read %d rows of %s: %w", len(keys), cat.o.Tables.Meta, err)
 	}
 	for n, row := range rows {
 		exist[at[n]] = len(row.Cells) > 0

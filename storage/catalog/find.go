@@ -13,16 +13,16 @@ import (
 )
 
 // Find implements Querier.
-func (s *Catalog) Find(ctx context.Context, filters []series.Filter, start, end int64, limit int) ([]series.Found, error) {
-	if err := s.o.Ready(); err != nil {
+func (cat *Catalog) Find(ctx context.Context, filters []series.Filter, start, end int64, limit int) ([]series.Found, error) {
+	if err := cat.o.Ready(); err != nil {
 		return nil, err
 	}
-	f := finder{store: s, passes: s.days.overlap(start, end)}
+	f := finder{catalog: cat, passes: cat.days.overlap(start, end)}
 	if err := f.resolve(ctx, filters); err != nil {
 		return nil, err
 	}
 	if !f.nothing {
-		if err := s.discover(ctx, &f, start, end); err != nil {
+		if err := cat.discover(ctx, &f, start, end); err != nil {
 			return nil, err
 		}
 	}
@@ -33,12 +33,12 @@ func (s *Catalog) Find(ctx context.Context, filters []series.Filter, start, end 
 	if limit > 0 && len(ids) > limit {
 		return nil, fmt.Errorf("%w: the query selects %d series, the limit is %d", series.ErrLimit, len(ids), limit)
 	}
-	return s.Name(ctx, ids)
+	return cat.Name(ctx, ids)
 }
 
 // finder turns filters on names into conditions on UIDs.
 type finder struct {
-	store      *Catalog
+	catalog    *Catalog
 	metrics    []string // metric UIDs; nil: all
 	conditions []index.Condition
 	matches    []match             // filters whose values must be looked at by name
@@ -69,7 +69,7 @@ func (f *finder) resolve(ctx context.Context, filters []series.Filter) error {
 }
 
 func (f *finder) resolveMetric(ctx context.Context, filter series.Filter) error {
-	s := f.store
+	s := f.catalog
 	var uids []string
 	if filter.Values != nil {
 		found, err := s.lookup(ctx, schema.Metric, filter.Values)
@@ -101,7 +101,7 @@ func (f *finder) resolveMetric(ctx context.Context, filter series.Filter) error 
 }
 
 func (f *finder) resolveTag(ctx context.Context, filter series.Filter) error {
-	s := f.store
+	s := f.catalog
 	c := index.Condition{Absent: filter.Absent}
 	var err error
 	if c.Keys, err = s.lookup(ctx, schema.Tagk, filter.Keys); err != nil {
@@ -138,12 +138,12 @@ func (f *finder) find(ctx context.Context) ([]index.ID, error) {
 	if f.nothing {
 		return nil, nil
 	}
-	x := f.store.index
+	x := f.catalog.index
 	ids := f.candidates()
 	for _, m := range f.matches {
 		c := &f.conditions[m.condition]
 		uids := x.PossibleValues(ids, c.Keys)
-		names, err := f.store.uids.Names(ctx, schema.Tagv, uids)
+		names, err := f.catalog.uids.Names(ctx, schema.Tagv, uids)
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +167,7 @@ func (f *finder) find(ctx context.Context) ([]index.ID, error) {
 // candidates are the series that may satisfy the conditions, and may have points in the time asked
 // for.
 func (f *finder) candidates() []index.ID {
-	ids := f.store.index.Candidates(f.metrics, f.conditions)
+	ids := f.catalog.index.Candidates(f.metrics, f.conditions)
 	if f.passes == nil {
 		return ids
 	}
@@ -175,8 +175,8 @@ func (f *finder) candidates() []index.ID {
 }
 
 // lookup returns the UIDs of those names that have one.
-func (s *Catalog) lookup(ctx context.Context, kind schema.Kind, names []string) ([]string, error) {
-	uids, err := s.uids.Lookup(ctx, kind, names)
+func (cat *Catalog) lookup(ctx context.Context, kind schema.Kind, names []string) ([]string, error) {
+	uids, err := cat.uids.Lookup(ctx, kind, names)
 	if err != nil {
 		return nil, err
 	}
@@ -191,16 +191,16 @@ func (s *Catalog) lookup(ctx context.Context, kind schema.Kind, names []string) 
 
 // Name names series. One whose UIDs have lost their names (they were deleted from tsdb-uid) has no
 // name that a query could mean: it is counted and left out.
-func (s *Catalog) Name(ctx context.Context, ids []index.ID) ([]series.Found, error) {
+func (cat *Catalog) Name(ctx context.Context, ids []index.ID) ([]series.Found, error) {
 	pairs := 1
 	if len(ids) > 0 {
-		pairs = (len(s.index.TSUID(ids[len(ids)-1])) - s.layout.MetricWidth) / s.layout.PairWidth() // of most series
+		pairs = (len(cat.index.TSUID(ids[len(ids)-1])) - cat.layout.MetricWidth) / cat.layout.PairWidth() // of most series
 	}
 	if err := budget.From(ctx).Take(int64(len(ids) * (seriesBytes + pairs*tagBytes))); err != nil {
 		return nil, err
 	}
-	tsuids := s.index.TSUIDs(nil, ids)
-	n, err := s.newNames(ctx, tsuids)
+	tsuids := cat.index.TSUIDs(nil, ids)
+	n, err := cat.newNames(ctx, tsuids)
 	if err != nil {
 		return nil, err
 	}
@@ -209,8 +209,8 @@ func (s *Catalog) Name(ctx context.Context, ids []index.ID) ([]series.Found, err
 	for i, id := range ids {
 		name := named[i]
 		if name.Tags == nil {
-			s.metrics.seriesNameless.Inc()
-			s.o.Logger.Warn("a UID of a series has no name in tsdb-uid; the series is left out of answers",
+			cat.metrics.seriesNameless.Inc()
+			cat.o.Logger.Warn("a UID of a series has no name in tsdb-uid; the series is left out of answers",
 				"tsuid", schema.FormatTSUID([]byte(tsuids[i])))
 			continue
 		}

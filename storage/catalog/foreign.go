@@ -20,9 +20,9 @@ type foreignMetrics struct {
 }
 
 // allMetrics returns the metrics that may have series which pass (nil: all do): UID -> name.
-func (s *Catalog) allMetrics(ctx context.Context, passes func(index.ID) bool) (map[string]string, error) {
-	uids := s.index.Metrics(passes)
-	list, err := s.uids.Names(ctx, schema.Metric, uids)
+func (cat *Catalog) allMetrics(ctx context.Context, passes func(index.ID) bool) (map[string]string, error) {
+	uids := cat.index.Metrics(passes)
+	list, err := cat.uids.Names(ctx, schema.Metric, uids)
 	if err != nil {
 		return nil, err
 	}
@@ -32,38 +32,38 @@ func (s *Catalog) allMetrics(ctx context.Context, passes func(index.ID) bool) (m
 			all[uid] = list[i]
 		}
 	}
-	if s.o.Exclusive || s.o.Index == IndexMeta {
+	if cat.o.Exclusive || cat.o.Index == IndexMeta {
 		return all, nil
 	}
-	foreign, err := s.foreignMetrics(ctx)
+	foreign, err := cat.foreignMetrics(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for uid, name := range foreign {
 		// A metric family of Prometheus (a histogram's base name) has a UID for its metadata and no
 		// series.
-		if _, ok := all[uid]; !ok && !s.o.Describes(name) {
+		if _, ok := all[uid]; !ok && !cat.o.Describes(name) {
 			all[uid] = name
 		}
 	}
 	return all, nil
 }
 
-func (s *Catalog) foreignMetrics(ctx context.Context) (map[string]string, error) {
-	c := &s.foreign
+func (cat *Catalog) foreignMetrics(ctx context.Context) (map[string]string, error) {
+	c := &cat.foreign
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := s.o.Now().UnixMilli()
-	if c.byUID != nil && now-c.checked < s.o.IndexRefresh.Milliseconds() {
+	now := cat.o.Now().UnixMilli()
+	if c.byUID != nil && now-c.checked < cat.o.IndexRefresh.Milliseconds() {
 		return maps.Clone(c.byUID), nil
 	}
 	byUID := map[string]string{}
-	scan := kv.Scan{Table: s.o.Tables.UID, Family: schema.FamilyID, Start: []byte{1}, Qualifier: schema.Metric.Qualifier()}
-	for row, err := range s.db.Scan(ctx, scan) {
+	scan := kv.Scan{Table: cat.o.Tables.UID, Family: schema.FamilyID, Start: []byte{1}, Qualifier: schema.Metric.Qualifier()}
+	for row, err := range cat.db.Scan(ctx, scan) {
 		if err != nil {
 			return nil, fmt.Errorf("list the metrics: %w", err)
 		}
-		if len(row.Cells) == 1 && len(row.Cells[0].Value) == s.layout.MetricWidth {
+		if len(row.Cells) == 1 && len(row.Cells[0].Value) == cat.layout.MetricWidth {
 			byUID[string(row.Cells[0].Value)] = schema.DecodeName(row.Key)
 		}
 	}

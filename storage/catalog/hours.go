@@ -14,18 +14,18 @@ import (
 // SeriesHours returns how many rows of the data table, each an hour of a series, there may be from
 // one row key up to another (nil: the end): those of the days in which the series of the index have
 // points. The rows themselves are not read. It is for the time after Run has loaded the index.
-func (s *Catalog) SeriesHours(from, to []byte) (hours int) {
-	if !s.registry.Loaded() {
+func (cat *Catalog) SeriesHours(from, to []byte) (hours int) {
+	if !cat.registry.Loaded() {
 		return 0
 	}
 	var key []byte
-	for id := range index.ID(s.index.Len()) {
-		tsuid := []byte(s.index.TSUID(id))
-		first, last := s.hoursOf(id)
+	for id := range index.ID(cat.index.Len()) {
+		tsuid := []byte(cat.index.TSUID(id))
+		first, last := cat.hoursOf(id)
 		// The keys of a series ascend with the hour.
 		count := func(limit []byte) int {
 			return sort.Search(last-first, func(n int) bool {
-				key = s.layout.AppendRowKey(key[:0], tsuid, uint32(first+n)*schema.RowSeconds)
+				key = cat.layout.AppendRowKey(key[:0], tsuid, uint32(first+n)*schema.RowSeconds)
 				return bytes.Compare(key, limit) >= 0
 			})
 		}
@@ -40,25 +40,25 @@ func (s *Catalog) SeriesHours(from, to []byte) (hours int) {
 
 // hoursOf are the hours, since 1970, of the days in which a series may have points; the last is not
 // one of them.
-func (s *Catalog) hoursOf(id index.ID) (first, last int) {
+func (cat *Catalog) hoursOf(id index.ID) (first, last int) {
 	const dayHours, now = 24, 3600_000
 	d := everyDay
-	if s.days != nil {
-		if d = s.days.all(id); d == noDays {
+	if cat.days != nil {
+		if d = cat.days.all(id); d == noDays {
 			return 0, 0
 		}
 	}
-	return int(d.first()) * dayHours, min((int(d.last())+1)*dayHours, int(s.o.Now().UnixMilli()/now)+dayHours)
+	return int(d.first()) * dayHours, min((int(d.last())+1)*dayHours, int(cat.o.Now().UnixMilli()/now)+dayHours)
 }
 
 // RowText describes, for people, which row a key of the data table is of.
-func (s *Catalog) RowText(ctx context.Context, key []byte) string {
-	k, err := s.layout.ParseRowKey(key)
+func (cat *Catalog) RowText(ctx context.Context, key []byte) string {
+	k, err := cat.layout.ParseRowKey(key)
 	if err != nil {
 		return fmt.Sprintf("%x", key)
 	}
 	name := fmt.Sprintf("metric %x", k.Metric)
-	if names, err := s.uids.Names(ctx, schema.Metric, []string{string(k.Metric)}); err == nil && len(names) == 1 && names[0] != "" {
+	if names, err := cat.uids.Names(ctx, schema.Metric, []string{string(k.Metric)}); err == nil && len(names) == 1 && names[0] != "" {
 		name = fmt.Sprintf("%q", names[0])
 	}
 	return fmt.Sprintf("%s at %s", name, time.Unix(int64(k.Base), 0).UTC().Format(time.RFC3339))

@@ -23,11 +23,11 @@ func NamesOf(s *series.Series, kind schema.Kind) []string {
 }
 
 // Known reports of each series whether it exists, in the index or in tsdb-meta. It assigns nothing.
-func (s *Catalog) Known(ctx context.Context, all []series.Series) ([]bool, error) {
+func (cat *Catalog) Known(ctx context.Context, all []series.Series) ([]bool, error) {
 	exists := make([]bool, len(all))
 	var uids [3]map[string]string
 	for _, kind := range schema.Kinds() {
-		known, err := s.uidsOf(ctx, kind, all)
+		known, err := cat.uidsOf(ctx, kind, all)
 		if err != nil {
 			return nil, err
 		}
@@ -36,20 +36,20 @@ func (s *Catalog) Known(ctx context.Context, all []series.Series) ([]bool, error
 	var asked []int
 	var keys [][]byte
 	for i := range all {
-		tsuid, ok := s.tsuidBy(&all[i], &uids)
+		tsuid, ok := cat.tsuidBy(&all[i], &uids)
 		if !ok {
 			continue
 		}
-		if _, exists[i] = s.index.Lookup(tsuid); !exists[i] {
+		if _, exists[i] = cat.index.Lookup(tsuid); !exists[i] {
 			asked, keys = append(asked, i), append(keys, tsuid)
 		}
 	}
-	if len(keys) == 0 || s.o.Exclusive && s.registry.Loaded() {
+	if len(keys) == 0 || cat.o.Exclusive && cat.registry.Loaded() {
 		return exists, nil
 	}
-	rows, err := s.db.Get(ctx, s.o.Tables.Meta, schema.FamilyMeta, keys)
+	rows, err := cat.db.Get(ctx, cat.o.Tables.Meta, schema.FamilyMeta, keys)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", s.o.Tables.Meta, err)
+		return nil, fmt.Errorf("read %s: %w", cat.o.Tables.Meta, err)
 	}
 	for n, row := range rows {
 		exists[asked[n]] = len(row.Cells) > 0
@@ -58,7 +58,7 @@ func (s *Catalog) Known(ctx context.Context, all []series.Series) ([]bool, error
 }
 
 // uidsOf returns the UIDs of all names of a kind that have one.
-func (s *Catalog) uidsOf(ctx context.Context, kind schema.Kind, all []series.Series) (map[string]string, error) {
+func (cat *Catalog) uidsOf(ctx context.Context, kind schema.Kind, all []series.Series) (map[string]string, error) {
 	known := map[string]string{}
 	var names []string
 	for i := range all {
@@ -69,7 +69,7 @@ func (s *Catalog) uidsOf(ctx context.Context, kind schema.Kind, all []series.Ser
 			}
 		}
 	}
-	uids, err := s.uids.Lookup(ctx, kind, names)
+	uids, err := cat.uids.Lookup(ctx, kind, names)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (s *Catalog) uidsOf(ctx context.Context, kind schema.Kind, all []series.Ser
 }
 
 // tsuidBy makes the TSUID of a series, if all of its names have UIDs.
-func (s *Catalog) tsuidBy(of *series.Series, uids *[3]map[string]string) (tsuid []byte, ok bool) {
+func (cat *Catalog) tsuidBy(of *series.Series, uids *[3]map[string]string) (tsuid []byte, ok bool) {
 	metric := uids[schema.Metric][of.Metric]
 	ok = metric != "" && len(of.Tags) > 0
 	pairs := make([]schema.Pair, 0, len(of.Tags))
@@ -92,5 +92,5 @@ func (s *Catalog) tsuidBy(of *series.Series, uids *[3]map[string]string) (tsuid 
 	if !ok {
 		return nil, false
 	}
-	return s.layout.AppendTSUID(nil, []byte(metric), pairs), true
+	return cat.layout.AppendTSUID(nil, []byte(metric), pairs), true
 }

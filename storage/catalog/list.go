@@ -11,11 +11,11 @@ import (
 )
 
 // Metrics implements Querier.
-func (s *Catalog) Metrics(ctx context.Context, start, end int64) ([]string, error) {
-	if err := s.o.Ready(); err != nil {
+func (cat *Catalog) Metrics(ctx context.Context, start, end int64) ([]string, error) {
+	if err := cat.o.Ready(); err != nil {
 		return nil, err
 	}
-	all, err := s.allMetrics(ctx, s.days.overlap(start, end))
+	all, err := cat.allMetrics(ctx, cat.days.overlap(start, end))
 	if err != nil {
 		return nil, err
 	}
@@ -31,31 +31,31 @@ func (s *Catalog) Metrics(ctx context.Context, start, end int64) ([]string, erro
 }
 
 // TagKeys implements Querier.
-func (s *Catalog) TagKeys(ctx context.Context, start, end int64) ([]string, error) {
-	if err := s.o.Ready(); err != nil {
+func (cat *Catalog) TagKeys(ctx context.Context, start, end int64) ([]string, error) {
+	if err := cat.o.Ready(); err != nil {
 		return nil, err
 	}
-	return s.list(ctx, schema.Tagk, s.index.TagKeys(s.days.overlap(start, end)))
+	return cat.list(ctx, schema.Tagk, cat.index.TagKeys(cat.days.overlap(start, end)))
 }
 
 // TagValues implements Querier.
-func (s *Catalog) TagValues(ctx context.Context, key string, start, end int64) ([]string, error) {
-	if err := s.o.Ready(); err != nil {
+func (cat *Catalog) TagValues(ctx context.Context, key string, start, end int64) ([]string, error) {
+	if err := cat.o.Ready(); err != nil {
 		return nil, err
 	}
-	keys, err := s.lookup(ctx, schema.Tagk, []string{key})
+	keys, err := cat.lookup(ctx, schema.Tagk, []string{key})
 	if err != nil || len(keys) == 0 {
 		return nil, err
 	}
-	return s.list(ctx, schema.Tagv, s.index.TagValues(keys[0], s.days.overlap(start, end)))
+	return cat.list(ctx, schema.Tagv, cat.index.TagValues(keys[0], cat.days.overlap(start, end)))
 }
 
 // list returns the names of UIDs in ascending order, without those that have none.
-func (s *Catalog) list(ctx context.Context, kind schema.Kind, uids []string) ([]string, error) {
+func (cat *Catalog) list(ctx context.Context, kind schema.Kind, uids []string) ([]string, error) {
 	if err := budget.From(ctx).Take(int64(len(uids) * nameBytes)); err != nil {
 		return nil, err
 	}
-	list, err := s.uids.Names(ctx, kind, uids)
+	list, err := cat.uids.Names(ctx, kind, uids)
 	if err != nil {
 		return nil, err
 	}

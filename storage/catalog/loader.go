@@ -24,58 +24,58 @@ type Loader struct {
 
 // Load takes in what the tables have (since 0), or what other processes changed at or after since
 // (milliseconds).
-func (s *Loader) Load(ctx context.Context, since int64) error {
-	if err := s.refreshNames(ctx, since); err != nil {
+func (l *Loader) Load(ctx context.Context, since int64) error {
+	if err := l.refreshNames(ctx, since); err != nil {
 		return err
 	}
-	return s.loadIndex(ctx, since)
+	return l.loadIndex(ctx, since)
 }
 
 // loadIndex adds the series whose tsdb-meta rows were written at or after since (milliseconds; 0:
 // ever).
-func (s *Loader) loadIndex(ctx context.Context, since int64) error {
-	begin := s.o.Now()
-	scan := kv.Scan{Table: s.o.Tables.Meta, Family: schema.FamilyMeta}
-	if s.days != nil {
-		if err := s.loadAlone(ctx, scan); err != nil {
+func (l *Loader) loadIndex(ctx context.Context, since int64) error {
+	begin := l.o.Now()
+	scan := kv.Scan{Table: l.o.Tables.Meta, Family: schema.FamilyMeta}
+	if l.days != nil {
+		if err := l.loadAlone(ctx, scan); err != nil {
 			return err
 		}
 	} else {
 		scan.KeysOnly, scan.Since = true, since
-		for row, err := range s.db.Scan(ctx, scan) {
+		for row, err := range l.db.Scan(ctx, scan) {
 			if err != nil {
 				return err
 			}
-			s.addMeta(row.Key)
+			l.addMeta(row.Key)
 		}
 	}
-	s.metrics.refreshSeconds.Observe(s.o.Now().Sub(begin).Seconds())
+	l.metrics.refreshSeconds.Observe(l.o.Now().Sub(begin).Seconds())
 	return nil
 }
 
 // loadAlone adds all series, and their days, of a table that no other process writes to.
-func (s *Loader) loadAlone(ctx context.Context, scan kv.Scan) error {
-	if err := s.BeforeAll(ctx); err != nil {
+func (l *Loader) loadAlone(ctx context.Context, scan kv.Scan) error {
+	if err := l.BeforeAll(ctx); err != nil {
 		return err
 	}
-	if err := s.days.Begin(ctx); err != nil {
+	if err := l.days.Begin(ctx); err != nil {
 		return err
 	}
-	return s.db.Rows.ScanStored(ctx, scan, func(key []byte, cells []kv.StoredCell) error {
-		if id, ok := s.addMeta(key); ok {
-			s.days.note(id, cells)
+	return l.db.Rows.ScanStored(ctx, scan, func(key []byte, cells []kv.StoredCell) error {
+		if id, ok := l.addMeta(key); ok {
+			l.days.note(id, cells)
 		}
 		return nil
 	})
 }
 
 // addMeta adds the series of a row of tsdb-meta; ok is false when it is no series.
-func (s *Loader) addMeta(key []byte) (id index.ID, ok bool) {
-	id, _, err := s.index.Add(key)
+func (l *Loader) addMeta(key []byte) (id index.ID, ok bool) {
+	id, _, err := l.index.Add(key)
 	if err != nil {
-		s.o.Logger.Warn("row key in tsdb-meta is no TSUID of the configured UID widths; skipped", "row", fmt.Sprintf("%x", key), "err", err)
+		l.o.Logger.Warn("row key in tsdb-meta is no TSUID of the configured UID widths; skipped", "row", fmt.Sprintf("%x", key), "err", err)
 		return 0, false
 	}
-	s.registry.Note(id)
+	l.registry.Note(id)
 	return id, true
 }

@@ -17,10 +17,10 @@ type names struct {
 }
 
 // newNames reads the names of the UIDs of series.
-func (s *Catalog) newNames(ctx context.Context, tsuids []string) (*names, error) {
+func (cat *Catalog) newNames(ctx context.Context, tsuids []string) (*names, error) {
 	n := &names{ends: make([]int, len(tsuids))}
 	var sets [3]uidSet
-	l := s.layout
+	l := cat.layout
 	for i, tsuid := range tsuids {
 		n.parts = append(n.parts, sets[schema.Metric].number(tsuid[:l.MetricWidth]))
 		for tags := tsuid[l.MetricWidth:]; len(tags) >= l.PairWidth(); tags = tags[l.PairWidth():] {
@@ -30,7 +30,7 @@ func (s *Catalog) newNames(ctx context.Context, tsuids []string) (*names, error)
 	}
 	for kind := range sets {
 		var err error
-		if n.by[kind], err = s.uids.Names(ctx, schema.Kind(kind), sets[kind].uids); err != nil {
+		if n.by[kind], err = cat.uids.Names(ctx, schema.Kind(kind), sets[kind].uids); err != nil {
 			return nil, err
 		}
 	}

@@ -8,17 +8,17 @@ import (
 )
 
 // TSUIDOf is the TSUID of a series that was resolved or found.
-func (s *Catalog) TSUIDOf(ref series.Ref) []byte { return []byte(s.index.TSUID(ref.ID())) }
+func (cat *Catalog) TSUIDOf(ref series.Ref) []byte { return []byte(cat.index.TSUID(ref.ID())) }
 
 // Refs returns the refs of series that are known by their TSUIDs (the leaves of trees), in order.
 // One that the index lacks is added: a TSD without meta tracking may have hung it on a tree. A
 // TSUID that is not of the layout's widths gets the zero Ref, and an ErrInvalid is returned with
 // the refs of the others.
-func (s *Catalog) Refs(tsuids [][]byte) ([]series.Ref, error) {
+func (cat *Catalog) Refs(tsuids [][]byte) ([]series.Ref, error) {
 	refs := make([]series.Ref, len(tsuids))
 	var errs []error
 	for i, tsuid := range tsuids {
-		id, _, err := s.index.Add(tsuid)
+		id, _, err := cat.index.Add(tsuid)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%w: TSUID %x: %w", series.ErrInvalid, tsuid, err))
 			continue

@@ -29,14 +29,14 @@ const scanBatch = 1000
 // some at a time; visit may keep them. It reads the tables, not the series index: it needs no Run,
 // and holds no more than the series of a few metrics that only row keys know. Series that appear
 // meanwhile may be missed. An error of visit ends it.
-func (s *Catalog) EachTSUID(ctx context.Context, c SeriesScan, visit func(tsuids [][]byte) error) error {
-	t := &tableScan{store: s, from: c.From, all: c.Rows, visit: visit}
-	if s.o.Index == IndexAuto && !s.o.Exclusive || c.Rows {
+func (cat *Catalog) EachTSUID(ctx context.Context, c SeriesScan, visit func(tsuids [][]byte) error) error {
+	t := &tableScan{catalog: cat, from: c.From, all: c.Rows, visit: visit}
+	if cat.o.Index == IndexAuto && !cat.o.Exclusive || c.Rows {
 		t.begin(ctx)
 		defer t.end()
 	}
-	scan := kv.Scan{Table: s.o.Tables.Meta, Family: schema.FamilyMeta, KeysOnly: true, Start: c.From}
-	for row, err := range s.db.Scan(ctx, scan) {
+	scan := kv.Scan{Table: cat.o.Tables.Meta, Family: schema.FamilyMeta, KeysOnly: true, Start: c.From}
+	for row, err := range cat.db.Scan(ctx, scan) {
 		if err != nil {
 			return fmt.Errorf("list the series: %w", err)
 		}
@@ -50,11 +50,11 @@ func (s *Catalog) EachTSUID(ctx context.Context, c SeriesScan, visit func(tsuids
 // tableScan is one run of EachTSUID: tsdb-meta in order, and before each of its metrics those that
 // only row keys know.
 type tableScan struct {
-	store *Catalog
-	from  []byte
-	all   bool
-	visit func([][]byte) error
-	batch [][]byte
+	catalog *Catalog
+	from    []byte
+	all     bool
+	visit   func([][]byte) error
+	batch   [][]byte
 
 	metric []byte   // of the last row of tsdb-meta
 	extra  [][]byte // series that the row keys have of that metric, from where tsdb-meta is
@@ -63,9 +63,9 @@ type tableScan struct {
 
 // row takes a row of tsdb-meta.
 func (t *tableScan) row(ctx context.Context, key []byte) error {
-	metric, _, err := t.store.layout.ParseTSUID(key)
+	metric, _, err := t.catalog.layout.ParseTSUID(key)
 	if err != nil {
-		t.store.o.Logger.Warn("row key in tsdb-meta is no TSUID of the configured UID widths; skipped", "row", fmt.Sprintf("%x", key), "err", err)
+		t.catalog.o.Logger.Warn("row key in tsdb-meta is no TSUID of the configured UID widths; skipped", "row", fmt.Sprintf("%x", key), "err", err)
 		return nil
 	}
 	if !bytes.Equal(metric, t.metric) {
@@ -139,14 +139,14 @@ func (t *tableScan) add(tsuid []byte) error {
 
 // NameSeries names series, in order; those that have a UID without a name (it was deleted from
 // tsdb-uid), or that are no TSUIDs of the configured widths, are left out.
-func (s *Catalog) NameSeries(ctx context.Context, tsuids [][]byte) ([]series.NewSeries, error) {
+func (cat *Catalog) NameSeries(ctx context.Context, tsuids [][]byte) ([]series.NewSeries, error) {
 	var whole []string
 	for _, tsuid := range tsuids {
-		if _, _, err := s.layout.ParseTSUID(tsuid); err == nil {
+		if _, _, err := cat.layout.ParseTSUID(tsuid); err == nil {
 			whole = append(whole, string(tsuid))
 		}
 	}
-	n, err := s.newNames(ctx, whole)
+	n, err := cat.newNames(ctx, whole)
 	if err != nil {
 		return nil, err
 	}
@@ -161,14 +161,14 @@ func (s *Catalog) NameSeries(ctx context.Context, tsuids [][]byte) ([]series.New
 
 // TSUID looks up the UIDs of a series; ok is false when one of its names has none, so that there
 // are no points of it.
-func (s *Catalog) TSUID(ctx context.Context, of series.Series) (tsuid []byte, ok bool, err error) {
+func (cat *Catalog) TSUID(ctx context.Context, of series.Series) (tsuid []byte, ok bool, err error) {
 	var keys, values []string
 	for _, t := range of.Tags {
 		keys, values = append(keys, t.Key), append(values, t.Value)
 	}
 	var uids [3][]string
 	for kind, names := range [][]string{{of.Metric}, keys, values} {
-		if uids[kind], err = s.uids.Lookup(ctx, schema.Kind(kind), names); err != nil {
+		if uids[kind], err = cat.uids.Lookup(ctx, schema.Kind(kind), names); err != nil {
 			return nil, false, err
 		}
 		if slices.Contains(uids[kind], "") {
@@ -179,5 +179,5 @@ func (s *Catalog) TSUID(ctx context.Context, of series.Series) (tsuid []byte, ok
 	for i := range of.Tags {
 		pairs = append(pairs, schema.Pair{Key: []byte(uids[schema.Tagk][i]), Value: []byte(uids[schema.Tagv][i])})
 	}
-	return s.layout.AppendTSUID(nil, []byte(uids[schema.Metric][0]), pairs), true, nil
+	return cat.layout.AppendTSUID(nil, []byte(uids[schema.Metric][0]), pairs), true, nil
 }

@@ -25,7 +25,7 @@ type metricList struct {
 // begin opens the list. Metrics without a name are left out: their series could not be named
 // either.
 func (t *tableScan) begin(ctx context.Context) {
-	s := t.store
+	s := t.catalog
 	scan := kv.Scan{Table: s.o.Tables.UID, Family: schema.FamilyName, Qualifier: schema.Metric.Qualifier()}
 	if width := s.layout.MetricWidth; len(t.from) >= width {
 		scan.Start = t.from[:width]
@@ -45,7 +45,7 @@ func (t *tableScan) before(bound []byte) ([]byte, error) {
 		if !more {
 			return nil, nil
 		}
-		if len(row.Key) == t.store.layout.MetricWidth {
+		if len(row.Key) == t.catalog.layout.MetricWidth {
 			t.peek = row.Key
 		}
 	}
@@ -105,7 +105,7 @@ func (t *tableScan) unlisted(ctx context.Context, metrics [][]byte) error {
 
 // rowsOf lists the series of a metric by the row keys of all times.
 func (t *tableScan) rowsOf(ctx context.Context, metric []byte) ([][]byte, error) {
-	s := t.store
+	s := t.catalog
 	buckets := make([]map[string]struct{}, s.layout.Buckets())
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrentDiscoveries)
@@ -129,15 +129,15 @@ func (t *tableScan) rowsOf(ctx context.Context, metric []byte) ([][]byte, error)
 	return slices.CompactFunc(all, bytes.Equal), nil // a row in the wrong bucket counts, as it does for OpenTSDB's queries
 }
 
-func (s *Catalog) seriesOfRows(ctx context.Context, scan kv.Scan) (map[string]struct{}, error) {
+func (cat *Catalog) seriesOfRows(ctx context.Context, scan kv.Scan) (map[string]struct{}, error) {
 	scan.KeysOnly = true
 	set := map[string]struct{}{}
 	var tsuid []byte
-	for row, err := range s.db.Scan(ctx, scan) {
+	for row, err := range cat.db.Scan(ctx, scan) {
 		if err != nil {
 			return nil, err
 		}
-		key, err := s.layout.ParseRowKey(row.Key)
+		key, err := cat.layout.ParseRowKey(row.Key)
 		if err != nil {
 			return nil, err
 		}

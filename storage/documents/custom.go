@@ -23,11 +23,11 @@ const concurrentMetaEdits = 8
 
 // SeriesCustom returns what series have under a key of the custom map in their TSMeta documents, in
 // order; "" where there is nothing, or no document that can be read.
-func (s *Documents) SeriesCustom(ctx context.Context, refs []series.Ref, key string) ([]string, error) {
+func (d *Documents) SeriesCustom(ctx context.Context, refs []series.Ref, key string) ([]string, error) {
 	values := make([]string, 0, len(refs))
 	for len(refs) > 0 {
 		n := min(len(refs), metaRowsPerGet)
-		rows, err := s.metaRows(ctx, refs[:n])
+		rows, err := d.metaRows(ctx, refs[:n])
 		if err != nil {
 			return nil, err
 		}
@@ -62,15 +62,15 @@ func metaDocument(row kv.Row) []byte {
 }
 
 // metaRows reads the tsdb-meta rows of series.
-func (s *Documents) metaRows(ctx context.Context, refs []series.Ref) ([]kv.Row, error) {
+func (d *Documents) metaRows(ctx context.Context, refs []series.Ref) ([]kv.Row, error) {
 	keys := make([][]byte, len(refs))
 	for i, ref := range refs {
-		if err := ref.Check(s.index.Len()); err != nil {
+		if err := ref.Check(d.index.Len()); err != nil {
 			return nil, err
 		}
-		keys[i] = []byte(s.index.TSUID(ref.ID()))
+		keys[i] = []byte(d.index.TSUID(ref.ID()))
 	}
-	rows, err := s.db.Get(ctx, s.o.Tables.Meta, schema.FamilyMeta, keys)
+	rows, err := d.db.Get(ctx, d.o.Tables.Meta, schema.FamilyMeta, keys)
 	if err != nil {
 		return nil, fmt.Errorf("read the documents of %d series: %w", len(keys), err)
 	}
@@ -88,10 +88,10 @@ type CustomEdit struct {
 // would not have printed. A series without its tsdb-meta row gets one as its first point would give
 // it. Nothing else in a document changes, and no edit of others at the same time is lost. What was
 // written is durable when the next Apply is.
-func (s *Documents) SetSeriesCustom(ctx context.Context, key string, edits []CustomEdit) error {
+func (d *Documents) SetSeriesCustom(ctx context.Context, key string, edits []CustomEdit) error {
 	for len(edits) > 0 {
 		n := min(len(edits), metaRowsPerGet)
-		if err := s.editCustoms(ctx, key, edits[:n]); err != nil {
+		if err := d.editCustoms(ctx, key, edits[:n]); err != nil {
 			return err
 		}
 		edits = edits[n:]
@@ -99,23 +99,23 @@ func (s *Documents) SetSeriesCustom(ctx context.Context, key string, edits []Cus
 	return nil
 }
 
-func (s *Documents) editCustoms(ctx context.Context, key string, edits []CustomEdit) error {
+func (d *Documents) editCustoms(ctx context.Context, key string, edits []CustomEdit) error {
 	refs := make([]series.Ref, len(edits))
 	for i, e := range edits {
 		refs[i] = e.Ref
 	}
-	rows, err := s.metaRows(ctx, refs)
+	rows, err := d.metaRows(ctx, refs)
 	if err != nil {
 		return err
 	}
-	if err := s.completeMeta(ctx, refs, rows); err != nil {
+	if err := d.completeMeta(ctx, refs, rows); err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrentMetaEdits)
 	for i, e := range edits {
 		group.Go(func() error {
-			if err := s.editCustom(ctx, key, e, rows[i]); err != nil {
+			if err := d.editCustom(ctx, key, e, rows[i]); err != nil {
 				return fmt.Errorf("TSMeta of %x: %w", rows[i].Key, err)
 			}
 			return nil
@@ -126,7 +126,7 @@ func (s *Documents) editCustoms(ctx context.Context, key string, edits []CustomE
 
 // completeMeta gives series without a tsdb-meta row one, and reads it. The row means that trees and
 // whatever else observes new series have seen the series, so it must not be written without them.
-func (s *Documents) completeMeta(ctx context.Context, refs []series.Ref, rows []kv.Row) error {
+func (d *Documents) completeMeta(ctx context.Context, refs []series.Ref, rows []kv.Row) error {
 	var missing []int
 	var lacking []series.Ref
 	for i, row := range rows {
@@ -137,10 +137,10 @@ func (s *Documents) completeMeta(ctx context.Context, refs []series.Ref, rows []
 	if len(missing) == 0 {
 		return nil
 	}
-	if err := s.register(ctx, lacking); err != nil {
+	if err := d.register(ctx, lacking); err != nil {
 		return err
 	}
-	again, err := s.metaRows(ctx, lacking)
+	again, err := d.metaRows(ctx, lacking)
 	if err != nil {
 		return err
 	}
@@ -152,29 +152,29 @@ func (s *Documents) completeMeta(ctx context.Context, refs []series.Ref, rows []
 
 // register gives series their rows of tsdb-meta. One whose UIDs have lost their names stays as it
 // is, and so does one whose row was deleted while this process knew it.
-func (s *Documents) register(ctx context.Context, refs []series.Ref) error {
+func (d *Documents) register(ctx context.Context, refs []series.Ref) error {
 	ids := make([]index.ID, len(refs))
 	for i, ref := range refs {
 		ids[i] = ref.ID()
 	}
-	return s.o.Registrar.Register(ctx, ids)
+	return d.o.Registrar.Register(ctx, ids)
 }
 
-func (s *Documents) editCustom(ctx context.Context, key string, e CustomEdit, row kv.Row) error {
-	column := kv.Column{Table: s.o.Tables.Meta, Family: schema.FamilyMeta, Row: row.Key, Qualifier: schema.MetaQualifier()}
+func (d *Documents) editCustom(ctx context.Context, key string, e CustomEdit, row kv.Row) error {
+	column := kv.Column{Table: d.o.Tables.Meta, Family: schema.FamilyMeta, Row: row.Key, Qualifier: schema.MetaQualifier()}
 	for range metadataAttempts {
 		if len(row.Cells) == 0 {
 			return nil // nothing that could be completed
 		}
 		raw := metaDocument(row)
-		edited, ok := editedCustom(row.Key, raw, key, e, s.o.Now().Unix())
+		edited, ok := editedCustom(row.Key, raw, key, e, d.o.Now().Unix())
 		if !ok {
 			return nil
 		}
-		if done, err := s.db.CheckAndPut(ctx, column, raw, edited); err != nil || done {
+		if done, err := d.db.CheckAndPut(ctx, column, raw, edited); err != nil || done {
 			return err
 		}
-		rows, err := s.metaRows(ctx, []series.Ref{e.Ref})
+		rows, err := d.metaRows(ctx, []series.Ref{e.Ref})
 		if err != nil {
 			return err
 		}

@@ -52,10 +52,10 @@ func New(o Options) *Documents {
 }
 
 // Forget has all metadata read again: UIDs have other names.
-func (s *Documents) Forget() { s.meta.forget() }
+func (d *Documents) Forget() { d.meta.forget() }
 
 // Describes reports whether metadata of a metric are known.
-func (s *Documents) Describes(metric string) bool {
-	_, ok := s.meta.get(metric)
+func (d *Documents) Describes(metric string) bool {
+	_, ok := d.meta.get(metric)
 	return ok
 }

@@ -57,17 +57,17 @@ func (c *metadataCache) forget() {
 // PutMetadata keeps metadata by metric name, in the metrics' UIDMeta documents: help as
 // description, type and unit in the custom map; everything else in a document stays as it is. The
 // newest wins. It returns when all of it is durable.
-func (s *Documents) PutMetadata(ctx context.Context, metadata map[string]Metadata) error {
+func (d *Documents) PutMetadata(ctx context.Context, metadata map[string]Metadata) error {
 	var changed []string
 	for metric, m := range metadata {
-		if known, ok := s.meta.get(metric); !ok || known != m {
+		if known, ok := d.meta.get(metric); !ok || known != m {
 			changed = append(changed, metric)
 		}
 	}
 	if len(changed) == 0 {
 		return nil
 	}
-	uids, errs, err := s.o.Registrar.AssignMetrics(ctx, changed)
+	uids, errs, err := d.o.Registrar.AssignMetrics(ctx, changed)
 	if err != nil {
 		return err
 	}
@@ -75,21 +75,21 @@ func (s *Documents) PutMetadata(ctx context.Context, metadata map[string]Metadat
 		if errs != nil && errs[i] != nil {
 			return fmt.Errorf("metadata of %s: %w", metric, errs[i])
 		}
-		if err := s.putMetadata(ctx, uids[i], metadata[metric]); err != nil {
+		if err := d.putMetadata(ctx, uids[i], metadata[metric]); err != nil {
 			return fmt.Errorf("metadata of %s: %w", metric, err)
 		}
-		s.meta.put(metric, metadata[metric])
+		d.meta.put(metric, metadata[metric])
 	}
-	return s.flush(ctx, uids[0])
+	return d.flush(ctx, uids[0])
 }
 
 // metadataAttempts is how often an edit is tried against others who edit the same document.
 const metadataAttempts = 5
 
-func (s *Documents) putMetadata(ctx context.Context, uid string, m Metadata) error {
-	column := kv.Column{Table: s.o.Tables.UID, Family: schema.FamilyName, Row: []byte(uid), Qualifier: schema.Metric.MetaQualifier()}
+func (d *Documents) putMetadata(ctx context.Context, uid string, m Metadata) error {
+	column := kv.Column{Table: d.o.Tables.UID, Family: schema.FamilyName, Row: []byte(uid), Qualifier: schema.Metric.MetaQualifier()}
 	for range metadataAttempts {
-		raw, document, err := s.readUIDMeta(ctx, column)
+		raw, document, err := d.readUIDMeta(ctx, column)
 		if err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (s *Documents) putMetadata(ctx context.Context, uid string, m Metadata) err
 		setOrDelete(document.Custom, customType, m.Type)
 		setOrDelete(document.Custom, customUnit, m.Unit)
 		// A TSD compares the raw bytes too, so neither loses the other's edit.
-		if done, err := s.db.CheckAndPut(ctx, column, raw, document.AppendTo(nil)); err != nil || done {
+		if done, err := d.db.CheckAndPut(ctx, column, raw, document.AppendTo(nil)); err != nil || done {
 			return err
 		}
 	}
@@ -113,8 +113,8 @@ func (s *Documents) putMetadata(ctx context.Context, uid string, m Metadata) err
 
 // readUIDMeta returns the stored document and its bytes, nil and a fresh document when there is
 // none.
-func (s *Documents) readUIDMeta(ctx context.Context, c kv.Column) ([]byte, schema.UIDMeta, error) {
-	rows, err := s.db.Get(ctx, c.Table, c.Family, [][]byte{c.Row})
+func (d *Documents) readUIDMeta(ctx context.Context, c kv.Column) ([]byte, schema.UIDMeta, error) {
+	rows, err := d.db.Get(ctx, c.Table, c.Family, [][]byte{c.Row})
 	if err != nil {
 		return nil, schema.UIDMeta{}, err
 	}
@@ -124,17 +124,17 @@ func (s *Documents) readUIDMeta(ctx context.Context, c kv.Column) ([]byte, schem
 			return cell.Value, document, err
 		}
 	}
-	return nil, schema.UIDMeta{Type: "METRIC", Created: s.o.Now().Unix()}, nil
+	return nil, schema.UIDMeta{Type: "METRIC", Created: d.o.Now().Unix()}, nil
 }
 
 // flush makes earlier check-and-puts durable: they need not be before the next Apply. It writes
 // nothing that is not there.
-func (s *Documents) flush(ctx context.Context, uid string) error {
-	if !s.o.Exclusive {
+func (d *Documents) flush(ctx context.Context, uid string) error {
+	if !d.o.Exclusive {
 		return nil // a cluster's are durable by themselves
 	}
 	none := kv.Mutation{Key: []byte(uid), Deletes: []kv.Delete{{Qualifier: []byte("tsdbridge.flush")}}}
-	return s.db.Apply(ctx, s.o.Tables.UID, schema.FamilyName, []kv.Mutation{none})
+	return d.db.Apply(ctx, d.o.Tables.UID, schema.FamilyName, []kv.Mutation{none})
 }
 
 func setOrDelete(m map[string]string, key, value string) {
@@ -150,10 +150,10 @@ func metadataOf(document schema.UIDMeta) Metadata {
 }
 
 // Metadata returns what is known of metrics, by name. It is at most IndexRefresh old.
-func (s *Documents) Metadata(ctx context.Context) (map[string]Metadata, error) {
-	c := &s.meta
+func (d *Documents) Metadata(ctx context.Context) (map[string]Metadata, error) {
+	c := &d.meta
 	c.mu.Lock()
-	fresh := !c.checked.IsZero() && (s.o.Exclusive || s.o.Now().Sub(c.checked) < s.o.IndexRefresh)
+	fresh := !c.checked.IsZero() && (d.o.Exclusive || d.o.Now().Sub(c.checked) < d.o.IndexRefresh)
 	known, err := map[string]Metadata(nil), budget.From(ctx).Take(int64(len(c.known)*metaBytes))
 	if err == nil {
 		known = maps.Clone(c.known)
@@ -165,13 +165,13 @@ func (s *Documents) Metadata(ctx context.Context) (map[string]Metadata, error) {
 	if fresh {
 		return known, nil
 	}
-	begin := s.o.Now()
-	all, err := s.scanMetadata(ctx)
+	begin := d.o.Now()
+	all, err := d.scanMetadata(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read metadata: %w", err)
 	}
 	for metric, m := range all {
-		s.meta.put(metric, m)
+		d.meta.put(metric, m)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -179,23 +179,23 @@ func (s *Documents) Metadata(ctx context.Context) (map[string]Metadata, error) {
 	return maps.Clone(c.known), nil
 }
 
-func (s *Documents) scanMetadata(ctx context.Context) (map[string]Metadata, error) {
+func (d *Documents) scanMetadata(ctx context.Context) (map[string]Metadata, error) {
 	var uids []string
 	var found []Metadata
-	scan := kv.Scan{Table: s.o.Tables.UID, Family: schema.FamilyName, Qualifier: schema.Metric.MetaQualifier()}
-	for row, err := range s.db.Scan(ctx, scan) {
+	scan := kv.Scan{Table: d.o.Tables.UID, Family: schema.FamilyName, Qualifier: schema.Metric.MetaQualifier()}
+	for row, err := range d.db.Scan(ctx, scan) {
 		if err != nil {
 			return nil, err
 		}
 		document, err := schema.ParseUIDMeta(row.Cells[0].Value)
-		if err != nil || len(row.Key) != s.layout.MetricWidth {
+		if err != nil || len(row.Key) != d.layout.MetricWidth {
 			continue // a broken document: a TSD cannot read it either
 		}
 		if m := metadataOf(document); m != (Metadata{}) {
 			uids, found = append(uids, string(row.Key)), append(found, m)
 		}
 	}
-	list, err := s.uids.Names(ctx, schema.Metric, uids)
+	list, err := d.uids.Names(ctx, schema.Metric, uids)
 	if err != nil {
 		return nil, err
 	}

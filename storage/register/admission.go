@@ -167,11 +167,11 @@ func (r *resolution) admitNew(ctx context.Context, i int) {
 
 // admitNames lets metrics that have no series yet in as if they were new series, all or none, and
 // returns how many those are: metadata make UIDs too.
-func (s *Registrar) admitNames(ctx context.Context, metrics []string) (made int, err error) {
-	if s.admission.o == (SeriesLimits{}) {
+func (reg *Registrar) admitNames(ctx context.Context, metrics []string) (made int, err error) {
+	if reg.admission.o == (SeriesLimits{}) {
 		return 0, nil
 	}
-	uids, err := s.uids.Lookup(ctx, schema.Metric, metrics)
+	uids, err := reg.uids.Lookup(ctx, schema.Metric, metrics)
 	if err != nil {
 		return 0, err
 	}
@@ -184,15 +184,15 @@ func (s *Registrar) admitNames(ctx context.Context, metrics []string) (made int,
 	if made == 0 {
 		return 0, nil
 	}
-	if reason, ok := s.admission.promise(made); !ok {
-		return 0, s.admission.refuse(reason, series.Series{Metric: metrics[last]})
+	if reason, ok := reg.admission.promise(made); !ok {
+		return 0, reg.admission.refuse(reason, series.Series{Metric: metrics[last]})
 	}
 	return made, nil
 }
 
-func (s *Registrar) anyExhausted() bool {
+func (reg *Registrar) anyExhausted() bool {
 	for _, kind := range schema.Kinds() {
-		if s.uids.Exhausted(kind) != nil {
+		if reg.uids.Exhausted(kind) != nil {
 			return true
 		}
 	}

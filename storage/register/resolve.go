@@ -12,13 +12,13 @@ import (
 )
 
 // Resolve implements Appender.
-func (s *Registrar) Resolve(ctx context.Context, all []series.Series) ([]series.Ref, []error) {
-	r := s.resolutions.Get().(*resolution)
-	defer s.resolutions.Put(r)
+func (reg *Registrar) Resolve(ctx context.Context, all []series.Series) ([]series.Ref, []error) {
+	r := reg.resolutions.Get().(*resolution)
+	defer reg.resolutions.Put(r)
 	defer r.reset()
-	r.begin(s, all)
+	r.begin(reg, all)
 	r.admit(ctx)
-	defer func() { s.admission.keep(r.promised, r.made) }()
+	defer func() { reg.admission.keep(r.promised, r.made) }()
 	for _, kind := range schema.Kinds() {
 		r.assign(ctx, kind)
 	}
@@ -198,13 +198,13 @@ func (r *resolution) addTSUID(i int) {
 }
 
 // AssignMetrics returns the UIDs of metrics. New ones count as new series.
-func (s *Registrar) AssignMetrics(ctx context.Context, metrics []string) (uids []string, errs []error, err error) {
-	made, err := s.admitNames(ctx, metrics)
+func (reg *Registrar) AssignMetrics(ctx context.Context, metrics []string) (uids []string, errs []error, err error) {
+	made, err := reg.admitNames(ctx, metrics)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer s.admission.keep(made, made)
-	uids, errs = s.uids.Assign(ctx, schema.Metric, metrics)
+	defer reg.admission.keep(made, made)
+	uids, errs = reg.uids.Assign(ctx, schema.Metric, metrics)
 	for i, err := range errs {
 		if err != nil {
 			errs[i] = classifyUID(err, &series.Series{Metric: metrics[i]})
@@ -215,8 +215,8 @@ func (s *Registrar) AssignMetrics(ctx context.Context, metrics []string) (uids [
 
 // Register resolves series by their names, as their first points would. Those of which a UID has no
 // name are left out.
-func (s *Registrar) Register(ctx context.Context, ids []index.ID) error {
-	found, err := s.catalog.Name(ctx, ids)
+func (reg *Registrar) Register(ctx context.Context, ids []index.ID) error {
+	found, err := reg.catalog.Name(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -224,7 +224,7 @@ func (s *Registrar) Register(ctx context.Context, ids []index.ID) error {
 	for i, f := range found {
 		names[i] = f.Series
 	}
-	_, errs := s.Resolve(ctx, names)
+	_, errs := reg.Resolve(ctx, names)
 	for i, err := range errs {
 		if err != nil {
 			return fmt.Errorf("series %s: %w", names[i], err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
@@ -24,7 +23,7 @@ func (w *Writer) Backup(ctx context.Context, dir string) error {
 		return err
 	}
 	if w.buffer != nil {
-		if err := w.flusher.Flush(ctx, head.Everything()); err != nil {
+		if err := w.FlushAll(ctx); err != nil {
 			return fmt.Errorf("put what is in memory: %w", err)
 		}
 	}

@@ -23,14 +23,14 @@ type Flusher struct {
 
 // run replays the log, and then puts the rows of the head that are due into the table until ctx
 // ends.
-func (s *Flusher) run(ctx context.Context) error {
-	if err := s.buffer.recover(ctx, s.buffer.checkNumbers); err != nil {
+func (f *Flusher) run(ctx context.Context) error {
+	if err := f.buffer.recover(ctx, f.buffer.checkNumbers); err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
 		return err
 	}
-	ticker := time.NewTicker(s.buffer.o.CheckInterval)
+	ticker := time.NewTicker(f.buffer.o.CheckInterval)
 	defer ticker.Stop()
 	var flushed retry.Outcome
 	for {
@@ -39,11 +39,11 @@ func (s *Flusher) run(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		s.buffer.measure()
-		s.buffer.goOn(ctx)
-		_ = s.buffer.known.note(false) // an append reports what is wrong
-		if err := s.Flush(ctx, s.due()); flushed.Note(ctx, err) {
-			s.buffer.logger.Error("flushing rows; they stay in the log and are tried again", "table", s.table.name, "err", err)
+		f.buffer.measure()
+		f.buffer.goOn(ctx)
+		_ = f.buffer.known.note(false) // an append reports what is wrong
+		if err := f.Flush(ctx, f.due()); flushed.Note(ctx, err) {
+			f.buffer.logger.Error("flushing rows; they stay in the log and are tried again", "table", f.table.name, "err", err)
 		}
 	}
 }
@@ -53,16 +53,16 @@ func (s *Flusher) run(ctx context.Context) error {
 const settleTime = 30 * time.Second
 
 // due is the policy of the moment.
-func (s *Flusher) due() head.Policy {
-	o, now := s.buffer.o, s.buffer.now()
+func (f *Flusher) due() head.Policy {
+	o, now := f.buffer.o, f.buffer.now()
 	p := head.Policy{
-		EndedBefore: now.Add(-o.FlushDelay).UnixMilli(), OpenedBefore: now.Add(-o.FlushInterval), MaxBytes: max(o.MaxHeadBytes-s.buffer.agesBytes(), 1),
+		EndedBefore: now.Add(-o.FlushDelay).UnixMilli(), OpenedBefore: now.Add(-o.FlushInterval), MaxBytes: max(o.MaxHeadBytes-f.buffer.agesBytes(), 1),
 	}
 	if settle := min(o.FlushDelay, settleTime); settle > 0 {
 		p.SettledBefore = now.Add(-settle)
 	}
-	if s.buffer.log.Size() > o.MaxLogBytes/2 {
-		p.MarkedBefore = s.buffer.log.End().Segment
+	if f.buffer.log.Size() > o.MaxLogBytes/2 {
+		p.MarkedBefore = f.buffer.log.End().Segment
 	}
 	return p
 }
@@ -70,28 +70,28 @@ func (s *Flusher) due() head.Policy {
 // Flush puts the rows that are due, and cuts the log. One call at a time: when it returns, rows
 // that were due before it began are in the table, which they would not be if another call still had
 // them in hand.
-func (s *Flusher) Flush(ctx context.Context, p head.Policy) (err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (f *Flusher) Flush(ctx context.Context, p head.Policy) (err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	put, begin := 0, time.Now()
-	defer func() { s.buffer.metrics.flushed(begin, put, err) }()
-	for sealed := range s.buffer.head.Seal(p) {
-		if err := s.table.putRows(ctx, sealed.Rows, s.db.Put, s.buffer.agesOf); err != nil {
+	defer func() { f.buffer.metrics.flushed(begin, put, err) }()
+	for sealed := range f.buffer.head.Seal(p) {
+		if err := f.table.putRows(ctx, sealed.Rows, f.db.Put, f.buffer.agesOf); err != nil {
 			sealed.Keep()
 			return err
 		}
 		put += len(sealed.Rows)
-		s.buffer.drop(sealed)
+		f.buffer.drop(sealed)
 	}
 	if put == 0 {
-		return s.buffer.roll()
+		return f.buffer.roll()
 	}
-	s.metrics.rowsFlushed.Add(float64(put))
-	if err := s.db.Flush(ctx); err != nil {
+	f.metrics.rowsFlushed.Add(float64(put))
+	if err := f.db.Flush(ctx); err != nil {
 		return fmt.Errorf("sync what was put: %w", err)
 	}
-	if err := s.buffer.truncate(); err != nil {
+	if err := f.buffer.truncate(); err != nil {
 		return fmt.Errorf("cut the log: %w", err)
 	}
-	return s.buffer.roll()
+	return f.buffer.roll()
 }

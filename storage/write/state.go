@@ -26,15 +26,15 @@ type state struct {
 // NoteNew remembers that this process wrote the tsdb-meta row of a series, which had none; true
 // when it was not known to have one. Where no other process writes, such a series has no rows of
 // data: points come after the row.
-func (s *Table) NoteNew(id index.ID) bool {
-	st := s.states.Of(id)
+func (t *Table) NoteNew(id index.ID) bool {
+	st := t.states.Of(id)
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if s.registry.Of(id).Exists() {
+	if t.registry.Of(id).Exists() {
 		return false // another call was faster, and may have written points
 	}
-	if s.exclusive {
+	if t.exclusive {
 		st.known, st.newest, st.lastSample, st.lastObject = true, true, -1, -1
 	}
-	return s.registry.Note(id)
+	return t.registry.Note(id)
 }

@@ -15,10 +15,10 @@ import (
 )
 
 // put returns when the table has a batch, which must be valid.
-func (s *Table) put(ctx context.Context, b *series.Batch) error {
-	w := s.appends.Get().(*tableAppend)
-	defer s.appends.Put(w)
-	w.reset(s)
+func (t *Table) put(ctx context.Context, b *series.Batch) error {
+	w := t.appends.Get().(*tableAppend)
+	defer t.appends.Put(w)
+	w.reset(t)
 	w.load(b)
 	w.lock()
 	defer w.unlock()
@@ -27,11 +27,11 @@ func (s *Table) put(ctx context.Context, b *series.Batch) error {
 		return err
 	}
 	w.sortPuts()
-	if err := w.put(ctx, s.db.Apply); err != nil {
+	if err := w.put(ctx, t.db.Apply); err != nil {
 		return err
 	}
-	if s.db.Versioned != nil {
-		s.verifier.note(w)
+	if t.db.Versioned != nil {
+		t.verifier.note(w)
 	}
 	return nil
 }

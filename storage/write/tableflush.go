@@ -12,16 +12,16 @@ import (
 
 // putRows puts whole rows as Append puts points: plainly where this process knows what the row
 // holds, else read and merged.
-func (s *Table) putRows(ctx context.Context, rows []head.Row, apply applyFunc, agesOf func(head.Row) []schema.Age) error {
-	w := s.appends.Get().(*tableAppend)
-	defer s.appends.Put(w)
-	w.reset(s)
+func (t *Table) putRows(ctx context.Context, rows []head.Row, apply applyFunc, agesOf func(head.Row) []schema.Age) error {
+	w := t.appends.Get().(*tableAppend)
+	defer t.appends.Put(w)
+	w.reset(t)
 	w.flush = true
 	rows = slices.Clone(rows)
 	slices.SortFunc(rows, func(a, b head.Row) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Base, b.Base)) })
 	for i, r := range rows {
 		ref := series.Ref(r.ID) + 1
-		st := s.states.Of(ref.ID())
+		st := t.states.Of(ref.ID())
 		if i == 0 || rows[i-1].ID != r.ID {
 			st.mu.Lock()
 			w.locked = append(w.locked, st)
@@ -33,7 +33,7 @@ func (s *Table) putRows(ctx context.Context, rows []head.Row, apply applyFunc, a
 		return err
 	}
 	w.sortPuts()
-	if err := w.put(ctx, apply); err != nil || s.db.Versioned == nil {
+	if err := w.put(ctx, apply); err != nil || t.db.Versioned == nil {
 		return err
 	}
 	return w.verify(ctx, apply)

@@ -95,7 +95,7 @@ func (v *verifier) giveBack(now time.Time, some []unverified) {
 }
 
 // verifyEvery looks at rows that are due until ctx ends.
-func (s *Table) verifyEvery(ctx context.Context) error {
+func (t *Table) verifyEvery(ctx context.Context) error {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	var verified retry.Outcome
@@ -105,21 +105,21 @@ func (s *Table) verifyEvery(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		if err := s.verifyRows(ctx, s.now()); verified.Note(ctx, err) {
-			s.logger.Warn("looking for instants with two values; tried again later", "table", s.name, "err", err)
+		if err := t.verifyRows(ctx, t.now()); verified.Note(ctx, err) {
+			t.logger.Warn("looking for instants with two values; tried again later", "table", t.name, "err", err)
 		}
 	}
 }
 
 // verifyRows settles the rows that were put without being read and are due at a time.
-func (s *Table) verifyRows(ctx context.Context, now time.Time) error {
+func (t *Table) verifyRows(ctx context.Context, now time.Time) error {
 	for {
-		some := s.verifier.take(now, rowsPerRead)
+		some := t.verifier.take(now, rowsPerRead)
 		if len(some) == 0 {
 			return nil
 		}
-		if err := s.verifySome(ctx, some); err != nil {
-			s.verifier.giveBack(now, some)
+		if err := t.verifySome(ctx, some); err != nil {
+			t.verifier.giveBack(now, some)
 			return err
 		}
 	}
@@ -133,28 +133,28 @@ const everything = 400 * 24 * time.Hour
 
 // verifyLast looks at all rows that were noted, since no process will do so after the end of this
 // one.
-func (s *Table) verifyLast(ctx context.Context) {
-	if s.db.Versioned == nil {
+func (t *Table) verifyLast(ctx context.Context) {
+	if t.db.Versioned == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastVerify)
 	defer cancel()
-	if err := s.verifyRows(ctx, s.now().Add(everything)); err != nil {
-		s.logger.Warn("looking for instants with two values at the end; rows that others wrote to at the same time may have some", "table", s.name, "err", err)
+	if err := t.verifyRows(ctx, t.now().Add(everything)); err != nil {
+		t.logger.Warn("looking for instants with two values at the end; rows that others wrote to at the same time may have some", "table", t.name, "err", err)
 	}
 }
 
-func (s *Table) verifySome(ctx context.Context, some []unverified) error {
-	w := s.appends.Get().(*tableAppend)
-	defer s.appends.Put(w)
-	w.reset(s)
+func (t *Table) verifySome(ctx context.Context, some []unverified) error {
+	w := t.appends.Get().(*tableAppend)
+	defer t.appends.Put(w)
+	w.reset(t)
 	w.lockRows(some)
 	defer w.unlock()
 	w.makeKeys()
 	if err := w.keepContested(ctx); err != nil {
 		return err
 	}
-	return w.verify(ctx, s.db.Apply)
+	return w.verify(ctx, t.db.Apply)
 }
 
 // lockRows makes rows of those that were noted, and locks the states of their series.

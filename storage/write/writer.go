@@ -126,7 +126,7 @@ func (w *Writer) Close(ctx context.Context, readOnly bool) error {
 	}
 	var err error
 	if w.Replayed() == nil && !readOnly {
-		err = w.flusher.Flush(ctx, head.Everything())
+		err = w.FlushAll(ctx)
 	}
 	flushed := err == nil && w.Replayed() == nil && w.buffer.head.Stats().Rows == 0 && w.buffer.waits() == nil
 	if err = errors.Join(err, w.buffer.close()); err != nil || !flushed {
