@@ -75,12 +75,13 @@ soak:      ## everything at once for SOAK_TIME, with restarts, within a limit of
 bench-go:  ## the benchmarks of the packages
 	$(GO) test -run '^$$' -bench . -benchmem ./prometheus/... ./graphite/... ./storage/... ./translate ./tree
 
-fmt:       ## format the source
-	gofmt -w $$(git ls-files '*.go')
+LINT = $(GO) tool -modfile=tools/go.mod golangci-lint
 
-lint:      ## formatting and vet
-	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
-	$(GO) vet -stdmethods=false ./... # chunkenc.Iterator has a Seek of its own
+fmt:       ## format the source
+	$(LINT) fmt ./...
+
+lint:      ## golangci-lint by .golangci.yml, in the version that tools/go.mod pins
+	$(LINT) run ./...
 
 tidy:      ## go.mod and go.sum as the source needs them
 	$(GO) mod tidy -diff

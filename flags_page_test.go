@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// flagsPage is the reference of all flags, made from the code: go test . -run FlagsPage -rewrite
+// flagsPage is the reference of all flags, made from the code: go test . -run FlagsPage -rewrite.
 const flagsPage = "docs/flags.md"
 
 var rewrite = flag.Bool("rewrite", false, "rewrite "+flagsPage)

@@ -27,7 +27,7 @@ func TestDefaults(t *testing.T) {
 	if c.name != commandServe {
 		t.Errorf("command %q, want serve", c.name)
 	}
-	for _, flag := range strings.Fields(`config.file log.level log.format storage.engine storage.path hbase.zookeeper hbase.root
+	for flag := range strings.FieldsSeq(`config.file log.level log.format storage.engine storage.path hbase.zookeeper hbase.root
 		storage.table.data storage.table.uid storage.table.meta storage.table.tree storage.uid-width.metric storage.uid-width.tagk
 		storage.uid-width.tagv storage.salt.width storage.salt.buckets storage.values web.listen-address web.config.file`) {
 		if _, ok := c.options.Flags[flag]; !ok {

@@ -108,7 +108,7 @@ func (a *Adapter) listen() error {
 	if a.o.ListenAddress == "" {
 		return nil
 	}
-	listener, err := net.Listen("tcp", a.o.ListenAddress)
+	listener, err := net.Listen("tcp", a.o.ListenAddress) //nolint:noctx // it resolves an address of this machine
 	if err != nil {
 		return fmt.Errorf("--web.listen-address: %w", err)
 	}

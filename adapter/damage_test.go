@@ -345,7 +345,7 @@ func (o *damagedStart) dumpEach(t *testing.T, s *storage.Store) {
 		return
 	}
 	for _, f := range found {
-		name := fmt.Sprintf("%s %q", f.Series.Metric, f.Series.Tags)
+		name := fmt.Sprintf("%s %q", f.Metric, f.Tags)
 		for p, err := range s.Select(t.Context(), storage.Query{Refs: []storage.Ref{f.Ref}, End: storage.MaxTime, Samples: true, Exemplars: true}) {
 			if err != nil {
 				o.failed[name] = err.Error()

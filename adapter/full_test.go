@@ -50,7 +50,7 @@ func TestFullDisk(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if text, err = io.ReadAll(resp.Body); err != nil || resp.StatusCode != 200 || !strings.Contains(string(text), `"job":"a"`) {
+				if text, err = io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(text), `"job":"a"`) {
 					t.Errorf("query with %d bytes wanted: %s %s %v", c.free, resp.Status, text, err)
 				}
 				resp.Body.Close()

@@ -106,7 +106,7 @@ func (o Options) Validate() error {
 		}
 	case EngineHBase:
 		if o.ZooKeeper == "" {
-			return errors.New("--hbase.zookeeper is empty: --storage.engine=hbase needs the cluster's ZooKeeper, host:port,...")
+			return errors.New("--hbase.zookeeper is empty: --storage.engine=hbase needs the cluster's ZooKeeper (host:port, separated by commas)")
 		}
 	case EngineMemory:
 	default:
@@ -122,8 +122,10 @@ func (o Options) Validate() error {
 		flag  string
 		value int64
 	}{
-		{"--storage.series-cache", int64(o.SeriesCache)}, {"--storage.index-refresh", int64(o.IndexRefresh)},
-		{"--hbase.timeout", int64(o.HBaseTimeout)}, {"--web.max-connections", int64(o.MaxConnections)},
+		{"--storage.series-cache", int64(o.SeriesCache)},
+		{"--storage.index-refresh", int64(o.IndexRefresh)},
+		{"--hbase.timeout", int64(o.HBaseTimeout)},
+		{"--web.max-connections", int64(o.MaxConnections)},
 		{"--web.max-body-bytes", int64(o.WebBodyBytes)},
 	} {
 		if positive.value <= 0 {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
@@ -221,7 +222,7 @@ func parseLabelSet(text string) (labels.Labels, error) {
 		return ls, err
 	}
 	b := labels.NewBuilder(ls)
-	b.Set(labels.MetricName, metric)
+	b.Set(model.MetricNameLabel, metric)
 	return b.Labels(), nil
 }
 
@@ -234,11 +235,12 @@ func (r routing) String() string {
 	} else {
 		b.WriteString("TSUID   none: no point of this series was stored yet\n")
 	}
-	if r.Kept {
+	switch {
+	case r.Kept:
 		fmt.Fprintf(&b, "tags    would be made of the dotted name by %s; it goes on to mean the series that was there before the tree\n", r.Inverse)
-	} else if r.Inverse != "" {
+	case r.Inverse != "":
 		fmt.Fprintf(&b, "tags    are made of the dotted name by %s\n", r.Inverse)
-	} else if r.dotted {
+	case r.dotted:
 		b.WriteString("tags    no tree makes any of the dotted name: it is stored whole, as a metric\n")
 	}
 	for _, t := range r.Trees {

@@ -296,7 +296,7 @@ func dumpSeries(t *testing.T, s *storage.Store) map[string]string {
 	}
 	names, q := map[storage.Ref]string{}, storage.Query{End: storage.MaxTime, Samples: true, Exemplars: true}
 	for _, f := range found {
-		names[f.Ref] = fmt.Sprintf("%s %q", f.Series.Metric, f.Series.Tags)
+		names[f.Ref] = fmt.Sprintf("%s %q", f.Metric, f.Tags)
 		q.Refs = append(q.Refs, f.Ref)
 	}
 	dump := map[string]string{}

@@ -82,8 +82,10 @@ func echo(w http.ResponseWriter, r *http.Request) {
 func TestWebHalfRequests(t *testing.T) {
 	const most = 10
 	g := startGuarded(t, func(o *Options) { o.MaxConnections = most }, http.HandlerFunc(echo))
-	for _, half := range []string{"", "G", "GET / HTTP/1.1\r\nHost: x\r\n", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345", get("/"),
-		"POST /write HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345", "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n"} {
+	for _, half := range []string{
+		"", "G", "GET / HTTP/1.1\r\nHost: x\r\n", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345", get("/"),
+		"POST /write HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345", "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n",
+	} {
 		for range 3 * most {
 			g.say(half)
 		}

@@ -111,7 +111,7 @@ func TestConcurrentTakes(t *testing.T) {
 func TestSmallQueries(t *testing.T) {
 	b := New(64 << 20)
 	large := b.Open()
-	for large.Take(small) == nil { //nolint:revive // takes all
+	for large.Take(small) == nil {
 	}
 	if held := large.Held(); held != 56<<20 {
 		t.Errorf("a large query holds %d bytes, want seven eighths", held)

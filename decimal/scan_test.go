@@ -13,12 +13,26 @@ func TestScan(t *testing.T) {
 		want Number
 		n    int
 	}{
-		{"0", Number{Whole: true}, 1}, {"-0 ", Number{Negative: true, Whole: true}, 2}, {"+12x", Number{Mantissa: 12, Whole: true}, 3},
-		{"1.50", Number{Mantissa: 150, Exponent: -2}, 4}, {".5", Number{Mantissa: 5, Exponent: -1}, 2}, {"5.", Number{Mantissa: 5}, 2},
-		{"1.25e+3,", Number{Mantissa: 125, Exponent: 1}, 7}, {"7E-2", Number{Mantissa: 7, Exponent: -2}, 4},
-		{"999999999999999999", Number{Mantissa: 999999999999999999, Whole: true}, 18}, {"1.2.3", Number{Mantissa: 12, Exponent: -1}, 3},
-		{"1000000000000000000", Number{}, 0}, {"", Number{}, 0}, {"-", Number{}, 0}, {".", Number{}, 0}, {"e5", Number{}, 0}, {"1e", Number{}, 0},
-		{"1e+", Number{}, 0}, {"1e99999", Number{}, 0}, {"nan", Number{}, 0}, {"--1", Number{}, 0},
+		{"0", Number{Whole: true}, 1},
+		{"-0 ", Number{Negative: true, Whole: true}, 2},
+		{"+12x", Number{Mantissa: 12, Whole: true}, 3},
+		{"1.50", Number{Mantissa: 150, Exponent: -2}, 4},
+		{".5", Number{Mantissa: 5, Exponent: -1}, 2},
+		{"5.", Number{Mantissa: 5}, 2},
+		{"1.25e+3,", Number{Mantissa: 125, Exponent: 1}, 7},
+		{"7E-2", Number{Mantissa: 7, Exponent: -2}, 4},
+		{"999999999999999999", Number{Mantissa: 999999999999999999, Whole: true}, 18},
+		{"1.2.3", Number{Mantissa: 12, Exponent: -1}, 3},
+		{"1000000000000000000", Number{}, 0},
+		{"", Number{}, 0},
+		{"-", Number{}, 0},
+		{".", Number{}, 0},
+		{"e5", Number{}, 0},
+		{"1e", Number{}, 0},
+		{"1e+", Number{}, 0},
+		{"1e99999", Number{}, 0},
+		{"nan", Number{}, 0},
+		{"--1", Number{}, 0},
 	} {
 		d, n := Scan([]byte(c.text))
 		if n != c.n || n > 0 && d != c.want {

@@ -108,25 +108,6 @@ func sameResults(got, want []result, equal func(got, want string) bool) error {
 	return nil
 }
 
-// firstOdd names a series that only one of the answers has.
-func firstOdd(got, want []result) string {
-	seen := map[string]int{}
-	for _, r := range got {
-		seen[r.labels]++
-	}
-	for _, r := range want {
-		if seen[r.labels]--; seen[r.labels] < 0 {
-			return r.labels + " is missing"
-		}
-	}
-	for labels, n := range seen {
-		if n > 0 {
-			return labels + " is too much"
-		}
-	}
-	return ""
-}
-
 // same says whether two values are the same.
 func same(got, want string) bool { return got == want }
 

@@ -68,7 +68,7 @@ func checkBuild(t *testing.T, s types.ServiceConfig) {
 		return
 	}
 	for _, m := range regexp.MustCompile(`(?m)^COPY (.*) \S+$`).FindAllStringSubmatch(dockerfile(t, s), -1) {
-		for _, source := range strings.Fields(m[1]) {
+		for source := range strings.FieldsSeq(m[1]) {
 			if strings.HasPrefix(source, "--from=") {
 				break // from another stage
 			}

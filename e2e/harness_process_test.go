@@ -28,7 +28,7 @@ type process struct {
 // startProcess runs a program in dir until the test ends, or this process does. What it printed is logged if the test failed.
 func startProcess(t testing.TB, dir, path string, args ...string) *process {
 	t.Helper()
-	cmd := exec.Command(path, args...) //nolint:noctx // it must outlive the context of the test, to be stopped in order
+	cmd := exec.Command(path, args...)
 	p := &process{name: filepath.Base(path), cmd: cmd, out: newOutput(), done: make(chan struct{})}
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = dir, p.out, p.out, dieWithParent()
 	started := make(chan error, 1)

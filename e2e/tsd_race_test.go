@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -61,9 +62,7 @@ func testTSDRace(t *testing.T, s tables, logs string) {
 }
 
 func collect(all, more pointSet) {
-	for labels, points := range more {
-		all[labels] = points
-	}
+	maps.Copy(all, more)
 }
 
 func raceMetric(n int) string { return fmt.Sprintf("race.%03d", n) }

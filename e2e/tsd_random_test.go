@@ -73,6 +73,7 @@ const (
 
 // randomHosts are the series; randomOffsets the instants of an hour: at its ends, where cells of a TSD are mistaken, side by side in both units, and far apart.
 func randomHosts() []string { return []string{"a", "b"} }
+
 func randomOffsets() []int64 {
 	return []int64{0, 1000, 1250, 80_000, 81_000, 95_500, 600_000, 600_001, 3_000_000, 3_599_999}
 }
@@ -261,7 +262,8 @@ func (w *randomWorld) checkOnce() {
 func qualifierOffsets(t testing.TB, q []byte) (offsets []uint32) {
 	t.Helper()
 	for len(q) > 0 {
-		n, offset := 2, uint32(0)
+		n := 2
+		var offset uint32
 		if q[0]>>4 == 15 {
 			if n = 4; len(q) < n {
 				t.Fatalf("qualifier ends with %x", q)

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -187,9 +188,7 @@ func (b *browsing) messages(tree treeState, all [][]string) {
 	}
 	got := map[string][]string{}
 	for part := range slices.Chunk(tsuids, 20) { // a TSD takes lines of 4096 bytes
-		for tsuid, said := range b.tsd.TestTree(b.t, tree.ID, part) {
-			got[tsuid] = said
-		}
+		maps.Copy(got, b.tsd.TestTree(b.t, tree.ID, part))
 	}
 	if diff := cmp.Diff(got, want); diff != "" {
 		b.t.Errorf("tree %d (%s): the TSD (-) and tsdbridge (+) say:\n%.8000s", tree.ID, tree.Name, diff)

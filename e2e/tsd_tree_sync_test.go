@@ -27,7 +27,8 @@ func treeSpecs() []treeSpec {
 			{Order: 1, Type: "TAGK", Field: "host", Regex: `^.*\.([a-zA-Z]{3,4})[0-9]{0,1}\..*\..*$`},
 			{Level: 1, Type: "TAGK", Field: "fqdn", Regex: `^([a-zA-Z]+)(\-|[0-9])*.*\..*$`},
 			{Level: 1, Order: 1, Type: "TAGK", Field: "host", Regex: `^([a-zA-Z]+)(\-|[0-9])*.*\..*$`},
-			{Level: 2, Type: "TAGK", Field: "fqdn"}, {Level: 2, Order: 1, Type: "TAGK", Field: "host"},
+			{Level: 2, Type: "TAGK", Field: "fqdn"},
+			{Level: 2, Order: 1, Type: "TAGK", Field: "host"},
 			{Level: 3, Type: "METRIC", Separator: `\.`},
 			{Level: 4, Type: "TAGK", Field: "type"},
 		}},
@@ -85,7 +86,9 @@ func treeSeries() [][]string {
 		{"__name__", "cpu.user", "dc", "dal", "host", "web01.dal.mysite.com"},
 		{"__name__", "a.a.b", "dc", "ROOT", "host", "a"}, // equal names in a row, the name of roots
 		{"__name__", "Größe.überall", "host", "été web", "dc", "50%"},
-		{"__name__", "hash.Aa", "dc", "AaAa"}, {"__name__", "hash.BB", "dc", "AaBB"}, {"__name__", "hash.Aa", "dc", "BBBB"},
+		{"__name__", "hash.Aa", "dc", "AaAa"},
+		{"__name__", "hash.BB", "dc", "AaBB"},
+		{"__name__", "hash.Aa", "dc", "BBBB"},
 		{"__name__", "..dots..", "dc", ".", "path", "//-x//y-"},
 	}
 	random := rand.New(rand.NewPCG(1, 2))

@@ -284,8 +284,18 @@ func TestDeepNames(t *testing.T) {
 // FuzzRequestsGrow repeats pieces of parameters of every door up to hundreds of kilobytes. No answer is a server's error, and none is late.
 func FuzzRequestsGrow(f *testing.F) {
 	for i, s := range [][3]string{
-		{"target=f(", "a", ")"}, {"query=[", "a", "]"}, {"query={a,", "b", "}"}, {"expr=host=~(", "a", ")*"}, {"expr=host=", "a", "&expr=b=~a"}, {"from=-1", "s", "d"},
-		{"jsonp=a", "b", "c"}, {"template[a]=", "$b", "&template[b]=$a"}, {"filter=(", "a", ")*"}, {"path=a;b=c", ";d=e", ";f=g"}, {"%", "41", "&"}, {"maxDataPoints=", "1", "0"},
+		{"target=f(", "a", ")"},
+		{"query=[", "a", "]"},
+		{"query={a,", "b", "}"},
+		{"expr=host=~(", "a", ")*"},
+		{"expr=host=", "a", "&expr=b=~a"},
+		{"from=-1", "s", "d"},
+		{"jsonp=a", "b", "c"},
+		{"template[a]=", "$b", "&template[b]=$a"},
+		{"filter=(", "a", ")*"},
+		{"path=a;b=c", ";d=e", ";f=g"},
+		{"%", "41", "&"},
+		{"maxDataPoints=", "1", "0"},
 	} {
 		f.Add(s[0], s[1], s[2], uint(2), uint(i))
 		f.Add(s[0], s[1], s[2], uint(60_000), uint(i))

@@ -66,8 +66,7 @@ func textOf(err error) string {
 
 // reasonOf is the text of an error without graphite-web's frame for it, as /tags has it in JSON.
 func reasonOf(err error) string {
-	var bad *eval.InputError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*eval.InputError](err); ok {
 		return bad.Reason
 	}
 	return textOf(err)

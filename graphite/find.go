@@ -221,9 +221,9 @@ func emptyEnd(query string) (parent string, only bool) {
 			if depth == 0 && i < len(last)-1 {
 				return "", false
 			}
+		case ',':
 		default:
 			continue
-		case ',':
 		}
 		if depth == 1 && i+1 < len(last) && (last[i+1] == ',' || last[i+1] == '}') && (last[i] == ',' || last[i] == '{') {
 			empty = true

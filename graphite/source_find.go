@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/budget"
@@ -80,9 +81,9 @@ func (s *source) byName(ctx context.Context, f eval.Fetch) ([]*targetSeries, err
 	if ls.IsEmpty() || translate.IsPlain(ls) || translate.LabelsPath(ls) != f.Pattern {
 		return nil, nil
 	}
-	conditions := []translate.Condition{{Label: labels.MetricName, Values: []string{ls.Get(labels.MetricName)}}}
+	conditions := []translate.Condition{{Label: model.MetricNameLabel, Values: []string{ls.Get(model.MetricNameLabel)}}}
 	ls.Range(func(l labels.Label) {
-		if l.Name != labels.MetricName {
+		if l.Name != model.MetricNameLabel {
 			conditions = append(conditions, translate.Condition{Label: l.Name, Values: []string{l.Value}})
 		}
 	})

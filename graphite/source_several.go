@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -143,13 +144,13 @@ const (
 func (s *source) tagsFor(one *sharer, detail int) shownTags {
 	tags := shownTags{}
 	one.labels.Range(func(l labels.Label) {
-		if l.Name != labels.MetricName && (detail >= allTags || !one.display.Tags[s.o.Names.TagKey(l.Name)]) {
+		if l.Name != model.MetricNameLabel && (detail >= allTags || !one.display.Tags[s.o.Names.TagKey(l.Name)]) {
 			tags[labelTag(l.Name)] = l.Value
 		}
 	})
 	if detail == withMetric || !one.display.Metric {
 		if _, taken := tags[metricTag]; !taken {
-			tags[metricTag] = one.labels.Get(labels.MetricName)
+			tags[metricTag] = one.labels.Get(model.MetricNameLabel)
 		}
 	}
 	return tags

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -31,11 +32,15 @@ func newSeveral(t *testing.T, sum bool) *web {
 		t.Fatal(err)
 	}
 	for i, pairs := range [][]string{
-		{"load", "cpu", "0", "mode", "idle"}, {"load", "cpu", "0", "mode", "user"}, {"load", "cpu", "1", "mode", "idle"}, {"load"},
+		{"load", "cpu", "0", "mode", "idle"},
+		{"load", "cpu", "0", "mode", "user"},
+		{"load", "cpu", "1", "mode", "idle"},
+		{"load"},
 		{"one", "job", "x"},
-		{"odd", "q", "a;b", "r", "ü=/"}, {"odd", "q", "a", "name", "n"},
+		{"odd", "q", "a;b", "r", "ü=/"},
+		{"odd", "q", "a", "name", "n"},
 	} {
-		pairs = append([]string{labels.MetricName, pairs[0], "host", "web"}, pairs[1:]...)
+		pairs = append([]string{model.MetricNameLabel, pairs[0], "host", "web"}, pairs[1:]...)
 		ref := w.addLabels(t, labels.FromStrings(pairs...))[0]
 		var b storage.Batch
 		for at := range 3 {

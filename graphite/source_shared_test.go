@@ -154,7 +154,10 @@ func TestRecordedOnSharedTables(t *testing.T) {
 	newShared(t, db, withRules).add(t, openFile(t, "eval/testdata/feed.txt.gz"))
 	alone, shared := newFeed(t), newShared(t, db, withRules)
 	fetches := []eval.Fetch{
-		{Pattern: "**"}, {Pattern: "servers.*.cpu.{0,1}.[us]*"}, {Pattern: "odd.*"}, {Pattern: "req.rate;dc=dc1;env=prod;server=s1"},
+		{Pattern: "**"},
+		{Pattern: "servers.*.cpu.{0,1}.[us]*"},
+		{Pattern: "odd.*"},
+		{Pattern: "req.rate;dc=dc1;env=prod;server=s1"},
 		{Pattern: "seriesByTag(...)", Tags: []string{"name=~.*", "server!="}},
 	}
 	for i := range fetches {

@@ -184,10 +184,10 @@ func TestReadOnce(t *testing.T) {
 // sameWords compares lists without their order: reads are parallel.
 func sameWords(a, b string) bool {
 	count := map[string]int{}
-	for _, w := range strings.Fields(a) {
+	for w := range strings.FieldsSeq(a) {
 		count[w]++
 	}
-	for _, w := range strings.Fields(b) {
+	for w := range strings.FieldsSeq(b) {
 		count[w]--
 	}
 	for _, n := range count {

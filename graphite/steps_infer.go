@@ -91,21 +91,21 @@ func without(refs []storage.Ref, found map[storage.Ref]int64) []storage.Ref {
 // points out of order change it, rounded to a usual step that is near. With fewer points it is a
 // step at which each point is drawn.
 func inferStep(times []int64, values []float64) (seconds int64, points int) {
-	var deltas, real []int64
+	var deltas, present []int64
 	for i := len(times) - 1; i >= 0 && len(deltas) < mostDeltas; i-- {
 		if math.IsNaN(values[i]) {
 			continue
 		}
 		if points++; points > 1 {
-			deltas = append(deltas, real[len(real)-1]-times[i])
+			deltas = append(deltas, present[len(present)-1]-times[i])
 		}
-		real = append(real, times[i])
+		present = append(present, times[i])
 	}
 	if len(deltas) == 0 {
 		return 0, points
 	}
 	if points < enoughPoints {
-		return stepApart(real, slices.Min(deltas)), points
+		return stepApart(present, slices.Min(deltas)), points
 	}
 	slices.Sort(deltas)
 	return usualStep(deltas[len(deltas)/4]), points

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/budget"
@@ -79,7 +80,7 @@ const foundBytes = 1000
 // notPlain passes what is not stored as nothing but a metric name. Few plain series get by, if
 // their names are too long for a metric.
 func notPlain(names *translate.Translator) storage.Filter {
-	bare := names.FromLabels(labels.FromStrings(labels.MetricName, "x")).Tags[0]
+	bare := names.FromLabels(labels.FromStrings(model.MetricNameLabel, "x")).Tags[0]
 	return storage.Filter{Keys: []string{bare.Key}, Match: func(value string) bool { return value != bare.Value }, Absent: true}
 }
 

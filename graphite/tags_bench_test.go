@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -16,7 +17,7 @@ func BenchmarkTags(b *testing.B) {
 	series := make([]storage.Series, 0, 2*half)
 	for i := range half {
 		series = append(series, w.names.FromPath(fmt.Sprintf("plain.p%d.v", i)), w.names.FromLabels(labels.FromStrings(
-			labels.MetricName, fmt.Sprintf("metric_%d", i%500), "instance", fmt.Sprintf("h%d", i), "job", fmt.Sprintf("j%d", i%20))))
+			model.MetricNameLabel, fmt.Sprintf("metric_%d", i%500), "instance", fmt.Sprintf("h%d", i), "job", fmt.Sprintf("j%d", i%20))))
 	}
 	w.resolve(b, series)
 	for _, url := range []string{

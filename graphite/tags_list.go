@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
 
@@ -197,7 +198,7 @@ func (a *api) completeValues(r *request) (*reply, error) {
 }
 
 func (a *api) valuesOf(r *request, exprs []string, tag string) (textSet, error) {
-	specs, err := parseTagSpecs(r.Context(), append(exprs[:len(exprs):len(exprs)], tag+"!="))
+	specs, err := parseTagSpecs(r.Context(), append(slices.Clip(exprs), tag+"!="))
 	if err != nil {
 		return nil, fmt.Errorf("values of tag %s: %w", cut(tag, 200), err)
 	}

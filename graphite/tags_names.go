@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -56,7 +57,7 @@ func (a *api) eachKey(ctx context.Context, visit func(key, label string) error, 
 // allValues are the values of a label in all series. Of the values of the metric name it is enough
 // to have the first that pass, as many as a limit above 0 says.
 func (a *api) allValues(ctx context.Context, label string, passes func(string) bool, limit int) (textSet, error) {
-	if label == labels.MetricName {
+	if label == model.MetricNameLabel {
 		return a.taggedMetrics(ctx, passes, limit)
 	}
 	values := textSet{}
@@ -110,15 +111,15 @@ func (a *api) taggedMetrics(ctx context.Context, passes func(string) bool, limit
 		rest, few = rest[n:], min(2*few, mostMetrics)
 	}
 	// A name that is too long for a metric is packed.
-	err = a.eachKey(ctx, func(string, string) error { return nil }, func(ls labels.Labels) { found.add(ls.Get(labels.MetricName)) })
+	err = a.eachKey(ctx, func(string, string) error { return nil }, func(ls labels.Labels) { found.add(ls.Get(model.MetricNameLabel)) })
 	return found, err
 }
 
 // addTagged adds those of some metric names that have a tagged series. Names with more series than
 // one answer may have are halved.
 func (a *api) addTagged(ctx context.Context, found textSet, names []string) error {
-	some := a.o.Names.ConditionFilters([]translate.Condition{{Label: labels.MetricName, Values: names}})
-	err := a.eachOf(ctx, some, metricSeries, func(ls labels.Labels) { found.add(ls.Get(labels.MetricName)) })
+	some := a.o.Names.ConditionFilters([]translate.Condition{{Label: model.MetricNameLabel, Values: names}})
+	err := a.eachOf(ctx, some, metricSeries, func(ls labels.Labels) { found.add(ls.Get(model.MetricNameLabel)) })
 	switch {
 	case !errors.Is(err, storage.ErrLimit):
 		return err

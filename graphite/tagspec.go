@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
@@ -152,13 +153,13 @@ const nameTag = "name"
 func tagLabel(tag string) string {
 	switch {
 	case tag == nameTag:
-		return labels.MetricName
+		return model.MetricNameLabel
 	case !strings.Contains(tag, "%"):
 		return tag
 	}
 	label := tag
 	translate.PathLabels("~x;" + tag + "=v").Range(func(l labels.Label) {
-		if l.Name != labels.MetricName {
+		if l.Name != model.MetricNameLabel {
 			label = l.Name
 		}
 	})
@@ -173,12 +174,12 @@ func tagLabel(tag string) string {
 // a Graphite name.
 func labelTag(label string) string {
 	switch {
-	case label == labels.MetricName:
+	case label == model.MetricNameLabel:
 		return nameTag
 	case label != nameTag && !strings.ContainsAny(label, ";!^=") && utf8.ValidString(label):
 		return label
 	}
-	_, pair, _ := strings.Cut(translate.LabelsPath(labels.FromStrings(labels.MetricName, "x", label, "v")), ";")
+	_, pair, _ := strings.Cut(translate.LabelsPath(labels.FromStrings(model.MetricNameLabel, "x", label, "v")), ";")
 	tag, _, _ := strings.Cut(pair, "=")
 	return tag
 }

@@ -38,8 +38,10 @@ func (o apiOptions) Validate() error {
 		flag  string
 		value int64
 	}{
-		{"opentsdb: BodyBytes", int64(o.BodyBytes)}, {"opentsdb: Points", int64(o.Points)},
-		{"opentsdb: Requests", int64(o.Requests)}, {"opentsdb: Timeout", int64(o.Timeout)},
+		{"opentsdb: BodyBytes", int64(o.BodyBytes)},
+		{"opentsdb: Points", int64(o.Points)},
+		{"opentsdb: Requests", int64(o.Requests)},
+		{"opentsdb: Timeout", int64(o.Timeout)},
 	} {
 		if positive.value <= 0 {
 			return fmt.Errorf("%s must be above 0", positive.flag)

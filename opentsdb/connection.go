@@ -85,7 +85,7 @@ func (c *connection) serve(ctx, writeCtx context.Context, err error) {
 			c.end(ctx, err)
 			return
 		}
-		n := 0
+		var n int
 		n, err = c.read(ctx, c.o.IdleTimeout)
 		c.metrics.received.Add(float64(n))
 	}

@@ -294,7 +294,7 @@ func TestManyConnections(t *testing.T) {
 		})
 		group.Go(func() {
 			for i := range points {
-				if res := post(t, l, fmt.Sprintf(`{"metric":"web.%d","timestamp":%d,"value":1,"tags":{"s":"a"}}`, c, i+1)); res.StatusCode != 204 {
+				if res := post(t, l, fmt.Sprintf(`{"metric":"web.%d","timestamp":%d,"value":1,"tags":{"s":"a"}}`, c, i+1)); res.StatusCode != http.StatusNoContent {
 					t.Errorf("status %d", res.StatusCode)
 				}
 			}

@@ -101,8 +101,14 @@ func TestPutEncodings(t *testing.T) {
 		encoding, content string
 		want              int
 	}{
-		{"gzip", gzipped.String(), 204}, {"X-Gzip", gzipped.String(), 204}, {"deflate", deflated.String(), 204}, {"identity", onePoint, 204},
-		{"gzip", onePoint, 400}, {"gzip", gzipped.String()[:gzipped.Len()-9], 400}, {"br", onePoint, 415}, {"gzip", bomb.String(), 413},
+		{"gzip", gzipped.String(), 204},
+		{"X-Gzip", gzipped.String(), 204},
+		{"deflate", deflated.String(), 204},
+		{"identity", onePoint, 204},
+		{"gzip", onePoint, 400},
+		{"gzip", gzipped.String()[:gzipped.Len()-9], 400},
+		{"br", onePoint, 415},
+		{"gzip", bomb.String(), 413},
 		{"", onePoint + strings.Repeat(" ", 4096), 413},
 	} {
 		// An io.Reader without a length is sent in chunks.

@@ -178,8 +178,7 @@ func (t *telnet) refused(err error) {
 }
 
 func refusalText(err error) string {
-	var number numberError
-	if errors.As(err, &number) {
+	if number, ok := errors.AsType[numberError](err); ok {
 		return "put: invalid value: " + string(number)
 	}
 	return "put: illegal argument: " + err.Error()

@@ -16,7 +16,7 @@ func parseConditions(t *testing.T, lines []string) (conditions []Condition) {
 			c.Match = func(v string) bool { return strings.HasPrefix(v, strings.TrimSpace(prefix)) }
 		case rest != "":
 			c.Values = []string{}
-			for _, value := range strings.Fields(rest) {
+			for value := range strings.FieldsSeq(rest) {
 				c.Values = append(c.Values, unquote(t, value))
 			}
 		}

@@ -8,7 +8,7 @@ import (
 func showMetric(tr *Translator, name string) string {
 	stored := tr.MetricName(name)
 	out := stored + ":"
-	for _, element := range strings.Split(stored, ".") {
+	for element := range strings.SplitSeq(stored, ".") {
 		out += " " + Shown(element)
 	}
 	if back := tr.FromMetric(stored); back != name {

@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -147,12 +148,7 @@ func hasAny(s storage.Series, keys []string) bool {
 }
 
 func contains(list []string, s string) bool {
-	for _, e := range list {
-		if e == s {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(list, s)
 }
 
 // get is Labels.Get for sets with an empty label name, which that one does not expect.

@@ -100,8 +100,8 @@ func showLabels(tr *Translator, s storage.Series) string {
 func showFilters(filters []storage.Filter) string {
 	out := ""
 	for _, f := range filters {
-		switch {
-		case f.Keys == nil:
+		switch f.Keys {
+		case nil:
 			out += "metric"
 		default:
 			out += strings.Join(f.Keys, ",")

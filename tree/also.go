@@ -117,11 +117,11 @@ func alsoRows(insertions []insertion) []kv.Mutation {
 	for _, one := range insertions {
 		key := schema.BranchRow(one.tree.id, one.route.Branches...)
 		put := kv.Put{Qualifier: alsoQualifier(one.route.Leaf, one.tsuid), Value: leafValue(one.route.Leaf, one.tsuid)}
-		if cell := string(key) + string(put.Qualifier); seen[cell] {
+		cell := string(key) + string(put.Qualifier)
+		if seen[cell] {
 			continue
-		} else {
-			seen[cell] = true
 		}
+		seen[cell] = true
 		n, ok := at[string(key)]
 		if !ok {
 			n = len(rows)

@@ -23,7 +23,7 @@ type assembly struct {
 
 func (a *assembly) route() Route {
 	a.current = len(a.names) - 1
-	for i := len(a.names) - 1; i >= 0; i-- {
+	for i := range slices.Backward(a.names) {
 		parent := ""
 		if i > 0 {
 			parent = a.names[i-1]

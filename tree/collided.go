@@ -229,11 +229,11 @@ func collidedRows(collided []collidedLeaf) []kv.Mutation {
 	var rows []kv.Mutation
 	seen := map[string]bool{}
 	for _, s := range collided {
-		if id := collidedID(s.tree, s.tsuid); seen[id] {
+		id := collidedID(s.tree, s.tsuid)
+		if seen[id] {
 			continue
-		} else {
-			seen[id] = true
 		}
+		seen[id] = true
 		m := s.mutation()
 		at := slices.IndexFunc(rows, func(have kv.Mutation) bool { return bytes.Equal(have.Key, m.Key) })
 		if at < 0 {

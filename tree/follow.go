@@ -163,7 +163,7 @@ func (w *Follower) due(seen map[uint16]string) []*Tree {
 	return w.hanging(func(t *Tree) bool {
 		others := t.mark.Owner != "" && t.mark.Owner != w.owner && t.mark.Rules == t.rulesSum() &&
 			w.o.Now().Sub(time.Unix(t.mark.Time, 0)) < ownerTimeout
-		return !t.synced() && seen[t.id] == t.rulesSum() && !(others && !w.forest.o.Exclusive)
+		return !t.synced() && seen[t.id] == t.rulesSum() && (!others || w.forest.o.Exclusive)
 	})
 }
 

@@ -3,6 +3,7 @@ package tree
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -115,7 +116,7 @@ func (p *insertion) hasLeaf() bool {
 
 // names are those of the path, the leaf as the last one.
 func (p *insertion) names() []string {
-	return append(p.route.Branches[:len(p.route.Branches):len(p.route.Branches)], p.route.Leaf)
+	return append(slices.Clip(p.route.Branches), p.route.Leaf)
 }
 
 func (p *observation) add(t *Tree, s Subject) {

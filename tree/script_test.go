@@ -217,7 +217,7 @@ func (s *script) tree(t *testing.T, d *datadriven.TestData) string {
 	if err := Check(def); err != nil || d.Cmd == "check" {
 		return fmt.Sprintf("%v\n", err)
 	}
-	s.put(t, s.o.TreeTable, schema.FamilyData, schema.TreeRow(id), schema.TreeQualifier(), string(def.Tree.AppendTo(nil)))
+	s.put(t, s.o.TreeTable, schema.FamilyData, schema.TreeRow(id), schema.TreeQualifier(), string(def.AppendTo(nil)))
 	if err := s.forest.LoadTrees(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -9,9 +9,8 @@ import (
 	"log/slog"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/retry"
 	"github.com/tsdbridge/tsdbridge/storage"

@@ -121,7 +121,7 @@ func testServe(t *testing.T, http2 bool) {
 			writeCertificate(t, dir, name)
 		}
 		client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-		r, err := client.Get("https://" + l.Addr().String()) //nolint:noctx // on this machine
+		r, err := client.Get("https://" + l.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -63,8 +63,9 @@ func parseRead(answer []byte) ([]*prompb.TimeSeries, error) {
 
 // scan calls f with everything that is stored of a time, to excluded, in pieces: a series comes once for each.
 func (s *server) scan(ctx context.Context, from, to time.Time, piece time.Duration, f func(*prompb.TimeSeries)) error {
-	for next := from; from.Before(to); from = next {
-		if next = from.Add(piece); next.After(to) {
+	for from.Before(to) {
+		next := from.Add(piece)
+		if next.After(to) {
 			next = to
 		}
 		body, err := readRequest(from, next.Add(-time.Millisecond), everything)
@@ -82,6 +83,7 @@ func (s *server) scan(ctx context.Context, from, to time.Time, piece time.Durati
 		for _, one := range series {
 			f(one)
 		}
+		from = next
 	}
 	return nil
 }

@@ -17,7 +17,9 @@ type row struct {
 
 var rows = []row{
 	{"rw1", writes{format: load.RemoteWrite1, steps: 2000, batch: 2000, against: []versus{
-		{victoriaName, perSecond, atLeast(1.4)}, {victoriaName, cpuPerMillion, atMost(0.6)}, {prometheusName, perSecond, atLeast(5)},
+		{victoriaName, perSecond, atLeast(1.4)},
+		{victoriaName, cpuPerMillion, atMost(0.6)},
+		{prometheusName, perSecond, atLeast(5)},
 		{victoriaName, bytesPerSample, atMostItself(0.8)},
 	}}.measure},
 	{"rw2", writes{format: load.RemoteWrite2, steps: 2000, batch: 2000, against: []versus{{prometheusName, perSecond, atLeast(3)}}}.measure},

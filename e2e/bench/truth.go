@@ -70,8 +70,6 @@ type finding struct {
 	example  string
 }
 
-func (f finding) bad() bool { return f.missing+f.invented+f.changed+f.twice > 0 }
-
 func (f finding) String() string {
 	return fmt.Sprintf("%d acknowledged: %d missing, %d never sent, %d of another value, %d twice %s", f.acked, f.missing, f.invented, f.changed, f.twice, f.example)
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -47,7 +48,7 @@ func readMeta(ctx context.Context, zk string) error {
 	}
 	rows := client.Scan(scan)
 	defer rows.Close()
-	if _, err := rows.Next(); err != nil && err != io.EOF {
+	if _, err := rows.Next(); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	return nil

@@ -25,13 +25,13 @@ func (c *Cluster) Flush(ctx context.Context, table string) error {
 // Compact makes a major compaction of a table and returns when it is over. What is only in memory stays as it is.
 func (c *Cluster) Compact(ctx context.Context, table string) error {
 	return c.eachRegion(ctx, table, func(a *adminClient, where *pb.RegionSpecifier) error {
-		request := &pb.CompactRegionRequest{Region: where, Major: proto.Bool(true)}
+		request := &pb.CompactRegionRequest{Region: where, Major: new(true)}
 		if err := a.call(ctx, "CompactRegion", request, &pb.CompactRegionResponse{}); err != nil {
 			return err
 		}
 		for {
 			var info pb.GetRegionInfoResponse
-			ask := &pb.GetRegionInfoRequest{Region: where, CompactionState: proto.Bool(true)}
+			ask := &pb.GetRegionInfoRequest{Region: where, CompactionState: new(true)}
 			if err := a.call(ctx, "GetRegionInfo", ask, &info); err != nil || info.GetCompactionState() == pb.GetRegionInfoResponse_NONE {
 				return err
 			}

@@ -28,8 +28,14 @@ func hostTemplates() []template {
 			mode string
 			kind kind
 		}{
-			{"idle", hundredths}, {"user", hundredths}, {"system", hundredths}, {"iowait", hundredths},
-			{"irq", constant}, {"nice", constant}, {"softirq", constant}, {"steal", constant},
+			{"idle", hundredths},
+			{"user", hundredths},
+			{"system", hundredths},
+			{"iowait", hundredths},
+			{"irq", constant},
+			{"nice", constant},
+			{"softirq", constant},
+			{"steal", constant},
 		} {
 			t.add("node_cpu_seconds_total", m.kind, Label{"cpu", strconv.Itoa(cpu)}, Label{"mode", m.mode})
 		}

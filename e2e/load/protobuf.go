@@ -16,7 +16,7 @@ func appendBytes[T string | []byte](b []byte, field byte, v T) []byte {
 // appendSample appends the content of a Sample, which both versions have: value 1, milliseconds 2.
 func appendSample(b []byte, s Sample) []byte {
 	b = binary.LittleEndian.AppendUint64(append(b, 1<<3|1), math.Float64bits(s.Value))
-	return binary.AppendUvarint(append(b, 2<<3|0), uint64(s.Time))
+	return binary.AppendUvarint(append(b, 2<<3), uint64(s.Time))
 }
 
 // remoteWrite1 encodes prometheus.WriteRequest: field 1, TimeSeries of Label (1) and Sample (2).

@@ -55,9 +55,13 @@ func churnSeries(shape Shape, hosts, i int) Series {
 	dc := "dc" + strconv.Itoa(i/SeriesPerHost%4)
 	s := Series{Host: hosts + i/SeriesPerHost, kind: counter, state: shape.Seed<<40 + 1<<39 + uint64(i)}
 	s.label([]Label{
-		{"__name__", ChurnMetric}, {"dc", dc}, {"env", shape.env()},
-		{"instance", fmt.Sprintf("churn-%04d.%s.example.com:9100", i/SeriesPerHost, dc)}, {"job", "node"},
-		{"grp", fmt.Sprintf("g%04d", i/100)}, {"pod", fmt.Sprintf("pod-%06d", i)},
+		{"__name__", ChurnMetric},
+		{"dc", dc},
+		{"env", shape.env()},
+		{"instance", fmt.Sprintf("churn-%04d.%s.example.com:9100", i/SeriesPerHost, dc)},
+		{"job", "node"},
+		{"grp", fmt.Sprintf("g%04d", i/100)},
+		{"pod", fmt.Sprintf("pod-%06d", i)},
 	})
 	s.begin()
 	return s

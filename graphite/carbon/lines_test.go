@@ -8,8 +8,8 @@ import (
 )
 
 // cutAll feeds a stream in pieces of the given sizes, over and over, and lists what comes out.
-func cutAll(stream []byte, max int, sizes []byte) (out []string, rest int) {
-	l := newLines(max, nil)
+func cutAll(stream []byte, longest int, sizes []byte) (out []string, rest int) {
+	l := newLines(longest, nil)
 	for i := 0; len(stream) > 0; i++ {
 		size := len(stream)
 		if len(sizes) > 0 {

@@ -194,10 +194,20 @@ func FuzzTimeGrows(f *testing.F) {
 // budget allows.
 func FuzzEvalGrows(f *testing.F) {
 	for _, s := range [][3]string{
-		{"scale(", ",2)", ""}, {"movingAverage(", ",'7s')", ""}, {"group(", ",servers.*.cpu.*)", ""}, {"aliasSub(", `,'(.)','\1\1')`, ""},
-		{"", "", "|aliasByNode(0,0)"}, {"timeStack(", ",'1min',0,9)", ""}, {"summarize(", ",'1s')", ""}, {"sumSeries(", ")", "|scale(2)"},
-		{"asPercent(", ",time('x',1))", ""}, {"holtWintersForecast(", ",'1h','2min')", ""}, {"aliasQuery(", ",'.+','time(1)','%99d')", ""},
-		{"", "", "|legendValue('max','min','avg')"}, {"mapSeries(", ",1)", "|reduceSeries('sum',3,'0','1')"}, {"transformNull(", ",0,time('y',1))", ""},
+		{"scale(", ",2)", ""},
+		{"movingAverage(", ",'7s')", ""},
+		{"group(", ",servers.*.cpu.*)", ""},
+		{"aliasSub(", `,'(.)','\1\1')`, ""},
+		{"", "", "|aliasByNode(0,0)"},
+		{"timeStack(", ",'1min',0,9)", ""},
+		{"summarize(", ",'1s')", ""},
+		{"sumSeries(", ")", "|scale(2)"},
+		{"asPercent(", ",time('x',1))", ""},
+		{"holtWintersForecast(", ",'1h','2min')", ""},
+		{"aliasQuery(", ",'.+','time(1)','%99d')", ""},
+		{"", "", "|legendValue('max','min','avg')"},
+		{"mapSeries(", ",1)", "|reduceSeries('sum',3,'0','1')"},
+		{"transformNull(", ",0,time('y',1))", ""},
 	} {
 		f.Add(s[0], s[1], s[2], uint(2))
 		f.Add(s[0], s[1], s[2], uint(150))

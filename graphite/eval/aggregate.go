@@ -1,6 +1,9 @@
 package eval
 
-import "strings"
+import (
+	"maps"
+	"strings"
+)
 
 // aggregateFamily are the functions that make one series of many, slot by slot.
 func aggregateFamily() []Function {
@@ -37,7 +40,7 @@ func aggregateFamily() []Function {
 	} {
 		list = append(list, Function{
 			Name: f.name, Group: "Combine", Signature: "*seriesLists", Doc: f.doc, aggregator: true, Params: []Param{all},
-			call: func(c *call) ([]*Series, error) { return c.join(c.seriesLists("seriesLists"), f.aggregator, nil) },
+			call: func(c *call) ([]*Series, error) { return c.join(c.seriesLists(), f.aggregator, nil) },
 		})
 	}
 	return list
@@ -105,9 +108,7 @@ func flatten(lists [][]*Series) []*Series {
 // joinedTags are the tags that all series agree on, and how they were joined.
 func joinedTags(list []*Series, name, aggregator string) map[string]string {
 	tags := map[string]string{}
-	for k, v := range list[0].Tags {
-		tags[k] = v
-	}
+	maps.Copy(tags, list[0].Tags)
 	for _, s := range list[1:] {
 		for k, v := range tags {
 			if other, ok := s.Tags[k]; !ok || other != v {
@@ -149,7 +150,7 @@ func pathExpressions(list []*Series) string {
 }
 
 func multiplySeries(c *call) ([]*Series, error) {
-	lists := c.seriesLists("seriesLists")
+	lists := c.seriesLists()
 	if len(lists) == 1 && len(lists[0]) == 1 {
 		return lists[0], nil
 	}
@@ -157,7 +158,7 @@ func multiplySeries(c *call) ([]*Series, error) {
 }
 
 func countSeries(c *call) ([]*Series, error) {
-	lists := c.seriesLists("seriesLists")
+	lists := c.seriesLists()
 	if c.err != nil {
 		return nil, nil
 	}
@@ -181,7 +182,7 @@ func countSeries(c *call) ([]*Series, error) {
 }
 
 func powSeries(c *call) ([]*Series, error) {
-	list := flatten(c.seriesLists("seriesLists"))
+	list := flatten(c.seriesLists())
 	start, end, step, ok, err := normalize(list)
 	if err != nil || !ok {
 		return nil, err

@@ -46,14 +46,14 @@ func (c *call) has(name string) bool { return c.value(name) != nil }
 func (c *call) series(name string) []*Series {
 	list, ok := c.value(name).([]*Series)
 	if !ok {
-		c.fail(crash("%s is not a list of series", name))
+		c.fail(crash("seriesLists is not a list of series"))
 	}
 	return list
 }
 
 // seriesLists are the lists that a variadic parameter took.
-func (c *call) seriesLists(name string) [][]*Series {
-	given := c.rest(name)
+func (c *call) seriesLists() [][]*Series {
+	given := c.rest("seriesLists")
 	if len(given) == 1 && given[0] == nil {
 		return [][]*Series{nil} // sumSeries(none) is no series, with anything else it fails.
 	}
@@ -61,7 +61,7 @@ func (c *call) seriesLists(name string) [][]*Series {
 	for _, v := range given {
 		list, ok := v.([]*Series)
 		if !ok {
-			c.fail(crash("%s is not a list of series", name))
+			c.fail(crash("seriesLists is not a list of series"))
 		}
 		lists = append(lists, list)
 	}
@@ -133,7 +133,8 @@ func (c *call) offset(name string) int64 {
 
 // interval is an offset that series can be cut into. graphite-web loops for ever on others, if
 // there is a series.
-func (c *call) interval(name string, list []*Series) int64 {
+func (c *call) interval(list []*Series) int64 {
+	const name = "intervalString"
 	n := c.offset(name)
 	if n <= 0 && len(list) > 0 {
 		c.fail(crash("%s must be positive", name))

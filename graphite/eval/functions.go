@@ -17,6 +17,7 @@ func families() [][]Function {
 }
 
 func seriesParam(name string) Param { return Param{Name: name, Type: typeSeriesList, Required: true} }
+
 func need(name string, t ParamType) Param {
 	return Param{Name: name, Type: t, Required: true}
 }

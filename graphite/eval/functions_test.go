@@ -185,7 +185,7 @@ func FuzzEval(f *testing.F) {
 	}
 	m := &memory{series: map[string]*stored{}}
 	for i, name := range []string{"m.a", "m.b", "m.c", "m.a.v", "m.b.v", "coarse.m", "m;dc=a;host=x", "m;dc=b;host=y"} {
-		for at := int64(0); at < 60; at++ {
+		for at := range int64(60) {
 			if at%int64(i+2) != 0 {
 				m.add(name, firstPoint-300+10*at, float64(at*int64(i)-20))
 			}

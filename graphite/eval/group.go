@@ -12,7 +12,7 @@ func groupFamily() []Function {
 	list := []Function{{
 		Name: "group", Group: "Combine", Signature: "*seriesLists", Params: []Param{opt("seriesLists", typeSeriesList).many()},
 		Doc:  "Makes one list of several.",
-		call: func(c *call) ([]*Series, error) { return flatten(c.seriesLists("seriesLists")), nil },
+		call: func(c *call) ([]*Series, error) { return flatten(c.seriesLists()), nil },
 	}, {
 		Name: "groupByNode", Group: "Combine", Signature: "seriesList, nodeNum, callback='average'",
 		Doc:    "Joins the series that have a node or a tag in common.",

@@ -24,11 +24,11 @@ func hitcount(c *call) ([]*Series, error) {
 			return nil, err
 		}
 		for s := range c.over(list) {
-			interval := c.interval("intervalString", list)
+			interval := c.interval(list)
 			s.End = s.Start + divide(s.End-s.Start, interval)*interval + interval
 		}
 	}
-	interval := c.interval("intervalString", list)
+	interval := c.interval(list)
 	if c.err != nil {
 		return nil, nil
 	}

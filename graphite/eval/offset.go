@@ -71,7 +71,7 @@ func ParseOffset(text string) (int64, error) {
 			return 0, err
 		}
 		if total += sign * n * int64(u); total > maxOffset || total < -maxOffset {
-			return 0, fmt.Errorf("offset of more than %d seconds", int64(maxOffset))
+			return 0, fmt.Errorf("offset of more than %d seconds", maxOffset)
 		}
 	}
 	return total, nil

@@ -105,7 +105,7 @@ func (c recorded) form() (url.Values, error) {
 // query reads a query string in which a semicolon is no separator.
 func query(s string) url.Values {
 	form := url.Values{}
-	for _, pair := range strings.Split(s, "&") {
+	for pair := range strings.SplitSeq(s, "&") {
 		key, value, _ := strings.Cut(pair, "=")
 		k, _ := url.QueryUnescape(key)
 		v, err := url.QueryUnescape(value)

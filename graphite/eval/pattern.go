@@ -45,7 +45,7 @@ func (c *call) matching(want bool) ([]*Series, error) {
 func unique(c *call) ([]*Series, error) {
 	seen := map[string]bool{}
 	var out []*Series
-	for s := range c.over(flatten(c.seriesLists("seriesLists"))) {
+	for s := range c.over(flatten(c.seriesLists())) {
 		if !seen[s.Name] {
 			seen[s.Name] = true
 			out = append(out, s)

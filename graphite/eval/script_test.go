@@ -35,7 +35,7 @@ func TestScripts(t *testing.T) {
 
 func (m *memory) load(t *testing.T, d *datadriven.TestData) {
 	t.Helper()
-	for _, line := range strings.Split(d.Input, "\n") {
+	for line := range strings.SplitSeq(d.Input, "\n") {
 		fields := strings.Fields(line)
 		for i, f := range fields[1:] {
 			if f == "_" {

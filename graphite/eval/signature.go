@@ -77,7 +77,7 @@ func (f *Function) parseSignature() {
 	if f.Signature == "" {
 		return
 	}
-	for _, part := range strings.Split(f.Signature, ", ") {
+	for part := range strings.SplitSeq(f.Signature, ", ") {
 		if rest, ok := strings.CutPrefix(part, "*"); ok {
 			f.formal, f.variadic = append(f.formal, formal{name: rest}), true
 			continue

@@ -26,7 +26,7 @@ func summarizeFamily() []Function {
 
 func summarize(c *call) ([]*Series, error) {
 	list, align := c.series("seriesList"), c.truth("alignToFrom")
-	interval := c.interval("intervalString", list)
+	interval := c.interval(list)
 	if len(list) == 0 || c.err != nil {
 		return nil, nil
 	}
@@ -68,7 +68,7 @@ func smartSummarize(c *call) ([]*Series, error) {
 			return nil, err
 		}
 	}
-	interval := c.interval("intervalString", list)
+	interval := c.interval(list)
 	if len(list) == 0 || c.err != nil {
 		return nil, nil
 	}

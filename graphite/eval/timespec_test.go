@@ -25,7 +25,7 @@ func TestParseTime(t *testing.T) {
 			d.Fatalf(t, "%v", err)
 		}
 		var b strings.Builder
-		for _, line := range strings.Split(d.Input, "\n") {
+		for line := range strings.SplitSeq(d.Input, "\n") {
 			got, err := ParseTime(strings.TrimSuffix(strings.TrimPrefix(line, ">"), "<"), loc, time.Unix(seconds, 0))
 			if err != nil {
 				fmt.Fprintln(&b, "error")

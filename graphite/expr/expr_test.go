@@ -87,8 +87,19 @@ func FuzzParse(f *testing.F) {
 // FuzzParseGrows repeats pieces of targets up to hundreds of kilobytes: parsing takes no longer than its length lets expect, and no stack.
 func FuzzParseGrows(f *testing.F) {
 	for _, s := range [][3]string{
-		{"f(", "a", ")"}, {"template(", "a", ",x=1)"}, {"{a,", "b", "}"}, {"a|f(", "b", ")"}, {"f('", "x", "',"}, {"f(a=", "1", ")"}, {"a.", "b", "|f()"},
-		{"f(1e", "9", ","}, {"\\{", "a", "\\}"}, {"f(\"\\x4", "1", "\""}, {"\t", "a", "\n"}, {"-", "1", "."}, {"f(none,", "true", "|"},
+		{"f(", "a", ")"},
+		{"template(", "a", ",x=1)"},
+		{"{a,", "b", "}"},
+		{"a|f(", "b", ")"},
+		{"f('", "x", "',"},
+		{"f(a=", "1", ")"},
+		{"a.", "b", "|f()"},
+		{"f(1e", "9", ","},
+		{"\\{", "a", "\\}"},
+		{"f(\"\\x4", "1", "\""},
+		{"\t", "a", "\n"},
+		{"-", "1", "."},
+		{"f(none,", "true", "|"},
 	} {
 		f.Add(s[0], s[1], s[2], uint(3))
 		f.Add(s[0], s[1], s[2], uint(150))

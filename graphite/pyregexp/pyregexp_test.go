@@ -137,8 +137,16 @@ func TestSubIsBounded(t *testing.T) {
 // FuzzRegexpGrows repeats pieces of patterns and texts up to hundreds of kilobytes.
 func FuzzRegexpGrows(f *testing.F) {
 	for _, s := range [][4]string{
-		{"(", "a", ")*", "a"}, {"(?:", "a|aa", ")+", "a"}, {"(?=", "a*", ")", "ab"}, {"[", "^a", "]", "b"}, {"a{0,", "9", "}", "a"},
-		{"(?(1)", "a|b", ")", "a"}, {"(a)", `\1`, "?", "a"}, {"(?>a*|", "b", ")++", "aab"}, {"a*", "$", "b|", "a"}, {"(?<!", "ab", ")*?", "ж"},
+		{"(", "a", ")*", "a"},
+		{"(?:", "a|aa", ")+", "a"},
+		{"(?=", "a*", ")", "ab"},
+		{"[", "^a", "]", "b"},
+		{"a{0,", "9", "}", "a"},
+		{"(?(1)", "a|b", ")", "a"},
+		{"(a)", `\1`, "?", "a"},
+		{"(?>a*|", "b", ")++", "aab"},
+		{"a*", "$", "b|", "a"},
+		{"(?<!", "ab", ")*?", "ж"},
 	} {
 		f.Add(s[0], s[1], s[2], s[3], uint(3), uint(50))
 		f.Add(s[0], s[1], s[2], s[3], uint(60_000), uint(300_000))

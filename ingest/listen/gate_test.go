@@ -9,7 +9,7 @@ import (
 
 func TestGate(t *testing.T) {
 	g := NewGate(2, 100)
-	if !g.Enter() || !g.Enter() || g.Enter() {
+	if first, second, third := g.Enter(), g.Enter(), g.Enter(); !first || !second || third {
 		t.Error("a gate of two requests does not let in two")
 	}
 	one, two := Share{Gate: g}, Share{Gate: g}
@@ -78,7 +78,10 @@ func TestReadBody(t *testing.T) {
 		want    error
 	}{
 		{int64(len(text)), len(text), nil},
-		{-1, len(text), nil}, {0, 1 << 20, nil}, {5, 1 << 20, nil}, {1 << 40, 1 << 20, nil},
+		{-1, len(text), nil},
+		{0, 1 << 20, nil},
+		{5, 1 << 20, nil},
+		{1 << 40, 1 << 20, nil},
 		{-1, len(text) - 1, ErrTooLarge},
 		{-1, 10, ErrTooLarge},
 	} {

@@ -18,7 +18,7 @@ import (
 // serve serves a handler over a Port.
 func serve(t *testing.T, headBytes int, h http.HandlerFunc) (addr string) {
 	t.Helper()
-	tcp, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // of a test
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func serve(t *testing.T, headBytes int, h http.HandlerFunc) (addr string) {
 
 func dial(t *testing.T, addr, text string) (net.Conn, *bufio.Reader) {
 	t.Helper()
-	conn, err := net.Dial("tcp", addr) //nolint:noctx // of a test
+	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,7 +111,7 @@ func class(pattern string, i int) (end, cost int) {
 			if end < len(pattern) && (pattern[end] == 'p' || pattern[end] == 'P') {
 				cost += classCost
 			}
-		case pattern[end] == ']' && end > i+1 && !(end == i+2 && pattern[i+1] == '^'):
+		case pattern[end] == ']' && end > i+1 && (end != i+2 || pattern[i+1] != '^'):
 			return end, cost
 		default:
 			if end%8 == 0 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
@@ -212,7 +213,7 @@ type RawNames struct{}
 func (RawNames) FromLabels(ls labels.Labels) storage.Series {
 	s := storage.Series{Metric: "-"}
 	ls.Range(func(l labels.Label) {
-		if l.Name == labels.MetricName {
+		if l.Name == model.MetricNameLabel {
 			s.Metric = l.Value
 		} else {
 			s.Tags = append(s.Tags, storage.Tag{Key: l.Name, Value: l.Value})
@@ -226,7 +227,7 @@ func (RawNames) FromLabels(ls labels.Labels) storage.Series {
 
 func (n RawNames) ToLabels(s storage.Series) labels.Labels {
 	b := labels.NewBuilder(labels.EmptyLabels())
-	b.Set(labels.MetricName, n.FromMetric(s.Metric))
+	b.Set(model.MetricNameLabel, n.FromMetric(s.Metric))
 	for _, t := range s.Tags {
 		if name, ok := n.Label(t.Key); ok {
 			b.Set(name, t.Value)
@@ -258,7 +259,7 @@ func (RawNames) Filters(ms []*labels.Matcher) []storage.Filter {
 	for _, m := range ms {
 		f := storage.Filter{Keys: []string{m.Name}, Match: m.Matches, Absent: m.Matches("")}
 		switch m.Name {
-		case labels.MetricName:
+		case model.MetricNameLabel:
 			f.Keys = nil
 			f.Match = func(v string) bool { return m.Matches(RawNames{}.FromMetric(v)) }
 		case "job":

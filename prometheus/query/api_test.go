@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/grafana/regexp"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"

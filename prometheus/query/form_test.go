@@ -31,8 +31,16 @@ func TestTextBounds(t *testing.T) {
 		"long":        rep("a", 2<<20),
 	}
 	for _, e := range []struct{ path, parameter string }{
-		{"query", "query"}, {"query_range", "query"}, {"query_exemplars", "query"}, {"format_query", "query"}, {"parse_query", "query"},
-		{"series", "match[]"}, {"labels", "match[]"}, {"label/a/values", "match[]"}, {"status/plan", "match[]"}, {"targets/metadata", "match_target"},
+		{"query", "query"},
+		{"query_range", "query"},
+		{"query_exemplars", "query"},
+		{"format_query", "query"},
+		{"parse_query", "query"},
+		{"series", "match[]"},
+		{"labels", "match[]"},
+		{"label/a/values", "match[]"},
+		{"status/plan", "match[]"},
+		{"targets/metadata", "match_target"},
 	} {
 		for name, text := range texts {
 			if e.path != "query" && name != "parentheses" && name != "repetitions" {

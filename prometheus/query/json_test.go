@@ -85,9 +85,10 @@ func manySeries(series, points int) promql.Matrix {
 		m[i].Metric = labels.FromStrings("__name__", "node_cpu_seconds_total", "cpu", fmt.Sprint(i%4), "instance", fmt.Sprintf("host-%d:9100", i))
 		for j := range points {
 			f := float64(i * j)
-			if i%3 == 1 {
+			switch i % 3 {
+			case 1:
 				f /= 100
-			} else if i%3 == 2 {
+			case 2:
 				f = float64(i)
 			}
 			m[i].Floats = append(m[i].Floats, promql.FPoint{T: 1_763_700_000_000 + int64(j)*15_000, F: f})

@@ -48,8 +48,10 @@ func (o Options) Validate() error {
 		flag  string
 		value int64
 	}{
-		{"--query.timeout", int64(o.Timeout)}, {"--query.max-samples", int64(o.Samples)},
-		{"--query.max-concurrency", int64(o.Concurrency)}, {"--query.lookback-delta", int64(o.Lookback)},
+		{"--query.timeout", int64(o.Timeout)},
+		{"--query.max-samples", int64(o.Samples)},
+		{"--query.max-concurrency", int64(o.Concurrency)},
+		{"--query.lookback-delta", int64(o.Lookback)},
 	} {
 		if positive.value <= 0 {
 			return fmt.Errorf("%s must be above 0", positive.flag)

@@ -44,11 +44,15 @@ func TestPlanAPI(t *testing.T) {
 		{"", http.StatusBadRequest, "no match[] parameter provided"},
 		{"match[]=up{", http.StatusBadRequest, `invalid parameter "match[]": 1:4: parse error: unexpected end of input inside braces`},
 		{"match[]=up&start=x", http.StatusBadRequest, `invalid parameter "start": cannot parse "x" to a valid timestamp`},
-		{"match[]=nothing&start=0&end=1.5", http.StatusOK,
-			`{"start":"1970-01-01T00:00:00Z","end":"1970-01-01T00:00:01.5Z","series":0,"groups":[]}`},
-		{"match[]=up&start=1970-01-01T00:00:00Z&end=7200", http.StatusOK,
+		{
+			"match[]=nothing&start=0&end=1.5", http.StatusOK,
+			`{"start":"1970-01-01T00:00:00Z","end":"1970-01-01T00:00:01.5Z","series":0,"groups":[]}`,
+		},
+		{
+			"match[]=up&start=1970-01-01T00:00:00Z&end=7200", http.StatusOK,
 			`{"start":"1970-01-01T00:00:00Z","end":"1970-01-01T02:00:00Z","series":1,"groups":[` +
-				`{"kind":"rows","metric":"up","uid":"000001","series":1,"reads":1,"rows":2,"rowsOfMetric":4,"costMillis":{"range":3,"rows":0.5}}]}`},
+				`{"kind":"rows","metric":"up","uid":"000001","series":1,"reads":1,"rows":2,"rowsOfMetric":4,"costMillis":{"range":3,"rows":0.5}}]}`,
+		},
 	} {
 		values, err := url.ParseQuery(c.query)
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/grafana/regexp"
-	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/util/httputil"
 	v1 "github.com/prometheus/prometheus/web/api/v1"
 
@@ -79,9 +79,9 @@ func (h *tsdbStatusHandler) status(c storage.Cardinality, limit int) v1.TSDBStat
 		}
 	}
 	for _, m := range s.SeriesCountByMetricName {
-		s.SeriesCountByLabelValuePair = append(s.SeriesCountByLabelValuePair, v1.TSDBStat{Name: labels.MetricName + "=" + m.Name, Value: m.Value})
+		s.SeriesCountByLabelValuePair = append(s.SeriesCountByLabelValuePair, v1.TSDBStat{Name: model.MetricNameLabel + "=" + m.Name, Value: m.Value})
 	}
-	s.LabelValueCountByLabelName = append(s.LabelValueCountByLabelName, v1.TSDBStat{Name: labels.MetricName, Value: uint64(c.Metrics)})
+	s.LabelValueCountByLabelName = append(s.LabelValueCountByLabelName, v1.TSDBStat{Name: model.MetricNameLabel, Value: uint64(c.Metrics)})
 	s.SeriesCountByLabelValuePair, s.LabelValueCountByLabelName = largest(s.SeriesCountByLabelValuePair, limit), largest(s.LabelValueCountByLabelName, limit)
 	return s
 }

@@ -46,18 +46,18 @@ func (p *Store) ChunkParts(ctx context.Context, mint, maxt int64, hints *promsto
 // Len returns the number of series.
 func (c ChunkParts) Len() int { return len(c.sets) }
 
-// A chunkPart is a part that has been read into memory.
-type chunkPart struct {
+// A ChunkPart is a part that has been read into memory.
+type ChunkPart struct {
 	Set     chunkSet
 	Samples int
 	End     func() // gives the memory back
 }
 
 // Read reads the series from (included) to (excluded).
-func (c ChunkParts) Read(ctx context.Context, from, to int) (chunkPart, error) {
+func (c ChunkParts) Read(ctx context.Context, from, to int) (ChunkPart, error) {
 	g, err := c.readGroup(ctx, c.sets[from:to], c.span, readOptions{})
 	end := func() { budget.From(ctx).Give(g.bytes) }
-	return chunkPart{chunkSet{&seriesSet{group: g.series}}, g.samples, end}, err
+	return ChunkPart{chunkSet{&seriesSet{group: g.series}}, g.samples, end}, err
 }
 
 type chunkSet struct{ *seriesSet }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	promstorage "github.com/prometheus/prometheus/storage"
@@ -195,9 +196,9 @@ func TestGroups(t *testing.T) {
 	p := newPromStorageOf(s, promtest.RawNames{}, Limits{})
 	const n = 3*firstGroup + 1
 	for i := range n {
-		p.Write(t, labels.FromStrings(labels.MetricName, "m", "i", fmt.Sprintf("%05d", i)), 1000)
+		p.Write(t, labels.FromStrings(model.MetricNameLabel, "m", "i", fmt.Sprintf("%05d", i)), 1000)
 	}
-	p.Write(t, labels.FromStrings(labels.MetricName, "m", "j", "no sample in the range"), 9000)
+	p.Write(t, labels.FromStrings(model.MetricNameLabel, "m", "j", "no sample in the range"), 9000)
 	if got := selected(t, p.querier(0, 2000).Select(t.Context(), true, nil), true); len(got) != n || !slices.IsSorted(got) {
 		t.Errorf("%d series, want %d", len(got), n)
 	}
@@ -238,8 +239,7 @@ func TestQueryLimits(t *testing.T) {
 		if failed := errors.Is(set.Err(), storage.ErrLimit); failed != tc.fails || !failed && set.Err() != nil {
 			t.Errorf("%+v: %v", tc.limits, set.Err())
 		}
-		var ours promql.ErrStorage
-		if errors.As(set.Err(), &ours) {
+		if _, ok := errors.AsType[promql.ErrStorage](set.Err()); ok {
 			t.Errorf("%+v: a limit is shown as a failure of the store", tc.limits)
 		}
 	}

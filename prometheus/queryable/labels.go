@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
@@ -58,7 +59,7 @@ func (q *querier) listNames(ctx context.Context, names textSet) (bool, error) {
 	}
 	metrics, err := q.store.Metrics(ctx, q.span.start, q.span.end)
 	if slices.ContainsFunc(metrics, func(m string) bool { return q.names.FromMetric(m) != "" }) {
-		names.add(labels.MetricName)
+		names.add(model.MetricNameLabel)
 	}
 	return true, reply.QueryError(ctx, "list names", err)
 }
@@ -70,7 +71,7 @@ func (q *querier) listValues(ctx context.Context, name string, values textSet) (
 	if err != nil || !ok {
 		return false, err
 	}
-	if name == labels.MetricName {
+	if name == model.MetricNameLabel {
 		metrics, err := q.store.Metrics(ctx, q.span.start, q.span.end)
 		for _, m := range metrics {
 			values.add(q.names.FromMetric(m))

@@ -52,6 +52,7 @@ var (
 	_ promstorage.ExemplarQueryable       = (*Store)(nil)
 )
 
+// New returns a Store that reads q and shows its names through tr.
 func New(q storage.Querier, tr Names, limits Limits) *Store {
 	return &Store{store: q, names: tr, limits: limits}
 }

@@ -3,6 +3,7 @@ package rangeql
 import (
 	"math"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -122,7 +123,7 @@ func (g *groups) labels(metric labels.Labels) labels.Labels {
 	b := labels.NewBuilder(metric)
 	if a.without {
 		b.Del(a.grouping...)
-		b.Del(labels.MetricName)
+		b.Del(model.MetricNameLabel)
 	} else {
 		b.Keep(a.grouping...)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/promql"
@@ -248,9 +249,9 @@ func writeRandom(t testing.TB, s *teststorage.TestStorage, rng *rand.Rand, serie
 	app := s.AppenderV2(t.Context())
 	for i := range series {
 		name := []string{"requests_total", "temperature", "bytes_sum"}[i%3]
-		ls := labels.FromStrings(labels.MetricName, name, "i", fmt.Sprint(i), "group", fmt.Sprint(i%7), "dc", fmt.Sprint(rng.IntN(2)))
+		ls := labels.FromStrings(model.MetricNameLabel, name, "i", fmt.Sprint(i), "group", fmt.Sprint(i%7), "dc", fmt.Sprint(rng.IntN(2)))
 		if i%11 == 0 { // differs from another one in the name alone
-			ls = labels.FromStrings(labels.MetricName, name, "twin", fmt.Sprint(i/22))
+			ls = labels.FromStrings(model.MetricNameLabel, name, "twin", fmt.Sprint(i/22))
 		}
 		kind, at, v := rng.IntN(6), rng.Int64N(20_000), rng.Float64()*100
 		for at <= dataEnd {
@@ -465,7 +466,7 @@ func (s memorySource) Columns(context.Context, rangeql.Selector) (rangeql.Column
 func memoryColumns(series, samples int) memorySource {
 	c := &testColumns{}
 	for i := range series {
-		s := testSeries{labels: labels.FromStrings(labels.MetricName, "m", "group", fmt.Sprint(i%10), "i", fmt.Sprint(i))}
+		s := testSeries{labels: labels.FromStrings(model.MetricNameLabel, "m", "group", fmt.Sprint(i%10), "i", fmt.Sprint(i))}
 		for j := range samples {
 			s.times, s.values = append(s.times, int64(j)*15_000), append(s.values, float64(i*j))
 		}

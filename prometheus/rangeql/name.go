@@ -16,7 +16,7 @@ type nameCheck struct {
 
 // see records a series and reports whether its name differs from that of the one before.
 func (c *nameCheck) see(ls labels.Labels) (name string, changed bool) {
-	now := [3]string{ls.Get(labels.MetricName), ls.Get(model.MetricTypeLabel), ls.Get(model.MetricUnitLabel)}
+	now := [3]string{ls.Get(model.MetricNameLabel), ls.Get(model.MetricTypeLabel), ls.Get(model.MetricUnitLabel)}
 	changed = !c.seen || now[0] != c.last[0]
 	c.several = c.several || c.seen && now != c.last
 	c.last, c.seen = now, true

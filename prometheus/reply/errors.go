@@ -30,6 +30,7 @@ func (e LimitError) Error() string {
 	return fmt.Sprintf("query needs more than %d %s", e.Limit, e.What)
 }
 
+// Is implements errors.Is: a LimitError is a storage.ErrLimit.
 func (LimitError) Is(target error) bool { return target == storage.ErrLimit }
 
 // StoreError marks a temporary error of the store. Prometheus treats plain errors as mistakes in

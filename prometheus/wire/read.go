@@ -24,6 +24,7 @@ func readUvarint(b []byte, i int) (uint64, int) {
 	return ReadLongUvarint(b, i)
 }
 
+// ReadLongUvarint reads a varint of any length at i. next is 0 if there is none.
 func ReadLongUvarint(b []byte, i int) (v uint64, next int) {
 	for shift := 0; shift < 64 && i < len(b); shift += 7 {
 		c := b[i]

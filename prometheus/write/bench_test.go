@@ -44,9 +44,13 @@ func senderText(n int) promtest.WriteText {
 	for i := range n {
 		q.Series = append(q.Series, promtest.WriteTextSeries{
 			Labels: []prompb.Label{
-				{Name: "__name__", Value: "node_cpu_seconds_total"}, {Name: "cpu", Value: fmt.Sprint(i % 64)},
-				{Name: "env", Value: "production"}, {Name: "instance", Value: fmt.Sprintf("host-%04d.example.org:9100", i/64)},
-				{Name: "job", Value: "node-exporter"}, {Name: "mode", Value: []string{"idle", "user", "system"}[i%3]}, {Name: "region", Value: "eu-central-1"},
+				{Name: "__name__", Value: "node_cpu_seconds_total"},
+				{Name: "cpu", Value: fmt.Sprint(i % 64)},
+				{Name: "env", Value: "production"},
+				{Name: "instance", Value: fmt.Sprintf("host-%04d.example.org:9100", i/64)},
+				{Name: "job", Value: "node-exporter"},
+				{Name: "mode", Value: []string{"idle", "user", "system"}[i%3]},
+				{Name: "region", Value: "eu-central-1"},
 			},
 			Samples: []writev2.Sample{{Value: float64(i) * 1.25, Timestamp: 1_767_225_600_000}},
 		})

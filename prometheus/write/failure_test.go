@@ -115,7 +115,7 @@ func TestRemoteWriteErrorsOfTheStore(t *testing.T) {
 		if got := describe(t, res); !strings.HasPrefix(got, c.want+" ") {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
-		if after, err := strconv.Atoi(res.Header.Get("Retry-After")); (res.StatusCode == 503) != (err == nil) || err == nil && (after < 1 || after > 5) {
+		if after, err := strconv.Atoi(res.Header.Get("Retry-After")); (res.StatusCode == http.StatusServiceUnavailable) != (err == nil) || err == nil && (after < 1 || after > 5) {
 			t.Errorf("%s: Retry-After %q", c.name, res.Header.Get("Retry-After"))
 		}
 		counts := checkCounters(t, d)

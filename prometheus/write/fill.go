@@ -91,7 +91,8 @@ func (j *job) validateHistograms() {
 func validate(h interface {
 	ReduceResolution(schema int32) error
 	Validate() error
-}, schema int32, zeroThreshold float64) error {
+}, schema int32, zeroThreshold float64,
+) error {
 	if math.IsNaN(zeroThreshold) {
 		// Validate accepts it, but Prometheus' engine loops forever when it adds two such
 		// histograms (as of v0.315.0).

@@ -50,9 +50,12 @@ func (o Options) Validate() error {
 		value int64
 	}{
 		{"--write.max-body-bytes", int64(o.BodyBytes)},
-		{"series of a request", int64(o.RequestSeries)}, {"samples of a request", int64(o.RequestData)},
-		{"label bytes of a series", int64(o.SeriesBytes)}, {"label bytes of a request", int64(o.LabelBytes)},
-		{"--write.max-concurrency", int64(o.Requests)}, {"--storage.series-cache", int64(o.SeriesCache)},
+		{"series of a request", int64(o.RequestSeries)},
+		{"samples of a request", int64(o.RequestData)},
+		{"label bytes of a series", int64(o.SeriesBytes)},
+		{"label bytes of a request", int64(o.LabelBytes)},
+		{"--write.max-concurrency", int64(o.Requests)},
+		{"--storage.series-cache", int64(o.SeriesCache)},
 		{"timeout of a request", int64(o.Timeout)},
 	} {
 		if positive.value <= 0 {

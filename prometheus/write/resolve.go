@@ -138,8 +138,7 @@ func (j *job) resolve(ctx context.Context) error {
 		return nil
 	}
 	if err := j.unknown.Resolve(ctx, j.o.Appender, j.cache); err != nil {
-		var failed *ingest.FailedError // its key is no text
-		if errors.As(err, &failed) {
+		if failed, ok := errors.AsType[*ingest.FailedError](err); ok {
 			err = failed.Err
 		}
 		return fmt.Errorf("resolve series: %w", err)

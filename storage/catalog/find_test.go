@@ -193,7 +193,7 @@ func TestFindWithoutMeta(t *testing.T) {
 		t.Run(fmt.Sprint("salt ", salt), func(t *testing.T) {
 			now := time.Unix(1357000000, 0)
 			db := kv.NewMem(storetest.Tables()...)
-			db.SetClock(func() int64 { return now.UnixMilli() })
+			db.SetClock(now.UnixMilli)
 			shared := func(o *storage.Options) {
 				o.Exclusive, o.Layout.SaltWidth = false, salt
 				o.Now = func() time.Time { return now }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"fmt"
 	"sort"
 	"time"
@@ -55,7 +56,7 @@ func (cat *Catalog) hoursOf(id index.ID) (first, last int) {
 func (cat *Catalog) RowText(ctx context.Context, key []byte) string {
 	k, err := cat.layout.ParseRowKey(key)
 	if err != nil {
-		return fmt.Sprintf("%x", key)
+		return hex.EncodeToString(key)
 	}
 	name := fmt.Sprintf("metric %x", k.Metric)
 	if names, err := cat.uids.Names(ctx, schema.Metric, []string{string(k.Metric)}); err == nil && len(names) == 1 && names[0] != "" {

@@ -134,7 +134,7 @@ func wantError(t *testing.T, err error, want string) {
 	if !errors.Is(err, fit.ErrLayout) {
 		t.Fatalf("Check = %v, want %q", err, want)
 	}
-	for _, text := range strings.Split(want, "|") {
+	for text := range strings.SplitSeq(want, "|") {
 		if !strings.Contains(err.Error(), text) {
 			t.Errorf("Check = %v, want %q", err, text)
 		}

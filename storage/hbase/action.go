@@ -32,7 +32,7 @@ func encodeMutations(family string, rows []kv.Mutation, chosen []int) []action {
 		begin := len(cells)
 		cells = actions[n].encode(cells, family, &rows[i])
 		actions[n].row = i
-		actions[n].cells = cells[begin:len(cells)]
+		actions[n].cells = cells[begin:]
 		actions[n].key = keyOf(actions[n].cells)
 	}
 	return actions

@@ -1,12 +1,16 @@
 package hbase
 
-import "github.com/tsdbridge/tsdbridge/storage/kv"
+import (
+	"slices"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
 
 // following is the first key after key; empty if there is none, for HBase takes no key longer than
 // kv.MaxKeyLength, not even as a bound of a scan.
 func following(key []byte) []byte {
 	if len(key) < kv.MaxKeyLength {
-		return append(key[:len(key):len(key)], 0)
+		return append(slices.Clip(key), 0)
 	}
 	return firstAfter(key)
 }

@@ -187,7 +187,7 @@ func split(t *testing.T, c *cluster.Cluster, at string) {
 	}
 	old := get.Region()
 	info, err := proto.Marshal(&pb.RegionInfo{
-		RegionId: proto.Uint64(old.ID()), StartKey: old.StartKey(), EndKey: old.StopKey(),
+		RegionId: new(old.ID()), StartKey: old.StartKey(), EndKey: old.StopKey(),
 		TableName: &pb.TableName{Namespace: []byte("default"), Qualifier: []byte(table)},
 	})
 	if err != nil {

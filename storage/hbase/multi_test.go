@@ -87,8 +87,8 @@ func protoRequest(rows []kv.Mutation) (*pb.MultiRequest, []byte) {
 		m := &rows[i]
 		var parts []*pb.Action
 		announce := func(kind pb.MutationProto_MutationType, n int) {
-			parts = append(parts, &pb.Action{Index: proto.Uint32(uint32(i + 1)), Mutation: &pb.MutationProto{
-				Row: m.Key, MutateType: &kind, AssociatedCellCount: proto.Int32(int32(n)),
+			parts = append(parts, &pb.Action{Index: new(uint32(i + 1)), Mutation: &pb.MutationProto{
+				Row: m.Key, MutateType: &kind, AssociatedCellCount: new(int32(n)),
 			}})
 		}
 		var own []byte
@@ -108,7 +108,7 @@ func protoRequest(rows []kv.Mutation) (*pb.MultiRequest, []byte) {
 			announce(pb.MutationProto_DELETE, max(1, n))
 		}
 		if len(parts) > 1 {
-			joint = append(joint, &pb.RegionAction{Region: where, Atomic: proto.Bool(true), Action: parts})
+			joint = append(joint, &pb.RegionAction{Region: where, Atomic: new(true), Action: parts})
 			jointCells = append(jointCells, own...)
 		} else {
 			simple.Action = append(simple.Action, parts...)
@@ -138,12 +138,12 @@ func testMultiGetRequest(t *testing.T, keys [][]byte, history bool, tail []byte)
 	msg, blocks, _ := testMulti(t.Context(), actions).SerializeCellBlocks(nil)
 	group := &pb.RegionAction{Region: &pb.RegionSpecifier{Type: pb.RegionSpecifier_REGION_NAME.Enum(), Value: []byte("tsdb,,1.")}}
 	for i, row := range []string{"a", "b", string(keys[2])} {
-		group.Action = append(group.Action, &pb.Action{Index: proto.Uint32(uint32(i + 1)), Get: &pb.Get{
+		group.Action = append(group.Action, &pb.Action{Index: new(uint32(i + 1)), Get: &pb.Get{
 			Row: []byte(row), Column: []*pb.Column{{Family: []byte("family")}}, TimeRange: &pb.TimeRange{},
 		}})
 		if get := group.GetAction()[i].GetGet(); history {
 			get.MaxVersions = proto.Uint32(100)
-			get.Attribute = []*pb.NameBytesPair{{Name: proto.String("_raw_"), Value: []byte{0xff}}}
+			get.Attribute = []*pb.NameBytesPair{{Name: new("_raw_"), Value: []byte{0xff}}}
 		}
 	}
 	want := &pb.MultiRequest{RegionAction: []*pb.RegionAction{group}}
@@ -241,7 +241,8 @@ func describe(answers []answer, err error) string {
 // FuzzMultiResponse: no panic, and what is read is what protobuf's own code reads.
 func FuzzMultiResponse(f *testing.F) {
 	for _, r := range []*pb.MultiResponse{
-		{}, {RegionActionResult: []*pb.RegionActionResult{{ResultOrException: []*pb.ResultOrException{of(1, 0), of(3, 0)}}, {}}},
+		{},
+		{RegionActionResult: []*pb.RegionActionResult{{ResultOrException: []*pb.ResultOrException{of(1, 0), of(3, 0)}}, {}}},
 		{RegionActionResult: []*pb.RegionActionResult{{Exception: pair("a.B", "c")}, {ResultOrException: []*pb.ResultOrException{of(0, 0)}}}},
 	} {
 		raw, err := proto.Marshal(r)

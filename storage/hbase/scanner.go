@@ -69,9 +69,9 @@ func newQuery(s kv.Scan) (*pb.Scan, error) {
 	if columns {
 		column.Qualifier = [][]byte{bytes.Clone(s.Qualifier)}
 	}
-	query := &pb.Scan{Column: []*pb.Column{column}, TimeRange: &pb.TimeRange{}, MaxResultSize: ptr(uint64(maxResultSize))}
+	query := &pb.Scan{Column: []*pb.Column{column}, TimeRange: &pb.TimeRange{}, MaxResultSize: new(uint64(maxResultSize))}
 	if s.Since > 0 {
-		query.TimeRange.From = ptr(uint64(s.Since))
+		query.TimeRange.From = new(uint64(s.Since))
 	}
 	if columns {
 		return query, nil
@@ -81,7 +81,8 @@ func newQuery(s kv.Scan) (*pb.Scan, error) {
 	return query, err
 }
 
-func ptr[T any](v T) *T { return &v }
+//go:fix inline
+func ptr[T any](v T) *T { return new(v) }
 
 // next returns the rows of the next answer that has any; none means that the scan is over.
 func (s *scanner) next(ctx context.Context) ([]kv.Row, error) {
@@ -243,12 +244,12 @@ func (s *scanner) beyondStop(key []byte) bool {
 // request is the next one: it opens a region scanner or asks the open one for more.
 func (s *scanner) request(ctx context.Context) *scanCall {
 	proto := &pb.ScanRequest{
-		NumberOfRows:            ptr(s.rowsPerAnswer()),
-		ClientHandlesPartials:   ptr(true),
-		ClientHandlesHeartbeats: ptr(true),
+		NumberOfRows:            new(s.rowsPerAnswer()),
+		ClientHandlesPartials:   new(true),
+		ClientHandlesHeartbeats: new(true),
 	}
 	if s.open {
-		proto.ScannerId, proto.NextCallSeq = ptr(s.id), ptr(s.seq)
+		proto.ScannerId, proto.NextCallSeq = new(s.id), new(s.seq)
 		return newScanCall(ctx, s.scan.Table, s.key, proto, true)
 	}
 	proto.Scan = &pb.Scan{
@@ -347,7 +348,7 @@ func (s *scanner) close(ctx context.Context) {
 	defer cancel()
 	var pause backoff
 	for range closeTries {
-		request := &pb.ScanRequest{ScannerId: ptr(s.id), CloseScanner: ptr(true), NumberOfRows: ptr(uint32(0))}
+		request := &pb.ScanRequest{ScannerId: new(s.id), CloseScanner: new(true), NumberOfRows: new(uint32(0))}
 		_, err := send(ctx, s.client, newScanCall(ctx, s.scan.Table, s.key, request, true))
 		if err == nil {
 			return

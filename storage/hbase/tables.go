@@ -173,7 +173,7 @@ func (f Family) attributes() [][2]string {
 		{"VERSIONS", strconv.Itoa(max(1, f.Versions))}, {"BLOOMFILTER", f.Bloom}, {"DATA_BLOCK_ENCODING", f.Encoding}, {"COMPRESSION", f.Compression},
 	}
 	if f.TTL > 0 {
-		a = append(a, [2]string{"TTL", fmt.Sprint(int64(f.TTL / time.Second))})
+		a = append(a, [2]string{"TTL", strconv.FormatInt(int64(f.TTL/time.Second), 10)})
 	}
 	return a
 }
@@ -181,9 +181,11 @@ func (f Family) attributes() [][2]string {
 // String is the family as HBase's shell shows it.
 func (f Family) String() string {
 	text := f.Name
+	var textSb184 strings.Builder
 	for _, a := range f.attributes() {
-		text += ", " + a[0] + " " + a[1]
+		textSb184.WriteString(", " + a[0] + " " + a[1])
 	}
+	text += textSb184.String()
 	return text
 }
 

@@ -52,7 +52,7 @@ func checkStream(t *testing.T, samples []sample) {
 			t.Fatalf("point %d of %v: offset %d", i, samples, got)
 		}
 		want := math.Float64frombits(p.bits)
-		form := schema.FormFloat
+		var form schema.Form
 		if form, doubles = doubles.form(i); p.form != schema.FormInteger && form != p.form {
 			t.Fatalf("point %d of %v: form %d", i, samples, form)
 		}

@@ -286,10 +286,10 @@ func insertSorted(keys, added []string) []string {
 	slices.Sort(added)
 	end := len(keys)
 	keys = append(keys, added...)
-	for i := len(added) - 1; i >= 0; i-- {
-		at, _ := slices.BinarySearch(keys[:end], added[i])
+	for i, a := range slices.Backward(added) {
+		at, _ := slices.BinarySearch(keys[:end], a)
 		copy(keys[at+i+1:], keys[at:end])
-		keys[at+i] = added[i]
+		keys[at+i] = a
 		end = at
 	}
 	return keys

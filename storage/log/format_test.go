@@ -23,7 +23,7 @@ func TestFormat(t *testing.T) {
 			d.ScanArgs(t, "number", &number)
 			d.ScanArgs(t, "before", &before)
 			d.ScanArgs(t, "end", &end)
-			b := appendSegmentHeader(nil, number, Position{before, end})
+			b := segmentHead(number, Position{before, end})
 			if n, p, err := parseSegmentHeader(b); n != number || p != (Position{before, end}) || err != nil {
 				return fmt.Sprint("reads back as ", n, p, err)
 			}
@@ -82,7 +82,7 @@ func TestSumNumber(t *testing.T) {
 
 // image is a segment with groups of records, as the log writes it.
 func image(number uint64, groups ...[]string) []byte {
-	b := appendSegmentHeader(nil, number, Position{})
+	b := segmentHead(number, Position{})
 	for _, records := range groups {
 		start := len(b)
 		for _, record := range records {
@@ -129,7 +129,7 @@ func FuzzSegment(f *testing.F) {
 			return
 		}
 		if number, before, err := parseSegmentHeader(b); err == nil {
-			if again := appendSegmentHeader(nil, number, before); !bytes.Equal(again[:36], b[:36]) {
+			if again := segmentHead(number, before); !bytes.Equal(again[:36], b[:36]) {
 				t.Errorf("header %x became %x", b[:segmentHeader], again)
 			}
 		}
@@ -138,7 +138,7 @@ func FuzzSegment(f *testing.F) {
 		for {
 			offset, record, err := r.next()
 			if err != nil {
-				if !errors.Is(err, errBroken) && !(errors.Is(err, io.EOF) && at == int64(len(b))) {
+				if !errors.Is(err, errBroken) && (!errors.Is(err, io.EOF) || at != int64(len(b))) {
 					t.Fatal(err)
 				}
 				break

@@ -1,6 +1,7 @@
 package log
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -69,7 +70,7 @@ func (o Options) withDefaults() Options {
 func (o *Options) validate() error {
 	switch {
 	case o.Dir == "":
-		return fmt.Errorf("log: no directory")
+		return errors.New("log: no directory")
 	case o.SegmentBytes < 256:
 		return fmt.Errorf("log: segments of %d bytes, want 256 or more", o.SegmentBytes)
 	case o.MaxRecordBytes < 1 || o.MaxRecordBytes > longest:

@@ -81,7 +81,7 @@ func (l *Log) file(s *segment) (name string, err error) {
 
 // begin makes the file the segment: its header is on the disk before its name.
 func (l *Log) begin(s *segment, name string) error {
-	_, err := s.file.WriteAt(appendSegmentHeader(nil, s.number, s.before), 0)
+	_, err := s.file.WriteAt(segmentHead(s.number, s.before), 0)
 	if err == nil {
 		err = s.file.Sync()
 	}

@@ -52,16 +52,15 @@ func parseFileName(name string) (number uint64, suffix string, ok bool) {
 	return number, suffix, err == nil && number > 0 && fileName(number, suffix) == name
 }
 
-// appendSegmentHeader writes the first bytes of a segment.
-func appendSegmentHeader(b []byte, number uint64, before Position) []byte {
-	start := len(b)
-	b = append(b, segmentMagic...)
+// segmentHead returns the first bytes of a segment.
+func segmentHead(number uint64, before Position) []byte {
+	b := []byte(segmentMagic)
 	b = binary.BigEndian.AppendUint32(b, segmentVersion)
 	b = binary.BigEndian.AppendUint64(b, number)
 	b = binary.BigEndian.AppendUint64(b, before.Segment)
 	b = binary.BigEndian.AppendUint64(b, uint64(before.Offset))
-	b = append(b, make([]byte, segmentHeader-4-(len(b)-start))...)
-	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli))
+	b = append(b, make([]byte, segmentHeader-4-len(b))...)
+	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
 // What parseSegmentHeader finds wrong.
@@ -70,7 +69,7 @@ var (
 	errVersion   = errors.New("a format of another version")
 )
 
-// parseSegmentHeader is the inverse of appendSegmentHeader. Length and sum of the header are the
+// parseSegmentHeader is the inverse of segmentHead. Length and sum of the header are the
 // same in all versions.
 func parseSegmentHeader(b []byte) (number uint64, before Position, err error) {
 	if len(b) < segmentHeader || string(b[:8]) != segmentMagic {

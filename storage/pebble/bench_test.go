@@ -128,8 +128,10 @@ func BenchmarkScan(b *testing.B) {
 			"keys":     {KeysOnly: true},
 			"since":    {Since: 1 << 50},
 			"suffixes": {Match: &kv.Match{Prefix: 7, Key: 3, Value: 3, Suffixes: some}},
-			"second tag": {Match: &kv.Match{Prefix: 7, Key: 3, Value: 3,
-				Tags: []kv.Tag{{Key: []byte{0, 0, 2}, Values: [][]byte{{9, 9, 9}}}}}},
+			"second tag": {Match: &kv.Match{
+				Prefix: 7, Key: 3, Value: 3,
+				Tags: []kv.Tag{{Key: []byte{0, 0, 2}, Values: [][]byte{{9, 9, 9}}}},
+			}},
 		} {
 			scan.Table, scan.Family = "t", "f"
 			b.Run(fmt.Sprintf("%s/%s", where, name), func(b *testing.B) {

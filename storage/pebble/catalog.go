@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
+
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 

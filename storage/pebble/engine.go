@@ -19,6 +19,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
@@ -100,7 +101,7 @@ func (e *Engine) db() *pebble.DB { return e.now.Load() }
 
 // Open opens the store of o and creates what is missing.
 func Open(o Options) (*Engine, error) {
-	files, path := vfs.FS(vfs.Default), o.Path
+	files, path := vfs.Default, o.Path
 	if o.InMemory {
 		files, path = vfs.NewMem(), ""
 	}

@@ -101,10 +101,10 @@ func TestSinceOnFiles(t *testing.T) {
 			key := []byte(fmt.Sprintf("%04d", i+200*(round/3)))
 			cell := kv.Put{Qualifier: fmt.Appendf(nil, "%d", round), Value: make([]byte, 300)}
 			m := kv.Mutation{Key: key, Puts: []kv.Put{cell}}
-			switch {
-			case i%5 == 1:
+			switch i % 5 {
+			case 1:
 				m = kv.Mutation{Key: key, DeleteRow: true}
-			case i%5 == 2:
+			case 2:
 				m = kv.Mutation{Key: key, Deletes: []kv.Delete{{Qualifier: fmt.Appendf(nil, "%d", round-1)}}}
 			}
 			change = append(change, m)

@@ -48,8 +48,8 @@ func (r *diskSpace) whileFull(try func() error) error {
 	return err
 }
 
-func (f fullFS) file(make func() (vfs.File, error)) (file vfs.File, err error) {
-	err = f.space.whileFull(func() (err error) { file, err = make(); return err })
+func (f fullFS) file(create func() (vfs.File, error)) (file vfs.File, err error) {
+	err = f.space.whileFull(func() (err error) { file, err = create(); return err })
 	if err != nil {
 		return nil, err
 	}

@@ -22,8 +22,7 @@ func lockFolder(path string, files vfs.FS, wait time.Duration) (*pebble.Lock, er
 			return lock, nil
 		}
 		// The file could not be opened: no lock was requested yet.
-		var opening *fs.PathError
-		if errors.As(err, &opening) {
+		if _, ok := errors.AsType[*fs.PathError](err); ok {
 			return nil, fmt.Errorf("lock it: %w", err)
 		}
 		if time.Since(begin) >= wait {

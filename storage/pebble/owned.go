@@ -233,7 +233,7 @@ func (o *owned) synced(f ownedFile) {
 func (o *owned) put(durable bool) {
 	var space [mark.MaxFact]byte
 	fact := o.fact.appendTo(space[:0])
-	err := error(nil)
+	var err error
 	if durable {
 		err = o.mark.PutSynced(fact)
 	} else {

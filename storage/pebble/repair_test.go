@@ -83,7 +83,8 @@ func damageTable(t *testing.T, rng *rand.Rand, files vfs.FS, name string, run in
 	if err := errors.Join(err, f.Close(), files.Remove(name)); err != nil {
 		t.Fatal(err)
 	}
-	at, what := rng.IntN(len(b)), ""
+	at := rng.IntN(len(b))
+	var what string
 	if run < 8 { // the blocks at the end: filter, index, properties
 		at = len(b) - 1 - rng.IntN(3000)
 	}

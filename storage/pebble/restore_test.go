@@ -161,13 +161,13 @@ func TestRestoreCut(t *testing.T) {
 			return
 		}
 		e, err := open(restoreTo("to"), cut, func() int64 { return 1 })
-		switch got := 0; {
+		switch {
 		case errors.Is(err, ErrRestoring):
 			continue
 		case err != nil:
 			t.Fatalf("cut %d: %v", n, err)
 		default:
-			got = len(scanned(t, e, kv.Scan{}))
+			got := len(scanned(t, e, kv.Scan{}))
 			// Before the mark was there, there was nothing.
 			if got != 0 && got != 2 || got == 0 && n > 4 {
 				t.Errorf("cut %d: %d rows", n, got)

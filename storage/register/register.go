@@ -51,7 +51,7 @@ func (r *resolution) putMeta(ctx context.Context) {
 	for _, f := range fresh {
 		s.registry.Of(f.id).Try()
 	}
-	if err := s.db.Apply(ctx, s.meta, schema.FamilyMeta, r.metaRows.build(fresh, s.now().Unix())); err != nil {
+	if err := s.db.Apply(ctx, s.meta, schema.FamilyMeta, r.build(fresh, s.now().Unix())); err != nil {
 		r.failUnfinished(fmt.Errorf("register series: %w", err))
 		return
 	}

@@ -117,6 +117,7 @@ func (c *agedCell) objectAge(o schema.Object) int64 {
 	return c.Time
 }
 
+// AgeAt returns when the point at an offset was acknowledged; false if ages do not contain it.
 func AgeAt(ages []schema.Age, offset uint32) (int64, bool) {
 	i, ok := slices.BinarySearchFunc(ages, offset, func(a schema.Age, o uint32) int { return cmp.Compare(a.Offset, o) })
 	if !ok {

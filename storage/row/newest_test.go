@@ -19,11 +19,26 @@ func TestReplaces(t *testing.T) {
 		newer, older schema.ObjectKind
 		want         bool
 	}{
-		{number, number, true}, {number, float, true}, {number, histogram, true}, {number, start, true}, {number, exemplar, false},
-		{float, number, true}, {histogram, number, true}, {histogram, float, true}, {float, start, false}, {histogram, start, false},
-		{start, start, true}, {start, number, false}, {start, histogram, false}, {start, exemplar, false},
-		{exemplar, exemplar, false}, {exemplar, number, false}, {exemplar, start, false},
-		{77, 77, true}, {77, 78, false}, {77, number, false}, // kinds of later versions
+		{number, number, true},
+		{number, float, true},
+		{number, histogram, true},
+		{number, start, true},
+		{number, exemplar, false},
+		{float, number, true},
+		{histogram, number, true},
+		{histogram, float, true},
+		{float, start, false},
+		{histogram, start, false},
+		{start, start, true},
+		{start, number, false},
+		{start, histogram, false},
+		{start, exemplar, false},
+		{exemplar, exemplar, false},
+		{exemplar, number, false},
+		{exemplar, start, false},
+		{77, 77, true},
+		{77, 78, false},
+		{77, number, false}, // kinds of later versions
 	} {
 		if got := Replaces(c.newer, c.older); got != c.want {
 			t.Errorf("Replaces(%d, %d) = %v, want %v", c.newer, c.older, got, c.want)

@@ -19,11 +19,13 @@ type Row struct {
 	cellObjects []schema.Object
 }
 
+// A Point is a point with the time of its cell.
 type Point struct {
 	schema.Point
 	written int64 // Time of its cell
 }
 
+// An Object is an object with the time of its cell.
 type Object struct {
 	schema.Object
 	written int64

@@ -62,7 +62,7 @@ func DecodeData(dst []Point, qualifier, value []byte) ([]Point, error) {
 	if ClassifyCell(qualifier) != CellData {
 		return dst, fmt.Errorf("data cell %X: not the qualifier of data points", clip(qualifier))
 	}
-	if len(qualifier) > 2 && !(len(qualifier) == 4 && isMillis(qualifier[0])) {
+	if len(qualifier) > 2 && (len(qualifier) != 4 || !isMillis(qualifier[0])) {
 		return decodeCompacted(dst, qualifier, value)
 	}
 	p, n := cutQualifier(qualifier)

@@ -28,7 +28,7 @@ func (c *cellColumns) parse(q, v []byte) bool {
 
 // parseQualifiers reads the qualifiers. Nearly all cells have one kind of them, and of flags.
 func (c *cellColumns) parseQualifiers(q []byte) bool {
-	n := 0
+	var n int
 	c.firstMillis = false
 	if c.millis = 0; isMillis(q[0]) {
 		if n = c.parseMillis(q); n < 0 {

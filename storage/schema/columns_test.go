@@ -20,20 +20,32 @@ type shape struct {
 
 // shapes are the kinds of series of a host's exporter and what their values do.
 var shapes = []shape{
-	{"constant", 45, func(rng *rand.Rand) float64 { return float64(rng.Uint64N(1<<36) * rng.Uint64N(2)) },
-		func(_ *rand.Rand, v, _ float64) float64 { return v }},
-	{"counter", 18, func(rng *rand.Rand) float64 { return math.Floor(rng.Float64() * 1e9) },
-		func(rng *rand.Rand, v, rate float64) float64 { return v + math.Floor(rate*(0.8+0.4*rng.Float64())) }},
-	{"hundredths", 16, func(rng *rand.Rand) float64 { return math.Floor(rng.Float64() * 1e6) },
+	{
+		"constant", 45, func(rng *rand.Rand) float64 { return float64(rng.Uint64N(1<<36) * rng.Uint64N(2)) },
+		func(_ *rand.Rand, v, _ float64) float64 { return v },
+	},
+	{
+		"counter", 18, func(rng *rand.Rand) float64 { return math.Floor(rng.Float64() * 1e9) },
+		func(rng *rand.Rand, v, rate float64) float64 { return v + math.Floor(rate*(0.8+0.4*rng.Float64())) },
+	},
+	{
+		"hundredths", 16, func(rng *rand.Rand) float64 { return math.Floor(rng.Float64() * 1e6) },
 		func(rng *rand.Rand, v, rate float64) float64 {
 			return hundredths(v + min(rate, 14)*(0.5+rng.Float64()))
-		}},
-	{"slow", 11, func(*rand.Rand) float64 { return 0 },
-		func(rng *rand.Rand, v, _ float64) float64 { return v + float64((rng.IntN(20)+1)/20) }},
-	{"bytes", 8, func(rng *rand.Rand) float64 { return float64(1<<18+rng.IntN(1<<22)) * 4096 },
-		func(rng *rand.Rand, v, _ float64) float64 { return v + float64(rng.IntN(513)-256)*4096 }},
-	{"gauge", 2, func(*rand.Rand) float64 { return 2 },
-		func(rng *rand.Rand, v, _ float64) float64 { return hundredths(math.Abs(v + (rng.Float64()-0.5)*0.2)) }},
+		},
+	},
+	{
+		"slow", 11, func(*rand.Rand) float64 { return 0 },
+		func(rng *rand.Rand, v, _ float64) float64 { return v + float64((rng.IntN(20)+1)/20) },
+	},
+	{
+		"bytes", 8, func(rng *rand.Rand) float64 { return float64(1<<18+rng.IntN(1<<22)) * 4096 },
+		func(rng *rand.Rand, v, _ float64) float64 { return v + float64(rng.IntN(513)-256)*4096 },
+	},
+	{
+		"gauge", 2, func(*rand.Rand) float64 { return 2 },
+		func(rng *rand.Rand, v, _ float64) float64 { return hundredths(math.Abs(v + (rng.Float64()-0.5)*0.2)) },
+	},
 }
 
 func hundredths(v float64) float64 { return math.Round(v*100) / 100 }

@@ -1,6 +1,9 @@
 package schema
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // A MetricRange is the rows of one metric in one salt bucket whose base time is less than a bound.
 // They are neighbours, since the base time follows the metric in the key.
@@ -14,7 +17,7 @@ type MetricRange struct {
 // after it.
 func (l Layout) RowsBefore(key []byte, base uint32) (MetricRange, bool) {
 	if len(key) < l.PrefixWidth() {
-		return MetricRange{Next: append(key[:len(key):len(key)], 0)}, false
+		return MetricRange{Next: append(slices.Clip(key), 0)}, false
 	}
 	n := l.SaltWidth + l.MetricWidth
 	prefix := key[:n:n]

@@ -35,8 +35,10 @@ func NewModel(series int) *Model {
 }
 
 // Values are the floats of the tests: those that 4 bytes hold, those that need 8, and those that need an object.
-var Values = []float64{0, math.Copysign(0, -1), 1, 2.5, 0.1, math.Pi, 1e300, math.SmallestNonzeroFloat64, math.Inf(1), math.Inf(-1),
-	math.Float64frombits(0x7ff0000000000002), math.NaN(), math.Float64frombits(0xfff8000000001234)}
+var Values = []float64{
+	0, math.Copysign(0, -1), 1, 2.5, 0.1, math.Pi, 1e300, math.SmallestNonzeroFloat64, math.Inf(1), math.Inf(-1),
+	math.Float64frombits(0x7ff0000000000002), math.NaN(), math.Float64frombits(0xfff8000000001234),
+}
 
 // AddRandom puts one datum into the batch and, last wins, into the model.
 func (m *Model) AddRandom(r *rand.Rand, b *storage.Batch, refs []storage.Ref, span int64) {

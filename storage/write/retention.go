@@ -71,7 +71,8 @@ func newRetention(o *Options) (*retention, error) {
 			ranges:  counter("ranges_deleted_total", "Hours of a metric and salt bucket, or runs of them, that had rows and were deleted."),
 			before:  gauge("deleted_before_timestamp_seconds", "Points of hours before this time were deleted by the last whole pass."),
 			seconds: gauge("pass_seconds", "Duration of the last whole pass."),
-		}}, nil
+		},
+	}, nil
 }
 
 // run makes a pass at once and then each hour until ctx ends.

@@ -3,6 +3,7 @@ package write
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"fmt"
 	"slices"
 
@@ -54,7 +55,7 @@ func (w *tableAppend) reconcileRow(row *rowWrite, past *kv.History, p *row.Pendi
 		// The row fails its queries until it is repaired; refusing new points would lose them
 		// as well.
 		s.logger.Error("row holds a cell that cannot be read; new points are put beside it: repair it with OpenTSDB's fsck",
-			"table", s.name, "row", fmt.Sprintf("%x", row.key), "cell", fmt.Sprintf("%x", b.Qualifier), "err", b.Err)
+			"table", s.name, "row", hex.EncodeToString(row.key), "cell", hex.EncodeToString(b.Qualifier), "err", b.Err)
 	}
 	if len(past.Cells) == 0 {
 		s.metrics.rowsNew.Inc()
@@ -70,9 +71,9 @@ func (w *tableAppend) reconcileRow(row *rowWrite, past *kv.History, p *row.Pendi
 	row.lastSample, row.lastObject = max(row.lastSample, sample), max(row.lastObject, object)
 	if len(r.Puts) > 0 || len(r.Deletes) > 0 {
 		// The reconciler keeps its memory for the next row.
-		r.Mutation.Puts, r.Mutation.Deletes = slices.Clone(r.Puts), slices.Clone(r.Deletes)
+		r.Puts, r.Deletes = slices.Clone(r.Puts), slices.Clone(r.Deletes)
 		w.puts = append(w.puts, r.Mutation)
-		row.put = r.Mutation.Puts
+		row.put = r.Puts
 	}
 }
 

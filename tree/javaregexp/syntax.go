@@ -1,6 +1,9 @@
 package javaregexp
 
-import "regexp/syntax"
+import (
+	"regexp/syntax"
+	"slices"
+)
 
 // looksAround reports whether an expression has an anchor or a word boundary.
 func looksAround(re *syntax.Regexp) bool {
@@ -8,12 +11,7 @@ func looksAround(re *syntax.Regexp) bool {
 	case syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
 		return true
 	}
-	for _, sub := range re.Sub {
-		if looksAround(sub) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(re.Sub, looksAround)
 }
 
 // matchesNothing reports whether an expression can match the empty text.
@@ -31,12 +29,7 @@ func matchesNothing(re *syntax.Regexp) bool {
 		}
 		return true
 	case syntax.OpAlternate:
-		for _, sub := range re.Sub {
-			if matchesNothing(sub) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(re.Sub, matchesNothing)
 	case syntax.OpCapture, syntax.OpPlus:
 		return matchesNothing(re.Sub[0])
 	case syntax.OpRepeat:
@@ -53,10 +46,5 @@ func losesGroup(re *syntax.Regexp) bool {
 	if repeats && matchesNothing(re.Sub[0]) && re.MaxCap() > 0 {
 		return true
 	}
-	for _, sub := range re.Sub {
-		if losesGroup(sub) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(re.Sub, losesGroup)
 }

@@ -47,7 +47,7 @@ func (r *request) multi(m *pb.MultiRequest) proto.Message {
 }
 
 func nameValue(err error) *pb.NameBytesPair {
-	return &pb.NameBytesPair{Name: proto.String(err.Error()), Value: []byte(err.Error() + ": as the test wants it\n\tat some.Java(Source.java:1)")}
+	return &pb.NameBytesPair{Name: new(err.Error()), Value: []byte(err.Error() + ": as the test wants it\n\tat some.Java(Source.java:1)")}
 }
 
 func (r *request) skipCells(group *pb.RegionAction) {
@@ -64,7 +64,7 @@ func (r *request) group(region *region, atomic bool, actions []*pb.Action, resul
 	for i, a := range actions {
 		one := &pb.ResultOrException{Index: a.Index}
 		if atomic {
-			one.Index = proto.Uint32(uint32(i))
+			one.Index = new(uint32(i))
 		}
 		result.ResultOrException = append(result.ResultOrException, one)
 		var err error
@@ -96,7 +96,7 @@ func (r *request) read(region *region, get *pb.Get) (*pb.Result, error) {
 	for _, c := range cells {
 		r.out = c.appendTo(r.out)
 	}
-	return &pb.Result{AssociatedCellCount: proto.Int32(int32(len(cells)))}, nil
+	return &pb.Result{AssociatedCellCount: new(int32(len(cells)))}, nil
 }
 
 // raw reports whether a read has the attribute of a raw scan.
@@ -160,9 +160,9 @@ func (r *request) mutate(m *pb.MutateRequest) (proto.Message, error) {
 		return r.increment(region, m.GetMutation())
 	}
 	if when := m.GetCondition(); when != nil && !region.holdsTrue(when) {
-		return &pb.MutateResponse{Processed: proto.Bool(false)}, nil
+		return &pb.MutateResponse{Processed: new(false)}, nil
 	}
-	return &pb.MutateResponse{Processed: proto.Bool(true)}, r.change(region, m.GetMutation())
+	return &pb.MutateResponse{Processed: new(true)}, r.change(region, m.GetMutation())
 }
 
 func (r *request) increment(region *region, m *pb.MutationProto) (proto.Message, error) {

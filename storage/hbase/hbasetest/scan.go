@@ -40,19 +40,19 @@ func (r *request) scan(m *pb.ScanRequest) (proto.Message, error) {
 		return nil, unknownScanner
 	case m.GetCloseScanner():
 		delete(r.c.scanners, id)
-		return &pb.ScanResponse{ScannerId: &id, MoreResults: proto.Bool(false)}, nil
+		return &pb.ScanResponse{ScannerId: &id, MoreResults: new(false)}, nil
 	case m.NextCallSeq != nil && m.GetNextCallSeq() != s.seq:
 		return nil, outOfOrder
 	default:
 		s.seq++
 	}
-	response := &pb.ScanResponse{ScannerId: &id, MoreResults: proto.Bool(true), MoreResultsInRegion: proto.Bool(true)}
+	response := &pb.ScanResponse{ScannerId: &id, MoreResults: new(true), MoreResultsInRegion: new(true)}
 	if r.fault.Empty {
-		response.HeartbeatMessage = proto.Bool(true)
+		response.HeartbeatMessage = new(true)
 		return response, nil
 	}
 	if r.page(s, int(m.GetNumberOfRows()), response) {
-		response.MoreResultsInRegion = proto.Bool(false)
+		response.MoreResultsInRegion = new(false)
 		delete(r.c.scanners, id)
 	}
 	return response, nil
@@ -115,7 +115,7 @@ func (r *request) scanMeta(m *pb.ScanRequest) proto.Message {
 	c := r.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	response := &pb.ScanResponse{MoreResults: proto.Bool(false)}
+	response := &pb.ScanResponse{MoreResults: new(false)}
 	name, rest, _ := bytes.Cut(m.GetScan().GetStartRow(), []byte(","))
 	t := c.tables[string(name)]
 	if t == nil {

@@ -76,15 +76,15 @@ func (c *Cluster) handle(server int, frame []byte) ([]byte, error) {
 	switch {
 	case errors.As(err, &refused):
 		reply.Exception = &pb.ExceptionResponse{
-			ExceptionClassName: proto.String(string(refused)),
-			StackTrace:         proto.String(string(refused) + ": " + message(refused) + "\n\tat some.Java(Source.java:1)"),
+			ExceptionClassName: new(string(refused)),
+			StackTrace:         new(string(refused) + ": " + message(refused) + "\n\tat some.Java(Source.java:1)"),
 		}
 		response, call.out = nil, nil
 	case err != nil:
 		return nil, err
 	}
 	if len(call.out) > 0 {
-		reply.CellBlockMeta = &pb.CellBlockMeta{Length: proto.Uint32(uint32(len(call.out)))}
+		reply.CellBlockMeta = &pb.CellBlockMeta{Length: new(uint32(len(call.out)))}
 	}
 	out := protowire.AppendBytes(nil, mustMarshal(reply))
 	if response != nil {
@@ -174,7 +174,7 @@ func (r *request) meta(msg proto.Message) (proto.Message, error) {
 			return r.tableState(m.GetGet()), nil
 		}
 		// Is it open?
-		return &pb.GetResponse{Result: &pb.Result{Exists: proto.Bool(false)}}, nil
+		return &pb.GetResponse{Result: &pb.Result{Exists: new(false)}}, nil
 	}
 	return nil, doNotRetry
 }

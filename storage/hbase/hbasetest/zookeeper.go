@@ -56,7 +56,7 @@ func (c *Cluster) serveZooKeeper(conn net.Conn) {
 func (c *Cluster) metaNode() []byte {
 	addr := c.rs[0].Addr().(*net.TCPAddr)
 	server := &pb.MetaRegionServer{
-		Server:     &pb.ServerName{HostName: proto.String(addr.IP.String()), Port: proto.Uint32(uint32(addr.Port)), StartCode: proto.Uint64(1)},
+		Server:     &pb.ServerName{HostName: new(addr.IP.String()), Port: new(uint32(addr.Port)), StartCode: proto.Uint64(1)},
 		RpcVersion: proto.Uint32(0),
 		State:      pb.RegionState_OPEN.Enum(),
 	}
