@@ -94,7 +94,7 @@ func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 // Each flag that a shipped text names exists, and no retired name is a flag.
 func TestFlagsNamed(t *testing.T) {
 	app := newParser(io.Discard).app
-	named := regexp.MustCompile("--([a-z0-9]+(?:\\.[a-z0-9-]+)+)")
+	named := regexp.MustCompile(`--([a-z0-9]+(?:\.[a-z0-9-]+)+)`)
 	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err

@@ -235,7 +235,7 @@ func TestSlowBody(t *testing.T) {
 }
 
 // stuck never ends before its context does.
-type stuck struct{ ctx context.Context } //nolint:containedctx // A reader has no other way.
+type stuck struct{ ctx context.Context } // A reader has no other way.
 
 func (s stuck) Read([]byte) (int, error) {
 	<-s.ctx.Done()

@@ -9,8 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
-// The data of the contract; see packages series, read, catalog, documents and write.
-type (
+type ( // The data of the contract; see packages series, read, catalog, documents and write.
 	Tag       = series.Tag
 	Series    = series.Series
 	Ref       = series.Ref

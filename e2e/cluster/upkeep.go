@@ -119,7 +119,7 @@ func (a *adminClient) call(ctx context.Context, method string, request, response
 
 // An adminCall is a request in the shape that gohbase asks for.
 type adminCall struct {
-	ctx               context.Context //nolint:containedctx // hrpc.Call has it so
+	ctx               context.Context // hrpc.Call has it so
 	method            string
 	request, response proto.Message
 	region            hrpc.RegionInfo

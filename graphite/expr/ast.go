@@ -50,7 +50,6 @@ type Template struct {
 	Kwargs []Kwarg
 }
 
-// Scalars.
 type (
 	Int    int64   // Int is a number without point and exponent.
 	Float  float64 // Float is any other number, and an integer beyond 64 bits.

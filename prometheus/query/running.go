@@ -17,6 +17,7 @@ type Running struct {
 	next int
 }
 
+// NewRunning returns an empty set.
 func NewRunning() *Running {
 	return &Running{ends: map[int]context.CancelCauseFunc{}}
 }

@@ -75,7 +75,7 @@ const chunkSamples = 120
 func (s chunkSeries) Iterator(it chunks.Iterator) chunks.Iterator {
 	ours, ok := s.Series.(*shownSeries)
 	if !ok || len(ours.data.hists) > 0 {
-		return promstorage.NewSeriesToChunkEncoder(withoutStarts{s.Series}).Iterator(it)
+		return promstorage.NewSeriesToChunkEncoder(withoutStarts(s)).Iterator(it)
 	}
 	return promstorage.NewListChunkSeriesIterator(ours.data.xorChunks()...)
 }

@@ -165,7 +165,7 @@ func pair(class, message string) *pb.NameBytesPair {
 }
 
 func of(index uint32, cells int32) *pb.ResultOrException {
-	return &pb.ResultOrException{Index: &index, Result: &pb.Result{AssociatedCellCount: &cells}, LoadStats: &pb.RegionLoadStats{MemstoreLoad: &cells}}
+	return &pb.ResultOrException{Index: &index, Result: &pb.Result{AssociatedCellCount: &cells}, LoadStats: &pb.RegionLoadStats{MemstoreLoad: &cells}} //nolint:staticcheck // servers still send it
 }
 
 // TestMultiResponse reads answers, with parts that are not needed among them.

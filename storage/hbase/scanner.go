@@ -82,8 +82,6 @@ func newQuery(s kv.Scan) (*pb.Scan, error) {
 }
 
 //go:fix inline
-func ptr[T any](v T) *T { return new(v) }
-
 // next returns the rows of the next answer that has any; none means that the scan is over.
 func (s *scanner) next(ctx context.Context) ([]kv.Row, error) {
 	for !s.over() {

@@ -101,7 +101,7 @@ func (r *Row) dropGone() {
 func (r *Row) replaceObjects(c *Change, offset uint32, newer schema.ObjectKind, hasStart bool) {
 	at, _ := slices.BinarySearchFunc(r.Objects, offset, func(o Object, offset uint32) int { return cmp.Compare(o.Offset, offset) })
 	for ; at < len(r.Objects) && r.Objects[at].Offset == offset; at++ {
-		if older := r.Objects[at].Kind; Replaces(newer, older) && !(hasStart && older == schema.ObjectStartTime) {
+		if older := r.Objects[at].Kind; Replaces(newer, older) && (!hasStart || older != schema.ObjectStartTime) {
 			r.Objects[at].written, c.ReplaceObjects = gone, true
 		}
 	}

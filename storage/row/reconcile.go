@@ -344,6 +344,7 @@ func (p *Pending) hasSample(offset uint32) bool {
 	return sampleAt(p.Objects, offset)
 }
 
+// PointAt returns the index of the point at an offset, or the index at which it would be inserted.
 func PointAt(points []schema.Point, offset uint32) (int, bool) {
 	return slices.BinarySearchFunc(points, offset, func(p schema.Point, o uint32) int { return cmp.Compare(p.Offset, o) })
 }
