@@ -81,8 +81,9 @@ func newQuery(s kv.Scan) (*pb.Scan, error) {
 	return query, err
 }
 
-//go:fix inline
 // next returns the rows of the next answer that has any; none means that the scan is over.
+//
+//go:fix inline
 func (s *scanner) next(ctx context.Context) ([]kv.Row, error) {
 	for !s.over() {
 		rows, err := s.page(ctx)
