@@ -45,8 +45,8 @@ func (p *parser) fromFile(given *kingpin.ParseContext) ([]string, error) {
 	}), nil
 }
 
-// parseConfig converts YAML into flags of the form --name=value. Keys are names of flags; "a.b: x" and
-// "a: {b: x}" are equal.
+// parseConfig converts YAML into flags of the form --name=value. Keys are names of flags; "a.b: x"
+// and "a: {b: x}" are equal.
 func (p *parser) parseConfig(text []byte) ([]string, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(text, &root); err != nil {

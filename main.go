@@ -1,5 +1,5 @@
-// Command tsdbridge stores series of Prometheus, Graphite and OpenTSDB clients in the OpenTSDB schema,
-// on HBase or in an embedded store, and answers queries.
+// Command tsdbridge stores series of Prometheus, Graphite and OpenTSDB clients in the OpenTSDB
+// schema, on HBase or in an embedded store, and answers queries.
 package main
 
 import (

@@ -19,7 +19,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"tsdbridge": main})
 }
 
-// The binary as its user sees it: command lines, configuration files, what it prints and its exit code.
+// The binary as its user sees it: command lines, configuration files, what it prints and its exit
+// code.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:  filepath.Join("testdata", "script"),
@@ -29,8 +30,9 @@ func TestScripts(t *testing.T) {
 
 var listening = regexp.MustCompile(`msg=listening protocol=http address=(\S+)`)
 
-// httpCommand is "http STATUS PATH [LOG]": waits until the server whose log is the file LOG (default log) listens, then asks for PATH
-// until the answer has the status. Its body becomes the file "answer".
+// httpCommand is "http STATUS PATH [LOG]": waits until the server whose log is the file LOG
+// (default log) listens, then asks for PATH until the answer has the status. Its body becomes the
+// file "answer".
 func httpCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: http STATUS PATH [LOG]")
@@ -41,7 +43,8 @@ func httpCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	deadline := time.Now().Add(time.Minute)
 	last := "never listened"
-	for ; time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) { // polling, with a deadline
+	// polling, with a deadline
+	for ; time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		text, err := os.ReadFile(ts.MkAbs(log))
 		m := listening.FindSubmatch(text)
 		if err != nil || m == nil {
@@ -64,7 +67,8 @@ func httpCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("%s: last: %s", args[1], last)
 }
 
-// holdCommand is "hold LOG": begins a request to the server whose log is the file LOG and never ends it. The connection stays until the script ends.
+// holdCommand is "hold LOG": begins a request to the server whose log is the file LOG and never
+// ends it. The connection stays until the script ends.
 func holdCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: hold LOG")
@@ -78,6 +82,7 @@ func holdCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(func() { _ = conn.Close() })
 	_, err = io.WriteString(conn, "POST /api/v1/write HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-protobuf\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n")
 	ts.Check(err)
-	_, err = bufio.NewReader(conn).ReadString('\n') // the body is asked for: the request is under way
+	// the body is asked for: the request is under way
+	_, err = bufio.NewReader(conn).ReadString('\n')
 	ts.Check(err)
 }

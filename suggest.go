@@ -61,7 +61,8 @@ func (p *parser) withNeighbour(err error, prefix, word string, names []string) e
 }
 
 // neighbour returns the name with the fewest edits from a word: at most one, and one more for every
-// eight letters of the word. If there is none, it returns the only name whose last element is the word.
+// eight letters of the word. If there is none, it returns the only name whose last element is the
+// word.
 func neighbour(word string, names []string) string {
 	best, fewest := "", len(word)/8+2
 	for _, name := range names {
@@ -83,7 +84,8 @@ func neighbour(word string, names []string) string {
 	return best
 }
 
-// edits returns how many insertions, deletions, changes and swaps of neighbouring letters turn a into b.
+// edits returns how many insertions, deletions, changes and swaps of neighbouring letters turn a
+// into b.
 func edits(a, b string) int {
 	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
 	before, last, now := rows[0], rows[1], rows[2]

@@ -12,7 +12,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 )
 
-// A request has an account while it is answered, and holds nothing afterwards. Who is refused for what others hold is told to come again.
+// A request has an account while it is answered, and holds nothing afterwards. Who is refused for
+// what others hold is told to come again.
 func TestAccounts(t *testing.T) {
 	o := DefaultOptions()
 	o.QueryMemory = 100

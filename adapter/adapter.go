@@ -66,7 +66,8 @@ func New(o Options) (*Adapter, error) {
 		return nil, errors.Join(err, a.Close())
 	}
 	so.Observer = a.trees
-	if a.store, err = storage.New(db, so); err == nil && o.Engine != EngineHBase { // a cluster may be down: Run checks its tables
+	// a cluster may be down: Run checks its tables
+	if a.store, err = storage.New(db, so); err == nil && o.Engine != EngineHBase {
 		if err = a.store.PinLayout(context.Background()); errors.Is(err, storage.ErrFull) {
 			err = nil // the disk of a new store is full; Run retries
 		}

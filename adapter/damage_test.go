@@ -79,8 +79,9 @@ func used(t *testing.T, file string) int64 {
 	return int64(len(bytes.TrimRight(b, "\x00")))
 }
 
-// storesToDamage are stores as a clean end, a kill while points wait in the log, and a kill in the mode without a log leave them.
-// older is what they held before some of it was written again: where that is lost and told, the older is what is left.
+// storesToDamage are stores as a clean end, a kill while points wait in the log, and a kill in the
+// mode without a log leave them. older is what they held before some of it was written again: where
+// that is lost and told, the older is what is left.
 func storesToDamage(t *testing.T) (stores map[string]Options, older damagedStart) {
 	t.Helper()
 	stores = map[string]Options{}
@@ -131,8 +132,10 @@ func copySparse(from, to string) error {
 	})
 }
 
-// TestDamagedStores damages each file of each store in many ways, and starts it. Either all that was acknowledged is there, or the start is refused with the
-// name of a file, or a warning says what is missing, or a query fails with the name of a file while all others are exact. Nothing is fewer points without a word.
+// TestDamagedStores damages each file of each store in many ways, and starts it. Either all that
+// was acknowledged is there, or the start is refused with the name of a file, or a warning says
+// what is missing, or a query fails with the name of a file while all others are exact. Nothing is
+// fewer points without a word.
 func TestDamagedStores(t *testing.T) {
 	flips := scale.Of(t, "damaged bytes of each file", 1, 2, 20)
 	stores, older := storesToDamage(t)
@@ -161,8 +164,9 @@ func TestDamagedStores(t *testing.T) {
 	}
 }
 
-// TestLostLog removes the log of a killed store together with its mark, or puts shorter ones in their place: that is refused, with the
-// name of a file, by a start in either mode, and by a backup; "store check" finds it, and --fix goes on without. A backup knows of no log.
+// TestLostLog removes the log of a killed store together with its mark, or puts shorter ones in
+// their place: that is refused, with the name of a file, by a start in either mode, and by a
+// backup; "store check" finds it, and --fix goes on without. A backup knows of no log.
 func TestLostLog(t *testing.T) {
 	stores, older := storesToDamage(t)
 	o := stores["killed"]
@@ -205,8 +209,9 @@ func TestLostLog(t *testing.T) {
 	}
 }
 
-// TestOlderStore has a store as it was before its log: the log's new series have UIDs there that the next new names would get. It is refused, "store check" finds it, and
-// --fix goes on without the points of those series.
+// TestOlderStore has a store as it was before its log: the log's new series have UIDs there that
+// the next new names would get. It is refused, "store check" finds it, and --fix goes on without
+// the points of those series.
 func TestOlderStore(t *testing.T) {
 	o := fixtureOptions(t)
 	a, stop := runAdapter(t, o)
@@ -292,7 +297,8 @@ func startDamaged(t *testing.T, o Options, path string) (out damagedStart) {
 	done := make(chan error, 1)
 	go func() { done <- a.Run(ctx) }()
 	ended := error(nil)
-	for deadline := time.Now().Add(time.Minute); ended == nil; time.Sleep(2 * time.Millisecond) { // polling, with a deadline
+	// polling, with a deadline
+	for deadline := time.Now().Add(time.Minute); ended == nil; time.Sleep(2 * time.Millisecond) {
 		err = a.ready(ctx)
 		if err == nil || errors.Is(err, kv.ErrDamaged) || errors.Is(err, log.ErrCorrupt) || time.Now().After(deadline) {
 			break
@@ -362,7 +368,8 @@ func (o *damagedStart) dumpEach(t *testing.T, s *storage.Store) {
 	}
 }
 
-// compare says what became of a damage, and fails the test when it is an answer that is shorter without a word.
+// compare says what became of a damage, and fails the test when it is an answer that is shorter
+// without a word.
 func (o damagedStart) compare(t *testing.T, what, path string, want damagedStart) string {
 	t.Helper()
 	if o.refused != "" {
@@ -394,8 +401,9 @@ func (o damagedStart) compare(t *testing.T, what, path string, want damagedStart
 	return "all there"
 }
 
-// fixDamaged damages a store again and has "store check" look at it and mend it: it names what is wrong, and after --fix the store starts, holds nothing that was
-// never written, and nothing is found any more. What cannot be mended is said.
+// fixDamaged damages a store again and has "store check" look at it and mend it: it names what is
+// wrong, and after --fix the store starts, holds nothing that was never written, and nothing is
+// found any more. What cannot be mended is said.
 func fixDamaged(t *testing.T, o Options, file string, d damage, what string, want, older damagedStart) string {
 	t.Helper()
 	path := copyOf(t, o)
@@ -433,7 +441,8 @@ func fixDamaged(t *testing.T, o Options, file string, d damage, what string, wan
 	return "mended"
 }
 
-// TestDamagedBlock: queries that meet a damaged block are answered 500 with the file's name, others are exact, writes go on, the damage is counted and told.
+// TestDamagedBlock: queries that meet a damaged block are answered 500 with the file's name, others
+// are exact, writes go on, the damage is counted and told.
 func TestDamagedBlock(t *testing.T) {
 	o := storeTestOptions(t, storage.WriteThrough)
 	o.CacheBytes = 1 // blocks are read again

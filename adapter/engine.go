@@ -82,7 +82,8 @@ func (noCloser) Close() error { return nil }
 
 // TableOptions are how "tables create" creates the tables on HBase.
 type TableOptions struct {
-	Splits      string        // number of regions of the data table, or row keys in hex, comma-separated
+	// number of regions of the data table, or row keys in hex, comma-separated
+	Splits      string
 	Compression string        // auto, none, gz, snappy, lz4, zstd, lzo
 	Encoding    string        // none, prefix, diff, fast_diff, row_index_v1
 	TTL         time.Duration // of the data table; 0: for ever

@@ -14,8 +14,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// TestFullDisk: on a disk with less room than is wanted, writes are asked to come again, whatever the mode, and queries are answered. What was
-// written before is there.
+// TestFullDisk: on a disk with less room than is wanted, writes are asked to come again, whatever
+// the mode, and queries are answered. What was written before is there.
 func TestFullDisk(t *testing.T) {
 	for _, mode := range []storage.WriteMode{storage.WriteThrough, storage.WriteBuffered} {
 		t.Run(string(mode), func(t *testing.T) {

@@ -16,7 +16,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/hbase/hbasetest"
 )
 
-// TestHBasePressure writes through an HBase that stops answering: senders are asked to come again, and then everything is stored.
+// TestHBasePressure writes through an HBase that stops answering: senders are asked to come again,
+// and then everything is stored.
 func TestHBasePressure(t *testing.T) {
 	o := DefaultOptions()
 	tables := map[string][]string{}

@@ -15,7 +15,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 )
 
-// tmpfs mounts a file system of its own, where that is allowed. What a disk without room means is tested without it too, in storage/pebble and storage/log.
+// tmpfs mounts a file system of its own, where that is allowed. What a disk without room means is
+// tested without it too, in storage/pebble and storage/log.
 func tmpfs(t *testing.T, options string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,8 +50,10 @@ func fill(t *testing.T, dir string) (empty func()) {
 	}
 }
 
-// TestStartWithoutWrites starts stores, as a kill and as a clean end left them, on a disk that is full to the last byte, one without an inode, and one that is
-// mounted read-only: all that was acknowledged is answered, writes are refused with the reason; when that has passed writes are taken, and nothing is lost.
+// TestStartWithoutWrites starts stores, as a kill and as a clean end left them, on a disk that is
+// full to the last byte, one without an inode, and one that is mounted read-only: all that was
+// acknowledged is answered, writes are refused with the reason; when that has passed writes are
+// taken, and nothing is lost.
 func TestStartWithoutWrites(t *testing.T) {
 	stores, _ := storesToDamage(t)
 	for _, c := range []struct {
@@ -79,7 +82,8 @@ func TestStartWithoutWrites(t *testing.T) {
 					t.Errorf("put: %d %s", status, body)
 				}
 				lift()
-				for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) { // polling, with a deadline
+				// polling, with a deadline
+				for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 					if status, body := putOne(t, a); status == http.StatusNoContent {
 						break
 					} else if time.Now().After(deadline) {

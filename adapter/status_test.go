@@ -14,7 +14,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// TestReadyAnswersSoon: whatever the engine does, a probe is answered within a second, and says so when the engine is silent.
+// TestReadyAnswersSoon: whatever the engine does, a probe is answered within a second, and says so
+// when the engine is silent.
 func TestReadyAnswersSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		silent := false

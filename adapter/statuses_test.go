@@ -20,7 +20,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 )
 
-// statusTable is the table of docs/statuses.md: what each door (first row) answers to each kind of failure (first column).
+// statusTable is the table of docs/statuses.md: what each door (first row) answers to each kind of
+// failure (first column).
 func statusTable(t *testing.T) map[string]map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("../docs/statuses.md")
@@ -136,7 +137,8 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// post sends a body, or without one a GET, to a path of the query API, /render, or OpenTSDB's port. A method may stand before the path.
+// post sends a body, or without one a GET, to a path of the query API, /render, or OpenTSDB's port.
+// A method may stand before the path.
 func (a *Adapter) post(t *testing.T, path string, body []byte) (int, http.Header, string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -150,7 +150,8 @@ func (c *storeCheck) openThrough(ctx context.Context) (*storage.Store, func() er
 	so.Mode, so.Retention, so.LogUnacknowledged, so.Buffer.Dir, so.Buffer.MarkDir = storage.WriteThrough, 0, false, "", ""
 	store, err := storage.New(db, so)
 	if err == nil {
-		ctx, stop := context.WithTimeout(ctx, time.Minute) // an index that cannot be read is retried forever
+		// an index that cannot be read is retried forever
+		ctx, stop := context.WithTimeout(ctx, time.Minute)
 		err = replay(ctx, store)
 		stop()
 	}

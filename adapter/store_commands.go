@@ -17,7 +17,8 @@ import (
 
 // StoreOptions are the flags of the commands for an embedded store.
 type StoreOptions struct {
-	URL string // --adapter-url: of the adapter that has the store open; empty: made of --web.listen-address
+	// --adapter-url: of the adapter that has the store open; empty: made of --web.listen-address
+	URL string
 	Dir string // of the backup
 	Fix bool   // --fix: mend what a check finds
 }

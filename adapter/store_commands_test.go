@@ -51,8 +51,8 @@ func storeTestOptions(t *testing.T, mode storage.WriteMode) Options {
 	return o
 }
 
-// numbered is a load of numbered points: writer w writes n at n seconds after the start, into another series each hundred points. It knows what
-// was acknowledged.
+// numbered is a load of numbered points: writer w writes n at n seconds after the start, into
+// another series each hundred points. It knows what was acknowledged.
 type numbered struct {
 	start time.Time
 	acked [3]atomic.Int64
@@ -105,7 +105,8 @@ func (l *numbered) wait(t *testing.T, more int64) (acked []int64) {
 	return acked
 }
 
-// check reads a store: the points of each writer from the first on, without a gap, and no fewer than were acknowledged.
+// check reads a store: the points of each writer from the first on, without a gap, and no fewer
+// than were acknowledged.
 func (l *numbered) check(t *testing.T, store *storage.Store, acked []int64) {
 	t.Helper()
 	for w := range acked {
@@ -139,7 +140,8 @@ func (l *numbered) check(t *testing.T, store *storage.Store, acked []int64) {
 	}
 }
 
-// TestBackupUnderLoad makes backups of a store that is written to, restores each, and wants all that was acknowledged before it.
+// TestBackupUnderLoad makes backups of a store that is written to, restores each, and wants all
+// that was acknowledged before it.
 func TestBackupUnderLoad(t *testing.T) {
 	for _, mode := range []storage.WriteMode{storage.WriteThrough, storage.WriteBuffered} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -178,7 +180,8 @@ func TestBackupUnderLoad(t *testing.T) {
 	}
 }
 
-// TestBackupAfterCrash backs up what a crash left, a log that nobody has replayed, while nothing runs.
+// TestBackupAfterCrash backs up what a crash left, a log that nobody has replayed, while nothing
+// runs.
 func TestBackupAfterCrash(t *testing.T) {
 	o := storeTestOptions(t, storage.WriteBuffered)
 	a, _ := runAdapter(t, o)

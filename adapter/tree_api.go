@@ -25,13 +25,14 @@ type treeAPI struct {
 
 // treeStatus is the answer about all trees.
 type treeStatus struct {
-	Trees          []treeState  `json:"trees"`
-	Broken         []brokenTree `json:"broken"`
-	Branches       int          `json:"branches"` // in the index
-	Leaves         int          `json:"leaves"`
-	CollidedLeaves int          `json:"strays"` // series found beside the leaves, whose names share a hash with others
-	Loaded         bool         `json:"loaded"` // the index is complete
-	Sync           syncState    `json:"sync"`
+	Trees    []treeState  `json:"trees"`
+	Broken   []brokenTree `json:"broken"`
+	Branches int          `json:"branches"` // in the index
+	Leaves   int          `json:"leaves"`
+	// series found beside the leaves, whose names share a hash with others
+	CollidedLeaves int       `json:"strays"`
+	Loaded         bool      `json:"loaded"` // the index is complete
+	Sync           syncState `json:"sync"`
 }
 
 // treeState is a tree in the words of OpenTSDB's API.
@@ -43,9 +44,11 @@ type treeState struct {
 	StrictMatch   bool        `json:"strictMatch"`
 	StoreFailures bool        `json:"storeFailures"`
 	Rules         []ruleState `json:"rules"`
-	Default       bool        `json:"default"`             // names without tags are found in it
-	NoInverse     string      `json:"noInverse,omitempty"` // why no dotted names become metric and tags by it
-	Sum           bool        `json:"sum,omitempty"`       // several series of a path are drawn as their sum
+	Default       bool        `json:"default"` // names without tags are found in it
+	// why no dotted names become metric and tags by it
+	NoInverse string `json:"noInverse,omitempty"`
+	// several series of a path are drawn as their sum
+	Sum bool `json:"sum,omitempty"`
 	// Collided are the series whose path another series had first, CollidedPath one such path.
 	Collided     int    `json:"collidedSeries"`
 	CollidedPath string `json:"collidedPath,omitempty"`

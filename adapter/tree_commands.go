@@ -48,8 +48,10 @@ func openTreeTool(o Options) (*treeTool, error) {
 		return nil, err
 	}
 	so := o.storageOptions()
-	so.Mode, so.LogUnacknowledged, so.Buffer.Dir = storage.WriteThrough, false, "" // the log is the adapter's
-	so.Retention = 0                                                               // and so is what is too old
+	// the log is the adapter's
+	so.Mode, so.LogUnacknowledged, so.Buffer.Dir = storage.WriteThrough, false, ""
+	// and so is what is too old
+	so.Retention = 0
 	tables, err := storage.New(db, so)
 	if err == nil {
 		err = tables.PinLayout(context.Background())

@@ -9,7 +9,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// TestParseTrees runs the data file about trees in the configuration: YAML -> what is declared, or what is wrong.
+// TestParseTrees runs the data file about trees in the configuration: YAML -> what is declared, or
+// what is wrong.
 func TestParseTrees(t *testing.T) {
 	datadriven.RunTest(t, "testdata/trees", func(t *testing.T, d *datadriven.TestData) string {
 		trees, err := parseTreesText(t, d.Input)

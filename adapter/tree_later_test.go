@@ -32,7 +32,8 @@ func getText(t *testing.T, a *Adapter, path string) string {
 // waitSynced waits until no tree waits for series that exist.
 func waitSynced(t *testing.T, a *Adapter) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { // polling, with a deadline
+	// polling, with a deadline
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		s := a.trees.Follower().State()
 		if !s.Running && len(s.Waiting) == 0 && len(a.trees.Forest().Trees()) > 0 {
 			return
@@ -66,7 +67,8 @@ func declared(t *testing.T, trees string) []TreeConfig {
 
 const serversTree = "- {name: servers, path: 'servers.{host}.{metric...}'}\n"
 
-// Series that were there before a tree are found in it without a command, and carbon's names go on to mean the series that they meant.
+// Series that were there before a tree are found in it without a command, and carbon's names go on
+// to mean the series that they meant.
 func TestTreeDeclaredLater(t *testing.T) {
 	o := laterOptions(t, "")
 	a, stop := runAdapter(t, o)
@@ -170,7 +172,8 @@ func TestTreeCommandsBesideAdapter(t *testing.T) {
 	}
 }
 
-// Without the admin API the adapter is not told to go over all series, and the command says what is missing.
+// Without the admin API the adapter is not told to go over all series, and the command says what is
+// missing.
 func TestTreeSyncNeedsAdmin(t *testing.T) {
 	o := laterOptions(t, serversTree)
 	o.AdminAPI = false

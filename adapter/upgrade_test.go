@@ -24,14 +24,16 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// storesDir holds stores as versions of tsdbridge left them: NAME.tar.gz is the directory of a process that was killed, NAME.txt what it held. A store
-// is recorded once, by the version whose format it has, and never again:
+// storesDir holds stores as versions of tsdbridge left them: NAME.tar.gz is the directory of a
+// process that was killed, NAME.txt what it held. A store is recorded once, by the version whose
+// format it has, and never again:
 //
 //	TSDBRIDGE_RECORD_STORE=format4 go test ./adapter -run TestRecordStore
 const storesDir = "../testdata/stores"
 
-// TestUpgrade opens each recorded store, by the clock that it was recorded with and by a later one, before and after a clean end, and wants every
-// point, object and metadata. A backup of it, restored, must hold the same.
+// TestUpgrade opens each recorded store, by the clock that it was recorded with and by a later one,
+// before and after a clean end, and wants every point, object and metadata. A backup of it,
+// restored, must hold the same.
 func TestUpgrade(t *testing.T) {
 	archives, err := filepath.Glob(filepath.Join(storesDir, "*.tar.gz"))
 	if err != nil || len(archives) == 0 {
@@ -90,8 +92,8 @@ func checkDump(t *testing.T, what, got, want string) {
 	}
 }
 
-// TestRecordStore makes a store and writes what it held when its process was killed. What is read from it is what a store in memory holds after
-// the same requests.
+// TestRecordStore makes a store and writes what it held when its process was killed. What is read
+// from it is what a store in memory holds after the same requests.
 func TestRecordStore(t *testing.T) {
 	o := fixtureOptions(t)
 	memory := o
@@ -101,7 +103,8 @@ func TestRecordStore(t *testing.T) {
 	a, stop := runAdapter(t, o)
 	fixtureFirst(t, a, reference)
 	stop()
-	if err := CompactTables(t.Context(), o, StoreOptions{}, io.Discard); err != nil { // some of it is in files of tables
+	// some of it is in files of tables
+	if err := CompactTables(t.Context(), o, StoreOptions{}, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	a, stop = runAdapter(t, o)
@@ -112,7 +115,8 @@ func TestRecordStore(t *testing.T) {
 	dump := dumpStore(t, a.store)
 	checkDump(t, "recorded store", dump, dumpStore(t, reference.store))
 	killed := filepath.Join(t.TempDir(), "killed")
-	if err := os.CopyFS(killed, os.DirFS(o.Path)); err != nil { // nobody writes: as a kill leaves it
+	// nobody writes: as a kill leaves it
+	if err := os.CopyFS(killed, os.DirFS(o.Path)); err != nil {
 		t.Fatal(err)
 	}
 	if _, files, err := folderSize(filepath.Join(killed, "log", "points")); err != nil || files < 2 {
@@ -184,12 +188,14 @@ func fixtureSecond(t *testing.T, adapters ...*Adapter) {
 	t.Helper()
 	for _, a := range adapters {
 		sendRemoteWrite(t, a, fmt.Sprintf(`{__name__="load", host="web1"} -1@%d -2@%d -3@%d`, fixtureTime(-300), fixtureTime(-200)+1, fixtureTime(-59)), 1)
-		sendRemoteWrite(t, a, fmt.Sprintf(`{__name__="sizes", job="h"} 3@%d`, fixtureTime(-280)), 1) // where a histogram stood
+		// where a histogram stood
+		sendRemoteWrite(t, a, fmt.Sprintf(`{__name__="sizes", job="h"} 3@%d`, fixtureTime(-280)), 1)
 		sendPuts(t, a, fmt.Sprintf(`{"metric":"sys.cpu.user","timestamp":%d,"value":7,"tags":{"host":"a"}}`, fixtureTime(-199)+5))
 	}
 }
 
-// fixtureLast writes what only the log has when the process is killed: the open hour by every door, and corrections of hours that are in the tables.
+// fixtureLast writes what only the log has when the process is killed: the open hour by every door,
+// and corrections of hours that are in the tables.
 func fixtureLast(t *testing.T, adapters ...*Adapter) {
 	t.Helper()
 	for _, a := range adapters {
@@ -269,8 +275,9 @@ func sendCarbon(t *testing.T, a *Adapter, lines, series string, last int64) {
 	}
 }
 
-// dumpStore is all that a store shows: series and metadata in ascending order. Under each series are its points, time and value, whose bits are told
-// where its text is not enough, and its objects, time, kind and bytes.
+// dumpStore is all that a store shows: series and metadata in ascending order. Under each series
+// are its points, time and value, whose bits are told where its text is not enough, and its
+// objects, time, kind and bytes.
 func dumpStore(t *testing.T, s *storage.Store) string {
 	t.Helper()
 	series := dumpSeries(t, s)
@@ -335,7 +342,8 @@ func packStore(t *testing.T, dir, archive string) {
 	}
 }
 
-// unpackStore makes the directory of an archive. Blocks of zeros, which a log reserves, become holes.
+// unpackStore makes the directory of an archive. Blocks of zeros, which a log reserves, become
+// holes.
 func unpackStore(t *testing.T, archive, dir string) {
 	t.Helper()
 	f, err := os.Open(archive)

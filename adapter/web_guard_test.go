@@ -95,7 +95,8 @@ func TestWebHalfRequests(t *testing.T) {
 	}
 }
 
-// While all connections are at work, it is still said that the process lives, and to others that it is busy.
+// While all connections are at work, it is still said that the process lives, and to others that it
+// is busy.
 func TestWebReserve(t *testing.T) {
 	entered, leave := make(chan bool), make(chan bool)
 	handler := func(w http.ResponseWriter, r *http.Request) {
@@ -227,7 +228,8 @@ func TestRefusedBodyIsReadToItsEnd(t *testing.T) {
 	}
 }
 
-// Long heads that never end do not fill the memory, and do not keep a long one out that comes alone, nor a short one.
+// Long heads that never end do not fill the memory, and do not keep a long one out that comes
+// alone, nor a short one.
 func TestWebLongHeads(t *testing.T) {
 	g := startGuarded(t, nil, http.HandlerFunc(echo))
 	var b strings.Builder

@@ -1,6 +1,7 @@
-// Package budget bounds the memory that the answers to all queries hold together, whatever language they are asked in. A query takes
-// what it is about to allocate before it allocates it, and gives everything back when it ends. The package never allocates for anybody, knows no
-// query language, and never makes a query wait: a query that waited would hold what it has already taken.
+// Package budget bounds the memory that the answers to all queries hold together, whatever language
+// they are asked in. A query takes what it is about to allocate before it allocates it, and gives
+// everything back when it ends. The package never allocates for anybody, knows no query language,
+// and never makes a query wait: a query that waited would hold what it has already taken.
 package budget
 
 import (
@@ -15,9 +16,11 @@ import (
 const Flag = "--query.max-memory-bytes"
 
 var (
-	// ErrTooLarge is returned to a query that needs more than the whole budget. Asking again cannot help.
+	// ErrTooLarge is returned to a query that needs more than the whole budget. Asking again cannot
+	// help.
 	ErrTooLarge = errors.New("the query needs more memory than " + Flag + " allows")
-	// ErrBusy is returned to a query that would fit if others did not hold memory. Asking again later can help.
+	// ErrBusy is returned to a query that would fit if others did not hold memory. Asking again
+	// later can help.
 	ErrBusy = errors.New("other queries hold the memory that " + Flag + " allows")
 )
 
@@ -40,14 +43,17 @@ func (b *Budget) Used() int64 { return b.used.Load() }
 // Refused returns how many requests for memory were refused so far.
 func (b *Budget) Refused() int64 { return b.refused.Load() }
 
-// Open returns an account for one query. Close must be called when the query's answer has been sent.
+// Open returns an account for one query. Close must be called when the query's answer has been
+// sent.
 func (b *Budget) Open() *Account { return &Account{budget: b} }
 
-// small is how many bytes a query may hold and still take from what is kept for such queries: an eighth of the budget. So short questions are answered while
-// large answers hold all that they may, however slowly their clients read.
+// small is how many bytes a query may hold and still take from what is kept for such queries: an
+// eighth of the budget. So short questions are answered while large answers hold all that they may,
+// however slowly their clients read.
 const small = 1 << 20
 
-// limitFor is what all queries may hold together after one of them has taken memory and holds so many bytes.
+// limitFor is what all queries may hold together after one of them has taken memory and holds so
+// many bytes.
 func (b *Budget) limitFor(held int64) int64 {
 	if held <= small {
 		return b.limit
@@ -73,7 +79,8 @@ func (b *Budget) take(n, held int64) bool {
 	}
 }
 
-// An Account is what one query holds. It is safe for concurrent use. A nil account has no limit and counts nothing.
+// An Account is what one query holds. It is safe for concurrent use. A nil account has no limit and
+// counts nothing.
 type Account struct {
 	budget *Budget
 
@@ -83,8 +90,8 @@ type Account struct {
 	closed bool
 }
 
-// Take takes n bytes more, before they are allocated. After an error nothing has been taken. A closed account gives nothing more: what
-// is still under way belongs to a query that has ended.
+// Take takes n bytes more, before they are allocated. After an error nothing has been taken. A
+// closed account gives nothing more: what is still under way belongs to a query that has ended.
 func (a *Account) Take(n int64) error {
 	if a == nil || n <= 0 {
 		return nil

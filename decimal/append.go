@@ -1,5 +1,6 @@
-// Package decimal writes and reads numbers as text where that needs no general algorithm: whole ones and those of a few decimals, which is what
-// most series consist of. It never gives another text, or another number, than the general way would.
+// Package decimal writes and reads numbers as text where that needs no general algorithm: whole
+// ones and those of a few decimals, which is what most series consist of. It never gives another
+// text, or another number, than the general way would.
 package decimal
 
 import (
@@ -7,12 +8,13 @@ import (
 	"strconv"
 )
 
-// most is above all integers of 15 digits. Two decimals of at most 15 digits are never one float64, so one that gives the float64 back is
-// the shortest that does.
+// most is above all integers of 15 digits. Two decimals of at most 15 digits are never one float64,
+// so one that gives the float64 back is the shortest that does.
 const most = 1e15
 
-// Append appends the fewest digits that give v back, without an exponent, if v is whole or has at most six decimals, and is of at most 15 digits. A whole number
-// has no point. It is not ok for any other, for which strconv is to be asked; dst is then as it was.
+// Append appends the fewest digits that give v back, without an exponent, if v is whole or has at
+// most six decimals, and is of at most 15 digits. A whole number has no point. It is not ok for any
+// other, for which strconv is to be asked; dst is then as it was.
 func Append(dst []byte, v float64) (text []byte, ok bool) {
 	if v == 0 && math.Signbit(v) {
 		return append(dst, "-0"...), true
@@ -33,7 +35,8 @@ func Append(dst []byte, v float64) (text []byte, ok bool) {
 	return dst, false
 }
 
-// appendScaled appends whole and a fraction of so many digits, which is not 0, without the zeros at its end.
+// appendScaled appends whole and a fraction of so many digits, which is not 0, without the zeros at
+// its end.
 func appendScaled(dst []byte, negative bool, whole, fraction uint64, digits int) []byte {
 	if negative {
 		dst = append(dst, '-')

@@ -16,7 +16,8 @@ import (
 	writev2 "github.com/prometheus/prometheus/prompb/io/prometheus/write/v2"
 )
 
-// TestBadBodies posts what is no remote write at all: each gets its status and a word about why, and nothing of it is stored.
+// TestBadBodies posts what is no remote write at all: each gets its status and a word about why,
+// and nothing of it is stored.
 func TestBadBodies(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -124,8 +125,8 @@ func badSeriesTable(now time.Time) []badSeries {
 	}
 }
 
-// TestBadSeries sends each bad series between two good ones, by both versions: the answer is 400 and says what is wrong, the good are
-// stored, and 2.0 is told how many.
+// TestBadSeries sends each bad series between two good ones, by both versions: the answer is 400
+// and says what is wrong, the good are stored, and 2.0 is told how many.
 func TestBadSeries(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -155,7 +156,8 @@ func TestBadSeries(t *testing.T) {
 	}
 }
 
-// TestBadReferences sends series of 2.0 whose labels are not in the table of strings, beside a good one.
+// TestBadReferences sends series of 2.0 whose labels are not in the table of strings, beside a good
+// one.
 func TestBadReferences(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -197,7 +199,8 @@ func TestWrittenHeaders(t *testing.T) {
 	ts.Exemplars = []prompb.Exemplar{{Labels: []prompb.Label{{Name: "trace_id", Value: "1"}}, Value: 1, Timestamp: now.UnixMilli()}}
 	alone := prompb.TimeSeries{Labels: series(nil, "__name__", "written", "exemplar", "alone").Labels, Exemplars: ts.Exemplars}
 	all := []prompb.TimeSeries{ts, alone}
-	for _, again := range []bool{false, true} { // what is sent again counts again: the sender compares with what it sent
+	// what is sent again counts again: the sender compares with what it sent
+	for _, again := range []bool{false, true} {
 		if r := sendVersion(t, a, "2.0", all); r.status != http.StatusNoContent || written(r) != "2/1/2" {
 			t.Errorf("again %v: %v, written %s, want 204 and 2/1/2", again, r, written(r))
 		}

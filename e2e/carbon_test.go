@@ -138,7 +138,8 @@ for protocol in 'tcp', 'udp':
 	}
 }
 
-// TestCarbonTree has a template turn dotted names into metric and tags, and a tree show what Prometheus wrote beside it.
+// TestCarbonTree has a template turn dotted names into metric and tags, and a tree show what
+// Prometheus wrote beside it.
 func TestCarbonTree(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -157,7 +158,8 @@ func TestCarbonTree(t *testing.T) {
 	a.finds(t, "hosts.*.sys.*", "hosts.web01.sys.load hosts.web02.sys.load")
 }
 
-// TestCarbonTreeChanges gives a tree another path: what is sent under a new name is drawn under it, though the series is an old one.
+// TestCarbonTreeChanges gives a tree another path: what is sent under a new name is drawn under it,
+// though the series is an old one.
 func TestCarbonTreeChanges(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -180,8 +182,8 @@ func TestCarbonTreeChanges(t *testing.T) {
 	a.renders(t, from, until, fmt.Sprintf("new.w.load %d=1 %d=2 %d=3", second(0), second(60), second(120)), "new.w.load")
 }
 
-// TestCarbonStop stops the adapter in order while lines come: every line that it took is there afterwards. What it took is what it
-// counted.
+// TestCarbonStop stops the adapter in order while lines come: every line that it took is there
+// afterwards. What it took is what it counted.
 func TestCarbonStop(t *testing.T) {
 	needE2E(t)
 	t.Parallel()

@@ -52,7 +52,8 @@ type comparison struct {
 // instants is at how many instants each expression is asked for by an instant query.
 const instants = 7
 
-// run fails the test for each expression that is answered differently, or with nothing at all instants.
+// run fails the test for each expression that is answered differently, or with nothing at all
+// instants.
 func (q comparison) run(t testing.TB, cases []promqlCase) {
 	t.Helper()
 	begin, results := time.Now(), 0
@@ -111,7 +112,8 @@ func sameResults(got, want []result, equal func(got, want string) bool) error {
 // same says whether two values are the same.
 func same(got, want string) bool { return got == want }
 
-// nearlySame says whether two values are the same but for the last bits of a sum: the series of an aggregation have no order.
+// nearlySame says whether two values are the same but for the last bits of a sum: the series of an
+// aggregation have no order.
 func nearlySame(got, want string) bool {
 	if got == want {
 		return true

@@ -17,7 +17,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// TestCompose loads docker-compose.yml as Docker does and holds it against the checkout: there is no Docker here to start it.
+// TestCompose loads docker-compose.yml as Docker does and holds it against the checkout: there is
+// no Docker here to start it.
 func TestCompose(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -92,7 +93,8 @@ func hasHealthCheck(t *testing.T, s types.ServiceConfig) bool {
 	return s.Build != nil && strings.Contains(dockerfile(t, s), "\nHEALTHCHECK ")
 }
 
-// checkVolumes wants what is mounted from the checkout to be there, and what is not to be a volume of the project.
+// checkVolumes wants what is mounted from the checkout to be there, and what is not to be a volume
+// of the project.
 func checkVolumes(t *testing.T, p *types.Project, s types.ServiceConfig) {
 	t.Helper()
 	for _, v := range s.Volumes {
@@ -180,7 +182,8 @@ func checkTablesCommand(t *testing.T, s types.ServiceConfig) {
 	}
 }
 
-// checkServeCommand runs the command: it starts, listens where its port is published but for a free one, and misses HBase.
+// checkServeCommand runs the command: it starts, listens where its port is published but for a free
+// one, and misses HBase.
 func checkServeCommand(t *testing.T, s types.ServiceConfig) {
 	t.Helper()
 	const carbon = "--carbon.listen-address=:2003"

@@ -18,8 +18,9 @@ type adapter struct {
 	args    []string
 }
 
-// startAdapter runs the adapter built from this checkout on a free port of the loopback interface, in a directory of its own (so that
-// the default --storage.path=./data is fresh), and waits until it is ready. It is killed when the test ends.
+// startAdapter runs the adapter built from this checkout on a free port of the loopback interface,
+// in a directory of its own (so that the default --storage.path=./data is fresh), and waits until
+// it is ready. It is killed when the test ends.
 func startAdapter(t testing.TB, args ...string) *adapter {
 	t.Helper()
 	a := launchAdapter(t, args...)
@@ -69,7 +70,8 @@ func (a *adapter) Kill() { a.process.Kill() }
 // Stop ends the adapter in order.
 func (a *adapter) Stop(t testing.TB) { t.Helper(); a.process.Stop(t) }
 
-// Restart runs the adapter again after Kill or Stop: same directory, flags and port. It waits until it is ready.
+// Restart runs the adapter again after Kill or Stop: same directory, flags and port. It waits until
+// it is ready.
 func (a *adapter) Restart(t testing.TB) time.Duration {
 	t.Helper()
 	begin := time.Now()
@@ -78,8 +80,8 @@ func (a *adapter) Restart(t testing.TB) time.Duration {
 	return time.Since(begin)
 }
 
-// Relaunch is Restart that waits no longer than until the adapter listens. An outgoing connection of anybody may have been given the
-// port in the meantime: that passes.
+// Relaunch is Restart that waits no longer than until the adapter listens. An outgoing connection
+// of anybody may have been given the port in the meantime: that passes.
 func (a *adapter) Relaunch(t testing.TB) {
 	t.Helper()
 	eventually(t, patience, "adapter listens again", func() error {

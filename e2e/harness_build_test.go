@@ -18,12 +18,14 @@ const prometheusModule = "github.com/prometheus/prometheus"
 
 // builds are the programs that tests run, each built once.
 type builds struct {
-	mu                  sync.Mutex // guards all below; held while building
-	dir                 string     // of the adapter, for this run alone
-	adapter, prometheus string     // paths: of the program, and of the folder of prometheus and promtool
+	mu  sync.Mutex // guards all below; held while building
+	dir string     // of the adapter, for this run alone
+	// paths: of the program, and of the folder of prometheus and promtool
+	adapter, prometheus string
 }
 
-// binaries are those of this run. The go tool's own cache makes building the adapter anew cheap and always right.
+// binaries are those of this run. The go tool's own cache makes building the adapter anew cheap and
+// always right.
 var binaries builds
 
 // adapterBinary is the path of the adapter built from this checkout.
@@ -46,8 +48,8 @@ func adapterBinary(t testing.TB) string {
 	return path
 }
 
-// prometheusBinary is the path of prometheus or promtool, built from the module that go.mod names. They take long to link and never
-// change for a version, so they are kept for later runs.
+// prometheusBinary is the path of prometheus or promtool, built from the module that go.mod names.
+// They take long to link and never change for a version, so they are kept for later runs.
 func prometheusBinary(t testing.TB, name string) string {
 	t.Helper()
 	b := &binaries
@@ -79,7 +81,8 @@ func buildPrometheus(t testing.TB) string {
 	}
 	defer os.RemoveAll(work)
 	goTool(t, "build", "-o", work+string(filepath.Separator), prometheusModule+"/cmd/prometheus", prometheusModule+"/cmd/promtool")
-	// Moved in whole: a run that is interrupted leaves no half of it. Another run may have been quicker.
+	// Moved in whole: a run that is interrupted leaves no half of it. Another run may have been
+	// quicker.
 	if err := os.Rename(work, dir); err != nil && !os.IsExist(err) {
 		t.Fatal(err)
 	}

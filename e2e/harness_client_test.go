@@ -145,7 +145,8 @@ func snappied(t testing.TB, m message) []byte {
 	return snappy.Encode(nil, raw)
 }
 
-// Read sends a remote read and returns the series, by the unstreamed path: every sample as it is stored, stale markers too.
+// Read sends a remote read and returns the series, by the unstreamed path: every sample as it is
+// stored, stale markers too.
 func (c client) Read(t testing.TB, from, to time.Time, matchers ...*prompb.LabelMatcher) []*prompb.TimeSeries {
 	t.Helper()
 	m := &prompb.ReadRequest{Queries: []*prompb.Query{{

@@ -15,11 +15,12 @@ import (
 
 // loadOptions are what a load writes. The zero value is a good one.
 type loadOptions struct {
-	Metric     string        // default load_total
-	Writers    int           // default 4; each has its own series and one request under way
-	Series     int           // of each writer, default 20
-	Batches    int           // of each writer at most, default 10000
-	Generation int           // batches until a writer turns to new series, default 40: first sights go on all the time
+	Metric  string // default load_total
+	Writers int    // default 4; each has its own series and one request under way
+	Series  int    // of each writer, default 20
+	Batches int    // of each writer at most, default 10000
+	// batches until a writer turns to new series, default 40: first sights go on all the time
+	Generation int
 	Start      time.Time     // of the first sample, default two hours ago
 	Step       time.Duration // between batches, default 250 ms
 }
@@ -46,8 +47,9 @@ func (o loadOptions) withDefaults() loadOptions {
 	return o
 }
 
-// load writes numbered samples by remote write 1.0 as fast as they are acknowledged, as Prometheus does: what is not acknowledged is
-// sent again, the same, until it is. So each writer knows that all its batches up to a number are acknowledged, and that at most one more may be stored.
+// load writes numbered samples by remote write 1.0 as fast as they are acknowledged, as Prometheus
+// does: what is not acknowledged is sent again, the same, until it is. So each writer knows that
+// all its batches up to a number are acknowledged, and that at most one more may be stored.
 type load struct {
 	o       loadOptions
 	t       testing.TB
@@ -57,7 +59,8 @@ type load struct {
 	retries atomic.Int64
 }
 
-// startLoad begins to write to the first of the clients, the next one after every failure, until Stop or the end of the test.
+// startLoad begins to write to the first of the clients, the next one after every failure, until
+// Stop or the end of the test.
 func startLoad(t testing.TB, o loadOptions, to ...client) *load {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

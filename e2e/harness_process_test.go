@@ -25,7 +25,8 @@ type process struct {
 	err  error         // how it ended; read after done
 }
 
-// startProcess runs a program in dir until the test ends, or this process does. What it printed is logged if the test failed.
+// startProcess runs a program in dir until the test ends, or this process does. What it printed is
+// logged if the test failed.
 func startProcess(t testing.TB, dir, path string, args ...string) *process {
 	t.Helper()
 	cmd := exec.Command(path, args...)

@@ -18,7 +18,8 @@ type prometheusServer struct {
 	dir     string
 }
 
-// prometheusConfig scrapes what targets.json says, each second. remote_write and remote_read follow it.
+// prometheusConfig scrapes what targets.json says, each second. remote_write and remote_read follow
+// it.
 const prometheusConfig = `
 global: {scrape_interval: 1s, scrape_timeout: 1s, scrape_native_histograms: true}
 scrape_configs:
@@ -26,8 +27,8 @@ scrape_configs:
     file_sd_configs: [{files: [targets.json], refresh_interval: 1s}]
 `
 
-// startPrometheus runs the Prometheus of go.mod on a free port, scraping nothing yet, with more of the configuration, and waits until
-// it is ready. It is killed when the test ends.
+// startPrometheus runs the Prometheus of go.mod on a free port, scraping nothing yet, with more of
+// the configuration, and waits until it is ready. It is killed when the test ends.
 func startPrometheus(t testing.TB, config string) *prometheusServer {
 	t.Helper()
 	p := &prometheusServer{dir: t.TempDir()}
@@ -50,7 +51,8 @@ func startPrometheus(t testing.TB, config string) *prometheusServer {
 	return p
 }
 
-// Scrape makes these the targets: job -> host:port. Prometheus marks the series of those that are gone as stale.
+// Scrape makes these the targets: job -> host:port. Prometheus marks the series of those that are
+// gone as stale.
 func (p *prometheusServer) Scrape(t testing.TB, targets map[string]string) {
 	t.Helper()
 	type group struct {

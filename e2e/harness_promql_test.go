@@ -13,10 +13,12 @@ import (
 	"time"
 )
 
-// point is a value at an instant as the API writes both: nothing is rounded. The value of a histogram is its JSON.
+// point is a value at an instant as the API writes both: nothing is rounded. The value of a
+// histogram is its JSON.
 type point struct{ at, value string }
 
-// result is one series of an answer. Vectors are matrices of one point; floats come before histograms.
+// result is one series of an answer. Vectors are matrices of one point; floats come before
+// histograms.
 type result struct {
 	labels string // {a="b", ...}, sorted
 	points []point
@@ -51,7 +53,8 @@ func (c client) Series(t testing.TB, selector string, from, to time.Time) []stri
 	return all
 }
 
-// API asks a path of the query API as Grafana does and decodes data of the answer. An answer other than success fails the test.
+// API asks a path of the query API as Grafana does and decodes data of the answer. An answer other
+// than success fails the test.
 func (c client) API(t testing.TB, path string, form url.Values, data any) {
 	t.Helper()
 	if err := c.api(t, path, form, data); err != nil {
@@ -61,7 +64,8 @@ func (c client) API(t testing.TB, path string, form url.Values, data any) {
 
 func (c client) api(t testing.TB, path string, form url.Values, data any) error {
 	method, body := http.MethodPost, []byte(form.Encode())
-	if strings.HasSuffix(path, "/metadata") || strings.HasSuffix(path, "/values") { // Prometheus takes no POST there
+	// Prometheus takes no POST there
+	if strings.HasSuffix(path, "/metadata") || strings.HasSuffix(path, "/values") {
 		method, path, body = http.MethodGet, path+"?"+form.Encode(), nil
 	}
 	r, err := c.do(t.Context(), method, path, map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, body)

@@ -7,7 +7,8 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 )
 
-// TestLoadHolds is about the judge of the drills itself: what it must let pass, and what it must not.
+// TestLoadHolds is about the judge of the drills itself: what it must let pass, and what it must
+// not.
 func TestLoadHolds(t *testing.T) {
 	l := &load{o: loadOptions{Generation: 3, Start: time.UnixMilli(1000)}.withDefaults()}
 	samples := func(batches ...int) (all []prompb.Sample) {

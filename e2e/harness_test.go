@@ -1,5 +1,6 @@
-// Package e2e_test runs the adapter as people run it, a process behind its front door, against real peers: Prometheus, promtool, HBase
-// and OpenTSDB. It never looks inside the adapter, and does nothing at all unless TSDBRIDGE_E2E=1.
+// Package e2e_test runs the adapter as people run it, a process behind its front door, against real
+// peers: Prometheus, promtool, HBase and OpenTSDB. It never looks inside the adapter, and does
+// nothing at all unless TSDBRIDGE_E2E=1.
 package e2e_test
 
 import (
@@ -31,7 +32,8 @@ func needE2E(t testing.TB) {
 	}
 }
 
-// eventually asks again and again until ask is content, and fails the test with its last complaint when time is up.
+// eventually asks again and again until ask is content, and fails the test with its last complaint
+// when time is up.
 func eventually(t testing.TB, limit time.Duration, what string, ask func() error) {
 	t.Helper()
 	const pause = 50 * time.Millisecond

@@ -12,9 +12,9 @@ import (
 // loadKey is one series of a load.
 type loadKey struct{ writer, series, generation int }
 
-// Verify reads all that the load wrote, by remote read, and fails the test unless every acknowledged sample is there once, in order,
-// with its value, and nothing else is but what was under way when the load was stopped. It stops the load, and returns how many
-// samples it found.
+// Verify reads all that the load wrote, by remote read, and fails the test unless every
+// acknowledged sample is there once, in order, with its value, and nothing else is but what was
+// under way when the load was stopped. It stops the load, and returns how many samples it found.
 func (l *load) Verify(t testing.TB, c client) int {
 	t.Helper()
 	l.Stop()
@@ -42,7 +42,8 @@ func (l *load) Verify(t testing.TB, c client) int {
 	return total
 }
 
-// verifyWriter checks the series of one writer, takes them out of got and returns how many are wrong.
+// verifyWriter checks the series of one writer, takes them out of got and returns how many are
+// wrong.
 func (l *load) verifyWriter(t testing.TB, w int, got map[loadKey][]prompb.Sample) (bad int) {
 	t.Helper()
 	acked := int(l.acked[w].Load())
@@ -61,7 +62,8 @@ func (l *load) verifyWriter(t testing.TB, w int, got map[loadKey][]prompb.Sample
 	return bad
 }
 
-// holds says whether the samples are those of batches from to to (exclusive), or one more, which was under way.
+// holds says whether the samples are those of batches from to to (exclusive), or one more, which
+// was under way.
 func (l *load) holds(samples []prompb.Sample, from, to int) bool {
 	n := len(samples)
 	if n != to-from && (n != to-from+1 || to == from+l.o.Generation) {

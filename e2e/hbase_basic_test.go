@@ -10,7 +10,8 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 )
 
-// testBasic takes everything that Prometheus sends through HBase and back, and again after a restart of the adapter.
+// testBasic takes everything that Prometheus sends through HBase and back, and again after a
+// restart of the adapter.
 func testBasic(t *testing.T, s tables) {
 	first := s.create(t)
 	for _, table := range []string{"", "-uid", "-meta", "-tree"} {
@@ -62,7 +63,8 @@ func samples(pairs ...any) []prompb.Sample {
 	return all
 }
 
-// writeFloats writes floats of every kind, age and order to the metric basic, and returns what must stand there.
+// writeFloats writes floats of every kind, age and order to the metric basic, and returns what must
+// stand there.
 func writeFloats(t *testing.T, c client) pointSet {
 	t.Helper()
 	want := pointSet{}

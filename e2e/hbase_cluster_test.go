@@ -16,7 +16,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/e2e/cluster"
 )
 
-// tables is the name of the data table of a test; the others add -uid, -meta and -tree. Each test has its own, on a cluster that it shares.
+// tables is the name of the data table of a test; the others add -uid, -meta and -tree. Each test
+// has its own, on a cluster that it shares.
 type tables struct {
 	cluster *cluster.Cluster
 	name    string
@@ -58,10 +59,12 @@ func (s tables) startAdapter(t testing.TB, more ...string) *adapter {
 	return startAdapter(t, s.args(more...)...)
 }
 
-// startTSD runs a TSD on the tables until the test ends. Changes to its configuration are name, value, name, value, ...
+// startTSD runs a TSD on the tables until the test ends. Changes to its configuration are name,
+// value, name, value, ...
 func (s tables) startTSD(t testing.TB, compaction bool, config ...string) tsd {
 	t.Helper()
-	o := cluster.TSDOptions{Tables: s.name, Compaction: compaction, Config: map[string]string{"tsd.storage.flush_interval": "50"}} // ms
+	// ms
+	o := cluster.TSDOptions{Tables: s.name, Compaction: compaction, Config: map[string]string{"tsd.storage.flush_interval": "50"}}
 	for i := 0; i < len(config); i += 2 {
 		o.Config[config[i]] = config[i+1]
 	}
@@ -122,7 +125,8 @@ func (s tables) cells(t testing.TB, table string) []cell {
 	}
 }
 
-// dataCells are the cells of the data table with points (even qualifiers) and those with objects of ours, by row.
+// dataCells are the cells of the data table with points (even qualifiers) and those with objects of
+// ours, by row.
 func (s tables) dataCells(t testing.TB) (points map[string]int, objects []cell) {
 	t.Helper()
 	points = map[string]int{}

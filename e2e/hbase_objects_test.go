@@ -19,7 +19,8 @@ type objectSet struct {
 	help       string
 }
 
-// writeObjects writes native histograms, exemplars and metadata of the metric basic_h, some of them late, twice or corrected.
+// writeObjects writes native histograms, exemplars and metadata of the metric basic_h, some of them
+// late, twice or corrected.
 func writeObjects(t *testing.T, c client) objectSet {
 	t.Helper()
 	set := objectSet{metric: "basic_h", help: "What it says.", histograms: map[int64]*histogram.FloatHistogram{}, exemplars: map[string]float64{}}

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// TestHBaseOutage has the adapter live through the times when HBase or its tables are not there. It is never restarted.
+// TestHBaseOutage has the adapter live through the times when HBase or its tables are not there. It
+// is never restarted.
 func TestHBaseOutage(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -77,7 +78,8 @@ func (a *adapter) waitNotReady(t testing.TB, why ...string) {
 	})
 }
 
-// refusesQueries fails the test unless a query ends with an error that says why, and soon: nobody waits for a minute.
+// refusesQueries fails the test unless a query ends with an error that says why, and soon: nobody
+// waits for a minute.
 func (a *adapter) refusesQueries(t testing.TB) {
 	t.Helper()
 	const soon = 15 * time.Second

@@ -15,10 +15,12 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 )
 
-// epoch is the first instant of most tests' data: a whole hour, so old that a TSD compacts its rows at every query.
+// epoch is the first instant of most tests' data: a whole hour, so old that a TSD compacts its rows
+// at every query.
 var epoch = time.Unix(1356998400, 0).UTC()
 
-// pointSet is what a store holds: labels as in result → milliseconds → value. Two are equal when every bit is.
+// pointSet is what a store holds: labels as in result → milliseconds → value. Two are equal when
+// every bit is.
 type pointSet map[string]map[int64]string
 
 // add notes a point; the newest wins.
@@ -53,7 +55,8 @@ func (s pointSet) clone() pointSet {
 	return c
 }
 
-// shown is what the query API makes of the points: stale markers are left out, and every other NaN is the same.
+// shown is what the query API makes of the points: stale markers are left out, and every other NaN
+// is the same.
 func (s pointSet) shown() pointSet {
 	c := pointSet{}
 	for labels, points := range s {
@@ -128,7 +131,8 @@ func (s pointSet) write(t testing.TB, c client, samples []prompb.Sample, labels 
 	}
 }
 
-// ourPoints are the floats of a metric as remote read returns them. Each series comes once, in order of time.
+// ourPoints are the floats of a metric as remote read returns them. Each series comes once, in
+// order of time.
 func ourPoints(t testing.TB, c client, metric string, from, to time.Time) pointSet {
 	t.Helper()
 	all := pointSet{}
@@ -154,7 +158,8 @@ func ourPoints(t testing.TB, c client, metric string, from, to time.Time) pointS
 	return all
 }
 
-// queriedPoints are the floats of a selector as the query API returns them, which leaves stale markers out.
+// queriedPoints are the floats of a selector as the query API returns them, which leaves stale
+// markers out.
 func queriedPoints(t testing.TB, c client, selector string, from, to time.Time) pointSet {
 	t.Helper()
 	all := pointSet{}

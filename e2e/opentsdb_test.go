@@ -18,7 +18,8 @@ func (a *adapter) opentsdbAddr(t testing.TB) string {
 	return regexp.MustCompile(`address=(\S+)`).FindStringSubmatch(line)[1]
 }
 
-// testPut sends points by telnet and by HTTP, and has a TSD on the same tables compute with them as with its own.
+// testPut sends points by telnet and by HTTP, and has a TSD on the same tables compute with them as
+// with its own.
 func testPut(t *testing.T, s tables) {
 	s.create(t)
 	a := s.startAdapter(t, "--opentsdb.listen-address=127.0.0.1:0")

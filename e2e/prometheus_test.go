@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestPrometheus has a real Prometheus scrape itself and an application and write to the adapter, through a crash of the adapter, and
-// wants the adapter to answer as Prometheus does itself.
+// TestPrometheus has a real Prometheus scrape itself and an application and write to the adapter,
+// through a crash of the adapter, and wants the adapter to answer as Prometheus does itself.
 func TestPrometheus(t *testing.T) {
 	for _, c := range []struct{ name, message string }{
 		{"remote write 1.0", "prometheus.WriteRequest"},
@@ -51,11 +51,13 @@ type prometheusRun struct {
 	begin, end time.Time // all samples lie between
 }
 
-// live lets time pass: some seconds of all being well, an outage of the adapter, some seconds more. Series end in the outage and after it.
+// live lets time pass: some seconds of all being well, an outage of the adapter, some seconds more.
+// Series end in the outage and after it.
 func (r *prometheusRun) live(t *testing.T) {
 	t.Helper()
 	r.prometheus.Scrape(t, map[string]string{"self": r.prometheus.addr, "target": r.target.addr})
-	eventually(t, 2*patience, "first samples at the adapter", func() error { // Prometheus sends from about 10 s after its start on
+	// Prometheus sends from about 10 s after its start on
+	eventually(t, 2*patience, "first samples at the adapter", func() error {
 		if all, err := r.adapter.query(t, "test_depth", time.Now()); err != nil || len(all) == 0 {
 			return fmt.Errorf("%v %w", all, err)
 		}
@@ -90,7 +92,8 @@ func (r *prometheusRun) scrapes(t *testing.T, n int) {
 	})
 }
 
-// settle takes the targets away, and waits until both sides have the same series with the same samples: nothing comes any more then.
+// settle takes the targets away, and waits until both sides have the same series with the same
+// samples: nothing comes any more then.
 func (r *prometheusRun) settle(t *testing.T) {
 	t.Helper()
 	r.prometheus.Scrape(t, nil)

@@ -10,11 +10,12 @@ import (
 	"testing"
 )
 
-// readmeAddress is where the README's adapter listens. It is all that the tests replace in what the README prints.
+// readmeAddress is where the README's adapter listens. It is all that the tests replace in what the
+// README prints.
 const readmeAddress = "localhost:9201"
 
-// TestQuickStart does what the README's quick start says, word for word: the adapter without a flag, a Prometheus with the lines printed
-// there, the commands printed there.
+// TestQuickStart does what the README's quick start says, word for word: the adapter without a
+// flag, a Prometheus with the lines printed there, the commands printed there.
 func TestQuickStart(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -75,7 +76,8 @@ func TestReadmeRemoteRead(t *testing.T) {
 	}
 }
 
-// shell runs a command of the README where its reader would, in the checkout, and returns what it prints.
+// shell runs a command of the README where its reader would, in the checkout, and returns what it
+// prints.
 func shell(t testing.TB, command string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)

@@ -27,11 +27,13 @@ remote_read:
     read_recent: true
 `
 
-// longSeries is how many samples the long series has: noise takes nine bytes each in a chunk, more in all than the frame of 1 MiB at
-// which Prometheus' own server splits a series, which its client does not put together again.
+// longSeries is how many samples the long series has: noise takes nine bytes each in a chunk, more
+// in all than the frame of 1 MiB at which Prometheus' own server splits a series, which its client
+// does not put together again.
 const longSeries = 150_000
 
-// TestRemoteRead has a real Prometheus without data answer from the adapter, by streamed chunks and by samples, as the adapter does itself.
+// TestRemoteRead has a real Prometheus without data answer from the adapter, by streamed chunks and
+// by samples, as the adapter does itself.
 func TestRemoteRead(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -114,7 +116,8 @@ func everySecond(end time.Time, v func(n int) float64) (all []prompb.Sample) {
 	return all
 }
 
-// nativeHistograms are those of five minutes up to end, one in five seconds, counted anew after each minute.
+// nativeHistograms are those of five minutes up to end, one in five seconds, counted anew after
+// each minute.
 func nativeHistograms(end time.Time) (all []prompb.Histogram) {
 	for n := range 60 {
 		at := end.Add(time.Duration(n-59) * 5 * time.Second)
@@ -163,14 +166,16 @@ func watchContentType(t *testing.T, to string) *watched {
 	return w
 }
 
-// forward sends a request on with a body that is at hand. One that is still being read when the answer begins is closed by the server, and
-// the transport, which looks for its end, then takes the connection down with the answer.
+// forward sends a request on with a body that is at hand. One that is still being read when the
+// answer begins is closed by the server, and the transport, which looks for its end, then takes the
+// connection down with the answer.
 func forward(proxy http.Handler, w http.ResponseWriter, r *http.Request, body []byte) {
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	proxy.ServeHTTP(w, r)
 }
 
-// samplesOnly is a proxy that asks for samples where Prometheus would take streamed chunks too: its configuration cannot say so.
+// samplesOnly is a proxy that asks for samples where Prometheus would take streamed chunks too: its
+// configuration cannot say so.
 func samplesOnly(t *testing.T, to string) string {
 	t.Helper()
 	proxy := proxyTo(t, to)

@@ -13,7 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// target is an application to be scraped that has every kind of metric. Its values depend on nothing but the number of the scrape.
+// target is an application to be scraped that has every kind of metric. Its values depend on
+// nothing but the number of the scrape.
 type target struct {
 	addr     string     // host:port
 	mu       sync.Mutex // guards all below
@@ -75,7 +76,8 @@ func (g *target) advance() {
 		}
 		g.depth.WithLabelValues(queue).Set(math.Sin(n+float64(i)) * 1e6)
 	}
-	// Not -0: Prometheus sends it as 0, since its protobuf library takes it for a default and leaves it out.
+	// Not -0: Prometheus sends it as 0, since its protobuf library takes it for a default and
+	// leaves it out.
 	for i, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.SmallestNonzeroFloat64, math.MaxFloat64} {
 		// Each series changes kind all the time.
 		g.special.WithLabelValues(strconv.Itoa(i)).Set(v)
@@ -95,7 +97,8 @@ func (g *target) advance() {
 	}
 }
 
-// End ends a series of test_depth: the next scrape does not have it, and Prometheus marks it as stale.
+// End ends a series of test_depth: the next scrape does not have it, and Prometheus marks it as
+// stale.
 func (g *target) End(queue string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -34,7 +34,8 @@ basic_auth: {username: prometheus, password: secret}
 // secretHash is "secret" by bcrypt at its lowest cost, as "htpasswd -nBC 4" makes it.
 const secretHash = "$2a$04$RDYv1Z8CJw8cj3ShL6UhUOpkRFBECXjIlXivHatzBOp1qpJCTYvoi"
 
-// TestTLS runs the adapter behind a certificate and a password: who has neither gets nothing, and Prometheus' own client gets in.
+// TestTLS runs the adapter behind a certificate and a password: who has neither gets nothing, and
+// Prometheus' own client gets in.
 func TestTLS(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -77,7 +78,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// writeCertificate writes server.crt and server.key for 127.0.0.1, signed by itself, and returns who trusts it.
+// writeCertificate writes server.crt and server.key for 127.0.0.1, signed by itself, and returns
+// who trusts it.
 func writeCertificate(t *testing.T, dir string) *x509.CertPool {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

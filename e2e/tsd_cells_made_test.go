@@ -6,7 +6,8 @@ import (
 
 const hourMillis = 3_600_000
 
-// cellUnits are the times of a cell's points from its first on, in milliseconds: as seconds, as milliseconds, and both.
+// cellUnits are the times of a cell's points from its first on, in milliseconds: as seconds, as
+// milliseconds, and both.
 func cellUnits() []func(start int64, i int) int64 {
 	return []func(start int64, i int) int64{
 		func(start int64, i int) int64 { return start + int64(i)*10_000 },
@@ -15,7 +16,8 @@ func cellUnits() []func(start int64, i int) int64 {
 	}
 }
 
-// cellValues are the values of a cell's points: integers of 1, 2 and 4 bytes, whole numbers that need more, floats of 4 and 8, and all of them in turn.
+// cellValues are the values of a cell's points: integers of 1, 2 and 4 bytes, whole numbers that
+// need more, floats of 4 and 8, and all of them in turn.
 func cellValues() []func(i int) float64 {
 	kinds := []func(i int) float64{
 		func(i int) float64 { return float64(i % 100) },
@@ -38,7 +40,8 @@ func cellOf(n int, start int64, unit func(int64, int) int64, value func(int) flo
 	return points
 }
 
-// twosAndThrees begins a cell of two or three points at every second, with each kind of value and unit in turn.
+// twosAndThrees begins a cell of two or three points at every second, with each kind of value and
+// unit in turn.
 func twosAndThrees() (rows [][]prompb.Sample) {
 	units, values := cellUnits(), cellValues()
 	for second := range int64(3600) {
@@ -47,13 +50,15 @@ func twosAndThrees() (rows [][]prompb.Sample) {
 	return rows
 }
 
-// everyKindOfCell begins cells of every kind where first bytes change, at all seconds of 05 and at every first byte of milliseconds.
+// everyKindOfCell begins cells of every kind where first bytes change, at all seconds of 05 and at
+// every first byte of milliseconds.
 func everyKindOfCell() (rows [][]prompb.Sample) {
 	starts := []int64{0, 16_000, 79_000, 96_000, 0x82 << 4 * 1000, 3583_000}
 	for second := int64(80); second < 96; second++ {
 		starts = append(starts, second*1000)
 	}
-	for start := int64(0); start < hourMillis; start += 1 << 18 { // 14 bits of milliseconds stand behind the first byte's
+	// 14 bits of milliseconds stand behind the first byte's
+	for start := int64(0); start < hourMillis; start += 1 << 18 {
 		starts = append(starts, start+1-start%2)
 	}
 	values := cellValues()
@@ -80,7 +85,8 @@ func singlePoints() (rows [][]prompb.Sample) {
 	return rows
 }
 
-// firstHalves begins rows around second 80 to 95 with a cell of two points, secondHalves puts another one behind each.
+// firstHalves begins rows around second 80 to 95 with a cell of two points, secondHalves puts
+// another one behind each.
 func firstHalves() [][]prompb.Sample  { return halves(0) }
 func secondHalves() [][]prompb.Sample { return halves(100_000) }
 
@@ -93,8 +99,8 @@ func halves(later int64) (rows [][]prompb.Sample) {
 	return rows
 }
 
-// longIntegers begin rows of integers of 8 bytes around seconds 80 to 95. They are among themselves: fsck --fix-all deletes those that stand beside others,
-// in a TSD's cells as in ours.
+// longIntegers begin rows of integers of 8 bytes around seconds 80 to 95. They are among
+// themselves: fsck --fix-all deletes those that stand beside others, in a TSD's cells as in ours.
 func longIntegers() (rows [][]prompb.Sample) {
 	for second := int64(78); second < 98; second++ {
 		rows = append(rows, cellOf(3, second*1000, cellUnits()[second%3], func(i int) float64 { return 5e9 + float64(i) }))

@@ -12,12 +12,14 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 )
 
-// testTSDCells has the adapter begin cells at every second of the hour, with all kinds of qualifiers and values. OpenTSDB's queries, its scan command and
-// its fsck must read every point, before and after fsck and compaction have written rows anew: they tell kinds of cells by the first byte of the
-// qualifier, and not all by its length.
+// testTSDCells has the adapter begin cells at every second of the hour, with all kinds of
+// qualifiers and values. OpenTSDB's queries, its scan command and its fsck must read every point,
+// before and after fsck and compaction have written rows anew: they tell kinds of cells by the
+// first byte of the qualifier, and not all by its length.
 func testTSDCells(t *testing.T, s tables) {
 	s.create(t)
-	a := s.startAdapter(t, "--storage.values=compact", "--opentsdb.listen-address=127.0.0.1:0") // all lengths of values
+	// all lengths of values
+	a := s.startAdapter(t, "--storage.values=compact", "--opentsdb.listen-address=127.0.0.1:0")
 	d := s.startTSD(t, true, withoutMeta()...)
 	want := tsdCells{}
 	want.write(t, a.client, "cells", append(twosAndThrees(), everyKindOfCell()...))
@@ -35,7 +37,8 @@ func testTSDCells(t *testing.T, s tables) {
 
 	s.checkFsck(t, d, want.points())
 	want.checkDump(t, d, "as written")
-	for _, when := range []string{"after fsck --fix-all", "after another"} { // which reads what the one before wrote
+	// which reads what the one before wrote
+	for _, when := range []string{"after fsck --fix-all", "after another"} {
 		s.checkFsck(t, d, want.points(), "--fix-all")
 		s.checkBegins(t)
 		want.check(t, d, when)
@@ -81,7 +84,8 @@ func (w tsdCells) check(t *testing.T, d tsd, when string) {
 	}
 }
 
-// checkDump has the scan command print all points, but for single ones of seconds 80 to 95: there it fails, also where the TSD wrote them.
+// checkDump has the scan command print all points, but for single ones of seconds 80 to 95: there
+// it fails, also where the TSD wrote them.
 func (w tsdCells) checkDump(t *testing.T, d tsd, when string) {
 	t.Helper()
 	whole := maps.Clone(w)
@@ -98,7 +102,8 @@ const hoursOfCells = 100
 func cellsFrom() time.Time { return epoch }
 func cellsTo() time.Time   { return epoch.Add(hoursOfCells * time.Hour) }
 
-// write writes a row for each list of points, of which the times are milliseconds in the hour, and notes them.
+// write writes a row for each list of points, of which the times are milliseconds in the hour, and
+// notes them.
 func (w tsdCells) write(t *testing.T, c client, metric string, rows [][]prompb.Sample) {
 	t.Helper()
 	c.Write(t, w.note(metric, rows)...).ok(t)
@@ -140,7 +145,8 @@ func (w tsdCells) note(metric string, rows [][]prompb.Sample) (all []prompb.Time
 	return all
 }
 
-// dump has OpenTSDB's scan command print the points of metrics in the form that its import command reads.
+// dump has OpenTSDB's scan command print the points of metrics in the form that its import command
+// reads.
 func (d tsd) dump(t *testing.T, metrics []string, from, to time.Time) tsdCells {
 	t.Helper()
 	args := []string{"--import", fmt.Sprint(from.Unix()), fmt.Sprint(to.Unix())}
@@ -165,7 +171,8 @@ func (d tsd) dump(t *testing.T, metrics []string, from, to time.Time) tsdCells {
 	return all
 }
 
-// addDumped notes a line of the scan command without its metric: seconds or milliseconds, value, n=number.
+// addDumped notes a line of the scan command without its metric: seconds or milliseconds, value,
+// n=number.
 func (s pointSet) addDumped(t *testing.T, metric, line string) {
 	t.Helper()
 	var stamp int64

@@ -131,8 +131,9 @@ func (d tsd) put(t testing.TB, points []tsdPoint) error {
 // jsonNumber is a whole number as a TSD takes it.
 func jsonNumber(n int) json.Number { return json.Number(strconv.Itoa(n)) }
 
-// Telnet sends lines as a collector does and fails the test if the TSD answers any of them. There is no acknowledgement: the TSD has
-// read the lines when Telnet returns and writes them a little later.
+// Telnet sends lines as a collector does and fails the test if the TSD answers any of them. There
+// is no acknowledgement: the TSD has read the lines when Telnet returns and writes them a little
+// later.
 func (d tsd) Telnet(t testing.TB, lines ...string) {
 	t.Helper()
 	conn, err := (&net.Dialer{Timeout: patience}).DialContext(t.Context(), "tcp", d.Addr())

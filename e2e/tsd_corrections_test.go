@@ -11,12 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// testTSDCorrections writes late, twice and anew, also over what a TSD wrote: afterwards TSD and adapter see the newest value of every instant, no
-// compaction and no repair of OpenTSDB's changes a point, and its checks find nothing.
+// testTSDCorrections writes late, twice and anew, also over what a TSD wrote: afterwards TSD and
+// adapter see the newest value of every instant, no compaction and no repair of OpenTSDB's changes
+// a point, and its checks find nothing.
 func testTSDCorrections(t *testing.T, s tables) {
 	s.create(t)
 	a := s.startAdapter(t)
-	// As long as nobody reads, this TSD compacts nothing either: it does so on the next query of an old row.
+	// As long as nobody reads, this TSD compacts nothing either: it does so on the next query of an
+	// old row.
 	d := s.startTSD(t, true)
 	want := pointSet{}
 	correctOurs(t, a.client, want)
@@ -115,7 +117,8 @@ func correctTSDs(t *testing.T, c client, d tsd, want pointSet) {
 	}
 	d.Put(t, points...)
 	want.write(t, c, samples(at(5), 5.5, at(5.5), 5, at(30.5), 30), labels("ints")...)
-	want.write(t, c, samples(at(6), math.Inf(1), at(7), 49*49), labels("ints")...) // the second is what stands there, as an integer
+	// the second is what stands there, as an integer
+	want.write(t, c, samples(at(6), math.Inf(1), at(7), 49*49), labels("ints")...)
 	want.write(t, c, samples(at(19), 0), labels("ints")...)
 	want.write(t, c, samples(at(3599), 1), labels("untouched")...) // beside, no correction
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// testTSDLayout has adapters start with UID widths and salts that are not those of a TSD's tables: they end with an error that names the flags, and the
-// tables are as before. The right flags work.
+// testTSDLayout has adapters start with UID widths and salts that are not those of a TSD's tables:
+// they end with an error that names the flags, and the tables are as before. The right flags work.
 func testTSDLayout(t *testing.T, s tables) {
 	s.flags = []string{"--storage.uid-width.metric=4", "--storage.uid-width.tagk=4", "--storage.uid-width.tagv=4", "--storage.salt.width=1", "--storage.salt.buckets=4"}
 	s.create(t)
@@ -67,7 +67,8 @@ func (s tables) allCells(t testing.TB) map[string]int {
 	return all
 }
 
-// refuses fails the test unless an adapter with these flags in place of the tables' own ends by itself, with an error that has the texts.
+// refuses fails the test unless an adapter with these flags in place of the tables' own ends by
+// itself, with an error that has the texts.
 func (s tables) refuses(t testing.TB, flags []string, why ...string) {
 	t.Helper()
 	s.flags = flags

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// testTSDMistaken has a TSD's compaction make cells of several points that begin with 05, which OpenTSDB's own fsck takes for append cells and deletes. The
-// adapter reads them; when it writes to their row, it puts a cell in their place that fsck reads.
+// testTSDMistaken has a TSD's compaction make cells of several points that begin with 05, which
+// OpenTSDB's own fsck takes for append cells and deletes. The adapter reads them; when it writes to
+// their row, it puts a cell in their place that fsck reads.
 func testTSDMistaken(t *testing.T, s tables) {
 	s.create(t)
 	d := s.startTSD(t, true, withoutMeta()...)
@@ -52,7 +53,8 @@ func testTSDMistaken(t *testing.T, s tables) {
 
 func mistakenKey(host string) string { return keyText("__name__", "mistaken", "host", host) }
 
-// wantMistaken says whether as many cells of several points begin with 05, and there are no rows of more cells than one.
+// wantMistaken says whether as many cells of several points begin with 05, and there are no rows of
+// more cells than one.
 func (s tables) wantMistaken(t *testing.T, want int) error {
 	t.Helper()
 	mistaken := 0

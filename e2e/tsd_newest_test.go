@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// testTSDNewest has adapters acknowledge points that others correct or delete before they are put, or before they are put again by a replay: everybody
-// sees what was acknowledged last, and a TSD never meets two values of an instant.
+// testTSDNewest has adapters acknowledge points that others correct or delete before they are put,
+// or before they are put again by a replay: everybody sees what was acknowledged last, and a TSD
+// never meets two values of an instant.
 func testTSDNewest(t *testing.T, s tables) {
 	s.create(t)
 	d := s.startTSD(t, false, withoutMeta()...)
@@ -95,7 +96,8 @@ func (n *newest) points(host string, v float64) []tsdPoint {
 	for _, at := range n.hours {
 		value := json.Number(strconv.FormatFloat(v, 'f', -1, 64))
 		if at%1000 == 0 {
-			at /= 1000 // a TSD has two cells for a second that it is given in seconds and in milliseconds
+			// a TSD has two cells for a second that it is given in seconds and in milliseconds
+			at /= 1000
 		}
 		all = append(all, tsdPoint{Metric: newestMetric, Timestamp: at, Value: value, Tags: map[string]string{"host": host}})
 	}
@@ -124,7 +126,8 @@ func (n *newest) write(a *adapter, host string, v float64) {
 	}
 }
 
-// remove has the TSD delete the rows of a series, and waits until they are gone: it answers before HBase has deleted them.
+// remove has the TSD delete the rows of a series, and waits until they are gone: it answers before
+// HBase has deleted them.
 func (n *newest) remove(host string) {
 	n.t.Helper()
 	m := "none:" + newestMetric + "{host=" + host + "}"

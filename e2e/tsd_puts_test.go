@@ -10,8 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// testTSDPuts sends the same puts to the adapter and to a TSD, and compares what they store byte for byte. Then it sends the same points to both: a TSD
-// refuses to answer where an instant stands in a row in two ways.
+// testTSDPuts sends the same puts to the adapter and to a TSD, and compares what they store byte
+// for byte. Then it sends the same points to both: a TSD refuses to answer where an instant stands
+// in a row in two ways.
 func testTSDPuts(t *testing.T, s tables) {
 	s.create(t)
 	a := s.startAdapter(t, "--opentsdb.listen-address=127.0.0.1:0")
@@ -54,8 +55,8 @@ func putNumbers() []string {
 // putTexts are numbers that JSON has as texts only.
 func putTexts() []string { return []string{"005", "+5", "5.", ".5", "+1.5", "1.5f", "1.5d"} }
 
-// telnetPuts and httpPuts put each number in an hour of its own, so that it is a cell of its own: in seconds, in milliseconds, and whole
-// seconds in milliseconds.
+// telnetPuts and httpPuts put each number in an hour of its own, so that it is a cell of its own:
+// in seconds, in milliseconds, and whole seconds in milliseconds.
 func telnetPuts(metric, by string) (lines []string) {
 	for i, v := range append(putNumbers(), putTexts()...) {
 		lines = append(lines, fmt.Sprintf("put %s %d %s by=%s\n", metric, hourStamp(i), v, by))
@@ -86,7 +87,8 @@ func hourStamp(i int) int64 {
 	return stamp
 }
 
-// cellsBy reads the cells of points by the value of the tag "by", under metric, base time and qualifier.
+// cellsBy reads the cells of points by the value of the tag "by", under metric, base time and
+// qualifier.
 func (s tables) cellsBy(t *testing.T) map[string]map[string]string {
 	t.Helper()
 	values := map[string]string{} // by UID

@@ -20,8 +20,9 @@ import (
 // raceNames is how many metrics, and values of each of two tags, are new to everybody at once.
 const raceNames = 200
 
-// testTSDRace has two adapters and a TSD write to the same new series at once. Afterwards every name has one UID, everybody sees every point, and the
-// only unused UIDs are those that the TSD says it leaked.
+// testTSDRace has two adapters and a TSD write to the same new series at once. Afterwards every
+// name has one UID, everybody sees every point, and the only unused UIDs are those that the TSD
+// says it leaked.
 func testTSDRace(t *testing.T, s tables, logs string) {
 	s.create(t)
 	adapters := []*adapter{s.startAdapter(t), s.startAdapter(t)}
@@ -76,7 +77,8 @@ func raceLabels(n int) string {
 	return keyText("__name__", raceMetric(n), "host", tags["host"], "dc", tags["dc"])
 }
 
-// race has the three writers write the same new series at the same time, some at a time so that nobody runs ahead.
+// race has the three writers write the same new series at the same time, some at a time so that
+// nobody runs ahead.
 func race(write func(writer int, numbers []int)) {
 	const batch = 20
 	for from := 0; from < raceNames; from += batch {
@@ -118,7 +120,8 @@ func raceTSD(t *testing.T, d tsd, writer int, numbers []int) {
 // checkUIDs reads tsdb-uid: forward and reverse rows must agree.
 func (s tables) checkUIDs(t *testing.T, d tsd, logs string) {
 	t.Helper()
-	forward, reverse := map[string]string{}, map[string]string{} // kind and name → UID; kind and UID → name
+	// kind and name → UID; kind and UID → name
+	forward, reverse := map[string]string{}, map[string]string{}
 	for _, c := range s.cells(t, s.name+"-uid") {
 		switch kind := c.qualifier; {
 		case kind != "metrics" && kind != "tagk" && kind != "tagv" || c.row == "\x00":
@@ -147,7 +150,8 @@ func (s tables) checkUIDs(t *testing.T, d tsd, logs string) {
 	s.checkLeaks(t, d, reverse, logs)
 }
 
-// checkLeaks wants the UIDs that no name uses to be those of races that the TSD lost: it leaves their reverse rows and says so in its log.
+// checkLeaks wants the UIDs that no name uses to be those of races that the TSD lost: it leaves
+// their reverse rows and says so in its log.
 func (s tables) checkLeaks(t *testing.T, d tsd, unused map[string]string, logs string) {
 	t.Helper()
 	said, err := os.ReadFile(filepath.Join(logs, fmt.Sprintf("tsd-%s-%s", s.name, regexp.MustCompile(`\d+$`).FindString(d.Addr())), "tsd.log"))

@@ -28,7 +28,8 @@ func (p randomPoint) String() string { return fmt.Sprintf("%s@%d=%v", p.host, p.
 
 func randomLabels(host string) string { return keyText("__name__", randomMetric, "host", host) }
 
-// value is one that was not there before: integers of 1 to 4 bytes, whole numbers that need more, floats of 4 and of 8 bytes.
+// value is one that was not there before: integers of 1 to 4 bytes, whole numbers that need more,
+// floats of 4 and of 8 bytes.
 func (w *randomWorld) value() float64 {
 	w.serial++
 	n := float64(w.serial)
@@ -132,8 +133,9 @@ func (w *randomWorld) putTSD(all []randomPoint) {
 	w.acknowledged(all)
 }
 
-// tsdPoints are points as OpenTSDB takes them: whole seconds in seconds or milliseconds, whole numbers as integers or as floats. Integers of 8 bytes are
-// left out: OpenTSDB's fsck minds them beside other points.
+// tsdPoints are points as OpenTSDB takes them: whole seconds in seconds or milliseconds, whole
+// numbers as integers or as floats. Integers of 8 bytes are left out: OpenTSDB's fsck minds them
+// beside other points.
 func (w *randomWorld) tsdPoints(points []randomPoint) (all []tsdPoint) {
 	for _, p := range points {
 		text := strconv.FormatFloat(p.v, 'f', -1, 64)
@@ -181,7 +183,8 @@ func (w *randomWorld) crowd() {
 	w.acknowledged(all)
 }
 
-// killWriting kills an adapter while it is written to. The sender repeats what was not acknowledged.
+// killWriting kills an adapter while it is written to. The sender repeats what was not
+// acknowledged.
 func (w *randomWorld) killWriting(at int) {
 	w.t.Helper()
 	all := w.points(2)
@@ -226,7 +229,8 @@ func (w *randomWorld) waitPut() {
 	})
 }
 
-// remove has the TSD delete a row. It finds no row that nobody has put yet, so it puts a point there before.
+// remove has the TSD delete a row. It finds no row that nobody has put yet, so it puts a point
+// there before.
 func (w *randomWorld) remove() {
 	w.t.Helper()
 	row := w.row()
@@ -254,7 +258,8 @@ func (w *randomWorld) compacts(row randomRow) bool {
 	return w.compaction && time.Since(time.UnixMilli(row.hour)) > 2*time.Hour
 }
 
-// quietly has no adapter put what it holds into a row that is compacted: what is put between the TSD's reading and its deleting it deletes as well.
+// quietly has no adapter put what it holds into a row that is compacted: what is put between the
+// TSD's reading and its deleting it deletes as well.
 func (w *randomWorld) quietly(row randomRow, do func()) {
 	w.t.Helper()
 	if !w.compacts(row) {
@@ -272,7 +277,8 @@ func (w *randomWorld) quietly(row randomRow, do func()) {
 	}
 }
 
-// order has a row deleted by a query or, less often since that is a process, by the tool scan. That may end before it has sent its deletions.
+// order has a row deleted by a query or, less often since that is a process, by the tool scan. That
+// may end before it has sent its deletions.
 func (w *randomWorld) order(row randomRow) {
 	w.t.Helper()
 	if w.rng.IntN(8) == 0 && !w.mistaken(row) {
@@ -291,7 +297,8 @@ func (w *randomWorld) order(row randomRow) {
 	}
 }
 
-// mistaken says whether a row has a cell that OpenTSDB's scan takes for an append cell and fails at: also those of a single point, as a TSD puts them.
+// mistaken says whether a row has a cell that OpenTSDB's scan takes for an append cell and fails
+// at: also those of a single point, as a TSD puts them.
 func (w *randomWorld) mistaken(row randomRow) bool {
 	w.t.Helper()
 	key := w.rowKey(row)
@@ -309,7 +316,8 @@ func isDuplicate(r reply) bool {
 	return r.status == http.StatusBadRequest && strings.Contains(string(r.body), "Duplicate timestamp")
 }
 
-// queryTSD has the TSD read a row, which it refuses while an instant has two values. One that compacts puts an old row together then.
+// queryTSD has the TSD read a row, which it refuses while an instant has two values. One that
+// compacts puts an old row together then.
 func (w *randomWorld) queryTSD(row randomRow) {
 	w.t.Helper()
 	w.quietly(row, func() {
@@ -322,7 +330,8 @@ func (w *randomWorld) queryTSD(row randomRow) {
 	})
 }
 
-// compact has the TSD read a row until that is compacted, if it compacts it and there is a row without two values of an instant.
+// compact has the TSD read a row until that is compacted, if it compacts it and there is a row
+// without two values of an instant.
 func (w *randomWorld) compact(row randomRow) {
 	w.t.Helper()
 	if !w.compacts(row) {

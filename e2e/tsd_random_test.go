@@ -13,9 +13,10 @@ import (
 	"github.com/tsdbridge/tsdbridge/e2e/scale"
 )
 
-// testTSDRandom has three adapters and a TSD write, correct and delete few instants of few rows in random order; adapters are killed and stopped
-// meanwhile. In the end everybody sees of each instant what was acknowledged last, and OpenTSDB's check finds nothing. For longer runs by hand are
-// TSDBRIDGE_RANDOM_SEED, _SEEDS (how many from there on), _STEPS and _ROUNDS.
+// testTSDRandom has three adapters and a TSD write, correct and delete few instants of few rows in
+// random order; adapters are killed and stopped meanwhile. In the end everybody sees of each
+// instant what was acknowledged last, and OpenTSDB's check finds nothing. For longer runs by hand
+// are TSDBRIDGE_RANDOM_SEED, _SEEDS (how many from there on), _STEPS and _ROUNDS.
 func testTSDRandom(t *testing.T, s tables, compaction bool) {
 	first := uint64(envNumber(t, "TSDBRIDGE_RANDOM_SEED", 1))
 	for seed := first; seed < first+uint64(envNumber(t, "TSDBRIDGE_RANDOM_SEEDS", scale.Of(t, "random histories of three adapters and a TSD", 1, 1, 8))); seed++ {
@@ -44,25 +45,29 @@ func envNumber(t testing.TB, name string, otherwise int) int {
 
 const (
 	randomMetric = "random"
-	// ackGap is between two writes of one instant at least: which was acknowledged later is beyond doubt.
+	// ackGap is between two writes of one instant at least: which was acknowledged later is beyond
+	// doubt.
 	ackGap = 50 * time.Millisecond
 )
 
-// randomWorld is three adapters and a TSD on the tables, and what was acknowledged last of each instant.
+// randomWorld is three adapters and a TSD on the tables, and what was acknowledged last of each
+// instant.
 type randomWorld struct {
 	t          *testing.T
 	s          tables
 	rng        *rand.Rand
 	compaction bool
 	tsd        tsd
-	adapters   []*adapter // through without a log, buffered, and what is the default with OpenTSDB's port
-	hours      []int64    // milliseconds: one of long ago, which a TSD compacts, and one that is not over
-	instants   []int64    // of both, milliseconds
-	want       pointSet
-	told       []string // what happened, for whoever reads a failure
-	begin      time.Time
-	serial     int // of values
-	flushes    int // of HBase
+	// through without a log, buffered, and what is the default with OpenTSDB's port
+	adapters []*adapter
+	// milliseconds: one of long ago, which a TSD compacts, and one that is not over
+	hours    []int64
+	instants []int64 // of both, milliseconds
+	want     pointSet
+	told     []string // what happened, for whoever reads a failure
+	begin    time.Time
+	serial   int // of values
+	flushes  int // of HBase
 }
 
 const (
@@ -71,7 +76,8 @@ const (
 	randomLogging
 )
 
-// randomHosts are the series; randomOffsets the instants of an hour: at its ends, where cells of a TSD are mistaken, side by side in both units, and far apart.
+// randomHosts are the series; randomOffsets the instants of an hour: at its ends, where cells of a
+// TSD are mistaken, side by side in both units, and far apart.
 func randomHosts() []string { return []string{"a", "b"} }
 
 func randomOffsets() []int64 {
@@ -79,9 +85,11 @@ func randomOffsets() []int64 {
 }
 
 const (
-	// settledOffset is an instant of each row that is put into it in the end, and before it is deleted.
+	// settledOffset is an instant of each row that is put into it in the end, and before it is
+	// deleted.
 	settledOffset = 500
-	// mostFlushes of HBase are made: more may have it compact all files, and forget the deletions that adapters still need.
+	// mostFlushes of HBase are made: more may have it compact all files, and forget the deletions
+	// that adapters still need.
 	mostFlushes = 2
 )
 
@@ -93,7 +101,8 @@ func newRandomWorld(t *testing.T, s tables, compaction bool, seed uint64) *rando
 	w.hours = []int64{epoch.UnixMilli(), w.begin.Add(-2 * time.Minute).Truncate(time.Hour).UnixMilli()}
 	for _, hour := range w.hours {
 		for _, offset := range randomOffsets() {
-			if at := hour + offset; at < w.begin.UnixMilli() { // Prometheus' samples must not come from the future
+			// Prometheus' samples must not come from the future
+			if at := hour + offset; at < w.begin.UnixMilli() {
 				w.instants = append(w.instants, at)
 			}
 		}
@@ -185,8 +194,8 @@ func (w *randomWorld) tell(format string, args ...any) {
 	w.told = append(w.told, fmt.Sprintf("%7.3f %d ", now.Sub(w.begin).Seconds(), now.UnixMilli())+fmt.Sprintf(format, args...))
 }
 
-// settle has a process that has just been started put a point into each row: what a TSD put beside a cell of many points, which nobody can know of, is
-// settled then.
+// settle has a process that has just been started put a point into each row: what a TSD put beside
+// a cell of many points, which nobody can know of, is settled then.
 func (w *randomWorld) settle() {
 	w.t.Helper()
 	var all []randomPoint
@@ -257,8 +266,8 @@ func (w *randomWorld) checkOnce() {
 	}
 }
 
-// qualifierOffsets are the instants of a cell of points in milliseconds of its hour: 2 bytes each with 12 bits of seconds, or 4 with the bits 1111 and
-// 22 of milliseconds.
+// qualifierOffsets are the instants of a cell of points in milliseconds of its hour: 2 bytes each
+// with 12 bits of seconds, or 4 with the bits 1111 and 22 of milliseconds.
 func qualifierOffsets(t testing.TB, q []byte) (offsets []uint32) {
 	t.Helper()
 	for len(q) > 0 {

@@ -14,7 +14,8 @@ import (
 	"github.com/prometheus/prometheus/tsdb/tsdbutil"
 )
 
-// testTSDReadsUs has a real TSD read what the adapter wrote: points bit for bit, tags, names and series.
+// testTSDReadsUs has a real TSD read what the adapter wrote: points bit for bit, tags, names and
+// series.
 func testTSDReadsUs(t *testing.T, s tables) {
 	s.create(t)
 	a := s.startAdapter(t)
@@ -24,7 +25,8 @@ func testTSDReadsUs(t *testing.T, s tables) {
 	ask := func() (pointSet, error) {
 		return d.points(t, "reads_total", epoch.Add(-time.Hour), epoch.Add(3*time.Hour))
 	}
-	eventually(t, patience, "all rows in the table", func() error { // at once, but for those that are buffered
+	// at once, but for those that are buffered
+	eventually(t, patience, "all rows in the table", func() error {
 		got, err := ask()
 		if err == nil && !cmp.Equal(want, got) {
 			err = fmt.Errorf("%d of %d series", len(got), len(want))
@@ -39,8 +41,8 @@ func testTSDReadsUs(t *testing.T, s tables) {
 	}
 }
 
-// writeForTSD writes series of every shape to the metric reads_total and returns what a TSD must see of them: names as they are stored, and no
-// sample that OpenTSDB has no place for.
+// writeForTSD writes series of every shape to the metric reads_total and returns what a TSD must
+// see of them: names as they are stored, and no sample that OpenTSDB has no place for.
 func writeForTSD(t *testing.T, c client) pointSet {
 	t.Helper()
 	want := pointSet{}
@@ -52,7 +54,8 @@ func writeForTSD(t *testing.T, c client) pointSet {
 	want.write(t, c, samples(at(1), 1, at(2), 2, at(2.5), -2.5, at(-10), 1<<40), "__name__", "reads_total", "host", "a")
 	want.write(t, c, samples(at(1), 10, at(2), 20), "__name__", "reads_total", "host", "b")
 
-	// A series without labels gets a reserved tag, a character that OpenTSDB does not know is escaped.
+	// A series without labels gets a reserved tag, a character that OpenTSDB does not know is
+	// escaped.
 	write := func(stored string, points []prompb.Sample, labels ...string) {
 		t.Helper()
 		c.Write(t, series(points, labels...)).ok(t)
@@ -71,7 +74,8 @@ func writeForTSD(t *testing.T, c client) pointSet {
 	return want
 }
 
-// writeObjectsOnly writes a series with floats, histograms and exemplars in one row, and one without any float.
+// writeObjectsOnly writes a series with floats, histograms and exemplars in one row, and one
+// without any float.
 func writeObjectsOnly(t *testing.T, c client) {
 	t.Helper()
 	for _, host := range []string{"odd", "objects"} {
@@ -159,7 +163,8 @@ func checkTSDNames(t *testing.T, d tsd) {
 	}
 }
 
-// checkTSDSees writes a new series and a new point while the TSD runs: it must see both in its next query.
+// checkTSDSees writes a new series and a new point while the TSD runs: it must see both in its next
+// query.
 func checkTSDSees(t *testing.T, a *adapter, d tsd) {
 	t.Helper()
 	want := pointSet{}
@@ -199,7 +204,8 @@ func testTSDSalted(t *testing.T, s tables) {
 	}
 }
 
-// testTSDReadsBuffered is the same with points that come to the table as whole rows, from the log and the head.
+// testTSDReadsBuffered is the same with points that come to the table as whole rows, from the log
+// and the head.
 func testTSDReadsBuffered(t *testing.T, s tables) {
 	s.flags = []string{"--write.mode=buffered", "--write.log.path=" + t.TempDir(), "--write.buffer.flush-interval=100ms"}
 	testTSDReadsUs(t, s)

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// testTSDRename has OpenTSDB's tool rename a metric and a tag value while an adapter writes them by two doors. Soon the old names are new series, and
-// what was written under them before has the new names for TSD and adapter.
+// testTSDRename has OpenTSDB's tool rename a metric and a tag value while an adapter writes them by
+// two doors. Soon the old names are new series, and what was written under them before has the new
+// names for TSD and adapter.
 func testTSDRename(t *testing.T, s tables) {
 	s.create(t)
 	a := s.startAdapter(t, withCarbon)
@@ -40,7 +41,8 @@ func testTSDRename(t *testing.T, s tables) {
 			t.Fatal(err, said)
 		}
 	}
-	// --storage.index-refresh is 1 s here; until it has passed points go to the renamed series, as they do from a TSD that was running.
+	// --storage.index-refresh is 1 s here; until it has passed points go to the renamed series, as
+	// they do from a TSD that was running.
 	renamed := time.Now()
 	n := 1
 	fresh := s.startTSD(t, false, withoutMeta()...) // the other one remembers the old names too

@@ -13,7 +13,8 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 )
 
-// testTSDTreeBrowse has an adapter and a TSD share one table of trees: each browses, explains and adds to what the other made.
+// testTSDTreeBrowse has an adapter and a TSD share one table of trees: each browses, explains and
+// adds to what the other made.
 func testTSDTreeBrowse(t *testing.T, s tables) {
 	s.create(t)
 	specs := enabledSpecs()
@@ -110,8 +111,9 @@ type browsing struct {
 	trees   []treeState
 }
 
-// browse walks a tree by the TSD's API and by our rows. A TSD shows names as they are stored, no series whose names share hashes, of
-// branches whose names differ in case alone one, and leaves only after it has the names of their UIDs in its cache.
+// browse walks a tree by the TSD's API and by our rows. A TSD shows names as they are stored, no
+// series whose names share hashes, of branches whose names differ in case alone one, and leaves
+// only after it has the names of their UIDs in its cache.
 func (b *browsing) browse(tree treeState) {
 	b.t.Helper()
 	ours := leavesOf(b.tables.showTree(b.t, tree.ID))
@@ -195,7 +197,8 @@ func (b *browsing) messages(tree treeState, all [][]string) {
 	}
 }
 
-// realtime has the TSD hang its own new series, which it forgets now and then, and the adapter find them.
+// realtime has the TSD hang its own new series, which it forgets now and then, and the adapter find
+// them.
 func (b *browsing) realtime() {
 	b.t.Helper()
 	n := 0
@@ -221,7 +224,8 @@ func (b *browsing) realtime() {
 	}
 }
 
-// defined has the TSD define one more tree while the adapter runs, and the adapter hang its next series on it.
+// defined has the TSD define one more tree while the adapter runs, and the adapter hang its next
+// series on it.
 func (b *browsing) defined() {
 	b.t.Helper()
 	id := b.tsd.DefineTree(b.t, treeSpec{Name: "later", Enabled: true, rules: []ruleSpec{{Type: "METRIC"}, {Level: 1, Type: "TAGK", Field: "late"}}})

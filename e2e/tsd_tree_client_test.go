@@ -125,7 +125,8 @@ type tsdBranch struct {
 	}
 }
 
-// Browse walks a tree of the TSD from the root and gives a line for each branch, "path.*", and each leaf, "path TSUID metric{tags}".
+// Browse walks a tree of the TSD from the root and gives a line for each branch, "path.*", and each
+// leaf, "path TSUID metric{tags}".
 func (d tsd) Browse(t testing.TB, tree int) []string {
 	t.Helper()
 	var lines []string

@@ -74,7 +74,8 @@ func enabledSpecs() []treeSpec {
 	return specs
 }
 
-// treeSeries are the series of the manual and of OpenTSDB's own test tree, and random ones of the same tags.
+// treeSeries are the series of the manual and of OpenTSDB's own test tree, and random ones of the
+// same tags.
 func treeSeries() [][]string {
 	all := [][]string{
 		{"__name__", "sys.cpu.0", "host", "web-01.lga.mysite.com", "type", "user"},
@@ -115,8 +116,9 @@ func treeSeries() [][]string {
 	return all
 }
 
-// testTSDTreeSync has a TSD and tsdbridge define the same trees and hang the same series on them, each in a tree table of its own beside the
-// same tables of UIDs and series. The rows must have the same bytes.
+// testTSDTreeSync has a TSD and tsdbridge define the same trees and hang the same series on them,
+// each in a tree table of its own beside the same tables of UIDs and series. The rows must have the
+// same bytes.
 func testTSDTreeSync(t *testing.T, s tables) {
 	theirs := tables{cluster: s.cluster, name: s.name + "Theirs"}
 	s.create(t)
@@ -178,9 +180,10 @@ func treeCells(t *testing.T, s tables) map[string]string {
 	return all
 }
 
-// compareTrees fails the test unless both wrote the same cells. A TSD writes rows of failures only sometimes, and rule documents in an order
-// that changes from one start to the next. Where several series want one leaf, the first one gets it: another one there, but then
-// it must be on our list of collisions. Of names that share a hash, as Aa and BB do, the first one names the branch.
+// compareTrees fails the test unless both wrote the same cells. A TSD writes rows of failures only
+// sometimes, and rule documents in an order that changes from one start to the next. Where several
+// series want one leaf, the first one gets it: another one there, but then it must be on our list
+// of collisions. Of names that share a hash, as Aa and BB do, the first one names the branch.
 func compareTrees(t *testing.T, theirs, ours map[string]string) {
 	t.Helper()
 	equal, rules, won, shared := 0, 0, 0, 0

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// testTSDWrites reads what real TSDs wrote: one compacts its rows and leaves tsdb-meta empty, as most do, one appends and keeps tsdb-meta.
-// Adapter and TSDs must see the same points at every moment.
+// testTSDWrites reads what real TSDs wrote: one compacts its rows and leaves tsdb-meta empty, as
+// most do, one appends and keeps tsdb-meta. Adapter and TSDs must see the same points at every
+// moment.
 func testTSDWrites(t *testing.T, s tables) {
 	s.create(t)
 	a := s.startAdapter(t)
@@ -20,7 +21,8 @@ func testTSDWrites(t *testing.T, s tables) {
 	appending := s.startTSD(t, false, "tsd.storage.enable_appends", "true")
 	b := both{t: t, tables: s, adapter: a, tsds: []tsd{compacting, appending}}
 
-	// Each metric is asked for as soon as it is written: nothing but tsdb-uid and the row keys knows it.
+	// Each metric is asked for as soon as it is written: nothing but tsdb-uid and the row keys
+	// knows it.
 	b.want = pointSet{}
 	b.telnet(compacting, "sys.cpu.user")
 	b.put(compacting, "sys.cpu.user")
@@ -59,7 +61,8 @@ type both struct {
 func (b *both) from() time.Time { return epoch.Add(-time.Hour) }
 func (b *both) to() time.Time   { return epoch.Add(4 * time.Hour) }
 
-// check fails the test unless everybody sees what is wanted. What TSDs were told by telnet is a little late.
+// check fails the test unless everybody sees what is wanted. What TSDs were told by telnet is a
+// little late.
 func (b *both) check(metric, when string) {
 	b.t.Helper()
 	for i, d := range b.tsds {
@@ -88,7 +91,8 @@ func tsdValues() []string {
 	}
 }
 
-// telnet writes the values by telnet: host=telnet in whole seconds, host=ms in milliseconds, over three hours.
+// telnet writes the values by telnet: host=telnet in whole seconds, host=ms in milliseconds, over
+// three hours.
 func (b *both) telnet(d tsd, metric string) {
 	b.t.Helper()
 	var lines []string
@@ -122,7 +126,8 @@ func (b *both) put(d tsd, metric string) {
 	d.Put(b.t, points...)
 }
 
-// writeBeside has the adapter write to a series of its own and into the TSDs' rows, at instants of which there are none.
+// writeBeside has the adapter write to a series of its own and into the TSDs' rows, at instants of
+// which there are none.
 func (b *both) writeBeside(metric string) {
 	b.t.Helper()
 	for _, host := range []string{"us", "telnet", "ms", "http"} {

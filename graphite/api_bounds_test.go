@@ -40,7 +40,8 @@ func filled(t *testing.T, series int) *web {
 	return w
 }
 
-// TestRequestsAreBounded sends what is too long, too deep or too much. Each is answered, in time and with a word about the limit.
+// TestRequestsAreBounded sends what is too long, too deep or too much. Each is answered, in time
+// and with a word about the limit.
 func TestRequestsAreBounded(t *testing.T) {
 	w := filled(t, 50)
 	many := strings.Repeat
@@ -100,7 +101,8 @@ func numbered(format string, n int) []string {
 	return list
 }
 
-// TestAnswersAreCharged: what an answer is made of is charged, and a budget that is too small is said with its flag.
+// TestAnswersAreCharged: what an answer is made of is charged, and a budget that is too small is
+// said with its flag.
 func TestAnswersAreCharged(t *testing.T) {
 	w := filled(t, 300)
 	for _, url := range []string{
@@ -137,7 +139,8 @@ func TestAnswersAreCharged(t *testing.T) {
 	}
 }
 
-// TestHeavyRendersShareTheBudget: thirty at once never hold more than the budget; some are answered, and the others told to come again.
+// TestHeavyRendersShareTheBudget: thirty at once never hold more than the budget; some are
+// answered, and the others told to come again.
 func TestHeavyRendersShareTheBudget(t *testing.T) {
 	w := filled(t, 10)
 	const limit = 8 << 20
@@ -163,7 +166,8 @@ func TestHeavyRendersShareTheBudget(t *testing.T) {
 	}
 }
 
-// TestLargeBody sends 20 MB as clients do that send all before they read: they see the answer, not a reset.
+// TestLargeBody sends 20 MB as clients do that send all before they read: they see the answer, not
+// a reset.
 func TestLargeBody(t *testing.T) {
 	w := newWeb(t)
 	server := httptest.NewServer(w.router)
@@ -242,7 +246,8 @@ func (s stuck) Read([]byte) (int, error) {
 	return 0, s.ctx.Err()
 }
 
-// TestDeepNames: a name as deep as a line of carbon's may be costs no more than others of its length, and is found element by element.
+// TestDeepNames: a name as deep as a line of carbon's may be costs no more than others of its
+// length, and is found element by element.
 func TestDeepNames(t *testing.T) {
 	w := newWeb(t)
 	const depth = 4000
@@ -281,7 +286,8 @@ func TestDeepNames(t *testing.T) {
 	}
 }
 
-// FuzzRequestsGrow repeats pieces of parameters of every door up to hundreds of kilobytes. No answer is a server's error, and none is late.
+// FuzzRequestsGrow repeats pieces of parameters of every door up to hundreds of kilobytes. No
+// answer is a server's error, and none is late.
 func FuzzRequestsGrow(f *testing.F) {
 	for i, s := range [][3]string{
 		{"target=f(", "a", ")"},

@@ -32,7 +32,8 @@ type recording struct {
 	Setup   bool              `json:"setup"`
 }
 
-// notYet are the requests that are answered with an error where graphite-web has an answer, and why.
+// notYet are the requests that are answered with an error where graphite-web has an answer, and
+// why.
 func notYet(c recording) string {
 	for _, format := range []string{"pickle", "msgpack"} {
 		if strings.Contains(c.URL, "format="+format) {
@@ -138,7 +139,8 @@ func (c recording) differs(got *httptest.ResponseRecorder) string {
 	return cmp.Diff(whatCounts(path, c.Body), whatCounts(path, got.Body.String()), cmp.Comparer(equalValue))
 }
 
-// errorText is what of an error's text is ours too: the reason and the targets, not the series in Python's words; nothing of a page.
+// errorText is what of an error's text is ours too: the reason and the targets, not the series in
+// Python's words; nothing of a page.
 func (c recording) errorText() string {
 	text, _, _ := strings.Cut(html.UnescapeString(c.Body), `; func: `)
 	if strings.HasPrefix(text, "Invalid") || strings.HasPrefix(text, "{") {

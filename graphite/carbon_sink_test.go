@@ -170,7 +170,8 @@ func TestIngestResolvesOnce(t *testing.T) {
 	}
 }
 
-// A name that the store refuses costs its own points, is logged, and is not tried again for a while.
+// A name that the store refuses costs its own points, is logged, and is not tried again for a
+// while.
 func TestIngestRefusedNames(t *testing.T) {
 	d := newIngestDoor(t, 1)
 	d.store.resolveErr = func(name string) error {
@@ -355,7 +356,8 @@ func TestIngestLeave(t *testing.T) {
 		if err := <-follower; !errors.Is(err, context.Canceled) {
 			t.Errorf("a follower: %v", err)
 		}
-		other := d.begun(t.Context(), slices.Repeat(parsePoints(t, "c 3 30\n"), ingest.GroupPoints-1)) // in its place
+		// in its place
+		other := d.begun(t.Context(), slices.Repeat(parsePoints(t, "c 3 30\n"), ingest.GroupPoints-1))
 		close(d.store.gate)
 		if err := errors.Join(<-first, <-leader, <-other); err != nil {
 			t.Error(err)
@@ -377,7 +379,8 @@ func TestIngestLeave(t *testing.T) {
 		if err := <-first; err != nil {
 			t.Error(err)
 		}
-		const gone = ingest.GroupPoints - 1 + 2 // of the first follower, and of the second leader and its follower
+		// of the first follower, and of the second leader and its follower
+		const gone = ingest.GroupPoints - 1 + 2
 		d.wantCounts(t, ingest.GroupPoints+2+gone, ingest.GroupPoints+2, 0, gone)
 	})
 }

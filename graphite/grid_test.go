@@ -19,7 +19,8 @@ type whisperCase struct {
 	Retentions, Method string
 	XFF                float64
 	Points             [][2]float64
-	Windows            [][4]json.RawMessage // from, until, now, and null or [start, end, step, values]
+	// from, until, now, and null or [start, end, step, values]
+	Windows [][4]json.RawMessage
 }
 
 func TestWhisper(t *testing.T) {
@@ -83,11 +84,13 @@ func (c whisperCase) layout(t *testing.T) layout {
 	return layout{archives: archives, aggregation: rule.Of("x")}
 }
 
-// read fills a grid with the points as the store has them: one an instant, the last of them, in milliseconds.
+// read fills a grid with the points as the store has them: one an instant, the last of them, in
+// milliseconds.
 func (c whisperCase) read(l layout, g grid) []float64 {
 	kept := map[int64]float64{}
 	for _, p := range c.Points {
-		kept[slotStart(int64(p[0]), l.archives[0].Step)] = p[1] // whisper keeps the last to come; we the latest
+		// whisper keeps the last to come; we the latest
+		kept[slotStart(int64(p[0]), l.archives[0].Step)] = p[1]
 	}
 	var times []int64
 	start, end := g.millis()

@@ -53,7 +53,8 @@ func TestRecordedDrawings(t *testing.T) {
 			}
 		}
 		t.Logf("%d of %d in %s; %d of %d answers are the same bytes", good, total, file, same, answered)
-		// The others differ in the last digit of a sum. Only a writer of numbers or blanks gone wrong makes many of them.
+		// The others differ in the last digit of a sum. Only a writer of numbers or blanks gone
+		// wrong makes many of them.
 		if same*10 < answered*9 {
 			t.Errorf("%d of %d answers are the same bytes, want 90 %%", same, answered)
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// The data of the peers' measurements, with fewer hours: 1000 series of a point each 15 s, 256 of them over a day and the others
-// over two hours, and 10 000 series of five minutes.
+// The data of the peers' measurements, with fewer hours: 1000 series of a point each 15 s, 256 of
+// them over a day and the others over two hours, and 10 000 series of five minutes.
 const (
 	benchSeries, benchLong = 1000, 256
 	benchEnd               = 1_741_053_600 // a whole hour
@@ -113,7 +113,8 @@ func benchmarkRender(b *testing.B, w *web) {
 	}
 }
 
-// cpuTime is what the process has used of all cores: on a machine with other work it says more than the time does.
+// cpuTime is what the process has used of all cores: on a machine with other work it says more than
+// the time does.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

@@ -7,7 +7,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 )
 
-// newFeed is the API over the points of the recordings, with the rules that the recorded carbon had.
+// newFeed is the API over the points of the recordings, with the rules that the recorded carbon
+// had.
 func newFeed(t testing.TB, change ...func(*apiOptions)) *web {
 	t.Helper()
 	w := newWeb(t, append([]func(*apiOptions){func(o *apiOptions) {

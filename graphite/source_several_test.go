@@ -15,7 +15,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
-// newSeveral is the API over a tree whose paths several series have: of each a point a minute, of the value given.
+// newSeveral is the API over a tree whose paths several series have: of each a point a minute, of
+// the value given.
 func newSeveral(t *testing.T, sum bool) *web {
 	t.Helper()
 	w := newWeb(t)
@@ -82,7 +83,8 @@ func (w *web) draw(t *testing.T, target string) string {
 	return b.String()
 }
 
-// Series of one path are found once and drawn one by one, with what the path does not show as tags and in their names.
+// Series of one path are found once and drawn one by one, with what the path does not show as tags
+// and in their names.
 func TestSeveralSeriesAreDrawnApart(t *testing.T) {
 	w := newSeveral(t, false)
 	if got := w.get("/metrics/find?query=servers.web.*").Body.String(); strings.Count(got, `"load"`) != 1 {

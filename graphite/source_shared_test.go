@@ -58,8 +58,8 @@ func (w *web) mount() {
 	w.api.routes(w.router)
 }
 
-// A TSD that keeps no meta wrote the series: they are drawn by their leaves and by their tags, and their steps make them the rows
-// of tsdb-meta that they lack, as first sight would have.
+// A TSD that keeps no meta wrote the series: they are drawn by their leaves and by their tags, and
+// their steps make them the rows of tsdb-meta that they lack, as first sight would have.
 func TestSeriesWithoutMeta(t *testing.T) {
 	db := newTables()
 	writer := newShared(t, db)
@@ -147,7 +147,8 @@ func settleAll(t *testing.T, w *web, n int) {
 	}
 }
 
-// The recorded answers do not depend on how the store is shared: a store that another process filled draws the same.
+// The recorded answers do not depend on how the store is shared: a store that another process
+// filled draws the same.
 func TestRecordedOnSharedTables(t *testing.T) {
 	db := newTables()
 	withRules := func(o *apiOptions) { o.Schemas, o.Aggregation = carbonFiles(t) }

@@ -202,7 +202,8 @@ func (m *meta) get(ref storage.Ref) string {
 	return m.values[ref]
 }
 
-// stepsOver are the steps of a web's series, with documents of their own. What waits is settled by settle.
+// stepsOver are the steps of a web's series, with documents of their own. What waits is settled by
+// settle.
 func stepsOver(t *testing.T, w *web, log *strings.Builder) (s *steps, m *meta, settle func()) {
 	t.Helper()
 	m = &meta{values: map[storage.Ref]string{}}
@@ -298,7 +299,8 @@ func TestSteps(t *testing.T) {
 	})
 }
 
-// TestStepsOfFewPoints: more are looked for around the window; else few are taken at their word and one point has carbon's default, for a while.
+// TestStepsOfFewPoints: more are looked for around the window; else few are taken at their word and
+// one point has carbon's default, for a while.
 func TestStepsOfFewPoints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWeb(t)

@@ -136,7 +136,8 @@ func TestGroupSize(t *testing.T) {
 	})
 }
 
-// Series that several jobs ask for while a call is under way are asked for in one call, each once; each job gets its own answers.
+// Series that several jobs ask for while a call is under way are asked for in one call, each once;
+// each job gets its own answers.
 func TestResolvesInGroups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := errors.New("no region server")

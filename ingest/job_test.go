@@ -27,7 +27,8 @@ func (c Counters) text() string {
 	return fmt.Sprint(of(c.Received), of(c.Written), of(c.Rejected), of(c.Failed))
 }
 
-// A refused series costs its own points, which are told by their origins; its neighbours are stored. The next job asks only for it.
+// A refused series costs its own points, which are told by their origins; its neighbours are
+// stored. The next job asks only for it.
 func TestRefusedSeries(t *testing.T) {
 	for _, forms := range []bool{false, true} {
 		m := &memory{refuse: func(name string) error {
@@ -66,7 +67,8 @@ func TestRefusedSeries(t *testing.T) {
 	}
 }
 
-// A job whose store is away is stored by another Store, which asks only for the series that have no answer.
+// A job whose store is away is stored by another Store, which asks only for the series that have no
+// answer.
 func TestStoreAgain(t *testing.T) {
 	down, c := errors.New("no region server"), newCounters()
 	m := &memory{refuse: func(name string) error {
@@ -157,7 +159,8 @@ func TestLatest(t *testing.T) {
 	}
 }
 
-// When the context of a group's leader ends before its turn, all of the group get that error, and may be stored again.
+// When the context of a group's leader ends before its turn, all of the group get that error, and
+// may be stored again.
 func TestLeaderLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &memory{gate: make(chan error)}

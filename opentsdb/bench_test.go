@@ -25,7 +25,8 @@ func testAbout() (*about, *listenerMetrics) {
 	return &about{o: o, host: "here", metrics: m}, m
 }
 
-// telnetRun is a function that sends a run of lines of known series, as a read of a connection has it.
+// telnetRun is a function that sends a run of lines of known series, as a read of a connection has
+// it.
 func telnetRun(tb testing.TB, points int) (take func(), size int) {
 	var run []byte
 	for i := range points {
@@ -125,10 +126,12 @@ func benchmark(b *testing.B, do func(), size, points int) {
 	}
 }
 
-// runAllocations are those of a request or a read of a connection; a point of a known series has none.
+// runAllocations are those of a request or a read of a connection; a point of a known series has
+// none.
 const runAllocations = 60
 
-// Points of known series cost no allocation each. The race detector's pools forget some of what they are given.
+// Points of known series cost no allocation each. The race detector's pools forget some of what
+// they are given.
 func TestAllocations(t *testing.T) {
 	take, _ := telnetRun(t, 1000)
 	put, _ := putRun(t, 1000)

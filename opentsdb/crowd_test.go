@@ -14,7 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// Connections that are silent, or send the beginning of something, keep nobody out, however many there are.
+// Connections that are silent, or send the beginning of something, keep nobody out, however many
+// there are.
 func TestSilentConnectionsKeepNobodyOut(t *testing.T) {
 	const most = 20
 	m := newMemory()

@@ -137,7 +137,8 @@ func TestPutCutOff(t *testing.T) {
 	}
 }
 
-// A request that has begun when the process is told to stop is answered; then the connection is closed, as is one without a request.
+// A request that has begun when the process is told to stop is answered; then the connection is
+// closed, as is one without a request.
 func TestPutWhileStopping(t *testing.T) {
 	m := newMemory()
 	l := run(t, m, nil)

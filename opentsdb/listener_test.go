@@ -84,7 +84,8 @@ func send(t *testing.T, conn net.Conn, text string) {
 	}
 }
 
-// answered reads one line. What was sent before it is stored by then: connections are answered after their points are.
+// answered reads one line. What was sent before it is stored by then: connections are answered
+// after their points are.
 func answered(t *testing.T, r *bufio.Reader) string {
 	line, err := r.ReadString('\n')
 	if err != nil {
@@ -148,7 +149,8 @@ func post(t *testing.T, l running, content string) *http.Response {
 	return res
 }
 
-// What was read when the process is told to stop is stored, also when the store comes back only then. A line without its end is not.
+// What was read when the process is told to stop is stored, also when the store comes back only
+// then. A line without its end is not.
 func TestStop(t *testing.T) {
 	m := newMemory()
 	failed := make(chan struct{})
@@ -308,7 +310,8 @@ func TestManyConnections(t *testing.T) {
 	}
 }
 
-// What a busy connection of telnet sends is stored whole and in order, though more is read while it is on its way.
+// What a busy connection of telnet sends is stored whole and in order, though more is read while it
+// is on its way.
 func TestTelnetInOrder(t *testing.T) {
 	m := newMemory()
 	l := run(t, m, nil)

@@ -144,7 +144,8 @@ func TestPutLimits(t *testing.T) {
 	}
 }
 
-// What the store cannot take now is 503, whatever the request asks for, and the same request goes through later.
+// What the store cannot take now is 503, whatever the request asks for, and the same request goes
+// through later.
 func TestPutWhileTheStoreIsAway(t *testing.T) {
 	away := func() error { return errAway }
 	for _, c := range []struct {
@@ -211,7 +212,8 @@ func TestPutOfAClientThatIsGone(t *testing.T) {
 	}
 }
 
-// FuzzPut compares the walk over a body with encoding/json: what it takes for JSON, and which points it finds.
+// FuzzPut compares the walk over a body with encoding/json: what it takes for JSON, and which
+// points it finds.
 func FuzzPut(f *testing.F) {
 	for _, seed := range []string{
 		onePoint, "[" + onePoint + "]", `[{"metric":"m\u0041","timestamp":"1","value":"1.5","tags":{"a":"b","c":1}},null,{}]`, `{"a":[1,2,{"b":null}],"metric":1}`,
@@ -263,7 +265,8 @@ func walkOf(t *testing.T, in *putStore, m *memory, text []byte, careful bool) st
 	return b.String()
 }
 
-// wellShaped says whether encoding/json takes text for points, and nothing in it is only good for Jackson.
+// wellShaped says whether encoding/json takes text for points, and nothing in it is only good for
+// Jackson.
 func wellShaped(text []byte) bool {
 	var points []*struct {
 		Metric, Value *string

@@ -23,7 +23,8 @@ func refuseNamed(name string) error {
 	return nil
 }
 
-// say has one connection send its bytes in pieces, and returns what it is answered and what is stored.
+// say has one connection send its bytes in pieces, and returns what it is answered and what is
+// stored.
 func say(t testing.TB, m *memory, pieces ...[]byte) string {
 	about, metrics := testAbout()
 	tel := telnet{puts: newTestIngest(m), about: about}
@@ -96,7 +97,8 @@ func TestTelnet(t *testing.T) {
 	})
 }
 
-// normal is what was said and stored in whatever order: what the store refuses is answered after what is wrong by itself.
+// normal is what was said and stored in whatever order: what the store refuses is answered after
+// what is wrong by itself.
 func normal(s string) string {
 	lines := strings.Split(s, "\n")
 	slices.Sort(lines)
@@ -150,8 +152,8 @@ func TestTelnetLongLine(t *testing.T) {
 	}
 }
 
-// FuzzTelnet says that the short way and the long way of reading a line agree, and that what is answered and stored does not hang on where
-// the bytes were cut.
+// FuzzTelnet says that the short way and the long way of reading a line agree, and that what is
+// answered and stored does not hang on where the bytes were cut.
 func FuzzTelnet(f *testing.F) {
 	for _, seed := range []string{
 		"put m 1 1 s=a\n", "put m 1356998400.500 -1.5e3 a=b c=d\r\nput m 2 2 s=a\n", "put  1 1\n\nhelp\nexit\n", "put m 1 9223372036854775808 s=a\n",

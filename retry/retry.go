@@ -8,11 +8,12 @@ import (
 	"time"
 )
 
-// Pauses are the times between attempts: the first one, doubled after each attempt up to the longest.
+// Pauses are the times between attempts: the first one, doubled after each attempt up to the
+// longest.
 type Pauses struct{ First, Longest time.Duration }
 
-// Until calls try until it returns true, and then returns true. It returns false when ctx ends while it
-// waits for the next attempt.
+// Until calls try until it returns true, and then returns true. It returns false when ctx ends
+// while it waits for the next attempt.
 func Until(ctx context.Context, p Pauses, try func() bool) bool {
 	for pause := p.First; !try(); pause = min(2*pause, p.Longest) {
 		if !Sleep(ctx, pause) {
@@ -34,15 +35,15 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// An Outcome is that of the last attempt at some work; its zero value is a success. Safe for concurrent
-// use.
+// An Outcome is that of the last attempt at some work; its zero value is a success. Safe for
+// concurrent use.
 type Outcome struct {
 	mu  sync.Mutex // guards err
 	err error
 }
 
-// Note records an attempt. It reports whether it failed with another text than the attempt before: a
-// failure to log. A failure after the end of ctx is not recorded.
+// Note records an attempt. It reports whether it failed with another text than the attempt before:
+// a failure to log. A failure after the end of ctx is not recorded.
 func (o *Outcome) Note(ctx context.Context, err error) (news bool) {
 	if err != nil && ctx.Err() != nil {
 		return false

@@ -11,7 +11,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-// BenchmarkAppend: batches of one point of each of a thousand series, in the order of time, by both ways of a point.
+// BenchmarkAppend: batches of one point of each of a thousand series, in the order of time, by both
+// ways of a point.
 func BenchmarkAppend(b *testing.B) {
 	for _, mode := range []storage.WriteMode{storage.WriteThrough, storage.WriteBuffered} {
 		b.Run(string(mode), func(b *testing.B) {

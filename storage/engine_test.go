@@ -36,7 +36,8 @@ type sharedTable struct{ *kv.Shared }
 
 func (m sharedTable) Open(*testing.T, storetest.Fate) kv.KV { return m.Shared }
 
-// Stamps are milliseconds, and tests write the same instant more often than that: their clock goes on whenever somebody looks at it.
+// Stamps are milliseconds, and tests write the same instant more often than that: their clock goes
+// on whenever somebody looks at it.
 func TestStoreOnSharedTables(t *testing.T) {
 	var clock atomic.Int64
 	clock.Store(1_700_000_000_000)

@@ -31,8 +31,8 @@ func integersIn(t *testing.T, db kv.KV) (points []schema.Point) {
 	return points
 }
 
-// TestForms: what came as an integer is one in its cell, what a TSD stores in 8 bytes has 8, and both are the numbers that they are to readers, by either
-// way of writing and after a crash.
+// TestForms: what came as an integer is one in its cell, what a TSD stores in 8 bytes has 8, and
+// both are the numbers that they are to readers, by either way of writing and after a crash.
 func TestForms(t *testing.T) {
 	doubles := []float64{1.5, 1.5, -2, 0, math.Copysign(0, -1), 0.1, 1.5}
 	values := []int64{0, 1, -1, 127, 128, -32769, 1 << 40, math.MaxInt64, math.MinInt64, 1<<53 + 1}
@@ -113,8 +113,9 @@ func TestForms(t *testing.T) {
 	rows(db)
 }
 
-// TestUnits: in tables of others a whole second that came in milliseconds has the qualifier that a TSD gives it, by either way of writing, after a crash, and
-// when its row is put anew; a correction in either unit leaves one cell.
+// TestUnits: in tables of others a whole second that came in milliseconds has the qualifier that a
+// TSD gives it, by either way of writing, after a crash, and when its row is put anew; a correction
+// in either unit leaves one cell.
 func TestUnits(t *testing.T) {
 	for _, mode := range []storage.WriteMode{storage.WriteThrough, storage.WriteBuffered} {
 		t.Run(string(mode), func(t *testing.T) {

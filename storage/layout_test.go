@@ -104,7 +104,8 @@ func cellsOf(t *testing.T, db kv.KV) map[string]int {
 	return counts
 }
 
-// TestUnfitTables: a store with flags that do not fit ends before it writes anything, what a log has left it included.
+// TestUnfitTables: a store with flags that do not fit ends before it writes anything, what a log
+// has left it included.
 func TestUnfitTables(t *testing.T) {
 	for name, change := range map[string]func(*storage.Options){
 		"--storage.uid-width.metric=3 fits": wide, "--storage.salt.width=0 fits": salted,
@@ -158,7 +159,8 @@ func TestUnfitTables(t *testing.T) {
 	}
 }
 
-// TestUnfitLater: tables that were empty at the start are filled by another process before this one writes.
+// TestUnfitLater: tables that were empty at the start are filled by another process before this one
+// writes.
 func TestUnfitLater(t *testing.T) {
 	for _, change := range []func(*storage.Options){wide, salted} {
 		db := kv.NewMem(storetest.Tables()...)
@@ -196,7 +198,8 @@ func TestUnfitLater(t *testing.T) {
 	}
 }
 
-// TestUnfitEnds: a store whose tables were empty ends when another process fills them in another way.
+// TestUnfitEnds: a store whose tables were empty ends when another process fills them in another
+// way.
 func TestUnfitEnds(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	o := storage.DefaultOptions()

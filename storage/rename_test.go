@@ -11,7 +11,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-// renaming renames a UID in the steps of OpenTSDB's "uid rename" (UniqueId.rename): reverse row, new forward row, old forward row.
+// renaming renames a UID in the steps of OpenTSDB's "uid rename" (UniqueId.rename): reverse row,
+// new forward row, old forward row.
 func renaming(t *testing.T, db kv.KV, kind schema.Kind, from, to string) (steps [3]func()) {
 	t.Helper()
 	rows, err := db.Get(t.Context(), "tsdb-uid", "id", [][]byte{[]byte(from)})
@@ -42,8 +43,9 @@ func renaming(t *testing.T, db kv.KV, kind schema.Kind, from, to string) (steps 
 	}
 }
 
-// TestRename: a name whose UID another process gave another name is a new one for a writer, after a refresh that comes after all steps of the rename.
-// Caches that are too small to know the name any more make no difference.
+// TestRename: a name whose UID another process gave another name is a new one for a writer, after a
+// refresh that comes after all steps of the rename. Caches that are too small to know the name any
+// more make no difference.
 func TestRename(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -87,7 +89,8 @@ func TestRename(t *testing.T) {
 			for i, step := range steps {
 				if i == c.steps {
 					refresh()
-					storetest.Resolve(t, s, storetest.Series("m", "host", "a")) // remembers once more what is about to go
+					// remembers once more what is about to go
+					storetest.Resolve(t, s, storetest.Series("m", "host", "a"))
 				}
 				step()
 			}

@@ -33,8 +33,8 @@ func openPebble(t *testing.T) *pebble.Engine {
 	return e
 }
 
-// TestRetention writes many hours of several metrics, lets a pass go by at several moments and wants the hours that were not over then, all of them and
-// no others; rows of tsdb-meta stay.
+// TestRetention writes many hours of several metrics, lets a pass go by at several moments and
+// wants the hours that were not over then, all of them and no others; rows of tsdb-meta stay.
 func TestRetention(t *testing.T) {
 	const hours, keep = 40, 10
 	for _, salt := range []int{0, 1} {
@@ -180,7 +180,8 @@ func TestRetentionRuns(t *testing.T) {
 		if n := left(); n != 5 {
 			t.Errorf("%d rows after a pass that failed, want 5", n)
 		}
-		for i, want := range []int{3, 2, 1, 0, 0} { // hours -3 and -2 are over for an hour at the start
+		// hours -3 and -2 are over for an hour at the start
+		for i, want := range []int{3, 2, 1, 0, 0} {
 			time.Sleep([]time.Duration{time.Minute, time.Hour}[min(i, 1)] + time.Second)
 			synctest.Wait()
 			if n := left(); n != want {
@@ -204,7 +205,8 @@ func TestRetentionRefused(t *testing.T) {
 	}
 }
 
-// TestRetentionPassesStrangeKeys: keys that no version of OpenTSDB makes are no reason to stop, nor to delete them.
+// TestRetentionPassesStrangeKeys: keys that no version of OpenTSDB makes are no reason to stop, nor
+// to delete them.
 func TestRetentionPassesStrangeKeys(t *testing.T) {
 	db := openPebble(t)
 	old := schema.DefaultLayout().AppendRowKey(nil, []byte{0, 0, 1, 0, 0, 1, 0, 0, 1}, 3600)

@@ -11,7 +11,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-// Rows with a long past are settled as fast as they are read: nothing in them is gone through for each point.
+// Rows with a long past are settled as fast as they are read: nothing in them is gone through for
+// each point.
 func TestRowsWithLongPasts(t *testing.T) {
 	const patience = 20 * time.Second // of some 50 ms; minutes where something is quadratic
 	for _, c := range []struct {
@@ -58,7 +59,8 @@ func TestRowsWithLongPasts(t *testing.T) {
 	}
 }
 
-// acknowledge has an adapter acknowledge a point of the first row, a millisecond after everything before.
+// acknowledge has an adapter acknowledge a point of the first row, a millisecond after everything
+// before.
 func (w *world) acknowledge(a *adapter, offset int64, v float64) {
 	w.t.Helper()
 	w.clock.Add(1)
@@ -83,7 +85,8 @@ func (w *world) replace(a *adapter, seconds int64, v float64) {
 	}
 }
 
-// putSeconds has the TSD put a value at each second of a part of the first row, a millisecond apart.
+// putSeconds has the TSD put a value at each second of a part of the first row, a millisecond
+// apart.
 func (w *world) putSeconds(from, to int, v float64) {
 	w.t.Helper()
 	m := kv.Mutation{Key: w.keys[0]}

@@ -2,8 +2,9 @@ package storage_test
 
 import "testing"
 
-// A TSD compacts a row, for the second time, while an adapter holds a correction of one of its points, acknowledged before that. Whatever is done to the row
-// before the adapter puts the correction, it stays.
+// A TSD compacts a row, for the second time, while an adapter holds a correction of one of its
+// points, acknowledged before that. Whatever is done to the row before the adapter puts the
+// correction, it stays.
 func TestHeldCorrectionsOfCompactedRows(t *testing.T) {
 	const held, through = 0, 2 // of the adapters of a world
 	compact := func(w *world) { w.clock.Add(1000); w.compact(w.keys[0]) }
@@ -45,7 +46,8 @@ func TestHeldCorrectionsOfCompactedRows(t *testing.T) {
 	}
 }
 
-// What was put after a cell with its ages is not older than what others hold since before, though the cell is gone and HBase has forgotten it.
+// What was put after a cell with its ages is not older than what others hold since before, though
+// the cell is gone and HBase has forgotten it.
 func TestAgesOfForgottenCells(t *testing.T) {
 	const held, other, through = 0, 1, 2
 	w := newWorld(t, 1, 0)

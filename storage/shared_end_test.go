@@ -12,7 +12,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-// What was put through without reading is settled when a process ends in order: nobody would do it afterwards, and a TSD would refuse to answer.
+// What was put through without reading is settled when a process ends in order: nobody would do it
+// afterwards, and a TSD would refuse to answer.
 func TestEndSettlesWhatWasNotRead(t *testing.T) {
 	w := newWorld(t, 1, 0)
 	one, two := w.adapters[2], w.adapters[3]
@@ -43,8 +44,8 @@ func (g *gets) Get(ctx context.Context, table, family string, keys [][]byte) ([]
 	return g.Shared.Get(ctx, table, family, keys)
 }
 
-// A row that is written through is looked at after minutes, and again after its hour as long as nobody else writes to it. Once somebody does, it is
-// looked at every few minutes.
+// A row that is written through is looked at after minutes, and again after its hour as long as
+// nobody else writes to it. Once somebody does, it is looked at every few minutes.
 func TestRowsAreLookedAt(t *testing.T) {
 	const start = 1356998400
 	var clock atomic.Int64

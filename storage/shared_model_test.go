@@ -17,7 +17,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-// world is some adapters and a TSD on the tables of one cluster, and a plain list of what they were told.
+// world is some adapters and a TSD on the tables of one cluster, and a plain list of what they were
+// told.
 type world struct {
 	t        *testing.T
 	rng      *rand.Rand
@@ -28,7 +29,8 @@ type world struct {
 	keys     [][]byte      // of the rows, by series and hour
 	told     []string      // what happened, for whoever reads a failure
 	later    []kv.Mutation // what a compaction of the TSD has still to delete
-	forgets  bool          // the tables forget what is hidden, and the TSD makes no compactions: they count as writes then
+	// the tables forget what is hidden, and the TSD makes no compactions: they count as writes then
+	forgets bool
 }
 
 // adapter is one process.
@@ -114,7 +116,8 @@ func (a *adapter) flush() {
 func (w *world) write(a *adapter) {
 	w.t.Helper()
 	logged := a.logged && w.rng.IntN(2) == 0
-	if !logged && !a.Buffered() && len(w.later) > 0 { // what is put without reading a row may be deleted by the compaction of it
+	// what is put without reading a row may be deleted by the compaction of it
+	if !logged && !a.Buffered() && len(w.later) > 0 {
 		if w.rng.IntN(2) == 0 {
 			w.tell("%s is killed", a.name)
 			a.kill()
@@ -171,7 +174,8 @@ func (w *world) remove() {
 	w.tell("TSD: series %d from %d: deleted", at/hours, begin)
 }
 
-// compact has the TSD put the cells of points of a row into one, which it does if no instant has two values.
+// compact has the TSD put the cells of points of a row into one, which it does if no instant has
+// two values.
 func (w *world) compact(key []byte) {
 	w.t.Helper()
 	rows, err := w.db.Get(w.t.Context(), "tsdb", "t", [][]byte{key})
@@ -199,7 +203,8 @@ func (w *world) compact(key []byte) {
 		}
 	}
 	q, v := schema.AppendCell(nil, nil, once)
-	if !slices.ContainsFunc(rows[0].Cells, func(c kv.Cell) bool { return string(c.Qualifier) == string(q) }) { // else it stays as it is
+	// else it stays as it is
+	if !slices.ContainsFunc(rows[0].Cells, func(c kv.Cell) bool { return string(c.Qualifier) == string(q) }) {
 		w.apply(kv.Mutation{Key: key, Puts: []kv.Put{{Qualifier: q, Value: v}}})
 	}
 	old = slices.DeleteFunc(old, func(d kv.Delete) bool { return string(d.Qualifier) == string(q) })
@@ -238,8 +243,9 @@ func (w *world) check() {
 	storetest.CheckRows(w.t, w.db, "tsdb", false)
 }
 
-// Several adapters, buffered and through, and a TSD write, correct and delete the same instants; adapters flush when they like and are killed, and their
-// logs are replayed. Of two values of an instant the one that was acknowledged later stays, and no instant has two.
+// Several adapters, buffered and through, and a TSD write, correct and delete the same instants;
+// adapters flush when they like and are killed, and their logs are replayed. Of two values of an
+// instant the one that was acknowledged later stays, and no instant has two.
 func TestNewestWriteStaysOnSharedTables(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -310,7 +316,8 @@ func (w *world) run(steps int, gap int64) {
 	w.check()
 }
 
-// settle has a process that has seen nothing yet put a point into each row: what a TSD put beside our cells since they were flushed is settled then.
+// settle has a process that has seen nothing yet put a point into each row: what a TSD put beside
+// our cells since they were flushed is settled then.
 func (w *world) settle() {
 	w.t.Helper()
 	a := w.adapters[2]

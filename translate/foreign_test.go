@@ -10,7 +10,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// Any series shows as a label set that loses no tag, and that no filter hides from the matchers it satisfies.
+// Any series shows as a label set that loses no tag, and that no filter hides from the matchers it
+// satisfies.
 func FuzzForeign(f *testing.F) {
 	addSeeds(f, 1500)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -66,7 +67,8 @@ func checkShown(t *testing.T, tr *Translator, s storage.Series, ls labels.Labels
 	}
 }
 
-// In one mode and without packed labels, filters leave nothing to check: they are as sharp as the matchers.
+// In one mode and without packed labels, filters leave nothing to check: they are as sharp as the
+// matchers.
 func FuzzSharp(f *testing.F) {
 	addSeeds(f, 600)
 	f.Fuzz(func(t *testing.T, data []byte) {

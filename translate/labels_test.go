@@ -187,7 +187,8 @@ func unquote(t *testing.T, s string) string {
 	return text
 }
 
-// Any label set under any rules becomes a series that the store takes, and comes back; no two become the same.
+// Any label set under any rules becomes a series that the store takes, and comes back; no two
+// become the same.
 func FuzzLabels(f *testing.F) {
 	addSeeds(f, 600)
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -96,7 +96,8 @@ func TestPackFirstNamesStay(t *testing.T) {
 	}
 }
 
-// A stream that claims a value longer than labels can hold is not ours; it shows as tags instead of a panic.
+// A stream that claims a value longer than labels can hold is not ours; it shows as tags instead of
+// a panic.
 func TestPackForged(t *testing.T) {
 	tr := &Translator{limits: storedLimits}
 	stream := []byte("a_/" + strings.Repeat("x", maxLabelLength+1) + packSeparator)

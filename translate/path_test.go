@@ -165,7 +165,8 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// A name that no label can hold has no labels, instead of a panic. One that is as long only as a whole is like any other.
+// A name that no label can hold has no labels, instead of a panic. One that is as long only as a
+// whole is like any other.
 func TestPathTooLong(t *testing.T) {
 	long := strings.Repeat("x", maxLabelLength)
 	for _, tt := range []struct {

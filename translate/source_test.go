@@ -13,10 +13,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// source turns fuzz data into rules, label sets, series and matchers. Where the data ends it yields zeros.
+// source turns fuzz data into rules, label sets, series and matchers. Where the data ends it yields
+// zeros.
 type source struct{ data []byte }
 
-// addSeeds gives a fuzz target seeds that look random and stay the same, so that a plain test run covers much.
+// addSeeds gives a fuzz target seeds that look random and stay the same, so that a plain test run
+// covers much.
 func addSeeds(f *testing.F, n int) {
 	f.Add([]byte{})
 	for _, seed := range seeds(n) {
@@ -200,7 +202,8 @@ func (s *source) condition(series storage.Series, ls labels.Labels) Condition {
 	return c
 }
 
-// matcher is one that has a chance to say something about the series or its labels; nil if the data makes none.
+// matcher is one that has a chance to say something about the series or its labels; nil if the data
+// makes none.
 func (s *source) matcher(series storage.Series, ls labels.Labels) *labels.Matcher {
 	names, values := []string{nameLabel, s.text()}, []string{"", s.text(), series.Metric}
 	for _, tag := range series.Tags {

@@ -10,7 +10,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// bigIndex holds a million leaves: dc.hostNNNN.{cpu,mem,...}.metricN, and one branch of a hundred thousand names.
+// bigIndex holds a million leaves: dc.hostNNNN.{cpu,mem,...}.metricN, and one branch of a hundred
+// thousand names.
 func bigIndex(tb testing.TB) *Index {
 	tb.Helper()
 	x := NewIndex(nil)

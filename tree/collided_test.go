@@ -30,7 +30,8 @@ func plainTables() (*kv.Mem, Options) {
 	), o
 }
 
-// hashAlikes are plain series whose names share hashes in every way: 4^3 paths over 4 names of one hash, and shorter ones.
+// hashAlikes are plain series whose names share hashes in every way: 4^3 paths over 4 names of one
+// hash, and shorter ones.
 func hashAlikes() (series []NewSeries, paths map[string]string) {
 	names := []string{"AaAa", "AaBB", "BBAa", "BBBB"}
 	paths = map[string]string{}
@@ -71,8 +72,8 @@ func found(t *testing.T, f *Forest) map[string]string {
 	return paths
 }
 
-// Whatever hashes names share, in whatever order they come and from how many processes: each is found under its name, at once and by
-// who loads the table.
+// Whatever hashes names share, in whatever order they come and from how many processes: each is
+// found under its name, at once and by who loads the table.
 func TestCollidedLeavesRace(t *testing.T) {
 	for _, exclusive := range []bool{true, false} {
 		db, o := plainTables()
@@ -139,7 +140,8 @@ func leafPaths(nodes []Node) []string {
 	return paths
 }
 
-// Whatever call fails, before or after it took effect: there is one default tree, and observing again makes all found.
+// Whatever call fails, before or after it took effect: there is one default tree, and observing
+// again makes all found.
 func TestPlainAfterFailures(t *testing.T) {
 	all, _ := hashAlikes()
 	var series []NewSeries
@@ -246,7 +248,8 @@ func checkFound(t *testing.T, name string, db kv.KV, o Options, running *Forest,
 	}
 }
 
-// A process that does not know that another one has given the row of its branch another name learns it from the row.
+// A process that does not know that another one has given the row of its branch another name learns
+// it from the row.
 func TestCollidedLeafOfUnknownBranch(t *testing.T) {
 	db, o := plainTables()
 	first, second := New(db, o), New(db, o)
@@ -261,8 +264,8 @@ func TestCollidedLeafOfUnknownBranch(t *testing.T) {
 	checkFound(t, "two processes", db, o, second, map[string]string{"Aa.one": "00", "BB.two": "01"})
 }
 
-// Between a leaf and the column that says its path a process may end: whose name the path bears is found all the same, and when the other
-// comes again, so is it.
+// Between a leaf and the column that says its path a process may end: whose name the path bears is
+// found all the same, and when the other comes again, so is it.
 func TestCollidedLeafAfterCrash(t *testing.T) {
 	db, o := plainTables()
 	if err := New(db, o).Observe(t.Context(), plainSeries(1, "Aa.one")); err != nil {
@@ -287,7 +290,8 @@ func TestCollidedLeafAfterCrash(t *testing.T) {
 	checkFound(t, "sent again", db, o, f, map[string]string{"Aa.one": "01", "Aa.two": "03", "BB.two": "02"})
 }
 
-// overtaken is a table whose next collided leaf is written while a Load that has read everything waits to take its index in use.
+// overtaken is a table whose next collided leaf is written while a Load that has read everything
+// waits to take its index in use.
 type overtaken struct {
 	kv.KV
 	load    func()
@@ -340,7 +344,8 @@ func TestLoadMissesNoCollidedLeaf(t *testing.T) {
 	checkFound(t, "overtaken", db, o, f, map[string]string{"Aa.one": "01", "BB.two": "02"})
 }
 
-// A collided leaf is found under its path alone, whether its leaf was known before or comes afterwards, until another series gets that leaf.
+// A collided leaf is found under its path alone, whether its leaf was known before or comes
+// afterwards, until another series gets that leaf.
 func TestCollidedLeafBeforeItsLeaf(t *testing.T) {
 	x := NewIndex(nil)
 	find := func() string {

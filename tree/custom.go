@@ -83,7 +83,8 @@ func (c *customs) read(ctx context.Context, kind schema.Kind, names map[string]m
 	}
 	for i, row := range documents {
 		if raw := cellOf(row, kind.MetaQualifier()); raw != nil {
-			if m, err := schema.ParseUIDMeta(raw); err == nil { // a TSD cannot read a broken one either
+			// a TSD cannot read a broken one either
+			if m, err := schema.ParseUIDMeta(raw); err == nil {
 				names[known[i]] = m.Custom
 			}
 		}

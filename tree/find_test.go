@@ -17,8 +17,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// randomForest hangs series on two trees whose names overlap, some with dots in them, some sharing a hash, and gives the dotted paths that
-// the rules give them.
+// randomForest hangs series on two trees whose names overlap, some with dots in them, some sharing
+// a hash, and gives the dotted paths that the rules give them.
 func randomForest(t *testing.T, r *rand.Rand) (db *kv.Mem, f *Forest, paths map[string][]string) {
 	t.Helper()
 	db = newTables(t)
@@ -55,7 +55,8 @@ func randomForest(t *testing.T, r *rand.Rand) (db *kv.Mem, f *Forest, paths map[
 	return db, f, paths
 }
 
-// dotted joins names; dots in a row and at the ends of names count once, a name of nothing but dots is itself.
+// dotted joins names; dots in a row and at the ends of names count once, a name of nothing but dots
+// is itself.
 func dotted(names []string) string {
 	var elements []string
 	for _, name := range names {
@@ -128,7 +129,8 @@ func TestFindAgainstMatch(t *testing.T) {
 	}
 }
 
-// A branch with many rows below its children is listed by seeks past them, the child with the greatest hash among them.
+// A branch with many rows below its children is listed by seeks past them, the child with the
+// greatest hash among them.
 func TestRowsSeekPastDescendants(t *testing.T) {
 	db := newTables(t)
 	f := newForest(t, db, false)

@@ -55,7 +55,8 @@ func follow(t *testing.T, db kv.KV, c Catalog, exclusive bool) (w *Follower, sto
 	return w, func() { cancel(); group.Wait() }
 }
 
-// A new tree, and one whose rules changed, gets the series that exist; a failure, a stop and other processes do not make it begin anew.
+// A new tree, and one whose rules changed, gets the series that exist; a failure, a stop and other
+// processes do not make it begin anew.
 func TestFollower(t *testing.T) {
 	for _, exclusive := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

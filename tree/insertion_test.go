@@ -29,7 +29,8 @@ func (h *held) Apply(ctx context.Context, table, family string, rows []kv.Mutati
 	return h.KV.Apply(ctx, table, family, rows)
 }
 
-// Two calls that see a new branch at once: the second one's leaf waits for the first one's branch, and nothing is asked of the table afterwards.
+// Two calls that see a new branch at once: the second one's leaf waits for the first one's branch,
+// and nothing is asked of the table afterwards.
 func TestObserveOfOneNewBranchAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		counted := kvtest.New(newTables(t))

@@ -40,7 +40,8 @@ func invertible(r *rand.Rand, id uint16) (d Definition, tags []string) {
 	return d, tags
 }
 
-// Forwards and backwards again comes to the same series, and backwards and forwards to the same path, or the inverse says no.
+// Forwards and backwards again comes to the same series, and backwards and forwards to the same
+// path, or the inverse says no.
 func TestInverseBothWays(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	same, refused := 0, 0
@@ -80,7 +81,8 @@ func TestInverseBothWays(t *testing.T) {
 	}
 }
 
-// checkPath says whether a forest turns a path into a series. If so, its tree gives the series that path.
+// checkPath says whether a forest turns a path into a series. If so, its tree gives the series that
+// path.
 func checkPath(t *testing.T, f *Forest, path string) bool {
 	t.Helper()
 	s, tree, ok := f.Inverse(path)
@@ -111,8 +113,8 @@ func definedForest(t *testing.T, all ...Definition) *Forest {
 	return f
 }
 
-// randomOf is a series that a tree may take. It is tame when no rule can mistake it: its values are without dots, all different, and its
-// metric has one element where the tree has place for one.
+// randomOf is a series that a tree may take. It is tame when no rule can mistake it: its values are
+// without dots, all different, and its metric has one element where the tree has place for one.
 func randomOf(r *rand.Rand, tree *Tree, keys []string) (s storage.Series, tame bool) {
 	tame = r.IntN(2) == 0
 	value := func(n int) string {

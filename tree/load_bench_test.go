@@ -12,7 +12,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// BenchmarkLoad reads names into memory that stand in an embedded store, as a start does: servers.webNNNNN.cpu.cN, and all on one branch.
+// BenchmarkLoad reads names into memory that stand in an embedded store, as a start does:
+// servers.webNNNNN.cpu.cN, and all on one branch.
 func BenchmarkLoad(b *testing.B) {
 	benchmarkLoad(b, "branches", func(i int) string { return fmt.Sprintf("servers.web%05d.cpu.c%d", i/50, i%50) })
 	benchmarkLoad(b, "branch", func(i int) string { return fmt.Sprintf("flat.name%07d", i) })
@@ -69,7 +70,8 @@ func storedNames(b *testing.B, names int, name func(i int) string) (kv.KV, Optio
 	return e, o
 }
 
-// cpuTime is what the process has used of all cores: on a machine with other work it says more than the time does.
+// cpuTime is what the process has used of all cores: on a machine with other work it says more than
+// the time does.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

@@ -75,8 +75,8 @@ func cells(t testing.TB, db kv.KV) map[string]string {
 	return all
 }
 
-// Whatever call fails, before or after it took effect, observing again leaves the rows as if nothing had failed, and an index that a
-// new process would load too.
+// Whatever call fails, before or after it took effect, observing again leaves the rows as if
+// nothing had failed, and an index that a new process would load too.
 func TestObserveAfterFailures(t *testing.T) {
 	series := []NewSeries{numbered(1, "a.b.c"), numbered(2, "a.b.d"), numbered(3, "a.b.c"), numbered(4, "x.y")}
 	whole := newTables(t)
@@ -124,8 +124,8 @@ func sameIndex(t *testing.T, name string, f *Forest, db kv.KV) {
 	}
 }
 
-// Processes and their requests race for the same branches and leaves: each leaf has one series, everybody else is a collision, and every
-// index agrees with the table.
+// Processes and their requests race for the same branches and leaves: each leaf has one series,
+// everybody else is a collision, and every index agrees with the table.
 func TestObserveRaces(t *testing.T) {
 	for _, test := range []struct {
 		processes int
@@ -141,7 +141,8 @@ func TestObserveRaces(t *testing.T) {
 				group.Go(func() {
 					var series []NewSeries
 					for i := range 60 {
-						// Requests 0 and 1 bring the same series, 2 and 3 others under the same names.
+						// Requests 0 and 1 bring the same series, 2 and 3 others under the same
+						// names.
 						series = append(series, numbered(1+request/2*100+i, fmt.Sprintf("a.b%d.c%d", i%3, i)))
 					}
 					if err := f.Observe(context.Background(), series); err != nil {
@@ -228,7 +229,8 @@ func TestRefreshOfReplacedLeaf(t *testing.T) {
 	sameIndex(t, "refreshed", f, db)
 }
 
-// Of a table that it has not read an exclusive process takes nothing for granted, and nothing after an error that may have been none.
+// Of a table that it has not read an exclusive process takes nothing for granted, and nothing after
+// an error that may have been none.
 func TestObserveWithoutKnowing(t *testing.T) {
 	first, second := []NewSeries{numbered(1, "a.b")}, []NewSeries{numbered(2, "a.b")}
 	want := schema.FormatTSUID(first[0].TSUID)
@@ -292,7 +294,8 @@ func (i *interrupted) Scan(ctx context.Context, s kv.Scan) iter.Seq2[kv.Row, err
 	}
 }
 
-// What is hung on a tree behind the back of a scan is in the index that the scan fills all the same.
+// What is hung on a tree behind the back of a scan is in the index that the scan fills all the
+// same.
 func TestLoadMissesNothing(t *testing.T) {
 	db := &interrupted{KV: newTables(t)}
 	f := newForest(t, db, true)

@@ -16,7 +16,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// A recording is a series, the rules of a tree, and what OpenTSDB 2.4.1 made of them (testdata/RecordRoutes.java).
+// A recording is a series, the rules of a tree, and what OpenTSDB 2.4.1 made of them
+// (testdata/RecordRoutes.java).
 type recording struct {
 	Rules  []json.RawMessage
 	Strict bool
@@ -63,7 +64,8 @@ func (r recording) subject(t *testing.T) Subject {
 	return s
 }
 
-// answer is what a Route says in the words of a recording: a TSD's test shows a leaf on the root too.
+// answer is what a Route says in the words of a recording: a TSD's test shows a leaf on the root
+// too.
 func answer(r Route, said []string) (path []string, row, leaf, failed string, messages []string) {
 	if r.Outcome == Failed {
 		return nil, "", "", r.Unmatched, nil

@@ -14,7 +14,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// Run goes on until it has loaded, sees what others add, says once what is broken, and sees what others deleted after an hour.
+// Run goes on until it has loaded, sees what others add, says once what is broken, and sees what
+// others deleted after an hour.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newTables(t)

@@ -251,7 +251,8 @@ func (s *script) put(t *testing.T, table, family string, row, qualifier []byte, 
 	}
 }
 
-// news are the cells that were not printed yet, and those that changed, which branches and leaves never do.
+// news are the cells that were not printed yet, and those that changed, which branches and leaves
+// never do.
 func (s *script) news(t *testing.T) string {
 	t.Helper()
 	var out strings.Builder

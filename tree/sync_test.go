@@ -60,7 +60,8 @@ func (l listed) NameSeries(_ context.Context, tsuids [][]byte) ([]NewSeries, err
 	return named, nil
 }
 
-// syncSeries are series of every fate: three share a leaf with another, one has one name, one has no name at all.
+// syncSeries are series of every fate: three share a leaf with another, one has one name, one has
+// no name at all.
 func syncSeries(n int) listed {
 	l := listed{size: 7}
 	for i := range n {
@@ -79,7 +80,8 @@ func syncAll(t *testing.T, db kv.KV, c Catalog, change ...func(*SyncOptions)) (S
 	return Sync(t.Context(), db, DefaultOptions(), c, o)
 }
 
-// one makes a sync's outcome one that depends on nothing but its series: of several that share a leaf the first gets it.
+// one makes a sync's outcome one that depends on nothing but its series: of several that share a
+// leaf the first gets it.
 func one(o *SyncOptions) { o.Parallel = 1 }
 
 func TestSync(t *testing.T) {
@@ -93,7 +95,8 @@ func TestSync(t *testing.T) {
 		db := newTables(t)
 		again := func(branches, leaves int64) {
 			o, so := DefaultOptions(), DefaultSyncOptions()
-			o.Exclusive = true // as on a local engine; still nothing is known before it is asked for
+			// as on a local engine; still nothing is known before it is asked for
+			o.Exclusive = true
 			one(&so)
 			so.MaxCells = maxCells
 			counting := &asking{KV: db}
@@ -133,7 +136,8 @@ func (a *asking) CheckAndPut(ctx context.Context, c kv.Column, expected, value [
 	return a.KV.CheckAndPut(ctx, c, expected, value)
 }
 
-// Nothing is reported as done before an Apply made it durable: check-and-puts are not, on a local engine.
+// Nothing is reported as done before an Apply made it durable: check-and-puts are not, on a local
+// engine.
 func TestSyncIsDurable(t *testing.T) {
 	all := syncSeries(20)
 	all.series = all.series[:17]             // none share a leaf, so that no collisions are applied

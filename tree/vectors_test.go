@@ -41,7 +41,8 @@ func display(format string) func([]schema.TreeRule) []schema.TreeRule {
 
 // The variants of that tree with the rows that OpenTSDB's tests expect.
 func TestVariantsOfHostTree(t *testing.T) {
-	const host, metric = "247F7202", "0001BECD 000181A8 00000030" // web-01.lga.mysite.com; sys, cpu, 0
+	// web-01.lga.mysite.com; sys, cpu, 0
+	const host, metric = "247F7202", "0001BECD 000181A8 00000030"
 	for _, test := range []struct {
 		name   string
 		change func([]schema.TreeRule) []schema.TreeRule

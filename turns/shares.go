@@ -12,8 +12,8 @@ import (
 // worth pieces for it to be worth a goroutine.
 func Shares(n, worth int) int { return max(1, min(runtime.GOMAXPROCS(0), 1+n/worth)) }
 
-// Split cuts the numbers below n into shares, which follow one another, and calls do for all of them at
-// once. It returns when all have returned. The last share is done by the calling goroutine.
+// Split cuts the numbers below n into shares, which follow one another, and calls do for all of
+// them at once. It returns when all have returned. The last share is done by the calling goroutine.
 func Split(n, shares int, do func(share, from, to int)) {
 	var others sync.WaitGroup
 	for share := range shares - 1 {
@@ -23,9 +23,10 @@ func Split(n, shares int, do func(share, from, to int)) {
 	others.Wait()
 }
 
-// Workers calls work in n goroutines, each with a fork of the turn of ctx, which begins with Resume;
-// the caller's own turn is others' meanwhile. The first error ends the context of all workers and is
-// returned, and so is that of ctx. With n of 1 or less the calling goroutine works, with its own turn.
+// Workers calls work in n goroutines, each with a fork of the turn of ctx, which begins with
+// Resume; the caller's own turn is others' meanwhile. The first error ends the context of all
+// workers and is returned, and so is that of ctx. With n of 1 or less the calling goroutine works,
+// with its own turn.
 func Workers(ctx context.Context, n int, work func(ctx context.Context, worker int, turn *Turn) error) error {
 	turn := From(ctx)
 	if n <= 1 {

@@ -1,6 +1,7 @@
-// Package turns shares the right to compute among requests: a few compute at once, and of those that wait the one goes on that has computed
-// least so far. So a short request is answered soon, however many long ones there are. A request that computes long gives its turn away
-// for a while where it calls Yield. The package knows no language and no memory.
+// Package turns shares the right to compute among requests: a few compute at once, and of those
+// that wait the one goes on that has computed least so far. So a short request is answered soon,
+// however many long ones there are. A request that computes long gives its turn away for a while
+// where it calls Yield. The package knows no language and no memory.
 package turns
 
 import (
@@ -12,20 +13,22 @@ import (
 	"time"
 )
 
-// slice is how long a request computes before it lets others that wait go first, but for its first steps: nearly all requests have ended after one of these,
-// and many that come at once should not wait for a slice of each.
+// slice is how long a request computes before it lets others that wait go first, but for its first
+// steps: nearly all requests have ended after one of these, and many that come at once should not
+// wait for a slice of each.
 const (
 	slice      = 50 * time.Millisecond
 	firstStep  = 2 * time.Millisecond
 	secondStep = 10 * time.Millisecond
 )
 
-// mostLevels is how many levels of what has been used there are: two steps, then slices. Requests that have used more are equal. They do not yield to each
-// other, or all would end late.
+// mostLevels is how many levels of what has been used there are: two steps, then slices. Requests
+// that have used more are equal. They do not yield to each other, or all would end late.
 const mostLevels = 22
 
-// patience is how long a request that has hardly computed waits while those who hold the turns do not yield, as an engine of others does not. It is
-// then let in beside them: at most extra times the turns, so that short requests are answered and the cores still have few to share among.
+// patience is how long a request that has hardly computed waits while those who hold the turns do
+// not yield, as an engine of others does not. It is then let in beside them: at most extra times
+// the turns, so that short requests are answered and the cores still have few to share among.
 const (
 	patience = 2 * slice
 	extra    = 4
@@ -39,7 +42,8 @@ const nobody = mostLevels + 1
 
 // Turns are shared by all requests of a kind. They are safe for concurrent use.
 type Turns struct {
-	shortest atomic.Int64 // the level of the first of queue; nobody's without one. To be looked at without mu
+	// the level of the first of queue; nobody's without one. To be looked at without mu
+	shortest atomic.Int64
 
 	mu     sync.Mutex // guards all below
 	free   int        // below 0: so many were let in beside the others
@@ -49,8 +53,9 @@ type Turns struct {
 	count  int64 // of those that came to wait so far
 }
 
-// mostPerCore is how many requests for each core compute at once at most, whatever else is allowed. Some of them wait for a store. More
-// requests that compute would make all other goroutines wait for their 10 ms each.
+// mostPerCore is how many requests for each core compute at once at most, whatever else is allowed.
+// Some of them wait for a store. More requests that compute would make all other goroutines wait
+// for their 10 ms each.
 const mostPerCore = 4
 
 // FreeBytes is how many bytes of parameters a request may have to be parsed without a turn.
@@ -85,8 +90,9 @@ func (t *Turns) Begin(ctx context.Context) (*Turn, error) {
 // Later is a turn that begins with Resume.
 func (t *Turns) Later() *Turn { return &Turn{turns: t, next: breath} }
 
-// Lasting is a turn for a connection, which works and waits for its client again and again: what it has used is forgotten as it waits, as fast as it
-// used it. It begins with Resume. Without Turns it never waits.
+// Lasting is a turn for a connection, which works and waits for its client again and again: what it
+// has used is forgotten as it waits, as fast as it used it. It begins with Resume. Without Turns it
+// never waits.
 func (t *Turns) Lasting() *Turn {
 	if t == nil {
 		return nil
@@ -94,7 +100,8 @@ func (t *Turns) Lasting() *Turn {
 	return &Turn{turns: t, next: breath, lasting: true}
 }
 
-// Fork is a turn for another goroutine of the request, which begins with Resume. It has used what this one has.
+// Fork is a turn for another goroutine of the request, which begins with Resume. It has used what
+// this one has.
 func (t *Turn) Fork() *Turn {
 	if t == nil {
 		return nil
@@ -102,7 +109,8 @@ func (t *Turn) Fork() *Turn {
 	return &Turn{turns: t.turns, used: t.used, next: t.used + breath}
 }
 
-// Yield lets others go first that have computed less, by a slice at least. It returns the error of a context that has ended.
+// Yield lets others go first that have computed less, by a slice at least. It returns the error of
+// a context that has ended.
 func (t *Turn) Yield(ctx context.Context) error {
 	if !t.Wanted() {
 		return ctx.Err()
@@ -111,7 +119,8 @@ func (t *Turn) Yield(ctx context.Context) error {
 	return t.Resume(ctx)
 }
 
-// Wanted says whether Yield would give the turn away. It reads the clock, and lets other goroutines run each breath.
+// Wanted says whether Yield would give the turn away. It reads the clock, and lets other goroutines
+// run each breath.
 func (t *Turn) Wanted() bool {
 	if t == nil || !t.held {
 		return false
@@ -145,7 +154,8 @@ func (t *Turns) note() {
 	t.shortest.Store(first)
 }
 
-// Pause gives the turn away until Resume: the request waits for something else. Without a turn nothing happens.
+// Pause gives the turn away until Resume: the request waits for something else. Without a turn
+// nothing happens.
 func (t *Turn) Pause() {
 	if t == nil || !t.held {
 		return
@@ -209,7 +219,8 @@ func (t *Turns) wait(ctx context.Context, used int64) error {
 	}
 }
 
-// enter lets a waiter in beside those who hold turns, if none of them has given one away of late and it is not too many.
+// enter lets a waiter in beside those who hold turns, if none of them has given one away of late
+// and it is not too many.
 func (t *Turns) enter(w *waiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// TestShortGoesFirst: with long requests holding all turns and more of them waiting, a short one waits for the end of a slice at most.
+// TestShortGoesFirst: with long requests holding all turns and more of them waiting, a short one
+// waits for the end of a slice at most.
 func TestShortGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := New(2)
@@ -58,8 +59,9 @@ func TestShortGoesFirst(t *testing.T) {
 	})
 }
 
-// TestWhoDoesNotYield: with requests holding all turns that never yield, short ones are let in beside them, one after the other, and not too many of
-// those that do not yield either. At the end all turns are there again.
+// TestWhoDoesNotYield: with requests holding all turns that never yield, short ones are let in
+// beside them, one after the other, and not too many of those that do not yield either. At the end
+// all turns are there again.
 func TestWhoDoesNotYield(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := New(2)
@@ -156,7 +158,8 @@ func TestNoTurn(t *testing.T) {
 	}
 }
 
-// TestLasting: a connection that works without a pause goes behind those that begin, and is new again when it has waited for as long as it worked.
+// TestLasting: a connection that works without a pause goes behind those that begin, and is new
+// again when it has waited for as long as it worked.
 func TestLasting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := New(1)

@@ -13,8 +13,8 @@ type Writer struct {
 	more func(written []byte) bool
 }
 
-// NewWriter returns a writer to w. After each write it waits for the turn again, unless more, which may be nil, reports that nothing is
-// left to be computed.
+// NewWriter returns a writer to w. After each write it waits for the turn again, unless more, which
+// may be nil, reports that nothing is left to be computed.
 func NewWriter(ctx context.Context, turn *Turn, w io.Writer, more func(written []byte) bool) Writer {
 	return Writer{turn, ctx, w, more}
 }

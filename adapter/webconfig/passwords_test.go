@@ -59,8 +59,9 @@ func TestPasswordsChange(t *testing.T) {
 	check(two, "one", wrong)
 }
 
-// While somebody's password is being compared and others wait, the right one that is known is answered, and no more wait than the line is long. A wrong one
-// waits for nobody when all users are known.
+// While somebody's password is being compared and others wait, the right one that is known is
+// answered, and no more wait than the line is long. A wrong one waits for nobody when all users are
+// known.
 func TestPasswordsDoNotWait(t *testing.T) {
 	users := map[string]string{"me": hashOf(t, "secret"), "other": hashOf(t, "secret")}
 	p := newPasswords()

@@ -12,14 +12,16 @@ import (
 
 const tsdName = "OpenTSDB"
 
-// A hadoop is a real HBase of one process, in a directory of its own. Every server that is measured on it has tables of its own.
+// A hadoop is a real HBase of one process, in a directory of its own. Every server that is measured
+// on it has tables of its own.
 type hadoop struct {
 	*cluster.Cluster
 	dir  string
 	ours program
 }
 
-// startHadoop starts HBase from Maven artifacts. What is missing for that is an error that names it.
+// startHadoop starts HBase from Maven artifacts. What is missing for that is an error that names
+// it.
 func startHadoop(ctx context.Context, r *report) (*hadoop, error) {
 	dir, err := os.MkdirTemp("", "tsdbridge-bench")
 	if err != nil {
@@ -64,7 +66,8 @@ func (h *hadoop) adapter(table, mode string) program {
 	return p
 }
 
-// tsd starts an OpenTSDB on tables of its own, configured as it comes: compaction on, tsdb-meta off.
+// tsd starts an OpenTSDB on tables of its own, configured as it comes: compaction on, tsdb-meta
+// off.
 func (h *hadoop) tsd(ctx context.Context, r *report, table string) (*cluster.TSD, error) {
 	config := map[string]string{}
 	for _, key := range []string{
@@ -81,7 +84,8 @@ func (h *hadoop) tsd(ctx context.Context, r *report, table string) (*cluster.TSD
 	return t, err
 }
 
-// walBytes are the sizes of HBase's write-ahead logs, those included that are kept for a while after their time.
+// walBytes are the sizes of HBase's write-ahead logs, those included that are kept for a while
+// after their time.
 func (h *hadoop) walBytes() (int64, error) {
 	var sum int64
 	for _, dir := range []string{"WALs", "oldWALs"} {

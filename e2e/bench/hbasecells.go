@@ -57,8 +57,9 @@ func (h *hadoop) scan(ctx context.Context, table string, f filter.Filter, each f
 	}
 }
 
-// pointsOf counts the points of a cell by its qualifier: one offset for each, of two bytes (seconds) or of four (milliseconds), which
-// begin with four bits that are set. Odd lengths are annotations and objects.
+// pointsOf counts the points of a cell by its qualifier: one offset for each, of two bytes
+// (seconds) or of four (milliseconds), which begin with four bits that are set. Odd lengths are
+// annotations and objects.
 func pointsOf(qualifier []byte) (n int) {
 	if len(qualifier)%2 == 1 {
 		return 0

@@ -128,7 +128,8 @@ func (r *report) withoutHBase(ctx context.Context, err error) error {
 	return nil
 }
 
-// measure measures one sending. usage is the server's, finish ends its work and returns the CPU seconds that this took beyond usage.
+// measure measures one sending. usage is the server's, finish ends its work and returns the CPU
+// seconds that this took beyond usage.
 func (h *hadoop) measure(ctx context.Context, c *load.Corpus, to load.Target, of func() usage, finish func() (float64, error)) (l landed, err error) {
 	ofHBase := func() usage { return usageOf(h.PID()) }
 	for _, who := range []func() usage{of, ofHBase} {
@@ -161,7 +162,8 @@ func (h *hadoop) measure(ctx context.Context, c *load.Corpus, to load.Target, of
 	return l, err
 }
 
-// landOurs sends remote write to the adapter and stops it: with buffered that flushes what it holds.
+// landOurs sends remote write to the adapter and stops it: with buffered that flushes what it
+// holds.
 func (h *hadoop) landOurs(ctx context.Context, table, mode string, shape load.Shape) (l landed, err error) {
 	dir, err := os.MkdirTemp("", "tsdbridge-bench")
 	if err != nil {
@@ -173,7 +175,8 @@ func (h *hadoop) landOurs(ctx context.Context, table, mode string, shape load.Sh
 		return l, err
 	}
 	defer s.proc.kill()
-	// The names are known before, as they are to a TSD that has run for a while, and the JVM is warm.
+	// The names are known before, as they are to a TSD that has run for a while, and the JVM is
+	// warm.
 	if err := h.warm(ctx, table, shape, load.RemoteWrite1, s.target(load.RemoteWrite1)); err != nil {
 		return l, err
 	}
@@ -186,7 +189,8 @@ func (h *hadoop) landOurs(ctx context.Context, table, mode string, shape load.Sh
 	return l, err
 }
 
-// warmSteps are sent before the clock starts, hours before the data that is measured: a JVM is slow in its first half million points.
+// warmSteps are sent before the clock starts, hours before the data that is measured: a JVM is slow
+// in its first half million points.
 const warmSteps = 60
 
 const hbaseSeries = 10_000

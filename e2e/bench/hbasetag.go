@@ -20,8 +20,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/e2e/load"
 )
 
-// hbaseTag asks for the hundred series of a tag's value among many of one metric: us, a TSD on the same tables, and the scan with a
-// regular expression over row keys that both would need without an index.
+// hbaseTag asks for the hundred series of a tag's value among many of one metric: us, a TSD on the
+// same tables, and the scan with a regular expression over row keys that both would need without an
+// index.
 func hbaseTag(ctx context.Context, r *report) error {
 	const table = "tags"
 	h, err := startHadoop(ctx, r)
@@ -81,7 +82,8 @@ func hbaseTag(ctx context.Context, r *report) error {
 	return nil
 }
 
-// fillTags writes the data and starts the adapter anew, so that it knows no more than what the tables say.
+// fillTags writes the data and starts the adapter anew, so that it knows no more than what the
+// tables say.
 func (h *hadoop) fillTags(ctx context.Context, r *report, dir, table string, shape load.Shape) (*server, error) {
 	s, err := h.adapter(table, "buffered").start(ctx, dir)
 	if err != nil {
@@ -156,7 +158,8 @@ func sameSeries(ctx context.Context, r *report, s *server, ours, theirs request)
 	return nil
 }
 
-// tagFilter is the filter that a TSD sends for one value of one tag: UIDs of 3 bytes, of the metric, then 4 bytes of time, then tags.
+// tagFilter is the filter that a TSD sends for one value of one tag: UIDs of 3 bytes, of the
+// metric, then 4 bytes of time, then tags.
 func (h *hadoop) tagFilter(ctx context.Context, table, value string) (filter.Filter, error) {
 	client := gohbase.NewClient(h.ZooKeeper(), gohbase.Logger(slog.New(slog.DiscardHandler)))
 	defer client.Close()

@@ -12,13 +12,15 @@ import (
 
 // ingested is what one run of sending a corpus to one server showed.
 type ingested struct {
-	samples   int
-	stored    int           // found by asking
-	took      time.Duration // until the last acknowledgement
-	cpu       float64       // seconds of the server, with what followed until it was quiet and with its end
-	generator float64       // seconds of ours: what sending takes away from the server on the same cores
-	rss, peak float64       // bytes, quiet and greatest
-	disk      int64         // bytes, compacted; settled says whether the server could be made to
+	samples int
+	stored  int           // found by asking
+	took    time.Duration // until the last acknowledgement
+	// seconds of the server, with what followed until it was quiet and with its end
+	cpu float64
+	// seconds of ours: what sending takes away from the server on the same cores
+	generator float64
+	rss, peak float64 // bytes, quiet and greatest
+	disk      int64   // bytes, compacted; settled says whether the server could be made to
 	settled   error
 	busy      int // answers that asked to come again
 	p50, p99  time.Duration
@@ -79,7 +81,8 @@ func ingest(ctx context.Context, p program, c *load.Corpus) (r ingested, err err
 	return r, nil
 }
 
-// storedAll counts what is stored until it is everything, or no more comes: text protocols say nothing when they are done.
+// storedAll counts what is stored until it is everything, or no more comes: text protocols say
+// nothing when they are done.
 func (s *server) storedAll(ctx context.Context, c *load.Corpus) (n int, err error) {
 	for last := -1; n != c.Samples && n != last; {
 		if last = n; n > 0 {

@@ -14,7 +14,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/e2e/load"
 )
 
-// A drill crashes a server under load again and again on one directory, and wants back what it acknowledged.
+// A drill crashes a server under load again and again on one directory, and wants back what it
+// acknowledged.
 type drill struct {
 	kills   int
 	shape   load.Shape
@@ -35,7 +36,8 @@ type crash struct {
 
 const drillBatch = 2000
 
-// newDrill prepares so many samples of 10 000 series, the last of them now: they stay in the log for want of a whole hour.
+// newDrill prepares so many samples of 10 000 series, the last of them now: they stay in the log
+// for want of a whole hour.
 func newDrill(kills, samples int) *drill {
 	shape := load.Shape{Seed: 1, Series: 10_000, Steps: samples / 10_000, Interval: 10 * time.Second, End: end()}
 	return &drill{
@@ -70,7 +72,8 @@ func (d *drill) run(ctx context.Context, p program) error {
 	return nil
 }
 
-// crash loads the server until so many samples have been acknowledged, kills it, starts it again and compares.
+// crash loads the server until so many samples have been acknowledged, kills it, starts it again
+// and compares.
 func (d *drill) crash(ctx context.Context, until int) error {
 	loading, stop := context.WithCancel(ctx)
 	defer stop()
@@ -100,7 +103,8 @@ func (d *drill) crash(ctx context.Context, until int) error {
 	return nil
 }
 
-// waitAcked returns when so many samples have been acknowledged. Loading that ends before is an error.
+// waitAcked returns when so many samples have been acknowledged. Loading that ends before is an
+// error.
 func (d *drill) waitAcked(ctx context.Context, want int, loaded <-chan error) error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()

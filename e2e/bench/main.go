@@ -1,5 +1,6 @@
-// Command bench measures the adapter beside its peers on one machine and prints the table of bars that the project holds itself to. It
-// starts every server itself, on the loopback interface and in temporary directories, and sees only their front doors.
+// Command bench measures the adapter beside its peers on one machine and prints the table of bars
+// that the project holds itself to. It starts every server itself, on the loopback interface and in
+// temporary directories, and sees only their front doors.
 //
 //	bench [flags]        the table; e2e/bench/RESULTS.md holds the last one
 //	bench kill [flags]   crashes under load, and what was acknowledged before them
@@ -85,8 +86,8 @@ func withReport(ctx context.Context, o options, measure func(context.Context, *r
 	return err
 }
 
-// table measures the rows asked for. One that fails does not keep the others from being measured, nor the file from holding them: a run
-// takes an hour.
+// table measures the rows asked for. One that fails does not keep the others from being measured,
+// nor the file from holding them: a run takes an hour.
 func table(ctx context.Context, r *report) error {
 	var errs []error
 	for _, row := range rows {

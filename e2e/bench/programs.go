@@ -17,7 +17,8 @@ const (
 	victoriaPackage  = "victoria-metrics" // of Debian, and the name of its program
 )
 
-// programs are what the benchmarks start. A peer that cannot be had stays empty, and missing says why.
+// programs are what the benchmarks start. A peer that cannot be had stays empty, and missing says
+// why.
 type programs struct {
 	ours, victoria, prometheus program
 	missing                    map[string]error // by name
@@ -29,8 +30,8 @@ const (
 	prometheusName = "Prometheus"
 )
 
-// find builds the adapter from the checkout, unless one is named, and Prometheus from the module that go.mod names, and looks for
-// VictoriaMetrics.
+// find builds the adapter from the checkout, unless one is named, and Prometheus from the module
+// that go.mod names, and looks for VictoriaMetrics.
 func find(ctx context.Context, dir string, o options) (*programs, error) {
 	p := &programs{missing: map[string]error{}}
 	var err error
@@ -144,7 +145,8 @@ func prometheusProgram(path, version string) program {
 				"--web.enable-remote-write-receiver", "--web.enable-admin-api", "--query.max-samples=500000000", "--log.level=warn",
 			}
 		},
-		// A snapshot writes what is in memory into a block, as the server itself would at the latest after three hours.
+		// A snapshot writes what is in memory into a block, as the server itself would at the
+		// latest after three hours.
 		settle: func(ctx context.Context, s *server) (int64, error) {
 			if _, err := s.do(ctx, http.MethodPost, "http://"+s.http+"/api/v1/admin/tsdb/snapshot"); err != nil {
 				return 0, err
@@ -154,7 +156,8 @@ func prometheusProgram(path, version string) program {
 	}
 }
 
-// prometheusBinary is built once for a version and kept where the end-to-end tests keep theirs: it takes minutes.
+// prometheusBinary is built once for a version and kept where the end-to-end tests keep theirs: it
+// takes minutes.
 func prometheusBinary(ctx context.Context) (path, version string, err error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -130,7 +130,8 @@ func render(target string, span time.Duration) func(dataset) (request, error) {
 	}
 }
 
-// graphiteExtent counts what render or find returned. Points without a value are none: who says how many there are is not agreed on.
+// graphiteExtent counts what render or find returned. Points without a value are none: who says how
+// many there are is not agreed on.
 func graphiteExtent(answer []byte) (extent, error) {
 	var all []struct {
 		Datapoints [][2]*float64

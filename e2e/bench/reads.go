@@ -21,7 +21,8 @@ type question struct {
 // A request asks a server once and returns the answer.
 type request func(ctx context.Context, s *server) ([]byte, error)
 
-// extent is what an answer holds; two servers that agree there say the same, as far as is looked at.
+// extent is what an answer holds; two servers that agree there say the same, as far as is looked
+// at.
 type extent struct{ series, points int }
 
 func (e extent) String() string { return fmt.Sprintf("%d × %d", e.series, e.points) }

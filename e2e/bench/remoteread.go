@@ -61,7 +61,8 @@ func parseRead(answer []byte) ([]*prompb.TimeSeries, error) {
 	return r.Results[0].Timeseries, nil
 }
 
-// scan calls f with everything that is stored of a time, to excluded, in pieces: a series comes once for each.
+// scan calls f with everything that is stored of a time, to excluded, in pieces: a series comes
+// once for each.
 func (s *server) scan(ctx context.Context, from, to time.Time, piece time.Duration, f func(*prompb.TimeSeries)) error {
 	for from.Before(to) {
 		next := from.Add(piece)
@@ -94,7 +95,8 @@ func countByReading(ctx context.Context, s *server, shape load.Shape) (n int, er
 	return n, err
 }
 
-// countByQuery is program.count where count_over_time keeps series apart that differ by their names alone: in VictoriaMetrics.
+// countByQuery is program.count where count_over_time keeps series apart that differ by their names
+// alone: in VictoriaMetrics.
 func countByQuery(ctx context.Context, s *server, shape load.Shape) (int, error) {
 	// A range excludes its beginning and includes its end, a shape the other way round.
 	expr := fmt.Sprintf(`sum(count_over_time({__name__=~".+"}[%dms]))`, shape.End.Sub(shape.Start()).Milliseconds())

@@ -62,7 +62,8 @@ type writes struct {
 	against      []versus
 }
 
-// end is when the data of a benchmark ends: a moment ago, for servers refuse what is older or newer than they like.
+// end is when the data of a benchmark ends: a moment ago, for servers refuse what is older or newer
+// than they like.
 func end() time.Time { return time.Now().Truncate(15 * time.Second).Add(-time.Minute) }
 
 func (w writes) measure(ctx context.Context, r *report) error {

@@ -21,13 +21,19 @@ import (
 type program struct {
 	name, path, version string
 	// args are its flags, with its data in the directory data, for addresses to listen on.
-	args  func(data string, a addresses) []string
-	write string                                                              // path of remote write
-	put   string                                                              // path of OpenTSDB's HTTP put
-	one   bool                                                                // telnet and HTTP put are on one port, as a TSD has them
-	ready string                                                              // path that answers 200 when it can be asked
-	count func(ctx context.Context, s *server, shape load.Shape) (int, error) // samples that are stored
-	// settle brings what it has on disk into its last form and returns the bytes; nil: they are as they are.
+	args func(data string, a addresses) []string
+	// path of remote write
+	write string
+	// path of OpenTSDB's HTTP put
+	put string
+	// telnet and HTTP put are on one port, as a TSD has them
+	one bool
+	// path that answers 200 when it can be asked
+	ready string
+	// samples that are stored
+	count func(ctx context.Context, s *server, shape load.Shape) (int, error)
+	// settle brings what it has on disk into its last form and returns the bytes; nil: they are as
+	// they are.
 	settle func(ctx context.Context, s *server) (int64, error)
 	// compact does the same once the server has stopped.
 	compact func(ctx context.Context, s *server) error
@@ -46,10 +52,12 @@ type server struct {
 	client *http.Client
 }
 
-// start runs a program in dir and waits until it can be asked. Data that is there from an earlier start is kept.
+// start runs a program in dir and waits until it can be asked. Data that is there from an earlier
+// start is kept.
 func (p program) start(ctx context.Context, dir string) (*server, error) {
 	var last error
-	// A port that was free when it was chosen may be taken before the server binds it: choose again.
+	// A port that was free when it was chosen may be taken before the server binds it: choose
+	// again.
 	for range 3 {
 		a, err := freeAddresses()
 		if err != nil {

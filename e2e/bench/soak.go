@@ -15,8 +15,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/e2e/load"
 )
 
-// A soak runs the adapter for a while with everything at once: all write protocols, some at the present and some far back, questions,
-// orderly restarts and crashes. Memory must stay below a limit, and all samples must be there at the end, once.
+// A soak runs the adapter for a while with everything at once: all write protocols, some at the
+// present and some far back, questions, orderly restarts and crashes. Memory must stay below a
+// limit, and all samples must be there at the end, once.
 type soak struct {
 	server *server
 	limit  float64 // bytes of RSS
@@ -24,7 +25,9 @@ type soak struct {
 	feeds  []*feed
 	begin  time.Time
 
-	life    atomic.Int64 // grows by one when questions are to stop, and by one when they may go on: odd while nobody asks
+	// grows by one when questions are to stop, and by one when they may go on: odd while nobody
+	// asks
+	life    atomic.Int64
 	asked   atomic.Int64
 	highest atomic.Uint64 // RSS, bytes
 
@@ -56,7 +59,8 @@ func newFeeds(begin time.Time, scaled func(int) int) []*feed {
 	return feeds
 }
 
-// acknowledges says whether a sender of the feed knows what has arrived, and sends the rest again after a crash.
+// acknowledges says whether a sender of the feed knows what has arrived, and sends the rest again
+// after a crash.
 func (f *feed) acknowledges() bool {
 	return f.format == load.RemoteWrite1 || f.format == load.RemoteWrite2 || f.format == load.Put
 }
@@ -136,7 +140,8 @@ func (s *soak) run(ctx context.Context, deadline time.Time) error {
 	return err
 }
 
-// round lets every feed send its part; those that know acknowledgements do it over a restart now and then, after the others.
+// round lets every feed send its part; those that know acknowledgements do it over a restart now
+// and then, after the others.
 func (s *soak) round(ctx context.Context, n int) error {
 	begin := time.Now()
 	var acknowledged, others []*load.Sender
@@ -178,7 +183,8 @@ func sendAll(ctx context.Context, senders []*load.Sender) error {
 	return group.Wait()
 }
 
-// interrupt restarts the server while it is written to. The senders send again what was not acknowledged.
+// interrupt restarts the server while it is written to. The senders send again what was not
+// acknowledged.
 func (s *soak) interrupt(ctx context.Context, senders []*load.Sender, crash bool) error {
 	// What came without acknowledgements is stored when the server has nothing more to do.
 	s.life.Add(1)

@@ -109,8 +109,9 @@ func (t *truth) add(f *finding, got *prompb.TimeSeries) {
 	}
 }
 
-// judge looks at everything once all has been added. Requests before done of their lane were acknowledged; the one that follows was
-// under way when the server was killed, and may be there or not, in whole or in part.
+// judge looks at everything once all has been added. Requests before done of their lane were
+// acknowledged; the one that follows was under way when the server was killed, and may be there or
+// not, in whole or in part.
 func (t *truth) judge(f *finding, done []int) {
 	for key, s := range t.series {
 		for i, n := range s.found {

@@ -10,7 +10,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/e2e/load"
 )
 
-// sent is a corpus of 600 series and 4 steps on two lanes, 100 samples a request: 12 requests a lane.
+// sent is a corpus of 600 series and 4 steps on two lanes, 100 samples a request: 12 requests a
+// lane.
 var sent = load.Shape{Seed: 3, Series: 600, Steps: 4, Interval: 10 * time.Second, End: time.Unix(1_700_000_000, 0)}
 
 // stored is everything up to the requests done of each lane, as a server would return it.
@@ -35,7 +36,8 @@ func stored(done []int) map[string]*prompb.TimeSeries {
 	return all
 }
 
-// The comparison of the drill finds every way in which a server can be wrong, and nothing in one that is right.
+// The comparison of the drill finds every way in which a server can be wrong, and nothing in one
+// that is right.
 func TestTruth(t *testing.T) {
 	const some = "node_misc_field07"
 	for _, test := range []struct {

@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// ticks are the units of time in /proc/PID/stat a second; the kernel shows every architecture a hundred.
+// ticks are the units of time in /proc/PID/stat a second; the kernel shows every architecture a
+// hundred.
 const ticks = 100
 
 // usage is what processes have spent and hold.
@@ -24,7 +25,8 @@ func usageOf(pids ...int) usage {
 	for _, pid := range pids {
 		dir := "/proc/" + strconv.Itoa(pid)
 		if text, err := os.ReadFile(dir + "/stat"); err == nil {
-			// The second field is the name, in parentheses, and may have anything in it; utime and stime are fields 14 and 15.
+			// The second field is the name, in parentheses, and may have anything in it; utime and
+			// stime are fields 14 and 15.
 			f := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 			user, _ := strconv.ParseFloat(string(f[11]), 64)
 			system, _ := strconv.ParseFloat(string(f[12]), 64)

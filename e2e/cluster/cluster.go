@@ -1,6 +1,7 @@
-// Package cluster starts a real Apache HBase and real OpenTSDB TSDs for the tests, from Maven artifacts, on free loopback
-// ports. It starts, kills and restarts processes and knows their configuration; it never looks at what is in the tables,
-// nor creates any: that is the work of what is tested.
+// Package cluster starts a real Apache HBase and real OpenTSDB TSDs for the tests, from Maven
+// artifacts, on free loopback ports. It starts, kills and restarts processes and knows their
+// configuration; it never looks at what is in the tables, nor creates any: that is the work of what
+// is tested.
 package cluster
 
 import (
@@ -26,7 +27,8 @@ type Options struct {
 	Site map[string]string
 }
 
-// A Cluster is one standalone HBase, ZooKeeper, master and region server in one JVM, and the TSDs started on it.
+// A Cluster is one standalone HBase, ZooKeeper, master and region server in one JVM, and the TSDs
+// started on it.
 type Cluster struct {
 	dir       string
 	heapMB    int
@@ -39,8 +41,8 @@ type Cluster struct {
 	tsds []*TSD
 }
 
-// HBase starts a cluster for a test and kills it at the test's end, showing its log if the test went wrong. It skips the
-// test unless TSDBRIDGE_E2E=1 is set.
+// HBase starts a cluster for a test and kills it at the test's end, showing its log if the test
+// went wrong. It skips the test unless TSDBRIDGE_E2E=1 is set.
 func HBase(tb testing.TB, o Options) *Cluster {
 	tb.Helper()
 	if os.Getenv("TSDBRIDGE_E2E") != "1" {
@@ -59,7 +61,8 @@ func HBase(tb testing.TB, o Options) *Cluster {
 	return c
 }
 
-// Start starts HBase with its data, configuration and logs in dir and returns when it answers. A dir used before keeps its tables.
+// Start starts HBase with its data, configuration and logs in dir and returns when it answers. A
+// dir used before keeps its tables.
 func Start(ctx context.Context, dir string, o Options) (*Cluster, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -94,7 +97,8 @@ func (c *Cluster) startOnFreePorts(ctx context.Context) error {
 	return c.Restart(ctx)
 }
 
-// Restart starts HBase again on the same ports and data, stopping it first if it runs, and returns when it answers.
+// Restart starts HBase again on the same ports and data, stopping it first if it runs, and returns
+// when it answers.
 func (c *Cluster) Restart(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,7 +15,8 @@ import (
 	"github.com/tsuna/gohbase/hrpc"
 )
 
-// TestCluster starts everything once: HBase, tables, a TSD that writes and reads a point, a tool, a crash and a restart.
+// TestCluster starts everything once: HBase, tables, a TSD that writes and reads a point, a tool, a
+// crash and a restart.
 func TestCluster(t *testing.T) {
 	c := HBase(t, Options{})
 	createTables(t, c.ZooKeeper())

@@ -5,7 +5,8 @@ import (
 	"syscall"
 )
 
-// dieWithParent makes the kernel kill a child when the thread that started it ends, so that a killed test leaves no JVM behind.
+// dieWithParent makes the kernel kill a child when the thread that started it ends, so that a
+// killed test leaves no JVM behind.
 func dieWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

@@ -22,7 +22,8 @@ type process struct {
 	err       error         // how it ended; read after done
 }
 
-// spawn starts a child that writes to the file log (appending, so that a restart keeps what was said before).
+// spawn starts a child that writes to the file log (appending, so that a restart keeps what was
+// said before).
 func spawn(name, log string, cmd *exec.Cmd) (*process, error) {
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {

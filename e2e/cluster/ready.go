@@ -13,7 +13,8 @@ import (
 	"github.com/tsuna/gohbase/hrpc"
 )
 
-// ready asks HBase for what every client needs: ZooKeeper, a master that lists tables and a region server that reads hbase:meta.
+// ready asks HBase for what every client needs: ZooKeeper, a master that lists tables and a region
+// server that reads hbase:meta.
 func (c *Cluster) ready(ctx context.Context) error {
 	if err := listening(ctx, c.ZooKeeper()); err != nil {
 		return err
@@ -27,7 +28,8 @@ func (c *Cluster) ready(ctx context.Context) error {
 }
 
 func listTables(ctx context.Context, zk string) error {
-	// An admin client of this gohbase cannot be closed (Close panics), so its connections are closed from below.
+	// An admin client of this gohbase cannot be closed (Close panics), so its connections are
+	// closed from below.
 	var conns connections
 	defer conns.close()
 	admin := gohbase.NewAdminClient(zk, gohbase.Logger(silent()), gohbase.RegionDialer(conns.dial))

@@ -9,29 +9,34 @@ import (
 	"slices"
 )
 
-// site is the content of hbase-site.xml for a standalone HBase in dir: ZooKeeper, master and region server in one JVM.
+// site is the content of hbase-site.xml for a standalone HBase in dir: ZooKeeper, master and region
+// server in one JVM.
 func site(dir string, zk, master, region int, extra map[string]string) map[string]string {
 	const codec = "org.apache.hadoop.hbase.io.compress.aircompressor."
 	s := map[string]string{
-		"hbase.cluster.distributed":                    "false",
-		"hbase.rootdir":                                "file://" + filepath.Join(dir, "data"),
-		"hbase.tmp.dir":                                filepath.Join(dir, "tmp"),
-		"hbase.zookeeper.property.dataDir":             filepath.Join(dir, "zk"),
-		"hbase.zookeeper.quorum":                       "127.0.0.1",
-		"hbase.zookeeper.property.clientPort":          fmt.Sprint(zk),
-		"zookeeper.session.timeout":                    "10000", // ms; how long a killed server is thought to live
-		"hbase.unsafe.stream.capability.enforce":       "false", // or HBase refuses a local directory
-		"hbase.wal.provider":                           "filesystem",
-		"hbase.master.port":                            fmt.Sprint(master),
-		"hbase.regionserver.port":                      fmt.Sprint(region),
-		"hbase.master.info.port":                       "-1", // the web pages are not in the Maven artifacts
-		"hbase.regionserver.info.port":                 "-1",
-		"hbase.master.hostname":                        "localhost",
-		"hbase.unsafe.regionserver.hostname":           "localhost",
-		"hbase.master.ipc.address":                     "127.0.0.1",
-		"hbase.regionserver.ipc.address":               "127.0.0.1",
-		"hbase.regionserver.handler.count":             "15",
-		"hbase.client.scanner.timeout.period":          "20000", // ms; also bounds how long a filtered scan may stay silent
+		"hbase.cluster.distributed":           "false",
+		"hbase.rootdir":                       "file://" + filepath.Join(dir, "data"),
+		"hbase.tmp.dir":                       filepath.Join(dir, "tmp"),
+		"hbase.zookeeper.property.dataDir":    filepath.Join(dir, "zk"),
+		"hbase.zookeeper.quorum":              "127.0.0.1",
+		"hbase.zookeeper.property.clientPort": fmt.Sprint(zk),
+		// ms; how long a killed server is thought to live
+		"zookeeper.session.timeout": "10000",
+		// or HBase refuses a local directory
+		"hbase.unsafe.stream.capability.enforce": "false",
+		"hbase.wal.provider":                     "filesystem",
+		"hbase.master.port":                      fmt.Sprint(master),
+		"hbase.regionserver.port":                fmt.Sprint(region),
+		// the web pages are not in the Maven artifacts
+		"hbase.master.info.port":             "-1",
+		"hbase.regionserver.info.port":       "-1",
+		"hbase.master.hostname":              "localhost",
+		"hbase.unsafe.regionserver.hostname": "localhost",
+		"hbase.master.ipc.address":           "127.0.0.1",
+		"hbase.regionserver.ipc.address":     "127.0.0.1",
+		"hbase.regionserver.handler.count":   "15",
+		// ms; also bounds how long a filtered scan may stay silent
+		"hbase.client.scanner.timeout.period":          "20000",
 		"hbase.io.compress.snappy.codec":               codec + "SnappyCodec",
 		"hbase.io.compress.lz4.codec":                  codec + "Lz4Codec",
 		"hbase.io.compress.zstd.codec":                 codec + "ZstdCodec",

@@ -20,7 +20,8 @@ var tsdPOM []byte
 
 // TSDOptions of one TSD.
 type TSDOptions struct {
-	// Tables is the name of the data table; the others add -uid, -meta and -tree. Default tsdb. They must exist.
+	// Tables is the name of the data table; the others add -uid, -meta and -tree. Default tsdb.
+	// They must exist.
 	Tables string
 	// Compaction lets the TSD rewrite the cells of past hours into one.
 	Compaction bool
@@ -74,7 +75,8 @@ func (c *Cluster) TSD(ctx context.Context, o TSDOptions) (*TSD, error) {
 	return t, nil
 }
 
-// URL is the address of the TSD's HTTP API, without a slash at its end. The same port speaks telnet.
+// URL is the address of the TSD's HTTP API, without a slash at its end. The same port speaks
+// telnet.
 func (t *TSD) URL() string { return "http://" + t.Addr() }
 
 // Addr is the host:port of the TSD.
@@ -83,16 +85,18 @@ func (t *TSD) Addr() string { return loopback(t.port) }
 // Stop ends the TSD in an orderly way.
 func (t *TSD) Stop() error { return t.jvm.stop() }
 
-// Tool runs one of OpenTSDB's command-line tools with the TSD's configuration, by the name of its class in
-// net.opentsdb.tools (Fsck, UidManager, DumpSeries, TextImporter, ...), and returns what it printed, less what it says
-// about itself. UidManager says nothing without --verbose as its first argument.
+// Tool runs one of OpenTSDB's command-line tools with the TSD's configuration, by the name of its
+// class in net.opentsdb.tools (Fsck, UidManager, DumpSeries, TextImporter, ...), and returns what
+// it printed, less what it says about itself. UidManager says nothing without --verbose as its
+// first argument.
 func (t *TSD) Tool(ctx context.Context, class string, args ...string) (string, error) {
 	conf := filepath.Join(t.dir, "tool.conf")
 	text, err := os.ReadFile(t.conf)
 	if err != nil {
 		return "", err
 	}
-	// With the default of a second a tool that writes waits two seconds for each row. Of a daemon tsd.storage.flush_interval would be it.
+	// With the default of a second a tool that writes waits two seconds for each row. Of a daemon
+	// tsd.storage.flush_interval would be it.
 	text = append(text, "hbase.rpcs.buffered_flush_interval=20\n"...) // milliseconds
 	if err := os.WriteFile(conf, text, 0o644); err != nil {
 		return "", err
@@ -107,7 +111,8 @@ func (t *TSD) Tool(ctx context.Context, class string, args ...string) (string, e
 	return said, nil
 }
 
-// args is the command line of a main class of OpenTSDB, which logs to its output from that level on.
+// args is the command line of a main class of OpenTSDB, which logs to its output from that level
+// on.
 func (t *TSD) args(level, class, conf string) []string {
 	return append(javaArgs(t.heapMB),
 		"-cp", filepath.Join(t.dir, level)+string(os.PathListSeparator)+t.classpath,
@@ -165,7 +170,8 @@ func (t *TSD) configure(zk string, o TSDOptions) error {
 		"tsd.core.meta.enable_tsuid_tracking":     "true",
 		"tsd.core.meta.enable_tsuid_incrementing": "true",
 		"tsd.core.tree.enable_processing":         "true",
-		"hbase.meta.scan":                         "true", // HBase 2 has no other way to look up regions
+		// HBase 2 has no other way to look up regions
+		"hbase.meta.scan": "true",
 	}
 	maps.Copy(config, o.Config)
 	var text []byte

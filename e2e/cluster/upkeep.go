@@ -17,12 +17,14 @@ import (
 // Flush writes what HBase has in memory of a table to files.
 func (c *Cluster) Flush(ctx context.Context, table string) error {
 	return c.eachRegion(ctx, table, func(a *adminClient, where *pb.RegionSpecifier) error {
-		// gohbase has no FlushRegionRequest; a CompactRegionRequest with the region alone has the same bytes.
+		// gohbase has no FlushRegionRequest; a CompactRegionRequest with the region alone has the
+		// same bytes.
 		return a.call(ctx, "FlushRegion", &pb.CompactRegionRequest{Region: where}, &pb.CompactRegionResponse{})
 	})
 }
 
-// Compact makes a major compaction of a table and returns when it is over. What is only in memory stays as it is.
+// Compact makes a major compaction of a table and returns when it is over. What is only in memory
+// stays as it is.
 func (c *Cluster) Compact(ctx context.Context, table string) error {
 	return c.eachRegion(ctx, table, func(a *adminClient, where *pb.RegionSpecifier) error {
 		request := &pb.CompactRegionRequest{Region: where, Major: new(true)}
@@ -70,7 +72,8 @@ func (c *Cluster) eachRegion(ctx context.Context, table string, do func(*adminCl
 func (c *Cluster) regions(ctx context.Context, table string) ([][]byte, error) {
 	client := gohbase.NewClient(c.ZooKeeper(), gohbase.Logger(silent()))
 	defer client.Close()
-	scan, err := hrpc.NewScanRangeStr(ctx, "hbase:meta", table+",,", table+" ,,") // MetaTableAccessor's bounds; the order is not that of bytes
+	// MetaTableAccessor's bounds; the order is not that of bytes
+	scan, err := hrpc.NewScanRangeStr(ctx, "hbase:meta", table+",,", table+" ,,")
 	if err != nil {
 		return nil, err
 	}

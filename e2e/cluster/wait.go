@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// readyTimeout is for a cold JVM on a busy machine: HBase needs 10 s on an idle one, 17 s with a write-ahead log to replay.
+	// readyTimeout is for a cold JVM on a busy machine: HBase needs 10 s on an idle one, 17 s with
+	// a write-ahead log to replay.
 	readyTimeout = 3 * time.Minute
 	pollEvery    = 200 * time.Millisecond
 )

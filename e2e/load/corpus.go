@@ -8,8 +8,9 @@ import (
 // Format is a wire form of samples.
 type Format string
 
-// The formats. Those of OpenTSDB and the tagged one of carbon have the labels as tags, with the letters that OpenTSDB does not take
-// replaced; carbon's plain names are dc.host.metric and the values of the labels that a host's series differ by.
+// The formats. Those of OpenTSDB and the tagged one of carbon have the labels as tags, with the
+// letters that OpenTSDB does not take replaced; carbon's plain names are dc.host.metric and the
+// values of the labels that a host's series differ by.
 const (
 	RemoteWrite1 Format = "remote_write 1.0"
 	RemoteWrite2 Format = "remote_write 2.0"

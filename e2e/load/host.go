@@ -20,7 +20,8 @@ type template struct {
 
 var templates = hostTemplates()
 
-// hostTemplates are 225 constants, 90 counters, 80 counters of hundredths, 55 slow counters, 40 gauges of bytes and 10 of hundredths.
+// hostTemplates are 225 constants, 90 counters, 80 counters of hundredths, 55 slow counters, 40
+// gauges of bytes and 10 of hundredths.
 func hostTemplates() []template {
 	t := make(templateList, 0, SeriesPerHost)
 	for cpu := range 16 {

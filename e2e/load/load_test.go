@@ -35,7 +35,8 @@ func want(name func(*Series) string, lanes int) [][]point {
 	return all
 }
 
-// What is encoded is read back by decoders that are not ours, in order, and cut into requests of the size asked for.
+// What is encoded is read back by decoders that are not ours, in order, and cut into requests of
+// the size asked for.
 func TestEncode(t *testing.T) {
 	tags := func(s *Series) string { return s.Name() + s.tags(" ", "=") }
 	for _, test := range []struct {
@@ -65,7 +66,8 @@ func TestEncode(t *testing.T) {
 					}
 					got = append(got, decoded...)
 				}
-				if test.format != RemoteWrite1 && test.format != RemoteWrite2 && test.format != Put { // whole seconds
+				// whole seconds
+				if test.format != RemoteWrite1 && test.format != RemoteWrite2 && test.format != Put {
 					for j := range points {
 						points[j].Time = points[j].Time / 1000 * 1000
 					}
@@ -188,7 +190,8 @@ func TestHostTemplates(t *testing.T) {
 	}
 }
 
-// Every series has a name of its own, in labels and in paths, and a host's samples stay within their step.
+// Every series has a name of its own, in labels and in paths, and a host's samples stay within
+// their step.
 func TestSeriesAreDistinct(t *testing.T) {
 	labels, paths, cpu := map[string]bool{}, map[string]bool{}, 0
 	last := map[string]int64{}

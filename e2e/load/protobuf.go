@@ -54,8 +54,9 @@ func (e *remoteWrite1) finish() []byte {
 	return e.out
 }
 
-// remoteWrite2 encodes io.prometheus.write.v2.Request: symbols 4, of which the first is empty, and TimeSeries 5 of label references (1,
-// packed) and Sample (2). Symbols are numbered anew in each request.
+// remoteWrite2 encodes io.prometheus.write.v2.Request: symbols 4, of which the first is empty, and
+// TimeSeries 5 of label references (1, packed) and Sample (2). Symbols are numbered anew in each
+// request.
 type remoteWrite2 struct {
 	numbers                          map[string]uint32
 	symbols                          []string

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// maxAhead is how many steps a connection may be ahead of the slowest: senders of one time are near each other, and Prometheus refuses
-// what is much older than its newest sample.
+// maxAhead is how many steps a connection may be ahead of the slowest: senders of one time are near
+// each other, and Prometheus refuses what is much older than its newest sample.
 const maxAhead = 40
 
 // A Sender sends a corpus, each lane on a connection of its own, one request after the other.
@@ -34,9 +34,10 @@ func NewSender(c *Corpus, to Target) *Sender {
 	return &Sender{corpus: c, target: to, next: make([]atomic.Int64, len(c.Lanes)), lanes: make([]laneTimes, len(c.Lanes))}
 }
 
-// Run sends what has not been acknowledged, until everything is, ctx ends or something fails. It may be called again: then the request that
-// failed is sent again. On the protocols without acknowledgement a request counts when it is written; Run returns when the server has
-// read everything and closed the connections.
+// Run sends what has not been acknowledged, until everything is, ctx ends or something fails. It
+// may be called again: then the request that failed is sent again. On the protocols without
+// acknowledgement a request counts when it is written; Run returns when the server has read
+// everything and closed the connections.
 func (s *Sender) Run(ctx context.Context) error {
 	p := newPace(len(s.corpus.Lanes))
 	group, ctx := errgroup.WithContext(ctx)

@@ -33,8 +33,9 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.WriteHeader(status)
 }
 
-// A busy server is asked again, another failure ends the run, and the next one begins with what was not acknowledged: nothing is left out,
-// and nothing sent twice but the one request whose answer the failure of its neighbour cut off.
+// A busy server is asked again, another failure ends the run, and the next one begins with what was
+// not acknowledged: nothing is left out, and nothing sent twice but the one request whose answer
+// the failure of its neighbour cut off.
 func TestSenderGoesOn(t *testing.T) {
 	answers := map[int]int{3: http.StatusServiceUnavailable, 4: http.StatusTooManyRequests, 25: http.StatusInternalServerError}
 	r := &receiver{bodies: map[string]int{}, answer: func(n int) int {

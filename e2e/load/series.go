@@ -14,7 +14,8 @@ type Label struct{ Name, Value string }
 // A Series is a set of labels, __name__ among them, sorted by name, and the source of its values.
 type Series struct {
 	Labels []Label
-	// Host is the number of the host that has the series; its samples all have one offset within the step.
+	// Host is the number of the host that has the series; its samples all have one offset within
+	// the step.
 	Host int
 
 	kind  kind
@@ -35,7 +36,8 @@ func (s *Series) Label(name string) string {
 	return s.Labels[i].Value
 }
 
-// ChurnMetric names the series of Shape.Tail, which have a label grp, a hundred series each, and a label pod.
+// ChurnMetric names the series of Shape.Tail, which have a label grp, a hundred series each, and a
+// label pod.
 const ChurnMetric = "churn_metric"
 
 // hostSeries makes series number i of the hosts.
@@ -50,7 +52,8 @@ func hostSeries(shape Shape, i int) Series {
 	return s
 }
 
-// churnSeries makes series number i of the tail. Their hosts follow the first ones, which are so many.
+// churnSeries makes series number i of the tail. Their hosts follow the first ones, which are so
+// many.
 func churnSeries(shape Shape, hosts, i int) Series {
 	dc := "dc" + strconv.Itoa(i/SeriesPerHost%4)
 	s := Series{Host: hosts + i/SeriesPerHost, kind: counter, state: shape.Seed<<40 + 1<<39 + uint64(i)}

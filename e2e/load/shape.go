@@ -8,9 +8,11 @@ import (
 
 // Shape is how much data there is and when: every series has a sample each step.
 type Shape struct {
-	Seed     uint64
-	Env      string // label of that name, prod if empty: shapes of different ones have no series in common, except under dotted paths
-	Series   int    // of hosts
+	Seed uint64
+	// label of that name, prod if empty: shapes of different ones have no series in common, except
+	// under dotted paths
+	Env      string
+	Series   int // of hosts
 	Steps    int
 	Interval time.Duration // of steps; whole milliseconds
 	End      time.Time     // after the last step
@@ -26,13 +28,15 @@ func (s Shape) Samples() int { return s.Series*s.Steps + s.Tail*s.TailSteps }
 // Start is when the first step is, and Stop when the last one has ended.
 func (s Shape) Start() time.Time { return s.End.Add(-time.Duration(s.Steps) * s.Interval) }
 
-// at is the millisecond of a host's sample in a step. The offsets of the hosts stay below an interval.
+// at is the millisecond of a host's sample in a step. The offsets of the hosts stay below an
+// interval.
 func (s Shape) at(step, host int) int64 {
 	interval := s.Interval.Milliseconds()
 	return s.Start().UnixMilli() + int64(step)*interval + int64(host)*997%interval
 }
 
-// Lane is the part of a shape that one connection sends: it has its series to itself, so that their samples arrive in order of time.
+// Lane is the part of a shape that one connection sends: it has its series to itself, so that their
+// samples arrive in order of time.
 type Lane struct {
 	shape      Shape
 	host, tail []Series

@@ -48,7 +48,8 @@ func newTestDelivery(sink Sink, log *logBuffer, stopping <-chan struct{}) *deliv
 
 var errDown = errors.New("the store is down")
 
-// A write is tried again after 100 ms, 200 ms and so on up to 10 s, and an outage is logged once for all who wait.
+// A write is tried again after 100 ms, 200 ms and so on up to 10 s, and an outage is logged once
+// for all who wait.
 func TestDeliveryRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logBuffer
@@ -94,7 +95,8 @@ func TestDeliveryRetries(t *testing.T) {
 	})
 }
 
-// When the process stops, a pause ends at once; when its grace ends, the points are lost and counted.
+// When the process stops, a pause ends at once; when its grace ends, the points are lost and
+// counted.
 func TestDeliveryStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logBuffer

@@ -100,7 +100,8 @@ func FuzzParseLine(f *testing.F) {
 	})
 }
 
-// checkPlain says that plainLine takes what ParseLine takes for the same point, if it takes anything.
+// checkPlain says that plainLine takes what ParseLine takes for the same point, if it takes
+// anything.
 func checkPlain(t *testing.T, text []byte) {
 	p, n := plainLine(text)
 	if n == 0 {
@@ -157,7 +158,8 @@ func checkFloat(t *testing.T, b []byte) {
 	if math.IsInf(want, 0) {
 		err = nil // out of range is no error for Python
 	}
-	signed := len(b) > 3 && (b[0] == '+' || b[0] == '-') && bytes.EqualFold(b[1:], []byte("nan")) // Go's has no sign
+	// Go's has no sign
+	signed := len(b) > 3 && (b[0] == '+' || b[0] == '-') && bytes.EqualFold(b[1:], []byte("nan"))
 	if ok != (err == nil || signed) || ok && !signed && math.Float64bits(got) != math.Float64bits(want) && !math.IsNaN(want) {
 		t.Errorf("%q is %v, %v; want %v, %v", b, got, ok, want, err)
 	}

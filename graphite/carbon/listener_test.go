@@ -77,7 +77,8 @@ func (r *recorder) hold() (release chan struct{}) {
 	return r.held
 }
 
-// wait waits until something is true, whatever time that takes: a test that hangs is ended by the tool.
+// wait waits until something is true, whatever time that takes: a test that hangs is ended by the
+// tool.
 func (r *recorder) wait(done func() bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

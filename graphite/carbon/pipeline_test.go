@@ -15,7 +15,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
 )
 
-// What a busy connection sends reaches the sink whole and in order, though more is read while it is on its way.
+// What a busy connection sends reaches the sink whole and in order, though more is read while it is
+// on its way.
 func TestConnectionInOrder(t *testing.T) {
 	s := startServer(t, nil)
 	conn := s.dial("tcp")
@@ -33,7 +34,8 @@ func TestConnectionInOrder(t *testing.T) {
 	}
 }
 
-// While the points of a read wait, one more is read, and what was read is stored though the connection has ended.
+// While the points of a read wait, one more is read, and what was read is stored though the
+// connection has ended.
 func TestConnectionReadsAhead(t *testing.T) {
 	s := startServer(t, nil)
 	release := s.sink.hold()
@@ -72,7 +74,8 @@ func (s *stream) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// BenchmarkConnection reads lines from a connection and hands their points to a sink that forgets them.
+// BenchmarkConnection reads lines from a connection and hands their points to a sink that forgets
+// them.
 func BenchmarkConnection(b *testing.B) {
 	const points = 10_000
 	for name, format := range map[string]string{

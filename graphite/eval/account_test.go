@@ -12,7 +12,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 )
 
-// evalWithin computes targets over a year with a budget of so many bytes, and returns what the series hold at the end.
+// evalWithin computes targets over a year with a budget of so many bytes, and returns what the
+// series hold at the end.
 func evalWithin(ctx context.Context, t *testing.T, bytes int64, source Source, targets ...string) ([]*Series, int64, error) {
 	t.Helper()
 	account := budget.New(bytes).Open()
@@ -30,8 +31,8 @@ func hosts(series, points int) wide {
 	return w
 }
 
-// TestEveryFunctionIsCharged: with 700 kB, nothing that makes series of 100 series of 1000 points (800 kB) is computed, and what is computed
-// with a generous budget holds at least its values.
+// TestEveryFunctionIsCharged: with 700 kB, nothing that makes series of 100 series of 1000 points
+// (800 kB) is computed, and what is computed with a generous budget holds at least its values.
 func TestEveryFunctionIsCharged(t *testing.T) {
 	const small, large = 700_000, 1 << 30
 	source := hosts(100, 1000)
@@ -67,7 +68,8 @@ func TestEveryFunctionIsCharged(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBounded: each target would need far more than the budget of 64 MiB. None may take it, whatever else is wrong with them.
+// TestMemoryIsBounded: each target would need far more than the budget of 64 MiB. None may take it,
+// whatever else is wrong with them.
 func TestMemoryIsBounded(t *testing.T) {
 	many := strings.Repeat
 	a := "alias(servers.*.cpu.*,'" + many("a", 60_000) + "')"
@@ -115,7 +117,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// windows is nested moving averages of ever other windows: each level doubles how often the innermost is computed.
+// windows is nested moving averages of ever other windows: each level doubles how often the
+// innermost is computed.
 func windows(depth int) string {
 	target := "group(constantLine(1),nothing.there)"
 	for i := range depth {
@@ -190,8 +193,8 @@ func FuzzTimeGrows(f *testing.F) {
 	})
 }
 
-// FuzzEvalGrows nests and repeats calls over a small budget: whatever a target is, it ends with its request and holds no more than the
-// budget allows.
+// FuzzEvalGrows nests and repeats calls over a small budget: whatever a target is, it ends with its
+// request and holds no more than the budget allows.
 func FuzzEvalGrows(f *testing.F) {
 	for _, s := range [][3]string{
 		{"scale(", ",2)", ""},

@@ -35,7 +35,8 @@ type shownParam struct {
 	Suggestions []any  `json:"suggestions,omitempty"`
 }
 
-// TestFunctionsAreGraphiteWebs compares names, signatures, groups and parameters with what 1.1.10 says of itself.
+// TestFunctionsAreGraphiteWebs compares names, signatures, groups and parameters with what 1.1.10
+// says of itself.
 func TestFunctionsAreGraphiteWebs(t *testing.T) {
 	data, err := os.ReadFile("testdata/functions.json")
 	if err != nil {
@@ -53,7 +54,8 @@ func TestFunctionsAreGraphiteWebs(t *testing.T) {
 		}
 		got[name] = s
 	}
-	// Through JSON, so that numbers are of one type. Infinity is written as Grafana and graphite-web read it.
+	// Through JSON, so that numbers are of one type. Infinity is written as Grafana and
+	// graphite-web read it.
 	encoded, err := json.Marshal(jsonable(got))
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +110,8 @@ func TestEveryFunctionSaysWhatItDoes(t *testing.T) {
 	}
 }
 
-// TestEvalChangesNoValues holds that series given by a source are as they were after each recorded target.
+// TestEvalChangesNoValues holds that series given by a source are as they were after each recorded
+// target.
 func TestEvalChangesNoValues(t *testing.T) {
 	shared := &sharing{memory: readFeed(t, "testdata/feed.txt.gz"), kept: map[fetchKey][]*Series{}}
 	e := New()
@@ -215,7 +218,8 @@ func FuzzEval(f *testing.F) {
 	})
 }
 
-// TestEvalStops: a regular expression that takes its time over each of many names ends with the request.
+// TestEvalStops: a regular expression that takes its time over each of many names ends with the
+// request.
 func TestEvalStops(t *testing.T) {
 	m := &memory{series: map[string]*stored{}}
 	for i := range 3000 {

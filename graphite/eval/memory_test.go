@@ -12,7 +12,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/pyregexp"
 )
 
-// memory is a store as carbon and whisper are one, small: a value for each slot of a step, the last write wins.
+// memory is a store as carbon and whisper are one, small: a value for each slot of a step, the last
+// write wins.
 type memory struct {
 	series map[string]*stored
 	names  []string

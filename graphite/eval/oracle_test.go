@@ -34,8 +34,8 @@ type recorded struct {
 	Body    string            `json:"body"`
 }
 
-// TestOracle replays what graphite-web 1.1.10 answered over the points of feed.txt.gz. EVAL_ORACLE names a further file
-// of recordings, which may be plain or gzipped.
+// TestOracle replays what graphite-web 1.1.10 answered over the points of feed.txt.gz. EVAL_ORACLE
+// names a further file of recordings, which may be plain or gzipped.
 func TestOracle(t *testing.T) {
 	feed := readFeed(t, "testdata/feed.txt.gz")
 	files := []string{"testdata/render.jsonl.gz"}
@@ -197,7 +197,8 @@ func renderTargets(feed *memory, form url.Values, r Request) ([]*Series, error) 
 	return list, nil
 }
 
-// compare holds series against graphite-web's JSON: names, order, times and tags exactly, values to 1e-9.
+// compare holds series against graphite-web's JSON: names, order, times and tags exactly, values to
+// 1e-9.
 func compare(body string, got []*Series) string {
 	var want []struct {
 		Target     *string           `json:"target"`

@@ -13,12 +13,13 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 )
 
-// planner finds out what targets will fetch by the windows that functions declare. Only tests plan: they hold the
-// declarations against what Eval fetches.
+// planner finds out what targets will fetch by the windows that functions declare. Only tests plan:
+// they hold the declarations against what Eval fetches.
 type planner struct{ fetchList }
 
-// Plan returns what targets will fetch as far as it can be known before anything is read: everything but windows that
-// are counted in points and names that functions make up. Fetches are in order of first need, without repetition.
+// Plan returns what targets will fetch as far as it can be known before anything is read:
+// everything but windows that are counted in points and names that functions make up. Fetches are
+// in order of first need, without repetition.
 func (e *Evaluator) Plan(targets []expr.Node, request Request) ([]Fetch, error) {
 	s := &scope{run: &run{ev: e, request: request}, window: request.window()}
 	p := &planner{fetchList{seen: map[fetchKey]bool{}}}
@@ -50,7 +51,8 @@ func (p *planner) plan(s *scope, n expr.Node) error {
 	return nil
 }
 
-// pipe plans the base, the calls' own arguments, and the base again where a call evaluates it in other windows.
+// pipe plans the base, the calls' own arguments, and the base again where a call evaluates it in
+// other windows.
 func (p *planner) pipe(s *scope, n *expr.Pipe) error {
 	if err := p.plan(s, n.Base); err != nil || s.again {
 		return err
@@ -145,8 +147,8 @@ func TestPlan(t *testing.T) {
 	})
 }
 
-// TestPlanIsWhatEvalFetches holds over the recorded targets: what was planned is fetched, and what was not planned is
-// counted in points or made up by a function.
+// TestPlanIsWhatEvalFetches holds over the recorded targets: what was planned is fetched, and what
+// was not planned is counted in points or made up by a function.
 func TestPlanIsWhatEvalFetches(t *testing.T) {
 	feed := readFeed(t, "testdata/feed.txt.gz")
 	request := Request{From: 1741050007, Until: 1741051207, Now: 1741057200}

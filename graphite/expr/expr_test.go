@@ -32,7 +32,8 @@ func TestCallKeepsItsText(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := n.(*Call).Args[0].(*Call).Raw
-	if want := "seriesByTag( 'a=b',   \"c=d\" )"; got != want { // The tab reaches to column 24, from 21.
+	// The tab reaches to column 24, from 21.
+	if want := "seriesByTag( 'a=b',   \"c=d\" )"; got != want {
 		t.Errorf("Raw = %q, want %q", got, want)
 	}
 }
@@ -84,7 +85,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzParseGrows repeats pieces of targets up to hundreds of kilobytes: parsing takes no longer than its length lets expect, and no stack.
+// FuzzParseGrows repeats pieces of targets up to hundreds of kilobytes: parsing takes no longer
+// than its length lets expect, and no stack.
 func FuzzParseGrows(f *testing.F) {
 	for _, s := range [][3]string{
 		{"f(", "a", ")"},

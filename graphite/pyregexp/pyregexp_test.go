@@ -10,7 +10,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// slow is far beyond what the limits of one pattern and text allow, also on a machine that does other things.
+// slow is far beyond what the limits of one pattern and text allow, also on a machine that does
+// other things.
 const slow = 10 * time.Second
 
 // TestAgainstPython reads pattern, replacement and text, each a quoted line.
@@ -51,7 +52,8 @@ func jsonQuote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 }
 
-// TestRegexpIsBounded tries patterns that grow in every direction. None may take long, whatever it answers.
+// TestRegexpIsBounded tries patterns that grow in every direction. None may take long, whatever it
+// answers.
 func TestRegexpIsBounded(t *testing.T) {
 	many := strings.Repeat
 	for _, c := range []struct {

@@ -28,7 +28,8 @@ func (a accepting) Accept() (net.Conn, error) {
 	return nil, net.ErrClosed
 }
 
-// Errors of the socket cost growing pauses until a connection is accepted again; a closed listener ends accepting.
+// Errors of the socket cost growing pauses until a connection is accepted again; a closed listener
+// ends accepting.
 func TestAccept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said bytes.Buffer

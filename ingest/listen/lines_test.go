@@ -101,7 +101,8 @@ func TestLinesSwap(t *testing.T) {
 	}
 }
 
-// Where the budget is empty memory stays at two lines, and all lines are read all the same; what was taken is given back.
+// Where the budget is empty memory stays at two lines, and all lines are read all the same; what
+// was taken is given back.
 func TestLinesBudget(t *testing.T) {
 	budget := NewGate(1, 100<<10)
 	read := func(l *Lines, text string) (lines int) {

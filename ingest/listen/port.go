@@ -112,7 +112,8 @@ func (p *Port) admit(c *Conn) (victim *Conn, err error) {
 			p.add(c)
 			return nil, nil
 		}
-		if p.waiting.Swap(true) { // work that ends from here on wakes us; one more look finds work that ended just before
+		// work that ends from here on wakes us; one more look finds work that ended just before
+		if p.waiting.Swap(true) {
 			p.free.Wait()
 		}
 	}

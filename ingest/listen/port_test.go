@@ -72,12 +72,14 @@ func TestPortWhoGoes(t *testing.T) {
 		strangers := []*Conn{c.come("10.0.0.3"), c.come("10.0.0.4"), c.come("10.0.0.4")}
 		busy := strangers[0]
 		busy.Begin()
-		for i, want := range []*Conn{strangers[1], strangers[2]} { // of the address that has two, then it is the older one of all that are left
+		// of the address that has two, then it is the older one of all that are left
+		for i, want := range []*Conn{strangers[1], strangers[2]} {
 			if next := c.come("10.0.0.5").work(); !want.gone() || next.gone() {
 				t.Fatalf("guest %d: the wrong one went", i)
 			}
 		}
-		// No stranger is left that does not work. 10.0.0.2 and 10.0.0.5 have two each; the former are quiet for longer.
+		// No stranger is left that does not work. 10.0.0.2 and 10.0.0.5 have two each; the former
+		// are quiet for longer.
 		if c.come("10.0.0.6").work(); !relay[0].gone() || relay[1].gone() || sender.gone() || busy.gone() {
 			t.Error("the one that is quiet for the longest time, of those who have most, should have gone")
 		}

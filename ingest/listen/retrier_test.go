@@ -23,7 +23,8 @@ func newRetrier(log *bytes.Buffer, stopping <-chan struct{}) *Retrier {
 
 var errAway = errors.New("the store is away")
 
-// Writes are tried until they succeed. An outage is logged once, however many wait, and its end once.
+// Writes are tried until they succeed. An outage is logged once, however many wait, and its end
+// once.
 func TestRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

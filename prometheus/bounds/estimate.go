@@ -32,9 +32,10 @@ const (
 
 // Bytes that the engine takes.
 const (
-	pointBytes  = 2 * 16 // of a point that is kept: input and output of a step are in memory together
-	stepBytes   = 32     // of a step of a subquery, for its statistics
-	seriesBytes = 256    // of a series in matrices, without points and labels
+	// of a point that is kept: input and output of a step are in memory together
+	pointBytes  = 2 * 16
+	stepBytes   = 32  // of a step of a subquery, for its statistics
+	seriesBytes = 256 // of a series in matrices, without points and labels
 )
 
 // ErrCost is the error of a query that would take too much to evaluate with any data. Its text

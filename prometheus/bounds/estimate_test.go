@@ -110,7 +110,8 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// A function looks at a sample once for each window that it is in, and nothing ends it within a series.
+// A function looks at a sample once for each window that it is in, and nothing ends it within a
+// series.
 func TestReaderSamples(t *testing.T) {
 	for _, c := range []struct {
 		text    string

@@ -14,9 +14,10 @@ import (
 
 // Limits of a query's text. They are far above what people and generators write.
 const (
-	maxBytes  = 1 << 20 // of a query or selector
-	maxDepth  = 1000    // of its syntax tree
-	maxItems  = 1000    // in one list: labels of a grouping, arguments; and selectors of one request
+	maxBytes = 1 << 20 // of a query or selector
+	maxDepth = 1000    // of its syntax tree
+	// in one list: labels of a grouping, arguments; and selectors of one request
+	maxItems  = 1000
 	maxPretty = 1 << 29 // length times depth twice: what formatting costs
 
 	maxMatchers = 200 // of a selector; each is looked at for every series
@@ -82,7 +83,8 @@ func depth(text string) (int, error) {
 
 // A level is an open bracket of any kind, or the whole text.
 type level struct {
-	operators int // since the last comma; each may put one more node on top of what stands before it
+	// since the last comma; each may put one more node on top of what stands before it
+	operators int
 	inner     int // depth of the deepest bracket since the last comma
 	deepest   int // item so far
 	items     int

@@ -120,7 +120,8 @@ func TestRegexps(t *testing.T) {
 	}
 }
 
-// pieces make texts that are long and deep in all ways that the grammar has. A text is a row of pieces, each repeated.
+// pieces make texts that are long and deep in all ways that the grammar has. A text is a row of
+// pieces, each repeated.
 func pieces() []string {
 	return []string{
 		"(", ")", "a", "1", "-", "+", " ", ",", "{", "}", "[5m]", "[5m:1m]", "[", "]", ":", "5m", `"`, "'", "`", `\`, "#", "\n", "\r", "sum(", "sum by (a) (",
@@ -139,7 +140,8 @@ func build(data []byte) string {
 	return b.String()
 }
 
-// What the check passes the parser takes in little time, and its tree is no deeper than the check said.
+// What the check passes the parser takes in little time, and its tree is no deeper than the check
+// said.
 func FuzzText(f *testing.F) {
 	for i := range pieces() {
 		f.Add([]byte{byte(i), 255, 2, 0, 1, 255})
@@ -166,5 +168,6 @@ func FuzzText(f *testing.F) {
 
 func ExampleText() {
 	fmt.Println(Text(strings.Repeat("(", 30000)))
-	// Output: query too large: nested more than 1000 deep: brackets, signs and operators in a row count
+	// Output: query too large: nested more than 1000 deep: brackets, signs and operators in a row
+	// count
 }

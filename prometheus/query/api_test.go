@@ -61,7 +61,8 @@ func apiServer(t testing.TB, o Options) *httptest.Server {
 	return s
 }
 
-// TestAPI walks the endpoints: what is answered, and that nothing panics that Prometheus would ask a scraper for.
+// TestAPI walks the endpoints: what is answered, and that nothing panics that Prometheus would ask
+// a scraper for.
 func TestAPI(t *testing.T) {
 	store := promtest.OpenStore(t, kv.NewMem(promtest.Tables()...))
 	promtest.WriteDemo(t, newPromStorage(store))

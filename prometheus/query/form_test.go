@@ -16,7 +16,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// Every endpoint that parses a query or a selector refuses what would take its parser long, before it parses.
+// Every endpoint that parses a query or a selector refuses what would take its parser long, before
+// it parses.
 func TestTextBounds(t *testing.T) {
 	server := apiServer(t, testAPIOptions(t, promtest.OpenStore(t, kv.NewMem(promtest.Tables()...))))
 	rep := strings.Repeat
@@ -112,7 +113,8 @@ type blockedStore struct {
 	asked chan struct{}
 }
 
-// Find says that it was asked, and blocks until the end; when nobody takes note any more, it answers.
+// Find says that it was asked, and blocks until the end; when nobody takes note any more, it
+// answers.
 func (s blockedStore) Find(ctx context.Context, f []storage.Filter, from, to int64, limit int) ([]storage.Found, error) {
 	select {
 	case <-s.asked:

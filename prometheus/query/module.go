@@ -66,7 +66,8 @@ func newModuleAPI(o Options, gate *queryGate) *v1.API {
 		func() config.Config { return config.DefaultConfig },
 		o.Flags,
 		v1.GlobalURLOptions{},
-		func(f http.HandlerFunc) http.HandlerFunc { return f }, // the store's errors report that it is not ready
+		// the store's errors report that it is not ready
+		func(f http.HandlerFunc) http.HandlerFunc { return f },
 		noAdmin{},
 		"",    // directory of the TSDB
 		false, // admin

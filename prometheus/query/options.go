@@ -19,7 +19,8 @@ type Options struct {
 	Timeout     time.Duration // --query.timeout: of one query, waiting included
 	Samples     int           // --query.max-samples: in memory at once, of one query
 	Concurrency int           // --query.max-concurrency: queries that compute at once; others wait
-	Lookback    time.Duration // --query.lookback-delta: age of the oldest sample that an instant still shows
+	// --query.lookback-delta: age of the oldest sample that an instant still shows
+	Lookback time.Duration
 
 	Store     storage.Querier
 	Metadata  metadataReader // of the same store

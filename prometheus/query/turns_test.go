@@ -15,7 +15,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// However many lists are asked for, few are computed at once, and a short one waits for hardly any of them.
+// However many lists are asked for, few are computed at once, and a short one waits for hardly any
+// of them.
 func TestAPITurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := newAPITurns(time.Hour)

@@ -98,7 +98,8 @@ func TestSelectSorts(t *testing.T) {
 	}
 }
 
-// TestSelectTimes checks that bounds are inclusive, that hints narrow them, and that series without samples are left out.
+// TestSelectTimes checks that bounds are inclusive, that hints narrow them, and that series without
+// samples are left out.
 func TestSelectTimes(t *testing.T) {
 	p := newMemStorage(t)
 	p.Write(t, promtest.Labels(t, `m`), 0, 1000, 2000, 7200_000)

@@ -50,7 +50,8 @@ func hintsOf(t testing.TB, set promstorage.SeriesSet) []histogram.CounterResetHi
 	return out
 }
 
-// TestHintBeforeRange looks at the first histogram of a range, whose hint depends on what lies before.
+// TestHintBeforeRange looks at the first histogram of a range, whose hint depends on what lies
+// before.
 func TestHintBeforeRange(t *testing.T) {
 	const unknown, not = histogram.UnknownCounterReset, histogram.NotCounterReset
 	start := 100 * hour
@@ -136,7 +137,8 @@ func FuzzResetHints(f *testing.F) {
 	})
 }
 
-// randomHistograms makes fewer histograms than the TSDB puts into one chunk, with all that makes it begin another.
+// randomHistograms makes fewer histograms than the TSDB puts into one chunk, with all that makes it
+// begin another.
 func randomHistograms(r *rand.Rand) *seriesSamples {
 	s := &seriesSamples{}
 	floats := r.Intn(2) == 0

@@ -17,7 +17,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// mixedSamples has a float, an integer histogram or a float histogram at each multiple of 10 below 10 n, as kinds says in turn.
+// mixedSamples has a float, an integer histogram or a float histogram at each multiple of 10 below
+// 10 n, as kinds says in turn.
 func mixedSamples(kinds string, n int) *seriesSamples {
 	s := &seriesSamples{}
 	for i := range n {
@@ -189,7 +190,8 @@ func TestStoredSamples(t *testing.T) {
 	}
 }
 
-// TestChunks decodes what was encoded: the same samples, no start times, and only encodings that old readers know.
+// TestChunks decodes what was encoded: the same samples, no start times, and only encodings that
+// old readers know.
 func TestChunks(t *testing.T) {
 	for _, kinds := range []string{"f", "h", "H", "fhH"} {
 		for _, n := range []int{1, 119, 120, 121, 500} {

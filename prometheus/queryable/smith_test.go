@@ -21,7 +21,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
 )
 
-// TestRandomQueries asks what promqlsmith makes up: of our engine over our store, and of the library's over Prometheus' own.
+// TestRandomQueries asks what promqlsmith makes up: of our engine over our store, and of the
+// library's over Prometheus' own.
 func TestRandomQueries(t *testing.T) {
 	ours := newMemStorage(t)
 	theirs := teststorage.New(t, func(o *tsdb.Options) { o.OutOfOrderTimeWindow = 0 })

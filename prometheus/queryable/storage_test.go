@@ -26,7 +26,8 @@ type testNames interface {
 	promtest.LabelNames
 }
 
-// promStorage lets the test suites of the Prometheus module write to a store of ours and read it back.
+// promStorage lets the test suites of the Prometheus module write to a store of ours and read it
+// back.
 type promStorage struct {
 	*Store
 	promtest.Writer

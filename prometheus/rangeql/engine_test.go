@@ -164,8 +164,8 @@ func (q question) ask(t testing.TB, e promql.QueryEngine, s promstorage.Queryabl
 	return query.Exec(t.Context()), query
 }
 
-// bits are those of a float. Of a NaN that was computed the machine chooses the payload, by the order in which the compiler hands it the
-// operands, so all but stale markers are one.
+// bits are those of a float. Of a NaN that was computed the machine chooses the payload, by the
+// order in which the compiler hands it the operands, so all but stale markers are one.
 func bits(f float64) uint64 {
 	if math.IsNaN(f) && !value.IsStaleNaN(f) {
 		return math.Float64bits(math.NaN())
@@ -243,7 +243,8 @@ func firstDifference(got, want string) string {
 // dataEnd is the last time of random data, milliseconds.
 const dataEnd = 3600_000
 
-// writeRandom writes series with all that floats can do: gaps, stale markers, NaN, infinities, resets, odd spacing.
+// writeRandom writes series with all that floats can do: gaps, stale markers, NaN, infinities,
+// resets, odd spacing.
 func writeRandom(t testing.TB, s *teststorage.TestStorage, rng *rand.Rand, series int) {
 	t.Helper()
 	app := s.AppenderV2(t.Context())
@@ -328,7 +329,8 @@ func randomQuestion(rng *rand.Rand) question {
 	return q
 }
 
-// TestSameAsLibrary asks both engines the same, and sees to it that most of it was answered from columns.
+// TestSameAsLibrary asks both engines the same, and sees to it that most of it was answered from
+// columns.
 func TestSameAsLibrary(t *testing.T) {
 	s := teststorage.New(t)
 	writeRandom(t, s, rand.New(rand.NewPCG(1, 2)), 150)
@@ -360,7 +362,8 @@ func compareMany(t *testing.T, e engines, s promstorage.Queryable) {
 	}
 }
 
-// TestLimits asks with every limit around what the queries need: an error must come when the library's comes, in its words.
+// TestLimits asks with every limit around what the queries need: an error must come when the
+// library's comes, in its words.
 func TestLimits(t *testing.T) {
 	s := teststorage.New(t)
 	writeRandom(t, s, rand.New(rand.NewPCG(5, 6)), 12)

@@ -18,8 +18,9 @@ type plan struct {
 	start    int64 // of the first step
 	interval int64 // between steps
 	steps    int   // evaluated
-	repeat   int   // steps in the answer: the one step of a query that does not depend on time is repeated
-	delayed  bool  // names of metrics are dropped in the end
+	// steps in the answer: the one step of a query that does not depend on time is repeated
+	repeat  int
+	delayed bool // names of metrics are dropped in the end
 
 	selector Selector
 	offset   int64

@@ -33,7 +33,8 @@ func readRequest(t testing.TB, address string, req *prompb.ReadRequest) (int, st
 	return resp.StatusCode, string(text), resp.Header
 }
 
-// A request has a limit on its queries, their matchers and regular expressions, and on the samples of all its queries together.
+// A request has a limit on its queries, their matchers and regular expressions, and on the samples
+// of all its queries together.
 func TestRemoteReadBounds(t *testing.T) {
 	p := newMemStorage(t)
 	p.Write(t, promtest.Labels(t, `up{job="a"}`), 1, 2, 3, 4)
@@ -103,7 +104,8 @@ func TestRemoteReadWithoutMatchers(t *testing.T) {
 	}
 }
 
-// Remote read takes its memory from the account of the request, of both kinds of answer, and gives it back.
+// Remote read takes its memory from the account of the request, of both kinds of answer, and gives
+// it back.
 func TestRemoteReadIsCharged(t *testing.T) {
 	p := newMemStorage(t)
 	for i := range 100 {

@@ -13,10 +13,12 @@ import (
 // Options are the limits and the parts of remote read. DefaultOptions sets the limits; the parts
 // must be given.
 type Options struct {
-	Concurrency int           // --query.max-concurrency: requests that are answered at once; others wait
+	// --query.max-concurrency: requests that are answered at once; others wait
+	Concurrency int
 	Timeout     time.Duration // --query.timeout: of a request, waiting included; 0: none
-	Samples     int           // --query.max-samples: of an answer that is no stream, of all its queries; 0: no limit
-	FrameBytes  int           // one series of a streamed answer, in bytes
+	// --query.max-samples: of an answer that is no stream, of all its queries; 0: no limit
+	Samples    int
+	FrameBytes int // one series of a streamed answer, in bytes
 
 	Queryable  *queryable.Store
 	Logger     *slog.Logger

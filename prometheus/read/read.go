@@ -184,7 +184,8 @@ func (h *Handler) streamQuery(ctx context.Context, out *countingWriter, index in
 	}
 	account := budget.From(ctx)
 	before := account.Held()
-	defer func() { account.Give(account.Held() - before) }() // nothing of a query is held when it has been sent
+	// nothing of a query is held when it has been sent
+	defer func() { account.Give(account.Held() - before) }()
 	parts, ok, err := h.Queryable.ChunkParts(ctx, query.StartTimestampMs, query.EndTimestampMs, readHints(query.Hints), matchers)
 	if err != nil {
 		return err

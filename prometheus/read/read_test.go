@@ -79,7 +79,8 @@ type shownSeries struct {
 	Samples []string
 }
 
-// show reads a whole set. Counter-reset hints are left out: of a chunk's first histogram nobody knows.
+// show reads a whole set. Counter-reset hints are left out: of a chunk's first histogram nobody
+// knows.
 func show(set promstorage.SeriesSet) ([]shownSeries, error) {
 	var out []shownSeries
 	for set.Next() {
@@ -155,7 +156,8 @@ func TestRemoteRead(t *testing.T) {
 	}
 }
 
-// TestRemoteReadFrames looks at the stream itself: order, one frame a series, encodings, index of the query.
+// TestRemoteReadFrames looks at the stream itself: order, one frame a series, encodings, index of
+// the query.
 func TestRemoteReadFrames(t *testing.T) {
 	p := newMemStorage(t)
 	promtest.WriteDemo(t, p)

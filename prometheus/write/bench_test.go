@@ -38,7 +38,8 @@ func (*nullStore) Append(context.Context, *storage.Batch) error { return nil }
 
 func (*nullStore) PutMetadata(context.Context, map[string]storage.Metadata) error { return nil }
 
-// senderText is a batch as Prometheus sends it: n series with one sample each and labels of usual length.
+// senderText is a batch as Prometheus sends it: n series with one sample each and labels of usual
+// length.
 func senderText(n int) promtest.WriteText {
 	var q promtest.WriteText
 	for i := range n {
@@ -107,7 +108,8 @@ func poster(t testing.TB, v version, n int) (post func(), reset func()) {
 	return post, func() { h = newHandler() }
 }
 
-// A series that is known costs no memory. (The race detector makes pools forget on purpose, which costs a few more.)
+// A series that is known costs no memory. (The race detector makes pools forget on purpose, which
+// costs a few more.)
 func TestRemoteWriteAllocates(t *testing.T) {
 	for _, v := range []version{version1, version2} {
 		post, _ := poster(t, v, 2000)
@@ -175,7 +177,8 @@ func randomText(r *rand.Rand) (q promtest.WriteText) {
 	return q
 }
 
-// The same data stored by either version are the same, with the same answer; also the second time, when series are known.
+// The same data stored by either version are the same, with the same answer; also the second time,
+// when series are known.
 func TestRemoteWriteVersionsAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	one, two := newTestDoor(nil), newTestDoor(nil)

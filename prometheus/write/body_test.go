@@ -173,7 +173,8 @@ func TestRemoteWriteBodies(t *testing.T) {
 	}
 }
 
-// One symbol of 1 MiB and many references to it is a small message: what it stands for is not built.
+// One symbol of 1 MiB and many references to it is a small message: what it stands for is not
+// built.
 func TestRemoteWriteSymbolBomb(t *testing.T) {
 	for name, change := range map[string]func(*Options){
 		"series":  func(l *Options) { l.SeriesBytes = 4000 },

@@ -55,7 +55,8 @@ func labelOf(m *dto.Metric, name string) string {
 	return ""
 }
 
-// checkCounters checks that received = written + rejected + failed, of each kind, and that nothing is in flight.
+// checkCounters checks that received = written + rejected + failed, of each kind, and that nothing
+// is in flight.
 func checkCounters(t testing.TB, d testDoor) map[string]map[string]float64 {
 	t.Helper()
 	c := counters(t, d.registry)
@@ -146,7 +147,8 @@ func TestRemoteWriteRecovers(t *testing.T) {
 	}
 }
 
-// One series over a limit is refused alone; one that the store cannot resolve now brings all back, the others found already.
+// One series over a limit is refused alone; one that the store cannot resolve now brings all back,
+// the others found already.
 func TestRemoteWriteResolvesEachSeries(t *testing.T) {
 	d := newTestDoor(nil)
 	err := storage.ErrLimit
@@ -250,7 +252,8 @@ func TestRemoteWriteReferences(t *testing.T) {
 	}
 }
 
-// A request that is broken at its very end, in the labels of its last series or exemplar, leaves nothing behind.
+// A request that is broken at its very end, in the labels of its last series or exemplar, leaves
+// nothing behind.
 func TestRemoteWriteStoresNothingOfABrokenRequest(t *testing.T) {
 	good, err := snappy.Decode(nil, goodV1(t))
 	if err != nil {

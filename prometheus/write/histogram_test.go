@@ -21,7 +21,8 @@ func spans(n int, offset int32, length uint32) []histogram.Span {
 	return all
 }
 
-// A histogram that is too large is refused by name, in both versions, and the rest of the request is stored.
+// A histogram that is too large is refused by name, in both versions, and the rest of the request
+// is stored.
 func TestHistogramLimits(t *testing.T) {
 	many := make([]float64, 1_000_000)
 	deltas := make([]int64, 1_000_000)

@@ -28,7 +28,8 @@ func TestWriteManyEmptyLabels(t *testing.T) {
 	}
 }
 
-// Prometheus' engine never comes back from adding two histograms whose zero threshold is NaN, and Validate lets them pass.
+// Prometheus' engine never comes back from adding two histograms whose zero threshold is NaN, and
+// Validate lets them pass.
 func TestNaNZeroThreshold(t *testing.T) {
 	h := promtest.Fine(0)
 	if err := validate(h, h.Schema, h.ZeroThreshold); err != nil {

@@ -234,14 +234,16 @@ func oddBodies() [][]byte {
 		// Labels before and after a sample, and a label that occurs in one Label twice.
 		{0x0a, 0x0f, 0x0a, 0x03, 0x0a, 0x01, 'a', 0x12, 0x02, 0x10, 0x05, 0x0a, 0x04, 0x12, 0x00, 0x50, 0x01},
 		{0x0a, 0x0a, 0x0a, 0x08, 0x0a, 0x01, 'a', 0x0a, 0x01, 'b', 0x12, 0x00},
-		// A label that is longer than its series, after one that is not; a label with a length of two bytes.
+		// A label that is longer than its series, after one that is not; a label with a length of
+		// two bytes.
 		{0x0a, 0x03, 0x0a, 0x05, 0x00},
 		{0x0a, 0x05, 0x0a, 0x00, 0x0a, 0x05, 0x00, 0x0a, 0x00},
 		{0x0a, 0x03, 0x0a, 0x80, 0x00},
 		// A sample of a value and half a time, and one with something behind.
 		{0x0a, 0x0e, 0x12, 0x0c, 0x09, 1, 2, 3, 4, 5, 6, 7, 8, 0x10, 0x81, 0x80},
 		{0x0a, 0x0f, 0x12, 0x0d, 0x09, 1, 2, 3, 4, 5, 6, 7, 8, 0x10, 0x05, 0x10, 0x06},
-		// Two series of 2.0: references not packed, packed, and a packed number that runs over its end.
+		// Two series of 2.0: references not packed, packed, and a packed number that runs over its
+		// end.
 		{0x2a, 0x04, 0x08, 0x01, 0x08, 0x80},
 		{0x2a, 0x07, 0x08, 0x01, 0x0a, 0x03, 0x02, 0x80, 0x01},
 		{0x2a, 0x06, 0x0a, 0x01, 0x80, 0x01, 0x08, 0x03},
@@ -312,7 +314,8 @@ func FuzzWalkV2(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) { compareDecoders(t, version2, body) })
 }
 
-// Every prefix of a good request, and every request with one byte changed, must be judged as the generated code does.
+// Every prefix of a good request, and every request with one byte changed, must be judged as the
+// generated code does.
 func TestWalkAgreesOnDamagedRequests(t *testing.T) {
 	v1, v2 := sampleV1(), sampleV2()
 	for v, body := range [][]byte{version1: promtest.Marshal(t, &v1), version2: promtest.Marshal(t, &v2)} {

@@ -14,17 +14,21 @@ import (
 // must be given. What exceeds a limit of a request is refused for good. What exceeds a limit of the
 // process may be sent again later. Bytes are bytes in memory, unless the comment names the network.
 type Options struct {
-	BodyBytes     int           // --write.max-body-bytes: a request as it is sent, compressed
-	DecodedBytes  int           // a request, decompressed; 0: BodyBytes
-	RequestSeries int           // time series of a request
-	RequestData   int           // samples of a request; exemplars count as one, histograms as ten
-	SeriesBytes   int           // names and values of the labels of a series
-	LabelBytes    int           // the same for all series of a request, which in 2.0 may share their strings
-	Requests      int           // --write.max-concurrency: requests at once
-	InFlightBytes int           // --write.max-in-flight-bytes: bodies of all requests at once, compressed and decompressed
-	SeriesCache   int           // --storage.series-cache: series found by their bytes, for each version of the protocol
-	Future        time.Duration // --write.max-future: how far ahead of the clock a sample may be; 0: any time
-	Timeout       time.Duration // how long the store may take
+	BodyBytes     int // --write.max-body-bytes: a request as it is sent, compressed
+	DecodedBytes  int // a request, decompressed; 0: BodyBytes
+	RequestSeries int // time series of a request
+	RequestData   int // samples of a request; exemplars count as one, histograms as ten
+	SeriesBytes   int // names and values of the labels of a series
+	// the same for all series of a request, which in 2.0 may share their strings
+	LabelBytes int
+	Requests   int // --write.max-concurrency: requests at once
+	// --write.max-in-flight-bytes: bodies of all requests at once, compressed and decompressed
+	InFlightBytes int
+	// --storage.series-cache: series found by their bytes, for each version of the protocol
+	SeriesCache int
+	// --write.max-future: how far ahead of the clock a sample may be; 0: any time
+	Future  time.Duration
+	Timeout time.Duration // how long the store may take
 
 	Appender   storage.Appender
 	Metadata   metadataWriter // of the same store

@@ -17,7 +17,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// recordingStore is an Appender and metadataWriter that keeps what it is given, in the order of series and times.
+// recordingStore is an Appender and metadataWriter that keeps what it is given, in the order of
+// series and times.
 type recordingStore struct {
 	mu       sync.Mutex // guards all below
 	series   []storage.Series

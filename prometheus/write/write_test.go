@@ -71,7 +71,8 @@ func describe(t testing.TB, res *http.Response) string {
 	return strings.TrimSpace(out + " " + string(text))
 }
 
-// TestRemoteWrite runs testdata/remote_write. A case is one request, sent as 1.0, as 2.0 or as both, each to a store of its own:
+// TestRemoteWrite runs testdata/remote_write. A case is one request, sent as 1.0, as 2.0 or as
+// both, each to a store of its own:
 //
 //	write [1|2]         both without a number
 //	{__name__="up", job="a"} 1@1000 ...
@@ -79,8 +80,9 @@ func describe(t testing.TB, res *http.Response) string {
 //	----
 //	what is answered, then what is stored
 //
-// A datum is value@milliseconds, value@milliseconds<start, int:NAME@..., float:NAME@... (a histogram of testHistograms),
-// ex:{labels}=value@milliseconds or meta:type,"help","unit". Values are Go floats or nan:BITS.
+// A datum is value@milliseconds, value@milliseconds<start, int:NAME@..., float:NAME@... (a
+// histogram of testHistograms), ex:{labels}=value@milliseconds or meta:type,"help","unit". Values
+// are Go floats or nan:BITS.
 func TestRemoteWrite(t *testing.T) {
 	datadriven.RunTest(t, "testdata/remote_write", func(t *testing.T, d *datadriven.TestData) string {
 		req, err := promtest.ParseWrite(d.Input)

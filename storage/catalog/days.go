@@ -64,7 +64,9 @@ type Days struct {
 
 	begin sync.Mutex // guards begun and the setting of whole
 	begun bool       // whole is known
-	whole bool       // a series without days in the table has no rows there: all were made by versions that keep days
+	// a series without days in the table has no rows there: all were made by versions that keep
+	// days
+	whole bool
 }
 
 // NewDays returns the days of a table that no other process writes to.

@@ -22,7 +22,8 @@ func appendOne(t *testing.T, s *storage.Store, one storage.Series, time int64) e
 	return s.Append(t.Context(), &b)
 }
 
-// TestSpansOfOldStore: where series were made by a version that kept no spans, they may have points on any day, for ever; new ones are known.
+// TestSpansOfOldStore: where series were made by a version that kept no spans, they may have points
+// on any day, for ever; new ones are known.
 func TestSpansOfOldStore(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	old := storetest.Start(t, db, func(o *storage.Options) { o.Exclusive = false })

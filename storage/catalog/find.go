@@ -194,7 +194,8 @@ func (cat *Catalog) lookup(ctx context.Context, kind schema.Kind, names []string
 func (cat *Catalog) Name(ctx context.Context, ids []index.ID) ([]series.Found, error) {
 	pairs := 1
 	if len(ids) > 0 {
-		pairs = (len(cat.index.TSUID(ids[len(ids)-1])) - cat.layout.MetricWidth) / cat.layout.PairWidth() // of most series
+		// of most series
+		pairs = (len(cat.index.TSUID(ids[len(ids)-1])) - cat.layout.MetricWidth) / cat.layout.PairWidth()
 	}
 	if err := budget.From(ctx).Take(int64(len(ids) * (seriesBytes + pairs*tagBytes))); err != nil {
 		return nil, err

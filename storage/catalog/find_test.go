@@ -122,12 +122,13 @@ func TestResolveRefuses(t *testing.T) {
 	}
 }
 
-// What is on the tables after the first point of "sys.cpu.user host=web01", as a TSD with all of its meta tracking on leaves them
-// (there the point is an integer; here a float).
+// What is on the tables after the first point of "sys.cpu.user host=web01", as a TSD with all of
+// its meta tracking on leaves them (there the point is an integer; here a float).
 func TestTablesOfFirstPoint(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	s := storetest.Open(t, db, func(o *storage.Options) {
-		o.Now, o.Exclusive = func() time.Time { return time.Unix(1700000000, 0) }, false // where a TSD looks
+		// where a TSD looks
+		o.Now, o.Exclusive = func() time.Time { return time.Unix(1700000000, 0) }, false
 	})
 	var b storage.Batch
 	b.Add(storetest.Resolve(t, s, storetest.Series("sys.cpu.user", "host", "web01"))[0], 1356998400000, 42)
@@ -186,8 +187,8 @@ func printable(qualifier []byte) string {
 	return string(qualifier)
 }
 
-// Rows without a tsdb-meta row, as a TSD with its default settings leaves them, are found by their keys, also where tsdb-meta
-// knows other series of the metric, and also when they come later.
+// Rows without a tsdb-meta row, as a TSD with its default settings leaves them, are found by their
+// keys, also where tsdb-meta knows other series of the metric, and also when they come later.
 func TestFindWithoutMeta(t *testing.T) {
 	for _, salt := range []int{0, 1} {
 		t.Run(fmt.Sprint("salt ", salt), func(t *testing.T) {

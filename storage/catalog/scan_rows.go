@@ -126,7 +126,8 @@ func (t *tableScan) rowsOf(ctx context.Context, metric []byte) ([][]byte, error)
 		}
 	}
 	slices.SortFunc(all, bytes.Compare)
-	return slices.CompactFunc(all, bytes.Equal), nil // a row in the wrong bucket counts, as it does for OpenTSDB's queries
+	// a row in the wrong bucket counts, as it does for OpenTSDB's queries
+	return slices.CompactFunc(all, bytes.Equal), nil
 }
 
 func (cat *Catalog) seriesOfRows(ctx context.Context, scan kv.Scan) (map[string]struct{}, error) {

@@ -32,8 +32,8 @@ func each(t *testing.T, s *storage.Store, c storage.SeriesScan) []string {
 	return all
 }
 
-// census fills tables as several writers do: metric 1 is in tsdb-meta whole, 2 in part, 3 and 5 not at all, 4 has no points. The
-// TSUIDs are returned by metric, in order.
+// census fills tables as several writers do: metric 1 is in tsdb-meta whole, 2 in part, 3 and 5 not
+// at all, 4 has no points. The TSUIDs are returned by metric, in order.
 func fillCensus(t *testing.T, db kv.KV, s *storage.Store) (byMetric [5][]string) {
 	t.Helper()
 	var unlisted []kv.Mutation
@@ -126,7 +126,8 @@ func TestEachTSUIDErrors(t *testing.T) {
 	if !errors.Is(err, stop) || calls != 1 {
 		t.Errorf("EachTSUID ends with %v after %d calls", err, calls)
 	}
-	// Any scan may break: then not all series were seen, and that is said. There are 2 lists and 5 metrics, one of which tsdb-meta has.
+	// Any scan may break: then not all series were seen, and that is said. There are 2 lists and 5
+	// metrics, one of which tsdb-meta has.
 	for n := 1; n <= 7; n++ {
 		faulty := kvtest.New(mem)
 		s := storetest.Open(t, faulty)

@@ -154,7 +154,8 @@ func TestSeriesCustomMakesTheRow(t *testing.T) {
 	}
 	o := &sightings{}
 	s := storetest.Open(t, db, at1700000000, func(so *storage.Options) { so.Observer, so.Exclusive = o, false })
-	refs, err := s.Refs([][]byte{tsuid, append(slices.Clone(tsuid[:8]), 0x7F)}) // the second one's UIDs have no names
+	// the second one's UIDs have no names
+	refs, err := s.Refs([][]byte{tsuid, append(slices.Clone(tsuid[:8]), 0x7F)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,8 @@ func (s tables) fill(l schema.Layout, n int, first int64, hours int) {
 		}
 	}
 	s.put("tsdb-uid", "id", schema.MaxIDRow(), "metrics", schema.EncodeCounter(first+int64(n)))
-	s.put("tsdb", "t", []byte{0, 0, 0, 0x50, 0xe2, 0x27, 0}, "\x01\x00\x00", []byte("{}")) // a global annotation
+	// a global annotation
+	s.put("tsdb", "t", []byte{0, 0, 0, 0x50, 0xe2, 0x27, 0}, "\x01\x00\x00", []byte("{}"))
 }
 
 func (s tables) checker(l schema.Layout) *fit.Checker {

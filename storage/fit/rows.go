@@ -107,8 +107,8 @@ func after(key []byte) []byte {
 	return nil
 }
 
-// isGlobalAnnotation reports whether a row belongs to no series: OpenTSDB keeps such annotations under
-// a metric of zeros and a base time.
+// isGlobalAnnotation reports whether a row belongs to no series: OpenTSDB keeps such annotations
+// under a metric of zeros and a base time.
 func isGlobalAnnotation(key []byte) bool {
 	return len(key) > 4 && isZero(key[:len(key)-4])
 }

@@ -523,7 +523,8 @@ func TestGarbledCounts(t *testing.T) {
 			}
 			return hbasetest.Fault{Garble: func(cells []byte) {
 				from := random.IntN(len(cells) - 8)
-				for i := from; i < min(from+1+random.IntN(16), len(cells)-8); i++ { // nothing tells that the value is another
+				// nothing tells that the value is another
+				for i := from; i < min(from+1+random.IntN(16), len(cells)-8); i++ {
 					cells[i] = byte(random.Uint32())
 				}
 			}}

@@ -49,7 +49,8 @@ type reading struct {
 func (e *Engine) read(ctx context.Context, r reading, done func(i int, cells []cell)) error {
 	order := make([]int, 0, len(r.keys))
 	for i, key := range r.keys {
-		if kv.CheckKey(key) == nil { // no other can have been written, and HBase would refuse the whole request
+		// no other can have been written, and HBase would refuse the whole request
+		if kv.CheckKey(key) == nil {
 			order = append(order, i)
 		}
 	}

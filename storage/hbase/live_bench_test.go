@@ -71,7 +71,8 @@ func BenchmarkWanted(b *testing.B) {
 				}
 				best = min(best, time.Since(begin))
 			}
-			b.ReportMetric(float64(best.Microseconds())/1000, "best-ms") // what a busy machine disturbs least
+			// what a busy machine disturbs least
+			b.ReportMetric(float64(best.Microseconds())/1000, "best-ms")
 		})
 	}
 }

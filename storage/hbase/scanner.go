@@ -82,8 +82,6 @@ func newQuery(s kv.Scan) (*pb.Scan, error) {
 }
 
 // next returns the rows of the next answer that has any; none means that the scan is over.
-//
-//go:fix inline
 func (s *scanner) next(ctx context.Context) ([]kv.Row, error) {
 	for !s.over() {
 		rows, err := s.page(ctx)
@@ -94,8 +92,8 @@ func (s *scanner) next(ctx context.Context) ([]kv.Row, error) {
 	return nil, nil
 }
 
-// over reports whether nothing is left to read. HBase must not be asked for an empty range: it takes a
-// start that equals the stop for a wish to read that row.
+// over reports whether nothing is left to read. HBase must not be asked for an empty range: it
+// takes a start that equals the stop for a wish to read that row.
 func (s *scanner) over() bool {
 	return s.done || !s.open && len(s.stop) > 0 && bytes.Compare(s.start, s.stop) >= 0
 }

@@ -25,7 +25,8 @@ func TestScanOfHungServer(t *testing.T) {
 // TestScanOfSilentServer shows that a scan goes on past Timeout while the server searches, as long
 // as it answers others.
 func TestScanOfSilentServer(t *testing.T) {
-	c, e := fake(t, hbase.Options{Timeout: 4 * time.Second, ScanTimeout: time.Hour}) // the look has half of it, on a busy machine too
+	// the look has half of it, on a busy machine too
+	c, e := fake(t, hbase.Options{Timeout: 4 * time.Second, ScanTimeout: time.Hour})
 	mustApply(t, e, puts(0, 10, 1))
 	found := make(chan struct{})
 	foundOnce := sync.OnceFunc(func() { close(found) })

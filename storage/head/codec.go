@@ -2,9 +2,10 @@ package head
 
 import "math"
 
-// The stream of a row is a string of operations, most of them one point. It extrapolates: a point is expected one step after the one before
-// it, and a value is a decimal number, an integer scaled by a power of ten, whose change is stored. What is not such a number is stored as
-// the bits that changed. Every stream begins as if a point 0 at offset 0 with step 0 stood before it.
+// The stream of a row is a string of operations, most of them one point. It extrapolates: a point
+// is expected one step after the one before it, and a value is a decimal number, an integer scaled
+// by a power of ten, whose change is stored. What is not such a number is stored as the bits that
+// changed. Every stream begins as if a point 0 at offset 0 with step 0 stood before it.
 //
 //	0nnnllll + n bytes          the next step; the value changes by z, zigzag: llll are its low bits, the bytes the rest
 //	10cccccc                    c+1 points, each like the one before: the same step and the same change (or the same bits)

@@ -99,7 +99,8 @@ type decoder struct {
 	xor          bool // the point before was given by its bits
 	integerScale bool
 	isInteger    bool // the point at hand
-	doubles      int  // index of the first float of schema.FormDouble since opTurn; -1: they are not
+	// index of the first float of schema.FormDouble since opTurn; -1: they are not
+	doubles int
 }
 
 // turn begins or ends a span of floats of schema.FormDouble at an index of the columns.

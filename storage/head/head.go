@@ -62,9 +62,10 @@ func (h *Head) OldestMark() (mark uint64, ok bool) {
 type Stats struct {
 	Bytes       int64 // in use by rows and their content: what a budget bounds
 	SealedBytes int64 // of Bytes, those of rows that are handed out
-	Held        int64 // taken from the runtime: Bytes, free blocks, and the 4 bytes a series of the directory
-	Rows        int64
-	Sealed      int64 // of Rows, those handed out
+	// taken from the runtime: Bytes, free blocks, and the 4 bytes a series of the directory
+	Held   int64
+	Rows   int64
+	Sealed int64 // of Rows, those handed out
 }
 
 // Stats counts. It costs a lock for each shard, not a look at each row.

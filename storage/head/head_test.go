@@ -355,7 +355,8 @@ func TestPolicies(t *testing.T) {
 	o.Now = func() time.Time { return clock }
 	fill := func() *Head {
 		h := New(o)
-		for id := range uint32(4) { // series id: an hour each, arrived at 1000+id s, 100*id points with a new value each
+		// series id: an hour each, arrived at 1000+id s, 100*id points with a new value each
+		for id := range uint32(4) {
 			clock = time.Unix(1000+int64(id), 0)
 			for i := range 1 + 100*int64(id) {
 				h.Append(&Batch{IDs: []uint32{id}, Times: []int64{begin + int64(id)*hour + i*1000}, Values: []float64{float64(i * i * i)}}, uint64(10*id))
@@ -555,7 +556,8 @@ func TestReadsAppendToTheBuffer(t *testing.T) {
 }
 
 func TestBoundsAreInclusive(t *testing.T) {
-	late := &Batch{IDs: []uint32{1}, Times: []int64{begin + 2000}, Values: []float64{2}} // it makes the read take the long way
+	// it makes the read take the long way
+	late := &Batch{IDs: []uint32{1}, Times: []int64{begin + 2000}, Values: []float64{2}}
 	for _, batches := range [][]*Batch{nil, {late}} {
 		h := New(DefaultOptions())
 		for i := range int64(4) {

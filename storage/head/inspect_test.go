@@ -10,8 +10,8 @@ import (
 // DefaultOptions are the options of a head on the clock of the machine.
 func DefaultOptions() Options { return Options{Now: time.Now} }
 
-// Row reads an hour of a series; it is empty when the head has nothing of it. The row is valid until
-// the buffer's Reset.
+// Row reads an hour of a series; it is empty when the head has nothing of it. The row is valid
+// until the buffer's Reset.
 func (h *Head) Row(id, base uint32, b *RowBuffer) Row {
 	b.view.rows = b.view.rows[:0]
 	h.copyRows(id, &b.view, func(r *openRow) bool { return r.base == base })

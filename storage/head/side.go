@@ -131,7 +131,8 @@ func (s *shard) add(r *openRow, e entry) {
 		s.addInteger(r, e.offset, int64(e.bits))
 	case kindFloat, kindDouble:
 		v := math.Float64frombits(e.bits)
-		s.addFloat(r, e.offset, v, e.kind == kindDouble || r.double && !schema.FitsFloat4(v)) // where it makes no difference, as before
+		// where it makes no difference, as before
+		s.addFloat(r, e.offset, v, e.kind == kindDouble || r.double && !schema.FitsFloat4(v))
 	default:
 		s.addObject(r, e.offset, e.kind, e.data)
 	}

@@ -2,8 +2,8 @@ package kv
 
 import "context"
 
-// An Engine is the table engine of a store with all that it promises. NewEngine is the one place that
-// asks for the contracts in addition to KV.
+// An Engine is the table engine of a store with all that it promises. NewEngine is the one place
+// that asks for the contracts in addition to KV.
 type Engine struct {
 	KV
 	// Exclusive means that no other process writes to the tables. Then Local is set if the engine

@@ -154,7 +154,8 @@ func (p *past) delete(t Tombstone) {
 }
 
 func compareTombstones(a, b Tombstone) int {
-	order := func(t Tombstone) int { // nil is before the empty qualifier, which bytes.Compare treats as equal
+	// nil is before the empty qualifier, which bytes.Compare treats as equal
+	order := func(t Tombstone) int {
 		if t.Qualifier == nil {
 			return 0
 		}

@@ -157,7 +157,8 @@ func TestOptions(t *testing.T) {
 		{func(o *log.Options) { o.SegmentBytes = 10 }, "segments"},
 		{func(o *log.Options) { o.MaxRecordBytes = 2 << 30 }, "records"},
 		{func(o *log.Options) { o.GroupBytes = 1 }, "groups"},
-		{func(o *log.Options) { o.MaxBytes = 4000 }, "in all"}, // two segments for a record of 2000 need 4160
+		// two segments for a record of 2000 need 4160
+		{func(o *log.Options) { o.MaxBytes = 4000 }, "in all"},
 	} {
 		opts := small(logtest.New(1))
 		test.change(&opts)

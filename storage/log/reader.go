@@ -134,7 +134,8 @@ func (r *reader) candidate(b []byte, offset, broken int64) int {
 			i += 4
 			continue
 		}
-		if uint32(first>>32)-1 < most && r.later(b[i:], offset+int64(i), broken) { // 0 - 1 is the largest number
+		// 0 - 1 is the largest number
+		if uint32(first>>32)-1 < most && r.later(b[i:], offset+int64(i), broken) {
 			return i
 		}
 	}

@@ -27,11 +27,12 @@ const (
 // segment is one file of the log.
 type segment struct {
 	number uint64
-	before Position // the end of the segment before it, as its header contains it; zero if it is the first
-	end    int64    // bytes that hold header and good records
-	size   int64    // bytes that the file takes
-	file   File     // nil unless it is the active one
-	ruined bool     // the disk failed here: not to be written again
+	// the end of the segment before it, as its header contains it; zero if it is the first
+	before Position
+	end    int64 // bytes that hold header and good records
+	size   int64 // bytes that the file takes
+	file   File  // nil unless it is the active one
+	ruined bool  // the disk failed here: not to be written again
 
 	retiring bool // its records are not needed any more
 }

@@ -99,7 +99,8 @@ func (l *Log) retire(s *segment) error {
 	defer l.mu.Unlock()
 	l.segments = l.segments[1:]
 	if err != nil {
-		l.leftovers = append(l.leftovers, kept) // it must not be written: the name under which it would come back is not known
+		// it must not be written: the name under which it would come back is not known
+		l.leftovers = append(l.leftovers, kept)
 		return err
 	}
 	l.spares = append(l.spares, kept)

@@ -25,8 +25,9 @@ type File interface {
 	SyncData() error
 }
 
-// The file has three places, of which the one with the greatest number counts. The first is written by Put. The other two are written in turns by
-// PutSynced, so that there is always one that no power failure tears:
+// The file has three places, of which the one with the greatest number counts. The first is written
+// by Put. The other two are written in turns by PutSynced, so that there is always one that no
+// power failure tears:
 //
 //	"mark" | number, 8 bytes | length of the fact, 4 bytes | the fact | CRC-32C of all before, 4 bytes
 const (
@@ -130,7 +131,8 @@ func (m *Mark) put(fact []byte, at int) error {
 	b = append(b, fact...)
 	b = binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli()))
 	clear(m.buffer[len(b):])
-	_, err := m.file.WriteAt(m.buffer[:], int64(at*place)) // the whole place: no later fact makes the file longer
+	// the whole place: no later fact makes the file longer
+	_, err := m.file.WriteAt(m.buffer[:], int64(at*place))
 	return err
 }
 

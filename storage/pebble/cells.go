@@ -5,18 +5,18 @@ import (
 	"errors"
 )
 
-// A row is kept as one value. The same form is a row at rest and a change to it, which is what lets Pebble
-// fold them in any grouping:
+// A row is kept as one value. The same form is a row at rest and a change to it, which is what lets
+// Pebble fold them in any grouping:
 //
 //	row    = kind(1) count(uvarint) last(uvarint ms) record*
 //	record = length*4 + coded*2 + deleted (uvarint), so many bytes of qualifier
 //	         and unless deleted: last-time (uvarint ms), length of the value (uvarint), value
 //	       | length*4 + coded*2 (uvarint), so many bytes of a column-coded cell, last-time (uvarint ms)
 //
-// Records are in ascending order of their qualifiers, each of which occurs once. last is the greatest
-// time of the changes that were folded in: when each was written, and the stamps of their puts. So no
-// cell is later. A cell is coded (storage/schema, ColumnEncoder) when it is written, if that makes it
-// smaller, and stays as it is until it is read.
+// Records are in ascending order of their qualifiers, each of which occurs once. last is the
+// greatest time of the changes that were folded in: when each was written, and the stamps of their
+// puts. So no cell is later. A cell is coded (storage/schema, ColumnEncoder) when it is written, if
+// that makes it smaller, and stays as it is until it is read.
 //
 // Stores of format 1 have rows of other kinds, whose records begin with length*2 + deleted.
 const (

@@ -60,7 +60,8 @@ func TestCrash(t *testing.T) {
 		for w := range before {
 			before[w] = acknowledged[w].Load()
 		}
-		kept := int(rng.Int64N(101)) // percent of what was not synced that is on the disk all the same
+		// percent of what was not synced that is on the disk all the same
+		kept := int(rng.Int64N(101))
 		copied := files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: kept, RNG: rng})
 		afterCrash(t, copied, before)
 	}

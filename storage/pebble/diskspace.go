@@ -36,7 +36,8 @@ type diskSpace struct {
 	free    atomic.Uint64 // bytes
 	short   atomic.Bool   // writes are refused
 	refused atomic.Int64  // how many were
-	stuck   atomic.Int64  // the writers that wait on a disk that takes no writes, independent of min
+	// the writers that wait on a disk that takes no writes, independent of min
+	stuck atomic.Int64
 
 	stuckBy atomic.Pointer[error] // what the last of them met
 	read    atomic.Pointer[error] // why the store is only read; nil: it takes writes

@@ -191,7 +191,8 @@ func (e *Engine) takeFiles(o Options, h *holding) error {
 	if h.own, err = keepOwned(e.files, o.Path, found.owned, e.log); err != nil {
 		return err
 	}
-	if slices.Contains(found.names, sumsName) { // a backup that is opened where it lies is none any more
+	// a backup that is opened where it lies is none any more
+	if slices.Contains(found.names, sumsName) {
 		return e.files.Remove(e.files.PathJoin(o.Path, sumsName))
 	}
 	return nil

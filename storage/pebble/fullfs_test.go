@@ -75,14 +75,16 @@ func TestFullDisk(t *testing.T) {
 				apply(t, e, "f", rows("a", fmt.Sprint(n)))
 				e.mustFlush(t)
 			}
-			if name == "write" { // or a compaction under way may meet the full disk first, and the write is refused
+			// or a compaction under way may meet the full disk first, and the write is refused
+			if name == "write" {
 				e.mustCompact(t)
 			}
 			apply(t, e, "f", rows("b"))
 			disk.full.Store(true)
 			done := make(chan error, 1)
 			go func() { done <- work(e) }()
-			for deadline := time.Now().Add(time.Minute); disk.tries.Load() < 2; time.Sleep(time.Millisecond) { // polling, with a deadline
+			// polling, with a deadline
+			for deadline := time.Now().Add(time.Minute); disk.tries.Load() < 2; time.Sleep(time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Fatal("nobody waits for room")
 				}
@@ -97,7 +99,8 @@ func TestFullDisk(t *testing.T) {
 			if err := <-done; err != nil {
 				t.Errorf("when there is room again: %v", err)
 			}
-			for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) { // polling, with a deadline: others of the engine may wait still
+			// polling, with a deadline: others of the engine may wait still
+			for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 				err := e.Apply(t.Context(), "t", "f", rows("d"))
 				if err == nil {
 					break

@@ -106,7 +106,8 @@ func (e *Engine) openReading(o Options, why error) error {
 		return errors.Join(err, e.holding.release())
 	}
 	e.space.refuse(why)
-	e.log.Error("embedded store: the disk takes no writes, they are refused until it does; what is there is read", "path", o.Path, "err", why.Error()) // without the stack that Pebble adds
+	// without the stack that Pebble adds
+	e.log.Error("embedded store: the disk takes no writes, they are refused until it does; what is there is read", "path", o.Path, "err", why.Error())
 	e.readers = &readers{files: e.files, tried: make(chan struct{}), db: e.db()}
 	e.readers.report = func(err error) { e.log.Warn("embedded store: the store that was only read", "err", err) }
 	o.LockWait = 0

@@ -161,7 +161,8 @@ func mend(t *testing.T, e *Engine, do func()) {
 		}
 		first = false
 		do()
-		for deadline := time.Now().Add(time.Minute); ; time.Sleep(tryEvery / 50) { // polling, with a deadline
+		// polling, with a deadline
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(tryEvery / 50) {
 			err := e.Apply(t.Context(), "t", "f", rows("d"))
 			if err == nil {
 				break
@@ -207,7 +208,8 @@ func TestBeginOnFullDisk(t *testing.T) {
 	}
 	e = openedOn(t, o, disk)
 	disk.set(nil)
-	for deadline := time.Now().Add(time.Minute); e.Apply(t.Context(), "t", "f", rows("d")) != nil; time.Sleep(tryEvery / 50) { // polling, with a deadline
+	// polling, with a deadline
+	for deadline := time.Now().Add(time.Minute); e.Apply(t.Context(), "t", "f", rows("d")) != nil; time.Sleep(tryEvery / 50) {
 		if time.Now().After(deadline) {
 			t.Fatal("no writes are taken")
 		}

@@ -153,7 +153,8 @@ func (r *repair) repairMarkers(fact ownedFact) error {
 		}
 	}
 	if !has(formatMarker) {
-		return r.marker("format-version", pebble.FormatNewest.String()) // each start raises it to this
+		// each start raises it to this
+		return r.marker("format-version", pebble.FormatNewest.String())
 	}
 	return nil
 }

@@ -20,7 +20,8 @@ func openTable(ctx context.Context, files vfs.FS, name string) (r *sstable.Reade
 		return nil, err
 	}
 	defer func() {
-		if reason := recover(); reason != nil { // the library panics when it does not know the file's form
+		// the library panics when it does not know the file's form
+		if reason := recover(); reason != nil {
 			r, err = nil, fmt.Errorf("%w: %s: %v", kv.ErrDamaged, name, reason)
 		}
 		if err != nil {

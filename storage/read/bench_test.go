@@ -15,7 +15,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-// benchStore is a buffered store on an embedded engine on disk, with series of one metric, whose points are still in the head.
+// benchStore is a buffered store on an embedded engine on disk, with series of one metric, whose
+// points are still in the head.
 type benchStore struct {
 	*storage.Store
 	engine *pebble.Engine
@@ -23,7 +24,8 @@ type benchStore struct {
 	stop   func()
 }
 
-// newBenchStore writes points of n series, one every 15 s, as counters and gauges of few decimals. Every 1000 of them have one value of a tag.
+// newBenchStore writes points of n series, one every 15 s, as counters and gauges of few decimals.
+// Every 1000 of them have one value of a tag.
 func newBenchStore(b *testing.B, n, points int) *benchStore {
 	b.Helper()
 	engine, err := pebble.Open(pebble.Options{Path: b.TempDir(), Tables: storetest.Tables()})
@@ -101,7 +103,8 @@ func (s *benchStore) settle(b *testing.B) {
 	s.Store = reopened(b, s.engine)
 }
 
-// reopened is a store on the same table, which knows the series by the same numbers: they are those of the order of tsdb-meta.
+// reopened is a store on the same table, which knows the series by the same numbers: they are those
+// of the order of tsdb-meta.
 func reopened(b *testing.B, engine *pebble.Engine) *storage.Store {
 	o := storage.DefaultOptions()
 	o.Exclusive = true
@@ -119,7 +122,8 @@ func reopened(b *testing.B, engine *pebble.Engine) *storage.Store {
 	return s
 }
 
-// BenchmarkSelect asks what dashboards ask: one series for a day, many for an hour, few of very many.
+// BenchmarkSelect asks what dashboards ask: one series for a day, many for an hour, few of very
+// many.
 func BenchmarkSelect(b *testing.B) {
 	const day, hour, minutes = 24 * 240, 240, 20
 	for _, c := range []struct {
@@ -169,8 +173,9 @@ func selectAll(b *testing.B, s *storage.Store, q storage.Query) (points int) {
 	return points
 }
 
-// BenchmarkSelectByTag reads 100 of very many series that have a tag: by their rows once the index has named them, with the index's work, and by a
-// scan of the metric's rows whose keys are matched with the tag, as a TSD's row-key regexp is but for the cost of a regexp.
+// BenchmarkSelectByTag reads 100 of very many series that have a tag: by their rows once the index
+// has named them, with the index's work, and by a scan of the metric's rows whose keys are matched
+// with the tag, as a TSD's row-key regexp is but for the cost of a regexp.
 func BenchmarkSelectByTag(b *testing.B) {
 	const n = 100_000
 	store := newBenchStore(b, n, 20)

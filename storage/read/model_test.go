@@ -37,8 +37,8 @@ func engines(t *testing.T) map[string]func() (kv.KV, func()) {
 	}
 }
 
-// TestSelectAgainstModel reads any of many series over any range, in any order, by every plan, while rows are in the head, in the table in one
-// cell or in many, and compares with a plain list.
+// TestSelectAgainstModel reads any of many series over any range, in any order, by every plan,
+// while rows are in the head, in the table in one cell or in many, and compares with a plain list.
 func TestSelectAgainstModel(t *testing.T) {
 	for name, open := range engines(t) {
 		for seed := range scale.Of[uint64](t, "random stores on "+name, 6, 6, 60) {
@@ -143,7 +143,8 @@ func TestSelectTwice(t *testing.T) {
 	}
 }
 
-// The plan that is reported is the cheapest, and rows by key give way to a range as more of a metric is asked for.
+// The plan that is reported is the cheapest, and rows by key give way to a range as more of a
+// metric is asked for.
 func TestPlan(t *testing.T) {
 	for name, open := range engines(t) {
 		db, _ := open()

@@ -35,7 +35,8 @@ func hosts(t *testing.T, s *storage.Store, n, hours int) []storage.Ref {
 	return refs
 }
 
-// Every way of reading gives the same: few of many series, most of them, and a range of more hours than keys are asked for.
+// Every way of reading gives the same: few of many series, most of them, and a range of more hours
+// than keys are asked for.
 func TestSelectPlans(t *testing.T) {
 	for _, salt := range []int{0, 1} {
 		db := kv.NewMem(storetest.Tables()...)
@@ -127,8 +128,8 @@ func (b *broken) Scan(ctx context.Context, s kv.Scan) iter.Seq2[kv.Row, error] {
 	}
 }
 
-// An engine that fails half way never makes a short answer: the last step of the loop is its error, and no series is given
-// of which a row is missing.
+// An engine that fails half way never makes a short answer: the last step of the loop is its error,
+// and no series is given of which a row is missing.
 func TestSelectError(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	hosts(t, storetest.Open(t, db), 600, 4)

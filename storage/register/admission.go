@@ -16,7 +16,8 @@ import (
 
 // SeriesLimits bound the series that are made. Series that exist are never touched by them.
 type SeriesLimits struct {
-	Active    int // --write.max-active-series: that the process knows, each some 650 bytes of memory; 0: no limit
+	// --write.max-active-series: that the process knows, each some 650 bytes of memory; 0: no limit
+	Active    int
 	PerSecond int // --write.max-new-series-per-second: made on average; 0: no limit
 }
 

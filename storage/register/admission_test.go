@@ -50,7 +50,8 @@ func manyHosts(from, to int) (list []storage.Series) {
 	return list
 }
 
-// outcome shows which of a list got a Ref: the numbers of those, and the error of the last that got none.
+// outcome shows which of a list got a Ref: the numbers of those, and the error of the last that got
+// none.
 func (l *limited) resolve(t *testing.T, list []storage.Series) (got int, text string) {
 	t.Helper()
 	refs, errs := l.Resolve(t.Context(), list)
@@ -66,7 +67,8 @@ func (l *limited) resolve(t *testing.T, list []storage.Series) (got int, text st
 	return got, text
 }
 
-// What is new beyond the limit is refused by name; what is known is not touched, in the same call, after others and in another process.
+// What is new beyond the limit is refused by name; what is known is not touched, in the same call,
+// after others and in another process.
 func TestMaxActiveSeries(t *testing.T) {
 	for _, exclusive := range []bool{true, false} {
 		db := kv.NewMem(storetest.Tables()...)
@@ -144,7 +146,8 @@ func TestMaxActiveSeriesAtOnce(t *testing.T) {
 
 func TestMaxNewSeriesPerSecond(t *testing.T) {
 	l := openLimited(t, kv.NewMem(storetest.Tables()...), storage.SeriesLimits{PerSecond: 2}, nil)
-	if n, text := l.resolve(t, manyHosts(0, 25)); n != 20 || !strings.Contains(text, "--write.max-new-series-per-second") { // those of ten seconds
+	// those of ten seconds
+	if n, text := l.resolve(t, manyHosts(0, 25)); n != 20 || !strings.Contains(text, "--write.max-new-series-per-second") {
 		t.Errorf("%d of 25: %s", n, text)
 	}
 	if n, text := l.resolve(t, manyHosts(0, 20)); n != 20 {
@@ -159,7 +162,8 @@ func TestMaxNewSeriesPerSecond(t *testing.T) {
 	}
 }
 
-// UIDs of one byte: 255. It is said when half, nine tenths and all are assigned; series with a new name are refused then, by name.
+// UIDs of one byte: 255. It is said when half, nine tenths and all are assigned; series with a new
+// name are refused then, by name.
 func TestUIDsRunOut(t *testing.T) {
 	for _, exclusive := range []bool{true, false} {
 		db := kv.NewMem(storetest.Tables()...)

@@ -69,7 +69,8 @@ func metaRows(t *testing.T, db kv.KV) int {
 	return n
 }
 
-// A series is complete when its observer was: until then it has no tsdb-meta row and each sight of it is the first.
+// A series is complete when its observer was: until then it has no tsdb-meta row and each sight of
+// it is the first.
 func TestObserverFails(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	o, use := observing(db)
@@ -106,8 +107,8 @@ func TestObserverFails(t *testing.T) {
 	}
 }
 
-// A process that ends between the observer and tsdb-meta leaves a series that the next one observes again; one whose row is there is
-// known, even to a process that has not read the index.
+// A process that ends between the observer and tsdb-meta leaves a series that the next one observes
+// again; one whose row is there is known, even to a process that has not read the index.
 func TestObserverAfterCrash(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	faulty := kvtest.New(db)

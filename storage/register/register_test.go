@@ -16,8 +16,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-// tape is an engine with a log of one sequence that need not be on the disk: what a crash leaves is some first part of its changes,
-// at least those before the last one that was waited for.
+// tape is an engine with a log of one sequence that need not be on the disk: what a crash leaves is
+// some first part of its changes, at least those before the last one that was waited for.
 type tape struct {
 	*kv.Mem
 
@@ -130,8 +130,8 @@ func sightTogether(t *testing.T, p *tape, seed uint64) []sighting {
 	return seen
 }
 
-// Whenever the process ends, an acknowledged series has its UIDs, their names and its tsdb-meta row, the next process finds it under the
-// same TSUID, and no UID is given twice or without a name.
+// Whenever the process ends, an acknowledged series has its UIDs, their names and its tsdb-meta
+// row, the next process finds it under the same TSUID, and no UID is given twice or without a name.
 func TestFirstSightsSurviveCrashes(t *testing.T) {
 	for seed := range scale.Of[uint64](t, "random orders of first writes", 3, 3, 60) {
 		p := &tape{Mem: kv.NewMem(storetest.Tables()...)}

@@ -14,9 +14,11 @@ import (
 type past struct {
 	tombstones tombstones
 	cells      []deletedCell
-	points     []pastPoint  // of the cells, in the order of offsets and of the times of the cells
-	loose      []schema.Age // of cells of ages whose cell of points is gone, the latest of each offset
-	erased     []schema.Age // when the cells of an offset were deleted by their qualifiers, if there are loose ages
+	points     []pastPoint // of the cells, in the order of offsets and of the times of the cells
+	// of cells of ages whose cell of points is gone, the latest of each offset
+	loose []schema.Age
+	// when the cells of an offset were deleted by their qualifiers, if there are loose ages
+	erased []schema.Age
 
 	hidden []int // scratch
 }

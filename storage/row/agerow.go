@@ -17,7 +17,8 @@ type agedCell struct {
 	kind    schema.CellKind
 	points  []schema.Point
 	objects []schema.Object
-	ages    []schema.Age // of the cell of ages that was put with it; nil: all are of the time of the cell
+	// of the cell of ages that was put with it; nil: all are of the time of the cell
+	ages []schema.Age
 }
 
 // agedRow is a row of a shared table with its past: what each cell holds, when that was
@@ -30,7 +31,9 @@ type agedRow struct {
 	past    past
 	slab    []schema.Point // of all cells, one after the other
 
-	compaction *agedCell   // of cells, put by a TSD's compaction that is going to delete those that it put together; nil: none
+	// of cells, put by a TSD's compaction that is going to delete those that it put together; nil:
+	// none
+	compaction *agedCell
 	sources    []pastPoint // scratch
 }
 

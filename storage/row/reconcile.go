@@ -356,7 +356,8 @@ func (r *Reconciler) hasObject(o schema.Object) bool {
 		_, ok := slices.BinarySearchFunc(r.objects[at:], o, func(h agedObject, o schema.Object) int { return CompareObjects(h.Object, o) })
 		return ok
 	}
-	return r.hasKind(o) && bytes.Equal(r.objects[at].Data, o.Data) // one of a kind, but for exemplars
+	// one of a kind, but for exemplars
+	return r.hasKind(o) && bytes.Equal(r.objects[at].Data, o.Data)
 }
 
 // hasKind reports whether the row has an object of a kind at an instant.

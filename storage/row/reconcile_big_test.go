@@ -14,7 +14,8 @@ import (
 // Rows of a hundred thousand cells or objects are reconciled as fast as they are read: nothing is
 // gone through for each of them.
 func TestLargeRows(t *testing.T) {
-	const n, patience = 100_000, 20 * time.Second // of less than one; minutes where something is quadratic
+	// of less than one; minutes where something is quadratic
+	const n, patience = 100_000, 20 * time.Second
 	point := func(i int, v float64) schema.Point {
 		p, _ := schema.FloatPoint(uint32(i*30+1), v, schema.ValuesAuto)
 		return p

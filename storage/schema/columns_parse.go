@@ -7,14 +7,15 @@ import (
 
 // cellColumns are the points of a cell, each part of them by itself.
 type cellColumns struct {
-	offsets     []int64   // seconds if no qualifier counts milliseconds, else milliseconds
-	flags       []byte    // if they differ; else the first alone is set
-	ints        []int64   // of the points that are integers
-	floats      []float64 // of all points; integers beyond 53 bits are rounded
-	millis      int       // qualifiers that count milliseconds
-	integers    int       // points that are integers
-	sameFlags   bool
-	firstMillis bool // of qualifiers of both kinds the first is a whole second that counts milliseconds
+	offsets   []int64   // seconds if no qualifier counts milliseconds, else milliseconds
+	flags     []byte    // if they differ; else the first alone is set
+	ints      []int64   // of the points that are integers
+	floats    []float64 // of all points; integers beyond 53 bits are rounded
+	millis    int       // qualifiers that count milliseconds
+	integers  int       // points that are integers
+	sameFlags bool
+	// of qualifiers of both kinds the first is a whole second that counts milliseconds
+	firstMillis bool
 }
 
 // parse takes a cell apart and reports whether it can be put together again.

@@ -8,7 +8,8 @@ import "fmt"
 type Layout struct {
 	MetricWidth, TagkWidth, TagvWidth int // 1 to 8; tsd.storage.uid.width.*
 	SaltWidth                         int // 0 (no salt) to 8; tsd.storage.salt.width
-	SaltBuckets                       int // at least 1, ignored without a salt; tsd.storage.salt.buckets
+	// at least 1, ignored without a salt; tsd.storage.salt.buckets
+	SaltBuckets int
 }
 
 // baseWidth is the width of the base time in a row key.

@@ -11,8 +11,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// RunMistaken holds a store to what it does with cells that a TSD's fsck takes for append cells, as a TSD's compaction makes them: it reads them, and
-// whatever it writes to their row, it leaves none of them there and loses no point.
+// RunMistaken holds a store to what it does with cells that a TSD's fsck takes for append cells, as
+// a TSD's compaction makes them: it reads them, and whatever it writes to their row, it leaves none
+// of them there and loses no point.
 func RunMistaken(t *testing.T, c Config) {
 	for _, way := range ways[:2] {
 		for _, write := range mistakenWrites {
@@ -75,7 +76,8 @@ func (r *mistakenRun) append(add func(*storage.Batch, storage.Ref)) {
 	}
 }
 
-// spoil joins the points of each row in one cell, all qualifiers in seconds, and returns how many rows there are.
+// spoil joins the points of each row in one cell, all qualifiers in seconds, and returns how many
+// rows there are.
 func (r *mistakenRun) spoil() (rows int) {
 	var changes []kv.Mutation
 	for row, err := range r.db.Scan(r.t.Context(), kv.Scan{Table: r.data, Family: schema.FamilyData}) {

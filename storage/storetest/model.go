@@ -34,7 +34,8 @@ func NewModel(series int) *Model {
 	return m
 }
 
-// Values are the floats of the tests: those that 4 bytes hold, those that need 8, and those that need an object.
+// Values are the floats of the tests: those that 4 bytes hold, those that need 8, and those that
+// need an object.
 var Values = []float64{
 	0, math.Copysign(0, -1), 1, 2.5, 0.1, math.Pi, 1e300, math.SmallestNonzeroFloat64, math.Inf(1), math.Inf(-1),
 	math.Float64frombits(0x7ff0000000000002), math.NaN(), math.Float64frombits(0xfff8000000001234),
@@ -125,7 +126,8 @@ func (m *Model) Check(t *testing.T, s *storage.Store, refs []storage.Ref, start,
 	}
 }
 
-// Delete notes that the samples of series n from start to end (milliseconds, inclusive) were deleted.
+// Delete notes that the samples of series n from start to end (milliseconds, inclusive) were
+// deleted.
 func (m *Model) Delete(n int, start, end int64) {
 	for time := range m.samples[n] {
 		if time >= start && time <= end {

@@ -1,5 +1,6 @@
-// Package storetest is the suite that a store is held to over every engine: whatever the order of points, the ways they are written, and the ends of the
-// process, a read gives what a plain list gives. It is for tests.
+// Package storetest is the suite that a store is held to over every engine: whatever the order of
+// points, the ways they are written, and the ends of the process, a read gives what a plain list
+// gives. It is for tests.
 package storetest
 
 import (

@@ -8,9 +8,10 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// CheckRows looks at the cells themselves: what a TSD refuses must never stand in a row. That is an instant twice with different bytes; twice with the
-// same bytes is no harm, and can happen on a cluster, where a change that its sender gave up may still come after the next one. exclusive says that
-// it cannot.
+// CheckRows looks at the cells themselves: what a TSD refuses must never stand in a row. That is an
+// instant twice with different bytes; twice with the same bytes is no harm, and can happen on a
+// cluster, where a change that its sender gave up may still come after the next one. exclusive says
+// that it cannot.
 func CheckRows(t *testing.T, db kv.KV, table string, exclusive bool) {
 	t.Helper()
 	for row, err := range db.Scan(t.Context(), kv.Scan{Table: table, Family: "t"}) {

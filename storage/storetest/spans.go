@@ -11,8 +11,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 )
 
-// RunSpans holds Find, and the lists of names, of a store that nobody else writes to to the days of a plain list, by each way of a point and through all
-// fates: they give the series that have points on a day asked for, or on days around it, and no others.
+// RunSpans holds Find, and the lists of names, of a store that nobody else writes to to the days of
+// a plain list, by each way of a point and through all fates: they give the series that have points
+// on a day asked for, or on days around it, and no others.
 func RunSpans(t *testing.T, c Config) {
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {

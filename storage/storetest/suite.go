@@ -15,7 +15,8 @@ import (
 // Fate is how a process ended.
 type Fate int
 
-// The fates. After a kill the disk has all that was written; after a power failure what was synced, and some of the rest.
+// The fates. After a kill the disk has all that was written; after a power failure what was synced,
+// and some of the rest.
 const (
 	Ended Fate = iota
 	Killed
@@ -24,7 +25,8 @@ const (
 
 // An Engine is where the tables of one run are.
 type Engine interface {
-	// Open gives the tables to a process that starts, Ended for the first. The one before has met its fate.
+	// Open gives the tables to a process that starts, Ended for the first. The one before has met
+	// its fate.
 	Open(t *testing.T, before Fate) kv.KV
 }
 
@@ -39,7 +41,8 @@ type Config struct {
 	Clock     func() time.Time            // nil: the machine's
 }
 
-// ways are the ways of a point: what the flags of a process say, and which of the store's two appenders a batch takes.
+// ways are the ways of a point: what the flags of a process say, and which of the store's two
+// appenders a batch takes.
 var ways = []struct {
 	name  string
 	flags func(*rand.Rand, *storage.Options)

@@ -82,7 +82,8 @@ func (d *Dictionary) noteCounters(ctx context.Context, now int64) error {
 	c := counters{at: now}
 	for _, kind := range schema.Kinds() {
 		if raw := cell(rows[0], kind.Qualifier()); raw != nil {
-			c.drawn[kind], _ = schema.DecodeCounter(raw) // 0: not known, and then nothing was drawn before
+			// 0: not known, and then nothing was drawn before
+			c.drawn[kind], _ = schema.DecodeCounter(raw)
 		}
 	}
 	r := &d.renames

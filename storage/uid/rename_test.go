@@ -74,7 +74,8 @@ func (r *renaming) want(d *uid.Dictionary, name, oldUID, newUID string) {
 	}
 }
 
-// TestRename renames a value that two processes have in their caches, and reads it between the steps.
+// TestRename renames a value that two processes have in their caches, and reads it between the
+// steps.
 func TestRename(t *testing.T) {
 	r := newRenaming(t)
 	r.want(r.other, "old", r.uid, "")
@@ -168,8 +169,8 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestAssignFails fails each call of an assignment, before and after it took effect: the name has no
-// UID without its reverse row, and the next attempt succeeds.
+// TestAssignFails fails each call of an assignment, before and after it took effect: the name has
+// no UID without its reverse row, and the next attempt succeeds.
 func TestAssignFails(t *testing.T) {
 	for _, exclusive := range []bool{false, true} {
 		for _, method := range []kvtest.Method{kvtest.Get, kvtest.Increment, kvtest.CheckAndPut, kvtest.Apply} {

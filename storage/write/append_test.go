@@ -45,7 +45,8 @@ func TestAppendRepeats(t *testing.T) {
 	}
 }
 
-// Rows written by a TSD: its cells stay, its integers stay integers when a point beside them changes.
+// Rows written by a TSD: its cells stay, its integers stay integers when a point beside them
+// changes.
 func TestAppendToForeignRow(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	s := storetest.Open(t, db, func(o *storage.Options) { o.Exclusive = false })
@@ -81,7 +82,8 @@ func TestAppendToForeignRow(t *testing.T) {
 	}
 }
 
-// A row of many single cells is put together on a local engine when a late point makes it be read; nothing changes for readers.
+// A row of many single cells is put together on a local engine when a late point makes it be read;
+// nothing changes for readers.
 func TestAppendGathersCells(t *testing.T) {
 	for _, exclusive := range []bool{true, false} {
 		db := kv.NewMem(storetest.Tables()...)
@@ -108,7 +110,8 @@ func TestAppendGathersCells(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// One data cell and one object cell; on a cluster the 36 object cells stay single, the correction made one data cell.
+			// One data cell and one object cell; on a cluster the 36 object cells stay single, the
+			// correction made one data cell.
 			if want := map[bool]int{true: 2, false: 37}[exclusive]; len(row.Cells) != want {
 				t.Errorf("exclusive %v: %d cells, want %d", exclusive, len(row.Cells), want)
 			}

@@ -27,7 +27,8 @@ type buffer struct {
 	log     *log.Log
 	numbers seriesNumbers
 	head    *head.Head
-	ages    *ages                 // of what is in the head; nil: no other process writes to the table
+	// of what is in the head; nil: no other process writes to the table
+	ages    *ages
 	marks   logMarks              // kept when some writes do not go through the log
 	mixed   bool                  // they do not
 	ready   chan struct{}         // closed when the log is replayed

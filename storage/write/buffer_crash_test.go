@@ -83,7 +83,8 @@ var twoSeries = []storage.Series{storetest.Series("m", "host", "a"), storetest.S
 // segmentHeader is the length of what a segment of the log begins with, in bytes.
 const segmentHeader = 64
 
-// TestLogCutAtEveryByte shortens the log to each of its lengths, with no mark that would miss the rest: what is left are the first batches, each whole, and one more with each record.
+// TestLogCutAtEveryByte shortens the log to each of its lengths, with no mark that would miss the
+// rest: what is left are the first batches, each whole, and one more with each record.
 func TestLogCutAtEveryByte(t *testing.T) {
 	const batches = 12
 	db, disk := kv.NewMem(storetest.Tables()...), logtest.New(1)
@@ -142,8 +143,9 @@ func TestLogCutAtEveryByte(t *testing.T) {
 	}
 }
 
-// TestNthCallOfTheDiskFails lets each call of the log's disk fail in turn, alone or with all that follow, ends the process or the power, and misses
-// nothing that was acknowledged. Rows are flushed meanwhile.
+// TestNthCallOfTheDiskFails lets each call of the log's disk fail in turn, alone or with all that
+// follow, ends the process or the power, and misses nothing that was acknowledged. Rows are flushed
+// meanwhile.
 func TestNthCallOfTheDiskFails(t *testing.T) {
 	broken := errors.New("no such luck")
 	for nth, more := int64(1), true; more; nth++ {
@@ -169,7 +171,8 @@ func TestNthCallOfTheDiskFails(t *testing.T) {
 						failed++
 					}
 				}
-				// What the log refused must not stop what comes later, but for a disk that refuses everything.
+				// What the log refused must not stop what comes later, but for a disk that refuses
+				// everything.
 				if !forever && failed > 1 {
 					t.Errorf("one failure of the disk made %d appends fail", failed)
 				}
@@ -206,7 +209,8 @@ func (s *slowTable) Apply(ctx context.Context, table, family string, rows []kv.M
 	return s.KV.Apply(ctx, table, family, rows)
 }
 
-// TestLogWhileTableIsAway keeps what writers without an acknowledgement bring, over a restart, refuses when memory is full, and puts all of it when the table is back.
+// TestLogWhileTableIsAway keeps what writers without an acknowledgement bring, over a restart,
+// refuses when memory is full, and puts all of it when the table is back.
 func TestLogWhileTableIsAway(t *testing.T) {
 	db, disk := &slowTable{KV: kv.NewMem(storetest.Tables()...)}, logtest.New(3)
 	spool := func(o *storage.Options) {

@@ -26,13 +26,16 @@ const (
 
 // BufferOptions are those of WriteBuffered.
 type BufferOptions struct {
-	Dir           string        // of the log
-	MarkDir       string        // of the marks by which a start misses what is gone of the log; empty: Dir
-	MaxLogBytes   int64         // of the log's files; at half of it rows are flushed early, beyond appends fail
+	Dir string // of the log
+	// of the marks by which a start misses what is gone of the log; empty: Dir
+	MarkDir string
+	// of the log's files; at half of it rows are flushed early, beyond appends fail
+	MaxLogBytes   int64
 	SegmentBytes  int64         // of one file of the log; 0: 64 MiB
 	FlushInterval time.Duration // a row is flushed when its first point is this old
 	FlushDelay    time.Duration // a row is flushed this long after its hour has ended
-	MaxHeadBytes  int64         // of rows in memory; beyond, the biggest are flushed early, and half as much more is refused
+	// of rows in memory; beyond, the biggest are flushed early, and half as much more is refused
+	MaxHeadBytes  int64
 	CheckInterval time.Duration // how often is looked for rows to flush
 	FS            log.FS        // nil: the operating system's
 

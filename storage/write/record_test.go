@@ -8,7 +8,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// FuzzRecord: what is no record is an error and never anything worse, and what is one is written again as it was.
+// FuzzRecord: what is no record is an error and never anything worse, and what is one is written
+// again as it was.
 func FuzzRecord(f *testing.F) {
 	numbers := make([]uint32, 300)
 	for i := range numbers {

@@ -64,12 +64,13 @@ type entry struct {
 
 // rowWrite is what the batch holds for one row.
 type rowWrite struct {
-	ref                    series.Ref
-	state                  *state
-	base                   uint32
-	points                 []schema.Point
-	objects                []schema.Object
-	ages                   []schema.Age // when the samples were acknowledged, on shared tables, if that is over
+	ref     series.Ref
+	state   *state
+	base    uint32
+	points  []schema.Point
+	objects []schema.Object
+	// when the samples were acknowledged, on shared tables, if that is over
+	ages                   []schema.Age
 	key                    []byte
 	put                    []kv.Put // what a shared table was given of it
 	lastSample, lastObject int32    // after the write
@@ -377,7 +378,8 @@ func (w *tableAppend) put(ctx context.Context, apply func(ctx context.Context, t
 		}
 		if err := apply(ctx, s.name, schema.FamilyData, w.puts); err != nil {
 			for i := range w.rows {
-				w.rows[i].state.known, w.rows[i].state.newest = false, false // what the rows hold now is uncertain
+				// what the rows hold now is uncertain
+				w.rows[i].state.known, w.rows[i].state.newest = false, false
 			}
 			return fmt.Errorf("write %d rows: %w", len(w.puts), err)
 		}

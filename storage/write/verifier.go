@@ -36,7 +36,8 @@ type unverified struct {
 func lookAt(now time.Time, st *state, base uint32) int64 {
 	at := now.Unix()
 	if st.alone {
-		at = min(max(at, int64(base)+schema.RowSeconds), at+schema.RowSeconds) // a row of the future is not waited for
+		// a row of the future is not waited for
+		at = min(max(at, int64(base)+schema.RowSeconds), at+schema.RowSeconds)
 	}
 	return (at + int64(verifyDelay/time.Second)) / 60
 }
@@ -189,7 +190,8 @@ func (w *tableAppend) keepContested(ctx context.Context) error {
 	for i, row := range w.rows {
 		row.state.alone = !w.reconciler.Contested(held[i].Cells)
 		if !row.state.alone {
-			row.state.unverified = 0 // a later row waits for the end of its hour: it is noted again, for soon
+			// a later row waits for the end of its hour: it is noted again, for soon
+			row.state.unverified = 0
 			w.rows[n] = row
 			n++
 		}

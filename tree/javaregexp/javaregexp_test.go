@@ -43,7 +43,8 @@ func readRecordings(t testing.TB) []recording {
 	return all
 }
 
-// unsupported are words of the errors about what RE2 cannot do. Everything else that is refused, Java must refuse too.
+// unsupported are words of the errors about what RE2 cannot do. Everything else that is refused,
+// Java must refuse too.
 var unsupported = []string{
 	"not supported", "bad repetition", "invalid nested repetition", "repeats nothing",
 }

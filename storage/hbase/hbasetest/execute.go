@@ -188,7 +188,8 @@ func (r *request) increment(region *region, m *pb.MutationProto) (proto.Message,
 func (r *region) holdsTrue(when *pb.Condition) bool {
 	held := r.table.cells(when.GetRow(), string(when.GetFamily()), [][]byte{when.GetQualifier()}, 0)
 	if when.GetComparator().GetName() != javaPackage+"filter.BinaryComparator" {
-		return len(held) > 0 && len(held[0].value) == 0 // the regexp of nothing, the only other that is understood
+		// the regexp of nothing, the only other that is understood
+		return len(held) > 0 && len(held[0].value) == 0
 	}
 	var binary pb.BinaryComparator
 	if err := proto.Unmarshal(when.GetComparator().GetSerializedComparator(), &binary); err != nil {

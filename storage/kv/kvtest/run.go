@@ -19,7 +19,8 @@ import (
 
 // The tables that Run works on.
 const (
-	dataTable, dataFamily = "tsdb", "t"      // keys begin with the name of the test; from e0 on for matches
+	// keys begin with the name of the test; from e0 on for matches
+	dataTable, dataFamily = "tsdb", "t"
 	uidTable              = "tsdb-uid"       // families id and name, which must not see each other
 	treeTable, treeFamily = "tsdb-tree", "t" // scanned as a whole by one test
 )
@@ -87,7 +88,8 @@ func (s *suite) key(k string) []byte { return []byte(s.name + "/" + k) }
 
 // all is a scan of the test's own rows.
 func (s *suite) all() kv.Scan {
-	return kv.Scan{Table: dataTable, Family: dataFamily, Start: s.key(""), Stop: []byte(s.name + "0")} // 0 follows /
+	// 0 follows /
+	return kv.Scan{Table: dataTable, Family: dataFamily, Start: s.key(""), Stop: []byte(s.name + "0")}
 }
 
 func (s *suite) cell(key, qualifier string) kv.Column {

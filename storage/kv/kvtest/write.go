@@ -41,7 +41,8 @@ func testDelete(s *suite) {
 		deletes(s.key("missing"), "a"),
 		kv.Mutation{Key: s.key("missing too"), DeleteRow: true})
 	s.want(s.get("1", "2", "3", "missing"), s.row("1", "a", "1", "c", "3", "d", "4"), s.row("2"), s.row("3"), s.row("missing"))
-	s.want(s.scan(s.all()), s.row("1", "a", "1", "c", "3", "d", "4")) // a row without cells does not exist
+	// a row without cells does not exist
+	s.want(s.scan(s.all()), s.row("1", "a", "1", "c", "3", "d", "4"))
 	keysOnly := s.all()
 	keysOnly.KeysOnly = true
 	s.wantKeys(s.scan(keysOnly), "1")
