@@ -9,32 +9,56 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
-type ( // The data of the contract; see packages series, read, catalog, documents and write.
-	Tag       = series.Tag
-	Series    = series.Series
-	Ref       = series.Ref
-	Kind      = series.Kind
-	Form      = series.Form
-	Object    = series.Object
-	Batch     = series.Batch
-	Filter    = series.Filter
-	Found     = series.Found
-	Query     = series.Query
-	Points    = series.Points
+// The data of the contract. Their packages describe them.
+type (
+	// Tag is one tag of a series.
+	Tag = series.Tag
+	// Series is the name of a time series.
+	Series = series.Series
+	// Ref is a series inside one process.
+	Ref = series.Ref
+	// Kind is what an Object is.
+	Kind = series.Kind
+	// Form is the form in which a client sent a value.
+	Form = series.Form
+	// Object is a datum that OpenTSDB has no place for.
+	Object = series.Object
+	// Batch is a set of points of any series.
+	Batch = series.Batch
+	// Filter is a condition on one tag or on the metric.
+	Filter = series.Filter
+	// Found is a series that Find returned.
+	Found = series.Found
+	// Query is a request for the points of series.
+	Query = series.Query
+	// Points is the points of one series.
+	Points = series.Points
+	// NewSeries is a series with its TSUID.
 	NewSeries = series.NewSeries
 
-	Plan        = read.Plan
-	SeriesScan  = catalog.SeriesScan
+	// Plan is how the rows of a metric would be read.
+	Plan = read.Plan
+	// SeriesScan is which series EachTSUID visits.
+	SeriesScan = catalog.SeriesScan
+	// SeriesIndex is where series are found.
 	SeriesIndex = catalog.SeriesIndex
+	// Cardinality is the numbers of series by names.
 	Cardinality = catalog.Cardinality
-	NamedCount  = catalog.NamedCount
-	Metadata    = documents.Metadata
-	CustomEdit  = documents.CustomEdit
+	// NamedCount is a name with a number of series.
+	NamedCount = catalog.NamedCount
+	// Metadata is the description of a metric.
+	Metadata = documents.Metadata
+	// CustomEdit is a change of a custom key of a series.
+	CustomEdit = documents.CustomEdit
 
-	Observer      = register.Observer
-	WriteMode     = write.Mode
+	// Observer is told of new series before they count as registered.
+	Observer = register.Observer
+	// WriteMode is when a point is durable.
+	WriteMode = write.Mode
+	// BufferOptions is the options of log and head.
 	BufferOptions = write.BufferOptions
-	SeriesLimits  = register.SeriesLimits
+	// SeriesLimits is the limits on series.
+	SeriesLimits = register.SeriesLimits
 )
 
 // Where a store learns which series exist; see package catalog.

@@ -50,13 +50,20 @@ type Template struct {
 	Kwargs []Kwarg
 }
 
+// The scalars.
 type (
-	Int    int64   // Int is a number without point and exponent.
-	Float  float64 // Float is any other number, and an integer beyond 64 bits.
-	String string  // String is a quoted string without its quotes; backslashes stay as written.
-	Bool   bool    // Bool is true or false, in any case.
-	None   struct{}
-	Inf    struct{}
+	// Int is a number without point and exponent.
+	Int int64
+	// Float is any other number, and an integer beyond 64 bits.
+	Float float64
+	// String is a quoted string without its quotes; backslashes stay as written.
+	String string
+	// Bool is true or false, in any case.
+	Bool bool
+	// None is Python's None.
+	None struct{}
+	// Inf is infinity.
+	Inf struct{}
 )
 
 func (p *Path) String() string  { return "(path " + p.Text + ")" }

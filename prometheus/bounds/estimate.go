@@ -32,7 +32,7 @@ const (
 
 // Bytes that the engine takes.
 const (
-	// of a point that is kept: input and output of a step are in memory together
+	// of a point that is kept: input and output of a step are in memory together.
 	pointBytes  = 2 * 16
 	stepBytes   = 32  // of a step of a subquery, for its statistics
 	seriesBytes = 256 // of a series in matrices, without points and labels

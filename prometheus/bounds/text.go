@@ -16,7 +16,7 @@ import (
 const (
 	maxBytes = 1 << 20 // of a query or selector
 	maxDepth = 1000    // of its syntax tree
-	// in one list: labels of a grouping, arguments; and selectors of one request
+	// in one list: labels of a grouping, arguments; and selectors of one request.
 	maxItems  = 1000
 	maxPretty = 1 << 29 // length times depth twice: what formatting costs
 

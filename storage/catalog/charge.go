@@ -4,7 +4,7 @@ package catalog
 const (
 	seriesBytes = 64 // a found series, without its tags
 	// of a found series: two strings and the number of their UIDs; the texts are those of the cache
-	// of names
+	// of names.
 	tagBytes  = 48
 	nameBytes = 64 // in a list
 )

@@ -15,12 +15,12 @@ type planKind uint8
 const (
 	planRows planKind = iota // row by row, by key
 	// likewise where most rows between the first and the last are wanted, on an engine that makes
-	// use of it
+	// use of it.
 	planNear
 	planRange // a range of the metric
-	// a range in which the engine leaps from one wanted series to the next
+	// a range in which the engine leaps from one wanted series to the next.
 	planFuzzy
-	// a range in which the engine looks for the tags that the wanted series share
+	// a range in which the engine looks for the tags that the wanted series share.
 	planRegexp
 	planKinds
 )

@@ -11,7 +11,7 @@ type Form byte
 const (
 	FormFloat   Form = iota // a float, in as many bytes as Values requires
 	FormInteger             // an integer: the 64 bits of the value are those of an int64
-	// a float that a TSD stores in 8 bytes even where 4 are enough, as its /api/put does
+	// a float that a TSD stores in 8 bytes even where 4 are enough, as its /api/put does.
 	FormDouble
 
 	formKind = 3

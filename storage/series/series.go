@@ -41,11 +41,11 @@ type Kind = schema.ObjectKind
 // The kinds of objects. A Histogram is the sample of its instant: it and a float never share one.
 // Several exemplars may share an instant. A StartTime belongs to the sample at its instant.
 const (
-	// Data: prometheus.Histogram of remote write 1.0 without its timestamp
+	// Data: prometheus.Histogram of remote write 1.0 without its timestamp.
 	KindHistogram = schema.ObjectHistogram
-	// Data: prometheus.Exemplar of remote write 1.0 without its timestamp
+	// Data: prometheus.Exemplar of remote write 1.0 without its timestamp.
 	KindExemplar = schema.ObjectExemplar
-	// Data: signed varint, start time minus the sample's time in milliseconds
+	// Data: signed varint, start time minus the sample's time in milliseconds.
 	KindStartTime = schema.ObjectStartTime
 )
 

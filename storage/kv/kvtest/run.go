@@ -19,7 +19,7 @@ import (
 
 // The tables that Run works on.
 const (
-	// keys begin with the name of the test; from e0 on for matches
+	// keys begin with the name of the test; from e0 on for matches.
 	dataTable, dataFamily = "tsdb", "t"
 	uidTable              = "tsdb-uid"       // families id and name, which must not see each other
 	treeTable, treeFamily = "tsdb-tree", "t" // scanned as a whole by one test
