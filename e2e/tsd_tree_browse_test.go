@@ -19,7 +19,7 @@ func testTSDTreeBrowse(t *testing.T, s tables) {
 	s.create(t)
 	specs := enabledSpecs()
 	// Every series of the adapter's is on the trees before it is acknowledged.
-	a := s.startAdapter(t, "--config.file="+treesFile(t, specs), "--storage.index-refresh=1s")
+	a := s.startAdapter(t, "--config.file="+treesFile(t, specs))
 	all := append(treeSeries()[:60], [][]string{
 		{"__name__", "carbon.x.y"}, {"__name__", "carbon.x"}, {"__name__", "single"}, {"__name__", "carbon.x.x"},
 	}...)

@@ -168,6 +168,5 @@ func FuzzText(f *testing.F) {
 
 func ExampleText() {
 	fmt.Println(Text(strings.Repeat("(", 30000)))
-	// Output: query too large: nested more than 1000 deep: brackets, signs and operators in a row
-	// count
+	// Output: query too large: nested more than 1000 deep: brackets, signs and operators in a row count
 }
