@@ -1,7 +1,7 @@
-// Package turns shares the right to compute among requests: a few compute at once, and of those
-// that wait the one goes on that has computed least so far. So a short request is answered soon,
-// however many long ones there are. A request that computes long gives its turn away for a while
-// where it calls Yield. The package knows no language and no memory.
+// Package turns limits how many requests compute at once. Of the waiting requests the one that has
+// computed least goes first, so a short request is answered soon, however many long ones there are.
+// A long request gives its turn away for a while when it calls Yield. The package knows no query
+// language and no memory.
 package turns
 
 import (
@@ -13,72 +13,71 @@ import (
 	"time"
 )
 
-// slice is how long a request computes before it lets others that wait go first, but for its first
-// steps: nearly all requests have ended after one of these, and many that come at once should not
-// wait for a slice of each.
+// A request yields to waiting requests after it has computed for firstStep, for secondStep, and
+// then for every slice. Nearly all requests end within the first steps, and many that arrive at
+// once should not wait for a slice of each.
 const (
 	slice      = 50 * time.Millisecond
 	firstStep  = 2 * time.Millisecond
 	secondStep = 10 * time.Millisecond
 )
 
-// mostLevels is how many levels of what has been used there are: two steps, then slices. Requests
-// that have used more are equal. They do not yield to each other, or all would end late.
+// mostLevels is the number of levels of computing time: two steps, then slices. Requests at the last
+// level are equal and do not yield to each other, because all of them would end late.
 const mostLevels = 22
 
-// patience is how long a request that has hardly computed waits while those who hold the turns do
-// not yield, as an engine of others does not. It is then let in beside them: at most extra times
-// the turns, so that short requests are answered and the cores still have few to share among.
+// maxWait is how long a request that has hardly computed waits for turns that are not yielded, as
+// in Prometheus' engine. It then starts in addition to the others. At most extra times the number of
+// turns are added in this way, so that short requests are answered and few share the cores.
 const (
-	patience = 2 * slice
-	extra    = 4
+	maxWait = 2 * slice
+	extra   = 4
 )
 
-// breath is how long a request computes before the other goroutines that can run go first.
-const breath = time.Millisecond
+// burst is how long a request computes before it lets other runnable goroutines run.
+const burst = time.Millisecond
 
-// nobody is more than anybody has used.
-const nobody = mostLevels + 1
+// noLevel is above the level of every request.
+const noLevel = mostLevels + 1
 
 // Turns are shared by all requests of a kind. They are safe for concurrent use.
 type Turns struct {
-	// the level of the first of queue; nobody's without one. To be looked at without mu
+	// shortest is the level of the first request in queue, or noLevel. It is read without mu.
 	shortest atomic.Int64
 
 	mu     sync.Mutex // guards all below
-	free   int        // below 0: so many were let in beside the others
-	least  int        // of free
+	free   int        // turns; below 0: the number of requests that were added
+	least  int        // lower bound of free
 	passed time.Time  // when a turn was given away last
 	queue  queue
-	count  int64 // of those that came to wait so far
+	count  int64 // requests that have waited so far
 }
 
-// mostPerCore is how many requests for each core compute at once at most, whatever else is allowed.
-// Some of them wait for a store. More requests that compute would make all other goroutines wait
-// for their 10 ms each.
+// mostPerCore bounds the requests for each core that compute at once, whatever a flag allows. Some of
+// them wait for the store. With more of them, all other goroutines would wait for 10 ms of each.
 const mostPerCore = 4
 
-// FreeBytes is how many bytes of parameters a request may have to be parsed without a turn.
+// FreeBytes is the size of parameters up to which a request is parsed without a turn.
 const FreeBytes = 8 << 10
 
 // New returns turns for n requests at once, at least 1 and at most mostPerCore for each core.
 func New(n int) *Turns {
 	n = max(1, min(n, mostPerCore*runtime.GOMAXPROCS(0)))
 	t := &Turns{free: n, least: -extra * n}
-	t.shortest.Store(nobody)
+	t.shortest.Store(noLevel)
 	return t
 }
 
-// A Turn is one request's. It is used by one goroutine at a time. A nil Turn never waits.
+// A Turn belongs to one request and is used by one goroutine at a time. A nil Turn never waits.
 type Turn struct {
 	turns *Turns
 	held  bool
-	since time.Time     // held since then
-	used  time.Duration // before that
-	next  time.Duration // of what is used: then others of the process go first
+	since time.Time     // when it was taken
+	used  time.Duration // computing time before since
+	next  time.Duration // computing time at which other goroutines run first
 
 	lasting bool
-	paused  time.Time // of one that is lasting
+	paused  time.Time // when a lasting turn was paused
 }
 
 // Begin waits for a turn. End must be called at the end.
@@ -87,29 +86,29 @@ func (t *Turns) Begin(ctx context.Context) (*Turn, error) {
 	return turn, turn.Resume(ctx)
 }
 
-// Later is a turn that begins with Resume.
-func (t *Turns) Later() *Turn { return &Turn{turns: t, next: breath} }
+// Later returns a turn that begins with Resume.
+func (t *Turns) Later() *Turn { return &Turn{turns: t, next: burst} }
 
-// Lasting is a turn for a connection, which works and waits for its client again and again: what it
-// has used is forgotten as it waits, as fast as it used it. It begins with Resume. Without Turns it
-// never waits.
+// Lasting returns a turn for a connection, which alternates between computing and waiting for its
+// client. Its computing time is forgotten while it waits, as fast as it was used. It begins with
+// Resume. Lasting of nil Turns returns nil.
 func (t *Turns) Lasting() *Turn {
 	if t == nil {
 		return nil
 	}
-	return &Turn{turns: t, next: breath, lasting: true}
+	return &Turn{turns: t, next: burst, lasting: true}
 }
 
-// Fork is a turn for another goroutine of the request, which begins with Resume. It has used what
-// this one has.
+// Fork returns a turn for another goroutine of the request. It begins with Resume and with the
+// computing time of this turn.
 func (t *Turn) Fork() *Turn {
 	if t == nil {
 		return nil
 	}
-	return &Turn{turns: t.turns, used: t.used, next: t.used + breath}
+	return &Turn{turns: t.turns, used: t.used, next: t.used + burst}
 }
 
-// Yield lets others go first that have computed less, by a slice at least. It returns the error of
+// Yield lets requests go first that have computed less by at least a slice. It returns the error of
 // a context that has ended.
 func (t *Turn) Yield(ctx context.Context) error {
 	if !t.Wanted() {
@@ -119,22 +118,22 @@ func (t *Turn) Yield(ctx context.Context) error {
 	return t.Resume(ctx)
 }
 
-// Wanted says whether Yield would give the turn away. It reads the clock, and lets other goroutines
-// run each breath.
+// Wanted reports whether Yield would give the turn away. It reads the clock, and lets other
+// goroutines run once for each burst.
 func (t *Turn) Wanted() bool {
 	if t == nil || !t.held {
 		return false
 	}
 	used := t.used + time.Since(t.since)
-	if used >= t.next { // whatever else the process does must not wait for the ends of its 10 ms
-		t.next = used + breath
+	if used >= t.next { // other work of the process must not wait for the end of 10 ms
+		t.next = used + burst
 		runtime.Gosched()
 	}
 	shortest := t.turns.shortest.Load()
 	return shortest < mostLevels && level(used) > shortest
 }
 
-// level is how much of a time counts.
+// level returns the level of a computing time.
 func level(used time.Duration) int64 {
 	switch {
 	case used < firstStep:
@@ -145,17 +144,17 @@ func level(used time.Duration) int64 {
 	return min(2+int64(used/slice), mostLevels)
 }
 
-// note says who is first.
+// note records the level of the first request in the queue.
 func (t *Turns) note() {
-	first := int64(nobody)
+	first := int64(noLevel)
 	if len(t.queue) > 0 {
 		first = t.queue[0].used
 	}
 	t.shortest.Store(first)
 }
 
-// Pause gives the turn away until Resume: the request waits for something else. Without a turn
-// nothing happens.
+// Pause gives the turn away until Resume, while the request waits for something else. It does
+// nothing if the turn is not held.
 func (t *Turn) Pause() {
 	if t == nil || !t.held {
 		return
@@ -169,14 +168,14 @@ func (t *Turn) Pause() {
 	t.turns.pass(now)
 }
 
-// Resume waits for the turn again.
+// Resume waits until the request has a turn again.
 func (t *Turn) Resume(ctx context.Context) error {
 	if t == nil || t.held {
 		return ctx.Err()
 	}
 	if t.lasting && t.used > 0 {
 		t.used = max(0, t.used-time.Since(t.paused))
-		t.next = t.used + breath
+		t.next = t.used + burst
 	}
 	if err := t.turns.wait(ctx, level(t.used)); err != nil {
 		return err
@@ -202,7 +201,7 @@ func (t *Turns) wait(ctx context.Context, used int64) error {
 	t.mu.Unlock()
 	impatient := make(<-chan time.Time)
 	if used == 0 {
-		ticker := time.NewTicker(patience)
+		ticker := time.NewTicker(maxWait)
 		defer ticker.Stop()
 		impatient = ticker.C
 	}
@@ -219,12 +218,12 @@ func (t *Turns) wait(ctx context.Context, used int64) error {
 	}
 }
 
-// enter lets a waiter in beside those who hold turns, if none of them has given one away of late
-// and it is not too many.
+// enter starts a waiter in addition to the requests that hold turns, if no turn was given away
+// recently and not too many were added.
 func (t *Turns) enter(w *waiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if w.at < 0 || t.free <= t.least || time.Since(t.passed) < patience {
+	if w.at < 0 || t.free <= t.least || time.Since(t.passed) < maxWait {
 		return
 	}
 	t.free--
@@ -233,7 +232,7 @@ func (t *Turns) enter(w *waiter) {
 	close(w.turn)
 }
 
-// leave takes a waiter out of the queue, or passes on the turn that it got meanwhile.
+// leave removes a waiter from the queue, or passes on the turn that it got in the meantime.
 func (t *Turns) leave(w *waiter) {
 	t.mu.Lock()
 	waiting := w.at >= 0
@@ -247,7 +246,7 @@ func (t *Turns) leave(w *waiter) {
 	}
 }
 
-// pass gives a turn to whoever is first in the queue.
+// pass gives a turn to the first waiter in the queue.
 func (t *Turns) pass(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -264,12 +263,12 @@ func (t *Turns) pass(now time.Time) {
 // A waiter waits for a turn.
 type waiter struct {
 	used   int64 // level
-	number int64 // in the order in which they came
-	at     int   // in the queue, -1 when it is in none
+	number int64 // order of arrival
+	at     int   // index in the queue; -1: not in it
 	turn   chan struct{}
 }
 
-// queue is a heap of waiters, the first to go on at its top.
+// queue is a heap of waiters whose top goes next.
 type queue []*waiter
 
 func (q queue) Len() int { return len(q) }
