@@ -49,9 +49,6 @@ type treeFlags struct {
 
 // parseCommand reads the command line and the configuration file that it names.
 func parseCommand(args []string, stdout, stderr io.Writer) (command, error) {
-	if err := refuseRetired(args); err != nil {
-		return command{}, err
-	}
 	p := newParser(stdout)
 	given, err := p.app.ParseContext(args)
 	if p.terminated || err != nil {

@@ -37,23 +37,6 @@ func retired(name string) string {
 	return ""
 }
 
-// refuseRetired returns the error for a retired flag of the command line, nil if there is none.
-func refuseRetired(args []string) error {
-	for _, arg := range args {
-		name, isFlag := strings.CutPrefix(arg, "--")
-		if arg == "--" {
-			return nil
-		}
-		name, _, _ = strings.Cut(name, "=")
-		if isFlag {
-			if err := retiredError("--", name); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // retiredError returns the error for a retired name, nil for any other.
 func retiredError(prefix, name string) error {
 	now := retired(name)

@@ -7,7 +7,8 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 )
 
-// suggestFlag adds the most similar known name to an error about an unknown flag or command.
+// suggestFlag adds the most similar known name to an error about an unknown flag or command, and
+// replaces the error about a retired flag.
 func (p *parser) suggestFlag(given *kingpin.ParseContext, args []string, err error) error {
 	if err == nil {
 		return nil
@@ -20,6 +21,9 @@ func (p *parser) suggestFlag(given *kingpin.ParseContext, args []string, err err
 		name, isFlag := strings.CutPrefix(arg, "--")
 		name, _, _ = strings.Cut(name, "=")
 		if isFlag && strings.Contains(err.Error(), "flag '--"+name+"'") {
+			if retired := retiredError("--", name); retired != nil {
+				return retired
+			}
 			return p.withNeighbour(err, "--", name, names)
 		}
 		if !isFlag && strings.HasSuffix(strings.TrimSuffix(err.Error(), `"`), arg) {

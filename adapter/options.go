@@ -25,47 +25,41 @@ const (
 
 // Options of an Adapter. A field without a flag keeps its default, except in tests.
 type Options struct {
-	Engine     string // --storage.engine
-	Path       string // --storage.path: directory of the embedded engine
-	CacheBytes int64  // --storage.cache-bytes
-	// --storage.min-free-bytes: on the disk of the embedded engine; below, writes are refused
-	MinFreeBytes int64
-	// --storage.retention: how long points are kept by the embedded engine; 0: for ever
-	Retention    time.Duration
-	ZooKeeper    string        // --hbase.zookeeper: host:port,...
-	HBaseRoot    string        // --hbase.root
-	HBaseTimeout time.Duration // --hbase.timeout: one operation on the cluster
-	TableData    string        // --storage.table.data
-	TableUID     string        // --storage.table.uid
-	TableMeta    string        // --storage.table.meta
-	TableTree    string        // --storage.table.tree
-	MetricWidth  int           // --storage.uid-width.metric, bytes
-	TagkWidth    int           // --storage.uid-width.tagk, bytes
-	TagvWidth    int           // --storage.uid-width.tagv, bytes
-	SaltWidth    int           // --storage.salt.width, bytes
-	SaltBuckets  int           // --storage.salt.buckets
-	Values       string        // --storage.values: auto, double or compact
-	SeriesIndex  string        // --storage.series-index: auto or meta
-	IndexRefresh time.Duration // --storage.index-refresh
-	// --storage.series-cache: entries of each cache of series, names and UIDs
-	SeriesCache    int
-	CompatMetrics  []string // --translate.compat-metrics: RE2, anchored
-	ListenAddress  string   // --web.listen-address; empty: no listener
-	WebConfigFile  string   // --web.config.file: TLS, basic auth
-	CORSOrigin     string   // --web.cors-origin: RE2, anchored
-	AdminAPI       bool     // --web.enable-admin-api
-	MaxConnections int      // --web.max-connections
-	WebBodyBytes   int      // --web.max-body-bytes: of one request, except remote write
-	// bodies of all these requests at once; 0: four times WebBodyBytes
-	WebInFlightBytes int
-	// --web.shutdown-grace: how long requests under way may take to finish
-	ShutdownGrace time.Duration
-	WriteMode     string // --write.mode: auto, through or buffered
-	// --write.log.path: directory of the log; empty: log in --storage.path
-	LogPath       string
-	LogBytes      int64         // --write.log.max-bytes
-	FlushInterval time.Duration // --write.buffer.flush-interval; 0: as fits the mode
-	HeadBytes     int64         // --write.buffer.max-bytes
+	Engine           string        // --storage.engine
+	Path             string        // --storage.path: directory of the embedded engine
+	CacheBytes       int64         // --storage.cache-bytes
+	MinFreeBytes     int64         // --storage.min-free-bytes: below, writes are refused
+	Retention        time.Duration // --storage.retention: of the embedded engine; 0: for ever
+	ZooKeeper        string        // --hbase.zookeeper: host:port,...
+	HBaseRoot        string        // --hbase.root
+	HBaseTimeout     time.Duration // --hbase.timeout: one operation on the cluster
+	TableData        string        // --storage.table.data
+	TableUID         string        // --storage.table.uid
+	TableMeta        string        // --storage.table.meta
+	TableTree        string        // --storage.table.tree
+	MetricWidth      int           // --storage.uid-width.metric, bytes
+	TagkWidth        int           // --storage.uid-width.tagk, bytes
+	TagvWidth        int           // --storage.uid-width.tagv, bytes
+	SaltWidth        int           // --storage.salt.width, bytes
+	SaltBuckets      int           // --storage.salt.buckets
+	Values           string        // --storage.values: auto, double or compact
+	SeriesIndex      string        // --storage.series-index: auto or meta
+	IndexRefresh     time.Duration // --storage.index-refresh
+	SeriesCache      int           // --storage.series-cache: entries of each cache
+	CompatMetrics    []string      // --translate.compat-metrics: RE2, anchored
+	ListenAddress    string        // --web.listen-address; empty: no listener
+	WebConfigFile    string        // --web.config.file: TLS, basic auth
+	CORSOrigin       string        // --web.cors-origin: RE2, anchored
+	AdminAPI         bool          // --web.enable-admin-api
+	MaxConnections   int           // --web.max-connections
+	WebBodyBytes     int           // --web.max-body-bytes: of one request, except remote write
+	WebInFlightBytes int           // of all these requests at once; 0: four times WebBodyBytes
+	ShutdownGrace    time.Duration // --web.shutdown-grace: for requests under way to finish
+	WriteMode        string        // --write.mode: auto, through or buffered
+	LogPath          string        // --write.log.path: directory; empty: log in --storage.path
+	LogBytes         int64         // --write.log.max-bytes
+	FlushInterval    time.Duration // --write.buffer.flush-interval; 0: as fits the mode
+	HeadBytes        int64         // --write.buffer.max-bytes
 	// --write.max-active-series: that the process knows; 0: as many as fit a third of the machine's
 	// memory; below 0: no limit
 	ActiveSeries int
