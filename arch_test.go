@@ -20,12 +20,15 @@ var doors = map[string][]string{
 	"adapter/webconfig":       {},
 	"budget":                  {},
 	"decimal":                 {},
-	"graphite":                {"budget", "decimal", "graphite/carbon", "graphite/conf", "graphite/eval", "graphite/expr", "graphite/pyregexp", "ingest", "ingest/listen", "recent", "storage", "translate", "tree", "turns"},
+	"graphite":                {"budget", "decimal", "graphite/carbon", "graphite/conf", "graphite/eval", "graphite/expr", "graphite/pyregexp", "graphite/source", "graphite/tagspec", "ingest", "ingest/listen", "recent", "storage", "translate", "tree", "turns"},
 	"graphite/carbon":         {"decimal", "ingest/listen", "retry", "turns"},
 	"graphite/conf":           {"graphite/pyregexp", "recent"},
 	"graphite/eval":           {"budget", "decimal", "graphite/expr", "graphite/pyregexp", "turns"},
 	"graphite/expr":           {},
+	"graphite/graphitetest":   {"graphite/conf", "storage", "storage/kv", "storage/schema", "translate", "tree"},
 	"graphite/pyregexp":       {},
+	"graphite/source":         {"budget", "graphite/conf", "graphite/eval", "graphite/tagspec", "recent", "storage", "translate", "tree", "turns"},
+	"graphite/tagspec":        {"graphite/eval", "graphite/pyregexp", "storage", "translate"},
 	"ingest":                  {"storage", "storage/intern"},
 	"ingest/listen":           {"retry"},
 	"opentsdb":                {"budget", "decimal", "ingest", "ingest/listen", "storage", "turns"},
@@ -87,7 +90,7 @@ var outside = map[string]string{
 
 // forTests are rooms that no shipped binary contains: what the tests start and fake.
 var forTests = map[string]bool{
-	"e2e": true, "e2e/acceptance": true, "e2e/bench": true, "e2e/cluster": true, "e2e/load": true, "e2e/scale": true, "prometheus/promtest": true, "storage/hbase/hbasetest": true, "storage/kv/kvtest": true,
+	"e2e": true, "e2e/acceptance": true, "e2e/bench": true, "e2e/cluster": true, "e2e/load": true, "e2e/scale": true, "graphite/graphitetest": true, "prometheus/promtest": true, "storage/hbase/hbasetest": true, "storage/kv/kvtest": true,
 	"storage/log/logtest": true, "storage/storetest": true,
 }
 

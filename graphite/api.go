@@ -9,28 +9,11 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
-	"github.com/tsdbridge/tsdbridge/tree"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
-
-// Store is what the API reads.
-type Store interface {
-	storage.Querier
-	// Refs names the series that leaves of trees stand for, in order.
-	Refs(tsuids [][]byte) ([]storage.Ref, error)
-	// NameSeries names series, in order; those that have no name are left out.
-	NameSeries(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error)
-	SeriesMeta
-}
-
-// Trees are walked by paths.
-type Trees interface {
-	Find(ctx context.Context, pattern string, o tree.FindOptions) ([]tree.Node, error)
-	// Display returns what the paths of a tree show. ok is false when there is no such tree.
-	Display(id uint16) (d tree.Display, ok bool)
-}
 
 // Registrar makes series known that have no points yet, as /tags/tagSeries does. A storage.Appender
 // is one.
@@ -40,8 +23,8 @@ type Registrar interface {
 
 // apiOptions are the parts and limits of the API.
 type apiOptions struct {
-	Store       Store
-	Trees       Trees
+	Store       source.Store
+	Trees       source.Trees
 	Names       *translate.Translator
 	Registrar   Registrar // nil: tagSeries and tagMultiSeries only say what the canonical names are
 	Schemas     *conf.Schemas
@@ -77,7 +60,7 @@ type api struct {
 	evaluator *eval.Evaluator
 	turns     *turns.Turns
 	metrics   *apiMetrics
-	sources   *sources
+	sources   *source.Sources
 }
 
 // newAPI returns the API of a store.
@@ -92,6 +75,18 @@ func newAPI(o apiOptions) *api {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &api{
-		o: o, evaluator: eval.New(), turns: turns.New(o.Limits.Concurrency), metrics: newAPIMetrics(o.Registerer), sources: newSources(o),
+		o: o, evaluator: eval.New(), turns: turns.New(o.Limits.Concurrency), metrics: newAPIMetrics(o.Registerer), sources: source.New(o.source()),
 	}
 }
+
+// source are the parts and limits of the targets' sources.
+func (o apiOptions) source() source.Options {
+	return source.Options{
+		Store: o.Store, Trees: o.Trees, Names: o.Names, Schemas: o.Schemas, Aggregation: o.Aggregation,
+		Limits: source.Limits{Series: o.Limits.Series, Points: o.Limits.Points, Nodes: o.Limits.Nodes}, Logger: o.Logger, Now: o.Now,
+	}
+}
+
+// run keeps the steps of series that were inferred while requests were answered, until ctx ends.
+// Without it they are inferred again after each restart.
+func (a *api) run(ctx context.Context) error { return a.sources.Run(ctx) }

@@ -36,7 +36,7 @@ func filled(t *testing.T, series int) *web {
 			fmt.Fprintf(&lines, "servers.web%04d.load %d %d\ntagged.load;host=web%04d %d %d\n", i, at, webNow-200+at*10, i, at, webNow-200+at*10)
 		}
 	}
-	w.add(t, strings.NewReader(lines.String()))
+	w.Add(t, strings.NewReader(lines.String()))
 	return w
 }
 
@@ -257,7 +257,7 @@ func TestDeepNames(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	w.add(t, strings.NewReader(lines.String()))
+	w.Add(t, strings.NewReader(lines.String()))
 	runtime.ReadMemStats(&after)
 	if made := after.TotalAlloc - before.TotalAlloc; made > 256<<20 {
 		t.Errorf("20 names of %d elements made %d MiB", depth, made>>20)

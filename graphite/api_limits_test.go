@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,31 +16,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
-
-// passes says whether a series passes a filter: storage.Filter's own words.
-func passes(f storage.Filter, s storage.Series) bool {
-	accepts := func(v string) bool {
-		if f.Values != nil {
-			return slices.Contains(f.Values, v)
-		}
-		return f.Match == nil || f.Match(v)
-	}
-	if f.Keys == nil {
-		return accepts(s.Metric)
-	}
-	absent := true
-	for _, tag := range s.Tags {
-		if slices.Contains(f.Or, tag.Key) {
-			return true
-		}
-		if slices.Contains(f.Keys, tag.Key) {
-			if absent = false; accepts(tag.Value) {
-				return true
-			}
-		}
-	}
-	return absent && f.Absent
-}
 
 // trees are whatever Find says.
 type trees struct {

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tsdbridge/tsdbridge/graphite/graphitetest"
 )
 
 // recording is a request and graphite-web's reply; see testdata/README.md.
@@ -46,7 +48,7 @@ func notYet(c recording) string {
 // TestRecorded replays what graphite-web 1.1.10 answered.
 func TestRecorded(t *testing.T) {
 	w := newWeb(t)
-	w.add(t, openFile(t, "eval/testdata/feed.txt.gz"))
+	w.Add(t, graphitetest.Open(t, "eval/testdata/feed.txt.gz"))
 	files := []string{"testdata/web.jsonl"}
 	if more := os.Getenv("GRAPHITE_ORACLE"); more != "" {
 		files = append(files, strings.Split(more, ",")...)
@@ -80,7 +82,7 @@ func isOther(c recording) bool {
 func readRecordings(t *testing.T, file string, wanted func(recording) bool) []recording {
 	t.Helper()
 	var list []recording
-	lines := bufio.NewScanner(openFile(t, file))
+	lines := bufio.NewScanner(graphitetest.Open(t, file))
 	lines.Buffer(nil, 1<<26)
 	for lines.Scan() {
 		var c recording

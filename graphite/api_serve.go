@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
@@ -72,7 +73,7 @@ func (a *api) answer(route route, w http.ResponseWriter, r *http.Request) (out *
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			a.o.Logger.Error("graphite request panicked", "endpoint", route.endpoint, "query", cut(form.encode(), 1000), "panic", p, "stack", string(debug.Stack()))
+			a.o.Logger.Error("graphite request panicked", "endpoint", route.endpoint, "query", eval.Excerpt(form.encode(), 1000), "panic", p, "stack", string(debug.Stack()))
 			out, err = nil, refuse(http.StatusInternalServerError, "internal error; the log says more")
 		}
 	}()
@@ -150,12 +151,4 @@ func (a *api) send(w http.ResponseWriter, r *http.Request, p *reply) {
 		body.text(")")
 	}
 	body.flush()
-}
-
-// cut shortens a text for a log or an error.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "..."
 }

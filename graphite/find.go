@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
@@ -157,7 +158,7 @@ func (a *api) lookUp(ctx context.Context, query string) ([]findNode, error) {
 	var nodes []findNode
 	parent, only := emptyEnd(query)
 	if !only {
-		found, err := findPaths(ctx, a.o, query, false)
+		found, err := source.FindPaths(ctx, a.o.Trees, query, tree.FindOptions{Limit: a.o.Limits.Nodes})
 		if err != nil {
 			return nil, err
 		}

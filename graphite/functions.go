@@ -47,7 +47,7 @@ func (a *api) showFunction(r *request) (*reply, error) {
 			return r.plainReply(describe(f)), nil
 		}
 	}
-	return nil, refuse(http.StatusNotFound, "Function not found: %s", cut(name, 200))
+	return nil, refuse(http.StatusNotFound, "Function not found: %s", eval.Excerpt(name, 200))
 }
 
 // functionsOf lists the functions of series, or those of pie charts, by name.

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
+	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
@@ -34,8 +35,8 @@ type Options struct {
 	Limits      Limits
 	Carbon      CarbonOptions
 
-	Store    Store
-	Trees    Trees
+	Store    source.Store
+	Trees    source.Trees
 	Names    *translate.Translator
 	Appender storage.Appender // takes new series of /tags/tagSeries
 	Points   storage.Appender // takes carbon's points and new series

@@ -41,7 +41,7 @@ func quoted(text string) string {
 		quote = '"'
 	}
 	out := []byte{quote}
-	for _, c := range cut(text, 200) {
+	for _, c := range eval.Excerpt(text, 200) {
 		switch {
 		case c == rune(quote) || c == '\\':
 			out = append(out, '\\', byte(c))

@@ -38,7 +38,7 @@ func (a *api) render(r *request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	source := &countedSource{Source: a.source(d.request), metrics: a.metrics}
+	source := &countedSource{Source: a.sources.Open(), metrics: a.metrics}
 	list, err := a.evaluator.Eval(r.Context(), nodes, d.request, source)
 	if err != nil {
 		return nil, d.explain(err)
@@ -61,7 +61,7 @@ func formatName(f form) string {
 	case f.get("graphType") == "pie":
 		return "graphType=pie"
 	case f.has("format"):
-		return "format=" + cut(f.get("format"), 40)
+		return "format=" + eval.Excerpt(f.get("format"), 40)
 	case f.has("rawData"):
 		return "rawData"
 	case f.has("pickle"):
@@ -175,22 +175,19 @@ func (a *api) parseTargets(ctx context.Context, d *renderRequest) ([]expr.Node, 
 		}
 		n, err := expr.Parser{UTF8Metrics: a.o.UTF8Metrics}.Parse(text)
 		if err != nil {
-			return nil, &eval.InputError{Reason: err.Error(), Target: cut(text, maxQuoted)}
+			return nil, &eval.InputError{Reason: err.Error(), Target: eval.Excerpt(text, eval.MaxExcerpt)}
 		}
 		nodes[i] = n
 	}
 	return nodes, nil
 }
 
-// maxQuoted bounds how many bytes of targets an error repeats.
-const maxQuoted = 1000
-
 // explain names the targets that an error is about.
 func (d *renderRequest) explain(err error) error {
 	if statusOf(err) != http.StatusBadRequest {
 		return err
 	}
-	targets := cut(strings.Join(d.targets, ", "), maxQuoted)
+	targets := eval.Excerpt(strings.Join(d.targets, ", "), eval.MaxExcerpt)
 	if bad, ok := inputError(err); ok {
 		named := *bad
 		if named.Target == "" {

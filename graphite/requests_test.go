@@ -32,11 +32,11 @@ func TestRequests(t *testing.T) {
 		datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
 			case "points":
-				w.add(t, strings.NewReader(d.Input))
+				w.Add(t, strings.NewReader(d.Input))
 				return ""
 			case "series":
 				for line := range strings.Lines(d.Input) {
-					w.addLabels(t, readLabels(line))
+					w.AddLabels(t, readLabels(line))
 				}
 				return ""
 			case "limits":

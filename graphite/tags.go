@@ -9,11 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/source"
+	"github.com/tsdbridge/tsdbridge/graphite/tagspec"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/turns"
@@ -26,7 +27,7 @@ import (
 // findSeries answers /tags/findSeries: the names of the series that satisfy conditions.
 func (a *api) findSeries(r *request) (*reply, error) {
 	exprs := r.form.list("expr")
-	specs, err := parseTagSpecs(r.Context(), exprs)
+	specs, err := tagspec.Parse(r.Context(), exprs)
 	if err != nil {
 		return nil, err
 	}
@@ -40,26 +41,26 @@ func (a *api) findSeries(r *request) (*reply, error) {
 }
 
 // eachTagged visits the labels of the series that satisfy conditions, in no order.
-func (a *api) eachTagged(ctx context.Context, specs []tagSpec, visit func(labels.Labels)) error {
-	err := a.eachOf(ctx, filters(a.o.Names, specs), a.o.Limits.Series, func(ls labels.Labels) {
-		if matchAll(specs, ls) {
+func (a *api) eachTagged(ctx context.Context, specs tagspec.Specs, visit func(labels.Labels)) error {
+	err := a.eachOf(ctx, specs.Filters(a.o.Names), a.o.Limits.Series, func(ls labels.Labels) {
+		if specs.Match(ls) {
 			visit(ls)
 		}
 	})
-	return errors.Join(err, specsError(specs))
+	return errors.Join(err, specs.Err())
 }
 
 // eachOf visits the labels of the series that pass filters and are not plain.
 func (a *api) eachOf(ctx context.Context, list []storage.Filter, limit int, visit func(labels.Labels)) error {
-	found, err := a.o.Store.Find(ctx, append(list, notPlain(a.o.Names)), 0, math.MaxInt64, limit)
+	found, err := a.o.Store.Find(ctx, append(list, tagspec.Tagged(a.o.Names)), 0, math.MaxInt64, limit)
 	if err != nil {
 		return fmt.Errorf("find series by tags: %w", err)
 	}
-	if err := budget.From(ctx).Take(foundBytes * int64(len(found))); err != nil {
+	if err := budget.From(ctx).Take(source.FoundBytes * int64(len(found))); err != nil {
 		return err
 	}
 	for i, f := range found {
-		if i%foundPage == 0 {
+		if i%source.FoundPage == 0 {
 			if err := turns.From(ctx).Yield(ctx); err != nil {
 				return err
 			}
@@ -69,19 +70,6 @@ func (a *api) eachOf(ctx context.Context, list []storage.Filter, limit int, visi
 		}
 	}
 	return nil
-}
-
-// foundPage is how many series are looked at before others may have their turn.
-const foundPage = 1024
-
-// foundBytes is the memory of a series that was found: its tags, its labels, its name.
-const foundBytes = 1000
-
-// notPlain passes what is not stored as nothing but a metric name. Few plain series get by, if
-// their names are too long for a metric.
-func notPlain(names *translate.Translator) storage.Filter {
-	bare := names.FromLabels(labels.FromStrings(model.MetricNameLabel, "x")).Tags[0]
-	return storage.Filter{Keys: []string{bare.Key}, Match: func(value string) bool { return value != bare.Value }, Absent: true}
 }
 
 // tagSeries answers /tags/tagSeries: the canonical name of a series, which is known from then on.
@@ -111,7 +99,7 @@ func (a *api) tagMultiSeries(r *request) (*reply, error) {
 
 // register makes tagged series known, all or none, and returns their canonical names.
 func (a *api) register(ctx context.Context, paths []string) ([]string, error) {
-	if err := budget.From(ctx).Take(foundBytes * int64(len(paths))); err != nil {
+	if err := budget.From(ctx).Take(source.FoundBytes * int64(len(paths))); err != nil {
 		return nil, err
 	}
 	names := make([]string, len(paths))
@@ -121,7 +109,7 @@ func (a *api) register(ctx context.Context, paths []string) ([]string, error) {
 			return nil, err
 		}
 		if _, err := eval.ParseTags(path); err != nil {
-			return nil, invalidParams("Cannot parse path %s: %v", cut(path, 200), err)
+			return nil, invalidParams("Cannot parse path %s: %v", eval.Excerpt(path, 200), err)
 		}
 		ls := translate.PathLabels(path)
 		names[i] = translate.LabelsPath(ls)
@@ -145,14 +133,14 @@ func (a *api) delSeries(r *request) (*reply, error) {
 	}
 	for _, path := range paths {
 		if _, err := eval.ParseTags(path); err != nil {
-			return nil, invalidParams("Cannot parse path %s: %v", cut(path, 200), err)
+			return nil, invalidParams("Cannot parse path %s: %v", eval.Excerpt(path, 200), err)
 		}
 		known, err := a.known(r.Context(), translate.PathLabels(path))
 		if err != nil {
 			return nil, err
 		}
 		if known {
-			return nil, refuse(http.StatusNotImplemented, "series are not deleted through this API: %s", cut(path, 200))
+			return nil, refuse(http.StatusNotImplemented, "series are not deleted through this API: %s", eval.Excerpt(path, 200))
 		}
 	}
 	return r.plainReply(true), nil

@@ -16,10 +16,10 @@ func BenchmarkTags(b *testing.B) {
 	w := newWeb(b)
 	series := make([]storage.Series, 0, 2*half)
 	for i := range half {
-		series = append(series, w.names.FromPath(fmt.Sprintf("plain.p%d.v", i)), w.names.FromLabels(labels.FromStrings(
+		series = append(series, w.Names.FromPath(fmt.Sprintf("plain.p%d.v", i)), w.Names.FromLabels(labels.FromStrings(
 			model.MetricNameLabel, fmt.Sprintf("metric_%d", i%500), "instance", fmt.Sprintf("h%d", i), "job", fmt.Sprintf("j%d", i%20))))
 	}
-	w.resolve(b, series)
+	w.Register(b, series)
 	for _, url := range []string{
 		"/tags", "/tags/autoComplete/tags?tagPrefix=j", "/tags/autoComplete/values?tag=job", "/tags/autoComplete/values?tag=instance&valuePrefix=h77",
 		"/tags/autoComplete/values?tag=name&valuePrefix=metric_1", "/tags/autoComplete/values?tag=name", "/tags/job",

@@ -8,7 +8,9 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/pyregexp"
+	"github.com/tsdbridge/tsdbridge/graphite/tagspec"
 )
 
 // completeLimit is how many texts are suggested unless the request has a limit: graphite-web's
@@ -20,7 +22,7 @@ func filterOf(ctx context.Context, f form) (passes func(string) bool, failed fun
 	if f.get("filter") == "" {
 		return nil, func() error { return nil }, nil
 	}
-	re, err := anchored(f.get("filter"))
+	re, err := tagspec.Anchored(f.get("filter"))
 	if err != nil {
 		return nil, nil, invalidParams("Invalid filter: %v", err)
 	}
@@ -155,7 +157,7 @@ func completionLimit(f form) (int, error) {
 }
 
 func (a *api) tagsOf(r *request, exprs []string) (textSet, error) {
-	specs, err := parseTagSpecs(r.Context(), exprs)
+	specs, err := tagspec.Parse(r.Context(), exprs)
 	if err != nil {
 		return nil, err
 	}
@@ -164,11 +166,11 @@ func (a *api) tagsOf(r *request, exprs []string) (textSet, error) {
 		ls.Range(func(l labels.Label) { names.add(l.Name) })
 	})
 	for _, s := range specs {
-		delete(names, s.label)
+		delete(names, s.Label)
 	}
 	tags := textSet{}
 	for name := range names {
-		tags.add(labelTag(name))
+		tags.add(tagspec.Tag(name))
 	}
 	return tags, err
 }
@@ -187,7 +189,7 @@ func (a *api) completeValues(r *request) (*reply, error) {
 	exprs, passes := r.form.list("expr"), withPrefix(r.form.get("valuePrefix"))
 	var values textSet
 	if len(exprs) == 0 {
-		values, err = a.allValues(r.Context(), tagLabel(tag), passes, max(limit, 0))
+		values, err = a.allValues(r.Context(), tagspec.Label(tag), passes, max(limit, 0))
 	} else if values, err = a.valuesOf(r, exprs, tag); limit <= 0 {
 		values = nil
 	}
@@ -198,11 +200,11 @@ func (a *api) completeValues(r *request) (*reply, error) {
 }
 
 func (a *api) valuesOf(r *request, exprs []string, tag string) (textSet, error) {
-	specs, err := parseTagSpecs(r.Context(), append(slices.Clip(exprs), tag+"!="))
+	specs, err := tagspec.Parse(r.Context(), append(slices.Clip(exprs), tag+"!="))
 	if err != nil {
-		return nil, fmt.Errorf("values of tag %s: %w", cut(tag, 200), err)
+		return nil, fmt.Errorf("values of tag %s: %w", eval.Excerpt(tag, 200), err)
 	}
-	values, label := textSet{}, tagLabel(tag)
+	values, label := textSet{}, tagspec.Label(tag)
 	err = a.eachTagged(r.Context(), specs, func(ls labels.Labels) { values.add(ls.Get(label)) })
 	return values, err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/tsdbridge/tsdbridge/graphite/tagspec"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
@@ -21,13 +22,13 @@ import (
 func (a *api) allTags(ctx context.Context) (textSet, error) {
 	tags := textSet{}
 	err := a.eachKey(ctx, func(_, label string) error {
-		tags.add(labelTag(label))
+		tags.add(tagspec.Tag(label))
 		return nil
 	}, func(ls labels.Labels) {
-		ls.Range(func(l labels.Label) { tags.add(labelTag(l.Name)) })
+		ls.Range(func(l labels.Label) { tags.add(tagspec.Tag(l.Name)) })
 	})
 	if len(tags) > 0 {
-		tags.add(nameTag)
+		tags.add(tagspec.Name)
 	}
 	return tags, err
 }
@@ -134,7 +135,7 @@ func (a *api) addTagged(ctx context.Context, found textSet, names []string) erro
 // countValues returns how many series have each value of a tag that passes: of all values, or of
 // the first ones with a limit above 0.
 func (a *api) countValues(ctx context.Context, tag string, passes func(string) bool, limit int) (counts textSet, known bool, err error) {
-	label := tagLabel(tag)
+	label := tagspec.Label(tag)
 	condition := translate.Condition{Label: label, Match: func(v string) bool { return v != "" }}
 	if limit > 0 {
 		values, err := a.allValues(ctx, label, passes, limit)

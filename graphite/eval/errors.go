@@ -1,6 +1,9 @@
 package eval
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // InputError means that a target cannot be computed: the sender's fault, 400. Errors of the Source
 // are passed on as they are. The text is graphite-web's where it has one.
@@ -31,4 +34,15 @@ func invalid(format string, args ...any) error {
 
 func crash(format string, args ...any) error {
 	return &InputError{Reason: fmt.Sprintf(format, args...), Crash: true}
+}
+
+// MaxExcerpt bounds how many bytes of targets and conditions an error repeats.
+const MaxExcerpt = 1000
+
+// Excerpt shortens a text for a log or an error.
+func Excerpt(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "..."
 }

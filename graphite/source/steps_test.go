@@ -1,4 +1,4 @@
-package graphite
+package source
 
 import (
 	"context"
@@ -204,11 +204,11 @@ func (m *meta) get(ref storage.Ref) string {
 
 // stepsOver are the steps of a web's series, with documents of their own. What waits is settled by
 // settle.
-func stepsOver(t *testing.T, w *web, log *strings.Builder) (s *steps, m *meta, settle func()) {
+func stepsOver(t *testing.T, w *fixture, log *strings.Builder) (s *steps, m *meta, settle func()) {
 	t.Helper()
 	m = &meta{values: map[storage.Ref]string{}}
 	logger := slog.New(slog.NewTextHandler(log, nil))
-	s = newSteps(apiOptions{Store: w.store, Now: time.Now, Logger: logger}, newReader(w.store))
+	s = newSteps(Options{Store: w.Store, Now: time.Now, Logger: logger}, newReader(w.Store))
 	s.series = m
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -223,24 +223,11 @@ func stepsOver(t *testing.T, w *web, log *strings.Builder) (s *steps, m *meta, s
 	return s, m, synctest.Wait
 }
 
-func (w *web) points(t testing.TB, name string, times []int64) storage.Ref {
-	t.Helper()
-	ref := w.resolve(t, []storage.Series{w.names.FromPath(name)})[0]
-	var b storage.Batch
-	for i, at := range times {
-		b.Add(ref, at, float64(i))
-	}
-	if err := w.store.Append(t.Context(), &b); err != nil {
-		t.Fatal(err)
-	}
-	return ref
-}
-
 // TestSteps lets a step be found, kept, edited, deleted and lost.
 func TestSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWeb(t)
-		ref := w.points(t, "a.b", every(10_000, 50))
+		w := newFixture(t)
+		ref := w.Points(t, "a.b", every(10_000, 50))
 		var log strings.Builder
 		s, m, settle := stepsOver(t, w, &log)
 		window := span{webNow - 10, webNow + 400, webNow + 400}
@@ -303,11 +290,11 @@ func TestSteps(t *testing.T) {
 // one point has carbon's default, for a while.
 func TestStepsOfFewPoints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWeb(t)
+		w := newFixture(t)
 		var log strings.Builder
 		s, m, settle := stepsOver(t, w, &log)
 		day := func(name string, at int64, n int) storage.Ref {
-			return w.points(t, name, every(10_000, n, func(_ *rand.Rand, _ int, t int64) (int64, bool) { return t + at*1000, true }))
+			return w.Points(t, name, every(10_000, n, func(_ *rand.Rand, _ int, t int64) (int64, bool) { return t + at*1000, true }))
 		}
 		before, after, few, inside := day("x.before", -86400, 50), day("x.after", 7200, 50), day("x.few", 0, 9), day("x.inside", -20*86400, 50)
 		one := day("x.one", 0, 1)
@@ -327,7 +314,7 @@ func TestStepsOfFewPoints(t *testing.T) {
 			t.Errorf("documents %v", m.values)
 		}
 		// A guess is not looked at again for a while, and then it is.
-		w.points(t, "x.one", every(10_000, 50))
+		w.Points(t, "x.one", every(10_000, 50))
 		for _, want := range []int64{defaultStep, 10} {
 			if got, err := s.of(t.Context(), refs, span{webNow - 600, webNow + 600, webNow + 600}); err != nil || got[one] != want {
 				t.Errorf("step %d, %v, want %d", got[one], err, want)

@@ -1,4 +1,4 @@
-package graphite
+package source
 
 import (
 	"math"

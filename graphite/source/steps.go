@@ -1,4 +1,4 @@
-package graphite
+package source
 
 import (
 	"context"
@@ -58,7 +58,7 @@ type knownStep struct {
 	checked time.Time // when the document or the points were looked at
 }
 
-func newSteps(o apiOptions, r reader) *steps {
+func newSteps(o Options, r reader) *steps {
 	return &steps{
 		series: o.Store, reader: r, now: o.Now, logger: o.Logger,
 		known: recent.New[storage.Ref, knownStep](maxSteps), keeps: make(chan keep, maxKeeps),

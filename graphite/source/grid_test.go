@@ -1,4 +1,4 @@
-package graphite
+package source
 
 import (
 	"bufio"
@@ -12,6 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/e2e/scale"
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/graphitetest"
 )
 
 // whisperCase is what whisper itself kept of points; see testdata/carbon/whisper_cases.py.
@@ -24,7 +25,7 @@ type whisperCase struct {
 }
 
 func TestWhisper(t *testing.T) {
-	lines := bufio.NewScanner(openFile(t, "testdata/carbon/whisper.jsonl.gz"))
+	lines := bufio.NewScanner(graphitetest.Open(t, "testdata/carbon/whisper.jsonl.gz"))
 	lines.Buffer(nil, 1<<20)
 	windows, coarse := 0, 0
 	for n := 0; lines.Scan(); n++ {

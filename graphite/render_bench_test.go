@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/graphite/graphitetest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
@@ -29,16 +30,15 @@ func benchName(i int) string {
 // newBench is the API over what an hour's flushes of a writer leave in an engine.
 func newBench(b *testing.B, db kv.KV) *web {
 	b.Helper()
-	w := newShared(b, db, func(o *apiOptions) { o.Now = func() time.Time { return time.Unix(benchEnd, 0) } })
-	w.mount()
+	w := newWebOver(graphitetest.Shared(b, db), func(o *apiOptions) { o.Now = func() time.Time { return time.Unix(benchEnd, 0) } })
 	var names, many []storage.Series
 	for i := range benchSeries {
-		names = append(names, w.names.FromPath(benchName(i)))
+		names = append(names, w.Names.FromPath(benchName(i)))
 	}
 	for i := range 10_000 {
-		many = append(many, w.names.FromPath(fmt.Sprintf("many.g%02d.h%02d", i/100, i%100)))
+		many = append(many, w.Names.FromPath(fmt.Sprintf("many.g%02d.h%02d", i/100, i%100)))
 	}
-	refs, others := w.resolve(b, names), w.resolve(b, many)
+	refs, others := w.Register(b, names), w.Register(b, many)
 	for hour := benchEnd - 24*3600; hour < benchEnd; hour += 3600 {
 		list := refs
 		if hour < benchEnd-2*3600 {
@@ -60,7 +60,7 @@ func (w *web) flush(b *testing.B, refs []storage.Ref, from, until int) {
 				batch.Add(ref, int64(at)*1000, float64((i*31+at)%977)+0.25)
 			}
 		}
-		if err := w.store.Append(b.Context(), &batch); err != nil {
+		if err := w.Append(b.Context(), &batch); err != nil {
 			b.Fatal(err)
 		}
 		refs = refs[n:]
@@ -69,7 +69,7 @@ func (w *web) flush(b *testing.B, refs []storage.Ref, from, until int) {
 
 func BenchmarkRender(b *testing.B) {
 	engines := map[string]func(b *testing.B) kv.KV{
-		"memory": func(*testing.B) kv.KV { return newTables() },
+		"memory": func(*testing.B) kv.KV { return graphitetest.Tables() },
 		"pebble": openPebble,
 	}
 	for _, engine := range []string{"memory", "pebble"} {

@@ -1,4 +1,4 @@
-package graphite
+package source
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/tagspec"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
@@ -17,7 +18,7 @@ import (
 )
 
 // find returns what a fetch names, sorted by name.
-func (s *source) find(ctx context.Context, f eval.Fetch) ([]*targetSeries, error) {
+func (s *Source) find(ctx context.Context, f eval.Fetch) ([]*targetSeries, error) {
 	if f.Tags != nil {
 		return s.byTags(ctx, f)
 	}
@@ -39,12 +40,18 @@ func (s *source) find(ctx context.Context, f eval.Fetch) ([]*targetSeries, error
 	return targets, err
 }
 
+// FoundPage is how many series are looked at before others may have their turn.
+const FoundPage = 1024
+
+// FoundBytes is the memory of a series that was found: its tags, its labels, its name.
+const FoundBytes = 1000
+
 // targetBytes is the memory of a target series without its slots.
 const targetBytes = 500
 
 // byPath returns the leaves that a pattern matches in the trees.
-func (s *source) byPath(ctx context.Context, pattern string) ([]*targetSeries, error) {
-	nodes, err := findPaths(ctx, s.o, pattern, true)
+func (s *Source) byPath(ctx context.Context, pattern string) ([]*targetSeries, error) {
+	nodes, err := FindPaths(ctx, s.o.Trees, pattern, tree.FindOptions{Leaves: true, Limit: s.o.Limits.Nodes})
 	if err != nil {
 		return nil, err
 	}
@@ -63,20 +70,19 @@ func (s *source) byPath(ctx context.Context, pattern string) ([]*targetSeries, e
 	return sortTargets(targets), err
 }
 
-// findPaths searches the trees. Carbon takes a slash in a name as a dot. So does graphite-web in a
+// FindPaths searches the trees. Carbon takes a slash in a name as a dot. So does graphite-web in a
 // pattern, unless a name contains a slash.
-func findPaths(ctx context.Context, o apiOptions, pattern string, leaves bool) ([]tree.Node, error) {
-	options := tree.FindOptions{Leaves: leaves, Limit: o.Limits.Nodes}
-	nodes, err := o.Trees.Find(ctx, pattern, options)
+func FindPaths(ctx context.Context, trees Trees, pattern string, options tree.FindOptions) ([]tree.Node, error) {
+	nodes, err := trees.Find(ctx, pattern, options)
 	if err == nil && len(nodes) == 0 && strings.Contains(pattern, "/") {
-		return o.Trees.Find(ctx, strings.ReplaceAll(pattern, "/", "."), options)
+		return trees.Find(ctx, strings.ReplaceAll(pattern, "/", "."), options)
 	}
 	return nodes, err
 }
 
 // byName returns the series of a tagged name, which is spelled as the name of a series is; another
 // order of the tags finds nothing. A name without tags, or whose tags do not parse, is a path.
-func (s *source) byName(ctx context.Context, f eval.Fetch) ([]*targetSeries, error) {
+func (s *Source) byName(ctx context.Context, f eval.Fetch) ([]*targetSeries, error) {
 	ls := translate.PathLabels(f.Pattern)
 	if ls.IsEmpty() || translate.IsPlain(ls) || translate.LabelsPath(ls) != f.Pattern {
 		return nil, nil
@@ -91,33 +97,33 @@ func (s *source) byName(ctx context.Context, f eval.Fetch) ([]*targetSeries, err
 }
 
 // byTags returns the series that satisfy seriesByTag's conditions.
-func (s *source) byTags(ctx context.Context, f eval.Fetch) ([]*targetSeries, error) {
-	specs, err := parseTagSpecs(ctx, f.Tags)
+func (s *Source) byTags(ctx context.Context, f eval.Fetch) ([]*targetSeries, error) {
+	specs, err := tagspec.Parse(ctx, f.Tags)
 	if err != nil {
 		return nil, err
 	}
-	targets, err := s.tagged(ctx, f, filters(s.o.Names, specs), func(found labels.Labels) bool { return matchAll(specs, found) })
+	targets, err := s.tagged(ctx, f, specs.Filters(s.o.Names), specs.Match)
 	if err != nil {
 		return nil, err
 	}
-	return targets, specsError(specs)
+	return targets, specs.Err()
 }
 
 // tagged returns the series that are not plain, pass filters and match, under their canonical
 // names.
-func (s *source) tagged(ctx context.Context, f eval.Fetch, filters []storage.Filter, match func(labels.Labels) bool) ([]*targetSeries, error) {
+func (s *Source) tagged(ctx context.Context, f eval.Fetch, filters []storage.Filter, match func(labels.Labels) bool) ([]*targetSeries, error) {
 	start, end := millis(f.From, min(f.Until, f.Now))
-	found, err := s.o.Store.Find(ctx, append(filters, notPlain(s.o.Names)), start, end, s.o.Limits.Series)
+	found, err := s.o.Store.Find(ctx, append(filters, tagspec.Tagged(s.o.Names)), start, end, s.o.Limits.Series)
 	if err != nil {
 		return nil, err
 	}
-	if err := budget.From(ctx).Take((foundBytes + targetBytes) * int64(len(found))); err != nil {
+	if err := budget.From(ctx).Take((FoundBytes + targetBytes) * int64(len(found))); err != nil {
 		return nil, err
 	}
 	byName := map[string][]storage.Ref{}
 	sets := map[string]labels.Labels{}
 	for i, series := range found {
-		if i%foundPage == 0 {
+		if i%FoundPage == 0 {
 			if err := turns.From(ctx).Yield(ctx); err != nil {
 				return nil, err
 			}
@@ -141,6 +147,6 @@ func (s *source) tagged(ctx context.Context, f eval.Fetch, filters []storage.Fil
 // tagsOf are the labels of a series as Graphite's tags.
 func tagsOf(ls labels.Labels) map[string]string {
 	tags := make(map[string]string, ls.Len())
-	ls.Range(func(l labels.Label) { tags[labelTag(l.Name)] = l.Value })
+	ls.Range(func(l labels.Label) { tags[tagspec.Tag(l.Name)] = l.Value })
 	return tags
 }

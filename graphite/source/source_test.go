@@ -1,4 +1,4 @@
-package graphite
+package source
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/graphitetest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
@@ -103,17 +104,17 @@ func fetchOne(t *testing.T, s eval.Source, f eval.Fetch) string {
 // Several series under one path are a line each.
 func TestSeveralSeriesOfAPath(t *testing.T) {
 	c := &counting{}
-	w := newWeb(t, func(o *apiOptions) {
+	w := newFixture(t, func(o *Options) {
 		c.Store = o.Store
 		o.Store, o.Schemas = c, schemasOf(t, tens)
 	})
 	add := func(metric string, pairs ...float64) {
-		ref := w.resolve(t, []storage.Series{{Metric: metric, Tags: []storage.Tag{{Key: "k", Value: "v"}}}})[0]
+		ref := w.Register(t, []storage.Series{{Metric: metric, Tags: []storage.Tag{{Key: "k", Value: "v"}}}})[0]
 		var b storage.Batch
 		for i := 0; i < len(pairs); i += 2 {
 			b.Add(ref, int64(pairs[i]*1000), pairs[i+1])
 		}
-		if err := w.store.Append(t.Context(), &b); err != nil {
+		if err := w.Append(t.Context(), &b); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -124,8 +125,8 @@ func TestSeveralSeriesOfAPath(t *testing.T) {
 	for i := range 3 {
 		tsuids = append(tsuids, []byte{0, 0, byte(i + 1), 0, 0, 1, 0, 0, 1})
 	}
-	w.api.sources.o.Trees = leaves{"a.b": tsuids, "a.c": {{9}, tsuids[1]}, "a.d": {{9}}, "a.e": nil}
-	got := fetchOne(t, w.api.source(eval.Request{}), eval.Fetch{Pattern: "a.*", From: 1000, Until: 1060})
+	w.sources.o.Trees = leaves{"a.b": tsuids, "a.c": {{9}, tsuids[1]}, "a.d": {{9}}, "a.e": nil}
+	got := fetchOne(t, w.sources.Open(), eval.Fetch{Pattern: "a.*", From: 1000, Until: 1060})
 	// a.c has a leaf that is no series of these widths, and a.d nothing but that.
 	want := "a.b;k=v;metric=new 1010/10 - 2 2 - - 2\na.b;k=v;metric=old 1010/10 1 1 1 1 1 -\na.b;k=v;metric=third 1010/10 - - - 3 - -\n" +
 		"a.c 1010/10 - 2 2 - - 2\n"
@@ -140,15 +141,15 @@ func TestSeveralSeriesOfAPath(t *testing.T) {
 // What was read is not read again, and of a window that goes further only what is missing.
 func TestReadOnce(t *testing.T) {
 	c := &counting{}
-	w := newWeb(t, func(o *apiOptions) {
+	w := newFixture(t, func(o *Options) {
 		c.Store = o.Store
 		o.Store, o.Schemas = c, schemasOf(t, "[all]\npattern = .*\nretentions = 10s:1h,60s:5y\n")
-		_, o.Aggregation = carbonFiles(t)
+		_, o.Aggregation = graphitetest.CarbonFiles(t, "testdata/carbon")
 	})
 	for _, name := range []string{"a.x", "a.y"} {
-		w.points(t, name, []int64{800e3, 990e3, 1020e3, 1050e3, 1200e3})
+		w.Points(t, name, []int64{800e3, 990e3, 1020e3, 1050e3, 1200e3})
 	}
-	s := w.api.source(eval.Request{})
+	s := w.sources.Open()
 	for _, step := range []struct {
 		pattern          string
 		from, until, now int64
@@ -173,7 +174,7 @@ func TestReadOnce(t *testing.T) {
 		}
 	}
 	// One fetch with the same series twice, in two windows.
-	out, err := w.api.source(eval.Request{}).Fetch(t.Context(), []eval.Fetch{
+	out, err := w.sources.Open().Fetch(t.Context(), []eval.Fetch{
 		{Pattern: "a.x", From: 1000, Until: 1030, Now: 1500}, {Pattern: "a.*", From: 1000, Until: 1030, Now: 1500}, {Pattern: "a.x", From: 980, Until: 1020, Now: 1500},
 	})
 	if err != nil || showSeries(out[0])+showSeries(out[2]) != "a.x 1010/10 - 2 -\na.x 990/10 1 - - 2\n" {
@@ -199,19 +200,19 @@ func sameWords(a, b string) bool {
 }
 
 func TestFetchNames(t *testing.T) {
-	w := newWeb(t, func(o *apiOptions) { o.Schemas = schemasOf(t, tens) })
+	w := newFixture(t, func(o *Options) { o.Schemas = schemasOf(t, tens) })
 	for _, name := range []string{"req;dc=a;host=1", "req;dc=b", "plain.req", "odd;tag", "req"} {
-		w.points(t, name, []int64{1010e3})
+		w.Points(t, name, []int64{1010e3})
 	}
 	var b storage.Batch
-	for _, ref := range w.addLabels(t,
+	for _, ref := range w.AddLabels(t,
 		labels.FromStrings("__name__", "up", "job", "x"), labels.FromStrings("__name__", "up", "name", "n"), labels.FromStrings("job", "nameless")) {
 		b.Add(ref, 1010e3, 1)
 	}
-	if err := w.store.Append(t.Context(), &b); err != nil {
+	if err := w.Append(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
-	s := w.api.source(eval.Request{})
+	s := w.sources.Open()
 	for _, c := range []struct {
 		pattern string
 		tags    []string
@@ -229,7 +230,7 @@ func TestFetchNames(t *testing.T) {
 		{"seriesByTag('dc=~.')", []string{"dc=~."}, "req;dc=a;host=1 map[dc:a host:1 name:req]\nreq;dc=b map[dc:b name:req]\n"},
 		{"seriesByTag('name=req')", []string{"name=req"}, "req;dc=a;host=1 map[dc:a host:1 name:req]\nreq;dc=b map[dc:b name:req]\n"},
 		{"seriesByTag('name=req','dc!=a')", []string{"name=req", "dc!=a"}, "req;dc=b map[dc:b name:req]\n"},
-		{"seriesByTag('job=nameless')", []string{"job=nameless"}, w.names.ToPath(storageSeries(w, "job", "nameless")) + " map[job:nameless]\n"},
+		{"seriesByTag('job=nameless')", []string{"job=nameless"}, w.Names.ToPath(storageSeries(w, "job", "nameless")) + " map[job:nameless]\n"},
 	} {
 		out, err := s.Fetch(t.Context(), []eval.Fetch{{Pattern: c.pattern, Tags: c.tags, From: 1000, Until: 1020, Now: 2000}})
 		if err != nil {
@@ -244,7 +245,7 @@ func TestFetchNames(t *testing.T) {
 			t.Errorf("%s:\n%swant\n%s", c.pattern, got, c.want)
 		}
 	}
-	if _, err := s.Fetch(t.Context(), []eval.Fetch{{Tags: []string{"a!=b"}, From: 1, Until: 2, Now: 3}}); statusOf(err) != 400 {
+	if _, err := s.Fetch(t.Context(), []eval.Fetch{{Tags: []string{"a!=b"}, From: 1, Until: 2, Now: 3}}); !isInputError(err) {
 		t.Errorf("a condition that everything satisfies: %v", err)
 	}
 	// A label called name is a tag under the escaped key, which asks for it too.
@@ -259,18 +260,18 @@ func TestFetchNames(t *testing.T) {
 	}
 }
 
-func storageSeries(w *web, pairs ...string) storage.Series {
-	return w.names.FromLabels(labels.FromStrings(pairs...))
+func storageSeries(w *fixture, pairs ...string) storage.Series {
+	return w.Names.FromLabels(labels.FromStrings(pairs...))
 }
 
 func TestSourceLimits(t *testing.T) {
 	c := &counting{}
-	w := newWeb(t, func(o *apiOptions) {
+	w := newFixture(t, func(o *Options) {
 		c.Store = o.Store
-		o.Store, o.Schemas, o.Limits = c, schemasOf(t, tens), Limits{Series: 3, Points: 100, Concurrency: 1}
+		o.Store, o.Schemas, o.Limits = c, schemasOf(t, tens), Limits{Series: 3, Points: 100}
 	})
 	for i := range 4 {
-		w.points(t, fmt.Sprint("a.", i), []int64{1010e3})
+		w.Points(t, fmt.Sprint("a.", i), []int64{1010e3})
 	}
 	for _, f := range []struct {
 		pattern          string
@@ -283,14 +284,14 @@ func TestSourceLimits(t *testing.T) {
 		{"a.0", 1000, 2010, 5000, "limit exceeded: the targets need more than 100 points (--query.max-samples)"},
 		{"a.0", 0, math.MaxInt64, math.MaxInt64, "limit exceeded: the targets need more than 100 points (--query.max-samples)"},
 	} {
-		_, err := w.api.source(eval.Request{}).Fetch(t.Context(), []eval.Fetch{{Pattern: f.pattern, From: f.from, Until: f.until, Now: f.now}})
+		_, err := w.sources.Open().Fetch(t.Context(), []eval.Fetch{{Pattern: f.pattern, From: f.from, Until: f.until, Now: f.now}})
 		reads := c.take()
 		if f.want == "" && err != nil || f.want != "" && (err == nil || err.Error() != f.want || !errors.Is(err, storage.ErrLimit) || reads != "") {
 			t.Errorf("%s %d..%d: %v after reading %q, want %q", f.pattern, f.from, f.until, err, reads, f.want)
 		}
 	}
 	// The limit holds for all fetches of a request together.
-	s := w.api.source(eval.Request{})
+	s := w.sources.Open()
 	for i, ok := range []bool{true, false} {
 		_, err := s.Fetch(t.Context(), []eval.Fetch{{Pattern: fmt.Sprint("a.", i), From: 1000, Until: 1600, Now: 5000}})
 		if (err == nil) != ok {
@@ -312,35 +313,35 @@ func (f failing) Select(context.Context, storage.Query) iter.Seq2[storage.Points
 func TestSourceErrors(t *testing.T) {
 	away := errors.New("the store is away")
 	for _, schemas := range []string{"", tens} {
-		w := newWeb(t, func(o *apiOptions) { o.Store, o.Schemas = failing{o.Store, away}, schemasOf(t, schemas) })
-		w.points(t, "a.b", []int64{1010e3})
-		if _, err := w.api.source(eval.Request{}).Fetch(t.Context(), []eval.Fetch{{Pattern: "a.b", From: 1000, Until: 1020, Now: 2000}}); !errors.Is(err, away) {
+		w := newFixture(t, func(o *Options) { o.Store, o.Schemas = failing{o.Store, away}, schemasOf(t, schemas) })
+		w.Points(t, "a.b", []int64{1010e3})
+		if _, err := w.sources.Open().Fetch(t.Context(), []eval.Fetch{{Pattern: "a.b", From: 1000, Until: 1020, Now: 2000}}); !errors.Is(err, away) {
 			t.Errorf("Fetch = %v, want %v", err, away)
 		}
 	}
-	w := newWeb(t)
-	w.points(t, "a.b", []int64{1010e3})
+	w := newFixture(t)
+	w.Points(t, "a.b", []int64{1010e3})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := w.api.source(eval.Request{}).Fetch(ctx, []eval.Fetch{{Pattern: "a.b", From: 1000, Until: 1020, Now: 2000}}); !errors.Is(err, context.Canceled) {
+	if _, err := w.sources.Open().Fetch(ctx, []eval.Fetch{{Pattern: "a.b", From: 1000, Until: 1020, Now: 2000}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Fetch = %v, want %v", err, context.Canceled)
 	}
 }
 
 // A step outlives the process, in the document of the series.
 func TestStepsOutliveTheProcess(t *testing.T) {
-	w := newWeb(t)
-	ref := w.points(t, "a.b", every(10_000, 100))
+	w := newFixture(t)
+	ref := w.Points(t, "a.b", every(10_000, 100))
 	f := eval.Fetch{Pattern: "a.b", From: webNow, Until: webNow + 40, Now: webNow + 2000}
 	want := fmt.Sprintf("a.b %d/10 1 2 3 4\n", webNow+10)
-	if got := fetchOne(t, w.api.source(eval.Request{}), f); got != want {
+	if got := fetchOne(t, w.sources.Open(), f); got != want {
 		t.Errorf("fetched %swant %s", got, want)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- w.api.run(ctx) }()
+	go func() { done <- w.sources.Run(ctx) }()
 	kept := func() string {
-		values, err := w.store.SeriesCustom(t.Context(), []storage.Ref{ref}, stepKey)
+		values, err := w.SeriesCustom(t.Context(), []storage.Ref{ref}, stepKey)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -352,11 +353,16 @@ func TestStepsOutliveTheProcess(t *testing.T) {
 	if err := <-done; err != nil || kept() != "10" {
 		t.Fatalf("Run = %v, the document says %q, want 10", err, kept())
 	}
-	if err := w.store.SetSeriesCustom(t.Context(), stepKey, []storage.CustomEdit{{Ref: ref, Old: "10", New: "20"}}); err != nil {
+	if err := w.SetSeriesCustom(t.Context(), stepKey, []storage.CustomEdit{{Ref: ref, Old: "10", New: "20"}}); err != nil {
 		t.Fatal(err)
 	}
-	w.api.sources = newSources(w.api.o) // as a new process has them
-	if got, want := fetchOne(t, w.api.source(eval.Request{}), f), fmt.Sprintf("a.b %d/20 3 5\n", webNow+20); got != want {
+	w.sources = New(w.sources.o) // as a new process has them
+	if got, want := fetchOne(t, w.sources.Open(), f), fmt.Sprintf("a.b %d/20 3 5\n", webNow+20); got != want {
 		t.Errorf("fetched %swant %s", got, want)
 	}
+}
+
+func isInputError(err error) bool {
+	_, ok := errors.AsType[*eval.InputError](err)
+	return ok
 }

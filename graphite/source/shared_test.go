@@ -1,4 +1,4 @@
-package graphite
+package source
 
 import (
 	"context"
@@ -6,66 +6,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-chi/chi/v5"
-
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/graphitetest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/translate"
-	"github.com/tsdbridge/tsdbridge/tree"
 )
-
-// newTables returns empty tables.
-func newTables() *kv.Mem {
-	var tables []kv.Table
-	for _, name := range []string{"tsdb", "tsdb-uid", "tsdb-meta", "tsdb-tree"} {
-		tables = append(tables, kv.Table{Name: name, Families: []string{schema.FamilyData, "id", "name"}})
-	}
-	return kv.NewMem(tables...)
-}
-
-// newShared is the API over tables that other processes write to as well.
-func newShared(t testing.TB, db kv.KV, change ...func(*apiOptions)) *web {
-	t.Helper()
-	names, err := translate.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	treeOptions := tree.DefaultOptions()
-	treeOptions.DefaultTree, treeOptions.Plain, treeOptions.Shown = "graphite", names.Plain, translate.Shown
-	forest := tree.New(db, treeOptions)
-	if _, err := forest.Load(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	o := storage.DefaultOptions()
-	o.Observer = forest
-	store, err := storage.New(db, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run(t, store)
-	options := apiOptions{Store: store, Trees: forest, Names: names, Limits: DefaultLimits(), Now: func() time.Time { return time.Unix(webNow, 0) }}
-	for _, c := range change {
-		c(&options)
-	}
-	return &web{db: db, store: store, forest: forest, names: names, api: newAPI(options)}
-}
-
-// mount gives it its routes.
-func (w *web) mount() {
-	w.router = chi.NewRouter()
-	w.api.routes(w.router)
-}
 
 // A TSD that keeps no meta wrote the series: they are drawn by their leaves and by their tags, and
 // their steps make them the rows of tsdb-meta that they lack, as first sight would have.
 func TestSeriesWithoutMeta(t *testing.T) {
-	db := newTables()
-	writer := newShared(t, db)
+	db := graphitetest.Tables()
+	writer := newFixtureOver(graphitetest.Shared(t, db))
 	for i := range 40 {
-		writer.points(t, fmt.Sprintf("a.h%02d.x", i), every(10_000, 30))
-		writer.points(t, fmt.Sprintf("req;host=%02d", i), every(30_000, 30))
+		writer.Points(t, fmt.Sprintf("a.h%02d.x", i), every(10_000, 30))
+		writer.Points(t, fmt.Sprintf("req;host=%02d", i), every(30_000, 30))
 	}
 	var deletes []kv.Mutation
 	for row, err := range db.Scan(t.Context(), kv.Scan{Table: "tsdb-meta", Family: schema.FamilyMeta}) {
@@ -77,7 +32,7 @@ func TestSeriesWithoutMeta(t *testing.T) {
 	if err := db.Apply(t.Context(), "tsdb-meta", schema.FamilyMeta, deletes); err != nil {
 		t.Fatal(err)
 	}
-	w := newShared(t, db)
+	w := newFixtureOver(graphitetest.Shared(t, db))
 	for _, c := range []struct {
 		f    eval.Fetch
 		step int64
@@ -86,7 +41,7 @@ func TestSeriesWithoutMeta(t *testing.T) {
 		{eval.Fetch{Pattern: "seriesByTag('name=req')", Tags: []string{"name=req"}}, 30},
 	} {
 		c.f.From, c.f.Until, c.f.Now = webNow, webNow+60, webNow+600
-		out, err := w.api.source(eval.Request{}).Fetch(t.Context(), []eval.Fetch{c.f})
+		out, err := w.sources.Open().Fetch(t.Context(), []eval.Fetch{c.f})
 		if err != nil || len(out[0]) != 40 {
 			t.Fatalf("%s: %d series, %v", c.f.Pattern, len(out[0]), err)
 		}
@@ -110,10 +65,10 @@ func TestSeriesWithoutMeta(t *testing.T) {
 }
 
 // settleAll runs the API until nothing waits and n steps are in documents.
-func settleAll(t *testing.T, w *web, n int) {
+func settleAll(t *testing.T, w *fixture, n int) {
 	t.Helper()
 	var refs []storage.Ref
-	found, err := w.store.Find(t.Context(), nil, 0, storage.MaxTime, 0)
+	found, err := w.Find(t.Context(), nil, 0, storage.MaxTime, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +77,7 @@ func settleAll(t *testing.T, w *web, n int) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- w.api.run(ctx) }()
+	go func() { done <- w.sources.Run(ctx) }()
 	defer func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -131,7 +86,7 @@ func settleAll(t *testing.T, w *web, n int) {
 	}()
 	kept := 0
 	for deadline := time.Now().Add(20 * time.Second); kept < n && time.Now().Before(deadline); {
-		values, err := w.store.SeriesCustom(t.Context(), refs, stepKey)
+		values, err := w.SeriesCustom(t.Context(), refs, stepKey)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,10 +105,10 @@ func settleAll(t *testing.T, w *web, n int) {
 // The recorded answers do not depend on how the store is shared: a store that another process
 // filled draws the same.
 func TestRecordedOnSharedTables(t *testing.T) {
-	db := newTables()
-	withRules := func(o *apiOptions) { o.Schemas, o.Aggregation = carbonFiles(t) }
-	newShared(t, db, withRules).add(t, openFile(t, "eval/testdata/feed.txt.gz"))
-	alone, shared := newFeed(t), newShared(t, db, withRules)
+	db := graphitetest.Tables()
+	withRules := func(o *Options) { o.Schemas, o.Aggregation = graphitetest.CarbonFiles(t, "testdata/carbon") }
+	newFixtureOver(graphitetest.Shared(t, db), withRules).Add(t, graphitetest.Open(t, "../eval/testdata/feed.txt.gz"))
+	alone, shared := newFixture(t, withRules), newFixtureOver(graphitetest.Shared(t, db), withRules)
 	fetches := []eval.Fetch{
 		{Pattern: "**"},
 		{Pattern: "servers.*.cpu.{0,1}.[us]*"},
@@ -164,11 +119,12 @@ func TestRecordedOnSharedTables(t *testing.T) {
 	for i := range fetches {
 		fetches[i].From, fetches[i].Until, fetches[i].Now = 1741050007, 1741051207, webNow
 	}
-	want, err := alone.api.source(eval.Request{}).Fetch(t.Context(), fetches)
+	alone.Add(t, graphitetest.Open(t, "../eval/testdata/feed.txt.gz"))
+	want, err := alone.sources.Open().Fetch(t.Context(), fetches)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := shared.api.source(eval.Request{}).Fetch(t.Context(), fetches)
+	got, err := shared.sources.Open().Fetch(t.Context(), fetches)
 	if err != nil {
 		t.Fatal(err)
 	}

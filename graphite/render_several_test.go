@@ -26,10 +26,10 @@ func newSeveral(t *testing.T, sum bool) *web {
 	}
 	definition := template.Definition("servers")
 	definition.Sum = sum
-	if _, err := tree.NewDefinitions(w.db, "tsdb-tree").Declare(t.Context(), definition); err != nil {
+	if _, err := tree.NewDefinitions(w.DB, "tsdb-tree").Declare(t.Context(), definition); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.forest.LoadTrees(t.Context()); err != nil {
+	if err := w.Trees.LoadTrees(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for i, pairs := range [][]string{
@@ -42,14 +42,14 @@ func newSeveral(t *testing.T, sum bool) *web {
 		{"odd", "q", "a", "name", "n"},
 	} {
 		pairs = append([]string{model.MetricNameLabel, pairs[0], "host", "web"}, pairs[1:]...)
-		ref := w.addLabels(t, labels.FromStrings(pairs...))[0]
+		ref := w.AddLabels(t, labels.FromStrings(pairs...))[0]
 		var b storage.Batch
 		for at := range 3 {
 			if i != 3 || at != 2 {
 				b.Add(ref, int64(webNow-180+60*at)*1000, float64(int(1)<<i))
 			}
 		}
-		if err := w.store.Append(t.Context(), &b); err != nil {
+		if err := w.Append(t.Context(), &b); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -141,7 +141,7 @@ func TestSeveralSeriesAreSummed(t *testing.T) {
 // A path that two trees give to different series shows both.
 func TestSeveralTreesOfAPath(t *testing.T) {
 	w := newSeveral(t, false)
-	w.add(t, strings.NewReader(fmt.Sprintf("servers.web.one 7 %d\n", webNow-120)))
+	w.Add(t, strings.NewReader(fmt.Sprintf("servers.web.one 7 %d\n", webNow-120)))
 	got := w.draw(t, "servers.web.one")
 	want := "servers.web.one - 7 - map[name:servers.web.one]\nservers.web.one;job=x 16 16 16 map[job:x name:servers.web.one]\n"
 	if diff := cmp.Diff(want, got); diff != "" {

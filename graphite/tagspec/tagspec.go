@@ -1,4 +1,6 @@
-package graphite
+// Package tagspec parses and matches graphite-web's conditions on tags (tag=value, tag!=~regexp), and
+// converts labels to Graphite's tags and back. It never reads a store.
+package tagspec
 
 import (
 	"context"
@@ -17,11 +19,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
-// A tagSpec is a condition on a tag, as seriesByTag and /tags/findSeries take it: tag=v, tag!=v,
+// A Spec is a condition on a tag, as seriesByTag and /tags/findSeries take it: tag=v, tag!=v,
 // tag=~re, tag!=~re. A tag that a series does not have is the empty text.
-type tagSpec struct {
+type Spec struct {
+	Label string // of series: the one that the tag shows
+
 	tag     string
-	label   string // of the series, that the tag is
 	negated bool
 	value   string
 	re      *pyregexp.Regexp // nil: value itself
@@ -36,9 +39,11 @@ func tagSpecSyntax() *regexp.Regexp { return regexp.MustCompile(`^([^;!=]+)(!?=~
 // mostTagSpecs bounds the conditions of one request: each is tried on each series.
 const mostTagSpecs = 1000
 
-// parseTagSpecs reads conditions. One of them at least must need a tag, else nearly everything
-// would pass.
-func parseTagSpecs(ctx context.Context, texts []string) ([]tagSpec, error) {
+// Specs are the conditions of one request. A series must satisfy all of them.
+type Specs []Spec
+
+// Parse reads conditions. At least one of them must need a tag, else nearly everything would pass.
+func Parse(ctx context.Context, texts []string) (Specs, error) {
 	if len(texts) == 0 {
 		return nil, &eval.InputError{Reason: "no tag expressions specified"}
 	}
@@ -46,18 +51,18 @@ func parseTagSpecs(ctx context.Context, texts []string) ([]tagSpec, error) {
 		return nil, fmt.Errorf("%w: %d tag expressions, at most %d are looked at in one request", storage.ErrLimit, len(texts), mostTagSpecs)
 	}
 	syntax, tooMuch := tagSpecSyntax(), new(atomic.Pointer[string])
-	specs := make([]tagSpec, len(texts))
+	specs := make(Specs, len(texts))
 	needy := false
 	for i, text := range texts {
 		m := syntax.FindStringSubmatch(text)
 		if m == nil {
-			return nil, &eval.InputError{Reason: "Invalid tagspec " + cut(text, maxQuoted)}
+			return nil, &eval.InputError{Reason: "Invalid tagspec " + eval.Excerpt(text, eval.MaxExcerpt)}
 		}
-		s := tagSpec{tag: m[1], label: tagLabel(m[1]), negated: m[2][0] == '!', value: m[3], ctx: ctx, tooMuch: tooMuch}
+		s := Spec{tag: m[1], Label: Label(m[1]), negated: m[2][0] == '!', value: m[3], ctx: ctx, tooMuch: tooMuch}
 		if strings.HasSuffix(m[2], "~") {
-			re, err := anchored(m[3])
+			re, err := Anchored(m[3])
 			if err != nil {
-				return nil, &eval.InputError{Reason: fmt.Sprintf("Invalid tagspec %s: %v", cut(text, maxQuoted), err)}
+				return nil, &eval.InputError{Reason: fmt.Sprintf("Invalid tagspec %s: %v", eval.Excerpt(text, eval.MaxExcerpt), err)}
 			}
 			s.re = re
 		}
@@ -67,12 +72,12 @@ func parseTagSpecs(ctx context.Context, texts []string) ([]tagSpec, error) {
 	if !needy {
 		return nil, &eval.InputError{Reason: "At least one tagspec must not match the empty string"}
 	}
-	return specs, specsError(specs)
+	return specs, specs.Err()
 }
 
-// anchored is a regular expression as graphite-web's tag database has them: bound to the start of
+// Anchored is a regular expression as graphite-web's tag database has them: bound to the start of
 // the text, unless it begins with ^, and searched for.
-func anchored(pattern string) (*pyregexp.Regexp, error) {
+func Anchored(pattern string) (*pyregexp.Regexp, error) {
 	if !strings.HasPrefix(pattern, "^") {
 		pattern = "^(" + pattern + ")"
 	}
@@ -80,11 +85,11 @@ func anchored(pattern string) (*pyregexp.Regexp, error) {
 }
 
 // match reports whether labels satisfy the condition.
-func (s tagSpec) match(ls labels.Labels) bool { return s.accepts(ls.Get(s.label)) }
+func (s Spec) match(ls labels.Labels) bool { return s.accepts(ls.Get(s.Label)) }
 
 // accepts reports whether a value satisfies the condition. A condition that takes too long to try
-// is not satisfied, see specsError.
-func (s tagSpec) accepts(value string) bool {
+// is not satisfied, see Specs.Err.
+func (s Spec) accepts(value string) bool {
 	if s.re == nil {
 		return (value == s.value) != s.negated
 	}
@@ -105,9 +110,9 @@ func (s tagSpec) accepts(value string) bool {
 	return ok != s.negated
 }
 
-// specsError returns an error if a spec may have refused a value wrongly. It must be called after
+// Err returns an error if a spec may have refused a value wrongly. It must be called after
 // the last match.
-func specsError(specs []tagSpec) error {
+func (specs Specs) Err() error {
 	if len(specs) == 0 {
 		return nil
 	}
@@ -120,8 +125,8 @@ func specsError(specs []tagSpec) error {
 	return nil
 }
 
-// matchAll reports whether labels satisfy all conditions.
-func matchAll(specs []tagSpec, ls labels.Labels) bool {
+// Match reports whether labels satisfy all conditions.
+func (specs Specs) Match(ls labels.Labels) bool {
 	for _, s := range specs {
 		if !s.match(ls) {
 			return false
@@ -130,12 +135,12 @@ func matchAll(specs []tagSpec, ls labels.Labels) bool {
 	return true
 }
 
-// filters returns a prefilter: whatever satisfies the specs passes it. Series that pass have to be
+// Filters returns a prefilter: whatever satisfies the specs passes it. Series that pass have to be
 // matched, and to be asked whether they are plain, which no tag condition is about.
-func filters(names *translate.Translator, specs []tagSpec) []storage.Filter {
+func (specs Specs) Filters(names *translate.Translator) []storage.Filter {
 	conditions := make([]translate.Condition, len(specs))
 	for i, s := range specs {
-		c := translate.Condition{Label: s.label}
+		c := translate.Condition{Label: s.Label}
 		if s.re == nil && !s.negated {
 			c.Values = []string{s.value}
 		} else {
@@ -146,13 +151,20 @@ func filters(names *translate.Translator, specs []tagSpec) []storage.Filter {
 	return names.ConditionFilters(conditions)
 }
 
-// nameTag is the tag that is the metric name.
-const nameTag = "name"
+// Tagged passes what is not stored as nothing but a metric name. Few plain series get by, if
+// their names are too long for a metric.
+func Tagged(names *translate.Translator) storage.Filter {
+	bare := names.FromLabels(labels.FromStrings(model.MetricNameLabel, "x")).Tags[0]
+	return storage.Filter{Keys: []string{bare.Key}, Match: func(value string) bool { return value != bare.Value }, Absent: true}
+}
 
-// tagLabel returns the label that a tag is, the inverse of labelTag.
-func tagLabel(tag string) string {
+// Name is the tag that is the metric name.
+const Name = "name"
+
+// Label returns the label that a tag is, the inverse of Tag.
+func Label(tag string) string {
 	switch {
-	case tag == nameTag:
+	case tag == Name:
 		return model.MetricNameLabel
 	case !strings.Contains(tag, "%"):
 		return tag
@@ -163,20 +175,20 @@ func tagLabel(tag string) string {
 			label = l.Name
 		}
 	})
-	if labelTag(label) != tag {
+	if Tag(label) != tag {
 		return tag // a label with a % of its own
 	}
 	return label
 }
 
-// labelTag returns the tag that a label is: the metric name is the tag "name", and a label that is
+// Tag returns the tag that a label is: the metric name is the tag "name", and a label that is
 // called so, or has characters that no tag may have, is a tag under the escaped name that it has in
 // a Graphite name.
-func labelTag(label string) string {
+func Tag(label string) string {
 	switch {
 	case label == model.MetricNameLabel:
-		return nameTag
-	case label != nameTag && !strings.ContainsAny(label, ";!^=") && utf8.ValidString(label):
+		return Name
+	case label != Name && !strings.ContainsAny(label, ";!^=") && utf8.ValidString(label):
 		return label
 	}
 	_, pair, _ := strings.Cut(translate.LabelsPath(labels.FromStrings(model.MetricNameLabel, "x", label, "v")), ";")

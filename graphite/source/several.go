@@ -1,4 +1,4 @@
-package graphite
+package source
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/tsdbridge/tsdbridge/graphite/tagspec"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
@@ -30,7 +31,7 @@ type sharer struct {
 }
 
 // targetsOf makes targets of nodes and the refs of their series, which are 0 where there is none.
-func (s *source) targetsOf(ctx context.Context, nodes []tree.Node, refs []storage.Ref) ([]*targetSeries, error) {
+func (s *Source) targetsOf(ctx context.Context, nodes []tree.Node, refs []storage.Ref) ([]*targetSeries, error) {
 	names, err := s.namesOf(ctx, nodes)
 	if err != nil {
 		return nil, err
@@ -49,7 +50,7 @@ func (s *source) targetsOf(ctx context.Context, nodes []tree.Node, refs []storag
 }
 
 // namesOf names the series of the nodes that have several, by TSUID.
-func (s *source) namesOf(ctx context.Context, nodes []tree.Node) (map[string]storage.Series, error) {
+func (s *Source) namesOf(ctx context.Context, nodes []tree.Node) (map[string]storage.Series, error) {
 	var tsuids [][]byte
 	for _, n := range nodes {
 		if len(n.Series) > 1 {
@@ -72,7 +73,7 @@ func (s *source) namesOf(ctx context.Context, nodes []tree.Node) (map[string]sto
 
 // share makes the targets of a node of several series. Those that are not there, or have no names,
 // are left out.
-func (s *source) share(n tree.Node, refs []storage.Ref, names map[string]storage.Series) []*targetSeries {
+func (s *Source) share(n tree.Node, refs []storage.Ref, names map[string]storage.Series) []*targetSeries {
 	apart := map[string]*sharer{}
 	var sum []storage.Ref
 	for i, ref := range refs {
@@ -106,7 +107,7 @@ func (s *source) share(n tree.Node, refs []storage.Ref, names map[string]storage
 }
 
 // sharersTargets makes a target series of each series. A single one has the path alone as its name.
-func (s *source) sharersTargets(path string, apart map[string]*sharer) []*targetSeries {
+func (s *Source) sharersTargets(path string, apart map[string]*sharer) []*targetSeries {
 	left := slices.Sorted(maps.Keys(apart))
 	if len(left) == 1 {
 		return []*targetSeries{s.targetSeries(path, nil, apart[left[0]].refs)}
@@ -141,11 +142,11 @@ const (
 )
 
 // tagsFor are the tags to show of a series.
-func (s *source) tagsFor(one *sharer, detail int) shownTags {
+func (s *Source) tagsFor(one *sharer, detail int) shownTags {
 	tags := shownTags{}
 	one.labels.Range(func(l labels.Label) {
 		if l.Name != model.MetricNameLabel && (detail >= allTags || !one.display.Tags[s.o.Names.TagKey(l.Name)]) {
-			tags[labelTag(l.Name)] = l.Value
+			tags[tagspec.Tag(l.Name)] = l.Value
 		}
 	})
 	if detail == withMetric || !one.display.Metric {
@@ -173,6 +174,6 @@ func (t shownTags) spell(path string) string {
 // of returns all tags of a target series: these, and the path as its name.
 func (t shownTags) of(path string) map[string]string {
 	all := maps.Clone(map[string]string(t))
-	all[nameTag] = path
+	all[tagspec.Name] = path
 	return all
 }

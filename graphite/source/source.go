@@ -1,45 +1,63 @@
-package graphite
+// Package source reads what the targets of a request name: it finds their series in trees and by
+// tags, lays them out in the slots of their steps, and reads these from a store. The steps are those
+// of carbon's rules, else those in the series' documents, else those that follow from their points.
+//
+// It never evaluates a function, and knows no HTTP.
+package source
 
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// sources makes the sources of requests. They share the steps and rules of names.
-type sources struct {
-	o      apiOptions
+// Sources makes the sources of requests. Safe for concurrent use.
+type Sources struct{ shared }
+
+// shared is what the sources of all requests have in common: the store, the steps and the rules of
+// names.
+type shared struct {
+	o      Options
 	reader reader
 	steps  *steps
 }
 
-func newSources(o apiOptions) *sources {
+// New returns the sources of a store. Run keeps what they learn.
+func New(o Options) *Sources {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	r := newReader(o.Store)
-	return &sources{o: o, reader: r, steps: newSteps(o, r)}
-}
-
-// source is what the targets of one request read from. It keeps what it has read, because functions
-// ask again for other windows and targets for the same series. It is not safe for concurrent use.
-type source struct {
-	*sources
-	found   map[string][]*targetSeries // by path pattern
-	targets map[targetKey]*targetSeries
-	slots   int64 // read so far
-}
-
-// source returns the source of one request.
-func (a *api) source(eval.Request) eval.Source {
-	return &source{sources: a.sources, found: map[string][]*targetSeries{}, targets: map[targetKey]*targetSeries{}}
+	return &Sources{shared{o: o, reader: r, steps: newSteps(o, r)}}
 }
 
 // Run keeps the steps of series that were inferred while requests were answered, until ctx ends.
 // Without it they are inferred again after each restart.
-func (a *api) run(ctx context.Context) error { return a.sources.steps.run(ctx) }
+func (s *Sources) Run(ctx context.Context) error { return s.steps.run(ctx) }
+
+// Open returns the source of one request.
+func (s *Sources) Open() *Source {
+	return &Source{shared: &s.shared, found: map[string][]*targetSeries{}, targets: map[targetKey]*targetSeries{}}
+}
+
+// Source is what the targets of one request read from. It keeps what it has read, because functions
+// ask again for other windows and targets for the same series. It is not safe for concurrent use.
+type Source struct {
+	*shared
+	found   map[string][]*targetSeries // by path pattern
+	targets map[targetKey]*targetSeries
+	slots   int64 // read so far
+}
 
 // A targetSeries is what a reply shows as one series: a name and the stored series under it. There
 // are several of these where writers spell one series in two ways, and where a tree sums the series
@@ -67,7 +85,7 @@ type piece struct {
 }
 
 // Fetch implements eval.Source.
-func (s *source) Fetch(ctx context.Context, list []eval.Fetch) ([][]*eval.Series, error) {
+func (s *Source) Fetch(ctx context.Context, list []eval.Fetch) ([][]*eval.Series, error) {
 	wanted := make([][]*targetSeries, len(list))
 	for i, f := range list {
 		if f.From > f.Now {
@@ -98,7 +116,7 @@ func (s *source) Fetch(ctx context.Context, list []eval.Fetch) ([][]*eval.Series
 }
 
 // check applies the limit of series, and gives target series their layouts.
-func (s *source) check(ctx context.Context, wanted [][]*targetSeries, list []eval.Fetch) error {
+func (s *Source) check(ctx context.Context, wanted [][]*targetSeries, list []eval.Fetch) error {
 	if limit := s.o.Limits.Series; limit > 0 && len(s.targets) > limit {
 		return fmt.Errorf("%w: the targets need %d series, the limit is %d (--query.max-series)", storage.ErrLimit, len(s.targets), limit)
 	}
@@ -111,7 +129,7 @@ func (s *source) check(ctx context.Context, wanted [][]*targetSeries, list []eva
 }
 
 // lay gives target series their layouts: by the rules, else by the steps of their stored series.
-func (s *source) lay(ctx context.Context, targets []*targetSeries, w span) error {
+func (s *Source) lay(ctx context.Context, targets []*targetSeries, w span) error {
 	var unruled []*targetSeries
 	var refs []storage.Ref
 	for _, l := range targets {
@@ -148,7 +166,7 @@ const seriesBytes = 250
 const mostSlots = 1 << 31
 
 // take returns a target series on a grid. It lists slots that were not read yet for reading.
-func (s *source) take(ctx context.Context, l *targetSeries, g grid, r *reading) (*eval.Series, error) {
+func (s *Source) take(ctx context.Context, l *targetSeries, g grid, r *reading) (*eval.Series, error) {
 	if err := budget.From(ctx).Take(seriesBytes); err != nil {
 		return nil, err
 	}
@@ -173,7 +191,7 @@ func (s *source) take(ctx context.Context, l *targetSeries, g grid, r *reading) 
 	return &eval.Series{Name: l.name, Tags: l.tags, Start: g.start, End: g.end, Step: g.step, Values: p.part(g)}, nil
 }
 
-func (s *source) limit() int64 {
+func (s *Source) limit() int64 {
 	if limit := s.o.Limits.Points; limit > 0 {
 		return int64(limit)
 	}
@@ -253,7 +271,7 @@ func (p *piece) part(g grid) []float64 {
 }
 
 // targetSeries returns the target series of a name, the same one for the same stored series.
-func (s *source) targetSeries(name string, tags map[string]string, refs []storage.Ref) *targetSeries {
+func (s *Source) targetSeries(name string, tags map[string]string, refs []storage.Ref) *targetSeries {
 	key := targetKey{name, refs[0]}
 	l := s.targets[key]
 	if l == nil {

@@ -1,11 +1,15 @@
-package graphite
+package tagspec
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
@@ -15,26 +19,26 @@ func TestTagLabel(t *testing.T) {
 		"__name__": "name", "name": "%6Eame", "job": "job", "a;b": "a%3Bb", "a=b": "a%3Db", "a!^b": "a%21%5Eb",
 		"a%41": "a%41", "100%": "100%", "http.method": "http.method", "ж": "ж", "~x": "~x",
 	} {
-		if got := labelTag(label); got != tag {
-			t.Errorf("labelTag(%q) = %q, want %q", label, got, tag)
+		if got := Tag(label); got != tag {
+			t.Errorf("Tag(%q) = %q, want %q", label, got, tag)
 		}
-		if got := tagLabel(tag); got != label {
-			t.Errorf("tagLabel(%q) = %q, want %q", tag, got, label)
+		if got := Label(tag); got != label {
+			t.Errorf("Label(%q) = %q, want %q", tag, got, label)
 		}
 	}
 }
 
 func TestTagSpecGivenUp(t *testing.T) {
-	specs, err := parseTagSpecs(t.Context(), []string{"a=~(x+x+)+y", "b!=c"})
+	specs, err := Parse(t.Context(), []string{"a=~(x+x+)+y", "b!=c"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ls := labels.FromStrings("__name__", "m", "a", strings.Repeat("x", 60))
-	if matchAll(specs, ls) {
+	if specs.Match(ls) {
 		t.Error("a text matches that does not")
 	}
-	if err := specsError(specs); err == nil || statusOf(err) != 400 {
-		t.Errorf("a regular expression that was given up: %v", err)
+	if _, ok := errors.AsType[*eval.InputError](specs.Err()); !ok {
+		t.Errorf("a regular expression that was given up: %v", specs.Err())
 	}
 }
 
@@ -53,19 +57,44 @@ func FuzzTagSpec(f *testing.F) {
 		if len(one)+len(two) > 60 || len(value) > 60 {
 			return
 		}
-		specs, err := parseTagSpecs(t.Context(), []string{one, two})
+		specs, err := Parse(t.Context(), []string{one, two})
 		if err != nil {
 			return
 		}
 		ls := labels.FromMap(map[string]string{"__name__": name, label: value}).WithoutEmpty()
-		if !matchAll(specs, ls) || ls.IsEmpty() {
+		if !specs.Match(ls) || ls.IsEmpty() {
 			return
 		}
 		series := names.FromLabels(ls)
-		for _, filter := range filters(names, specs) {
+		for _, filter := range specs.Filters(names) {
 			if !passes(filter, series) {
 				t.Errorf("%q of %q and %q: the filter %+v is in the way of %v", ls, one, two, filter, series)
 			}
 		}
 	})
+}
+
+// passes reports whether a series passes a filter, by the words of storage.Filter.
+func passes(f storage.Filter, s storage.Series) bool {
+	accepts := func(v string) bool {
+		if f.Values != nil {
+			return slices.Contains(f.Values, v)
+		}
+		return f.Match == nil || f.Match(v)
+	}
+	if f.Keys == nil {
+		return accepts(s.Metric)
+	}
+	absent := true
+	for _, tag := range s.Tags {
+		if slices.Contains(f.Or, tag.Key) {
+			return true
+		}
+		if slices.Contains(f.Keys, tag.Key) {
+			if absent = false; accepts(tag.Value) {
+				return true
+			}
+		}
+	}
+	return absent && f.Absent
 }

@@ -1,0 +1,48 @@
+package source
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/graphite/conf"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/translate"
+	"github.com/tsdbridge/tsdbridge/tree"
+)
+
+// Store is what targets read. storage.Store is one.
+type Store interface {
+	storage.Querier
+	// Refs names the series that leaves of trees stand for, in order.
+	Refs(tsuids [][]byte) ([]storage.Ref, error)
+	// NameSeries names series, in order; those that have no name are left out.
+	NameSeries(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error)
+	SeriesMeta
+}
+
+// Trees are walked by paths.
+type Trees interface {
+	Find(ctx context.Context, pattern string, o tree.FindOptions) ([]tree.Node, error)
+	// Display returns what the paths of a tree show. ok is false when there is no such tree.
+	Display(id uint16) (d tree.Display, ok bool)
+}
+
+// Options are the parts and limits of sources.
+type Options struct {
+	Store       Store
+	Trees       Trees
+	Names       *translate.Translator
+	Schemas     *conf.Schemas      // nil: no name has a rule
+	Aggregation *conf.Aggregations // nil: carbon's defaults
+	Limits      Limits
+	Logger      *slog.Logger     // nil: none
+	Now         func() time.Time // nil: time.Now
+}
+
+// Limits bound what the targets of one request may read. 0 means no limit.
+type Limits struct {
+	Series int
+	Points int
+	Nodes  int // of trees that a pattern may match
+}
