@@ -186,7 +186,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	flushCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.o.ShutdownGrace)
 	defer cancel()
 	if closeErr := a.store.Close(flushCtx); closeErr != nil {
-		a.o.Logger.Warn("not everything in memory was put into the table; the next start reads it from the log", "err", closeErr)
+		a.o.Logger.Warn("some points in memory were not put into the table; the next start reads them from the log", "err", closeErr)
 	}
 	err = errors.Join(err, a.engine.Close())
 	a.o.Logger.Info("stopped")

@@ -43,7 +43,7 @@ func TestFullDisk(t *testing.T) {
 				if resp.StatusCode != c.status || (resp.Header.Get("Retry-After") != "") != (c.status == 503) {
 					t.Errorf("write with %d bytes wanted: %s %v %s", c.free, resp.Status, resp.Header, text)
 				}
-				if c.status == 503 && !strings.Contains(string(text), "no room on the disk") {
+				if c.status == 503 && !strings.Contains(string(text), "no space on the disk") {
 					t.Errorf("answer %q", text)
 				}
 				resp, err = http.Get("http://" + a.Addr() + "/api/v1/query?time=1&query=up")
@@ -55,7 +55,7 @@ func TestFullDisk(t *testing.T) {
 				}
 				resp.Body.Close()
 				_, ready := promtest.Do(t, http.MethodGet, "http://"+a.Addr()+"/-/ready?verbose", nil)
-				if strings.Contains(ready, "writes refused: no room on the disk") != (c.status == 503) {
+				if strings.Contains(ready, "writes refused: no space on the disk") != (c.status == 503) {
 					t.Errorf("ready with %d bytes wanted: %s", c.free, ready)
 				}
 				stop()

@@ -28,7 +28,7 @@ const (
 type syncState struct {
 	Running bool     `json:"running"`
 	Trees   []string `json:"trees"`    // of the pass that is running, or ran last
-	Waiting []string `json:"waiting"`  // trees whose series are not all hung yet
+	Waiting []string `json:"waiting"`  // trees that lack existing series
 	Series  int      `json:"series"`   // done in this pass
 	Of      int      `json:"of"`       // about how many there are
 	Passes  int      `json:"passes"`   // that have ended
@@ -60,7 +60,7 @@ func orNone(list []string) []string {
 	return list
 }
 
-// sync starts to hang the existing series on all trees.
+// sync starts to append the existing series to all trees.
 func (a *treeAPI) sync(r *http.Request) (any, error) {
 	so := tree.DefaultSyncOptions()
 	so.Rows = r.FormValue("rows") == "true"

@@ -12,10 +12,10 @@ import (
 
 // treeAPI shows the trees of a running adapter:
 //
-//	GET /api/v1/status/trees                         the trees, their rules and how much hangs on them
+//	GET /api/v1/status/trees                         the trees, their rules and how many leaves they have
 //	GET /api/v1/status/trees/test?name=N[&tree=T]... how a series is routed; tree is an id or a name, repeatable
 //	GET /api/v1/status/trees/show[?tree=T&path=P&depth=N]   what "tree show" prints
-//	POST /api/v1/admin/trees/sync                    hangs the series that exist on all trees, in the background
+//	POST /api/v1/admin/trees/sync                    appends the existing series to all trees, in the background
 //
 // With format=text, test answers what "tree test" prints.
 type treeAPI struct {
@@ -29,7 +29,7 @@ type treeStatus struct {
 	Broken   []brokenTree `json:"broken"`
 	Branches int          `json:"branches"` // in the index
 	Leaves   int          `json:"leaves"`
-	// series found beside the leaves, whose names share a hash with others
+	// series found in addition to the leaves, whose names share a hash with others
 	CollidedLeaves int       `json:"strays"`
 	Loaded         bool      `json:"loaded"` // the index is complete
 	Sync           syncState `json:"sync"`
@@ -47,7 +47,7 @@ type treeState struct {
 	Default       bool        `json:"default"` // names without tags are found in it
 	// why no dotted names become metric and tags by it
 	NoInverse string `json:"noInverse,omitempty"`
-	// several series of a path are drawn as their sum
+	// render returns several series of a path as their sum
 	Sum bool `json:"sum,omitempty"`
 	// Collided are the series whose path another series had first, CollidedPath one such path.
 	Collided     int    `json:"collidedSeries"`

@@ -70,7 +70,7 @@ const askAdapter = "a running adapter answers the same at /api/v1/status/trees a
 // SyncOptions are the flags of "tree sync".
 type SyncOptions struct {
 	From     string        // --from: TSUID in hexadecimal
-	Rows     bool          // --rows: row keys of the data table beside tsdb-meta
+	Rows     bool          // --rows: row keys of the data table too
 	Parallel int           // --parallel: batches at a time
 	Every    time.Duration // --progress: between two lines
 	URL      string        // --adapter-url: of the adapter that has the store open
@@ -111,7 +111,7 @@ func misses(r tree.SyncReport) string {
 	return fmt.Sprintf(", %d collided, %d not matched, %d failed", collided, unmatched, failed)
 }
 
-// SyncTrees writes the trees of the configuration and hangs the existing series on those that are
+// SyncTrees writes the trees of the configuration and appends the existing series to those that are
 // enabled. When it is interrupted it prints how to continue. An adapter that has the store open
 // does it with its own configuration, and SyncTrees waits for it.
 func SyncTrees(ctx context.Context, o Options, s SyncOptions, out io.Writer) error {

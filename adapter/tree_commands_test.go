@@ -16,7 +16,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// treeTestOptions are an embedded store with five series that hang nowhere yet, and two trees in
+// treeTestOptions are an embedded store with five series that are in no tree yet, and two trees in
 // the configuration.
 func treeTestOptions(t *testing.T) Options {
 	t.Helper()

@@ -65,8 +65,8 @@ func (o Options) askTest(ctx context.Context, given, name string, trees []string
 	return adapterText(ctx, base, treeTestPath, url.Values{"name": {name}, "tree": trees, "format": {"text"}}, out)
 }
 
-// askSync makes a running adapter hang series, and prints the progress until it is done. If a pass
-// is running already, it waits for that.
+// askSync makes a running adapter append series to trees, and prints the progress until it is done.
+// If a pass is running already, it waits for that.
 func (o Options) askSync(ctx context.Context, s SyncOptions, out io.Writer) error {
 	base, err := o.adminURL(s.URL)
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 )
 
-// testTSDTreeBrowse has an adapter and a TSD share one table of trees: each browses, explains and
-// adds to what the other made.
+// testTSDTreeBrowse: an adapter and a TSD share one table of trees, and each browses, explains and
+// extends what the other made.
 func testTSDTreeBrowse(t *testing.T, s tables) {
 	s.create(t)
 	specs := enabledSpecs()
-	// Every series of the adapter's is on the trees before it is acknowledged.
+	// Every series of the adapter is in the trees before it is acknowledged.
 	a := s.startAdapter(t, "--config.file="+treesFile(t, specs))
 	all := append(treeSeries()[:60], [][]string{
 		{"__name__", "carbon.x.y"}, {"__name__", "carbon.x"}, {"__name__", "single"}, {"__name__", "carbon.x.x"},
@@ -35,7 +35,7 @@ func testTSDTreeBrowse(t *testing.T, s tables) {
 	}
 	for _, tree := range b.trees {
 		if !tree.Enabled && !tree.Default {
-			continue // nothing hangs on it, not even a root
+			continue // it is empty and has not even a root
 		}
 		b.browse(tree)
 		b.failures(tree)
@@ -53,7 +53,7 @@ type treeState struct {
 	Enabled bool
 }
 
-// trees are those that an adapter knows.
+// trees returns the trees that an adapter knows.
 func (a *adapter) trees(t testing.TB) []treeState {
 	t.Helper()
 	var answer struct{ Data struct{ Trees []treeState } }
@@ -87,7 +87,7 @@ func (a *adapter) testTree(t testing.TB, name string, tree int) (tsuid string, r
 	return answer.Data.TSUID, answer.Data.Trees[0]
 }
 
-// find is the paths that an adapter finds by a pattern of Graphite.
+// find returns the paths that an adapter finds by a pattern of Graphite.
 func (a *adapter) find(t testing.TB, pattern string) []string {
 	t.Helper()
 	var nodes []struct{ ID string }
@@ -111,9 +111,9 @@ type browsing struct {
 	trees   []treeState
 }
 
-// browse walks a tree by the TSD's API and by our rows. A TSD shows names as they are stored, no
-// series whose names share hashes, of branches whose names differ in case alone one, and leaves
-// only after it has the names of their UIDs in its cache.
+// browse walks a tree by the TSD's API and by our rows. A TSD shows names as they are stored. It
+// shows no series whose names share hashes, only one of the branches whose names differ in case
+// alone, and leaves only after it has the names of their UIDs in its cache.
 func (b *browsing) browse(tree treeState) {
 	b.t.Helper()
 	ours := leavesOf(b.tables.showTree(b.t, tree.ID))
@@ -135,7 +135,7 @@ func (b *browsing) browse(tree treeState) {
 	}
 }
 
-// firstsOf leaves out the series beside the one of a path that a TSD shows.
+// firstsOf removes the series that share the path of another series, which a TSD does not show.
 func firstsOf(ours, theirs []string) []string {
 	lines := map[string]int{}
 	for _, line := range ours {
@@ -148,7 +148,7 @@ func firstsOf(ours, theirs []string) []string {
 	})
 }
 
-// leavesOf are the lines of leaves, but for those that are shown otherwise on purpose.
+// leavesOf returns the lines of leaves, except those that are shown differently on purpose.
 func leavesOf(lines []string) []string {
 	return slices.DeleteFunc(lines, func(line string) bool {
 		odd := strings.Contains(line, "hash.") || strings.Contains(line, "dots") || strings.Contains(line, "_-") || strings.ContainsAny(line, "%öüé")
@@ -156,7 +156,7 @@ func leavesOf(lines []string) []string {
 	})
 }
 
-// failures asks the TSD for the rows that we wrote and it hardly ever does.
+// failures asks the TSD for the rows of failures, which we write and a TSD hardly ever does.
 func (b *browsing) failures(tree treeState) {
 	b.t.Helper()
 	for what, column := range map[string]string{"collisions": "tree_collision:", "notmatched": "tree_not_matched:"} {
@@ -175,11 +175,11 @@ func (b *browsing) failures(tree treeState) {
 	}
 }
 
-// messages compares what both say of the way of each series, word for word.
+// messages compares the messages of both about the route of each series, word for word.
 func (b *browsing) messages(tree treeState, all [][]string) {
 	b.t.Helper()
 	if tree.Default || tree.Name == "rest" {
-		return // it does not follow its rules to the letter
+		return // its messages do not follow its rules exactly
 	}
 	want := map[string][]string{}
 	var tsuids []string
@@ -197,8 +197,8 @@ func (b *browsing) messages(tree treeState, all [][]string) {
 	}
 }
 
-// realtime has the TSD hang its own new series, which it forgets now and then, and the adapter find
-// them.
+// realtime has the TSD append its own new series to trees, which it sometimes forgets, and the
+// adapter find them.
 func (b *browsing) realtime() {
 	b.t.Helper()
 	n := 0
@@ -218,14 +218,14 @@ func (b *browsing) realtime() {
 	for _, tree := range b.trees {
 		for _, line := range b.tables.showTree(b.t, tree.ID) {
 			if tree.Name == "rest" && strings.HasPrefix(line, "tsd.") {
-				b.t.Errorf("the TSD hung its series on a tree with {tags...}: %s", line)
+				b.t.Errorf("the TSD appended its series to a tree with {tags...}: %s", line)
 			}
 		}
 	}
 }
 
-// defined has the TSD define one more tree while the adapter runs, and the adapter hang its next
-// series on it.
+// defined has the TSD define one more tree while the adapter runs, and the adapter append its next
+// series to it.
 func (b *browsing) defined() {
 	b.t.Helper()
 	id := b.tsd.DefineTree(b.t, treeSpec{Name: "later", Enabled: true, rules: []ruleSpec{{Type: "METRIC"}, {Level: 1, Type: "TAGK", Field: "late"}}})

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// treeSpec is a tree in the words of OpenTSDB's API.
+// treeSpec is a tree in the form of OpenTSDB's API.
 type treeSpec struct {
 	ID            int    `json:"treeId,omitempty"`
 	Name          string `json:"name"`
@@ -24,7 +24,7 @@ type treeSpec struct {
 	rules         []ruleSpec
 }
 
-// ruleSpec is a rule in the words of OpenTSDB's API.
+// ruleSpec is a rule in the form of OpenTSDB's API.
 type ruleSpec struct {
 	TreeID        int    `json:"treeId"`
 	Level         int    `json:"level"`
@@ -161,7 +161,7 @@ func (d tsd) Failures(t testing.TB, what string, tree int) map[string]string {
 	return failed
 }
 
-// TestTree says what the TSD says about series on their way through a tree: TSUID -> messages.
+// TestTree returns the TSD's messages about the routes of series through a tree: TSUID -> messages.
 func (d tsd) TestTree(t testing.TB, tree int, tsuids []string) map[string][]string {
 	t.Helper()
 	var answer map[string]struct{ Messages []string }
@@ -186,7 +186,7 @@ func (s tables) run(t testing.TB, command ...string) string {
 	return string(out)
 }
 
-// showTree is what "tree show" says of a whole tree: lines as those of Browse.
+// showTree returns what "tree show" prints of a whole tree, in lines like those of Browse.
 func (s tables) showTree(t testing.TB, tree int) []string {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(s.run(t, "tree", "show", "--depth=0", fmt.Sprint(tree), ".")), "\n")

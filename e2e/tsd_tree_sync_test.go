@@ -116,8 +116,8 @@ func treeSeries() [][]string {
 	return all
 }
 
-// testTSDTreeSync has a TSD and tsdbridge define the same trees and hang the same series on them,
-// each in a tree table of its own beside the same tables of UIDs and series. The rows must have the
+// testTSDTreeSync has a TSD and tsdbridge define the same trees and append the same series to them,
+// each in a tree table of its own, with the same tables of UIDs and series. The rows must have the
 // same bytes.
 func testTSDTreeSync(t *testing.T, s tables) {
 	theirs := tables{cluster: s.cluster, name: s.name + "Theirs"}
@@ -153,7 +153,7 @@ func testTSDTreeSync(t *testing.T, s tables) {
 	compareTrees(t, treeCells(t, theirs), withoutLeaves(t, rest, treeCells(t, s)))
 }
 
-// withoutLeaves leaves out what hangs on a tree to which a TSD takes no series, below its root.
+// withoutLeaves removes the cells below the root of a tree to which a TSD appends no series.
 func withoutLeaves(t *testing.T, tree string, all map[string]string) map[string]string {
 	t.Helper()
 	left, hung := map[string]string{}, 0
@@ -165,7 +165,7 @@ func withoutLeaves(t *testing.T, tree string, all map[string]string) map[string]
 		left[at] = value
 	}
 	if hung < 100 {
-		t.Errorf("%d cells hang on tree %s, want many", hung, tree)
+		t.Errorf("%d cells below the root of tree %s, want many", hung, tree)
 	}
 	return left
 }
@@ -182,8 +182,9 @@ func treeCells(t *testing.T, s tables) map[string]string {
 
 // compareTrees fails the test unless both wrote the same cells. A TSD writes rows of failures only
 // sometimes, and rule documents in an order that changes from one start to the next. Where several
-// series want one leaf, the first one gets it: another one there, but then it must be on our list
-// of collisions. Of names that share a hash, as Aa and BB do, the first one names the branch.
+// series want one leaf, the first one gets it: in the TSD's table it may be another one, but then
+// that series must be on our list of collisions. Of names that share a hash, as Aa and BB do, the
+// first one names the branch.
 func compareTrees(t *testing.T, theirs, ours map[string]string) {
 	t.Helper()
 	equal, rules, won, shared := 0, 0, 0, 0
@@ -227,7 +228,7 @@ func sameDocument(a, b string) bool {
 	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && cmp.Equal(x, y)
 }
 
-// lost says whether the series of the TSD's leaf is one that collided with ours.
+// lost reports whether the series of the TSD's leaf collided with a leaf of ours.
 func lost(ours map[string]string, at, theirs, leaf string) bool {
 	var want, have struct{ DisplayName, TSUID string }
 	if json.Unmarshal([]byte(theirs), &want) != nil || json.Unmarshal([]byte(leaf), &have) != nil {
@@ -241,7 +242,7 @@ func lost(ours map[string]string, at, theirs, leaf string) bool {
 	return ours[fmt.Sprintf("%s01 %q", at[:4], column)] == have.TSUID
 }
 
-// shareRow says whether two branches are of different names that belong in this row.
+// shareRow reports whether two branches have different names that belong in this row.
 func shareRow(at, theirs, ours string) bool {
 	row, _, _ := strings.Cut(at, " ")
 	for _, document := range []string{theirs, ours} {

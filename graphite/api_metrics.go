@@ -27,10 +27,10 @@ func newAPIMetrics(reg prometheus.Registerer) *apiMetrics {
 			Buckets: []float64{.001, .005, .02, .1, .5, 2, 10, 60},
 		}, []string{"endpoint"}),
 		series: f.NewCounter(prometheus.CounterOpts{
-			Name: "tsdbridge_graphite_series_read_total", Help: "Series read to draw targets.",
+			Name: "tsdbridge_graphite_series_read_total", Help: "Series read for targets of render requests.",
 		}),
 		points: f.NewCounter(prometheus.CounterOpts{
-			Name: "tsdbridge_graphite_points_read_total", Help: "Slots of series read to draw targets, empty ones too.",
+			Name: "tsdbridge_graphite_points_read_total", Help: "Slots of series read for targets of render requests, empty ones included.",
 		}),
 	}
 }

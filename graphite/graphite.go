@@ -112,7 +112,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	for _, skipped := range append(schemas.Skipped(), aggregations.Skipped()...) {
-		o.Logger.Warn("a section of carbon's configuration is no rule, as for carbon", "err", skipped)
+		o.Logger.Warn("a section of carbon's configuration is not a rule, as in carbon", "err", skipped)
 	}
 	zone, err := time.LoadLocation(o.TimeZone)
 	if err != nil {

@@ -16,7 +16,7 @@ type Inverter interface {
 	// Inverse returns the series that a tree makes of a plain path, and the tree. ok is false when
 	// no tree takes the path.
 	Inverse(path string) (series storage.Series, by *tree.Tree, ok bool)
-	// Observe hangs series on trees.
+	// Observe appends series to trees.
 	Observe(ctx context.Context, series []storage.NewSeries) error
 }
 
@@ -31,7 +31,7 @@ type Catalog interface {
 // that series.
 //
 // A series that a tree made of a name is found under that name, also one that the store had before
-// the tree. To the store such a series is not new, so treeAppender hangs it itself.
+// the tree. To the store such a series is not new, so treeAppender appends it to the trees itself.
 type treeAppender struct {
 	storage.Appender
 	catalog Catalog

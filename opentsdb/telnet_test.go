@@ -153,7 +153,7 @@ func TestTelnetLongLine(t *testing.T) {
 }
 
 // FuzzTelnet says that the short way and the long way of reading a line agree, and that what is
-// answered and stored does not hang on where the bytes were cut.
+// answered and stored does not depend on where the bytes were cut.
 func FuzzTelnet(f *testing.F) {
 	for _, seed := range []string{
 		"put m 1 1 s=a\n", "put m 1356998400.500 -1.5e3 a=b c=d\r\nput m 2 2 s=a\n", "put  1 1\n\nhelp\nexit\n", "put m 1 9223372036854775808 s=a\n",

@@ -78,7 +78,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkObserve hangs new series on a tree in requests of 2000.
+// BenchmarkObserve appends new series to a tree in requests of 2000.
 func BenchmarkObserve(b *testing.B) {
 	for _, exclusive := range []bool{true, false} {
 		b.Run(fmt.Sprintf("exclusive=%v", exclusive), func(b *testing.B) {

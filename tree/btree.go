@@ -2,9 +2,9 @@ package tree
 
 import "slices"
 
-// A btree is an ordered set of items that only grows. Its user defines the order at each call: find
-// gives, for an item, how what is looked for compares with it. 64 items a page cost about 11 bytes
-// an item.
+// A btree is an ordered set of items that only grows. Its user defines the order at each call: the
+// less or find function compares an item with what is searched. With 64 items a page it takes about
+// 11 bytes an item.
 type btree struct {
 	root  *page
 	count int
@@ -20,8 +20,7 @@ type page struct {
 	children []*page
 }
 
-// An item is an entry of the index and the branch that it hangs on, which most comparisons end
-// with.
+// An item is an entry of the index and its parent branch, which most comparisons end with.
 type item struct{ parent, entry uint32 }
 
 // search gives the place of the first item that is not less than what is looked for.

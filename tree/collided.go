@@ -13,11 +13,11 @@ import (
 )
 
 // Row keys and columns of tsdb-tree identify a name by a hash of 32 bits, and two names may share a
-// hash, as Aa and BB do. The second one then has no cell of its own: a leaf is lost, and what hangs
-// on a branch is shown under the name of the other branch. A TSD leaves it so. Here such a series
-// is a collided leaf: a column of its own in the row of collisions, which no TSD reads, contains
-// its path. It is found under that path and nowhere else. Series that the rules give the very same
-// path are not collided leaves, see also.go.
+// hash, as Aa and BB do. The second name then has no cell of its own: a TSD loses its leaf, and
+// shows what is below its branch under the name of the other branch. Here such a series is a
+// collided leaf: a column of its own in the row of collisions, which no TSD reads, contains its
+// path. It is found under that path and nowhere else. Series that the rules give the very same path
+// are not collided leaves, see also.go.
 
 // collidedPrefix begins the column of a collided leaf. The TSUID follows. The value is a branch's
 // document whose last name is that of the leaf.
@@ -138,8 +138,8 @@ const (
 	hashTaken              // under another path or nowhere, since names share hashes
 )
 
-// place returns where a series is to which a tree gives these names, the leaf as the last one. The
-// caller holds mu.
+// place returns where the index has a series whose names in a tree these are, the leaf as the last
+// one. The caller holds mu.
 func (x *Index) place(tree uint16, names []string, tsuid []byte) place {
 	root, ok := x.branches[cellID{noBranch, uint32(tree)}]
 	if !ok {

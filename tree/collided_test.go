@@ -30,8 +30,8 @@ func plainTables() (*kv.Mem, Options) {
 	), o
 }
 
-// hashAlikes are plain series whose names share hashes in every way: 4^3 paths over 4 names of one
-// hash, and shorter ones.
+// hashAlikes returns plain series whose names share hashes in every way: 4^3 paths over 4 names of
+// one hash, and shorter ones.
 func hashAlikes() (series []NewSeries, paths map[string]string) {
 	names := []string{"AaAa", "AaBB", "BBAa", "BBBB"}
 	paths = map[string]string{}
@@ -56,7 +56,7 @@ func hashAlikes() (series []NewSeries, paths map[string]string) {
 	return series, paths
 }
 
-// found are the series that a forest finds, by path.
+// found returns the series that a forest finds, by path.
 func found(t *testing.T, f *Forest) map[string]string {
 	t.Helper()
 	nodes, err := f.Find(t.Context(), "**", FindOptions{})
@@ -72,8 +72,8 @@ func found(t *testing.T, f *Forest) map[string]string {
 	return paths
 }
 
-// Whatever hashes names share, in whatever order they come and from how many processes: each is
-// found under its name, at once and by who loads the table.
+// Each series is found under its name, at once and after a new load of the table, whatever hashes
+// names share, in whatever order series come and from however many processes.
 func TestCollidedLeavesRace(t *testing.T) {
 	for _, exclusive := range []bool{true, false} {
 		db, o := plainTables()
@@ -140,8 +140,8 @@ func leafPaths(nodes []Node) []string {
 	return paths
 }
 
-// Whatever call fails, before or after it took effect: there is one default tree, and observing
-// again makes all found.
+// Whatever call fails, before or after it took effect, there is one default tree, and observing
+// again makes every series found.
 func TestPlainAfterFailures(t *testing.T) {
 	all, _ := hashAlikes()
 	var series []NewSeries
@@ -181,7 +181,7 @@ func TestPlainAfterFailures(t *testing.T) {
 	}
 }
 
-// Processes that need a default tree at the same time make one, beside the trees that there are.
+// Processes that need a default tree at the same time make one, in addition to the existing trees.
 func TestDefaultTreeRace(t *testing.T) {
 	for range 20 {
 		db, o := plainTables()
@@ -210,7 +210,7 @@ func TestDefaultTreeRace(t *testing.T) {
 	}
 }
 
-// A leaf that nobody can read hides no series.
+// A leaf that cannot be read hides no series.
 func TestCollidedLeafOfBrokenLeaf(t *testing.T) {
 	for _, exclusive := range []bool{false, true} {
 		db, o := plainTables()
@@ -233,7 +233,7 @@ func plainSeries(n byte, path string) []NewSeries {
 	return []NewSeries{{TSUID: []byte{n}, Series: storage.Series{Metric: path, Tags: []storage.Tag{{Key: "-_", Value: "1"}}}}}
 }
 
-// checkFound compares what a running forest finds, and one that loads the table.
+// checkFound compares what a running forest finds with what a forest finds that loads the table.
 func checkFound(t *testing.T, name string, db kv.KV, o Options, running *Forest, want map[string]string) {
 	t.Helper()
 	if diff := cmp.Diff(want, found(t, running)); diff != "" {
@@ -248,8 +248,8 @@ func checkFound(t *testing.T, name string, db kv.KV, o Options, running *Forest,
 	}
 }
 
-// A process that does not know that another one has given the row of its branch another name learns
-// it from the row.
+// If another process has given the row of a branch another name, this process learns that from the
+// row.
 func TestCollidedLeafOfUnknownBranch(t *testing.T) {
 	db, o := plainTables()
 	first, second := New(db, o), New(db, o)
@@ -264,8 +264,9 @@ func TestCollidedLeafOfUnknownBranch(t *testing.T) {
 	checkFound(t, "two processes", db, o, second, map[string]string{"Aa.one": "00", "BB.two": "01"})
 }
 
-// Between a leaf and the column that says its path a process may end: whose name the path bears is
-// found all the same, and when the other comes again, so is it.
+// A process may crash after it wrote a leaf and before it wrote the column with the path of the
+// collided leaf. The series of the leaf is found all the same, and so is the other one after its
+// next sample.
 func TestCollidedLeafAfterCrash(t *testing.T) {
 	db, o := plainTables()
 	if err := New(db, o).Observe(t.Context(), plainSeries(1, "Aa.one")); err != nil {
@@ -290,8 +291,8 @@ func TestCollidedLeafAfterCrash(t *testing.T) {
 	checkFound(t, "sent again", db, o, f, map[string]string{"Aa.one": "01", "Aa.two": "03", "BB.two": "02"})
 }
 
-// overtaken is a table whose next collided leaf is written while a Load that has read everything
-// waits to take its index in use.
+// overtaken is a table whose next collided leaf is written after a Load has read everything and
+// before its index is in use.
 type overtaken struct {
 	kv.KV
 	load    func()
@@ -324,7 +325,7 @@ func (o *overtaken) Scan(ctx context.Context, s kv.Scan) iter.Seq2[kv.Row, error
 	}
 }
 
-// A collided leaf that is written behind the back of a Load is in the index that the Load fills.
+// A collided leaf that is written during a Load is in the index that the Load fills.
 func TestLoadMissesNoCollidedLeaf(t *testing.T) {
 	db, o := plainTables()
 	over := &overtaken{KV: db, scanned: make(chan struct{}), goOn: make(chan struct{})}
@@ -357,7 +358,7 @@ func TestCollidedLeafBeforeItsLeaf(t *testing.T) {
 	}
 	aa := schema.BranchKey{Tree: 1, Hashes: []uint32{schema.NameHash("Aa")}}
 	if ok, err := x.addCollided(collidedLeaf{1, []string{"BB", "two"}, []byte{2}}); ok || err != nil {
-		t.Errorf("a stray in no tree: %v, %v", ok, err)
+		t.Errorf("a collided leaf in no tree: %v, %v", ok, err)
 	}
 	if _, err := x.AddBranch(schema.BranchKey{Tree: 1}, schema.RootName); err != nil {
 		t.Fatal(err)

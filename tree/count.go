@@ -13,8 +13,8 @@ import (
 // Shared are the series that share a leaf: each has the path of another series.
 type Counts struct{ Branches, Leaves, Shared, Collisions, NotMatched int }
 
-// Count counts what stands in the table, whether anybody can browse to it or not. It reads all rows
-// of the tree and keeps none.
+// Count counts the cells in the table, including those that cannot be reached by browsing. It reads
+// all rows of the tree and keeps none.
 func Count(ctx context.Context, db kv.KV, table string, id uint16) (Counts, error) {
 	var n Counts
 	s := kv.Scan{Table: table, Family: schema.FamilyData, Start: schema.TreeRow(id)}
@@ -23,7 +23,7 @@ func Count(ctx context.Context, db kv.KV, table string, id uint16) (Counts, erro
 	}
 	for row, err := range db.Scan(ctx, s) {
 		if err != nil {
-			return n, fmt.Errorf("count what hangs on tree %d: %w", id, err)
+			return n, fmt.Errorf("count branches and leaves of tree %d: %w", id, err)
 		}
 		for _, c := range row.Cells {
 			n.add(id, row.Key, c.Qualifier)

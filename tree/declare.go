@@ -21,7 +21,8 @@ func Declare(ctx context.Context, db kv.KV, table string, all []Definition) erro
 
 // Declare makes a tree of the table equal to a definition, by its name, and returns its id. The
 // tree is created if no tree has that name, its rules are put, and rules that are not declared are
-// deleted. What stands there as declared is not written. What hangs on the tree stays as it is.
+// deleted. Cells that already equal the declaration are not written. Branches and leaves of the
+// tree stay as they are.
 func (d *Definitions) Declare(ctx context.Context, want Definition) (id uint16, err error) {
 	want.ID = max(want.ID, 1)
 	if err := Check(want); err != nil {
@@ -62,7 +63,7 @@ func (d *Definitions) Declare(ctx context.Context, want Definition) (id uint16, 
 	})
 }
 
-// setSum reports whether several series of a path are drawn as their sum.
+// setSum stores whether render returns several series of a path as their sum.
 func (d *Definitions) setSum(ctx context.Context, have Definition, sum bool) error {
 	if have.Sum == sum {
 		return nil

@@ -10,10 +10,10 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// The default tree is where carbon's names without tags are found: series that are nothing but a
-// metric hang there under that metric, cut at its dots. It is a tree like others, so that a TSD can
-// browse it, but not enabled, so that a TSD hangs nothing on it. Two things differ from what a TSD
-// makes of its rule, so that each name keeps a path of its own: equal names in a row stay apart
+// The default tree contains carbon's names without tags: a series that is only a metric has its
+// path there, the metric cut at its dots. It is a tree like others, so that a TSD can browse it,
+// but not enabled, so that a TSD appends nothing to it. It differs from what a TSD makes of its
+// rule in two ways, so that each name keeps a path of its own: equal names in a row stay apart
 // (a.a.b is not a.b), and a name without a dot is a leaf of the root.
 
 // A defaultTree is what is known of the default tree: nothing, the tree, or why it cannot be used.
@@ -62,7 +62,7 @@ func (f *Forest) isPlain(s storage.Series) bool {
 	return f.o.DefaultTree != "" && f.o.Plain != nil && f.o.Plain(s)
 }
 
-// plain hangs plain series on the default tree.
+// plain appends plain series to the default tree.
 func (p *observation) plain(ctx context.Context, series []NewSeries) error {
 	var t *Tree
 	for _, s := range series {
@@ -93,12 +93,12 @@ func plainRoute(metric string) Route {
 	return shallow(Route{Outcome: Stored, Branches: elements[:last], Leaf: elements[last]})
 }
 
-// mostBranches is how deep a leaf hangs. A branch's row contains its whole path, so that rows grow
-// with the square of the depth: a line of carbon's with 8000 dots would write half a gigabyte.
+// mostBranches is the greatest depth of a leaf. A branch's row contains its whole path, so that
+// rows grow with the square of the depth: a carbon line with 8000 dots would write half a gigabyte.
 const mostBranches = 64
 
-// shallow turns a path that is too deep into a leaf with dots in its name. It is found as if each
-// element were a branch.
+// shallow turns a path that is too deep into a leaf with dots in its name. Find treats each element
+// of it as if it were a branch.
 func shallow(r Route) Route {
 	if len(r.Branches) > mostBranches {
 		r.Leaf = strings.Join(append(r.Branches[mostBranches:len(r.Branches):len(r.Branches)], r.Leaf), ".")
@@ -118,7 +118,7 @@ func (f *Forest) defaultTree(ctx context.Context) (*Tree, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	// It may have been made meanwhile, here or in another process.
+	// This process or another one may have made it meanwhile.
 	if err := f.LoadTrees(ctx); err != nil {
 		return nil, err
 	}

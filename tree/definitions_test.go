@@ -11,7 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// definition is the row of a tree as it stands in the table.
+// definition returns the row of a tree in the table.
 func definition(t *testing.T, db kv.KV, id uint16) map[string]string {
 	t.Helper()
 	rows, err := db.Get(t.Context(), "tsdb-tree", schema.FamilyData, [][]byte{schema.TreeRow(id)})
@@ -33,7 +33,8 @@ func putCell(t *testing.T, db kv.KV, row []byte, qualifier, value string) {
 	}
 }
 
-// What a TSD wrote in its own order is edited in it, and what nobody knows stays.
+// Documents that a TSD wrote keep their order of fields when they are edited, and unknown fields
+// stay.
 func TestDeclareOverTSD(t *testing.T) {
 	db := kv.NewMem(kv.Table{Name: "tsdb-tree", Families: []string{schema.FamilyData}})
 	row := schema.TreeRow(7)

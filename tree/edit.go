@@ -12,8 +12,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// Definitions edits the trees of a table as a TSD's API does, by comparing what stands there:
-// bytes, so that documents in any order can be edited and fields that we do not know survive.
+// Definitions edits the trees of a table as a TSD's API does: by comparing and putting bytes, so
+// that documents in any order can be edited and unknown fields survive.
 type Definitions struct {
 	db    kv.KV
 	table string
@@ -140,7 +140,8 @@ func (d *Definitions) flush(ctx context.Context, id uint16) error {
 	return d.db.Apply(ctx, d.table, schema.FamilyData, []kv.Mutation{none})
 }
 
-// unmark forgets how far series were hung on a tree of the same id that was deleted.
+// unmark removes the mark of a deleted tree of the same id, which records how far series were
+// appended to it.
 func (d *Definitions) unmark(ctx context.Context, id uint16) error {
 	m := kv.Mutation{Key: schema.TreeRow(id), Deletes: []kv.Delete{{Qualifier: []byte(markColumn)}}}
 	return d.db.Apply(ctx, d.table, schema.FamilyData, []kv.Mutation{m})

@@ -35,16 +35,16 @@ type FindOptions struct {
 	Limit int
 }
 
-// A source lists what hangs on branches, which it names by B.
+// A source lists the leaves and branches below branches, which it identifies by B.
 type source[B any] interface {
 	// list calls visit for the leaves and branches of a branch whose names are in the ranges,
 	// perhaps for others too.
 	list(ctx context.Context, branch B, ranges []nameRange, visit func(child[B]) error) error
-	// empty reports whether nothing hangs on a branch.
+	// empty reports whether a branch has neither leaves nor branches below it.
 	empty(ctx context.Context, branch B) bool
 }
 
-// A child is what hangs on a branch: a leaf if it has a TSUID.
+// A child is a leaf or branch below a branch: a leaf if it has a TSUID.
 type child[B any] struct {
 	name   []byte
 	tsuid  []byte

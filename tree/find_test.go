@@ -17,8 +17,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// randomForest hangs series on two trees whose names overlap, some with dots in them, some sharing
-// a hash, and gives the dotted paths that the rules give them.
+// randomForest appends series to two trees whose names overlap, some with dots in them, some
+// sharing a hash, and returns the dotted paths that the rules give them.
 func randomForest(t *testing.T, r *rand.Rand) (db *kv.Mem, f *Forest, paths map[string][]string) {
 	t.Helper()
 	db = newTables(t)
@@ -55,8 +55,8 @@ func randomForest(t *testing.T, r *rand.Rand) (db *kv.Mem, f *Forest, paths map[
 	return db, f, paths
 }
 
-// dotted joins names; dots in a row and at the ends of names count once, a name of nothing but dots
-// is itself.
+// dotted joins names. Dots in a row and at the ends of names count once; a name of only dots stays
+// as it is.
 func dotted(names []string) string {
 	var elements []string
 	for _, name := range names {
@@ -69,7 +69,7 @@ func dotted(names []string) string {
 	return strings.Join(elements, "\x00")
 }
 
-// matches is Glob.Match over elements that may hold dots themselves.
+// matches is Glob.Match over elements that may contain dots themselves.
 func matches(g *Glob, path string) bool {
 	s := g.start()
 	for element := range strings.SplitSeq(path, "\x00") {
@@ -78,7 +78,7 @@ func matches(g *Glob, path string) bool {
 	return g.done(s)
 }
 
-// The index and the rows find the same, and of the leaves exactly those whose paths match.
+// The index and the rows find the same series: exactly those leaves whose paths match.
 func TestFindAgainstMatch(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	db, f, paths := randomForest(t, r)
@@ -186,7 +186,8 @@ func TestFindLimits(t *testing.T) {
 	}
 }
 
-// The index holds more entries than a page of its tree or of a listing, in any order of arrival.
+// The index orders more entries than fit a page of its tree or of a listing, in whatever order they
+// arrive.
 func TestIndexOrder(t *testing.T) {
 	x := NewIndex(nil)
 	if _, err := x.AddBranch(schema.BranchKey{Tree: 1}, schema.RootName); err != nil {
@@ -205,7 +206,7 @@ func TestIndexOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Each leaf is listed once; branches without anything on them are not.
+	// Each leaf is listed once; empty branches are not listed.
 	nodes, err := x.Find(t.Context(), "*", FindOptions{Trees: []uint16{1}, Limit: n})
 	if err != nil || len(nodes) != n {
 		t.Fatalf("%d nodes, %v, want %d", len(nodes), err, n)

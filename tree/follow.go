@@ -15,21 +15,22 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// FollowOptions are what a Follower needs. All fields are wanted.
+// FollowOptions are what a Follower needs. All fields are required.
 type FollowOptions struct {
-	// Every is how often it looks for trees that are new.
+	// Every is how often it looks for new trees.
 	Every time.Duration
-	// Rows is true when the forest keeps no index: the table is then asked what hangs on trees.
+	// Rows is true when the forest keeps no index: the branches and leaves of trees are then looked
+	// up in the table.
 	Rows bool
-	// Series is about how many series there are.
+	// Series estimates the number of series.
 	Series func() int
 	Logger *slog.Logger
 	Now    func() time.Time
 }
 
-// A Follower hangs the series that exist on trees that are new, or have other rules than when it
-// did so last. It goes over all series once for all such trees, in the background, and on from
-// where it was after a restart.
+// A Follower appends the existing series to trees that are new or whose rules have changed since it
+// did so last. It goes over all series once for all such trees, in the background. After a restart
+// it continues where it was.
 type Follower struct {
 	forest  *Forest
 	catalog Catalog
@@ -47,12 +48,12 @@ type FollowState struct {
 	// last.
 	Running bool
 	Trees   []string
-	// Waiting are trees whose series are not all hung yet.
+	// Waiting are trees to which not all existing series are appended yet.
 	Waiting []string
-	// Of is about how many series there are. Report is of the last pass so far.
+	// Of is the estimated number of series. Report is of the last pass so far.
 	Of     int
 	Report SyncReport
-	// Passes counts those that have ended; Err is how the last one did.
+	// Passes counts the passes that have ended; Err is the error of the last one.
 	Passes int
 	Err    error
 }
@@ -76,8 +77,8 @@ func (w *Follower) State() FollowState {
 	return s
 }
 
-// ErrBusy means that series are being hung already.
-var ErrBusy = errors.New("series are being hung on trees already")
+// ErrBusy means that series are being appended to trees already.
+var ErrBusy = errors.New("series are being appended to trees already")
 
 // Ask makes it go over all series, for all trees.
 func (w *Follower) Ask(so SyncOptions) error {
@@ -95,7 +96,7 @@ func (w *Follower) Ask(so SyncOptions) error {
 	}
 }
 
-// Run looks for new trees and hangs series on them, until ctx ends.
+// Run looks for new trees and appends the existing series to them, until ctx ends.
 func (w *Follower) Run(ctx context.Context) error {
 	if !w.begin(ctx) {
 		return nil
@@ -104,17 +105,17 @@ func (w *Follower) Run(ctx context.Context) error {
 	if w.forest.o.Exclusive {
 		seen = w.news()
 	}
-	var hung retry.Outcome
+	var appended retry.Outcome
 	for wait := time.Duration(0); ; wait = w.o.Every {
 		var err error
 		select {
 		case <-ctx.Done():
 			return nil
 		case so := <-w.asked:
-			err = w.pass(ctx, w.hanging(func(*Tree) bool { return true }), so)
+			err = w.pass(ctx, w.takingSeries(func(*Tree) bool { return true }), so)
 		case <-time.After(wait):
-			// A tree is new to other calls, and to other processes, for some time: what they are
-			// about to make known does not hang on it.
+			// For some time other calls and other processes do not know a new tree: they do not
+			// append the series to it that they are about to register.
 			before := seen
 			if seen = w.news(); len(w.due(before)) == 0 {
 				continue
@@ -124,8 +125,8 @@ func (w *Follower) Run(ctx context.Context) error {
 				err = w.pass(ctx, due, w.options(due))
 			}
 		}
-		if hung.Note(ctx, err) {
-			w.o.Logger.Error("hanging series on trees; trying again", "err", err)
+		if appended.Note(ctx, err) {
+			w.o.Logger.Error("appending series to trees; trying again", "err", err)
 		}
 	}
 }
@@ -137,22 +138,22 @@ func (w *Follower) begin(ctx context.Context) bool {
 }
 
 // ready reports whether the forest knows its trees and, unless they are looked up in the table,
-// what hangs on them.
+// their branches and leaves.
 func (f *Forest) ready(rows bool) bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return f.loaded || rows && f.defined
 }
 
-// hanging are the trees that series are hung on, of those that are wanted.
-func (w *Follower) hanging(wanted func(*Tree) bool) []*Tree {
-	return slices.DeleteFunc(slices.Clone(w.forest.Trees()), func(t *Tree) bool { return !t.hangs() || !wanted(t) })
+// takingSeries returns the wanted trees among those that series are appended to.
+func (w *Follower) takingSeries(wanted func(*Tree) bool) []*Tree {
+	return slices.DeleteFunc(slices.Clone(w.forest.Trees()), func(t *Tree) bool { return !t.takesSeries() || !wanted(t) })
 }
 
 // news returns the rules of trees that are not synced.
 func (w *Follower) news() map[uint16]string {
 	seen := map[uint16]string{}
-	for _, t := range w.hanging(func(t *Tree) bool { return !t.synced() }) {
+	for _, t := range w.takingSeries(func(t *Tree) bool { return !t.synced() }) {
 		seen[t.id] = t.rulesSum()
 	}
 	return seen
@@ -160,14 +161,14 @@ func (w *Follower) news() map[uint16]string {
 
 // due returns the trees that were new at the last look as well, and that no other process works on.
 func (w *Follower) due(seen map[uint16]string) []*Tree {
-	return w.hanging(func(t *Tree) bool {
+	return w.takingSeries(func(t *Tree) bool {
 		others := t.mark.Owner != "" && t.mark.Owner != w.owner && t.mark.Rules == t.rulesSum() &&
 			w.o.Now().Sub(time.Unix(t.mark.Time, 0)) < ownerTimeout
 		return !t.synced() && seen[t.id] == t.rulesSum() && (!others || w.forest.o.Exclusive)
 	})
 }
 
-// options go on from where the last of the trees is.
+// options continue where the last of the trees is.
 func (w *Follower) options(trees []*Tree) SyncOptions {
 	so := DefaultSyncOptions()
 	so.Parallel = 1
@@ -183,8 +184,8 @@ func (w *Follower) options(trees []*Tree) SyncOptions {
 	return so
 }
 
-// pass goes over the series once. When it got through, the trees that are still what they were then
-// are marked.
+// pass goes over the series once. When it has completed, the trees that are still what they were
+// then are marked.
 func (w *Follower) pass(ctx context.Context, trees []*Tree, so SyncOptions) error {
 	names := make([]string, 0, len(trees))
 	for _, t := range trees {
@@ -198,7 +199,7 @@ func (w *Follower) pass(ctx context.Context, trees []*Tree, so SyncOptions) erro
 	so.Progress = func(r SyncReport) { w.progress(ctx, trees, r, whole) }
 	begin := w.o.Now()
 	so.Progress(SyncReport{Position: so.From})
-	report, err := w.hang(ctx, so)
+	report, err := w.sync(ctx, so)
 	if err == nil && whole {
 		err = w.forest.setMarks(ctx, trees, mark{Done: true})
 	}
@@ -208,7 +209,7 @@ func (w *Follower) pass(ctx context.Context, trees []*Tree, so SyncOptions) erro
 		s.Passes++
 	})
 	if err == nil {
-		w.o.Logger.Info("series that exist hang on their trees", "trees", names, "series", report.Series, "duration", w.o.Now().Sub(begin))
+		w.o.Logger.Info("existing series are appended to their trees", "trees", names, "series", report.Series, "duration", w.o.Now().Sub(begin))
 	}
 	return err
 }
@@ -226,7 +227,7 @@ func (w *Follower) progress(ctx context.Context, trees []*Tree, r SyncReport, wh
 	}
 	m := mark{Position: schema.FormatTSUID(r.Position), Owner: w.owner, Time: w.o.Now().Unix()}
 	if err := w.forest.setMarks(ctx, trees, m); err != nil && ctx.Err() == nil {
-		w.o.Logger.Warn("how far series are on their trees cannot be kept; a restart begins anew", "err", err)
+		w.o.Logger.Warn("the progress of appending series to trees cannot be stored; a restart begins anew", "err", err)
 	}
 }
 
@@ -236,9 +237,9 @@ func (w *Follower) change(change func(*FollowState)) {
 	change(&w.state)
 }
 
-// hang goes over the series by way of the forest, which knows what hangs already; without an index
-// by one of its own.
-func (w *Follower) hang(ctx context.Context, so SyncOptions) (SyncReport, error) {
+// sync goes over the series with the forest, which knows the existing branches and leaves. If the
+// forest has no index, it uses one of its own.
+func (w *Follower) sync(ctx context.Context, so SyncOptions) (SyncReport, error) {
 	if w.o.Rows {
 		return Sync(ctx, w.forest.db, w.forest.o, w.catalog, so)
 	}

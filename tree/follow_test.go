@@ -15,7 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// slowly is a catalog that takes a minute for a batch, and fails after some.
+// slowly is a catalog that takes a minute for a batch, and fails after some batches.
 type slowly struct {
 	listed
 	mu    sync.Mutex // guards all below
@@ -40,7 +40,7 @@ func (s *slowly) EachTSUID(ctx context.Context, c storage.SeriesScan, visit func
 	})
 }
 
-// follow runs a forest and its follower until the end of the test or of what it returns.
+// follow runs a forest and its follower until the test ends or the returned function is called.
 func follow(t *testing.T, db kv.KV, c Catalog, exclusive bool) (w *Follower, stop func()) {
 	t.Helper()
 	o := DefaultOptions()
@@ -55,8 +55,8 @@ func follow(t *testing.T, db kv.KV, c Catalog, exclusive bool) (w *Follower, sto
 	return w, func() { cancel(); group.Wait() }
 }
 
-// A new tree, and one whose rules changed, gets the series that exist; a failure, a stop and other
-// processes do not make it begin anew.
+// A new tree, and a tree whose rules changed, gets the existing series. After a failure, a stop, or
+// work of other processes, the follower does not begin anew.
 func TestFollower(t *testing.T) {
 	for _, exclusive := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestFollower(t *testing.T) {
 	}
 }
 
-// Of several processes one hangs the series.
+// Of several processes, one appends the existing series.
 func TestFollowersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newTables(t)

@@ -17,9 +17,9 @@ type Options struct {
 	// Shown returns a stored name as people see it; nil: as it is. Paths and patterns are of such
 	// names, rows of stored ones.
 	Shown func(stored string) string
-	// Plain reports whether a series is found under its metric as a path; nil: none is. They hang
-	// on the tree named DefaultTree, which is made when the first of them comes; without a name
-	// they hang nowhere.
+	// Plain reports whether a series is found under its metric as a path; nil: none is. Plain
+	// series are appended to the tree named DefaultTree, which is made when the first of them
+	// comes; without a name they are appended to no tree.
 	Plain       func(storage.Series) bool
 	DefaultTree string
 	// Inverse reports whether a tree turns paths into series; nil: enabled trees do.
@@ -42,12 +42,12 @@ func DefaultOptions() Options {
 // are not one.
 const overlap = 5 * 60 * 1000
 
-// A Forest is the trees of a table with what hangs on them: it takes in new series and finds paths.
-// Safe for concurrent use.
+// A Forest is the trees of a table with their branches and leaves: it appends new series and finds
+// paths. It is safe for concurrent use.
 type Forest struct {
 	db     kv.KV
 	o      Options
-	making chan struct{} // held by who makes the default tree
+	making chan struct{} // held while the default tree is made
 
 	mu        sync.RWMutex // guards all below; held for moments only
 	trees     []*Tree
@@ -63,8 +63,7 @@ type Forest struct {
 	// complete is true when the index had all rows once. With Exclusive it then has all rows for
 	// good.
 	complete bool
-	// missed is true when something was written that hangs on a branch which the index did not
-	// have.
+	// missed is true when a cell was written whose parent branch the index did not have.
 	missed bool
 	writes int // cells claimed so far
 	// cells that a call of Observe is writing, by row and qualifier; closed when it is over
@@ -90,8 +89,8 @@ func New(db kv.KV, o Options) *Forest {
 	}
 }
 
-// Load reads the definitions and everything that hangs on them, in place of what was known. Until
-// it returns, what was known is used.
+// Load reads the definitions and all branches and leaves, in place of what was known. Until it
+// returns, what was known is used.
 func (f *Forest) Load(ctx context.Context) (Loaded, error) {
 	if err := f.LoadTrees(ctx); err != nil {
 		return Loaded{}, err
@@ -149,7 +148,7 @@ func (f *Forest) replace(ctx context.Context, index *Index, loaded Loaded, befor
 }
 
 // catchUp reports whether an index has everything, or is no longer in use. If not, it has what is
-// in the table after the calls that are under way, and after what they hang their cells on is read.
+// in the table after the calls under way have ended and the parents of their cells are read.
 func (f *Forest) catchUp(index *Index) (waiting []chan struct{}, done bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -176,8 +175,8 @@ func (f *Forest) LoadTrees(ctx context.Context) error {
 	return nil
 }
 
-// Refresh reads the definitions again, and what others have hung on the trees since the last time.
-// What others deleted stays until Load.
+// Refresh reads the definitions again, and the branches and leaves that other processes have added
+// since the last time. What others deleted stays until Load.
 func (f *Forest) Refresh(ctx context.Context) (Loaded, error) {
 	if err := f.LoadTrees(ctx); err != nil || f.o.Exclusive {
 		return Loaded{}, err

@@ -16,7 +16,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// Elements match what they match for graphite-web (testdata/record_globs.py).
+// Elements match what they match in graphite-web (testdata/record_globs.py).
 func TestGlobsOfGraphiteWeb(t *testing.T) {
 	type recording struct {
 		Pattern        string
@@ -36,7 +36,7 @@ func TestGlobsOfGraphiteWeb(t *testing.T) {
 	}
 }
 
-// TestGlobs runs testdata/globs: a pattern, then paths, of which those that match are printed.
+// TestGlobs runs testdata/globs: a pattern, then paths; it prints the paths that match.
 func TestGlobs(t *testing.T) {
 	datadriven.RunTest(t, "testdata/globs", func(t *testing.T, d *datadriven.TestData) string {
 		g, err := CompileGlob(d.CmdArgs[0].String())
@@ -61,7 +61,7 @@ func TestGlobLimits(t *testing.T) {
 	}
 }
 
-// TestGlobDeep: senders may have names of any depth, and who lists them may ask for them.
+// TestGlobDeep: names of any depth can be stored and listed.
 func TestGlobDeep(t *testing.T) {
 	deep := strings.TrimSuffix(strings.Repeat("a.", 300), ".")
 	for pattern, want := range map[string]bool{
@@ -94,7 +94,7 @@ func FuzzGlob(f *testing.F) {
 		if !matched {
 			return
 		}
-		// What a walk skips for the pattern's sake must not hold a match.
+		// A range that the walk skips because of the pattern must not contain a match.
 		for i, name := range strings.Split(path, ".") {
 			if i == 0 && !covered(g.ranges(g.start()), name) {
 				t.Errorf("ranges of %q leave out %q", pattern, name)
@@ -107,7 +107,7 @@ func covered(ranges []nameRange, name string) bool {
 	return slices.ContainsFunc(ranges, func(r nameRange) bool { return name >= r.first && (r.end == "" || name < r.end) })
 }
 
-// FuzzGlobGrows repeats pieces of patterns up to the length that is refused and beyond.
+// FuzzGlobGrows repeats pieces of patterns up to and beyond the length that is refused.
 func FuzzGlobGrows(f *testing.F) {
 	for _, s := range [][3]string{
 		{"[", "a", "]"}, {"{a,", "b", "}"}, {"{", "a,b", "}"}, {"*", "a", "*b"}, {"**.", "a", ".**"}, {"?", "*", "?"}, {"[!a-", "z", "]*"}, {"a.", "*", ".b"}, {"}", "{", ","},
@@ -153,7 +153,7 @@ func readLines[T any](t testing.TB, name string) []T {
 	return all
 }
 
-// Match says whether a dotted path matches.
+// Match reports whether a dotted path matches.
 func (g *Glob) Match(path string) bool {
 	states := g.start()
 	for element := range strings.SplitSeq(path, ".") {

@@ -96,7 +96,7 @@ func (x *Index) AddBranch(key schema.BranchKey, name string) (ok bool, err error
 	return true, x.addBranch(parent, x.shown(name))
 }
 
-// parent is the branch that the row hangs on, its cell's hash apart.
+// parent is the parent branch of a row, and the hash of the row's cell in it.
 func (x *Index) parent(key schema.BranchKey) (cellID, bool) {
 	at := cellID{noBranch, uint32(key.Tree)}
 	for _, hash := range key.Hashes {

@@ -11,13 +11,13 @@ import (
 // An insertionRound is the cells that one round of one call of Observe writes. No other call in
 // this process writes them meanwhile.
 type insertionRound struct {
-	forest *Forest
-	cells  []newCell
-	own    map[string]int // by row and qualifier: place in cells
-	done   chan struct{}
-	others []chan struct{} // of calls that write cells which this round needs
-	again  []insertion     // what must wait for them, or for a leaf of this round
-	hung   []insertion     // what has a leaf after this round
+	forest   *Forest
+	cells    []newCell
+	own      map[string]int // by row and qualifier: place in cells
+	done     chan struct{}
+	others   []chan struct{} // of calls that write cells which this round needs
+	again    []insertion     // what must wait for them, or for a leaf of this round
+	inserted []insertion     // what has a leaf after this round
 }
 
 // A newCell is a cell to write.
@@ -44,7 +44,7 @@ func (f *Forest) beginRound(p *observation) *insertionRound {
 		case !c.insert(p, one):
 			c.again = append(c.again, one)
 		case one.hasLeaf():
-			c.hung = append(c.hung, one)
+			c.inserted = append(c.inserted, one)
 		}
 	}
 	f.writes += len(c.cells)
@@ -69,7 +69,7 @@ func (c *insertionRound) insert(p *observation, one insertion) (ok bool) {
 	row := schema.BranchRow(one.tree.id, route.Branches...)
 	for depth := known; depth <= len(route.Branches); depth++ {
 		if !c.takeBranch(one.tree, row, route.Branches[:depth]) {
-			return false // what hangs on another call's branch comes when that is in the index
+			return false // another call writes a parent branch; look again when the index has it
 		}
 	}
 	return !hasLeaf || c.takeLeaf(one, row)
@@ -159,7 +159,7 @@ func (c *insertionRound) place(p *observation) {
 	f := c.forest
 	f.index.mu.RLock()
 	defer f.index.mu.RUnlock()
-	for _, one := range c.hung {
+	for _, one := range c.inserted {
 		where := f.index.place(one.tree.id, one.names(), one.tsuid)
 		switch {
 		case where == unknown && one.tries < maxTries: // another index came into use meanwhile, or the leaf cannot be read
@@ -180,8 +180,8 @@ const maxTries = 3
 // about all cells.
 const maxUnsure = 1 << 20
 
-// index adds a cell to the index in use. An index that is being loaded may lack the branch that the
-// cell hangs on.
+// index adds a cell to the index in use. An index that is being loaded may lack the parent branch
+// of the cell.
 func (c *insertionRound) index(cell newCell) {
 	var ok bool
 	var err error
@@ -206,7 +206,7 @@ func (c *newCell) leaf() schema.Leaf {
 	return schema.Leaf{DisplayName: c.name, TSUID: c.Leaf}
 }
 
-// depth orders cells as they hang on each other: branches from the root downwards, leaves.
+// depth orders cells by their parents: branches from the root downwards, then leaves.
 func (c *newCell) depth() int {
 	if c.Leaf != nil {
 		return kv.MaxKeyLength + 1

@@ -15,7 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
 )
 
-// held lets the first Apply that comes wait for a word.
+// held makes the first Apply wait until it is released.
 type held struct {
 	kv.KV
 	came    atomic.Bool
@@ -29,8 +29,8 @@ func (h *held) Apply(ctx context.Context, table, family string, rows []kv.Mutati
 	return h.KV.Apply(ctx, table, family, rows)
 }
 
-// Two calls that see a new branch at once: the second one's leaf waits for the first one's branch,
-// and nothing is asked of the table afterwards.
+// Two calls need a new branch at once: the second one's leaf waits for the first one's branch, and
+// then nothing is asked of the table.
 func TestObserveOfOneNewBranchAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		counted := kvtest.New(newTables(t))
@@ -61,7 +61,7 @@ func TestObserveOfOneNewBranchAtOnce(t *testing.T) {
 	})
 }
 
-// An index that lost something is read anew, and is complete again, while series go on coming.
+// An index that lost something is read anew, and is complete again, while series keep coming.
 func TestRunCompletes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newForest(t, newTables(t), true)
@@ -86,7 +86,8 @@ func TestRunCompletes(t *testing.T) {
 	})
 }
 
-// A process that has the tables alone but not read them asks once for each row, not for each leaf.
+// A process that has the tables alone but has not read them asks once for each row, not for each
+// leaf.
 func TestObserveWideRow(t *testing.T) {
 	db := newTables(t)
 	counted := kvtest.New(db)
@@ -115,7 +116,7 @@ func TestObserveWideRow(t *testing.T) {
 	}
 }
 
-// Series that share a path are counted, and told of once an hour as long as there are more of them.
+// Series that share a path are counted, and logged once an hour as long as there are more of them.
 func TestCollisionsAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newForest(t, newTables(t), true)

@@ -14,7 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// invertible makes a tree of random rules that have an inverse, and says which tags it wants.
+// invertible makes a tree of random rules that have an inverse, and returns the tags that it needs.
 func invertible(r *rand.Rand, id uint16) (d Definition, tags []string) {
 	d = Definition{ID: id, Tree: schema.Tree{Name: fmt.Sprint("t", id), Enabled: true, StrictMatch: true}}
 	metric := r.IntN(5)
@@ -40,8 +40,8 @@ func invertible(r *rand.Rand, id uint16) (d Definition, tags []string) {
 	return d, tags
 }
 
-// Forwards and backwards again comes to the same series, and backwards and forwards to the same
-// path, or the inverse says no.
+// A series turned into a path and back is the same series, and a path turned into a series and back
+// is the same path, or the inverse refuses it.
 func TestInverseBothWays(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	same, refused := 0, 0
@@ -81,8 +81,8 @@ func TestInverseBothWays(t *testing.T) {
 	}
 }
 
-// checkPath says whether a forest turns a path into a series. If so, its tree gives the series that
-// path.
+// checkPath reports whether a forest turns a path into a series. If so, its tree must give the
+// series that path.
 func checkPath(t *testing.T, f *Forest, path string) bool {
 	t.Helper()
 	s, tree, ok := f.Inverse(path)
@@ -113,8 +113,9 @@ func definedForest(t *testing.T, all ...Definition) *Forest {
 	return f
 }
 
-// randomOf is a series that a tree may take. It is tame when no rule can mistake it: its values are
-// without dots, all different, and its metric has one element where the tree has place for one.
+// randomOf returns a series that a tree may accept. It is tame when no rule can mistake it: its
+// values have no dots and all differ, and its metric has one element where the tree has place for
+// one.
 func randomOf(r *rand.Rand, tree *Tree, keys []string) (s storage.Series, tame bool) {
 	tame = r.IntN(2) == 0
 	value := func(n int) string {
@@ -146,7 +147,7 @@ func splits(t *Tree) bool {
 	return false
 }
 
-// The first tree takes a path, in the order of their ids, of those that are asked.
+// Of the trees that may turn paths into series, the one with the smallest id takes a path first.
 func TestInverseOrder(t *testing.T) {
 	template := func(id uint16, text string) Definition {
 		parsed, err := ParseTemplate(text)
@@ -173,7 +174,7 @@ func TestInverseOrder(t *testing.T) {
 	}
 }
 
-// What parses as a template has an inverse, and paths of its shape come back.
+// Every template that parses has an inverse, and paths of its shape come back.
 func FuzzParseTemplate(f *testing.F) {
 	for _, seed := range []string{
 		"servers.{host}.{metric...}", "{metric}.{a}", "rack-{rack}!.{metric...}.x", "a.a.{metric}", "{metric...}.a.a", "ROOT.{metric}", "{a}{b}.{metric}",

@@ -12,7 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// BenchmarkLoad reads names into memory that stand in an embedded store, as a start does:
+// BenchmarkLoad reads names from an embedded store into memory, as a start does:
 // servers.webNNNNN.cpu.cN, and all on one branch.
 func BenchmarkLoad(b *testing.B) {
 	benchmarkLoad(b, "branches", func(i int) string { return fmt.Sprintf("servers.web%05d.cpu.c%d", i/50, i%50) })
@@ -38,7 +38,7 @@ func benchmarkLoad(b *testing.B, layout string, name func(i int) string) {
 	}
 }
 
-// storedNames are names in an embedded store, in order as they come from carbon.
+// storedNames returns names in an embedded store, in the order in which they come from carbon.
 func storedNames(b *testing.B, names int, name func(i int) string) (kv.KV, Options) {
 	b.Helper()
 	o := DefaultOptions()
@@ -70,8 +70,8 @@ func storedNames(b *testing.B, names int, name func(i int) string) (kv.KV, Optio
 	return e, o
 }
 
-// cpuTime is what the process has used of all cores: on a machine with other work it says more than
-// the time does.
+// cpuTime returns the CPU time that the process has used on all cores: on a busy machine it is more
+// precise than elapsed time.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

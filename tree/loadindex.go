@@ -20,8 +20,8 @@ type Loaded struct {
 }
 
 // Load adds the branches and leaves that were written since a time (milliseconds of the engine's
-// clock; 0: all). Rows come sorted, so a branch comes before what hangs on it. Call it with a time
-// somewhat before the Latest of the last call to see what others wrote.
+// clock; 0: all). Rows come sorted, so a branch comes before its children. To see what others
+// wrote, call it with a time somewhat before the Latest of the last call.
 func (x *Index) Load(ctx context.Context, db kv.KV, table string, since int64) (Loaded, error) {
 	l := loading{index: x}
 	s := kv.Scan{Table: table, Family: schema.FamilyData, Start: schema.TreeRow(1), Since: since}
@@ -47,7 +47,7 @@ func (x *Index) Load(ctx context.Context, db kv.KV, table string, since int64) (
 type loading struct {
 	Loaded
 	index    *Index
-	collided []collidedLeaf // added last, when the branches are there that they hang on
+	collided []collidedLeaf // added last, when their branches are there
 }
 
 func (l *loading) row(row kv.Row) error {

@@ -11,11 +11,11 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// markColumn is a column in the row of a definition, which no TSD looks at: how far the series that
-// exist were hung on the tree.
+// markColumn is a column in the row of a definition, which no TSD reads. It records how far the
+// existing series were appended to the tree.
 const markColumn = "tsdbridge_synced"
 
-// A mark records that the series up to a position were hung on a tree by some rules.
+// A mark records that the series up to a position were appended to a tree, and by which rules.
 type mark struct {
 	Rules    string `json:"rules"`              // what the tree was, see Tree.rulesSum
 	Done     bool   `json:"done,omitempty"`     // all series
@@ -24,10 +24,10 @@ type mark struct {
 	Time     int64  `json:"time,omitempty"`     // when it said so, seconds
 }
 
-// ownerTimeout is how long another process that is hanging series may be silent.
+// ownerTimeout is how long another process that is appending series may be silent.
 const ownerTimeout = 2 * time.Minute
 
-// parseMark reads a mark; one that cannot be read is none.
+// parseMark reads a mark; one that cannot be read counts as none.
 func parseMark(cell []byte) (m mark) {
 	if json.Unmarshal(cell, &m) != nil {
 		return mark{}
@@ -35,10 +35,10 @@ func parseMark(cell []byte) (m mark) {
 	return m
 }
 
-// markForm changes when series that exist must be hung anew whatever the rules are.
+// markForm changes when the existing series must be appended anew whatever the rules are.
 const markForm = 1
 
-// rulesSum tells trees apart that hang series elsewhere.
+// rulesSum differs between trees that give series other paths.
 func (t *Tree) rulesSum() string {
 	h := fnv.New64a()
 	fmt.Fprint(h, markForm, t.def.StrictMatch)
@@ -48,11 +48,11 @@ func (t *Tree) rulesSum() string {
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// hangs reports whether series are hung on the tree.
-func (t *Tree) hangs() bool { return t.plain || t.def.Enabled && len(t.levels) > 0 }
+// takesSeries reports whether series are appended to the tree.
+func (t *Tree) takesSeries() bool { return t.plain || t.def.Enabled && len(t.levels) > 0 }
 
-// synced reports whether the series that exist were hung on the tree as it is.
-func (t *Tree) synced() bool { return !t.hangs() || t.mark.Done && t.mark.Rules == t.rulesSum() }
+// synced reports whether the existing series were appended to the tree as it is.
+func (t *Tree) synced() bool { return !t.takesSeries() || t.mark.Done && t.mark.Rules == t.rulesSum() }
 
 // setMarks writes the marks of trees.
 func (f *Forest) setMarks(ctx context.Context, trees []*Tree, m mark) error {

@@ -22,11 +22,11 @@ func newCollector(forest *Forest, follower *Follower) *collector {
 		loaded:   desc("loaded", "1 when the trees were read into memory, 0 before."),
 		branches: desc("branches", "Branches of all trees in memory."),
 		leaves:   desc("leaves", "Series on all trees in memory."),
-		shared:   desc("collided_series", "Series whose path another series of the tree had first; each is drawn by itself.", "tree"),
-		running:  desc("sync_running", "1 while series that exist are being hung on trees."),
-		waiting:  desc("sync_waiting_trees", "Trees whose series are not all hung yet."),
+		shared:   desc("collided_series", "Series whose path another series of the tree had first; render returns each by itself.", "tree"),
+		running:  desc("sync_running", "1 while existing series are being appended to trees."),
+		waiting:  desc("sync_waiting_trees", "Trees to which not all existing series are appended yet."),
 		done:     desc("sync_series", "Series that the present or last pass over all series has done."),
-		of:       desc("sync_of_series", "About how many series there are in that pass."),
+		of:       desc("sync_of_series", "Estimated number of series in that pass."),
 	}
 }
 

@@ -10,12 +10,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// NewSeries is a series that is about to be used for the first time, or that a sync comes by.
+// NewSeries is a series that is about to be used for the first time, or that a sync visits.
 type NewSeries = storage.NewSeries
 
 var _ storage.Observer = (*Forest)(nil)
 
-// Observe hangs series on every tree that is enabled, and plain ones on the default tree, and
+// Observe appends series to every tree that is enabled, and plain ones to the default tree. It
 // returns when their rows are in the table: as durable as a check-and-put is, which the next Apply
 // makes them on every engine. Series that a tree has no place for are kept in its rows of failures
 // if the tree wants that; this is not an error. After an error some rows may be there; observing
@@ -71,7 +71,7 @@ func (p *observation) enabled(ctx context.Context, series []NewSeries) error {
 	for _, t := range trees {
 		for i := range series {
 			if t.plain && p.forest.isPlain(series[i].Series) {
-				continue // it hangs there already
+				continue // it is there already
 			}
 			p.add(t, Subject{TSUID: series[i].TSUID, Series: series[i].Series, Custom: custom.of, Rest: p.forest.o.Rest})
 		}
@@ -89,8 +89,8 @@ func (f *Forest) enabled() []*Tree {
 	return trees
 }
 
-// observation is one call of Observe. Each round claims the cells that are missing, so that of
-// several calls one writes them, and waits for the calls that were first at others.
+// observation is one call of Observe. In each round it takes the cells that are missing, so that of
+// several calls only one writes a cell, and it waits for the calls that took other cells first.
 type observation struct {
 	forest   *Forest
 	todo     []insertion

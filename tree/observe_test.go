@@ -19,7 +19,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// newTables returns empty tables with the tree of a metric's pieces, which keeps failures.
+// newTables returns empty tables with a tree of the pieces of metrics, which keeps failures.
 func newTables(t testing.TB) *kv.Mem {
 	t.Helper()
 	o := DefaultOptions()
@@ -58,7 +58,7 @@ func numbered(i int, metric string) NewSeries {
 	}
 }
 
-// cells are all cells of tsdb-tree but for the definitions.
+// cells returns all cells of tsdb-tree except the definitions.
 func cells(t testing.TB, db kv.KV) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -76,7 +76,7 @@ func cells(t testing.TB, db kv.KV) map[string]string {
 }
 
 // Whatever call fails, before or after it took effect, observing again leaves the rows as if
-// nothing had failed, and an index that a new process would load too.
+// nothing had failed, and the index equals the one that a new process would load.
 func TestObserveAfterFailures(t *testing.T) {
 	series := []NewSeries{numbered(1, "a.b.c"), numbered(2, "a.b.d"), numbered(3, "a.b.c"), numbered(4, "x.y")}
 	whole := newTables(t)
@@ -108,7 +108,7 @@ func TestObserveAfterFailures(t *testing.T) {
 	}
 }
 
-// sameIndex says that a running forest finds what a new one finds.
+// sameIndex fails the test unless a running forest finds what a new one finds.
 func sameIndex(t *testing.T, name string, f *Forest, db kv.KV) {
 	t.Helper()
 	running, err := f.Find(t.Context(), "**", FindOptions{})
@@ -124,8 +124,8 @@ func sameIndex(t *testing.T, name string, f *Forest, db kv.KV) {
 	}
 }
 
-// Processes and their requests race for the same branches and leaves: each leaf has one series,
-// everybody else is a collision, and every index agrees with the table.
+// Processes and their requests race for the same branches and leaves: each leaf has one series, all
+// others are collisions, and every index agrees with the table.
 func TestObserveRaces(t *testing.T) {
 	for _, test := range []struct {
 		processes int
@@ -185,7 +185,8 @@ func checkOwners(t *testing.T, name string, all map[string]string) {
 	}
 }
 
-// A TSD, or another process, writes rows: Refresh sees them; Load also sees what is gone.
+// A TSD or another process writes and deletes rows: Refresh finds the new rows; Load also notices
+// the deleted ones.
 func TestRefresh(t *testing.T) {
 	db := newTables(t)
 	ours, theirs := newForest(t, db, false), newForest(t, db, false)
@@ -214,7 +215,7 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
-// A leaf that went to another series behind our back is that one's after a refresh.
+// When another process gave a leaf to another series, a refresh finds that series.
 func TestRefreshOfReplacedLeaf(t *testing.T) {
 	db := newTables(t)
 	f := newForest(t, db, false)
@@ -229,8 +230,8 @@ func TestRefreshOfReplacedLeaf(t *testing.T) {
 	sameIndex(t, "refreshed", f, db)
 }
 
-// Of a table that it has not read an exclusive process takes nothing for granted, and nothing after
-// an error that may have been none.
+// An exclusive process assumes nothing about a table that it has not read, and nothing after an
+// error, since the failed call may have taken effect.
 func TestObserveWithoutKnowing(t *testing.T) {
 	first, second := []NewSeries{numbered(1, "a.b")}, []NewSeries{numbered(2, "a.b")}
 	want := schema.FormatTSUID(first[0].TSUID)
@@ -274,7 +275,7 @@ func TestObserveWithoutKnowing(t *testing.T) {
 	check("written in spite of an error", db)
 }
 
-// interrupted does something behind the last row of a scan of whole rows.
+// interrupted calls a function after the last row of a scan of whole rows.
 type interrupted struct {
 	kv.KV
 	once func()
@@ -294,8 +295,7 @@ func (i *interrupted) Scan(ctx context.Context, s kv.Scan) iter.Seq2[kv.Row, err
 	}
 }
 
-// What is hung on a tree behind the back of a scan is in the index that the scan fills all the
-// same.
+// What is appended to a tree during a scan is in the index that the scan fills all the same.
 func TestLoadMissesNothing(t *testing.T) {
 	db := &interrupted{KV: newTables(t)}
 	f := newForest(t, db, true)
@@ -308,7 +308,7 @@ func TestLoadMissesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	sameIndex(t, "loaded", f, db)
-	// The branch a is there, the index in use does not have it yet.
+	// The table has branch a; the index in use does not have it yet.
 	db.once = func() {
 		db.once = func() {
 			if err := f.Observe(t.Context(), []NewSeries{numbered(3, "c.e")}); err != nil {
@@ -325,7 +325,7 @@ func TestLoadMissesNothing(t *testing.T) {
 	sameIndex(t, "loaded twice", f, db)
 }
 
-// Series that come while everything is loaded anew are not lost to the new index.
+// Series that come while everything is loaded anew are in the new index.
 func TestLoadWhileObserving(t *testing.T) {
 	db := newTables(t)
 	f := newForest(t, db, true)
@@ -354,7 +354,7 @@ func TestLoadWhileObserving(t *testing.T) {
 	}
 }
 
-// A cancelled call gives its cells back: the next one writes them.
+// A cancelled call releases its cells: the next one writes them.
 func TestObserveCancelled(t *testing.T) {
 	db := newTables(t)
 	f := newForest(t, db, true)
@@ -371,7 +371,7 @@ func TestObserveCancelled(t *testing.T) {
 	}
 }
 
-// While everything is read for the first time, the status says how far that is.
+// While everything is read for the first time, the status reports the progress.
 func TestStatusWhileLoading(t *testing.T) {
 	db := &interrupted{KV: newTables(t)}
 	if err := newForest(t, db, true).Observe(t.Context(), []NewSeries{numbered(1, "a.b"), numbered(2, "a.c")}); err != nil {

@@ -13,9 +13,8 @@ import (
 // key=value, in the order of their keys; a series without such tags gets no name of it. No two
 // series of such a tree have one path, unless names share dots or hashes.
 //
-// In the table it is a TAGK rule of a key that no tag has. A TSD finds no such tag, and takes no
-// series into the tree since that is strict: it browses what tsdbridge hangs there, and hangs
-// nothing itself.
+// In the table it is a TAGK rule of a key that no tag has. A TSD finds no such tag. It appends no
+// series to the tree because the tree is strict, but it browses what tsdbridge appends.
 
 // restField is the field of a rule of rest. Braces are in no stored key, and OpenTSDB allows none
 // in tags.
@@ -25,7 +24,7 @@ const restField = "{tags...}"
 var (
 	errRestForm   = errors.New("a rule of " + restField + " has no regex, separator or displayFormat: it shows key=value")
 	errRestLevel  = errors.New("a rule of " + restField + " is the only one of its level, and of its kind")
-	errRestStrict = errors.New("a tree with a rule of " + restField + " must be strict, or a TSD hangs series on it without their rest")
+	errRestStrict = errors.New("a tree with a rule of " + restField + " must be strict, or a TSD appends series to it without their rest")
 )
 
 func (r *rule) rest() bool { return r.Type == ruleTagk && r.Field == restField }
@@ -61,8 +60,8 @@ type Display struct {
 	// show whole.
 	Metric bool
 	Tags   map[string]bool
-	// Sum is true when several series of one path are drawn as their sum. Else each is drawn by
-	// itself.
+	// Sum is true when render returns the series of one path as their sum. Otherwise it returns
+	// each by itself.
 	Sum bool
 }
 
@@ -119,7 +118,7 @@ func (s *Subject) tags(shown map[string]bool) []storage.Tag {
 	return tags
 }
 
-// severalColumn is a column in the row of a definition, which no TSD looks at: what is drawn of
+// severalColumn is a column in the row of a definition, which no TSD reads: what render returns for
 // several series of a path.
 const severalColumn, severalSum = "tsdbridge_several", "sum"
 

@@ -64,8 +64,7 @@ func (r recording) subject(t *testing.T) Subject {
 	return s
 }
 
-// answer is what a Route says in the words of a recording: a TSD's test shows a leaf on the root
-// too.
+// answer returns a Route in the form of a recording: a TSD's test shows a leaf on the root too.
 func answer(r Route, said []string) (path []string, row, leaf, failed string, messages []string) {
 	if r.Outcome == Failed {
 		return nil, "", "", r.Unmatched, nil
@@ -78,7 +77,7 @@ func answer(r Route, said []string) (path []string, row, leaf, failed string, me
 	return path, row, leaf, "", said
 }
 
-// Every recorded route, message for message.
+// Every recorded route is the same, message for message.
 func TestRoutesOfOpenTSDB(t *testing.T) {
 	file, err := os.Open("testdata/routes.jsonl")
 	if err != nil {
@@ -104,9 +103,9 @@ func TestRoutesOfOpenTSDB(t *testing.T) {
 			continue
 		}
 		switch route.Outcome {
-		case OnRoot: // a TSD's test hangs it on the root, a TSD's store drops it
+		case OnRoot: // a TSD's test shows it on the root, a TSD's store drops it
 			leaf = route.Leaf
-		case Refused: // and what it hung there before it found out stays in the answer
+		case Refused: // a TSD's answer keeps the branches made before the refusal
 			leaf = want.Leaf
 		}
 		got := recording{Path: path, Row: row, Leaf: leaf, Messages: messages}

@@ -72,7 +72,7 @@ func (r *Rows) collided(ctx context.Context, trees []uint16) (collidedIndex, err
 	}
 	rows, err := r.db.Get(ctx, r.table, schema.FamilyData, keys)
 	if err != nil {
-		return all, fmt.Errorf("read the strays of %d trees: %w", len(trees), err)
+		return all, fmt.Errorf("read the collided leaves of %d trees: %w", len(trees), err)
 	}
 	for _, row := range rows {
 		collided, _ := collidedLeaves(row)

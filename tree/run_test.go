@@ -14,8 +14,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// Run goes on until it has loaded, sees what others add, says once what is broken, and sees what
-// others deleted after an hour.
+// Run tries until it has loaded, finds what other processes add, logs once what is broken, and
+// notices within an hour what others deleted.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newTables(t)

@@ -102,7 +102,7 @@ func (s *script) load(t *testing.T) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%d branches, %d leaves, %d skipped", loaded.Branches, loaded.Leaves, loaded.Skipped)
 	if loaded.CollidedLeaves > 0 {
-		fmt.Fprintf(&out, ", %d strays", loaded.CollidedLeaves)
+		fmt.Fprintf(&out, ", %d collided leaves", loaded.CollidedLeaves)
 	}
 	out.WriteByte('\n')
 	for _, b := range s.forest.Broken() {
@@ -131,7 +131,7 @@ func (s *script) restart(t *testing.T, d *datadriven.TestData) {
 	}
 }
 
-// plain says whether a series has but the tag that stands for none.
+// plain reports whether a series has only the tag that stands for no tags.
 func plain(s storage.Series) bool {
 	return len(s.Tags) == 1 && s.Tags[0] == storage.Tag{Key: "-_", Value: "1"}
 }
@@ -192,7 +192,7 @@ func (s *script) status() string {
 	if status.DefaultErr != nil {
 		fmt.Fprintf(&out, "plain series: %v\n", status.DefaultErr)
 	}
-	fmt.Fprintf(&out, "%d branches, %d leaves, %d strays\n", status.Branches, status.Leaves, status.CollidedLeaves)
+	fmt.Fprintf(&out, "%d branches, %d leaves, %d collided leaves\n", status.Branches, status.Leaves, status.CollidedLeaves)
 	return out.String()
 }
 
@@ -251,8 +251,8 @@ func (s *script) put(t *testing.T, table, family string, row, qualifier []byte, 
 	}
 }
 
-// news are the cells that were not printed yet, and those that changed, which branches and leaves
-// never do.
+// news returns the cells that were not printed yet, and those that changed, which branches and
+// leaves never do.
 func (s *script) news(t *testing.T) string {
 	t.Helper()
 	var out strings.Builder
@@ -362,7 +362,7 @@ func parseRow(t *testing.T, text string) []byte {
 	return key
 }
 
-// printQualifier prints what stands behind the colon of a leaf or a failure in hexadecimal.
+// printQualifier prints the part of a leaf's or failure's qualifier after the colon in hexadecimal.
 func printQualifier(q []byte) string {
 	if bytes.HasPrefix(q, []byte("tree_rule:")) {
 		return string(q)

@@ -17,7 +17,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// ServiceOptions are what a Service needs. All fields are wanted.
+// ServiceOptions are what a Service needs. All fields are required.
 type ServiceOptions struct {
 	Forest Options
 	// the trees of the configuration, written to the table before anything else
@@ -31,7 +31,7 @@ type ServiceOptions struct {
 }
 
 // A Service is the trees of a running process. It writes the declared trees, loads all of them,
-// keeps them fresh, hangs new series on them and finds paths. It is safe for concurrent use.
+// keeps them fresh, appends new series to them and finds paths. It is safe for concurrent use.
 type Service struct {
 	o        ServiceOptions
 	db       kv.KV
@@ -55,8 +55,8 @@ func NewService(db kv.KV, o ServiceOptions) *Service {
 	return s
 }
 
-// Follow prepares hanging the series of a catalog on trees that are made later. series is about how
-// many there are.
+// Follow prepares appending the series of a catalog to trees that are made later. series estimates
+// how many there are.
 func (s *Service) Follow(c Catalog, series func() int) {
 	s.follower = NewFollower(s.forest, c, FollowOptions{
 		Every: s.o.Refresh, Rows: s.o.InTable, Series: series, Logger: s.o.Logger, Now: s.o.Now,
@@ -67,14 +67,14 @@ func (s *Service) Follow(c Catalog, series func() int) {
 // Forest returns the trees themselves.
 func (s *Service) Forest() *Forest { return s.forest }
 
-// Follower returns what hangs existing series on new trees, nil before Follow.
+// Follower returns the Follower, which appends existing series to new trees; nil before Follow.
 func (s *Service) Follower() *Follower { return s.follower }
 
 // Prepared is closed when the meaning of names is known.
 func (s *Service) Prepared() <-chan struct{} { return s.prepared }
 
-// Observe implements storage.Observer. It waits until the trees are prepared: before that it is not
-// known where a series hangs.
+// Observe implements storage.Observer. It waits until the trees are prepared: before that the path
+// of a series is not known.
 func (s *Service) Observe(ctx context.Context, series []storage.NewSeries) error {
 	select {
 	case <-s.prepared:
@@ -87,7 +87,7 @@ func (s *Service) Observe(ctx context.Context, series []storage.NewSeries) error
 // problem is why the trees are not prepared, nil when they are.
 func (s *Service) problem() error { return s.preparing.Err() }
 
-// Run prepares the trees, keeps them fresh and hangs existing series on new ones, until ctx ends.
+// Run prepares the trees, keeps them fresh and appends existing series to new ones, until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.keep(ctx) })

@@ -21,16 +21,16 @@ type Catalog interface {
 	NameSeries(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error)
 }
 
-// SyncOptions say what Sync goes over, and how fast.
+// SyncOptions define which series Sync goes over, and how fast.
 type SyncOptions struct {
 	storage.SeriesScan
-	// Parallel is how many batches of series are being hung at a time.
+	// Parallel is how many batches of series are appended at a time.
 	Parallel int
-	// MaxCells is how many branches and leaves are remembered as standing in the table; then all
-	// are forgotten, and the table is asked again. 70 bytes each.
+	// MaxCells is how many branches and leaves are remembered as present in the table; then all are
+	// forgotten, and the table is asked again. 70 bytes each.
 	MaxCells int
-	// Progress, if any, is told how far it is: about every Every, and not at the end. All that it
-	// is told of is durable.
+	// Progress, if not nil, is called about every Every, and not at the end. Everything that its
+	// report counts is durable.
 	Progress func(SyncReport)
 	Every    time.Duration
 	Now      func() time.Time
@@ -41,12 +41,12 @@ func DefaultSyncOptions() SyncOptions {
 	return SyncOptions{Parallel: 4, MaxCells: 4_000_000, Every: 10 * time.Second, Now: time.Now}
 }
 
-// Sync hangs the series that exist on the trees that are enabled, as OpenTSDB's "uid treesync"
-// does: what a TSD left out (it loses series of a burst), what was written before the trees or
+// Sync appends the existing series to the enabled trees, as OpenTSDB's "uid treesync" does: those
+// that a TSD left out (it loses series of a burst), and those that were written before the trees or
 // without them. It only adds, and by check-and-puts alone, so it may run at the same time as
 // adapters and TSDs, twice, and after itself. It needs no more memory for many series than for
 // some. After an error, or when ctx ends, the report contains the series up to which everything is
-// done: go on from its Position.
+// done: continue from its Position.
 func Sync(ctx context.Context, db kv.KV, o Options, c Catalog, so SyncOptions) (SyncReport, error) {
 	// Not even a local engine's rows are all known here: everything that is written is asked for
 	// first.
@@ -88,11 +88,11 @@ type syncing struct {
 	report  SyncReport
 	told    time.Time
 
-	running          bool // the forest is one that others use, which knows all that hangs
-	branches, leaves int  // that hung at the begin, where it is
+	running          bool // others use the forest too; it knows all branches and leaves
+	branches, leaves int  // of the forest when the sync began, if running
 }
 
-// A batch is series on their way. After done, err and routed say what became of them.
+// A batch is series being appended. After done is closed, err and routed are its result.
 type batch struct {
 	forest *Forest
 	tsuids [][]byte
@@ -101,15 +101,14 @@ type batch struct {
 	routed SyncReport
 }
 
-// newForest starts with a forest that knows the definitions and nothing of what stands in the
-// table.
+// newForest starts with a forest that knows the definitions and no branch or leaf of the table.
 func (s *syncing) newForest(ctx context.Context) error {
 	s.forest = New(s.db, s.o)
 	return s.forest.LoadTrees(ctx)
 }
 
-// run hangs batches in parallel and takes their results in order, so that one position tells what
-// is done.
+// run appends batches in parallel and takes their results in order, so that one position identifies
+// what is done.
 func (s *syncing) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -139,13 +138,13 @@ func (s *syncing) begin(ctx context.Context, tsuids [][]byte, under chan<- *batc
 	}
 	go func() {
 		defer close(b.done)
-		b.err = s.hang(ctx, b)
+		b.err = s.appendBatch(ctx, b)
 	}()
 	return nil
 }
 
-// take adds up the batches in the order of their series, up to the first that failed. Those after
-// it are stopped and waited for.
+// take adds up the batches in the order of their series, up to the first that failed. Later batches
+// are stopped, and take waits for them.
 func (s *syncing) take(ctx context.Context, under <-chan *batch, stop func()) (err error) {
 	for b := range under {
 		<-b.done
@@ -198,8 +197,9 @@ func (s *syncing) flush(ctx context.Context) error {
 	return NewDefinitions(s.db, s.o.TreeTable).flush(ctx, trees[0].id)
 }
 
-// hang names the series of a batch, hangs them on the trees and looks what became of each.
-func (s *syncing) hang(ctx context.Context, b *batch) error {
+// appendBatch names the series of a batch, appends them to the trees and counts the outcome of
+// each.
+func (s *syncing) appendBatch(ctx context.Context, b *batch) error {
 	series, err := s.catalog.NameSeries(ctx, b.tsuids)
 	if err != nil {
 		return fmt.Errorf("name series from %s on: %w", schema.FormatTSUID(b.tsuids[0]), err)

@@ -17,7 +17,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// listed is a catalog of series that stand there, in the order of their TSUIDs.
+// listed is a catalog of some series, in the order of their TSUIDs.
 type listed struct {
 	series []NewSeries
 	size   int // of a batch
@@ -60,8 +60,8 @@ func (l listed) NameSeries(_ context.Context, tsuids [][]byte) ([]NewSeries, err
 	return named, nil
 }
 
-// syncSeries are series of every fate: three share a leaf with another, one has one name, one has
-// no name at all.
+// syncSeries returns series with every outcome: three share a leaf with another, one has a single
+// name, one has no name at all.
 func syncSeries(n int) listed {
 	l := listed{size: 7}
 	for i := range n {
@@ -80,8 +80,8 @@ func syncAll(t *testing.T, db kv.KV, c Catalog, change ...func(*SyncOptions)) (S
 	return Sync(t.Context(), db, DefaultOptions(), c, o)
 }
 
-// one makes a sync's outcome one that depends on nothing but its series: of several that share a
-// leaf the first gets it.
+// one makes the outcome of a sync depend on its series alone: of several that share a leaf the
+// first gets it.
 func one(o *SyncOptions) { o.Parallel = 1 }
 
 func TestSync(t *testing.T) {
@@ -95,7 +95,7 @@ func TestSync(t *testing.T) {
 		db := newTables(t)
 		again := func(branches, leaves int64) {
 			o, so := DefaultOptions(), DefaultSyncOptions()
-			// as on a local engine; still nothing is known before it is asked for
+			// as on a local engine; nothing is assumed before it is asked for
 			o.Exclusive = true
 			one(&so)
 			so.MaxCells = maxCells
@@ -109,7 +109,7 @@ func TestSync(t *testing.T) {
 				t.Errorf("rows of Observe and Sync (-want +got):\n%s", diff)
 			}
 			said := fmt.Sprintf("52 series, %d branches and %d leaves written, 1 series have UIDs without names\n"+
-				"tree 1 (default): 47 hung, 0 strays, 3 collided, 1 of one name, 0 without a match, 0 refused by strict match, 0 failed\n", branches, leaves)
+				"tree 1 (default): 47 with a leaf, 0 collided leaves, 3 with the path of another series, 1 of one name, 0 without a match, 0 refused by strict match, 0 failed\n", branches, leaves)
 			if report.String() != said || !bytes.Equal(report.Position, all.series[51].TSUID) {
 				t.Errorf("the report, at %X, is\n%swant\n%s", report.Position, report, said)
 			}
@@ -136,8 +136,8 @@ func (a *asking) CheckAndPut(ctx context.Context, c kv.Column, expected, value [
 	return a.KV.CheckAndPut(ctx, c, expected, value)
 }
 
-// Nothing is reported as done before an Apply made it durable: check-and-puts are not, on a local
-// engine.
+// Nothing is reported as done before an Apply made it durable: on a local engine, check-and-puts
+// are not durable by themselves.
 func TestSyncIsDurable(t *testing.T) {
 	all := syncSeries(20)
 	all.series = all.series[:17]             // none share a leaf, so that no collisions are applied
@@ -152,7 +152,7 @@ func TestSyncIsDurable(t *testing.T) {
 	}
 }
 
-// After an error, all series up to the position have their rows; from there on the rest gets them.
+// After an error, all series up to the position have their rows; a sync from there writes the rest.
 func TestSyncResumes(t *testing.T) {
 	all := syncSeries(40)
 	want := newTables(t)
@@ -189,7 +189,7 @@ func TestSyncResumes(t *testing.T) {
 	}
 }
 
-// Cancelling it ends it with the position of the last progress or a later one.
+// A cancelled sync ends with the position of the last progress or a later one.
 func TestSyncIsCancelled(t *testing.T) {
 	all, db := syncSeries(200), newTables(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -216,7 +216,7 @@ func TestSyncIsCancelled(t *testing.T) {
 	}
 }
 
-// Several syncs and a live adapter at once leave the rows of one.
+// Several syncs and a live adapter at once leave the same rows as one sync.
 func TestSyncBesideOthers(t *testing.T) {
 	all, db, want := syncSeries(150), newTables(t), newTables(t)
 	all.series = all.series[:147] // none share a leaf

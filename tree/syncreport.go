@@ -13,7 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// A SyncReport is what a Sync did so far.
+// A SyncReport is the result of a Sync so far.
 type SyncReport struct {
 	// Position is the last TSUID up to which every series is done: SeriesScan.From to go on.
 	Position []byte
@@ -29,14 +29,15 @@ type SyncReport struct {
 	Broken []Broken
 }
 
-// A TreeReport is what became of the series in one tree. Each is counted once.
+// A TreeReport is the outcome of the series in one tree. Each is counted once.
 type TreeReport struct {
 	Tree *Tree
-	// Hung have their leaf, now or already before.
-	Hung int
-	// CollidedLeaves have none of their own, but are found: names share a hash with others.
+	// WithLeaf have their leaf, now or already before.
+	WithLeaf int
+	// CollidedLeaves have no leaf of their own, because names share a hash with others, but are
+	// found.
 	CollidedLeaves int
-	// Collided have none, because another series has the leaf of that name and branch.
+	// Collided have no leaf, because another series has the leaf of that name and branch.
 	Collided int
 	// OnRoot, NoMatch, Refused and Failed are the outcomes of routes without a leaf.
 	OnRoot, NoMatch, Refused, Failed int
@@ -56,7 +57,7 @@ func (r *SyncReport) add(b SyncReport) {
 }
 
 func (t *TreeReport) add(b TreeReport) {
-	t.Hung += b.Hung
+	t.WithLeaf += b.WithLeaf
 	t.CollidedLeaves += b.CollidedLeaves
 	t.Collided += b.Collided
 	t.OnRoot += b.OnRoot
@@ -74,8 +75,8 @@ func (r SyncReport) String() string {
 	}
 	b.WriteByte('\n')
 	for _, t := range r.Trees {
-		fmt.Fprintf(&b, "tree %d (%s): %d hung, %d strays, %d collided, %d of one name, %d without a match, %d refused by strict match, %d failed\n",
-			t.Tree.id, t.Tree.def.Name, t.Hung, t.CollidedLeaves, t.Collided, t.OnRoot, t.NoMatch, t.Refused, t.Failed)
+		fmt.Fprintf(&b, "tree %d (%s): %d with a leaf, %d collided leaves, %d with the path of another series, %d of one name, %d without a match, %d refused by strict match, %d failed\n",
+			t.Tree.id, t.Tree.def.Name, t.WithLeaf, t.CollidedLeaves, t.Collided, t.OnRoot, t.NoMatch, t.Refused, t.Failed)
 	}
 	for _, broken := range r.Broken {
 		fmt.Fprintf(&b, "tree %d (%s) cannot be used: %v\n", broken.ID, broken.Name, broken.Err)
@@ -110,7 +111,7 @@ func (f *Forest) plainOutcomes(reports []TreeReport, series []NewSeries) []TreeR
 	r := TreeReport{Tree: f.knownDefault().tree}
 	for _, s := range series {
 		if r.Tree != nil && f.isPlain(s.Series) {
-			f.hung(&r, s.TSUID, plainRoute(s.Metric))
+			f.countLeaf(&r, s.TSUID, plainRoute(s.Metric))
 		}
 	}
 	if (r == TreeReport{Tree: r.Tree}) {
@@ -130,18 +131,18 @@ func (f *Forest) outcome(r *TreeReport, tsuid []byte, route Route) {
 	case OnRoot:
 		r.OnRoot++
 	case Stored:
-		f.hung(r, tsuid, route)
+		f.countLeaf(r, tsuid, route)
 	}
 }
 
-// hung looks who has the leaf.
-func (f *Forest) hung(r *TreeReport, tsuid []byte, route Route) {
+// countLeaf finds out which series has the leaf.
+func (f *Forest) countLeaf(r *TreeReport, tsuid []byte, route Route) {
 	x := f.Index()
 	switch {
 	case x.isCollided(r.Tree.id, tsuid):
 		r.CollidedLeaves++
 	case bytes.Equal(x.Holder(r.Tree.id, route), tsuid):
-		r.Hung++
+		r.WithLeaf++
 	default:
 		r.Collided++
 	}

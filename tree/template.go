@@ -157,7 +157,7 @@ func (p templatePart) again(seen map[string]bool) error {
 	return nil
 }
 
-// check looks at the whole.
+// check validates the template as a whole.
 func (t Template) check() error {
 	metric := false
 	for n, p := range t.parts {
@@ -166,7 +166,7 @@ func (t Template) check() error {
 		case p.name != "":
 		case n == 0 && p.prefix == schema.RootName:
 			return errRootName
-		case n > 0 && n < len(t.parts)-1 && t.parts[n-1] == p: // the leaf may have the name of its branch
+		case n > 0 && n < len(t.parts)-1 && t.parts[n-1] == p: // a leaf may have its branch's name
 			return fmt.Errorf("elements %d and %d, %q: %w", n, n+1, p.prefix, errNeighbours)
 		}
 	}

@@ -1,13 +1,12 @@
-// Package tree hangs series on trees: OpenTSDB's rule engine over the rows of tsdb-tree, and the
-// globs that walk what it built. A tree has rules that make names of a series' metric, tags and
-// custom fields; the last name is a leaf, those before it are branches. Rows are a TSD's, byte for
-// byte, so that both build and browse the same trees.
+// Package tree gives series dotted paths in OpenTSDB's trees. It contains OpenTSDB's rule engine
+// over the rows of tsdb-tree, and the globs that search them. The rules of a tree make names of a
+// series' metric, tags and custom fields; the last name is a leaf, the names before it are
+// branches. The rows equal a TSD's byte for byte, so that both build and browse the same trees.
 //
-// Where the rules lose nothing they are also read backwards, which turns a dotted name into metric
-// and tags.
+// Rules that lose nothing are also read backwards, which turns a dotted name into metric and tags.
 //
-// It never assigns a UID and never reads a point. Globs are answered from branches and leaves
-// alone, never by inverting rules.
+// The package never assigns a UID and never reads a point. Globs are answered from branches and
+// leaves alone, never by inverting rules.
 package tree
 
 import (
@@ -24,13 +23,13 @@ type Definition struct {
 	ID uint16
 	schema.Tree
 	Rules []schema.TreeRule
-	// Sum draws several series of one path as their sum.
+	// Sum means that render returns the series of one path as their sum.
 	Sum bool
 
-	mark mark // how far series were hung on it
+	mark mark // how far existing series were appended to it
 }
 
-// A Tree is a definition made ready. It does not change and is safe for concurrent use.
+// A Tree is a compiled definition. It does not change and is safe for concurrent use.
 type Tree struct {
 	id     uint16
 	def    schema.Tree
@@ -58,8 +57,8 @@ func (t *Tree) Rules() []schema.TreeRule {
 	return rules
 }
 
-// Compile makes a definition ready. It refuses what no TSD could load, and the regular expressions
-// that only Java can run; what a TSD loads although it can never match is taken, see Check.
+// Compile compiles a definition. It refuses what no TSD could load, and regular expressions that
+// only Java can run. It accepts rules that a TSD loads although they can never match, see Check.
 func Compile(d Definition) (*Tree, error) {
 	if d.ID == 0 {
 		return nil, errors.New("tree without an id")

@@ -8,7 +8,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// hostRules are those of the tree that OpenTSDB's own tests use (testdata/scripts/host_tree).
+// hostRules are the rules of the tree that OpenTSDB's own tests use (testdata/scripts/host_tree).
 func hostRules() []schema.TreeRule {
 	place := `^.*\.([a-zA-Z]{3,4})[0-9]{0,1}\..*\..*$`
 	kind := `^([a-zA-Z]+)(\-|[0-9])*.*\..*$`
@@ -46,7 +46,7 @@ func TestVariantsOfHostTree(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func([]schema.TreeRule) []schema.TreeRule
-		row    string // behind the tree's id
+		row    string // after the tree's id
 	}{
 		{"as it is", func(rules []schema.TreeRule) []schema.TreeRule { return rules }, "0001A246 0001CB54 " + host + " " + metric},
 		{"no separator", edit(3, 0, func(r *schema.TreeRule) { r.Separator = "" }), "0001A246 0001CB54 " + host + " CBBF5B09"},

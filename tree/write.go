@@ -12,9 +12,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// write puts the cells where there are none: all at once those that the table is known not to have.
-// Of the others a process that has the tables alone asks first; where others write they are
-// check-and-puts, branches from the root downwards and then leaves, as a TSD does.
+// write puts the cells that are missing: all at once those that the table is known not to have. A
+// process that has the tables alone first asks for the others. Where other processes write too they
+// are check-and-puts, branches from the root downwards and then leaves, as a TSD does.
 func (c *insertionRound) write(ctx context.Context) error {
 	rank := c.forest.rank
 	slices.SortStableFunc(c.cells, func(a, b newCell) int { return rank(&a) - rank(&b) })
@@ -59,9 +59,9 @@ func (f *Forest) putAll(ctx context.Context, cells []newCell) error {
 	return g.Wait()
 }
 
-// put writes a cell if there is none. What stands there is read: who has a leaf (the answer to the
-// check-and-put may have been lost, so that is perhaps the series that asked), and whether a branch
-// bears another name of the same hash.
+// put writes a cell if there is none. If there is one, it reads which series has the leaf, or
+// whether a branch has another name of the same hash. The answer to the check-and-put may have been
+// lost, so the leaf may be that of the same series.
 func (f *Forest) put(ctx context.Context, c *newCell) error {
 	column := kv.Column{Table: f.o.TreeTable, Family: schema.FamilyData, Row: c.Row, Qualifier: c.Qualifier}
 	written, err := f.db.CheckAndPut(ctx, column, nil, c.Value)

@@ -53,7 +53,7 @@ func newListenerMetrics(reg prometheus.Registerer) *listenerMetrics {
 		datagrams:        counter("udp_datagrams_total", "Datagrams received, dropped ones included."),
 		droppedDatagrams: counter("udp_dropped_datagrams_total", "Datagrams dropped unread, since too many waited for the store."),
 		droppedBytes:     counter("udp_dropped_bytes_total", "Bytes of the datagrams dropped unread."),
-		abandonedBytes:   counter("abandoned_bytes_total", "Bytes read and not looked at, since the line before them closed the connection."),
+		abandonedBytes:   counter("abandoned_bytes_total", "Bytes read but not parsed, because the line before them closed the connection."),
 	}
 	rejected := vec("rejected_lines_total", "Lines that are no points.", "reason")
 	for r := Reason(1); r < reasons; r++ {

@@ -73,7 +73,7 @@ func (l *Loader) loadAlone(ctx context.Context, scan kv.Scan) error {
 func (l *Loader) addMeta(key []byte) (id index.ID, ok bool) {
 	id, _, err := l.index.Add(key)
 	if err != nil {
-		l.o.Logger.Warn("row key in tsdb-meta is no TSUID of the configured UID widths; skipped", "row", hex.EncodeToString(key), "err", err)
+		l.o.Logger.Warn("row key in tsdb-meta is not a TSUID of the configured UID widths; skipped", "row", hex.EncodeToString(key), "err", err)
 		return 0, false
 	}
 	l.registry.Note(id)

@@ -11,7 +11,7 @@ import (
 func (cat *Catalog) TSUIDOf(ref series.Ref) []byte { return []byte(cat.index.TSUID(ref.ID())) }
 
 // Refs returns the refs of series that are known by their TSUIDs (the leaves of trees), in order.
-// One that the index lacks is added: a TSD without meta tracking may have hung it on a tree. A
+// One that the index lacks is added: a TSD without meta tracking may have appended it to a tree. A
 // TSUID that is not of the layout's widths gets the zero Ref, and an ErrInvalid is returned with
 // the refs of the others.
 func (cat *Catalog) Refs(tsuids [][]byte) ([]series.Ref, error) {

@@ -46,7 +46,7 @@ func (u *UIDUsage) Warn() {
 			}
 		}
 		if reached > warned && u.warned[kind].CompareAndSwap(warned, reached) {
-			u.logger.Warn("uids run out: with none left, series with new names are refused", "kind", kind.String(), "used", used,
+			u.logger.Warn("UIDs run out: with none left, series with new names are refused", "kind", kind.String(), "used", used,
 				"bytes", u.layout.Width(kind), "flag", "--storage.uid-width."+kind.String(), "table", u.table)
 		}
 	}

@@ -31,7 +31,7 @@ var (
 	// put and deleted).
 	ErrInvalid = errors.New("invalid request")
 	// ErrFull means that the engine's disk has no space; what it holds can be read.
-	ErrFull = errors.New("no room on the disk")
+	ErrFull = errors.New("no space on the disk")
 	// ErrDamaged means that a file of the engine does not hold what was written to it: trying again
 	// does not help. What other files hold can be read.
 	ErrDamaged = errors.New("damaged file")

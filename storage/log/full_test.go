@@ -28,7 +28,8 @@ func fill(t *testing.T, l *log.Log) (at []log.Position) {
 	}
 }
 
-// TestMaxBytes fills the log, finds all of it, makes room, goes on, without ever passing the limit.
+// TestMaxBytes fills the log, finds all of it, frees space and continues, without ever exceeding
+// the limit.
 func TestMaxBytes(t *testing.T) {
 	disk := logtest.New(1)
 	opts := marked(disk)
@@ -50,7 +51,7 @@ func TestMaxBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Spare files that are too small for this one go.
+	// Spare files that are too small for this one are removed.
 	add(t, l, make([]byte, 2000))
 	if l.Size() > opts.MaxBytes || used(t, disk) != l.Size() {
 		t.Errorf("%d bytes (on the disk %d), limit %d", l.Size(), used(t, disk), opts.MaxBytes)
@@ -70,8 +71,8 @@ func used(t *testing.T, disk *logtest.Disk) (size int64) {
 	return size
 }
 
-// TestDiskFull runs out of blocks where segments are not reserved in full, and where they are; and
-// goes on.
+// TestDiskFull runs out of blocks, with segments that are reserved in full and with segments that
+// are not, and continues.
 func TestDiskFull(t *testing.T) {
 	for name, op := range map[string]logtest.Op{"create": logtest.OpCreate, "write": logtest.OpWrite} {
 		t.Run(name, func(t *testing.T) {
@@ -160,7 +161,7 @@ func TestFailedSync(t *testing.T) {
 	m.check(t, open(t, marked(disk.Crash(1))))
 }
 
-// TestMetrics counts what was written.
+// TestMetrics checks the metrics of what was written.
 func TestMetrics(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	opts := marked(logtest.New(1))
@@ -176,7 +177,7 @@ tsdbridge_log_appends_total 4
 # HELP tsdbridge_log_bytes_total Bytes of records written and synced, with their headers.
 # TYPE tsdbridge_log_bytes_total counter
 tsdbridge_log_bytes_total 400
-# HELP tsdbridge_log_groups_total Groups of records written and synced at once.
+# HELP tsdbridge_log_groups_total Groups of records written and synced together.
 # TYPE tsdbridge_log_groups_total counter
 tsdbridge_log_groups_total 4
 # HELP tsdbridge_log_segments Files of the log that hold records or are ready to.

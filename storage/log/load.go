@@ -192,10 +192,10 @@ func (l *Log) recover(s *segment) error {
 	}
 	if r.torn() {
 		l.cut = s.size - r.offset
-		l.opts.Logger.Warn("log ends in a write that was cut short and never acknowledged; it is cut off", "file", name, "offset", r.offset)
+		l.opts.Logger.Warn("log ends in an incomplete write that was never acknowledged; it is cut off", "file", name, "offset", r.offset)
 	}
 	if r.offset < s.size {
-		l.opts.Logger.Info("log was not closed: cut behind its last record", "file", name, "offset", r.offset, "bytes", s.size-r.offset)
+		l.opts.Logger.Info("log was not closed: cut after its last record", "file", name, "offset", r.offset, "bytes", s.size-r.offset)
 	}
 	if err := r.rewrite(f); err != nil {
 		return diskError("rewrite", name, err)

@@ -30,11 +30,11 @@ func newMetrics(reg prometheus.Registerer, size, segments func() float64, cut fl
 	}
 	gauge("size_bytes", "Bytes that the files of the log take, reserved ones included.", size)
 	gauge("segments", "Files of the log that hold records or are ready to.", segments)
-	gauge("cut_bytes", "Bytes that the start cut off behind the last record: a write that was never acknowledged, and what was reserved behind it.",
+	gauge("cut_bytes", "Bytes that the start cut off after the last record: a write that was never acknowledged, and the reserved space after it.",
 		func() float64 { return cut })
 	m := &metrics{
 		appends: counter("appends_total", "Records written and synced."),
-		groups:  counter("groups_total", "Groups of records written and synced at once."),
+		groups:  counter("groups_total", "Groups of records written and synced together."),
 		bytes:   counter("bytes_total", "Bytes of records written and synced, with their headers."),
 		sync: factory.NewHistogram(prometheus.HistogramOpts{
 			Name:    "tsdbridge_log_sync_seconds",

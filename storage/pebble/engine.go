@@ -235,7 +235,7 @@ func (e *Engine) welcome(db *pebble.DB, version uint64, h holding) error {
 	}
 	switch {
 	case h.fresh:
-		e.log.Warn("embedded store: there was none, a new one is begun", "path", e.path)
+		e.log.Warn("embedded store: there was none, a new one is created", "path", e.path)
 	case h.keep != nil && version >= formatMarked:
 		e.damages.met(e.files.PathJoin(e.path, markName), errors.New("it is missing: whether all is there that was acknowledged cannot be told"))
 	}

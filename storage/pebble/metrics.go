@@ -48,7 +48,7 @@ func metrics() []metric {
 			kind: prometheus.GaugeValue, value: func(e *Engine, _ *pebble.Metrics) float64 { return truth(e.fresh) },
 		},
 		{
-			desc: prometheus.NewDesc("tsdbridge_embedded_writes_refused", "1 while writes are refused because the disk has no room, or takes none.", nil, nil),
+			desc: prometheus.NewDesc("tsdbridge_embedded_writes_refused", "1 while writes are refused because the disk has too little free space, or takes no writes.", nil, nil),
 			kind: prometheus.GaugeValue, value: func(e *Engine, _ *pebble.Metrics) float64 {
 				return truth(e.space.refuses())
 			},
@@ -63,9 +63,9 @@ func metrics() []metric {
 			func(_ *Engine, m *pebble.Metrics) float64 { return float64(m.Flush.Count) }),
 		counter("compactions_total", "Compactions of files.",
 			func(_ *Engine, m *pebble.Metrics) float64 { return float64(m.Compact.Count) }),
-		counter("writes_refused_total", "Writes refused because the disk has less room than --storage.min-free-bytes.",
+		counter("writes_refused_total", "Writes refused because the disk has less free space than --storage.min-free-bytes.",
 			func(e *Engine, _ *pebble.Metrics) float64 { return float64(e.space.refused.Load()) }),
-		counter("write_stalls_total", "Times that writes were held up because flushes or compactions were behind.",
+		counter("write_stalls_total", "Times that writes were held up because flushes or compactions had fallen behind.",
 			func(e *Engine, _ *pebble.Metrics) float64 { return float64(e.stalls.Load()) }),
 	}
 }

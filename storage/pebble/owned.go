@@ -241,7 +241,7 @@ func (o *owned) put(durable bool) {
 	}
 	if err != nil && !o.told {
 		o.told = true
-		o.log.Warn("embedded store: its mark cannot be written; files that get lost are not missed at the next start", "err", err)
+		o.log.Warn("embedded store: its mark cannot be written; the next start would not notice lost files", "err", err)
 	}
 }
 

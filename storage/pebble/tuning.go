@@ -120,7 +120,7 @@ func (l *logger) Fatalf(format string, args ...any) { die(l.to, fmt.Sprintf(form
 // panic is in a goroutine of its own because net/http would recover from one in a request's; the
 // caller never returns, so nothing is acknowledged meanwhile.
 func die(log *slog.Logger, detail string) {
-	log.Error("embedded store: cannot write its log, the process ends; make room or mend the disk and start it again", "detail", detail)
+	log.Error("embedded store: cannot write its log, the process ends; free disk space or repair the disk, and start it again", "detail", detail)
 	go panic("embedded store: " + detail)
 	select {}
 }

@@ -50,7 +50,7 @@ func manyHosts(from, to int) (list []storage.Series) {
 	return list
 }
 
-// outcome shows which of a list got a Ref: the numbers of those, and the error of the last that got
+// resolve shows which series of a list got a Ref: their numbers, and the error of the last that got
 // none.
 func (l *limited) resolve(t *testing.T, list []storage.Series) (got int, text string) {
 	t.Helper()
@@ -67,7 +67,7 @@ func (l *limited) resolve(t *testing.T, list []storage.Series) (got int, text st
 	return got, text
 }
 
-// What is new beyond the limit is refused by name; what is known is not touched, in the same call,
+// New series beyond the limit are refused by name; known series stay usable, in the same call,
 // after others and in another process.
 func TestMaxActiveSeries(t *testing.T) {
 	for _, exclusive := range []bool{true, false} {
@@ -92,7 +92,7 @@ func TestMaxActiveSeries(t *testing.T) {
 		if err := testutil.GatherAndCompare(l.reg, refused, "tsdbridge_store_series_refused_total"); err != nil {
 			t.Error(err)
 		}
-		// A process that has not read the table yet knows them too, and has room for none.
+		// A process that has not read the table yet knows them too, and accepts no new ones.
 		other := openLimited(t, db, storage.SeriesLimits{Active: 1}, func(o *storage.Options) { o.Exclusive = exclusive })
 		if n, text := other.resolve(t, manyHosts(0, 10)); n != 10 {
 			t.Errorf("%d of 10 that exist: %s", n, text)
@@ -116,7 +116,7 @@ func TestMaxActiveSeries(t *testing.T) {
 	}
 }
 
-// Many at once do not make more than are allowed.
+// Many calls at once do not make more series than allowed.
 func TestMaxActiveSeriesAtOnce(t *testing.T) {
 	l := openLimited(t, kv.NewMem(storetest.Tables()...), storage.SeriesLimits{Active: 100}, nil)
 	var group sync.WaitGroup
@@ -146,7 +146,7 @@ func TestMaxActiveSeriesAtOnce(t *testing.T) {
 
 func TestMaxNewSeriesPerSecond(t *testing.T) {
 	l := openLimited(t, kv.NewMem(storetest.Tables()...), storage.SeriesLimits{PerSecond: 2}, nil)
-	// those of ten seconds
+	// the series of ten seconds
 	if n, text := l.resolve(t, manyHosts(0, 25)); n != 20 || !strings.Contains(text, "--write.max-new-series-per-second") {
 		t.Errorf("%d of 25: %s", n, text)
 	}
@@ -162,8 +162,8 @@ func TestMaxNewSeriesPerSecond(t *testing.T) {
 	}
 }
 
-// UIDs of one byte: 255. It is said when half, nine tenths and all are assigned; series with a new
-// name are refused then, by name.
+// UIDs of one byte: 255. A warning is logged when half, nine tenths and all are assigned; then
+// series with a new name are refused, by name.
 func TestUIDsRunOut(t *testing.T) {
 	for _, exclusive := range []bool{true, false} {
 		db := kv.NewMem(storetest.Tables()...)
@@ -173,7 +173,7 @@ func TestUIDsRunOut(t *testing.T) {
 			if n, text := l.resolve(t, manyHosts(step.from, step.to)); n != step.to-step.from {
 				t.Fatalf("%d of %+v: %s", n, step, text)
 			}
-			if got := strings.Count(l.log.String(), "uids run out"); got != step.warnings {
+			if got := strings.Count(l.log.String(), "UIDs run out"); got != step.warnings {
 				t.Errorf("after %d of 255: said %d times\n%s", step.to, got, l.log.String())
 			}
 		}
@@ -190,7 +190,7 @@ func TestUIDsRunOut(t *testing.T) {
 		if rows, err := db.Get(t.Context(), "tsdb-uid", "id", [][]byte{[]byte("third")}); err != nil || len(rows[0].Cells) != 0 {
 			t.Errorf("a metric got a UID for a series that was refused: %v, %v", rows, err)
 		}
-		// Another process finds out before it needs one.
+		// Another process notices before it needs one.
 		later := openLimited(t, db, storage.SeriesLimits{}, narrow)
 		if n, _ := later.resolve(t, manyHosts(0, 300)); n != 255 {
 			t.Errorf("%d of 300 in another process", n)

@@ -194,7 +194,7 @@ func (b *buffer) append(ctx context.Context, batch *series.Batch) error {
 		return fmt.Errorf("write the log: %w", err)
 	}
 	if err := b.known.reached(at.Segment); err != nil {
-		b.logger.Warn("where the log ends cannot be noted in the store; if it gets lost as a whole that is not missed", "err", err)
+		b.logger.Warn("cannot record in the store where the log ends; the loss of the whole log would go unnoticed", "err", err)
 	}
 	b.keep(&j.batch, at.Segment, acknowledged)
 	return nil

@@ -37,7 +37,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		rowsPut:      counter("rows_put_total", "Row mutations sent to the engine."),
 		rowsRead:     counter("append_rows_read_total", "Rows read before writing: late points and rows that this process did not begin."),
 		rowsNew:      counter("append_rows_begun_total", "Rows of those read that did not exist yet."),
-		pointsKnown:  counter("points_known_total", "Appended points that stood in their row already."),
+		pointsKnown:  counter("points_known_total", "Appended points that were already in their row."),
 		rowsReplaced: counter("rows_replaced_total", "Rows whose cells were replaced because a point changed."),
 		rowsSettled:  counter("rows_settled_total", "Rows of shared tables in which several processes had put one instant at the same time, and that were put right."),
 		appendSeconds: f.NewHistogram(prometheus.HistogramOpts{

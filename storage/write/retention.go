@@ -67,7 +67,7 @@ func newRetention(o *Options) (*retention, error) {
 		db: o.DB, table: o.Tables.Data, layout: o.Layout, keep: o.Retention, now: o.Now, logger: o.Logger,
 		deleter: o.DB.Local, metrics: retentionMetrics{
 			passes:  counter("passes_total", "Passes over the data table that deleted all that was too old."),
-			errors:  counter("errors_total", "Passes that ended early."),
+			errors:  counter("errors_total", "Passes that ended before they were complete."),
 			ranges:  counter("ranges_deleted_total", "Hours of a metric and salt bucket, or runs of them, that had rows and were deleted."),
 			before:  gauge("deleted_before_timestamp_seconds", "Points of hours before this time were deleted by the last whole pass."),
 			seconds: gauge("pass_seconds", "Duration of the last whole pass."),

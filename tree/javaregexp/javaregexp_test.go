@@ -43,13 +43,14 @@ func readRecordings(t testing.TB) []recording {
 	return all
 }
 
-// unsupported are words of the errors about what RE2 cannot do. Everything else that is refused,
-// Java must refuse too.
+// unsupported are words of the errors about what RE2 cannot do. Java must refuse everything else
+// that is refused.
 var unsupported = []string{
 	"not supported", "bad repetition", "invalid nested repetition", "repeats nothing",
 }
 
-// What Java takes means the same here or is refused by name; what Java refuses is refused.
+// An expression that Java accepts means the same here or is refused with a reason; what Java
+// refuses is refused.
 func TestAgainstJava(t *testing.T) {
 	taken := 0
 	for _, r := range readRecordings(t) {
@@ -82,7 +83,7 @@ func TestAgainstJava(t *testing.T) {
 	}
 }
 
-// textOf gives the text of groups. To a rule an empty group is one that is not there.
+// textOf returns the text of groups. A rule treats an empty group as absent.
 func textOf(groups []*string) []string {
 	var texts []string
 	for _, g := range groups {
