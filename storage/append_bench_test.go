@@ -11,8 +11,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-// BenchmarkAppend: batches of one point of each of a thousand series, in the order of time, by both
-// ways of a point.
+// BenchmarkAppend appends batches of one point of each of a thousand series, in the order of time,
+// written through and buffered.
 func BenchmarkAppend(b *testing.B) {
 	for _, mode := range []storage.WriteMode{storage.WriteThrough, storage.WriteBuffered} {
 		b.Run(string(mode), func(b *testing.B) {
@@ -40,7 +40,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkResolve: a thousand new series of a known metric.
+// BenchmarkResolve resolves a thousand new series of a known metric.
 func BenchmarkResolve(b *testing.B) {
 	s := openForAppends(b, storage.WriteThrough)
 	names := make([]storage.Series, 1000)

@@ -10,7 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-// memory is an engine that no fate of the process touches.
+// memory is an engine that survives every end of the process.
 type memory struct{ *kv.Mem }
 
 func (m memory) Open(*testing.T, storetest.Fate) kv.KV { return m.Mem }
@@ -36,8 +36,8 @@ type sharedTable struct{ *kv.Shared }
 
 func (m sharedTable) Open(*testing.T, storetest.Fate) kv.KV { return m.Shared }
 
-// Stamps are milliseconds, and tests write the same instant more often than that: their clock goes
-// on whenever somebody looks at it.
+// Stamps are milliseconds, and tests write the same instant more often than that: their clock
+// advances at each reading.
 func TestStoreOnSharedTables(t *testing.T) {
 	var clock atomic.Int64
 	clock.Store(1_700_000_000_000)

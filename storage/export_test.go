@@ -2,19 +2,19 @@ package storage
 
 import "context"
 
-// DeleteOld is one pass of the retention.
+// DeleteOld runs one pass of the retention.
 func (s *Store) DeleteOld(ctx context.Context) error { return s.writer.DeleteOld(ctx) }
 
-// Refresh is what happens each IndexRefresh.
+// Refresh does what the store does each IndexRefresh.
 func (s *Store) Refresh(ctx context.Context, since int64) error { return s.loader.Load(ctx, since) }
 
 // FlushAll puts all rows of the head into the table.
 func (s *Store) FlushAll(ctx context.Context) error { return s.writer.FlushAll(ctx) }
 
-// VerifyAll looks at all rows that were put without being read.
+// VerifyAll checks all rows that were put without being read.
 func (s *Store) VerifyAll(ctx context.Context) error { return s.writer.VerifyAll(ctx) }
 
-// VerifyDue looks at the rows that are due to be.
+// VerifyDue checks those of them that are due.
 func (s *Store) VerifyDue(ctx context.Context) error { return s.writer.VerifyDue(ctx) }
 
 // Buffered reports whether the store has a log.

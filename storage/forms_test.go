@@ -12,7 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-// integersIn are the points of all rows, and which of them are integers.
+// integersIn returns the points of all rows, and which of them are integers.
 func integersIn(t *testing.T, db kv.KV) (points []schema.Point) {
 	t.Helper()
 	for row, err := range db.Scan(t.Context(), kv.Scan{Table: "tsdb", Family: "t"}) {
@@ -31,8 +31,8 @@ func integersIn(t *testing.T, db kv.KV) (points []schema.Point) {
 	return points
 }
 
-// TestForms: what came as an integer is one in its cell, what a TSD stores in 8 bytes has 8, and
-// both are the numbers that they are to readers, by either way of writing and after a crash.
+// TestForms: a point that came as an integer is stored as one, and a point that a TSD stores in 8
+// bytes has 8. Readers get the same numbers from both, by either write mode and after a crash.
 func TestForms(t *testing.T) {
 	doubles := []float64{1.5, 1.5, -2, 0, math.Copysign(0, -1), 0.1, 1.5}
 	values := []int64{0, 1, -1, 127, 128, -32769, 1 << 40, math.MaxInt64, math.MinInt64, 1<<53 + 1}
@@ -113,9 +113,9 @@ func TestForms(t *testing.T) {
 	rows(db)
 }
 
-// TestUnits: in tables of others a whole second that came in milliseconds has the qualifier that a
-// TSD gives it, by either way of writing, after a crash, and when its row is put anew; a correction
-// in either unit leaves one cell.
+// TestUnits: on shared tables a whole second that came in milliseconds has the qualifier that a TSD
+// gives it, in either write mode, after a crash, and when its row is put anew; a correction in
+// either unit leaves one cell.
 func TestUnits(t *testing.T) {
 	for _, mode := range []storage.WriteMode{storage.WriteThrough, storage.WriteBuffered} {
 		t.Run(string(mode), func(t *testing.T) {

@@ -104,8 +104,8 @@ func cellsOf(t *testing.T, db kv.KV) map[string]int {
 	return counts
 }
 
-// TestUnfitTables: a store with flags that do not fit ends before it writes anything, what a log
-// has left it included.
+// TestUnfitTables: a store with flags that do not fit the tables ends before it writes anything,
+// including what its log contains.
 func TestUnfitTables(t *testing.T) {
 	for name, change := range map[string]func(*storage.Options){
 		"--storage.uid-width.metric=3 fits": wide, "--storage.salt.width=0 fits": salted,
@@ -159,15 +159,14 @@ func TestUnfitTables(t *testing.T) {
 	}
 }
 
-// TestUnfitLater: tables that were empty at the start are filled by another process before this one
-// writes.
+// TestUnfitLater: another process fills tables that were empty at the start before this one writes.
 func TestUnfitLater(t *testing.T) {
 	for _, change := range []func(*storage.Options){wide, salted} {
 		db := kv.NewMem(storetest.Tables()...)
 		o := storage.DefaultOptions()
 		shared(&o)
 		change(&o)
-		o.IndexRefresh = time.Hour // Resolve must see it by itself
+		o.IndexRefresh = time.Hour // Resolve must notice it itself
 		s, err := storage.New(db, o)
 		if err != nil {
 			t.Fatal(err)
@@ -198,8 +197,8 @@ func TestUnfitLater(t *testing.T) {
 	}
 }
 
-// TestUnfitEnds: a store whose tables were empty ends when another process fills them in another
-// way.
+// TestUnfitEnds: a store whose tables were empty ends when another process fills them with another
+// layout.
 func TestUnfitEnds(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	o := storage.DefaultOptions()

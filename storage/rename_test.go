@@ -43,9 +43,9 @@ func renaming(t *testing.T, db kv.KV, kind schema.Kind, from, to string) (steps 
 	}
 }
 
-// TestRename: a name whose UID another process gave another name is a new one for a writer, after a
-// refresh that comes after all steps of the rename. Caches that are too small to know the name any
-// more make no difference.
+// TestRename: when another process renames a name's UID, the name is a new one for a writer, after
+// a refresh that follows all steps of the rename. This also holds with caches that are too small to
+// remember the name.
 func TestRename(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -89,7 +89,7 @@ func TestRename(t *testing.T) {
 			for i, step := range steps {
 				if i == c.steps {
 					refresh()
-					// remembers once more what is about to go
+					// puts the old name into the cache once more
 					storetest.Resolve(t, s, storetest.Series("m", "host", "a"))
 				}
 				step()
@@ -107,7 +107,7 @@ func TestRename(t *testing.T) {
 			if got := storetest.Resolve(t, s, renamed)[0]; got != old {
 				t.Errorf("%v is not the series that was renamed to it", renamed)
 			}
-			refresh() // once more: it may have been in the middle of the rename
+			refresh() // again: the first may have run during the rename
 			before := heard
 			storetest.Resolve(t, s, storetest.Series("new", "host", "a"))
 			refresh()

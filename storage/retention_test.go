@@ -33,8 +33,8 @@ func openPebble(t *testing.T) *pebble.Engine {
 	return e
 }
 
-// TestRetention writes many hours of several metrics, lets a pass go by at several moments and
-// wants the hours that were not over then, all of them and no others; rows of tsdb-meta stay.
+// TestRetention writes many hours of several metrics, runs a pass at several moments and checks
+// that it deleted all hours that were over by then and no others; rows of tsdb-meta stay.
 func TestRetention(t *testing.T) {
 	const hours, keep = 40, 10
 	for _, salt := range []int{0, 1} {
@@ -81,7 +81,7 @@ func TestRetention(t *testing.T) {
 					t.Fatalf("rows %v after the start (-want +got):\n%s", at, diff)
 				}
 			}
-			// A late point is taken, and goes with the next pass.
+			// A late point is accepted, and the next pass deletes it.
 			b.Reset()
 			b.Add(refs[0], start.UnixMilli(), 1)
 			if err := s.Append(t.Context(), &b); err != nil {
@@ -125,7 +125,7 @@ func rowsByHour(t *testing.T, db kv.KV, salt int, start time.Time) map[int]int {
 	return counts
 }
 
-// rangeMem is a table in memory that deletes ranges row by row, and fails as often as it is told.
+// rangeMem is a table in memory that deletes ranges row by row, and fails on demand.
 type rangeMem struct {
 	*kv.Mem
 	fails int
@@ -153,7 +153,7 @@ func (m *rangeMem) DeleteRange(ctx context.Context, table string, ranges ...kv.K
 	return held, nil
 }
 
-// TestRetentionRuns: a pass at the start, again soon after one that failed, and one each hour.
+// TestRetentionRuns: a pass runs at the start, again soon after one that failed, and once an hour.
 func TestRetentionRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := &rangeMem{Mem: kv.NewMem(storetest.Tables()...), fails: 1}
@@ -205,8 +205,8 @@ func TestRetentionRefused(t *testing.T) {
 	}
 }
 
-// TestRetentionPassesStrangeKeys: keys that no version of OpenTSDB makes are no reason to stop, nor
-// to delete them.
+// TestRetentionPassesStrangeKeys: a pass neither stops at keys that no version of OpenTSDB makes,
+// nor deletes them.
 func TestRetentionPassesStrangeKeys(t *testing.T) {
 	db := openPebble(t)
 	old := schema.DefaultLayout().AppendRowKey(nil, []byte{0, 0, 1, 0, 0, 1, 0, 0, 1}, 3600)

@@ -11,9 +11,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-// What was put leaves the log of an adapter on shared tables within a minute, also when nothing
-// more is written: a replay of it days later would bring back what was deleted in between, when
-// HBase has forgotten the deletion.
+// On shared tables, points that were put leave the log of an adapter within a minute, also when
+// nothing more is written. A replay of them days later would bring back what was deleted in
+// between, when HBase has forgotten the deletion.
 func TestLogOfSharedTablesEmptiesItself(t *testing.T) {
 	var clock atomic.Int64
 	clock.Store(1_700_000_000_000)

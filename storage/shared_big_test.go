@@ -11,8 +11,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-// Rows with a long past are settled as fast as they are read: nothing in them is gone through for
-// each point.
+// Rows with a long history are settled as fast as they are read: nothing in them takes quadratic
+// time.
 func TestRowsWithLongPasts(t *testing.T) {
 	const patience = 20 * time.Second // of some 50 ms; minutes where something is quadratic
 	for _, c := range []struct {

@@ -3,8 +3,8 @@ package storage_test
 import "testing"
 
 // A TSD compacts a row, for the second time, while an adapter holds a correction of one of its
-// points, acknowledged before that. Whatever is done to the row before the adapter puts the
-// correction, it stays.
+// points that was acknowledged before. Whatever happens to the row before the adapter puts the
+// correction, the correction stays.
 func TestHeldCorrectionsOfCompactedRows(t *testing.T) {
 	const held, through = 0, 2 // of the adapters of a world
 	compact := func(w *world) { w.clock.Add(1000); w.compact(w.keys[0]) }
@@ -46,8 +46,8 @@ func TestHeldCorrectionsOfCompactedRows(t *testing.T) {
 	}
 }
 
-// What was put after a cell with its ages is not older than what others hold since before, though
-// the cell is gone and HBase has forgotten it.
+// A point that was put after a cell with ages counts as newer than what adapters have held since
+// before, though the cell is gone and HBase has forgotten it.
 func TestAgesOfForgottenCells(t *testing.T) {
 	const held, other, through = 0, 1, 2
 	w := newWorld(t, 1, 0)

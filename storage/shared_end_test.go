@@ -12,8 +12,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-// What was put through without reading is settled when a process ends in order: nobody would do it
-// afterwards, and a TSD would refuse to answer.
+// Rows that were put through without being read are settled when a process ends in order: no
+// process would do it afterwards, and a TSD would answer queries for them with an error.
 func TestEndSettlesWhatWasNotRead(t *testing.T) {
 	w := newWorld(t, 1, 0)
 	one, two := w.adapters[2], w.adapters[3]
@@ -31,7 +31,7 @@ func TestEndSettlesWhatWasNotRead(t *testing.T) {
 	storetest.CheckRows(t, w.db, "tsdb", false)
 }
 
-// gets counts the rows that are asked for as they are, not with their past.
+// gets counts the rows that are read as they are, not with their history.
 type gets struct {
 	*kv.Shared
 	rows atomic.Int64
@@ -44,8 +44,8 @@ func (g *gets) Get(ctx context.Context, table, family string, keys [][]byte) ([]
 	return g.Shared.Get(ctx, table, family, keys)
 }
 
-// A row that is written through is looked at after minutes, and again after its hour as long as
-// nobody else writes to it. Once somebody does, it is looked at every few minutes.
+// A row that is written through is checked after minutes, and again after its hour, as long as no
+// other process writes to it. Once another process does, it is checked every few minutes.
 func TestRowsAreLookedAt(t *testing.T) {
 	const start = 1356998400
 	var clock atomic.Int64

@@ -17,8 +17,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-// world is some adapters and a TSD on the tables of one cluster, and a plain list of what they were
-// told.
+// world is some adapters and a TSD on the tables of one cluster, and a plain list of the writes
+// that they were given.
 type world struct {
 	t        *testing.T
 	rng      *rand.Rand
@@ -27,9 +27,10 @@ type world struct {
 	adapters []*adapter
 	model    *storetest.Model
 	keys     [][]byte      // of the rows, by series and hour
-	told     []string      // what happened, for whoever reads a failure
-	later    []kv.Mutation // what a compaction of the TSD has still to delete
-	// the tables forget what is hidden, and the TSD makes no compactions: they count as writes then
+	told     []string      // what happened, to be printed on a failure
+	later    []kv.Mutation // what a compaction of the TSD has yet to delete
+	// The tables forget what is hidden, and the TSD makes no compactions: those count as writes
+	// then.
 	forgets bool
 }
 
@@ -116,7 +117,7 @@ func (a *adapter) flush() {
 func (w *world) write(a *adapter) {
 	w.t.Helper()
 	logged := a.logged && w.rng.IntN(2) == 0
-	// what is put without reading a row may be deleted by the compaction of it
+	// the compaction of a row may delete what is put without reading the row
 	if !logged && !a.Buffered() && len(w.later) > 0 {
 		if w.rng.IntN(2) == 0 {
 			w.tell("%s is killed", a.name)
@@ -153,7 +154,7 @@ func (w *world) instant() int64 {
 	return 1356998400000 + w.rng.Int64N(hours)*3600_000 + w.rng.Int64N(instants)*60_000
 }
 
-// put has the TSD put a point, in 8 bytes as one that came by HTTP.
+// put has the TSD put a point, in 8 bytes like one that came by HTTP.
 func (w *world) put() {
 	at := w.rng.IntN(len(w.keys))
 	offset, v := uint32(w.rng.IntN(instants)*60_000), float64(w.rng.IntN(5))+0.5
@@ -212,7 +213,7 @@ func (w *world) compact(key []byte) {
 	w.tell("TSD: row %x compacted, its old cells are there yet", key)
 }
 
-// finish has the TSD delete what it put together, about a second after it did so.
+// finish has the TSD delete the cells that it compacted, about a second after it did so.
 func (w *world) finish() {
 	w.t.Helper()
 	for _, m := range w.later {
@@ -243,9 +244,9 @@ func (w *world) check() {
 	storetest.CheckRows(w.t, w.db, "tsdb", false)
 }
 
-// Several adapters, buffered and through, and a TSD write, correct and delete the same instants;
-// adapters flush when they like and are killed, and their logs are replayed. Of two values of an
-// instant the one that was acknowledged later stays, and no instant has two.
+// Several adapters, buffered and through, and a TSD write, correct and delete the same instants.
+// Adapters flush at random and are killed, and their logs are replayed. Of two values of an instant
+// the one acknowledged later stays, and no instant has two.
 func TestNewestWriteStaysOnSharedTables(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -274,7 +275,7 @@ func TestNewestWriteStaysOnSharedTables(t *testing.T) {
 	}
 }
 
-// run lets things happen, flushes everything in any order, with kills in between, and checks.
+// run performs random steps, flushes everything in any order, with kills in between, and checks.
 func (w *world) run(steps int, gap int64) {
 	w.t.Helper()
 	for range steps {
@@ -285,7 +286,7 @@ func (w *world) run(steps int, gap int64) {
 		case n < 12:
 			w.write(a)
 		case n < 15:
-			w.finish() // what a TSD puts while it compacts the row it may delete itself
+			w.finish() // else a compacting TSD may delete what it puts itself
 			w.put()
 		case n == 15:
 			w.remove()
@@ -302,7 +303,7 @@ func (w *world) run(steps int, gap int64) {
 			w.tell("%s is killed", a.name)
 			a.kill()
 		}
-		if compacting { // one thing happens while a compaction is under way
+		if compacting { // one step happens while a compaction is under way
 			w.finish()
 		}
 	}
@@ -316,8 +317,8 @@ func (w *world) run(steps int, gap int64) {
 	w.check()
 }
 
-// settle has a process that has seen nothing yet put a point into each row: what a TSD put beside
-// our cells since they were flushed is settled then.
+// settle has a new process put a point into each row: this settles what a TSD has put next to our
+// cells since they were flushed.
 func (w *world) settle() {
 	w.t.Helper()
 	a := w.adapters[2]

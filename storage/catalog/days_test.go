@@ -22,8 +22,8 @@ func appendOne(t *testing.T, s *storage.Store, one storage.Series, time int64) e
 	return s.Append(t.Context(), &b)
 }
 
-// TestSpansOfOldStore: where series were made by a version that kept no spans, they may have points
-// on any day, for ever; new ones are known.
+// TestSpansOfOldStore: series of a version that recorded no active days may have points on any day,
+// for ever; the active days of new series are known.
 func TestSpansOfOldStore(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	old := storetest.Start(t, db, func(o *storage.Options) { o.Exclusive = false })
@@ -48,7 +48,8 @@ func TestSpansOfOldStore(t *testing.T) {
 	}
 }
 
-// TestSpanFails: without its span no row is put, and a span that failed is written by the next try.
+// TestSpanFails: no row is put before its active days are recorded, and a record that failed is
+// written by the next attempt.
 func TestSpanFails(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	faulty := kvtest.New(db)
@@ -84,7 +85,7 @@ func TestSpanFails(t *testing.T) {
 	}
 }
 
-// TestSpanEdges looks at both ends of time.
+// TestSpanEdges tests both ends of the range of times.
 func TestSpanEdges(t *testing.T) {
 	s := storetest.Open(t, kv.NewMem(storetest.Tables()...))
 	early, late, none := storetest.Series("m", "host", "early"), storetest.Series("m", "host", "late"), storetest.Series("m", "host", "none")
@@ -118,7 +119,8 @@ func TestSpanEdges(t *testing.T) {
 	}
 }
 
-// TestSpanOfSharedValue: two series have a value, each on its day, and a function accepts it.
+// TestSpanOfSharedValue: two series with one value of a tag have points on different days, and a
+// function accepts the value.
 func TestSpanOfSharedValue(t *testing.T) {
 	s := storetest.Open(t, kv.NewMem(storetest.Tables()...))
 	one, two := storetest.Series("m", "host", "a", "rack", "1"), storetest.Series("m", "host", "a", "rack", "2")

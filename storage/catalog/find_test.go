@@ -122,8 +122,8 @@ func TestResolveRefuses(t *testing.T) {
 	}
 }
 
-// What is on the tables after the first point of "sys.cpu.user host=web01", as a TSD with all of
-// its meta tracking on leaves them (there the point is an integer; here a float).
+// The tables after the first point of "sys.cpu.user host=web01" are as a TSD with all of its meta
+// tracking leaves them (there the point is an integer; here a float).
 func TestTablesOfFirstPoint(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	s := storetest.Open(t, db, func(o *storage.Options) {
@@ -200,7 +200,7 @@ func TestFindWithoutMeta(t *testing.T) {
 				o.Now = func() time.Time { return now }
 			}
 			writer := storetest.Open(t, db, shared)
-			// A writer that keeps no tsdb-meta: its rows are taken away.
+			// A writer that keeps no tsdb-meta: its rows of tsdb-meta are deleted.
 			write := func(at int64, keepMeta bool, list ...storage.Series) {
 				t.Helper()
 				var b storage.Batch

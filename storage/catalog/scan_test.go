@@ -16,7 +16,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-// each lists what EachTSUID goes over.
+// each lists the series that EachTSUID visits.
 func each(t *testing.T, s *storage.Store, c storage.SeriesScan) []string {
 	t.Helper()
 	var all []string
@@ -32,8 +32,8 @@ func each(t *testing.T, s *storage.Store, c storage.SeriesScan) []string {
 	return all
 }
 
-// census fills tables as several writers do: metric 1 is in tsdb-meta whole, 2 in part, 3 and 5 not
-// at all, 4 has no points. The TSUIDs are returned by metric, in order.
+// fillCensus fills tables as several writers do: tsdb-meta has all series of metric 1, some of 2,
+// none of 3 and 5; metric 4 has no points. It returns the TSUIDs by metric, in order.
 func fillCensus(t *testing.T, db kv.KV, s *storage.Store) (byMetric [5][]string) {
 	t.Helper()
 	var unlisted []kv.Mutation
@@ -92,7 +92,7 @@ func TestEachTSUID(t *testing.T) {
 			if !c.rows {
 				continue
 			}
-			// From any of them on, and from just behind it.
+			// A scan from each of them, and from just after it.
 			for i, text := range c.want {
 				from := unhex(t, text)
 				if diff := cmp.Diff(c.want[i:], each(t, c.store, storage.SeriesScan{From: from, Rows: c.rows})); diff != "" {
@@ -126,8 +126,8 @@ func TestEachTSUIDErrors(t *testing.T) {
 	if !errors.Is(err, stop) || calls != 1 {
 		t.Errorf("EachTSUID ends with %v after %d calls", err, calls)
 	}
-	// Any scan may break: then not all series were seen, and that is said. There are 2 lists and 5
-	// metrics, one of which tsdb-meta has.
+	// Any scan may fail: then not all series were seen, and an error reports that. There are 2
+	// lists and 5 metrics, one of which tsdb-meta has.
 	for n := 1; n <= 7; n++ {
 		faulty := kvtest.New(mem)
 		s := storetest.Open(t, faulty)

@@ -22,7 +22,8 @@ import (
 func TestRefs(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	s := storetest.Open(t, db)
-	// One after the other: of names that come together any may get the smaller UID.
+	// They are resolved one after the other: of names that come together any may get the smaller
+	// UID.
 	refs := append(storetest.Resolve(t, s, storetest.Series("a", "k", "v")), storetest.Resolve(t, s, storetest.Series("b", "k", "v"))...)
 	a, b := tsuidsOf(t, db)[0], tsuidsOf(t, db)[1]
 	foreign := append(slices.Clone(a[:len(a)-1]), 0x7F)
@@ -43,7 +44,7 @@ func TestRefs(t *testing.T) {
 	}
 }
 
-// tsuidsOf are the rows of tsdb-meta.
+// tsuidsOf returns the row keys of tsdb-meta.
 func tsuidsOf(t *testing.T, db kv.KV) (tsuids [][]byte) {
 	t.Helper()
 	for row, err := range db.Scan(t.Context(), kv.Scan{Table: "tsdb-meta", Family: schema.FamilyMeta}) {
@@ -144,7 +145,7 @@ func (o *sightings) Observe(_ context.Context, list []storage.NewSeries) error {
 	return nil
 }
 
-// A row that is missing is made as at first sight: after the observers, with its counter.
+// A missing row is made as for a new series: after the observers, with its counter.
 func TestSeriesCustomMakesTheRow(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	storetest.Resolve(t, storetest.Open(t, db), storetest.Series("a", "k", "v"))
@@ -176,7 +177,7 @@ func TestSeriesCustomMakesTheRow(t *testing.T) {
 	}
 }
 
-// Nobody's edit is lost, and an answer that got lost is no failure.
+// No edit is lost when several race, and a lost answer is not an error.
 func TestSeriesCustomRaces(t *testing.T) {
 	mem := kv.NewMem(storetest.Tables()...)
 	db := kvtest.New(mem)

@@ -19,7 +19,7 @@ func layout(metric, tagk, tagv, salt, buckets int) schema.Layout {
 	return schema.Layout{MetricWidth: metric, TagkWidth: tagk, TagvWidth: tagv, SaltWidth: salt, SaltBuckets: buckets}
 }
 
-// tables are four tables that others fill.
+// tables are four tables that other processes fill.
 type tables struct {
 	t  testing.TB
 	db *kv.Mem
@@ -80,8 +80,8 @@ func (s tables) checker(l schema.Layout) *fit.Checker {
 	})
 }
 
-// TestCheck has tables filled with one layout and looked at with another. What is wanted is in the
-// error; nothing wanted is no error.
+// TestCheck checks tables that were filled with one layout against another. The error must contain
+// the wanted texts; without one there must be no error.
 func TestCheck(t *testing.T) {
 	plain, salted := layout(3, 3, 3, 0, 20), layout(3, 3, 3, 1, 20)
 	wide, mixed := layout(4, 4, 4, 0, 20), layout(4, 3, 5, 2, 7)
@@ -108,7 +108,7 @@ func TestCheck(t *testing.T) {
 		{"other buckets", salted, layout(3, 3, 3, 1, 50), `--storage.salt.buckets=50, but|--storage.salt.width=1 --storage.salt.buckets=20 fits`},
 		{"fewer buckets", salted, layout(3, 3, 3, 1, 6), `--storage.salt.width=1 --storage.salt.buckets=20 fits`},
 		{"widths and salt", mixed, plain, `--storage.uid-width.metric=4 fits|--storage.uid-width.tagv=5 fits|--storage.salt.width=2 --storage.salt.buckets=7 fits`},
-		// What is one byte more in one place and one less in another has the same length.
+		// One byte more in one place and one less in another give the same length.
 		{"metric for salt", plain, layout(2, 3, 3, 1, 20), `--storage.uid-width.metric=3 fits|--storage.salt.width=0 fits`},
 		{"key for value", plain, layout(3, 4, 2, 0, 20), `--storage.uid-width.tagk=3 fits|--storage.uid-width.tagv=3 fits`},
 	} {
@@ -156,8 +156,8 @@ func TestCheckOneRow(t *testing.T) {
 	}
 }
 
-// TestCheckSpoiled: tables that were written with a wrong flag before open with the flags that they
-// were made with, and with no others.
+// TestCheckSpoiled: tables to which a process with a wrong flag has written before open with the
+// flags that they were made with, and with no others.
 func TestCheckSpoiled(t *testing.T) {
 	plain, salted, wide := layout(3, 3, 3, 0, 20), layout(3, 3, 3, 1, 20), layout(4, 4, 4, 0, 20)
 	s := newTables(t)
@@ -172,7 +172,7 @@ func TestCheckSpoiled(t *testing.T) {
 	wantError(t, s.checker(wide).Check(t.Context()), "--storage.uid-width.metric=3 fits")
 }
 
-// TestCheckStrangers: tables that do not belong together, or are no OpenTSDB tables.
+// TestCheckStrangers checks tables that do not belong together, or are no OpenTSDB tables.
 func TestCheckStrangers(t *testing.T) {
 	plain := layout(3, 3, 3, 0, 20)
 	s := newTables(t)
@@ -208,7 +208,7 @@ func TestCheckEmpty(t *testing.T) {
 	wantError(t, ch.Check(t.Context()), "--storage.uid-width.tagk=3 fits")
 }
 
-// TestBeforeUID: another process has drawn the id before and is writing its rows.
+// TestBeforeUID: another process has drawn the id and is still writing its rows.
 func TestBeforeUID(t *testing.T) {
 	s := newTables(t)
 	ch := fit.New(s.db, fit.Options{
@@ -222,7 +222,7 @@ func TestBeforeUID(t *testing.T) {
 	wantError(t, ch.BeforeUID(t.Context(), schema.Metric, 2), "--storage.uid-width.metric=3 fits")
 	other.Wait()
 
-	// Rows that never come are not waited for forever, and not after the caller is gone.
+	// Rows that never come are waited for neither forever nor after the caller has gone.
 	s = newTables(t)
 	if err := s.checker(layout(4, 4, 4, 0, 20)).BeforeUID(t.Context(), schema.Metric, 2); err != nil {
 		t.Error(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// operations are all that the engine does, on row 5.
+// operations are all operations of the engine, on row 5.
 func operations(t *testing.T, e *hbase.Engine) map[string]func(context.Context) error {
 	t.Helper()
 	column := kv.Column{Table: table, Family: family, Row: []byte(key(5)), Qualifier: []byte("n")}
@@ -37,8 +37,8 @@ func operations(t *testing.T, e *hbase.Engine) map[string]func(context.Context) 
 	}
 }
 
-// TestDisabledTable: each operation on a disabled table says so, long before its time is up, and
-// works again when the table is enabled.
+// TestDisabledTable: each operation on a disabled table returns that error long before its timeout,
+// and works again when the table is enabled.
 func TestDisabledTable(t *testing.T) {
 	t.Parallel()
 	c, e := fake(t, hbase.Options{Timeout: time.Hour, ScanTimeout: time.Hour})
@@ -61,8 +61,8 @@ func TestDisabledTable(t *testing.T) {
 	}
 }
 
-// TestTimeoutOnce: operations on servers that say nothing end after Timeout and not after twice
-// Timeout, also those that wait for their turn first.
+// TestTimeoutOnce: operations on silent servers end after Timeout and not after twice Timeout, also
+// those that wait for their turn first.
 func TestTimeoutOnce(t *testing.T) {
 	t.Parallel()
 	const timeout = 3 * time.Second

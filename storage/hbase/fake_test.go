@@ -46,7 +46,7 @@ func newEngine(t *testing.T, o hbase.Options) *hbase.Engine {
 
 func key(i int) string { return fmt.Sprintf("r%04d", i) }
 
-// puts are rows with the given number of cells each.
+// puts returns rows with the given number of cells each.
 func puts(from, to, cells int) []kv.Mutation {
 	var rows []kv.Mutation
 	for i := from; i < to; i++ {
@@ -66,7 +66,7 @@ func mustApply(t *testing.T, e kv.KV, rows []kv.Mutation) {
 	}
 }
 
-// lines are rows as "key: qualifier=value ...".
+// lines formats rows as "key: qualifier=value ...".
 func lines(rows []kv.Row) []string {
 	var out []string
 	for _, r := range rows {
@@ -103,8 +103,8 @@ func scanAll(ctx context.Context, e kv.KV, s kv.Scan) ([]kv.Row, error) {
 	return rows, nil
 }
 
-// hit makes the fault happen to the nth request (from 0) that the condition holds for; the test
-// fails if there is none.
+// hit injects the fault into the nth request (from 0) that satisfies the condition; the test fails
+// if there is none.
 func hit(t *testing.T, c *hbasetest.Cluster, n int, when func(hbasetest.Request) bool, f hbasetest.Fault) {
 	t.Helper()
 	var seen atomic.Int64
@@ -191,7 +191,7 @@ func lastOf(when func(hbasetest.Request) bool) int {
 }
 
 // TestScanResumesAtStop loses the scanner just before its end, where the rest of the range is
-// empty: HBase takes an empty range for a wish to read one row.
+// empty: HBase takes an empty range for a request to read one row.
 func TestScanResumesAtStop(t *testing.T) {
 	c, e := fake(t, hbase.Options{})
 	c.PageRows = 1
@@ -209,8 +209,8 @@ func put(key string) kv.Mutation {
 	return kv.Mutation{Key: []byte(key), Puts: []kv.Put{{Qualifier: []byte("q"), Value: []byte("v")}}}
 }
 
-// TestScanGivesUp shows that a scan which cannot go on ends with an error that says why, and never
-// as if it were complete.
+// TestScanGivesUp: a scan that cannot continue ends with an error that states why, and never as if
+// it were complete.
 func TestScanGivesUp(t *testing.T) {
 	c, e := fake(t, hbase.Options{ScanTimeout: 300 * time.Millisecond})
 	c.PageRows = 3
@@ -237,7 +237,7 @@ func TestScanGivesUp(t *testing.T) {
 	}
 }
 
-// TestScanIsReleased leaves a scan early and sees its scanner closed.
+// TestScanIsReleased ends a scan early and checks that its scanner is closed.
 func TestScanIsReleased(t *testing.T) {
 	c, e := fake(t, hbase.Options{})
 	c.PageRows = 2
@@ -256,8 +256,8 @@ func TestScanIsReleased(t *testing.T) {
 	}
 }
 
-// TestApplyFaults writes to three regions through one fault at a time: everything is there once
-// afterwards.
+// TestApplyFaults writes to three regions through one fault at a time: afterwards everything is
+// there once.
 func TestApplyFaults(t *testing.T) {
 	row := func(class string) hbasetest.Fault { return hbasetest.Fault{RowException: javaPackage + class} }
 	for _, test := range []struct {
@@ -354,8 +354,8 @@ func TestGetFaults(t *testing.T) {
 	}
 }
 
-// TestIncrementOnce shows that an increment whose answer is lost is reported and not repeated, and
-// that one which the server refused is.
+// TestIncrementOnce: an increment whose answer is lost is reported and not repeated; one that the
+// server refused is repeated.
 func TestIncrementOnce(t *testing.T) {
 	column := kv.Column{Table: table, Family: family, Row: []byte("counter"), Qualifier: []byte("n")}
 	for _, test := range []struct {
@@ -392,12 +392,11 @@ func TestIncrementOnce(t *testing.T) {
 	}
 }
 
-// TestHungServer shows that neither a deadline nor a cancellation waits for a server that says
-// nothing.
+// TestHungServer: neither a deadline nor a cancellation waits for a silent server.
 func TestHungServer(t *testing.T) {
 	c, e := fake(t, hbase.Options{Timeout: 100 * time.Millisecond, ScanTimeout: 100 * time.Millisecond})
 	mustApply(t, e, puts(0, 10, 1))
-	hold := make(chan struct{}) // never closed: the fake lets go at the test's end
+	hold := make(chan struct{}) // never closed: the fake releases it when the test ends
 	c.OnRequest(func(hbasetest.Request) hbasetest.Fault { return hbasetest.Fault{Hold: hold} })
 	column := kv.Column{Table: table, Family: family, Row: []byte("c"), Qualifier: []byte("n")}
 	for name, do := range map[string]func(context.Context) error{
@@ -421,7 +420,7 @@ func TestHungServer(t *testing.T) {
 	}
 }
 
-// TestReasonOfTheDeadline shows what stood in the way when time is up.
+// TestReasonOfTheDeadline: an error about a deadline states what the operation was waiting for.
 func TestReasonOfTheDeadline(t *testing.T) {
 	c, e := fake(t, hbase.Options{Timeout: 200 * time.Millisecond})
 	c.OnRequest(func(r hbasetest.Request) hbasetest.Fault {
@@ -446,8 +445,8 @@ func TestNoTable(t *testing.T) {
 	}
 }
 
-// TestConformanceOnFake holds the engine to the contract without Java, and again while things keep
-// going wrong.
+// TestConformanceOnFake tests the engine against the contract without Java, and again with repeated
+// faults.
 func TestConformanceOnFake(t *testing.T) {
 	tables := map[string][]string{}
 	for _, tab := range kvtest.Tables() {
@@ -489,8 +488,8 @@ func TestConformanceOnFake(t *testing.T) {
 	})
 }
 
-// trouble hits one request in seven or so; increments are spared, for theirs would rightly end in
-// errors.
+// trouble injects a fault into one request in seven or so, except increments, which would rightly
+// return errors.
 func trouble(c *hbasetest.Cluster, r hbasetest.Request) hbasetest.Fault {
 	switch {
 	case r.Method == "Multi" && r.N%7 == 3:
@@ -499,7 +498,7 @@ func trouble(c *hbasetest.Cluster, r hbasetest.Request) hbasetest.Fault {
 		return hbasetest.Fault{Silent: true}
 	case r.Method == "Multi" && r.N%53 == 9:
 		return hbasetest.Fault{Do: func() { c.Move(r.Table, fmt.Sprint(r.N%10)) }}
-	case isNext(r) && r.N%7 == 2: // a row in parts begins again, so it must not happen too often
+	case isNext(r) && r.N%7 == 2: // a row in parts begins again, so not too often
 		return hbasetest.Fault{Exception: javaPackage + "UnknownScannerException"}
 	case isNext(r) && r.N%17 == 4:
 		return hbasetest.Fault{Lose: true}
@@ -509,8 +508,9 @@ func trouble(c *hbasetest.Cluster, r hbasetest.Request) hbasetest.Fault {
 	return hbasetest.Fault{}
 }
 
-// TestGarbledCounts: whatever stands where the cell of a counter should be, the answer is an error
-// or the sum, and the process goes on. HBase was seen to answer with the bytes of other requests.
+// TestGarbledCounts: whatever bytes stand in place of a counter's cell, the answer is an error or
+// the sum, and the process continues. HBase has been seen to answer with the bytes of other
+// requests.
 func TestGarbledCounts(t *testing.T) {
 	c, e := fake(t, hbase.Options{})
 	column := kv.Column{Table: table, Row: []byte{0}, Family: family, Qualifier: []byte("tagk")}
@@ -523,7 +523,7 @@ func TestGarbledCounts(t *testing.T) {
 			}
 			return hbasetest.Fault{Garble: func(cells []byte) {
 				from := random.IntN(len(cells) - 8)
-				// nothing tells that the value is another
+				// the value may differ without any sign of it
 				for i := from; i < min(from+1+random.IntN(16), len(cells)-8); i++ {
 					cells[i] = byte(random.Uint32())
 				}

@@ -13,8 +13,8 @@ import (
 )
 
 // BenchmarkWanted reads the rows of 100 series of many, two hours of a metric with a cell of 360
-// points a row, as the index allows it and as it would be without: by their keys (also with their
-// history), by a scan with a filter on the row key, and by reading all. It starts a real HBase.
+// points a row, in four ways: by their keys, as the index allows it, by their keys with their
+// history, by a scan with a filter on the row key, and by reading all. It starts a real HBase.
 //
 //	TSDBRIDGE_E2E=1 go test -run '^$' -bench Wanted -benchtime 20x ./storage/hbase
 //

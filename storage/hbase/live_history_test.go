@@ -12,8 +12,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
 )
 
-// testVersioned holds History to what a real HBase does, before and after it flushes and compacts
-// the table.
+// testVersioned compares History with what a real HBase does, before and after it flushes and
+// compacts the table.
 func testVersioned(t *testing.T, c *cluster.Cluster) {
 	client := gohbase.NewClient(c.ZooKeeper())
 	t.Cleanup(client.Close)

@@ -25,7 +25,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
 )
 
-// TestLive holds the engine to a real HBase. Its parts share one server, since starting it takes
+// TestLive tests the engine on a real HBase. Its parts share one server, since starting it takes
 // ten seconds.
 func TestLive(t *testing.T) {
 	c := cluster.HBase(t, cluster.Options{Site: map[string]string{
@@ -217,7 +217,7 @@ func split(t *testing.T, c *cluster.Cluster, at string) {
 	}
 }
 
-// A masterCall is a request that gohbase does not have, in the clothes of one that it has.
+// A masterCall is a request that gohbase does not have, disguised as one that it has.
 type masterCall struct {
 	hrpc.Call
 	request proto.Message
@@ -227,7 +227,7 @@ func (c *masterCall) Name() string               { return "SplitRegion" }
 func (c *masterCall) ToProto() proto.Message     { return c.request }
 func (c *masterCall) NewResponse() proto.Message { return &emptypb.Empty{} }
 
-// testRestart stops HBase and starts it again under one engine.
+// testRestart stops HBase and starts it again while one engine is in use.
 func testRestart(t *testing.T, c *cluster.Cluster) {
 	e := newTable(t, c, hbase.Options{Timeout: 2 * time.Second})
 	rows := puts(0, 100, 1)
@@ -250,7 +250,7 @@ func testRestart(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// readPatiently reads again while regions are still being opened.
+// readPatiently repeats the read while regions are still being opened.
 func readPatiently(t *testing.T, e *hbase.Engine, keys [][]byte) ([]kv.Row, error) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -261,7 +261,7 @@ func readPatiently(t *testing.T, e *hbase.Engine, keys [][]byte) ([]kv.Row, erro
 	}
 }
 
-// testKill kills HBase while four writers write and reads back every row that was acknowledged.
+// testKill kills HBase while four writers write, and reads back every acknowledged row.
 func testKill(t *testing.T, c *cluster.Cluster) {
 	e := newTable(t, c, hbase.Options{Timeout: 90 * time.Second})
 	const writers, batch = 4, 50

@@ -26,9 +26,9 @@ const (
 	tsdHour  = 1356998400
 )
 
-// testTSD shows what puts, compactions and deletions of a TSD leave in a row: everything is stamped
-// by the server's clock, a compaction deletes its sources one by one and after its own cell, a
-// deletion of a query or a scan is one of the family.
+// testTSD shows what puts, compactions and deletions of a TSD leave in a row: the server's clock
+// stamps everything; a compaction deletes its sources one by one, after it has put its own cell; a
+// deletion of a query or a scan is one of the whole family.
 func testTSD(t *testing.T, c *cluster.Cluster) {
 	r := newTSDRow(t, c)
 	begin := time.Now().UnixMilli()
@@ -132,7 +132,7 @@ func (r *tsdRow) history() kv.History {
 	return all[0]
 }
 
-// until waits for what the TSD does in its own time.
+// until waits for what the TSD does at a time of its own.
 func (r *tsdRow) until(what string, so func(kv.History) bool) kv.History {
 	r.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
@@ -155,7 +155,7 @@ func (r *tsdRow) ours(qualifier []byte, stamp int64) {
 	}
 }
 
-// wantGone waits until the row is empty and looks at what hides it: puts up to that very time.
+// wantGone waits until the row is empty and checks what hides it: puts up to that very time.
 func (r *tsdRow) wantGone(what string, begin int64) {
 	r.Helper()
 	h := r.until(what, func(h kv.History) bool { return len(h.Cells) == 0 })
@@ -174,7 +174,7 @@ func (r *tsdRow) wantGone(what string, begin int64) {
 	}
 }
 
-// within reports whether a stamp is of the server's clock, which is this machine's.
+// within checks that a stamp comes from the server's clock, which is this machine's.
 func (r *tsdRow) within(what string, begin, stamp int64) {
 	r.Helper()
 	if now := time.Now().UnixMilli(); stamp < begin || stamp > now {

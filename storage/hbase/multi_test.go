@@ -77,7 +77,7 @@ func randomMutations(rnd *rand.Rand) []kv.Mutation {
 	return rows
 }
 
-// protoRequest is the request and its cells in the plainest way.
+// protoRequest builds the request and its cells in the simplest way.
 func protoRequest(rows []kv.Mutation) (*pb.MultiRequest, []byte) {
 	var cells, jointCells []byte
 	where := &pb.RegionSpecifier{Type: pb.RegionSpecifier_REGION_NAME.Enum(), Value: []byte("tsdb,,1.")}
@@ -123,7 +123,7 @@ func protoRequest(rows []kv.Mutation) (*pb.MultiRequest, []byte) {
 	return request, append(cells, jointCells...)
 }
 
-// TestMultiGetRequest holds reads against protobuf's own code.
+// TestMultiGetRequest compares reads with protobuf's own code.
 func TestMultiGetRequest(t *testing.T) {
 	keys := [][]byte{[]byte("b"), []byte("a"), bytes.Repeat([]byte("long"), 100)}
 	for name, tail := range map[string][]byte{"get": getTail("family"), "history": historyTail("family")} {
@@ -205,7 +205,7 @@ func TestMultiResponse(t *testing.T) {
 			if got := describe(answers, err); got != test.want {
 				t.Errorf("answers = %q, want %q", got, test.want)
 			}
-			for cut := range raw { // no part of it is taken for the whole
+			for cut := range raw { // no prefix is taken for the whole answer
 				if answers, err := m.answers(raw[:cut]); err == nil && !strings.HasPrefix(test.want, "malformed") {
 					t.Errorf("the first %d of %d bytes are read as %q", cut, len(raw), describe(answers, err))
 				}
@@ -238,7 +238,7 @@ func describe(answers []answer, err error) string {
 	return strings.Join(out, " ")
 }
 
-// FuzzMultiResponse: no panic, and what is read is what protobuf's own code reads.
+// FuzzMultiResponse: no panic, and the result equals that of protobuf's own code.
 func FuzzMultiResponse(f *testing.F) {
 	for _, r := range []*pb.MultiResponse{
 		{},
@@ -263,7 +263,7 @@ func FuzzMultiResponse(f *testing.F) {
 		}
 		var response pb.MultiResponse
 		if (proto.UnmarshalOptions{AllowPartial: true}).Unmarshal(raw, &response) != nil {
-			return // protobuf also looks at fields that nobody here needs
+			return // protobuf also checks fields that are not needed here
 		}
 		for i := range answers {
 			exception, done := plainAnswer(&response, m, i)
@@ -274,7 +274,7 @@ func FuzzMultiResponse(f *testing.F) {
 	})
 }
 
-// plainAnswer says what a response has for an action.
+// plainAnswer returns what a response has for an action.
 func plainAnswer(response *pb.MultiResponse, m *multi, i int) (exception, done bool) {
 	for g, result := range response.GetRegionActionResult() {
 		if result.GetException() != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// TestPressure has many writers on servers that say nothing: few requests are in flight, every
-// writer gets an error in bounded time, and when the servers answer again everything goes through,
-// also what was refused.
+// TestPressure runs many writers against silent servers: few requests are in flight, every writer
+// gets an error in bounded time, and when the servers answer again all writes succeed, also those
+// that were refused.
 func TestPressure(t *testing.T) {
 	const (
 		writers  = 24
@@ -51,8 +51,8 @@ func TestPressure(t *testing.T) {
 	if took := time.Since(begin); took > 20*timeout {
 		t.Errorf("the writers waited for %v, with a timeout of %v", took, timeout)
 	}
-	// Of 96 requests few were sent: a place at a server is given back when its request is given up,
-	// as all are at about the same time.
+	// Of 96 requests few were sent: an abandoned request releases its place at a server, and all
+	// are abandoned at about the same time.
 	if n := waiting.Load(); n > 2*6*inFlight {
 		t.Errorf("%d requests were begun by two servers that answer none", n)
 	}
@@ -72,7 +72,7 @@ func TestPressure(t *testing.T) {
 	}
 }
 
-// TestServersDoNotWaitForEachOther writes to one server while the other says nothing.
+// TestServersDoNotWaitForEachOther writes to one server while the other is silent.
 func TestServersDoNotWaitForEachOther(t *testing.T) {
 	c, e := fake(t, hbase.Options{BatchRows: 5, InFlight: 1})
 	c.Split(table, key(100))

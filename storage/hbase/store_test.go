@@ -32,7 +32,7 @@ func (s *tableSet) Open(t *testing.T, _ storetest.Fate) kv.KV {
 	return s.engine
 }
 
-// testStore holds the store to the suite on a real HBase.
+// testStore runs the suite of stores on a real HBase.
 func testStore(t *testing.T, c *cluster.Cluster) {
 	e := newEngine(t, hbase.Options{ZooKeeper: c.ZooKeeper()})
 	var sets atomic.Int64

@@ -8,7 +8,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestTables prints the tables that options ask for as the HBase shell would create them.
+// TestTables prints the tables of some options as the HBase shell would create them.
 func TestTables(t *testing.T) {
 	datadriven.RunTest(t, "testdata/tables", func(t *testing.T, d *datadriven.TestData) string {
 		o := TableOptions{MetricWidth: 3}

@@ -11,8 +11,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// TestScanOfHungServer shows that a scan does not wait for ScanTimeout when nothing else is
-// answered either.
+// TestScanOfHungServer: a scan does not wait for ScanTimeout when the server answers nothing else
+// either.
 func TestScanOfHungServer(t *testing.T) {
 	c, e := fake(t, hbase.Options{Timeout: 100 * time.Millisecond, ScanTimeout: time.Hour})
 	mustApply(t, e, puts(0, 10, 1))
@@ -22,10 +22,10 @@ func TestScanOfHungServer(t *testing.T) {
 	}
 }
 
-// TestScanOfSilentServer shows that a scan goes on past Timeout while the server searches, as long
-// as it answers others.
+// TestScanOfSilentServer: a scan continues past Timeout while the server searches, as long as it
+// answers other requests.
 func TestScanOfSilentServer(t *testing.T) {
-	// the look has half of it, on a busy machine too
+	// the check of the server has half of it, on a busy machine too
 	c, e := fake(t, hbase.Options{Timeout: 4 * time.Second, ScanTimeout: time.Hour})
 	mustApply(t, e, puts(0, 10, 1))
 	found := make(chan struct{})
@@ -34,7 +34,7 @@ func TestScanOfSilentServer(t *testing.T) {
 		if isOpen(r) {
 			return hbasetest.Fault{Hold: found}
 		}
-		if isMulti(r) { // the look at the server
+		if isMulti(r) { // the check of the server
 			foundOnce()
 		}
 		return hbasetest.Fault{}

@@ -38,7 +38,7 @@ func TestCell(t *testing.T) {
 	}
 }
 
-// FuzzParseCell: no panic, and what parses is written again as it was, but for the family.
+// FuzzParseCell: no panic, and what parses is written again as it was, except the family.
 func FuzzParseCell(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(appendCell(nil, []byte("row"), "t", []byte("q"), []byte("value"), 1, typePut))
@@ -66,8 +66,8 @@ func FuzzParseCell(f *testing.F) {
 	})
 }
 
-// FuzzHistory: no panic, and of the cells of a raw answer every put is read or hidden, once, every
-// deletion is known, and nothing else.
+// FuzzHistory: no panic; of the cells of a raw answer every put is returned or hidden, once, and
+// every deletion is returned, and nothing else.
 func FuzzHistory(f *testing.F) {
 	f.Add(string([]byte{typeDeleteFamily, typePut, typeDeleteColumn, typePut}), uint64(1))
 	f.Add(string([]byte{typePut, typePut, typeDelete, typeDeleteFamilyVersion, 255, 0}), uint64(9))
@@ -176,8 +176,9 @@ func parseRows(b []byte) (rows string, n int, err error) {
 	return strings.Join(keys, " "), len(keys), nil
 }
 
-// TestFilterPassesAllMatches holds what is sent to the servers against Match: whatever satisfies it
-// must pass. Keys have few different bytes, among them those that mean something to a regexp.
+// TestFilterPassesAllMatches compares the filters sent to the servers with Match: every key that
+// satisfies Match must pass. Keys have few different bytes, among them those with a meaning in a
+// regexp.
 func TestFilterPassesAllMatches(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	alphabet := []byte{0x00, 0x0a, 0x0d, 0x5c, 0x45, 0x51, 0x2e, 0x7f, 0x80, 0x85, 0xff}
@@ -235,7 +236,7 @@ func TestFilterPassesAllMatches(t *testing.T) {
 	}
 }
 
-// latin1 is how a region server reads a key: a character for each byte.
+// latin1 returns a key as a region server reads it: a character for each byte.
 func latin1(b []byte) string {
 	var s strings.Builder
 	for _, c := range b {

@@ -41,7 +41,7 @@ func newNode(series int) *node {
 	return n
 }
 
-// next is the next value of series i.
+// next returns the next value of series i.
 func (n *node) next(i int) float64 {
 	v := &n.values[i]
 	switch n.kinds[i] {
@@ -61,7 +61,7 @@ func (n *node) next(i int) float64 {
 	return *v
 }
 
-// steps are batches of all series at one time each.
+// steps returns batches of all series, each at one time.
 func (n *node) steps(count int, begin int64) []Batch {
 	batches := make([]Batch, count)
 	for s := range batches {
@@ -156,7 +156,7 @@ func BenchmarkSeal(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed())/float64(points), "ns/point")
 }
 
-// BenchmarkOldestMark looks at a million rows.
+// BenchmarkOldestMark reads the marks of a million rows.
 func BenchmarkOldestMark(b *testing.B) {
 	h := filled(1_000_000, 1)
 	for b.Loop() {
@@ -164,8 +164,8 @@ func BenchmarkOldestMark(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory says what an hour of 240 points costs and what a million series cost that just
-// began.
+// BenchmarkMemory measures the memory of an hour of 240 points, and of a million series that have
+// just begun.
 func BenchmarkMemory(b *testing.B) {
 	for _, size := range []struct{ series, steps int }{{10_000, 240}, {1_000_000, 3}} {
 		b.Run(fmt.Sprintf("series=%d/steps=%d", size.series, size.steps), func(b *testing.B) {

@@ -72,7 +72,7 @@ func checkStream(t *testing.T, samples []sample) {
 	}
 }
 
-// corners are values around every border of the encoding.
+// corners are values around every boundary of the encoding.
 var corners = []float64{
 	0, math.Copysign(0, -1), 1, -1, 7, 8, -8, -9, 2047, 2048, 0.1, 0.25, -0.01, 1.0 / 3, 2.0 / 3, math.Pi, 123456789.12, 0.000000001, 1e-10,
 	float64(float32(0.1)), float64(float32(2.7)), 1<<53 - 1, 1 << 53, 1<<53 + 2, -(1 << 53), -(1<<53 + 2), math.MaxInt64, math.MinInt64, 1e22, 1e300,
@@ -113,7 +113,7 @@ func TestIntegersAmongFloats(t *testing.T) {
 	}
 }
 
-// A double is told from a float of the same value, in runs, alone and beside integers.
+// A double is distinguished from a float of the same value: in runs, alone and next to integers.
 func TestDoublesAmongFloats(t *testing.T) {
 	for _, v := range corners {
 		for _, period := range []int{1, 2, 3, 70} {

@@ -14,10 +14,10 @@ const (
 	sentInterval = 45_000 // two hours of steps
 )
 
-// valueAt makes the value tell what it belongs to.
+// valueAt returns a value that identifies its series and time.
 func valueAt(id uint32, time int64) float64 { return float64(int64(id)*1e7+(time-begin)/1000) / 8 }
 
-// table is where rows are put; a lock makes it a slow one.
+// table is where rows are put; a lock makes it slow.
 type table struct {
 	mu   sync.Mutex
 	rows map[uint32]map[int64]float64 // by series and time
@@ -37,7 +37,7 @@ func (tb *table) put(s *Sealed) {
 }
 
 // TestReadersSeeWhatWasAppended runs senders, flushes that fail half of the time, and readers at
-// once: whoever looks at the head first and at the table second finds every point that was appended
+// once. A reader that reads the head first and the table second finds every point that was appended
 // before, with its own value.
 func TestReadersSeeWhatWasAppended(t *testing.T) {
 	h := New(DefaultOptions())

@@ -26,7 +26,7 @@ type writer struct {
 
 func (w *writer) time() int64 {
 	switch w.rng.IntN(10) {
-	case 0: // somewhere, often where something stands
+	case 0: // anywhere, often where a point already stands
 		return begin + w.rng.Int64N(3*60)*60_000
 	case 1: // just now
 		return w.clock
@@ -78,8 +78,7 @@ func (w *writer) object(b *Batch, id uint32) {
 	b.Objects = append(b.Objects, Object{ID: id, Time: w.time(), Kind: kinds[w.rng.IntN(len(kinds))], Data: data, After: len(b.IDs)})
 }
 
-// checkSeries compares what the head says of a series with a model, read whole, in part and by
-// rows.
+// checkSeries compares the head's points of a series with a model, read whole, in part and by rows.
 func checkSeries(t *testing.T, h *Head, want model, id uint32, start, end int64) {
 	t.Helper()
 	var p Points
@@ -135,7 +134,7 @@ func checkRows(t *testing.T, h *Head, want model, id uint32) {
 	}
 }
 
-// TestNewestWriteWins writes at random without handing anything out.
+// TestNewestWriteWins writes at random without sealing any row.
 func TestNewestWriteWins(t *testing.T) {
 	for seed := range scale.Of[uint64](t, "random histories", 20, 20, 2000) {
 		w := writer{rng: rand.New(rand.NewPCG(seed, 1)), clock: begin, starts: true}
@@ -153,8 +152,8 @@ func TestNewestWriteWins(t *testing.T) {
 	}
 }
 
-// TestHeadAndTable writes at random while rows are handed out, put, and taken back: head over table
-// is the model at every step.
+// TestHeadAndTable writes at random while rows are sealed, put and taken back: at every step head
+// and table together equal the model.
 func TestHeadAndTable(t *testing.T) {
 	for seed := range scale.Of[uint64](t, "random histories over a table", 20, 20, 2000) {
 		w := writer{rng: rand.New(rand.NewPCG(seed, 2)), clock: begin}
@@ -216,7 +215,7 @@ func end(t *testing.T, s *Sealed, table model, put bool) {
 	s.Drop()
 }
 
-// checkBoth reads the head over the table.
+// checkBoth reads the head together with the table.
 func checkBoth(t *testing.T, h *Head, table, want model) {
 	t.Helper()
 	both := table.clone()
@@ -411,8 +410,7 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestBudgetCountsWhatIsHandedOut: bytes that are on their way to the table need not be freed
-// twice.
+// TestBudgetCountsWhatIsHandedOut: bytes that are on their way to the table are counted as freed.
 func TestBudgetCountsWhatIsHandedOut(t *testing.T) {
 	h := New(DefaultOptions())
 	for id := range uint32(10) {
@@ -434,8 +432,8 @@ func TestBudgetCountsWhatIsHandedOut(t *testing.T) {
 	if sealed != 1 {
 		t.Errorf("a byte too much: %d rows handed out, want 1", sealed)
 	}
-	// With half of the rest to go, the rows that go next are the next biggest; the one that is gone
-	// counts no more.
+	// When half of the rest must be flushed, the next biggest rows go next; the row that is already
+	// sealed no longer counts.
 	st := h.Stats()
 	for s := range h.Seal(Policy{MaxBytes: st.Bytes - st.SealedBytes - 1}) {
 		for _, r := range s.Rows {
@@ -556,7 +554,7 @@ func TestReadsAppendToTheBuffer(t *testing.T) {
 }
 
 func TestBoundsAreInclusive(t *testing.T) {
-	// it makes the read take the long way
+	// this makes the read use the general path
 	late := &Batch{IDs: []uint32{1}, Times: []int64{begin + 2000}, Values: []float64{2}}
 	for _, batches := range [][]*Batch{nil, {late}} {
 		h := New(DefaultOptions())

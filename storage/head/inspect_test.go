@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What only tests ask of a head.
+// Methods of the head that only tests need.
 
 // DefaultOptions are the options of a head on the clock of the machine.
 func DefaultOptions() Options { return Options{Now: time.Now} }

@@ -17,11 +17,11 @@ type place struct {
 	time int64
 }
 
-// model is what a head and a table beside it must hold together: a plain map, written one datum
-// after the other.
+// model is what a head and a table must hold together: a plain map, written one datum after the
+// other.
 type model map[place]*instant
 
-// instant is what stands at a place.
+// instant is the data of a place.
 type instant struct {
 	sample    datum // of kind 0: none
 	exemplars map[string]bool
@@ -71,7 +71,7 @@ func (in *instant) object(kind schema.ObjectKind, data string) {
 	}
 }
 
-// append writes a batch: samples in their order, then what belongs to them.
+// append writes a batch: samples in their order, then exemplars and start times.
 func (m model) append(b *Batch) {
 	next := 0
 	points := func(to int) {
@@ -99,8 +99,8 @@ func (m model) append(b *Batch) {
 	}
 }
 
-// lines tell what the model holds of a series between two times, as a read of numbers (exact false)
-// or as rows would say it.
+// lines formats the model's data of a series between two times, as a read of numbers (exact false)
+// or as rows would return it.
 func (m model) lines(id uint32, start, end int64, exact bool) []string {
 	var lines []string
 	for p, in := range m {
@@ -139,7 +139,7 @@ func objectLine(time int64, kind schema.ObjectKind, data string) string {
 	return fmt.Sprintf("%d object %d %q", time, kind, data)
 }
 
-// pointsLines tell what was read; it is an error when something is out of order.
+// pointsLines formats the points of a read; points out of order are an error.
 func pointsLines(p *Points) ([]string, error) {
 	var lines []string
 	for i, t := range p.Times {
@@ -158,7 +158,7 @@ func pointsLines(p *Points) ([]string, error) {
 	return lines, nil
 }
 
-// each shows what a row holds, in its order.
+// each visits the data of a row, in its order.
 func (r Row) each(see func(time int64, d datum)) error {
 	begin := int64(r.Base) * 1000
 	for i, p := range r.Points {

@@ -41,7 +41,7 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
-// Candidates and Pass over a million series.
+// BenchmarkFind measures Candidates and Pass over a million series.
 func BenchmarkFind(b *testing.B) {
 	x := index.New(schema.DefaultLayout())
 	for n := range million {

@@ -8,7 +8,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// TestCardinality: the largest numbers, of as many as are wanted.
+// TestCardinality: the largest numbers are listed, as many as requested.
 func TestCardinality(t *testing.T) {
 	x := New(schema.DefaultLayout())
 	for _, tsuid := range []string{

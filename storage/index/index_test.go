@@ -10,7 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// random makes a TSUID of few metrics, keys and values, so that conditions hit.
+// random makes a TSUID of few metrics, keys and values, so that conditions match.
 func random(r *rand.Rand) []byte {
 	uid := func(n int) []byte { return []byte{0, 0, byte(1 + r.IntN(n))} }
 	var pairs []schema.Pair
@@ -42,7 +42,7 @@ func randomCondition(r *rand.Rand) index.Condition {
 	return c
 }
 
-// satisfies is the meaning of a condition, word for word.
+// satisfies is a literal implementation of a condition.
 func satisfies(tags []byte, c index.Condition) bool {
 	hasKey, allowed, or := false, false, false
 	for tagk, tagv := range schema.DefaultLayout().Pairs(tags) {

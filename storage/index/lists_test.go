@@ -163,8 +163,8 @@ func checkValues(t *testing.T, x *index.Index, p plainLists) {
 	}
 }
 
-// TestFewPossibleValues: of a key with few values all are possible, whatever values the series
-// have.
+// TestFewPossibleValues: of a key with few values all are returned as possible, whatever values the
+// series have.
 func TestFewPossibleValues(t *testing.T) {
 	x := index.New(schema.DefaultLayout())
 	var ids []index.ID

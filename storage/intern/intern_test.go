@@ -57,7 +57,7 @@ func randomKey(r *rand.Rand) string {
 	return fmt.Sprint("key-", r.IntN(2000))
 }
 
-// What was handed out stays as it is.
+// A string that was returned never changes.
 func TestStringsNeverMove(t *testing.T) {
 	s := intern.New(maphash.MakeSeed())
 	var held []string
@@ -73,7 +73,7 @@ func TestStringsNeverMove(t *testing.T) {
 	}
 }
 
-// Small sets are small, and great ones cost little beside their bytes.
+// Small sets need little memory, and large ones little more than their bytes.
 func TestSize(t *testing.T) {
 	s := intern.New(maphash.MakeSeed())
 	if s.Size() != 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
 )
 
-// TestNewEngine asks engines for the contract that fits who writes to their tables.
+// TestNewEngine: engines get the contract that fits the writers of their tables.
 func TestNewEngine(t *testing.T) {
 	mem, shared := kv.NewMem(kvtest.Tables()...), kv.NewShared(kvtest.Tables()...)
 	for _, c := range []struct {

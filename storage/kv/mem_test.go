@@ -15,7 +15,7 @@ func TestMemLocal(t *testing.T) {
 	kvtest.RunLocal(t, func(*testing.T) kv.Local { return kv.NewMem(kvtest.Tables()...) })
 }
 
-// A clock that goes back must not make a later cell look older.
+// A clock that is set back must not make a later cell look older.
 func TestMemClock(t *testing.T) {
 	now := int64(1000)
 	m := kv.NewMem(kv.Table{Name: "t", Families: []string{"f"}})

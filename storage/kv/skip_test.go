@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestSkipMissesNothing walks random tables by Skip and compares with looking at every key. Bytes
-// are drawn from a few, so that keys share prefixes, end in ff and meet their neighbours.
+// TestSkipMissesNothing walks random tables by Skip and compares with a check of every key. Keys
+// consist of a few different bytes, so that they share prefixes, end in ff and are neighbours.
 func TestSkipMissesNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	skipped := 0

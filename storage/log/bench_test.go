@@ -101,8 +101,8 @@ func processTime() time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// BenchmarkOpen opens a log whose process was killed early in a segment of 64 MiB: the rest of the
-// file has to be looked through for records that prove a broken one to be damage.
+// BenchmarkOpen opens a log whose process was killed early in a segment of 64 MiB: Open searches
+// the rest of the file for records that prove a broken one to be damage.
 func BenchmarkOpen(b *testing.B) {
 	for _, rest := range []string{"zeros", "old records"} {
 		b.Run(rest, func(b *testing.B) {

@@ -17,7 +17,7 @@ import (
 )
 
 // TestRandomCrashes appends, truncates, closes, kills, cuts the power and fills the disk in random
-// order, while calls of the disk fail in some of the runs.
+// order, while disk calls fail in some of the runs.
 func TestRandomCrashes(t *testing.T) {
 	runs := scale.Of[uint64](t, "runs of random crashes", 80, 250, 5000)
 	for seed := range runs {
@@ -85,7 +85,7 @@ func (r *randomRun) truncate(t *testing.T) {
 	}
 }
 
-// reopen opens the log on a disk, with failures too, until that goes well.
+// reopen opens the log on a disk, with failures too, until that succeeds.
 func (r *randomRun) reopen(t *testing.T, disk *logtest.Disk) {
 	t.Helper()
 	disk.SetCapacity(1 << 40)
@@ -109,9 +109,8 @@ func (r *randomRun) reopen(t *testing.T, disk *logtest.Disk) {
 	r.rate = rate
 }
 
-// TestEveryFailure runs one scenario again and again and lets the first call of the disk fail, then
-// the second, and so on: the log works on after each, and nothing acknowledged is lost in a crash
-// after it.
+// TestEveryFailure runs one scenario repeatedly. The first disk call fails, then the second, and so
+// on: the log continues after each failure, and a crash after it loses nothing acknowledged.
 func TestEveryFailure(t *testing.T) {
 	for nth := 1; ; nth++ {
 		disk, m := logtest.New(uint64(nth)), newModel()
@@ -138,7 +137,7 @@ func TestEveryFailure(t *testing.T) {
 	}
 }
 
-// TestEveryMoment cuts the power before each call of the disk in the same scenario.
+// TestEveryMoment cuts the power before each disk call of the same scenario.
 func TestEveryMoment(t *testing.T) {
 	disk, m := logtest.New(1), newModel()
 	moments := 0

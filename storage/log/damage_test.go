@@ -33,7 +33,7 @@ func with(segment []byte) *logtest.Disk {
 	return disk
 }
 
-// TestCut ends the only segment at every byte: by its length, with zeros, and with other bytes.
+// TestCut cuts the only segment at every byte: by its length, with zeros, and with other bytes.
 func TestCut(t *testing.T) {
 	disk, entries := written(t, 9)
 	whole := disk.Bytes(segmentName(1))
@@ -77,8 +77,8 @@ func checkCut(t *testing.T, what string, segment []byte, cut int64, entries []en
 	}
 }
 
-// TestDamage changes every byte of a last segment. Behind a later group it is damage, named by file
-// and offset; in the last group it is what a crash leaves.
+// TestDamage changes every byte of a last segment. Before a later group that is damage, reported
+// with file and offset; in the last group it is what a crash leaves.
 func TestDamage(t *testing.T) {
 	disk, entries := written(t, 9)
 	whole := disk.Bytes(segmentName(1))
@@ -158,7 +158,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestBehind opens an empty directory where the caller remembers a position.
+// TestBehind opens an empty directory although the caller remembers a position.
 func TestBehind(t *testing.T) {
 	disk := logtest.New(1)
 	l := open(t, small(disk))

@@ -13,7 +13,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestFormat freezes the bytes: testdata/format has them in hexadecimal, and they read back.
+// TestFormat fixes the bytes: testdata/format contains them in hexadecimal, and they read back.
 func TestFormat(t *testing.T) {
 	datadriven.RunTest(t, "testdata/format", func(t *testing.T, d *datadriven.TestData) string {
 		switch d.Cmd {
@@ -57,7 +57,7 @@ func TestFormat(t *testing.T) {
 	})
 }
 
-// lines is hexadecimal, 16 bytes a line.
+// lines formats hexadecimal, 16 bytes a line.
 func lines(b []byte) string {
 	var text strings.Builder
 	for ; len(b) > 16; b = b[16:] {
@@ -94,8 +94,8 @@ func image(number uint64, groups ...[]string) []byte {
 	return b
 }
 
-// TestTornGroup breaks each record of a last group of three: those before it stay, those behind it
-// go.
+// TestTornGroup breaks each record of a last group of three: the records before it stay, those
+// after it are dropped.
 func TestTornGroup(t *testing.T) {
 	whole := image(1, []string{"a", "bb"}, []string{"ccc"}, []string{"d", "ee", "fff"})
 	first := bytes.Index(whole, []byte("ccc")) + 3

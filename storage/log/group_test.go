@@ -33,8 +33,8 @@ func newGate() *gate {
 	return g
 }
 
-// TestGroup appends while an fdatasync is under way: those who wait share the next one, and its
-// write.
+// TestGroup appends while an fdatasync is under way: the waiting appends share the next one, and
+// its write.
 func TestGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
@@ -89,8 +89,8 @@ func TestGroup(t *testing.T) {
 	})
 }
 
-// TestFailedGroup lets the write of a group of four end after two of them. A record of the same
-// size is written in the place of the first: the second must not come back behind it.
+// TestFailedGroup makes the write of a group of four fail after two of them. A record of the same
+// size is then written in the place of the first: the second must not reappear after it.
 func TestFailedGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
@@ -137,7 +137,7 @@ func TestFailedGroup(t *testing.T) {
 	})
 }
 
-// TestLeaderless cancels everybody who waits for the next group: Close writes it.
+// TestLeaderless cancels all calls that wait for the next group: Close writes it.
 func TestLeaderless(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
@@ -172,8 +172,8 @@ func TestLeaderless(t *testing.T) {
 	})
 }
 
-// TestBoundedGroup appends more than a group holds while the disk is busy: the rest waits outside,
-// and comes in.
+// TestBoundedGroup appends more than a group holds while the disk is busy: the rest waits for the
+// next group.
 func TestBoundedGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
@@ -209,7 +209,7 @@ func TestBoundedGroup(t *testing.T) {
 	})
 }
 
-// TestAllocations holds an Append to no allocation once the log has grown its buffers.
+// TestAllocations: an Append allocates nothing once the log has grown its buffers.
 func TestAllocations(t *testing.T) {
 	opts := small(stillDisk{logtest.New(1)})
 	opts.SegmentBytes, opts.MaxBytes = 1<<20, 4<<20
@@ -225,7 +225,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// stillDisk takes writes and forgets them, without allocating.
+// stillDisk accepts writes and discards them, without allocating.
 type stillDisk struct{ *logtest.Disk }
 
 func (d stillDisk) Create(name string) (log.File, error) {

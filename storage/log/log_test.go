@@ -52,7 +52,7 @@ func TestOS(t *testing.T) {
 	}
 }
 
-// TestForeignFiles leaves files that are not the log's alone.
+// TestForeignFiles: files that are not the log's stay as they are.
 func TestForeignFiles(t *testing.T) {
 	opts := small(nil)
 	opts.FS, opts.Dir = nil, t.TempDir()
@@ -73,7 +73,7 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
-// TestReopen opens the log often: positions ascend, and segments without records do not pile up.
+// TestReopen opens the log often: positions ascend, and segments without records do not accumulate.
 func TestReopen(t *testing.T) {
 	disk, m := logtest.New(1), newModel()
 	for i := range uint64(50) {
@@ -95,7 +95,7 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// TestSpare writes new segments over emptied ones: nothing old comes back, wherever the power
+// TestSpare writes new segments over emptied ones: no old record reappears, wherever the power
 // fails.
 func TestSpare(t *testing.T) {
 	disk, m := logtest.New(1), newModel()

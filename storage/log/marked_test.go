@@ -14,8 +14,7 @@ import (
 )
 
 // TestMissed damages a killed log of several segments, some truncated, in every way that leaves
-// fewer records: each is missed by Open, with the name of the file, and what is left is not
-// changed.
+// fewer records: Open reports each loss with the name of the file, and changes nothing.
 func TestMissed(t *testing.T) {
 	disk := logtest.New(1)
 	l := open(t, marked(disk))
@@ -93,7 +92,8 @@ func mustRemove(t *testing.T, d *logtest.Disk, name string) {
 	}
 }
 
-// recordsOf is what the files hold up to their ends; what is reserved behind may be given back.
+// recordsOf returns the content of the files up to their ends; reserved space after them may be
+// given back.
 func recordsOf(d *logtest.Disk, ends map[string]int64) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(ends)) {
@@ -103,9 +103,9 @@ func recordsOf(d *logtest.Disk, ends map[string]int64) string {
 	return b.String()
 }
 
-// TestMissedAtRandom appends, truncates and opens again at random, with kills and power failures
-// between. Nothing is ever missed in what these leave, and everything is when one file with
-// acknowledged records is removed.
+// TestMissedAtRandom appends, truncates and opens again at random, with kills and power failures in
+// between. These cause no report of a loss; removing one file with acknowledged records always
+// does.
 func TestMissedAtRandom(t *testing.T) {
 	for seed := range uint64(60) {
 		rng, m := rand.New(rand.NewPCG(seed, 1)), newModel()
@@ -143,7 +143,7 @@ func TestMissedAtRandom(t *testing.T) {
 	}
 }
 
-// TestUnmark: a log that is removed in order is not missed.
+// TestUnmark: the regular removal of a log is not reported as a loss.
 func TestUnmark(t *testing.T) {
 	disk := logtest.New(1)
 	l := open(t, marked(disk))

@@ -12,15 +12,15 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 )
 
-// small makes everything happen within a few records: segments end, spare files fill up, records
-// are too large to gather.
+// small returns options with which everything happens within a few records: segments end, spare
+// files fill up, records are too large for a group.
 func small(disk log.FS) log.Options {
 	return log.Options{
 		Dir: "log", FS: disk, SegmentBytes: 1024, MaxBytes: 64 << 10, SpareBytes: 2048, MaxRecordBytes: 2000, GroupBytes: 512,
 	}
 }
 
-// marked are small options of a log with a mark.
+// marked returns small options of a log with a mark.
 func marked(disk log.FS) log.Options {
 	opts := small(disk)
 	opts.MarkPath = "log.mark"
@@ -60,7 +60,7 @@ func replay(t *testing.T, l *log.Log, from log.Position) (entries []entry, err e
 	return entries, err
 }
 
-// recordOf is the nth record: its number, and bytes that follow from it.
+// recordOf returns the nth record: its number, and bytes derived from it.
 func recordOf(n uint64) []byte {
 	sizes := []int{0, 1, 40, 100, 17, 300, 5, 700, 60, 1200}
 	b := binary.BigEndian.AppendUint64(nil, n)
@@ -83,7 +83,7 @@ func newModel() *model {
 	return &model{acked: map[uint64]log.Position{}, unknown: map[uint64]bool{}, ordered: true}
 }
 
-// add appends the next record and remembers how that ended.
+// add appends the next record and remembers the outcome.
 func (m *model) add(t *testing.T, l *log.Log) error {
 	t.Helper()
 	n := m.next
@@ -103,7 +103,7 @@ func (m *model) add(t *testing.T, l *log.Log) error {
 	return nil
 }
 
-// check replays a log that was just opened and takes what is in it as acknowledged from now on.
+// check replays a log that was just opened. From now on it expects the records that it found.
 func (m *model) check(t *testing.T, l *log.Log) {
 	t.Helper()
 	entries, err := replay(t, l, m.from)
@@ -147,7 +147,7 @@ func (m *model) compare(entries []entry) error {
 			return fmt.Errorf("record %d, acknowledged at %v, is gone (from %v)", n, m.acked[n], m.from)
 		}
 	}
-	m.unknown = map[uint64]bool{} // what is not there now must not come back
+	m.unknown = map[uint64]bool{} // what is not there now must not reappear
 	return nil
 }
 
@@ -157,7 +157,7 @@ func segmentName(number uint64) string {
 
 var errInjected = errors.New("injected")
 
-// failing makes a disk fail whenever fail says so.
+// failing makes disk calls fail for which fail returns true.
 func failing(disk *logtest.Disk, fail func(op logtest.Op, name string) bool) {
 	disk.Before = func(op logtest.Op, name string) error {
 		if fail(op, name) {

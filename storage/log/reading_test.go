@@ -15,9 +15,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 )
 
-// TestOpenToRead opens logs on disks that take no writes, whole ones, killed ones and ones that
-// hold nothing: all records are read, nothing is changed on the disk, appends fail with the reason;
-// when the disk takes writes again they go on after the last record.
+// TestOpenToRead opens logs on disks that take no writes: whole, killed and empty ones. All records
+// are read, nothing is changed on the disk, and appends fail with the reason. When the disk takes
+// writes again, appends continue after the last record.
 func TestOpenToRead(t *testing.T) {
 	for _, records := range []int{0, 1, 40} {
 		for _, bar := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS} {
@@ -82,7 +82,7 @@ func wantBarred(t *testing.T, l *log.Log, bar error) {
 	}
 }
 
-// contents says what is on a disk.
+// contents describes what is on a disk.
 func contents(t *testing.T, disk *logtest.Disk) string {
 	t.Helper()
 	names, err := disk.List("log")
@@ -97,8 +97,8 @@ func contents(t *testing.T, disk *logtest.Disk) string {
 	return b.String()
 }
 
-// TestChangedWhileRead: another process wrote the log while this one could only read it, without a
-// lock. It is not written then.
+// TestChangedWhileRead: another process wrote to the log while this one could only read it, without
+// a lock. Then this process does not write to it.
 func TestChangedWhileRead(t *testing.T) {
 	dir := t.TempDir()
 	o := log.Options{Dir: dir + "/log", MarkPath: dir + "/mark", SpareBytes: -1}
@@ -122,7 +122,7 @@ func TestChangedWhileRead(t *testing.T) {
 	}
 }
 
-// lockless cannot make a lock the first two times.
+// lockless cannot take a lock the first two times.
 type lockless struct {
 	log.OS
 	asked int

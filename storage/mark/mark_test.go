@@ -40,7 +40,7 @@ func TestMark(t *testing.T) {
 	}
 	last := ""
 	for n := range 600 {
-		m, err := Keep(file) // each time again: numbers go on
+		m, err := Keep(file) // opened again each time: numbers continue
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// FuzzRead: no file makes a reader fail in another way than with ErrDamaged.
+// FuzzRead: whatever a file contains, reading fails with ErrDamaged or not at all.
 func FuzzRead(f *testing.F) {
 	file := &memory{}
 	m, _ := Keep(file)

@@ -10,8 +10,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// benchRows are one cell each, of the size of an hour of points in a compacted cell, under keys as
-// in the data table.
+// benchRows returns rows of one cell each, of the size of an hour of points in a compacted cell,
+// under keys as in the data table.
 func benchRows(n, hour int) []kv.Mutation {
 	var all []kv.Mutation
 	value := make([]byte, 40)
@@ -24,7 +24,8 @@ func benchRows(n, hour int) []kv.Mutation {
 	return all
 }
 
-// pointRows are 10,000 rows of the hour's points of a series each: as many constant as counters.
+// pointRows returns 10,000 rows of the hour's points of a series each, half constants and half
+// counters.
 func pointRows(hour int) []kv.Mutation {
 	rng := rand.New(rand.NewPCG(1, uint64(hour)))
 	all := benchRows(10_000, hour)
@@ -171,8 +172,8 @@ func BenchmarkOpenInMemory(b *testing.B) {
 	}
 }
 
-// BenchmarkIncrement draws from one counter, as a burst of new names does; its cost must not grow
-// with the draws.
+// BenchmarkIncrement draws from one counter, as a burst of new names does; the cost must not grow
+// with the number of draws.
 func BenchmarkIncrement(b *testing.B) {
 	e := benchStore(b)
 	c := kv.Column{Table: "t", Family: "f", Row: []byte{0}, Qualifier: []byte("metrics")}

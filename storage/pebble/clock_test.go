@@ -8,8 +8,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// TestClock moves the machine's clock about, and over a power failure; the times of cells only go
-// forward.
+// TestClock sets the machine's clock back and forth, also across a power failure; the times of
+// cells only ascend.
 func TestClock(t *testing.T) {
 	wall := int64(50_000)
 	files := vfs.NewCrashableMem()

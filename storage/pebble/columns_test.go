@@ -14,7 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// dataCell is the cell of so many points from a place in the hour on.
+// dataCell returns the cell of so many points from a place in the hour on.
 func dataCell(from, count int, value float64) kv.Put {
 	var points []schema.Point
 	for i := range count {
@@ -25,7 +25,7 @@ func dataCell(from, count int, value float64) kv.Put {
 	return kv.Put{Qualifier: q, Value: v}
 }
 
-// codedRecord is the record of a cell that Apply codes.
+// codedRecord returns the record of a cell that Apply codes.
 func codedRecord(t testing.TB, time int64) record {
 	t.Helper()
 	p := dataCell(0, 40, 1)
@@ -36,8 +36,8 @@ func codedRecord(t testing.TB, time int64) record {
 	return r
 }
 
-// randomCellChange changes a row that has cells of points, of which some are coded, some are not
-// and some begin alike.
+// randomCellChange changes a row with cells of points. Some are coded, some are not, and some begin
+// with the same bytes.
 func randomCellChange(rng *rand.Rand, key string) kv.Mutation {
 	m := kv.Mutation{Key: []byte(key)}
 	if rng.IntN(20) == 0 {
@@ -49,7 +49,7 @@ func randomCellChange(rng *rand.Rand, key string) kv.Mutation {
 		p := dataCell(rng.IntN(3)*20, 1+rng.IntN(2)*rng.IntN(40), float64(rng.IntN(1000)))
 		switch rng.IntN(12) {
 		case 0:
-			p.Value = append(p.Value, 0) // no cell of points
+			p.Value = append(p.Value, 0) // not a cell of points
 		case 1:
 			p.Qualifier = []byte("other")
 		}
@@ -67,7 +67,7 @@ func randomCellChange(rng *rand.Rand, key string) kv.Mutation {
 }
 
 // TestCodedCells makes the same changes to the engine and to memory, and compares all that can be
-// read, wherever the rows are.
+// read, in memory tables and in files.
 func TestCodedCells(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
 	tables := []kv.Table{{Name: "t", Families: []string{"f"}}}
@@ -163,7 +163,7 @@ func codedCells(t *testing.T, e *Engine) (n int) {
 	return n
 }
 
-// TestCodedCellsAreFolded: folding moves a coded cell as it is.
+// TestCodedCellsAreFolded: folding moves a coded cell unchanged.
 func TestCodedCellsAreFolded(t *testing.T) {
 	r := codedRecord(t, 5)
 	row := folded(t, [][]byte{appendRow(nil, []record{r}, 5), appendRow(nil, []record{{qualifier: []byte("z"), time: 9}}, 9)}, true, true)
@@ -175,8 +175,8 @@ func TestCodedCellsAreFolded(t *testing.T) {
 	}
 }
 
-// TestFormat1 opens a store whose rows are of the first format, reads and changes them, and makes
-// it one of this format.
+// TestFormat1 opens a store whose rows have the first format, reads and changes them, and converts
+// it to the present format.
 func TestFormat1(t *testing.T) {
 	o := Options{Path: t.TempDir(), Tables: []kv.Table{{Name: "t", Families: []string{"f"}}}}
 	e := opened(t, o)

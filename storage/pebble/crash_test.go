@@ -25,7 +25,7 @@ func crashStore(files vfs.FS) (*Engine, error) {
 }
 
 // TestCrash writes from several goroutines, copies the file system at random moments as a power
-// failure would leave it, and opens each copy: what was acknowledged before the copy is there, no
+// failure would leave it, and opens each copy. What was acknowledged before the copy is there, no
 // row is half changed, and a number that was drawn before an acknowledged write is not drawn again.
 func TestCrash(t *testing.T) {
 	files := vfs.NewCrashableMem()
@@ -46,7 +46,7 @@ func TestCrash(t *testing.T) {
 		if crash%5 == 4 {
 			e.mustFlush(t)
 		}
-		// Let each writer get on by a few writes, so that the copies differ.
+		// Wait until each writer has made a few more writes, so that the copies differ.
 		for w := range acknowledged {
 			target := acknowledged[w].Load() + rng.Int64N(20)
 			for acknowledged[w].Load() < target && ctx.Err() == nil {
@@ -60,7 +60,7 @@ func TestCrash(t *testing.T) {
 		for w := range before {
 			before[w] = acknowledged[w].Load()
 		}
-		// percent of what was not synced that is on the disk all the same
+		// percentage of unsynced data that reached the disk all the same
 		kept := int(rng.Int64N(101))
 		copied := files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: kept, RNG: rng})
 		afterCrash(t, copied, before)
@@ -74,7 +74,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// crashWriter makes write after write: draws a number, puts it into two cells of its own row,
+// crashWriter repeats one write: it draws a number, puts it into two cells of its own row, and
 // deletes the two before.
 func crashWriter(ctx context.Context, e *Engine, w int, acknowledged *atomic.Int64, progress chan<- struct{}) error {
 	for n := int64(1); ctx.Err() == nil; n++ {

@@ -12,7 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// smallDisk is a file system that returns how much of it is free.
+// smallDisk is a file system whose free space the test sets.
 type smallDisk struct {
 	vfs.FS
 	free  atomic.Uint64
@@ -26,7 +26,7 @@ func (d *smallDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
 
 const testMinFree = 1 << 20
 
-// onSmallDisk opens a store that wants testMinFree and has twice that.
+// onSmallDisk opens a store that requires testMinFree, on a disk with twice that.
 func onSmallDisk(t *testing.T) (*Engine, *smallDisk) {
 	t.Helper()
 	disk := &smallDisk{FS: vfs.NewMem()}
@@ -44,7 +44,7 @@ func onSmallDisk(t *testing.T) (*Engine, *smallDisk) {
 	return e, disk
 }
 
-// has sets what is free, and waits until that is known.
+// has sets the free space, and waits until the store knows it.
 func (d *smallDisk) has(t *testing.T, e *Engine, quarters uint64) {
 	t.Helper()
 	d.free.Store(testMinFree / 4 * quarters)
@@ -56,7 +56,8 @@ func (d *smallDisk) has(t *testing.T, e *Engine, quarters uint64) {
 	}
 }
 
-// TestLittleRoom: what is refused when, what goes on, and that all of it comes back.
+// TestLittleRoom: with too little free space some operations are refused and others continue; with
+// enough space again all continue.
 func TestLittleRoom(t *testing.T) {
 	e, disk := onSmallDisk(t)
 	counter := kv.Column{Table: "t", Family: "f", Row: []byte("n"), Qualifier: []byte("q")}
@@ -90,8 +91,8 @@ func TestLittleRoom(t *testing.T) {
 	}
 }
 
-// TestCompactionWaits: below half, compactions wait until there is room; below a quarter, flushes
-// too; closing waits for neither.
+// TestCompactionWaits: below half of the required free space, compactions wait for more; below a
+// quarter, flushes wait too; closing waits for neither.
 func TestCompactionWaits(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -104,7 +105,7 @@ func TestCompactionWaits(t *testing.T) {
 		for _, end := range []string{"room", "close"} {
 			t.Run(c.name+"/"+end, func(t *testing.T) {
 				e, disk := onSmallDisk(t)
-				for n := range 3 { // files below, of the same rows
+				for n := range 3 { // files below it, of the same rows
 					apply(t, e, "f", rows("a", fmt.Sprint(n), "z"))
 					e.mustFlush(t)
 				}
@@ -116,7 +117,7 @@ func TestCompactionWaits(t *testing.T) {
 				done := make(chan error, 1)
 				go func() { done <- c.work(e) }()
 				looks := disk.looks.Load()
-				for disk.looks.Load() < looks+2 { // it waits, and looks now and then
+				for disk.looks.Load() < looks+2 { // it waits, and checks now and then
 					select {
 					case err := <-done:
 						t.Fatalf("it did not wait: %v", err)
@@ -145,7 +146,7 @@ func TestCompactionWaits(t *testing.T) {
 	}
 }
 
-// TestOpenWithLittleRoom: a store on a disk that is nearly full opens and is read.
+// TestOpenWithLittleRoom: a store on a disk that is nearly full opens and can be read.
 func TestOpenWithLittleRoom(t *testing.T) {
 	e, disk := onSmallDisk(t)
 	apply(t, e, "f", rows("a"))

@@ -40,8 +40,8 @@ func TestContractOnDisk(t *testing.T) {
 	kvtest.RunLocal(t, func(t *testing.T) kv.Local { return opened(t, Options{Path: t.TempDir(), Tables: kvtest.Tables()}) })
 }
 
-// restless flushes and compacts at every few calls, so that the contract is kept by files and not
-// by memory.
+// restless flushes and compacts every few calls, so that files and not memory are tested against
+// the contract.
 type restless struct {
 	*Engine
 	t     *testing.T
@@ -87,7 +87,7 @@ func apply(t testing.TB, e kv.KV, family string, rows []kv.Mutation) {
 	}
 }
 
-// scanned says the rows of a scan in a line each.
+// scanned formats the rows of a scan, a line each.
 func scanned(t testing.TB, e kv.KV, s kv.Scan) (lines []string) {
 	t.Helper()
 	if s.Table = "t"; s.Family == "" {
@@ -125,7 +125,8 @@ func TestReopen(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// Families keep their bytes whatever is asked for next, and in whatever order.
+	// Each family keeps its byte in the keys, whatever families are requested later and in whatever
+	// order.
 	o.Tables = []kv.Table{{Name: "other", Families: []string{"f"}}, {Name: "t", Families: []string{"h", "g"}}}
 	again := opened(t, o)
 	wantLines(t, scanned(t, again, kv.Scan{}), "a: q=of a", "b: q=of b")
@@ -168,7 +169,7 @@ func TestClosed(t *testing.T) {
 			t.Fatal(err)
 		}
 		go func() { closed <- e.Close() }()
-		// Close waits for this scan, and what is called inside of it does not wait for Close.
+		// Close waits for this scan, and calls made inside of the scan do not wait for Close.
 		for {
 			if _, err := e.Get(t.Context(), "t", "f", nil); err != nil {
 				if !errors.Is(err, ErrClosed) {
@@ -216,7 +217,7 @@ func TestCollector(t *testing.T) {
 	}
 }
 
-// TestManyOpens is what a run of promqltest does.
+// TestManyOpens opens as many stores as a run of promqltest does.
 func TestManyOpens(t *testing.T) {
 	for range 256 {
 		e := opened(t, Options{InMemory: true, Tables: kvtest.Tables()})

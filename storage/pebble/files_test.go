@@ -10,7 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// onFiles opens a store in memory whose clock the test moves.
+// onFiles opens a store in memory whose clock the test sets.
 func onFiles(t *testing.T, now *int64) *Engine {
 	t.Helper()
 	o := Options{InMemory: true, Tables: []kv.Table{{Name: "t", Families: []string{"f"}}}}
@@ -40,9 +40,9 @@ func (e *Engine) mustCompact(t *testing.T) {
 	}
 }
 
-// TestDeletedStaysDeleted has an old row at the bottom, and above it changes that leave nothing of
-// it. Flushes and compactions fold those changes before they meet the old row; it must not come
-// back when they do.
+// TestDeletedStaysDeleted has an old row at the bottom, and above it changes that delete all of it.
+// Flushes and compactions fold those changes before they meet the old row; then the row must not
+// reappear.
 func TestDeletedStaysDeleted(t *testing.T) {
 	key := []byte("k")
 	put := kv.Mutation{Key: key, Puts: []kv.Put{{Qualifier: []byte("q"), Value: []byte("old")}, {Qualifier: []byte("r")}}}
@@ -122,7 +122,7 @@ func TestSinceOnFiles(t *testing.T) {
 	}
 }
 
-// rowsSince counts rows with a cell as new as since, without asking for it.
+// rowsSince counts rows with a cell not older than since, without a scan with Since.
 func rowsSince(t *testing.T, e *Engine, since int64) (n int) {
 	t.Helper()
 	for row, err := range e.Scan(t.Context(), kv.Scan{Table: "t", Family: "f"}) {
@@ -139,8 +139,8 @@ func rowsSince(t *testing.T, e *Engine, since int64) (n int) {
 	return n
 }
 
-// TestCache sees to it that memory tables, which Pebble takes from the cache's memory, leave some
-// of it.
+// TestCache checks that memory tables, which Pebble takes from the cache's memory, leave some of
+// it.
 func TestCache(t *testing.T) {
 	for _, o := range []Options{{Path: t.TempDir()}, {InMemory: true}, {Path: t.TempDir(), CacheBytes: 1 << 20}} {
 		o.Tables = []kv.Table{{Name: "t", Families: []string{"f"}}}
@@ -157,7 +157,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestScanJumps sees to it that a scan for a few rows of many does not step through all.
+// TestScanJumps checks that a scan for a few rows of many does not step through all.
 func TestScanJumps(t *testing.T) {
 	now := int64(1000)
 	e := onFiles(t, &now)
@@ -186,7 +186,7 @@ func TestScanJumps(t *testing.T) {
 	}
 }
 
-// stepsOf walks as scan does and counts what Pebble had to step over.
+// stepsOf iterates as scan does and counts the entries that Pebble stepped over.
 func stepsOf(t *testing.T, e *Engine, s *kv.Scan) int {
 	t.Helper()
 	w, err := e.walk(1, s)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// folded folds operands, the oldest first, in the way that fold's Merge functions are called.
+// folded folds operands, the oldest first, as Pebble calls fold's Merge functions.
 func folded(t testing.TB, operands [][]byte, newestFirst, base bool) []byte {
 	t.Helper()
 	merge := newMerger().Merge
@@ -40,7 +40,7 @@ func folded(t testing.TB, operands [][]byte, newestFirst, base bool) []byte {
 	return row
 }
 
-// randomChange is a change with a few of ten qualifiers, at a time.
+// randomChange returns a change of a few of ten qualifiers, at a time.
 func randomChange(rng *rand.Rand, time int64) (records []record) {
 	for q := range 10 {
 		if rng.IntN(4) > 0 {
@@ -71,8 +71,8 @@ func TestFold(t *testing.T) {
 				}
 			}
 		}
-		// Fold neighbours without the base until one is left, as compactions do, then the whole
-		// with it.
+		// Fold neighbours without the base until one is left, as compactions do, then all of it
+		// with the base.
 		groups := slices.Clone(operands)
 		for len(groups) > 1 {
 			from := rng.IntN(len(groups) - 1)
@@ -128,8 +128,8 @@ func readRow(t testing.TB, row []byte) (records []record, last int64) {
 	}
 }
 
-// FuzzRow: whatever parses is the same row again when it is written and when it is folded with
-// nothing new.
+// FuzzRow: a row that parses is the same after it is written, and after it is folded with an empty
+// change.
 func FuzzRow(f *testing.F) {
 	f.Add(appendRow(nil, nil, 0))
 	f.Add(appendRow(nil, []record{{qualifier: []byte("q"), value: []byte("v"), time: 1}}, 1_700_000_000_000))
@@ -173,7 +173,7 @@ func FuzzRow(f *testing.F) {
 	})
 }
 
-// A corrupt operand must stop the fold, not vanish in it.
+// A corrupt operand must stop the fold with an error, not disappear.
 func TestFoldCorrupt(t *testing.T) {
 	good := appendRow(nil, []record{{qualifier: []byte("q"), value: []byte("v"), time: 1}}, 1)
 	for name, bad := range map[string][]byte{

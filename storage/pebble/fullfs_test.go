@@ -13,7 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// fullDisk is a file system on which nothing can be made or written while it is full.
+// fullDisk is a file system on which nothing can be created or written while it is full.
 type fullDisk struct {
 	vfs.FS
 	full  atomic.Bool
@@ -58,9 +58,9 @@ func (f *fullFile) Write(p []byte) (int, error) {
 	return f.File.Write(p)
 }
 
-// TestFullDisk: writes, flushes and compactions that meet a full disk wait, others are refused,
-// reads are answered; when there is room all go on by themselves, and everything that was
-// acknowledged is there, then and in the next process.
+// TestFullDisk: writes, flushes and compactions that run into a full disk wait, later ones are
+// refused, and reads are answered. When there is space again all continue by themselves, and
+// everything acknowledged is there, in this process and in the next.
 func TestFullDisk(t *testing.T) {
 	for name, work := range map[string]func(e *Engine) error{
 		"write":      func(e *Engine) error { return e.Apply(t.Context(), "t", "f", rows("x")) },
@@ -75,7 +75,7 @@ func TestFullDisk(t *testing.T) {
 				apply(t, e, "f", rows("a", fmt.Sprint(n)))
 				e.mustFlush(t)
 			}
-			// or a compaction under way may meet the full disk first, and the write is refused
+			// or a running compaction meets the full disk first, and the write is refused
 			if name == "write" {
 				e.mustCompact(t)
 			}
@@ -99,7 +99,7 @@ func TestFullDisk(t *testing.T) {
 			if err := <-done; err != nil {
 				t.Errorf("when there is room again: %v", err)
 			}
-			// polling, with a deadline: others of the engine may wait still
+			// polling, with a deadline: other operations of the engine may still wait
 			for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 				err := e.Apply(t.Context(), "t", "f", rows("d"))
 				if err == nil {

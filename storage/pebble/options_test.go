@@ -10,7 +10,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// Pebble's file of options has no sum. A damaged one is named, and is not needed to mend the store.
+// Pebble's file of options has no checksum. A damaged one is reported, and repairing the store does
+// not need it.
 func TestDamagedOptions(t *testing.T) {
 	o := Options{Path: filepath.Join(t.TempDir(), "store"), Tables: []kv.Table{{Name: "t", Families: []string{"f"}}}}
 	e, err := Open(o)
@@ -38,7 +39,7 @@ func TestDamagedOptions(t *testing.T) {
 		}
 		e, err := Open(o)
 		if err == nil {
-			if err := e.Close(); err != nil { // what was damaged does not matter
+			if err := e.Close(); err != nil { // the damaged file does not matter
 				t.Fatal(err)
 			}
 			continue

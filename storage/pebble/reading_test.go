@@ -16,8 +16,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// barredDisk is a file system that can be made to take no writes at all: nothing is made, changed,
-// renamed or removed, and no lock is to be had.
+// barredDisk is a file system that can be made to take no writes at all: nothing can be created,
+// changed, renamed, removed or locked.
 type barredDisk struct {
 	vfs.FS
 	bar     atomic.Pointer[error] // nil: it takes writes
@@ -67,10 +67,10 @@ func (d *barredDisk) Remove(name string) error {
 	}())
 }
 
-// TestOpenToRead opens stores on disks that take no writes, after a clean end and after a kill:
-// everything is read, what is in Pebble's log only as well, nothing is changed on the disk, writes
-// are refused with the reason; when the disk takes writes again the store does so by itself, and a
-// scan that began before goes on.
+// TestOpenToRead opens stores on disks that take no writes, after a clean end and after a kill.
+// Everything is read, including what is only in Pebble's log; nothing is changed on the disk;
+// writes are refused with the reason. When the disk takes writes again the store does so by itself,
+// and a scan that began before continues.
 func TestOpenToRead(t *testing.T) {
 	for word, bar := range map[string]error{"is full": syscall.ENOSPC, "mounted read-only": syscall.EROFS, "quota": syscall.EDQUOT} {
 		for _, killed := range []bool{false, true} {
@@ -120,7 +120,7 @@ func TestOpenToRead(t *testing.T) {
 	}
 }
 
-// wantRefused wants everything that writes to be refused with a reason.
+// wantRefused checks that everything that writes is refused with a reason.
 func wantRefused(t *testing.T, e *Engine, word string) {
 	t.Helper()
 	column := kv.Column{Table: "t", Family: "f", Row: []byte("n"), Qualifier: []byte("q")}
@@ -141,7 +141,7 @@ func wantRefused(t *testing.T, e *Engine, word string) {
 	}
 }
 
-// mend makes a disk take writes while a scan is on its way, and waits until a row can be written.
+// mend makes a disk take writes during a scan, and waits until a row can be written.
 func mend(t *testing.T, e *Engine, do func()) {
 	t.Helper()
 	first := true
@@ -171,14 +171,14 @@ func mend(t *testing.T, e *Engine, do func()) {
 				t.Fatalf("Apply when the disk takes writes again: %v", err)
 			}
 		}
-		e.mustCompact(t) // tables go that the scan reads
+		e.mustCompact(t) // removes tables that the scan reads
 	}
 	if first {
 		t.Fatal("nothing is read")
 	}
 }
 
-// readOn reads rows that are there until it is stopped.
+// readOn reads existing rows until it is stopped.
 func readOn(t *testing.T, e *Engine, stop <-chan struct{}) {
 	for {
 		select {
@@ -194,8 +194,8 @@ func readOn(t *testing.T, e *Engine, stop <-chan struct{}) {
 	}
 }
 
-// TestBeginOnFullDisk: where there is no store yet and no room for one, there is an empty one,
-// which begins when there is room.
+// TestBeginOnFullDisk: without a store and without space for one, the store is empty, and it is
+// created when there is space.
 func TestBeginOnFullDisk(t *testing.T) {
 	disk := &barredDisk{FS: vfs.NewMem()}
 	disk.set(syscall.ENOSPC)
@@ -224,8 +224,8 @@ func TestBeginOnFullDisk(t *testing.T) {
 	}
 }
 
-// TestSpaceToOpen: a start needs room for what it writes, of bytes and of files; with less the
-// store is read.
+// TestSpaceToOpen: a start needs space for what it writes, in bytes and in files; with less the
+// store is only read.
 func TestSpaceToOpen(t *testing.T) {
 	e, disk := onSmallDisk(t)
 	apply(t, e, "f", rows("a"))

@@ -14,7 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// versioned are rows of which each says its number and version, of bytes that do not compress.
+// versioned returns rows that contain their number and version, of bytes that do not compress.
 func versioned(rng *rand.Rand, from, to, version int) (list []kv.Mutation) {
 	for n := from; n < to; n++ {
 		value := []byte(fmt.Sprintf("%d/%d/", n, version))
@@ -26,9 +26,9 @@ func versioned(rng *rand.Rand, from, to, version int) (list []kv.Mutation) {
 	return list
 }
 
-// TestRepair flips bits in tables on two levels, cuts them and removes them. What Check says is
-// lost is gone after Repair, with no older version of it; all else is as it was, for reads before
-// that do not meet the damage too; and nothing is left to be found.
+// TestRepair flips bits in tables on two levels, cuts the tables and removes them. What Check
+// reports as lost is gone after Repair, without an older version of it. All else is unchanged, also
+// for reads before the repair that do not meet the damage, and another Check finds nothing.
 func TestRepair(t *testing.T) {
 	const rows = 1500
 	mem := vfs.NewMem()

@@ -20,8 +20,8 @@ func restoreTo(path string) Options {
 	return Options{Path: path, Tables: []kv.Table{{Name: "t", Families: []string{"f"}}}}
 }
 
-// backedUp has a backup called "backup" in files, of a store with the rows a and b, of a form of
-// the store.
+// backedUp makes a backup called "backup" in files, of a store with the rows a and b, in a format
+// of the store.
 func backedUp(t *testing.T, files vfs.FS, format byte) {
 	t.Helper()
 	e, err := crashStore(files)
@@ -50,7 +50,7 @@ func namesIn(t *testing.T, files vfs.FS, dir string) string {
 }
 
 // TestRestore restores a backup twice, the second time after rows were added to the first copy, and
-// looks that the backup is as it was.
+// checks that the backup is unchanged.
 func TestRestore(t *testing.T) {
 	files := vfs.NewMem()
 	backedUp(t, files, formatVersion)
@@ -74,8 +74,8 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestRestoreForms: a backup of an earlier form becomes this one, of a later one it is refused and
-// nothing stays behind.
+// TestRestoreForms: a backup of an earlier format is converted; one of a later format is refused,
+// and nothing is left of the attempt.
 func TestRestoreForms(t *testing.T) {
 	for format, want := range map[byte]string{1: "", formatVersion: "", formatVersion + 1: fmt.Sprint("later version of tsdbridge: format ", formatVersion+1)} {
 		files := vfs.NewMem()
@@ -90,8 +90,8 @@ func TestRestoreForms(t *testing.T) {
 	}
 }
 
-// TestRestoreFails fails each write to the folder in turn: nothing is left behind, or a folder that
-// is marked and opens as no store.
+// TestRestoreFails fails each write to the folder in turn: either nothing is left, or a folder that
+// is marked and does not open as a store.
 func TestRestoreFails(t *testing.T) {
 	refused := 0
 	for n := int32(0); ; n++ {
@@ -110,7 +110,7 @@ func TestRestoreFails(t *testing.T) {
 			continue
 		}
 		if names = " " + names + " "; !strings.Contains(names, " "+restoringName+" ") {
-			// The last steps: all is there but for the sync of the mark's removal.
+			// In the last steps only the sync of the mark's removal is missing.
 			if e, err := open(restoreTo("to"), mem, func() int64 { return 1 }); err != nil {
 				t.Errorf("failure %d: %v; left: %s", n, err, names)
 			} else {
@@ -131,7 +131,7 @@ func TestRestoreFails(t *testing.T) {
 	t.Logf("%d failures left a folder that is refused", refused)
 }
 
-// TestRestoreCut: a power failure in the middle of the copy leaves no store that lacks rows.
+// TestRestoreCut: a power failure during the copy leaves no store that lacks rows.
 func TestRestoreCut(t *testing.T) {
 	files := vfs.NewCrashableMem()
 	backedUp(t, files, formatVersion)
@@ -168,7 +168,7 @@ func TestRestoreCut(t *testing.T) {
 			t.Fatalf("cut %d: %v", n, err)
 		default:
 			got := len(scanned(t, e, kv.Scan{}))
-			// Before the mark was there, there was nothing.
+			// Before the mark was written there was nothing.
 			if got != 0 && got != 2 || got == 0 && n > 4 {
 				t.Errorf("cut %d: %d rows", n, got)
 			}
@@ -179,8 +179,8 @@ func TestRestoreCut(t *testing.T) {
 	}
 }
 
-// TestRestoreRefuses what is not empty, and what is no backup; a new file system's own folder is
-// nothing.
+// TestRestoreRefuses folders that are not empty and folders that are not backups; the folder that a
+// new file system creates itself counts as empty.
 func TestRestoreRefuses(t *testing.T) {
 	files := vfs.NewMem()
 	backedUp(t, files, formatVersion)

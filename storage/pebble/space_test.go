@@ -9,7 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// hourRows are rows of so many metrics and series for one hour, in OpenTSDB's order of keys, of
+// hourRows returns rows of so many metrics and series for one hour, in OpenTSDB's order of keys, of
 // bytes that do not compress.
 func hourRows(rng *rand.Rand, metrics, series, hour int) (rows []kv.Mutation) {
 	for m := range metrics {
@@ -25,7 +25,7 @@ func hourRows(rng *rand.Rand, metrics, series, hour int) (rows []kv.Mutation) {
 	return rows
 }
 
-// hoursOf are the rows of a metric from an hour up to another.
+// hoursOf returns the range of a metric's rows from an hour up to another.
 func hoursOf(metric, from, to int) kv.KeyRange {
 	at := func(hour int) []byte {
 		return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, uint32(metric)), uint32(hour))
@@ -33,8 +33,8 @@ func hoursOf(metric, from, to int) kv.KeyRange {
 	return kv.KeyRange{From: at(from), To: at(to)}
 }
 
-// TestSpaceComesBack deletes the older half of each metric from files at rest. The disk gets it
-// back by itself, whether the metrics are large or small.
+// TestSpaceComesBack deletes the older half of each metric from files at rest. The disk space is
+// freed without further calls, whether the metrics are large or small.
 func TestSpaceComesBack(t *testing.T) {
 	for name, size := range map[string]struct{ metrics, series int }{"many small": {2000, 2}, "few large": {4, 1000}} {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestSpaceComesBack(t *testing.T) {
 			if err != nil || held != size.metrics {
 				t.Fatalf("DeleteRange: %d ranges, %v; want %d", held, err, size.metrics)
 			}
-			e.mustFlush(t) // else done by Pebble after deleteRangeDelay
+			e.mustFlush(t) // otherwise Pebble does it after deleteRangeDelay
 			deadline := time.Now().Add(20 * time.Second)
 			after := e.db().Metrics().DiskSpaceUsage()
 			for after > before*6/10 && time.Now().Before(deadline) {

@@ -7,7 +7,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// TestSplitParts wants no part with most of a table that has several files.
+// TestSplitParts: no part contains most of a table that has several files.
 func TestSplitParts(t *testing.T) {
 	const rows, parts = 4000, 4
 	e := opened(t, Options{InMemory: true, Tables: []kv.Table{{Name: "t", Families: []string{"a", "f", "z"}}}})
@@ -18,7 +18,7 @@ func TestSplitParts(t *testing.T) {
 	for _, family := range []string{"a", "f", "z"} {
 		for i := range rows {
 			for j := range value {
-				value[j] = value[j]*31 + byte(i+j) // Pebble compresses what repeats
+				value[j] = value[j]*31 + byte(i+j) // Pebble compresses repetitions
 			}
 			put := kv.Mutation{Key: fmt.Appendf(nil, "%05d", i), Puts: []kv.Put{{Qualifier: []byte("q"), Value: value}}}
 			if err := e.ApplyUnlogged(t.Context(), "t", family, []kv.Mutation{put}); err != nil {

@@ -24,7 +24,7 @@ type folder struct {
 func (f *folder) Open(t *testing.T, before storetest.Fate) kv.KV {
 	t.Helper()
 	if f.engine != nil {
-		switch kept := 100; before { // percent of what was not synced that is there all the same
+		switch kept := 100; before { // percentage of unsynced data that reached the disk all the same
 		case storetest.PowerFailed:
 			kept = f.rng.IntN(101)
 			fallthrough
@@ -52,14 +52,13 @@ func (f *folder) end(t *testing.T) {
 	f.engine = nil
 }
 
-// TestStore holds the store to the suite, with kills and power failures of both its disk and its
-// log's.
+// TestStore runs the suite of stores, with kills and power failures of its disk and its log's.
 func TestStore(t *testing.T) {
 	seeds := scale.Of[uint64](t, "random histories of a store", 8, 24, 300)
 	storetest.Run(t, storetest.Config{Seeds: seeds, Exclusive: true, New: newFolder})
 }
 
-// TestMistakenCells: the columns of cells that a TSD would misread are read, and put right.
+// TestMistakenCells: columns of cells that a TSD would misread are read and rewritten correctly.
 func TestMistakenCells(t *testing.T) {
 	storetest.RunMistaken(t, storetest.Config{Exclusive: true, New: newFolder})
 }
@@ -75,7 +74,7 @@ func newFolder(t *testing.T) storetest.Engine {
 	return f
 }
 
-// TestSpans holds the days of series to the suite, with kills and power failures.
+// TestSpans runs the suite on active days, with kills and power failures.
 func TestSpans(t *testing.T) {
 	storetest.RunSpans(t, storetest.Config{Seeds: scale.Of[uint64](t, "random histories of days", 24, 24, 300), Exclusive: true, New: newFolder})
 }

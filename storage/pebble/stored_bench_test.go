@@ -9,8 +9,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// BenchmarkStored gets every how many-th row of an hour by seeks and by going on from the last:
-// what Costs is made of.
+// BenchmarkStored gets every nth row of an hour, by seeks and by stepping from the last row. Costs
+// is derived from it.
 func BenchmarkStored(b *testing.B) {
 	e := benchStore(b)
 	all := pointRows(1)

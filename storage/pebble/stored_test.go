@@ -36,9 +36,8 @@ func sameCells(a, b []kv.Cell) bool {
 	})
 }
 
-// TestStored compares rows as they are stored with the same rows as cells: any of them, by seeks,
-// near to each other and by a scan, those that were deleted and those that never were among them,
-// in memory and in files.
+// TestStored compares stored rows with the same rows as cells: any of them, by seeks, near to each
+// other and by a scan, including deleted rows and rows that never existed, in memory and in files.
 func TestStored(t *testing.T) {
 	points := pointRows(1)[:300]
 	for seed := range scale.Of[uint64](t, "random tables", 4, 4, 60) {

@@ -29,7 +29,8 @@ func unsettled(t *testing.T, e *Engine, check func(where string)) {
 
 func keys(from, to string) kv.KeyRange { return kv.KeyRange{From: []byte(from), To: []byte(to)} }
 
-// TestDeleteRange deletes ranges of rows that are in memory, in files or both, and puts some again.
+// TestDeleteRange deletes ranges of rows that are in memory, in files or both, and puts some of
+// them again.
 func TestDeleteRange(t *testing.T) {
 	del := func(t *testing.T, e *Engine, from, to string) {
 		t.Helper()
@@ -80,8 +81,8 @@ func TestDeleteRangeRefuses(t *testing.T) {
 	wantLines(t, scanned(t, e, kv.Scan{}), "a: q=of a")
 }
 
-// TestDeleteRangeAgain: what is deleted is not written again, and other tables and families keep
-// theirs.
+// TestDeleteRangeAgain: deleted ranges are not written again, and other tables and families keep
+// their rows.
 func TestDeleteRangeAgain(t *testing.T) {
 	all := kv.Table{Name: "t", Families: []string{"f", "g"}}
 	e := opened(t, Options{Path: t.TempDir(), Tables: []kv.Table{all, {Name: "u", Families: []string{"f"}}}})
@@ -108,7 +109,7 @@ func TestDeleteRangeAgain(t *testing.T) {
 	}
 }
 
-// TestCheckpoint copies a store that is written to and opens the copy.
+// TestCheckpoint copies a store during writes and opens the copy.
 func TestCheckpoint(t *testing.T) {
 	o := Options{Path: t.TempDir() + "/store", Tables: []kv.Table{{Name: "t", Families: []string{"f"}}}}
 	e := opened(t, o)
@@ -134,8 +135,8 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
-// TestCheckpointIsDurable: a power failure after Checkpoint returned leaves the whole backup; what
-// an earlier one left half done is no obstacle.
+// TestCheckpointIsDurable: a power failure after Checkpoint returned leaves the whole backup; the
+// rest of an interrupted backup does not prevent another one.
 func TestCheckpointIsDurable(t *testing.T) {
 	files := vfs.NewCrashableMem()
 	e, err := crashStore(files)
@@ -163,8 +164,8 @@ func TestCheckpointIsDurable(t *testing.T) {
 	wantLines(t, scanned(t, copied, kv.Scan{}), "a: q=of a", "b: q=of b", "c: q=of c")
 }
 
-// TestFlush: what was unlogged is there after Flush and a power failure that leaves nothing but
-// what was synced.
+// TestFlush: changes that were not logged are there after Flush and a power failure that leaves
+// only synced data.
 func TestFlush(t *testing.T) {
 	files := vfs.NewCrashableMem()
 	e, err := crashStore(files)
@@ -194,7 +195,7 @@ func TestFlush(t *testing.T) {
 }
 
 // TestUnloggedCrash mixes unlogged changes with logged ones, flushes and changes of the log's file,
-// and cuts the power: what is there is the state after some number of changes, no fewer than were
+// and cuts the power. The state afterwards is that after some number of changes, no fewer than were
 // made before the last Apply or Flush.
 func TestUnloggedCrash(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
@@ -221,7 +222,7 @@ func TestUnloggedCrash(t *testing.T) {
 				}
 				durable = made
 			case 1:
-				e.mustFlush(t) // of memory to files, which is another thing
+				e.mustFlush(t) // of memory to files; Flush is something else
 				durable = made
 			case 2, 3, 4:
 				if _, err := e.db().AsyncFlush(); err != nil { // begins a new file of the log
@@ -245,7 +246,7 @@ func TestUnloggedCrash(t *testing.T) {
 	}
 }
 
-// numbered is the nth change: it puts a row of its own, and takes turns on another.
+// numbered returns the nth change: it puts a row of its own, and puts or deletes another in turns.
 func numbered(n int) kv.Mutation {
 	if n%2 == 0 {
 		return kv.Mutation{Key: []byte("even"), Puts: []kv.Put{{Qualifier: []byte("n"), Value: binary.BigEndian.AppendUint32(nil, uint32(n))}}}
@@ -253,7 +254,8 @@ func numbered(n int) kv.Mutation {
 	return kv.Mutation{Key: fmt.Appendf(nil, "odd %05d", n), Puts: []kv.Put{{Qualifier: []byte("n"), Value: make([]byte, 1000)}}}
 }
 
-// countNumbered says after how many changes the table was like this; it must have been.
+// countNumbered returns the number of changes after which the table was like this; there must be
+// one.
 func countNumbered(t *testing.T, e *Engine) (n int) {
 	t.Helper()
 	even := 0

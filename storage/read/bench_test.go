@@ -24,8 +24,8 @@ type benchStore struct {
 	stop   func()
 }
 
-// newBenchStore writes points of n series, one every 15 s, as counters and gauges of few decimals.
-// Every 1000 of them have one value of a tag.
+// newBenchStore writes points of n series, one every 15 s, as counters and gauges with few
+// decimals. Each group of 1000 series shares one value of a tag.
 func newBenchStore(b *testing.B, n, points int) *benchStore {
 	b.Helper()
 	engine, err := pebble.Open(pebble.Options{Path: b.TempDir(), Tables: storetest.Tables()})
@@ -103,8 +103,8 @@ func (s *benchStore) settle(b *testing.B) {
 	s.Store = reopened(b, s.engine)
 }
 
-// reopened is a store on the same table, which knows the series by the same numbers: they are those
-// of the order of tsdb-meta.
+// reopened opens a store on the same table. Its numbers of the series are the same: they follow the
+// order of tsdb-meta.
 func reopened(b *testing.B, engine *pebble.Engine) *storage.Store {
 	o := storage.DefaultOptions()
 	o.Exclusive = true
@@ -122,14 +122,14 @@ func reopened(b *testing.B, engine *pebble.Engine) *storage.Store {
 	return s
 }
 
-// BenchmarkSelect asks what dashboards ask: one series for a day, many for an hour, few of very
-// many.
+// BenchmarkSelect makes the queries of dashboards: one series for a day, many for an hour, few of
+// very many.
 func BenchmarkSelect(b *testing.B) {
 	const day, hour, minutes = 24 * 240, 240, 20
 	for _, c := range []struct {
 		name           string
 		series, points int
-		ask            int   // every how many-th series
+		ask            int   // every nth series
 		span           int64 // ms, the end of the data
 	}{
 		{"1of1000x24h", 1000, day, 1000, 24 * 3600_000},
@@ -173,9 +173,9 @@ func selectAll(b *testing.B, s *storage.Store, q storage.Query) (points int) {
 	return points
 }
 
-// BenchmarkSelectByTag reads 100 of very many series that have a tag: by their rows once the index
-// has named them, with the index's work, and by a scan of the metric's rows whose keys are matched
-// with the tag, as a TSD's row-key regexp is but for the cost of a regexp.
+// BenchmarkSelectByTag reads 100 of very many series that have a tag in two ways: by their rows,
+// including the work of the index that finds them, and by a scan of the metric's rows whose keys
+// are matched with the tag, as a TSD does with a regexp, without the cost of the regexp.
 func BenchmarkSelectByTag(b *testing.B) {
 	const n = 100_000
 	store := newBenchStore(b, n, 20)
@@ -214,7 +214,7 @@ func BenchmarkSelectByTag(b *testing.B) {
 	}
 }
 
-// scanAll decodes the rows of the data table, whose only metric and hour it is, that match.
+// scanAll decodes the matching rows of the data table, which has only one metric and hour.
 func scanAll(b *testing.B, db kv.KV, match *kv.Match) (points int) {
 	for row, err := range db.Scan(b.Context(), kv.Scan{Table: "tsdb", Family: "t", Match: match}) {
 		if err != nil {
@@ -231,7 +231,7 @@ func scanAll(b *testing.B, db kv.KV, match *kv.Match) (points int) {
 	return points
 }
 
-// grp7 looks up the UIDs of the tag.
+// grp7 returns a match of the tag's UIDs.
 func grp7(b *testing.B, db kv.KV) *kv.Match {
 	uid := func(name, kind string) []byte {
 		rows, err := db.Get(b.Context(), "tsdb-uid", "id", [][]byte{[]byte(name)})

@@ -4,7 +4,7 @@ package read_test
 
 import "syscall"
 
-// cpuTime is what this process has used of the processors, in nanoseconds.
+// cpuTime returns the CPU time that this process has used, in nanoseconds.
 func cpuTime() int64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

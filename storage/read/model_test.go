@@ -14,7 +14,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-// engines are those that a test can have, with what makes them put rows where a long run would.
+// engines returns the engines for a test, each with a function that moves its rows to where a long
+// run would have them.
 func engines(t *testing.T) map[string]func() (kv.KV, func()) {
 	return map[string]func() (kv.KV, func()){
 		"mem": func() (kv.KV, func()) { return kv.NewMem(storetest.Tables()...), func() {} },
@@ -38,7 +39,8 @@ func engines(t *testing.T) map[string]func() (kv.KV, func()) {
 }
 
 // TestSelectAgainstModel reads any of many series over any range, in any order, by every plan,
-// while rows are in the head, in the table in one cell or in many, and compares with a plain list.
+// while rows are in the head or in the table, in one cell or in many, and compares with a plain
+// list.
 func TestSelectAgainstModel(t *testing.T) {
 	for name, open := range engines(t) {
 		for seed := range scale.Of[uint64](t, "random stores on "+name, 6, 6, 60) {
@@ -65,7 +67,7 @@ func TestSelectAgainstModel(t *testing.T) {
 						continue
 					}
 					s.Stop()
-					if r.IntN(2) == 0 { // else the log has them
+					if r.IntN(2) == 0 { // otherwise they are in the log
 						if err := s.Close(t.Context()); err != nil {
 							t.Fatal(err)
 						}
@@ -83,7 +85,7 @@ func TestSelectAgainstModel(t *testing.T) {
 	}
 }
 
-// writeSome appends a step of all series, as a collector does, or some data anywhere.
+// writeSome appends a step of all series, as a collector does, or some data at any time.
 func writeSome(t *testing.T, r *rand.Rand, m *storetest.Model, s *storage.Store, refs []storage.Ref) {
 	t.Helper()
 	var b storage.Batch
@@ -121,7 +123,7 @@ func checkSome(t *testing.T, r *rand.Rand, m *storetest.Model, s *storage.Store,
 	}
 }
 
-// A series that is asked for twice is given twice.
+// A series that is requested twice is returned twice.
 func TestSelectTwice(t *testing.T) {
 	for name, open := range engines(t) {
 		db, _ := open()
@@ -143,8 +145,8 @@ func TestSelectTwice(t *testing.T) {
 	}
 }
 
-// The plan that is reported is the cheapest, and rows by key give way to a range as more of a
-// metric is asked for.
+// The reported plan is the cheapest. As a larger share of a metric is requested, a range replaces
+// rows by key.
 func TestPlan(t *testing.T) {
 	for name, open := range engines(t) {
 		db, _ := open()

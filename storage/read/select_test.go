@@ -35,8 +35,8 @@ func hosts(t *testing.T, s *storage.Store, n, hours int) []storage.Ref {
 	return refs
 }
 
-// Every way of reading gives the same: few of many series, most of them, and a range of more hours
-// than keys are asked for.
+// Every way of reading returns the same: few of many series, most of them, and a range of more
+// hours than keys are requested.
 func TestSelectPlans(t *testing.T) {
 	for _, salt := range []int{0, 1} {
 		db := kv.NewMem(storetest.Tables()...)
@@ -128,8 +128,8 @@ func (b *broken) Scan(ctx context.Context, s kv.Scan) iter.Seq2[kv.Row, error] {
 	}
 }
 
-// An engine that fails half way never makes a short answer: the last step of the loop is its error,
-// and no series is given of which a row is missing.
+// An engine that fails half way never causes a short answer: the last step of the loop is its
+// error, and no series is returned that lacks a row.
 func TestSelectError(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	hosts(t, storetest.Open(t, db), 600, 4)
@@ -179,7 +179,7 @@ func TestSelectCancelled(t *testing.T) {
 	}
 }
 
-// A row that cannot be read fails the queries that need it, and names it.
+// A row that cannot be read fails the queries that need it with an error that names it.
 func TestSelectCorruptRow(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	s := storetest.Open(t, db)

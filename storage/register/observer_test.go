@@ -17,7 +17,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-// observed counts how often an observer was shown each series, and fails while it is told to.
+// observed is an observer that counts how often it was shown each series, and fails on demand.
 type observed struct {
 	db kv.KV
 
@@ -69,8 +69,8 @@ func metaRows(t *testing.T, db kv.KV) int {
 	return n
 }
 
-// A series is complete when its observer was: until then it has no tsdb-meta row and each sight of
-// it is the first.
+// A series is complete when its observer was successful: until then it has no tsdb-meta row, and is
+// registered again each time it is resolved.
 func TestObserverFails(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	o, use := observing(db)
@@ -107,8 +107,9 @@ func TestObserverFails(t *testing.T) {
 	}
 }
 
-// A process that ends between the observer and tsdb-meta leaves a series that the next one observes
-// again; one whose row is there is known, even to a process that has not read the index.
+// If a process ends between the observer and the tsdb-meta row, the next process observes the
+// series again. A series whose row is there is known, even to a process that has not read the
+// index.
 func TestObserverAfterCrash(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	faulty := kvtest.New(db)
@@ -145,7 +146,7 @@ func TestObserverAfterCrash(t *testing.T) {
 	}
 }
 
-// Whoever resolves a series at the same time, its row comes after an observation.
+// Whichever calls resolve a series at the same time, its row is written after an observation.
 func TestObserverConcurrently(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	o, use := observing(db)

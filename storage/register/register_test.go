@@ -16,8 +16,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-// tape is an engine with a log of one sequence that need not be on the disk: what a crash leaves is
-// some first part of its changes, at least those before the last one that was waited for.
+// tape is an engine with a log of its changes in one sequence, of which the last may not be on the
+// disk yet: a crash leaves some first part of the changes, at least those before the last one that
+// was waited for.
 type tape struct {
 	*kv.Mem
 
@@ -37,7 +38,7 @@ func (p *tape) change(ctx context.Context, wait bool, f func(ctx context.Context
 }
 
 func (p *tape) apply(ctx context.Context, wait bool, table, family string, rows []kv.Mutation) error {
-	kept := make([]kv.Mutation, len(rows)) // the caller uses its memory again
+	kept := make([]kv.Mutation, len(rows)) // the caller reuses its memory
 	for i, r := range rows {
 		kept[i] = kv.Mutation{Key: bytes.Clone(r.Key), Deletes: r.Deletes, DeleteRow: r.DeleteRow, RowTime: r.RowTime}
 		for _, put := range r.Puts {
@@ -75,7 +76,7 @@ func (p *tape) CheckAndPut(ctx context.Context, c kv.Column, expected, value []b
 	return won, err
 }
 
-// after is what a crash leaves of n changes.
+// after returns what a crash leaves of n changes.
 func (p *tape) after(t *testing.T, n int) *kv.Mem {
 	t.Helper()
 	m := kv.NewMem(storetest.Tables()...)
@@ -94,7 +95,7 @@ type sighting struct {
 	durable int
 }
 
-// sightTogether resolves batches of new and known series by several at once.
+// sightTogether resolves batches of new and known series in several goroutines at once.
 func sightTogether(t *testing.T, p *tape, seed uint64) []sighting {
 	s := storetest.Open(t, p)
 	var (
@@ -131,7 +132,8 @@ func sightTogether(t *testing.T, p *tape, seed uint64) []sighting {
 }
 
 // Whenever the process ends, an acknowledged series has its UIDs, their names and its tsdb-meta
-// row, the next process finds it under the same TSUID, and no UID is given twice or without a name.
+// row, the next process finds it under the same TSUID, and no UID is assigned twice or without a
+// name.
 func TestFirstSightsSurviveCrashes(t *testing.T) {
 	for seed := range scale.Of[uint64](t, "random orders of first writes", 3, 3, 60) {
 		p := &tape{Mem: kv.NewMem(storetest.Tables()...)}

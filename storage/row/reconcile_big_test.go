@@ -11,8 +11,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// Rows of a hundred thousand cells or objects are reconciled as fast as they are read: nothing is
-// gone through for each of them.
+// Rows of a hundred thousand cells or objects are reconciled as fast as they are read: nothing
+// takes quadratic time.
 func TestLargeRows(t *testing.T) {
 	// of less than one; minutes where something is quadratic
 	const n, patience = 100_000, 20 * time.Second

@@ -44,7 +44,7 @@ func TestAgesRoundTrip(t *testing.T) {
 	}
 }
 
-// No object cell has the qualifier of a cell of ages, and the other way round.
+// No object cell has the qualifier of a cell of ages, and no cell of ages that of an object cell.
 func TestAgesAreNoObjects(t *testing.T) {
 	for _, offset := range []uint32{0, 1, 999, 1000, 3_599_000, 3_599_999} {
 		if q, _ := AppendObjectCell(nil, nil, []Object{{Offset: offset, Kind: ObjectFloat}}); ClassifyCell(q) != CellObject {
@@ -53,8 +53,8 @@ func TestAgesAreNoObjects(t *testing.T) {
 	}
 }
 
-// FuzzAges: what is no cell of ages is an error and never anything worse; what is one ascends, and
-// is written again as it was.
+// FuzzAges: bytes that are not a cell of ages are an error and nothing worse; a cell of ages
+// ascends, and is written again as it was.
 func FuzzAges(f *testing.F) {
 	_, v := AppendAgesCell(nil, nil, 5, []Age{{0, 1_700_000_000_000}, {15_000, 1_700_000_015_003}, {3_599_999, 1}})
 	f.Add(v)

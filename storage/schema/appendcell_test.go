@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// arrivals is the rule of an append cell as simply as can be: later arrivals replace earlier ones,
+// arrivals is the rule of an append cell in the simplest form: later arrivals replace earlier ones,
 // then all are sorted.
 func arrivals(points []Point) []Point {
 	byOffset := map[uint32]Point{}

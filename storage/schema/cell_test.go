@@ -13,7 +13,7 @@ import (
 
 // TestCells runs the data files about cells:
 //
-//	decode    qualifier = value -> what the cell is and holds; where encoding that again gives other bytes, those
+//	decode    qualifier = value -> what the cell is and contains; if encoding that again gives other bytes, those
 //	encode    points -> their one cell; values= chooses the encoding of floats
 //	put       times in milliseconds and values -> base time and cell
 //	classify  a qualifier a line -> the kind of its cell

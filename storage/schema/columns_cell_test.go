@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// checkAppendColumns compares with DecodeData, which is what the columns stand for.
+// checkAppendColumns compares the columns of a cell with DecodeData.
 func checkAppendColumns(t *testing.T, q, v []byte) {
 	t.Helper()
 	const base = 3600

@@ -9,9 +9,9 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestColumnsFile runs testdata/columns, which holds the form on disk to what it was: points, as in
-// the files about cells, and the columns of their cell. A line that ends in "every 15000 ms 20
-// times" stands for as many points.
+// TestColumnsFile runs testdata/columns, which fixes the form on disk: points, as in the files
+// about cells, and the columns of their cell. A line that ends in "every 15000 ms 20 times" stands
+// for as many points.
 func TestColumnsFile(t *testing.T) {
 	datadriven.RunTest(t, "testdata/columns", func(t *testing.T, d *datadriven.TestData) string {
 		var points []Point

@@ -50,7 +50,7 @@ var shapes = []shape{
 
 func hundredths(v float64) float64 { return math.Round(v*100) / 100 }
 
-// hostCells makes cells of n points, one each 15 s at so many milliseconds, like those of an
+// hostCells makes cells of n points, one each 15 s with an offset in milliseconds, like those of an
 // exporter's series: of all shapes, or of one.
 func hostCells(count, n int, offset uint32, name string) (cells [][2][]byte) {
 	rng := rand.New(rand.NewPCG(7, uint64(n)))
@@ -75,7 +75,7 @@ func hostCells(count, n int, offset uint32, name string) (cells [][2][]byte) {
 	return cells
 }
 
-// checkColumns codes a cell and holds all that is read from it against the cell.
+// checkColumns codes a cell and compares all that is read from it with the cell.
 func checkColumns(t *testing.T, e *ColumnEncoder, d *ColumnDecoder, q, v []byte) (coded []byte) {
 	t.Helper()
 	coded, ok := e.Append([]byte("before"), q, v)
@@ -114,7 +114,7 @@ func checkColumns(t *testing.T, e *ColumnEncoder, d *ColumnDecoder, q, v []byte)
 	return coded
 }
 
-// columnCases are cells of a few dozen points that each take another way through the coder.
+// columnCases returns cells of a few dozen points that take different paths through the coder.
 func columnCases(rng *rand.Rand) map[string][]Point {
 	series := func(n int, point func(i int) Point) (points []Point) {
 		for i := range n {
@@ -180,7 +180,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// TestColumnSizes holds the coder to what makes it worth having: bytes of a cell of so many points.
+// TestColumnSizes bounds the sizes of coded cells, in bytes for a number of points.
 func TestColumnSizes(t *testing.T) {
 	cases := columnCases(rand.New(rand.NewPCG(8, 8)))
 	var e ColumnEncoder
@@ -215,8 +215,8 @@ func TestRandomColumnsComeBack(t *testing.T) {
 	}
 }
 
-// randomWidths are points whose offsets and values use a random number of bits, some of them many
-// more.
+// randomWidths returns points whose offsets and values use a random number of bits, some of them
+// many more.
 func randomWidths(rng *rand.Rand) (points []Point) {
 	n, timeBits, valueBits, shift := 2+rng.IntN(80), rng.UintN(12), rng.UintN(63), rng.UintN(5)
 	offset, v := uint32(0), rng.Int64()>>rng.UintN(64)
@@ -232,7 +232,7 @@ func randomWidths(rng *rand.Rand) (points []Point) {
 	return points
 }
 
-// TestColumnsRefuse: cells that AppendCell would not write are left as they are.
+// TestColumnsRefuse: cells that AppendCell would not write are not coded.
 func TestColumnsRefuse(t *testing.T) {
 	var points []Point
 	for i := range 60 {
@@ -273,7 +273,7 @@ func TestColumnsRefuse(t *testing.T) {
 	}
 }
 
-// TestDamagedColumns: a cell with bytes missing or left over, or with times that no cell has, is an
+// TestDamagedColumns: a cell with missing or extra bytes, or with times that no cell has, is an
 // error.
 func TestDamagedColumns(t *testing.T) {
 	cell := hostCells(1, 60, 994, "counter")[0]
@@ -302,7 +302,7 @@ func TestDamagedColumns(t *testing.T) {
 	}
 }
 
-// TestColumnsMakeNoGarbage: coder and decoder live in the memory that they have.
+// TestColumnsMakeNoGarbage: coder and decoder reuse the memory that they have.
 func TestColumnsMakeNoGarbage(t *testing.T) {
 	var e ColumnEncoder
 	var d ColumnDecoder
@@ -328,7 +328,7 @@ func TestColumnsMakeNoGarbage(t *testing.T) {
 	}
 }
 
-// FuzzColumns codes whatever is a cell.
+// FuzzColumns codes everything that is a cell.
 func FuzzColumns(f *testing.F) {
 	for _, points := range columnCases(rand.New(rand.NewPCG(8, 8))) {
 		q, v := AppendCell(nil, nil, points)
@@ -341,8 +341,7 @@ func FuzzColumns(f *testing.F) {
 	})
 }
 
-// FuzzColumnValues makes a cell of any values, so that the coder is met with more than a fuzzer can
-// make of whole cells.
+// FuzzColumnValues makes cells of any values, since a fuzzer finds few valid cells by itself.
 func FuzzColumnValues(f *testing.F) {
 	f.Add(uint16(15), uint16(994), byte(0), []byte("01234567012345670123456701234567"))
 	f.Fuzz(func(t *testing.T, step, offset uint16, mix byte, words []byte) {
@@ -364,8 +363,8 @@ func FuzzColumnValues(f *testing.F) {
 	})
 }
 
-// FuzzColumnDecoder: what is no coded cell is an error, and what passes for one does so in every
-// way of reading it.
+// FuzzColumnDecoder: bytes that are not a coded cell are an error, and bytes that are accepted are
+// accepted by every way of reading.
 func FuzzColumnDecoder(f *testing.F) {
 	var e ColumnEncoder
 	for _, points := range columnCases(rand.New(rand.NewPCG(8, 8))) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// randomPoints gives n points at ascending instants, about half of them whole seconds, with values
-// of every length.
+// randomPoints returns n points at ascending instants, about half of them whole seconds, with
+// values of every length.
 func randomPoints(rng *rand.Rand, n int) []Point {
 	offsets := map[uint32]bool{}
 	for len(offsets) < n {
@@ -53,7 +53,7 @@ func TestRandomCellsComeBack(t *testing.T) {
 	}
 }
 
-// asWritten gives the points as one cell holds them: the first of several may count milliseconds
+// asWritten returns the points as one cell holds them: the first of several may count milliseconds
 // though it is a whole second.
 func asWritten(points []Point) []Point {
 	points = slices.Clone(points)
@@ -63,8 +63,8 @@ func asWritten(points []Point) []Point {
 	return points
 }
 
-// TestEveryCutIsNoticed: a value that lost bytes, but for the trailing one, or gained some never
-// passes for whole.
+// TestEveryCutIsNoticed: a value that lost bytes, except the trailing one, or gained some is never
+// accepted as whole.
 func TestEveryCutIsNoticed(t *testing.T) {
 	points := randomPoints(rand.New(rand.NewPCG(4, 4)), 20)
 	q, v := AppendCell(nil, nil, points)
@@ -78,7 +78,8 @@ func TestEveryCutIsNoticed(t *testing.T) {
 	}
 }
 
-// TestHotPathsMakeNoGarbage: what runs per cell appends into the memory it is given.
+// TestHotPathsMakeNoGarbage: functions that run for each cell append to the memory that they are
+// given.
 func TestHotPathsMakeNoGarbage(t *testing.T) {
 	points := randomPoints(rand.New(rand.NewPCG(5, 5)), 100)
 	q, v := AppendCell(nil, nil, points)

@@ -34,7 +34,7 @@ func parseCell(t *testing.T, s string) (qualifier, value []byte) {
 	return parseHex(t, q), parseHex(t, v)
 }
 
-// inputLines gives the lines of the input that say something.
+// inputLines returns the lines of the input that are neither empty nor comments.
 func inputLines(d *datadriven.TestData) []string {
 	var lines []string
 	for line := range strings.Lines(d.Input) {
@@ -55,7 +55,8 @@ func eachLine(d *datadriven.TestData, answer func(line string) string) string {
 	return out.String()
 }
 
-// layoutOf reads metric=, tagk=, tagv=, salt= and buckets= of a command over the default layout.
+// layoutOf reads metric=, tagk=, tagv=, salt= and buckets= of a command; the default layout has the
+// others.
 func layoutOf(t *testing.T, d *datadriven.TestData) Layout {
 	t.Helper()
 	l := DefaultLayout()

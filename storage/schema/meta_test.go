@@ -13,7 +13,7 @@ import (
 
 // TestDocuments runs the data file about the JSON documents:
 //
-//	uidmeta, tsmeta  a document -> its fields; where printing it again gives other bytes, those
+//	uidmeta, tsmeta  a document -> its fields; if printing it again gives other bytes, those
 //	fresh            -> the documents of a new metric and a new series
 func TestDocuments(t *testing.T) {
 	datadriven.RunTest(t, "testdata/documents", func(t *testing.T, d *datadriven.TestData) string {

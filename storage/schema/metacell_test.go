@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Documents as they were made take a quarter, and everything else is kept as it is.
+// Documents as they were made take a quarter of their size, and everything else is kept as it is.
 func TestMetaCells(t *testing.T) {
 	tsuid := []byte{0, 0, 1, 0, 0, 2, 0xAB, 0xCD, 0xEF}
 	fresh := string(AppendNewTSMeta(nil, tsuid, 1_356_998_400))
@@ -69,7 +69,8 @@ func BenchmarkMetaCell(b *testing.B) {
 	}
 }
 
-// FuzzMetaCell: what is coded comes back, and what can be decoded is what was coded.
+// FuzzMetaCell: coding and decoding return the original, and what can be decoded is what coding
+// makes.
 func FuzzMetaCell(f *testing.F) {
 	f.Add([]byte(metaQualifier), AppendNewTSMeta(nil, []byte{0, 0, 1}, 1_356_998_400), []byte{formNewTSMeta, 1, 0, 0, 1})
 	f.Fuzz(func(t *testing.T, qualifier, value, coded []byte) {

@@ -15,7 +15,7 @@ import (
 
 // TestObjects runs the data file about object cells:
 //
-//	decode  qualifier = value -> the objects; where encoding them again gives other bytes, those
+//	decode  qualifier = value -> the objects; if encoding them again gives other bytes, those
 //	encode  offset, kind and data in hex a line, in any order -> their one cell
 func TestObjects(t *testing.T) {
 	datadriven.RunTest(t, "testdata/objects", func(t *testing.T, d *datadriven.TestData) string {

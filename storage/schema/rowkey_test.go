@@ -126,7 +126,7 @@ func TestParseTSUIDRefusesBrokenOnes(t *testing.T) {
 	}
 }
 
-// TestPartsKeepTheirHandsOff: appending to a part must not write over what follows it in the key.
+// TestPartsKeepTheirHandsOff: appending to a part of a key must not overwrite what follows it.
 func TestPartsKeepTheirHandsOff(t *testing.T) {
 	l := DefaultLayout()
 	key := parseHex(t, "000001 50E22700 000001000001")

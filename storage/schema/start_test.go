@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNoCellIsMistakenForAppend begins cells at every second of the hour, as seconds and with a
-// part of a second, and goes on in every way.
+// TestNoCellIsMistakenForAppend makes cells that begin at every second of the hour, as seconds and
+// with a fraction, and continue in every way.
 func TestNoCellIsMistakenForAppend(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	var coder ColumnEncoder
@@ -38,7 +38,8 @@ func pointsFrom(rng *rand.Rand, start, step uint32) (points []Point) {
 	return points
 }
 
-// checkSamePoints: whatever its qualifiers count, a cell holds these points.
+// checkSamePoints checks that a cell holds these points, whether its qualifiers count seconds or
+// milliseconds.
 func checkSamePoints(t *testing.T, q, v []byte, want []Point) {
 	t.Helper()
 	got, err := DecodeData(nil, q, v)

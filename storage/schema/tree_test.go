@@ -137,8 +137,8 @@ func editDocument(t *testing.T, d *datadriven.TestData) string {
 	return string(edited)
 }
 
-// What parses prints to what parses to the same; editing a document with what it says leaves it as
-// it is, or as Jackson writes it.
+// A document that parses is printed so that it parses to the same; editing a document with its own
+// fields leaves it as it is, or as Jackson writes it.
 func FuzzTreeDocuments(f *testing.F) {
 	for _, s := range []string{
 		`{"name":"Test Tree","description":"My Description","notes":"Details","strictMatch":false,"created":0,"enabled":true,"storeFailures":false}`,

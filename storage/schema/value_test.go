@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// someFloats are the corners and then random bits: of doubles, of short floats and of whole
+// someFloats returns special values and then random bits: of doubles, of short floats and of whole
 // numbers.
 func someFloats() []float64 {
 	floats := []float64{

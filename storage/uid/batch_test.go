@@ -23,7 +23,7 @@ func manyNames(n int) []string {
 	return names
 }
 
-// TestAssignTogether: many names get what they would get one by one.
+// TestAssignTogether: many names at once get the UIDs that they would get one by one.
 func TestAssignTogether(t *testing.T) {
 	names := manyNames(200)
 	db := newTable()
@@ -38,7 +38,7 @@ func TestAssignTogether(t *testing.T) {
 		}
 		seen[uids[i]] = true
 	}
-	// Another process reads the same, both ways.
+	// Another process reads the same, in both directions.
 	other := open(db)
 	again, err := other.Lookup(t.Context(), schema.Tagv, names)
 	if err != nil {
@@ -55,7 +55,8 @@ func TestAssignTogether(t *testing.T) {
 	}
 }
 
-// TestAssignTogetherBehind: a counter that is behind the table takes nobody's UID away.
+// TestAssignTogetherBehind: a counter that is lower than the UIDs in the table gives no UID to a
+// second name.
 func TestAssignTogetherBehind(t *testing.T) {
 	db := newTable()
 	first, errs := openAlone(db).Assign(t.Context(), schema.Metric, manyNames(100))
@@ -83,8 +84,8 @@ func TestAssignTogetherBehind(t *testing.T) {
 	}
 }
 
-// TestAssignTogetherFails: no UID without its name, whatever write fails, and another attempt
-// finishes.
+// TestAssignTogetherFails: whatever write fails, no UID is without its name, and another attempt
+// completes.
 func TestAssignTogetherFails(t *testing.T) {
 	names := manyNames(100)
 	for _, c := range []struct {

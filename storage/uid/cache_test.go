@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A cache never says anything that it was not told, keeps the two directions apart, and is bounded.
+// A cache returns only what was put into it, keeps the two directions apart, and is bounded.
 func TestCacheIsAMap(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 5))

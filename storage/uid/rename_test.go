@@ -61,7 +61,7 @@ func (r *renaming) rename(name string, between func()) {
 	}
 }
 
-// want asks for the name of the UID and for the UIDs of both names.
+// want checks the name of the UID and the UIDs of both names.
 func (r *renaming) want(d *uid.Dictionary, name, oldUID, newUID string) {
 	r.Helper()
 	names, err := d.Names(r.Context(), schema.Tagv, []string{r.uid})
@@ -106,7 +106,7 @@ func TestRename(t *testing.T) {
 	}
 }
 
-// TestNewNamesAreNoRenames: what another process assigns meanwhile is merely new.
+// TestNewNamesAreNoRenames: names that another process assigns do not count as renames.
 func TestNewNamesAreNoRenames(t *testing.T) {
 	r := newRenaming(t)
 	if _, err := r.mine.Refresh(t.Context(), 0, r.clock); err != nil {
@@ -132,7 +132,7 @@ func TestRefreshFails(t *testing.T) {
 	}
 }
 
-// TestMeasure reads what other processes have assigned.
+// TestMeasure measures how many UIDs other processes have assigned.
 func TestMeasure(t *testing.T) {
 	db := newTable()
 	d := open(db)
@@ -169,8 +169,8 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestAssignFails fails each call of an assignment, before and after it took effect: the name has
-// no UID without its reverse row, and the next attempt succeeds.
+// TestAssignFails fails each call of an assignment, before and after it took effect: the name never
+// has a UID without its reverse row, and the next attempt succeeds.
 func TestAssignFails(t *testing.T) {
 	for _, exclusive := range []bool{false, true} {
 		for _, method := range []kvtest.Method{kvtest.Get, kvtest.Increment, kvtest.CheckAndPut, kvtest.Apply} {

@@ -67,8 +67,8 @@ func TestAssignFirst(t *testing.T) {
 	}
 }
 
-// Several processes that meet the same new names agree, and no race leaves a reverse row behind
-// ("uid fsck" would report it).
+// Several processes that need the same new names agree, and no race leaves a reverse row without a
+// name ("uid fsck" would report it).
 func TestAssignRaces(t *testing.T) {
 	db := newTable()
 	const processes, names = 5, 300
@@ -131,7 +131,8 @@ func TestAssignErrors(t *testing.T) {
 	}
 }
 
-// A counter behind the table (somebody restored a backup): ids that are taken are passed over.
+// A counter below the UIDs of the table (after a restore of a backup): ids that are taken are
+// skipped.
 func TestAssignCounterBehind(t *testing.T) {
 	db := newTable()
 	reverse := func(uid, name string) kv.Mutation {

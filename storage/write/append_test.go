@@ -11,8 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-// openStore opens a store over db, as a process that starts does, and waits until it is ready.
-// An append that fails may be half done; done again it leaves each point once.
+// TestAppendRepeats: an append that fails may be half done; repeated, it leaves each point once.
 func TestAppendRepeats(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	s := storetest.Open(t, db)
@@ -45,8 +44,8 @@ func TestAppendRepeats(t *testing.T) {
 	}
 }
 
-// Rows written by a TSD: its cells stay, its integers stay integers when a point beside them
-// changes.
+// In rows written by a TSD, its cells stay, and its integers stay integers when a point next to
+// them changes.
 func TestAppendToForeignRow(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	s := storetest.Open(t, db, func(o *storage.Options) { o.Exclusive = false })
@@ -82,7 +81,7 @@ func TestAppendToForeignRow(t *testing.T) {
 	}
 }
 
-// A row of many single cells is put together on a local engine when a late point makes it be read;
+// On a local engine a row of many single cells is merged when a late point causes it to be read;
 // nothing changes for readers.
 func TestAppendGathersCells(t *testing.T) {
 	for _, exclusive := range []bool{true, false} {
@@ -110,8 +109,8 @@ func TestAppendGathersCells(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// One data cell and one object cell; on a cluster the 36 object cells stay single, the
-			// correction made one data cell.
+			// One data cell and one object cell; on a cluster the 36 object cells stay single, and
+			// the correction made one data cell.
 			if want := map[bool]int{true: 2, false: 37}[exclusive]; len(row.Cells) != want {
 				t.Errorf("exclusive %v: %d cells, want %d", exclusive, len(row.Cells), want)
 			}

@@ -46,7 +46,7 @@ func BenchmarkReplay(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(series*steps), "ns/point")
 }
 
-// leave closes the log of a store and keeps what is in it.
+// leave closes the log of a store and keeps its content.
 func leave(b *testing.B, s *storetest.Process) {
 	b.Helper()
 	s.Stop()

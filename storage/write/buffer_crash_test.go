@@ -15,7 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-// numbered is batch n of a run: points of several hours, all of them its own.
+// numbered returns batch n of a run: points of several hours, at instants that no other batch has.
 func numbered(n int, refs []storage.Ref) *storage.Batch {
 	var b storage.Batch
 	for i, ref := range refs {
@@ -29,7 +29,7 @@ func numbered(n int, refs []storage.Ref) *storage.Batch {
 	return &b
 }
 
-// found says which of some numbered batches a store has. One that is there in parts is an error.
+// found reports which of some numbered batches a store has. A partly present batch is an error.
 func found(t *testing.T, s *storage.Store, refs []storage.Ref, batches int) []bool {
 	t.Helper()
 	type point struct {
@@ -80,11 +80,11 @@ func neverFlush(o *storage.Options) { o.Buffer.FlushDelay, o.Buffer.FlushInterva
 
 var twoSeries = []storage.Series{storetest.Series("m", "host", "a"), storetest.Series("m", "host", "b")}
 
-// segmentHeader is the length of what a segment of the log begins with, in bytes.
+// segmentHeader is the length of the header of a log segment, in bytes.
 const segmentHeader = 64
 
-// TestLogCutAtEveryByte shortens the log to each of its lengths, with no mark that would miss the
-// rest: what is left are the first batches, each whole, and one more with each record.
+// TestLogCutAtEveryByte shortens the log to each of its lengths, with no mark that would report the
+// loss: what is left are the first batches, each whole, and one more with each record.
 func TestLogCutAtEveryByte(t *testing.T) {
 	const batches = 12
 	db, disk := kv.NewMem(storetest.Tables()...), logtest.New(1)
@@ -113,11 +113,11 @@ func TestLogCutAtEveryByte(t *testing.T) {
 		used--
 	}
 	before := 0
-	// A segment gets its name when its header is on the disk: less than that is no torn end.
+	// A segment gets its name when its header is on the disk: less than that is not a torn end.
 	for length := segmentHeader; length <= used; length++ {
 		after := disk.Kill(uint64(length))
 		after.Put(name, whole[:length])
-		// The mark and the engine would miss what is cut off.
+		// The mark and the engine would report the loss.
 		if err := errors.Join(after.Remove(filepath.Join("log", "log-points.mark")), db.NoteLog(kv.LogEnd{}, true)); err != nil {
 			t.Fatal(err)
 		}
@@ -143,9 +143,9 @@ func TestLogCutAtEveryByte(t *testing.T) {
 	}
 }
 
-// TestNthCallOfTheDiskFails lets each call of the log's disk fail in turn, alone or with all that
-// follow, ends the process or the power, and misses nothing that was acknowledged. Rows are flushed
-// meanwhile.
+// TestNthCallOfTheDiskFails fails each disk call of the log in turn, alone or with all that follow,
+// ends the process or the power, and checks that nothing acknowledged is missing. Rows are flushed
+// in the meantime.
 func TestNthCallOfTheDiskFails(t *testing.T) {
 	broken := errors.New("no such luck")
 	for nth, more := int64(1), true; more; nth++ {
@@ -171,7 +171,7 @@ func TestNthCallOfTheDiskFails(t *testing.T) {
 						failed++
 					}
 				}
-				// What the log refused must not stop what comes later, but for a disk that refuses
+				// An append that the log refused must not stop later ones, unless the disk refuses
 				// everything.
 				if !forever && failed > 1 {
 					t.Errorf("one failure of the disk made %d appends fail", failed)
@@ -196,7 +196,7 @@ func TestNthCallOfTheDiskFails(t *testing.T) {
 	}
 }
 
-// slowTable is an engine that is away while it is told to be.
+// slowTable is an engine that is away on demand.
 type slowTable struct {
 	kv.KV
 	away atomic.Bool
@@ -209,8 +209,8 @@ func (s *slowTable) Apply(ctx context.Context, table, family string, rows []kv.M
 	return s.KV.Apply(ctx, table, family, rows)
 }
 
-// TestLogWhileTableIsAway keeps what writers without an acknowledgement bring, over a restart,
-// refuses when memory is full, and puts all of it when the table is back.
+// TestLogWhileTableIsAway keeps the points of writers without an acknowledgement, across a restart,
+// refuses points when memory is full, and puts all of them when the table is back.
 func TestLogWhileTableIsAway(t *testing.T) {
 	db, disk := &slowTable{KV: kv.NewMem(storetest.Tables()...)}, logtest.New(3)
 	spool := func(o *storage.Options) {

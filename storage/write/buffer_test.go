@@ -12,7 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-// TestBufferedDiskFull refuses what does not fit, and goes on when there is room.
+// TestBufferedDiskFull refuses what does not fit, and continues when there is space.
 func TestBufferedDiskFull(t *testing.T) {
 	db, disk := kv.NewMem(storetest.Tables()...), logtest.New(1)
 	s := storetest.StartBuffered(t, db, disk)
@@ -53,7 +53,8 @@ func TestBufferedDiskFull(t *testing.T) {
 }
 
 func TestBufferedNewSeriesInLog(t *testing.T) {
-	// Series that were numbered before a crash, and others after it, keep their points apart.
+	// Series that were numbered before a crash and series numbered after it keep their points
+	// apart.
 	db, disk := kv.NewMem(storetest.Tables()...), logtest.New(5)
 	var list []storage.Series
 	m := storetest.NewModel(30)

@@ -8,7 +8,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// FuzzRecord: what is no record is an error and never anything worse, and what is one is written
+// FuzzRecord: bytes that are not a record are an error and nothing worse, and a record is written
 // again as it was.
 func FuzzRecord(f *testing.F) {
 	numbers := make([]uint32, 300)

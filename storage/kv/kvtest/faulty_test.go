@@ -8,14 +8,14 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// Without faults the wrapper is the engine.
+// Without faults the wrapper behaves like the engine.
 func TestFaultyContract(t *testing.T) {
 	Run(t, func(*testing.T) kv.KV { return New(kv.NewMem(Tables()...)) })
 	Run(t, func(*testing.T) kv.KV { return NewVersioned(kv.NewShared(Tables()...)) })
 }
 
-// TestFaulty makes the second of three calls of each method fail and looks at what it said and what
-// it did.
+// TestFaulty makes the second of three calls of each method fail and checks its error and its
+// effect.
 func TestFaulty(t *testing.T) {
 	for _, test := range []struct {
 		method  Method
@@ -63,7 +63,7 @@ func TestFaulty(t *testing.T) {
 	}
 }
 
-// callOnce calls a method and says its answer in a word.
+// callOnce calls a method and returns its answer as a word.
 func (s *suite) callOnce(m Method, n int) string {
 	var answer any
 	var err error
