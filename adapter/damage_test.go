@@ -32,7 +32,7 @@ type damage struct {
 	do   func(t *testing.T, file string)
 }
 
-// damages are what can happen to a file of so many bytes.
+// damages returns what can happen to a file of so many bytes.
 func damages(rng *rand.Rand, size int64, flips int) []damage {
 	list := []damage{{"removed", func(t *testing.T, file string) { must(t, os.Remove(file)) }}}
 	if size == 0 {
@@ -71,7 +71,7 @@ func flip(t *testing.T, file string, at int64, bit byte) {
 	must(t, errors.Join(err, f.Close()))
 }
 
-// used is how many bytes of a file hold something: a log reserves zeros.
+// used returns how many bytes of a file hold something: a log reserves zeros.
 func used(t *testing.T, file string) int64 {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -242,7 +242,7 @@ func TestOlderStore(t *testing.T) {
 	}
 }
 
-// earlyLog is a store whose log holds one record.
+// earlyLog returns a store whose log holds one record.
 func earlyLog(t *testing.T) (path string) {
 	t.Helper()
 	o := fixtureOptions(t)
@@ -368,7 +368,7 @@ func (o *damagedStart) dumpEach(t *testing.T, s *storage.Store) {
 	}
 }
 
-// compare says what became of a damage, and fails the test when it is an answer that is shorter
+// compare returns what became of a damage, and fails the test when it is an answer that is shorter
 // without a word.
 func (o damagedStart) compare(t *testing.T, what, path string, want damagedStart) string {
 	t.Helper()

@@ -34,7 +34,7 @@ type GraphiteOptions struct {
 	Trees []TreeConfig
 }
 
-// DefaultGraphiteOptions are the options without any flag.
+// DefaultGraphiteOptions returns the options without any flag.
 func DefaultGraphiteOptions() GraphiteOptions {
 	return GraphiteOptions{
 		Options: graphite.DefaultOptions(), DefaultTree: "graphite", InverseTrees: InverseAll, TreeIndex: TreeIndexMemory,

@@ -13,7 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// doorAdapter is an adapter in memory with some series, and how it is asked.
+// doorAdapter returns an adapter in memory with some series, and how it is asked.
 func doorAdapter(t *testing.T) func(method, path string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	o := DefaultOptions()

@@ -20,8 +20,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 )
 
-// statusTable is the table of docs/statuses.md: what each door (first row) answers to each kind of
-// failure (first column).
+// statusTable returns the table of docs/statuses.md: what each door (first row) answers to each
+// kind of failure (first column).
 func statusTable(t *testing.T) map[string]map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("../docs/statuses.md")

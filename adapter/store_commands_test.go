@@ -43,7 +43,7 @@ func runAdapter(t *testing.T, o Options) (a *Adapter, stop func()) {
 	return a, stop
 }
 
-// storeTestOptions are a store of its own that is written through a log.
+// storeTestOptions returns a store of its own that is written through a log.
 func storeTestOptions(t *testing.T, mode storage.WriteMode) Options {
 	t.Helper()
 	o := DefaultOptions()

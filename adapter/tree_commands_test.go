@@ -16,8 +16,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// treeTestOptions are an embedded store with five series that are in no tree yet, and two trees in
-// the configuration.
+// treeTestOptions returns an embedded store with five series that are in no tree yet, and two trees
+// in the configuration.
 func treeTestOptions(t *testing.T) Options {
 	t.Helper()
 	o := DefaultOptions()

@@ -14,7 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// getText is the answer of an adapter to a GET.
+// getText returns the answer of an adapter to a GET.
 func getText(t *testing.T, a *Adapter, path string) string {
 	t.Helper()
 	resp, err := http.Get("http://" + a.Addr() + path)

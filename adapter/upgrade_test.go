@@ -132,7 +132,7 @@ func TestRecordStore(t *testing.T) {
 	}
 }
 
-// fixtureNow is the clock of a recorded store: half an hour into an hour.
+// fixtureNow returns the clock of a recorded store: half an hour into an hour.
 func fixtureNow() time.Time { return promtest.Now().Add(30 * time.Minute) }
 
 func fixtureOptions(t *testing.T) Options {
@@ -275,8 +275,8 @@ func sendCarbon(t *testing.T, a *Adapter, lines, series string, last int64) {
 	}
 }
 
-// dumpStore is all that a store shows: series and metadata in ascending order. Under each series
-// are its points, time and value, whose bits are told where its text is not enough, and its
+// dumpStore returns all that a store shows: series and metadata in ascending order. Under each
+// series are its points, time and value, whose bits are told where its text is not enough, and its
 // objects, time, kind and bytes.
 func dumpStore(t *testing.T, s *storage.Store) string {
 	t.Helper()

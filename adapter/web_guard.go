@@ -43,7 +43,7 @@ func webServer(handler http.Handler) *http.Server {
 	}
 }
 
-// webPort is the HTTP port.
+// webPort returns the HTTP port.
 func (a *Adapter) webPort(l net.Listener) net.Listener {
 	return listen.NewPort(l, listen.PortOptions{
 		What: "http", Flag: "--web.max-connections", Max: a.o.MaxConnections, Reserve: webReserve, HeadBytes: webHeads, Metric: "tsdbridge_web_",

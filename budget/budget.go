@@ -52,8 +52,8 @@ func (b *Budget) Open() *Account { return &Account{budget: b} }
 // however slowly their clients read.
 const small = 1 << 20
 
-// limitFor is what all queries may hold together after one of them has taken memory and holds so
-// many bytes.
+// limitFor returns what all queries may hold together after one of them has taken memory and holds
+// so many bytes.
 func (b *Budget) limitFor(held int64) int64 {
 	if held <= small {
 		return b.limit
@@ -136,7 +136,7 @@ func (a *Account) Held() int64 {
 	return a.held
 }
 
-// Busy says whether ErrBusy was returned: the query may come again later.
+// Busy reports whether ErrBusy was returned: the query may come again later.
 func (a *Account) Busy() bool {
 	if a == nil {
 		return false

@@ -62,7 +62,7 @@ type Counter struct {
 // Set sets the number.
 func (c *Counter) Set(n int64) { c.n, c.text = n, strconv.AppendInt(c.text[:0], n, 10) }
 
-// Text is the number's text, good until it changes.
+// Text returns the number's text, good until it changes.
 func (c *Counter) Text() []byte { return c.text }
 
 // Add adds a step. From the last digit on it is an addition by hand, which mostly ends after a few.

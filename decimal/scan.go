@@ -84,8 +84,8 @@ var powersOfTen = [...]float64{
 	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 }
 
-// Float64 is the float64 nearest to the number; false when one operation on float64s does not tell.
-// A whole number is rounded once, when it becomes a float64. Any other is the product or the
+// Float64 returns the float64 nearest to the number; false when one operation on float64s does not
+// tell. A whole number is rounded once, when it becomes a float64. Any other is the product or the
 // quotient of two float64s that are exact, which is rounded once too.
 func (d Number) Float64() (v float64, ok bool) {
 	v = float64(d.Mantissa)
@@ -106,7 +106,7 @@ func (d Number) Float64() (v float64, ok bool) {
 	return v, true
 }
 
-// Int64 is a number that is Whole. Zero has no sign.
+// Int64 returns a number that is Whole. Zero has no sign.
 func (d Number) Int64() int64 {
 	if d.Negative {
 		return -int64(d.Mantissa)

@@ -69,7 +69,7 @@ func TestBadBodies(t *testing.T) {
 	}
 }
 
-// framed is a stream of snappy, which remote write does not take.
+// framed returns a stream of snappy, which remote write does not take.
 func framed(t *testing.T, raw []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -231,7 +231,7 @@ func sendVersion(t *testing.T, a *adapter, version string, all []prompb.TimeSeri
 	return a.WriteV2(t, asV2(all))
 }
 
-// asV2 is the same series in a message of 2.0.
+// asV2 returns the same series in a message of 2.0.
 func asV2(all []prompb.TimeSeries) *writev2.Request {
 	symbols := writev2.NewSymbolTable()
 	refs := func(ls []prompb.Label) (out []uint32) {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// second is that many seconds after the epoch of the tests.
+// second returns that many seconds after the epoch of the tests.
 func second(n int) int64 { return epoch.Unix() + int64(n) }
 
 // TestCarbon sends lines to the embedded engine and draws them, before and after a restart.

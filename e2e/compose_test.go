@@ -113,7 +113,7 @@ func checkVolumes(t *testing.T, p *types.Project, s types.ServiceConfig) {
 	}
 }
 
-// mounted is the file or folder of the checkout that a service sees as target.
+// mounted returns the file or folder of the checkout that a service sees as target.
 func mounted(t *testing.T, s types.ServiceConfig, target string) string {
 	t.Helper()
 	i := slices.IndexFunc(s.Volumes, func(v types.ServiceVolumeConfig) bool { return v.Target == target })

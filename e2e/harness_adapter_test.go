@@ -93,5 +93,5 @@ func (a *adapter) Relaunch(t testing.TB) {
 	})
 }
 
-// Log is what the adapter printed since it was last started.
+// Log returns what the adapter printed since it was last started.
 func (a *adapter) Log() string { return a.process.out.String() }

@@ -28,7 +28,7 @@ type builds struct {
 // always right.
 var binaries builds
 
-// adapterBinary is the path of the adapter built from this checkout.
+// adapterBinary returns the path of the adapter built from this checkout.
 func adapterBinary(t testing.TB) string {
 	t.Helper()
 	b := &binaries
@@ -48,8 +48,8 @@ func adapterBinary(t testing.TB) string {
 	return path
 }
 
-// prometheusBinary is the path of prometheus or promtool, built from the module that go.mod names.
-// They take long to link and never change for a version, so they are kept for later runs.
+// prometheusBinary returns the path of prometheus or promtool, built from the module that go.mod
+// names. They take long to link and never change for a version, so they are kept for later runs.
 func prometheusBinary(t testing.TB, name string) string {
 	t.Helper()
 	b := &binaries

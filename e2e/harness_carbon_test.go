@@ -18,7 +18,7 @@ import (
 // withCarbon is the flag for a carbon listener on a free port.
 const withCarbon = "--carbon.listen-address=127.0.0.1:0"
 
-// carbonAddr is where the adapter takes carbon's lines.
+// carbonAddr returns where the adapter takes carbon's lines.
 func (a *adapter) carbonAddr(t testing.TB) string {
 	t.Helper()
 	line, err := a.process.out.line(patience, "msg=listening", "protocol=carbon")
@@ -50,7 +50,7 @@ type rendered struct {
 	Datapoints [][2]*float64
 }
 
-// String is the name and the points that have a value: name time=value ...
+// String returns the name and the points that have a value: name time=value ...
 func (r rendered) String() string {
 	var b strings.Builder
 	b.WriteString(r.Target)

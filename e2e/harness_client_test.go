@@ -56,7 +56,7 @@ func newClient(addr string) client {
 	return client{base: "http://" + addr, http: &http.Client{Transport: &http.Transport{}}}
 }
 
-// URL is the address of a path.
+// URL returns the address of a path.
 func (c client) URL(path string) string { return c.base + path }
 
 // do sends one request. An error means that there was no whole answer.
@@ -120,7 +120,7 @@ func (c client) WriteV2(t testing.TB, m *writev2.Request) reply {
 	return c.Post(t, "/api/v1/write", writeHeader(contentV2, nil), snappied(t, m))
 }
 
-// writeHeader is the header of remote write, with what changes replaces.
+// writeHeader returns the header of remote write, with what changes replaces.
 func writeHeader(contentType string, changes map[string]string) map[string]string {
 	version := "0.1.0"
 	if contentType == contentV2 {
@@ -164,12 +164,12 @@ func (c client) Read(t testing.TB, from, to time.Time, matchers ...*prompb.Label
 	return answer.Results[0].Timeseries
 }
 
-// equals is the matcher name="value".
+// equals returns the matcher name="value".
 func equals(name, value string) *prompb.LabelMatcher {
 	return &prompb.LabelMatcher{Type: prompb.LabelMatcher_EQ, Name: name, Value: value}
 }
 
-// series is a time series of floats: labels as name, value, name, value, ...
+// series returns a time series of floats: labels as name, value, name, value, ...
 func series(samples []prompb.Sample, labels ...string) prompb.TimeSeries {
 	ts := prompb.TimeSeries{Samples: samples}
 	for i := 0; i < len(labels); i += 2 {
@@ -178,7 +178,7 @@ func series(samples []prompb.Sample, labels ...string) prompb.TimeSeries {
 	return ts
 }
 
-// sampleAt is a float at an instant.
+// sampleAt returns a float at an instant.
 func sampleAt(at time.Time, v float64) prompb.Sample {
 	return prompb.Sample{Timestamp: at.UnixMilli(), Value: v}
 }

@@ -79,7 +79,7 @@ func (l *load) Stop() {
 	l.writers.Wait()
 }
 
-// Acked is how many samples are acknowledged.
+// Acked returns how many samples are acknowledged.
 func (l *load) Acked() int64 {
 	var batches int64
 	for w := range l.acked {
@@ -88,7 +88,7 @@ func (l *load) Acked() int64 {
 	return batches * int64(l.o.Series)
 }
 
-// Retries is how many requests were not acknowledged.
+// Retries returns how many requests were not acknowledged.
 func (l *load) Retries() int64 { return l.retries.Load() }
 
 // WaitAcked waits until n more samples are acknowledged.
@@ -118,7 +118,7 @@ func (l *load) write(ctx context.Context, w int, to []client) {
 	}
 }
 
-// send says whether the batch is acknowledged. What Prometheus would drop fails the test.
+// send reports whether the batch is acknowledged. What Prometheus would drop fails the test.
 func (l *load) send(ctx context.Context, c client, body []byte) bool {
 	r, err := c.do(ctx, http.MethodPost, "/api/v1/write", writeHeader(contentV1, nil), body)
 	if err == nil && r.status/100 != 2 && r.status/100 != 5 {
@@ -127,7 +127,8 @@ func (l *load) send(ctx context.Context, c client, body []byte) bool {
 	return err == nil && r.status/100 == 2
 }
 
-// batch is the n-th batch of a writer: its series' samples of one instant, with n as the value.
+// batch returns the n-th batch of a writer: its series' samples of one instant, with n as the
+// value.
 func (l *load) batch(w, n int) []prompb.TimeSeries {
 	at := l.at(n)
 	all := make([]prompb.TimeSeries, l.o.Series)

@@ -80,7 +80,7 @@ func (p *process) Stop(t testing.TB) {
 	}
 }
 
-// Ended says whether the process is gone.
+// Ended reports whether the process is gone.
 func (p *process) Ended() bool {
 	select {
 	case <-p.done:

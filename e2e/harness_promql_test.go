@@ -26,13 +26,13 @@ type result struct {
 
 func (r result) String() string { return fmt.Sprintf("%s %v", r.labels, r.points) }
 
-// Query is an instant query. The series are sorted by labels.
+// Query returns an instant query. The series are sorted by labels.
 func (c client) Query(t testing.TB, expr string, at time.Time) []result {
 	t.Helper()
 	return c.ask(t, "/api/v1/query", url.Values{"query": {expr}, "time": {stamp(at)}})
 }
 
-// QueryRange is a range query. The series are sorted by labels.
+// QueryRange returns a range query. The series are sorted by labels.
 func (c client) QueryRange(t testing.TB, expr string, from, to time.Time, step time.Duration) []result {
 	t.Helper()
 	return c.ask(t, "/api/v1/query_range", url.Values{
@@ -40,7 +40,7 @@ func (c client) QueryRange(t testing.TB, expr string, from, to time.Time, step t
 	})
 }
 
-// Series are the labels of the series that a selector finds, as in result.
+// Series returns the labels of the series that a selector finds, as in result.
 func (c client) Series(t testing.TB, selector string, from, to time.Time) []string {
 	t.Helper()
 	var found []map[string]string
@@ -156,7 +156,7 @@ func labelText(ls map[string]string) string {
 	return "{" + strings.Join(pairs, ", ") + "}"
 }
 
-// stamp is a time as the API takes it, in seconds with milliseconds.
+// stamp returns a time as the API takes it, in seconds with milliseconds.
 func stamp(at time.Time) string {
 	return fmt.Sprintf("%d.%03d", at.Unix(), at.Nanosecond()/int(time.Millisecond))
 }

@@ -47,10 +47,10 @@ func testBasicSalted(t *testing.T, s tables) {
 	testBasic(t, s)
 }
 
-// at is a stamp in milliseconds, that many seconds after the epoch of the tests.
+// at returns a stamp in milliseconds, that many seconds after the epoch of the tests.
 func at(seconds float64) int64 { return epoch.UnixMilli() + int64(math.Round(seconds*1000)) }
 
-// samples are pairs of a stamp and a value.
+// samples returns pairs of a stamp and a value.
 func samples(pairs ...any) []prompb.Sample {
 	all := make([]prompb.Sample, 0, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {

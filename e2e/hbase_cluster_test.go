@@ -24,7 +24,7 @@ type tables struct {
 	flags   []string // more of them, such as the salt
 }
 
-// args are the adapter's flags for these tables.
+// args returns the adapter's flags for these tables.
 func (s tables) args(more ...string) []string {
 	all := []string{
 		"--storage.engine=hbase", "--hbase.zookeeper=" + s.cluster.ZooKeeper(), "--storage.index-refresh=1s",
@@ -82,7 +82,7 @@ func (s tables) startTSD(t testing.TB, compaction bool, config ...string) tsd {
 	return tsd{TSD: d, client: newClient(d.Addr())}
 }
 
-// withoutMeta is the configuration of a TSD as most run it: tsdb-meta stays empty.
+// withoutMeta returns the configuration of a TSD as most run it: tsdb-meta stays empty.
 func withoutMeta() []string {
 	return []string{
 		"tsd.core.meta.enable_realtime_ts", "false", "tsd.core.meta.enable_realtime_uid", "false",
@@ -94,7 +94,7 @@ func withoutMeta() []string {
 // cell is one cell of a table.
 type cell struct{ row, family, qualifier, value string }
 
-// isObject says whether it is a cell of the data table with what OpenTSDB has no place for.
+// isObject reports whether it is a cell of the data table with what OpenTSDB has no place for.
 func (c cell) isObject() bool { return len(c.qualifier)%2 == 1 && c.qualifier[0] == 0x82 }
 
 // cells reads a whole table past adapter and TSD: what stands there, in key order.
@@ -125,8 +125,8 @@ func (s tables) cells(t testing.TB, table string) []cell {
 	}
 }
 
-// dataCells are the cells of the data table with points (even qualifiers) and those with objects of
-// ours, by row.
+// dataCells returns the cells of the data table with points (even qualifiers) and those with
+// objects of ours, by row.
 func (s tables) dataCells(t testing.TB) (points map[string]int, objects []cell) {
 	t.Helper()
 	points = map[string]int{}

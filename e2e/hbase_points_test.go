@@ -38,7 +38,7 @@ func (s pointSet) remove(labels string, at int64) {
 	}
 }
 
-// count is the number of points.
+// count returns the number of points.
 func (s pointSet) count() (n int) {
 	for _, points := range s {
 		n += len(points)
@@ -46,7 +46,7 @@ func (s pointSet) count() (n int) {
 	return n
 }
 
-// clone is a deep copy.
+// clone returns a deep copy.
 func (s pointSet) clone() pointSet {
 	c := pointSet{}
 	for labels, points := range s {
@@ -55,8 +55,8 @@ func (s pointSet) clone() pointSet {
 	return c
 }
 
-// shown is what the query API makes of the points: stale markers are left out, and every other NaN
-// is the same.
+// shown returns what the query API makes of the points: stale markers are left out, and every other
+// NaN is the same.
 func (s pointSet) shown() pointSet {
 	c := pointSet{}
 	for labels, points := range s {
@@ -105,7 +105,7 @@ func (s pointSet) diff(got pointSet) string {
 	return diff[:min(len(diff), longest)]
 }
 
-// bitText is the value with every bit of it.
+// bitText returns the value with every bit of it.
 func bitText(v float64) string {
 	if math.IsNaN(v) {
 		return fmt.Sprintf("NaN %x", math.Float64bits(v))
@@ -113,7 +113,7 @@ func bitText(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// keyText is the key of a pointSet: name, value, name, value, ...
+// keyText returns the key of a pointSet: name, value, name, value, ...
 func keyText(pairs ...string) string {
 	ls := map[string]string{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -131,7 +131,7 @@ func (s pointSet) write(t testing.TB, c client, samples []prompb.Sample, labels 
 	}
 }
 
-// ourPoints are the floats of a metric as remote read returns them. Each series comes once, in
+// ourPoints returns the floats of a metric as remote read returns them. Each series comes once, in
 // order of time.
 func ourPoints(t testing.TB, c client, metric string, from, to time.Time) pointSet {
 	t.Helper()
@@ -158,7 +158,7 @@ func ourPoints(t testing.TB, c client, metric string, from, to time.Time) pointS
 	return all
 }
 
-// queriedPoints are the floats of a selector as the query API returns them, which leaves stale
+// queriedPoints returns the floats of a selector as the query API returns them, which leaves stale
 // markers out.
 func queriedPoints(t testing.TB, c client, selector string, from, to time.Time) pointSet {
 	t.Helper()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// opentsdbAddr is where the adapter takes OpenTSDB's puts.
+// opentsdbAddr returns where the adapter takes OpenTSDB's puts.
 func (a *adapter) opentsdbAddr(t testing.TB) string {
 	t.Helper()
 	line, err := a.process.out.line(patience, "msg=listening", "protocol=opentsdb")

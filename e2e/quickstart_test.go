@@ -91,7 +91,7 @@ func shell(t testing.TB, command string) string {
 	return string(out)
 }
 
-// readmeSection is the text below a heading of the README.
+// readmeSection returns the text below a heading of the README.
 func readmeSection(t testing.TB, heading string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(readFile(t, filepath.Join(moduleRoot, "README.md")), "\n## "+heading+"\n")
@@ -102,7 +102,7 @@ func readmeSection(t testing.TB, heading string) string {
 	return section
 }
 
-// indentedLines are the commands of a section.
+// indentedLines returns the commands of a section.
 func indentedLines(section string) (lines []string) {
 	inYAML := false
 	for line := range strings.Lines(section) {
@@ -116,7 +116,7 @@ func indentedLines(section string) (lines []string) {
 	return lines
 }
 
-// yamlBlock is the first block of YAML.
+// yamlBlock returns the first block of YAML.
 func yamlBlock(t testing.TB, section string) string {
 	t.Helper()
 	m := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(section)

@@ -57,7 +57,7 @@ func TestRemoteRead(t *testing.T) {
 	}
 }
 
-// readableCases are the expressions over what writeReadable wrote.
+// readableCases returns the expressions over what writeReadable wrote.
 func readableCases() (cases []promqlCase) {
 	for _, expr := range []string{
 		`{__name__=~"read_.*", __name__!="read_long"}[5m]`, `read_special`, `read_ends`, `read_native`, `rate(read_native[1m])`,
@@ -108,7 +108,7 @@ func writeReadable(t *testing.T, a *adapter, begin time.Time) time.Time {
 	return end
 }
 
-// everySecond are the samples of five minutes up to end.
+// everySecond returns the samples of five minutes up to end.
 func everySecond(end time.Time, v func(n int) float64) (all []prompb.Sample) {
 	for n := range 300 {
 		all = append(all, sampleAt(end.Add(time.Duration(n-299)*time.Second), v(n)))
@@ -174,8 +174,8 @@ func forward(proxy http.Handler, w http.ResponseWriter, r *http.Request, body []
 	proxy.ServeHTTP(w, r)
 }
 
-// samplesOnly is a proxy that asks for samples where Prometheus would take streamed chunks too: its
-// configuration cannot say so.
+// samplesOnly returns a proxy that asks for samples where Prometheus would take streamed chunks
+// too: its configuration cannot say so.
 func samplesOnly(t *testing.T, to string) string {
 	t.Helper()
 	proxy := proxyTo(t, to)

@@ -105,7 +105,7 @@ func (g *target) End(queue string) {
 	g.ended[queue] = true
 }
 
-// Scrapes is how often the target was scraped.
+// Scrapes returns how often the target was scraped.
 func (g *target) Scrapes() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 
 const hourMillis = 3_600_000
 
-// cellUnits are the times of a cell's points from its first on, in milliseconds: as seconds, as
+// cellUnits returns the times of a cell's points from its first on, in milliseconds: as seconds, as
 // milliseconds, and both.
 func cellUnits() []func(start int64, i int) int64 {
 	return []func(start int64, i int) int64{
@@ -16,8 +16,8 @@ func cellUnits() []func(start int64, i int) int64 {
 	}
 }
 
-// cellValues are the values of a cell's points: integers of 1, 2 and 4 bytes, whole numbers that
-// need more, floats of 4 and 8, and all of them in turn.
+// cellValues returns the values of a cell's points: integers of 1, 2 and 4 bytes, whole numbers
+// that need more, floats of 4 and 8, and all of them in turn.
 func cellValues() []func(i int) float64 {
 	kinds := []func(i int) float64{
 		func(i int) float64 { return float64(i % 100) },
@@ -30,7 +30,7 @@ func cellValues() []func(i int) float64 {
 	return append(kinds, func(i int) float64 { return kinds[(i+5)%6](i) })
 }
 
-// cellOf is n points from a millisecond of the hour on, fewer at its end.
+// cellOf returns n points from a millisecond of the hour on, fewer at its end.
 func cellOf(n int, start int64, unit func(int64, int) int64, value func(int) float64) (points []prompb.Sample) {
 	for i := range n {
 		if at := unit(start, i); at < hourMillis {
@@ -73,7 +73,8 @@ func everyKindOfCell() (rows [][]prompb.Sample) {
 	return rows
 }
 
-// singlePoints is a cell of one point at every second, and at every first byte of milliseconds.
+// singlePoints returns a cell of one point at every second, and at every first byte of
+// milliseconds.
 func singlePoints() (rows [][]prompb.Sample) {
 	units, values := cellUnits(), cellValues()
 	for second := range int64(3600) {

@@ -55,7 +55,7 @@ func (d tsd) Query(t testing.TB, m string, from, to time.Time) ([]tsdSeries, err
 	return all, nil
 }
 
-// points are the raw points of a metric as the TSD returns them.
+// points returns the raw points of a metric as the TSD returns them.
 func (d tsd) points(t testing.TB, metric string, from, to time.Time) (pointSet, error) {
 	t.Helper()
 	found, err := d.Query(t, "none:"+metric, from, to)
@@ -128,7 +128,7 @@ func (d tsd) put(t testing.TB, points []tsdPoint) error {
 	return nil
 }
 
-// jsonNumber is a whole number as a TSD takes it.
+// jsonNumber returns a whole number as a TSD takes it.
 func jsonNumber(n int) json.Number { return json.Number(strconv.Itoa(n)) }
 
 // Telnet sends lines as a collector does and fails the test if the TSD answers any of them. There

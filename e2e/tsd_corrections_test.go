@@ -59,7 +59,7 @@ func testTSDCorrections(t *testing.T, s tables) {
 
 func mostCells(rows map[string]int) int { return slices.Max(slices.Collect(maps.Values(rows))) }
 
-// finite is what a TSD sees: NaN and the infinities are in cells that it passes over.
+// finite returns what a TSD sees: NaN and the infinities are in cells that it passes over.
 func (s pointSet) finite() pointSet {
 	c := s.clone()
 	for labels, points := range s {

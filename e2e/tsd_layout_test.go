@@ -55,7 +55,7 @@ func testTSDLayout(t *testing.T, s tables) {
 	want.check(t, "TSD query", d.mustPoints(t, "layout", epoch, epoch.Add(time.Hour)))
 }
 
-// allCells are the cells of tsdb, tsdb-uid and tsdb-meta.
+// allCells returns the cells of tsdb, tsdb-uid and tsdb-meta.
 func (s tables) allCells(t testing.TB) map[string]int {
 	t.Helper()
 	all := map[string]int{}

@@ -89,7 +89,7 @@ func (n *newest) add(host string, v float64) {
 	}
 }
 
-// points are the puts of a value.
+// points returns the puts of a value.
 func (n *newest) points(host string, v float64) []tsdPoint {
 	n.add(host, v)
 	var all []tsdPoint
@@ -167,7 +167,7 @@ func (n *newest) check(when string) {
 	}
 }
 
-// seen is what a reader has of all hours.
+// seen returns what a reader has of all hours.
 func (n *newest) seen(read func(t testing.TB, metric string, from, to time.Time) (pointSet, error)) (pointSet, error) {
 	all := pointSet{}
 	for _, at := range []int64{epoch.UnixMilli(), time.Now().UnixMilli()} {
@@ -201,7 +201,7 @@ func (d tsd) remove(t testing.TB, m string, from, to time.Time) {
 	}
 }
 
-// metricOf is the value of a metric without labels in /metrics.
+// metricOf returns the value of a metric without labels in /metrics.
 func metricOf(t testing.TB, c client, name string) float64 {
 	t.Helper()
 	for line := range strings.Lines(string(c.Get(t, "/metrics").ok(t).body)) {

@@ -28,15 +28,16 @@ func (p randomPoint) String() string { return fmt.Sprintf("%s@%d=%v", p.host, p.
 
 func randomLabels(host string) string { return keyText("__name__", randomMetric, "host", host) }
 
-// value is one that was not there before: integers of 1 to 4 bytes, whole numbers that need more,
-// floats of 4 and of 8 bytes.
+// value returns one that was not there before: integers of 1 to 4 bytes, whole numbers that need
+// more, floats of 4 and of 8 bytes.
 func (w *randomWorld) value() float64 {
 	w.serial++
 	n := float64(w.serial)
 	return []float64{n, -n, 70_000 + n, 5e9 + n, n + 0.5, n + 0.1}[w.rng.IntN(6)]
 }
 
-// points are n points of different instants. Now and then one has the value that is there already.
+// points returns n points of different instants. Now and then one has the value that is there
+// already.
 func (w *randomWorld) points(n int) (all []randomPoint) {
 	for _, at := range w.rng.Perm(len(randomHosts()) * len(w.instants))[:n] {
 		host := randomHosts()[at%2]
@@ -253,7 +254,7 @@ func (w *randomWorld) remove() {
 	}
 }
 
-// compacts says whether the TSD puts a row together when it is asked for it.
+// compacts reports whether the TSD puts a row together when it is asked for it.
 func (w *randomWorld) compacts(row randomRow) bool {
 	return w.compaction && time.Since(time.UnixMilli(row.hour)) > 2*time.Hour
 }
@@ -297,7 +298,7 @@ func (w *randomWorld) order(row randomRow) {
 	}
 }
 
-// mistaken says whether a row has a cell that OpenTSDB's scan takes for an append cell and fails
+// mistaken reports whether a row has a cell that OpenTSDB's scan takes for an append cell and fails
 // at: also those of a single point, as a TSD puts them.
 func (w *randomWorld) mistaken(row randomRow) bool {
 	w.t.Helper()
@@ -311,7 +312,7 @@ func (r randomRow) path() string {
 	}.Encode()
 }
 
-// isDuplicate says whether a TSD refuses because of two values of an instant.
+// isDuplicate reports whether a TSD refuses because of two values of an instant.
 func isDuplicate(r reply) bool {
 	return r.status == http.StatusBadRequest && strings.Contains(string(r.body), "Duplicate timestamp")
 }

@@ -29,7 +29,7 @@ func testTSDRandom(t *testing.T, s tables, compaction bool) {
 	}
 }
 
-// envNumber is a whole number of the environment.
+// envNumber returns a whole number of the environment.
 func envNumber(t testing.TB, name string, otherwise int) int {
 	t.Helper()
 	text := os.Getenv(name)
@@ -76,8 +76,8 @@ const (
 	randomLogging
 )
 
-// randomHosts are the series; randomOffsets the instants of an hour: at its ends, where cells of a
-// TSD are mistaken, side by side in both units, and far apart.
+// randomHosts returns the series; randomOffsets the instants of an hour: at its ends, where cells
+// of a TSD are mistaken, side by side in both units, and far apart.
 func randomHosts() []string { return []string{"a", "b"} }
 
 func randomOffsets() []int64 {
@@ -232,7 +232,7 @@ func (w *randomWorld) check() {
 	}
 }
 
-// seen is what a reader has of all hours.
+// seen returns what a reader has of all hours.
 func (w *randomWorld) seen(read func(t testing.TB, metric string, from, to time.Time) (pointSet, error)) (pointSet, error) {
 	all := pointSet{}
 	for _, at := range w.hours {
@@ -266,8 +266,8 @@ func (w *randomWorld) checkOnce() {
 	}
 }
 
-// qualifierOffsets are the instants of a cell of points in milliseconds of its hour: 2 bytes each
-// with 12 bits of seconds, or 4 with the bits 1111 and 22 of milliseconds.
+// qualifierOffsets returns the instants of a cell of points in milliseconds of its hour: 2 bytes
+// each with 12 bits of seconds, or 4 with the bits 1111 and 22 of milliseconds.
 func qualifierOffsets(t testing.TB, q []byte) (offsets []uint32) {
 	t.Helper()
 	for len(q) > 0 {

@@ -117,7 +117,7 @@ func checkTSDFilters(t *testing.T, d tsd) {
 	}
 }
 
-// summary is the tags and points of a series, in seconds after the epoch of the tests.
+// summary returns the tags and points of a series, in seconds after the epoch of the tests.
 func (s tsdSeries) summary() string {
 	var tags, points []string
 	for key, value := range s.Tags {

@@ -38,7 +38,7 @@ type ruleSpec struct {
 	DisplayFormat string `json:"displayFormat,omitempty"`
 }
 
-// yaml is the tree as the configuration file declares it. JSON is YAML too.
+// yaml returns the tree as the configuration file declares it. JSON is YAML too.
 func (s treeSpec) yaml() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "  - {name: %q, description: %q, enabled: %v, strict: %v, storeFailures: %v, rules: [\n",

@@ -74,8 +74,8 @@ func enabledSpecs() []treeSpec {
 	return specs
 }
 
-// treeSeries are the series of the manual and of OpenTSDB's own test tree, and random ones of the
-// same tags.
+// treeSeries returns the series of the manual and of OpenTSDB's own test tree, and random ones of
+// the same tags.
 func treeSeries() [][]string {
 	all := [][]string{
 		{"__name__", "sys.cpu.0", "host", "web-01.lga.mysite.com", "type", "user"},
@@ -170,7 +170,7 @@ func withoutLeaves(t *testing.T, tree string, all map[string]string) map[string]
 	return left
 }
 
-// treeCells are the cells of a tree table by row and column.
+// treeCells returns the cells of a tree table by row and column.
 func treeCells(t *testing.T, s tables) map[string]string {
 	t.Helper()
 	all := map[string]string{}

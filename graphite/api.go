@@ -79,7 +79,7 @@ func newAPI(o apiOptions) *api {
 	}
 }
 
-// source are the parts and limits of the targets' sources.
+// source returns the parts and limits of the targets' sources.
 func (o apiOptions) source() source.Options {
 	return source.Options{
 		Store: o.Store, Trees: o.Trees, Names: o.Names, Schemas: o.Schemas, Aggregation: o.Aggregation,

@@ -18,7 +18,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 )
 
-// charged is the API with an account of a budget for each request, as the adapter serves it.
+// charged returns the API with an account of a budget for each request, as the adapter serves it.
 func (w *web) charged(b *budget.Budget) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		account := b.Open()

@@ -30,7 +30,7 @@ func newWeb(t testing.TB, change ...func(*apiOptions)) *web {
 	return newWebOver(graphitetest.New(t), change...)
 }
 
-// newWebOver is the API over a store.
+// newWebOver returns the API over a store.
 func newWebOver(store *graphitetest.Store, change ...func(*apiOptions)) *web {
 	options := apiOptions{
 		Store: store, Trees: store.Trees, Names: store.Names, Registrar: store, Limits: DefaultLimits(),

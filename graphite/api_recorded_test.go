@@ -34,7 +34,7 @@ type recording struct {
 	Setup   bool              `json:"setup"`
 }
 
-// notYet are the requests that are answered with an error where graphite-web has an answer, and
+// notYet returns the requests that are answered with an error where graphite-web has an answer, and
 // why.
 func notYet(c recording) string {
 	for _, format := range []string{"pickle", "msgpack"} {
@@ -141,8 +141,8 @@ func (c recording) differs(got *httptest.ResponseRecorder) string {
 	return cmp.Diff(whatCounts(path, c.Body), whatCounts(path, got.Body.String()), cmp.Comparer(equalValue))
 }
 
-// errorText is what of an error's text is ours too: the reason and the targets, not the series in
-// Python's words; nothing of a page.
+// errorText returns what of an error's text is ours too: the reason and the targets, not the series
+// in Python's words; nothing of a page.
 func (c recording) errorText() string {
 	text, _, _ := strings.Cut(html.UnescapeString(c.Body), `; func: `)
 	if strings.HasPrefix(text, "Invalid") || strings.HasPrefix(text, "{") {
@@ -167,7 +167,7 @@ func (c recording) request() (*http.Request, error) {
 	return r, nil
 }
 
-// whatCounts is what of a body counts.
+// whatCounts returns what of a body counts.
 func whatCounts(path, body string) any {
 	if call, argument, ok := strings.Cut(strings.TrimSuffix(body, ")"), "("); ok && strings.HasSuffix(body, ")") && !strings.ContainsAny(call, `"[{`) {
 		return map[string]any{"call": call, "argument": whatCounts(path, argument)}

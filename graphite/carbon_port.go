@@ -24,7 +24,7 @@ type CarbonOptions struct {
 	SeriesCache int // --storage.series-cache: entries
 }
 
-// DefaultCarbonOptions are the settings without any flag.
+// DefaultCarbonOptions returns the settings without any flag.
 func DefaultCarbonOptions() CarbonOptions {
 	return CarbonOptions{UDP: true, MaxConnections: 1000, SeriesCache: 2_000_000}
 }
@@ -65,8 +65,8 @@ func newCarbonPort(o Options) (*carbonPort, error) {
 	})}, nil
 }
 
-// seriesOf is the series of a Graphite name taken whole. A name without an element, such as "...",
-// has none; the store refuses that.
+// seriesOf returns the series of a Graphite name taken whole. A name without an element, such as
+// "...", has none; the store refuses that.
 func seriesOf(names *translate.Translator, name string) storage.Series {
 	ls := translate.PathLabels(name)
 	if ls.IsEmpty() {

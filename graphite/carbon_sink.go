@@ -94,7 +94,7 @@ func (in *carbonSink) fill(ctx context.Context, j *ingest.Job, points []carbon.P
 	}
 }
 
-// series is the series of a name, unless the store refused it lately.
+// series returns the series of a name, unless the store refused it lately.
 func (in *carbonSink) series(name string) (storage.Series, error) {
 	if in.refused.holds(name, in.o.Now()) {
 		return storage.Series{}, errRefusedLately

@@ -460,7 +460,7 @@ func newNullIngest() *carbonSink {
 	})
 }
 
-// ingestPoints are n series as a collector names them, one point each.
+// ingestPoints returns n series as a collector names them, one point each.
 func ingestPoints(n int) []carbon.Point {
 	points := make([]carbon.Point, n)
 	for i := range points {

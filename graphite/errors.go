@@ -52,7 +52,7 @@ func statusOf(err error) int {
 	return http.StatusServiceUnavailable // too late, too busy, or the store is away
 }
 
-// textOf is what a client is told. What only operators understand goes to the log.
+// textOf returns what a client is told. What only operators understand goes to the log.
 func textOf(err error) string {
 	var bad *eval.InputError
 	switch {
@@ -64,7 +64,8 @@ func textOf(err error) string {
 	return err.Error()
 }
 
-// reasonOf is the text of an error without graphite-web's frame for it, as /tags has it in JSON.
+// reasonOf returns the text of an error without graphite-web's frame for it, as /tags has it in
+// JSON.
 func reasonOf(err error) string {
 	if bad, ok := errors.AsType[*eval.InputError](err); ok {
 		return bad.Reason

@@ -6,8 +6,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/graphitetest"
 )
 
-// newFeed is the API over the points of the recordings, with the rules that the recorded carbon
-// had.
+// newFeed returns the API over the points of the recordings, with the rules that the recorded
+// carbon had.
 func newFeed(t testing.TB, change ...func(*apiOptions)) *web {
 	t.Helper()
 	w := newWeb(t, append([]func(*apiOptions){func(o *apiOptions) {

@@ -132,7 +132,7 @@ func (a *api) checkTimes(f form) error {
 	return nil
 }
 
-// completerQuery is the query that a user who is still typing means.
+// completerQuery returns the query that a user who is still typing means.
 func completerQuery(query string, variants bool) string {
 	query = strings.ReplaceAll(query, "..", "*.")
 	if !strings.HasSuffix(query, "*") {
@@ -236,8 +236,8 @@ func emptyEnd(query string) (parent string, only bool) {
 	return parent, false
 }
 
-// metricsReply is a reply of an endpoint below /metrics: for a client that sends Accept, text is
-// not escaped.
+// metricsReply returns a reply of an endpoint below /metrics: for a client that sends Accept, text
+// is not escaped.
 func (r *request) metricsReply(write func(*jsonWriter)) (*reply, error) {
 	jsonp, err := r.form.jsonp()
 	if err != nil {
@@ -253,7 +253,7 @@ func (r *request) metricsReply(write func(*jsonWriter)) (*reply, error) {
 	return out, nil
 }
 
-// writer is what writes the nodes in the format asked for.
+// writer returns what writes the nodes in the format asked for.
 func (s *search) writer() (func([]findNode) (func(*jsonWriter), error), error) {
 	switch s.format {
 	case "treejson":

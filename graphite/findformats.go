@@ -11,8 +11,8 @@ import (
 // The formats of find, as graphite-web's metrics/views.py makes them. Nodes come in the order of
 // their names.
 
-// treeJSON is what browsers of trees ask for: each name once, branches first. The name of a leaf
-// that is also a branch is the branch's, as that can be opened.
+// treeJSON returns what browsers of trees ask for: each name once, branches first. The name of a
+// leaf that is also a branch is the branch's, as that can be opened.
 func (s *search) treeJSON(nodes []findNode) (func(*jsonWriter), error) {
 	var branches, leaves []findNode
 	for i, n := range nodes {
@@ -79,7 +79,7 @@ func (s *search) completer(nodes []findNode) (func(*jsonWriter), error) {
 	}, nil
 }
 
-// nodeList is the names at one place of the paths; a negative place is counted from the end.
+// nodeList returns the names at one place of the paths; a negative place is counted from the end.
 func (s *search) nodeList(nodes []findNode) (func(*jsonWriter), error) {
 	seen := map[string]bool{}
 	var names []string

@@ -64,7 +64,7 @@ func (a *api) functionsOf(f form) []*eval.Function {
 	return list
 }
 
-// pieFunctions are the modes of pie charts, for those who ask: no charts are drawn here.
+// pieFunctions returns the modes of pie charts, for those who ask: no charts are drawn here.
 func pieFunctions() []*eval.Function {
 	var list []*eval.Function
 	for _, name := range [...]string{"average", "maximum", "minimum"} {
@@ -112,7 +112,7 @@ func describeParam(p eval.Param) object {
 	return o
 }
 
-// plainReply is a reply of /tags and /functions. Indented ones have sorted keys.
+// plainReply returns a reply of /tags and /functions. Indented ones have sorted keys.
 func (r *request) plainReply(v any) *reply {
 	pretty := r.form.pretty()
 	if pretty {
@@ -121,7 +121,7 @@ func (r *request) plainReply(v any) *reply {
 	return &reply{contentType: jsonType, pretty: pretty, write: func(j *jsonWriter) { j.value(v) }}
 }
 
-// pathParam is a part of the path as it was meant.
+// pathParam returns a part of the path as it was meant.
 func pathParam(r *request, name string) string {
 	text := chi.URLParam(r.Request, name)
 	if r.URL.RawPath == "" { // then the router saw the path unescaped

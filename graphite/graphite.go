@@ -53,7 +53,7 @@ type Options struct {
 	Now           func() time.Time
 }
 
-// DefaultOptions are the settings without any flag.
+// DefaultOptions returns the settings without any flag.
 func DefaultOptions() Options {
 	return Options{TimeZone: "UTC", Limits: DefaultLimits(), Carbon: DefaultCarbonOptions()}
 }
@@ -148,7 +148,7 @@ func (s *Server) DropCaches() {
 	}
 }
 
-// CarbonAddr is the address that carbon's port is bound to, empty without one.
+// CarbonAddr returns the address that carbon's port is bound to, empty without one.
 func (s *Server) CarbonAddr() string {
 	if s.carbon == nil {
 		return ""

@@ -139,14 +139,14 @@ type member struct {
 	value any
 }
 
-// sorted is the object in the order of its keys.
+// sorted returns the object in the order of its keys.
 func (o object) sorted() object {
 	out := slices.Clone(o)
 	slices.SortFunc(out, func(a, b member) int { return cmp.Compare(a.key, b.key) })
 	return out
 }
 
-// sortKeys is a value whose objects are all sorted.
+// sortKeys returns a value whose objects are all sorted.
 func sortKeys(v any) any {
 	switch v := v.(type) {
 	case object:
@@ -207,7 +207,7 @@ func array[T any](j *jsonWriter, list []T, write func(T)) {
 	j.shut(']')
 }
 
-// appendString is a text as json.dumps writes it; raw is ensure_ascii=False.
+// appendString returns a text as json.dumps writes it; raw is ensure_ascii=False.
 func appendString(buf []byte, s string, raw bool) []byte {
 	buf = append(buf, '"')
 	plain := 0

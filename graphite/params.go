@@ -55,7 +55,7 @@ func quoted(text string) string {
 	return string(append(out, quote))
 }
 
-// zone is the zone of times in a request. An unknown one is none.
+// zone returns the zone of times in a request. An unknown one is none.
 func (f form) zone(otherwise *time.Location) *time.Location {
 	name := f.get("tz")
 	if name == "" || name == "Local" {
@@ -84,7 +84,7 @@ func zoneCase(name string) string {
 	return string(b)
 }
 
-// at is a time of a request; a parameter that is there but empty is now.
+// at returns a time of a request; a parameter that is there but empty is now.
 func (f form) at(key, otherwise string, zone *time.Location, now time.Time) (time.Time, error) {
 	text := otherwise
 	if f.has(key) {
@@ -96,7 +96,7 @@ func (f form) at(key, otherwise string, zone *time.Location, now time.Time) (tim
 // longestJSONP bounds the name of a function.
 const longestJSONP = 1000
 
-// jsonp is the function that JSON is to be an argument of, or none.
+// jsonp returns the function that JSON is to be an argument of, or none.
 func (f form) jsonp() (string, error) {
 	name := f.get("jsonp")
 	if len(name) > longestJSONP {

@@ -133,7 +133,7 @@ func (a *api) window(f form) (eval.Request, error) {
 	}, nil
 }
 
-// templateValues are the parameters template[NAME].
+// templateValues returns the parameters template[NAME].
 func templateValues(f form) map[string]string {
 	values := map[string]string{}
 	for key := range f {

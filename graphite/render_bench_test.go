@@ -27,7 +27,7 @@ func benchName(i int) string {
 	return fmt.Sprintf("dc%d.host-%03d.m%d", i/500, i%500/2, i%2)
 }
 
-// newBench is the API over what an hour's flushes of a writer leave in an engine.
+// newBench returns the API over what an hour's flushes of a writer leave in an engine.
 func newBench(b *testing.B, db kv.KV) *web {
 	b.Helper()
 	w := newWebOver(graphitetest.Shared(b, db), func(o *apiOptions) { o.Now = func() time.Time { return time.Unix(benchEnd, 0) } })
@@ -113,8 +113,8 @@ func benchmarkRender(b *testing.B, w *web) {
 	}
 }
 
-// cpuTime is what the process has used of all cores: on a machine with other work it says more than
-// the time does.
+// cpuTime returns what the process has used of all cores: on a machine with other work it says more
+// than the time does.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

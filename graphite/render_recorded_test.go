@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// isDrawn says whether a recording is about a format that is made here.
+// isDrawn reports whether a recording is about a format that is made here.
 func isDrawn(c recording) bool {
 	path, _, _ := strings.Cut(c.URL, "?")
 	if strings.TrimSuffix(path, "/") != "/render" {

@@ -15,8 +15,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
-// newSeveral is the API over a tree whose paths several series have: of each a point a minute, of
-// the value given.
+// newSeveral returns the API over a tree whose paths several series have: of each a point a minute,
+// of the value given.
 func newSeveral(t *testing.T, sum bool) *web {
 	t.Helper()
 	w := newWeb(t)
@@ -56,7 +56,7 @@ func newSeveral(t *testing.T, sum bool) *web {
 	return w
 }
 
-// draw is what render answers to a target: name, values and tags of each series.
+// draw returns what render answers to a target: name, values and tags of each series.
 func (w *web) draw(t *testing.T, target string) string {
 	t.Helper()
 	got := w.get(fmt.Sprintf("/render?format=json&from=%d&until=%d&target=%s", webNow-181, webNow-60, url.QueryEscape(target)))

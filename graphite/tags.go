@@ -168,7 +168,7 @@ func (s textSet) add(text string) {
 	}
 }
 
-// list is the sorted set without what does not pass.
+// list returns the sorted set without what does not pass.
 func (s textSet) list(passes func(string) bool) []string {
 	out := []string{}
 	for text := range s {

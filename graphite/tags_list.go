@@ -17,7 +17,7 @@ import (
 // TAGDB_AUTOCOMPLETE_LIMIT.
 const completeLimit = 100
 
-// filterOf is the parameter filter, a regular expression.
+// filterOf returns the parameter filter, a regular expression.
 func filterOf(ctx context.Context, f form) (passes func(string) bool, failed func() error, err error) {
 	if f.get("filter") == "" {
 		return nil, func() error { return nil }, nil
@@ -48,8 +48,8 @@ func filterOf(ctx context.Context, f form) (passes func(string) bool, failed fun
 	}, nil
 }
 
-// limitOf is the parameter limit. ok is false when the list is to be empty. Below 0 there is no
-// limit, as in SQLite.
+// limitOf returns the parameter limit. ok is false when the list is to be empty. Below 0 there is
+// no limit, as in SQLite.
 func limitOf(f form) (limit int, ok bool, err error) {
 	if f.get("limit") == "" {
 		return 0, true, nil

@@ -18,7 +18,7 @@ import (
 // what there are of names, not of series. Labels that are packed are in no such list; the few
 // series that have some are looked at one by one.
 
-// allTags are the tags of all series.
+// allTags returns the tags of all series.
 func (a *api) allTags(ctx context.Context) (textSet, error) {
 	tags := textSet{}
 	err := a.eachKey(ctx, func(_, label string) error {
@@ -55,8 +55,8 @@ func (a *api) eachKey(ctx context.Context, visit func(key, label string) error, 
 	return nil
 }
 
-// allValues are the values of a label in all series. Of the values of the metric name it is enough
-// to have the first that pass, as many as a limit above 0 says.
+// allValues returns the values of a label in all series. Of the values of the metric name it is
+// enough to have the first that pass, as many as a limit above 0 says.
 func (a *api) allValues(ctx context.Context, label string, passes func(string) bool, limit int) (textSet, error) {
 	if label == model.MetricNameLabel {
 		return a.taggedMetrics(ctx, passes, limit)
@@ -88,8 +88,8 @@ const (
 	metricSeries = 10_000
 )
 
-// taggedMetrics are the names of metrics of which some series is tagged. The store lists those of
-// plain series too, perhaps a million.
+// taggedMetrics returns the names of metrics of which some series is tagged. The store lists those
+// of plain series too, perhaps a million.
 func (a *api) taggedMetrics(ctx context.Context, passes func(string) bool, limit int) (textSet, error) {
 	stored, err := a.o.Store.Metrics(ctx, 0, math.MaxInt64)
 	if err != nil {

@@ -79,5 +79,5 @@ func TestCacheConcurrently(t *testing.T) {
 	}
 }
 
-// len is the number of entries. It needs mu.
+// len returns the number of entries. It needs mu.
 func (c *Cache) len() int { return c.young.keys.Len() + c.old.keys.Len() }

@@ -154,7 +154,7 @@ func (in *Ingest) append(ctx context.Context, b *storage.Batch) error {
 	return nil
 }
 
-// latest is the last time that is taken, in milliseconds.
+// latest returns the last time that is taken, in milliseconds.
 func (in *Ingest) latest() int64 {
 	if in.o.MaxFuture <= 0 {
 		return math.MaxInt64

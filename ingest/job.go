@@ -70,7 +70,7 @@ func (j *Job) Missing(key []byte, origin int, series func(key string) (storage.S
 	return nil
 }
 
-// NewSeries is how many series of the job are not in the cache.
+// NewSeries returns how many series of the job are not in the cache.
 func (j *Job) NewSeries() int { return j.unknown.Len() }
 
 // assign gives the points of resolved series their Refs, and takes those of refused series out of

@@ -22,10 +22,10 @@ type Unknown struct {
 	left    int           // series without an answer
 }
 
-// Len is how many series there are.
+// Len returns how many series there are.
 func (u *Unknown) Len() int { return len(u.keys) }
 
-// Cap is how many series the memory holds.
+// Cap returns how many series the memory holds.
 func (u *Unknown) Cap() int { return cap(u.keys) }
 
 // Reset removes all series and keeps the memory.

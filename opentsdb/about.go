@@ -12,7 +12,7 @@ type about struct {
 	metrics *listenerMetrics
 }
 
-// telnet is the answer to version: two lines, as a TSD has them, the revision and the build.
+// telnet returns the answer to version: two lines, as a TSD has them, the revision and the build.
 func (a *about) telnet() string {
 	return "tsdbridge " + a.o.Version + " built at revision " + a.o.Revision + "\nBuilt with " + a.o.Build
 }

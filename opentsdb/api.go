@@ -152,8 +152,8 @@ func writeError(w http.ResponseWriter, err error) {
 	writeJSON(w, e.status, map[string]any{"error": content})
 }
 
-// retryAfter is how many seconds a client should wait when the store cannot take its points. It
-// differs between clients, so that they do not all return at once.
+// retryAfter returns how many seconds a client should wait when the store cannot take its points.
+// It differs between clients, so that they do not all return at once.
 func retryAfter() string { return strconv.Itoa(1 + rand.IntN(5)) }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

@@ -25,8 +25,8 @@ func testAbout() (*about, *listenerMetrics) {
 	return &about{o: o, host: "here", metrics: m}, m
 }
 
-// telnetRun is a function that sends a run of lines of known series, as a read of a connection has
-// it.
+// telnetRun returns a function that sends a run of lines of known series, as a read of a connection
+// has it.
 func telnetRun(tb testing.TB, points int) (take func(), size int) {
 	var run []byte
 	for i := range points {
@@ -47,7 +47,7 @@ func telnetRun(tb testing.TB, points int) (take func(), size int) {
 	return take, len(run)
 }
 
-// putPoints is a body of points.
+// putPoints returns a body of points.
 func putPoints(points int) []byte {
 	text := []byte{'['}
 	for i := range points {
@@ -58,7 +58,7 @@ func putPoints(points int) []byte {
 	return text
 }
 
-// connectionRun is a function that puts points of known series over a connection.
+// connectionRun returns a function that puts points of known series over a connection.
 func connectionRun(b *testing.B, points int) (put func()) {
 	l := run(b, &discard{}, nil)
 	conn := l.dial(b)
@@ -74,7 +74,7 @@ func connectionRun(b *testing.B, points int) (put func()) {
 	}
 }
 
-// putRun is a function that puts points of known series in one request.
+// putRun returns a function that puts points of known series in one request.
 func putRun(tb testing.TB, points int) (put func(), size int) {
 	text := putPoints(points)
 	api := newAPI(defaultAPIOptions(), newTestIngest(&discard{}))

@@ -39,7 +39,7 @@ func echo(b []byte) *echoed {
 	return e
 }
 
-// echoText is a scalar as a string; nil for null.
+// echoText returns a scalar as a string; nil for null.
 func (p *putBody) echoText() (*string, error) {
 	s, err := p.scalar()
 	if err != nil || s.kind == kindNull {

@@ -48,7 +48,7 @@ func TestMaxFuture(t *testing.T) {
 	}
 }
 
-// telnetSays is what a connection that sends text is answered.
+// telnetSays returns what a connection that sends text is answered.
 func telnetSays(t *testing.T, in *putStore, text string) string {
 	t.Helper()
 	about, metrics := testAbout()

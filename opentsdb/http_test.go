@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// putText is a request to a path.
+// putText returns a request to a path.
 func putText(path, content string, fields ...string) string {
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: here:4242\r\nUser-Agent: test\r\nContent-Length: %d\r\n%s\r\n%s",
 		path, len(content), strings.Join(append(fields, ""), "\r\n"), content)

@@ -220,8 +220,8 @@ func (p *putBody) tags() error {
 	return err
 }
 
-// keyOf is the key of a series: the metric and the tags as they were sent. No name of a series has
-// "{" in it.
+// keyOf returns the key of a series: the metric and the tags as they were sent. No name of a series
+// has "{" in it.
 func (p *putBody) keyOf(tags []byte) []byte {
 	p.key = append(append(p.key[:0], p.point.metric.raw...), tags...)
 	return p.key

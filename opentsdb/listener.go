@@ -50,7 +50,7 @@ func newListener(o listenerOptions) (*listener, error) {
 	return l, nil
 }
 
-// Addr is the address that the listener is bound to.
+// Addr returns the address that the listener is bound to.
 func (l *listener) Addr() net.Addr { return l.tcp.Addr() }
 
 // Close unbinds the port.

@@ -56,14 +56,14 @@ func allowed(c rune) bool {
 	return c >= 0x80 && c <= 0xff && unicode.IsLetter(c)
 }
 
-// series is the series of names that were checked.
+// series returns the series of names that were checked.
 func series(metric string, tags []storage.Tag) storage.Series {
 	sorted := slices.Clone(tags)
 	slices.SortFunc(sorted, func(a, b storage.Tag) int { return strings.Compare(a.Key, b.Key) })
 	return storage.Series{Metric: metric, Tags: sorted}
 }
 
-// tagsText is what Java's HashMap.toString makes of tags.
+// tagsText returns what Java's HashMap.toString makes of tags.
 func tagsText(tags []storage.Tag) string {
 	var b strings.Builder
 	for i, tag := range inMapOrder(tags) {

@@ -140,7 +140,7 @@ func manyPoints(s string) bool {
 	return points > 1
 }
 
-// latin1 is the text of bytes that stand for one character each, as telnet is read.
+// latin1 returns the text of bytes that stand for one character each, as telnet is read.
 func latin1(b []byte) string {
 	ascii := true
 	for _, c := range b {

@@ -41,7 +41,7 @@ type Options struct {
 	Now           func() time.Time
 }
 
-// DefaultOptions are the settings without any flag.
+// DefaultOptions returns the settings without any flag.
 func DefaultOptions() Options {
 	l, p := defaultListenerOptions(), defaultPutOptions()
 	return Options{MaxConnections: l.MaxConnections, MaxTags: p.MaxTags, SeriesCache: p.CacheEntries}
@@ -119,7 +119,7 @@ func (s *Server) DropCaches() {
 	}
 }
 
-// Addr is the address that the port is bound to, empty without one.
+// Addr returns the address that the port is bound to, empty without one.
 func (s *Server) Addr() string {
 	if s.listener == nil {
 		return ""

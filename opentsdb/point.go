@@ -26,7 +26,7 @@ type stamp struct {
 // under the time of another: base times have 32 bits. We refuse them with the same words.
 const lastMillisecond = min(9999999999999, storage.MaxTime)
 
-// stampOf is the time of a timestamp: what has more than 32 bits is in milliseconds (OpenTSDB
+// stampOf returns the time of a timestamp: what has more than 32 bits is in milliseconds (OpenTSDB
 // Const.SECOND_MASK).
 func stampOf(timestamp int64) (s stamp, ok bool) {
 	if timestamp>>32 == 0 {
@@ -69,7 +69,7 @@ func javaSpecial(v float64) string {
 	return "NaN"
 }
 
-// valueText is the cell that a TSD would have written: its bytes, signed, and its flags.
+// valueText returns the cell that a TSD would have written: its bytes, signed, and its flags.
 func (s *sent) valueText() string {
 	bits, size, flags := s.value.bits, 8, 15
 	switch v := int64(bits); {
@@ -91,7 +91,7 @@ func (s *sent) valueText() string {
 	return "[" + b.String() + "]/" + strconv.Itoa(flags)
 }
 
-// integerSize is the number of bytes of an integer's cell.
+// integerSize returns the number of bytes of an integer's cell.
 func integerSize(v int64) int {
 	switch {
 	case v == int64(int8(v)):

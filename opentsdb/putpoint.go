@@ -35,7 +35,7 @@ const (
 	errNoNumber  = argumentError("Unable to parse value to a number")
 )
 
-// series is the series of a point, unless something is wrong with its names, its value or its
+// series returns the series of a point, unless something is wrong with its names, its value or its
 // timestamp.
 func (q *putPoint) series(value number, maxTags int) (storage.Series, error) {
 	metric, err := q.metric.text()
@@ -96,7 +96,7 @@ func parseScalar(s scalar) (number, error) {
 	return parseNumber(text)
 }
 
-// longOf is a scalar as Jackson reads it into a long.
+// longOf returns a scalar as Jackson reads it into a long.
 func longOf(s scalar) (int64, bool) {
 	text, err := s.text()
 	if err != nil {

@@ -257,7 +257,7 @@ func (a *putAnswer) write(w http.ResponseWriter) {
 	}
 }
 
-// content is the answer that summary and details ask for.
+// content returns the answer that summary and details ask for.
 func (a *putAnswer) content() map[string]any {
 	content := map[string]any{"success": a.success, "failed": a.failed}
 	if a.flags.limited {

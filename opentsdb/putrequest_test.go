@@ -265,8 +265,8 @@ func walkOf(t *testing.T, in *putStore, m *memory, text []byte, careful bool) st
 	return b.String()
 }
 
-// wellShaped says whether encoding/json takes text for points, and nothing in it is only good for
-// Jackson.
+// wellShaped reports whether encoding/json takes text for points, and nothing in it is only good
+// for Jackson.
 func wellShaped(text []byte) bool {
 	var points []*struct {
 		Metric, Value *string

@@ -161,7 +161,7 @@ func (t *telnet) add(line []byte) error {
 	return t.job.addUnknown(seriesKey(s), p, t.lines, func(string) (storage.Series, error) { return s, nil })
 }
 
-// seriesKey is the key that scanPut finds in a line of a series without odd spelling.
+// seriesKey returns the key that scanPut finds in a line of a series without odd spelling.
 func seriesKey(s storage.Series) []byte {
 	var b strings.Builder
 	b.WriteString(s.Metric)

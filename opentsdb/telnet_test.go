@@ -97,8 +97,8 @@ func TestTelnet(t *testing.T) {
 	})
 }
 
-// normal is what was said and stored in whatever order: what the store refuses is answered after
-// what is wrong by itself.
+// normal returns what was said and stored in whatever order: what the store refuses is answered
+// after what is wrong by itself.
 func normal(s string) string {
 	lines := strings.Split(s, "\n")
 	slices.Sort(lines)

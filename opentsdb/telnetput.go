@@ -108,7 +108,7 @@ func scanTimestamp(line []byte, i int) (timestamp int64, end int) {
 	return 0, i
 }
 
-// putSeries is the series of a key of scanPut.
+// putSeries returns the series of a key of scanPut.
 func putSeries(key []byte, maxTags int) (storage.Series, error) {
 	words := strings.Split(latin1(key), " ")
 	tags, err := parseTags(words[1:])

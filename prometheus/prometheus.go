@@ -56,7 +56,7 @@ type Store interface {
 	Metadata(ctx context.Context) (map[string]storage.Metadata, error)
 }
 
-// DefaultOptions are the settings without any flag.
+// DefaultOptions returns the settings without any flag.
 func DefaultOptions() Options {
 	return Options{Write: write.DefaultOptions(), Read: read.DefaultOptions(), Query: query.DefaultOptions(), Series: 1_000_000}
 }

@@ -67,7 +67,7 @@ func (m *Map[K, V]) Forget(key K) {
 	delete(m.old, key)
 }
 
-// Len is how many keys are known. A key of both generations counts twice.
+// Len returns how many keys are known. A key of both generations counts twice.
 func (m *Map[K, V]) Len() int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -49,7 +49,7 @@ type Options struct {
 	Registerer prometheus.Registerer
 }
 
-// DefaultOptions are the options of a store on tables of OpenTSDB's default names and widths.
+// DefaultOptions returns the options of a store on tables of OpenTSDB's default names and widths.
 func DefaultOptions() Options {
 	return Options{
 		Tables:          Tables{Data: "tsdb", UID: "tsdb-uid", Meta: "tsdb-meta", Tree: "tsdb-tree"},

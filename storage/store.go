@@ -123,9 +123,9 @@ func (s *Store) Resolve(ctx context.Context, series []Series) ([]Ref, []error) {
 // Append implements Appender.
 func (s *Store) Append(ctx context.Context, b *Batch) error { return s.writer.Append(ctx, b) }
 
-// Logged is the store as writers without an acknowledgement reach it (carbon, telnet put): what
-// they append is durable when the log has it, whatever the mode. Without a log it appends as the
-// store.
+// Logged returns the store as writers without an acknowledgement reach it (carbon, telnet put):
+// what they append is durable when the log has it, whatever the mode. Without a log it appends as
+// the store.
 func (s *Store) Logged() Appender { return logged{s.registrar, s.writer} }
 
 // logged is an Appender that appends through the log.
@@ -141,7 +141,7 @@ func (l logged) Append(ctx context.Context, b *Batch) error { return l.writer.Ap
 // an ErrLayout. Shared tables record nothing: there it checks some of their rows, as Run does.
 func (s *Store) PinLayout(ctx context.Context) error { return s.tables.pin(ctx) }
 
-// Series is how many series the index knows.
+// Series returns how many series the index knows.
 func (s *Store) Series() int { return s.index.Len() }
 
 // Refuses returns why points are refused at the moment, or were the last time; nil: they are taken.

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// benchLabels is a label set of common size; plain needs no escape.
+// benchLabels returns a label set of common size; plain needs no escape.
 func benchLabels(plain bool) labels.Labels {
 	set := map[string]string{
 		nameLabel: "http_request_duration_seconds_bucket", "cluster": "eu-west-1", "handler": "/api/v1/query_range",
@@ -64,7 +64,7 @@ func BenchmarkFilters(b *testing.B) {
 	})
 }
 
-// benchPaths are a name of common length without tags, and one with some, sorted and not.
+// benchPaths returns a name of common length without tags, and one with some, sorted and not.
 func benchPaths() map[string]string {
 	return map[string]string{
 		"plain":    "servers.web01.eu-west-1.cpu.0.user",

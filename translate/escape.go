@@ -36,7 +36,7 @@ func escapeWith(s, colon string) string {
 	return prefixed("", s, colon, n)
 }
 
-// prefixed is a prefix and the escape of s, which takes n bytes or somewhat more.
+// prefixed returns a prefix and the escape of s, which takes n bytes or somewhat more.
 func prefixed(prefix, s, colon string, n int) string {
 	var b strings.Builder
 	b.Grow(len(prefix) + n)

@@ -146,7 +146,7 @@ func (s *source) graphiteLabels() labels.Labels {
 	return labels.FromMap(set).WithoutEmpty()
 }
 
-// series is one of ours, or one of ours that somebody changed, or a foreign one.
+// series returns one of ours, or one of ours that somebody changed, or a foreign one.
 func (s *source) series(t *Translator) storage.Series {
 	series := storage.Series{Metric: s.storedText()}
 	if s.below(3) > 0 {
@@ -177,7 +177,7 @@ func sortedTags(set map[string]string) []storage.Tag {
 	return tags
 }
 
-// condition is one that has a chance to say something about the series or its labels.
+// condition returns one that has a chance to say something about the series or its labels.
 func (s *source) condition(series storage.Series, ls labels.Labels) Condition {
 	names, values := []string{nameLabel, s.text()}, []string{"", s.text(), series.Metric}
 	for _, tag := range series.Tags {
@@ -202,8 +202,8 @@ func (s *source) condition(series storage.Series, ls labels.Labels) Condition {
 	return c
 }
 
-// matcher is one that has a chance to say something about the series or its labels; nil if the data
-// makes none.
+// matcher returns one that has a chance to say something about the series or its labels; nil if the
+// data makes none.
 func (s *source) matcher(series storage.Series, ls labels.Labels) *labels.Matcher {
 	names, values := []string{nameLabel, s.text()}, []string{"", s.text(), series.Metric}
 	for _, tag := range series.Tags {

@@ -90,7 +90,7 @@ func (x *Index) hasAlso(id alsoID, tsuid []byte) bool {
 	return ok && bytes.Equal(x.at(x.entries[entry].tsuid), tsuid)
 }
 
-// pathOf is the path of a name below a row, which is there. The caller holds mu.
+// pathOf returns the path of a name below a row, which is there. The caller holds mu.
 func (x *Index) pathOf(key schema.BranchKey, name string) string {
 	var b strings.Builder
 	at := x.branches[cellID{noBranch, uint32(key.Tree)}]
@@ -144,9 +144,9 @@ func (f *Forest) indexAlso(insertions []insertion) {
 	}
 }
 
-// OnPath are the series that have the path of a route in a tree, the first of them that which a TSD
-// finds there: from memory if the trees are loaded, else from the row of the branch, which may be a
-// wide one.
+// OnPath returns the series that have the path of a route in a tree, the first of them that which a
+// TSD finds there: from memory if the trees are loaded, else from the row of the branch, which may
+// be a wide one.
 func (f *Forest) OnPath(ctx context.Context, tree uint16, r Route) ([][]byte, error) {
 	if r.Outcome != Stored && r.Outcome != OnRoot {
 		return nil, nil
@@ -173,7 +173,7 @@ func (f *Forest) OnPath(ctx context.Context, tree uint16, r Route) ([][]byte, er
 	return tsuids, nil
 }
 
-// onPath are the series of a path, the one of the column first.
+// onPath returns the series of a path, the one of the column first.
 func (x *Index) onPath(tree uint16, r Route) (tsuids [][]byte) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

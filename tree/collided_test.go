@@ -228,7 +228,7 @@ func TestCollidedLeafOfBrokenLeaf(t *testing.T) {
 	}
 }
 
-// plainSeries is a series of a path, numbered.
+// plainSeries returns a series of a path, numbered.
 func plainSeries(n byte, path string) []NewSeries {
 	return []NewSeries{{TSUID: []byte{n}, Series: storage.Series{Metric: path, Tags: []storage.Tag{{Key: "-_", Value: "1"}}}}}
 }

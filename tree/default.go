@@ -22,7 +22,7 @@ type defaultTree struct {
 	err  error
 }
 
-// defaultRule is the one rule of a default tree.
+// defaultRule returns the one rule of a default tree.
 func defaultRule(id uint16) schema.TreeRule {
 	return schema.TreeRule{TreeID: int(id), Type: ruleMetric, Separator: `\.`, Description: "the elements of the metric"}
 }
@@ -80,7 +80,8 @@ func (p *observation) plain(ctx context.Context, series []NewSeries) error {
 	return nil
 }
 
-// plainRoute is the way to a metric under its own name. A name of nothing but dots is its own leaf.
+// plainRoute returns the way to a metric under its own name. A name of nothing but dots is its own
+// leaf.
 func plainRoute(metric string) Route {
 	elements := strings.FieldsFunc(metric, func(r rune) bool { return r == '.' })
 	switch len(elements) {

@@ -189,7 +189,8 @@ func (d *Definitions) all(ctx context.Context) ([]Definition, error) {
 	return all, nil
 }
 
-// nextID is the greatest id of a tree and one more, as OpenTSDB 2.4 Tree.createNewTree takes it.
+// nextID returns the greatest id of a tree and one more, as OpenTSDB 2.4 Tree.createNewTree takes
+// it.
 func nextID(all []Definition) (uint16, error) {
 	if len(all) == 0 {
 		return 1, nil

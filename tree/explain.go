@@ -44,7 +44,7 @@ func (f *Forest) Explain(ctx context.Context, series NewSeries) ([]Explanation, 
 	return all, nil
 }
 
-// Path is the dotted path that finds the series, "" when the tree has no place for it.
+// Path returns the dotted path that finds the series, "" when the tree has no place for it.
 func (e Explanation) Path() string {
 	if e.Route.Outcome != Stored && e.Route.Outcome != OnRoot {
 		return ""

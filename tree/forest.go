@@ -33,7 +33,7 @@ type Options struct {
 	Concurrency int
 }
 
-// DefaultOptions are the options on tables of OpenTSDB's default names.
+// DefaultOptions returns the options on tables of OpenTSDB's default names.
 func DefaultOptions() Options {
 	return Options{TreeTable: "tsdb-tree", UIDTable: "tsdb-uid", Concurrency: 32}
 }
@@ -193,21 +193,21 @@ func (f *Forest) Refresh(ctx context.Context) (Loaded, error) {
 	return loaded, err
 }
 
-// Trees are the trees that can be used, enabled or not.
+// Trees returns the trees that can be used, enabled or not.
 func (f *Forest) Trees() []*Tree {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return f.trees
 }
 
-// Broken are the trees that cannot be used.
+// Broken returns the trees that cannot be used.
 func (f *Forest) Broken() []Broken {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return f.broken
 }
 
-// Index is the index in use.
+// Index returns the index in use.
 func (f *Forest) Index() *Index {
 	f.mu.RLock()
 	defer f.mu.RUnlock()

@@ -121,7 +121,7 @@ func (g *Glob) at(s states, i int) bool {
 	return s>>i&1 != 0
 }
 
-// enter is the state of element i and, as ** may stand for none, those that follow it.
+// enter returns the state of element i and, as ** may stand for none, those that follow it.
 func (g *Glob) enter(i int) states {
 	s := states(1) << i
 	for i < len(g.elements) && g.elements[i].any {

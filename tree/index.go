@@ -63,21 +63,21 @@ func NewIndex(shown func(stored string) string) *Index {
 
 func asStored(name string) string { return name }
 
-// Leaves is the number of leaves.
+// Leaves returns the number of leaves.
 func (x *Index) Leaves() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.leafCount
 }
 
-// Branches is the number of branches, roots among them.
+// Branches returns the number of branches, roots among them.
 func (x *Index) Branches() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return len(x.branches)
 }
 
-// CollidedLeaves is how many leaves no column holds.
+// CollidedLeaves returns how many leaves no column holds.
 func (x *Index) CollidedLeaves() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -96,7 +96,7 @@ func (x *Index) AddBranch(key schema.BranchKey, name string) (ok bool, err error
 	return true, x.addBranch(parent, x.shown(name))
 }
 
-// parent is the parent branch of a row, and the hash of the row's cell in it.
+// parent returns the parent branch of a row, and the hash of the row's cell in it.
 func (x *Index) parent(key schema.BranchKey) (cellID, bool) {
 	at := cellID{noBranch, uint32(key.Tree)}
 	for _, hash := range key.Hashes {
@@ -142,8 +142,8 @@ func (x *Index) locate(tree uint16, names []string) (branch uint32, known int) {
 	return branch, known
 }
 
-// holder is the TSUID of the leaf that has a name, or one of the same hash; nil without one. The
-// caller holds mu.
+// holder returns the TSUID of the leaf that has a name, or one of the same hash; nil without one.
+// The caller holds mu.
 func (x *Index) holder(branch uint32, name string) []byte {
 	id, ok := x.leaves[cellID{branch, schema.NameHash(name)}]
 	if !ok {

@@ -18,7 +18,7 @@ func (x *Index) Find(ctx context.Context, pattern string, o FindOptions) ([]Node
 	return find(ctx, x, x.roots(o.Trees), g, o)
 }
 
-// Trees are the ids of the trees that have a root, ascending.
+// Trees returns the ids of the trees that have a root, ascending.
 func (x *Index) Trees() []uint16 {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

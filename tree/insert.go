@@ -13,7 +13,7 @@ type Step struct {
 	Leaf []byte
 }
 
-// Steps are the cells of a route in the order of writing: the root, the branches downwards, the
+// Steps returns the cells of a route in the order of writing: the root, the branches downwards, the
 // leaf. A TSD writes the root for every series that it looks at, whatever becomes of the series,
 // and no leaf of a series of one name; rootLeaves keeps that one too, on the root, where a TSD
 // reads it.
@@ -42,15 +42,15 @@ func leafValue(name string, tsuid []byte) []byte {
 	return schema.Leaf{DisplayName: name, TSUID: tsuid}.AppendTo(nil)
 }
 
-// Collision is the change of the row of collisions when another series has the leaf; ok is false
-// when the tree does not keep them. A TSD only sometimes gets to write it.
+// Collision returns the change of the row of collisions when another series has the leaf; ok is
+// false when the tree does not keep them. A TSD only sometimes gets to write it.
 func (t *Tree) Collision(tsuid, holder []byte) (m kv.Mutation, ok bool) {
 	put := kv.Put{Qualifier: schema.CollisionQualifier(tsuid), Value: []byte(schema.FormatTSUID(holder))}
 	return kv.Mutation{Key: schema.CollisionRow(t.id), Puts: []kv.Put{put}}, t.def.StoreFailures
 }
 
-// Refusal is the change of the row of series without a match; ok is false when there is none to
-// keep. A TSD means to write it and never does.
+// Refusal returns the change of the row of series without a match; ok is false when there is none
+// to keep. A TSD means to write it and never does.
 func (t *Tree) Refusal(tsuid []byte, r Route) (m kv.Mutation, ok bool) {
 	put := kv.Put{Qualifier: schema.NotMatchedQualifier(tsuid), Value: []byte(r.Unmatched)}
 	return kv.Mutation{Key: schema.NotMatchedRow(t.id), Puts: []kv.Put{put}}, t.def.StoreFailures && r.Outcome == Refused

@@ -198,7 +198,7 @@ func (c *insertionRound) index(cell newCell) {
 	c.forest.complete = c.forest.complete && ok && err == nil
 }
 
-// leaf is the leaf that the cell holds now.
+// leaf returns the leaf that the cell holds now.
 func (c *newCell) leaf() schema.Leaf {
 	if c.holder != nil {
 		return *c.holder

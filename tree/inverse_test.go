@@ -95,7 +95,7 @@ func checkPath(t *testing.T, f *Forest, path string) bool {
 	return true
 }
 
-// definedForest is a forest of trees that are in no table.
+// definedForest returns a forest of trees that are in no table.
 func definedForest(t *testing.T, all ...Definition) *Forest {
 	t.Helper()
 	f := New(kv.NewMem(), DefaultOptions())

@@ -35,7 +35,7 @@ func (g *Glob) ranges(s states) []nameRange {
 	return union(all)
 }
 
-// prefixRange is the names that begin with a prefix.
+// prefixRange returns the names that begin with a prefix.
 func prefixRange(prefix string) nameRange {
 	end := []byte(prefix)
 	for len(end) > 0 && end[len(end)-1] == 0xFF {

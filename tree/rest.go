@@ -65,7 +65,7 @@ type Display struct {
 	Sum bool
 }
 
-// displayOf is what rules show whatever the series is: those that are alone on their levels.
+// displayOf returns what rules show whatever the series is: those that are alone on their levels.
 func displayOf(levels [][]*rule, sum bool) Display {
 	d := Display{Tags: map[string]bool{}, Sum: sum}
 	for _, level := range levels {
@@ -80,10 +80,10 @@ func displayOf(levels [][]*rule, sum bool) Display {
 	return d
 }
 
-// Display is what the paths of the tree show.
+// Display returns what the paths of the tree show.
 func (t *Tree) Display() Display { return t.display }
 
-// Display is what the paths of a tree show; ok is false when there is no such tree.
+// Display returns what the paths of a tree show; ok is false when there is no such tree.
 func (f *Forest) Display(id uint16) (d Display, ok bool) {
 	for _, t := range f.Trees() {
 		if t.id == id {
@@ -107,8 +107,8 @@ func (w *walk) rest(r *rule, shown map[string]bool) {
 	}
 }
 
-// tags are the tags of the series as people see them, by key, but for those whose stored keys are
-// shown already.
+// tags returns the tags of the series as people see them, by key, but for those whose stored keys
+// are shown already.
 func (s *Subject) tags(shown map[string]bool) []storage.Tag {
 	if s.Rest != nil {
 		return s.Rest(s.Series, shown)
@@ -125,7 +125,7 @@ const severalColumn, severalSum = "tsdbridge_several", "sum"
 // sums reports whether a row of a definition wants sums.
 func sums(cell []byte) bool { return string(cell) == severalSum }
 
-// restRule is a rule of rest.
+// restRule returns a rule of rest.
 func restRule(level int) schema.TreeRule {
 	return schema.TreeRule{Type: ruleTagk, Field: restField, Level: level}
 }

@@ -25,7 +25,7 @@ const (
 	Failed
 )
 
-// String is the outcome in texts.
+// String returns the outcome in texts.
 func (o Outcome) String() string {
 	switch o {
 	case Stored:
@@ -54,7 +54,7 @@ type Route struct {
 	Unmatched string
 }
 
-// path is the dotted path of shown names.
+// path returns the dotted path of shown names.
 func (r Route) path(shown func(stored string) string) string {
 	var b strings.Builder
 	for _, name := range r.Branches {

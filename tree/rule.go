@@ -143,7 +143,7 @@ func (r *rule) value(s Subject, said *transcript) (value string, ok bool) {
 	return value, ok
 }
 
-// described is the name whose UIDMeta the rule reads.
+// described returns the name whose UIDMeta the rule reads.
 func (r *rule) described(s Subject) (kind schema.Kind, name string, ok bool) {
 	switch r.Type {
 	case ruleTagkCustom:
@@ -165,7 +165,7 @@ func (r *rule) described(s Subject) (kind schema.Kind, name string, ok bool) {
 	}
 }
 
-// extract is the piece of a value that the regular expression wants, "" when there is none.
+// extract returns the piece of a value that the regular expression wants, "" when there is none.
 func (r *rule) extract(value string, said *transcript) string {
 	m := r.regex.FindStringSubmatchIndex(value)
 	if m == nil {

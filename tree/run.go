@@ -111,7 +111,7 @@ func (k *keeper) tellProgress(begin time.Time) (done func()) {
 	return func() { close(ended); <-over }
 }
 
-// read is how many branches and leaves a load that is under way has read.
+// read returns how many branches and leaves a load that is under way has read.
 func (f *Forest) read() (branches, leaves int) {
 	f.mu.RLock()
 	index := f.loading

@@ -66,7 +66,7 @@ func (t *TreeReport) add(b TreeReport) {
 	t.Failed += b.Failed
 }
 
-// String is the report in some lines.
+// String returns the report in some lines.
 func (r SyncReport) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d series, %d branches and %d leaves written", r.Series, r.WrittenBranches, r.WrittenLeaves)
@@ -155,8 +155,8 @@ func (x *Index) isCollided(tree uint16, tsuid []byte) bool {
 	return ok
 }
 
-// Holder is the TSUID that has the leaf of a route, or one whose name shares its hash; nil when
-// there is none.
+// Holder returns the TSUID that has the leaf of a route, or one whose name shares its hash; nil
+// when there is none.
 func (x *Index) Holder(tree uint16, r Route) []byte {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

@@ -181,7 +181,8 @@ func (t Template) check() error {
 
 func (p templatePart) metric() bool { return p.name == partMetric || p.name == partMetrics }
 
-// Definition is the tree of a template, enabled, which the table gives an id. It has an inverse.
+// Definition returns the tree of a template, enabled, which the table gives an id. It has an
+// inverse.
 func (t Template) Definition(name string) Definition {
 	d := Definition{Tree: schema.Tree{Name: name, Description: t.text, StrictMatch: true, Enabled: true}}
 	for level, p := range t.parts {
@@ -190,8 +191,8 @@ func (t Template) Definition(name string) Definition {
 	return d
 }
 
-// rule is the rule of an element. Text alone is a rule that takes every metric and shows it by a
-// display format without a token, which OpenTSDB 2.4 TreeBuilder.setCurrentName then shows as it
+// rule returns the rule of an element. Text alone is a rule that takes every metric and shows it by
+// a display format without a token, which OpenTSDB 2.4 TreeBuilder.setCurrentName then shows as it
 // is.
 func (p templatePart) rule(level int) schema.TreeRule {
 	if p.name == partRest {

@@ -40,13 +40,13 @@ type Tree struct {
 	mark    mark
 }
 
-// ID is the number of the tree, the first two bytes of its rows.
+// ID returns the number of the tree, the first two bytes of its rows.
 func (t *Tree) ID() uint16 { return t.id }
 
-// Definition is what was stored, without its rules.
+// Definition returns what was stored, without its rules.
 func (t *Tree) Definition() schema.Tree { return t.def }
 
-// Rules are the rules in the order of trying.
+// Rules returns the rules in the order of trying.
 func (t *Tree) Rules() []schema.TreeRule {
 	var rules []schema.TreeRule
 	for _, level := range t.levels {

@@ -8,7 +8,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// hostRules are the rules of the tree that OpenTSDB's own tests use (testdata/scripts/host_tree).
+// hostRules returns the rules of the tree that OpenTSDB's own tests use
+// (testdata/scripts/host_tree).
 func hostRules() []schema.TreeRule {
 	place := `^.*\.([a-zA-Z]{3,4})[0-9]{0,1}\..*\..*$`
 	kind := `^([a-zA-Z]+)(\-|[0-9])*.*\..*$`

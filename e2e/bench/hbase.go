@@ -40,7 +40,7 @@ func (h *hadoop) close() {
 	os.RemoveAll(h.dir)
 }
 
-// tables are the flags for the four tables of a name.
+// tables returns the flags for the four tables of a name.
 func (h *hadoop) tables(name string) []string {
 	return []string{
 		"--storage.engine=hbase", "--hbase.zookeeper=" + h.ZooKeeper(), "--storage.table.data=" + name, "--storage.table.uid=" + name + "-uid",
@@ -84,7 +84,7 @@ func (h *hadoop) tsd(ctx context.Context, r *report, table string) (*cluster.TSD
 	return t, err
 }
 
-// walBytes are the sizes of HBase's write-ahead logs, those included that are kept for a while
+// walBytes returns the sizes of HBase's write-ahead logs, those included that are kept for a while
 // after their time.
 func (h *hadoop) walBytes() (int64, error) {
 	var sum int64

@@ -158,7 +158,7 @@ func sameSeries(ctx context.Context, r *report, s *server, ours, theirs request)
 	return nil
 }
 
-// tagFilter is the filter that a TSD sends for one value of one tag: UIDs of 3 bytes, of the
+// tagFilter returns the filter that a TSD sends for one value of one tag: UIDs of 3 bytes, of the
 // metric, then 4 bytes of time, then tags.
 func (h *hadoop) tagFilter(ctx context.Context, table, value string) (filter.Filter, error) {
 	client := gohbase.NewClient(h.ZooKeeper(), gohbase.Logger(slog.New(slog.DiscardHandler)))

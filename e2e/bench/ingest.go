@@ -97,7 +97,7 @@ func (s *server) storedAll(ctx context.Context, c *load.Corpus) (n int, err erro
 	return n, nil
 }
 
-// quantiles are the median and the 99th percentile.
+// quantiles returns the median and the 99th percentile.
 func quantiles(all []time.Duration) (p50, p99 time.Duration) {
 	if len(all) == 0 {
 		return 0, 0

@@ -109,7 +109,7 @@ func table(ctx context.Context, r *report) error {
 	return errors.Join(errs...)
 }
 
-// chosen says whether a row is to be measured.
+// chosen reports whether a row is to be measured.
 func (o options) chosen(name string) bool {
 	if o.only == "" {
 		return true

@@ -87,7 +87,7 @@ func (p *process) ended() error {
 
 var errEnded = errors.New("process ended")
 
-// tail is the end of what it printed.
+// tail returns the end of what it printed.
 func (p *process) tail() string {
 	all, err := os.ReadFile(p.log)
 	if err != nil {

@@ -82,7 +82,7 @@ func checkout(ctx context.Context) string {
 	return version
 }
 
-// ours is the adapter on the embedded engine, with what it acknowledges on disk.
+// ours returns the adapter on the embedded engine, with what it acknowledges on disk.
 func ours(path, version string) program {
 	return program{
 		name: oursName, path: path, version: version, write: "/api/v1/write", put: "/api/put", one: true, ready: "/-/ready",

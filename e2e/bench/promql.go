@@ -24,7 +24,7 @@ func (s *server) instant(ctx context.Context, expr string, at time.Time) ([]elem
 	return parseVector(body)
 }
 
-// seconds is a time as the query API takes it.
+// seconds returns a time as the query API takes it.
 func seconds(t time.Time) string {
 	return strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', -1, 64)
 }

@@ -49,7 +49,7 @@ func equal(name, value string) *prompb.LabelMatcher {
 	return &prompb.LabelMatcher{Type: prompb.LabelMatcher_EQ, Name: name, Value: value}
 }
 
-// group is a value of the label grp from the middle.
+// group returns a value of the label grp from the middle.
 func (d dataset) group() string { return fmt.Sprintf("g%04d", d.groups/2) }
 
 func groupQuery(d dataset) (request, error) {

@@ -33,7 +33,7 @@ type dataset struct {
 	groups int // values of the label grp
 }
 
-// last are the borders of the last so many hours or minutes.
+// last returns the borders of the last so many hours or minutes.
 func (d dataset) last(span time.Duration) (from, to time.Time) {
 	return d.End.Add(-span), d.End
 }

@@ -17,7 +17,7 @@ import (
 // everything matches all series that have a name.
 var everything = []*prompb.LabelMatcher{{Type: prompb.LabelMatcher_RE, Name: "__name__", Value: ".+"}}
 
-// readRequest is the body that asks for unstreamed samples of from to to, both inclusive.
+// readRequest returns the body that asks for unstreamed samples of from to to, both inclusive.
 func readRequest(from, to time.Time, matchers []*prompb.LabelMatcher) ([]byte, error) {
 	raw, err := (&prompb.ReadRequest{
 		Queries: []*prompb.Query{{StartTimestampMs: from.UnixMilli(), EndTimestampMs: to.UnixMilli(), Matchers: matchers}},

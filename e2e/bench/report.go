@@ -27,7 +27,7 @@ func newReport(o options, p *programs) *report {
 	return &report{options: o, programs: p, began: time.Now(), load: loadAverage(), others: map[string]string{}}
 }
 
-// scaled is n, or a tenth of it with -quick.
+// scaled returns n, or a tenth of it with -quick.
 func (r *report) scaled(n int) int {
 	if r.quick {
 		return n / 10

@@ -62,8 +62,8 @@ type writes struct {
 	against      []versus
 }
 
-// end is when the data of a benchmark ends: a moment ago, for servers refuse what is older or newer
-// than they like.
+// end returns the time when the data of a benchmark ends: a moment ago, for servers refuse what is
+// older or newer than they like.
 func end() time.Time { return time.Now().Truncate(15 * time.Second).Add(-time.Minute) }
 
 func (w writes) measure(ctx context.Context, r *report) error {
@@ -122,7 +122,7 @@ func (all *ingests) add(one ingested, err error) {
 	all.runs = append(all.runs, one)
 }
 
-// figure is the median of a unit, NaN and a reason where there is none.
+// figure returns the median of a unit, NaN and a reason where there is none.
 func (all *ingests) figure(u unit) float64 {
 	var figures []float64
 	for _, one := range all.runs {
@@ -140,7 +140,7 @@ func (all *ingests) figure(u unit) float64 {
 	return median(figures)
 }
 
-// wrong says which run did not store what was sent.
+// wrong returns which run did not store what was sent.
 func (all *ingests) wrong() string {
 	for _, one := range all.runs {
 		if one.stored != one.samples {
@@ -172,7 +172,7 @@ func (r *report) compare(w writes, all map[string]*ingests) {
 	}
 }
 
-// name is the format, with what else the row is known by.
+// name returns the format, with what else the row is known by.
 func (w writes) name() string {
 	if w.format == load.Put {
 		return fmt.Sprintf("%s, %d a request", w.format, w.batch)

@@ -102,7 +102,7 @@ func (s *server) isReady(ctx context.Context) error {
 
 func (s *server) data() string { return filepath.Join(s.dir, "data") }
 
-// target is where the server takes a format.
+// target returns where the server takes a format.
 func (s *server) target(f load.Format) load.Target {
 	switch f {
 	case load.Carbon, load.CarbonTagged:
@@ -187,7 +187,7 @@ func freeAddresses() (addresses, error) {
 	return a, nil
 }
 
-// bytesIn are the sizes of all files below a directory.
+// bytesIn returns the sizes of all files below a directory.
 func bytesIn(dir string) (int64, error) {
 	var sum int64
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -59,16 +59,16 @@ func newFeeds(begin time.Time, scaled func(int) int) []*feed {
 	return feeds
 }
 
-// acknowledges says whether a sender of the feed knows what has arrived, and sends the rest again
-// after a crash.
+// acknowledges reports whether a sender of the feed knows what has arrived, and sends the rest
+// again after a crash.
 func (f *feed) acknowledges() bool {
 	return f.format == load.RemoteWrite1 || f.format == load.RemoteWrite2 || f.format == load.Put
 }
 
-// env is the label that tells the feed's series from those of the others.
+// env returns the label that tells the feed's series from those of the others.
 func (f *feed) env() string { return strings.ReplaceAll(string(f.format), " ", "-") }
 
-// next is what the feed sends in a round.
+// next returns what the feed sends in a round.
 func (f *feed) next(now time.Time) load.Shape {
 	shape := load.Shape{Seed: 1, Env: f.env(), Series: f.series}
 	if f.old {

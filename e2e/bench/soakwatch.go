@@ -94,7 +94,7 @@ func (s *soak) check(ctx context.Context) error {
 	return err
 }
 
-// counts are the samples stored of each feed, by env. The dotted names of carbon have no such
+// counts returns the samples stored of each feed, by env. The dotted names of carbon have no such
 // label.
 func (s *soak) counts(ctx context.Context) (map[string]int, error) {
 	counts := map[string]int{}

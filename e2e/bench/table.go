@@ -155,7 +155,7 @@ func dashes(widths []int) []string {
 	return row
 }
 
-// bars is the table of what the issue asks for.
+// bars returns the table of what the issue asks for.
 func bars(lines []line) grid {
 	g := grid{rows: [][]string{{"what", "tsdbridge", "peer", "ratio", "bar", "holds"}}}
 	for _, l := range lines {
@@ -177,7 +177,7 @@ func median(all []float64) float64 {
 	return all[len(all)/2]
 }
 
-// firstLine is the beginning of an error, without what would end a cell.
+// firstLine returns the beginning of an error, without what would end a cell.
 func firstLine(err error) string {
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	text = text[:min(len(text), 100)]

@@ -14,7 +14,7 @@ import (
 // lane.
 var sent = load.Shape{Seed: 3, Series: 600, Steps: 4, Interval: 10 * time.Second, End: time.Unix(1_700_000_000, 0)}
 
-// stored is everything up to the requests done of each lane, as a server would return it.
+// stored returns everything up to the requests done of each lane, as a server would return it.
 func stored(done []int) map[string]*prompb.TimeSeries {
 	all := map[string]*prompb.TimeSeries{}
 	for i, lane := range sent.Lanes(len(done)) {

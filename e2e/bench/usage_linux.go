@@ -40,7 +40,7 @@ func usageOf(pids ...int) usage {
 	return u
 }
 
-// kilobytes is the field of that name in /proc/PID/status, in bytes.
+// kilobytes returns the field of that name in /proc/PID/status, in bytes.
 func kilobytes(status []byte, field string) float64 {
 	for line := range strings.Lines(string(status)) {
 		if f := strings.Fields(line); len(f) > 1 && f[0] == field {
@@ -54,7 +54,7 @@ func kilobytes(status []byte, field string) float64 {
 // dieWithParent has the kernel end the servers of a benchmark that was killed.
 func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
-// machine says what the figures were taken on.
+// machine returns what the figures were taken on.
 func machine() string {
 	cpu, _ := os.ReadFile("/proc/cpuinfo")
 	model := "unknown CPU"
@@ -69,7 +69,7 @@ func machine() string {
 	return fmt.Sprintf("%s, %.0f GiB of memory, Linux %s", model, kilobytes(memory, "MemTotal:")/(1<<30), bytes.TrimSpace(kernel))
 }
 
-// loadAverage is how busy the machine was in the last minute.
+// loadAverage returns how busy the machine was in the last minute.
 func loadAverage() string {
 	text, _ := os.ReadFile("/proc/loadavg")
 	first, _, _ := strings.Cut(string(text), " ")

@@ -94,9 +94,9 @@ func allExist(jars string) bool {
 	return true
 }
 
-// javaArgs are the flags without which HBase and OpenTSDB do not run, or not rightly, on Java 17.
-// Above all java.nio must be open: without it HBase's FuzzyRowFilter takes another path and returns
-// wrong rows.
+// javaArgs returns the flags without which HBase and OpenTSDB do not run, or not rightly, on Java
+// 17. Above all java.nio must be open: without it HBase's FuzzyRowFilter takes another path and
+// returns wrong rows.
 func javaArgs(heapMB int) []string {
 	args := []string{
 		fmt.Sprintf("-Xmx%dm", heapMB), "-XX:+UseSerialGC",

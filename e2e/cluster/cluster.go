@@ -123,7 +123,7 @@ func (c *Cluster) Restart(ctx context.Context) error {
 	return waitUntil(ctx, jvm, c.ready)
 }
 
-// ZooKeeper is the host:port that clients of HBase need.
+// ZooKeeper returns the host:port that clients of HBase need.
 func (c *Cluster) ZooKeeper() string { return loopback(c.ports[0]) }
 
 // Kill ends HBase and the TSDs with SIGKILL.

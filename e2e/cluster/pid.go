@@ -1,11 +1,12 @@
 package cluster
 
-// PID is the process of HBase: ZooKeeper, master and region server. It is another after Restart.
+// PID returns the process of HBase: ZooKeeper, master and region server. It is another after
+// Restart.
 func (c *Cluster) PID() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.jvm.cmd.Process.Pid
 }
 
-// PID is the TSD's process.
+// PID returns the TSD's process.
 func (t *TSD) PID() int { return t.jvm.cmd.Process.Pid }

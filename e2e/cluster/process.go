@@ -85,7 +85,7 @@ func (p *process) running() bool {
 	}
 }
 
-// tail is the end of the process's output, for errors.
+// tail returns the end of the process's output, for errors.
 func (p *process) tail() string {
 	all, err := os.ReadFile(p.log)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// site is the content of hbase-site.xml for a standalone HBase in dir: ZooKeeper, master and region
-// server in one JVM.
+// site returns the content of hbase-site.xml for a standalone HBase in dir: ZooKeeper, master and
+// region server in one JVM.
 func site(dir string, zk, master, region int, extra map[string]string) map[string]string {
 	const codec = "org.apache.hadoop.hbase.io.compress.aircompressor."
 	s := map[string]string{

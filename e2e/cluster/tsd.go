@@ -75,11 +75,11 @@ func (c *Cluster) TSD(ctx context.Context, o TSDOptions) (*TSD, error) {
 	return t, nil
 }
 
-// URL is the address of the TSD's HTTP API, without a slash at its end. The same port speaks
+// URL returns the address of the TSD's HTTP API, without a slash at its end. The same port speaks
 // telnet.
 func (t *TSD) URL() string { return "http://" + t.Addr() }
 
-// Addr is the host:port of the TSD.
+// Addr returns the host:port of the TSD.
 func (t *TSD) Addr() string { return loopback(t.port) }
 
 // Stop ends the TSD in an orderly way.
@@ -111,8 +111,8 @@ func (t *TSD) Tool(ctx context.Context, class string, args ...string) (string, e
 	return said, nil
 }
 
-// args is the command line of a main class of OpenTSDB, which logs to its output from that level
-// on.
+// args returns the command line of a main class of OpenTSDB, which logs to its output from that
+// level on.
 func (t *TSD) args(level, class, conf string) []string {
 	return append(javaArgs(t.heapMB),
 		"-cp", filepath.Join(t.dir, level)+string(os.PathListSeparator)+t.classpath,

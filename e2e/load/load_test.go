@@ -24,7 +24,7 @@ type point struct {
 	Value  float64
 }
 
-// want is every sample of small, lane by lane, by the name that a format gives to series.
+// want returns every sample of small, lane by lane, by the name that a format gives to series.
 func want(name func(*Series) string, lanes int) [][]point {
 	var all [][]point
 	for _, l := range small.Lanes(lanes) {

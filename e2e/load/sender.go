@@ -95,16 +95,16 @@ func (s *Sender) send(ctx context.Context, c connection, body []byte) error {
 	}
 }
 
-// Acked is how many samples have been acknowledged.
+// Acked returns how many samples have been acknowledged.
 func (s *Sender) Acked() int { return int(s.acked.Load()) }
 
-// Busy is how often a server asked to come again.
+// Busy returns how often a server asked to come again.
 func (s *Sender) Busy() int { return int(s.busy.Load()) }
 
-// Done is how many requests of a lane have been acknowledged.
+// Done returns how many requests of a lane have been acknowledged.
 func (s *Sender) Done(lane int) int { return int(s.next[lane].Load()) }
 
-// Latencies are the times of all requests that were acknowledged.
+// Latencies returns the times of all requests that were acknowledged.
 func (s *Sender) Latencies() []time.Duration {
 	var all []time.Duration
 	for i := range s.lanes {

@@ -24,10 +24,10 @@ type Series struct {
 	rate  float64 // what a counter gains a step, about
 }
 
-// Name is the metric's name.
+// Name returns the metric's name.
 func (s *Series) Name() string { return s.Label("__name__") }
 
-// Label is the value of a label, empty if the series has none of that name.
+// Label returns the value of a label, empty if the series has none of that name.
 func (s *Series) Label(name string) string {
 	i, ok := slices.BinarySearchFunc(s.Labels, name, func(l Label, n string) int { return cmp.Compare(l.Name, n) })
 	if !ok {
@@ -106,7 +106,7 @@ func (s *Series) begin() {
 	}
 }
 
-// next is the value of the next step.
+// next returns the value of the next step.
 func (s *Series) next() float64 {
 	switch s.kind {
 	case counter:

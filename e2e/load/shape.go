@@ -22,13 +22,13 @@ type Shape struct {
 
 func (s Shape) env() string { return cmp.Or(s.Env, "prod") }
 
-// Samples is how many samples the shape has.
+// Samples returns how many samples the shape has.
 func (s Shape) Samples() int { return s.Series*s.Steps + s.Tail*s.TailSteps }
 
-// Start is when the first step is, and Stop when the last one has ended.
+// Start returns the time when the first step is, and Stop when the last one has ended.
 func (s Shape) Start() time.Time { return s.End.Add(-time.Duration(s.Steps) * s.Interval) }
 
-// at is the millisecond of a host's sample in a step. The offsets of the hosts stay below an
+// at returns the millisecond of a host's sample in a step. The offsets of the hosts stay below an
 // interval.
 func (s Shape) at(step, host int) int64 {
 	interval := s.Interval.Milliseconds()

@@ -68,7 +68,7 @@ type statusError struct {
 
 func (e *statusError) Error() string { return fmt.Sprintf("status %d: %s", e.status, e.text) }
 
-// isBusy says whether the server asked to come again.
+// isBusy reports whether the server asked to come again.
 func isBusy(err error) bool {
 	var status *statusError
 	return errors.As(err, &status) && (status.status == http.StatusServiceUnavailable || status.status == http.StatusTooManyRequests)

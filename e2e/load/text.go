@@ -11,8 +11,8 @@ var (
 	pathLetters = strings.NewReplacer(".", "_", ":", "_", "/", "_")
 )
 
-// Path is the dotted name of a series: dc, host, metric, and what tells it from the others of the
-// host and metric.
+// Path returns the dotted name of a series: dc, host, metric, and what tells it from the others of
+// the host and metric.
 func (s *Series) Path() string {
 	host, _, _ := strings.Cut(s.Label("instance"), ":")
 	parts := []string{s.Label("dc"), pathLetters.Replace(host), s.Name()}

@@ -39,7 +39,7 @@ const (
 	reasons
 )
 
-// String is the reason as a metric's label.
+// String returns the reason as a metric's label.
 func (r Reason) String() string {
 	return [reasons]string{
 		"none", "fields", "value", "nan", "timestamp", "timestamp_nan", "timestamp_inf", "time_range", "utf8", "too_long", "unfinished",

@@ -86,7 +86,7 @@ func (l *Listener) bindBoth(host string) error {
 	return nil
 }
 
-// Addr is the address that the listener is bound to.
+// Addr returns the address that the listener is bound to.
 func (l *Listener) Addr() net.Addr { return l.tcp.Addr() }
 
 // Close unbinds the port.

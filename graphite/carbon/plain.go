@@ -42,7 +42,7 @@ func plainLine(b []byte) (p Point, n int) {
 // timeDigits is the length of MaxTime.
 const timeDigits = 10
 
-// textLength is how many bytes from ! to DEL b begins with. It looks at eight at a time.
+// textLength returns how many bytes from ! to DEL b begins with. It looks at eight at a time.
 func textLength(b []byte) int {
 	const (
 		ones  = 0x0101010101010101

@@ -77,13 +77,13 @@ type Aggregation struct {
 	join func(known []float64, slots int) float64
 }
 
-// defaultAggregation is what whisper uses for names that no rule matches.
+// defaultAggregation returns what whisper uses for names that no rule matches.
 func defaultAggregation() Aggregation {
 	return Aggregation{Method: "average", XFF: 0.5, join: joins("average")}
 }
 
-// storedXFF is the factor as whisper's header stores it, in 32 bits. 0.3 becomes 0.30000001, so
-// three slots of ten are too few.
+// storedXFF returns the factor as whisper's header stores it, in 32 bits. 0.3 becomes 0.30000001,
+// so three slots of ten are too few.
 func storedXFF(f float64) float64 { return float64(float32(f)) }
 
 // Slot consolidates finer slots as whisper.__propagate does.

@@ -10,7 +10,7 @@ import (
 // An Archive is one resolution of a whisper file: Points slots of Step seconds each.
 type Archive struct{ Step, Points int64 }
 
-// Retention is how far back an archive reaches, in seconds.
+// Retention returns how far back an archive reaches, in seconds.
 func (a Archive) Retention() int64 { return a.Step * a.Points }
 
 // ParseRetentions reads the retentions of storage-schemas.conf, such as `10s:6h,1m:7d` or

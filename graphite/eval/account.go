@@ -19,7 +19,7 @@ const (
 	fetchBytes = 300
 )
 
-// bytes is what a series holds. Values that are the source's are charged there.
+// bytes returns what a series holds. Values that are the source's are charged there.
 func (s *Series) bytes() int64 {
 	n := seriesBytes + int64(len(s.Name))
 	if s.PathExpression != s.Name {
@@ -31,7 +31,7 @@ func (s *Series) bytes() int64 {
 	return n
 }
 
-// seriesLists are the lists of series among arguments.
+// seriesLists returns the lists of series among arguments.
 func seriesLists(args []any, kwargs map[string]any) [][]*Series {
 	var lists [][]*Series
 	for _, a := range args {

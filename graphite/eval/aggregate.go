@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// aggregateFamily are the functions that make one series of many, slot by slot.
+// aggregateFamily returns the functions that make one series of many, slot by slot.
 func aggregateFamily() []Function {
 	all := seriesParam("seriesLists").many()
 	list := []Function{{
@@ -105,7 +105,7 @@ func flatten(lists [][]*Series) []*Series {
 	return list
 }
 
-// joinedTags are the tags that all series agree on, and how they were joined.
+// joinedTags returns the tags that all series agree on, and how they were joined.
 func joinedTags(list []*Series, name, aggregator string) map[string]string {
 	tags := map[string]string{}
 	maps.Copy(tags, list[0].Tags)

@@ -2,8 +2,8 @@ package eval
 
 import "strings"
 
-// aggregateListFamily are the functions that join the first series of two lists, the second ones,
-// and so on.
+// aggregateListFamily returns the functions that join the first series of two lists, the second
+// ones, and so on.
 func aggregateListFamily() []Function {
 	pair := []Param{seriesParam("seriesListFirstPos"), seriesParam("seriesListSecondPos")}
 	list := []Function{{

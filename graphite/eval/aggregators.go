@@ -23,7 +23,7 @@ const (
 	likeValues
 )
 
-// aggregatorNames are the names that aggFunc parameters accept, in the order of /functions.
+// aggregatorNames returns the names that aggFunc parameters accept, in the order of /functions.
 func aggregatorNames() []string {
 	return []string{
 		"average", "avg", "avg_zero", "count", "current", "diff", "last", "max", "median", "min", "multiply", "range",

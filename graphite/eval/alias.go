@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// aliasFamily are the functions that name series.
+// aliasFamily returns the functions that name series.
 func aliasFamily() []Function {
 	one := seriesParam("seriesList")
 	search, replace := need("search", typeString), need("replace", typeString)

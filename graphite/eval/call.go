@@ -42,7 +42,7 @@ func (c *call) value(name string) any {
 
 func (c *call) has(name string) bool { return c.value(name) != nil }
 
-// series is a list of series.
+// series returns a list of series.
 func (c *call) series(name string) []*Series {
 	list, ok := c.value(name).([]*Series)
 	if !ok {
@@ -51,7 +51,7 @@ func (c *call) series(name string) []*Series {
 	return list
 }
 
-// seriesLists are the lists that a variadic parameter took.
+// seriesLists returns the lists that a variadic parameter took.
 func (c *call) seriesLists() [][]*Series {
 	given := c.rest("seriesLists")
 	if len(given) == 1 && given[0] == nil {
@@ -68,7 +68,7 @@ func (c *call) seriesLists() [][]*Series {
 	return lists
 }
 
-// rest is what a variadic parameter took.
+// rest returns what a variadic parameter took.
 func (c *call) rest(name string) []any {
 	list, _ := c.value(name).([]any)
 	return list
@@ -82,7 +82,7 @@ func (c *call) float(name string) float64 {
 	return f
 }
 
-// integer is a value that may stand in a slice or a range: no float.
+// integer returns a value that may stand in a slice or a range: no float.
 func (c *call) integer(name string) int64 {
 	v := c.value(name)
 	if _, isFloat := v.(float64); isFloat {
@@ -119,7 +119,7 @@ func (c *call) string(name string) string {
 
 func (c *call) truth(name string) bool { return truth(c.value(name)) }
 
-// offset is an interval in seconds; nothing is 0.
+// offset returns an interval in seconds; nothing is 0.
 func (c *call) offset(name string) int64 {
 	if !c.truth(name) {
 		return 0
@@ -131,7 +131,7 @@ func (c *call) offset(name string) int64 {
 	return n
 }
 
-// interval is an offset that series can be cut into. graphite-web loops for ever on others, if
+// interval returns an offset that series can be cut into. graphite-web loops for ever on others, if
 // there is a series.
 func (c *call) interval(list []*Series) int64 {
 	const name = "intervalString"

@@ -1,6 +1,6 @@
 package eval
 
-// derivativeFamily are the functions on differences of neighbours.
+// derivativeFamily returns the functions on differences of neighbours.
 func derivativeFamily() []Function {
 	limits := []Param{seriesParam("seriesList"), opt("maxValue", typeFloat), opt("minValue", typeFloat)}
 	return []Function{{
@@ -88,7 +88,7 @@ func (c *call) counterLimits() counterLimits {
 	return l
 }
 
-// increase is what a counter grew by since the value before, and the value to go on with.
+// increase returns what a counter grew by since the value before, and the value to go on with.
 func (l counterLimits) increase(v, before float64) (grown, next float64) {
 	switch {
 	case l.hasMax && v > l.high, l.hasMin && v < l.low:

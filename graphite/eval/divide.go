@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// divideFamily are the functions that divide series.
+// divideFamily returns the functions that divide series.
 func divideFamily() []Function {
 	return []Function{{
 		Name: "divideSeries", Group: "Combine", Signature: "dividendSeriesList, divisorSeries", call: divideSeries,

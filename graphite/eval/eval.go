@@ -72,7 +72,7 @@ func (r Request) window() window {
 	return window{r.From, r.Until, int64(from), int64(until)}
 }
 
-// moved is the window, both ends moved.
+// moved returns the window, both ends moved.
 func (w window) moved(from, until int64) window {
 	w.from += from
 	w.until += until

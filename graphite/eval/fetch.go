@@ -66,7 +66,7 @@ func (s *scope) toFetch(pattern string, tags []string) Fetch {
 	return Fetch{Pattern: pattern, Tags: tags, From: s.window.from, Until: s.window.until, Now: now}
 }
 
-// tagExpressions are the strings among the arguments of seriesByTag.
+// tagExpressions returns the strings among the arguments of seriesByTag.
 func tagExpressions(n *expr.Call) []string {
 	tags := []string{}
 	for _, a := range n.Args {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// filterFamily are the functions that choose series by their values.
+// filterFamily returns the functions that choose series by their values.
 func filterFamily() []Function {
 	n := need("n", typeInteger)
 	operators := []any{"!=", "<", "<=", "=", ">", ">="}
@@ -35,7 +35,7 @@ func filterFamily() []Function {
 	return append(append(list, thresholds()...), rankings()...)
 }
 
-// thresholds are the filters that compare one aggregate with n.
+// thresholds returns the filters that compare one aggregate with n.
 func thresholds() []Function {
 	params := []Param{seriesParam("seriesList"), need("n", typeFloat)}
 	var list []Function
@@ -57,7 +57,7 @@ func thresholds() []Function {
 	return list
 }
 
-// rankings are the filters that keep the n first by one aggregate.
+// rankings returns the filters that keep the n first by one aggregate.
 func rankings() []Function {
 	params := []Param{seriesParam("seriesList"), need("n", typeInteger)}
 	var list []Function

@@ -9,7 +9,7 @@ import (
 // maxFormatDigits bounds width and precision of a format.
 const maxFormatDigits = 3
 
-// longestNumber is the number of digits of the longest number in a text.
+// longestNumber returns the number of digits of the longest number in a text.
 func longestNumber(s string) int {
 	longest, n := 0, 0
 	for i := range len(s) {

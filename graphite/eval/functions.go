@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// families are all functions, one list for each file that has some.
+// families returns all functions, one list for each file that has some.
 func families() [][]Function {
 	return [][]Function{
 		aggregateFamily(), aggregateListFamily(), wildcardFamily(), groupFamily(), percentFamily(), divideFamily(),

@@ -2,7 +2,7 @@ package eval
 
 import "slices"
 
-// gapFamily are the functions about nulls.
+// gapFamily returns the functions about nulls.
 func gapFamily() []Function {
 	one := []Param{seriesParam("seriesList")}
 	limited := []Param{seriesParam("seriesList"), with("limit", typeIntOrInf, inf())}
@@ -117,8 +117,8 @@ func transformNull(c *call) ([]*Series, error) {
 	return list, nil
 }
 
-// nullDefaults is the value for each slot in which a reference series has a point; nil means the
-// value everywhere.
+// nullDefaults returns the value for each slot in which a reference series has a point; nil means
+// the value everywhere.
 func (c *call) nullDefaults(value float64) ([]float64, error) {
 	if !c.truth("referenceSeries") {
 		return nil, nil

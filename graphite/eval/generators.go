@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// generatorFamily are the functions that make series from nothing but the time, and from events.
+// generatorFamily returns the functions that make series from nothing but the time, and from
+// events.
 func generatorFamily() []Function {
 	name, step := need("name", typeString), with("step", typeInteger, int64(60))
 	list := []Function{{

@@ -1,6 +1,6 @@
 package eval
 
-// graphFamily are the functions about drawing. In data they only rename, and stacked adds up.
+// graphFamily returns the functions about drawing. In data they only rename, and stacked adds up.
 func graphFamily() []Function {
 	one := seriesParam("seriesList")
 	return []Function{{

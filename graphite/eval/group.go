@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// groupFamily are the functions that group series by nodes or tags.
+// groupFamily returns the functions that group series by nodes or tags.
 func groupFamily() []Function {
 	nodes := opt("nodes", typeNodeOrTag).many()
 	callback := need("callback", typeAggOrSeriesFunc)

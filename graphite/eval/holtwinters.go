@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// holtWintersFamily are the seasonal forecasts. They read the bootstrap interval before the graph.
+// holtWintersFamily returns the seasonal forecasts. They read the bootstrap interval before the
+// graph.
 func holtWintersFamily() []Function {
 	bootstrap := with("bootstrapInterval", typeInterval, "7d").suggest("7d", "30d")
 	seasonality := with("seasonality", typeInterval, "1d").suggest("1d", "7d")
@@ -105,7 +106,7 @@ func (h *holtWinters) push(intercept, slope, seasonal, prediction, deviation flo
 	h.deviations = append(h.deviations, deviation)
 }
 
-// before is the component of a season ago, 0 in the first season.
+// before returns the component of a season ago, 0 in the first season.
 func before(values []float64, i int64) float64 {
 	if i < 0 || i >= int64(len(values)) {
 		return 0
@@ -201,8 +202,8 @@ func holtWintersAberration(c *call) ([]*Series, error) {
 	return out, nil
 }
 
-// outside is how far a value is above the upper or below the lower band, 0 between them and for
-// nulls.
+// outside returns how far a value is above the upper or below the lower band, 0 between them and
+// for nulls.
 func outside(v, lower, upper float64) float64 {
 	switch {
 	case IsNone(v):

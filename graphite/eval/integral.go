@@ -1,6 +1,6 @@
 package eval
 
-// integralFamily are the functions that add up over time.
+// integralFamily returns the functions that add up over time.
 func integralFamily() []Function {
 	return []Function{{
 		Name: "integral", Group: "Transform", Signature: "seriesList", Params: []Param{seriesParam("seriesList")}, call: integral,

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// legendFamily are the functions that put values into names.
+// legendFamily returns the functions that put values into names.
 func legendFamily() []Function {
 	types := anys(aggregatorNames())
 	for _, name := range aggregatorNames() {

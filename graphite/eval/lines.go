@@ -2,7 +2,7 @@ package eval
 
 import "slices"
 
-// lineFamily are the functions that draw straight lines.
+// lineFamily returns the functions that draw straight lines.
 func lineFamily() []Function {
 	label, colour := opt("label", typeString), opt("color", typeString)
 	return []Function{{
@@ -21,7 +21,7 @@ func lineFamily() []Function {
 	}}
 }
 
-// constant is a line of three points: at both ends and in the middle.
+// constant returns a line of three points: at both ends and in the middle.
 func (c *call) constant(value any) *Series {
 	v, ok := number(value)
 	if !ok {
@@ -95,7 +95,7 @@ func aggregateLine(c *call) ([]*Series, error) {
 	return out, nil
 }
 
-// pythonValue is a value as an argument: nil, int64 or float64.
+// pythonValue returns a value as an argument: nil, int64 or float64.
 func pythonValue(v float64, ints bool) any {
 	switch {
 	case IsNone(v):

@@ -2,7 +2,7 @@ package eval
 
 import "math"
 
-// mathFamily are the functions that compute each value from itself.
+// mathFamily returns the functions that compute each value from itself.
 func mathFamily() []Function {
 	one := []Param{seriesParam("seriesList")}
 	return []Function{{

@@ -26,7 +26,7 @@ type stored struct {
 	tags   map[string]string // nil for a plain name.
 }
 
-// stepOf is the oracle's storage-schemas.conf.
+// stepOf returns the oracle's storage-schemas.conf.
 func stepOf(name string) int64 {
 	for prefix, step := range map[string]int64{"coarse.": 60, "mix.s30.": 30, "mix.s60.": 60, "mix.s300.": 300, "hw.": 300, "mix.s1.": 1} {
 		if strings.HasPrefix(name, prefix) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// movingFamily are the functions over a window that moves along. They read as much before the graph
-// as the window is long, so that the first values are whole.
+// movingFamily returns the functions over a window that moves along. They read as much before the
+// graph as the window is long, so that the first values are whole.
 func movingFamily() []Function {
 	size := need("windowSize", typeIntOrInterval).suggest(int64(5), int64(7), int64(10), "1min", "5min", "10min", "30min", "1hour")
 	list := []Function{{
@@ -69,7 +69,7 @@ func (c *call) preview(list []*Series) preview {
 	return preview{step * points, points, shown, shown}
 }
 
-// in is the window's length in points of a series.
+// in returns the window's length in points of a series.
 func (p preview) in(s *Series) int64 {
 	if p.shown != p.quoted {
 		return divide(p.seconds, max(s.Step, 1))

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// patternFamily are the functions that choose series by name.
+// patternFamily returns the functions that choose series by name.
 func patternFamily() []Function {
 	pattern := []Param{seriesParam("seriesList"), need("pattern", typeString)}
 	return []Function{{

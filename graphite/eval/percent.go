@@ -1,6 +1,6 @@
 package eval
 
-// percentFamily are the functions that draw parts of a whole.
+// percentFamily returns the functions that draw parts of a whole.
 func percentFamily() []Function {
 	list := []Function{{
 		Name: "weightedAverage", Group: "Combine", Signature: "seriesListAvg, seriesListWeight, *nodes", call: weightedAverage,

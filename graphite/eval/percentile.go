@@ -2,7 +2,7 @@ package eval
 
 import "slices"
 
-// percentileFamily are the functions that compare with percentiles and with fixed values.
+// percentileFamily returns the functions that compare with percentiles and with fixed values.
 func percentileFamily() []Function {
 	params := []Param{seriesParam("seriesList"), need("n", typeFloat)}
 	list := []Function{{
@@ -91,7 +91,7 @@ func (c *call) remove(name string, byPercentile bool, out func(v, limit float64)
 	return list, nil
 }
 
-// middle are the percentiles n and 100-n, the lower first.
+// middle returns the percentiles n and 100-n, the lower first.
 func middle(values []float64, n float64) (low, high float64, err error) {
 	if n < 50 {
 		n = 100 - n

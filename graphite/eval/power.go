@@ -1,6 +1,6 @@
 package eval
 
-// powerFamily are the functions built on powers, whose failures are null.
+// powerFamily returns the functions built on powers, whose failures are null.
 func powerFamily() []Function {
 	one := []Param{seriesParam("seriesList")}
 	return []Function{{

@@ -154,8 +154,8 @@ func parseInt(s string) (int64, bool) {
 	return n, err == nil
 }
 
-// bounds are the ends of a slice [from:to] of n items, as Python takes them: negative ones count
-// from the end, and none is out of range.
+// bounds returns the ends of a slice [from:to] of n items, as Python takes them: negative ones
+// count from the end, and none is out of range.
 func bounds(from, to int64, n int) (int, int) {
 	clip := func(i int64) int {
 		if i < 0 {

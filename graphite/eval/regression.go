@@ -77,7 +77,7 @@ func linearRegression(c *call) ([]*Series, error) {
 	return out, nil
 }
 
-// regression is the line by least squares: its slope a second and its value at the epoch.
+// regression returns the line by least squares: its slope a second and its value at the epoch.
 func regression(s *Series) (factor, offset float64, ok bool) {
 	var n, sumI, sumV, sumII, sumIV float64
 	for i, v := range s.Values {

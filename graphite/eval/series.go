@@ -10,8 +10,8 @@ import (
 	"math"
 )
 
-// None is the value of a slot without a point, made by math.NaN(). Sums of infinities give other
-// NaNs, which graphite-web counts as points; IsNone tells them apart. Both are null in JSON.
+// None returns the value of a slot without a point, made by math.NaN(). Sums of infinities give
+// other NaNs, which graphite-web counts as points; IsNone tells them apart. Both are null in JSON.
 func None() float64 { return math.NaN() }
 
 // IsNone reports whether a slot has no point.
@@ -62,7 +62,7 @@ func (s *Series) Points() iter.Seq2[int64, float64] {
 	}
 }
 
-// width is the number of slots in a value.
+// width returns the number of slots in a value.
 func (s *Series) width() int { return max(s.perPoint, 1) }
 
 // fetched makes a series of its own for one mention of a path in a target.

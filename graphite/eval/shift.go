@@ -2,7 +2,7 @@ package eval
 
 import "strconv"
 
-// shiftFamily are the functions that move series in time.
+// shiftFamily returns the functions that move series in time.
 func shiftFamily() []Function {
 	units := []any{"1h", "6h", "12h", "1d", "2d", "7d", "14d", "30d"}
 	return []Function{{
@@ -25,7 +25,7 @@ func shiftFamily() []Function {
 	}}
 }
 
-// backwards is an offset that goes back unless it has a plus sign.
+// backwards returns an offset that goes back unless it has a plus sign.
 func (c *call) backwards(name string) (string, int64) {
 	shown := c.string(name)
 	if shown == "" {
@@ -52,8 +52,8 @@ func shiftWindows(c *call) ([]window, error) {
 	return []window{w}, nil
 }
 
-// daylightShift is an hour when one of two windows lies in daylight saving time of the server's
-// zone and the other does not, so that the same hours of the day are compared.
+// daylightShift returns an hour when one of two windows lies in daylight saving time of the
+// server's zone and the other does not, so that the same hours of the day are compared.
 func (c *call) daylightShift(shifted window) int64 {
 	saving := func(unix, offset int64) bool {
 		return c.scope.request.localTime(c.wall(unix, offset)).IsDST()

@@ -62,7 +62,7 @@ type Function struct {
 	variadic bool // The last formal takes the rest.
 }
 
-// inf is the default of limits.
+// inf returns the default of limits.
 func inf() float64 { return math.Inf(1) }
 
 // formal is a parameter of the Python function.
@@ -268,7 +268,7 @@ func toInteger(v any) (any, bool) {
 	return nil, false
 }
 
-// number is the value of an int, a float or a bool.
+// number returns the value of an int, a float or a bool.
 func number(v any) (float64, bool) {
 	switch v := v.(type) {
 	case int64:

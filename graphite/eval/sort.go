@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// sortFamily are the functions that order series.
+// sortFamily returns the functions that order series.
 func sortFamily() []Function {
 	one := []Param{seriesParam("seriesList")}
 	reverse := with("reverse", typeBoolean, false)
@@ -85,7 +85,7 @@ func pythonSort[T any](items []T, less func(a, b T) bool, down bool) {
 	}
 }
 
-// firstRun is the length of what is sorted already; what is sorted downwards is turned round.
+// firstRun returns the length of what is sorted already; what is sorted downwards is turned round.
 func firstRun[T any](items []T, less func(a, b T) bool) int {
 	if len(items) < 2 {
 		return len(items)

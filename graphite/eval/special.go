@@ -1,6 +1,6 @@
 package eval
 
-// specialFamily are the functions that change how points are joined, and seriesByTag.
+// specialFamily returns the functions that change how points are joined, and seriesByTag.
 func specialFamily() []Function {
 	list := []Function{{
 		Name: "consolidateBy", Group: "Special", Signature: "seriesList, consolidationFunc",

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// summarizeFamily are the functions that cut series into longer steps.
+// summarizeFamily returns the functions that cut series into longer steps.
 func summarizeFamily() []Function {
 	interval := need("intervalString", typeInterval).suggest("10min", "1h", "1d")
 	return []Function{{
@@ -88,8 +88,8 @@ func smartSummarize(c *call) ([]*Series, error) {
 	return out, nil
 }
 
-// alignedWindows is the window from the beginning of a unit of time on, if alignTo names one; true
-// and false are what the parameter was before, and ignored.
+// alignedWindows returns the window from the beginning of a unit of time on, if alignTo names one;
+// true and false are what the parameter was before, and ignored.
 func alignedWindows(c *call) ([]window, error) {
 	align, ok := c.value("alignTo").(string)
 	if !ok {
@@ -128,7 +128,7 @@ func alignedWindows(c *call) ([]window, error) {
 	return []window{w}, nil
 }
 
-// firstWeekday is the digit at the end of `weeks3`, else Monday.
+// firstWeekday returns the digit at the end of `weeks3`, else Monday.
 func firstWeekday(align string) (int, error) {
 	end := align[len(align)-1]
 	if isLetter(end) {

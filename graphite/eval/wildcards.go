@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// wildcardFamily are the functions that group series by their names without some nodes.
+// wildcardFamily returns the functions that group series by their names without some nodes.
 func wildcardFamily() []Function {
 	position := opt("position", typeNode).many()
 	list := []Function{{

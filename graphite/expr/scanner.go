@@ -76,7 +76,7 @@ func (s *scanner) name(at int) (string, int, bool) {
 func isNameStart(c byte) bool { return c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' }
 func isDigit(c byte) bool     { return '0' <= c && c <= '9' }
 
-// caseless is a keyword in any case that is no part of a longer word; upper is its upper case.
+// caseless returns a keyword in any case that is no part of a longer word; upper is its upper case.
 func (s *scanner) caseless(at int, upper string) (int, bool) {
 	at = s.space(at)
 	end := at + len(upper)
@@ -91,7 +91,7 @@ func (s *scanner) caseless(at int, upper string) (int, bool) {
 
 func isWord(c byte) bool { return isNameStart(c) || isDigit(c) || c == '$' }
 
-// number is one only where an argument ends: before a comma, a bracket, the end of the line.
+// number returns one only where an argument ends: before a comma, a bracket, the end of the line.
 // `1min.load` is a path.
 func (s *scanner) number(at int) (Node, int, bool) {
 	start := s.space(at)
@@ -154,9 +154,9 @@ func numeral(text string) Node {
 	return Float(f)
 }
 
-// quoted is a string in single or double quotes. A doubled quote and a backslash with what follows
-// belong to it and stay as written (`'it\'s'` is it\'s); a line break ends it unfinished. `\x`
-// needs a hexadecimal digit.
+// quoted returns a string in single or double quotes. A doubled quote and a backslash with what
+// follows belong to it and stay as written (`'it\'s'` is it\'s); a line break ends it unfinished.
+// `\x` needs a hexadecimal digit.
 func (s *scanner) quoted(at int) (Node, int, bool) {
 	start := s.space(at)
 	if start == len(s.text) || s.text[start] != '"' && s.text[start] != '\'' {
@@ -206,7 +206,7 @@ func (s *scanner) path(at int) (Node, int, bool) {
 	return &Path{Text: b.String()}, end, true
 }
 
-// element is one or more runs of name characters and lists in braces.
+// element returns one or more runs of name characters and lists in braces.
 func (s *scanner) element(at int, b *strings.Builder) (int, bool) {
 	start := at
 	for {

@@ -144,7 +144,7 @@ func (s *Source) tagged(ctx context.Context, f eval.Fetch, filters []storage.Fil
 	return sortTargets(targets), nil
 }
 
-// tagsOf are the labels of a series as Graphite's tags.
+// tagsOf returns the labels of a series as Graphite's tags.
 func tagsOf(ls labels.Labels) map[string]string {
 	tags := make(map[string]string, ls.Len())
 	ls.Range(func(l labels.Label) { tags[tagspec.Tag(l.Name)] = l.Value })

@@ -22,7 +22,7 @@ func newFixture(t testing.TB, change ...func(*Options)) *fixture {
 	return newFixtureOver(graphitetest.New(t), change...)
 }
 
-// newFixtureOver is the sources of a store.
+// newFixtureOver returns the sources of a store.
 func newFixtureOver(store *graphitetest.Store, change ...func(*Options)) *fixture {
 	o := Options{
 		Store: store, Trees: store.Trees, Names: store.Names, Limits: Limits{Series: 1_000_000, Points: 50_000_000, Nodes: 1_000_000},

@@ -15,7 +15,7 @@ type layout struct {
 	aggregation conf.Aggregation
 }
 
-// steady is the layout of names that no rule matches.
+// steady returns the layout of names that no rule matches.
 func steady(step int64) layout {
 	return layout{archives: []conf.Archive{{Step: step}}, endless: true}
 }
@@ -34,7 +34,7 @@ func (g grid) contains(o grid) bool {
 	return g.step == o.step && g.level == o.level && g.start <= o.start && o.end <= g.end
 }
 
-// millis are the first and the last millisecond of the slots.
+// millis returns the first and the last millisecond of the slots.
 func (g grid) millis() (start, end int64) { return g.start * 1000, g.end*1000 - 1 }
 
 // farthest bounds times, in seconds: no product with 1000 overflows, and no point is out there.

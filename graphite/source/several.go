@@ -141,7 +141,7 @@ const (
 	withMetric        // and the metric
 )
 
-// tagsFor are the tags to show of a series.
+// tagsFor returns the tags to show of a series.
 func (s *Source) tagsFor(one *sharer, detail int) shownTags {
 	tags := shownTags{}
 	one.labels.Range(func(l labels.Label) {

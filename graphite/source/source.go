@@ -198,7 +198,7 @@ func (s *Source) limit() int64 {
 	return mostSlots
 }
 
-// width is how many slots must be read for each slot that is shown.
+// width returns how many slots must be read for each slot that is shown.
 func (l *targetSeries) width() int64 {
 	if l.sum {
 		return int64(len(l.refs))
@@ -256,7 +256,7 @@ func (l *targetSeries) extend(g grid) *piece {
 	return p
 }
 
-// extended is the grid of the piece that extend makes.
+// extended returns the grid of the piece that extend makes.
 func (l *targetSeries) extended(g grid) grid {
 	if at := l.neighbour(g); at >= 0 {
 		g.start, g.end = min(g.start, l.pieces[at].start), max(g.end, l.pieces[at].end)
@@ -264,7 +264,7 @@ func (l *targetSeries) extended(g grid) grid {
 	return g
 }
 
-// part are the values of slots that a piece contains.
+// part returns the values of slots that a piece contains.
 func (p *piece) part(g grid) []float64 {
 	from, to := (g.start-p.start)/p.step, (g.end-p.start)/p.step
 	return p.values[from:to:to]

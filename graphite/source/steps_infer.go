@@ -28,7 +28,7 @@ const (
 // A span is the window of a fetch, in epoch seconds.
 type span struct{ from, until, now int64 }
 
-// millis are the ends of a time range, cut to what the store can hold.
+// millis returns the ends of a time range, cut to what the store can hold.
 func millis(from, until int64) (start, end int64) {
 	return max(inReach(from), 0) * 1000, min(max(inReach(until), -1)*1000+999, storage.MaxTime)
 }

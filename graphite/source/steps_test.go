@@ -202,8 +202,8 @@ func (m *meta) get(ref storage.Ref) string {
 	return m.values[ref]
 }
 
-// stepsOver are the steps of a web's series, with documents of their own. What waits is settled by
-// settle.
+// stepsOver returns the steps of a web's series, with documents of their own. What waits is settled
+// by settle.
 func stepsOver(t *testing.T, w *fixture, log *strings.Builder) (s *steps, m *meta, settle func()) {
 	t.Helper()
 	m = &meta{values: map[storage.Ref]string{}}

@@ -75,8 +75,8 @@ func Parse(ctx context.Context, texts []string) (Specs, error) {
 	return specs, specs.Err()
 }
 
-// Anchored is a regular expression as graphite-web's tag database has them: bound to the start of
-// the text, unless it begins with ^, and searched for.
+// Anchored returns a regular expression as graphite-web's tag database has them: bound to the start
+// of the text, unless it begins with ^, and searched for.
 func Anchored(pattern string) (*pyregexp.Regexp, error) {
 	if !strings.HasPrefix(pattern, "^") {
 		pattern = "^(" + pattern + ")"

@@ -155,7 +155,7 @@ func (c *Conn) before(o *Conn) bool {
 	return c.since.Load() < o.since.Load()
 }
 
-// crowd is how many connections like c its address has.
+// crowd returns how many connections like c its address has.
 func (c *Conn) crowd() int {
 	if c.useful {
 		return c.host.open

@@ -13,7 +13,7 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 )
 
-// statement is a query as the engine prepares it; step 0: at one instant.
+// statement returns a query as the engine prepares it; step 0: at one instant.
 func statement(t testing.TB, text string, span, step time.Duration) *parser.EvalStmt {
 	t.Helper()
 	expr, err := parse(text)

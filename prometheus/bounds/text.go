@@ -67,7 +67,7 @@ func Selectors(texts []string) error {
 	return nil
 }
 
-// depth is an upper bound of the depth of a query's syntax tree.
+// depth returns an upper bound of the depth of a query's syntax tree.
 func depth(text string) (int, error) {
 	s := scanner{text: text, levels: make([]level, 1, 16)}
 	for s.at < len(s.text) {

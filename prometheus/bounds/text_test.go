@@ -13,7 +13,7 @@ func parse(text string) (parser.Expr, error) {
 	return parser.NewParser(parser.Options{ExperimentalDurationExpr: true}).ParseExpr(text)
 }
 
-// treeDepth is the number of nodes above one another.
+// treeDepth returns the number of nodes above one another.
 func treeDepth(e parser.Expr) int {
 	deepest := 0
 	parser.Inspect(e, func(_ parser.Node, path []parser.Node) error {

@@ -20,10 +20,10 @@ func OpenStore(t testing.TB, db kv.KV, change ...func(*storage.Options)) *storag
 	return storetest.Start(t, db, change...).Store
 }
 
-// Tables are the tables of a store with default names.
+// Tables returns the tables of a store with default names.
 func Tables() []kv.Table { return storetest.Tables() }
 
-// Engines are the engines that need nothing but this process.
+// Engines returns the engines that need nothing but this process.
 func Engines() map[string]func(testing.TB) kv.KV {
 	return map[string]func(testing.TB) kv.KV{
 		"memory": func(testing.TB) kv.KV { return kv.NewMem(Tables()...) },

@@ -13,7 +13,7 @@ import (
 	writev2 "github.com/prometheus/prometheus/prompb/io/prometheus/write/v2"
 )
 
-// Now is the clock of these tests: 2026-01-01T00:00:00Z, 1767225600000 ms.
+// Now returns the clock of these tests: 2026-01-01T00:00:00Z, 1767225600000 ms.
 func Now() time.Time { return time.Unix(1_767_225_600, 0) }
 
 // WriteText is a request in neither version.
@@ -105,7 +105,7 @@ func Histograms() map[string]TextHistogram {
 	}
 }
 
-// Fine is a histogram of two neighbouring buckets.
+// Fine returns a histogram of two neighbouring buckets.
 func Fine(schema int32) *histogram.Histogram {
 	return &histogram.Histogram{Schema: schema, Count: 3, Sum: 3, PositiveSpans: []histogram.Span{{Offset: 1, Length: 2}}, PositiveBuckets: []int64{1, 1}}
 }

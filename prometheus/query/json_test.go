@@ -78,7 +78,7 @@ func TestQueryJSON(t *testing.T) {
 	}
 }
 
-// manySeries is an answer that is written in several parts.
+// manySeries returns an answer that is written in several parts.
 func manySeries(series, points int) promql.Matrix {
 	m := make(promql.Matrix, series)
 	for i := range m {

@@ -38,7 +38,7 @@ type Options struct {
 	Gatherer   prometheus.Gatherer   // shown under status/self_metrics
 }
 
-// DefaultOptions are the limits without any flag.
+// DefaultOptions returns the limits without any flag.
 func DefaultOptions() Options {
 	return Options{Timeout: 2 * time.Minute, Samples: 50_000_000, Concurrency: 20, Lookback: 5 * time.Minute}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
-// newMemStorage is a whole read side over a store in memory.
+// newMemStorage returns a whole read side over a store in memory.
 func newMemStorage(t testing.TB) *promStorage {
 	return newPromStorage(promtest.OpenStore(t, kv.NewMem(promtest.Tables()...)))
 }

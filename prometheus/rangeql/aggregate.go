@@ -109,7 +109,7 @@ func (g *groups) of(metric labels.Labels) (*group, error) {
 	return &g.list[i], nil
 }
 
-// groupBytes is the memory of a group: its cells, and the points that they become.
+// groupBytes returns the memory of a group: its cells, and the points that they become.
 func (g *groups) groupBytes() int64 { return 128 + int64(g.plan.steps)*(cellBytes+pointBytes) }
 
 // bytes returns the memory of all groups.

@@ -134,7 +134,7 @@ func (p *plan) selects(v *parser.VectorSelector, s *parser.EvalStmt, window time
 	return true
 }
 
-// time is the time of a step.
+// time returns the time of a step.
 func (p *plan) time(step int) int64 { return p.start + int64(step)*p.interval }
 
 // metric returns the labels of a series after the function.

@@ -70,7 +70,7 @@ func appendSeries(b []byte, ls labels.Labels, times []int64, values []float64) [
 	return b
 }
 
-// sampleSize is the length of a prometheus.Sample, below 128.
+// sampleSize returns the length of a prometheus.Sample, below 128.
 func sampleSize(t int64) int { return 9 + 1 + wire.UvarintSize(uint64(t)) }
 
 // columnsOf finds the series of a query as columns. It returns nil if the samples must be read one

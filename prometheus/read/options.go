@@ -29,7 +29,7 @@ type Options struct {
 // takes a series that continues in a second frame for a second series, so a series is never split.
 const defaultFrame = 40 << 20
 
-// DefaultOptions are the limits without any flag.
+// DefaultOptions returns the limits without any flag.
 func DefaultOptions() Options {
 	return Options{Concurrency: 20, Timeout: 2 * time.Minute, Samples: 50_000_000, FrameBytes: defaultFrame}
 }

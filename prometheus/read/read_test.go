@@ -57,7 +57,7 @@ type wrappedWriter struct{ http.ResponseWriter }
 
 func (w wrappedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// readClient is the module's own client.
+// readClient returns the module's own client.
 func readClient(t testing.TB, s *httptest.Server, types []prompb.ReadRequest_ResponseType) remote.ReadClient {
 	t.Helper()
 	u, err := url.Parse(s.URL)
@@ -103,7 +103,7 @@ func show(set promstorage.SeriesSet) ([]shownSeries, error) {
 	return out, set.Err()
 }
 
-// querierOf is a querier over a range of milliseconds.
+// querierOf returns a querier over a range of milliseconds.
 func querierOf(t testing.TB, p *promStorage, mint, maxt int64) promstorage.Querier {
 	t.Helper()
 	q, err := p.Querier(mint, maxt)

@@ -38,8 +38,8 @@ func (*nullStore) Append(context.Context, *storage.Batch) error { return nil }
 
 func (*nullStore) PutMetadata(context.Context, map[string]storage.Metadata) error { return nil }
 
-// senderText is a batch as Prometheus sends it: n series with one sample each and labels of usual
-// length.
+// senderText returns a batch as Prometheus sends it: n series with one sample each and labels of
+// usual length.
 func senderText(n int) promtest.WriteText {
 	var q promtest.WriteText
 	for i := range n {
@@ -144,7 +144,7 @@ func BenchmarkRemoteWrite(b *testing.B) {
 	}
 }
 
-// randomText is a request that both versions can carry.
+// randomText returns a request that both versions can carry.
 func randomText(r *rand.Rand) (q promtest.WriteText) {
 	value := func() float64 { return math.Float64frombits(r.Uint64()) }
 	names := []string{"__name__", "__name__", "job", "a", "b", "", "ü", "\xff"}

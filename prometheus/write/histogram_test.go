@@ -12,7 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 )
 
-// spans are n spans of one bucket each.
+// spans returns n spans of one bucket each.
 func spans(n int, offset int32, length uint32) []histogram.Span {
 	all := make([]histogram.Span, n)
 	for i := range all {
@@ -59,7 +59,7 @@ func TestHistogramLimits(t *testing.T) {
 	}
 }
 
-// histogramMessage is a request of the series big, which is a histogram, and small, a sample.
+// histogramMessage returns a request of the series big, which is a histogram, and small, a sample.
 func histogramMessage(t testing.TB, v version, ints *histogram.Histogram, floats *histogram.FloatHistogram) []byte {
 	t.Helper()
 	if v == version1 {

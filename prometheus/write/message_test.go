@@ -105,7 +105,7 @@ func seenLabels(block labelBlock) (out [][2]string, err error) {
 	return out, err
 }
 
-// seenV1 is what the generated code sees.
+// seenV1 returns what the generated code sees.
 func seenV1(body []byte) (*seenRequest, error) {
 	var req prompb.WriteRequest
 	if err := req.Unmarshal(body); err != nil {
@@ -139,7 +139,7 @@ func pairsOf(ls []prompb.Label) (out [][2]string) {
 	return out
 }
 
-// anyData is a histogram of either kind as it is stored.
+// anyData returns a histogram of either kind as it is stored.
 func anyData(h *histogram.Histogram, fh *histogram.FloatHistogram) []byte {
 	if fh != nil {
 		return object.EncodeFloatHistogram(fh)
@@ -253,7 +253,7 @@ func oddBodies() [][]byte {
 	}
 }
 
-// sampleV1 is a request with one of everything.
+// sampleV1 returns a request with one of everything.
 func sampleV1() prompb.WriteRequest {
 	return prompb.WriteRequest{
 		Timeseries: []prompb.TimeSeries{

@@ -77,8 +77,8 @@ func (cat *Catalog) nameCounts(ctx context.Context, kind schema.Kind, counts []i
 	return named, nil
 }
 
-// allDays are the first and the last millisecond of the days in which series have points; 0 and 0
-// if that is not known, or there are none.
+// allDays returns the first and the last millisecond of the days in which series have points; 0 and
+// 0 if that is not known, or there are none.
 func (cat *Catalog) allDays() (first, last int64) {
 	if cat.days == nil {
 		return 0, 0

@@ -24,14 +24,14 @@ const (
 
 func daysOf(first, last uint16) days { return days(lastDay-first)<<16 | days(last) }
 
-// dayOfRow is the day of the row with a base time; an hour is never in two.
+// dayOfRow returns the day of the row with a base time; an hour is never in two.
 func dayOfRow(base uint32) days {
 	day := uint16(base / (dayMillis / 1000))
 	return daysOf(day, day)
 }
 
-// daysBetween are the days from start to end (milliseconds, inclusive). All that rows can be of is
-// every day.
+// daysBetween returns the days from start to end (milliseconds, inclusive). All that rows can be of
+// is every day.
 func daysBetween(start, end int64) days {
 	last := uint16(lastDay)
 	if end < series.MaxTime {
@@ -79,7 +79,7 @@ type activeDays struct{ now, kept atomic.Uint32 }
 
 func (p *Days) of(id index.ID) *activeDays { return p.active.Of(id) }
 
-// all are the days of a series.
+// all returns the days of a series.
 func (p *Days) all(id index.ID) days { return days(p.of(id).now.Load()) }
 
 // widen makes days cover more.

@@ -165,7 +165,7 @@ func (cat *Catalog) addSeries(ctx context.Context, scan kv.Scan) error {
 	return nil
 }
 
-// rowTags are the conditions that a row key can be asked for: one key with literal values.
+// rowTags returns the conditions that a row key can be asked for: one key with literal values.
 func (f *finder) rowTags() []kv.Tag {
 	var tags []kv.Tag
 	room := maxMatchValues

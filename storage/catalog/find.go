@@ -164,8 +164,8 @@ func (f *finder) find(ctx context.Context) ([]index.ID, error) {
 	return x.Pass(ids, f.conditions), nil
 }
 
-// candidates are the series that may satisfy the conditions, and may have points in the time asked
-// for.
+// candidates returns the series that may satisfy the conditions, and may have points in the time
+// asked for.
 func (f *finder) candidates() []index.ID {
 	ids := f.catalog.index.Candidates(f.metrics, f.conditions)
 	if f.passes == nil {

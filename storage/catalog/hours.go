@@ -39,8 +39,8 @@ func (cat *Catalog) SeriesHours(from, to []byte) (hours int) {
 	return hours
 }
 
-// hoursOf are the hours, since 1970, of the days in which a series may have points; the last is not
-// one of them.
+// hoursOf returns the hours, since 1970, of the days in which a series may have points; the last is
+// not one of them.
 func (cat *Catalog) hoursOf(id index.ID) (first, last int) {
 	const dayHours, now = 24, 3600_000
 	d := everyDay

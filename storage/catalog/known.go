@@ -8,7 +8,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// NamesOf are the names of a kind that a series has.
+// NamesOf returns the names of a kind that a series has.
 func NamesOf(s *series.Series, kind schema.Kind) []string {
 	if kind == schema.Metric {
 		return []string{s.Metric}

@@ -40,7 +40,7 @@ func (cat *Catalog) newNames(ctx context.Context, tsuids []string) (*names, erro
 // seriesPerCore is how many series are worth a goroutine.
 const seriesPerCore = 1024
 
-// series are the series in the order of their TSUIDs. One of whose UIDs one has no name has nil
+// series returns the series in the order of their TSUIDs. One of whose UIDs one has no name has nil
 // Tags.
 func (n *names) series() []series.Series {
 	all := make([]series.Series, len(n.ends))
@@ -85,7 +85,7 @@ type uidSlot struct {
 	number int32
 }
 
-// number is the number of a UID, from 0.
+// number returns the number of a UID, from 0.
 func (s *uidSet) number(uid string) int32 {
 	if len(uid) > 7 {
 		return s.wideNumber(uid)
@@ -105,7 +105,7 @@ func (s *uidSet) number(uid string) int32 {
 	return slot.number
 }
 
-// find is the slot that has a key, or is free for it.
+// find returns the slot that has a key, or is free for it.
 func (s *uidSet) find(key uint64) *uidSlot {
 	mask := uint64(len(s.slots) - 1)
 	for at := key * 0x9e3779b97f4a7c15 >> 20 & mask; ; at = (at + 1) & mask {

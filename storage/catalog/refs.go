@@ -7,7 +7,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// TSUIDOf is the TSUID of a series that was resolved or found.
+// TSUIDOf returns the TSUID of a series that was resolved or found.
 func (cat *Catalog) TSUIDOf(ref series.Ref) []byte { return []byte(cat.index.TSUID(ref.ID())) }
 
 // Refs returns the refs of series that are known by their TSUIDs (the leaves of trees), in order.

@@ -9,7 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/uid"
 )
 
-// uidWarnings are the shares of the UIDs of a kind at which a warning is logged.
+// uidWarnings returns the shares of the UIDs of a kind at which a warning is logged.
 func uidWarnings() [3]float64 { return [...]float64{0.5, 0.9, 1} }
 
 // UIDUsage warns when UIDs run out, once for each share.

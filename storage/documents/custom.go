@@ -51,7 +51,7 @@ func customValue(row kv.Row, key string) string {
 	return document.Custom[key]
 }
 
-// metaDocument is the raw TSMeta document of a row, nil without one.
+// metaDocument returns the raw TSMeta document of a row, nil without one.
 func metaDocument(row kv.Row) []byte {
 	for _, c := range row.Cells {
 		if string(c.Qualifier) == string(schema.MetaQualifier()) {
@@ -183,7 +183,7 @@ func (d *Documents) editCustom(ctx context.Context, key string, e CustomEdit, ro
 	return fmt.Errorf("edited by others %d times in a row", metadataAttempts)
 }
 
-// editedCustom is a document after an edit; ok is false when it is to stay. A row without a
+// editedCustom returns a document after an edit; ok is false when it is to stay. A row without a
 // document (a TSD that only counts makes such) gets a fresh one.
 func editedCustom(tsuid, raw []byte, key string, e CustomEdit, now int64) (edited []byte, ok bool) {
 	document := schema.NewTSMeta(tsuid, now)

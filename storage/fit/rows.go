@@ -22,9 +22,9 @@ const (
 	concurrentSamples = 5
 )
 
-// begins are the keys where samples begin: the first UIDs of several widths, then salts and later
-// UIDs. After 000001 there is a begin for the first tag of its TSUIDs and one for its hours from
-// 2004 on, which other widths would hide.
+// begins returns the keys where samples begin: the first UIDs of several widths, then salts and
+// later UIDs. After 000001 there is a begin for the first tag of its TSUIDs and one for its hours
+// from 2004 on, which other widths would hide.
 func begins() [][]byte {
 	return [][]byte{
 		{0},
@@ -96,7 +96,7 @@ func (c *Checker) leap(ctx context.Context, scan kv.Scan) (rows []rowSeen, err e
 	return rows, nil
 }
 
-// after is the first key that begins with other bytes than key does; nil if there is none.
+// after returns the first key that begins with other bytes than key does; nil if there is none.
 func after(key []byte) []byte {
 	next := bytes.Clone(key[:min(len(key), leapWidth)])
 	for i := len(next) - 1; i >= 0; i-- {
@@ -221,7 +221,7 @@ func bestLayout(l schema.Layout, rows []rowSeen) tally {
 	return best
 }
 
-// saltFlags are the flags of a layout's salt.
+// saltFlags returns the flags of a layout's salt.
 func saltFlags(l schema.Layout) string {
 	if l.SaltWidth == 0 {
 		return "--storage.salt.width=0"

@@ -99,7 +99,7 @@ func (f *uidsFound) addForward(row kv.Row) {
 	}
 }
 
-// kindCells are the cells of a row that belong to a kind of UIDs; others are documents.
+// kindCells returns the cells of a row that belong to a kind of UIDs; others are documents.
 func kindCells(row kv.Row) map[schema.Kind][]byte {
 	cells := map[schema.Kind][]byte{}
 	for _, kind := range schema.Kinds() {

@@ -54,7 +54,7 @@ func (a *action) encode(cells []byte, family string, m *kv.Mutation) []byte {
 	return cells
 }
 
-// mutationSize is the number of bytes of the cells that encode appends.
+// mutationSize returns the number of bytes of the cells that encode appends.
 func mutationSize(family string, m *kv.Mutation) int {
 	size := 0
 	for i := range m.Puts {

@@ -76,7 +76,7 @@ func (b *batch) begin(deadline time.Time) error {
 
 func (b *batch) end() { <-b.tokens }
 
-// fitting is how many of the rows go into one request.
+// fitting returns how many of the rows go into one request.
 func (b *batch) fitting(order []int) int {
 	size := 0
 	for n, i := range order {
@@ -207,7 +207,7 @@ func (b *batch) exchange(ctx context.Context, request *multi) ([]byte, error) {
 	}
 }
 
-// unknownFields is the message that came for a request without an expected type of answer.
+// unknownFields returns the message that came for a request without an expected type of answer.
 func unknownFields(msg proto.Message) []byte {
 	if msg == nil {
 		return nil

@@ -48,12 +48,12 @@ func appendCell(dst, row []byte, family string, qualifier, value []byte, time in
 // minCell is the size of a cell without row, family, qualifier and value.
 const minCell = 4 + 4 + 4 + 2 + 1 + 8 + 1
 
-// cellSize is the number of bytes that appendCell appends.
+// cellSize returns the number of bytes that appendCell appends.
 func cellSize(row []byte, family string, qualifier, value []byte) int {
 	return minCell + len(row) + len(family) + len(qualifier) + len(value)
 }
 
-// keyOf is the row key of the first of some cells that appendCell has made.
+// keyOf returns the row key of the first of some cells that appendCell has made.
 func keyOf(cells []byte) []byte {
 	const before = 4 + 4 + 4
 	n := int(binary.BigEndian.Uint16(cells[before:]))

@@ -69,7 +69,7 @@ func (c *countCall) DeserializeCellBlocks(_ proto.Message, cells []byte) (uint32
 	return uint32(len(cells)), nil
 }
 
-// sum is the value of the only cell of the answer, if that is of the column.
+// sum returns the value of the only cell of the answer, if that is of the column.
 func (c *countCall) sum(column kv.Column) (int64, error) {
 	found, rest, err := parseCell(c.block)
 	if err != nil {

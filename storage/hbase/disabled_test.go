@@ -12,7 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// operations are all operations of the engine, on row 5.
+// operations returns all operations of the engine, on row 5.
 func operations(t *testing.T, e *hbase.Engine) map[string]func(context.Context) error {
 	t.Helper()
 	column := kv.Column{Table: table, Family: family, Row: []byte(key(5)), Qualifier: []byte("n")}

@@ -85,7 +85,7 @@ func fuzzyFilter(m *kv.Match) filter.Filter {
 	return filter.NewFuzzyRowFilter(pairs)
 }
 
-// rowPattern is the regexp that a row key must match, of the family that OpenTSDB uses (its
+// rowPattern returns the regexp that a row key must match, of the family that OpenTSDB uses (its
 // QueryUtil.getRowKeyUIDRegex): the prefix, then the pairs wanted with any number of others between
 // them. It is pure ASCII: the pattern travels as UTF-8, where a byte above 7F would arrive as
 // another character. The server reads keys as ISO-8859-1, one character a byte.
@@ -135,8 +135,8 @@ func rowFilter(pattern string) filter.Filter {
 	return filter.NewRowFilter(filter.NewCompareFilter(filter.Equal, newRegex(pattern)))
 }
 
-// newRegex is a comparator for a Java regexp; 32 is DOTALL (HBase looks for a match anywhere, so
-// patterns are anchored).
+// newRegex returns a comparator for a Java regexp; 32 is DOTALL (HBase looks for a match anywhere,
+// so patterns are anchored).
 func newRegex(pattern string) *filter.RegexStringComparator {
 	const dotAll = 32
 	return filter.NewRegexStringComparator(pattern, dotAll, "ISO-8859-1", "JAVA")

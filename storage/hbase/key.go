@@ -6,8 +6,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// following is the first key after key; empty if there is none, for HBase takes no key longer than
-// kv.MaxKeyLength, not even as a bound of a scan.
+// following returns the first key after key; empty if there is none, for HBase takes no key longer
+// than kv.MaxKeyLength, not even as a bound of a scan.
 func following(key []byte) []byte {
 	if len(key) < kv.MaxKeyLength {
 		return append(slices.Clip(key), 0)
@@ -24,8 +24,8 @@ func clip(bound []byte) []byte {
 	return firstAfter(bound[:kv.MaxKeyLength])
 }
 
-// firstAfter is the first key that is greater than all keys beginning with prefix; empty if there
-// is none.
+// firstAfter returns the first key that is greater than all keys beginning with prefix; empty if
+// there is none.
 func firstAfter(prefix []byte) []byte {
 	for i := len(prefix) - 1; i >= 0; i-- {
 		if prefix[i] != 0xff {

@@ -5,9 +5,9 @@ import (
 	"log/slog"
 )
 
-// clientLogger is the logger that gohbase gets. It reports every region that it finds as info and
-// every connection that it closes as an error, also those that we close; what goes wrong comes back
-// from the operation as an error anyway.
+// clientLogger returns the logger that gohbase gets. It reports every region that it finds as info
+// and every connection that it closes as an error, also those that we close; what goes wrong comes
+// back from the operation as an error anyway.
 func clientLogger(l *slog.Logger) *slog.Logger { return slog.New(debugHandler{l.Handler()}) }
 
 // debugHandler makes every record one for debugging.

@@ -152,7 +152,7 @@ func testMultiGetRequest(t *testing.T, keys [][]byte, history bool, tail []byte)
 	}
 }
 
-// threeActions are a put, a row with puts and deletes, and another put.
+// threeActions returns a put, a row with puts and deletes, and another put.
 func threeActions() []action {
 	put := []kv.Put{{Qualifier: []byte("q"), Value: []byte("v")}}
 	return encodeMutations("t", []kv.Mutation{

@@ -16,7 +16,8 @@ import (
 //	MutationProto 1 row, 2 mutate_type, 8 associated_cell_count
 //	Get           1 row, 2 Column..., 3 NameBytesPair..., 5 TimeRange, 6 max_versions
 
-// rawMessage is a message that is encoded already: gohbase marshals what it does not know as it is.
+// rawMessage returns a message that is encoded already: gohbase marshals what it does not know as
+// it is.
 func rawMessage(b []byte) proto.Message {
 	m := &emptypb.Empty{}
 	m.ProtoReflect().SetUnknown(b)
@@ -88,10 +89,10 @@ func appendActionHead(dst []byte, index uint64, field protowire.Number, body int
 	return protowire.AppendVarint(dst, uint64(body))
 }
 
-// sizeTagged is the size of a field of n bytes with its tag, of one byte, and its length.
+// sizeTagged returns the size of a field of n bytes with its tag, of one byte, and its length.
 func sizeTagged(n int) int { return 1 + protowire.SizeBytes(n) }
 
-// getTail is the part of a Get of a whole family after its row.
+// getTail returns the part of a Get of a whole family after its row.
 func getTail(family string) []byte {
 	b := protowire.AppendTag(nil, 2, protowire.BytesType)
 	b = protowire.AppendVarint(b, uint64(sizeTagged(len(family))))
@@ -104,9 +105,9 @@ func getTail(family string) []byte {
 // maxVersions bounds the versions of a cell in a History.
 const maxVersions = 100
 
-// historyTail is the part of a Get of a whole family after its row when it wants older versions and
-// deletions too. The server makes a scan of a Get and copies its attributes, among them the one
-// that makes a scan raw; Get itself has no field for it.
+// historyTail returns the part of a Get of a whole family after its row when it wants older
+// versions and deletions too. The server makes a scan of a Get and copies its attributes, among
+// them the one that makes a scan raw; Get itself has no field for it.
 func historyTail(family string) []byte {
 	b := getTail(family)
 	const name = "_raw_"  // Scan.RAW_ATTR
@@ -121,7 +122,7 @@ func historyTail(family string) []byte {
 	return protowire.AppendVarint(b, maxVersions)
 }
 
-// regionField is the first field of a RegionAction.
+// regionField returns the first field of a RegionAction.
 func regionField(name []byte) []byte {
 	b := protowire.AppendTag(nil, 1, protowire.BytesType)
 	b = protowire.AppendVarint(b, uint64(2+sizeTagged(len(name))))

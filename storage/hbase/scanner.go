@@ -238,7 +238,7 @@ func (s *scanner) beyondStop(key []byte) bool {
 	return len(key) == 0 || len(s.stop) > 0 && bytes.Compare(key, s.stop) >= 0
 }
 
-// request is the next one: it opens a region scanner or asks the open one for more.
+// request returns the next one: it opens a region scanner or asks the open one for more.
 func (s *scanner) request(ctx context.Context) *scanCall {
 	proto := &pb.ScanRequest{
 		NumberOfRows:            new(s.rowsPerAnswer()),

@@ -100,7 +100,7 @@ func (o TableOptions) Validate() error {
 	return nil
 }
 
-// OpenTSDBTables are the four tables as OpenTSDB's create_table.sh makes them, except that the
+// OpenTSDBTables returns the four tables as OpenTSDB's create_table.sh makes them, except that the
 // compression is none instead of that script's LZO, which a stock HBase does not have.
 func OpenTSDBTables(names TableNames, o TableOptions) []TableSpec {
 	family := func(name string) Family {
@@ -125,8 +125,8 @@ func hbaseName(name, unset string) string {
 	return strings.ToUpper(name)
 }
 
-// dataSplits are the keys asked for, else one region for each value of the salt, else regions of
-// equal width over the metric UIDs. The last helps only where UIDs are given out at random
+// dataSplits returns the keys asked for, else one region for each value of the salt, else regions
+// of equal width over the metric UIDs. The last helps only where UIDs are given out at random
 // (tsd.core.uid.random_metrics): counted up from 1, they all begin with zeros.
 func (o TableOptions) dataSplits() [][]byte {
 	switch {
@@ -166,8 +166,8 @@ func bigEndian(n uint64, width int) []byte {
 	return b
 }
 
-// attributes are what HBase stores for a family. Everything is kept in one version: OpenTSDB reads
-// no other, and appends grow without bound where there are more.
+// attributes returns what HBase stores for a family. Everything is kept in one version: OpenTSDB
+// reads no other, and appends grow without bound where there are more.
 func (f Family) attributes() [][2]string {
 	a := [][2]string{
 		{"VERSIONS", strconv.Itoa(max(1, f.Versions))}, {"BLOOMFILTER", f.Bloom}, {"DATA_BLOCK_ENCODING", f.Encoding}, {"COMPRESSION", f.Compression},
@@ -178,7 +178,7 @@ func (f Family) attributes() [][2]string {
 	return a
 }
 
-// String is the family as HBase's shell shows it.
+// String returns the family as HBase's shell shows it.
 func (f Family) String() string {
 	text := f.Name
 	var textSb184 strings.Builder

@@ -97,7 +97,7 @@ func (a *appender) object(o *Object) {
 	a.shard.addObject(r, uint32(o.Time-r.begin()), o.Kind, o.Data)
 }
 
-// row is the open row for a time of a series, in the shard that is locked then.
+// row returns the open row for a time of a series, in the shard that is locked then.
 func (a *appender) row(id uint32, time int64) *openRow {
 	if id/pageSize != a.page || a.shard == nil {
 		a.turn(id)

@@ -41,7 +41,7 @@ func (c *chain) grow(blocks *slab[block]) {
 	c.tail = n
 }
 
-// last is the place of the last byte of a chain that is not empty.
+// last returns the place of the last byte of a chain that is not empty.
 func (c *chain) last(blocks *slab[block]) *byte {
 	return &blocks.at(c.tail).data[(c.size-1)%blockData]
 }
@@ -69,5 +69,5 @@ func (c *chain) release(blocks *slab[block]) {
 	*c = chain{}
 }
 
-// blocks is the number of blocks of the chain.
+// blocks returns the number of blocks of the chain.
 func (c *chain) blocks() int64 { return (int64(c.size) + blockData - 1) / blockData }

@@ -59,7 +59,8 @@ var masks = [9]uint64{0, 1<<8 - 1, 1<<16 - 1, 1<<24 - 1, 1<<32 - 1, 1<<40 - 1, 1
 func zigzag(v int64) uint64   { return uint64(v<<1) ^ uint64(v>>63) }
 func unzigzag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
 
-// scaled is the integer that a float is at a scale, if the float comes back from it bit for bit.
+// scaled returns the integer that a float is at a scale, if the float comes back from it bit for
+// bit.
 func scaled(v float64, scale uint8) (int64, bool) {
 	if scale == 0 {
 		return whole(v)
@@ -72,7 +73,7 @@ func scaled(v float64, scale uint8) (int64, bool) {
 	return m, uint64(m+maxScaled) <= 2*maxScaled && math.Float64bits(float64(m)/p) == math.Float64bits(v)
 }
 
-// whole is the integer that a float is.
+// whole returns the integer that a float is.
 func whole(v float64) (int64, bool) {
 	m := int64(v)
 	return m, uint64(m+maxScaled) <= 2*maxScaled && math.Float64bits(float64(m)) == math.Float64bits(v)

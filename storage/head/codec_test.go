@@ -225,7 +225,7 @@ func fuzzForm(choice byte) schema.Form {
 	return schema.FormFloat
 }
 
-// fuzzValue is the next value: the last one, a decimal number near it, or any bits.
+// fuzzValue returns the next value: the last one, a decimal number near it, or any bits.
 func fuzzValue(last uint64, choice byte, random uint64) uint64 {
 	switch choice >> 4 & 7 {
 	case 0, 1:

@@ -47,8 +47,8 @@ func (h *Head) Holds(id, base uint32) bool {
 	return false
 }
 
-// OldestMark is the smallest mark of the rows in the head, sealed ones included; ok is false when
-// there is none.
+// OldestMark returns the smallest mark of the rows in the head, sealed ones included; ok is false
+// when there is none.
 func (h *Head) OldestMark() (mark uint64, ok bool) {
 	h.sweep(func(_ *shard, r *openRow) {
 		if !ok || r.mark < mark {
@@ -84,8 +84,8 @@ func (h *Head) Stats() Stats {
 	return st
 }
 
-// OldestArrival is when the first point of the oldest row arrived (whole seconds), sealed rows
-// included: the lag of the flush.
+// OldestArrival returns the time when the first point of the oldest row arrived (whole seconds),
+// sealed rows included: the lag of the flush.
 func (h *Head) OldestArrival() (at time.Time, ok bool) {
 	var oldest uint32
 	h.sweep(func(_ *shard, r *openRow) {

@@ -7,7 +7,7 @@ import (
 
 // Methods of the head that only tests need.
 
-// DefaultOptions are the options of a head on the clock of the machine.
+// DefaultOptions returns the options of a head on the clock of the machine.
 func DefaultOptions() Options { return Options{Now: time.Now} }
 
 // Row reads an hour of a series; it is empty when the head has nothing of it. The row is valid

@@ -43,7 +43,7 @@ type Taken struct {
 // Reset empties the snapshot and keeps its memory.
 func (s *Snapshot) Reset() { s.view.reset() }
 
-// Size is how many bytes of rows the snapshot holds.
+// Size returns how many bytes of rows the snapshot holds.
 func (s *Snapshot) Size() int { return len(s.view.raw) }
 
 // Take adds the rows of a series that overlap start to end (milliseconds, inclusive), all at one
@@ -61,7 +61,7 @@ func (h *Head) Take(id uint32, start, end int64, s *Snapshot) Taken {
 // Empty reports whether the head had nothing.
 func (t Taken) Empty() bool { return t.first == t.end }
 
-// Points is how many points there are at most.
+// Points returns how many points there are at most.
 func (t Taken) Points() int { return t.points }
 
 // Read appends what was taken of a series from start to end as Head.Read does. The objects' Data
@@ -129,7 +129,7 @@ func (p *Points) cut(at int, start, end int64) {
 	p.Times, p.Values = p.Times[:at+n], p.Values[:at+n]
 }
 
-// float is the value of a point.
+// float returns the value of a point.
 func (e entry) float() float64 {
 	if e.kind == kindInteger {
 		return float64(int64(e.bits))

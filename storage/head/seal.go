@@ -30,7 +30,7 @@ const (
 	defaultPoints = 1 << 20
 )
 
-// Everything is a policy by which all rows are due.
+// Everything returns a policy by which all rows are due.
 func Everything() Policy { return Policy{EndedBefore: math.MaxInt64} }
 
 // Sealed is a batch of rows that are handed out to be put. They stay readable in the head; what

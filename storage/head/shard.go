@@ -105,7 +105,7 @@ func (s *shard) drop(n uint32) {
 	s.rows.give(n)
 }
 
-// duplicate is the other row of the same series and hour; 0: none.
+// duplicate returns the other row of the same series and hour; 0: none.
 func (s *shard) duplicate(n uint32, r *openRow) (uint32, *openRow) {
 	for m, other := range s.chain(r.id) {
 		if m != n && other.base == r.base {
@@ -115,12 +115,12 @@ func (s *shard) duplicate(n uint32, r *openRow) (uint32, *openRow) {
 	return 0, nil
 }
 
-// bytes is the memory in use by rows and their content.
+// bytes returns the memory in use by rows and their content.
 func (s *shard) bytes() int64 {
 	return int64(s.rows.used())*rowSize + int64(s.sides.used())*sideSize + int64(s.blocks.used())*blockSize
 }
 
-// held is what the shard has taken from the runtime, but for its scratch memory.
+// held returns what the shard has taken from the runtime, but for its scratch memory.
 func (s *shard) held() int64 {
 	pages := int64(cap(s.pages)) * 8
 	for _, p := range s.pages {

@@ -37,7 +37,7 @@ const (
 	minEntry = 4 + 1 + 1
 )
 
-// kindOf is the kind of a float.
+// kindOf returns the kind of a float.
 func kindOf(v float64, double bool) schema.ObjectKind {
 	if double && schema.FitsFloat4(v) {
 		return kindDouble
@@ -55,7 +55,7 @@ type entry struct {
 
 func (e entry) isPoint() bool { return e.kind >= kindFloat && e.kind <= kindDouble }
 
-// rowKind is the kind of the entry in a row of the table.
+// rowKind returns the kind of the entry in a row of the table.
 func (e entry) rowKind() schema.ObjectKind {
 	switch {
 	case e.kind == kindFloat:

@@ -14,7 +14,7 @@ type slab[T any] struct {
 	free   []uint32 // numbers given back
 }
 
-// at is the item of a number; the pointer is valid until the number is given back.
+// at returns the item of a number; the pointer is valid until the number is given back.
 func (s *slab[T]) at(n uint32) *T { return &s.chunks[n/slabChunk][n%slabChunk] }
 
 // take gives out an item, zeroed.
@@ -47,10 +47,10 @@ func (s *slab[T]) each(from uint32, see func(uint32, *T)) (more bool) {
 	return from+slabChunk < s.next
 }
 
-// used is the number of items that are given out.
+// used returns the number of items that are given out.
 func (s *slab[T]) used() int { return max(int(s.next)-1, 0) - len(s.free) }
 
-// held is the memory of the chunks and the free list in bytes.
+// held returns the memory of the chunks and the free list in bytes.
 func (s *slab[T]) held() int64 {
 	var item T
 	return int64(len(s.chunks))*slabChunk*int64(unsafe.Sizeof(item)) + int64(cap(s.free)*4)

@@ -92,8 +92,8 @@ func (v *view) plain(c *columns, rows []rowView) bool {
 	return true
 }
 
-// settled is the content of the rows of one hour, in order, with one sample an instant. It is valid
-// until the next call.
+// settled returns the content of the rows of one hour, in order, with one sample an instant. It is
+// valid until the next call.
 func (v *view) settled(rows []rowView) []entry {
 	v.all = v.all[:0]
 	for _, r := range rows {

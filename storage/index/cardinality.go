@@ -89,7 +89,7 @@ func (t *top) add(c uidCount) {
 	}
 }
 
-// counts are what was kept, descending; equal ones by their UIDs. A value of width 0 is none.
+// counts returns what was kept, descending; equal ones by their UIDs. A value of width 0 is none.
 func (t *top) counts(keyWidth, valueWidth int) []Count {
 	slices.SortFunc(t.kept, func(a, b uidCount) int {
 		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.key, b.key), cmp.Compare(a.value, b.value))

@@ -175,7 +175,7 @@ func (x *Index) TagValues(tagk string, passes func(ID) bool) []string {
 	return values.uids(x.layout.TagvWidth, passes)
 }
 
-// values are the postings of a tag key, nil if no series has it. It needs mu.
+// values returns the postings of a tag key, nil if no series has it. It needs mu.
 func (x *Index) values(tagk string) *postings {
 	if len(tagk) != x.layout.TagkWidth {
 		return nil

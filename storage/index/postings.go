@@ -24,7 +24,7 @@ func (n uidNumber) appendUID(dst []byte, width int) []byte {
 	return dst
 }
 
-// uidsOf are the keys of a map as UIDs, ascending.
+// uidsOf returns the keys of a map as UIDs, ascending.
 func uidsOf[V any](m map[uidNumber]V, width int) []string {
 	uids := make([]string, 0, len(m))
 	var uid []byte
@@ -87,7 +87,7 @@ func (p *postings) at(at place) []ID {
 	return p.lists[at&^placeList]
 }
 
-// uids are the UIDs of which some series passes (nil: all do), ascending.
+// uids returns the UIDs of which some series passes (nil: all do), ascending.
 func (p *postings) uids(width int, passes func(ID) bool) []string {
 	if passes == nil {
 		return uidsOf(p.places, width)

@@ -39,14 +39,14 @@ const (
 // New returns an empty set. Sets of one seed hash alike.
 func New(seed maphash.Seed) *Set { return &Set{seed: seed} }
 
-// Hash is the hash of a string in this set. Equal hashes do not mean equal strings: the set
+// Hash returns the hash of a string in this set. Equal hashes do not mean equal strings: the set
 // compares bytes.
 func (s *Set) Hash(key []byte) uint64 { return maphash.Bytes(s.seed, key) }
 
-// Len is how many strings there are.
+// Len returns how many strings there are.
 func (s *Set) Len() int { return s.n }
 
-// Size is the memory of the set in bytes.
+// Size returns the memory of the set in bytes.
 func (s *Set) Size() int64 { return s.size }
 
 // Find returns the number of a string whose hash is given.
@@ -85,8 +85,8 @@ func (s *Set) Add(key []byte, hash uint64) uint32 {
 	return number
 }
 
-// Bytes is the string of a number. It is part of the set: it stays as it is forever and must not be
-// changed.
+// Bytes returns the string of a number. It is part of the set: it stays as it is forever and must
+// not be changed.
 func (s *Set) Bytes(number uint32) []byte {
 	place := s.places[number/pageSize][number%pageSize]
 	block := s.blocks[place>>unitBits][place&(1<<unitBits-1)*unit:]

@@ -64,7 +64,7 @@ func (m *tables) family(ctx context.Context, table, family string) (*memFamily, 
 	return f, nil
 }
 
-// now is the Time of a write; the caller holds mu for writing.
+// now returns the Time of a write; the caller holds mu for writing.
 func (m *tables) now() int64 {
 	m.last = max(m.last, m.clock())
 	return m.last

@@ -170,7 +170,7 @@ func compareTombstones(a, b Tombstone) int {
 	return cmp.Or(cmp.Compare(order(a), order(b)), bytes.Compare(a.Qualifier, b.Qualifier), cmp.Compare(b.Time, a.Time), cmp.Compare(kind(a), kind(b)))
 }
 
-// history is what is known of the row, in memory of its own.
+// history returns what is known of the row, in memory of its own.
 func (p *past) history(key []byte) History {
 	if p == nil {
 		return History{Row: Row{Key: key}}

@@ -110,7 +110,7 @@ func repeats(versions []Cell) bool {
 	return false
 }
 
-// prefixOf is the number of elements at the beginning that are so.
+// prefixOf returns the number of elements at the beginning that are so.
 func prefixOf[T any](s []T, so func(*T) bool) int {
 	for i := range s {
 		if !so(&s[i]) {

@@ -80,7 +80,7 @@ func TestSumNumber(t *testing.T) {
 	}
 }
 
-// image is a segment with groups of records, as the log writes it.
+// image returns a segment with groups of records, as the log writes it.
 func image(number uint64, groups ...[]string) []byte {
 	b := segmentHead(number, Position{})
 	for _, records := range groups {

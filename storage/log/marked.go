@@ -178,7 +178,7 @@ func (l *Log) openMark() error {
 	return nil
 }
 
-// extent is what the mark should contain.
+// extent returns what the mark should contain.
 func (l *Log) extent() extent {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -85,8 +85,8 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// largestSegment is the size of a segment for one record of the largest size, which may be larger
-// than SegmentBytes.
+// largestSegment returns the size of a segment for one record of the largest size, which may be
+// larger than SegmentBytes.
 func (o *Options) largestSegment() int64 {
 	return max(o.SegmentBytes, segmentHeader+max(recordHeader+o.MaxRecordBytes, o.GroupBytes))
 }

@@ -110,7 +110,7 @@ func parse(b []byte) (fact []byte, number uint64, ok bool) {
 	return b[header : header+size], number, true
 }
 
-// castagnoli is a table that the library makes once.
+// castagnoli returns a table that the library makes once.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // Put replaces the fact. The end of the process does not lose it, a power failure may.

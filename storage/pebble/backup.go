@@ -75,8 +75,8 @@ func finishCopy(ctx context.Context, files vfs.FS, dir string) error {
 	return writeSums(ctx, files, dir)
 }
 
-// ownedNow is what a mark should contain for a store that no process has open and that is taken as
-// it is.
+// ownedNow returns what a mark should contain for a store that no process has open and that is
+// taken as it is.
 func ownedNow(files vfs.FS, dir string) (fact ownedFact, err error) {
 	names, err := files.List(dir)
 	if err != nil {

@@ -38,7 +38,7 @@ type badTable struct {
 	err    error
 }
 
-// after is the first key after a key.
+// after returns the first key after a key.
 func after(key []byte) []byte { return append(bytes.Clone(key), 0) }
 
 // badTables reads all tables that the store lists, and returns those that are damaged or missing.
@@ -193,7 +193,7 @@ func check(ctx context.Context, o Options, files vfs.FS) (lost []Lost, err error
 	return e.lost(bad), nil
 }
 
-// repairing are the options with which a damaged store is looked at: nothing is compacted, and
+// repairing returns the options with which a damaged store is looked at: nothing is compacted, and
 // missing tables are no reason not to open it.
 func repairing(o Options) Options {
 	o.repairing = true

@@ -51,8 +51,8 @@ func (c *coder) change(m *kv.Mutation, now int64) (last int64) {
 	return last
 }
 
-// put is the record of a cell. Cells that are no columns of points, and small ones, are kept as
-// they are.
+// put returns the record of a cell. Cells that are no columns of points, and small ones, are kept
+// as they are.
 func (c *coder) put(p *kv.Put, now int64) record {
 	r := record{qualifier: p.Qualifier, value: p.Value, time: cmp.Or(p.Time, now)}
 	at := len(c.coded)

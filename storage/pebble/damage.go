@@ -41,7 +41,7 @@ func (d *damages) count() int {
 	return len(d.files)
 }
 
-// Damaged are the files that were found damaged since the store was opened.
+// Damaged returns the files that were found damaged since the store was opened.
 func (e *Engine) Damaged() []string {
 	e.damages.mu.Lock()
 	defer e.damages.mu.Unlock()
@@ -77,7 +77,7 @@ func explainOpening(err error, files vfs.FS, path string) error {
 // new one each time it opens.
 var errOptions = fmt.Errorf("%w", kv.ErrDamaged)
 
-// optionsFile is the name of the latest file of options in a store; empty: there is none.
+// optionsFile returns the name of the latest file of options in a store; empty: there is none.
 func optionsFile(files vfs.FS, path string) string {
 	names, err := files.List(path)
 	if err != nil {

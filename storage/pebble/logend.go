@@ -34,7 +34,7 @@ func (e *Engine) NoteLog(end kv.LogEnd, durable bool) error {
 	return nil
 }
 
-// LogEnd is what a store that no process has open knows of its log.
+// LogEnd returns what a store that no process has open knows of its log.
 func LogEnd(path string) (kv.LogEnd, error) {
 	fact, _, err := readOwned(vfs.Default, path)
 	return fact.log, err

@@ -104,8 +104,8 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// DiskBytes is what the store takes on disk, in bytes, without files that are about to be removed;
-// 0 after Close.
+// DiskBytes returns what the store takes on disk, in bytes, without files that are about to be
+// removed; 0 after Close.
 func (e *Engine) DiskBytes() uint64 {
 	if e.enter() != nil {
 		return 0

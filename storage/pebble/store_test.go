@@ -24,7 +24,7 @@ type folder struct {
 func (f *folder) Open(t *testing.T, before storetest.Fate) kv.KV {
 	t.Helper()
 	if f.engine != nil {
-		switch kept := 100; before { // percentage of unsynced data that reached the disk all the same
+		switch kept := 100; before { // percentage of unsynced data that reached the disk
 		case storetest.PowerFailed:
 			kept = f.rng.IntN(101)
 			fallthrough

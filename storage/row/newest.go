@@ -11,7 +11,7 @@ import (
 // Number is the kind of a finite number, which stands in a cell of points. No object has it.
 const Number schema.ObjectKind = 0
 
-// KindOf is the kind in which a row keeps a float: NaNs and infinities are objects.
+// KindOf returns the kind in which a row keeps a float: NaNs and infinities are objects.
 func KindOf(v float64) schema.ObjectKind {
 	if math.Abs(v) <= math.MaxFloat64 {
 		return Number

@@ -366,7 +366,7 @@ func (r *Reconciler) hasKind(o schema.Object) bool {
 	return at < len(r.objects) && r.objects[at].Offset == o.Offset && r.objects[at].Kind == o.Kind
 }
 
-// firstOf is where the objects of an instant and kind begin in the row.
+// firstOf returns where the objects of an instant and kind begin in the row.
 func (r *Reconciler) firstOf(o schema.Object) int {
 	at, _ := slices.BinarySearchFunc(r.objects, o, func(h agedObject, o schema.Object) int {
 		return cmp.Or(cmp.Compare(h.Offset, o.Offset), cmp.Compare(h.Kind, o.Kind))

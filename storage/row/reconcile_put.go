@@ -232,9 +232,9 @@ func (r *Reconciler) taken(puts []kv.Put) bool {
 	})
 }
 
-// pointCells are the cells of the points that won. While a compaction is going to delete cells of
-// the row by their qualifiers, theirs are others: the points are cut in two elsewhere, and a point
-// alone counts milliseconds.
+// pointCells returns the cells of the points that won. While a compaction is going to delete cells
+// of the row by their qualifiers, theirs are others: the points are cut in two elsewhere, and a
+// point alone counts milliseconds.
 func (r *Reconciler) pointCells() []kv.Put {
 	puts := appendPointCells(nil, r.won)
 	if r.compaction == nil || !r.doomed(puts) {

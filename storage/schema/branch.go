@@ -64,17 +64,18 @@ func wideHash(name string) uint32 {
 	return h
 }
 
-// TreeRow is the row of a tree: its definition, its rules, and its root with the leaves of the
+// TreeRow returns the row of a tree: its definition, its rules, and its root with the leaves of the
 // root.
 func TreeRow(id uint16) []byte { return binary.BigEndian.AppendUint16(nil, id) }
 
-// CollisionRow is the row of the series whose leaf was taken.
+// CollisionRow returns the row of the series whose leaf was taken.
 func CollisionRow(id uint16) []byte { return append(TreeRow(id), collisionRow) }
 
-// NotMatchedRow is the row of the series that a strict tree has no place for.
+// NotMatchedRow returns the row of the series that a strict tree has no place for.
 func NotMatchedRow(id uint16) []byte { return append(TreeRow(id), notMatchedRow) }
 
-// BranchRow is the row of the branch under these names, the root being the branch without names.
+// BranchRow returns the row of the branch under these names, the root being the branch without
+// names.
 func BranchRow(id uint16, names ...string) []byte {
 	key := make([]byte, 0, treeWidth+branchWidth*len(names))
 	key = binary.BigEndian.AppendUint16(key, id)
@@ -109,19 +110,19 @@ func ParseBranchRow(key []byte) (k BranchKey, ok bool) {
 	return k, k.Tree != 0
 }
 
-// Depth is the number of names below the root in the key of a branch row.
+// Depth returns the number of names below the root in the key of a branch row.
 func Depth(row []byte) int { return (len(row) - treeWidth) / branchWidth }
 
 // ChildWidth is how much longer the row key of a branch is than its parent's, in bytes.
 const ChildWidth = branchWidth
 
-// TreeQualifier is the column of a tree's definition.
+// TreeQualifier returns the column of a tree's definition.
 func TreeQualifier() []byte { return []byte(treeColumn) }
 
-// BranchQualifier is the column of a branch.
+// BranchQualifier returns the column of a branch.
 func BranchQualifier() []byte { return []byte(branchColumn) }
 
-// RuleQualifier is the column of a rule.
+// RuleQualifier returns the column of a rule.
 func RuleQualifier(level, order int) []byte {
 	return fmt.Appendf(nil, "%s%d:%d", rulePrefix, level, order)
 }
@@ -139,8 +140,8 @@ func ParseRuleQualifier(q []byte) (level, order int, ok bool) {
 	return level, order, ok
 }
 
-// LeafQualifier is the column of a leaf in the row of its branch. It contains the hash of the name,
-// not the TSUID as the manual states.
+// LeafQualifier returns the column of a leaf in the row of its branch. It contains the hash of the
+// name, not the TSUID as the manual states.
 func LeafQualifier(name string) []byte {
 	return binary.BigEndian.AppendUint32([]byte(leafPrefix), NameHash(name))
 }
@@ -153,12 +154,12 @@ func ParseLeafQualifier(q []byte) (hash uint32, ok bool) {
 	return binary.BigEndian.Uint32(q[len(leafPrefix):]), true
 }
 
-// CollisionQualifier is the column of a series in CollisionRow. Its value is the text of the TSUID
-// that has the leaf.
+// CollisionQualifier returns the column of a series in CollisionRow. Its value is the text of the
+// TSUID that has the leaf.
 func CollisionQualifier(tsuid []byte) []byte { return append([]byte(collisionPrefix), tsuid...) }
 
-// NotMatchedQualifier is the column of a series in NotMatchedRow. Its value names the rules that
-// did not match.
+// NotMatchedQualifier returns the column of a series in NotMatchedRow. Its value names the rules
+// that did not match.
 func NotMatchedQualifier(tsuid []byte) []byte { return append([]byte(notMatchedPrefix), tsuid...) }
 
 // ParseFailureQualifier gives the TSUID in a column of CollisionRow or NotMatchedRow.

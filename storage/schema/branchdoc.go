@@ -17,7 +17,7 @@ type Branch struct {
 	DisplayName string
 }
 
-// NewBranch is the branch under these names.
+// NewBranch returns the branch under these names.
 func NewBranch(names ...string) Branch {
 	path := append([]string{RootName}, names...)
 	return Branch{Path: path, DisplayName: path[len(path)-1]}

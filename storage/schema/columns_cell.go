@@ -40,7 +40,7 @@ func AppendColumns(times []int64, values []float64, qualifier, value []byte, bas
 	return times, values, nil
 }
 
-// evenColumns is how many points a compacted cell has if all are floats of one length with
+// evenColumns returns how many points a compacted cell has if all are floats of one length with
 // qualifiers of one length, as most are; else 0.
 func evenColumns(q, v []byte) int {
 	flags := q[len(q)-1] & flagsMask
@@ -86,8 +86,8 @@ func appendPlainColumns(times []int64, values []float64, qualifier, value []byte
 	return times, values, nil
 }
 
-// ColumnCount is the number of points that a column-coded cell claims, 0 if it claims none. The
-// points are not checked.
+// ColumnCount returns the number of points that a column-coded cell claims, 0 if it claims none.
+// The points are not checked.
 func ColumnCount(coded []byte) int {
 	if len(coded) < 2 || coded[0]&formReserved != 0 {
 		return 0

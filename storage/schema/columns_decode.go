@@ -233,7 +233,7 @@ func scaleBack(to []float64, numbers []int64, scale int) {
 	}
 }
 
-// bits are the bytes of a value with these flags, in the low bytes of what may have others.
+// bits returns the bytes of a value with these flags, in the low bytes of what may have others.
 func (d *ColumnDecoder) bits(i int, flags byte) uint64 {
 	switch {
 	case d.values == valuesInteger:

@@ -22,7 +22,7 @@ type packing struct {
 	cost       int // about so many bits
 }
 
-// packWidth is the width of numbers up to span.
+// packWidth returns the width of numbers up to span.
 func packWidth(span uint64) int {
 	w := bits.Len64(span)
 	if w > maxPackWidth {

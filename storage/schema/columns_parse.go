@@ -263,7 +263,7 @@ func (c *cellColumns) follows(rule flagRule) bool {
 	return true
 }
 
-// flagsOfFloat is what FloatPoint gives a finite value with ValuesAuto.
+// flagsOfFloat returns what FloatPoint gives a finite value with ValuesAuto.
 func flagsOfFloat(v float64) byte {
 	if float64(float32(v)) == v {
 		return flagsFloat4
@@ -271,7 +271,7 @@ func flagsOfFloat(v float64) byte {
 	return flagsFloat8
 }
 
-// flagsOfShort is what it gives with ValuesCompact.
+// flagsOfShort returns what it gives with ValuesCompact.
 func flagsOfShort(v float64) byte {
 	if whole, ok := shortWhole(v); ok {
 		return flagsOfInt(whole)
@@ -279,7 +279,7 @@ func flagsOfShort(v float64) byte {
 	return flagsOfFloat(v)
 }
 
-// flagsOfCompact is what it once gave with ValuesCompact.
+// flagsOfCompact returns what it once gave with ValuesCompact.
 func flagsOfCompact(v float64) byte {
 	if whole, ok := wholeNumber(v); ok {
 		return flagsOfInt(whole)
@@ -287,7 +287,7 @@ func flagsOfCompact(v float64) byte {
 	return flagsOfFloat(v)
 }
 
-// flagsOfInt is what IntPoint gives.
+// flagsOfInt returns what IntPoint gives.
 func flagsOfInt(v int64) byte {
 	switch {
 	case v == int64(int8(v)):

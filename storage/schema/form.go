@@ -21,15 +21,15 @@ const (
 	FormMillis Form = 4
 )
 
-// Kind is the form without flags.
+// Kind returns the form without flags.
 func (f Form) Kind() Form { return f & formKind }
 
 // Millis reports whether the flag FormMillis is set.
 func (f Form) Millis() bool { return f&FormMillis != 0 }
 
-// ValuePoint is the point of a value of a form at an offset in milliseconds. It is not ok where
-// FloatPoint is not. ValuesDouble and ValuesCompact were chosen by an operator who knows which
-// other processes write, so they hold for FormDouble too.
+// ValuePoint returns the point of a value of a form at an offset in milliseconds. It is not ok
+// where FloatPoint is not. ValuesDouble and ValuesCompact were chosen by an operator who knows
+// which other processes write, so they hold for FormDouble too.
 func ValuePoint(offset uint32, v float64, form Form, values Values) (p Point, ok bool) {
 	switch kind := form.Kind(); {
 	case kind == FormInteger:

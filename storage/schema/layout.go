@@ -15,7 +15,7 @@ type Layout struct {
 // baseWidth is the width of the base time in a row key.
 const baseWidth = 4
 
-// DefaultLayout is the layout of an OpenTSDB that was not configured otherwise.
+// DefaultLayout returns the layout of an OpenTSDB that was not configured otherwise.
 func DefaultLayout() Layout {
 	return Layout{MetricWidth: 3, TagkWidth: 3, TagvWidth: 3, SaltWidth: 0, SaltBuckets: 20}
 }
@@ -41,7 +41,7 @@ func (l Layout) Validate() error {
 	return nil
 }
 
-// Width is the width of a UID in bytes.
+// Width returns the width of a UID in bytes.
 func (l Layout) Width(k Kind) int {
 	switch k {
 	case Metric:
@@ -53,9 +53,9 @@ func (l Layout) Width(k Kind) int {
 	}
 }
 
-// PairWidth is the width of a tag in a row key: its key's UID and its value's.
+// PairWidth returns the width of a tag in a row key: its key's UID and its value's.
 func (l Layout) PairWidth() int { return l.TagkWidth + l.TagvWidth }
 
-// PrefixWidth is the number of bytes of a data row key before its first tag: salt, metric and base
-// time.
+// PrefixWidth returns the number of bytes of a data row key before its first tag: salt, metric and
+// base time.
 func (l Layout) PrefixWidth() int { return l.SaltWidth + l.MetricWidth + baseWidth }

@@ -7,17 +7,17 @@ import (
 	"strconv"
 )
 
-// CounterQualifier is the column of tsdb-meta that marks a series: a counter of its points in 8
-// bytes, which OpenTSDB leaves at 1 when it only tracks. The time of the cell is the time of the
+// CounterQualifier returns the column of tsdb-meta that marks a series: a counter of its points in
+// 8 bytes, which OpenTSDB leaves at 1 when it only tracks. The time of the cell is the time of the
 // last write.
 func CounterQualifier() []byte { return []byte("ts_ctr") }
 
-// MetaQualifier is the column of tsdb-meta with the TSMeta document.
+// MetaQualifier returns the column of tsdb-meta with the TSMeta document.
 func MetaQualifier() []byte { return []byte(metaQualifier) }
 
 const metaQualifier = "ts_meta"
 
-// FormatTSUID is the text of a TSUID or UID: upper-case hexadecimal.
+// FormatTSUID returns the text of a TSUID or UID: upper-case hexadecimal.
 func FormatTSUID(tsuid []byte) string { return fmt.Sprintf("%X", tsuid) }
 
 // A TSMeta is the document of a series. A TSD edits it only if the stored bytes are those that it
@@ -32,7 +32,7 @@ type TSMeta struct {
 	Max, Min                        float64 // NaN is unknown
 }
 
-// NewTSMeta is the document that a TSD writes for a new series.
+// NewTSMeta returns the document that a TSD writes for a new series.
 func NewTSMeta(tsuid []byte, created int64) TSMeta {
 	return TSMeta{TSUID: FormatTSUID(tsuid), Created: created, Max: math.NaN(), Min: math.NaN()}
 }

@@ -68,7 +68,7 @@ func appendUnhex(dst, text []byte) ([]byte, bool) {
 	return dst, true
 }
 
-// unhex is the value of an upper-case hexadecimal digit, 16 for anything else.
+// unhex returns the value of an upper-case hexadecimal digit, 16 for anything else.
 func unhex(c byte) byte {
 	switch {
 	case '0' <= c && c <= '9':

@@ -34,12 +34,12 @@ type Object struct {
 // most one such object, and then no data point.
 func (k ObjectKind) IsSample() bool { return k == ObjectFloat || k == ObjectHistogram }
 
-// FloatObject is the object of a float at an offset in milliseconds. All bits are kept.
+// FloatObject returns the object of a float at an offset in milliseconds. All bits are kept.
 func FloatObject(offset uint32, v float64) Object {
 	return Object{Offset: offset, Kind: ObjectFloat, Data: binary.BigEndian.AppendUint64(nil, math.Float64bits(v))}
 }
 
-// Float is the value of an ObjectFloat, bit for bit.
+// Float returns the value of an ObjectFloat, bit for bit.
 func (o Object) Float() (float64, error) {
 	if o.Kind != ObjectFloat || len(o.Data) != 8 {
 		return 0, fmt.Errorf("object of kind %d with %d bytes: not a float", o.Kind, len(o.Data))

@@ -49,7 +49,7 @@ func cutQualifier(q []byte) (Point, int) {
 	return Point{}, 0
 }
 
-// Offsets are the offsets of the points of a cell of points, in milliseconds, by its qualifier
+// Offsets returns the offsets of the points of a cell of points, in milliseconds, by its qualifier
 // alone.
 func Offsets(qualifier []byte) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {

@@ -13,11 +13,11 @@ const RowSeconds = 3600
 
 const rowMillis = RowSeconds * 1000
 
-// Base is the base time in seconds of the row of a time in milliseconds, which is not negative and
-// whose seconds fit 32 bits (OpenTSDB takes larger ones and lets the base time wrap silently).
+// Base returns the base time in seconds of the row of a time in milliseconds, which is not negative
+// and whose seconds fit 32 bits (OpenTSDB takes larger ones and lets the base time wrap silently).
 func Base(ms int64) uint32 { return uint32(ms / rowMillis * RowSeconds) }
 
-// Offset is the place of a time in milliseconds within its row, in milliseconds.
+// Offset returns the place of a time in milliseconds within its row, in milliseconds.
 func Offset(ms int64) uint32 { return uint32(ms % rowMillis) }
 
 // Time puts Base and Offset together again: milliseconds.

@@ -28,7 +28,7 @@ func (l Layout) RowsBefore(key []byte, base uint32) (MetricRange, bool) {
 	}, true
 }
 
-// successor is the first key after all that begin with a prefix, nil if there is none.
+// successor returns the first key after all that begin with a prefix, nil if there is none.
 func successor(prefix []byte) []byte {
 	for n := len(prefix); n > 0; n-- {
 		if prefix[n-1] < 0xff {

@@ -5,7 +5,7 @@ import "math"
 // maxBuckets is the greatest number of buckets: OpenTSDB computes them in Java ints.
 const maxBuckets = math.MaxInt32
 
-// Bucket is the salt bucket of a series: all of its hours share it. It is 0 when rows are not
+// Bucket returns the salt bucket of a series: all of its hours share it. It is 0 when rows are not
 // salted. OpenTSDB 2.4 RowKey.prefixKeyWithSalt: Java's Arrays.hashCode over metric and tags, its
 // truncating remainder, its absolute value.
 func (l Layout) Bucket(tsuid []byte) int {
@@ -16,7 +16,7 @@ func (l Layout) Bucket(tsuid []byte) int {
 	return max(bucket, -bucket)
 }
 
-// Buckets is the number of scans that see every series: 1 when rows are not salted.
+// Buckets returns the number of scans that see every series: 1 when rows are not salted.
 func (l Layout) Buckets() int {
 	if l.SaltWidth == 0 {
 		return 1

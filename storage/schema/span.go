@@ -2,13 +2,13 @@ package schema
 
 import "encoding/binary"
 
-// SpanQualifier is a column that tsdbridge adds to tsdb-meta: the days in which a series may have
-// rows of points, in the form of EncodeSpan. It occurs only in tables that no TSD opens.
+// SpanQualifier returns a column that tsdbridge adds to tsdb-meta: the days in which a series may
+// have rows of points, in the form of EncodeSpan. It occurs only in tables that no TSD opens.
 func SpanQualifier() []byte { return []byte(spanQualifier) }
 
 const spanQualifier = "tsdbridge.span"
 
-// EncodeSpan is the value of a span: its first and its last day since 1970, both inclusive.
+// EncodeSpan returns the value of a span: its first and its last day since 1970, both inclusive.
 func EncodeSpan(first, last uint16) []byte {
 	return binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, first), last)
 }

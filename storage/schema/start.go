@@ -17,15 +17,15 @@ func MistakenForAppend(qualifier []byte) bool {
 	return len(qualifier) > 2 && len(qualifier)%2 == 0 && qualifier[0] == prefixAppend
 }
 
-// FromFirst is the first point of a cell of several as it is elsewhere: whether it counted
+// FromFirst returns the first point of a cell of several as it is elsewhere: whether it counted
 // milliseconds before asFirst is not known there.
 func (p Point) FromFirst() Point {
 	p.Millis = p.Millis && (p.Offset%1000 != 0 || p.Offset/1000>>4 != prefixAppend)
 	return p
 }
 
-// asFirst is the point as it may be first of several in a cell: one that would begin the qualifier
-// with prefixAppend counts milliseconds.
+// asFirst returns the point as it may be first of several in a cell: one that would begin the
+// qualifier with prefixAppend counts milliseconds.
 func (p Point) asFirst() Point {
 	p.Millis = p.Millis || p.Offset/1000>>4 == prefixAppend
 	return p

@@ -27,7 +27,7 @@ func TestNoCellIsMistakenForAppend(t *testing.T) {
 	}
 }
 
-// pointsFrom are one to five points from an offset on, within the hour.
+// pointsFrom returns one to five points from an offset on, within the hour.
 func pointsFrom(rng *rand.Rand, start, step uint32) (points []Point) {
 	for range 1 + rng.IntN(5) {
 		if start < rowMillis {

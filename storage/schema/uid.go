@@ -29,7 +29,7 @@ const (
 // Kinds lists them.
 func Kinds() [3]Kind { return [...]Kind{Metric, Tagk, Tagv} }
 
-// String is the kind's name in flags and texts.
+// String returns the kind's name in flags and texts.
 func (k Kind) String() string {
 	switch k {
 	case Metric:
@@ -42,7 +42,7 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", int(k))
 }
 
-// Qualifier is the column of the kind in both families of tsdb-uid: plural for metrics alone.
+// Qualifier returns the column of the kind in both families of tsdb-uid: plural for metrics alone.
 func (k Kind) Qualifier() []byte {
 	if k == Metric {
 		return []byte("metrics")
@@ -50,11 +50,11 @@ func (k Kind) Qualifier() []byte {
 	return []byte(k.String())
 }
 
-// MetaQualifier is the column of the kind's UIDMeta in FamilyName: singular for metrics too, unlike
-// in OpenTSDB's manual.
+// MetaQualifier returns the column of the kind's UIDMeta in FamilyName: singular for metrics too,
+// unlike in OpenTSDB's manual.
 func (k Kind) MetaQualifier() []byte { return []byte(k.String() + "_meta") }
 
-// MaxIDRow is the row of tsdb-uid with the counters of UIDs.
+// MaxIDRow returns the row of tsdb-uid with the counters of UIDs.
 func MaxIDRow() []byte { return []byte{0} }
 
 // maxNameLength is the length of the longest HBase row key in bytes; a name is a row key.

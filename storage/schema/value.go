@@ -39,7 +39,7 @@ func ParseValues(s string) (Values, error) {
 	return 0, fmt.Errorf("encoding of values %q: want auto, double or compact", s)
 }
 
-// String is the word of --storage.values.
+// String returns the word of --storage.values.
 func (v Values) String() string {
 	switch v {
 	case ValuesAuto:
@@ -96,8 +96,8 @@ func shortWhole(v float64) (int64, bool) {
 	return i, whole && i == int64(int32(i))
 }
 
-// IntPoint is the point of an integer at an offset in milliseconds, in the fewest of 1, 2, 4 and 8
-// bytes.
+// IntPoint returns the point of an integer at an offset in milliseconds, in the fewest of 1, 2, 4
+// and 8 bytes.
 func IntPoint(offset uint32, v int64) Point {
 	p := newPoint(offset)
 	switch {
@@ -113,13 +113,13 @@ func IntPoint(offset uint32, v int64) Point {
 	return p
 }
 
-// Int is the value of a point that is an integer.
+// Int returns the value of a point that is an integer.
 func (p Point) Int() int64 {
 	unused := 64 - 8*uint(p.width())
 	return int64(p.Bits<<unused) >> unused
 }
 
-// Float is the value as a float; an integer beyond 53 bits is rounded.
+// Float returns the value as a float; an integer beyond 53 bits is rounded.
 func (p Point) Float() float64 {
 	switch p.Flags {
 	case flagsFloat8:
@@ -143,7 +143,7 @@ func (p Point) AppendValue(dst []byte) []byte {
 	}
 }
 
-// width is the length of the value in bytes.
+// width returns the length of the value in bytes.
 func (p Point) width() int { return int(p.Flags&lengthMask) + 1 }
 
 // lengths gives the length in bytes of a value with these flags: 0 when no value has them.

@@ -44,7 +44,7 @@ func (b *Batch) AddObjectAfter(points int, ref Ref, time int64, kind Kind, data 
 	b.Objects = append(b.Objects, Object{Ref: ref, Time: time, Kind: kind, Data: data, after: points})
 }
 
-// After is how many points of its batch were added before the object.
+// After returns how many points of its batch were added before the object.
 func (o *Object) After() int { return o.after }
 
 // Add appends one point.

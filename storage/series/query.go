@@ -47,5 +47,5 @@ func (q *Query) Wants(k Kind) bool {
 	return q.Samples
 }
 
-// Len is the number of points and objects.
+// Len returns the number of points and objects.
 func (p *Points) Len() int { return len(p.Times) + len(p.Objects) }

@@ -60,7 +60,7 @@ const (
 	FormMillis  = schema.FormMillis
 )
 
-// RefOf is the Ref of a series of the index.
+// RefOf returns the Ref of a series of the index.
 func RefOf(id index.ID) Ref { return Ref(id) + 1 }
 
 // Check returns an ErrInvalid for a Ref that is none of so many series.
@@ -75,7 +75,7 @@ func (r Ref) unknown() error {
 	return fmt.Errorf("%w: series reference %d was never resolved", ErrInvalid, r)
 }
 
-// ID is the number of the series in the index.
+// ID returns the number of the series in the index.
 func (r Ref) ID() index.ID { return index.ID(r - 1) }
 
 // String prints a series as OpenTSDB does: metric{key=value,...}.

@@ -24,7 +24,7 @@ type Model struct {
 	exemplars []map[string]bool // "time data"
 }
 
-// NewModel is an empty model.
+// NewModel returns an empty model.
 func NewModel(series int) *Model {
 	m := &Model{}
 	for range series {
@@ -64,7 +64,7 @@ func (m *Model) AddRandom(r *rand.Rand, b *storage.Batch, refs []storage.Ref, sp
 // Put notes a sample of series n.
 func (m *Model) Put(n int, time int64, s Sample) { m.samples[n][time] = s }
 
-// Of is the part of the model that is of some series, in their order.
+// Of returns the part of the model that is of some series, in their order.
 func (m *Model) Of(series []int) *Model {
 	some := &Model{}
 	for _, n := range series {

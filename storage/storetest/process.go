@@ -13,7 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log"
 )
 
-// Tables are the four tables under their default names.
+// Tables returns the four tables under their default names.
 func Tables() []kv.Table {
 	return []kv.Table{
 		{Name: "tsdb", Families: []string{"t"}},

@@ -11,7 +11,7 @@ import (
 // A charSet is a set of characters as ranges, first and last, in any order.
 type charSet [][2]rune
 
-// complement is every character that is not in the set.
+// complement returns every character that is not in the set.
 func (s charSet) complement() charSet {
 	sorted := slices.SortedFunc(slices.Values(s), func(a, b [2]rune) int { return int(a[0] - b[0]) })
 	var rest charSet
@@ -187,7 +187,8 @@ func (p *translation) character() (rune, charSet, error) {
 	return c, nil, nil
 }
 
-// escapedSet is what \d and its like stand for: ASCII alone, but for blanks and line terminators.
+// escapedSet returns what \d and its like stand for: ASCII alone, but for blanks and line
+// terminators.
 func escapedSet(c rune) charSet {
 	switch c {
 	case 'd':
@@ -312,7 +313,7 @@ func namedSet(name string) charSet {
 	return categorySet(strings.TrimPrefix(name, "Is"))
 }
 
-// categorySet is a general category: one or two letters.
+// categorySet returns a general category: one or two letters.
 func categorySet(name string) charSet {
 	table := unicode.Categories[name]
 	if table == nil || len(name) > 2 || name == "LC" {

@@ -105,7 +105,7 @@ func (s *Separator) matches(value string) [][]int {
 	return all
 }
 
-// runeWidth is the length in bytes of the first character, 1 at the end.
+// runeWidth returns the length in bytes of the first character, 1 at the end.
 func runeWidth(s string) int {
 	for i := range s {
 		if i > 0 {

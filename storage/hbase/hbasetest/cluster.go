@@ -133,7 +133,7 @@ func (c *Cluster) CloseConnections() {
 	}
 }
 
-// ZooKeeper is the host:port for clients.
+// ZooKeeper returns the host:port for clients.
 func (c *Cluster) ZooKeeper() string { return c.zk.Addr().String() }
 
 // OnRequest sets what is asked before each request for a fault.
@@ -143,14 +143,14 @@ func (c *Cluster) OnRequest(f func(Request) Fault) {
 	c.onCall = f
 }
 
-// Scanners is the number of scanners that are open.
+// Scanners returns the number of scanners that are open.
 func (c *Cluster) Scanners() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.scanners)
 }
 
-// Count is the number of requests of a method that were carried out.
+// Count returns the number of requests of a method that were carried out.
 func (c *Cluster) Count(method string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

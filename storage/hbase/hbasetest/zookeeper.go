@@ -52,7 +52,7 @@ func (c *Cluster) serveZooKeeper(conn net.Conn) {
 	}
 }
 
-// metaNode is the content of /hbase/meta-region-server: hbase:meta is on the first server.
+// metaNode returns the content of /hbase/meta-region-server: hbase:meta is on the first server.
 func (c *Cluster) metaNode() []byte {
 	addr := c.rs[0].Addr().(*net.TCPAddr)
 	server := &pb.MetaRegionServer{

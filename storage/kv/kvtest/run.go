@@ -25,7 +25,7 @@ const (
 	treeTable, treeFamily = "tsdb-tree", "t" // scanned as a whole by one test
 )
 
-// Tables are the tables that open must have made.
+// Tables returns the tables that open must have made.
 func Tables() []kv.Table {
 	return []kv.Table{
 		{Name: dataTable, Families: []string{dataFamily}},
@@ -86,7 +86,7 @@ type suite struct {
 
 func (s *suite) key(k string) []byte { return []byte(s.name + "/" + k) }
 
-// all is a scan of the test's own rows.
+// all returns a scan of the test's own rows.
 func (s *suite) all() kv.Scan {
 	// 0 follows /
 	return kv.Scan{Table: dataTable, Family: dataFamily, Start: s.key(""), Stop: []byte(s.name + "0")}
@@ -158,7 +158,7 @@ func collect(ctx context.Context, engine kv.KV, scan kv.Scan) ([]kv.Row, error) 
 	return rows, failed
 }
 
-// row is what a test expects of a row: the key as in put, then qualifier and value in turn.
+// row returns what a test expects of a row: the key as in put, then qualifier and value in turn.
 func (s *suite) row(key string, cells ...string) kv.Row {
 	row := kv.Row{Key: s.key(key)}
 	for i := 0; i < len(cells); i += 2 {

@@ -130,7 +130,7 @@ func (s *suite) stamped(text string) (what string, time int64) {
 	return what, time
 }
 
-// stampText is a stamp as in a stampCase.
+// stampText returns a stamp as in a stampCase.
 func stampText(time int64) string {
 	if time > 1000 {
 		return "@now"
