@@ -14,10 +14,17 @@ type action struct {
 	// together.
 	puts, deletes int
 	cells         []byte // of the mutations, the puts first
+	// condition is the RegionAction's field of that name, if the mutations depend on the row; made
+	// is the answer to it.
+	condition []byte
+	made      bool
 }
 
 // joint means that the row is changed by two mutations, which HBase must make as one.
 func (a *action) joint() bool { return a.puts > 0 && a.deletes > 0 }
+
+// alone means that the action is a RegionAction of its own.
+func (a *action) alone() bool { return a.joint() || a.condition != nil }
 
 // encodeMutations makes the actions for some of the rows. All cells lie in one piece of memory, one
 // after the other, so that they are sent in one piece too; the keys are those in the cells.
@@ -34,6 +41,15 @@ func encodeMutations(family string, rows []kv.Mutation, chosen []int) []action {
 		actions[n].row = i
 		actions[n].cells = cells[begin:]
 		actions[n].key = keyOf(actions[n].cells)
+	}
+	return actions
+}
+
+// encodeConditionals makes the actions for some of the rows that depend on what these hold.
+func encodeConditionals(family string, rows []kv.Conditional, mutations []kv.Mutation, chosen []int) []action {
+	actions := encodeMutations(family, mutations, chosen)
+	for n, i := range chosen {
+		actions[n].condition = conditionField(&rows[i])
 	}
 	return actions
 }

@@ -165,6 +165,7 @@ func (b *batch) attempt(ctx context.Context, actions []action) ([]failure, error
 		case a.exception != nil || !a.done:
 			failed = append(failed, failure{request.actions[i], a.exception})
 		default:
+			request.actions[i].made = a.made
 			cells += b.done(&request.actions[i], a.cells)
 		}
 	}

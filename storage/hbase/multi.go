@@ -82,13 +82,13 @@ func (m *multi) ToProto() proto.Message {
 }
 
 // SerializeCellBlocks makes the request: one group with all rows that are changed by one mutation,
-// or read, and one group marked as atomic for each row that two mutations change together (HBase's
-// RowMutations).
+// or read, and one group for each row that two mutations change together, marked as atomic (HBase's
+// RowMutations), or whose change has a condition.
 func (m *multi) SerializeCellBlocks(blocks [][]byte) (proto.Message, [][]byte, uint32) {
 	simple := make([]int, 0, len(m.actions))
 	var joint []int
 	for i := range m.actions {
-		if m.actions[i].joint() {
+		if m.actions[i].alone() {
 			joint = append(joint, i)
 		} else {
 			simple = append(simple, i)

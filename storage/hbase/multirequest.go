@@ -11,7 +11,7 @@ import (
 // objects of every row. The numbers are those of HBase's Client.proto:
 //
 //	MultiRequest  1 RegionAction...
-//	RegionAction  1 RegionSpecifier, 2 atomic, 3 Action...
+//	RegionAction  1 RegionSpecifier, 2 atomic, 3 Action..., 4 Condition
 //	Action        1 index, 2 MutationProto, 3 Get
 //	MutationProto 1 row, 2 mutate_type, 8 associated_cell_count
 //	Get           1 row, 2 Column..., 3 NameBytesPair..., 5 TimeRange, 6 max_versions
@@ -28,11 +28,11 @@ func rawMessage(b []byte) proto.Message {
 const actionOverhead = 40
 
 // appendGroup appends one RegionAction: the actions of the given numbers, or the only one, which is
-// to be atomic.
+// to be atomic or has a condition.
 func (m *multi) appendGroup(dst, region []byte, rows []int) []byte {
 	size := len(region)
 	for _, i := range rows {
-		size += 2*len(m.actions[i].key) + actionOverhead + len(m.actions[i].get)
+		size += 2*len(m.actions[i].key) + actionOverhead + len(m.actions[i].get) + len(m.actions[i].condition)
 	}
 	group := make([]byte, 0, size)
 	group = append(group, region...)
@@ -43,6 +43,7 @@ func (m *multi) appendGroup(dst, region []byte, rows []int) []byte {
 	for _, i := range rows {
 		group = m.actions[i].appendTo(group, i)
 	}
+	group = append(group, m.actions[rows[0]].condition...)
 	dst = protowire.AppendTag(dst, 1, protowire.BytesType)
 	return protowire.AppendBytes(dst, group)
 }

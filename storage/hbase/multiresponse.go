@@ -10,6 +10,7 @@ import (
 // An answer is what became of one action: cells of a read, an exception, or done.
 type answer struct {
 	done      bool
+	made      bool // the condition was true
 	cells     []cell
 	exception *exception
 }
@@ -19,7 +20,7 @@ var errBadAnswer = errors.New("malformed answer")
 // The messages of an answer, by the numbers of Client.proto and HBase.proto:
 //
 //	MultiResponse      1 RegionActionResult...
-//	RegionActionResult 1 ResultOrException..., 2 NameBytesPair
+//	RegionActionResult 1 ResultOrException..., 2 NameBytesPair, 3 processed
 //	ResultOrException  1 index, 2 Result, 3 NameBytesPair
 //	Result             2 associated_cell_count
 //	NameBytesPair      1 name, 2 value
@@ -59,6 +60,7 @@ type taking struct {
 
 // group takes a RegionActionResult. The server may refuse the group as a whole.
 func (t *taking) group(rows []int, b []byte) error {
+	processed, made := false, false // of a condition
 	f := fields{rest: b}
 	for f.next() {
 		switch f.tag {
@@ -74,7 +76,13 @@ func (t *taking) group(rows []int, b []byte) error {
 			for _, i := range rows {
 				t.out[i].exception = x
 			}
+		case 3<<3 | isNumber:
+			processed, made = true, f.value != 0
 		}
+	}
+	if t.multi.actions[rows[0]].condition != nil {
+		a := &t.out[rows[0]]
+		a.done, a.made = processed, made
 	}
 	return f.err
 }
@@ -99,7 +107,7 @@ func (t *taking) result(rows []int, b []byte) error {
 		return f.err
 	}
 	i := int(index) - 1
-	if len(rows) == 1 && t.multi.actions[rows[0]].joint() {
+	if len(rows) == 1 && t.multi.actions[rows[0]].alone() {
 		i = rows[0]
 	}
 	if i < 0 || i >= len(t.out) {

@@ -53,6 +53,26 @@ func (s *Shared) History(ctx context.Context, table, family string, keys [][]byt
 	return all, nil
 }
 
+// ApplyUnchanged implements Versioned.
+func (s *Shared) ApplyUnchanged(ctx context.Context, table, family string, rows []Conditional) ([]bool, error) {
+	if err := CheckConditionals(rows); err != nil {
+		return nil, fmt.Errorf("apply to %s: %w", table, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f, err := s.family(ctx, table, family)
+	if err != nil {
+		return nil, fmt.Errorf("apply: %w", err)
+	}
+	made := make([]bool, len(rows))
+	for i := range rows {
+		if made[i] = rows[i].unchanged(f.rows[string(rows[i].Key)]); made[i] {
+			s.write(f, []Mutation{rows[i].Mutation})
+		}
+	}
+	return made, nil
+}
+
 // DeleteExact deletes the version of a cell that has this very time, which is nothing that Apply
 // can do but other clients of HBase can; with a nil qualifier, those versions of all cells of the
 // row.

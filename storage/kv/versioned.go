@@ -26,6 +26,13 @@ type Versioned interface {
 	Coster
 	// History reads rows like Get, and what the engine still knows of their past.
 	History(ctx context.Context, table, family string, keys [][]byte) ([]History, error)
+	// ApplyUnchanged makes each mutation, atomically with a look at its row, if the row is as it
+	// was read, and reports for each whether it was made. A row is as it was read if it has no
+	// fewer cells and none with a stamp that none of those read has; a cell that was put meanwhile
+	// with the very stamp of another is not noticed. All that is made is durable when it returns.
+	// After an error any of the mutations may have been made, and one whose first answer was lost
+	// may be reported as not made although it was: read the row to be certain.
+	ApplyUnchanged(ctx context.Context, table, family string, rows []Conditional) (made []bool, err error)
 }
 
 // A History is a row with its past. What the engine has dropped is missing, the latest state never

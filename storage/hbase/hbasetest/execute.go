@@ -39,7 +39,11 @@ func (r *request) multi(m *pb.MultiRequest) proto.Message {
 					actions = nil
 				}
 			}
-			r.group(region, group.GetAtomic(), actions, result)
+			if conditionHolds(region, group, result) {
+				r.group(region, group.GetAtomic(), actions, result)
+			} else {
+				r.skipCells(group)
+			}
 		}
 		response.RegionActionResult = append(response.RegionActionResult, result)
 	}

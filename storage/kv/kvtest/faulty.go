@@ -20,6 +20,7 @@ const (
 	Increment   Method = "Increment"
 	CheckAndPut Method = "CheckAndPut"
 	History     Method = "History"
+	Unchanged   Method = "ApplyUnchanged"
 )
 
 // When returns how far a call comes that fails.
@@ -28,7 +29,8 @@ type When string
 const (
 	// Before it took effect.
 	Before When = "before"
-	// Midway: the first half of an Apply's rows happened, a Scan breaks off after its first row.
+	// Midway: the first half of the rows of an Apply or ApplyUnchanged happened, a Scan breaks off
+	// after its first row.
 	// Others: After.
 	Midway When = "midway"
 	// After it took effect: only the answer is lost. A Scan gives all its rows first.
@@ -72,6 +74,15 @@ func (f *FaultyVersioned) Split(ctx context.Context, s kv.Scan, n int) ([]kv.Sca
 // History implements kv.Versioned.
 func (f *FaultyVersioned) History(ctx context.Context, table, family string, keys [][]byte) ([]kv.History, error) {
 	return call(f.next(History), func() ([]kv.History, error) { return f.versioned.History(ctx, table, family, keys) })
+}
+
+// ApplyUnchanged implements kv.Versioned.
+func (f *FaultyVersioned) ApplyUnchanged(ctx context.Context, table, family string, rows []kv.Conditional) ([]bool, error) {
+	when := f.next(Unchanged)
+	if when == Midway {
+		rows = rows[:len(rows)/2]
+	}
+	return call(when, func() ([]bool, error) { return f.versioned.ApplyUnchanged(ctx, table, family, rows) })
 }
 
 // Costs implements kv.Coster: those of the engine, if it has any.

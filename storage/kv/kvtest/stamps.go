@@ -99,10 +99,16 @@ func (s *suite) steps(key, steps string, exact func(key, qualifier []byte, time 
 			continue
 		}
 		m := kv.Mutation{Key: s.key(key)}
-		for change := range strings.SplitSeq(step, ",") {
-			s.addChange(&m, change)
-		}
+		s.addChanges(&m, step)
 		s.apply(m)
+	}
+}
+
+// addChanges adds the changes of one step.
+func (s *suite) addChanges(m *kv.Mutation, step string) {
+	s.Helper()
+	for change := range strings.SplitSeq(step, ",") {
+		s.addChange(m, change)
 	}
 }
 

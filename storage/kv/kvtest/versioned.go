@@ -38,6 +38,7 @@ func RunVersioned(t *testing.T, open func(t *testing.T) (kv.KV, Owner)) {
 	v.part("wide", (*versionedSuite).testWide)
 	v.part("bounded", (*versionedSuite).testBounded)
 	v.part("random", (*versionedSuite).testRandom)
+	v.part("unchanged", (*versionedSuite).testUnchanged)
 	t.Run("split", func(t *testing.T) { testSplit(&suite{T: t, kv: engine, name: "split"}, v.engine) })
 	if owner.Flush != nil {
 		owner.Flush(t)
