@@ -116,7 +116,7 @@ func (b *buffer) recover(ctx context.Context, check func(context.Context) error)
 	var job bufferJob
 	err := b.log.Replay(ctx, log.Position{}, func(at log.Position, record []byte) error {
 		batch.Reset()
-		acknowledged, err := parseRecord(&batch, record, b.numbers.ref)
+		acknowledged, err := parseRecord(&batch, record, &b.numbers)
 		if err != nil {
 			return fmt.Errorf("record at %v: %w", at, err)
 		}
@@ -170,34 +170,59 @@ func (b *buffer) append(ctx context.Context, batch *series.Batch) error {
 	if b.full.Load() {
 		return fmt.Errorf("%d bytes of points wait in memory for the table, --write.buffer.max-bytes is %d", b.head.Stats().Bytes+b.agesBytes(), b.o.MaxHeadBytes)
 	}
-	if err := b.numbers.need(ctx, batch); err != nil {
-		return err
-	}
 	j := b.jobs.Get().(*bufferJob)
 	defer b.jobs.Put(j)
-	acknowledged := b.ages.now()
-	b.numbers.use(func(byID []uint32) { j.record = appendRecord(j.record[:0], batch, byID, acknowledged) })
-	j.take(batch)
 	segment := b.begin()
 	defer b.end(segment)
+	fresh, err := b.number(ctx, batch)
+	if err != nil {
+		return err
+	}
+	acknowledged := b.ages.now()
+	b.numbers.use(func(byID []number) { j.record = appendRecord(j.record[:0], batch, fresh, byID, acknowledged) })
+	j.take(batch)
 	if b.mixed { // also after an error: the record may be there
 		defer func() { b.marks.note(batch, b.numbers.index.Len(), b.log.End().Segment) }()
 	}
 	// Who stops waiting does not take the record back: what may be durable is in the head too, or a
 	// restart would show what is not shown now.
-	at, err := b.log.Append(context.WithoutCancel(ctx), j.record)
-	if errors.Is(err, log.ErrFull) {
-		err = fmt.Errorf("%w: %w", series.ErrFull, err)
-	}
-	b.remember(err)
+	at, err := b.write(ctx, j.record, fresh)
 	if err != nil {
-		return fmt.Errorf("write the log: %w", err)
+		return err
 	}
 	if err := b.known.reached(at.Segment); err != nil {
 		b.logger.Warn("cannot record in the store where the log ends; the loss of the whole log would go unnoticed", "err", err)
 	}
 	b.keep(&j.batch, at.Segment, acknowledged)
 	return nil
+}
+
+// number gives numbers to the series of a batch, and returns those that its record must number. If
+// these are too many for one record, records without points number the first ones.
+func (b *buffer) number(ctx context.Context, batch *series.Batch) (fresh []numbered, err error) {
+	fresh = b.numbers.need(batch)
+	for len(fresh) > numbersPerRecord {
+		part := fresh[:numbersPerRecord]
+		if _, err := b.write(ctx, appendRecord(nil, &series.Batch{}, part, nil, 0), part); err != nil {
+			return nil, err
+		}
+		fresh = fresh[numbersPerRecord:]
+	}
+	return fresh, nil
+}
+
+// write returns when a record is in the log. fresh are the series that it numbers.
+func (b *buffer) write(ctx context.Context, record []byte, fresh []numbered) (log.Position, error) {
+	at, err := b.log.Append(context.WithoutCancel(ctx), record)
+	if errors.Is(err, log.ErrFull) {
+		err = fmt.Errorf("%w: %w", series.ErrFull, err)
+	}
+	b.remember(err)
+	if err != nil {
+		return at, fmt.Errorf("write the log: %w", err)
+	}
+	b.numbers.written(fresh)
+	return at, nil
 }
 
 // keep adds a batch whose record stands in a segment of the log to the head.
@@ -261,7 +286,7 @@ const (
 )
 
 // roll begins a new file of the log when it is time to, and cuts off what the table has.
-func (b *buffer) roll() error {
+func (b *buffer) roll(ctx context.Context) error {
 	since := b.now().Sub(b.rolled)
 	if b.ages == nil || b.log.End() == b.rolledTo || since < rollAtLeast || since < rollEvery && b.head.Stats().Rows > 0 {
 		return nil
@@ -270,15 +295,16 @@ func (b *buffer) roll() error {
 		return fmt.Errorf("begin a new file of the log: %w", err)
 	}
 	b.rolled, b.rolledTo = b.now(), b.log.End()
-	if err := b.truncate(); err != nil {
+	if err := b.truncate(ctx); err != nil {
 		return fmt.Errorf("cut the log: %w", err)
 	}
 	return nil
 }
 
 // truncate cuts off the part of the log that the table has: everything before the records of the
-// head and of the appends under way.
-func (b *buffer) truncate() error {
+// head and of the appends under way. The numbers that the records there give to series are saved
+// first.
+func (b *buffer) truncate(ctx context.Context) error {
 	b.mu.Lock()
 	oldest := b.log.End().Segment
 	for segment := range b.pending {
@@ -287,6 +313,9 @@ func (b *buffer) truncate() error {
 	b.mu.Unlock()
 	if mark, ok := b.head.OldestMark(); ok {
 		oldest = min(oldest, mark)
+	}
+	if err := b.numbers.save(ctx); err != nil {
+		return err
 	}
 	if err := b.log.Truncate(log.Position{Segment: oldest}); err != nil {
 		return err

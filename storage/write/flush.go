@@ -2,6 +2,7 @@ package write
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -42,7 +43,7 @@ func (f *Flusher) run(ctx context.Context) error {
 		f.buffer.measure()
 		f.buffer.goOn(ctx)
 		_ = f.buffer.known.note(false) // an append reports what is wrong
-		if err := f.Flush(ctx, f.due()); flushed.Note(ctx, err) {
+		if err := errors.Join(f.buffer.numbers.save(ctx), f.Flush(ctx, f.due())); flushed.Note(ctx, err) {
 			f.buffer.logger.Error("flushing rows; they stay in the log and are tried again", "table", f.table.name, "err", err)
 		}
 	}
@@ -84,14 +85,14 @@ func (f *Flusher) Flush(ctx context.Context, p head.Policy) (err error) {
 		f.buffer.drop(sealed)
 	}
 	if put == 0 {
-		return f.buffer.roll()
+		return f.buffer.roll(ctx)
 	}
 	f.metrics.rowsFlushed.Add(float64(put))
 	if err := f.db.Flush(ctx); err != nil {
 		return fmt.Errorf("sync what was put: %w", err)
 	}
-	if err := f.buffer.truncate(); err != nil {
+	if err := f.buffer.truncate(ctx); err != nil {
 		return fmt.Errorf("cut the log: %w", err)
 	}
-	return f.buffer.roll()
+	return f.buffer.roll(ctx)
 }

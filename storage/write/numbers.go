@@ -15,9 +15,40 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// seriesNumbers gives series the numbers by which the records of the log name them. They are kept
-// in a log of their own, which is never cut while the other one holds records: a record is a first
-// number and TSUIDs, each after its length, of that number and those that follow.
+// A number names a series in the records of the log. It is kept as number + 1; 0: none was given.
+// unsaved means that no record on the disk is known to have it.
+type number uint32
+
+const (
+	unsaved     number = 1 << 31
+	mostNumbers        = 1<<31 - 1
+)
+
+// value is what records contain.
+func (n number) value() int64 { return int64(n&^unsaved) - 1 }
+
+// durable reports whether a record on the disk has the number.
+func (n number) durable() bool { return int32(n) > 0 }
+
+// numbered is a series with its number.
+type numbered struct {
+	id     index.ID
+	number uint32
+	tsuid  []byte // the index's own
+}
+
+// noSeries stands where no record has the series of a number: the process ended before one was on
+// the disk.
+const noSeries = ^index.ID(0)
+
+// numbersPerRecord bounds the series that one record numbers.
+const numbersPerRecord = 16_384
+
+// seriesNumbers gives series the numbers by which the records of the log name them. The first
+// record of a series in the log of points numbers it. Before that log is cut, the numbers are saved
+// in a log of their own, which is never cut while the other one holds records: a record of it is a
+// first number and TSUIDs, each after its length, of that number and those that follow. A TSUID
+// without bytes stands for a number without a series.
 type seriesNumbers struct {
 	log   *log.Log
 	index *index.Index
@@ -25,84 +56,107 @@ type seriesNumbers struct {
 	// to: a series' row of tsdb-meta is durable before its number.
 	registry *catalog.Registry
 
-	giving sync.Mutex // held while numbers are given; guards ids
-	ids    []index.ID // by number
+	mu   sync.RWMutex // guards the two below
+	ids  []index.ID   // by number
+	byID []number
 
-	mu   sync.RWMutex // guards byID
-	byID []uint32     // number + 1 by id; 0: none yet
+	saving sync.Mutex // held while numbers are saved; guards saved
+	saved  int        // how many of ids are in log
 }
 
-// replay reads the numbers that were given, and adds their series to the index.
+// replay reads the numbers that were saved, and adds their series to the index.
 func (n *seriesNumbers) replay(ctx context.Context) error {
-	return n.log.Replay(ctx, log.Position{}, func(_ log.Position, record []byte) error {
-		first, width := binary.Uvarint(record)
-		if width <= 0 || first != uint64(len(n.ids)) {
+	err := n.log.Replay(ctx, log.Position{}, func(_ log.Position, record []byte) error {
+		first, rest, err := parseSaved(record)
+		if err != nil || first > uint64(len(n.ids)) {
 			return fmt.Errorf("%w: series numbers begin at %d, want %d", errRecord, first, len(n.ids))
 		}
-		for rest := record[width:]; len(rest) > 0; {
-			length, width := binary.Uvarint(rest)
-			if width <= 0 || length > uint64(len(rest)-width) {
-				return fmt.Errorf("%w: a TSUID is cut off", errRecord)
-			}
-			tsuid := rest[width : width+int(length)]
-			rest = rest[width+int(length):]
-			id, _, err := n.index.Add(tsuid)
-			if err != nil {
-				return fmt.Errorf("series %x: %w", tsuid, err)
-			}
-			n.publish(id)
-		}
-		return nil
+		return eachSaved(uint32(first), rest, n.note)
 	})
+	n.saved = len(n.ids)
+	return err
 }
 
-// publish gives series the next numbers. The caller holds giving, or is the only one.
-func (n *seriesNumbers) publish(ids ...index.ID) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, id := range ids {
-		if int(id) >= len(n.byID) {
-			n.byID = append(n.byID, make([]uint32, int(id)+1-len(n.byID))...)
+// note takes the number that a record gives a series; for the time of replaying.
+func (n *seriesNumbers) note(of uint32, tsuid []byte) error {
+	id := noSeries
+	if len(tsuid) > 0 {
+		var err error
+		if id, _, err = n.index.Add(tsuid); err != nil {
+			return fmt.Errorf("series %x: %w", tsuid, err)
 		}
-		n.byID[id] = uint32(len(n.ids)) + 1
-		n.ids = append(n.ids, id)
 	}
+	if int(of) > len(n.ids)+mostLost {
+		return fmt.Errorf("%w: number %d of %d series", errRecord, of, len(n.ids))
+	}
+	for int(of) >= len(n.ids) {
+		n.ids = append(n.ids, noSeries)
+	}
+	switch n.ids[of] {
+	case id:
+		return nil
+	case noSeries:
+	default:
+		return fmt.Errorf("%w: two series have number %d", errRecord, of)
+	}
+	n.ids[of] = id
+	n.set(id, number(of)+1)
+	return nil
+}
+
+// mostLost bounds the numbers without a series before one that has a series.
+const mostLost = 1 << 24
+
+// set keeps the number of a series. The caller holds mu, or is the only one.
+func (n *seriesNumbers) set(id index.ID, to number) {
+	if int(id) >= len(n.byID) {
+		n.byID = append(n.byID, make([]number, int(id)+1-len(n.byID))...)
+	}
+	n.byID[id] = to
 }
 
 // ref is the series of a number, 0 if there is none; for the time of replaying.
-func (n *seriesNumbers) ref(number uint32) series.Ref {
-	if int(number) >= len(n.ids) {
+func (n *seriesNumbers) ref(of uint32) series.Ref {
+	if int(of) >= len(n.ids) || n.ids[of] == noSeries {
 		return 0
 	}
-	return series.RefOf(n.ids[number])
+	return series.RefOf(n.ids[of])
 }
 
-// need sees to it that each series of a batch has a number, durably.
-func (n *seriesNumbers) need(ctx context.Context, b *series.Batch) error {
+// need gives a number to each series of a batch that has none. It returns those whose number may
+// not be on the disk, each once: the record of the batch must number them.
+func (n *seriesNumbers) need(b *series.Batch) []numbered {
 	missing := n.missing(b)
 	if len(missing) == 0 {
 		return nil
 	}
-	n.giving.Lock()
-	defer n.giving.Unlock()
-	if missing = n.missing(b); len(missing) == 0 { // another call was first
-		return nil
-	}
-	for ids := range slices.Chunk(missing, 16_384) {
-		record := binary.AppendUvarint(nil, uint64(len(n.ids)))
-		for _, tsuid := range n.index.TSUIDs(nil, ids) {
-			record = append(binary.AppendUvarint(record, uint64(len(tsuid))), tsuid...)
+	tsuids := n.index.TSUIDBytes(nil, missing)
+	fresh := make([]numbered, len(missing))
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for i, id := range missing {
+		if int(id) >= len(n.byID) || n.byID[id] == 0 {
+			n.ids = append(n.ids, id)
+			n.set(id, number(len(n.ids))|unsaved)
 		}
-		// Not even a caller that has gone may leave it open whether the numbers are given.
-		if _, err := n.log.Append(context.WithoutCancel(ctx), record); err != nil {
-			return fmt.Errorf("number %d series: %w", len(ids), err)
-		}
-		n.publish(ids...)
+		fresh[i] = numbered{id, uint32(n.byID[id].value()), tsuids[i]}
 	}
-	return nil
+	return fresh
 }
 
-// missing are the series without a number, each once, ascending.
+// written notes that a record that numbers these series is on the disk.
+func (n *seriesNumbers) written(fresh []numbered) {
+	if len(fresh) == 0 {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, f := range fresh {
+		n.byID[f.id] &^= unsaved
+	}
+}
+
+// missing are the series whose number may not be on the disk, each once, ascending.
 func (n *seriesNumbers) missing(b *series.Batch) []index.ID {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
@@ -122,13 +176,69 @@ func (n *seriesNumbers) missing(b *series.Batch) []index.ID {
 }
 
 // has needs mu.
-func (n *seriesNumbers) has(id index.ID) bool { return int(id) < len(n.byID) && n.byID[id] != 0 }
+func (n *seriesNumbers) has(id index.ID) bool { return int(id) < len(n.byID) && n.byID[id].durable() }
 
-// use calls f with the number + 1 of each series by its id.
-func (n *seriesNumbers) use(f func(byID []uint32)) {
+// use calls f with the number of each series by its id.
+func (n *seriesNumbers) use(f func(byID []number)) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	f(n.byID)
+}
+
+// save puts all numbers that were given before the call into the log of numbers.
+func (n *seriesNumbers) save(ctx context.Context) error {
+	n.saving.Lock()
+	defer n.saving.Unlock()
+	n.mu.RLock()
+	ids := n.ids[n.saved:len(n.ids):len(n.ids)] // entries do not change after the replay
+	n.mu.RUnlock()
+	for part := range slices.Chunk(ids, numbersPerRecord) {
+		if _, err := n.log.Append(ctx, n.appendSaved(nil, part)); err != nil {
+			return fmt.Errorf("save the numbers of %d series: %w", len(part), err)
+		}
+		n.saved += len(part)
+	}
+	return nil
+}
+
+// appendSaved appends the record of the next numbers to be saved.
+func (n *seriesNumbers) appendSaved(dst []byte, ids []index.ID) []byte {
+	dst = binary.AppendUvarint(dst, uint64(n.saved))
+	var tsuid [][]byte
+	for i, id := range ids {
+		if id == noSeries {
+			dst = append(dst, 0)
+			continue
+		}
+		tsuid = n.index.TSUIDBytes(tsuid[:0], ids[i:i+1])
+		dst = append(binary.AppendUvarint(dst, uint64(len(tsuid[0]))), tsuid[0]...)
+	}
+	return dst
+}
+
+// parseSaved takes a record of saved numbers apart: the first number and the TSUIDs.
+func parseSaved(record []byte) (first uint64, tsuids []byte, err error) {
+	first, width := binary.Uvarint(record)
+	if width <= 0 || first >= mostNumbers {
+		return 0, nil, fmt.Errorf("%w: no number", errRecord)
+	}
+	return first, record[width:], nil
+}
+
+// eachSaved calls note for the TSUIDs of a record of saved numbers.
+func eachSaved(first uint32, tsuids []byte, note func(number uint32, tsuid []byte) error) error {
+	for ; len(tsuids) > 0; first++ {
+		length, width := binary.Uvarint(tsuids)
+		if width <= 0 || length > uint64(len(tsuids)-width) {
+			return fmt.Errorf("%w: a TSUID is cut off", errRecord)
+		}
+		tsuids = tsuids[width:]
+		if err := note(first, tsuids[:length]); err != nil {
+			return err
+		}
+		tsuids = tsuids[length:]
+	}
+	return nil
 }
 
 // isOwn reports whether a series that the log numbers is one of the store's.
@@ -154,7 +264,7 @@ func (b *buffer) checkNumbers(ctx context.Context) error {
 	}
 	unknown := 0
 	for _, id := range n.ids {
-		if !isOwn(n.registry, id) {
+		if id != noSeries && !isOwn(n.registry, id) {
 			unknown++
 		}
 	}

@@ -9,17 +9,21 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// A record of the log is one append: columns of points, then objects. Series stand for themselves
-// by numbers of the log (see seriesNumbers), numbers and times as zigzag varints of the difference
-// to the entry before:
+// A record of the log is one append: columns of points, then objects. Records name series by the
+// numbers of the log (see seriesNumbers). Numbers and times are zigzag varints of the difference to
+// the entry before:
 //
 //	version 1 | points | objects |  (number, time) … | values, 8 bytes each | (number, time, kind, points before it, length, data) …
+//
+// With recordNumbers in the version, the count of the series that the record numbers follows, and
+// for each of them (number, length of the TSUID, TSUID). A record numbers each of its series whose
+// number may not be on the disk yet, so that one sync makes numbers and points durable.
 //
 // Version 2 has a bit for each value after the values, the lowest of a byte first: it is an
 // integer. Version 3 has a second such list after the first: it is a float of FormDouble. Version
 // 4 has a third: it came in milliseconds (FormMillis). With recordTimed in the version, the time of
 // the acknowledgement in milliseconds follows as a varint: of two values of one instant in a shared
-// table, the one that was acknowledged later stays. A point of a request in the usual order takes
+// table, the one that was acknowledged later stays; it precedes the numbers. A point of a request in the usual order takes
 // 10 bytes.
 const (
 	recordVersion         = 1
@@ -27,26 +31,24 @@ const (
 	recordVersionForms    = 3
 	recordVersionUnits    = 4
 
-	recordTimed = 0x80
+	recordTimed   = 0x80
+	recordNumbers = 0x40
 )
 
 // errRecord is a record that no version of ours wrote.
 var errRecord = errors.New("broken record")
 
 // appendRecord appends the record of a batch that is acknowledged at a time, 0: that is not kept.
-// byID has the number + 1 of each series by its id, all of them.
-func appendRecord(dst []byte, b *series.Batch, byID []uint32, acknowledged int64) []byte {
+// fresh are the series that the record numbers. byID has the number of each series by its id, all
+// of them.
+func appendRecord(dst []byte, b *series.Batch, fresh []numbered, byID []number, acknowledged int64) []byte {
 	version := recordVersionOf(b)
-	if acknowledged > 0 {
-		dst = binary.AppendUvarint(append(dst, version|recordTimed), uint64(acknowledged))
-	} else {
-		dst = append(dst, version)
-	}
+	dst = appendRecordHead(dst, version, fresh, acknowledged)
 	dst = binary.AppendUvarint(dst, uint64(len(b.Refs)))
 	dst = binary.AppendUvarint(dst, uint64(len(b.Objects)))
 	var number, time int64
 	for i, ref := range b.Refs {
-		n, t := int64(byID[ref.ID()])-1, b.Times[i]
+		n, t := byID[ref.ID()].value(), b.Times[i]
 		dst = appendDelta(appendDelta(dst, n-number), t-time)
 		number, time = n, t
 	}
@@ -64,11 +66,36 @@ func appendRecord(dst []byte, b *series.Batch, byID []uint32, acknowledged int64
 	}
 	for i := range b.Objects {
 		o := &b.Objects[i]
-		n := int64(byID[o.Ref.ID()]) - 1
+		n := byID[o.Ref.ID()].value()
 		dst = appendDelta(appendDelta(dst, n-number), o.Time-time)
 		number, time = n, o.Time
 		dst = binary.AppendUvarint(append(dst, byte(o.Kind)), uint64(o.After()))
 		dst = append(binary.AppendUvarint(dst, uint64(len(o.Data))), o.Data...)
+	}
+	return dst
+}
+
+// appendRecordHead appends what precedes the points.
+func appendRecordHead(dst []byte, version byte, fresh []numbered, acknowledged int64) []byte {
+	if acknowledged > 0 {
+		version |= recordTimed
+	}
+	if len(fresh) > 0 {
+		version |= recordNumbers
+	}
+	dst = append(dst, version)
+	if acknowledged > 0 {
+		dst = binary.AppendUvarint(dst, uint64(acknowledged))
+	}
+	if len(fresh) == 0 {
+		return dst
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(fresh)))
+	last := int64(0)
+	for _, f := range fresh {
+		dst = appendDelta(dst, int64(f.number)-last)
+		dst = append(binary.AppendUvarint(dst, uint64(len(f.tsuid))), f.tsuid...)
+		last = int64(f.number)
 	}
 	return dst
 }
@@ -110,22 +137,25 @@ func appendDelta(dst []byte, v int64) []byte {
 	return binary.AppendVarint(dst, v)
 }
 
-// parseRecord appends what a record says to a batch, and returns when it was acknowledged; 0: the
-// record does not tell. refs gives the series of a number, 0 when there is none. Objects keep no
-// memory of the record.
-func parseRecord(b *series.Batch, record []byte, refs func(number uint32) series.Ref) (acknowledged int64, err error) {
+// recordSeries are the series of a log's records.
+type recordSeries interface {
+	// note takes the number that a record gives a series. The TSUID is valid until it returns.
+	note(number uint32, tsuid []byte) error
+	// ref returns the series of a number, 0 when there is none.
+	ref(number uint32) series.Ref
+}
+
+// parseRecord appends the points and objects of a record to a batch, and returns when it was
+// acknowledged; 0: the record does not contain that. Objects keep no memory of the record.
+func parseRecord(b *series.Batch, record []byte, of recordSeries) (acknowledged int64, err error) {
 	r := recordReader{rest: record}
-	version := r.byte()
-	if version&recordTimed != 0 {
-		version &^= recordTimed
-		acknowledged = int64(min(r.uvarint(), math.MaxInt64))
-	}
-	if version < recordVersion || version > recordVersionUnits {
-		return 0, fmt.Errorf("%w: version %d", errRecord, version)
+	version, acknowledged, err := r.head(of.note)
+	if err != nil {
+		return 0, err
 	}
 	points, objects := r.count(), r.count()
 	for range points {
-		ref, time := r.entry(refs)
+		ref, time := r.entry(of.ref)
 		b.Refs, b.Times = append(b.Refs, ref), append(b.Times, time)
 	}
 	for range points {
@@ -143,7 +173,7 @@ func parseRecord(b *series.Batch, record []byte, refs func(number uint32) series
 		r.forms(b.Forms, ^series.FormMillis, series.FormMillis)
 	}
 	for range objects {
-		ref, time := r.entry(refs)
+		ref, time := r.entry(of.ref)
 		kind, after := series.Kind(r.byte()), int(r.uvarint())
 		b.AddObjectAfter(after, ref, time, kind, append([]byte(nil), r.bytes(r.uvarint())...))
 	}
@@ -158,6 +188,36 @@ type recordReader struct {
 	rest         []byte
 	number, time int64
 	err          error
+}
+
+// head reads what precedes the points, and calls note for each series that the record numbers.
+func (r *recordReader) head(note func(number uint32, tsuid []byte) error) (version byte, acknowledged int64, err error) {
+	flags := r.byte()
+	version = flags &^ (recordTimed | recordNumbers)
+	if version < recordVersion || version > recordVersionUnits {
+		return 0, 0, fmt.Errorf("%w: version %d", errRecord, flags)
+	}
+	if flags&recordTimed != 0 {
+		acknowledged = int64(min(r.uvarint(), math.MaxInt64))
+	}
+	if flags&recordNumbers == 0 {
+		return version, acknowledged, r.err
+	}
+	last := int64(0)
+	for range r.count() {
+		last += r.delta()
+		tsuid := r.bytes(r.uvarint())
+		if last < 0 || last >= mostNumbers {
+			r.fail()
+		}
+		if r.err != nil {
+			break
+		}
+		if err := note(uint32(last), tsuid); err != nil {
+			return version, acknowledged, err
+		}
+	}
+	return version, acknowledged, r.err
 }
 
 func (r *recordReader) fail() {

@@ -3,11 +3,11 @@ package write
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"path/filepath"
 
+	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log"
@@ -53,24 +53,14 @@ func (o BufferOptions) ForgetLog() error {
 // many points that were, and how many records could not be put because the names of their series
 // are lost. The store must not have the log open. The log is not changed; the engine forgets it.
 func (w *Writer) SalvageLog(ctx context.Context, o BufferOptions) (points, left int, err error) {
-	ids := map[uint32]index.ID{}
-	_, err = log.Salvage(ctx, o.logOptions("series"), func(record []byte) error {
-		_, err := w.salvageNumbers(ids, record)
-		return err
-	})
-	if err != nil {
-		return 0, 0, fmt.Errorf("read the numbers of series in %s: %w", o.Dir, err)
-	}
-	ref := func(number uint32) series.Ref {
-		if id, ok := ids[number]; ok {
-			return series.RefOf(id)
-		}
-		return 0
+	known := salvaged{index: w.o.Series, registry: w.o.registryOfLog()}
+	if err := known.readSaved(ctx, o); err != nil {
+		return 0, 0, err
 	}
 	var batch series.Batch
 	_, err = log.Salvage(ctx, o.logOptions("points"), func(record []byte) error {
 		batch.Reset()
-		if _, err := parseRecord(&batch, record, ref); err != nil {
+		if _, err := parseRecord(&batch, record, &known); err != nil {
 			if errors.Is(err, errRecord) {
 				left++
 				return nil
@@ -89,41 +79,75 @@ func (w *Writer) SalvageLog(ctx context.Context, o BufferOptions) (points, left 
 	return points, left, err
 }
 
-// salvageNumbers adds the numbers of a record, whatever came before it, but for those of series
-// that the store does not have; it returns how many those are.
-func (w *Writer) salvageNumbers(ids map[uint32]index.ID, record []byte) (unknown int, err error) {
-	number, width := binary.Uvarint(record)
-	if width <= 0 {
-		return 0, nil
-	}
-	for rest := record[width:]; len(rest) > 0; number++ {
-		length, width := binary.Uvarint(rest)
-		if width <= 0 || length > uint64(len(rest)-width) {
-			return unknown, nil
-		}
-		tsuid := rest[width : width+int(length)]
-		rest = rest[width+int(length):]
-		id, _, err := w.o.Series.Add(tsuid)
-		if err != nil {
-			return unknown, fmt.Errorf("series %x: %w", tsuid, err)
-		}
-		if !isOwn(w.o.registryOfLog(), id) {
-			unknown++
-			continue
-		}
-		ids[uint32(number)] = id
-	}
-	return unknown, nil
-}
-
 // UnknownInLog counts the series of a log that is not open and that the store does not have.
 func (w *Writer) UnknownInLog(ctx context.Context, o BufferOptions) (unknown int, err error) {
-	_, err = log.Salvage(ctx, o.logOptions("series"), func(record []byte) error {
-		n, err := w.salvageNumbers(map[uint32]index.ID{}, record)
-		unknown += n
+	known := salvaged{index: w.o.Series, registry: w.o.registryOfLog()}
+	if err := known.readSaved(ctx, o); err != nil {
+		return 0, err
+	}
+	_, err = log.Salvage(ctx, o.logOptions("points"), func(record []byte) error {
+		r := recordReader{rest: record}
+		if _, _, err := r.head(known.note); err != nil && !errors.Is(err, errRecord) {
+			return err
+		}
+		return nil
+	})
+	return len(known.unknown), err
+}
+
+// salvaged are the series of a log of which parts may be missing.
+type salvaged struct {
+	index    *index.Index
+	registry *catalog.Registry // nil: that of tables that others write to
+	ids      map[uint32]index.ID
+	unknown  map[index.ID]struct{} // that the store does not have
+}
+
+// readSaved reads the log of numbers.
+func (s *salvaged) readSaved(ctx context.Context, o BufferOptions) error {
+	_, err := log.Salvage(ctx, o.logOptions("series"), func(record []byte) error {
+		first, tsuids, err := parseSaved(record)
+		if err == nil {
+			err = eachSaved(uint32(first), tsuids, s.note)
+		}
+		if errors.Is(err, errRecord) {
+			return nil
+		}
 		return err
 	})
-	return unknown, err
+	if err != nil {
+		return fmt.Errorf("read the numbers of series in %s: %w", o.Dir, err)
+	}
+	return nil
+}
+
+// note takes the number of a series, whatever came before it, unless the store does not have the
+// series.
+func (s *salvaged) note(number uint32, tsuid []byte) error {
+	if len(tsuid) == 0 {
+		return nil
+	}
+	id, _, err := s.index.Add(tsuid)
+	if err != nil {
+		return fmt.Errorf("series %x: %w", tsuid, err)
+	}
+	if s.ids == nil {
+		s.ids, s.unknown = map[uint32]index.ID{}, map[index.ID]struct{}{}
+	}
+	if isOwn(s.registry, id) {
+		s.ids[number] = id
+	} else {
+		s.unknown[id] = struct{}{}
+	}
+	return nil
+}
+
+// ref returns the series of a number, 0 when the store does not have it.
+func (s *salvaged) ref(number uint32) series.Ref {
+	if id, ok := s.ids[number]; ok {
+		return series.RefOf(id)
+	}
+	return 0
 }
 
 // UnknownText tells what it means that only a log has so many series.
