@@ -33,6 +33,10 @@ type (
 	Query = series.Query
 	// Points is the points of one series.
 	Points = series.Points
+	// Part is some of the series of a query.
+	Part = series.Part
+	// PartWorker takes parts of an answer.
+	PartWorker = series.PartWorker
 	// NewSeries is a series with its TSUID.
 	NewSeries = series.NewSeries
 

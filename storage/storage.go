@@ -31,6 +31,11 @@ type Querier interface {
 	Find(ctx context.Context, filters []Filter, start, end int64, limit int) ([]Found, error)
 	// Select reads points. A series without points in the range is left out.
 	Select(ctx context.Context, q Query) iter.Seq2[Points, error]
+	// SelectParts reads the same points on several cores. Each core has a worker, and the workers
+	// commit their parts in the order of the query. A part is bounded in size, and each worker
+	// holds one. The first error ends the reading and is returned; every part is committed if there
+	// is none. worker is called by the calling goroutine.
+	SelectParts(ctx context.Context, q Query, worker func() PartWorker) error
 	// Metrics, TagKeys and TagValues list, in ascending order, the names of series that may have
 	// points between start and end (milliseconds, inclusive), from the index alone: whole days
 	// where no other process writes, else whatever time is asked for.

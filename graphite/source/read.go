@@ -5,64 +5,43 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"sync"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// reader reads the points of many series at once.
-type reader struct {
-	store    storage.Querier
-	parallel int // reads at a time
-}
-
-func newReader(store storage.Querier) reader {
-	return reader{store: store, parallel: runtime.GOMAXPROCS(0)}
-}
-
-// fewestRefs is the smallest number of series read at a time: neighbours share blocks and, on a
-// cluster, round trips.
-const fewestRefs = 32
-
-// mostRefs is the largest number of series read before others may have their turn.
-const mostRefs = 2000
+// reader reads the points of many series.
+type reader struct{ store storage.Querier }
 
 // each calls use, from several goroutines, with the points of each series that has any between
 // start and end (milliseconds, inclusive). refs must be distinct; those that are neighbours in the
 // store should be neighbours here.
 func (r reader) each(ctx context.Context, refs []storage.Ref, start, end int64, use func(storage.Points)) error {
-	if start > end {
-		return nil
-	}
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(r.parallel)
-	size := min(max(fewestRefs, (len(refs)+2*r.parallel-1)/(2*r.parallel)), mostRefs)
-	turn := turns.From(ctx)
-	for len(refs) > 0 && turn.Yield(groupCtx) == nil {
-		part := refs[:min(size, len(refs))]
-		refs = refs[len(part):]
-		group.Go(func() error {
-			for p, err := range r.store.Select(groupCtx, storage.Query{Refs: part, Start: start, End: end, Samples: true}) {
-				if err != nil {
-					return err
-				}
-				use(p)
-			}
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
+	query := storage.Query{Refs: refs, Start: start, End: end, Samples: true}
+	if err := r.store.SelectParts(ctx, query, func() storage.PartWorker { return partUser{use} }); err != nil {
 		return err
 	}
 	return ctx.Err()
 }
+
+// partUser uses each series of a part. The order of the parts does not matter.
+type partUser struct{ use func(storage.Points) }
+
+// Take implements storage.PartWorker.
+func (u partUser) Take(_ context.Context, p storage.Part) error {
+	for _, s := range p.Points {
+		if s.Len() > 0 {
+			u.use(s)
+		}
+	}
+	return nil
+}
+
+// Commit implements storage.PartWorker.
+func (partUser) Commit(context.Context) error { return nil }
 
 // A reading is what one Fetch reads.
 type reading struct {

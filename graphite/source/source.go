@@ -37,7 +37,7 @@ func New(o Options) *Sources {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	r := newReader(o.Store)
+	r := reader{o.Store}
 	return &Sources{shared{o: o, reader: r, steps: newSteps(o, r)}}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"strings"
 	"sync"
@@ -42,11 +41,13 @@ type counting struct {
 	asked []storage.Query
 }
 
-func (c *counting) Select(ctx context.Context, q storage.Query) iter.Seq2[storage.Points, error] {
-	c.mu.Lock()
-	c.asked = append(c.asked, q)
-	c.mu.Unlock()
-	return c.Store.Select(ctx, q)
+func (c *counting) SelectParts(ctx context.Context, q storage.Query, worker func() storage.PartWorker) error {
+	if q.Start <= q.End {
+		c.mu.Lock()
+		c.asked = append(c.asked, q)
+		c.mu.Unlock()
+	}
+	return c.Store.SelectParts(ctx, q, worker)
 }
 
 // take returns the reads since the last time: series, first and last second of each.
@@ -306,8 +307,8 @@ type failing struct {
 	err error
 }
 
-func (f failing) Select(context.Context, storage.Query) iter.Seq2[storage.Points, error] {
-	return func(yield func(storage.Points, error) bool) { yield(storage.Points{}, f.err) }
+func (f failing) SelectParts(context.Context, storage.Query, func() storage.PartWorker) error {
+	return f.err
 }
 
 func TestSourceErrors(t *testing.T) {

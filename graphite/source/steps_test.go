@@ -208,7 +208,7 @@ func stepsOver(t *testing.T, w *fixture, log *strings.Builder) (s *steps, m *met
 	t.Helper()
 	m = &meta{values: map[storage.Ref]string{}}
 	logger := slog.New(slog.NewTextHandler(log, nil))
-	s = newSteps(Options{Store: w.Store, Now: time.Now, Logger: logger}, newReader(w.Store))
+	s = newSteps(Options{Store: w.Store, Now: time.Now, Logger: logger}, reader{w.Store})
 	s.series = m
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})

@@ -144,6 +144,27 @@ func (s *PlainStore) Select(ctx context.Context, q storage.Query) iter.Seq2[stor
 	}
 }
 
+// SelectParts has one worker, which takes one series at a time.
+func (s *PlainStore) SelectParts(ctx context.Context, q storage.Query, worker func() storage.PartWorker) error {
+	w, from := worker(), 0
+	for p, err := range s.Select(ctx, q) {
+		if err != nil {
+			return err
+		}
+		for q.Refs[from] != p.Ref {
+			from++
+		}
+		if err := w.Take(ctx, storage.Part{From: from, Points: []storage.Points{p}}); err != nil {
+			return err
+		}
+		if err := w.Commit(ctx); err != nil {
+			return err
+		}
+		from++
+	}
+	return nil
+}
+
 func (s *PlainStore) slice(ref storage.Ref, q storage.Query) storage.Points {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -191,6 +191,10 @@ func (q failingQuerier) Select(context.Context, storage.Query) iter.Seq2[storage
 	return func(yield func(storage.Points, error) bool) { yield(storage.Points{}, q.err) }
 }
 
+func (q failingQuerier) SelectParts(context.Context, storage.Query, func() storage.PartWorker) error {
+	return q.err
+}
+
 func (q failingQuerier) Metrics(context.Context, int64, int64) ([]string, error) { return nil, q.err }
 
 func (q failingQuerier) TagKeys(context.Context, int64, int64) ([]string, error) { return nil, q.err }

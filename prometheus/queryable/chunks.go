@@ -2,6 +2,8 @@ package queryable
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
 	promstorage "github.com/prometheus/prometheus/storage"
@@ -9,6 +11,8 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunks"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // chunkQuerier answers with chunks. It holds no more than one group of series at a time, so its
@@ -23,16 +27,15 @@ func (q chunkQuerier) Select(ctx context.Context, _ bool, hints *promstorage.Sel
 	return chunkSet{newSeriesSet(ctx, q.querier, readOptions{}, s)}
 }
 
-// ChunkParts are the series of a selection. Parts of them can be read one at a time or several at
-// once.
+// ChunkParts are the series of a selection, which are read in parts on several cores.
 type ChunkParts struct {
 	chunkQuerier
 	span timeSpan
 	sets []labelSet
 }
 
-// ChunkParts finds series, sorted by labels. It reports false if the hints ask for labels alone, so
-// that there are no samples to read.
+// ChunkParts finds series, sorted by labels. It reports false if they cannot be read in parts: the
+// hints ask for labels alone, or stored series have to be merged because they show the same labels.
 func (p *Store) ChunkParts(ctx context.Context, mint, maxt int64, hints *promstorage.SelectHints, matchers []*labels.Matcher) (ChunkParts, bool, error) {
 	q := p.querier(mint, maxt)
 	s := selection{span: q.span, matchers: matchers, sorted: true}.withHints(hints)
@@ -40,24 +43,71 @@ func (p *Store) ChunkParts(ctx context.Context, mint, maxt int64, hints *promsto
 		return ChunkParts{}, false, nil
 	}
 	sets, err := q.find(ctx, s)
-	return ChunkParts{chunkQuerier{q}, s.span, sets}, true, err
+	merged := slices.ContainsFunc(sets, func(s labelSet) bool { return len(s.more) > 0 })
+	return ChunkParts{chunkQuerier{q}, s.span, sets}, !merged, err
 }
 
-// Len returns the number of series.
-func (c ChunkParts) Len() int { return len(c.sets) }
-
-// A ChunkPart is a part that has been read into memory.
-type ChunkPart struct {
-	Set     chunkSet
-	Samples int
-	End     func() // gives the memory back
+// A ChunkWorker takes parts in a goroutine of its own. Take and Commit are those of
+// storage.PartWorker.
+type ChunkWorker interface {
+	Take(ctx context.Context, part promstorage.ChunkSeriesSet) error
+	Commit(ctx context.Context) error
 }
 
-// Read reads the series from (included) to (excluded).
-func (c ChunkParts) Read(ctx context.Context, from, to int) (ChunkPart, error) {
-	g, err := c.readGroup(ctx, c.sets[from:to], c.span, readOptions{})
-	end := func() { budget.From(ctx).Give(g.bytes) }
-	return ChunkPart{chunkSet{&seriesSet{group: g.series}}, g.samples, end}, err
+// Read reads all series.
+func (c ChunkParts) Read(ctx context.Context, worker func() ChunkWorker) error {
+	refs := make([]storage.Ref, len(c.sets))
+	for i, set := range c.sets {
+		refs[i] = set.ref
+	}
+	query := storage.Query{Refs: refs, Start: c.span.start, End: c.span.end, Samples: true}
+	var workers []*chunkPartWorker
+	err := c.store.SelectParts(ctx, query, func() storage.PartWorker {
+		w := &chunkPartWorker{ChunkWorker: worker(), parts: c}
+		workers = append(workers, w)
+		return w
+	})
+	if err == nil {
+		err = ctx.Err() // The answer of a store that ended silently would be incomplete.
+	}
+	if slices.ContainsFunc(workers, func(w *chunkPartWorker) bool { return w.failed != nil && errors.Is(err, w.failed) }) {
+		return err
+	}
+	return reply.QueryError(ctx, "read samples", err)
+}
+
+// chunkPartWorker hands the series of parts to a worker.
+type chunkPartWorker struct {
+	ChunkWorker
+	parts  ChunkParts
+	failed error // of the worker
+}
+
+// Take implements storage.PartWorker.
+func (w *chunkPartWorker) Take(ctx context.Context, p storage.Part) error {
+	sets := w.parts.sets[p.From : p.From+len(p.Points)]
+	r := groupReader{querier: w.parts.querier, span: w.parts.span, account: budget.From(ctx), end: newQueryEnd(ctx)}
+	defer func() { r.account.Give(r.taken) }()
+	r.collect(sets)
+	for i, s := range p.Points {
+		if s.Ref != r.refs[i] {
+			return errOrder
+		}
+		if s.Len() == 0 {
+			continue
+		}
+		if err := r.add(i, s); err != nil {
+			return err
+		}
+	}
+	w.failed = w.ChunkWorker.Take(ctx, chunkSet{&seriesSet{group: r.series(sets)}})
+	return w.failed
+}
+
+// Commit implements storage.PartWorker.
+func (w *chunkPartWorker) Commit(ctx context.Context) error {
+	w.failed = w.ChunkWorker.Commit(ctx)
+	return w.failed
 }
 
 type chunkSet struct{ *seriesSet }

@@ -3,6 +3,7 @@ package queryable
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
 	promstorage "github.com/prometheus/prometheus/storage"
@@ -61,39 +62,60 @@ func (c *foundColumns) Len() int { return len(c.sets) }
 func (c *foundColumns) Labels(i int) labels.Labels { return c.sets[i].labels }
 
 // Read implements rangeql.Columns.
-func (c *foundColumns) Read(ctx context.Context, from, to int, visit func(i int, times []int64, values []float64) error) error {
-	refs := make([]storage.Ref, 0, to-from)
-	for _, set := range c.sets[from:to] {
+func (c *foundColumns) Read(ctx context.Context, most int, worker func() rangeql.ColumnWorker) error {
+	refs := make([]storage.Ref, 0, len(c.sets))
+	for _, set := range c.sets {
 		refs = append(refs, set.ref)
 	}
-	query := storage.Query{Refs: refs, Start: c.span.start, End: c.span.end, Samples: true, MaxSamples: c.left()}
-	i := from
-	for p, err := range c.store.Select(ctx, query) {
-		if err != nil {
-			return handOverLimit(reply.QueryError(ctx, "read samples", err))
+	query := storage.Query{Refs: refs, Start: c.span.start, End: c.span.end, Samples: true, MaxSamples: c.left(), PartSeries: most}
+	var workers []*columnWorker
+	err := c.store.SelectParts(ctx, query, func() storage.PartWorker {
+		w := &columnWorker{ColumnWorker: worker(), columns: c}
+		workers = append(workers, w)
+		return w
+	})
+	if err == nil {
+		// If the store ended silently because the context ended, the answer would be incomplete.
+		err = ctx.Err()
+	}
+	if slices.ContainsFunc(workers, func(w *columnWorker) bool { return w.failed != nil && errors.Is(err, w.failed) }) {
+		return err
+	}
+	return handOverLimit(reply.QueryError(ctx, "read samples", err))
+}
+
+// columnWorker hands the columns of parts to a worker.
+type columnWorker struct {
+	rangeql.ColumnWorker
+	columns *foundColumns
+	failed  error // of the worker, or rangeql.ErrHandOver
+}
+
+// Take implements storage.PartWorker.
+func (w *columnWorker) Take(ctx context.Context, p storage.Part) error {
+	for i := range p.Points {
+		if p.Points[i].Ref != w.columns.sets[p.From+i].ref {
+			return errOrder
 		}
-		for i < to && c.sets[i].ref != p.Ref {
-			i++
-		}
-		if i == to {
-			return reply.QueryError(ctx, "read samples", errOrder)
-		}
-		if !c.onlyFloats(p.Objects) || c.hold(len(p.Times)) != nil {
-			return rangeql.ErrHandOver
-		}
-		if len(p.Times) == 0 {
-			continue
-		}
-		if err := visit(i, p.Times, p.Values); err != nil {
-			return err
+		if !w.columns.onlyFloats(p.Points[i].Objects) || w.columns.hold(len(p.Points[i].Times)) != nil {
+			w.failed = rangeql.ErrHandOver
+			return w.failed
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		// If the store ended its loop silently because the context ended, the answer would be
-		// incomplete.
-		return reply.QueryError(ctx, "read samples", err)
-	}
-	return nil
+	w.failed = w.ColumnWorker.Take(ctx, func(yield func(int, rangeql.Column) bool) {
+		for i, s := range p.Points {
+			if len(s.Times) > 0 && !yield(p.From+i, rangeql.Column{Times: s.Times, Values: s.Values}) {
+				return
+			}
+		}
+	})
+	return w.failed
+}
+
+// Commit implements storage.PartWorker.
+func (w *columnWorker) Commit(ctx context.Context) error {
+	w.failed = w.ColumnWorker.Commit(ctx)
+	return w.failed
 }
 
 // onlyFloats reports whether objects change nothing for the engine: they are start times that can

@@ -195,24 +195,30 @@ func (r *groupReader) read(ctx context.Context) error {
 		if next == len(r.refs) {
 			return errOrder
 		}
-		if err := r.take(p); err != nil {
+		if err := r.add(next, p); err != nil {
 			return err
-		}
-		data, size, err := newSeriesSamples(p)
-		if err != nil {
-			return err
-		}
-		data.end = r.end
-		r.data[next] = data
-		r.count += size
-		if r.options.holds {
-			if err := r.hold(size); err != nil {
-				return err
-			}
 		}
 	}
 	// A store that ended its loop silently when the context ended would give a shorter answer.
 	return ctx.Err()
+}
+
+// add keeps the points of refs[i].
+func (r *groupReader) add(i int, p storage.Points) error {
+	if err := r.take(p); err != nil {
+		return err
+	}
+	data, size, err := newSeriesSamples(p)
+	if err != nil {
+		return err
+	}
+	data.end = r.end
+	r.data[i] = data
+	r.count += size
+	if r.options.holds {
+		return r.hold(size)
+	}
+	return nil
 }
 
 // take takes the memory for the copy of a series' points.

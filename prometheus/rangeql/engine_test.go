@@ -73,22 +73,29 @@ type testColumns struct {
 func (c *testColumns) Len() int                   { return len(c.series) }
 func (c *testColumns) Labels(i int) labels.Labels { return c.series[i].labels }
 
-func (c *testColumns) Read(_ context.Context, from, to int, visit func(int, []int64, []float64) error) error {
-	if c.source.reads != nil {
-		c.source.reads()
-	}
-	for i := from; i < to; i++ {
-		s := c.series[i]
+// Read gives each series as a part of its own, to two workers in turn.
+func (c *testColumns) Read(ctx context.Context, _ int, worker func() rangeql.ColumnWorker) error {
+	workers := []rangeql.ColumnWorker{worker(), worker()}
+	for i, s := range c.series {
+		if c.source.reads != nil {
+			c.source.reads()
+		}
 		if c.source.fail != nil && i >= c.source.failFrom {
 			return c.source.fail
 		}
 		if s.err != nil {
 			return s.err
 		}
-		if len(s.times) == 0 {
-			continue
+		w := workers[i%2]
+		err := w.Take(ctx, func(yield func(int, rangeql.Column) bool) {
+			if len(s.times) > 0 {
+				yield(i, rangeql.Column{Times: s.times, Values: s.values})
+			}
+		})
+		if err == nil {
+			err = w.Commit(ctx)
 		}
-		if err := visit(i, s.times, s.values); err != nil {
+		if err != nil {
 			return err
 		}
 	}

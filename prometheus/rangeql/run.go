@@ -3,7 +3,7 @@ package rangeql
 import (
 	"context"
 	"errors"
-	"runtime"
+	"slices"
 	"sync/atomic"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -12,7 +12,6 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 
 	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // A run evaluates a plan over columns, on all cores, one series at a time.
@@ -22,7 +21,6 @@ type run struct {
 	maxSamples int
 	slabs      *slabs
 
-	parts    *partition
 	samples  atomic.Int64 // as the library would hold at most, but for one step's
 	account  *budget.Account
 	claimed  atomic.Int64 // points of the answer that memory was taken for
@@ -36,14 +34,11 @@ type run struct {
 
 func newRun(p *plan, c Columns, maxSamples int, s *slabs) *run {
 	r := &run{plan: p, columns: c, maxSamples: maxSamples, slabs: s}
-	r.parts = newPartition(c.Len(), p.steps, r.workers())
 	if p.aggregate != nil {
 		r.groups = newGroups(p, maxSamples/2) // a cell is larger than a sample
 	}
 	return r
 }
-
-func (r *run) workers() int { return min(runtime.GOMAXPROCS(0), (r.columns.Len()+minPart-1)/minPart) }
 
 // matrix returns the answer, in the order that the library gives an instant vector.
 func (r *run) matrix(ctx context.Context) (promql.Matrix, error) {
@@ -86,24 +81,30 @@ func (r *run) dropNames(m promql.Matrix) (promql.Matrix, error) {
 	return m, distinct(len(m), func(i int) labels.Labels { return m[i].Metric })
 }
 
+// partPoints is how many points a part may have.
+const partPoints = 1 << 17
+
 func (r *run) evaluate(ctx context.Context) error {
-	all := make([]*worker, max(1, r.workers()))
-	for i := range all {
-		all[i] = r.worker()
-	}
-	err := turns.Workers(ctx, len(all), func(ctx context.Context, i int, turn *turns.Turn) error { return all[i].work(ctx, turn) })
-	for _, w := range all {
+	var workers []*worker
+	err := r.columns.Read(ctx, max(1, partPoints/r.plan.steps), func() ColumnWorker {
+		w := &worker{run: r, evaluator: evaluator{plan: r.plan}}
+		workers = append(workers, w)
+		return w
+	})
+	for _, w := range workers {
 		r.end(w)
 	}
-	if err != nil && errors.Is(err, ctx.Err()) { // of a wait for the turn
-		return contextError(ctx)
+	if err == nil || slices.ContainsFunc(workers, func(w *worker) bool { return w.failed != nil && errors.Is(err, w.failed) }) {
+		return err
 	}
-	return err
+	if ended := contextError(ctx); ended != nil && errors.Is(err, ctx.Err()) { // of a wait for the turn
+		return ended
+	}
+	return expanding(err)
 }
 
-func (r *run) worker() *worker { return &worker{run: r, evaluator: evaluator{plan: r.plan}} }
-
 func (r *run) end(w *worker) {
+	w.scratch.free()
 	r.slabs.join(&w.slabs)
 	r.count.add(w.evaluator.count)
 }

@@ -3,6 +3,7 @@ package rangeql
 import (
 	"context"
 	"errors"
+	"iter"
 
 	"github.com/prometheus/prometheus/model/labels"
 )
@@ -31,9 +32,25 @@ type Source interface {
 type Columns interface {
 	Len() int
 	Labels(i int) labels.Labels
-	// Read visits those series of [from, to) that have samples, in order. The slices are valid
-	// until visit returns and must not be changed. It returns ErrHandOver if a series holds more
-	// than floats, or if there are more samples than the library may hold. An error of visit ends
-	// the reading. It is safe for concurrent use.
-	Read(ctx context.Context, from, to int, visit func(i int, times []int64, values []float64) error) error
+	// Read reads all series in parts of most series at most (0: as many as the store likes), on
+	// several cores. Each core has a worker; worker is called by the calling goroutine. It returns
+	// ErrHandOver if a series holds more than floats, or if there are more samples than the library
+	// may hold. The error of a worker ends the reading and is returned as it is.
+	Read(ctx context.Context, most int, worker func() ColumnWorker) error
+}
+
+// A Column is the samples of one series.
+type Column struct {
+	Times  []int64 // milliseconds
+	Values []float64
+}
+
+// A ColumnWorker takes parts of the series in a goroutine of its own.
+type ColumnWorker interface {
+	// Take is called with those series of a part that have samples, in order, while other workers
+	// take other parts. The slices must not be changed.
+	Take(ctx context.Context, part iter.Seq2[int, Column]) error
+	// Commit is called after each Take, in the order of the parts, by one worker at a time. The
+	// columns are valid until it returns.
+	Commit(ctx context.Context) error
 }

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/prometheus/prometheus/promql"
-
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // worker evaluates one part of the series after the other.
@@ -17,8 +16,10 @@ type worker struct {
 	slabs     slabs // of the answer's points
 	scratch   slabs // of points that are aggregated
 	found     []evaluated
-	samples   int // of the part
+	failed    error // of Take or Commit
 }
+
+var _ ColumnWorker = (*worker)(nil)
 
 // evaluated are the points of a series, at least one.
 type evaluated struct {
@@ -26,53 +27,36 @@ type evaluated struct {
 	points []promql.FPoint
 }
 
-// work evaluates parts while it has a turn, which it gives away between parts.
-func (w *worker) work(ctx context.Context, turn *turns.Turn) (err error) {
-	w.evaluator.ended = func() bool { return ctx.Err() != nil }
+// Take evaluates a part.
+func (w *worker) Take(ctx context.Context, part iter.Seq2[int, Column]) error {
+	w.failed = w.evaluate(ctx, part)
+	return w.failed
+}
+
+func (w *worker) evaluate(ctx context.Context, part iter.Seq2[int, Column]) (err error) {
 	defer func() {
 		// The library, too, returns an error for it.
 		if p := recover(); p != nil {
 			err = fmt.Errorf("unexpected error: %v", p)
 		}
 	}()
-	defer w.scratch.free()
-	if turn.Resume(ctx) != nil {
-		return contextError(ctx)
-	}
-	for turn.Yield(ctx) == nil {
-		part, ok := w.run.parts.next()
-		if !ok {
-			return nil
-		}
-		if err := w.part(ctx, part); err != nil {
+	w.found = w.found[:0]
+	w.scratch.reuse()
+	w.evaluator.ended = func() bool { return ctx.Err() != nil }
+	for i, c := range part {
+		if err := w.series(i, c.Times, c.Values); err != nil {
 			return err
 		}
 	}
 	return contextError(ctx)
 }
 
-// part evaluates a part and commits it when its turn has come.
-func (w *worker) part(ctx context.Context, p part) error {
-	w.found, w.samples = w.found[:0], 0
-	w.scratch.reuse()
-	err := w.run.columns.Read(ctx, p.from, p.to, func(i int, times []int64, values []float64) error {
-		w.samples += len(times)
-		return w.series(i, times, values)
-	})
-	if err != nil {
-		return expanding(err)
+// Commit accepts the points of the part.
+func (w *worker) Commit(ctx context.Context) error {
+	if w.failed = w.run.commit(w.found); w.failed == nil {
+		w.failed = contextError(ctx)
 	}
-	w.run.parts.done(p, w.samples)
-	select {
-	case <-p.before:
-	case <-ctx.Done():
-		return contextError(ctx)
-	}
-	if err := w.run.commit(w.found); err != nil {
-		return err
-	}
-	close(p.committed)
-	return contextError(ctx)
+	return w.failed
 }
 
 func (w *worker) series(i int, times []int64, values []float64) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"iter"
 	"math"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -17,33 +18,43 @@ import (
 // including rangeql.ErrHandOver, leaves the answer unchanged.
 func (e *sampleEncoder) addColumns(ctx context.Context, c rangeql.Columns) error {
 	e.result = e.result[:0]
-	room := e.limit - e.samples
-	work := partWork{
-		total: c.Len(),
-		produce: func(ctx context.Context, from, to int, b []byte) (_ []byte, samples int, err error) {
-			err = c.Read(ctx, from, to, func(i int, times []int64, values []float64) error {
-				if err := e.take(ctx, len(times)*pieceSample); err != nil {
-					return err
-				}
-				samples += len(times)
-				b = appendSeries(b, c.Labels(i), times, values)
-				return nil
-			})
-			return b, samples, err
-		},
-		consume: func(piece []byte, samples int) error {
-			if room -= samples; e.limit > 0 && room < 0 {
-				return tooManySamples(e.limit)
-			}
-			e.result = append(e.result, piece...)
-			return nil
-		},
-	}
-	if err := work.run(ctx); err != nil {
+	before := e.samples
+	if err := c.Read(ctx, 0, func() rangeql.ColumnWorker { return &columnEncoder{encoder: e, columns: c} }); err != nil {
+		e.samples = before
 		return err
 	}
-	e.samples = e.limit - room
 	return e.endResult()
+}
+
+// columnEncoder encodes parts of the series.
+type columnEncoder struct {
+	encoder *sampleEncoder
+	columns rangeql.Columns
+	piece   []byte // of the part under way
+	samples int    // in it
+}
+
+// Take implements rangeql.ColumnWorker.
+func (w *columnEncoder) Take(ctx context.Context, part iter.Seq2[int, rangeql.Column]) error {
+	w.piece, w.samples = w.piece[:0], 0
+	for i, c := range part {
+		if err := w.encoder.take(ctx, len(c.Times)*pieceSample); err != nil {
+			return err
+		}
+		w.samples += len(c.Times)
+		w.piece = appendSeries(w.piece, w.columns.Labels(i), c.Times, c.Values)
+	}
+	return nil
+}
+
+// Commit implements rangeql.ColumnWorker.
+func (w *columnEncoder) Commit(context.Context) error {
+	e := w.encoder
+	if e.samples += w.samples; e.limit > 0 && e.samples > e.limit {
+		return tooManySamples(e.limit)
+	}
+	e.result = append(e.result, w.piece...)
+	return nil
 }
 
 // pieceSample is about how many bytes a sample takes in an answer.

@@ -18,7 +18,7 @@ func TestReadColumns(t *testing.T) {
 	p := newMemStorage(t)
 	promtest.WriteDemo(t, p)
 	app := p.AppenderV2(t.Context())
-	const series = 3*firstPart + 5
+	const series = 3*256 + 5 // several parts
 	for i := range series {
 		ls := labels.FromStrings("__name__", "many", "i", fmt.Sprint(i))
 		for at := range int64(i % 7) { // some have none

@@ -208,27 +208,31 @@ func (h *Handler) streamQuery(ctx context.Context, out *countingWriter, index in
 
 // streamParts encodes parts of the series on all cores. Each part is flushed when it has been sent.
 func (h *Handler) streamParts(ctx context.Context, out *countingWriter, index int64, parts queryable.ChunkParts) error {
-	work := partWork{
-		total: parts.Len(),
-		produce: func(ctx context.Context, from, to int, b []byte) ([]byte, int, error) {
-			part, err := parts.Read(ctx, from, to)
-			if err != nil {
-				return nil, 0, err
-			}
-			defer part.End()
-			frames := bytes.NewBuffer(b)
-			err = h.frame(frames, index, part.Set)
-			return frames.Bytes(), part.Samples, err
-		},
-		consume: func(piece []byte, _ int) error {
-			if _, err := out.Write(piece); err != nil {
-				return err
-			}
-			out.Flush()
-			return nil
-		},
+	return parts.Read(ctx, func() queryable.ChunkWorker { return &frameWorker{handler: h, out: out, index: index} })
+}
+
+// frameWorker encodes parts of a streamed answer.
+type frameWorker struct {
+	handler *Handler
+	out     *countingWriter
+	index   int64 // of the query
+	frames  bytes.Buffer
+}
+
+// Take implements queryable.ChunkWorker.
+func (w *frameWorker) Take(_ context.Context, part promstorage.ChunkSeriesSet) error {
+	w.frames.Reset()
+	return w.handler.frame(&w.frames, w.index, part)
+}
+
+// Commit sends the frames. Another request may compute until the client has read them.
+func (w *frameWorker) Commit(ctx context.Context) error {
+	turns.From(ctx).Pause()
+	if _, err := w.out.Write(w.frames.Bytes()); err != nil {
+		return err
 	}
-	return work.run(ctx)
+	w.out.Flush()
+	return turns.From(ctx).Resume(ctx)
 }
 
 // frame writes a frame for each series.

@@ -78,7 +78,7 @@ func (g *seriesGroup) readParts(ctx context.Context, r *selection) error {
 		return g.readers[0].read(ctx, r, g, g.parts[0])
 	}
 	reading, ctx := errgroup.WithContext(ctx)
-	reading.SetLimit(r.readWorkers())
+	reading.SetLimit(r.readers)
 	for i, p := range g.parts {
 		reading.Go(func() error { return g.readers[i].read(ctx, r, g, p) })
 	}
@@ -180,7 +180,7 @@ func (g *seriesGroup) cut(r *selection) {
 	if r.o.DB.Local != nil {
 		worth = localRows
 	}
-	workers := max(min(r.readWorkers(), len(g.members)*r.hours()/worth), 1)
+	workers := max(min(r.readers, len(g.members)*r.hours()/worth), 1)
 	share := (len(g.members) + workers - 1) / workers
 	g.parts = g.parts[:0]
 	for i := 0; i < len(g.plans); {

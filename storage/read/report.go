@@ -27,8 +27,7 @@ type Plan struct {
 
 // Plan returns how Select would read a query now, by metric and kind. It reads nothing.
 func (s *Reader) Plan(q series.Query) ([]Plan, error) {
-	q.Start, q.End = max(q.Start, 0), min(q.End, series.MaxTime)
-	if q.Start > q.End || len(q.Refs) == 0 {
+	if q = q.Clamped(); q.Empty() {
 		return nil, nil
 	}
 	r, err := s.newSelection(q)

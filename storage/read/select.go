@@ -32,8 +32,7 @@ const (
 // Select implements Querier. The series are read in groups, one ahead of the caller.
 func (s *Reader) Select(ctx context.Context, q series.Query) iter.Seq2[series.Points, error] {
 	return func(yield func(series.Points, error) bool) {
-		q.Start, q.End = max(q.Start, 0), min(q.End, series.MaxTime)
-		if q.Start > q.End || len(q.Refs) == 0 {
+		if q = q.Clamped(); q.Empty() {
 			return
 		}
 		r, err := s.newSelection(q)
@@ -56,11 +55,12 @@ type selection struct {
 	yield       func(series.Points, error) bool
 	stopped     bool // the caller left the loop
 	samples     int  // given so far
+	readers     int  // goroutines that read a group
 	account     *budget.Account
 }
 
 func (s *Reader) newSelection(q series.Query) (*selection, error) {
-	r := &selection{Reader: s, q: q, first: schema.Base(q.Start), last: schema.Base(q.End)}
+	r := &selection{Reader: s, q: q, first: schema.Base(q.Start), last: schema.Base(q.End), readers: s.readWorkers()}
 	r.perSeries = int(max((q.End-q.Start)/densestInterval, 1))
 	if err := s.o.Ready(); err != nil {
 		return r, err

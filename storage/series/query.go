@@ -1,5 +1,7 @@
 package series
 
+import "context"
+
 // A Filter restricts one tag, or the metric when Keys is nil. It passes a series that has one of
 // Keys with a value in Values, or, when Values is nil, one that Match accepts (Match nil: any
 // value); a series that has none of Keys passes if Absent; and one that has any tag of Or passes
@@ -28,6 +30,24 @@ type Query struct {
 	Samples, Exemplars bool
 	// MaxSamples, when above 0, makes an answer of more points and objects an ErrLimit.
 	MaxSamples int
+	// PartSeries, when above 0, is the greatest number of series in a Part.
+	PartSeries int
+}
+
+// A Part is some of the series of a query, which are neighbours in its Refs.
+type Part struct {
+	From   int      // index of the first series in Refs
+	Points []Points // one for each of the series, in order; Len is 0 if a series has no points
+}
+
+// A PartWorker takes parts of an answer in a goroutine of its own. Several workers share an answer.
+type PartWorker interface {
+	// Take does what does not depend on other parts, while other workers take theirs. The points
+	// are valid until Commit returns. ctx contains the turn of the goroutine.
+	Take(ctx context.Context, p Part) error
+	// Commit is called after each Take, in the order of the parts: all earlier parts are committed,
+	// and no other worker commits.
+	Commit(ctx context.Context) error
 }
 
 // Points are the points of one series in ascending order of time. The slices are valid until the
@@ -49,3 +69,12 @@ func (q *Query) Wants(k Kind) bool {
 
 // Len returns the number of points and objects.
 func (p *Points) Len() int { return len(p.Times) + len(p.Objects) }
+
+// Clamped returns the query with the times that can be stored.
+func (q Query) Clamped() Query {
+	q.Start, q.End = max(q.Start, 0), min(q.End, MaxTime)
+	return q
+}
+
+// Empty reports whether a query cannot have an answer.
+func (q *Query) Empty() bool { return q.Start > q.End || len(q.Refs) == 0 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -73,57 +74,120 @@ func (m *Model) Of(series []int) *Model {
 	return some
 }
 
-// Check reads everything back and compares.
+// Check reads everything back, series by series and in parts, and compares.
 func (m *Model) Check(t *testing.T, s *storage.Store, refs []storage.Ref, start, end int64) {
 	t.Helper()
-	got := NewModel(len(refs))
-	for p, err := range s.Select(t.Context(), storage.Query{Refs: refs, Start: start, End: end, Samples: true, Exemplars: true}) {
+	want := m.between(start, end)
+	query := storage.Query{Refs: refs, Start: start, End: end, Samples: true, Exemplars: true}
+	whole := NewModel(len(refs))
+	for p, err := range s.Select(t.Context(), query) {
+		if err == nil {
+			err = whole.add(slices.Index(refs, p.Ref), p)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := slices.Index(refs, p.Ref)
-		if !slices.IsSorted(p.Times) {
-			t.Fatalf("times of series %d are not sorted: %v", n, p.Times)
-		}
-		for i, time := range p.Times {
-			if _, ok := got.samples[n][time]; ok {
-				t.Fatalf("series %d has two samples at %d", n, time)
-			}
-			got.samples[n][time] = Sample{Bits: math.Float64bits(p.Values[i])}
-		}
-		for _, o := range p.Objects {
-			switch o.Kind {
-			case storage.KindExemplar:
-				got.exemplars[n][fmt.Sprint(o.Time, " ", string(o.Data))] = true
-			case storage.KindHistogram:
-				if _, ok := got.samples[n][o.Time]; ok {
-					t.Fatalf("series %d has two samples at %d", n, o.Time)
-				}
-				got.samples[n][o.Time] = Sample{Histogram: string(o.Data)}
-			}
-		}
 	}
-	want := NewModel(len(refs))
-	for n := range refs {
+	want.compare(t, "Select", whole)
+	parts := &partsModel{Model: NewModel(len(refs)), refs: refs}
+	if err := s.SelectParts(t.Context(), query, func() storage.PartWorker { return &partsWorker{whole: parts} }); err != nil {
+		t.Fatal(err)
+	}
+	if parts.next != len(refs) && start <= end {
+		t.Fatalf("SelectParts gave %d of %d series", parts.next, len(refs))
+	}
+	want.compare(t, "SelectParts", parts.Model)
+}
+
+// between is the part of the model from start to end (milliseconds, inclusive).
+func (m *Model) between(start, end int64) *Model {
+	some := NewModel(len(m.samples))
+	for n := range m.samples {
 		for time, v := range m.samples[n] {
 			if time >= start && time <= end {
-				want.samples[n][time] = v
+				some.samples[n][time] = v
 			}
 		}
 		for e := range m.exemplars[n] {
 			var time int64
 			_, _ = fmt.Sscan(e, &time)
 			if time >= start && time <= end {
-				want.exemplars[n][e] = true
+				some.exemplars[n][e] = true
 			}
 		}
 	}
-	if diff := cmp.Diff(want.samples, got.samples); diff != "" {
-		t.Fatalf("samples (-want +got):\n%s", diff)
+	return some
+}
+
+func (m *Model) compare(t *testing.T, how string, got *Model) {
+	t.Helper()
+	if diff := cmp.Diff(m.samples, got.samples); diff != "" {
+		t.Fatalf("samples of %s (-want +got):\n%s", how, diff)
 	}
-	if diff := cmp.Diff(want.exemplars, got.exemplars); diff != "" {
-		t.Fatalf("exemplars (-want +got):\n%s", diff)
+	if diff := cmp.Diff(m.exemplars, got.exemplars); diff != "" {
+		t.Fatalf("exemplars of %s (-want +got):\n%s", how, diff)
 	}
+}
+
+// add notes what was read of series n.
+func (m *Model) add(n int, p storage.Points) error {
+	if !slices.IsSorted(p.Times) {
+		return fmt.Errorf("times of series %d are not sorted: %v", n, p.Times)
+	}
+	for i, time := range p.Times {
+		if _, ok := m.samples[n][time]; ok {
+			return fmt.Errorf("series %d has two samples at %d", n, time)
+		}
+		m.samples[n][time] = Sample{Bits: math.Float64bits(p.Values[i])}
+	}
+	for _, o := range p.Objects {
+		switch o.Kind {
+		case storage.KindExemplar:
+			m.exemplars[n][fmt.Sprint(o.Time, " ", string(o.Data))] = true
+		case storage.KindHistogram:
+			if _, ok := m.samples[n][o.Time]; ok {
+				return fmt.Errorf("series %d has two samples at %d", n, o.Time)
+			}
+			m.samples[n][o.Time] = Sample{Histogram: string(o.Data)}
+		}
+	}
+	return nil
+}
+
+// partsModel is what parts contained, which come in order.
+type partsModel struct {
+	*Model
+	refs []storage.Ref
+	next int // series
+}
+
+// partsWorker adds its parts when they are committed.
+type partsWorker struct {
+	whole *partsModel
+	part  storage.Part
+}
+
+// Take implements storage.PartWorker.
+func (w *partsWorker) Take(_ context.Context, p storage.Part) error {
+	w.part = p
+	return nil
+}
+
+// Commit implements storage.PartWorker.
+func (w *partsWorker) Commit(context.Context) error {
+	if w.part.From != w.whole.next {
+		return fmt.Errorf("a part begins with series %d, want %d", w.part.From, w.whole.next)
+	}
+	for _, p := range w.part.Points {
+		if p.Ref != w.whole.refs[w.whole.next] {
+			return fmt.Errorf("series %d of the parts is %d, want %d", w.whole.next, p.Ref, w.whole.refs[w.whole.next])
+		}
+		if err := w.whole.add(w.whole.next, p); err != nil {
+			return err
+		}
+		w.whole.next++
+	}
+	return nil
 }
 
 // Delete notes that the samples of series n from start to end (milliseconds, inclusive) were

@@ -1,0 +1,75 @@
+package read
+
+import "sync"
+
+const (
+	// fewestPart is the smallest number of series that is worth another goroutine.
+	fewestPart = 32
+	// firstPart is how many series the first parts have, while nothing is known of them.
+	firstPart = 256
+	// partSamples is about how many samples a part should hold.
+	partSamples = 128 << 10
+)
+
+// partition cuts the series of a query into parts, sized by what the parts before held. It is safe
+// for concurrent use.
+type partition struct {
+	workers, total int
+	first, most    int // series of a part: while nothing is known of them, and at any time
+
+	mu      sync.Mutex // guards all below
+	from    int
+	series  int // in parts that were read
+	samples int
+	before  <-chan struct{}
+}
+
+// orderedPart is the series [from, to). They are committed after the channel before is closed; then
+// committed is closed.
+type orderedPart struct {
+	from, to  int
+	before    <-chan struct{}
+	committed chan struct{}
+}
+
+// newPartition cuts series that have about perSeries samples each.
+func newPartition(total, perSeries, most, workers int) *partition {
+	begin := make(chan struct{})
+	close(begin)
+	first := min(firstPart, max(fewestSeries, groupSamples/perSeries))
+	if most <= 0 {
+		most = total
+	}
+	return &partition{workers: workers, total: total, first: first, most: most, before: begin}
+}
+
+// next returns the next part, and false if there is none.
+func (p *partition) next() (orderedPart, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.from == p.total {
+		return orderedPart{}, false
+	}
+	out := orderedPart{from: p.from, to: p.from + p.size(), before: p.before, committed: make(chan struct{})}
+	p.from, p.before = out.to, out.committed
+	return out, true
+}
+
+// size returns how many series the next part has.
+func (p *partition) size() int {
+	rest := p.total - p.from
+	share := max(fewestPart, (rest+p.workers-1)/p.workers)
+	size := p.first
+	if p.samples > 0 {
+		size = max(1, int(int64(partSamples)*int64(p.series)/int64(p.samples)))
+	}
+	return min(size, share, p.most, groupSeries, rest)
+}
+
+// done records how many samples a part held.
+func (p *partition) done(read orderedPart, samples int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.series += read.to - read.from
+	p.samples += samples
+}
