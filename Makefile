@@ -9,7 +9,8 @@ BENCH ?=
 help:      ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
 
-# -s -w leaves out what only debuggers read: 53 MB instead of 77. The revision and profiles stay.
+# -s -w leaves out what only debuggers read: 53 MB instead of 77 MB. The binary still reports its
+# revision and can be profiled.
 BUILD = $(GO) build -trimpath -ldflags "-s -w" -o tsdbridge .
 
 build:     ## ./tsdbridge
@@ -25,10 +26,10 @@ test: java python ## everything, with a real HBase, OpenTSDB and Prometheus (Jav
 acceptance: java python ## everything at full size: thousands of random queries, long drills, a soak (hours)
 	TSDBRIDGE_E2E=1 $(GO) run ./e2e/acceptance -out e2e/acceptance/RESULTS.md
 
-test-short: ## what needs Go alone
+test-short: ## the tests that need nothing but Go
 	$(GO) test -short -timeout 10m ./...
 
-e2e: java python ## the end-to-end tests alone, with what they log
+e2e: java python ## the end-to-end tests alone, with their logs
 	TSDBRIDGE_E2E=1 $(GO) test -v -timeout $(E2E_TIMEOUT) ./e2e/... ./storage/hbase/...
 
 java:
@@ -42,7 +43,7 @@ java:
 
 python:
 	@python3 -c 'import ensurepip, venv' 2>/dev/null || { \
-	  echo 'The tests have a real carbon client send, which pip fetches into a venv of Python 3.'; \
+	  echo 'The tests run a real carbon client, which pip installs into a venv of Python 3.'; \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q python3-venv; \
 	  else \
@@ -52,10 +53,10 @@ python:
 cover:     ## the share of each room's statements that its own tests run, against .ci/cover.floors
 	@GO=$(GO) .ci/cover
 
-race:      ## the race detector over everything that needs Go alone
+race:      ## the race detector on the tests that need nothing but Go
 	$(GO) test -race -short -timeout 20m ./...
 
-golden:    ## rewrite recorded answers; review the diff
+golden:    ## rewrite recorded answers and docs/flags.md; review the diff
 	$(GO) test ./storage/... ./translate/... ./adapter ./prometheus/write ./graphite -rewrite
 	$(GO) test . -run FlagsPage -rewrite
 
@@ -63,10 +64,10 @@ fuzz:      ## every fuzzer for a minute
 	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
 	  echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime 60s $$p || exit 1; done; done
 
-bench:     ## the bars, beside VictoriaMetrics, Prometheus and a TSD (an hour; BENCH="-quick -only rw1,reads": less)
+bench:     ## the bars, compared with VictoriaMetrics, Prometheus and a TSD (an hour; BENCH="-quick -only rw1,reads": less)
 	$(GO) run ./e2e/bench -out e2e/bench/RESULTS.md $(BENCH)
 
-kill-drill: ## crashes under load: is everything there that was acknowledged?
+kill-drill: ## crashes under load, then a check that everything acknowledged is there
 	$(GO) run ./e2e/bench kill $(BENCH)
 
 soak:      ## everything at once for SOAK_TIME, with restarts, within a limit of memory
@@ -83,7 +84,7 @@ fmt:       ## format the source
 lint:      ## golangci-lint by .golangci.yml, in the version that tools/go.mod pins
 	$(LINT) run ./...
 
-tidy:      ## go.mod and go.sum as the source needs them
+tidy:      ## check that go.mod and go.sum fit the source
 	$(GO) mod tidy -diff
 
 check: tidy lint race ## what every change passes

@@ -18,8 +18,8 @@ func tsdbridge(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// TestBackupAndRestore backs up an adapter under load and after it, kills it, and starts one on
-// what the last backup restores.
+// TestBackupAndRestore backs up an adapter under load and after it, kills it, restores the last
+// backup and starts an adapter on that.
 func TestBackupAndRestore(t *testing.T) {
 	needE2E(t)
 	t.Parallel()

@@ -16,8 +16,8 @@ import (
 	writev2 "github.com/prometheus/prometheus/prompb/io/prometheus/write/v2"
 )
 
-// TestBadBodies posts what is no remote write at all: each gets its status and a word about why,
-// and nothing of it is stored.
+// TestBadBodies posts bodies that are no remote write: each gets its status and a reason, and
+// nothing of it is stored.
 func TestBadBodies(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -62,7 +62,7 @@ func TestBadBodies(t *testing.T) {
 	if got := a.Series(t, `{__name__=~".+"}`, time.UnixMilli(0), now.Add(time.Hour)); len(got) != 0 {
 		t.Errorf("stored: %v, want nothing", got)
 	}
-	// The same body under the good header is stored: nothing else was wrong with it.
+	// The same body with the right header is stored: nothing else was wrong with it.
 	a.Post(t, "/api/v1/write", writeHeader(contentV1, nil), good).ok(t)
 	if got := a.Query(t, "bad_body", now); len(got) != 1 {
 		t.Errorf("the good body: %v, want one series", got)
@@ -83,7 +83,7 @@ func framed(t *testing.T, raw []byte) []byte {
 	return b.Bytes()
 }
 
-// badSeries is a series that can never be stored, and the word that says why.
+// badSeries is a series that can never be stored, and a word of the reason.
 type badSeries struct {
 	name   string
 	series prompb.TimeSeries
@@ -126,7 +126,7 @@ func badSeriesTable(now time.Time) []badSeries {
 }
 
 // TestBadSeries sends each bad series between two good ones, by both versions: the answer is 400
-// and says what is wrong, the good are stored, and 2.0 is told how many.
+// with the reason, the good ones are stored, and the answer to 2.0 counts them.
 func TestBadSeries(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -156,8 +156,8 @@ func TestBadSeries(t *testing.T) {
 	}
 }
 
-// TestBadReferences sends series of 2.0 whose labels are not in the table of strings, beside a good
-// one.
+// TestBadReferences sends series of 2.0 whose labels are not in the table of strings, together with
+// a good one.
 func TestBadReferences(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -188,7 +188,7 @@ func TestBadReferences(t *testing.T) {
 	}
 }
 
-// TestWrittenHeaders counts what 2.0 is told to be written, and wants it all back.
+// TestWrittenHeaders counts what the answers to 2.0 report as written, and reads it all back.
 func TestWrittenHeaders(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -199,7 +199,7 @@ func TestWrittenHeaders(t *testing.T) {
 	ts.Exemplars = []prompb.Exemplar{{Labels: []prompb.Label{{Name: "trace_id", Value: "1"}}, Value: 1, Timestamp: now.UnixMilli()}}
 	alone := prompb.TimeSeries{Labels: series(nil, "__name__", "written", "exemplar", "alone").Labels, Exemplars: ts.Exemplars}
 	all := []prompb.TimeSeries{ts, alone}
-	// what is sent again counts again: the sender compares with what it sent
+	// samples that are sent again count again: the sender compares with what it sent
 	for _, again := range []bool{false, true} {
 		if r := sendVersion(t, a, "2.0", all); r.status != http.StatusNoContent || written(r) != "2/1/2" {
 			t.Errorf("again %v: %v, written %s, want 204 and 2/1/2", again, r, written(r))
@@ -212,7 +212,8 @@ func TestWrittenHeaders(t *testing.T) {
 	if len(got) != 1 || len(got[0].Samples) != 2 || len(got[0].Histograms) != 1 {
 		t.Errorf("read back %v, want a series of two samples and a histogram", got)
 	}
-	// A message of one version under the name of the other: 2.0 is told that nothing was written.
+	// A message of one version under the name of the other: the answer to 2.0 reports that nothing
+	// was written.
 	if r := a.Post(t, "/api/v1/write", writeHeader(contentV2, nil), snappied(t, &prompb.WriteRequest{Timeseries: all})); written(r) != "0/0/0" {
 		t.Errorf("1.0 called 2.0: %v, written %s, want 0/0/0", r, written(r))
 	}

@@ -15,7 +15,7 @@ import (
 // second returns that many seconds after the epoch of the tests.
 func second(n int) int64 { return epoch.Unix() + int64(n) }
 
-// TestCarbon sends lines to the embedded engine and draws them, before and after a restart.
+// TestCarbon sends lines to the embedded engine and renders them, before and after a restart.
 func TestCarbon(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -26,7 +26,7 @@ func TestCarbon(t *testing.T) {
 	checkCarbonNames(t, a)
 }
 
-// testCarbonHBase is the same on HBase; a TSD on the tables draws the points too.
+// testCarbonHBase is TestCarbon on HBase; a TSD on the tables returns the points too.
 func testCarbonHBase(t *testing.T, s tables) {
 	s.create(t)
 	a := s.startAdapter(t, withCarbon)
@@ -97,14 +97,14 @@ func checkCarbonNames(t *testing.T, a *adapter) {
 	a.finds(t, "servers.*", "servers.odd:name%. servers.web01. servers.web02. servers.web02")
 	a.finds(t, "*", "servers. udp.")
 
-	// The same series by the names that Prometheus has for them.
+	// The same series under their Prometheus names.
 	all := pointSet{}
 	all.add(keyText("__name__", "servers.web01.cpu"), second(0)*1000, 1)
 	all.add(keyText("__name__", "servers.web01.cpu"), second(10)*1000, 2)
 	all.check(t, "remote read", ourPoints(t, a.client, "servers.web01.cpu", epoch, epoch.Add(time.Minute)))
 }
 
-// TestCarbonClients has clients that other people wrote send what they send.
+// TestCarbonClients sends with clients from other projects.
 func TestCarbonClients(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -138,8 +138,8 @@ for protocol in 'tcp', 'udp':
 	}
 }
 
-// TestCarbonTree has a template turn dotted names into metric and tags, and a tree show what
-// Prometheus wrote beside it.
+// TestCarbonTree: a template turns dotted names into metric and tags, and a tree also shows what
+// Prometheus wrote.
 func TestCarbonTree(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -158,8 +158,8 @@ func TestCarbonTree(t *testing.T) {
 	a.finds(t, "hosts.*.sys.*", "hosts.web01.sys.load hosts.web02.sys.load")
 }
 
-// TestCarbonTreeChanges gives a tree another path: what is sent under a new name is drawn under it,
-// though the series is an old one.
+// TestCarbonTreeChanges gives a tree another path: points that are sent under a new name are
+// rendered under it, although the series is an old one.
 func TestCarbonTreeChanges(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -183,7 +183,7 @@ func TestCarbonTreeChanges(t *testing.T) {
 }
 
 // TestCarbonStop stops the adapter in order while lines come: every line that it took is there
-// afterwards. What it took is what it counted.
+// afterwards. The lines that it took are those that it counted.
 func TestCarbonStop(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -204,7 +204,7 @@ func TestCarbonStop(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Closed, so that the adapter comes to an end of it; it is told to stop while it reads.
+	// Closed, so that the adapter reaches the end of it; it is told to stop while it reads.
 	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}

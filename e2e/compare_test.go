@@ -43,13 +43,13 @@ func promqlCases(t testing.TB) []promqlCase {
 	return all
 }
 
-// comparison asks two servers the same, about the time between from and to.
+// comparison sends two servers the same queries, about the time between from and to.
 type comparison struct {
 	got, want client
 	from, to  time.Time
 }
 
-// instants is at how many instants each expression is asked for by an instant query.
+// instants is the number of instants at which each expression is evaluated by instant queries.
 const instants = 7
 
 // run fails the test for each expression that is answered differently, or with nothing at all

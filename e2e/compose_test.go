@@ -17,8 +17,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// TestCompose loads docker-compose.yml as Docker does and holds it against the checkout: there is
-// no Docker here to start it.
+// TestCompose loads docker-compose.yml as Docker does and compares it with the checkout, since the
+// test has no Docker to start it.
 func TestCompose(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -59,7 +59,7 @@ func loadCompose(t *testing.T) *types.Project {
 	return p
 }
 
-// checkBuild wants an image or a Dockerfile whose files are there.
+// checkBuild checks that a service has an image, or a Dockerfile whose files exist.
 func checkBuild(t *testing.T, s types.ServiceConfig) {
 	t.Helper()
 	if s.Build == nil {
@@ -93,8 +93,8 @@ func hasHealthCheck(t *testing.T, s types.ServiceConfig) bool {
 	return s.Build != nil && strings.Contains(dockerfile(t, s), "\nHEALTHCHECK ")
 }
 
-// checkVolumes wants what is mounted from the checkout to be there, and what is not to be a volume
-// of the project.
+// checkVolumes checks that what is mounted from the checkout exists, and that everything else is a
+// volume of the project.
 func checkVolumes(t *testing.T, p *types.Project, s types.ServiceConfig) {
 	t.Helper()
 	for _, v := range s.Volumes {
@@ -123,7 +123,7 @@ func mounted(t *testing.T, s types.ServiceConfig, target string) string {
 	return s.Volumes[i].Source
 }
 
-// checkURL wants a URL to lead to a service, at a port that is published too.
+// checkURL checks that a URL leads to a service, at a port that is also published.
 func checkURL(t *testing.T, p *types.Project, text string) {
 	t.Helper()
 	u, err := url.Parse(text)
@@ -136,7 +136,7 @@ func checkURL(t *testing.T, p *types.Project, text string) {
 	}
 }
 
-// checkPrometheusFile has Prometheus' own tool read the configuration.
+// checkPrometheusFile checks the configuration with Prometheus' own tool.
 func checkPrometheusFile(t *testing.T, p *types.Project) {
 	t.Helper()
 	path := mounted(t, p.Services["prometheus"], "/etc/prometheus/prometheus.yml")
@@ -173,7 +173,7 @@ func checkDataSources(t *testing.T, p *types.Project) {
 	}
 }
 
-// checkTablesCommand runs the command with the one flag that spares it HBase.
+// checkTablesCommand runs the command with the one flag that makes it work without HBase.
 func checkTablesCommand(t *testing.T, s types.ServiceConfig) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), adapterBinary(t), append(s.Command, "--dry-run")...).CombinedOutput()
@@ -182,8 +182,8 @@ func checkTablesCommand(t *testing.T, s types.ServiceConfig) {
 	}
 }
 
-// checkServeCommand runs the command: it starts, listens where its port is published but for a free
-// one, and misses HBase.
+// checkServeCommand runs the command with a free port in place of the published one: it starts,
+// listens, and reports that HBase is missing.
 func checkServeCommand(t *testing.T, s types.ServiceConfig) {
 	t.Helper()
 	const carbon = "--carbon.listen-address=:2003"

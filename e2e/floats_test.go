@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// TestFloatBits writes floats of all kinds and wants their bits back, also after a crash. The
-// message is made by hand: Prometheus' library does not send -0.
+// TestFloatBits writes floats of all kinds and checks that their bits come back, also after a
+// crash. The message is encoded by hand: Prometheus' library does not send -0.
 func TestFloatBits(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -27,7 +27,7 @@ func TestFloatBits(t *testing.T) {
 	ts := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), label("__name__", "bits"))
 	for i, b := range bits {
 		s := protowire.AppendFixed64(protowire.AppendTag(nil, 1, protowire.Fixed64Type), b)
-		// whole seconds and others are stored in different ways
+		// whole seconds and other times are stored differently
 		at := begin.Add(time.Duration(i) * 999 * time.Millisecond)
 		s = protowire.AppendVarint(protowire.AppendTag(s, 2, protowire.VarintType), uint64(at.UnixMilli()))
 		ts = protowire.AppendBytes(protowire.AppendTag(ts, 2, protowire.BytesType), s)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// adapter is a running tsdbridge. Its client asks it.
+// adapter is a running tsdbridge. Its client sends requests to it.
 type adapter struct {
 	client
 	process *process
@@ -28,7 +28,7 @@ func startAdapter(t testing.TB, args ...string) *adapter {
 	return a
 }
 
-// launchAdapter is startAdapter that waits no longer than until the adapter listens.
+// launchAdapter is startAdapter, but waits only until the adapter listens.
 func launchAdapter(t testing.TB, args ...string) *adapter {
 	t.Helper()
 	a := &adapter{client: client{http: &http.Client{Transport: &http.Transport{}}}, dir: t.TempDir(), args: args}
@@ -42,7 +42,7 @@ func launchAdapter(t testing.TB, args ...string) *adapter {
 func (a *adapter) run(t testing.TB, address string) error {
 	t.Helper()
 	a.process = startProcess(t, a.dir, adapterBinary(t), append([]string{"--web.listen-address=" + address}, a.args...)...)
-	line, err := a.process.out.line(patience, "msg=listening", "protocol=http")
+	line, err := a.process.out.line(waitTimeout, "msg=listening", "protocol=http")
 	if err != nil {
 		return fmt.Errorf("start the adapter: %w\n%s", err, a.process.out.tail())
 	}
@@ -51,11 +51,11 @@ func (a *adapter) run(t testing.TB, address string) error {
 	return nil
 }
 
-// WaitReady waits until the adapter says that it is ready, and returns how long that took.
+// WaitReady waits until the adapter reports that it is ready, and returns how long that took.
 func (a *adapter) WaitReady(t testing.TB) time.Duration {
 	t.Helper()
 	begin := time.Now()
-	eventually(t, patience, "adapter ready", func() error {
+	eventually(t, waitTimeout, "adapter ready", func() error {
 		if r, err := a.do(t.Context(), http.MethodGet, "/-/ready", nil, nil); err != nil || r.status != http.StatusOK {
 			return fmt.Errorf("%v %w", r, err)
 		}
@@ -64,7 +64,7 @@ func (a *adapter) WaitReady(t testing.TB) time.Duration {
 	return time.Since(begin)
 }
 
-// Kill is a crash.
+// Kill ends the adapter as a crash does.
 func (a *adapter) Kill() { a.process.Kill() }
 
 // Stop ends the adapter in order.
@@ -80,11 +80,11 @@ func (a *adapter) Restart(t testing.TB) time.Duration {
 	return time.Since(begin)
 }
 
-// Relaunch is Restart that waits no longer than until the adapter listens. An outgoing connection
-// of anybody may have been given the port in the meantime: that passes.
+// Relaunch is Restart, but waits only until the adapter listens. The system may have given the port
+// to an outgoing connection of another process in the meantime; Relaunch tries until it is free.
 func (a *adapter) Relaunch(t testing.TB) {
 	t.Helper()
-	eventually(t, patience, "adapter listens again", func() error {
+	eventually(t, waitTimeout, "adapter listens again", func() error {
 		err := a.run(t, a.addr)
 		if err != nil && !strings.Contains(err.Error(), "address already in use") {
 			t.Fatal(err)

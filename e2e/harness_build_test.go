@@ -25,7 +25,7 @@ type builds struct {
 }
 
 // binaries are those of this run. The go tool's own cache makes building the adapter anew cheap and
-// always right.
+// never outdated.
 var binaries builds
 
 // adapterBinary returns the path of the adapter built from this checkout.
@@ -81,8 +81,8 @@ func buildPrometheus(t testing.TB) string {
 	}
 	defer os.RemoveAll(work)
 	goTool(t, "build", "-o", work+string(filepath.Separator), prometheusModule+"/cmd/prometheus", prometheusModule+"/cmd/promtool")
-	// Moved in whole: a run that is interrupted leaves no half of it. Another run may have been
-	// quicker.
+	// The folder is moved as a whole: an interrupted run leaves no half of it. Another run may have
+	// been faster.
 	if err := os.Rename(work, dir); err != nil && !os.IsExist(err) {
 		t.Fatal(err)
 	}

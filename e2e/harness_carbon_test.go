@@ -21,7 +21,7 @@ const withCarbon = "--carbon.listen-address=127.0.0.1:0"
 // carbonAddr returns where the adapter takes carbon's lines.
 func (a *adapter) carbonAddr(t testing.TB) string {
 	t.Helper()
-	line, err := a.process.out.line(patience, "msg=listening", "protocol=carbon")
+	line, err := a.process.out.line(waitTimeout, "msg=listening", "protocol=carbon")
 	if err != nil {
 		t.Fatalf("carbon listener: %v\n%s", err, a.process.out.tail())
 	}
@@ -31,7 +31,7 @@ func (a *adapter) carbonAddr(t testing.TB) string {
 // sendCarbon sends text over one connection, or in one datagram, and closes.
 func sendCarbon(t testing.TB, network, addr, text string) {
 	t.Helper()
-	conn, err := net.DialTimeout(network, addr, patience)
+	conn, err := net.DialTimeout(network, addr, waitTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,8 @@ func sendCarbon(t testing.TB, network, addr, text string) {
 	}
 }
 
-// rendered is one series of /render. Points are value and time; a value is nil where there is none.
+// rendered is one series of an answer of /render. Points are value and time; a value is nil where
+// there is none.
 type rendered struct {
 	Target     string
 	Tags       map[string]string
@@ -75,10 +76,11 @@ func (c client) Render(t testing.TB, from, until time.Time, targets ...string) [
 	return all
 }
 
-// renders waits until the targets are rendered so: a line for each series, see rendered.String.
+// renders waits until /render returns these series for the targets: a line for each, see
+// rendered.String.
 func (c client) renders(t testing.TB, from, until time.Time, want string, targets ...string) {
 	t.Helper()
-	eventually(t, patience, fmt.Sprintf("render %q", targets), func() error {
+	eventually(t, waitTimeout, fmt.Sprintf("render %q", targets), func() error {
 		var lines []string
 		for _, r := range c.Render(t, from, until, targets...) {
 			lines = append(lines, r.String())
@@ -90,10 +92,10 @@ func (c client) renders(t testing.TB, from, until time.Time, want string, target
 	})
 }
 
-// finds waits until a search finds these names: a branch ends in a dot.
+// finds waits until a search returns these names: a branch ends in a dot.
 func (c client) finds(t testing.TB, query, want string) {
 	t.Helper()
-	eventually(t, patience, "find "+query, func() error {
+	eventually(t, waitTimeout, "find "+query, func() error {
 		r := c.Get(t, "/metrics/find?format=completer&query="+url.QueryEscape(query)).ok(t)
 		var answer struct{ Metrics []struct{ Path string } }
 		if err := json.Unmarshal(r.body, &answer); err != nil {

@@ -26,7 +26,7 @@ const (
 // requestTimeout bounds one request; none of the tests' takes seconds on an idle machine.
 const requestTimeout = 60 * time.Second
 
-// client speaks HTTP with an adapter or a Prometheus.
+// client sends HTTP requests to an adapter or a Prometheus.
 type client struct {
 	base           string // scheme://host:port
 	http           *http.Client
@@ -51,7 +51,7 @@ func (r reply) ok(t testing.TB) reply {
 	return r
 }
 
-// newClient asks the server at host:port.
+// newClient returns a client of the server at host:port.
 func newClient(addr string) client {
 	return client{base: "http://" + addr, http: &http.Client{Transport: &http.Transport{}}}
 }
@@ -82,7 +82,7 @@ func (c client) do(ctx context.Context, method, path string, header map[string]s
 	return reply{status: resp.StatusCode, header: resp.Header, body: answer}, err
 }
 
-// Get asks for a path and fails the test without an answer.
+// Get requests a path and fails the test without an answer.
 func (c client) Get(t testing.TB, path string) reply {
 	t.Helper()
 	r, err := c.do(t.Context(), http.MethodGet, path, nil, nil)
@@ -133,7 +133,7 @@ func writeHeader(contentType string, changes map[string]string) map[string]strin
 	return header
 }
 
-// message is what all three of Prometheus' messages are.
+// message is implemented by all three of Prometheus' messages.
 type message interface{ Marshal() ([]byte, error) }
 
 func snappied(t testing.TB, m message) []byte {
@@ -146,7 +146,7 @@ func snappied(t testing.TB, m message) []byte {
 }
 
 // Read sends a remote read and returns the series, by the unstreamed path: every sample as it is
-// stored, stale markers too.
+// stored, stale markers included.
 func (c client) Read(t testing.TB, from, to time.Time, matchers ...*prompb.LabelMatcher) []*prompb.TimeSeries {
 	t.Helper()
 	m := &prompb.ReadRequest{Queries: []*prompb.Query{{

@@ -13,13 +13,13 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 )
 
-// loadOptions are what a load writes. The zero value is a good one.
+// loadOptions define what a load writes. The zero value is usable.
 type loadOptions struct {
 	Metric  string // default load_total
 	Writers int    // default 4; each has its own series and one request under way
 	Series  int    // of each writer, default 20
 	Batches int    // of each writer at most, default 10000
-	// batches until a writer turns to new series, default 40: first sights go on all the time
+	// batches until a writer turns to new series, default 40: new series keep coming
 	Generation int
 	Start      time.Time     // of the first sample, default two hours ago
 	Step       time.Duration // between batches, default 250 ms
@@ -47,9 +47,9 @@ func (o loadOptions) withDefaults() loadOptions {
 	return o
 }
 
-// load writes numbered samples by remote write 1.0 as fast as they are acknowledged, as Prometheus
-// does: what is not acknowledged is sent again, the same, until it is. So each writer knows that
-// all its batches up to a number are acknowledged, and that at most one more may be stored.
+// load writes numbered samples by remote write 1.0 as fast as they are acknowledged. Like
+// Prometheus, it repeats a request until it is acknowledged. So each writer knows that all its
+// batches up to a number are acknowledged, and that at most one more may be stored.
 type load struct {
 	o       loadOptions
 	t       testing.TB
@@ -59,8 +59,8 @@ type load struct {
 	retries atomic.Int64
 }
 
-// startLoad begins to write to the first of the clients, the next one after every failure, until
-// Stop or the end of the test.
+// startLoad begins to write to the first of the clients, and turns to the next one after every
+// failure, until Stop or the end of the test.
 func startLoad(t testing.TB, o loadOptions, to ...client) *load {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -95,7 +95,7 @@ func (l *load) Retries() int64 { return l.retries.Load() }
 func (l *load) WaitAcked(t testing.TB, n int64) {
 	t.Helper()
 	want := l.Acked() + n
-	eventually(t, 2*patience, fmt.Sprintf("%d more samples acknowledged", n), func() error {
+	eventually(t, 2*waitTimeout, fmt.Sprintf("%d more samples acknowledged", n), func() error {
 		if have := l.Acked(); have < want {
 			return fmt.Errorf("%d are missing", want-have)
 		}

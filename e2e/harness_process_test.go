@@ -34,7 +34,8 @@ func startProcess(t testing.TB, dir, path string, args ...string) *process {
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = dir, p.out, p.out, dieWithParent()
 	started := make(chan error, 1)
 	go func() {
-		// The kernel watches the thread that starts the child, not the process: keep it.
+		// The kernel ties the child to the thread that starts it, not to the process: keep the
+		// thread.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -90,7 +91,7 @@ func (p *process) Ended() bool {
 	}
 }
 
-// output keeps what a process prints and lets others wait for a line of it.
+// output keeps what a process prints, and lets callers wait for a line of it.
 type output struct {
 	mu      sync.Mutex // guards all below
 	text    bytes.Buffer

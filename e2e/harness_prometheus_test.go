@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// prometheusServer is a running Prometheus. Its client asks it.
+// prometheusServer is a running Prometheus. Its client sends requests to it.
 type prometheusServer struct {
 	client
 	process *process
@@ -18,8 +18,8 @@ type prometheusServer struct {
 	dir     string
 }
 
-// prometheusConfig scrapes what targets.json says, each second. remote_write and remote_read follow
-// it.
+// prometheusConfig scrapes the targets in targets.json each second. remote_write and remote_read
+// follow it.
 const prometheusConfig = `
 global: {scrape_interval: 1s, scrape_timeout: 1s, scrape_native_histograms: true}
 scrape_configs:
@@ -36,13 +36,13 @@ func startPrometheus(t testing.TB, config string) *prometheusServer {
 	p.write(t, "prometheus.yml", []byte(prometheusConfig+config))
 	p.process = startProcess(t, p.dir, prometheusBinary(t, "prometheus"),
 		"--config.file=prometheus.yml", "--storage.tsdb.path=data", "--web.listen-address=127.0.0.1:0", "--enable-feature=exemplar-storage")
-	line, err := p.process.out.line(patience, `msg="Listening on"`)
+	line, err := p.process.out.line(waitTimeout, `msg="Listening on"`)
 	if err != nil {
 		t.Fatalf("start prometheus: %v\n%s", err, p.process.out.tail())
 	}
 	p.addr = regexp.MustCompile(`address=(\S+)`).FindStringSubmatch(line)[1]
 	p.client = newClient(p.addr)
-	eventually(t, patience, "prometheus ready", func() error {
+	eventually(t, waitTimeout, "prometheus ready", func() error {
 		if r, err := p.do(t.Context(), http.MethodGet, "/-/ready", nil, nil); err != nil || r.status != http.StatusOK {
 			return fmt.Errorf("%v %w", r, err)
 		}
@@ -51,8 +51,8 @@ func startPrometheus(t testing.TB, config string) *prometheusServer {
 	return p
 }
 
-// Scrape makes these the targets: job -> host:port. Prometheus marks the series of those that are
-// gone as stale.
+// Scrape makes these the targets: job -> host:port. Prometheus marks the series of removed targets
+// as stale.
 func (p *prometheusServer) Scrape(t testing.TB, targets map[string]string) {
 	t.Helper()
 	type group struct {

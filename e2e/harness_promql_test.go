@@ -53,8 +53,8 @@ func (c client) Series(t testing.TB, selector string, from, to time.Time) []stri
 	return all
 }
 
-// API asks a path of the query API as Grafana does and decodes data of the answer. An answer other
-// than success fails the test.
+// API requests a path of the query API as Grafana does and decodes the data of the answer. An
+// answer other than success fails the test.
 func (c client) API(t testing.TB, path string, form url.Values, data any) {
 	t.Helper()
 	if err := c.api(t, path, form, data); err != nil {
@@ -64,7 +64,7 @@ func (c client) API(t testing.TB, path string, form url.Values, data any) {
 
 func (c client) api(t testing.TB, path string, form url.Values, data any) error {
 	method, body := http.MethodPost, []byte(form.Encode())
-	// Prometheus takes no POST there
+	// Prometheus accepts no POST there
 	if strings.HasSuffix(path, "/metadata") || strings.HasSuffix(path, "/values") {
 		method, path, body = http.MethodGet, path+"?"+form.Encode(), nil
 	}
@@ -82,7 +82,7 @@ func (c client) api(t testing.TB, path string, form url.Values, data any) error 
 	return json.Unmarshal(envelope.Data, data)
 }
 
-// query is Query that returns errors, to be asked again.
+// query is Query that returns an error, so that the caller can repeat it.
 func (c client) query(t testing.TB, expr string, at time.Time) ([]result, error) {
 	var a answer
 	err := c.api(t, "/api/v1/query", url.Values{"query": {expr}, "time": {stamp(at)}}, &a)

@@ -7,8 +7,7 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 )
 
-// TestLoadHolds is about the judge of the drills itself: what it must let pass, and what it must
-// not.
+// TestLoadHolds tests the check of the drills itself: what it must accept, and what it must not.
 func TestLoadHolds(t *testing.T) {
 	l := &load{o: loadOptions{Generation: 3, Start: time.UnixMilli(1000)}.withDefaults()}
 	samples := func(batches ...int) (all []prompb.Sample) {
@@ -44,7 +43,7 @@ func TestLoadHolds(t *testing.T) {
 	}
 }
 
-// TestSameResults is about the judge of the comparisons.
+// TestSameResults tests the comparison itself.
 func TestSameResults(t *testing.T) {
 	at := func(labels string, points ...point) result { return result{labels, points} }
 	want := []result{at("{a}", point{"1", "2"}, point{"2", "0.1"}), at("{b}", point{"1", "NaN"})}

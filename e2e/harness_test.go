@@ -1,6 +1,6 @@
-// Package e2e_test runs the adapter as people run it, a process behind its front door, against real
-// peers: Prometheus, promtool, HBase and OpenTSDB. It never looks inside the adapter, and does
-// nothing at all unless TSDBRIDGE_E2E=1.
+// Package e2e_test runs the adapter as a process of its own against real peers: Prometheus,
+// promtool, HBase and OpenTSDB. It uses only the adapter's ports, commands and log, and skips all
+// tests unless TSDBRIDGE_E2E=1.
 package e2e_test
 
 import (
@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// patience bounds every wait for something that takes a second or less on an idle machine.
-const patience = 60 * time.Second
+// waitTimeout bounds every wait for something that takes a second or less on an idle machine.
+const waitTimeout = 60 * time.Second
 
 func TestMain(m *testing.M) {
 	code := m.Run()
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// needE2E skips a test that starts servers, unless they were asked for.
+// needE2E skips a test that starts servers, unless TSDBRIDGE_E2E=1.
 func needE2E(t testing.TB) {
 	t.Helper()
 	if os.Getenv("TSDBRIDGE_E2E") != "1" {
@@ -32,8 +32,8 @@ func needE2E(t testing.TB) {
 	}
 }
 
-// eventually asks again and again until ask is content, and fails the test with its last complaint
-// when time is up.
+// eventually calls ask until it succeeds, and fails the test with its last error when the time is
+// up.
 func eventually(t testing.TB, limit time.Duration, what string, ask func() error) {
 	t.Helper()
 	const pause = 50 * time.Millisecond

@@ -12,15 +12,15 @@ import (
 // loadKey is one series of a load.
 type loadKey struct{ writer, series, generation int }
 
-// Verify reads all that the load wrote, by remote read, and fails the test unless every
-// acknowledged sample is there once, in order, with its value, and nothing else is but what was
-// under way when the load was stopped. It stops the load, and returns how many samples it found.
+// Verify stops the load, reads all that it wrote by remote read, and returns how many samples it
+// found. It fails the test unless every acknowledged sample is there once, in order, with its
+// value, and there is nothing else but what was under way when the load was stopped.
 func (l *load) Verify(t testing.TB, c client) int {
 	t.Helper()
 	l.Stop()
 	got := map[loadKey][]prompb.Sample{}
 	total := 0
-	// A writer at a time keeps an answer small.
+	// One writer at a time keeps the answers small.
 	for w := range l.o.Writers {
 		for _, ts := range c.Read(t, l.o.Start, l.at(l.o.Batches), equals("__name__", l.o.Metric), equals("writer", strconv.Itoa(w))) {
 			key := keyOf(t, ts.Labels)
@@ -42,7 +42,7 @@ func (l *load) Verify(t testing.TB, c client) int {
 	return total
 }
 
-// verifyWriter checks the series of one writer, takes them out of got and returns how many are
+// verifyWriter checks the series of one writer, removes them from got and returns how many are
 // wrong.
 func (l *load) verifyWriter(t testing.TB, w int, got map[loadKey][]prompb.Sample) (bad int) {
 	t.Helper()
@@ -62,8 +62,8 @@ func (l *load) verifyWriter(t testing.TB, w int, got map[loadKey][]prompb.Sample
 	return bad
 }
 
-// holds says whether the samples are those of batches from to to (exclusive), or one more, which
-// was under way.
+// holds reports whether the samples are those of the batches from from to to (exclusive), or one
+// more, which was under way.
 func (l *load) holds(samples []prompb.Sample, from, to int) bool {
 	n := len(samples)
 	if n != to-from && (n != to-from+1 || to == from+l.o.Generation) {

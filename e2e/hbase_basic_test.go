@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 )
 
-// testBasic takes everything that Prometheus sends through HBase and back, and again after a
+// testBasic writes everything that Prometheus sends to HBase and reads it back, and again after a
 // restart of the adapter.
 func testBasic(t *testing.T, s tables) {
 	first := s.create(t)
@@ -36,12 +36,12 @@ func testBasic(t *testing.T, s tables) {
 	a.Stop(t)
 	a.Restart(t)
 	readAll()
-	// The new process knows nothing of the rows: it must read them before it writes into them.
+	// The new process knows nothing about the rows: it must read them before it writes to them.
 	want.write(t, a.client, samples(at(2), 22, at(3), 3, at(3500), 35), "__name__", "basic", "kind", "late")
 	readAll()
 }
 
-// testBasicSalted is the same on salted tables.
+// testBasicSalted is testBasic on salted tables.
 func testBasicSalted(t *testing.T, s tables) {
 	s.flags = []string{"--storage.salt.width=1", "--storage.salt.buckets=4"}
 	testBasic(t, s)
@@ -64,7 +64,7 @@ func samples(pairs ...any) []prompb.Sample {
 }
 
 // writeFloats writes floats of every kind, age and order to the metric basic, and returns what must
-// stand there.
+// be stored.
 func writeFloats(t *testing.T, c client) pointSet {
 	t.Helper()
 	want := pointSet{}
@@ -87,7 +87,7 @@ func writeFloats(t *testing.T, c client) pointSet {
 	write("late", at(5), 55, at(6), 6)
 
 	write("any age", int64(0), 1, int64(1), 2, at(0), 3, time.Now().UnixMilli(), 4)
-	// What was written out of the window that is read.
+	// These were written outside of the window that is read.
 	want.remove(keyText("__name__", "basic", "kind", "any age"), 0)
 	want.remove(keyText("__name__", "basic", "kind", "any age"), 1)
 	early := ourPoints(t, c, "basic", time.UnixMilli(0), time.UnixMilli(1000))

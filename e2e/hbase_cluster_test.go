@@ -34,10 +34,11 @@ func (s tables) args(more ...string) []string {
 	return append(append(all, s.flags...), more...)
 }
 
-// create runs "tables create" and returns what it printed. Success must not look like a failure.
+// create runs "tables create" and returns what it printed. The output of a success must not look
+// like a failure.
 func (s tables) create(t testing.TB) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*waitTimeout)
 	defer cancel()
 	args := append([]string{"tables", "create"}, s.args()...)
 	cmd := exec.CommandContext(ctx, adapterBinary(t), args...)
@@ -82,7 +83,7 @@ func (s tables) startTSD(t testing.TB, compaction bool, config ...string) tsd {
 	return tsd{TSD: d, client: newClient(d.Addr())}
 }
 
-// withoutMeta returns the configuration of a TSD as most run it: tsdb-meta stays empty.
+// withoutMeta is the configuration that most TSDs have: tsdb-meta stays empty.
 func withoutMeta() []string {
 	return []string{
 		"tsd.core.meta.enable_realtime_ts", "false", "tsd.core.meta.enable_realtime_uid", "false",
@@ -94,13 +95,14 @@ func withoutMeta() []string {
 // cell is one cell of a table.
 type cell struct{ row, family, qualifier, value string }
 
-// isObject reports whether it is a cell of the data table with what OpenTSDB has no place for.
+// isObject reports whether it is one of our object cells in the data table, which OpenTSDB has no
+// form for.
 func (c cell) isObject() bool { return len(c.qualifier)%2 == 1 && c.qualifier[0] == 0x82 }
 
-// cells reads a whole table past adapter and TSD: what stands there, in key order.
+// cells reads a whole table directly from HBase, in key order.
 func (s tables) cells(t testing.TB, table string) []cell {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	c := gohbase.NewClient(s.cluster.ZooKeeper(), gohbase.Logger(slog.New(slog.DiscardHandler)))
 	defer c.Close()

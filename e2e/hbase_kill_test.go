@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// TestHBaseKillUnderLoad crashes HBase, then the adapter, then both while they are written to, and
-// afterwards wants every acknowledged sample back, once.
+// TestHBaseKillUnderLoad crashes HBase, then the adapter, then both during writes, and afterwards
+// checks that every acknowledged sample is there once.
 func TestHBaseKillUnderLoad(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
 	c, _ := startHBase(t)
-	// The hours of the load are over: in buffered mode each look at the head puts their rows, while
-	// HBase goes and comes.
+	// The hours of the load are over: in buffered mode each flush puts their rows, while HBase
+	// stops and starts.
 	for _, mode := range []string{"through", "buffered"} {
 		t.Run(mode, func(t *testing.T) { testHBaseKill(t, tables{cluster: c, name: "kill-" + mode}, "--write.mode="+mode) })
 	}

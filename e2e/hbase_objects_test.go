@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/tsdbutil"
 )
 
-// objectSet is what was written beside floats.
+// objectSet is what was written in addition to floats.
 type objectSet struct {
 	metric     string
 	histograms map[int64]*histogram.FloatHistogram // by milliseconds

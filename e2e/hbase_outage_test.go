@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestHBaseOutage has the adapter live through the times when HBase or its tables are not there. It
-// is never restarted.
+// TestHBaseOutage runs one adapter, without a restart, through times when HBase or its tables are
+// missing.
 func TestHBaseOutage(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -41,7 +41,7 @@ func TestHBaseOutage(t *testing.T) {
 	t.Logf("ready %v after HBase was", a.WaitReady(t))
 	want.write(t, a.client, samples(at(2), 2), labels...)
 
-	// HBase is gone: known and new series are refused, queries fail, another adapter starts.
+	// HBase is gone: known and new series are refused, queries fail, and another adapter can start.
 	c.KillHBase()
 	a.waitNotReady(t, "table outage", c.ZooKeeper())
 	a.refusesWrites(t, labels...)
@@ -50,7 +50,7 @@ func TestHBaseOutage(t *testing.T) {
 		t.Errorf("healthy answers %v", r)
 	}
 	a.refusesQueries(t)
-	// Carbon knows no refusal: its lines wait.
+	// Carbon's protocol has no refusals: its lines wait.
 	sendCarbon(t, "tcp", a.carbonAddr(t), fmt.Sprintf("outage.carbon 1 %d\noutage.carbon 2 %d\noutage.new;host=b 3 %d\n", second(0), second(10), second(0)))
 	b := launchAdapter(t, s.args(timeout)...)
 	b.waitNotReady(t, "table outage", c.ZooKeeper())
@@ -64,10 +64,10 @@ func TestHBaseOutage(t *testing.T) {
 	}
 }
 
-// waitNotReady waits until the adapter says that it is not ready, and why.
+// waitNotReady waits until the adapter reports that it is not ready, with these reasons.
 func (a *adapter) waitNotReady(t testing.TB, why ...string) {
 	t.Helper()
-	eventually(t, patience, "adapter not ready", func() error {
+	eventually(t, waitTimeout, "adapter not ready", func() error {
 		r := a.Get(t, "/-/ready")
 		for _, text := range why {
 			if r.status != http.StatusServiceUnavailable || !strings.Contains(string(r.body), text) {
@@ -78,8 +78,7 @@ func (a *adapter) waitNotReady(t testing.TB, why ...string) {
 	})
 }
 
-// refusesQueries fails the test unless a query ends with an error that says why, and soon: nobody
-// waits for a minute.
+// refusesQueries fails the test unless a query soon ends with an error that states the reason.
 func (a *adapter) refusesQueries(t testing.TB) {
 	t.Helper()
 	const soon = 15 * time.Second
@@ -91,7 +90,7 @@ func (a *adapter) refusesQueries(t testing.TB) {
 	}
 }
 
-// refusesWrites fails the test unless a write is to come again later.
+// refusesWrites fails the test unless the answer to a write asks to repeat it later.
 func (a *adapter) refusesWrites(t testing.TB, labels ...string) {
 	t.Helper()
 	if labels == nil {

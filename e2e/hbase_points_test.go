@@ -15,15 +15,15 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 )
 
-// epoch is the first instant of most tests' data: a whole hour, so old that a TSD compacts its rows
-// at every query.
+// epoch is the first instant of most tests' data: a whole hour, so long ago that a TSD compacts its
+// rows at every query.
 var epoch = time.Unix(1356998400, 0).UTC()
 
 // pointSet is what a store holds: labels as in result → milliseconds → value. Two are equal when
 // every bit is.
 type pointSet map[string]map[int64]string
 
-// add notes a point; the newest wins.
+// add records a point; the newest wins.
 func (s pointSet) add(labels string, at int64, v float64) {
 	if s[labels] == nil {
 		s[labels] = map[int64]string{}
@@ -31,7 +31,7 @@ func (s pointSet) add(labels string, at int64, v float64) {
 	s[labels][at] = bitText(v)
 }
 
-// remove forgets a point.
+// remove deletes a point from the set.
 func (s pointSet) remove(labels string, at int64) {
 	if delete(s[labels], at); len(s[labels]) == 0 {
 		delete(s, labels)
@@ -55,8 +55,8 @@ func (s pointSet) clone() pointSet {
 	return c
 }
 
-// shown returns what the query API makes of the points: stale markers are left out, and every other
-// NaN is the same.
+// shown returns the points as the query API returns them: without stale markers, and with all other
+// NaNs equal.
 func (s pointSet) shown() pointSet {
 	c := pointSet{}
 	for labels, points := range s {
@@ -76,7 +76,7 @@ func (s pointSet) shown() pointSet {
 	return c
 }
 
-// check fails the test unless got is what is expected.
+// check fails the test unless got equals the set.
 func (s pointSet) check(t testing.TB, who string, got pointSet) {
 	t.Helper()
 	if diff := s.diff(got); diff != "" {
@@ -84,10 +84,10 @@ func (s pointSet) check(t testing.TB, who string, got pointSet) {
 	}
 }
 
-// wait asks until got is what is expected.
+// wait repeats the read until its result equals the set.
 func (s pointSet) wait(t testing.TB, who string, got func() (pointSet, error)) {
 	t.Helper()
-	eventually(t, patience, who, func() error {
+	eventually(t, waitTimeout, who, func() error {
 		points, err := got()
 		if err != nil {
 			return err
@@ -122,7 +122,7 @@ func keyText(pairs ...string) string {
 	return labelText(ls)
 }
 
-// write sends one series, notes its points and fails the test unless they are acknowledged.
+// write sends one series, records its points and fails the test unless they are acknowledged.
 func (s pointSet) write(t testing.TB, c client, samples []prompb.Sample, labels ...string) {
 	t.Helper()
 	c.Write(t, series(samples, labels...)).ok(t)

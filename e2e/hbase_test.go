@@ -9,8 +9,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/e2e/cluster"
 )
 
-// TestHBase is every test that needs a real HBase, or a real OpenTSDB on it, and leaves both
-// running: they share one cluster, each on tables of its own.
+// TestHBase contains every test that needs a real HBase, or a real OpenTSDB on it, and leaves both
+// running. The tests share one cluster; each has tables of its own.
 func TestHBase(t *testing.T) {
 	needE2E(t)
 	t.Parallel()

@@ -10,8 +10,8 @@ import (
 // between is how many samples are acknowledged before each crash or stop.
 const between = 2000
 
-// TestKillUnderLoad crashes the adapter again and again while it is written to, on one store, also
-// while it starts after a crash, and wants every acknowledged sample back, once.
+// TestKillUnderLoad crashes the adapter repeatedly during writes, on one store, also while it
+// starts after a crash, and checks that every acknowledged sample is there once.
 func TestKillUnderLoad(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -44,8 +44,8 @@ func testKillUnderLoad(t *testing.T, flags ...string) {
 	l.Verify(t, a.client)
 }
 
-// TestStopUnderLoad stops the adapter in order while it is written to: it ends by itself, and
-// nothing acknowledged is missing afterwards.
+// TestStopUnderLoad stops the adapter in order during writes: it ends by itself, and nothing
+// acknowledged is missing afterwards.
 func TestStopUnderLoad(t *testing.T) {
 	needE2E(t)
 	t.Parallel()

@@ -11,14 +11,14 @@ import (
 // opentsdbAddr returns where the adapter takes OpenTSDB's puts.
 func (a *adapter) opentsdbAddr(t testing.TB) string {
 	t.Helper()
-	line, err := a.process.out.line(patience, "msg=listening", "protocol=opentsdb")
+	line, err := a.process.out.line(waitTimeout, "msg=listening", "protocol=opentsdb")
 	if err != nil {
 		t.Fatalf("opentsdb listener: %v\n%s", err, a.process.out.tail())
 	}
 	return regexp.MustCompile(`address=(\S+)`).FindStringSubmatch(line)[1]
 }
 
-// testPut sends points by telnet and by HTTP, and has a TSD on the same tables compute with them as
+// testPut sends points by telnet and by HTTP, and a TSD on the same tables computes with them as
 // with its own.
 func testPut(t *testing.T, s tables) {
 	s.create(t)
@@ -33,7 +33,7 @@ func testPut(t *testing.T, s tables) {
 	want.add(keyText("__name__", "put.total", "host", "a"), second(0)*1000, 1)
 	want.add(keyText("__name__", "put.total", "host", "a"), second(10)*1000, 3)
 	want.add(keyText("__name__", "put.total", "host", "b"), second(0)*1000, 2)
-	eventually(t, patience, "the points of telnet", func() error {
+	eventually(t, waitTimeout, "the points of telnet", func() error {
 		if got := ourPoints(t, a.client, "put.total", epoch, epoch.Add(time.Minute)); len(got) != len(want) {
 			return fmt.Errorf("%d series", len(got))
 		}
@@ -42,7 +42,7 @@ func testPut(t *testing.T, s tables) {
 	want.check(t, "remote read", ourPoints(t, a.client, "put.total", epoch, epoch.Add(time.Minute)))
 
 	d := s.startTSD(t, false)
-	// What comes through this port is in the log first, and in the table some seconds later.
+	// Points that come through this port are in the log first, and in the table some seconds later.
 	want.wait(t, "TSD query", func() (pointSet, error) { return d.points(t, "put.total", epoch, epoch.Add(time.Minute)) })
 	// Of integers a TSD computes the average in integers: that of 1 and 2 is 1.
 	found, err := d.Query(t, "avg:put.total", epoch, epoch.Add(5*time.Second))

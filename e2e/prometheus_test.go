@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestPrometheus has a real Prometheus scrape itself and an application and write to the adapter,
-// through a crash of the adapter, and wants the adapter to answer as Prometheus does itself.
+// TestPrometheus: a real Prometheus scrapes itself and an application and writes to the adapter,
+// through a crash of the adapter, and the adapter answers as Prometheus does itself.
 func TestPrometheus(t *testing.T) {
 	for _, c := range []struct{ name, message string }{
 		{"remote write 1.0", "prometheus.WriteRequest"},
@@ -51,13 +51,13 @@ type prometheusRun struct {
 	begin, end time.Time // all samples lie between
 }
 
-// live lets time pass: some seconds of all being well, an outage of the adapter, some seconds more.
-// Series end in the outage and after it.
+// live lets time pass: some seconds of normal operation, an outage of the adapter, some seconds
+// more. Series end during the outage and after it.
 func (r *prometheusRun) live(t *testing.T) {
 	t.Helper()
 	r.prometheus.Scrape(t, map[string]string{"self": r.prometheus.addr, "target": r.target.addr})
 	// Prometheus sends from about 10 s after its start on
-	eventually(t, 2*patience, "first samples at the adapter", func() error {
+	eventually(t, 2*waitTimeout, "first samples at the adapter", func() error {
 		if all, err := r.adapter.query(t, "test_depth", time.Now()); err != nil || len(all) == 0 {
 			return fmt.Errorf("%v %w", all, err)
 		}
@@ -68,7 +68,7 @@ func (r *prometheusRun) live(t *testing.T) {
 	r.adapter.Kill()
 	r.target.End("outage")
 	r.scrapes(t, 5)
-	eventually(t, patience, "requests sent again", func() error {
+	eventually(t, waitTimeout, "requests sent again", func() error {
 		if all := r.prometheus.Query(t, "prometheus_remote_storage_samples_retried_total > 0", time.Now()); len(all) == 0 {
 			return fmt.Errorf("none")
 		}
@@ -84,7 +84,7 @@ func (r *prometheusRun) live(t *testing.T) {
 func (r *prometheusRun) scrapes(t *testing.T, n int) {
 	t.Helper()
 	want := r.target.Scrapes() + n
-	eventually(t, patience, "scrapes", func() error {
+	eventually(t, waitTimeout, "scrapes", func() error {
 		if have := r.target.Scrapes(); have < want {
 			return fmt.Errorf("%d are missing", want-have)
 		}
@@ -92,13 +92,13 @@ func (r *prometheusRun) scrapes(t *testing.T, n int) {
 	})
 }
 
-// settle takes the targets away, and waits until both sides have the same series with the same
-// samples: nothing comes any more then.
+// settle removes the targets, and waits until both sides have the same series with the same
+// samples: nothing more arrives after that.
 func (r *prometheusRun) settle(t *testing.T) {
 	t.Helper()
 	r.prometheus.Scrape(t, nil)
 	quiet := r.target.Scrapes()
-	eventually(t, patience, "the last series stale in Prometheus", func() error {
+	eventually(t, waitTimeout, "the last series stale in Prometheus", func() error {
 		if n := r.target.Scrapes(); n != quiet {
 			quiet = n
 			return fmt.Errorf("still scraping")
@@ -110,13 +110,13 @@ func (r *prometheusRun) settle(t *testing.T) {
 	})
 	r.end = time.Now()
 	everything := fmt.Sprintf(`{__name__=~".+"}[%ds]`, int(r.end.Sub(r.begin).Seconds())+1)
-	eventually(t, patience, "the last series stale at the adapter", func() error {
+	eventually(t, waitTimeout, "the last series stale at the adapter", func() error {
 		if all := r.adapter.Query(t, `{__name__=~".+"}`, r.end); len(all) > 0 {
 			return fmt.Errorf("%d series live", len(all))
 		}
 		return nil
 	})
-	eventually(t, patience, "all samples at the adapter", func() error {
+	eventually(t, waitTimeout, "all samples at the adapter", func() error {
 		return sameResults(r.adapter.Query(t, everything, r.end), r.prometheus.Query(t, everything, r.end), same)
 	})
 	series, samples := 0, 0
@@ -126,7 +126,7 @@ func (r *prometheusRun) settle(t *testing.T) {
 	t.Logf("%d series, %d samples in %v, the same in Prometheus and the adapter", series, samples, r.end.Sub(r.begin))
 }
 
-// checkQueries asks both the same.
+// checkQueries sends both the same queries.
 func (r *prometheusRun) checkQueries(t *testing.T) {
 	t.Helper()
 	q := comparison{got: r.adapter.client, want: r.prometheus.client, from: r.begin, to: r.end}
@@ -139,7 +139,8 @@ func (r *prometheusRun) checkQueries(t *testing.T) {
 	}
 }
 
-// checkRemoteRead asks a second Prometheus, without data of its own, that reads from the adapter.
+// checkRemoteRead queries a second Prometheus, without data of its own, that reads from the
+// adapter.
 func (r *prometheusRun) checkRemoteRead(t *testing.T) {
 	t.Helper()
 	reader := startPrometheus(t, fmt.Sprintf(remoteReadConfig, r.adapter.URL("/api/v1/read")))
@@ -150,7 +151,7 @@ func (r *prometheusRun) checkRemoteRead(t *testing.T) {
 func (r *prometheusRun) checkMetadata(t *testing.T) {
 	t.Helper()
 	type metadata struct{ Type, Help, Unit string }
-	eventually(t, patience, "metadata at the adapter", func() error {
+	eventually(t, waitTimeout, "metadata at the adapter", func() error {
 		all := map[string][]metadata{}
 		r.adapter.API(t, "/api/v1/metadata", url.Values{}, &all)
 		for name, want := range map[string]metadata{
@@ -167,7 +168,7 @@ func (r *prometheusRun) checkMetadata(t *testing.T) {
 	})
 }
 
-// checkExemplars wants the exemplars that Prometheus has itself.
+// checkExemplars checks that the adapter has the same exemplars as Prometheus.
 func (r *prometheusRun) checkExemplars(t *testing.T) {
 	t.Helper()
 	for _, selector := range []string{"test_requests_total", "test_classic_seconds_bucket", "test_native_seconds"} {

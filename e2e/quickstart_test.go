@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// readmeAddress is where the README's adapter listens. It is all that the tests replace in what the
-// README prints.
+// readmeAddress is where the README's adapter listens. The tests replace nothing else in the
+// README's text.
 const readmeAddress = "localhost:9201"
 
-// TestQuickStart does what the README's quick start says, word for word: the adapter without a
-// flag, a Prometheus with the lines printed there, the commands printed there.
+// TestQuickStart follows the README's quick start word for word: the adapter without a flag, a
+// Prometheus with the printed lines, and the printed commands.
 func TestQuickStart(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -39,19 +39,19 @@ func TestQuickStart(t *testing.T) {
 	if out := run(commands[3]); !strings.Contains(out, `"from":"me"`) || !strings.Contains(out, `"42"]`) {
 		t.Errorf("%s\nprinted %s", commands[3], out)
 	}
-	// nc is not on every machine: what it is told to send goes another way.
+	// nc is not installed on every machine: its input is sent in another way.
 	line, _, found := strings.Cut(commands[4], " | nc -q1 localhost 2003")
 	if !found {
 		t.Fatalf("the quick start sends a line by %s", commands[4])
 	}
 	sendCarbon(t, "tcp", a.carbonAddr(t), shell(t, line))
-	eventually(t, patience, "the line of carbon", func() error {
+	eventually(t, waitTimeout, "the line of carbon", func() error {
 		if out := run(commands[5]); !strings.Contains(out, `"target": "demo.greeting"`) || !strings.Contains(out, "[42.0, ") {
 			return fmt.Errorf("%s\nprinted %s", commands[5], out)
 		}
 		return nil
 	})
-	eventually(t, 2*patience, "the first samples of Prometheus", func() error {
+	eventually(t, 2*waitTimeout, "the first samples of Prometheus", func() error {
 		if out := run(commands[1]); !strings.Contains(out, `"__name__":"up"`) || !strings.Contains(out, `"1"]`) {
 			return fmt.Errorf("%s\nprinted %s", commands[1], out)
 		}
@@ -76,7 +76,7 @@ func TestReadmeRemoteRead(t *testing.T) {
 	}
 }
 
-// shell runs a command of the README where its reader would, in the checkout, and returns what it
+// shell runs a command of the README in the checkout, as its reader would, and returns what it
 // prints.
 func shell(t testing.TB, command string) string {
 	t.Helper()

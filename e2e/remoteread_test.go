@@ -27,12 +27,12 @@ remote_read:
     read_recent: true
 `
 
-// longSeries is how many samples the long series has: noise takes nine bytes each in a chunk, more
-// in all than the frame of 1 MiB at which Prometheus' own server splits a series, which its client
-// does not put together again.
+// longSeries is the number of samples of the long series. Its values are noise, which takes nine
+// bytes each in a chunk. Together they exceed the frame of 1 MiB at which Prometheus' own server
+// splits a series, which its client does not join again.
 const longSeries = 150_000
 
-// TestRemoteRead has a real Prometheus without data answer from the adapter, by streamed chunks and
+// TestRemoteRead: a real Prometheus without data answers from the adapter, by streamed chunks and
 // by samples, as the adapter does itself.
 func TestRemoteRead(t *testing.T) {
 	needE2E(t)
@@ -131,7 +131,7 @@ func nativeHistograms(end time.Time) (all []prompb.Histogram) {
 	return all
 }
 
-// checkLongSeries wants the long series in one piece.
+// checkLongSeries checks that the long series comes in one piece.
 func checkLongSeries(t *testing.T, p *prometheusServer, end time.Time) {
 	t.Helper()
 	got := p.Query(t, "count_over_time(read_long[6h])", end)
@@ -140,7 +140,7 @@ func checkLongSeries(t *testing.T, p *prometheusServer, end time.Time) {
 	}
 }
 
-// A watched server is a proxy that notes the type of the answers.
+// A watched server is a proxy that records the type of the answers.
 type watched struct {
 	url         string
 	contentType atomic.Pointer[string]
@@ -166,9 +166,9 @@ func watchContentType(t *testing.T, to string) *watched {
 	return w
 }
 
-// forward sends a request on with a body that is at hand. One that is still being read when the
-// answer begins is closed by the server, and the transport, which looks for its end, then takes the
-// connection down with the answer.
+// forward sends a request on with a body that is already read. If the body is still being read when
+// the answer begins, the server closes it; the transport, which reads to its end, then breaks the
+// connection and the answer.
 func forward(proxy http.Handler, w http.ResponseWriter, r *http.Request, body []byte) {
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	proxy.ServeHTTP(w, r)

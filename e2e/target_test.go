@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// target is an application to be scraped that has every kind of metric. Its values depend on
-// nothing but the number of the scrape.
+// target is an application with every kind of metric, to be scraped. Its values depend only on the
+// number of the scrape.
 type target struct {
 	addr     string     // host:port
 	mu       sync.Mutex // guards all below
@@ -76,10 +76,10 @@ func (g *target) advance() {
 		}
 		g.depth.WithLabelValues(queue).Set(math.Sin(n+float64(i)) * 1e6)
 	}
-	// Not -0: Prometheus sends it as 0, since its protobuf library takes it for a default and
-	// leaves it out.
+	// Not -0: Prometheus sends it as 0, because its protobuf library takes it for a default value
+	// and leaves it out.
 	for i, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.SmallestNonzeroFloat64, math.MaxFloat64} {
-		// Each series changes kind all the time.
+		// Each series changes its kind of value all the time.
 		g.special.WithLabelValues(strconv.Itoa(i)).Set(v)
 		if g.scrapes%4 == i%4 {
 			g.special.WithLabelValues(strconv.Itoa(i)).Set(n)

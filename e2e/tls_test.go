@@ -25,7 +25,7 @@ tls_server_config: {cert_file: server.crt, key_file: server.key}
 basic_auth_users: {prometheus: ` + secretHash + `}
 `
 
-// clientConfig is what promtool takes for the same.
+// clientConfig is the client's side of webConfig, for promtool.
 const clientConfig = `
 tls_config: {ca_file: server.crt}
 basic_auth: {username: prometheus, password: secret}
@@ -34,8 +34,8 @@ basic_auth: {username: prometheus, password: secret}
 // secretHash is "secret" by bcrypt at its lowest cost, as "htpasswd -nBC 4" makes it.
 const secretHash = "$2a$04$RDYv1Z8CJw8cj3ShL6UhUOpkRFBECXjIlXivHatzBOp1qpJCTYvoi"
 
-// TestTLS runs the adapter behind a certificate and a password: who has neither gets nothing, and
-// Prometheus' own client gets in.
+// TestTLS runs the adapter with a certificate and a password: a client without them gets nothing,
+// and Prometheus' own client is accepted.
 func TestTLS(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -47,7 +47,7 @@ func TestTLS(t *testing.T) {
 
 	plain := a.client
 	a.base = "https://" + a.addr
-	stranger := a.client // trusts nobody
+	stranger := a.client // trusts no certificate
 	a.http = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13}}}
 	nameless := a.client
 	a.user, a.password = "prometheus", "secret"
@@ -78,8 +78,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// writeCertificate writes server.crt and server.key for 127.0.0.1, signed by itself, and returns
-// who trusts it.
+// writeCertificate writes a self-signed server.crt and server.key for 127.0.0.1, and returns a pool
+// that trusts it.
 func writeCertificate(t *testing.T, dir string) *x509.CertPool {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -40,8 +40,8 @@ func cellOf(n int, start int64, unit func(int64, int) int64, value func(int) flo
 	return points
 }
 
-// twosAndThrees begins a cell of two or three points at every second, with each kind of value and
-// unit in turn.
+// twosAndThrees returns cells of two or three points that begin at every second, with each kind of
+// value and unit in turn.
 func twosAndThrees() (rows [][]prompb.Sample) {
 	units, values := cellUnits(), cellValues()
 	for second := range int64(3600) {
@@ -50,14 +50,14 @@ func twosAndThrees() (rows [][]prompb.Sample) {
 	return rows
 }
 
-// everyKindOfCell begins cells of every kind where first bytes change, at all seconds of 05 and at
-// every first byte of milliseconds.
+// everyKindOfCell returns cells of every kind that begin where first bytes change, at all seconds
+// of 05 and at every first byte of milliseconds.
 func everyKindOfCell() (rows [][]prompb.Sample) {
 	starts := []int64{0, 16_000, 79_000, 96_000, 0x82 << 4 * 1000, 3583_000}
 	for second := int64(80); second < 96; second++ {
 		starts = append(starts, second*1000)
 	}
-	// 14 bits of milliseconds stand behind the first byte's
+	// 14 bits of milliseconds follow those of the first byte
 	for start := int64(0); start < hourMillis; start += 1 << 18 {
 		starts = append(starts, start+1-start%2)
 	}
@@ -86,8 +86,8 @@ func singlePoints() (rows [][]prompb.Sample) {
 	return rows
 }
 
-// firstHalves begins rows around second 80 to 95 with a cell of two points, secondHalves puts
-// another one behind each.
+// firstHalves begins rows around seconds 80 to 95 with a cell of two points, secondHalves puts
+// another one after each.
 func firstHalves() [][]prompb.Sample  { return halves(0) }
 func secondHalves() [][]prompb.Sample { return halves(100_000) }
 
@@ -100,8 +100,9 @@ func halves(later int64) (rows [][]prompb.Sample) {
 	return rows
 }
 
-// longIntegers begin rows of integers of 8 bytes around seconds 80 to 95. They are among
-// themselves: fsck --fix-all deletes those that stand beside others, in a TSD's cells as in ours.
+// longIntegers begins rows of integers of 8 bytes around seconds 80 to 95. Their rows contain
+// nothing else: fsck --fix-all deletes those that stand next to other points, in a TSD's cells as
+// in ours.
 func longIntegers() (rows [][]prompb.Sample) {
 	for second := int64(78); second < 98; second++ {
 		rows = append(rows, cellOf(3, second*1000, cellUnits()[second%3], func(i int) float64 { return 5e9 + float64(i) }))

@@ -12,9 +12,9 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 )
 
-// testTSDCells has the adapter begin cells at every second of the hour, with all kinds of
+// testTSDCells: the adapter writes cells that begin at every second of the hour, with all kinds of
 // qualifiers and values. OpenTSDB's queries, its scan command and its fsck must read every point,
-// before and after fsck and compaction have written rows anew: they tell kinds of cells by the
+// before and after fsck and compaction have rewritten rows: they identify kinds of cells by the
 // first byte of the qualifier, and not all by its length.
 func testTSDCells(t *testing.T, s tables) {
 	s.create(t)
@@ -37,7 +37,7 @@ func testTSDCells(t *testing.T, s tables) {
 
 	s.checkFsck(t, d, want.points())
 	want.checkDump(t, d, "as written")
-	// which reads what the one before wrote
+	// each reads what the one before wrote
 	for _, when := range []string{"after fsck --fix-all", "after another"} {
 		s.checkFsck(t, d, want.points(), "--fix-all")
 		s.checkBegins(t)
@@ -76,7 +76,7 @@ func (w tsdCells) points() (n int) {
 	return n
 }
 
-// check has the TSD query all points.
+// check queries all points through the TSD.
 func (w tsdCells) check(t *testing.T, d tsd, when string) {
 	t.Helper()
 	for metric, points := range w {
@@ -84,8 +84,8 @@ func (w tsdCells) check(t *testing.T, d tsd, when string) {
 	}
 }
 
-// checkDump has the scan command print all points, but for single ones of seconds 80 to 95: there
-// it fails, also where the TSD wrote them.
+// checkDump runs the scan command, which must print all points except single ones of seconds 80 to
+// 95: there it fails, also where the TSD wrote them.
 func (w tsdCells) checkDump(t *testing.T, d tsd, when string) {
 	t.Helper()
 	whole := maps.Clone(w)
@@ -102,14 +102,14 @@ const hoursOfCells = 100
 func cellsFrom() time.Time { return epoch }
 func cellsTo() time.Time   { return epoch.Add(hoursOfCells * time.Hour) }
 
-// write writes a row for each list of points, of which the times are milliseconds in the hour, and
-// notes them.
+// write writes a row for each list of points, whose times are milliseconds in the hour, and records
+// them.
 func (w tsdCells) write(t *testing.T, c client, metric string, rows [][]prompb.Sample) {
 	t.Helper()
 	c.Write(t, w.note(metric, rows)...).ok(t)
 }
 
-// put is write by OpenTSDB's HTTP put, of whole numbers.
+// put is write by OpenTSDB's HTTP put, for whole numbers.
 func (w tsdCells) put(t *testing.T, c client, metric string, rows [][]prompb.Sample) {
 	t.Helper()
 	var points []tsdPoint
@@ -125,7 +125,7 @@ func (w tsdCells) put(t *testing.T, c client, metric string, rows [][]prompb.Sam
 	c.Post(t, "/api/put", map[string]string{"Content-Type": "application/json"}, body).ok(t)
 }
 
-// note makes series of rows, an hour each, and notes their points.
+// note makes series of rows, an hour each, and records their points.
 func (w tsdCells) note(metric string, rows [][]prompb.Sample) (all []prompb.TimeSeries) {
 	if w[metric] == nil {
 		w[metric] = pointSet{}
@@ -145,8 +145,8 @@ func (w tsdCells) note(metric string, rows [][]prompb.Sample) (all []prompb.Time
 	return all
 }
 
-// dump has OpenTSDB's scan command print the points of metrics in the form that its import command
-// reads.
+// dump runs OpenTSDB's scan command, which prints the points of metrics in the form that its import
+// command reads.
 func (d tsd) dump(t *testing.T, metrics []string, from, to time.Time) tsdCells {
 	t.Helper()
 	args := []string{"--import", fmt.Sprint(from.Unix()), fmt.Sprint(to.Unix())}
@@ -171,7 +171,7 @@ func (d tsd) dump(t *testing.T, metrics []string, from, to time.Time) tsdCells {
 	return all
 }
 
-// addDumped notes a line of the scan command without its metric: seconds or milliseconds, value,
+// addDumped records a line of the scan command without its metric: seconds or milliseconds, value,
 // n=number.
 func (s pointSet) addDumped(t *testing.T, metric, line string) {
 	t.Helper()

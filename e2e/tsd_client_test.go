@@ -18,7 +18,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/e2e/cluster"
 )
 
-// tsd is a running OpenTSDB and how it is asked.
+// tsd is a client of a running OpenTSDB.
 type tsd struct {
 	*cluster.TSD
 	client
@@ -38,7 +38,7 @@ func (s tsdSeries) labels() string {
 	return labelText(ls)
 }
 
-// Query asks for a sub query, such as none:metric{host=*}. The error is the TSD's own.
+// Query sends a sub query, such as none:metric{host=*}. The error is the TSD's own.
 func (d tsd) Query(t testing.TB, m string, from, to time.Time) ([]tsdSeries, error) {
 	t.Helper()
 	r := d.Get(t, "/api/query?"+url.Values{
@@ -87,7 +87,7 @@ func (d tsd) points(t testing.TB, metric string, from, to time.Time) (pointSet, 
 	return all, nil
 }
 
-// mustPoints is points where the TSD must answer 200 at once.
+// mustPoints is points, but fails the test unless the TSD answers 200 at once.
 func (d tsd) mustPoints(t testing.TB, metric string, from, to time.Time) pointSet {
 	t.Helper()
 	points, err := d.points(t, metric, from, to)
@@ -136,12 +136,12 @@ func jsonNumber(n int) json.Number { return json.Number(strconv.Itoa(n)) }
 // later.
 func (d tsd) Telnet(t testing.TB, lines ...string) {
 	t.Helper()
-	conn, err := (&net.Dialer{Timeout: patience}).DialContext(t.Context(), "tcp", d.Addr())
+	conn, err := (&net.Dialer{Timeout: waitTimeout}).DialContext(t.Context(), "tcp", d.Addr())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(waitTimeout)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(conn, strings.Join(lines, "\n")+"\nversion\n"); err != nil {
@@ -161,7 +161,7 @@ func (d tsd) Telnet(t testing.TB, lines ...string) {
 	}
 }
 
-// Suggest lists the names of a type (metrics, tagk, tagv) that begin so, sorted.
+// Suggest lists the names of a type (metrics, tagk, tagv) with a prefix, sorted.
 func (d tsd) Suggest(t testing.TB, kind, prefix string) []string {
 	t.Helper()
 	var names []string

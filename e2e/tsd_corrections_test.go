@@ -11,14 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// testTSDCorrections writes late, twice and anew, also over what a TSD wrote: afterwards TSD and
-// adapter see the newest value of every instant, no compaction and no repair of OpenTSDB's changes
-// a point, and its checks find nothing.
+// testTSDCorrections writes points late, twice and with new values, also over what a TSD wrote.
+// Afterwards TSD and adapter return the newest value of every instant, no compaction or repair by
+// OpenTSDB changes a point, and its checks find nothing.
 func testTSDCorrections(t *testing.T, s tables) {
 	s.create(t)
 	a := s.startAdapter(t)
-	// As long as nobody reads, this TSD compacts nothing either: it does so on the next query of an
-	// old row.
+	// This TSD compacts on a query of an old row, so without queries it compacts nothing.
 	d := s.startTSD(t, true)
 	want := pointSet{}
 	correctOurs(t, a.client, want)
@@ -32,7 +31,7 @@ func testTSDCorrections(t *testing.T, s tables) {
 		visible.check(t, when+": TSD", d.mustPoints(t, "corrected", from, to))
 		want.check(t, when+": remote read", ourPoints(t, a.client, "corrected", from, to))
 	}
-	// First as we left it: fsck compacts nothing, the first query may.
+	// First as the adapter left it: fsck compacts nothing, the first query may.
 	checkUIDFsck(t, d)
 	s.checkFsck(t, d, visible.count())
 	rows, objects := s.dataCells(t)
@@ -47,7 +46,7 @@ func testTSDCorrections(t *testing.T, s tables) {
 	s.checkUntouched(t, rows, objects)
 	check("after fsck --fix-all")
 
-	// The adapter knows these rows from before the TSD rewrote them.
+	// The adapter knows these rows as they were before the TSD rewrote them.
 	rewriteAll(t, a.client, want)
 	visible = want.finite()
 	s.checkFsck(t, d, visible.count())
@@ -102,7 +101,7 @@ func correctOurs(t *testing.T, c client, want pointSet) {
 	write("dense", at(1800), -1, at(1800.5), 0.1, at(0), 7)
 }
 
-// correctTSDs has the TSD write integers and floats, and the adapter correct some of them.
+// correctTSDs: the TSD writes integers and floats, and the adapter corrects some of them.
 func correctTSDs(t *testing.T, c client, d tsd, want pointSet) {
 	t.Helper()
 	labels := func(host string) []string { return []string{"__name__", "corrected", "host", host} }
@@ -117,7 +116,7 @@ func correctTSDs(t *testing.T, c client, d tsd, want pointSet) {
 	}
 	d.Put(t, points...)
 	want.write(t, c, samples(at(5), 5.5, at(5.5), 5, at(30.5), 30), labels("ints")...)
-	// the second is what stands there, as an integer
+	// the second already has this value, as an integer
 	want.write(t, c, samples(at(6), math.Inf(1), at(7), 49*49), labels("ints")...)
 	want.write(t, c, samples(at(19), 0), labels("ints")...)
 	want.write(t, c, samples(at(3599), 1), labels("untouched")...) // beside, no correction
@@ -134,7 +133,7 @@ func rewriteAll(t *testing.T, c client, want pointSet) {
 // waitCompacted waits until no row has more than one cell of points.
 func (s tables) waitCompacted(t *testing.T) {
 	t.Helper()
-	eventually(t, patience, "compaction by the TSD", func() error {
+	eventually(t, waitTimeout, "compaction by the TSD", func() error {
 		rows, _ := s.dataCells(t)
 		for row, cells := range rows {
 			if cells > 1 {
@@ -145,7 +144,7 @@ func (s tables) waitCompacted(t *testing.T) {
 	})
 }
 
-// checkUntouched wants the rows of before, and every cell of objects as it was.
+// checkUntouched checks that the rows from before are there, with every cell of objects unchanged.
 func (s tables) checkUntouched(t *testing.T, before map[string]int, objects []cell) {
 	t.Helper()
 	rows, now := s.dataCells(t)

@@ -16,8 +16,8 @@ func checkUIDFsck(t *testing.T, d tsd) {
 	}
 }
 
-// checkFsck runs OpenTSDB's check of all rows. It must find nothing, having looked at everything:
-// it may stop early without a word.
+// checkFsck runs OpenTSDB's check of all rows. It must find nothing and must have read everything,
+// since it may stop early without an error.
 func (s tables) checkFsck(t *testing.T, d tsd, points int, flags ...string) {
 	t.Helper()
 	cells := s.cells(t, s.name) // fsck may leave fewer

@@ -11,12 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// testTSDLayout has adapters start with UID widths and salts that are not those of a TSD's tables:
-// they end with an error that names the flags, and the tables are as before. The right flags work.
+// testTSDLayout starts adapters with UID widths and salts that do not fit a TSD's tables: they end
+// with an error that names the flags, and the tables are unchanged. The right flags work.
 func testTSDLayout(t *testing.T, s tables) {
 	s.flags = []string{"--storage.uid-width.metric=4", "--storage.uid-width.tagk=4", "--storage.uid-width.tagv=4", "--storage.salt.width=1", "--storage.salt.buckets=4"}
 	s.create(t)
-	// The tables are empty: an adapter that has it wrong does not know yet.
+	// The tables are empty: an adapter with wrong flags cannot know it yet.
 	plain := s
 	plain.flags = nil
 	early := plain.startAdapter(t)
@@ -37,7 +37,7 @@ func testTSDLayout(t *testing.T, s tables) {
 		if !strings.Contains(early.Log(), "--storage.uid-width.metric=4 fits") {
 			t.Errorf("an adapter with other widths than the TSD that was first ends without saying so:\n%s", early.Log())
 		}
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		t.Error("an adapter with other widths than the TSD that was first goes on")
 	}
 	before := s.allCells(t)
@@ -72,7 +72,7 @@ func (s tables) allCells(t testing.TB) map[string]int {
 func (s tables) refuses(t testing.TB, flags []string, why ...string) {
 	t.Helper()
 	s.flags = flags
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, adapterBinary(t), append([]string{"--web.listen-address=127.0.0.1:0"}, s.args()...)...)
 	cmd.Dir = t.TempDir()

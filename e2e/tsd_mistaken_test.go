@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// testTSDMistaken has a TSD's compaction make cells of several points that begin with 05, which
+// testTSDMistaken: a TSD's compaction makes cells of several points that begin with 05, which
 // OpenTSDB's own fsck takes for append cells and deletes. The adapter reads them; when it writes to
-// their row, it puts a cell in their place that fsck reads.
+// their row, it replaces them by a cell that fsck reads.
 func testTSDMistaken(t *testing.T, s tables) {
 	s.create(t)
 	d := s.startTSD(t, true, withoutMeta()...)
@@ -26,7 +26,7 @@ func testTSDMistaken(t *testing.T, s tables) {
 	d.Put(t, points...)
 	from, to := epoch, epoch.Add(time.Hour)
 	want.check(t, "TSD", d.mustPoints(t, "mistaken", from, to)) // and now it compacts
-	eventually(t, patience, "compaction by the TSD", func() error { return s.wantMistaken(t, len(hosts)) })
+	eventually(t, waitTimeout, "compaction by the TSD", func() error { return s.wantMistaken(t, len(hosts)) })
 
 	a := s.startAdapter(t)
 	want.check(t, "remote read", ourPoints(t, a.client, "mistaken", from, to))

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// testTSDNewest has adapters acknowledge points that others correct or delete before they are put,
-// or before they are put again by a replay: everybody sees what was acknowledged last, and a TSD
-// never meets two values of an instant.
+// testTSDNewest: adapters acknowledge points that others correct or delete before they are put, or
+// before a replay puts them again. All readers see what was acknowledged last, and a TSD never
+// finds two values of an instant.
 func testTSDNewest(t *testing.T, s tables) {
 	s.create(t)
 	d := s.startTSD(t, false, withoutMeta()...)
@@ -56,7 +56,7 @@ func testTSDNewest(t *testing.T, s tables) {
 	if points := metricOf(t, buffered.client, "tsdbridge_head_points_replayed_total"); points < 6 {
 		t.Errorf("the killed adapter replays %v points, want at least 6: this tests nothing", points)
 	}
-	eventually(t, patience, "the flush of what was replayed", func() error {
+	eventually(t, waitTimeout, "the flush of what was replayed", func() error {
 		if rows := metricOf(t, logging.client, "tsdbridge_head_rows"); rows > 0 {
 			return fmt.Errorf("%v rows are left", rows)
 		}
@@ -96,7 +96,7 @@ func (n *newest) points(host string, v float64) []tsdPoint {
 	for _, at := range n.hours {
 		value := json.Number(strconv.FormatFloat(v, 'f', -1, 64))
 		if at%1000 == 0 {
-			// a TSD has two cells for a second that it is given in seconds and in milliseconds
+			// a TSD makes two cells of a second that it receives in seconds and in milliseconds
 			at /= 1000
 		}
 		all = append(all, tsdPoint{Metric: newestMetric, Timestamp: at, Value: value, Tags: map[string]string{"host": host}})
@@ -106,7 +106,7 @@ func (n *newest) points(host string, v float64) []tsdPoint {
 
 func (n *newest) putTSD(host string, v float64) { n.t.Helper(); n.tsd.Put(n.t, n.points(host, v)...) }
 
-// put has an adapter acknowledge a value into its log, by OpenTSDB's port.
+// put writes a value to an adapter's log, by OpenTSDB's port, and waits for the acknowledgement.
 func (n *newest) put(a *adapter, host string, v float64) {
 	n.t.Helper()
 	body, err := json.Marshal(n.points(host, v))
@@ -118,7 +118,7 @@ func (n *newest) put(a *adapter, host string, v float64) {
 	}
 }
 
-// write has an adapter acknowledge a value as its mode does, by remote write.
+// write writes a value by remote write and waits for the acknowledgement.
 func (n *newest) write(a *adapter, host string, v float64) {
 	n.t.Helper()
 	for _, at := range n.hours {
@@ -126,8 +126,8 @@ func (n *newest) write(a *adapter, host string, v float64) {
 	}
 }
 
-// remove has the TSD delete the rows of a series, and waits until they are gone: it answers before
-// HBase has deleted them.
+// remove has the TSD delete the rows of a series, and waits until they are gone, since the TSD
+// answers before HBase has deleted them.
 func (n *newest) remove(host string) {
 	n.t.Helper()
 	m := "none:" + newestMetric + "{host=" + host + "}"
@@ -135,7 +135,7 @@ func (n *newest) remove(host string) {
 		from, to := time.UnixMilli(at), time.UnixMilli(at+1000)
 		n.tsd.remove(n.t, m, from, to)
 		n.want.remove(newestLabels(host), at)
-		eventually(n.t, patience, "deletion by the TSD", func() error {
+		eventually(n.t, waitTimeout, "deletion by the TSD", func() error {
 			found, err := n.tsd.Query(n.t, m, from, to)
 			if err == nil && len(found) > 0 {
 				err = fmt.Errorf("there is still %v", found)
@@ -145,13 +145,13 @@ func (n *newest) remove(host string) {
 	}
 }
 
-// waitTSD waits until the TSD sees what is wanted.
+// waitTSD waits until the TSD returns the expected points.
 func (n *newest) waitTSD(when string) {
 	n.t.Helper()
 	n.want.wait(n.t, when, func() (pointSet, error) { return n.seen(n.tsd.points) })
 }
 
-// check has everybody see what is wanted, without waiting.
+// check checks that all readers see the expected points, without waiting.
 func (n *newest) check(when string) {
 	n.t.Helper()
 	got, err := n.seen(n.tsd.points)
@@ -191,7 +191,7 @@ func (s pointSet) join(o pointSet) {
 	}
 }
 
-// remove deletes the rows that a sub query meets.
+// remove deletes the rows that a sub query selects.
 func (d tsd) remove(t testing.TB, m string, from, to time.Time) {
 	t.Helper()
 	path := "/api/query?" + url.Values{"m": {m}, "start": {fmt.Sprint(from.UnixMilli())}, "end": {fmt.Sprint(to.UnixMilli())}}.Encode()

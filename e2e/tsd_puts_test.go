@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// testTSDPuts sends the same puts to the adapter and to a TSD, and compares what they store byte
-// for byte. Then it sends the same points to both: a TSD refuses to answer where an instant stands
-// in a row in two ways.
+// testTSDPuts sends the same puts to the adapter and to a TSD, and compares the stored bytes. Then
+// it sends the same points to both: a TSD answers with an error where a row contains an instant in
+// two forms.
 func testTSDPuts(t *testing.T, s tables) {
 	s.create(t)
 	a := s.startAdapter(t, "--opentsdb.listen-address=127.0.0.1:0")
@@ -30,7 +30,7 @@ func testTSDPuts(t *testing.T, s tables) {
 		}
 	}
 	want := len(telnetPuts("", "")) + 2*len(putNumbers())
-	eventually(t, patience, "the cells of both", func() error {
+	eventually(t, waitTimeout, "the cells of both", func() error {
 		cells := s.cellsBy(t)
 		if n, m, b := len(cells["us"]), len(cells["tsd"]), len(cells["both"]); n != want || m != want || b < want {
 			return fmt.Errorf("%d cells of ours, %d of the TSD, %d of both, want %d each", n, m, b, want)

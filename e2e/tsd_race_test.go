@@ -17,12 +17,13 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 )
 
-// raceNames is how many metrics, and values of each of two tags, are new to everybody at once.
+// raceNames is the number of metrics, and of values of each of two tags, that are new to all
+// writers at once.
 const raceNames = 200
 
-// testTSDRace has two adapters and a TSD write to the same new series at once. Afterwards every
-// name has one UID, everybody sees every point, and the only unused UIDs are those that the TSD
-// says it leaked.
+// testTSDRace: two adapters and a TSD write to the same new series at once. Afterwards every name
+// has one UID, all readers see every point, and the only unused UIDs are those that the TSD reports
+// as leaked.
 func testTSDRace(t *testing.T, s tables, logs string) {
 	s.create(t)
 	adapters := []*adapter{s.startAdapter(t), s.startAdapter(t)}
@@ -77,8 +78,8 @@ func raceLabels(n int) string {
 	return keyText("__name__", raceMetric(n), "host", tags["host"], "dc", tags["dc"])
 }
 
-// race has the three writers write the same new series at the same time, some at a time so that
-// nobody runs ahead.
+// race makes the three writers write the same new series at the same time, a few series at a time
+// so that they stay together.
 func race(write func(writer int, numbers []int)) {
 	const batch = 20
 	for from := 0; from < raceNames; from += batch {
@@ -94,7 +95,7 @@ func race(write func(writer int, numbers []int)) {
 	}
 }
 
-// raceAdapter runs beside the goroutine of the test, which alone may end it.
+// raceAdapter runs in a goroutine of its own; only the test's goroutine may end the test.
 func raceAdapter(t *testing.T, a *adapter, writer int, numbers []int) {
 	var all []prompb.TimeSeries
 	for _, n := range numbers {
@@ -150,8 +151,8 @@ func (s tables) checkUIDs(t *testing.T, d tsd, logs string) {
 	s.checkLeaks(t, d, reverse, logs)
 }
 
-// checkLeaks wants the UIDs that no name uses to be those of races that the TSD lost: it leaves
-// their reverse rows and says so in its log.
+// checkLeaks checks that the UIDs that no name uses come from races that the TSD lost: it leaves
+// their reverse rows and logs that.
 func (s tables) checkLeaks(t *testing.T, d tsd, unused map[string]string, logs string) {
 	t.Helper()
 	said, err := os.ReadFile(filepath.Join(logs, fmt.Sprintf("tsd-%s-%s", s.name, regexp.MustCompile(`\d+$`).FindString(d.Addr())), "tsd.log"))

@@ -28,7 +28,7 @@ func (p randomPoint) String() string { return fmt.Sprintf("%s@%d=%v", p.host, p.
 
 func randomLabels(host string) string { return keyText("__name__", randomMetric, "host", host) }
 
-// value returns one that was not there before: integers of 1 to 4 bytes, whole numbers that need
+// value returns a value that was not used before: integers of 1 to 4 bytes, whole numbers that need
 // more, floats of 4 and of 8 bytes.
 func (w *randomWorld) value() float64 {
 	w.serial++
@@ -52,7 +52,7 @@ func (w *randomWorld) points(n int) (all []randomPoint) {
 	return all
 }
 
-// beyond gives some points values that OpenTSDB has no place for, and that no TSD sees.
+// beyond gives some points values that OpenTSDB has no form for, and that no TSD sees.
 func (w *randomWorld) beyond(all []randomPoint) []randomPoint {
 	for i := range all {
 		switch w.rng.IntN(12) {
@@ -81,7 +81,7 @@ func (w *randomWorld) acknowledged(all []randomPoint) {
 	}
 }
 
-// write has an adapter acknowledge points by remote write; it must show them then.
+// write writes points to an adapter by remote write; after the acknowledgement it must show them.
 func (w *randomWorld) write(at int, all []randomPoint) {
 	w.t.Helper()
 	if err := w.tryWrite(at, all); err != nil {
@@ -104,7 +104,7 @@ func (w *randomWorld) tryWrite(at int, all []randomPoint) error {
 	return err
 }
 
-// put has an adapter acknowledge points by OpenTSDB's port, into its log.
+// put writes points to an adapter's log, by OpenTSDB's port, and waits for the acknowledgement.
 func (w *randomWorld) put(at int, all []randomPoint) {
 	w.t.Helper()
 	if err := w.tryPut(at, w.tsdPoints(all)); err != nil {
@@ -134,9 +134,9 @@ func (w *randomWorld) putTSD(all []randomPoint) {
 	w.acknowledged(all)
 }
 
-// tsdPoints are points as OpenTSDB takes them: whole seconds in seconds or milliseconds, whole
-// numbers as integers or as floats. Integers of 8 bytes are left out: OpenTSDB's fsck minds them
-// beside other points.
+// tsdPoints converts points to OpenTSDB's form: whole seconds in seconds or milliseconds, whole
+// numbers as integers or as floats. It leaves out integers of 8 bytes: OpenTSDB's fsck complains
+// about them next to other points.
 func (w *randomWorld) tsdPoints(points []randomPoint) (all []tsdPoint) {
 	for _, p := range points {
 		text := strconv.FormatFloat(p.v, 'f', -1, 64)
@@ -152,7 +152,7 @@ func (w *randomWorld) tsdPoints(points []randomPoint) (all []tsdPoint) {
 	return all
 }
 
-// checkShown wants an adapter to show what it has just acknowledged.
+// checkShown checks that an adapter shows what it has just acknowledged.
 func (w *randomWorld) checkShown(at int, all []randomPoint) {
 	w.t.Helper()
 	for _, p := range all {
@@ -163,7 +163,7 @@ func (w *randomWorld) checkShown(at int, all []randomPoint) {
 	}
 }
 
-// crowd has everybody write different instants of the same rows at the same time.
+// crowd makes all writers write different instants of the same rows at the same time.
 func (w *randomWorld) crowd() {
 	w.t.Helper()
 	all := w.points(8)
@@ -184,8 +184,7 @@ func (w *randomWorld) crowd() {
 	w.acknowledged(all)
 }
 
-// killWriting kills an adapter while it is written to. The sender repeats what was not
-// acknowledged.
+// killWriting kills an adapter during writes. The sender repeats what was not acknowledged.
 func (w *randomWorld) killWriting(at int) {
 	w.t.Helper()
 	all := w.points(2)
@@ -205,7 +204,7 @@ func (w *randomWorld) killWriting(at int) {
 	w.checkShown(at, all)
 }
 
-// killEnding kills an adapter while it puts what it holds because it was told to end.
+// killEnding kills an adapter while it flushes because it was told to end.
 func (w *randomWorld) killEnding(at int) {
 	w.t.Helper()
 	after := time.Duration(w.rng.IntN(40)) * time.Millisecond
@@ -218,11 +217,12 @@ func (w *randomWorld) killEnding(at int) {
 	w.adapters[at].Restart(w.t)
 }
 
-// waitPut waits until what came by the port of the default adapter is put, two seconds later.
+// waitPut waits until the points that came by the default adapter's port are put, two seconds
+// later.
 func (w *randomWorld) waitPut() {
 	w.t.Helper()
 	w.tell("logging is waited for")
-	eventually(w.t, patience, "the flush of what came by OpenTSDB's port", func() error {
+	eventually(w.t, waitTimeout, "the flush of what came by OpenTSDB's port", func() error {
 		if rows := metricOf(w.t, w.adapters[randomLogging].client, "tsdbridge_head_rows"); rows > 0 {
 			return fmt.Errorf("%v rows are left", rows)
 		}
@@ -230,18 +230,18 @@ func (w *randomWorld) waitPut() {
 	})
 }
 
-// remove has the TSD delete a row. It finds no row that nobody has put yet, so it puts a point
-// there before.
+// remove has the TSD delete a row. It first puts a point there, since the TSD does not find a row
+// before it is put.
 func (w *randomWorld) remove() {
 	w.t.Helper()
 	row := w.row()
 	w.putTSD([]randomPoint{{row.host, row.hour + settledOffset, w.value()}})
 	w.quietly(row, func() {
-		w.compact(row) // else the TSD puts together what it deletes
+		w.compact(row) // else the TSD compacts what it deletes
 		time.Sleep(ackGap)
 		w.order(row)
 		key := w.rowKey(row)
-		eventually(w.t, patience, "deletion by the TSD", func() error {
+		eventually(w.t, waitTimeout, "deletion by the TSD", func() error {
 			if cells := w.pointCells(key); cells > 0 {
 				return fmt.Errorf("row %x has %d cells of points", key, cells)
 			}
@@ -254,13 +254,13 @@ func (w *randomWorld) remove() {
 	}
 }
 
-// compacts reports whether the TSD puts a row together when it is asked for it.
+// compacts reports whether the TSD compacts a row when it is queried.
 func (w *randomWorld) compacts(row randomRow) bool {
 	return w.compaction && time.Since(time.UnixMilli(row.hour)) > 2*time.Hour
 }
 
-// quietly has no adapter put what it holds into a row that is compacted: what is put between the
-// TSD's reading and its deleting it deletes as well.
+// quietly runs do while no adapter puts points into a row that is being compacted: what is put
+// between the TSD's read and its deletion is deleted as well.
 func (w *randomWorld) quietly(row randomRow, do func()) {
 	w.t.Helper()
 	if !w.compacts(row) {
@@ -278,8 +278,8 @@ func (w *randomWorld) quietly(row randomRow, do func()) {
 	}
 }
 
-// order has a row deleted by a query or, less often since that is a process, by the tool scan. That
-// may end before it has sent its deletions.
+// order has a row deleted by a query or, less often since that starts a process, by the scan tool,
+// which may end before it has sent its deletions.
 func (w *randomWorld) order(row randomRow) {
 	w.t.Helper()
 	if w.rng.IntN(8) == 0 && !w.mistaken(row) {
@@ -299,7 +299,7 @@ func (w *randomWorld) order(row randomRow) {
 }
 
 // mistaken reports whether a row has a cell that OpenTSDB's scan takes for an append cell and fails
-// at: also those of a single point, as a TSD puts them.
+// on, including those of a single point, as a TSD puts them.
 func (w *randomWorld) mistaken(row randomRow) bool {
 	w.t.Helper()
 	key := w.rowKey(row)
@@ -312,13 +312,13 @@ func (r randomRow) path() string {
 	}.Encode()
 }
 
-// isDuplicate reports whether a TSD refuses because of two values of an instant.
+// isDuplicate reports whether a TSD's answer is an error because of two values of an instant.
 func isDuplicate(r reply) bool {
 	return r.status == http.StatusBadRequest && strings.Contains(string(r.body), "Duplicate timestamp")
 }
 
-// queryTSD has the TSD read a row, which it refuses while an instant has two values. One that
-// compacts puts an old row together then.
+// queryTSD has the TSD read a row, which it refuses while an instant has two values. A TSD with
+// compaction then compacts an old row.
 func (w *randomWorld) queryTSD(row randomRow) {
 	w.t.Helper()
 	w.quietly(row, func() {
@@ -331,7 +331,7 @@ func (w *randomWorld) queryTSD(row randomRow) {
 	})
 }
 
-// compact has the TSD read a row until that is compacted, if it compacts it and there is a row
+// compact has the TSD read a row until it is compacted, if the TSD compacts it and the row exists
 // without two values of an instant.
 func (w *randomWorld) compact(row randomRow) {
 	w.t.Helper()
@@ -339,7 +339,7 @@ func (w *randomWorld) compact(row randomRow) {
 		return
 	}
 	key := w.rowKey(row)
-	eventually(w.t, patience, "compaction by the TSD", func() error {
+	eventually(w.t, waitTimeout, "compaction by the TSD", func() error {
 		cells := w.pointCells(key)
 		if r := w.tsd.Get(w.t, row.path()); cells < 2 || isDuplicate(r) {
 			return nil

@@ -13,10 +13,10 @@ import (
 	"github.com/tsdbridge/tsdbridge/e2e/scale"
 )
 
-// testTSDRandom has three adapters and a TSD write, correct and delete few instants of few rows in
-// random order; adapters are killed and stopped meanwhile. In the end everybody sees of each
-// instant what was acknowledged last, and OpenTSDB's check finds nothing. For longer runs by hand
-// are TSDBRIDGE_RANDOM_SEED, _SEEDS (how many from there on), _STEPS and _ROUNDS.
+// testTSDRandom: three adapters and a TSD write, correct and delete a few instants of a few rows in
+// random order, while adapters are killed and stopped. In the end all readers see for each instant
+// what was acknowledged last, and OpenTSDB's check finds nothing. TSDBRIDGE_RANDOM_SEED, _SEEDS
+// (how many from there on), _STEPS and _ROUNDS are for longer runs by hand.
 func testTSDRandom(t *testing.T, s tables, compaction bool) {
 	first := uint64(envNumber(t, "TSDBRIDGE_RANDOM_SEED", 1))
 	for seed := first; seed < first+uint64(envNumber(t, "TSDBRIDGE_RANDOM_SEEDS", scale.Of(t, "random histories of three adapters and a TSD", 1, 1, 8))); seed++ {
@@ -45,7 +45,7 @@ func envNumber(t testing.TB, name string, otherwise int) int {
 
 const (
 	randomMetric = "random"
-	// ackGap is between two writes of one instant at least: which was acknowledged later is beyond
+	// ackGap is the least time between two writes of one instant, so that their order is beyond
 	// doubt.
 	ackGap = 50 * time.Millisecond
 )
@@ -58,13 +58,13 @@ type randomWorld struct {
 	rng        *rand.Rand
 	compaction bool
 	tsd        tsd
-	// through without a log, buffered, and what is the default with OpenTSDB's port
+	// through without a log, buffered, and the default with OpenTSDB's port
 	adapters []*adapter
-	// milliseconds: one of long ago, which a TSD compacts, and one that is not over
+	// milliseconds: one long ago, which a TSD compacts, and one that is not over
 	hours    []int64
 	instants []int64 // of both, milliseconds
 	want     pointSet
-	told     []string // what happened, for whoever reads a failure
+	told     []string // what happened, to be printed on a failure
 	begin    time.Time
 	serial   int // of values
 	flushes  int // of HBase
@@ -76,8 +76,8 @@ const (
 	randomLogging
 )
 
-// randomHosts returns the series; randomOffsets the instants of an hour: at its ends, where cells
-// of a TSD are mistaken, side by side in both units, and far apart.
+// randomHosts returns the series; randomOffsets returns the instants of an hour: at its ends, where
+// cells of a TSD are mistaken, next to each other in both units, and far apart.
 func randomHosts() []string { return []string{"a", "b"} }
 
 func randomOffsets() []int64 {
@@ -85,11 +85,11 @@ func randomOffsets() []int64 {
 }
 
 const (
-	// settledOffset is an instant of each row that is put into it in the end, and before it is
+	// settledOffset is an instant that is put into each row in the end, and before the row is
 	// deleted.
 	settledOffset = 500
-	// mostFlushes of HBase are made: more may have it compact all files, and forget the deletions
-	// that adapters still need.
+	// mostFlushes is the most flushes of HBase: after more it may compact all files, and forget
+	// deletions that adapters still need.
 	mostFlushes = 2
 )
 
@@ -118,7 +118,7 @@ func newRandomWorld(t *testing.T, s tables, compaction bool, seed uint64) *rando
 	return w
 }
 
-// run lets things happen, ends all adapters in order, so that everything is put, and checks.
+// run performs random steps, ends all adapters in order, so that everything is put, and checks.
 func (w *randomWorld) run(steps int) {
 	w.t.Helper()
 	for range steps {
@@ -140,7 +140,7 @@ func (w *randomWorld) run(steps int) {
 	}
 }
 
-// step is one thing that happens.
+// step performs one random step.
 func (w *randomWorld) step() {
 	w.t.Helper()
 	switch n := w.rng.IntN(40); {
@@ -194,8 +194,8 @@ func (w *randomWorld) tell(format string, args ...any) {
 	w.told = append(w.told, fmt.Sprintf("%7.3f %d ", now.Sub(w.begin).Seconds(), now.UnixMilli())+fmt.Sprintf(format, args...))
 }
 
-// settle has a process that has just been started put a point into each row: what a TSD put beside
-// a cell of many points, which nobody can know of, is settled then.
+// settle starts a new process that puts a point into each row. This settles points that a TSD has
+// put next to a cell of many points, which no process can know of otherwise.
 func (w *randomWorld) settle() {
 	w.t.Helper()
 	var all []randomPoint
@@ -207,7 +207,7 @@ func (w *randomWorld) settle() {
 	w.write(randomThrough, all)
 }
 
-// check has everybody see what is wanted, and looks at the table.
+// check checks that all readers see the expected points, and checks the table.
 func (w *randomWorld) check() {
 	w.t.Helper()
 	w.checkOnce()
@@ -246,7 +246,7 @@ func (w *randomWorld) seen(read func(t testing.TB, metric string, from, to time.
 	return all, nil
 }
 
-// checkOnce wants no instant in two cells of a row, nor twice in one.
+// checkOnce checks that no instant is in two cells of a row, or twice in one.
 func (w *randomWorld) checkOnce() {
 	w.t.Helper()
 	once := map[string]map[uint32]bool{}

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/tsdbutil"
 )
 
-// testTSDReadsUs has a real TSD read what the adapter wrote: points bit for bit, tags, names and
+// testTSDReadsUs: a real TSD reads what the adapter wrote: points bit for bit, tags, names and
 // series.
 func testTSDReadsUs(t *testing.T, s tables) {
 	s.create(t)
@@ -25,8 +25,8 @@ func testTSDReadsUs(t *testing.T, s tables) {
 	ask := func() (pointSet, error) {
 		return d.points(t, "reads_total", epoch.Add(-time.Hour), epoch.Add(3*time.Hour))
 	}
-	// at once, but for those that are buffered
-	eventually(t, patience, "all rows in the table", func() error {
+	// at once, except points that are buffered
+	eventually(t, waitTimeout, "all rows in the table", func() error {
 		got, err := ask()
 		if err == nil && !cmp.Equal(want, got) {
 			err = fmt.Errorf("%d of %d series", len(got), len(want))
@@ -36,13 +36,13 @@ func testTSDReadsUs(t *testing.T, s tables) {
 	want.check(t, "TSD query", d.mustPoints(t, "reads_total", epoch.Add(-time.Hour), epoch.Add(3*time.Hour)))
 	checkTSDFilters(t, d)
 	checkTSDNames(t, d)
-	if len(s.flags) == 0 { // what is buffered comes to the table later
+	if len(s.flags) == 0 { // buffered points are put later
 		checkTSDSees(t, a, d)
 	}
 }
 
 // writeForTSD writes series of every shape to the metric reads_total and returns what a TSD must
-// see of them: names as they are stored, and no sample that OpenTSDB has no place for.
+// see: names as they are stored, and no sample that OpenTSDB has no form for.
 func writeForTSD(t *testing.T, c client) pointSet {
 	t.Helper()
 	want := pointSet{}
@@ -54,7 +54,7 @@ func writeForTSD(t *testing.T, c client) pointSet {
 	want.write(t, c, samples(at(1), 1, at(2), 2, at(2.5), -2.5, at(-10), 1<<40), "__name__", "reads_total", "host", "a")
 	want.write(t, c, samples(at(1), 10, at(2), 20), "__name__", "reads_total", "host", "b")
 
-	// A series without labels gets a reserved tag, a character that OpenTSDB does not know is
+	// A series without labels gets a reserved tag; a character that OpenTSDB does not accept is
 	// escaped.
 	write := func(stored string, points []prompb.Sample, labels ...string) {
 		t.Helper()
@@ -88,7 +88,7 @@ func writeObjectsOnly(t *testing.T, c client) {
 	}
 }
 
-// checkTSDFilters has the TSD group, filter and aggregate our series.
+// checkTSDFilters groups, filters and aggregates our series through the TSD.
 func checkTSDFilters(t *testing.T, d tsd) {
 	t.Helper()
 	for _, c := range []struct {
@@ -163,8 +163,8 @@ func checkTSDNames(t *testing.T, d tsd) {
 	}
 }
 
-// checkTSDSees writes a new series and a new point while the TSD runs: it must see both in its next
-// query.
+// checkTSDSees writes a new series and a new point while the TSD runs: its next query must return
+// both.
 func checkTSDSees(t *testing.T, a *adapter, d tsd) {
 	t.Helper()
 	want := pointSet{}
@@ -175,7 +175,7 @@ func checkTSDSees(t *testing.T, a *adapter, d tsd) {
 	}
 }
 
-// testTSDSalted has adapter and TSD read each other on salted tables.
+// testTSDSalted: adapter and TSD read each other's points on salted tables.
 func testTSDSalted(t *testing.T, s tables) {
 	s.flags = []string{"--storage.salt.width=1", "--storage.salt.buckets=4"}
 	s.create(t)
@@ -204,8 +204,8 @@ func testTSDSalted(t *testing.T, s tables) {
 	}
 }
 
-// testTSDReadsBuffered is the same with points that come to the table as whole rows, from the log
-// and the head.
+// testTSDReadsBuffered is testTSDReadsUs with points that are put as whole rows, from the log and
+// the head.
 func testTSDReadsBuffered(t *testing.T, s tables) {
 	s.flags = []string{"--write.mode=buffered", "--write.log.path=" + t.TempDir(), "--write.buffer.flush-interval=100ms"}
 	testTSDReadsUs(t, s)

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// testTSDRename has OpenTSDB's tool rename a metric and a tag value while an adapter writes them by
-// two doors. Soon the old names are new series, and what was written under them before has the new
-// names for TSD and adapter.
+// testTSDRename renames a metric and a tag value with OpenTSDB's tool while an adapter writes them
+// by two protocols. Soon the old names are new series, and points written under them before have
+// the new names for TSD and adapter.
 func testTSDRename(t *testing.T, s tables) {
 	s.create(t)
 	a := s.startAdapter(t, withCarbon)
@@ -30,7 +30,7 @@ func testTSDRename(t *testing.T, s tables) {
 		return points.count()
 	}
 	write(1)
-	eventually(t, patience, "the first points", func() error {
+	eventually(t, waitTimeout, "the first points", func() error {
 		if count("old.name", "{host=oldhost}") != 1 || count("old.carbon", "") != 1 {
 			return fmt.Errorf("old.name has %d, old.carbon %d", count("old.name", "{host=oldhost}"), count("old.carbon", ""))
 		}
@@ -47,7 +47,7 @@ func testTSDRename(t *testing.T, s tables) {
 	n := 1
 	fresh := s.startTSD(t, false, withoutMeta()...) // the other one remembers the old names too
 	d = fresh
-	eventually(t, patience, "the old names are new series", func() error {
+	eventually(t, waitTimeout, "the old names are new series", func() error {
 		n++
 		write(n)
 		if count("old.name", "{host=oldhost}") == 0 || count("old.carbon", "") == 0 {
@@ -61,7 +61,7 @@ func testTSDRename(t *testing.T, s tables) {
 		n++
 		write(n)
 	}
-	eventually(t, patience, "all points", func() error {
+	eventually(t, waitTimeout, "all points", func() error {
 		for i, pair := range [][2]int{
 			{count("old.name", "{host=newhost}"), count("old.name", "{host=oldhost}")}, {count("new.carbon", ""), count("old.carbon", "")},
 		} {

@@ -117,7 +117,7 @@ type browsing struct {
 func (b *browsing) browse(tree treeState) {
 	b.t.Helper()
 	ours := leavesOf(b.tables.showTree(b.t, tree.ID))
-	eventually(b.t, patience, "the TSD shows "+tree.Name, func() error {
+	eventually(b.t, waitTimeout, "the TSD shows "+tree.Name, func() error {
 		theirs := leavesOf(b.tsd.Browse(b.t, tree.ID))
 		if diff := cmp.Diff(theirs, firstsOf(ours, theirs)); diff != "" {
 			return fmt.Errorf("the TSD (-) and tsdbridge (+) differ:\n%s", diff)
@@ -202,7 +202,7 @@ func (b *browsing) messages(tree treeState, all [][]string) {
 func (b *browsing) realtime() {
 	b.t.Helper()
 	n := 0
-	eventually(b.t, patience, "a series of the TSD is found", func() error {
+	eventually(b.t, waitTimeout, "a series of the TSD is found", func() error {
 		n++
 		b.tsd.Put(b.t, tsdPoint{
 			Metric: fmt.Sprintf("real.time%d", n), Timestamp: epoch.Unix(), Value: "1", Tags: map[string]string{"dc": "dal", "host": "tsd"},
@@ -229,7 +229,7 @@ func (b *browsing) realtime() {
 func (b *browsing) defined() {
 	b.t.Helper()
 	id := b.tsd.DefineTree(b.t, treeSpec{Name: "later", Enabled: true, rules: []ruleSpec{{Type: "METRIC"}, {Level: 1, Type: "TAGK", Field: "late"}}})
-	eventually(b.t, patience, "the adapter knows a tree of the TSD", func() error {
+	eventually(b.t, waitTimeout, "the adapter knows a tree of the TSD", func() error {
 		if trees := b.adapter.trees(b.t); !slices.ContainsFunc(trees, func(s treeState) bool { return s.ID == id && s.Enabled }) {
 			return fmt.Errorf("trees are %v", trees)
 		}
@@ -239,7 +239,7 @@ func (b *browsing) defined() {
 	if found := b.adapter.find(b.t, "new.*"); !slices.Equal(found, []string{"new.yes"}) {
 		b.t.Errorf("find new.* = %v", found)
 	}
-	eventually(b.t, patience, "the TSD shows it", func() error {
+	eventually(b.t, waitTimeout, "the TSD shows it", func() error {
 		if lines := b.tsd.Browse(b.t, id); len(lines) != 2 || !strings.HasPrefix(lines[1], "new.yes ") {
 			return fmt.Errorf("as %v", lines)
 		}

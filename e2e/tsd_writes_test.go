@@ -12,8 +12,8 @@ import (
 )
 
 // testTSDWrites reads what real TSDs wrote: one compacts its rows and leaves tsdb-meta empty, as
-// most do, one appends and keeps tsdb-meta. Adapter and TSDs must see the same points at every
-// moment.
+// most do; the other appends and keeps tsdb-meta. Adapter and TSDs must return the same points at
+// every moment.
 func testTSDWrites(t *testing.T, s tables) {
 	s.create(t)
 	a := s.startAdapter(t)
@@ -21,8 +21,7 @@ func testTSDWrites(t *testing.T, s tables) {
 	appending := s.startTSD(t, false, "tsd.storage.enable_appends", "true")
 	b := both{t: t, tables: s, adapter: a, tsds: []tsd{compacting, appending}}
 
-	// Each metric is asked for as soon as it is written: nothing but tsdb-uid and the row keys
-	// knows it.
+	// Each metric is queried as soon as it is written: only tsdb-uid and the row keys contain it.
 	b.want = pointSet{}
 	b.telnet(compacting, "sys.cpu.user")
 	b.put(compacting, "sys.cpu.user")
@@ -61,14 +60,14 @@ type both struct {
 func (b *both) from() time.Time { return epoch.Add(-time.Hour) }
 func (b *both) to() time.Time   { return epoch.Add(4 * time.Hour) }
 
-// check fails the test unless everybody sees what is wanted. What TSDs were told by telnet is a
-// little late.
+// check fails the test unless all readers see the expected points. Points that TSDs received by
+// telnet arrive a little later.
 func (b *both) check(metric, when string) {
 	b.t.Helper()
 	for i, d := range b.tsds {
 		b.want.wait(b.t, fmt.Sprintf("%s, TSD %d", when, i), func() (pointSet, error) { return d.points(b.t, metric, b.from(), b.to()) })
 	}
-	// No waiting: what a TSD sees stands in the table.
+	// No waiting: what a TSD returns is in the table.
 	b.want.check(b.t, when+", remote read", ourPoints(b.t, b.adapter.client, metric, b.from(), b.to()))
 	selector := fmt.Sprintf("{%q}", metric)
 	b.want.check(b.t, when+", query", queriedPoints(b.t, b.adapter.client, selector, b.from(), b.to()))
@@ -126,8 +125,8 @@ func (b *both) put(d tsd, metric string) {
 	d.Put(b.t, points...)
 }
 
-// writeBeside has the adapter write to a series of its own and into the TSDs' rows, at instants of
-// which there are none.
+// writeBeside writes with the adapter to a series of its own and into the TSDs' rows, at instants
+// without points.
 func (b *both) writeBeside(metric string) {
 	b.t.Helper()
 	for _, host := range []string{"us", "telnet", "ms", "http"} {

@@ -14,7 +14,7 @@ import (
 // Rows with a long history are settled as fast as they are read: nothing in them takes quadratic
 // time.
 func TestRowsWithLongPasts(t *testing.T) {
-	const patience = 20 * time.Second // of some 50 ms; minutes where something is quadratic
+	const timeLimit = 20 * time.Second // of some 50 ms; minutes where something is quadratic
 	for _, c := range []struct {
 		name string
 		make func(*world)
@@ -51,7 +51,7 @@ func TestRowsWithLongPasts(t *testing.T) {
 			begin := time.Now()
 			held.flush()
 			late.flush()
-			if took := time.Since(begin); took > patience {
+			if took := time.Since(begin); took > timeLimit {
 				t.Errorf("two flushes of the row took %v", took)
 			}
 			w.check()

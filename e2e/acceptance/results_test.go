@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What go test reports becomes a table; a failing test is listed, a size is noted once.
+// The report of go test becomes a table; a failing test is listed, and a size is listed once.
 func TestResults(t *testing.T) {
 	const events = `{"Action":"output","Package":"github.com/tsdbridge/tsdbridge/tree","Test":"TestFind","Output":"    find_test.go:7: scale: 500 paths\n"}
 {"Action":"output","Package":"github.com/tsdbridge/tsdbridge/tree","Test":"TestFind","Output":"    find_test.go:7: scale: 500 paths\n"}

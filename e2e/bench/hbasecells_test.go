@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The points of a cell are counted by its qualifier.
+// The points of a cell are counted from its qualifier.
 func TestPointsOf(t *testing.T) {
 	for _, test := range []struct {
 		qualifier, what string

@@ -201,8 +201,8 @@ func (h *hadoop) warm(ctx context.Context, table string, shape load.Shape, f loa
 	if err := load.NewSender(load.Encode(shape, f, connections, 2000), to).Run(ctx); err != nil {
 		return err
 	}
-	const patience = 2 * time.Minute
-	return until(ctx, patience, func(ctx context.Context) error {
+	const waitTimeout = 2 * time.Minute
+	return until(ctx, waitTimeout, func(ctx context.Context) error {
 		got, err := h.contents(ctx, table, shape)
 		if err == nil && got.points != shape.Samples() {
 			err = fmt.Errorf("%d of %d points of the first load are in the table", got.points, shape.Samples())

@@ -126,8 +126,8 @@ func (d *drill) waitAcked(ctx context.Context, want int, loaded <-chan error) er
 
 // answers returns when the server answers a query.
 func (s *server) answers(ctx context.Context, shape load.Shape) error {
-	const patience = time.Minute
-	return until(ctx, patience, func(ctx context.Context) error {
+	const waitTimeout = time.Minute
+	return until(ctx, waitTimeout, func(ctx context.Context) error {
 		if err := s.proc.ended(); err != nil {
 			return err
 		}

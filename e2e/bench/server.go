@@ -84,8 +84,8 @@ func (s *server) run(ctx context.Context) error {
 		return err
 	}
 	s.pid.Store(int64(s.proc.pid()))
-	const patience = 2 * time.Minute
-	if err = until(ctx, patience, s.isReady); err != nil {
+	const waitTimeout = 2 * time.Minute
+	if err = until(ctx, waitTimeout, s.isReady); err != nil {
 		s.proc.kill()
 		return fmt.Errorf("%s ready: %w", s.name, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Each line says whether its bar holds, and what could not be measured is never a yes.
+// Each line reports whether its bar is met; a figure that could not be measured never meets it.
 func TestVerdicts(t *testing.T) {
 	nan := math.NaN()
 	for _, test := range []struct {

@@ -36,8 +36,8 @@ func stored(done []int) map[string]*prompb.TimeSeries {
 	return all
 }
 
-// The comparison of the drill finds every way in which a server can be wrong, and nothing in one
-// that is right.
+// The comparison of the drill finds every way in which a server can be wrong, and no error in a
+// correct server.
 func TestTruth(t *testing.T) {
 	const some = "node_misc_field07"
 	for _, test := range []struct {

@@ -35,8 +35,8 @@ func want(name func(*Series) string, lanes int) [][]point {
 	return all
 }
 
-// What is encoded is read back by decoders that are not ours, in order, and cut into requests of
-// the size asked for.
+// Encoded requests are read back by independent decoders, in order, and are cut to the requested
+// size.
 func TestEncode(t *testing.T) {
 	tags := func(s *Series) string { return s.Name() + s.tags(" ", "=") }
 	for _, test := range []struct {
@@ -179,7 +179,7 @@ func decodePut(t *testing.T, body []byte) (all []point) {
 	return all
 }
 
-// The mixture of kinds is the one that the peers' figures were taken with.
+// The mixture of kinds is the one with which the peers' figures were measured.
 func TestHostTemplates(t *testing.T) {
 	kinds := map[kind]int{}
 	for _, template := range templates {

@@ -80,10 +80,10 @@ func (s *Sender) lane(ctx context.Context, i int, p *pace) error {
 
 // send tries again while the server asks for that, as senders do.
 func (s *Sender) send(ctx context.Context, c connection, body []byte) error {
-	const pause, patience = 50 * time.Millisecond, 2 * time.Minute
+	const pause, waitTimeout = 50 * time.Millisecond, 2 * time.Minute
 	for begin := time.Now(); ; {
 		err := c.send(ctx, body)
-		if !isBusy(err) || time.Since(begin) > patience {
+		if !isBusy(err) || time.Since(begin) > waitTimeout {
 			return err
 		}
 		s.busy.Add(1)

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 )
 
-// receiver takes remote write and notes the requests by their bodies, refusing some.
+// receiver accepts remote write and records the requests by their bodies, refusing some.
 type receiver struct {
 	mu     sync.Mutex // guards all below
 	bodies map[string]int
@@ -33,9 +33,9 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.WriteHeader(status)
 }
 
-// A busy server is asked again, another failure ends the run, and the next one begins with what was
-// not acknowledged: nothing is left out, and nothing sent twice but the one request whose answer
-// the failure of its neighbour cut off.
+// The sender repeats a request to a busy server; another failure ends the run, and the next run
+// begins with what was not acknowledged. Nothing is left out, and nothing is sent twice except the
+// one request whose answer was cut off by a failure on the other lane.
 func TestSenderGoesOn(t *testing.T) {
 	answers := map[int]int{3: http.StatusServiceUnavailable, 4: http.StatusTooManyRequests, 25: http.StatusInternalServerError}
 	r := &receiver{bodies: map[string]int{}, answer: func(n int) int {
@@ -79,7 +79,7 @@ func TestSenderGoesOn(t *testing.T) {
 	}
 }
 
-// Lines are all read when Run returns, and a complaint of the server is an error.
+// All lines are read when Run returns, and a complaint of the server is an error.
 func TestSenderOfLines(t *testing.T) {
 	for _, test := range []struct {
 		name, complaint string
@@ -134,7 +134,7 @@ func TestSenderStops(t *testing.T) {
 	}
 }
 
-// A lane waits for the slowest, and no more once that has left.
+// A lane waits for the slowest, but no longer once that has left.
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPace(2)

@@ -147,8 +147,8 @@ func (l *liner) finish(ctx context.Context) error {
 	if err := l.conn.CloseWrite(); err != nil {
 		return err
 	}
-	const patience = 2 * time.Minute
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	const waitTimeout = 2 * time.Minute
+	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	select {
 	case err := <-l.said:

@@ -15,7 +15,7 @@ import (
 // takes quadratic time.
 func TestLargeRows(t *testing.T) {
 	// of less than one; minutes where something is quadratic
-	const n, patience = 100_000, 20 * time.Second
+	const n, timeLimit = 100_000, 20 * time.Second
 	point := func(i int, v float64) schema.Point {
 		p, _ := schema.FloatPoint(uint32(i*30+1), v, schema.ValuesAuto)
 		return p
@@ -97,7 +97,7 @@ func TestLargeRows(t *testing.T) {
 			begin := time.Now()
 			var r Reconciler
 			m := r.Reconcile([]byte("row"), &h, &p)
-			if took := time.Since(begin); took > patience {
+			if took := time.Since(begin); took > timeLimit {
 				t.Errorf("it took %v", took)
 			} else {
 				t.Logf("%v: %d puts, %d deletions", took, len(m.Puts), len(m.Deletes))
@@ -108,7 +108,7 @@ func TestLargeRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			merged := content.Mutation([]byte("row"), h.Cells, content.Merge(p.Points, p.Objects))
-			if took := time.Since(begin); took > patience {
+			if took := time.Since(begin); took > timeLimit {
 				t.Errorf("to merge it took %v", took)
 			} else {
 				t.Logf("merged: %v: %d puts, %d deletions", took, len(merged.Puts), len(merged.Deletes))

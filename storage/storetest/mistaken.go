@@ -11,9 +11,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// RunMistaken holds a store to what it does with cells that a TSD's fsck takes for append cells, as
-// a TSD's compaction makes them: it reads them, and whatever it writes to their row, it leaves none
-// of them there and loses no point.
+// RunMistaken tests a store on cells that a TSD's fsck takes for append cells, as a TSD's
+// compaction makes them: the store reads them, and whatever it writes to their row, none of them is
+// left and no point is lost.
 func RunMistaken(t *testing.T, c Config) {
 	for _, way := range ways[:2] {
 		for _, write := range mistakenWrites {
@@ -25,7 +25,7 @@ func RunMistaken(t *testing.T, c Config) {
 	}
 }
 
-// mistakenWrites are what may be written to a row that holds points at seconds 80, 90 and 100.
+// mistakenWrites are writes to a row that has points at seconds 80, 90 and 100.
 var mistakenWrites = []struct {
 	name string
 	add  func(b *storage.Batch, ref storage.Ref)
@@ -64,7 +64,7 @@ func (r *mistakenRun) all(add func(*storage.Batch, storage.Ref)) {
 	r.process.End()
 }
 
-// append writes what add adds, for the first series, and notes it in the model.
+// append writes what add adds, for the first series, and records it in the model.
 func (r *mistakenRun) append(add func(*storage.Batch, storage.Ref)) {
 	var b storage.Batch
 	add(&b, r.refs[0])

@@ -13,7 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// A Sample is what the model keeps at an instant of a series.
+// A Sample is the model's sample at an instant of a series.
 type Sample struct {
 	Bits      uint64 // of a float
 	Histogram string // or a histogram's data
@@ -42,7 +42,8 @@ var Values = []float64{
 	math.Float64frombits(0x7ff0000000000002), math.NaN(), math.Float64frombits(0xfff8000000001234),
 }
 
-// AddRandom puts one datum into the batch and, last wins, into the model.
+// AddRandom adds one random datum to the batch and to the model, where the last one of an instant
+// wins.
 func (m *Model) AddRandom(r *rand.Rand, b *storage.Batch, refs []storage.Ref, span int64) {
 	n := r.IntN(len(refs))
 	time := 1356998400000 + r.Int64N(span)*500
@@ -62,7 +63,7 @@ func (m *Model) AddRandom(r *rand.Rand, b *storage.Batch, refs []storage.Ref, sp
 	}
 }
 
-// Put notes a sample of series n.
+// Put records a sample of series n.
 func (m *Model) Put(n int, time int64, s Sample) { m.samples[n][time] = s }
 
 // Of returns the part of the model that is of some series, in their order.
@@ -74,7 +75,7 @@ func (m *Model) Of(series []int) *Model {
 	return some
 }
 
-// Check reads everything back, series by series and in parts, and compares.
+// Check reads everything back, series by series and in parts, and compares it with the model.
 func (m *Model) Check(t *testing.T, s *storage.Store, refs []storage.Ref, start, end int64) {
 	t.Helper()
 	want := m.between(start, end)

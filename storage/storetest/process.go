@@ -1,6 +1,6 @@
-// Package storetest is the suite that a store is held to over every engine: whatever the order of
-// points, the ways they are written, and the ends of the process, a read gives what a plain list
-// gives. It is for tests.
+// Package storetest tests a store over every engine: whatever the order of points, the ways they
+// are written, and the ends of the process, a read returns what a plain list returns. It is for
+// tests.
 package storetest
 
 import (
@@ -23,7 +23,7 @@ func Tables() []kv.Table {
 	}
 }
 
-// A Process is a store that runs.
+// A Process is a running store.
 type Process struct {
 	*storage.Store
 	t    testing.TB
@@ -31,7 +31,7 @@ type Process struct {
 	done chan error // nil when it has ended
 }
 
-// Start opens a store over db, as a process that starts does, and waits until it is ready.
+// Start opens a store over db, as a starting process does, and waits until it is ready.
 func Start(t testing.TB, db kv.KV, change ...func(*storage.Options)) *Process {
 	t.Helper()
 	o := storage.DefaultOptions()
@@ -56,7 +56,7 @@ func Start(t testing.TB, db kv.KV, change ...func(*storage.Options)) *Process {
 	return p
 }
 
-// Stop ends Run and nothing else: what a kill leaves. Calling it again does nothing.
+// Stop ends Run and nothing else: it leaves what a kill leaves. Calling it again does nothing.
 func (p *Process) Stop() {
 	if p.done == nil {
 		return

@@ -8,10 +8,10 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// CheckRows looks at the cells themselves: what a TSD refuses must never stand in a row. That is an
-// instant twice with different bytes; twice with the same bytes is no harm, and can happen on a
-// cluster, where a change that its sender gave up may still come after the next one. exclusive says
-// that it cannot.
+// CheckRows checks the cells themselves: an instant must never be in a row twice with different
+// bytes, because a TSD refuses such a row. Twice with the same bytes does no harm. It can happen on
+// a cluster, where a change that its sender gave up may still arrive after the next one; exclusive
+// means that it cannot.
 func CheckRows(t *testing.T, db kv.KV, table string, exclusive bool) {
 	t.Helper()
 	for row, err := range db.Scan(t.Context(), kv.Scan{Table: table, Family: "t"}) {

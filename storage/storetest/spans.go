@@ -11,9 +11,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 )
 
-// RunSpans holds Find, and the lists of names, of a store that nobody else writes to to the days of
-// a plain list, by each way of a point and through all fates: they give the series that have points
-// on a day asked for, or on days around it, and no others.
+// RunSpans tests Find, and the lists of names, of a store that is the only writer to its tables. It
+// compares with the days of a plain list, by each way of a point and through all fates: Find
+// returns the series that have points on a requested day, or on days around it, and no others.
 func RunSpans(t *testing.T, c Config) {
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
@@ -31,14 +31,14 @@ func RunSpans(t *testing.T, c Config) {
 const (
 	day     = 24 * 3600_000
 	dayZero = begin / day
-	// spanSeries is how many series there may be, spanDays over how many days their points lie.
+	// spanSeries is the greatest number of series, spanDays the number of days with points.
 	spanSeries, spanDays = 40, 12
 )
 
 // hull is the first and the last day on which a series has points.
 type hull struct{ first, last int64 }
 
-// spanRun is one run: series come one after the other.
+// spanRun is one run, in which new series keep coming.
 type spanRun struct {
 	*run
 	hulls []hull
@@ -96,7 +96,7 @@ func (r *spanRun) append() {
 	}
 }
 
-// check asks for some days.
+// check queries some days.
 func (r *spanRun) check() {
 	r.t.Helper()
 	first := int64(dayZero) - 1 + r.rng.Int64N(spanDays+2)

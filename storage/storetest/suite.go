@@ -15,34 +15,34 @@ import (
 // Fate is how a process ended.
 type Fate int
 
-// The fates. After a kill the disk has all that was written; after a power failure what was synced,
-// and some of the rest.
+// The fates. After a kill the disk has everything that was written; after a power failure it has
+// what was synced, and some of the rest.
 const (
 	Ended Fate = iota
 	Killed
 	PowerFailed
 )
 
-// An Engine is where the tables of one run are.
+// An Engine keeps the tables of one run.
 type Engine interface {
-	// Open gives the tables to a process that starts, Ended for the first. The one before has met
-	// its fate.
+	// Open returns the tables for a process that starts. before is the fate of the process before
+	// it, Ended for the first.
 	Open(t *testing.T, before Fate) kv.KV
 }
 
-// Config says what a suite runs on.
+// Config defines what a suite runs on.
 type Config struct {
 	New       func(t *testing.T) Engine   // empty tables
 	Names     func(Engine) storage.Tables // nil: the default ones
 	Seeds     uint64                      // runs of each way
 	Batches   int                         // of a run; 0: 60
-	Exclusive bool                        // nobody else writes to the tables
+	Exclusive bool                        // no other process writes to the tables
 	Salted    bool                        // tables with a salt of one byte
 	Clock     func() time.Time            // nil: the machine's
 }
 
-// ways are the ways of a point: what the flags of a process say, and which of the store's two
-// appenders a batch takes.
+// ways are the ways of a point: the flags of a process, and which of the store's two appenders a
+// batch takes.
 var ways = []struct {
 	name  string
 	flags func(*rand.Rand, *storage.Options)
@@ -63,7 +63,7 @@ var ways = []struct {
 
 func direct(_ *rand.Rand, s *storage.Store) storage.Appender { return s }
 
-// Run holds a store over an engine to the model, by each way.
+// Run compares a store over an engine with the model, by each way.
 func Run(t *testing.T, c Config) {
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
@@ -103,7 +103,7 @@ var list = []storage.Series{
 	{Metric: "m", Tags: []storage.Tag{{Key: "host", Value: "a"}, {Key: "z", Value: "1"}}},
 }
 
-// begin is the begin of all points, 2013: rows are due at once, or never.
+// begin is the time of the first points, in 2013: rows are due at once, or never.
 const begin = 1356998400000
 
 // start starts a process after the fate of the one before.
@@ -171,7 +171,7 @@ func (r *run) run() {
 	}
 	m.Check(t, r.process.Store, r.refs, 0, storage.MaxTime)
 	m.Check(t, r.process.Store, r.refs, begin+100, begin+3600_000)
-	// At last everything is in the table, as a store without a log sees it.
+	// In the end everything is in the table, as a store without a log sees it.
 	r.process.End()
 	r.db = r.engine.Open(t, Ended)
 	last := Start(t, r.db, r.options, func(o *storage.Options) { o.Buffer.Dir = "" })

@@ -1,9 +1,8 @@
-// Package hbasetest is a small HBase inside the test's own process: a ZooKeeper that knows where
-// things are and region servers that speak HBase's protocol over tables in memory. It does on
-// request what a real HBase cannot be made to do at a chosen moment: lose an answer, refuse a
-// request, move or split a region between two requests. It keeps all versions and tombstones
-// forever, ignores filters (a server may always send more than was asked for), and knows nothing of
-// durability.
+// Package hbasetest is a small HBase in the test's own process: a ZooKeeper that returns addresses,
+// and region servers that speak HBase's protocol over tables in memory. On request it does what a
+// real HBase cannot be made to do at a chosen moment: lose an answer, refuse a request, move or
+// split a region between two requests. It keeps all versions and tombstones forever, ignores
+// filters (a server may always send more than requested), and is never durable.
 package hbasetest
 
 import (
@@ -37,7 +36,7 @@ type Cluster struct {
 	PageRows, PageCells int
 }
 
-// A Request is what a fault can be chosen by.
+// A Request describes a request, so that a test can choose a fault for it.
 type Request struct {
 	Method string // Get, Mutate, Multi, Scan
 	Table  string
@@ -52,11 +51,11 @@ type Fault struct {
 	Exception string
 	// RowException answers a Multi with this class for each of its regions.
 	RowException string
-	// Silent answers a Multi without a word about its last row, which was not carried out.
+	// Silent answers a Multi without a result for its last row, which was not carried out.
 	Silent bool
 	// Lose carries the request out and closes the connection instead of answering.
 	Lose bool
-	// Empty answers a scan without rows, as a server does that has found nothing yet.
+	// Empty answers a scan without rows, like a server that has found nothing yet.
 	Empty bool
 	// Hold waits until the channel is closed, or the test over, before the request is carried out.
 	Hold <-chan struct{}
@@ -136,7 +135,7 @@ func (c *Cluster) CloseConnections() {
 // ZooKeeper returns the host:port for clients.
 func (c *Cluster) ZooKeeper() string { return c.zk.Addr().String() }
 
-// OnRequest sets what is asked before each request for a fault.
+// OnRequest sets the function that is called before each request and returns its fault.
 func (c *Cluster) OnRequest(f func(Request) Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,15 +191,15 @@ func (c *Cluster) DeleteExact(table, family string, key, qualifier []byte, time 
 	c.tables[table].add(cell{row: clone(key), family: family, qualifier: clone(qualifier), time: time, kind: kind})
 }
 
-// Disable makes a table one that HBase's shell has disabled, or enables it again: nothing serves
-// its regions, and hbase:meta still lists them.
+// Disable disables a table as HBase's shell does, or enables it again: nothing serves the regions
+// of a disabled table, and hbase:meta still lists them.
 func (c *Cluster) Disable(table string, disabled bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tables[table].disabled = disabled
 }
 
-// Compact drops what no read sees.
+// Compact drops what no read returns.
 func (c *Cluster) Compact(table string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -89,7 +89,7 @@ func (r *request) page(s *scanner, rows int, response *pb.ScanResponse) (end boo
 		left -= n
 		rows--
 		if n < len(cells) || rows == 0 || left == 0 {
-			return false // without a look at whether more would follow
+			return false // without checking whether more follows
 		}
 	}
 	return true

@@ -13,7 +13,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// javaPackage is where HBase has most of its exceptions; the class alone decides.
+// javaPackage is the package of most of HBase's exceptions; clients distinguish them by their class
+// alone.
 const javaPackage = "org.apache.hadoop.hbase."
 
 // An exception refuses a request.
@@ -32,8 +33,8 @@ const (
 
 var errLost = errors.New("the answer is lost")
 
-// serveRegions answers the requests of one connection, each as soon as it can, as HBase does: one
-// that is held holds up no other.
+// serveRegions answers the requests of one connection. Like HBase it answers each as soon as it
+// can: a held request delays no other.
 func (c *Cluster) serveRegions(server int, conn net.Conn) {
 	in := bufio.NewReader(conn)
 	if _, err := io.CopyN(io.Discard, in, int64(len("HBas\x00\x50"))); err != nil {
@@ -111,7 +112,7 @@ type request struct {
 	fault  Fault
 }
 
-// run decodes the request, lets the test interfere and carries it out.
+// run decodes the request, asks the test for a fault and carries the request out.
 func (r *request) run() (proto.Message, error) {
 	var msg proto.Message
 	var spec func() *pb.RegionSpecifier
@@ -163,8 +164,7 @@ func bytesCut(b []byte, sep string) (before, after string, found bool) {
 	return string(x), string(y), ok
 }
 
-// meta answers for hbase:meta, whose requests gohbase makes on its own. Nothing ever goes wrong
-// with them.
+// meta answers for hbase:meta, which gohbase queries by itself. These requests never fail.
 func (r *request) meta(msg proto.Message) (proto.Message, error) {
 	switch m := msg.(type) {
 	case *pb.ScanRequest:

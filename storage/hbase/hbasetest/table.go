@@ -69,8 +69,8 @@ func compareCells(a, b cell) int {
 	return cmp.Or(bytes.Compare(a.qualifier, b.qualifier), cmp.Compare(b.time, a.time), cmp.Compare(b.kind, a.kind))
 }
 
-// cells returns what a read of a family sees of a row: all cells, or those of one qualifier, that
-// are not older than since.
+// cells returns what a read of a family returns for a row: all cells, or those of one qualifier,
+// that are not older than since.
 func (t *table) cells(key []byte, family string, qualifiers [][]byte, since int64) []cell {
 	var out []cell
 	all := t.rows[string(key)][family]

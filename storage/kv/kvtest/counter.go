@@ -111,8 +111,7 @@ func (s *suite) checkAndPutBeside(key, other string) {
 	s.increment(key, 1, 9)
 }
 
-// testCheckAndPutRace lets several callers take each of some cells that are free; one of them gets
-// it.
+// testCheckAndPutRace has several callers put each of some absent cells; one of them succeeds.
 func testCheckAndPutRace(s *suite) {
 	const callers, cells = 8, 10
 	for n := range cells {

@@ -23,24 +23,23 @@ const (
 	Unchanged   Method = "ApplyUnchanged"
 )
 
-// When returns how far a call comes that fails.
+// When is the point at which a failing call fails.
 type When string
 
 const (
-	// Before it took effect.
+	// The call fails before it takes effect.
 	Before When = "before"
-	// Midway: the first half of the rows of an Apply or ApplyUnchanged happened, a Scan breaks off
-	// after its first row.
-	// Others: After.
+	// The first half of the rows of an Apply or ApplyUnchanged is applied; a Scan ends after its first
+	// row. Other calls fail as with After.
 	Midway When = "midway"
-	// After it took effect: only the answer is lost. A Scan gives all its rows first.
+	// The call takes effect and only its answer is lost. A Scan returns all its rows first.
 	After When = "after"
 )
 
-// ErrFault is the error of calls that fail.
+// ErrFault is the error of failing calls.
 var ErrFault = errors.New("fault on purpose")
 
-// Faulty is an engine of which some calls fail. It is safe for concurrent use.
+// Faulty is an engine whose calls fail on demand. It is safe for concurrent use.
 type Faulty struct {
 	inner  kv.KV
 	mu     sync.Mutex // guards the two below
@@ -66,7 +65,7 @@ func NewVersioned(inner kv.Versioned) *FaultyVersioned {
 	return &FaultyVersioned{Faulty: New(inner), versioned: inner}
 }
 
-// Split implements kv.Versioned. It never fails on purpose.
+// Split implements kv.Versioned. It never fails on demand.
 func (f *FaultyVersioned) Split(ctx context.Context, s kv.Scan, n int) ([]kv.Scan, error) {
 	return f.versioned.Split(ctx, s, n)
 }
@@ -119,7 +118,7 @@ func (f *Faulty) next(m Method) When {
 	return f.faults[m][f.calls[m]]
 }
 
-// call makes a call that has no middle.
+// call makes a call that cannot fail midway.
 func call[T any](when When, do func() (T, error)) (T, error) {
 	var none T
 	if when == Before {

@@ -15,8 +15,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// RunLocal holds an engine to the contract of kv.Local; Run is for what it has of kv.KV. The engine
-// is opened once, with empty Tables; open closes it too.
+// RunLocal tests an engine against the contract of kv.Local; Run tests its kv.KV. The engine is
+// opened once, with empty Tables; open must also close it.
 func RunLocal(t *testing.T, open func(t *testing.T) kv.Local) {
 	engine := open(t)
 	for _, test := range []struct {
@@ -48,7 +48,7 @@ type localSuite struct {
 	engine kv.Local
 }
 
-// testStamps wants the last put read, with the stamp that it was put with.
+// testStamps: the last put is read, with the stamp that it was put with.
 func (s *localSuite) testStamps() {
 	for i, c := range []struct{ steps, read string }{
 		{"q=1@20", "q=1@20"},
@@ -73,7 +73,7 @@ func (s *localSuite) testStamps() {
 	s.wantKeys(s.scan(since), "1", "4", "5", "7", "8")
 }
 
-// testLateStamps puts stamps of the future: they change nothing for cells by the engine's clock.
+// testLateStamps puts stamps of the future: they do not affect cells stamped by the engine's clock.
 func (s *localSuite) testLateStamps() {
 	const late = 1 << 50
 	m := s.puts("k", "a", "1", "b", "2")
@@ -131,7 +131,7 @@ func (s *suite) fill(n int) (keys []string) {
 	return keys
 }
 
-// testGetStored compares with Get: dense and sparse keys, absent ones among them.
+// testGetStored compares GetStored with Get: dense and sparse keys, absent ones included.
 func (s *localSuite) testGetStored() {
 	keys := s.fill(60)
 	s.apply(s.puts("k0007x", "a", "1", "b", "2"), kv.Mutation{Key: s.key(keys[9]), DeleteRow: true})
@@ -165,7 +165,7 @@ func (s *localSuite) testGetStored() {
 	}
 }
 
-// testScanStored compares with Scan.
+// testScanStored compares ScanStored with Scan.
 func (s *localSuite) testScanStored() {
 	keys := s.fill(60)
 	s.apply(kv.Mutation{Key: s.key(keys[9]), DeleteRow: true})

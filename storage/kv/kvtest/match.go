@@ -13,8 +13,8 @@ import (
 )
 
 // testMatch writes keys of random pairs in several layouts and scans them with random conditions,
-// also those that hold for keys that exist. The bytes are those with a meaning in a regular
-// expression, in Java's \Q…\E quoting, in text decoders, and in arithmetic on bounds.
+// many of which existing keys satisfy. The bytes are those with a meaning in a regular expression,
+// in Java's \Q…\E quoting, in text decoders, and in arithmetic on bounds.
 func testMatch(s *suite) {
 	for i, layout := range []kv.Match{
 		{Prefix: 3 + 4, Key: 3, Value: 3},     // the data table
@@ -72,7 +72,7 @@ func (s *suite) compareMatch(m *kv.Match, first byte, keys [][]byte, keysOnly bo
 	return len(want)
 }
 
-// holds is the contract of kv.Match, written in another way than Match.Matches.
+// holds implements the contract of kv.Match in another way than Match.Matches.
 func holds(m *kv.Match, key []byte) bool {
 	if len(key) < m.Prefix {
 		return false
@@ -96,7 +96,7 @@ func holds(m *kv.Match, key []byte) bool {
 	return m.Suffixes == nil || slices.ContainsFunc(m.Suffixes, whole)
 }
 
-// matchKeys returns keys with no pair to six pairs each; some have bytes too many.
+// matchKeys returns keys with no pair to six pairs each; some have extra bytes.
 func matchKeys(rng *rand.Rand, layout kv.Match, first byte) [][]byte {
 	tagKeys := pool(rng, 8, layout.Key)
 	values := pool(rng, 12, layout.Value)
@@ -122,7 +122,7 @@ func matchKeys(rng *rand.Rand, layout kv.Match, first byte) [][]byte {
 func randomMatch(rng *rand.Rand, layout kv.Match, keys [][]byte) *kv.Match {
 	m := layout
 	pair := m.Key + m.Value
-	// The pairs of one key, so that there is something to find.
+	// The pairs of one key, so that the scan finds something.
 	model := pick(rng, keys)
 	for len(model) < m.Prefix || (len(model)-m.Prefix)%pair != 0 {
 		model = pick(rng, keys)

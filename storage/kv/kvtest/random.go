@@ -22,8 +22,8 @@ func (c change) hides(put change) bool {
 	return (c.qualifier == "" || c.qualifier == put.qualifier) && (put.time == c.time || put.time < c.time && !c.exact)
 }
 
-// testRandom changes many rows at random, with few stamps, so that they meet, and compares with a
-// plain telling of the contract.
+// testRandom changes many rows at random, with few different stamps, so that they collide, and
+// compares with a simple implementation of the contract.
 func (v *versionedSuite) testRandom() {
 	const rows, changes = 150, 9
 	rng := rand.New(rand.NewPCG(3, 5))

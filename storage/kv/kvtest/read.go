@@ -52,7 +52,7 @@ func testFamilies(s *suite) {
 	s.want(s.get("k"), s.row("k")) // another table
 }
 
-// testCopies scribbles over everything that was given and got.
+// testCopies overwrites all slices that were passed and returned: the rows stay as they are.
 func testCopies(s *suite) {
 	m := s.puts("k", "q", "value", "r", "other")
 	s.apply(m)
@@ -148,7 +148,7 @@ func testBounds(s *suite) {
 	}
 }
 
-// testWholeTable is alone in its table: scans without bounds.
+// testWholeTable scans without bounds; it has its table for itself.
 func testWholeTable(s *suite) {
 	keys := []string{"\x00", "\x00\x00", "\x01", "a", "\xfe\xff", "\xff", "\xff\x00", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"}
 	var rows []kv.Mutation

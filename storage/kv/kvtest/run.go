@@ -1,6 +1,5 @@
-// Package kvtest is the table contract of storage/kv as tests: Run holds an engine to every
-// sentence of it, and Faulty makes an engine fail when a test of a caller wants it to. It knows no
-// engine.
+// Package kvtest is the table contract of storage/kv as tests: Run tests an engine against every
+// sentence of it, and Faulty makes an engine fail on demand. It knows no engine.
 package kvtest
 
 import (
@@ -35,8 +34,8 @@ func Tables() []kv.Table {
 	}
 }
 
-// Run holds an engine to the contract. It opens it once, with empty Tables; open must see to its
-// end. It takes seconds on a local engine, a minute or two on a cluster.
+// Run tests an engine against the contract. It opens it once, with empty Tables; open must also
+// close it. It takes seconds on a local engine, a minute or two on a cluster.
 func Run(t *testing.T, open func(t *testing.T) kv.KV) {
 	engine := open(t)
 	for _, test := range []struct {
@@ -77,7 +76,7 @@ func Run(t *testing.T, open func(t *testing.T) kv.KV) {
 	}
 }
 
-// suite is one test with the shorthand that all of them speak. Its keys begin with its name.
+// suite is one test, with shorthands for all tests. Its keys begin with its name.
 type suite struct {
 	*testing.T
 	kv   kv.KV

@@ -78,7 +78,7 @@ func testManyRows(s *suite) {
 	}
 }
 
-// testWideRow has more cells in a row than any engine gives in one piece.
+// testWideRow has a row with more cells than any engine returns in one piece.
 func testWideRow(s *suite) {
 	const n = 5000
 	var cells []string
@@ -120,8 +120,8 @@ func testCancelled(s *suite) {
 	s.cancelInside(n)
 }
 
-// cancelInside cancels a scan at its first row. What an engine has already it may still give, but
-// not as the whole.
+// cancelInside cancels a scan at its first row. The engine may still return rows that it already
+// has, but must not end without an error.
 func (s *suite) cancelInside(n int) {
 	ctx, cancel := context.WithCancel(s.Context())
 	defer cancel()

@@ -68,7 +68,7 @@ func testSplitEmpty(s *suite, engine kv.Splitter) {
 	none := s.all()
 	none.Table = "none"
 	parts, err = engine.Split(s.Context(), none, 4)
-	if err == nil { // an engine may learn it only when it reads
+	if err == nil { // an engine may notice it only when it reads
 		_, err = collect(s.Context(), s.kv, parts[0])
 	}
 	if !errors.Is(err, kv.ErrNoTable) {

@@ -65,7 +65,7 @@ var stampCases = []stampCase{
 	{"q=1@20; -q@20; !q@30; q=2@30,r=1@0", "r=1@now", "", "q=2@30 q=1@20", "!q@30 -q@20"},
 }
 
-// testStamps goes by the kind of the engine: one that is not Versioned takes no notice of stamps.
+// testStamps depends on the kind of the engine: an engine that is not Versioned ignores stamps.
 func testStamps(s *suite) {
 	_, versioned := s.kv.(kv.Versioned)
 	for i, c := range stampCases {

@@ -12,8 +12,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// An Owner does to the tables of a Versioned engine what kv.KV cannot. All act on the data table of
-// Tables.
+// An Owner does to the tables of a Versioned engine what kv.KV cannot do. All its functions act on
+// the data table of Tables.
 type Owner struct {
 	// DeleteExact deletes the version of this time alone, of one cell or (nil) of the whole row.
 	DeleteExact func(t *testing.T, key, qualifier []byte, time int64)
@@ -24,7 +24,7 @@ type Owner struct {
 	Compact func(t *testing.T)
 }
 
-// RunVersioned holds an engine to the contract of kv.Versioned, Run being for the rest. The engine
+// RunVersioned tests an engine against the contract of kv.Versioned; Run tests the rest. The engine
 // is opened once, with empty Tables.
 func RunVersioned(t *testing.T, open func(t *testing.T) (kv.KV, Owner)) {
 	engine, owner := open(t)
@@ -79,7 +79,7 @@ func (v *versionedSuite) history(keys ...string) []kv.History {
 	return all
 }
 
-// testHistory looks at rows of which the engine has dropped nothing yet.
+// testHistory checks rows of which the engine has dropped nothing yet.
 func (v *versionedSuite) testHistory() {
 	for i, c := range stampCases {
 		h := v.history(fmt.Sprint(i))[0]
@@ -120,8 +120,8 @@ func (v *versionedSuite) sameAsGet() {
 	}
 }
 
-// testRest looks at the rows after the engine may have dropped some of the past: what is read is
-// the same, and of the rest nothing is new.
+// testRest checks the rows after the engine may have dropped some of their history: reads return
+// the same, and the rest of the history contains nothing new.
 func (v *versionedSuite) testRest(deletes bool) {
 	for i, c := range stampCases {
 		h := v.history(fmt.Sprint(i))[0]
@@ -144,8 +144,8 @@ func (v *versionedSuite) testRest(deletes bool) {
 	v.sameAsGet()
 }
 
-// wantDeletes holds deletions to those of the case, of which any may be missing that hides nothing
-// which another does not hide.
+// wantDeletes compares deletions with those of the case. A deletion may be missing if others hide
+// all that it hides.
 func (v *versionedSuite) wantDeletes(c stampCase, got []string) {
 	want := strings.Fields(c.deletes)
 	for _, word := range got {
@@ -169,7 +169,7 @@ func covers(by, other string) bool {
 	return by[0] == '-' && (q == "" || q == otherQ) && n >= otherN
 }
 
-// testForgotten puts again what a deletion has hidden until it was dropped.
+// testForgotten puts cells again that a deletion had hidden until the engine dropped the deletion.
 func (v *versionedSuite) testForgotten() {
 	for i, c := range stampCases {
 		if c.read != "" {
@@ -220,7 +220,7 @@ func (v *versionedSuite) testKeys() {
 	}
 }
 
-// testCopies scribbles over everything that was got.
+// testCopies overwrites all slices that were returned: the rows stay as they are.
 func (v *versionedSuite) testCopies() {
 	v.steps("copies", "q=old@10; q=new@20; -q@11,r=1@20", nil)
 	for range 2 {
@@ -238,7 +238,7 @@ func (v *versionedSuite) testCopies() {
 	}
 }
 
-// testBounded has more versions of a cell than an engine may want to show: the latest are there.
+// testBounded has more versions of a cell than an engine may return: the latest are returned.
 func (v *versionedSuite) testBounded() {
 	const n, least = 150, 50
 	for i := range n {
@@ -261,7 +261,7 @@ func (v *versionedSuite) testBounded() {
 	}
 }
 
-// testWide is a row as a TSD's compaction leaves it: an hour of cells of one point, deleted, and
+// testWide has a row as a TSD's compaction leaves it: an hour of cells of one point, deleted, and
 // the cell of all of them.
 func (v *versionedSuite) testWide() {
 	const n = 3600

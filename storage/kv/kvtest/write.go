@@ -105,8 +105,8 @@ func testNoTable(s *suite) {
 	}
 }
 
-// testAtomic changes a row to and fro between two forms that share no cell; readers must see one of
-// the two.
+// testAtomic changes a row back and forth between two states that share no cell; readers must see
+// one of the two.
 func testAtomic(s *suite) {
 	const turns = 200
 	form := func(n int) kv.Mutation {

@@ -1,5 +1,5 @@
-// Package logtest has a disk in memory that fails on demand and, after a power failure, has what
-// was synced and a random choice of what was not. It is for tests.
+// Package logtest has a disk in memory that fails on demand. After a power failure it contains what
+// was synced and a random part of the rest. It is for tests.
 package logtest
 
 import (
@@ -32,11 +32,11 @@ const (
 	OpSyncData Op = "sync data"
 )
 
-// Disk is a log.FS. Names in it are all in one directory, as far as SyncDir goes.
+// Disk is a log.FS. SyncDir treats all names as names in one directory.
 type Disk struct {
-	// Before is called before each change; an error makes the call fail: half of a write is done
-	// then, some of a sync, and what a failed sync had to do no later one does. Set it before the
-	// disk is used. Nil fails nothing.
+	// Before is called before each change; an error makes the call fail. Half of a failed write is
+	// done, and some of a failed sync; no later sync does the rest. Set it before the disk is used.
+	// Nil fails nothing.
 	Before func(op Op, name string) error
 
 	mu       sync.Mutex // guards what follows and all inodes
@@ -65,8 +65,8 @@ func (d *Disk) SetCapacity(bytes int64) {
 	d.capacity = bytes
 }
 
-// Crash returns the disk as a power failure at this moment would leave it. The one it is called on
-// goes on.
+// Crash returns the disk as a power failure at this moment would leave it. The disk itself stays in
+// use.
 func (d *Disk) Crash(seed uint64) *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -112,7 +112,7 @@ func (d *Disk) Kill(seed uint64) *Disk {
 	return after
 }
 
-// Bytes returns what a file holds, for tests that look at it or change it in place.
+// Bytes returns the content of a file, for tests that check it or change it in place.
 func (d *Disk) Bytes(name string) []byte {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -230,7 +230,7 @@ func (d *Disk) step(op Op, name string, change func(map[string]*inode)) error {
 	return nil
 }
 
-// change does something to the directory, and notes it as not synced.
+// change changes the directory, which is then not synced.
 func (d *Disk) change(change func(map[string]*inode)) {
 	change(d.files)
 	d.pending = append(d.pending, change)
