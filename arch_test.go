@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// doors lists, for each room, the rooms it may enter. A room that is not listed does not exist.
+// doors lists, for each room (package), the rooms that it may import. A room that is not listed may
+// not exist.
 var doors = map[string][]string{
 	".":                       {"adapter"},
 	"adapter":                 {"adapter/webconfig", "budget", "graphite", "ingest/listen", "opentsdb", "prometheus", "prometheus/reply", "storage", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/schema", "translate", "tree"},
@@ -80,7 +81,7 @@ var doors = map[string][]string{
 	"e2e/scale":               {},
 }
 
-// outside lists foreign packages that only one room, and the rooms in it, may know.
+// outside lists foreign packages that only one room, and the rooms below it, may import.
 var outside = map[string]string{
 	"github.com/tsuna/gohbase":                        "storage/hbase",
 	"github.com/cockroachdb/pebble":                   "storage/pebble",
@@ -88,7 +89,7 @@ var outside = map[string]string{
 	"github.com/prometheus/prometheus/storage/remote": "prometheus",
 }
 
-// forTests are rooms that no shipped binary contains: what the tests start and fake.
+// forTests are rooms that no shipped binary contains: servers, fakes and suites of tests.
 var forTests = map[string]bool{
 	"e2e": true, "e2e/acceptance": true, "e2e/bench": true, "e2e/cluster": true, "e2e/load": true, "e2e/scale": true, "graphite/graphitetest": true, "prometheus/promtest": true, "storage/hbase/hbasetest": true, "storage/kv/kvtest": true,
 	"storage/log/logtest": true, "storage/storetest": true,
@@ -96,7 +97,7 @@ var forTests = map[string]bool{
 
 const module = "github.com/tsdbridge/tsdbridge"
 
-// Every import of every shipped file goes through a door.
+// Every import of every shipped file is one of the doors.
 func TestArchitecture(t *testing.T) {
 	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() && (d.Name() == ".git" || d.Name() == "data" || d.Name() == "testdata") {

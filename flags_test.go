@@ -69,7 +69,8 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// --write.max-future holds for every door when it is given; else each has a default of its own.
+// --write.max-future applies to every protocol when it is set; otherwise each has a default of its
+// own.
 func TestMaxFuture(t *testing.T) {
 	for _, c := range []struct {
 		args                    string

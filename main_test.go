@@ -19,8 +19,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"tsdbridge": main})
 }
 
-// The binary as its user sees it: command lines, configuration files, what it prints and its exit
-// code.
+// The scripts run the binary as its user does: command lines, configuration files, output and exit
+// codes.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:  filepath.Join("testdata", "script"),
@@ -67,7 +67,7 @@ func httpCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("%s: last: %s", args[1], last)
 }
 
-// holdCommand is "hold LOG": begins a request to the server whose log is the file LOG and never
+// holdCommand is "hold LOG": it begins a request to the server whose log is the file LOG and never
 // ends it. The connection stays until the script ends.
 func holdCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
@@ -82,7 +82,7 @@ func holdCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(func() { _ = conn.Close() })
 	_, err = io.WriteString(conn, "POST /api/v1/write HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-protobuf\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n")
 	ts.Check(err)
-	// the body is asked for: the request is under way
+	// the server has asked for the body: the request is under way
 	_, err = bufio.NewReader(conn).ReadString('\n')
 	ts.Check(err)
 }

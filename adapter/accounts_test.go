@@ -12,8 +12,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 )
 
-// A request has an account while it is answered, and holds nothing afterwards. Who is refused for
-// what others hold is told to come again.
+// A request has an account while it is answered, and holds nothing afterwards. A request that is
+// refused because others hold the memory is told to come again.
 func TestAccounts(t *testing.T) {
 	o := DefaultOptions()
 	o.QueryMemory = 100
@@ -54,7 +54,7 @@ func TestAccounts(t *testing.T) {
 	}
 }
 
-// An answer that another reason makes a 503 does not say when to come again.
+// A 503 with another reason has no Retry-After.
 func TestAccountsOtherFailure(t *testing.T) {
 	h := budget.Accounts(budget.New(1))(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reply.Text(w, reply.QueryError(r.Context(), "answer", errors.New("away")))

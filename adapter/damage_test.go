@@ -32,7 +32,7 @@ type damage struct {
 	do   func(t *testing.T, file string)
 }
 
-// damages returns what can happen to a file of so many bytes.
+// damages returns the damages that a file of so many bytes may suffer.
 func damages(rng *rand.Rand, size int64, flips int) []damage {
 	list := []damage{{"removed", func(t *testing.T, file string) { must(t, os.Remove(file)) }}}
 	if size == 0 {
@@ -71,7 +71,7 @@ func flip(t *testing.T, file string, at int64, bit byte) {
 	must(t, errors.Join(err, f.Close()))
 }
 
-// used returns how many bytes of a file hold something: a log reserves zeros.
+// used returns how many bytes of a file have content: a log reserves zeros.
 func used(t *testing.T, file string) int64 {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -79,9 +79,9 @@ func used(t *testing.T, file string) int64 {
 	return int64(len(bytes.TrimRight(b, "\x00")))
 }
 
-// storesToDamage are stores as a clean end, a kill while points wait in the log, and a kill in the
-// mode without a log leave them. older is what they held before some of it was written again: where
-// that is lost and told, the older is what is left.
+// storesToDamage returns stores as they are after a clean end, after a kill with points in the log,
+// and after a kill in the mode without a log. older is their content before some of it was
+// overwritten: where the newer values are lost with a warning, the older ones are left.
 func storesToDamage(t *testing.T) (stores map[string]Options, older damagedStart) {
 	t.Helper()
 	stores = map[string]Options{}
@@ -109,7 +109,7 @@ func storesToDamage(t *testing.T) (stores map[string]Options, older damagedStart
 	return stores, older
 }
 
-// copySparse copies a folder of files; what a log reserved becomes a hole.
+// copySparse copies a folder of files; reserved space of a log becomes a hole.
 func copySparse(from, to string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -132,10 +132,10 @@ func copySparse(from, to string) error {
 	})
 }
 
-// TestDamagedStores damages each file of each store in many ways, and starts it. Either all that
-// was acknowledged is there, or the start is refused with the name of a file, or a warning says
-// what is missing, or a query fails with the name of a file while all others are exact. Nothing is
-// fewer points without a word.
+// TestDamagedStores damages each file of each store in many ways, and starts it. Either everything
+// acknowledged is there, or the start is refused with the name of a file, or a warning names what
+// is missing, or a query fails with the name of a file while all others are exact. Points never
+// disappear silently.
 func TestDamagedStores(t *testing.T) {
 	flips := scale.Of(t, "damaged bytes of each file", 1, 2, 20)
 	stores, older := storesToDamage(t)
@@ -165,8 +165,8 @@ func TestDamagedStores(t *testing.T) {
 }
 
 // TestLostLog removes the log of a killed store together with its mark, or puts shorter ones in
-// their place: that is refused, with the name of a file, by a start in either mode, and by a
-// backup; "store check" finds it, and --fix goes on without. A backup knows of no log.
+// their place. A start in either mode and a backup refuse that, with the name of a file; "store
+// check" finds it, and --fix continues without the log. A backup contains no log.
 func TestLostLog(t *testing.T) {
 	stores, older := storesToDamage(t)
 	o := stores["killed"]
@@ -209,9 +209,9 @@ func TestLostLog(t *testing.T) {
 	}
 }
 
-// TestOlderStore has a store as it was before its log: the log's new series have UIDs there that
-// the next new names would get. It is refused, "store check" finds it, and --fix goes on without
-// the points of those series.
+// TestOlderStore has an older copy of a store with its newer log: the log's new series have UIDs
+// that the next new names would get. A start refuses that, "store check" finds it, and --fix
+// continues without the points of those series.
 func TestOlderStore(t *testing.T) {
 	o := fixtureOptions(t)
 	a, stop := runAdapter(t, o)
@@ -274,9 +274,9 @@ func filesBelow(t *testing.T, dir string) (list []string) {
 	return list
 }
 
-// damagedStart is what a start shows.
+// damagedStart is the result of a start.
 type damagedStart struct {
-	refused string                      // what the start says, or what keeps it from being ready
+	refused string                      // the error of the start, or why it is not ready
 	series  map[string]string           // their dumps
 	points  map[string]map[int64]uint64 // their floats by time, bit for bit
 	failed  map[string]string           // the errors of those that cannot be read
@@ -368,8 +368,7 @@ func (o *damagedStart) dumpEach(t *testing.T, s *storage.Store) {
 	}
 }
 
-// compare returns what became of a damage, and fails the test when it is an answer that is shorter
-// without a word.
+// compare returns the effect of a damage, and fails the test if an answer is silently incomplete.
 func (o damagedStart) compare(t *testing.T, what, path string, want damagedStart) string {
 	t.Helper()
 	if o.refused != "" {
@@ -401,9 +400,9 @@ func (o damagedStart) compare(t *testing.T, what, path string, want damagedStart
 	return "all there"
 }
 
-// fixDamaged damages a store again and has "store check" look at it and mend it: it names what is
-// wrong, and after --fix the store starts, holds nothing that was never written, and nothing is
-// found any more. What cannot be mended is said.
+// fixDamaged damages a store again and runs "store check" on it. The check names what is wrong;
+// after --fix the store starts, contains nothing that was never written, and another check finds
+// nothing. What cannot be repaired is reported.
 func fixDamaged(t *testing.T, o Options, file string, d damage, what string, want, older damagedStart) string {
 	t.Helper()
 	path := copyOf(t, o)
@@ -441,8 +440,8 @@ func fixDamaged(t *testing.T, o Options, file string, d damage, what string, wan
 	return "mended"
 }
 
-// TestDamagedBlock: queries that meet a damaged block are answered 500 with the file's name, others
-// are exact, writes go on, the damage is counted and told.
+// TestDamagedBlock: queries that read a damaged block are answered 500 with the file's name, others
+// are exact, writes continue, and the damage is counted and logged.
 func TestDamagedBlock(t *testing.T) {
 	o := storeTestOptions(t, storage.WriteThrough)
 	o.CacheBytes = 1 // blocks are read again

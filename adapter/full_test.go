@@ -14,14 +14,14 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// TestFullDisk: on a disk with less room than is wanted, writes are asked to come again, whatever
-// the mode, and queries are answered. What was written before is there.
+// TestFullDisk: on a disk with too little free space, writes are answered 503 in either mode, and
+// queries are answered. Everything written before is there.
 func TestFullDisk(t *testing.T) {
 	for _, mode := range []storage.WriteMode{storage.WriteThrough, storage.WriteBuffered} {
 		t.Run(string(mode), func(t *testing.T) {
 			o := storeTestOptions(t, mode)
 			for n, c := range []struct {
-				free   int64 // that the store wants
+				free   int64 // that the store requires
 				status int
 			}{{0, 204}, {1 << 60, 503}, {1, 204}} {
 				o.MinFreeBytes = c.free

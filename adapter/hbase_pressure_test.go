@@ -16,8 +16,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/hbase/hbasetest"
 )
 
-// TestHBasePressure writes through an HBase that stops answering: senders are asked to come again,
-// and then everything is stored.
+// TestHBasePressure writes to an HBase that stops answering: senders are asked to come again, and
+// then everything is stored.
 func TestHBasePressure(t *testing.T) {
 	o := DefaultOptions()
 	tables := map[string][]string{}
@@ -69,7 +69,7 @@ func TestHBasePressure(t *testing.T) {
 	}
 }
 
-// postText sends what is written in the words of parseWrite as remote write 1.0.
+// postText sends a text in the language of parseWrite as remote write 1.0.
 func postText(t *testing.T, url, text string) *http.Response {
 	t.Helper()
 	q, err := promtest.ParseWrite(text)

@@ -10,8 +10,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/query"
 )
 
-// When more is in use than there may be, queries are ended; what is in use without queries does not
-// count.
+// When more memory is in use than allowed, queries are ended; memory that is in use without queries
+// does not count.
 func TestMemoryKeeper(t *testing.T) {
 	queries := query.NewRunning()
 	k := &memoryKeeper{budget: budget.New(1 << 30), writes: 1 << 30, machine: 1 << 40, queries: queries, tuned: time.Now().Add(time.Hour)}

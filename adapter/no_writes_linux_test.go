@@ -15,8 +15,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 )
 
-// tmpfs mounts a file system of its own, where that is allowed. What a disk without room means is
-// tested without it too, in storage/pebble and storage/log.
+// tmpfs mounts a file system of its own, where that is permitted. storage/pebble and storage/log
+// test a full disk without it too.
 func tmpfs(t *testing.T, options string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -27,7 +27,7 @@ func tmpfs(t *testing.T, options string) string {
 	return dir
 }
 
-// fill takes all that is left of a disk: blocks, then inodes.
+// fill uses all free space of a disk: blocks, then inodes.
 func fill(t *testing.T, dir string) (empty func()) {
 	t.Helper()
 	var made []string
@@ -50,10 +50,10 @@ func fill(t *testing.T, dir string) (empty func()) {
 	}
 }
 
-// TestStartWithoutWrites starts stores, as a kill and as a clean end left them, on a disk that is
-// full to the last byte, one without an inode, and one that is mounted read-only: all that was
-// acknowledged is answered, writes are refused with the reason; when that has passed writes are
-// taken, and nothing is lost.
+// TestStartWithoutWrites starts stores, after a kill and after a clean end, on a disk that is full
+// to the last byte, on one without a free inode, and on one that is mounted read-only. Everything
+// acknowledged is answered, and writes are refused with the reason. When the disk takes writes
+// again the store does too, and nothing is lost.
 func TestStartWithoutWrites(t *testing.T) {
 	stores, _ := storesToDamage(t)
 	for _, c := range []struct {

@@ -14,8 +14,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// TestReadyAnswersSoon: whatever the engine does, a probe is answered within a second, and says so
-// when the engine is silent.
+// TestReadyAnswersSoon: whatever the engine does, a probe is answered within a second, and the
+// answer states that the engine is silent.
 func TestReadyAnswersSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		silent := false
@@ -58,7 +58,7 @@ func TestReadyAnswersSoon(t *testing.T) {
 	})
 }
 
-// TestReadySaysOnce: the reason stands there once.
+// TestReadySaysOnce: the answer contains the reason once.
 func TestReadySaysOnce(t *testing.T) {
 	h := &statusHandler{engine: "HBase", ready: func(context.Context) error {
 		return fmt.Errorf("%w: %w", storage.ErrNotReady, errors.New("the log is being replayed"))

@@ -13,7 +13,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// doorAdapter returns an adapter in memory with some series, and how it is asked.
+// doorAdapter starts an adapter in memory with some series, and returns a function that sends it
+// requests.
 func doorAdapter(t *testing.T) func(method, path string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	o := DefaultOptions()
@@ -49,7 +50,7 @@ func doorAdapter(t *testing.T) func(method, path string, header ...string) *http
 	}
 }
 
-// TestTSDBStatus: real figures, in Prometheus' form.
+// TestTSDBStatus: the figures are real, in Prometheus' form.
 func TestTSDBStatus(t *testing.T) {
 	ask := doorAdapter(t)
 	w := ask(http.MethodGet, "/api/v1/status/tsdb?limit=2")
@@ -60,7 +61,7 @@ func TestTSDBStatus(t *testing.T) {
 	if len(got.Data.MemoryInBytesByLabelName) != 2 || got.Data.MemoryInBytesByLabelName[0].Name != "job" || got.Data.MemoryInBytesByLabelName[0].Value == 0 {
 		t.Errorf("memory by label: %v", got.Data.MemoryInBytesByLabelName)
 	}
-	got.Data.MemoryInBytesByLabelName = nil // what a label costs is no promise
+	got.Data.MemoryInBytesByLabelName = nil // the memory of a label is not fixed
 	want := v1.TSDBStatus{
 		HeadStats:                   v1.HeadStats{NumSeries: 4, NumLabelPairs: 6, MinTime: 1356998400000, MaxTime: 1356998400000 + 86400_000 - 1},
 		SeriesCountByMetricName:     []v1.TSDBStat{{Name: "up", Value: 3}, {Name: "load", Value: 1}},
@@ -77,7 +78,7 @@ func TestTSDBStatus(t *testing.T) {
 	}
 }
 
-// TestMethods: what a browser asks before it sends, and methods that a path has not.
+// TestMethods: OPTIONS of browsers, and methods that a path does not have.
 func TestMethods(t *testing.T) {
 	ask := doorAdapter(t)
 	for _, path := range []string{"/render", "/metrics/find", "/tags", "/functions", "/metrics", "/metrics?query=*", "/api/v1/write", "/write", "/api/v1/query", "/api/v1/status/tsdb"} {
@@ -100,7 +101,7 @@ func TestMethods(t *testing.T) {
 			t.Errorf("DELETE %s: %d %q", path, w.Code, w.Body)
 		}
 	}
-	// No answer names a flag that there is not.
+	// No answer names a flag that does not exist.
 	for _, path := range []string{"/api/v1/otlp/v1/metrics", "/api/v1/admin/tsdb/delete_series", "/api/v1/admin/tsdb/snapshot", "/api/v1/search/label_names"} {
 		if w := ask(http.MethodPost, path); w.Code != http.StatusNotFound || strings.Contains(w.Body.String(), "otlp-receiver") {
 			t.Errorf("POST %s: %d %s", path, w.Code, w.Body)

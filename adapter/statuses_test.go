@@ -20,8 +20,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 )
 
-// statusTable returns the table of docs/statuses.md: what each door (first row) answers to each
-// kind of failure (first column).
+// statusTable returns the table of docs/statuses.md: the answer of each protocol (first row) to
+// each kind of failure (first column).
 func statusTable(t *testing.T) map[string]map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("../docs/statuses.md")
@@ -54,7 +54,7 @@ func statusTable(t *testing.T) map[string]map[string]string {
 	return table
 }
 
-// TestStatuses: each door answers each kind of failure as the table of docs/statuses.md states.
+// TestStatuses: each protocol answers each kind of failure as the table of docs/statuses.md states.
 func TestStatuses(t *testing.T) {
 	table := statusTable(t)
 	o := DefaultOptions()

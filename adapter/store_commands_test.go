@@ -51,8 +51,8 @@ func storeTestOptions(t *testing.T, mode storage.WriteMode) Options {
 	return o
 }
 
-// numbered is a load of numbered points: writer w writes n at n seconds after the start, into
-// another series each hundred points. It knows what was acknowledged.
+// numbered is a load of numbered points: writer w writes n at n seconds after the start, and turns
+// to another series every hundred points. It records what was acknowledged.
 type numbered struct {
 	start time.Time
 	acked [3]atomic.Int64
@@ -91,7 +91,7 @@ func startNumbered(t *testing.T, store storage.Appender) *numbered {
 	return l
 }
 
-// wait returns what is acknowledged when each writer has got on by some points.
+// wait waits until each writer has written some more points, and returns what is acknowledged.
 func (l *numbered) wait(t *testing.T, more int64) (acked []int64) {
 	t.Helper()
 	for w := range l.acked {
@@ -105,8 +105,8 @@ func (l *numbered) wait(t *testing.T, more int64) (acked []int64) {
 	return acked
 }
 
-// check reads a store: the points of each writer from the first on, without a gap, and no fewer
-// than were acknowledged.
+// check reads a store: it must have the points of each writer from the first on, without a gap, and
+// no fewer than were acknowledged.
 func (l *numbered) check(t *testing.T, store *storage.Store, acked []int64) {
 	t.Helper()
 	for w := range acked {
@@ -140,8 +140,8 @@ func (l *numbered) check(t *testing.T, store *storage.Store, acked []int64) {
 	}
 }
 
-// TestBackupUnderLoad makes backups of a store that is written to, restores each, and wants all
-// that was acknowledged before it.
+// TestBackupUnderLoad makes backups of a store during writes, restores each, and checks that
+// everything acknowledged before the backup is there.
 func TestBackupUnderLoad(t *testing.T) {
 	for _, mode := range []storage.WriteMode{storage.WriteThrough, storage.WriteBuffered} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -180,8 +180,8 @@ func TestBackupUnderLoad(t *testing.T) {
 	}
 }
 
-// TestBackupAfterCrash backs up what a crash left, a log that nobody has replayed, while nothing
-// runs.
+// TestBackupAfterCrash backs up a store after a crash, with a log that was not replayed, while no
+// process runs.
 func TestBackupAfterCrash(t *testing.T) {
 	o := storeTestOptions(t, storage.WriteBuffered)
 	a, _ := runAdapter(t, o)
@@ -212,7 +212,7 @@ func TestBackupAfterCrash(t *testing.T) {
 	}
 }
 
-// TestCompactCommand compacts a store that is in use, and then one that is not.
+// TestCompactCommand compacts a store that a process has open, and then one that none has open.
 func TestCompactCommand(t *testing.T) {
 	o := storeTestOptions(t, storage.WriteThrough)
 	a, stop := runAdapter(t, o)
@@ -231,7 +231,7 @@ func TestCompactCommand(t *testing.T) {
 	l.check(t, again.store, acked)
 }
 
-// TestStoreCommandsRefuse names what is wrong, and leaves everything as it was.
+// TestStoreCommandsRefuse: a command that is refused names the reason and changes nothing.
 func TestStoreCommandsRefuse(t *testing.T) {
 	o := storeTestOptions(t, storage.WriteThrough)
 	o.AdminAPI = false
@@ -294,7 +294,8 @@ func withLog(t *testing.T, o Options) Options {
 	return o
 }
 
-// TestAdminAPI: as Prometheus', closed unless it is opened, and for POST and PUT only.
+// TestAdminAPI: the admin API is off unless its flag is set, and accepts only POST and PUT, as in
+// Prometheus.
 func TestAdminAPI(t *testing.T) {
 	for _, enabled := range []bool{false, true} {
 		o := storeTestOptions(t, storage.WriteThrough)

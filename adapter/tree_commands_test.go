@@ -96,7 +96,7 @@ func TestTreeCommands(t *testing.T) {
 	})
 }
 
-// A command that finds neither a store that it can open nor an adapter to ask says so.
+// A command that finds neither a store that it can open nor a running adapter reports that.
 func TestTreeCommandsWithoutStore(t *testing.T) {
 	o := treeTestOptions(t)
 	tool, err := openTreeTool(o)
@@ -125,7 +125,7 @@ func TestTreeCommandsWithoutStore(t *testing.T) {
 	}
 }
 
-// The API of a running adapter says the same.
+// The API of a running adapter returns the same.
 func TestTreeAPI(t *testing.T) {
 	o := treeTestOptions(t)
 	if err := SyncTrees(t.Context(), o, DefaultSyncOptions(), io.Discard); err != nil {

@@ -41,7 +41,7 @@ func parseTreesText(t testing.TB, text string) ([]TreeConfig, error) {
 	return ParseTrees(root.Content[0])
 }
 
-// Whatever YAML says, it is declared or refused; what is declared has a name and rules.
+// Whatever the YAML is, a tree is declared or refused; a declared tree has a name and rules.
 func FuzzParseTrees(f *testing.F) {
 	f.Add("- {name: a, rules: [{type: METRIC, separator: '\\.'}]}")
 	f.Add("- {name: a, path: 'servers.{host}.{metric...}'}")

@@ -29,7 +29,7 @@ func getText(t *testing.T, a *Adapter, path string) string {
 	return string(body)
 }
 
-// waitSynced waits until no tree waits for series that exist.
+// waitSynced waits until all existing series are in all trees.
 func waitSynced(t *testing.T, a *Adapter) {
 	t.Helper()
 	// polling, with a deadline
@@ -67,8 +67,8 @@ func declared(t *testing.T, trees string) []TreeConfig {
 
 const serversTree = "- {name: servers, path: 'servers.{host}.{metric...}'}\n"
 
-// Series that were there before a tree are found in it without a command, and carbon's names go on
-// to mean the series that they meant.
+// Series that existed before a tree are found in it without a command, and carbon's names continue
+// to mean the same series.
 func TestTreeDeclaredLater(t *testing.T) {
 	o := laterOptions(t, "")
 	a, stop := runAdapter(t, o)
@@ -108,7 +108,7 @@ func TestTreeDeclaredLater(t *testing.T) {
 	}
 	stop()
 
-	// What was done is not done again.
+	// Finished work is not repeated.
 	a, _ = runAdapter(t, o)
 	waitSynced(t, a)
 	if s := a.trees.Follower().State(); s.Passes != 0 {
@@ -116,7 +116,7 @@ func TestTreeDeclaredLater(t *testing.T) {
 	}
 }
 
-// resolveAll makes series known, as Prometheus' first samples do.
+// resolveAll registers series, as Prometheus' first samples do.
 func resolveAll(t *testing.T, a *Adapter, n int) []error {
 	t.Helper()
 	series := make([]storage.Series, n)
@@ -172,8 +172,8 @@ func TestTreeCommandsBesideAdapter(t *testing.T) {
 	}
 }
 
-// Without the admin API the adapter is not told to go over all series, and the command says what is
-// missing.
+// Without the admin API the adapter does not accept the request to go over all series, and the
+// command names what is missing.
 func TestTreeSyncNeedsAdmin(t *testing.T) {
 	o := laterOptions(t, serversTree)
 	o.AdminAPI = false

@@ -24,16 +24,16 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// storesDir holds stores as versions of tsdbridge left them: NAME.tar.gz is the directory of a
-// process that was killed, NAME.txt what it held. A store is recorded once, by the version whose
+// storesDir contains stores as versions of tsdbridge left them: NAME.tar.gz is the directory of a
+// process that was killed, NAME.txt its content. A store is recorded once, by the version whose
 // format it has, and never again:
 //
 //	TSDBRIDGE_RECORD_STORE=format4 go test ./adapter -run TestRecordStore
 const storesDir = "../testdata/stores"
 
-// TestUpgrade opens each recorded store, by the clock that it was recorded with and by a later one,
-// before and after a clean end, and wants every point, object and metadata. A backup of it,
-// restored, must hold the same.
+// TestUpgrade opens each recorded store, by the clock of its recording and by a later one, before
+// and after a clean end, and checks every point, object and metadata. A restored backup of it must
+// contain the same.
 func TestUpgrade(t *testing.T) {
 	archives, err := filepath.Glob(filepath.Join(storesDir, "*.tar.gz"))
 	if err != nil || len(archives) == 0 {
@@ -70,7 +70,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// checkDump says in which lines two dumps differ.
+// checkDump reports the lines in which two dumps differ.
 func checkDump(t *testing.T, what, got, want string) {
 	t.Helper()
 	if got == want {
@@ -92,8 +92,8 @@ func checkDump(t *testing.T, what, got, want string) {
 	}
 }
 
-// TestRecordStore makes a store and writes what it held when its process was killed. What is read
-// from it is what a store in memory holds after the same requests.
+// TestRecordStore makes a store and records its content when its process was killed. The content
+// equals that of a store in memory after the same requests.
 func TestRecordStore(t *testing.T) {
 	o := fixtureOptions(t)
 	memory := o
@@ -103,7 +103,7 @@ func TestRecordStore(t *testing.T) {
 	a, stop := runAdapter(t, o)
 	fixtureFirst(t, a, reference)
 	stop()
-	// some of it is in files of tables
+	// some of it is in table files
 	if err := CompactTables(t.Context(), o, StoreOptions{}, io.Discard); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestRecordStore(t *testing.T) {
 	dump := dumpStore(t, a.store)
 	checkDump(t, "recorded store", dump, dumpStore(t, reference.store))
 	killed := filepath.Join(t.TempDir(), "killed")
-	// nobody writes: as a kill leaves it
+	// no process writes: the files are as a kill leaves them
 	if err := os.CopyFS(killed, os.DirFS(o.Path)); err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func fixtureOptions(t *testing.T) Options {
 // at is a time in milliseconds, minutes after the hour in which a recorded store ends.
 func fixtureTime(minutes int) int64 { return promtest.Now().UnixMilli() + int64(minutes)*60_000 }
 
-// fixtureFirst writes hours that are over, by every door.
+// fixtureFirst writes hours that are over, by every protocol.
 func fixtureFirst(t *testing.T, adapters ...*Adapter) {
 	t.Helper()
 	var b strings.Builder
@@ -183,19 +183,19 @@ func fixtureFirst(t *testing.T, adapters ...*Adapter) {
 	}
 }
 
-// fixtureSecond writes again what was written, and next to it.
+// fixtureSecond writes the same points again, and others next to them.
 func fixtureSecond(t *testing.T, adapters ...*Adapter) {
 	t.Helper()
 	for _, a := range adapters {
 		sendRemoteWrite(t, a, fmt.Sprintf(`{__name__="load", host="web1"} -1@%d -2@%d -3@%d`, fixtureTime(-300), fixtureTime(-200)+1, fixtureTime(-59)), 1)
-		// where a histogram stood
+		// where a histogram was
 		sendRemoteWrite(t, a, fmt.Sprintf(`{__name__="sizes", job="h"} 3@%d`, fixtureTime(-280)), 1)
 		sendPuts(t, a, fmt.Sprintf(`{"metric":"sys.cpu.user","timestamp":%d,"value":7,"tags":{"host":"a"}}`, fixtureTime(-199)+5))
 	}
 }
 
-// fixtureLast writes what only the log has when the process is killed: the open hour by every door,
-// and corrections of hours that are in the tables.
+// fixtureLast writes what only the log has when the process is killed: the open hour by every
+// protocol, and corrections of hours that are in the tables.
 func fixtureLast(t *testing.T, adapters ...*Adapter) {
 	t.Helper()
 	for _, a := range adapters {
@@ -213,7 +213,7 @@ func fixtureLast(t *testing.T, adapters ...*Adapter) {
 	}
 }
 
-// sendRemoteWrite sends what is written in the words of parseWrite.
+// sendRemoteWrite sends a text in the language of parseWrite.
 func sendRemoteWrite(t *testing.T, a *Adapter, text string, version int) {
 	t.Helper()
 	q, err := promtest.ParseWrite(text)
@@ -275,9 +275,9 @@ func sendCarbon(t *testing.T, a *Adapter, lines, series string, last int64) {
 	}
 }
 
-// dumpStore returns all that a store shows: series and metadata in ascending order. Under each
-// series are its points, time and value, whose bits are told where its text is not enough, and its
-// objects, time, kind and bytes.
+// dumpStore returns the content of a store: series and metadata in ascending order. Each series is
+// followed by its points (time and value, with the bits where the text is not exact) and its
+// objects (time, kind and bytes).
 func dumpStore(t *testing.T, s *storage.Store) string {
 	t.Helper()
 	series := dumpSeries(t, s)

@@ -72,13 +72,13 @@ func (g guarded) ask(text string) string {
 
 func get(path string) string { return "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n" }
 
-// echo answers the length of the body.
+// echo answers with the length of the body.
 func echo(w http.ResponseWriter, r *http.Request) {
 	b, err := io.ReadAll(r.Body)
 	_, _ = fmt.Fprintf(w, "%d%v", len(b), err)
 }
 
-// Half a head, half a body, nothing at all: none of it keeps anybody out.
+// Clients that send half a head, half a body or nothing do not keep others out.
 func TestWebHalfRequests(t *testing.T) {
 	const most = 10
 	g := startGuarded(t, func(o *Options) { o.MaxConnections = most }, http.HandlerFunc(echo))
@@ -95,8 +95,8 @@ func TestWebHalfRequests(t *testing.T) {
 	}
 }
 
-// While all connections are at work, it is still said that the process lives, and to others that it
-// is busy.
+// While all connections are in use, a liveness probe is still answered, and other requests are told
+// that the process is busy.
 func TestWebReserve(t *testing.T) {
 	entered, leave := make(chan bool), make(chan bool)
 	handler := func(w http.ResponseWriter, r *http.Request) {
@@ -157,7 +157,7 @@ func TestWebLimits(t *testing.T) {
 	}
 }
 
-// Slow bodies give way where there is no room for the bytes of another.
+// Slow bodies give way when there is no memory for the bytes of another.
 func TestWebSlowBodies(t *testing.T) {
 	const size = 64 << 10
 	g := startGuarded(t, func(o *Options) { o.WebBodyBytes, o.WebInFlightBytes = size, 4*size }, http.HandlerFunc(echo))
@@ -178,7 +178,7 @@ func TestWebSlowBodies(t *testing.T) {
 	}
 }
 
-// One profile at a time, and none for ever.
+// One profile runs at a time, and for a limited time.
 func TestWebProfiles(t *testing.T) {
 	r := chi.NewRouter()
 	routeProfiles(r)
@@ -202,7 +202,8 @@ func TestWebProfiles(t *testing.T) {
 	}
 }
 
-// TestRefusedBodyIsReadToItsEnd: who sends 20 MB before he reads sees the answer, not a reset.
+// TestRefusedBodyIsReadToItsEnd: a client that sends 20 MB before it reads gets the answer, not a
+// reset.
 func TestRefusedBodyIsReadToItsEnd(t *testing.T) {
 	g := startGuarded(t, nil, http.NotFoundHandler())
 	const size = 20 << 20
@@ -228,8 +229,8 @@ func TestRefusedBodyIsReadToItsEnd(t *testing.T) {
 	}
 }
 
-// Long heads that never end do not fill the memory, and do not keep a long one out that comes
-// alone, nor a short one.
+// Long heads that never end do not fill the memory, and do not keep out a short head or a single
+// long one.
 func TestWebLongHeads(t *testing.T) {
 	g := startGuarded(t, nil, http.HandlerFunc(echo))
 	var b strings.Builder

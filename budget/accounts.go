@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// retrySeconds is when a query should come again that found the memory taken.
+// retrySeconds is the Retry-After of a query that found the memory taken.
 const retrySeconds = "1"
 
 // Accounts is middleware that opens an account of b for each request, and closes it when the answer

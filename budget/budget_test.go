@@ -46,7 +46,7 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// What is still under way when a query has ended takes nothing more, and gives nothing back twice.
+// After a query has ended, its remaining work takes no memory, and releases none twice.
 func TestClosedAccount(t *testing.T) {
 	b := New(100)
 	a := b.Open()

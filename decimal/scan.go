@@ -1,7 +1,7 @@
 package decimal
 
-// A Number is one as text protocols write nearly all: digits with a point among them perhaps, and
-// an exponent perhaps.
+// A Number is a decimal number in the form that nearly all text protocols use: digits with an
+// optional point and an optional exponent.
 type Number struct {
 	Mantissa uint64 // the digits, at most 18
 	Exponent int    // of ten
@@ -12,9 +12,9 @@ type Number struct {
 // maxDigits is how many digits of a Number any uint64, and any int64, holds.
 const maxDigits = 18
 
-// Scan reads the number that b begins with: a sign perhaps, digits with one point before, among or
-// behind them perhaps, and e or E with an exponent perhaps. n is its length; 0 when there is none,
-// or one of more than 18 digits, leading zeros counted.
+// Scan reads the number at the beginning of b: an optional sign, digits with at most one point
+// before, among or after them, and optionally e or E with an exponent. n is its length; 0 when
+// there is no number, or one of more than 18 digits, leading zeros counted.
 func Scan(b []byte) (d Number, n int) {
 	i := 0
 	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
@@ -79,14 +79,14 @@ func scanExponent(b []byte) (exponent, n int) {
 	return exponent, i
 }
 
-// powersOfTen are those that are float64s.
+// powersOfTen are the powers of ten that a float64 represents exactly.
 var powersOfTen = [...]float64{
 	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 }
 
-// Float64 returns the float64 nearest to the number; false when one operation on float64s does not
-// tell. A whole number is rounded once, when it becomes a float64. Any other is the product or the
-// quotient of two float64s that are exact, which is rounded once too.
+// Float64 returns the float64 nearest to the number; false when one operation on float64s cannot
+// determine it. A whole number is rounded once, when it becomes a float64. Any other is the product
+// or the quotient of two exact float64s, which is also rounded once.
 func (d Number) Float64() (v float64, ok bool) {
 	v = float64(d.Mantissa)
 	switch {
@@ -114,8 +114,8 @@ func (d Number) Int64() int64 {
 	return int64(d.Mantissa)
 }
 
-// ScanDigits reads the digits that b begins with. n is how many there are; a number of more than 18
-// is not to be trusted.
+// ScanDigits reads the digits at the beginning of b. n is their number; if it exceeds 18, the value
+// is not valid.
 func ScanDigits(b []byte) (v int64, n int) {
 	for n < len(b) && b[n]-'0' <= 9 {
 		v = v*10 + int64(b[n]-'0')

@@ -41,7 +41,7 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// FuzzScan says that a Number is what strconv reads, to the last bit.
+// FuzzScan checks that a Number equals what strconv reads, to the last bit.
 func FuzzScan(f *testing.F) {
 	for _, seed := range []string{
 		"0", "-0", "-0.0", "1.5", "999999999999999.9", "123456789012345678", "0.000000000000001", "-", ".5", "5.", "1.2.3", "00.10", "1e22", "1e23", "9007199254740993",

@@ -27,7 +27,7 @@ func (w *web) charged(b *budget.Budget) http.Handler {
 	})
 }
 
-// filled has some plain and some tagged series of a day of points each 10 s.
+// filled returns an API over some plain and some tagged series with a day of points every 10 s.
 func filled(t *testing.T, series int) *web {
 	w := newWeb(t)
 	var lines strings.Builder
@@ -40,8 +40,8 @@ func filled(t *testing.T, series int) *web {
 	return w
 }
 
-// TestRequestsAreBounded sends what is too long, too deep or too much. Each is answered, in time
-// and with a word about the limit.
+// TestRequestsAreBounded sends requests that are too long, too deep or too large. Each is answered
+// in time, with a text that names the limit.
 func TestRequestsAreBounded(t *testing.T) {
 	w := filled(t, 50)
 	many := strings.Repeat
@@ -101,8 +101,8 @@ func numbered(format string, n int) []string {
 	return list
 }
 
-// TestAnswersAreCharged: what an answer is made of is charged, and a budget that is too small is
-// said with its flag.
+// TestAnswersAreCharged: the memory of an answer is charged, and the error about a budget that is
+// too small names its flag.
 func TestAnswersAreCharged(t *testing.T) {
 	w := filled(t, 300)
 	for _, url := range []string{
@@ -139,8 +139,8 @@ func TestAnswersAreCharged(t *testing.T) {
 	}
 }
 
-// TestHeavyRendersShareTheBudget: thirty at once never hold more than the budget; some are
-// answered, and the others told to come again.
+// TestHeavyRendersShareTheBudget: thirty requests at once never hold more than the budget; some are
+// answered, and the others are told to come again.
 func TestHeavyRendersShareTheBudget(t *testing.T) {
 	w := filled(t, 10)
 	const limit = 8 << 20
@@ -166,8 +166,8 @@ func TestHeavyRendersShareTheBudget(t *testing.T) {
 	}
 }
 
-// TestLargeBody sends 20 MB as clients do that send all before they read: they see the answer, not
-// a reset.
+// TestLargeBody sends 20 MB like a client that sends everything before it reads: it gets the
+// answer, not a reset.
 func TestLargeBody(t *testing.T) {
 	w := newWeb(t)
 	server := httptest.NewServer(w.router)
@@ -217,7 +217,7 @@ func sendAll(t *testing.T, address, path, kind, body string, chunked bool) (int,
 	return answer.StatusCode, err
 }
 
-// TestSlowBody: a body has as long to come as the request has.
+// TestSlowBody: the time limit of a request includes its body.
 func TestSlowBody(t *testing.T) {
 	w := newWeb(t, func(o *apiOptions) { o.Limits.Timeout = 50 * time.Millisecond })
 	server := httptest.NewServer(w.router)
@@ -246,8 +246,8 @@ func (s stuck) Read([]byte) (int, error) {
 	return 0, s.ctx.Err()
 }
 
-// TestDeepNames: a name as deep as a line of carbon's may be costs no more than others of its
-// length, and is found element by element.
+// TestDeepNames: a name of the greatest depth that a carbon line allows costs no more than others
+// of its length, and is found element by element.
 func TestDeepNames(t *testing.T) {
 	w := newWeb(t)
 	const depth = 4000
@@ -272,7 +272,7 @@ func TestDeepNames(t *testing.T) {
 			t.Errorf("find %.40s… of %d elements: %d %.300s", query, strings.Count(query, ".")+1, got.Code, got.Body)
 		}
 	}
-	// The places on the way are no leaves: with them the paths alone would take 300 MB.
+	// The inner nodes are not leaves: if they were, the paths alone would take 300 MB.
 	b := budget.New(8 << 20)
 	for _, url := range []string{"/metrics/index.json", "/render?format=json&from=-5min&target=**"} {
 		got := httptest.NewRecorder()
@@ -286,8 +286,8 @@ func TestDeepNames(t *testing.T) {
 	}
 }
 
-// FuzzRequestsGrow repeats pieces of parameters of every door up to hundreds of kilobytes. No
-// answer is a server's error, and none is late.
+// FuzzRequestsGrow repeats pieces of parameters of every endpoint up to hundreds of kilobytes. No
+// answer is a server error, and none is late.
 func FuzzRequestsGrow(f *testing.F) {
 	for i, s := range [][3]string{
 		{"target=f(", "a", ")"},

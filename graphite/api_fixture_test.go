@@ -13,7 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/graphitetest"
 )
 
-// webNow is the time that recorded requests without now were made at, near enough.
+// webNow is about the time at which the recorded requests without now were made.
 const webNow = graphitetest.Now
 
 // web is the API over a store in memory.
@@ -24,7 +24,7 @@ type web struct {
 	router chi.Router
 }
 
-// newWeb returns an empty one. Options may be changed before the API is made of them.
+// newWeb returns an API over an empty store. Options may be changed before the API is made.
 func newWeb(t testing.TB, change ...func(*apiOptions)) *web {
 	t.Helper()
 	return newWebOver(graphitetest.New(t), change...)

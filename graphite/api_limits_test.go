@@ -17,7 +17,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
-// trees are whatever Find says.
+// trees has a Find that the test defines.
 type trees struct {
 	find func(ctx context.Context) ([]tree.Node, error)
 }
@@ -32,13 +32,13 @@ func withTrees(find func(context.Context) ([]tree.Node, error)) func(*apiOptions
 	return func(o *apiOptions) { o.Trees = trees{find} }
 }
 
-// A panic costs its request alone, and is in the log with the query.
+// A panic fails only its request, and is logged with the query.
 func TestPanic(t *testing.T) {
 	var log bytes.Buffer
 	w := newWeb(t, withTrees(func(context.Context) ([]tree.Node, error) { panic("gremlin") }), func(o *apiOptions) {
 		o.Logger, o.Limits.Concurrency = slog.New(slog.NewTextHandler(&log, nil)), 1
 	})
-	for range 3 { // a slot that is not given back would keep the second out
+	for range 3 { // a slot that is not released would block the second
 		if got := w.get("/metrics/find?query=secret.*"); got.Code != 500 || strings.Contains(got.Body.String(), "gremlin") {
 			t.Errorf("status %d, body %s", got.Code, got.Body)
 		}
@@ -64,7 +64,7 @@ func TestErrorsOfTheStore(t *testing.T) {
 	}
 }
 
-// A request ends with its time, waiting for a slot included, and with its client.
+// A request ends at its timeout, which includes waiting for a slot, and when its client leaves.
 func TestTimeout(t *testing.T) {
 	entered := make(chan struct{}, 1)
 	w := newWeb(t, withTrees(func(ctx context.Context) ([]tree.Node, error) {
@@ -76,7 +76,7 @@ func TestTimeout(t *testing.T) {
 		t.Errorf("status %d after the timeout: %s", got.Code, got.Body)
 	}
 	<-entered
-	// Somebody else has the slot.
+	// Another request has the slot.
 	other, err := w.api.turns.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)

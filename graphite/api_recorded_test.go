@@ -45,7 +45,7 @@ func notYet(c recording) string {
 	return ""
 }
 
-// TestRecorded replays what graphite-web 1.1.10 answered.
+// TestRecorded replays the recorded requests and compares with graphite-web 1.1.10's answers.
 func TestRecorded(t *testing.T) {
 	w := newWeb(t)
 	w.Add(t, graphitetest.Open(t, "eval/testdata/feed.txt.gz"))
@@ -78,7 +78,7 @@ func isOther(c recording) bool {
 	return !strings.HasPrefix(c.URL, "/render") && !strings.HasPrefix(c.URL, "/events")
 }
 
-// readRecordings returns the cases of a file that are wanted, those that prepare others first.
+// readRecordings returns the wanted cases of a file, with the cases that prepare others first.
 func readRecordings(t *testing.T, file string, wanted func(recording) bool) []recording {
 	t.Helper()
 	var list []recording
@@ -141,8 +141,8 @@ func (c recording) differs(got *httptest.ResponseRecorder) string {
 	return cmp.Diff(whatCounts(path, c.Body), whatCounts(path, got.Body.String()), cmp.Comparer(equalValue))
 }
 
-// errorText returns what of an error's text is ours too: the reason and the targets, not the series
-// in Python's words; nothing of a page.
+// errorText returns the part of an error's text that our answer must have too: the reason and the
+// targets, without the series in Python's form; nothing of an HTML page.
 func (c recording) errorText() string {
 	text, _, _ := strings.Cut(html.UnescapeString(c.Body), `; func: `)
 	if strings.HasPrefix(text, "Invalid") || strings.HasPrefix(text, "{") {
@@ -152,7 +152,7 @@ func (c recording) errorText() string {
 }
 
 func (c recording) request() (*http.Request, error) {
-	// As diff.py sends them: Go's parser wants what it calls a URL.
+	// They are escaped as diff.py sends them: Go's parser accepts only what it calls a URL.
 	url := strings.NewReplacer(" ", "%20", `"`, "%22").Replace(c.URL)
 	r, err := http.NewRequest(c.Method, "http://graphite"+url, strings.NewReader(c.Data))
 	if err != nil {
@@ -167,7 +167,7 @@ func (c recording) request() (*http.Request, error) {
 	return r, nil
 }
 
-// whatCounts returns what of a body counts.
+// whatCounts returns the parts of a body that are compared.
 func whatCounts(path, body string) any {
 	if call, argument, ok := strings.Cut(strings.TrimSuffix(body, ")"), "("); ok && strings.HasSuffix(body, ")") && !strings.ContainsAny(call, `"[{`) {
 		return map[string]any{"call": call, "argument": whatCounts(path, argument)}
@@ -206,7 +206,7 @@ func dropKeys(v any, keys ...string) any {
 	return v
 }
 
-// untagged leaves out whisper's directory of tagged series.
+// untagged removes whisper's directory of tagged series.
 func untagged(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -259,7 +259,7 @@ func byPath(v any) any {
 	return v
 }
 
-// equalValue is diff.py's: relative to 1e-9.
+// equalValue compares as diff.py does: relative to 1e-9.
 func equalValue(a, b float64) bool {
 	return a == b || math.Abs(a-b) <= max(1e-12, 1e-9*max(math.Abs(a), math.Abs(b)))
 }

@@ -38,8 +38,8 @@ func (a *api) endpoints() []route {
 	both := append(slices.Clone(get), http.MethodPost)
 	return []route{
 		{path: "/render", endpoint: "render", answer: a.render},
-		// graphite-web takes any method here; a DELETE that is answered with what it finds looks as
-		// if it had deleted.
+		// graphite-web accepts any method here; but a DELETE that is answered with search results
+		// would look as if it had deleted them.
 		{path: "/metrics", endpoint: "find", answer: a.find, methods: both},
 		{path: "/metrics/find", endpoint: "find", answer: a.find},
 		{path: "/metrics/expand", endpoint: "expand", answer: a.expand},

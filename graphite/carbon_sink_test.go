@@ -21,7 +21,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// ingestStore is an Appender that keeps what it is given.
+// ingestStore is an Appender that keeps the points that it gets.
 type ingestStore struct {
 	mu         sync.Mutex // guards all below
 	names      []string   // by ref, from 1
@@ -170,7 +170,7 @@ func TestIngestResolvesOnce(t *testing.T) {
 	}
 }
 
-// A name that the store refuses costs its own points, is logged, and is not tried again for a
+// A name that the store refuses loses only its own points, is logged, and is not tried again for a
 // while.
 func TestIngestRefusedNames(t *testing.T) {
 	d := newIngestDoor(t, 1)
@@ -218,7 +218,7 @@ func TestIngestRefusedMemory(t *testing.T) {
 	}
 }
 
-// An error that passes fails the write whole, to be tried again.
+// A temporary error fails the whole write, which is then tried again.
 func TestIngestErrors(t *testing.T) {
 	d := newIngestDoor(t, 0)
 	down := errors.New("no region server")
@@ -237,7 +237,7 @@ func TestIngestErrors(t *testing.T) {
 	if err := d.Write(t.Context(), points); !errors.Is(err, down) {
 		t.Errorf("error %v, want %v", err, down)
 	}
-	// A deadline is no refusal, whatever the store was doing when it met it.
+	// A deadline does not count as a refusal, whatever the store was doing.
 	d.store.appendErr = func([]string) error { return errors.Join(storage.ErrLimit, context.DeadlineExceeded) }
 	if err := d.Write(t.Context(), points); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v, want %v", err, context.DeadlineExceeded)
@@ -257,7 +257,7 @@ func TestIngestErrors(t *testing.T) {
 	d.wantCounts(t, 10, 2, 2, 6)
 }
 
-// begun begins a write and waits until it waits.
+// begun begins a write and returns when it waits in the store.
 func (d *ingestDoor) begun(ctx context.Context, points []carbon.Point) chan error {
 	done := make(chan error, 1)
 	go func() { done <- d.Write(ctx, points) }()
@@ -287,7 +287,7 @@ func TestIngestGroups(t *testing.T) {
 	})
 }
 
-// A group is bounded: what does not fit forms the next.
+// A group is bounded: writes that do not fit form the next group.
 func TestIngestGroupSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newIngestDoor(t, 1)
@@ -309,7 +309,7 @@ func TestIngestGroupSize(t *testing.T) {
 	})
 }
 
-// Of a group, a write fails for its own names alone, and is refused for its own points alone.
+// In a group, a write fails only for its own names, and is refused only for its own points.
 func TestIngestGroupErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newIngestDoor(t, 1)
@@ -343,7 +343,7 @@ func TestIngestGroupErrors(t *testing.T) {
 	})
 }
 
-// A write whose context ends leaves its group, whether others joined it or it them.
+// A write whose context ends leaves its group, whether it leads the group or joined it.
 func TestIngestLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newIngestDoor(t, 1)
@@ -411,7 +411,7 @@ func TestIngestDoesNotLeaveAnAppend(t *testing.T) {
 	})
 }
 
-// Many writers with names of their own and in common, whose memory is used again after each write.
+// Many writers have names of their own and in common, and their memory is reused after each write.
 func TestIngestConcurrently(t *testing.T) {
 	d := newIngestDoor(t, 2)
 	var wg sync.WaitGroup
@@ -469,7 +469,7 @@ func ingestPoints(n int) []carbon.Point {
 	return points
 }
 
-// A series that is known costs no memory.
+// A point of a known series allocates nothing.
 func TestIngestAllocates(t *testing.T) {
 	in, points := newNullIngest(), ingestPoints(2000)
 	got := testing.AllocsPerRun(20, func() {
@@ -506,7 +506,7 @@ func BenchmarkIngest(b *testing.B) {
 	})
 }
 
-// Points too far ahead of the clock are refused and said, and make no series.
+// Points too far ahead of the clock are refused and logged, and register no series.
 func TestIngestMaxFuture(t *testing.T) {
 	d := newIngestDoor(t, 1, func(o *sinkOptions) { o.MaxFuture = time.Minute })
 	soon, late := d.now.Add(time.Minute).Unix(), d.now.Add(time.Minute).Unix()+1

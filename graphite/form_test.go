@@ -61,7 +61,7 @@ func TestReadFormRefuses(t *testing.T) {
 	}
 }
 
-// FuzzForm holds that what is a form to net/url, and has no semicolon, means the same here.
+// FuzzForm checks that a form that net/url accepts, and that has no semicolon, means the same here.
 func FuzzForm(f *testing.F) {
 	for _, seed := range []string{"a=b&c=d", "a=%41+b", "a;b=c", "%", "a=%ff", "=", "&&", "target=a.{b,c}&from=-1h"} {
 		f.Add(seed)

@@ -58,7 +58,7 @@ func TestJSONPretty(t *testing.T) {
 	}
 }
 
-// A body is written in pieces, none of them lost or in the wrong place.
+// A body is written in pieces, without losing or misplacing one.
 func TestJSONChunks(t *testing.T) {
 	var out bytes.Buffer
 	j := newJSONWriter(&out)
@@ -82,7 +82,7 @@ func TestJSONChunks(t *testing.T) {
 	}
 }
 
-// FuzzJSONString holds that a text comes back from JSON as it was, and that numbers do.
+// FuzzJSONString checks that texts and numbers come back from JSON unchanged.
 func FuzzJSONString(f *testing.F) {
 	f.Add("a", 1.5)
 	f.Add("\x00\ud7ff\U0010ffff\"\\", 1e300)

@@ -15,8 +15,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// The data of the peers' measurements, with fewer hours: 1000 series of a point each 15 s, 256 of
-// them over a day and the others over two hours, and 10 000 series of five minutes.
+// The data of the peers' measurements, with fewer hours: 1000 series with a point every 15 s, 256
+// of them over a day and the others over two hours, and 10 000 series of five minutes.
 const (
 	benchSeries, benchLong = 1000, 256
 	benchEnd               = 1_741_053_600 // a whole hour
@@ -27,7 +27,7 @@ func benchName(i int) string {
 	return fmt.Sprintf("dc%d.host-%03d.m%d", i/500, i%500/2, i%2)
 }
 
-// newBench returns the API over what an hour's flushes of a writer leave in an engine.
+// newBench returns the API over an engine in the state that an hour's flushes leave.
 func newBench(b *testing.B, db kv.KV) *web {
 	b.Helper()
 	w := newWebOver(graphitetest.Shared(b, db), func(o *apiOptions) { o.Now = func() time.Time { return time.Unix(benchEnd, 0) } })
@@ -113,8 +113,8 @@ func benchmarkRender(b *testing.B, w *web) {
 	}
 }
 
-// cpuTime returns what the process has used of all cores: on a machine with other work it says more
-// than the time does.
+// cpuTime returns the CPU time that the process has used on all cores: on a busy machine it is more
+// precise than elapsed time.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

@@ -19,7 +19,7 @@ func isDrawn(c recording) bool {
 		strings.Contains(c.Data, "name=\"format\"\r\n\r\njson")
 }
 
-// TestRecordedDrawings replays what graphite-web 1.1.10 drew, through HTTP.
+// TestRecordedDrawings replays render requests of graphite-web 1.1.10, through HTTP.
 func TestRecordedDrawings(t *testing.T) {
 	w := newFeed(t)
 	tags := regexp.MustCompile(`"tags": {[^}]*}`) // which Python keeps in the order of their making
@@ -53,8 +53,8 @@ func TestRecordedDrawings(t *testing.T) {
 			}
 		}
 		t.Logf("%d of %d in %s; %d of %d answers are the same bytes", good, total, file, same, answered)
-		// The others differ in the last digit of a sum. Only a writer of numbers or blanks gone
-		// wrong makes many of them.
+		// The others differ in the last digit of a sum. Many differences mean that numbers or
+		// blanks are written wrongly.
 		if same*10 < answered*9 {
 			t.Errorf("%d of %d answers are the same bytes, want 90 %%", same, answered)
 		}

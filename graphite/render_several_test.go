@@ -15,8 +15,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
-// newSeveral returns the API over a tree whose paths several series have: of each a point a minute,
-// of the value given.
+// newSeveral returns the API over a tree with paths of several series: each has a point a minute,
+// of the given value.
 func newSeveral(t *testing.T, sum bool) *web {
 	t.Helper()
 	w := newWeb(t)
@@ -83,8 +83,8 @@ func (w *web) draw(t *testing.T, target string) string {
 	return b.String()
 }
 
-// Series of one path are found once and drawn one by one, with what the path does not show as tags
-// and in their names.
+// Series of one path are found once and returned one by one, with the tags that the path does not
+// show as tags and in their names.
 func TestSeveralSeriesAreDrawnApart(t *testing.T) {
 	w := newSeveral(t, false)
 	if got := w.get("/metrics/find?query=servers.web.*").Body.String(); strings.Count(got, `"load"`) != 1 {
@@ -128,7 +128,7 @@ sumSeries(servers.web.load) 15 15 7`},
 	}
 }
 
-// A tree that says so has one sum on such a path; a slot without any point stays empty.
+// A tree with that option returns one sum on such a path; a slot without any point stays empty.
 func TestSeveralSeriesAreSummed(t *testing.T) {
 	w := newSeveral(t, true)
 	got := w.draw(t, "servers.web.*")
@@ -138,7 +138,7 @@ func TestSeveralSeriesAreSummed(t *testing.T) {
 	}
 }
 
-// A path that two trees give to different series shows both.
+// A path that two trees give to different series returns both.
 func TestSeveralTreesOfAPath(t *testing.T) {
 	w := newSeveral(t, false)
 	w.Add(t, strings.NewReader(fmt.Sprintf("servers.web.one 7 %d\n", webNow-120)))

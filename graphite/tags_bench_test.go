@@ -10,7 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// BenchmarkTags asks for lists of tags over 50,000 tagged and 50,000 plain series.
+// BenchmarkTags lists tags of 50,000 tagged and 50,000 plain series.
 func BenchmarkTags(b *testing.B) {
 	const half = 50_000
 	w := newWeb(b)

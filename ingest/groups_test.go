@@ -48,7 +48,7 @@ func put(ctx context.Context, in *Ingest, points ...point) error {
 	return in.Store(ctx, j)
 }
 
-// While one append is under way, those that come are appended together.
+// Jobs that come while an append is under way are appended together.
 func TestAppendsInGroups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &memory{gate: make(chan error)}
@@ -88,7 +88,7 @@ func TestAppendsInGroups(t *testing.T) {
 	})
 }
 
-// What the store refuses of a group is refused to the job whose point it is.
+// What the store refuses of a group is refused only to the job with that point.
 func TestRefusesOneOfAGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := fmt.Errorf("time: %w", storage.ErrInvalid)
@@ -113,7 +113,7 @@ func TestRefusesOneOfAGroup(t *testing.T) {
 	})
 }
 
-// A group is bounded: what does not fit forms the next.
+// A group is bounded: jobs that do not fit form the next group.
 func TestGroupSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &memory{gate: make(chan error)}
@@ -136,8 +136,8 @@ func TestGroupSize(t *testing.T) {
 	})
 }
 
-// Series that several jobs ask for while a call is under way are asked for in one call, each once;
-// each job gets its own answers.
+// Series that several jobs need while a call is under way are resolved in one call, each once; each
+// job gets its own answers.
 func TestResolvesInGroups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := errors.New("no region server")

@@ -27,8 +27,8 @@ func (c Counters) text() string {
 	return fmt.Sprint(of(c.Received), of(c.Written), of(c.Rejected), of(c.Failed))
 }
 
-// A refused series costs its own points, which are told by their origins; its neighbours are
-// stored. The next job asks only for it.
+// A refused series loses only its own points, which are identified by their origins; the others are
+// stored. The next job asks only for that series.
 func TestRefusedSeries(t *testing.T) {
 	for _, forms := range []bool{false, true} {
 		m := &memory{refuse: func(name string) error {
@@ -40,7 +40,7 @@ func TestRefusedSeries(t *testing.T) {
 		in, c := New(Options{Appender: m, CacheEntries: 100, Forms: forms}), newCounters()
 		for range 2 {
 			j := jobOf(in, point{"a", 1, 1}, point{"bad", 2, 2}, point{"b", 3, 3}, point{"bad2", 4, 4}, point{"bad", 5, 5})
-			j.Refused++ // that the protocol refused by itself
+			j.Refused++ // refused by the protocol itself
 			err := in.Store(t.Context(), j)
 			c.Count(j, err)
 			var origins, series []string
@@ -67,7 +67,7 @@ func TestRefusedSeries(t *testing.T) {
 	}
 }
 
-// A job whose store is away is stored by another Store, which asks only for the series that have no
+// A job whose store is away is stored by another Store, which resolves only the series without an
 // answer.
 func TestStoreAgain(t *testing.T) {
 	down, c := errors.New("no region server"), newCounters()
@@ -111,7 +111,7 @@ func TestStoreAgain(t *testing.T) {
 	}
 }
 
-// A job that is refused by its protocol, or has no points, stores nothing and asks for nothing.
+// A job that its protocol refused, or that has no points, stores and resolves nothing.
 func TestNothingToStore(t *testing.T) {
 	m := &memory{}
 	in := New(Options{Appender: m, CacheEntries: 100})
@@ -127,7 +127,7 @@ func TestNothingToStore(t *testing.T) {
 	}
 }
 
-// What is dropped from the cache is asked for again.
+// Series that are dropped from the cache are resolved again.
 func TestDropCaches(t *testing.T) {
 	m := &memory{}
 	in := New(Options{Appender: m, CacheEntries: 100})
@@ -144,7 +144,7 @@ func TestDropCaches(t *testing.T) {
 	}
 }
 
-// Latest is the clock and MaxFuture, or no bound.
+// Latest is the clock plus MaxFuture, or no bound.
 func TestLatest(t *testing.T) {
 	now := time.UnixMilli(1_000_500)
 	for _, c := range []struct {
@@ -159,7 +159,7 @@ func TestLatest(t *testing.T) {
 	}
 }
 
-// When the context of a group's leader ends before its turn, all of the group get that error, and
+// When the context of a group's leader ends before its turn, the whole group gets that error, and
 // may be stored again.
 func TestLeaderLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

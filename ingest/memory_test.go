@@ -10,7 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// memory is a storage.Appender that keeps what it is given.
+// memory is a storage.Appender that keeps the points that it gets.
 type memory struct {
 	gate      chan error              // an append waits for its outcome; nil: it does not
 	resolving chan struct{}           // Resolve waits until it is closed; nil: it does not

@@ -106,7 +106,7 @@ func BenchmarkHTTP(b *testing.B) {
 	}
 }
 
-// BenchmarkConnection has the puts of one connection answered.
+// BenchmarkConnection answers the puts of one connection.
 func BenchmarkConnection(b *testing.B) {
 	const points = 50
 	benchmark(b, connectionRun(b, points), len(putPoints(points)), points)
@@ -120,18 +120,17 @@ func benchmark(b *testing.B, do func(), size, points int) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*points), "ns/point")
 	b.StopTimer()
-	// What a run costs, it costs whatever its points.
+	// The allocations of a run do not depend on its number of points.
 	if n := testing.AllocsPerRun(10, do); n > runAllocations {
 		b.Fatalf("%v allocations for %d points of known series", n, points)
 	}
 }
 
-// runAllocations are those of a request or a read of a connection; a point of a known series has
-// none.
+// runAllocations are the allocations of a request or of a read of a connection; a point of a known
+// series has none.
 const runAllocations = 60
 
-// Points of known series cost no allocation each. The race detector's pools forget some of what
-// they are given.
+// Points of known series do not allocate. The race detector makes pools drop some of their content.
 func TestAllocations(t *testing.T) {
 	take, _ := telnetRun(t, 1000)
 	put, _ := putRun(t, 1000)

@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// Connections that are silent, or send the beginning of something, keep nobody out, however many
-// there are.
+// Connections that are silent, or send only the beginning of a request, do not keep others out,
+// however many there are.
 func TestSilentConnectionsKeepNobodyOut(t *testing.T) {
 	const most = 20
 	m := newMemory()
@@ -44,7 +44,7 @@ func TestSilentConnectionsKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// Memory follows the bytes that came, not those that were promised.
+// Memory grows with the bytes that arrive, not with the announced length.
 func TestClaimedLengthCostsNothing(t *testing.T) {
 	m := newMemory()
 	l := run(t, m, nil)
@@ -72,7 +72,7 @@ func TestClaimedLengthCostsNothing(t *testing.T) {
 	}
 }
 
-// Bodies that never end give way to those that do: what they hold is taken from the slowest.
+// Bodies that never end give way to those that do: the slowest lose their memory first.
 func TestSlowBodiesGiveWay(t *testing.T) {
 	m := newMemory()
 	o := smallAPI()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A point that is too far ahead of the clock is refused and named, whichever way is taken, and
-// whether its series is known or not; without the limit it is stored.
+// A point that is too far ahead of the clock is refused and named, by every protocol, and whether
+// its series is known or not; without the limit it is stored.
 func TestMaxFuture(t *testing.T) {
 	now := time.Unix(1356998400, 0)
 	for _, limit := range []time.Duration{0, 10 * time.Minute} {
@@ -48,7 +48,7 @@ func TestMaxFuture(t *testing.T) {
 	}
 }
 
-// telnetSays returns what a connection that sends text is answered.
+// telnetSays returns the answer to a connection that sends text.
 func telnetSays(t *testing.T, in *putStore, text string) string {
 	t.Helper()
 	about, metrics := testAbout()

@@ -21,7 +21,7 @@ func putText(path, content string, fields ...string) string {
 		path, len(content), strings.Join(append(fields, ""), "\r\n"), content)
 }
 
-// answerText reads an answer and shows it, but for its date.
+// answerText reads an answer and returns it without its date.
 func answerText(t *testing.T, r *bufio.Reader) string {
 	res, err := http.ReadResponse(r, nil)
 	if err != nil {
@@ -87,7 +87,7 @@ func TestPutsOfOneConnection(t *testing.T) {
 	}
 }
 
-// A request may come in pieces, several at once, and after others of another kind.
+// A request may arrive in pieces, together with others, and after others of another kind.
 func TestPutInPieces(t *testing.T) {
 	text := putText("/api/put", onePoint) + putText("/api/put?summary", onePoint) + "GET /api/nothing HTTP/1.1\r\nHost: here\r\n\r\n" + putText("/api/put", onePoint)
 	m := newMemory()
@@ -115,7 +115,7 @@ func TestPutInPieces(t *testing.T) {
 	}
 }
 
-// Of a body that is cut off nothing is stored.
+// Nothing is stored of a body that is cut off.
 func TestPutCutOff(t *testing.T) {
 	m := newMemory()
 	l := run(t, m, nil)

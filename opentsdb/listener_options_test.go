@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What cannot work is named by its flag.
+// The error about options that cannot work names the flag.
 func TestValidate(t *testing.T) {
 	listener := func(change func(*listenerOptions)) error {
 		o := defaultListenerOptions()

@@ -61,7 +61,7 @@ func runAPI(t testing.TB, a storage.Appender, apiOptions apiOptions, change func
 	return running{l, ingest, api, stop}
 }
 
-// smallAPI has room for few bodies.
+// smallAPI returns options with memory for few bodies.
 func smallAPI() apiOptions {
 	o := defaultAPIOptions()
 	o.InFlightBytes = 8 << 20
@@ -84,8 +84,8 @@ func send(t *testing.T, conn net.Conn, text string) {
 	}
 }
 
-// answered reads one line. What was sent before it is stored by then: connections are answered
-// after their points are.
+// answered reads one line. The points sent before it are stored by then: a connection is answered
+// after its points are stored.
 func answered(t *testing.T, r *bufio.Reader) string {
 	line, err := r.ReadString('\n')
 	if err != nil {
@@ -104,7 +104,7 @@ func TestBothProtocolsOnOnePort(t *testing.T) {
 		if got := answered(t, replies); got != "unknown command: bogus.  Try `help'.\n" {
 			t.Errorf("telnet answered %q", got)
 		}
-		// On one connection that is kept.
+		// The connection is kept open.
 		res := post(t, l, onePoint)
 		if res.StatusCode != http.StatusNoContent {
 			t.Errorf("status %d", res.StatusCode)
@@ -149,8 +149,8 @@ func post(t *testing.T, l running, content string) *http.Response {
 	return res
 }
 
-// What was read when the process is told to stop is stored, also when the store comes back only
-// then. A line without its end is not.
+// Lines that were read before the process is told to stop are stored, also when the store comes
+// back only then. A line without its end is not.
 func TestStop(t *testing.T) {
 	m := newMemory()
 	failed := make(chan struct{})
@@ -177,7 +177,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// A store that stays away loses points when the grace is over, and they are counted.
+// If the store stays away, points are lost when the grace period is over, and they are counted.
 func TestStopWithoutStore(t *testing.T) {
 	for _, resolve := range []func(string) error{nil, func(string) error { return errAway }} {
 		m := newMemory()
@@ -208,7 +208,7 @@ func TestStopWithoutStore(t *testing.T) {
 	}
 }
 
-// Points wait for a store that fails for a while, and their sender is not read from.
+// Points wait while the store fails for a while, and their sender is not read from.
 func TestStoreAwayForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -248,7 +248,7 @@ func TestStoreAwayForAWhile(t *testing.T) {
 	})
 }
 
-// A client that does not read its answers may go on putting.
+// A client that does not read its answers may continue to put.
 func TestUnheard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -277,7 +277,7 @@ func TestUnheard(t *testing.T) {
 	})
 }
 
-// Many connections of both kinds at once, for the race detector; each point is stored once.
+// Many connections of both kinds run at once, for the race detector; each point is stored once.
 func TestManyConnections(t *testing.T) {
 	m := newMemory()
 	l := run(t, m, nil)
@@ -310,8 +310,8 @@ func TestManyConnections(t *testing.T) {
 	}
 }
 
-// What a busy connection of telnet sends is stored whole and in order, though more is read while it
-// is on its way.
+// The points of a busy telnet connection are stored completely and in order, although more is read
+// while they are on their way.
 func TestTelnetInOrder(t *testing.T) {
 	m := newMemory()
 	l := run(t, m, nil)
@@ -332,7 +332,7 @@ func TestTelnetInOrder(t *testing.T) {
 	}
 }
 
-// Points that the store refuses while more is read are answered though nothing more comes.
+// Points that the store refuses while more is read are answered, even if nothing more arrives.
 func TestTelnetLateRefusal(t *testing.T) {
 	m := newMemory()
 	l := run(t, m, nil)

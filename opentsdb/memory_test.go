@@ -109,7 +109,7 @@ func newTestIngest(a storage.Appender, change ...func(*putOptions)) *putStore {
 	return newPutStore(o)
 }
 
-// discard is a storage.Appender that forgets.
+// discard is a storage.Appender that keeps nothing.
 type discard struct {
 	mu   sync.Mutex // guards all below
 	last storage.Ref

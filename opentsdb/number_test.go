@@ -11,7 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// What Java 17 printed for Double.parseDouble.
+// The expected values are Java 17's output of Double.parseDouble.
 func TestParseDouble(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"1.2.3", "multiple points"},
@@ -47,7 +47,7 @@ func TestParseDouble(t *testing.T) {
 	}
 }
 
-// FuzzParseShort says that the short way of reading a number is not another one.
+// FuzzParseShort checks that the fast parser of numbers agrees with the general one.
 func FuzzParseShort(f *testing.F) {
 	for _, seed := range []string{"0", "-0", "-0.0", "1.5", "999999999999999.9", "123456789012345678", "0.000000000000001", "-", ".5", "5.", "1.2.3", "00.10", "0e0", "+7", "-1.5E+3"} {
 		f.Add([]byte(seed))
@@ -77,7 +77,7 @@ func FuzzParseShort(f *testing.F) {
 	})
 }
 
-// What Java 17 printed for a HashMap of 30 keys: its table has doubled twice.
+// The expected text is Java 17's output for a HashMap of 30 keys: its table has doubled twice.
 func TestTagsText(t *testing.T) {
 	var tags []storage.Tag
 	for i := range 30 {

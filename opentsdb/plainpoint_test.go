@@ -24,7 +24,7 @@ func edits(text string, yield func([]byte)) {
 	}
 }
 
-// A body that is nearly one as all are means the same on the short way and on the careful one.
+// A body that is nearly plain means the same to the fast parser and to the careful one.
 func TestPlainPointsAreNoOthers(t *testing.T) {
 	for _, text := range []string{
 		`[{"metric":"m","timestamp":1,"value":1,"tags":{"s":"a"}},{"metric":"m","timestamp":1356998400500,"value":-10.25e-1,"tags":{"s":"a"}}]`,
@@ -49,7 +49,7 @@ func TestPlainPointsAreNoOthers(t *testing.T) {
 	}
 }
 
-// The same of lines of telnet.
+// The same for lines of telnet.
 func TestPlainPutsAreNoOthers(t *testing.T) {
 	for _, text := range []string{"put m 1356998400 42 a=b c=d\n", "put m 1356998400500 -1.5e2 a=b\r\n"} {
 		if _, _, n := plainPut([]byte(text), 1024); n != len(text) {

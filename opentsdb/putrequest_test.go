@@ -144,8 +144,8 @@ func TestPutLimits(t *testing.T) {
 	}
 }
 
-// What the store cannot take now is 503, whatever the request asks for, and the same request goes
-// through later.
+// Points that the store cannot take now are answered 503, whatever the request asks for, and the
+// same request succeeds later.
 func TestPutWhileTheStoreIsAway(t *testing.T) {
 	away := func() error { return errAway }
 	for _, c := range []struct {
@@ -172,7 +172,7 @@ func TestPutWhileTheStoreIsAway(t *testing.T) {
 	}
 }
 
-// A request that waits no longer is told so; the points may be stored all the same.
+// A request that times out is answered with that; its points may be stored all the same.
 func TestPutTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -200,7 +200,7 @@ func TestPutTimeout(t *testing.T) {
 	})
 }
 
-// A client that goes away does not stop its request, nor those that were grouped with it.
+// A client that leaves stops neither its request nor those that were grouped with it.
 func TestPutOfAClientThatIsGone(t *testing.T) {
 	m := newMemory()
 	api := newAPI(defaultAPIOptions(), newTestIngest(m))
@@ -212,7 +212,7 @@ func TestPutOfAClientThatIsGone(t *testing.T) {
 	}
 }
 
-// FuzzPut compares the walk over a body with encoding/json: what it takes for JSON, and which
+// FuzzPut compares the walk over a body with encoding/json: what it accepts as JSON, and which
 // points it finds.
 func FuzzPut(f *testing.F) {
 	for _, seed := range []string{
@@ -265,8 +265,8 @@ func walkOf(t *testing.T, in *putStore, m *memory, text []byte, careful bool) st
 	return b.String()
 }
 
-// wellShaped reports whether encoding/json takes text for points, and nothing in it is only good
-// for Jackson.
+// wellShaped reports whether encoding/json reads text as points, without anything that only Jackson
+// accepts.
 func wellShaped(text []byte) bool {
 	var points []*struct {
 		Metric, Value *string

@@ -13,7 +13,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// What both protocols put stands in a store of the schema, one series whatever it was sent by.
+// The puts of both protocols are in a store of the schema, in one series whichever protocol sent
+// them.
 func TestOverAStore(t *testing.T) {
 	o := storage.DefaultOptions()
 	o.Exclusive = true

@@ -23,8 +23,7 @@ func refuseNamed(name string) error {
 	return nil
 }
 
-// say has one connection send its bytes in pieces, and returns what it is answered and what is
-// stored.
+// say sends bytes in pieces on one connection, and returns the answers and the stored points.
 func say(t testing.TB, m *memory, pieces ...[]byte) string {
 	about, metrics := testAbout()
 	tel := telnet{puts: newTestIngest(m), about: about}
@@ -83,7 +82,7 @@ func TestTelnet(t *testing.T) {
 		m := newMemory()
 		m.resolving = refuseNamed
 		whole := say(t, m, bytes.Clone(input))
-		// The lines once more for series that the cache knows, and cut at each byte.
+		// The same lines again, now with series in the cache, and cut at each byte.
 		if again := say(t, m, bytes.Clone(input)); again != whole {
 			t.Errorf("%s: said again:\n%s\nwant\n%s", d.Pos, again, whole)
 		}
@@ -97,8 +96,8 @@ func TestTelnet(t *testing.T) {
 	})
 }
 
-// normal returns what was said and stored in whatever order: what the store refuses is answered
-// after what is wrong by itself.
+// normal returns answers and stored points in a fixed order: refusals of the store are answered
+// after errors of the lines themselves.
 func normal(s string) string {
 	lines := strings.Split(s, "\n")
 	slices.Sort(lines)
@@ -130,7 +129,7 @@ func TestTelnetKnowsItsSeries(t *testing.T) {
 	}
 }
 
-// A line that is too long is answered, and its end is not taken for another line.
+// A line that is too long is answered, and its end is not read as another line.
 func TestTelnetLongLine(t *testing.T) {
 	for _, end := range []string{"\n", "\r\n"} {
 		longest := "put m 1 1 s=" + strings.Repeat("a", 1024-len("put m 1 1 s="))
@@ -152,8 +151,8 @@ func TestTelnetLongLine(t *testing.T) {
 	}
 }
 
-// FuzzTelnet says that the short way and the long way of reading a line agree, and that what is
-// answered and stored does not depend on where the bytes were cut.
+// FuzzTelnet checks that the fast parser and the general parser of a line agree, and that answers
+// and stored points do not depend on where the bytes were cut.
 func FuzzTelnet(f *testing.F) {
 	for _, seed := range []string{
 		"put m 1 1 s=a\n", "put m 1356998400.500 -1.5e3 a=b c=d\r\nput m 2 2 s=a\n", "put  1 1\n\nhelp\nexit\n", "put m 1 9223372036854775808 s=a\n",

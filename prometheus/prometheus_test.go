@@ -19,7 +19,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
-// TestRoutes asks for remote write, remote read and the query API at all their paths.
+// TestRoutes requests remote write, remote read and the query API at all their paths.
 func TestRoutes(t *testing.T) {
 	names, err := translate.New()
 	if err != nil {

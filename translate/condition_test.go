@@ -25,7 +25,7 @@ func parseConditions(t *testing.T, lines []string) (conditions []Condition) {
 	return conditions
 }
 
-// No values are none, and not any.
+// An empty list of values matches nothing, not everything.
 func TestConditionNone(t *testing.T) {
 	tr := &Translator{limits: storedLimits}
 	s := tr.FromLabels(labels.FromStrings(nameLabel, "m", "a", "b"))

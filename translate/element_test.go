@@ -17,8 +17,8 @@ func showMetric(tr *Translator, name string) string {
 	return out
 }
 
-// A stored metric cut at its dots has the elements of the name, each of which shows as it was
-// written; a name in one piece and a value do too, where they can be told from each other.
+// A stored metric cut at its dots has the elements of the name, each of which is shown as it was
+// written; so are a name of one element and a value, where they can be distinguished.
 func FuzzShown(f *testing.F) {
 	for _, a := range pieces {
 		for _, b := range []string{"", "a", "x y", "_-", "a:b", "b_3Ac"} {

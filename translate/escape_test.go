@@ -72,8 +72,8 @@ func TestUnescapeStrict(t *testing.T) {
 	}
 }
 
-// All texts of two bytes: E is the adapter's output wherever that can be read, and no two share a
-// form.
+// For all texts of two bytes, E is the example adapter's output wherever that can be read back, and
+// no two texts have the same form.
 func TestEscapePairs(t *testing.T) {
 	seen := make(map[string]string, 1<<17)
 	for i := range 1 << 16 {

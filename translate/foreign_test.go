@@ -10,8 +10,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// Any series shows as a label set that loses no tag, and that no filter hides from the matchers it
-// satisfies.
+// Any stored series is shown as a label set that loses no tag, and no filter hides it from the
+// matchers that it satisfies.
 func FuzzForeign(f *testing.F) {
 	addSeeds(f, 1500)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -56,7 +56,7 @@ func checkShown(t *testing.T, tr *Translator, s storage.Series, ls labels.Labels
 		last = l.Name
 	})
 	if cmp.Equal(tr.FromLabels(ls), s) {
-		return // Ours: proven elsewhere.
+		return // ours: tested elsewhere
 	}
 	want := len(s.Tags)
 	if s.Metric != noMetric {
@@ -67,7 +67,7 @@ func checkShown(t *testing.T, tr *Translator, s storage.Series, ls labels.Labels
 	}
 }
 
-// In one mode and without packed labels, filters leave nothing to check: they are as sharp as the
+// In one mode and without packed labels, filters are exact: they match the same series as the
 // matchers.
 func FuzzSharp(f *testing.F) {
 	addSeeds(f, 600)
@@ -91,7 +91,7 @@ func checkSharp(t *testing.T, in *source, tr *Translator, s storage.Series) {
 		}
 		filters := tr.Filters([]*labels.Matcher{m})
 		if len(filters) == 1 && hasAny(s, filters[0].Or) {
-			continue // the one way to pass unseen
+			continue // the only exception
 		}
 		if got, want := passesAll(filters, s), m.Matches(get(ls, m.Name)); got != want {
 			t.Errorf("%v, %v: %q passes %t, want %t\n%s", m, ls, s, got, want, showFilters(filters))
@@ -118,7 +118,7 @@ func passesAll(filters []storage.Filter, s storage.Series) bool {
 	return true
 }
 
-// passes is the contract of storage.Filter, word by word.
+// passes implements the contract of storage.Filter literally.
 func passes(f storage.Filter, s storage.Series) bool {
 	allowed := func(value string) bool {
 		if f.Values != nil {

@@ -187,7 +187,7 @@ func unquote(t *testing.T, s string) string {
 	return text
 }
 
-// Any label set under any rules becomes a series that the store takes, and comes back; no two
+// Any label set under any rules becomes a series that the store accepts, and comes back; no two
 // become the same.
 func FuzzLabels(f *testing.F) {
 	addSeeds(f, 600)
@@ -206,7 +206,7 @@ func FuzzLabels(f *testing.F) {
 	})
 }
 
-// A single name, whatever the other labels.
+// The form of a name does not depend on the other labels.
 func FuzzMetric(f *testing.F) {
 	addSeeds(f, 200)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -234,7 +234,7 @@ func checkStorable(t *testing.T, tr *Translator, s storage.Series) {
 		names = append(names, tag.Key, tag.Value)
 	}
 	for _, name := range names {
-		// The keys of packed tags are the one thing that grows without regard to a test's limits.
+		// Only the keys of packed tags grow regardless of a test's limits.
 		if !isLegal(name) || len(name) > max(tr.limits.length, len("-_p9999")) {
 			t.Errorf("%q: %q cannot be stored", s, name)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// What no row key and no UID name could hold, at the limits of the tables.
+// Label sets that no row key and no UID name could hold, at the limits of the tables.
 func TestPack(t *testing.T) {
 	long := strings.Repeat("x", 40_000)
 	longer := strings.Repeat("世_", 100_000)
@@ -96,8 +96,8 @@ func TestPackFirstNamesStay(t *testing.T) {
 	}
 }
 
-// A stream that claims a value longer than labels can hold is not ours; it shows as tags instead of
-// a panic.
+// A stream that claims a value longer than labels can be is not ours; it is shown as tags and
+// causes no panic.
 func TestPackForged(t *testing.T) {
 	tr := &Translator{limits: storedLimits}
 	stream := []byte("a_/" + strings.Repeat("x", maxLabelLength+1) + packSeparator)

@@ -42,7 +42,7 @@ func showName(ls labels.Labels) string {
 	return out
 }
 
-// Any label set has a Graphite name of its own that reads back as it.
+// Any label set has a Graphite name of its own that is read back as the same set.
 func FuzzPathLabels(f *testing.F) {
 	addSeeds(f, 1500)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -63,7 +63,7 @@ func FuzzPathLabels(f *testing.F) {
 	})
 }
 
-// Any text is the name of some labels, and shows under one canonical name.
+// Any text is the name of some labels, and they have one canonical name.
 func FuzzPath(f *testing.F) {
 	for _, path := range []string{
 		"", "a", "a.b.c", ".a..b.", "a/b", "~", "~a", "~~a", "~;", "~;=x", "~;a=1", ";a=1", "a;b=1", "a;b=1;b=2", "a;name=b", "a;b", "a;b=",
@@ -107,7 +107,8 @@ func checkSet(t *testing.T, path string, ls labels.Labels) {
 	})
 }
 
-// checkTranslated checks the way of labels through a store, and which of them are plain there.
+// checkTranslated translates labels to a stored series and back, and checks which of them are plain
+// there.
 func checkTranslated(t *testing.T, tr *Translator, ls labels.Labels) {
 	t.Helper()
 	s := tr.FromLabels(ls)
@@ -165,8 +166,8 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// A name that no label can hold has no labels, instead of a panic. One that is as long only as a
-// whole is like any other.
+// A name that is too long for a label has no labels, and causes no panic. A name that is that long
+// only as a whole is like any other.
 func TestPathTooLong(t *testing.T) {
 	long := strings.Repeat("x", maxLabelLength)
 	for _, tt := range []struct {

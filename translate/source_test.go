@@ -53,7 +53,7 @@ func (s *source) below(n int) int { return int(s.byte()) % n }
 
 func pick[T any](s *source, list []T) T { return list[s.below(len(list))] }
 
-// pieces are texts, and parts of texts, at which the forms of names meet.
+// pieces are texts, and parts of texts, at which different forms of names could be confused.
 var pieces = []string{
 	"", "a", "b", "foo", "foo_bar", "foo__bar", "_", "__", "_-", "_/", "_.", "-", "-_", "-_p", "-_p0", "-_p1", "-_p01", "-__p0",
 	"1", "01", "_0", "_01", "_0A", "_41", "_2F", "_5F", "_3A", ":", "/", ".", "exported_", "__name__", "___name__", "__5F_5Fname__",
@@ -116,7 +116,7 @@ func (s *source) labelSet() labels.Labels {
 	return labels.FromMap(set).WithoutEmpty()
 }
 
-// pathPieces are texts at which the forms of Graphite names meet.
+// pathPieces are texts at which different forms of Graphite names could be confused.
 var pathPieces = []string{
 	"", "a", "b", "name", "__name__", "_", "~", "~~", ";", "=", "!", "^", ".", "..", "/", "%", "%41", "%3b", "%", "%zz", "{", "}", `"`, `\`, `"}`,
 	`{a="b"}`, `",b="`, ",", ":,", ";a=1", ";a=2", ";name=x", ";=x", "x y", "é", "\xff", "*", "a.b", ";b=", ";a-b=1", "\n",
@@ -146,7 +146,7 @@ func (s *source) graphiteLabels() labels.Labels {
 	return labels.FromMap(set).WithoutEmpty()
 }
 
-// series returns one of ours, or one of ours that somebody changed, or a foreign one.
+// series returns one of our series, a changed one of ours, or a foreign one.
 func (s *source) series(t *Translator) storage.Series {
 	series := storage.Series{Metric: s.storedText()}
 	if s.below(3) > 0 {
@@ -177,7 +177,7 @@ func sortedTags(set map[string]string) []storage.Tag {
 	return tags
 }
 
-// condition returns one that has a chance to say something about the series or its labels.
+// condition returns a condition that is likely to concern the series or its labels.
 func (s *source) condition(series storage.Series, ls labels.Labels) Condition {
 	names, values := []string{nameLabel, s.text()}, []string{"", s.text(), series.Metric}
 	for _, tag := range series.Tags {
@@ -194,7 +194,7 @@ func (s *source) condition(series storage.Series, ls labels.Labels) Condition {
 		for range s.below(4) {
 			c.Values = append(c.Values, pick(s, values))
 		}
-	case 1: // what no matcher of Prometheus could say
+	case 1: // a condition that no matcher of Prometheus makes
 		c.Match = func(v string) bool { return (len(v)%2 == 0) != invert }
 	case 2:
 		c.Match = func(v string) bool { return strings.HasPrefix(v, value) != invert }
@@ -202,8 +202,8 @@ func (s *source) condition(series storage.Series, ls labels.Labels) Condition {
 	return c
 }
 
-// matcher returns one that has a chance to say something about the series or its labels; nil if the
-// data makes none.
+// matcher returns a matcher that is likely to concern the series or its labels; nil if the data
+// makes none.
 func (s *source) matcher(series storage.Series, ls labels.Labels) *labels.Matcher {
 	names, values := []string{nameLabel, s.text()}, []string{"", s.text(), series.Metric}
 	for _, tag := range series.Tags {
@@ -219,7 +219,7 @@ func (s *source) matcher(series storage.Series, ls labels.Labels) *labels.Matche
 	}
 	m, err := labels.NewMatcher(kind, name, value)
 	if err != nil {
-		return nil // a value that is no UTF-8
+		return nil // a value that is not UTF-8
 	}
 	return m
 }

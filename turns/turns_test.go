@@ -59,9 +59,9 @@ func TestShortGoesFirst(t *testing.T) {
 	})
 }
 
-// TestWhoDoesNotYield: with requests holding all turns that never yield, short ones are let in
-// beside them, one after the other, and not too many of those that do not yield either. At the end
-// all turns are there again.
+// TestWhoDoesNotYield: while requests hold all turns and never yield, short ones are let in
+// additionally, one after the other, and not too many of those that do not yield either. At the end
+// all turns are free again.
 func TestWhoDoesNotYield(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := New(2)
@@ -115,7 +115,7 @@ func TestWhoDoesNotYield(t *testing.T) {
 	})
 }
 
-// TestGivenUp: who gives up waiting takes no turn with him, also when he gets one at that moment.
+// TestGivenUp: a request that stops waiting takes no turn, even if it gets one at that moment.
 func TestGivenUp(t *testing.T) {
 	turns := New(1)
 	var all sync.WaitGroup
@@ -140,7 +140,7 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// TestNoTurn: without a turn in the context everything goes on, as long as the context does.
+// TestNoTurn: without a turn in the context, all calls succeed as long as the context does.
 func TestNoTurn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	turn := From(ctx)
@@ -158,8 +158,8 @@ func TestNoTurn(t *testing.T) {
 	}
 }
 
-// TestLasting: a connection that works without a pause goes behind those that begin, and is new
-// again when it has waited for as long as it worked.
+// TestLasting: a connection that works without a pause goes after those that begin, and counts as
+// new again when it has waited for as long as it worked.
 func TestLasting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := New(1)

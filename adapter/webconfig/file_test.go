@@ -28,7 +28,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// The next request is answered by what the file says then; one that cannot be read lets nobody in.
+// The next request is answered by the changed file; a file that cannot be read refuses all.
 func TestHandler(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "web.yml")
 	write(t, path, "basic_auth_users: {me: "+hashOf(t, "one")+"}\nhttp_server_config: {headers: {X-Frame-Options: deny}}\n")
@@ -89,7 +89,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// A certificate that is changed is used from the next connection on, for both versions of HTTP.
+// A changed certificate is used from the next connection on, for both versions of HTTP.
 func TestServe(t *testing.T) {
 	for _, http2 := range []bool{true, false} {
 		t.Run(fmt.Sprint("http2 ", http2), func(t *testing.T) { testServe(t, http2) })

@@ -19,7 +19,7 @@ func hashOf(t *testing.T, password string) string {
 	return string(hash)
 }
 
-// A password is right exactly when bcrypt says so, before and after the right one is known.
+// A password is right exactly when bcrypt accepts it, before and after the right one is known.
 func TestPasswords(t *testing.T) {
 	long := strings.Repeat("l", seen)
 	for _, stored := range []string{"secret", "x", "\x00", long, "ab\x00ab"} {
@@ -43,7 +43,7 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
-// A hash that is changed makes the password that was right wrong.
+// After the hash has changed, the old password is wrong.
 func TestPasswordsChange(t *testing.T) {
 	p := newPasswords()
 	check := func(hash, password string, want verdict) {
@@ -59,9 +59,9 @@ func TestPasswordsChange(t *testing.T) {
 	check(two, "one", wrong)
 }
 
-// While somebody's password is being compared and others wait, the right one that is known is
-// answered, and no more wait than the line is long. A wrong one waits for nobody when all users are
-// known.
+// While one password is being compared and others wait, a right password that is known is answered
+// at once, and no more wait than the queue has places. When the right passwords of all users are
+// known, a wrong one is answered without waiting.
 func TestPasswordsDoNotWait(t *testing.T) {
 	users := map[string]string{"me": hashOf(t, "secret"), "other": hashOf(t, "secret")}
 	p := newPasswords()
@@ -102,7 +102,7 @@ func TestPasswordsDoNotWait(t *testing.T) {
 	}
 }
 
-// Who had no wrong password goes before those who had, also into a line that is full.
+// Clients without a wrong password go before clients with one, also when the queue is full.
 func TestLineOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine()

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// slowKey counts how many sign at once.
+// slowKey counts how many signatures are computed at once.
 type slowKey struct {
 	crypto.Signer
 	now, most atomic.Int64
@@ -30,7 +30,7 @@ func (k *slowKey) Sign(random io.Reader, digest []byte, opts crypto.SignerOpts) 
 	return k.Signer.Sign(random, digest, opts)
 }
 
-// Half of the cores sign, however many ask, and what is signed is right.
+// At most half of the cores sign, however many requests there are, and the signatures are right.
 func TestPacedSigner(t *testing.T) {
 	own, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -53,7 +53,7 @@ func TestPacedSigner(t *testing.T) {
 	}
 }
 
-// A key can do afterwards what it could before.
+// A wrapped key has the same methods as before.
 func TestPacedKeys(t *testing.T) {
 	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {

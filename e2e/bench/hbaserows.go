@@ -27,7 +27,7 @@ type landed struct {
 
 func (l landed) rate() float64 { return float64(l.samples) / l.took.Seconds() }
 
-// wholeRate is NaN where nobody says when all is in HBase.
+// wholeRate returns NaN where the time until everything was in HBase is not known.
 func (l landed) wholeRate() float64 {
 	if l.tookWhole == 0 {
 		return math.NaN()

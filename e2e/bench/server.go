@@ -173,7 +173,7 @@ func quiet(ctx context.Context, of func() usage) error {
 	}
 }
 
-// freeAddresses are ports of the loopback interface that nobody has at the moment.
+// freeAddresses returns ports of the loopback interface that no process uses at the moment.
 func freeAddresses() (addresses, error) {
 	var a addresses
 	for _, to := range []*string{&a.http, &a.carbon, &a.telnet, &a.put} {

@@ -10,7 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/e2e/load"
 )
 
-// sighted is what many series that nobody knew before cost.
+// sighted is the cost of registering many new series.
 type sighted struct {
 	series   int
 	took     time.Duration // of the first sample of each

@@ -25,7 +25,7 @@ type soak struct {
 	feeds  []*feed
 	begin  time.Time
 
-	// grows by one when questions are to stop, and by one when they may go on: odd while nobody
+	// grows by one when questions are to stop, and by one when they may go on: odd while none
 	// asks
 	life    atomic.Int64
 	asked   atomic.Int64

@@ -50,7 +50,7 @@ func freePorts(n int) ([]int, error) {
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// listening says whether somebody accepts connections there.
+// listening returns an error unless a process accepts connections at the address.
 func listening(ctx context.Context, addr string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

@@ -11,7 +11,7 @@ type pace struct {
 	mu    sync.Mutex // guards all below
 	moved sync.Cond
 	steps []int // of each lane; math.MaxInt: it has left
-	free  bool  // nobody waits any more
+	free  bool  // no lane waits any more
 }
 
 func newPace(lanes int) *pace {

@@ -9,8 +9,7 @@ import (
 )
 
 const (
-	// complaintPause is how long the log keeps silent about further lines that are bad for the same
-	// reason.
+	// complaintPause is how long the log omits further lines that are bad for the same reason.
 	complaintPause = 10 * time.Second
 	// complaintBytes is how much of a line is logged.
 	complaintBytes = 128
@@ -26,7 +25,7 @@ type complaints struct {
 	kept  [reasons]int // bad lines since the last that was logged
 }
 
-// about logs a line. from and line are looked at only if it is logged.
+// about logs a line. from and line are read only if it is logged.
 func (c *complaints) about(ctx context.Context, reason Reason, line []byte, protocol string, from func() string) {
 	if reason == ReasonNaN {
 		return // as carbon: many senders have them and mean nothing by it

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// noConn is a net.Conn that nothing comes from.
+// noConn is a net.Conn without any data.
 type noConn struct{ net.Conn }
 
 func (noConn) Close() error                    { return nil }

@@ -22,7 +22,7 @@ type sinkFunc func(ctx context.Context, points []Point) error
 
 func (f sinkFunc) Write(ctx context.Context, points []Point) error { return f(ctx, points) }
 
-// logBuffer collects what is logged.
+// logBuffer collects log lines.
 type logBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -49,7 +49,7 @@ func newTestDelivery(sink Sink, log *logBuffer, stopping <-chan struct{}) *deliv
 var errDown = errors.New("the store is down")
 
 // A write is tried again after 100 ms, 200 ms and so on up to 10 s, and an outage is logged once
-// for all who wait.
+// for all waiting writes.
 func TestDeliveryRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logBuffer
@@ -133,7 +133,7 @@ func TestDeliveryStops(t *testing.T) {
 	})
 }
 
-// Of each reason one line is logged in ten seconds, and it says how many were not.
+// For each reason one line is logged in ten seconds, with the number of lines that were not logged.
 func TestComplaints(t *testing.T) {
 	var log logBuffer
 	now := time.Unix(testNow, 0)

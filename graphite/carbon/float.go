@@ -10,7 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/decimal"
 )
 
-// parseFloat reads a number as Python's float() does: decimal, with an exponent perhaps, in the
+// parseFloat reads a number as Python's float() does: decimal, with an optional exponent, in the
 // digits of any script, with single underscores between digits; or inf, infinity, nan. Values that
 // overflow are infinite. It refuses hexadecimal numbers and everything else that only strconv
 // accepts.
@@ -27,7 +27,7 @@ func parseFloat(b []byte) (float64, bool) {
 	if !isDecimal(b) {
 		return parseSpecial(b)
 	}
-	// the one error left is of the range, with the infinity as the value
+	// the only remaining error is the range; the value is then infinite
 	v, _ := strconv.ParseFloat(string(b), 64)
 	return v, true
 }
@@ -86,8 +86,8 @@ func digitOf(r rune) rune {
 	return -1
 }
 
-// isDecimal reports whether b is a sign (perhaps), digits with a point somewhere (perhaps) and an
-// exponent (perhaps).
+// isDecimal reports whether b is an optional sign, digits with an optional point, and an optional
+// exponent.
 func isDecimal(b []byte) bool {
 	b = skipSign(b)
 	whole := skipDigits(b)

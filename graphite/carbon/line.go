@@ -17,8 +17,8 @@ type Point struct {
 	Value float64
 }
 
-// MaxTime is the last second that OpenTSDB's row keys hold. Carbon takes later ones, and negative
-// ones, and never shows them again.
+// MaxTime is the last second that OpenTSDB's row keys can represent. Carbon accepts later and
+// negative ones, and never returns them.
 const MaxTime = math.MaxUint32
 
 // A Reason is why a line is not a point.
@@ -28,7 +28,7 @@ type Reason uint8
 const (
 	ReasonFields       Reason = iota + 1 // not three fields
 	ReasonValue                          // the value is no number
-	ReasonNaN                            // the value is NaN, which carbon drops without a word
+	ReasonNaN                            // the value is NaN, which carbon drops silently
 	ReasonTimestamp                      // the timestamp is no number
 	ReasonTimestampNaN                   // the timestamp is NaN
 	ReasonTimestampInf                   // the timestamp is infinite

@@ -71,7 +71,7 @@ func TestDigitsComeInRunsOfTen(t *testing.T) {
 	}
 }
 
-// Both ways to split a line agree, and so do both ways to read a number.
+// Both ways to split a line agree, and so do both ways to parse a number.
 func FuzzParseLine(f *testing.F) {
 	for _, seed := range []string{
 		"a 1 1741060000", "a.b;c=d -1.5e3 -1", "\u00a0x\u20031_000\t1e9", "v 123456789012345 1", "v 0.1 4294967295", "v nan inf", "\xff 1 1", "a 1\x1c2",
@@ -100,8 +100,8 @@ func FuzzParseLine(f *testing.F) {
 	})
 }
 
-// checkPlain says that plainLine takes what ParseLine takes for the same point, if it takes
-// anything.
+// checkPlain checks that plainLine parses a line to the same point as ParseLine, if it accepts the
+// line at all.
 func checkPlain(t *testing.T, text []byte) {
 	p, n := plainLine(text)
 	if n == 0 {
@@ -116,7 +116,7 @@ func checkPlain(t *testing.T, text []byte) {
 	}
 }
 
-// The lines that senders write are plain ones.
+// The lines that real senders write are plain ones.
 func TestPlainLine(t *testing.T) {
 	for _, text := range []string{
 		"a 1 1\n", "servers.web-0042.cpu.cpu3.user 42.75 1741060000\r\n", "disk.used;rack=a1 -1.7179869184e+10 4294967295\n", "abcdefgh 281474976710655 5\nb 2 2\n",
@@ -136,7 +136,7 @@ func TestPlainLine(t *testing.T) {
 	}
 }
 
-// A line that is nearly a plain one means the same on the short way and on the careful one.
+// A line that is nearly plain means the same to the fast parser and to the careful one.
 func TestPlainLinesAreNoOthers(t *testing.T) {
 	const text = "servers.web-01;a=b -10.25e-1 1741060000\r\n"
 	for i := range len(text) {
@@ -156,9 +156,9 @@ func checkFloat(t *testing.T, b []byte) {
 	}
 	want, err := strconv.ParseFloat(string(b), 64)
 	if math.IsInf(want, 0) {
-		err = nil // out of range is no error for Python
+		err = nil // out of range is not an error in Python
 	}
-	// Go's has no sign
+	// Go's NaN has no sign
 	signed := len(b) > 3 && (b[0] == '+' || b[0] == '-') && bytes.EqualFold(b[1:], []byte("nan"))
 	if ok != (err == nil || signed) || ok && !signed && math.Float64bits(got) != math.Float64bits(want) && !math.IsNaN(want) {
 		t.Errorf("%q is %v, %v; want %v, %v", b, got, ok, want, err)

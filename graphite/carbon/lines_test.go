@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// cutAll feeds a stream in pieces of the given sizes, over and over, and lists what comes out.
+// cutAll feeds a stream in pieces of the given sizes, repeatedly, and lists the lines that come
+// out.
 func cutAll(stream []byte, longest int, sizes []byte) (out []string, rest int) {
 	l := newLines(longest, nil)
 	for i := 0; len(stream) > 0; i++ {

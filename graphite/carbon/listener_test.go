@@ -18,7 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// recorder is a Sink that keeps what it is given. It can be made to fail or to be slow.
+// recorder is a Sink that keeps the points that it gets. It can be made to fail or to be slow.
 type recorder struct {
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -77,8 +77,7 @@ func (r *recorder) hold() (release chan struct{}) {
 	return r.held
 }
 
-// wait waits until something is true, whatever time that takes: a test that hangs is ended by the
-// tool.
+// wait waits until done returns true, however long that takes: go test ends a test that never ends.
 func (r *recorder) wait(done func() bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,7 +133,7 @@ func startServer(t *testing.T, change func(*Options)) *server {
 	return s
 }
 
-// checkCounters says whether all lines are accounted for, once the server has stopped.
+// checkCounters checks that all lines are counted, after the server has stopped.
 func (s *server) checkCounters() {
 	m := s.l.metrics
 	lines := testutil.ToFloat64(m.tcp.lines) + testutil.ToFloat64(m.udp.lines)
@@ -168,7 +167,7 @@ func (s *server) send(conn net.Conn, text string) {
 
 // waitClosed waits until the server has closed the connection.
 func waitClosed(conn net.Conn) {
-	_, _ = io.Copy(io.Discard, conn) // with a reset too
+	_, _ = io.Copy(io.Discard, conn) // a reset ends it too
 }
 
 func (s *server) wantPoints(want ...string) {
@@ -178,7 +177,8 @@ func (s *server) wantPoints(want ...string) {
 	}
 }
 
-// What a connection sends, what is stored of it, and whether it is closed: as carbon.
+// Each case is the text of a connection, the points that are stored, and whether the connection is
+// closed, as carbon does it.
 func TestConnection(t *testing.T) {
 	long := strings.Repeat("y", MaxLine+1)
 	for _, test := range []struct {
@@ -215,7 +215,7 @@ func TestConnection(t *testing.T) {
 	}
 }
 
-// The last line needs its newline, at whatever moment the connection ends.
+// The last line needs its newline, whenever the connection ends.
 func TestConnectionEndsWithinLine(t *testing.T) {
 	s := startServer(t, nil)
 	conn := s.dial("tcp")
@@ -270,7 +270,8 @@ func TestDatagramsKeptOpen(t *testing.T) {
 	s.wantPoints("a 1 @10", "d 4 @40")
 }
 
-// What comes faster than the store takes it is held up to a limit, dropped above, and counted.
+// Datagrams that arrive faster than the store accepts points wait up to a limit; beyond it they are
+// dropped and counted.
 func TestDatagramQueue(t *testing.T) {
 	q := newDatagramQueue(3 * (datagramCost + 100))
 	from := netip.MustParseAddrPort("192.0.2.1:5")
@@ -300,7 +301,7 @@ func TestDatagramsDropped(t *testing.T) {
 	s.sink.waitPoints(1001)
 }
 
-// A slow store slows the sender: what is not read stays with it.
+// A slow store slows the sender: what is not read stays with the sender.
 func TestSlowSink(t *testing.T) {
 	s := startServer(t, nil)
 	release := s.sink.hold()
@@ -368,7 +369,7 @@ func TestFailingSink(t *testing.T) {
 	}
 }
 
-// What was read before the process is told to stop still reaches the store.
+// Points that were read before the process is told to stop still reach the store.
 func TestShutdownDelivers(t *testing.T) {
 	s := startServer(t, nil)
 	release := s.sink.hold()
@@ -386,7 +387,8 @@ func TestShutdownDelivers(t *testing.T) {
 	}
 }
 
-// What the store does not take within the grace is lost, and said to be.
+// Points that the store does not accept within the grace period are lost, and the loss is logged
+// and counted.
 func TestShutdownLoses(t *testing.T) {
 	s := startServer(t, func(o *Options) { o.ShutdownGrace = 20 * time.Millisecond })
 	s.sink.set(true)
@@ -400,7 +402,7 @@ func TestShutdownLoses(t *testing.T) {
 	}
 }
 
-// Connections that send nothing keep nobody out, and one that sends is not closed for them.
+// Silent connections do not keep others out, and a connection that sends is not closed for them.
 func TestMaxConnections(t *testing.T) {
 	s := startServer(t, func(o *Options) { o.MaxConnections = 2 })
 	one := s.dial("tcp")
@@ -415,7 +417,7 @@ func TestMaxConnections(t *testing.T) {
 	s.wantPoints("a 1 @10", "b 2 @20", "c 3 @30")
 }
 
-// Many senders at once do not see each other's points.
+// Many senders at once do not mix up each other's points.
 func TestManyConnections(t *testing.T) {
 	s := startServer(t, nil)
 	const senders, rounds, lines = 16, 10, 100

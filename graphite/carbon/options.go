@@ -19,10 +19,10 @@ type Options struct {
 	IdleTimeout time.Duration
 	// --carbon.keep-open: skip the lines over which carbon closes a connection
 	KeepOpen bool
-	// bytes of one connection read at once; twice that may wait for the store
+	// bytes of one connection that are read at once; twice that may wait for the store
 	ReadBuffer int
 	UDPQueue   int // bytes of datagrams that may wait for the store; more are dropped
-	// time that the store has for what was read when the process is told to stop
+	// time that the store has, after the process is told to stop, for points that were read before
 	ShutdownGrace time.Duration
 
 	Logger     *slog.Logger
@@ -30,7 +30,7 @@ type Options struct {
 	Now        func() time.Time
 }
 
-// DefaultOptions have the port of carbon and, unlike carbon, UDP without being told.
+// DefaultOptions have carbon's port and, unlike carbon, UDP.
 func DefaultOptions() Options {
 	return Options{
 		Address: ":2003", UDP: true, MaxConnections: 1000, ReadBuffer: 256 << 10, UDPQueue: 8 << 20, ShutdownGrace: 10 * time.Second,

@@ -15,8 +15,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
 )
 
-// What a busy connection sends reaches the sink whole and in order, though more is read while it is
-// on its way.
+// The points of a busy connection reach the sink completely and in order, although more is read
+// while they are on their way.
 func TestConnectionInOrder(t *testing.T) {
 	s := startServer(t, nil)
 	conn := s.dial("tcp")
@@ -34,7 +34,7 @@ func TestConnectionInOrder(t *testing.T) {
 	}
 }
 
-// While the points of a read wait, one more is read, and what was read is stored though the
+// While the points of one read wait, one more read is made, and its points are stored even if the
 // connection has ended.
 func TestConnectionReadsAhead(t *testing.T) {
 	s := startServer(t, nil)
@@ -54,7 +54,7 @@ type nullSink struct{}
 
 func (nullSink) Write(context.Context, []Point) error { return nil }
 
-// stream is a connection that a text comes from over and over, so many times.
+// stream is a connection that delivers a text repeatedly.
 type stream struct {
 	noConn
 	text  []byte
@@ -74,7 +74,7 @@ func (s *stream) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// BenchmarkConnection reads lines from a connection and hands their points to a sink that forgets
+// BenchmarkConnection reads lines from a connection and passes their points to a sink that discards
 // them.
 func BenchmarkConnection(b *testing.B) {
 	const points = 10_000
@@ -104,7 +104,7 @@ func BenchmarkConnection(b *testing.B) {
 			serve(b.N)
 			b.StopTimer()
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*points), "ns/point")
-			// A connection and each read of it cost something, points nothing.
+			// A connection and each of its reads allocate, points do not.
 			if n := testing.AllocsPerRun(3, func() { serve(5) }); n > 5*points/100 {
 				b.Fatalf("%v allocations for %d points", n, 5*points)
 			}

@@ -13,7 +13,7 @@ import (
 // TestConf runs the data files about carbon's configuration:
 //
 //	conf                 a file -> its sections and keys, or the error
-//	schemas [name ...]   a storage-schemas.conf -> the archives of the names, and what is passed over
+//	schemas [name ...]   a storage-schemas.conf -> the archives of the names, and the skipped sections
 //	aggregation [name ...]   the same of a storage-aggregation.conf
 //
 // A ~ stands for a blank at the end or the beginning of a line.
@@ -64,7 +64,7 @@ func showRules(d *datadriven.TestData, err error, skipped []error, of func(name 
 		return err.Error()
 	}
 	var b strings.Builder
-	for range 2 { // what is remembered says the same
+	for range 2 { // the cached answer is the same
 		b.Reset()
 		for _, arg := range d.CmdArgs {
 			fmt.Fprintf(&b, "%s: %s\n", arg.Key, of(arg.Key))
@@ -114,7 +114,7 @@ func FuzzParseAggregations(f *testing.F) {
 	})
 }
 
-// Of equals whisper takes the first, as Python's max and min do.
+// Of equal values whisper takes the first, as Python's max and min do.
 func TestJoins(t *testing.T) {
 	for method, want := range map[string]float64{
 		"average": -0.5, "avg": -0.5, "sum": -2, "last": 2, "max": 2, "min": -3, "avg_zero": -0.25, "absmax": -3, "absmin": 1,

@@ -22,7 +22,7 @@ func evalWithin(ctx context.Context, t *testing.T, bytes int64, source Source, t
 	return list, account.Held(), err
 }
 
-// hosts is some series of some points.
+// hosts returns some series of some points.
 func hosts(series, points int) wide {
 	var w wide
 	for i := range series {
@@ -31,8 +31,9 @@ func hosts(series, points int) wide {
 	return w
 }
 
-// TestEveryFunctionIsCharged: with 700 kB, nothing that makes series of 100 series of 1000 points
-// (800 kB) is computed, and what is computed with a generous budget holds at least its values.
+// TestEveryFunctionIsCharged: with 700 kB, no function that makes series of 100 series of 1000
+// points (800 kB) succeeds. With a generous budget, the account of the result is at least the size
+// of its values.
 func TestEveryFunctionIsCharged(t *testing.T) {
 	const small, large = 700_000, 1 << 30
 	source := hosts(100, 1000)
@@ -69,7 +70,7 @@ func TestEveryFunctionIsCharged(t *testing.T) {
 }
 
 // TestMemoryIsBounded: each target would need far more than the budget of 64 MiB. None may take it,
-// whatever else is wrong with them.
+// whatever else is wrong with the target.
 func TestMemoryIsBounded(t *testing.T) {
 	many := strings.Repeat
 	a := "alias(servers.*.cpu.*,'" + many("a", 60_000) + "')"
@@ -117,7 +118,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// windows is nested moving averages of ever other windows: each level doubles how often the
+// windows returns nested moving averages with alternating windows: each level doubles how often the
 // innermost is computed.
 func windows(depth int) string {
 	target := "group(constantLine(1),nothing.there)"
@@ -127,7 +128,7 @@ func windows(depth int) string {
 	return target
 }
 
-// TestGivenBack: a function's arguments that it has dropped are given back.
+// TestGivenBack: the memory of arguments that a function has dropped is released.
 func TestGivenBack(t *testing.T) {
 	source := hosts(100, 1000)
 	_, once, err := evalWithin(t.Context(), t, 0, source, "scale(servers.*.cpu.*,2)")
@@ -147,7 +148,7 @@ func TestGivenBack(t *testing.T) {
 	}
 }
 
-// TestEndedRequestsStop: functions look at the request while they work through long series.
+// TestEndedRequestsStop: functions check the request's context while they process long series.
 func TestEndedRequestsStop(t *testing.T) {
 	long := wide{{Name: "a", Start: 60, End: 60 + 60*2_000_000, Step: 60, Values: make([]float64, 2_000_000)}}
 	for i := range long[0].Values {
@@ -193,8 +194,8 @@ func FuzzTimeGrows(f *testing.F) {
 	})
 }
 
-// FuzzEvalGrows nests and repeats calls over a small budget: whatever a target is, it ends with its
-// request and holds no more than the budget allows.
+// FuzzEvalGrows nests and repeats calls with a small budget: every target ends with its request and
+// takes no more than the budget.
 func FuzzEvalGrows(f *testing.F) {
 	for _, s := range [][3]string{
 		{"scale(", ",2)", ""},

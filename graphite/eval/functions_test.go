@@ -35,8 +35,8 @@ type shownParam struct {
 	Suggestions []any  `json:"suggestions,omitempty"`
 }
 
-// TestFunctionsAreGraphiteWebs compares names, signatures, groups and parameters with what 1.1.10
-// says of itself.
+// TestFunctionsAreGraphiteWebs compares names, signatures, groups and parameters with 1.1.10's
+// /functions.
 func TestFunctionsAreGraphiteWebs(t *testing.T) {
 	data, err := os.ReadFile("testdata/functions.json")
 	if err != nil {
@@ -80,7 +80,7 @@ func jsonable(functions map[string]shownFunction) map[string]shownFunction {
 	return functions
 }
 
-// TestREADME holds that the table lists each function, with its group, and no other.
+// TestREADME checks that the table lists each function, with its group, and no other.
 func TestREADME(t *testing.T) {
 	data, err := os.ReadFile("README.md")
 	if err != nil {
@@ -110,8 +110,7 @@ func TestEveryFunctionSaysWhatItDoes(t *testing.T) {
 	}
 }
 
-// TestEvalChangesNoValues holds that series given by a source are as they were after each recorded
-// target.
+// TestEvalChangesNoValues checks that no recorded target changes the series of the source.
 func TestEvalChangesNoValues(t *testing.T) {
 	shared := &sharing{memory: readFeed(t, "testdata/feed.txt.gz"), kept: map[fetchKey][]*Series{}}
 	e := New()
@@ -140,7 +139,7 @@ func TestEvalChangesNoValues(t *testing.T) {
 	}
 }
 
-// sharing gives the same series for the same fetch, as a source that caches may.
+// sharing returns the same series for the same fetch, as a source with a cache may.
 type sharing struct {
 	*memory
 	kept map[fetchKey][]*Series
@@ -170,7 +169,7 @@ func (s *sharing) Fetch(ctx context.Context, list []Fetch) ([][]*Series, error) 
 	return out, nil
 }
 
-// FuzzEval holds that no target makes the evaluator panic or run away.
+// FuzzEval checks that no target makes the evaluator panic or run away.
 func FuzzEval(f *testing.F) {
 	scripts, err := filepath.Glob("testdata/scripts/*.test")
 	if err != nil || len(scripts) == 0 {
@@ -218,8 +217,7 @@ func FuzzEval(f *testing.F) {
 	})
 }
 
-// TestEvalStops: a regular expression that takes its time over each of many names ends with the
-// request.
+// TestEvalStops: a slow regular expression over many names ends with the request.
 func TestEvalStops(t *testing.T) {
 	m := &memory{series: map[string]*stored{}}
 	for i := range 3000 {

@@ -12,8 +12,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/pyregexp"
 )
 
-// memory is a store as carbon and whisper are one, small: a value for each slot of a step, the last
-// write wins.
+// memory is a small store that works like carbon and whisper: a value for each slot of a step,
+// where the last write wins.
 type memory struct {
 	series map[string]*stored
 	names  []string
@@ -117,7 +117,7 @@ func (s *stored) read(name string, f Fetch) *Series {
 	return &Series{Name: name, Start: start, End: end, Step: s.step, Values: values}
 }
 
-// matcher knows globs as graphite-web's finder does, and tag expressions.
+// matcher supports globs, like graphite-web's finder, and tag expressions.
 func matcher(f Fetch) (func(string, *stored) bool, error) {
 	if f.Tags != nil {
 		return tagMatcher(f.Tags)

@@ -34,8 +34,9 @@ type recorded struct {
 	Body    string            `json:"body"`
 }
 
-// TestOracle replays what graphite-web 1.1.10 answered over the points of feed.txt.gz. EVAL_ORACLE
-// names a further file of recordings, which may be plain or gzipped.
+// TestOracle replays recorded requests over the points of feed.txt.gz and compares with
+// graphite-web 1.1.10's answers. EVAL_ORACLE names a further file of recordings, which may be plain
+// or gzipped.
 func TestOracle(t *testing.T) {
 	feed := readFeed(t, "testdata/feed.txt.gz")
 	files := []string{"testdata/render.jsonl.gz"}
@@ -119,7 +120,7 @@ func query(s string) url.Values {
 	return form
 }
 
-// render does what the render handler does with a form, up to the JSON.
+// render evaluates a form as the render handler does, without the JSON.
 func render(feed *memory, form url.Values) ([]*Series, error) {
 	zone := time.UTC
 	if z, err := time.LoadLocation(form.Get("tz")); err == nil {
@@ -197,7 +198,7 @@ func renderTargets(feed *memory, form url.Values, r Request) ([]*Series, error) 
 	return list, nil
 }
 
-// compare holds series against graphite-web's JSON: names, order, times and tags exactly, values to
+// compare compares series with graphite-web's JSON: names, order, times and tags exactly, values to
 // 1e-9.
 func compare(body string, got []*Series) string {
 	var want []struct {

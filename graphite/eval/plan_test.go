@@ -13,8 +13,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 )
 
-// planner finds out what targets will fetch by the windows that functions declare. Only tests plan:
-// they hold the declarations against what Eval fetches.
+// planner determines what targets will fetch from the windows that functions declare. It exists
+// only in tests, which compare the declarations with what Eval fetches.
 type planner struct{ fetchList }
 
 // Plan returns what targets will fetch as far as it can be known before anything is read:
@@ -147,7 +147,7 @@ func TestPlan(t *testing.T) {
 	})
 }
 
-// TestPlanIsWhatEvalFetches holds over the recorded targets: what was planned is fetched, and what
+// TestPlanIsWhatEvalFetches checks over the recorded targets: what was planned is fetched, and what
 // was not planned is counted in points or made up by a function.
 func TestPlanIsWhatEvalFetches(t *testing.T) {
 	feed := readFeed(t, "testdata/feed.txt.gz")
@@ -188,7 +188,7 @@ func unplanned(target string) bool {
 	return slices.ContainsFunc([]string{"moving", "Moving", "applyByNode", "aliasQuery", "useSeriesAbove"}, func(f string) bool { return strings.Contains(target, f) })
 }
 
-// emptyBefore says that a target has no series to evaluate again.
+// emptyBefore reports whether a target has no series to evaluate again.
 func emptyBefore(target string) bool { return strings.Contains(target, "nosuch") }
 
 // counted fetches nothing more after n.
@@ -248,7 +248,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestErrorWords are graphite-web's.
+// TestErrorWords: the texts of errors are graphite-web's.
 func TestErrorWords(t *testing.T) {
 	feed := readFeed(t, "testdata/feed.txt.gz")
 	for _, c := range []struct {

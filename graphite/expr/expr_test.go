@@ -48,7 +48,7 @@ func TestUTF8Metrics(t *testing.T) {
 	}
 }
 
-// TestDepth also shows that nesting costs no more than its length.
+// TestDepth also checks that the cost of nesting grows only with its length.
 func TestDepth(t *testing.T) {
 	deep := func(open string, n int) string { return strings.Repeat(open, n) + "a" + strings.Repeat(")", n) }
 	for _, open := range []string{"f(", "template(", "f(1,k=", "template(f("} {
@@ -61,7 +61,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// FuzzParse holds that whatever parses has calls whose text parses to the same again.
+// FuzzParse checks that the text of every parsed call parses to the same call.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"a.b", "f(a,1,'s',k=none)|g(1e3)", "template(a.$x,x='1')", "f({a,b}.c\\,d;e=f)", "f(g(\"\\x41\")|h()"} {
 		f.Add(s)
@@ -85,8 +85,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzParseGrows repeats pieces of targets up to hundreds of kilobytes: parsing takes no longer
-// than its length lets expect, and no stack.
+// FuzzParseGrows repeats pieces of targets up to hundreds of kilobytes: parsing takes time in
+// proportion to the length, and no deep stack.
 func FuzzParseGrows(f *testing.F) {
 	for _, s := range [][3]string{
 		{"f(", "a", ")"},

@@ -44,7 +44,7 @@ func Tables() *kv.Mem {
 	return kv.NewMem(tables...)
 }
 
-// New returns an empty store in memory, whose tables nobody else writes to.
+// New returns an empty store in memory, whose tables have no other writer.
 func New(t testing.TB) *Store {
 	t.Helper()
 	return open(t, Tables(), true)

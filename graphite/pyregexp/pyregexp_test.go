@@ -52,8 +52,8 @@ func jsonQuote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 }
 
-// TestRegexpIsBounded tries patterns that grow in every direction. None may take long, whatever it
-// answers.
+// TestRegexpIsBounded tries patterns that grow in every way. None may take long, whatever its
+// result.
 func TestRegexpIsBounded(t *testing.T) {
 	many := strings.Repeat
 	for _, c := range []struct {
@@ -109,7 +109,7 @@ func TestRegexpIsBounded(t *testing.T) {
 	}
 }
 
-// TestSubIsBounded: a replacement may make a text longer, but not without an end.
+// TestSubIsBounded: a replacement may lengthen a text, but only up to a limit.
 func TestSubIsBounded(t *testing.T) {
 	re, err := Compile("(.+)")
 	if err != nil {
@@ -167,7 +167,7 @@ func FuzzRegexpGrows(f *testing.F) {
 	})
 }
 
-// FuzzRegexp holds that replacing matches by themselves changes nothing, for any pattern.
+// FuzzRegexp checks that replacing matches by themselves changes nothing, for any pattern.
 func FuzzRegexp(f *testing.F) {
 	for _, s := range []string{"(.*)", "a|b", "(?<=a)b+?", "[^a-c]{1,3}", "(?P<x>a)(?P=x)", "x*", "(?i)\\bA", "(a)?(?(1)b|c)"} {
 		f.Add(s, "test.h1.aab")

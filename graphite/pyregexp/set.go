@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// runeSet is what stands in square brackets. Looking a character up costs the logarithm of the
+// runeSet is the content of square brackets. Looking up a character costs the logarithm of the
 // set's length.
 type runeSet struct {
 	ranges   [][2]rune // Sorted, without overlap, once the set is complete.
@@ -38,7 +38,7 @@ func (s *runeSet) holds(r rune) bool {
 	return false
 }
 
-// complete brings the ranges into order.
+// complete sorts the ranges.
 func (s *runeSet) complete() {
 	slices.SortFunc(s.ranges, func(a, b [2]rune) int { return cmp.Compare(a[0], b[0]) })
 	merged := s.ranges[:0]

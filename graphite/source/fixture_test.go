@@ -16,7 +16,8 @@ type fixture struct {
 	sources *Sources
 }
 
-// newFixture returns an empty one. Options may be changed before the sources are made of them.
+// newFixture returns sources over an empty store. Options may be changed before the sources are
+// made.
 func newFixture(t testing.TB, change ...func(*Options)) *fixture {
 	t.Helper()
 	return newFixtureOver(graphitetest.New(t), change...)

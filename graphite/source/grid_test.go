@@ -15,7 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/graphitetest"
 )
 
-// whisperCase is what whisper itself kept of points; see testdata/carbon/whisper_cases.py.
+// whisperCase is what whisper itself kept of some points; see testdata/carbon/whisper_cases.py.
 type whisperCase struct {
 	Retentions, Method string
 	XFF                float64
@@ -85,12 +85,12 @@ func (c whisperCase) layout(t *testing.T) layout {
 	return layout{archives: archives, aggregation: rule.Of("x")}
 }
 
-// read fills a grid with the points as the store has them: one an instant, the last of them, in
+// read fills a grid with the points as the store has them: one an instant, the last one, in
 // milliseconds.
 func (c whisperCase) read(l layout, g grid) []float64 {
 	kept := map[int64]float64{}
 	for _, p := range c.Points {
-		// whisper keeps the last to come; we the latest
+		// whisper keeps the last to arrive; we keep the latest
 		kept[slotStart(int64(p[0]), l.archives[0].Step)] = p[1]
 	}
 	var times []int64

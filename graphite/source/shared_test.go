@@ -13,8 +13,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// A TSD that keeps no meta wrote the series: they are drawn by their leaves and by their tags, and
-// their steps make them the rows of tsdb-meta that they lack, as first sight would have.
+// A TSD that keeps no meta wrote the series: render finds them by their leaves and by their tags,
+// and recording their steps writes the rows of tsdb-meta that they lack, as registration would.
 func TestSeriesWithoutMeta(t *testing.T) {
 	db := graphitetest.Tables()
 	writer := newFixtureOver(graphitetest.Shared(t, db))
@@ -102,8 +102,8 @@ func settleAll(t *testing.T, w *fixture, n int) {
 	}
 }
 
-// The recorded answers do not depend on how the store is shared: a store that another process
-// filled draws the same.
+// The recorded answers do not depend on who filled the store: over a store that another process
+// filled they are the same.
 func TestRecordedOnSharedTables(t *testing.T) {
 	db := graphitetest.Tables()
 	withRules := func(o *Options) { o.Schemas, o.Aggregation = graphitetest.CarbonFiles(t, "testdata/carbon") }

@@ -34,7 +34,7 @@ func (l leaves) Find(_ context.Context, pattern string, _ tree.FindOptions) ([]t
 
 func (l leaves) Display(uint16) (tree.Display, bool) { return tree.Display{}, false }
 
-// counting counts what is selected.
+// counting counts the selected series.
 type counting struct {
 	Store
 	mu    sync.Mutex // guards asked
@@ -50,7 +50,7 @@ func (c *counting) SelectParts(ctx context.Context, q storage.Query, worker func
 	return c.Store.SelectParts(ctx, q, worker)
 }
 
-// take returns the reads since the last time: series, first and last second of each.
+// take returns the reads since the last call: series, first and last second of each.
 func (c *counting) take() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +102,7 @@ func fetchOne(t *testing.T, s eval.Source, f eval.Fetch) string {
 	return showSeries(out[0])
 }
 
-// Several series under one path are a line each.
+// Each of several series under one path gets a line.
 func TestSeveralSeriesOfAPath(t *testing.T) {
 	c := &counting{}
 	w := newFixture(t, func(o *Options) {
@@ -128,7 +128,7 @@ func TestSeveralSeriesOfAPath(t *testing.T) {
 	}
 	w.sources.o.Trees = leaves{"a.b": tsuids, "a.c": {{9}, tsuids[1]}, "a.d": {{9}}, "a.e": nil}
 	got := fetchOne(t, w.sources.Open(), eval.Fetch{Pattern: "a.*", From: 1000, Until: 1060})
-	// a.c has a leaf that is no series of these widths, and a.d nothing but that.
+	// a.c has a leaf whose TSUID does not have these widths, and a.d has only such a leaf.
 	want := "a.b;k=v;metric=new 1010/10 - 2 2 - - 2\na.b;k=v;metric=old 1010/10 1 1 1 1 1 -\na.b;k=v;metric=third 1010/10 - - - 3 - -\n" +
 		"a.c 1010/10 - 2 2 - - 2\n"
 	if got != want {
@@ -139,7 +139,7 @@ func TestSeveralSeriesOfAPath(t *testing.T) {
 	}
 }
 
-// What was read is not read again, and of a window that goes further only what is missing.
+// What was read is not read again; of a longer window only the missing part is read.
 func TestReadOnce(t *testing.T) {
 	c := &counting{}
 	w := newFixture(t, func(o *Options) {
@@ -174,7 +174,7 @@ func TestReadOnce(t *testing.T) {
 			t.Errorf("%s %d..%d: read %q and fetched\n%swant %q and\n%s", step.pattern, step.from, step.until, reads, got, step.reads, step.values)
 		}
 	}
-	// One fetch with the same series twice, in two windows.
+	// One fetch has the same series twice, in two windows.
 	out, err := w.sources.Open().Fetch(t.Context(), []eval.Fetch{
 		{Pattern: "a.x", From: 1000, Until: 1030, Now: 1500}, {Pattern: "a.*", From: 1000, Until: 1030, Now: 1500}, {Pattern: "a.x", From: 980, Until: 1020, Now: 1500},
 	})
@@ -249,7 +249,7 @@ func TestFetchNames(t *testing.T) {
 	if _, err := s.Fetch(t.Context(), []eval.Fetch{{Tags: []string{"a!=b"}, From: 1, Until: 2, Now: 3}}); !isInputError(err) {
 		t.Errorf("a condition that everything satisfies: %v", err)
 	}
-	// A label called name is a tag under the escaped key, which asks for it too.
+	// A label called name is a tag under the escaped key, and is also found under it.
 	out, err := s.Fetch(t.Context(), []eval.Fetch{{Tags: []string{"name=up"}, From: 1, Until: 2, Now: 3}})
 	if err != nil || len(out[0]) != 2 {
 		t.Fatal(out, err)
@@ -291,7 +291,7 @@ func TestSourceLimits(t *testing.T) {
 			t.Errorf("%s %d..%d: %v after reading %q, want %q", f.pattern, f.from, f.until, err, reads, f.want)
 		}
 	}
-	// The limit holds for all fetches of a request together.
+	// The limit applies to all fetches of a request together.
 	s := w.sources.Open()
 	for i, ok := range []bool{true, false} {
 		_, err := s.Fetch(t.Context(), []eval.Fetch{{Pattern: fmt.Sprint("a.", i), From: 1000, Until: 1600, Now: 5000}})
@@ -329,7 +329,7 @@ func TestSourceErrors(t *testing.T) {
 	}
 }
 
-// A step outlives the process, in the document of the series.
+// A step survives the process, in the document of the series.
 func TestStepsOutliveTheProcess(t *testing.T) {
 	w := newFixture(t)
 	ref := w.Points(t, "a.b", every(10_000, 100))

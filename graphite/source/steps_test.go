@@ -58,7 +58,7 @@ func byTurns(one, other int64, n int) (times []int64) {
 	return times
 }
 
-// Every point that came is drawn, whatever few points there are and however they lie.
+// Every stored point is rendered, however few there are and wherever they are.
 func TestFewPointsAreAllDrawn(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
@@ -158,7 +158,7 @@ func TestStaleMarkersAreNoPoints(t *testing.T) {
 	}
 }
 
-// meta is SeriesMeta in memory, with a wrong turn.
+// meta is SeriesMeta in memory, which fails on demand.
 type meta struct {
 	mu     sync.Mutex // guards all below
 	values map[storage.Ref]string
@@ -223,7 +223,7 @@ func stepsOver(t *testing.T, w *fixture, log *strings.Builder) (s *steps, m *met
 	return s, m, synctest.Wait
 }
 
-// TestSteps lets a step be found, kept, edited, deleted and lost.
+// TestSteps finds, stores, edits, deletes and loses a step.
 func TestSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -251,7 +251,7 @@ func TestSteps(t *testing.T) {
 		if m.writes != 1 {
 			t.Errorf("%d writes, want 1", m.writes)
 		}
-		m.set(ref, "30", nil) // somebody's edit
+		m.set(ref, "30", nil) // an edit by another process
 		expect("not looked at yet", 10)
 		time.Sleep(stepFresh)
 		expect("not looked at before the answer", 10)
@@ -286,8 +286,8 @@ func TestSteps(t *testing.T) {
 	})
 }
 
-// TestStepsOfFewPoints: more are looked for around the window; else few are taken at their word and
-// one point has carbon's default, for a while.
+// TestStepsOfFewPoints: more points are searched around the window; otherwise the step follows from
+// a few points, and one point has carbon's default, for a while.
 func TestStepsOfFewPoints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -313,7 +313,7 @@ func TestStepsOfFewPoints(t *testing.T) {
 		if m.get(few) != "" || m.get(one) != "" || m.get(before) != "10" || m.get(after) != "10" || m.get(inside) != "10" {
 			t.Errorf("documents %v", m.values)
 		}
-		// A guess is not looked at again for a while, and then it is.
+		// A guess is not checked again for a while, and then it is.
 		w.Points(t, "x.one", every(10_000, 50))
 		for _, want := range []int64{defaultStep, 10} {
 			if got, err := s.of(t.Context(), refs, span{webNow - 600, webNow + 600, webNow + 600}); err != nil || got[one] != want {

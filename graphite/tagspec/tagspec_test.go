@@ -13,7 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
-// The label of a tag, both ways.
+// A tag is translated to its label and back.
 func TestTagLabel(t *testing.T) {
 	for label, tag := range map[string]string{
 		"__name__": "name", "name": "%6Eame", "job": "job", "a;b": "a%3Bb", "a=b": "a%3Db", "a!^b": "a%21%5Eb",
@@ -42,7 +42,7 @@ func TestTagSpecGivenUp(t *testing.T) {
 	}
 }
 
-// A spec accepts whatever its prefilter has to let pass.
+// A series that a spec accepts passes the spec's prefilter.
 func FuzzTagSpec(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"a=b", "a=b"}, {"a!=", "a=~x"}, {"name=~^m|n", "b!=~c"}, {"%6Eame=x", "name=m"}, {"a=~(", "a=b"}, {"a", "b"}, {"a=;", "~=x"}, {"a=b\n", "a=~b$"},
@@ -74,7 +74,7 @@ func FuzzTagSpec(f *testing.F) {
 	})
 }
 
-// passes reports whether a series passes a filter, by the words of storage.Filter.
+// passes reports whether a series passes a filter, as storage.Filter defines it.
 func passes(f storage.Filter, s storage.Series) bool {
 	accepts := func(v string) bool {
 		if f.Values != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// accepting is a listener that gives what a test tells it to.
+// accepting is a listener that returns what a test sends it.
 type accepting struct {
 	net.Listener
 	next chan any // a net.Conn or an error

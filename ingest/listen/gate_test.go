@@ -33,8 +33,8 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// Where bytes are short the body that is on its way for the longest time gives way: to those that
-// have come, and to those that began later.
+// When bytes are short, the body that has been arriving for the longest time gives way to completed
+// bodies and to those that began later.
 func TestGateGivesWay(t *testing.T) {
 	g := NewGate(10, 100)
 	var cut []string

@@ -57,8 +57,8 @@ func status(t *testing.T, r *bufio.Reader) int {
 	return res.StatusCode
 }
 
-// Heads beyond what the port has for all of them are cut off; bodies do not count, nor do heads of
-// usual length.
+// Heads beyond the port's memory for all heads are cut off; bodies and heads of usual length do not
+// count.
 func TestHeadsAreBounded(t *testing.T) {
 	addr := serve(t, 20<<10, func(w http.ResponseWriter, r *http.Request) {
 		conn := ConnOf(r.Context())
@@ -84,8 +84,8 @@ func TestHeadsAreBounded(t *testing.T) {
 	}
 }
 
-// A client that is refused before it has sent all gets its answer; one that asked first sends
-// nothing.
+// A client that is refused before it has sent everything gets its answer; a client that asked first
+// (Expect: 100-continue) sends nothing.
 func TestDrain(t *testing.T) {
 	addr := serve(t, 0, func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusRequestEntityTooLarge)

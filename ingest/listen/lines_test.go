@@ -44,7 +44,7 @@ func TestLinesBuffer(t *testing.T) {
 	}
 }
 
-// The lines of a stream are those between its newlines, wherever reads cut it.
+// The lines of a stream are the texts between its newlines, wherever reads cut it.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\nb\r\n\nlonger\nc"), []byte{0}, true)
 	f.Add([]byte("1234567\r\n12345678\r\n123456789\n1234567\r"), []byte{2, 200}, true)
@@ -61,7 +61,7 @@ func FuzzLines(f *testing.F) {
 			want = append(want, fmt.Sprintf("%q %v", line[:min(len(line), longest)], len(line) > longest))
 		}
 		got := cut(Lines{Max: 2 * (longest + 2), Longest: longest, DropReturn: dropReturn}, stream, sizes)
-		// What has no end may be known to be too long already.
+		// a line without an end may already be known to be too long
 		if len(got) == len(want)+1 && len(rest) > longest {
 			want = append(want, fmt.Sprintf("%q true", rest[:longest]))
 		}
@@ -87,7 +87,7 @@ func cut(l Lines, stream, sizes []byte) (out []string) {
 	return out
 }
 
-// What was returned before a swap stays as it was.
+// Lines that were returned before a swap stay unchanged.
 func TestLinesSwap(t *testing.T) {
 	l := Lines{Max: 64, Longest: 16}
 	l.Filled(copy(l.Room(), "one\ntw"))
@@ -101,8 +101,8 @@ func TestLinesSwap(t *testing.T) {
 	}
 }
 
-// Where the budget is empty memory stays at two lines, and all lines are read all the same; what
-// was taken is given back.
+// When the budget is empty the memory stays at two lines, and all lines are read all the same; the
+// memory is released.
 func TestLinesBudget(t *testing.T) {
 	budget := NewGate(1, 100<<10)
 	read := func(l *Lines, text string) (lines int) {

@@ -2,8 +2,8 @@ package listen
 
 import "testing"
 
-// Work is done in the order in which it was begun, one piece at a time, and all of it when Wait
-// returns.
+// Work is done in the order in which it was begun, one piece at a time, and all of it is done when
+// Wait returns.
 func TestPipeline(t *testing.T) {
 	var r Pipeline
 	var done []int // of the relay, and after Wait of its owner

@@ -34,7 +34,7 @@ func (c *crowd) Accept() (net.Conn, error) { return <-c.next, nil }
 func (c *crowd) Close() error              { return nil }
 func (c *crowd) Addr() net.Addr            { return nil }
 
-// come has a connection from an address accepted.
+// come makes the listener accept a connection from an address.
 func (c *crowd) come(host string) *Conn {
 	c.t.Helper()
 	c.next <- &guest{addr: &net.TCPAddr{IP: net.ParseIP(host)}}
@@ -46,7 +46,7 @@ func (c *crowd) come(host string) *Conn {
 	return conn.(*Conn)
 }
 
-// guest is a connection that only remembers whether it is closed.
+// guest is a connection that only records whether it is closed.
 type guest struct {
 	net.Conn
 	addr   net.Addr
@@ -89,7 +89,8 @@ func TestPortWhoGoes(t *testing.T) {
 	})
 }
 
-// Whatever comes in silence, one that works is served, and whoever closes by itself makes room.
+// However many silent connections come, one that works is served, and a connection that ends frees
+// its place.
 func TestPortSilentFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, 10, 0)
@@ -121,7 +122,8 @@ func TestPortSilentFlood(t *testing.T) {
 	})
 }
 
-// Where all are at work a reserve is let in, and then the next one waits until somebody has done.
+// When all connections work, a reserve is let in, and then the next one waits until another has
+// finished.
 func TestPortAllAtWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, 2, 1)
@@ -166,7 +168,7 @@ func TestPortAllAtWork(t *testing.T) {
 	})
 }
 
-// A client that takes nothing is cut off after a while, one that takes some is not.
+// A client that reads nothing is cut off after a while; one that reads some is not.
 func TestConnWriteTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, 1, 0)
@@ -196,7 +198,7 @@ func TestConnWriteTimeout(t *testing.T) {
 		if r := <-got; err != nil || n != len(text) || r != n {
 			t.Errorf("written %d, read %d, %v", n, r, err)
 		}
-		// A deadline of the door's own holds.
+		// A deadline that the protocol sets is kept.
 		near, _ = net.Pipe()
 		conn = &Conn{Conn: near, port: c.port}
 		begin = time.Now()

@@ -23,8 +23,8 @@ func newRetrier(log *bytes.Buffer, stopping <-chan struct{}) *Retrier {
 
 var errAway = errors.New("the store is away")
 
-// Writes are tried until they succeed. An outage is logged once, however many wait, and its end
-// once.
+// Writes are tried until they succeed. An outage is logged once, however many writes wait, and so
+// is its end.
 func TestRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -62,7 +62,8 @@ func TestRetry(t *testing.T) {
 	})
 }
 
-// The end of the context ends it; that the process stops has it tried at once, and more often.
+// The end of the context ends a write; when the process stops, the write is tried at once, and more
+// often.
 func TestRetryEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

@@ -59,7 +59,7 @@ func TestEstimateRefuses(t *testing.T) {
 		{`topk(scalar(count_over_time(vector(1)[30d:1ms])), x)`, 0, 0, "--query.max-samples"},
 		{`count_over_time(vector(1)[30d*100:1ms*2])`, 0, 0, "--query.max-samples"},
 		{`count_over_time(vector(1)[1h:1s])`, 10000 * hour, hour, ""},
-		// Each step of the outer function looks at all of its range.
+		// Each step of the outer function reads all of its range.
 		{`sum_over_time(vector(1)[300d:1s])`, 10000 * time.Second, time.Second, "10001 steps of a function that looks at 25920001 points"},
 		{`quantile_over_time(0.5, vector(1)[20d:1s])`, 10000 * time.Second, time.Second, "--query.max-samples"},
 		{`max_over_time(max_over_time(vector(1)[10d:1s])[10d:1s])`, 0, 0, "--query.max-samples"},
@@ -77,7 +77,7 @@ func TestEstimateRefuses(t *testing.T) {
 	}
 }
 
-// What the series of a selector cost is told to those who read that selector.
+// The cost of a selector's series is charged to the reads of that selector.
 func TestReader(t *testing.T) {
 	s := statement(t, `sum(rate(x[5m])) + count_over_time(y[1d:1s]) + label_replace(z, "a", "`+strings.Repeat("b", 1000)+`", "c", "(.*)")`, time.Hour, time.Minute)
 	cost, err := Estimate(s, Options{MaxSamples: 1_000_000})
@@ -110,7 +110,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// A function looks at a sample once for each window that it is in, and nothing ends it within a
+// A function reads a sample once for each window that contains it, and cannot be ended within a
 // series.
 func TestReaderSamples(t *testing.T) {
 	for _, c := range []struct {
@@ -172,7 +172,7 @@ func TestCostOfContext(t *testing.T) {
 	}
 }
 
-// expression makes a query of what data says: each byte puts one more thing around what there is.
+// expression makes a query from data: each byte wraps one more construct around the query so far.
 func expression(data []byte) string {
 	durations := []string{"1ms", "1s", "59s", "1m", "1h", "1d", "1w", "1y", "100y", "1m+1s", "2*1d"}
 	text := "vector(1)"
@@ -216,7 +216,7 @@ func expression(data []byte) string {
 	return text
 }
 
-// What is not refused the engine answers in little time.
+// The engine answers every query that is not refused in little time.
 func FuzzEstimate(f *testing.F) {
 	for i := range byte(16) {
 		f.Add([]byte{i, 8, 0}, uint16(10))

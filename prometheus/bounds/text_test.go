@@ -120,7 +120,7 @@ func TestRegexps(t *testing.T) {
 	}
 }
 
-// pieces make texts that are long and deep in all ways that the grammar has. A text is a row of
+// pieces make texts that are long and deep in all ways of the grammar. A text is a sequence of
 // pieces, each repeated.
 func pieces() []string {
 	return []string{
@@ -140,8 +140,8 @@ func build(data []byte) string {
 	return b.String()
 }
 
-// What the check passes the parser takes in little time, and its tree is no deeper than the check
-// said.
+// The parser takes little time for every text that the check accepts, and the tree is no deeper
+// than the check reported.
 func FuzzText(f *testing.F) {
 	for i := range pieces() {
 		f.Add([]byte{byte(i), 255, 2, 0, 1, 255})

@@ -46,7 +46,7 @@ func TestHistogramRoundTrip(t *testing.T) {
 	}
 }
 
-// Whatever reads storage's data with the generated types must find the same bytes there.
+// Storage's data read with the generated types must have the same bytes.
 func TestHistogramBytesAreThoseOfPrompb(t *testing.T) {
 	for _, name := range []string{"exponential", "custom buckets", "stale", "gauge, narrow", "empty"} {
 		p := prompb.FromIntHistogram(0, promtest.IntHistograms()[name])

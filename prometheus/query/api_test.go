@@ -61,8 +61,8 @@ func apiServer(t testing.TB, o Options) *httptest.Server {
 	return s
 }
 
-// TestAPI walks the endpoints: what is answered, and that nothing panics that Prometheus would ask
-// a scraper for.
+// TestAPI requests every endpoint and checks the answers; endpoints that need Prometheus' scraper
+// must not panic.
 func TestAPI(t *testing.T) {
 	store := promtest.OpenStore(t, kv.NewMem(promtest.Tables()...))
 	promtest.WriteDemo(t, newPromStorage(store))
@@ -156,7 +156,7 @@ func postForm(t testing.TB, path string) (string, url.Values) {
 	return u.Path, u.Query()
 }
 
-// TestAPIStatus gives errors of the store the statuses that tell whose they are, from every door.
+// TestAPIStatus: errors of the store get the status of their class, at every endpoint.
 func TestAPIStatus(t *testing.T) {
 	paths := []string{
 		"query?query=up", "query_range?query=up&start=0&end=60&step=60", "query_exemplars?query=up", "series?match[]=up",
@@ -180,7 +180,7 @@ func TestAPIStatus(t *testing.T) {
 	}
 }
 
-// failingQuerier has only an error.
+// failingQuerier returns only an error.
 type failingQuerier struct{ err error }
 
 func (q failingQuerier) Find(context.Context, []storage.Filter, int64, int64, int) ([]storage.Found, error) {

@@ -16,8 +16,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// Every endpoint that parses a query or a selector refuses what would take its parser long, before
-// it parses.
+// Every endpoint that parses a query or a selector refuses texts that would occupy its parser for
+// long, before it parses them.
 func TestTextBounds(t *testing.T) {
 	server := apiServer(t, testAPIOptions(t, promtest.OpenStore(t, kv.NewMem(promtest.Tables()...))))
 	rep := strings.Repeat
@@ -79,7 +79,7 @@ func TestTextBounds(t *testing.T) {
 	}
 }
 
-// A query that would take too much is refused before it is evaluated, and the flag is named.
+// A query that is too expensive is refused before it is evaluated, and the error names the flag.
 func TestCostBounds(t *testing.T) {
 	o := testAPIOptions(t, promtest.OpenStore(t, kv.NewMem(promtest.Tables()...)))
 	o.Samples = 50_000_000
@@ -113,8 +113,8 @@ type blockedStore struct {
 	asked chan struct{}
 }
 
-// Find says that it was asked, and blocks until the end; when nobody takes note any more, it
-// answers.
+// Find reports that it was called and blocks until the end of the request; when the test no longer
+// listens, it answers.
 func (s blockedStore) Find(ctx context.Context, f []storage.Filter, from, to int64, limit int) ([]storage.Found, error) {
 	select {
 	case <-s.asked:
@@ -159,7 +159,7 @@ func budgeted(t *testing.T, o Options, b *budget.Budget) *httptest.Server {
 	return promtest.NewServer(t, budget.Accounts(b)(New(o)))
 }
 
-// Each way to an answer takes its memory from the budget first, and gives it back.
+// Each kind of answer takes its memory from the budget first, and releases it.
 func TestQueriesAreCharged(t *testing.T) {
 	p := newMemStorage(t)
 	for i := range 300 {

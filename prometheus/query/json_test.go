@@ -16,7 +16,7 @@ func queryResponse(v promql.Matrix) *v1.Response {
 	return &v1.Response{Status: "success", Data: &v1.QueryData{ResultType: v.Type(), Result: v}}
 }
 
-// sameJSON compares an answer with the module's.
+// sameJSON compares our JSON of an answer with the module's.
 func sameJSON(t testing.TB, r *v1.Response) {
 	t.Helper()
 	got, err := newResultCodec().Encode(r)
@@ -103,7 +103,7 @@ func TestQueryJSONParts(t *testing.T) {
 	}
 }
 
-// FuzzQueryJSON takes bytes for floats, times and labels.
+// FuzzQueryJSON makes floats, times and labels from bytes.
 func FuzzQueryJSON(f *testing.F) {
 	for _, v := range oddFloats {
 		f.Add(binary.LittleEndian.AppendUint64(nil, math.Float64bits(v)), int64(1000), "a")

@@ -11,7 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// TestLabelsInTime asks for names of series of two days, which have a day between them.
+// TestLabelsInTime lists names of series of two days, with one day in between.
 func TestLabelsInTime(t *testing.T) {
 	store := promtest.OpenStore(t, kv.NewMem(promtest.Tables()...))
 	p := newPromStorage(store)

@@ -12,7 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// A query that is ended for its memory says so.
+// The error of a query that was ended because of memory states that.
 func TestEndedQuery(t *testing.T) {
 	o := testAPIOptions(t, promtest.OpenStore(t, kv.NewMem(promtest.Tables()...)))
 	o.Samples = 50_000_000

@@ -15,7 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// However many lists are asked for, few are computed at once, and a short one waits for hardly any
+// However many lists are requested, few are computed at once, and a short one waits for hardly any
 // of them.
 func TestAPITurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestAPITurns(t *testing.T) {
 	})
 }
 
-// A client that does not read its answer holds no turn.
+// A client that does not read its answer does not hold a turn.
 func TestAPITurnsWhileClientReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := newAPITurns(time.Hour)

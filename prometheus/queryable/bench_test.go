@@ -6,7 +6,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 )
 
-// BenchmarkSelect iterates over the same, without HTTP.
+// BenchmarkSelect iterates over the same series, without HTTP.
 func BenchmarkSelect(b *testing.B) {
 	p := newPromStorage(promtest.OpenStore(b, promtest.Engines()["embedded"](b)))
 	promtest.WriteSteady(b, p, 1000)

@@ -14,7 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// exemplarStore holds exemplars of four series, two of which show as one.
+// exemplarStore holds exemplars of four series, two of which have the same labels.
 func exemplarStore(t testing.TB) *promtest.PlainStore {
 	t.Helper()
 	s := &promtest.PlainStore{}

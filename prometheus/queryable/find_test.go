@@ -150,7 +150,7 @@ func floatsOf(t testing.TB, set promstorage.SeriesSet) string {
 	return out
 }
 
-// TestDuplicates merges two stored series that show as the same labels.
+// TestDuplicates merges two stored series with the same labels.
 func TestDuplicates(t *testing.T) {
 	s := &promtest.PlainStore{}
 	refs, _ := s.Resolve(t.Context(), []storage.Series{
@@ -178,7 +178,7 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-// TestHashCollision puts two label sets under one hash: they stay two.
+// TestHashCollision gives two label sets the same hash: they stay two.
 func TestHashCollision(t *testing.T) {
 	a, b := labels.FromStrings("x", "1"), labels.FromStrings("x", "2")
 	sets := newLabelSets(2)
@@ -260,7 +260,7 @@ func TestSamplesLimitOfQuery(t *testing.T) {
 	}
 }
 
-// TestSelectFails looks for a set that ends early without saying so.
+// TestSelectFails: a set that ends early reports an error.
 func TestSelectFails(t *testing.T) {
 	s := &promtest.PlainStore{Fail: promtest.ErrEngine, FailAfter: 1}
 	p := newPromStorageOf(s, promtest.RawNames{}, Limits{})

@@ -50,8 +50,8 @@ func hintsOf(t testing.TB, set promstorage.SeriesSet) []histogram.CounterResetHi
 	return out
 }
 
-// TestHintBeforeRange looks at the first histogram of a range, whose hint depends on what lies
-// before.
+// TestHintBeforeRange checks the first histogram of a range, whose hint depends on the samples
+// before the range.
 func TestHintBeforeRange(t *testing.T) {
 	const unknown, not = histogram.UnknownCounterReset, histogram.NotCounterReset
 	start := 100 * hour
@@ -137,8 +137,8 @@ func FuzzResetHints(f *testing.F) {
 	})
 }
 
-// randomHistograms makes fewer histograms than the TSDB puts into one chunk, with all that makes it
-// begin another.
+// randomHistograms makes fewer histograms than the TSDB puts into one chunk, with everything that
+// makes it begin another chunk.
 func randomHistograms(r *rand.Rand) *seriesSamples {
 	s := &seriesSamples{}
 	floats := r.Intn(2) == 0

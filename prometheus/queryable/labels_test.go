@@ -13,8 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
-// TestLabelLists compares the lists that come from names alone with those that look at every
-// series.
+// TestLabelLists compares the lists made from names alone with those made from every series.
 func TestLabelLists(t *testing.T) {
 	long := strings.Repeat("x", 40_000)
 	for name, series := range map[string][]labels.Labels{

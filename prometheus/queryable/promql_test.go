@@ -38,7 +38,7 @@ func TestPromQL(t *testing.T) {
 			})
 		})
 	}
-	// Through log and head: all of it in memory, and flushed while it is read.
+	// Through log and head: with all of it in memory, and with flushes during reads.
 	for name, delay := range map[string]time.Duration{"head": 1 << 60, "head and table": 0} {
 		t.Run(name, func(t *testing.T) {
 			promqltest.RunBuiltinTestsWithStorage(t, engine, func(t testing.TB) promstorage.Storage {

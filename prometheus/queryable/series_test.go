@@ -38,7 +38,7 @@ func mixedSamples(kinds string, n int) *seriesSamples {
 	return s
 }
 
-// testSample is what an iterator should show at its place.
+// testSample is the expected content of an iterator at one position.
 type testSample struct {
 	st, t int64
 	kind  chunkenc.ValueType
@@ -129,7 +129,7 @@ func FuzzSamplesIterator(f *testing.F) {
 	})
 }
 
-// TestHistogramsAreCopies changes what the iterator gave: the engine does.
+// TestHistogramsAreCopies changes the histograms that the iterator returned, as the engine does.
 func TestHistogramsAreCopies(t *testing.T) {
 	series := &shownSeries{data: mixedSamples("hH", 2)}
 	spoil := func(h *histogram.FloatHistogram) {
@@ -158,7 +158,8 @@ func TestHistogramsAreCopies(t *testing.T) {
 	}
 }
 
-// TestStoredSamples reads what the store gives, and nothing that has not the shape of its kind.
+// TestStoredSamples reads the store's samples, and refuses those that do not have the form of their
+// kind.
 func TestStoredSamples(t *testing.T) {
 	h := tsdbutil.GenerateTestHistogram(3)
 	p := storage.Points{
@@ -190,8 +191,8 @@ func TestStoredSamples(t *testing.T) {
 	}
 }
 
-// TestChunks decodes what was encoded: the same samples, no start times, and only encodings that
-// old readers know.
+// TestChunks decodes the encoded chunks: they have the same samples, no start times, and only
+// encodings that old readers know.
 func TestChunks(t *testing.T) {
 	for _, kinds := range []string{"f", "h", "H", "fhH"} {
 		for _, n := range []int{1, 119, 120, 121, 500} {

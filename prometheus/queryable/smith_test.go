@@ -21,8 +21,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
 )
 
-// TestRandomQueries asks what promqlsmith makes up: of our engine over our store, and of the
-// library's over Prometheus' own.
+// TestRandomQueries sends promqlsmith's random queries to our engine over our store and to the
+// library's engine over Prometheus' own storage.
 func TestRandomQueries(t *testing.T) {
 	ours := newMemStorage(t)
 	theirs := teststorage.New(t, func(o *tsdb.Options) { o.OutOfOrderTimeWindow = 0 })
@@ -39,7 +39,7 @@ func TestRandomQueries(t *testing.T) {
 	}
 	smith := promqlsmith.New(rand.New(rand.NewSource(7)), names,
 		promqlsmith.WithEnableOffset(true), promqlsmith.WithEnableAtModifier(true), promqlsmith.WithAtModifierMaxTimestamp(promtest.DemoEnd), promqlsmith.WithMaxDepth(3),
-		// Those whose answer among equals depends on the order of series stay out.
+		// Aggregations whose answer depends on the order of equal series are left out.
 		promqlsmith.WithEnabledAggrs([]parser.ItemType{parser.SUM, parser.AVG, parser.MIN, parser.MAX, parser.COUNT, parser.GROUP, parser.STDDEV, parser.STDVAR, parser.QUANTILE}),
 	)
 	queries := scale.Of(t, "random queries of promqlsmith", 300, 600, 20_000)
@@ -48,7 +48,7 @@ func TestRandomQueries(t *testing.T) {
 		expr := smith.WalkInstantQuery().String()
 		parsed, err := parser.NewParser(parser.Options{}).ParseExpr(expr)
 		if err != nil || parsed.Type() != parser.ValueTypeVector && parsed.Type() != parser.ValueTypeScalar {
-			continue // it makes up what cannot be
+			continue // it also generates invalid queries
 		}
 		asked++
 		query := func(step time.Duration) func(promstorage.Queryable) (promql.Query, error) {

@@ -20,7 +20,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 )
 
-// tsdbExprs are asked of our store and of Prometheus' own over the same data.
+// tsdbExprs are evaluated over our store and over Prometheus' own storage with the same data.
 var tsdbExprs = []string{
 	`requests_total`,
 	`requests_total offset 7m`,
@@ -78,7 +78,7 @@ var tsdbExprs = []string{
 	`rate(latency[10m:1m])`,
 }
 
-// TestAgainstTSDB asks both.
+// TestAgainstTSDB compares the answers of both.
 func TestAgainstTSDB(t *testing.T) {
 	ours := newMemStorage(t)
 	theirs := teststorage.New(t, func(o *tsdb.Options) { o.OutOfOrderTimeWindow = 0 })
@@ -105,7 +105,7 @@ func TestAgainstTSDB(t *testing.T) {
 	}
 }
 
-// compareQueries counts the series of the answer.
+// compareQueries compares two answers and returns the number of their series.
 func compareQueries(t *testing.T, name string, query func(promstorage.Queryable) (promql.Query, error), ours, theirs promstorage.Queryable) int {
 	t.Helper()
 	got, gotErr := result(t, query, ours)
@@ -125,7 +125,7 @@ func compareQueries(t *testing.T, name string, query func(promstorage.Queryable)
 	return 0
 }
 
-// result runs a query and sorts what has no order.
+// result runs a query and sorts series that have no order.
 func result(t *testing.T, query func(promstorage.Queryable) (promql.Query, error), s promstorage.Queryable) (parser.Value, error) {
 	t.Helper()
 	q, err := query(s)
@@ -143,7 +143,7 @@ func result(t *testing.T, query func(promstorage.Queryable) (promql.Query, error
 	return res.Value, res.Err
 }
 
-// resultOptions allow for sums that were added up in another order, no more.
+// resultOptions tolerates sums that were computed in another order, and nothing else.
 func resultOptions() []cmp.Option {
 	return []cmp.Option{
 		cmp.Comparer(labels.Equal),

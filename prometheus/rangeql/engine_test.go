@@ -26,7 +26,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
 )
 
-// columnSource shows any storage as columns.
+// columnSource reads any storage as columns.
 type columnSource struct {
 	promstorage.Queryable
 	fail     error // of Read, for every series from failFrom on
@@ -102,14 +102,14 @@ func (c *testColumns) Read(ctx context.Context, _ int, worker func() rangeql.Col
 	return nil
 }
 
-// engines are the library's engine and ours over it, with ours' count of queries by path.
+// engines are the library's engine and ours over it, with our counts of queries by path.
 type engines struct {
 	library  *promql.Engine
 	ours     *rangeql.Engine
 	registry *prometheus.Registry
 }
 
-// manySamples is a limit that is never met, that of the product.
+// manySamples is the product's limit, which these tests never reach.
 const manySamples = 50_000_000
 
 func newEngines(t testing.TB, maxSamples int, delayedNames bool) engines {
@@ -171,8 +171,8 @@ func (q question) ask(t testing.TB, e promql.QueryEngine, s promstorage.Queryabl
 	return query.Exec(t.Context()), query
 }
 
-// bits are those of a float. Of a NaN that was computed the machine chooses the payload, by the
-// order in which the compiler hands it the operands, so all but stale markers are one.
+// bits returns the bits of a float. The payload of a computed NaN depends on the machine and on the
+// order of the operands, so all NaNs except stale markers are treated as one.
 func bits(f float64) uint64 {
 	if math.IsNaN(f) && !value.IsStaleNaN(f) {
 		return math.Float64bits(math.NaN())
@@ -215,7 +215,7 @@ func show(r *promql.Result) string {
 	return b.String()
 }
 
-// compare asks both engines and counts the series of the answer.
+// compare sends a query to both engines and counts the series of the answer.
 func (e engines) compare(t testing.TB, q question, s promstorage.Queryable) int {
 	t.Helper()
 	wantResult, want := q.ask(t, e.library, s)
@@ -250,8 +250,8 @@ func firstDifference(got, want string) string {
 // dataEnd is the last time of random data, milliseconds.
 const dataEnd = 3600_000
 
-// writeRandom writes series with all that floats can do: gaps, stale markers, NaN, infinities,
-// resets, odd spacing.
+// writeRandom writes series with all special cases of floats: gaps, stale markers, NaN, infinities,
+// resets, uneven spacing.
 func writeRandom(t testing.TB, s *teststorage.TestStorage, rng *rand.Rand, series int) {
 	t.Helper()
 	app := s.AppenderV2(t.Context())
@@ -336,8 +336,8 @@ func randomQuestion(rng *rand.Rand) question {
 	return q
 }
 
-// TestSameAsLibrary asks both engines the same, and sees to it that most of it was answered from
-// columns.
+// TestSameAsLibrary sends the same queries to both engines, and checks that most of them were
+// answered from columns.
 func TestSameAsLibrary(t *testing.T) {
 	s := teststorage.New(t)
 	writeRandom(t, s, rand.New(rand.NewPCG(1, 2)), 150)
@@ -369,8 +369,8 @@ func compareMany(t *testing.T, e engines, s promstorage.Queryable) {
 	}
 }
 
-// TestLimits asks with every limit around what the queries need: an error must come when the
-// library's comes, in its words.
+// TestLimits tries every limit around what the queries need: an error must occur when the library's
+// does, with the same text.
 func TestLimits(t *testing.T) {
 	s := teststorage.New(t)
 	writeRandom(t, s, rand.New(rand.NewPCG(5, 6)), 12)
@@ -392,7 +392,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestReadErrors: an error in the middle of the series is the query's.
+// TestReadErrors: an error in the middle of the series becomes the error of the query.
 func TestReadErrors(t *testing.T) {
 	s := teststorage.New(t)
 	writeRandom(t, s, rand.New(rand.NewPCG(9, 10)), 150)
@@ -426,7 +426,7 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
-// TestOtherShapes: what is not known here is the library's.
+// TestOtherShapes: queries of other shapes are evaluated by the library.
 func TestOtherShapes(t *testing.T) {
 	s := teststorage.New(t)
 	writeRandom(t, s, rand.New(rand.NewPCG(13, 14)), 30)
@@ -444,7 +444,7 @@ func TestOtherShapes(t *testing.T) {
 	}
 }
 
-// BenchmarkQuery evaluates what dashboards ask, over memory.
+// BenchmarkQuery evaluates typical queries of dashboards, over memory.
 func BenchmarkQuery(b *testing.B) {
 	s := memoryColumns(1000, 240)
 	e := newEngines(b, manySamples, false)

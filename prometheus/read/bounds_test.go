@@ -104,8 +104,7 @@ func TestRemoteReadWithoutMatchers(t *testing.T) {
 	}
 }
 
-// Remote read takes its memory from the account of the request, of both kinds of answer, and gives
-// it back.
+// Both kinds of answer take their memory from the account of the request, and release it.
 func TestRemoteReadIsCharged(t *testing.T) {
 	p := newMemStorage(t)
 	for i := range 100 {
@@ -137,7 +136,7 @@ func TestRemoteReadIsCharged(t *testing.T) {
 	}
 }
 
-// A stream holds nothing of the queries that it has sent.
+// A stream releases the memory of queries that it has sent.
 func TestRemoteReadStreamsGiveBack(t *testing.T) {
 	p := newMemStorage(t)
 	for i := range 300 {
@@ -155,7 +154,7 @@ func TestRemoteReadStreamsGiveBack(t *testing.T) {
 	}
 }
 
-// Whatever the bytes, counting before decoding agrees with the decoder.
+// Whatever the bytes are, counting before decoding agrees with the decoder.
 func FuzzCheckReadRequest(f *testing.F) {
 	f.Add([]byte{}, uint16(1))
 	f.Add([]byte{0x0a, 0x00}, uint16(101))

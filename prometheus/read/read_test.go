@@ -34,7 +34,8 @@ var (
 	streamedType = []prompb.ReadRequest_ResponseType{prompb.ReadRequest_STREAMED_XOR_CHUNKS}
 )
 
-// testOptions are options with the parts, and with the default limit of frames unless there is one.
+// testOptions returns options with the parts, and with the default limit of frames unless one is
+// set.
 func testOptions(p *promStorage, o Options) Options {
 	o.Queryable, o.Logger = p.Store, slog.New(slog.DiscardHandler)
 	o.FrameBytes = cmp.Or(o.FrameBytes, defaultFrame)
@@ -73,14 +74,14 @@ func readClient(t testing.TB, s *httptest.Server, types []prompb.ReadRequest_Res
 	return c
 }
 
-// A shownSeries is a series as text: what can be compared whatever way it came.
+// A shownSeries is a series as text, to be compared whichever way it was read.
 type shownSeries struct {
 	Labels  string
 	Samples []string
 }
 
-// show reads a whole set. Counter-reset hints are left out: of a chunk's first histogram nobody
-// knows.
+// show reads a whole set. It ignores counter-reset hints: that of a chunk's first histogram is
+// unknown.
 func show(set promstorage.SeriesSet) ([]shownSeries, error) {
 	var out []shownSeries
 	for set.Next() {
@@ -156,8 +157,8 @@ func TestRemoteRead(t *testing.T) {
 	}
 }
 
-// TestRemoteReadFrames looks at the stream itself: order, one frame a series, encodings, index of
-// the query.
+// TestRemoteReadFrames checks the stream itself: order, one frame a series, encodings, index of the
+// query.
 func TestRemoteReadFrames(t *testing.T) {
 	p := newMemStorage(t)
 	promtest.WriteDemo(t, p)
@@ -219,7 +220,7 @@ func postRead(t testing.TB, s *httptest.Server, req *prompb.ReadRequest) *http.R
 	return resp
 }
 
-// TestRemoteReadRefuses are the requests that get a status and a reason.
+// TestRemoteReadRefuses sends requests that are refused with a status and a reason.
 func TestRemoteReadRefuses(t *testing.T) {
 	p := newPromStorageOf(&promtest.PlainStore{}, promtest.RawNames{}, queryable.Limits{Series: 1})
 	p.Write(t, promtest.Labels(t, `a`), 1, 2, 3)
@@ -272,7 +273,7 @@ func TestRemoteReadRefuses(t *testing.T) {
 	}
 }
 
-// TestRemoteReadFails breaks the store before and in the middle of an answer.
+// TestRemoteReadFails makes the store fail before and in the middle of an answer.
 func TestRemoteReadFails(t *testing.T) {
 	s := &promtest.PlainStore{Fail: promtest.ErrEngine}
 	p := newPromStorageOf(s, promtest.RawNames{}, queryable.Limits{})

@@ -14,7 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 )
 
-// TestSampleEncoder compares the answer with that of the module, which is right but for -0.
+// TestSampleEncoder compares the answer with that of the module, which is right except for -0.
 func TestSampleEncoder(t *testing.T) {
 	p := newMemStorage(t)
 	promtest.WriteDemo(t, p)

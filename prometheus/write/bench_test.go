@@ -80,7 +80,7 @@ func (w *nullWriter) Write(p []byte) (int, error) { return len(p), nil }
 
 func (w *nullWriter) WriteHeader(status int) { w.status = status }
 
-// poster posts one body again and again, with little else.
+// poster returns a function that posts one body again and again, with little overhead.
 func poster(t testing.TB, v version, n int) (post func(), reset func()) {
 	store := &nullStore{}
 	newHandler := func() http.Handler {
@@ -108,8 +108,8 @@ func poster(t testing.TB, v version, n int) (post func(), reset func()) {
 	return post, func() { h = newHandler() }
 }
 
-// A series that is known costs no memory. (The race detector makes pools forget on purpose, which
-// costs a few more.)
+// A known series allocates nothing. (The race detector makes pools drop content on purpose, which
+// costs a few allocations.)
 func TestRemoteWriteAllocates(t *testing.T) {
 	for _, v := range []version{version1, version2} {
 		post, _ := poster(t, v, 2000)
@@ -159,7 +159,7 @@ func randomText(r *rand.Rand) (q promtest.WriteText) {
 		for range r.IntN(3) {
 			s.Samples = append(s.Samples, writev2.Sample{Value: value(), Timestamp: r.Int64N(1000) - 10})
 		}
-		// In a fixed order, so that a failure can be had again.
+		// The order is fixed, so that a failure can be reproduced.
 		for _, name := range []string{"good", "nhcb", "stale", "schema20", "schema100", "wrong-count", "nhcb-unsorted"} {
 			h := promtest.Histograms()[name]
 			if r.IntN(10) == 0 {
@@ -177,8 +177,8 @@ func randomText(r *rand.Rand) (q promtest.WriteText) {
 	return q
 }
 
-// The same data stored by either version are the same, with the same answer; also the second time,
-// when series are known.
+// Either version stores the same data with the same answer, also the second time, when the series
+// are known.
 func TestRemoteWriteVersionsAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	one, two := newTestDoor(nil), newTestDoor(nil)
@@ -219,7 +219,7 @@ func countSamples(q promtest.WriteText) (n int) {
 	return n
 }
 
-// Requests do not see each other's memory.
+// Concurrent requests do not use each other's memory.
 func TestRemoteWriteConcurrently(t *testing.T) {
 	d := newTestDoor(func(l *Options) { l.SeriesCache = 64 })
 	var wg sync.WaitGroup
@@ -253,7 +253,7 @@ func TestRemoteWriteConcurrently(t *testing.T) {
 	}
 }
 
-// Zero below zero is a value that the generated code does not send.
+// Negative zero is a value that the generated code does not send.
 func TestRemoteWriteNegativeZero(t *testing.T) {
 	d := newTestDoor(nil)
 	message := []byte{

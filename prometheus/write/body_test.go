@@ -56,7 +56,7 @@ func TestRemoteWriteNegotiation(t *testing.T) {
 		{v2, none, goodV2(t), "204 written 1/0/0", stored},
 		{"application/x-protobuf; proto=io.prometheus.write.v2.Request", "snappy", goodV2(t), "204 written 1/0/0", stored},
 		{`application/x-protobuf;proto="io.prometheus.write.v2.Request"`, "snappy", goodV2(t), "204 written 1/0/0", stored},
-		// Each message read as the other is empty.
+		// Each version's message is empty when it is read as the other version.
 		{"application/x-protobuf", "snappy", goodV2(t), "204", "nothing\n"},
 		{v2, "snappy", goodV1(t), "204 written 0/0/0", "nothing\n"},
 		{"application/x-protobuf;proto=io.prometheus.write.v3.Request", "snappy", goodV2(t), "415", ""},
@@ -98,7 +98,7 @@ func TestRemoteWriteMethods(t *testing.T) {
 	}
 }
 
-// unread fails a test that reads it.
+// unread is a body that fails the test when it is read.
 type unread struct{ t *testing.T }
 
 func (u unread) Read([]byte) (int, error) {
@@ -173,8 +173,7 @@ func TestRemoteWriteBodies(t *testing.T) {
 	}
 }
 
-// One symbol of 1 MiB and many references to it is a small message: what it stands for is not
-// built.
+// One symbol of 1 MiB with many references to it is a small message: its expansion is never built.
 func TestRemoteWriteSymbolBomb(t *testing.T) {
 	for name, change := range map[string]func(*Options){
 		"series":  func(l *Options) { l.SeriesBytes = 4000 },
@@ -204,7 +203,7 @@ func TestDecodeBodyUsesItsMemory(t *testing.T) {
 	}
 }
 
-// Whatever is posted, the answer is one of those that are meant, and the counters add up.
+// Whatever is posted, the status is one of the intended ones, and the counters add up.
 func FuzzRemoteWrite(f *testing.F) {
 	v1, v2 := sampleV1(), sampleV2()
 	f.Add(false, promtest.Marshal(f, &v1))

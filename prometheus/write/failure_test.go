@@ -72,7 +72,7 @@ func checkCounters(t testing.TB, d testDoor) map[string]map[string]float64 {
 	return c
 }
 
-// mixedText has a good and a bad one of everything that 2.0 has.
+// mixedText has a good and a bad item of everything that 2.0 has.
 const mixedText = `
 {__name__="up", job="a"} 1@1000 2@-1 int:good@2000 int:wrong-count@3000 ex:{a="1"}=1@1000 ex:{a="1"}=1@-1 meta:gauge,"Up.",""
 {job="no name"} 1@1000 int:good@1000 ex:{}=1@1 meta:gauge,"Up.",""
@@ -129,7 +129,7 @@ func TestRemoteWriteErrorsOfTheStore(t *testing.T) {
 	}
 }
 
-// An outage passes: the same request sent again is stored whole, and its series are known then.
+// After an outage, the same request sent again is stored whole, and then its series are known.
 func TestRemoteWriteRecovers(t *testing.T) {
 	d := newTestDoor(nil)
 	d.store.appendErr = func(context.Context) error { return errors.New("down") }
@@ -147,8 +147,8 @@ func TestRemoteWriteRecovers(t *testing.T) {
 	}
 }
 
-// One series over a limit is refused alone; one that the store cannot resolve now brings all back,
-// the others found already.
+// A series over a limit is refused alone; a series that the store cannot resolve now makes the
+// sender repeat everything, and then the others are known.
 func TestRemoteWriteResolvesEachSeries(t *testing.T) {
 	d := newTestDoor(nil)
 	err := storage.ErrLimit
@@ -179,7 +179,7 @@ func TestRemoteWriteTimeout(t *testing.T) {
 		d := newTestDoor(func(l *Options) { l.Timeout = 20 * time.Second })
 		d.store.appendErr = func(ctx context.Context) error {
 			<-ctx.Done()
-			// A store may well say both.
+			// A store may return both errors at once.
 			return fmt.Errorf("%w: %w", storage.ErrLimit, ctx.Err())
 		}
 		begin := time.Now()
@@ -193,7 +193,7 @@ func TestRemoteWriteTimeout(t *testing.T) {
 	})
 }
 
-// Requests over the limits of the process are asked for again, not queued.
+// Requests over the limits of the process are refused with a request to come again, not queued.
 func TestRemoteWriteOverload(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	for name, change := range map[string]func(*Options){
@@ -224,7 +224,7 @@ func TestRemoteWriteOverload(t *testing.T) {
 	}
 }
 
-// References that lead nowhere spoil their own series or exemplar or metadata, and nothing else.
+// Invalid references spoil only their own series, exemplar or metadata.
 func TestRemoteWriteReferences(t *testing.T) {
 	one := []writev2.Sample{{Value: 1, Timestamp: 1000}}
 	symbols := []string{"", "__name__", "up", "job", "a"}
@@ -252,8 +252,8 @@ func TestRemoteWriteReferences(t *testing.T) {
 	}
 }
 
-// A request that is broken at its very end, in the labels of its last series or exemplar, leaves
-// nothing behind.
+// A request that is broken at its very end, in the labels of its last series or exemplar, stores
+// nothing.
 func TestRemoteWriteStoresNothingOfABrokenRequest(t *testing.T) {
 	good, err := snappy.Decode(nil, goodV1(t))
 	if err != nil {
@@ -277,7 +277,7 @@ func TestRemoteWriteStoresNothingOfABrokenRequest(t *testing.T) {
 	}
 }
 
-// An answer is short however much is wrong, and however long the names are.
+// An answer is short, however many errors there are and however long the names are.
 func TestRemoteWriteAnswersAreShort(t *testing.T) {
 	var m prompb.WriteRequest
 	for i := range 2000 {

@@ -11,7 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 )
 
-// Labels without text count too: millions of them in a small message must not take gigabytes.
+// Empty labels count too: millions of them in a small message must not take gigabytes.
 func TestWriteManyEmptyLabels(t *testing.T) {
 	series := append(bytes.Repeat([]byte{0x0a, 0x00}, 8<<20), 0x12, 0x02, 0x10, 0x01)
 	body := append(binary.AppendUvarint([]byte{0x0a}, uint64(len(series))), series...)
@@ -28,8 +28,8 @@ func TestWriteManyEmptyLabels(t *testing.T) {
 	}
 }
 
-// Prometheus' engine never comes back from adding two histograms whose zero threshold is NaN, and
-// Validate lets them pass.
+// Prometheus' engine never returns from adding two histograms whose zero threshold is NaN, and
+// Validate accepts them.
 func TestNaNZeroThreshold(t *testing.T) {
 	h := promtest.Fine(0)
 	if err := validate(h, h.Schema, h.ZeroThreshold); err != nil {

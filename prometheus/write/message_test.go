@@ -18,7 +18,7 @@ import (
 // generous never bounds a test.
 func generous() messageLimits { return messageLimits{series: math.MaxInt32, data: math.MaxInt32} }
 
-// seenRequest is what a decoder saw, for comparison.
+// seenRequest is the result of a decoder, for comparison.
 type seenRequest struct {
 	Series   []seenSeries
 	Metadata []seenMetadata
@@ -199,7 +199,7 @@ func compareDecoders(t *testing.T, v version, body []byte) {
 	}
 }
 
-// oddBodies are messages that no sender writes and that the generated code has its own opinion of.
+// oddBodies are messages that no sender writes and that the generated code treats in its own way.
 func oddBodies() [][]byte {
 	return [][]byte{
 		{},
@@ -314,8 +314,8 @@ func FuzzWalkV2(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) { compareDecoders(t, version2, body) })
 }
 
-// Every prefix of a good request, and every request with one byte changed, must be judged as the
-// generated code does.
+// Every prefix of a good request, and every request with one changed byte, must be accepted or
+// refused as by the generated code.
 func TestWalkAgreesOnDamagedRequests(t *testing.T) {
 	v1, v2 := sampleV1(), sampleV2()
 	for v, body := range [][]byte{version1: promtest.Marshal(t, &v1), version2: promtest.Marshal(t, &v2)} {

@@ -33,7 +33,7 @@ func TestWriteLimitsValidate(t *testing.T) {
 	}
 }
 
-// Without a limit for the future, the end of the schema is the end.
+// Without a limit on the future, the only limit is that of the schema.
 func TestRemoteWriteWithoutFutureLimit(t *testing.T) {
 	d := newTestDoor(func(l *Options) { l.Future = 0 })
 	got := describe(t, sendText(t, d, version2, `{__name__="up"} 1@4294967295999 2@4294967296000`))

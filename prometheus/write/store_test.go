@@ -17,8 +17,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// recordingStore is an Appender and metadataWriter that keeps what it is given, in the order of
-// series and times.
+// recordingStore is an Appender and metadataWriter that keeps what it gets, in the order of series
+// and times.
 type recordingStore struct {
 	mu       sync.Mutex // guards all below
 	series   []storage.Series
@@ -86,7 +86,7 @@ func (s *recordingStore) Append(ctx context.Context, b *storage.Batch) error {
 		if o.Ref == 0 {
 			return errors.New("an object of no series")
 		}
-		o.Data = slices.Clone(o.Data) // the batch is the caller's again
+		o.Data = slices.Clone(o.Data) // the caller reuses the batch
 		s.objects[o.Ref] = append(s.objects[o.Ref], o)
 	}
 	return nil

@@ -18,7 +18,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 )
 
-// testDoor is a handler over a store that remembers.
+// testDoor is a handler over a store that records.
 type testDoor struct {
 	http.Handler
 	store    *recordingStore
@@ -57,7 +57,7 @@ func (d testDoor) send(v version, message []byte) *http.Response {
 	return d.post(snappy.Encode(nil, message), "Content-Type", contentType, "Content-Encoding", "snappy")
 }
 
-// describe prints what a client sees of an answer.
+// describe formats what a client sees of an answer.
 func describe(t testing.TB, res *http.Response) string {
 	t.Helper()
 	text, err := io.ReadAll(res.Body)

@@ -40,8 +40,8 @@ func (cat *Catalog) newNames(ctx context.Context, tsuids []string) (*names, erro
 // seriesPerCore is how many series are worth a goroutine.
 const seriesPerCore = 1024
 
-// series returns the series in the order of their TSUIDs. One of whose UIDs one has no name has nil
-// Tags.
+// series returns the series in the order of their TSUIDs. A series with a UID that has no name has
+// nil Tags.
 func (n *names) series() []series.Series {
 	all := make([]series.Series, len(n.ends))
 	tags := make([]series.Tag, (len(n.parts)-len(n.ends))/2)
@@ -49,7 +49,7 @@ func (n *names) series() []series.Series {
 	return all
 }
 
-// fill names the series from an index to another. tags has room for all.
+// fill names the series from one index up to another. tags has the capacity for all of them.
 func (n *names) fill(all []series.Series, tags []series.Tag, from, to int) {
 	for i := from; i < to; i++ {
 		begin := 0

@@ -1,6 +1,6 @@
-// Package intern numbers byte strings in the order in which they come, in memory that holds no
-// pointers: the garbage collector walks over millions of them in no time, and each costs its bytes
-// and some 24 more. It never knows what they mean.
+// Package intern numbers byte strings in the order in which they come, in memory without pointers:
+// the garbage collector does not have to visit millions of them, and each takes its bytes and some
+// 24 more. It never interprets the strings.
 package intern
 
 import (

@@ -73,8 +73,8 @@ func (s *Shared) ApplyUnchanged(ctx context.Context, table, family string, rows 
 	return made, nil
 }
 
-// DeleteExact deletes the version of a cell that has this very time, which is nothing that Apply
-// can do but other clients of HBase can; with a nil qualifier, those versions of all cells of the
+// DeleteExact deletes the version of a cell that has exactly this time, which Apply cannot do but
+// other clients of HBase can; with a nil qualifier, it deletes those versions of all cells of the
 // row.
 func (s *Shared) DeleteExact(table, family string, key, qualifier []byte, time int64) error {
 	s.mu.Lock()
@@ -115,7 +115,7 @@ func (s *Shared) Compact() {
 	}
 }
 
-// stamp carries out mutations as HBase does. After a deletion by the clock the clock goes on by a
+// stamp applies mutations as HBase does. After a deletion by the clock the clock advances by a
 // millisecond, which the engine on HBase waits for.
 func (s *Shared) stamp(f *memFamily, rows []Mutation) {
 	now := s.now()
@@ -190,7 +190,7 @@ func compareTombstones(a, b Tombstone) int {
 	return cmp.Or(cmp.Compare(order(a), order(b)), bytes.Compare(a.Qualifier, b.Qualifier), cmp.Compare(b.Time, a.Time), cmp.Compare(kind(a), kind(b)))
 }
 
-// history returns what is known of the row, in memory of its own.
+// history returns the row's history, in memory of its own.
 func (p *past) history(key []byte) History {
 	if p == nil {
 		return History{Row: Row{Key: key}}

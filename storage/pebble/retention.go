@@ -11,14 +11,14 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// fewRows is how many rows of a range are deleted one by one. A range that is deleted as such is
-// looked at by every read that comes near it until compactions have removed it; names of Graphite
-// have a metric each, with one row an hour.
+// fewRows is up to how many rows of a range are deleted one by one. The deletion of a range as such
+// is checked by every read near it until compactions have removed it, and dotted names have a
+// metric each, with one row an hour.
 const fewRows = 4
 
 // DeleteRange implements kv.Local. It costs about a microsecond a range, however many rows there
-// are: a range in which no row is left costs one look and no write, so it may be called again and
-// again. Space comes back with later compactions.
+// are: an empty range costs one seek and no write, so DeleteRange may be repeated. Later
+// compactions free the space.
 func (e *Engine) DeleteRange(ctx context.Context, table string, ranges ...kv.KeyRange) (held int, err error) {
 	if held, err = e.deleteRanges(ctx, table, ranges); err != nil {
 		return 0, fmt.Errorf("delete %d ranges of %s: %w", len(ranges), table, explain(err))

@@ -45,7 +45,7 @@ func (e *Engine) scan(ctx context.Context, s *kv.Scan, yield func(kv.Row) bool) 
 	})
 }
 
-// walking does something with a scan that is not empty by its bounds, and ends it.
+// walking opens a scan, passes it to do unless its bounds are empty, and closes it.
 func (e *Engine) walking(ctx context.Context, s *kv.Scan, do func(*walk) error) (err error) {
 	id, err := e.begin(ctx, s.Table, s.Family)
 	if err != nil {
@@ -92,7 +92,7 @@ func (e *Engine) walk(id byte, s *kv.Scan) (*walk, error) {
 	return w, err
 }
 
-// next returns the next row that is wanted; at the end, one without a key.
+// next returns the next matching row; at the end, one without a key.
 func (w *walk) next(ctx context.Context) (kv.Row, error) {
 	for {
 		if ok, err := w.step(ctx); !ok || err != nil {

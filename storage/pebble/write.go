@@ -12,8 +12,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// Apply implements kv.KV. All rows are one batch of the log; those of callers that wait at once
-// share a sync, and nothing is read. The context is not looked at while waiting for the disk.
+// Apply implements kv.KV. All rows are one batch of the log; the batches of callers that wait at
+// once share a sync, and nothing is read. The context is not checked while waiting for the disk.
 func (e *Engine) Apply(ctx context.Context, table, family string, rows []kv.Mutation) error {
 	if err := e.apply(ctx, table, family, rows); err != nil {
 		return fmt.Errorf("apply %d rows to %s: %w", len(rows), table, err)
@@ -179,7 +179,7 @@ func (e *Engine) modify(
 	if err != nil || !put {
 		return false, err
 	}
-	if err := e.space.want(quartersWrite); err != nil { // a look at what is there is no write
+	if err := e.space.want(quartersWrite); err != nil { // a check of the free space is not a write
 		return false, err
 	}
 	now, err := e.clock.now(e.db())
@@ -202,12 +202,12 @@ func (e *Engine) row(key []byte) ([]byte, error) {
 	return bytes.Clone(value), closer.Close()
 }
 
-// wideRow is from how many bytes on a row is not written again for one cell.
+// wideRow is the size in bytes from which a row is not rewritten for one cell.
 const wideRow = 16 << 10
 
-// replace sets the row as it will be. One more change would do, but a counter that is drawn from a
-// hundred thousand times between two flushes would then fold all of them at each draw. A wide row,
-// which holds no counter, gets the change alone.
+// replace puts the whole row as it will be. Putting only the change would be enough, but if a
+// counter were drawn from a hundred thousand times between two flushes, each draw would fold all of
+// these changes. A wide row, which contains no counter, gets only the change.
 func (e *Engine) replace(key, row []byte, change record) error {
 	defer e.dieOfPanic()
 	if len(row) >= wideRow {

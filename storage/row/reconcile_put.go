@@ -11,7 +11,7 @@ import (
 )
 
 // RecentSpan is how far the clocks of the writers of one cluster may be apart at most, in
-// milliseconds: what was written longer ago is older than a write of now for everybody.
+// milliseconds: every process treats what was written longer ago as older than a write of now.
 const RecentSpan = 60_000
 
 // stamp returns the time that the pending samples are put with: that of the last acknowledgement.

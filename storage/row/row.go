@@ -39,7 +39,7 @@ type stampedAges struct {
 
 func (r *Row) reset() { r.Points, r.Objects, r.ages = r.Points[:0], r.Objects[:0], r.ages[:0] }
 
-// Load reads the cells of a row, whoever wrote them: single, compacted and append cells and our
+// Load reads the cells of a row, of any writer: single, compacted and append cells and our
 // object cells. Annotations and what else OpenTSDB keeps in odd qualifiers are passed over.
 func (r *Row) Load(cells []kv.Cell) error {
 	r.reset()

@@ -82,7 +82,7 @@ const verifyRounds = 8
 
 // verify reads the rows that were put once more: a process that put into one of them at the same
 // time did not see our cells, nor we its, and a cell of its may have taken the place of ours.
-// Whoever looks last sees both, and settles what stands there twice.
+// The process that reads last sees both, and settles the instants that have two values.
 func (w *tableAppend) verify(ctx context.Context, apply applyFunc) error {
 	rows := make([]*rowWrite, 0, len(w.rows))
 	for i := range w.rows {
