@@ -1,6 +1,7 @@
 // Package source reads what the targets of a request name: it finds their series in trees and by
-// tags, lays them out in the slots of their steps, and reads these from a store. The steps are those
-// of carbon's rules, else those in the series' documents, else those that follow from their points.
+// tags, lays them out in the slots of their steps, and reads these from a store. The steps are
+// those of carbon's rules, else those in the series' documents, else those that follow from their
+// points.
 //
 // It never evaluates a function, and knows no HTTP.
 package source

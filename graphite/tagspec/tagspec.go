@@ -1,5 +1,5 @@
-// Package tagspec parses and matches graphite-web's conditions on tags (tag=value, tag!=~regexp), and
-// converts labels to Graphite's tags and back. It never reads a store.
+// Package tagspec parses and matches graphite-web's conditions on tags (tag=value, tag!=~regexp),
+// and converts labels to Graphite's tags and back. It never reads a store.
 package tagspec
 
 import (

@@ -222,8 +222,8 @@ func TestManyNewSeriesInOneBatch(t *testing.T) {
 	}
 }
 
-// TestNumbersInPointsAlone: while the numbers of series are in the log of points alone, the store is
-// compared with them, and a salvage knows the series.
+// TestNumbersInPointsAlone: while the numbers of series are in the log of points alone, the store
+// is compared with them, and a salvage knows the series.
 func TestNumbersInPointsAlone(t *testing.T) {
 	db, disk := kv.NewMem(storetest.Tables()...), logtest.New(1)
 	slow := func(o *storage.Options) { o.Buffer.CheckInterval = 1 << 40 }

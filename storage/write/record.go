@@ -20,11 +20,11 @@ import (
 // number may not be on the disk yet, so that one sync makes numbers and points durable.
 //
 // Version 2 has a bit for each value after the values, the lowest of a byte first: it is an
-// integer. Version 3 has a second such list after the first: it is a float of FormDouble. Version
-// 4 has a third: it came in milliseconds (FormMillis). With recordTimed in the version, the time of
+// integer. Version 3 has a second such list after the first: it is a float of FormDouble. Version 4
+// has a third: it came in milliseconds (FormMillis). With recordTimed in the version, the time of
 // the acknowledgement in milliseconds follows as a varint: of two values of one instant in a shared
-// table, the one that was acknowledged later stays; it precedes the numbers. A point of a request in the usual order takes
-// 10 bytes.
+// table, the one that was acknowledged later stays; it precedes the numbers. A point of a request
+// in the usual order takes 10 bytes.
 const (
 	recordVersion         = 1
 	recordVersionIntegers = 2

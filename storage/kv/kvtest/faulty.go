@@ -29,8 +29,8 @@ type When string
 const (
 	// The call fails before it takes effect.
 	Before When = "before"
-	// The first half of the rows of an Apply or ApplyUnchanged is applied; a Scan ends after its first
-	// row. Other calls fail as with After.
+	// The first half of the rows of an Apply or ApplyUnchanged is applied; a Scan ends after its
+	// first row. Other calls fail as with After.
 	Midway When = "midway"
 	// The call takes effect and only its answer is lost. A Scan returns all its rows first.
 	After When = "after"
