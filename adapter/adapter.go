@@ -73,7 +73,7 @@ func New(o Options) (*Adapter, error) {
 		}
 	}
 	if err == nil {
-		a.trees.Follow(a.store, a.store.Series)
+		a.trees.Follow(a.store.Catalog(), a.store.Series)
 		err = a.openGraphite()
 	}
 	if err == nil {

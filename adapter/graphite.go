@@ -26,12 +26,13 @@ func (a *Adapter) openGraphite() (err error) {
 	g.Carbon = a.o.Carbon
 	g.Carbon.SeriesCache = a.o.SeriesCache
 	g.Store, g.Trees, g.Names, g.Appender, g.Points = a.store, a.trees, a.names, a.store, a.store.Logged()
-	g.Catalog, g.Inverter, g.Prepared = a.store, a.trees.Forest(), a.trees.Prepared()
+	g.Catalog, g.Documents = a.store.Catalog(), a.store.Documents()
+	g.Inverter, g.Prepared = a.trees.Forest(), a.trees.Prepared()
 	g.ShutdownGrace, g.Logger, g.Registerer, g.Now = a.o.ShutdownGrace, a.o.Logger, a.registry, a.o.Now
 	if a.graphite, err = graphite.New(g); err != nil {
 		return err
 	}
-	a.store.OnRename(a.graphite.DropCaches)
+	a.store.Catalog().OnRename(a.graphite.DropCaches)
 	if address := a.graphite.CarbonAddr(); address != "" {
 		a.o.Logger.Info("listening", "protocol", "carbon", "address", address, "udp", a.o.Carbon.UDP)
 	}

@@ -10,7 +10,7 @@ func (a *Adapter) openOpenTSDB() (err error) {
 	if a.opentsdb, err = opentsdb.New(o); err != nil {
 		return err // the error names the flag
 	}
-	a.store.OnRename(a.opentsdb.DropCaches)
+	a.store.Catalog().OnRename(a.opentsdb.DropCaches)
 	if address := a.opentsdb.Addr(); address != "" {
 		a.o.Logger.Info("listening", "protocol", "opentsdb", "address", address)
 	}

@@ -17,10 +17,11 @@ func (a *Adapter) openPrometheus() error {
 	if o.Origins, err = a.o.corsOrigin(); err != nil {
 		return err
 	}
-	o.Store, o.Names, o.Budget, o.Flags, o.Started, o.Revision = a.store, a.names, a.budget, a.o.Flags, a.started, revision()
+	o.Store, o.Documents, o.Catalog = a.store, a.store.Documents(), a.store.Catalog()
+	o.Names, o.Budget, o.Flags, o.Started, o.Revision = a.names, a.budget, a.o.Flags, a.started, revision()
 	o.Logger, o.Registerer, o.Gatherer, o.Now = a.o.Logger, a.registry, a.gatherer(), a.o.Now
 	a.prometheus = prom.New(o)
-	a.store.OnRename(a.prometheus.DropCaches)
+	a.store.Catalog().OnRename(a.prometheus.DropCaches)
 	return nil
 }
 

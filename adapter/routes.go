@@ -26,7 +26,7 @@ const metricsAtOnce = 8
 // routes returns the handler of all HTTP requests.
 func (a *Adapter) routes() (http.Handler, error) {
 	status := &statusHandler{ready: a.ready, verbose: a.describe, engine: a.o.engineName(), started: a.started}
-	explainer := treeExplainer{forest: a.trees.Forest(), store: a.store, names: a.names}
+	explainer := treeExplainer{forest: a.trees.Forest(), store: a.store.Catalog(), names: a.names}
 	trees := &treeAPI{explainer, a.trees.Follower()}
 	shower := &treeShower{tool: &treeTool{treeExplainer: explainer, o: a.o, db: a.db, tables: a.store}}
 	r := chi.NewRouter()

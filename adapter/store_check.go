@@ -113,8 +113,9 @@ func (c *storeCheck) tell(ctx context.Context, lost []pebble.Lost) {
 	for _, l := range lost {
 		switch {
 		case l.Table == c.o.TableData && names.store != nil:
+			series := names.store.Catalog()
 			c.find("%s: %s: rows from %s up to %s cannot be read: up to %d hours of series", l.Files[0], l.Table,
-				names.store.RowText(ctx, l.From), names.store.RowText(ctx, l.To), names.store.SeriesHours(l.From, l.To))
+				series.RowText(ctx, l.From), series.RowText(ctx, l.To), series.SeriesHours(l.From, l.To))
 		case l.Table == "":
 			c.find("%s: what the store keeps about itself cannot be read", l.Files[0])
 		default:

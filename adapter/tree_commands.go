@@ -60,7 +60,7 @@ func openTreeTool(o Options) (*treeTool, error) {
 		return nil, errors.Join(err, engine.Close())
 	}
 	t := &treeTool{o: o, db: db, engine: engine, tables: tables}
-	t.treeExplainer = treeExplainer{forest: tree.New(db, o.treeOptions(names)), store: tables, names: names, alone: true}
+	t.treeExplainer = treeExplainer{forest: tree.New(db, o.treeOptions(names)), store: tables.Catalog(), names: names, alone: true}
 	return t, nil
 }
 
@@ -134,7 +134,7 @@ func SyncTrees(ctx context.Context, o Options, s SyncOptions, out io.Writer) err
 	if err != nil {
 		return errors.Join(err, t.engine.Close())
 	}
-	report, err := tree.Sync(ctx, t.db, o.treeOptions(t.names), t.tables, so)
+	report, err := tree.Sync(ctx, t.db, o.treeOptions(t.names), t.tables.Catalog(), so)
 	err = errors.Join(err, t.engine.Close())
 	if err != nil && len(report.Position) > 0 {
 		err = fmt.Errorf("%w; to go on: tree sync --from=%s", err, schema.FormatTSUID(report.Position))

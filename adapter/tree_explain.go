@@ -20,7 +20,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
-// seriesNames finds the UIDs of series and the names of UIDs. storage.Store is one.
+// seriesNames finds the UIDs of series and the names of UIDs. catalog.Catalog is one.
 type seriesNames interface {
 	TSUID(ctx context.Context, series storage.Series) (tsuid []byte, ok bool, err error)
 	Exists(ctx context.Context, series []storage.Series) ([]bool, error)

@@ -104,7 +104,7 @@ func (w treePrinter) node(ctx context.Context, n tree.Node) error {
 		fmt.Fprintln(w.out, n.Path+".*")
 	}
 	for _, tsuid := range n.Series {
-		named, err := w.tables.NameSeries(ctx, [][]byte{tsuid})
+		named, err := w.tables.Catalog().NameSeries(ctx, [][]byte{tsuid})
 		if err != nil {
 			return err
 		}

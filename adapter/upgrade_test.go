@@ -285,7 +285,7 @@ func dumpStore(t *testing.T, s *storage.Store) string {
 	for _, name := range slices.Sorted(maps.Keys(series)) {
 		b.WriteString(series[name])
 	}
-	metadata, err := s.Metadata(t.Context())
+	metadata, err := s.Documents().Metadata(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

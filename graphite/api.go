@@ -23,7 +23,9 @@ type Registrar interface {
 
 // apiOptions are the parts and limits of the API.
 type apiOptions struct {
-	Store       source.Store
+	Store       storage.Querier
+	Catalog     source.Catalog    // of the same store
+	Documents   source.SeriesMeta // of the same store
 	Trees       source.Trees
 	Names       *translate.Translator
 	Registrar   Registrar // nil: tagSeries and tagMultiSeries only say what the canonical names are
@@ -82,7 +84,7 @@ func newAPI(o apiOptions) *api {
 // source returns the parts and limits of the targets' sources.
 func (o apiOptions) source() source.Options {
 	return source.Options{
-		Store: o.Store, Trees: o.Trees, Names: o.Names, Schemas: o.Schemas, Aggregation: o.Aggregation,
+		Store: o.Store, Catalog: o.Catalog, Documents: o.Documents, Trees: o.Trees, Names: o.Names, Schemas: o.Schemas, Aggregation: o.Aggregation,
 		Limits: source.Limits{Series: o.Limits.Series, Points: o.Limits.Points, Nodes: o.Limits.Nodes}, Logger: o.Logger, Now: o.Now,
 	}
 }

@@ -35,13 +35,14 @@ type Options struct {
 	Limits      Limits
 	Carbon      CarbonOptions
 
-	Store    source.Store
-	Trees    source.Trees
-	Names    *translate.Translator
-	Appender storage.Appender // takes new series of /tags/tagSeries
-	Points   storage.Appender // takes carbon's points and new series
-	Catalog  Catalog          // of the same store
-	Inverter Inverter         // of Trees
+	Store     storage.Querier
+	Catalog   Catalog           // of the same store
+	Documents source.SeriesMeta // of the same store
+	Trees     source.Trees
+	Names     *translate.Translator
+	Appender  storage.Appender // takes new series of /tags/tagSeries
+	Points    storage.Appender // takes carbon's points and new series
+	Inverter  Inverter         // of Trees
 	// Prepared is closed when Trees are known. Carbon's points wait for it: what a name means
 	// depends on the trees.
 	Prepared <-chan struct{}
@@ -119,7 +120,7 @@ func New(o Options) (*Server, error) {
 		return nil, errors.Join(errors.New("--graphite.time-zone"), err)
 	}
 	s := &Server{api: newAPI(apiOptions{
-		Store: o.Store, Trees: o.Trees, Names: o.Names, Registrar: o.Appender, Schemas: schemas, Aggregation: aggregations,
+		Store: o.Store, Catalog: o.Catalog, Documents: o.Documents, Trees: o.Trees, Names: o.Names, Registrar: o.Appender, Schemas: schemas, Aggregation: aggregations,
 		Limits: o.Limits, UTF8Metrics: o.UTF8Metrics, Location: zone, Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,
 	})}
 	if o.Carbon.ListenAddress != "" {

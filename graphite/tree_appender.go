@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
@@ -20,8 +21,9 @@ type Inverter interface {
 	Observe(ctx context.Context, series []storage.NewSeries) error
 }
 
-// Catalog knows the series of a store. storage.Store is one.
+// Catalog knows the series of a store. catalog.Catalog is one.
 type Catalog interface {
+	source.Catalog
 	Exists(ctx context.Context, series []storage.Series) ([]bool, error)
 	TSUIDOf(ref storage.Ref) []byte
 }

@@ -35,6 +35,8 @@ type Options struct {
 	Series int // --query.max-series: that one selector may find; 0: no limit
 
 	Store      Store
+	Documents  Documents // of the same store
+	Catalog    Catalog   // of the same store
 	Names      *translate.Translator
 	Budget     *budget.Budget // of all queries
 	Origins    *regexp.Regexp // of scripts that may use the API
@@ -47,13 +49,23 @@ type Options struct {
 	Now        func() time.Time
 }
 
-// Store is what the protocols need of storage.Store. Remote write calls Appender and PutMetadata,
-// everything else reads.
+// Store is what the protocols need of storage.Store. Remote write calls Appender, everything else
+// reads.
 type Store interface {
 	storage.Appender
 	storage.Querier
+	Plan(q storage.Query) ([]storage.Plan, error)
+}
+
+// Documents keeps the metadata of metrics.
+type Documents interface {
 	PutMetadata(ctx context.Context, metadata map[string]storage.Metadata) error
 	Metadata(ctx context.Context) (map[string]storage.Metadata, error)
+}
+
+// Catalog counts the series.
+type Catalog interface {
+	Cardinality(ctx context.Context, limit int) (storage.Cardinality, error)
 }
 
 // DefaultOptions returns the settings without any flag.
@@ -94,7 +106,7 @@ func New(o Options) *Server {
 
 func (o Options) writeOptions() write.Options {
 	w := o.Write
-	w.Appender, w.Metadata, w.Names = o.Store, o.Store, o.Names
+	w.Appender, w.Metadata, w.Names = o.Store, o.Documents, o.Names
 	w.Logger, w.Registerer, w.Now = o.Logger, o.Registerer, o.Now
 	return w
 }
@@ -107,7 +119,7 @@ func (o Options) readOptions(shown *queryable.Store) read.Options {
 
 func (o Options) queryOptions(shown *queryable.Store, running *query.Running) query.Options {
 	q := o.Query
-	q.Store, q.Metadata, q.Names, q.Queryable, q.Running = o.Store, o.Store, o.Names, shown, running.Add
+	q.Planner, q.Catalog, q.Metadata, q.Names, q.Queryable, q.Running = o.Store, o.Catalog, o.Documents, o.Names, shown, running.Add
 	q.Origins, q.Flags, q.Started, q.Revision = o.Origins, o.Flags, o.Started, o.Revision
 	q.Logger, q.Registerer, q.Gatherer = o.Logger, o.Registerer, o.Gatherer
 	return q

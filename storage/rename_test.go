@@ -78,7 +78,7 @@ func TestRename(t *testing.T) {
 				}
 			}
 			heard := 0
-			s.OnRename(func() { heard++ })
+			s.Catalog().OnRename(func() { heard++ })
 			old := storetest.Resolve(t, s, storetest.Series("m", "host", "a"))[0]
 			for i := range 20 { // push it out of a small cache
 				storetest.Resolve(t, s, storetest.Series("other"+string('a'+rune(i)), "key"+string('a'+rune(i)), "value"+string('a'+rune(i))))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -31,9 +32,10 @@ type Store struct {
 	index    *index.Index
 	registry *catalog.Registry
 	days     *catalog.Days // nil: others write, and leave none
-	*catalog.Catalog
-	*documents.Documents
-	*read.Reader
+
+	catalog   *catalog.Catalog
+	documents *documents.Documents
+	reader    *read.Reader
 	uidUsage  *catalog.UIDUsage
 	loader    *catalog.Loader
 	registrar *register.Registrar
@@ -62,7 +64,7 @@ func New(db kv.KV, o Options) (*Store, error) {
 	if err := s.openWriter(); err != nil {
 		return nil, err
 	}
-	s.Reader = s.newReader()
+	s.reader = s.newReader()
 	return s, nil
 }
 
@@ -74,12 +76,12 @@ func (s *Store) openCatalog() {
 		s.days = catalog.NewDays(s.db, o.Tables, s.index, s.registry)
 	}
 	s.uidUsage = catalog.NewUIDUsage(s.uids, s.layout, o.Tables.UID, o.Logger)
-	s.Catalog = catalog.New(catalog.Options{
+	s.catalog = catalog.New(catalog.Options{
 		DB: s.db, Tables: o.Tables, Layout: s.layout, UIDs: s.uids, Series: s.index, Registry: s.registry, Days: s.days,
-		Exclusive: o.Exclusive, Index: o.Index, IndexRefresh: o.IndexRefresh, Ready: s.ready, Describes: func(metric string) bool { return s.Describes(metric) }, OpenRows: s.openRows,
+		Exclusive: o.Exclusive, Index: o.Index, IndexRefresh: o.IndexRefresh, Ready: s.ready, Describes: func(metric string) bool { return s.documents.Describes(metric) }, OpenRows: s.openRows,
 		Now: o.Now, Logger: o.Logger, Registerer: o.Registerer,
 	})
-	s.loader = &catalog.Loader{Catalog: s.Catalog, BeforeAll: s.tables.pinAgain}
+	s.loader = &catalog.Loader{Catalog: s.catalog, BeforeAll: s.tables.pinAgain}
 }
 
 func (s *Store) openRows() int {
@@ -104,14 +106,14 @@ func (s *Store) openWriter() (err error) {
 	}
 	s.registrar = register.New(register.Options{
 		DB: s.db, Table: o.Tables.Meta, Layout: s.layout, UIDs: s.uids, Series: s.index, Registry: s.registry, Days: s.days,
-		Catalog: s.Catalog, UIDUsage: s.uidUsage, Exclusive: o.Exclusive, NewSeries: o.NewSeries, Observer: o.Observer,
+		Catalog: s.catalog, UIDUsage: s.uidUsage, Exclusive: o.Exclusive, NewSeries: o.NewSeries, Observer: o.Observer,
 		NoteNew: s.writer.NoteNew, CheckFit: s.tables.check, Now: o.Now, Registerer: o.Registerer,
 	})
-	s.Documents = documents.New(documents.Options{
+	s.documents = documents.New(documents.Options{
 		DB: s.db, Tables: o.Tables, Layout: s.layout, UIDs: s.uids, Series: s.index, Registrar: s.registrar,
 		Exclusive: o.Exclusive, IndexRefresh: o.IndexRefresh, Now: o.Now,
 	})
-	s.OnRename(s.Forget)
+	s.catalog.OnRename(s.documents.Forget)
 	return nil
 }
 
@@ -122,6 +124,45 @@ func (s *Store) Resolve(ctx context.Context, series []Series) ([]Ref, []error) {
 
 // Append implements Appender.
 func (s *Store) Append(ctx context.Context, b *Batch) error { return s.writer.Append(ctx, b) }
+
+// Find implements Querier.
+func (s *Store) Find(ctx context.Context, filters []Filter, start, end int64, limit int) ([]Found, error) {
+	return s.catalog.Find(ctx, filters, start, end, limit)
+}
+
+// Select implements Querier.
+func (s *Store) Select(ctx context.Context, q Query) iter.Seq2[Points, error] {
+	return s.reader.Select(ctx, q)
+}
+
+// SelectParts implements Querier.
+func (s *Store) SelectParts(ctx context.Context, q Query, worker func() PartWorker) error {
+	return s.reader.SelectParts(ctx, q, worker)
+}
+
+// Metrics implements Querier.
+func (s *Store) Metrics(ctx context.Context, start, end int64) ([]string, error) {
+	return s.catalog.Metrics(ctx, start, end)
+}
+
+// TagKeys implements Querier.
+func (s *Store) TagKeys(ctx context.Context, start, end int64) ([]string, error) {
+	return s.catalog.TagKeys(ctx, start, end)
+}
+
+// TagValues implements Querier.
+func (s *Store) TagValues(ctx context.Context, key string, start, end int64) ([]string, error) {
+	return s.catalog.TagValues(ctx, key, start, end)
+}
+
+// Plan returns how the points of a query would be read.
+func (s *Store) Plan(q Query) ([]Plan, error) { return s.reader.Plan(q) }
+
+// Catalog returns the catalogue of the store's series: what more it knows than a Querier needs.
+func (s *Store) Catalog() *catalog.Catalog { return s.catalog }
+
+// Documents returns the metadata of the store's metrics and the custom keys of its series.
+func (s *Store) Documents() *documents.Documents { return s.documents }
 
 // Logged returns the store as writers without an acknowledgement reach it (carbon, telnet put):
 // what they append is durable when the log has it, whatever the mode. Without a log it appends as

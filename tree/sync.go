@@ -15,7 +15,7 @@ import (
 )
 
 // A Catalog lists the series of the tables in the order of their TSUIDs, and names them.
-// storage.Store is one.
+// catalog.Catalog is one.
 type Catalog interface {
 	EachTSUID(ctx context.Context, c storage.SeriesScan, visit func(tsuids [][]byte) error) error
 	NameSeries(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error)

@@ -62,7 +62,7 @@ func (s *Source) byPath(ctx context.Context, pattern string) ([]*targetSeries, e
 	if err := budget.From(ctx).Take(targetBytes * int64(len(tsuids))); err != nil {
 		return nil, err
 	}
-	refs, err := s.o.Store.Refs(tsuids)
+	refs, err := s.o.Catalog.Refs(tsuids)
 	if err != nil {
 		s.o.Logger.Warn("leaves of trees without a series in the store are left out", "pattern", pattern, "err", err)
 	}

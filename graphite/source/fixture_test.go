@@ -26,7 +26,7 @@ func newFixture(t testing.TB, change ...func(*Options)) *fixture {
 // newFixtureOver returns the sources of a store.
 func newFixtureOver(store *graphitetest.Store, change ...func(*Options)) *fixture {
 	o := Options{
-		Store: store, Trees: store.Trees, Names: store.Names, Limits: Limits{Series: 1_000_000, Points: 50_000_000, Nodes: 1_000_000},
+		Store: store, Catalog: store.Catalog(), Documents: store.Documents(), Trees: store.Trees, Names: store.Names, Limits: Limits{Series: 1_000_000, Points: 50_000_000, Nodes: 1_000_000},
 		Now: func() time.Time { return time.Unix(webNow, 0) },
 	}
 	for _, c := range change {

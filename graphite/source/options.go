@@ -11,14 +11,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
-// Store is what targets read. storage.Store is one.
-type Store interface {
-	storage.Querier
+// Catalog knows series by their TSUIDs. catalog.Catalog is one.
+type Catalog interface {
 	// Refs names the series that leaves of trees stand for, in order.
 	Refs(tsuids [][]byte) ([]storage.Ref, error)
 	// NameSeries names series, in order; those that have no name are left out.
 	NameSeries(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error)
-	SeriesMeta
 }
 
 // Trees are walked by paths.
@@ -30,7 +28,9 @@ type Trees interface {
 
 // Options are the parts and limits of sources.
 type Options struct {
-	Store       Store
+	Store       storage.Querier
+	Catalog     Catalog    // of the same store
+	Documents   SeriesMeta // of the same store
 	Trees       Trees
 	Names       *translate.Translator
 	Schemas     *conf.Schemas      // nil: no name has a rule

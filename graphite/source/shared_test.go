@@ -86,7 +86,7 @@ func settleAll(t *testing.T, w *fixture, n int) {
 	}()
 	kept := 0
 	for deadline := time.Now().Add(20 * time.Second); kept < n && time.Now().Before(deadline); {
-		values, err := w.SeriesCustom(t.Context(), refs, stepKey)
+		values, err := w.Documents().SeriesCustom(t.Context(), refs, stepKey)
 		if err != nil {
 			t.Fatal(err)
 		}

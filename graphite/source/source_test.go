@@ -36,7 +36,7 @@ func (l leaves) Display(uint16) (tree.Display, bool) { return tree.Display{}, fa
 
 // counting counts the selected series.
 type counting struct {
-	Store
+	storage.Querier
 	mu    sync.Mutex // guards asked
 	asked []storage.Query
 }
@@ -47,7 +47,7 @@ func (c *counting) SelectParts(ctx context.Context, q storage.Query, worker func
 		c.asked = append(c.asked, q)
 		c.mu.Unlock()
 	}
-	return c.Store.SelectParts(ctx, q, worker)
+	return c.Querier.SelectParts(ctx, q, worker)
 }
 
 // take returns the reads since the last call: series, first and last second of each.
@@ -106,7 +106,7 @@ func fetchOne(t *testing.T, s eval.Source, f eval.Fetch) string {
 func TestSeveralSeriesOfAPath(t *testing.T) {
 	c := &counting{}
 	w := newFixture(t, func(o *Options) {
-		c.Store = o.Store
+		c.Querier = o.Store
 		o.Store, o.Schemas = c, schemasOf(t, tens)
 	})
 	add := func(metric string, pairs ...float64) {
@@ -143,7 +143,7 @@ func TestSeveralSeriesOfAPath(t *testing.T) {
 func TestReadOnce(t *testing.T) {
 	c := &counting{}
 	w := newFixture(t, func(o *Options) {
-		c.Store = o.Store
+		c.Querier = o.Store
 		o.Store, o.Schemas = c, schemasOf(t, "[all]\npattern = .*\nretentions = 10s:1h,60s:5y\n")
 		_, o.Aggregation = graphitetest.CarbonFiles(t, "testdata/carbon")
 	})
@@ -268,7 +268,7 @@ func storageSeries(w *fixture, pairs ...string) storage.Series {
 func TestSourceLimits(t *testing.T) {
 	c := &counting{}
 	w := newFixture(t, func(o *Options) {
-		c.Store = o.Store
+		c.Querier = o.Store
 		o.Store, o.Schemas, o.Limits = c, schemasOf(t, tens), Limits{Series: 3, Points: 100}
 	})
 	for i := range 4 {
@@ -303,7 +303,7 @@ func TestSourceLimits(t *testing.T) {
 
 // failing is a store whose reads fail.
 type failing struct {
-	Store
+	storage.Querier
 	err error
 }
 
@@ -342,7 +342,7 @@ func TestStepsOutliveTheProcess(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- w.sources.Run(ctx) }()
 	kept := func() string {
-		values, err := w.SeriesCustom(t.Context(), []storage.Ref{ref}, stepKey)
+		values, err := w.Documents().SeriesCustom(t.Context(), []storage.Ref{ref}, stepKey)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -354,7 +354,7 @@ func TestStepsOutliveTheProcess(t *testing.T) {
 	if err := <-done; err != nil || kept() != "10" {
 		t.Fatalf("Run = %v, the document says %q, want 10", err, kept())
 	}
-	if err := w.SetSeriesCustom(t.Context(), stepKey, []storage.CustomEdit{{Ref: ref, Old: "10", New: "20"}}); err != nil {
+	if err := w.Documents().SetSeriesCustom(t.Context(), stepKey, []storage.CustomEdit{{Ref: ref, Old: "10", New: "20"}}); err != nil {
 		t.Fatal(err)
 	}
 	w.sources = New(w.sources.o) // as a new process has them

@@ -11,7 +11,7 @@ import (
 )
 
 // SeriesMeta keeps a text under a key with a series, where other processes and a TSD's API find it
-// too. storage.Store is one.
+// too. documents.Documents is one.
 type SeriesMeta interface {
 	SeriesCustom(ctx context.Context, refs []storage.Ref, key string) ([]string, error)
 	SetSeriesCustom(ctx context.Context, key string, edits []storage.CustomEdit) error
@@ -60,7 +60,7 @@ type knownStep struct {
 
 func newSteps(o Options, r reader) *steps {
 	return &steps{
-		series: o.Store, reader: r, now: o.Now, logger: o.Logger,
+		series: o.Documents, reader: r, now: o.Now, logger: o.Logger,
 		known: recent.New[storage.Ref, knownStep](maxSteps), keeps: make(chan keep, maxKeeps),
 	}
 }

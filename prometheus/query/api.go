@@ -41,11 +41,11 @@ func ownHandlers(o Options) map[string]http.Handler {
 	own := map[string]http.Handler{
 		Prefix + "/metadata": &metadataHandler{metadata: o.Metadata, names: o.Names, cors: o.Origins},
 	}
-	if p, ok := o.Store.(planner); ok {
-		own[Prefix+"/status/plan"] = &planHandler{queryable: o.Queryable, planner: p, now: time.Now}
+	if o.Planner != nil {
+		own[Prefix+"/status/plan"] = &planHandler{queryable: o.Queryable, planner: o.Planner, now: time.Now}
 	}
-	if c, ok := o.Store.(cardinalityReader); ok {
-		own[Prefix+"/status/tsdb"] = &tsdbStatusHandler{store: c, names: o.Names, cors: o.Origins}
+	if o.Catalog != nil {
+		own[Prefix+"/status/tsdb"] = &tsdbStatusHandler{store: o.Catalog, names: o.Names, cors: o.Origins}
 	}
 	for path, text := range notServed() {
 		own[Prefix+path] = notFoundHandler(text)

@@ -41,8 +41,8 @@ func testAPIOptions(t testing.TB, q storage.Querier) Options {
 		t.Fatal(err)
 	}
 	reg := prometheus.NewRegistry()
-	return Options{
-		Store: q, Names: names, Queryable: queryable.New(q, names, queryable.Limits{}),
+	o := Options{
+		Names: names, Queryable: queryable.New(q, names, queryable.Limits{}),
 		Metadata: someMetadata{
 			"up":       {Type: "gauge", Help: "Is it?"},
 			"_-a_3Ab":  {Type: "counter", Help: "Escaped.", Unit: "seconds"},
@@ -52,6 +52,11 @@ func testAPIOptions(t testing.TB, q storage.Querier) Options {
 		Flags: map[string]string{"storage.engine": "memory"}, Started: time.Unix(1, 0),
 		Logger: slog.New(slog.DiscardHandler), Registerer: reg, Gatherer: reg,
 	}
+	o.Planner, _ = q.(planner)
+	if s, ok := q.(*storage.Store); ok {
+		o.Catalog = s.Catalog()
+	}
+	return o
 }
 
 func apiServer(t testing.TB, o Options) *httptest.Server {

@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
-	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // Options are the limits and the parts of the query API. DefaultOptions sets the limits; the parts
@@ -22,10 +21,11 @@ type Options struct {
 	// --query.lookback-delta: age of the oldest sample that an instant still shows
 	Lookback time.Duration
 
-	Store     storage.Querier
-	Metadata  metadataReader // of the same store
+	Queryable *queryable.Store // shows a store under Names
 	Names     queryable.Names
-	Queryable *queryable.Store // shows Store under Names
+	Metadata  metadataReader    // of the same store
+	Planner   planner           // of the same store; nil: status/plan is not served
+	Catalog   cardinalityReader // of the same store; nil: status/tsdb is the module's
 	// Running receives a function that ends the query, for each query that Prometheus' engine
 	// evaluates, until done is called. It may be nil.
 	Running    func(end context.CancelCauseFunc) (done func())

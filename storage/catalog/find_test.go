@@ -135,7 +135,7 @@ func TestTablesOfFirstPoint(t *testing.T) {
 	if err := s.Append(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.PutMetadata(t.Context(), map[string]storage.Metadata{"sys.cpu.user": {Type: "counter", Help: "a <b> & c"}}); err != nil {
+	if err := s.Documents().PutMetadata(t.Context(), map[string]storage.Metadata{"sys.cpu.user": {Type: "counter", Help: "a <b> & c"}}); err != nil {
 		t.Fatal(err)
 	}
 	var got strings.Builder
@@ -172,7 +172,7 @@ tsdb-meta 000001000001000001 name:ts_meta {"tsuid":"000001000001000001","display
 	if got.String() != want {
 		t.Errorf("tables:\n%swant:\n%s", got.String(), want)
 	}
-	all, err := storetest.Open(t, db).Metadata(t.Context())
+	all, err := storetest.Open(t, db).Documents().Metadata(t.Context())
 	if err != nil || all["sys.cpu.user"] != (storage.Metadata{Type: "counter", Help: "a <b> & c"}) {
 		t.Errorf("metadata = %v, %v", all, err)
 	}

@@ -20,7 +20,7 @@ import (
 func each(t *testing.T, s *storage.Store, c storage.SeriesScan) []string {
 	t.Helper()
 	var all []string
-	err := s.EachTSUID(t.Context(), c, func(tsuids [][]byte) error {
+	err := s.Catalog().EachTSUID(t.Context(), c, func(tsuids [][]byte) error {
 		for _, tsuid := range tsuids {
 			all = append(all, fmt.Sprintf("%X", tsuid))
 		}
@@ -41,7 +41,7 @@ func fillCensus(t *testing.T, db kv.KV, s *storage.Store) (byMetric [5][]string)
 		for i := range 3 {
 			one := storetest.Series(fmt.Sprintf("m%d", m+1), "host", fmt.Sprint(i))
 			ref := storetest.Resolve(t, s, one)[0]
-			tsuid, ok, err := s.TSUID(t.Context(), one)
+			tsuid, ok, err := s.Catalog().TSUID(t.Context(), one)
 			if err != nil || !ok {
 				t.Fatalf("TSUID(%v) = %v, %v", one, ok, err)
 			}
@@ -122,7 +122,7 @@ func TestEachTSUIDErrors(t *testing.T) {
 	fillCensus(t, mem, s)
 	stop := errors.New("enough")
 	calls := 0
-	err := s.EachTSUID(t.Context(), storage.SeriesScan{Rows: true}, func([][]byte) error { calls++; return stop })
+	err := s.Catalog().EachTSUID(t.Context(), storage.SeriesScan{Rows: true}, func([][]byte) error { calls++; return stop })
 	if !errors.Is(err, stop) || calls != 1 {
 		t.Errorf("EachTSUID ends with %v after %d calls", err, calls)
 	}
@@ -132,7 +132,7 @@ func TestEachTSUIDErrors(t *testing.T) {
 		faulty := kvtest.New(mem)
 		s := storetest.Open(t, faulty)
 		faulty.Fail(kvtest.Scan, n, kvtest.Before)
-		if err := s.EachTSUID(t.Context(), storage.SeriesScan{Rows: true}, func([][]byte) error { return nil }); err == nil {
+		if err := s.Catalog().EachTSUID(t.Context(), storage.SeriesScan{Rows: true}, func([][]byte) error { return nil }); err == nil {
 			t.Errorf("scan %d fails and nobody says so", n)
 		}
 	}
@@ -143,10 +143,10 @@ func TestNameSeries(t *testing.T) {
 	s := storetest.Open(t, db)
 	a, b := storetest.Series("cpu", "dc", "x", "host", "a"), storetest.Series("cpu", "dc", "x", "host", "b")
 	storetest.Resolve(t, s, a, b)
-	ta, _, _ := s.TSUID(t.Context(), a)
-	tb, _, _ := s.TSUID(t.Context(), b)
+	ta, _, _ := s.Catalog().TSUID(t.Context(), a)
+	tb, _, _ := s.Catalog().TSUID(t.Context(), b)
 	for _, unknown := range []storage.Series{storetest.Series("cp", "dc", "x"), storetest.Series("cpu", "d", "x"), storetest.Series("cpu", "dc", "y")} {
-		if tsuid, ok, err := s.TSUID(t.Context(), unknown); ok || err != nil {
+		if tsuid, ok, err := s.Catalog().TSUID(t.Context(), unknown); ok || err != nil {
 			t.Errorf("TSUID(%v) = %X, %v, %v", unknown, tsuid, ok, err)
 		}
 	}
@@ -160,7 +160,7 @@ func TestNameSeries(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = storetest.Open(t, db) // without the cache of the first
-	got, err := s.NameSeries(t.Context(), [][]byte{tb, ta, bytes.Repeat([]byte{1}, 5)})
+	got, err := s.Catalog().NameSeries(t.Context(), [][]byte{tb, ta, bytes.Repeat([]byte{1}, 5)})
 	if err != nil {
 		t.Fatal(err)
 	}

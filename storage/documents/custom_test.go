@@ -28,17 +28,17 @@ func TestRefs(t *testing.T) {
 	a, b := tsuidsOf(t, db)[0], tsuidsOf(t, db)[1]
 	foreign := append(slices.Clone(a[:len(a)-1]), 0x7F)
 
-	got, err := s.Refs([][]byte{b, a, foreign, b})
+	got, err := s.Catalog().Refs([][]byte{b, a, foreign, b})
 	if err != nil || got[0] != refs[1] || got[1] != refs[0] || got[3] != refs[1] {
 		t.Fatalf("Refs = %v, %v, want %v swapped", got, err, refs)
 	}
 	if got[2] == 0 || slices.Contains(refs, got[2]) {
 		t.Errorf("Refs of a series that the index lacked = %v, want a new one", got[2])
 	}
-	if again, err := s.Refs([][]byte{foreign}); err != nil || again[0] != got[2] {
+	if again, err := s.Catalog().Refs([][]byte{foreign}); err != nil || again[0] != got[2] {
 		t.Errorf("Refs again = %v, %v, want %v", again, err, got[2])
 	}
-	bad, err := s.Refs([][]byte{a, {1, 2}, b})
+	bad, err := s.Catalog().Refs([][]byte{a, {1, 2}, b})
 	if !errors.Is(err, storage.ErrInvalid) || !cmp.Equal(bad, []storage.Ref{refs[0], 0, refs[1]}) {
 		t.Errorf("Refs with a TSUID of other widths = %v, %v", bad, err)
 	}
@@ -112,7 +112,7 @@ func TestSeriesCustom(t *testing.T) {
 			}
 			checkCustom(t, s, ref, c.was)
 			c.edit.Ref = ref
-			if err := s.SetSeriesCustom(t.Context(), "step", []storage.CustomEdit{c.edit}); err != nil {
+			if err := s.Documents().SetSeriesCustom(t.Context(), "step", []storage.CustomEdit{c.edit}); err != nil {
 				t.Fatal(err)
 			}
 			if got := metaCells(t, db, tsuid)["ts_meta"]; got != c.want {
@@ -125,7 +125,7 @@ func TestSeriesCustom(t *testing.T) {
 
 func checkCustom(t *testing.T, s *storage.Store, ref storage.Ref, want string) {
 	t.Helper()
-	if got, err := s.SeriesCustom(t.Context(), []storage.Ref{ref}, "step"); err != nil || !cmp.Equal(got, []string{want}) {
+	if got, err := s.Documents().SeriesCustom(t.Context(), []storage.Ref{ref}, "step"); err != nil || !cmp.Equal(got, []string{want}) {
 		t.Errorf("SeriesCustom = %q, %v, want %q", got, err, want)
 	}
 }
@@ -156,13 +156,13 @@ func TestSeriesCustomMakesTheRow(t *testing.T) {
 	o := &sightings{}
 	s := storetest.Open(t, db, at1700000000, func(so *storage.Options) { so.Observer, so.Exclusive = o, false })
 	// the second one's UIDs have no names
-	refs, err := s.Refs([][]byte{tsuid, append(slices.Clone(tsuid[:8]), 0x7F)})
+	refs, err := s.Catalog().Refs([][]byte{tsuid, append(slices.Clone(tsuid[:8]), 0x7F)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkCustom(t, s, refs[0], "")
 	edits := []storage.CustomEdit{{Ref: refs[0], New: "15"}, {Ref: refs[1], New: "15"}}
-	if err := s.SetSeriesCustom(t.Context(), "step", edits); err != nil {
+	if err := s.Documents().SetSeriesCustom(t.Context(), "step", edits); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{"ts_ctr": "\x00\x00\x00\x00\x00\x00\x00\x01", "ts_meta": fmt.Sprintf(thisDocument, `{"step":"15"}`)}
@@ -186,7 +186,7 @@ func TestSeriesCustomRaces(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range 4 {
 		wait.Go(func() {
-			if err := s.SetSeriesCustom(t.Context(), fmt.Sprint("k", i), []storage.CustomEdit{{Ref: ref, New: "x"}}); err != nil {
+			if err := s.Documents().SetSeriesCustom(t.Context(), fmt.Sprint("k", i), []storage.CustomEdit{{Ref: ref, New: "x"}}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -197,11 +197,11 @@ func TestSeriesCustomRaces(t *testing.T) {
 	}
 	for _, method := range []kvtest.Method{kvtest.Get, kvtest.CheckAndPut} {
 		db.Fail(method, 1, kvtest.Before)
-		if err := s.SetSeriesCustom(t.Context(), "f", []storage.CustomEdit{{Ref: ref, New: "x"}}); !errors.Is(err, kvtest.ErrFault) {
+		if err := s.Documents().SetSeriesCustom(t.Context(), "f", []storage.CustomEdit{{Ref: ref, New: "x"}}); !errors.Is(err, kvtest.ErrFault) {
 			t.Errorf("SetSeriesCustom while %s fails: %v", method, err)
 		}
 	}
-	if _, err := s.SeriesCustom(t.Context(), []storage.Ref{0}, "k"); !errors.Is(err, storage.ErrInvalid) {
+	if _, err := s.Documents().SeriesCustom(t.Context(), []storage.Ref{0}, "k"); !errors.Is(err, storage.ErrInvalid) {
 		t.Errorf("SeriesCustom of no series: %v", err)
 	}
 }
@@ -219,10 +219,10 @@ func TestSeriesCustomOfMany(t *testing.T) {
 		want[i] = fmt.Sprint(i + 1)
 		edits = append(edits, storage.CustomEdit{Ref: refs[i], New: want[i]})
 	}
-	if err := s.SetSeriesCustom(t.Context(), "step", edits); err != nil {
+	if err := s.Documents().SetSeriesCustom(t.Context(), "step", edits); err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.SeriesCustom(t.Context(), refs, "step")
+	got, err := s.Documents().SeriesCustom(t.Context(), refs, "step")
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
 	}

@@ -121,7 +121,7 @@ func sightTogether(t *testing.T, p *tape, seed uint64) []sighting {
 				p.mu.Unlock()
 				mu.Lock()
 				for i, ref := range refs {
-					seen = append(seen, sighting{list[i], string(s.TSUIDOf(ref)), durable})
+					seen = append(seen, sighting{list[i], string(s.Catalog().TSUIDOf(ref)), durable})
 				}
 				mu.Unlock()
 			}
@@ -196,7 +196,7 @@ func checkSightings(t *testing.T, db kv.KV, seen []sighting, n int) {
 	}
 	byTSUID := map[string]string{}
 	for i, ref := range storetest.Resolve(t, s, list...) {
-		tsuid, name := string(s.TSUIDOf(ref)), seen[i].series.String()
+		tsuid, name := string(s.Catalog().TSUIDOf(ref)), seen[i].series.String()
 		if seen[i].durable <= n && tsuid != seen[i].tsuid {
 			t.Errorf("acknowledged %s was %x and is %x", name, seen[i].tsuid, tsuid)
 		}
