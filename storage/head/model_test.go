@@ -35,11 +35,6 @@ type datum struct {
 	data string
 }
 
-func (d datum) finite() bool {
-	v := math.Float64frombits(d.bits)
-	return d.kind == kindInteger || d.kind == kindDouble || d.kind == kindFloat && !math.IsNaN(v) && !math.IsInf(v, 0)
-}
-
 func (m model) at(id uint32, time int64) *instant {
 	in := m[place{id, time}]
 	if in == nil {
@@ -53,9 +48,6 @@ func (m model) at(id uint32, time int64) *instant {
 func (in *instant) write(d datum) {
 	if in.sample == d {
 		return
-	}
-	if d.finite() {
-		in.starts = ""
 	}
 	in.sample = d
 }

@@ -32,7 +32,7 @@ type Change struct {
 func (r *Row) Merge(points []schema.Point, objects []schema.Object) Change {
 	var c Change
 	for _, p := range points {
-		r.mergePoint(&c, p, objects)
+		r.mergePoint(&c, p)
 	}
 	for _, o := range objects {
 		r.mergeObject(&c, o)
@@ -53,7 +53,7 @@ func (r *Row) Merge(points []schema.Point, objects []schema.Object) Change {
 	return c
 }
 
-func (r *Row) mergePoint(c *Change, p schema.Point, objects []schema.Object) {
+func (r *Row) mergePoint(c *Change, p schema.Point) {
 	if at, ok := r.pointAt(p.Offset); ok {
 		if r.Points[at].SameValue(p) {
 			c.Known++
@@ -64,9 +64,7 @@ func (r *Row) mergePoint(c *Change, p schema.Point, objects []schema.Object) {
 	} else {
 		c.points = append(c.points, p)
 	}
-	// What stood at the instant as an object is gone, and the old sample's start time with it
-	// unless the new one brings its own.
-	r.replaceObjects(c, p.Offset, Number, hasStartTime(objects, p.Offset))
+	r.replaceObjects(c, p.Offset, Number)
 }
 
 func (r *Row) mergeObject(c *Change, n schema.Object) {
@@ -78,7 +76,7 @@ func (r *Row) mergeObject(c *Change, n schema.Object) {
 		return
 	}
 	if n.Kind != schema.ObjectExemplar { // of which an instant may have many
-		r.replaceObjects(c, n.Offset, n.Kind, false)
+		r.replaceObjects(c, n.Offset, n.Kind)
 	}
 	if Replaces(n.Kind, Number) {
 		if at, ok := r.pointAt(n.Offset); ok {
@@ -96,22 +94,14 @@ func (r *Row) dropGone() {
 	r.Objects = slices.DeleteFunc(r.Objects, func(o Object) bool { return o.written == gone })
 }
 
-// replaceObjects drops the objects of an instant whose place a new datum takes. A start time stays
-// where the new sample brings one: that takes its place by itself, or is the same.
-func (r *Row) replaceObjects(c *Change, offset uint32, newer schema.ObjectKind, hasStart bool) {
+// replaceObjects drops the objects of an instant whose place a new datum takes.
+func (r *Row) replaceObjects(c *Change, offset uint32, newer schema.ObjectKind) {
 	at, _ := slices.BinarySearchFunc(r.Objects, offset, func(o Object, offset uint32) int { return cmp.Compare(o.Offset, offset) })
 	for ; at < len(r.Objects) && r.Objects[at].Offset == offset; at++ {
-		if older := r.Objects[at].Kind; Replaces(newer, older) && (!hasStart || older != schema.ObjectStartTime) {
+		if Replaces(newer, r.Objects[at].Kind) {
 			r.Objects[at].written, c.ReplaceObjects = gone, true
 		}
 	}
-}
-
-// hasStartTime reports whether sorted objects have a start time at an offset, after which no other
-// kind stands.
-func hasStartTime(objects []schema.Object, offset uint32) bool {
-	end, _ := slices.BinarySearchFunc(objects, offset+1, func(o schema.Object, offset uint32) int { return cmp.Compare(o.Offset, offset) })
-	return end > 0 && objects[end-1].Offset == offset && objects[end-1].Kind == schema.ObjectStartTime
 }
 
 // Mutation writes the change to a row that has the cells: new cells in addition to the old ones,

@@ -20,19 +20,14 @@ func KindOf(v float64) schema.ObjectKind {
 }
 
 // Replaces reports whether a datum takes the place of one that was written before it at the same
-// instant: newest write wins. A number also takes away the start time of the sample that it
-// replaces, unless it brings its own.
+// instant: newest write wins. An instant holds one sample, which is a number or an object, and one
+// object of each other kind, but any number of exemplars. So a start time stays under a newer
+// sample, until a newer start time is written. It is the same for either order of the two.
 func Replaces(newer, older schema.ObjectKind) bool {
-	return Excludes(newer, older) || newer == Number && older == schema.ObjectStartTime
-}
-
-// Excludes reports whether an instant holds only one of two data: it has one sample, which is a
-// number or an object, and one object of each other kind, but any number of exemplars.
-func Excludes(a, b schema.ObjectKind) bool {
-	if isSample(a) {
-		return isSample(b)
+	if isSample(newer) {
+		return isSample(older)
 	}
-	return a == b && a != schema.ObjectExemplar
+	return newer == older && newer != schema.ObjectExemplar
 }
 
 func isSample(k schema.ObjectKind) bool { return k == Number || k.IsSample() }

@@ -22,7 +22,7 @@ func TestReplaces(t *testing.T) {
 		{number, number, true},
 		{number, float, true},
 		{number, histogram, true},
-		{number, start, true},
+		{number, start, false},
 		{number, exemplar, false},
 		{float, number, true},
 		{histogram, number, true},
@@ -40,6 +40,9 @@ func TestReplaces(t *testing.T) {
 		{77, 78, false},
 		{77, number, false}, // kinds of later versions
 	} {
+		if got := Replaces(c.older, c.newer); got != c.want {
+			t.Errorf("Replaces(%d, %d) = %v, want %v", c.older, c.newer, got, c.want)
+		}
 		if got := Replaces(c.newer, c.older); got != c.want {
 			t.Errorf("Replaces(%d, %d) = %v, want %v", c.newer, c.older, got, c.want)
 		}

@@ -267,15 +267,15 @@ func (r *Reconciler) lose(c candidate) {
 // lostObject marks an object that lost its instant. No object has this kind.
 const lostObject = Number
 
-// settleObjects decides which objects the row has. Start times go with the sample that they belong
-// to; exemplars share an instant.
+// settleObjects decides which objects the row has, by the rule of Replaces: of two start times of an
+// instant the newer one stays, whatever sample stands there, and exemplars share an instant.
 func (r *Reconciler) settleObjects(p *Pending) {
-	r.objects = r.objects[:0]
+	r.objects, r.freshSamples = r.objects[:0], len(r.fresh)
 	for i := range r.cells {
 		for _, o := range r.cells[i].objects {
 			switch {
 			case o.Kind == lostObject:
-			case o.Kind == schema.ObjectStartTime && r.takes(o.Offset):
+			case o.Kind == schema.ObjectStartTime && r.newerStart(p, o):
 				r.dropped = true
 			default:
 				r.objects = append(r.objects, agedObject{o, r.cells[i].objectAge(o)})
@@ -283,7 +283,6 @@ func (r *Reconciler) settleObjects(p *Pending) {
 		}
 	}
 	r.dropDuplicates()
-	r.freshSamples = len(r.fresh)
 	for _, o := range p.Objects {
 		if !o.Kind.IsSample() && r.wants(p, o) {
 			r.fresh = append(r.fresh, o)
@@ -297,11 +296,21 @@ func (r *Reconciler) wants(p *Pending, o schema.Object) bool {
 	if at, ok := AgeAt(p.Ages, o.Offset); ok && at <= r.deleted || r.hasObject(o) {
 		return false
 	}
-	if o.Kind != schema.ObjectStartTime || r.takes(o.Offset) || !p.hasSample(o.Offset) {
-		return true
-	}
-	// Its sample was there already, or lost to a newer one.
-	return r.stands(o.Offset) && !r.hasKind(o)
+	return o.Kind != schema.ObjectStartTime || r.newest(p, o.Offset) || !r.hasKind(o)
+}
+
+// newerStart reports whether the pending row brings a start time that takes the place of one of the
+// row.
+func (r *Reconciler) newerStart(p *Pending, old schema.Object) bool {
+	start, ok := p.startTime(old.Offset)
+	return ok && !bytes.Equal(start.Data, old.Data) && r.newest(p, old.Offset)
+}
+
+// newest reports whether the start time that the pending row has at an offset is newer than one of
+// the row: it is if it came without a sample, or with one that takes the instant. A sample that was
+// there already, or that lost to a newer one, came with an older start time.
+func (r *Reconciler) newest(p *Pending, offset uint32) bool {
+	return !p.hasSample(offset) || r.takes(offset)
 }
 
 // dropDuplicates leaves one of the objects that two cells have, and of two start times of an
@@ -317,6 +326,9 @@ func (r *Reconciler) dropDuplicates() {
 
 // takes reports whether a pending sample takes an instant.
 func (r *Reconciler) takes(offset uint32) bool {
+	if !r.stands(offset) {
+		return false
+	}
 	if _, ok := PointAt(r.won, offset); ok {
 		return true
 	}
@@ -342,6 +354,18 @@ func (p *Pending) hasSample(offset uint32) bool {
 		return true
 	}
 	return sampleAt(p.Objects, offset)
+}
+
+// startTime returns the start time that the pending row has at an offset.
+func (p *Pending) startTime(offset uint32) (schema.Object, bool) {
+	wanted := schema.Object{Offset: offset, Kind: schema.ObjectStartTime}
+	at, ok := slices.BinarySearchFunc(p.Objects, wanted, func(o, wanted schema.Object) int {
+		return cmp.Or(cmp.Compare(o.Offset, wanted.Offset), cmp.Compare(o.Kind, wanted.Kind))
+	})
+	if !ok {
+		return schema.Object{}, false
+	}
+	return p.Objects[at], true
 }
 
 // PointAt returns the index of the point at an offset, or the index at which it would be inserted.

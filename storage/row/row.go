@@ -153,12 +153,12 @@ func (r *Row) agedAt(offset uint32, written int64) int64 {
 func (r *Row) resolveSamples() {
 	kept := r.Objects[:0]
 	for i, o := range r.Objects {
-		if !Excludes(o.Kind, Number) {
+		if !Replaces(o.Kind, Number) {
 			kept = append(kept, r.Objects[i])
 			continue
 		}
 		// Float and histogram objects of one instant are neighbours, in the order of their kinds.
-		if n := len(kept); n > 0 && kept[n-1].Offset == o.Offset && Excludes(kept[n-1].Kind, o.Kind) {
+		if n := len(kept); n > 0 && kept[n-1].Offset == o.Offset && Replaces(kept[n-1].Kind, o.Kind) {
 			if kept[n-1].written >= o.written {
 				continue
 			}

@@ -39,7 +39,8 @@ type Ref uint64
 type Kind = schema.ObjectKind
 
 // The kinds of objects. A Histogram is the sample of its instant: it and a float never share one.
-// Several exemplars may share an instant. A StartTime belongs to the sample at its instant.
+// Several exemplars may share an instant. A StartTime belongs to the
+// sample at its instant, and stays under a newer sample until a newer StartTime is written.
 const (
 	// Data: prometheus.Histogram of remote write 1.0 without its timestamp.
 	KindHistogram = schema.ObjectHistogram

@@ -185,7 +185,7 @@ func (w *tableAppend) superseded(later []entry, time int64, kind schema.ObjectKi
 		if e.time != time {
 			return false
 		}
-		if row.Excludes(w.kindOf(e), kind) {
+		if row.Replaces(w.kindOf(e), kind) {
 			return true
 		}
 	}
