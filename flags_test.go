@@ -4,10 +4,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/alecthomas/kingpin/v2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -90,4 +92,38 @@ func TestMaxFuture(t *testing.T) {
 			t.Errorf("%q: %v", c.args, got)
 		}
 	}
+}
+
+// Every flag of a number, a duration or a size is refused by name when it is negative or absurd.
+func TestAbsurdNumbersAreRefused(t *testing.T) {
+	model := newParser(io.Discard).app.Model()
+	for _, f := range model.Flags {
+		absurd := absurdValue(f.Value)
+		if absurd == "" {
+			continue
+		}
+		args := []string{"--opentsdb.listen-address=:0", "--" + f.Name + "=" + absurd}
+		c, err := parseCommand(args, io.Discard, io.Discard)
+		if err == nil {
+			err = c.options.Validate()
+		}
+		if err == nil || !strings.Contains(err.Error(), "--"+f.Name) {
+			t.Errorf("--%s=%s: %v, want an error with its name", f.Name, absurd, err)
+		}
+	}
+}
+
+// absurdValue is a value that no number, duration or size may have; empty: the flag is none of these.
+func absurdValue(v kingpin.Value) string {
+	text := v.String()
+	if _, err := strconv.Atoi(text); err == nil {
+		return "-7"
+	}
+	if _, err := time.ParseDuration(text); err == nil {
+		return "-7s"
+	}
+	if _, err := parseBytes(text); err == nil {
+		return "-7MiB"
+	}
+	return ""
 }

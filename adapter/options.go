@@ -61,7 +61,7 @@ type Options struct {
 	FlushInterval    time.Duration // --write.buffer.flush-interval; 0: as fits the mode
 	HeadBytes        int64         // --write.buffer.max-bytes
 	// --write.max-active-series: that the process knows; 0: as many as fit a third of the machine's
-	// memory; below 0: no limit
+	// memory; -1: no limit
 	ActiveSeries int
 	// --write.max-new-series-per-second: on average, over 10 seconds; 0: no limit
 	NewSeries    int
@@ -147,6 +147,12 @@ func (o Options) Validate() error {
 	}
 	if err := o.prometheusOptions().Validate(); err != nil {
 		return err
+	}
+	if o.QuerySeries < 0 {
+		return fmt.Errorf("--query.max-series=%d: must not be negative; 0 means no limit", o.QuerySeries)
+	}
+	if o.ActiveSeries < -1 {
+		return fmt.Errorf("--write.max-active-series=%d: must not be below -1, which means no limit", o.ActiveSeries)
 	}
 	if o.NewSeries < 0 {
 		return fmt.Errorf("--write.max-new-series-per-second=%d: must not be negative", o.NewSeries)
