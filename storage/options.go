@@ -39,8 +39,8 @@ type Options struct {
 	Retention time.Duration
 	// IndexRefresh is how often series of other writers are looked for.
 	IndexRefresh time.Duration
-	// UIDCacheEntries bounds each of the three caches of names and UIDs, one for each kind.
-	UIDCacheEntries int
+	// SeriesCache bounds the entries of each cache of names and UIDs, of which each kind has one.
+	SeriesCache int
 	// Observer, if any, sees each new series before its tsdb-meta row is written.
 	Observer register.Observer
 	// Now is the clock.
@@ -52,16 +52,16 @@ type Options struct {
 // DefaultOptions returns the options of a store on tables of OpenTSDB's default names and widths.
 func DefaultOptions() Options {
 	return Options{
-		Tables:          Tables{Data: "tsdb", UID: "tsdb-uid", Meta: "tsdb-meta", Tree: "tsdb-tree"},
-		Layout:          schema.DefaultLayout(),
-		Index:           catalog.IndexAuto,
-		Mode:            write.Through,
-		Buffer:          write.DefaultBufferOptions(),
-		IndexRefresh:    30 * time.Second,
-		UIDCacheEntries: 2_000_000,
-		Now:             time.Now,
-		Logger:          slog.New(slog.DiscardHandler),
-		Registerer:      prometheus.NewRegistry(),
+		Tables:       Tables{Data: "tsdb", UID: "tsdb-uid", Meta: "tsdb-meta", Tree: "tsdb-tree"},
+		Layout:       schema.DefaultLayout(),
+		Index:        catalog.IndexAuto,
+		Mode:         write.Through,
+		Buffer:       write.DefaultBufferOptions(),
+		IndexRefresh: 30 * time.Second,
+		SeriesCache:  2_000_000,
+		Now:          time.Now,
+		Logger:       slog.New(slog.DiscardHandler),
+		Registerer:   prometheus.NewRegistry(),
 	}
 }
 
@@ -81,7 +81,7 @@ func (o Options) Validate() error {
 		return fmt.Errorf("--storage.retention=%v: want 0 (for ever) or at least %v", o.Retention, write.MinRetention)
 	case o.IndexRefresh <= 0:
 		return errors.New("--storage.index-refresh must be above 0")
-	case o.UIDCacheEntries < 1:
+	case o.SeriesCache < 1:
 		return errors.New("--storage.series-cache must be at least 1")
 	}
 	if o.Mode == write.Buffered || o.LogUnacknowledged {

@@ -68,7 +68,7 @@ func TestRename(t *testing.T) {
 			clock.Store(1_700_000_000_000)
 			db.SetClock(clock.Load)
 			s := storetest.Open(t, db, shared, func(o *storage.Options) {
-				o.UIDCacheEntries, o.IndexRefresh = c.cache, time.Hour
+				o.SeriesCache, o.IndexRefresh = c.cache, time.Hour
 				o.Now = func() time.Time { return time.UnixMilli(clock.Load()) }
 			})
 			refresh := func() { // as each --storage.index-refresh

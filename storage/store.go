@@ -212,7 +212,7 @@ func (s *Store) newReader() *read.Reader {
 // openUIDs opens the dictionary; on shared tables it assigns nothing before the flags are known to
 // fit.
 func (s *Store) openUIDs() {
-	o := uid.Options{Table: s.o.Tables.UID, Layout: s.layout, CacheEntries: s.o.UIDCacheEntries}
+	o := uid.Options{Table: s.o.Tables.UID, Layout: s.layout, CacheEntries: s.o.SeriesCache}
 	if !s.o.Exclusive {
 		o.BeforeAssign = s.tables.beforeUID
 	}
