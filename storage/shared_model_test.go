@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
+	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
@@ -26,9 +27,12 @@ type world struct {
 	db       *kv.Shared
 	adapters []*adapter
 	model    *storetest.Model
-	keys     [][]byte      // of the rows, by series and hour
-	told     []string      // what happened, to be printed on a failure
-	later    []kv.Mutation // what a compaction of the TSD has yet to delete
+	keys     [][]byte        // of the rows, by series and hour
+	told     []string        // what happened, to be printed on a failure
+	later    []kv.Mutation   // what a compaction of the TSD has yet to delete
+	closing  *kv.Conditional // the change of a compaction of ours, whose row was read
+	span     int64           // by which our compactions make points later, milliseconds
+	closed   int             // rows that we compacted
 	// The tables forget what is hidden, and the TSD makes no compactions: those count as writes
 	// then.
 	forgets bool
@@ -179,6 +183,7 @@ func (w *world) remove() {
 // two values.
 func (w *world) compact(key []byte) {
 	w.t.Helper()
+	w.clock.Add(2) // it has read what was put in an earlier millisecond
 	rows, err := w.db.Get(w.t.Context(), "tsdb", "t", [][]byte{key})
 	if err != nil {
 		w.t.Fatal(err)
@@ -224,6 +229,37 @@ func (w *world) finish() {
 	w.later = nil
 }
 
+// beginClosed has an adapter read a row that it compacts, if nobody wrote to it for some time.
+func (w *world) beginClosed(key []byte, quiet int64) {
+	w.t.Helper()
+	past, err := w.db.History(w.t.Context(), "tsdb", "t", [][]byte{key})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var r row.Reconciler
+	if c, verdict := r.Compact(&past[0], w.clock.Load()-quiet, w.span); verdict == row.Compacted {
+		w.closing = &c.Conditional
+		w.tell("row %x read to be compacted", key)
+	}
+}
+
+// endClosed has the adapter change the row, if it is as it was.
+func (w *world) endClosed() {
+	w.t.Helper()
+	if w.closing == nil {
+		return
+	}
+	made, err := w.db.ApplyUnchanged(w.t.Context(), "tsdb", "t", []kv.Conditional{*w.closing})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if made[0] {
+		w.closed++
+	}
+	w.tell("row %x compacted: %v", w.closing.Key, made[0])
+	w.closing = nil
+}
+
 func (w *world) apply(m kv.Mutation) {
 	w.t.Helper()
 	if err := w.db.Apply(w.t.Context(), "tsdb", "t", []kv.Mutation{m}); err != nil {
@@ -249,16 +285,18 @@ func (w *world) check() {
 // the one acknowledged later stays, and no instant has two.
 func TestNewestWriteStaysOnSharedTables(t *testing.T) {
 	for _, c := range []struct {
-		name      string
-		skew, gap int64 // milliseconds
-		seeds     uint64
-	}{{"one clock", 0, 1, 25}, {"skewed clocks", 3000, 6001, 25}} {
+		name            string
+		skew, gap, span int64 // milliseconds
+		seeds           uint64
+	}{{"one clock", 0, 1, 0, 25}, {"skewed clocks", 3000, 6001, 0, 25}, {"compacted coarsely", 0, row.UniformSpan + 1, row.UniformSpan, 10}} {
 		t.Run(c.name, func(t *testing.T) {
+			var closed atomic.Int64
+			t.Cleanup(func() { t.Logf("%d rows were compacted by adapters", closed.Load()) })
 			for seed := range scale.Of(t, "random histories of several adapters and a TSD", c.seeds, c.seeds, 40*c.seeds) {
 				t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 					t.Parallel()
 					w := newWorld(t, seed, c.skew)
-					w.forgets = seed%4 == 0
+					w.forgets, w.span = seed%4 == 0, c.span
 					t.Cleanup(func() {
 						if t.Failed() {
 							for _, line := range w.told {
@@ -269,6 +307,7 @@ func TestNewestWriteStaysOnSharedTables(t *testing.T) {
 					for range 4 {
 						w.run(60, c.gap)
 					}
+					closed.Add(int64(w.closed))
 				})
 			}
 		})
@@ -279,10 +318,10 @@ func TestNewestWriteStaysOnSharedTables(t *testing.T) {
 func (w *world) run(steps int, gap int64) {
 	w.t.Helper()
 	for range steps {
-		compacting := len(w.later) > 0
+		compacting, closing := len(w.later) > 0, w.closing != nil
 		w.clock.Add(gap + w.rng.Int64N(gap+1))
 		a := w.adapters[w.rng.IntN(len(w.adapters))]
-		switch n := w.rng.IntN(20); {
+		switch n := w.rng.IntN(24); {
 		case n < 12:
 			w.write(a)
 		case n < 15:
@@ -296,6 +335,9 @@ func (w *world) run(steps int, gap int64) {
 		case n == 16:
 			w.finish()
 			w.compact(w.keys[w.rng.IntN(len(w.keys))])
+		case n >= 20:
+			// a TSD that compacts a row has put into it in this time
+			w.beginClosed(w.keys[w.rng.IntN(len(w.keys))], 2*gap+1)
 		case n == 17:
 			w.tell("%s flushes", a.name)
 			a.flush()
@@ -306,8 +348,12 @@ func (w *world) run(steps int, gap int64) {
 		if compacting { // one step happens while a compaction is under way
 			w.finish()
 		}
+		if closing {
+			w.endClosed()
+		}
 	}
 	w.finish()
+	w.endClosed()
 	for _, at := range w.rng.Perm(len(w.adapters)) {
 		w.clock.Add(gap)
 		w.tell("%s flushes", w.adapters[at].name)

@@ -10,13 +10,14 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// Cells of many points that were acknowledged within a short time do without a cell of ages: all of
-// them count as acknowledged with the last. So two writes of one instant in different processes may
-// end in either order when one of them came in such a burst and they are less than uniformSpan
-// apart.
+// UniformSpan is how far apart the acknowledgements of points may be, in milliseconds, that count as
+// acknowledged together. Cells of many points that were acknowledged within it do without a cell of
+// ages: all of them count as acknowledged with the last. So two writes of one instant in different
+// processes may end in either order when one of them came in such a burst, or was compacted, and
+// they are less than UniformSpan apart.
 const (
-	uniformSpan   = 2000 // milliseconds
-	uniformPoints = 64   // smaller cells always have their ages
+	UniformSpan   = 2000
+	uniformPoints = 64 // smaller cells always have their ages
 )
 
 // Pending is what a process has acknowledged of a row and not put yet: points and objects in
@@ -88,10 +89,7 @@ type agedObject struct {
 // mutation that settles what stands in the row twice.
 func (r *Reconciler) Reconcile(key []byte, h *kv.History, p *Pending) Reconciled {
 	r.load(h)
-	r.mutation, r.beaten, r.clock = Reconciled{Mutation: kv.Mutation{Key: key}}, 0, p.Clock
-	r.won, r.wonAges, r.dropped, r.fresh, r.noted = r.won[:0], r.wonAges[:0], false, r.fresh[:0], r.noted[:0]
-	r.lost = slices.Grow(r.lost[:0], len(r.cells))[:len(r.cells)]
-	clear(r.lost)
+	r.reset(key, p)
 	// What a compaction is about to delete must stand elsewhere, under another qualifier.
 	r.whole = r.compaction != nil || AnyMistaken(h.Cells)
 	if h.Untouched() && p.pointsOnly() {
@@ -110,6 +108,14 @@ func (r *Reconciler) Reconcile(key []byte, h *kv.History, p *Pending) Reconciled
 	r.putAges()
 	r.finish()
 	return r.mutation
+}
+
+// reset begins the mutation of a row that is loaded.
+func (r *Reconciler) reset(key []byte, p *Pending) {
+	r.mutation, r.beaten, r.clock = Reconciled{Mutation: kv.Mutation{Key: key}}, 0, p.Clock
+	r.won, r.wonAges, r.dropped, r.fresh, r.noted = r.won[:0], r.wonAges[:0], false, r.fresh[:0], r.noted[:0]
+	r.lost = slices.Grow(r.lost[:0], len(r.cells))[:len(r.cells)]
+	clear(r.lost)
 }
 
 // pointsOnly reports whether the row is of points, all of which have an age if they need one.

@@ -151,7 +151,7 @@ func agesOf(r *Reconciler, c *agedCell, points []schema.Point) []schema.Age {
 // delete deletes a cell, with what it replaced before. What is put with its qualifier takes its
 // place anyway.
 func (r *Reconciler) delete(c *agedCell) {
-	r.mutation.Deletes = append(r.mutation.Deletes, kv.Delete{Qualifier: c.Qualifier, Time: c.Time})
+	r.mutation.Deletes = kv.DeletesOf(r.mutation.Deletes, []kv.Cell{c.Cell})
 }
 
 // put adds cells to the mutation.
@@ -306,7 +306,7 @@ func (r *Reconciler) putAges() {
 			oldest, newest = min(oldest, a.Time), max(newest, a.Time)
 		}
 		simple := len(r.past.loose) == 0 && len(r.past.hidden) == 0 && newest == n.stamp
-		if simple && (oldest == n.stamp || len(n.ages) > uniformPoints && n.stamp-oldest <= uniformSpan) {
+		if simple && (oldest == n.stamp || len(n.ages) > uniformPoints && n.stamp-oldest <= UniformSpan) {
 			continue
 		}
 		q, v := schema.AppendAgesCell(nil, nil, n.stamp, n.ages)

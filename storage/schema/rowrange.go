@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A MetricRange is the rows of one metric in one salt bucket whose base time is less than a bound.
+// A MetricRange is the rows of one metric in one salt bucket whose base times are within bounds.
 // They are neighbours, since the base time follows the metric in the key.
 type MetricRange struct {
 	From, To []byte // row keys, To excluded
@@ -16,14 +16,19 @@ type MetricRange struct {
 // (seconds). It is false for a key that is too short to have a base time; then Next is the key
 // after it.
 func (l Layout) RowsBefore(key []byte, base uint32) (MetricRange, bool) {
+	return l.RowsBetween(key, 0, base)
+}
+
+// RowsBetween is RowsBefore without the rows of base times below from.
+func (l Layout) RowsBetween(key []byte, from, to uint32) (MetricRange, bool) {
 	if len(key) < l.PrefixWidth() {
 		return MetricRange{Next: append(slices.Clip(key), 0)}, false
 	}
 	n := l.SaltWidth + l.MetricWidth
 	prefix := key[:n:n]
 	return MetricRange{
-		From: binary.BigEndian.AppendUint32(prefix, 0),
-		To:   binary.BigEndian.AppendUint32(prefix, base),
+		From: binary.BigEndian.AppendUint32(prefix, from),
+		To:   binary.BigEndian.AppendUint32(prefix, to),
 		Next: successor(prefix),
 	}, true
 }
