@@ -25,41 +25,42 @@ const (
 
 // Options of an Adapter. A field without a flag keeps its default, except in tests.
 type Options struct {
-	Engine           string        // --storage.engine
-	Path             string        // --storage.path: directory of the embedded engine
-	CacheBytes       int64         // --storage.cache-bytes
-	MinFreeBytes     int64         // --storage.min-free-bytes: below, writes are refused
-	Retention        time.Duration // --storage.retention: of the embedded engine; 0: for ever
-	ZooKeeper        string        // --hbase.zookeeper: host:port,...
-	HBaseRoot        string        // --hbase.root
-	HBaseTimeout     time.Duration // --hbase.timeout: one operation on the cluster
-	TableData        string        // --storage.table.data
-	TableUID         string        // --storage.table.uid
-	TableMeta        string        // --storage.table.meta
-	TableTree        string        // --storage.table.tree
-	MetricWidth      int           // --storage.uid-width.metric, bytes
-	TagkWidth        int           // --storage.uid-width.tagk, bytes
-	TagvWidth        int           // --storage.uid-width.tagv, bytes
-	SaltWidth        int           // --storage.salt.width, bytes
-	SaltBuckets      int           // --storage.salt.buckets
-	Values           string        // --storage.values: auto, double or compact
-	SeriesIndex      string        // --storage.series-index: auto or meta
-	IndexRefresh     time.Duration // --storage.index-refresh
-	SeriesCache      int           // --storage.series-cache: entries of each cache
-	CompatMetrics    []string      // --translate.compat-metrics: RE2, anchored
-	ListenAddress    string        // --web.listen-address; empty: no listener
-	WebConfigFile    string        // --web.config.file: TLS, basic auth
-	CORSOrigin       string        // --web.cors-origin: RE2, anchored
-	AdminAPI         bool          // --web.enable-admin-api
-	MaxConnections   int           // --web.max-connections
-	WebBodyBytes     int           // --web.max-body-bytes: of one request, except remote write
-	WebInFlightBytes int           // of all these requests at once; 0: four times WebBodyBytes
-	ShutdownGrace    time.Duration // --web.shutdown-grace: for requests under way to finish
-	WriteMode        string        // --write.mode: auto, through or buffered
-	LogPath          string        // --write.log.path: directory; empty: log in --storage.path
-	LogBytes         int64         // --write.log.max-bytes
-	FlushInterval    time.Duration // --write.buffer.flush-interval; 0: as fits the mode
-	HeadBytes        int64         // --write.buffer.max-bytes
+	Engine            string        // --storage.engine
+	Path              string        // --storage.path: directory of the embedded engine
+	CacheBytes        int64         // --storage.cache-bytes
+	MinFreeBytes      int64         // --storage.min-free-bytes: below, writes are refused
+	Retention         time.Duration // --storage.retention: of the embedded engine; 0: for ever
+	ZooKeeper         string        // --hbase.zookeeper: host:port,...
+	HBaseRoot         string        // --hbase.root
+	HBaseTimeout      time.Duration // --hbase.timeout: one operation on the cluster
+	HBaseCompactAfter time.Duration // --hbase.compact-after: of the hour of a row; 0: rows are not compacted
+	TableData         string        // --storage.table.data
+	TableUID          string        // --storage.table.uid
+	TableMeta         string        // --storage.table.meta
+	TableTree         string        // --storage.table.tree
+	MetricWidth       int           // --storage.uid-width.metric, bytes
+	TagkWidth         int           // --storage.uid-width.tagk, bytes
+	TagvWidth         int           // --storage.uid-width.tagv, bytes
+	SaltWidth         int           // --storage.salt.width, bytes
+	SaltBuckets       int           // --storage.salt.buckets
+	Values            string        // --storage.values: auto, double or compact
+	SeriesIndex       string        // --storage.series-index: auto or meta
+	IndexRefresh      time.Duration // --storage.index-refresh
+	SeriesCache       int           // --storage.series-cache: entries of each cache
+	CompatMetrics     []string      // --translate.compat-metrics: RE2, anchored
+	ListenAddress     string        // --web.listen-address; empty: no listener
+	WebConfigFile     string        // --web.config.file: TLS, basic auth
+	CORSOrigin        string        // --web.cors-origin: RE2, anchored
+	AdminAPI          bool          // --web.enable-admin-api
+	MaxConnections    int           // --web.max-connections
+	WebBodyBytes      int           // --web.max-body-bytes: of one request, except remote write
+	WebInFlightBytes  int           // of all these requests at once; 0: four times WebBodyBytes
+	ShutdownGrace     time.Duration // --web.shutdown-grace: for requests under way to finish
+	WriteMode         string        // --write.mode: auto, through or buffered
+	LogPath           string        // --write.log.path: directory; empty: log in --storage.path
+	LogBytes          int64         // --write.log.max-bytes
+	FlushInterval     time.Duration // --write.buffer.flush-interval; 0: as fits the mode
+	HeadBytes         int64         // --write.buffer.max-bytes
 	// --write.max-active-series: that the process knows; 0: as many as fit a third of the machine's
 	// memory; -1: no limit
 	ActiveSeries int
@@ -92,7 +93,7 @@ type Options struct {
 // DefaultOptions returns the options without any flag.
 func DefaultOptions() Options {
 	return Options{
-		Engine: EngineEmbedded, Path: "./data", CacheBytes: pebble.DefaultCacheBytes, MinFreeBytes: 256 << 20, HBaseRoot: "/hbase", HBaseTimeout: 15 * time.Second,
+		Engine: EngineEmbedded, Path: "./data", CacheBytes: pebble.DefaultCacheBytes, MinFreeBytes: 256 << 20, HBaseRoot: "/hbase", HBaseTimeout: 15 * time.Second, HBaseCompactAfter: 2 * time.Hour,
 		TableData: "tsdb", TableUID: "tsdb-uid", TableMeta: "tsdb-meta", TableTree: "tsdb-tree",
 		MetricWidth: 3, TagkWidth: 3, TagvWidth: 3, SaltBuckets: 20, Values: "auto",
 		SeriesIndex: "auto", IndexRefresh: 30 * time.Second, SeriesCache: storage.DefaultOptions().SeriesCache,
@@ -195,6 +196,9 @@ func (o Options) storageOptions() storage.Options {
 	s.Layout = o.layout()
 	s.Values, _ = schema.ParseValues(o.Values) // checked by Validate
 	s.Exclusive, s.Retention = o.Engine != EngineHBase, o.Retention
+	if o.Engine == EngineHBase {
+		s.CompactAfter = o.HBaseCompactAfter
+	}
 	s.Index, s.IndexRefresh, s.SeriesCache = storage.SeriesIndex(o.SeriesIndex), o.IndexRefresh, o.SeriesCache
 	s.Mode, s.LogUnacknowledged = o.writeMode(), o.spools()
 	s.Buffer.Dir, s.Buffer.MaxLogBytes, s.Buffer.FlushInterval, s.Buffer.MaxHeadBytes = o.logPath(), o.LogBytes, o.flushInterval(), o.HeadBytes

@@ -140,5 +140,8 @@ func (a *Adapter) describe(w io.Writer) {
 			fmt.Fprintf(w, "damaged: %s\n", file)
 		}
 	}
+	if closed, ok := a.store.ClosedRows(); ok {
+		fmt.Fprintln(w, closed)
+	}
 	a.trees.Describe(w)
 }

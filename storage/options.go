@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
+	"github.com/tsdbridge/tsdbridge/storage/closed"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/register"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -37,6 +38,9 @@ type Options struct {
 	// Retention is how long rows of points are kept, 0: for ever. The engine must be able to delete
 	// ranges.
 	Retention time.Duration
+	// CompactAfter is how long after the end of its hour a row of shared tables is compacted, 0:
+	// never.
+	CompactAfter time.Duration
 	// IndexRefresh is how often series of other writers are looked for.
 	IndexRefresh time.Duration
 	// SeriesCache bounds the entries of each cache of names and UIDs, of which each kind has one.
@@ -79,6 +83,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("--write.mode: %q is neither through nor buffered", o.Mode)
 	case o.Retention != 0 && o.Retention < write.MinRetention:
 		return fmt.Errorf("--storage.retention=%v: want 0 (for ever) or at least %v", o.Retention, write.MinRetention)
+	case o.CompactAfter != 0 && o.CompactAfter < closed.MinAfter:
+		return fmt.Errorf("--hbase.compact-after=%v: want 0 (never) or at least %v", o.CompactAfter, closed.MinAfter)
 	case o.IndexRefresh <= 0:
 		return errors.New("--storage.index-refresh must be above 0")
 	case o.SeriesCache < 1:

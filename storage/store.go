@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/retry"
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
+	"github.com/tsdbridge/tsdbridge/storage/closed"
 	"github.com/tsdbridge/tsdbridge/storage/documents"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -40,6 +41,7 @@ type Store struct {
 	loader    *catalog.Loader
 	registrar *register.Registrar
 	writer    *write.Writer
+	closed    *closed.Compactor // nil: closed rows are not compacted
 
 	loading retry.Outcome // of the series index; its error keeps the store from answering
 }
@@ -65,6 +67,7 @@ func New(db kv.KV, o Options) (*Store, error) {
 		return nil, err
 	}
 	s.reader = s.newReader()
+	s.closed = s.newCompactor()
 	return s, nil
 }
 
@@ -82,6 +85,33 @@ func (s *Store) openCatalog() {
 		Now: o.Now, Logger: o.Logger, Registerer: o.Registerer,
 	})
 	s.loader = &catalog.Loader{Catalog: s.catalog, BeforeAll: s.tables.pinAgain}
+}
+
+// newCompactor returns what compacts closed rows of shared tables; nil: nothing does.
+func (s *Store) newCompactor() *closed.Compactor {
+	if s.db.Versioned == nil || s.o.CompactAfter == 0 {
+		return nil
+	}
+	return closed.New(closed.Options{
+		DB: s.db, Data: s.o.Tables.Data, Leases: s.o.Tables.Tree, Layout: s.layout, After: s.o.CompactAfter,
+		Now: s.o.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
+	})
+}
+
+// ClosedRows returns what is known of the compaction of closed rows; false if there is none.
+func (s *Store) ClosedRows() (closed.Status, bool) {
+	if s.closed == nil {
+		return closed.Status{}, false
+	}
+	return s.closed.Status(), true
+}
+
+// CompactClosed compacts what is closed now, as Run does from time to time.
+func (s *Store) CompactClosed(ctx context.Context) error {
+	if s.closed == nil {
+		return nil
+	}
+	return s.closed.Look(ctx)
 }
 
 func (s *Store) openRows() int {
@@ -229,6 +259,9 @@ func (s *Store) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.writer.Run(ctx) })
 	group.Go(func() error { return s.refreshEvery(ctx) })
+	if s.closed != nil {
+		group.Go(func() error { return s.closed.Run(ctx) })
+	}
 	return group.Wait()
 }
 

@@ -1,0 +1,174 @@
+package closed
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// errLeaseLost ends a pass whose part another process has taken over.
+var errLeaseLost = errors.New("another process has taken over")
+
+// work compacts what is closed in a part, if no other process does so. held says that one does.
+func (c *Compactor) work(ctx context.Context, p part, l lease) (held bool, err error) {
+	now := c.o.Now()
+	if l.heldByOther(c.owner, now) {
+		return true, nil
+	}
+	next, ok := c.next(l.Lease, now)
+	if !ok {
+		return false, nil
+	}
+	next.Owner, next.Until, next.End = c.owner, now.Add(leaseTime).UnixMilli(), p.stop
+	if ok, err := c.write(ctx, &l, next); !ok || err != nil {
+		return !ok && err == nil, err
+	}
+	pass := pass{Compactor: c, part: p, lease: &l, renewed: now}
+	err = pass.run(ctx)
+	pass.log(err)
+	if errors.Is(err, errLeaseLost) {
+		return true, nil
+	}
+	return false, err
+}
+
+// next returns the lease with the hours that are to be looked at: those of an unfinished pass, those
+// that have closed since, or some that are to be looked at again. It is false if there are none.
+func (c *Compactor) next(l schema.Lease, now time.Time) (schema.Lease, bool) {
+	if l.To > 0 {
+		return l, true
+	}
+	closed := baseBefore(now.Add(-c.o.After))
+	first := baseBefore(now.Add(-c.o.After - horizon))
+	if l.Done == 0 {
+		l.Done, l.Again = first, first
+	}
+	late := baseBefore(now.Add(-c.o.After - lateAfter))
+	switch {
+	case l.Done < closed:
+		l.From, l.To = l.Done, closed
+	case l.Again+lateHours*schema.RowSeconds <= late:
+		l.From, l.To = l.Again, late
+	default:
+		return l, false
+	}
+	l.At = nil
+	return l, true
+}
+
+// finished is the lease after a pass.
+func finished(l schema.Lease) schema.Lease {
+	if l.To > l.Done {
+		l.Done = l.To
+	} else {
+		l.Again = max(l.Again, l.To)
+	}
+	l.From, l.To, l.At = 0, 0, nil
+	return l
+}
+
+// baseBefore is the base time of the hour that a time lies in: the hours before it are over.
+func baseBefore(t time.Time) uint32 {
+	return schema.Base(min(max(t.UnixMilli(), 0), int64(math.MaxUint32)*1000))
+}
+
+// A pass looks at some hours of a part.
+type pass struct {
+	*Compactor
+	part
+	lease   *lease
+	renewed time.Time // when the lease was written last
+	done    tally
+	begun   time.Time
+}
+
+// run goes from metric to metric, whose rows of one hour are neighbours, and finds them by their
+// rows. How far it is, is in the lease at its end, whatever ends it.
+func (p *pass) run(ctx context.Context) error {
+	p.begun = time.Now()
+	err := p.walk(ctx)
+	if errors.Is(err, errLeaseLost) {
+		return err
+	}
+	// The lease is given back even if the process is ending.
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTime/10)
+	defer cancel()
+	next := p.lease.Lease
+	if err == nil {
+		next = finished(next)
+	}
+	next.Owner, next.Until = "", 0
+	_, giveErr := p.write(last, p.lease, next)
+	return errors.Join(err, giveErr)
+}
+
+func (p *pass) walk(ctx context.Context) error {
+	at := append([]byte{}, p.start...) // nil is the end
+	if bytes.Compare(p.lease.At, at) > 0 {
+		at = p.lease.At
+	}
+	for at != nil && (len(p.stop) == 0 || bytes.Compare(at, p.stop) < 0) {
+		key, err := p.firstRow(ctx, at)
+		if err != nil || key == nil {
+			return err
+		}
+		rows, ok := p.o.Layout.RowsBetween(key, p.lease.From, p.lease.To)
+		if ok {
+			if err := p.metric(ctx, rows, at); err != nil {
+				return err
+			}
+		}
+		if at = rows.Next; at != nil {
+			if err := p.reach(ctx, at); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// firstRow is the first row key of the part from a key on, nil if there is none.
+func (p *pass) firstRow(ctx context.Context, from []byte) ([]byte, error) {
+	scan := kv.Scan{Table: p.o.Data, Family: schema.FamilyData, Start: from, Stop: p.stop, KeysOnly: true, Limit: 1}
+	for row, err := range p.o.DB.Scan(ctx, scan) {
+		if err != nil {
+			return nil, fmt.Errorf("look for closed rows: %w", err)
+		}
+		return row.Key, nil
+	}
+	return nil, nil
+}
+
+// reach notes from time to time that all rows before a key were looked at.
+func (p *pass) reach(ctx context.Context, at []byte) error {
+	now := p.o.Now()
+	if now.Sub(p.renewed) < renewEvery {
+		return nil
+	}
+	next := p.lease.Lease
+	next.At, next.Until = at, now.Add(leaseTime).UnixMilli()
+	ok, err := p.write(ctx, p.lease, next)
+	if err == nil && !ok {
+		err = errLeaseLost
+	}
+	p.renewed = now
+	return err
+}
+
+// log reports what a pass did.
+func (p *pass) log(err error) {
+	d := &p.done
+	p.note(func(s *Status) { s.Rows, s.Removed = s.Rows+d.rows, s.Removed+d.removed })
+	if d.rows == 0 && d.damaged == 0 {
+		return
+	}
+	l := p.lease
+	p.o.Logger.Info("compacted closed rows", "table", p.o.Data, "rows", d.rows, "cells_removed", d.removed, "bytes_before", d.before, "bytes_after", d.after,
+		"rows_read", d.read, "rows_damaged", d.damaged, "duration", time.Since(p.begun), "part", fmt.Sprintf("%x", p.start), "done_until", time.Unix(int64(l.Done), 0).UTC(), "ended_early", err != nil)
+}
