@@ -30,7 +30,7 @@ func TestRandomQueries(t *testing.T) {
 	promtest.WriteDemo(t, theirs)
 	library := promqltest.NewTestEngine(t, false, 5*time.Minute, 50_000_000)
 	registry := prometheus.NewRegistry()
-	engine := rangeql.New(rangeql.Options{Library: library, MaxSamples: 50_000_000, Timeout: time.Minute, Registerer: registry})
+	engine := rangeql.New(rangeql.Options{Library: library, DelayedNames: true, StartTimes: true, MaxSamples: 50_000_000, Timeout: time.Minute, Registerer: registry})
 	var names []labels.Labels
 	for _, name := range []string{"requests_total", "temperature", "limit", "latency", "changing"} {
 		for _, instance := range []string{"a", "b", "c:9090"} {

@@ -105,6 +105,24 @@ func TestAgainstTSDB(t *testing.T) {
 	}
 }
 
+// TestJoinedSeries asks often for series that the engine joins after it removed their names.
+func TestJoinedSeries(t *testing.T) {
+	ours := newMemStorage(t)
+	theirs := teststorage.New(t, func(o *tsdb.Options) { o.OutOfOrderTimeWindow = 0 })
+	promtest.WriteDemo(t, ours)
+	promtest.WriteDemo(t, theirs)
+	engine := promqltest.NewTestEngine(t, false, 5*time.Minute, promqltest.DefaultMaxSamplesPerQuery)
+	const expr = `(temperature - changing) or -temperature{instance!="c:9090"}`
+	for range 20 {
+		query := func(q promstorage.Queryable) (promql.Query, error) {
+			return engine.NewRangeQuery(t.Context(), q, nil, expr, time.UnixMilli(600_000), time.UnixMilli(promtest.DemoEnd+600_000), 61*time.Second)
+		}
+		if found := compareQueries(t, expr, query, ours, theirs); found != 3 {
+			t.Fatalf("%s finds %d series, want 3", expr, found)
+		}
+	}
+}
+
 // compareQueries compares two answers and returns the number of their series.
 func compareQueries(t *testing.T, name string, query func(promstorage.Queryable) (promql.Query, error), ours, theirs promstorage.Queryable) int {
 	t.Helper()
@@ -143,7 +161,10 @@ func result(t *testing.T, query func(promstorage.Queryable) (promql.Query, error
 	return res.Value, res.Err
 }
 
-// resultOptions tolerates sums that were computed in another order, and nothing else.
+// resultOptions tolerates sums that were computed in another order. It also ignores
+// Series.DropName, which tells the engine to remove a name and is of no use after that: it reaches
+// no caller of the API. Where the engine joins series that differ in their names only, it takes the
+// field from whichever its map returned first, so two runs over one storage differ.
 func resultOptions() []cmp.Option {
 	return []cmp.Option{
 		cmp.Comparer(labels.Equal),
@@ -154,5 +175,6 @@ func resultOptions() []cmp.Option {
 			return cmp.Equal(a.Copy().Compact(0).String(), b.Copy().Compact(0).String()) || a.Equals(b)
 		}),
 		cmpopts.EquateApprox(1e-12, 1e-12), cmpopts.EquateNaNs(), cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(promql.Sample{}, promql.Series{}),
+		cmpopts.IgnoreFields(promql.Series{}, "DropName"),
 	}
 }
