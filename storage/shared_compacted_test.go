@@ -46,6 +46,30 @@ func TestHeldCorrectionsOfCompactedRows(t *testing.T) {
 	}
 }
 
+// A TSD's compaction deletes a cell by its qualifier, which the cell of an earlier compaction had as
+// well. An adapter replaced the earlier one before its sources were deleted, so nothing shows any
+// more that it was a compaction's: its points count as written with it. It was no source of the
+// second compaction, so a correction from before the first one stays.
+func TestSecondCompactionWithTheSameQualifier(t *testing.T) {
+	const held, through = 0, 2
+	w := newWorld(t, 1, 0)
+	w.putSeconds(1, 3, 1.5)
+	w.clock.Add(1000)
+	w.acknowledge(w.adapters[held], 1000, 4.5)
+	w.clock.Add(1000)
+	w.compact(w.keys[0])
+	w.acknowledge(w.adapters[through], 3000, 5.5)
+	w.clock.Add(1000)
+	w.finish()
+	w.acknowledge(w.adapters[through], 3000, 6.5) // 1000 and 2000 have a cell of their own again
+	w.clock.Add(1000)
+	w.compact(w.keys[0])
+	w.clock.Add(1000)
+	w.finish()
+	w.adapters[held].flush()
+	w.check()
+}
+
 // A point that was put after a cell with ages counts as newer than what adapters have held since
 // before, though the cell is gone and HBase has forgotten it.
 func TestAgesOfForgottenCells(t *testing.T) {

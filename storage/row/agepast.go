@@ -21,12 +21,17 @@ type past struct {
 	erased []schema.Age
 
 	hidden []int // scratch
+	// scratch: the points that ageOf has looked at, and for each first tombstone of a qualifier the
+	// number of the last of them for which a version of that qualifier was taken
+	asked int
+	taken []int
 }
 
 // deletedCell is a cell that is hidden and was deleted by its qualifier.
 type deletedCell struct {
 	agedCell
 	tombstones tombstones // of its qualifier
+	qualifier  int        // the index of the first of them
 }
 
 // pastPoint is a point of a deleted cell.
@@ -51,6 +56,7 @@ func (p *past) load(r *agedRow, ages []agedCell) {
 	if len(ages) == 0 && len(h.Hidden) == 0 {
 		return
 	}
+	p.taken = slices.Grow(p.taken[:0], len(p.tombstones))[:len(p.tombstones)]
 	broken := len(r.Broken) // no reader meets what is hidden
 	defer func() { r.Broken = r.Broken[:broken] }()
 	for i, c := range h.Hidden {
@@ -126,7 +132,8 @@ func (p *past) loadDeleted(r *agedRow, ages []agedCell) {
 	hidden := r.history.Hidden
 	slices.SortFunc(p.hidden, func(a, b int) int { return cmp.Compare(hidden[b].Time, hidden[a].Time) })
 	for _, i := range p.hidden {
-		tombstones := p.tombstones.of(hidden[i].Qualifier)
+		first, end := p.tombstones.span(hidden[i].Qualifier)
+		tombstones := p.tombstones[first:end]
 		if len(tombstones) == 0 || len(p.points) > pastMost {
 			continue
 		}
@@ -137,7 +144,7 @@ func (p *past) loadDeleted(r *agedRow, ages []agedCell) {
 		if at, ok := agesPutAt(ages, c.Time); ok {
 			c.ages = ages[at].ages
 		}
-		p.cells = append(p.cells, deletedCell{c, tombstones})
+		p.cells = append(p.cells, deletedCell{c, tombstones, first})
 		for _, point := range c.points {
 			p.points = append(p.points, pastPoint{Point: point, cell: len(p.cells) - 1})
 		}
@@ -186,7 +193,8 @@ func (p *past) at(offset uint32) []pastPoint {
 }
 
 // ageOf returns when a point of a cell that a compaction may have made was acknowledged, given what
-// the past has at its offset.
+// the past has at its offset. The compaction read one version of each qualifier, the latest: older
+// ones were hidden before, although its deletions cover them too.
 func (p *past) ageOf(r *agedRow, c *agedCell, point schema.Point, had []pastPoint) int64 {
 	before := int64(0)
 	gone := int64(-1) // when the cell was deleted; looked up when it is needed
@@ -195,9 +203,10 @@ func (p *past) ageOf(r *agedRow, c *agedCell, point schema.Point, had []pastPoin
 			before = at
 		}
 	}
-	for i := range had {
+	p.asked++
+	for i := range slices.Backward(had) {
 		h := &p.cells[had[i].cell]
-		if h.Time >= c.Time || !had[i].SameValue(point) {
+		if h.Time >= c.Time || p.taken[h.qualifier] == p.asked || !had[i].SameValue(point) {
 			continue
 		}
 		if gone < 0 {
@@ -205,6 +214,7 @@ func (p *past) ageOf(r *agedRow, c *agedCell, point schema.Point, had []pastPoin
 		}
 		if h.compacted(c.Time, gone) {
 			before = max(before, had[i].age)
+			p.taken[h.qualifier] = p.asked
 		}
 	}
 	if before == 0 {

@@ -148,15 +148,16 @@ func (g tombstones) load(all []kv.Tombstone) tombstones {
 
 // of returns the deletions of a qualifier.
 func (g tombstones) of(qualifier []byte) tombstones {
-	from, found := slices.BinarySearchFunc(g, qualifier, func(d kv.Tombstone, q []byte) int { return bytes.Compare(d.Qualifier, q) })
-	if !found {
-		return nil
-	}
-	to := from + 1
-	for to < len(g) && bytes.Equal(g[to].Qualifier, qualifier) {
-		to++
-	}
+	from, to := g.span(qualifier)
 	return g[from:to]
+}
+
+// span returns where the deletions of a qualifier begin and end.
+func (g tombstones) span(qualifier []byte) (from, to int) {
+	from, _ = slices.BinarySearchFunc(g, qualifier, func(d kv.Tombstone, q []byte) int { return bytes.Compare(d.Qualifier, q) })
+	for to = from; to < len(g) && bytes.Equal(g[to].Qualifier, qualifier); to++ {
+	}
+	return from, to
 }
 
 // since returns those of one qualifier at or after a time.
