@@ -62,25 +62,34 @@ func (p *Days) isEmpty(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// note notes the days that is in the row of a series. Without one it is none, if the store is
-// whole, else unknown: any day.
-func (p *Days) note(id index.ID, cells []kv.StoredCell) {
+// note notes the days in the row of a series.
+func (p *Days) note(id index.ID, cells []kv.StoredCell) { p.keep(id, p.ofRow(cells)) }
+
+// keep notes the days that the table has of a series.
+func (p *Days) keep(id index.ID, d days) {
+	if d != noDays {
+		p.of(id).read(d)
+	}
+}
+
+// ofRow returns the days in the row of a series. A row without them has none, if the store is
+// whole; otherwise they are unknown: any day.
+func (p *Days) ofRow(cells []kv.StoredCell) days {
 	for _, c := range cells {
 		if c.Coded != nil {
 			continue // a document
 		}
 		if first, last, ok := schema.ParseSpan(c.Qualifier, c.Value); ok {
-			p.of(id).read(daysOf(first, last))
-			return
+			return daysOf(first, last)
 		}
 		if string(c.Qualifier) == string(schema.SpanQualifier()) {
-			p.of(id).read(everyDay) // of a later version: it tells nothing
-			return
+			return everyDay // of a later version: it tells nothing
 		}
 	}
-	if !p.whole {
-		p.of(id).read(everyDay)
+	if p.whole {
+		return noDays
 	}
+	return everyDay
 }
 
 // Widen notes that a row of a series is about to be put, and appends the series to those whose days

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -61,21 +63,92 @@ func (l *Loader) loadAlone(ctx context.Context, scan kv.Scan) error {
 	if err := l.days.Begin(ctx); err != nil {
 		return err
 	}
-	return l.db.Rows.ScanStored(ctx, scan, func(key []byte, cells []kv.StoredCell) error {
-		if id, ok := l.addMeta(key); ok {
-			l.days.note(id, cells)
+	rows, done := make(chan *metaRows), make(chan *metaRows, 2)
+	done <- &metaRows{}
+	done <- &metaRows{}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer close(rows)
+		return l.readMeta(ctx, scan, rows, done)
+	})
+	group.Go(func() error {
+		var ids []index.ID
+		for r := range rows {
+			ids = l.addRows(ids[:0], r)
+			done <- r
 		}
 		return nil
 	})
+	return group.Wait()
 }
 
-// addMeta adds the series of a row of tsdb-meta; ok is false when it is no series.
-func (l *Loader) addMeta(key []byte) (id index.ID, ok bool) {
-	id, _, err := l.index.Add(key)
+// metaRows is rows of tsdb-meta on their way to the index.
+type metaRows struct {
+	tsuids []byte // one after the other
+	ends   []int  // of the TSUIDs
+	days   []days
+}
+
+// metaRowsAtOnce is how many rows are added to the index under one lock.
+const metaRowsAtOnce = 1024
+
+// readMeta sends the rows of a scan, in its order, while those before are added to the index. It
+// uses the memory that comes back by done.
+func (l *Loader) readMeta(ctx context.Context, scan kv.Scan, to chan<- *metaRows, done <-chan *metaRows) error {
+	r := <-done
+	send := func() error {
+		select {
+		case to <- r:
+			r = <-done
+			r.tsuids, r.ends, r.days = r.tsuids[:0], r.ends[:0], r.days[:0]
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	err := l.db.Rows.ScanStored(ctx, scan, func(key []byte, cells []kv.StoredCell) error {
+		if !l.isTSUID(key) {
+			return nil
+		}
+		r.tsuids = append(r.tsuids, key...)
+		r.ends = append(r.ends, len(r.tsuids))
+		r.days = append(r.days, l.days.ofRow(cells))
+		if len(r.ends) < metaRowsAtOnce {
+			return nil
+		}
+		return send()
+	})
+	if err != nil {
+		return err
+	}
+	return send()
+}
+
+// addRows adds the series of rows, and their days.
+func (l *Loader) addRows(ids []index.ID, r *metaRows) []index.ID {
+	ids = l.index.AddAll(ids, r.tsuids, r.ends)
+	for i, id := range ids {
+		l.registry.Note(id)
+		l.days.keep(id, r.days[i])
+	}
+	return ids
+}
+
+// addMeta adds the series of a row of tsdb-meta, if it is one.
+func (l *Loader) addMeta(key []byte) {
+	if !l.isTSUID(key) {
+		return
+	}
+	if id, _, err := l.index.Add(key); err == nil {
+		l.registry.Note(id)
+	}
+}
+
+// isTSUID reports whether the key of a row of tsdb-meta is a TSUID. It logs one that is not.
+func (l *Loader) isTSUID(key []byte) bool {
+	_, _, err := l.o.Layout.ParseTSUID(key)
 	if err != nil {
 		l.o.Logger.Warn("row key in tsdb-meta is not a TSUID of the configured UID widths; skipped", "row", hex.EncodeToString(key), "err", err)
-		return 0, false
 	}
-	l.registry.Note(id)
-	return id, true
+	return err == nil
 }
