@@ -167,14 +167,20 @@ func (x *Index) place(tree uint16, names []string, tsuid []byte) place {
 // says reports whether the rows of a path, which all exist, and the leaf have the names of the
 // path.
 func (x *Index) says(tree uint16, names []string, leaf uint32) bool {
+	last := len(names) - 1
+	return x.branchesSay(tree, names[:last]) && string(x.at(x.entries[leaf].name)) == x.shown(names[last])
+}
+
+// branchesSay reports whether branches, which all exist, have these names.
+func (x *Index) branchesSay(tree uint16, names []string) bool {
 	at := x.branches[cellID{noBranch, uint32(tree)}]
-	for _, name := range names[:len(names)-1] {
+	for _, name := range names {
 		at = x.branches[cellID{at, schema.NameHash(name)}]
 		if string(x.at(x.entries[at].name)) != x.shown(name) {
 			return false
 		}
 	}
-	return string(x.at(x.entries[leaf].name)) == x.shown(names[len(names)-1])
+	return true
 }
 
 // lookup reports whether a series is found below a branch by names alone.
@@ -205,7 +211,7 @@ func (f *Forest) keep(ctx context.Context, collisions, also []insertion) error {
 	f.writes++
 	// no row begins so: ids of trees begin at 1
 	key, done := fmt.Sprintf("\x00\x00kept %d", f.writes), make(chan struct{})
-	f.inflight[key] = done
+	f.inflight[key] = claim{done: done}
 	f.mu.Unlock()
 	err := f.db.Apply(ctx, f.o.TreeTable, schema.FamilyData, append(collidedRows(collided), alsoRows(also)...))
 	f.mu.Lock()

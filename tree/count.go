@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
@@ -45,7 +46,7 @@ func (n *Counts) add(id uint16, row, qualifier []byte) {
 		n.Leaves++
 	} else if _, also := parseAlso(qualifier); also {
 		n.Shared++
-	} else if string(qualifier) == branchColumn {
+	} else if bytes.Equal(qualifier, schema.BranchQualifier()) {
 		n.Branches++
 	}
 }

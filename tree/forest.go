@@ -46,6 +46,7 @@ const overlap = 5 * 60 * 1000
 // paths. It is safe for concurrent use.
 type Forest struct {
 	db     kv.KV
+	engine *kv.Engine // of db
 	o      Options
 	making chan struct{} // held while the default tree is made
 
@@ -66,8 +67,8 @@ type Forest struct {
 	// missed is true when a cell was written whose parent branch the index did not have.
 	missed bool
 	writes int // cells claimed so far
-	// cells that a call of Observe is writing, by row and qualifier; closed when it is over
-	inflight map[string]chan struct{}
+	// cells that a call of Observe is writing, by row and qualifier
+	inflight map[string]claim
 	// cells that a call failed to write, so that the index may lack them
 	unsure map[string]bool
 }
@@ -84,7 +85,7 @@ func New(db kv.KV, o Options) *Forest {
 		o.Inverse = func(t *Tree) bool { return t.def.Enabled }
 	}
 	return &Forest{
-		db: db, o: o, index: NewIndex(o.Shown), inflight: map[string]chan struct{}{}, unsure: map[string]bool{},
+		db: db, engine: kv.NewEngine(db, o.Exclusive), o: o, index: NewIndex(o.Shown), inflight: map[string]claim{}, unsure: map[string]bool{},
 		making: make(chan struct{}, 1),
 	}
 }
@@ -156,8 +157,8 @@ func (f *Forest) catchUp(index *Index) (waiting []chan struct{}, done bool) {
 		return nil, true
 	}
 	f.missed = false
-	for _, over := range f.inflight {
-		waiting = append(waiting, over)
+	for _, c := range f.inflight {
+		waiting = append(waiting, c.done)
 	}
 	return waiting, false
 }

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"math"
 	"slices"
@@ -26,7 +25,7 @@ type Index struct {
 	branches, leaves map[cellID]uint32
 	trees            []uint16 // that have a root, ascending
 	byName           btree    // of (parent, name, leaves first, entry)
-	text             []byte   // names as they are shown and TSUIDs, each after its length
+	text             text     // names as they are shown and TSUIDs
 	leafCount        int
 	collided         map[string]uint32 // leaves that no column holds, by tree and TSUID
 	hidden           map[uint32]bool   // leaves of columns whose series are collided
@@ -56,7 +55,7 @@ func NewIndex(shown func(stored string) string) *Index {
 		shown = asStored
 	}
 	return &Index{
-		shown: shown, branches: map[cellID]uint32{}, leaves: map[cellID]uint32{}, text: []byte{0},
+		shown: shown, branches: map[cellID]uint32{}, leaves: map[cellID]uint32{},
 		collided: map[string]uint32{}, hidden: map[uint32]bool{}, also: map[alsoID]uint32{}, shared: map[uint16]Sharing{},
 	}
 }
@@ -165,6 +164,11 @@ func (x *Index) AddLeaf(key schema.BranchKey, hash uint32, leaf schema.Leaf) (ok
 func (x *Index) branch(key schema.BranchKey) (branch uint32, ok bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
+	return x.branchOf(key)
+}
+
+// branchOf is branch. The caller holds mu.
+func (x *Index) branchOf(key schema.BranchKey) (branch uint32, ok bool) {
 	at, ok := x.parent(key)
 	if !ok {
 		return 0, false
@@ -252,20 +256,8 @@ func (x *Index) before(parent uint32, name []byte, branch bool, entry uint32) fu
 }
 
 // store keeps bytes and returns their place.
-func (x *Index) store(b []byte) (place uint32, err error) {
-	if len(x.text)+len(b)+binary.MaxVarintLen64 > math.MaxUint32 {
-		return 0, errFull
-	}
-	place = uint32(len(x.text))
-	x.text = append(binary.AppendUvarint(x.text, uint64(len(b))), b...)
-	return place, nil
-}
+func (x *Index) store(b []byte) (place uint32, err error) { return x.text.add(b) }
 
 // at returns what is kept at a place. It never changes, so it may be used after the lock is given
 // up.
-func (x *Index) at(place uint32) []byte {
-	n, width := binary.Uvarint(x.text[place:])
-	begin := int(place) + width
-	end := begin + int(n)
-	return x.text[begin:end:end]
-}
+func (x *Index) at(place uint32) []byte { return x.text.at(place) }

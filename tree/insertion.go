@@ -13,22 +13,59 @@ import (
 type insertionRound struct {
 	forest   *Forest
 	cells    []newCell
-	own      map[string]int // by row and qualifier: place in cells
 	done     chan struct{}
 	others   []chan struct{} // of calls that write cells which this round needs
 	again    []insertion     // what must wait for them, or for a leaf of this round
-	inserted []insertion     // what has a leaf after this round
+	inserted []inserted      // what has a leaf after this round
+	parent   parentBranch    // of the insertion before
+	row      branchRow       // of the leaf that was added before
+	key      []byte          // scratch memory
+}
+
+// A claim is a cell that a call is writing.
+type claim struct {
+	round *insertionRound // nil: of another kind
+	cell  int             // in the round, when it was taken
+	done  chan struct{}   // closed when it is over
+}
+
+// inserted is a series that has a leaf after a round.
+type inserted struct {
+	insertion
+	// placed means that the index is known to have it under its names: no other process writes.
+	placed bool
+}
+
+// parentBranch is where the index has the branches of a path.
+type parentBranch struct {
+	tree   *Tree
+	names  []string
+	row    []byte
+	branch uint32 // the last one that is known
+	known  int    // branches that are known, the root included
+	taken  bool   // this round writes the branches that are not known
 }
 
 // A newCell is a cell to write.
 type newCell struct {
 	Step
+	key  string // row and qualifier
 	tree *Tree
 	name string
 	// absent is true when the table is known not to have the cell.
 	absent bool
 	// holder is the leaf that is there already. It has no TSUID if it could not be read.
-	holder *schema.Leaf
+	holder   *schema.Leaf
+	inserted int // of a leaf: the place of its series in the round's list
+}
+
+// branchRow is where the index has the branch of a row.
+type branchRow struct {
+	key    []byte
+	names  []string // of a path that leads to it
+	branch uint32
+	ok     bool
+	named  bool // it and those above it have these names
 }
 
 // beginRound takes the cells that the insertions need, and that no call is known to have written or
@@ -36,7 +73,7 @@ type newCell struct {
 func (f *Forest) beginRound(p *observation) *insertionRound {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c := &insertionRound{forest: f, own: map[string]int{}, done: make(chan struct{})}
+	c := &insertionRound{forest: f, done: make(chan struct{}), cells: make([]newCell, 0, len(p.todo)), inserted: make([]inserted, 0, len(p.todo))}
 	f.index.mu.RLock()
 	defer f.index.mu.RUnlock()
 	for _, one := range p.todo {
@@ -44,7 +81,7 @@ func (f *Forest) beginRound(p *observation) *insertionRound {
 		case !c.insert(p, one):
 			c.again = append(c.again, one)
 		case one.hasLeaf():
-			c.inserted = append(c.inserted, one)
+			c.inserted = append(c.inserted, inserted{insertion: one})
 		}
 	}
 	f.writes += len(c.cells)
@@ -59,27 +96,38 @@ func (c *insertionRound) insert(p *observation, one insertion) (ok bool) {
 	if !hasLeaf {
 		route.Branches = nil
 	}
-	branch, known := c.forest.index.locate(one.tree.id, route.Branches)
-	if hasLeaf && known > len(route.Branches) {
-		if holder := c.forest.index.holder(branch, route.Leaf); holder != nil {
+	at := c.parentOf(one.tree, route.Branches)
+	if hasLeaf && at.known > len(route.Branches) {
+		if holder := c.forest.index.holder(at.branch, route.Leaf); holder != nil {
 			p.collide(one, holder)
 			return true
 		}
 	}
-	row := schema.BranchRow(one.tree.id, route.Branches...)
-	for depth := known; depth <= len(route.Branches); depth++ {
-		if !c.takeBranch(one.tree, row, route.Branches[:depth]) {
+	for depth := at.known; depth <= len(route.Branches) && !at.taken; depth++ {
+		if !c.takeBranch(one.tree, at.row, route.Branches[:depth]) {
 			return false // another call writes a parent branch; look again when the index has it
 		}
 	}
-	return !hasLeaf || c.takeLeaf(one, row)
+	at.taken = true
+	return !hasLeaf || c.takeLeaf(one, at)
+}
+
+// parentOf finds the branches of a path. Neighbours mostly have them in common.
+func (c *insertionRound) parentOf(t *Tree, names []string) *parentBranch {
+	at := &c.parent
+	if at.tree == t && slices.Equal(at.names, names) {
+		return at
+	}
+	*at = parentBranch{tree: t, names: names, row: schema.BranchRow(t.id, names...)}
+	at.branch, at.known = c.forest.index.locate(t.id, names)
+	return at
 }
 
 // takeBranch takes the branch under these names. row is its own row, or that of a branch below it.
 func (c *insertionRound) takeBranch(t *Tree, row []byte, names []string) (ok bool) {
 	row = row[:len(row)-schema.ChildWidth*(schema.Depth(row)-len(names))]
-	key := string(row) + branchColumn
-	if _, ours := c.own[key]; ours {
+	key := c.keyOf(row, schema.BranchQualifier())
+	if taken := c.forest.inflight[string(key)]; taken.round == c {
 		return true
 	}
 	name := schema.RootName
@@ -92,33 +140,34 @@ func (c *insertionRound) takeBranch(t *Tree, row []byte, names []string) (ok boo
 }
 
 // takeLeaf takes the leaf of a series. ok is false when another series of this call has it.
-func (c *insertionRound) takeLeaf(one insertion, row []byte) (ok bool) {
-	step := Step{Row: row, Qualifier: schema.LeafQualifier(one.route.Leaf), Leaf: one.tsuid}
-	key := string(row) + string(step.Qualifier)
-	if at, ours := c.own[key]; ours {
-		return bytes.Equal(c.cells[at].Leaf, one.tsuid)
+func (c *insertionRound) takeLeaf(one insertion, at *parentBranch) (ok bool) {
+	step := Step{Row: at.row, Qualifier: schema.LeafQualifier(one.route.Leaf), Leaf: one.tsuid}
+	key := c.keyOf(step.Row, step.Qualifier)
+	if taken := c.forest.inflight[string(key)]; taken.round == c {
+		return bytes.Equal(c.cells[taken.cell].Leaf, one.tsuid)
 	}
-	return c.take(key, newCell{tree: one.tree, name: one.route.Leaf, Step: step}, func() []byte {
-		return leafValue(one.route.Leaf, one.tsuid)
-	})
+	return c.take(key, newCell{tree: one.tree, name: one.route.Leaf, Step: step, inserted: len(c.inserted)}, func() []byte { return leafValue(one.route.Leaf, one.tsuid) })
 }
 
-// branchColumn is the column of branches in the keys of cells.
-var branchColumn = string(schema.BranchQualifier())
+// keyOf returns the key of a cell, which is valid until the next call.
+func (c *insertionRound) keyOf(row, qualifier []byte) []byte {
+	c.key = append(append(c.key[:0], row...), qualifier...)
+	return c.key
+}
 
 // take takes a cell. ok is false when another call has it. document is called only if the cell is
 // to be written.
-func (c *insertionRound) take(key string, cell newCell, document func() []byte) (ok bool) {
-	if other, taken := c.forest.inflight[key]; taken {
-		if !slices.Contains(c.others, other) {
-			c.others = append(c.others, other)
+func (c *insertionRound) take(key []byte, cell newCell, document func() []byte) (ok bool) {
+	f := c.forest
+	if other, taken := f.inflight[string(key)]; taken {
+		if !slices.Contains(c.others, other.done) {
+			c.others = append(c.others, other.done)
 		}
 		return false
 	}
-	cell.Value = document()
-	cell.absent = c.forest.o.Exclusive && c.forest.complete && !c.forest.unsure[key]
-	c.own[key] = len(c.cells)
-	c.forest.inflight[key] = c.done
+	cell.key, cell.Value = string(key), document()
+	cell.absent = f.o.Exclusive && f.complete && !f.unsure[cell.key]
+	f.inflight[cell.key] = claim{c, len(c.cells), c.done}
 	c.cells = append(c.cells, cell)
 	return true
 }
@@ -129,7 +178,8 @@ func (c *insertionRound) settle(p *observation, err error) {
 	f := c.forest
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for key := range c.own {
+	for i := range c.cells {
+		key := c.cells[i].key
 		delete(f.inflight, key)
 		if err == nil {
 			delete(f.unsure, key)
@@ -144,8 +194,8 @@ func (c *insertionRound) settle(p *observation, err error) {
 		return
 	}
 	p.todo = c.again
-	slices.SortStableFunc(c.cells, func(a, b newCell) int { return a.depth() - b.depth() })
-	for _, cell := range c.cells {
+	for _, i := range c.byDepth() {
+		cell := &c.cells[i]
 		if cell.holder != nil {
 			p.collide(insertion{tree: cell.tree, tsuid: cell.Leaf}, cell.holder.TSUID)
 		}
@@ -154,21 +204,42 @@ func (c *insertionRound) settle(p *observation, err error) {
 	c.place(p)
 }
 
+// byDepth orders the cells by their parents: branches from the root downwards, then leaves.
+func (c *insertionRound) byDepth() []int {
+	order := make([]int, 0, len(c.cells))
+	for i := range c.cells {
+		if c.cells[i].Leaf == nil {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return c.cells[a].depth() - c.cells[b].depth() })
+	for i := range c.cells {
+		if c.cells[i].Leaf != nil {
+			order = append(order, i)
+		}
+	}
+	return order
+}
+
 // place finds where the series are now. The caller holds the forest's lock.
 func (c *insertionRound) place(p *observation) {
 	f := c.forest
 	f.index.mu.RLock()
 	defer f.index.mu.RUnlock()
-	for _, one := range c.inserted {
+	for i := range c.inserted {
+		one := &c.inserted[i].insertion
+		if c.inserted[i].placed {
+			continue
+		}
 		where := f.index.place(one.tree.id, one.names(), one.tsuid)
 		switch {
 		case where == unknown && one.tries < maxTries: // another index came into use meanwhile, or the leaf cannot be read
 			one.tries++
-			p.todo = append(p.todo, one)
+			p.todo = append(p.todo, *one)
 		case where == unknown, where == hashTaken:
-			p.collided = append(p.collided, one)
+			p.collided = append(p.collided, *one)
 		case where == shared:
-			p.also = append(p.also, one)
+			p.also = append(p.also, *one)
 		}
 	}
 }
@@ -182,20 +253,43 @@ const maxUnsure = 1 << 20
 
 // index adds a cell to the index in use. An index that is being loaded may lack the parent branch
 // of the cell.
-func (c *insertionRound) index(cell newCell) {
+func (c *insertionRound) index(cell *newCell) {
+	f := c.forest
 	var ok bool
 	var err error
-	key, _ := schema.ParseBranchRow(cell.Row)
 	switch leaf := cell.leaf(); {
 	case cell.Leaf == nil:
-		ok, err = c.forest.index.AddBranch(key, cell.name)
-	case len(leaf.TSUID) > 0:
-		ok, err = c.forest.index.AddLeaf(key, schema.NameHash(cell.name), leaf)
-	default: // a leaf that could not be read is in no index
+		key, _ := schema.ParseBranchRow(cell.Row)
+		ok, err = f.index.AddBranch(key, cell.name)
+	case len(leaf.TSUID) == 0: // a leaf that could not be read is in no index
 		return
+	default:
+		at := c.rowOf(cell)
+		if ok = at.ok; ok {
+			err = f.index.addLeafTo(cell.tree.id, at.branch, schema.NameHash(cell.name), leaf)
+			c.inserted[cell.inserted].placed = at.named && cell.absent && err == nil
+		}
 	}
-	c.forest.missed = c.forest.missed || !ok
-	c.forest.complete = c.forest.complete && ok && err == nil
+	f.missed = f.missed || !ok
+	f.complete = f.complete && ok && err == nil
+}
+
+// rowOf finds the branch of a leaf in the index in use. Neighbours mostly have it in common.
+func (c *insertionRound) rowOf(leaf *newCell) *branchRow {
+	at, names := &c.row, c.inserted[leaf.inserted].route.Branches
+	// Names that share a hash have one row.
+	if at.key != nil && bytes.Equal(at.key, leaf.Row) && slices.Equal(at.names, names) {
+		return at
+	}
+	key, _ := schema.ParseBranchRow(leaf.Row)
+	x := c.forest.index
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	*at = branchRow{key: leaf.Row, names: names}
+	if at.branch, at.ok = x.branchOf(key); at.ok {
+		at.named = x.branchesSay(leaf.tree.id, names)
+	}
+	return at
 }
 
 // leaf returns the leaf that the cell holds now.
@@ -224,18 +318,22 @@ func (p *observation) collide(one insertion, holder []byte) {
 	}
 }
 
-// mutations returns cells as mutations of rows.
+// mutations returns cells as mutations of rows. Neighbours mostly are in one row.
 func mutations(cells []newCell) []kv.Mutation {
 	var rows []kv.Mutation
 	at := map[string]int{}
-	for _, cell := range cells {
-		i, ok := at[string(cell.Row)]
-		if !ok {
-			i = len(rows)
-			at[string(cell.Row)] = i
-			rows = append(rows, kv.Mutation{Key: cell.Row})
+	for i := range cells {
+		cell := &cells[i]
+		n := len(rows) - 1
+		if n < 0 || !bytes.Equal(rows[n].Key, cell.Row) {
+			var ok bool
+			if n, ok = at[string(cell.Row)]; !ok {
+				n = len(rows)
+				at[string(cell.Row)] = n
+				rows = append(rows, kv.Mutation{Key: cell.Row})
+			}
 		}
-		rows[i].Puts = append(rows[i].Puts, kv.Put{Qualifier: cell.Qualifier, Value: cell.Value})
+		rows[n].Puts = append(rows[n].Puts, kv.Put{Qualifier: cell.Qualifier, Value: cell.Value})
 	}
 	return rows
 }

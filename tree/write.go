@@ -17,7 +17,10 @@ import (
 // are check-and-puts, branches from the root downwards and then leaves, as a TSD does.
 func (c *insertionRound) write(ctx context.Context) error {
 	rank := c.forest.rank
-	slices.SortStableFunc(c.cells, func(a, b newCell) int { return rank(&a) - rank(&b) })
+	byRank := func(a, b newCell) int { return rank(&a) - rank(&b) }
+	if !slices.IsSortedFunc(c.cells, byRank) {
+		slices.SortStableFunc(c.cells, byRank)
+	}
 	for begin := 0; begin < len(c.cells); {
 		end := begin + 1
 		for end < len(c.cells) && rank(&c.cells[end]) == rank(&c.cells[begin]) {
@@ -47,7 +50,7 @@ func (f *Forest) rank(c *newCell) int {
 func (f *Forest) putAll(ctx context.Context, cells []newCell) error {
 	switch {
 	case cells[0].absent:
-		return f.db.Apply(ctx, f.o.TreeTable, schema.FamilyData, mutations(cells))
+		return f.engine.Put(ctx, f.o.TreeTable, schema.FamilyData, mutations(cells))
 	case f.o.Exclusive:
 		return f.putLacking(ctx, cells)
 	}
@@ -128,7 +131,7 @@ func (f *Forest) putLacking(ctx context.Context, cells []newCell) error {
 	if len(lacking) == 0 {
 		return nil
 	}
-	return f.db.Apply(ctx, f.o.TreeTable, schema.FamilyData, mutations(lacking))
+	return f.engine.Put(ctx, f.o.TreeTable, schema.FamilyData, mutations(lacking))
 }
 
 // fewCells is up to how many cells of a row are looked for one by one; more are taken from the

@@ -97,7 +97,7 @@ type sighting struct {
 
 // sightTogether resolves batches of new and known series in several goroutines at once.
 func sightTogether(t *testing.T, p *tape, seed uint64) []sighting {
-	s := storetest.Open(t, p)
+	s := storetest.Open(t, p, withTreeRows(p))
 	var (
 		group sync.WaitGroup
 		mu    sync.Mutex // guards seen
@@ -146,10 +146,40 @@ func TestFirstSightsSurviveCrashes(t *testing.T) {
 			n := r.IntN(len(p.changes) + 1)
 			db := p.after(t, n)
 			checkUIDs(t, db)
+			checkObserved(t, db)
 			checkSightings(t, db, seen, n)
 			if t.Failed() {
 				t.Fatalf("seed %d, after %d of %d changes", seed, n, len(p.changes))
 			}
+		}
+	}
+}
+
+// treeRows is an observer that does not wait for the disk, as trees do not.
+type treeRows struct{ db *kv.Engine }
+
+func (o treeRows) Observe(ctx context.Context, all []storage.NewSeries) error {
+	rows := make([]kv.Mutation, len(all))
+	for i, s := range all {
+		rows[i] = kv.Mutation{Key: bytes.Clone(s.TSUID), Puts: []kv.Put{{Qualifier: []byte("leaf"), Value: []byte(s.Series.Metric)}}}
+	}
+	return o.db.Put(ctx, "tsdb-tree", "t", rows)
+}
+
+func withTreeRows(db kv.KV) func(*storage.Options) {
+	return func(o *storage.Options) { o.Observer = treeRows{kv.NewEngine(db, true)} }
+}
+
+// checkObserved: every series with a tsdb-meta row has the rows of the observer.
+func checkObserved(t *testing.T, db kv.KV) {
+	t.Helper()
+	for row, err := range db.Scan(t.Context(), kv.Scan{Table: "tsdb-meta", Family: schema.FamilyMeta}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaves, err := db.Get(t.Context(), "tsdb-tree", "t", [][]byte{row.Key})
+		if err != nil || len(leaves[0].Cells) == 0 {
+			t.Errorf("%x is registered and was not observed: %v", row.Key, err)
 		}
 	}
 }
@@ -179,7 +209,7 @@ func checkUIDs(t *testing.T, db kv.KV) {
 // checkSightings checks what a process finds that starts after a crash which n changes survived.
 func checkSightings(t *testing.T, db kv.KV, seen []sighting, n int) {
 	t.Helper()
-	s := storetest.Open(t, db)
+	s := storetest.Open(t, db, withTreeRows(db))
 	var list []storage.Series
 	for _, see := range seen {
 		list = append(list, see.series)

@@ -45,8 +45,8 @@ func (d *Dictionary) Assign(ctx context.Context, kind schema.Kind, names []strin
 			return uids, repeat(err, len(names))
 		}
 	}
-	unknown := d.unknown(names, uids)
-	if len(unknown) == 0 {
+	unknown := newNamesOf(names, uids)
+	if unknown == nil {
 		return uids, nil
 	}
 	select {
@@ -55,106 +55,124 @@ func (d *Dictionary) Assign(ctx context.Context, kind schema.Kind, names []strin
 	case <-ctx.Done():
 		return uids, repeat(ctx.Err(), len(names))
 	}
-	failed := d.assignAll(ctx, kind, unknown)
+	d.assignAll(ctx, kind, unknown)
 	for i, name := range names {
 		if uids[i] != "" {
 			continue
 		}
-		if err := failed[name]; err != nil {
+		n := unknown.at[name]
+		if err := unknown.errs[n]; err != nil {
 			if errs == nil {
 				errs = make([]error, len(names))
 			}
 			errs[i] = err
 			continue
 		}
-		uids[i] = unknown[name]
+		uids[i] = unknown.uids[n]
 	}
 	return uids, errs
 }
 
-// unknown collects the distinct names that have no UID yet.
-func (d *Dictionary) unknown(names, uids []string) map[string]string {
-	var unknown map[string]string
-	for i, name := range names {
-		if uids[i] == "" {
-			if unknown == nil {
-				unknown = map[string]string{}
-			}
-			unknown[name] = ""
-		}
-	}
-	return unknown
+// newNames are distinct names that have no UID yet, with what becomes of them.
+type newNames struct {
+	names, uids []string
+	errs        []error
+	at          map[string]int // by name
 }
 
-// assignAll fills in the UIDs of unknown and returns the errors of those that failed.
-func (d *Dictionary) assignAll(ctx context.Context, kind schema.Kind, unknown map[string]string) map[string]error {
-	failed := map[string]error{}
-	names := make([]string, 0, len(unknown))
-	for name := range unknown {
-		if _, err := schema.EncodeName(name); err != nil {
-			failed[name] = fmt.Errorf("%w: %w", ErrName, err)
-			continue
+// newNamesOf collects the names that have no UID; nil: all have one.
+func newNamesOf(names, uids []string) *newNames {
+	missing := 0
+	for _, uid := range uids {
+		if uid == "" {
+			missing++
 		}
-		names = append(names, name)
+	}
+	if missing == 0 {
+		return nil
+	}
+	n := &newNames{names: make([]string, 0, missing), at: make(map[string]int, missing)}
+	for i, name := range names {
+		if _, twice := n.at[name]; uids[i] == "" && !twice {
+			n.at[name] = len(n.names)
+			n.names = append(n.names, name)
+		}
+	}
+	n.uids, n.errs = make([]string, len(n.names)), make([]error, len(n.names))
+	return n
+}
+
+// open returns the numbers of the names that have neither a UID nor an error.
+func (n *newNames) open() []int {
+	open := make([]int, 0, len(n.names))
+	for i := range n.names {
+		if n.uids[i] == "" && n.errs[i] == nil {
+			open = append(open, i)
+		}
+	}
+	return open
+}
+
+// fail gives all names that have no UID an error, unless they have one.
+func (n *newNames) fail(err error) {
+	for _, i := range n.open() {
+		n.errs[i] = err
+	}
+}
+
+// assignAll gives new names their UIDs or an error.
+func (d *Dictionary) assignAll(ctx context.Context, kind schema.Kind, n *newNames) {
+	for i, name := range n.names {
+		if _, err := schema.EncodeName(name); err != nil {
+			n.errs[i] = fmt.Errorf("%w: %w", ErrName, err)
+		}
 	}
 	// Another request, or another process, may have been faster while this one waited for its turn.
-	uids, err := d.Lookup(ctx, kind, names)
-	var missing []string
-	for i, name := range names {
-		switch {
-		case err != nil:
-			failed[name] = err
-		case uids[i] != "":
-			unknown[name] = uids[i]
-		default:
-			missing = append(missing, name)
-		}
+	if err := d.lookAgain(ctx, kind, n); err != nil {
+		n.fail(err)
+		return
 	}
-	if len(missing) == 0 {
-		return failed
+	open := n.open()
+	if len(open) == 0 {
+		return
 	}
-	first, err := d.draw(ctx, kind, len(missing))
+	first, err := d.draw(ctx, kind, len(open))
 	if err != nil {
-		for _, name := range missing {
-			failed[name] = err
-		}
-		return failed
+		n.fail(err)
+		return
 	}
-	if d.db.Exclusive && len(missing) >= manyNames {
-		got, ok, err := d.assignTogether(ctx, kind, missing, first)
+	if d.db.Exclusive && len(open) >= manyNames {
+		ok, err := d.assignTogether(ctx, kind, n, open, first)
 		if err != nil {
-			for _, name := range missing {
-				failed[name] = err
-			}
-			return failed
+			n.fail(err)
 		}
-		if ok {
-			for i, name := range missing {
-				unknown[name] = got[i]
-				d.remember(kind, name, got[i])
-			}
-			return failed
+		if ok || err != nil {
+			return
 		}
 	}
-	got, errs := make([]string, len(missing)), make([]error, len(missing))
 	var group errgroup.Group
 	group.SetLimit(concurrentAssignments)
-	for i, name := range missing {
+	for at, i := range open {
 		group.Go(func() error {
-			got[i], errs[i] = d.assign(ctx, kind, name, first+int64(i))
+			n.uids[i], n.errs[i] = d.assign(ctx, kind, n.names[i], first+int64(at))
 			return nil
 		})
 	}
-	_ = group.Wait() // the errors are in errs
-	for i, name := range missing {
-		if errs[i] != nil {
-			failed[name] = errs[i]
-			continue
+	_ = group.Wait() // the errors are in n
+	for _, i := range open {
+		if n.errs[i] == nil {
+			d.remember(kind, n.names[i], n.uids[i])
 		}
-		unknown[name] = got[i]
-		d.remember(kind, name, got[i])
 	}
-	return failed
+}
+
+// lookAgain finds the UIDs of names that have one by now.
+func (d *Dictionary) lookAgain(ctx context.Context, kind schema.Kind, n *newNames) error {
+	width := d.layout.Width(kind)
+	for _, i := range n.open() {
+		n.uids[i], _ = d.caches[kind].forward(n.names[i], width)
+	}
+	return d.fetchForward(ctx, kind, n.names, n.uids, n.open())
 }
 
 // draw reserves n ids where nothing speaks against an assignment.

@@ -91,7 +91,7 @@ func TestAssignTogetherFails(t *testing.T) {
 	for _, c := range []struct {
 		method kvtest.Method
 		nth    int
-	}{{kvtest.Get, 1}, {kvtest.Get, 2}, {kvtest.Increment, 1}, {kvtest.Apply, 1}, {kvtest.Apply, 2}} {
+	}{{kvtest.Get, 1}, {kvtest.Scan, 1}, {kvtest.Increment, 1}, {kvtest.Apply, 1}, {kvtest.Apply, 2}} {
 		for _, when := range []kvtest.When{kvtest.Before, kvtest.After} {
 			db := kvtest.New(newTable())
 			db.Fail(c.method, c.nth, when)

@@ -135,6 +135,20 @@ func (c *cache) putReverse(uid, name string) {
 func (c *cache) putBoth(name, uid string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.putNamed(name, uid)
+}
+
+// putAll is putBoth for each of the names.
+func (c *cache) putAll(names, uids []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, name := range names {
+		c.putNamed(name, uids[i])
+	}
+}
+
+// putNamed needs mu.
+func (c *cache) putNamed(name, uid string) {
 	if c.isRenamed(numberOf(uid), name) {
 		return
 	}
