@@ -303,6 +303,7 @@ func TestNewestWriteStaysOnSharedTables(t *testing.T) {
 								t.Log(line)
 							}
 						}
+						*w = world{} // the test keeps its cleanups, and so w, until its parent ends
 					})
 					for range 4 {
 						w.run(60, c.gap)

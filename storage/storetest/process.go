@@ -46,7 +46,10 @@ func Start(t testing.TB, db kv.KV, change ...func(*storage.Options)) *Process {
 	ctx, cancel := context.WithCancel(t.Context())
 	p := &Process{Store: s, t: t, stop: cancel, done: make(chan error, 1)}
 	go func(done chan<- error) { done <- s.Run(ctx) }(p.done)
-	t.Cleanup(p.Stop)
+	t.Cleanup(func() {
+		p.Stop()
+		p.Store = nil // the test keeps its cleanups, and so p, until its parent ends
+	})
 	for s.Ready(t.Context()) != nil {
 		if t.Context().Err() != nil {
 			t.Fatal(s.Ready(t.Context()))
