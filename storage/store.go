@@ -93,7 +93,7 @@ func (s *Store) newCompactor() *closed.Compactor {
 		return nil
 	}
 	return closed.New(closed.Options{
-		DB: s.db, Data: s.o.Tables.Data, Leases: s.o.Tables.Tree, Layout: s.layout, After: s.o.CompactAfter,
+		DB: s.db, Data: s.o.Tables.Data, Leases: s.o.Tables.Tree, Layout: s.layout, After: s.o.CompactAfter, Quiet: closed.Quiet,
 		Now: s.o.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 }

@@ -21,9 +21,8 @@ import (
 const (
 	// lookEvery is how often a process looks for work; hours close one by one.
 	lookEvery = time.Minute
-	// quiet is how long nobody may have written to a row, or deleted in it, before it is compacted.
-	// A TSD's own compaction of a row takes seconds.
-	quiet = 10 * time.Minute
+	// Quiet is the usual Options.Quiet. A TSD's own compaction of a row takes seconds.
+	Quiet = 10 * time.Minute
 	// lateAfter is how long after its first look an hour is looked at again, for points that came
 	// late and rows that were not quiet; lateHours is how many hours are looked at together then.
 	lateAfter = 24 * time.Hour
@@ -42,7 +41,9 @@ type Options struct {
 	Leases string     // the table of trees, in which the leases lie
 	Layout schema.Layout
 	// After is how long after the end of its hour a row counts as closed.
-	After      time.Duration
+	After time.Duration
+	// Quiet is how long nobody may have written to a row, or deleted in it, before it is compacted.
+	Quiet      time.Duration
 	Now        func() time.Time
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer

@@ -74,7 +74,7 @@ func (w *world) put(metric, series int, base uint32, from, to int) {
 // start starts a process.
 func (w *world) start(db kv.KV) *Compactor {
 	return New(Options{
-		DB: kv.NewEngine(db, false), Data: "tsdb", Leases: "tsdb-tree", Layout: w.layout, After: 2 * time.Hour,
+		DB: kv.NewEngine(db, false), Data: "tsdb", Leases: "tsdb-tree", Layout: w.layout, After: 2 * time.Hour, Quiet: Quiet,
 		Now: func() time.Time { return time.UnixMilli(w.clock) }, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	})
 }

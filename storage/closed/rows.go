@@ -36,7 +36,7 @@ func (p *pass) metric(ctx context.Context, rows schema.MetricRange, from []byte)
 	}
 	var keys [][]byte
 	cells := 0
-	since := p.o.Now().Add(-quiet).UnixMilli()
+	since := p.o.Now().Add(-p.o.Quiet).UnixMilli()
 	for r, err := range p.o.DB.Scan(ctx, scan) {
 		if err != nil {
 			return fmt.Errorf("read closed rows: %w", err)
@@ -104,7 +104,7 @@ func (p *pass) changes(ctx context.Context, keys [][]byte) ([]row.Compaction, er
 	if err != nil {
 		return nil, fmt.Errorf("read %d closed rows with their past: %w", len(keys), err)
 	}
-	since := p.o.Now().Add(-quiet).UnixMilli()
+	since := p.o.Now().Add(-p.o.Quiet).UnixMilli()
 	var changes []row.Compaction
 	for i := range past {
 		change, verdict := p.reconciler.Compact(&past[i], since, row.UniformSpan)

@@ -55,6 +55,9 @@ func (e *Engine) DescribeTables(ctx context.Context, names []string) ([]TableSpe
 	return specs, nil
 }
 
+// defaultBlock is HBase's own BLOCKSIZE.
+const defaultBlock = 64 << 10
+
 // families reads the attributes that a Family has; forever is the greatest number of seconds.
 func families(schema *pb.TableSchema) []Family {
 	var out []Family
@@ -70,6 +73,10 @@ func families(schema *pb.TableSchema) []Family {
 				f.Encoding = value
 			case "COMPRESSION":
 				f.Compression = value
+			case "BLOCKSIZE":
+				if size, err := strconv.Atoi(value); err == nil && size != defaultBlock {
+					f.Block = size
+				}
 			case "TTL":
 				if seconds, err := strconv.Atoi(value); err == nil && seconds < math.MaxInt32 {
 					f.TTL = time.Duration(seconds) * time.Second

@@ -46,6 +46,7 @@ func TestLive(t *testing.T) {
 	})
 	t.Run("versioned", func(t *testing.T) { testVersioned(t, c) })
 	t.Run("tsd", func(t *testing.T) { testTSD(t, c) })
+	t.Run("closed", func(t *testing.T) { testClosed(t, c) })
 	t.Run("store", func(t *testing.T) { testStore(t, c) })
 	t.Run("tables", func(t *testing.T) { testTables(t, c) })
 	t.Run("split", func(t *testing.T) { testSplit(t, c) })

@@ -27,6 +27,7 @@ type Family struct {
 	Encoding    string        // DATA_BLOCK_ENCODING
 	Compression string        // or CompressionAuto in a table to make
 	TTL         time.Duration // how long cells live; 0 is forever
+	Block       int           // BLOCKSIZE in bytes; 0 is HBase's own, 64 KiB
 }
 
 // CompressionAuto asks for the best compression that the cluster has.
@@ -172,6 +173,9 @@ func (f Family) attributes() [][2]string {
 	a := [][2]string{
 		{"VERSIONS", strconv.Itoa(max(1, f.Versions))}, {"BLOOMFILTER", f.Bloom}, {"DATA_BLOCK_ENCODING", f.Encoding}, {"COMPRESSION", f.Compression},
 	}
+	if f.Block > 0 {
+		a = append(a, [2]string{"BLOCKSIZE", strconv.Itoa(f.Block)})
+	}
 	if f.TTL > 0 {
 		a = append(a, [2]string{"TTL", strconv.FormatInt(int64(f.TTL/time.Second), 10)})
 	}
@@ -203,7 +207,7 @@ func DDL(specs []TableSpec) string {
 			fmt.Fprintf(&out, ", {NAME => '%s'", f.Name)
 			for _, a := range f.attributes() {
 				value := "'" + a[1] + "'"
-				if a[0] == "VERSIONS" || a[0] == "TTL" {
+				if a[0] == "VERSIONS" || a[0] == "TTL" || a[0] == "BLOCKSIZE" {
 					value = a[1]
 				}
 				fmt.Fprintf(&out, ", %s => %s", a[0], value)
