@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/retry"
+	"github.com/tsdbridge/tsdbridge/storage/row"
 )
 
 // cellsPerSecond bounds the cells that a process puts and deletes. Each deletion is a tombstone,
@@ -17,9 +18,12 @@ type brake struct{ now func() time.Time }
 
 func (b *brake) begin() time.Time { return b.now() }
 
-// end waits after a batch that began at a time and changed some cells.
-func (b *brake) end(ctx context.Context, begun time.Time, cells int) error {
-	took := b.now().Sub(begun)
+// end waits after changes that were begun at a time.
+func (b *brake) end(ctx context.Context, begun time.Time, changes []row.Compaction) error {
+	took, cells := b.now().Sub(begun), 0
+	for i := range changes {
+		cells += len(changes[i].Puts) + len(changes[i].Deletes)
+	}
 	if !retry.Sleep(ctx, pause(took, cells)) {
 		return ctx.Err()
 	}

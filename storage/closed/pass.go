@@ -46,10 +46,10 @@ func (c *Compactor) next(l schema.Lease, now time.Time) (schema.Lease, bool) {
 	}
 	closed := baseBefore(now.Add(-c.o.After))
 	first := baseBefore(now.Add(-c.o.After - horizon))
-	if l.Done == 0 {
-		l.Done, l.Again = first, first
-	}
 	late := baseBefore(now.Add(-c.o.After - lateAfter))
+	if l.Done == 0 { // hours before late are looked at once, late enough
+		l.Done, l.Again = first, late
+	}
 	switch {
 	case l.Done < closed:
 		l.From, l.To = l.Done, closed
@@ -78,12 +78,16 @@ func baseBefore(t time.Time) uint32 {
 	return schema.Base(min(max(t.UnixMilli(), 0), int64(math.MaxUint32)*1000))
 }
 
+// giveBackTime bounds how long a process that is ending takes to give its lease back.
+const giveBackTime = 5 * time.Second
+
 // A pass looks at some hours of a part.
 type pass struct {
 	*Compactor
 	part
 	lease   *lease
 	renewed time.Time // when the lease was written last
+	dense   bool      // most rows that were looked at last had several cells
 	done    tally
 	begun   time.Time
 }
@@ -97,7 +101,7 @@ func (p *pass) run(ctx context.Context) error {
 		return err
 	}
 	// The lease is given back even if the process is ending.
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTime/10)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTime)
 	defer cancel()
 	next := p.lease.Lease
 	if err == nil {

@@ -15,6 +15,8 @@ const (
 	// by their number and the number of their cells.
 	rowsAtOnce  = 256
 	cellsAtOnce = 1 << 15
+	// unreadAtOnce is rowsAtOnce for rows whose cells are not counted before.
+	unreadAtOnce = 128
 	// attempts is how often a row that others change meanwhile is read again.
 	attempts = 3
 )
@@ -34,68 +36,95 @@ func (p *pass) metric(ctx context.Context, rows schema.MetricRange, from []byte)
 	if bytes.Compare(scan.Start, scan.Stop) >= 0 {
 		return nil
 	}
-	var keys [][]byte
-	cells := 0
 	since := p.o.Now().Add(-p.o.Quiet).UnixMilli()
-	for r, err := range p.o.DB.Scan(ctx, scan) {
-		if err != nil {
-			return fmt.Errorf("read closed rows: %w", err)
-		}
-		p.done.read++
-		p.metrics.read.Inc()
-		if !row.Compactable(r.Cells, since) {
-			continue
-		}
-		keys, cells = append(keys, r.Key), cells+len(r.Cells)
-		if len(keys) < rowsAtOnce && cells < cellsAtOnce {
-			continue
-		}
-		if err := p.compact(ctx, keys); err != nil {
+	for {
+		next, err := p.some(ctx, scan, since)
+		if err != nil || next == nil {
 			return err
 		}
-		if err := p.reach(ctx, append(bytes.Clone(r.Key), 0)); err != nil {
+		if err := p.reach(ctx, next); err != nil {
 			return err
 		}
-		keys, cells = keys[:0], 0
+		scan.Start = next
 	}
-	return p.compact(ctx, keys)
 }
 
-// compact reads rows with their past and changes them. A row that others changed in between is read
-// again.
-func (p *pass) compact(ctx context.Context, keys [][]byte) error {
-	for range attempts {
+// some compacts rows from the begin of a scan on and returns where to go on, nil at its end. Where
+// most rows are to be compacted it reads only their keys before it reads them with their past.
+func (p *pass) some(ctx context.Context, scan kv.Scan, since int64) (next []byte, err error) {
+	most := rowsAtOnce
+	if scan.KeysOnly = p.dense; p.dense {
+		most, scan.Limit = unreadAtOnce, unreadAtOnce
+	}
+	var keys [][]byte
+	rows, cells := 0, 0
+	for r, err := range p.o.DB.Scan(ctx, scan) {
+		if err != nil {
+			return nil, fmt.Errorf("read closed rows: %w", err)
+		}
+		rows, cells = rows+1, cells+len(r.Cells)
+		if verdict := row.Judge(r.Cells, since); !p.dense && verdict != row.Compacted {
+			p.left(verdict)
+			continue
+		}
+		if keys = append(keys, r.Key); len(keys) == most || cells >= cellsAtOnce {
+			next = append(bytes.Clone(r.Key), 0)
+			break
+		}
+	}
+	p.done.read += int64(rows)
+	p.metrics.read.Add(float64(rows))
+	changed, err := p.compact(ctx, keys)
+	if rows > 0 {
+		p.dense = 2*changed >= rows
+	}
+	return next, err
+}
+
+// compact reads rows with their past and changes them, and returns how many were to be changed. A
+// row that others changed in between is read again.
+func (p *pass) compact(ctx context.Context, keys [][]byte) (changed int, err error) {
+	for attempt := range attempts {
 		if len(keys) == 0 {
-			return nil
+			break
 		}
 		begun := p.brake.begin()
 		changes, err := p.changes(ctx, keys)
 		if err != nil || len(changes) == 0 {
-			return err
+			return changed, err
 		}
-		conditionals := make([]kv.Conditional, len(changes))
-		for i := range changes {
-			conditionals[i] = changes[i].Conditional
+		if attempt == 0 {
+			changed = len(changes)
 		}
-		made, err := p.o.DB.Versioned.ApplyUnchanged(ctx, p.o.Data, schema.FamilyData, conditionals)
-		if err != nil {
-			return fmt.Errorf("compact %d closed rows: %w", len(changes), err)
+		if keys, err = p.apply(ctx, changes); err != nil {
+			return changed, err
 		}
-		keys = keys[:0]
-		cells := 0
-		for i := range changes {
-			if cells += len(changes[i].Puts) + len(changes[i].Deletes); made[i] {
-				p.count(&changes[i])
-			} else {
-				keys = append(keys, changes[i].Key)
-				p.metrics.changed.Inc()
-			}
-		}
-		if err := p.brake.end(ctx, begun, cells); err != nil {
-			return err
+		if err := p.brake.end(ctx, begun, changes); err != nil {
+			return changed, err
 		}
 	}
-	return nil // those that are left are looked at again a day later
+	return changed, nil // rows that are left are looked at again a day later
+}
+
+// apply makes changes and returns the keys of the rows that others have changed meanwhile.
+func (p *pass) apply(ctx context.Context, changes []row.Compaction) (again [][]byte, err error) {
+	conditionals := make([]kv.Conditional, len(changes))
+	for i := range changes {
+		conditionals[i] = changes[i].Conditional
+	}
+	made, err := p.o.DB.Versioned.ApplyUnchanged(ctx, p.o.Data, schema.FamilyData, conditionals)
+	if err != nil {
+		return nil, fmt.Errorf("compact %d closed rows: %w", len(changes), err)
+	}
+	for i := range changes {
+		if made[i] {
+			p.count(&changes[i])
+		} else {
+			again = append(again, changes[i].Key)
+			p.metrics.changed.Inc()
+		}
+	}
+	return again, nil
 }
 
 // changes reads rows with their past and returns what is to be changed.
@@ -108,20 +137,26 @@ func (p *pass) changes(ctx context.Context, keys [][]byte) ([]row.Compaction, er
 	var changes []row.Compaction
 	for i := range past {
 		change, verdict := p.reconciler.Compact(&past[i], since, row.UniformSpan)
-		switch verdict {
-		case row.Compacted:
+		if verdict == row.Compacted {
 			changes = append(changes, change)
-		case row.Compact:
-		case row.Busy:
-			p.metrics.busy.Inc()
-		case row.Foreign:
-			p.metrics.foreign.Inc()
-		case row.Damaged:
-			p.metrics.damaged.Inc()
-			p.done.damaged++
 		}
+		p.left(verdict)
 	}
 	return changes, nil
+}
+
+// left counts a row that is not changed, by the reason.
+func (p *pass) left(verdict row.Verdict) {
+	switch verdict {
+	case row.Compacted, row.Compact:
+	case row.Busy:
+		p.metrics.busy.Inc()
+	case row.Foreign:
+		p.metrics.foreign.Inc()
+	case row.Damaged:
+		p.metrics.damaged.Inc()
+		p.done.damaged++
+	}
 }
 
 // count adds a change that was made.

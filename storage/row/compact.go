@@ -32,8 +32,13 @@ type Compaction struct {
 // they are. The row is left alone if a cell or deletion of it has a stamp after quiet: a TSD may be
 // compacting the row, or a writer correcting it.
 func (r *Reconciler) Compact(h *kv.History, quiet, span int64) (Compaction, Verdict) {
-	if v := compactable(h, quiet); v != Compacted {
+	if v := Judge(h.Cells, quiet); v != Compacted {
 		return Compaction{}, v
+	}
+	for i := range h.Deletes {
+		if h.Deletes[i].Time > quiet {
+			return Compaction{}, Busy
+		}
 	}
 	r.load(h)
 	if len(r.Broken) > 0 {
@@ -57,34 +62,24 @@ func (r *Reconciler) Compact(h *kv.History, quiet, span int64) (Compaction, Verd
 	return compaction(h, r.mutation.Mutation), Compacted
 }
 
-// compactable looks at the cells of a row without reading their points.
-func compactable(h *kv.History, quiet int64) Verdict {
+// Judge returns what Compact will make of a row at best, by its cells alone: Compacted, if they may
+// be put together.
+func Judge(cells []kv.Cell, quiet int64) Verdict {
 	data := 0
-	for i := range h.Cells {
-		switch c := &h.Cells[i]; {
-		case c.Time > quiet:
+	for i := range cells {
+		switch kind := schema.ClassifyCell(cells[i].Qualifier); {
+		case cells[i].Time > quiet:
 			return Busy
-		case schema.ClassifyCell(c.Qualifier) == schema.CellAppend:
+		case kind == schema.CellAppend:
 			return Foreign
-		case schema.ClassifyCell(c.Qualifier) == schema.CellData:
+		case kind == schema.CellData:
 			data++
-		}
-	}
-	for i := range h.Deletes {
-		if h.Deletes[i].Time > quiet {
-			return Busy
 		}
 	}
 	if data < 2 {
 		return Compact
 	}
 	return Compacted
-}
-
-// Compactable reports whether a row may have something to put together, by its cells as they are
-// read. It says yes to every row that Compact changes.
-func Compactable(cells []kv.Cell, quiet int64) bool {
-	return compactable(&kv.History{Row: kv.Row{Cells: cells}}, quiet) == Compacted
 }
 
 // isCompact reports whether the points of the row, of which no instant stands twice, are in no more

@@ -114,8 +114,8 @@ func TestCompact(t *testing.T) {
 			if got != c.want || cells != c.cells || verdict != c.verdict {
 				t.Errorf("%q in %d cells, verdict %v; want %q in %d, %v", got, cells, verdict, c.want, c.cells, c.verdict)
 			}
-			if Compactable(c.row.Cells, quietTime) != (verdict == Compacted || verdict == Damaged) && len(c.row.Deletes) == 0 {
-				t.Errorf("Compactable = %v", !(verdict == Compacted))
+			if judged := Judge(c.row.Cells, quietTime); judged != verdict && judged != Compacted {
+				t.Errorf("judged %v, and the verdict is %v", judged, verdict)
 			}
 		})
 	}
