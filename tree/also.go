@@ -21,8 +21,11 @@ import (
 const alsoPrefix = "tsdbridge_also:"
 
 func alsoQualifier(name string, tsuid []byte) []byte {
-	q := binary.BigEndian.AppendUint32([]byte(alsoPrefix), schema.NameHash(name))
-	return append(q, tsuid...)
+	return alsoColumn(schema.NameHash(name), tsuid)
+}
+
+func alsoColumn(hash uint32, tsuid []byte) []byte {
+	return append(binary.BigEndian.AppendUint32([]byte(alsoPrefix), hash), tsuid...)
 }
 
 // parseAlso reads the column of a series that shares a leaf. ok is false for other columns.

@@ -2,9 +2,9 @@ package tree
 
 import "slices"
 
-// A btree is an ordered set of items that only grows. Its user defines the order at each call: the
-// less or find function compares an item with what is searched. With 64 items a page it takes about
-// 11 bytes an item.
+// A btree is an ordered set of items. Its user defines the order at each call: the less or find
+// function compares an item with what is searched. With 64 items a page it takes about 11 bytes an
+// item.
 type btree struct {
 	root  *page
 	count int
@@ -14,7 +14,7 @@ type btree struct {
 const pageItems = 64
 
 // A page holds items in order and, unless it is at the bottom, one more child than items: those
-// between them.
+// between them. Removing leaves pages that hold few items, or none.
 type page struct {
 	items    []item
 	children []*page

@@ -102,7 +102,10 @@ func (x *Index) addNamed(parent uint32, name string) (branch uint32, err error) 
 	if found {
 		return branch, nil
 	}
-	return x.add(parent, name, nil)
+	if branch, err = x.add(parent, name, nil); err == nil {
+		x.rowless[branch] = true
+	}
+	return branch, err
 }
 
 // hide leaves out the leaf of a column if its series is a collided leaf. The caller holds mu.
@@ -164,6 +167,21 @@ func (x *Index) place(tree uint16, names []string, tsuid []byte) place {
 	return unknown
 }
 
+// again returns how a series that is placed must be written again, so that the table has it too:
+// placed if it has its leaf. The caller holds mu.
+func (x *Index) again(one insertion) place {
+	branch, known := x.locate(one.tree.id, one.route.Branches)
+	at := cellID{branch, schema.NameHash(one.route.Leaf)}
+	leaf, ok := x.leaves[at]
+	switch {
+	case x.collided[collidedID(one.tree.id, one.tsuid)] > 0:
+		return hashTaken
+	case ok && known > len(one.route.Branches) && bytes.Equal(x.at(x.entries[leaf].tsuid), one.tsuid):
+		return placed
+	}
+	return shared
+}
+
 // says reports whether the rows of a path, which all exist, and the leaf have the names of the
 // path.
 func (x *Index) says(tree uint16, names []string, leaf uint32) bool {
@@ -213,11 +231,14 @@ func (f *Forest) keep(ctx context.Context, collisions, also []insertion) error {
 	key, done := fmt.Sprintf("\x00\x00kept %d", f.writes), make(chan struct{})
 	f.inflight[key] = claim{done: done}
 	f.mu.Unlock()
-	err := f.db.Apply(ctx, f.o.TreeTable, schema.FamilyData, append(collidedRows(collided), alsoRows(also)...))
+	rows := collidedRows(collided)
+	f.noteFailing(rows)
+	err := f.db.Apply(ctx, f.o.TreeTable, schema.FamilyData, append(rows, alsoRows(also)...))
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.inflight, key)
 	close(done)
+	f.setUnsure(err != nil, collisions, also)
 	if err != nil {
 		return err
 	}
@@ -228,6 +249,23 @@ func (f *Forest) keep(ctx context.Context, collisions, also []insertion) error {
 	}
 	f.indexAlso(also)
 	return nil
+}
+
+// setUnsure notes whether the index may lack the columns of series that were kept. The caller holds
+// the forest's lock.
+func (f *Forest) setUnsure(unsure bool, kept ...[]insertion) {
+	if !unsure && len(f.unsure) == 0 {
+		return
+	}
+	for _, one := range slices.Concat(kept...) {
+		cell := string(schema.BranchRow(one.tree.id, one.route.Branches...)) + string(alsoQualifier(one.route.Leaf, one.tsuid))
+		if unsure {
+			f.unsure[cell] = true
+		} else {
+			delete(f.unsure, cell)
+		}
+	}
+	f.complete = f.complete && len(f.unsure) < maxUnsure
 }
 
 // collidedRows makes one mutation of each row.

@@ -116,6 +116,9 @@ func (w *walker[B]) enter(ctx context.Context, c child[B], s states) error {
 		if !more {
 			break
 		}
+		if c.tsuid == nil && w.glob.done(s) && w.source.empty(ctx, c.branch) {
+			return nil
+		}
 		if err := w.hit(s, nil); err != nil {
 			return err
 		}

@@ -240,10 +240,17 @@ func (w *Follower) change(change func(*FollowState)) {
 // sync goes over the series with the forest, which knows the existing branches and leaves. If the
 // forest has no index, it uses one of its own.
 func (w *Follower) sync(ctx context.Context, so SyncOptions) (SyncReport, error) {
-	if w.o.Rows {
-		return Sync(ctx, w.forest.db, w.forest.o, w.catalog, so)
-	}
 	f := w.forest
-	s := &syncing{db: f.db, o: f.o, so: so, catalog: w.catalog, forest: f, running: true, told: so.Now(), tally: newTally(f.db)}
+	if w.o.Rows {
+		if f.o.Exclusive { // Forget deletes branches, which that forest would think it knows
+			release, err := f.holdReading(ctx)
+			if err != nil {
+				return SyncReport{}, err
+			}
+			defer release()
+		}
+		return syncApart(ctx, f.db, f.o, w.catalog, so, f)
+	}
+	s := &syncing{db: f.db, o: f.o, so: so, catalog: w.catalog, forest: f, home: f, running: true, told: so.Now(), tally: newTally(f.db)}
 	return s.all(ctx)
 }

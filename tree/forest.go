@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
@@ -50,6 +52,9 @@ type Forest struct {
 	o      Options
 	making chan struct{} // held while the default tree is made
 
+	observing *semaphore.Weighted // see hold.go
+	reading   chan struct{}
+
 	mu        sync.RWMutex // guards all below; held for moments only
 	trees     []*Tree
 	broken    []Broken
@@ -71,6 +76,11 @@ type Forest struct {
 	inflight map[string]claim
 	// cells that a call failed to write, so that the index may lack them
 	unsure map[string]bool
+	// rows of failures that a call of Observe wrote to
+	failing map[string]bool
+
+	syncs     int             // that are running
+	forgotten map[string]bool // TSUIDs forgotten since, which a sync may have listed before
 }
 
 // New returns a forest without trees; Load reads them.
@@ -86,7 +96,8 @@ func New(db kv.KV, o Options) *Forest {
 	}
 	return &Forest{
 		db: db, engine: kv.NewEngine(db, o.Exclusive), o: o, index: NewIndex(o.Shown), inflight: map[string]claim{}, unsure: map[string]bool{},
-		making: make(chan struct{}, 1),
+		making: make(chan struct{}, 1), reading: make(chan struct{}, 1), observing: semaphore.NewWeighted(observers),
+		failing: map[string]bool{},
 	}
 }
 
@@ -96,6 +107,11 @@ func (f *Forest) Load(ctx context.Context) (Loaded, error) {
 	if err := f.LoadTrees(ctx); err != nil {
 		return Loaded{}, err
 	}
+	release, err := f.holdReading(ctx)
+	if err != nil {
+		return Loaded{}, err
+	}
+	defer release()
 	before := f.written()
 	index := NewIndex(f.o.Shown)
 	f.setLoading(index)
@@ -182,6 +198,11 @@ func (f *Forest) Refresh(ctx context.Context) (Loaded, error) {
 	if err := f.LoadTrees(ctx); err != nil || f.o.Exclusive {
 		return Loaded{}, err
 	}
+	release, err := f.holdReading(ctx)
+	if err != nil {
+		return Loaded{}, err
+	}
+	defer release()
 	f.mu.RLock()
 	index, since := f.index, max(f.latest-overlap, 0)
 	f.mu.RUnlock()

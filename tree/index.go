@@ -12,9 +12,11 @@ import (
 
 // An Index holds the branches and leaves of trees in memory as tsdb-tree has them: a branch is a
 // row, a leaf is a column of it, and both are known by the hashes of their names. Of names that
-// share a hash the first one stays. Collided leaves are kept in addition, by their names. An Index
-// only grows; a new one is loaded when rows may have been deleted. A leaf takes about 70 bytes. It
-// is safe for concurrent use.
+// share a hash the first one stays. Collided leaves are kept in addition, by their names. The
+// numbers of entries are never used again, so that a search that is under way never meets another
+// entry under the number of a removed one; a new Index is loaded when many were removed, or when
+// other processes may have deleted rows. A leaf takes about 75 bytes. It is safe for concurrent
+// use.
 type Index struct {
 	shown func(stored string) string
 
@@ -31,6 +33,10 @@ type Index struct {
 	hidden           map[uint32]bool   // leaves of columns whose series are collided
 	also             map[alsoID]uint32 // series that share leaves of columns
 	shared           map[uint16]Sharing
+	rowless          map[uint32]bool // branches that only collided leaves need
+	failing          map[string]bool // rows of failures that have cells
+	removed          int             // entries that are no longer used
+	byTSUID          *tsuidTable     // nil before the first series is forgotten
 }
 
 // cellID is a branch and the hash of the name of a cell below it: exact, since row keys and columns
@@ -39,8 +45,9 @@ type cellID struct{ parent, hash uint32 }
 
 // An entry is a branch or a leaf.
 type entry struct {
-	name  uint32 // place in text
-	tsuid uint32 // place in text; 0 for a branch
+	name   uint32 // place in text; 0 for an entry that was removed
+	tsuid  uint32 // place in text; 0 for a branch
+	parent uint32
 }
 
 // noBranch is the parent of the roots. Their hash is the id of the tree.
@@ -57,6 +64,7 @@ func NewIndex(shown func(stored string) string) *Index {
 	return &Index{
 		shown: shown, branches: map[cellID]uint32{}, leaves: map[cellID]uint32{},
 		collided: map[string]uint32{}, hidden: map[uint32]bool{}, also: map[alsoID]uint32{}, shared: map[uint16]Sharing{},
+		rowless: map[uint32]bool{}, failing: map[string]bool{},
 	}
 }
 
@@ -205,13 +213,17 @@ func (x *Index) addLeaf(tree uint16, at cellID, leaf schema.Leaf) error {
 // another one of the same hash there.
 func (x *Index) replaceLeaf(tree uint16, id uint32, leaf schema.Leaf) error {
 	place, err := x.store(leaf.TSUID)
+	if err != nil {
+		return err
+	}
 	x.entries[id].tsuid = place
+	x.noteTSUID(id)
 	if x.hidden[id] {
 		delete(x.hidden, id)
 		x.leafCount++
 	}
 	x.hide(tree, id)
-	return err
+	return nil
 }
 
 // add makes an entry and orders it by its name, unless it is a root.
@@ -219,7 +231,7 @@ func (x *Index) add(parent uint32, name string, tsuid []byte) (id uint32, err er
 	if len(x.entries) >= noBranch {
 		return 0, errFull
 	}
-	e := entry{}
+	e := entry{parent: parent}
 	if e.name, err = x.store([]byte(name)); err != nil {
 		return 0, err
 	}
@@ -230,6 +242,7 @@ func (x *Index) add(parent uint32, name string, tsuid []byte) (id uint32, err er
 	}
 	id = uint32(len(x.entries))
 	x.entries = append(x.entries, e)
+	x.noteTSUID(id)
 	if parent != noBranch {
 		x.byName.insert(item{parent, id}, x.before(parent, []byte(name), e.tsuid == 0, id))
 	}

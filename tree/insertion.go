@@ -52,6 +52,8 @@ type newCell struct {
 	key  string // row and qualifier
 	tree *Tree
 	name string
+	// doubted is true when the index may have the cell although the table does not.
+	doubted bool
 	// absent is true when the table is known not to have the cell.
 	absent bool
 	// holder is the leaf that is there already. It has no TSUID if it could not be read.
@@ -98,7 +100,8 @@ func (c *insertionRound) insert(p *observation, one insertion) (ok bool) {
 	}
 	at := c.parentOf(one.tree, route.Branches)
 	if hasLeaf && at.known > len(route.Branches) {
-		if holder := c.forest.index.holder(at.branch, route.Leaf); holder != nil {
+		holder := c.forest.index.holder(at.branch, route.Leaf)
+		if holder != nil && (!p.doubted || !bytes.Equal(holder, one.tsuid)) {
 			p.collide(one, holder)
 			return true
 		}
@@ -109,7 +112,7 @@ func (c *insertionRound) insert(p *observation, one insertion) (ok bool) {
 		}
 	}
 	at.taken = true
-	return !hasLeaf || c.takeLeaf(one, at)
+	return !hasLeaf || c.takeLeaf(p, one, at)
 }
 
 // parentOf finds the branches of a path. Neighbours mostly have them in common.
@@ -140,13 +143,14 @@ func (c *insertionRound) takeBranch(t *Tree, row []byte, names []string) (ok boo
 }
 
 // takeLeaf takes the leaf of a series. ok is false when another series of this call has it.
-func (c *insertionRound) takeLeaf(one insertion, at *parentBranch) (ok bool) {
+func (c *insertionRound) takeLeaf(p *observation, one insertion, at *parentBranch) (ok bool) {
 	step := Step{Row: at.row, Qualifier: schema.LeafQualifier(one.route.Leaf), Leaf: one.tsuid}
 	key := c.keyOf(step.Row, step.Qualifier)
 	if taken := c.forest.inflight[string(key)]; taken.round == c {
 		return bytes.Equal(c.cells[taken.cell].Leaf, one.tsuid)
 	}
-	return c.take(key, newCell{tree: one.tree, name: one.route.Leaf, Step: step, inserted: len(c.inserted)}, func() []byte { return leafValue(one.route.Leaf, one.tsuid) })
+	cell := newCell{tree: one.tree, name: one.route.Leaf, Step: step, inserted: len(c.inserted), doubted: p.doubted}
+	return c.take(key, cell, func() []byte { return leafValue(one.route.Leaf, one.tsuid) })
 }
 
 // keyOf returns the key of a cell, which is valid until the next call.
@@ -166,7 +170,7 @@ func (c *insertionRound) take(key []byte, cell newCell, document func() []byte) 
 		return false
 	}
 	cell.key, cell.Value = string(key), document()
-	cell.absent = f.o.Exclusive && f.complete && !f.unsure[cell.key]
+	cell.absent = f.o.Exclusive && f.complete && !f.unsure[cell.key] && !cell.doubted
 	f.inflight[cell.key] = claim{c, len(c.cells), c.done}
 	c.cells = append(c.cells, cell)
 	return true
@@ -232,6 +236,9 @@ func (c *insertionRound) place(p *observation) {
 			continue
 		}
 		where := f.index.place(one.tree.id, one.names(), one.tsuid)
+		if where == placed && p.doubted {
+			where = f.index.again(*one)
+		}
 		switch {
 		case where == unknown && one.tries < maxTries: // another index came into use meanwhile, or the leaf cannot be read
 			one.tries++

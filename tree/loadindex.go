@@ -85,6 +85,7 @@ func (l *loading) row(row kv.Row) error {
 
 // failures adds the collided leaves of a row of collisions.
 func (l *loading) failures(row kv.Row) {
+	l.index.noteFailing(row.Key)
 	collided, broken := collidedLeaves(row)
 	l.collided = append(l.collided, collided...)
 	l.Skipped += broken

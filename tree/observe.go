@@ -27,10 +27,25 @@ func (f *Forest) Observe(ctx context.Context, series []NewSeries) error {
 	if len(series) == 0 {
 		return nil
 	}
+	release, err := f.holdShared(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return f.observe(ctx, series, true)
+}
+
+// observe appends series. fresh is true for series that are being registered: what an index that
+// may lag behind the table knows of them may be of before they were forgotten. The caller holds
+// holdShared.
+func (f *Forest) observe(ctx context.Context, series []NewSeries, fresh bool) error {
 	if err := f.needTrees(ctx); err != nil {
 		return err
 	}
 	p := observation{forest: f}
+	if fresh {
+		p.doubted = f.register(series)
+	}
 	if err := p.plain(ctx, series); err != nil {
 		return err
 	}
@@ -41,6 +56,19 @@ func (f *Forest) Observe(ctx context.Context, series []NewSeries) error {
 		return fmt.Errorf("write branches and leaves: %w", err)
 	}
 	return nil
+}
+
+// register takes series that are being registered. doubted is true where the index may have rows of
+// them that the table does not have: another process may have forgotten them.
+func (f *Forest) register(series []NewSeries) (doubted bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.forgotten) > 0 {
+		for i := range series {
+			delete(f.forgotten, string(series[i].TSUID))
+		}
+	}
+	return !f.o.Exclusive || !f.complete
 }
 
 // needTrees reads the definitions unless they were read.
@@ -97,6 +125,8 @@ type observation struct {
 	failures map[string]*kv.Mutation // by row
 	collided []insertion
 	also     []insertion // of which another series has the path
+	// doubted is true when the index is not believed about what it has of these series
+	doubted bool
 }
 
 // An insertion is a series in one tree.
@@ -164,6 +194,7 @@ func (p *observation) run(ctx context.Context) error {
 	for _, m := range p.failures {
 		rows = append(rows, *m)
 	}
+	p.forest.noteFailing(rows)
 	return p.forest.db.Apply(ctx, p.forest.o.TreeTable, schema.FamilyData, rows)
 }
 

@@ -61,7 +61,7 @@ func (r *Rows) Find(ctx context.Context, pattern string, o FindOptions) ([]Node,
 type collidedIndex struct {
 	index *Index
 	ids   map[string]bool // collidedID
-	rows  map[string]bool // of branches on which their leaves may be
+	rows  map[string]bool // of branches on which or below which their leaves may be
 }
 
 func (r *Rows) collided(ctx context.Context, trees []uint16) (collidedIndex, error) {
@@ -84,7 +84,9 @@ func (r *Rows) collided(ctx context.Context, trees []uint16) (collidedIndex, err
 				return all, err
 			}
 			all.ids[collidedID(s.tree, s.tsuid)] = true
-			all.rows[string(schema.BranchRow(s.tree, s.names[:len(s.names)-1]...))] = true
+			for depth := range s.names {
+				all.rows[string(schema.BranchRow(s.tree, s.names[:depth]...))] = true
+			}
 		}
 	}
 	return all, nil
@@ -125,12 +127,18 @@ func (r rowsSource) list(ctx context.Context, row []byte, _ []nameRange, visit f
 // errOccupied ends a listing early.
 var errOccupied = errors.New("the branch is not empty")
 
-// empty implements source. It is worth a read only where the leaves of a branch may all be hidden.
+// empty implements source. It is worth reads only where the leaves of a branch may all be hidden:
+// branches whose series were forgotten on shared tables are shown.
 func (r rowsSource) empty(ctx context.Context, row []byte) bool {
 	if !r.collided.rows[string(row)] {
 		return false
 	}
-	return r.list(ctx, row, nil, func(child[[]byte]) error { return errOccupied }) == nil
+	return r.list(ctx, row, nil, func(c child[[]byte]) error {
+		if c.tsuid == nil && r.empty(ctx, c.branch) {
+			return nil
+		}
+		return errOccupied
+	}) == nil
 }
 
 // deeperRows is how many rows below one child are skipped before the scan begins again after them.

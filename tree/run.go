@@ -41,6 +41,9 @@ func (f *Forest) Run(ctx context.Context, every time.Duration, logger *slog.Logg
 func (k *keeper) look(ctx context.Context, every time.Duration) {
 	k.age += every
 	switch incomplete := k.forest.incomplete(); {
+	case k.forest.Index().worn():
+		k.load(ctx)
+		k.age = 0
 	case !k.forest.o.Exclusive && k.age >= reloadEvery:
 		k.load(ctx)
 		k.age = 0

@@ -22,6 +22,7 @@ import (
 //	check id=1                                 the same for a declared tree, without storing it
 //	uid kind name uid                          custom fields as JSON, if any
 //	observe                                    TSUID metric{key=value,...} a line -> the cells that are new in tsdb-tree
+//	forget                                     TSUID metric{key=value,...} a line -> the cells that are left in tsdb-tree
 //	put row qualifier                          a value; row and qualifier as they are printed
 //	find pattern                               -> what is found, in the index and in the rows alike
 //	explain                                    a series -> its way
@@ -68,6 +69,8 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 			return "error: " + err.Error()
 		}
 		return s.news(t)
+	case "forget":
+		return s.forget(t, d)
 	case "put":
 		s.put(t, s.o.TreeTable, schema.FamilyData, parseRow(t, d.CmdArgs[0].Key), parseQualifier(t, d.CmdArgs[1].String()), strings.TrimSpace(d.Input))
 		s.news(t)
@@ -109,6 +112,15 @@ func (s *script) load(t *testing.T) string {
 		fmt.Fprintf(&out, "broken: %v\n", b.Err)
 	}
 	return out.String()
+}
+
+func (s *script) forget(t *testing.T, d *datadriven.TestData) string {
+	t.Helper()
+	if err := s.forest.Forget(t.Context(), parseSeries(t, d.Input)); err != nil {
+		return "error: " + err.Error()
+	}
+	s.seen = map[string]string{}
+	return s.news(t)
 }
 
 func (s *script) restart(t *testing.T, d *datadriven.TestData) {

@@ -76,12 +76,29 @@ func (s *Service) Prepared() <-chan struct{} { return s.prepared }
 // Observe implements storage.Observer. It waits until the trees are prepared: before that the path
 // of a series is not known.
 func (s *Service) Observe(ctx context.Context, series []storage.NewSeries) error {
+	if err := s.awaitPrepared(ctx); err != nil {
+		return err
+	}
+	return s.forest.Observe(ctx, series)
+}
+
+// Forget takes series out of all trees, see Forest.Forget. It waits until the trees are prepared,
+// and for an index that is being loaded.
+func (s *Service) Forget(ctx context.Context, series []storage.NewSeries) error {
+	if err := s.awaitPrepared(ctx); err != nil {
+		return err
+	}
+	return s.forest.Forget(ctx, series)
+}
+
+// awaitPrepared waits until it is known what names mean.
+func (s *Service) awaitPrepared(ctx context.Context) error {
 	select {
 	case <-s.prepared:
+		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("trees: %w: %w", ctx.Err(), s.problem())
 	}
-	return s.forest.Observe(ctx, series)
 }
 
 // problem is why the trees are not prepared, nil when they are.

@@ -48,11 +48,16 @@ func DefaultSyncOptions() SyncOptions {
 // some. After an error, or when ctx ends, the report contains the series up to which everything is
 // done: continue from its Position.
 func Sync(ctx context.Context, db kv.KV, o Options, c Catalog, so SyncOptions) (SyncReport, error) {
+	return syncApart(ctx, db, o, c, so, nil)
+}
+
+// syncApart is Sync beside the forest of the same process, if there is one.
+func syncApart(ctx context.Context, db kv.KV, o Options, c Catalog, so SyncOptions, home *Forest) (SyncReport, error) {
 	// Not even a local engine's rows are all known here: everything that is written is asked for
 	// first.
 	o.Exclusive = false
 	counting := newTally(db)
-	s := &syncing{db: counting, o: o, so: so, catalog: c, tally: counting, told: so.Now()}
+	s := &syncing{db: counting, o: o, so: so, catalog: c, tally: counting, told: so.Now(), home: home}
 	if err := s.newForest(ctx); err != nil {
 		return s.report, err
 	}
@@ -65,6 +70,10 @@ func (s *syncing) all(ctx context.Context) (SyncReport, error) {
 	s.branches, s.leaves = s.forest.Index().Branches(), s.forest.Index().Leaves()
 	if len(s.forest.enabled()) == 0 && (s.o.DefaultTree == "" || s.o.Plain == nil) {
 		return s.report, errors.New("no tree is enabled that has rules")
+	}
+	if s.home != nil {
+		s.home.beginSync()
+		defer s.home.endSync()
 	}
 	err := s.run(ctx)
 	flushCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), syncFlushTimeout)
@@ -87,6 +96,9 @@ type syncing struct {
 	forest  *Forest // of the next batch
 	report  SyncReport
 	told    time.Time
+
+	// home is the forest of the process, which forgets series meanwhile; nil: nobody does here
+	home *Forest
 
 	running          bool // others use the forest too; it knows all branches and leaves
 	branches, leaves int  // of the forest when the sync began, if running
@@ -205,9 +217,52 @@ func (s *syncing) appendBatch(ctx context.Context, b *batch) error {
 		return fmt.Errorf("name series from %s on: %w", schema.FormatTSUID(b.tsuids[0]), err)
 	}
 	b.routed.Series, b.routed.Nameless = len(b.tsuids), len(b.tsuids)-len(series)
-	if err := b.forest.Observe(ctx, series); err != nil {
+	if series, err = s.observeLiving(ctx, b.forest, series); err != nil {
 		return err
 	}
 	b.routed.Trees, err = b.forest.outcomes(ctx, series)
 	return err
+}
+
+// observeLiving appends the series that were not forgotten since they were listed.
+func (s *syncing) observeLiving(ctx context.Context, f *Forest, series []NewSeries) ([]NewSeries, error) {
+	if len(series) == 0 {
+		return series, nil
+	}
+	if s.home != nil {
+		release, err := s.home.holdShared(ctx)
+		if err != nil {
+			return series, err
+		}
+		defer release()
+		series = s.home.notForgotten(series)
+	}
+	return series, f.observe(ctx, series, false)
+}
+
+// beginSync begins to remember what is forgotten.
+func (f *Forest) beginSync() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.syncs++; f.syncs == 1 {
+		f.forgotten = map[string]bool{}
+	}
+}
+
+func (f *Forest) endSync() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.syncs--; f.syncs == 0 {
+		f.forgotten = nil
+	}
+}
+
+// notForgotten leaves out the series that were forgotten since a sync began.
+func (f *Forest) notForgotten(series []NewSeries) []NewSeries {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if len(f.forgotten) == 0 {
+		return series
+	}
+	return slices.DeleteFunc(series, func(s NewSeries) bool { return f.forgotten[string(s.TSUID)] })
 }

@@ -1,0 +1,188 @@
+package tree
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// write makes the changes. Where other processes write too, heirs first get their leaves by
+// check-and-put: the leaf may have gone to another one meanwhile.
+func (g *forgetting) write(ctx context.Context) error {
+	for i := range g.heirs {
+		if h := &g.heirs[i]; !h.done {
+			if err := g.settleHeir(ctx, h); err != nil {
+				return err
+			}
+		}
+	}
+	g.heirs = slices.DeleteFunc(g.heirs, func(h inheritance) bool { return h.leaf.TSUID == nil })
+	if len(g.changes) == 0 {
+		return nil
+	}
+	rows := g.changes.all()
+	if !g.forest.o.Exclusive {
+		rows[0].Deletes = append(rows[0].Deletes, kv.Delete{Qualifier: []byte(noColumn)})
+	}
+	return g.forest.db.Apply(ctx, g.forest.o.TreeTable, schema.FamilyData, rows)
+}
+
+// noColumn is a column that is nowhere. Deleting it by the engine's clock makes the engine leave the
+// present millisecond before it returns. Otherwise a cell that was put, deleted with its own stamp
+// and put again within one millisecond would stay hidden.
+const noColumn = "tsdbridge.clock"
+
+// settleHeir puts the leaf of an heir in place of that of the forgotten series. Without an heir
+// that lives it deletes the leaf.
+func (g *forgetting) settleHeir(ctx context.Context, h *inheritance) error {
+	dead := maps.Clone(g.gone)
+	for h.done = true; ; {
+		tsuid := g.index.heir(h.cell, dead)
+		if tsuid == nil {
+			h.leaf.TSUID = nil
+			return g.removeLeaf(ctx, h)
+		}
+		beside, err := g.forest.cell(ctx, h.cell.row(), h.cell.also(tsuid))
+		if err != nil {
+			return err
+		}
+		if beside == nil { // another process has forgotten it
+			dead[string(tsuid)] = true
+			continue
+		}
+		h.leaf.TSUID = tsuid
+		done, err := g.swap(ctx, h)
+		if err != nil || done {
+			return err
+		}
+		dead[string(tsuid)] = true
+	}
+}
+
+// removeLeaf deletes the leaf of a column if it is what it was.
+func (g *forgetting) removeLeaf(ctx context.Context, h *inheritance) error {
+	now, err := g.forest.cell(ctx, h.cell.row(), h.cell.leaf())
+	if err == nil && now != nil && bytes.Equal(now.Value, h.old) {
+		g.changes.remove(h.cell.row(), now.Qualifier, now.Time)
+	}
+	return err
+}
+
+// swap gives a leaf to an heir, and deletes the column in which the heir shared it. done is false
+// if another process forgets the heir at the same time: that process deletes the column first and
+// looks at the leaf afterwards, so that one of the two sees the other.
+func (g *forgetting) swap(ctx context.Context, h *inheritance) (done bool, err error) {
+	f, row := g.forest, h.cell.row()
+	column := kv.Column{Table: f.o.TreeTable, Family: schema.FamilyData, Row: row, Qualifier: h.cell.leaf()}
+	value := h.leaf.AppendTo(nil)
+	won, err := f.db.CheckAndPut(ctx, column, h.old, value)
+	if err != nil {
+		return false, err
+	}
+	if !won {
+		now, err := f.cell(ctx, row, column.Qualifier)
+		if err != nil || now == nil || !bytes.Equal(now.Value, value) {
+			h.leaf.TSUID = nil // another process was faster
+			return true, err
+		}
+	}
+	h.old = value
+	beside, err := f.cell(ctx, row, h.cell.also(h.leaf.TSUID))
+	if err != nil || beside == nil {
+		return false, err
+	}
+	g.changes.remove(row, beside.Qualifier, beside.Time)
+	return true, nil
+}
+
+// prune deletes the branches that have become empty, the deepest first. It deletes their own column
+// only: cells that nobody can read stay.
+func (g *forgetting) prune(ctx context.Context) error {
+	if !g.forest.o.Exclusive {
+		return nil
+	}
+	depths := map[int][]string{}
+	deepest := 0
+	for row := range g.branches {
+		depth := schema.Depth([]byte(row))
+		depths[depth] = append(depths[depth], row)
+		deepest = max(deepest, depth)
+	}
+	for depth := deepest; depth > 0; depth-- {
+		if err := g.pruneRows(ctx, depths[depth]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pruneRows deletes the empty ones of branches of one depth.
+func (g *forgetting) pruneRows(ctx context.Context, rows []string) error {
+	empty := changes{}
+	for _, row := range rows {
+		is, err := g.isEmpty(ctx, []byte(row))
+		if err != nil {
+			return err
+		}
+		if is {
+			empty.remove([]byte(row), schema.BranchQualifier(), 0)
+		}
+	}
+	if len(empty) == 0 {
+		return nil
+	}
+	err := g.forest.db.Apply(ctx, g.forest.o.TreeTable, schema.FamilyData, empty.all())
+	g.forest.dropBranches(g.index, empty, err == nil)
+	return err
+}
+
+// dropBranches removes branches from the index. Without certainty that they are gone the table is
+// asked before they are used again.
+func (f *Forest) dropBranches(x *Index, rows changes, certain bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	column := string(schema.BranchQualifier())
+	for row := range rows {
+		key, _ := schema.ParseBranchRow([]byte(row))
+		x.removeBranch(key)
+		if certain {
+			delete(f.unsure, row+column)
+		} else {
+			f.unsure[row+column] = true
+		}
+	}
+}
+
+// isEmpty reports whether a branch is there and nothing is below it.
+func (g *forgetting) isEmpty(ctx context.Context, row []byte) (bool, error) {
+	if g.trusted {
+		key, _ := schema.ParseBranchRow(row)
+		return g.index.emptyBranch(key), nil
+	}
+	s := kv.Scan{Table: g.forest.o.TreeTable, Family: schema.FamilyData, Start: row, Stop: behindAll(row), Limit: 2}
+	rows := 0
+	for found, err := range g.forest.db.Scan(ctx, s) {
+		if err != nil {
+			return false, err
+		}
+		if rows++; rows > 1 || len(found.Key) > len(row) || len(found.Cells) > 1 || !bytes.Equal(found.Cells[0].Qualifier, schema.BranchQualifier()) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// behindAll is the first row key after a branch and all below it.
+func behindAll(row []byte) []byte {
+	end := slices.Clone(row)
+	for i := len(end) - 1; i >= 0; i-- {
+		if end[i]++; end[i] != 0 {
+			return end[:i+1]
+		}
+	}
+	return nil
+}
