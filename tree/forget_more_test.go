@@ -1,0 +1,109 @@
+package tree
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// Another process knows the leaf, the column beside it and the collided leaf of series that this
+// one forgets. When it registers them again, all are in the table again.
+func TestForgetElsewhere(t *testing.T) {
+	db := kv.NewShared(forgetTables()...)
+	forgetTrees(t, db)
+	ours, theirs := newForest(t, db, false), newForest(t, db, false)
+	series := []NewSeries{numbered(1, "a.Aa"), numbered(2, "a.Aa"), numbered(3, "a.BB"), numbered(4, "b.c")}
+	if err := theirs.Observe(t.Context(), series); err != nil {
+		t.Fatal(err)
+	}
+	want := cells(t, db)
+	if err := ours.Forget(t.Context(), series); err != nil {
+		t.Fatal(err)
+	}
+	if nodes, err := newForest(t, db, false).Find(t.Context(), "**", FindOptions{}); err != nil || len(nodes) > 0 {
+		t.Fatalf("after all is forgotten: %s, %v", printNodes(nodes), err)
+	}
+	if err := theirs.Observe(t.Context(), series); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, cells(t, db)); diff != "" {
+		t.Errorf("registered again (-before +after):\n%s", diff)
+	}
+}
+
+// A forgettingCatalog is a catalog in which series are forgotten after they were listed.
+type forgettingCatalog struct {
+	listed
+	forest *Forest
+}
+
+func (c forgettingCatalog) NameSeries(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error) {
+	series, err := c.listed.NameSeries(ctx, tsuids)
+	if err == nil {
+		err = c.forest.Forget(ctx, slices.Clone(series[:1]))
+	}
+	return series, err
+}
+
+// What is forgotten while a pass goes over all series stays forgotten.
+func TestForgetDuringSync(t *testing.T) {
+	db := newTables(t)
+	f := newForest(t, db, true)
+	var series []NewSeries
+	for i := range 10 {
+		series = append(series, numbered(i+1, fmt.Sprintf("a.b%d", i)))
+	}
+	so := DefaultSyncOptions()
+	so.Parallel = 1
+	s := &syncing{db: db, o: f.o, so: so, catalog: forgettingCatalog{listed{series, 5}, f}, forest: f, home: f, running: true, told: so.Now(), tally: newTally(db)}
+	if _, err := s.all(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	nodes, err := f.Find(t.Context(), "a.*", FindOptions{})
+	if err != nil || len(nodes) != 8 || strings.Contains(printNodes(nodes), "a.b0 ") || strings.Contains(printNodes(nodes), "a.b5 ") {
+		t.Errorf("found %s, %v", printNodes(nodes), err)
+	}
+}
+
+// A btree from which items are removed has the others, in order.
+func TestBtreeRemove(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 20 {
+		var b btree
+		have := map[uint32]bool{}
+		less := func(n uint32) func(item) bool { return func(it item) bool { return it.entry < n } }
+		for range 20000 {
+			n := uint32(r.IntN(3000))
+			if r.IntN(20000) < 9 { // all but a few
+				for n := range uint32(2990) {
+					if b.remove(item{1, n}, less(n)) != have[n] {
+						t.Fatalf("removing %d", n)
+					}
+					delete(have, n)
+				}
+			}
+			if r.IntN(2) == 0 {
+				if b.remove(item{1, n}, less(n)) != have[n] {
+					t.Fatalf("removing %d", n)
+				}
+				delete(have, n)
+			} else if !have[n] {
+				b.insert(item{1, n}, less(n))
+				have[n] = true
+			}
+		}
+		var got []uint32
+		b.ascend(less(0), func(it item) bool { got = append(got, it.entry); return true })
+		if len(got) != len(have) || b.count != len(have) || !slices.IsSorted(got) {
+			t.Fatalf("%d items, count %d, want %d", len(got), b.count, len(have))
+		}
+	}
+}
