@@ -15,7 +15,7 @@ import (
 // With Go's usual 100 % a million series would take half a gigabyte more than they need, and a
 // process with few series would collect every few requests.
 const (
-	garbageShare = 40        // percent of what is in use
+	garbageShare = 33        // percent of what is in use
 	garbageRoom  = 128 << 20 // bytes, while that is more
 	garbageMost  = 800       // percent
 	gcInterval   = time.Second

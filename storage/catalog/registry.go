@@ -26,19 +26,21 @@ func NewRegistry(x *index.Index, layout schema.Layout, exclusive bool) *Registry
 }
 
 // A Registration is what this process knows of the tsdb-meta row of a series.
-type Registration struct {
-	exists atomic.Bool
-	tried  atomic.Bool
-}
+type Registration struct{ known atomic.Uint32 }
+
+const (
+	rowExists uint32 = 1 << iota
+	rowTried         // it may exist
+)
 
 // Exists reports whether the row is known to exist.
-func (r *Registration) Exists() bool { return r.exists.Load() }
+func (r *Registration) Exists() bool { return r.known.Load()&rowExists != 0 }
 
 // Try notes that this process is about to write the row: it may exist from now on.
-func (r *Registration) Try() { r.tried.Store(true) }
+func (r *Registration) Try() { r.known.Or(rowTried) }
 
 // Tried reports whether this process may have written the row.
-func (r *Registration) Tried() bool { return r.tried.Load() }
+func (r *Registration) Tried() bool { return r.known.Load()&rowTried != 0 }
 
 // Loaded reports whether all of tsdb-meta was read.
 func (r *Registry) Loaded() bool { return r.loaded.Load() }
@@ -51,7 +53,7 @@ func (r *Registry) Of(id index.ID) *Registration { return r.entries.Of(id) }
 
 // Note remembers that a series has its tsdb-meta row; true when that was not known.
 func (r *Registry) Note(id index.ID) bool {
-	if r.Of(id).exists.Swap(true) {
+	if r.Of(id).known.Or(rowExists)&rowExists != 0 {
 		return false
 	}
 	if !r.exclusive { // else nothing is searched for by row keys

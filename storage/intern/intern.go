@@ -55,14 +55,16 @@ func (s *Set) Find(key []byte, hash uint64) (number uint32, ok bool) {
 	if len(p.slots) == 0 {
 		return 0, false
 	}
-	mask := len(p.slots) - 1
-	for at := int(hash) & mask; ; at = (at + 1) & mask {
+	for at := p.first(tagOf(hash)); ; {
 		slot := p.slots[at]
 		if slot.next == 0 {
 			return 0, false
 		}
 		if slot.tag == tagOf(hash) && string(s.Bytes(slot.next-1)) == string(key) {
 			return slot.next - 1, true
+		}
+		if at++; at == len(p.slots) {
+			at = 0
 		}
 	}
 }

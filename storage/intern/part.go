@@ -1,8 +1,8 @@
 package intern
 
-// part is a table of open addresses, at most three quarters full.
+// part is a table of open addresses, from half to three quarters full.
 type part struct {
-	slots []slot // a power of two of them
+	slots []slot
 	used  int
 }
 
@@ -31,18 +31,23 @@ func (p *part) add(hash uint64, number uint32) (grown int64) {
 	return grown
 }
 
+// first returns where the search for a tag begins. The tag is taken as a fraction of the table, so
+// that the table can have any length.
+func (p *part) first(tag uint32) int { return int(uint64(tag) * uint64(len(p.slots)) >> 32) }
+
 func (p *part) put(s slot) {
-	mask := len(p.slots) - 1
-	at := int(s.tag) & mask
+	at := p.first(s.tag)
 	for p.slots[at].next != 0 {
-		at = (at + 1) & mask
+		if at++; at == len(p.slots) {
+			at = 0
+		}
 	}
 	p.slots[at] = s
 }
 
 func (p *part) grow() int64 {
 	before := p.slots
-	p.slots = make([]slot, max(2*len(before), minSlots))
+	p.slots = make([]slot, max(len(before)+len(before)/2, minSlots))
 	for _, s := range before {
 		if s.next != 0 {
 			p.put(s)

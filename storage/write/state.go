@@ -10,17 +10,17 @@ import (
 // written. With it the common append, a point after all others of a row that was begun or read
 // here, needs no reading.
 type state struct {
-	mu    sync.Mutex // held while a point of the series is being written; guards all below
-	known bool       // the fields below are true of the row in the engine
-	// newest means that the table has no row of the series that is later than base: this process
-	// made the series, and no other process writes.
-	newest bool
-	base   uint32 // base time of the row, seconds
+	mu   sync.Mutex // held while a point of the series is being written; guards all below
+	base uint32     // base time of the row, seconds
 	// The greatest offsets in the row, milliseconds; -1: none. Samples are points and objects that
 	// are samples.
 	lastSample, lastObject int32
 	unverified             uint32 // base + 1 of the row that the verifier has in its list; 0: none
-	alone                  bool   // the verifier found nothing of others the last time
+	known                  bool   // base and offsets are true of the row in the engine
+	// newest means that the table has no row of the series that is later than base: this process
+	// made the series, and no other process writes.
+	newest bool
+	alone  bool // the verifier found nothing of others the last time
 }
 
 // NoteNew remembers that this process wrote the tsdb-meta row of a series, which had none; true
