@@ -49,7 +49,7 @@ func (r *Reconciler) Compact(h *kv.History, quiet, span int64) (Compaction, Verd
 	}
 	p := Pending{Clock: quiet}
 	r.reset(h.Key, &p)
-	r.whole = true
+	r.whole, r.compacts = true, true
 	r.collect(&p)
 	r.settle(&p)
 	r.settleObjects(&p)

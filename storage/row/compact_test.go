@@ -3,6 +3,7 @@ package row
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -212,6 +213,67 @@ func TestSteady(t *testing.T) {
 			}
 			if n := len(bytes.ReplaceAll(v, []byte{0}, nil)); n > c.size {
 				t.Errorf("%d bytes that are not zero, want %d at most", n, c.size)
+			}
+		})
+	}
+}
+
+// A compaction that was read before a write to the row is not made after it, whatever was written:
+// the write has a stamp that the row did not have.
+func TestWritesAreNoticed(t *testing.T) {
+	const late = 5_000 // before quietTime, as the cells of the row
+	histogram := func(offset uint32) schema.Object {
+		return schema.Object{Offset: offset * 1000, Kind: schema.ObjectHistogram, Data: []byte("h")}
+	}
+	float := func(offset uint32) schema.Object { return schema.FloatObject(offset*1000, math.Inf(1)) }
+	point := func(offset uint32) schema.Point {
+		p, _ := schema.FloatPoint(offset*1000, 7, schema.ValuesAuto)
+		return p
+	}
+	objects := func(before int64, offset uint32) kv.Cell {
+		q, v := schema.AppendObjectCell(nil, nil, []schema.Object{histogram(offset)})
+		return kv.Cell{Qualifier: q, Value: v, Time: quietTime - before}
+	}
+	for _, c := range []struct {
+		name    string
+		points  []schema.Point
+		objects []schema.Object
+		age     int64 // before quietTime
+	}{
+		{"a point", []schema.Point{point(3)}, nil, late - 1},
+		{"a point of the instant of a cell's stamp", []schema.Point{point(3)}, nil, late},
+		{"a correction of that instant", []schema.Point{point(5)}, nil, late},
+		{"an object", nil, []schema.Object{histogram(3)}, late - 1},
+		{"an object older than the others", nil, []schema.Object{histogram(3)}, late + 1},
+		{"an object that is put with a later one", nil, []schema.Object{float(7)}, late + 5},
+		{"an object in place of a point", nil, []schema.Object{histogram(5)}, late + 1},
+		{"an object in place of a point, of the instant of a cell's stamp", nil, []schema.Object{histogram(5)}, late},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := rowOf(pointsCell(30_000, 1, 0), pointsCell(late+2, 1, 5), objects(late+10, 7), objects(late, 9))
+			db := kv.NewShared(kv.Table{Name: "t", Families: []string{"f"}})
+			before := kv.Mutation{Key: h.Key}
+			for _, cell := range h.Cells {
+				before.Puts = append(before.Puts, kv.Put{Qualifier: cell.Qualifier, Value: cell.Value, Time: cell.Time})
+			}
+			var compacter, writer Reconciler
+			compaction, _ := compacter.Compact(h, quietTime, 0)
+			p := Pending{Points: c.points, Objects: c.objects, Clock: quietTime + 1000}
+			for _, point := range c.points {
+				p.Ages = append(p.Ages, schema.Age{Offset: point.Offset, Time: quietTime - c.age})
+			}
+			for _, o := range c.objects {
+				p.Ages = append(p.Ages, schema.Age{Offset: o.Offset, Time: quietTime - c.age})
+			}
+			written := writer.Reconcile(h.Key, h, &p)
+			for _, m := range []kv.Mutation{before, written.Mutation} {
+				if err := db.Apply(t.Context(), "t", "f", []kv.Mutation{m}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			made, err := db.ApplyUnchanged(t.Context(), "t", "f", []kv.Conditional{compaction.Conditional})
+			if err != nil || made[0] {
+				t.Errorf("the compaction was made: %v, %v; written: %+v", made, err, written.Puts)
 			}
 		})
 	}

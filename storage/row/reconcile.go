@@ -54,6 +54,7 @@ type Reconciler struct {
 	dropped      bool         // an object of the row goes
 	clock        int64
 	whole        bool  // all points of the row are put anew
+	compacts     bool  // nothing new is put
 	beaten       int64 // the latest acknowledgement of what loses to the pending samples
 	fresh        []schema.Object
 	freshSamples int // of fresh: samples, in order
@@ -112,7 +113,7 @@ func (r *Reconciler) Reconcile(key []byte, h *kv.History, p *Pending) Reconciled
 
 // reset begins the mutation of a row that is loaded.
 func (r *Reconciler) reset(key []byte, p *Pending) {
-	r.mutation, r.beaten, r.clock = Reconciled{Mutation: kv.Mutation{Key: key}}, 0, p.Clock
+	r.mutation, r.beaten, r.clock, r.compacts = Reconciled{Mutation: kv.Mutation{Key: key}}, 0, p.Clock, false
 	r.won, r.wonAges, r.dropped, r.fresh, r.noted = r.won[:0], r.wonAges[:0], false, r.fresh[:0], r.noted[:0]
 	r.lost = slices.Grow(r.lost[:0], len(r.cells))[:len(r.cells)]
 	clear(r.lost)

@@ -80,6 +80,40 @@ func (r *Reconciler) freeWithAges(puts []kv.Put, stamp int64) int64 {
 	}
 }
 
+// freeToWrite is freeWithAges for puts that hold what the row did not have. Their stamp is one that
+// no cell of the row has or had: a compaction of the row that was read before notices them by it.
+func (r *Reconciler) freeToWrite(puts []kv.Put, stamp int64) int64 {
+	for {
+		if stamp = r.freeWithAges(puts, stamp); stamp == 0 || r.compacts {
+			return stamp
+		}
+		unused := r.unused(stamp)
+		if unused == stamp {
+			return stamp
+		}
+		stamp = unused
+	}
+}
+
+// unused returns the least time, from stamp on, that no cell of the row has or had.
+func (r *Reconciler) unused(stamp int64) int64 {
+	var used []int64
+	for _, cells := range [][]kv.Cell{r.history.Cells, r.history.Hidden} {
+		for i := range cells {
+			if t := cells[i].Time; t >= stamp {
+				used = append(used, t)
+			}
+		}
+	}
+	slices.Sort(used)
+	for _, t := range used {
+		if t == stamp {
+			stamp++
+		}
+	}
+	return stamp
+}
+
 // hasAges reports whether the cell of ages of a stamp stands in the row.
 func (r *Reconciler) hasAges(stamp int64) bool {
 	q, _ := schema.AppendAgesCell(nil, nil, stamp, nil)
@@ -200,7 +234,7 @@ func (r *Reconciler) replaceObjects(stamp int64) {
 	}
 	slices.SortFunc(all, CompareObjects)
 	puts := appendObjectCells(nil, all)
-	oldest = r.freeWithAges(puts, oldest)
+	oldest = r.freeToWrite(puts, oldest)
 	r.put(puts, oldest)
 	r.noteAges(r.objectAges(stamp), oldest)
 }
@@ -277,7 +311,7 @@ func (r *Reconciler) putNew(stamp int64) {
 	if len(puts) == 0 {
 		return
 	}
-	stamp = r.freeWithAges(puts, stamp)
+	stamp = r.freeToWrite(puts, stamp)
 	r.put(puts, stamp)
 	r.noteAges(r.wonAges, stamp)
 }
