@@ -1,6 +1,7 @@
 package hbase
 
 import (
+	"bytes"
 	"context"
 	"iter"
 
@@ -12,7 +13,9 @@ func (e *Engine) Scan(ctx context.Context, s kv.Scan) iter.Seq2[kv.Row, error] {
 	return func(yield func(kv.Row, error) bool) {
 		sc, err := e.newScanner(s)
 		if err == nil && sc != nil {
-			err = e.readAhead(ctx, sc, func(row kv.Row) bool { return yield(row, nil) })
+			err = e.readAhead(ctx, sc, func(row viewedRow) bool {
+				return yield(kv.Row{Key: bytes.Clone(row.key), Cells: copyCells(row.cells)}, nil)
+			})
 		}
 		if err != nil {
 			yield(kv.Row{}, e.explain(ctx, opScan, s.Table, err, e.o.ScanTimeout))
@@ -20,11 +23,44 @@ func (e *Engine) Scan(ctx context.Context, s kv.Scan) iter.Seq2[kv.Row, error] {
 	}
 }
 
+// ScanStored implements kv.Versioned. It shows rows in the memory of HBase's answers.
+func (e *Engine) ScanStored(ctx context.Context, s kv.Scan, visit func(key []byte, cells []kv.StoredCell) error) error {
+	sc, err := e.newScanner(s)
+	if err != nil || sc == nil {
+		return err
+	}
+	var refused error
+	var cells []kv.StoredCell
+	err = e.readAhead(ctx, sc, func(row viewedRow) bool {
+		cells = cells[:0]
+		for i := range row.cells {
+			c := &row.cells[i]
+			cells = append(cells, kv.StoredCell{Qualifier: c.qualifier, Value: c.value, Time: c.time})
+		}
+		refused = visit(row.key, cells)
+		return refused == nil
+	})
+	switch {
+	case refused != nil:
+		return refused
+	case err != nil:
+		return e.explain(ctx, opScan, s.Table, err, e.o.ScanTimeout)
+	}
+	return nil
+}
+
+// GetStored implements kv.Versioned.
+func (e *Engine) GetStored(
+	ctx context.Context, table, family string, keys [][]byte, near bool, visit func(i int, cells []kv.StoredCell) error,
+) error {
+	return kv.CellViewer{KV: e}.GetStored(ctx, table, family, keys, near, visit)
+}
+
 // readAhead passes the rows on until there are no more, or enough, or the caller stops. When it has
 // returned, it uses nothing of the scan that belongs to the caller.
-func (e *Engine) readAhead(ctx context.Context, sc *scanner, yield func(kv.Row) bool) error {
+func (e *Engine) readAhead(ctx context.Context, sc *scanner, yield func(viewedRow) bool) error {
 	reading, stop := context.WithCancel(ctx)
-	pages := make(chan []kv.Row)
+	pages := make(chan []viewedRow)
 	var failed error // read when pages is closed
 	go func() {
 		defer close(pages)
@@ -53,7 +89,7 @@ func (e *Engine) readAhead(ctx context.Context, sc *scanner, yield func(kv.Row) 
 }
 
 // readAll sends pages until there are no more or ctx ends.
-func (s *scanner) readAll(ctx context.Context, pages chan<- []kv.Row) error {
+func (s *scanner) readAll(ctx context.Context, pages chan<- []viewedRow) error {
 	for {
 		rows, err := s.next(ctx)
 		if err != nil || len(rows) == 0 {

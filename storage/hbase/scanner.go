@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/tsuna/gohbase/pb"
@@ -34,10 +35,17 @@ type scanner struct {
 	regionEnd []byte
 	done      bool // nothing more is to be read
 
-	// part are the cells of a row of which more may come; partKey is the row, if any.
-	part    []kv.Cell
+	// part are the cells of a row of which more may come; partKey is the row, if any. They are in
+	// the memory of the answers.
+	part    []cell
 	partKey []byte
-	cells   []cell // for one result at a time
+	last    []byte // the last whole row of an answer
+}
+
+// A viewedRow is a row in the memory of the answers that brought it.
+type viewedRow struct {
+	key   []byte
+	cells []cell
 }
 
 // maxResultSize is how many bytes of cells the server puts into one answer.
@@ -82,7 +90,7 @@ func newQuery(s kv.Scan) (*pb.Scan, error) {
 }
 
 // next returns the rows of the next answer that has any; none means that the scan is over.
-func (s *scanner) next(ctx context.Context) ([]kv.Row, error) {
+func (s *scanner) next(ctx context.Context) ([]viewedRow, error) {
 	for !s.over() {
 		rows, err := s.page(ctx)
 		if err != nil || len(rows) > 0 {
@@ -100,7 +108,7 @@ func (s *scanner) over() bool {
 
 // page returns the rows of one answer, which may be none: a server that searches for long sends a
 // sign of life. It goes on through faults until there was no answer for ScanTimeout.
-func (s *scanner) page(ctx context.Context) ([]kv.Row, error) {
+func (s *scanner) page(ctx context.Context) ([]viewedRow, error) {
 	defer s.e.metrics.timed(opScan)()
 	limited, cancel := context.WithTimeout(ctx, s.e.o.ScanTimeout)
 	defer cancel()
@@ -201,7 +209,7 @@ func (s *scanner) lose() {
 }
 
 // fetch sends one request and takes its answer.
-func (s *scanner) fetch(ctx context.Context) ([]kv.Row, error) {
+func (s *scanner) fetch(ctx context.Context) ([]viewedRow, error) {
 	request := s.request(ctx)
 	msg, err := send(ctx, s.client, request)
 	if err != nil {
@@ -228,6 +236,7 @@ func (s *scanner) fetch(ctx context.Context) ([]kv.Row, error) {
 	}
 	// The server has closed the region scanner. A row never reaches into the next region.
 	rows = s.finishRow(rows)
+	s.advance()
 	s.lose()
 	s.done = !more || s.beyondStop(s.regionEnd)
 	s.start = s.regionEnd
@@ -244,6 +253,9 @@ func (s *scanner) request(ctx context.Context) *scanCall {
 		NumberOfRows:            new(s.rowsPerAnswer()),
 		ClientHandlesPartials:   new(true),
 		ClientHandlesHeartbeats: new(true),
+	}
+	if s.scan.RowsRead != nil {
+		proto.TrackScanMetrics = new(true)
 	}
 	if s.open {
 		proto.ScannerId, proto.NextCallSeq = new(s.id), new(s.seq)
@@ -269,32 +281,63 @@ func (s *scanner) rowsPerAnswer() uint32 {
 }
 
 // take takes the results of an answer apart; a row may come in several parts.
-func (s *scanner) take(response *pb.ScanResponse, block []byte) (rows []kv.Row, err error) {
+func (s *scanner) take(response *pb.ScanResponse, block []byte) (rows []viewedRow, err error) {
+	s.countRows(response)
 	partial := response.GetPartialFlagPerResult()
+	rows = make([]viewedRow, 0, len(response.GetCellsPerResult()))
+	cells := make([]cell, 0, min(sum(response.GetCellsPerResult()), len(block)/minCell))
 	for i, n := range response.GetCellsPerResult() {
 		if n == 0 {
 			continue
 		}
-		if s.cells, block, err = parseCells(s.cells[:0], block, int(n)); err != nil {
+		var result []cell
+		if result, block, err = parseCells(cells[len(cells):], block, int(n)); err != nil {
 			return nil, err
 		}
 		s.e.metrics.cellsRead.Add(float64(n))
-		if s.partKey != nil && !bytes.Equal(s.partKey, s.cells[0].row) {
+		cells = cells[:len(cells)+len(result)] // they have the memory of all
+		result = slices.Clip(result)
+		if s.partKey != nil && !bytes.Equal(s.partKey, result[0].row) {
 			rows = s.finishRow(rows)
 		}
 		if s.partKey == nil {
-			s.partKey = bytes.Clone(s.cells[0].row)
+			s.partKey = result[0].row
 		}
-		if cells := copyCells(s.wanted(s.cells)); s.part == nil {
-			s.part = cells
+		if result = s.wanted(result); s.part == nil {
+			s.part = result
 		} else {
-			s.part = append(s.part, cells...)
+			s.part = append(s.part, result...)
 		}
 		if i >= len(partial) || !partial[i] {
 			rows = s.finishRow(rows)
 		}
 	}
+	s.advance()
 	return rows, nil
+}
+
+func sum(numbers []uint32) int {
+	total := 0
+	for _, n := range numbers {
+		total += int(n)
+	}
+	return total
+}
+
+// rowsScanned is the name of a count in the answer: rows that the server read, those that its
+// filter left out included (ServerSideScanMetrics.COUNT_OF_ROWS_SCANNED_KEY_METRIC_NAME).
+const rowsScanned = "ROWS_SCANNED"
+
+// countRows adds to the count of the scan what the server reports.
+func (s *scanner) countRows(response *pb.ScanResponse) {
+	if s.scan.RowsRead == nil {
+		return
+	}
+	for _, m := range response.GetScanMetrics().GetMetrics() {
+		if m.GetName() == rowsScanned {
+			s.scan.RowsRead.Add(m.GetValue())
+		}
+	}
 }
 
 // wanted leaves out the cells that the server could not leave out; it reuses the slice.
@@ -310,25 +353,33 @@ func (s *scanner) wanted(cells []cell) []cell {
 	}
 	for i := range cells {
 		if bytes.Equal(cells[i].qualifier, s.scan.Qualifier) {
-			return cells[i : i+1]
+			return cells[i : i+1 : i+1]
 		}
 	}
 	return nil
 }
 
-// finishRow adds the row that was being read to rows, if it has cells that are wanted, and goes on
-// after it.
-func (s *scanner) finishRow(rows []kv.Row) []kv.Row {
+// finishRow adds the row that was being read to rows, if it has cells that are wanted.
+func (s *scanner) finishRow(rows []viewedRow) []viewedRow {
 	if s.partKey == nil {
 		return rows
 	}
 	if len(s.part) > 0 {
-		rows = append(rows, kv.Row{Key: s.partKey, Cells: s.part})
+		rows = append(rows, viewedRow{s.partKey, s.part})
 	}
-	s.start = following(s.partKey)
-	s.done = s.done || len(s.start) == 0
+	s.last = s.partKey
 	s.part, s.partKey = nil, nil
 	return rows
+}
+
+// advance goes on after the last whole row.
+func (s *scanner) advance() {
+	if s.last == nil {
+		return
+	}
+	s.start = following(s.last)
+	s.done = s.done || len(s.start) == 0
+	s.last = nil
 }
 
 const (

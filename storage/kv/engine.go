@@ -11,7 +11,7 @@ type Engine struct {
 	Exclusive bool
 	Local     Local
 	Versioned Versioned
-	Rows      RowViewer // of Local, else of the cells of KV
+	Rows      RowViewer // of Local or Versioned, else of the cells of KV
 	Costs     Costs     // 0 where the engine knows none
 }
 
@@ -24,7 +24,9 @@ func NewEngine(db KV, exclusive bool) *Engine {
 			e.Rows = e.Local
 		}
 	} else {
-		e.Versioned, _ = db.(Versioned)
+		if e.Versioned, _ = db.(Versioned); e.Versioned != nil {
+			e.Rows = e.Versioned
+		}
 	}
 	if c, ok := db.(Coster); ok {
 		e.Costs = c.Costs()

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"sync/atomic"
 )
 
 // Errors that every engine wraps where they apply. Any other error means that the engine could not
@@ -107,6 +108,9 @@ type Scan struct {
 	Since int64
 	// Limit, when above 0, ends the scan after so many rows.
 	Limit int
+	// RowsRead, when set, grows by the rows that the engine reads for the scan, whether they match
+	// or not. An engine that cannot tell leaves it.
+	RowsRead *atomic.Int64
 }
 
 // KV is the table contract. All methods are safe for concurrent use, return only after the engine

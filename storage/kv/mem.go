@@ -131,6 +131,9 @@ func (m *tables) page(ctx context.Context, s Scan, start string) (rows []Row, ne
 		if i == memPage {
 			return rows, key, nil
 		}
+		if s.RowsRead != nil {
+			s.RowsRead.Add(1)
+		}
 		if s.Match != nil && !s.Match.Matches([]byte(key)) {
 			continue
 		}

@@ -38,6 +38,18 @@ func NewShared(list ...Table) *Shared {
 	return s
 }
 
+// GetStored implements Versioned.
+func (s *Shared) GetStored(
+	ctx context.Context, table, family string, keys [][]byte, near bool, visit func(i int, cells []StoredCell) error,
+) error {
+	return CellViewer{s}.GetStored(ctx, table, family, keys, near, visit)
+}
+
+// ScanStored implements Versioned.
+func (s *Shared) ScanStored(ctx context.Context, scan Scan, visit func(key []byte, cells []StoredCell) error) error {
+	return CellViewer{s}.ScanStored(ctx, scan, visit)
+}
+
 // History implements Versioned.
 func (s *Shared) History(ctx context.Context, table, family string, keys [][]byte) ([]History, error) {
 	s.mu.RLock()

@@ -22,6 +22,7 @@ import (
 // tell what is missing because another process deleted it.
 type Versioned interface {
 	KV
+	RowViewer
 	Splitter
 	Coster
 	// History reads rows like Get, and what the engine still knows of their past.

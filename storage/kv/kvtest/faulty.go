@@ -70,6 +70,18 @@ func (f *FaultyVersioned) Split(ctx context.Context, s kv.Scan, n int) ([]kv.Sca
 	return f.versioned.Split(ctx, s, n)
 }
 
+// GetStored implements kv.Versioned. It is a Get.
+func (f *FaultyVersioned) GetStored(
+	ctx context.Context, table, family string, keys [][]byte, near bool, visit func(i int, cells []kv.StoredCell) error,
+) error {
+	return kv.CellViewer{KV: f}.GetStored(ctx, table, family, keys, near, visit)
+}
+
+// ScanStored implements kv.Versioned. It is a Scan.
+func (f *FaultyVersioned) ScanStored(ctx context.Context, s kv.Scan, visit func(key []byte, cells []kv.StoredCell) error) error {
+	return kv.CellViewer{KV: f}.ScanStored(ctx, s, visit)
+}
+
 // History implements kv.Versioned.
 func (f *FaultyVersioned) History(ctx context.Context, table, family string, keys [][]byte) ([]kv.History, error) {
 	return call(f.next(History), func() ([]kv.History, error) { return f.versioned.History(ctx, table, family, keys) })

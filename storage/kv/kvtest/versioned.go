@@ -40,6 +40,8 @@ func RunVersioned(t *testing.T, open func(t *testing.T) (kv.KV, Owner)) {
 	v.part("random", (*versionedSuite).testRandom)
 	v.part("unchanged", (*versionedSuite).testUnchanged)
 	t.Run("split", func(t *testing.T) { testSplit(&suite{T: t, kv: engine, name: "split"}, v.engine) })
+	t.Run("get_stored", func(t *testing.T) { testGetStored(&suite{T: t, kv: engine, name: "get_stored"}, v.engine) })
+	t.Run("scan_stored", func(t *testing.T) { testScanStored(&suite{T: t, kv: engine, name: "scan_stored"}, v.engine) })
 	if owner.Flush != nil {
 		owner.Flush(t)
 		v.part("flushed", func(v *versionedSuite) { v.testRest(true) })
