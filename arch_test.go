@@ -66,7 +66,7 @@ var doors = map[string][]string{
 	"storage/kv/kvtest":       {"storage/kv"},
 	"storage/mark":            {},
 	"storage/pebble":          {"storage/kv", "storage/mark", "storage/schema"},
-	"storage/read":            {"budget", "storage/head", "storage/index", "storage/kv", "storage/row", "storage/schema", "storage/series", "turns"},
+	"storage/read":            {"budget", "recent", "storage/head", "storage/index", "storage/kv", "storage/row", "storage/schema", "storage/series", "turns"},
 	"storage/register":        {"storage/catalog", "storage/index", "storage/kv", "storage/schema", "storage/series", "storage/uid"},
 	"storage/row":             {"storage/kv", "storage/schema"},
 	"storage/schema":          {},

@@ -126,6 +126,14 @@ func (a *Account) Give(n int64) {
 	a.budget.used.Add(-n)
 }
 
+// Limit returns the size of the budget, 0 or less without a limit.
+func (a *Account) Limit() int64 {
+	if a == nil {
+		return 0
+	}
+	return a.budget.limit
+}
+
 // Held returns the bytes that the account holds.
 func (a *Account) Held() int64 {
 	if a == nil {

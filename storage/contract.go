@@ -42,6 +42,8 @@ type (
 
 	// Plan is how the rows of a metric would be read.
 	Plan = read.Plan
+	// PlanOutcome is how the rows of a metric were read lately.
+	PlanOutcome = read.Outcome
 	// SeriesScan is which series EachTSUID visits.
 	SeriesScan = catalog.SeriesScan
 	// SeriesIndex is where series are found.

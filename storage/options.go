@@ -45,6 +45,9 @@ type Options struct {
 	IndexRefresh time.Duration
 	// SeriesCache bounds the entries of each cache of names and UIDs, of which each kind has one.
 	SeriesCache int
+	// SweepBytes is what one wide read of shared tables may hold at a time; 0: a quarter of the
+	// query's budget.
+	SweepBytes int64
 	// Observer, if any, sees each new series before its tsdb-meta row is written.
 	Observer register.Observer
 	// Now is the clock.

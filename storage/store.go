@@ -235,7 +235,7 @@ func (s *Store) newReader() *read.Reader {
 	o := read.Options{
 		DB: s.db, Table: s.o.Tables.Data, Layout: s.layout, Index: s.index, Ready: s.writer.Replayed, Now: s.o.Now, Registerer: s.o.Registerer,
 	}
-	o.Head, o.Ages = s.writer.Head(), s.writer.Ages
+	o.Head, o.Ages, o.SweepBytes = s.writer.Head(), s.writer.Ages, s.o.SweepBytes
 	return read.New(o)
 }
 

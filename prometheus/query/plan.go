@@ -48,7 +48,24 @@ type planGroup struct {
 	Reads        int                `json:"reads"`
 	Rows         int64              `json:"rows"`
 	RowsOfMetric int64              `json:"rowsOfMetric"`
+	RowsExpected int64              `json:"rowsExpected"`
 	CostMillis   map[string]float64 `json:"costMillis"`
+	Last         *planOutcome       `json:"last,omitempty"`
+}
+
+// planOutcome is how the last query went that read the metric in this way.
+type planOutcome struct {
+	RowsExpected int64     `json:"rowsExpected"`
+	RowsRead     int64     `json:"rowsRead"`
+	Millis       float64   `json:"millis"`
+	At           time.Time `json:"at"`
+}
+
+func lastOutcome(o *storage.PlanOutcome) *planOutcome {
+	if o == nil {
+		return nil
+	}
+	return &planOutcome{o.RowsExpected, o.RowsRead, float64(o.Took.Microseconds()) / 1000, o.At.UTC()}
 }
 
 // planSelection is one selector of a request, with the times in milliseconds.
@@ -135,7 +152,8 @@ func (h *planHandler) plan(ctx context.Context, selections []planSelection) (pla
 		for _, p := range plans {
 			answer.Groups = append(answer.Groups, planGroup{
 				Kind: p.Kind, Metric: names[p.First], UID: fmt.Sprintf("%X", p.Metric), Series: p.Series, Reads: p.Reads,
-				Rows: p.Rows, RowsOfMetric: p.RowsOfMetric, CostMillis: p.Costs,
+				Rows: p.Rows, RowsOfMetric: p.RowsOfMetric, RowsExpected: p.RowsExpected, CostMillis: p.Costs,
+				Last: lastOutcome(p.Last),
 			})
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -25,7 +26,8 @@ func (s *plannedStore) Plan(q storage.Query) ([]storage.Plan, error) {
 	}
 	return []storage.Plan{{
 		Kind: "rows", First: q.Refs[0], Metric: []byte{0, 0, 1}, Series: len(q.Refs), Reads: 1, Rows: 2, RowsOfMetric: 4,
-		Costs: map[string]float64{"rows": 0.5, "range": 3},
+		Costs: map[string]float64{"rows": 0.5, "range": 3}, RowsExpected: 2,
+		Last: &storage.PlanOutcome{RowsExpected: 3, RowsRead: 4, Took: 1500 * time.Microsecond, At: time.Unix(60, 0)},
 	}}, nil
 }
 
@@ -51,7 +53,8 @@ func TestPlanAPI(t *testing.T) {
 		{
 			"match[]=up&start=1970-01-01T00:00:00Z&end=7200", http.StatusOK,
 			`{"start":"1970-01-01T00:00:00Z","end":"1970-01-01T02:00:00Z","series":1,"groups":[` +
-				`{"kind":"rows","metric":"up","uid":"000001","series":1,"reads":1,"rows":2,"rowsOfMetric":4,"costMillis":{"range":3,"rows":0.5}}]}`,
+				`{"kind":"rows","metric":"up","uid":"000001","series":1,"reads":1,"rows":2,"rowsOfMetric":4,"rowsExpected":2,"costMillis":{"range":3,"rows":0.5},` +
+				`"last":{"rowsExpected":3,"rowsRead":4,"millis":1.5,"at":"1970-01-01T00:01:00Z"}}]}`,
 		},
 	} {
 		values, err := url.ParseQuery(c.query)

@@ -31,6 +31,12 @@ func (c *charge) take(n int64) error {
 	return nil
 }
 
+// give gives n bytes back, at most all that is held.
+func (c *charge) give(n int64) {
+	c.held.Add(-n)
+	c.account.Give(n)
+}
+
 // end gives everything back.
 func (c *charge) end() {
 	c.account.Give(c.held.Swap(0))

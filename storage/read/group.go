@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -18,6 +19,7 @@ import (
 // query's order, members in that of the table.
 type seriesGroup struct {
 	points     []series.Points
+	refs       []series.Ref // of points
 	members    []member
 	plans      []plan
 	parts      []groupPart
@@ -38,15 +40,41 @@ type member struct {
 	at     int    // in points
 }
 
-// groupPart is what one goroutine reads of a group: whole series, in the order of the table.
+// groupPart is what one goroutine reads of a group: whole series, in the order of the table or, from
+// a sweep, in that of the query.
 type groupPart struct {
 	plan
 	members []member
-	end     int // of members in those of the group
+	from    int // from a sweep: the first series, in the query's
+	end     int // of members in those of the group; from a sweep: of series in the query's
 }
 
-// read reads some series.
-func (g *seriesGroup) read(ctx context.Context, r *selection, refs []series.Ref) error {
+// read reads the query's series [from, to), from sweeps if these are worth it.
+func (g *seriesGroup) read(ctx context.Context, r *selection, from, to int) error {
+	g.begin(r, r.q.Refs[from:to])
+	if r.sweeps == nil {
+		return g.readTable(ctx, r)
+	}
+	for at := from; at < to; {
+		s, err := r.sweeps.of(ctx, at)
+		switch {
+		case err != nil:
+			return err
+		case s == nil:
+			return g.readTable(ctx, r)
+		}
+		end := min(to, s.to)
+		if err := g.readSwept(ctx, s, from, at, end); err != nil {
+			return err
+		}
+		r.sweeps.done(s, end-at)
+		at = end
+	}
+	return nil
+}
+
+// begin prepares the group for other series.
+func (g *seriesGroup) begin(r *selection, refs []series.Ref) {
 	g.samples.Store(0)
 	g.charge.end()
 	g.charge.account = r.account
@@ -54,18 +82,22 @@ func (g *seriesGroup) read(ctx context.Context, r *selection, refs []series.Ref)
 	for i, ref := range refs {
 		g.points[i] = series.Points{Ref: ref}
 	}
-	g.order(r.Reader, refs)
+	g.parts = g.parts[:0]
+}
+
+// readTable reads the series of the group from the table.
+func (g *seriesGroup) readTable(ctx context.Context, r *selection) error {
+	begin := time.Now()
+	g.order(r.Reader, r.refsOf(g))
 	g.plans = r.appendPlans(g.plans[:0], g.members)
 	for _, p := range g.plans {
 		r.metrics.plans[p.kind].Inc()
 	}
 	g.cut(r)
-	for len(g.readers) < len(g.parts) {
-		g.readers = append(g.readers, new(partReader))
-	}
-	if err := g.readParts(ctx, r); err != nil {
+	if err := g.readParts(ctx, r, g.parts, func(ctx context.Context, w *partReader, p groupPart) error { return w.read(ctx, r, g, p) }); err != nil {
 		return err
 	}
+	r.noteRows(g.plans, g.members, time.Since(begin))
 	for _, t := range g.duplicates {
 		g.points[t.at] = g.points[t.of]
 		g.samples.Add(int64(g.points[t.of].Len()))
@@ -73,14 +105,30 @@ func (g *seriesGroup) read(ctx context.Context, r *selection, refs []series.Ref)
 	return nil
 }
 
-func (g *seriesGroup) readParts(ctx context.Context, r *selection) error {
-	if len(g.parts) == 1 {
-		return g.readers[0].read(ctx, r, g, g.parts[0])
+// readSwept decodes series [at, end) of a query, of which the group begins with series from. The
+// sweep has their rows.
+func (g *seriesGroup) readSwept(ctx context.Context, s *sweep, from, at, end int) error {
+	first := len(g.parts)
+	share := max(fewestPart, (end-at+s.readers-1)/s.readers)
+	for ; at < end; at += share {
+		g.parts = append(g.parts, groupPart{from: at, end: min(at+share, end)})
+	}
+	return g.readParts(ctx, s.selection, g.parts[first:], func(ctx context.Context, w *partReader, p groupPart) error { return w.readSwept(ctx, s, g, p, from) })
+}
+
+// readParts calls read for parts, which are the last ones of the group, with a reader for each.
+func (g *seriesGroup) readParts(ctx context.Context, r *selection, parts []groupPart, read func(context.Context, *partReader, groupPart) error) error {
+	for len(g.readers) < len(g.parts) {
+		g.readers = append(g.readers, new(partReader))
+	}
+	readers := g.readers[len(g.parts)-len(parts):]
+	if len(parts) == 1 {
+		return read(ctx, readers[0], parts[0])
 	}
 	reading, ctx := errgroup.WithContext(ctx)
 	reading.SetLimit(r.readers)
-	for i, p := range g.parts {
-		reading.Go(func() error { return g.readers[i].read(ctx, r, g, p) })
+	for i, p := range parts {
+		reading.Go(func() error { return read(ctx, readers[i], p) })
 	}
 	return reading.Wait()
 }

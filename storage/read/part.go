@@ -24,10 +24,13 @@ type partReader struct {
 	decoder decoder
 	slots   slots
 	head    head.Snapshot
-	taken   []head.Taken // of members, if the store has a head
-	samples int          // of this part
-	needed  int          // bytes of this part
-	claimed int          // of them, from the account
+	taken   []head.Taken    // of members, if the store has a head
+	own     []member        // members of a part of a sweep
+	held    []heldRow       // of a member
+	cells   []kv.StoredCell // of a row that a sweep has
+	samples int             // of this part
+	needed  int             // bytes of this part
+	claimed int             // of them, from the account
 
 	asked []asked // what the keys are of
 	keys  [][]byte
@@ -42,10 +45,8 @@ type asked struct {
 // read reads the series of a part: what the head has of them first, because a row that is put and
 // dropped in between would be in neither otherwise.
 func (w *partReader) read(ctx context.Context, r *selection, g *seriesGroup, p groupPart) error {
-	w.selection, w.group, w.members, w.samples = r, g, p.members, 0
-	w.needed, w.claimed = 0, 0
-	w.decoder.q, w.decoder.table = r.q, r.o.Table
-	w.slots.reset()
+	w.begin(r, g)
+	w.members = p.members
 	if err := w.takeHead(); err != nil {
 		return err
 	}
@@ -58,15 +59,73 @@ func (w *partReader) read(ctx context.Context, r *selection, g *seriesGroup, p g
 	}
 	for i, t := range w.taken {
 		if !t.Empty() {
-			if err := w.joinHead(ctx, w.points(i), t); err != nil {
+			if err := w.joinHead(ctx, w.points(i), t, &w.head); err != nil {
 				return err
 			}
 		}
 	}
+	return w.end()
+}
+
+// end counts the samples of the part.
+func (w *partReader) end() error {
 	if w.group.samples.Add(int64(w.samples)); w.over(int(w.group.samples.Load())) {
 		return w.tooMany()
 	}
 	return nil
+}
+
+// begin prepares the reader for another part.
+func (w *partReader) begin(r *selection, g *seriesGroup) {
+	w.selection, w.group, w.samples = r, g, 0
+	w.needed, w.claimed = 0, 0
+	w.decoder.q, w.decoder.table = r.q, r.o.Table
+	w.taken = w.taken[:0]
+	w.slots.reset()
+}
+
+// readSwept decodes the rows of a part that a sweep has, and joins what the head had before. The
+// group begins with series from of the query.
+func (w *partReader) readSwept(ctx context.Context, s *sweep, g *seriesGroup, p groupPart, from int) error {
+	w.begin(s.selection, g)
+	w.own = slices.Grow(w.own[:0], p.end-p.from)[:0]
+	for i := p.from; i < p.end; i++ {
+		w.own = append(w.own, member{at: i - from})
+		shelf := s.shelves[(i-s.from)/s.perShelf]
+		if len(shelf.taken) > 0 {
+			w.taken = append(w.taken, shelf.taken[(i-s.from)%s.perShelf])
+		}
+	}
+	w.members = w.own
+	for i := range w.members {
+		if err := w.addHeld(ctx, s, i, p.from+i-s.from); err != nil {
+			return err
+		}
+	}
+	return w.end()
+}
+
+// addHeld decodes the rows of a member, which is the at-th series of the sweep.
+func (w *partReader) addHeld(ctx context.Context, s *sweep, member, at int) error {
+	owner := int(s.owners[at])
+	shelf := s.shelves[owner/s.perShelf]
+	w.held = shelf.rowsOf(owner%s.perShelf, w.held[:0])
+	for _, row := range w.held {
+		var err error
+		if w.cells, err = parsePacked(w.cells[:0], shelf.cells(row)); err != nil {
+			return err
+		}
+		if err := w.add(member, row.base, w.cells); err != nil {
+			return err
+		}
+	}
+	if len(w.taken) == 0 || w.taken[member].Empty() {
+		return nil
+	}
+	shelf = s.shelves[at/s.perShelf]
+	shelf.mu.Lock() // a snapshot is read by one goroutine at a time
+	defer shelf.mu.Unlock()
+	return w.joinHead(ctx, w.points(member), w.taken[member], &shelf.head)
 }
 
 func (w *partReader) points(member int) *series.Points { return &w.group.points[w.members[member].at] }
@@ -128,7 +187,7 @@ func (w *partReader) get(ctx context.Context, kind planKind) error {
 	var inRow error
 	err := s.o.DB.Rows.GetStored(ctx, s.o.Table, schema.FamilyData, w.keys, kind == planNear, func(i int, cells []kv.StoredCell) error {
 		a := w.asked[i]
-		inRow = w.add(int(a.member), a.base, w.keys[i], cells)
+		inRow = w.add(int(a.member), a.base, cells)
 		return inRow
 	})
 	switch {
@@ -158,7 +217,7 @@ func (w *partReader) scan(ctx context.Context, p plan) error {
 		}
 		var found bool
 		if at, found = w.find(key.Tags, at); found {
-			inRow = w.add(at, key.Base, rowKey, cells)
+			inRow = w.add(at, key.Base, cells)
 		}
 		return inRow
 	})
@@ -198,7 +257,7 @@ func (w *partReader) find(tags []byte, last int) (at int, found bool) {
 }
 
 // add decodes a row of a member.
-func (w *partReader) add(member int, base uint32, key []byte, cells []kv.StoredCell) error {
+func (w *partReader) add(member int, base uint32, cells []kv.StoredCell) error {
 	p := w.points(member)
 	before, objects := p.Len(), len(p.Objects)
 	reserved, err := 0, error(nil)
@@ -213,9 +272,10 @@ func (w *partReader) add(member int, base uint32, key []byte, cells []kv.StoredC
 		return err
 	}
 	if err := w.decoder.add(p, base, cells); err != nil {
+		key := w.o.Layout.AppendRowKey(nil, []byte(w.o.Index.TSUID(p.Ref.ID())), base)
 		return fmt.Errorf("row %x of %s: %w", key, w.decoder.table, err)
 	}
-	if reserved > 0 && base == w.last && (w.taken == nil || w.taken[member].Empty()) {
+	if reserved > 0 && base == w.last && (len(w.taken) == 0 || w.taken[member].Empty()) {
 		w.slots.giveBack(reserved - len(p.Times)) // nothing will follow
 	}
 	if w.samples += p.Len() - before; w.over(w.samples) {
@@ -237,7 +297,7 @@ func (w *partReader) reserve(p *series.Points, member int, base uint32, cells []
 	hours := min(int(w.last-base)/schema.RowSeconds+1, ahead)
 	n := countPoints(cells)
 	n = max(n, min(n*hours, most))
-	if w.taken != nil {
+	if len(w.taken) > 0 {
 		n += w.taken[member].Points()
 	}
 	if err := w.claim(n * sampleBytes); err != nil {
@@ -266,8 +326,8 @@ func (w *partReader) takeHead() error {
 	return nil
 }
 
-// joinHead adds what was taken of the head to the rows of a series.
-func (w *partReader) joinHead(ctx context.Context, p *series.Points, t head.Taken) error {
+// joinHead adds what was taken of the head, into a snapshot, to the rows of a series.
+func (w *partReader) joinHead(ctx context.Context, p *series.Points, t head.Taken, from *head.Snapshot) error {
 	before, n := p.Len(), len(p.Times)
 	if err := w.claim((t.Points() + n) * sampleBytes); err != nil {
 		return err
@@ -276,7 +336,7 @@ func (w *partReader) joinHead(ctx context.Context, p *series.Points, t head.Take
 		p.Times, p.Values = w.slots.take(t.Points())
 	}
 	h := head.Points{Times: p.Times, Values: p.Values}
-	w.head.Read(t, w.q.Start, w.q.End, &h)
+	from.Read(t, w.q.Start, w.q.End, &h)
 	if w.o.DB.Versioned != nil {
 		if err := w.dropOlder(ctx, p, &h, n); err != nil {
 			return err

@@ -21,6 +21,7 @@ func (s *Reader) SelectParts(ctx context.Context, q series.Query, worker func() 
 		return err
 	}
 	r.account = budget.From(ctx)
+	defer r.end()
 	cores := max(1, min(runtime.GOMAXPROCS(0), (len(q.Refs)+fewestPart-1)/fewestPart))
 	r.readers = max(1, r.readers/cores)
 	p := &partRead{selection: r, partition: newPartition(len(q.Refs), r.perSeries, q.PartSeries, cores)}
@@ -71,7 +72,7 @@ func (p *partRead) work(ctx context.Context, turn *turns.Turn, w series.PartWork
 
 // read reads the points of a part and counts them.
 func (p *partRead) read(ctx context.Context, g *seriesGroup, part orderedPart) error {
-	if err := g.read(ctx, p.selection, p.q.Refs[part.from:part.to]); err != nil {
+	if err := g.read(ctx, p.selection, part.from, part.to); err != nil {
 		return err
 	}
 	samples := g.samples.Load()

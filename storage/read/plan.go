@@ -89,12 +89,23 @@ func (r *selection) plan(metric string, members []member) plan {
 	if p.have < float64(p.series*r.pastHours()) {
 		p.have = float64(p.series * r.pastHours()) // buckets are not filled evenly
 	}
-	if s.o.DB.Local == nil && p.series > s.o.DB.Costs.Leaps {
+	costs := s.costs.now()
+	// The tags of many series take long to collect, and a filter that passes most rows is in vain.
+	others := p.have - float64(p.series*r.pastHours())
+	if s.o.DB.Local == nil && costs.Tag > 0 && p.series > costs.Leaps && others*costs.Suffix > p.have*costs.Tag {
 		p.tags = s.sharedTags(members)
 	}
-	p.estimate(&s.o.DB.Costs, r.hours(), r.pastHours(), s.o.DB.Local != nil)
+	p.estimate(&costs, r.hours(), r.pastHours(), s.o.DB.Local != nil)
 	p.choose()
 	return p
+}
+
+// expected is how many rows the engine is expected to read.
+func (p *plan) expected(hours int) int64 {
+	if p.kind.scans() {
+		return int64(p.have)
+	}
+	return int64(p.series) * int64(hours)
 }
 
 // estimate sets the costs.

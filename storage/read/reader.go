@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tsdbridge/tsdbridge/recent"
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -23,7 +24,10 @@ type Options struct {
 	Head *head.Head
 	Ages func(head.Row) []schema.Age
 	// Ready returns an error while the head lacks points that were acknowledged.
-	Ready      func() error
+	Ready func() error
+	// SweepBytes is what one wide read of shared tables may hold at a time; 0: a quarter of the
+	// query's budget.
+	SweepBytes int64
 	Now        func() time.Time
 	Registerer prometheus.Registerer
 }
@@ -33,11 +37,14 @@ type Reader struct {
 	o       Options
 	groups  sync.Pool // *group
 	metrics *metrics
+	costs   *learnedCosts
+	// outcomes are of shared engines.
+	outcomes *recent.Map[way, Outcome]
 }
 
 // New returns a reader of a table and a head.
 func New(o Options) *Reader {
-	r := &Reader{o: o, metrics: newMetrics(o.Registerer)}
+	r := &Reader{o: o, metrics: newMetrics(o.Registerer), costs: &learnedCosts{engine: o.DB.Costs}, outcomes: newOutcomes()}
 	r.groups.New = func() any { return &seriesGroup{} }
 	return r
 }

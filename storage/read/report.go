@@ -20,6 +20,11 @@ type Plan struct {
 	// Rows is how many rows the series have in the range at most, RowsOfMetric how many those reads
 	// are estimated to find of all series of the metric.
 	Rows, RowsOfMetric int64
+	// RowsExpected is how many rows the engine is expected to read. Last is how that went in the
+	// last query that read the metric in this way; nil: there was none lately, or the engine is
+	// local.
+	RowsExpected int64
+	Last         *Outcome
 	// Costs are what each of the ways is estimated to cost, in milliseconds: of the processor on
 	// the embedded engine, of waiting on a cluster.
 	Costs map[string]float64
@@ -35,25 +40,42 @@ func (s *Reader) Plan(q series.Query) ([]Plan, error) {
 		return nil, err
 	}
 	var plans []Plan
+	add := func(some []plan, members []member, refs []series.Ref) {
+		for _, p := range some {
+			plans = addPlan(plans, r.report(p, refs[members[0].at], members[0].tsuid))
+			members = members[p.series:]
+		}
+	}
+	if r.sweeps != nil {
+		if all := r.newSweep(0, len(q.Refs)); all.scans() {
+			add(all.plans, all.members, q.Refs)
+			return inOrder(plans), nil
+		}
+	}
 	for rest := q.Refs; len(rest) > 0; {
 		var g seriesGroup
 		n := r.groupSize(len(rest))
 		g.order(s, rest[:n])
-		members := g.members
-		for _, p := range r.appendPlans(nil, members) {
-			plans = addPlan(plans, r.report(p, rest[members[0].at], members[0].tsuid))
-			members = members[p.series:]
-		}
+		add(r.appendPlans(nil, g.members), g.members, rest)
 		rest = rest[n:]
 	}
+	return inOrder(plans), nil
+}
+
+// inOrder sorts plans by metric.
+func inOrder(plans []Plan) []Plan {
 	slices.SortStableFunc(plans, func(a, b Plan) int { return strings.Compare(string(a.Metric), string(b.Metric)) })
-	return plans, nil
+	return plans
 }
 
 func (r *selection) report(p plan, first series.Ref, tsuid string) Plan {
 	report := Plan{
 		Kind: p.kind.String(), First: first, Metric: []byte(tsuid[:r.o.Layout.MetricWidth]), Series: p.series, Reads: 1,
 		Rows: int64(p.series) * int64(r.hours()), RowsOfMetric: int64(p.have), Costs: map[string]float64{},
+		RowsExpected: p.expected(r.hours()),
+	}
+	if last, ok := r.outcomes.Get(way{tsuid[:r.o.Layout.MetricWidth], p.kind}); ok {
+		report.Last = &last
 	}
 	for kind, cost := range p.costs {
 		if cost > 0 {
@@ -75,6 +97,7 @@ func addPlan(plans []Plan, p Plan) []Plan {
 		old.Reads += p.Reads
 		old.Rows += p.Rows
 		old.RowsOfMetric += p.RowsOfMetric
+		old.RowsExpected += p.RowsExpected
 		for kind, cost := range p.Costs {
 			old.Costs[kind] += cost
 		}

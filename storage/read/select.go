@@ -39,6 +39,7 @@ func (s *Reader) Select(ctx context.Context, q series.Query) iter.Seq2[series.Po
 		if err == nil {
 			r.yield, r.account = yield, budget.From(ctx)
 			err = r.read(ctx)
+			r.end()
 		}
 		if err != nil && !r.stopped {
 			yield(series.Points{}, err)
@@ -53,15 +54,20 @@ type selection struct {
 	first, last uint32 // bases of the range's rows, seconds
 	perSeries   int    // estimated samples of a series
 	yield       func(series.Points, error) bool
-	stopped     bool // the caller left the loop
-	samples     int  // given so far
-	readers     int  // goroutines that read a group
+	stopped     bool    // the caller left the loop
+	samples     int     // given so far
+	readers     int     // goroutines that read a group
+	sweeps      *sweeps // nil: rows are read by group
+	outcome     outcome
 	account     *budget.Account
 }
 
 func (s *Reader) newSelection(q series.Query) (*selection, error) {
 	r := &selection{Reader: s, q: q, first: schema.Base(q.Start), last: schema.Base(q.End), readers: s.readWorkers()}
 	r.perSeries = int(max((q.End-q.Start)/densestInterval, 1))
+	if s.o.DB.Local == nil {
+		r.sweeps = newSweeps(r)
+	}
 	if err := s.o.Ready(); err != nil {
 		return r, err
 	}
@@ -80,7 +86,7 @@ func (r *selection) read(ctx context.Context) error {
 	}
 	g := r.groups.Get().(*seriesGroup)
 	defer r.put(g)
-	if err := g.read(ctx, r, r.q.Refs); err != nil {
+	if err := g.read(ctx, r, 0, len(r.q.Refs)); err != nil {
 		return err
 	}
 	return r.give(g)
@@ -147,15 +153,15 @@ func (r *selection) giveAll(groups <-chan *seriesGroup, free chan<- *seriesGroup
 }
 
 func (r *selection) readGroups(ctx context.Context, groups chan<- *seriesGroup, free <-chan *seriesGroup) error {
-	for rest := r.q.Refs; len(rest) > 0; {
+	for from, all := 0, len(r.q.Refs); from < all; {
 		var g *seriesGroup
 		select {
 		case g = <-free:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		n := r.groupSize(len(rest))
-		if err := g.read(ctx, r, rest[:n]); err != nil {
+		n := r.groupSize(all - from)
+		if err := g.read(ctx, r, from, from+n); err != nil {
 			return err
 		}
 		r.learn(g)
@@ -164,9 +170,26 @@ func (r *selection) readGroups(ctx context.Context, groups chan<- *seriesGroup, 
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		rest = rest[n:]
+		from += n
 	}
 	return nil
+}
+
+// end gives back what is left of a sweep, and remembers how the selection was read.
+func (r *selection) end() {
+	if r.sweeps != nil {
+		r.sweeps.end()
+	}
+	r.remember()
+}
+
+// refsOf are the series of a group.
+func (r *selection) refsOf(g *seriesGroup) []series.Ref {
+	g.refs = g.refs[:0]
+	for i := range g.points {
+		g.refs = append(g.refs, g.points[i].Ref)
+	}
+	return g.refs
 }
 
 // learn adapts the size of the next group to the samples of one, a quarter more being allowed for.

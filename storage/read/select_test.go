@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -102,12 +103,23 @@ type broken struct {
 	armed bool
 	rows  int
 	err   error
+	mu    sync.Mutex // guards rows while readers run
+}
+
+// spend counts rows and returns the error when there are no more.
+func (b *broken) spend(n int) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.rows -= n; b.rows < 0 {
+		return b.err
+	}
+	return nil
 }
 
 func (b *broken) Get(ctx context.Context, table, family string, keys [][]byte) ([]kv.Row, error) {
 	if b.armed && table == "tsdb" {
-		if b.rows -= len(keys); b.rows < 0 {
-			return nil, b.err
+		if err := b.spend(len(keys)); err != nil {
+			return nil, err
 		}
 	}
 	return b.KV.Get(ctx, table, family, keys)
@@ -117,8 +129,8 @@ func (b *broken) Scan(ctx context.Context, s kv.Scan) iter.Seq2[kv.Row, error] {
 	return func(yield func(kv.Row, error) bool) {
 		for row, err := range b.KV.Scan(ctx, s) {
 			if b.armed && s.Table == "tsdb" {
-				if b.rows--; b.rows < 0 {
-					row, err = kv.Row{}, b.err
+				if spent := b.spend(1); spent != nil {
+					row, err = kv.Row{}, spent
 				}
 			}
 			if !yield(row, err) || err != nil {

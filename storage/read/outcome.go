@@ -1,0 +1,95 @@
+package read
+
+import (
+	"sync"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/recent"
+)
+
+// An Outcome is how reads of a metric in one way went in the last query that had some.
+type Outcome struct {
+	// RowsExpected is what was estimated before, RowsRead what the engine read, for the answer or
+	// not.
+	RowsExpected, RowsRead int64
+	// Took is the time until all rows were here, At the end of it.
+	Took time.Duration
+	At   time.Time
+}
+
+// way is one way to read one metric.
+type way struct {
+	metric string // UID
+	kind   planKind
+}
+
+// rememberedWays bounds the outcomes that are remembered.
+const rememberedWays = 4096
+
+func newOutcomes() *recent.Map[way, Outcome] { return recent.New[way, Outcome](rememberedWays) }
+
+// outcome is what one query did so far. It is safe for concurrent use.
+type outcome struct {
+	mu   sync.Mutex // guards ways
+	ways map[way]Outcome
+}
+
+func (o *outcome) add(w way, expected, read int64, took time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ways == nil {
+		o.ways = map[way]Outcome{}
+	}
+	sum := o.ways[w]
+	o.ways[w] = Outcome{RowsExpected: sum.RowsExpected + expected, RowsRead: sum.RowsRead + read, Took: max(sum.Took, took)}
+}
+
+// noteRows notes a group that was read from the table of a shared engine, and learns from it.
+func (r *selection) noteRows(plans []plan, members []member, took time.Duration) {
+	if r.sweeps == nil {
+		return
+	}
+	rows := 0
+	for _, p := range plans {
+		asked := p.series * r.hours()
+		r.outcome.add(way{members[0].tsuid[:r.o.Layout.MetricWidth], p.kind}, int64(asked), int64(asked), took)
+		rows += asked
+		members = members[p.series:]
+	}
+	r.costs.learn(&r.costs.get, rows, took)
+}
+
+// note notes a sweep, and learns from it if all of it was read in one way.
+func (s *sweep) note(took time.Duration) {
+	members := s.members
+	read, kind, mixed := int64(0), s.plans[0].kind, false
+	for i := range s.plans {
+		p := &s.plans[i]
+		n := s.reads[i].Load()
+		s.outcome.add(way{members[0].tsuid[:s.o.Layout.MetricWidth], p.kind}, p.expected(s.hours()), n, took)
+		members = members[p.series:]
+		read += n
+		mixed = mixed || p.kind != kind
+	}
+	if mixed {
+		return
+	}
+	switch kind {
+	case planRows:
+		s.costs.learn(&s.costs.get, int(read), took)
+	case planRange:
+		s.costs.learn(&s.costs.row, int(read), took)
+	case planRegexp:
+		s.costs.learn(&s.costs.tag, int(read), took)
+	}
+}
+
+// remember keeps the outcome for those who ask for plans.
+func (r *selection) remember() {
+	r.outcome.mu.Lock()
+	defer r.outcome.mu.Unlock()
+	for w, o := range r.outcome.ways {
+		o.At = r.o.Now()
+		r.outcomes.Put(w, o)
+	}
+}
