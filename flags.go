@@ -260,6 +260,7 @@ func (p *parser) commands() {
 	f("splits", "Regions of the data table (a number), or the row keys in hex, comma-separated, where they begin. Default: one per salt bucket.").StringVar(&p.tables.Splits)
 	f("compression", "auto (the best that the cluster has: zstd, lz4, snappy, gz), none, gz, snappy, lz4, zstd or lzo.").Default("auto").EnumVar(&p.tables.Compression, "auto", "none", "gz", "snappy", "lz4", "zstd", "lzo")
 	f("encoding", "Data block encoding: none, prefix, diff, fast_diff or row_index_v1.").Default("diff").EnumVar(&p.tables.Encoding, "none", "prefix", "diff", "fast_diff", "row_index_v1")
+	f("block-size", "Block size of the data table. Larger blocks of full rows take less disk space and cost more to read single rows from; see docs/hbase.md.").Default(bytesText(64 << 10)).SetValue((*byteSize)(&p.tables.BlockSize))
 	f("ttl", "How long points are kept, such as 8760h; 0: for ever.").Default("0s").DurationVar(&p.tables.TTL)
 	f("dry-run", "Print the statements for HBase's shell, and create nothing.").BoolVar(&p.tables.DryRun)
 	create.Action(func(*kingpin.ParseContext) error {

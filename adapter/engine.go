@@ -86,6 +86,7 @@ type TableOptions struct {
 	Splits      string
 	Compression string        // auto, none, gz, snappy, lz4, zstd, lzo
 	Encoding    string        // none, prefix, diff, fast_diff, row_index_v1
+	BlockSize   int64         // of the data table, bytes
 	TTL         time.Duration // of the data table; 0: for ever
 	DryRun      bool
 }
@@ -145,7 +146,7 @@ func (o Options) tableSpecs(t TableOptions) ([]hbase.TableSpec, error) {
 	names := hbase.TableNames{Data: o.TableData, UID: o.TableUID, Meta: o.TableMeta, Tree: o.TableTree}
 	made := hbase.TableOptions{
 		MetricWidth: o.MetricWidth, SaltWidth: o.SaltWidth, SaltBuckets: o.SaltBuckets,
-		Splits: splits, Compression: t.Compression, Encoding: t.Encoding, TTL: t.TTL,
+		Splits: splits, Compression: t.Compression, Encoding: t.Encoding, BlockSize: t.BlockSize, TTL: t.TTL,
 	}
 	if err := made.Validate(); err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ func BenchmarkClosedRows(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Cleanup(c.Kill)
-	for _, block := range []int{64 << 10, 128 << 10, 256 << 10} {
+	for _, block := range []int{64 << 10, 256 << 10, 1 << 20} {
 		b.Run(fmt.Sprint("block=", block>>10, "K"), func(b *testing.B) {
 			for b.Loop() {
 				m := newClosedBench(b, c, dir, block, series)

@@ -48,6 +48,8 @@ type TableOptions struct {
 	Compression string
 	// Encoding is none, prefix, diff, fast_diff or row_index_v1 (default diff).
 	Encoding string
+	// BlockSize is that of the data table in bytes (default 64 KiB).
+	BlockSize int64
 	// TTL is how long points live (0: forever). It counts from the time of writing, and holds for
 	// the data table alone.
 	TTL time.Duration
@@ -86,6 +88,12 @@ func ParseSplits(text string) (Splits, error) {
 	return s, nil
 }
 
+// Bounds of a block size: HBase reads and decompresses a block to find a row in it.
+const (
+	minBlock = 4 << 10
+	maxBlock = 16 << 20
+)
+
 // Validate returns what is wrong with the options.
 func (o TableOptions) Validate() error {
 	switch {
@@ -93,6 +101,8 @@ func (o TableOptions) Validate() error {
 		return fmt.Errorf("compression %q: want auto, none, gz, snappy, lz4, zstd or lzo", o.Compression)
 	case !slices.Contains([]string{"", "none", "prefix", "diff", "fast_diff", "row_index_v1"}, o.Encoding):
 		return fmt.Errorf("block encoding %q: want none, prefix, diff, fast_diff or row_index_v1", o.Encoding)
+	case o.BlockSize != 0 && (o.BlockSize < minBlock || o.BlockSize > maxBlock):
+		return fmt.Errorf("block size %d: want %d to %d bytes", o.BlockSize, minBlock, maxBlock)
 	case o.TTL < 0 || o.TTL%time.Second != 0:
 		return fmt.Errorf("time to live %v: want whole seconds", o.TTL)
 	case o.SaltWidth > 0 && o.SaltBuckets < 1:
@@ -111,6 +121,9 @@ func OpenTSDBTables(names TableNames, o TableOptions) []TableSpec {
 	}
 	points := family("t")
 	points.TTL = o.TTL
+	if o.BlockSize != defaultBlock {
+		points.Block = int(o.BlockSize)
+	}
 	return []TableSpec{
 		{Name: names.Data, Families: []Family{points}, Splits: o.dataSplits()},
 		{Name: names.UID, Families: []Family{family("id"), family("name")}},

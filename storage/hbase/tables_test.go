@@ -20,6 +20,7 @@ func TestTables(t *testing.T) {
 		d.MaybeScanArgs(t, "compression", &o.Compression)
 		d.MaybeScanArgs(t, "encoding", &o.Encoding)
 		d.MaybeScanArgs(t, "ttl", &ttl)
+		d.MaybeScanArgs(t, "block", &o.BlockSize)
 		o.TTL = time.Duration(ttl) * time.Second
 		splits = d.Input
 		var err error
