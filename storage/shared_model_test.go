@@ -249,15 +249,39 @@ func (w *world) endClosed() {
 	if w.closing == nil {
 		return
 	}
+	before := w.contested(w.closing.Key)
 	made, err := w.db.ApplyUnchanged(w.t.Context(), "tsdb", "t", []kv.Conditional{*w.closing})
 	if err != nil {
 		w.t.Fatal(err)
+	}
+	if !before && w.contested(w.closing.Key) {
+		w.t.Fatalf("the compaction of row %x left an instant with two values", w.closing.Key)
 	}
 	if made[0] {
 		w.closed++
 	}
 	w.tell("row %x compacted: %v", w.closing.Key, made[0])
 	w.closing = nil
+}
+
+// contested reports whether an instant has two values in a row.
+func (w *world) contested(key []byte) bool {
+	w.t.Helper()
+	rows, err := w.db.Get(w.t.Context(), "tsdb", "t", [][]byte{key})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	instants := map[uint32]schema.Point{}
+	for _, c := range rows[0].Cells {
+		points, _ := schema.DecodeData(nil, c.Qualifier, c.Value) // nothing of other cells
+		for _, p := range points {
+			if other, twice := instants[p.Offset]; twice && !other.SameValue(p) {
+				return true
+			}
+			instants[p.Offset] = p
+		}
+	}
+	return false
 }
 
 func (w *world) apply(m kv.Mutation) {
