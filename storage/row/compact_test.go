@@ -254,7 +254,7 @@ func TestWritesAreNoticed(t *testing.T) {
 			db := kv.NewShared(kv.Table{Name: "t", Families: []string{"f"}})
 			before := kv.Mutation{Key: h.Key}
 			for _, cell := range h.Cells {
-				before.Puts = append(before.Puts, kv.Put{Qualifier: cell.Qualifier, Value: cell.Value, Time: cell.Time})
+				before.Puts = append(before.Puts, kv.Put(cell))
 			}
 			var compacter, writer Reconciler
 			compaction, _ := compacter.Compact(h, quietTime, 0)
@@ -276,5 +276,43 @@ func TestWritesAreNoticed(t *testing.T) {
 				t.Errorf("the compaction was made: %v, %v; written: %+v", made, err, written.Puts)
 			}
 		})
+	}
+}
+
+// What is put into a row keeps its ages, though a compaction deleted a cell of ages with the stamp
+// that it would have.
+func TestAgesAfterCompaction(t *testing.T) {
+	const stamp = quietTime - 1000
+	db := kv.NewShared(kv.Table{Name: "t", Families: []string{"f"}})
+	apply := func(m kv.Mutation) {
+		m.Key = []byte("row")
+		if err := db.Apply(t.Context(), "t", "f", []kv.Mutation{m}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	history := func() *kv.History {
+		rows, err := db.History(t.Context(), "t", "f", [][]byte{[]byte("row")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &rows[0]
+	}
+	q, v := schema.AppendAgesCell(nil, nil, stamp, []schema.Age{{Offset: 0, Time: stamp - 7}})
+	apply(kv.Mutation{Puts: []kv.Put{{Qualifier: q, Value: v, Time: stamp}, kv.Put(pointsCell(2000, 1, 0))}})
+	apply(kv.Mutation{Deletes: []kv.Delete{{Qualifier: q, Time: stamp}}})
+	db.Flush() // the deletion is all that is left
+	p := Pending{Clock: quietTime}
+	for i := range uint32(2) {
+		point, _ := schema.FloatPoint(1000+i*1000, 7, schema.ValuesAuto)
+		p.Points, p.Ages = append(p.Points, point), append(p.Ages, schema.Age{Offset: point.Offset, Time: stamp - 100 + int64(i)*100})
+	}
+	var r Reconciler
+	apply(r.Reconcile([]byte("row"), history(), &p).Mutation)
+	db.Flush()
+	r.Look(history())
+	for _, want := range p.Ages {
+		if age, _ := r.Newest(want.Offset); age != want.Time {
+			t.Errorf("the point at %d ms was acknowledged at %d, want %d", want.Offset, age, want.Time)
+		}
 	}
 }

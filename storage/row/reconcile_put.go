@@ -70,10 +70,10 @@ func (r *Reconciler) free(puts []kv.Put, stamp int64) int64 {
 }
 
 // freeWithAges is free for puts that may need a cell of ages: one that stands in the row must not
-// be put over.
+// be put over, and one that was deleted stays hidden.
 func (r *Reconciler) freeWithAges(puts []kv.Put, stamp int64) int64 {
 	for {
-		if stamp = r.free(puts, stamp); stamp == 0 || !r.hasAges(stamp) {
+		if stamp = r.free(puts, stamp); stamp == 0 || !r.hadAges(stamp) {
 			return stamp
 		}
 		stamp++
@@ -114,11 +114,12 @@ func (r *Reconciler) unused(stamp int64) int64 {
 	return stamp
 }
 
-// hasAges reports whether the cell of ages of a stamp stands in the row.
-func (r *Reconciler) hasAges(stamp int64) bool {
+// hadAges reports whether the cell of ages of a stamp stands in the row or was deleted from it, as
+// a compaction does: one that was put again would be hidden.
+func (r *Reconciler) hadAges(stamp int64) bool {
 	q, _ := schema.AppendAgesCell(nil, nil, stamp, nil)
 	_, ok := slices.BinarySearchFunc(r.history.Cells, q, func(c kv.Cell, q []byte) int { return bytes.Compare(c.Qualifier, q) })
-	return ok
+	return ok || len(r.past.tombstones.of(q)) > 0
 }
 
 // cellAt finds the cell with a qualifier.
