@@ -3,6 +3,7 @@ package closed
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -174,5 +175,5 @@ func (p *pass) log(err error) {
 	}
 	l := p.lease
 	p.o.Logger.Info("compacted closed rows", "table", p.o.Data, "rows", d.rows, "cells_removed", d.removed, "bytes_before", d.before, "bytes_after", d.after,
-		"rows_read", d.read, "rows_damaged", d.damaged, "duration", time.Since(p.begun), "part", fmt.Sprintf("%x", p.start), "done_until", time.Unix(int64(l.Done), 0).UTC(), "ended_early", err != nil)
+		"rows_read", d.read, "rows_damaged", d.damaged, "duration", time.Since(p.begun), "part", hex.EncodeToString(p.start), "done_until", time.Unix(int64(l.Done), 0).UTC(), "ended_early", err != nil)
 }

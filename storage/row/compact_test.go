@@ -50,7 +50,7 @@ func after(t *testing.T, h *kv.History) (string, int, Verdict) {
 	}
 	before := kv.Mutation{Key: h.Key}
 	for _, cell := range h.Cells {
-		before.Puts = append(before.Puts, kv.Put{Qualifier: cell.Qualifier, Value: cell.Value, Time: cell.Time})
+		before.Puts = append(before.Puts, kv.Put(cell))
 	}
 	apply(before)
 	apply(c.Mutation)
@@ -156,7 +156,7 @@ func TestCompactionIsNoWrite(t *testing.T) {
 	}
 	later := &kv.History{Row: kv.Row{Key: h.Key}}
 	for _, p := range c.Puts {
-		later.Cells = append(later.Cells, kv.Cell{Qualifier: p.Qualifier, Value: p.Value, Time: p.Time})
+		later.Cells = append(later.Cells, kv.Cell(p))
 	}
 	slices.SortFunc(later.Cells, func(a, b kv.Cell) int { return bytes.Compare(a.Qualifier, b.Qualifier) })
 	r.Look(later)
