@@ -129,6 +129,8 @@ func (s *Store) openWriter() (err error) {
 		DB: s.db, Tables: o.Tables, Layout: s.layout, Values: o.Values, Series: s.index, Registry: s.registry, Days: s.days,
 		Exclusive: o.Exclusive, Mode: o.Mode, LogUnacknowledged: o.LogUnacknowledged, Buffer: o.Buffer,
 		Retention: o.Retention, Now: o.Now, Logger: o.Logger,
+		Forget:     func(ctx context.Context, ids []index.ID) error { return s.registrar.Forget(ctx, ids) },
+		Revive:     func(ctx context.Context, ids []index.ID) error { return s.registrar.Register(ctx, ids) },
 		Registerer: o.Registerer,
 	})
 	if err != nil {
@@ -213,7 +215,7 @@ func (l logged) Append(ctx context.Context, b *Batch) error { return l.writer.Ap
 func (s *Store) PinLayout(ctx context.Context) error { return s.tables.pin(ctx) }
 
 // Series returns how many series the index knows.
-func (s *Store) Series() int { return s.index.Len() }
+func (s *Store) Series() int { return s.index.Size() }
 
 // Refuses returns why points are refused at the moment, or were the last time; nil: they are taken.
 func (s *Store) Refuses() error { return s.writer.Refuses() }
@@ -284,7 +286,7 @@ func (s *Store) refreshEvery(ctx context.Context) error {
 			return err
 		case err == nil:
 			if s.registry.SetLoaded() {
-				s.o.Logger.Info("series index loaded", "series", s.index.Len(), "duration", s.o.Now().Sub(begin))
+				s.o.Logger.Info("series index loaded", "series", s.index.Size(), "duration", s.o.Now().Sub(begin))
 			}
 			s.loading.Set(nil)
 			s.uidUsage.Measure(ctx)

@@ -145,3 +145,37 @@ func (p *Days) read(ctx context.Context, ids []index.ID) error {
 	}
 	return nil
 }
+
+// Narrow takes days from series whose points from start to end (milliseconds, inclusive) were
+// deleted from the table, durably. hours shows the hours that are in memory. No row of the series
+// may begin meanwhile, in memory or in the table.
+func (p *Days) Narrow(ctx context.Context, ids []index.ID, start, end int64, hours func(id index.ID, see func(base uint32))) error {
+	var narrower []index.ID
+	for _, id := range ids {
+		d := p.of(id)
+		left := days(d.kept.Load()).without(start, end)
+		if left == noDays && !p.whole {
+			continue // without days in the table it would have all
+		}
+		now := left
+		hours(id, func(base uint32) { now = now.union(dayOfRow(base)) })
+		d.now.Store(uint32(now))
+		if left != days(d.kept.Swap(uint32(left))) {
+			narrower = append(narrower, id)
+		}
+	}
+	if len(narrower) == 0 {
+		return nil
+	}
+	mutations := make([]kv.Mutation, len(narrower))
+	for i, key := range p.index.TSUIDBytes(nil, narrower) {
+		mutations[i] = kv.Mutation{Key: key}
+		if left := days(p.of(narrower[i]).kept.Load()); left == noDays {
+			mutations[i].Deletes = []kv.Delete{{Qualifier: schema.SpanQualifier()}}
+		} else {
+			mutations[i].Puts = []kv.Put{{Qualifier: schema.SpanQualifier(), Value: schema.EncodeSpan(left.first(), left.last())}}
+		}
+	}
+	slices.SortFunc(mutations, func(a, b kv.Mutation) int { return bytes.Compare(a.Key, b.Key) })
+	return p.db.Put(ctx, p.tables.Meta, schema.FamilyMeta, mutations)
+}

@@ -111,3 +111,36 @@ func (p *Days) overlap(start, end int64) func(index.ID) bool {
 	}
 	return func(id index.ID) bool { return p.all(id).overlaps(asked) }
 }
+
+// Hours returns the base times of the first and the last row that a series may have; ok is false if
+// it has none.
+func (p *Days) Hours(id index.ID) (first, last uint32, ok bool) {
+	d := p.all(id)
+	if d == noDays {
+		return 0, 0, false
+	}
+	const day = dayMillis / 1000
+	// the last day that rows can be of is cut off by the 32 bits of base times
+	end := min((int64(d.last())+1)*day-schema.RowSeconds, int64(schema.Base(series.MaxTime)))
+	return uint32(d.first()) * day, uint32(end), true
+}
+
+// without returns the days that are left when the points from start to end (milliseconds,
+// inclusive) are deleted: days within are given up at the begin and at the end.
+func (d days) without(start, end int64) days {
+	if d == noDays {
+		return d
+	}
+	begin := func(day int) int64 { return int64(day) * dayMillis }
+	first, last := int(d.first()), int(d.last())
+	for first <= last && start <= begin(first) && end >= min(begin(first+1)-1, series.MaxTime) {
+		first++
+	}
+	for first <= last && start <= begin(last) && end >= min(begin(last+1)-1, series.MaxTime) {
+		last--
+	}
+	if first > last {
+		return noDays
+	}
+	return daysOf(uint16(first), uint16(last))
+}

@@ -19,7 +19,7 @@ func newMetrics(reg prometheus.Registerer, c *Catalog) *metrics {
 		return f.NewCounter(prometheus.CounterOpts{Name: "tsdbridge_store_" + name, Help: help})
 	}
 	f.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_store_series", Help: "Series in the index."},
-		func() float64 { return float64(c.index.Len()) })
+		func() float64 { return float64(c.index.Size()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_store_uid_cache_entries", Help: "Names and UIDs in the caches."},
 		func() float64 { return float64(c.uids.Cached()) })
 	for _, kind := range schema.Kinds() {

@@ -15,9 +15,11 @@ type Registry struct {
 	layout    schema.Layout
 	index     *index.Index
 
-	loaded  atomic.Bool
-	entries index.Pages[Registration]
-	metrics sync.Map // metric UID -> true: tsdb-meta has rows of it; kept where others write
+	loaded atomic.Bool
+	// series that were forgotten and not noted again
+	forgotten atomic.Int64
+	entries   index.Pages[Registration]
+	metrics   sync.Map // metric UID -> true: tsdb-meta has rows of it; kept where others write
 }
 
 // NewRegistry returns a registry without series.
@@ -31,6 +33,7 @@ type Registration struct{ known atomic.Uint32 }
 const (
 	rowExists uint32 = 1 << iota
 	rowTried         // it may exist
+	rowForgotten     // the series was deleted
 )
 
 // Exists reports whether the row is known to exist.
@@ -56,11 +59,30 @@ func (r *Registry) Note(id index.ID) bool {
 	if r.Of(id).known.Or(rowExists)&rowExists != 0 {
 		return false
 	}
+	if r.Of(id).known.And(^rowForgotten)&rowForgotten != 0 {
+		r.index.Restore(id)
+		r.forgotten.Add(-1)
+	}
 	if !r.exclusive { // else nothing is searched for by row keys
 		r.metrics.Store(r.index.TSUID(id)[:r.layout.MetricWidth], true)
 	}
 	return true
 }
+
+// Forget notes that a series was deleted, and that its tsdb-meta row is gone. It is not found any
+// more until it is noted again.
+func (r *Registry) Forget(ids []index.ID) {
+	for _, id := range ids {
+		r.Of(id).known.And(^rowExists)
+		if r.Of(id).known.Or(rowForgotten)&rowForgotten == 0 {
+			r.forgotten.Add(1)
+		}
+	}
+	r.index.Remove(ids)
+}
+
+// Forgotten returns how many series were forgotten and not noted again.
+func (r *Registry) Forgotten() int64 { return r.forgotten.Load() }
 
 // hasMetric reports whether tsdb-meta is known to have rows of a metric.
 func (r *Registry) hasMetric(metric string) bool {

@@ -136,6 +136,8 @@ type sightings struct {
 	seen []string
 }
 
+func (*sightings) Forget(context.Context, []storage.NewSeries) error { return nil }
+
 func (o *sightings) Observe(_ context.Context, list []storage.NewSeries) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -105,7 +105,11 @@ func (s *shard) addEntry(r *openRow, e entry) {
 func (s *shard) reorder(r *openRow) {
 	s.view.reset()
 	s.view.add(s, r)
-	entries := s.view.settled(s.view.rows)
+	s.refill(r, s.view.settled(s.view.rows))
+}
+
+// refill gives a row other entries, in order and with one sample an instant.
+func (s *shard) refill(r *openRow, entries []entry) {
 	s.clear(r)
 	for _, e := range entries {
 		if e.isPoint() {

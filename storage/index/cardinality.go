@@ -37,7 +37,7 @@ func (x *Index) Cardinality(limit int) Cardinality {
 	metrics, keys, bytes, tags := top{limit: limit}, top{limit: limit}, top{limit: limit}, top{limit: limit}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	c := Cardinality{Series: x.tsuids.Len(), Metrics: len(x.metrics.places)}
+	c := Cardinality{Series: x.tsuids.Len() - len(x.removed), Metrics: len(x.metrics.places)}
 	for metric, at := range x.metrics.places {
 		metrics.add(uidCount{key: metric, count: len(x.metrics.at(at))})
 	}

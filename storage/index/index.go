@@ -13,7 +13,7 @@ import (
 // ID numbers the series of one index in the order of their addition, from 0.
 type ID uint32
 
-// Index is the set of known series. Series are only ever added. Safe for concurrent use.
+// Index is the set of known series. A series that was removed keeps its ID. Safe for concurrent use.
 //
 // A series costs its TSUID and some 24 bytes, and 4 to 5 bytes for each of its tags and its metric,
 // nearly all of it in memory that the garbage collector need not walk.
@@ -22,26 +22,30 @@ type Index struct {
 
 	mu      sync.RWMutex // guards all below
 	tsuids  *intern.Set
+	removed map[ID]struct{}
 	metrics postings                // by metric UID
 	tags    map[uidNumber]*postings // by tagk UID, then by tagv UID
 }
 
 // New returns an empty index for a layout's TSUIDs.
 func New(layout schema.Layout) *Index {
-	return &Index{layout: layout, tsuids: intern.New(maphash.MakeSeed()), tags: map[uidNumber]*postings{}}
+	return &Index{layout: layout, tsuids: intern.New(maphash.MakeSeed()), tags: map[uidNumber]*postings{}, removed: map[ID]struct{}{}}
 }
 
-// Lookup returns the series of a TSUID.
+// Lookup returns the series of a TSUID, if it is known.
 func (x *Index) Lookup(tsuid []byte) (ID, bool) {
 	hash := x.tsuids.Hash(tsuid)
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	n, ok := x.tsuids.Find(tsuid, hash)
+	if _, removed := x.removed[ID(n)]; ok && removed {
+		return 0, false
+	}
 	return ID(n), ok
 }
 
-// Add makes a series known and reports whether it is new. A TSUID that is not of the layout's
-// widths is an error.
+// Add makes a series known and reports whether it is new. One that was removed stays removed until
+// Restore. A TSUID that is not of the layout's widths is an error.
 func (x *Index) Add(tsuid []byte) (id ID, added bool, err error) {
 	if id, ok := x.Lookup(tsuid); ok {
 		return id, false, nil
@@ -81,7 +85,13 @@ func (x *Index) add(tsuid []byte, hash uint64) (id ID, added bool) {
 		return ID(n), false
 	}
 	id = ID(x.tsuids.Add(tsuid, hash))
-	x.metrics.add(numberOf(tsuid[:x.layout.MetricWidth]), id)
+	x.eachPosting(tsuid, func(p *postings, uid uidNumber) { p.add(uid, id) })
+	return id, true
+}
+
+// eachPosting shows the postings that have a series, with the UID in each. It needs mu.
+func (x *Index) eachPosting(tsuid []byte, see func(p *postings, uid uidNumber)) {
+	see(&x.metrics, numberOf(tsuid[:x.layout.MetricWidth]))
 	pair, key := x.layout.PairWidth(), x.layout.TagkWidth
 	for tags := tsuid[x.layout.MetricWidth:]; len(tags) >= pair; tags = tags[pair:] {
 		tagk := numberOf(tags[:key])
@@ -90,16 +100,22 @@ func (x *Index) add(tsuid []byte, hash uint64) (id ID, added bool) {
 			values = &postings{}
 			x.tags[tagk] = values
 		}
-		values.add(numberOf(tags[key:pair]), id)
+		see(values, numberOf(tags[key:pair]))
 	}
-	return id, true
 }
 
-// Len returns the number of series.
+// Len returns the number of IDs, those of removed series included: IDs are less than it.
 func (x *Index) Len() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.tsuids.Len()
+}
+
+// Size returns the number of series, without those that were removed.
+func (x *Index) Size() int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.tsuids.Len() - len(x.removed)
 }
 
 // TSUID returns the TSUID of a series.

@@ -74,6 +74,10 @@ func TestConditions(t *testing.T) {
 				tsuids = append(tsuids, tsuid)
 			}
 		}
+		removed := removeSome(r, x, len(tsuids))
+		if x.Len() != len(tsuids) || x.Size() != len(tsuids)-len(removed) {
+			t.Fatalf("seed %d: %d IDs and %d series, %d of %d were removed", seed, x.Len(), x.Size(), len(removed), len(tsuids))
+		}
 		var conditions []index.Condition
 		for range r.IntN(4) {
 			conditions = append(conditions, randomCondition(r))
@@ -88,7 +92,10 @@ func TestConditions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ok := metrics == nil || slices.Contains(metrics, string(metric))
+			ok := !removed[index.ID(i)] && (metrics == nil || slices.Contains(metrics, string(metric)))
+			if _, known := x.Lookup(tsuid); known == removed[index.ID(i)] {
+				t.Fatalf("seed %d: Lookup(%x) = %v", seed, tsuid, known)
+			}
 			for _, c := range conditions {
 				ok = ok && satisfies(tags, c)
 			}
@@ -101,6 +108,28 @@ func TestConditions(t *testing.T) {
 			t.Fatalf("seed %d: found %v, want %v\nmetrics %q conditions %+v", seed, got, want, metrics, conditions)
 		}
 	}
+}
+
+// removeSome removes some series and restores some of these, and returns those that are gone.
+func removeSome(r *rand.Rand, x *index.Index, n int) map[index.ID]bool {
+	removed := map[index.ID]bool{}
+	for range r.IntN(3) {
+		var ids []index.ID
+		for id := range index.ID(n) {
+			if r.IntN(3) == 0 {
+				ids = append(ids, id)
+				removed[id] = true
+			}
+		}
+		x.Remove(ids)
+		for id := range removed {
+			if r.IntN(3) == 0 {
+				x.Restore(id)
+				delete(removed, id)
+			}
+		}
+	}
+	return removed
 }
 
 // Series that are added together get the numbers that they would get one by one, whatever the

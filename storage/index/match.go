@@ -72,9 +72,11 @@ func newSet(lists [][]ID) set {
 }
 
 func (x *Index) all() []ID {
-	ids := make([]ID, x.tsuids.Len())
-	for i := range ids {
-		ids[i] = ID(i)
+	ids := make([]ID, 0, x.tsuids.Len()-len(x.removed))
+	for id := range ID(x.tsuids.Len()) {
+		if _, removed := x.removed[id]; !removed {
+			ids = append(ids, id)
+		}
 	}
 	return ids
 }

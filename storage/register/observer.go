@@ -15,6 +15,9 @@ import (
 // for the same series by several at once, must not keep the slices, and must not call the store.
 type Observer interface {
 	Observe(ctx context.Context, series []series.NewSeries) error
+	// Forget deletes what Observe wrote for series, which were deleted, durably. Series of which it
+	// has nothing are no error. None of them is observed at the same time, but it may be afterwards.
+	Forget(ctx context.Context, series []series.NewSeries) error
 }
 
 // observe shows the observer series whose rows do not exist. Rows that other writers made are no

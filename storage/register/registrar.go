@@ -69,7 +69,7 @@ func New(o Options) *Registrar {
 		db: o.DB, meta: o.Table, layout: o.Layout, exclusive: o.Exclusive, uids: o.UIDs, index: o.Series, registry: o.Registry, days: o.Days,
 		catalog: o.Catalog, usage: o.UIDUsage, noteNew: o.NoteNew, observer: o.Observer, checkFit: o.CheckFit, now: o.Now, created: newCreated(o.Registerer),
 	}
-	r.admission.init(o.NewSeries, r.index.Len, o.Now, o.Registerer)
+	r.admission.init(o.NewSeries, r.index.Size, o.Now, o.Registerer)
 	r.resolutions.New = func() any { return &resolution{} }
 	return r
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -110,9 +111,7 @@ func (m *Model) between(start, end int64) *Model {
 			}
 		}
 		for e := range m.exemplars[n] {
-			var time int64
-			_, _ = fmt.Sscan(e, &time)
-			if time >= start && time <= end {
+			if time := exemplarTime(e); time >= start && time <= end {
 				some.exemplars[n][e] = true
 			}
 		}
@@ -191,12 +190,46 @@ func (w *partsWorker) Commit(context.Context) error {
 	return nil
 }
 
-// Delete notes that the samples of series n from start to end (milliseconds, inclusive) were
-// deleted.
+// Delete notes that the samples and exemplars of series n from start to end (milliseconds,
+// inclusive) were deleted.
 func (m *Model) Delete(n int, start, end int64) {
-	for time := range m.samples[n] {
-		if time >= start && time <= end {
-			delete(m.samples[n], time)
+	maps.DeleteFunc(m.samples[n], func(time int64, _ Sample) bool { return time >= start && time <= end })
+	maps.DeleteFunc(m.exemplars[n], func(e string, _ bool) bool {
+		time := exemplarTime(e)
+		return time >= start && time <= end
+	})
+}
+
+func exemplarTime(e string) (time int64) {
+	_, _ = fmt.Sscan(e, &time)
+	return time
+}
+
+// Clone returns a copy.
+func (m *Model) Clone() *Model {
+	c := &Model{}
+	for n := range m.samples {
+		c.samples, c.exemplars = append(c.samples, maps.Clone(m.samples[n])), append(c.exemplars, maps.Clone(m.exemplars[n]))
+	}
+	return c
+}
+
+// Diff describes what another model has more or less; nothing if they hold the same.
+func (m *Model) Diff(o *Model) string {
+	return cmp.Diff(m.samples, o.samples) + cmp.Diff(m.exemplars, o.exemplars)
+}
+
+// Read returns what a store has of series.
+func Read(t *testing.T, s *storage.Store, refs []storage.Ref) *Model {
+	t.Helper()
+	got := NewModel(len(refs))
+	for p, err := range s.Select(t.Context(), storage.Query{Refs: refs, Start: 0, End: storage.MaxTime, Samples: true, Exemplars: true}) {
+		if err == nil {
+			err = got.add(slices.Index(refs, p.Ref), p)
+		}
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
+	return got
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -165,12 +166,15 @@ func (r *run) run() {
 		switch n := r.rng.IntN(18); {
 		case n < 3:
 			r.meet(Fate(n))
+		case n == 3 && r.Exclusive:
+			r.delete(m)
 		case n < 5:
 			m.Check(t, r.process.Store, r.refs, begin+100, begin+3600_000)
 		}
 	}
 	m.Check(t, r.process.Store, r.refs, 0, storage.MaxTime)
 	m.Check(t, r.process.Store, r.refs, begin+100, begin+3600_000)
+	r.checkKnown(m)
 	// In the end everything is in the table, as a store without a log sees it.
 	r.process.End()
 	r.db = r.engine.Open(t, Ended)
@@ -178,4 +182,50 @@ func (r *run) run() {
 	m.Check(t, last.Store, last.Resolve(list), 0, storage.MaxTime)
 	CheckRows(t, r.db, r.data, r.Exclusive)
 	last.Stop()
+}
+
+// delete deletes some of the points of some series, or the series.
+func (r *run) delete(m *Model) {
+	r.t.Helper()
+	d := storage.Deletion{Start: 0, End: storage.MaxTime}
+	switch r.rng.IntN(4) {
+	case 0:
+		d.Whole = true
+	case 1: // whole hours
+		d.Start = begin + r.rng.Int64N(3)*3600_000
+		d.End = d.Start + 3600_000 - 1
+	default:
+		d.Start = begin + r.rng.Int64N(r.spread)*500
+		d.End = d.Start + r.rng.Int64N(r.spread)*500
+	}
+	for n, ref := range r.refs {
+		if r.rng.IntN(2) == 0 {
+			d.Refs = append(d.Refs, ref)
+			m.Delete(n, d.Start, d.End)
+		}
+	}
+	if _, err := r.process.Delete(r.t.Context(), d); err != nil {
+		r.t.Fatal(err)
+	}
+	if tally, err := r.process.Tally(r.t.Context(), d); err != nil || tally != (storage.Tally{}) {
+		r.t.Fatalf("after %+v there are %+v, %v", d, tally, err)
+	}
+}
+
+// checkKnown checks that series with points in the model are found.
+func (r *run) checkKnown(m *Model) {
+	r.t.Helper()
+	if !r.Exclusive {
+		return
+	}
+	found, err := r.process.Find(r.t.Context(), nil, 0, storage.MaxTime, 0)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for n, s := range list {
+		is := slices.ContainsFunc(found, func(f storage.Found) bool { return f.String() == s.String() })
+		if has := len(m.samples[n])+len(m.exemplars[n]) > 0; has && !is {
+			r.t.Fatalf("series %s has points and is not found", s)
+		}
+	}
 }

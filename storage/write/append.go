@@ -34,14 +34,20 @@ func (w *Writer) append(ctx context.Context, b *series.Batch, throughLog bool) e
 	if err := w.checkBatch(b); err != nil {
 		return err
 	}
+	if w.buffer != nil {
+		if err := w.buffer.await(ctx); err != nil {
+			return err
+		}
+	}
+	if err := w.deleter.enter(ctx, b); err != nil {
+		return err
+	}
+	defer w.deleter.leave()
 	bound, free := b, (*series.Batch)(nil)
 	switch {
 	case w.buffer == nil:
 		bound, free = nil, b
 	case !throughLog:
-		if err := w.buffer.await(ctx); err != nil {
-			return err
-		}
 		bound, free = w.buffer.marks.part(b)
 	}
 	if bound != nil {

@@ -106,8 +106,8 @@ func (b *buffer) goOn(ctx context.Context) {
 
 func (b *buffer) close() error { return errors.Join(b.log.Close(), b.numbers.log.Close()) }
 
-// recover replays the log, and has it checked. Appends wait for it.
-func (b *buffer) recover(ctx context.Context, check func(context.Context) error) error {
+// recover replays the log, checks it, and finishes its deletions. Appends wait for it.
+func (b *buffer) recover(ctx context.Context, d *deleter) error {
 	begin, records, points := time.Now(), 0, 0
 	if err := b.numbers.replay(ctx); err != nil {
 		return fmt.Errorf("read the numbers of series in %s: %w", b.o.Dir, err)
@@ -115,6 +115,13 @@ func (b *buffer) recover(ctx context.Context, check func(context.Context) error)
 	var batch series.Batch
 	var job bufferJob
 	err := b.log.Replay(ctx, log.Position{}, func(at log.Position, record []byte) error {
+		if isDeletion(record) {
+			records++
+			if err := d.replay(record); err != nil {
+				return fmt.Errorf("record at %v: %w", at, err)
+			}
+			return nil
+		}
 		batch.Reset()
 		acknowledged, err := parseRecord(&batch, record, &b.numbers)
 		if err != nil {
@@ -133,10 +140,11 @@ func (b *buffer) recover(ctx context.Context, check func(context.Context) error)
 	if err != nil {
 		return fmt.Errorf("replay the log in %s: %w", b.o.Dir, err)
 	}
-	if records > 0 {
-		if err := check(ctx); err != nil {
+	if records > 0 || len(b.numbers.forgotten) > 0 {
+		if err := b.checkNumbers(ctx); err != nil {
 			return err
 		}
+		d.resume(ctx)
 		b.logger.Info("log replayed", "records", records, "points", points, "series", len(b.numbers.ids), "duration", time.Since(begin))
 	}
 	close(b.ready)

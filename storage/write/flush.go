@@ -17,15 +17,16 @@ type Flusher struct {
 	db      *kv.Engine
 	buffer  *buffer
 	table   *Table
+	deleter *deleter
 	metrics *metrics
 
-	mu sync.Mutex // held while rows of the head are put
+	mu sync.Mutex // held while rows of the head are put, and while points are deleted
 }
 
 // run replays the log, and then puts the rows of the head that are due into the table until ctx
 // ends.
 func (f *Flusher) run(ctx context.Context) error {
-	if err := f.buffer.recover(ctx, f.buffer.checkNumbers); err != nil {
+	if err := f.recover(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -47,6 +48,12 @@ func (f *Flusher) run(ctx context.Context) error {
 			f.buffer.logger.Error("flushing rows; they stay in the log and are tried again", "table", f.table.name, "err", err)
 		}
 	}
+}
+
+func (f *Flusher) recover(ctx context.Context) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.buffer.recover(ctx, f.deleter)
 }
 
 // settleTime is how long a row of an hour long past waits for the rest of its points: a sender that
@@ -76,6 +83,10 @@ func (f *Flusher) Flush(ctx context.Context, p head.Policy) (err error) {
 	defer f.mu.Unlock()
 	put, begin := 0, time.Now()
 	defer func() { f.buffer.metrics.flushed(begin, put, err) }()
+	// A row that is put must not be deleted afterwards.
+	if err := f.deleter.finish(ctx); err != nil {
+		return fmt.Errorf("finish a deletion: %w", err)
+	}
 	for sealed := range f.buffer.head.Seal(p) {
 		if err := f.table.putRows(ctx, sealed.Rows, f.db.Put, f.buffer.agesOf); err != nil {
 			sealed.Keep()

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
@@ -21,14 +22,29 @@ type logMarks struct {
 func (m *logMarks) note(b *series.Batch, series int, segment uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if series > len(m.last) {
-		m.last = append(m.last, make([]uint64, series-len(m.last))...)
-	}
+	m.grow(series)
 	for _, ref := range b.Refs {
 		m.last[ref.ID()] = segment + 1
 	}
 	for i := range b.Objects {
 		m.last[b.Objects[i].Ref.ID()] = segment + 1
+	}
+}
+
+// noteIDs remembers that a record of series is in a segment of the log.
+func (m *logMarks) noteIDs(ids []index.ID, series int, segment uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.grow(series)
+	for _, id := range ids {
+		m.last[id] = max(m.last[id], segment+1)
+	}
+}
+
+// grow needs mu.
+func (m *logMarks) grow(series int) {
+	if series > len(m.last) {
+		m.last = append(m.last, make([]uint64, series-len(m.last))...)
 	}
 }
 
@@ -59,14 +75,14 @@ func (m *logMarks) part(b *series.Batch) (bound, free *series.Batch) {
 	case len(b.Refs) + len(b.Objects):
 		return b, nil
 	}
-	return split(b, isBound)
+	return split(b, func(ref series.Ref, _ int64) bool { return isBound(ref) })
 }
 
 // split makes two batches of one.
-func split(b *series.Batch, first func(series.Ref) bool) (yes, no *series.Batch) {
+func split(b *series.Batch, first func(ref series.Ref, time int64) bool) (yes, no *series.Batch) {
 	yes, no = &series.Batch{}, &series.Batch{}
-	side := func(ref series.Ref) *series.Batch {
-		if first(ref) {
+	side := func(ref series.Ref, time int64) *series.Batch {
+		if first(ref, time) {
 			return yes
 		}
 		return no
@@ -75,7 +91,7 @@ func split(b *series.Batch, first func(series.Ref) bool) (yes, no *series.Batch)
 	addObjects := func(before int) {
 		for len(objects) > 0 && objects[0].After() <= before {
 			o := objects[0]
-			side(o.Ref).AddObject(o.Ref, o.Time, o.Kind, o.Data)
+			side(o.Ref, o.Time).AddObject(o.Ref, o.Time, o.Kind, o.Data)
 			objects = objects[1:]
 		}
 	}
@@ -84,7 +100,7 @@ func split(b *series.Batch, first func(series.Ref) bool) (yes, no *series.Batch)
 	}
 	for i, ref := range b.Refs {
 		addObjects(i)
-		to := side(ref)
+		to := side(ref, b.Times[i])
 		to.Add(ref, b.Times[i], b.Values[i])
 		if b.Forms != nil {
 			to.Forms[len(to.Forms)-1] = b.Forms[i]

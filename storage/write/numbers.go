@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -48,7 +49,8 @@ const numbersPerRecord = 16_384
 // record of a series in the log of points numbers it. Before that log is cut, the numbers are saved
 // in a log of their own, which is never cut while the other one holds records: a record of it is a
 // first number and TSUIDs, each after its length, of that number and those that follow. A TSUID
-// without bytes stands for a number without a series.
+// without bytes stands for a number without a series. When series are deleted, a record that begins
+// with forgottenNumbers lists their numbers: it is no error then that the store lacks them.
 type seriesNumbers struct {
 	log   *log.Log
 	index *index.Index
@@ -62,11 +64,19 @@ type seriesNumbers struct {
 
 	saving sync.Mutex // held while numbers are saved; guards saved
 	saved  int        // how many of ids are in log
+
+	forgotten map[uint32]struct{} // numbers; for the time of replaying
 }
 
 // replay reads the numbers that were saved, and adds their series to the index.
 func (n *seriesNumbers) replay(ctx context.Context) error {
 	err := n.log.Replay(ctx, log.Position{}, func(_ log.Position, record []byte) error {
+		if n.forgotten == nil {
+			n.forgotten = map[uint32]struct{}{}
+		}
+		if ok, err := parseForgotten(n.forgotten, record); ok || err != nil {
+			return err
+		}
 		first, rest, err := parseSaved(record)
 		if err != nil || first > uint64(len(n.ids)) {
 			return fmt.Errorf("%w: series numbers begin at %d, want %d", errRecord, first, len(n.ids))
@@ -201,6 +211,48 @@ func (n *seriesNumbers) save(ctx context.Context) error {
 	return nil
 }
 
+// forgottenNumbers takes the place of the first number in a record of numbers whose series were
+// deleted.
+const forgottenNumbers = math.MaxUint64
+
+// forget notes in the log of numbers that series were deleted. Those that come back keep their
+// numbers.
+func (n *seriesNumbers) forget(ctx context.Context, ids []index.ID) error {
+	record := binary.AppendUvarint(nil, forgottenNumbers)
+	empty := len(record)
+	n.use(func(byID []number) {
+		for _, id := range ids {
+			if int(id) < len(byID) && byID[id] != 0 {
+				record = binary.AppendUvarint(record, uint64(byID[id].value()))
+			}
+		}
+	})
+	if len(record) == empty {
+		return nil
+	}
+	if _, err := n.log.Append(context.WithoutCancel(ctx), record); err != nil {
+		return fmt.Errorf("note that %d series were deleted: %w", len(ids), err)
+	}
+	return nil
+}
+
+// parseForgotten adds the numbers of a record of deleted series to a set; ok is false for other
+// records.
+func parseForgotten(set map[uint32]struct{}, record []byte) (ok bool, err error) {
+	r := recordReader{rest: record}
+	if r.uvarint() != forgottenNumbers {
+		return false, nil
+	}
+	for len(r.rest) > 0 {
+		number := r.uvarint()
+		if number >= mostNumbers {
+			r.fail()
+		}
+		set[uint32(number)] = struct{}{}
+	}
+	return true, r.err
+}
+
 // appendSaved appends the record of the next numbers to be saved.
 func (n *seriesNumbers) appendSaved(dst []byte, ids []index.ID) []byte {
 	dst = binary.AppendUvarint(dst, uint64(n.saved))
@@ -263,11 +315,18 @@ func (b *buffer) checkNumbers(ctx context.Context) error {
 		}
 	}
 	unknown := 0
-	for _, id := range n.ids {
-		if id != noSeries && !isOwn(n.registry, id) {
+	var deleted []index.ID
+	for of, id := range n.ids {
+		if id == noSeries || isOwn(n.registry, id) {
+			continue
+		}
+		if _, ok := n.forgotten[uint32(of)]; ok {
+			deleted = append(deleted, id)
+		} else {
 			unknown++
 		}
 	}
+	n.registry.Forget(deleted) // the replay has added them to the index
 	if unknown == 0 {
 		return nil
 	}

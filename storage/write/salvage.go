@@ -57,8 +57,15 @@ func (w *Writer) SalvageLog(ctx context.Context, o BufferOptions) (points, left 
 	if err := known.readSaved(ctx, o); err != nil {
 		return 0, 0, err
 	}
+	deletions, err := w.salvageDeletions(ctx, o)
+	if err != nil {
+		return 0, 0, fmt.Errorf("read the deletions of the log in %s: %w", o.Dir, err)
+	}
 	var batch series.Batch
 	_, err = log.Salvage(ctx, o.logOptions("points"), func(record []byte) error {
+		if isDeletion(record) {
+			return deletions.apply(ctx, record, w.deleter)
+		}
 		batch.Reset()
 		if _, err := parseRecord(&batch, record, &known); err != nil {
 			if errors.Is(err, errRecord) {
@@ -67,8 +74,9 @@ func (w *Writer) SalvageLog(ctx context.Context, o BufferOptions) (points, left 
 			}
 			return err
 		}
-		points += len(batch.Refs) + len(batch.Objects)
-		return w.Append(ctx, &batch)
+		kept := deletions.leave(&batch)
+		points += len(kept.Refs) + len(kept.Objects)
+		return w.Append(ctx, kept)
 	})
 	if err != nil {
 		return points, left, fmt.Errorf("put what is left of the log in %s: %w", o.Dir, err)
@@ -101,11 +109,24 @@ type salvaged struct {
 	registry *catalog.Registry // nil: that of tables that others write to
 	ids      map[uint32]index.ID
 	unknown  map[index.ID]struct{} // that the store does not have
+	// numbers of series that were deleted
+	forgotten map[uint32]struct{}
 }
 
 // readSaved reads the log of numbers.
 func (s *salvaged) readSaved(ctx context.Context, o BufferOptions) error {
+	s.forgotten = map[uint32]struct{}{}
 	_, err := log.Salvage(ctx, o.logOptions("series"), func(record []byte) error {
+		_, err := parseForgotten(s.forgotten, record)
+		if errors.Is(err, errRecord) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read the numbers of series in %s: %w", o.Dir, err)
+	}
+	_, err = log.Salvage(ctx, o.logOptions("series"), func(record []byte) error {
 		first, tsuids, err := parseSaved(record)
 		if err == nil {
 			err = eachSaved(uint32(first), tsuids, s.note)
@@ -136,9 +157,14 @@ func (s *salvaged) note(number uint32, tsuid []byte) error {
 	}
 	if isOwn(s.registry, id) {
 		s.ids[number] = id
-	} else {
-		s.unknown[id] = struct{}{}
+		return nil
 	}
+	if _, deleted := s.forgotten[number]; !deleted {
+		s.unknown[id] = struct{}{}
+		return nil
+	}
+	s.ids[number] = id // of a series that points may bring back
+	s.registry.Forget([]index.ID{id})
 	return nil
 }
 

@@ -34,6 +34,11 @@ type Options struct {
 	Mode              Mode
 	LogUnacknowledged bool
 	Buffer            BufferOptions // of the log, if there is one
+	// Forget takes series without points out of the tables and the index; if they are there no more
+	// it does nothing.
+	Forget func(ctx context.Context, ids []index.ID) error
+	// Revive registers series that were forgotten.
+	Revive func(ctx context.Context, ids []index.ID) error
 	// Retention is how long rows of points are kept, 0: for ever.
 	Retention  time.Duration
 	Now        func() time.Time
@@ -55,8 +60,9 @@ func (o *Options) registryOfLog() *catalog.Registry {
 type Writer struct {
 	o         Options
 	table     *Table
-	buffer    *buffer    // nil: there is no log
-	flusher   *Flusher   // of buffer
+	buffer    *buffer  // nil: there is no log
+	flusher   *Flusher // of buffer
+	deleter   *deleter
 	retention *retention // nil: rows are kept for ever
 	metrics   *metrics
 }
@@ -75,6 +81,9 @@ func New(o Options) (*Writer, error) {
 		o.Buffer.AtLeast = keeper.LogEnd()
 	}
 	w.o = o
+	w.deleter = &deleter{
+		db: o.DB, table: w.table, registry: o.Registry, days: o.Days, forget: o.Forget, revive: o.Revive, logger: o.Logger,
+	}
 	logged, err := w.o.needsLog()
 	if err != nil || !logged {
 		return w, err
@@ -82,7 +91,8 @@ func New(o Options) (*Writer, error) {
 	if w.buffer, err = openBuffer(&w.o, w.table.stamps); err != nil {
 		return nil, err
 	}
-	w.flusher = &Flusher{db: o.DB, buffer: w.buffer, table: w.table, metrics: metrics}
+	w.deleter.buffer = w.buffer
+	w.flusher = &Flusher{db: o.DB, buffer: w.buffer, table: w.table, deleter: w.deleter, metrics: metrics}
 	return w, nil
 }
 

@@ -1,0 +1,68 @@
+package storage
+
+import (
+	"context"
+
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/storage/write"
+)
+
+// A Deletion names what is to be deleted.
+type Deletion struct {
+	Refs       []Ref
+	Start, End int64 // milliseconds, inclusive
+	// Whole deletes all points of the series whatever Start and End are, and the series themselves:
+	// their rows of tsdb-meta and of the trees. Their UIDs stay assigned. A series that comes back
+	// starts anew.
+	Whole bool
+}
+
+// Deleted tells what a deletion did: Rows of the table that it deleted or changed, and Series that
+// it deleted as a whole.
+type Deleted = write.Deleted
+
+// ErrBroken means that a deletion left rows as they are because they cannot be read.
+var ErrBroken = write.ErrBroken
+
+// Delete deletes points and objects of series, durably when it returns without an error. What was
+// acknowledged before is gone, wherever it is kept. What is appended after Delete has returned
+// stays; what is appended meanwhile may stay or not. After an error some points may be deleted and
+// others follow by themselves; the deletion may be repeated.
+func (s *Store) Delete(ctx context.Context, d Deletion) (Deleted, error) {
+	w := write.Deletion{Start: d.Start, End: d.End, Whole: d.Whole, IDs: make([]index.ID, len(d.Refs))}
+	if d.Whole {
+		w.Start, w.End = 0, series.MaxTime
+	}
+	known := s.index.Len()
+	for i, ref := range d.Refs {
+		if err := ref.Check(known); err != nil {
+			return Deleted{}, err
+		}
+		w.IDs[i] = ref.ID()
+	}
+	return s.writer.Delete(ctx, w)
+}
+
+// A Tally counts what a deletion would delete.
+type Tally struct {
+	Series          int // with points or objects in the time of the deletion
+	Points, Objects int
+}
+
+// Tally counts what a deletion would delete, and deletes nothing. It reads all points.
+func (s *Store) Tally(ctx context.Context, d Deletion) (t Tally, err error) {
+	q := Query{Refs: d.Refs, Start: d.Start, End: d.End, Samples: true, Exemplars: true}
+	if d.Whole {
+		q.Start, q.End = 0, series.MaxTime
+	}
+	for p, err := range s.Select(ctx, q) {
+		if err != nil {
+			return Tally{}, err
+		}
+		t.Series++
+		t.Points += len(p.Times)
+		t.Objects += len(p.Objects)
+	}
+	return t, nil
+}

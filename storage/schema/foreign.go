@@ -1,0 +1,17 @@
+package schema
+
+import "encoding/binary"
+
+// ForeignOffset returns the place, in milliseconds within the hour, of a cell of a data row that
+// only OpenTSDB writes: an annotation or a histogram. ok is false for all other cells.
+func ForeignOffset(qualifier []byte) (offset uint32, ok bool) {
+	switch ClassifyCell(qualifier) {
+	case CellAnnotation, CellHistogram:
+	default:
+		return 0, false
+	}
+	if len(qualifier) == 3 {
+		return uint32(binary.BigEndian.Uint16(qualifier[1:])) * 1000, true
+	}
+	return binary.BigEndian.Uint32(qualifier[1:]), true
+}

@@ -1,0 +1,93 @@
+package write
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/series"
+)
+
+// A Deletion names points of series.
+type Deletion struct {
+	IDs        []index.ID // of the series
+	Start, End int64      // milliseconds, inclusive
+	// Whole means that all points are deleted and the series themselves too. Start and End are 0
+	// and series.MaxTime then.
+	Whole bool
+}
+
+// Deleted tells what a deletion did.
+type Deleted struct {
+	Rows   int // of the table, deleted or put anew without some of their points
+	Series int // deleted with all that is known of them
+}
+
+// The first byte of the records of the log that are no batches; see recordVersion. A deletion has a
+// key of its own, by which its end names it.
+const (
+	recordDeletion      = 0x20 // points are deleted: key | start | end | TSUIDs, each after its length
+	recordDeletionWhole = 0x21 // series are deleted: key | TSUIDs
+	recordDeletionDone  = 0x22 // the table has followed: key
+)
+
+func isDeletion(record []byte) bool {
+	return len(record) > 0 && record[0] >= recordDeletion && record[0] <= recordDeletionDone
+}
+
+// appendDeletion appends the record of a deletion. A start that replays it deletes what stands
+// before it in the log, and, unless its end stands after it, from the table.
+func appendDeletion(dst []byte, key uint64, d *Deletion, x *index.Index) []byte {
+	if d.Whole {
+		dst = binary.AppendUvarint(append(dst, recordDeletionWhole), key)
+	} else {
+		dst = binary.AppendUvarint(append(dst, recordDeletion), key)
+		dst = binary.AppendUvarint(dst, uint64(d.Start))
+		dst = binary.AppendUvarint(dst, uint64(d.End))
+	}
+	for ids := range slices.Chunk(d.IDs, 1024) {
+		for _, tsuid := range x.TSUIDs(nil, ids) {
+			dst = append(binary.AppendUvarint(dst, uint64(len(tsuid))), tsuid...)
+		}
+	}
+	return dst
+}
+
+// parseDeletion reads the record of a deletion. find returns the series of a TSUID.
+func parseDeletion(record []byte, find func(tsuid []byte) (index.ID, error)) (key uint64, d Deletion, err error) {
+	r := recordReader{rest: record}
+	d.End = series.MaxTime
+	d.Whole = r.byte() == recordDeletionWhole
+	if key = r.uvarint(); !d.Whole {
+		d.Start, d.End = int64(r.uvarint()), int64(r.uvarint())
+	}
+	for r.err == nil && len(r.rest) > 0 {
+		tsuid := r.bytes(r.uvarint())
+		if r.err != nil {
+			break
+		}
+		id, err := find(tsuid)
+		if err != nil {
+			return 0, d, fmt.Errorf("series %x: %w", tsuid, err)
+		}
+		d.IDs = append(d.IDs, id)
+	}
+	if r.err == nil && (d.Start < 0 || d.Start > d.End || d.End > series.MaxTime) {
+		r.fail()
+	}
+	return key, d, r.err
+}
+
+// appendDeletionDone appends the record of the end of a deletion.
+func appendDeletionDone(dst []byte, key uint64) []byte {
+	return binary.AppendUvarint(append(dst, recordDeletionDone), key)
+}
+
+func parseDeletionDone(record []byte) (key uint64, err error) {
+	r := recordReader{rest: record[1:]}
+	if key = r.uvarint(); len(r.rest) > 0 {
+		r.fail()
+	}
+	return key, r.err
+}

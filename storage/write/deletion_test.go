@@ -1,0 +1,48 @@
+package write
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
+)
+
+// FuzzDeletion: bytes that are not the record of a deletion are an error and nothing worse, and a
+// record is written again as it was.
+func FuzzDeletion(f *testing.F) {
+	x := index.New(schema.DefaultLayout())
+	for n := range byte(5) {
+		if _, _, err := x.Add([]byte{0, 0, 1, 0, 0, 1, 0, 0, n}); err != nil {
+			f.Fatal(err)
+		}
+	}
+	f.Add(appendDeletion(nil, 7, &Deletion{IDs: []index.ID{0, 3}, Start: 1, End: series.MaxTime}, x))
+	f.Add(appendDeletion(nil, 1<<63, &Deletion{IDs: []index.ID{4}, Whole: true, End: series.MaxTime}, x))
+	f.Add(appendDeletionDone(nil, 1<<63))
+	f.Fuzz(func(t *testing.T, record []byte) {
+		if !isDeletion(record) {
+			return
+		}
+		if record[0] == recordDeletionDone {
+			key, err := parseDeletionDone(record)
+			if again, _ := parseDeletionDone(appendDeletionDone(nil, key)); err == nil && again != key {
+				t.Fatalf("key %d became %d", key, again)
+			}
+			return
+		}
+		find := func(tsuid []byte) (index.ID, error) {
+			id, _, err := x.Add(tsuid)
+			return id, err
+		}
+		key, d, err := parseDeletion(record, find)
+		if err != nil {
+			return
+		}
+		keyAgain, again, err := parseDeletion(appendDeletion(nil, key, &d, x), find)
+		if err != nil || keyAgain != key || !reflect.DeepEqual(again, d) {
+			t.Fatalf("%d %+v became %d %+v, %v", key, d, keyAgain, again, err)
+		}
+	})
+}
