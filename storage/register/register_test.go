@@ -158,6 +158,8 @@ func TestFirstSightsSurviveCrashes(t *testing.T) {
 // treeRows is an observer that does not wait for the disk, as trees do not.
 type treeRows struct{ db *kv.Engine }
 
+func (treeRows) Forget(context.Context, []storage.NewSeries) error { return nil }
+
 func (o treeRows) Observe(ctx context.Context, all []storage.NewSeries) error {
 	rows := make([]kv.Mutation, len(all))
 	for i, s := range all {
