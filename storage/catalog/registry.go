@@ -31,9 +31,9 @@ func NewRegistry(x *index.Index, layout schema.Layout, exclusive bool) *Registry
 type Registration struct{ known atomic.Uint32 }
 
 const (
-	rowExists uint32 = 1 << iota
-	rowTried         // it may exist
-	rowForgotten     // the series was deleted
+	rowExists    uint32 = 1 << iota
+	rowTried            // it may exist
+	rowForgotten        // the series was deleted
 )
 
 // Exists reports whether the row is known to exist.
@@ -72,13 +72,13 @@ func (r *Registry) Note(id index.ID) bool {
 // Forget notes that a series was deleted, and that its tsdb-meta row is gone. It is not found any
 // more until it is noted again.
 func (r *Registry) Forget(ids []index.ID) {
+	r.index.Remove(ids) // Note may restore them as soon as they do not exist
 	for _, id := range ids {
-		r.Of(id).known.And(^rowExists)
 		if r.Of(id).known.Or(rowForgotten)&rowForgotten == 0 {
 			r.forgotten.Add(1)
 		}
+		r.Of(id).known.And(^rowExists)
 	}
-	r.index.Remove(ids)
 }
 
 // Forgotten returns how many series were forgotten and not noted again.
