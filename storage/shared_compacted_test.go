@@ -70,6 +70,22 @@ func TestSecondCompactionWithTheSameQualifier(t *testing.T) {
 	w.check()
 }
 
+// A value that is written again while a TSD's compaction is under way is as new as the last write.
+func TestSameValueDuringCompaction(t *testing.T) {
+	const held, through = 0, 2
+	w := newWorld(t, 1, 0)
+	w.putSeconds(1, 3, 0.1)
+	w.clock.Add(1000)
+	w.acknowledge(w.adapters[held], 1000, 4.5)
+	w.clock.Add(1000)
+	w.compact(w.keys[0])
+	w.acknowledge(w.adapters[through], 1000, 0.1)
+	w.clock.Add(1000)
+	w.finish()
+	w.adapters[held].flush()
+	w.check()
+}
+
 // A point that was put after a cell with ages counts as newer than what adapters have held since
 // before, though the cell is gone and HBase has forgotten it.
 func TestAgesOfForgottenCells(t *testing.T) {

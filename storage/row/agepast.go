@@ -81,7 +81,7 @@ func (p *past) load(r *agedRow, ages []agedCell) {
 		c := &p.cells[at.cell].agedCell
 		if age, ok := AgeAt(c.ages, at.Offset); ok {
 			at.age = age
-		} else if at.age = c.Time; len(c.points) > 1 {
+		} else if at.age = c.Time; c.ages == nil && len(c.points) > 1 {
 			at.age = p.ageOf(r, c, at.Point, p.points[from:i])
 		}
 	}

@@ -17,7 +17,8 @@ type agedCell struct {
 	kind    schema.CellKind
 	points  []schema.Point
 	objects []schema.Object
-	// of the cell of ages that was put with it; nil: all are of the time of the cell
+	// of the cell of ages that was put with it; nil: none was. What it does not list is of the time
+	// of the cell.
 	ages []schema.Age
 }
 
@@ -106,7 +107,7 @@ func (r *agedRow) ageOf(c *agedCell, p schema.Point) int64 {
 	if at, ok := AgeAt(c.ages, p.Offset); ok {
 		return at
 	}
-	if len(c.points) < 2 || r.past.empty() {
+	if c.ages != nil || len(c.points) < 2 || r.past.empty() {
 		return c.Time
 	}
 	return r.past.ageOf(r, c, p, r.past.at(p.Offset))
