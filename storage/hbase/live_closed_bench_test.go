@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -105,6 +106,7 @@ func (m *closedBench) fill(series int) {
 	shape := load.Shape{Seed: 1, Series: series, Steps: 480, Interval: 15 * time.Second, End: m.end}
 	rows := map[string]*kv.Mutation{}
 	tsuids := map[*load.Series][]byte{}
+	rng := rand.New(rand.NewPCG(1, 2))
 	for _, lane := range shape.Lanes(1) {
 		lane.Each(func(s load.Sample) {
 			tsuid := tsuids[s.Series]
@@ -127,7 +129,7 @@ func (m *closedBench) fill(series int) {
 				rows[key] = &kv.Mutation{Key: []byte(key)}
 			}
 			q, v := schema.AppendCell(nil, nil, []schema.Point{p})
-			stamp := s.Time + int64(len(rows[key].Puts)*7919%900)
+			stamp := s.Time + rng.Int64N(900)
 			rows[key].Puts = append(rows[key].Puts, kv.Put{Qualifier: q, Value: v, Time: stamp})
 			m.samples++
 		})
