@@ -31,6 +31,7 @@ var rows = []row{
 	{"kill", embeddedDrill},
 	{"hbase", hbaseRow},
 	{"tag-hbase", hbaseTag},
+	{"wide-hbase", hbaseWide},
 	{"kill-hbase", hbaseDrill},
 	{"reads", prometheusReads.run},
 	{"graphite", graphiteReads.run},

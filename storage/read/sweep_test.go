@@ -279,3 +279,37 @@ func TestSweepWithinBudget(t *testing.T) {
 		t.Logf("budget %d: %d rows read for %d", size, db.rows.Load(), 2*n)
 	}
 }
+
+// On HBase's costs, few series of a large metric are read by their keys, by leaps when the range has
+// too many hours for that, some by the tags that they share, and all in a range.
+func TestPlansOfACluster(t *testing.T) {
+	db := newCluster(kv.Costs{Get: 30, Row: 4.2, Scan: 1000, Suffix: 4.2, Tag: 1.5, Leap: 60, Leaps: 512})
+	s := storetest.Open(t, db, func(o *storage.Options) { o.Exclusive = false })
+	var list []storage.Series
+	for i := range 20_000 {
+		list = append(list, storetest.Series("m", "grp", fmt.Sprint("g", i%5), "host", fmt.Sprint("h", i)))
+	}
+	refs := storetest.Resolve(t, s, list...)
+	var group []storage.Ref
+	for i := 0; i < len(refs); i += 5 {
+		group = append(group, refs[i])
+	}
+	for _, c := range []struct {
+		refs  []storage.Ref
+		hours int64
+		want  string
+	}{
+		{refs[:1], 2, "rows"},
+		{refs[:100], 2, "rows"},
+		{refs[:1], 2000, "fuzzy"},
+		{refs[:100], 2000, "fuzzy"},
+		{group, 2, "regexp"},
+		{refs, 2, "range"},
+		{refs, 2000, "range"},
+	} {
+		plans, err := s.Plan(storage.Query{Refs: c.refs, Start: t0, End: t0 + c.hours*3600_000 - 1, Samples: true})
+		if err != nil || len(plans) != 1 || plans[0].Kind != c.want {
+			t.Errorf("%d series × %d h: %+v, %v, want %s", len(c.refs), c.hours, plans, err, c.want)
+		}
+	}
+}
