@@ -19,7 +19,6 @@ type newSeries struct {
 	id     index.ID
 	series int    // in the call
 	tsuid  []byte // the index's own
-	order  uint64 // the first bytes of the TSUID
 	exists bool
 }
 
@@ -74,23 +73,43 @@ func (r *resolution) distinct() []newSeries {
 		r.ids = append(r.ids, f.id)
 	}
 	r.keys = r.registrar.index.TSUIDBytes(r.keys[:0], r.ids)
-	var prefix [8]byte
+	r.order = r.order[:0]
 	for n := range r.fresh {
-		f := &r.fresh[n]
-		f.tsuid = r.keys[n]
-		copy(prefix[:], f.tsuid)
-		f.order = binary.BigEndian.Uint64(prefix[:])
-		clear(prefix[:])
+		r.fresh[n].tsuid = r.keys[n]
+		r.order = append(r.order, orderOf(r.keys[n], n))
 	}
-	fresh := append(r.sorted[:0], r.fresh...)
-	r.sorted = fresh
-	slices.SortFunc(fresh, func(a, b newSeries) int {
-		if a.order != b.order {
-			return cmp.Compare(a.order, b.order)
+	slices.SortFunc(r.order, r.compare)
+	fresh := r.sorted[:0]
+	for _, o := range r.order {
+		if f := &r.fresh[o.at]; len(fresh) == 0 || fresh[len(fresh)-1].id != f.id {
+			fresh = append(fresh, *f)
 		}
-		return cmp.Or(bytes.Compare(a.tsuid, b.tsuid), cmp.Compare(a.series, b.series))
-	})
-	return slices.CompactFunc(fresh, func(a, b newSeries) bool { return a.id == b.id })
+	}
+	r.sorted = fresh
+	return fresh
+}
+
+// keyOrder is the first bytes of a TSUID as numbers, and the place of the series.
+type keyOrder struct {
+	high, low uint64
+	at        int
+}
+
+func orderOf(tsuid []byte, at int) keyOrder {
+	var prefix [16]byte
+	copy(prefix[:], tsuid)
+	return keyOrder{binary.BigEndian.Uint64(prefix[:8]), binary.BigEndian.Uint64(prefix[8:]), at}
+}
+
+// compare orders by the TSUIDs, and those of one TSUID by their places.
+func (r *resolution) compare(a, b keyOrder) int {
+	switch {
+	case a.high != b.high:
+		return cmp.Compare(a.high, b.high)
+	case a.low != b.low:
+		return cmp.Compare(a.low, b.low)
+	}
+	return cmp.Or(bytes.Compare(r.keys[a.at], r.keys[b.at]), cmp.Compare(a.at, b.at))
 }
 
 // lookUp finds out which of the series have a row in the table. Where no other process writes and
@@ -140,6 +159,7 @@ func (r *resolution) failUnfinished(err error) {
 // metaRows are new rows of tsdb-meta, and the memory of making them.
 type metaRows struct {
 	sorted    []newSeries
+	order     []keyOrder
 	keys      [][]byte
 	news      []series.NewSeries
 	mutations []kv.Mutation

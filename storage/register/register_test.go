@@ -163,7 +163,7 @@ func (treeRows) Forget(context.Context, []storage.NewSeries) error { return nil 
 func (o treeRows) Observe(ctx context.Context, all []storage.NewSeries) error {
 	rows := make([]kv.Mutation, len(all))
 	for i, s := range all {
-		rows[i] = kv.Mutation{Key: bytes.Clone(s.TSUID), Puts: []kv.Put{{Qualifier: []byte("leaf"), Value: []byte(s.Series.Metric)}}}
+		rows[i] = kv.Mutation{Key: bytes.Clone(s.TSUID), Puts: []kv.Put{{Qualifier: []byte("leaf"), Value: []byte(s.Metric)}}}
 	}
 	return o.db.Put(ctx, "tsdb-tree", "t", rows)
 }
