@@ -77,7 +77,7 @@ func hbaseTag(ctx context.Context, r *report) error {
 	what := fmt.Sprintf("100 of %d series by a tag, HBase", shape.Tail)
 	r.note("%s: the scan with a regular expression returned %d rows", what, rows)
 	r.lines = append(r.lines,
-		line{what: what, unit: milliseconds, ours: times[0], peer: tsdName, theirs: times[1], bar: atMost(1.0 / 40)},
+		line{what: what, unit: milliseconds, ours: times[0], peer: tsdName, theirs: times[1], bar: atMost(1.0 / 100)},
 		line{what: what, unit: milliseconds, ours: times[0], peer: "scan of row keys by regexp", theirs: times[2], bar: atMost(1.0 / 40)})
 	return nil
 }
