@@ -172,7 +172,7 @@ func (d *deleter) begin(ctx context.Context, deletion Deletion) error {
 	for ids := range slices.Chunk(deletion.IDs, largestDeletion) {
 		j := &job{Deletion: deletion, key: rand.Uint64()}
 		j.IDs = ids
-		if _, err := b.write(ctx, appendDeletion(nil, j.key, &j.Deletion, b.numbers.index), nil); err != nil {
+		if _, err := b.write(ctx, deletionRecord(j.key, &j.Deletion, b.numbers.index), nil); err != nil {
 			return err
 		}
 		d.follow(j)
@@ -260,7 +260,7 @@ func (d *deleter) finishOne(ctx context.Context, j *job) error {
 			return err
 		}
 	}
-	if _, err := d.buffer.log.Append(context.WithoutCancel(ctx), appendDeletionDone(nil, j.key)); err != nil {
+	if _, err := d.buffer.log.Append(context.WithoutCancel(ctx), deletionDoneRecord(j.key)); err != nil {
 		return fmt.Errorf("note the end of a deletion in the log: %w", err)
 	}
 	return nil

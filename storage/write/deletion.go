@@ -36,13 +36,14 @@ func isDeletion(record []byte) bool {
 	return len(record) > 0 && record[0] >= recordDeletion && record[0] <= recordDeletionDone
 }
 
-// appendDeletion appends the record of a deletion. A start that replays it deletes what stands
+// deletionRecord returns the record of a deletion. A start that replays it deletes what stands
 // before it in the log, and, unless its end stands after it, from the table.
-func appendDeletion(dst []byte, key uint64, d *Deletion, x *index.Index) []byte {
-	if d.Whole {
-		dst = binary.AppendUvarint(append(dst, recordDeletionWhole), key)
-	} else {
-		dst = binary.AppendUvarint(append(dst, recordDeletion), key)
+func deletionRecord(key uint64, d *Deletion, x *index.Index) []byte {
+	dst := []byte{recordDeletionWhole}
+	if !d.Whole {
+		dst[0] = recordDeletion
+	}
+	if dst = binary.AppendUvarint(dst, key); !d.Whole {
 		dst = binary.AppendUvarint(dst, uint64(d.Start))
 		dst = binary.AppendUvarint(dst, uint64(d.End))
 	}
@@ -79,9 +80,9 @@ func parseDeletion(record []byte, find func(tsuid []byte) (index.ID, error)) (ke
 	return key, d, r.err
 }
 
-// appendDeletionDone appends the record of the end of a deletion.
-func appendDeletionDone(dst []byte, key uint64) []byte {
-	return binary.AppendUvarint(append(dst, recordDeletionDone), key)
+// deletionDoneRecord returns the record of the end of a deletion.
+func deletionDoneRecord(key uint64) []byte {
+	return binary.AppendUvarint([]byte{recordDeletionDone}, key)
 }
 
 func parseDeletionDone(record []byte) (key uint64, err error) {

@@ -18,16 +18,16 @@ func FuzzDeletion(f *testing.F) {
 			f.Fatal(err)
 		}
 	}
-	f.Add(appendDeletion(nil, 7, &Deletion{IDs: []index.ID{0, 3}, Start: 1, End: series.MaxTime}, x))
-	f.Add(appendDeletion(nil, 1<<63, &Deletion{IDs: []index.ID{4}, Whole: true, End: series.MaxTime}, x))
-	f.Add(appendDeletionDone(nil, 1<<63))
+	f.Add(deletionRecord(7, &Deletion{IDs: []index.ID{0, 3}, Start: 1, End: series.MaxTime}, x))
+	f.Add(deletionRecord(1<<63, &Deletion{IDs: []index.ID{4}, Whole: true, End: series.MaxTime}, x))
+	f.Add(deletionDoneRecord(1<<63))
 	f.Fuzz(func(t *testing.T, record []byte) {
 		if !isDeletion(record) {
 			return
 		}
 		if record[0] == recordDeletionDone {
 			key, err := parseDeletionDone(record)
-			if again, _ := parseDeletionDone(appendDeletionDone(nil, key)); err == nil && again != key {
+			if again, _ := parseDeletionDone(deletionDoneRecord(key)); err == nil && again != key {
 				t.Fatalf("key %d became %d", key, again)
 			}
 			return
@@ -40,7 +40,7 @@ func FuzzDeletion(f *testing.F) {
 		if err != nil {
 			return
 		}
-		keyAgain, again, err := parseDeletion(appendDeletion(nil, key, &d, x), find)
+		keyAgain, again, err := parseDeletion(deletionRecord(key, &d, x), find)
 		if err != nil || keyAgain != key || !reflect.DeepEqual(again, d) {
 			t.Fatalf("%d %+v became %d %+v, %v", key, d, keyAgain, again, err)
 		}
