@@ -20,7 +20,7 @@ func FuzzDeletion(f *testing.F) {
 	}
 	f.Add(deletionRecord(7, &Deletion{IDs: []index.ID{0, 3}, Start: 1, End: series.MaxTime}, x))
 	f.Add(deletionRecord(1<<63, &Deletion{IDs: []index.ID{4}, Whole: true, End: series.MaxTime}, x))
-	f.Add(deletionDoneRecord(1<<63))
+	f.Add(deletionDoneRecord(1 << 63))
 	f.Fuzz(func(t *testing.T, record []byte) {
 		if !isDeletion(record) {
 			return
