@@ -23,15 +23,9 @@ type StoreOptions struct {
 	Fix bool   // --fix: mend what a check finds
 }
 
-// A compacter is an engine that can compact its rows.
-type compacter interface {
-	Compact(ctx context.Context, table string) error
-	DiskBytes() uint64
-}
-
 func compactAll(ctx context.Context, db kv.KV, o Options) error {
-	engine, ok := db.(compacter)
-	if !ok {
+	engine := kv.NewEngine(db, true).Local
+	if engine == nil {
 		return fmt.Errorf("%s does not compact", o.engineName())
 	}
 	for _, t := range o.tables() {
@@ -43,7 +37,7 @@ func compactAll(ctx context.Context, db kv.KV, o Options) error {
 }
 
 func diskBytes(db kv.KV) uint64 {
-	if engine, ok := db.(compacter); ok {
+	if engine := kv.NewEngine(db, true).Local; engine != nil {
 		return engine.DiskBytes()
 	}
 	return 0

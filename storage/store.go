@@ -81,7 +81,7 @@ func (s *Store) openCatalog() {
 	s.uidUsage = catalog.NewUIDUsage(s.uids, s.layout, o.Tables.UID, o.Logger)
 	s.catalog = catalog.New(catalog.Options{
 		DB: s.db, Tables: o.Tables, Layout: s.layout, UIDs: s.uids, Series: s.index, Registry: s.registry, Days: s.days,
-		Exclusive: o.Exclusive, Index: o.Index, IndexRefresh: o.IndexRefresh, Ready: s.ready, Describes: func(metric string) bool { return s.documents.Describes(metric) }, OpenRows: s.openRows,
+		Index: o.Index, IndexRefresh: o.IndexRefresh, Ready: s.ready, Describes: func(metric string) bool { return s.documents.Describes(metric) }, OpenRows: s.openRows,
 		Now: o.Now, Logger: o.Logger, Registerer: o.Registerer,
 	})
 	s.loader = &catalog.Loader{Catalog: s.catalog, BeforeAll: s.tables.pinAgain}
@@ -127,7 +127,7 @@ func (s *Store) openWriter() (err error) {
 	o := s.o
 	s.writer, err = write.New(write.Options{
 		DB: s.db, Tables: o.Tables, Layout: s.layout, Values: o.Values, Series: s.index, Registry: s.registry, Days: s.days,
-		Exclusive: o.Exclusive, Mode: o.Mode, LogUnacknowledged: o.LogUnacknowledged, Buffer: o.Buffer,
+		Mode: o.Mode, LogUnacknowledged: o.LogUnacknowledged, Buffer: o.Buffer,
 		Retention: o.Retention, Now: o.Now, Logger: o.Logger,
 		Forget:     func(ctx context.Context, ids []index.ID) error { return s.registrar.Forget(ctx, ids) },
 		Revive:     func(ctx context.Context, ids []index.ID) error { return s.registrar.Register(ctx, ids) },
@@ -138,12 +138,12 @@ func (s *Store) openWriter() (err error) {
 	}
 	s.registrar = register.New(register.Options{
 		DB: s.db, Table: o.Tables.Meta, Layout: s.layout, UIDs: s.uids, Series: s.index, Registry: s.registry, Days: s.days,
-		Catalog: s.catalog, UIDUsage: s.uidUsage, Exclusive: o.Exclusive, NewSeries: o.NewSeries, Observer: o.Observer,
+		Catalog: s.catalog, UIDUsage: s.uidUsage, NewSeries: o.NewSeries, Observer: o.Observer,
 		NoteNew: s.writer.NoteNew, CheckFit: s.tables.check, Now: o.Now, Registerer: o.Registerer,
 	})
 	s.documents = documents.New(documents.Options{
 		DB: s.db, Tables: o.Tables, Layout: s.layout, UIDs: s.uids, Series: s.index, Registrar: s.registrar,
-		Exclusive: o.Exclusive, IndexRefresh: o.IndexRefresh, Now: o.Now,
+		IndexRefresh: o.IndexRefresh, Now: o.Now,
 	})
 	s.catalog.OnRename(s.documents.Forget)
 	return nil

@@ -32,10 +32,9 @@ type Options struct {
 	Series   *index.Index
 	Registry *Registry
 	Days     *Days // nil: others write to the tables
-	// Exclusive means that no other process writes to the tables.
-	Exclusive    bool
-	Index        SeriesIndex
-	IndexRefresh time.Duration // how often what other processes write is looked for
+	Index    SeriesIndex
+	// IndexRefresh is how often what other processes write is looked for.
+	IndexRefresh time.Duration
 	// Ready returns an error while the index lacks series or days.
 	Ready func() error
 	// Describes reports whether a metric has metadata. Such a metric may have no series.

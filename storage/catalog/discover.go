@@ -58,7 +58,7 @@ func (c *coverage) of(metric string) *covered {
 // although tsdb-meta lacks them: a TSD whose meta tracking is off writes such rows. Engines that
 // only this process writes to have none.
 func (cat *Catalog) discover(ctx context.Context, f *finder, start, end int64) error {
-	if cat.o.Exclusive || cat.o.Index == IndexMeta {
+	if cat.db.Exclusive || cat.o.Index == IndexMeta {
 		return nil
 	}
 	lo, hi := schema.Base(min(max(start, 0), series.MaxTime)), schema.Base(min(max(end, 0), series.MaxTime))

@@ -32,7 +32,7 @@ func (cat *Catalog) allMetrics(ctx context.Context, passes func(index.ID) bool) 
 			all[uid] = list[i]
 		}
 	}
-	if cat.o.Exclusive || cat.o.Index == IndexMeta {
+	if cat.db.Exclusive || cat.o.Index == IndexMeta {
 		return all, nil
 	}
 	foreign, err := cat.foreignMetrics(ctx)

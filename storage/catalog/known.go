@@ -44,7 +44,7 @@ func (cat *Catalog) Known(ctx context.Context, all []series.Series) ([]bool, err
 			asked, keys = append(asked, i), append(keys, tsuid)
 		}
 	}
-	if len(keys) == 0 || cat.o.Exclusive && cat.registry.Loaded() {
+	if len(keys) == 0 || cat.db.Exclusive && cat.registry.Loaded() {
 		return exists, nil
 	}
 	rows, err := cat.db.Get(ctx, cat.o.Tables.Meta, schema.FamilyMeta, keys)

@@ -24,7 +24,7 @@ func (cat *Catalog) OnRename(f func()) {
 // refreshNames forgets the names that UIDs had until another process renamed them, at or after
 // since (milliseconds).
 func (cat *Catalog) refreshNames(ctx context.Context, since int64) error {
-	if cat.o.Exclusive {
+	if cat.db.Exclusive {
 		return nil // no other process renames
 	}
 	renamed, err := cat.uids.Refresh(ctx, since, cat.o.Now().UnixMilli())

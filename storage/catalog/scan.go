@@ -32,7 +32,7 @@ const scanBatch = 1000
 // meanwhile may be missed. An error of visit ends it.
 func (cat *Catalog) EachTSUID(ctx context.Context, c SeriesScan, visit func(tsuids [][]byte) error) error {
 	t := &tableScan{catalog: cat, from: c.From, all: c.Rows, visit: visit}
-	if cat.o.Index == IndexAuto && !cat.o.Exclusive || c.Rows {
+	if cat.o.Index == IndexAuto && !cat.db.Exclusive || c.Rows {
 		t.begin(ctx)
 		defer t.end()
 	}

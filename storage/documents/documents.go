@@ -28,9 +28,8 @@ type Options struct {
 	UIDs      *uid.Dictionary
 	Series    *index.Index
 	Registrar Registrar
-	// Exclusive means that no other process writes to the tables.
-	Exclusive    bool
-	IndexRefresh time.Duration // how often what other processes write is looked for
+	// IndexRefresh is how often what other processes write is looked for.
+	IndexRefresh time.Duration
 	Now          func() time.Time
 }
 

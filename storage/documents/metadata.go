@@ -130,7 +130,7 @@ func (d *Documents) readUIDMeta(ctx context.Context, c kv.Column) ([]byte, schem
 // flush makes earlier check-and-puts durable: they need not be before the next Apply. It writes
 // nothing that is not there.
 func (d *Documents) flush(ctx context.Context, uid string) error {
-	if !d.o.Exclusive {
+	if !d.o.DB.Exclusive {
 		return nil // a cluster's are durable by themselves
 	}
 	none := kv.Mutation{Key: []byte(uid), Deletes: []kv.Delete{{Qualifier: []byte("tsdbridge.flush")}}}
@@ -153,7 +153,7 @@ func metadataOf(document schema.UIDMeta) Metadata {
 func (d *Documents) Metadata(ctx context.Context) (map[string]Metadata, error) {
 	c := &d.meta
 	c.mu.Lock()
-	fresh := !c.checked.IsZero() && (d.o.Exclusive || d.o.Now().Sub(c.checked) < d.o.IndexRefresh)
+	fresh := !c.checked.IsZero() && (d.o.DB.Exclusive || d.o.Now().Sub(c.checked) < d.o.IndexRefresh)
 	known, err := map[string]Metadata(nil), budget.From(ctx).Take(int64(len(c.known)*metaBytes))
 	if err == nil {
 		known = maps.Clone(c.known)

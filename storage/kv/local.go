@@ -78,6 +78,10 @@ type Disk interface {
 	DiskSpace() error
 	// Damaged lists the files in which damage was met since the start.
 	Damaged() []string
+	// DiskBytes returns the size of all files, 0 without files.
+	DiskBytes() uint64
+	// Compact brings back the space of what was deleted from a table. It returns when that is done.
+	Compact(ctx context.Context, table string) error
 	// Checkpoint copies the tables, as they are at one moment, into a folder that must not exist.
 	// Without files it is ErrNoFiles.
 	Checkpoint(ctx context.Context, dir string) error

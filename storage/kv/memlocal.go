@@ -38,6 +38,19 @@ func (m *Mem) ApplyUnlogged(ctx context.Context, table, family string, rows []Mu
 	return m.Apply(ctx, table, family, rows)
 }
 
+// DiskBytes implements Local.
+func (m *Mem) DiskBytes() uint64 { return 0 }
+
+// Compact implements Local. Deleted rows take no space.
+func (m *Mem) Compact(ctx context.Context, table string) error {
+	for name := range m.families {
+		if name.table == table {
+			return ctx.Err()
+		}
+	}
+	return fmt.Errorf("compact %s: %w", table, ErrNoTable)
+}
+
 // Flush implements Local.
 func (m *Mem) Flush(ctx context.Context) error { return ctx.Err() }
 

@@ -48,8 +48,6 @@ type Options struct {
 	Days     *catalog.Days // nil: others write to the tables
 	Catalog  *catalog.Catalog
 	UIDUsage *catalog.UIDUsage
-	// Exclusive means that no other process writes to the tables.
-	Exclusive bool
 	// NewSeries bounds the series that are made.
 	NewSeries SeriesLimits
 	// Observer, if any, sees each new series before its tsdb-meta row is written.
@@ -66,7 +64,7 @@ type Options struct {
 // New returns a registrar of the series of an index.
 func New(o Options) *Registrar {
 	r := &Registrar{
-		db: o.DB, meta: o.Table, layout: o.Layout, exclusive: o.Exclusive, uids: o.UIDs, index: o.Series, registry: o.Registry, days: o.Days,
+		db: o.DB, meta: o.Table, layout: o.Layout, exclusive: o.DB.Exclusive, uids: o.UIDs, index: o.Series, registry: o.Registry, days: o.Days,
 		catalog: o.Catalog, usage: o.UIDUsage, noteNew: o.NoteNew, observer: o.Observer, checkFit: o.CheckFit, now: o.Now, created: newCreated(o.Registerer),
 	}
 	r.admission.init(o.NewSeries, r.index.Size, o.Now, o.Registerer)

@@ -27,8 +27,6 @@ type Options struct {
 	Series   *index.Index
 	Registry *catalog.Registry
 	Days     *catalog.Days // nil: others write to the tables
-	// Exclusive means that no other process writes to the tables.
-	Exclusive bool
 	// Mode is when a point is durable. With LogUnacknowledged there is a log even with
 	// WriteThrough, for the writers that take Logged.
 	Mode              Mode
@@ -49,7 +47,7 @@ type Options struct {
 // registryOfLog is the registry of series by which a log is known to be the store's; nil where
 // others write to the tables.
 func (o *Options) registryOfLog() *catalog.Registry {
-	if !o.Exclusive {
+	if !o.DB.Exclusive {
 		return nil
 	}
 	return o.Registry

@@ -35,6 +35,7 @@ func RunLocal(t *testing.T, open func(t *testing.T) kv.Local) {
 		{"split_empty", func(s *localSuite) { testSplitEmpty(&s.suite, s.engine) }},
 		{"log_end", (*localSuite).testLogEnd},
 		{"disk", (*localSuite).testDisk},
+		{"compact", (*localSuite).testCompact},
 		{"checkpoint", (*localSuite).testCheckpoint},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -241,6 +242,19 @@ func (s *localSuite) testDisk() {
 	if c := s.engine.Costs(); c.Get <= 0 || c.Row <= 0 || c.Scan <= 0 || c != s.engine.Costs() {
 		s.Errorf("Costs = %+v", c)
 	}
+}
+
+func (s *localSuite) testCompact() {
+	s.put("k", "q", "1")
+	s.put("k", "q", "2")
+	if err := s.engine.Compact(s.Context(), dataTable); err != nil {
+		s.Fatal(err)
+	}
+	s.want(s.get("k"), s.row("k", "q", "2"))
+	if err := s.engine.Compact(s.Context(), "no such table"); !errors.Is(err, kv.ErrNoTable) {
+		s.Errorf("of a table that does not exist: %v", err)
+	}
+	s.engine.DiskBytes()
 }
 
 func (s *localSuite) testCheckpoint() {
