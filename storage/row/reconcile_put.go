@@ -82,9 +82,11 @@ func (r *Reconciler) freeWithAges(puts []kv.Put, stamp int64) int64 {
 
 // freeToWrite is freeWithAges for puts that hold what the row did not have. Their stamp is one that
 // no cell of the row has or had: a compaction of the row that was read before notices them by it.
+// A compaction reads no stamps of now, so a stamp of now is not raised: that would be the future,
+// in which a TSD puts with it.
 func (r *Reconciler) freeToWrite(puts []kv.Put, stamp int64) int64 {
 	for {
-		if stamp = r.freeWithAges(puts, stamp); stamp == 0 || r.compacts {
+		if stamp = r.freeWithAges(puts, stamp); stamp == 0 || stamp >= r.clock || r.compacts {
 			return stamp
 		}
 		unused := r.unused(stamp)
