@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -102,11 +103,44 @@ func storesToDamage(t *testing.T) (stores map[string]Options, older damagedStart
 		}
 		killed := o
 		killed.Path = filepath.Join(t.TempDir(), "killed")
-		must(t, copySparse(o.Path, killed.Path))
+		copyRunning(t, o.Path, killed.Path)
 		stop()
 		stores[name] = killed
 	}
 	return stores, older
+}
+
+// copyRunning copies the folder of a store that runs, as a kill at one moment leaves it: it copies
+// again when a file has changed meanwhile.
+func copyRunning(t *testing.T, from, to string) {
+	t.Helper()
+	for before := filesOf(t, from); ; {
+		must(t, os.RemoveAll(to))
+		err := copySparse(from, to)
+		after := filesOf(t, from)
+		if maps.Equal(before, after) {
+			must(t, err)
+			return
+		}
+		before = after
+	}
+}
+
+// filesOf returns the size and the time of the last change of each file in a folder.
+func filesOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			files[path] = fmt.Sprint(info.Size(), info.ModTime())
+		}
+		return err
+	}))
+	return files
 }
 
 // copySparse copies a folder of files; reserved space of a log becomes a hole.
@@ -221,10 +255,11 @@ func TestOlderStore(t *testing.T) {
 	must(t, copySparse(o.Path, old))
 	a, _ = runAdapter(t, o)
 	fixtureLast(t, a)
+	running := copyOf(t, o)
 	must(t, os.RemoveAll(filepath.Join(old, "log")))
-	must(t, copySparse(filepath.Join(o.Path, "log"), filepath.Join(old, "log")))
+	must(t, copySparse(filepath.Join(running, "log"), filepath.Join(old, "log")))
 	for _, mark := range []string{"log-points.mark", "log-series.mark"} {
-		must(t, copyOver(filepath.Join(o.Path, mark), filepath.Join(old, mark)))
+		must(t, copyOver(filepath.Join(running, mark), filepath.Join(old, mark)))
 	}
 	if got := startDamaged(t, o, old); !strings.Contains(got.refused, filepath.Join(old, "log", "series")) {
 		t.Fatalf("refused %q, %d series", got.refused, len(got.series))
@@ -258,7 +293,7 @@ func copyOver(from, to string) error { return errors.Join(os.Remove(to), copyFil
 func copyOf(t *testing.T, o Options) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "store")
-	must(t, copySparse(o.Path, path))
+	copyRunning(t, o.Path, path)
 	return path
 }
 

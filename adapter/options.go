@@ -196,9 +196,7 @@ func (o Options) storageOptions() storage.Options {
 	s.Layout = o.layout()
 	s.Values, _ = schema.ParseValues(o.Values) // checked by Validate
 	s.Exclusive, s.Retention = o.Engine != EngineHBase, o.Retention
-	if o.Engine == EngineHBase {
-		s.CompactAfter = o.HBaseCompactAfter
-	}
+	s.CompactAfter = o.HBaseCompactAfter // of shared tables alone, and checked in any case
 	s.Index, s.IndexRefresh, s.SeriesCache = storage.SeriesIndex(o.SeriesIndex), o.IndexRefresh, o.SeriesCache
 	s.Mode, s.LogUnacknowledged = o.writeMode(), o.spools()
 	s.Buffer.Dir, s.Buffer.MaxLogBytes, s.Buffer.FlushInterval, s.Buffer.MaxHeadBytes = o.logPath(), o.LogBytes, o.flushInterval(), o.HeadBytes

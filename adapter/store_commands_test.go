@@ -190,9 +190,7 @@ func TestBackupAfterCrash(t *testing.T) {
 	l.stop()
 	crashed := o
 	crashed.Path = filepath.Join(t.TempDir(), "crashed")
-	if err := os.CopyFS(crashed.Path, os.DirFS(o.Path)); err != nil {
-		t.Fatal(err)
-	}
+	copyRunning(t, o.Path, crashed.Path)
 	if _, files, err := folderSize(crashed.logPath()); err != nil || files == 0 {
 		t.Fatalf("log of the crashed store: %d files, %v", files, err)
 	}

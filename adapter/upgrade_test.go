@@ -115,10 +115,7 @@ func TestRecordStore(t *testing.T) {
 	dump := dumpStore(t, a.store)
 	checkDump(t, "recorded store", dump, dumpStore(t, reference.store))
 	killed := filepath.Join(t.TempDir(), "killed")
-	// no process writes: the files are as a kill leaves them
-	if err := os.CopyFS(killed, os.DirFS(o.Path)); err != nil {
-		t.Fatal(err)
-	}
+	copyRunning(t, o.Path, killed)
 	if _, files, err := folderSize(filepath.Join(killed, "log", "points")); err != nil || files < 2 {
 		t.Fatalf("log of the killed store: %d files, %v", files, err)
 	}

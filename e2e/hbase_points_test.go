@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"fmt"
+	"net/http"
 	"maps"
 	"math"
 	"slices"
@@ -125,7 +126,16 @@ func keyText(pairs ...string) string {
 // write sends one series, records its points and fails the test unless they are acknowledged.
 func (s pointSet) write(t testing.TB, c client, samples []prompb.Sample, labels ...string) {
 	t.Helper()
-	c.Write(t, series(samples, labels...)).ok(t)
+	// A cluster that has just started, or a busy machine, may be slower than --hbase.timeout: what
+	// is answered 503 is sent again, as Prometheus does.
+	eventually(t, waitTimeout, "points written", func() error {
+		r := c.Write(t, series(samples, labels...))
+		if r.status == http.StatusServiceUnavailable {
+			return fmt.Errorf("answer: %v", r)
+		}
+		r.ok(t)
+		return nil
+	})
 	for _, p := range samples {
 		s.add(keyText(labels...), p.Timestamp, p.Value)
 	}
