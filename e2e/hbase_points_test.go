@@ -2,9 +2,9 @@ package e2e_test
 
 import (
 	"fmt"
-	"net/http"
 	"maps"
 	"math"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
