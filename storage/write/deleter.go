@@ -143,6 +143,9 @@ func (d *deleter) deleteUnlogged(ctx context.Context, deletion Deletion) (Delete
 			return j.deleted, err
 		}
 	}
+	if err := d.db.Flush(ctx); err != nil {
+		return j.deleted, fmt.Errorf("sync the days of series: %w", err)
+	}
 	return j.deleted, j.broken
 }
 
@@ -259,6 +262,9 @@ func (d *deleter) finishOne(ctx context.Context, j *job) error {
 		if err := d.settle(ctx, j, ids); err != nil {
 			return err
 		}
+	}
+	if err := d.db.Flush(ctx); err != nil {
+		return fmt.Errorf("sync the days of series: %w", err)
 	}
 	if _, err := d.buffer.log.Append(context.WithoutCancel(ctx), deletionDoneRecord(j.key)); err != nil {
 		return fmt.Errorf("note the end of a deletion in the log: %w", err)
