@@ -113,14 +113,10 @@ func (p *Days) Put(ctx context.Context, ids []index.ID) error {
 		}
 	}
 	put := make([]days, len(ids))
-	mutations := make([]kv.Mutation, len(ids))
-	for i, key := range p.index.TSUIDBytes(nil, ids) {
-		d := p.all(ids[i])
-		put[i] = d
-		mutations[i] = kv.Mutation{Key: key, Puts: []kv.Put{{Qualifier: schema.SpanQualifier(), Value: schema.EncodeSpan(d.first(), d.last())}}}
+	for i, id := range ids {
+		put[i] = p.all(id)
 	}
-	slices.SortFunc(mutations, func(a, b kv.Mutation) int { return bytes.Compare(a.Key, b.Key) })
-	if err := p.db.Put(ctx, p.tables.Meta, schema.FamilyMeta, mutations); err != nil {
+	if err := p.write(ctx, ids, put); err != nil {
 		return err
 	}
 	for i, id := range ids {
@@ -151,6 +147,7 @@ func (p *Days) read(ctx context.Context, ids []index.ID) error {
 // may begin meanwhile, in memory or in the table.
 func (p *Days) Narrow(ctx context.Context, ids []index.ID, start, end int64, hours func(id index.ID, see func(base uint32))) error {
 	var narrower []index.ID
+	var put []days
 	for _, id := range ids {
 		d := p.of(id)
 		left := days(d.kept.Load()).without(start, end)
@@ -161,19 +158,24 @@ func (p *Days) Narrow(ctx context.Context, ids []index.ID, start, end int64, hou
 		hours(id, func(base uint32) { now = now.union(dayOfRow(base)) })
 		d.now.Store(uint32(now))
 		if left != days(d.kept.Swap(uint32(left))) {
-			narrower = append(narrower, id)
+			narrower, put = append(narrower, id), append(put, left)
 		}
 	}
 	if len(narrower) == 0 {
 		return nil
 	}
-	mutations := make([]kv.Mutation, len(narrower))
-	for i, key := range p.index.TSUIDBytes(nil, narrower) {
-		mutations[i] = kv.Mutation{Key: key}
-		if left := days(p.of(narrower[i]).kept.Load()); left == noDays {
-			mutations[i].Deletes = []kv.Delete{{Qualifier: schema.SpanQualifier()}}
+	return p.write(ctx, narrower, put)
+}
+
+// write writes the days of series to their rows of tsdb-meta: put[i] is that of ids[i].
+func (p *Days) write(ctx context.Context, ids []index.ID, put []days) error {
+	mutations := make([]kv.Mutation, len(ids))
+	for i, key := range p.index.TSUIDBytes(nil, ids) {
+		m := &mutations[i]
+		if m.Key = key; put[i] == noDays {
+			m.Deletes = []kv.Delete{{Qualifier: schema.SpanQualifier()}}
 		} else {
-			mutations[i].Puts = []kv.Put{{Qualifier: schema.SpanQualifier(), Value: schema.EncodeSpan(left.first(), left.last())}}
+			m.Puts = []kv.Put{{Qualifier: schema.SpanQualifier(), Value: schema.EncodeSpan(put[i].first(), put[i].last())}}
 		}
 	}
 	slices.SortFunc(mutations, func(a, b kv.Mutation) int { return bytes.Compare(a.Key, b.Key) })

@@ -197,13 +197,12 @@ func (f Family) attributes() [][2]string {
 
 // String returns the family as HBase's shell shows it.
 func (f Family) String() string {
-	text := f.Name
-	var textSb184 strings.Builder
+	var text strings.Builder
+	text.WriteString(f.Name)
 	for _, a := range f.attributes() {
-		textSb184.WriteString(", " + a[0] + " " + a[1])
+		text.WriteString(", " + a[0] + " " + a[1])
 	}
-	text += textSb184.String()
-	return text
+	return text.String()
 }
 
 // DDL prints the tables as commands of the HBase shell. Only the cluster knows what compression it

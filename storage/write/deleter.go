@@ -67,14 +67,14 @@ func (w *Writer) Delete(ctx context.Context, d Deletion) (Deleted, error) {
 	if d.Start < 0 || d.End > series.MaxTime {
 		return Deleted{}, fmt.Errorf("%w: times %d to %d ms are not within 0 to %d", series.ErrInvalid, d.Start, d.End, int64(series.MaxTime))
 	}
+	if !w.o.Registry.Loaded() { // which series exist is not known yet
+		return Deleted{}, fmt.Errorf("%w: the series are being read", series.ErrNotReady)
+	}
 	d.IDs = slices.Clone(d.IDs)
 	slices.Sort(d.IDs)
 	d.IDs = slices.DeleteFunc(slices.Compact(d.IDs), func(id index.ID) bool { return !w.o.Registry.Of(id).Exists() })
 	if len(d.IDs) == 0 || d.Start > d.End {
 		return Deleted{}, nil
-	}
-	if !w.o.Registry.Loaded() {
-		return Deleted{}, fmt.Errorf("%w: the series are being read", series.ErrNotReady)
 	}
 	if w.buffer == nil {
 		return w.deleter.deleteUnlogged(ctx, d)
@@ -110,11 +110,11 @@ func (d *deleter) enter(ctx context.Context, b *series.Batch) error {
 
 func (d *deleter) leave() { d.order.RUnlock() }
 
-// gone are the series of a batch that were deleted, each once.
+// gone returns the series of a batch that were deleted, each once.
 func (d *deleter) gone(b *series.Batch) []index.ID {
 	var gone []index.ID
 	add := func(id index.ID) {
-		if !d.registry.Of(id).Exists() && !slices.Contains(gone, id) {
+		if !d.registry.Of(id).Exists() {
 			gone = append(gone, id)
 		}
 	}
@@ -124,7 +124,8 @@ func (d *deleter) gone(b *series.Batch) []index.ID {
 	for i := range b.Objects {
 		add(b.Objects[i].Ref.ID())
 	}
-	return gone
+	slices.Sort(gone)
+	return slices.Compact(gone)
 }
 
 // deleteUnlogged deletes from a store without a log.
