@@ -1,6 +1,9 @@
 package storage_test
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 // A TSD compacts a row, for the second time, while an adapter holds a correction of one of its
 // points that was acknowledged before. Whatever happens to the row before the adapter puts the
@@ -84,6 +87,55 @@ func TestSameValueDuringCompaction(t *testing.T) {
 	w.finish()
 	w.adapters[held].flush()
 	w.check()
+}
+
+// A TSD puts a value next to the cell that has it already, and its compaction deletes what it put:
+// the value is as new as that all the same, and never lost.
+func TestSameValueNextToItsCell(t *testing.T) {
+	const held, through = 0, 2
+	end := func(w *world) { w.clock.Add(1000); w.finish(); w.clock.Add(1000) }
+	for _, c := range []struct {
+		name string
+		run  func(w *world)
+	}{
+		{"correction flushed after the compaction", end},
+		{"correction flushed during the compaction", func(w *world) { w.adapters[held].flush(); end(w) }},
+		{"row written during the compaction", func(w *world) { w.acknowledge(w.adapters[through], 2000, 7.5); end(w) }},
+		{"next compaction puts all together", func(w *world) {
+			end(w)
+			w.putSeconds(5, 6, 1.5)
+			w.clock.Add(1000)
+			w.compact(w.keys[0])
+			end(w)
+		}},
+	} {
+		for _, ages := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, cell with ages %v", c.name, ages), func(t *testing.T) {
+				w := newWorld(t, 1, 0)
+				if ages {
+					for offset := range int64(3) {
+						w.clock.Add(100)
+						w.acknowledge(w.adapters[1], offset*1000, 1.5)
+					}
+					w.adapters[1].flush()
+				} else {
+					w.putSeconds(0, 3, 1.5)
+					w.clock.Add(1000)
+					w.compact(w.keys[0])
+					end(w)
+				}
+				w.clock.Add(1000)
+				w.acknowledge(w.adapters[held], 1000, 4.5)
+				w.clock.Add(1000)
+				w.putSeconds(1, 2, 1.5)
+				w.clock.Add(1000)
+				w.compact(w.keys[0])
+				c.run(w)
+				w.adapters[held].flush()
+				w.check()
+			})
+		}
+	}
 }
 
 // A point that was put after a cell with ages counts as newer than what adapters have held since

@@ -50,6 +50,10 @@ type adapter struct {
 	refs   []storage.Ref
 }
 
+// raised is by how many milliseconds a stamp of an adapter may be ahead of the clock, because a cell
+// of its row has a stamp of now already: what a TSD writes within this time may be the older one.
+const raised = 4
+
 const (
 	hours    = 2
 	instants = 25 // of an hour, a minute apart
@@ -351,8 +355,10 @@ func (w *world) run(steps int, gap int64) {
 			w.write(a)
 		case n < 15:
 			w.finish() // else a compacting TSD may delete what it puts itself
+			w.clock.Add(raised)
 			w.put()
 		case n == 15:
+			w.clock.Add(raised)
 			w.remove()
 		case n == 16 && w.forgets:
 			w.db.Flush()

@@ -7,14 +7,20 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// findCompaction looks for the cell that a TSD's compaction has put and whose sources it has not
-// deleted yet; it does so about a second later. Such a cell has the time of the compaction. Its
-// sources, which are still in the row, tell when its points came.
+// findCompaction looks for the cell that holds what all cells of points hold, and that a TSD's
+// compaction leaves, which deletes the others about a second later.
 func (r *agedRow) findCompaction() {
 	r.compaction = nil
-	c := r.longest()
-	if c == nil {
-		return
+	if c := r.longest(); c != nil && (r.putByCompaction(c) || r.holdsAll(c)) {
+		r.compaction = c
+	}
+}
+
+// putByCompaction reports whether a compaction has put a cell from the others, and gives it the ages
+// of those. Such a cell has the time of the compaction, and no cell of ages.
+func (r *agedRow) putByCompaction(c *agedCell) bool {
+	if c.ages != nil {
+		return false
 	}
 	sources := 0
 	before := r.sources[:0]
@@ -30,15 +36,42 @@ func (r *agedRow) findCompaction() {
 	}
 	r.sources = before
 	if sources < 2 || len(before) < len(c.points) {
-		return
+		return false
 	}
 	slices.SortFunc(before, func(a, b pastPoint) int { return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.age, a.age)) })
-	if ages, ok := agesOfUnion(c.points, before); ok {
-		c.ages, r.compaction = ages, c
+	ages, ok := agesOfUnion(c.points, before)
+	if ok {
+		c.ages = ages
 	}
+	return ok
 }
 
-// longest returns the cell of most points, the latest of several, if a compaction may have made it;
+// holdsAll reports whether other cells repeat points of a cell and hold nothing else. A compaction
+// finds nothing to put then and deletes them.
+func (r *agedRow) holdsAll(c *agedCell) bool {
+	others := 0
+	for i := range r.cells {
+		s := &r.cells[i]
+		if s == c || s.kind != schema.CellData {
+			continue
+		}
+		others++
+		for _, p := range s.points {
+			if !c.holds(p) {
+				return false
+			}
+		}
+	}
+	return others > 0
+}
+
+// holds reports whether a cell, whose points are in order, has a point.
+func (c *agedCell) holds(p schema.Point) bool {
+	at, ok := PointAt(c.points, p.Offset)
+	return ok && c.points[at].SameValue(p)
+}
+
+// longest returns the cell of most points, the latest of several, if there is one of more than one;
 // else nil.
 func (r *agedRow) longest() *agedCell {
 	var c *agedCell
@@ -48,9 +81,6 @@ func (r *agedRow) longest() *agedCell {
 			(c == nil || cmp.Or(cmp.Compare(len(o.points), len(c.points)), cmp.Compare(o.Time, c.Time)) > 0) {
 			c = o
 		}
-	}
-	if c == nil || c.ages != nil {
-		return nil
 	}
 	return c
 }

@@ -20,7 +20,7 @@ type past struct {
 	// when the cells of an offset were deleted by their qualifiers, if there are loose ages
 	erased []schema.Age
 
-	hidden []int // scratch
+	hidden, order []int // scratch
 	// scratch: the points that ageOf has looked at, and for each first tombstone of a qualifier the
 	// number of the last of them for which a version of that qualifier was taken
 	asked int
@@ -32,6 +32,7 @@ type deletedCell struct {
 	agedCell
 	tombstones tombstones // of its qualifier
 	qualifier  int        // the index of the first of them
+	gone       int64      // when it was deleted by its qualifier
 }
 
 // pastPoint is a point of a deleted cell.
@@ -72,18 +73,31 @@ func (p *past) load(r *agedRow, ages []agedCell) {
 	p.pair(r, ages)
 	p.erase()
 	p.loadDeleted(r, ages)
-	for i := range p.points {
-		from := i
-		for from > 0 && p.points[from-1].Offset == p.points[i].Offset && i-from < pastDeep {
-			from--
+	p.ageDeleted(r)
+}
+
+// ageDeleted gives the points of the deleted cells their ages. The points that a cell took over are
+// of cells that were deleted before it, so those come first.
+func (p *past) ageDeleted(r *agedRow) {
+	for from := 0; from < len(p.points); {
+		to := from + 1
+		for to < len(p.points) && p.points[to].Offset == p.points[from].Offset {
+			to++
 		}
-		at := &p.points[i]
-		c := &p.cells[at.cell].agedCell
-		if age, ok := AgeAt(c.ages, at.Offset); ok {
-			at.age = age
-		} else if at.age = c.Time; c.ages == nil && len(c.points) > 1 {
-			at.age = p.ageOf(r, c, at.Point, p.points[from:i])
+		had := p.points[max(from, to-pastDeep):to]
+		p.order = p.order[:0]
+		for i := range p.points[from:to] {
+			p.points[from+i].age = p.cells[p.points[from+i].cell].Time
 		}
+		for i := range had {
+			p.order = append(p.order, i)
+		}
+		slices.SortStableFunc(p.order, func(a, b int) int { return cmp.Compare(p.cells[had[a].cell].gone, p.cells[had[b].cell].gone) })
+		for _, i := range p.order {
+			c := &p.cells[had[i].cell]
+			had[i].age = r.ageWith(&c.agedCell, had[i].Point, c.gone, had)
+		}
+		from = to
 	}
 }
 
@@ -144,7 +158,7 @@ func (p *past) loadDeleted(r *agedRow, ages []agedCell) {
 		if at, ok := agesPutAt(ages, c.Time); ok {
 			c.ages = ages[at].ages
 		}
-		p.cells = append(p.cells, deletedCell{c, tombstones, first})
+		p.cells = append(p.cells, deletedCell{c, tombstones, first, tombstones.deletedAt(c.Time)})
 		for _, point := range c.points {
 			p.points = append(p.points, pastPoint{Point: point, cell: len(p.cells) - 1})
 		}
@@ -192,27 +206,18 @@ func (p *past) at(offset uint32) []pastPoint {
 	return p.points[max(from, to-pastDeep):to]
 }
 
-// ageOf returns when a point of a cell that a compaction may have made was acknowledged, given what
-// the past has at its offset. The compaction read one version of each qualifier, the latest: older
-// ones were hidden before, although its deletions cover them too.
-func (p *past) ageOf(r *agedRow, c *agedCell, point schema.Point, had []pastPoint) int64 {
+// tookOver returns when a point of a cell that a compaction may have made was acknowledged, given
+// when the cell was deleted and what the past has at the offset. The compaction read one version of
+// each qualifier, the latest: older ones were hidden before, although its deletions cover them too.
+func (p *past) tookOver(r *agedRow, c *agedCell, point schema.Point, gone int64, had []pastPoint) int64 {
 	before := int64(0)
-	gone := int64(-1) // when the cell was deleted; looked up when it is needed
-	if at, ok := AgeAt(p.loose, point.Offset); ok {
-		if gone = p.tombstones.of(c.Qualifier).deletedAt(c.Time); p.erasedBetween(point.Offset, c.Time, gone) {
-			before = at
-		}
+	if at, ok := AgeAt(p.loose, point.Offset); ok && p.erasedBetween(point.Offset, c.Time, gone) {
+		before = at
 	}
 	p.asked++
 	for i := range slices.Backward(had) {
 		h := &p.cells[had[i].cell]
-		if h.Time >= c.Time || p.taken[h.qualifier] == p.asked || !had[i].SameValue(point) {
-			continue
-		}
-		if gone < 0 {
-			gone = p.tombstones.of(c.Qualifier).deletedAt(c.Time)
-		}
-		if h.compacted(c.Time, gone) {
+		if h.Time < c.Time && p.taken[h.qualifier] != p.asked && had[i].SameValue(point) && h.compacted(c.Time, gone) {
 			before = max(before, had[i].age)
 			p.taken[h.qualifier] = p.asked
 		}
@@ -221,6 +226,19 @@ func (p *past) ageOf(r *agedRow, c *agedCell, point schema.Point, had []pastPoin
 		return c.Time
 	}
 	return min(max(before, r.deleted+1), c.Time)
+}
+
+// writtenAgain returns when a point of a cell was last written once more with the same value, by a
+// writer whose cell a TSD's compaction deleted since the cell had the point already; 0: never.
+func (p *past) writtenAgain(c *agedCell, point schema.Point, gone int64, had []pastPoint) int64 {
+	again := int64(0)
+	for i := range had {
+		h := &p.cells[had[i].cell]
+		if h.Time > c.Time && h.Time < h.gone && h.gone < gone && had[i].SameValue(point) {
+			again = max(again, had[i].age)
+		}
+	}
+	return again
 }
 
 // compacted reports whether a cell was deleted by the TSD's compaction that put another one: after

@@ -32,8 +32,8 @@ type agedRow struct {
 	past    past
 	slab    []schema.Point // of all cells, one after the other
 
-	// of cells, put by a TSD's compaction that is going to delete those that it put together; nil:
-	// none
+	// of cells, the one that a TSD's compaction leaves, which is going to delete the others of
+	// points; nil: none
 	compaction *agedCell
 	sources    []pastPoint // scratch
 }
@@ -104,13 +104,20 @@ func (r *agedRow) decode(c kv.Cell) (a agedCell, ok bool) {
 // cell of points that a TSD's compaction made has the time of the compaction: what was there before
 // tells when its points came.
 func (r *agedRow) ageOf(c *agedCell, p schema.Point) int64 {
-	if at, ok := AgeAt(c.ages, p.Offset); ok {
-		return at
+	return r.ageWith(c, p, math.MaxInt64, r.past.at(p.Offset))
+}
+
+// ageWith is ageOf for a cell that was deleted at a time, given what the past has at the offset.
+func (r *agedRow) ageWith(c *agedCell, p schema.Point, gone int64, had []pastPoint) int64 {
+	age, ok := AgeAt(c.ages, p.Offset)
+	switch {
+	case ok:
+	case c.ages != nil || len(c.points) < 2 || r.past.empty():
+		age = c.Time
+	default:
+		age = r.past.tookOver(r, c, p, gone, had)
 	}
-	if c.ages != nil || len(c.points) < 2 || r.past.empty() {
-		return c.Time
-	}
-	return r.past.ageOf(r, c, p, r.past.at(p.Offset))
+	return max(age, r.past.writtenAgain(c, p, gone, had))
 }
 
 // objectAge returns when an object of a cell was acknowledged.

@@ -294,11 +294,11 @@ func (r *Reconciler) pointCells() []kv.Put {
 const maxCuts = 64
 
 // doomed reports whether a compaction is going to delete one of the cells: it has the qualifier of
-// one that the compaction put together.
+// a cell of points that the compaction does not leave.
 func (r *Reconciler) doomed(puts []kv.Put) bool {
 	return slices.ContainsFunc(puts, func(p kv.Put) bool {
 		at, ok := r.cellAt(p.Qualifier)
-		return ok && &r.cells[at] != r.compaction && r.cells[at].Time <= r.compaction.Time
+		return ok && &r.cells[at] != r.compaction && r.cells[at].kind == schema.CellData
 	})
 }
 
