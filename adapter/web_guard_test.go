@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -16,8 +17,9 @@ import (
 
 // guarded is an HTTP port over a handler.
 type guarded struct {
-	addr string
-	t    *testing.T
+	addr     string
+	registry *prometheus.Registry
+	t        *testing.T
 }
 
 func startGuarded(t *testing.T, change func(*Options), handler http.Handler) guarded {
@@ -38,7 +40,7 @@ func startGuarded(t *testing.T, change func(*Options), handler http.Handler) gua
 		_ = server.Close()
 		<-done
 	})
-	return guarded{l.Addr().String(), t}
+	return guarded{l.Addr().String(), a.registry, t}
 }
 
 // say sends text on a connection of its own.
@@ -68,6 +70,22 @@ func (g guarded) ask(text string) string {
 		g.t.Fatal(err)
 	}
 	return fmt.Sprintf("%d %s", r.StatusCode, body)
+}
+
+// bytes returns how many bytes of bodies are being received or served.
+func (g guarded) bytes() float64 {
+	g.t.Helper()
+	families, err := g.registry.Gather()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() == "tsdbridge_web_in_flight_bytes" {
+			return family.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	g.t.Fatal("no tsdbridge_web_in_flight_bytes")
+	return 0
 }
 
 func get(path string) string { return "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n" }
@@ -157,25 +175,55 @@ func TestWebLimits(t *testing.T) {
 	}
 }
 
-// Slow bodies give way when there is no memory for the bytes of another.
+// Slow bodies give way when there is no memory for the bytes of another. Each sender waits until
+// the one before it is being received, so their order is known. The oldest two give way in every
+// run: the first 16 KiB of all senders together are already more than the limit.
 func TestWebSlowBodies(t *testing.T) {
 	const size = 64 << 10
 	g := startGuarded(t, func(o *Options) { o.WebBodyBytes, o.WebInFlightBytes = size, 4*size }, http.HandlerFunc(echo))
-	begin := fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", size, strings.Repeat("x", size-1))
-	var slow []net.Conn
-	for range 20 {
-		slow = append(slow, g.say(begin))
+	head := fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n", size)
+	part := strings.Repeat("x", size-1)
+
+	oldest := g.say(head + "\r\n" + part)
+	for g.bytes() == 0 && t.Context().Err() == nil { // until it is being received
+		runtime.Gosched()
 	}
-	if got := g.ask(begin + "x"); got != fmt.Sprintf("200 %d<nil>", size) {
+	var waiting []*bufio.Reader
+	for range 20 {
+		conn := g.say(head + "Expect: 100-continue\r\n\r\n")
+		r := bufio.NewReader(conn)
+		wantAnswer(t, "a sender that may begin", r, http.StatusContinue)
+		_, _ = io.WriteString(conn, part)
+		waiting = append(waiting, r)
+	}
+	if got := g.ask(head + "\r\n" + part + "x"); got != fmt.Sprintf("200 %d<nil>", size) {
 		t.Errorf("a whole body: %.100s", got)
 	}
-	r, err := http.ReadResponse(bufio.NewReader(slow[0]), nil)
+	busy := wantAnswer(t, "a sender that waits for answers", waiting[0], http.StatusServiceUnavailable)
+	if busy.Get("Retry-After") == "" {
+		t.Errorf("a sender that waits for answers is not told when to try again: %v", busy)
+	}
+	// A sender that did not ask whether it may begin is answered when the rest of its body has been
+	// read, after listen.Drain's 30 seconds at the latest.
+	_, _ = io.WriteString(oldest, "x")
+	busy = wantAnswer(t, "the oldest sender", bufio.NewReader(oldest), http.StatusServiceUnavailable)
+	if busy.Get("Retry-After") == "" {
+		t.Errorf("the oldest sender is not told when to try again: %v", busy)
+	}
+}
+
+// wantAnswer reads the head of an answer, checks its status and returns its fields.
+func wantAnswer(t *testing.T, who string, r *bufio.Reader, want int) http.Header {
+	t.Helper()
+	answer, err := http.ReadResponse(r, nil)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s: %v", who, err)
 	}
-	if _ = r.Body.Close(); r.StatusCode != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" {
-		t.Errorf("the slowest: %v", r)
+	defer answer.Body.Close()
+	if answer.StatusCode != want {
+		t.Fatalf("%s: status %d, want %d", who, answer.StatusCode, want)
 	}
+	return answer.Header
 }
 
 // One profile runs at a time, and for a limited time.
