@@ -174,6 +174,9 @@ func (f deletionFault) happens(t *testing.T) bool {
 	if found, err := p.Find(t.Context(), nil, deleteBegin, deleteBegin+day, 0); err != nil || late == nil && !findsFirst(found) {
 		t.Errorf("%+v: the series with a late point is not among %v, %v", f, found, err)
 	}
+	if err := p.FinishDeletions(t.Context()); err != nil {
+		t.Errorf("%+v: finish deletions after the start: %v", f, err)
+	}
 	refs = p.Resolve(deleteList)
 	got := storetest.Read(t, p.Store, refs)
 	if after.Diff(got) != "" && (deleteErr == nil || f.log == math.MaxInt64 || before.Diff(got) != "") {

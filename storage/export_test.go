@@ -11,6 +11,12 @@ func (s *Store) Refresh(ctx context.Context, since int64) error { return s.loade
 // FlushAll puts all rows of the head into the table.
 func (s *Store) FlushAll(ctx context.Context) error { return s.writer.FlushAll(ctx) }
 
+// FlushDue puts the rows of the head into the table that are due.
+func (s *Store) FlushDue(ctx context.Context) error { return s.writer.FlushDue(ctx) }
+
+// FinishDeletions finishes what is unfinished of deletions.
+func (s *Store) FinishDeletions(ctx context.Context) error { return s.writer.FinishDeletions(ctx) }
+
 // VerifyAll checks all rows that were put without being read.
 func (s *Store) VerifyAll(ctx context.Context) error { return s.writer.VerifyAll(ctx) }
 
@@ -19,3 +25,6 @@ func (s *Store) VerifyDue(ctx context.Context) error { return s.writer.VerifyDue
 
 // Buffered reports whether the store has a log.
 func (s *Store) Buffered() bool { return s.writer.Head() != nil }
+
+// OpenRows returns the number of rows in the head.
+func (s *Store) OpenRows() int { return s.openRows() }

@@ -20,6 +20,10 @@ type Policy struct {
 	// MaxBytes, when above 0, makes the biggest of the other rows due as well, as many as bring
 	// Stats.Bytes under it once they are dropped.
 	MaxBytes int64
+	// Except, if not nil, returns true for rows that are not due whatever else holds: those of a
+	// series in the hour that begins at base (seconds). It is called with a lock held and must be
+	// quick.
+	Except func(id, base uint32) bool
 	// Rows and Points bound what is handed out at once; 0: 1024 rows, a million points. A single
 	// row may have more points.
 	Rows, Points int
@@ -111,7 +115,7 @@ func (h *Head) due(p Policy) due {
 	var sizes [65]int64 // bytes of the rows whose size has as many bits
 	h.sweep(func(s *shard, r *openRow) {
 		switch size := s.rowBytes(r); {
-		case r.sealed:
+		case r.sealed || d.excepts(r):
 		case d.aged(r):
 			excess -= size
 		default:
@@ -138,9 +142,11 @@ func (d *due) aged(r *openRow) bool {
 	return r.begin()+hour < d.EndedBefore && r.opened < d.settled || r.opened < d.opened || r.mark < d.MarkedBefore
 }
 
+func (d *due) excepts(r *openRow) bool { return d.Except != nil && d.Except(r.id, r.base) }
+
 // takes reports whether a row is to go.
 func (d *due) takes(s *shard, r *openRow) bool {
-	if !r.used || r.sealed {
+	if !r.used || r.sealed || d.excepts(r) {
 		return false
 	}
 	if !d.aged(r) {

@@ -89,6 +89,17 @@ func (l *Log) Size() int64 {
 	return l.sizeLocked()
 }
 
+// SegmentsLeft returns how many more segments of SegmentBytes MaxBytes allows.
+func (l *Log) SegmentsLeft() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	left := l.opts.MaxBytes
+	for _, s := range l.segments {
+		left -= s.size
+	}
+	return max(left, 0) / l.opts.SegmentBytes
+}
+
 func (l *Log) sizeLocked() int64 {
 	size := totalSize(l.spares) + totalSize(l.leftovers)
 	for _, s := range l.segments {

@@ -34,6 +34,7 @@ type buffer struct {
 	ready   chan struct{}         // closed when the log is replayed
 	refusal atomic.Pointer[error] // of the last append; nil: it was taken
 	full    atomic.Bool           // more waits in memory than the head may hold
+	scarce  atomic.Bool           // a deletion needs what space is left for the log
 	jobs    sync.Pool             // *bufferJob
 	metrics *bufferMetrics
 	known   logEnd
@@ -44,7 +45,7 @@ type buffer struct {
 	rolledTo log.Position
 
 	mu      sync.Mutex     // guards pending
-	pending map[uint64]int // appends under way, by the segment that the log was in when they began
+	pending map[uint64]int // appends and deletions under way, by the first segment that they need
 }
 
 // openBuffer opens the logs of a store.
@@ -106,7 +107,7 @@ func (b *buffer) goOn(ctx context.Context) {
 
 func (b *buffer) close() error { return errors.Join(b.log.Close(), b.numbers.log.Close()) }
 
-// recover replays the log, checks it, and finishes its deletions. Appends wait for it.
+// recover replays the log and checks it. Appends wait for it.
 func (b *buffer) recover(ctx context.Context, d *deleter) error {
 	begin, records, points := time.Now(), 0, 0
 	if err := b.numbers.replay(ctx); err != nil {
@@ -117,7 +118,7 @@ func (b *buffer) recover(ctx context.Context, d *deleter) error {
 	err := b.log.Replay(ctx, log.Position{}, func(at log.Position, record []byte) error {
 		if isDeletion(record) {
 			records++
-			if err := d.replay(record); err != nil {
+			if err := d.replay(at.Segment, record); err != nil {
 				return fmt.Errorf("record at %v: %w", at, err)
 			}
 			return nil
@@ -144,7 +145,9 @@ func (b *buffer) recover(ctx context.Context, d *deleter) error {
 		if err := b.checkNumbers(ctx); err != nil {
 			return err
 		}
-		d.resume(ctx)
+		if err := d.recount(ctx); err != nil {
+			b.logger.Warn("series may be found on days on which their points were deleted", "err", err)
+		}
 		b.logger.Info("log replayed", "records", records, "points", points, "series", len(b.numbers.ids), "duration", time.Since(begin))
 	}
 	close(b.ready)
@@ -175,8 +178,8 @@ func (b *buffer) append(ctx context.Context, batch *series.Batch) error {
 	if err := b.await(ctx); err != nil {
 		return err
 	}
-	if b.full.Load() {
-		return fmt.Errorf("%d bytes of points wait in memory for the table, --write.buffer.max-bytes is %d", b.head.Stats().Bytes+b.agesBytes(), b.o.MaxHeadBytes)
+	if err := b.overload(); err != nil {
+		return err
 	}
 	j := b.jobs.Get().(*bufferJob)
 	defer b.jobs.Put(j)
@@ -263,18 +266,39 @@ func (b *buffer) await(ctx context.Context) error {
 }
 
 // measure stops appends while the table takes less than comes in: rows beyond MaxHeadBytes should
-// have been put, half as much more is the end.
-func (b *buffer) measure() {
+// have been put, half as much more is the end. While there are unfinished deletions (deleting), the
+// log is not cut; its last segment is left for the records of their ends.
+func (b *buffer) measure(deleting bool) {
 	b.full.Store(b.head.Stats().Bytes+b.agesBytes() > b.o.MaxHeadBytes/2*3)
+	b.scarce.Store(deleting && b.log.SegmentsLeft() < 2)
 }
 
-// begin notes an append: from the segment that the log is in now, or a later one, to the head.
+// overload returns why points are refused until some have been put into the table.
+func (b *buffer) overload() error {
+	switch {
+	case b.full.Load():
+		return fmt.Errorf("%d bytes of points wait in memory for the table, --write.buffer.max-bytes is %d", b.head.Stats().Bytes+b.agesBytes(), b.o.MaxHeadBytes)
+	case b.scarce.Load():
+		return fmt.Errorf("%w: the log is kept for a deletion that is under way, --write.log.max-bytes is %d", series.ErrFull, b.o.MaxLogBytes)
+	}
+	return nil
+}
+
+// begin notes an append, or a deletion: the log is not cut in the segment where it ends now, or
+// later, before end is called.
 func (b *buffer) begin() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	segment := b.log.End().Segment
 	b.pending[segment]++
 	return segment
+}
+
+// hold is begin for a record that is in the log.
+func (b *buffer) hold(segment uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.pending[segment]++
 }
 
 func (b *buffer) end(segment uint64) {
@@ -310,7 +334,7 @@ func (b *buffer) roll(ctx context.Context) error {
 }
 
 // truncate cuts off the part of the log that the table has: everything before the records of the
-// head and of the appends under way. The numbers that the records there give to series are saved
+// head and of the appends and deletions under way. The numbers that the records there give to series are saved
 // first.
 func (b *buffer) truncate(ctx context.Context) error {
 	b.mu.Lock()

@@ -12,16 +12,17 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/log"
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // deleter deletes points of series from the log, the head and the table.
 //
 // A deletion is a record of the log. What stands before the record is deleted, what stands after it
-// stays: that is the order of the acknowledgements. The head follows while appends wait. The table
-// follows while nothing is flushed, so that no point that was written after the deletion is in it.
-// A second record tells that the table has followed. A start that finds the first record without
-// the second one carries out the deletion again, with all later points in the head.
+// stays: that is the order of the acknowledgements. The head follows while appends wait and nothing
+// is flushed. The table follows while appends and flushes go on; see unfinished. A second record
+// tells that the table has followed. A start that finds the first record without the second one
+// carries out the deletion again, with all later points in the head.
 type deleter struct {
 	db       *kv.Engine
 	buffer   *buffer // nil: there is no log
@@ -36,19 +37,9 @@ type deleter struct {
 	// writing by deletions.
 	order sync.RWMutex
 
-	// unfinished are deletions that the head has followed and the table has not. Nothing is flushed
-	// and the log is not cut before they are finished. They are guarded by Flusher.mu.
-	unfinished []*job
+	unfinished
 	// replayed are the series of deletions that the log had.
 	replayed []index.ID
-}
-
-// job is a deletion under way.
-type job struct {
-	Deletion
-	key     uint64
-	broken  error // rows that cannot be read
-	deleted Deleted
 }
 
 // largestDeletion bounds the series of one record of the log.
@@ -56,8 +47,8 @@ const largestDeletion = 1 << 19
 
 // Delete deletes points. When it returns without an error, that is durable. After an error some of
 // the points are deleted; if the log has the deletion, the rest follows by itself, at the latest
-// when the store starts again. An error that wraps ErrBroken means that all was deleted but for
-// rows that cannot be read.
+// after the store starts again. An error that wraps ErrBroken means that all was deleted but for
+// rows that cannot be read. One that wraps kv.ErrDamaged means that the deletion was given up.
 //
 // What is appended after Delete has returned stays. What is appended meanwhile may stay or not.
 func (w *Writer) Delete(ctx context.Context, d Deletion) (Deleted, error) {
@@ -82,8 +73,10 @@ func (w *Writer) Delete(ctx context.Context, d Deletion) (Deleted, error) {
 	if err := w.buffer.await(ctx); err != nil {
 		return Deleted{}, err
 	}
-	w.flusher.mu.Lock()
-	defer w.flusher.mu.Unlock()
+	if err := w.deleter.take(ctx); err != nil {
+		return Deleted{}, err
+	}
+	defer w.deleter.release()
 	return w.deleter.delete(ctx, d)
 }
 
@@ -150,7 +143,7 @@ func (d *deleter) deleteUnlogged(ctx context.Context, deletion Deletion) (Delete
 	return j.deleted, j.broken
 }
 
-// delete deletes by way of the log. The caller holds Flusher.mu.
+// delete deletes by way of the log. The caller has the turn.
 func (d *deleter) delete(ctx context.Context, deletion Deletion) (Deleted, error) {
 	if err := d.finish(ctx); err != nil {
 		return Deleted{}, fmt.Errorf("finish an earlier deletion: %w", err)
@@ -158,7 +151,7 @@ func (d *deleter) delete(ctx context.Context, deletion Deletion) (Deleted, error
 	if err := d.begin(ctx, deletion); err != nil {
 		return Deleted{}, err
 	}
-	jobs := slices.Clone(d.unfinished)
+	jobs := slices.Clone(d.jobs)
 	err := d.finish(ctx)
 	var all Deleted
 	for _, j := range jobs {
@@ -168,24 +161,34 @@ func (d *deleter) delete(ctx context.Context, deletion Deletion) (Deleted, error
 	return all, err
 }
 
-// begin puts the records of a deletion into the log and lets the head follow.
+// begin puts the records of a deletion into the log and lets the head follow. The caller has the
+// turn.
 func (d *deleter) begin(ctx context.Context, deletion Deletion) error {
+	d.flush.Lock()
+	defer d.flush.Unlock()
 	d.order.Lock()
 	defer d.order.Unlock()
 	b := d.buffer
 	for ids := range slices.Chunk(deletion.IDs, largestDeletion) {
-		j := &job{Deletion: deletion, key: rand.Uint64()}
+		j := &job{Deletion: deletion, key: rand.Uint64(), segment: b.begin()}
 		j.IDs = ids
-		if _, err := b.write(ctx, deletionRecord(j.key, &j.Deletion, b.numbers.index), nil); err != nil {
+		switch _, err := b.write(ctx, deletionRecord(j.key, &j.Deletion, b.numbers.index), nil); {
+		case err == nil:
+			d.follow(j)
+		case errors.Is(err, log.ErrFull) || errors.Is(err, log.ErrTooLarge) || errors.Is(err, log.ErrClosed): // the record is not there
+			b.end(j.segment)
+			return err
+		default:
+			j.withdrawn = true
+			d.add(j)
 			return err
 		}
-		d.follow(j)
 	}
 	return nil
 }
 
 // follow lets the head follow a deletion whose record is in the log, and notes that the table has
-// to. The caller holds order, or replays the log.
+// to. The caller holds order and Flusher.mu, or replays the log.
 func (d *deleter) follow(j *job) {
 	b := d.buffer
 	for _, id := range j.IDs {
@@ -194,14 +197,19 @@ func (d *deleter) follow(j *job) {
 	if b.mixed {
 		b.marks.noteIDs(j.IDs, b.numbers.index.Len(), b.log.End().Segment)
 	}
-	d.unfinished = append(d.unfinished, j)
+	d.add(j)
 }
 
-// replay takes a record of a deletion in the order of the log.
-func (d *deleter) replay(record []byte) error {
+// replay takes a record of a deletion, of a segment of the log, in the order of the log.
+func (d *deleter) replay(segment uint64, record []byte) error {
 	if record[0] == recordDeletionDone {
 		done, err := parseDeletionDone(record)
-		d.unfinished = slices.DeleteFunc(d.unfinished, func(j *job) bool { return j.key == done })
+		for _, j := range d.jobs {
+			if j.key == done {
+				d.drop(j)
+				break
+			}
+		}
 		return err
 	}
 	key, deletion, err := parseDeletion(record, func(tsuid []byte) (index.ID, error) {
@@ -211,30 +219,15 @@ func (d *deleter) replay(record []byte) error {
 	if err != nil {
 		return err
 	}
-	d.follow(&job{Deletion: deletion, key: key})
+	slices.Sort(deletion.IDs)
+	d.buffer.hold(segment)
+	d.follow(&job{Deletion: deletion, key: key, segment: segment})
 	d.replayed = append(d.replayed, deletion.IDs...)
 	return nil
 }
 
-// resume finishes the deletions that the end of the last process left unfinished. What cannot be
-// finished now is tried again before anything is flushed. The caller holds Flusher.mu.
-func (d *deleter) resume(ctx context.Context) {
-	// Points that were replayed and deleted have widened the days.
-	if err := d.recount(ctx); err != nil {
-		d.logger.Warn("series may be found on days on which their points were deleted", "err", err)
-	}
-	if len(d.unfinished) == 0 {
-		return
-	}
-	n := len(d.unfinished)
-	if err := d.finish(ctx); err != nil {
-		d.logger.Error("finishing deletions of the last run; they are tried again", "err", err)
-		return
-	}
-	d.logger.Info("deletions of the last run finished", "deletions", n)
-}
-
-// recount corrects the days of the series of all deletions that were replayed.
+// recount corrects the days of the series of all deletions that were replayed: points that were
+// replayed and deleted have widened them. No append has begun.
 func (d *deleter) recount(ctx context.Context) error {
 	ids := d.replayed
 	d.replayed = nil
@@ -242,33 +235,49 @@ func (d *deleter) recount(ctx context.Context) error {
 	return d.narrow(ctx, slices.Compact(ids), 0, -1)
 }
 
-// finish carries out what is unfinished. The caller holds Flusher.mu.
+// finish carries out what is unfinished. The caller has the turn.
 func (d *deleter) finish(ctx context.Context) error {
-	for len(d.unfinished) > 0 {
-		j := d.unfinished[0]
+	for len(d.jobs) > 0 {
+		j := d.jobs[0]
 		if err := d.finishOne(ctx, j); err != nil {
 			return err
 		}
-		d.unfinished = d.unfinished[1:]
+		d.flush.Lock()
+		d.drop(j)
+		d.flush.Unlock()
 	}
-	d.unfinished = nil
 	return nil
 }
 
 func (d *deleter) finishOne(ctx context.Context, j *job) error {
-	if err := d.clear(ctx, j); err != nil {
+	if !j.withdrawn {
+		if err := d.carryOut(ctx, j); err != nil {
+			return err
+		}
+	}
+	if _, err := d.buffer.log.Append(context.WithoutCancel(ctx), deletionDoneRecord(j.key)); err != nil {
+		return fmt.Errorf("note the end of a deletion in the log: %w", err)
+	}
+	return nil
+}
+
+// carryOut deletes from the table, durably. It takes Flusher.mu and order for one part at a time.
+func (d *deleter) carryOut(ctx context.Context, j *job) error {
+	switch err := d.clear(ctx, j); {
+	case errors.Is(err, kv.ErrDamaged): // trying again would hold the log for ever
+		d.logger.Error("deleting points; the deletion is given up", "table", d.table.name, "err", err)
+		j.broken = err
+		return nil
+	case err != nil:
 		return err
 	}
-	for ids := range slices.Chunk(j.IDs, rowsPerRead) { // appends wait for one part at a time
+	for ids := range slices.Chunk(j.IDs, rowsPerRead) {
 		if err := d.settle(ctx, j, ids); err != nil {
 			return err
 		}
 	}
 	if err := d.db.Flush(ctx); err != nil {
 		return fmt.Errorf("sync the days of series: %w", err)
-	}
-	if _, err := d.buffer.log.Append(context.WithoutCancel(ctx), deletionDoneRecord(j.key)); err != nil {
-		return fmt.Errorf("note the end of a deletion in the log: %w", err)
 	}
 	return nil
 }
@@ -290,8 +299,10 @@ func (d *deleter) clear(ctx context.Context, j *job) error {
 }
 
 // settle narrows the days of series, and forgets those that are to be deleted and have no new
-// points.
+// points. Appends and flushes wait, because they widen the days of series.
 func (d *deleter) settle(ctx context.Context, j *job, ids []index.ID) error {
+	d.flush.Lock()
+	defer d.flush.Unlock()
 	d.order.Lock()
 	defer d.order.Unlock()
 	if err := d.narrow(ctx, ids, j.Start, j.End); err != nil {
@@ -316,7 +327,8 @@ func (d *deleter) forgetUnused(ctx context.Context, j *job, ids []index.ID) erro
 	return nil
 }
 
-// narrow takes the deleted days from the active days of series. The caller holds order.
+// narrow takes the deleted days from the active days of series. The caller holds order, and
+// Flusher.mu where there is a log.
 func (d *deleter) narrow(ctx context.Context, ids []index.ID, start, end int64) error {
 	if d.days == nil {
 		return nil

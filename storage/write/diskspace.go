@@ -1,7 +1,5 @@
 package write
 
-import "fmt"
-
 // Refuses returns why points are refused at the moment, or were the last time; nil: they are taken.
 func (w *Writer) Refuses() error {
 	if err := w.diskSpace(); err != nil {
@@ -10,8 +8,8 @@ func (w *Writer) Refuses() error {
 	if w.buffer == nil {
 		return nil
 	}
-	if w.buffer.full.Load() {
-		return fmt.Errorf("%d bytes of points wait in memory for the table, --write.buffer.max-bytes is %d", w.buffer.head.Stats().Bytes, w.buffer.o.MaxHeadBytes)
+	if err := w.buffer.overload(); err != nil {
+		return err
 	}
 	if err := w.buffer.waits(); err != nil {
 		return err

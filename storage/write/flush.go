@@ -20,7 +20,7 @@ type Flusher struct {
 	deleter *deleter
 	metrics *metrics
 
-	mu sync.Mutex // held while rows of the head are put, and while points are deleted
+	mu sync.Mutex // held while rows of the head are put, and while parts of deletions are carried out
 }
 
 // run replays the log, and then puts the rows of the head that are due into the table until ctx
@@ -41,13 +41,29 @@ func (f *Flusher) run(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		f.buffer.measure()
+		f.buffer.measure(f.deleter.len() > 0)
 		f.buffer.goOn(ctx)
 		_ = f.buffer.known.note(false) // an append reports what is wrong
 		if err := errors.Join(f.buffer.numbers.save(ctx), f.Flush(ctx, f.due())); flushed.Note(ctx, err) {
 			f.buffer.logger.Error("flushing rows; they stay in the log and are tried again", "table", f.table.name, "err", err)
 		}
 	}
+}
+
+// FlushAll finishes all deletions and puts all rows.
+func (f *Flusher) FlushAll(ctx context.Context) error {
+	if err := f.deleter.take(ctx); err != nil {
+		return err
+	}
+	defer f.deleter.release()
+	err := f.Flush(ctx, head.Everything())
+	if err != nil || len(f.deleter.jobs) == 0 {
+		return err
+	}
+	if err := f.deleter.finish(ctx); err != nil {
+		return fmt.Errorf("finish a deletion: %w", err)
+	}
+	return f.Flush(ctx, head.Everything())
 }
 
 func (f *Flusher) recover(ctx context.Context) error {
@@ -75,18 +91,15 @@ func (f *Flusher) due() head.Policy {
 	return p
 }
 
-// Flush puts the rows that are due, and cuts the log. One call at a time: when it returns, rows
-// that were due before it began are in the table, which they would not be if another call still had
-// them in hand.
+// Flush puts the rows that are due, and cuts the log. Rows that unfinished deletions touch are not
+// due. One call at a time: when it returns, rows that were due before it began are in the table,
+// which they would not be if another call still had them in hand.
 func (f *Flusher) Flush(ctx context.Context, p head.Policy) (err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	put, begin := 0, time.Now()
 	defer func() { f.buffer.metrics.flushed(begin, put, err) }()
-	// A row that is put must not be deleted afterwards.
-	if err := f.deleter.finish(ctx); err != nil {
-		return fmt.Errorf("finish a deletion: %w", err)
-	}
+	p.Except = f.deleter.touches()
 	for sealed := range f.buffer.head.Seal(p) {
 		if err := f.table.putRows(ctx, sealed.Rows, f.db.Put, f.buffer.agesOf); err != nil {
 			sealed.Keep()

@@ -91,6 +91,7 @@ func New(o Options) (*Writer, error) {
 	}
 	w.deleter.buffer = w.buffer
 	w.flusher = &Flusher{db: o.DB, buffer: w.buffer, table: w.table, deleter: w.deleter, metrics: metrics}
+	w.deleter.unfinished = newUnfinished(w.buffer, &w.flusher.mu)
 	return w, nil
 }
 
@@ -112,6 +113,7 @@ func (w *Writer) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	if w.buffer != nil {
 		group.Go(func() error { return w.flusher.run(ctx) })
+		group.Go(func() error { return w.deleter.run(ctx) })
 	}
 	if w.retention != nil {
 		group.Go(func() error { return w.retention.run(ctx) })
@@ -146,8 +148,11 @@ func (w *Writer) Close(ctx context.Context, readOnly bool) error {
 // NoteNew notes that a series was registered which had no points before; see register.Options.
 func (w *Writer) NoteNew(id index.ID) bool { return w.table.NoteNew(id) }
 
-// FlushAll puts all rows of the head into the table.
-func (w *Writer) FlushAll(ctx context.Context) error { return w.flusher.Flush(ctx, head.Everything()) }
+// FlushAll finishes all deletions and puts all rows of the head into the table.
+func (w *Writer) FlushAll(ctx context.Context) error { return w.flusher.FlushAll(ctx) }
+
+// FlushDue puts the rows of the head into the table that are due.
+func (w *Writer) FlushDue(ctx context.Context) error { return w.flusher.Flush(ctx, w.flusher.due()) }
 
 // Head has the points that are not in the table yet; nil: all are.
 func (w *Writer) Head() *head.Head {
@@ -159,6 +164,13 @@ func (w *Writer) Head() *head.Head {
 
 // Ages returns when what is in a row of the head was acknowledged; of shared tables alone.
 func (w *Writer) Ages(r head.Row) []schema.Age { return w.buffer.agesOf(r) }
+
+// FinishDeletions finishes the deletions that an error or the end of the last process has left
+// unfinished, as Run does.
+func (w *Writer) FinishDeletions(ctx context.Context) error {
+	_, err := w.deleter.finishLeft(ctx)
+	return err
+}
 
 // DeleteOld deletes what is older than the retention.
 func (w *Writer) DeleteOld(ctx context.Context) error { return w.retention.pass(ctx) }
