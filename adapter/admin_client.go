@@ -16,18 +16,15 @@ import (
 
 // adminCall calls the admin API of a running adapter and decodes the data of its answer into data.
 func adminCall(ctx context.Context, base, path string, data any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(base, "/")+path, http.NoBody)
+	resp, err := callAdapter(ctx, http.MethodPost, base, path)
 	if err != nil {
-		return fmt.Errorf("--adapter-url: %w", err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return fmt.Errorf("ask the adapter that runs (--adapter-url): %w", err)
+		return err
 	}
 	defer resp.Body.Close()
+	asked := resp.Request.URL
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
-		return fmt.Errorf("read the answer of %s: %w", req.URL.Redacted(), err)
+		return fmt.Errorf("read the answer of %s: %w", asked.Redacted(), err)
 	}
 	reply := struct {
 		Data  any    `json:"data"`
@@ -35,9 +32,23 @@ func adminCall(ctx context.Context, base, path string, data any) error {
 	}{Data: data}
 	// An answer that is not JSON comes from another server. Its text identifies that.
 	if err := json.Unmarshal(body, &reply); err != nil || resp.StatusCode != http.StatusOK {
-		return refused(req.URL, resp.Status, reply.Error, body)
+		return refused(asked, resp.Status, reply.Error, body)
 	}
 	return nil
+}
+
+// callAdapter sends a request without a body to a running adapter. The caller closes the body of the
+// answer.
+func callAdapter(ctx context.Context, method, base, path string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(base, "/")+path, http.NoBody)
+	if err != nil {
+		return nil, fmt.Errorf("--adapter-url: %w", err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("ask the adapter that runs (--adapter-url): %w", err)
+	}
+	return resp, nil
 }
 
 // refused returns the error of a refusal, with advice for the usual reason.

@@ -19,21 +19,18 @@ import (
 
 // adapterText copies the answer of a running adapter to out.
 func adapterText(ctx context.Context, base, path string, query url.Values, out io.Writer) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(base, "/")+path+"?"+query.Encode(), http.NoBody)
+	resp, err := callAdapter(ctx, http.MethodGet, base, path+"?"+query.Encode())
 	if err != nil {
-		return fmt.Errorf("--adapter-url: %w", err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return fmt.Errorf("ask the adapter that runs (--adapter-url): %w", err)
+		return err
 	}
 	defer resp.Body.Close()
+	asked := resp.Request.URL
 	if resp.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
-		return fmt.Errorf("%s answers %s: %s", req.URL.Redacted(), resp.Status, reasonOf(text))
+		return fmt.Errorf("%s answers %s: %s", asked.Redacted(), resp.Status, reasonOf(text))
 	}
 	if _, err = io.Copy(out, resp.Body); err != nil {
-		return fmt.Errorf("read the answer of %s: %w", req.URL.Redacted(), err)
+		return fmt.Errorf("read the answer of %s: %w", asked.Redacted(), err)
 	}
 	return nil
 }

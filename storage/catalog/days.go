@@ -113,9 +113,12 @@ func (p *Days) overlap(start, end int64) func(index.ID) bool {
 }
 
 // Hours returns the base times of the first and the last row that a series may have; ok is false if
-// it has none.
+// it has none. Nil Days return the limits of base times.
 func (p *Days) Hours(id index.ID) (first, last uint32, ok bool) {
-	d := p.all(id)
+	d := everyDay
+	if p != nil {
+		d = p.all(id)
+	}
 	if d == noDays {
 		return 0, 0, false
 	}

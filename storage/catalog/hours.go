@@ -22,15 +22,15 @@ func (cat *Catalog) SeriesHours(from, to []byte) (hours int) {
 	var key []byte
 	for id := range index.ID(cat.index.Len()) {
 		tsuid := []byte(cat.index.TSUID(id))
-		first, last := cat.hoursOf(id)
+		first, after := cat.hoursOf(id)
 		// The keys of a series ascend with the hour.
 		count := func(limit []byte) int {
-			return sort.Search(last-first, func(n int) bool {
+			return sort.Search(after-first, func(n int) bool {
 				key = cat.layout.AppendRowKey(key[:0], tsuid, uint32(first+n)*schema.RowSeconds)
 				return bytes.Compare(key, limit) >= 0
 			})
 		}
-		end := last - first
+		end := after - first
 		if to != nil {
 			end = count(to)
 		}
@@ -39,17 +39,15 @@ func (cat *Catalog) SeriesHours(from, to []byte) (hours int) {
 	return hours
 }
 
-// hoursOf returns the hours, since 1970, of the days in which a series may have points; the last is
-// not one of them.
-func (cat *Catalog) hoursOf(id index.ID) (first, last int) {
-	const dayHours, now = 24, 3600_000
-	d := everyDay
-	if cat.days != nil {
-		if d = cat.days.all(id); d == noDays {
-			return 0, 0
-		}
+// hoursOf returns the hours, since 1970, in which a series may have points, up to a day from now;
+// the hour after is not one of them.
+func (cat *Catalog) hoursOf(id index.ID) (first, after int) {
+	from, to, ok := cat.days.Hours(id)
+	if !ok {
+		return 0, 0
 	}
-	return int(d.first()) * dayHours, min((int(d.last())+1)*dayHours, int(cat.o.Now().UnixMilli()/now)+dayHours)
+	tomorrow := cat.o.Now().Add(24*time.Hour).Unix() / schema.RowSeconds
+	return int(from / schema.RowSeconds), min(int(to/schema.RowSeconds)+1, int(tomorrow))
 }
 
 // RowText describes, for people, which row a key of the data table is of.

@@ -1,11 +1,9 @@
 package hbase
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/tsuna/gohbase/filter"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -19,16 +17,8 @@ func (e *Engine) ApplyUnchanged(ctx context.Context, table, family string, rows 
 	if err := kv.CheckConditionals(rows); err != nil {
 		return nil, e.explain(ctx, opApply, table, err, 0)
 	}
-	mutations, order := kv.Mutations(rows), make([]int, 0, len(rows))
-	byClock := false
-	made := make([]bool, len(rows))
-	for i := range mutations {
-		if m := &mutations[i]; m.DeleteRow || len(m.Puts)+len(m.Deletes) > 0 {
-			order = append(order, i)
-			byClock = byClock || deletesByClock(m)
-		}
-	}
-	slices.SortFunc(order, func(a, b int) int { return bytes.Compare(rows[a].Key, rows[b].Key) })
+	mutations, made := kv.Mutations(rows), make([]bool, len(rows))
+	order, byClock := sendOrder(mutations)
 	b := batch{
 		e: e, client: e.writer, operation: opApply, table: table, tokens: e.writes, gate: e.writeGate,
 		size:   func(i int) int { return mutationSize(family, &mutations[i]) + conditionSize(&rows[i]) },

@@ -14,15 +14,7 @@ func (e *Engine) Apply(ctx context.Context, table, family string, rows []kv.Muta
 	if err := kv.CheckMutations(rows); err != nil {
 		return e.explain(ctx, opApply, table, err, 0)
 	}
-	order := make([]int, 0, len(rows))
-	byClock := false
-	for i := range rows {
-		if m := &rows[i]; m.DeleteRow || len(m.Puts)+len(m.Deletes) > 0 {
-			order = append(order, i)
-			byClock = byClock || deletesByClock(m)
-		}
-	}
-	slices.SortFunc(order, func(a, b int) int { return bytes.Compare(rows[a].Key, rows[b].Key) })
+	order, byClock := sendOrder(rows)
 	b := batch{
 		e: e, client: e.writer, operation: opApply, table: table, tokens: e.writes, gate: e.writeGate,
 		size:   func(i int) int { return mutationSize(family, &rows[i]) },
@@ -37,6 +29,20 @@ func (e *Engine) Apply(ctx context.Context, table, family string, rows []kv.Muta
 		return e.outliveTombstones(ctx, table)
 	}
 	return nil
+}
+
+// sendOrder returns the mutations that change something, in the order of their keys, and whether the
+// server stamps a deletion of them.
+func sendOrder(rows []kv.Mutation) (order []int, byClock bool) {
+	order = make([]int, 0, len(rows))
+	for i := range rows {
+		if m := &rows[i]; m.DeleteRow || len(m.Puts)+len(m.Deletes) > 0 {
+			order = append(order, i)
+			byClock = byClock || deletesByClock(m)
+		}
+	}
+	slices.SortFunc(order, func(a, b int) int { return bytes.Compare(rows[a].Key, rows[b].Key) })
+	return order, byClock
 }
 
 // deletesByClock reports whether the server stamps a deletion of the mutation.
