@@ -515,7 +515,7 @@ func TestDamagedBlock(t *testing.T) {
 	sendRemoteWrite(t, a, `{__name__="after"} 1@1700000000000`, 1)
 	for path, want := range map[string]string{"/metrics": "tsdbridge_embedded_damaged_files 1\n", "/-/ready?verbose": "damaged: " + largest} {
 		if _, body := promtest.Do(t, http.MethodGet, "http://"+a.Addr()+path, nil); !strings.Contains(body, want) {
-			t.Errorf("%s does not say %q", path, want)
+			t.Errorf("%s does not contain %q", path, want)
 		}
 	}
 	t.Logf("%v", statuses)

@@ -198,7 +198,7 @@ func (c *storeCheck) fixLog(ctx context.Context) error {
 	if err := errors.Join(err, closeStore()); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "mended: %d points of the log are in the tables; %d records name series that nobody knows\n", points, left)
+	fmt.Fprintf(c.out, "mended: %d points of the log are in the tables; %d records have unknown series\n", points, left)
 	if _, err := os.Stat(c.log.Dir); err == nil {
 		aside := filepath.Join(c.o.Path, "aside", "log-"+c.o.Now().UTC().Format("20060102T150405Z"))
 		if err := moveFolder(ctx, c.log.Dir, aside); err != nil {

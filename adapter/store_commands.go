@@ -121,8 +121,8 @@ func backupRunning(ctx context.Context, o Options, s StoreOptions) error {
 	return moveFolder(ctx, snapshot, s.Dir)
 }
 
-// backupStopped copies a store that no process has open. First it puts the log that a crash left
-// behind into the tables, as a start would.
+// backupStopped copies a store that no process has open. First it puts the log that a crash has
+// left into the tables, as a start would.
 func backupStopped(ctx context.Context, o Options, dir string) error {
 	db, engine, err := o.openStoreThatIs()
 	if err != nil {

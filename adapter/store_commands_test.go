@@ -249,22 +249,22 @@ func TestStoreCommandsRefuse(t *testing.T) {
 		err  error
 		want string
 	}{
-		"backup without the API":      {Backup(t.Context(), o, here, io.Discard), "run it with that, or stop it"},
-		"compact without the API":     {CompactTables(t.Context(), o, here, io.Discard), "run it with that, or stop it"},
-		"backup, adapter not found":   {Backup(t.Context(), o, nowhere, io.Discard), "--adapter-url"},
-		"backup, address not known":   {Backup(t.Context(), other, StoreOptions{Dir: here.Dir}, io.Discard), "give --adapter-url"},
-		"backup of HBase":             {Backup(t.Context(), hbase, here, io.Discard), "HBase has its own"},
-		"restore to HBase":            {Restore(t.Context(), hbase, here, io.Discard), "HBase has its own"},
-		"compact HBase":               {CompactTables(t.Context(), hbase, here, io.Discard), "HBase has its own"},
-		"backup of nothing":           {Backup(t.Context(), missing, here, io.Discard), "there is no store"},
-		"compact nothing":             {CompactTables(t.Context(), missing, here, io.Discard), "there is no store"},
-		"backup to what is there":     {Backup(t.Context(), o, there, io.Discard), "file already exists"},
-		"restore to what is there":    {Restore(t.Context(), o, StoreOptions{Dir: o.Path}, io.Discard), "another tsdbridge has it open"},
-		"restore of no backup":        {Restore(t.Context(), missing, there, io.Discard), "holds no store"},
-		"restore of what is not":      {Restore(t.Context(), missing, here, io.Discard), "no such file"},
-		"restore of a half backup":    {Restore(t.Context(), missing, StoreOptions{Dir: there.Dir + ".partial"}, io.Discard), "was not finished"},
-		"restore of a store in use":   {Restore(t.Context(), missing, StoreOptions{Dir: o.Path}, io.Discard), "another tsdbridge has it open"},
-		"restore beside an older log": {Restore(t.Context(), withLog(t, missing), there, io.Discard), "log of an earlier store"},
+		"backup without the API":       {Backup(t.Context(), o, here, io.Discard), "run it with that, or stop it"},
+		"compact without the API":      {CompactTables(t.Context(), o, here, io.Discard), "run it with that, or stop it"},
+		"backup, adapter not found":    {Backup(t.Context(), o, nowhere, io.Discard), "--adapter-url"},
+		"backup, address not known":    {Backup(t.Context(), other, StoreOptions{Dir: here.Dir}, io.Discard), "give --adapter-url"},
+		"backup of HBase":              {Backup(t.Context(), hbase, here, io.Discard), "HBase has its own"},
+		"restore to HBase":             {Restore(t.Context(), hbase, here, io.Discard), "HBase has its own"},
+		"compact HBase":                {CompactTables(t.Context(), hbase, here, io.Discard), "HBase has its own"},
+		"backup of nothing":            {Backup(t.Context(), missing, here, io.Discard), "there is no store"},
+		"compact nothing":              {CompactTables(t.Context(), missing, here, io.Discard), "there is no store"},
+		"backup to what is there":      {Backup(t.Context(), o, there, io.Discard), "file already exists"},
+		"restore to what is there":     {Restore(t.Context(), o, StoreOptions{Dir: o.Path}, io.Discard), "another tsdbridge has it open"},
+		"restore of no backup":         {Restore(t.Context(), missing, there, io.Discard), "holds no store"},
+		"restore of what is not":       {Restore(t.Context(), missing, here, io.Discard), "no such file"},
+		"restore of a half backup":     {Restore(t.Context(), missing, StoreOptions{Dir: there.Dir + ".partial"}, io.Discard), "was not finished"},
+		"restore of a store in use":    {Restore(t.Context(), missing, StoreOptions{Dir: o.Path}, io.Discard), "another tsdbridge has it open"},
+		"restore next to an older log": {Restore(t.Context(), withLog(t, missing), there, io.Discard), "log of an earlier store"},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, c.err, c.want)

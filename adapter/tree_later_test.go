@@ -159,16 +159,16 @@ func TestTreeCommandsBesideAdapter(t *testing.T) {
 		}
 		return strings.Join(lines, "")
 	}
-	beside := o
-	beside.ListenAddress = a.Addr()
-	remote := run(beside)
-	if err := TestTree(t.Context(), beside, "", "a.b", []string{"none"}, io.Discard); err == nil || !strings.Contains(err.Error(), "no such tree") {
+	second := o
+	second.ListenAddress = a.Addr()
+	remote := run(second)
+	if err := TestTree(t.Context(), second, "", "a.b", []string{"none"}, io.Discard); err == nil || !strings.Contains(err.Error(), "no such tree") {
 		t.Errorf("test of no tree: %v", err)
 	}
 	stop()
 	local := run(o)
 	if remote != local || !strings.Contains(local, "servers.web0019.load") || !strings.Contains(local, "20 series") {
-		t.Errorf("beside an adapter:\n%s\nalone:\n%s", remote, local)
+		t.Errorf("asked of an adapter:\n%s\nalone:\n%s", remote, local)
 	}
 }
 

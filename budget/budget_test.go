@@ -55,7 +55,7 @@ func TestClosedAccount(t *testing.T) {
 	}
 	other := b.Open()
 	if err := other.Take(60); !errors.Is(err, ErrBusy) || !other.Busy() {
-		t.Errorf("Take beside another = %v, busy %v", err, other.Busy())
+		t.Errorf("Take next to another = %v, busy %v", err, other.Busy())
 	}
 	a.Close()
 	if err := a.Take(1); !errors.Is(err, context.Canceled) {

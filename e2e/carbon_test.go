@@ -60,7 +60,7 @@ func testCarbonNames(t *testing.T, a *adapter) {
 		{"no.value", "x", 0},
 		{"servers.web01.cpu", "2", 10},
 		{"servers.web02.cpu", "3.5", 0},
-		{"servers.web02", "7", 0}, // a leaf beside a branch
+		{"servers.web02", "7", 0}, // a leaf next to a branch
 		{"servers.odd:name%.cpu", "4", 0},
 		{"disk.used;server=web01;dc=dc1", "5", 0},
 		{"disk.used;server=web02;dc=dc2", "6", 0},
@@ -72,7 +72,7 @@ func testCarbonNames(t *testing.T, a *adapter) {
 	sendCarbon(t, "udp", a.carbonAddr(t), fmt.Sprintf("udp.one 1 %d\nudp.two 2 %d", second(0), second(0)))
 	checkCarbonNames(t, a)
 	if log := a.Log(); !strings.Contains(log, "no.value x") {
-		t.Errorf("the log says nothing of a line that does not parse:\n%s", log)
+		t.Errorf("the log does not mention a line that does not parse:\n%s", log)
 	}
 	if own := string(a.Get(t, "/metrics").ok(t).body); !strings.Contains(own, `tsdbridge_carbon_rejected_lines_total{reason="fields"} 3`) {
 		t.Errorf("the three lines that have not three fields are not counted:\n%s", own)

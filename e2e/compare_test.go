@@ -59,15 +59,15 @@ func (q comparison) run(t testing.TB, cases []promqlCase) {
 	begin, results := time.Now(), 0
 	for _, c := range cases {
 		found := 0
-		judge := nearlySame
+		equal := nearlySame
 		if strings.HasSuffix(c.expr, "]") && !strings.Contains(c.expr, "(") {
-			judge = same // raw samples
+			equal = same // raw samples
 		}
 		for i := range instants {
 			at := q.from.Add(q.to.Sub(q.from) * time.Duration(i+1) / instants)
 			want := q.want.Query(t, c.expr, at)
 			found += len(want)
-			if err := sameResults(q.got.Query(t, c.expr, at), want, judge); err != nil {
+			if err := sameResults(q.got.Query(t, c.expr, at), want, equal); err != nil {
 				t.Errorf("%s at %s: %v", c.expr, stamp(at), err)
 				break
 			}
@@ -75,7 +75,7 @@ func (q comparison) run(t testing.TB, cases []promqlCase) {
 		if !strings.HasSuffix(c.expr, "]") { // a matrix has no range query
 			want := q.want.QueryRange(t, c.expr, q.from, q.to, time.Second)
 			found += len(want)
-			if err := sameResults(q.got.QueryRange(t, c.expr, q.from, q.to, time.Second), want, judge); err != nil {
+			if err := sameResults(q.got.QueryRange(t, c.expr, q.from, q.to, time.Second), want, equal); err != nil {
 				t.Errorf("%s from %s to %s: %v", c.expr, stamp(q.from), stamp(q.to), err)
 			}
 		}
@@ -87,7 +87,7 @@ func (q comparison) run(t testing.TB, cases []promqlCase) {
 	t.Logf("%d expressions, %d results compared in %v", len(cases), results, time.Since(begin))
 }
 
-// sameResults says where two answers differ first, judging values with equal.
+// sameResults returns the first difference between two answers. It compares values with equal.
 func sameResults(got, want []result, equal func(got, want string) bool) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("%d series, want %d; %s", len(got), len(want), fmt.Sprint(got, want))

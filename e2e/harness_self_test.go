@@ -33,7 +33,7 @@ func TestLoadHolds(t *testing.T) {
 		{"all lost", nil, 4, false},
 		{"one is lost in the middle", samples(3, 5), 5, false},
 		{"twice", samples(3, 3, 4), 5, false},
-		{"two that nobody acknowledged", samples(3, 4, 5), 4, false},
+		{"two that were not acknowledged", samples(3, 4, 5), 4, false},
 		{"of the next generation", samples(3, 4, 5, 6), 6, false},
 		{"another value", wrong, 5, false},
 	} {

@@ -36,7 +36,7 @@ func (l *load) Verify(t testing.TB, c client) int {
 		bad += l.verifyWriter(t, w, got)
 	}
 	if len(got) > 0 {
-		t.Errorf("%d series that nobody wrote, such as %+v", len(got), slices.Collect(maps.Keys(got))[0])
+		t.Errorf("%d series that were never written, such as %+v", len(got), slices.Collect(maps.Keys(got))[0])
 	}
 	t.Logf("load: %d samples acknowledged, %d found, %d requests sent again, %d series wrong", l.Acked(), total, l.Retries(), bad)
 	return total

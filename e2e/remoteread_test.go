@@ -175,7 +175,7 @@ func forward(proxy http.Handler, w http.ResponseWriter, r *http.Request, body []
 }
 
 // samplesOnly returns a proxy that asks for samples where Prometheus would take streamed chunks
-// too: its configuration cannot say so.
+// too: its configuration has no setting for that.
 func samplesOnly(t *testing.T, to string) string {
 	t.Helper()
 	proxy := proxyTo(t, to)

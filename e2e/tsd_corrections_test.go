@@ -119,7 +119,7 @@ func correctTSDs(t *testing.T, c client, d tsd, want pointSet) {
 	// the second already has this value, as an integer
 	want.write(t, c, samples(at(6), math.Inf(1), at(7), 49*49), labels("ints")...)
 	want.write(t, c, samples(at(19), 0), labels("ints")...)
-	want.write(t, c, samples(at(3599), 1), labels("untouched")...) // beside, no correction
+	want.write(t, c, samples(at(3599), 1), labels("untouched")...) // another series, without a correction
 }
 
 // rewriteAll corrects a point of every series.

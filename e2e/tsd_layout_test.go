@@ -82,7 +82,7 @@ func (s tables) refuses(t testing.TB, flags []string, why ...string) {
 	}
 	for _, text := range why {
 		if !strings.Contains(string(out), text) {
-			t.Errorf("adapter with %v does not say %q:\n%s", flags, text, out)
+			t.Errorf("adapter with %v does not print %q:\n%s", flags, text, out)
 		}
 	}
 }

@@ -53,8 +53,8 @@ func testTSDMistaken(t *testing.T, s tables) {
 
 func mistakenKey(host string) string { return keyText("__name__", "mistaken", "host", host) }
 
-// wantMistaken says whether as many cells of several points begin with 05, and there are no rows of
-// more cells than one.
+// wantMistaken returns an error unless so many cells of several points begin with 05 and each row has
+// one cell.
 func (s tables) wantMistaken(t *testing.T, want int) error {
 	t.Helper()
 	mistaken := 0

@@ -28,7 +28,7 @@ type apiOptions struct {
 	Documents   source.SeriesMeta // of the same store
 	Trees       source.Trees
 	Names       *translate.Translator
-	Registrar   Registrar // nil: tagSeries and tagMultiSeries only say what the canonical names are
+	Registrar   Registrar // nil: tagSeries and tagMultiSeries only return the canonical names
 	Schemas     *conf.Schemas
 	Aggregation *conf.Aggregations
 	Limits      Limits

@@ -1,7 +1,7 @@
 // Package graphite speaks the protocols of Graphite: graphite-web's HTTP API (find, expand, index,
 // render, tags, functions) over trees and a store, and carbon's port. It answers as graphite-web
-// 1.1.10 does: parameters, names, orders and numbers. Where graphite-web dies with a stack trace it
-// answers 400 and says what was wrong.
+// 1.1.10 does: parameters, names, orders and numbers. Where graphite-web fails with a stack
+// trace it answers 400 with the reason.
 //
 // It never knows HBase or a byte of the schema, never deletes anything, and draws no pictures.
 package graphite

@@ -55,14 +55,14 @@ func (a *api) eachKey(ctx context.Context, visit func(key, label string) error, 
 	return nil
 }
 
-// allValues returns the values of a label in all series. Of the values of the metric name it is
-// enough to have the first that pass, as many as a limit above 0 says.
+// allValues returns the values of a label in all series. Of the values of the metric name it
+// returns only the first that pass, up to a limit above 0.
 func (a *api) allValues(ctx context.Context, label string, passes func(string) bool, limit int) (textSet, error) {
 	if label == model.MetricNameLabel {
 		return a.taggedMetrics(ctx, passes, limit)
 	}
 	values := textSet{}
-	if !a.o.Names.Uniform() { // then a stored value does not say what it means
+	if !a.o.Names.Uniform() { // the meaning of a stored value depends on its metric
 		present := a.o.Names.ConditionFilters([]translate.Condition{{Label: label, Match: func(v string) bool { return v != "" }}})
 		err := a.eachOf(ctx, present, a.o.Limits.Series, func(ls labels.Labels) { values.add(ls.Get(label)) })
 		return values, err

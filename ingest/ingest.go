@@ -123,8 +123,9 @@ func (in *Ingest) resolveGroup(ctx context.Context, slot struct{}, jobs []*Job) 
 	return slot
 }
 
-// appendGroup appends the batches of jobs as one. The store does not say which points of a batch it
-// refuses. So if it refuses the whole, it gets each batch by itself, and no job pays for another.
+// appendGroup appends the batches of jobs as one. The store does not report which points of a
+// batch it refuses. So if it refuses the whole, appendGroup appends each batch by itself: a job
+// never fails because of another one.
 func (in *Ingest) appendGroup(ctx context.Context, scratch *storage.Batch, jobs []*Job) *storage.Batch {
 	if len(jobs) == 1 {
 		jobs[0].err = in.append(ctx, jobs[0].Batch)

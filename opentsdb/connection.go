@@ -60,7 +60,7 @@ type connection struct {
 	mute   atomic.Bool // the client does not read its answers
 }
 
-// serve returns when the client closes the connection or says exit, or ctx ends. err is of the
+// serve returns when the client closes the connection or sends exit, or ctx ends. err is of the
 // first read.
 func (c *connection) serve(ctx, writeCtx context.Context, err error) {
 	if n := len(c.lines.Rest()); n > 0 {

@@ -3,8 +3,8 @@
 // are stored, and never translates a name: what a TSD would store is in the tables under the very
 // same names. It refuses what a TSD would spoil silently (a letter above U+00FF becomes "?").
 //
-// Unlike a TSD it answers an HTTP put only when its points are durable, whether the request says
-// sync or not, and holds what telnet sends until it is.
+// Unlike a TSD it answers an HTTP put only when its points are durable, with or without the
+// parameter sync, and keeps what telnet sends until it is durable.
 package opentsdb
 
 import (

@@ -19,7 +19,7 @@ func newCounters(reg prometheus.Registerer) (telnet, http ingest.Counters) {
 	}
 	received := vec("received", "Points received, good or bad.")
 	written := vec("written", "Points that the store acknowledged.")
-	rejected := vec("rejected", "Points refused for good, with an answer that says why.")
+	rejected := vec("rejected", "Points refused for good, with an answer that states the reason.")
 	failed := vec("failed", "Points not acknowledged for a reason of ours; of telnet, lost when the process stopped.")
 	of := func(protocol string) ingest.Counters {
 		return ingest.Counters{

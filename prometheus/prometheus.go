@@ -156,7 +156,7 @@ func (s *Server) serveRead(w http.ResponseWriter, r *http.Request) {
 // write has limits of its own for bodies.
 func ReadsBody(path string) bool { return path == APIPrefix+writePath || path == writePath }
 
-// Run blocks until ctx ends. Requests do all the work of these protocols; nothing runs beside them.
+// Run blocks until ctx ends. Requests do all the work of these protocols; nothing runs in the background.
 func (s *Server) Run(ctx context.Context) error {
 	<-ctx.Done()
 	return nil

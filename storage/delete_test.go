@@ -262,7 +262,7 @@ func TestSalvageKeepsDeletions(t *testing.T) {
 // TestDeleteBesideWriters deletes while every series is written to, flushed and read: what was
 // acknowledged before a deletion began is gone, what was appended after it returned is there.
 func TestDeleteBesideWriters(t *testing.T) {
-	for seed := range scale.Of[uint64](t, "deletions beside writers", 3, 6, 100) {
+	for seed := range scale.Of[uint64](t, "deletions with concurrent writers", 3, 6, 100) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			db, disk := kv.NewMem(storetest.Tables()...), logtest.New(seed)

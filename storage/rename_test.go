@@ -96,7 +96,7 @@ func TestRename(t *testing.T) {
 			}
 			refresh()
 			if heard == 0 {
-				t.Fatal("nobody heard of the rename")
+				t.Fatal("the rename was not reported")
 			}
 			if got := storetest.Resolve(t, s, storetest.Series("m", "host", "a"))[0]; got == old {
 				t.Errorf("the old name is still the series that was renamed")

@@ -233,7 +233,7 @@ func (w *world) finish() {
 	w.later = nil
 }
 
-// beginClosed has an adapter read a row that it compacts, if nobody wrote to it for some time.
+// beginClosed has an adapter read a row that it compacts unless it was written to a short time ago.
 func (w *world) beginClosed(key []byte, quiet int64) {
 	w.t.Helper()
 	past, err := w.db.History(w.t.Context(), "tsdb", "t", [][]byte{key})

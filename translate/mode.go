@@ -63,7 +63,7 @@ func (r Rule) compile() (rule, error) {
 	if r.Mode != Literal && r.Mode != Compat {
 		return rule{}, fmt.Errorf("pattern %q: %w", r.Pattern, errMode)
 	}
-	// Parsed alone first: a stray parenthesis must not pair with ours.
+	// The pattern is first parsed alone: its unmatched parenthesis must not pair with ours.
 	if _, err := regexp.Compile(r.Pattern); err != nil {
 		return rule{}, fmt.Errorf("pattern %q: %w", r.Pattern, err)
 	}

@@ -3,8 +3,8 @@
 // characters, its number of labels or their length, and no two of them are stored as the same
 // series or have the same Graphite name.
 //
-// It never touches a store, never remembers a name, and never judges one: invalid UTF-8, an empty
-// label name or a missing metric name are errors for other rooms; they are not lost here.
+// It never touches a store, never remembers a name, and never validates one. Invalid UTF-8, an
+// empty label name or a missing metric name are errors of other rooms; here they are kept.
 //
 // How names are stored, E and L being the escapes of escape.go:
 //

@@ -165,8 +165,8 @@ func (f *Forest) OnPath(ctx context.Context, tree uint16, r Route) ([][]byte, er
 	hash := schema.NameHash(r.Leaf)
 	for _, c := range rows[0].Cells {
 		own, isLeaf := schema.ParseLeafQualifier(c.Qualifier)
-		beside, isAlso := parseAlso(c.Qualifier)
-		if (!isLeaf || own != hash) && (!isAlso || beside != hash) {
+		shared, isAlso := parseAlso(c.Qualifier)
+		if (!isLeaf || own != hash) && (!isAlso || shared != hash) {
 			continue
 		}
 		if leaf, err := schema.ParseLeaf(c.Value); err == nil && leaf.DisplayName == r.Leaf {

@@ -66,8 +66,8 @@ func (p *page) takeLast() (last item, ok bool) {
 	return last, true
 }
 
-// close drops a child at the bottom that has become empty. The item next to it goes to the child
-// beside.
+// close drops a child at the bottom that has become empty. The item next to it goes to the
+// neighbouring child.
 func (p *page) close(at int) {
 	if c := p.children[at]; c.children != nil || len(c.items) > 0 || len(p.items) == 0 {
 		return

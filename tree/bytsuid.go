@@ -60,7 +60,7 @@ func (x *Index) addTSUID(id uint32) {
 	t.put(id, x.at(x.entries[id].tsuid))
 }
 
-// growTSUIDs makes the table larger. Entries that were removed stay behind.
+// growTSUIDs makes the table larger. Removed entries are not copied.
 func (x *Index) growTSUIDs() {
 	t := x.byTSUID
 	old := t.slots

@@ -153,13 +153,13 @@ func (x *Index) place(tree uint16, names []string, tsuid []byte) place {
 	column := cellID{branch, schema.NameHash(names[last])}
 	leaf, ok := x.leaves[column]
 	ok = ok && known > last
-	says := ok && x.says(tree, names, leaf)
+	named := ok && x.namesMatch(tree, names, leaf)
 	switch {
-	case says && bytes.Equal(x.at(x.entries[leaf].tsuid), tsuid), says && x.hasAlso(newAlsoID(column, tsuid), tsuid):
+	case named && bytes.Equal(x.at(x.entries[leaf].tsuid), tsuid), named && x.hasAlso(newAlsoID(column, tsuid), tsuid):
 		return placed
 	case len(x.collided) > 0 && x.lookup(root, names, tsuid):
 		return placed
-	case says:
+	case named:
 		return shared
 	case ok:
 		return hashTaken
@@ -182,15 +182,15 @@ func (x *Index) again(one insertion) place {
 	return shared
 }
 
-// says reports whether the rows of a path, which all exist, and the leaf have the names of the
+// namesMatch reports whether the rows of a path, which all exist, and the leaf have the names of the
 // path.
-func (x *Index) says(tree uint16, names []string, leaf uint32) bool {
+func (x *Index) namesMatch(tree uint16, names []string, leaf uint32) bool {
 	last := len(names) - 1
-	return x.branchesSay(tree, names[:last]) && string(x.at(x.entries[leaf].name)) == x.shown(names[last])
+	return x.branchNamesMatch(tree, names[:last]) && string(x.at(x.entries[leaf].name)) == x.shown(names[last])
 }
 
-// branchesSay reports whether branches, which all exist, have these names.
-func (x *Index) branchesSay(tree uint16, names []string) bool {
+// branchNamesMatch reports whether branches, which all exist, have these names.
+func (x *Index) branchNamesMatch(tree uint16, names []string) bool {
 	at := x.branches[cellID{noBranch, uint32(tree)}]
 	for _, name := range names {
 		at = x.branches[cellID{at, schema.NameHash(name)}]

@@ -155,7 +155,7 @@ func TestRowsSeekPastDescendants(t *testing.T) {
 		t.Errorf("find * = %q, want %q", got, want)
 	}
 	if n := counting.Calls(kvtest.Scan); n != 5 {
-		t.Errorf("%d scans, want one and one behind each of a, b, c and d", n)
+		t.Errorf("%d scans, want one and one more after each of a, b, c and d", n)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// Another process knows the leaf, the column beside it and the collided leaf of series that this
+// Another process knows the leaf, the column next to it and the collided leaf of series that this
 // one forgets. When it registers them again, all are in the table again.
 func TestForgetElsewhere(t *testing.T) {
 	db := kv.NewShared(forgetTables()...)

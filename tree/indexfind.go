@@ -93,8 +93,8 @@ func (x *Index) page(page []child[uint32], branch uint32, from child[uint32], en
 	return page
 }
 
-// empty implements source. Branches whose leaves are gone count as nothing: on tables that other
-// processes write to, nobody can delete them safely.
+// empty implements source. A branch whose leaves are gone counts as nothing: on tables that other
+// processes write to it cannot be deleted safely.
 func (x *Index) empty(_ context.Context, branch uint32) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

@@ -294,7 +294,7 @@ func (c *insertionRound) rowOf(leaf *newCell) *branchRow {
 	defer x.mu.RUnlock()
 	*at = branchRow{key: leaf.Row, names: names}
 	if at.branch, at.ok = x.branchOf(key); at.ok {
-		at.named = x.branchesSay(leaf.tree.id, names)
+		at.named = x.branchNamesMatch(leaf.tree.id, names)
 	}
 	return at
 }

@@ -35,9 +35,9 @@ func (f *Forest) Observe(ctx context.Context, series []NewSeries) error {
 	return f.observe(ctx, series, true)
 }
 
-// observe appends series. fresh is true for series that are being registered: what an index that
-// may lag behind the table knows of them may be of before they were forgotten. The caller holds
-// holdShared.
+// observe appends series. fresh is true for series that are being registered: the index may lag
+// behind the table, so what it knows of them may be from before they were forgotten. The caller
+// holds holdShared.
 func (f *Forest) observe(ctx context.Context, series []NewSeries, fresh bool) error {
 	if err := f.needTrees(ctx); err != nil {
 		return err

@@ -165,18 +165,18 @@ func TestObserveRaces(t *testing.T) {
 
 func checkOwners(t *testing.T, name string, all map[string]string) {
 	t.Helper()
-	leaves, beside, collisions := map[string]bool{}, 0, 0
+	leaves, shared, collisions := map[string]bool{}, 0, 0
 	for cell, value := range all {
 		if strings.Contains(cell, alsoPrefix) {
-			beside++
+			shared++
 		} else if leaf, err := schema.ParseLeaf([]byte(value)); err == nil {
 			leaves[schema.FormatTSUID(leaf.TSUID)] = true
 		} else if len(cell) > 7 && cell[:7] == "0001-01" {
 			collisions++
 		}
 	}
-	if len(leaves) != 60 || beside != 60 || collisions != 60 {
-		t.Errorf("%s: %d leaves, %d series beside them, %d collisions, want 60 of each", name, len(leaves), beside, collisions)
+	if len(leaves) != 60 || shared != 60 || collisions != 60 {
+		t.Errorf("%s: %d leaves, %d series that share them, %d collisions, want 60 of each", name, len(leaves), shared, collisions)
 	}
 	for cell, value := range all {
 		if len(cell) > 7 && cell[:7] == "0001-01" && !leaves[value] {

@@ -170,7 +170,7 @@ func (r *Rows) scan(ctx context.Context, row, from []byte, visit func(child[[]by
 		}
 		if len(found.Key) != width {
 			if deeper++; deeper > deeperRows && len(found.Key) > width {
-				next = behind(found.Key[:width])
+				next = nextSibling(found.Key[:width])
 				break
 			}
 			continue
@@ -189,8 +189,8 @@ func (r *Rows) scan(ctx context.Context, row, from []byte, visit func(child[[]by
 	return next, nil
 }
 
-// behind returns the row key of the next sibling, nil after the last one.
-func behind(row []byte) []byte {
+// nextSibling returns the row key of the next sibling, nil after the last one.
+func nextSibling(row []byte) []byte {
 	at := len(row) - schema.ChildWidth
 	hash := binary.BigEndian.Uint32(row[at:])
 	if hash == math.MaxUint32 {

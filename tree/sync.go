@@ -51,7 +51,7 @@ func Sync(ctx context.Context, db kv.KV, o Options, c Catalog, so SyncOptions) (
 	return syncApart(ctx, db, o, c, so, nil)
 }
 
-// syncApart is Sync beside the forest of the same process, if there is one.
+// syncApart is Sync in a process that may have a forest of its own, which is home then.
 func syncApart(ctx context.Context, db kv.KV, o Options, c Catalog, so SyncOptions, home *Forest) (SyncReport, error) {
 	// Not even a local engine's rows are all known here: everything that is written is asked for
 	// first.
@@ -97,7 +97,8 @@ type syncing struct {
 	report  SyncReport
 	told    time.Time
 
-	// home is the forest of the process, which forgets series meanwhile; nil: nobody does here
+	// home is the forest of the process, which may forget series while the sync runs; nil: the
+	// process has none
 	home *Forest
 
 	running          bool // others use the forest too; it knows all branches and leaves

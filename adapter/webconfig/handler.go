@@ -49,7 +49,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for name, value := range s.headers {
 		w.Header().Set(name, value)
 	}
-	switch h.judge(r, s) {
+	switch h.authenticate(r, s) {
 	case right:
 		h.next.ServeHTTP(w, r)
 	case unknown:
@@ -61,7 +61,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (h *handler) judge(r *http.Request, s *settings) verdict {
+// authenticate checks the password of a request.
+func (h *handler) authenticate(r *http.Request, s *settings) verdict {
 	if len(s.users) == 0 {
 		return right
 	}

@@ -24,9 +24,9 @@ const (
 // attempt is a user's name and password, and the address of the client.
 type attempt struct{ user, password, from string }
 
-// nobody is the hash that passwords of unknown users are compared with: the time must not reveal
+// unknownUserHash is the hash that passwords of unknown users are compared with: the time must not reveal
 // which users exist. It is the toolkit's.
-const nobody = "$2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi"
+const unknownUserHash = "$2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi"
 
 // passwords checks passwords against hashes of bcrypt, one at a time. Each check costs a core a
 // tenth of a second or more.
@@ -66,7 +66,7 @@ func (p *passwords) check(ctx context.Context, users map[string]string, a attemp
 	}
 	compared := hash
 	if !exists {
-		compared = nobody
+		compared = unknownUserHash
 	}
 	same := bcrypt.CompareHashAndPassword([]byte(compared), []byte(a.password)) == nil
 	p.line.leave(a.from, exists && same)

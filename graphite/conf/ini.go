@@ -80,7 +80,7 @@ func (p *iniParser) extend(text string) {
 func (p *iniParser) open(number int, text string) error {
 	end := strings.LastIndexByte(text, ']')
 	if end != len(text)-1 {
-		return fmt.Errorf("text behind the section [%s]", text[1:end])
+		return fmt.Errorf("text after the section [%s]", text[1:end])
 	}
 	name := text[1:end]
 	for _, s := range p.sections {

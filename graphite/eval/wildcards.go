@@ -56,7 +56,7 @@ type keyed struct {
 	list []*Series
 }
 
-// groupBy groups series by key, in order of first sight.
+// groupBy groups series by key, in the order in which the keys first occur.
 func groupBy(list []*Series, key func(*Series) string) []keyed {
 	var groups []keyed
 	index := map[string]int{}

@@ -162,7 +162,7 @@ func TestReadOnce(t *testing.T) {
 		{"a.y", 980, 1050, 1500, "a.y 990/10 1 - - 2 - - 3\n", "1:990..1009 1:1040..1059"},
 		{"a.*", 980, 1050, 1500, "a.x 990/10 1 - - 2 - - 3\na.y 990/10 1 - - 2 - - 3\n", "1:990..1009 1:1040..1059"},
 		{"a.y", 780, 800, 1500, "a.y 790/10 - 0\n", "1:790..809"},     // apart from what was read
-		{"a.y", 970, 980, 1500, "a.y 980/10 -\n", "1:980..989"},       // beside it
+		{"a.y", 970, 980, 1500, "a.y 980/10 -\n", "1:980..989"},       // outside of it
 		{"a.y", 970, 1050, 1500, "a.y 980/10 - 1 - - 2 - - 3\n", ""},  // and so in one
 		{"a.y", 970, 1070, 9000, "a.y 1020/60 2.5\n", "1:1020..1079"}, // another archive
 		{"a.y", 2000, 2100, 1500, "", ""},                             // the future
@@ -352,7 +352,7 @@ func TestStepsOutliveTheProcess(t *testing.T) {
 	}
 	cancel()
 	if err := <-done; err != nil || kept() != "10" {
-		t.Fatalf("Run = %v, the document says %q, want 10", err, kept())
+		t.Fatalf("Run = %v, the document has %q, want 10", err, kept())
 	}
 	if err := w.Documents().SetSeriesCustom(t.Context(), stepKey, []storage.CustomEdit{{Ref: ref, Old: "10", New: "20"}}); err != nil {
 		t.Fatal(err)

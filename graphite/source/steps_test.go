@@ -242,7 +242,7 @@ func TestSteps(t *testing.T) {
 		document := func(want string) {
 			t.Helper()
 			if got := m.get(ref); got != want {
-				t.Errorf("the document says %q, want %q", got, want)
+				t.Errorf("the document has %q, want %q", got, want)
 			}
 		}
 		expect("from its points", 10)
@@ -266,7 +266,7 @@ func TestSteps(t *testing.T) {
 
 		m.set(ref, "soon", nil)
 		s.known.Forget(ref)
-		expect("somebody's nonsense", 10)
+		expect("another program's nonsense", 10)
 		document("soon")
 
 		s.known.Forget(ref)

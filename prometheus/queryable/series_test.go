@@ -18,7 +18,7 @@ import (
 )
 
 // mixedSamples has a float, an integer histogram or a float histogram at each multiple of 10 below
-// 10 n, as kinds says in turn.
+// 10 n, of the kinds in turn.
 func mixedSamples(kinds string, n int) *seriesSamples {
 	s := &seriesSamples{}
 	for i := range n {

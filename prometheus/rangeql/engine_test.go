@@ -226,7 +226,7 @@ func (e engines) compare(t testing.TB, q question, s promstorage.Queryable) int 
 		t.Errorf("%s:\n%s", q, firstDifference(g, w))
 	}
 	if g, w := got.Stats().Samples, want.Stats().Samples; gotResult.Err == nil && (g.TotalSamples != w.TotalSamples || g.SamplesRead != w.SamplesRead) {
-		t.Errorf("%s: %d samples, %d read; the library says %d, %d", q, g.TotalSamples, g.SamplesRead, w.TotalSamples, w.SamplesRead)
+		t.Errorf("%s: %d samples, %d read; the library counts %d, %d", q, g.TotalSamples, g.SamplesRead, w.TotalSamples, w.SamplesRead)
 	}
 	switch v := wantResult.Value.(type) {
 	case promql.Vector:
@@ -241,7 +241,7 @@ func firstDifference(got, want string) string {
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := range min(len(g), len(w)) {
 		if g[i] != w[i] {
-			return fmt.Sprintf("line %d: %q, the library says %q", i, g[i], w[i])
+			return fmt.Sprintf("line %d: %q, the library has %q", i, g[i], w[i])
 		}
 	}
 	return fmt.Sprintf("%d lines, the library has %d", len(g), len(w))
@@ -259,7 +259,7 @@ func writeRandom(t testing.TB, s *teststorage.TestStorage, rng *rand.Rand, serie
 		name := []string{"requests_total", "temperature", "bytes_sum"}[i%3]
 		ls := labels.FromStrings(model.MetricNameLabel, name, "i", fmt.Sprint(i), "group", fmt.Sprint(i%7), "dc", fmt.Sprint(rng.IntN(2)))
 		if i%11 == 0 { // differs from another one in the name alone
-			ls = labels.FromStrings(model.MetricNameLabel, name, "twin", fmt.Sprint(i/22))
+			ls = labels.FromStrings(model.MetricNameLabel, name, "duplicate", fmt.Sprint(i/22))
 		}
 		kind, at, v := rng.IntN(6), rng.Int64N(20_000), rng.Float64()*100
 		for at <= dataEnd {

@@ -106,7 +106,7 @@ func (u unread) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-func TestRemoteWriteJudgesHeadersBeforeBody(t *testing.T) {
+func TestRemoteWriteChecksHeadersBeforeBody(t *testing.T) {
 	for _, change := range []func(*http.Request){
 		func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") },
 		func(r *http.Request) { r.Header.Set("Content-Encoding", "gzip") },

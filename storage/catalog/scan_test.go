@@ -32,9 +32,9 @@ func each(t *testing.T, s *storage.Store, c storage.SeriesScan) []string {
 	return all
 }
 
-// fillCensus fills tables as several writers do: tsdb-meta has all series of metric 1, some of 2,
+// fillSharedTables fills tables as several writers do: tsdb-meta has all series of metric 1, some of 2,
 // none of 3 and 5; metric 4 has no points. It returns the TSUIDs by metric, in order.
-func fillCensus(t *testing.T, db kv.KV, s *storage.Store) (byMetric [5][]string) {
+func fillSharedTables(t *testing.T, db kv.KV, s *storage.Store) (byMetric [5][]string) {
 	t.Helper()
 	var unlisted []kv.Mutation
 	for m := range byMetric {
@@ -73,7 +73,7 @@ func TestEachTSUID(t *testing.T) {
 			o.Layout.SaltWidth, o.Layout.SaltBuckets = salt, 4
 		}
 		s := storetest.Open(t, db, shared)
-		is := fillCensus(t, db, s)
+		is := fillSharedTables(t, db, s)
 		s = storetest.Open(t, db, shared)
 		meta := storetest.Open(t, db, shared, func(o *storage.Options) { o.Index = storage.IndexMeta })
 		for _, c := range []struct {
@@ -98,9 +98,9 @@ func TestEachTSUID(t *testing.T) {
 				if diff := cmp.Diff(c.want[i:], each(t, c.store, storage.SeriesScan{From: from, Rows: c.rows})); diff != "" {
 					t.Errorf("salt %d: %s from %s (-want +got):\n%s", salt, c.name, text, diff)
 				}
-				behind := append(from, 0)
-				if got := each(t, c.store, storage.SeriesScan{From: behind, Rows: c.rows}); len(got) != len(c.want)-i-1 {
-					t.Errorf("salt %d: %s behind %s: %d series, want %d", salt, c.name, text, len(got), len(c.want)-i-1)
+				next := append(from, 0)
+				if got := each(t, c.store, storage.SeriesScan{From: next, Rows: c.rows}); len(got) != len(c.want)-i-1 {
+					t.Errorf("salt %d: %s after %s: %d series, want %d", salt, c.name, text, len(got), len(c.want)-i-1)
 				}
 			}
 		}
@@ -119,7 +119,7 @@ func unhex(t *testing.T, text string) []byte {
 func TestEachTSUIDErrors(t *testing.T) {
 	mem := kv.NewMem(storetest.Tables()...)
 	s := storetest.Open(t, mem)
-	fillCensus(t, mem, s)
+	fillSharedTables(t, mem, s)
 	stop := errors.New("enough")
 	calls := 0
 	err := s.Catalog().EachTSUID(t.Context(), storage.SeriesScan{Rows: true}, func([][]byte) error { calls++; return stop })
@@ -133,7 +133,7 @@ func TestEachTSUIDErrors(t *testing.T) {
 		s := storetest.Open(t, faulty)
 		faulty.Fail(kvtest.Scan, n, kvtest.Before)
 		if err := s.Catalog().EachTSUID(t.Context(), storage.SeriesScan{Rows: true}, func([][]byte) error { return nil }); err == nil {
-			t.Errorf("scan %d fails and nobody says so", n)
+			t.Errorf("scan %d fails without an error", n)
 		}
 	}
 }

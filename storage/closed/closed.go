@@ -38,11 +38,11 @@ const (
 type Options struct {
 	DB     *kv.Engine // with Versioned
 	Data   string     // the table of points
-	Leases string     // the table of trees, in which the leases lie
+	Leases string     // the table of trees, which also contains the leases
 	Layout schema.Layout
 	// After is how long after the end of its hour a row counts as closed.
 	After time.Duration
-	// Quiet is how long nobody may have written to a row, or deleted in it, before it is compacted.
+	// Quiet is how long a row must have been without writes and deletions before it is compacted.
 	Quiet      time.Duration
 	Now        func() time.Time
 	Logger     *slog.Logger

@@ -71,8 +71,8 @@ func (c *Compactor) readLeases(ctx context.Context) (leases, error) {
 	return book, nil
 }
 
-// newLease reads the record of a row. One that cannot be read counts as that of nobody, who has
-// done nothing.
+// newLease reads the record of a row. A record that cannot be read counts as one without an
+// owner and without work done.
 func newLease(row kv.Row) (l lease, ok bool) {
 	start, ok := schema.ParseLeaseKey(row.Key)
 	if !ok {

@@ -16,7 +16,7 @@ import (
 // errLeaseLost ends a pass whose part another process has taken over.
 var errLeaseLost = errors.New("another process has taken over")
 
-// work compacts what is closed in a part, if no other process does so. held says that one does.
+// work compacts the closed rows of a part. held reports that another process does so.
 func (c *Compactor) work(ctx context.Context, p part, l lease) (held bool, err error) {
 	now := c.o.Now()
 	if l.heldByOther(c.owner, now) {

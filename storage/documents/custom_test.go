@@ -130,15 +130,15 @@ func checkCustom(t *testing.T, s *storage.Store, ref storage.Ref, want string) {
 	}
 }
 
-// sightings are the series that an observer sees.
-type sightings struct {
+// observedSeries are the series that an observer is told of.
+type observedSeries struct {
 	mu   sync.Mutex // guards seen
 	seen []string
 }
 
-func (*sightings) Forget(context.Context, []storage.NewSeries) error { return nil }
+func (*observedSeries) Forget(context.Context, []storage.NewSeries) error { return nil }
 
-func (o *sightings) Observe(_ context.Context, list []storage.NewSeries) error {
+func (o *observedSeries) Observe(_ context.Context, list []storage.NewSeries) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, s := range list {
@@ -155,7 +155,7 @@ func TestSeriesCustomMakesTheRow(t *testing.T) {
 	if err := db.Apply(t.Context(), "tsdb-meta", schema.FamilyMeta, []kv.Mutation{{Key: tsuid, DeleteRow: true}}); err != nil {
 		t.Fatal(err)
 	}
-	o := &sightings{}
+	o := &observedSeries{}
 	s := storetest.Open(t, db, at1700000000, func(so *storage.Options) { so.Observer, so.Exclusive = o, false })
 	// the second one's UIDs have no names
 	refs, err := s.Catalog().Refs([][]byte{tsuid, append(slices.Clone(tsuid[:8]), 0x7F)})

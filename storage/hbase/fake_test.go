@@ -147,7 +147,7 @@ func TestScanFaults(t *testing.T) {
 		{"region moves", isNext, func(c *hbasetest.Cluster) hbasetest.Fault {
 			return hbasetest.Fault{Do: func() { c.Move(table, key(50)) }}
 		}},
-		{"region splits behind", isNext, func(c *hbasetest.Cluster) hbasetest.Fault {
+		{"region splits after the batch", isNext, func(c *hbasetest.Cluster) hbasetest.Fault {
 			return hbasetest.Fault{Do: func() { c.Split(table, key(3)) }}
 		}},
 		{"region splits ahead", isNext, func(c *hbasetest.Cluster) hbasetest.Fault {

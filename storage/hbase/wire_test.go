@@ -126,7 +126,7 @@ func decodeRequest(t *testing.T, msg proto.Message) *pb.MultiRequest {
 		t.Fatal(err)
 	}
 	if len(request.ProtoReflect().GetUnknown()) > 0 {
-		t.Errorf("the request has fields that nobody knows: %v", request)
+		t.Errorf("the request has unknown fields: %v", request)
 	}
 	return request
 }
@@ -317,7 +317,7 @@ func TestBounds(t *testing.T) {
 		{"following the greatest", following(top), nil},
 		{"clip a", clip([]byte("a")), []byte("a")},
 		{"clip too long", clip(append(bytes.Clone(long), 0)), behindLong},
-		{"clip behind all", clip(append(bytes.Clone(top), 0)), nil},
+		{"clip after all", clip(append(bytes.Clone(top), 0)), nil},
 	} {
 		if !bytes.Equal(test.got, test.want) {
 			t.Errorf("%s has %d bytes, want %d: %.20x", test.name, len(test.got), len(test.want), test.got)
@@ -340,7 +340,7 @@ func TestException(t *testing.T) {
 	} {
 		x, ok := exceptionIn(errors.New(test.text))
 		if !ok || x.class != test.class || x.message != test.message || x.classify() != test.want {
-			t.Errorf("exceptionIn(%q) = %+v, %t, judged %d, want %d", test.text, x, ok, x.classify(), test.want)
+			t.Errorf("exceptionIn(%q) = %+v, %t, class %d, want %d", test.text, x, ok, x.classify(), test.want)
 		}
 	}
 	if x, ok := exceptionIn(context.Canceled); ok {

@@ -68,7 +68,7 @@ func checkStream(t *testing.T, samples []sample) {
 		}
 	}
 	if len(integers) > 0 {
-		t.Fatalf("%v: integers that nobody wrote: %v", samples, integers)
+		t.Fatalf("%v: integers that were never written: %v", samples, integers)
 	}
 }
 

@@ -544,7 +544,7 @@ func TestReadsAppendToTheBuffer(t *testing.T) {
 	}
 	for i, o := range p.Objects {
 		if want := fmt.Sprint("of ", i); string(o.Data) != want || o.ID != uint32(i) {
-			t.Errorf("object %d of series %d says %q, want %q", i, o.ID, o.Data, want)
+			t.Errorf("object %d of series %d is %q, want %q", i, o.ID, o.Data, want)
 		}
 	}
 	p.Reset()

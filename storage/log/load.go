@@ -119,14 +119,14 @@ func (l *Log) inspect(number uint64) (*segment, error) {
 	if _, err := io.ReadFull(io.NewSectionReader(f, 0, size), head); err != nil {
 		return nil, diskError("read", name, err)
 	}
-	says, before, err := parseSegmentHeader(head)
+	headerNumber, before, err := parseSegmentHeader(head)
 	switch {
 	case errors.Is(err, errVersion):
 		return nil, fmt.Errorf("%s: %w", name, err)
 	case err != nil:
 		return nil, corrupt(name, 0, err.Error())
-	case says != number:
-		return nil, corrupt(name, 0, fmt.Sprintf("header of segment %016x", says))
+	case headerNumber != number:
+		return nil, corrupt(name, 0, fmt.Sprintf("header of segment %016x", headerNumber))
 	}
 	return &segment{number: number, before: before, end: segmentHeader, size: size}, nil
 }

@@ -126,11 +126,11 @@ func (l *Log) checkLeast() error {
 	if want == (Position{}) || n > 0 && l.segments[n-1].number >= want.Segment {
 		return nil
 	}
-	return fmt.Errorf("%w: %s is not there: acknowledged records up to %v are missing, as the store's own mark says", ErrCorrupt, l.path(want.Segment, suffixLog), want)
+	return fmt.Errorf("%w: %s is not there: acknowledged records up to %v are missing, according to the store's own mark", ErrCorrupt, l.path(want.Segment, suffixLog), want)
 }
 
 func (l *Log) missing(segment uint64, what string) error {
-	return fmt.Errorf("%w: %s is not there: %s, up to %v as %s says", ErrCorrupt, l.path(segment, suffixLog), what, l.wanted.end, l.opts.MarkPath)
+	return fmt.Errorf("%w: %s is not there: %s, up to %v according to %s", ErrCorrupt, l.path(segment, suffixLog), what, l.wanted.end, l.opts.MarkPath)
 }
 
 // checkEnd compares the end that was found of the last segment with the mark.

@@ -32,7 +32,7 @@ func Salvage(ctx context.Context, opts Options, fn func(record []byte) error) (p
 		s.problem("%s is missing", s.path(s.wanted.end.Segment))
 	}
 	if want := opts.AtLeast; want != (Position{}) && s.before.Compare(want) < 0 && len(s.problems) == 0 {
-		s.problem("%s: acknowledged records up to %v are missing, as the store's own mark says", s.path(want.Segment), want)
+		s.problem("%s: acknowledged records up to %v are missing, according to the store's own mark", s.path(want.Segment), want)
 	}
 	return s.problems, nil
 }

@@ -86,7 +86,7 @@ func TestFullDisk(t *testing.T) {
 			// polling, with a deadline
 			for deadline := time.Now().Add(time.Minute); disk.tries.Load() < 2; time.Sleep(time.Millisecond) {
 				if time.Now().After(deadline) {
-					t.Fatal("nobody waits for room")
+					t.Fatal("no write waits for disk space")
 				}
 			}
 			if err := e.Apply(t.Context(), "t", "f", rows("c")); !errors.Is(err, kv.ErrFull) {

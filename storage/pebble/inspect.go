@@ -81,7 +81,7 @@ func (f *inspection) checkNew() error {
 		_, grows := ownedOf(name)
 		switch {
 		case isTable(name), grows && !strings.HasPrefix(name, manifestPrefix), strings.HasPrefix(name, formatMarker), strings.HasPrefix(name, optionsPrefix):
-			return f.damaged(manifestMarker+"*", "the file that says which MANIFEST counts is missing, and there is "+name+
+			return f.damaged(manifestMarker+"*", "the file that names the current MANIFEST is missing, and there is "+name+
 				" (the marker files are empty; some tools do not copy such)")
 		}
 	}
@@ -137,7 +137,7 @@ func (f *inspection) checkOld() error {
 		return f.damaged(manifest, "is missing")
 	}
 	if !f.has(formatMarker) {
-		return f.damaged(formatMarker+"*", "the file that says which format the tables have is missing (the marker files are empty; some tools do not copy such)")
+		return f.damaged(formatMarker+"*", "the file with the format of the tables is missing (the marker files are empty; some tools do not copy such)")
 	}
 	f.current = current
 	for _, want := range f.owned.files {

@@ -134,8 +134,8 @@ func (r *resolution) admit(ctx context.Context) {
 	}
 }
 
-// admitNew lets series i in, or not. Without a UID for one of its names it would leave the UIDs of
-// the others behind.
+// admitNew admits series i or refuses it. It asks before any UID is assigned: a series that lacks
+// one UID would leave the UIDs of its other names without use.
 func (r *resolution) admitNew(ctx context.Context, i int) {
 	s := r.registrar
 	for _, kind := range schema.Kinds() {

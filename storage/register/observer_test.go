@@ -81,7 +81,7 @@ func TestObserverFails(t *testing.T) {
 	bad := storage.Series{Metric: "m"}
 	storetest.Resolve(t, s, old, old)
 	if diff := cmp.Diff(map[string]int{"m{h=old}": 1}, o.take()); diff != "" {
-		t.Errorf("at first sight (-want +got):\n%s", diff)
+		t.Errorf("when it is registered (-want +got):\n%s", diff)
 	}
 
 	o.err = errors.New("no tree today")

@@ -88,20 +88,20 @@ func (p *tape) after(t *testing.T, n int) *kv.Mem {
 	return m
 }
 
-// sighting is a series that was acknowledged when so many changes were durable.
-type sighting struct {
+// registered is a series that was acknowledged when so many changes were durable.
+type registered struct {
 	series  storage.Series
 	tsuid   string
 	durable int
 }
 
-// sightTogether resolves batches of new and known series in several goroutines at once.
-func sightTogether(t *testing.T, p *tape, seed uint64) []sighting {
+// resolveTogether resolves batches of new and known series in several goroutines at once.
+func resolveTogether(t *testing.T, p *tape, seed uint64) []registered {
 	s := storetest.Open(t, p, withTreeRows(p))
 	var (
 		group sync.WaitGroup
 		mu    sync.Mutex // guards seen
-		seen  []sighting
+		seen  []registered
 	)
 	for worker := range uint64(4) {
 		group.Go(func() {
@@ -121,7 +121,7 @@ func sightTogether(t *testing.T, p *tape, seed uint64) []sighting {
 				p.mu.Unlock()
 				mu.Lock()
 				for i, ref := range refs {
-					seen = append(seen, sighting{list[i], string(s.Catalog().TSUIDOf(ref)), durable})
+					seen = append(seen, registered{list[i], string(s.Catalog().TSUIDOf(ref)), durable})
 				}
 				mu.Unlock()
 			}
@@ -134,10 +134,10 @@ func sightTogether(t *testing.T, p *tape, seed uint64) []sighting {
 // Whenever the process ends, an acknowledged series has its UIDs, their names and its tsdb-meta
 // row, the next process finds it under the same TSUID, and no UID is assigned twice or without a
 // name.
-func TestFirstSightsSurviveCrashes(t *testing.T) {
+func TestRegistrationsSurviveCrashes(t *testing.T) {
 	for seed := range scale.Of[uint64](t, "random orders of first writes", 3, 3, 60) {
 		p := &tape{Mem: kv.NewMem(storetest.Tables()...)}
-		seen := sightTogether(t, p, seed)
+		seen := resolveTogether(t, p, seed)
 		if t.Failed() {
 			return
 		}
@@ -147,7 +147,7 @@ func TestFirstSightsSurviveCrashes(t *testing.T) {
 			db := p.after(t, n)
 			checkUIDs(t, db)
 			checkObserved(t, db)
-			checkSightings(t, db, seen, n)
+			checkRegistered(t, db, seen, n)
 			if t.Failed() {
 				t.Fatalf("seed %d, after %d of %d changes", seed, n, len(p.changes))
 			}
@@ -208,8 +208,8 @@ func checkUIDs(t *testing.T, db kv.KV) {
 	}
 }
 
-// checkSightings checks what a process finds that starts after a crash which n changes survived.
-func checkSightings(t *testing.T, db kv.KV, seen []sighting, n int) {
+// checkRegistered checks what a process finds that starts after a crash which n changes survived.
+func checkRegistered(t *testing.T, db kv.KV, seen []registered, n int) {
 	t.Helper()
 	s := storetest.Open(t, db, withTreeRows(db))
 	var list []storage.Series

@@ -11,9 +11,10 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 )
 
-// RunSpans holds Find, and the lists of names, of a store that nobody else writes to to the days of
-// a plain list, by each way of a point and through all fates: they give the series that have points
-// on a day asked for, or on days around it, and no others. A deletion takes away days at both ends.
+// RunSpans compares Find and the lists of names with the active days of a plain list, for each way of
+// a point and for each end of the process. The store has no other writers. Find returns the series
+// with points on the requested days, or on days around them, and no others. A deletion removes days
+// at both ends.
 func RunSpans(t *testing.T, c Config) {
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {

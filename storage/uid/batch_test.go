@@ -97,7 +97,7 @@ func TestAssignTogetherFails(t *testing.T) {
 			db.Fail(c.method, c.nth, when)
 			d := openAlone(db)
 			if _, errs := d.Assign(t.Context(), schema.Tagk, names); errs == nil {
-				t.Errorf("%v %d fails and nobody says so", c.method, c.nth)
+				t.Errorf("%v %d fails without an error", c.method, c.nth)
 			}
 			uids, errs := d.Assign(t.Context(), schema.Tagk, names)
 			if errs != nil {
