@@ -23,7 +23,7 @@ type objectSet struct {
 // late, twice or corrected.
 func writeObjects(t *testing.T, c client) objectSet {
 	t.Helper()
-	set := objectSet{metric: "basic_h", help: "What it says.", histograms: map[int64]*histogram.FloatHistogram{}, exemplars: map[string]float64{}}
+	set := objectSet{metric: "basic_h", help: "What it measures.", histograms: map[int64]*histogram.FloatHistogram{}, exemplars: map[string]float64{}}
 	write := func(n int, stamps ...int64) {
 		t.Helper()
 		ts := series(nil, "__name__", set.metric)

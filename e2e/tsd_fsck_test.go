@@ -42,7 +42,7 @@ func (s tables) checkFsck(t *testing.T, d tsd, points int, flags ...string) {
 	}
 	for name := range want {
 		if _, ok := counts[name]; !ok {
-			t.Errorf("fsck %v says nothing of %s:\n%s", flags, name, out)
+			t.Errorf("fsck %v does not mention %s:\n%s", flags, name, out)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func testTSDWrites(t *testing.T, s tables) {
 	b.want = pointSet{}
 	b.telnet(compacting, "sys.mixed")
 	b.put(appending, "sys.mixed")
-	b.writeBeside("sys.mixed")
+	b.writeNextTo("sys.mixed")
 	b.check("sys.mixed", "cells, append cells and ours")
 	b.put(compacting, "sys.mixed") // again
 	b.check("sys.mixed", "written again after compaction")
@@ -125,9 +125,9 @@ func (b *both) put(d tsd, metric string) {
 	d.Put(b.t, points...)
 }
 
-// writeBeside writes with the adapter to a series of its own and into the TSDs' rows, at instants
+// writeNextTo writes with the adapter to a series of its own and into the TSDs' rows, at instants
 // without points.
-func (b *both) writeBeside(metric string) {
+func (b *both) writeNextTo(metric string) {
 	b.t.Helper()
 	for _, host := range []string{"us", "telnet", "ms", "http"} {
 		b.want.write(b.t, b.adapter.client, samples(at(33), 33, at(33.5), 0.335, at(3633), 1e9), "__name__", metric, "host", host)

@@ -21,7 +21,7 @@ type event struct {
 // results are the outcomes of the tests, by package.
 type results struct {
 	packages map[string]*outcome
-	sizes    []string // what tests of adjustable size did
+	sizes    []string // the amounts of tests with an adjustable size
 	failed   []string
 }
 
@@ -35,7 +35,7 @@ func newResults() *results { return &results{packages: map[string]*outcome{}} }
 
 // read takes events until the end of r. It copies the output of failing tests and packages to log.
 func (s *results) read(r io.Reader, log io.Writer) error {
-	output := map[string][]string{} // of tests that have not ended, by package and test
+	output := map[string][]string{} // of running tests, by package and test
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -61,7 +61,8 @@ func (s *results) read(r io.Reader, log io.Writer) error {
 	return lines.Err()
 }
 
-// noteFailure lists a failing test, and a package that failed without one (it did not compile).
+// noteFailure lists a failing test. It also lists a package that failed without a failing test,
+// such as one that did not compile.
 func (s *results) noteFailure(e event) {
 	if p := s.packages[e.Package]; e.Test != "" || p == nil || p.failed == 0 {
 		s.failed = append(s.failed, strings.TrimSpace(short(e.Package)+" "+e.Test))

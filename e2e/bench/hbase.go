@@ -12,16 +12,15 @@ import (
 
 const tsdName = "OpenTSDB"
 
-// A hadoop is a real HBase of one process, in a directory of its own. Every server that is measured
-// on it has tables of its own.
+// A hadoop is a real HBase in one process, in a directory of its own. Each measured server has its
+// own tables on it.
 type hadoop struct {
 	*cluster.Cluster
 	dir  string
 	ours program
 }
 
-// startHadoop starts HBase from Maven artifacts. What is missing for that is an error that names
-// it.
+// startHadoop starts HBase from Maven artifacts. The error names what is missing for that.
 func startHadoop(ctx context.Context, r *report) (*hadoop, error) {
 	dir, err := os.MkdirTemp("", "tsdbridge-bench")
 	if err != nil {
@@ -48,13 +47,13 @@ func (h *hadoop) tables(name string) []string {
 	}
 }
 
-// create makes the tables of a name, as our own command makes them: the TSD gets the same.
+// create makes the tables of a name with our own command. The TSD gets the same tables.
 func (h *hadoop) create(ctx context.Context, name string) error {
 	_, err := output(ctx, h.ours.path, append([]string{"tables", "create"}, h.tables(name)...)...)
 	return err
 }
 
-// adapter is ours on tables of HBase.
+// adapter returns tsdbridge on tables of HBase.
 func (h *hadoop) adapter(table, mode string) program {
 	p := h.ours
 	p.name = oursName + " " + mode
@@ -66,7 +65,7 @@ func (h *hadoop) adapter(table, mode string) program {
 	return p
 }
 
-// tsd starts an OpenTSDB on tables of its own, configured as it comes: compaction on, tsdb-meta
+// tsd starts an OpenTSDB on its own tables with its default configuration: compaction on, tsdb-meta
 // off.
 func (h *hadoop) tsd(ctx context.Context, r *report, table string) (*cluster.TSD, error) {
 	config := map[string]string{}
@@ -84,8 +83,8 @@ func (h *hadoop) tsd(ctx context.Context, r *report, table string) (*cluster.TSD
 	return t, err
 }
 
-// walBytes returns the sizes of HBase's write-ahead logs, those included that are kept for a while
-// after their time.
+// walBytes returns the size of HBase's write-ahead logs, including old ones that HBase has not
+// deleted yet.
 func (h *hadoop) walBytes() (int64, error) {
 	var sum int64
 	for _, dir := range []string{"WALs", "oldWALs"} {

@@ -12,15 +12,15 @@ import (
 	"github.com/tsdbridge/tsdbridge/e2e/load"
 )
 
-// landed is what one run of sending to a server on HBase showed.
+// landed contains the figures of one run of sending to a server on HBase.
 type landed struct {
 	samples   int
 	took      time.Duration // until the last acknowledgement
-	cpu       float64       // seconds of the server alone, until it was quiet or had ended
+	cpu       float64       // seconds of the server alone, until it was quiet or ended
 	hbase     float64       // seconds of HBase, until it was quiet
 	wal       int64         // bytes
 	contents  contents
-	tookWhole time.Duration // until everything was in HBase; 0: not known
+	tookWhole time.Duration // until everything was in HBase; 0: unknown
 	table     string
 	disk      int64 // bytes of the table's files, with the first load in them
 }
@@ -35,7 +35,7 @@ func (l landed) wholeRate() float64 {
 	return float64(l.samples) / l.tookWhole.Seconds()
 }
 
-// hbaseRow compares us on HBase, both ways of writing, with a TSD on the same HBase.
+// hbaseRow compares tsdbridge on HBase, in both write modes, with a TSD on the same HBase.
 func hbaseRow(ctx context.Context, r *report) error {
 	h, err := startHadoop(ctx, r)
 	if err != nil {
@@ -67,7 +67,7 @@ func hbaseRow(ctx context.Context, r *report) error {
 	return nil
 }
 
-// sizes stops HBase, which writes what it holds in memory into files, and looks at those.
+// sizes stops HBase, which then writes its memory into files, and returns the sizes of these files.
 func (h *hadoop) sizes(all map[string][]landed) error {
 	if err := h.Stop(); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (h *hadoop) sizes(all map[string][]landed) error {
 	return nil
 }
 
-// A hbaseWriter is one of what is compared on HBase.
+// A hbaseWriter is one participant of the comparison on HBase.
 type hbaseWriter struct {
 	name  string
 	steps int
@@ -91,7 +91,7 @@ type hbaseWriter struct {
 	*hadoop
 }
 
-// writers are we, both ways, and the TSD, by both of its protocols.
+// writers returns tsdbridge in both write modes, and the TSD with both of its protocols.
 func (h *hadoop) writers(r *report) []hbaseWriter {
 	ours := func(mode string) func(context.Context, string, load.Shape) (landed, error) {
 		return func(ctx context.Context, table string, s load.Shape) (landed, error) {
@@ -128,8 +128,8 @@ func (r *report) withoutHBase(ctx context.Context, err error) error {
 	return nil
 }
 
-// measure measures one sending. usage is the server's, finish ends its work and returns the CPU
-// seconds that this took beyond usage.
+// measure measures one run. of returns the usage of the server; finish ends its work and returns
+// the CPU seconds of that which of does not include.
 func (h *hadoop) measure(ctx context.Context, c *load.Corpus, to load.Target, of func() usage, finish func() (float64, error)) (l landed, err error) {
 	ofHBase := func() usage { return usageOf(h.PID()) }
 	for _, who := range []func() usage{of, ofHBase} {
@@ -162,8 +162,8 @@ func (h *hadoop) measure(ctx context.Context, c *load.Corpus, to load.Target, of
 	return l, err
 }
 
-// landOurs sends remote write to the adapter and stops it: with buffered that flushes what it
-// holds.
+// landOurs sends remote write to the adapter and stops it. In mode buffered the stop flushes its
+// memory.
 func (h *hadoop) landOurs(ctx context.Context, table, mode string, shape load.Shape) (l landed, err error) {
 	dir, err := os.MkdirTemp("", "tsdbridge-bench")
 	if err != nil {
@@ -189,13 +189,14 @@ func (h *hadoop) landOurs(ctx context.Context, table, mode string, shape load.Sh
 	return l, err
 }
 
-// warmSteps are sent before the clock starts, hours before the data that is measured: a JVM is slow
-// in its first half million points.
+// warmSteps is how many steps are sent before the measurement, hours before its data: a JVM is slow
+// during its first half million points.
 const warmSteps = 60
 
 const hbaseSeries = 10_000
 
-// warm returns when all that it sent is in the table: it must not weigh on what is measured.
+// warm returns when everything that it sent is in the table, so that it does not affect the
+// measurement.
 func (h *hadoop) warm(ctx context.Context, table string, shape load.Shape, f load.Format, to load.Target) error {
 	shape.End, shape.Steps = shape.Start().Truncate(time.Hour).Add(-3*time.Hour), warmSteps
 	if err := load.NewSender(load.Encode(shape, f, connections, 2000), to).Run(ctx); err != nil {
@@ -230,7 +231,7 @@ func (h *hadoop) landTSD(ctx context.Context, r *report, table string, f load.Fo
 	if err == nil {
 		l.contents, err = h.contents(ctx, table, shape)
 	}
-	l.tookWhole = 0 // it does not say
+	l.tookWhole = 0 // a TSD does not report it
 	return l, errors.Join(err, tsd.Stop())
 }
 
@@ -297,7 +298,7 @@ func (r *report) compareLanded(all map[string][]landed) {
 	r.details = append(r.details, g)
 }
 
-// hbaseDrill kills the adapter that writes through to HBase.
+// hbaseDrill is the kill drill of an adapter that writes through to HBase.
 func hbaseDrill(ctx context.Context, r *report) error {
 	h, err := startHadoop(ctx, r)
 	if err != nil {

@@ -20,9 +20,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/e2e/load"
 )
 
-// hbaseTag asks for the hundred series of a tag's value among many of one metric: us, a TSD on the
-// same tables, and the scan with a regular expression over row keys that both would need without an
-// index.
+// hbaseTag queries the hundred series with one value of a tag, among many series of one metric. It
+// compares tsdbridge, a TSD on the same tables, and the scan with a regular expression over row
+// keys that both would need without an index.
 func hbaseTag(ctx context.Context, r *report) error {
 	const table = "tags"
 	h, err := startHadoop(ctx, r)
@@ -62,7 +62,7 @@ func hbaseTag(ctx context.Context, r *report) error {
 	var rows int
 	scan := func(ctx context.Context, _ *server) ([]byte, error) {
 		rows = 0
-		_, err := h.scan(ctx, table, regex, func(*hrpc.Result) { rows++ })
+		err := h.scan(ctx, table, regex, func(*hrpc.Result) { rows++ })
 		return nil, err
 	}
 	var times [3]float64
@@ -82,8 +82,8 @@ func hbaseTag(ctx context.Context, r *report) error {
 	return nil
 }
 
-// fillTags writes the data and starts the adapter anew, so that it knows no more than what the
-// tables say.
+// fillTags writes the data and starts the adapter anew, so that it knows only what the tables
+// contain.
 func (h *hadoop) fillTags(ctx context.Context, r *report, dir, table string, shape load.Shape) (*server, error) {
 	s, err := h.adapter(table, "buffered").start(ctx, dir)
 	if err != nil {
@@ -103,7 +103,8 @@ func (h *hadoop) fillTags(ctx context.Context, r *report, dir, table string, sha
 	return s, nil
 }
 
-// p50 of asking, the first time left out: it fills caches on all sides.
+// p50 returns the median time of a query. The first query is left out: it fills caches on all
+// sides.
 func p50(ctx context.Context, s *server, ask request) (float64, error) {
 	if _, err := ask(ctx, s); err != nil {
 		return 0, err

@@ -21,8 +21,8 @@ const (
 	wideStep  = time.Minute
 )
 
-// hbaseWide asks for the sum of all samples of many series over two hours: us and a TSD on the same
-// tables. Four times as many series show how the time grows.
+// hbaseWide queries the sum of all samples of many series over two hours, from tsdbridge and from a
+// TSD on the same tables. Four times as many series show how the time grows.
 func hbaseWide(ctx context.Context, r *report) error {
 	h, err := startHadoop(ctx, r)
 	if err != nil {
@@ -41,7 +41,8 @@ func hbaseWide(ctx context.Context, r *report) error {
 	return nil
 }
 
-// wideReads fills tables with some series and asks both for all of them. It returns our time.
+// wideReads fills tables with series and queries all of them from both. It returns the time of
+// tsdbridge.
 func (h *hadoop) wideReads(ctx context.Context, r *report, series int) (float64, error) {
 	table := fmt.Sprint("wide", series)
 	if err := h.create(ctx, table); err != nil {
@@ -101,7 +102,8 @@ func (h *hadoop) compareWide(ctx context.Context, r *report, s *server, tsd *clu
 	return times[0], nil
 }
 
-// p50s is p50 of several requests that take turns, so that both see the same load of the machine.
+// p50s is p50 of several requests that take turns, so that all run under the same load of the
+// machine.
 func p50s(ctx context.Context, s *server, ask ...request) ([]float64, error) {
 	times := make([][]float64, len(ask))
 	for round := range 1 + leastARound {

@@ -10,19 +10,17 @@ import (
 	"github.com/tsdbridge/tsdbridge/e2e/load"
 )
 
-// ingested is what one run of sending a corpus to one server showed.
+// ingested contains the figures of one run of sending a corpus to one server.
 type ingested struct {
-	samples int
-	stored  int           // found by asking
-	took    time.Duration // until the last acknowledgement
-	// seconds of the server, with what followed until it was quiet and with its end
-	cpu float64
-	// seconds of ours: what sending takes away from the server on the same cores
-	generator float64
-	rss, peak float64 // bytes, quiet and greatest
-	disk      int64   // bytes, compacted; settled says whether the server could be made to
-	settled   error
-	busy      int // answers that asked to come again
+	samples   int
+	stored    int           // samples found by queries
+	took      time.Duration // until the last acknowledgement
+	cpu       float64       // seconds of the server, until it was quiet and for its end
+	generator float64       // seconds of this process, which shares the cores with the server
+	rss, peak float64       // bytes, when the server was quiet and at most
+	disk      int64         // bytes, compacted
+	settled   error         // why disk is not compacted
+	busy      int           // answers that asked to try again
 	p50, p99  time.Duration
 }
 
@@ -66,7 +64,7 @@ func ingest(ctx context.Context, p program, c *load.Corpus) (r ingested, err err
 	if s.settle != nil {
 		r.disk, r.settled = s.settle(ctx, s)
 	}
-	asked := s.usage().cpu - after.cpu // is not the writer's work
+	asked := s.usage().cpu - after.cpu // not caused by the writes
 	life, err := s.proc.stop()
 	if err != nil {
 		return r, err
@@ -81,8 +79,8 @@ func ingest(ctx context.Context, p program, c *load.Corpus) (r ingested, err err
 	return r, nil
 }
 
-// storedAll counts what is stored until it is everything, or no more comes: text protocols say
-// nothing when they are done.
+// storedAll counts the stored samples until they are complete or no more appear: text protocols
+// have no acknowledgement.
 func (s *server) storedAll(ctx context.Context, c *load.Corpus) (n int, err error) {
 	for last := -1; n != c.Samples && n != last; {
 		if last = n; n > 0 {

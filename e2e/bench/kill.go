@@ -14,8 +14,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/e2e/load"
 )
 
-// A drill crashes a server under load again and again on one directory, and wants back what it
-// acknowledged.
+// A drill crashes a server under load again and again on one directory, and checks that everything
+// acknowledged is found.
 type drill struct {
 	kills   int
 	shape   load.Shape
@@ -27,7 +27,7 @@ type drill struct {
 	crashes []crash
 }
 
-// A crash is one SIGKILL and what came after.
+// A crash is one SIGKILL and its consequences.
 type crash struct {
 	acked       int           // samples, so far
 	firstAnswer time.Duration // from the start of the process to its answer to a query
@@ -36,8 +36,8 @@ type crash struct {
 
 const drillBatch = 2000
 
-// newDrill prepares so many samples of 10 000 series, the last of them now: they stay in the log
-// for want of a whole hour.
+// newDrill prepares so many samples of 10 000 series. The last ones are of now, so their hour is
+// not over and they stay in the log.
 func newDrill(kills, samples int) *drill {
 	shape := load.Shape{Seed: 1, Series: 10_000, Steps: samples / 10_000, Interval: 10 * time.Second, End: end()}
 	return &drill{
@@ -63,7 +63,7 @@ func (d *drill) run(ctx context.Context, p program) error {
 		share := d.corpus.Samples / (d.kills + 1)
 		until := d.sender.Acked() + share/2 + rand.IntN(share)
 		if i == d.kills-1 {
-			until = d.corpus.Samples // the last one finds everything in the log
+			until = d.corpus.Samples // at the last crash everything is in the log
 		}
 		if err := d.crash(ctx, until); err != nil {
 			return fmt.Errorf("crash %d: %w", i+1, err)
@@ -85,7 +85,7 @@ func (d *drill) crash(ctx context.Context, until int) error {
 	d.server.proc.kill()
 	stop()
 	if until < d.corpus.Samples {
-		<-loaded // the end of its connections: how it is told depends on where it was
+		<-loaded // its connections have ended; which error that gives depends on where it was
 	}
 	begin := time.Now()
 	if err := d.server.run(ctx); err != nil {
@@ -103,8 +103,8 @@ func (d *drill) crash(ctx context.Context, until int) error {
 	return nil
 }
 
-// waitAcked returns when so many samples have been acknowledged. Loading that ends before is an
-// error.
+// waitAcked returns when so many samples have been acknowledged. If the load ends earlier, it
+// returns an error.
 func (d *drill) waitAcked(ctx context.Context, want int, loaded <-chan error) error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -140,7 +140,7 @@ func (s *server) answers(ctx context.Context, shape load.Shape) error {
 }
 
 func (d *drill) compare(ctx context.Context, f *finding) error {
-	d.truth.forget()
+	d.truth.reset()
 	err := d.server.scan(ctx, d.shape.Start(), d.shape.End, 10*time.Minute, func(t *prompb.TimeSeries) { d.truth.add(f, t) })
 	if err != nil {
 		return err
@@ -149,11 +149,11 @@ func (d *drill) compare(ctx context.Context, f *finding) error {
 	for i := range done {
 		done[i] = d.sender.Done(i)
 	}
-	d.truth.judge(f, done)
+	d.truth.check(f, done)
 	return nil
 }
 
-// lines are those of the table, of a drill with a name.
+// lines returns the lines of the table for a drill with a name.
 func (d *drill) lines(name string, limit bool) []line {
 	slowest := slices.MaxFunc(d.crashes, func(a, b crash) int { return int(a.firstAnswer - b.firstAnswer) })
 	wrong := 0.0
@@ -170,7 +170,7 @@ func (d *drill) lines(name string, limit bool) []line {
 	return all
 }
 
-// embeddedDrill is the row of the table.
+// embeddedDrill measures the row "kill" of the table.
 func embeddedDrill(ctx context.Context, r *report) error {
 	d := newDrill(r.kills, r.scaled(3_000_000))
 	d.log = r.log
@@ -181,7 +181,7 @@ func embeddedDrill(ctx context.Context, r *report) error {
 	return nil
 }
 
-// killDrill is the command: the drill alone, which fails when anything is missing.
+// killDrill is the command kill: the drills alone. It fails when anything is missing.
 func killDrill(ctx context.Context, r *report) error {
 	for name, drill := range map[string]func(context.Context, *report) error{"kill": embeddedDrill, "kill-hbase": hbaseDrill} {
 		if !r.chosen(name) {

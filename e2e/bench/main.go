@@ -1,10 +1,10 @@
-// Command bench measures the adapter beside its peers on one machine and prints the table of bars
-// that the project holds itself to. It starts every server itself, on the loopback interface and in
-// temporary directories, and sees only their front doors.
+// Command bench compares the adapter with its peers on one machine and prints a table of figures
+// with the bars that the project sets for itself. It starts every server itself, on the loopback
+// interface and in temporary directories, and uses only their public ports.
 //
-//	bench [flags]        the table; e2e/bench/RESULTS.md holds the last one
-//	bench kill [flags]   crashes under load, and what was acknowledged before them
-//	bench soak [flags]   everything at once for a while, within a limit of memory
+//	bench [flags]        the table; e2e/bench/RESULTS.md contains the last one
+//	bench kill [flags]   crashes under load; everything acknowledged must be found
+//	bench soak [flags]   everything at once for some minutes, within a limit of memory
 package main
 
 import (
@@ -86,8 +86,8 @@ func withReport(ctx context.Context, o options, measure func(context.Context, *r
 	return err
 }
 
-// table measures the rows asked for. One that fails does not keep the others from being measured,
-// nor the file from holding them: a run takes an hour.
+// table measures the requested rows. A run takes an hour, so when one row fails the others are
+// still measured and written to the file.
 func table(ctx context.Context, r *report) error {
 	var errs []error
 	for _, row := range rows {

@@ -24,7 +24,8 @@ type process struct {
 	err       error         // how it ended; read after done
 }
 
-// spawn starts a program whose output is appended to a file log in dir. It dies with us.
+// spawn starts a program whose output is appended to a file log in dir. The kernel kills it when
+// this process ends.
 func spawn(dir, path string, args ...string) (*process, error) {
 	p := &process{name: filepath.Base(path), log: filepath.Join(dir, "log"), done: make(chan struct{})}
 	out, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
@@ -56,7 +57,7 @@ func (p *process) pid() int { return p.cmd.Process.Pid }
 
 // kill ends the process as a crash would and waits until it is gone.
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // that it has ended already is no error
+	_ = p.cmd.Process.Kill() // an error means that it has ended already
 	<-p.done
 }
 
@@ -87,7 +88,7 @@ func (p *process) ended() error {
 
 var errEnded = errors.New("process ended")
 
-// tail returns the end of what it printed.
+// tail returns the end of its output.
 func (p *process) tail() string {
 	all, err := os.ReadFile(p.log)
 	if err != nil {
@@ -100,7 +101,7 @@ func (p *process) tail() string {
 	return string(bytes.TrimSpace(all))
 }
 
-// until asks again and again until ask is content, the process ends or the time is up.
+// until repeats ask until it succeeds, the process ends or the time is up.
 func until(ctx context.Context, limit time.Duration, ask func(context.Context) error) error {
 	const pause = 5 * time.Millisecond
 	ctx, cancel := context.WithTimeout(ctx, limit)

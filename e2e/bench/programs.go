@@ -17,8 +17,8 @@ const (
 	victoriaPackage  = "victoria-metrics" // of Debian, and the name of its program
 )
 
-// programs are what the benchmarks start. A peer that cannot be had stays empty, and missing says
-// why.
+// programs are the servers that the benchmarks start. A peer that is not available stays empty, and
+// missing has the reason.
 type programs struct {
 	ours, victoria, prometheus program
 	missing                    map[string]error // by name
@@ -73,7 +73,7 @@ func output(ctx context.Context, name string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// checkout names the commit that is measured.
+// checkout returns the commit that is measured.
 func checkout(ctx context.Context) string {
 	version, err := output(ctx, "git", "describe", "--always", "--dirty")
 	if err != nil {
@@ -82,7 +82,7 @@ func checkout(ctx context.Context) string {
 	return version
 }
 
-// ours returns the adapter on the embedded engine, with what it acknowledges on disk.
+// ours returns the adapter on the embedded engine. What it acknowledges is on disk.
 func ours(path, version string) program {
 	return program{
 		name: oursName, path: path, version: version, write: "/api/v1/write", put: "/api/put", one: true, ready: "/-/ready",
@@ -102,7 +102,7 @@ func ours(path, version string) program {
 
 func victoriaProgram(ctx context.Context, path string) (program, error) {
 	version, err := output(ctx, path, "-version")
-	if err == nil && version == "" { // Debian's does not say
+	if err == nil && version == "" { // Debian's build prints no version
 		if version, err = output(ctx, "dpkg-query", "-W", "-f", "${Package} ${Version}", victoriaPackage); err != nil {
 			version, err = "unknown version", nil
 		}
@@ -156,8 +156,8 @@ func prometheusProgram(path, version string) program {
 	}
 }
 
-// prometheusBinary is built once for a version and kept where the end-to-end tests keep theirs: it
-// takes minutes.
+// prometheusBinary builds Prometheus once for each version, which takes minutes. The end-to-end
+// tests use the same binary.
 func prometheusBinary(ctx context.Context) (path, version string, err error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/e2e/load"
 )
 
-// One series of a host, and the metric that 128 series of each host have.
+// One series of a host, and a metric of which each host has 128 series.
 const (
 	oneSeries = `node_network_receive_bytes_total{instance="host-0001.dc1.example.com:9100",device="eth0"}`
 	cpuMetric = "node_cpu_seconds_total"
@@ -130,8 +130,8 @@ func render(target string, span time.Duration) func(dataset) (request, error) {
 	}
 }
 
-// graphiteExtent counts what render or find returned. Points without a value are none: who says how
-// many there are is not agreed on.
+// graphiteExtent counts what render or find returned. It leaves out points without a value: servers
+// differ in how many of these they return.
 func graphiteExtent(answer []byte) (extent, error) {
 	var all []struct {
 		Datapoints [][2]*float64

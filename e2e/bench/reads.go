@@ -10,7 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/e2e/load"
 )
 
-// A question is asked of every server that has the data, and should be answered alike.
+// A question is sent to every server that has the data. All answers should be alike.
 type question struct {
 	name string
 	bar  map[string]bar // by peer; nil: at most the best peer's time
@@ -21,13 +21,13 @@ type question struct {
 // A request asks a server once and returns the answer.
 type request func(ctx context.Context, s *server) ([]byte, error)
 
-// extent is what an answer holds; two servers that agree there say the same, as far as is looked
-// at.
+// extent is the size of an answer. Answers of the same extent count as equal: the values are not
+// compared.
 type extent struct{ series, points int }
 
 func (e extent) String() string { return fmt.Sprintf("%d × %d", e.series, e.points) }
 
-// dataset is what the servers hold while they are asked.
+// dataset is the data of the servers.
 type dataset struct {
 	load.Shape
 	groups int // values of the label grp
@@ -47,7 +47,8 @@ type reads struct {
 	measure   func(answer []byte) (extent, error)
 }
 
-// requests of each round: enough for a median, few where an answer takes long.
+// A round lasts roundTime, within these limits of requests: enough for a median, few where an
+// answer takes long.
 const (
 	roundTime   = 3 * time.Second
 	mostARound  = 200
@@ -87,7 +88,7 @@ func (q reads) run(ctx context.Context, r *report) error {
 	return nil
 }
 
-// fill starts the servers with the data in them.
+// fill starts the servers and writes the data into them.
 func (q reads) fill(ctx context.Context, r *report, d dataset) ([]*server, error) {
 	corpus := load.Encode(d.Shape, q.format, connections, 2000)
 	var servers []*server
@@ -132,7 +133,7 @@ type answered struct {
 	err    error
 }
 
-// ask asks all servers in turns and takes the median of all their times.
+// ask sends a question to all servers in turns and takes the median of their times.
 func (q reads) ask(ctx context.Context, r *report, one question, d dataset, servers []*server) (map[*server]*answered, error) {
 	req, err := one.prepare(d)
 	if err != nil {
@@ -163,7 +164,7 @@ func (q reads) ask(ctx context.Context, r *report, one question, d dataset, serv
 	return answers, nil
 }
 
-// round asks one server for a while. The first answer is looked at and its time left out.
+// round sends a question to one server repeatedly. The first answer is checked and not timed.
 func (q reads) round(ctx context.Context, s *server, req request, a *answered) ([]float64, error) {
 	answer, err := req(ctx, s)
 	if err != nil {
@@ -196,7 +197,7 @@ func answersRow(q question, servers []*server, answers map[*server]*answered) []
 	return row
 }
 
-// compare sets our time beside the best peer's, or that of the peer which the question names.
+// compare compares our time with that of the best peer, or of the peer that the question names.
 func (q question) compare(r *report, servers []*server, answers map[*server]*answered) line {
 	l := line{what: q.name, unit: milliseconds, ours: math.NaN(), theirs: math.NaN(), bar: atMost(1), why: "no peer answers this"}
 	var mine *answered

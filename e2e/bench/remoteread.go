@@ -17,7 +17,8 @@ import (
 // everything matches all series that have a name.
 var everything = []*prompb.LabelMatcher{{Type: prompb.LabelMatcher_RE, Name: "__name__", Value: ".+"}}
 
-// readRequest returns the body that asks for unstreamed samples of from to to, both inclusive.
+// readRequest returns the body of a request for unstreamed samples of the time between from and to,
+// both inclusive.
 func readRequest(from, to time.Time, matchers []*prompb.LabelMatcher) ([]byte, error) {
 	raw, err := (&prompb.ReadRequest{
 		Queries: []*prompb.Query{{StartTimestampMs: from.UnixMilli(), EndTimestampMs: to.UnixMilli(), Matchers: matchers}},
@@ -25,7 +26,7 @@ func readRequest(from, to time.Time, matchers []*prompb.LabelMatcher) ([]byte, e
 	return snappy.Encode(nil, raw), err
 }
 
-// remoteRead sends such a body and returns the answer as it came, compressed.
+// remoteRead sends such a body and returns the compressed answer.
 func (s *server) remoteRead(ctx context.Context, body []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.http+"/api/v1/read", bytes.NewReader(body))
 	if err != nil {
@@ -61,8 +62,8 @@ func parseRead(answer []byte) ([]*prompb.TimeSeries, error) {
 	return r.Results[0].Timeseries, nil
 }
 
-// scan calls f with everything that is stored of a time, to excluded, in pieces: a series comes
-// once for each.
+// scan calls f with all stored samples from from until before to. It reads them in several
+// requests, so a series may come several times.
 func (s *server) scan(ctx context.Context, from, to time.Time, piece time.Duration, f func(*prompb.TimeSeries)) error {
 	for from.Before(to) {
 		next := from.Add(piece)
@@ -89,16 +90,17 @@ func (s *server) scan(ctx context.Context, from, to time.Time, piece time.Durati
 	return nil
 }
 
-// countByReading is program.count where there is remote read.
+// countByReading is program.count of servers with remote read.
 func countByReading(ctx context.Context, s *server, shape load.Shape) (n int, err error) {
 	err = s.scan(ctx, shape.Start(), shape.End, time.Hour, func(t *prompb.TimeSeries) { n += len(t.Samples) })
 	return n, err
 }
 
-// countByQuery is program.count where count_over_time keeps series apart that differ by their names
-// alone: in VictoriaMetrics.
+// countByQuery is program.count of VictoriaMetrics, where count_over_time keeps series apart that
+// differ only by their names.
 func countByQuery(ctx context.Context, s *server, shape load.Shape) (int, error) {
-	// A range excludes its beginning and includes its end, a shape the other way round.
+	// A range excludes its start and includes its end; a shape includes its start and excludes its
+	// end.
 	expr := fmt.Sprintf(`sum(count_over_time({__name__=~".+"}[%dms]))`, shape.End.Sub(shape.Start()).Milliseconds())
 	v, err := s.instant(ctx, expr, shape.End.Add(-time.Millisecond))
 	if err != nil || len(v) == 0 {

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// A report gathers what was measured.
+// A report collects the results.
 type report struct {
 	options
 	programs *programs
 	began    time.Time
-	load     string // of the machine before we came
+	load     string // of the machine before the run
 	lines    []line
 	details  []grid
 	notes    []string
@@ -35,7 +35,7 @@ func (r *report) scaled(n int) int {
 	return n
 }
 
-// log says what is being done.
+// log reports progress.
 func (r *report) log(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, time.Now().Format("15:04:05 ")+format+"\n", args...)
 }
@@ -44,7 +44,7 @@ func (r *report) note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
 
-// save writes what there is so far to the file asked for.
+// save writes the results so far to the file of -out.
 func (r *report) save() error {
 	if r.out == "" {
 		return nil
@@ -55,7 +55,7 @@ func (r *report) save() error {
 }
 
 func (r *report) writeTo(w io.Writer) {
-	fmt.Fprintf(w, "# tsdbridge beside its peers\n\n")
+	fmt.Fprintf(w, "# tsdbridge compared with its peers\n\n")
 	fmt.Fprintf(w, "%s, %d cores in use (GOMAXPROCS), %s, %s. Load average before the start: %s.\n",
 		machine(), runtime.GOMAXPROCS(0), runtime.Version(), r.began.Format(time.DateOnly), r.load)
 	fmt.Fprintf(w, "Medians of %d runs; servers take turns and begin empty; load generator and server share the cores, so CPU seconds per million\n"+

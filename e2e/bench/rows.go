@@ -27,7 +27,7 @@ var rows = []row{
 	{"carbon-tagged", writes{format: load.CarbonTagged, steps: 500, batch: 2000, against: []versus{{victoriaName, perSecond, atLeast(1)}}}.measure},
 	{"telnet", writes{format: load.Telnet, steps: 500, batch: 2000, against: []versus{{victoriaName, perSecond, atLeast(1)}}}.measure},
 	{"put2000", writes{format: load.Put, steps: 500, batch: 2000, against: []versus{{victoriaName, perSecond, atLeast(1)}}}.measure},
-	{"sight", firstSight},
+	{"register", registerRow},
 	{"kill", embeddedDrill},
 	{"hbase", hbaseRow},
 	{"tag-hbase", hbaseTag},
@@ -53,18 +53,18 @@ type versus struct {
 	bar  bar
 }
 
-// connections are those of every ingesting run.
+// connections is how many connections each ingesting run uses.
 const connections = 4
 
-// writes sends a format to us and to the peers that are compared with.
+// writes sends a format to tsdbridge and to the peers of its comparisons.
 type writes struct {
 	format       load.Format
 	steps, batch int
 	against      []versus
 }
 
-// end returns the time when the data of a benchmark ends: a moment ago, for servers refuse what is
-// older or newer than they like.
+// end returns the time when the data of a benchmark ends: a moment ago, because servers refuse
+// samples that are too old or too new.
 func end() time.Time { return time.Now().Truncate(15 * time.Second).Add(-time.Minute) }
 
 func (w writes) measure(ctx context.Context, r *report) error {
@@ -93,7 +93,7 @@ func (w writes) measure(ctx context.Context, r *report) error {
 	return nil
 }
 
-// writersOf are we and the peers that a row compares with, as far as they are there.
+// writersOf returns tsdbridge and the installed peers that a row compares it with.
 func (r *report) writersOf(w writes) []program {
 	names := map[string]bool{oursName: true}
 	for _, v := range w.against {
@@ -108,7 +108,7 @@ func (r *report) writersOf(w writes) []program {
 	return all
 }
 
-// ingests are the runs of one server.
+// ingests contains the runs of one server.
 type ingests struct {
 	program
 	runs []ingested
@@ -123,7 +123,7 @@ func (all *ingests) add(one ingested, err error) {
 	all.runs = append(all.runs, one)
 }
 
-// figure returns the median of a unit, NaN and a reason where there is none.
+// figure returns the median of a unit; without one, NaN and the reason.
 func (all *ingests) figure(u unit) float64 {
 	var figures []float64
 	for _, one := range all.runs {
@@ -141,7 +141,7 @@ func (all *ingests) figure(u unit) float64 {
 	return median(figures)
 }
 
-// wrong returns which run did not store what was sent.
+// wrong describes the first run that did not store what was sent.
 func (all *ingests) wrong() string {
 	for _, one := range all.runs {
 		if one.stored != one.samples {
@@ -173,7 +173,7 @@ func (r *report) compare(w writes, all map[string]*ingests) {
 	}
 }
 
-// name returns the format, with what else the row is known by.
+// name returns the name of the row: the format and what distinguishes the row from others.
 func (w writes) name() string {
 	if w.format == load.Put {
 		return fmt.Sprintf("%s, %d a request", w.format, w.batch)

@@ -17,25 +17,25 @@ import (
 	"github.com/tsdbridge/tsdbridge/e2e/load"
 )
 
-// A program is a server that can be started, each time with nothing in it.
+// A program is a server that can be started, each time without data.
 type program struct {
 	name, path, version string
-	// args are its flags, with its data in the directory data, for addresses to listen on.
+	// args returns its flags: data is the directory of its data, a the addresses to listen on.
 	args func(data string, a addresses) []string
-	// path of remote write
+	// write is the path of remote write.
 	write string
-	// path of OpenTSDB's HTTP put
+	// put is the path of OpenTSDB's HTTP put.
 	put string
-	// telnet and HTTP put are on one port, as a TSD has them
+	// one reports that telnet and HTTP put share a port, as in a TSD.
 	one bool
-	// path that answers 200 when it can be asked
+	// ready is the path that answers 200 when the server can be queried.
 	ready string
-	// samples that are stored
+	// count returns how many samples of the shape are stored.
 	count func(ctx context.Context, s *server, shape load.Shape) (int, error)
-	// settle brings what it has on disk into its last form and returns the bytes; nil: they are as
-	// they are.
+	// settle compacts the files completely and returns their bytes; nil: they are counted as they
+	// are.
 	settle func(ctx context.Context, s *server) (int64, error)
-	// compact does the same once the server has stopped.
+	// compact does the same after the server has stopped.
 	compact func(ctx context.Context, s *server) error
 }
 
@@ -52,8 +52,7 @@ type server struct {
 	client *http.Client
 }
 
-// start runs a program in dir and waits until it can be asked. Data that is there from an earlier
-// start is kept.
+// start runs a program in dir and waits until it can be queried. It keeps data of an earlier start.
 func (p program) start(ctx context.Context, dir string) (*server, error) {
 	var last error
 	// A port that was free when it was chosen may be taken before the server binds it: choose
@@ -119,7 +118,7 @@ func (s *server) target(f load.Format) load.Target {
 	}
 }
 
-// get asks the server and returns the body of a 200.
+// get sends a GET request and returns the body of a 200.
 func (s *server) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
 	target := "http://" + s.http + path
 	if len(query) > 0 {
@@ -148,7 +147,7 @@ func (s *server) do(ctx context.Context, method, target string) ([]byte, error) 
 // usage of the server's process.
 func (s *server) usage() usage { return usageOf(int(s.pid.Load())) }
 
-// quiet waits until the server does next to nothing for two seconds.
+// quiet waits until the server has used almost no CPU for two seconds.
 func (s *server) quiet(ctx context.Context) error { return quiet(ctx, s.usage) }
 
 func quiet(ctx context.Context, of func() usage) error {

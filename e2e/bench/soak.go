@@ -15,9 +15,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/e2e/load"
 )
 
-// A soak runs the adapter for a while with everything at once: all write protocols, some at the
-// present and some far back, questions, orderly restarts and crashes. Memory must stay below a
-// limit, and all samples must be there at the end, once.
+// A soak runs the adapter for some minutes with everything at once: all write protocols, some with
+// current and some with old times, queries, orderly restarts and crashes. Memory must stay below a
+// limit, and at the end each sample must be there exactly once.
 type soak struct {
 	server *server
 	limit  float64 // bytes of RSS
@@ -25,8 +25,8 @@ type soak struct {
 	feeds  []*feed
 	begin  time.Time
 
-	// grows by one when questions are to stop, and by one when they may go on: odd while none
-	// asks
+	// life grows by one when questions must stop, and by one when they may go on: it is odd while
+	// none is asked.
 	life    atomic.Int64
 	asked   atomic.Int64
 	highest atomic.Uint64 // RSS, bytes
@@ -38,10 +38,10 @@ type soak struct {
 type feed struct {
 	format load.Format
 	series int
-	old    bool // goes back in time, an hour a round; else it follows the clock, a step a second
+	old    bool // its times go back an hour each round; else they follow the clock, a step a second
 	batch  int
 	sent   int       // samples acknowledged, or read to their end
-	until  time.Time // where the last round ended, or began for an old one
+	until  time.Time // where the times of the last round ended; for an old feed, where they began
 }
 
 func newFeeds(begin time.Time, scaled func(int) int) []*feed {
@@ -59,13 +59,13 @@ func newFeeds(begin time.Time, scaled func(int) int) []*feed {
 	return feeds
 }
 
-// acknowledges reports whether a sender of the feed knows what has arrived, and sends the rest
-// again after a crash.
+// acknowledges reports whether the protocol has acknowledgements. Then the sender repeats the rest
+// after a crash.
 func (f *feed) acknowledges() bool {
 	return f.format == load.RemoteWrite1 || f.format == load.RemoteWrite2 || f.format == load.Put
 }
 
-// env returns the label that tells the feed's series from those of the others.
+// env returns the value of the label that distinguishes the series of the feed.
 func (f *feed) env() string { return strings.ReplaceAll(string(f.format), " ", "-") }
 
 // next returns what the feed sends in a round.
@@ -84,7 +84,7 @@ func (f *feed) next(now time.Time) load.Shape {
 
 const (
 	roundLength  = 5 * time.Second // at least
-	restartEvery = 6               // rounds; by turns in order and by a crash
+	restartEvery = 6               // rounds; alternately orderly and by a crash
 )
 
 func soakCommand(ctx context.Context, r *report) error {
@@ -116,18 +116,18 @@ func soakCommand(ctx context.Context, r *report) error {
 	return nil
 }
 
-// run does rounds until the time is up, with questions and a watch on memory beside them.
+// run sends rounds until the time is up. Meanwhile it asks questions and watches the memory.
 func (s *soak) run(ctx context.Context, deadline time.Time) error {
-	beside, stop := context.WithCancel(ctx)
-	group, beside := errgroup.WithContext(beside)
-	group.Go(func() error { return s.watch(beside) })
+	running, stop := context.WithCancel(ctx)
+	group, running := errgroup.WithContext(running)
+	group.Go(func() error { return s.watch(running) })
 	for _, q := range soakQuestions {
-		group.Go(func() error { return s.ask(beside, q) })
+		group.Go(func() error { return s.ask(running, q) })
 	}
 	group.Go(func() error {
 		defer stop()
 		for round := 1; time.Now().Before(deadline); round++ {
-			if err := s.round(beside, round); err != nil {
+			if err := s.round(running, round); err != nil {
 				return fmt.Errorf("round %d: %w", round, err)
 			}
 		}
@@ -140,8 +140,8 @@ func (s *soak) run(ctx context.Context, deadline time.Time) error {
 	return err
 }
 
-// round lets every feed send its part; those that know acknowledgements do it over a restart now
-// and then, after the others.
+// round lets every feed send its part. In some rounds the server is restarted while the feeds with
+// acknowledgements send, after the others.
 func (s *soak) round(ctx context.Context, n int) error {
 	begin := time.Now()
 	var acknowledged, others []*load.Sender
@@ -186,7 +186,7 @@ func sendAll(ctx context.Context, senders []*load.Sender) error {
 // interrupt restarts the server while it is written to. The senders send again what was not
 // acknowledged.
 func (s *soak) interrupt(ctx context.Context, senders []*load.Sender, crash bool) error {
-	// What came without acknowledgements is stored when the server has nothing more to do.
+	// Samples without acknowledgements are stored when the server is quiet.
 	s.life.Add(1)
 	if err := s.server.quiet(ctx); err != nil {
 		return err
@@ -204,7 +204,7 @@ func (s *soak) interrupt(ctx context.Context, senders []*load.Sender, crash bool
 	})
 	err = errors.Join(err, s.restart(ctx, crash))
 	for range senders {
-		<-ended // most by a broken connection
+		<-ended // usually by a broken connection
 	}
 	if err != nil {
 		return err

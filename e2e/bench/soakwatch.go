@@ -11,7 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/e2e/load"
 )
 
-// soakQuestions are asked again and again while the soak writes.
+// soakQuestions are asked repeatedly while the soak writes.
 var soakQuestions = []func(now time.Time) (path string, query url.Values){
 	func(now time.Time) (string, url.Values) {
 		return "/api/v1/query_range", url.Values{
@@ -33,7 +33,7 @@ var soakQuestions = []func(now time.Time) (path string, query url.Values){
 	func(now time.Time) (string, url.Values) { return "/api/v1/label/instance/values", nil },
 }
 
-// ask puts one question until ctx ends. Any failure but one by a restart ends the soak.
+// ask repeats one question until ctx ends. A failure ends the soak unless a restart caused it.
 func (s *soak) ask(ctx context.Context, q func(time.Time) (string, url.Values)) error {
 	const pause = 200 * time.Millisecond
 	for {
@@ -59,7 +59,7 @@ func (s *soak) ask(ctx context.Context, q func(time.Time) (string, url.Values)) 
 	}
 }
 
-// watch looks at the memory of the server until ctx ends.
+// watch records the memory of the server until ctx ends.
 func (s *soak) watch(ctx context.Context) error {
 	const pause = 200 * time.Millisecond
 	for {
@@ -76,7 +76,7 @@ func (s *soak) watch(ctx context.Context) error {
 	}
 }
 
-// check wants every sample of every feed, once.
+// check returns an error unless each sample of each feed is stored once.
 func (s *soak) check(ctx context.Context) error {
 	if err := s.server.quiet(ctx); err != nil {
 		return err
@@ -94,8 +94,8 @@ func (s *soak) check(ctx context.Context) error {
 	return err
 }
 
-// counts returns the samples stored of each feed, by env. The dotted names of carbon have no such
-// label.
+// counts returns how many samples of each feed are stored, by env. The dotted names of carbon have
+// no such label.
 func (s *soak) counts(ctx context.Context) (map[string]int, error) {
 	counts := map[string]int{}
 	add := func(t *prompb.TimeSeries) {

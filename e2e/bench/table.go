@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// unit is how a figure is written.
+// unit determines how a figure is written.
 type unit string
 
 const (
@@ -22,7 +22,7 @@ const (
 	cells          unit = "cells/sample"
 )
 
-// write writes a value with three digits, as people read it.
+// write returns a value as text with three digits.
 func (u unit) write(v float64) string {
 	switch {
 	case math.IsNaN(v):
@@ -44,9 +44,9 @@ func (u unit) write(v float64) string {
 	}
 }
 
-// A bar is what a figure of ours must reach: so many times the peer's, or so much by itself.
+// A bar is the requirement on one of our figures: a multiple of the peer's, or an absolute value.
 type bar struct {
-	least  bool // at least; else at most
+	least  bool // the figure must be at least that much; else at most
 	limit  float64
 	ofPeer bool
 }
@@ -59,16 +59,17 @@ func (b bar) holds(value float64) bool {
 	return b.least && value >= b.limit || !b.least && value <= b.limit
 }
 
-// A line of the table compares one figure. What could not be measured is NaN, and why says so.
+// A line of the table compares one figure. A figure that could not be measured is NaN, and why has
+// the reason.
 type line struct {
 	what       string
 	unit       unit
 	ours       float64
-	peer       string // whose the other figure is
+	peer       string // the owner of the other figure
 	theirs     float64
 	bar        bar
 	why        string
-	wrongCount string // what was stored is not what was sent
+	wrongCount string // how the stored samples differ from those sent
 }
 
 func (l line) ratio() float64 { return l.ours / l.theirs }
@@ -116,10 +117,10 @@ func (l line) cells() []string {
 	return []string{l.what, l.unit.write(l.ours), theirs, ratio, l.barText(), l.verdict()}
 }
 
-// A grid is a table of Markdown with columns of one width, which people read as it is.
+// A grid is a Markdown table whose columns are aligned, so that it is readable as plain text.
 type grid struct {
 	title string
-	rows  [][]string // the first one are the heads
+	rows  [][]string // the first one contains the headings
 }
 
 func (g grid) writeTo(w io.Writer) {
@@ -155,7 +156,7 @@ func dashes(widths []int) []string {
 	return row
 }
 
-// bars returns the table of what the issue asks for.
+// bars returns the table of all bars.
 func bars(lines []line) grid {
 	g := grid{rows: [][]string{{"what", "tsdbridge", "peer", "ratio", "bar", "holds"}}}
 	for _, l := range lines {
@@ -164,7 +165,7 @@ func bars(lines []line) grid {
 	return g
 }
 
-// median of figures; NaN of none.
+// median returns the median of figures; NaN without any.
 func median(all []float64) float64 {
 	if len(all) == 0 {
 		return math.NaN()
@@ -177,7 +178,7 @@ func median(all []float64) float64 {
 	return all[len(all)/2]
 }
 
-// firstLine returns the beginning of an error, without what would end a cell.
+// firstLine returns the first line of an error, without characters that would end a cell.
 func firstLine(err error) string {
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	text = text[:min(len(text), 100)]

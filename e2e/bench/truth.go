@@ -11,7 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/e2e/load"
 )
 
-// truth is everything that a corpus sends, to be compared with what a server has.
+// truth is everything that a corpus sends. It is compared with what a server has stored.
 type truth struct {
 	series map[string]*trueSeries // by labels
 	batch  int
@@ -21,8 +21,8 @@ type trueSeries struct {
 	lane     int
 	times    []int64
 	values   []float64
-	requests []int // of the lane
-	found    []int // how often
+	requests []int // for each sample, the number of its request in the lane
+	found    []int // for each sample, how often it was found
 }
 
 func newTruth(shape load.Shape, lanes, batch int) *truth {
@@ -60,13 +60,13 @@ func keyOfLabels(labels []prompb.Label) string {
 	return b.String()
 }
 
-// A finding is how what is stored differs from what was sent.
+// A finding counts how the stored samples differ from those sent.
 type finding struct {
-	acked    int // samples
-	missing  int // of those
+	acked    int // acknowledged samples
+	missing  int // acknowledged samples that are not there
 	invented int // samples that were never sent, or not yet
-	changed  int // that have another value
-	twice    int
+	changed  int // samples with another value
+	twice    int // samples that were returned more than once
 	example  string
 }
 
@@ -80,14 +80,14 @@ func (f *finding) see(what *int, format string, args ...any) {
 	}
 }
 
-// forget begins a comparison.
-func (t *truth) forget() {
+// reset begins a comparison.
+func (t *truth) reset() {
 	for _, s := range t.series {
 		clear(s.found)
 	}
 }
 
-// add takes what a server returned for a series, or a piece of it.
+// add compares what a server returned for a series, or for a part of it.
 func (t *truth) add(f *finding, got *prompb.TimeSeries) {
 	key := keyOfLabels(got.Labels)
 	s := t.series[key]
@@ -109,10 +109,10 @@ func (t *truth) add(f *finding, got *prompb.TimeSeries) {
 	}
 }
 
-// judge looks at everything once all has been added. Requests before done of their lane were
-// acknowledged; the one that follows was under way when the server was killed, and may be there or
-// not, in whole or in part.
-func (t *truth) judge(f *finding, done []int) {
+// check completes the finding after all results have been added. done is the number of acknowledged
+// requests of each lane. The next request was under way when the server was killed: it may be
+// stored completely, in part or not at all.
+func (t *truth) check(f *finding, done []int) {
 	for key, s := range t.series {
 		for i, n := range s.found {
 			acked := s.requests[i] < done[s.lane]

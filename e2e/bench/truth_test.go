@@ -14,7 +14,8 @@ import (
 // lane.
 var sent = load.Shape{Seed: 3, Series: 600, Steps: 4, Interval: 10 * time.Second, End: time.Unix(1_700_000_000, 0)}
 
-// stored returns everything up to the requests done of each lane, as a server would return it.
+// stored returns the samples of the first requests of each lane, as many as done states, as a
+// server would return them.
 func stored(done []int) map[string]*prompb.TimeSeries {
 	all := map[string]*prompb.TimeSeries{}
 	for i, lane := range sent.Lanes(len(done)) {
@@ -78,7 +79,7 @@ func TestTruth(t *testing.T) {
 				}
 				all.add(&got, s)
 			}
-			all.judge(&got, test.done)
+			all.check(&got, test.done)
 			got.example = ""
 			if got != test.want {
 				t.Errorf("found %v, want %v", got, test.want)

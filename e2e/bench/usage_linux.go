@@ -9,17 +9,16 @@ import (
 	"syscall"
 )
 
-// ticks are the units of time in /proc/PID/stat a second; the kernel shows every architecture a
-// hundred.
+// ticks is how many units of time of /proc/PID/stat make a second: 100 on every architecture.
 const ticks = 100
 
-// usage is what processes have spent and hold.
+// usage is the CPU time that processes have used, and their memory.
 type usage struct {
 	cpu       float64 // seconds, user and system
 	rss, peak float64 // bytes; peak since the processes began
 }
 
-// usageOf adds up processes. One that has ended counts nothing.
+// usageOf returns the sum over processes. A process that has ended counts as zero.
 func usageOf(pids ...int) usage {
 	var u usage
 	for _, pid := range pids {
@@ -54,7 +53,7 @@ func kilobytes(status []byte, field string) float64 {
 // dieWithParent has the kernel end the servers of a benchmark that was killed.
 func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
-// machine returns what the figures were taken on.
+// machine describes the machine of the measurement.
 func machine() string {
 	cpu, _ := os.ReadFile("/proc/cpuinfo")
 	model := "unknown CPU"

@@ -12,12 +12,12 @@ import (
 	"strings"
 )
 
-// errNoJava says what to install; Java and Maven are the only things that the tests need beside Go.
+// errNoJava names what to install. Java and Maven are all that the tests need in addition to Go.
 var errNoJava = errors.New("java and mvn are needed: apt-get install openjdk-17-jre-headless maven")
 
 // classpath resolves a pom to the class path that java takes. Maven runs once for each content of
-// the pom: the answer is kept in the user's cache directory and good as long as all the jars it
-// names exist.
+// the pom: the result is kept in the user's cache directory and is valid as long as all its jars
+// exist.
 func classpath(ctx context.Context, pom []byte) (string, error) {
 	if _, err := exec.LookPath("java"); err != nil {
 		return "", fmt.Errorf("%w (%w)", errNoJava, err)
@@ -73,8 +73,7 @@ func resolve(ctx context.Context, pom []byte) (string, error) {
 	return withoutReload4j(strings.TrimSpace(string(all))), nil
 }
 
-// withoutReload4j drops the second logger that Hadoop brings: with it on the class path log4j 2
-// would be shadowed.
+// withoutReload4j removes the second logger that Hadoop brings: it would shadow log4j 2.
 func withoutReload4j(jars string) string {
 	var keep []string
 	for jar := range strings.SplitSeq(jars, string(os.PathListSeparator)) {
@@ -94,9 +93,9 @@ func allExist(jars string) bool {
 	return true
 }
 
-// javaArgs returns the flags without which HBase and OpenTSDB do not run, or not rightly, on Java
-// 17. Above all java.nio must be open: without it HBase's FuzzyRowFilter takes another path and
-// returns wrong rows.
+// javaArgs returns the flags that HBase and OpenTSDB need to run correctly on Java 17. The most
+// important one opens java.nio: without it HBase's FuzzyRowFilter takes another path and returns
+// wrong rows.
 func javaArgs(heapMB int) []string {
 	args := []string{
 		fmt.Sprintf("-Xmx%dm", heapMB), "-XX:+UseSerialGC",

@@ -1,7 +1,6 @@
 // Package cluster starts a real Apache HBase and real OpenTSDB TSDs for the tests, from Maven
 // artifacts, on free loopback ports. It starts, kills and restarts processes and knows their
-// configuration; it never looks at what is in the tables, nor creates any: that is the work of what
-// is tested.
+// configuration. It never reads or creates tables: that is the task of the tested program.
 package cluster
 
 import (
@@ -23,7 +22,7 @@ var hbasePOM []byte
 type Options struct {
 	// HeapMB is the greatest heap of the JVM in megabytes (default 1024).
 	HeapMB int
-	// Site adds to hbase-site.xml, or replaces what is there.
+	// Site contains additional and replaced settings of hbase-site.xml.
 	Site map[string]string
 }
 
@@ -41,8 +40,8 @@ type Cluster struct {
 	tsds []*TSD
 }
 
-// HBase starts a cluster for a test and kills it at the test's end, showing its log if the test
-// went wrong. It skips the test unless TSDBRIDGE_E2E=1 is set.
+// HBase starts a cluster for a test and kills it at the test's end, and shows its log if the test
+// failed. It skips the test unless TSDBRIDGE_E2E=1 is set.
 func HBase(tb testing.TB, o Options) *Cluster {
 	tb.Helper()
 	if os.Getenv("TSDBRIDGE_E2E") != "1" {

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// dieWithParent makes the kernel kill a child when the thread that started it ends, so that a
-// killed test leaves no JVM behind.
+// dieWithParent makes the kernel kill a child when the thread that started it ends, so that no JVM
+// outlives a killed test.
 func dieWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

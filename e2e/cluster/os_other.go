@@ -4,8 +4,8 @@ package cluster
 
 import "syscall"
 
-// Only Linux can tie a child to its parent; elsewhere a killed test may leave a JVM behind, and two
-// first runs at once may disturb each other.
+// Only Linux can tie a child to its parent; elsewhere the JVM of a killed test may keep running,
+// and two first runs at once may disturb each other.
 
 func dieWithParent() *syscall.SysProcAttr { return nil }
 

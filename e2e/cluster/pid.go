@@ -1,7 +1,6 @@
 package cluster
 
-// PID returns the process of HBase: ZooKeeper, master and region server. It is another after
-// Restart.
+// PID returns the process of HBase: ZooKeeper, master and region server. Restart changes it.
 func (c *Cluster) PID() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

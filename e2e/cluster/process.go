@@ -22,8 +22,8 @@ type process struct {
 	err       error         // how it ended; read after done
 }
 
-// spawn starts a child that writes to the file log (appending, so that a restart keeps what was
-// said before).
+// spawn starts a child that writes to the file log (appending, so that a restart keeps the earlier
+// output).
 func spawn(name, log string, cmd *exec.Cmd) (*process, error) {
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -53,7 +53,7 @@ func spawn(name, log string, cmd *exec.Cmd) (*process, error) {
 // kill ends the process as a crash would.
 func (p *process) kill() {
 	if p != nil {
-		_ = p.cmd.Process.Kill() // that it has ended already is no error
+		_ = p.cmd.Process.Kill() // an error means that it has ended already
 		<-p.done
 	}
 }

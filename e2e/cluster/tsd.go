@@ -27,7 +27,7 @@ type TSDOptions struct {
 	Compaction bool
 	// HeapMB is the greatest heap of the JVM in megabytes (default 512).
 	HeapMB int
-	// Config adds to opentsdb.conf, or replaces what is there.
+	// Config contains additional and replaced settings of opentsdb.conf.
 	Config map[string]string
 }
 
@@ -87,8 +87,8 @@ func (t *TSD) Stop() error { return t.jvm.stop() }
 
 // Tool runs one of OpenTSDB's command-line tools with the TSD's configuration, by the name of its
 // class in net.opentsdb.tools (Fsck, UidManager, DumpSeries, TextImporter, ...), and returns what
-// it printed, less what it says about itself. UidManager says nothing without --verbose as its
-// first argument.
+// it printed, without the lines about its own start. UidManager prints nothing without --verbose as
+// its first argument.
 func (t *TSD) Tool(ctx context.Context, class string, args ...string) (string, error) {
 	conf := filepath.Join(t.dir, "tool.conf")
 	text, err := os.ReadFile(t.conf)

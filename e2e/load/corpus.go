@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// Format is a wire form of samples.
+// Format is a wire format of samples.
 type Format string
 
-// The formats. Those of OpenTSDB and the tagged one of carbon have the labels as tags, with the
-// letters that OpenTSDB does not take replaced; carbon's plain names are dc.host.metric and the
-// values of the labels that a host's series differ by.
+// The formats. Those of OpenTSDB and the tagged format of carbon have the labels as tags;
+// characters that OpenTSDB does not accept are replaced. Carbon's plain names are dc.host.metric
+// and the values of the labels that distinguish the series of a host.
 const (
 	RemoteWrite1 Format = "remote_write 1.0"
 	RemoteWrite2 Format = "remote_write 2.0"
@@ -20,14 +20,14 @@ const (
 	Put          Format = "HTTP put"
 )
 
-// Request is a body, or so many lines, ready to be sent.
+// Request is an encoded body, or several encoded lines.
 type Request struct {
 	Body    []byte
 	Samples int
 	Step    int // of the last sample
 }
 
-// Corpus is everything that a run sends, encoded before the clock starts.
+// Corpus is everything that a run sends, encoded before the measurement.
 type Corpus struct {
 	Format  Format
 	Shape   Shape
@@ -36,7 +36,7 @@ type Corpus struct {
 	Bytes   int64
 }
 
-// encoder gathers samples into a request. What it returns is good until the next one is begun.
+// encoder collects samples into a request. The request is valid until the next one is begun.
 type encoder interface {
 	add(s Sample)
 	finish() []byte
@@ -55,7 +55,7 @@ func (f Format) encoder() encoder {
 	}
 }
 
-// Encode makes the requests of a shape, of so many samples each, for so many connections.
+// Encode encodes the samples of a shape, batch in each request, for a number of connections.
 func Encode(shape Shape, format Format, connections, batch int) *Corpus {
 	c := &Corpus{Format: format, Shape: shape, Lanes: make([][]Request, connections)}
 	lanes := shape.Lanes(connections)

@@ -5,13 +5,13 @@ import (
 	"strconv"
 )
 
-// SeriesPerHost is how many series each host has.
+// SeriesPerHost is the number of series of each host.
 const SeriesPerHost = 500
 
-// CPUSeries of them are of node_cpu_seconds_total.
+// CPUSeries is how many of these are of node_cpu_seconds_total.
 const CPUSeries = 128
 
-// A template is what one series of every host has of its own.
+// A template contains what distinguishes one series of a host from its others.
 type template struct {
 	name   string
 	kind   kind

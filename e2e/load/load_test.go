@@ -17,7 +17,7 @@ import (
 
 var small = Shape{Seed: 7, Series: 2*SeriesPerHost + 3, Steps: 3, Interval: 15 * time.Second, End: time.Unix(1_700_000_000, 0), Tail: 250, TailSteps: 2}
 
-// A point is what arrives of a sample: the text of its series and its numbers.
+// A point is a received sample: the text of its series and its numbers.
 type point struct {
 	Series string
 	Time   int64
@@ -62,7 +62,7 @@ func TestEncode(t *testing.T) {
 				for n, r := range c.Lanes[i] {
 					decoded := test.decode(t, r.Body)
 					if len(decoded) != r.Samples || r.Samples != batch && n < len(c.Lanes[i])-1 {
-						t.Fatalf("request %d holds %d samples and says %d", n, len(decoded), r.Samples)
+						t.Fatalf("request %d has %d samples and states %d", n, len(decoded), r.Samples)
 					}
 					got = append(got, decoded...)
 				}
@@ -179,7 +179,7 @@ func decodePut(t *testing.T, body []byte) (all []point) {
 	return all
 }
 
-// The mixture of kinds is the one with which the peers' figures were measured.
+// The mixture of kinds of series is that of the published measurements of the peers.
 func TestHostTemplates(t *testing.T) {
 	kinds := map[kind]int{}
 	for _, template := range templates {

@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// pace keeps the lanes of one run within maxAhead steps of the slowest.
+// pace lets no lane of a run get more than maxAhead steps ahead of the slowest.
 type pace struct {
 	mu    sync.Mutex // guards all below
 	moved sync.Cond
-	steps []int // of each lane; math.MaxInt: it has left
-	free  bool  // no lane waits any more
+	steps []int // of each lane; math.MaxInt: it has ended
+	free  bool  // no lane needs to wait
 }
 
 func newPace(lanes int) *pace {
@@ -20,7 +20,7 @@ func newPace(lanes int) *pace {
 	return p
 }
 
-// wait returns when the lane may send what belongs to the step.
+// wait returns when the lane may send the samples of the step.
 func (p *pace) wait(lane, step int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -33,10 +33,10 @@ func (p *pace) wait(lane, step int) {
 	}
 }
 
-// leave lets the others go on without the lane.
+// leave ends a lane: the others do not wait for it any longer.
 func (p *pace) leave(lane int) { p.set(func() { p.steps[lane] = math.MaxInt }) }
 
-// release lets all go on.
+// release lets all lanes continue without waiting.
 func (p *pace) release() { p.set(func() { p.free = true }) }
 
 func (p *pace) set(change func()) {

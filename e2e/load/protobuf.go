@@ -13,7 +13,8 @@ func appendBytes[T string | []byte](b []byte, field byte, v T) []byte {
 	return append(b, v...)
 }
 
-// appendSample appends the content of a Sample, which both versions have: value 1, milliseconds 2.
+// appendSample appends the content of a Sample, which is the same in both versions: value 1,
+// milliseconds 2.
 func appendSample(b []byte, s Sample) []byte {
 	b = binary.LittleEndian.AppendUint64(append(b, 1<<3|1), math.Float64bits(s.Value))
 	return binary.AppendUvarint(append(b, 2<<3), uint64(s.Time))

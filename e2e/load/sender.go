@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// maxAhead is how many steps a connection may be ahead of the slowest: senders of one time are near
-// each other, and Prometheus refuses what is much older than its newest sample.
+// maxAhead is how many steps a connection may be ahead of the slowest. Real senders are at about
+// the same time, and Prometheus refuses samples that are much older than its newest one.
 const maxAhead = 40
 
 // A Sender sends a corpus, each lane on a connection of its own, one request after the other.
 type Sender struct {
 	corpus *Corpus
 	target Target
-	next   []atomic.Int64 // of each lane, the first request that was not acknowledged
+	next   []atomic.Int64 // for each lane, the first request without an acknowledgement
 	acked  atomic.Int64   // samples
-	busy   atomic.Int64   // answers that asked to come again
+	busy   atomic.Int64   // answers that asked to try again
 	lanes  []laneTimes
 }
 
@@ -29,15 +29,15 @@ type laneTimes struct {
 	took []time.Duration
 }
 
-// NewSender sends nothing yet.
+// NewSender returns a sender that has sent nothing yet.
 func NewSender(c *Corpus, to Target) *Sender {
 	return &Sender{corpus: c, target: to, next: make([]atomic.Int64, len(c.Lanes)), lanes: make([]laneTimes, len(c.Lanes))}
 }
 
-// Run sends what has not been acknowledged, until everything is, ctx ends or something fails. It
-// may be called again: then the request that failed is sent again. On the protocols without
-// acknowledgement a request counts when it is written; Run returns when the server has read
-// everything and closed the connections.
+// Run sends the requests without an acknowledgement until all have one, ctx ends or a request
+// fails. A further call begins with the request that failed. With protocols that have no
+// acknowledgements a request counts when it is written; Run returns when the server has read
+// everything and has closed the connections.
 func (s *Sender) Run(ctx context.Context) error {
 	p := newPace(len(s.corpus.Lanes))
 	group, ctx := errgroup.WithContext(ctx)
@@ -78,7 +78,7 @@ func (s *Sender) lane(ctx context.Context, i int, p *pace) error {
 	return conn.finish(ctx)
 }
 
-// send tries again while the server asks for that, as senders do.
+// send repeats a request while the server asks for that.
 func (s *Sender) send(ctx context.Context, c connection, body []byte) error {
 	const pause, waitTimeout = 50 * time.Millisecond, 2 * time.Minute
 	for begin := time.Now(); ; {
@@ -98,7 +98,7 @@ func (s *Sender) send(ctx context.Context, c connection, body []byte) error {
 // Acked returns how many samples have been acknowledged.
 func (s *Sender) Acked() int { return int(s.acked.Load()) }
 
-// Busy returns how often a server asked to come again.
+// Busy returns how often a server asked to try again.
 func (s *Sender) Busy() int { return int(s.busy.Load()) }
 
 // Done returns how many requests of a lane have been acknowledged.

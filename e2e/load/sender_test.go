@@ -34,8 +34,8 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 // The sender repeats a request to a busy server; another failure ends the run, and the next run
-// begins with what was not acknowledged. Nothing is left out, and nothing is sent twice except the
-// one request whose answer was cut off by a failure on the other lane.
+// begins with the first request without an acknowledgement. Nothing is left out. Only the request
+// whose answer was cut off by a failure on the other lane is sent twice.
 func TestSenderGoesOn(t *testing.T) {
 	answers := map[int]int{3: http.StatusServiceUnavailable, 4: http.StatusTooManyRequests, 25: http.StatusInternalServerError}
 	r := &receiver{bodies: map[string]int{}, answer: func(n int) int {
@@ -134,7 +134,7 @@ func TestSenderStops(t *testing.T) {
 	}
 }
 
-// A lane waits for the slowest, but no longer once that has left.
+// A lane waits for the slowest lane until that has ended.
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPace(2)

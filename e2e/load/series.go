@@ -11,17 +11,16 @@ import (
 // Label is a name and a value.
 type Label struct{ Name, Value string }
 
-// A Series is a set of labels, __name__ among them, sorted by name, and the source of its values.
+// A Series is a set of labels with __name__, sorted by name, and generates its values.
 type Series struct {
 	Labels []Label
-	// Host is the number of the host that has the series; its samples all have one offset within
-	// the step.
+	// Host is the number of its host. All samples of a host have the same offset within the step.
 	Host int
 
 	kind  kind
 	state uint64  // of the random numbers
 	value float64 // the last one
-	rate  float64 // what a counter gains a step, about
+	rate  float64 // about how much a counter gains in a step
 }
 
 // Name returns the metric's name.
@@ -36,8 +35,8 @@ func (s *Series) Label(name string) string {
 	return s.Labels[i].Value
 }
 
-// ChurnMetric names the series of Shape.Tail, which have a label grp, a hundred series each, and a
-// label pod.
+// ChurnMetric is the name of the series of Shape.Tail. They have a label grp, each value of which
+// is shared by a hundred series, and a label pod.
 const ChurnMetric = "churn_metric"
 
 // hostSeries makes series number i of the hosts.
@@ -52,8 +51,8 @@ func hostSeries(shape Shape, i int) Series {
 	return s
 }
 
-// churnSeries makes series number i of the tail. Their hosts follow the first ones, which are so
-// many.
+// churnSeries makes series number i of the tail. The numbers of its hosts follow those of the first
+// hosts.
 func churnSeries(shape Shape, hosts, i int) Series {
 	dc := "dc" + strconv.Itoa(i/SeriesPerHost%4)
 	s := Series{Host: hosts + i/SeriesPerHost, kind: counter, state: shape.Seed<<40 + 1<<39 + uint64(i)}
@@ -75,7 +74,7 @@ func (s *Series) label(labels []Label) {
 	s.Labels = labels
 }
 
-// kind is how the values of a series go on.
+// kind is how the values of a series develop.
 type kind uint8
 
 const (
@@ -128,7 +127,7 @@ func (s *Series) next() float64 {
 	return s.value
 }
 
-// random is SplitMix64: a state of 8 bytes a series, and any state is a good one.
+// random is SplitMix64: it needs 8 bytes for each series and accepts any state.
 func (s *Series) random() uint64 {
 	s.state += 0x9e3779b97f4a7c15
 	z := s.state

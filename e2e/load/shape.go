@@ -6,17 +6,18 @@ import (
 	"time"
 )
 
-// Shape is how much data there is and when: every series has a sample each step.
+// Shape is the amount and the time of the data: every series has a sample in each step.
 type Shape struct {
 	Seed uint64
-	// label of that name, prod if empty: shapes of different ones have no series in common, except
-	// under dotted paths
+	// Env is the value of the label env, prod if empty. Shapes with different values have no series
+	// in common, except under dotted paths.
 	Env      string
-	Series   int // of hosts
+	Series   int // of all hosts together
 	Steps    int
 	Interval time.Duration // of steps; whole milliseconds
 	End      time.Time     // after the last step
-	// Tail is how many series of ChurnMetric there are beside, in the last TailSteps steps alone.
+	// Tail is the number of additional series, of ChurnMetric. They only have samples in the last
+	// TailSteps steps.
 	Tail, TailSteps int
 }
 
@@ -25,24 +26,24 @@ func (s Shape) env() string { return cmp.Or(s.Env, "prod") }
 // Samples returns how many samples the shape has.
 func (s Shape) Samples() int { return s.Series*s.Steps + s.Tail*s.TailSteps }
 
-// Start returns the time when the first step is, and Stop when the last one has ended.
+// Start returns the time of the first step.
 func (s Shape) Start() time.Time { return s.End.Add(-time.Duration(s.Steps) * s.Interval) }
 
-// at returns the millisecond of a host's sample in a step. The offsets of the hosts stay below an
-// interval.
+// at returns the time of a host's samples in a step, in milliseconds. The offset of a host is less
+// than the interval.
 func (s Shape) at(step, host int) int64 {
 	interval := s.Interval.Milliseconds()
 	return s.Start().UnixMilli() + int64(step)*interval + int64(host)*997%interval
 }
 
-// Lane is the part of a shape that one connection sends: it has its series to itself, so that their
-// samples arrive in order of time.
+// Lane is the part of a shape that one connection sends. No other lane has its series, so their
+// samples arrive in the order of time.
 type Lane struct {
 	shape      Shape
 	host, tail []Series
 }
 
-// Lanes makes the series and deals them to n lanes.
+// Lanes makes the series and distributes them among n lanes.
 func (s Shape) Lanes(n int) []Lane {
 	lanes := make([]Lane, n)
 	hosts := (s.Series + SeriesPerHost - 1) / SeriesPerHost
@@ -71,7 +72,8 @@ type Sample struct {
 	Step   int
 }
 
-// Each calls f with all samples, step by step. It can be done once: values follow one another.
+// Each calls f with all samples, step by step. It can be called once, because each value depends on
+// the one before.
 func (l *Lane) Each(f func(Sample)) {
 	for step := range l.shape.Steps {
 		l.stepOf(l.host, step, f)

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// A Target is where a server takes a format.
+// A Target is the address of a server for a format.
 type Target struct {
 	URL  string // of the HTTP formats
 	Addr string // host:port of the others
 }
 
-// connection carries requests to a server.
+// connection sends requests to a server.
 type connection interface {
 	send(ctx context.Context, body []byte) error
 	// finish returns when the server has read everything.
@@ -60,7 +60,7 @@ type poster struct {
 	header http.Header
 }
 
-// statusError is an answer that is no success.
+// statusError is an answer with a status of an error.
 type statusError struct {
 	status int
 	text   string
@@ -68,7 +68,7 @@ type statusError struct {
 
 func (e *statusError) Error() string { return fmt.Sprintf("status %d: %s", e.status, e.text) }
 
-// isBusy reports whether the server asked to come again.
+// isBusy reports whether the server asked to try again.
 func isBusy(err error) bool {
 	var status *statusError
 	return errors.As(err, &status) && (status.status == http.StatusServiceUnavailable || status.status == http.StatusTooManyRequests)
@@ -99,7 +99,7 @@ func (p *poster) finish(context.Context) error { return nil }
 
 func (p *poster) close() { p.client.CloseIdleConnections() }
 
-// liner writes lines to a TCP connection. What the server says is a complaint about one.
+// liner writes lines to a TCP connection. Each line of the server is a complaint about one of them.
 type liner struct {
 	conn  *net.TCPConn
 	said  chan error   // how reading ended: nil when the server closed the connection in order

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// The letters of our labels that names of OpenTSDB and of carbon cannot have.
+// Characters of our labels that names of OpenTSDB and of carbon cannot contain.
 var (
 	tagLetters  = strings.NewReplacer(":", "_")
 	pathLetters = strings.NewReplacer(".", "_", ":", "_", "/", "_")
 )
 
-// Path returns the dotted name of a series: dc, host, metric, and what tells it from the others of
-// the host and metric.
+// Path returns the dotted name of a series: dc, host, metric, and what distinguishes the series
+// from others of the same host and metric.
 func (s *Series) Path() string {
 	host, _, _ := strings.Cut(s.Label("instance"), ":")
 	parts := []string{s.Label("dc"), pathLetters.Replace(host), s.Name()}
@@ -26,7 +26,7 @@ func (s *Series) Path() string {
 	return strings.Join(parts, ".")
 }
 
-// tags writes the labels but the name.
+// tags writes all labels except the name.
 func (s *Series) tags(before, between string) string {
 	var b strings.Builder
 	for _, l := range s.Labels {
@@ -37,7 +37,7 @@ func (s *Series) tags(before, between string) string {
 	return b.String()
 }
 
-// affixes are what stands before and behind the numbers of a series.
+// affixes are the text before and after the numbers of a line.
 type affixes struct{ before, after string }
 
 // lines encodes carbon's and telnet's lines.
@@ -58,7 +58,7 @@ func (e *lines) add(s Sample) {
 	}
 	e.text = append(e.text, a.before...)
 	if e.format == Telnet {
-		// VictoriaMetrics takes seconds alone here: milliseconds it drops, and says nothing.
+		// VictoriaMetrics accepts seconds only: it drops points with milliseconds silently.
 		e.text = append(strconv.AppendInt(e.text, s.Time/1000, 10), ' ')
 		e.text = appendValue(e.text, s.Value)
 	} else {

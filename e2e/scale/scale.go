@@ -16,8 +16,8 @@ const Marker = "scale:"
 // Full reports whether full sizes were asked for.
 func Full() bool { return os.Getenv(Env) == "1" }
 
-// Of returns how many of what the test does: short with -short, full in an acceptance run, and ci
-// otherwise. It logs the number.
+// Of returns the size of a test: short with -short, full in an acceptance run, and ci otherwise.
+// what names the unit. Of logs the size.
 func Of[N int | uint64](t testing.TB, what string, short, ci, full N) N {
 	t.Helper()
 	n := ci

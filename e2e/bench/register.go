@@ -10,19 +10,20 @@ import (
 	"github.com/tsdbridge/tsdbridge/e2e/load"
 )
 
-// sighted is the cost of registering many new series.
-type sighted struct {
+// registration is the cost of registering many new series.
+type registration struct {
 	series   int
-	took     time.Duration // of the first sample of each
-	cpu      float64       // seconds, until quiet
-	rss      float64       // bytes, after further samples of all of them
-	further  float64       // samples/s of those
+	took     time.Duration // to send the first sample of each series
+	cpu      float64       // seconds, until the server was quiet
+	rss      float64       // bytes, after further samples of all series
+	further  float64       // samples/s of these
 	stored   int
 	expected int
 }
 
-// firstSight sends a sample of each of many series to servers that are empty, and then a few more.
-func firstSight(ctx context.Context, r *report) error {
+// registerRow sends one sample of each of many series to empty servers, and then a few more of
+// each.
+func registerRow(ctx context.Context, r *report) error {
 	const further = 3 // steps
 	now := end()
 	step := 15 * time.Second
@@ -31,34 +32,35 @@ func firstSight(ctx context.Context, r *report) error {
 	corpora := []*load.Corpus{
 		load.Encode(first, load.RemoteWrite1, connections, 2000), load.Encode(then, load.RemoteWrite1, connections, 2000),
 	}
-	all := map[string][]sighted{}
+	all := map[string][]registration{}
 	programs := []program{r.programs.ours, r.programs.victoria, r.programs.prometheus}
 	for range r.runs {
 		for _, p := range programs {
 			if p.name == "" {
 				continue
 			}
-			one, err := sight(ctx, p, corpora)
+			one, err := register(ctx, p, corpora)
 			if err != nil {
 				if p.name == oursName || ctx.Err() != nil {
 					return err
 				}
-				r.note("first sight: %s", firstLine(err))
+				r.note("new series: %s", firstLine(err))
 				continue
 			}
 			all[p.name] = append(all[p.name], one)
-			r.log("first sight: %s: %s, %.0f B a series", p.name, perSecond.write(one.rate()), one.bytes())
+			r.log("new series: %s: %s, %.0f B a series", p.name, perSecond.write(one.rate()), one.bytes())
 		}
 	}
-	r.compareSights(all)
-	r.sightDetails(programs, all, first.Series)
+	r.compareRegistrations(all)
+	r.registrationDetails(programs, all, first.Series)
 	return nil
 }
 
-func (s sighted) rate() float64  { return float64(s.series) / s.took.Seconds() }
-func (s sighted) bytes() float64 { return s.rss / float64(s.series) }
+func (s registration) rate() float64  { return float64(s.series) / s.took.Seconds() }
+func (s registration) bytes() float64 { return s.rss / float64(s.series) }
 
-func sight(ctx context.Context, p program, corpora []*load.Corpus) (r sighted, err error) {
+// register sends the corpora to a fresh server.
+func register(ctx context.Context, p program, corpora []*load.Corpus) (r registration, err error) {
 	dir, err := os.MkdirTemp("", "tsdbridge-bench")
 	if err != nil {
 		return r, err
@@ -91,7 +93,7 @@ func sight(ctx context.Context, p program, corpora []*load.Corpus) (r sighted, e
 	return r, nil
 }
 
-// take sends a corpus, waits until the server is quiet and says how long the sending took.
+// take sends a corpus, waits until the server is quiet, and returns how long the sending took.
 func (s *server) take(ctx context.Context, c *load.Corpus) (time.Duration, error) {
 	begin := time.Now()
 	if err := load.NewSender(c, s.target(c.Format)).Run(ctx); err != nil {
@@ -101,7 +103,7 @@ func (s *server) take(ctx context.Context, c *load.Corpus) (time.Duration, error
 	return took, s.quiet(ctx)
 }
 
-func (r *report) compareSights(all map[string][]sighted) {
+func (r *report) compareRegistrations(all map[string][]registration) {
 	mine := all[oursName]
 	wrong := ""
 	for _, one := range mine {
@@ -113,7 +115,7 @@ func (r *report) compareSights(all map[string][]sighted) {
 	if len(all[peer]) == 0 {
 		peer = ""
 	}
-	of := func(name string, f func(sighted) float64) float64 {
+	of := func(name string, f func(registration) float64) float64 {
 		var figures []float64
 		for _, one := range all[name] {
 			figures = append(figures, f(one))
@@ -126,11 +128,11 @@ func (r *report) compareSights(all map[string][]sighted) {
 	for _, l := range []struct {
 		what string
 		unit unit
-		of   func(sighted) float64
+		of   func(registration) float64
 		bar  bar
 	}{
-		{"first sight, series/s", perSecond, sighted.rate, atLeastItself(250_000)},
-		{"memory of a series", bytesPerSeries, sighted.bytes, atMostItself(1024)},
+		{"new series/s", perSecond, registration.rate, atLeastItself(250_000)},
+		{"memory of a series", bytesPerSeries, registration.bytes, atMostItself(1024)},
 	} {
 		r.lines = append(r.lines, line{
 			what: fmt.Sprintf("%s, %d series", l.what, mine[0].series), unit: l.unit, ours: of(oursName, l.of), peer: peer, theirs: of(peer, l.of), bar: l.bar,
@@ -139,9 +141,9 @@ func (r *report) compareSights(all map[string][]sighted) {
 	}
 }
 
-func (r *report) sightDetails(programs []program, all map[string][]sighted, series int) {
+func (r *report) registrationDetails(programs []program, all map[string][]registration, series int) {
 	g := grid{
-		title: fmt.Sprintf("First sight of %d series, remote_write 1.0", series),
+		title: fmt.Sprintf("Registering %d series, remote_write 1.0", series),
 		rows:  [][]string{{"server", "new series/s", "CPU-s per M new", "RSS MiB", "further samples/s", "found"}},
 	}
 	for _, p := range programs {
