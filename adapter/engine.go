@@ -82,13 +82,12 @@ func (noCloser) Close() error { return nil }
 
 // TableOptions are how "tables create" creates the tables on HBase.
 type TableOptions struct {
-	// number of regions of the data table, or row keys in hex, comma-separated
-	Splits      string
+	Splits      string        // regions of the data table: a number, or row keys in hex, comma-separated
 	Compression string        // auto, none, gz, snappy, lz4, zstd, lzo
 	Encoding    string        // none, prefix, diff, fast_diff, row_index_v1
 	BlockSize   int64         // of the data table, bytes
-	TTL         time.Duration // of the data table; 0: for ever
-	DryRun      bool
+	TTL         time.Duration // of the data table; 0: rows are kept for ever
+	DryRun      bool          // print the statements instead of creating tables
 }
 
 // CreateTables creates the four tables on HBase. In a dry run it prints the statements for HBase's

@@ -25,13 +25,11 @@ const (
 type GraphiteOptions struct {
 	graphite.Options
 
-	DefaultTree  string   // --graphite.default-tree
-	Templates    []string // --graphite.template
-	InverseTrees string   // --graphite.inverse-trees: all, none or names
-	TreeIndex    string   // --graphite.tree-index: memory or table
-
-	// Trees are declared in the configuration file, under trees.
-	Trees []TreeConfig
+	DefaultTree  string       // --graphite.default-tree
+	Templates    []string     // --graphite.template
+	InverseTrees string       // --graphite.inverse-trees: all, none or names
+	TreeIndex    string       // --graphite.tree-index: memory or table
+	Trees        []TreeConfig // of the configuration file, under trees
 }
 
 // DefaultGraphiteOptions returns the options without any flag.

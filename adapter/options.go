@@ -61,31 +61,21 @@ type Options struct {
 	LogBytes          int64         // --write.log.max-bytes
 	FlushInterval     time.Duration // --write.buffer.flush-interval; 0: as fits the mode
 	HeadBytes         int64         // --write.buffer.max-bytes
-	// --write.max-active-series: that the process knows; 0: as many as fit a third of the machine's
-	// memory; -1: no limit
-	ActiveSeries int
-	// --write.max-new-series-per-second: on average, over 10 seconds; 0: no limit
-	NewSeries    int
-	QueryTimeout time.Duration // --query.timeout: of one query or remote read, in any language
-	// --query.max-series: that a selector, a Graphite request or a search may find; 0: no limit
-	QuerySeries  int
-	QuerySamples int // --query.max-samples: that one query may hold, in any language
-	// --query.max-concurrency: of each of PromQL, remote read and Graphite
-	QueryParallel int
-	// --query.max-memory-bytes: of all queries of all languages; 0: a quarter of the machine's or
-	// the cgroup's
-	QueryMemory int64
-	ReadSamples int // of an unstreamed remote read; 0: QuerySamples
+	ActiveSeries      int           // --write.max-active-series; 0: as many as fit a third of the memory; -1: no limit
+	NewSeries         int           // --write.max-new-series-per-second: average over 10 seconds; 0: no limit
+	QueryTimeout      time.Duration // --query.timeout: of one query or remote read, in any language
+	QuerySeries       int           // --query.max-series: of a selector, a Graphite request or a search; 0: no limit
+	QuerySamples      int           // --query.max-samples: that one query may hold, in any language
+	QueryParallel     int           // --query.max-concurrency: of each of PromQL, remote read and Graphite
+	QueryMemory       int64         // --query.max-memory-bytes: of all queries; 0: a quarter of the machine's or cgroup's
+	ReadSamples       int           // of an unstreamed remote read; 0: QuerySamples
 
-	// Prometheus holds the limits of remote write, and --query.lookback-delta. Its limits that hold
-	// for all languages are set from the fields above.
-	Prometheus prom.Options
+	Prometheus prom.Options           // of remote write, and --query.lookback-delta; other limits come from the fields above
 	Carbon     graphite.CarbonOptions // --carbon.*
 	OpenTSDB   opentsdb.Options       // --opentsdb.*
 	Graphite   GraphiteOptions        // --graphite.*
 
-	// Flags are shown under /api/v1/status/flags.
-	Flags  map[string]string
+	Flags  map[string]string // shown under /api/v1/status/flags
 	Logger *slog.Logger
 	Now    func() time.Time
 }

@@ -17,10 +17,9 @@ import (
 
 // StoreOptions are the flags of the commands for an embedded store.
 type StoreOptions struct {
-	// --adapter-url: of the adapter that has the store open; empty: made of --web.listen-address
-	URL string
+	URL string // --adapter-url: of the adapter that has the store open; empty: from --web.listen-address
 	Dir string // of the backup
-	Fix bool   // --fix: mend what a check finds
+	Fix bool   // --fix: repair what a check finds
 }
 
 func compactAll(ctx context.Context, db kv.KV, o Options) error {

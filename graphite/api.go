@@ -41,13 +41,18 @@ type apiOptions struct {
 
 // Limits bound what a request may cost. Those of Series, Points, Nodes and Targets mean none at 0.
 type Limits struct {
-	Series  int           // that a request may read, and that a list may be made of
-	Points  int           // that a request may read or make
-	Nodes   int           // of trees that a pattern may match
-	Targets int           // of one request
-	Timeout time.Duration // of a request, waiting included; 0: none
-	// requests computed at once; others wait, and those that compute long let others go first. At
-	// least 1
+	// Series is how many series a request may read, and how many a list may be made of.
+	Series int
+	// Points is how many points a request may read or make.
+	Points int
+	// Nodes is how many nodes of trees a pattern may match.
+	Nodes int
+	// Targets is how many targets a request may have.
+	Targets int
+	// Timeout is how long a request may take, including its wait for a turn; 0: no limit.
+	Timeout time.Duration
+	// Concurrency is how many requests are computed at once, at least 1. The others wait, and
+	// requests that compute for long let others go first.
 	Concurrency int
 }
 

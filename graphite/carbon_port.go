@@ -12,16 +12,20 @@ import (
 
 // CarbonOptions are the settings of carbon's port.
 type CarbonOptions struct {
-	ListenAddress  string // --carbon.listen-address: of TCP and UDP; empty: no port
-	UDP            bool   // --carbon.udp: listen for datagrams too
-	MaxConnections int    // --carbon.max-connections: TCP connections at once
-	// --carbon.idle-timeout: a silent connection is closed after it; 0: never
+	// ListenAddress is --carbon.listen-address, of TCP and UDP; empty: no port.
+	ListenAddress string
+	// UDP is --carbon.udp: listen for datagrams too.
+	UDP bool
+	// MaxConnections is --carbon.max-connections: TCP connections at once.
+	MaxConnections int
+	// IdleTimeout is --carbon.idle-timeout: a silent connection is closed after it; 0: never.
 	IdleTimeout time.Duration
-	// --carbon.keep-open: skip the lines over which carbon closes a connection
+	// KeepOpen is --carbon.keep-open: lines over which carbon closes a connection are skipped.
 	KeepOpen bool
-	// --carbon.max-future: how far ahead of the clock a point may be; 0: any time
-	MaxFuture   time.Duration
-	SeriesCache int // --storage.series-cache: entries
+	// MaxFuture is --carbon.max-future: how far ahead of the clock a point may be; 0: no limit.
+	MaxFuture time.Duration
+	// SeriesCache is --storage.series-cache, in entries.
+	SeriesCache int
 }
 
 // DefaultCarbonOptions returns the settings without any flag.

@@ -17,12 +17,14 @@ import (
 // sinkOptions are what a carbonSink needs. All fields but Appends are wanted.
 type sinkOptions struct {
 	Appender storage.Appender
-	// Paths is the series of a Graphite name, plain or tagged. It must answer every name, and is
-	// called by several at once.
-	Paths        func(name string) storage.Series
-	CacheEntries int // series found by their names as they are sent
-	Appends      int // appends at once; 0: 4
-	// MaxFuture is --carbon.max-future: how far ahead of the clock a point may be; 0: any time, as
+	// Paths returns the series of a Graphite name, plain or tagged. It must accept every name and
+	// be safe for concurrent use.
+	Paths func(name string) storage.Series
+	// CacheEntries is how many series are found by their names as they are sent.
+	CacheEntries int
+	// Appends is how many appends run at once; 0: 4.
+	Appends int
+	// MaxFuture is --carbon.max-future: how far ahead of the clock a point may be; 0: no limit, as
 	// in carbon.
 	MaxFuture time.Duration
 

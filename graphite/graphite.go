@@ -27,27 +27,37 @@ import (
 // Options are the settings and the parts of Graphite's protocols. Fields with a flag have defaults;
 // the parts must be given.
 type Options struct {
-	Schemas string // --graphite.storage-schemas: a storage-schemas.conf of carbon; empty: none
-	// --graphite.storage-aggregation: a storage-aggregation.conf of carbon; empty: none
+	// Schemas is --graphite.storage-schemas: a storage-schemas.conf of carbon; empty: none.
+	Schemas string
+	// Aggregation is --graphite.storage-aggregation: a storage-aggregation.conf of carbon; empty:
+	// none.
 	Aggregation string
-	TimeZone    string // --graphite.time-zone: of times in requests without tz
-	UTF8Metrics bool   // --graphite.utf8-metrics: take letters beyond ASCII in unquoted targets
+	// TimeZone is --graphite.time-zone: of times in requests without tz.
+	TimeZone string
+	// UTF8Metrics is --graphite.utf8-metrics: letters beyond ASCII are accepted in unquoted
+	// targets.
+	UTF8Metrics bool
 	Limits      Limits
 	Carbon      CarbonOptions
 
-	Store     storage.Querier
-	Catalog   Catalog           // of the same store
-	Documents source.SeriesMeta // of the same store
+	Store storage.Querier
+	// Catalog and Documents are of the same store.
+	Catalog   Catalog
+	Documents source.SeriesMeta
 	Trees     source.Trees
 	Names     *translate.Translator
-	Appender  storage.Appender // takes new series of /tags/tagSeries
-	Points    storage.Appender // takes carbon's points and new series
-	Inverter  Inverter         // of Trees
+	// Appender takes new series of /tags/tagSeries.
+	Appender storage.Appender
+	// Points takes carbon's points and new series.
+	Points storage.Appender
+	// Inverter is of Trees.
+	Inverter Inverter
 	// Prepared is closed when Trees are known. Carbon's points wait for it: what a name means
 	// depends on the trees.
 	Prepared <-chan struct{}
 
-	// time that the store has for carbon's points when the process is told to stop
+	// ShutdownGrace is how long the store may take for carbon's points when the process is told to
+	// stop.
 	ShutdownGrace time.Duration
 	Logger        *slog.Logger
 	Registerer    prometheus.Registerer

@@ -13,12 +13,15 @@ import (
 
 // Options are what an Ingest needs.
 type Options struct {
-	Appender     storage.Appender
-	CacheEntries int // --storage.series-cache: series found by their bytes
-	Appends      int // appends at once, and as many calls for new series; 0: 4
-	// MaxFuture is how far ahead of the clock a point may be; 0: any time.
+	Appender storage.Appender
+	// CacheEntries is --storage.series-cache: how many series are found by their bytes.
+	CacheEntries int
+	// Appends is how many appends, and how many calls for new series, run at once; 0: 4.
+	Appends int
+	// MaxFuture is how far ahead of the clock a point may be; 0: no limit.
 	MaxFuture time.Duration
-	Now       func() time.Time // wanted with MaxFuture
+	// Now is needed with MaxFuture.
+	Now func() time.Time
 	// Forms makes points keep the form in which they came, as those of OpenTSDB's protocols do.
 	Forms bool
 }

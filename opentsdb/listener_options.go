@@ -13,16 +13,23 @@ import (
 
 // listenerOptions are what a listener needs. Logger, Registerer and Now must be given.
 type listenerOptions struct {
-	Address        string // --opentsdb.listen-address: telnet and HTTP; port 0 picks one
-	MaxConnections int    // --opentsdb.max-connections: at once; others wait to be accepted
-	// --opentsdb.idle-timeout: close a connection after so long without a byte; 0: never
+	// Address is --opentsdb.listen-address, of telnet and HTTP. Port 0 chooses a free port.
+	Address string
+	// MaxConnections is --opentsdb.max-connections: connections at once. Others wait to be
+	// accepted.
+	MaxConnections int
+	// IdleTimeout is --opentsdb.idle-timeout: a connection is closed after so long without a byte;
+	// 0: never.
 	IdleTimeout time.Duration
-	MaxLine     int // bytes of a line of telnet; a TSD takes 1024
-	ReadBuffer  int // bytes of one connection of telnet read ahead of the store
-	// time that requests under way and the store have when the process is told to stop
+	// MaxLine is how many bytes a line of telnet may have. A TSD accepts 1024.
+	MaxLine int
+	// ReadBuffer is how many bytes of a telnet connection are read ahead of the store.
+	ReadBuffer int
+	// ShutdownGrace is how long requests under way and the store may take when the process is told
+	// to stop.
 	ShutdownGrace time.Duration
 
-	// What the command version shows.
+	// Version, Revision and Build are the answer to the command version.
 	Version, Revision, Build string
 
 	Logger     *slog.Logger

@@ -21,24 +21,28 @@ import (
 // Options are the settings and the parts of OpenTSDB's protocols. DefaultOptions sets the settings;
 // the parts must be given.
 type Options struct {
-	// --opentsdb.listen-address: telnet and HTTP on one port; empty: no port
-	ListenAddress  string
-	MaxConnections int // --opentsdb.max-connections: at once
-	// --opentsdb.idle-timeout: a silent connection is closed after it; 0: never
+	// ListenAddress is --opentsdb.listen-address, of telnet and HTTP; empty: no port.
+	ListenAddress string
+	// MaxConnections is --opentsdb.max-connections: connections at once.
+	MaxConnections int
+	// IdleTimeout is --opentsdb.idle-timeout: a silent connection is closed after it; 0: never.
 	IdleTimeout time.Duration
-	// --opentsdb.max-tags: of a series; OpenTSDB's tsd.storage.max_tags
+	// MaxTags is --opentsdb.max-tags: tags of a series; OpenTSDB's tsd.storage.max_tags.
 	MaxTags int
-	// --opentsdb.max-future: how far ahead of the clock a point may be; 0: any time
-	MaxFuture   time.Duration
-	SeriesCache int // --storage.series-cache: series found by their bytes
+	// MaxFuture is --opentsdb.max-future: how far ahead of the clock a point may be; 0: no limit.
+	MaxFuture time.Duration
+	// SeriesCache is --storage.series-cache: how many series are found by their bytes.
+	SeriesCache int
 
-	Points storage.Appender // takes points and new series
-	// time that requests and the store have when the process is told to stop
+	// Points takes points and new series.
+	Points storage.Appender
+	// ShutdownGrace is how long requests and the store may take when the process is told to stop.
 	ShutdownGrace time.Duration
-	Version       string // what the command version shows
-	Logger        *slog.Logger
-	Registerer    prometheus.Registerer
-	Now           func() time.Time
+	// Version is the answer to the command version.
+	Version    string
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+	Now        func() time.Time
 }
 
 // DefaultOptions returns the settings without any flag.

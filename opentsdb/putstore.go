@@ -13,14 +13,18 @@ import (
 
 // putOptions are what a putStore needs. Appender and Registerer must be given.
 type putOptions struct {
-	Appender     storage.Appender
-	CacheEntries int // --storage.series-cache: series found by their bytes
-	MaxTags      int // --opentsdb.max-tags: of a series; OpenTSDB's tsd.storage.max_tags
-	Appends      int // appends at once
-	// MaxFuture is --opentsdb.max-future: how far ahead of the clock a point may be; 0: any time,
+	Appender storage.Appender
+	// CacheEntries is --storage.series-cache: how many series are found by their bytes.
+	CacheEntries int
+	// MaxTags is --opentsdb.max-tags: tags of a series; OpenTSDB's tsd.storage.max_tags.
+	MaxTags int
+	// Appends is how many appends run at once.
+	Appends int
+	// MaxFuture is --opentsdb.max-future: how far ahead of the clock a point may be; 0: no limit,
 	// as in a TSD.
-	MaxFuture  time.Duration
-	Now        func() time.Time // wanted with MaxFuture
+	MaxFuture time.Duration
+	// Now is needed with MaxFuture.
+	Now        func() time.Time
 	Registerer prometheus.Registerer
 }
 

@@ -23,7 +23,8 @@ type Tables = schema.Tables
 type Options struct {
 	Tables Tables
 	Layout schema.Layout
-	Values schema.Values // encoding of floats
+	// Values is the encoding of floats.
+	Values schema.Values
 	// Exclusive means that no other process writes to the tables (the local engines): nothing is
 	// refreshed or scanned for.
 	Exclusive bool
@@ -32,8 +33,9 @@ type Options struct {
 	// WriteThrough, for the writers that take Logged.
 	Mode              write.Mode
 	LogUnacknowledged bool
-	Buffer            write.BufferOptions // of the log, if there is one
-	// NewSeries bounds the series that are made.
+	// Buffer is of the log, if there is one.
+	Buffer write.BufferOptions
+	// NewSeries limits the registration of series.
 	NewSeries register.SeriesLimits
 	// Retention is how long rows of points are kept, 0: for ever. The engine must be able to delete
 	// ranges.
@@ -41,14 +43,14 @@ type Options struct {
 	// CompactAfter is how long after the end of its hour a row of shared tables is compacted, 0:
 	// never.
 	CompactAfter time.Duration
-	// IndexRefresh is how often series of other writers are looked for.
+	// IndexRefresh is the interval between two looks for series of other writers.
 	IndexRefresh time.Duration
-	// SeriesCache bounds the entries of each cache of names and UIDs, of which each kind has one.
+	// SeriesCache limits the entries of each cache of names and UIDs. Each kind of UID has one.
 	SeriesCache int
 	// SweepBytes is what one wide read of shared tables may hold at a time; 0: a quarter of the
 	// query's budget.
 	SweepBytes int64
-	// Observer, if any, sees each new series before its tsdb-meta row is written.
+	// Observer, if any, is told of each new series before its tsdb-meta row is written.
 	Observer register.Observer
 	// Now is the clock.
 	Now        func() time.Time

@@ -28,8 +28,9 @@ type Node struct {
 
 // FindOptions of a search.
 type FindOptions struct {
-	Trees []uint16 // where to look, in no order
-	// Leaves leaves out what is nothing but a branch.
+	// Trees are the trees to search, in no order.
+	Trees []uint16
+	// Leaves leaves out nodes that are only branches.
 	Leaves bool
 	// Limit, when above 0, makes an answer of more nodes an ErrLimit.
 	Limit int

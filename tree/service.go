@@ -20,10 +20,13 @@ import (
 // ServiceOptions are what a Service needs. All fields are required.
 type ServiceOptions struct {
 	Forest Options
-	// the trees of the configuration, written to the table before anything else
+	// Declared are the trees of the configuration. They are written to the table before anything
+	// else.
 	Declared []Definition
-	InTable  bool          // paths are found in the table, else in an index in memory
-	Refresh  time.Duration // how often changes that others made are looked for
+	// InTable means that paths are found in the table, otherwise in an index in memory.
+	InTable bool
+	// Refresh is the interval between two looks for changes of other processes.
+	Refresh time.Duration
 
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer

@@ -11,18 +11,25 @@ import (
 
 // Options of a Listener. Logger, Registerer and Now must be given.
 type Options struct {
-	Address string // --carbon.listen-address: of TCP and UDP; port 0 picks one
-	UDP     bool   // --carbon.udp: listen for datagrams too
-	// --carbon.max-connections: TCP connections at once; others wait to be accepted
+	// Address is --carbon.listen-address, of TCP and UDP. Port 0 chooses a free port.
+	Address string
+	// UDP is --carbon.udp: listen for datagrams too.
+	UDP bool
+	// MaxConnections is --carbon.max-connections: TCP connections at once. Others wait to be
+	// accepted.
 	MaxConnections int
-	// --carbon.idle-timeout: close a connection after so long without a byte; 0: never
+	// IdleTimeout is --carbon.idle-timeout: a connection is closed after so long without a byte; 0:
+	// never.
 	IdleTimeout time.Duration
-	// --carbon.keep-open: skip the lines over which carbon closes a connection
+	// KeepOpen is --carbon.keep-open: lines over which carbon closes a connection are skipped.
 	KeepOpen bool
-	// bytes of one connection that are read at once; twice that may wait for the store
+	// ReadBuffer is how many bytes of a connection are read at once. Twice as many may wait for the
+	// store.
 	ReadBuffer int
-	UDPQueue   int // bytes of datagrams that may wait for the store; more are dropped
-	// time that the store has, after the process is told to stop, for points that were read before
+	// UDPQueue is how many bytes of datagrams may wait for the store. More are dropped.
+	UDPQueue int
+	// ShutdownGrace is how long, after the process is told to stop, the store may take for points
+	// that have been read.
 	ShutdownGrace time.Duration
 
 	Logger     *slog.Logger

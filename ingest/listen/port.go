@@ -14,15 +14,19 @@ import (
 
 // PortOptions of a Port. All fields but Reserve must be given.
 type PortOptions struct {
-	What string // the protocol, for people
-	Flag string // that sets Max
-	Max  int    // connections at once
-	// Reserve is how many more are let in while all of Max are at work; see Conn.Reserve.
+	// What is the protocol, for people.
+	What string
+	// Flag is the flag that sets Max.
+	Flag string
+	// Max is how many connections are open at once.
+	Max int
+	// Reserve is how many more are accepted while all of Max are working; see Conn.Reserve.
 	Reserve int
-	// HeadBytes bounds what all heads of requests take together that are longer than freeHead; 0:
-	// nothing is counted. A head in memory is some ten times as big as on the wire.
-	HeadBytes  int
-	Metric     string // what the name of the counter begins with
+	// HeadBytes limits the memory of all heads of requests that are longer than freeHead; 0:
+	// nothing is counted. A head in memory is about ten times as large as on the wire.
+	HeadBytes int
+	// Metric is the beginning of the counter's name.
+	Metric     string
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 }

@@ -15,27 +15,39 @@ import (
 // Options are the limits and the parts of the query API. DefaultOptions sets the limits; the parts
 // must be given.
 type Options struct {
-	Timeout     time.Duration // --query.timeout: of one query, waiting included
-	Samples     int           // --query.max-samples: in memory at once, of one query
-	Concurrency int           // --query.max-concurrency: queries that compute at once; others wait
-	// --query.lookback-delta: age of the oldest sample that an instant still shows
+	// Timeout is --query.timeout: how long a query may take, including its wait for a turn.
+	Timeout time.Duration
+	// Samples is --query.max-samples: how many samples a query may hold in memory at once.
+	Samples int
+	// Concurrency is --query.max-concurrency: how many queries compute at once. Others wait.
+	Concurrency int
+	// Lookback is --query.lookback-delta: the age of the oldest sample that an instant still shows.
 	Lookback time.Duration
 
-	Queryable *queryable.Store // shows a store under Names
+	// Queryable shows a store under Names.
+	Queryable *queryable.Store
 	Names     queryable.Names
-	Metadata  metadataReader    // of the same store
-	Planner   planner           // of the same store; nil: status/plan is not served
-	Catalog   cardinalityReader // of the same store; nil: status/tsdb is the module's
+	// Metadata, Planner and Catalog are of the same store. Without a Planner status/plan is not
+	// served; without a Catalog status/tsdb is the module's.
+	Metadata metadataReader
+	Planner  planner
+	Catalog  cardinalityReader
 	// Running receives a function that ends the query, for each query that Prometheus' engine
 	// evaluates, until done is called. It may be nil.
-	Running    func(end context.CancelCauseFunc) (done func())
-	Origins    *regexp.Regexp    // of scripts that may ask
-	Flags      map[string]string // shown under status/flags
-	Started    time.Time         // when the process was started
-	Revision   string            // of this program
-	Logger     *slog.Logger
-	Registerer prometheus.Registerer // nil: no metrics
-	Gatherer   prometheus.Gatherer   // shown under status/self_metrics
+	Running func(end context.CancelCauseFunc) (done func())
+	// Origins matches the origins of scripts that may send requests.
+	Origins *regexp.Regexp
+	// Flags are shown under status/flags.
+	Flags map[string]string
+	// Started is when the process was started.
+	Started time.Time
+	// Revision is of this program.
+	Revision string
+	Logger   *slog.Logger
+	// Registerer may be nil: no metrics.
+	Registerer prometheus.Registerer
+	// Gatherer is shown under status/self_metrics.
+	Gatherer prometheus.Gatherer
 }
 
 // DefaultOptions returns the limits without any flag.

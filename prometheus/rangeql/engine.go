@@ -45,8 +45,9 @@ type Options struct {
 	NoMemory func(ctx context.Context, err error) error
 	// Running receives a function that ends the query, for each query that Library evaluates, until
 	// done is called. It may be nil.
-	Running    func(end context.CancelCauseFunc) (done func())
-	Registerer prometheus.Registerer // nil: no metrics
+	Running func(end context.CancelCauseFunc) (done func())
+	// Registerer may be nil: no metrics.
+	Registerer prometheus.Registerer
 }
 
 // Engine is a promql.QueryEngine.

@@ -13,16 +13,21 @@ import (
 // Options are the limits and the parts of remote read. DefaultOptions sets the limits; the parts
 // must be given.
 type Options struct {
-	// --query.max-concurrency: requests that are answered at once; others wait
+	// Concurrency is --query.max-concurrency: how many requests are answered at once. Others wait.
 	Concurrency int
-	Timeout     time.Duration // --query.timeout: of a request, waiting included; 0: none
-	// --query.max-samples: of an answer that is no stream, of all its queries; 0: no limit
-	Samples    int
-	FrameBytes int // one series of a streamed answer, in bytes
+	// Timeout is --query.timeout: how long a request may take, including its wait for a turn; 0: no
+	// limit.
+	Timeout time.Duration
+	// Samples is --query.max-samples: how many samples an unstreamed answer may have, for all its
+	// queries together; 0: no limit.
+	Samples int
+	// FrameBytes is how many bytes one series of a streamed answer may have.
+	FrameBytes int
 
-	Queryable  *queryable.Store
-	Logger     *slog.Logger
-	Registerer prometheus.Registerer // nil: no metrics
+	Queryable *queryable.Store
+	Logger    *slog.Logger
+	// Registerer may be nil: no metrics.
+	Registerer prometheus.Registerer
 }
 
 // defaultFrame is less than the 50 MB that Prometheus' client accepts as one frame. The client

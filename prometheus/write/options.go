@@ -14,24 +14,35 @@ import (
 // must be given. What exceeds a limit of a request is refused for good. What exceeds a limit of the
 // process may be sent again later. Bytes are bytes in memory, unless the comment names the network.
 type Options struct {
-	BodyBytes     int // --write.max-body-bytes: a request as it is sent, compressed
-	DecodedBytes  int // a request, decompressed; 0: BodyBytes
-	RequestSeries int // time series of a request
-	RequestData   int // samples of a request; exemplars count as one, histograms as ten
-	SeriesBytes   int // names and values of the labels of a series
-	// the same for all series of a request, which in 2.0 may share their strings
+	// BodyBytes is --write.max-body-bytes: the size of a request as it is sent, compressed.
+	BodyBytes int
+	// DecodedBytes is the size of a decompressed request; 0: BodyBytes.
+	DecodedBytes int
+	// RequestSeries is how many time series a request may have.
+	RequestSeries int
+	// RequestData is how many samples a request may have. An exemplar counts as one sample, a
+	// histogram as ten.
+	RequestData int
+	// SeriesBytes is how many bytes the names and values of the labels of a series may have.
+	SeriesBytes int
+	// LabelBytes is the same for all series of a request, which in 2.0 may share their strings.
 	LabelBytes int
-	Requests   int // --write.max-concurrency: requests at once
-	// --write.max-in-flight-bytes: bodies of all requests at once, compressed and decompressed
+	// Requests is --write.max-concurrency: requests at once.
+	Requests int
+	// InFlightBytes is --write.max-in-flight-bytes: the bodies of all requests at once, compressed
+	// and decompressed.
 	InFlightBytes int
-	// --storage.series-cache: series found by their bytes, for each version of the protocol
+	// SeriesCache is --storage.series-cache: how many series are found by their bytes, for each
+	// version of the protocol.
 	SeriesCache int
-	// --write.max-future: how far ahead of the clock a sample may be; 0: any time
-	Future  time.Duration
-	Timeout time.Duration // how long the store may take
+	// Future is --write.max-future: how far ahead of the clock a sample may be; 0: no limit.
+	Future time.Duration
+	// Timeout is how long the store may take.
+	Timeout time.Duration
 
-	Appender   storage.Appender
-	Metadata   metadataWriter // of the same store
+	Appender storage.Appender
+	// Metadata is of the same store.
+	Metadata   metadataWriter
 	Names      Names
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer

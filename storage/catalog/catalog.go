@@ -31,9 +31,10 @@ type Options struct {
 	UIDs     *uid.Dictionary
 	Series   *index.Index
 	Registry *Registry
-	Days     *Days // nil: others write to the tables
-	Index    SeriesIndex
-	// IndexRefresh is how often what other processes write is looked for.
+	// Days is nil if other processes write to the tables.
+	Days  *Days
+	Index SeriesIndex
+	// IndexRefresh is the interval between two looks for series of other processes.
 	IndexRefresh time.Duration
 	// Ready returns an error while the index lacks series or days.
 	Ready func() error

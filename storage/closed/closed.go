@@ -36,9 +36,12 @@ const (
 
 // Options are what a Compactor needs.
 type Options struct {
-	DB     *kv.Engine // with Versioned
-	Data   string     // the table of points
-	Leases string     // the table of trees, which also contains the leases
+	// DB has Versioned.
+	DB *kv.Engine
+	// Data is the table of points.
+	Data string
+	// Leases is the table of trees, which also contains the leases.
+	Leases string
 	Layout schema.Layout
 	// After is how long after the end of its hour a row counts as closed.
 	After time.Duration

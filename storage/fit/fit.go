@@ -24,7 +24,8 @@ var ErrLayout = errors.New("the flags do not fit the tables")
 
 // Options of a Checker.
 type Options struct {
-	Data, UID, Meta string // names of tables
+	// Data, UID and Meta are the names of tables.
+	Data, UID, Meta string
 	Layout          schema.Layout
 	Logger          *slog.Logger
 	// Wait is how long a check before the first UID waits for the rows of another process that

@@ -9,7 +9,8 @@ import (
 
 // Options of a Head.
 type Options struct {
-	Values schema.Values // encoding of floats in the rows that are handed out
+	// Values is the encoding of floats in the rows that are handed out.
+	Values schema.Values
 	// Now is the clock by which the arrival of the first point of a row is recorded.
 	Now func() time.Time
 	// Began, if not nil, is called for each row that begins, before the row can be read. It is

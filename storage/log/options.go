@@ -11,30 +11,38 @@ import (
 
 // Options set where a log is and how large it may be.
 type Options struct {
-	Dir string // made if it is not there; no other process may have it open
+	// Dir is made if it is missing. No other process may have it open.
+	Dir string
 
 	// MarkPath is a file outside of Dir that records which segments there are, so that Open notices
 	// missing ones (see extent); empty: none.
 	MarkPath string
 
-	// AtLeast is a position up to which there must be a log, as others know: also a log that is
-	// gone together with its mark is missed. Zero: there need be none.
+	// AtLeast is a position up to which, according to others, the log must exist. So Open also
+	// notices a log that is missing together with its mark. Zero: there need be none.
 	AtLeast Position
 
-	SegmentBytes int64 // of one file, reserved when it is begun; 0 is 64 MiB
-	MaxBytes     int64 // of all files; 0 is 4 GiB, and it must hold two segments
-	// SpareBytes bounds the emptied files that are kept to be written again, which halves the time
+	// SegmentBytes is the size of a file, which is reserved when the file is begun; 0 is 64 MiB.
+	SegmentBytes int64
+	// MaxBytes is the size of all files; 0 is 4 GiB. It must be at least two segments.
+	MaxBytes int64
+	// SpareBytes limits the emptied files that are kept for later segments, which halves the time
 	// of an fdatasync; 0 is 256 MiB, negative none.
-	SpareBytes     int64
-	MaxRecordBytes int64 // of one record; 0 is 64 MiB
+	SpareBytes int64
+	// MaxRecordBytes is the size of one record; 0 is 64 MiB.
+	MaxRecordBytes int64
 	// GroupBytes is the memory for records that wait for the disk; twice as much is held. Larger
 	// records are written from the caller's memory. 0 is 1 MiB.
 	GroupBytes int64
 
-	FS         FS                    // nil is OS
-	Logger     *slog.Logger          // nil is silence
-	Registerer prometheus.Registerer // nil registers nothing
-	Now        func() time.Time      // nil is time.Now
+	// FS is the file system; nil is OS.
+	FS FS
+	// Logger may be nil: nothing is logged.
+	Logger *slog.Logger
+	// Registerer may be nil: nothing is registered.
+	Registerer prometheus.Registerer
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
 }
 
 // longest is the largest MaxRecordBytes: a payload and what is before it in its group fit into 32

@@ -37,15 +37,15 @@ type Options struct {
 	// none. Less than a few memory tables (256 MiB) may let the disk run full while the store puts
 	// itself in order.
 	MinFreeBytes int64
-	// Logger takes what goes wrong in the background; nil drops it.
+	// Logger logs errors in the background; nil drops them.
 	Logger *slog.Logger
-	// LockWait is how long a folder that another process has open is tried again.
+	// LockWait is how long Open waits for a folder that another process has open.
 	LockWait time.Duration
 	// Tables are the tables to serve, in addition to those that the store has already.
 	Tables []kv.Table
 
-	restoring bool // opened by Restore
-	repairing bool // opened by Check or Repair
+	// restoring means that Restore opens the store; repairing, that Check or Repair does.
+	restoring, repairing bool
 }
 
 // DefaultCacheBytes is the size of the block cache of a store on disk: 128 MiB.

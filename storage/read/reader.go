@@ -15,12 +15,13 @@ import (
 
 // Options are what a Reader needs.
 type Options struct {
-	DB     *kv.Engine
-	Table  string // of points
+	DB *kv.Engine
+	// Table is the table of points.
+	Table  string
 	Layout schema.Layout
 	Index  *index.Index
-	// Head has the points that are not in the table yet; nil: all are. Ages returns when what is in
-	// a row of it was acknowledged; for shared tables.
+	// Head has the points that are not in the table yet; nil: there are none. Ages returns when the
+	// points of a row of Head were acknowledged; it is for shared tables.
 	Head *head.Head
 	Ages func(head.Row) []schema.Age
 	// Ready returns an error while the head lacks points that were acknowledged.

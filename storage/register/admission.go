@@ -16,9 +16,12 @@ import (
 
 // SeriesLimits bound the series that are made. Series that exist are never touched by them.
 type SeriesLimits struct {
-	// --write.max-active-series: that the process knows, each some 650 bytes of memory; 0: no limit
-	Active    int
-	PerSecond int // --write.max-new-series-per-second: made on average; 0: no limit
+	// Active is --write.max-active-series: how many series the process may know, each of which
+	// takes some 650 bytes of memory; 0: no limit.
+	Active int
+	// PerSecond is --write.max-new-series-per-second: how many series may be registered on average;
+	// 0: no limit.
+	PerSecond int
 }
 
 // burstSeconds is how long a pause may be made up for at once.

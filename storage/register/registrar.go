@@ -39,21 +39,23 @@ type Registrar struct {
 
 // Options are what a Registrar needs.
 type Options struct {
-	DB       *kv.Engine
-	Table    string // of series: tsdb-meta
+	DB *kv.Engine
+	// Table is the table of series, tsdb-meta.
+	Table    string
 	Layout   schema.Layout
 	UIDs     *uid.Dictionary
 	Series   *index.Index
 	Registry *catalog.Registry
-	Days     *catalog.Days // nil: others write to the tables
+	// Days is nil if other processes write to the tables.
+	Days     *catalog.Days
 	Catalog  *catalog.Catalog
 	UIDUsage *catalog.UIDUsage
-	// NewSeries bounds the series that are made.
+	// NewSeries limits the registration of series.
 	NewSeries SeriesLimits
-	// Observer, if any, sees each new series before its tsdb-meta row is written.
+	// Observer, if any, is told of each new series before its tsdb-meta row is written.
 	Observer Observer
-	// NoteNew notes that the tsdb-meta row of a series was written, which had none; true when it
-	// was not known to have one.
+	// NoteNew notes that a tsdb-meta row was written for a series without one. It returns whether
+	// no such row was known before.
 	NoteNew func(index.ID) bool
 	// CheckFit returns an error while it is not known that the layout is that of the tables.
 	CheckFit   func(context.Context) error

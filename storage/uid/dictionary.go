@@ -14,12 +14,13 @@ import (
 
 // Options of a Dictionary.
 type Options struct {
-	Table  string // the tsdb-uid table
+	// Table is the tsdb-uid table.
+	Table  string
 	Layout schema.Layout
 	// CacheEntries bounds each of the three caches (one for each kind), which hold both directions.
 	CacheEntries int
-	// BeforeAssign, if set, may refuse an assignment. It is asked before ids are drawn (id 0) and
-	// again with the first one that was drawn.
+	// BeforeAssign, if set, may refuse an assignment. It is called before ids are drawn (id 0) and
+	// again with the first id that was drawn.
 	BeforeAssign func(ctx context.Context, kind schema.Kind, id int64) error
 }
 
