@@ -28,3 +28,6 @@ func (s *Store) Buffered() bool { return s.writer.Head() != nil }
 
 // OpenRows returns the number of rows in the head.
 func (s *Store) OpenRows() int { return s.openRows() }
+
+// FollowDeletions follows and finishes the deletions of all processes.
+func (s *Store) FollowDeletions(ctx context.Context) error { return s.writer.FollowDeletions(ctx) }

@@ -1,6 +1,7 @@
 package storage_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -33,6 +34,8 @@ type world struct {
 	closing  *kv.Conditional // the change of a compaction of ours, whose row was read
 	span     int64           // by which our compactions make points later, milliseconds
 	closed   int             // rows that we compacted
+	deleting atomic.Int64    // by how much the server's clock moves with each use, while we delete
+	deleted  int             // deletions of ours
 	// The tables forget what is hidden, and the TSD makes no compactions: those count as writes
 	// then.
 	forgets bool
@@ -48,6 +51,7 @@ type adapter struct {
 	logged bool // takes Logged
 	disk   *logtest.Disk
 	refs   []storage.Ref
+	db     kv.KV // of the world, perhaps with faults
 }
 
 // raised is by how many milliseconds a stamp of an adapter may be ahead of the clock, because a cell
@@ -64,14 +68,14 @@ var seriesOfWorld = []storage.Series{storetest.Series("m", "host", "a"), storete
 func newWorld(t *testing.T, seed uint64, skew int64) *world {
 	w := &world{t: t, rng: rand.New(rand.NewPCG(seed, 3)), db: kv.NewShared(storetest.Tables()...), model: storetest.NewModel(len(seriesOfWorld))}
 	w.clock.Store(1_700_000_000_000)
-	w.db.SetClock(w.clock.Load)
+	w.db.SetClock(func() int64 { return w.clock.Add(w.deleting.Load()) })
 	for i, flags := range []func(*storage.Options){
 		func(o *storage.Options) { o.Mode = storage.WriteBuffered },
 		func(o *storage.Options) { o.Mode = storage.WriteBuffered },
 		func(*storage.Options) {},
 		func(o *storage.Options) { o.LogUnacknowledged = true },
 	} {
-		a := &adapter{w: w, name: fmt.Sprint("C", i), flags: flags, logged: i == 3, disk: logtest.New(seed + uint64(i))}
+		a := &adapter{w: w, name: fmt.Sprint("C", i), flags: flags, logged: i == 3, disk: logtest.New(seed + uint64(i)), db: w.db}
 		if skew > 0 {
 			a.skew = w.rng.Int64N(2*skew+1) - skew
 		}
@@ -91,7 +95,7 @@ func newWorld(t *testing.T, seed uint64, skew int64) *world {
 }
 
 func (a *adapter) start() {
-	a.Process = storetest.Start(a.w.t, a.w.db, func(o *storage.Options) {
+	a.Process = storetest.Start(a.w.t, a.db, func(o *storage.Options) {
 		o.Exclusive, o.Now = false, func() time.Time { return time.UnixMilli(a.w.clock.Load() + a.skew) }
 		o.Buffer.Dir, o.Buffer.FS, o.Buffer.SegmentBytes = "log", a.disk, 16<<10
 		o.Buffer.FlushDelay, o.Buffer.FlushInterval = 1<<60, 1<<60
@@ -116,9 +120,42 @@ func (a *adapter) flush() {
 			a.w.t.Fatal(err)
 		}
 	}
-	if err := a.VerifyAll(a.w.t.Context()); err != nil {
+	if err := errors.Join(a.VerifyAll(a.w.t.Context()), a.FollowDeletions(a.w.t.Context())); err != nil {
 		a.w.t.Fatal(err)
 	}
+}
+
+// delete has an adapter delete points or series. The clock moves meanwhile: a deletion waits until
+// the server's clock has passed its time.
+func (w *world) delete(a *adapter, gap int64) {
+	w.t.Helper()
+	w.finish() // a TSD that compacts puts what it read before
+	w.clock.Add(raised)
+	w.deleting.Store(gap)
+	defer w.deleting.Store(0)
+	d := storage.Deletion{Start: w.instant(), Whole: w.rng.IntN(4) == 0}
+	d.End = d.Start + w.rng.Int64N(3600_000)
+	if w.rng.IntN(3) == 0 { // whole hours
+		d.Start -= d.Start % 3600_000
+		d.End = d.Start + 3600_000 - 1
+	}
+	if d.Whole {
+		d.Start, d.End = 0, storage.MaxTime
+	}
+	for n, ref := range a.refs {
+		if w.rng.IntN(2) == 0 {
+			d.Refs = append(d.Refs, ref)
+			w.model.Delete(n, d.Start, d.End)
+			w.tell("%s: series %d from %d to %d: deleted, whole %v", a.name, n, d.Start, d.End, d.Whole)
+		}
+	}
+	if _, err := a.Delete(w.t.Context(), d); err != nil {
+		w.t.Fatal(err)
+	}
+	if tally, err := a.Tally(w.t.Context(), d); err != nil || tally != (storage.Tally{}) {
+		w.t.Fatalf("after %+v there are %+v, %v", d, tally, err)
+	}
+	w.deleted++
 }
 
 // write has an adapter acknowledge some points.
@@ -308,6 +345,21 @@ func (w *world) check() {
 	storetest.CheckRows(w.t, w.db, "tsdb", false)
 }
 
+// checkKnown checks that a process that starts now finds the series that have points.
+func (w *world) checkKnown() {
+	w.t.Helper()
+	found, err := storetest.Open(w.t, w.db, func(o *storage.Options) { o.Exclusive = false }).Find(w.t.Context(), nil, 0, storage.MaxTime, 0)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for n, s := range seriesOfWorld {
+		is := slices.ContainsFunc(found, func(f storage.Found) bool { return f.String() == s.String() })
+		if w.model.Has(n) && !is {
+			w.t.Fatalf("series %s has points and is not found: %v", s, found)
+		}
+	}
+}
+
 // Several adapters, buffered and through, and a TSD write, correct and delete the same instants.
 // Adapters flush at random and are killed, and their logs are replayed. Of two values of an instant
 // the one acknowledged later stays, and no instant has two.
@@ -318,8 +370,8 @@ func TestNewestWriteStaysOnSharedTables(t *testing.T) {
 		seeds           uint64
 	}{{"one clock", 0, 1, 0, 25}, {"skewed clocks", 3000, 6001, 0, 25}, {"compacted coarsely", 0, row.UniformSpan + 1, row.UniformSpan, 10}} {
 		t.Run(c.name, func(t *testing.T) {
-			var closed atomic.Int64
-			t.Cleanup(func() { t.Logf("%d rows were compacted by adapters", closed.Load()) })
+			var closed, deleted atomic.Int64
+			t.Cleanup(func() { t.Logf("%d rows were compacted by adapters, %d deletions", closed.Load(), deleted.Load()) })
 			for seed := range scale.Of(t, "random histories of several adapters and a TSD", c.seeds, c.seeds, 40*c.seeds) {
 				t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 					t.Parallel()
@@ -336,7 +388,9 @@ func TestNewestWriteStaysOnSharedTables(t *testing.T) {
 					for range 4 {
 						w.run(60, c.gap)
 					}
+					w.checkKnown()
 					closed.Add(int64(w.closed))
+					deleted.Add(int64(w.deleted))
 				})
 			}
 		})
@@ -372,6 +426,8 @@ func (w *world) run(steps int, gap int64) {
 		case n == 17:
 			w.tell("%s flushes", a.name)
 			a.flush()
+		case n == 18:
+			w.delete(a, gap)
 		default:
 			w.tell("%s is killed", a.name)
 			a.kill()

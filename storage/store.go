@@ -129,7 +129,10 @@ func (s *Store) openWriter() (err error) {
 		DB: s.db, Tables: o.Tables, Layout: s.layout, Values: o.Values, Series: s.index, Registry: s.registry, Days: s.days,
 		Mode: o.Mode, LogUnacknowledged: o.LogUnacknowledged, Buffer: o.Buffer,
 		Retention: o.Retention, Now: o.Now, Logger: o.Logger,
-		Forget:     func(ctx context.Context, ids []index.ID) error { return s.registrar.Forget(ctx, ids) },
+		Forget: func(ctx context.Context, ids []index.ID, since int64) error {
+			return s.registrar.Forget(ctx, ids, since)
+		},
+		Follow:     func(ctx context.Context, ids []index.ID) error { return s.registrar.Follow(ctx, ids) },
 		Revive:     func(ctx context.Context, ids []index.ID) error { return s.registrar.Register(ctx, ids) },
 		Registerer: o.Registerer,
 	})
@@ -196,8 +199,9 @@ func (s *Store) Catalog() *catalog.Catalog { return s.catalog }
 // Documents returns the metadata of the store's metrics and the custom keys of its series.
 func (s *Store) Documents() *documents.Documents { return s.documents }
 
-// Logged returns the store for protocols without an acknowledgement (carbon, telnet put). In every
-// mode their points are durable when the log has them. Without a log it appends like the store.
+// Logged returns the store as writers without an acknowledgement reach it (carbon, telnet put):
+// what they append is durable when the log has it, whatever the mode. Without a log it appends as
+// the store.
 func (s *Store) Logged() Appender { return logged{s.registrar, s.writer} }
 
 // logged is an Appender that appends through the log.

@@ -54,13 +54,7 @@ func (f *Forest) currentTrees(ctx context.Context) error {
 
 // forget is Forget of one batch.
 func (f *Forest) forget(ctx context.Context, series []NewSeries) error {
-	g := forgetting{
-		forest: f, series: series,
-		gone: make(map[string]bool, len(series)), seen: make(map[string]bool, len(series)), branches: map[string]bool{},
-	}
-	for i := range series {
-		g.gone[string(series[i].TSUID)] = true
-	}
+	g := newForgetting(f, series)
 	if err := g.route(ctx); err != nil {
 		return err
 	}
@@ -102,6 +96,17 @@ type forgetting struct {
 	changes changes
 	heirs   []inheritance
 	others  []holding // leaves that the index has for other series than the table
+}
+
+func newForgetting(f *Forest, series []NewSeries) *forgetting {
+	g := &forgetting{
+		forest: f, series: series,
+		gone: make(map[string]bool, len(series)), seen: make(map[string]bool, len(series)), branches: map[string]bool{},
+	}
+	for i := range series {
+		g.gone[string(series[i].TSUID)] = true
+	}
+	return g
 }
 
 // A leafCell is a place where a series has a leaf, or may have one: a column of a branch's row. The

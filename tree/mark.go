@@ -35,7 +35,7 @@ func parseMark(cell []byte) (m mark) {
 	return m
 }
 
-// markForm is changed when the existing series must be appended anew under unchanged rules.
+// markForm changes when the existing series must be appended anew whatever the rules are.
 const markForm = 1
 
 // rulesSum differs between trees that give series other paths.

@@ -94,6 +94,14 @@ func (s *Service) Forget(ctx context.Context, series []storage.NewSeries) error 
 	return s.forest.Forget(ctx, series)
 }
 
+// Forgotten drops series that another process has deleted, see Forest.Forgotten.
+func (s *Service) Forgotten(ctx context.Context, series []storage.NewSeries) error {
+	if err := s.awaitPrepared(ctx); err != nil {
+		return err
+	}
+	return s.forest.Forgotten(ctx, series)
+}
+
 // awaitPrepared waits until it is known what names mean.
 func (s *Service) awaitPrepared(ctx context.Context) error {
 	select {

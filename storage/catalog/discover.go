@@ -158,8 +158,12 @@ func (cat *Catalog) addSeries(ctx context.Context, scan kv.Scan) error {
 			return err
 		}
 		tsuid = key.AppendTSUID(tsuid[:0])
-		if _, _, err := cat.index.Add(tsuid); err != nil {
+		id, added, err := cat.index.Add(tsuid)
+		if err != nil {
 			return err
+		}
+		if !added {
+			cat.registry.Found(id)
 		}
 	}
 	return nil

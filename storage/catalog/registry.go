@@ -81,6 +81,14 @@ func (r *Registry) Forget(ids []index.ID) {
 	}
 }
 
+// Found notes that a series, known or not, has rows of points: a deleted one is found again.
+func (r *Registry) Found(id index.ID) {
+	if r.forgotten.Load() > 0 && r.Of(id).known.And(^rowForgotten)&rowForgotten != 0 {
+		r.index.Restore(id)
+		r.forgotten.Add(-1)
+	}
+}
+
 // Forgotten returns how many series were forgotten and not noted again.
 func (r *Registry) Forgotten() int64 { return r.forgotten.Load() }
 

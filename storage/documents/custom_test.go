@@ -136,6 +136,8 @@ type observedSeries struct {
 	seen []string
 }
 
+func (*observedSeries) Forgotten(context.Context, []storage.NewSeries) error { return nil }
+
 func (*observedSeries) Forget(context.Context, []storage.NewSeries) error { return nil }
 
 func (o *observedSeries) Observe(_ context.Context, list []storage.NewSeries) error {

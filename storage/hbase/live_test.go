@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/tsdbridge/tsdbridge/e2e/cluster"
+	"github.com/tsdbridge/tsdbridge/e2e/scale"
 	"github.com/tsdbridge/tsdbridge/storage/hbase"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
@@ -28,7 +29,11 @@ import (
 // TestLive tests the engine on a real HBase. Its parts share one server, since starting it takes
 // ten seconds.
 func TestLive(t *testing.T) {
-	c := cluster.HBase(t, cluster.Options{Site: map[string]string{
+	heap := 1024
+	if scale.Full() {
+		heap = 4096 // hundreds of tables
+	}
+	c := cluster.HBase(t, cluster.Options{HeapMB: heap, Site: map[string]string{
 		"hbase.io.compress.lzo.codec": "no.such.Codec", "hbase.io.compress.zstd.codec": "no.such.Codec",
 	}})
 	t.Run("conformance", func(t *testing.T) {

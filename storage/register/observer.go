@@ -18,6 +18,8 @@ type Observer interface {
 	// Forget deletes what Observe wrote for series, which were deleted, durably. Series of which it
 	// has nothing are no error. None of them is observed at the same time, but it may be afterwards.
 	Forget(ctx context.Context, series []series.NewSeries) error
+	// Forgotten drops what it keeps in memory of series for which another process called Forget.
+	Forgotten(ctx context.Context, series []series.NewSeries) error
 }
 
 // observe shows the observer series whose rows do not exist. Rows that other writers made are no

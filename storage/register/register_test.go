@@ -160,6 +160,8 @@ type treeRows struct{ db *kv.Engine }
 
 func (treeRows) Forget(context.Context, []storage.NewSeries) error { return nil }
 
+func (treeRows) Forgotten(context.Context, []storage.NewSeries) error { return nil }
+
 func (o treeRows) Observe(ctx context.Context, all []storage.NewSeries) error {
 	rows := make([]kv.Mutation, len(all))
 	for i, s := range all {

@@ -222,8 +222,11 @@ func (p *past) tookOver(r *agedRow, c *agedCell, point schema.Point, gone int64,
 			p.taken[h.qualifier] = p.asked
 		}
 	}
-	if before == 0 {
+	switch {
+	case before == 0:
 		return c.Time
+	case r.erasing:
+		return min(before, c.Time)
 	}
 	return min(max(before, r.deleted+1), c.Time)
 }

@@ -30,6 +30,9 @@ type agedRow struct {
 	Broken  []BrokenCell
 	history *kv.History
 	past    past
+	// erasing means that points count as acknowledged when they were, although the row was deleted
+	// since: a TSD that was compacting the row put them again. Elsewhere they count as put after that.
+	erasing bool
 	slab    []schema.Point // of all cells, one after the other
 
 	// of cells, the one that a TSD's compaction leaves, which is going to delete the others of
@@ -49,11 +52,12 @@ const slabKept = 1 << 16
 
 // load reads a row.
 func (r *agedRow) load(h *kv.History) {
+	erasing := r.erasing
 	clear(r.cells)
 	if cap(r.slab) > slabKept {
 		r.slab, r.past, r.sources = nil, past{}, nil
 	}
-	*r = agedRow{cells: r.cells[:0], Broken: r.Broken[:0], history: h, past: r.past, slab: r.slab[:0], sources: r.sources}
+	*r = agedRow{erasing: erasing, cells: r.cells[:0], Broken: r.Broken[:0], history: h, past: r.past, slab: r.slab[:0], sources: r.sources}
 	for _, d := range h.Deletes {
 		if d.Qualifier == nil && !d.Exact {
 			r.deleted = max(r.deleted, d.Time)

@@ -190,6 +190,9 @@ func (w *partsWorker) Commit(context.Context) error {
 	return nil
 }
 
+// Has reports whether series n has samples or exemplars.
+func (m *Model) Has(n int) bool { return len(m.samples[n])+len(m.exemplars[n]) > 0 }
+
 // Delete notes that the samples and exemplars of series n from start to end (milliseconds,
 // inclusive) were deleted.
 func (m *Model) Delete(n int, start, end int64) {

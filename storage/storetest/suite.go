@@ -13,22 +13,22 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// End is how a process ended.
-type End int
+// Fate is how a process ended.
+type Fate int
 
-// The ends. After a kill the disk has everything that was written; after a power failure it has
+// The fates. After a kill the disk has everything that was written; after a power failure it has
 // what was synced, and some of the rest.
 const (
-	Ended End = iota
+	Ended Fate = iota
 	Killed
 	PowerFailed
 )
 
 // An Engine keeps the tables of one run.
 type Engine interface {
-	// Open returns the tables for a process that starts. before is the end of the previous process,
-	// Ended for the first.
-	Open(t *testing.T, before End) kv.KV
+	// Open returns the tables for a process that starts. before is the fate of the process before
+	// it, Ended for the first.
+	Open(t *testing.T, before Fate) kv.KV
 }
 
 // Config defines what a suite runs on.
@@ -107,8 +107,8 @@ var list = []storage.Series{
 // begin is the time of the first points, in 2013: rows are due at once, or never.
 const begin = 1356998400000
 
-// start starts a process after the end of the previous one.
-func (r *run) start(before End) {
+// start starts a process after the fate of the one before.
+func (r *run) start(before Fate) {
 	r.t.Helper()
 	r.db = r.engine.Open(r.t, before)
 	r.process = Start(r.t, r.db, r.options, func(o *storage.Options) { r.flags(r.rng, o) })
@@ -133,7 +133,7 @@ func (r *run) options(o *storage.Options) {
 }
 
 // meet ends the process and starts the next.
-func (r *run) meet(fate End) {
+func (r *run) meet(fate Fate) {
 	r.t.Helper()
 	r.process.Stop()
 	switch fate {
@@ -165,8 +165,8 @@ func (r *run) run() {
 		}
 		switch n := r.rng.IntN(18); {
 		case n < 3:
-			r.meet(End(n))
-		case n == 3 && r.Exclusive:
+			r.meet(Fate(n))
+		case n == 3:
 			r.delete(m)
 		case n < 5:
 			m.Check(t, r.process.Store, r.refs, begin+100, begin+3600_000)
@@ -224,7 +224,7 @@ func (r *run) checkKnown(m *Model) {
 	}
 	for n, s := range list {
 		is := slices.ContainsFunc(found, func(f storage.Found) bool { return f.String() == s.String() })
-		if has := len(m.samples[n])+len(m.exemplars[n]) > 0; has && !is {
+		if m.Has(n) && !is {
 			r.t.Fatalf("series %s has points and is not found", s)
 		}
 	}

@@ -108,7 +108,7 @@ func (b *buffer) goOn(ctx context.Context) {
 func (b *buffer) close() error { return errors.Join(b.log.Close(), b.numbers.log.Close()) }
 
 // recover replays the log and checks it. Appends wait for it.
-func (b *buffer) recover(ctx context.Context, d *deleter) error {
+func (b *buffer) recover(ctx context.Context, d *deleter, filter *replayFilter) error {
 	begin, records, points := time.Now(), 0, 0
 	if err := b.numbers.replay(ctx); err != nil {
 		return fmt.Errorf("read the numbers of series in %s: %w", b.o.Dir, err)
@@ -128,14 +128,18 @@ func (b *buffer) recover(ctx context.Context, d *deleter) error {
 		if err != nil {
 			return fmt.Errorf("record at %v: %w", at, err)
 		}
-		job.take(&batch)
+		if b.ages != nil {
+			b.ages.clock.see(acknowledged) // what is acknowledged now is later
+		}
+		points += len(batch.Refs)
+		b.metrics.replayed.Add(float64(len(batch.Refs)))
+		batch := filter.pass(&batch, acknowledged)
+		job.take(batch)
 		if b.mixed {
-			b.marks.note(&batch, b.numbers.index.Len(), at.Segment)
+			b.marks.note(batch, b.numbers.index.Len(), at.Segment)
 		}
 		b.keep(&job.batch, at.Segment, acknowledged)
 		records++
-		points += len(batch.Refs)
-		b.metrics.replayed.Add(float64(len(batch.Refs)))
 		return nil
 	})
 	if err != nil {

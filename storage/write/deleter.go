@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -29,8 +30,8 @@ type deleter struct {
 	table    *Table
 	registry *catalog.Registry
 	days     *catalog.Days
-	forget   func(ctx context.Context, ids []index.ID) error // see Options.Forget
-	revive   func(ctx context.Context, ids []index.ID) error // see Options.Revive
+	forget   func(ctx context.Context, ids []index.ID, until int64) error // see Options.Forget
+	revive   func(ctx context.Context, ids []index.ID) error              // see Options.Revive
 	logger   *slog.Logger
 
 	// order is held for reading by appends, from their record of the log to the head, and for
@@ -52,9 +53,6 @@ const largestDeletion = 1 << 19
 //
 // What is appended after Delete has returned stays. What is appended meanwhile may stay or not.
 func (w *Writer) Delete(ctx context.Context, d Deletion) (Deleted, error) {
-	if w.o.DB.Versioned != nil {
-		return Deleted{}, errors.New("deleting from shared tables: not yet possible")
-	}
 	if d.Start < 0 || d.End > series.MaxTime {
 		return Deleted{}, fmt.Errorf("%w: times %d to %d ms are not within 0 to %d", series.ErrInvalid, d.Start, d.End, int64(series.MaxTime))
 	}
@@ -63,9 +61,14 @@ func (w *Writer) Delete(ctx context.Context, d Deletion) (Deleted, error) {
 	}
 	d.IDs = slices.Clone(d.IDs)
 	slices.Sort(d.IDs)
-	d.IDs = slices.DeleteFunc(slices.Compact(d.IDs), func(id index.ID) bool { return !w.o.Registry.Of(id).Exists() })
+	d.IDs = slices.DeleteFunc(slices.Compact(d.IDs), func(id index.ID) bool {
+		return w.shared == nil && !w.o.Registry.Of(id).Exists() // on shared tables others write series without it
+	})
 	if len(d.IDs) == 0 || d.Start > d.End {
 		return Deleted{}, nil
+	}
+	if w.shared != nil {
+		return w.deleteShared(ctx, d)
 	}
 	if w.buffer == nil {
 		return w.deleter.deleteUnlogged(ctx, d)
@@ -125,10 +128,8 @@ func (d *deleter) gone(b *series.Batch) []index.ID {
 func (d *deleter) deleteUnlogged(ctx context.Context, deletion Deletion) (Deleted, error) {
 	d.order.Lock()
 	defer d.order.Unlock()
-	deletion.IDs = slices.Sorted(slices.Values(deletion.IDs)) // those of a salvaged log do not ascend
 	j := &job{Deletion: deletion}
-	alone := func(change func() error) error { return change() }
-	if err := d.clear(ctx, j, alone); err != nil {
+	if err := d.clear(ctx, j); err != nil {
 		return j.deleted, err
 	}
 	if err := d.narrow(ctx, j.IDs, j.Start, j.End); err != nil {
@@ -265,7 +266,7 @@ func (d *deleter) finishOne(ctx context.Context, j *job) error {
 
 // carryOut deletes from the table, durably. It takes Flusher.mu and order for one part at a time.
 func (d *deleter) carryOut(ctx context.Context, j *job) error {
-	switch err := d.clear(ctx, j, d.alone); {
+	switch err := d.clear(ctx, j); {
 	case errors.Is(err, kv.ErrDamaged): // trying again would hold the log for ever
 		d.logger.Error("deleting points; the deletion is given up", "table", d.table.name, "err", err)
 		j.broken = err
@@ -284,18 +285,9 @@ func (d *deleter) carryOut(ctx context.Context, j *job) error {
 	return nil
 }
 
-// alone makes a change while no points are appended and nothing is flushed.
-func (d *deleter) alone(change func() error) error {
-	d.flush.Lock()
-	defer d.flush.Unlock()
-	d.order.Lock()
-	defer d.order.Unlock()
-	return change()
-}
-
 // clear deletes from the table, durably.
-func (d *deleter) clear(ctx context.Context, j *job, alone func(change func() error) error) error {
-	rows, broken, err := d.table.deleteRows(ctx, &j.Deletion, alone)
+func (d *deleter) clear(ctx context.Context, j *job) error {
+	rows, broken, err := d.table.deleteRows(ctx, &j.Deletion)
 	j.deleted.Rows += rows
 	if err != nil {
 		return fmt.Errorf("delete rows: %w", err)
@@ -331,7 +323,7 @@ func (d *deleter) settle(ctx context.Context, j *job, ids []index.ID) error {
 }
 
 func (d *deleter) forgetUnused(ctx context.Context, j *job, ids []index.ID) error {
-	if err := d.forget(ctx, ids); err != nil {
+	if err := d.forget(ctx, ids, math.MaxInt64); err != nil {
 		return fmt.Errorf("delete %d series: %w", len(ids), err)
 	}
 	j.deleted.Series += len(ids)

@@ -16,6 +16,7 @@ type Deletion struct {
 	// Whole means that all points are deleted and the series themselves too. Start and End are 0
 	// and series.MaxTime then.
 	Whole bool
+	until int64 // on shared tables: what was acknowledged later stays, milliseconds
 }
 
 // Deleted tells what a deletion did.

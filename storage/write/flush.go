@@ -18,6 +18,7 @@ type Flusher struct {
 	buffer  *buffer
 	table   *Table
 	deleter *deleter
+	shared  *sharedDeleter // nil: no other process writes to the table
 	metrics *metrics
 
 	mu sync.Mutex // held while rows of the head are put, and while parts of deletions are carried out
@@ -69,7 +70,16 @@ func (f *Flusher) FlushAll(ctx context.Context) error {
 func (f *Flusher) recover(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.buffer.recover(ctx, f.deleter)
+	if f.shared == nil {
+		return f.buffer.recover(ctx, f.deleter, nil)
+	}
+	filter := f.shared.newReplayFilter(ctx)
+	if filter == nil {
+		return ctx.Err()
+	}
+	err := f.buffer.recover(ctx, f.deleter, filter)
+	f.shared.again = filter.repeat()
+	return err
 }
 
 // settleTime is how long a row of an hour long past waits for the rest of its points: a sender that
@@ -100,6 +110,11 @@ func (f *Flusher) Flush(ctx context.Context, p head.Policy) (err error) {
 	put, begin := 0, time.Now()
 	defer func() { f.buffer.metrics.flushed(begin, put, err) }()
 	p.Except = f.deleter.touches()
+	if f.shared != nil && f.buffer.head.Stats().Rows > 0 {
+		if err := f.shared.learnLocked(ctx); err != nil {
+			return fmt.Errorf("look for deletions of other processes: %w", err)
+		}
+	}
 	for sealed := range f.buffer.head.Seal(p) {
 		if err := f.table.putRows(ctx, sealed.Rows, f.db.Put, f.buffer.agesOf); err != nil {
 			sealed.Keep()

@@ -33,8 +33,11 @@ type Options struct {
 	LogUnacknowledged bool
 	Buffer            BufferOptions // of the log, if there is one
 	// Forget takes series without points out of the tables and the index; if they are there no more
-	// it does nothing.
-	Forget func(ctx context.Context, ids []index.ID) error
+	// it does nothing. On shared tables series stay that were registered anew after until
+	// (milliseconds).
+	Forget func(ctx context.Context, ids []index.ID, until int64) error
+	// Follow takes series out of the index that other processes have deleted.
+	Follow func(ctx context.Context, ids []index.ID) error
 	// Revive registers series that were forgotten.
 	Revive func(ctx context.Context, ids []index.ID) error
 	// Retention is how long rows of points are kept, 0: for ever.
@@ -61,7 +64,8 @@ type Writer struct {
 	buffer    *buffer  // nil: there is no log
 	flusher   *Flusher // of buffer
 	deleter   *deleter
-	retention *retention // nil: rows are kept for ever
+	shared    *sharedDeleter // nil: no other process writes to the tables
+	retention *retention     // nil: rows are kept for ever
 	metrics   *metrics
 }
 
@@ -82,6 +86,9 @@ func New(o Options) (*Writer, error) {
 	w.deleter = &deleter{
 		db: o.DB, table: w.table, registry: o.Registry, days: o.Days, forget: o.Forget, revive: o.Revive, logger: o.Logger,
 	}
+	if o.DB.Versioned != nil {
+		w.shared = newSharedDeleter(&w.o, w.table, &w.deleter.order)
+	}
 	logged, err := w.o.needsLog()
 	if err != nil || !logged {
 		return w, err
@@ -90,8 +97,11 @@ func New(o Options) (*Writer, error) {
 		return nil, err
 	}
 	w.deleter.buffer = w.buffer
-	w.flusher = &Flusher{db: o.DB, buffer: w.buffer, table: w.table, deleter: w.deleter, metrics: metrics}
+	w.flusher = &Flusher{db: o.DB, buffer: w.buffer, table: w.table, deleter: w.deleter, shared: w.shared, metrics: metrics}
 	w.deleter.unfinished = newUnfinished(w.buffer, &w.flusher.mu)
+	if w.shared != nil {
+		w.shared.buffer, w.shared.flushing = w.buffer, &w.flusher.mu
+	}
 	return w, nil
 }
 
@@ -120,6 +130,7 @@ func (w *Writer) Run(ctx context.Context) error {
 	}
 	if w.o.DB.Versioned != nil {
 		group.Go(func() error { return w.table.verifyEvery(ctx) })
+		group.Go(func() error { return w.shared.run(ctx) })
 	}
 	return group.Wait()
 }
@@ -178,6 +189,12 @@ func (w *Writer) DeleteOld(ctx context.Context) error { return w.retention.pass(
 // VerifyAll looks at all rows that were put without being read.
 func (w *Writer) VerifyAll(ctx context.Context) error {
 	return w.table.verifyRows(ctx, w.table.now().Add(everything))
+}
+
+// FollowDeletions follows the deletions of other processes, carries out what they left unfinished,
+// and looks once more at the rows of all that are done.
+func (w *Writer) FollowDeletions(ctx context.Context) error {
+	return errors.Join(w.shared.step(ctx), w.shared.resume(ctx, w.o.Now().Add(everything)))
 }
 
 // VerifyDue looks at the rows that are due to be.

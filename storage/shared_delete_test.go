@@ -1,0 +1,285 @@
+package storage_test
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/journal"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/storetest"
+)
+
+// failingShared is a shared engine whose changes fail from one on, once it is armed.
+type failingShared struct {
+	*kv.Shared
+	left atomic.Int64 // changes that succeed
+}
+
+func (f *failingShared) change() error {
+	if f.left.Add(-1) < 0 {
+		return errFails
+	}
+	return nil
+}
+
+func (f *failingShared) Apply(ctx context.Context, table, family string, rows []kv.Mutation) error {
+	if err := f.change(); err != nil {
+		return err
+	}
+	return f.Shared.Apply(ctx, table, family, rows)
+}
+
+func (f *failingShared) ApplyUnchanged(ctx context.Context, table, family string, rows []kv.Conditional) ([]bool, error) {
+	if err := f.change(); err != nil {
+		return nil, err
+	}
+	return f.Shared.ApplyUnchanged(ctx, table, family, rows)
+}
+
+func (f *failingShared) CheckAndPut(ctx context.Context, c kv.Column, expected, value []byte) (bool, error) {
+	if err := f.change(); err != nil {
+		return false, err
+	}
+	return f.Shared.CheckAndPut(ctx, c, expected, value)
+}
+
+// fill has every adapter write some points of each series and hour; some are flushed.
+func (w *world) fill() {
+	w.t.Helper()
+	for i, a := range w.adapters {
+		for n := range a.refs {
+			for h := range int64(hours) {
+				for minute := range int64(6) {
+					w.writeAt(a, n, h*3600_000+(minute*4+int64(i))*60_000, float64(i)+0.5)
+				}
+			}
+		}
+		if i == 1 {
+			a.flush()
+		}
+	}
+}
+
+// writeAt has an adapter acknowledge a point, a millisecond after everything before.
+func (w *world) writeAt(a *adapter, series int, offset int64, v float64) {
+	w.t.Helper()
+	w.clock.Add(1)
+	var b storage.Batch
+	b.Add(a.refs[series], 1356998400000+offset, v)
+	w.model.Put(series, 1356998400000+offset, storetest.Sample{Bits: math.Float64bits(v)})
+	if err := a.Append(w.t.Context(), &b); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// erase has an adapter delete, and returns its error.
+func (w *world) erase(a *adapter, d storage.Deletion) error {
+	w.clock.Add(raised)
+	w.deleting.Store(1)
+	defer w.deleting.Store(0)
+	_, err := a.Delete(w.t.Context(), d)
+	return err
+}
+
+// journal returns the records of the journal of deletions.
+func (w *world) journal() (records []schema.Deletion) {
+	w.t.Helper()
+	scan := kv.Scan{Table: "tsdb-tree", Family: "t"}
+	scan.Start, scan.Stop = schema.Deletions()
+	for row, err := range w.db.Scan(w.t.Context(), scan) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		record, err := schema.ParseDeletion(row.Cells[0].Value)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		records = append(records, record)
+	}
+	return records
+}
+
+// followAll has all adapters follow the journal and flush, twice: some finish what others left.
+func (w *world) followAll() {
+	w.t.Helper()
+	for range 2 {
+		for _, a := range w.adapters {
+			w.clock.Add(1)
+			a.flush()
+		}
+	}
+}
+
+// Each change of a deletion fails in turn, and then the process is killed or goes on. Other
+// processes, or the next, finish what is in the journal. What is written afterwards stays.
+func TestSharedDeletionIsFinished(t *testing.T) {
+	for n := range 1 << 3 {
+		whole, through, killed := n&1 != 0, n&2 != 0, n&4 != 0
+		failures := int64(0)
+		for sharedDeletionFails(t, failures, whole, through, killed) {
+			failures++
+		}
+		if failures < 3 {
+			t.Errorf("a deletion has %d changes", failures)
+		}
+	}
+}
+
+func sharedDeletionFails(t *testing.T, changes int64, whole, through, killed bool) (failed bool) {
+	t.Helper()
+	w := newWorld(t, uint64(changes), 0)
+	defer func() { *w = world{} }()
+	a := w.adapters[0]
+	if through {
+		a = w.adapters[2]
+	}
+	w.fill()
+	faults := &failingShared{Shared: w.db}
+	faults.left.Store(math.MaxInt64)
+	a.db = faults
+	a.kill()
+	d := storage.Deletion{Refs: a.refs[:1], Start: 1356998400000 + 300_000, End: 1356998400000 + 4500_000, Whole: whole}
+	faults.left.Store(changes)
+	err := w.erase(a, d)
+	faults.left.Store(math.MaxInt64)
+	if begun := len(w.journal()) > 0; begun {
+		if whole {
+			d.Start, d.End = 0, storage.MaxTime
+		}
+		w.model.Delete(0, d.Start, d.End)
+	} else if err == nil {
+		t.Fatal("the journal has no record of a deletion that succeeded")
+	}
+	w.clock.Add(2 * raised)
+	if a.db = w.db; killed {
+		a.kill()
+	}
+	w.writeAt(w.adapters[3], 0, 600_000, 8)
+	w.writeAt(w.adapters[1], 0, 3900_000, 9)
+	w.clock.Add(2 * journal.Lease.Milliseconds())
+	w.followAll()
+	w.check()
+	w.checkKnown()
+	for _, r := range w.journal() {
+		if r.State != schema.DeletionSettled {
+			t.Errorf("after %d changes, error %v: a record of the journal is %+v", changes, err, r)
+		}
+	}
+	return err != nil
+}
+
+// find returns whether an adapter finds a series.
+func (w *world) finds(s *storage.Store, series int) bool {
+	w.t.Helper()
+	found, err := s.Find(w.t.Context(), nil, 0, storage.MaxTime, 0)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return slices.ContainsFunc(found, func(f storage.Found) bool { return f.String() == seriesOfWorld[series].String() })
+}
+
+func (w *world) open() *storage.Store {
+	return storetest.Open(w.t, w.db, func(o *storage.Options) { o.Exclusive, o.Index = false, storage.IndexMeta })
+}
+
+// A series that one adapter deletes is gone from the others once they read the journal. It comes
+// back when one of them writes a point of it, by a Ref from before, also if it did so before it read
+// the journal.
+func TestOthersFollowDeletedSeries(t *testing.T) {
+	for name, a := range map[string]int{"buffered": 1, "through": 2} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 1, 0)
+			other := w.adapters[a]
+			w.fill()
+			deleted := storage.Deletion{Refs: w.adapters[0].refs[:1], Whole: true}
+			if err := w.erase(w.adapters[0], deleted); err != nil {
+				t.Fatal(err)
+			}
+			w.model.Delete(0, 0, storage.MaxTime)
+			w.followAll()
+			w.check()
+			for _, a := range append(w.adapters, &adapter{Process: &storetest.Process{Store: w.open()}}) {
+				if w.finds(a.Store, 0) || !w.finds(a.Store, 1) {
+					t.Errorf("adapter %q finds the series: %v, the other series: %v", a.name, w.finds(a.Store, 0), w.finds(a.Store, 1))
+				}
+			}
+			w.writeAt(other, 0, 60_000, 7)
+			if s := w.open(); !w.finds(other.Store, 0) || !w.finds(s, 0) {
+				t.Error("a series that came back is not found")
+			}
+			if err := w.erase(w.adapters[3], storage.Deletion{Refs: w.adapters[3].refs[:1], Whole: true}); err != nil {
+				t.Fatal(err)
+			}
+			w.model.Delete(0, 0, storage.MaxTime)
+			w.clock.Add(10)
+			w.writeAt(other, 0, 120_000, 7) // it does not know yet
+			w.followAll()
+			w.check()
+			if s := w.open(); !w.finds(other.Store, 0) || !w.finds(s, 0) {
+				t.Error("a series that was written to after its deletion is not found")
+			}
+		})
+	}
+}
+
+// A put of a point that was acknowledged before a deletion, and that was on its way meanwhile, is
+// deleted when the rows are looked at once more. A put of a point that was acknowledged later stays.
+func TestLatePutsOfDeletedPoints(t *testing.T) {
+	for _, replayed := range []bool{false, true} {
+		w := newWorld(t, 1, 0)
+		a, held := w.adapters[2], w.adapters[0]
+		w.fill()
+		late := w.clock.Add(1)
+		w.writeAt(held, 0, 600_000, 4.5)
+		if err := w.erase(a, storage.Deletion{Refs: a.refs[:1], Start: 1356998400000 + 300_000, End: 1356998400000 + 900_000}); err != nil {
+			t.Fatal(err)
+		}
+		w.model.Delete(0, 1356998400000+300_000, 1356998400000+900_000)
+		if replayed { // the deletion is over when the process that holds the point comes back
+			w.clock.Add(time.Hour.Milliseconds())
+			a.flush()
+			if r := w.journal(); len(r) != 1 || r[0].State != schema.DeletionSettled {
+				t.Fatalf("journal: %+v", r)
+			}
+		}
+		point, _ := schema.FloatPoint(600_000, 4.5, schema.ValuesDouble)
+		q, v := schema.AppendCell(nil, nil, []schema.Point{point})
+		w.apply(kv.Mutation{Key: w.keys[0], Puts: []kv.Put{{Qualifier: q, Value: v, Time: late}}})
+		w.clock.Add(10)
+		w.writeAt(w.adapters[3], 0, 660_000, 5.5)
+		if replayed {
+			held.kill()
+			held.flush()
+		} else {
+			a.flush()
+		}
+		w.followAll()
+		w.check()
+	}
+}
+
+// The journal is cleaned.
+func TestOldDeletionsAreDropped(t *testing.T) {
+	w := newWorld(t, 1, 0)
+	a := w.adapters[2]
+	w.fill()
+	if err := w.erase(a, storage.Deletion{Refs: a.refs[:1], Start: 0, End: storage.MaxTime}); err != nil {
+		t.Fatal(err)
+	}
+	w.followAll()
+	w.clock.Add(journal.Keep.Milliseconds() + 1000)
+	if len(w.journal()) != 1 {
+		t.Fatal("the journal has no record")
+	}
+	w.adapters[1].flush()
+	scan := kv.Scan{Table: "tsdb-tree", Family: "t"}
+	for row := range w.db.Scan(t.Context(), scan) {
+		t.Errorf("row %q is left", row.Key)
+	}
+}

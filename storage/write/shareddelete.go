@@ -1,0 +1,225 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/retry"
+	"github.com/tsdbridge/tsdbridge/storage/catalog"
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/journal"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// sharedDeleter deletes from tables that other processes write to.
+//
+// A deletion has the time of its acknowledgement, as points have, and is recorded in the journal
+// before anything is deleted. What was acknowledged until that time goes: from the table by the
+// process that deletes, from the heads of all processes when they read the journal, which they do
+// from time to time, before they put rows, and after they replayed a log. So a point that was
+// acknowledged before and is put afterwards does not come back. The rows are looked
+// at again after some seconds, for what a TSD's compaction puts that had read them before, and after
+// some minutes, for points that were on their way.
+//
+// A process that ends in the middle finishes when it, or another one, finds its lease expired.
+type sharedDeleter struct {
+	journal  *journal.Journal
+	table    *Table
+	buffer   *buffer // nil: there is no log
+	order    *sync.RWMutex
+	registry *catalog.Registry
+	forget   func(ctx context.Context, ids []index.ID, until int64) error // see Options.Forget
+	follow   func(ctx context.Context, ids []index.ID) error              // see Options.Follow
+	revive   func(ctx context.Context, ids []index.ID) error              // see Options.Revive
+	flushing sync.Locker                                                  // Flusher.mu, if there is a log
+	logger   *slog.Logger
+	now      func() time.Time
+
+	// running is held while a deletion is carried out, one at a time.
+	running sync.Mutex
+
+	learning sync.Mutex // guards all below
+	since    int64      // the journal was read up to this time of the engine's clock
+	learned  map[string]*lesson
+	again    []Deletion // parts of deletions to carry out once more; see replayed
+}
+
+// lesson is a deletion of the journal as this process knows it.
+type lesson struct {
+	*journal.Entry
+	cut      int64 // the head has lost what was acknowledged until then
+	followed bool  // series that are deleted are forgotten here
+	looked   bool  // this process has looked at the rows once more
+}
+
+func newSharedDeleter(o *Options, table *Table, order *sync.RWMutex) *sharedDeleter {
+	return &sharedDeleter{
+		journal: journal.New(o.DB, o.Tables.Tree, o.Now), table: table, order: order, registry: o.Registry,
+		forget: o.Forget, follow: o.Follow, revive: o.Revive, logger: o.Logger, now: o.Now, learned: map[string]*lesson{},
+	}
+}
+
+const (
+	// journalEvery is how often the journal is read.
+	journalEvery = 10 * time.Second
+	// journalMargin is how far back it is read each time: clocks of servers differ, and records may
+	// be on their way.
+	journalMargin = 5 * time.Minute
+	// soonAfter is when the rows of a deletion are looked at for the first time again: a TSD that was
+	// compacting one of them puts what it read within two seconds.
+	soonAfter  = 15 * time.Second
+	renewEvery = journal.Lease / 4
+)
+
+var errTaken = errors.New("another process has taken the deletion over")
+
+func (w *Writer) deleteShared(ctx context.Context, d Deletion) (Deleted, error) {
+	if w.buffer != nil {
+		if err := w.buffer.await(ctx); err != nil {
+			return Deleted{}, err
+		}
+	}
+	return w.shared.delete(ctx, d)
+}
+
+// delete carries a deletion out.
+func (s *sharedDeleter) delete(ctx context.Context, d Deletion) (Deleted, error) {
+	s.running.Lock()
+	defer s.running.Unlock()
+	s.order.Lock() // everything that was acknowledged here is older, what comes is newer
+	until := s.table.stamps.now()
+	s.table.stamps.raise(until + 1)
+	s.order.Unlock()
+	tsuids := s.table.index.TSUIDBytes(nil, d.IDs)
+	e, err := s.journal.Begin(ctx, schema.Deletion{Start: d.Start, End: d.End, Whole: d.Whole, Until: until}, tsuids)
+	if err != nil {
+		return Deleted{}, err
+	}
+	if err := s.learn(ctx); err != nil {
+		return Deleted{}, err
+	}
+	return s.carryOut(ctx, e, d, true)
+}
+
+// carryOut deletes from the tables, and records that.
+func (s *sharedDeleter) carryOut(ctx context.Context, e *journal.Entry, d Deletion, first bool) (deleted Deleted, err error) {
+	r := s.removal(e, &d, first)
+	if err := r.all(ctx, d.IDs); err != nil {
+		return Deleted{Rows: r.rows}, fmt.Errorf("delete rows: %w", err)
+	}
+	deleted.Rows = r.rows
+	broken := r.damage()
+	if d.Whole && broken == nil {
+		for ids := range slices.Chunk(d.IDs, rowsPerRead) { // appends wait for one part at a time
+			n, err := s.forgetUnused(ctx, ids, r.shared)
+			deleted.Series += n
+			if err != nil {
+				return deleted, err
+			}
+		}
+	}
+	done, err := s.journal.Change(ctx, e, func(next *schema.Deletion) {
+		next.State, next.Until, next.Done = schema.DeletionDone, r.shared.until, s.now().UnixMilli()
+	})
+	switch {
+	case err != nil:
+		return deleted, err
+	case !done:
+		return deleted, errTaken
+	}
+	s.table.stamps.raise(e.Until + 1)
+	if err := s.learn(ctx); err != nil {
+		return deleted, err
+	}
+	return deleted, errors.Join(broken, s.pass(ctx, e))
+}
+
+// removal returns what deletes from the table.
+func (s *sharedDeleter) removal(e *journal.Entry, d *Deletion, first bool) *removal {
+	renewed := s.now()
+	renew := func(ctx context.Context) error {
+		if s.now().Sub(renewed) < renewEvery {
+			return nil
+		}
+		renewed = s.now()
+		mine, err := s.journal.Renew(ctx, e)
+		if err == nil && !mine {
+			err = errTaken
+		}
+		return err
+	}
+	return &removal{
+		table: s.table, deletion: d, lo: schema.Base(d.Start), hi: schema.Base(d.End),
+		shared: &erasure{until: e.Until, seen: first, renew: renew, left: map[string]bool{}},
+	}
+}
+
+// forgetUnused deletes series that have no points.
+func (s *sharedDeleter) forgetUnused(ctx context.Context, ids []index.ID, e *erasure) (int, error) {
+	s.order.Lock()
+	defer s.order.Unlock()
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id index.ID) bool { return e.left[string(s.table.index.TSUID(id))] })
+	used, err := s.used(ctx, ids)
+	if err != nil {
+		return 0, err
+	}
+	ids = slices.DeleteFunc(ids, func(id index.ID) bool { return used[id] })
+	if err := s.forget(ctx, ids, e.until); err != nil {
+		return 0, fmt.Errorf("delete %d series: %w", len(ids), err)
+	}
+	return len(ids), nil
+}
+
+// used returns the series into which this process has written what stands: in the head, or in the
+// row that it wrote last.
+func (s *sharedDeleter) used(ctx context.Context, ids []index.ID) (map[index.ID]bool, error) {
+	used := map[index.ID]bool{}
+	var keys [][]byte
+	var of []index.ID
+	for _, id := range ids {
+		if s.buffer != nil && s.buffer.head.Any(uint32(id)) {
+			used[id] = true
+			continue
+		}
+		st := s.table.states.Of(id)
+		st.mu.Lock()
+		base := st.base
+		st.mu.Unlock()
+		if base > 0 {
+			of, keys = append(of, id), append(keys, s.table.layout.AppendRowKey(nil, []byte(s.table.index.TSUID(id)), base))
+		}
+	}
+	for n := 0; n < len(keys); n += rowsPerRead {
+		part := keys[n:min(n+rowsPerRead, len(keys))]
+		rows, err := s.table.db.Get(ctx, s.table.name, schema.FamilyData, part)
+		if err != nil {
+			return nil, fmt.Errorf("look which series are written to: %w", err)
+		}
+		for i := range rows {
+			used[of[n+i]] = len(rows[i].Cells) > 0
+		}
+	}
+	return used, nil
+}
+
+// pass returns when the engine's clock has passed the time of a deletion: what any process puts by
+// that clock from now on is newer.
+func (s *sharedDeleter) pass(ctx context.Context, e *journal.Entry) error {
+	for {
+		at, err := s.journal.Changed(ctx, e)
+		if err != nil || at > e.Until {
+			return err
+		}
+		if !retry.Sleep(ctx, time.Duration(e.Until-at+1)*time.Millisecond) {
+			return ctx.Err()
+		}
+		if mine, err := s.journal.Renew(ctx, e); err != nil || !mine {
+			return err
+		}
+	}
+}

@@ -1,0 +1,303 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/retry"
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/journal"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// run reads the journal from time to time, follows it, and carries out what other processes left
+// unfinished, until ctx ends.
+func (s *sharedDeleter) run(ctx context.Context) error {
+	var followed retry.Outcome
+	for {
+		if err := s.step(ctx); followed.Note(ctx, err) {
+			s.logger.Error("following the deletions of other processes; trying again", "err", err)
+		}
+		if !retry.Sleep(ctx, journalEvery) {
+			return nil
+		}
+	}
+}
+
+// step is one round of run.
+func (s *sharedDeleter) step(ctx context.Context) error {
+	if s.buffer != nil && s.buffer.await(ctx) != nil {
+		return nil
+	}
+	if err := s.learn(ctx); err != nil {
+		return err
+	}
+	if !s.registry.Loaded() {
+		return nil // which series exist is not known yet
+	}
+	return errors.Join(s.followAll(ctx), s.resume(ctx, s.now().Add(-verifyDelay)))
+}
+
+// learn reads what is new in the journal, and lets the head follow.
+func (s *sharedDeleter) learn(ctx context.Context) error {
+	if s.flushing != nil {
+		s.flushing.Lock()
+		defer s.flushing.Unlock()
+	}
+	return s.learnLocked(ctx)
+}
+
+// learnLocked is learn for a caller that holds Flusher.mu, if there is one.
+func (s *sharedDeleter) learnLocked(ctx context.Context) error {
+	s.learning.Lock()
+	defer s.learning.Unlock()
+	begin := s.now()
+	entries, bad, err := s.journal.Entries(ctx, s.since)
+	if err != nil {
+		return err
+	}
+	s.warn(bad)
+	for _, e := range entries {
+		l := s.learned[string(e.Key)]
+		if l == nil {
+			l = &lesson{cut: math.MinInt64}
+			s.learned[string(e.Key)] = l
+		}
+		l.Entry = e
+		if e.Until <= l.cut {
+			continue
+		}
+		if err := s.cut(ctx, e); err != nil {
+			return err
+		}
+		l.cut = e.Until
+	}
+	s.since = begin.Add(-journalMargin).UnixMilli()
+	return nil
+}
+
+func (s *sharedDeleter) warn(bad []error) {
+	for _, err := range bad {
+		s.logger.Error("a record of the journal of deletions cannot be read; an adapter of a later version may have written it", "err", err)
+	}
+}
+
+// cut lets the head follow a deletion. Of an instant that something newer was written to meanwhile
+// all stays, exemplars too: the head has one age for it.
+func (s *sharedDeleter) cut(ctx context.Context, e *journal.Entry) error {
+	s.table.stamps.see(e.Until + 1)
+	if s.buffer == nil {
+		return nil
+	}
+	return s.journal.Series(ctx, e, func(tsuids [][]byte) error {
+		ids := s.known(tsuids)
+		s.order.Lock() // what was acknowledged is in the head
+		defer s.order.Unlock()
+		s.buffer.cut(ids, e.Start, e.End, e.Until)
+		return nil
+	})
+}
+
+// known returns those of some series that this process knows.
+func (s *sharedDeleter) known(tsuids [][]byte) []index.ID {
+	ids := make([]index.ID, 0, len(tsuids))
+	for _, tsuid := range tsuids {
+		if id, ok := s.table.index.Lookup(tsuid); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// deletion returns a lesson as a deletion without series.
+func (l *lesson) deletion() Deletion {
+	return Deletion{Start: l.Start, End: l.End, Whole: l.Whole, until: l.Until}
+}
+
+// within returns the part of a deletion that lies in hours of series.
+func (d Deletion) within(hours []openHour) Deletion {
+	lo, hi := hours[0].base, hours[0].base
+	d.IDs, d.Whole = nil, false
+	for _, h := range hours {
+		lo, hi = min(lo, h.base), max(hi, h.base)
+		d.IDs = append(d.IDs, h.id)
+	}
+	slices.Sort(d.IDs)
+	d.IDs = slices.Compact(d.IDs)
+	d.Start, d.End = max(d.Start, int64(lo)*1000), min(d.End, (int64(hi)+schema.RowSeconds)*1000-1)
+	return d
+}
+
+// followAll forgets series that other processes have deleted.
+func (s *sharedDeleter) followAll(ctx context.Context) error {
+	for _, l := range s.unfollowed() {
+		err := s.journal.Series(ctx, l.Entry, func(tsuids [][]byte) error { return s.followSome(ctx, s.known(tsuids)) })
+		if err != nil {
+			return fmt.Errorf("follow the deletion of series: %w", err)
+		}
+		s.learning.Lock()
+		l.followed = true
+		s.learning.Unlock()
+	}
+	return nil
+}
+
+// unfollowed returns the deletions of series that this process has not followed.
+func (s *sharedDeleter) unfollowed() (all []*lesson) {
+	s.learning.Lock()
+	defer s.learning.Unlock()
+	for _, l := range s.learned {
+		if l.Whole && l.State != schema.DeletionBegun && !l.followed {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// followSome forgets those of some series that have lost their rows of tsdb-meta, and registers
+// those of them anew into which this process has written since.
+func (s *sharedDeleter) followSome(ctx context.Context, ids []index.ID) error {
+	s.order.Lock()
+	if err := s.follow(ctx, ids); err != nil {
+		s.order.Unlock()
+		return err
+	}
+	gone := slices.DeleteFunc(slices.Clone(ids), func(id index.ID) bool { return s.registry.Of(id).Exists() })
+	used, err := s.used(ctx, gone)
+	s.order.Unlock()
+	if err != nil {
+		return err
+	}
+	gone = slices.DeleteFunc(gone, func(id index.ID) bool { return !used[id] })
+	if len(gone) == 0 {
+		return nil
+	}
+	return s.revive(ctx, gone)
+}
+
+// resume carries out what is unfinished and no other process's, and looks once more at the rows of
+// deletions that were done before a time.
+func (s *sharedDeleter) resume(ctx context.Context, before time.Time) error {
+	if !s.running.TryLock() {
+		return nil // a deletion is under way; what is left waits
+	}
+	defer s.running.Unlock()
+	if err := s.repeat(ctx); err != nil {
+		return err
+	}
+	for _, e := range s.due(before) {
+		if mine, err := s.journal.Renew(ctx, e); err != nil || !mine {
+			return err // read again in the next round
+		}
+		d, err := s.read(ctx, e)
+		if err != nil {
+			return err
+		}
+		switch {
+		case e.State == schema.DeletionBegun:
+			_, err = s.carryOut(ctx, e, d, false)
+		case e.Done <= before.UnixMilli():
+			err = s.settle(ctx, e, d)
+		default:
+			err = s.lookSoon(ctx, e, d)
+		}
+		if err != nil && !errors.Is(err, ErrBroken) {
+			return fmt.Errorf("finish a deletion: %w", err)
+		}
+	}
+	return s.clean(ctx)
+}
+
+// due returns the deletions that this process may go on with.
+func (s *sharedDeleter) due(before time.Time) (due []*journal.Entry) {
+	s.learning.Lock()
+	defer s.learning.Unlock()
+	for _, l := range s.learned {
+		done := l.State == schema.DeletionDone
+		open := l.State == schema.DeletionBegun || done && l.Done <= before.UnixMilli() ||
+			done && !l.looked && s.journal.Mine(l.Entry) && l.Done <= s.now().Add(-soonAfter).UnixMilli()
+		if e := *l.Entry; open && s.journal.Free(&e) {
+			due = append(due, &e)
+		}
+	}
+	return due
+}
+
+// read returns a deletion of the journal with all its series. Those that are not known here are
+// made known, so that their rows are found.
+func (s *sharedDeleter) read(ctx context.Context, e *journal.Entry) (Deletion, error) {
+	l := lesson{Entry: e}
+	d := l.deletion()
+	err := s.journal.Series(ctx, e, func(tsuids [][]byte) error {
+		for _, tsuid := range tsuids {
+			id, added, err := s.table.index.Add(tsuid)
+			if err != nil {
+				return err
+			}
+			if added {
+				s.registry.Forget([]index.ID{id})
+			}
+			d.IDs = append(d.IDs, id)
+		}
+		return nil
+	})
+	return d, err
+}
+
+// lookSoon looks at the rows of a deletion that this process has just carried out.
+func (s *sharedDeleter) lookSoon(ctx context.Context, e *journal.Entry, d Deletion) error {
+	if err := s.removal(e, &d, false).all(ctx, d.IDs); err != nil {
+		return err
+	}
+	s.learning.Lock()
+	defer s.learning.Unlock()
+	s.learned[string(e.Key)].looked = true
+	return nil
+}
+
+// settle looks once more at the rows of a deletion.
+func (s *sharedDeleter) settle(ctx context.Context, e *journal.Entry, d Deletion) error {
+	if err := s.removal(e, &d, false).all(ctx, d.IDs); err != nil {
+		return err
+	}
+	_, err := s.journal.Change(ctx, e, func(next *schema.Deletion) { next.State = schema.DeletionSettled })
+	return err
+}
+
+// repeat carries out once more what replayed has found.
+func (s *sharedDeleter) repeat(ctx context.Context) error {
+	s.learning.Lock()
+	again := s.again
+	s.again = nil
+	s.learning.Unlock()
+	for i, d := range again {
+		r := s.removal(&journal.Entry{Deletion: schema.Deletion{Until: d.until}}, &d, false)
+		r.shared.renew = func(context.Context) error { return nil }
+		if err := r.all(ctx, d.IDs); err != nil {
+			s.learning.Lock()
+			s.again = append(s.again, again[i:]...)
+			s.learning.Unlock()
+			return err
+		}
+	}
+	return nil
+}
+
+// clean removes from the journal what no process needs any more.
+func (s *sharedDeleter) clean(ctx context.Context) error {
+	s.learning.Lock()
+	defer s.learning.Unlock()
+	for key, l := range s.learned {
+		if s.journal.Old(l.Entry) {
+			if err := s.journal.Remove(ctx, l.Entry); err != nil {
+				return err
+			}
+			delete(s.learned, key)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package write
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/retry"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/row"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// erasure deletes from rows of a shared table what was acknowledged until a time. It may be
+// repeated: what came later stays.
+type erasure struct {
+	until int64
+	// seen means that what stands in a row when it is read counts as acknowledged before, if its
+	// stamp is not far ahead: until becomes that of the latest such stamp.
+	seen  bool
+	renew func(ctx context.Context) error // called now and then
+	// left are the TSUIDs of the series that have points which came later.
+	left map[string]bool
+
+	changes []kv.Conditional
+	rows    []kv.Mutation // deleted as a whole
+}
+
+// tombstonesPerSecond bounds the deletions that a process sends: each costs HBase as much as a put
+// until a major compaction drops it.
+const tombstonesPerSecond = 100_000
+
+// erase deletes from the rows with the keys of a removal.
+func (r *removal) erase(ctx context.Context) error {
+	begin := time.Now()
+	e, t := r.shared, r.table
+	w := t.appends.Get().(*tableAppend)
+	defer t.appends.Put(w)
+	w.reset(t)
+	keys := slices.Clone(r.keys)
+	changed := 0
+	for round := 0; len(keys) > 0; round++ {
+		if round == verifyRounds {
+			return fmt.Errorf("%d rows change faster than points can be deleted from them", len(keys))
+		}
+		if err := r.findErased(ctx, w, keys); err != nil {
+			return err
+		}
+		for i := range e.rows {
+			e.rows[i].RowTime = max(e.rows[i].RowTime, e.until)
+		}
+		if len(e.rows) > 0 {
+			if err := t.db.Apply(ctx, t.name, schema.FamilyData, e.rows); err != nil {
+				return err
+			}
+		}
+		again, err := e.applyUnchanged(ctx, t)
+		if err != nil {
+			return err
+		}
+		changed += len(e.rows) + len(e.changes) - len(again)
+		keys = again
+	}
+	r.rows += changed
+	if err := e.renew(ctx); err != nil {
+		return err
+	}
+	took := time.Since(begin)
+	// A cluster that is slow gets as long a pause as its answer took.
+	if pause := max(time.Duration(changed)*time.Second/tombstonesPerSecond-took, took); changed > 0 && !retry.Sleep(ctx, pause) {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// findErased reads rows with their past and collects their changes.
+func (r *removal) findErased(ctx context.Context, w *tableAppend, keys [][]byte) error {
+	e := r.shared
+	e.rows, e.changes = e.rows[:0], e.changes[:0]
+	rows := make([]*rowWrite, len(keys))
+	for i, key := range keys {
+		rows[i] = &rowWrite{key: key}
+	}
+	return w.eachPast(ctx, rows, func(row *rowWrite, past *kv.History) { r.eraseRow(w, row.key, past) })
+}
+
+func (r *removal) eraseRow(w *tableAppend, rowKey []byte, past *kv.History) {
+	e := r.shared
+	key, err := r.table.layout.ParseRowKey(rowKey)
+	if err != nil || len(past.Cells) == 0 {
+		return
+	}
+	newest := int64(0)
+	for i := range past.Cells {
+		newest = max(newest, past.Cells[i].Time)
+	}
+	if e.seen && newest <= e.until+row.RecentSpan {
+		e.until = max(e.until, newest)
+	}
+	if r.covers(key.Base) && newest <= e.until {
+		e.rows = append(e.rows, kv.Mutation{Key: rowKey, DeleteRow: true})
+		return
+	}
+	begin := int64(key.Base) * 1000
+	from, to := max(r.deletion.Start-begin, 0), min(r.deletion.End-begin, math.MaxUint32)
+	change := w.reconciler.Erase(rowKey, past, row.Erasure{From: uint32(from), To: uint32(to), Until: e.until}, w.table.stamps.now())
+	if len(w.reconciler.Broken) > 0 {
+		r.broken = append(r.broken, rowKey)
+	}
+	if r.covers(key.Base) {
+		e.left[string(key.AppendTSUID(nil))] = true
+	}
+	if len(change.Puts) > 0 || len(change.Deletes) > 0 {
+		for _, put := range change.Puts {
+			w.table.stamps.see(put.Time)
+		}
+		e.changes = append(e.changes, change)
+	}
+}
+
+// applyUnchanged makes the changes of rows that are as they were read, and returns the keys of the
+// others.
+func (e *erasure) applyUnchanged(ctx context.Context, t *Table) (again [][]byte, err error) {
+	if len(e.changes) == 0 {
+		return nil, nil
+	}
+	slices.SortFunc(e.changes, func(a, b kv.Conditional) int { return bytes.Compare(a.Key, b.Key) })
+	made, err := t.db.Versioned.ApplyUnchanged(ctx, t.name, schema.FamilyData, e.changes)
+	if err != nil {
+		return nil, err
+	}
+	for i := range made {
+		if !made[i] {
+			again = append(again, e.changes[i].Key)
+		}
+	}
+	return again, nil
+}

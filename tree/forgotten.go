@@ -1,0 +1,80 @@
+package tree
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// Forgotten takes series out of the index that another process has taken out of the trees. It asks
+// the table, and what that still has of them stays.
+func (f *Forest) Forgotten(ctx context.Context, series []NewSeries) error {
+	if len(series) == 0 || f.o.Exclusive {
+		return nil
+	}
+	if err := f.LoadTrees(ctx); err != nil {
+		return err
+	}
+	for batch := range slices.Chunk(series, forgetBatch) {
+		if err := f.dropForgotten(ctx, batch); err != nil {
+			return fmt.Errorf("follow the deletion of leaves: %w", err)
+		}
+	}
+	return nil
+}
+
+// dropForgotten is Forgotten of one batch.
+func (f *Forest) dropForgotten(ctx context.Context, series []NewSeries) error {
+	g := newForgetting(f, series)
+	if err := g.route(ctx); err != nil {
+		return err
+	}
+	release, err := f.holdAlone(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	g.look()
+	if err := g.keepAbsent(ctx); err != nil {
+		return err
+	}
+	return g.settle(true)
+}
+
+// keepAbsent leaves those cells that the table does not have, and the series that lost theirs.
+func (g *forgetting) keepAbsent(ctx context.Context) error {
+	held := make([]bool, len(g.cells))
+	err := g.each(ctx, len(g.cells), func(ctx context.Context, i int) error {
+		c := &g.cells[i]
+		leaf, err := g.forest.cell(ctx, c.row(), c.leaf())
+		if err != nil {
+			return err
+		}
+		if leaf != nil {
+			holder, err := schema.ParseLeaf(leaf.Value)
+			held[i] = err == nil && bytes.Equal(holder.TSUID, c.tsuid)
+		}
+		if !held[i] {
+			beside, err := g.forest.cell(ctx, c.row(), c.also(c.tsuid))
+			held[i] = beside != nil
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	absent := g.cells[:0]
+	for i, c := range g.cells {
+		if held[i] {
+			delete(g.gone, string(c.tsuid))
+		} else {
+			absent = append(absent, c)
+		}
+	}
+	g.cells = absent
+	return nil
+}
