@@ -17,7 +17,7 @@ const table = "tsdb-tree"
 func processes() (db *kv.Shared, one, two *journal.Journal, clock *time.Time) {
 	db = kv.NewShared(kv.Table{Name: table, Families: []string{schema.FamilyData}})
 	now := time.UnixMilli(1_700_000_000_000)
-	db.SetClock(func() int64 { return now.UnixMilli() })
+	db.SetClock(func() int64 { return now.UnixMilli() }) //nolint:gocritic // now changes
 	of := func() *journal.Journal {
 		return journal.New(kv.NewEngine(db, false), table, func() time.Time { return now })
 	}

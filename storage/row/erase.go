@@ -53,24 +53,24 @@ func (r *Reconciler) Erase(key []byte, h *kv.History, e Erasure, clock int64) kv
 }
 
 // erase takes what goes out of its cells. It reports whether anything does.
-func (r *Reconciler) erase(e *Erasure) (any bool) {
+func (r *Reconciler) erase(e *Erasure) (found bool) {
 	r.candidates = slices.DeleteFunc(r.candidates, func(c candidate) bool {
 		if !e.has(c.offset, c.age) {
 			return false
 		}
 		r.lose(c)
-		any = true
+		found = true
 		return true
 	})
 	for i := range r.cells {
 		c := &r.cells[i]
 		for j := range c.objects {
 			if o := &c.objects[j]; o.Kind != lostObject && !o.Kind.IsSample() && e.has(o.Offset, c.objectAge(*o)) {
-				o.Kind, r.dropped, any = lostObject, true, true
+				o.Kind, r.dropped, found = lostObject, true, true
 			}
 		}
 	}
-	return any
+	return found
 }
 
 // foreignCells are the cells of annotations and histograms of OpenTSDB that an erasure deletes.

@@ -163,7 +163,7 @@ func (s *sharedDeleter) removal(e *journal.Entry, d *Deletion, first bool) *remo
 func (s *sharedDeleter) forgetUnused(ctx context.Context, ids []index.ID, e *erasure) (int, error) {
 	s.order.Lock()
 	defer s.order.Unlock()
-	ids = slices.DeleteFunc(slices.Clone(ids), func(id index.ID) bool { return e.left[string(s.table.index.TSUID(id))] })
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id index.ID) bool { return e.left[s.table.index.TSUID(id)] })
 	used, err := s.used(ctx, ids)
 	if err != nil {
 		return 0, err
