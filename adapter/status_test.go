@@ -58,8 +58,8 @@ func TestReadyAnswersSoon(t *testing.T) {
 	})
 }
 
-// TestReadySaysOnce: the answer contains the reason once.
-func TestReadySaysOnce(t *testing.T) {
+// TestReadyReportsOnce: the answer contains the reason once.
+func TestReadyReportsOnce(t *testing.T) {
 	h := &statusHandler{engine: "HBase", ready: func(context.Context) error {
 		return fmt.Errorf("%w: %w", storage.ErrNotReady, errors.New("the log is being replayed"))
 	}}

@@ -128,7 +128,7 @@ func resolveAll(t *testing.T, a *Adapter, n int) []error {
 }
 
 // The commands answer the same whether an adapter has the store open or not.
-func TestTreeCommandsBesideAdapter(t *testing.T) {
+func TestTreeCommandsWithRunningAdapter(t *testing.T) {
 	o := laterOptions(t, serversTree)
 	a, stop := runAdapter(t, o)
 	for _, err := range resolveAll(t, a, 20) {

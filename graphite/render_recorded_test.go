@@ -19,8 +19,8 @@ func isDrawn(c recording) bool {
 		strings.Contains(c.Data, "name=\"format\"\r\n\r\njson")
 }
 
-// TestRecordedDrawings replays render requests of graphite-web 1.1.10, through HTTP.
-func TestRecordedDrawings(t *testing.T) {
+// TestRecordedRenders replays render requests of graphite-web 1.1.10, through HTTP.
+func TestRecordedRenders(t *testing.T) {
 	w := newFeed(t)
 	tags := regexp.MustCompile(`"tags": {[^}]*}`) // which Python keeps in the order of their making
 	files := []string{"eval/testdata/render.jsonl.gz"}

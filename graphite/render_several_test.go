@@ -85,7 +85,7 @@ func (w *web) draw(t *testing.T, target string) string {
 
 // Series of one path are found once and returned one by one, with the tags that the path does not
 // show as tags and in their names.
-func TestSeveralSeriesAreDrawnApart(t *testing.T) {
+func TestSeveralSeriesAreRenderedApart(t *testing.T) {
 	w := newSeveral(t, false)
 	if got := w.get("/metrics/find?query=servers.web.*").Body.String(); strings.Count(got, `"load"`) != 1 {
 		t.Errorf("find: %s", got)

@@ -38,7 +38,7 @@ func TestCacheFindsInAnyOrder(t *testing.T) {
 	wantRefs(t, findAll(c, "a", "b", "c"), 1, 2, 3)
 }
 
-func TestCacheForgetsWhatIsNotAskedFor(t *testing.T) {
+func TestCacheForgetsUnusedKeys(t *testing.T) {
 	c := NewCache(4)
 	c.Add([]string{"a", "b"}, []storage.Ref{1, 2})
 	c.Add([]string{"c"}, []storage.Ref{3}) // a and b are old now

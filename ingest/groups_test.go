@@ -89,7 +89,7 @@ func TestAppendsInGroups(t *testing.T) {
 }
 
 // What the store refuses of a group is refused only to the job with that point.
-func TestRefusesOneOfAGroup(t *testing.T) {
+func TestOneOfAGroupIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := fmt.Errorf("time: %w", storage.ErrInvalid)
 		m := &memory{gate: make(chan error)}

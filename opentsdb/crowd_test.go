@@ -16,7 +16,7 @@ import (
 
 // Connections that are silent, or send only the beginning of a request, do not keep others out,
 // however many there are.
-func TestSilentConnectionsKeepNoOtherOut(t *testing.T) {
+func TestSilentConnectionsDoNotBlockOthers(t *testing.T) {
 	const most = 20
 	m := newMemory()
 	l := run(t, m, func(o *listenerOptions) { o.MaxConnections = most })

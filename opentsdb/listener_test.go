@@ -209,7 +209,7 @@ func TestStopWithoutStore(t *testing.T) {
 }
 
 // Points wait while the store fails for a while, and their sender is not read from.
-func TestStoreAwayForAWhile(t *testing.T) {
+func TestStoreUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		in := newTestIngest(m)
@@ -249,7 +249,7 @@ func TestStoreAwayForAWhile(t *testing.T) {
 }
 
 // A client that does not read its answers may continue to put.
-func TestUnheard(t *testing.T) {
+func TestPutsWithoutReadingAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		about, metrics := testAbout()

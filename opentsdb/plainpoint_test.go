@@ -25,7 +25,7 @@ func edits(text string, yield func([]byte)) {
 }
 
 // A body that is nearly plain means the same to the fast parser and to the careful one.
-func TestPlainPointsAreNoOthers(t *testing.T) {
+func TestPlainPointsAsCarefulParser(t *testing.T) {
 	for _, text := range []string{
 		`[{"metric":"m","timestamp":1,"value":1,"tags":{"s":"a"}},{"metric":"m","timestamp":1356998400500,"value":-10.25e-1,"tags":{"s":"a"}}]`,
 		`[{"tags": {"s":"a"}, "value": 0.5, "timestamp": 20, "metric": "m"}]`,
@@ -50,7 +50,7 @@ func TestPlainPointsAreNoOthers(t *testing.T) {
 }
 
 // The same for lines of telnet.
-func TestPlainPutsAreNoOthers(t *testing.T) {
+func TestPlainPutsAsCarefulParser(t *testing.T) {
 	for _, text := range []string{"put m 1356998400 42 a=b c=d\n", "put m 1356998400500 -1.5e2 a=b\r\n"} {
 		if _, _, n := plainPut([]byte(text), 1024); n != len(text) {
 			t.Errorf("%q is not plain", text)

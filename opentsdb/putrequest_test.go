@@ -146,7 +146,7 @@ func TestPutLimits(t *testing.T) {
 
 // Points that the store cannot take now are answered 503, whatever the request asks for, and the
 // same request succeeds later.
-func TestPutWhileTheStoreIsAway(t *testing.T) {
+func TestPutWhileTheStoreIsUnavailable(t *testing.T) {
 	away := func() error { return errAway }
 	for _, c := range []struct {
 		name      string

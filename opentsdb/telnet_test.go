@@ -104,7 +104,7 @@ func normal(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-func TestTelnetKnowsItsSeries(t *testing.T) {
+func TestTelnetSeriesCache(t *testing.T) {
 	about, metrics := testAbout()
 	m := newMemory()
 	in := newTestIngest(m)

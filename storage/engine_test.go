@@ -27,7 +27,7 @@ func TestMistakenCells(t *testing.T) {
 	storetest.RunMistaken(t, storetest.Config{New: func(*testing.T) storetest.Engine { return sharedTable{kv.NewShared(storetest.Tables()...)} }})
 }
 
-func TestStoreBesideOthers(t *testing.T) {
+func TestStoreWithOtherWriters(t *testing.T) {
 	storetest.Run(t, storetest.Config{New: newMemory, Seeds: scale.Of[uint64](t, "random histories, salted", 20, 20, 400), Salted: true})
 }
 

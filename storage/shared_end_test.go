@@ -14,7 +14,7 @@ import (
 
 // Rows that were put through without being read are settled when a process ends in order: no
 // process would do it afterwards, and a TSD would answer queries for them with an error.
-func TestEndSettlesWhatWasNotRead(t *testing.T) {
+func TestOrderlyEndReconcilesUnreadRows(t *testing.T) {
 	w := newWorld(t, 1, 0)
 	one, two := w.adapters[2], w.adapters[3]
 	for i, a := range []*adapter{one, two} {
@@ -46,7 +46,7 @@ func (g *gets) Get(ctx context.Context, table, family string, keys [][]byte) ([]
 
 // A row that is written through is checked after minutes, and again after its hour, as long as no
 // other process writes to it. Once another process does, it is checked every few minutes.
-func TestRowsAreLookedAt(t *testing.T) {
+func TestWrittenRowsAreChecked(t *testing.T) {
 	const start = 1356998400
 	var clock atomic.Int64
 	clock.Store(start)

@@ -117,7 +117,7 @@ func TestObserveWideRow(t *testing.T) {
 }
 
 // Series that share a path are counted, and logged once an hour as long as there are more of them.
-func TestCollisionsAreTold(t *testing.T) {
+func TestCollisionsAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newForest(t, newTables(t), true)
 		ctx, stop := context.WithCancel(t.Context())

@@ -232,7 +232,7 @@ func TestRefreshOfReplacedLeaf(t *testing.T) {
 
 // An exclusive process assumes nothing about a table that it has not read, and nothing after an
 // error, since the failed call may have taken effect.
-func TestObserveWithoutKnowing(t *testing.T) {
+func TestObserveWithoutIndexedRows(t *testing.T) {
 	first, second := []NewSeries{numbered(1, "a.b")}, []NewSeries{numbered(2, "a.b")}
 	want := schema.FormatTSUID(first[0].TSUID)
 	check := func(name string, db kv.KV) {

@@ -217,7 +217,7 @@ func TestSyncIsCancelled(t *testing.T) {
 }
 
 // Several syncs and a live adapter at once leave the same rows as one sync.
-func TestSyncBesideOthers(t *testing.T) {
+func TestSyncWithOtherProcesses(t *testing.T) {
 	all, db, want := syncSeries(150), newTables(t), newTables(t)
 	all.series = all.series[:147] // none share a leaf
 	if _, err := syncAll(t, want, all); err != nil {

@@ -59,10 +59,10 @@ func TestShortGoesFirst(t *testing.T) {
 	})
 }
 
-// TestWhoDoesNotYield: while requests hold all turns and never yield, short ones are let in
+// TestRequestsThatDoNotYield: while requests hold all turns and never yield, short ones are let in
 // additionally, one after the other, and not too many of those that do not yield either. At the end
 // all turns are free again.
-func TestWhoDoesNotYield(t *testing.T) {
+func TestRequestsThatDoNotYield(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := New(2)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -115,8 +115,8 @@ func TestWhoDoesNotYield(t *testing.T) {
 	})
 }
 
-// TestGivenUp: a request that stops waiting takes no turn, even if it gets one at that moment.
-func TestGivenUp(t *testing.T) {
+// TestCancelledWait: a request that stops waiting takes no turn, even if it gets one at that moment.
+func TestCancelledWait(t *testing.T) {
 	turns := New(1)
 	var all sync.WaitGroup
 	for i := range 50 {

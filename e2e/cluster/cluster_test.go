@@ -93,7 +93,7 @@ func get(t *testing.T, url string) string {
 	return string(text)
 }
 
-func TestEarlyEndShowsTheLog(t *testing.T) {
+func TestEarlyEndPrintsTheLog(t *testing.T) {
 	p, err := spawn("shell", filepath.Join(t.TempDir(), "log"), exec.Command("sh", "-c", "echo the reason; exit 3"))
 	if err != nil {
 		t.Fatal(err)

@@ -36,7 +36,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // The sender repeats a request to a busy server; another failure ends the run, and the next run
 // begins with the first request without an acknowledgement. Nothing is left out. Only the request
 // whose answer was cut off by a failure on the other lane is sent twice.
-func TestSenderGoesOn(t *testing.T) {
+func TestSenderContinues(t *testing.T) {
 	answers := map[int]int{3: http.StatusServiceUnavailable, 4: http.StatusTooManyRequests, 25: http.StatusInternalServerError}
 	r := &receiver{bodies: map[string]int{}, answer: func(n int) int {
 		if status, ok := answers[n]; ok {

@@ -137,7 +137,7 @@ func TestPlainLine(t *testing.T) {
 }
 
 // A line that is nearly plain means the same to the fast parser and to the careful one.
-func TestPlainLinesAreNoOthers(t *testing.T) {
+func TestPlainLinesAsCarefulParser(t *testing.T) {
 	const text = "servers.web-01;a=b -10.25e-1 1741060000\r\n"
 	for i := range len(text) {
 		checkPlain(t, []byte(text[:i]+text[i+1:]))

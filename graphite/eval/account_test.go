@@ -128,8 +128,8 @@ func windows(depth int) string {
 	return target
 }
 
-// TestGivenBack: the memory of arguments that a function has dropped is released.
-func TestGivenBack(t *testing.T) {
+// TestDroppedArgumentsAreReleased: the memory of arguments that a function has dropped is released.
+func TestDroppedArgumentsAreReleased(t *testing.T) {
 	source := hosts(100, 1000)
 	_, once, err := evalWithin(t.Context(), t, 0, source, "scale(servers.*.cpu.*,2)")
 	if err != nil {

@@ -102,7 +102,7 @@ func TestREADME(t *testing.T) {
 	}
 }
 
-func TestEveryFunctionSaysWhatItDoes(t *testing.T) {
+func TestEveryFunctionIsDescribed(t *testing.T) {
 	for name, f := range New().Functions() {
 		if !strings.HasSuffix(f.Doc, ".") {
 			t.Errorf("%s: Doc = %q, want a sentence", name, f.Doc)

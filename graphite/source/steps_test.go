@@ -59,7 +59,7 @@ func byTurns(one, other int64, n int) (times []int64) {
 }
 
 // Every stored point is rendered, however few there are and wherever they are.
-func TestFewPointsAreAllDrawn(t *testing.T) {
+func TestFewPointsAreAllRendered(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
 		times := map[int64]bool{}

@@ -28,7 +28,7 @@ func TestTagLabel(t *testing.T) {
 	}
 }
 
-func TestTagSpecGivenUp(t *testing.T) {
+func TestTagSpecCancelled(t *testing.T) {
 	specs, err := Parse(t.Context(), []string{"a=~(x+x+)+y", "b!=c"})
 	if err != nil {
 		t.Fatal(err)

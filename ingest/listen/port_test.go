@@ -64,24 +64,24 @@ func (c *Conn) work() *Conn {
 	return c
 }
 
-func TestPortWhoGoes(t *testing.T) {
+func TestPortDisplaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, 6, 0)
 		sender := c.come("10.0.0.1").work()
 		relay := []*Conn{c.come("10.0.0.2").work(), c.come("10.0.0.2").work()}
-		strangers := []*Conn{c.come("10.0.0.3"), c.come("10.0.0.4"), c.come("10.0.0.4")}
-		busy := strangers[0]
+		silent := []*Conn{c.come("10.0.0.3"), c.come("10.0.0.4"), c.come("10.0.0.4")}
+		busy := silent[0]
 		busy.Begin()
-		// of the address that has two, then it is the older one of all that are left
-		for i, want := range []*Conn{strangers[1], strangers[2]} {
+		// First a silent connection of the address with two goes, then the oldest silent one.
+		for i, want := range []*Conn{silent[1], silent[2]} {
 			if next := c.come("10.0.0.5").work(); !want.gone() || next.gone() {
 				t.Fatalf("guest %d: the wrong one went", i)
 			}
 		}
-		// No stranger is left that does not work. 10.0.0.2 and 10.0.0.5 have two each; the former
-		// are quiet for longer.
+		// All silent ones are gone. 10.0.0.2 and 10.0.0.5 have two connections each; those of 10.0.0.2
+		// have been quiet for longer.
 		if c.come("10.0.0.6").work(); !relay[0].gone() || relay[1].gone() || sender.gone() || busy.gone() {
-			t.Error("the one that is quiet for the longest time, of those who have most, should have gone")
+			t.Error("the connection that should go is the quietest one of the address with most connections")
 		}
 		if got := testutil.ToFloat64(c.port.displaced); got != 3 {
 			t.Errorf("%v displaced, want 3", got)
@@ -89,8 +89,8 @@ func TestPortWhoGoes(t *testing.T) {
 	})
 }
 
-// However many silent connections come, one that works is served, and a connection that ends frees
-// its place.
+// A working connection is served in spite of any number of silent ones, and a connection that ends
+// frees its place.
 func TestPortSilentFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, 10, 0)
@@ -103,7 +103,7 @@ func TestPortSilentFlood(t *testing.T) {
 		}
 		for i, s := range senders {
 			if s.gone() {
-				t.Errorf("sender %d was shut out by strangers", i)
+				t.Errorf("sender %d was shut out by silent connections", i)
 			}
 			if err := s.Close(); err != nil {
 				t.Error(err)

@@ -137,7 +137,7 @@ func TestRemoteReadIsCharged(t *testing.T) {
 }
 
 // A stream releases the memory of queries that it has sent.
-func TestRemoteReadStreamsGiveBack(t *testing.T) {
+func TestRemoteReadStreamsReleaseMemory(t *testing.T) {
 	p := newMemStorage(t)
 	for i := range 300 {
 		p.Write(t, promtest.Labels(t, `up{instance="`+strings.Repeat("i", i+1)+`"}`), 1, 2, 3)

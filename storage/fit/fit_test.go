@@ -172,8 +172,8 @@ func TestCheckSpoiled(t *testing.T) {
 	wantError(t, s.checker(wide).Check(t.Context()), "--storage.uid-width.metric=3 fits")
 }
 
-// TestCheckStrangers checks tables that do not belong together, or are no OpenTSDB tables.
-func TestCheckStrangers(t *testing.T) {
+// TestCheckUnrelatedTables checks tables that do not belong together, or are no OpenTSDB tables.
+func TestCheckUnrelatedTables(t *testing.T) {
 	plain := layout(3, 3, 3, 0, 20)
 	s := newTables(t)
 	s.fill(plain, 5, 1, 1)

@@ -58,7 +58,7 @@ func randomKey(r *rand.Rand) string {
 }
 
 // A string that was returned never changes.
-func TestStringsNeverMove(t *testing.T) {
+func TestStringsNeverChange(t *testing.T) {
 	s := intern.New(maphash.MakeSeed())
 	var held []string
 	for i := range 50_000 {

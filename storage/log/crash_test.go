@@ -137,8 +137,8 @@ func TestEveryFailure(t *testing.T) {
 	}
 }
 
-// TestEveryMoment cuts the power before each disk call of the same scenario.
-func TestEveryMoment(t *testing.T) {
+// TestPowerCutBeforeEachCall cuts the power before each disk call of the same scenario.
+func TestPowerCutBeforeEachCall(t *testing.T) {
 	disk, m := logtest.New(1), newModel()
 	moments := 0
 	disk.Before = func(op logtest.Op, name string) error {

@@ -158,8 +158,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestBehind opens an empty directory although the caller remembers a position.
-func TestBehind(t *testing.T) {
+// TestOpenBeforeAtLeast opens an empty directory although the caller remembers a position.
+func TestOpenBeforeAtLeast(t *testing.T) {
 	disk := logtest.New(1)
 	l := open(t, small(disk))
 	mark := log.Position{Segment: 7, Offset: 300}

@@ -13,9 +13,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 )
 
-// TestMissed damages a killed log of several segments, some truncated, in every way that leaves
+// TestLossesAreReported damages a killed log of several segments, some truncated, in every way that leaves
 // fewer records: Open reports each loss with the name of the file, and changes nothing.
-func TestMissed(t *testing.T) {
+func TestLossesAreReported(t *testing.T) {
 	disk := logtest.New(1)
 	l := open(t, marked(disk))
 	var last, cut log.Position
@@ -103,10 +103,10 @@ func recordsOf(d *logtest.Disk, ends map[string]int64) string {
 	return b.String()
 }
 
-// TestMissedAtRandom appends, truncates and opens again at random, with kills and power failures in
+// TestRandomLossesAreReported appends, truncates and opens again at random, with kills and power failures in
 // between. These cause no report of a loss; removing one file with acknowledged records always
 // does.
-func TestMissedAtRandom(t *testing.T) {
+func TestRandomLossesAreReported(t *testing.T) {
 	for seed := range uint64(60) {
 		rng, m := rand.New(rand.NewPCG(seed, 1)), newModel()
 		disk := logtest.New(seed)

@@ -56,9 +56,9 @@ func (d *smallDisk) has(t *testing.T, e *Engine, quarters uint64) {
 	}
 }
 
-// TestLittleRoom: with too little free space some operations are refused and others continue; with
+// TestLittleSpace: with too little free space some operations are refused and others continue; with
 // enough space again all continue.
-func TestLittleRoom(t *testing.T) {
+func TestLittleSpace(t *testing.T) {
 	e, disk := onSmallDisk(t)
 	counter := kv.Column{Table: "t", Family: "f", Row: []byte("n"), Qualifier: []byte("q")}
 	column := kv.Column{Table: "t", Family: "f", Row: []byte("m"), Qualifier: []byte("q")}
@@ -146,8 +146,8 @@ func TestCompactionWaits(t *testing.T) {
 	}
 }
 
-// TestOpenWithLittleRoom: a store on a disk that is nearly full opens and can be read.
-func TestOpenWithLittleRoom(t *testing.T) {
+// TestOpenWithLittleSpace: a store on a disk that is nearly full opens and can be read.
+func TestOpenWithLittleSpace(t *testing.T) {
 	e, disk := onSmallDisk(t)
 	apply(t, e, "f", rows("a"))
 	if err := e.Close(); err != nil {

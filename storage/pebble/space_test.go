@@ -33,9 +33,9 @@ func hoursOf(metric, from, to int) kv.KeyRange {
 	return kv.KeyRange{From: at(from), To: at(to)}
 }
 
-// TestSpaceComesBack deletes the older half of each metric from files at rest. The disk space is
+// TestDeletedSpaceIsFreed deletes the older half of each metric from files at rest. The disk space is
 // freed without further calls, whether the metrics are large or small.
-func TestSpaceComesBack(t *testing.T) {
+func TestDeletedSpaceIsFreed(t *testing.T) {
 	for name, size := range map[string]struct{ metrics, series int }{"many small": {2000, 2}, "few large": {4, 1000}} {
 		t.Run(name, func(t *testing.T) {
 			e := opened(t, Options{Path: t.TempDir(), Tables: []kv.Table{{Name: "t", Families: []string{"f"}}}})

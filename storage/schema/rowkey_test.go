@@ -126,8 +126,8 @@ func TestParseTSUIDRefusesBrokenOnes(t *testing.T) {
 	}
 }
 
-// TestPartsKeepTheirHandsOff: appending to a part of a key must not overwrite what follows it.
-func TestPartsKeepTheirHandsOff(t *testing.T) {
+// TestPartsOfKeysDoNotOverlap: appending to a part of a key must not overwrite what follows it.
+func TestPartsOfKeysDoNotOverlap(t *testing.T) {
 	l := DefaultLayout()
 	key := parseHex(t, "000001 50E22700 000001000001")
 	want := bytes.Clone(key)
