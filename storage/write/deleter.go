@@ -128,8 +128,10 @@ func (d *deleter) gone(b *series.Batch) []index.ID {
 func (d *deleter) deleteUnlogged(ctx context.Context, deletion Deletion) (Deleted, error) {
 	d.order.Lock()
 	defer d.order.Unlock()
+	deletion.IDs = slices.Sorted(slices.Values(deletion.IDs)) // those of a salvaged log do not ascend
 	j := &job{Deletion: deletion}
-	if err := d.clear(ctx, j); err != nil {
+	alone := func(change func() error) error { return change() }
+	if err := d.clear(ctx, j, alone); err != nil {
 		return j.deleted, err
 	}
 	if err := d.narrow(ctx, j.IDs, j.Start, j.End); err != nil {
@@ -266,7 +268,7 @@ func (d *deleter) finishOne(ctx context.Context, j *job) error {
 
 // carryOut deletes from the table, durably. It takes Flusher.mu and order for one part at a time.
 func (d *deleter) carryOut(ctx context.Context, j *job) error {
-	switch err := d.clear(ctx, j); {
+	switch err := d.clear(ctx, j, d.alone); {
 	case errors.Is(err, kv.ErrDamaged): // trying again would hold the log for ever
 		d.logger.Error("deleting points; the deletion is given up", "table", d.table.name, "err", err)
 		j.broken = err
@@ -285,9 +287,18 @@ func (d *deleter) carryOut(ctx context.Context, j *job) error {
 	return nil
 }
 
+// alone makes a change while no points are appended and nothing is flushed.
+func (d *deleter) alone(change func() error) error {
+	d.flush.Lock()
+	defer d.flush.Unlock()
+	d.order.Lock()
+	defer d.order.Unlock()
+	return change()
+}
+
 // clear deletes from the table, durably.
-func (d *deleter) clear(ctx context.Context, j *job) error {
-	rows, broken, err := d.table.deleteRows(ctx, &j.Deletion)
+func (d *deleter) clear(ctx context.Context, j *job, alone func(change func() error) error) error {
+	rows, broken, err := d.table.deleteRows(ctx, &j.Deletion, alone)
 	j.deleted.Rows += rows
 	if err != nil {
 		return fmt.Errorf("delete rows: %w", err)

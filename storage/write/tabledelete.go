@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 
@@ -15,11 +16,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// deleteRows deletes points of series from the rows of the table, and returns how many rows it
-// deleted or changed. Rows whose hour lies within the deletion go as a whole. broken tells of rows
-// that cannot be read and were left as they are.
-func (t *Table) deleteRows(ctx context.Context, d *Deletion) (rows int, broken, err error) {
-	r := removal{table: t, deletion: d, lo: schema.Base(d.Start), hi: schema.Base(d.End)}
+// deleteRows deletes points of series, which ascend, from the rows of the table, and returns how
+// many rows it deleted or changed. Rows whose hour lies within the deletion go as a whole. broken
+// tells of rows that cannot be read and were left as they are. alone makes a change while no row of
+// any series is put.
+func (t *Table) deleteRows(ctx context.Context, d *Deletion, alone func(change func() error) error) (rows int, broken, err error) {
+	r := removal{table: t, deletion: d, alone: alone, lo: schema.Base(d.Start), hi: schema.Base(d.End)}
 	if err := r.all(ctx, d.IDs); err != nil {
 		return r.rows, nil, err
 	}
@@ -33,7 +35,7 @@ func (r *removal) all(ctx context.Context, ids []index.ID) error {
 			return err
 		}
 	}
-	return nil
+	return r.removeRanges(ctx)
 }
 
 // damage tells of rows that cannot be read and were left as they are.
@@ -91,12 +93,14 @@ func (t *Table) metricGroups(ids []index.ID) func(yield func(metricGroup) bool) 
 type removal struct {
 	table    *Table
 	deletion *Deletion
+	alone    func(change func() error) error
 	lo, hi   uint32 // base times
 	content  row.Row
 	shared   *erasure // on tables that other processes write to
 
 	keys    [][]byte      // rows to look at
 	changes []kv.Mutation // of rows that are known to be there
+	ranges  []wholeRange  // that have no other rows
 	rows    int           // deleted or changed
 	broken  [][]byte      // keys of rows that cannot be read
 }
@@ -108,8 +112,8 @@ const (
 	fewByKey = 256
 )
 
-// group deletes from the rows of a group: by their keys where there are few, else by a scan of the
-// metric's rows.
+// group deletes from the rows of a group: as a range if no other series has the metric, by their
+// keys where there are few, else by a scan of the metric's rows.
 func (r *removal) group(ctx context.Context, g metricGroup) error {
 	const hour = schema.RowSeconds
 	lo, hi, wanted := uint32(math.MaxUint32), uint32(0), int64(0)
@@ -121,6 +125,11 @@ func (r *removal) group(ctx context.Context, g metricGroup) error {
 	}
 	if wanted == 0 {
 		return nil
+	}
+	if wanted > fewForRange {
+		if done, err := r.byRange(ctx, g, lo, hi); done || err != nil {
+			return err
+		}
 	}
 	scanned := int64(r.table.index.MetricSeries(g.metric)/max(r.table.layout.SaltBuckets, 1)) * (int64(hi-lo)/hour + 1)
 	if wanted <= fewByKey || wanted*keyCost < scanned {
@@ -155,35 +164,57 @@ func (r *removal) byKey(ctx context.Context, g metricGroup) error {
 }
 
 func (r *removal) byScan(ctx context.Context, g metricGroup, lo, hi uint32) error {
-	wanted := make(map[string]struct{}, len(g.series))
-	for _, s := range g.series {
-		wanted[string(s.tsuid)] = struct{}{}
-	}
-	scan := row.ScanMetric(r.table.layout, r.table.name, g.bucket, g.metric, lo, hi)
-	scan.KeysOnly = true
-	var tsuid []byte
-	for found, err := range r.table.db.Scan(ctx, scan) {
+	for found, err := range r.scan(ctx, g, lo, hi) {
 		if err != nil {
 			return err
 		}
-		key, err := r.table.layout.ParseRowKey(found.Key)
-		if err != nil {
-			continue // of another layout: none of ours
-		}
-		tsuid = key.AppendTSUID(tsuid[:0])
-		if _, ok := wanted[string(tsuid)]; !ok {
+		if !found.wanted {
 			continue
 		}
-		if r.shared == nil && r.covers(key.Base) {
-			r.changes = append(r.changes, kv.Mutation{Key: found.Key, DeleteRow: true})
+		if r.shared == nil && r.covers(found.base) {
+			r.changes = append(r.changes, kv.Mutation{Key: found.key, DeleteRow: true})
 		} else {
-			r.keys = append(r.keys, found.Key)
+			r.keys = append(r.keys, found.key)
 		}
 		if err := r.removeMany(ctx); err != nil {
 			return err
 		}
 	}
 	return r.remove(ctx)
+}
+
+// foundRow is the key of a row in the range of a metric.
+type foundRow struct {
+	key    []byte
+	base   uint32
+	wanted bool // of a series of the group
+}
+
+// scan finds the rows in the range of a group's metric.
+func (r *removal) scan(ctx context.Context, g metricGroup, lo, hi uint32) iter.Seq2[foundRow, error] {
+	wanted := make(map[string]struct{}, len(g.series))
+	for _, s := range g.series {
+		wanted[string(s.tsuid)] = struct{}{}
+	}
+	scan := row.ScanMetric(r.table.layout, r.table.name, g.bucket, g.metric, lo, hi)
+	scan.KeysOnly = true
+	return func(yield func(foundRow, error) bool) {
+		var tsuid []byte
+		for found, err := range r.table.db.Scan(ctx, scan) {
+			f := foundRow{key: found.Key}
+			if err == nil {
+				// A key that cannot be parsed is of another layout: none of ours.
+				if key, parseErr := r.table.layout.ParseRowKey(found.Key); parseErr == nil {
+					tsuid = key.AppendTSUID(tsuid[:0])
+					_, f.wanted = wanted[string(tsuid)]
+					f.base = key.Base
+				}
+			}
+			if !yield(f, err) {
+				return
+			}
+		}
+	}
 }
 
 // covers reports whether the deletion has the whole hour of a row.
