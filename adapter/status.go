@@ -34,7 +34,7 @@ type statusHandler struct {
 	mu       sync.Mutex    // guards all below
 	wasReady time.Time     // the last good outcome
 	failed   error         // the outcome after it, if any
-	look     chan struct{} // closed when the look that goes on ends; nil: none goes on
+	look     chan struct{} // closed when the running look ends; nil: none runs
 	began    time.Time     // that look
 }
 

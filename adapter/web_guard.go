@@ -28,7 +28,7 @@ const (
 	webHeads = 4 << 20
 	// webHeadTime is how long a client may take for a head.
 	webHeadTime = 10 * time.Second
-	// webRetryAfter is when a client that was refused should come again, in seconds.
+	// webRetryAfter is when a client that was refused should try again, in seconds.
 	webRetryAfter = "5"
 )
 

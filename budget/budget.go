@@ -1,7 +1,7 @@
-// Package budget bounds the memory that the answers to all queries hold together, whatever language
-// they are asked in. A query takes what it is about to allocate before it allocates it, and gives
-// everything back when it ends. The package never allocates for anybody, knows no query language,
-// and never makes a query wait: a query that waited would hold what it has already taken.
+// Package budget limits the memory that the answers to all queries hold together, in all query
+// languages. A query takes memory from the budget before it allocates it, and returns all of it
+// when it ends. The package allocates nothing for its callers, knows no query language, and never
+// makes a query wait: a waiting query would keep what it has already taken.
 package budget
 
 import (
@@ -86,7 +86,7 @@ type Account struct {
 
 	mu     sync.Mutex // guards the rest
 	held   int64
-	busy   bool // a Take failed for want of what others hold
+	busy   bool // a Take failed because others hold the memory
 	closed bool
 }
 
@@ -144,7 +144,7 @@ func (a *Account) Held() int64 {
 	return a.held
 }
 
-// Busy reports whether ErrBusy was returned: the query may come again later.
+// Busy reports whether ErrBusy was returned: the query may try again later.
 func (a *Account) Busy() bool {
 	if a == nil {
 		return false

@@ -26,7 +26,7 @@ func TestBackupAndRestore(t *testing.T) {
 	for _, mode := range []string{"through", "buffered"} {
 		t.Run(mode, func(t *testing.T) {
 			a := startAdapter(t, "--write.mode="+mode, "--web.enable-admin-api")
-			l := startLoad(t, loadOptions{}, a.client)
+			l := startLoad(t, a.client)
 			backups := t.TempDir()
 			for _, name := range []string{"first", "second"} {
 				l.WaitAcked(t, between)

@@ -112,8 +112,8 @@ func sameResults(got, want []result, equal func(got, want string) bool) error {
 // same reports whether two values are the same.
 func same(got, want string) bool { return got == want }
 
-// nearlySame reports whether two values are the same but for the last bits of a sum: the series of
-// an aggregation have no order.
+// nearlySame reports whether two values are the same except for the last bits of a sum: the series
+// of an aggregation have no order.
 func nearlySame(got, want string) bool {
 	if got == want {
 		return true

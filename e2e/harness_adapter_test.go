@@ -42,7 +42,7 @@ func launchAdapter(t testing.TB, args ...string) *adapter {
 func (a *adapter) run(t testing.TB, address string) error {
 	t.Helper()
 	a.process = startProcess(t, a.dir, adapterBinary(t), append([]string{"--web.listen-address=" + address}, a.args...)...)
-	line, err := a.process.out.line(waitTimeout, "msg=listening", "protocol=http")
+	line, err := a.process.out.line("msg=listening", "protocol=http")
 	if err != nil {
 		return fmt.Errorf("start the adapter: %w\n%s", err, a.process.out.tail())
 	}

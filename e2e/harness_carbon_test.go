@@ -21,7 +21,7 @@ const withCarbon = "--carbon.listen-address=127.0.0.1:0"
 // carbonAddr returns where the adapter takes carbon's lines.
 func (a *adapter) carbonAddr(t testing.TB) string {
 	t.Helper()
-	line, err := a.process.out.line(waitTimeout, "msg=listening", "protocol=carbon")
+	line, err := a.process.out.line("msg=listening", "protocol=carbon")
 	if err != nil {
 		t.Fatalf("carbon listener: %v\n%s", err, a.process.out.tail())
 	}

@@ -61,10 +61,10 @@ type load struct {
 
 // startLoad begins to write to the first of the clients, and turns to the next one after every
 // failure, until Stop or the end of the test.
-func startLoad(t testing.TB, o loadOptions, to ...client) *load {
+func startLoad(t testing.TB, to ...client) *load {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	o = o.withDefaults()
+	o := loadOptions{}.withDefaults()
 	l := &load{o: o, t: t, stop: cancel, acked: make([]atomic.Int64, o.Writers)}
 	for w := range o.Writers {
 		l.writers.Go(func() { l.write(ctx, w, to) })

@@ -81,16 +81,6 @@ func (p *process) Stop(t testing.TB) {
 	}
 }
 
-// Ended reports whether the process is gone.
-func (p *process) Ended() bool {
-	select {
-	case <-p.done:
-		return true
-	default:
-		return false
-	}
-}
-
 // output keeps what a process prints, and lets callers wait for a line of it.
 type output struct {
 	mu      sync.Mutex // guards all below
@@ -133,9 +123,9 @@ func (o *output) tail() string {
 	return all
 }
 
-// line waits for a line that holds all the texts and returns it.
-func (o *output) line(limit time.Duration, texts ...string) (string, error) {
-	deadline := time.After(limit)
+// line waits up to waitTimeout for a line that contains all the texts, and returns it.
+func (o *output) line(texts ...string) (string, error) {
+	deadline := time.After(waitTimeout)
 	for {
 		o.mu.Lock()
 		all, changed, closed := o.text.String(), o.changed, o.closed
@@ -149,7 +139,7 @@ func (o *output) line(limit time.Duration, texts ...string) (string, error) {
 		select {
 		case <-changed:
 		case <-deadline:
-			return "", fmt.Errorf("it did not print %q within %v", texts, limit)
+			return "", fmt.Errorf("it did not print %q within %v", texts, waitTimeout)
 		}
 	}
 }

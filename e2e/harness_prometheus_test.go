@@ -36,7 +36,7 @@ func startPrometheus(t testing.TB, config string) *prometheusServer {
 	p.write(t, "prometheus.yml", []byte(prometheusConfig+config))
 	p.process = startProcess(t, p.dir, prometheusBinary(t, "prometheus"),
 		"--config.file=prometheus.yml", "--storage.tsdb.path=data", "--web.listen-address=127.0.0.1:0", "--enable-feature=exemplar-storage")
-	line, err := p.process.out.line(waitTimeout, `msg="Listening on"`)
+	line, err := p.process.out.line(`msg="Listening on"`)
 	if err != nil {
 		t.Fatalf("start prometheus: %v\n%s", err, p.process.out.tail())
 	}

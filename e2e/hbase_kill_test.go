@@ -23,7 +23,7 @@ func testHBaseKill(t *testing.T, s tables, flags ...string) {
 	c := s.cluster
 	s.create(t)
 	a := s.startAdapter(t, append(flags, "--hbase.timeout=5s")...)
-	l := startLoad(t, loadOptions{}, a.client)
+	l := startLoad(t, a.client)
 	restartHBase := func() {
 		if err := c.Restart(t.Context()); err != nil {
 			t.Fatal(err)

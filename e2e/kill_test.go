@@ -24,7 +24,7 @@ func testKillUnderLoad(t *testing.T, flags ...string) {
 	t.Helper()
 	crashes := scale.Of(t, "kills under load", 5, 5, 50)
 	a := startAdapter(t, flags...)
-	l := startLoad(t, loadOptions{}, a.client)
+	l := startLoad(t, a.client)
 	for i := range crashes {
 		l.WaitAcked(t, between)
 		begin := time.Now()
@@ -57,7 +57,7 @@ func TestStopUnderLoad(t *testing.T) {
 func testStopUnderLoad(t *testing.T, flags ...string) {
 	t.Helper()
 	a := startAdapter(t, flags...)
-	l := startLoad(t, loadOptions{}, a.client)
+	l := startLoad(t, a.client)
 	for range scale.Of(t, "orderly stops under load", 3, 3, 20) {
 		l.WaitAcked(t, between)
 		begin := time.Now()

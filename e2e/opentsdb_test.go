@@ -11,7 +11,7 @@ import (
 // opentsdbAddr returns where the adapter takes OpenTSDB's puts.
 func (a *adapter) opentsdbAddr(t testing.TB) string {
 	t.Helper()
-	line, err := a.process.out.line(waitTimeout, "msg=listening", "protocol=opentsdb")
+	line, err := a.process.out.line("msg=listening", "protocol=opentsdb")
 	if err != nil {
 		t.Fatalf("opentsdb listener: %v\n%s", err, a.process.out.tail())
 	}

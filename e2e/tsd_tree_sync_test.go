@@ -65,7 +65,7 @@ func treeSpecs() []treeSpec {
 	}
 }
 
-// enabledSpecs are treeSpecs enabled but for the last, all with rows of failures.
+// enabledSpecs are treeSpecs enabled except for the last, all with rows of failures.
 func enabledSpecs() []treeSpec {
 	specs := treeSpecs()
 	for i := range specs {

@@ -79,7 +79,7 @@ func (a *api) answer(route route, w http.ResponseWriter, r *http.Request) (out *
 	}()
 	out, err = route.answer(&request{Request: r.WithContext(ctx), form: form})
 	if err != nil && ctx.Err() != nil && statusOf(err) >= http.StatusInternalServerError {
-		err = ctx.Err() // whatever the store makes of it
+		err = ctx.Err() // the error of the store only follows from it
 	}
 	return out, err
 }
@@ -105,7 +105,7 @@ func busy(err error) error {
 // fail sends an error and returns its status.
 func (a *api) fail(w http.ResponseWriter, r *http.Request, route route, err error) int {
 	if ctx := r.Context().Err(); ctx != nil {
-		err = ctx // whatever became of the work that was cut off
+		err = ctx // other errors only follow from it
 	}
 	code := statusOf(err)
 	if code >= http.StatusInternalServerError && code != http.StatusNotImplemented && !errors.Is(err, budget.ErrBusy) {

@@ -19,7 +19,7 @@ const jsonChunk = 64 << 10
 // A jsonWriter writes JSON as Python's json.dumps does: its blanks, its numbers, its escapes.
 type jsonWriter struct {
 	w      io.Writer // nil: all stays in buf
-	gone   bool      // w takes no more, so that nothing more needs to be written
+	gone   bool      // w has failed: nothing more is written
 	buf    []byte
 	pretty bool // two blanks for each level
 	raw    bool // characters beyond ASCII stand for themselves

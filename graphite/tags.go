@@ -20,9 +20,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// The tag database is the store: every series with a label in addition to its name is tagged,
-// whatever wrote it. Plain series, which have a path and no tags, are in no answer of /tags, as
-// graphite-web indexes none.
+// The tag database is the store: every series with a label in addition to its name is tagged, by
+// whichever protocol it was written. Plain series, which have a path and no tags, are in no answer
+// of /tags: graphite-web does not index them either.
 
 // findSeries answers /tags/findSeries: the names of the series that satisfy conditions.
 func (a *api) findSeries(r *request) (*reply, error) {

@@ -16,10 +16,10 @@ import (
 // keys, never hashes alone. It is safe for concurrent use.
 //
 // Its memory is bounded: keys live in two generations. When the young one is full it becomes the
-// old one, and what was not asked for since then is dropped with the one before. Senders repeat
-// their series in the same order, so each entry remembers which one was asked for after it: a
-// comparison of bytes then takes the place of a look into the table. A key takes its bytes and some
-// 32 more, in memory that the garbage collector need not walk.
+// old one, and the previous old one is dropped with all keys that were not looked up since. Senders
+// repeat their series in the same order, so each entry remembers which entry was looked up after
+// it: a comparison of bytes then replaces a lookup in the table. A key takes its bytes and about 32
+// more, in memory that the garbage collector does not scan.
 type Cache struct {
 	limit int // entries of a generation
 	seed  maphash.Seed
@@ -45,7 +45,7 @@ const refPage = 1024
 // is garbage as a whole.
 type cachedRef struct {
 	ref  uint32
-	next atomic.Uint32 // the number + 1 of the key that was asked for after it, 0: unknown
+	next atomic.Uint32 // the number + 1 of the key that was looked up after it, 0: unknown
 }
 
 // NewCache returns a cache of at most so many entries.
@@ -78,7 +78,7 @@ type Lookup struct {
 	kept       []uint32 // found in the old generation
 }
 
-// Begin begins a run. The caller ends it soon: no key is added meanwhile.
+// Begin begins a run. The caller must end it soon: no key can be added before.
 func (c *Cache) Begin(l *Lookup) {
 	c.mu.RLock()
 	*l = Lookup{cache: c, young: c.young, old: c.old, kept: l.kept[:0]}

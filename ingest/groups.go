@@ -9,9 +9,9 @@ import (
 // GroupPoints bounds the points of a group. A write of more is a group of its own.
 const GroupPoints = 64 << 10
 
-// Groups gathers writes: while every slot is in use, those that come wait together, and the first
-// of them leads the others when a slot is free. So many writes of a few points each cost the store
-// no more than one of many.
+// Groups combines writes. While every slot is in use, new writes wait together; when a slot becomes
+// free, the first of them commits the whole group. So many writes of a few points each cost the
+// store as little as one write of many points.
 type Groups[S any, W comparable] struct {
 	slots  chan S
 	points func(W) int

@@ -52,7 +52,7 @@ func (j *Job) End() { j.lookup.End() }
 func (j *Job) Find(key []byte) storage.Ref { return j.lookup.Find(key) }
 
 // Missing announces that the next point of the batch is of a series that Find did not know, and is
-// added with Ref 0. series is asked for the series unless the job has met the key before. If it
+// added with Ref 0. It calls series for the series unless the job has had the key before. If series
 // returns an error, Missing returns that error, and the point must not be added. origin is what
 // EachRefused calls the point if the store refuses its series.
 func (j *Job) Missing(key []byte, origin int, series func(key string) (storage.Series, error)) error {

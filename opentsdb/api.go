@@ -16,8 +16,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// apiOptions are the limits of OpenTSDB's HTTP API. What is over a limit of a request is refused
-// for good, what is over a limit of the process is asked for again later.
+// apiOptions are the limits of OpenTSDB's HTTP API. A request over a limit of requests is refused
+// for good; above a limit of the process the client must try again later.
 type apiOptions struct {
 	BodyBytes     int           // a request, as it is sent and decompressed each
 	Points        int           // of a request

@@ -115,8 +115,8 @@ func (c *connection) note() {
 	c.telnet.lines, c.telnet.bad, c.telnet.strange = 0, 0, 0
 }
 
-// flush sends the answers. A client that does not read its answers gets no more: a client that only
-// puts may never read.
+// flush sends the answers. A client that does not read them gets no further answers: clients that
+// only put may never read.
 func (c *connection) flush() {
 	answer := c.telnet.answer
 	if c.telnet.answer = answer[:0]; cap(answer) > listen.FirstBuffer {

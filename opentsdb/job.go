@@ -17,8 +17,8 @@ type job struct {
 // add adds a point whose Ref is known, and which is not early.
 func (j job) add(ref storage.Ref, p point) { addPoint(j.Batch, ref, p, j.protocol.floats) }
 
-// addUnknown adds a point of a series that Find did not know. parse is asked for the series unless
-// the job has met the key before. A point that it refuses is not added.
+// addUnknown adds a point of a series that Find did not know. It calls parse for the series unless
+// the job has had the key before. If parse fails, the point is not added.
 func (j job) addUnknown(key []byte, p point, origin int, parse func(key string) (storage.Series, error)) error {
 	if err := j.early(p); err != nil {
 		return err

@@ -8,27 +8,28 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
-// A Deletion names what is to be deleted.
+// A Deletion describes what to delete.
 type Deletion struct {
 	Refs       []Ref
 	Start, End int64 // milliseconds, inclusive
-	// Whole deletes all points of the series whatever Start and End are, and the series themselves:
-	// their rows of tsdb-meta and of the trees. Their UIDs stay assigned. A series that comes back
-	// starts anew.
+	// Whole deletes all points of the series, regardless of Start and End, and the series
+	// themselves: their rows of tsdb-meta and of the trees. Their UIDs stay assigned. A later point
+	// registers its series anew.
 	Whole bool
 }
 
-// Deleted tells what a deletion did: Rows of the table that it deleted or changed, and Series that
-// it deleted as a whole.
+// Deleted counts what a deletion did: the Rows of the table that it deleted or changed, and the
+// Series that it deleted as a whole.
 type Deleted = write.Deleted
 
 // ErrBroken means that a deletion left rows as they are because they cannot be read.
 var ErrBroken = write.ErrBroken
 
-// Delete deletes points and objects of series, durably when it returns without an error. What was
-// acknowledged before is gone, wherever it is kept. What is appended after Delete has returned
-// stays; what is appended meanwhile may stay or not. After an error some points may be deleted and
-// others follow by themselves; the deletion may be repeated.
+// Delete deletes points and objects of series. When it returns without an error, the deletion is
+// durable: everything acknowledged before Delete began is gone, from the log, the head and the
+// table. What is appended after Delete has returned stays; what is appended while it runs may stay
+// or not. After an error some points may be deleted, and others may be deleted later; the deletion
+// may be repeated.
 func (s *Store) Delete(ctx context.Context, d Deletion) (Deleted, error) {
 	w := write.Deletion{Start: d.Start, End: d.End, Whole: d.Whole, IDs: make([]index.ID, len(d.Refs))}
 	if d.Whole {

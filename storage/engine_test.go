@@ -13,7 +13,7 @@ import (
 // memory is an engine that survives every end of the process.
 type memory struct{ *kv.Mem }
 
-func (m memory) Open(*testing.T, storetest.Fate) kv.KV { return m.Mem }
+func (m memory) Open(*testing.T, storetest.End) kv.KV { return m.Mem }
 
 func newMemory(*testing.T) storetest.Engine { return memory{kv.NewMem(storetest.Tables()...)} }
 
@@ -34,7 +34,7 @@ func TestStoreWithOtherWriters(t *testing.T) {
 // sharedTable is an engine with the stamps and versions of HBase.
 type sharedTable struct{ *kv.Shared }
 
-func (m sharedTable) Open(*testing.T, storetest.Fate) kv.KV { return m.Shared }
+func (m sharedTable) Open(*testing.T, storetest.End) kv.KV { return m.Shared }
 
 // Stamps are milliseconds, and tests write the same instant more often than that: their clock
 // advances at each reading.

@@ -37,8 +37,8 @@ type Querier interface {
 	// is none. worker is called by the calling goroutine.
 	SelectParts(ctx context.Context, q Query, worker func() PartWorker) error
 	// Metrics, TagKeys and TagValues list, in ascending order, the names of series that may have
-	// points between start and end (milliseconds, inclusive), from the index alone: whole days
-	// where no other process writes, else whatever time is asked for.
+	// points between start and end (milliseconds, inclusive), from the index alone. Where no other
+	// process writes they distinguish days; on other tables they ignore the time.
 	Metrics(ctx context.Context, start, end int64) ([]string, error)
 	TagKeys(ctx context.Context, start, end int64) ([]string, error)
 	TagValues(ctx context.Context, key string, start, end int64) ([]string, error)

@@ -199,9 +199,8 @@ func (s *Store) Catalog() *catalog.Catalog { return s.catalog }
 // Documents returns the metadata of the store's metrics and the custom keys of its series.
 func (s *Store) Documents() *documents.Documents { return s.documents }
 
-// Logged returns the store as writers without an acknowledgement reach it (carbon, telnet put):
-// what they append is durable when the log has it, whatever the mode. Without a log it appends as
-// the store.
+// Logged returns the store for protocols without an acknowledgement (carbon, telnet put). In every
+// mode their points are durable when the log has them. Without a log it appends like the store.
 func (s *Store) Logged() Appender { return logged{s.registrar, s.writer} }
 
 // logged is an Appender that appends through the log.

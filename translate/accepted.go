@@ -21,7 +21,7 @@ func acceptedBy(m *labels.Matcher) accepted {
 	return a
 }
 
-// expected is acceptedBy but for matches.
+// expected is acceptedBy except for matches.
 func expected(m *labels.Matcher) accepted {
 	switch m.Type {
 	case labels.MatchEqual:

@@ -18,7 +18,7 @@ type tsuidTable struct {
 // tsuidStep is how many entries are added to the table under one hold of the lock.
 const tsuidStep = 1 << 16
 
-// indexTSUIDs makes the table unless it is there. Searches go on meanwhile.
+// indexTSUIDs makes the table unless it is there. Searches continue while it runs.
 func (x *Index) indexTSUIDs() {
 	for !x.indexSomeTSUIDs() {
 	}

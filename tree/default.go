@@ -119,7 +119,7 @@ func (f *Forest) defaultTree(ctx context.Context) (*Tree, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	// This process or another one may have made it meanwhile.
+	// This process or another one may have made it since.
 	if err := f.LoadTrees(ctx); err != nil {
 		return nil, err
 	}

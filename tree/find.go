@@ -15,7 +15,7 @@ import (
 // A Node is a place in a tree under its dotted path: a leaf, a branch, or both.
 type Node struct {
 	Path string
-	// Branch is true when paths go on from here.
+	// Branch is true when the node has children.
 	Branch bool
 	// Series are the TSUIDs of the leaf, none where there is no leaf; several, in the order of
 	// their bytes, when rules, trees, or names with dots in them, make one path of several series.
@@ -95,8 +95,8 @@ func (w *walker[B]) walk(ctx context.Context, branch B, s states) error {
 	})
 }
 
-// enter goes on by the name of a leaf or branch. A name with dots counts as several elements, of
-// which all but the last are branches that no row has.
+// enter continues the walk with the name of a leaf or branch. A name with dots counts as several
+// elements; all except the last are branches without a row.
 func (w *walker[B]) enter(ctx context.Context, c child[B], s states) error {
 	for name := strings.Trim(string(c.name), "."); ; {
 		element, rest, more := strings.Cut(name, ".")

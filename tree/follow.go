@@ -219,7 +219,7 @@ func (w *Follower) covers(trees []*Tree, so SyncOptions) bool {
 	return slices.Equal(w.options(trees).From, so.From)
 }
 
-// progress notes how far a pass is, for others to see and for the next process to go on from.
+// progress records how far a pass is, so that others see it and the next process can continue.
 func (w *Follower) progress(ctx context.Context, trees []*Tree, r SyncReport, whole bool) {
 	w.change(func(s *FollowState) { s.Report, s.Of = r, max(w.o.Series(), r.Series) })
 	if !whole {

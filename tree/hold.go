@@ -2,10 +2,10 @@ package tree
 
 import "context"
 
-// A Forget excludes two things in its process, both of which take time: reading rows into the
-// index, which would bring back what is deleted meanwhile, and appending series, which would find
-// a branch that is being deleted. Forget takes the lock of the former first. Appending never waits
-// for reading.
+// A Forget excludes two operations of its process, both of which take time: reading rows into the
+// index, which could bring back what is being deleted, and appending series, which could find a
+// branch that is being deleted. Forget takes the lock of reading first. Appending never waits for
+// reading.
 
 // observers is how many calls of Observe run at a time; a Forget counts as all of them.
 const observers = 1 << 30

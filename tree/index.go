@@ -39,8 +39,8 @@ type Index struct {
 	byTSUID          *tsuidTable     // nil before the first series is forgotten
 }
 
-// cellID is a branch and the hash of the name of a cell below it: exact, since row keys and columns
-// have no more.
+// cellID is a branch and the hash of the name of a cell below it. It is exact: row keys and columns
+// contain nothing else.
 type cellID struct{ parent, hash uint32 }
 
 // An entry is a branch or a leaf.

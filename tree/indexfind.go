@@ -7,9 +7,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// Find lists what a pattern matches in some trees, in the order of the paths' bytes. It costs what
-// the branches cost that the pattern leads through, not what the trees hold; rows that are added
-// meanwhile may or may not be seen.
+// Find lists what a pattern matches in some trees, in the order of the paths' bytes. Its cost
+// depends on the branches that the pattern visits, not on the size of the trees. Rows that are
+// added while it runs may or may not be seen.
 func (x *Index) Find(ctx context.Context, pattern string, o FindOptions) ([]Node, error) {
 	g, err := CompileGlob(pattern)
 	if err != nil {

@@ -14,9 +14,9 @@ type Step struct {
 }
 
 // Steps returns the cells of a route in the order of writing: the root, the branches downwards, the
-// leaf. A TSD writes the root for every series that it looks at, whatever becomes of the series,
-// and no leaf of a series of one name; rootLeaves keeps that one too, on the root, where a TSD
-// reads it.
+// leaf. A TSD writes the root for every series that it processes, even if the series gets no leaf.
+// It writes no leaf for a path of one name; with rootLeaves that leaf is written too, on the root,
+// where a TSD reads it.
 func (t *Tree) Steps(tsuid []byte, r Route, rootLeaves bool) []Step {
 	steps := []Step{branchStep(t.id, nil)}
 	if r.Outcome != Stored && (r.Outcome != OnRoot || !rootLeaves) {

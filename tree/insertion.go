@@ -8,8 +8,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// An insertionRound is the cells that one round of one call of Observe writes. No other call in
-// this process writes them meanwhile.
+// An insertionRound is the cells that one round of one call of Observe writes. While it runs, no
+// other call in this process writes them.
 type insertionRound struct {
 	forest   *Forest
 	cells    []newCell
@@ -240,7 +240,7 @@ func (c *insertionRound) place(p *observation) {
 			where = f.index.again(*one)
 		}
 		switch {
-		case where == unknown && one.tries < maxTries: // another index came into use meanwhile, or the leaf cannot be read
+		case where == unknown && one.tries < maxTries: // another index is in use now, or the leaf cannot be read
 			one.tries++
 			p.todo = append(p.todo, *one)
 		case where == unknown, where == hashTaken:

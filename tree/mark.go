@@ -35,7 +35,7 @@ func parseMark(cell []byte) (m mark) {
 	return m
 }
 
-// markForm changes when the existing series must be appended anew whatever the rules are.
+// markForm is changed when the existing series must be appended anew under unchanged rules.
 const markForm = 1
 
 // rulesSum differs between trees that give series other paths.

@@ -9,9 +9,9 @@ import (
 // the end of all names.
 type nameRange struct{ first, end string }
 
-// ranges are those that hold every name which a path may go on with in these states, sorted,
-// without overlap. A name in a tree may hold dots; it then counts as several elements, so that a
-// literal element also wants the names that begin with it and a dot.
+// ranges returns ranges that contain every name with which a path may continue in these states.
+// They are sorted and do not overlap. A name in a tree may contain dots; it then counts as several
+// elements, so a literal element also includes the names that begin with it and a dot.
 func (g *Glob) ranges(s states) []nameRange {
 	all := []nameRange{prefixRange(".")} // a dot at the beginning counts for nothing
 	for i := range g.elements {

@@ -65,7 +65,7 @@ type Display struct {
 	Sum bool
 }
 
-// displayOf returns what rules show whatever the series is: those that are alone on their levels.
+// displayOf returns what the rules show of every series: only rules that are alone on their levels.
 func displayOf(levels [][]*rule, sum bool) Display {
 	d := Display{Tags: map[string]bool{}, Sum: sum}
 	for _, level := range levels {
@@ -107,8 +107,8 @@ func (w *walk) rest(r *rule, shown map[string]bool) {
 	}
 }
 
-// tags returns the tags of the series as people see them, by key, but for those whose stored keys
-// are shown already.
+// tags returns the tags of the series as people see them, by key, except for those whose stored
+// keys are shown already.
 func (s *Subject) tags(shown map[string]bool) []storage.Tag {
 	if s.Rest != nil {
 		return s.Rest(s.Series, shown)

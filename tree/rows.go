@@ -98,7 +98,7 @@ type rowsSource struct {
 	collided collidedIndex
 }
 
-// list implements source. It gives every leaf and branch, whatever the ranges are: rows are ordered
+// list implements source. It visits every leaf and branch and ignores the ranges: rows are ordered
 // by hashes.
 func (r rowsSource) list(ctx context.Context, row []byte, _ []nameRange, visit func(child[[]byte]) error) error {
 	rows, err := r.db.Get(ctx, r.table, schema.FamilyData, [][]byte{row})
@@ -157,7 +157,8 @@ func (r *Rows) branches(ctx context.Context, row []byte, visit func(child[[]byte
 	return nil
 }
 
-// scan lists the branches of a branch from a row key on. It returns where to go on, nil at the end.
+// scan lists the branches of a branch from a row key on. It returns where to continue; nil at the
+// end.
 func (r *Rows) scan(ctx context.Context, row, from []byte, visit func(child[[]byte]) error) (next []byte, err error) {
 	var children []child[[]byte]
 	deeper, width := 0, len(row)+schema.ChildWidth

@@ -74,7 +74,7 @@ func (r *rule) validate() error {
 	return nil
 }
 
-// probes are values without an empty piece whatever a sensible separator is.
+// probes are values that no sensible separator splits into empty pieces.
 var probes = [...]string{"a.b-c_d/e:f g", "web01.example.com"}
 
 // check returns why the rule can never match.
@@ -104,8 +104,8 @@ type Subject struct {
 	// Custom returns the custom fields of a name's UIDMeta, nil if it has none. It may be nil when
 	// no rule asks.
 	Custom func(kind schema.Kind, name string) map[string]string
-	// Rest gives the tags of a stored series as people see them, by key, but for those whose stored
-	// keys are shown already; nil: as they are.
+	// Rest gives the tags of a stored series as people see them, by key, except for those whose
+	// stored keys are shown already; nil: as they are.
 	Rest func(s storage.Series, shown map[string]bool) []storage.Tag
 }
 

@@ -43,18 +43,18 @@ func DefaultSyncOptions() SyncOptions {
 
 // Sync appends the existing series to the enabled trees, as OpenTSDB's "uid treesync" does: those
 // that a TSD left out (it loses series of a burst), and those that were written before the trees or
-// without them. It only adds, and by check-and-puts alone, so it may run at the same time as
-// adapters and TSDs, twice, and after itself. It needs no more memory for many series than for
-// some. After an error, or when ctx ends, the report contains the series up to which everything is
-// done: continue from its Position.
+// without them. It only adds rows, and only by check-and-put, so it may run at the same time as
+// adapters and TSDs, more than once, and repeatedly. Its memory does not depend on the number of
+// series. After an error, or when ctx ends, the report contains the series up to which everything
+// is done: continue from its Position.
 func Sync(ctx context.Context, db kv.KV, o Options, c Catalog, so SyncOptions) (SyncReport, error) {
 	return syncApart(ctx, db, o, c, so, nil)
 }
 
 // syncApart is Sync in a process that may have a forest of its own, which is home then.
 func syncApart(ctx context.Context, db kv.KV, o Options, c Catalog, so SyncOptions, home *Forest) (SyncReport, error) {
-	// Not even a local engine's rows are all known here: everything that is written is asked for
-	// first.
+	// Even on a local engine not all rows are known here: the table is asked for each cell before
+	// it is written.
 	o.Exclusive = false
 	counting := newTally(db)
 	s := &syncing{db: counting, o: o, so: so, catalog: c, tally: counting, told: so.Now(), home: home}

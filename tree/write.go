@@ -79,7 +79,7 @@ func (f *Forest) put(ctx context.Context, c *newCell) error {
 	return err
 }
 
-// isRoot reports whether it is the cell of the root, which is the same whatever wrote it.
+// isRoot reports whether it is the cell of the root, which all writers write alike.
 func (c *newCell) isRoot() bool {
 	return c.name == schema.RootName && len(c.Row) == len(schema.TreeRow(1)) && c.Leaf == nil
 }

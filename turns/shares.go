@@ -23,10 +23,10 @@ func Split(n, shares int, do func(share, from, to int)) {
 	others.Wait()
 }
 
-// Workers calls work in n goroutines, each with a fork of the turn of ctx, which begins with
-// Resume; the caller's own turn is others' meanwhile. The first error ends the context of all
-// workers and is returned, and so is that of ctx. With n of 1 or less the calling goroutine works,
-// with its own turn.
+// Workers calls work in n goroutines. Each has a fork of the turn of ctx, which begins with Resume;
+// until they end, other requests may have the caller's own turn. The first error, or the end of
+// ctx, ends the context of all workers and is returned. If n is 1 or less, the calling goroutine
+// does the work with its own turn.
 func Workers(ctx context.Context, n int, work func(ctx context.Context, worker int, turn *Turn) error) error {
 	turn := From(ctx)
 	if n <= 1 {

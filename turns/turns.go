@@ -53,8 +53,9 @@ type Turns struct {
 	count  int64 // requests that have waited so far
 }
 
-// mostPerCore bounds the requests for each core that compute at once, whatever a flag allows. Some of
-// them wait for the store. With more of them, all other goroutines would wait for 10 ms of each.
+// mostPerCore limits the requests for each core that compute at once, even if a flag allows more.
+// Some of them wait for the store. With more of them, all other goroutines would wait 10 ms for
+// each.
 const mostPerCore = 4
 
 // FreeBytes is the size of parameters up to which a request is parsed without a turn.

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// retryAfter is in how many seconds a client should come again whose password could not be checked.
+// retryAfter is in how many seconds a client should try again whose password could not be checked.
 const retryAfter = 1
 
 // handler passes on requests with a right password.

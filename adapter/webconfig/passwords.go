@@ -54,7 +54,7 @@ func newPasswords() *passwords {
 	return p
 }
 
-// check reports whether a password is right. unknown means that the client should come again later.
+// check reports whether a password is right. unknown means that the client should try again later.
 func (p *passwords) check(ctx context.Context, users map[string]string, a attempt) verdict {
 	hash, exists := users[a.user]
 	mac := p.mac(a.user, hash, a.password)

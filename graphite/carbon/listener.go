@@ -98,9 +98,8 @@ func (l *Listener) Close() error {
 	return err
 }
 
-// Run serves until ctx ends. Then it accepts and reads no more, and what was read has
-// Options.ShutdownGrace to reach the sink; points that do not reach it are lost, logged and
-// counted.
+// Run serves until ctx ends. Then it stops to accept and to read. Points that have been read have
+// Options.ShutdownGrace to reach the sink; the others are lost, logged and counted.
 func (l *Listener) Run(ctx context.Context, sink Sink) error {
 	group, ctx := errgroup.WithContext(ctx)
 	writeCtx, giveUp := context.WithCancel(context.WithoutCancel(ctx))

@@ -144,7 +144,7 @@ func (c *call) stopped() bool {
 // tickWork is how much work is done between two looks at the request: some milliseconds.
 const tickWork = 1 << 20
 
-// tick counts work in values looked at, and reports whether to go on.
+// tick counts work in visited values, and reports whether to continue.
 func (c *call) tick(work int) bool {
 	if c.work += work; c.work < tickWork {
 		return c.err == nil

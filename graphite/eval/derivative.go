@@ -88,7 +88,8 @@ func (c *call) counterLimits() counterLimits {
 	return l
 }
 
-// increase returns what a counter grew by since the value before, and the value to go on with.
+// increase returns by how much a counter grew since the value before, and the value to compare
+// next.
 func (l counterLimits) increase(v, before float64) (grown, next float64) {
 	switch {
 	case l.hasMax && v > l.high, l.hasMin && v < l.low:

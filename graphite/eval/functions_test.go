@@ -112,7 +112,7 @@ func TestEveryFunctionIsDescribed(t *testing.T) {
 
 // TestEvalChangesNoValues checks that no recorded target changes the series of the source.
 func TestEvalChangesNoValues(t *testing.T) {
-	shared := &sharing{memory: readFeed(t, "testdata/feed.txt.gz"), kept: map[fetchKey][]*Series{}}
+	shared := &sharing{memory: readFeed(t), kept: map[fetchKey][]*Series{}}
 	e := New()
 	for _, c := range readCases(t, "testdata/render.jsonl.gz") {
 		form, err := c.form()

@@ -36,10 +36,10 @@ func stepOf(name string) int64 {
 	return 10
 }
 
-func readFeed(t *testing.T, file string) *memory {
+func readFeed(t *testing.T) *memory {
 	t.Helper()
 	m := &memory{series: map[string]*stored{}}
-	lines := bufio.NewScanner(open(t, file))
+	lines := bufio.NewScanner(open(t, "testdata/feed.txt.gz"))
 	for lines.Scan() {
 		f := strings.Fields(lines.Text())
 		value, err := strconv.ParseFloat(f[1], 64)

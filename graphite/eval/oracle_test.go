@@ -38,7 +38,7 @@ type recorded struct {
 // graphite-web 1.1.10's answers. EVAL_ORACLE names a further file of recordings, which may be plain
 // or gzipped.
 func TestOracle(t *testing.T) {
-	feed := readFeed(t, "testdata/feed.txt.gz")
+	feed := readFeed(t)
 	files := []string{"testdata/render.jsonl.gz"}
 	if more := os.Getenv("EVAL_ORACLE"); more != "" {
 		files = append(files, strings.Split(more, ",")...)

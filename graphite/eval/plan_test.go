@@ -150,7 +150,7 @@ func TestPlan(t *testing.T) {
 // TestPlanIsWhatEvalFetches checks over the recorded targets: what was planned is fetched, and what
 // was not planned is counted in points or made up by a function.
 func TestPlanIsWhatEvalFetches(t *testing.T) {
-	feed := readFeed(t, "testdata/feed.txt.gz")
+	feed := readFeed(t)
 	request := Request{From: 1741050007, Until: 1741051207, Now: 1741057200}
 	e := New()
 	for _, c := range readCases(t, "testdata/render.jsonl.gz") {
@@ -222,7 +222,7 @@ func TestCancelled(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	feed := readFeed(t, "testdata/feed.txt.gz")
+	feed := readFeed(t)
 	for _, c := range []struct {
 		target string
 		limits Limits
@@ -250,7 +250,7 @@ func TestLimits(t *testing.T) {
 
 // TestErrorWords: the texts of errors are graphite-web's.
 func TestErrorWords(t *testing.T) {
-	feed := readFeed(t, "testdata/feed.txt.gz")
+	feed := readFeed(t)
 	for _, c := range []struct {
 		target, want string
 		crash        bool

@@ -14,8 +14,8 @@ func regressionFamily() []Function {
 	}}
 }
 
-// localTime reads a time against the clock on the wall in the server's zone, whatever zone the
-// request names: graphite-web does so in timeSlice and linearRegression.
+// localTime parses a time in the server's zone and ignores the zone of the request: graphite-web
+// does so in timeSlice and linearRegression.
 func (c *call) localTime(name string) time.Time {
 	t, err := ParseTime(c.string(name), c.scope.request.local(), c.scope.request.clock())
 	if err != nil {

@@ -58,7 +58,7 @@ type job struct {
 	// of a target of several stored series: their points, which are sorted first, or their slots,
 	// which are added
 	mu     sync.Mutex // guards all below
-	err    error      // the account has no more
+	err    error      // the account is exhausted
 	points []point
 	parts  map[storage.Ref][]float64
 }

@@ -7,15 +7,15 @@ import (
 )
 
 // A Gate counts requests and the bytes that they hold, and admits none above its limits. It never
-// makes a request wait: the sender tries again later, and waits with less memory. Where bytes are
-// short, requests whose bodies have not come yet give way: the one that has been sent for longest
-// goes first, so that slow senders block no others. It is safe for concurrent use.
+// makes a request wait: the sender tries again later, which takes less memory here. When bytes are
+// short, requests whose bodies are still arriving are cut off, the oldest one first, so that slow
+// senders do not block others. It is safe for concurrent use.
 type Gate struct {
 	maxRequests, maxBytes int64
 	requests, bytes       atomic.Int64
 
 	mu        sync.Mutex // guards receiving
-	receiving []*Share   // whose bodies are coming, in the order in which they began
+	receiving []*Share   // whose bodies are arriving, in the order in which they began
 }
 
 // NewGate returns a gate for so many requests at once, with so many bytes together.
@@ -50,8 +50,8 @@ func (g *Gate) take(n int64) bool {
 	return true
 }
 
-// makeRoom takes n bytes, and the bytes for them from requests that are being received, of those
-// that began before s if s is one of them.
+// makeRoom takes n bytes. It cuts off requests that are being received until there are enough. If s
+// is being received itself, only requests that began before s are cut off.
 func (g *Gate) makeRoom(n int64, s *Share) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -85,18 +85,18 @@ func (s *Share) Take(n int) bool {
 	return true
 }
 
-// Give gives n bytes back, which were taken.
+// Give returns n bytes that were taken.
 func (s *Share) Give(n int) {
 	s.bytes.Add(-int64(n))
 	s.Gate.bytes.Add(-int64(n))
 }
 
-// Release gives all of it back.
+// Release returns all bytes of the share.
 func (s *Share) Release() { s.Gate.bytes.Add(-s.bytes.Swap(0)) }
 
-// Receiving reports that the body of the request is coming. Until Received, cut may be called once,
-// by another goroutine: it ends reading the body, and must not wait. What was taken is not the
-// share's any more then.
+// Receiving notes that the body of the request is arriving. Until Received, another goroutine may
+// call cut once. cut must end the reading of the body, and must not wait. The share has lost its
+// bytes then.
 func (s *Share) Receiving(cut func()) {
 	s.Gate.mu.Lock()
 	defer s.Gate.mu.Unlock()
@@ -105,7 +105,7 @@ func (s *Share) Receiving(cut func()) {
 	s.Gate.receiving = append(s.Gate.receiving, s)
 }
 
-// Received reports that no more of the body is read.
+// Received notes that the body is not read any further.
 func (s *Share) Received() {
 	s.Gate.mu.Lock()
 	defer s.Gate.mu.Unlock()
@@ -114,5 +114,5 @@ func (s *Share) Received() {
 	}
 }
 
-// WasCut reports whether the body had to give way to others.
+// WasCut reports whether the body was cut off for others.
 func (s *Share) WasCut() bool { return s.wasCut.Load() }

@@ -15,10 +15,10 @@ const (
 	LastRetry  = 10 * time.Second
 )
 
-// A Retrier tries writes until the store takes them. The caller waits meanwhile, and does not read
-// from its sender. An outage is logged once for all who wait.
+// A Retrier tries writes until the store takes them. Meanwhile the caller waits and does not read
+// from its sender. An outage is logged once for all callers.
 type Retrier struct {
-	What     string // whose points they are, for people
+	What     string // the protocol of the points, for people
 	Logger   *slog.Logger
 	Stopping <-chan struct{}    // closed when the process is told to stop; nil: never
 	Retries  prometheus.Counter // of tries that failed

@@ -13,7 +13,7 @@ import (
 // It is the engine's ActiveQueryTracker over turns. Unlike Prometheus' own tracker, it keeps no
 // file of the queries.
 //
-// A listen.Gate would not do: it bounds memory and refuses at once, so that senders come again,
+// A listen.Gate would not do: it bounds memory and refuses at once, so that senders try again,
 // while a query waits for its turn. apiTurns would not do either: the engine waits in the middle of
 // a request, after the query has been parsed and turned out to read something.
 type queryGate struct {

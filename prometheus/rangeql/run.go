@@ -21,7 +21,7 @@ type run struct {
 	maxSamples int
 	slabs      *slabs
 
-	samples  atomic.Int64 // as the library would hold at most, but for one step's
+	samples  atomic.Int64 // the library's greatest number of samples, without those of one step
 	account  *budget.Account
 	claimed  atomic.Int64 // points of the answer that memory was taken for
 	series   []promql.Series

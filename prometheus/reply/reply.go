@@ -1,5 +1,5 @@
 // Package reply holds what the answers of Prometheus' protocols have in common: the HTTP statuses
-// of errors, error texts, and the JSON frame of the API. It never decides what is asked for.
+// of errors, error texts, and the JSON frame of the API. It knows nothing of requests.
 package reply
 
 import (

@@ -13,16 +13,16 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// missingSeries is a series of the request that is not in the cache. unknown is its number among
-// the series that the store is asked for, or negative.
+// missingSeries is a series of the request that is not in the cache. unknown is its number in
+// unknownSeries, or negative.
 type missingSeries struct {
 	series  int
 	key     []byte
 	unknown int
 }
 
-// unknownSeries are the series that the store is asked for. A series that occurs several times in a
-// row is in it once.
+// unknownSeries are the series that the store must resolve. A series that occurs several times in
+// succession is contained once.
 type unknownSeries struct {
 	ingest.Unknown               // by keys that lie in the body, or in the request's keys
 	tags           []storage.Tag // the memory of series

@@ -143,8 +143,8 @@ func (p *Days) read(ctx context.Context, ids []index.ID) error {
 }
 
 // Narrow takes days from series whose points from start to end (milliseconds, inclusive) were
-// deleted from the table, durably. hours shows the hours that are in memory. No row of the series
-// may begin meanwhile, in memory or in the table.
+// deleted from the table, durably. hours calls see for the hours that are in memory. While Narrow
+// runs, no row of the series may begin, in memory or in the table.
 func (p *Days) Narrow(ctx context.Context, ids []index.ID, start, end int64, hours func(id index.ID, see func(base uint32))) error {
 	var narrower []index.ID
 	var put []days

@@ -45,15 +45,15 @@ func (d days) last() uint16  { return uint16(d) }
 
 func (d days) union(o days) days { return max(d&^lastDay, o&^lastDay) | max(d&lastDay, o&lastDay) }
 
-// overlaps reports whether they have a day in common; every day overlaps with whatever there is,
-// even with no days.
+// overlaps reports whether they have a day in common; everyDay overlaps with everything, even with
+// noDays.
 func (d days) overlaps(o days) bool { return d.first() <= o.last() && o.first() <= d.last() }
 
-// Days keeps for each series in which days it may have points: more days than it has, never fewer.
-// They only widen, by rows that are begun in the head or put into the table. A table that no other
-// process writes to keeps them in the series' rows of tsdb-meta; there they widen before the row is
-// put that needs it. They cost 8 bytes a series, in memory without pointers. Nil Days are those of
-// a table that others write to: nothing is known.
+// Days records for each series the days in which it may have points: perhaps more days than it has,
+// never fewer. Rows that are begun in the head or put into the table widen them; deletions narrow
+// them. The series' rows of tsdb-meta contain them too, and are widened before a row is put that
+// needs it. They take 8 bytes for each series, in memory without pointers. Tables that other
+// processes write to have nil Days: nothing is known.
 type Days struct {
 	db       *kv.Engine
 	tables   schema.Tables

@@ -43,7 +43,7 @@ type finder struct {
 	conditions []index.Condition
 	matches    []match             // filters whose values must be looked at by name
 	nothing    bool                // a name that must be there is unknown
-	passes     func(index.ID) bool // may have points in the time asked for; nil: all do
+	passes     func(index.ID) bool // may have points in the requested time; nil: all may
 }
 
 // match is a filter with a function on names: condition i gets its values when the candidates are
@@ -164,8 +164,8 @@ func (f *finder) find(ctx context.Context) ([]index.ID, error) {
 	return x.Pass(ids, f.conditions), nil
 }
 
-// candidates returns the series that may satisfy the conditions, and may have points in the time
-// asked for.
+// candidates returns the series that may satisfy the conditions, and may have points in the
+// requested time.
 func (f *finder) candidates() []index.ID {
 	ids := f.catalog.index.Candidates(f.metrics, f.conditions)
 	if f.passes == nil {

@@ -14,22 +14,21 @@ import (
 
 // A SeriesScan tells which series EachTSUID goes over.
 type SeriesScan struct {
-	// From is the first TSUID, whether there is such a series or not; nil begins with the first of
-	// all.
+	// From is the least TSUID to visit, which need not exist; nil begins with the first series.
 	From []byte
-	// Rows asks for the row keys of all metrics, not only of those that tsdb-meta does not know at
-	// all: right where writers that keep tsdb-meta and writers that do not share a metric, and as
-	// slow as reading the data table.
+	// Rows means that the row keys of all metrics are read, not only those of metrics that
+	// tsdb-meta does not have at all. It is for metrics that are shared by writers with and without
+	// tsdb-meta, and is as slow as reading the data table.
 	Rows bool
 }
 
-// scanBatch is how many TSUIDs EachTSUID gives at a time.
+// scanBatch is how many TSUIDs EachTSUID passes at a time.
 const scanBatch = 1000
 
-// EachTSUID calls visit for the TSUIDs of the tables in ascending order of their bytes, each once,
-// some at a time; visit may keep them. It reads the tables, not the series index: it needs no Run,
-// and holds no more than the series of a few metrics that only row keys know. Series that appear
-// meanwhile may be missed. An error of visit ends it.
+// EachTSUID calls visit with batches of the TSUIDs of the tables, in ascending order of their
+// bytes, each TSUID once. visit may keep them. EachTSUID reads the tables, not the series index: it
+// needs no Run, and its memory is bounded by the series of a few metrics that only row keys have.
+// It may miss series that appear while it runs. An error of visit ends it.
 func (cat *Catalog) EachTSUID(ctx context.Context, c SeriesScan, visit func(tsuids [][]byte) error) error {
 	t := &tableScan{catalog: cat, from: c.From, all: c.Rows, visit: visit}
 	if cat.o.Index == IndexAuto && !cat.db.Exclusive || c.Rows {

@@ -1,6 +1,6 @@
 // Package closed compacts closed rows of tables that several processes write to: it puts the single
 // cells of an hour that is over into one cell, as a TSD does. Processes share the work by leases,
-// and each row is changed only while it is as it was read, so that nothing that is written
-// meanwhile is lost. It never touches objects, annotations and histograms, and never decides which
-// of two values stays: storage/row does.
+// and each row is changed only if it is still as it was read, so that no concurrent write is lost.
+// It never touches objects, annotations and histograms, and never decides which of two values
+// stays: storage/row does.
 package closed

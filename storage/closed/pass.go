@@ -93,8 +93,8 @@ type pass struct {
 	begun   time.Time
 }
 
-// run goes from metric to metric, whose rows of one hour are neighbours, and finds them by their
-// rows. How far it is, is in the lease at its end, whatever ends it.
+// run goes from metric to metric and finds the metrics by their rows, because the rows of an hour
+// of one metric are neighbours. When it ends, also by an error, the lease records how far it came.
 func (p *pass) run(ctx context.Context) error {
 	p.begun = time.Now()
 	err := p.walk(ctx)

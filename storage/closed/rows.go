@@ -17,7 +17,7 @@ const (
 	cellsAtOnce = 1 << 15
 	// unreadAtOnce is rowsAtOnce for rows whose cells are not counted before.
 	unreadAtOnce = 128
-	// attempts is how often a row that others change meanwhile is read again.
+	// attempts is how often a row that others keep changing is read again.
 	attempts = 3
 )
 
@@ -49,8 +49,8 @@ func (p *pass) metric(ctx context.Context, rows schema.MetricRange, from []byte)
 	}
 }
 
-// some compacts rows from the begin of a scan on and returns where to go on, nil at its end. Where
-// most rows are to be compacted it reads only their keys before it reads them with their past.
+// some compacts rows from the start of a scan and returns where to continue; nil at its end. Where
+// most rows are to be compacted, it reads only their keys before it reads them with their past.
 func (p *pass) some(ctx context.Context, scan kv.Scan, since int64) (next []byte, err error) {
 	most := rowsAtOnce
 	if scan.KeysOnly = p.dense; p.dense {
@@ -106,7 +106,8 @@ func (p *pass) compact(ctx context.Context, keys [][]byte) (changed int, err err
 	return changed, nil // rows that are left are looked at again a day later
 }
 
-// apply makes changes and returns the keys of the rows that others have changed meanwhile.
+// apply makes changes and returns the keys of the rows that others have changed since they were
+// read.
 func (p *pass) apply(ctx context.Context, changes []row.Compaction) (again [][]byte, err error) {
 	conditionals := make([]kv.Conditional, len(changes))
 	for i := range changes {

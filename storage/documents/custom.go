@@ -124,8 +124,8 @@ func (d *Documents) editCustoms(ctx context.Context, key string, edits []CustomE
 	return group.Wait()
 }
 
-// completeMeta gives series without a tsdb-meta row one, and reads it. The row means that trees and
-// whatever else observes new series have seen the series, so it must not be written without them.
+// completeMeta gives series without a tsdb-meta row one, and reads it. The row means that the trees
+// and other observers of new series know the series, so they must be told before.
 func (d *Documents) completeMeta(ctx context.Context, refs []series.Ref, rows []kv.Row) error {
 	var missing []int
 	var lacking []series.Ref

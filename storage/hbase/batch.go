@@ -180,7 +180,7 @@ func allFailed(actions []action, x *exception) []failure {
 	return failed
 }
 
-// exchange sends the request and, meanwhile, sets free what it cuts off.
+// exchange sends the request. Meanwhile it frees the memory of what the request cuts off.
 func (b *batch) exchange(ctx context.Context, request *multi) ([]byte, error) {
 	type reply struct {
 		response []byte

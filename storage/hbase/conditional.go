@@ -61,8 +61,9 @@ func conditionField(c *kv.Conditional) []byte {
 // conditionSize is about the size of conditionField.
 func conditionSize(c *kv.Conditional) int { return 400 + len(c.Key) + 7*len(c.Read) }
 
-// unchangedFilter leaves out the row if a cell of it has a stamp that none of those read has, and
-// else leaves the cells from the last one on, counted as they were read: none if there are fewer.
+// unchangedFilter passes no cell of a row that has a cell with a new stamp: one that none of the
+// cells read had. Of another row it passes the cells from the last one that was read on: none if
+// the row has fewer cells.
 func unchangedFilter(c *kv.Conditional) []byte {
 	const all = math.MaxInt32 / 2 // cells after the first; HBase adds the two numbers
 	last := int32(len(c.Read) - 1)

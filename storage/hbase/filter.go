@@ -65,10 +65,10 @@ func matchesNothing(m *kv.Match) bool {
 	return false
 }
 
-// fuzzyFilter lets the server jump from one wanted suffix to the next: in a mask 0 is a byte that
-// must be so and 1 one that may be any. It compares no more bytes than the key has, so longer rows
-// pass too. A mask without any 1 must not be sent: HBase takes it for one that it has prepared
-// already and passes everything.
+// fuzzyFilter lets the server jump from one wanted suffix to the next. In a mask 0 means that the
+// byte must be equal, and 1 that it may be any. Only the bytes of the key are compared, so longer
+// rows pass too. A mask without any 1 must not be sent: HBase takes it for one that it has already
+// prepared, and passes everything.
 func fuzzyFilter(m *kv.Match) filter.Filter {
 	if len(m.Suffixes) == 0 || len(m.Suffixes) > maxFuzzyKeys || m.Prefix == 0 {
 		return nil

@@ -15,8 +15,8 @@ func copyHistory(key []byte, cells []cell) kv.History {
 	return kv.NewHistory(key, copyCells(puts), deletes)
 }
 
-// copyTombstones returns the deletions among cells, those of the whole row first: of one qualifier,
-// the empty one, HBase does not tell them from those of a cell by their order.
+// copyTombstones returns the deletions among cells, those of the whole row first: HBase's order
+// does not separate these from deletions of the cell with the empty qualifier.
 func copyTombstones(cells []cell) []kv.Tombstone {
 	n, size := 0, 0
 	for i := range cells {

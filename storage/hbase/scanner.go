@@ -100,14 +100,15 @@ func (s *scanner) next(ctx context.Context) ([]viewedRow, error) {
 	return nil, nil
 }
 
-// over reports whether nothing is left to read. HBase must not be asked for an empty range: it
-// takes a start that equals the stop for a wish to read that row.
+// over reports whether nothing is left to read. HBase must not be sent an empty range: if the start
+// equals the stop, it reads that row.
 func (s *scanner) over() bool {
 	return s.done || !s.open && len(s.stop) > 0 && bytes.Compare(s.start, s.stop) >= 0
 }
 
-// page returns the rows of one answer, which may be none: a server that searches for long sends a
-// sign of life. It goes on through faults until there was no answer for ScanTimeout.
+// page returns the rows of one answer. There may be none: a server whose search takes long sends
+// empty answers to show that it is alive. page repeats a failed request until there was no answer
+// for ScanTimeout.
 func (s *scanner) page(ctx context.Context) ([]viewedRow, error) {
 	defer s.e.metrics.timed(opScan)()
 	limited, cancel := context.WithTimeout(ctx, s.e.o.ScanTimeout)

@@ -22,7 +22,7 @@ type tableSet struct {
 }
 
 // Open implements storetest.Engine.
-func (s *tableSet) Open(t *testing.T, _ storetest.Fate) kv.KV {
+func (s *tableSet) Open(t *testing.T, _ storetest.End) kv.KV {
 	if s.engine != nil {
 		if err := s.engine.Close(); err != nil {
 			t.Fatal(err)

@@ -139,7 +139,7 @@ func hbaseName(name, unset string) string {
 	return strings.ToUpper(name)
 }
 
-// dataSplits returns the keys asked for, else one region for each value of the salt, else regions
+// dataSplits returns the requested keys, else one region for each value of the salt, else regions
 // of equal width over the metric UIDs. The last helps only where UIDs are given out at random
 // (tsd.core.uid.random_metrics): counted up from 1, they all begin with zeros.
 func (o TableOptions) dataSplits() [][]byte {
@@ -205,8 +205,8 @@ func (f Family) String() string {
 	return text.String()
 }
 
-// DDL prints the tables as commands of the HBase shell. Only the cluster knows what compression it
-// has: where the best is asked for, the tables are not compressed and a comment explains that.
+// DDL prints the tables as commands of the HBase shell. Only the cluster knows which compressions
+// it has: with "auto" the tables are not compressed, and a comment explains that.
 func DDL(specs []TableSpec) string {
 	var out strings.Builder
 	if specs[0].Families[0].Compression == CompressionAuto {

@@ -114,8 +114,8 @@ func (m *tables) Scan(ctx context.Context, s Scan) iter.Seq2[Row, error] {
 	}
 }
 
-// page returns what the scan wants of the next keys from start on, and where to go on; "" is the
-// end.
+// page returns the rows of the scan among the next keys from start on, and where to continue; "" is
+// the end.
 func (m *tables) page(ctx context.Context, s Scan, start string) (rows []Row, next string, err error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

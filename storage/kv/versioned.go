@@ -25,19 +25,21 @@ type Versioned interface {
 	RowViewer
 	Splitter
 	Coster
-	// History reads rows like Get, and what the engine still knows of their past.
+	// History reads rows like Get, with what the engine still has of their past.
 	History(ctx context.Context, table, family string, keys [][]byte) ([]History, error)
-	// ApplyUnchanged makes each mutation, atomically with a look at its row, if the row is as it
-	// was read, and reports for each whether it was made. A row is as it was read if it has no
-	// fewer cells and none with a stamp that none of those read has; a cell that was put meanwhile
-	// with the very stamp of another is not noticed. All that is made is durable when it returns.
-	// After an error any of the mutations may have been made, and one whose first answer was lost
-	// may be reported as not made although it was: read the row to be certain.
+	// ApplyUnchanged makes each mutation if its row is as it was read, and reports for each whether
+	// it was made. The check and the mutation of a row are atomic. A row is as it was read if it
+	// has at least as many cells, and none with a stamp that no cell had when it was read. A cell
+	// that was put since then with the stamp of another is not noticed. All mutations that were
+	// made are durable when it returns. After an error any of the mutations may have been made. A
+	// mutation whose first answer was lost may be reported as not made although it was: read the
+	// row to be certain.
 	ApplyUnchanged(ctx context.Context, table, family string, rows []Conditional) (made []bool, err error)
 }
 
-// A History is a row with its past. What the engine has dropped is missing, the latest state never
-// is. An engine may bound the number of Hidden cells of a qualifier; then the latest are there.
+// A History is a row with its past. What the engine has dropped is missing; the latest state is
+// always there. An engine may bound the number of Hidden cells of a qualifier; then the latest are
+// there.
 type History struct {
 	Row           // what Get would return
 	Hidden []Cell // older and deleted versions that the engine has not dropped yet, in any order

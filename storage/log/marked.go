@@ -70,7 +70,7 @@ func readMark(files FS, name string) (e extent, err error) {
 	return e, nil
 }
 
-// Marked reports whether a mark, in a file of that name, knows of records.
+// Marked reports whether the mark in a file of that name records that the log has records.
 func Marked(files FS, name string) (bool, error) {
 	e, err := readMark(files, name)
 	return !e.empty(), err

@@ -36,8 +36,8 @@ func headerSum(first []byte, at Position) uint32 {
 	return sumNumber(sumNumber(crc32.Checksum(first, castagnoli), at.Segment), uint64(at.Offset))
 }
 
-// sumNumber goes on with a sum over eight more bytes, as crc32.Update, to which they would escape:
-// an allocation a record.
+// sumNumber continues a sum over eight more bytes, like crc32.Update. With that function the bytes
+// would escape to the heap: an allocation for each record.
 func sumNumber(sum uint32, n uint64) uint32 {
 	sum = ^sum
 	for shift := 56; shift >= 0; shift -= 8 {

@@ -144,8 +144,8 @@ func (l *Log) makeRoom(size int64) error {
 	}
 }
 
-// cutBack takes a failed write out of the active segment, which goes on at its last good end, or
-// gives it up.
+// cutBack removes a failed write from the active segment, which then continues at its last good
+// end. If that fails, the segment is given up.
 func (l *Log) cutBack(s *segment) {
 	err := shorten(s.file, s.end)
 	if err == nil {

@@ -21,12 +21,12 @@ import (
 //	below 2/4                   compactions wait; they need space before they free some
 //	below 1/4                   flushes of memory wait; they free the log's files
 //
-// When there is space again all go on. What other processes write to the disk between two looks is
-// not known: the log may still meet a full disk (see die).
+// When there is space again, all continue. Writes of other processes between two measurements of
+// the free space are not noticed: the log may still meet a full disk (see die).
 type diskSpace struct {
 	files vfs.FS
 	path  string
-	min   uint64 // bytes; 0: not looked after
+	min   uint64 // bytes; 0: no limit
 	log   *slog.Logger
 
 	opened  atomic.Bool   // until then nothing waits

@@ -260,7 +260,7 @@ func keepOrphans(db *pebble.DB, keep *keeper) error {
 
 func tableName(number uint64) string { return fmt.Sprintf("%06d.sst", number) }
 
-// loadFor is load. A repair goes on where the store's own records are what is damaged.
+// loadFor calls load. A repair continues even if the store's own records are damaged.
 func (e *Engine) loadFor(db *pebble.DB, o Options, h holding) error {
 	err := e.load(db, o.Tables, h)
 	if err == nil || !o.repairing || !errors.Is(explain(err), kv.ErrDamaged) {

@@ -9,8 +9,8 @@ import (
 
 // fullFS makes writers that meet a full disk, or one that became read-only, wait until it takes
 // writes: until there is space for blocks, files and quota. Pebble ends the process when its log or
-// its MANIFEST cannot be written, with its locks held. New writes are refused meanwhile (see
-// diskSpace.want), so only those under way wait. When the store is closed nothing waits.
+// its MANIFEST cannot be written, with its locks held. Until then new writes are refused (see
+// diskSpace.want), so only those under way wait. When the store is closed, nothing waits.
 type fullFS struct {
 	vfs.FS
 	space *diskSpace

@@ -74,8 +74,8 @@ func isTable(name string) bool {
 	return strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, ".blob")
 }
 
-// checkNew wants a folder without a store to be empty, but for what a start that was cut short
-// leaves.
+// checkNew returns an error unless a folder without a store is empty or contains only what an
+// interrupted start leaves.
 func (f *inspection) checkNew() error {
 	for _, name := range f.names {
 		_, grows := ownedOf(name)

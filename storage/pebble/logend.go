@@ -16,9 +16,9 @@ func (e *Engine) LogEnd() kv.LogEnd {
 	return e.logEnd
 }
 
-// NoteLog implements kv.Local. The store's mark contains the end: a copy of the store without its
-// log knows of none, and it has space for it on a full disk. A store that is only read notes
-// nothing.
+// NoteLog implements kv.Local. The end is in the store's mark. So a copy of the store without
+// its log does not expect one, and the end can be written on a full disk. A store that is only read
+// notes nothing.
 func (e *Engine) NoteLog(end kv.LogEnd, durable bool) error {
 	e.mu.Lock()
 	own := e.holding.own

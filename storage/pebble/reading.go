@@ -49,7 +49,7 @@ type readers struct {
 
 	mu      sync.Mutex // guards all below
 	db      *pebble.DB // nil when it is closed
-	removed []string   // tables that the other store needs no more
+	removed []string   // tables that the other store no longer needs
 }
 
 func (r *readers) wait() { <-r.tried }
@@ -89,8 +89,8 @@ func (r *readers) need(name string) bool {
 	return r.db != nil
 }
 
-// openReading opens the store to be read, after an opening for writing failed, and goes on to try
-// that.
+// openReading opens the store for reading after opening it for writing has failed, and keeps trying
+// to open it for writing.
 func (e *Engine) openReading(o Options, why error) error {
 	lock, err := lockFolder(o.Path, e.files, o.LockWait)
 	if err != nil && !takesNoWrites(err) && !errors.Is(err, fs.ErrNotExist) {
@@ -147,8 +147,8 @@ func (e *Engine) loadRead(db *pebble.DB, o Options) (err error) {
 	return e.clock.load(db)
 }
 
-// lockless is a file system on which everything is locked as soon as that is asked for: the folder
-// was locked before.
+// lockless is a file system on which every lock succeeds at once: the folder has been locked
+// before.
 type lockless struct{ vfs.FS }
 
 // Lock implements vfs.FS.

@@ -266,7 +266,7 @@ func (e *Engine) replaceTables(ctx context.Context, group []badTable) error {
 	return err
 }
 
-// copyRows writes the rows of a range, but for broken ones, to a file.
+// copyRows writes the rows of a range, except for broken ones, to a file.
 func (e *Engine) copyRows(ctx context.Context, name string, all span, broken []span) (rows int, err error) {
 	file, err := e.files.Create(name, vfs.WriteCategoryUnspecified)
 	if err != nil {

@@ -68,8 +68,9 @@ func restore(ctx context.Context, o Options, from string, files vfs.FS) (err err
 	return syncFolder(files, o.Path)
 }
 
-// openBackup makes sure that a folder holds a store that no process changes meanwhile. A backup
-// that was never opened has no lock, and may be where nothing can be written.
+// openBackup checks that a folder contains a store, and locks it against changes by other
+// processes. A backup that was never opened has no lock file, and may be on a read-only file
+// system.
 func openBackup(from string, files vfs.FS) (unlock func() error, err error) {
 	if strings.HasSuffix(from, partialSuffix) {
 		return nil, fmt.Errorf("%q %w: the backup was not finished", from, ErrNoStore)

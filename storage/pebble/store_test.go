@@ -21,7 +21,7 @@ type folder struct {
 }
 
 // Open implements storetest.Engine.
-func (f *folder) Open(t *testing.T, before storetest.Fate) kv.KV {
+func (f *folder) Open(t *testing.T, before storetest.End) kv.KV {
 	t.Helper()
 	if f.engine != nil {
 		switch kept := 100; before { // percentage of unsynced data that reached the disk

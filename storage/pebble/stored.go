@@ -12,10 +12,10 @@ import (
 )
 
 // Costs implements kv.Local, by BenchmarkStored: rows of 240 points in the block cache, the fastest
-// of five runs on a busy machine. A row by its key takes 0.5 to 1.2 µs where all its neighbours are
-// asked for too, and 0.7 to 2.5 where none is; less in memory tables and more in files. The next
-// row takes 0.25 to 0.45 µs, and 0.04 to 0.08 more for each row that is passed. The figures below
-// are within that; the one of Scan is an estimate.
+// of five runs on a busy machine. A row by its key takes 0.5 to 1.2 µs if all its neighbours are
+// requested too, and 0.7 to 2.5 µs if none is; less in memory tables and more in files. The next
+// row takes 0.25 to 0.45 µs, and 0.04 to 0.08 µs more for each row that is skipped. The figures
+// below are within these ranges; that of Scan is an estimate.
 func (*Engine) Costs() kv.Costs {
 	return kv.Costs{Get: 1.2, Row: 0.25, Scan: 3, Suffix: 0.06}
 }

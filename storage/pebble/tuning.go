@@ -115,10 +115,10 @@ func (l *logger) Errorf(format string, args ...any) {
 // after could be acknowledged without being durable.
 func (l *logger) Fatalf(format string, args ...any) { die(l.to, fmt.Sprintf(format, args...)) }
 
-// die ends the process: the log cannot be written (a full disk, a broken one) and Pebble cannot go
-// on or release its locks. What was acknowledged is in the log and is there after a restart. The
-// panic is in a goroutine of its own because net/http would recover from one in a request's; the
-// caller never returns, so nothing is acknowledged meanwhile.
+// die ends the process: the log cannot be written, because the disk is full or broken, and Pebble
+// can neither continue nor release its locks. What was acknowledged is in the log and is there
+// after a restart. The panic has a goroutine of its own because net/http would recover from a panic
+// in the goroutine of a request. die never returns, so its caller acknowledges nothing.
 func die(log *slog.Logger, detail string) {
 	log.Error("embedded store: cannot write its log, the process ends; free disk space or repair the disk, and start it again", "detail", detail)
 	go panic("embedded store: " + detail)

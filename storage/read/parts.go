@@ -83,8 +83,8 @@ func (p *partRead) read(ctx context.Context, g *seriesGroup, part orderedPart) e
 	return nil
 }
 
-// wait returns when the part's place in the order has come. Another request may have the turn
-// meanwhile.
+// wait returns when the part's place in the order has come. Until then another request may have the
+// turn.
 func (o orderedPart) wait(ctx context.Context, turn *turns.Turn) error {
 	select {
 	case <-o.before:

@@ -43,8 +43,8 @@ type plan struct {
 }
 
 const (
-	// maxRowHours is how many row keys a series may be asked for by key; beyond, most of them would
-	// not exist.
+	// maxRowHours is how many rows of a series are read by their keys. Of more keys most would not
+	// exist.
 	maxRowHours = 1024
 	// maxSharedValues bounds the values in the condition of planRegexp: what a regexp over row keys
 	// costs was measured with few.

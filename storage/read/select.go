@@ -199,7 +199,7 @@ func (r *selection) learn(g *seriesGroup) {
 	r.perSeries = max(seen, r.perSeries/4, 1)
 }
 
-// give hands the series of a group to the caller, but for those without points, and keeps the
+// give hands the series of a group to the caller, except for those without points, and keeps the
 // answer within its limit.
 func (r *selection) give(g *seriesGroup) error {
 	r.samples += int(g.samples.Load())

@@ -22,8 +22,8 @@ const agesMark = 0xFF
 
 // AppendAgesCell appends the qualifier and the value of the cell that holds the ages, in ascending
 // order of their offsets, of samples in the data cells that were put with the time stamp
-// (milliseconds). Cells of different stamps have different qualifiers, but for those whose lower 24
-// bits are the same.
+// (milliseconds). Cells of different stamps have different qualifiers, except for those whose lower
+// 24 bits are the same.
 func AppendAgesCell(q, v []byte, stamp int64, ages []Age) (qualifier, value []byte) {
 	q = append(q, prefixObject, agesMark, byte(stamp>>16), byte(stamp>>8), byte(stamp))
 	v = append(v, agesFormat)

@@ -332,7 +332,7 @@ func (d *ColumnDecoder) appendQualifiers(q []byte) (_ []byte, trailer byte, err 
 	return q, trailer, err
 }
 
-// appendMixed appends qualifiers that count seconds where that is enough, but for the first with
+// appendMixed appends qualifiers that count seconds where that is enough, except for the first with
 // formFirstMillis.
 func (d *ColumnDecoder) appendMixed(q []byte) ([]byte, error) {
 	for i, o := range d.offsets {

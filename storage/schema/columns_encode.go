@@ -188,9 +188,10 @@ func (e *ColumnEncoder) appendNumbers(dst []byte, numbers []int64, scale int) []
 	return p.append(dst, e.changes, e.scratch)
 }
 
-// cheapestOrder plans the packs of those orders that could be the best. What grows, or walks about,
-// has smaller differences than numbers; what does not may still have fewer differences (it jumps)
-// or fewer odd numbers (it has spikes). low and high are the bounds of the steps.
+// cheapestOrder plans the packs of the orders that could be the best. Numbers that grow or change
+// slowly are larger than their differences. Other numbers may still have few different differences
+// (if they jump) or few unusual values (if they have spikes). low and high are the bounds of the
+// steps.
 func (e *ColumnEncoder) cheapestOrder(numbers []int64, low, high int64) (order int, best packing) {
 	order, best = 1, planPack(e.steps, low, high)
 	best.cost += varintBits(numbers[0])

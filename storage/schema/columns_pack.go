@@ -84,7 +84,7 @@ func (p *packing) inside(numbers []int64, pivot int64, w int) {
 	p.width = packWidth(uint64(p.high) - uint64(p.low))
 }
 
-// typical gives the median of a few numbers of the column, and their span but for the two at the
+// typical gives the median of a few numbers of the column, and their span except for the two at the
 // ends.
 func typical(numbers []int64) (median int64, span uint64) {
 	var some [9]int64

@@ -113,8 +113,8 @@ type UIDMeta struct {
 	Custom                          map[string]string // nil is null
 }
 
-// AppendTo appends the document as OpenTSDB 2.4 UIDMeta.getStorageJSON prints it, but for the order
-// within Custom: a TSD's is that of a Java HashMap, ours ascends.
+// AppendTo appends the document as OpenTSDB 2.4 UIDMeta.getStorageJSON prints it, except for the
+// order within Custom: a TSD's is that of a Java HashMap, ours ascends.
 func (m UIDMeta) AppendTo(dst []byte) []byte {
 	dst = appendField(dst, `{"type":`, m.Type)
 	dst = appendField(dst, `,"displayName":`, m.DisplayName)

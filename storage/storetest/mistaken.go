@@ -11,9 +11,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// RunMistaken tests a store on cells that a TSD's fsck takes for append cells, as a TSD's
-// compaction makes them: the store reads them, and whatever it writes to their row, none of them is
-// left and no point is lost.
+// RunMistaken tests a store on cells that a TSD's fsck takes for append cells. A TSD's compaction
+// makes such cells. The store must read them; after it has written to their row, none of them may
+// be left and no point may be lost.
 func RunMistaken(t *testing.T, c Config) {
 	for _, way := range ways[:2] {
 		for _, write := range mistakenWrites {

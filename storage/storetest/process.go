@@ -1,6 +1,5 @@
-// Package storetest tests a store over every engine: whatever the order of points, the ways they
-// are written, and the ends of the process, a read returns what a plain list returns. It is for
-// tests.
+// Package storetest tests a store over every engine. For all orders of points, ways of writing and
+// ends of the process, a read must return what a plain list returns. The package is for tests only.
 package storetest
 
 import (

@@ -92,7 +92,7 @@ func (r *spanRun) all() {
 		r.append()
 		switch n := r.rng.IntN(12); {
 		case n < 3:
-			r.meet(Fate(n))
+			r.meet(End(n))
 			r.check()
 		case n < 6:
 			r.check()

@@ -13,22 +13,22 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// Fate is how a process ended.
-type Fate int
+// End is how a process ended.
+type End int
 
-// The fates. After a kill the disk has everything that was written; after a power failure it has
+// The ends. After a kill the disk has everything that was written; after a power failure it has
 // what was synced, and some of the rest.
 const (
-	Ended Fate = iota
+	Ended End = iota
 	Killed
 	PowerFailed
 )
 
 // An Engine keeps the tables of one run.
 type Engine interface {
-	// Open returns the tables for a process that starts. before is the fate of the process before
-	// it, Ended for the first.
-	Open(t *testing.T, before Fate) kv.KV
+	// Open returns the tables for a process that starts. before is the end of the previous process,
+	// Ended for the first.
+	Open(t *testing.T, before End) kv.KV
 }
 
 // Config defines what a suite runs on.
@@ -107,8 +107,8 @@ var list = []storage.Series{
 // begin is the time of the first points, in 2013: rows are due at once, or never.
 const begin = 1356998400000
 
-// start starts a process after the fate of the one before.
-func (r *run) start(before Fate) {
+// start starts a process after the end of the previous one.
+func (r *run) start(before End) {
 	r.t.Helper()
 	r.db = r.engine.Open(r.t, before)
 	r.process = Start(r.t, r.db, r.options, func(o *storage.Options) { r.flags(r.rng, o) })
@@ -133,7 +133,7 @@ func (r *run) options(o *storage.Options) {
 }
 
 // meet ends the process and starts the next.
-func (r *run) meet(fate Fate) {
+func (r *run) meet(fate End) {
 	r.t.Helper()
 	r.process.Stop()
 	switch fate {
@@ -165,7 +165,7 @@ func (r *run) run() {
 		}
 		switch n := r.rng.IntN(18); {
 		case n < 3:
-			r.meet(Fate(n))
+			r.meet(End(n))
 		case n == 3:
 			r.delete(m)
 		case n < 5:

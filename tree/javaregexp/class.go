@@ -187,7 +187,7 @@ func (p *translation) character() (rune, charSet, error) {
 	return c, nil, nil
 }
 
-// escapedSet returns what \d and its like stand for: ASCII alone, but for blanks and line
+// escapedSet returns what \d and its like stand for: ASCII alone, except for blanks and line
 // terminators.
 func escapedSet(c rune) charSet {
 	switch c {
