@@ -2,7 +2,6 @@ package queryable
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -11,7 +10,6 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunks"
 
 	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -56,24 +54,9 @@ type ChunkWorker interface {
 
 // Read reads all series.
 func (c ChunkParts) Read(ctx context.Context, worker func() ChunkWorker) error {
-	refs := make([]storage.Ref, len(c.sets))
-	for i, set := range c.sets {
-		refs[i] = set.ref
-	}
-	query := storage.Query{Refs: refs, Start: c.span.start, End: c.span.end, Samples: true}
-	var workers []*chunkPartWorker
-	err := c.store.SelectParts(ctx, query, func() storage.PartWorker {
-		w := &chunkPartWorker{ChunkWorker: worker(), parts: c}
-		workers = append(workers, w)
-		return w
-	})
-	if err == nil {
-		err = ctx.Err() // The answer of a store that ended silently would be incomplete.
-	}
-	if slices.ContainsFunc(workers, func(w *chunkPartWorker) bool { return w.failed != nil && errors.Is(err, w.failed) }) {
-		return err
-	}
-	return reply.QueryError(ctx, "read samples", err)
+	query := storage.Query{Start: c.span.start, End: c.span.end, Samples: true}
+	_, err := c.selectParts(ctx, query, c.sets, func() consumerWorker { return &chunkPartWorker{ChunkWorker: worker(), parts: c} })
+	return err
 }
 
 // chunkPartWorker hands the series of parts to a worker.
@@ -82,6 +65,8 @@ type chunkPartWorker struct {
 	parts  ChunkParts
 	failed error // of the worker
 }
+
+func (w *chunkPartWorker) consumerError() error { return w.failed }
 
 // Take implements storage.PartWorker.
 func (w *chunkPartWorker) Take(ctx context.Context, p storage.Part) error {

@@ -3,14 +3,12 @@ package queryable
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
 	promstorage "github.com/prometheus/prometheus/storage"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/object"
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -63,25 +61,12 @@ func (c *foundColumns) Labels(i int) labels.Labels { return c.sets[i].labels }
 
 // Read implements rangeql.Columns.
 func (c *foundColumns) Read(ctx context.Context, most int, worker func() rangeql.ColumnWorker) error {
-	refs := make([]storage.Ref, 0, len(c.sets))
-	for _, set := range c.sets {
-		refs = append(refs, set.ref)
-	}
-	query := storage.Query{Refs: refs, Start: c.span.start, End: c.span.end, Samples: true, MaxSamples: c.left(), PartSeries: most}
-	var workers []*columnWorker
-	err := c.store.SelectParts(ctx, query, func() storage.PartWorker {
-		w := &columnWorker{ColumnWorker: worker(), columns: c}
-		workers = append(workers, w)
-		return w
-	})
-	if err == nil {
-		// If the store ended silently because the context ended, the answer would be incomplete.
-		err = ctx.Err()
-	}
-	if slices.ContainsFunc(workers, func(w *columnWorker) bool { return w.failed != nil && errors.Is(err, w.failed) }) {
+	query := storage.Query{Start: c.span.start, End: c.span.end, Samples: true, MaxSamples: c.left(), PartSeries: most}
+	consumers, err := c.selectParts(ctx, query, c.sets, func() consumerWorker { return &columnWorker{ColumnWorker: worker(), columns: c} })
+	if consumers {
 		return err
 	}
-	return handOverLimit(reply.QueryError(ctx, "read samples", err))
+	return handOverLimit(err)
 }
 
 // columnWorker hands the columns of parts to a worker.
@@ -90,6 +75,8 @@ type columnWorker struct {
 	columns *foundColumns
 	failed  error // of the worker, or rangeql.ErrHandOver
 }
+
+func (w *columnWorker) consumerError() error { return w.failed }
 
 // Take implements storage.PartWorker.
 func (w *columnWorker) Take(ctx context.Context, p storage.Part) error {
