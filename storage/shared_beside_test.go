@@ -166,11 +166,11 @@ func (w *besideWorld) run() {
 	writers.Wait()
 }
 
-// repeat calls act until all deleters have ended. An error counts unless the process was killed.
+// repeat calls act until all deleters have ended.
 func (w *besideWorld) repeat(stream int, act func(rng *rand.Rand) error) {
 	rng := rand.New(rand.NewPCG(7, uint64(stream)))
 	for !w.ended.Load() {
-		if err := act(rng); err != nil && !errors.Is(err, context.Canceled) {
+		if err := act(rng); err != nil {
 			w.t.Error(err)
 			return
 		}
@@ -208,16 +208,19 @@ func (a *besideAdapter) write(rng *rand.Rand) error {
 // upkeep flushes, or follows the journal.
 func (a *besideAdapter) upkeep(rng *rand.Rand) error {
 	time.Sleep(time.Duration(rng.IntN(20)) * time.Millisecond)
-	return a.live(func(ctx context.Context, p *storetest.Process, _ []storage.Ref) error {
+	return a.live(func(ctx context.Context, p *storetest.Process, _ []storage.Ref) (err error) {
 		switch {
 		case rng.IntN(3) == 0:
-			return p.FollowDeletions(ctx)
+			err = p.FollowDeletions(ctx)
 		case rng.IntN(3) == 0:
-			return p.VerifyAll(ctx)
+			err = p.VerifyAll(ctx)
 		case p.Buffered():
-			return p.FlushAll(ctx)
+			err = p.FlushAll(ctx)
 		}
-		return nil
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
 	})
 }
 
@@ -247,7 +250,7 @@ func (w *besideWorld) delete(a *besideAdapter, rng *rand.Rand) {
 			d.began = w.steps.Add(1)
 			_, err := p.Delete(ctx, request)
 			d.end = w.steps.Add(1)
-			if err != nil && !errors.Is(err, context.Canceled) {
+			if err != nil && ctx.Err() == nil {
 				w.t.Error(err)
 			}
 			return err

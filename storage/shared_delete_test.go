@@ -2,6 +2,7 @@ package storage_test
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -281,5 +282,71 @@ func TestOldDeletionsAreDropped(t *testing.T) {
 	scan := kv.Scan{Table: "tsdb-tree", Family: "t"}
 	for row := range w.db.Scan(t.Context(), scan) {
 		t.Errorf("row %q is left", row.Key)
+	}
+}
+
+// The journal has lost the series of a deletion. Adapters go on without them: they flush, start,
+// delete, and finish what others left.
+func TestLostSeriesOfADeletion(t *testing.T) {
+	w := newWorld(t, 1, 0)
+	a, other := w.adapters[2], w.adapters[0]
+	w.fill()
+	if err := w.erase(a, storage.Deletion{Refs: a.refs[:1], Start: 1356998400000, End: 1356998400000 + 900_000}); err != nil {
+		t.Fatal(err)
+	}
+	w.model.Delete(0, 1356998400000, 1356998400000+900_000)
+	w.followAll()
+	lost := schema.Deletion{State: schema.DeletionBegun, Start: 1356998400000, End: storage.MaxTime, Whole: true, Until: w.clock.Load(), Parts: 2, Owner: "x"}
+	key := schema.DeletionKey(lost.Until, 7)
+	for _, row := range []kv.Mutation{
+		{Key: key, Puts: []kv.Put{{Qualifier: []byte(schema.DeletionQualifier), Value: lost.Record()}}},
+		{Key: schema.DeletionSeriesKey(key, 1), Puts: []kv.Put{{Qualifier: []byte(schema.DeletionSeriesQualifier), Value: []byte{9}}}},
+	} {
+		if err := w.db.Apply(t.Context(), "tsdb-tree", "t", []kv.Mutation{row}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.writeAt(other, 0, 660_000, 5.5)
+	if err := other.FlushAll(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := w.erase(a, storage.Deletion{Refs: a.refs[1:], Start: 1356998400000, End: 1356998400000 + 900_000}); err != nil {
+		t.Error(err)
+	}
+	w.model.Delete(1, 1356998400000, 1356998400000+900_000)
+	for _, a := range w.adapters {
+		a.kill()
+		w.clock.Add(2 * journal.Lease.Milliseconds())
+		if a.Buffered() {
+			if err := a.FlushAll(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := a.FollowDeletions(t.Context()); !errors.Is(err, journal.ErrLost) {
+			t.Errorf("a deletion that cannot be finished: %v", err)
+		}
+	}
+	w.check()
+	for _, r := range w.journal() {
+		if (r.State == schema.DeletionSettled) != (r.Owner != "x" && r.Parts == 1) {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// An adapter whose clock is far ahead of the engine's follows deletions.
+func TestFollowWithAFastClock(t *testing.T) {
+	w := newWorld(t, 1, 0)
+	a, fast := w.adapters[2], w.adapters[0]
+	fast.skew = time.Hour.Milliseconds()
+	fast.kill()
+	w.clock.Add(1000)
+	fast.flush()
+	w.writeAt(a, 0, 60_000, 7)
+	if err := w.erase(a, storage.Deletion{Refs: a.refs[:1], Whole: true}); err != nil {
+		t.Fatal(err)
+	}
+	if fast.flush(); w.finds(fast.Store, 0) {
+		t.Error("a series that was deleted is found")
 	}
 }

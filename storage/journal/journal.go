@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -43,8 +44,12 @@ func New(db *kv.Engine, table string, now func() time.Time) *Journal {
 type Entry struct {
 	schema.Deletion
 	Key    []byte
+	Time   int64 // when the record was written, by the engine's clock
 	record []byte
 }
+
+// ErrLost means that rows with the series of a deletion are missing or damaged.
+var ErrLost = errors.New("series of a deletion are lost")
 
 // Begin records a deletion of series, which this process carries out. It is durable when Begin
 // returns. The journal sets the state, the parts and the owner.
@@ -92,31 +97,45 @@ func (j *Journal) Entries(ctx context.Context, since int64) (entries []*Entry, b
 			bad = append(bad, err)
 			continue
 		}
-		entries = append(entries, &Entry{Deletion: d, Key: row.Key, record: row.Cells[0].Value})
+		entries = append(entries, &Entry{Deletion: d, Key: row.Key, Time: row.Cells[0].Time, record: row.Cells[0].Value})
 	}
 	return entries, bad, nil
 }
 
-// Series calls visit with the TSUIDs of a deletion, some at a time.
+// Series calls visit with the TSUIDs of a deletion, some at a time. Of a deletion that has lost some
+// it visits the others, and returns an error that wraps ErrLost.
 func (j *Journal) Series(ctx context.Context, e *Entry, visit func(tsuids [][]byte) error) error {
+	var lost error
 	for part := range e.Parts {
-		key := schema.DeletionSeriesKey(e.Key, part)
-		rows, err := j.db.Get(ctx, j.table, schema.FamilyData, [][]byte{key})
-		if err != nil {
-			return fmt.Errorf("read the journal of deletions in %s: %w", j.table, err)
-		}
-		if len(rows[0].Cells) == 0 {
-			return fmt.Errorf("journal of deletions in %s: row %x is missing", j.table, key)
-		}
-		tsuids, err := schema.ParseDeletedSeries(rows[0].Cells[0].Value)
-		if err != nil {
-			return fmt.Errorf("journal of deletions in %s: row %x: %w", j.table, key, err)
-		}
-		if err := visit(tsuids); err != nil {
+		tsuids, err := j.part(ctx, schema.DeletionSeriesKey(e.Key, part))
+		switch {
+		case err == nil:
+			if err := visit(tsuids); err != nil {
+				return err
+			}
+		case !errors.Is(err, ErrLost):
 			return err
+		case lost == nil:
+			lost = err
 		}
 	}
-	return nil
+	return lost
+}
+
+// part returns the TSUIDs of one row.
+func (j *Journal) part(ctx context.Context, key []byte) ([][]byte, error) {
+	rows, err := j.db.Get(ctx, j.table, schema.FamilyData, [][]byte{key})
+	if err != nil {
+		return nil, fmt.Errorf("read the journal of deletions in %s: %w", j.table, err)
+	}
+	if len(rows[0].Cells) == 0 {
+		return nil, fmt.Errorf("%w: row %x of %s is missing", ErrLost, key, j.table)
+	}
+	tsuids, err := schema.ParseDeletedSeries(rows[0].Cells[0].Value)
+	if err != nil {
+		return nil, fmt.Errorf("%w: row %x of %s: %w", ErrLost, key, j.table, err)
+	}
+	return tsuids, nil
 }
 
 // Mine reports whether this process carries out a deletion.
@@ -187,14 +206,17 @@ func (j *Journal) Old(e *Entry) bool {
 	return e.State == schema.DeletionSettled && e.Done < j.now().Add(-Keep).UnixMilli()
 }
 
-// Remove removes a deletion that is over.
+// Remove removes a deletion that is over. The record goes first: what an interruption leaves are
+// series without a record, which nothing reads.
 func (j *Journal) Remove(ctx context.Context, e *Entry) error {
-	rows := []kv.Mutation{{Key: e.Key, DeleteRow: true}}
+	parts := make([]kv.Mutation, 0, e.Parts)
 	for part := range e.Parts {
-		rows = append(rows, kv.Mutation{Key: schema.DeletionSeriesKey(e.Key, part), DeleteRow: true})
+		parts = append(parts, kv.Mutation{Key: schema.DeletionSeriesKey(e.Key, part), DeleteRow: true})
 	}
-	if err := j.db.Apply(ctx, j.table, schema.FamilyData, rows); err != nil {
-		return fmt.Errorf("clean the journal of deletions in %s: %w", j.table, err)
+	for _, rows := range [][]kv.Mutation{{{Key: e.Key, DeleteRow: true}}, parts} {
+		if err := j.db.Apply(ctx, j.table, schema.FamilyData, rows); err != nil {
+			return fmt.Errorf("clean the journal of deletions in %s: %w", j.table, err)
+		}
 	}
 	return nil
 }

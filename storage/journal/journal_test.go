@@ -1,6 +1,7 @@
 package journal_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -132,5 +133,29 @@ func TestRemove(t *testing.T) {
 	}
 	for row := range db.Scan(t.Context(), kv.Scan{Table: table, Family: schema.FamilyData}) {
 		t.Errorf("row %q is left", row.Key)
+	}
+}
+
+// Of a deletion that has lost a row of series the others are read.
+func TestLostSeries(t *testing.T) {
+	db, one, two, _ := processes()
+	var all [][]byte
+	for i := range 20_000 {
+		all = append(all, fmt.Appendf(nil, "%d", i))
+	}
+	e, err := one.Begin(t.Context(), schema.Deletion{Until: 1}, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Apply(t.Context(), table, schema.FamilyData, []kv.Mutation{{Key: schema.DeletionSeriesKey(e.Key, 1), DeleteRow: true}}); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	err = two.Series(t.Context(), entries(t, two, 0)[0], func(tsuids [][]byte) error {
+		n += len(tsuids)
+		return nil
+	})
+	if !errors.Is(err, journal.ErrLost) || n != 20_000-1<<13 {
+		t.Errorf("%d series, %v", n, err)
 	}
 }

@@ -107,7 +107,7 @@ func (b *buffer) goOn(ctx context.Context) {
 
 func (b *buffer) close() error { return errors.Join(b.log.Close(), b.numbers.log.Close()) }
 
-// recover replays the log and checks it. Appends wait for it.
+// recover replays the log and checks it.
 func (b *buffer) recover(ctx context.Context, d *deleter, filter *replayFilter) error {
 	begin, records, points := time.Now(), 0, 0
 	if err := b.numbers.replay(ctx); err != nil {
@@ -154,7 +154,6 @@ func (b *buffer) recover(ctx context.Context, d *deleter, filter *replayFilter) 
 		}
 		b.logger.Info("log replayed", "records", records, "points", points, "series", len(b.numbers.ids), "duration", time.Since(begin))
 	}
-	close(b.ready)
 	return nil
 }
 

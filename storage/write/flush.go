@@ -67,9 +67,18 @@ func (f *Flusher) FlushAll(ctx context.Context) error {
 	return f.Flush(ctx, head.Everything())
 }
 
+// recover replays the log. Appends and deletions wait for it.
 func (f *Flusher) recover(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if err := f.replay(ctx); err != nil {
+		return err
+	}
+	close(f.buffer.ready)
+	return nil
+}
+
+func (f *Flusher) replay(ctx context.Context) error {
 	if f.shared == nil {
 		return f.buffer.recover(ctx, f.deleter, nil)
 	}
@@ -77,9 +86,12 @@ func (f *Flusher) recover(ctx context.Context) error {
 	if filter == nil {
 		return ctx.Err()
 	}
-	err := f.buffer.recover(ctx, f.deleter, filter)
-	f.shared.again = filter.repeat()
-	return err
+	if err := f.buffer.recover(ctx, f.deleter, filter); err != nil {
+		return err
+	}
+	f.shared.table.stamps.see(filter.until + 1) // what is acknowledged from now on is later
+	f.shared.repeatLater(filter.repeat())
+	return nil
 }
 
 // settleTime is how long a row of an hour long past waits for the rest of its points: a sender that

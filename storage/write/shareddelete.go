@@ -46,7 +46,7 @@ type sharedDeleter struct {
 	learning sync.Mutex // guards all below
 	since    int64      // the journal was read up to this time of the engine's clock
 	learned  map[string]*lesson
-	again    []Deletion // parts of deletions to carry out once more; see replayed
+	again    []Deletion // parts of deletions to carry out once more; see replayFilter
 }
 
 // lesson is a deletion of the journal as this process knows it.
@@ -67,8 +67,8 @@ func newSharedDeleter(o *Options, table *Table, order *sync.RWMutex) *sharedDele
 const (
 	// journalEvery is how often the journal is read.
 	journalEvery = 10 * time.Second
-	// journalMargin is how far back it is read each time: clocks of servers differ, and records may
-	// be on their way.
+	// journalMargin is how far before the latest record it is read each time: clocks of servers
+	// differ, and records may be on their way.
 	journalMargin = 5 * time.Minute
 	// soonAfter is when the rows of a deletion are looked at for the first time again: a TSD that was
 	// compacting one of them puts what it read within two seconds.

@@ -1,6 +1,7 @@
 package write
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,12 +56,12 @@ func (s *sharedDeleter) learn(ctx context.Context) error {
 func (s *sharedDeleter) learnLocked(ctx context.Context) error {
 	s.learning.Lock()
 	defer s.learning.Unlock()
-	begin := s.now()
 	entries, bad, err := s.journal.Entries(ctx, s.since)
 	if err != nil {
 		return err
 	}
 	s.warn(bad)
+	newest := s.since + journalMargin.Milliseconds()
 	for _, e := range entries {
 		l := s.learned[string(e.Key)]
 		if l == nil {
@@ -68,15 +69,16 @@ func (s *sharedDeleter) learnLocked(ctx context.Context) error {
 			s.learned[string(e.Key)] = l
 		}
 		l.Entry = e
+		newest = max(newest, e.Time)
 		if e.Until <= l.cut {
 			continue
 		}
-		if err := s.cut(ctx, e); err != nil {
+		if err := s.passLost(s.cut(ctx, e)); err != nil {
 			return err
 		}
 		l.cut = e.Until
 	}
-	s.since = begin.Add(-journalMargin).UnixMilli()
+	s.since = newest - journalMargin.Milliseconds()
 	return nil
 }
 
@@ -84,6 +86,16 @@ func (s *sharedDeleter) warn(bad []error) {
 	for _, err := range bad {
 		s.logger.Error("a record of the journal of deletions cannot be read; an adapter of a later version may have written it", "err", err)
 	}
+}
+
+// passLost tells of series of a deletion that the journal has lost, and goes on without them: points
+// wait for it to be read.
+func (s *sharedDeleter) passLost(err error) error {
+	if !errors.Is(err, journal.ErrLost) {
+		return err
+	}
+	s.logger.Error("a deletion is followed in part; what it deletes of other series may come back", "err", err)
+	return nil
 }
 
 // cut lets the head follow a deletion. Of an instant that something newer was written to meanwhile
@@ -134,28 +146,35 @@ func (d Deletion) within(hours []openHour) Deletion {
 
 // followAll forgets series that other processes have deleted.
 func (s *sharedDeleter) followAll(ctx context.Context) error {
-	for _, l := range s.unfollowed() {
-		err := s.journal.Series(ctx, l.Entry, func(tsuids [][]byte) error { return s.followSome(ctx, s.known(tsuids)) })
-		if err != nil {
+	for _, e := range s.unfollowed() {
+		err := s.journal.Series(ctx, e, func(tsuids [][]byte) error { return s.followSome(ctx, s.known(tsuids)) })
+		if err := s.passLost(err); err != nil {
 			return fmt.Errorf("follow the deletion of series: %w", err)
 		}
-		s.learning.Lock()
-		l.followed = true
-		s.learning.Unlock()
+		s.note(e, func(l *lesson) { l.followed = true })
 	}
 	return nil
 }
 
 // unfollowed returns the deletions of series that this process has not followed.
-func (s *sharedDeleter) unfollowed() (all []*lesson) {
+func (s *sharedDeleter) unfollowed() (all []*journal.Entry) {
 	s.learning.Lock()
 	defer s.learning.Unlock()
 	for _, l := range s.learned {
 		if l.Whole && l.State != schema.DeletionBegun && !l.followed {
-			all = append(all, l)
+			all = append(all, l.Entry)
 		}
 	}
 	return all
+}
+
+// note changes what this process knows of a deletion.
+func (s *sharedDeleter) note(e *journal.Entry, change func(l *lesson)) {
+	s.learning.Lock()
+	defer s.learning.Unlock()
+	if l := s.learned[string(e.Key)]; l != nil {
+		change(l)
+	}
 }
 
 // followSome forgets those of some series that have lost their rows of tsdb-meta, and registers
@@ -180,7 +199,7 @@ func (s *sharedDeleter) followSome(ctx context.Context, ids []index.ID) error {
 }
 
 // resume carries out what is unfinished and no other process's, and looks once more at the rows of
-// deletions that were done before a time.
+// deletions that were done before a time. One that fails does not keep others from that.
 func (s *sharedDeleter) resume(ctx context.Context, before time.Time) error {
 	if !s.running.TryLock() {
 		return nil // a deletion is under way; what is left waits
@@ -189,27 +208,33 @@ func (s *sharedDeleter) resume(ctx context.Context, before time.Time) error {
 	if err := s.repeat(ctx); err != nil {
 		return err
 	}
+	var failed error
 	for _, e := range s.due(before) {
-		if mine, err := s.journal.Renew(ctx, e); err != nil || !mine {
-			return err // read again in the next round
-		}
-		d, err := s.read(ctx, e)
-		if err != nil {
-			return err
-		}
-		switch {
-		case e.State == schema.DeletionBegun:
-			_, err = s.carryOut(ctx, e, d, false)
-		case e.Done <= before.UnixMilli():
-			err = s.settle(ctx, e, d)
-		default:
-			err = s.lookSoon(ctx, e, d)
-		}
-		if err != nil && !errors.Is(err, ErrBroken) {
-			return fmt.Errorf("finish a deletion: %w", err)
+		if err := s.goOn(ctx, e, before); err != nil && !errors.Is(err, ErrBroken) {
+			failed = cmp.Or(failed, fmt.Errorf("finish a deletion: %w", err))
 		}
 	}
-	return s.clean(ctx)
+	return errors.Join(failed, s.clean(ctx))
+}
+
+// goOn takes the next step of a deletion.
+func (s *sharedDeleter) goOn(ctx context.Context, e *journal.Entry, before time.Time) error {
+	if mine, err := s.journal.Renew(ctx, e); err != nil || !mine {
+		return err // read again in the next round
+	}
+	d, err := s.read(ctx, e)
+	if err != nil {
+		return err
+	}
+	switch {
+	case e.State == schema.DeletionBegun:
+		_, err = s.carryOut(ctx, e, d, false)
+	case e.Done <= before.UnixMilli():
+		err = s.settle(ctx, e, d)
+	default:
+		err = s.lookSoon(ctx, e, d)
+	}
+	return err
 }
 
 // due returns the deletions that this process may go on with.
@@ -253,9 +278,7 @@ func (s *sharedDeleter) lookSoon(ctx context.Context, e *journal.Entry, d Deleti
 	if err := s.removal(e, &d, false).all(ctx, d.IDs); err != nil {
 		return err
 	}
-	s.learning.Lock()
-	defer s.learning.Unlock()
-	s.learned[string(e.Key)].looked = true
+	s.note(e, func(l *lesson) { l.looked = true })
 	return nil
 }
 
@@ -268,7 +291,7 @@ func (s *sharedDeleter) settle(ctx context.Context, e *journal.Entry, d Deletion
 	return err
 }
 
-// repeat carries out once more what replayed has found.
+// repeat carries out once more what a replay has found.
 func (s *sharedDeleter) repeat(ctx context.Context) error {
 	s.learning.Lock()
 	again := s.again
@@ -278,13 +301,18 @@ func (s *sharedDeleter) repeat(ctx context.Context) error {
 		r := s.removal(&journal.Entry{Deletion: schema.Deletion{Until: d.until}}, &d, false)
 		r.shared.renew = func(context.Context) error { return nil }
 		if err := r.all(ctx, d.IDs); err != nil {
-			s.learning.Lock()
-			s.again = append(s.again, again[i:]...)
-			s.learning.Unlock()
+			s.repeatLater(again[i:])
 			return err
 		}
 	}
 	return nil
+}
+
+// repeatLater has parts of deletions carried out once more.
+func (s *sharedDeleter) repeatLater(parts []Deletion) {
+	s.learning.Lock()
+	defer s.learning.Unlock()
+	s.again = append(s.again, parts...)
 }
 
 // clean removes from the journal what no process needs any more.

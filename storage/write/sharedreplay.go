@@ -56,7 +56,7 @@ func (s *sharedDeleter) readFilter(ctx context.Context) (*replayFilter, error) {
 			}
 			return nil
 		})
-		if err != nil {
+		if err := s.passLost(err); err != nil {
 			return nil, err
 		}
 	}
