@@ -14,7 +14,7 @@ import (
 )
 
 // testTSDRandom: three adapters and a TSD write, correct and delete a few instants of a few rows in
-// random order, while adapters are killed and stopped. In the end all readers see for each instant
+// random order, a fourth adapter deletes, while adapters are killed and stopped. In the end all readers see for each instant
 // what was acknowledged last, and OpenTSDB's check finds nothing. TSDBRIDGE_RANDOM_SEED, _SEEDS
 // (how many from there on), _STEPS and _ROUNDS are for longer runs by hand.
 func testTSDRandom(t *testing.T, s tables, compaction bool) {
@@ -58,6 +58,7 @@ type randomWorld struct {
 	rng        *rand.Rand
 	compaction bool
 	tsd        tsd
+	eraser     *eraser // nil until it deletes
 	// through without a log, buffered, and the default with OpenTSDB's port
 	adapters []*adapter
 	// milliseconds: one long ago, which a TSD compacts, and one that is not over
@@ -143,7 +144,7 @@ func (w *randomWorld) run(steps int) {
 // step performs one random step.
 func (w *randomWorld) step() {
 	w.t.Helper()
-	switch n := w.rng.IntN(40); {
+	switch n := w.rng.IntN(43); {
 	case n < 12:
 		at := w.rng.IntN(len(w.adapters))
 		w.write(at, w.beyond(w.points(1+w.rng.IntN(3))))
@@ -176,6 +177,8 @@ func (w *randomWorld) step() {
 		w.adapters[at].Restart(w.t)
 	case n < 39:
 		w.waitPut()
+	case n < 42:
+		w.erase()
 	case w.compaction || w.flushes == mostFlushes: // when HBase forgets the cells before it, what a compaction put together counts as written then
 		w.queryTSD(w.row())
 	default:
