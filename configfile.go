@@ -12,8 +12,11 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 )
 
-// treesKey is the only key of the file that is not a flag: the trees to declare.
-const treesKey = "trees"
+// Keys of the file that are no flags.
+const (
+	treesKey     = "trees"     // the trees to declare
+	retentionKey = "retention" // how long points of which series are kept
+)
 
 // fromFile returns the flags that the configuration file sets and the command line does not.
 func (p *parser) fromFile(given *kingpin.ParseContext) ([]string, error) {
@@ -66,6 +69,10 @@ func (p *parser) flatten(flags []string, name string, node *yaml.Node) ([]string
 			key := node.Content[i].Value
 			if name == "" && key == treesKey {
 				p.options.Graphite.Trees, err = adapter.ParseTrees(node.Content[i+1])
+				continue
+			}
+			if name == "" && key == retentionKey {
+				p.options.RetentionRules, err = adapter.ParseRetention(node.Content[i+1])
 				continue
 			}
 			if name != "" {

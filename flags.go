@@ -58,9 +58,9 @@ func parseCommand(args []string, stdout, stderr io.Writer) (command, error) {
 	if err != nil {
 		return command{}, err
 	}
-	trees := p.options.Graphite.Trees
+	trees, retention := p.options.Graphite.Trees, p.options.RetentionRules
 	p = newParser(stdout)
-	p.options.Graphite.Trees = trees
+	p.options.Graphite.Trees, p.options.RetentionRules = trees, retention
 	all := append(set, args...)
 	name, err := p.app.Parse(all)
 	if p.terminated || err != nil {

@@ -65,7 +65,7 @@ func New(o Options) (*Adapter, error) {
 	if a.trees, err = a.newTrees(db); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	so.Observer = a.trees
+	so.Observer, so.RetentionRules = a.trees, retentionRules(o.RetentionRules, a.names)
 	// a cluster may be down: Run checks its tables
 	if a.store, err = storage.New(db, so); err == nil && o.Engine != EngineHBase {
 		if err = a.store.PinLayout(context.Background()); errors.Is(err, storage.ErrFull) {

@@ -75,6 +75,8 @@ type Options struct {
 	OpenTSDB   opentsdb.Options       // --opentsdb.*
 	Graphite   GraphiteOptions        // --graphite.*
 
+	RetentionRules []RetentionConfig // retention in the configuration file
+
 	Flags  map[string]string // shown under /api/v1/status/flags
 	Logger *slog.Logger
 	Now    func() time.Time

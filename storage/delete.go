@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/retain"
 	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
@@ -66,4 +67,26 @@ func (s *Store) Tally(ctx context.Context, d Deletion) (t Tally, err error) {
 		t.Objects += len(p.Objects)
 	}
 	return t, nil
+}
+
+// newRetainer returns what deletes points by the rules of the retention; nil: there are none.
+func (s *Store) newRetainer() *retain.Retainer {
+	if len(s.o.RetentionRules) == 0 {
+		return nil
+	}
+	return retain.New(retain.Options{
+		Rules: s.o.RetentionRules, Catalog: s.catalog, Now: s.o.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
+		Delete: func(ctx context.Context, refs []Ref, start, end int64) (int, error) {
+			deleted, err := s.Delete(ctx, Deletion{Refs: refs, Start: start, End: end})
+			return deleted.Rows, err
+		},
+	})
+}
+
+// DeleteByRules makes a pass of the rules of the retention, as Run does each hour.
+func (s *Store) DeleteByRules(ctx context.Context) error {
+	if s.retainer == nil {
+		return nil
+	}
+	return s.retainer.Pass(ctx)
 }

@@ -12,12 +12,19 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/closed"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/register"
+	"github.com/tsdbridge/tsdbridge/storage/retain"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // Tables are the names of the four OpenTSDB tables.
 type Tables = schema.Tables
+
+// MinRetention is the shortest time for which points can be kept.
+const MinRetention = write.MinRetention
+
+// A RetentionRule is how long points of some series are kept.
+type RetentionRule = retain.Rule
 
 // Options of a Store.
 type Options struct {
@@ -40,6 +47,8 @@ type Options struct {
 	// Retention is how long rows of points are kept, 0: for ever. The engine must be able to delete
 	// ranges.
 	Retention time.Duration
+	// RetentionRules are how long points of some series are kept.
+	RetentionRules []RetentionRule
 	// CompactAfter is how long after the end of its hour a row of shared tables is compacted, 0:
 	// never.
 	CompactAfter time.Duration
@@ -86,14 +95,19 @@ func (o Options) Validate() error {
 		return fmt.Errorf("--storage.series-index: %q is neither auto nor meta", o.Index)
 	case o.Mode != write.Through && o.Mode != write.Buffered:
 		return fmt.Errorf("--write.mode: %q is neither through nor buffered", o.Mode)
-	case o.Retention != 0 && o.Retention < write.MinRetention:
-		return fmt.Errorf("--storage.retention=%v: want 0 (for ever) or at least %v", o.Retention, write.MinRetention)
+	case o.Retention != 0 && o.Retention < MinRetention:
+		return fmt.Errorf("--storage.retention=%v: want 0 (for ever) or at least %v", o.Retention, MinRetention)
 	case o.CompactAfter != 0 && o.CompactAfter < closed.MinAfter:
 		return fmt.Errorf("--hbase.compact-after=%v: want 0 (never) or at least %v", o.CompactAfter, closed.MinAfter)
 	case o.IndexRefresh <= 0:
 		return errors.New("--storage.index-refresh must be above 0")
 	case o.SeriesCache < 1:
 		return errors.New("--storage.series-cache must be at least 1")
+	}
+	for i := range o.RetentionRules {
+		if r := &o.RetentionRules[i]; r.Age < MinRetention {
+			return fmt.Errorf("retention: %s: age %v: want at least %v", r.Name, r.Age, MinRetention)
+		}
 	}
 	if o.Mode == write.Buffered || o.LogUnacknowledged {
 		return o.Buffer.Validate()

@@ -17,6 +17,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/read"
 	"github.com/tsdbridge/tsdbridge/storage/register"
+	"github.com/tsdbridge/tsdbridge/storage/retain"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/uid"
@@ -42,6 +43,7 @@ type Store struct {
 	registrar *register.Registrar
 	writer    *write.Writer
 	closed    *closed.Compactor // nil: closed rows are not compacted
+	retainer  *retain.Retainer  // nil: there are no rules of the retention
 
 	loading retry.Outcome // of the series index; its error keeps the store from answering
 }
@@ -68,6 +70,7 @@ func New(db kv.KV, o Options) (*Store, error) {
 	}
 	s.reader = s.newReader()
 	s.closed = s.newCompactor()
+	s.retainer = s.newRetainer()
 	return s, nil
 }
 
@@ -265,6 +268,9 @@ func (s *Store) Run(ctx context.Context) error {
 	group.Go(func() error { return s.refreshEvery(ctx) })
 	if s.closed != nil {
 		group.Go(func() error { return s.closed.Run(ctx) })
+	}
+	if s.retainer != nil {
+		group.Go(func() error { return s.retainer.Run(ctx) })
 	}
 	return group.Wait()
 }

@@ -1,0 +1,87 @@
+package adapter
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+	"gopkg.in/yaml.v3"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/translate"
+)
+
+// RetentionConfig is a rule of the retention in the configuration file.
+type RetentionConfig struct {
+	Matcher  string // a selector of PromQL
+	Age      time.Duration
+	Matchers []*labels.Matcher // of Matcher
+}
+
+// ParseRetention reads the list of rules of the retention. It reports all errors at once, each with
+// its line and matcher.
+func ParseRetention(node *yaml.Node) ([]RetentionConfig, error) {
+	if node.Kind != yaml.SequenceNode {
+		return nil, fmt.Errorf("line %d: retention: want a list of rules, each with a matcher and an age", node.Line)
+	}
+	var rules []RetentionConfig
+	var errs []error
+	lines := map[string]int{}
+	for _, item := range node.Content {
+		r, err := parseRetentionRule(item)
+		switch {
+		case err != nil:
+			err = fmt.Errorf("line %d: retention: %w", item.Line, err)
+		case lines[r.Matcher] > 0:
+			err = fmt.Errorf("line %d: retention: matcher %s is in line %d already", item.Line, r.Matcher, lines[r.Matcher])
+		}
+		errs = append(errs, err)
+		lines[r.Matcher] = item.Line
+		rules = append(rules, r)
+	}
+	return rules, errors.Join(errs...)
+}
+
+func parseRetentionRule(node *yaml.Node) (r RetentionConfig, err error) {
+	var age string
+	fields := yamlFields{"matcher": yamlText(&r.Matcher), "age": yamlText(&age)}
+	if err := fields.read(node, "a rule"); err != nil {
+		return r, err
+	}
+	if r.Matcher == "" {
+		return r, errors.New("a rule has no matcher")
+	}
+	if r.Matchers, err = parser.NewParser(parser.Options{}).ParseMetricSelector(r.Matcher); err != nil {
+		return r, fmt.Errorf("matcher %s: %w", r.Matcher, err)
+	}
+	if !slices.ContainsFunc(r.Matchers, func(m *labels.Matcher) bool { return !m.Matches("") }) {
+		return r, fmt.Errorf("matcher %s: it matches every series: name a label that must be there", r.Matcher)
+	}
+	d, err := model.ParseDuration(age)
+	if r.Age = time.Duration(d); err != nil {
+		return r, fmt.Errorf("matcher %s: age %q: want a duration such as 30d", r.Matcher, age)
+	}
+	if r.Age < storage.MinRetention {
+		return r, fmt.Errorf("matcher %s: age %s: want at least %v", r.Matcher, age, storage.MinRetention)
+	}
+	return r, nil
+}
+
+// retentionRules returns the rules in the terms of the store.
+func retentionRules(rules []RetentionConfig, names *translate.Translator) []storage.RetentionRule {
+	converted := make([]storage.RetentionRule, len(rules))
+	for i, r := range rules {
+		converted[i] = storage.RetentionRule{
+			Name: r.Matcher, Age: r.Age, Filters: names.Filters(r.Matchers),
+			Matches: func(s storage.Series) bool {
+				shown := names.ToLabels(s)
+				return !slices.ContainsFunc(r.Matchers, func(m *labels.Matcher) bool { return !m.Matches(shown.Get(m.Name)) })
+			},
+		}
+	}
+	return converted
+}
