@@ -60,7 +60,7 @@ func startProcess(t testing.TB, dir, path string, args ...string) *process {
 
 // Kill ends the process as a crash would (SIGKILL) and waits until it is gone.
 func (p *process) Kill() {
-	_ = p.cmd.Process.Kill() // that it has ended already is no error
+	_ = p.cmd.Process.Kill() // it may have ended already
 	<-p.done
 }
 

@@ -132,8 +132,8 @@ func (d tsd) put(t testing.TB, points []tsdPoint) error {
 func jsonNumber(n int) json.Number { return json.Number(strconv.Itoa(n)) }
 
 // Telnet sends lines as a collector does and fails the test if the TSD answers any of them. There
-// is no acknowledgement: the TSD has read the lines when Telnet returns and writes them a little
-// later.
+// is not an acknowledgement: the TSD has read the lines when Telnet returns and writes them a
+// little later.
 func (d tsd) Telnet(t testing.TB, lines ...string) {
 	t.Helper()
 	conn, err := (&net.Dialer{Timeout: waitTimeout}).DialContext(t.Context(), "tcp", d.Addr())

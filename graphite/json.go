@@ -128,7 +128,7 @@ func (j *jsonWriter) word(s string) {
 	j.buf = append(j.buf, s...)
 }
 
-// text writes what is no JSON.
+// text writes text that is not JSON.
 func (j *jsonWriter) text(s string) { j.buf = append(j.buf, s...) }
 
 // object is an object of a value, in the order of its members.

@@ -111,7 +111,8 @@ func (u *Unknown) takeFrom(c *Cache, numbers map[string]int, refs []storage.Ref,
 	return u.take(c, own, ownErrs)
 }
 
-// take keeps the answers of the store to missing, and returns the first error that is no refusal.
+// take keeps the answers of the store to missing, and returns the first error that is not a
+// refusal.
 func (u *Unknown) take(c *Cache, refs []storage.Ref, errs []error) (failed error) {
 	i := 0
 	for n := range u.series {

@@ -127,7 +127,7 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 var errNested = errors.New("an object or array where a number or a string must be")
 
-// scalar reads a value that is no object and no array.
+// scalar reads a value that is neither an object nor an array.
 func (s *scanner) scalar() (scalar, error) {
 	switch c := s.space(); {
 	case c == '"':

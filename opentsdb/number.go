@@ -10,7 +10,7 @@ import (
 
 // The two classes of errors of a TSD, named after Java's exceptions. Telnet's answers contain them.
 type (
-	// numberError is a NumberFormatException: text that is no number.
+	// numberError is a NumberFormatException: text that is not a number.
 	numberError string
 	// argumentError is an IllegalArgumentException.
 	argumentError string

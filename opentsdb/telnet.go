@@ -25,7 +25,7 @@ type telnet struct {
 	late    func(answer string)
 	lines   int // of this run, points or not
 	bad     int // of them, points that were refused
-	strange int // of them, words that are no command
+	strange int // of them, words that are not commands
 }
 
 // take stores the points of lines, and returns false when one of the lines was exit. It overwrites

@@ -27,9 +27,9 @@ type Reason uint8
 // The reasons. The zero Reason means that the line is a point.
 const (
 	ReasonFields       Reason = iota + 1 // not three fields
-	ReasonValue                          // the value is no number
+	ReasonValue                          // the value is not a number
 	ReasonNaN                            // the value is NaN, which carbon drops silently
-	ReasonTimestamp                      // the timestamp is no number
+	ReasonTimestamp                      // the timestamp is not a number
 	ReasonTimestampNaN                   // the timestamp is NaN
 	ReasonTimestampInf                   // the timestamp is infinite
 	ReasonTimeRange                      // the timestamp is not between 0 and MaxTime

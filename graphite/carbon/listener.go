@@ -186,7 +186,7 @@ func (b *batch) addPoint(ctx context.Context, p Point) {
 	}
 }
 
-// refuse counts a line that is no point, and logs it perhaps.
+// refuse counts a line that is not a point, and logs it perhaps.
 func (b *batch) refuse(ctx context.Context, reason Reason, line []byte, protocol string, from func() string) {
 	b.lines++
 	b.listener.metrics.rejected[reason].Inc()

@@ -55,7 +55,7 @@ func (c *call) series(name string) []*Series {
 func (c *call) seriesLists() [][]*Series {
 	given := c.rest("seriesLists")
 	if len(given) == 1 && given[0] == nil {
-		return [][]*Series{nil} // sumSeries(none) is no series, with anything else it fails.
+		return [][]*Series{nil} // sumSeries(none) returns no series; with anything else it fails.
 	}
 	var lists [][]*Series
 	for _, v := range given {

@@ -23,7 +23,7 @@ type Fetch struct {
 // steps of what it gave, and for names that functions make up (applyByNode, aliasQuery,
 // useSeriesAbove), so it should keep what it has read. Values are not changed.
 type Source interface {
-	// Fetch returns the series of each fetch, in order. A pattern without series is no error.
+	// Fetch returns the series of each fetch, in order. A pattern without series is not an error.
 	Fetch(ctx context.Context, list []Fetch) ([][]*Series, error)
 }
 

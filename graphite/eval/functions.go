@@ -74,7 +74,7 @@ func (e *Evaluator) completeOptions() {
 }
 
 // perSeries is for functions that look at their further arguments only when there is a series:
-// without one, even a bad argument is no error.
+// without one, even a bad argument is not an error.
 func perSeries(f func(*call) ([]*Series, error)) func(*call) ([]*Series, error) {
 	return func(c *call) ([]*Series, error) {
 		if len(c.series("seriesList")) == 0 {

@@ -34,8 +34,8 @@ func gapFamily() []Function {
 	}}
 }
 
-// withinLimit reports whether a gap of so many slots may be filled. A limit that is no number fails
-// at the first gap.
+// withinLimit reports whether a gap of so many slots may be filled. A limit that is not a number
+// fails at the first gap.
 func (c *call) withinLimit(gap int) bool { return gap > 0 && float64(gap) <= c.float("limit") }
 
 func keepLastValue(c *call) ([]*Series, error) {

@@ -103,7 +103,7 @@ func (c recorded) form() (url.Values, error) {
 	return form, nil
 }
 
-// query reads a query string in which a semicolon is no separator.
+// query reads a query string in which a semicolon is not a separator.
 func query(s string) url.Values {
 	form := url.Values{}
 	for pair := range strings.SplitSeq(s, "&") {

@@ -43,7 +43,7 @@ func (c *call) consolidateBy(name string) ([]*Series, error) {
 // setXFilesFactor holds for the rest of the request, as graphite-web's does.
 func setXFilesFactor(c *call) ([]*Series, error) {
 	list := c.series("seriesList")
-	// What is no number fails in graphite-web only when it is used.
+	// What is not a number fails in graphite-web only when it is used.
 	factor, _ := number(c.value("xFilesFactor"))
 	c.scope.xff = factor
 	for s := range c.over(list) {

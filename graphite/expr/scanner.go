@@ -76,7 +76,8 @@ func (s *scanner) name(at int) (string, int, bool) {
 func isNameStart(c byte) bool { return c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' }
 func isDigit(c byte) bool     { return '0' <= c && c <= '9' }
 
-// caseless returns a keyword in any case that is no part of a longer word; upper is its upper case.
+// caseless returns a keyword in any case that is not part of a longer word; upper is its upper
+// case.
 func (s *scanner) caseless(at int, upper string) (int, bool) {
 	at = s.space(at)
 	end := at + len(upper)

@@ -66,7 +66,7 @@ func (l layout) grid(from, until, now int64) (g grid, ok bool) {
 func inReach(t int64) int64 { return min(max(t, -farthest), farthest) }
 
 // fill puts points, ascending by time in milliseconds, into the slots of a grid that contains them.
-// The last point of a slot stays, as in whisper. NaN is no point.
+// The last point of a slot stays, as in whisper. NaN is not a point.
 func (l layout) fill(g grid, values []float64, times []int64, points []float64) {
 	if g.level > 0 {
 		l.fold(g, values, times, points)

@@ -23,7 +23,7 @@ type Names interface {
 	ToLabels(s storage.Series) labels.Labels
 	// FromMetric returns the value of __name__ for a stored metric, empty for none.
 	FromMetric(metric string) string
-	// Label returns the label name of a stored tag key, and false for keys that are no label.
+	// Label returns the label name of a stored tag key, and false for keys that are not labels.
 	Label(key string) (name string, ok bool)
 	// Uniform reports whether LabelValue translates stored tag values in the same way for every
 	// metric.

@@ -105,7 +105,7 @@ func newSeriesSamples(p storage.Points) (*seriesSamples, int, error) {
 	return s, size, nil
 }
 
-// unreadable is the error for stored bytes that are no object of their kind. It is the store's
+// unreadable is the error for stored bytes that are not an object of their kind. It is the store's
 // error, whereas the same bytes in a write would be the sender's.
 func unreadable(o storage.Object, err error) error {
 	return reply.StoreError{Err: fmt.Errorf("object of kind %d at %d ms: %w", o.Kind, o.Time, err)}

@@ -76,7 +76,7 @@ func (n *names) fill(all []series.Series, tags []series.Tag, from, to int) {
 type uidSet struct {
 	uids  []string
 	slots []uidSlot        // open addressing, at most half full
-	wide  map[string]int32 // UIDs that are no uint64
+	wide  map[string]int32 // UIDs that do not fit a uint64
 }
 
 // uidSlot holds a UID that is a number, plus 1; 0 is an empty slot.

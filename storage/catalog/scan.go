@@ -138,7 +138,7 @@ func (t *tableScan) add(tsuid []byte) error {
 }
 
 // NameSeries names series, in order; those that have a UID without a name (it was deleted from
-// tsdb-uid), or that are no TSUIDs of the configured widths, are left out.
+// tsdb-uid), or that are not TSUIDs of the configured widths, are left out.
 func (cat *Catalog) NameSeries(ctx context.Context, tsuids [][]byte) ([]series.NewSeries, error) {
 	var whole []string
 	for _, tsuid := range tsuids {

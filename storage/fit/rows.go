@@ -230,7 +230,7 @@ func saltFlags(l schema.Layout) string {
 }
 
 // validateMeta returns what is wrong with the keys of tsdb-meta, which are TSUIDs. All processes
-// ignore keys that are no TSUIDs.
+// ignore keys that are not TSUIDs.
 func (c *Checker) validateMeta(rows []rowSeen) string {
 	l := c.o.Layout
 	for _, row := range rows {

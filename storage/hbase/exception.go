@@ -108,8 +108,8 @@ func (e *Engine) explain(ctx context.Context, operation, table string, err error
 }
 
 // lostScanner reports whether a request to an open scanner failed in a way that opening another
-// scanner may repair. What is no exception is a lost connection, or the second sending that
-// scanCall refuses.
+// scanner may repair. An error that is not an exception is a lost connection, or the second sending
+// that scanCall refuses.
 func lostScanner(err error) bool {
 	if errors.Is(err, errBadAnswer) || errors.Is(err, errBadCell) {
 		return false

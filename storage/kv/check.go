@@ -61,7 +61,7 @@ func (m *Mutation) check() error {
 	return nil
 }
 
-// checkTimes refuses stamps that are no time; HBase takes the greatest number for its own clock.
+// checkTimes refuses stamps that are not times; HBase takes the greatest number for its own clock.
 func (m *Mutation) checkTimes() error {
 	wrong := !stampable(m.RowTime)
 	for i := range m.Puts {

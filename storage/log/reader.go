@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// errBroken means that the bytes at reader.offset are no record: the end of a segment, a torn
+// errBroken means that the bytes at reader.offset are not a record: the end of a segment, a torn
 // write, or damage.
 var errBroken = errors.New("broken record")
 

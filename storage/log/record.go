@@ -12,7 +12,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // header precedes a payload.
 type header struct {
-	length  uint32 // bytes of the payload, never 0: a run of zeros is no record
+	length  uint32 // bytes of the payload, never 0: a run of zeros is not a record
 	back    uint32 // bytes since the first record of the group
 	payload uint32 // CRC-32C of the payload
 }

@@ -148,7 +148,7 @@ func checkRestored(path string, files vfs.FS) error {
 	}
 }
 
-// notCopied reports whether a name in a store's folder is no part of the store.
+// notCopied reports whether a name in a store's folder is not part of the store.
 func notCopied(name string) bool {
 	return name == lockName || name == lostName || name == snapshotsName || name == asideName
 }

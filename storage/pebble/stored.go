@@ -91,7 +91,7 @@ func (s *seeker) options() *pebble.IterOptions {
 	return o
 }
 
-// skip passes over keys before the target, before Pebble folds their values. It is no pure
+// skip passes over keys before the target, before Pebble folds their values. It is not a pure
 // function, as Pebble wants it, but the target only ever moves on: what it lets through and should
 // not, find drops by its key.
 func (s *seeker) skip(key []byte) bool {

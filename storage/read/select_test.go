@@ -185,7 +185,7 @@ func TestSelectCancelled(t *testing.T) {
 			t.Errorf("%d series: %v", n, got)
 		}
 	}
-	// Leaving early is no error and leaves nothing running.
+	// Leaving early is not an error and leaves nothing running.
 	for range s.Select(t.Context(), storage.Query{Refs: refs[:3], Start: t0, End: t0 + 60*3600_000, Samples: true}) {
 		break
 	}

@@ -263,7 +263,7 @@ func TestSweepFails(t *testing.T) {
 	}
 }
 
-// A budget that is too small for all rows at once is no error: series wait for another sweep.
+// A budget that is too small for all rows at once is not an error: series wait for another sweep.
 func TestSweepWithinBudget(t *testing.T) {
 	const n = 4000
 	db := newCluster(favourites["range"])

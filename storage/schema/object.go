@@ -83,8 +83,8 @@ func appendObjectQualifier(q []byte, offset uint32) []byte {
 }
 
 // DecodeObjects appends the objects of an object cell; their Data points into value. The value is
-// complete, so an offset in the qualifier that differs is no error. Objects of unknown kinds are
-// returned as they are. After an error dst is as it was.
+// complete, so an offset in the qualifier that differs is not an error. Objects of unknown kinds
+// are returned as they are. After an error dst is as it was.
 func DecodeObjects(dst []Object, qualifier, value []byte) ([]Object, error) {
 	if ClassifyCell(qualifier) != CellObject {
 		return dst, fmt.Errorf("object cell %X: not the qualifier of objects", clip(qualifier))

@@ -2,7 +2,7 @@ package schema
 
 // Internal.extractDataPoints of OpenTSDB 2.4 and 2.5 takes a data cell for an append cell when its
 // first byte is prefixAppend, whatever its length. Then DumpSeries and /api/query/last fail or
-// return what is no point. Depending on the bytes of the value, fsck --fix-all deletes the cell
+// return what is not a point. Depending on the bytes of the value, fsck --fix-all deletes the cell
 // with all its points, replaces the points by others, or stops there without a message. In a
 // qualifier of seconds that byte is seconds 80 to 95 of the hour. The queries and the compaction of
 // a TSD check the length first and read such cells.
