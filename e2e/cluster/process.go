@@ -12,7 +12,7 @@ import (
 )
 
 // stopGrace is how long a process may take to end by itself after SIGTERM before it is killed.
-const stopGrace = 60 * time.Second
+const stopGrace = 5 * time.Minute
 
 // A process is a child with its output in a file.
 type process struct {

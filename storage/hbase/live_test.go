@@ -52,11 +52,12 @@ func TestLive(t *testing.T) {
 	t.Run("versioned", func(t *testing.T) { testVersioned(t, c) })
 	t.Run("tsd", func(t *testing.T) { testTSD(t, c) })
 	t.Run("closed", func(t *testing.T) { testClosed(t, c) })
-	t.Run("store", func(t *testing.T) { testStore(t, c) })
 	t.Run("tables", func(t *testing.T) { testTables(t, c) })
 	t.Run("split", func(t *testing.T) { testSplit(t, c) })
 	t.Run("restart", func(t *testing.T) { testRestart(t, c) })
 	t.Run("kill", func(t *testing.T) { testKill(t, c) })
+	// last: its tables, hundreds at full size, make restarts slow
+	t.Run("store", func(t *testing.T) { testStore(t, c) })
 }
 
 // newTable makes the table t with the family f in three regions and returns an engine.
