@@ -68,10 +68,11 @@ type Engine struct {
 	clock    clock
 	damages  damages
 	path     string
-	readers  *readers     // nil where the store takes writes since Open
-	fresh    bool         // the store was made by Open
-	logEnd   kv.LogEnd    // where the store is only read, and in memory; guarded by mu
-	stalls   atomic.Int64 // how often writes were held up
+	readers  *readers                  // nil where the store takes writes since Open
+	fresh    bool                      // the store was made by Open
+	logEnd   kv.LogEnd                 // where the store is only read, and in memory; guarded by mu
+	stalls   atomic.Int64              // how often writes were held up
+	begins   atomic.Pointer[scheduler] // of compactions; nil where nothing is written
 	log      *slog.Logger
 	coders   sync.Pool // of *coder
 	// durability is what Apply asks of the log. A store in memory has no log.
@@ -138,13 +139,17 @@ func (e *Engine) openWriting(o Options, has holding) (h holding, err error) {
 	if h, err = e.take(o, has); err != nil {
 		return has, err
 	}
-	db, err := pebble.Open(o.Path, e.options(o, h))
+	options := e.options(o, h)
+	begins := newScheduler(!h.fresh && !o.InMemory && !o.restoring && !o.repairing)
+	options.Experimental.CompactionScheduler = begins
+	db, err := pebble.Open(o.Path, options)
 	if err != nil {
 		return has, errors.Join(explainOpening(err, e.files, o.Path), h.releaseBut(has))
 	}
 	if err := e.loadFor(db, o, h); err != nil {
 		return has, errors.Join(explain(err), db.Close(), h.releaseBut(has))
 	}
+	e.begins.Store(begins)
 	e.now.Store(db)
 	e.space.opened.Store(true)
 	return h, nil
@@ -315,6 +320,7 @@ func (e *Engine) Close() error {
 	if e.readers != nil {
 		e.readers.wait()
 	}
+	e.begins.Load().hold() // what is left to compact is left to the next process
 	flushed := e.flushed()
 	err := e.db().Close()
 	if flushed && err == nil && e.holding.own != nil {

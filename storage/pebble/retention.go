@@ -118,6 +118,7 @@ func (e *Engine) Compact(ctx context.Context, table string) error {
 		return fmt.Errorf("compact %s: %w", table, err)
 	}
 	defer e.leave()
+	e.begins.Load().release()
 	for _, id := range ids {
 		if err := e.db().Compact(ctx, []byte{id}, []byte{id + 1}, false); err != nil {
 			return fmt.Errorf("compact %s: %w", table, explain(err))

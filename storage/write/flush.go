@@ -113,6 +113,10 @@ func (f *Flusher) due() head.Policy {
 	return p
 }
 
+// localRows is how many rows are put into a local table at once: sorted by key, so that neighbours
+// in the table are inserted one after the other. A row costs the less the more there are.
+const localRows = 16 << 10
+
 // Flush puts the rows that are due, and cuts the log. Rows that unfinished deletions touch are not
 // due. One call at a time: when it returns, rows that were due before it began are in the table,
 // which they would not be if another call still had them in hand.
@@ -122,6 +126,9 @@ func (f *Flusher) Flush(ctx context.Context, p head.Policy) (err error) {
 	put, begin := 0, time.Now()
 	defer func() { f.buffer.metrics.flushed(begin, put, err) }()
 	p.Except = f.deleter.touches()
+	if f.shared == nil {
+		p.Rows = localRows
+	}
 	if f.shared != nil && f.buffer.head.Stats().Rows > 0 {
 		if err := f.shared.learnLocked(ctx); err != nil {
 			return fmt.Errorf("look for deletions of other processes: %w", err)
