@@ -2,8 +2,13 @@ package storage_test
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"strings"
 	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -92,7 +97,10 @@ type stoppedDeletion struct {
 func (s stoppedDeletion) stops(t *testing.T) bool {
 	t.Helper()
 	db, disk := newGated(s.changes), logtest.New(uint64(s.changes))
+	var registry *prometheus.Registry
 	options := func(o *storage.Options) {
+		registry = prometheus.NewRegistry()
+		o.Registerer = registry
 		o.Buffer.FlushDelay, o.Buffer.CheckInterval = 0, 1<<60
 		if s.through {
 			o.Mode, o.LogUnacknowledged = storage.WriteThrough, true
@@ -113,9 +121,11 @@ func (s stoppedDeletion) stops(t *testing.T) bool {
 		if err != nil {
 			t.Errorf("%+v: %v", s, err)
 		}
+		checkDeletions(t, registry, 1, 0, 0)
 		return false
 	case <-db.reached:
 	}
+	checkDeletions(t, registry, 0, 0, 1)
 	if s.whole {
 		d.Start, d.End = 0, storage.MaxTime
 	}
@@ -127,6 +137,7 @@ func (s stoppedDeletion) stops(t *testing.T) bool {
 	if err := <-done; err == nil {
 		t.Errorf("%+v: the deletion did not fail", s)
 	}
+	checkDeletions(t, registry, 0, 1, 1)
 	if s.power {
 		disk = disk.Crash(7)
 	} else {
@@ -136,6 +147,7 @@ func (s stoppedDeletion) stops(t *testing.T) bool {
 	if err := p.FinishDeletions(t.Context()); err != nil {
 		t.Errorf("%+v: finish deletions after the start: %v", s, err)
 	}
+	checkDeletions(t, registry, 0, 0, 0)
 	if diff := m.Diff(storetest.Read(t, p.Store, p.Resolve(deleteList))); diff != "" {
 		t.Errorf("%+v (-want +got):\n%s", s, diff)
 	}
@@ -175,5 +187,26 @@ func (s stoppedDeletion) writeBeside(t *testing.T, p *storetest.Process, refs []
 	// the third series is not touched at all
 	if diff := m.Of([]int{2}).Diff(storetest.Read(t, p.Store, refs[2:])); diff != "" {
 		t.Errorf("%+v: series that stays (-want +got):\n%s", s, diff)
+	}
+}
+
+// checkDeletions compares the figures of deletions.
+func checkDeletions(t *testing.T, registry *prometheus.Registry, made, failed, unfinished int) {
+	t.Helper()
+	want := fmt.Sprintf(`
+# HELP tsdbridge_store_deletions_failed_total Deletions that returned an error. Those that the log has are finished later.
+# TYPE tsdbridge_store_deletions_failed_total counter
+tsdbridge_store_deletions_failed_total %d
+# HELP tsdbridge_store_deletions_total Deletions that succeeded.
+# TYPE tsdbridge_store_deletions_total counter
+tsdbridge_store_deletions_total %d
+# HELP tsdbridge_store_deletions_unfinished Deletions that are in the log and not carried out in the table. Rows that they touch wait in memory, and the log is kept.
+# TYPE tsdbridge_store_deletions_unfinished gauge
+tsdbridge_store_deletions_unfinished %d
+`, failed, made, unfinished)
+	err := testutil.GatherAndCompare(registry, strings.NewReader(want),
+		"tsdbridge_store_deletions_total", "tsdbridge_store_deletions_failed_total", "tsdbridge_store_deletions_unfinished")
+	if err != nil {
+		t.Error(err)
 	}
 }

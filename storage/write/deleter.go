@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/index"
@@ -33,6 +34,7 @@ type deleter struct {
 	forget   func(ctx context.Context, ids []index.ID, until int64) error // see Options.Forget
 	revive   func(ctx context.Context, ids []index.ID) error              // see Options.Revive
 	logger   *slog.Logger
+	metrics  deletionMetrics
 
 	// order is held for reading by appends, from their record of the log to the head, and for
 	// writing by deletions.
@@ -67,6 +69,14 @@ func (w *Writer) Delete(ctx context.Context, d Deletion) (Deleted, error) {
 	if len(d.IDs) == 0 || d.Start > d.End {
 		return Deleted{}, nil
 	}
+	begin := time.Now()
+	deleted, err := w.carryOut(ctx, d)
+	w.deleter.metrics.ended(begin, deleted, err)
+	return deleted, err
+}
+
+// carryOut carries out a deletion that is valid.
+func (w *Writer) carryOut(ctx context.Context, d Deletion) (Deleted, error) {
 	if w.shared != nil {
 		return w.deleteShared(ctx, d)
 	}
@@ -158,12 +168,10 @@ func (d *deleter) delete(ctx context.Context, deletion Deletion) (Deleted, error
 	}
 	jobs := slices.Clone(d.jobs)
 	err := d.finish(ctx)
-	var all Deleted
 	for _, j := range jobs {
-		all.Rows, all.Series = all.Rows+j.deleted.Rows, all.Series+j.deleted.Series
 		err = errors.Join(err, j.broken)
 	}
-	return all, err
+	return sum(jobs), err
 }
 
 // begin puts the records of a deletion into the log and lets the head follow. The caller has the

@@ -42,7 +42,7 @@ func (f *Flusher) run(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		f.buffer.measure(f.deleter.len() > 0)
+		f.buffer.measure(f.deleter.count.Load() > 0)
 		f.buffer.goOn(ctx)
 		_ = f.buffer.known.note(false) // an append reports what is wrong
 		if err := errors.Join(f.buffer.numbers.save(ctx), f.Flush(ctx, f.due())); flushed.Note(ctx, err) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tsdbridge/tsdbridge/retry"
 	"github.com/tsdbridge/tsdbridge/storage/index"
@@ -24,8 +25,9 @@ type unfinished struct {
 	turn  chan struct{}
 	flush *sync.Mutex // Flusher.mu
 	// jobs change while the turn and flush are held, and while the log is replayed.
-	jobs []*job
-	free func(segment uint64) // lets the log be cut in a segment that a job has held
+	jobs  []*job
+	count atomic.Int64         // of jobs
+	free  func(segment uint64) // lets the log be cut in a segment that a job has held
 }
 
 // job is a deletion under way.
@@ -51,10 +53,10 @@ func (j *job) touches(id index.ID, base uint32) bool {
 	return found
 }
 
-func newUnfinished(b *buffer, flush *sync.Mutex) unfinished {
-	u := unfinished{turn: make(chan struct{}, 1), flush: flush, free: b.end}
+// open makes the deletions of a log ready.
+func (u *unfinished) open(b *buffer, flush *sync.Mutex) {
+	u.turn, u.flush, u.free = make(chan struct{}, 1), flush, b.end
 	u.turn <- struct{}{}
-	return u
 }
 
 // take takes the turn. The caller must release it.
@@ -69,11 +71,15 @@ func (u *unfinished) take(ctx context.Context) error {
 
 func (u *unfinished) release() { u.turn <- struct{}{} }
 
-func (u *unfinished) add(j *job) { u.jobs = append(u.jobs, j) }
+func (u *unfinished) add(j *job) {
+	u.jobs = append(u.jobs, j)
+	u.count.Store(int64(len(u.jobs)))
+}
 
 // drop ends a job.
 func (u *unfinished) drop(j *job) {
 	u.jobs = slices.DeleteFunc(u.jobs, func(o *job) bool { return o == j })
+	u.count.Store(int64(len(u.jobs)))
 	u.free(j.segment)
 }
 
@@ -86,13 +92,6 @@ func (u *unfinished) touches() func(id, base uint32) bool {
 	return func(id, base uint32) bool {
 		return slices.ContainsFunc(u.jobs, func(j *job) bool { return j.touches(index.ID(id), base) })
 	}
-}
-
-// len returns the number of unfinished deletions.
-func (u *unfinished) len() int {
-	u.flush.Lock()
-	defer u.flush.Unlock()
-	return len(u.jobs)
 }
 
 // run finishes what a failure or the end of the last process has left unfinished, until ctx ends.
@@ -121,8 +120,21 @@ func (d *deleter) finishLeft(ctx context.Context) (n int, err error) {
 		return 0, err
 	}
 	defer d.release()
-	if n = len(d.jobs); n == 0 {
+	jobs := slices.Clone(d.jobs)
+	if len(jobs) == 0 {
 		return 0, nil
 	}
-	return n, d.finish(ctx)
+	before := sum(jobs)
+	err = d.finish(ctx)
+	all := sum(jobs)
+	d.metrics.count(Deleted{Rows: all.Rows - before.Rows, Series: all.Series - before.Series})
+	return len(jobs), err
+}
+
+// sum returns what jobs have deleted so far.
+func sum(jobs []*job) (all Deleted) {
+	for _, j := range jobs {
+		all.Rows, all.Series = all.Rows+j.deleted.Rows, all.Series+j.deleted.Series
+	}
+	return all
 }

@@ -86,6 +86,7 @@ func New(o Options) (*Writer, error) {
 	w.deleter = &deleter{
 		db: o.DB, table: w.table, registry: o.Registry, days: o.Days, forget: o.Forget, revive: o.Revive, logger: o.Logger,
 	}
+	w.deleter.metrics = newDeletionMetrics(o.Registerer, func() float64 { return float64(w.deleter.count.Load()) })
 	if o.DB.Versioned != nil {
 		w.shared = newSharedDeleter(&w.o, w.table, &w.deleter.order)
 	}
@@ -98,7 +99,7 @@ func New(o Options) (*Writer, error) {
 	}
 	w.deleter.buffer = w.buffer
 	w.flusher = &Flusher{db: o.DB, buffer: w.buffer, table: w.table, deleter: w.deleter, shared: w.shared, metrics: metrics}
-	w.deleter.unfinished = newUnfinished(w.buffer, &w.flusher.mu)
+	w.deleter.open(w.buffer, &w.flusher.mu)
 	if w.shared != nil {
 		w.shared.buffer, w.shared.flushing = w.buffer, &w.flusher.mu
 	}
