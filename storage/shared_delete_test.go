@@ -3,6 +3,7 @@ package storage_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -348,5 +349,57 @@ func TestFollowWithAFastClock(t *testing.T) {
 	}
 	if fast.flush(); w.finds(fast.Store, 0) {
 		t.Error("a series that was deleted is found")
+	}
+}
+
+// countingShared counts the rows that are read with their past.
+type countingShared struct {
+	*kv.Shared
+	rows atomic.Int64
+}
+
+func (c *countingShared) History(ctx context.Context, table, family string, keys [][]byte) ([]kv.History, error) {
+	c.rows.Add(int64(len(keys)))
+	return c.Shared.History(ctx, table, family, keys)
+}
+
+// Of a series that is deleted as a whole only hours are read that may have rows.
+func TestDeleteReadsHoursThatMayHaveRows(t *testing.T) {
+	db := &countingShared{Shared: kv.NewShared(storetest.Tables()...)}
+	p := storetest.Start(t, db, func(o *storage.Options) { o.Exclusive = false })
+	var list []storage.Series
+	for i := range 400 {
+		list = append(list, storetest.Series("m", "host", fmt.Sprint(i)))
+	}
+	refs := p.Resolve(list)
+	now, hour := time.Now().UnixMilli(), time.Hour.Milliseconds()
+	for _, at := range []int64{now - 30*24*hour, now - hour, now, now + 23*hour, now + 24*hour, now + 1000*hour, storage.MaxTime} {
+		var b storage.Batch
+		for _, ref := range refs {
+			b.Add(ref, at, 1)
+		}
+		if err := p.Append(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db.rows.Store(0)
+	for _, d := range []storage.Deletion{
+		{Refs: refs[:1], Whole: true}, {Refs: refs[1:2], Start: now, End: storage.MaxTime},
+		{Refs: refs[2:3], Start: 0, End: now - 10*24*hour}, {Refs: refs[3:80], Start: now + 24*hour, End: now + 1000*hour},
+		{Refs: refs[3:5], Start: 0, End: now - 40*24*hour},
+	} {
+		if _, err := p.Delete(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		if tally, err := p.Tally(t.Context(), d); err != nil || tally != (storage.Tally{}) {
+			t.Errorf("after %+v: %+v, %v", d, tally, err)
+		}
+	}
+	tally, err := p.Tally(t.Context(), storage.Deletion{Refs: refs, Start: 0, End: storage.MaxTime})
+	if want := (storage.Tally{Series: 399, Points: 7*399 - 5 - 1 - 2*77}); err != nil || tally != want {
+		t.Errorf("%+v, %v, want %+v", tally, err, want)
+	}
+	if n := db.rows.Load(); n > 3000 {
+		t.Errorf("%d rows were read", n)
 	}
 }

@@ -33,6 +33,45 @@ type erasure struct {
 // until a major compaction drops it.
 const tombstonesPerSecond = 100_000
 
+// sharedGroup deletes from the rows of a group. Which hours a series has is not known: those before
+// the first row of its metric are left out, and later ones than tomorrow's, which hardly any series
+// has, are scanned.
+func (r *removal) sharedGroup(ctx context.Context, g metricGroup) error {
+	lo, hi := r.lo, r.hi
+	defer func() { r.lo, r.hi = lo, hi }()
+	first, ok, err := r.firstRow(ctx, g)
+	if err != nil || !ok {
+		return err
+	}
+	r.lo = first
+	if tomorrow := schema.Base(r.table.now().Add(24 * time.Hour).UnixMilli()); tomorrow < hi {
+		if err := r.byScan(ctx, g, max(r.lo, tomorrow+schema.RowSeconds), hi); err != nil {
+			return err
+		}
+		r.hi = tomorrow
+	}
+	if r.lo > r.hi {
+		return nil
+	}
+	return r.group(ctx, g)
+}
+
+// firstRow returns the base time of the first row of the metric of a group; false: there is none.
+func (r *removal) firstRow(ctx context.Context, g metricGroup) (base uint32, ok bool, err error) {
+	scan := row.ScanMetric(r.table.layout, r.table.name, g.bucket, g.metric, r.lo, r.hi)
+	scan.KeysOnly, scan.Limit = true, 1
+	for found, err := range r.table.db.Scan(ctx, scan) {
+		if err != nil {
+			return 0, false, err
+		}
+		if key, err := r.table.layout.ParseRowKey(found.Key); err == nil {
+			return key.Base, true, nil
+		}
+		return r.lo, true, nil // of another layout
+	}
+	return 0, false, nil
+}
+
 // erase deletes from the rows with the keys of a removal.
 func (r *removal) erase(ctx context.Context) error {
 	begin := time.Now()

@@ -30,8 +30,12 @@ func (t *Table) deleteRows(ctx context.Context, d *Deletion, alone func(change f
 
 // all deletes from the rows of series.
 func (r *removal) all(ctx context.Context, ids []index.ID) error {
+	remove := r.group
+	if r.shared != nil {
+		remove = r.sharedGroup
+	}
 	for group := range r.table.metricGroups(ids) {
-		if err := r.group(ctx, group); err != nil {
+		if err := remove(ctx, group); err != nil {
 			return err
 		}
 	}
