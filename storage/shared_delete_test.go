@@ -403,3 +403,111 @@ func TestDeleteReadsHoursThatMayHaveRows(t *testing.T) {
 		t.Errorf("%d rows were read", n)
 	}
 }
+
+// gatedShared is a shared engine at whose gate a caller stops that reads tsdb-meta, if its context is
+// of gated.
+type gatedShared struct {
+	*kv.Shared
+	reached, removed chan struct{}
+}
+
+func (g *gatedShared) Get(ctx context.Context, table, family string, keys [][]byte) ([]kv.Row, error) {
+	if ctx.Value(gateKey{}) != nil && table == "tsdb-meta" {
+		select {
+		case g.reached <- struct{}{}:
+		case <-g.removed:
+		}
+		select {
+		case <-g.removed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return g.Shared.Get(ctx, table, family, keys)
+}
+
+// While a process asks the tables about series that were deleted, by itself or by another process,
+// nothing is appended to these, and appends to others go on.
+func TestAppendBesideForgottenSeries(t *testing.T) {
+	for _, follows := range []bool{false, true} {
+		w := newWorld(t, 1, 0)
+		a := w.adapters[0]
+		w.fill()
+		db := &gatedShared{Shared: w.db, reached: make(chan struct{}), removed: make(chan struct{})}
+		a.db = db
+		a.kill()
+		gate := context.WithValue(t.Context(), gateKey{}, true)
+		done := make(chan error, 1)
+		d := storage.Deletion{Refs: a.refs[:1], Whole: true}
+		if follows {
+			if err := w.erase(w.adapters[2], storage.Deletion{Refs: w.adapters[2].refs[:1], Whole: true}); err != nil {
+				t.Fatal(err)
+			}
+			go func() { done <- a.FollowDeletions(gate) }()
+		} else {
+			w.deleting.Store(1)
+			go func() {
+				_, err := a.Delete(gate, d)
+				done <- err
+			}()
+		}
+		<-db.reached
+		var to, to0 storage.Batch
+		to.Add(a.refs[1], 1356998400000+60_000, 1)
+		to0.Add(a.refs[0], 1356998400000+60_000, 1)
+		other := make(chan error, 1)
+		go func() { other <- a.Append(t.Context(), &to) }()
+		select {
+		case err := <-other:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatal("an append to another series waits")
+		}
+		short, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer stop()
+		if err := a.Append(short, &to0); !errors.Is(err, storage.ErrNotReady) {
+			t.Errorf("an append to the series: %v", err)
+		}
+		go func() { other <- a.Append(t.Context(), &to0) }()
+		close(db.removed)
+		if err := errors.Join(<-done, <-other); err != nil {
+			t.Error(err)
+		}
+		w.deleting.Store(0)
+		if s := w.open(); !w.finds(s, 0) || !w.finds(a.Store, 0) {
+			t.Error("the series that came back is not found")
+		}
+	}
+}
+
+// A process appends to a series that was deleted, puts the point into the table, and ends for ever
+// before it has read the journal again. Others register the series anew.
+func TestSeriesThatCameBackIsRegisteredByOthers(t *testing.T) {
+	for _, at := range []int{1, 2} { // buffered and through
+		w := newWorld(t, 1, 0)
+		a, other := w.adapters[3], w.adapters[at]
+		w.fill()
+		w.followAll()
+		if err := w.erase(a, storage.Deletion{Refs: a.refs[:1], Whole: true}); err != nil {
+			t.Fatal(err)
+		}
+		w.model.Delete(0, 0, storage.MaxTime)
+		w.clock.Add(1)
+		w.writeAt(other, 0, 60_000, 7)
+		if other.Buffered() {
+			if err := other.FlushAll(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		other.Stop()
+		w.adapters = slices.Delete(w.adapters, at, at+1)
+		w.followAll()
+		w.check()
+		w.checkKnown()
+		if s := w.open(); !w.finds(a.Store, 0) || !w.finds(s, 0) {
+			t.Error("the series that came back is not found")
+		}
+	}
+}

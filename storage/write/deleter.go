@@ -39,6 +39,7 @@ type deleter struct {
 	// order is held for reading by appends, from their record of the log to the head, and for
 	// writing by deletions.
 	order sync.RWMutex
+	held  heldSeries // guarded by order; of shared tables alone
 
 	unfinished
 	// replayed are the series of deletions that the log had.
@@ -100,16 +101,29 @@ var ErrBroken = errors.New("rows cannot be read and were left as they are: repai
 // are registered again. Without an error the caller must leave.
 func (d *deleter) enter(ctx context.Context, b *series.Batch) error {
 	d.order.RLock()
-	for d.registry.Forgotten() > 0 {
-		gone := d.gone(b)
-		if len(gone) == 0 {
-			break
+	for {
+		held, gone := d.held.of(b), []index.ID(nil)
+		if d.registry.Forgotten() > 0 {
+			gone = d.gone(b)
+		}
+		if held == nil && len(gone) == 0 {
+			return nil
 		}
 		d.order.RUnlock()
-		if err := d.revive(ctx, gone); err != nil {
-			return fmt.Errorf("register %d series that were deleted: %w", len(gone), err)
+		if err := d.prepare(ctx, held, gone); err != nil {
+			return err
 		}
 		d.order.RLock()
+	}
+}
+
+// prepare waits for the end of a hold, or registers series that were deleted.
+func (d *deleter) prepare(ctx context.Context, held *hold, gone []index.ID) error {
+	if held != nil {
+		return held.wait(ctx)
+	}
+	if err := d.revive(ctx, gone); err != nil {
+		return fmt.Errorf("register %d series that were deleted: %w", len(gone), err)
 	}
 	return nil
 }

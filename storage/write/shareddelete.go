@@ -30,8 +30,9 @@ import (
 type sharedDeleter struct {
 	journal  *journal.Journal
 	table    *Table
-	buffer   *buffer // nil: there is no log
-	order    *sync.RWMutex
+	buffer   *buffer       // nil: there is no log
+	order    *sync.RWMutex // deleter.order
+	held     *heldSeries
 	registry *catalog.Registry
 	forget   func(ctx context.Context, ids []index.ID, until int64) error // see Options.Forget
 	follow   func(ctx context.Context, ids []index.ID) error              // see Options.Follow
@@ -57,9 +58,9 @@ type lesson struct {
 	looked   bool  // this process has looked at the rows once more
 }
 
-func newSharedDeleter(o *Options, table *Table, order *sync.RWMutex) *sharedDeleter {
+func newSharedDeleter(o *Options, table *Table, held *heldSeries) *sharedDeleter {
 	return &sharedDeleter{
-		journal: journal.New(o.DB, o.Tables.Tree, o.Now), table: table, order: order, registry: o.Registry,
+		journal: journal.New(o.DB, o.Tables.Tree, o.Now), table: table, order: held.order, held: held, registry: o.Registry,
 		forget: o.Forget, follow: o.Follow, revive: o.Revive, logger: o.Logger, now: o.Now, learned: map[string]*lesson{},
 	}
 }
@@ -115,7 +116,7 @@ func (s *sharedDeleter) carryOut(ctx context.Context, e *journal.Entry, d Deleti
 	deleted.Rows = r.rows
 	broken := r.damage()
 	if d.Whole && broken == nil {
-		for ids := range slices.Chunk(d.IDs, rowsPerRead) { // appends wait for one part at a time
+		for ids := range slices.Chunk(d.IDs, rowsPerRead) { // appends to one part wait at a time
 			n, err := s.forgetUnused(ctx, ids, r.shared)
 			deleted.Series += n
 			if err != nil {
@@ -160,19 +161,21 @@ func (s *sharedDeleter) removal(e *journal.Entry, d *Deletion, first bool) *remo
 }
 
 // forgetUnused deletes series that have no points.
-func (s *sharedDeleter) forgetUnused(ctx context.Context, ids []index.ID, e *erasure) (int, error) {
-	s.order.Lock()
-	defer s.order.Unlock()
+func (s *sharedDeleter) forgetUnused(ctx context.Context, ids []index.ID, e *erasure) (n int, err error) {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id index.ID) bool { return e.left[s.table.index.TSUID(id)] })
-	used, err := s.used(ctx, ids)
-	if err != nil {
-		return 0, err
-	}
-	ids = slices.DeleteFunc(ids, func(id index.ID) bool { return used[id] })
-	if err := s.forget(ctx, ids, e.until); err != nil {
-		return 0, fmt.Errorf("delete %d series: %w", len(ids), err)
-	}
-	return len(ids), nil
+	err = s.held.while(ctx, ids, func(ctx context.Context) error {
+		used, err := s.used(ctx, ids)
+		if err != nil {
+			return err
+		}
+		unused := slices.DeleteFunc(ids, func(id index.ID) bool { return used[id] })
+		if err := s.forget(ctx, unused, e.until); err != nil {
+			return fmt.Errorf("delete %d series: %w", len(unused), err)
+		}
+		n = len(unused)
+		return nil
+	})
+	return n, err
 }
 
 // used returns the series into which this process has written what stands: in the head, or in the

@@ -147,7 +147,14 @@ func (d Deletion) within(hours []openHour) Deletion {
 // followAll forgets series that other processes have deleted.
 func (s *sharedDeleter) followAll(ctx context.Context) error {
 	for _, e := range s.unfollowed() {
-		err := s.journal.Series(ctx, e, func(tsuids [][]byte) error { return s.followSome(ctx, s.known(tsuids)) })
+		err := s.journal.Series(ctx, e, func(tsuids [][]byte) error {
+			for some := range slices.Chunk(s.known(tsuids), rowsPerRead) {
+				if err := s.followSome(ctx, some); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 		if err := s.passLost(err); err != nil {
 			return fmt.Errorf("follow the deletion of series: %w", err)
 		}
@@ -180,22 +187,23 @@ func (s *sharedDeleter) note(e *journal.Entry, change func(l *lesson)) {
 // followSome forgets those of some series that have lost their rows of tsdb-meta, and registers
 // those of them anew into which this process has written since.
 func (s *sharedDeleter) followSome(ctx context.Context, ids []index.ID) error {
-	s.order.Lock()
-	if err := s.follow(ctx, ids); err != nil {
-		s.order.Unlock()
+	var used map[index.ID]bool
+	err := s.held.while(ctx, ids, func(ctx context.Context) (err error) {
+		if err := s.follow(ctx, ids); err != nil {
+			return err
+		}
+		gone := slices.DeleteFunc(slices.Clone(ids), func(id index.ID) bool { return s.registry.Of(id).Exists() })
+		used, err = s.used(ctx, gone)
 		return err
-	}
-	gone := slices.DeleteFunc(slices.Clone(ids), func(id index.ID) bool { return s.registry.Of(id).Exists() })
-	used, err := s.used(ctx, gone)
-	s.order.Unlock()
+	})
 	if err != nil {
 		return err
 	}
-	gone = slices.DeleteFunc(gone, func(id index.ID) bool { return !used[id] })
-	if len(gone) == 0 {
+	ids = slices.DeleteFunc(ids, func(id index.ID) bool { return !used[id] })
+	if len(ids) == 0 {
 		return nil
 	}
-	return s.revive(ctx, gone)
+	return s.revive(ctx, ids)
 }
 
 // resume carries out what is unfinished and no other process's, and looks once more at the rows of

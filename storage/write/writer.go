@@ -88,7 +88,8 @@ func New(o Options) (*Writer, error) {
 	}
 	w.deleter.metrics = newDeletionMetrics(o.Registerer, func() float64 { return float64(w.deleter.count.Load()) })
 	if o.DB.Versioned != nil {
-		w.shared = newSharedDeleter(&w.o, w.table, &w.deleter.order)
+		w.deleter.held.order = &w.deleter.order
+		w.shared = newSharedDeleter(&w.o, w.table, &w.deleter.held)
 	}
 	logged, err := w.o.needsLog()
 	if err != nil || !logged {
