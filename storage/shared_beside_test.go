@@ -209,10 +209,10 @@ func (a *besideAdapter) write(rng *rand.Rand) error {
 func (a *besideAdapter) upkeep(rng *rand.Rand) error {
 	time.Sleep(time.Duration(rng.IntN(20)) * time.Millisecond)
 	return a.live(func(ctx context.Context, p *storetest.Process, _ []storage.Ref) (err error) {
-		switch {
-		case rng.IntN(3) == 0:
+		switch n := rng.IntN(9); {
+		case n < 3:
 			err = p.FollowDeletions(ctx)
-		case rng.IntN(3) == 0:
+		case n < 5:
 			err = p.VerifyAll(ctx)
 		case p.Buffered():
 			err = p.FlushAll(ctx)

@@ -384,8 +384,10 @@ func TestDeleteReadsHoursThatMayHaveRows(t *testing.T) {
 	}
 	db.rows.Store(0)
 	for _, d := range []storage.Deletion{
-		{Refs: refs[:1], Whole: true}, {Refs: refs[1:2], Start: now, End: storage.MaxTime},
-		{Refs: refs[2:3], Start: 0, End: now - 10*24*hour}, {Refs: refs[3:80], Start: now + 24*hour, End: now + 1000*hour},
+		{Refs: refs[:1], Whole: true},
+		{Refs: refs[1:2], Start: now, End: storage.MaxTime},
+		{Refs: refs[2:3], Start: 0, End: now - 10*24*hour},
+		{Refs: refs[3:80], Start: now + 24*hour, End: now + 1000*hour},
 		{Refs: refs[3:5], Start: 0, End: now - 40*24*hour},
 	} {
 		if _, err := p.Delete(t.Context(), d); err != nil {

@@ -283,7 +283,7 @@ func (s *sharedDeleter) read(ctx context.Context, e *journal.Entry) (Deletion, e
 
 // lookSoon looks at the rows of a deletion that this process has just carried out.
 func (s *sharedDeleter) lookSoon(ctx context.Context, e *journal.Entry, d Deletion) error {
-	if err := s.removal(e, &d, false).all(ctx, d.IDs); err != nil {
+	if err := s.lookAgain(ctx, e, d); err != nil {
 		return err
 	}
 	s.note(e, func(l *lesson) { l.looked = true })
@@ -292,11 +292,27 @@ func (s *sharedDeleter) lookSoon(ctx context.Context, e *journal.Entry, d Deleti
 
 // settle looks once more at the rows of a deletion.
 func (s *sharedDeleter) settle(ctx context.Context, e *journal.Entry, d Deletion) error {
-	if err := s.removal(e, &d, false).all(ctx, d.IDs); err != nil {
+	if err := s.lookAgain(ctx, e, d); err != nil {
 		return err
 	}
 	_, err := s.journal.Change(ctx, e, func(next *schema.Deletion) { next.State = schema.DeletionSettled })
 	return err
+}
+
+// lookAgain deletes what has come since from the rows of a deletion, and registers series that have
+// later points: the process that wrote these may have ended before it could.
+func (s *sharedDeleter) lookAgain(ctx context.Context, e *journal.Entry, d Deletion) error {
+	r := s.removal(e, &d, false)
+	if err := r.all(ctx, d.IDs); err != nil || !d.Whole {
+		return err
+	}
+	back := slices.DeleteFunc(d.IDs, func(id index.ID) bool { return !r.shared.left[s.table.index.TSUID(id)] || s.registry.Of(id).Exists() })
+	for some := range slices.Chunk(back, rowsPerRead) {
+		if err := s.revive(ctx, some); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // repeat carries out once more what a replay has found.
