@@ -5,9 +5,48 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/e2e/load"
+)
+
+// registers measures the registration of many new series in a format.
+type registers struct {
+	format load.Format
+	series int
+	title  string
+	// peers are the servers that take the format, in addition to tsdbridge.
+	peers []string
+	lines []registrationLine
+}
+
+// A registrationLine is a line of the table; %d in what is the number of series.
+type registrationLine struct {
+	what string
+	unit unit
+	of   func(registration) float64
+	bar  bar
+}
+
+var (
+	// newSeries registers a million series of remote write.
+	newSeries = registers{
+		format: load.RemoteWrite1, series: 1_000_000, title: "Registering %d series, remote_write 1.0", peers: []string{victoriaName, prometheusName},
+		lines: []registrationLine{
+			{"new series/s, %d series", perSecond, registration.rate, atLeastItself(250_000)},
+			{"memory of a series, %d series", bytesPerSeries, registration.bytes, atMostItself(650)},
+		},
+	}
+	// newNames registers a million dotted names of carbon, which tsdbridge also puts into its default
+	// tree.
+	newNames = registers{
+		format: load.Carbon, series: 1_000_000, title: "Registering %d dotted names, carbon", peers: []string{victoriaName},
+		lines: []registrationLine{
+			{"carbon new names/s, %d names", perSecond, registration.rate, atLeastItself(100_000)},
+			{"carbon new names, CPU, %d names", cpuPerMillion, registration.cpuPerMillion, atMostItself(20)},
+		},
+	}
 )
 
 // registration is the cost of registering many new series.
@@ -21,43 +60,55 @@ type registration struct {
 	expected int
 }
 
-// registerRow sends one sample of each of many series to empty servers, and then a few more of
-// each.
-func registerRow(ctx context.Context, r *report) error {
-	const further = 3 // steps
-	now := end()
-	step := 15 * time.Second
-	first := load.Shape{Seed: 1, Series: r.scaled(1_000_000), Steps: 1, Interval: step, End: now.Add(-further * step)}
-	then := load.Shape{Seed: 1, Series: first.Series, Steps: further, Interval: step, End: now}
-	corpora := []*load.Corpus{
-		load.Encode(first, load.RemoteWrite1, connections, 2000), load.Encode(then, load.RemoteWrite1, connections, 2000),
-	}
+// measure sends one sample of each of many series to empty servers, and then a few more of each.
+func (w registers) measure(ctx context.Context, r *report) error {
+	corpora := firstAndFurther(r.scaled(w.series), w.format)
 	all := map[string][]registration{}
-	programs := []program{r.programs.ours, r.programs.victoria, r.programs.prometheus}
+	programs := r.registering(w)
 	for range r.runs {
 		for _, p := range programs {
-			if p.name == "" {
-				continue
-			}
 			one, err := register(ctx, p, corpora)
 			if err != nil {
 				if p.name == oursName || ctx.Err() != nil {
 					return err
 				}
-				r.note("new series: %s", firstLine(err))
+				r.note("%s, new series: %s", w.format, firstLine(err))
 				continue
 			}
 			all[p.name] = append(all[p.name], one)
-			r.log("new series: %s: %s, %.0f B a series", p.name, perSecond.write(one.rate()), one.bytes())
+			r.log("%s, new series: %s: %s, %.0f B a series", w.format, p.name, perSecond.write(one.rate()), one.bytes())
 		}
 	}
-	r.compareRegistrations(all)
-	r.registrationDetails(programs, all, first.Series)
+	r.compareRegistrations(w, all)
+	r.registrationDetails(w, programs, all)
 	return nil
+}
+
+// firstAndFurther returns the first sample of each of many series, and three more of each.
+func firstAndFurther(series int, format load.Format) []*load.Corpus {
+	const further = 3 // steps
+	now := end()
+	step := 15 * time.Second
+	first := load.Shape{Seed: 1, Series: series, Steps: 1, Interval: step, End: now.Add(-further * step)}
+	then := load.Shape{Seed: 1, Series: series, Steps: further, Interval: step, End: now}
+	return []*load.Corpus{load.Encode(first, format, connections, 2000), load.Encode(then, format, connections, 2000)}
+}
+
+// registering returns tsdbridge and the installed peers that take a format.
+func (r *report) registering(w registers) []program {
+	var all []program
+	for _, p := range []program{r.programs.ours, r.programs.victoria, r.programs.prometheus} {
+		if p.name == oursName || p.name != "" && slices.Contains(w.peers, p.name) {
+			all = append(all, p)
+		}
+	}
+	return all
 }
 
 func (s registration) rate() float64  { return float64(s.series) / s.took.Seconds() }
 func (s registration) bytes() float64 { return s.rss / float64(s.series) }
+
+func (s registration) cpuPerMillion() float64 { return s.cpu / float64(s.series) * 1e6 }
 
 // register sends the corpora to a fresh server.
 func register(ctx context.Context, p program, corpora []*load.Corpus) (r registration, err error) {
@@ -103,7 +154,7 @@ func (s *server) take(ctx context.Context, c *load.Corpus) (time.Duration, error
 	return took, s.quiet(ctx)
 }
 
-func (r *report) compareRegistrations(all map[string][]registration) {
+func (r *report) compareRegistrations(w registers, all map[string][]registration) {
 	mine := all[oursName]
 	wrong := ""
 	for _, one := range mine {
@@ -125,31 +176,23 @@ func (r *report) compareRegistrations(all map[string][]registration) {
 		}
 		return median(figures)
 	}
-	for _, l := range []struct {
-		what string
-		unit unit
-		of   func(registration) float64
-		bar  bar
-	}{
-		{"new series/s", perSecond, registration.rate, atLeastItself(250_000)},
-		{"memory of a series", bytesPerSeries, registration.bytes, atMostItself(1024)},
-	} {
+	for _, l := range w.lines {
 		r.lines = append(r.lines, line{
-			what: fmt.Sprintf("%s, %d series", l.what, mine[0].series), unit: l.unit, ours: of(oursName, l.of), peer: peer, theirs: of(peer, l.of), bar: l.bar,
+			what: fmt.Sprintf(l.what, mine[0].series), unit: l.unit, ours: of(oursName, l.of), peer: peer, theirs: of(peer, l.of), bar: l.bar,
 			wrongCount: wrong,
 		})
 	}
 }
 
-func (r *report) registrationDetails(programs []program, all map[string][]registration, series int) {
+func (r *report) registrationDetails(w registers, programs []program, all map[string][]registration) {
 	g := grid{
-		title: fmt.Sprintf("Registering %d series, remote_write 1.0", series),
+		title: fmt.Sprintf(w.title, all[oursName][0].series),
 		rows:  [][]string{{"server", "new series/s", "CPU-s per M new", "RSS MiB", "further samples/s", "found"}},
 	}
 	for _, p := range programs {
 		for _, one := range all[p.name] {
 			g.rows = append(g.rows, []string{
-				p.name, perSecond.write(one.rate()), fmt.Sprintf("%.1f", one.cpu/float64(one.series)*1e6), fmt.Sprintf("%.0f", one.rss/(1<<20)),
+				p.name, perSecond.write(one.rate()), fmt.Sprintf("%.1f", one.cpuPerMillion()), fmt.Sprintf("%.0f", one.rss/(1<<20)),
 				perSecond.write(one.further), fmt.Sprintf("%d of %d", one.stored, one.expected),
 			})
 		}
