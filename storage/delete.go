@@ -17,6 +17,10 @@ type Deletion struct {
 	// themselves: their rows of tsdb-meta and of the trees. Their UIDs stay assigned. A later point
 	// registers its series anew.
 	Whole bool
+	// Repeated means that the caller deletes the same again from time to time, as a retention does.
+	// Shared tables then have no record of the deletion: what other processes put later of what they
+	// had acknowledged before stays until the next time.
+	Repeated bool
 }
 
 // Deleted counts what a deletion did: the Rows of the table that it deleted or changed, and the
@@ -32,7 +36,7 @@ var ErrBroken = write.ErrBroken
 // or not. After an error some points may be deleted, and others may be deleted later; the deletion
 // may be repeated.
 func (s *Store) Delete(ctx context.Context, d Deletion) (Deleted, error) {
-	w := write.Deletion{Start: d.Start, End: d.End, Whole: d.Whole, IDs: make([]index.ID, len(d.Refs))}
+	w := write.Deletion{Start: d.Start, End: d.End, Whole: d.Whole, Repeated: d.Repeated, IDs: make([]index.ID, len(d.Refs))}
 	if d.Whole {
 		w.Start, w.End = 0, series.MaxTime
 	}
@@ -77,7 +81,7 @@ func (s *Store) newRetainer() *retain.Retainer {
 	return retain.New(retain.Options{
 		Rules: s.o.RetentionRules, Catalog: s.catalog, Now: s.o.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 		Delete: func(ctx context.Context, refs []Ref, start, end int64) (int, error) {
-			deleted, err := s.Delete(ctx, Deletion{Refs: refs, Start: start, End: end})
+			deleted, err := s.Delete(ctx, Deletion{Refs: refs, Start: start, End: end, Repeated: true})
 			return deleted.Rows, err
 		},
 	})

@@ -513,3 +513,23 @@ func TestSeriesThatCameBackIsRegisteredByOthers(t *testing.T) {
 		}
 	}
 }
+
+// A retention deletes the same again and again: the journal has no record of it. What another
+// process puts later goes the next time.
+func TestRepeatedDeletionsHaveNoRecord(t *testing.T) {
+	w := newWorld(t, 1, 0)
+	a := w.adapters[2]
+	w.fill()
+	d := storage.Deletion{Refs: a.refs[:1], Start: 1356998400000, End: 1356998400000 + 3600_000 - 1, Repeated: true}
+	for range 2 {
+		if err := w.erase(a, d); err != nil {
+			t.Fatal(err)
+		}
+		w.followAll()
+	}
+	w.model.Delete(0, d.Start, d.End)
+	w.check()
+	if r := w.journal(); len(r) > 0 {
+		t.Errorf("journal: %+v", r)
+	}
+}

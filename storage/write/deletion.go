@@ -16,7 +16,9 @@ type Deletion struct {
 	// Whole means that all points are deleted and the series themselves too. Start and End are 0
 	// and series.MaxTime then.
 	Whole bool
-	until int64 // on shared tables: what was acknowledged later stays, milliseconds
+	// Repeated means that shared tables have no record of it; see storage.Deletion.
+	Repeated bool
+	until    int64 // on shared tables: what was acknowledged later stays, milliseconds
 }
 
 // Deleted tells what a deletion did.

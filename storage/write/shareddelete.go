@@ -85,7 +85,33 @@ func (w *Writer) deleteShared(ctx context.Context, d Deletion) (Deleted, error) 
 			return Deleted{}, err
 		}
 	}
+	if d.Repeated && !d.Whole {
+		return w.shared.deleteUnrecorded(ctx, d)
+	}
 	return w.shared.delete(ctx, d)
+}
+
+// deleteUnrecorded deletes from the head of this process and from the rows of the table.
+func (s *sharedDeleter) deleteUnrecorded(ctx context.Context, d Deletion) (Deleted, error) {
+	s.running.Lock()
+	defer s.running.Unlock()
+	until := s.table.stamps.now()
+	if s.buffer != nil {
+		s.cutAlone(&d, until)
+	}
+	r := s.removal(&journal.Entry{Deletion: schema.Deletion{Until: until}}, &d, true)
+	r.shared.renew = func(context.Context) error { return nil }
+	err := r.all(ctx, d.IDs)
+	return Deleted{Rows: r.rows}, errors.Join(err, r.damage())
+}
+
+// cutAlone lets the head follow a deletion while nothing is appended or flushed.
+func (s *sharedDeleter) cutAlone(d *Deletion, until int64) {
+	s.flushing.Lock()
+	defer s.flushing.Unlock()
+	s.order.Lock()
+	defer s.order.Unlock()
+	s.buffer.cut(d.IDs, d.Start, d.End, until)
 }
 
 // delete carries a deletion out.
