@@ -39,6 +39,51 @@ func TestForgetElsewhere(t *testing.T) {
 	}
 }
 
+// Another process forgets series. As soon as this one follows, it finds the same as a process that
+// starts then: a series that shared the path of a forgotten one has the leaf. A series that comes
+// back has its leaf again.
+func TestForgottenElsewhere(t *testing.T) {
+	for n := range 4 {
+		db := kv.NewShared(forgetTables()...)
+		forgetTrees(t, db)
+		ours, theirs := newForest(t, db, false), newForest(t, db, false)
+		series := []NewSeries{numbered(1, "a.Aa"), numbered(2, "a.Aa"), numbered(3, "a.BB"), numbered(4, "b.c")}
+		if err := theirs.Observe(t.Context(), series); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ours.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		same := func(when string) {
+			t.Helper()
+			got, err := ours.Find(t.Context(), "**", FindOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := newForest(t, db, false).Find(t.Context(), "**", FindOptions{})
+			if diff := cmp.Diff(printNodes(want), printNodes(got)); err != nil || diff != "" {
+				t.Errorf("series %d %s: (-a new process +this one)%v\n%s", n+1, when, err, diff)
+			}
+		}
+		same("observed")
+		if err := theirs.Forget(t.Context(), series[n:n+1]); err != nil {
+			t.Fatal(err)
+		}
+		if err := ours.Forgotten(t.Context(), series[n:n+1]); err != nil {
+			t.Fatal(err)
+		}
+		same("forgotten")
+		if err := ours.Observe(t.Context(), series[n:n+1]); err != nil {
+			t.Fatal(err)
+		}
+		same("observed again")
+		if err := ours.Forgotten(t.Context(), series); err != nil {
+			t.Fatal(err)
+		}
+		same("followed once more")
+	}
+}
+
 // A forgettingCatalog is a catalog in which series are forgotten after they were listed.
 type forgettingCatalog struct {
 	listed

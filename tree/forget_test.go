@@ -168,6 +168,26 @@ func (m *forgetModel) forget(f *Forest, series []NewSeries) {
 	}
 }
 
+// catchUp lets a process follow what others have done: it loads, or refreshes and follows in any
+// order.
+func (m *forgetModel) catchUp(f *Forest) {
+	way := m.r.IntN(3)
+	if m.load(f, way == 0); way == 0 {
+		return
+	}
+	var dead []NewSeries
+	for _, s := range m.all {
+		if _, lives := m.living[string(s.TSUID)]; !lives {
+			dead = append(dead, s)
+		}
+	}
+	for !m.call(f.Forgotten, dead) {
+	}
+	if way == 1 {
+		m.load(f, false)
+	}
+}
+
 func (m *forgetModel) load(f *Forest, whole bool) {
 	for {
 		var err error
@@ -193,9 +213,9 @@ func (m *forgetModel) settle() {
 func (m *forgetModel) check() {
 	t := m.t
 	t.Helper()
-	if !m.o.Exclusive { // another process may know what is gone, until it loads
+	if !m.o.Exclusive { // another process may know what is gone, until it loads or follows
 		for _, f := range m.forests {
-			m.load(f, true)
+			m.catchUp(f)
 		}
 	}
 	anew := kv.NewMem(forgetTables()...)

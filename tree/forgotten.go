@@ -76,5 +76,24 @@ func (g *forgetting) keepAbsent(ctx context.Context) error {
 		}
 	}
 	g.cells = absent
+	return g.keepCollided(ctx)
+}
+
+// keepCollided spares the series that have collided leaves in the table.
+func (g *forgetting) keepCollided(ctx context.Context) error {
+	for _, tree := range g.trees {
+		for tsuid := range g.gone {
+			if !g.index.hasCollided(tree, []byte(tsuid)) {
+				continue
+			}
+			cell, err := g.forest.cell(ctx, schema.CollisionRow(tree), []byte(collidedPrefix+tsuid))
+			if err != nil {
+				return err
+			}
+			if cell != nil {
+				delete(g.gone, tsuid)
+			}
+		}
+	}
 	return nil
 }
