@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -531,5 +532,92 @@ func TestRepeatedDeletionsHaveNoRecord(t *testing.T) {
 	w.check()
 	if r := w.journal(); len(r) > 0 {
 		t.Errorf("journal: %+v", r)
+	}
+}
+
+// hookedShared is a shared engine that calls a function before changes of a table.
+type hookedShared struct {
+	*kv.Shared
+	table string
+	hook  func()
+}
+
+func (h *hookedShared) Apply(ctx context.Context, table, family string, rows []kv.Mutation) error {
+	if table == h.table {
+		h.hook()
+	}
+	return h.Shared.Apply(ctx, table, family, rows)
+}
+
+// A flush takes so long that another process deletes, and looks at the rows for the last time, before
+// they are put.
+func TestFlushLongerThanADeletion(t *testing.T) {
+	w := newWorld(t, 1, 0)
+	slow, a := w.adapters[0], w.adapters[2]
+	d := storage.Deletion{Refs: a.refs[:1], Start: 1356998400000, End: 1356998400000 + 900_000}
+	var deletes sync.Once
+	slow.db = &hookedShared{Shared: w.db, table: "tsdb", hook: func() {
+		deletes.Do(func() {
+			w.clock.Add(1000)
+			if err := w.erase(a, d); err != nil {
+				t.Error(err)
+			}
+			w.clock.Add(time.Hour.Milliseconds())
+			for range 2 {
+				a.flush()
+			}
+			if r := w.journal(); len(r) != 1 || r[0].State != schema.DeletionSettled {
+				t.Errorf("journal: %+v", r)
+			}
+		})
+	}}
+	slow.kill()
+	w.clock.Add(1000)
+	slow.flush()
+	w.writeAt(slow, 0, 60_000, 7)
+	w.writeAt(slow, 0, 960_000, 8)
+	slow.flush()
+	w.model.Delete(0, d.Start, d.End)
+	w.followAll()
+	w.check()
+}
+
+// The lease of a deletion of many series is renewed while they are taken out of the tables.
+func TestLeaseOfALongDeletion(t *testing.T) {
+	db := kv.NewShared(storetest.Tables()...)
+	var clock atomic.Int64
+	clock.Store(1_700_000_000_000)
+	db.SetClock(func() int64 { return clock.Add(1) })
+	lease := func() (ends int64) {
+		scan := kv.Scan{Table: "tsdb-tree", Family: "t"}
+		scan.Start, scan.Stop = schema.Deletions()
+		for row := range db.Scan(t.Context(), scan) {
+			d, err := schema.ParseDeletion(row.Cells[0].Value)
+			if err != nil {
+				t.Error(err)
+			}
+			ends = d.Lease
+		}
+		return ends
+	}
+	steps := 0
+	hooked := &hookedShared{Shared: db, table: "tsdb-meta", hook: func() {
+		if ends := lease(); ends > 0 {
+			if now := clock.Add(50_000); now > ends {
+				t.Errorf("the lease has ended %d ms ago", now-ends)
+			}
+			steps++
+		}
+	}}
+	p := storetest.Start(t, hooked, func(o *storage.Options) {
+		o.Exclusive, o.Now = false, func() time.Time { return time.UnixMilli(clock.Load()) }
+	})
+	var list []storage.Series
+	for i := range 6000 {
+		list = append(list, storetest.Series("m", "host", fmt.Sprint(i)))
+	}
+	deleted, err := p.Delete(t.Context(), storage.Deletion{Refs: p.Resolve(list), Whole: true})
+	if err != nil || deleted.Series != len(list) || steps < 5 {
+		t.Errorf("%+v, %v in %d steps", deleted, err, steps)
 	}
 }

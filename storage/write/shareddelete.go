@@ -1,6 +1,7 @@
 package write
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,11 +42,12 @@ type sharedDeleter struct {
 	logger   *slog.Logger
 	now      func() time.Time
 
-	// running is held while a deletion is carried out, one at a time.
-	running sync.Mutex
+	// running has room for one: the deletion that is carried out.
+	running chan struct{}
 
 	learning sync.Mutex // guards all below
 	since    int64      // the journal was read up to this time of the engine's clock
+	readAt   time.Time  // when it was read last, by the clock of this process
 	learned  map[string]*lesson
 	again    []Deletion // parts of deletions to carry out once more; see replayFilter
 }
@@ -61,7 +63,7 @@ type lesson struct {
 func newSharedDeleter(o *Options, table *Table, held *heldSeries) *sharedDeleter {
 	return &sharedDeleter{
 		journal: journal.New(o.DB, o.Tables.Tree, o.Now), table: table, order: held.order, held: held, registry: o.Registry,
-		forget: o.Forget, follow: o.Follow, revive: o.Revive, logger: o.Logger, now: o.Now, learned: map[string]*lesson{},
+		forget: o.Forget, follow: o.Follow, revive: o.Revive, logger: o.Logger, now: o.Now, learned: map[string]*lesson{}, running: make(chan struct{}, 1),
 	}
 }
 
@@ -75,6 +77,9 @@ const (
 	// compacting one of them puts what it read within two seconds.
 	soonAfter  = 15 * time.Second
 	renewEvery = journal.Lease / 4
+	// lateAfter is when a process has read the journal so long ago, because a flush takes long, that
+	// rows may have been looked at for the last time before it puts them.
+	lateAfter = verifyDelay / 4
 )
 
 var errTaken = errors.New("another process has taken the deletion over")
@@ -93,8 +98,10 @@ func (w *Writer) deleteShared(ctx context.Context, d Deletion) (Deleted, error) 
 
 // deleteUnrecorded deletes from the head of this process and from the rows of the table.
 func (s *sharedDeleter) deleteUnrecorded(ctx context.Context, d Deletion) (Deleted, error) {
-	s.running.Lock()
-	defer s.running.Unlock()
+	if err := s.take(ctx); err != nil {
+		return Deleted{}, err
+	}
+	defer s.free()
 	until := s.table.stamps.now()
 	if s.buffer != nil {
 		s.cutAlone(&d, until)
@@ -116,8 +123,10 @@ func (s *sharedDeleter) cutAlone(d *Deletion, until int64) {
 
 // delete carries a deletion out.
 func (s *sharedDeleter) delete(ctx context.Context, d Deletion) (Deleted, error) {
-	s.running.Lock()
-	defer s.running.Unlock()
+	if err := s.take(ctx); err != nil {
+		return Deleted{}, err
+	}
+	defer s.free()
 	s.order.Lock() // everything that was acknowledged here is older, what comes is newer
 	until := s.table.stamps.now()
 	s.table.stamps.raise(until + 1)
@@ -133,6 +142,18 @@ func (s *sharedDeleter) delete(ctx context.Context, d Deletion) (Deleted, error)
 	return s.carryOut(ctx, e, d, true)
 }
 
+// take returns when no other deletion is carried out. Without an error the caller must free.
+func (s *sharedDeleter) take(ctx context.Context) error {
+	select {
+	case s.running <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *sharedDeleter) free() { <-s.running }
+
 // carryOut deletes from the tables, and records that.
 func (s *sharedDeleter) carryOut(ctx context.Context, e *journal.Entry, d Deletion, first bool) (deleted Deleted, err error) {
 	r := s.removal(e, &d, first)
@@ -145,7 +166,7 @@ func (s *sharedDeleter) carryOut(ctx context.Context, e *journal.Entry, d Deleti
 		for ids := range slices.Chunk(d.IDs, rowsPerRead) { // appends to one part wait at a time
 			n, err := s.forgetUnused(ctx, ids, r.shared)
 			deleted.Series += n
-			if err != nil {
+			if err = cmp.Or(err, r.shared.renew(ctx)); err != nil {
 				return deleted, err
 			}
 		}

@@ -56,6 +56,8 @@ func (s *sharedDeleter) learn(ctx context.Context) error {
 func (s *sharedDeleter) learnLocked(ctx context.Context) error {
 	s.learning.Lock()
 	defer s.learning.Unlock()
+	begin := s.now()
+	late := !s.readAt.IsZero() && begin.Sub(s.readAt) > lateAfter
 	entries, bad, err := s.journal.Entries(ctx, s.since)
 	if err != nil {
 		return err
@@ -73,12 +75,12 @@ func (s *sharedDeleter) learnLocked(ctx context.Context) error {
 		if e.Until <= l.cut {
 			continue
 		}
-		if err := s.passLost(s.cut(ctx, e)); err != nil {
+		if err := s.passLost(s.cut(ctx, e, late)); err != nil {
 			return err
 		}
 		l.cut = e.Until
 	}
-	s.since = newest - journalMargin.Milliseconds()
+	s.since, s.readAt = newest-journalMargin.Milliseconds(), begin
 	return nil
 }
 
@@ -99,8 +101,10 @@ func (s *sharedDeleter) passLost(err error) error {
 }
 
 // cut lets the head follow a deletion. Of an instant that something newer was written to meanwhile
-// all stays, exemplars too: the head has one age for it.
-func (s *sharedDeleter) cut(ctx context.Context, e *journal.Entry) error {
+// all stays, exemplars too: the head has one age for it. If the journal is read late, this process
+// may have put rows after the process that deletes looked at them for the last time: it looks at
+// them itself. The caller holds learning.
+func (s *sharedDeleter) cut(ctx context.Context, e *journal.Entry, late bool) error {
 	s.table.stamps.see(e.Until + 1)
 	if s.buffer == nil {
 		return nil
@@ -110,6 +114,9 @@ func (s *sharedDeleter) cut(ctx context.Context, e *journal.Entry) error {
 		s.order.Lock() // what was acknowledged is in the head
 		defer s.order.Unlock()
 		s.buffer.cut(ids, e.Start, e.End, e.Until)
+		if late && len(ids) > 0 {
+			s.again = append(s.again, Deletion{IDs: ids, Start: e.Start, End: e.End, until: e.Until})
+		}
 		return nil
 	})
 }
@@ -209,10 +216,12 @@ func (s *sharedDeleter) followSome(ctx context.Context, ids []index.ID) error {
 // resume carries out what is unfinished and no other process's, and looks once more at the rows of
 // deletions that were done before a time. One that fails does not keep others from that.
 func (s *sharedDeleter) resume(ctx context.Context, before time.Time) error {
-	if !s.running.TryLock() {
+	select {
+	case s.running <- struct{}{}:
+		defer s.free()
+	default:
 		return nil // a deletion is under way; what is left waits
 	}
-	defer s.running.Unlock()
 	if err := s.repeat(ctx); err != nil {
 		return err
 	}
@@ -269,7 +278,7 @@ func (s *sharedDeleter) read(ctx context.Context, e *journal.Entry) (Deletion, e
 		for _, tsuid := range tsuids {
 			id, added, err := s.table.index.Add(tsuid)
 			if err != nil {
-				return err
+				return fmt.Errorf("%w: %w", journal.ErrLost, err)
 			}
 			if added {
 				s.registry.Forget([]index.ID{id})

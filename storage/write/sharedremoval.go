@@ -24,6 +24,8 @@ type erasure struct {
 	renew func(ctx context.Context) error // called now and then
 	// left are the TSUIDs of the series that have points which came later.
 	left map[string]bool
+	// passed counts the rows that a scan passed over.
+	passed int
 
 	changes []kv.Conditional
 	rows    []kv.Mutation // deleted as a whole
@@ -54,6 +56,17 @@ func (r *removal) sharedGroup(ctx context.Context, g metricGroup) error {
 		return nil
 	}
 	return r.group(ctx, g)
+}
+
+// keepLease renews the lease of a deletion from shared tables now and then.
+func (r *removal) keepLease(ctx context.Context) error {
+	if r.shared == nil {
+		return nil
+	}
+	if r.shared.passed++; r.shared.passed%rowsPerRead != 0 {
+		return nil
+	}
+	return r.shared.renew(ctx)
 }
 
 // firstRow returns the base time of the first row of the metric of a group; false: there is none.

@@ -173,6 +173,9 @@ func (r *removal) byScan(ctx context.Context, g metricGroup, lo, hi uint32) erro
 			return err
 		}
 		if !found.wanted {
+			if err := r.keepLease(ctx); err != nil {
+				return err
+			}
 			continue
 		}
 		if r.shared == nil && r.covers(found.base) {
