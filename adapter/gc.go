@@ -30,6 +30,14 @@ const (
 	// idleRoom is how much memory may stay idle after large queries before it is returned to the
 	// system, in bytes.
 	idleRoom = 256 << 20
+	// Less memory than that waits until it costs little to return it: what is idle or garbage, if it
+	// is more than restRoom bytes and a share of what is in use, at most once in restInterval. A
+	// collection costs about a second of CPU for each GiB that may contain pointers, so the interval
+	// grows by a second for each restScan of them: at most 0.2 % of a core.
+	restRoom     = 32 << 20
+	restShare    = 16
+	restInterval = 10 * time.Second
+	restScan     = 2 << 20
 )
 
 // gcPercent returns the GOGC for so many bytes in use.
@@ -49,6 +57,7 @@ type memoryKeeper struct {
 	quiet   int64 // bytes in use without queries
 	percent int
 	tuned   time.Time
+	rested  time.Time // when memory was last returned to the system
 	limit   int64
 }
 
@@ -63,16 +72,19 @@ type heap struct {
 	live    int64 // when the last collection ended
 	objects int64 // with garbage
 	idle    int64 // neither in use nor given back
+	scan    int64 // what a collection looks for pointers in
 }
 
 func readHeap(samples []metrics.Sample) heap {
 	metrics.Read(samples)
 	n := func(i int) int64 { return int64(samples[i].Value.Uint64()) }
-	return heap{live: n(0), objects: n(1), idle: n(2)}
+	return heap{live: n(0), objects: n(1), idle: n(2), scan: n(3)}
 }
 
 func heapSamples() []metrics.Sample {
-	return []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/free:bytes"}}
+	return []metrics.Sample{
+		{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/free:bytes"}, {Name: "/gc/scan/heap:bytes"},
+	}
 }
 
 // most returns how much memory may be in use.
@@ -110,9 +122,16 @@ func (k *memoryKeeper) look(h heap, now time.Time) {
 	}
 	k.tuned = now
 	k.tune(h)
-	if used == 0 && h.objects+h.idle > 2*h.live+idleRoom {
+	if used == 0 && (h.objects+h.idle > 2*h.live+idleRoom || k.mayRest(h, now)) {
+		k.rested = now
 		debug.FreeOSMemory()
 	}
+}
+
+// mayRest reports whether enough memory is idle or garbage to return it to the system.
+func (k *memoryKeeper) mayRest(h heap, now time.Time) bool {
+	interval := max(restInterval, time.Duration(h.scan/restScan)*time.Second)
+	return h.objects-h.live+h.idle > max(restRoom, h.live/restShare) && now.Sub(k.rested) >= interval
 }
 
 // tune adjusts the collector. Each adjustment stops the world for a moment, so small changes are

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"testing"
+	"time"
 )
 
 func TestGCPercent(t *testing.T) {
@@ -13,6 +14,33 @@ func TestGCPercent(t *testing.T) {
 	} {
 		if got := gcPercent(c.live); got != c.want {
 			t.Errorf("%d bytes in use: GOGC %d, want %d", c.live, got, c.want)
+		}
+	}
+}
+
+// Idle memory is returned to the system when it is worth it, and the more rarely the more a
+// collection costs.
+func TestMayRest(t *testing.T) {
+	const mib = 1 << 20
+	for _, c := range []struct {
+		name  string
+		heap  heap
+		since time.Duration // the last time
+		want  bool
+	}{
+		{"little garbage", heap{live: 30 * mib, objects: 50 * mib, idle: 10 * mib}, time.Hour, false},
+		{"idle", heap{live: 30 * mib, objects: 30 * mib, idle: 40 * mib}, time.Hour, true},
+		{"garbage", heap{live: 30 * mib, objects: 70 * mib}, restInterval, true},
+		{"lately", heap{live: 30 * mib, objects: 70 * mib}, restInterval - 1, false},
+		{"little beside what is in use", heap{live: 1000 * mib, objects: 1010 * mib, idle: 50 * mib}, time.Hour, false},
+		{"enough beside it", heap{live: 1000 * mib, objects: 1010 * mib, idle: 60 * mib}, time.Hour, true},
+		{"dear", heap{live: 1000 * mib, objects: 1100 * mib, scan: 600 * mib}, 299 * time.Second, false},
+		{"dear, rarely", heap{live: 1000 * mib, objects: 1100 * mib, scan: 600 * mib}, 300 * time.Second, true},
+	} {
+		now := time.Now()
+		k := memoryKeeper{rested: now.Add(-c.since)}
+		if got := k.mayRest(c.heap, now); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
 }

@@ -54,7 +54,8 @@ type registration struct {
 	series   int
 	took     time.Duration // to send the first sample of each series
 	cpu      float64       // seconds, until the server was quiet
-	rss      float64       // bytes, after further samples of all series
+	rss      float64       // bytes, right after further samples of all series
+	rested   float64       // bytes, some time later
 	further  float64       // samples/s of these
 	stored   int
 	expected int
@@ -133,6 +134,10 @@ func register(ctx context.Context, p program, corpora []*load.Corpus) (r registr
 		return r, err
 	}
 	r.further, r.rss = float64(corpora[1].Samples)/took.Seconds(), s.usage().rss
+	if err := rest(ctx); err != nil {
+		return r, err
+	}
+	r.rested = s.usage().rss
 	for _, c := range corpora {
 		n, err := s.storedAll(ctx, c)
 		if err != nil {
@@ -142,6 +147,17 @@ func register(ctx context.Context, p program, corpora []*load.Corpus) (r registr
 		r.expected += c.Samples
 	}
 	return r, nil
+}
+
+// rest waits until a server has had time to return memory that it does not need.
+func rest(ctx context.Context) error {
+	const pause = 15 * time.Second
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(pause):
+		return nil
+	}
 }
 
 // take sends a corpus, waits until the server is quiet, and returns how long the sending took.
@@ -187,12 +203,12 @@ func (r *report) compareRegistrations(w registers, all map[string][]registration
 func (r *report) registrationDetails(w registers, programs []program, all map[string][]registration) {
 	g := grid{
 		title: fmt.Sprintf(w.title, all[oursName][0].series),
-		rows:  [][]string{{"server", "new series/s", "CPU-s per M new", "RSS MiB", "further samples/s", "found"}},
+		rows:  [][]string{{"server", "new series/s", "CPU-s per M new", "RSS MiB right after / at rest", "further samples/s", "found"}},
 	}
 	for _, p := range programs {
 		for _, one := range all[p.name] {
 			g.rows = append(g.rows, []string{
-				p.name, perSecond.write(one.rate()), fmt.Sprintf("%.1f", one.cpuPerMillion()), fmt.Sprintf("%.0f", one.rss/(1<<20)),
+				p.name, perSecond.write(one.rate()), fmt.Sprintf("%.1f", one.cpuPerMillion()), fmt.Sprintf("%.0f / %.0f", one.rss/(1<<20), one.rested/(1<<20)),
 				perSecond.write(one.further), fmt.Sprintf("%d of %d", one.stored, one.expected),
 			})
 		}

@@ -35,6 +35,7 @@ func (e *Engine) mustFlush(t *testing.T) {
 
 func (e *Engine) mustCompact(t *testing.T) {
 	t.Helper()
+	e.begins.Load().release()
 	if err := e.db().Compact(t.Context(), []byte{1}, []byte{0xff}, false); err != nil {
 		t.Fatal(err)
 	}
