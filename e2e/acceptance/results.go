@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -53,12 +54,26 @@ func (s *results) read(r io.Reader, log io.Writer) error {
 			if e.Action == "fail" {
 				s.noteFailure(e)
 				fmt.Fprint(log, strings.Join(output[key], ""))
+				if e.Test == "" {
+					printUnfinished(output, key, log)
+				}
 			}
 			delete(output, key)
 			s.add(e)
 		}
 	}
 	return lines.Err()
+}
+
+// printUnfinished prints the output of tests of a package that have no outcome, because the process
+// ended before. prefix is the package's key.
+func printUnfinished(output map[string][]string, prefix string, log io.Writer) {
+	for _, key := range slices.Sorted(maps.Keys(output)) {
+		if strings.HasPrefix(key, prefix) && key != prefix {
+			fmt.Fprint(log, strings.Join(output[key], ""))
+			delete(output, key)
+		}
+	}
 }
 
 // noteFailure lists a failing test. It also lists a package that failed without a failing test,

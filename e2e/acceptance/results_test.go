@@ -14,6 +14,7 @@ func TestResults(t *testing.T) {
 {"Action":"output","Package":"github.com/tsdbridge/tsdbridge/tree","Test":"TestSync","Output":"    want 1\n"}
 {"Action":"fail","Package":"github.com/tsdbridge/tsdbridge/tree","Test":"TestSync","Elapsed":0.1}
 {"Action":"skip","Package":"github.com/tsdbridge/tsdbridge/tree","Test":"TestHBase","Elapsed":0}
+{"Action":"output","Package":"github.com/tsdbridge/tsdbridge/tree","Test":"TestLoad","Output":"fatal error\n"}
 {"Action":"fail","Package":"github.com/tsdbridge/tsdbridge/tree","Elapsed":2.4}
 {"Action":"skip","Package":"github.com/tsdbridge/tsdbridge/deploy","Elapsed":0}
 plain text of a compiler
@@ -41,7 +42,7 @@ plain text of a compiler
 	if page.String() != want {
 		t.Errorf("page:\n%s\nwant:\n%s", page.String(), want)
 	}
-	if got := log.String(); got != "    want 1\nplain text of a compiler\n" {
+	if got := log.String(); got != "    want 1\nfatal error\nplain text of a compiler\n" {
 		t.Errorf("log %q", got)
 	}
 }
