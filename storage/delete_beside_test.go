@@ -2,6 +2,7 @@ package storage_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -208,5 +209,52 @@ tsdbridge_store_deletions_unfinished %d
 		"tsdbridge_store_deletions_total", "tsdbridge_store_deletions_failed_total", "tsdbridge_store_deletions_unfinished")
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// damaged is an engine that finds damage when rows of points are looked for.
+type damaged struct {
+	kv.Local
+	is bool
+}
+
+func (d *damaged) Get(ctx context.Context, table, family string, keys [][]byte) ([]kv.Row, error) {
+	if d.is && table == "tsdb" {
+		return nil, kv.ErrDamaged
+	}
+	return d.Local.Get(ctx, table, family, keys)
+}
+
+// TestDeletionMeetsDamage: a deletion that meets damage is given up, with an error. Nothing waits
+// for it, and the log is cut. When the damage is repaired the deletion can be made again.
+func TestDeletionMeetsDamage(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		db, registry := &damaged{Local: kv.NewMem(storetest.Tables()...)}, prometheus.NewRegistry()
+		p := storetest.StartBuffered(t, db, logtest.New(1), func(o *storage.Options) {
+			o.Buffer.FlushDelay, o.Buffer.CheckInterval, o.Registerer = 1<<60, 1<<60, registry
+		})
+		refs, m := p.Resolve(deleteList), storetest.NewModel(len(deleteList))
+		fill(t, p.Store, refs, m)
+		d := storage.Deletion{Refs: refs[:1], Start: deleteBegin + 30*60_000, End: deleteBegin + 130*60_000, Whole: whole}
+		db.is = true
+		if _, err := p.Delete(t.Context(), d); !errors.Is(err, kv.ErrDamaged) {
+			t.Fatalf("whole %v: %v", whole, err)
+		}
+		db.is = false
+		checkDeletions(t, registry, 0, 1, 0)
+		if err := p.FlushAll(t.Context()); err != nil || p.OpenRows() > 0 {
+			t.Errorf("whole %v: %d rows wait, %v", whole, p.OpenRows(), err)
+		}
+		if _, err := p.Delete(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		if whole {
+			d.Start, d.End = 0, storage.MaxTime
+		}
+		m.Delete(0, d.Start, d.End)
+		if diff := m.Diff(storetest.Read(t, p.Store, p.Resolve(deleteList))); diff != "" {
+			t.Errorf("whole %v (-want +got):\n%s", whole, diff)
+		}
+		p.End()
 	}
 }
