@@ -35,6 +35,10 @@ func TestSharedDeleteBesideWriters(t *testing.T) {
 				a.kill()
 			}
 			w.check("after kills")
+			for _, a := range w.adapters {
+				a.process.Stop()
+			}
+			*w = besideWorld{} // the test keeps its cleanups, and so w, until its parent ends
 		})
 	}
 }
@@ -98,11 +102,6 @@ func newBesideWorld(t *testing.T, seed uint64) *besideWorld {
 		a.start()
 		w.adapters = append(w.adapters, a)
 	}
-	t.Cleanup(func() {
-		for _, a := range w.adapters {
-			a.end()
-		}
-	})
 	return w
 }
 
@@ -128,6 +127,7 @@ func (a *besideAdapter) kill() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.process.Stop()
+	a.process.Store = nil // the test keeps its cleanups, and so the process
 	a.disk = a.disk.Kill(uint64(a.n))
 	a.start()
 }
@@ -147,7 +147,7 @@ func (w *besideWorld) run() {
 	}
 	writers.Go(func() {
 		w.repeat(20, func(rng *rand.Rand) error {
-			time.Sleep(time.Duration(rng.IntN(60)) * time.Millisecond)
+			time.Sleep(time.Duration(rng.IntN(100)) * time.Millisecond)
 			w.adapters[rng.IntN(len(w.adapters))].kill()
 			return nil
 		})
