@@ -245,6 +245,11 @@ func TestLatePutsOfDeletedPoints(t *testing.T) {
 		}
 		w.model.Delete(0, 1356998400000+300_000, 1356998400000+900_000)
 		if replayed { // the deletion is over when the process that holds the point comes back
+			for _, other := range w.adapters {
+				if other != held {
+					other.flush() // it has read the journal in time
+				}
+			}
 			w.clock.Add(time.Hour.Milliseconds())
 			a.flush()
 			if r := w.journal(); len(r) != 1 || r[0].State != schema.DeletionSettled {
@@ -549,6 +554,30 @@ func (h *hookedShared) Apply(ctx context.Context, table, family string, rows []k
 	return h.Shared.Apply(ctx, table, family, rows)
 }
 
+func (h *hookedShared) ApplyUnchanged(ctx context.Context, table, family string, rows []kv.Conditional) ([]bool, error) {
+	if table == h.table {
+		h.hook()
+	}
+	return h.Shared.ApplyUnchanged(ctx, table, family, rows)
+}
+
+// Another adapter puts a point into the row between the read and the change of a deletion.
+func TestDeleteFromARowThatChanges(t *testing.T) {
+	w := newWorld(t, 1, 0)
+	a, other := w.adapters[2], w.adapters[3]
+	w.fill()
+	w.followAll()
+	var puts sync.Once
+	a.db = &hookedShared{Shared: w.db, table: "tsdb", hook: func() { puts.Do(func() { w.writeAt(other, 0, 3000_000, 6) }) }}
+	a.kill()
+	d := storage.Deletion{Refs: a.refs[:1], Start: 1356998400000, End: 1356998400000 + 900_000}
+	if err := w.erase(a, d); err != nil {
+		t.Fatal(err)
+	}
+	w.model.Delete(0, d.Start, d.End)
+	w.check()
+}
+
 // A flush takes so long that another process deletes, and looks at the rows for the last time, before
 // they are put.
 func TestFlushLongerThanADeletion(t *testing.T) {
@@ -619,5 +648,72 @@ func TestLeaseOfALongDeletion(t *testing.T) {
 	deleted, err := p.Delete(t.Context(), storage.Deletion{Refs: p.Resolve(list), Whole: true})
 	if err != nil || deleted.Series != len(list) || steps < 5 {
 		t.Errorf("%+v, %v in %d steps", deleted, err, steps)
+	}
+}
+
+// The clock of the adapter that deletes is behind the engine's: what was put before by the latter is
+// deleted too, and what is put afterwards stays.
+func TestDeleteWithASlowClock(t *testing.T) {
+	for _, part := range []int64{900_000, 3600_000 - 1} {
+		w := newWorld(t, 1, 0)
+		slow, a := w.adapters[0], w.adapters[2]
+		slow.skew = -5000
+		slow.kill()
+		w.clock.Add(10_000)
+		w.writeAt(a, 0, 60_000, 7)
+		w.writeAt(a, 0, 120_000, 8)
+		if err := w.erase(slow, storage.Deletion{Refs: slow.refs[:1], Start: 1356998400000, End: 1356998400000 + part}); err != nil {
+			t.Fatal(err)
+		}
+		w.model.Delete(0, 1356998400000, 1356998400000+part)
+		w.check()
+		w.writeAt(a, 0, 120_000, 9)
+		w.writeAt(slow, 0, 180_000, 10)
+		w.followAll()
+		w.check()
+	}
+}
+
+// The clock of the adapter that deletes is ahead of the engine's. What a TSD puts by the engine's
+// clock after the deletion has returned stays.
+func TestDeleteWithAFastClock(t *testing.T) {
+	w := newWorld(t, 1, 0)
+	fast := w.adapters[0]
+	fast.skew = 40
+	fast.kill()
+	w.fill()
+	w.clock.Add(1000)
+	w.deleting.Store(1) // by which each use of the engine moves its clock
+	d := storage.Deletion{Refs: fast.refs[:1], Start: 1356998400000, End: 1356998400000 + 3600_000 - 1}
+	if _, err := fast.Delete(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	w.deleting.Store(0)
+	w.model.Delete(0, d.Start, d.End)
+	point, _ := schema.FloatPoint(120_000, 9.5, schema.ValuesDouble)
+	q, v := schema.AppendCell(nil, nil, []schema.Point{point})
+	w.apply(kv.Mutation{Key: w.keys[0], Puts: []kv.Put{{Qualifier: q, Value: v}}})
+	w.model.Put(0, 1356998400000+120_000, storetest.Sample{Bits: math.Float64bits(9.5)})
+	w.followAll()
+	w.check()
+}
+
+// A point that was acknowledged in the millisecond in which the deletion begins is deleted.
+func TestDeleteInTheMillisecondOfAnAppend(t *testing.T) {
+	for n := range 4 {
+		w := newWorld(t, 1, 0)
+		a := w.adapters[n]
+		w.clock.Add(1000)
+		w.writeAt(a, 0, 120_000, 9)
+		w.deleting.Store(1)
+		d := storage.Deletion{Refs: a.refs[:1], Start: 1356998400000, End: 1356998400000 + 600_000}
+		if _, err := a.Delete(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		w.deleting.Store(0)
+		w.model.Delete(0, d.Start, d.End)
+		w.check()
+		w.followAll()
+		w.check()
 	}
 }

@@ -1,6 +1,7 @@
 package journal_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -157,5 +158,31 @@ func TestLostSeries(t *testing.T) {
 	})
 	if !errors.Is(err, journal.ErrLost) || n != 20_000-1<<13 {
 		t.Errorf("%d series, %v", n, err)
+	}
+}
+
+// forgetful loses the answer of a check-and-put and repeats it, as a client of HBase may.
+type forgetful struct{ *kv.Shared }
+
+func (f forgetful) CheckAndPut(ctx context.Context, c kv.Column, expected, value []byte) (bool, error) {
+	if _, err := f.Shared.CheckAndPut(ctx, c, expected, value); err != nil {
+		return false, err
+	}
+	return f.Shared.CheckAndPut(ctx, c, expected, value)
+}
+
+func TestLostAnswer(t *testing.T) {
+	db, _, _, clock := processes()
+	j := journal.New(kv.NewEngine(forgetful{db}, false), table, func() time.Time { return *clock })
+	e, err := j.Begin(t.Context(), schema.Deletion{Until: 1}, [][]byte{{1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	*clock = clock.Add(time.Second)
+	if ok, err := j.Renew(t.Context(), e); err != nil || !ok {
+		t.Errorf("renewed %v, %v", ok, err)
+	}
+	if ok, err := j.Change(t.Context(), e, func(d *schema.Deletion) { d.State = schema.DeletionDone }); err != nil || !ok || e.State != schema.DeletionDone {
+		t.Errorf("changed %v, %v, %+v", ok, err, e)
 	}
 }
