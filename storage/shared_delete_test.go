@@ -658,14 +658,25 @@ func TestDeleteWithASlowClock(t *testing.T) {
 		w := newWorld(t, 1, 0)
 		slow, a := w.adapters[0], w.adapters[2]
 		slow.skew = -5000
+		holder := w.adapters[1] // follows before the deletion knows how late the others' points are
+		var follows sync.Once
+		slow.db = &hookedShared{Shared: w.db, table: "tsdb", hook: func() {
+			follows.Do(func() {
+				if err := holder.FollowDeletions(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}}
 		slow.kill()
 		w.clock.Add(10_000)
+		w.writeAt(holder, 0, 240_000, 6)
 		w.writeAt(a, 0, 60_000, 7)
 		w.writeAt(a, 0, 120_000, 8)
 		if err := w.erase(slow, storage.Deletion{Refs: slow.refs[:1], Start: 1356998400000, End: 1356998400000 + part}); err != nil {
 			t.Fatal(err)
 		}
 		w.model.Delete(0, 1356998400000, 1356998400000+part)
+		w.followAll()
 		w.check()
 		w.writeAt(a, 0, 120_000, 9)
 		w.writeAt(slow, 0, 180_000, 10)
@@ -716,4 +727,24 @@ func TestDeleteInTheMillisecondOfAnAppend(t *testing.T) {
 		w.followAll()
 		w.check()
 	}
+}
+
+// The clock of a process is earlier after a restart than the last point of its log. What it
+// acknowledges then is later than that.
+func TestClockGoesBackAtARestart(t *testing.T) {
+	w := newWorld(t, 1, 0)
+	a := w.adapters[0]
+	a.skew = 3000
+	a.kill()
+	for _, offset := range []int64{120_000, 60_000} { // the log is cut after the first one alone
+		w.writeAt(a, 0, offset, 7)
+		if err := a.FlushAll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.skew = 0
+	a.kill()
+	w.writeAt(a, 0, 60_000, 8)
+	w.followAll()
+	w.check()
 }
