@@ -31,12 +31,14 @@ const (
 	// system, in bytes.
 	idleRoom = 256 << 20
 	// Less memory than that waits until it costs little to return it: what is idle or garbage, if it
-	// is more than restRoom bytes and a share of what is in use, at most once in restInterval. A
+	// is more than restRoom bytes and a share of what is in use, at most once in restInterval, and
+	// after a second with so few allocations (restAllocs bytes) that it is not needed again at once. A
 	// collection costs about a second of CPU for each GiB that may contain pointers, so the interval
 	// grows by a second for each restScan of them: at most 0.2 % of a core.
 	restRoom     = 32 << 20
 	restShare    = 16
 	restInterval = 10 * time.Second
+	restAllocs   = 16 << 20
 	restScan     = 2 << 20
 )
 
@@ -57,6 +59,7 @@ type memoryKeeper struct {
 	quiet   int64 // bytes in use without queries
 	percent int
 	tuned   time.Time
+	allocs  int64     // heap.allocs then
 	rested  time.Time // when memory was last returned to the system
 	limit   int64
 }
@@ -73,17 +76,19 @@ type heap struct {
 	objects int64 // with garbage
 	idle    int64 // neither in use nor given back
 	scan    int64 // what a collection looks for pointers in
+	allocs  int64 // allocated since the start
 }
 
 func readHeap(samples []metrics.Sample) heap {
 	metrics.Read(samples)
 	n := func(i int) int64 { return int64(samples[i].Value.Uint64()) }
-	return heap{live: n(0), objects: n(1), idle: n(2), scan: n(3)}
+	return heap{live: n(0), objects: n(1), idle: n(2), scan: n(3), allocs: n(4)}
 }
 
 func heapSamples() []metrics.Sample {
 	return []metrics.Sample{
 		{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/free:bytes"}, {Name: "/gc/scan/heap:bytes"},
+		{Name: "/gc/heap/allocs:bytes"},
 	}
 }
 
@@ -126,12 +131,13 @@ func (k *memoryKeeper) look(h heap, now time.Time) {
 		k.rested = now
 		debug.FreeOSMemory()
 	}
+	k.allocs = h.allocs
 }
 
 // mayRest reports whether enough memory is idle or garbage to return it to the system.
 func (k *memoryKeeper) mayRest(h heap, now time.Time) bool {
 	interval := max(restInterval, time.Duration(h.scan/restScan)*time.Second)
-	return h.objects-h.live+h.idle > max(restRoom, h.live/restShare) && now.Sub(k.rested) >= interval
+	return h.objects-h.live+h.idle > max(restRoom, h.live/restShare) && h.allocs-k.allocs < restAllocs && now.Sub(k.rested) >= interval
 }
 
 // tune adjusts the collector. Each adjustment stops the world for a moment, so small changes are

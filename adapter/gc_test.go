@@ -34,6 +34,8 @@ func TestMayRest(t *testing.T) {
 		{"lately", heap{live: 30 * mib, objects: 70 * mib}, restInterval - 1, false},
 		{"little beside what is in use", heap{live: 1000 * mib, objects: 1010 * mib, idle: 50 * mib}, time.Hour, false},
 		{"enough beside it", heap{live: 1000 * mib, objects: 1010 * mib, idle: 60 * mib}, time.Hour, true},
+		{"busy", heap{live: 30 * mib, objects: 70 * mib, allocs: 16 * mib}, time.Hour, false},
+		{"nearly quiet", heap{live: 30 * mib, objects: 70 * mib, allocs: 16*mib - 1}, time.Hour, true},
 		{"dear", heap{live: 1000 * mib, objects: 1100 * mib, scan: 600 * mib}, 299 * time.Second, false},
 		{"dear, rarely", heap{live: 1000 * mib, objects: 1100 * mib, scan: 600 * mib}, 300 * time.Second, true},
 	} {
