@@ -150,6 +150,9 @@ func (l *ledger) open(db kv.KV, change func(*write.Options)) *scribe {
 func buffered(o *write.Options) { o.Mode, o.Buffer.Dir = write.Buffered, "log" }
 func through(*write.Options)    {}
 
+// logged is through, with a log for what is not acknowledged.
+func logged(o *write.Options) { o.LogUnacknowledged, o.Buffer.Dir = true, "log" }
+
 // start starts the writer, and waits until it has replayed its log.
 func (s *scribe) start() {
 	t := s.l.t
@@ -256,8 +259,10 @@ var writerKinds = []struct {
 }{
 	{"local, through", false, through},
 	{"local, buffered", false, buffered},
+	{"local, logged", false, logged},
 	{"shared, through", true, through},
 	{"shared, buffered", true, buffered},
+	{"shared, logged", true, logged},
 }
 
 // TestWriterAgainstModel: after random appends, flushes, deletions and kills, the tables have what
@@ -272,9 +277,15 @@ func TestWriterAgainstModel(t *testing.T) {
 				for range 40 {
 					s.randomStep(rng)
 				}
-				s.flush()
-				l.check()
+				if rng.IntN(2) == 0 {
+					s.flush()
+				}
 				s.stop()
+				s.must(s.Close(t.Context(), false))
+				l.check()
+				if left, err := s.o.Buffer.HoldsLog(); left || err != nil {
+					t.Errorf("a log is left: %v, %v", left, err)
+				}
 				if t.Failed() {
 					t.Fatalf("seed %d", seed)
 				}
@@ -423,7 +434,10 @@ func deletionFails(t *testing.T, nth int, when kvtest.When, whole bool) bool {
 	t.Helper()
 	l := newLedger(t, false)
 	faulty := kvtest.New(l.db)
-	s := l.open(faulty, buffered)
+	s := l.open(faulty, func(o *write.Options) {
+		buffered(o)
+		o.Buffer.FlushDelay = 0 // all rows are due
+	})
 	l.points(s, 3)
 	s.flush()
 	s.append(l.point(0, 95, 1.5)) // in the head
@@ -445,6 +459,10 @@ func deletionFails(t *testing.T, nth int, when kvtest.When, whole bool) bool {
 	if nth%2 == 0 {
 		s.kill(uint64(nth))
 	}
+	s.must(s.FlushDue(t.Context()))
+	if n := s.Head().Stats().Rows; n != 2 {
+		t.Errorf("%d rows wait for the end of the deletion, want 2", n)
+	}
 	s.must(s.FinishDeletions(t.Context()))
 	if got := slices.Contains(s.forgot, l.refs[0].ID()); got && !whole {
 		t.Error("a deletion of points forgot a series")
@@ -453,6 +471,127 @@ func deletionFails(t *testing.T, nth int, when kvtest.When, whole bool) bool {
 	l.check()
 	s.stop()
 	return true
+}
+
+// TestDeletionOfManyRows: where all rows of a time are of series that a deletion names they go as a
+// range, else one by one. Both leave the points of other times and series, and count the same.
+func TestDeletionOfManyRows(t *testing.T) {
+	const hours = 24
+	start, end := int64(deletionBegin+90*60_000), int64(deletionBegin+20*3600_000+30*60_000)
+	for _, kind := range writerKinds {
+		for _, c := range []struct {
+			name       string
+			series     []int
+			start, end int64
+			rows       int
+		}{
+			{"all series", []int{0, 1, 2}, start, end, 3 * 20},
+			{"all series, whole hours", []int{0, 1, 2}, start - 30*60_000, end + 30*60_000 - 1, 3 * 20},
+			{"some series", []int{0, 2}, start, end, 2 * 20},
+			{"all series and times", []int{0, 1, 2}, 0, series.MaxTime, 3 * hours},
+		} {
+			t.Run(fmt.Sprint(kind.name, ", ", c.name), func(t *testing.T) {
+				l := newLedger(t, kind.shared)
+				s := l.open(l.db, kind.flags)
+				l.points(s, hours)
+				s.flush()
+				d := write.Deletion{IDs: l.of(c.series...), Start: c.start, End: c.end}
+				got, err := s.Delete(t.Context(), d)
+				s.must(err)
+				if got.Rows != c.rows {
+					t.Errorf("%d rows deleted, want %d", got.Rows, c.rows)
+				}
+				l.note(d)
+				l.check()
+			})
+		}
+	}
+}
+
+// TestRangesKeepUnknownSeries: a row of a series that no index knows stays where all others go.
+func TestRangesKeepUnknownSeries(t *testing.T) {
+	l := newLedger(t, false)
+	s := l.open(l.db, through)
+	l.points(s, 24)
+	tsuid := bytes.Clone(l.tsuids[0])
+	tsuid[len(tsuid)-1] = 99
+	key := schema.DefaultLayout().AppendRowKey(nil, tsuid, deletionBegin/1000+3600)
+	row := kv.Mutation{Key: key, Puts: []kv.Put{{Qualifier: []byte{0, 0}, Value: []byte{42}}}}
+	s.must(l.db.Apply(t.Context(), "tsdb", schema.FamilyData, []kv.Mutation{row}))
+	d := write.Deletion{IDs: l.of(0, 1, 2), Start: 0, End: series.MaxTime}
+	_, err := s.Delete(t.Context(), d)
+	s.must(err)
+	l.note(d)
+	l.check()
+	rows, err := l.db.Get(t.Context(), "tsdb", schema.FamilyData, [][]byte{key})
+	s.must(err)
+	if len(rows[0].Cells) != 1 {
+		t.Error("the row of another series is gone")
+	}
+}
+
+// TestUnrecordedDeletion deletes from shared tables and from the head, and leaves no record for
+// other processes.
+func TestUnrecordedDeletion(t *testing.T) {
+	for _, flags := range []func(*write.Options){through, buffered} {
+		l := newLedger(t, true)
+		s := l.open(l.db, flags)
+		l.points(s, 3)
+		s.flush()
+		s.append(l.point(0, 75, 1.5))
+		d := write.Deletion{IDs: l.of(0, 1), Start: deletionBegin, End: deletionBegin + 2*3600_000 - 1, Repeated: true}
+		got, err := s.Delete(t.Context(), d)
+		s.must(err)
+		if got != (write.Deleted{Rows: 4}) {
+			t.Errorf("deleted %+v, want 4 rows", got)
+		}
+		l.note(d)
+		s.append(l.point(0, 76, 2.5))
+		s.flush()
+		l.check()
+		for row := range l.db.Scan(t.Context(), kv.Scan{Table: "tsdb-tree", Family: "t"}) {
+			t.Errorf("there is a record %x", row.Key)
+		}
+	}
+}
+
+// TestSalvageDeletes: a log that is salvaged into its tables brings no deleted point back, and keeps
+// what came after the deletion.
+func TestSalvageDeletes(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		db, disk := kv.NewMem(storetest.Tables()...), logtest.New(1)
+		s := storetest.StartBuffered(t, db, disk, neverFlush)
+		refs, m := s.Resolve(twoSeries), storetest.NewModel(len(twoSeries))
+		add := func(n int, minute int64) {
+			t.Helper()
+			var b storage.Batch
+			b.Add(refs[n], deletionBegin+minute*60_000, float64(minute))
+			m.Put(n, deletionBegin+minute*60_000, storetest.Sample{Bits: math.Float64bits(float64(minute))})
+			if err := s.Append(t.Context(), &b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for minute := range int64(100) {
+			add(0, minute)
+			add(1, minute)
+		}
+		d := storage.Deletion{Refs: refs[:1], Start: deletionBegin + 10*60_000, End: deletionBegin + 80*60_000, Whole: whole}
+		if _, err := s.Delete(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		m.Delete(0, d.Start, d.End)
+		if whole {
+			m.Delete(0, 0, storage.MaxTime)
+		}
+		add(0, 50)
+		s.Stop()
+		disk = disk.Kill(1)
+		after := storetest.Open(t, db)
+		if _, left, err := after.SalvageLog(t.Context(), storage.BufferOptions{Dir: "log", FS: disk}); err != nil || left != 0 {
+			t.Fatalf("salvage leaves %d records: %v", left, err)
+		}
+		m.Check(t, after, storetest.Resolve(t, after, twoSeries...), 0, storage.MaxTime)
+	}
 }
 
 // TestHeadsFollowDeletions: what another process holds in memory goes too if it was acknowledged
