@@ -87,7 +87,10 @@ func readHeap(samples []metrics.Sample) heap {
 
 func heapSamples() []metrics.Sample {
 	return []metrics.Sample{
-		{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/free:bytes"}, {Name: "/gc/scan/heap:bytes"},
+		{Name: "/gc/heap/live:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/heap/free:bytes"},
+		{Name: "/gc/scan/heap:bytes"},
 		{Name: "/gc/heap/allocs:bytes"},
 	}
 }
