@@ -538,15 +538,18 @@ func TestUnrecordedDeletion(t *testing.T) {
 		s := l.open(l.db, flags)
 		l.points(s, 3)
 		s.flush()
-		s.append(l.point(0, 75, 1.5))
-		d := write.Deletion{IDs: l.of(0, 1), Start: deletionBegin, End: deletionBegin + 2*3600_000 - 1, Repeated: true}
+		s.append(l.point(0, 125, 1.5))
+		if s.Head() != nil { // an hour without a row in the table
+			s.append(l.point(0, 245, 1.5))
+		}
+		d := write.Deletion{IDs: l.of(0, 1), Start: deletionBegin + 3600_000, End: deletionBegin + 5*3600_000 - 1, Repeated: true}
 		got, err := s.Delete(t.Context(), d)
 		s.must(err)
 		if got != (write.Deleted{Rows: 4}) {
 			t.Errorf("deleted %+v, want 4 rows", got)
 		}
 		l.note(d)
-		s.append(l.point(0, 76, 2.5))
+		s.append(l.point(0, 126, 2.5))
 		s.flush()
 		l.check()
 		for row := range l.db.Scan(t.Context(), kv.Scan{Table: "tsdb-tree", Family: "t"}) {
