@@ -29,6 +29,17 @@ func (m model) hours(id uint32) (bases []uint32) {
 	return slices.Compact(bases)
 }
 
+// times returns the instants of a series, in order.
+func (m model) times(id uint32) (times []int64) {
+	for p := range m {
+		if p.id == id {
+			times = append(times, p.time)
+		}
+	}
+	slices.Sort(times)
+	return times
+}
+
 // checkHours compares Any and Hours with the model.
 func checkHours(t *testing.T, h *Head, want model, id uint32) {
 	t.Helper()
@@ -54,6 +65,9 @@ func TestDeleteAgainstModel(t *testing.T) {
 			h.Append(b, uint64(step))
 			id := someIDs[w.rng.IntN(len(someIDs))]
 			start := begin + w.rng.Int64N(3*hour)
+			if of := m.times(id); len(of) > 0 && w.rng.IntN(3) > 0 {
+				start = of[w.rng.IntN(len(of))]
+			}
 			end := start
 			switch w.rng.IntN(6) {
 			case 0:
@@ -61,7 +75,7 @@ func TestDeleteAgainstModel(t *testing.T) {
 			case 1:
 				end += w.rng.Int64N(2 * hour)
 			case 2:
-				end += w.rng.Int64N(600_000)
+				start, end = start-w.rng.Int64N(600_000), start // the end is a point's
 			case 3:
 				start, end = begin-hour, begin-1
 			case 4:
