@@ -70,7 +70,8 @@ func (e *Engine) badTables(ctx context.Context) (bad []badTable, err error) {
 	return bad, nil
 }
 
-// readTable reads all of a table, or, if only a part of the file belongs to it, the rows of that.
+// readTable reads all of a table. If only a part of the file belongs to it, it reads the rows of
+// that, and what is no row: damaged rows of other parts harm nobody.
 func readTable(ctx context.Context, files vfs.FS, name string, all span, part bool) error {
 	if !part {
 		return checkTable(ctx, files, name)
@@ -81,7 +82,23 @@ func readTable(ctx context.Context, files vfs.FS, name string, all span, part bo
 	}
 	w := tableWalk{r: r}
 	w.read(all.from, all.to)
+	if w.err == nil {
+		if err := r.ValidateBlockChecksums(); err != nil && w.readsAll() {
+			w.err = err // of the filter, for example, which reads of single rows need
+		}
+	}
 	return errors.Join(damagedTable(name, w.err), r.Close())
+}
+
+// readsAll reports whether all rows of a file can be read.
+func (w *tableWalk) readsAll() bool {
+	it, err := w.r.NewIter(sstable.NoTransforms, nil, nil, sstable.AssertNoBlobHandles)
+	if err != nil {
+		return false
+	}
+	for row := it.First(); row != nil; row = it.Next() {
+	}
+	return errors.Join(it.Error(), it.Close()) == nil
 }
 
 // tableWalk steps through the rows of a table.
@@ -189,6 +206,11 @@ func check(ctx context.Context, o Options, files vfs.FS) (lost []Lost, err error
 	bad, err := e.badTables(ctx)
 	if err != nil {
 		return nil, err
+	}
+	for i := range bad {
+		if b := &bad[i]; len(b.broken) == 0 { // the filter is damaged: no row can be read by its key
+			b.broken = []span{b.all}
+		}
 	}
 	return e.lost(bad), nil
 }
