@@ -66,10 +66,11 @@ func TestRepair(t *testing.T) {
 			t.Fatalf("%s: Check: %v", what, err)
 		}
 		done, again, err := repairStore(t.Context(), o, files)
-		if err != nil || len(again) != len(lost) || len(lost) > 0 && len(done) == 0 {
+		// a damaged filter keeps rows from being read by key, and a repair loses none of them
+		if err != nil || len(again) != len(lost) && len(again) > 0 || len(lost) > 0 && len(done) == 0 {
 			t.Fatalf("%s: Repair: %v, lost %v, Check said %v, %v", what, done, again, lost, err)
 		}
-		checkRepaired(t, what, o, files, want, lost)
+		checkRepaired(t, what, o, files, want, again)
 	}
 }
 
