@@ -10,7 +10,8 @@ import (
 )
 
 // Forgotten takes series out of the index that another process has taken out of the trees. It asks
-// the table, and what that still has of them stays.
+// the table, and what that still has of them stays. Of names with the same hash, which share a
+// column, the index may show another one's name until the next load of all.
 func (f *Forest) Forgotten(ctx context.Context, series []NewSeries) error {
 	if len(series) == 0 || f.o.Exclusive {
 		return nil
@@ -46,7 +47,7 @@ func (f *Forest) dropForgotten(ctx context.Context, series []NewSeries) error {
 
 // keepAbsent leaves those cells that the table does not have, and the series that lost theirs.
 func (g *forgetting) keepAbsent(ctx context.Context) error {
-	held := make([]bool, len(g.cells))
+	held, others := make([]bool, len(g.cells)), make([]*schema.Leaf, len(g.cells))
 	err := g.each(ctx, len(g.cells), func(ctx context.Context, i int) error {
 		c := &g.cells[i]
 		leaf, err := g.forest.cell(ctx, c.row(), c.leaf())
@@ -55,7 +56,9 @@ func (g *forgetting) keepAbsent(ctx context.Context) error {
 		}
 		if leaf != nil {
 			holder, err := schema.ParseLeaf(leaf.Value)
-			held[i] = err == nil && bytes.Equal(holder.TSUID, c.tsuid)
+			if held[i] = err == nil && bytes.Equal(holder.TSUID, c.tsuid); err == nil && !held[i] {
+				others[i] = &holder
+			}
 		}
 		if !held[i] {
 			beside, err := g.forest.cell(ctx, c.row(), c.also(c.tsuid))
@@ -71,8 +74,11 @@ func (g *forgetting) keepAbsent(ctx context.Context) error {
 	for i, c := range g.cells {
 		if held[i] {
 			delete(g.gone, string(c.tsuid))
-		} else {
-			absent = append(absent, c)
+			continue
+		}
+		absent = append(absent, c)
+		if others[i] != nil { // it has inherited the leaf
+			g.others = append(g.others, holding{c, *others[i]})
 		}
 	}
 	g.cells = absent
