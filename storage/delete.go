@@ -18,8 +18,8 @@ type Deletion struct {
 	// registers its series anew.
 	Whole bool
 	// Repeated means that the caller deletes the same again from time to time, as a retention does.
-	// Shared tables then have no record of the deletion: what other processes put later of what they
-	// had acknowledged before stays until the next time.
+	// Shared tables then have no record of the deletion: older points that another process puts
+	// later, or that this one replays after a kill, stay until the next time.
 	Repeated bool
 }
 

@@ -54,16 +54,11 @@ func (f *Forest) currentTrees(ctx context.Context) error {
 
 // forget is Forget of one batch.
 func (f *Forest) forget(ctx context.Context, series []NewSeries) error {
-	g := newForgetting(f, series)
-	if err := g.route(ctx); err != nil {
-		return err
-	}
-	release, err := f.holdAlone(ctx)
+	g, release, err := f.beginForgetting(ctx, series)
 	if err != nil {
 		return err
 	}
 	defer release()
-	g.look()
 	for g.pending = g.cells; len(g.pending) > 0 || g.changes == nil; {
 		if err := g.find(ctx); err != nil {
 			return err
@@ -98,15 +93,24 @@ type forgetting struct {
 	others  []holding // leaves that the index has for other series than the table
 }
 
-func newForgetting(f *Forest, series []NewSeries) *forgetting {
-	g := &forgetting{
+// beginForgetting finds where series may have leaves, and holds the forest. Without an error the
+// caller must release it.
+func (f *Forest) beginForgetting(ctx context.Context, series []NewSeries) (g *forgetting, release func(), err error) {
+	g = &forgetting{
 		forest: f, series: series,
 		gone: make(map[string]bool, len(series)), seen: make(map[string]bool, len(series)), branches: map[string]bool{},
 	}
 	for i := range series {
 		g.gone[string(series[i].TSUID)] = true
 	}
-	return g
+	if err := g.route(ctx); err != nil {
+		return nil, nil, err
+	}
+	if release, err = f.holdAlone(ctx); err != nil {
+		return nil, nil, err
+	}
+	g.look()
+	return g, release, nil
 }
 
 // A leafCell is a place where a series has a leaf, or may have one: a column of a branch's row. The

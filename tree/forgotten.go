@@ -29,16 +29,11 @@ func (f *Forest) Forgotten(ctx context.Context, series []NewSeries) error {
 
 // dropForgotten is Forgotten of one batch.
 func (f *Forest) dropForgotten(ctx context.Context, series []NewSeries) error {
-	g := newForgetting(f, series)
-	if err := g.route(ctx); err != nil {
-		return err
-	}
-	release, err := f.holdAlone(ctx)
+	g, release, err := f.beginForgetting(ctx, series)
 	if err != nil {
 		return err
 	}
 	defer release()
-	g.look()
 	if err := g.keepAbsent(ctx); err != nil {
 		return err
 	}

@@ -59,10 +59,7 @@ func (r *Registry) Note(id index.ID) bool {
 	if r.Of(id).known.Or(rowExists)&rowExists != 0 {
 		return false
 	}
-	if r.Of(id).known.And(^rowForgotten)&rowForgotten != 0 {
-		r.index.Restore(id)
-		r.forgotten.Add(-1)
-	}
+	r.Found(id)
 	if !r.exclusive { // else nothing is searched for by row keys
 		r.metrics.Store(r.index.TSUID(id)[:r.layout.MetricWidth], true)
 	}

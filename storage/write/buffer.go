@@ -337,8 +337,8 @@ func (b *buffer) roll(ctx context.Context) error {
 }
 
 // truncate cuts off the part of the log that the table has: everything before the records of the
-// head and of the appends and deletions under way. The numbers that the records there give to series are saved
-// first.
+// head and of the appends and deletions under way. The numbers that the records there give to series
+// are saved first.
 func (b *buffer) truncate(ctx context.Context) error {
 	b.mu.Lock()
 	oldest := b.log.End().Segment

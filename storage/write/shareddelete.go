@@ -22,10 +22,10 @@ import (
 // A deletion has the time of its acknowledgement, as points have, and is recorded in the journal
 // before anything is deleted. What was acknowledged until that time goes: from the table by the
 // process that deletes, from the heads of all processes when they read the journal, which they do
-// from time to time, before they put rows, and after they replayed a log. So a point that was
-// acknowledged before and is put afterwards does not come back. The rows are looked
-// at again after some seconds, for what a TSD's compaction puts that had read them before, and after
-// some minutes, for points that were on their way.
+// from time to time and before they put rows, and from logs when they are replayed. So a point that
+// was acknowledged before and is put afterwards does not come back. The rows are looked at again
+// after some seconds, for what a TSD's compaction puts that had read them before, and after some
+// minutes, for points that were on their way.
 //
 // A process that ends in the middle finishes when it, or another one, finds its lease expired.
 type sharedDeleter struct {
@@ -106,8 +106,7 @@ func (s *sharedDeleter) deleteUnrecorded(ctx context.Context, d Deletion) (Delet
 	if s.buffer != nil {
 		s.cutAlone(&d, until)
 	}
-	r := s.removal(&journal.Entry{Deletion: schema.Deletion{Until: until}}, &d, true)
-	r.shared.renew = func(context.Context) error { return nil }
+	r := s.unrecorded(&d, until, true)
 	err := r.all(ctx, d.IDs)
 	return Deleted{Rows: r.rows}, errors.Join(err, r.damage())
 }
@@ -205,6 +204,13 @@ func (s *sharedDeleter) removal(e *journal.Entry, d *Deletion, first bool) *remo
 		table: s.table, deletion: d, lo: schema.Base(d.Start), hi: schema.Base(d.End),
 		shared: &erasure{until: e.Until, seen: first, renew: renew, left: map[string]bool{}},
 	}
+}
+
+// unrecorded is removal for what has no lease in the journal.
+func (s *sharedDeleter) unrecorded(d *Deletion, until int64, first bool) *removal {
+	r := s.removal(&journal.Entry{Deletion: schema.Deletion{Until: until}}, d, first)
+	r.shared.renew = func(context.Context) error { return nil }
+	return r
 }
 
 // forgetUnused deletes series that have no points.

@@ -331,9 +331,7 @@ func (s *sharedDeleter) repeat(ctx context.Context) error {
 	s.again = nil
 	s.learning.Unlock()
 	for i, d := range again {
-		r := s.removal(&journal.Entry{Deletion: schema.Deletion{Until: d.until}}, &d, false)
-		r.shared.renew = func(context.Context) error { return nil }
-		if err := r.all(ctx, d.IDs); err != nil {
+		if err := s.unrecorded(&d, d.until, false).all(ctx, d.IDs); err != nil {
 			s.repeatLater(again[i:])
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -156,9 +155,8 @@ func (r *removal) eraseRow(w *tableAppend, rowKey []byte, past *kv.History) {
 		e.rows = append(e.rows, kv.Mutation{Key: rowKey, DeleteRow: true})
 		return
 	}
-	begin := int64(key.Base) * 1000
-	from, to := max(r.deletion.Start-begin, 0), min(r.deletion.End-begin, math.MaxUint32)
-	change := w.reconciler.Erase(rowKey, past, row.Erasure{From: uint32(from), To: uint32(to), Until: e.until}, w.table.stamps.now())
+	from, to := r.offsets(key.Base)
+	change := w.reconciler.Erase(rowKey, past, row.Erasure{From: from, To: to, Until: e.until}, w.table.stamps.now())
 	if len(w.reconciler.Broken) > 0 {
 		r.broken = append(r.broken, rowKey)
 	}

@@ -224,6 +224,12 @@ func (r *removal) scan(ctx context.Context, g metricGroup, lo, hi uint32) iter.S
 	}
 }
 
+// offsets returns the first and the last offset in a row that the deletion has.
+func (r *removal) offsets(base uint32) (from, to uint32) {
+	begin := int64(base) * 1000
+	return uint32(max(r.deletion.Start-begin, 0)), uint32(min(r.deletion.End-begin, math.MaxUint32))
+}
+
 // covers reports whether the deletion has the whole hour of a row.
 func (r *removal) covers(base uint32) bool {
 	begin := int64(base) * 1000
@@ -281,9 +287,8 @@ func (r *removal) change(h kv.Row) {
 		r.broken = append(r.broken, h.Key)
 		return
 	}
-	begin := int64(key.Base) * 1000
-	from, to := max(r.deletion.Start-begin, 0), min(r.deletion.End-begin, math.MaxUint32)
-	if m, ok := r.content.Remove(h.Key, h.Cells, uint32(from), uint32(to)); ok {
+	from, to := r.offsets(key.Base)
+	if m, ok := r.content.Remove(h.Key, h.Cells, from, to); ok {
 		r.changes = append(r.changes, m)
 	}
 }

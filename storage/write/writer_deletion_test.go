@@ -629,7 +629,7 @@ func TestHeadsFollowDeletions(t *testing.T) {
 }
 
 // TestDeletionIsTakenOver: a process that ends in the middle of a deletion leaves it to another one,
-// as soon as its lease has expired and not before.
+// as soon as its lease has expired.
 func TestDeletionIsTakenOver(t *testing.T) {
 	taken := 0
 	for nth := 1; ; nth++ {
