@@ -56,14 +56,8 @@ func TestForgottenElsewhere(t *testing.T) {
 		}
 		same := func(when string) {
 			t.Helper()
-			got, err := ours.Find(t.Context(), "**", FindOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, err := newForest(t, db, false).Find(t.Context(), "**", FindOptions{})
-			if diff := cmp.Diff(printNodes(want), printNodes(got)); err != nil || diff != "" {
-				t.Errorf("series %d %s: (-a new process +this one)%v\n%s", n+1, when, err, diff)
-			}
+			t.Logf("series %d %s", n+1, when)
+			samePaths(t, db, ours)
 		}
 		same("observed")
 		if err := theirs.Forget(t.Context(), series[n:n+1]); err != nil {
@@ -81,6 +75,66 @@ func TestForgottenElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		same("followed once more")
+	}
+}
+
+// Another process gives the column of a forgotten series to a series whose name has the same hash.
+// A refresh shows it under its own name.
+func TestRefreshShowsNewName(t *testing.T) {
+	db := kv.NewShared(forgetTables()...)
+	forgetTrees(t, db)
+	ours, theirs := newForest(t, db, false), newForest(t, db, false)
+	series := []NewSeries{numbered(1, "a.Aa"), numbered(2, "a.BB")}
+	if err := ours.Observe(t.Context(), series[:1]); err != nil {
+		t.Fatal(err)
+	}
+	if err := theirs.Forget(t.Context(), series[:1]); err != nil {
+		t.Fatal(err)
+	}
+	if err := theirs.Observe(t.Context(), series[1:]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ours.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	samePaths(t, db, ours)
+}
+
+// A column has a leaf of another name than the index of the process that forgets the leaf's series.
+// A series that shared the earlier name does not inherit the leaf under the later one.
+func TestHeirKeepsName(t *testing.T) {
+	db := kv.NewShared(forgetTables()...)
+	forgetTrees(t, db)
+	ours, theirs := newForest(t, db, false), newForest(t, db, false)
+	holder, sharer, later := numbered(1, "a.BB"), numbered(2, "a.BB"), numbered(3, "a.Aa")
+	for _, step := range []struct {
+		do     func(context.Context, []NewSeries) error
+		series NewSeries
+	}{
+		{theirs.Observe, holder}, {ours.Observe, holder}, {ours.Observe, sharer},
+		{theirs.Forget, holder}, // it does not know who shares the leaf
+		{theirs.Observe, later}, {ours.Forget, later},
+	} {
+		if err := step.do(t.Context(), []NewSeries{step.series}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	nodes, err := newForest(t, db, false).Find(t.Context(), "a.*", FindOptions{Trees: []uint16{1}})
+	if want := "a.BB 000001000001000002\n"; err != nil || printNodes(nodes) != want {
+		t.Errorf("found %q, %v; want %q", printNodes(nodes), err, want)
+	}
+}
+
+// samePaths compares a forest with one that loads the table.
+func samePaths(t *testing.T, db kv.KV, f *Forest) {
+	t.Helper()
+	got, err := f.Find(t.Context(), "**", FindOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := newForest(t, db, false).Find(t.Context(), "**", FindOptions{})
+	if diff := cmp.Diff(printNodes(want), printNodes(got)); err != nil || diff != "" {
+		t.Errorf("(-a new process +this one)%v\n%s", err, diff)
 	}
 }
 

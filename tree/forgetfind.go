@@ -84,8 +84,9 @@ func (g *forgetting) findInIndex(ctx context.Context) error {
 			continue
 		}
 		passed[column] = true
-		if heir := g.index.heir(c, g.gone); heir != nil {
-			if err := g.inherit(ctx, c, heir); err != nil {
+		name := g.index.leafName(c)
+		if heir := g.index.heir(c, name, g.gone); heir != nil {
+			if err := g.inherit(ctx, c, name, heir); err != nil {
 				return err
 			}
 		} else if leaf {
@@ -95,10 +96,10 @@ func (g *forgetting) findInIndex(ctx context.Context) error {
 	return nil
 }
 
-// inherit puts the leaf of a series that shared it.
-func (g *forgetting) inherit(ctx context.Context, c leafCell, heir []byte) error {
+// inherit puts the leaf of a series that shared it under a name.
+func (g *forgetting) inherit(ctx context.Context, c leafCell, name string, heir []byte) error {
 	leaf := schema.Leaf{DisplayName: c.name, TSUID: heir}
-	if c.name == "" {
+	if c.name == "" || g.index.shown(c.name) != name {
 		beside, err := g.forest.cell(ctx, c.row(), c.also(heir))
 		if err != nil {
 			return err
@@ -213,7 +214,7 @@ func (g *forgetting) findCells(ctx context.Context) error {
 		if err != nil || !bytes.Equal(holder.TSUID, c.tsuid) {
 			continue
 		}
-		if g.index.heir(c, g.gone) != nil {
+		if g.index.heir(c, g.index.shown(holder.DisplayName), g.gone) != nil {
 			g.heirs = append(g.heirs, inheritance{cell: c, old: leaves[i].Value, leaf: schema.Leaf{DisplayName: holder.DisplayName}})
 		} else {
 			g.changes.remove(c.row(), leaves[i].Qualifier, leaves[i].Time)

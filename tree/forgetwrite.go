@@ -41,7 +41,7 @@ const noColumn = "tsdbridge.clock"
 func (g *forgetting) settleHeir(ctx context.Context, h *inheritance) error {
 	dead := maps.Clone(g.gone)
 	for h.done = true; ; {
-		tsuid := g.index.heir(h.cell, dead)
+		tsuid := g.index.heir(h.cell, g.index.shown(h.leaf.DisplayName), dead)
 		if tsuid == nil {
 			h.leaf.TSUID = nil
 			return g.removeLeaf(ctx, h)
@@ -50,8 +50,8 @@ func (g *forgetting) settleHeir(ctx context.Context, h *inheritance) error {
 		if err != nil {
 			return err
 		}
-		if beside == nil { // another process has forgotten it
-			dead[string(tsuid)] = true
+		if beside == nil || leafNamed(beside.Value) != h.leaf.DisplayName {
+			dead[string(tsuid)] = true // another process has forgotten it
 			continue
 		}
 		h.leaf.TSUID = tsuid
@@ -61,6 +61,15 @@ func (g *forgetting) settleHeir(ctx context.Context, h *inheritance) error {
 		}
 		dead[string(tsuid)] = true
 	}
+}
+
+// leafNamed returns the name of a leaf's document, "" if it cannot be read.
+func leafNamed(value []byte) string {
+	leaf, err := schema.ParseLeaf(value)
+	if err != nil {
+		return ""
+	}
+	return leaf.DisplayName
 }
 
 // removeLeaf deletes the leaf of a column if it is what it was.

@@ -10,8 +10,7 @@ import (
 )
 
 // Forgotten takes series out of the index that another process has taken out of the trees. It asks
-// the table, and what that still has of them stays. Of names with the same hash, which share a
-// column, the index may show another one's name until the next load of all.
+// the table, and what that still has of them stays.
 func (f *Forest) Forgotten(ctx context.Context, series []NewSeries) error {
 	if len(series) == 0 || f.o.Exclusive {
 		return nil

@@ -194,10 +194,11 @@ func (x *Index) addLeafTo(tree uint16, branch, hash uint32, leaf schema.Leaf) er
 }
 
 func (x *Index) addLeaf(tree uint16, at cellID, leaf schema.Leaf) error {
-	if id, ok := x.leaves[at]; ok && bytes.Equal(x.at(x.entries[id].tsuid), leaf.TSUID) {
-		return nil
-	} else if ok {
-		return x.replaceLeaf(tree, id, leaf)
+	if id, ok := x.leaves[at]; ok {
+		if string(x.at(x.entries[id].name)) == leaf.DisplayName {
+			return x.replaceLeaf(tree, id, leaf.TSUID)
+		}
+		x.removeHolder(at, id)
 	}
 	id, err := x.add(at.parent, leaf.DisplayName, leaf.TSUID)
 	if err != nil {
@@ -209,10 +210,12 @@ func (x *Index) addLeaf(tree uint16, at cellID, leaf schema.Leaf) error {
 	return nil
 }
 
-// replaceLeaf gives a leaf that was written again its series. Its name stays: no writer writes
-// another one of the same hash there.
-func (x *Index) replaceLeaf(tree uint16, id uint32, leaf schema.Leaf) error {
-	place, err := x.store(leaf.TSUID)
+// replaceLeaf gives a leaf that was written again under its name its series.
+func (x *Index) replaceLeaf(tree uint16, id uint32, tsuid []byte) error {
+	if bytes.Equal(x.at(x.entries[id].tsuid), tsuid) {
+		return nil
+	}
+	place, err := x.store(tsuid)
 	if err != nil {
 		return err
 	}

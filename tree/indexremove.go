@@ -175,9 +175,22 @@ func (x *Index) living(branch uint32) (found bool) {
 	return found
 }
 
-// heir returns the series that inherits a leaf: the first that shares it and is not in gone. nil
-// without one.
-func (x *Index) heir(c leafCell, gone map[string]bool) (tsuid []byte) {
+// leafName returns the name under which the leaf of a column is shown, that of the cell without
+// a leaf.
+func (x *Index) leafName(c leafCell) string {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if branch, ok := x.branchOf(c.key); ok {
+		if id, ok := x.leaves[cellID{branch, c.hash}]; ok {
+			return string(x.at(x.entries[id].name))
+		}
+	}
+	return x.shown(c.name)
+}
+
+// heir returns the series that inherits the leaf of a name: the first that shares it and is not in
+// gone. nil without one.
+func (x *Index) heir(c leafCell, name string, gone map[string]bool) (tsuid []byte) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	branch, ok := x.branchOf(c.key)
@@ -185,10 +198,6 @@ func (x *Index) heir(c leafCell, gone map[string]bool) (tsuid []byte) {
 		return nil
 	}
 	at := cellID{branch, c.hash}
-	name := x.shown(c.name)
-	if id, ok := x.leaves[at]; ok {
-		name = string(x.at(x.entries[id].name))
-	}
 	x.named(branch, name, false, func(id uint32) bool {
 		other := x.at(x.entries[id].tsuid)
 		if have, also := x.also[newAlsoID(at, other)]; also && have == id && !gone[string(other)] {
