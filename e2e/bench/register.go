@@ -63,6 +63,9 @@ type registration struct {
 
 // measure sends one sample of each of many series to empty servers, and then a few more of each.
 func (w registers) measure(ctx context.Context, r *report) error {
+	if err := pause(ctx, untilHourIsOpen(time.Now())); err != nil {
+		return err
+	}
 	corpora := firstAndFurther(r.scaled(w.series), w.format)
 	all := map[string][]registration{}
 	programs := r.registering(w)
@@ -85,14 +88,38 @@ func (w registers) measure(ctx context.Context, r *report) error {
 	return nil
 }
 
+// further is how many samples of each series follow the first one.
+const further = 3
+
+// untilHourIsOpen returns how long to wait until all samples are of the current hour and the hour
+// does not end before they are stored. A series with samples of two hours has two rows in memory,
+// some 110 to 160 B more, until the row of the earlier hour has been written to the table.
+func untilHourIsOpen(now time.Time) time.Duration {
+	const (
+		begin = 3 * time.Minute // the samples are of two minutes
+		last  = 2 * time.Minute
+	)
+	switch since := now.Sub(now.Truncate(time.Hour)); {
+	case since < begin:
+		return begin - since
+	case since > time.Hour-last:
+		return time.Hour + begin - since
+	}
+	return 0
+}
+
 // firstAndFurther returns the first sample of each of many series, and three more of each.
 func firstAndFurther(series int, format load.Format) []*load.Corpus {
-	const further = 3 // steps
-	now := end()
-	step := 15 * time.Second
-	first := load.Shape{Seed: 1, Series: series, Steps: 1, Interval: step, End: now.Add(-further * step)}
-	then := load.Shape{Seed: 1, Series: series, Steps: further, Interval: step, End: now}
+	first, then := registrationShapes(series, end())
 	return []*load.Corpus{load.Encode(first, format, connections, 2000), load.Encode(then, format, connections, 2000)}
+}
+
+// registrationShapes returns the first samples of series and the further ones, until end.
+func registrationShapes(series int, end time.Time) (first, then load.Shape) {
+	const step = 15 * time.Second
+	first = load.Shape{Seed: 1, Series: series, Steps: 1, Interval: step, End: end.Add(-further * step)}
+	then = load.Shape{Seed: 1, Series: series, Steps: further, Interval: step, End: end}
+	return first, then
 }
 
 // registering returns tsdbridge and the installed peers that take a format.
@@ -134,7 +161,7 @@ func register(ctx context.Context, p program, corpora []*load.Corpus) (r registr
 		return r, err
 	}
 	r.further, r.rss = float64(corpora[1].Samples)/took.Seconds(), s.usage().rss
-	if err := rest(ctx); err != nil {
+	if err := pause(ctx, restTime); err != nil {
 		return r, err
 	}
 	r.rested = s.usage().rss
@@ -149,13 +176,15 @@ func register(ctx context.Context, p program, corpora []*load.Corpus) (r registr
 	return r, nil
 }
 
-// rest waits until a server has had time to return memory that it does not need.
-func rest(ctx context.Context) error {
-	const pause = 15 * time.Second
+// restTime is how long a server has to return memory that it does not need.
+const restTime = 15 * time.Second
+
+// pause waits.
+func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(pause):
+	case <-time.After(d):
 		return nil
 	}
 }

@@ -67,7 +67,9 @@ type writes struct {
 
 // end returns the time when the data of a benchmark ends: a moment ago, because servers refuse
 // samples that are too old or too new.
-func end() time.Time { return time.Now().Truncate(15 * time.Second).Add(-time.Minute) }
+func end() time.Time { return endAt(time.Now()) }
+
+func endAt(now time.Time) time.Time { return now.Truncate(15 * time.Second).Add(-time.Minute) }
 
 func (w writes) measure(ctx context.Context, r *report) error {
 	shape := load.Shape{Seed: 1, Series: 10_000, Steps: r.scaled(w.steps), Interval: 15 * time.Second, End: end()}
