@@ -111,9 +111,12 @@ func TestHeirKeepsName(t *testing.T) {
 		do     func(context.Context, []NewSeries) error
 		series NewSeries
 	}{
-		{theirs.Observe, holder}, {ours.Observe, holder}, {ours.Observe, sharer},
+		{theirs.Observe, holder},
+		{ours.Observe, holder},
+		{ours.Observe, sharer},
 		{theirs.Forget, holder}, // it does not know who shares the leaf
-		{theirs.Observe, later}, {ours.Forget, later},
+		{theirs.Observe, later},
+		{ours.Forget, later},
 	} {
 		if err := step.do(t.Context(), []NewSeries{step.series}); err != nil {
 			t.Fatal(err)

@@ -133,10 +133,13 @@ func (b *buffer) recover(ctx context.Context, d *deleter, filter *replayFilter) 
 		}
 		points += len(batch.Refs)
 		b.metrics.replayed.Add(float64(len(batch.Refs)))
-		batch := filter.pass(&batch, acknowledged)
-		job.take(batch)
+		kept, err := filter.pass(ctx, &batch, acknowledged)
+		if err != nil {
+			return err
+		}
+		job.take(kept)
 		if b.mixed {
-			b.marks.note(batch, b.numbers.index.Len(), at.Segment)
+			b.marks.note(kept, b.numbers.index.Len(), at.Segment)
 		}
 		b.keep(&job.batch, at.Segment, acknowledged)
 		records++

@@ -82,15 +82,14 @@ func (f *Flusher) replay(ctx context.Context) error {
 	if f.shared == nil {
 		return f.buffer.recover(ctx, f.deleter, nil)
 	}
-	filter := f.shared.newReplayFilter(ctx)
-	if filter == nil {
-		return ctx.Err()
+	filter, err := f.shared.newReplayFilter(ctx)
+	if err != nil {
+		return err
 	}
 	if err := f.buffer.recover(ctx, f.deleter, filter); err != nil {
 		return err
 	}
-	f.shared.table.stamps.see(filter.until + 1) // what is acknowledged from now on is later
-	f.shared.repeatLater(filter.repeat())
+	f.shared.replayed(filter)
 	return nil
 }
 
