@@ -118,6 +118,15 @@ func parseCells(dst []cell, b []byte, n int) (cells []cell, rest []byte, err err
 	return cells, b, nil
 }
 
+// appendStored appends cells in the memory of the answer that contains them.
+func appendStored(dst []kv.StoredCell, cells []cell) []kv.StoredCell {
+	for i := range cells {
+		c := &cells[i]
+		dst = append(dst, kv.StoredCell{Qualifier: c.qualifier, Value: c.value, Time: c.time})
+	}
+	return dst
+}
+
 // copyCells copies cells out of an answer, so that keeping one of them does not keep the megabytes
 // of the answer.
 func copyCells(cells []cell) []kv.Cell {

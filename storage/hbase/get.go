@@ -22,6 +22,29 @@ func (e *Engine) Get(ctx context.Context, table, family string, keys [][]byte) (
 	return rows, nil
 }
 
+// GetStored implements kv.Versioned. It shows rows in the memory of HBase's answers, after all of
+// them have arrived.
+func (e *Engine) GetStored(
+	ctx context.Context, table, family string, keys [][]byte, _ bool, visit func(i int, cells []kv.StoredCell) error,
+) error {
+	rows := make([][]cell, len(keys))
+	r := reading{operation: opGet, table: table, keys: keys, tail: getTail(family)}
+	if err := e.read(ctx, r, func(i int, cells []cell) { rows[i] = cells }); err != nil {
+		return err
+	}
+	var stored []kv.StoredCell
+	for i, cells := range rows {
+		if len(cells) == 0 {
+			continue
+		}
+		stored = appendStored(stored[:0], cells)
+		if err := visit(i, stored); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // History implements kv.Versioned. It asks as Get does, for all that HBase holds of the rows, and
 // decides itself which cells are read: HBase's answer does not contain that.
 func (e *Engine) History(ctx context.Context, table, family string, keys [][]byte) ([]kv.History, error) {
@@ -44,8 +67,8 @@ type reading struct {
 	tail             []byte // the part of each Get after its row key
 }
 
-// read hands the cells of the i-th key to done, of different keys at the same time. They are valid
-// until done returns.
+// read hands the cells of the i-th key to done, of different keys at the same time. The cells are in
+// the memory of an answer, which they keep.
 func (e *Engine) read(ctx context.Context, r reading, done func(i int, cells []cell)) error {
 	order := make([]int, 0, len(r.keys))
 	for i, key := range r.keys {

@@ -53,9 +53,10 @@ func (m *multi) answers(response []byte) ([]answer, error) {
 // taking is the state of answers: what is known of each action, and the cells that no result has
 // claimed yet.
 type taking struct {
-	multi *multi
-	out   []answer
-	cells []byte
+	multi  *multi
+	out    []answer
+	cells  []byte
+	memory []cell // of the next rows
 }
 
 // group takes a RegionActionResult. The server may refuse the group as a whole.
@@ -134,9 +135,26 @@ func (t *taking) take(a *answer, result []byte) error {
 	if f.err != nil || cells <= 0 {
 		return f.err
 	}
+	if a.cells == nil {
+		a.cells = t.room(cells)
+	}
 	var err error
 	a.cells, t.cells, err = parseCells(a.cells, t.cells, cells)
 	return err
+}
+
+// cellsAtOnce is for how many cells memory is taken at once, if there may be so many.
+const cellsAtOnce = 256
+
+// room returns memory for n cells of a row.
+func (t *taking) room(n int) []cell {
+	n = min(n, len(t.cells)/minCell)
+	if cap(t.memory)-len(t.memory) < n {
+		t.memory = make([]cell, 0, max(n, min(cellsAtOnce, len(t.cells)/minCell)))
+	}
+	at := len(t.memory)
+	t.memory = t.memory[:at+n]
+	return t.memory[at : at : at+n]
 }
 
 // parseException reads a NameBytesPair: the class and the stack trace.

@@ -32,11 +32,7 @@ func (e *Engine) ScanStored(ctx context.Context, s kv.Scan, visit func(key []byt
 	var refused error
 	var cells []kv.StoredCell
 	err = e.readAhead(ctx, sc, func(row viewedRow) bool {
-		cells = cells[:0]
-		for i := range row.cells {
-			c := &row.cells[i]
-			cells = append(cells, kv.StoredCell{Qualifier: c.qualifier, Value: c.value, Time: c.time})
-		}
+		cells = appendStored(cells[:0], row.cells)
 		refused = visit(row.key, cells)
 		return refused == nil
 	})
@@ -47,13 +43,6 @@ func (e *Engine) ScanStored(ctx context.Context, s kv.Scan, visit func(key []byt
 		return e.explain(ctx, opScan, s.Table, err, e.o.ScanTimeout)
 	}
 	return nil
-}
-
-// GetStored implements kv.Versioned.
-func (e *Engine) GetStored(
-	ctx context.Context, table, family string, keys [][]byte, near bool, visit func(i int, cells []kv.StoredCell) error,
-) error {
-	return kv.CellViewer{KV: e}.GetStored(ctx, table, family, keys, near, visit)
 }
 
 // readAhead passes the rows on until there are no more, or enough, or the caller stops. When it has
