@@ -59,6 +59,7 @@ type Catalog struct {
 	days     *Days
 	cover    coverage
 	foreign  foreignMetrics
+	unused   unusedKeys
 	renames  renames
 	metrics  *metrics
 }

@@ -17,12 +17,17 @@ func (cat *Catalog) Find(ctx context.Context, filters []series.Filter, start, en
 	if err := cat.o.Ready(); err != nil {
 		return nil, err
 	}
-	f := finder{catalog: cat, passes: cat.days.overlap(start, end)}
-	if err := f.resolve(ctx, filters); err != nil {
+	f, err := cat.newFinder(ctx, filters, start, end)
+	if err != nil {
 		return nil, err
 	}
 	if !f.nothing {
-		if err := cat.discover(ctx, &f, start, end); err != nil {
+		if err := cat.discover(ctx, f, start, end); err != nil {
+			return nil, err
+		}
+	}
+	if f.skipped && f.keys != cat.index.Keys() { // a skipped key may be among the new ones
+		if f, err = cat.newFinder(ctx, filters, start, end); err != nil {
 			return nil, err
 		}
 	}
@@ -44,6 +49,26 @@ type finder struct {
 	matches    []match             // filters whose values must be looked at by name
 	nothing    bool                // a name that must be there is unknown
 	passes     func(index.ID) bool // may have points in the requested time; nil: all may
+	keys       int                 // of the index, before the names were looked up
+	asks       bool                // looks up every name
+	skipped    bool                // did not look up names that are known to be unused
+}
+
+// newFinder resolves filters. It skips unused names only where all series are found by the index:
+// rows that are searched by their keys may have tag keys that the index lacks.
+func (cat *Catalog) newFinder(ctx context.Context, filters []series.Filter, start, end int64) (*finder, error) {
+	f := &finder{catalog: cat, passes: cat.days.overlap(start, end), keys: cat.index.Keys()}
+	if err := f.resolve(ctx, filters); err != nil || !f.skipped || f.registered() {
+		return f, err
+	}
+	f = &finder{catalog: cat, passes: f.passes, keys: f.keys, asks: true}
+	return f, f.resolve(ctx, filters)
+}
+
+// registered reports whether every metric of the filters has series in tsdb-meta.
+func (f *finder) registered() bool {
+	unknown := func(metric string) bool { return !f.catalog.registry.hasMetric(metric) }
+	return f.metrics != nil && !slices.ContainsFunc(f.metrics, unknown)
 }
 
 // match is a filter with a function on names: condition i gets its values when the candidates are
@@ -107,7 +132,7 @@ func (f *finder) resolveTag(ctx context.Context, filter series.Filter) error {
 	if c.Keys, err = s.lookup(ctx, schema.Tagk, filter.Keys); err != nil {
 		return err
 	}
-	if c.Or, err = s.lookup(ctx, schema.Tagk, filter.Or); err != nil {
+	if c.Or, err = f.lookupOthers(ctx, filter.Or); err != nil {
 		return err
 	}
 	switch {
@@ -131,6 +156,22 @@ func (f *finder) resolveTag(ctx context.Context, filter series.Filter) error {
 	}
 	f.conditions = append(f.conditions, c)
 	return nil
+}
+
+// lookupOthers is lookup for tag keys that few series have: those that are known to be unused are
+// not looked up again.
+func (f *finder) lookupOthers(ctx context.Context, names []string) ([]string, error) {
+	s := f.catalog
+	now := s.o.Now()
+	if !f.asks && len(names) > 0 && s.unused.has(names, f.keys, now) {
+		f.skipped = true
+		return nil, nil
+	}
+	uids, err := s.lookup(ctx, schema.Tagk, names)
+	if err == nil && len(uids) == 0 {
+		s.unused.add(names, f.keys, now.Add(s.o.IndexRefresh))
+	}
+	return uids, err
 }
 
 // find evaluates the conditions against the index.

@@ -213,16 +213,7 @@ func TestFindWithoutMeta(t *testing.T) {
 				if keepMeta {
 					return
 				}
-				var gone []kv.Mutation
-				for row, err := range db.Scan(t.Context(), kv.Scan{Table: "tsdb-meta", Family: "name"}) {
-					if err != nil {
-						t.Fatal(err)
-					}
-					gone = append(gone, kv.Mutation{Key: row.Key, DeleteRow: true})
-				}
-				if err := db.Apply(t.Context(), "tsdb-meta", "name", gone); err != nil {
-					t.Fatal(err)
-				}
+				deleteMeta(t, db)
 			}
 			const hour = 1356998400000
 			a, b, late := storetest.Series("foreign", "host", "a"), storetest.Series("foreign", "host", "b"), storetest.Series("foreign", "host", "late")

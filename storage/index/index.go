@@ -163,6 +163,13 @@ func (x *Index) Metrics(passes func(ID) bool) []string {
 	return x.metrics.uids(x.layout.MetricWidth, passes)
 }
 
+// Keys returns how many tag keys the series have, those of removed series included.
+func (x *Index) Keys() int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return len(x.tags)
+}
+
 // TagKeys returns the UIDs of all tag keys of series that pass (nil: all do), ascending.
 func (x *Index) TagKeys(passes func(ID) bool) []string {
 	x.mu.RLock()
