@@ -22,9 +22,10 @@ func (s *Reader) SelectParts(ctx context.Context, q series.Query, worker func() 
 	}
 	r.account = budget.From(ctx)
 	defer r.end()
-	cores := max(1, min(runtime.GOMAXPROCS(0), (len(q.Refs)+fewestPart-1)/fewestPart))
+	fewest := r.fewestPart()
+	cores := max(1, min(runtime.GOMAXPROCS(0), (len(q.Refs)+fewest-1)/fewest))
 	r.readers = max(1, r.readers/cores)
-	p := &partRead{selection: r, partition: newPartition(len(q.Refs), r.perSeries, q.PartSeries, cores)}
+	p := &partRead{selection: r, partition: newPartition(r, cores)}
 	workers := make([]series.PartWorker, cores)
 	for i := range workers {
 		workers[i] = worker()

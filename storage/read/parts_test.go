@@ -124,3 +124,19 @@ func TestSelectPartsOfNothing(t *testing.T) {
 		}
 	}
 }
+
+// Rows of a cluster that one request can ask for are not asked for by several.
+func TestSelectPartsAsksOnce(t *testing.T) {
+	for _, c := range []struct {
+		series, hours int
+		want          int64 // requests at most
+	}{{100, 1, 1}, {60, 2, 1}, {128, 1, 1}, {400, 1, 4}, {300, 5, 12}} {
+		db := newCluster(favourites["rows"])
+		s, refs := wide(t, db, c.series, c.hours, 0, 0)
+		q := storage.Query{Refs: refs, Start: t0, End: t0 + int64(c.hours)*3600_000 - 1, Samples: true}
+		points, err := readParts(t.Context(), s, q)
+		if gets := db.gets.Load(); err != nil || points != c.series*c.hours || gets > c.want {
+			t.Errorf("%d series of %d hours: %d points, %v, %d requests, want at most %d", c.series, c.hours, points, err, gets, c.want)
+		}
+	}
+}

@@ -24,6 +24,7 @@ type cluster struct {
 	*kv.Shared
 	costs kv.Costs
 	rows  atomic.Int64 // of points, asked for or gone over
+	gets  atomic.Int64 // requests for rows of points
 	fail  atomic.Int64 // rows until a failure; below 0: never
 	err   error
 }
@@ -61,6 +62,7 @@ func (c *cluster) GetStored(
 	ctx context.Context, table, family string, keys [][]byte, near bool, visit func(i int, cells []kv.StoredCell) error,
 ) error {
 	if table == "tsdb" {
+		c.gets.Add(1)
 		if err := c.see(len(keys)); err != nil {
 			return err
 		}
