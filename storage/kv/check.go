@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"unsafe"
 )
 
 // MaxKeyLength is the longest row key in bytes (HBase's HConstants.MAX_ROW_LENGTH).
@@ -88,12 +89,14 @@ func firstTwice(n int, at func(int) []byte) []byte {
 	if i >= n {
 		return nil
 	}
-	seen := make(map[string]struct{}, n)
+	seen := make(map[string]struct{}, n) // of the callers' bytes, which nobody changes meanwhile
 	for i := range n {
-		if _, ok := seen[string(at(i))]; ok {
-			return append([]byte{}, at(i)...)
+		b := at(i)
+		key := unsafe.String(unsafe.SliceData(b), len(b))
+		if _, ok := seen[key]; ok {
+			return append([]byte{}, b...)
 		}
-		seen[string(at(i))] = struct{}{}
+		seen[key] = struct{}{}
 	}
 	return nil
 }

@@ -143,7 +143,15 @@ func ParseRuleQualifier(q []byte) (level, order int, ok bool) {
 // LeafQualifier returns the column of a leaf in the row of its branch. It contains the hash of the
 // name, not the TSUID as the manual states.
 func LeafQualifier(name string) []byte {
-	return binary.BigEndian.AppendUint32([]byte(leafPrefix), NameHash(name))
+	return AppendLeafQualifier(make([]byte, 0, LeafQualifierSize), name)
+}
+
+// LeafQualifierSize is the length of the column of a leaf, in bytes.
+const LeafQualifierSize = len(leafPrefix) + branchWidth
+
+// AppendLeafQualifier appends LeafQualifier(name).
+func AppendLeafQualifier(dst []byte, name string) []byte {
+	return binary.BigEndian.AppendUint32(append(dst, leafPrefix...), NameHash(name))
 }
 
 // ParseLeafQualifier gives the hash in the column of a leaf.

@@ -72,8 +72,13 @@ type Leaf struct {
 // AppendTo appends the document as OpenTSDB 2.4 Leaf.toStorageJson prints it.
 func (l Leaf) AppendTo(dst []byte) []byte {
 	dst = appendField(dst, `{"displayName":`, l.DisplayName)
-	dst = appendField(dst, `,"tsuid":`, FormatTSUID(l.TSUID))
-	return append(dst, '}')
+	dst = appendHex(append(dst, `,"tsuid":"`...), l.TSUID)
+	return append(dst, `"}`...)
+}
+
+// MaxSize bounds the length of the document of a name that needs no escapes.
+func (l Leaf) MaxSize() int {
+	return len(`{"displayName":"","tsuid":""}`) + len(l.DisplayName) + 2*len(l.TSUID)
 }
 
 // ParseLeaf reads a stored document.

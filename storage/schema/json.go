@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // The documents are printed here and not by encoding/json, since a TSD compares them byte for byte
@@ -23,6 +24,9 @@ func appendField(dst []byte, name, value string) []byte {
 // below a blank, nothing else. What is not UTF-8 becomes U+FFFD.
 func appendString(dst []byte, s string) []byte {
 	const hex = "0123456789ABCDEF"
+	if needsNoEscape(s) {
+		return append(append(append(dst, '"'), s...), '"')
+	}
 	dst = append(dst, '"')
 	for _, c := range []byte(strings.ToValidUTF8(s, "\uFFFD")) {
 		short := strings.IndexByte("\b\t\n\f\r\"\\", c)
@@ -36,6 +40,16 @@ func appendString(dst []byte, s string) []byte {
 		}
 	}
 	return append(dst, '"')
+}
+
+// needsNoEscape reports whether a string is nothing but ASCII that stands for itself.
+func needsNoEscape(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // appendMap appends an object in the order of a Java TreeMap of strings, or null.

@@ -139,6 +139,22 @@ func editDocument(t *testing.T, d *datadriven.TestData) string {
 
 // A document that parses is printed so that it parses to the same; editing a document with its own
 // fields leaves it as it is, or as Jackson writes it.
+// A string is printed in one way, whether a character of it needs an escape or not.
+func TestLeafOfAnyCharacter(t *testing.T) {
+	for c := range rune(0x100) {
+		name := "a" + string(c) + "b"
+		leaf := Leaf{DisplayName: name, TSUID: []byte{0, 0xAB, 1}}
+		printed := leaf.AppendTo(nil)
+		var read struct{ DisplayName, TSUID string }
+		if err := json.Unmarshal(printed, &read); err != nil || read.DisplayName != name || read.TSUID != "00AB01" {
+			t.Errorf("leaf of %q is %s, read as %q, %v", name, printed, read, err)
+		}
+		if escaped := bytes.ContainsRune(printed, '\\'); escaped != (c < ' ' || c == '"' || c == '\\') {
+			t.Errorf("leaf of %q is %s", name, printed)
+		}
+	}
+}
+
 func FuzzTreeDocuments(f *testing.F) {
 	for _, s := range []string{
 		`{"name":"Test Tree","description":"My Description","notes":"Details","strictMatch":false,"created":0,"enabled":true,"storeFailures":false}`,

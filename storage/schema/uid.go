@@ -63,19 +63,22 @@ const maxNameLength = 32767
 // EncodeName gives a name as tsdb-uid holds it: one byte a character, ISO-8859-1. OpenTSDB writes a
 // question mark for what does not fit, so that names collide; here it is an error. So is U+0000:
 // the name of that one character would be MaxIDRow.
-func EncodeName(s string) ([]byte, error) {
+func EncodeName(s string) ([]byte, error) { return AppendName(make([]byte, 0, len(s)), s) }
+
+// AppendName appends EncodeName(s), which is never longer than s. After an error it returns dst.
+func AppendName(dst []byte, s string) ([]byte, error) {
 	if s == "" {
-		return nil, errors.New("empty name")
+		return dst, errors.New("empty name")
 	}
-	b := make([]byte, 0, len(s))
+	b := dst
 	for i, r := range s {
 		if r == 0 || r > 0xFF {
-			return nil, badCharacter(s, i)
+			return dst, badCharacter(s, i)
 		}
 		b = append(b, byte(r))
 	}
-	if len(b) > maxNameLength {
-		return nil, fmt.Errorf("name of %d characters: at most %d fit", len(b), maxNameLength)
+	if n := len(b) - len(dst); n > maxNameLength {
+		return dst, fmt.Errorf("name of %d characters: at most %d fit", n, maxNameLength)
 	}
 	return b, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -78,6 +79,9 @@ type newNames struct {
 	names, uids []string
 	errs        []error
 	at          map[string]int // by name
+
+	keys  [][]byte // of the forward rows, by name
+	order []int    // the names that have a key, in the order of the keys
 }
 
 // newNamesOf collects the names that have no UID; nil: all have one.
@@ -102,11 +106,36 @@ func newNamesOf(names, uids []string) *newNames {
 	return n
 }
 
+// encode makes the keys. A name that cannot be stored gets an error. Neighbours in the table are
+// cheaper to read and to insert one after the other.
+func (n *newNames) encode() {
+	size := 0
+	for _, name := range n.names {
+		size += len(name)
+	}
+	all := make([]byte, 0, size)
+	n.keys, n.order = make([][]byte, len(n.names)), make([]int, 0, len(n.names))
+	for i, name := range n.names {
+		begin := len(all)
+		var err error
+		if all, err = schema.AppendName(all, name); err != nil {
+			n.errs[i] = fmt.Errorf("%w: %w", ErrName, err)
+			continue
+		}
+		n.keys[i] = all[begin:len(all):len(all)]
+		n.order = append(n.order, i)
+	}
+	slices.SortFunc(n.order, func(a, b int) int { return bytes.Compare(n.keys[a], n.keys[b]) })
+}
+
+// isOpen reports whether a name has neither a UID nor an error.
+func (n *newNames) isOpen(i int) bool { return n.uids[i] == "" && n.errs[i] == nil }
+
 // open returns the numbers of the names that have neither a UID nor an error.
 func (n *newNames) open() []int {
 	open := make([]int, 0, len(n.names))
 	for i := range n.names {
-		if n.uids[i] == "" && n.errs[i] == nil {
+		if n.isOpen(i) {
 			open = append(open, i)
 		}
 	}
@@ -122,11 +151,7 @@ func (n *newNames) fail(err error) {
 
 // assignAll gives new names their UIDs or an error.
 func (d *Dictionary) assignAll(ctx context.Context, kind schema.Kind, n *newNames) {
-	for i, name := range n.names {
-		if _, err := schema.EncodeName(name); err != nil {
-			n.errs[i] = fmt.Errorf("%w: %w", ErrName, err)
-		}
-	}
+	n.encode()
 	// Another request, or another process, may have been faster while this one waited for its turn.
 	if err := d.lookAgain(ctx, kind, n); err != nil {
 		n.fail(err)
@@ -169,10 +194,14 @@ func (d *Dictionary) assignAll(ctx context.Context, kind schema.Kind, n *newName
 // lookAgain finds the UIDs of names that have one by now.
 func (d *Dictionary) lookAgain(ctx context.Context, kind schema.Kind, n *newNames) error {
 	width := d.layout.Width(kind)
-	for _, i := range n.open() {
-		n.uids[i], _ = d.caches[kind].forward(n.names[i], width)
+	keys, at := make([][]byte, 0, len(n.order)), make([]int, 0, len(n.order))
+	for _, i := range n.order {
+		var ok bool
+		if n.uids[i], ok = d.caches[kind].forward(n.names[i], width); !ok {
+			keys, at = append(keys, n.keys[i]), append(at, i)
+		}
 	}
-	return d.fetchForward(ctx, kind, n.names, n.uids, n.open())
+	return d.fetchKeys(ctx, kind, n.names, n.uids, keys, at)
 }
 
 // draw reserves n ids where nothing speaks against an assignment.

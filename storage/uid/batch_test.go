@@ -3,6 +3,8 @@ package uid_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -52,6 +54,21 @@ func TestAssignTogether(t *testing.T) {
 		if again[i] != uids[i] || back[i] != name {
 			t.Fatalf("%s is %x and that is %s, want %x", name, again[i], back[i], uids[i])
 		}
+	}
+}
+
+// TestAssignTogetherInOrder: names that come in no order get UIDs in the order in which they come.
+func TestAssignTogetherInOrder(t *testing.T) {
+	names := manyNames(100)
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	db := newTable()
+	uids, errs := openAlone(db).Assign(t.Context(), schema.Metric, names)
+	if errs != nil {
+		t.Fatal(errs)
+	}
+	back, err := open(db).Names(t.Context(), schema.Metric, uids)
+	if err != nil || !slices.Equal(back, names) || !slices.IsSorted(uids) {
+		t.Errorf("UIDs %x of %q are those of %q, %v", uids, names, back, err)
 	}
 }
 

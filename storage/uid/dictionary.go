@@ -90,6 +90,11 @@ func (d *Dictionary) fetchForward(ctx context.Context, kind schema.Kind, names, 
 			keys, at = append(keys, key), append(at, i)
 		}
 	}
+	return d.fetchKeys(ctx, kind, names, uids, keys, at)
+}
+
+// fetchKeys is fetchForward for the names at these places, whose keys are given.
+func (d *Dictionary) fetchKeys(ctx context.Context, kind schema.Kind, names, uids []string, keys [][]byte, at []int) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -97,8 +102,9 @@ func (d *Dictionary) fetchForward(ctx context.Context, kind schema.Kind, names, 
 	if err != nil {
 		return fmt.Errorf("read UIDs of %d names: %w", len(keys), err)
 	}
+	qualifier := kind.Qualifier()
 	for r, row := range rows {
-		uid := cell(row, kind.Qualifier())
+		uid := cell(row, qualifier)
 		if uid == nil {
 			continue
 		}
