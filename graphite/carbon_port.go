@@ -72,11 +72,11 @@ func newCarbonPort(o Options) (*carbonPort, error) {
 // seriesOf returns the series of a Graphite name taken whole. A name without an element, such as
 // "...", has none; the store refuses that.
 func seriesOf(names *translate.Translator, name string) storage.Series {
-	ls := translate.PathLabels(name)
-	if ls.IsEmpty() {
+	s, ok := names.FromAnyPath(name)
+	if !ok {
 		return storage.Series{}
 	}
-	return names.FromLabels(ls)
+	return s
 }
 
 // run takes lines until ctx ends. Until the trees are prepared, senders wait.

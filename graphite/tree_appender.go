@@ -42,12 +42,13 @@ type treeAppender struct {
 }
 
 // inverted replaces plain names by the series that trees make of them. Names that no tree takes
-// stay as they are.
-func (a treeAppender) inverted(ctx context.Context, series []storage.Series) ([]storage.Series, error) {
+// stay as they are. others are the places of the series that are not plain then.
+func (a treeAppender) inverted(ctx context.Context, series []storage.Series) (_ []storage.Series, others []int, err error) {
 	var whole, made []storage.Series
 	var at []int
 	for i, one := range series {
 		if !a.names.Plain(one) {
+			others = append(others, i)
 			continue
 		}
 		// The name as it would be found: without its empty elements.
@@ -58,25 +59,29 @@ func (a treeAppender) inverted(ctx context.Context, series []storage.Series) ([]
 		}
 	}
 	if len(whole) == 0 {
-		return series, nil
+		return series, others, nil
 	}
 	exist, err := a.catalog.Exists(ctx, whole)
 	if err != nil {
-		return nil, fmt.Errorf("look for series of whole names: %w", err)
+		return nil, nil, fmt.Errorf("look for series of whole names: %w", err)
 	}
 	series = slices.Clone(series)
 	for n, i := range at {
 		if !exist[n] {
 			series[i] = made[n]
+			if !a.names.Plain(made[n]) {
+				others = append(others, i)
+			}
 		}
 	}
-	return series, nil
+	slices.Sort(others)
+	return series, others, nil
 }
 
 // Resolve implements storage.Appender.
 func (a treeAppender) Resolve(ctx context.Context, series []storage.Series) ([]storage.Ref, []error) {
 	sent := len(series)
-	series, err := a.inverted(ctx, series)
+	series, others, err := a.inverted(ctx, series)
 	if err != nil {
 		refs, errs := make([]storage.Ref, sent), make([]error, sent)
 		for i := range errs {
@@ -87,8 +92,8 @@ func (a treeAppender) Resolve(ctx context.Context, series []storage.Series) ([]s
 	refs, errs := a.Appender.Resolve(ctx, series)
 	var known []storage.NewSeries
 	var at []int
-	for i, ref := range refs {
-		if ref != 0 && !a.names.Plain(series[i]) {
+	for _, i := range others {
+		if ref := refs[i]; ref != 0 {
 			known, at = append(known, storage.NewSeries{TSUID: a.catalog.TSUIDOf(ref), Series: series[i]}), append(at, i)
 		}
 	}

@@ -11,10 +11,33 @@ import (
 )
 
 // FromPath returns the series of a Graphite name: that of its labels.
-func (t *Translator) FromPath(path string) storage.Series { return t.FromLabels(PathLabels(path)) }
+func (t *Translator) FromPath(path string) storage.Series {
+	s, _ := t.FromAnyPath(path)
+	return s
+}
+
+// FromAnyPath is FromPath. ok is false for a name without labels.
+func (t *Translator) FromAnyPath(path string) (s storage.Series, ok bool) {
+	if isPath(path) && len(path) <= maxLabelLength { // most are, and need no labels
+		name := canonical(path)
+		return t.FromPairs([]storage.Tag{{Key: nameLabel, Value: name}}), name != ""
+	}
+	ls := PathLabels(path)
+	return t.FromLabels(ls), !ls.IsEmpty()
+}
 
 // ToPath returns the Graphite name of a series: that of its labels. It is the inverse of FromPath.
-func (t *Translator) ToPath(s storage.Series) string { return LabelsPath(t.ToLabels(s)) }
+func (t *Translator) ToPath(s storage.Series) string {
+	if name, ok := t.bare(s); ok && isOwnPath(name) {
+		return name
+	}
+	return LabelsPath(t.ToLabels(s))
+}
+
+// isOwnPath reports whether LabelsPath of a name alone is the name.
+func isOwnPath(name string) bool {
+	return name != "" && utf8.ValidString(name) && isPath(name) && isCanonical(name)
+}
 
 // PathLabels returns the labels of a Graphite name as carbon reads it (see tagged.go): the metric
 // name, and one label a tag. Sorted, distinct, none of them empty. There is no name without labels

@@ -168,6 +168,44 @@ func TestPlain(t *testing.T) {
 
 // A name that is too long for a label has no labels, and causes no panic. A name that is that long
 // only as a whole is like any other.
+// Names without tags are read and written without labels, as they would be with them.
+func TestPathsWithoutLabels(t *testing.T) {
+	elements := []string{"a", "", ".", "..", "/", "_-", "_-b", "b c", ":", "é", "\xff", "~", ";", ";k=v", "=", `{k="v"}`, "old", "__name__", "_-_/"}
+	for _, rules := range [][]Rule{nil, {{Pattern: "old.*", Mode: Compat}}} {
+		tr, err := New(rules...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, first := range elements {
+			for _, second := range elements {
+				checkPathWithoutLabels(t, tr, first+"."+second)
+				checkPathWithoutLabels(t, tr, first+second)
+			}
+		}
+	}
+}
+
+func checkPathWithoutLabels(t *testing.T, tr *Translator, path string) {
+	t.Helper()
+	ls := PathLabels(path)
+	own, ok := tr.FromAnyPath(path)
+	if want := tr.FromLabels(ls); !cmp.Equal(own, want) || ok == ls.IsEmpty() {
+		t.Errorf("FromAnyPath(%q) = %v, %v, want %v", path, own, ok, want)
+	}
+	bare := func(value string) storage.Series {
+		return storage.Series{Metric: path, Tags: []storage.Tag{{Key: bareKey, Value: value}}}
+	}
+	for _, s := range []storage.Series{own, bare(bareValue), bare("2")} {
+		ls := tr.ToLabels(s)
+		if got, want := tr.ToPath(s), LabelsPath(ls); got != want {
+			t.Errorf("ToPath(%v) = %q, want %q", s, got, want)
+		}
+		if got, want := tr.Plain(s), len(s.Tags) == 1 && s.Tags[0].Key == bareKey && IsPlain(ls); got != want {
+			t.Errorf("Plain(%v) = %v", s, got)
+		}
+	}
+}
+
 func TestPathTooLong(t *testing.T) {
 	long := strings.Repeat("x", maxLabelLength)
 	for _, tt := range []struct {
