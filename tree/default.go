@@ -83,7 +83,7 @@ func (p *observation) plain(ctx context.Context, series []NewSeries) error {
 // plainRoute returns the way to a metric under its own name. A name of nothing but dots is its own
 // leaf.
 func plainRoute(metric string) Route {
-	elements := strings.FieldsFunc(metric, func(r rune) bool { return r == '.' })
+	elements := elementsOf(metric)
 	switch len(elements) {
 	case 0:
 		return Route{Outcome: OnRoot, Leaf: metric}
@@ -92,6 +92,18 @@ func plainRoute(metric string) Route {
 	}
 	last := len(elements) - 1
 	return shallow(Route{Outcome: Stored, Branches: elements[:last], Leaf: elements[last]})
+}
+
+// elementsOf cuts a metric at its dots and leaves out what is empty.
+func elementsOf(metric string) []string {
+	elements := make([]string, 0, strings.Count(metric, ".")+1)
+	for metric != "" {
+		var element string
+		if element, metric, _ = strings.Cut(metric, "."); element != "" {
+			elements = append(elements, element)
+		}
+	}
+	return elements
 }
 
 // mostBranches is the greatest depth of a leaf. A branch's row contains its whole path, so that

@@ -39,7 +39,8 @@ func leafStep(branch []byte, name string, tsuid []byte) Step {
 }
 
 func leafValue(name string, tsuid []byte) []byte {
-	return schema.Leaf{DisplayName: name, TSUID: tsuid}.AppendTo(nil)
+	leaf := schema.Leaf{DisplayName: name, TSUID: tsuid}
+	return leaf.AppendTo(make([]byte, 0, leaf.MaxSize()))
 }
 
 // Collision returns the change of the row of collisions when another series has the leaf; ok is

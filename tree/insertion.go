@@ -20,6 +20,7 @@ type insertionRound struct {
 	parent   parentBranch    // of the insertion before
 	row      branchRow       // of the leaf that was added before
 	key      []byte          // scratch memory
+	text     []byte          // of the cells of leaves
 }
 
 // A claim is a cell that a call is writing.
@@ -31,7 +32,7 @@ type claim struct {
 
 // inserted is a series that has a leaf after a round.
 type inserted struct {
-	insertion
+	*insertion // of the observation's list as it was when the round began
 	// placed means that the index is known to have it under its names: no other process writes.
 	placed bool
 }
@@ -78,10 +79,11 @@ func (f *Forest) beginRound(p *observation) *insertionRound {
 	c := &insertionRound{forest: f, done: make(chan struct{}), cells: make([]newCell, 0, len(p.todo)), inserted: make([]inserted, 0, len(p.todo))}
 	f.index.mu.RLock()
 	defer f.index.mu.RUnlock()
-	for _, one := range p.todo {
+	for i := range p.todo {
+		one := &p.todo[i]
 		switch {
 		case !c.insert(p, one):
-			c.again = append(c.again, one)
+			c.again = append(c.again, *one)
 		case one.hasLeaf():
 			c.inserted = append(c.inserted, inserted{insertion: one})
 		}
@@ -92,22 +94,22 @@ func (f *Forest) beginRound(p *observation) *insertionRound {
 
 // insert takes the cells that a series lacks. ok is false when the series must be looked at again
 // after this round. The caller holds the locks.
-func (c *insertionRound) insert(p *observation, one insertion) (ok bool) {
-	route := one.route
+func (c *insertionRound) insert(p *observation, one *insertion) (ok bool) {
+	var branches []string
 	hasLeaf := one.hasLeaf()
-	if !hasLeaf {
-		route.Branches = nil
+	if hasLeaf {
+		branches = one.route.Branches
 	}
-	at := c.parentOf(one.tree, route.Branches)
-	if hasLeaf && at.known > len(route.Branches) {
-		holder := c.forest.index.holder(at.branch, route.Leaf)
+	at := c.parentOf(one.tree, branches)
+	if hasLeaf && at.known > len(branches) {
+		holder := c.forest.index.holder(at.branch, one.route.Leaf)
 		if holder != nil && (!p.doubted || !bytes.Equal(holder, one.tsuid)) {
-			p.collide(one, holder)
+			p.collide(*one, holder)
 			return true
 		}
 	}
-	for depth := at.known; depth <= len(route.Branches) && !at.taken; depth++ {
-		if !c.takeBranch(one.tree, at.row, route.Branches[:depth]) {
+	for depth := at.known; depth <= len(branches) && !at.taken; depth++ {
+		if !c.takeBranch(one.tree, at.row, branches[:depth]) {
 			return false // another call writes a parent branch; look again when the index has it
 		}
 	}
@@ -130,27 +132,44 @@ func (c *insertionRound) parentOf(t *Tree, names []string) *parentBranch {
 func (c *insertionRound) takeBranch(t *Tree, row []byte, names []string) (ok bool) {
 	row = row[:len(row)-schema.ChildWidth*(schema.Depth(row)-len(names))]
 	key := c.keyOf(row, schema.BranchQualifier())
-	if taken := c.forest.inflight[string(key)]; taken.round == c {
-		return true
+	taken, ok := c.forest.inflight[string(key)]
+	if ok {
+		return taken.round == c || c.waitFor(taken)
 	}
 	name := schema.RootName
 	if len(names) > 0 {
 		name = names[len(names)-1]
 	}
-	return c.take(key, newCell{tree: t, name: name, Step: Step{Row: row, Qualifier: schema.BranchQualifier()}}, func() []byte {
-		return branchValue(names)
-	})
+	c.take(key, newCell{tree: t, name: name, Step: Step{Row: row, Qualifier: schema.BranchQualifier(), Value: branchValue(names)}})
+	return true
 }
 
 // takeLeaf takes the leaf of a series. ok is false when another series of this call has it.
-func (c *insertionRound) takeLeaf(p *observation, one insertion, at *parentBranch) (ok bool) {
-	step := Step{Row: at.row, Qualifier: schema.LeafQualifier(one.route.Leaf), Leaf: one.tsuid}
-	key := c.keyOf(step.Row, step.Qualifier)
-	if taken := c.forest.inflight[string(key)]; taken.round == c {
-		return bytes.Equal(c.cells[taken.cell].Leaf, one.tsuid)
+func (c *insertionRound) takeLeaf(p *observation, one *insertion, at *parentBranch) (ok bool) {
+	c.key = schema.AppendLeafQualifier(append(c.key[:0], at.row...), one.route.Leaf)
+	if taken, ok := c.forest.inflight[string(c.key)]; ok {
+		return taken.round == c && bytes.Equal(c.cells[taken.cell].Leaf, one.tsuid) || taken.round != c && c.waitFor(taken)
 	}
-	cell := newCell{tree: one.tree, name: one.route.Leaf, Step: step, inserted: len(c.inserted), doubted: p.doubted}
-	return c.take(key, cell, func() []byte { return leafValue(one.route.Leaf, one.tsuid) })
+	qualifier, value := c.leafCell(c.key[len(at.row):], one)
+	step := Step{Row: at.row, Qualifier: qualifier, Value: value, Leaf: one.tsuid}
+	c.take(c.key, newCell{tree: one.tree, name: one.route.Leaf, Step: step, inserted: len(c.inserted), doubted: p.doubted})
+	return true
+}
+
+// textBytes is how much memory for the cells of leaves is taken at once.
+const textBytes = 16 << 10
+
+// leafCell makes the column and the value of a leaf in memory that the leaves of the round share.
+func (c *insertionRound) leafCell(qualifier []byte, one *insertion) (column, value []byte) {
+	leaf := schema.Leaf{DisplayName: one.route.Leaf, TSUID: one.tsuid}
+	if need := len(qualifier) + leaf.MaxSize(); cap(c.text)-len(c.text) < need {
+		c.text = make([]byte, 0, max(textBytes, need))
+	}
+	begin := len(c.text)
+	c.text = append(c.text, qualifier...)
+	end := len(c.text)
+	c.text = leaf.AppendTo(c.text)
+	return c.text[begin:end:end], c.text[end:len(c.text):len(c.text)]
 }
 
 // keyOf returns the key of a cell, which is valid until the next call.
@@ -159,21 +178,21 @@ func (c *insertionRound) keyOf(row, qualifier []byte) []byte {
 	return c.key
 }
 
-// take takes a cell. ok is false when another call has it. document is called only if the cell is
-// to be written.
-func (c *insertionRound) take(key []byte, cell newCell, document func() []byte) (ok bool) {
-	f := c.forest
-	if other, taken := f.inflight[string(key)]; taken {
-		if !slices.Contains(c.others, other.done) {
-			c.others = append(c.others, other.done)
-		}
-		return false
+// waitFor notes that another call has a cell that is needed. It returns false.
+func (c *insertionRound) waitFor(other claim) bool {
+	if !slices.Contains(c.others, other.done) {
+		c.others = append(c.others, other.done)
 	}
-	cell.key, cell.Value = string(key), document()
+	return false
+}
+
+// take takes a cell that no call has.
+func (c *insertionRound) take(key []byte, cell newCell) {
+	f := c.forest
+	cell.key = string(key)
 	cell.absent = f.o.Exclusive && f.complete && !f.unsure[cell.key] && !cell.doubted
 	f.inflight[cell.key] = claim{c, len(c.cells), c.done}
 	c.cells = append(c.cells, cell)
-	return true
 }
 
 // settle releases the cells, adds what was written to the index, and keeps what must be looked at
@@ -231,7 +250,7 @@ func (c *insertionRound) place(p *observation) {
 	f.index.mu.RLock()
 	defer f.index.mu.RUnlock()
 	for i := range c.inserted {
-		one := &c.inserted[i].insertion
+		one := c.inserted[i].insertion
 		if c.inserted[i].placed {
 			continue
 		}
@@ -329,18 +348,19 @@ func (p *observation) collide(one insertion, holder []byte) {
 func mutations(cells []newCell) []kv.Mutation {
 	var rows []kv.Mutation
 	at := map[string]int{}
-	for i := range cells {
-		cell := &cells[i]
-		n := len(rows) - 1
-		if n < 0 || !bytes.Equal(rows[n].Key, cell.Row) {
-			var ok bool
-			if n, ok = at[string(cell.Row)]; !ok {
-				n = len(rows)
-				at[string(cell.Row)] = n
-				rows = append(rows, kv.Mutation{Key: cell.Row})
-			}
+	puts := make([]kv.Put, 0, len(cells))
+	for begin := 0; begin < len(cells); {
+		row, from, end := cells[begin].Row, len(puts), begin
+		for ; end < len(cells) && bytes.Equal(cells[end].Row, row); end++ {
+			puts = append(puts, kv.Put{Qualifier: cells[end].Qualifier, Value: cells[end].Value})
 		}
-		rows[n].Puts = append(rows[n].Puts, kv.Put{Qualifier: cell.Qualifier, Value: cell.Value})
+		begin = end
+		if n, ok := at[string(row)]; ok {
+			rows[n].Puts = append(rows[n].Puts, puts[from:]...)
+			continue
+		}
+		at[string(row)] = len(rows)
+		rows = append(rows, kv.Mutation{Key: row, Puts: puts[from:len(puts):len(puts)]})
 	}
 	return rows
 }

@@ -42,7 +42,7 @@ func (f *Forest) observe(ctx context.Context, series []NewSeries, fresh bool) er
 	if err := f.needTrees(ctx); err != nil {
 		return err
 	}
-	p := observation{forest: f}
+	p := observation{forest: f, todo: make([]insertion, 0, len(series))}
 	if fresh {
 		p.doubted = f.register(series)
 	}

@@ -17,9 +17,8 @@ import (
 // are check-and-puts, branches from the root downwards and then leaves, as a TSD does.
 func (c *insertionRound) write(ctx context.Context) error {
 	rank := c.forest.rank
-	byRank := func(a, b newCell) int { return rank(&a) - rank(&b) }
-	if !slices.IsSortedFunc(c.cells, byRank) {
-		slices.SortStableFunc(c.cells, byRank)
+	if !c.isRanked() {
+		slices.SortStableFunc(c.cells, func(a, b newCell) int { return rank(&a) - rank(&b) })
 	}
 	for begin := 0; begin < len(c.cells); {
 		end := begin + 1
@@ -32,6 +31,16 @@ func (c *insertionRound) write(ctx context.Context) error {
 		begin = end
 	}
 	return nil
+}
+
+// isRanked reports whether the cells are in the order of writing.
+func (c *insertionRound) isRanked() bool {
+	for i := 1; i < len(c.cells); i++ {
+		if c.forest.rank(&c.cells[i]) < c.forest.rank(&c.cells[i-1]) {
+			return false
+		}
+	}
+	return true
 }
 
 // rank orders cells: those that are put at once, then the others, by depth where one is put after
