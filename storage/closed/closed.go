@@ -135,14 +135,32 @@ func (c *Compactor) look(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look for the regions of %s: %w", c.o.Data, err)
 	}
-	book, err := c.readLeases(ctx)
+	others, err := c.round(ctx, parts, c.next)
 	if err != nil {
 		return err
 	}
+	if _, err := c.round(ctx, parts, c.nextWalk); err != nil {
+		return err
+	}
+	book, err := c.readLeases(ctx)
+	if err == nil {
+		c.noteParts(parts, others, book)
+	}
+	return err
+}
+
+// A chooser returns a lease with the work that is to be done next. It is false if there is none.
+type chooser func(l schema.Lease, now time.Time) (schema.Lease, bool)
+
+// round works on each part once, and returns how many parts other processes work on.
+func (c *Compactor) round(ctx context.Context, parts []part, next chooser) (others int, err error) {
+	book, err := c.readLeases(ctx)
+	if err != nil {
+		return 0, err
+	}
 	var failed []error
-	others := 0
 	for _, p := range parts {
-		held, err := c.work(ctx, p, book.of(p))
+		held, err := c.work(ctx, p, book.of(p), next)
 		if held {
 			others++
 		}
@@ -150,10 +168,7 @@ func (c *Compactor) look(ctx context.Context) error {
 			break
 		}
 	}
-	if book, err = c.readLeases(ctx); err == nil {
-		c.noteParts(parts, others, book)
-	}
-	return errors.Join(append(failed, err)...)
+	return others, errors.Join(failed...)
 }
 
 // noteParts notes how far the parts are.

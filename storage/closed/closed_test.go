@@ -59,12 +59,24 @@ func (w *world) hours(base uint32, hours, metrics, series int) {
 // put writes single cells of a minute each.
 func (w *world) put(metric, series int, base uint32, from, to int) {
 	w.Helper()
+	w.putAt(metric, series, base, from, to, func(minute int) int64 { return int64(base)*1000 + int64(minute)*60_000 + 150 })
+}
+
+// fill writes single cells of a minute each now.
+func (w *world) fill(metric, series int, base uint32, from, to int) {
+	w.Helper()
+	w.putAt(metric, series, base, from, to, func(int) int64 { return w.clock })
+}
+
+// putAt writes single cells with the stamps of their minutes.
+func (w *world) putAt(metric, series int, base uint32, from, to int, stamp func(minute int) int64) {
+	w.Helper()
 	tsuid := w.layout.AppendTSUID(nil, []byte{0, 0, byte(metric + 1)}, []schema.Pair{{Key: []byte{0, 0, 1}, Value: []byte{0, 0, byte(series + 1)}}})
 	m := kv.Mutation{Key: w.layout.AppendRowKey(nil, tsuid, base)}
 	for i := from; i < to; i++ {
 		p, _ := schema.FloatPoint(uint32(i)*60_000, float64(i)+float64(series)/8, schema.ValuesAuto)
 		q, v := schema.AppendCell(nil, nil, []schema.Point{p})
-		m.Puts = append(m.Puts, kv.Put{Qualifier: q, Value: v, Time: int64(base)*1000 + int64(i)*60_000 + 150})
+		m.Puts = append(m.Puts, kv.Put{Qualifier: q, Value: v, Time: stamp(i)})
 	}
 	if err := w.db.Apply(w.Context(), "tsdb", "t", []kv.Mutation{m}); err != nil {
 		w.Fatal(err)
@@ -301,7 +313,7 @@ func TestManyAtOnce(t *testing.T) {
 // the last of them.
 func TestLeasesOfSplitRegions(t *testing.T) {
 	at := func(start, end string, done, from, to uint32) lease {
-		return lease{start: []byte(start), record: []byte{1}, Lease: schema.Lease{Done: done, Again: done - 5, From: from, To: to, End: []byte(end)}}
+		return lease{start: []byte(start), record: []byte{1}, Lease: schema.Lease{Done: done, Again: done - 5, Walked: int64(done) * 1000, From: from, To: to, End: []byte(end)}}
 	}
 	book := leases{at("b", "d", 100, 0, 0), at("d", "e5", 200, 0, 0), at("f", "", 300, 250, 300)}
 	for _, c := range []struct {
@@ -319,6 +331,9 @@ func TestLeasesOfSplitRegions(t *testing.T) {
 		{"g", "", 250, 250, false},
 	} {
 		l := book.of(part{[]byte(c.start), []byte(c.stop)})
+		if walked := int64(l.Done+l.From) * 1000; l.From == 0 && l.To == 0 && c.done != 250 && l.Walked != walked {
+			t.Errorf("%s to %s: walked %d, want %d", c.start, c.stop, l.Walked, walked)
+		}
 		if l.Done != c.done || l.Again != c.again || (l.record != nil) != c.own {
 			t.Errorf("%s to %s: done %d, again %d, own record %v; want %d, %d, %v", c.start, c.stop, l.Done, l.Again, l.record != nil, c.done, c.again, c.own)
 		}

@@ -98,7 +98,7 @@ func (b leases) of(p part) lease {
 		l = b[at]
 		at++
 	case at > 0 && (len(b[at-1].End) == 0 || bytes.Compare(p.start, b[at-1].End) < 0):
-		l.Done, l.Again = b[at-1].Done, b[at-1].Again
+		l.Done, l.Again, l.Walked = b[at-1].Done, b[at-1].Again, b[at-1].Walked
 		if b[at-1].To > 0 { // the hours of an unfinished pass may be undone here
 			l.Done, l.Again = min(l.Done, b[at-1].From), min(l.Again, b[at-1].From)
 		}
@@ -107,7 +107,7 @@ func (b leases) of(p part) lease {
 		if len(p.stop) > 0 && bytes.Compare(inside.start, p.stop) >= 0 {
 			break
 		}
-		l.Done, l.Again = min(l.Done, inside.Done), min(l.Again, inside.Again)
+		l.Done, l.Again, l.Walked = min(l.Done, inside.Done), min(l.Again, inside.Again), min(l.Walked, inside.Walked)
 	}
 	return l
 }

@@ -16,13 +16,16 @@ import (
 // errLeaseLost ends a pass whose part another process has taken over.
 var errLeaseLost = errors.New("another process has taken over")
 
-// work compacts the closed rows of a part. held reports that another process does so.
-func (c *Compactor) work(ctx context.Context, p part, l lease) (held bool, err error) {
+// errPaused ends a walk that gives way to a pass. The lease has its position.
+var errPaused = errors.New("hours have closed")
+
+// work compacts the closed rows of a part that are next. held reports that another process does so.
+func (c *Compactor) work(ctx context.Context, p part, l lease, choose chooser) (held bool, err error) {
 	now := c.o.Now()
 	if l.heldByOther(c.owner, now) {
 		return true, nil
 	}
-	next, ok := c.next(l.Lease, now)
+	next, ok := choose(l.Lease, now)
 	if !ok {
 		return false, nil
 	}
@@ -30,7 +33,7 @@ func (c *Compactor) work(ctx context.Context, p part, l lease) (held bool, err e
 	if ok, err := c.write(ctx, &l, next); !ok || err != nil {
 		return !ok && err == nil, err
 	}
-	pass := pass{Compactor: c, part: p, lease: &l, renewed: now}
+	pass := pass{Compactor: c, part: p, lease: &l, renewed: now, course: c.courseOf(next)}
 	err = pass.run(ctx)
 	pass.log(err)
 	if errors.Is(err, errLeaseLost) {
@@ -65,6 +68,10 @@ func (c *Compactor) next(l schema.Lease, now time.Time) (schema.Lease, bool) {
 
 // finished is the lease after a pass.
 func finished(l schema.Lease) schema.Lease {
+	if l.Walk > 0 && l.To == 0 {
+		l.Walked, l.Walk, l.WalkAt = l.Walk, 0, nil
+		return l
+	}
 	if l.To > l.Done {
 		l.Done = l.To
 	} else {
@@ -86,6 +93,7 @@ const giveBackTime = 5 * time.Second
 type pass struct {
 	*Compactor
 	part
+	course
 	lease   *lease
 	renewed time.Time // when the lease was written last
 	dense   bool      // most rows that were looked at last had several cells
@@ -93,11 +101,10 @@ type pass struct {
 	begun   time.Time
 }
 
-// run goes from metric to metric and finds the metrics by their rows, because the rows of an hour
-// of one metric are neighbours. When it ends, also by an error, the lease records how far it came.
+// run carries a pass out. When it ends, also by an error, the lease records how far it came.
 func (p *pass) run(ctx context.Context) error {
 	p.begun = time.Now()
-	err := p.walk(ctx)
+	err := p.allMetrics(ctx)
 	if errors.Is(err, errLeaseLost) {
 		return err
 	}
@@ -105,25 +112,30 @@ func (p *pass) run(ctx context.Context) error {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTime)
 	defer cancel()
 	next := p.lease.Lease
-	if err == nil {
+	switch {
+	case err == nil:
 		next = finished(next)
+	case errors.Is(err, errPaused):
+		err = nil
 	}
 	next.Owner, next.Until = "", 0
 	_, giveErr := p.write(last, p.lease, next)
 	return errors.Join(err, giveErr)
 }
 
-func (p *pass) walk(ctx context.Context) error {
+// allMetrics goes from metric to metric and finds the metrics by their rows, because the rows of an
+// hour of one metric are neighbours.
+func (p *pass) allMetrics(ctx context.Context) error {
 	at := append([]byte{}, p.start...) // nil is the end
-	if bytes.Compare(p.lease.At, at) > 0 {
-		at = p.lease.At
+	if bytes.Compare(p.at, at) > 0 {
+		at = p.at
 	}
 	for at != nil && (len(p.stop) == 0 || bytes.Compare(at, p.stop) < 0) {
 		key, err := p.firstRow(ctx, at)
 		if err != nil || key == nil {
 			return err
 		}
-		rows, ok := p.o.Layout.RowsBetween(key, p.lease.From, p.lease.To)
+		rows, ok := p.o.Layout.RowsBetween(key, p.from, p.to)
 		if ok {
 			if err := p.metric(ctx, rows, at); err != nil {
 				return err
@@ -157,12 +169,20 @@ func (p *pass) reach(ctx context.Context, at []byte) error {
 		return nil
 	}
 	next := p.lease.Lease
-	next.At, next.Until = at, now.Add(leaseTime).UnixMilli()
+	next.Until = now.Add(leaseTime).UnixMilli()
+	if p.walks() {
+		next.WalkAt = at
+	} else {
+		next.At = at
+	}
 	ok, err := p.write(ctx, p.lease, next)
 	if err == nil && !ok {
 		err = errLeaseLost
 	}
 	p.renewed = now
+	if _, due := p.next(p.lease.Lease, now); err == nil && due && p.walks() {
+		err = errPaused
+	}
 	return err
 }
 
@@ -175,5 +195,5 @@ func (p *pass) log(err error) {
 	}
 	l := p.lease
 	p.o.Logger.Info("compacted closed rows", "table", p.o.Data, "rows", d.rows, "cells_removed", d.removed, "bytes_before", d.before, "bytes_after", d.after,
-		"rows_read", d.read, "rows_damaged", d.damaged, "duration", time.Since(p.begun), "part", hex.EncodeToString(p.start), "done_until", time.Unix(int64(l.Done), 0).UTC(), "ended_early", err != nil)
+		"rows_read", d.read, "rows_damaged", d.damaged, "duration", time.Since(p.begun), "part", hex.EncodeToString(p.start), "walk", p.walks(), "done_until", time.Unix(int64(l.Done), 0).UTC(), "ended_early", err != nil)
 }

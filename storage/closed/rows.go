@@ -26,7 +26,7 @@ type tally struct{ read, rows, removed, before, after, damaged int64 }
 
 // metric compacts the rows of a metric, from a key on.
 func (p *pass) metric(ctx context.Context, rows schema.MetricRange, from []byte) error {
-	scan := kv.Scan{Table: p.o.Data, Family: schema.FamilyData, Start: rows.From, Stop: rows.To}
+	scan := kv.Scan{Table: p.o.Data, Family: schema.FamilyData, Start: rows.From, Stop: rows.To, Since: p.since}
 	if bytes.Compare(from, scan.Start) > 0 {
 		scan.Start = from
 	}
@@ -36,9 +36,9 @@ func (p *pass) metric(ctx context.Context, rows schema.MetricRange, from []byte)
 	if bytes.Compare(scan.Start, scan.Stop) >= 0 {
 		return nil
 	}
-	since := p.o.Now().Add(-p.o.Quiet).UnixMilli()
+	quiet := p.o.Now().Add(-p.o.Quiet).UnixMilli()
 	for {
-		next, err := p.some(ctx, scan, since)
+		next, err := p.some(ctx, scan, quiet)
 		if err != nil || next == nil {
 			return err
 		}
@@ -50,10 +50,12 @@ func (p *pass) metric(ctx context.Context, rows schema.MetricRange, from []byte)
 }
 
 // some compacts rows from the start of a scan and returns where to continue; nil at its end. Where
-// most rows are to be compacted, it reads only their keys before it reads them with their past.
-func (p *pass) some(ctx context.Context, scan kv.Scan, since int64) (next []byte, err error) {
-	most := rowsAtOnce
-	if scan.KeysOnly = p.dense; p.dense {
+// most rows are to be compacted, it reads only their keys before it reads them with their past. A
+// walk does so always, because its scan shows only some cells of a row.
+func (p *pass) some(ctx context.Context, scan kv.Scan, quiet int64) (next []byte, err error) {
+	most, begun := rowsAtOnce, p.brake.begin()
+	if p.dense = p.dense || p.walks(); p.dense {
+		scan.KeysOnly = true
 		most, scan.Limit = unreadAtOnce, unreadAtOnce
 	}
 	var keys [][]byte
@@ -63,7 +65,7 @@ func (p *pass) some(ctx context.Context, scan kv.Scan, since int64) (next []byte
 			return nil, fmt.Errorf("read closed rows: %w", err)
 		}
 		rows, cells = rows+1, cells+len(r.Cells)
-		if verdict := row.Judge(r.Cells, since); !p.dense && verdict != row.Compacted {
+		if verdict := row.Judge(r.Cells, quiet); !p.dense && verdict != row.Compacted {
 			p.left(verdict)
 			continue
 		}
@@ -74,6 +76,11 @@ func (p *pass) some(ctx context.Context, scan kv.Scan, since int64) (next []byte
 	}
 	p.done.read += int64(rows)
 	p.metrics.read.Add(float64(rows))
+	if p.walks() {
+		if err := p.brake.end(ctx, begun, nil); err != nil {
+			return nil, err
+		}
+	}
 	changed, err := p.compact(ctx, keys)
 	if rows > 0 {
 		p.dense = 2*changed >= rows
@@ -134,10 +141,10 @@ func (p *pass) changes(ctx context.Context, keys [][]byte) ([]row.Compaction, er
 	if err != nil {
 		return nil, fmt.Errorf("read %d closed rows with their past: %w", len(keys), err)
 	}
-	since := p.o.Now().Add(-p.o.Quiet).UnixMilli()
+	quiet := p.o.Now().Add(-p.o.Quiet).UnixMilli()
 	var changes []row.Compaction
 	for i := range past {
-		change, verdict := p.reconciler.Compact(&past[i], since, row.UniformSpan)
+		change, verdict := p.reconciler.Compact(&past[i], quiet, row.UniformSpan)
 		if verdict == row.Compacted {
 			changes = append(changes, change)
 		}

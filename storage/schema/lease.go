@@ -27,7 +27,11 @@ type Lease struct {
 	// are.
 	From, To uint32
 	At       []byte
-	End      []byte // the first row key that is another lease's; empty: there is none
+	// The rows before Again that have cells of a stamp before Walked (milliseconds) were looked at
+	// since. With Walk above 0 such rows are being looked at since then; WalkAt is the next row key.
+	Walked, Walk int64
+	WalkAt       []byte
+	End          []byte // the first row key that is another lease's; empty: there is none
 }
 
 // LeaseKey is the row of the lease of the rows from a key of the data table on.
@@ -43,7 +47,8 @@ func ParseLeaseKey(key []byte) (start []byte, ok bool) {
 
 // Record returns the lease in the form that ParseLease reads.
 func (l Lease) Record() []byte {
-	return fmt.Appendf(nil, "owner=%s until=%d done=%d again=%d from=%d to=%d at=%x end=%x", l.Owner, l.Until, l.Done, l.Again, l.From, l.To, l.At, l.End)
+	return fmt.Appendf(nil, "owner=%s until=%d done=%d again=%d from=%d to=%d at=%x walked=%d walk=%d walkat=%x end=%x",
+		l.Owner, l.Until, l.Done, l.Again, l.From, l.To, l.At, l.Walked, l.Walk, l.WalkAt, l.End)
 }
 
 // ParseLease reads a record. Fields of later versions are passed over.
@@ -66,11 +71,13 @@ func (l *Lease) set(key, value string) (err error) {
 		n, err = strconv.ParseUint(value, 10, 32)
 		*to = uint32(n)
 	}
+	millis := func(to *int64) { *to, err = strconv.ParseInt(value, 10, 64) }
+	bytes := func(to *[]byte) { *to, err = hex.DecodeString(value) }
 	switch key {
 	case "owner":
 		l.Owner = value
 	case "until":
-		l.Until, err = strconv.ParseInt(value, 10, 64)
+		millis(&l.Until)
 	case "done":
 		seconds(&l.Done)
 	case "again":
@@ -80,9 +87,15 @@ func (l *Lease) set(key, value string) (err error) {
 	case "to":
 		seconds(&l.To)
 	case "at":
-		l.At, err = hex.DecodeString(value)
+		bytes(&l.At)
+	case "walked":
+		millis(&l.Walked)
+	case "walk":
+		millis(&l.Walk)
+	case "walkat":
+		bytes(&l.WalkAt)
 	case "end":
-		l.End, err = hex.DecodeString(value)
+		bytes(&l.End)
 	}
 	return err
 }

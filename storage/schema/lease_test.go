@@ -13,6 +13,7 @@ func TestLeaseRecord(t *testing.T) {
 		{},
 		{Owner: "a1", Until: 1_700_000_000_123, Done: 3600, Again: 7200},
 		{Done: 1356998400, From: 1356994800, To: 1356998400, At: []byte{0, 0xff, ' ', '='}, End: []byte{1}},
+		{Walked: 1_700_000_000_123, Walk: 1_700_086_400_000, WalkAt: []byte{0, 0xff}},
 	} {
 		got, err := ParseLease(l.Record())
 		if diff := cmp.Diff(l, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
@@ -22,7 +23,7 @@ func TestLeaseRecord(t *testing.T) {
 	if l, err := ParseLease([]byte("done=7 later=x")); err != nil || l.Done != 7 {
 		t.Errorf("a field of a later version: %+v, %v", l, err)
 	}
-	for _, bad := range []string{"done", "done=x", "done=-1", "done=4294967296", "until=", "at=0", "at=xy"} {
+	for _, bad := range []string{"done", "done=x", "done=-1", "done=4294967296", "until=", "at=0", "at=xy", "walk=x", "walked=", "walkat=0"} {
 		if l, err := ParseLease([]byte(bad)); err == nil {
 			t.Errorf("ParseLease(%q) = %+v", bad, l)
 		}
