@@ -3,43 +3,39 @@ package rangeql
 import (
 	"math"
 
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/util/kahansum"
-
-	"github.com/tsdbridge/tsdbridge/budget"
 )
 
-// aggregates reports whether an aggregation is known here.
-func aggregates(op parser.ItemType) bool {
+// accumulates reports whether an aggregation needs no more of a step than a cell.
+func accumulates(op parser.ItemType) bool {
 	switch op {
-	case parser.SUM, parser.AVG, parser.MIN, parser.MAX, parser.COUNT, parser.GROUP:
+	case parser.SUM, parser.AVG, parser.MIN, parser.MAX, parser.COUNT, parser.GROUP, parser.STDVAR, parser.STDDEV:
 		return true
 	}
 	return false
 }
 
-// groups are the unfinished aggregations. Series are added in their order, because a sum of floats
-// depends on it.
-type groups struct {
-	plan    *plan
-	room    int // cells that may be allocated
-	account *budget.Account
-	byKey   map[uint64]int
-	list    []group // by first appearance
-	buffer  []byte
-	names   []string // of the grouping, as the hash functions want them
-	drop    bool     // whether keys are made of labels without the name of the metric
+// An aggregate is an aggregation with a cell for each group and step. Series are added in their
+// order, because a sum of floats depends on it.
+type aggregate struct {
+	input input
+	grid  grid
+	op    parser.ItemType
+	*grouping
+
+	groups []group
+	rest   []cell // allocated, not used
+	taken  int64  // bytes of cells
 }
 
-// group is one series of the answer while it is computed: a cell for each step.
+// group is one series of the answer while it is computed.
 type group struct {
-	labels    labels.Labels
-	dropsName bool
-	cells     []cell
-	means     map[int]*mean // of the steps whose sum would overflow
+	labels   labels.Labels
+	dropName bool
+	cells    []cell        // of the steps
+	means    map[int]*mean // of the steps whose sum would overflow
 }
 
 // cell is the state of a group at a step.
@@ -51,116 +47,121 @@ type cell struct {
 // cellBytes is the size of a cell.
 const cellBytes = 24
 
-func newGroups(p *plan, room int) *groups {
-	g := &groups{plan: p, room: room, byKey: map[uint64]int{}, names: p.aggregate.grouping}
-	for _, name := range g.names {
-		g.drop = g.drop || isMetadata(name)
-	}
-	g.drop = p.dropsName() && !p.delayed && (g.drop || p.aggregate.without)
-	return g
-}
+// cellsAtOnce is how many cells are allocated together.
+const cellsAtOnce = 4 << 10
 
-// add adds the points of a series, at least one.
-func (g *groups) add(metric labels.Labels, points []promql.FPoint) error {
-	into, err := g.of(metric)
-	if err != nil {
-		return err
-	}
-	p := g.plan
-	into.dropsName = into.dropsName || p.dropsName()
-	if len(points) == p.steps {
-		for i := range points {
-			into.add(p.aggregate.op, i, points[i].F)
+// begin implements sink.
+func (a *aggregate) begin(*evaluation) error { return nil }
+
+// add implements sink.
+func (a *aggregate) add(e *evaluation, s *series, named bool) error {
+	number, isNew := a.of(s.labels, named)
+	if isNew {
+		cells, err := a.cells(e)
+		if err != nil {
+			return err
 		}
-		return nil
+		a.groups = append(a.groups, group{labels: a.grouping.labels(s.labels, named), cells: cells})
 	}
-	for i := range points {
-		into.add(p.aggregate.op, int((points[i].T-p.start)/p.interval), points[i].F)
-	}
+	g := &a.groups[number]
+	g.dropName = g.dropName || s.dropName
+	g.add(a.op, g.cells[s.from:s.to()], s)
 	return nil
 }
 
-// of returns the group of a series. Like the library, it treats label sets with the same hash as
-// equal.
-func (g *groups) of(metric labels.Labels) (*group, error) {
-	if g.drop {
-		metric = metric.DropReserved(isMetadata)
+// cells returns the cells of a new group.
+func (a *aggregate) cells(e *evaluation) ([]cell, error) {
+	n := a.grid.steps
+	if err := e.hold(n); err != nil { // a cell is more than a sample
+		return nil, err
 	}
-	var key uint64
-	a := g.plan.aggregate
-	switch {
-	case a.without:
-		key, g.buffer = metric.HashWithoutLabels(g.buffer, g.names...)
-	case len(g.names) > 0:
-		key, g.buffer = metric.HashForLabels(g.buffer, g.names...)
-	}
-	i, ok := g.byKey[key]
-	if !ok {
-		if g.room -= g.plan.steps; g.room < 0 {
-			return nil, ErrHandOver
-		}
-		if err := g.account.Take(g.groupBytes()); err != nil {
+	if len(a.rest) < n {
+		count := max(n, min(cellsAtOnce, 2*len(a.groups)*n))
+		if err := e.account.Take(int64(count) * cellBytes); err != nil {
 			return nil, err
 		}
-		i = len(g.list)
-		g.byKey[key] = i
-		g.list = append(g.list, group{labels: g.labels(metric), cells: make([]cell, g.plan.steps)})
+		a.taken += int64(count) * cellBytes
+		a.rest = make([]cell, count)
 	}
-	return &g.list[i], nil
+	cells := a.rest[:n:n]
+	a.rest = a.rest[n:]
+	return cells, nil
 }
 
-// groupBytes returns the memory of a group: its cells, and the points that they become.
-func (g *groups) groupBytes() int64 { return 128 + int64(g.plan.steps)*(cellBytes+pointBytes) }
-
-// bytes returns the memory of all groups.
-func (g *groups) bytes() int64 { return int64(len(g.list)) * g.groupBytes() }
-
-func (g *groups) labels(metric labels.Labels) labels.Labels {
-	a := g.plan.aggregate
-	if !a.without && len(a.grouping) == 0 {
-		return labels.EmptyLabels()
-	}
-	b := labels.NewBuilder(metric)
-	if a.without {
-		b.Del(a.grouping...)
-		b.Del(model.MetricNameLabel)
-	} else {
-		b.Keep(a.grouping...)
-	}
-	return b.Labels()
-}
-
-func (g *group) add(op parser.ItemType, step int, f float64) {
-	c := &g.cells[step]
-	if c.count == 0 {
-		c.count, c.value = 1, f
-		return
-	}
+// add adds the values of a series to the cells of the same steps.
+func (g *group) add(op parser.ItemType, cells []cell, s *series) {
+	cells = cells[:len(s.values)]
 	switch op {
 	case parser.SUM:
-		c.value, c.c = kahansum.Inc(f, c.value, c.c)
-	case parser.AVG:
-		g.addMean(c, step, f)
-	case parser.MAX:
-		if c.value < f || math.IsNaN(c.value) {
-			c.value = f
+		for i, v := range s.values {
+			c := &cells[i]
+			switch {
+			case v != v && isAbsent(v): //nolint:gocritic,staticcheck // most values are no NaN
+			case c.count == 0:
+				c.count, c.value = 1, v
+			default:
+				c.value, c.c = kahansum.Inc(v, c.value, c.c)
+			}
 		}
-	case parser.MIN:
-		if c.value > f || math.IsNaN(c.value) {
-			c.value = f
+	case parser.COUNT, parser.GROUP:
+		for i, v := range s.values {
+			if !isAbsent(v) {
+				cells[i].count++
+			}
 		}
-	case parser.COUNT:
-		c.count++
+	default:
+		for i, v := range s.values {
+			if isAbsent(v) {
+				continue
+			}
+			if c := &cells[i]; c.count == 0 {
+				c.begin(op, v)
+			} else {
+				g.continueAt(op, s.from+i, c, v)
+			}
+		}
 	}
 }
 
-func (g *group) addMean(c *cell, step int, f float64) {
+// begin takes the first value of a step.
+func (c *cell) begin(op parser.ItemType, v float64) {
+	c.count, c.value = 1, v
+	if op == parser.STDVAR || op == parser.STDDEV {
+		c.c, c.value = v, 0 // the mean, the sum of squares
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			c.value = math.NaN()
+		}
+	}
+}
+
+// continueAt takes a further value of a step.
+func (g *group) continueAt(op parser.ItemType, step int, c *cell, v float64) {
+	switch op {
+	case parser.AVG:
+		g.addMean(c, step, v)
+	case parser.MAX:
+		if c.value < v || math.IsNaN(c.value) {
+			c.value = v
+		}
+	case parser.MIN:
+		if c.value > v || math.IsNaN(c.value) {
+			c.value = v
+		}
+	case parser.STDVAR, parser.STDDEV:
+		c.count++
+		delta := v - c.c
+		c.c += delta / c.count
+		c.value += delta * (v - c.c)
+	}
+}
+
+func (g *group) addMean(c *cell, step int, v float64) {
 	m := mean{sum: c.value, c: c.c, count: c.count}
 	over := g.means[step]
 	if over != nil {
 		m = *over
 	}
-	m.add(f)
+	m.add(v)
 	c.value, c.c, c.count = m.sum, m.c, m.count
 	if !m.incremental {
 		return
@@ -175,41 +176,58 @@ func (g *group) addMean(c *cell, step int, f float64) {
 	*over = m
 }
 
-// result returns the value of a group at a step, and false if it has none.
-func (g *group) result(op parser.ItemType, step int) (float64, bool) {
+// result returns the value of a group at a step.
+func (g *group) result(op parser.ItemType, step int) float64 {
 	c := &g.cells[step]
 	if c.count == 0 {
-		return 0, false
+		return absent
 	}
 	switch op {
 	case parser.SUM:
-		return c.value + c.c, true
+		return c.value + c.c
 	case parser.AVG:
 		if m := g.means[step]; m != nil {
-			return m.value(), true
+			return m.value()
 		}
-		return c.value/c.count + c.c/c.count, true
+		return c.value/c.count + c.c/c.count
 	case parser.COUNT:
-		return c.count, true
+		return c.count
 	case parser.GROUP:
-		return 1, true
+		return 1
+	case parser.STDVAR:
+		return c.value / c.count
+	case parser.STDDEV:
+		return math.Sqrt(c.value / c.count)
 	}
-	return c.value, true
+	return c.value
 }
 
-// matrix returns the groups that have points.
-func (g *groups) matrix(s *slabs) promql.Matrix {
-	m := make(promql.Matrix, 0, len(g.list))
-	for i := range g.list {
-		in := &g.list[i]
-		points := s.take(g.plan.steps)
-		for step := range in.cells {
-			if f, ok := in.result(g.plan.aggregate.op, step); ok {
-				points = append(points, promql.FPoint{T: g.plan.time(step), F: f})
-			}
-		}
-		s.give(points)
-		m = append(m, promql.Series{Metric: in.labels, Floats: points, DropName: in.dropsName})
+func (a *aggregate) inputs() []*node { return []*node{a.input.node} }
+
+// eval adds all series, and returns the groups that have values.
+func (a *aggregate) eval(e *evaluation) (*block, error) {
+	if err := a.input.feed(e, a); err != nil {
+		return nil, err
 	}
-	return m
+	b := e.newBlock(a.grid)
+	b.series = make([]series, len(a.groups))
+	err := e.inParallel(b, len(a.groups), len(a.groups)*a.grid.steps, func(l *lane, i int) error {
+		g := &a.groups[i]
+		values, err := l.memory.take(a.grid.steps)
+		if err != nil {
+			return err
+		}
+		for step := range values {
+			values[step] = g.result(a.op, step)
+		}
+		b.series[i] = series{labels: g.labels, dropName: g.dropName, values: values}
+		return nil
+	})
+	e.let(len(a.groups) * a.grid.steps)
+	e.account.Give(a.taken)
+	a.groups, a.rest = nil, nil
+	if err == nil {
+		err = e.seal(b)
+	}
+	return b, err
 }

@@ -112,8 +112,8 @@ func (e *Engine) query(ctx context.Context, library promql.Query, q promstorage.
 	if !ok || ctx.Value(wholeStats{}) != nil || o != nil && o.EnablePerStepStats() {
 		return counted{bounded, e.library}
 	}
-	p, ok := newPlan(s, e.o)
-	if !ok {
+	p, err := newPlan(s, e.o)
+	if err != nil {
 		return counted{bounded, e.library}
 	}
 	c := &columnQuery{Query: bounded, engine: e, source: source, plan: p}
@@ -144,7 +144,7 @@ type columnQuery struct {
 	run    promql.Query
 
 	handedOver bool
-	slabs      slabs
+	points     points
 	value      parser.Value
 	warnings   annotations.Annotations
 }
@@ -160,7 +160,7 @@ func (q *columnQuery) Exec(ctx context.Context) *promql.Result {
 	if errors.Is(result.Err, ErrHandOver) {
 		q.handedOver = true
 		q.engine.handedOver.Inc()
-		q.slabs.free()
+		q.points.free()
 		return q.Query.Exec(ctx)
 	}
 	q.engine.columns.Inc()
@@ -185,20 +185,24 @@ func (q *columnQuery) Cancel() {
 func (q *columnQuery) Close() {
 	q.Query.Close()
 	q.value = nil
-	q.slabs.free()
+	q.points.free()
 }
 
 // evaluate answers the query, or returns ErrHandOver.
-func (q *columnQuery) evaluate(ctx context.Context) error {
-	columns, err := q.source.Columns(ctx, q.plan.selector)
-	if err != nil {
-		return expanding(err)
+func (q *columnQuery) evaluate(ctx context.Context) (err error) {
+	defer recovered(&err)
+	e := &evaluation{
+		ctx: ctx, source: q.source, account: budget.From(ctx),
+		delayed: q.engine.o.DelayedNames, maxSamples: int64(q.engine.o.MaxSamples),
 	}
-	r := newRun(q.plan, columns, q.engine.o.MaxSamples, &q.slabs)
-	matrix, err := r.matrix(ctx)
+	held := e.account.Held()
+	b, err := q.plan.root.block(e)
+	if err == nil {
+		q.value, err = q.plan.answer(e, b, &q.points)
+	}
 	switch {
 	case errors.Is(err, ErrHandOver):
-		r.release()
+		e.account.Give(e.account.Held() - held)
 		return err
 	case errors.Is(err, budget.ErrBusy), errors.Is(err, budget.ErrTooLarge):
 		return q.engine.o.NoMemory(ctx, err)
@@ -209,9 +213,8 @@ func (q *columnQuery) evaluate(ctx context.Context) error {
 		return err
 	}
 	samples := q.run.Stats().Samples
-	samples.TotalSamples, samples.SamplesRead = r.count.total, r.count.read
-	q.warnings = r.warnings
-	q.value = q.plan.value(matrix)
+	samples.TotalSamples, samples.SamplesRead = q.plan.root.counts()
+	q.warnings = e.warnings
 	return nil
 }
 

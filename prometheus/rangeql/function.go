@@ -13,6 +13,8 @@ type span struct {
 	times      []int64
 	values     []float64
 	start, end int64
+	at         int64     // the step
+	args       []float64 // the other arguments of the function, at this step
 	// resets are the indexes into the series, in ascending order, of values below the one before;
 	// first is the index of values[0]. Only functions that ask for resets get them.
 	resets []int
@@ -20,27 +22,32 @@ type span struct {
 	// seconds is the range of the selector.
 	seconds float64
 
-	stretch stretch // of the step before
+	stretch stretch   // of the step before
+	scratch []float64 // for functions that sort
 }
 
 // function is a function of a range of one series. Its arithmetic, down to the order of additions,
 // is that of promql/functions.go.
 type function struct {
 	eval      func(s *span) (value float64, ok bool)
+	args      int // scalars beside the range
+	matrix    int // position of the range among the arguments
 	keepsName bool
 	resets    bool // wants span.resets
 	counter   bool // warns about a metric that is not named as a counter
+	edges     bool // depends on the ends of the range
+	quantile  bool // warns about a quantile outside of 0 to 1, its first argument
 }
 
 // functionOf returns the function of that name, nil if it is not known here.
 func functionOf(name string) *function {
 	switch name {
 	case "rate":
-		return &function{eval: rate, resets: true, counter: true}
+		return &function{eval: rate, resets: true, counter: true, edges: true}
 	case "increase":
-		return &function{eval: increase, resets: true, counter: true}
+		return &function{eval: increase, resets: true, counter: true, edges: true}
 	case "delta":
-		return &function{eval: delta}
+		return &function{eval: delta, edges: true}
 	case "irate":
 		return &function{eval: irate}
 	case "idelta":
@@ -65,6 +72,24 @@ func functionOf(name string) *function {
 		return &function{eval: minOverTime}
 	case "max_over_time":
 		return &function{eval: maxOverTime}
+	case "mad_over_time":
+		return &function{eval: medianDeviation}
+	case "quantile_over_time":
+		return &function{eval: quantileOverTime, args: 1, matrix: 1, quantile: true}
+	case "ts_of_first_over_time":
+		return &function{eval: func(s *span) (float64, bool) { return float64(s.times[0]) / 1000, true }}
+	case "ts_of_last_over_time":
+		return &function{eval: func(s *span) (float64, bool) { return float64(s.times[len(s.times)-1]) / 1000, true }}
+	case "ts_of_max_over_time":
+		return &function{eval: timeOfMax}
+	case "ts_of_min_over_time":
+		return &function{eval: timeOfMin}
+	case "deriv":
+		return &function{eval: deriv}
+	case "predict_linear":
+		return &function{eval: predictLinear, args: 1}
+	case "double_exponential_smoothing":
+		return &function{eval: smooth, args: 2}
 	case "stdvar_over_time":
 		return &function{eval: variance}
 	case "stddev_over_time":

@@ -1,163 +1,251 @@
 package rangeql
 
 import (
-	"slices"
+	"errors"
+	"fmt"
 	"time"
 
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/timestamp"
-	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
-	"github.com/prometheus/prometheus/promql/parser/posrange"
 )
 
-// A plan is a query of a known shape: one selector, perhaps a function of its range, perhaps an
-// aggregation of that, perhaps operations with numbers. Times and spans are milliseconds.
+// A plan is the operators of a query.
 type plan struct {
-	instant  bool  // the answer is a vector
-	start    int64 // of the first step
-	interval int64 // between steps
-	steps    int   // evaluated
-	// steps in the answer: the one step of a query that does not depend on time is repeated
-	repeat  int
-	delayed bool // names of metrics are dropped in the end
-
-	selector Selector
-	offset   int64
-	// window is how far back a sample counts: the range of a function, else the lookback.
-	window int64
-
-	function *function // nil: the samples themselves
-	seconds  float64   // of the range of the function
-	argument posrange.PositionRange
-
-	aggregate *aggregate // nil: none
-	numbers   []operation
+	grid    grid
+	root    *node
+	instant bool // the answer is a vector or a scalar
+	kind    parser.ValueType
+	reads   []*read
 }
 
-// aggregate is an aggregation by labels.
-type aggregate struct {
-	op       parser.ItemType
-	grouping []string // sorted
-	without  bool
-}
+// errNotPlanned is the reason why a query is left to the library.
+type errNotPlanned struct{ what string }
 
-// newPlan makes a plan of a statement that the library has prepared. It reports false for other
-// shapes.
-func newPlan(s *parser.EvalStmt, o Options) (*plan, bool) {
-	p := &plan{delayed: o.DelayedNames, start: timestamp.FromTime(s.Start), interval: s.Interval.Milliseconds(), steps: 1, repeat: 1}
+func (e errNotPlanned) Error() string { return "not evaluated over columns: " + e.what }
+
+func notPlanned(format string, a ...any) error { return errNotPlanned{fmt.Sprintf(format, a...)} }
+
+// newPlan makes a plan of a statement that the library has prepared.
+func newPlan(s *parser.EvalStmt, o Options) (*plan, error) {
+	p := &planner{
+		plan:     &plan{kind: s.Expr.Type()},
+		options:  o,
+		lookback: s.LookbackDelta,
+		nodes:    map[planKey]*node{},
+		leaves:   map[planKey]*leafNode{},
+	}
+	start, end, interval := timestamp.FromTime(s.Start), timestamp.FromTime(s.End), s.Interval.Milliseconds()
 	switch {
 	case s.Start.Equal(s.End) && s.Interval == 0:
-		p.instant, p.interval = true, 1
-	case p.interval <= 0 || s.End.Before(s.Start):
-		return nil, false
+		p.plan.instant, p.plan.grid = true, grid{start, 1, 1}
+	case interval <= 0 || end < start:
+		return nil, notPlanned("a range without steps")
 	default:
-		p.steps = int((timestamp.FromTime(s.End)-p.start)/p.interval) + 1
+		p.plan.grid = newGrid(start, end, interval)
 	}
-	expr := s.Expr
-	if invariant, ok := expr.(*parser.StepInvariantExpr); ok {
-		expr = invariant.Expr
-		p.repeat, p.steps = p.steps, 1
-	} else {
-		p.repeat = p.steps
+	switch p.plan.kind {
+	case parser.ValueTypeVector, parser.ValueTypeScalar:
+	default:
+		return nil, notPlanned("a query for a %s", p.plan.kind)
 	}
-	if expr.Type() != parser.ValueTypeVector || !p.top(expr, s) {
-		return nil, false
+	if s.LookbackDelta <= 0 || s.LookbackDelta%time.Millisecond != 0 {
+		return nil, notPlanned("a lookback of %v", s.LookbackDelta)
 	}
-	p.selector.NoStartTimes = o.StartTimes
-	return p, true
+	root, err := p.node(s.Expr, p.plan.grid)
+	if err != nil {
+		return nil, err
+	}
+	p.plan.root = root
+	return p.plan, nil
 }
 
-// top collects operations with numbers. The innermost one is the last in the text and the first in
-// the plan.
-func (p *plan) top(expr parser.Expr, s *parser.EvalStmt) bool {
+// planner makes operators of expressions.
+type planner struct {
+	plan     *plan
+	options  Options
+	lookback time.Duration
+	nodes    map[planKey]*node
+	leaves   map[planKey]*leafNode
+}
+
+// planKey names an expression at the steps of a grid. Equal expressions share an operator.
+type planKey struct {
+	text string
+	grid grid
+}
+
+// leafNode is a leaf and its node.
+type leafNode struct {
+	leaf *leaf
+	node *node
+}
+
+// node returns the node of an expression, for one more operator above it.
+func (p *planner) node(expr parser.Expr, g grid) (*node, error) {
+	expr = bare(expr)
+	if g.steps == 0 {
+		return nil, notPlanned("a subquery without steps")
+	}
+	l, err := p.leaf(expr, g)
+	if err != nil {
+		return nil, err
+	}
+	if l != nil {
+		l.leaf.keeps = true
+		l.node.users++
+		return l.node, nil
+	}
+	key := planKey{expr.String(), g}
+	n, ok := p.nodes[key]
+	if !ok {
+		o, err := p.operator(expr, g)
+		if err != nil {
+			return nil, err
+		}
+		if same, ok := o.(*node); ok { // The operator adds nothing.
+			return same, nil
+		}
+		n = &node{operator: o, grid: g}
+		p.nodes[key] = n
+	}
+	n.users++
+	return n, nil
+}
+
+// input returns the input of an aggregation that takes one series after the other.
+func (p *planner) input(expr parser.Expr, g grid, to sink) (input, error) {
+	expr = bare(expr)
+	l, err := p.leaf(expr, g)
+	if err != nil {
+		return input{}, err
+	}
+	if l != nil {
+		l.leaf.sinks = append(l.leaf.sinks, to)
+		return input{leaf: l.leaf, node: l.node}, nil
+	}
+	n, err := p.node(expr, g)
+	return input{node: n}, err
+}
+
+// bare removes parentheses.
+func bare(expr parser.Expr) parser.Expr {
+	for {
+		paren, ok := expr.(*parser.ParenExpr)
+		if !ok {
+			return expr
+		}
+		expr = paren.Expr
+	}
+}
+
+// operator returns the operator of an expression that is no leaf, or the node of an equal
+// expression.
+func (p *planner) operator(expr parser.Expr, g grid) (operator, error) {
 	switch e := expr.(type) {
-	case *parser.ParenExpr:
-		return p.top(e.Expr, s)
+	case *parser.NumberLiteral:
+		return number{g, e.Val}, nil
+	case *parser.StepInvariantExpr:
+		if n, ok := bare(e.Expr).(*parser.NumberLiteral); ok {
+			return number{g, n.Val}, nil
+		}
+		if g.steps == 1 {
+			return p.node(e.Expr, g)
+		}
+		n, err := p.node(e.Expr, g.single())
+		return repeat{g, n}, err
+	case *parser.UnaryExpr:
+		if e.Op != parser.SUB {
+			return p.node(e.Expr, g)
+		}
+		n, err := p.node(e.Expr, g)
+		return mapped{negate(), n}, err
 	case *parser.BinaryExpr:
-		op, vector, ok := newOperation(e)
-		if !ok || !p.top(vector, s) {
-			return false
-		}
-		p.numbers = append(p.numbers, op)
-		return true
+		return p.binary(e, g)
 	case *parser.AggregateExpr:
-		if !aggregates(e.Op) || e.Param != nil {
-			return false
-		}
-		p.aggregate = &aggregate{op: e.Op, grouping: slices.Clone(e.Grouping), without: e.Without}
-		slices.Sort(p.aggregate.grouping)
-		return p.leaf(e.Expr, s)
+		return p.aggregate(e, g)
+	case *parser.Call:
+		return p.call(e, g)
 	}
-	return p.leaf(expr, s)
+	return nil, notPlanned("%T", expr)
 }
 
-// leaf accepts a selector, or a function of one.
-func (p *plan) leaf(expr parser.Expr, s *parser.EvalStmt) bool {
-	switch e := expr.(type) {
-	case *parser.ParenExpr:
-		return p.leaf(e.Expr, s)
-	case *parser.VectorSelector:
-		return p.selects(e, s, s.LookbackDelta)
-	case *parser.Call:
-		f := functionOf(e.Func.Name)
-		if f == nil || len(e.Args) != 1 {
-			return false
+func (p *planner) binary(e *parser.BinaryExpr, g grid) (operator, error) {
+	leftScalar, rightScalar := e.LHS.Type() == parser.ValueTypeScalar, e.RHS.Type() == parser.ValueTypeScalar
+	if !leftScalar && !rightScalar && (e.VectorMatching.FillValues.LHS != nil || e.VectorMatching.FillValues.RHS != nil) {
+		return nil, notPlanned("fill values")
+	}
+	left, err := p.node(e.LHS, g)
+	if err != nil {
+		return nil, err
+	}
+	right, err := p.node(e.RHS, g)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case leftScalar && rightScalar:
+		if f := scalarOperation(e.Op); f != nil {
+			return scalars{g, f, left, right}, nil
 		}
-		m, ok := e.Args[0].(*parser.MatrixSelector)
-		if !ok || m.Range%time.Millisecond != 0 {
-			return false
+	case leftScalar:
+		if m := withScalar(e.Op, left, true, e.ReturnBool); m != nil {
+			return mapped{m, right}, nil
 		}
-		p.function, p.argument, p.seconds = f, m.PositionRange(), m.Range.Seconds()
-		return p.selects(m.VectorSelector.(*parser.VectorSelector), s, m.Range)
+	case rightScalar:
+		if m := withScalar(e.Op, right, false, e.ReturnBool); m != nil {
+			return mapped{m, left}, nil
+		}
+	case e.Op.IsSetOperator():
+		return sets{g, e.Op, e.VectorMatching, left, right}, nil
+	case scalarOperation(e.Op) != nil:
+		return vectors{g, e.Op, e.ReturnBool, e.VectorMatching, left, right}, nil
+	}
+	return nil, notPlanned("the operator %s", e.Op)
+}
+
+func (p *planner) aggregate(e *parser.AggregateExpr, g grid) (operator, error) {
+	var argument *node
+	var err error
+	if e.Param != nil && e.Op != parser.COUNT_VALUES {
+		if argument, err = p.node(e.Param, g); err != nil {
+			return nil, err
+		}
+	}
+	switch e.Op {
+	case parser.QUANTILE:
+		n, err := p.node(e.Expr, g)
+		return &quantiles{input: n, grid: g, argument: argument, position: e.Param.PositionRange(), grouping: newGrouping(e)}, err
+	case parser.TOPK, parser.BOTTOMK, parser.LIMITK, parser.LIMIT_RATIO:
+		r := &ranking{grid: g, op: e.Op, argument: argument, position: e.Param.PositionRange(), grouping: newGrouping(e)}
+		r.input, err = p.orderedInput(e.Expr, g, argument, r)
+		return r, err
+	case parser.COUNT_VALUES:
+		return p.countValues(e, g)
+	}
+	if !accumulates(e.Op) {
+		return nil, notPlanned("the aggregation %s", e.Op)
+	}
+	a := &aggregate{grid: g, op: e.Op, grouping: newGrouping(e)}
+	a.input, err = p.input(e.Expr, g, a)
+	return a, err
+}
+
+// constant reports whether a node reads nothing.
+func constant(n *node) bool {
+	switch o := n.operator.(type) {
+	case number, clock:
+		return true
+	case scalars:
+		return constant(o.left) && constant(o.right)
 	}
 	return false
 }
 
-func (p *plan) selects(v *parser.VectorSelector, s *parser.EvalStmt, window time.Duration) bool {
-	p.window = window.Milliseconds()
-	if v.Anchored || v.Smoothed || p.window <= 0 || v.OriginalOffset%time.Millisecond != 0 {
-		return false
+// reasonOf returns the reason why a query is not planned.
+func reasonOf(err error) string {
+	var reason errNotPlanned
+	if errors.As(err, &reason) {
+		return reason.what
 	}
-	p.offset = v.OriginalOffset.Milliseconds()
-	start, end := p.start, timestamp.FromTime(s.End)
-	if v.Timestamp != nil {
-		start, end = *v.Timestamp, *v.Timestamp
-		if p.steps > 1 {
-			return false // The library wraps what does not depend on the step.
-		}
-		p.offset += p.start - *v.Timestamp
-	}
-	shift := v.OriginalOffset.Milliseconds()
-	// The window is open on the left.
-	p.selector = Selector{Matchers: v.LabelMatchers, Start: start - shift - p.window + 1, End: end - shift}
-	return true
-}
-
-// time returns the time of a step.
-func (p *plan) time(step int) int64 { return p.start + int64(step)*p.interval }
-
-// metric returns the labels of a series after the function.
-func (p *plan) metric(ls labels.Labels) labels.Labels {
-	if p.dropsName() && !p.delayed {
-		return ls.DropReserved(isMetadata)
-	}
-	return ls
-}
-
-// dropsName reports whether the function removes the name of the metric. last_over_time and
-// first_over_time return samples unchanged.
-func (p *plan) dropsName() bool { return p.function != nil && !p.function.keepsName }
-
-// value converts the matrix into what the library's caller gets.
-func (p *plan) value(m promql.Matrix) parser.Value {
-	if !p.instant {
-		slices.SortFunc(m, func(a, b promql.Series) int { return labels.Compare(a.Metric, b.Metric) })
-		return m
-	}
-	v := make(promql.Vector, len(m))
-	for i, s := range m {
-		v[i] = promql.Sample{Metric: s.Metric, F: s.Floats[0].F, T: p.start, DropName: s.DropName}
-	}
-	return v
+	return ""
 }

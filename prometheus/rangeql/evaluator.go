@@ -4,7 +4,6 @@ import (
 	"sort"
 
 	"github.com/prometheus/prometheus/model/value"
-	"github.com/prometheus/prometheus/promql"
 )
 
 // sampleCount counts samples as the library's statistics do.
@@ -20,9 +19,9 @@ func (c *sampleCount) add(o sampleCount) {
 	c.most = max(c.most, o.most)
 }
 
-// evaluator evaluates one series after the other. It is used by one goroutine.
+// An evaluator evaluates one series after the other. It is used by one goroutine.
 type evaluator struct {
-	plan   *plan
+	*windows
 	count  sampleCount
 	times  []int64 // without stale markers
 	values []float64
@@ -33,40 +32,53 @@ type evaluator struct {
 	visited int
 }
 
+func newEvaluator(l *leaf) evaluator { return evaluator{windows: &l.windows} }
+
 // visitsPerLook is how many samples a function visits before it checks again whether the query has
 // ended: some milliseconds.
 const visitsPerLook = 1 << 20
 
-// series appends the points of a series to out, one for each step that has a result.
-func (e *evaluator) series(times []int64, values []float64, out []promql.FPoint) []promql.FPoint {
-	if e.plan.function == nil {
-		return e.samples(times, values, out)
+// series computes the value of each step, and returns how many steps have one.
+func (e *evaluator) series(c Column, out []float64) int {
+	if e.function == nil {
+		return e.samples(c.Times, c.Values, out)
 	}
-	times, values = e.fresh(times, values)
+	times, values := e.fresh(c.Times, c.Values)
 	return e.ranges(times, values, out)
+}
+
+// window returns the times around the samples that count at a step: after start, not after end.
+func (w *windows) window(step int) (start, end int64) {
+	if w.fixed {
+		step = 0
+	}
+	end = w.grid.time(step) - w.offset
+	return end - w.length, end
 }
 
 // samples takes the newest sample of each step, if it is within the lookback and not a stale
 // marker.
-func (e *evaluator) samples(times []int64, values []float64, out []promql.FPoint) []promql.FPoint {
-	p := e.plan
-	next := 0 // the first sample after the step
-	before := len(out)
-	for step := range p.steps {
-		at := p.time(step)
-		end := at - p.offset
+func (e *evaluator) samples(times []int64, values []float64, out []float64) int {
+	next, found := 0, 0 // next is the first sample after the step
+	for step := range out {
+		start, end := e.window(step)
 		if next < len(times) && times[next] <= end {
 			next = advance(times, next, end)
 		}
-		if next == 0 || times[next-1] <= end-p.window || value.IsStaleNaN(values[next-1]) {
+		if next == 0 || times[next-1] <= start || value.IsStaleNaN(values[next-1]) {
+			out[step] = absent
 			continue
 		}
-		out = append(out, promql.FPoint{T: at, F: values[next-1]})
+		found++
+		if e.stamps {
+			out[step] = float64(times[next-1]) / 1000
+		} else {
+			out[step] = values[next-1]
+		}
 	}
-	n := int64(len(out) - before)
-	e.count.total += n
-	e.count.read += n
-	return out
+	e.count.total += int64(found)
+	e.count.read += int64(found)
+	return found
 }
 
 // advance returns the index of the first time after t, which is not before i.
@@ -100,19 +112,18 @@ func (e *evaluator) fresh(times []int64, values []float64) ([]int64, []float64) 
 }
 
 // ranges calls the function for each step that has samples in its range.
-func (e *evaluator) ranges(times []int64, values []float64, out []promql.FPoint) []promql.FPoint {
-	p := e.plan
-	if p.function.resets {
+func (e *evaluator) ranges(times []int64, values []float64, out []float64) int {
+	if e.function.resets {
 		e.findResets(values)
 	}
-	e.span = span{seconds: p.seconds}
+	e.span = span{seconds: e.seconds, args: e.span.args[:0], scratch: e.span.scratch}
 	s := &e.span
-	first, next := 0, 0 // samples in the range
+	first, next, found := 0, 0, 0 // samples in the range
 	firstReset, nextReset := 0, 0
-	for step := range p.steps {
-		at := p.time(step)
-		s.end = at - p.offset
-		s.start = s.end - p.window
+	for step := range out {
+		out[step] = absent
+		s.start, s.end = e.window(step)
+		s.at = e.grid.time(step)
 		seen := next
 		next = advance(times, next, s.end)
 		first = advance(times, first, s.start)
@@ -125,10 +136,10 @@ func (e *evaluator) ranges(times []int64, values []float64, out []promql.FPoint)
 		s.times, s.values, s.first = times[first:next], values[first:next], first
 		if e.visited += next - first; e.visited > visitsPerLook {
 			if e.visited = 0; e.ended() {
-				return out // the result is not used
+				return found // the result is not used
 			}
 		}
-		if p.function.resets {
+		if e.function.resets {
 			for firstReset < len(e.resets) && e.resets[firstReset] <= first {
 				firstReset++
 			}
@@ -138,11 +149,18 @@ func (e *evaluator) ranges(times []int64, values []float64, out []promql.FPoint)
 			}
 			s.resets = e.resets[firstReset:nextReset]
 		}
-		if f, ok := p.function.eval(s); ok {
-			out = append(out, promql.FPoint{T: at, F: f})
+		if len(e.constants) > 0 {
+			s.args = s.args[:0]
+			for _, a := range e.constants {
+				s.args = append(s.args, a[step])
+			}
+		}
+		if f, ok := e.function.eval(s); ok {
+			out[step] = f
+			found++
 		}
 	}
-	return out
+	return found
 }
 
 func (e *evaluator) findResets(values []float64) {

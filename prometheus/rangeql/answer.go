@@ -1,0 +1,67 @@
+package rangeql
+
+import (
+	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// answer converts the block of a query into what the library's caller gets.
+func (p *plan) answer(e *evaluation, b *block, memory *points) (parser.Value, error) {
+	if e.delayed {
+		if err := dropNames(b); err != nil {
+			return nil, err
+		}
+	}
+	defer e.release(b)
+	if p.instant {
+		return p.instantAnswer(b), nil
+	}
+	memory.account = e.account
+	m := make(promql.Matrix, len(b.series))
+	for i := range b.series {
+		s := &b.series[i]
+		list, err := memory.take(countPresent(s.values))
+		if err != nil {
+			return nil, err
+		}
+		for k, v := range s.values {
+			if v == v || !isAbsent(v) { //nolint:gocritic,staticcheck // false for NaN
+				list = append(list, promql.FPoint{T: b.time(s.from + k), F: v})
+			}
+		}
+		m[i] = promql.Series{Metric: s.labels, Floats: list, DropName: s.dropName}
+	}
+	slices.SortFunc(m, func(a, b promql.Series) int { return labels.Compare(a.Metric, b.Metric) })
+	return m, nil
+}
+
+func (p *plan) instantAnswer(b *block) parser.Value {
+	if p.kind == parser.ValueTypeScalar {
+		return promql.Scalar{V: b.series[0].values[0], T: p.grid.start}
+	}
+	v := make(promql.Vector, len(b.series))
+	for i := range b.series {
+		s := &b.series[i]
+		v[i] = promql.Sample{Metric: s.labels, F: s.values[0], T: p.grid.start, DropName: s.dropName}
+	}
+	return v
+}
+
+// dropNames is the delayed removal of names. It returns ErrHandOver if series become equal.
+func dropNames(b *block) error {
+	var names nameCheck
+	for i := range b.series {
+		s := &b.series[i]
+		names.see(s.labels)
+		if s.dropName {
+			s.labels = s.labels.DropReserved(isMetadata)
+		}
+	}
+	if !names.several {
+		return nil
+	}
+	return distinct(len(b.series), func(i int) labels.Labels { return b.series[i].labels })
+}

@@ -1,0 +1,86 @@
+package rangeql
+
+import (
+	"sync"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+)
+
+// slabValues is how many values a slab has room for, unless one series needs more.
+const slabValues = 16 << 10
+
+// slabPool keeps the slabs of blocks that are no longer used.
+//
+//nolint:gochecknoglobals // a pool has no visible state.
+var slabPool = sync.Pool{New: func() any { return new([slabValues]float64) }}
+
+// An arena is the memory of a block's values, taken from the budget of the query. Only one
+// goroutine calls its methods; each goroutine that fills a block has its own, which are joined.
+type arena struct {
+	account *budget.Account
+	pooled  []*[slabValues]float64
+	rest    []float64 // of the newest slab
+	large   int64     // bytes of values outside of slabs
+}
+
+// take returns n values whose contents are not defined.
+func (a *arena) take(n int) ([]float64, error) {
+	if n > slabValues {
+		if err := a.account.Take(int64(n) * 8); err != nil {
+			return nil, err
+		}
+		a.large += int64(n) * 8
+		return make([]float64, n), nil
+	}
+	if len(a.rest) < n {
+		if err := a.account.Take(slabValues * 8); err != nil {
+			return nil, err
+		}
+		slab := slabPool.Get().(*[slabValues]float64)
+		a.pooled = append(a.pooled, slab)
+		a.rest = slab[:]
+	}
+	values := a.rest[:n:n]
+	a.rest = a.rest[n:]
+	return values, nil
+}
+
+// giveBack makes the values free that were taken last, but for the first kept.
+func (a *arena) giveBack(values []float64, kept int) {
+	if n := len(values); n <= slabValues && kept < n {
+		used := slabValues - len(a.rest)
+		a.rest = a.pooled[len(a.pooled)-1][used-(n-kept):]
+	}
+}
+
+// join moves the memory of another arena to this one.
+func (a *arena) join(o *arena) {
+	a.pooled = append(a.pooled, o.pooled...)
+	a.large += o.large
+	o.pooled, o.rest, o.large = nil, nil, 0
+}
+
+// reuse ends the use of all values, and keeps the newest slab for others.
+func (a *arena) reuse() {
+	a.account.Give(a.large)
+	a.large = 0
+	if len(a.pooled) == 0 {
+		return
+	}
+	last := len(a.pooled) - 1
+	for _, slab := range a.pooled[:last] {
+		slabPool.Put(slab)
+	}
+	a.account.Give(int64(last) * slabValues * 8)
+	a.pooled[0] = a.pooled[last]
+	a.pooled, a.rest = a.pooled[:1], a.pooled[0][:]
+}
+
+// free ends the use of all values.
+func (a *arena) free() {
+	for _, slab := range a.pooled {
+		slabPool.Put(slab)
+	}
+	a.account.Give(a.large + int64(len(a.pooled))*slabValues*8)
+	a.pooled, a.rest, a.large = nil, nil, 0
+}

@@ -1,0 +1,191 @@
+package rangeql
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser/posrange"
+	"github.com/prometheus/prometheus/util/annotations"
+)
+
+// buckets is histogram_quantile, histogram_quantiles or histogram_fraction of classic histograms.
+// Which buckets belong together is found out once for all steps.
+type buckets struct {
+	input    *node
+	grid     grid
+	position posrange.PositionRange // of the vector
+	args     []*node                // quantiles, or both ends of a fraction
+	at       []posrange.PositionRange
+	fraction bool
+	label    string // of the quantiles; empty: there is one, and no label
+}
+
+// classic is the buckets of one histogram, by their upper bounds.
+type classic struct {
+	labels   labels.Labels
+	dropName bool
+	bounds   []float64
+	members  []*series
+}
+
+func (o *buckets) inputs() []*node { return append([]*node{o.input}, o.args...) }
+
+func (o *buckets) eval(e *evaluation) (*block, error) {
+	args := make([][]float64, len(o.args))
+	for i, a := range o.args {
+		ab, values, err := a.values(e)
+		if err != nil {
+			return nil, err
+		}
+		defer e.release(ab)
+		args[i] = values
+	}
+	if !o.fraction {
+		for i, values := range args {
+			e.checkQuantiles(values, o.at[i])
+		}
+	}
+	in, err := o.input.block(e)
+	if err != nil {
+		return nil, err
+	}
+	defer e.release(in)
+	all := o.histograms(e, in)
+	b := e.newBlock(o.grid)
+	if o.fraction {
+		err = o.rows(e, b, all, "", func(step int, list []promql.Bucket, _ *classic) float64 {
+			return promql.BucketFraction(args[0][step], args[1][step], list)
+		})
+	} else {
+		err = o.quantiles(e, b, all, args)
+	}
+	if err != nil {
+		return b, err
+	}
+	if err := e.seal(b); err != nil {
+		return b, err
+	}
+	return b, e.join(b)
+}
+
+// histograms returns the histograms in the order in which they appear.
+func (o *buckets) histograms(e *evaluation, in *block) []*classic {
+	byLabels := map[string]*classic{}
+	var all []*classic
+	var key []byte
+	for i := range in.series {
+		s := &in.series[i]
+		le := s.labels.Get(model.BucketLabel)
+		bound, err := strconv.ParseFloat(le, 64)
+		if err != nil {
+			name := ""
+			if e.delayed {
+				name = s.labels.Get(model.MetricNameLabel)
+			}
+			e.warn(annotations.NewBadBucketLabelWarning(name, le, o.position))
+			continue
+		}
+		key = s.labels.BytesWithoutLabels(key, model.BucketLabel)
+		h, ok := byLabels[string(key)]
+		if !ok {
+			ls := labels.NewBuilder(s.labels).Del(model.BucketLabel).Labels()
+			h = &classic{labels: ls, dropName: true}
+			byLabels[string(key)] = h
+			all = append(all, h)
+		}
+		h.bounds, h.members = append(h.bounds, bound), append(h.members, s)
+	}
+	for _, h := range all {
+		h.sort()
+	}
+	return all
+}
+
+func (h *classic) sort() {
+	if slices.IsSorted(h.bounds) {
+		return
+	}
+	order := make([]int, len(h.bounds))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(h.bounds[a], h.bounds[b]) })
+	bounds, members := make([]float64, len(order)), make([]*series, len(order))
+	for i, from := range order {
+		bounds[i], members[i] = h.bounds[from], h.members[from]
+	}
+	h.bounds, h.members = bounds, members
+}
+
+func (o *buckets) quantiles(e *evaluation, b *block, all []*classic, args [][]float64) error {
+	for _, qs := range args {
+		text := ""
+		if o.label != "" && len(qs) > 0 {
+			for _, q := range qs {
+				if q != qs[0] {
+					return ErrHandOver // A label that changes with the step.
+				}
+			}
+			if text = "NaN"; !math.IsNaN(qs[0]) {
+				text = labels.FormatOpenMetricsFloat(qs[0])
+			}
+		}
+		err := o.rows(e, b, all, text, func(step int, list []promql.Bucket, h *classic) float64 {
+			v, forced, _, least, most, difference := promql.BucketQuantile(qs[step], list)
+			if forced {
+				name := ""
+				if e.delayed {
+					name = h.labels.Get(model.MetricNameLabel)
+				}
+				e.warn(annotations.NewHistogramQuantileForcedMonotonicityInfo(name, o.position, o.grid.time(step), least, most, difference))
+			}
+			return v
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rows appends one series for each histogram, with the result of a function of the buckets of a
+// step.
+func (o *buckets) rows(e *evaluation, b *block, all []*classic, quantile string, f func(step int, list []promql.Bucket, h *classic) float64) error {
+	offset := len(b.series)
+	b.series = append(b.series, make([]series, len(all))...)
+	inputs := 0
+	for _, h := range all {
+		inputs += len(h.members)
+	}
+	return e.inParallel(b, len(all), inputs*o.grid.steps, func(l *lane, i int) error {
+		h := all[i]
+		values, err := l.memory.take(o.grid.steps)
+		if err != nil {
+			return err
+		}
+		for step := range values {
+			l.buckets = l.buckets[:0]
+			for k, m := range h.members {
+				if v, ok := m.at(step); ok {
+					l.buckets = append(l.buckets, promql.Bucket{UpperBound: h.bounds[k], Count: v})
+				}
+			}
+			values[step] = absent
+			if len(l.buckets) > 0 {
+				values[step] = f(step, l.buckets, h)
+			}
+		}
+		ls := e.withoutName(h.labels)
+		if o.label != "" {
+			ls = labels.NewBuilder(ls).Set(o.label, quantile).Labels()
+		}
+		b.series[offset+i] = series{labels: ls, dropName: h.dropName, values: values}
+		b.series[offset+i].trim()
+		return nil
+	})
+}

@@ -1,0 +1,79 @@
+package rangeql
+
+import (
+	"strconv"
+
+	"github.com/prometheus/prometheus/model/labels"
+)
+
+// countValues is the aggregation count_values: a series for each group and value.
+type countValues struct {
+	input *node
+	grid  grid
+	label string
+	*grouping
+}
+
+func (o *countValues) inputs() []*node { return []*node{o.input} }
+
+func (o *countValues) eval(e *evaluation) (*block, error) {
+	in, err := o.input.block(e)
+	if err != nil {
+		return nil, err
+	}
+	defer e.release(in)
+	b := e.newBlock(o.grid)
+	builder := labels.NewBuilder(labels.EmptyLabels())
+	for i := range in.series {
+		s := &in.series[i]
+		var counts []float64 // of the value before
+		last := absent
+		for k, v := range s.values {
+			if isAbsent(v) {
+				continue
+			}
+			if counts == nil || v != last {
+				if counts, err = o.counts(e, b, builder, s.labels, v); err != nil {
+					return b, err
+				}
+				last = v
+			}
+			if step := s.from + k; isAbsent(counts[step]) {
+				counts[step] = 1
+			} else {
+				counts[step]++
+			}
+		}
+		if err := e.ended(); err != nil {
+			return b, err
+		}
+	}
+	for i := range b.series {
+		b.series[i].trim()
+	}
+	if err := e.seal(b); err != nil {
+		return b, err
+	}
+	return b, e.join(b)
+}
+
+// counts returns the counts of a value in a series' group.
+func (o *countValues) counts(e *evaluation, b *block, builder *labels.Builder, ls labels.Labels, v float64) ([]float64, error) {
+	builder.Reset(ls)
+	builder.Set(o.label, strconv.FormatFloat(v, 'f', -1, 64))
+	ls = builder.Labels()
+	number, isNew := o.of(ls, false)
+	if isNew {
+		values, err := b.memory.take(o.grid.steps)
+		if err != nil {
+			return nil, err
+		}
+		if err := e.hold(1); err != nil {
+			return nil, err
+		}
+		e.let(1)
+		fill(values, absent)
+		b.series = append(b.series, series{labels: o.grouping.labels(ls, false), values: values})
+	}
+	return b.series[number].values, nil
+}

@@ -1,0 +1,184 @@
+package rangeql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/schema"
+	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+)
+
+// An evaluation is what all operators of a running query share.
+type evaluation struct {
+	ctx     context.Context //nolint:containedctx // of this evaluation alone
+	source  Source
+	account *budget.Account
+	// delayed means that names of metrics are dropped in the end.
+	delayed    bool
+	maxSamples int64
+
+	samples  atomic.Int64 // held now, as the library counts
+	mu       sync.Mutex
+	warnings annotations.Annotations
+}
+
+// hold counts samples that the library would have in memory now. Near the limit it hands the query
+// over to the library, which knows exactly when the limit is exceeded.
+func (e *evaluation) hold(n int) error {
+	if e.samples.Add(int64(n)) > e.maxSamples {
+		return ErrHandOver
+	}
+	return nil
+}
+
+// let ends the hold of samples.
+func (e *evaluation) let(n int) { e.samples.Add(-int64(n)) }
+
+// warn records an annotation.
+func (e *evaluation) warn(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.warnings.Add(err)
+}
+
+// merge records annotations.
+func (e *evaluation) merge(a annotations.Annotations) {
+	if len(a) == 0 {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.warnings.Merge(a)
+}
+
+// ended returns the end of the query in the library's words, nil before it.
+func (e *evaluation) ended() error { return contextError(e.ctx) }
+
+// contextError returns the end of a context in the library's words, nil before it.
+func contextError(ctx context.Context) error {
+	switch err := ctx.Err(); {
+	case errors.Is(err, context.Canceled):
+		return promql.ErrQueryCanceled("expression evaluation")
+	case errors.Is(err, context.DeadlineExceeded):
+		return promql.ErrQueryTimeout("expression evaluation")
+	default:
+		return err
+	}
+}
+
+// withoutName returns the labels of a series of which an operator drops the name.
+func (e *evaluation) withoutName(ls labels.Labels) labels.Labels {
+	if e.delayed {
+		return ls
+	}
+	return ls.DropReserved(isMetadata)
+}
+
+func isMetadata(label string) bool { return schema.IsMetadataLabel(label) }
+
+// newBlock returns an empty block.
+func (e *evaluation) newBlock(g grid) *block {
+	return &block{grid: g, memory: arena{account: e.account}}
+}
+
+// seal ends the making of a block: it leaves out the series without values, and counts the rest.
+// The caller gives the block up when it returns an error.
+func (e *evaluation) seal(b *block) error {
+	b.series = slices.DeleteFunc(b.series, func(s series) bool { return len(s.values) == 0 })
+	b.samples = 0
+	for i := range b.series {
+		b.samples += b.series[i].samples()
+	}
+	return e.hold(b.samples)
+}
+
+// discard frees the memory of a block that nobody uses.
+func (e *evaluation) discard(b *block) {
+	b.memory.free()
+	b.series = nil
+}
+
+// A lane is one goroutine of an operator.
+type lane struct {
+	memory arena
+	columns [][]float64
+	buckets []promql.Bucket
+}
+
+// valuesPerLane is how many values are worth a goroutine.
+const valuesPerLane = 32 << 10
+
+// inParallel calls f for n rows, on several cores if there are enough values. f takes memory for b
+// from its lane.
+func (e *evaluation) inParallel(b *block, n, values int, f func(l *lane, i int) error) error {
+	lanes := min(runtime.GOMAXPROCS(0), values/valuesPerLane, n)
+	if lanes <= 1 {
+		l := &lane{memory: arena{account: e.account}}
+		err := e.rows(l, 0, n, f)
+		b.memory.join(&l.memory)
+		return err
+	}
+	var group sync.WaitGroup
+	all := make([]lane, lanes)
+	errs := make([]error, lanes)
+	for k := range all {
+		group.Go(func() {
+			all[k].memory.account = e.account
+			errs[k] = e.rows(&all[k], n*k/lanes, n*(k+1)/lanes, f)
+		})
+	}
+	group.Wait()
+	for k := range all {
+		b.memory.join(&all[k].memory)
+	}
+	return firstError(errs)
+}
+
+func firstError(errs []error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rowsPerLook is after how many rows an operator looks whether the query has ended.
+const rowsPerLook = 64
+
+func (e *evaluation) rows(l *lane, from, to int, f func(l *lane, i int) error) (err error) {
+	defer recovered(&err)
+	for i := from; i < to; i++ {
+		if (i-from)%rowsPerLook == rowsPerLook-1 {
+			if err := e.ended(); err != nil {
+				return err
+			}
+		}
+		if err := f(l, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recovered makes an error of a panic, as the library does.
+func recovered(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case runtime.Error:
+		*err = fmt.Errorf("unexpected error: %w", p)
+	case error:
+		*err = p
+	default:
+		*err = fmt.Errorf("%v", p)
+	}
+}

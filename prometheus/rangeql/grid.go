@@ -1,0 +1,24 @@
+package rangeql
+
+// A grid is the instants at which an expression is evaluated, in milliseconds: its steps.
+type grid struct {
+	start, interval int64
+	steps           int
+}
+
+// newGrid returns the instants from start to end, which may be none.
+func newGrid(start, end, interval int64) grid {
+	if end < start {
+		return grid{start, interval, 0}
+	}
+	return grid{start, interval, int((end-start)/interval) + 1}
+}
+
+// time returns the instant of a step.
+func (g grid) time(step int) int64 { return g.start + int64(step)*g.interval }
+
+// end returns the last instant.
+func (g grid) end() int64 { return g.time(g.steps - 1) }
+
+// single is the first instant alone.
+func (g grid) single() grid { return grid{g.start, g.interval, 1} }

@@ -1,0 +1,51 @@
+package rangeql
+
+// join makes one series of those that have the same labels. It returns ErrHandOver if they overlap,
+// which the library refuses.
+func (e *evaluation) join(b *block) error {
+	rows := make(map[uint64]int, len(b.series))
+	joined := b.series[:0]
+	for i := range b.series {
+		s := &b.series[i]
+		hash := s.labels.Hash()
+		row, ok := rows[hash]
+		if !ok {
+			rows[hash] = len(joined)
+			joined = append(joined, *s)
+			continue
+		}
+		into := &joined[row]
+		if overlap(into, s) {
+			return ErrHandOver
+		}
+		whole, err := joinTwo(b, into, s)
+		if err != nil {
+			return err
+		}
+		*into = whole
+	}
+	b.series = joined
+	return nil
+}
+
+func joinTwo(b *block, x, y *series) (series, error) {
+	from, to := min(x.from, y.from), max(x.to(), y.to())
+	values, err := b.memory.take(to - from)
+	if err != nil {
+		return series{}, err
+	}
+	fill(values, absent)
+	for _, s := range []*series{x, y} {
+		for i, v := range s.values {
+			if !isAbsent(v) {
+				values[s.from-from+i] = v
+			}
+		}
+	}
+	whole := series{labels: x.labels, dropName: x.dropName, from: from, values: values}
+	atX, _ := x.first()
+	if atY, _ := y.first(); atY < atX {
+		whole.dropName = y.dropName // The first value in time decides.
+	}
+	return whole, nil
+}

@@ -1,0 +1,172 @@
+package rangeql
+
+import (
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser/posrange"
+	"github.com/prometheus/prometheus/util/annotations"
+)
+
+// A leaf is a selector, or a function of the range of one, and what is done with each of its series
+// alone. It evaluates one series after the other while they are read, so that an aggregation never
+// holds what it aggregates.
+type leaf struct {
+	read *read
+	windows
+	mappings []*mapping
+	sinks    []sink
+	// keeps means that the series are needed as a block.
+	keeps bool
+
+	columns Columns
+	held    int64 // samples of all series before mappings
+	names   nameCheck
+	added   []int // series, also those that mappings left nothing of
+	count   sampleCount
+	result  *block
+}
+
+// windows say which samples of a series count at which step.
+type windows struct {
+	grid grid
+	// length is how far back a sample counts, in milliseconds: the range of a function, else the
+	// lookback. offset is how far before the step the window ends.
+	length, offset int64
+	// fixed means that all steps have the window of the first.
+	fixed bool
+
+	function *function // nil: the newest sample
+	args     []*node   // of the function, scalars
+	seconds  float64   // of the range
+	argument posrange.PositionRange
+	// stamps means that the value is the time of the sample.
+	stamps bool
+
+	constants [][]float64 // values of args
+}
+
+// A sink takes series in their order. Their values are only valid during the call. named means that
+// the labels still have the name of the metric although it has to be dropped now.
+type sink interface {
+	// begin is called once before all.
+	begin(e *evaluation) error
+	add(e *evaluation, s *series, named bool) error
+}
+
+// drops reports whether the name of the metric is dropped.
+func (l *leaf) drops() bool {
+	if l.stamps || l.function != nil && !l.function.keepsName {
+		return true
+	}
+	for _, m := range l.mappings {
+		if m.drops {
+			return true
+		}
+	}
+	return false
+}
+
+// begin evaluates the arguments.
+func (l *leaf) begin(e *evaluation) error {
+	l.result = e.newBlock(l.grid)
+	var err error
+	if l.constants, err = e.constants(l.args); err != nil {
+		return err
+	}
+	for _, m := range l.mappings {
+		if m.constants, err = e.constants(m.args); err != nil {
+			return err
+		}
+	}
+	for _, to := range l.sinks {
+		if err := to.begin(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// constants evaluates scalars. They stay in memory until the query ends.
+func (e *evaluation) constants(args []*node) ([][]float64, error) {
+	all := make([][]float64, 0, len(args))
+	for _, a := range args {
+		_, values, err := a.values(e)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, values)
+	}
+	return all, nil
+}
+
+// add takes a series, in the order of the series.
+func (l *leaf) add(e *evaluation, i int, s series) error {
+	s.labels = l.columns.Labels(i)
+	name, changed := l.names.see(s.labels)
+	if changed && l.function != nil && l.function.counter && name != "" && !namedAsCounter(name) {
+		e.warn(annotations.NewPossibleNonCounterInfo(name, l.argument))
+	}
+	l.added = append(l.added, i)
+	if len(s.values) == 0 { // a comparison left nothing
+		return nil
+	}
+	s.dropName = l.drops()
+	named := s.dropName && !e.delayed
+	for _, to := range l.sinks {
+		if err := to.add(e, &s, named); err != nil {
+			return err
+		}
+	}
+	if l.keeps {
+		if named {
+			s.labels = s.labels.DropReserved(isMetadata)
+		}
+		l.result.series = append(l.result.series, s)
+	}
+	return nil
+}
+
+// finish runs the checks that need all series.
+func (l *leaf) finish(e *evaluation) error {
+	if l.function != nil && l.function.quantile && len(l.added) > 0 {
+		e.checkQuantiles(l.constants[0], l.argument)
+	}
+	for i := range l.result.series {
+		l.result.samples += l.result.series[i].samples()
+	}
+	// The library holds the input of a mapping beside its result, and numbers at each step.
+	if n := len(l.mappings); n > 0 {
+		more := int(l.held) + 2*len(l.added) + (n+1)*(l.grid.steps+1) + 2
+		if err := e.hold(more); err != nil {
+			return err
+		}
+		e.let(more)
+	}
+	e.let(int(l.held) - l.result.samples)
+	if e.delayed || !l.drops() || !l.names.several {
+		return nil
+	}
+	return distinct(len(l.added), func(i int) labels.Labels { return l.columns.Labels(l.added[i]).DropReserved(isMetadata) })
+}
+
+func (l *leaf) inputs() []*node { return l.args }
+
+// eval returns the series, if keeps is set.
+func (l *leaf) eval(e *evaluation) (*block, error) {
+	if err := l.read.run(e); err != nil {
+		return nil, err
+	}
+	return l.result, nil
+}
+
+// distinct returns ErrHandOver if labels repeat. Like the library, it treats label sets with the
+// same hash as equal.
+func distinct(n int, of func(i int) labels.Labels) error {
+	seen := make(map[uint64]struct{}, n)
+	for i := range n {
+		seen[of(i).Hash()] = struct{}{}
+	}
+	if len(seen) < n {
+		return ErrHandOver
+	}
+	return nil
+}

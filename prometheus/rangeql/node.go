@@ -1,0 +1,97 @@
+package rangeql
+
+// An operator computes the value of one expression at the steps of its grid.
+type operator interface {
+	// eval returns a new block. The caller frees it.
+	eval(e *evaluation) (*block, error)
+	// inputs are the operators below.
+	inputs() []*node
+}
+
+// A node is an operator in the plan of a query. Equal expressions at the same steps share one.
+type node struct {
+	operator
+	grid  grid
+	users int // operators above it
+
+	result  *block
+	err     error
+	done    bool
+	rows    int // series of the result
+	samples int // of the result
+}
+
+// block returns the value of the node. Each operator above it asks once, and calls release.
+func (n *node) block(e *evaluation) (*block, error) {
+	if !n.done {
+		if err := e.ended(); err != nil {
+			return nil, err
+		}
+		n.done = true
+		n.result, n.err = n.eval(e)
+		switch {
+		case n.err == nil:
+			n.result.users = n.users
+			n.rows, n.samples = len(n.result.series), n.result.samples
+			n.err = n.holdInputs(e)
+		case n.result != nil:
+			e.discard(n.result)
+		}
+	}
+	return n.result, n.err
+}
+
+// holdInputs counts what the library holds besides the result: the inputs, and those of one step a
+// second time.
+func (n *node) holdInputs(e *evaluation) error {
+	more := 1
+	for _, in := range n.inputs() {
+		more += in.samples + in.rows
+	}
+	defer e.let(more)
+	return e.hold(more)
+}
+
+// counts returns the samples that the library's statistics count for an expression: seen by all
+// steps, and read. It counts an expression as often as it is written.
+func (n *node) counts() (total, read int64) {
+	switch o := n.operator.(type) {
+	case *leaf:
+		total, read = o.count.total, o.count.read
+	case *subquery:
+		total = o.count.total
+	}
+	for i, in := range n.inputs() {
+		t, r := in.counts()
+		switch o := n.operator.(type) {
+		case repeat:
+			t *= int64(o.grid.steps)
+		case *subquery:
+			if i == 0 {
+				t = 0 // The windows count.
+			}
+		}
+		total, read = total+t, read+r
+	}
+	return total, read
+}
+
+// release ends the use of a block by one operator.
+func (e *evaluation) release(b *block) {
+	if b.users--; b.users == 0 {
+		e.let(b.samples)
+		e.discard(b)
+	}
+}
+
+// values returns the value of a scalar expression at each step.
+func (n *node) values(e *evaluation) (*block, []float64, error) {
+	b, err := n.block(e)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(b.series) == 0 { // no steps
+		return b, nil, nil
+	}
+	return b, b.series[0].values, nil
+}

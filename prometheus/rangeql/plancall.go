@@ -1,0 +1,206 @@
+package rangeql
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// call returns the operator of a function, or the node of its argument if the function changes
+// nothing.
+func (p *planner) call(e *parser.Call, g grid) (operator, error) {
+	name := e.Func.Name
+	switch name {
+	case "time":
+		return clock{g, func(millis int64) float64 { return float64(millis) / 1000 }}, nil
+	case "pi":
+		return number{g, math.Pi}, nil
+	case "vector":
+		return p.node(e.Args[0], g)
+	case "scalar":
+		n, err := p.node(e.Args[0], g)
+		return toScalar{g, n}, err
+	case "max_of", "min_of":
+		return p.extreme(e, g)
+	case "absent", "absent_over_time":
+		return p.missing(e, g)
+	case "label_replace", "label_join":
+		return p.relabel(e, g)
+	case "sort", "sort_desc", "sort_by_label", "sort_by_label_desc":
+		return p.sorting(e, g)
+	case "histogram_quantile", "histogram_quantiles", "histogram_fraction":
+		return p.buckets(e, g)
+	case "timestamp", "round", "clamp", "clamp_min", "clamp_max":
+		return p.mappingWithArgs(e, g)
+	}
+	if part := calendarOf(name); part != nil && len(e.Args) == 0 {
+		return clock{g, func(millis int64) float64 { return part(time.Unix(millis/1000, 0).UTC()) }}, nil
+	}
+	if m := mappingOf(name); m != nil && len(e.Args) == 1 {
+		n, err := p.node(e.Args[0], g)
+		return mapped{m, n}, err
+	}
+	if f := functionOf(name); f != nil && len(e.Args) == f.args+1 {
+		if sq, ok := e.Args[f.matrix].(*parser.SubqueryExpr); ok {
+			return p.subquery(e, f, sq, g)
+		}
+	}
+	return nil, notPlanned("the function %s", name)
+}
+
+// extreme is max_of or min_of.
+func (p *planner) extreme(e *parser.Call, g grid) (operator, error) {
+	l, err := p.node(e.Args[0], g)
+	if err != nil {
+		return nil, err
+	}
+	r, err := p.node(e.Args[1], g)
+	f := math.Max
+	if e.Func.Name == "min_of" {
+		f = math.Min
+	}
+	return scalars{g, f, l, r}, err
+}
+
+// mappingWithArgs returns a mapping that depends on the step.
+func (p *planner) mappingWithArgs(e *parser.Call, g grid) (operator, error) {
+	input, err := p.node(e.Args[0], g)
+	if err != nil {
+		return nil, err
+	}
+	if e.Func.Name == "timestamp" {
+		now := &node{operator: clock{g, func(millis int64) float64 { return float64(millis) / 1000 }}, grid: g, users: 1}
+		return mapped{stamp(now), input}, nil
+	}
+	var args []*node
+	for _, a := range e.Args[1:] {
+		n, err := p.node(a, g)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, n)
+	}
+	if e.Func.Name == "round" {
+		return mapped{round(args), input}, nil
+	}
+	return mapped{clamp(e.Func.Name, args), input}, nil
+}
+
+// missing returns absent or absent_over_time.
+func (p *planner) missing(e *parser.Call, g grid) (operator, error) {
+	o := &missing{grid: g}
+	var err error
+	if e.Func.Name == "absent" {
+		o.labels = labelsOfMissing(e.Args[0])
+		o.input, err = p.input(e.Args[0], g, o)
+		return o, err
+	}
+	o.dropName = true
+	present := *e
+	present.Func = parser.Functions["present_over_time"]
+	o.labels = labelsOfMissing(e.Args[0])
+	o.input, err = p.input(&present, g, o)
+	return o, err
+}
+
+func (p *planner) relabel(e *parser.Call, g grid) (operator, error) {
+	texts := make([]string, 0, len(e.Args)-1)
+	for _, a := range e.Args[1:] {
+		s, ok := a.(*parser.StringLiteral)
+		if !ok {
+			return nil, notPlanned("a label that is no literal")
+		}
+		texts = append(texts, s.Val)
+	}
+	o := relabel{label: texts[0]}
+	valid := model.UTF8Validation.IsValidLabelName
+	ok := valid(o.label)
+	if e.Func.Name == "label_replace" {
+		o.value = replacement(texts[2], texts[3], texts[1])
+	} else {
+		o.value = joined(texts[1], texts[2:])
+		ok = ok && !slices.ContainsFunc(texts[2:], func(s string) bool { return !valid(s) })
+	}
+	if !ok || o.value == nil {
+		return nil, notPlanned("%s with arguments that are not valid", e.Func.Name) // The library has the words.
+	}
+	var err error
+	o.input, err = p.node(e.Args[0], g)
+	return o, err
+}
+
+func (p *planner) sorting(e *parser.Call, g grid) (operator, error) {
+	o := sorting{grid: g, position: e.PositionRange(), descending: e.Func.Name == "sort_desc" || e.Func.Name == "sort_by_label_desc"}
+	if e.Func.Name == "sort_by_label" || e.Func.Name == "sort_by_label_desc" {
+		o.byLabels = []string{}
+		for _, a := range e.Args[1:] {
+			s, ok := a.(*parser.StringLiteral)
+			if !ok {
+				return nil, notPlanned("a label that is no literal")
+			}
+			o.byLabels = append(o.byLabels, s.Val)
+		}
+	}
+	var err error
+	o.input, err = p.node(e.Args[0], g)
+	return o, err
+}
+
+func (p *planner) buckets(e *parser.Call, g grid) (operator, error) {
+	o := &buckets{grid: g}
+	var vector parser.Expr
+	var args parser.Expressions
+	switch e.Func.Name {
+	case "histogram_quantile":
+		vector, args = e.Args[1], e.Args[:1]
+	case "histogram_fraction":
+		vector, args, o.fraction = e.Args[2], e.Args[:2], true
+	default:
+		label, ok := e.Args[1].(*parser.StringLiteral)
+		if !ok || label.Val == "" {
+			return nil, notPlanned("a label that is no literal")
+		}
+		vector, args, o.label = e.Args[0], e.Args[2:], label.Val
+	}
+	o.position = vector.PositionRange()
+	var err error
+	for _, a := range args {
+		n, err := p.node(a, g)
+		if err != nil {
+			return nil, err
+		}
+		o.args = append(o.args, n)
+		o.at = append(o.at, a.PositionRange())
+	}
+	o.input, err = p.node(vector, g)
+	return o, err
+}
+
+func (p *planner) countValues(e *parser.AggregateExpr, g grid) (operator, error) {
+	label, ok := bare(e.Param).(*parser.StringLiteral)
+	if !ok || !model.UTF8Validation.IsValidLabelName(label.Val) {
+		return nil, notPlanned("count_values with a label that is not valid")
+	}
+	o := &countValues{grid: g, label: label.Val}
+	if e.Without {
+		o.grouping = newGrouping(e)
+	} else {
+		o.grouping = newGrouping(e, label.Val)
+	}
+	var err error
+	o.input, err = p.node(e.Expr, g)
+	return o, err
+}
+
+// orderedInput is the input of an aggregation whose argument may read something: that comes first.
+func (p *planner) orderedInput(expr parser.Expr, g grid, argument *node, to sink) (input, error) {
+	if constant(argument) {
+		return p.input(expr, g, to)
+	}
+	n, err := p.node(expr, g)
+	return input{node: n}, err
+}
+

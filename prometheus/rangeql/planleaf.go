@@ -1,0 +1,269 @@
+package rangeql
+
+import (
+	"strings"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// leaf returns the leaf of an expression, nil if the expression is none.
+func (p *planner) leaf(expr parser.Expr, g grid) (*leafNode, error) {
+	key := planKey{expr.String(), g}
+	if l, ok := p.leaves[key]; ok {
+		return l, nil
+	}
+	l, err := p.newLeaf(expr, g)
+	if l == nil || err != nil {
+		return nil, err
+	}
+	p.leaves[key] = &leafNode{leaf: l, node: &node{operator: l, grid: g}}
+	return p.leaves[key], nil
+}
+
+// newLeaf accepts a selector, a function of the range of one, and mappings of those.
+func (p *planner) newLeaf(expr parser.Expr, g grid) (*leaf, error) {
+	switch e := bare(expr).(type) {
+	case *parser.VectorSelector:
+		return p.selector(e, g)
+	case *parser.UnaryExpr:
+		if e.Op == parser.SUB && e.Expr.Type() == parser.ValueTypeVector {
+			return p.mappedLeaf(e.Expr, g, negate())
+		}
+	case *parser.BinaryExpr:
+		return p.leafWithNumber(e, g)
+	case *parser.Call:
+		return p.callOfLeaf(e, g)
+	}
+	return nil, nil
+}
+
+// mappedLeaf adds a mapping to the leaf of an expression.
+func (p *planner) mappedLeaf(expr parser.Expr, g grid, m *mapping) (*leaf, error) {
+	if m == nil {
+		return nil, nil
+	}
+	l, err := p.newLeaf(expr, g)
+	if l != nil {
+		l.mappings = append(l.mappings, m)
+	}
+	return l, err
+}
+
+func (p *planner) leafWithNumber(e *parser.BinaryExpr, g grid) (*leaf, error) {
+	vector, scalar, scalarLeft := e.LHS, e.RHS, false
+	if e.LHS.Type() == parser.ValueTypeScalar {
+		vector, scalar, scalarLeft = e.RHS, e.LHS, true
+	}
+	value, ok := literal(scalar)
+	if !ok || vector.Type() != parser.ValueTypeVector {
+		return nil, nil
+	}
+	n := &node{operator: number{g, value}, grid: g, users: 1}
+	return p.mappedLeaf(vector, g, withScalar(e.Op, n, scalarLeft, e.ReturnBool))
+}
+
+// literal returns the value of a number that is written out.
+func literal(expr parser.Expr) (float64, bool) {
+	switch e := bare(expr).(type) {
+	case *parser.StepInvariantExpr:
+		return literal(e.Expr)
+	case *parser.NumberLiteral:
+		return e.Val, true
+	}
+	return 0, false
+}
+
+func (p *planner) callOfLeaf(e *parser.Call, g grid) (*leaf, error) {
+	if len(e.Args) == 0 {
+		return nil, nil
+	}
+	if e.Func.Name == "timestamp" {
+		return p.timestampOfLeaf(e, g)
+	}
+	if m := mappingOf(e.Func.Name); m != nil && len(e.Args) == 1 {
+		return p.mappedLeaf(e.Args[0], g, m)
+	}
+	f := functionOf(e.Func.Name)
+	if f == nil || len(e.Args) != f.args+1 {
+		return nil, nil
+	}
+	m, ok := e.Args[f.matrix].(*parser.MatrixSelector)
+	if !ok {
+		return nil, nil
+	}
+	vs := m.VectorSelector.(*parser.VectorSelector)
+	w, err := p.windows(vs, g, m.Range)
+	if err != nil {
+		return nil, err
+	}
+	if w.fixed = vs.Timestamp != nil && g.steps > 1; w.fixed && f.edges {
+		return nil, notPlanned("%s of a fixed range at moving steps", e.Func.Name)
+	}
+	w.function, w.seconds, w.argument = f, m.Range.Seconds(), e.Args[0].PositionRange()
+	shared := true
+	if w.args, shared, err = p.scalars(e, f, g); err != nil {
+		return nil, err
+	}
+	return p.read(&leaf{windows: w}, vs, shared)
+}
+
+// scalars returns the arguments of a function beside its range, and whether they read nothing.
+func (p *planner) scalars(e *parser.Call, f *function, g grid) (args []*node, readNothing bool, err error) {
+	readNothing = true
+	for i, a := range e.Args {
+		if i == f.matrix {
+			continue
+		}
+		n, err := p.node(a, g)
+		if err != nil {
+			return nil, false, err
+		}
+		readNothing = readNothing && constant(n)
+		args = append(args, n)
+	}
+	return args, readNothing, nil
+}
+
+func (p *planner) timestampOfLeaf(e *parser.Call, g grid) (*leaf, error) {
+	vs, ok := e.Args[0].(*parser.VectorSelector)
+	if !ok {
+		return nil, nil
+	}
+	if vs.Timestamp != nil && vs.OriginalOffset != 0 {
+		return nil, notPlanned("timestamp of a selector with @ and offset")
+	}
+	l, err := p.selector(vs, g)
+	if l != nil {
+		l.stamps = true
+	}
+	return l, err
+}
+
+func (p *planner) selector(vs *parser.VectorSelector, g grid) (*leaf, error) {
+	w, err := p.windows(vs, g, p.lookback)
+	if err != nil {
+		return nil, err
+	}
+	return p.read(&leaf{windows: w}, vs, true)
+}
+
+func (p *planner) windows(vs *parser.VectorSelector, g grid, length time.Duration) (windows, error) {
+	switch {
+	case vs.Anchored, vs.Smoothed:
+		return windows{}, notPlanned("anchored and smoothed selectors")
+	case length <= 0, length%time.Millisecond != 0, vs.OriginalOffset%time.Millisecond != 0:
+		return windows{}, notPlanned("ranges and offsets of no whole milliseconds")
+	}
+	return windows{grid: g, length: length.Milliseconds(), offset: offsetAt(vs.OriginalOffset, vs.Timestamp, g)}, nil
+}
+
+// offsetAt returns the distance from the first step to the time that a selector or a subquery
+// names, in milliseconds.
+func offsetAt(offset time.Duration, at *int64, g grid) int64 {
+	if at == nil {
+		return offset.Milliseconds()
+	}
+	return offset.Milliseconds() + g.start - *at
+}
+
+// read gives a leaf its read. A leaf whose arguments read something reads alone, because its
+// arguments come first.
+func (p *planner) read(l *leaf, vs *parser.VectorSelector, shared bool) (*leaf, error) {
+	first, _ := l.window(0)
+	_, last := l.window(l.grid.steps - 1)
+	s := Selector{Matchers: vs.LabelMatchers, Start: first + 1, End: last, NoStartTimes: p.options.StartTimes}
+	if shared {
+		for _, r := range p.plan.reads {
+			if r.shared && r.selector.joins(s) {
+				r.selector.Start, r.selector.End = min(r.selector.Start, s.Start), max(r.selector.End, s.End)
+				l.read = r
+				r.leaves = append(r.leaves, l)
+				return l, nil
+			}
+		}
+	}
+	l.read = &read{selector: s, leaves: []*leaf{l}, shared: shared}
+	p.plan.reads = append(p.plan.reads, l.read)
+	return l, nil
+}
+
+// joins reports whether reading the series of two selectors at once reads no more than reading them
+// one after the other.
+func (s Selector) joins(o Selector) bool {
+	if max(s.End, o.End)-min(s.Start, o.Start) > (s.End-s.Start)+(o.End-o.Start) {
+		return false
+	}
+	return matchersText(s.Matchers) == matchersText(o.Matchers)
+}
+
+func matchersText(matchers []*labels.Matcher) string {
+	b := strings.Builder{}
+	for _, m := range matchers {
+		b.WriteString(m.String())
+		b.WriteByte(0)
+	}
+	return b.String()
+}
+
+// subquery returns a function of a subquery.
+func (p *planner) subquery(e *parser.Call, f *function, sq *parser.SubqueryExpr, g grid) (operator, error) {
+	n, w, err := p.subqueryWindows(sq, g)
+	if err != nil {
+		return nil, err
+	}
+	if w.fixed && f.edges {
+		return nil, notPlanned("%s of a fixed range at moving steps", e.Func.Name)
+	}
+	w.function = f
+	if f.matrix > 0 { // The library loses the position of a subquery.
+		w.argument = e.Args[0].PositionRange()
+	}
+	w.args, _, err = p.scalars(e, f, g)
+	return &subquery{windows: w, input: n}, err
+}
+
+// subqueryWindows returns the expression of a subquery at the steps of the subquery, and which of
+// these count at the steps of the query.
+func (p *planner) subqueryWindows(sq *parser.SubqueryExpr, g grid) (*node, windows, error) {
+	if sq.Range <= 0 || sq.Range%time.Millisecond != 0 || sq.OriginalOffset%time.Millisecond != 0 || sq.Step%time.Millisecond != 0 {
+		return nil, windows{}, notPlanned("subqueries of no whole milliseconds")
+	}
+	w := windows{
+		grid: g, length: sq.Range.Milliseconds(), offset: offsetAt(sq.OriginalOffset, sq.Timestamp, g), seconds: sq.Range.Seconds(),
+		fixed: sq.Timestamp != nil && g.steps > 1,
+	}
+	interval := sq.Step.Milliseconds()
+	if interval == 0 {
+		if interval = p.options.DefaultStep.Milliseconds(); interval == 0 {
+			interval = time.Minute.Milliseconds()
+		}
+	}
+	after := g.start - w.offset - w.length
+	start := interval * (after / interval)
+	if start <= after {
+		start += interval
+	}
+	inner := newGrid(start, g.end()-w.offset, interval)
+	if inner.steps > 0 && start == g.start && usesAt(sq.Expr) {
+		return nil, windows{}, notPlanned("@ in a subquery that begins with the query")
+	}
+	n, err := p.node(sq.Expr, inner)
+	return n, w, err
+}
+
+// usesAt reports whether an expression has a selector or subquery with @.
+func usesAt(expr parser.Expr) bool {
+	found := false
+	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
+		switch s := n.(type) {
+		case *parser.VectorSelector:
+			found = found || s.Timestamp != nil
+		case *parser.SubqueryExpr:
+			found = found || s.Timestamp != nil
+		}
+		return nil
+	})
+	return found
+}

@@ -1,0 +1,91 @@
+package rangeql
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/prometheus/prometheus/promql/parser/posrange"
+	"github.com/prometheus/prometheus/util/annotations"
+)
+
+// quantile returns the q-quantile of values, which it sorts: between two of them a weighted mean,
+// NaN without values. NaN sorts first.
+func quantile(q float64, values []float64) float64 {
+	if len(values) == 0 || math.IsNaN(q) {
+		return math.NaN()
+	}
+	if q < 0 {
+		return math.Inf(-1)
+	}
+	if q > 1 {
+		return math.Inf(+1)
+	}
+	if slices.Contains(values, 0) {
+		// 0 and -0 are equal and print differently: the order of the library's sort decides.
+		sort.Sort(likeLibrary(values))
+	} else {
+		slices.Sort(values)
+	}
+	n := float64(len(values))
+	rank := q * (n - 1)
+	lower := math.Max(0, math.Floor(rank))
+	upper := math.Min(n-1, lower+1)
+	weight := rank - math.Floor(rank)
+	return values[int(lower)]*(1-weight) + values[int(upper)]*weight
+}
+
+// likeLibrary sorts as the library does.
+type likeLibrary []float64
+
+func (s likeLibrary) Len() int           { return len(s) }
+func (s likeLibrary) Less(i, j int) bool { return math.IsNaN(s[i]) || s[i] < s[j] }
+func (s likeLibrary) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
+
+// checkQuantiles warns about quantiles outside of 0 to 1.
+func (e *evaluation) checkQuantiles(steps []float64, position posrange.PositionRange) {
+	for step, q := range steps {
+		if (math.IsNaN(q) || q < 0 || q > 1) && (step == 0 || q != steps[step-1]) {
+			e.warn(annotations.NewInvalidQuantileWarning(q, position))
+		}
+	}
+}
+
+// quantileOverTime has the quantile as its argument.
+func quantileOverTime(s *span) (float64, bool) {
+	s.scratch = append(s.scratch[:0], s.values...)
+	return quantile(s.args[0], s.scratch), true
+}
+
+// medianDeviation is the median distance from the median.
+func medianDeviation(s *span) (float64, bool) {
+	if slices.ContainsFunc(s.values, math.IsNaN) {
+		return math.NaN(), true
+	}
+	s.scratch = append(s.scratch[:0], s.values...)
+	median := quantile(0.5, s.scratch)
+	for i, v := range s.scratch {
+		s.scratch[i] = math.Abs(v - median)
+	}
+	return quantile(0.5, s.scratch), true
+}
+
+func timeOfMax(s *span) (float64, bool) {
+	most, at := s.values[0], s.times[0]
+	for i, v := range s.values {
+		if v >= most || math.IsNaN(most) {
+			most, at = v, s.times[i]
+		}
+	}
+	return float64(at) / 1000, true
+}
+
+func timeOfMin(s *span) (float64, bool) {
+	least, at := s.values[0], s.times[0]
+	for i, v := range s.values {
+		if v <= least || math.IsNaN(least) {
+			least, at = v, s.times[i]
+		}
+	}
+	return float64(at) / 1000, true
+}

@@ -1,0 +1,118 @@
+package rangeql
+
+import (
+	"math"
+
+	"github.com/prometheus/prometheus/promql/parser/posrange"
+	"github.com/prometheus/prometheus/util/annotations"
+)
+
+// quantiles is the aggregation quantile. It needs all values of a step at once.
+type quantiles struct {
+	input    *node
+	grid     grid
+	argument *node
+	position posrange.PositionRange // of the argument
+	*grouping
+}
+
+func (q *quantiles) inputs() []*node { return []*node{q.input, q.argument} }
+
+func (q *quantiles) eval(e *evaluation) (*block, error) {
+	p, err := e.parameter(q.argument)
+	if err != nil {
+		return nil, err
+	}
+	q.check(e, p)
+	in, err := q.input.block(e)
+	if err != nil {
+		return nil, err
+	}
+	defer e.release(in)
+	members := q.members(in)
+	b := e.newBlock(q.grid)
+	for _, m := range members {
+		if err := q.group(e, b, m, p); err != nil {
+			return b, err
+		}
+	}
+	return b, e.seal(b)
+}
+
+// check warns about quantiles outside of 0 to 1.
+func (q *quantiles) check(e *evaluation, p parameter) {
+	warn := func(wrong bool, v float64) {
+		if wrong {
+			e.warn(annotations.NewInvalidQuantileWarning(v, q.position))
+		}
+	}
+	warn(p.anyNaN, math.NaN())
+	warn(p.most > 1, p.most)
+	warn(p.least < 0, p.least)
+}
+
+// members returns the series of each group.
+func (q *quantiles) members(in *block) [][]*series {
+	var members [][]*series
+	for i := range in.series {
+		s := &in.series[i]
+		number, isNew := q.of(s.labels, false)
+		if isNew {
+			members = append(members, nil)
+		}
+		members[number] = append(members[number], s)
+	}
+	return members
+}
+
+// stepsAtOnce is how many steps of a group are gathered together, so that the values of a series
+// are read in a row.
+const stepsAtOnce = 32
+
+func (q *quantiles) group(e *evaluation, b *block, members []*series, p parameter) error {
+	values, err := b.memory.take(q.grid.steps)
+	if err != nil {
+		return err
+	}
+	if err := e.account.Take(int64(len(members)) * stepsAtOnce * 8 * 2); err != nil {
+		return err
+	}
+	defer e.account.Give(int64(len(members)) * stepsAtOnce * 8 * 2)
+	chunks := (q.grid.steps + stepsAtOnce - 1) / stepsAtOnce
+	err = e.inParallel(b, chunks, len(members)*q.grid.steps, func(l *lane, k int) error {
+		from := k * stepsAtOnce
+		to := min(from+stepsAtOnce, q.grid.steps)
+		l.columns = gather(l.columns, members, from, to)
+		for step := from; step < to; step++ {
+			values[step] = absent
+			if column := l.columns[step-from]; len(column) > 0 {
+				values[step] = quantile(p.steps[step], column)
+			}
+		}
+		return nil
+	})
+	dropName := false
+	for _, m := range members {
+		dropName = dropName || m.dropName
+	}
+	b.series = append(b.series, series{labels: q.grouping.labels(members[0].labels, false), dropName: dropName, values: values})
+	return err
+}
+
+// gather appends the values of some steps to one column for each step.
+func gather(columns [][]float64, members []*series, from, to int) [][]float64 {
+	for len(columns) < to-from {
+		columns = append(columns, nil)
+	}
+	for i := range columns {
+		columns[i] = columns[i][:0]
+	}
+	for _, m := range members {
+		for step := max(from, m.from); step < min(to, m.to()); step++ {
+			if v := m.values[step-m.from]; !isAbsent(v) {
+				columns[step-from] = append(columns[step-from], v)
+			}
+		}
+	}
+	return columns
+}

@@ -1,0 +1,229 @@
+package rangeql
+
+import (
+	"math"
+	"sort"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/promql/parser/posrange"
+	"github.com/prometheus/prometheus/util/annotations"
+)
+
+// A ranking is an aggregation that keeps some series of a group at each step: topk, bottomk, limitk
+// or limit_ratio.
+type ranking struct {
+	input    input
+	grid     grid
+	op       parser.ItemType
+	argument *node
+	position posrange.PositionRange // of the argument
+	*grouping
+
+	parameter parameter
+	keepsSome bool // at some step
+	groups    []heaps
+	ranked    []rankedSeries
+	held      int
+}
+
+// heaps are what a group keeps at each step.
+type heaps []heap
+
+// rankedSeries is a series of which a value was kept.
+type rankedSeries struct {
+	labels   labels.Labels
+	dropName bool
+	named    bool
+	row      int // in the answer, -1: none yet
+}
+
+// entryBytes is the size of an entry.
+const entryBytes = 16
+
+// begin implements sink.
+func (r *ranking) begin(e *evaluation) (err error) {
+	if r.parameter, err = e.parameter(r.argument); err == nil {
+		r.keepsSome, err = r.check(e, r.parameter)
+	}
+	return err
+}
+
+// check reports false if nothing is kept at any step.
+func (r *ranking) check(e *evaluation, p parameter) (bool, error) {
+	if r.op == parser.LIMIT_RATIO {
+		if p.most == 0 && p.least == 0 {
+			return false, nil
+		}
+		if p.anyNaN {
+			return false, ErrHandOver // The library refuses it.
+		}
+		if p.most > 1 {
+			e.warn(annotations.NewInvalidRatioWarning(p.most, 1, r.position))
+		}
+		if p.least < -1 {
+			e.warn(annotations.NewInvalidRatioWarning(p.least, -1, r.position))
+		}
+		return true, nil
+	}
+	if p.most < 1 {
+		return false, nil
+	}
+	if p.anyNaN || p.least <= math.MinInt64 || p.most >= math.MaxInt64 {
+		return false, ErrHandOver // The library refuses it.
+	}
+	return true, nil
+}
+
+// add implements sink.
+func (r *ranking) add(e *evaluation, s *series, named bool) error {
+	if !r.keepsSome {
+		return nil
+	}
+	number, isNew := r.of(s.labels, named)
+	if isNew {
+		r.groups = append(r.groups, make(heaps, r.grid.steps))
+		if err := e.account.Take(int64(r.grid.steps) * 24); err != nil {
+			return err
+		}
+	}
+	group, index, grown := r.groups[number], int32(len(r.ranked)), 0
+	kept := false
+	var offset float64
+	if r.op == parser.LIMIT_RATIO {
+		ls := s.labels
+		if named {
+			ls = ls.DropReserved(isMetadata)
+		}
+		offset = promql.NewHashRatioSampler().SampleOffset(&ls)
+	}
+	for i, v := range s.values {
+		if isAbsent(v) {
+			continue
+		}
+		step := s.from + i
+		h := &group[step]
+		before := len(*h)
+		if r.offer(h, r.parameter.steps[step], offset, entry{v, index}) {
+			kept = true
+			grown += len(*h) - before
+		}
+	}
+	if kept {
+		r.ranked = append(r.ranked, rankedSeries{s.labels, s.dropName, named, -1})
+	}
+	if grown == 0 {
+		return nil
+	}
+	r.held += grown
+	if err := e.hold(grown); err != nil {
+		return err
+	}
+	return e.account.Take(int64(grown) * entryBytes)
+}
+
+// offer reports whether a value is kept for now.
+func (r *ranking) offer(h *heap, parameter, offset float64, v entry) bool {
+	if r.op == parser.LIMIT_RATIO {
+		ratio := max(-1, min(1, parameter))
+		if ratio == 0 || !promql.NewHashRatioSampler().AddRatioSampleWithOffset(ratio, offset) {
+			return false
+		}
+		h.push(v, ascending)
+		return true
+	}
+	k := int(parameter)
+	switch {
+	case k < 1:
+		return false
+	case len(*h) < k:
+		if r.op == parser.BOTTOMK {
+			h.push(v, descending)
+		} else {
+			h.push(v, ascending)
+		}
+		return true
+	case r.op == parser.LIMITK:
+		return false
+	}
+	worst := (*h)[0].value
+	less := ascending
+	if r.op == parser.BOTTOMK {
+		less = descending
+	}
+	better := worst < v.value
+	if r.op == parser.BOTTOMK {
+		better = worst > v.value
+	}
+	if !better && !(math.IsNaN(worst) && !math.IsNaN(v.value)) {
+		return false
+	}
+	(*h)[0] = v
+	h.down(0, less)
+	return true
+}
+
+func (r *ranking) inputs() []*node { return []*node{r.input.node, r.argument} }
+
+// eval ranks all series, and returns those that are kept at any step.
+func (r *ranking) eval(e *evaluation) (*block, error) {
+	b := e.newBlock(r.grid)
+	if err := r.input.feed(e, r); err != nil {
+		return b, err
+	}
+	if err := e.ended(); err != nil {
+		return b, err
+	}
+	for _, group := range r.groups {
+		for step := range group {
+			for _, kept := range r.sorted(group[step]) {
+				if err := r.put(b, step, kept); err != nil {
+					return b, err
+				}
+			}
+		}
+	}
+	for i := range b.series {
+		b.series[i].trim()
+	}
+	e.let(r.held)
+	e.account.Give(int64(r.held) * entryBytes)
+	e.account.Give(int64(len(r.groups)*r.grid.steps) * 24)
+	r.groups, r.ranked = nil, nil
+	return b, e.seal(b)
+}
+
+// sorted returns what is kept at a step in the order that the library answers.
+func (r *ranking) sorted(h heap) heap {
+	if len(h) < 2 {
+		return h
+	}
+	switch r.op {
+	case parser.TOPK:
+		sort.Sort(sort.Reverse(byValue{h, ascending}))
+	case parser.BOTTOMK:
+		sort.Sort(sort.Reverse(byValue{h, descending}))
+	}
+	return h
+}
+
+// put sets the value of a series that is kept at a step.
+func (r *ranking) put(b *block, step int, kept entry) error {
+	s := &r.ranked[kept.series]
+	if s.row < 0 {
+		values, err := b.memory.take(r.grid.steps)
+		if err != nil {
+			return err
+		}
+		fill(values, absent)
+		ls := s.labels
+		if s.named {
+			ls = ls.DropReserved(isMetadata)
+		}
+		s.row = len(b.series)
+		b.series = append(b.series, series{labels: ls, dropName: s.dropName, values: values})
+	}
+	b.series[s.row].values[step] = kept.value
+	return nil
+}

@@ -1,0 +1,196 @@
+package rangeql
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+)
+
+// A read is the samples of one selector, read once for all leaves of the plan that need them.
+type read struct {
+	selector Selector
+	leaves   []*leaf
+	shared   bool // may get further leaves
+
+	done bool
+	err  error
+}
+
+// run reads, and gives every leaf its series.
+func (r *read) run(e *evaluation) error {
+	if !r.done {
+		r.done = true
+		r.err = r.all(e)
+	}
+	return r.err
+}
+
+// partPoints is how many points a part may have.
+const partPoints = 1 << 17
+
+func (r *read) all(e *evaluation) error {
+	columns, err := e.source.Columns(e.ctx, r.selector)
+	if err != nil {
+		return expanding(err)
+	}
+	steps := 1
+	for _, l := range r.leaves {
+		steps = max(steps, l.grid.steps)
+		l.columns = columns
+		if err := l.begin(e); err != nil {
+			return err
+		}
+	}
+	var workers []*readWorker
+	err = columns.Read(e.ctx, max(1, partPoints/steps), func() ColumnWorker {
+		w := newReadWorker(r, e)
+		workers = append(workers, w)
+		return w
+	})
+	for _, w := range workers {
+		w.end()
+	}
+	switch {
+	case err == nil:
+	case slices.ContainsFunc(workers, func(w *readWorker) bool { return w.failed != nil && errors.Is(err, w.failed) }):
+		return err
+	default:
+		if ended := e.ended(); ended != nil && errors.Is(err, e.ctx.Err()) { // of a wait for the turn
+			return ended
+		}
+		return expanding(err)
+	}
+	for _, l := range r.leaves {
+		// The library has the samples of a step in memory, beside those of the answer.
+		if err := e.hold(l.count.most); err != nil {
+			return err
+		}
+		e.let(l.count.most)
+		if err := l.finish(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A readWorker evaluates one part of the series after the other, for all leaves of a read.
+type readWorker struct {
+	read       *read
+	evaluation *evaluation
+	leaves     []leafWorker
+	failed     error // of Take or Commit
+}
+
+// A leafWorker evaluates one leaf.
+type leafWorker struct {
+	evaluator
+	lasting arena // of series that are kept
+	scratch arena // of series that are aggregated
+	found   []found
+	held    int64 // samples
+}
+
+// found is a series with at least one value.
+type found struct {
+	index int
+	series
+}
+
+func newReadWorker(r *read, e *evaluation) *readWorker {
+	w := &readWorker{read: r, evaluation: e, leaves: make([]leafWorker, len(r.leaves))}
+	for i, l := range r.leaves {
+		w.leaves[i] = leafWorker{
+			evaluator: newEvaluator(l),
+			lasting:   arena{account: e.account},
+			scratch:   arena{account: e.account},
+		}
+	}
+	return w
+}
+
+var _ ColumnWorker = (*readWorker)(nil)
+
+// Take evaluates a part.
+func (w *readWorker) Take(ctx context.Context, part iter.Seq2[int, Column]) error {
+	w.failed = w.take(ctx, part)
+	return w.failed
+}
+
+func (w *readWorker) take(ctx context.Context, part iter.Seq2[int, Column]) (err error) {
+	defer recovered(&err)
+	for k := range w.leaves {
+		l := &w.leaves[k]
+		l.found = l.found[:0]
+		l.scratch.reuse()
+		l.ended = func() bool { return ctx.Err() != nil }
+	}
+	for i, c := range part {
+		for k := range w.leaves {
+			if err := w.series(&w.leaves[k], w.read.leaves[k], i, c); err != nil {
+				return err
+			}
+		}
+	}
+	return contextError(ctx)
+}
+
+func (w *readWorker) series(lw *leafWorker, l *leaf, i int, c Column) error {
+	memory := &lw.scratch
+	if l.keeps {
+		memory = &lw.lasting
+	}
+	values, err := memory.take(l.grid.steps)
+	if err != nil {
+		return err
+	}
+	n := lw.evaluator.series(c, values)
+	if n == 0 {
+		memory.giveBack(values, 0)
+		return nil
+	}
+	for _, m := range l.mappings {
+		m.apply(values, m.constants)
+	}
+	s := series{values: values}
+	s.trim()
+	if len(s.values) <= len(values)/2 {
+		copy(values, s.values)
+		s.values = values[:len(s.values):len(s.values)]
+		memory.giveBack(values, len(s.values))
+	}
+	lw.found = append(lw.found, found{i, s})
+	lw.held += int64(n)
+	return w.evaluation.hold(n)
+}
+
+// Commit hands the series of the part to the leaves.
+func (w *readWorker) Commit(ctx context.Context) error {
+	if w.failed = w.commit(); w.failed == nil {
+		w.failed = contextError(ctx)
+	}
+	return w.failed
+}
+
+func (w *readWorker) commit() (err error) {
+	defer recovered(&err)
+	for k, l := range w.read.leaves {
+		for _, f := range w.leaves[k].found {
+			if err := l.add(w.evaluation, f.index, f.series); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// end hands over the memory and the counts of a worker.
+func (w *readWorker) end() {
+	for k, l := range w.read.leaves {
+		lw := &w.leaves[k]
+		lw.scratch.free()
+		l.held += lw.held
+		l.result.memory.join(&lw.lasting)
+		l.count.add(lw.evaluator.count)
+	}
+}

@@ -1,0 +1,90 @@
+package rangeql
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/facette/natsort"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser/posrange"
+	"github.com/prometheus/prometheus/util/annotations"
+)
+
+// sorting is sort, sort_desc, sort_by_label or sort_by_label_desc. It orders instant vectors; an
+// answer with several steps is ordered by labels in the end.
+type sorting struct {
+	input      *node
+	grid       grid
+	descending bool
+	byLabels   []string // nil: by value
+	position   posrange.PositionRange
+}
+
+func (o sorting) inputs() []*node { return []*node{o.input} }
+
+func (o sorting) eval(e *evaluation) (*block, error) {
+	in, err := o.input.block(e)
+	if err != nil {
+		return nil, err
+	}
+	defer e.release(in)
+	if o.grid.steps > 1 {
+		e.warn(annotations.NewSortInRangeQueryWarning(o.position))
+	}
+	b := e.newBlock(o.grid)
+	b.series = make([]series, len(in.series))
+	for i, s := range in.series {
+		values, err := b.memory.take(len(s.values))
+		if err != nil {
+			return b, err
+		}
+		copy(values, s.values)
+		s.values = values
+		b.series[i] = s
+	}
+	if o.grid.steps == 1 {
+		o.sort(b)
+	}
+	return b, e.seal(b)
+}
+
+func (o sorting) sort(b *block) {
+	if o.byLabels != nil {
+		slices.SortFunc(b.series, func(x, y series) int {
+			order := compareByLabels(x.labels, y.labels, o.byLabels)
+			if o.descending {
+				return -order
+			}
+			return order
+		})
+		return
+	}
+	// The library sorts NaN to the end with a reversed sort.
+	values := make(heap, len(b.series))
+	for i := range b.series {
+		values[i] = entry{b.series[i].values[0], int32(i)}
+	}
+	less := descending
+	if o.descending {
+		less = ascending
+	}
+	sort.Sort(sort.Reverse(byValue{values, less}))
+	sorted := make([]series, len(values))
+	for i, v := range values {
+		sorted[i] = b.series[v.series]
+	}
+	b.series = sorted
+}
+
+func compareByLabels(x, y labels.Labels, names []string) int {
+	for _, name := range names {
+		switch a, b := x.Get(name), y.Get(name); {
+		case a == b:
+		case natsort.Compare(a, b):
+			return -1
+		default:
+			return 1
+		}
+	}
+	return labels.Compare(x, y)
+}

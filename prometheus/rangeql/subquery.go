@@ -1,0 +1,109 @@
+package rangeql
+
+import (
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/util/annotations"
+)
+
+// A subquery is a function of a range of the values of an expression at steps of its own.
+type subquery struct {
+	windows
+	input *node // at the steps of the subquery
+	count sampleCount
+}
+
+func (o *subquery) inputs() []*node { return append([]*node{o.input}, o.args...) }
+
+func (o *subquery) eval(e *evaluation) (*block, error) {
+	for _, a := range o.args {
+		ab, values, err := a.values(e)
+		if err != nil {
+			return nil, err
+		}
+		defer e.release(ab)
+		o.constants = append(o.constants, values)
+	}
+	in, err := o.input.block(e)
+	if err != nil {
+		return nil, err
+	}
+	defer e.release(in)
+	b := e.newBlock(o.grid)
+	b.series = make([]series, len(in.series))
+	workers := make(chan *subqueryWorker, 64)
+	err = e.inParallel(b, len(in.series), len(in.series)*(o.grid.steps+in.steps), func(l *lane, i int) error {
+		var w *subqueryWorker
+		select {
+		case w = <-workers:
+		default:
+			w = &subqueryWorker{evaluator: evaluator{windows: &o.windows, ended: func() bool { return e.ctx.Err() != nil }}}
+		}
+		err := o.series(e, b, in, w, l, i)
+		select {
+		case workers <- w:
+		default:
+		}
+		return err
+	})
+	close(workers)
+	for w := range workers {
+		o.count.add(w.count)
+	}
+	if err != nil {
+		return b, err
+	}
+	if err := e.hold(o.count.most); err != nil {
+		return b, err
+	}
+	e.let(o.count.most)
+	o.check(e, in, b)
+	if err := e.seal(b); err != nil {
+		return b, err
+	}
+	return b, e.distinct(in, b)
+}
+
+// subqueryWorker evaluates series, in one goroutine at a time.
+type subqueryWorker struct {
+	evaluator
+	column Column
+}
+
+func (o *subquery) series(e *evaluation, b, in *block, w *subqueryWorker, l *lane, i int) error {
+	s := &in.series[i]
+	c := &w.column
+	c.Times, c.Values = c.Times[:0], c.Values[:0]
+	for k, v := range s.values {
+		if !isAbsent(v) {
+			c.Times, c.Values = append(c.Times, in.time(s.from+k)), append(c.Values, v)
+		}
+	}
+	values, err := l.memory.take(o.grid.steps)
+	if err != nil {
+		return err
+	}
+	w.evaluator.ranges(c.Times, c.Values, values)
+	out := series{labels: s.labels, dropName: s.dropName || !o.function.keepsName, values: values}
+	if out.dropName {
+		out.labels = e.withoutName(s.labels)
+	}
+	out.trim()
+	b.series[i] = out
+	return nil
+}
+
+// check warns about counters that are not named as such.
+func (o *subquery) check(e *evaluation, in, b *block) {
+	if o.function.quantile && len(in.series) > 0 {
+		e.checkQuantiles(o.constants[0], o.argument)
+	}
+	if !o.function.counter {
+		return
+	}
+	for i := range b.series {
+		name := in.series[i].labels.Get(labels.MetricName)
+		if name != "" && len(b.series[i].values) > 0 && !namedAsCounter(name) {
+			e.warn(annotations.NewPossibleNonCounterInfo(name, o.argument))
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package rangeql
+
+import (
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// vectors is a binary operation of two vectors. Which series match is found out once for all steps.
+type vectors struct {
+	grid        grid
+	op          parser.ItemType
+	asBool      bool
+	matching    *parser.VectorMatching
+	left, right *node
+}
+
+// pair is two series that match.
+type pair struct{ many, one *series }
+
+func (o vectors) inputs() []*node { return []*node{o.left, o.right} }
+
+func (o vectors) eval(e *evaluation) (*block, error) {
+	left, err := o.left.block(e)
+	if err != nil {
+		return nil, err
+	}
+	defer e.release(left)
+	right, err := o.right.block(e)
+	if err != nil {
+		return nil, err
+	}
+	defer e.release(right)
+	// From here on, the side that may have several series of a signature is called many.
+	many, one := left, right
+	if o.matching.Card == parser.CardOneToMany {
+		many, one = right, left
+	}
+	pairs, plain, err := o.pairs(many, one)
+	if err != nil {
+		return nil, err
+	}
+	b := e.newBlock(o.grid)
+	b.series = make([]series, len(pairs))
+	drops := o.asBool && !e.delayed || !o.op.IsComparisonOperator()
+	builder := labels.NewBuilder(labels.EmptyLabels())
+	for i, p := range pairs {
+		b.series[i].labels = resultLabels(builder, p.many.labels, p.one.labels, o.matching, drops)
+		b.series[i].dropName = o.asBool
+	}
+	if o.matching.Card != parser.CardOneToOne {
+		if err := refuseEqual(b, pairs); err != nil {
+			return b, err
+		}
+	}
+	calculate := o.calculation()
+	err = e.inParallel(b, len(pairs), len(pairs)*o.grid.steps, func(l *lane, i int) error {
+		s := &b.series[i]
+		from, many, one := common(pairs[i].many, pairs[i].one)
+		values, err := l.memory.take(len(many))
+		if err != nil {
+			return err
+		}
+		if o.matching.Card == parser.CardOneToMany {
+			many, one = one, many
+		}
+		calculate(values, many, one)
+		s.from, s.values = from, values
+		s.trim()
+		return nil
+	})
+	if err != nil {
+		return b, err
+	}
+	if err := e.seal(b); err != nil || plain {
+		return b, err
+	}
+	return b, e.join(b)
+}
+
+// refuseEqual returns ErrHandOver if two series of the many side may have the same result at a
+// step, even if a comparison leaves it out.
+func refuseEqual(b *block, pairs []pair) error {
+	before := make(map[uint64][]*series, len(pairs))
+	for i, p := range pairs {
+		hash := b.series[i].labels.Hash()
+		for _, other := range before[hash] {
+			if other != p.many && overlap(other, p.many) {
+				return ErrHandOver
+			}
+		}
+		before[hash] = append(before[hash], p.many)
+	}
+	return nil
+}
+
+// pairs returns the series that match, in the order of the many side; plain means that no signature
+// has more than one pair. It returns ErrHandOver where the library may refuse the matching: that
+// depends on single steps, and it knows the words.
+func (o vectors) pairs(many, one *block) (all []pair, plain bool, err error) {
+	signatures := newSignatures(o.matching)
+	ones := map[int][]*series{}
+	for i := range one.series {
+		s := &one.series[i]
+		number := signatures.of(s.labels)
+		for _, other := range ones[number] {
+			if overlap(s, other) {
+				return nil, false, ErrHandOver
+			}
+		}
+		ones[number] = append(ones[number], s)
+	}
+	plain = o.matching.Card == parser.CardOneToOne
+	all = make([]pair, 0, len(many.series))
+	before := map[int][]*series{}
+	for i := range many.series {
+		s := &many.series[i]
+		number := signatures.of(s.labels)
+		found := ones[number]
+		if len(found) == 0 {
+			continue
+		}
+		if o.matching.Card == parser.CardOneToOne {
+			for _, other := range before[number] {
+				if overlap(s, other) {
+					return nil, false, ErrHandOver
+				}
+			}
+			before[number] = append(before[number], s)
+			plain = plain && len(before[number]) == 1 && len(found) == 1
+		}
+		for _, other := range found {
+			all = append(all, pair{s, other})
+		}
+	}
+	return all, plain, nil
+}
+
+// calculation returns a function that sets values of consecutive steps.
+func (o vectors) calculation() func(values, l, r []float64) {
+	switch o.op {
+	case parser.ADD:
+		return func(values, l, r []float64) {
+			l, r = l[:len(values)], r[:len(values)]
+			for i := range values {
+				values[i] = unlessAbsent(l[i]+r[i], l[i], r[i])
+			}
+		}
+	case parser.SUB:
+		return func(values, l, r []float64) {
+			l, r = l[:len(values)], r[:len(values)]
+			for i := range values {
+				values[i] = unlessAbsent(l[i]-r[i], l[i], r[i])
+			}
+		}
+	case parser.MUL:
+		return func(values, l, r []float64) {
+			l, r = l[:len(values)], r[:len(values)]
+			for i := range values {
+				values[i] = unlessAbsent(l[i]*r[i], l[i], r[i])
+			}
+		}
+	case parser.DIV:
+		return func(values, l, r []float64) {
+			l, r = l[:len(values)], r[:len(values)]
+			for i := range values {
+				values[i] = unlessAbsent(l[i]/r[i], l[i], r[i])
+			}
+		}
+	}
+	if compare := comparison(o.op); compare != nil {
+		return func(values, l, r []float64) { compareVectors(compare, o.asBool, values, l, r) }
+	}
+	calculate := arithmetic(o.op)
+	return func(values, l, r []float64) {
+		for i := range values {
+			if values[i] = absent; !isAbsent(l[i]) && !isAbsent(r[i]) {
+				values[i] = calculate(l[i], r[i])
+			}
+		}
+	}
+}
+
+// unlessAbsent returns the result of arithmetic, absent if an operand is. An absent operand makes
+// the result NaN.
+func unlessAbsent(result, l, r float64) float64 {
+	if result != result && (isAbsent(l) || isAbsent(r)) { //nolint:gocritic,staticcheck // true for NaN
+		return absent
+	}
+	return result
+}
+
+func compareVectors(compare func(l, r float64) bool, asBool bool, values, l, r []float64) {
+	for i := range values {
+		values[i] = absent
+		if isAbsent(l[i]) || isAbsent(r[i]) {
+			continue
+		}
+		switch holds := compare(l[i], r[i]); {
+		case asBool:
+			values[i] = oneOrZero(holds)
+		case holds:
+			values[i] = l[i]
+		}
+	}
+}
