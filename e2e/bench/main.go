@@ -52,7 +52,7 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.runs, "runs", 3, "runs of which the median is taken")
 	flags.StringVar(&o.only, "only", "", "the rows to measure, separated by commas: "+strings.Join(rowNames(), " "))
 	flags.StringVar(&o.ours, "tsdbridge", "", "path of the adapter; empty: built from this checkout")
-	flags.StringVar(&o.victoria, "victoria-metrics", "victoria-metrics", "path of VictoriaMetrics")
+	flags.StringVar(&o.victoria, "victoria-metrics", "victoria-metrics", "path of VictoriaMetrics; further paths after commas answer queries as well")
 	flags.StringVar(&o.out, "out", "", "file that the results are written to as well")
 	flags.IntVar(&o.kills, "kills", 20, "how often the kill drill crashes the adapter")
 	flags.DurationVar(&o.soak, "time", 10*time.Minute, "how long the soak takes")

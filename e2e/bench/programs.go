@@ -21,6 +21,7 @@ const (
 // missing has the reason.
 type programs struct {
 	ours, victoria, prometheus program
+	otherVictorias             []program        // further versions, for queries
 	missing                    map[string]error // by name
 }
 
@@ -43,7 +44,16 @@ func find(ctx context.Context, dir string, o options) (*programs, error) {
 	} else {
 		p.prometheus = prometheusProgram(path, version)
 	}
-	if path, err := exec.LookPath(o.victoria); err != nil {
+	victoria, others, _ := strings.Cut(o.victoria, ",")
+	for other := range strings.FieldsFuncSeq(others, func(r rune) bool { return r == ',' }) {
+		more, err := victoriaProgram(ctx, other)
+		if err != nil {
+			return nil, err
+		}
+		more.name += " (" + more.version + ")"
+		p.otherVictorias = append(p.otherVictorias, more)
+	}
+	if path, err := exec.LookPath(victoria); err != nil {
 		p.missing[victoriaName] = fmt.Errorf("%w (Debian: apt-get install victoria-metrics, or -victoria-metrics=PATH)", err)
 	} else if p.victoria, err = victoriaProgram(ctx, path); err != nil {
 		p.missing[victoriaName] = err

@@ -14,6 +14,8 @@ import (
 type question struct {
 	name string
 	bar  map[string]bar // by peer; nil: at most the best peer's time
+	// slack is what is granted to an answer of less than five milliseconds, in milliseconds.
+	slack float64
 	// prepare makes the request; it is the same every time.
 	prepare func(d dataset) (request, error)
 }
@@ -45,6 +47,7 @@ type reads struct {
 	title     string
 	questions []question
 	measure   func(answer []byte) (extent, error)
+	median    float64 // the bar of the median ratio of all questions; 0: none
 }
 
 // A round lasts roundTime, within these limits of requests: enough for a median, few where an
@@ -74,8 +77,9 @@ func (q reads) run(ctx context.Context, r *report) error {
 		rows:  [][]string{{"question"}},
 	}
 	for _, s := range servers {
-		g.rows[0] = append(g.rows[0], s.name, "series × points")
+		g.rows[0] = append(g.rows[0], s.name, "CPU", "series × points")
 	}
+	first := len(r.lines)
 	for _, one := range q.questions {
 		answers, err := q.ask(ctx, r, one, d, servers)
 		if err != nil {
@@ -85,6 +89,9 @@ func (q reads) run(ctx context.Context, r *report) error {
 		r.lines = append(r.lines, one.compare(r, servers, answers))
 	}
 	r.details = append(r.details, g)
+	if q.median > 0 {
+		r.lines = append(r.lines, medianRatio(q.title, r.lines[first:], q.median))
+	}
 	return nil
 }
 
@@ -92,7 +99,8 @@ func (q reads) run(ctx context.Context, r *report) error {
 func (q reads) fill(ctx context.Context, r *report, d dataset) ([]*server, error) {
 	corpus := load.Encode(d.Shape, q.format, connections, 2000)
 	var servers []*server
-	for _, p := range []program{r.programs.ours, r.programs.victoria, r.programs.prometheus} {
+	peers := append([]program{r.programs.ours, r.programs.victoria}, r.programs.otherVictorias...)
+	for _, p := range append(peers, r.programs.prometheus) {
 		if p.name == "" || q.format != load.RemoteWrite1 && p.name == prometheusName {
 			continue
 		}
@@ -129,6 +137,7 @@ func (s *server) fill(ctx context.Context, r *report, c *load.Corpus) error {
 // answered is how a server answered a question.
 type answered struct {
 	p50    float64 // milliseconds
+	cpu    float64 // milliseconds of CPU an answer
 	extent extent
 	err    error
 }
@@ -140,6 +149,7 @@ func (q reads) ask(ctx context.Context, r *report, one question, d dataset, serv
 		return nil, err
 	}
 	times := map[*server][]float64{}
+	cpu := map[*server]float64{}
 	answers := map[*server]*answered{}
 	for _, s := range servers {
 		answers[s] = &answered{p50: math.NaN()}
@@ -147,8 +157,10 @@ func (q reads) ask(ctx context.Context, r *report, one question, d dataset, serv
 	for range r.runs {
 		for _, s := range servers {
 			if answers[s].err == nil {
+				before := usageOf(s.proc.pid()).cpu
 				got, err := q.round(ctx, s, req, answers[s])
 				times[s], answers[s].err = append(times[s], got...), err
+				cpu[s] += 1000 * (usageOf(s.proc.pid()).cpu - before) / float64(len(got)+1)
 			}
 		}
 		if ctx.Err() != nil {
@@ -157,7 +169,7 @@ func (q reads) ask(ctx context.Context, r *report, one question, d dataset, serv
 	}
 	for _, s := range servers {
 		if answers[s].err == nil {
-			answers[s].p50 = median(times[s])
+			answers[s].p50, answers[s].cpu = median(times[s]), cpu[s]/float64(r.runs)
 		}
 		r.log("%s: %s: %.2f ms, %v, %v", one.name, s.name, answers[s].p50, answers[s].extent, answers[s].err)
 	}
@@ -189,10 +201,10 @@ func answersRow(q question, servers []*server, answers map[*server]*answered) []
 	for _, s := range servers {
 		a := answers[s]
 		if a.err != nil {
-			row = append(row, "-", "none")
+			row = append(row, "-", "-", "none")
 			continue
 		}
-		row = append(row, fmt.Sprintf("%.2f", a.p50), a.extent.String())
+		row = append(row, fmt.Sprintf("%.2f", a.p50), fmt.Sprintf("%.2f", a.cpu), a.extent.String())
 	}
 	return row
 }
@@ -200,6 +212,7 @@ func answersRow(q question, servers []*server, answers map[*server]*answered) []
 // compare compares our time with that of the best peer, or of the peer that the question names.
 func (q question) compare(r *report, servers []*server, answers map[*server]*answered) line {
 	l := line{what: q.name, unit: milliseconds, ours: math.NaN(), theirs: math.NaN(), bar: atMost(1), why: "no peer answers this"}
+	l.bar.slack = q.slack
 	var mine *answered
 	for _, s := range servers {
 		a := answers[s]

@@ -36,6 +36,7 @@ var rows = []row{
 	{"wide-hbase", hbaseWide},
 	{"kill-hbase", hbaseDrill},
 	{"reads", prometheusReads.run},
+	{"dashboards", dashboards().run},
 	{"graphite", graphiteReads.run},
 	{"put50", writes{format: load.Put, steps: 200, batch: 50, against: []versus{{victoriaName, perSecond, atLeast(1)}}}.measure},
 }

@@ -20,6 +20,7 @@ const (
 	inSeconds      unit = "s"
 	lost           unit = "lost"
 	cells          unit = "cells/sample"
+	times          unit = "×"
 )
 
 // write returns a value as text with three digits.
@@ -49,7 +50,12 @@ type bar struct {
 	least  bool // the figure must be at least that much; else at most
 	limit  float64
 	ofPeer bool
+	// slack is granted to a figure below slackBelow, in the unit of the figure.
+	slack float64
 }
+
+// slackBelow is what a figure may be at most to be granted slack.
+const slackBelow = 5
 
 func atLeast(times float64) bar       { return bar{least: true, limit: times, ofPeer: true} }
 func atMost(times float64) bar        { return bar{limit: times, ofPeer: true} }
@@ -78,6 +84,9 @@ func (l line) verdict() string {
 	value := l.ours
 	if l.bar.ofPeer {
 		value = l.ratio()
+		if l.ours < slackBelow {
+			value = (l.ours - l.bar.slack) / l.theirs
+		}
 	}
 	switch {
 	case l.why != "":

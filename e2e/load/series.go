@@ -21,6 +21,7 @@ type Series struct {
 	state uint64  // of the random numbers
 	value float64 // the last one
 	rate  float64 // about how much a counter gains in a step
+	share float64 // of a bucket
 }
 
 // Name returns the metric's name.
@@ -69,6 +70,40 @@ func churnSeries(shape Shape, hosts, i int) Series {
 	return s
 }
 
+// BucketMetric is the name of the series of Shape.Buckets: the latencies of fifty handlers on each
+// host.
+const BucketMetric = "http_request_duration_seconds_bucket"
+
+// bounds are the upper bounds of the buckets of a histogram; a request is in the first so many
+// hundredths of the buckets.
+var bounds = []struct {
+	le         string
+	hundredths float64
+}{
+	{"0.005", 12}, {"0.01", 25}, {"0.025", 40}, {"0.05", 60}, {"0.1", 75}, {"0.25", 86}, {"0.5", 93}, {"1", 97}, {"2.5", 99}, {"+Inf", 100},
+}
+
+// bucketSeries makes series number i of the buckets. Those of a histogram have the same random
+// numbers.
+func bucketSeries(shape Shape, i int) Series {
+	histogram, b := i/len(bounds), bounds[i%len(bounds)]
+	host := histogram / 50
+	dc := "dc" + strconv.Itoa(host%4)
+	s := Series{Host: host, kind: bucket, state: shape.Seed<<40 + 1<<38 + uint64(histogram)}
+	s.label([]Label{
+		{"__name__", BucketMetric},
+		{"dc", dc},
+		{"env", shape.env()},
+		{"handler", fmt.Sprintf("/api/v1/handler%02d", histogram%50)},
+		{"instance", fmt.Sprintf("host-%04d.%s.example.com:9100", host, dc)},
+		{"job", "api"},
+		{"le", b.le},
+	})
+	s.begin()
+	s.share = b.hundredths / 100
+	return s
+}
+
 func (s *Series) label(labels []Label) {
 	slices.SortFunc(labels, func(a, b Label) int { return cmp.Compare(a.Name, b.Name) })
 	s.Labels = labels
@@ -84,6 +119,7 @@ const (
 	hundredths      // a counter of seconds
 	pages           // a gauge of bytes, multiples of 4096
 	load            // a gauge of hundredths
+	bucket          // a counter, of which the value is a share
 )
 
 // begin sets the first value.
@@ -93,7 +129,7 @@ func (s *Series) begin() {
 		if s.random()%2 == 0 {
 			s.value = float64(s.random() % (1 << 36))
 		}
-	case counter:
+	case counter, bucket:
 		s.rate, s.value = math.Exp(10*s.fraction()), math.Floor(s.fraction()*1e9)
 	case hundredths:
 		s.rate, s.value = 0.1+14*s.fraction(), math.Floor(s.fraction()*1e6)
@@ -122,6 +158,9 @@ func (s *Series) next() float64 {
 		}
 	case load:
 		s.value = math.Round(math.Abs(s.value+(s.fraction()-0.5)/5)*100) / 100
+	case bucket:
+		s.value += math.Floor(s.rate * (0.8 + 0.4*s.fraction()))
+		return math.Floor(s.value * s.share)
 	case constant:
 	}
 	return s.value

@@ -16,6 +16,8 @@ type Shape struct {
 	Steps    int
 	Interval time.Duration // of steps; whole milliseconds
 	End      time.Time     // after the last step
+	// Buckets is the number of additional series of BucketMetric, ten for each histogram.
+	Buckets int
 	// Tail is the number of additional series, of ChurnMetric. They only have samples in the last
 	// TailSteps steps.
 	Tail, TailSteps int
@@ -24,7 +26,7 @@ type Shape struct {
 func (s Shape) env() string { return cmp.Or(s.Env, "prod") }
 
 // Samples returns how many samples the shape has.
-func (s Shape) Samples() int { return s.Series*s.Steps + s.Tail*s.TailSteps }
+func (s Shape) Samples() int { return (s.Series+s.Buckets)*s.Steps + s.Tail*s.TailSteps }
 
 // Start returns the time of the first step.
 func (s Shape) Start() time.Time { return s.End.Add(-time.Duration(s.Steps) * s.Interval) }
@@ -53,6 +55,9 @@ func (s Shape) Lanes(n int) []Lane {
 			l := Lane{shape: s}
 			for k := s.Series * i / n; k < s.Series*(i+1)/n; k++ {
 				l.host = append(l.host, hostSeries(s, k))
+			}
+			for k := s.Buckets * i / n; k < s.Buckets*(i+1)/n; k++ {
+				l.host = append(l.host, bucketSeries(s, k))
 			}
 			for k := s.Tail * i / n; k < s.Tail*(i+1)/n; k++ {
 				l.tail = append(l.tail, churnSeries(s, hosts, k))

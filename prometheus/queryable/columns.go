@@ -3,12 +3,15 @@ package queryable
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
 	promstorage "github.com/prometheus/prometheus/storage"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -73,7 +76,7 @@ func (c *foundColumns) Read(ctx context.Context, most int, worker func() rangeql
 type columnWorker struct {
 	rangeql.ColumnWorker
 	columns *foundColumns
-	failed  error // of the worker, or rangeql.ErrHandOver
+	failed  error // of the worker, or of the columns
 }
 
 func (w *columnWorker) consumerError() error { return w.failed }
@@ -84,14 +87,23 @@ func (w *columnWorker) Take(ctx context.Context, p storage.Part) error {
 		if p.Points[i].Ref != w.columns.sets[p.From+i].ref {
 			return errOrder
 		}
-		if !w.columns.onlyFloats(p.Points[i].Objects) || w.columns.hold(len(p.Points[i].Times)) != nil {
+		if w.columns.hold(len(p.Points[i].Times)) != nil {
 			w.failed = rangeql.ErrHandOver
 			return w.failed
 		}
 	}
+	histograms, err := w.columns.histograms(ctx, p.Points)
+	if err != nil {
+		w.failed = err
+		return err
+	}
 	w.failed = w.ColumnWorker.Take(ctx, func(yield func(int, rangeql.Column) bool) {
 		for i, s := range p.Points {
-			if len(s.Times) > 0 && !yield(p.From+i, rangeql.Column{Times: s.Times, Values: s.Values}) {
+			c := rangeql.Column{Times: s.Times, Values: s.Values}
+			if h := histograms[i]; len(h) > 0 {
+				c = withHistograms(c, h)
+			}
+			if len(c.Times)+len(c.Histograms) > 0 && !yield(p.From+i, c) {
 				return
 			}
 		}
@@ -105,16 +117,77 @@ func (w *columnWorker) Commit(ctx context.Context) error {
 	return w.failed
 }
 
-// onlyFloats reports whether objects change nothing for the engine: they are start times that can
-// be decoded, and the engine ignores start times.
-func (c *foundColumns) onlyFloats(objects []storage.Object) bool {
-	for _, o := range objects {
-		if c.noStartTimes || o.Kind != storage.KindStartTime {
-			return false
+// histograms decodes the histograms of a part, by series. It returns rangeql.ErrHandOver for series
+// with start times if the engine uses these, and if there are more samples than it may hold.
+func (c *foundColumns) histograms(ctx context.Context, part []storage.Points) (map[int][]promql.HPoint, error) {
+	var refs []storage.Ref
+	var data []*seriesSamples
+	var rows []int
+	for i, p := range part {
+		if len(p.Objects) == 0 {
+			continue
 		}
-		if _, err := object.DecodeStartTime(o.Data); err != nil {
-			return false
+		samples, err := c.objects(ctx, p)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(samples.starts) > 0 && c.noStartTimes:
+			return nil, rangeql.ErrHandOver
+		case len(samples.hists) > 0:
+			refs, data, rows = append(refs, p.Ref), append(data, samples), append(rows, i)
 		}
 	}
-	return true
+	if len(refs) == 0 {
+		return nil, nil
+	}
+	if err := c.setHints(ctx, c.span.start, refs, data); err != nil {
+		return nil, reply.QueryError(ctx, "read samples before the range", err)
+	}
+	all := make(map[int][]promql.HPoint, len(refs))
+	for k, samples := range data {
+		points := make([]promql.HPoint, len(samples.hists))
+		for n := range samples.hists {
+			points[n] = promql.HPoint{T: samples.hists[n].time, H: samples.hists[n].float(nil)}
+		}
+		all[rows[k]] = points
+	}
+	return all, nil
+}
+
+// objects decodes the objects of a series, and takes the memory for its histograms.
+func (c *foundColumns) objects(ctx context.Context, p storage.Points) (*seriesSamples, error) {
+	size := 0
+	for _, o := range p.Objects {
+		if o.Kind == storage.KindHistogram {
+			size += len(o.Data)
+			if c.hold(samplesInBytes(len(o.Data))) != nil {
+				return nil, rangeql.ErrHandOver
+			}
+		}
+	}
+	if err := budget.From(ctx).Take(int64(size) * histogramGrowth); err != nil {
+		return nil, err
+	}
+	samples, _, err := newSeriesSamples(p)
+	return samples, err
+}
+
+// withHistograms returns a column without the values at the times of histograms: an instant has one
+// sample.
+func withHistograms(c rangeql.Column, histograms []promql.HPoint) rangeql.Column {
+	c.Histograms = histograms
+	at := make(map[int64]bool, len(histograms))
+	for _, h := range histograms {
+		at[h.T] = true
+	}
+	if !slices.ContainsFunc(c.Times, func(t int64) bool { return at[t] }) {
+		return c
+	}
+	only := rangeql.Column{Histograms: histograms}
+	for i, t := range c.Times {
+		if !at[t] {
+			only.Times, only.Values = append(only.Times, t), append(only.Values, c.Values[i])
+		}
+	}
+	return only
 }

@@ -19,28 +19,28 @@ const (
 	longLookback  = 24 * 3600 * 1000
 )
 
-// hint sets the counter-reset hint of every histogram as Prometheus' TSDB would. It ignores what
+// setHints sets the counter-reset hint of every histogram as Prometheus' TSDB would. It ignores what
 // the client claimed, because points may have been added in between, and compares each histogram
-// with the sample before it.
-func (r *groupReader) hint(ctx context.Context) error {
+// with the sample before it. data[i] are the samples of refs[i] from start on, nil if there are none.
+func (p *Store) setHints(ctx context.Context, start int64, refs []storage.Ref, data []*seriesSamples) error {
 	before := map[storage.Ref]*histSample{}
 	var wanting []storage.Ref
-	for i, d := range r.data {
+	for i, d := range data {
 		if d != nil && d.needsPreceding() {
-			wanting = append(wanting, r.refs[i])
+			wanting = append(wanting, refs[i])
 		}
 	}
-	near := timeSpan{r.span.start - shortLookback, r.span.start - 1}
-	far := timeSpan{r.span.start - longLookback, near.start - 1}
+	near := timeSpan{start - shortLookback, start - 1}
+	far := timeSpan{start - longLookback, near.start - 1}
 	for _, span := range []timeSpan{near, far} {
 		wanting = slices.DeleteFunc(wanting, func(ref storage.Ref) bool { return before[ref] != nil })
-		if err := r.preceding(ctx, wanting, span.clamp(), before); err != nil {
+		if err := p.preceding(ctx, wanting, span.clamp(), before); err != nil {
 			return err
 		}
 	}
-	for i, d := range r.data {
+	for i, d := range data {
 		if d != nil {
-			d.setResetHints(before[r.refs[i]])
+			d.setResetHints(before[refs[i]])
 		}
 	}
 	return nil
@@ -57,20 +57,20 @@ func (s *seriesSamples) needsPreceding() bool {
 
 // preceding finds the last sample of each series in a span. A float becomes a histSample without a
 // histogram.
-func (r *groupReader) preceding(ctx context.Context, refs []storage.Ref, span timeSpan, into map[storage.Ref]*histSample) error {
+func (p *Store) preceding(ctx context.Context, refs []storage.Ref, span timeSpan, into map[storage.Ref]*histSample) error {
 	if len(refs) == 0 || span.empty() {
 		return nil
 	}
-	for p, err := range r.store.Select(ctx, storage.Query{Refs: refs, Start: span.start, End: span.end, Samples: true}) {
+	for found, err := range p.store.Select(ctx, storage.Query{Refs: refs, Start: span.start, End: span.end, Samples: true}) {
 		if err != nil {
 			return err
 		}
-		last, err := lastSample(p)
+		last, err := lastSample(found)
 		if err != nil {
 			return err
 		}
 		if last != nil {
-			into[p.Ref] = last
+			into[found.Ref] = last
 		}
 	}
 	return ctx.Err()

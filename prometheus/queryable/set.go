@@ -148,7 +148,7 @@ func (q *querier) readGroup(ctx context.Context, group []labelSet, span timeSpan
 		return seriesGroup{}, reply.QueryError(ctx, "read samples", err)
 	}
 	if o.resetHints {
-		if err := r.hint(ctx); err != nil {
+		if err := r.setHints(ctx, r.span.start, r.refs, r.data); err != nil {
 			r.account.Give(r.taken)
 			return seriesGroup{}, reply.QueryError(ctx, "read samples before the range", err)
 		}

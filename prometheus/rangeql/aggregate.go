@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/promql/parser/posrange"
 	"github.com/prometheus/prometheus/util/kahansum"
 )
 
@@ -23,6 +24,8 @@ type aggregate struct {
 	input input
 	grid  grid
 	op    parser.ItemType
+	// position is that of the input.
+	position posrange.PositionRange
 	*grouping
 
 	groups []group
@@ -36,6 +39,7 @@ type group struct {
 	dropName bool
 	cells    []cell        // of the steps
 	means    map[int]*mean // of the steps whose sum would overflow
+	sums     map[int]*histogramSum
 }
 
 // cell is the state of a group at a step.
@@ -66,6 +70,9 @@ func (a *aggregate) add(e *evaluation, s *series, named bool) error {
 	g := &a.groups[number]
 	g.dropName = g.dropName || s.dropName
 	g.add(a.op, g.cells[s.from:s.to()], s)
+	if s.hists != nil {
+		g.addHistograms(e, a, s)
+	}
 	return nil
 }
 
@@ -221,6 +228,8 @@ func (a *aggregate) eval(e *evaluation) (*block, error) {
 			values[step] = g.result(a.op, step)
 		}
 		b.series[i] = series{labels: g.labels, dropName: g.dropName, values: values}
+		g.histograms(e, a, &b.series[i])
+		b.series[i].trim()
 		return nil
 	})
 	e.let(len(a.groups) * a.grid.steps)

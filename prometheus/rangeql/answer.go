@@ -33,6 +33,11 @@ func (p *plan) answer(e *evaluation, b *block, memory *points) (parser.Value, er
 			}
 		}
 		m[i] = promql.Series{Metric: s.labels, Floats: list, DropName: s.dropName}
+		for k, h := range s.hists {
+			if h != nil {
+				m[i].Histograms = append(m[i].Histograms, promql.HPoint{T: b.time(s.from + k), H: h})
+			}
+		}
 	}
 	slices.SortFunc(m, func(a, b promql.Series) int { return labels.Compare(a.Metric, b.Metric) })
 	return m, nil
@@ -46,6 +51,9 @@ func (p *plan) instantAnswer(b *block) parser.Value {
 	for i := range b.series {
 		s := &b.series[i]
 		v[i] = promql.Sample{Metric: s.labels, F: s.values[0], T: p.grid.start, DropName: s.dropName}
+		if s.hists != nil && s.hists[0] != nil {
+			v[i].F, v[i].H = 0, s.hists[0]
+		}
 	}
 	return v
 }

@@ -25,8 +25,9 @@ type block struct {
 	// samples is how many samples the library would hold for it.
 	samples int
 
-	memory arena
-	users  int // operators that still need it
+	memory   arena
+	borrowed []*block // whose values this block shows
+	users    int      // operators that still need it
 }
 
 // A series is one row of a block.
@@ -100,6 +101,14 @@ func countPresent(values []float64) int {
 		}
 	}
 	return n
+}
+
+// histograms returns the histograms of some consecutive steps, nil if there are none.
+func (s *series) histograms(from, to int) []*histogram.FloatHistogram {
+	if s.hists == nil {
+		return nil
+	}
+	return s.hists[from-s.from : to-s.from]
 }
 
 // fill sets all values to one.

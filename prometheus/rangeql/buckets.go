@@ -27,10 +27,10 @@ type buckets struct {
 
 // classic is the buckets of one histogram, by their upper bounds.
 type classic struct {
-	labels   labels.Labels
-	dropName bool
-	bounds   []float64
-	members  []*series
+	labels  labels.Labels
+	bounds  []float64
+	members []*series
+	hidden  []bool // steps that have a native histogram as well; nil: none
 }
 
 func (o *buckets) inputs() []*node { return append([]*node{o.input}, o.args...) }
@@ -57,6 +57,9 @@ func (o *buckets) eval(e *evaluation) (*block, error) {
 	defer e.release(in)
 	all := o.histograms(e, in)
 	b := e.newBlock(o.grid)
+	if err := o.natives(e, b, in, all, args); err != nil {
+		return b, err
+	}
 	if o.fraction {
 		err = o.rows(e, b, all, "", func(step int, list []promql.Bucket, _ *classic) float64 {
 			return promql.BucketFraction(args[0][step], args[1][step], list)
@@ -80,6 +83,9 @@ func (o *buckets) histograms(e *evaluation, in *block) []*classic {
 	var key []byte
 	for i := range in.series {
 		s := &in.series[i]
+		if s.hists != nil && countPresent(s.values) == 0 {
+			continue
+		}
 		le := s.labels.Get(model.BucketLabel)
 		bound, err := strconv.ParseFloat(le, 64)
 		if err != nil {
@@ -94,7 +100,7 @@ func (o *buckets) histograms(e *evaluation, in *block) []*classic {
 		h, ok := byLabels[string(key)]
 		if !ok {
 			ls := labels.NewBuilder(s.labels).Del(model.BucketLabel).Labels()
-			h = &classic{labels: ls, dropName: true}
+			h = &classic{labels: ls}
 			byLabels[string(key)] = h
 			all = append(all, h)
 		}
@@ -171,6 +177,9 @@ func (o *buckets) rows(e *evaluation, b *block, all []*classic, quantile string,
 		for step := range values {
 			l.buckets = l.buckets[:0]
 			for k, m := range h.members {
+				if h.hidden != nil && h.hidden[step] {
+					break
+				}
 				if v, ok := m.at(step); ok {
 					l.buckets = append(l.buckets, promql.Bucket{UpperBound: h.bounds[k], Count: v})
 				}
@@ -184,7 +193,7 @@ func (o *buckets) rows(e *evaluation, b *block, all []*classic, quantile string,
 		if o.label != "" {
 			ls = labels.NewBuilder(ls).Set(o.label, quantile).Labels()
 		}
-		b.series[offset+i] = series{labels: ls, dropName: h.dropName, values: values}
+		b.series[offset+i] = series{labels: ls, dropName: true, values: values}
 		b.series[offset+i].trim()
 		return nil
 	})

@@ -38,11 +38,16 @@ func (o *countValues) eval(e *evaluation) (*block, error) {
 				}
 				last = v
 			}
-			if step := s.from + k; isAbsent(counts[step]) {
-				counts[step] = 1
-			} else {
-				counts[step]++
+			count(counts, s.from+k)
+		}
+		for k, h := range s.hists {
+			if h == nil {
+				continue
 			}
+			if counts, err = o.countsOf(e, b, builder, s.labels, h.String()); err != nil {
+				return b, err
+			}
+			count(counts, s.from+k)
 		}
 		if err := e.ended(); err != nil {
 			return b, err
@@ -57,10 +62,21 @@ func (o *countValues) eval(e *evaluation) (*block, error) {
 	return b, e.join(b)
 }
 
+func count(counts []float64, step int) {
+	if isAbsent(counts[step]) {
+		counts[step] = 0
+	}
+	counts[step]++
+}
+
 // counts returns the counts of a value in a series' group.
 func (o *countValues) counts(e *evaluation, b *block, builder *labels.Builder, ls labels.Labels, v float64) ([]float64, error) {
+	return o.countsOf(e, b, builder, ls, strconv.FormatFloat(v, 'f', -1, 64))
+}
+
+func (o *countValues) countsOf(e *evaluation, b *block, builder *labels.Builder, ls labels.Labels, v string) ([]float64, error) {
 	builder.Reset(ls)
-	builder.Set(o.label, strconv.FormatFloat(v, 'f', -1, 64))
+	builder.Set(o.label, v)
 	ls = builder.Labels()
 	number, isNew := o.of(ls, false)
 	if isNew {

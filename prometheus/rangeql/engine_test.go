@@ -47,8 +47,9 @@ func (s columnSource) Columns(ctx context.Context, sel rangeql.Selector) (rangeq
 		it := set.At().Iterator(nil)
 		for kind := it.Next(); kind != chunkenc.ValNone; kind = it.Next() {
 			if kind != chunkenc.ValFloat {
-				one.err = rangeql.ErrHandOver
-				break
+				t, h := it.AtFloatHistogram(nil)
+				one.histograms = append(one.histograms, promql.HPoint{T: t, H: h})
+				continue
 			}
 			t, v := it.At()
 			one.times, one.values = append(one.times, t), append(one.values, v)
@@ -62,7 +63,8 @@ type testSeries struct {
 	labels labels.Labels
 	times  []int64
 	values []float64
-	err    error
+
+	histograms []promql.HPoint
 }
 
 type testColumns struct {
@@ -83,13 +85,10 @@ func (c *testColumns) Read(ctx context.Context, _ int, worker func() rangeql.Col
 		if c.source.fail != nil && i >= c.source.failFrom {
 			return c.source.fail
 		}
-		if s.err != nil {
-			return s.err
-		}
 		w := workers[i%2]
 		err := w.Take(ctx, func(yield func(int, rangeql.Column) bool) {
-			if len(s.times) > 0 {
-				yield(i, rangeql.Column{Times: s.times, Values: s.values})
+			if len(s.times)+len(s.histograms) > 0 {
+				yield(i, rangeql.Column{Times: s.times, Values: s.values, Histograms: s.histograms})
 			}
 		})
 		if err == nil {

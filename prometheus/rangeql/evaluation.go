@@ -105,11 +105,21 @@ func (e *evaluation) seal(b *block) error {
 func (e *evaluation) discard(b *block) {
 	b.memory.free()
 	b.series = nil
+	for _, in := range b.borrowed {
+		e.release(in)
+	}
+	b.borrowed = nil
+}
+
+// borrow lets a block show values of another, which stays in memory for as long.
+func (b *block) borrow(in *block) {
+	in.users++
+	b.borrowed = append(b.borrowed, in)
 }
 
 // A lane is one goroutine of an operator.
 type lane struct {
-	memory arena
+	memory  arena
 	columns [][]float64
 	buckets []promql.Bucket
 }

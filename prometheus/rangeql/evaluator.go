@@ -3,6 +3,8 @@ package rangeql
 import (
 	"sort"
 
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 )
 
@@ -27,6 +29,8 @@ type evaluator struct {
 	values []float64
 	resets []int
 	span   span
+	hists  []*histogram.FloatHistogram // the result; nil: none
+	mixture
 
 	ended   func() bool // the query; looked at after each visitsPerLook samples
 	visited int
@@ -38,8 +42,13 @@ func newEvaluator(l *leaf) evaluator { return evaluator{windows: &l.windows} }
 // ended: some milliseconds.
 const visitsPerLook = 1 << 20
 
-// series computes the value of each step, and returns how many steps have one.
-func (e *evaluator) series(c Column, out []float64) int {
+// series computes the value of each step, and returns for how many samples they count. Histograms
+// are in hists.
+func (e *evaluator) series(q *evaluation, ls labels.Labels, c Column, out []float64) int {
+	e.hists = nil
+	if len(c.Histograms) > 0 {
+		return e.mixed(q, ls, c, out)
+	}
 	if e.function == nil {
 		return e.samples(c.Times, c.Values, out)
 	}

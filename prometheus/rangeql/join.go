@@ -1,5 +1,7 @@
 package rangeql
 
+import "github.com/prometheus/prometheus/model/histogram"
+
 // join makes one series of those that have the same labels. It returns ErrHandOver if they overlap,
 // which the library refuses.
 func (e *evaluation) join(b *block) error {
@@ -35,14 +37,22 @@ func joinTwo(b *block, x, y *series) (series, error) {
 		return series{}, err
 	}
 	fill(values, absent)
+	whole := series{labels: x.labels, dropName: x.dropName, from: from, values: values}
+	if x.hists != nil || y.hists != nil {
+		whole.hists = make([]*histogram.FloatHistogram, len(values))
+	}
 	for _, s := range []*series{x, y} {
 		for i, v := range s.values {
 			if !isAbsent(v) {
 				values[s.from-from+i] = v
 			}
 		}
+		for i, h := range s.hists {
+			if h != nil {
+				whole.hists[s.from-from+i] = h
+			}
+		}
 	}
-	whole := series{labels: x.labels, dropName: x.dropName, from: from, values: values}
 	atX, _ := x.first()
 	if atY, _ := y.first(); atY < atX {
 		whole.dropName = y.dropName // The first value in time decides.

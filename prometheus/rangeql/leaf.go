@@ -2,6 +2,7 @@ package rangeql
 
 import (
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/promql/parser/posrange"
 	"github.com/prometheus/prometheus/util/annotations"
 )
@@ -20,7 +21,8 @@ type leaf struct {
 	columns Columns
 	held    int64 // samples of all series before mappings
 	names   nameCheck
-	added   []int // series, also those that mappings left nothing of
+	warned  string // the name of the newest warning
+	added   []int  // series, also those that mappings left nothing of
 	count   sampleCount
 	result  *block
 }
@@ -40,8 +42,15 @@ type windows struct {
 	argument posrange.PositionRange
 	// stamps means that the value is the time of the sample.
 	stamps bool
+	// statistics means that only count and sum of histograms matter.
+	statistics bool
 
 	constants [][]float64 // values of args
+
+	// name and arguments are those of the function in the library, for ranges with histograms. The
+	// range is a selector in the library's form.
+	name      string
+	arguments parser.Expressions
 }
 
 // A sink takes series in their order. Their values are only valid during the call. named means that
@@ -99,13 +108,15 @@ func (e *evaluation) constants(args []*node) ([][]float64, error) {
 }
 
 // add takes a series, in the order of the series.
-func (l *leaf) add(e *evaluation, i int, s series) error {
-	s.labels = l.columns.Labels(i)
-	name, changed := l.names.see(s.labels)
-	if changed && l.function != nil && l.function.counter && name != "" && !namedAsCounter(name) {
+func (l *leaf) add(e *evaluation, f found) error {
+	s := f.series
+	s.labels = l.columns.Labels(f.index)
+	name, _ := l.names.see(s.labels)
+	if l.function != nil && l.function.counter && f.floats && name != l.warned && name != "" && !namedAsCounter(name) {
+		l.warned = name
 		e.warn(annotations.NewPossibleNonCounterInfo(name, l.argument))
 	}
-	l.added = append(l.added, i)
+	l.added = append(l.added, f.index)
 	if len(s.values) == 0 { // a comparison left nothing
 		return nil
 	}

@@ -1,7 +1,11 @@
 package rangeql
 
 import (
+	"slices"
+
+	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
 	"math"
 	"time"
 
@@ -13,7 +17,13 @@ type mapping struct {
 	// apply changes the values of consecutive steps in place. args[i][0] is the value of the i-th
 	// argument at the first of them.
 	apply func(values []float64, args [][]float64)
-	args  []*node // scalars
+	// histogram returns what becomes of a histogram, args[i][step] being the value of the i-th
+	// argument; nil: histograms are left out.
+	histogram func(e *evaluation, h *histogram.FloatHistogram, args [][]float64, step int) result
+	// only means that numbers are left out. refused, if set, records that there were some.
+	only    bool
+	refused func(e *evaluation)
+	args    []*node // scalars
 	// drops means that the name of the metric is dropped.
 	drops bool
 
@@ -55,12 +65,8 @@ func (m mapped) eval(e *evaluation) (*block, error) {
 			return err
 		}
 		copy(values, s.values)
-		s.values = values
-		at := make([][]float64, len(args))
-		for k := range args {
-			at[k] = args[k][s.from:s.to()]
-		}
-		m.apply(s.values, at)
+		s.values, s.hists = values, slices.Clone(s.hists)
+		m.all(e, &s, args)
 		s.trim()
 		b.series[i] = s
 		return nil
@@ -72,6 +78,41 @@ func (m mapped) eval(e *evaluation) (*block, error) {
 		err = e.distinct(in, b)
 	}
 	return b, err
+}
+
+// all maps a series in place.
+func (m *mapping) all(e *evaluation, s *series, args [][]float64) {
+	switch {
+	case m.only:
+		if m.refused != nil && countPresent(s.values) > 0 {
+			m.refused(e)
+		}
+		fill(s.values, absent)
+	case len(args) > 0 && s.from > 0:
+		at := make([][]float64, len(args))
+		for k := range args {
+			at[k] = args[k][s.from:]
+		}
+		m.apply(s.values, at)
+	default:
+		m.apply(s.values, args)
+	}
+	if s.hists == nil {
+		return
+	}
+	for i, h := range s.hists {
+		s.hists[i] = nil
+		if h == nil || m.histogram == nil {
+			continue
+		}
+		switch r := m.histogram(e, h, args, s.from+i); {
+		case r.none || !r.keep:
+		case r.histogram != nil:
+			s.hists[i] = r.histogram
+		default:
+			s.values[i] = r.number
+		}
+	}
 }
 
 // distinct returns ErrHandOver if series have the same labels since names were dropped. The library
@@ -105,6 +146,9 @@ func each(f func(v float64) float64) *mapping {
 func mappingOf(name string) *mapping {
 	if f := mathOf(name); f != nil {
 		return each(f)
+	}
+	if f := histogramFunctionOf(name); f != nil {
+		return ofHistograms(f)
 	}
 	if f := calendarOf(name); f != nil {
 		return each(func(v float64) float64 { return f(time.Unix(int64(v), 0).UTC()) })
@@ -201,7 +245,39 @@ func calendarOf(name string) func(t time.Time) float64 {
 }
 
 // negate is the unary minus.
-func negate() *mapping { return each(func(v float64) float64 { return -v }) }
+func negate() *mapping {
+	m := each(func(v float64) float64 { return -v })
+	m.histogram = func(_ *evaluation, h *histogram.FloatHistogram, _ [][]float64, _ int) result {
+		return kept(h.Copy().Mul(-1))
+	}
+	return m
+}
+
+// ofHistograms makes a mapping of a function of one histogram.
+func ofHistograms(f func(h *histogram.FloatHistogram) float64) *mapping {
+	return &mapping{drops: true, only: true, histogram: func(_ *evaluation, h *histogram.FloatHistogram, _ [][]float64, _ int) result {
+		return result{operand: operand{number: f(h)}, keep: true}
+	}}
+}
+
+// histogramFunctionOf returns the function of that name of one histogram, nil if it is not known.
+func histogramFunctionOf(name string) func(h *histogram.FloatHistogram) float64 {
+	switch name {
+	case "histogram_count":
+		return func(h *histogram.FloatHistogram) float64 { return h.Count }
+	case "histogram_sum":
+		return func(h *histogram.FloatHistogram) float64 { return h.Sum }
+	case "histogram_avg":
+		return func(h *histogram.FloatHistogram) float64 { return h.Sum / h.Count }
+	case "histogram_stddev", "histogram_stdvar":
+		call := promql.FunctionCalls[name]
+		return func(h *histogram.FloatHistogram) float64 {
+			v, _ := call([]promql.Vector{{promql.Sample{H: h}}}, nil, nil, &promql.EvalNodeHelper{})
+			return v[0].F
+		}
+	}
+	return nil
+}
 
 // round has the number as argument to whose multiples it rounds, if it is given.
 func round(args []*node) *mapping {
@@ -244,8 +320,17 @@ func clamp(name string, args []*node) *mapping {
 
 // withScalar is a binary operation of a vector and a scalar. It returns nil for operators that it
 // does not know.
-func withScalar(op parser.ItemType, scalar *node, scalarLeft, asBool bool) *mapping {
+func withScalar(e *parser.BinaryExpr, scalar *node, scalarLeft bool) *mapping {
+	op, asBool := e.Op, e.ReturnBool
 	m := &mapping{args: []*node{scalar}, drops: asBool || !op.IsComparisonOperator()}
+	o := elementwise{op, e.PositionRange()}
+	m.histogram = func(e *evaluation, h *histogram.FloatHistogram, args [][]float64, step int) result {
+		l, r := operand{histogram: h}, operand{number: args[0][step]}
+		if scalarLeft {
+			l, r = r, l
+		}
+		return o.of(e, l, r)
+	}
 	switch compare, calculate := comparison(op), arithmetic(op); {
 	case compare != nil:
 		m.apply = func(values []float64, args [][]float64) {
@@ -255,6 +340,9 @@ func withScalar(op parser.ItemType, scalar *node, scalarLeft, asBool bool) *mapp
 		m.apply = func(values []float64, args [][]float64) {
 			calculateWith(op, calculate, values, args[0], scalarLeft)
 		}
+	case op == parser.TRIM_LOWER || op == parser.TRIM_UPPER:
+		m.only, m.drops = true, false
+		m.refused = func(e *evaluation) { o.incompatible(e, operand{}, operand{}) }
 	default:
 		return nil
 	}
@@ -317,5 +405,7 @@ func stamp(now *node) *mapping {
 				values[i] = args[0][i]
 			}
 		}
+	}, histogram: func(_ *evaluation, _ *histogram.FloatHistogram, args [][]float64, step int) result {
+		return result{operand: operand{number: args[0][step]}, keep: true}
 	}}
 }

@@ -74,6 +74,17 @@ type planKey struct {
 	grid grid
 }
 
+func keyOf(expr parser.Expr, g grid) planKey {
+	text := expr.String()
+	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
+		if vs, ok := n.(*parser.VectorSelector); ok && vs.SkipHistogramBuckets {
+			text += fmt.Sprintf("\x00statistics of %d", vs.PosRange.Start-expr.PositionRange().Start)
+		}
+		return nil
+	})
+	return planKey{text, g}
+}
+
 // leafNode is a leaf and its node.
 type leafNode struct {
 	leaf *leaf
@@ -95,7 +106,7 @@ func (p *planner) node(expr parser.Expr, g grid) (*node, error) {
 		l.node.users++
 		return l.node, nil
 	}
-	key := planKey{expr.String(), g}
+	key := keyOf(expr, g)
 	n, ok := p.nodes[key]
 	if !ok {
 		o, err := p.operator(expr, g)
@@ -188,17 +199,17 @@ func (p *planner) binary(e *parser.BinaryExpr, g grid) (operator, error) {
 			return scalars{g, f, left, right}, nil
 		}
 	case leftScalar:
-		if m := withScalar(e.Op, left, true, e.ReturnBool); m != nil {
+		if m := withScalar(e, left, true); m != nil {
 			return mapped{m, right}, nil
 		}
 	case rightScalar:
-		if m := withScalar(e.Op, right, false, e.ReturnBool); m != nil {
+		if m := withScalar(e, right, false); m != nil {
 			return mapped{m, left}, nil
 		}
 	case e.Op.IsSetOperator():
 		return sets{g, e.Op, e.VectorMatching, left, right}, nil
 	case scalarOperation(e.Op) != nil:
-		return vectors{g, e.Op, e.ReturnBool, e.VectorMatching, left, right}, nil
+		return vectors{g, e.Op, e.ReturnBool, e.VectorMatching, e.PositionRange(), left, right}, nil
 	}
 	return nil, notPlanned("the operator %s", e.Op)
 }
@@ -214,9 +225,9 @@ func (p *planner) aggregate(e *parser.AggregateExpr, g grid) (operator, error) {
 	switch e.Op {
 	case parser.QUANTILE:
 		n, err := p.node(e.Expr, g)
-		return &quantiles{input: n, grid: g, argument: argument, position: e.Param.PositionRange(), grouping: newGrouping(e)}, err
+		return &quantiles{input: n, grid: g, argument: argument, position: e.Param.PositionRange(), vector: e.Expr.PositionRange(), grouping: newGrouping(e)}, err
 	case parser.TOPK, parser.BOTTOMK, parser.LIMITK, parser.LIMIT_RATIO:
-		r := &ranking{grid: g, op: e.Op, argument: argument, position: e.Param.PositionRange(), grouping: newGrouping(e)}
+		r := &ranking{grid: g, op: e.Op, argument: argument, position: e.Param.PositionRange(), whole: e.PosRange, grouping: newGrouping(e)}
 		r.input, err = p.orderedInput(e.Expr, g, argument, r)
 		return r, err
 	case parser.COUNT_VALUES:
@@ -225,7 +236,7 @@ func (p *planner) aggregate(e *parser.AggregateExpr, g grid) (operator, error) {
 	if !accumulates(e.Op) {
 		return nil, notPlanned("the aggregation %s", e.Op)
 	}
-	a := &aggregate{grid: g, op: e.Op, grouping: newGrouping(e)}
+	a := &aggregate{grid: g, op: e.Op, position: e.Expr.PositionRange(), grouping: newGrouping(e)}
 	a.input, err = p.input(e.Expr, g, a)
 	return a, err
 }

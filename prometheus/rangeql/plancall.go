@@ -203,4 +203,3 @@ func (p *planner) orderedInput(expr parser.Expr, g grid, argument *node, to sink
 	n, err := p.node(expr, g)
 	return input{node: n}, err
 }
-

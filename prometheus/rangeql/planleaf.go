@@ -1,6 +1,7 @@
 package rangeql
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 
 // leaf returns the leaf of an expression, nil if the expression is none.
 func (p *planner) leaf(expr parser.Expr, g grid) (*leafNode, error) {
-	key := planKey{expr.String(), g}
+	key := keyOf(expr, g)
 	if l, ok := p.leaves[key]; ok {
 		return l, nil
 	}
@@ -61,7 +62,7 @@ func (p *planner) leafWithNumber(e *parser.BinaryExpr, g grid) (*leaf, error) {
 		return nil, nil
 	}
 	n := &node{operator: number{g, value}, grid: g, users: 1}
-	return p.mappedLeaf(vector, g, withScalar(e.Op, n, scalarLeft, e.ReturnBool))
+	return p.mappedLeaf(vector, g, withScalar(e, n, scalarLeft))
 }
 
 // literal returns the value of a number that is written out.
@@ -102,11 +103,21 @@ func (p *planner) callOfLeaf(e *parser.Call, g grid) (*leaf, error) {
 		return nil, notPlanned("%s of a fixed range at moving steps", e.Func.Name)
 	}
 	w.function, w.seconds, w.argument = f, m.Range.Seconds(), e.Args[0].PositionRange()
+	selector, ranged := *vs, *m
+	ranged.VectorSelector = &selector
+	w.inLibrary(e, f, &ranged, &selector)
 	shared := true
 	if w.args, shared, err = p.scalars(e, f, g); err != nil {
 		return nil, err
 	}
 	return p.read(&leaf{windows: w}, vs, shared)
+}
+
+// inLibrary sets how the library would call the function.
+func (w *windows) inLibrary(e *parser.Call, f *function, m *parser.MatrixSelector, vs *parser.VectorSelector) {
+	vs.Offset = time.Duration(w.offset) * time.Millisecond
+	w.name, w.arguments = e.Func.Name, slices.Clone(e.Args)
+	w.arguments[f.matrix] = m
 }
 
 // scalars returns the arguments of a function beside its range, and whether they read nothing.
@@ -156,7 +167,10 @@ func (p *planner) windows(vs *parser.VectorSelector, g grid, length time.Duratio
 	case length <= 0, length%time.Millisecond != 0, vs.OriginalOffset%time.Millisecond != 0:
 		return windows{}, notPlanned("ranges and offsets of no whole milliseconds")
 	}
-	return windows{grid: g, length: length.Milliseconds(), offset: offsetAt(vs.OriginalOffset, vs.Timestamp, g)}, nil
+	return windows{
+		grid: g, length: length.Milliseconds(), offset: offsetAt(vs.OriginalOffset, vs.Timestamp, g),
+		statistics: vs.SkipHistogramBuckets,
+	}, nil
 }
 
 // offsetAt returns the distance from the first step to the time that a selector or a subquery
@@ -217,6 +231,8 @@ func (p *planner) subquery(e *parser.Call, f *function, sq *parser.SubqueryExpr,
 		return nil, notPlanned("%s of a fixed range at moving steps", e.Func.Name)
 	}
 	w.function = f
+	selector := parser.VectorSelector{OriginalOffset: sq.OriginalOffset, Timestamp: sq.Timestamp}
+	w.inLibrary(e, f, &parser.MatrixSelector{VectorSelector: &selector, Range: sq.Range}, &selector)
 	if f.matrix > 0 { // The library loses the position of a subquery.
 		w.argument = e.Args[0].PositionRange()
 	}

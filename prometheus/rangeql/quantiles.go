@@ -13,6 +13,7 @@ type quantiles struct {
 	grid     grid
 	argument *node
 	position posrange.PositionRange // of the argument
+	vector   posrange.PositionRange // of the input
 	*grouping
 }
 
@@ -29,6 +30,11 @@ func (q *quantiles) eval(e *evaluation) (*block, error) {
 		return nil, err
 	}
 	defer e.release(in)
+	for i := range in.series {
+		if in.series[i].hists != nil {
+			e.warn(annotations.NewHistogramIgnoredInAggregationInfo("quantile", q.vector))
+		}
+	}
 	members := q.members(in)
 	b := e.newBlock(q.grid)
 	for _, m := range members {
@@ -95,7 +101,9 @@ func (q *quantiles) group(e *evaluation, b *block, members []*series, p paramete
 	for _, m := range members {
 		dropName = dropName || m.dropName
 	}
-	b.series = append(b.series, series{labels: q.grouping.labels(members[0].labels, false), dropName: dropName, values: values})
+	s := series{labels: q.grouping.labels(members[0].labels, false), dropName: dropName, values: values}
+	s.trim()
+	b.series = append(b.series, s)
 	return err
 }
 

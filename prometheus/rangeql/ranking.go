@@ -4,6 +4,7 @@ import (
 	"math"
 	"sort"
 
+	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -19,6 +20,7 @@ type ranking struct {
 	op       parser.ItemType
 	argument *node
 	position posrange.PositionRange // of the argument
+	whole    posrange.PositionRange // of the aggregation
 	*grouping
 
 	parameter parameter
@@ -26,6 +28,13 @@ type ranking struct {
 	groups    []heaps
 	ranked    []rankedSeries
 	held      int
+	kept      map[stepOf]*histogram.FloatHistogram
+}
+
+// stepOf is a step of a series.
+type stepOf struct {
+	series int32
+	step   int
 }
 
 // heaps are what a group keeps at each step.
@@ -99,15 +108,24 @@ func (r *ranking) add(e *evaluation, s *series, named bool) error {
 		offset = promql.NewHashRatioSampler().SampleOffset(&ls)
 	}
 	for i, v := range s.values {
-		if isAbsent(v) {
+		h := s.hist(s.from + i)
+		if h == nil && isAbsent(v) {
 			continue
 		}
 		step := s.from + i
-		h := &group[step]
-		before := len(*h)
-		if r.offer(h, r.parameter.steps[step], offset, entry{v, index}) {
+		if h != nil {
+			if r.op == parser.TOPK || r.op == parser.BOTTOMK {
+				e.warn(annotations.NewHistogramIgnoredInAggregationInfo(parser.ItemTypeStr[r.op], r.whole))
+				continue
+			}
+			v = 0 // as in the library
+			r.keep(stepOf{index, step}, h)
+		}
+		values := &group[step]
+		before := len(*values)
+		if r.offer(values, r.parameter.steps[step], offset, entry{v, index}) {
 			kept = true
-			grown += len(*h) - before
+			grown += len(*values) - before
 		}
 	}
 	if kept {
@@ -121,6 +139,14 @@ func (r *ranking) add(e *evaluation, s *series, named bool) error {
 		return err
 	}
 	return e.account.Take(int64(grown) * entryBytes)
+}
+
+// keep remembers a histogram.
+func (r *ranking) keep(at stepOf, h *histogram.FloatHistogram) {
+	if r.kept == nil {
+		r.kept = map[stepOf]*histogram.FloatHistogram{}
+	}
+	r.kept[at] = h
 }
 
 // offer reports whether a value is kept for now.
@@ -224,6 +250,14 @@ func (r *ranking) put(b *block, step int, kept entry) error {
 		s.row = len(b.series)
 		b.series = append(b.series, series{labels: ls, dropName: s.dropName, values: values})
 	}
-	b.series[s.row].values[step] = kept.value
+	to := &b.series[s.row]
+	if h := r.kept[stepOf{kept.series, step}]; h != nil {
+		if to.hists == nil {
+			to.hists = make([]*histogram.FloatHistogram, len(to.values))
+		}
+		to.hists[step] = h
+		return nil
+	}
+	to.values[step] = kept.value
 	return nil
 }

@@ -93,7 +93,8 @@ type leafWorker struct {
 
 // found is a series with at least one value.
 type found struct {
-	index int
+	index  int
+	floats bool // before mappings
 	series
 }
 
@@ -144,22 +145,23 @@ func (w *readWorker) series(lw *leafWorker, l *leaf, i int, c Column) error {
 	if err != nil {
 		return err
 	}
-	n := lw.evaluator.series(c, values)
+	n := lw.evaluator.series(w.evaluation, l.columns.Labels(i), c, values)
 	if n == 0 {
 		memory.giveBack(values, 0)
 		return nil
 	}
+	s := series{values: values, hists: lw.hists}
+	floats := s.hists == nil || countPresent(values) > 0
 	for _, m := range l.mappings {
-		m.apply(values, m.constants)
+		m.all(w.evaluation, &s, m.constants)
 	}
-	s := series{values: values}
 	s.trim()
 	if len(s.values) <= len(values)/2 {
 		copy(values, s.values)
 		s.values = values[:len(s.values):len(s.values)]
 		memory.giveBack(values, len(s.values))
 	}
-	lw.found = append(lw.found, found{i, s})
+	lw.found = append(lw.found, found{i, floats, s})
 	lw.held += int64(n)
 	return w.evaluation.hold(n)
 }
@@ -176,7 +178,7 @@ func (w *readWorker) commit() (err error) {
 	defer recovered(&err)
 	for k, l := range w.read.leaves {
 		for _, f := range w.leaves[k].found {
-			if err := l.add(w.evaluation, f.index, f.series); err != nil {
+			if err := l.add(w.evaluation, f); err != nil {
 				return err
 			}
 		}

@@ -34,14 +34,9 @@ func (o relabel) eval(e *evaluation) (*block, error) {
 			s.labels = builder.Labels()
 			s.dropName = s.dropName && o.label != model.MetricNameLabel
 		}
-		values, err := b.memory.take(len(s.values))
-		if err != nil {
-			return b, err
-		}
-		copy(values, s.values)
-		s.values = values
 		b.series[i] = s
 	}
+	b.borrow(in)
 	if err := e.seal(b); err != nil {
 		return b, err
 	}

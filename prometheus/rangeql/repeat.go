@@ -1,5 +1,7 @@
 package rangeql
 
+import "github.com/prometheus/prometheus/model/histogram"
+
 // repeat is an expression that does not depend on the step: its value at the first step, at all
 // steps.
 type repeat struct {
@@ -25,6 +27,13 @@ func (o repeat) eval(e *evaluation) (*block, error) {
 		}
 		fill(values, s.values[0])
 		s.values = values
+		if s.hists != nil {
+			h := s.hists[0]
+			s.hists = make([]*histogram.FloatHistogram, o.grid.steps)
+			for step := range s.hists {
+				s.hists[step] = h
+			}
+		}
 		b.series[i] = s
 		return nil
 	})

@@ -1,6 +1,9 @@
 package rangeql
 
 import (
+	"slices"
+
+	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
@@ -65,6 +68,20 @@ func (o sets) eval(e *evaluation) (*block, error) {
 	return b, e.join(b)
 }
 
+// maskHistograms returns the histograms at those steps at which the presence is as wanted.
+func maskHistograms(hists []*histogram.FloatHistogram, p presence, wanted bool) []*histogram.FloatHistogram {
+	if hists == nil {
+		return nil
+	}
+	hists = slices.Clone(hists)
+	for k := range hists {
+		if p[k] != wanted {
+			hists[k] = nil
+		}
+	}
+	return hists
+}
+
 // masked appends series to a block, at those steps at which the presence of their signature is as
 // wanted.
 func (o sets) masked(e *evaluation, b, in *block, numbers []int, other map[int]presence, wanted bool) error {
@@ -94,6 +111,7 @@ func (o sets) masked(e *evaluation, b, in *block, numbers []int, other map[int]p
 					values[k] = absent
 				}
 			}
+			s.hists = maskHistograms(s.hists, p[s.from:], wanted)
 		}
 		s.values = values
 		s.trim()

@@ -32,15 +32,16 @@ func (o sorting) eval(e *evaluation) (*block, error) {
 		e.warn(annotations.NewSortInRangeQueryWarning(o.position))
 	}
 	b := e.newBlock(o.grid)
-	b.series = make([]series, len(in.series))
-	for i, s := range in.series {
-		values, err := b.memory.take(len(s.values))
-		if err != nil {
-			return b, err
+	b.series = make([]series, 0, len(in.series))
+	b.borrow(in)
+	for _, s := range in.series {
+		if o.byLabels == nil && s.hists != nil {
+			s.hists = nil // Values are sorted.
+			s.trim()
 		}
-		copy(values, s.values)
-		s.values = values
-		b.series[i] = s
+		if len(s.values) > 0 {
+			b.series = append(b.series, s)
+		}
 	}
 	if o.grid.steps == 1 {
 		o.sort(b)

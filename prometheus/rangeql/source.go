@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
 )
 
 // ErrHandOver means that a query cannot be answered from columns, and must be left to the library.
@@ -34,7 +35,7 @@ type Columns interface {
 	Labels(i int) labels.Labels
 	// Read reads all series in parts of most series at most (0: as many as the store likes), on
 	// several cores. Each core has a worker; worker is called by the calling goroutine. It returns
-	// ErrHandOver if a series holds more than floats, or if there are more samples than the library
+	// ErrHandOver if a series holds what a Column cannot, or if there are more samples than the library
 	// may hold. The error of a worker ends the reading and is returned as it is.
 	Read(ctx context.Context, most int, worker func() ColumnWorker) error
 }
@@ -43,6 +44,9 @@ type Columns interface {
 type Column struct {
 	Times  []int64 // milliseconds
 	Values []float64
+	// Histograms are in the order of time, and not at the same times as the values. They may be
+	// kept, but not changed.
+	Histograms []promql.HPoint
 }
 
 // A ColumnWorker takes parts of the series in a goroutine of its own.

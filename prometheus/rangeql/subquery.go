@@ -1,7 +1,9 @@
 package rangeql
 
 import (
+	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
@@ -72,24 +74,47 @@ type subqueryWorker struct {
 func (o *subquery) series(e *evaluation, b, in *block, w *subqueryWorker, l *lane, i int) error {
 	s := &in.series[i]
 	c := &w.column
-	c.Times, c.Values = c.Times[:0], c.Values[:0]
-	for k, v := range s.values {
-		if !isAbsent(v) {
-			c.Times, c.Values = append(c.Times, in.time(s.from+k)), append(c.Values, v)
-		}
-	}
+	w.read(in, s)
 	values, err := l.memory.take(o.grid.steps)
 	if err != nil {
 		return err
 	}
-	w.evaluator.ranges(c.Times, c.Values, values)
-	out := series{labels: s.labels, dropName: s.dropName || !o.function.keepsName, values: values}
+	if len(c.Histograms) > 0 {
+		w.evaluator.mixed(e, s.labels, *c, values)
+	} else {
+		w.hists = nil
+		w.evaluator.ranges(c.Times, c.Values, values)
+	}
+	out := series{hists: w.hists, labels: s.labels, dropName: s.dropName || !o.function.keepsName, values: values}
 	if out.dropName {
 		out.labels = e.withoutName(s.labels)
 	}
 	out.trim()
 	b.series[i] = out
 	return nil
+}
+
+// read makes samples of the values of a series.
+func (w *subqueryWorker) read(in *block, s *series) {
+	c := &w.column
+	c.Times, c.Values, c.Histograms = c.Times[:0], c.Values[:0], c.Histograms[:0]
+	for k, v := range s.values {
+		if !isAbsent(v) {
+			c.Times, c.Values = append(c.Times, in.time(s.from+k)), append(c.Values, v)
+		}
+	}
+	for k, h := range s.hists {
+		if h == nil {
+			continue
+		}
+		if h.CounterResetHint == histogram.NotCounterReset || h.CounterResetHint == histogram.CounterReset {
+			// The samples between the steps are not known.
+			unknown := *h
+			unknown.CounterResetHint = histogram.UnknownCounterReset
+			h = &unknown
+		}
+		c.Histograms = append(c.Histograms, promql.HPoint{T: in.time(s.from + k), H: h})
+	}
 }
 
 // check warns about counters that are not named as such.
@@ -102,7 +127,7 @@ func (o *subquery) check(e *evaluation, in, b *block) {
 	}
 	for i := range b.series {
 		name := in.series[i].labels.Get(labels.MetricName)
-		if name != "" && len(b.series[i].values) > 0 && !namedAsCounter(name) {
+		if name != "" && countPresent(b.series[i].values) > 0 && !namedAsCounter(name) {
 			e.warn(annotations.NewPossibleNonCounterInfo(name, o.argument))
 		}
 	}

@@ -1,8 +1,10 @@
 package rangeql
 
 import (
+	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/promql/parser/posrange"
 )
 
 // vectors is a binary operation of two vectors. Which series match is found out once for all steps.
@@ -11,6 +13,7 @@ type vectors struct {
 	op          parser.ItemType
 	asBool      bool
 	matching    *parser.VectorMatching
+	position    posrange.PositionRange
 	left, right *node
 }
 
@@ -65,6 +68,7 @@ func (o vectors) eval(e *evaluation) (*block, error) {
 		}
 		calculate(values, many, one)
 		s.from, s.values = from, values
+		o.histograms(e, s, pairs[i])
 		s.trim()
 		return nil
 	})
@@ -75,6 +79,44 @@ func (o vectors) eval(e *evaluation) (*block, error) {
 		return b, err
 	}
 	return b, e.join(b)
+}
+
+// histograms sets the results of those steps that have a histogram on one side.
+func (o vectors) histograms(e *evaluation, s *series, p pair) {
+	l, r := p.many, p.one
+	if o.matching.Card == parser.CardOneToMany {
+		l, r = r, l
+	}
+	if l.hists == nil && r.hists == nil {
+		return
+	}
+	s.hists = make([]*histogram.FloatHistogram, len(s.values))
+	for i := range s.values {
+		step := s.from + i
+		left, ok := l.operand(step)
+		right, also := r.operand(step)
+		if !ok || !also || left.histogram == nil && right.histogram == nil {
+			continue
+		}
+		switch v := (elementwise{o.op, o.position}).of(e, left, right); {
+		case v.none:
+		case o.asBool:
+			s.values[i] = oneOrZero(v.keep)
+		case v.keep && v.histogram == nil:
+			s.values[i] = v.number
+		case v.keep:
+			s.hists[i] = v.histogram
+		}
+	}
+}
+
+// operand returns the value of a step.
+func (s *series) operand(step int) (operand, bool) {
+	if h := s.hist(step); h != nil {
+		return operand{histogram: h}, true
+	}
+	v, ok := s.at(step)
+	return operand{number: v}, ok
 }
 
 // refuseEqual returns ErrHandOver if two series of the many side may have the same result at a

@@ -38,6 +38,9 @@ type columnEncoder struct {
 func (w *columnEncoder) Take(ctx context.Context, part iter.Seq2[int, rangeql.Column]) error {
 	w.piece, w.samples = w.piece[:0], 0
 	for i, c := range part {
+		if len(c.Histograms) > 0 {
+			return rangeql.ErrHandOver
+		}
 		if err := w.encoder.take(ctx, len(c.Times)*pieceSample); err != nil {
 			return err
 		}

@@ -1,0 +1,166 @@
+package rangeql
+
+import (
+	"errors"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/promql/parser/posrange"
+	"github.com/prometheus/prometheus/util/annotations"
+)
+
+// A histogramSum is the sum or the average of the histograms of a group at a step. Its arithmetic is
+// that of the library.
+type histogramSum struct {
+	sum, mean, rest *histogram.FloatHistogram // rest is Kahan's compensation
+	count           float64
+	incremental     bool // the mean; the sum would overflow
+	incompatible    bool // some histograms do not fit; there is no result
+	floats          bool // there are numbers as well; there is no result
+	reset, notReset bool // hints that were seen
+}
+
+// addHistograms adds the histograms of a series to the cells of the same steps.
+func (g *group) addHistograms(e *evaluation, a *aggregate, s *series) {
+	for i, h := range s.hists {
+		if h == nil {
+			continue
+		}
+		step := s.from + i
+		switch a.op {
+		case parser.COUNT, parser.GROUP:
+			g.cells[step].count++
+		case parser.SUM, parser.AVG:
+			g.histogramSum(step).add(e, a, h, g.cells[step].count > 0, s.labels.Get(model.MetricNameLabel))
+		default:
+			e.warn(annotations.NewHistogramIgnoredInAggregationInfo(parser.ItemTypeStr[a.op], a.position))
+		}
+	}
+}
+
+func (g *group) histogramSum(step int) *histogramSum {
+	if g.sums == nil {
+		g.sums = map[int]*histogramSum{}
+	}
+	if g.sums[step] == nil {
+		g.sums[step] = &histogramSum{}
+	}
+	return g.sums[step]
+}
+
+// add adds a histogram. floats means that the step has numbers already.
+func (s *histogramSum) add(e *evaluation, a *aggregate, h *histogram.FloatHistogram, floats bool, name string) {
+	switch {
+	case s.incompatible:
+		return
+	case floats && s.sum == nil:
+		s.floats = true
+		return
+	}
+	s.count++
+	switch h.CounterResetHint {
+	case histogram.CounterReset:
+		s.reset = true
+	case histogram.NotCounterReset:
+		s.notReset = true
+	}
+	if s.sum == nil {
+		s.sum = h.Copy()
+		return
+	}
+	var reconciled bool
+	var err error
+	if a.op == parser.SUM {
+		s.rest, _, reconciled, err = s.sum.KahanAdd(h, s.rest)
+	} else {
+		reconciled, err = s.average(e, h, a.position)
+	}
+	if err != nil {
+		s.incompatible = true
+		if errors.Is(err, histogram.ErrHistogramsIncompatibleSchema) {
+			e.warn(annotations.NewMixedExponentialCustomHistogramsWarning(name, a.position))
+		}
+		return
+	}
+	if reconciled {
+		e.warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(a.position, annotations.HistogramAgg))
+	}
+}
+
+// average adds a histogram to an average, which becomes incremental when the sum overflows.
+func (s *histogramSum) average(e *evaluation, h *histogram.FloatHistogram, position posrange.PositionRange) (reconciled bool, err error) {
+	if !s.incremental {
+		sum := s.sum.Copy()
+		var rest *histogram.FloatHistogram
+		if s.rest != nil {
+			rest = s.rest.Copy()
+		}
+		rest, _, reconciled, err = sum.KahanAdd(h, rest)
+		if err != nil {
+			return reconciled, err
+		}
+		if !sum.HasOverflow() {
+			s.sum, s.rest = sum, rest
+			return reconciled, nil
+		}
+		if reconciled {
+			e.warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(position, annotations.HistogramAgg))
+		}
+		s.incremental = true
+		s.mean = s.sum.Copy().Div(s.count - 1)
+		if s.rest != nil {
+			s.rest.Div(s.count - 1)
+		}
+	}
+	q := (s.count - 1) / s.count
+	if s.rest != nil {
+		s.rest.Mul(q)
+	}
+	s.rest, _, reconciled, err = s.mean.Mul(q).KahanAdd(h.Copy().Div(s.count), s.rest)
+	return reconciled, err
+}
+
+// result returns the histogram of a step, nil if there is none. floats means that the step has
+// numbers.
+func (s *histogramSum) result(e *evaluation, a *aggregate, floats bool) *histogram.FloatHistogram {
+	switch {
+	case s.sum != nil && floats, s.floats:
+		if !s.incompatible {
+			e.warn(annotations.NewMixedFloatsHistogramsAggWarning(a.position))
+		}
+		return nil
+	case s.incompatible:
+		return nil
+	}
+	h := s.sum
+	switch {
+	case a.op == parser.AVG && s.incremental:
+		if h = s.mean; s.rest != nil {
+			h, _, _, _ = h.Add(s.rest) //nolint:dogsled // it was added before
+		}
+	case a.op == parser.AVG:
+		h.Div(s.count)
+		if s.rest != nil {
+			h, _, _, _ = h.Add(s.rest.Div(s.count)) //nolint:dogsled // it was added before
+		}
+	case s.rest != nil:
+		h, _, _, _ = h.Add(s.rest) //nolint:dogsled // it was added before
+	}
+	if s.reset && s.notReset {
+		e.warn(annotations.NewHistogramCounterResetCollisionWarning(a.position, annotations.HistogramAgg))
+	}
+	return h.Compact(0)
+}
+
+// histograms sets the histograms of a group, and takes back the numbers of steps that have both.
+func (g *group) histograms(e *evaluation, a *aggregate, s *series) {
+	if g.sums == nil {
+		return
+	}
+	s.hists = make([]*histogram.FloatHistogram, len(s.values))
+	for step, sum := range g.sums {
+		s.hists[step] = sum.result(e, a, g.cells[step].count > 0)
+		s.values[step] = absent
+	}
+}

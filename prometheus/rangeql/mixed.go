@@ -1,0 +1,170 @@
+package rangeql
+
+import (
+	"slices"
+
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/value"
+	"github.com/prometheus/prometheus/promql"
+)
+
+// mixture is what an evaluator needs for series with histograms.
+type mixture struct {
+	floats     []promql.FPoint
+	histograms []promql.HPoint
+	call       promql.FunctionCall
+	helper     promql.EvalNodeHelper
+	numbers    []promql.Vector // the other arguments
+}
+
+// mixed computes the values of a series with histograms, and returns for how many samples they
+// count. The library's functions compute ranges with histograms.
+func (e *evaluator) mixed(q *evaluation, ls labels.Labels, c Column, out []float64) int {
+	fill(out, absent)
+	if e.statistics {
+		c.Histograms = e.withoutBuckets(c.Histograms)
+	}
+	e.hists = make([]*histogram.FloatHistogram, len(out))
+	if e.function == nil {
+		return e.newest(c, out)
+	}
+	if e.call == nil {
+		e.call = promql.FunctionCalls[e.name]
+		e.numbers = make([]promql.Vector, len(e.constants))
+		for i := range e.numbers {
+			e.numbers[i] = make(promql.Vector, 1)
+		}
+	}
+	e.floats = e.floats[:0]
+	for i, v := range c.Values {
+		if !value.IsStaleNaN(v) {
+			e.floats = append(e.floats, promql.FPoint{T: c.Times[i], F: v})
+		}
+	}
+	e.histograms = slices.DeleteFunc(append(e.histograms[:0], c.Histograms...), func(p promql.HPoint) bool { return value.IsStaleNaN(p.H.Sum) })
+	count := 0
+	in := promql.Series{Metric: ls}
+	for step := range out {
+		start, end := e.window(step)
+		in.Floats = floatsBetween(e.floats, start, end)
+		in.Histograms = histogramsBetween(e.histograms, start, end)
+		if len(in.Floats)+len(in.Histograms) == 0 {
+			continue
+		}
+		e.countWindow(in)
+		count += e.library(q, step, in, out)
+	}
+	return count
+}
+
+// withoutBuckets returns count and sum of histograms. As in the library, a histogram whose hint is
+// not known gets one if the histogram before it is seen as well.
+func (e *evaluator) withoutBuckets(histograms []promql.HPoint) []promql.HPoint {
+	all := make([]promql.HPoint, len(histograms))
+	for i, p := range histograms {
+		hint := p.H.CounterResetHint
+		if hint == histogram.UnknownCounterReset && i > 0 && !value.IsStaleNaN(p.H.Sum) && e.sees(histograms[i-1].T, p.T) {
+			hint = histogram.NotCounterReset
+			if p.H.DetectReset(histograms[i-1].H) {
+				hint = histogram.CounterReset
+			}
+		}
+		all[i] = promql.HPoint{T: p.T, H: &histogram.FloatHistogram{CounterResetHint: hint, Schema: p.H.Schema, Count: p.H.Count, Sum: p.H.Sum}}
+	}
+	return all
+}
+
+// sees reports whether a sample is in the range of the first step that has the next one, or in that
+// of the step before.
+func (e *evaluator) sees(t, next int64) bool {
+	_, end := e.window(0)
+	step := 0
+	if !e.fixed && next > end {
+		step = int((next - end + e.grid.interval - 1) / e.grid.interval)
+	}
+	start, _ := e.window(max(0, step-1))
+	return t > start
+}
+
+// library sets the value of a step to what the library's function makes of the samples.
+func (e *evaluator) library(q *evaluation, step int, in promql.Series, out []float64) int {
+	for i, a := range e.constants {
+		e.numbers[i][0].F = a[step]
+	}
+	e.helper.Ts, e.helper.Out = e.grid.time(step), e.helper.Out[:0]
+	found, notes := e.call(e.numbers, promql.Matrix{in}, e.arguments, &e.helper)
+	q.merge(notes)
+	if len(found) == 0 {
+		return 0
+	}
+	e.helper.Out = found
+	if h := found[0].H; h != nil {
+		e.hists[step] = h
+		return histogramSamples(h)
+	}
+	out[step] = found[0].F
+	return 1
+}
+
+// countWindow counts the samples of a step.
+func (e *evaluator) countWindow(in promql.Series) {
+	n := len(in.Floats)
+	for _, p := range in.Histograms {
+		n += histogramSamples(p.H)
+	}
+	e.count.total += int64(n)
+	e.count.most = max(e.count.most, n)
+}
+
+func floatsBetween(points []promql.FPoint, start, end int64) []promql.FPoint {
+	from, _ := slices.BinarySearchFunc(points, start+1, func(p promql.FPoint, t int64) int { return int(p.T - t) })
+	to, _ := slices.BinarySearchFunc(points, end+1, func(p promql.FPoint, t int64) int { return int(p.T - t) })
+	return points[from:to:to]
+}
+
+func histogramsBetween(points []promql.HPoint, start, end int64) []promql.HPoint {
+	from, _ := slices.BinarySearchFunc(points, start+1, func(p promql.HPoint, t int64) int { return int(p.T - t) })
+	to, _ := slices.BinarySearchFunc(points, end+1, func(p promql.HPoint, t int64) int { return int(p.T - t) })
+	return points[from:to:to]
+}
+
+// newest takes the newest sample of each step.
+func (e *evaluator) newest(c Column, out []float64) int {
+	count, float, hist := 0, 0, 0 // the first samples after the step
+	for step := range out {
+		start, end := e.window(step)
+		float = advance(c.Times, float, end)
+		for hist < len(c.Histograms) && c.Histograms[hist].T <= end {
+			hist++
+		}
+		floatIsNewer := hist == 0 || float > 0 && c.Times[float-1] > c.Histograms[hist-1].T
+		switch {
+		case float == 0 && hist == 0:
+		case floatIsNewer && (c.Times[float-1] <= start || value.IsStaleNaN(c.Values[float-1])):
+		case floatIsNewer:
+			out[step] = c.Values[float-1]
+			if e.stamps {
+				out[step] = float64(c.Times[float-1]) / 1000
+			}
+			count++
+		default:
+			count += e.newestHistogram(step, c.Histograms[hist-1], start, out)
+		}
+	}
+	e.count.total += int64(count)
+	e.count.read += int64(count)
+	return count
+}
+
+func (e *evaluator) newestHistogram(step int, p promql.HPoint, start int64, out []float64) int {
+	switch {
+	case p.T <= start, value.IsStaleNaN(p.H.Sum):
+		return 0
+	case e.stamps:
+		out[step] = float64(p.T) / 1000
+		return 1
+	}
+	e.hists[step] = p.H
+	return histogramSamples(p.H)
+}
