@@ -30,7 +30,7 @@ type aggregate struct {
 
 	groups []group
 	rest   []cell // allocated, not used
-	taken  int64  // bytes of cells
+	taken  int64  // bytes
 }
 
 // group is one series of the answer while it is computed.
@@ -65,7 +65,7 @@ func (a *aggregate) add(e *evaluation, s *series, named bool) error {
 		if err != nil {
 			return err
 		}
-		a.groups = append(a.groups, group{labels: a.grouping.labels(s.labels, named), cells: cells})
+		a.groups = append(a.groups, group{labels: a.labelsOf(s.labels, named), cells: cells})
 	}
 	g := &a.groups[number]
 	g.dropName = g.dropName || s.dropName
@@ -82,6 +82,10 @@ func (a *aggregate) cells(e *evaluation) ([]cell, error) {
 	if err := e.hold(n); err != nil { // a cell is more than a sample
 		return nil, err
 	}
+	if err := e.account.Take(seriesBytes); err != nil {
+		return nil, err
+	}
+	a.taken += seriesBytes
 	if len(a.rest) < n {
 		count := max(n, min(cellsAtOnce, 2*len(a.groups)*n))
 		if err := e.account.Take(int64(count) * cellBytes); err != nil {
@@ -103,7 +107,7 @@ func (g *group) add(op parser.ItemType, cells []cell, s *series) {
 		for i, v := range s.values {
 			c := &cells[i]
 			switch {
-			case v != v && isAbsent(v): //nolint:gocritic,staticcheck // most values are no NaN
+			case v != v && isAbsent(v):
 			case c.count == 0:
 				c.count, c.value = 1, v
 			default:

@@ -28,7 +28,7 @@ func (p *plan) answer(e *evaluation, b *block, memory *points) (parser.Value, er
 			return nil, err
 		}
 		for k, v := range s.values {
-			if v == v || !isAbsent(v) { //nolint:gocritic,staticcheck // false for NaN
+			if v == v || !isAbsent(v) {
 				list = append(list, promql.FPoint{T: b.time(s.from + k), F: v})
 			}
 		}

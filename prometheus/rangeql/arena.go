@@ -20,7 +20,7 @@ type arena struct {
 	account *budget.Account
 	pooled  []*[slabValues]float64
 	rest    []float64 // of the newest slab
-	large   int64     // bytes of values outside of slabs
+	large   int64     // bytes outside of slabs
 }
 
 // take returns n values whose contents are not defined.
@@ -43,6 +43,18 @@ func (a *arena) take(n int) ([]float64, error) {
 	values := a.rest[:n:n]
 	a.rest = a.rest[n:]
 	return values, nil
+}
+
+// seriesBytes is about what a series takes besides its values: the row, and labels of its own.
+const seriesBytes = 256
+
+// takeSeries takes the memory of n series.
+func (a *arena) takeSeries(n int) error {
+	if err := a.account.Take(int64(n) * seriesBytes); err != nil {
+		return err
+	}
+	a.large += int64(n) * seriesBytes
+	return nil
 }
 
 // giveBack makes the values free that were taken last, but for the first kept.

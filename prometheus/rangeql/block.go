@@ -68,14 +68,13 @@ func (s *series) has(step int) bool {
 	return ok || s.hist(step) != nil
 }
 
-// first returns the first step with a value, false if there is none.
-func (s *series) first() (int, bool) {
-	for i := range s.values {
-		if !isAbsent(s.values[i]) || s.hists != nil && s.hists[i] != nil {
-			return s.from + i, true
-		}
+// first returns the first step with a value; there must be one.
+func (s *series) first() int {
+	step := s.from
+	for !s.has(step) {
+		step++
 	}
-	return 0, false
+	return step
 }
 
 // samples counts as the library does.
@@ -96,19 +95,11 @@ func histogramSamples(h *histogram.FloatHistogram) int { return (h.Size() + 8) /
 func countPresent(values []float64) int {
 	n := 0
 	for _, v := range values {
-		if v == v || !isAbsent(v) { //nolint:gocritic,staticcheck // false for all NaN
+		if v == v || !isAbsent(v) {
 			n++
 		}
 	}
 	return n
-}
-
-// histograms returns the histograms of some consecutive steps, nil if there are none.
-func (s *series) histograms(from, to int) []*histogram.FloatHistogram {
-	if s.hists == nil {
-		return nil
-	}
-	return s.hists[from-s.from : to-s.from]
 }
 
 // fill sets all values to one.

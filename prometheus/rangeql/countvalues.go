@@ -33,7 +33,7 @@ func (o *countValues) eval(e *evaluation) (*block, error) {
 				continue
 			}
 			if counts == nil || v != last {
-				if counts, err = o.counts(e, b, builder, s.labels, v); err != nil {
+				if counts, err = o.counts(b, builder, s.labels, v); err != nil {
 					return b, err
 				}
 				last = v
@@ -44,7 +44,7 @@ func (o *countValues) eval(e *evaluation) (*block, error) {
 			if h == nil {
 				continue
 			}
-			if counts, err = o.countsOf(e, b, builder, s.labels, h.String()); err != nil {
+			if counts, err = o.countsOf(b, builder, s.labels, h.String()); err != nil {
 				return b, err
 			}
 			count(counts, s.from+k)
@@ -70,11 +70,11 @@ func count(counts []float64, step int) {
 }
 
 // counts returns the counts of a value in a series' group.
-func (o *countValues) counts(e *evaluation, b *block, builder *labels.Builder, ls labels.Labels, v float64) ([]float64, error) {
-	return o.countsOf(e, b, builder, ls, strconv.FormatFloat(v, 'f', -1, 64))
+func (o *countValues) counts(b *block, builder *labels.Builder, ls labels.Labels, v float64) ([]float64, error) {
+	return o.countsOf(b, builder, ls, strconv.FormatFloat(v, 'f', -1, 64))
 }
 
-func (o *countValues) countsOf(e *evaluation, b *block, builder *labels.Builder, ls labels.Labels, v string) ([]float64, error) {
+func (o *countValues) countsOf(b *block, builder *labels.Builder, ls labels.Labels, v string) ([]float64, error) {
 	builder.Reset(ls)
 	builder.Set(o.label, v)
 	ls = builder.Labels()
@@ -84,12 +84,11 @@ func (o *countValues) countsOf(e *evaluation, b *block, builder *labels.Builder,
 		if err != nil {
 			return nil, err
 		}
-		if err := e.hold(1); err != nil {
+		if err := b.memory.takeSeries(1); err != nil {
 			return nil, err
 		}
-		e.let(1)
 		fill(values, absent)
-		b.series = append(b.series, series{labels: o.grouping.labels(ls, false), values: values})
+		b.series = append(b.series, series{labels: o.labelsOf(ls, false), values: values})
 	}
 	return b.series[number].values, nil
 }

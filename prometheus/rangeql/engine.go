@@ -1,8 +1,9 @@
-// Package rangeql answers the common shapes of PromQL over columns of samples: plain selectors,
-// functions of a range of one selector, sum, avg, min, max, count and group of those, and
-// arithmetic or comparison with a number on top. Its answers are those of the library engine, bit
-// for bit. It leaves a whole query to that engine if the query has another shape, turns out to read
-// more than floats, or comes near a limit. It never answers a part of a query.
+// Package rangeql evaluates PromQL over blocks of series and steps. A query becomes a tree of
+// operators (plan.go); each operator computes the block of its expression from the blocks below it
+// (node.go, block.go). The leaves are selectors and functions of their ranges, which are evaluated
+// while their samples are read (read.go, leaf.go). Its answers are those of the library's engine,
+// bit for bit. It leaves a whole query to that engine if the query needs what no operator here does,
+// if labels collide, or if a limit comes near. It never answers a part of a query.
 package rangeql
 
 import (

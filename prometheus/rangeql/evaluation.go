@@ -98,6 +98,9 @@ func (e *evaluation) seal(b *block) error {
 	for i := range b.series {
 		b.samples += b.series[i].samples()
 	}
+	if err := b.memory.takeSeries(len(b.series)); err != nil {
+		return err
+	}
 	return e.hold(b.samples)
 }
 

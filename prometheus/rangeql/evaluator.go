@@ -42,9 +42,9 @@ func newEvaluator(l *leaf) evaluator { return evaluator{windows: &l.windows} }
 // ended: some milliseconds.
 const visitsPerLook = 1 << 20
 
-// series computes the value of each step, and returns for how many samples they count. Histograms
+// evaluate computes the value of each step, and returns for how many samples they count. Histograms
 // are in hists.
-func (e *evaluator) series(q *evaluation, ls labels.Labels, c Column, out []float64) int {
+func (e *evaluator) evaluate(q *evaluation, ls labels.Labels, c Column, out []float64) int {
 	e.hists = nil
 	if len(c.Histograms) > 0 {
 		return e.mixed(q, ls, c, out)

@@ -47,8 +47,8 @@ func (g *grouping) of(ls labels.Labels, named bool) (number int, isNew bool) {
 	return number, !ok
 }
 
-// labels returns the labels of a series' group.
-func (g *grouping) labels(ls labels.Labels, named bool) labels.Labels {
+// labelsOf returns the labels of a series' group.
+func (g *grouping) labelsOf(ls labels.Labels, named bool) labels.Labels {
 	if !g.without && len(g.names) == 0 {
 		return labels.EmptyLabels()
 	}

@@ -53,8 +53,7 @@ func joinTwo(b *block, x, y *series) (series, error) {
 			}
 		}
 	}
-	atX, _ := x.first()
-	if atY, _ := y.first(); atY < atX {
+	if y.first() < x.first() {
 		whole.dropName = y.dropName // The first value in time decides.
 	}
 	return whole, nil

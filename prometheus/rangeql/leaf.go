@@ -111,7 +111,7 @@ func (e *evaluation) constants(args []*node) ([][]float64, error) {
 func (l *leaf) add(e *evaluation, f found) error {
 	s := f.series
 	s.labels = l.columns.Labels(f.index)
-	name, _ := l.names.see(s.labels)
+	name := l.names.see(s.labels)
 	if l.function != nil && l.function.counter && f.floats && name != l.warned && name != "" && !namedAsCounter(name) {
 		l.warned = name
 		e.warn(annotations.NewPossibleNonCounterInfo(name, l.argument))

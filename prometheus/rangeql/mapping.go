@@ -1,14 +1,13 @@
 package rangeql
 
 import (
+	"math"
 	"slices"
+	"time"
 
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
-	"math"
-	"time"
-
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
@@ -372,13 +371,13 @@ func calculateWith(op parser.ItemType, calculate func(l, r float64) float64, val
 	switch {
 	case op == parser.MUL:
 		for i, v := range values {
-			if product := v * scalars[i]; product == product || !isAbsent(v) { //nolint:gocritic,staticcheck // false for NaN
+			if product := v * scalars[i]; product == product || !isAbsent(v) {
 				values[i] = product
 			}
 		}
 	case op == parser.DIV && !scalarLeft:
 		for i, v := range values {
-			if quotient := v / scalars[i]; quotient == quotient || !isAbsent(v) { //nolint:gocritic,staticcheck // false for NaN
+			if quotient := v / scalars[i]; quotient == quotient || !isAbsent(v) {
 				values[i] = quotient
 			}
 		}

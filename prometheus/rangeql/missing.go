@@ -1,6 +1,7 @@
 package rangeql
 
 import (
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 )
@@ -68,7 +69,7 @@ func labelsOfMissing(expr parser.Expr) labels.Labels {
 	seen := map[string]bool{}
 	for _, m := range matchers {
 		switch {
-		case m.Name == labels.MetricName:
+		case m.Name == model.MetricNameLabel:
 		case m.Type == labels.MatchEqual && !seen[m.Name]:
 			b.Set(m.Name, m.Value)
 			seen[m.Name] = true

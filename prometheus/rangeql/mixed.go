@@ -53,6 +53,11 @@ func (e *evaluator) mixed(q *evaluation, ls labels.Labels, c Column, out []float
 			continue
 		}
 		e.countWindow(in)
+		if e.visited += len(in.Floats) + histogramVisits*len(in.Histograms); e.visited > visitsPerLook {
+			if e.visited = 0; e.ended() {
+				return count // the result is not used
+			}
+		}
 		count += e.library(q, step, in, out)
 	}
 	return count
@@ -116,6 +121,9 @@ func (e *evaluator) countWindow(in promql.Series) {
 	e.count.total += int64(n)
 	e.count.most = max(e.count.most, n)
 }
+
+// histogramVisits is how many samples a histogram counts for.
+const histogramVisits = 100
 
 func floatsBetween(points []promql.FPoint, start, end int64) []promql.FPoint {
 	from, _ := slices.BinarySearchFunc(points, start+1, func(p promql.FPoint, t int64) int { return int(p.T - t) })

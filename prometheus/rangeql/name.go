@@ -14,13 +14,12 @@ type nameCheck struct {
 	seen, several bool
 }
 
-// see records a series and reports whether its name differs from that of the one before.
-func (c *nameCheck) see(ls labels.Labels) (name string, changed bool) {
+// see records a series and returns its name.
+func (c *nameCheck) see(ls labels.Labels) string {
 	now := [3]string{ls.Get(model.MetricNameLabel), ls.Get(model.MetricTypeLabel), ls.Get(model.MetricUnitLabel)}
-	changed = !c.seen || now[0] != c.last[0]
 	c.several = c.several || c.seen && now != c.last
 	c.last, c.seen = now, true
-	return now[0], changed
+	return now[0]
 }
 
 // namedAsCounter reports whether a name has a suffix of counters.

@@ -1,7 +1,6 @@
 package rangeql
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -250,13 +249,4 @@ func constant(n *node) bool {
 		return constant(o.left) && constant(o.right)
 	}
 	return false
-}
-
-// reasonOf returns the reason why a query is not planned.
-func reasonOf(err error) string {
-	var reason errNotPlanned
-	if errors.As(err, &reason) {
-		return reason.what
-	}
-	return ""
 }

@@ -106,10 +106,11 @@ func (p *planner) callOfLeaf(e *parser.Call, g grid) (*leaf, error) {
 	selector, ranged := *vs, *m
 	ranged.VectorSelector = &selector
 	w.inLibrary(e, f, &ranged, &selector)
-	shared := true
-	if w.args, shared, err = p.scalars(e, f, g); err != nil {
+	args, shared, err := p.scalars(e, f, g)
+	if err != nil {
 		return nil, err
 	}
+	w.args = args
 	return p.read(&leaf{windows: w}, vs, shared)
 }
 

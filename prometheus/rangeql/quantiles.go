@@ -101,7 +101,7 @@ func (q *quantiles) group(e *evaluation, b *block, members []*series, p paramete
 	for _, m := range members {
 		dropName = dropName || m.dropName
 	}
-	s := series{labels: q.grouping.labels(members[0].labels, false), dropName: dropName, values: values}
+	s := series{labels: q.labelsOf(members[0].labels, false), dropName: dropName, values: values}
 	s.trim()
 	b.series = append(b.series, s)
 	return err

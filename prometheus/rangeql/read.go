@@ -145,7 +145,7 @@ func (w *readWorker) series(lw *leafWorker, l *leaf, i int, c Column) error {
 	if err != nil {
 		return err
 	}
-	n := lw.evaluator.series(w.evaluation, l.columns.Labels(i), c, values)
+	n := lw.evaluate(w.evaluation, l.columns.Labels(i), c, values)
 	if n == 0 {
 		memory.giveBack(values, 0)
 		return nil
@@ -193,6 +193,6 @@ func (w *readWorker) end() {
 		lw.scratch.free()
 		l.held += lw.held
 		l.result.memory.join(&lw.lasting)
-		l.count.add(lw.evaluator.count)
+		l.count.add(lw.count)
 	}
 }

@@ -1,8 +1,8 @@
 package rangeql
 
 import (
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/util/annotations"
 )
@@ -80,10 +80,10 @@ func (o *subquery) series(e *evaluation, b, in *block, w *subqueryWorker, l *lan
 		return err
 	}
 	if len(c.Histograms) > 0 {
-		w.evaluator.mixed(e, s.labels, *c, values)
+		w.mixed(e, s.labels, *c, values)
 	} else {
 		w.hists = nil
-		w.evaluator.ranges(c.Times, c.Values, values)
+		w.ranges(c.Times, c.Values, values)
 	}
 	out := series{hists: w.hists, labels: s.labels, dropName: s.dropName || !o.function.keepsName, values: values}
 	if out.dropName {
@@ -126,7 +126,7 @@ func (o *subquery) check(e *evaluation, in, b *block) {
 		return
 	}
 	for i := range b.series {
-		name := in.series[i].labels.Get(labels.MetricName)
+		name := in.series[i].labels.Get(model.MetricNameLabel)
 		if name != "" && countPresent(b.series[i].values) > 0 && !namedAsCounter(name) {
 			e.warn(annotations.NewPossibleNonCounterInfo(name, o.argument))
 		}

@@ -225,7 +225,7 @@ func (o vectors) calculation() func(values, l, r []float64) {
 // unlessAbsent returns the result of arithmetic, absent if an operand is. An absent operand makes
 // the result NaN.
 func unlessAbsent(result, l, r float64) float64 {
-	if result != result && (isAbsent(l) || isAbsent(r)) { //nolint:gocritic,staticcheck // true for NaN
+	if result != result && (isAbsent(l) || isAbsent(r)) {
 		return absent
 	}
 	return result
