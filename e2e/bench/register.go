@@ -55,7 +55,7 @@ type registration struct {
 	took     time.Duration // to send the first sample of each series
 	cpu      float64       // seconds, until the server was quiet
 	rss      float64       // bytes, right after further samples of all series
-	rested   float64       // bytes, some time later
+	rested   float64       // bytes, when the server has returned what it does not need
 	further  float64       // samples/s of these
 	stored   int
 	expected int
@@ -134,7 +134,7 @@ func (r *report) registering(w registers) []program {
 }
 
 func (s registration) rate() float64  { return float64(s.series) / s.took.Seconds() }
-func (s registration) bytes() float64 { return s.rss / float64(s.series) }
+func (s registration) bytes() float64 { return s.rested / float64(s.series) }
 
 func (s registration) cpuPerMillion() float64 { return s.cpu / float64(s.series) * 1e6 }
 
@@ -176,7 +176,8 @@ func register(ctx context.Context, p program, corpora []*load.Corpus) (r registr
 	return r, nil
 }
 
-// restTime is how long a server has to return memory that it does not need.
+// restTime is how long a server has to return memory that it does not need. tsdbridge returns memory
+// once in 10 s: right after the samples a series may take 770 B, and 600 B some seconds later.
 const restTime = 15 * time.Second
 
 // pause waits.
