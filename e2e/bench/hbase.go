@@ -39,6 +39,9 @@ func (h *hadoop) close() {
 	os.RemoveAll(h.dir)
 }
 
+// usage of HBase's process.
+func (h *hadoop) usage() usage { return usageOf(h.PID()) }
+
 // tables returns the flags for the four tables of a name.
 func (h *hadoop) tables(name string) []string {
 	return []string{

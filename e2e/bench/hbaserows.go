@@ -131,8 +131,7 @@ func (r *report) withoutHBase(ctx context.Context, err error) error {
 // measure measures one run. of returns the usage of the server; finish ends its work and returns
 // the CPU seconds of that which of does not include.
 func (h *hadoop) measure(ctx context.Context, c *load.Corpus, to load.Target, of func() usage, finish func() (float64, error)) (l landed, err error) {
-	ofHBase := func() usage { return usageOf(h.PID()) }
-	for _, who := range []func() usage{of, ofHBase} {
+	for _, who := range []func() usage{of, h.usage} {
 		if err := quiet(ctx, who); err != nil {
 			return l, err
 		}
@@ -141,7 +140,7 @@ func (h *hadoop) measure(ctx context.Context, c *load.Corpus, to load.Target, of
 	if err != nil {
 		return l, err
 	}
-	before, hbaseBefore := of().cpu, ofHBase().cpu
+	before, hbaseBefore := of().cpu, h.usage().cpu
 	sender := load.NewSender(c, to)
 	begin := time.Now()
 	if err := sender.Run(ctx); err != nil {
@@ -153,10 +152,10 @@ func (h *hadoop) measure(ctx context.Context, c *load.Corpus, to load.Target, of
 		return l, err
 	}
 	l.tookWhole, l.cpu = time.Since(begin), life-before
-	if err := quiet(ctx, ofHBase); err != nil {
+	if err := quiet(ctx, h.usage); err != nil {
 		return l, err
 	}
-	l.hbase = ofHBase().cpu - hbaseBefore
+	l.hbase = h.usage().cpu - hbaseBefore
 	after, err := h.walBytes()
 	l.wal = after - wal
 	return l, err

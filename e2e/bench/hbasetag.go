@@ -94,6 +94,9 @@ func (h *hadoop) fillTags(ctx context.Context, r *report, dir, table string, sha
 		_, err = s.proc.stop()
 	}
 	if err == nil {
+		err = quiet(ctx, h.usage) // flushes and compactions of what was written
+	}
+	if err == nil {
 		err = s.run(ctx)
 	}
 	if err != nil {

@@ -96,6 +96,11 @@ func (h *hadoop) compareWide(ctx context.Context, r *report, s *server, tsd *clu
 		return 0, err
 	}
 	r.log("%s: %.0f ms, the TSD %.0f ms, %d rows read", what, times[0], times[1], after-before)
+	cpu, err := cpuOf(ctx, s, ours, s.usage, h.usage)
+	if err != nil {
+		return 0, err
+	}
+	r.note("%s: %.2f CPU seconds of tsdbridge and %.2f of HBase for a query", what, cpu[0], cpu[1])
 	rows := wideHours * shape.Tail
 	r.note("%s: %d rows read for %d of the answer's hours", what, after-before, rows)
 	r.lines = append(r.lines, line{what: what, unit: milliseconds, ours: times[0], peer: tsdName, theirs: times[1], bar: atMost(0.5)})
@@ -122,6 +127,23 @@ func p50s(ctx context.Context, s *server, ask ...request) ([]float64, error) {
 		medians[i] = median(times[i])
 	}
 	return medians, nil
+}
+
+// cpuOf returns the CPU seconds that each process uses for a request, as the mean of a few.
+func cpuOf(ctx context.Context, s *server, ask request, processes ...func() usage) ([]float64, error) {
+	cpu := make([]float64, len(processes))
+	for i, of := range processes {
+		cpu[i] = -of().cpu
+	}
+	for range leastARound {
+		if _, err := ask(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	for i, of := range processes {
+		cpu[i] = (cpu[i] + of().cpu) / leastARound
+	}
+	return cpu, nil
 }
 
 // wideQuery is one sum of all samples in the range.
