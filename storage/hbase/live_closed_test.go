@@ -92,6 +92,7 @@ func testClosed(t *testing.T, c *cluster.Cluster) {
 	w.checkFsck()
 	w.putAgain()
 	w.deleteAll()
+	w.fillIn()
 }
 
 func newClosedTables(t *testing.T, c *cluster.Cluster) *closedTables {
