@@ -91,6 +91,8 @@ type forgetting struct {
 	changes changes
 	heirs   []inheritance
 	others  []holding // leaves that the index has for other series than the table
+	// collided leaves that the table has, of series that another process has forgotten
+	collided []collidedLeaf
 }
 
 // beginForgetting finds where series may have leaves, and holds the forest. Without an error the

@@ -128,6 +128,40 @@ func TestHeirKeepsName(t *testing.T) {
 	}
 }
 
+// A series shared a leaf, was forgotten by another process, and came back as a collided leaf. A
+// process that follows the deletion only then finds it.
+func TestForgottenCameBackCollided(t *testing.T) {
+	db := kv.NewShared(forgetTables()...)
+	forgetTrees(t, db)
+	ours, theirs := newForest(t, db, false), newForest(t, db, false)
+	holder, sharer, later := numbered(1, "a.BB"), numbered(2, "a.BB"), numbered(3, "a.Aa")
+	for _, step := range []struct {
+		do     func(context.Context, []NewSeries) error
+		series []NewSeries
+	}{
+		{theirs.Observe, []NewSeries{holder}},
+		{theirs.Observe, []NewSeries{sharer}},
+		{refresh(ours), nil},
+		{theirs.Forget, []NewSeries{holder, sharer}},
+		{theirs.Observe, []NewSeries{later}},
+		{theirs.Observe, []NewSeries{sharer}},
+		{refresh(ours), nil},
+		{ours.Forgotten, []NewSeries{sharer}},
+	} {
+		if err := step.do(t.Context(), step.series); err != nil {
+			t.Fatal(err)
+		}
+	}
+	samePaths(t, db, ours)
+}
+
+func refresh(f *Forest) func(context.Context, []NewSeries) error {
+	return func(ctx context.Context, _ []NewSeries) error {
+		_, err := f.Refresh(ctx)
+		return err
+	}
+}
+
 // samePaths compares a forest with one that loads the table.
 func samePaths(t *testing.T, db kv.KV, f *Forest) {
 	t.Helper()

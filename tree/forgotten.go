@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -36,7 +37,20 @@ func (f *Forest) dropForgotten(ctx context.Context, series []NewSeries) error {
 	if err := g.keepAbsent(ctx); err != nil {
 		return err
 	}
-	return g.settle(true)
+	if err := g.settle(true); err != nil {
+		return err
+	}
+	return g.addCollided()
+}
+
+// addCollided adds the collided leaves that the table has.
+func (g *forgetting) addCollided() error {
+	for _, s := range g.collided {
+		if _, err := g.index.addCollided(s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // keepAbsent leaves those cells that the table does not have, and the series that lost theirs.
@@ -79,21 +93,32 @@ func (g *forgetting) keepAbsent(ctx context.Context) error {
 	return g.keepCollided(ctx)
 }
 
-// keepCollided spares the series that have collided leaves in the table.
+// keepCollided spares the series that have collided leaves in the table. The index may lack these
+// as long as it shows the series where they were before.
 func (g *forgetting) keepCollided(ctx context.Context) error {
 	for _, tree := range g.trees {
-		for tsuid := range g.gone {
-			if !g.index.hasCollided(tree, []byte(tsuid)) {
-				continue
-			}
-			cell, err := g.forest.cell(ctx, schema.CollisionRow(tree), []byte(collidedPrefix+tsuid))
-			if err != nil {
+		if there, err := g.hasFailures(ctx, schema.CollisionRow(tree)); err != nil {
+			return err
+		} else if !there {
+			continue
+		}
+		for i := range g.series {
+			if err := g.keepCollidedLeaf(ctx, tree, g.series[i].TSUID); err != nil {
 				return err
-			}
-			if cell != nil {
-				delete(g.gone, tsuid)
 			}
 		}
 	}
+	return nil
+}
+
+func (g *forgetting) keepCollidedLeaf(ctx context.Context, tree uint16, tsuid []byte) error {
+	row := schema.CollisionRow(tree)
+	cell, err := g.forest.cell(ctx, row, append([]byte(collidedPrefix), tsuid...))
+	if err != nil || cell == nil {
+		return err
+	}
+	delete(g.gone, string(tsuid))
+	leaves, _ := collidedLeaves(kv.Row{Key: row, Cells: []kv.Cell{*cell}})
+	g.collided = append(g.collided, leaves...)
 	return nil
 }

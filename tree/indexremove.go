@@ -108,14 +108,6 @@ func (x *Index) removeCollided(tree uint16, tsuid []byte) {
 	x.removeRowless(parent)
 }
 
-// hasCollided reports whether a series has a collided leaf.
-func (x *Index) hasCollided(tree uint16, tsuid []byte) bool {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	_, ok := x.collided[collidedID(tree, tsuid)]
-	return ok
-}
-
 // removeRowless removes a branch without a row if nothing is below it, and those above it. The
 // caller holds mu.
 func (x *Index) removeRowless(branch uint32) {
