@@ -27,9 +27,12 @@ type evaluator struct {
 	count  sampleCount
 	times  []int64 // without stale markers
 	values []float64
-	resets []int
-	span   span
-	hists  []*histogram.FloatHistogram // the result; nil: none
+	// resets are the indexes of values below the one before. distance is that between all times, 0
+	// if it is not always the same.
+	resets   []int
+	distance int64
+	span     span
+	hists    []*histogram.FloatHistogram // the result; nil: none
 	mixture
 
 	ended   func() bool // the query; looked at after each visitsPerLook samples
@@ -52,8 +55,7 @@ func (e *evaluator) evaluate(q *evaluation, ls labels.Labels, c Column, out []fl
 	if e.function == nil {
 		return e.samples(c.Times, c.Values, out)
 	}
-	times, values := e.fresh(c.Times, c.Values)
-	return e.ranges(times, values, out)
+	return e.ranges(c.Times, c.Values, out)
 }
 
 // window returns the times around the samples that count at a step: after start, not after end.
@@ -102,19 +104,47 @@ func advance(times []int64, i int, t int64) int {
 	return i + sort.Search(len(times)-i, func(j int) bool { return times[i+j] > t })
 }
 
-// fresh removes stale markers. Most series have none and are not copied.
-func (e *evaluator) fresh(times []int64, values []float64) ([]int64, []float64) {
-	i := 0
-	for i < len(values) && !value.IsStaleNaN(values[i]) {
-		i++
+// look finds out whether samples have stale markers, are at even distances, and where values fall.
+func (e *evaluator) look(times []int64, values []float64) (stale bool) {
+	e.resets = e.resets[:0]
+	if len(values) == 0 {
+		return false
 	}
-	if i == len(values) {
-		return times, values
+	before := values[0]
+	for i, v := range values {
+		if v < before {
+			e.resets = append(e.resets, i)
+		}
+		if v != v && value.IsStaleNaN(v) {
+			return true
+		}
+		before = v
 	}
-	e.times, e.values = append(e.times[:0], times[:i]...), append(e.values[:0], values[:i]...)
-	for ; i < len(values); i++ {
-		if !value.IsStaleNaN(values[i]) {
-			e.times, e.values = append(e.times, times[i]), append(e.values, values[i])
+	e.distance = evenDistance(times)
+	return false
+}
+
+// evenDistance returns the distance between times, 0 if it is not always the same.
+func evenDistance(times []int64) int64 {
+	if len(times) < 2 {
+		return 0
+	}
+	distance, before := times[1]-times[0], times[0]-(times[1]-times[0])
+	for _, t := range times {
+		if t-before != distance {
+			return 0
+		}
+		before = t
+	}
+	return distance
+}
+
+// withoutStale removes stale markers.
+func (e *evaluator) withoutStale(times []int64, values []float64) ([]int64, []float64) {
+	e.times, e.values = e.times[:0], e.values[:0]
+	for i, v := range values {
+		if !value.IsStaleNaN(v) {
+			e.times, e.values = append(e.times, times[i]), append(e.values, v)
 		}
 	}
 	return e.times, e.values
@@ -122,61 +152,73 @@ func (e *evaluator) fresh(times []int64, values []float64) ([]int64, []float64) 
 
 // ranges calls the function for each step that has samples in its range.
 func (e *evaluator) ranges(times []int64, values []float64, out []float64) int {
-	if e.function.resets {
-		e.findResets(values)
+	if e.look(times, values) {
+		times, values = e.withoutStale(times, values)
+		e.look(times, values)
 	}
-	e.span = span{seconds: e.seconds, args: e.span.args[:0], scratch: e.span.scratch}
-	s := &e.span
-	first, next, found := 0, 0, 0 // samples in the range
-	firstReset, nextReset := 0, 0
+	e.span = span{width: e.seconds, regular: e.distance > 0, args: e.span.args[:0], scratch: e.span.scratch}
+	if e.function.rise != noRise && e.distance > 0 && len(e.resets) == 0 && !e.fixed && e.grid.interval%e.distance == 0 {
+		return e.evenRise(times, values, out)
+	}
+	p := place{}
+	found := 0
 	for step := range out {
 		out[step] = absent
-		s.start, s.end = e.window(step)
-		s.at = e.grid.time(step)
-		seen := next
-		next = advance(times, next, s.end)
-		first = advance(times, first, s.start)
-		if first == next {
-			continue
+		if f, ok := e.at(step, times, values, &p); ok {
+			out[step] = f
+			found++
 		}
-		e.count.total += int64(next - first)
-		e.count.read += int64(next - max(first, seen))
-		e.count.most = max(e.count.most, next-first)
-		s.times, s.values, s.first = times[first:next], values[first:next], first
-		if e.visited += next - first; e.visited > visitsPerLook {
+		if e.visited > visitsPerLook {
 			if e.visited = 0; e.ended() {
 				return found // the result is not used
 			}
-		}
-		if e.function.resets {
-			for firstReset < len(e.resets) && e.resets[firstReset] <= first {
-				firstReset++
-			}
-			nextReset = max(nextReset, firstReset)
-			for nextReset < len(e.resets) && e.resets[nextReset] < next {
-				nextReset++
-			}
-			s.resets = e.resets[firstReset:nextReset]
-		}
-		if len(e.constants) > 0 {
-			s.args = s.args[:0]
-			for _, a := range e.constants {
-				s.args = append(s.args, a[step])
-			}
-		}
-		if f, ok := e.function.eval(s); ok {
-			out[step] = f
-			found++
 		}
 	}
 	return found
 }
 
-func (e *evaluator) findResets(values []float64) {
-	e.resets = e.resets[:0]
-	for i := 1; i < len(values); i++ {
-		if values[i] < values[i-1] {
-			e.resets = append(e.resets, i)
+// A place is where the ranges of steps are among samples.
+type place struct {
+	first, next           int // samples in the range
+	firstReset, nextReset int
+}
+
+// at calls the function for a step.
+func (e *evaluator) at(step int, times []int64, values []float64, p *place) (float64, bool) {
+	s := &e.span
+	s.start, s.end = e.window(step)
+	s.at = e.grid.time(step)
+	seen := p.next
+	p.next = advance(times, p.next, s.end)
+	p.first = advance(times, p.first, s.start)
+	if p.first == p.next {
+		return 0, false
+	}
+	e.sees(p.next-p.first, p.next-max(p.first, seen))
+	s.times, s.values, s.first = times[p.first:p.next], values[p.first:p.next], p.first
+	if e.function.resets {
+		for p.firstReset < len(e.resets) && e.resets[p.firstReset] <= p.first {
+			p.firstReset++
+		}
+		p.nextReset = max(p.nextReset, p.firstReset)
+		for p.nextReset < len(e.resets) && e.resets[p.nextReset] < p.next {
+			p.nextReset++
+		}
+		s.resets = e.resets[p.firstReset:p.nextReset]
+	}
+	if len(e.constants) > 0 {
+		s.args = s.args[:0]
+		for _, a := range e.constants {
+			s.args = append(s.args, a[step])
 		}
 	}
+	return e.function.eval(s)
+}
+
+// sees counts the samples of a step, and those that no step had before.
+func (e *evaluator) sees(samples, fresh int) {
+	e.count.total += int64(samples)
+	e.count.read += int64(fresh)
+	e.count.most = max(e.count.most, samples)
+	e.visited += samples
 }

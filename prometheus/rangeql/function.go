@@ -19,16 +19,30 @@ type span struct {
 	// first is the index of values[0]. Only functions that ask for resets get them.
 	resets []int
 	first  int
-	// seconds is the range of the selector.
-	seconds float64
+	// width is the range of the selector, in seconds.
+	width float64
+	// regular means that all samples of the series are at even distances.
+	regular bool
+	pattern pattern // of the step before, with these sums
+	x, x2   compensated
 
 	stretch stretch   // of the step before
 	scratch []float64 // for functions that sort
 }
 
+// rise is a kind of function that extrapolates the increase of a counter.
+type rise uint8
+
+const (
+	noRise rise = iota
+	total
+	perSecond
+)
+
 // function is a function of a range of one series. Its arithmetic, down to the order of additions,
 // is that of promql/functions.go.
 type function struct {
+	rise      rise // how it extrapolates, if it does
 	eval      func(s *span) (value float64, ok bool)
 	args      int // scalars beside the range
 	matrix    int // position of the range among the arguments
@@ -43,9 +57,9 @@ type function struct {
 func functionOf(name string) *function {
 	switch name {
 	case "rate":
-		return &function{eval: rate, resets: true, counter: true, edges: true}
+		return &function{rise: perSecond, eval: rate, resets: true, counter: true, edges: true}
 	case "increase":
-		return &function{eval: increase, resets: true, counter: true, edges: true}
+		return &function{rise: total, eval: increase, resets: true, counter: true, edges: true}
 	case "delta":
 		return &function{eval: delta, edges: true}
 	case "irate":
@@ -106,7 +120,7 @@ func rate(s *span) (float64, bool) {
 	if factor == s.stretch.factor {
 		return value * s.stretch.rate, ok
 	}
-	return value * (factor / s.seconds), ok
+	return value * (factor / s.width), ok
 }
 
 func increase(s *span) (float64, bool) {
@@ -178,7 +192,7 @@ func (s *span) stretched() *stretch {
 	if st.length != 0 {
 		st.factor = (st.length + st.toStart + st.toEnd) / st.length
 	}
-	st.rate = st.factor / s.seconds
+	st.rate = st.factor / s.width
 	return st
 }
 
@@ -218,17 +232,18 @@ func changes(s *span) (float64, bool) {
 }
 
 func sumOverTime(s *span) (float64, bool) {
-	var sum, c float64
-	for _, v := range s.values {
-		sum, c = kahansum.Inc(v, sum, c)
+	total := sumOf(compensated{}, s.values)
+	if math.IsInf(total.sum, 0) {
+		return total.sum, true
 	}
-	if math.IsInf(sum, 0) {
-		return sum, true
-	}
-	return sum + c, true
+	return total.sum + total.c, true
 }
 
 func avgOverTime(s *span) (float64, bool) {
+	if total := sumOf(compensated{sum: s.values[0]}, s.values[1:]); total.isFinite() {
+		count := float64(len(s.values))
+		return total.sum/count + total.c/count, true
+	}
 	m := mean{sum: s.values[0], count: 1}
 	for _, v := range s.values[1:] {
 		m.add(v)

@@ -69,7 +69,7 @@ func (e *evaluator) withoutBuckets(histograms []promql.HPoint) []promql.HPoint {
 	all := make([]promql.HPoint, len(histograms))
 	for i, p := range histograms {
 		hint := p.H.CounterResetHint
-		if hint == histogram.UnknownCounterReset && i > 0 && !value.IsStaleNaN(p.H.Sum) && e.sees(histograms[i-1].T, p.T) {
+		if hint == histogram.UnknownCounterReset && i > 0 && !value.IsStaleNaN(p.H.Sum) && e.shows(histograms[i-1].T, p.T) {
 			hint = histogram.NotCounterReset
 			if p.H.DetectReset(histograms[i-1].H) {
 				hint = histogram.CounterReset
@@ -80,9 +80,9 @@ func (e *evaluator) withoutBuckets(histograms []promql.HPoint) []promql.HPoint {
 	return all
 }
 
-// sees reports whether a sample is in the range of the first step that has the next one, or in that
+// shows reports whether a sample is in the range of the first step that has the next one, or in that
 // of the step before.
-func (e *evaluator) sees(t, next int64) bool {
+func (e *evaluator) shows(t, next int64) bool {
 	_, end := e.window(0)
 	step := 0
 	if !e.fixed && next > end {

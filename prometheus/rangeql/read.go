@@ -26,8 +26,9 @@ func (r *read) run(e *evaluation) error {
 	return r.err
 }
 
-// partPoints is how many points a part may have.
-const partPoints = 1 << 17
+// partPoints is how many points of the answer a part may have. The samples of a part should stay in the
+// processor's cache until they are evaluated.
+const partPoints = 1 << 14
 
 func (r *read) all(e *evaluation) error {
 	columns, err := e.source.Columns(e.ctx, r.selector)

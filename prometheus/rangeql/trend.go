@@ -3,8 +3,6 @@ package rangeql
 import (
 	"fmt"
 	"math"
-
-	"github.com/prometheus/prometheus/util/kahansum"
 )
 
 // deriv returns the slope of a line through the samples.
@@ -33,14 +31,8 @@ func regression(s *span, at int64) (slope, intercept float64) {
 		}
 		return 0, first
 	}
-	var x, y, xy, x2 compensated
-	for i, v := range s.values {
-		t := float64(s.times[i]-at) / 1e3
-		x.add(t)
-		y.add(v)
-		xy.add(t * v)
-		x2.add(t * t)
-	}
+	x, x2 := s.timeSums(at)
+	y, xy := s.valueSums()
 	n := float64(len(s.values))
 	sumX, sumY := x.sum+x.c, y.sum+y.c
 	sumXY, sumX2 := xy.sum+xy.c, x2.sum+x2.c
@@ -60,10 +52,49 @@ func isConstant(values []float64) bool {
 	return true
 }
 
-// compensated is a sum with Kahan's compensation.
-type compensated struct{ sum, c float64 }
+// timeSums returns the sums of the distances from a time, and of their squares. The distances are in
+// scratch afterwards. Samples at even distances often have those of the step before.
+func (s *span) timeSums(at int64) (x, x2 compensated) {
+	p := pattern{first: s.times[0] - at, last: s.times[len(s.times)-1] - at, samples: len(s.times)}
+	if s.regular && p == s.pattern {
+		return s.x, s.x2
+	}
+	s.scratch = s.scratch[:0]
+	for i := range s.times {
+		t := float64(s.times[i]-at) / 1e3
+		s.scratch = append(s.scratch, t)
+		x.sum, x.c = plus(x.sum, x.c, t)
+		x2.sum, x2.c = plus(x2.sum, x2.c, float64(t*t))
+	}
+	s.pattern, s.x, s.x2 = p, x, x2
+	return x, x2
+}
 
-func (s *compensated) add(v float64) { s.sum, s.c = kahansum.Inc(v, s.sum, s.c) }
+// valueSums returns the sums of the values, and of their products with the distances in scratch.
+func (s *span) valueSums() (y, xy compensated) {
+	seconds := s.scratch[:len(s.values)]
+	var sumY, cY, sumXY, cXY float64
+	for i, v := range s.values {
+		sumY, cY = plus(sumY, cY, v)
+		sumXY, cXY = plus(sumXY, cXY, float64(seconds[i]*v))
+	}
+	y, xy = compensated{sumY, cY}, compensated{sumXY, cXY}
+	if y.isFinite() && xy.isFinite() {
+		return y, xy
+	}
+	y, xy = compensated{}, compensated{}
+	for i, v := range s.values {
+		y.add(v)
+		xy.add(seconds[i] * v)
+	}
+	return y, xy
+}
+
+// pattern is the times of samples at even distances, relative to a step.
+type pattern struct {
+	first, last int64
+	samples     int
+}
 
 // smooth is Holt's double exponential smoothing: the first argument is the weight of the newest
 // value, the second that of the newest trend.
