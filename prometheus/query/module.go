@@ -27,8 +27,8 @@ const promVersion = "3.15.0"
 // without configuration.
 const defaultStep = time.Minute
 
-// newEngine makes a PromQL engine as the Prometheus server does, with a fast path for the commonest
-// shapes of query.
+// newEngine makes a PromQL engine as the Prometheus server does, under the one that evaluates over
+// columns.
 func newEngine(o Options, gate *queryGate, p parser.Parser, f features.Collector) promql.QueryEngine {
 	library := promql.NewEngine(promql.EngineOpts{
 		Logger:                   o.Logger,
@@ -47,6 +47,9 @@ func newEngine(o Options, gate *queryGate, p parser.Parser, f features.Collector
 	return rangeql.New(rangeql.Options{
 		Library: library, MaxSamples: o.Samples, DefaultStep: defaultStep, Timeout: o.Timeout, Registerer: o.Registerer,
 		Running:  o.Running,
+		Off:      o.Engine == EnginePrometheus,
+		Shadow:   o.Shadow,
+		Logger:   o.Logger,
 		NoMemory: func(ctx context.Context, err error) error { return reply.QueryError(ctx, "evaluate", err) },
 	})
 }

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -23,6 +24,12 @@ type Options struct {
 	Concurrency int
 	// Lookback is --query.lookback-delta: the age of the oldest sample that an instant still shows.
 	Lookback time.Duration
+
+	// Engine is --query.promql-engine: EngineColumns or EnginePrometheus.
+	Engine string
+	// Shadow is --query.promql-shadow: the percentage of queries that Prometheus' engine answers as
+	// well, to compare the answers.
+	Shadow float64
 
 	// Queryable shows a store under Names.
 	Queryable *queryable.Store
@@ -50,9 +57,15 @@ type Options struct {
 	Gatherer prometheus.Gatherer
 }
 
+// The engines that evaluate PromQL: over columns where it can be, or the one of the Prometheus module.
+const (
+	EngineColumns    = "columns"
+	EnginePrometheus = "prometheus"
+)
+
 // DefaultOptions returns the limits without any flag.
 func DefaultOptions() Options {
-	return Options{Timeout: 2 * time.Minute, Samples: 50_000_000, Concurrency: 20, Lookback: 5 * time.Minute}
+	return Options{Timeout: 2 * time.Minute, Samples: 50_000_000, Concurrency: 20, Lookback: 5 * time.Minute, Engine: EngineColumns}
 }
 
 // Validate names the flag that cannot work.
@@ -69,6 +82,12 @@ func (o Options) Validate() error {
 		if positive.value <= 0 {
 			return fmt.Errorf("%s must be above 0", positive.flag)
 		}
+	}
+	if o.Engine != EngineColumns && o.Engine != EnginePrometheus {
+		return fmt.Errorf("--query.promql-engine must be %s or %s", EngineColumns, EnginePrometheus)
+	}
+	if !(o.Shadow >= 0 && o.Shadow <= 100) {
+		return errors.New("--query.promql-shadow must be between 0 and 100")
 	}
 	return nil
 }

@@ -68,20 +68,9 @@ func TestRandomQueries(t *testing.T) {
 	if found < queries/4 {
 		t.Errorf("%d of %d queries found something", found, queries)
 	}
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	columns := 0.0
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if len(m.GetLabel()) == 1 && m.GetLabel()[0].GetValue() == "columns" {
-				columns += m.GetCounter().GetValue()
-			}
-		}
-	}
-	if columns < float64(queries)/20 {
-		t.Errorf("%v queries were answered from columns", columns)
+	columns := queriesBy(t, registry, "columns")
+	if columns < float64(2*asked)*0.99 {
+		t.Errorf("%v of %d evaluations were over columns; the others: %v", columns, 2*asked, countsOf(t, registry, "tsdbridge_queries_left_total"))
 	}
 	t.Logf("%d of %d queries found something, %v evaluations were from columns", found, queries, columns)
 }

@@ -134,7 +134,7 @@ func (o *buckets) quantiles(e *evaluation, b *block, all []*classic, args [][]fl
 		if o.label != "" && len(qs) > 0 {
 			for _, q := range qs {
 				if q != qs[0] {
-					return ErrHandOver // A label that changes with the step.
+					return errLabel
 				}
 			}
 			if text = "NaN"; !math.IsNaN(qs[0]) {

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -47,6 +48,12 @@ type Options struct {
 	// Running receives a function that ends the query, for each query that Library evaluates, until
 	// done is called. It may be nil.
 	Running func(end context.CancelCauseFunc) (done func())
+	// Off leaves all queries to Library.
+	Off bool
+	// Shadow is the percentage of queries that Library answers as well. Differences are logged and
+	// counted.
+	Shadow float64
+	Logger *slog.Logger // may be nil
 	// Registerer may be nil: no metrics.
 	Registerer prometheus.Registerer
 }
@@ -55,6 +62,7 @@ type Options struct {
 type Engine struct {
 	o                            Options
 	columns, library, handedOver prometheus.Counter
+	left, shadows                *prometheus.CounterVec
 }
 
 // New returns an engine.
@@ -67,7 +75,15 @@ func New(o Options) *Engine {
 		o.NoMemory = func(_ context.Context, err error) error { return err }
 	}
 	return &Engine{
-		o:          o,
+		o: o,
+		left: promauto.With(o.Registerer).NewCounterVec(prometheus.CounterOpts{
+			Name: "tsdbridge_queries_left_total",
+			Help: "PromQL queries that were left to Prometheus' engine, by the reason.",
+		}, []string{"why"}),
+		shadows: promauto.With(o.Registerer).NewCounterVec(prometheus.CounterOpts{
+			Name: "tsdbridge_queries_shadowed_total",
+			Help: "PromQL queries that Prometheus' engine answered as well, by how the answers compare: same, rounded (in the last bits), different.",
+		}, []string{"answers"}),
 		columns:    paths.WithLabelValues("columns"),
 		library:    paths.WithLabelValues("engine"),
 		handedOver: paths.WithLabelValues("handed_over"),
@@ -102,7 +118,7 @@ func (e *Engine) query(ctx context.Context, library promql.Query, q promstorage.
 	}
 	s, ok := library.Statement().(*parser.EvalStmt)
 	if !ok || s.Expr == nil {
-		return counted{library, e.library}
+		return counted{library, e.library, nil}
 	}
 	cost, err := bounds.Estimate(s, bounds.Options{MaxSamples: e.o.MaxSamples, DefaultStep: e.o.DefaultStep})
 	if err != nil {
@@ -110,12 +126,17 @@ func (e *Engine) query(ctx context.Context, library promql.Query, q promstorage.
 	}
 	bounded := boundedQuery{library, cost, e}
 	source, ok := q.(Source)
-	if !ok || ctx.Value(wholeStats{}) != nil || o != nil && o.EnablePerStepStats() {
-		return counted{bounded, e.library}
+	switch {
+	case !ok:
+		return e.leave(bounded, "a storage without columns")
+	case e.o.Off:
+		return e.leave(bounded, "evaluation over columns is off")
+	case ctx.Value(wholeStats{}) != nil || o != nil && o.EnablePerStepStats():
+		return e.leave(bounded, "statistics")
 	}
 	p, err := newPlan(s, e.o)
 	if err != nil {
-		return counted{bounded, e.library}
+		return e.leave(bounded, err.Error())
 	}
 	c := &columnQuery{Query: bounded, engine: e, source: source, plan: p}
 	// This kind of query runs a function inside everything that surrounds an evaluation in the
@@ -124,14 +145,22 @@ func (e *Engine) query(ctx context.Context, library promql.Query, q promstorage.
 	return c
 }
 
+// leave leaves a query to the library.
+func (e *Engine) leave(q promql.Query, why string) promql.Query {
+	return counted{q, e.library, e.left.WithLabelValues(why)}
+}
+
 // counted is a query of the library.
 type counted struct {
 	promql.Query
-	count prometheus.Counter
+	count, left prometheus.Counter // left may be nil
 }
 
 func (q counted) Exec(ctx context.Context) *promql.Result {
 	q.count.Inc()
+	if q.left != nil {
+		q.left.Inc()
+	}
 	return q.Query.Exec(ctx)
 }
 
@@ -161,11 +190,14 @@ func (q *columnQuery) Exec(ctx context.Context) *promql.Result {
 	if errors.Is(result.Err, ErrHandOver) {
 		q.handedOver = true
 		q.engine.handedOver.Inc()
+		q.engine.left.WithLabelValues(whyLeft(result.Err)).Inc()
 		q.points.free()
 		return q.Query.Exec(ctx)
 	}
 	q.engine.columns.Inc()
-	return &promql.Result{Err: result.Err, Value: q.value, Warnings: q.warnings}
+	answer := &promql.Result{Err: result.Err, Value: q.value, Warnings: q.warnings}
+	q.shadow(ctx, answer)
+	return answer
 }
 
 // Stats returns the statistics of the evaluation that gave the answer.
@@ -222,7 +254,7 @@ func (q *columnQuery) evaluate(ctx context.Context) (err error) {
 // expanding returns an error of the source in the library's words.
 func expanding(err error) error {
 	if errors.Is(err, ErrHandOver) {
-		return ErrHandOver
+		return err
 	}
 	return fmt.Errorf("expanding series: %w", err)
 }

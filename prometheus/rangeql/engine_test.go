@@ -31,7 +31,8 @@ type columnSource struct {
 	promstorage.Queryable
 	fail     error // of Read, for every series from failFrom on
 	failFrom int
-	reads    func() // called by every Read
+	reads    func()                      // called by every Read
+	only     func(ls labels.Labels) bool // series that are found; nil: all
 }
 
 func (s columnSource) Columns(ctx context.Context, sel rangeql.Selector) (rangeql.Columns, error) {
@@ -43,6 +44,9 @@ func (s columnSource) Columns(ctx context.Context, sel rangeql.Selector) (rangeq
 	set := q.Select(ctx, false, &promstorage.SelectHints{Start: sel.Start, End: sel.End}, sel.Matchers...)
 	c := &testColumns{source: s}
 	for set.Next() {
+		if s.only != nil && !s.only(set.At().Labels()) {
+			continue
+		}
 		one := testSeries{labels: set.At().Labels()}
 		it := set.At().Iterator(nil)
 		for kind := it.Next(); kind != chunkenc.ValNone; kind = it.Next() {
@@ -455,6 +459,64 @@ func TestOtherShapes(t *testing.T) {
 	if paths := e.paths(t); paths["engine"] != len(texts) {
 		t.Errorf("%d queries went by %v", len(texts), paths)
 	}
+}
+
+// TestOff: the library evaluates everything if it is told to.
+func TestOff(t *testing.T) {
+	s := teststorage.New(t)
+	writeRandom(t, s, rand.New(rand.NewPCG(13, 14)), 30)
+	e := newEngines(t, manySamples, false)
+	registry := prometheus.NewRegistry()
+	off := rangeql.New(rangeql.Options{Library: e.library, MaxSamples: manySamples, Off: true, Registerer: registry})
+	r, query := question{text: "sum(temperature)", start: 1800_000, instant: true}.ask(t, off, columnSource{Queryable: s})
+	defer query.Close()
+	if r.Err != nil || counter(t, registry, "tsdbridge_queries_left_total", "evaluation over columns is off") != 1 {
+		t.Error(r.Err)
+	}
+}
+
+// TestShadow: the library answers as well, and a difference is counted.
+func TestShadow(t *testing.T) {
+	s := teststorage.New(t)
+	writeRandom(t, s, rand.New(rand.NewPCG(13, 14)), 30)
+	e := newEngines(t, manySamples, false)
+	for answers, series := range map[string]func(labels.Labels) bool{
+		"same":      func(labels.Labels) bool { return true },
+		"different": func(ls labels.Labels) bool { return ls.Hash()%2 == 0 },
+	} {
+		registry := prometheus.NewRegistry()
+		shadowed := rangeql.New(rangeql.Options{Library: e.library, MaxSamples: manySamples, Shadow: 100, Registerer: registry})
+		for _, q := range []question{
+			{text: "count(temperature)", start: 1800_000, instant: true},
+			{text: "temperature * 2", start: 600_000, end: 1800_000, step: time.Minute},
+		} {
+			r, query := q.ask(t, shadowed, columnSource{Queryable: s, only: series})
+			if r.Err != nil {
+				t.Error(r.Err)
+			}
+			query.Close()
+		}
+		if n := counter(t, registry, "tsdbridge_queries_shadowed_total", answers); n != 2 {
+			t.Errorf("%v of 2 queries compared as %s", n, answers)
+		}
+	}
+}
+
+// counter returns a counter with one label.
+func counter(t testing.TB, g prometheus.Gatherer, name, label string) float64 {
+	t.Helper()
+	families, err := g.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == name && m.GetLabel()[0].GetValue() == label {
+				return m.GetCounter().GetValue()
+			}
+		}
+	}
+	return 0
 }
 
 // BenchmarkQuery evaluates typical queries of dashboards, over memory.

@@ -35,7 +35,7 @@ type evaluation struct {
 // over to the library, which knows exactly when the limit is exceeded.
 func (e *evaluation) hold(n int) error {
 	if e.samples.Add(int64(n)) > e.maxSamples {
-		return ErrHandOver
+		return errLimit
 	}
 	return nil
 }

@@ -157,8 +157,13 @@ func (e *evaluator) ranges(times []int64, values []float64, out []float64) int {
 		e.look(times, values)
 	}
 	e.span = span{width: e.seconds, regular: e.distance > 0, args: e.span.args[:0], scratch: e.span.scratch}
-	if e.function.rise != noRise && e.distance > 0 && len(e.resets) == 0 && !e.fixed && e.grid.interval%e.distance == 0 {
-		return e.evenRise(times, values, out)
+	if even := e.distance > 0 && !e.fixed && e.grid.interval%e.distance == 0; even {
+		switch {
+		case e.function.rise != noRise && len(e.resets) == 0:
+			return e.evenRise(times, values, out)
+		case e.function.adds != addsNothing:
+			return e.evenSums(times, values, out)
+		}
 	}
 	p := place{}
 	found := 0

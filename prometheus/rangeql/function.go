@@ -42,7 +42,8 @@ const (
 // function is a function of a range of one series. Its arithmetic, down to the order of additions,
 // is that of promql/functions.go.
 type function struct {
-	rise      rise // how it extrapolates, if it does
+	rise      rise   // how it extrapolates, if it does
+	adds      adding // how it adds, if it does
 	eval      func(s *span) (value float64, ok bool)
 	args      int // scalars beside the range
 	matrix    int // position of the range among the arguments
@@ -79,9 +80,9 @@ func functionOf(name string) *function {
 	case "present_over_time":
 		return &function{eval: func(*span) (float64, bool) { return 1, true }}
 	case "sum_over_time":
-		return &function{eval: sumOverTime}
+		return &function{adds: addsAll, eval: sumOverTime}
 	case "avg_over_time":
-		return &function{eval: avgOverTime}
+		return &function{adds: addsToMean, eval: avgOverTime}
 	case "min_over_time":
 		return &function{eval: minOverTime}
 	case "max_over_time":

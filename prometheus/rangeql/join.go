@@ -18,7 +18,7 @@ func (e *evaluation) join(b *block) error {
 		}
 		into := &joined[row]
 		if overlap(into, s) {
-			return ErrHandOver
+			return errEqual
 		}
 		whole, err := joinTwo(b, into, s)
 		if err != nil {

@@ -177,7 +177,7 @@ func distinct(n int, of func(i int) labels.Labels) error {
 		seen[of(i).Hash()] = struct{}{}
 	}
 	if len(seen) < n {
-		return ErrHandOver
+		return errEqual
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ type plan struct {
 // errNotPlanned is the reason why a query is left to the library.
 type errNotPlanned struct{ what string }
 
-func (e errNotPlanned) Error() string { return "not evaluated over columns: " + e.what }
+func (e errNotPlanned) Error() string { return e.what }
 
 func notPlanned(format string, a ...any) error { return errNotPlanned{fmt.Sprintf(format, a...)} }
 
@@ -48,7 +48,7 @@ func newPlan(s *parser.EvalStmt, o Options) (*plan, error) {
 		return nil, notPlanned("a query for a %s", p.plan.kind)
 	}
 	if s.LookbackDelta <= 0 || s.LookbackDelta%time.Millisecond != 0 {
-		return nil, notPlanned("a lookback of %v", s.LookbackDelta)
+		return nil, notPlanned("a lookback of no whole milliseconds")
 	}
 	root, err := p.node(s.Expr, p.plan.grid)
 	if err != nil {
@@ -176,7 +176,7 @@ func (p *planner) operator(expr parser.Expr, g grid) (operator, error) {
 	case *parser.Call:
 		return p.call(e, g)
 	}
-	return nil, notPlanned("%T", expr)
+	return nil, notPlanned("the expression %T", expr)
 }
 
 func (p *planner) binary(e *parser.BinaryExpr, g grid) (operator, error) {

@@ -66,7 +66,7 @@ func (r *ranking) check(e *evaluation, p parameter) (bool, error) {
 			return false, nil
 		}
 		if p.anyNaN {
-			return false, ErrHandOver // The library refuses it.
+			return false, errParameter // The library has the words.
 		}
 		if p.most > 1 {
 			e.warn(annotations.NewInvalidRatioWarning(p.most, 1, r.position))
@@ -80,7 +80,7 @@ func (r *ranking) check(e *evaluation, p parameter) (bool, error) {
 		return false, nil
 	}
 	if p.anyNaN || p.least <= math.MinInt64 || p.most >= math.MaxInt64 {
-		return false, ErrHandOver // The library refuses it.
+		return false, errParameter // The library has the words.
 	}
 	return true, nil
 }

@@ -127,7 +127,7 @@ func refuseEqual(b *block, pairs []pair) error {
 		hash := b.series[i].labels.Hash()
 		for _, other := range before[hash] {
 			if other != p.many && overlap(other, p.many) {
-				return ErrHandOver
+				return errMatch
 			}
 		}
 		before[hash] = append(before[hash], p.many)
@@ -146,7 +146,7 @@ func (o vectors) pairs(many, one *block) (all []pair, plain bool, err error) {
 		number := signatures.of(s.labels)
 		for _, other := range ones[number] {
 			if overlap(s, other) {
-				return nil, false, ErrHandOver
+				return nil, false, errMatch
 			}
 		}
 		ones[number] = append(ones[number], s)
@@ -164,7 +164,7 @@ func (o vectors) pairs(many, one *block) (all []pair, plain bool, err error) {
 		if o.matching.Card == parser.CardOneToOne {
 			for _, other := range before[number] {
 				if overlap(s, other) {
-					return nil, false, ErrHandOver
+					return nil, false, errMatch
 				}
 			}
 			before[number] = append(before[number], s)

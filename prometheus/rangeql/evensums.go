@@ -1,0 +1,99 @@
+package rangeql
+
+// adding is a kind of function that adds the values of a range.
+type adding uint8
+
+const (
+	addsNothing adding = iota
+	addsAll            // sum_over_time
+	addsToMean         // avg_over_time
+)
+
+// sumsAtOnce is how many ranges are added at the same time: each addition waits for the one before,
+// and the processor can do others meanwhile.
+const sumsAtOnce = 4
+
+// evenSums is a sum or an average of ranges, with samples at even distances that divide the distance
+// of the steps: all ranges within the samples are equally long.
+func (e *evaluator) evenSums(times []int64, values []float64, out []float64) int {
+	start, end := e.window(0)
+	// The ranges as if the samples went on for ever.
+	first, next := countUntil(start-times[0], e.distance), countUntil(end-times[0], e.distance)
+	stride := int(e.grid.interval / e.distance)
+	size, found := next-first, 0
+	for step := 0; step < len(out); {
+		f, n := first+step*stride, next+step*stride
+		last := n + (sumsAtOnce-1)*stride
+		if step > 0 && step+sumsAtOnce <= len(out) && f >= 0 && last <= len(values) && size > 1 && e.sumsOf(values, f, stride, size, out[step:]) {
+			for range sumsAtOnce {
+				e.sees(size, min(size, stride))
+			}
+			found += sumsAtOnce
+			step += sumsAtOnce
+		} else {
+			p := place{first: within(f, len(values))}
+			if step > 0 {
+				p.next = within(n-stride, len(values)) // seen by the step before
+			}
+			out[step] = absent
+			if v, ok := e.at(step, times, values, &p); ok {
+				out[step] = v
+				found++
+			}
+			step++
+		}
+		if e.visited > visitsPerLook {
+			if e.visited = 0; e.ended() {
+				return found // the result is not used
+			}
+		}
+	}
+	return found
+}
+
+// sumsOf sets the results of some steps. It reports false if one is not finite: the function itself
+// knows what to do.
+func (e *evaluator) sumsOf(values []float64, first, stride, size int, out []float64) bool {
+	var sums [sumsAtOnce]compensated
+	begin := 0
+	if e.function.adds == addsToMean {
+		for k := range sums {
+			sums[k].sum = values[first+k*stride]
+		}
+		begin = 1
+	}
+	rows := [sumsAtOnce][]float64{}
+	for k := range rows {
+		rows[k] = values[first+k*stride+begin : first+k*stride+size]
+	}
+	sums = addRows(sums, rows)
+	for _, s := range sums {
+		if !s.isFinite() {
+			return false
+		}
+	}
+	count := float64(size)
+	for k, s := range sums {
+		if e.function.adds == addsToMean {
+			out[k] = s.sum/count + s.c/count
+		} else {
+			out[k] = s.sum + s.c
+		}
+	}
+	return true
+}
+
+// addRows adds rows of the same length to sums.
+func addRows(sums [sumsAtOnce]compensated, rows [sumsAtOnce][]float64) [sumsAtOnce]compensated {
+	n := len(rows[0])
+	r0, r1, r2, r3 := rows[0][:n], rows[1][:n], rows[2][:n], rows[3][:n]
+	s0, s1, s2, s3 := sums[0].sum, sums[1].sum, sums[2].sum, sums[3].sum
+	c0, c1, c2, c3 := sums[0].c, sums[1].c, sums[2].c, sums[3].c
+	for i := range n {
+		s0, c0 = plus(s0, c0, r0[i])
+		s1, c1 = plus(s1, c1, r1[i])
+		s2, c2 = plus(s2, c2, r2[i])
+		s3, c3 = plus(s3, c3, r3[i])
+	}
+	return [sumsAtOnce]compensated{{s0, c0}, {s1, c1}, {s2, c2}, {s3, c3}}
+}
