@@ -49,7 +49,7 @@ const visitsPerLook = 1 << 20
 // are in hists.
 func (e *evaluator) evaluate(q *evaluation, ls labels.Labels, c Column, out []float64) int {
 	e.hists = nil
-	if len(c.Histograms) > 0 {
+	if len(c.Histograms) > 0 || e.earlier > 0 {
 		return e.mixed(q, ls, c, out)
 	}
 	if e.function == nil {

@@ -33,6 +33,8 @@ type windows struct {
 	// length is how far back a sample counts, in milliseconds: the range of a function, else the
 	// lookback. offset is how far before the step the window ends.
 	length, offset int64
+	// earlier and later are how far around the window the library's function sees samples.
+	earlier, later int64
 	// fixed means that all steps have the window of the first.
 	fixed bool
 

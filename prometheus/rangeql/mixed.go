@@ -47,6 +47,7 @@ func (e *evaluator) mixed(q *evaluation, ls labels.Labels, c Column, out []float
 	in := promql.Series{Metric: ls}
 	for step := range out {
 		start, end := e.window(step)
+		start, end = start-e.earlier, end+e.later
 		in.Floats = floatsBetween(e.floats, start, end)
 		in.Histograms = histogramsBetween(e.histograms, start, end)
 		if len(in.Floats)+len(in.Histograms) == 0 {

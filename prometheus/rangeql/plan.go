@@ -181,9 +181,6 @@ func (p *planner) operator(expr parser.Expr, g grid) (operator, error) {
 
 func (p *planner) binary(e *parser.BinaryExpr, g grid) (operator, error) {
 	leftScalar, rightScalar := e.LHS.Type() == parser.ValueTypeScalar, e.RHS.Type() == parser.ValueTypeScalar
-	if !leftScalar && !rightScalar && (e.VectorMatching.FillValues.LHS != nil || e.VectorMatching.FillValues.RHS != nil) {
-		return nil, notPlanned("fill values")
-	}
 	left, err := p.node(e.LHS, g)
 	if err != nil {
 		return nil, err

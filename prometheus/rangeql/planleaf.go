@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
@@ -99,6 +100,9 @@ func (p *planner) callOfLeaf(e *parser.Call, g grid) (*leaf, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := p.widen(&w, vs, e.Func.Name); err != nil {
+		return nil, err
+	}
 	if w.fixed = vs.Timestamp != nil && g.steps > 1; w.fixed && f.edges {
 		return nil, notPlanned("%s of a fixed range at moving steps", e.Func.Name)
 	}
@@ -112,6 +116,21 @@ func (p *planner) callOfLeaf(e *parser.Call, g grid) (*leaf, error) {
 	}
 	w.args = args
 	return p.read(&leaf{windows: w}, vs, shared)
+}
+
+// widen lets a function see samples around its range, for an anchored or smoothed selector.
+func (p *planner) widen(w *windows, vs *parser.VectorSelector, name string) error {
+	_, anchored := promql.AnchoredSafeFunctions[name]
+	_, smoothed := promql.SmoothedSafeFunctions[name]
+	switch {
+	case vs.Anchored && !anchored, vs.Smoothed && !smoothed:
+		return notPlanned("an anchored or smoothed range of another function") // The library has the words.
+	case vs.Anchored:
+		w.earlier = p.lookback.Milliseconds()
+	case vs.Smoothed:
+		w.earlier, w.later = p.lookback.Milliseconds(), p.lookback.Milliseconds()
+	}
+	return nil
 }
 
 // inLibrary sets how the library would call the function.
@@ -154,6 +173,9 @@ func (p *planner) timestampOfLeaf(e *parser.Call, g grid) (*leaf, error) {
 }
 
 func (p *planner) selector(vs *parser.VectorSelector, g grid) (*leaf, error) {
+	if vs.Anchored || vs.Smoothed {
+		return nil, notPlanned("smoothed instants")
+	}
 	w, err := p.windows(vs, g, p.lookback)
 	if err != nil {
 		return nil, err
@@ -163,8 +185,6 @@ func (p *planner) selector(vs *parser.VectorSelector, g grid) (*leaf, error) {
 
 func (p *planner) windows(vs *parser.VectorSelector, g grid, length time.Duration) (windows, error) {
 	switch {
-	case vs.Anchored, vs.Smoothed:
-		return windows{}, notPlanned("anchored and smoothed selectors")
 	case length <= 0, length%time.Millisecond != 0, vs.OriginalOffset%time.Millisecond != 0:
 		return windows{}, notPlanned("ranges and offsets of no whole milliseconds")
 	}
@@ -188,7 +208,7 @@ func offsetAt(offset time.Duration, at *int64, g grid) int64 {
 func (p *planner) read(l *leaf, vs *parser.VectorSelector, shared bool) (*leaf, error) {
 	first, _ := l.window(0)
 	_, last := l.window(l.grid.steps - 1)
-	s := Selector{Matchers: vs.LabelMatchers, Start: first + 1, End: last, NoStartTimes: p.options.StartTimes}
+	s := Selector{Matchers: vs.LabelMatchers, Start: first + 1 - l.earlier, End: last + l.later, NoStartTimes: p.options.StartTimes}
 	if shared {
 		for _, r := range p.plan.reads {
 			if r.shared && r.selector.joins(s) {

@@ -43,6 +43,11 @@ func (o vectors) eval(e *evaluation) (*block, error) {
 		return nil, err
 	}
 	b := e.newBlock(o.grid)
+	if filled, err := o.filled(b, many, one); err != nil {
+		return b, err
+	} else if len(filled) > 0 {
+		pairs, plain = append(pairs, filled...), false
+	}
 	b.series = make([]series, len(pairs))
 	drops := o.asBool && !e.delayed || !o.op.IsComparisonOperator()
 	builder := labels.NewBuilder(labels.EmptyLabels())

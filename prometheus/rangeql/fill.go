@@ -1,0 +1,52 @@
+package rangeql
+
+// filled returns pairs of series with the values that fill_left and fill_right give to what does
+// not match, at the steps at which it does not.
+func (o vectors) filled(b, many, one *block) ([]pair, error) {
+	fills := o.matching.FillValues
+	if fills.LHS == nil && fills.RHS == nil {
+		return nil, nil
+	}
+	signatures := newSignatures(o.matching)
+	manyNumbers, oneNumbers := signatures.all(many), signatures.all(one)
+	var all []pair
+	// As in the library, the values belong to the sides after many and one were found.
+	if fills.RHS != nil {
+		present := presences(one, oneNumbers)
+		for i := range many.series {
+			s := &many.series[i]
+			other, err := o.filling(b, s, present[manyNumbers[i]], *fills.RHS)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, pair{s, other})
+		}
+	}
+	if fills.LHS != nil {
+		present := presences(many, manyNumbers)
+		for i := range one.series {
+			s := &one.series[i]
+			other, err := o.filling(b, s, present[oneNumbers[i]], *fills.LHS)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, pair{other, s})
+		}
+	}
+	return all, nil
+}
+
+// filling returns a series with a value at those steps of s at which the other side has none.
+func (o vectors) filling(b *block, s *series, other presence, value float64) (*series, error) {
+	values, err := b.memory.take(len(s.values))
+	if err != nil {
+		return nil, err
+	}
+	for i := range values {
+		values[i] = absent
+		if step := s.from + i; s.has(step) && (other == nil || !other[step]) {
+			values[i] = value
+		}
+	}
+	return &series{labels: s.labels.MatchLabels(o.matching.On, o.matching.MatchingLabels...), from: s.from, values: values}, nil
+}
