@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/promql/promqltest"
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
@@ -121,6 +122,7 @@ func newEngines(t testing.TB, maxSamples int, delayedNames bool) engines {
 		library: promqltest.NewTestEngineWithOpts(t, promql.EngineOpts{
 			MaxSamples: maxSamples, Timeout: time.Minute, NoStepSubqueryIntervalFn: func(int64) int64 { return 60_000 },
 			EnableAtModifier: true, EnableNegativeOffset: true, EnableDelayedNameRemoval: delayedNames,
+			Parser: parser.NewParser(parser.Options{EnableExperimentalFunctions: true}),
 		}),
 		registry: prometheus.NewRegistry(),
 	}
@@ -218,6 +220,9 @@ func show(r *promql.Result) string {
 	return b.String()
 }
 
+// hasSubquery: of the values of a subquery, the library counts those alone as read that a range has.
+func (q question) hasSubquery() bool { return strings.Contains(q.text, ":") }
+
 // compare sends a query to both engines and counts the series of the answer.
 func (e engines) compare(t testing.TB, q question, s promstorage.Queryable) int {
 	t.Helper()
@@ -228,7 +233,7 @@ func (e engines) compare(t testing.TB, q question, s promstorage.Queryable) int 
 	if g, w := show(gotResult), show(wantResult); g != w {
 		t.Errorf("%s:\n%s", q, firstDifference(g, w))
 	}
-	if g, w := got.Stats().Samples, want.Stats().Samples; gotResult.Err == nil && (g.TotalSamples != w.TotalSamples || g.SamplesRead != w.SamplesRead) {
+	if g, w := got.Stats().Samples, want.Stats().Samples; gotResult.Err == nil && !q.hasSubquery() && (g.TotalSamples != w.TotalSamples || g.SamplesRead != w.SamplesRead) {
 		t.Errorf("%s: %d samples, %d read; the library counts %d, %d", q, g.TotalSamples, g.SamplesRead, w.TotalSamples, w.SamplesRead)
 	}
 	switch v := wantResult.Value.(type) {
@@ -266,19 +271,33 @@ func writeRandom(t testing.TB, s *teststorage.TestStorage, rng *rand.Rand, serie
 		}
 		kind, at, v := rng.IntN(6), rng.Int64N(20_000), rng.Float64()*100
 		for at <= dataEnd {
-			v = nextValue(rng, kind, v)
+			gap := int64(15_000)
+			if i%4 == 1 {
+				v = evenValue(rng, i, v)
+			} else {
+				v, gap = nextValue(rng, kind, v), nextGap(rng, kind)
+			}
 			if _, err := app.Append(0, ls, 0, at, v, nil, nil, promstorage.AppendV2Options{}); err != nil {
 				t.Fatal(err)
 			}
 			if math.IsNaN(v) || math.IsInf(v, 0) {
 				v = rng.Float64()
 			}
-			at += nextGap(rng, kind)
+			at += gap
 		}
 	}
 	if err := app.Commit(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// evenValue is the next value of a series with samples at even distances: of a counter, which half
+// of them interrupt at times.
+func evenValue(rng *rand.Rand, series int, v float64) float64 {
+	if series%8 == 1 || rng.IntN(200) > 0 {
+		return v + rng.Float64()*10
+	}
+	return []float64{math.NaN(), math.Inf(1), 0, -v, math.MaxFloat64}[rng.IntN(5)]
 }
 
 func nextValue(rng *rand.Rand, kind int, v float64) float64 {
@@ -317,11 +336,33 @@ func randomQuestion(rng *rand.Rand) question {
 	text := selector + modifiers
 	if rng.IntN(4) > 0 {
 		function := pick("rate", "increase", "delta", "irate", "idelta", "resets", "changes", "last_over_time", "count_over_time", "present_over_time",
-			"sum_over_time", "avg_over_time", "min_over_time", "max_over_time", "stdvar_over_time", "stddev_over_time")
-		text = fmt.Sprintf("%s(%s[%s]%s)", function, selector, pick("1m", "5m", "17s", "1100ms", "33m"), modifiers)
+			"sum_over_time", "avg_over_time", "min_over_time", "max_over_time", "stdvar_over_time", "stddev_over_time",
+			"deriv", "mad_over_time", "ts_of_max_over_time", "ts_of_min_over_time", "ts_of_first_over_time", "ts_of_last_over_time",
+			"predict_linear", "quantile_over_time", "double_exponential_smoothing")
+		before, after := "", ""
+		switch function {
+		case "predict_linear":
+			after = pick(", 3600", ", -60", ", time()")
+		case "quantile_over_time":
+			before = pick("0.5, ", "0.99, ", "1, ", "2, ")
+		case "double_exponential_smoothing":
+			after = pick(", 0.5, 0.5", ", 0.01, 0.9")
+		}
+		text = fmt.Sprintf("%s(%s%s[%s]%s%s)", function, before, selector, pick("1m", "5m", "17s", "1100ms", "33m"), modifiers, after)
 	}
-	if rng.IntN(2) > 0 {
-		text = fmt.Sprintf("%s %s (%s)", pick("sum", "avg", "min", "max", "count", "group"),
+	switch rng.IntN(12) {
+	case 0:
+		text = fmt.Sprintf("max_over_time((%s)[%s:%s]%s)", text, pick("5m", "20m"), pick("", "1m", "15s"), pick("", " offset 7m"))
+	case 1:
+		text = fmt.Sprintf("topk by (group) (%s, %s)", pick("1", "3", "1000"), text)
+	case 2:
+		text = fmt.Sprintf("quantile by (dc) (%s, %s)", pick("0.5", "0.9", "-1"), text)
+	case 3:
+		text = fmt.Sprintf("(%s) %s %s %s", text, pick("+", "/", "> bool", "<", "and", "or", "unless"), pick("on (i, group)", "ignoring (dc)"), pick("requests_total", "temperature offset 1m", "rate(bytes_sum[5m])"))
+	case 4:
+		text = fmt.Sprintf("%s(%s)", pick("abs", "sgn", "-", "round", "timestamp", "day_of_week", "absent", "sort_desc"), text)
+	case 5, 6, 7:
+		text = fmt.Sprintf("%s %s (%s)", pick("stddev", "stdvar", "sum", "avg", "min", "max", "count", "group"),
 			pick("", "by (group)", "by (dc, group)", "without (i)", "without (group, dc)", "by (__name__)", "by (nothing)"), text)
 	}
 	for rng.IntN(3) == 0 {
@@ -364,7 +405,7 @@ func compareMany(t *testing.T, e engines, s promstorage.Queryable) {
 			break
 		}
 	}
-	if paths := e.paths(t); paths["columns"] < questions*8/10 || paths["engine"] > 0 {
+	if paths := e.paths(t); paths["columns"] < questions*8/10 || paths["engine"] > questions/100 {
 		t.Errorf("%d queries went by %v", questions, paths)
 	}
 	if answered < questions/2 {
@@ -383,6 +424,9 @@ func TestLimits(t *testing.T) {
 		e := newEngines(t, limit, limit%20 == 0)
 		for range 60 {
 			q := randomQuestion(rng)
+			if q.hasSubquery() {
+				continue // Its cost is limited before the library sees it.
+			}
 			e.compare(t, q, columnSource{Queryable: s})
 			if r, query := q.ask(t, e.ours, columnSource{Queryable: s}); r.Err != nil {
 				refused++
@@ -458,6 +502,26 @@ func TestOtherShapes(t *testing.T) {
 	}
 	if paths := e.paths(t); paths["engine"] != len(texts) {
 		t.Errorf("%d queries went by %v", len(texts), paths)
+	}
+}
+
+// TestOnlyStale: a series with stale markers alone, after one with samples at even distances.
+func TestOnlyStale(t *testing.T) {
+	c := &testColumns{series: []testSeries{{labels: labels.FromStrings(model.MetricNameLabel, "m_total", "i", "a")}, {labels: labels.FromStrings(model.MetricNameLabel, "m_total", "i", "b")}}}
+	for i := range 240 {
+		at := int64(i) * 15_000
+		a, b := &c.series[0], &c.series[1]
+		a.times, a.values = append(a.times, at), append(a.values, float64(i))
+		b.times, b.values = append(b.times, at), append(b.values, math.Float64frombits(value.StaleNaN))
+	}
+	e := newEngines(t, manySamples, false)
+	for _, f := range []string{"rate", "increase", "sum_over_time", "avg_over_time", "deriv"} {
+		q := question{text: "count(" + f + "(m_total[5m]))", start: 600_000, end: 3000_000, step: time.Minute}
+		r, query := q.ask(t, e.ours, memorySource{columns: &testColumns{series: append(slices.Repeat(c.series[:1], 2), c.series[1], c.series[1])}})
+		if m, ok := r.Value.(promql.Matrix); !ok || len(m) != 1 || m[0].Floats[0].F != 2 {
+			t.Errorf("%s: %v, %v", f, r.Value, r.Err)
+		}
+		query.Close()
 	}
 }
 

@@ -106,7 +106,7 @@ func advance(times []int64, i int, t int64) int {
 
 // look finds out whether samples have stale markers, are at even distances, and where values fall.
 func (e *evaluator) look(times []int64, values []float64) (stale bool) {
-	e.resets = e.resets[:0]
+	e.resets, e.distance = e.resets[:0], 0
 	if len(values) == 0 {
 		return false
 	}
