@@ -4,14 +4,16 @@ package rangeql
 type grid struct {
 	start, interval int64
 	steps           int
+	// until is the end that was asked for, which need not be a step.
+	until int64
 }
 
 // newGrid returns the instants from start to end, which may be none.
 func newGrid(start, end, interval int64) grid {
 	if end < start {
-		return grid{start, interval, 0}
+		return grid{start, interval, 0, end}
 	}
-	return grid{start, interval, int((end-start)/interval) + 1}
+	return grid{start, interval, int((end-start)/interval) + 1, end}
 }
 
 // time returns the instant of a step.
@@ -21,4 +23,7 @@ func (g grid) time(step int) int64 { return g.start + int64(step)*g.interval }
 func (g grid) end() int64 { return g.time(g.steps - 1) }
 
 // single is the first instant alone.
-func (g grid) single() grid { return grid{g.start, g.interval, 1} }
+func (g grid) single() grid { return grid{g.start, g.interval, 1, g.start} }
+
+// isRange reports whether more than one instant was asked for, even if there is only one step.
+func (g grid) isRange() bool { return g.until != g.start }

@@ -36,7 +36,7 @@ func newPlan(s *parser.EvalStmt, o Options) (*plan, error) {
 	start, end, interval := timestamp.FromTime(s.Start), timestamp.FromTime(s.End), s.Interval.Milliseconds()
 	switch {
 	case s.Start.Equal(s.End) && s.Interval == 0:
-		p.plan.instant, p.plan.grid = true, grid{start, 1, 1}
+		p.plan.instant, p.plan.grid = true, grid{start, 1, 1, start}
 	case interval <= 0 || end < start:
 		return nil, notPlanned("a range without steps")
 	default:
@@ -158,10 +158,10 @@ func (p *planner) operator(expr parser.Expr, g grid) (operator, error) {
 		if n, ok := bare(e.Expr).(*parser.NumberLiteral); ok {
 			return number{g, n.Val}, nil
 		}
-		if g.steps == 1 {
-			return p.node(e.Expr, g)
-		}
 		n, err := p.node(e.Expr, g.single())
+		if g.steps == 1 {
+			return n, err
+		}
 		return repeat{g, n}, err
 	case *parser.UnaryExpr:
 		if e.Op != parser.SUB {

@@ -28,7 +28,7 @@ func (o sorting) eval(e *evaluation) (*block, error) {
 		return nil, err
 	}
 	defer e.release(in)
-	if o.grid.steps > 1 {
+	if o.grid.isRange() {
 		e.warn(annotations.NewSortInRangeQueryWarning(o.position))
 	}
 	b := e.newBlock(o.grid)
@@ -43,7 +43,7 @@ func (o sorting) eval(e *evaluation) (*block, error) {
 			b.series = append(b.series, s)
 		}
 	}
-	if o.grid.steps == 1 {
+	if !o.grid.isRange() {
 		o.sort(b)
 	}
 	return b, e.seal(b)
