@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/promql"
@@ -522,6 +523,37 @@ func TestOnlyStale(t *testing.T) {
 			t.Errorf("%s: %v, %v", f, r.Value, r.Err)
 		}
 		query.Close()
+	}
+}
+
+// TestLimitRatioOfKinds: a number that limit_ratio keeps stays a number, whatever was left out before.
+func TestLimitRatioOfKinds(t *testing.T) {
+	c := &testColumns{}
+	for i := range 40 {
+		s := testSeries{labels: labels.FromStrings(model.MetricNameLabel, "m", "i", fmt.Sprint(i), "kind", []string{"histogram", "number"}[i%2])}
+		for at := int64(0); at <= 1800_000; at += 60_000 {
+			if i%2 == 0 {
+				s.histograms = append(s.histograms, promql.HPoint{T: at, H: &histogram.FloatHistogram{Count: 1, Sum: 1}})
+			} else {
+				s.times, s.values = append(s.times, at), append(s.values, float64(i))
+			}
+		}
+		c.series = append(c.series, s)
+	}
+	e := newEngines(t, manySamples, false)
+	q := question{text: "limit_ratio(0.5, m)", start: 600_000, end: 1800_000, step: time.Minute}
+	r, query := q.ask(t, e.ours, memorySource{columns: c})
+	defer query.Close()
+	kinds := map[string]int{}
+	for _, s := range r.Value.(promql.Matrix) {
+		kind := s.Metric.Get("kind")
+		kinds[kind]++
+		if len(s.Histograms) > 0 != (kind == "histogram") {
+			t.Errorf("%v has %d histograms", s.Metric, len(s.Histograms))
+		}
+	}
+	if len(kinds) != 2 {
+		t.Error("no series of one kind: ", kinds)
 	}
 }
 

@@ -119,13 +119,15 @@ func (r *ranking) add(e *evaluation, s *series, named bool) error {
 				continue
 			}
 			v = 0 // as in the library
-			r.keep(stepOf{index, step}, h)
 		}
 		values := &group[step]
 		before := len(*values)
 		if r.offer(values, r.parameter.steps[step], offset, entry{v, index}) {
 			kept = true
 			grown += len(*values) - before
+			if h != nil {
+				r.keep(stepOf{index, step}, h)
+			}
 		}
 	}
 	if kept {
@@ -164,30 +166,26 @@ func (r *ranking) offer(h *heap, parameter, offset float64, v entry) bool {
 	case k < 1:
 		return false
 	case len(*h) < k:
-		if r.op == parser.BOTTOMK {
-			h.push(v, descending)
-		} else {
-			h.push(v, ascending)
-		}
+		h.push(v, r.less())
 		return true
 	case r.op == parser.LIMITK:
 		return false
 	}
 	worst := (*h)[0].value
-	less := ascending
-	if r.op == parser.BOTTOMK {
-		less = descending
-	}
-	better := worst < v.value
-	if r.op == parser.BOTTOMK {
-		better = worst > v.value
-	}
-	if !better && !(math.IsNaN(worst) && !math.IsNaN(v.value)) {
+	if !r.less()(worst, v.value) || math.IsNaN(worst) && math.IsNaN(v.value) {
 		return false
 	}
 	(*h)[0] = v
-	h.down(0, less)
+	h.down(0, r.less())
 	return true
+}
+
+// less returns the order of the heaps: what goes first goes out first.
+func (r *ranking) less() func(a, b float64) bool {
+	if r.op == parser.BOTTOMK {
+		return descending
+	}
+	return ascending
 }
 
 func (r *ranking) inputs() []*node { return []*node{r.input.node, r.argument} }
@@ -222,14 +220,8 @@ func (r *ranking) eval(e *evaluation) (*block, error) {
 
 // sorted returns what is kept at a step in the order that the library answers.
 func (r *ranking) sorted(h heap) heap {
-	if len(h) < 2 {
-		return h
-	}
-	switch r.op {
-	case parser.TOPK:
-		sort.Sort(sort.Reverse(byValue{h, ascending}))
-	case parser.BOTTOMK:
-		sort.Sort(sort.Reverse(byValue{h, descending}))
+	if len(h) > 1 && (r.op == parser.TOPK || r.op == parser.BOTTOMK) {
+		sort.Sort(sort.Reverse(byValue{h, r.less()}))
 	}
 	return h
 }
