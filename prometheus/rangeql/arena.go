@@ -26,10 +26,9 @@ type arena struct {
 // take returns n values whose contents are not defined.
 func (a *arena) take(n int) ([]float64, error) {
 	if n > slabValues {
-		if err := a.account.Take(int64(n) * 8); err != nil {
+		if err := a.takeBytes(int64(n) * 8); err != nil {
 			return nil, err
 		}
-		a.large += int64(n) * 8
 		return make([]float64, n), nil
 	}
 	if len(a.rest) < n {
@@ -49,11 +48,14 @@ func (a *arena) take(n int) ([]float64, error) {
 const seriesBytes = 256
 
 // takeSeries takes the memory of n series.
-func (a *arena) takeSeries(n int) error {
-	if err := a.account.Take(int64(n) * seriesBytes); err != nil {
+func (a *arena) takeSeries(n int) error { return a.takeBytes(int64(n) * seriesBytes) }
+
+// takeBytes takes memory that is not in the arena, until the arena is freed.
+func (a *arena) takeBytes(n int64) error {
+	if err := a.account.Take(n); err != nil {
 		return err
 	}
-	a.large += int64(n) * seriesBytes
+	a.large += n
 	return nil
 }
 

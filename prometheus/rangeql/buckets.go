@@ -2,7 +2,6 @@ package rangeql
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strconv"
 
@@ -36,15 +35,11 @@ type classic struct {
 func (o *buckets) inputs() []*node { return append([]*node{o.input}, o.args...) }
 
 func (o *buckets) eval(e *evaluation) (*block, error) {
-	args := make([][]float64, len(o.args))
-	for i, a := range o.args {
-		ab, values, err := a.values(e)
-		if err != nil {
-			return nil, err
-		}
-		defer e.release(ab)
-		args[i] = values
+	args, release, err := e.arguments(o.args)
+	if err != nil {
+		return nil, err
 	}
+	defer release()
 	if !o.fraction {
 		for i, values := range args {
 			e.checkQuantiles(values, o.at[i])
@@ -89,11 +84,7 @@ func (o *buckets) histograms(e *evaluation, in *block) []*classic {
 		le := s.labels.Get(model.BucketLabel)
 		bound, err := strconv.ParseFloat(le, 64)
 		if err != nil {
-			name := ""
-			if e.delayed {
-				name = s.labels.Get(model.MetricNameLabel)
-			}
-			e.warn(annotations.NewBadBucketLabelWarning(name, le, o.position))
+			e.warn(annotations.NewBadBucketLabelWarning(e.shownName(s.labels), le, o.position))
 			continue
 		}
 		key = s.labels.BytesWithoutLabels(key, model.BucketLabel)
@@ -130,25 +121,14 @@ func (h *classic) sort() {
 
 func (o *buckets) quantiles(e *evaluation, b *block, all []*classic, args [][]float64) error {
 	for _, qs := range args {
-		text := ""
-		if o.label != "" && len(qs) > 0 {
-			for _, q := range qs {
-				if q != qs[0] {
-					return errLabel
-				}
-			}
-			if text = "NaN"; !math.IsNaN(qs[0]) {
-				text = labels.FormatOpenMetricsFloat(qs[0])
-			}
+		text, err := o.text(qs)
+		if err != nil {
+			return err
 		}
-		err := o.rows(e, b, all, text, func(step int, list []promql.Bucket, h *classic) float64 {
+		err = o.rows(e, b, all, text, func(step int, list []promql.Bucket, h *classic) float64 {
 			v, forced, _, least, most, difference := promql.BucketQuantile(qs[step], list)
 			if forced {
-				name := ""
-				if e.delayed {
-					name = h.labels.Get(model.MetricNameLabel)
-				}
-				e.warn(annotations.NewHistogramQuantileForcedMonotonicityInfo(name, o.position, o.grid.time(step), least, most, difference))
+				e.warn(annotations.NewHistogramQuantileForcedMonotonicityInfo(e.shownName(h.labels), o.position, o.grid.time(step), least, most, difference))
 			}
 			return v
 		})
@@ -157,6 +137,28 @@ func (o *buckets) quantiles(e *evaluation, b *block, all []*classic, args [][]fl
 		}
 	}
 	return nil
+}
+
+// text returns the value of the label of a quantile, empty without a label.
+func (o *buckets) text(qs []float64) (string, error) {
+	if o.label == "" {
+		return "", nil
+	}
+	for _, q := range qs {
+		if q != qs[0] {
+			return "", errLabel
+		}
+	}
+	return labels.FormatOpenMetricsFloat(qs[0]), nil
+}
+
+// labelsOf returns the labels of a result.
+func (o *buckets) labelsOf(e *evaluation, ls labels.Labels, quantile string) labels.Labels {
+	ls = e.withoutName(ls)
+	if o.label == "" {
+		return ls
+	}
+	return labels.NewBuilder(ls).Set(o.label, quantile).Labels()
 }
 
 // rows appends one series for each histogram, with the result of a function of the buckets of a
@@ -189,11 +191,7 @@ func (o *buckets) rows(e *evaluation, b *block, all []*classic, quantile string,
 				values[step] = f(step, l.buckets, h)
 			}
 		}
-		ls := e.withoutName(h.labels)
-		if o.label != "" {
-			ls = labels.NewBuilder(ls).Set(o.label, quantile).Labels()
-		}
-		b.series[offset+i] = series{labels: ls, dropName: true, values: values}
+		b.series[offset+i] = series{labels: o.labelsOf(e, h.labels, quantile), dropName: true, values: values}
 		b.series[offset+i].trim()
 		return nil
 	})

@@ -136,7 +136,7 @@ func (e *Engine) query(ctx context.Context, library promql.Query, q promstorage.
 	}
 	p, err := newPlan(s, e.o)
 	if err != nil {
-		return e.leave(bounded, err.Error())
+		return e.leave(bounded, whyLeft(err))
 	}
 	c := &columnQuery{Query: bounded, engine: e, source: source, plan: p}
 	// This kind of query runs a function inside everything that surrounds an evaluation in the

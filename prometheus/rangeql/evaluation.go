@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/schema"
@@ -42,6 +43,12 @@ func (e *evaluation) hold(n int) error {
 
 // let ends the hold of samples.
 func (e *evaluation) let(n int) { e.samples.Add(-int64(n)) }
+
+// peak counts samples that the library would have in memory for a moment.
+func (e *evaluation) peak(n int) error {
+	defer e.let(n)
+	return e.hold(n)
+}
 
 // warn records an annotation.
 func (e *evaluation) warn(err error) {
@@ -81,6 +88,15 @@ func (e *evaluation) withoutName(ls labels.Labels) labels.Labels {
 		return ls
 	}
 	return ls.DropReserved(isMetadata)
+}
+
+// shownName returns the name of a metric as annotations show it: an operator that drops names at
+// once has none.
+func (e *evaluation) shownName(ls labels.Labels) string {
+	if !e.delayed {
+		return ""
+	}
+	return ls.Get(model.MetricNameLabel)
 }
 
 func isMetadata(label string) bool { return schema.IsMetadataLabel(label) }
@@ -125,6 +141,7 @@ type lane struct {
 	memory  arena
 	columns [][]float64
 	buckets []promql.Bucket
+	samples *subqueryWorker
 }
 
 // valuesPerLane is how many values are worth a goroutine.

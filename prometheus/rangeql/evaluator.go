@@ -39,7 +39,7 @@ type evaluator struct {
 	visited int
 }
 
-func newEvaluator(l *leaf) evaluator { return evaluator{windows: &l.windows} }
+func newEvaluator(w *windows) evaluator { return evaluator{windows: w} }
 
 // visitsPerLook is how many samples a function visits before it checks again whether the query has
 // ended: some milliseconds.
@@ -157,7 +157,7 @@ func (e *evaluator) ranges(times []int64, values []float64, out []float64) int {
 		e.look(times, values)
 	}
 	e.span = span{width: e.seconds, regular: e.distance > 0, args: e.span.args[:0], scratch: e.span.scratch}
-	if even := e.distance > 0 && !e.fixed && e.grid.interval%e.distance == 0; even {
+	if e.distance > 0 && !e.fixed && e.grid.interval%e.distance == 0 {
 		switch {
 		case e.function.rise != noRise && len(e.resets) == 0:
 			return e.evenRise(times, values, out)

@@ -13,28 +13,21 @@ const (
 // and the processor can do others meanwhile.
 const sumsAtOnce = 4
 
-// evenSums is a sum or an average of ranges, with samples at even distances that divide the distance
-// of the steps: all ranges within the samples are equally long.
+// evenSums is a sum or an average of ranges of even samples.
 func (e *evaluator) evenSums(times []int64, values []float64, out []float64) int {
-	start, end := e.window(0)
-	// The ranges as if the samples went on for ever.
-	first, next := countUntil(start-times[0], e.distance), countUntil(end-times[0], e.distance)
-	stride := int(e.grid.interval / e.distance)
-	size, found := next-first, 0
+	w := e.even(times)
+	found := 0
 	for step := 0; step < len(out); {
-		f, n := first+step*stride, next+step*stride
-		last := n + (sumsAtOnce-1)*stride
-		if step > 0 && step+sumsAtOnce <= len(out) && f >= 0 && last <= len(values) && size > 1 && e.sumsOf(values, f, stride, size, out[step:]) {
+		first, _ := w.at(step)
+		_, last := w.at(step + sumsAtOnce - 1)
+		if step > 0 && step+sumsAtOnce <= len(out) && first >= 0 && last <= len(values) && w.size > 1 && e.sumsOf(values, first, w.stride, w.size, out[step:]) {
 			for range sumsAtOnce {
-				e.sees(size, min(size, stride))
+				e.sees(w.size, min(w.size, w.stride))
 			}
 			found += sumsAtOnce
 			step += sumsAtOnce
 		} else {
-			p := place{first: within(f, len(values))}
-			if step > 0 {
-				p.next = within(n-stride, len(values)) // seen by the step before
-			}
+			p := w.place(step, len(values))
 			out[step] = absent
 			if v, ok := e.at(step, times, values, &p); ok {
 				out[step] = v

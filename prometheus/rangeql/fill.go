@@ -12,7 +12,10 @@ func (o vectors) filled(b, many, one *block) ([]pair, error) {
 	var all []pair
 	// As in the library, the values belong to the sides after many and one were found.
 	if fills.RHS != nil {
-		present := presences(one, oneNumbers)
+		present, err := presences(&b.memory, one, oneNumbers)
+		if err != nil {
+			return nil, err
+		}
 		for i := range many.series {
 			s := &many.series[i]
 			other, err := o.filling(b, s, present[manyNumbers[i]], *fills.RHS)
@@ -23,7 +26,10 @@ func (o vectors) filled(b, many, one *block) ([]pair, error) {
 		}
 	}
 	if fills.LHS != nil {
-		present := presences(many, manyNumbers)
+		present, err := presences(&b.memory, many, manyNumbers)
+		if err != nil {
+			return nil, err
+		}
 		for i := range one.series {
 			s := &one.series[i]
 			other, err := o.filling(b, s, present[oneNumbers[i]], *fills.LHS)

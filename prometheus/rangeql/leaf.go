@@ -149,10 +149,9 @@ func (l *leaf) finish(e *evaluation) error {
 	// The library holds the input of a mapping beside its result, and numbers at each step.
 	if n := len(l.mappings); n > 0 {
 		more := int(l.held) + 2*len(l.added) + (n+1)*(l.grid.steps+1) + 2
-		if err := e.hold(more); err != nil {
+		if err := e.peak(more); err != nil {
 			return err
 		}
-		e.let(more)
 	}
 	e.let(int(l.held) - l.result.samples)
 	if e.delayed || !l.drops() || !l.names.several {

@@ -39,15 +39,11 @@ func (m mapped) eval(e *evaluation) (*block, error) {
 		return nil, err
 	}
 	defer e.release(in)
-	args := make([][]float64, len(m.args))
-	for i, a := range m.args {
-		ab, values, err := a.values(e)
-		if err != nil {
-			return nil, err
-		}
-		defer e.release(ab)
-		args[i] = values
+	args, release, err := e.arguments(m.args)
+	if err != nil {
+		return nil, err
 	}
+	defer release()
 	b := e.newBlock(in.grid)
 	b.series = make([]series, len(in.series))
 	err = e.inParallel(b, len(in.series), len(in.series)*in.steps, func(l *lane, i int) error {

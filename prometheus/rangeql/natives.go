@@ -1,7 +1,6 @@
 package rangeql
 
 import (
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
@@ -24,10 +23,7 @@ func (o *buckets) natives(e *evaluation, b, in *block, all []*classic, args [][]
 			}
 		}
 		hists := o.alone(e, s, byLabels[string(s.labels.Bytes(nil))])
-		name := ""
-		if e.delayed {
-			name = s.labels.Get(model.MetricNameLabel)
-		}
+		name := e.shownName(s.labels)
 		if o.fraction {
 			if err := o.native(b, s, e.withoutName(s.labels), hists, func(h *histogram.FloatHistogram, step int) float64 {
 				v, notes := promql.HistogramFraction(args[0][step], args[1][step], h, name, o.position)
@@ -39,11 +35,11 @@ func (o *buckets) natives(e *evaluation, b, in *block, all []*classic, args [][]
 			continue
 		}
 		for _, qs := range args {
-			ls := e.withoutName(s.labels)
-			if o.label != "" {
-				ls = labels.NewBuilder(ls).Set(o.label, labels.FormatOpenMetricsFloat(qs[0])).Labels()
+			text, err := o.text(qs)
+			if err != nil {
+				return err
 			}
-			if err := o.native(b, s, ls, hists, func(h *histogram.FloatHistogram, step int) float64 {
+			if err := o.native(b, s, o.labelsOf(e, s.labels, text), hists, func(h *histogram.FloatHistogram, step int) float64 {
 				v, notes := promql.HistogramQuantile(qs[step], h, name, o.position)
 				e.merge(notes)
 				return v
@@ -75,11 +71,7 @@ func (o *buckets) alone(e *evaluation, s *series, other *classic) []*histogram.F
 			other.hidden = make([]bool, o.grid.steps)
 		}
 		other.hidden[step] = true
-		name := ""
-		if e.delayed {
-			name = s.labels.Get(model.MetricNameLabel)
-		}
-		e.warn(annotations.NewMixedClassicNativeHistogramsWarning(name, o.position))
+		e.warn(annotations.NewMixedClassicNativeHistogramsWarning(e.shownName(s.labels), o.position))
 	}
 	return hists
 }

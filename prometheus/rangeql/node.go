@@ -48,8 +48,7 @@ func (n *node) holdInputs(e *evaluation) error {
 	for _, in := range n.inputs() {
 		more += in.samples + in.rows
 	}
-	defer e.let(more)
-	return e.hold(more)
+	return e.peak(more)
 }
 
 // counts returns the samples that the library's statistics count for an expression: seen by all
@@ -82,6 +81,38 @@ func (e *evaluation) release(b *block) {
 		e.let(b.samples)
 		e.discard(b)
 	}
+}
+
+// both returns the values of two nodes. The caller calls release when it does not return an error.
+func (e *evaluation) both(left, right *node) (l, r *block, release func(), err error) {
+	if l, err = left.block(e); err != nil {
+		return nil, nil, nil, err
+	}
+	if r, err = right.block(e); err != nil {
+		e.release(l)
+		return nil, nil, nil, err
+	}
+	return l, r, func() { e.release(l); e.release(r) }, nil
+}
+
+// arguments returns the values of scalars at each step. The caller calls release when it does not
+// return an error.
+func (e *evaluation) arguments(args []*node) (values [][]float64, release func(), err error) {
+	var blocks []*block
+	release = func() {
+		for _, b := range blocks {
+			e.release(b)
+		}
+	}
+	for _, a := range args {
+		b, v, err := a.values(e)
+		if err != nil {
+			release()
+			return nil, nil, err
+		}
+		blocks, values = append(blocks, b), append(values, v)
+	}
+	return values, release, nil
 }
 
 // values returns the value of a scalar expression at each step.

@@ -14,15 +14,10 @@ type plan struct {
 	root    *node
 	instant bool // the answer is a vector or a scalar
 	kind    parser.ValueType
-	reads   []*read
 }
 
-// errNotPlanned is the reason why a query is left to the library.
-type errNotPlanned struct{ what string }
-
-func (e errNotPlanned) Error() string { return e.what }
-
-func notPlanned(format string, a ...any) error { return errNotPlanned{fmt.Sprintf(format, a...)} }
+// notPlanned is the reason why a query is left to the library from the start.
+func notPlanned(format string, a ...any) error { return leftBecause(fmt.Sprintf(format, a...)) }
 
 // newPlan makes a plan of a statement that the library has prepared.
 func newPlan(s *parser.EvalStmt, o Options) (*plan, error) {
@@ -65,6 +60,7 @@ type planner struct {
 	lookback time.Duration
 	nodes    map[planKey]*node
 	leaves   map[planKey]*leafNode
+	reads    []*read
 }
 
 // planKey names an expression at the steps of a grid. Equal expressions share an operator.
@@ -73,6 +69,7 @@ type planKey struct {
 	grid grid
 }
 
+// keyOf also tells selectors apart of whose histograms count and sum alone matter.
 func keyOf(expr parser.Expr, g grid) planKey {
 	text := expr.String()
 	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {

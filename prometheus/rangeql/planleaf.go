@@ -210,7 +210,7 @@ func (p *planner) read(l *leaf, vs *parser.VectorSelector, shared bool) (*leaf, 
 	_, last := l.window(l.grid.steps - 1)
 	s := Selector{Matchers: vs.LabelMatchers, Start: first + 1 - l.earlier, End: last + l.later, NoStartTimes: p.options.StartTimes}
 	if shared {
-		for _, r := range p.plan.reads {
+		for _, r := range p.reads {
 			if r.shared && r.selector.joins(s) {
 				r.selector.Start, r.selector.End = min(r.selector.Start, s.Start), max(r.selector.End, s.End)
 				l.read = r
@@ -220,7 +220,7 @@ func (p *planner) read(l *leaf, vs *parser.VectorSelector, shared bool) (*leaf, 
 		}
 	}
 	l.read = &read{selector: s, leaves: []*leaf{l}, shared: shared}
-	p.plan.reads = append(p.plan.reads, l.read)
+	p.reads = append(p.reads, l.read)
 	return l, nil
 }
 

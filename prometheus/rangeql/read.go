@@ -64,10 +64,9 @@ func (r *read) all(e *evaluation) error {
 	}
 	for _, l := range r.leaves {
 		// The library has the samples of a step in memory, beside those of the answer.
-		if err := e.hold(l.count.most); err != nil {
+		if err := e.peak(l.count.most); err != nil {
 			return err
 		}
-		e.let(l.count.most)
 		if err := l.finish(e); err != nil {
 			return err
 		}
@@ -103,7 +102,7 @@ func newReadWorker(r *read, e *evaluation) *readWorker {
 	w := &readWorker{read: r, evaluation: e, leaves: make([]leafWorker, len(r.leaves))}
 	for i, l := range r.leaves {
 		w.leaves[i] = leafWorker{
-			evaluator: newEvaluator(l),
+			evaluator: newEvaluator(&l.windows),
 			lasting:   arena{account: e.account},
 			scratch:   arena{account: e.account},
 		}

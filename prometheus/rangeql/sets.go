@@ -18,54 +18,62 @@ type sets struct {
 // presence says at which steps a signature has a value.
 type presence []bool
 
-// presences returns at which steps each signature has a value.
-func presences(b *block, numbers []int) map[int]presence {
-	all := make(map[int]presence, len(b.series))
+// presences returns at which steps each signature of a block has a value. It takes memory from an
+// arena.
+func presences(memory *arena, in *block, numbers []int) (map[int]presence, error) {
+	all := make(map[int]presence, len(in.series))
 	for i, number := range numbers {
 		p := all[number]
 		if p == nil {
-			p = make(presence, b.steps)
+			if err := memory.takeBytes(int64(in.steps)); err != nil {
+				return nil, err
+			}
+			p = make(presence, in.steps)
 			all[number] = p
 		}
-		s := &b.series[i]
+		s := &in.series[i]
 		for step := s.from; step < s.to(); step++ {
 			p[step] = p[step] || s.has(step)
 		}
 	}
-	return all
+	return all, nil
 }
 
 func (o sets) inputs() []*node { return []*node{o.left, o.right} }
 
 func (o sets) eval(e *evaluation) (*block, error) {
-	left, err := o.left.block(e)
+	left, right, release, err := e.both(o.left, o.right)
 	if err != nil {
 		return nil, err
 	}
-	defer e.release(left)
-	right, err := o.right.block(e)
-	if err != nil {
-		return nil, err
-	}
-	defer e.release(right)
+	defer release()
 	signatures := newSignatures(o.matching)
 	l, r := signatures.all(left), signatures.all(right)
 	b := e.newBlock(o.grid)
-	if o.op == parser.LOR {
-		if err := o.masked(e, b, left, nil, nil, false); err != nil {
-			return b, err
+	if o.op != parser.LOR {
+		present, err := presences(&b.memory, right, r)
+		if err == nil {
+			err = o.masked(e, b, left, l, present, o.op == parser.LAND)
 		}
-		err = o.masked(e, b, right, r, presences(left, l), false)
-	} else {
-		err = o.masked(e, b, left, l, presences(right, r), o.op == parser.LAND)
-	}
-	if err != nil {
+		if err == nil {
+			err = e.seal(b)
+		}
 		return b, err
 	}
-	if err := e.seal(b); err != nil || o.op != parser.LOR {
-		return b, err
+	present, err := presences(&b.memory, left, l)
+	if err == nil {
+		err = o.masked(e, b, left, nil, nil, false)
 	}
-	return b, e.join(b)
+	if err == nil {
+		err = o.masked(e, b, right, r, present, false)
+	}
+	if err == nil {
+		err = e.seal(b)
+	}
+	if err == nil {
+		err = e.join(b)
+	}
+	return b, err
 }
 
 // maskHistograms returns the histograms at those steps at which the presence is as wanted.
@@ -85,10 +93,6 @@ func maskHistograms(hists []*histogram.FloatHistogram, p presence, wanted bool) 
 // masked appends series to a block, at those steps at which the presence of their signature is as
 // wanted.
 func (o sets) masked(e *evaluation, b, in *block, numbers []int, other map[int]presence, wanted bool) error {
-	if err := e.account.Take(int64(len(other) * o.grid.steps)); err != nil {
-		return err
-	}
-	defer e.account.Give(int64(len(other) * o.grid.steps))
 	offset := len(b.series)
 	b.series = append(b.series, make([]series, len(in.series))...)
 	return e.inParallel(b, len(in.series), len(in.series)*o.grid.steps, func(l *lane, i int) error {

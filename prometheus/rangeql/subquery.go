@@ -1,6 +1,8 @@
 package rangeql
 
 import (
+	"sync"
+
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/promql"
@@ -12,19 +14,20 @@ type subquery struct {
 	windows
 	input *node // at the steps of the subquery
 	count sampleCount
+
+	mu      sync.Mutex
+	workers []*subqueryWorker
 }
 
 func (o *subquery) inputs() []*node { return append([]*node{o.input}, o.args...) }
 
 func (o *subquery) eval(e *evaluation) (*block, error) {
-	for _, a := range o.args {
-		ab, values, err := a.values(e)
-		if err != nil {
-			return nil, err
-		}
-		defer e.release(ab)
-		o.constants = append(o.constants, values)
+	constants, release, err := e.arguments(o.args)
+	if err != nil {
+		return nil, err
 	}
+	defer release()
+	o.constants = constants
 	in, err := o.input.block(e)
 	if err != nil {
 		return nil, err
@@ -32,32 +35,21 @@ func (o *subquery) eval(e *evaluation) (*block, error) {
 	defer e.release(in)
 	b := e.newBlock(o.grid)
 	b.series = make([]series, len(in.series))
-	workers := make(chan *subqueryWorker, 64)
 	err = e.inParallel(b, len(in.series), len(in.series)*(o.grid.steps+in.steps), func(l *lane, i int) error {
-		var w *subqueryWorker
-		select {
-		case w = <-workers:
-		default:
-			w = &subqueryWorker{evaluator: evaluator{windows: &o.windows, ended: func() bool { return e.ctx.Err() != nil }}}
+		if l.samples == nil {
+			l.samples = o.newWorker(e)
 		}
-		err := o.series(e, b, in, w, l, i)
-		select {
-		case workers <- w:
-		default:
-		}
-		return err
+		return o.series(e, b, in, l, i)
 	})
-	close(workers)
-	for w := range workers {
+	for _, w := range o.workers {
 		o.count.add(w.count)
 	}
 	if err != nil {
 		return b, err
 	}
-	if err := e.hold(o.count.most); err != nil {
+	if err := e.peak(o.count.most); err != nil {
 		return b, err
 	}
-	e.let(o.count.most)
 	o.check(e, in, b)
 	if err := e.seal(b); err != nil {
 		return b, err
@@ -65,26 +57,30 @@ func (o *subquery) eval(e *evaluation) (*block, error) {
 	return b, e.distinct(in, b)
 }
 
-// subqueryWorker evaluates series, in one goroutine at a time.
+// newWorker returns the worker of a lane.
+func (o *subquery) newWorker(e *evaluation) *subqueryWorker {
+	w := &subqueryWorker{evaluator: newEvaluator(&o.windows)}
+	w.ended = func() bool { return e.ctx.Err() != nil }
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.workers = append(o.workers, w)
+	return w
+}
+
+// subqueryWorker evaluates series, in one goroutine.
 type subqueryWorker struct {
 	evaluator
 	column Column
 }
 
-func (o *subquery) series(e *evaluation, b, in *block, w *subqueryWorker, l *lane, i int) error {
-	s := &in.series[i]
-	c := &w.column
+func (o *subquery) series(e *evaluation, b, in *block, l *lane, i int) error {
+	s, w := &in.series[i], l.samples
 	w.read(in, s)
 	values, err := l.memory.take(o.grid.steps)
 	if err != nil {
 		return err
 	}
-	if len(c.Histograms) > 0 {
-		w.mixed(e, s.labels, *c, values)
-	} else {
-		w.hists = nil
-		w.ranges(c.Times, c.Values, values)
-	}
+	w.evaluate(e, s.labels, w.column, values)
 	out := series{hists: w.hists, labels: s.labels, dropName: s.dropName || !o.function.keepsName, values: values}
 	if out.dropName {
 		out.labels = e.withoutName(s.labels)

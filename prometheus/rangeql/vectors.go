@@ -23,16 +23,11 @@ type pair struct{ many, one *series }
 func (o vectors) inputs() []*node { return []*node{o.left, o.right} }
 
 func (o vectors) eval(e *evaluation) (*block, error) {
-	left, err := o.left.block(e)
+	left, right, release, err := e.both(o.left, o.right)
 	if err != nil {
 		return nil, err
 	}
-	defer e.release(left)
-	right, err := o.right.block(e)
-	if err != nil {
-		return nil, err
-	}
-	defer e.release(right)
+	defer release()
 	// From here on, the side that may have several series of a signature is called many.
 	many, one := left, right
 	if o.matching.Card == parser.CardOneToMany {
