@@ -279,23 +279,14 @@ func (w *closedTables) settle() {
 // check compares what both adapters and the TSD read with what was written, and looks at the cells.
 func (w *closedTables) check(when string) {
 	w.Helper()
-	rows := 0
-	for row, err := range w.e.Scan(w.Context(), kv.Scan{Table: w.names.Data, Family: "t"}) {
-		if err != nil {
-			w.Fatal(err)
-		}
-		data := 0
-		for _, cell := range row.Cells {
-			if schema.ClassifyCell(cell.Qualifier) == schema.CellData {
-				data++
-			}
-		}
-		if rows++; data != 1 {
-			w.Errorf("%s: row %x has %d cells of points", when, row.Key, data)
+	rows := w.cells()
+	for key, n := range rows {
+		if n != 1 {
+			w.Errorf("%s: row %s has %d cells of points", when, key, n)
 		}
 	}
-	if rows != 2*closedHosts*closedHours {
-		w.Errorf("%s: %d rows", when, rows)
+	if len(rows) != 2*closedHosts*closedHours {
+		w.Errorf("%s: %d rows", when, len(rows))
 	}
 	w.checkPoints(when)
 }

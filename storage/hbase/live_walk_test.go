@@ -29,14 +29,13 @@ func (w *closedTables) fillIn() {
 		}
 	}
 	w.post([]string{w.point("late", 0, old+30*60, 30.5), w.point("corrected", closedHosts, w.base+59, 59.5)})
-	if _, open := w.cells(); len(open) != 2*closedHosts+1 {
+	if open := w.open(); len(open) != 2*closedHosts+1 {
 		w.Errorf("%d rows have several cells before the walk, want %d: %v", len(open), 2*closedHosts+1, open)
 	}
 	time.Sleep(closedQuiet + 3*time.Second)
 	w.walkAgain()
-	rows, open := w.cells()
-	if len(open) > 0 {
-		w.Errorf("%d of %d rows have several cells after the walk: %v", len(open), rows, open)
+	if open := w.open(); len(open) > 0 {
+		w.Errorf("%d rows have several cells after the walk: %v", len(open), open)
 	}
 	storetest.CheckRows(w.T, w.e, w.names.Data, false)
 	for i, a := range w.adapters {
@@ -70,9 +69,10 @@ func (w *closedTables) walkAgain() {
 	w.Logf("the walk compacted %d rows, %d cells", c.Status().Rows, c.Status().Removed)
 }
 
-// cells counts the rows and lists those of several cells of points.
-func (w *closedTables) cells() (rows int, open []string) {
+// cells counts the cells of points of each row, by its key.
+func (w *closedTables) cells() map[string]int {
 	w.Helper()
+	rows := map[string]int{}
 	for row, err := range w.e.Scan(w.Context(), kv.Scan{Table: w.names.Data, Family: "t"}) {
 		if err != nil {
 			w.Fatal(err)
@@ -83,9 +83,19 @@ func (w *closedTables) cells() (rows int, open []string) {
 				data++
 			}
 		}
-		if rows++; data > 1 {
-			open = append(open, fmt.Sprintf("%x", row.Key))
+		rows[fmt.Sprintf("%x", row.Key)] = data
+	}
+	return rows
+}
+
+// open lists the rows of several cells of points.
+func (w *closedTables) open() []string {
+	w.Helper()
+	var open []string
+	for key, n := range w.cells() {
+		if n > 1 {
+			open = append(open, key)
 		}
 	}
-	return rows, open
+	return open
 }
