@@ -8,15 +8,42 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
+// evaluate returns the answer.
+func (p *plan) evaluate(e *evaluation, memory *points) (parser.Value, error) {
+	switch {
+	case p.text != nil:
+		return promql.String{T: p.grid.start, V: p.text.Val}, nil
+	case p.samples != nil:
+		return p.samples.read(e, memory)
+	}
+	b, err := p.root.block(e)
+	if err != nil {
+		return nil, err
+	}
+	e.complete = true
+	return p.answer(e, b, memory)
+}
+
+// counts returns the samples that the library's statistics count.
+func (p *plan) counts() (total, read int64) {
+	switch {
+	case p.text != nil:
+		return 0, 0
+	case p.samples != nil:
+		return p.samples.count.total, p.samples.count.read
+	}
+	return p.root.counts()
+}
+
 // answer converts the block of a query into what the library's caller gets.
 func (p *plan) answer(e *evaluation, b *block, memory *points) (parser.Value, error) {
 	if e.delayed {
-		if err := dropNames(b); err != nil {
+		if err := dropNames(e, b); err != nil {
 			return nil, err
 		}
 	}
 	defer e.release(b)
-	if p.instant {
+	if p.instant && p.kind != parser.ValueTypeMatrix {
 		return p.instantAnswer(b), nil
 	}
 	memory.account = e.account
@@ -39,8 +66,12 @@ func (p *plan) answer(e *evaluation, b *block, memory *points) (parser.Value, er
 			}
 		}
 	}
-	slices.SortFunc(m, func(a, b promql.Series) int { return labels.Compare(a.Metric, b.Metric) })
+	sortByLabels(m)
 	return m, nil
+}
+
+func sortByLabels(m promql.Matrix) {
+	slices.SortFunc(m, func(a, b promql.Series) int { return labels.Compare(a.Metric, b.Metric) })
 }
 
 func (p *plan) instantAnswer(b *block) parser.Value {
@@ -58,8 +89,9 @@ func (p *plan) instantAnswer(b *block) parser.Value {
 	return v
 }
 
-// dropNames is the delayed removal of names. It returns ErrHandOver if series become equal.
-func dropNames(b *block) error {
+// dropNames is the delayed removal of names. It joins the series that become equal. The caller must
+// be the only user of the block.
+func dropNames(e *evaluation, b *block) error {
 	var names nameCheck
 	for i := range b.series {
 		s := &b.series[i]
@@ -71,5 +103,5 @@ func dropNames(b *block) error {
 	if !names.several {
 		return nil
 	}
-	return distinct(len(b.series), func(i int) labels.Labels { return b.series[i].labels })
+	return e.joinOr(b, errSameLabels)
 }

@@ -2,6 +2,7 @@ package rangeql
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 
@@ -145,7 +146,7 @@ func (o *buckets) text(qs []float64) (string, error) {
 		return "", nil
 	}
 	for _, q := range qs {
-		if q != qs[0] {
+		if q != qs[0] && !(math.IsNaN(q) && math.IsNaN(qs[0])) {
 			return "", errLabel
 		}
 	}

@@ -229,9 +229,9 @@ func (q *columnQuery) evaluate(ctx context.Context) (err error) {
 		delayed: q.engine.o.DelayedNames, maxSamples: int64(q.engine.o.MaxSamples),
 	}
 	held := e.account.Held()
-	b, err := q.plan.root.block(e)
-	if err == nil {
-		q.value, err = q.plan.answer(e, b, &q.points)
+	q.value, err = q.plan.evaluate(e, &q.points)
+	if e.complete {
+		q.warnings = e.warnings
 	}
 	switch {
 	case errors.Is(err, ErrHandOver):
@@ -246,7 +246,7 @@ func (q *columnQuery) evaluate(ctx context.Context) (err error) {
 		return err
 	}
 	samples := q.run.Stats().Samples
-	samples.TotalSamples, samples.SamplesRead = q.plan.root.counts()
+	samples.TotalSamples, samples.SamplesRead = q.plan.counts()
 	q.warnings = e.warnings
 	return nil
 }

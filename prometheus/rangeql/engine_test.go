@@ -123,7 +123,7 @@ func newEngines(t testing.TB, maxSamples int, delayedNames bool) engines {
 		library: promqltest.NewTestEngineWithOpts(t, promql.EngineOpts{
 			MaxSamples: maxSamples, Timeout: time.Minute, NoStepSubqueryIntervalFn: func(int64) int64 { return 60_000 },
 			EnableAtModifier: true, EnableNegativeOffset: true, EnableDelayedNameRemoval: delayedNames,
-			Parser: parser.NewParser(parser.Options{EnableExperimentalFunctions: true}),
+			Parser: parser.NewParser(parser.Options{EnableExperimentalFunctions: true, EnableExtendedRangeSelectors: true}),
 		}),
 		registry: prometheus.NewRegistry(),
 	}
@@ -351,7 +351,16 @@ func randomQuestion(rng *rand.Rand) question {
 		}
 		text = fmt.Sprintf("%s(%s%s[%s]%s%s)", function, before, selector, pick("1m", "5m", "17s", "1100ms", "33m"), modifiers, after)
 	}
-	switch rng.IntN(12) {
+	switch rng.IntN(16) {
+	case 8:
+		text = selector + " smoothed" + modifiers
+	case 9:
+		text = fmt.Sprintf("%s(%s[%s] %s%s)", pick("rate", "increase", "delta", "changes", "resets"), selector, pick("1m", "5m", "17s"), pick("anchored", "smoothed"), modifiers)
+	case 10:
+		text = pick(`label_replace(%s, "dc", "$1", "group", "(.*)")`, `label_join(%s, "group", "-", "dc", "i")`, `count_values("v", %s)`, `sum by (group) (label_replace(%s, "group", "x", "group", "[1-3]"))`)
+		text = strings.ReplaceAll(text, "%s", selector+modifiers)
+	case 11:
+		text = fmt.Sprintf(pick("limitk(%s, %s)", "topk(%s, %s)", "limit_ratio(%s, %s)", "quantile(%s, %s)"), pick("2", "0.5", "NaN", "-1", "1e30", "-1e30"), text)
 	case 0:
 		text = fmt.Sprintf("max_over_time((%s)[%s:%s]%s)", text, pick("5m", "20m"), pick("", "1m", "15s"), pick("", " offset 7m"))
 	case 1:
@@ -376,6 +385,15 @@ func randomQuestion(rng *rand.Rand) question {
 		}
 	}
 	q := question{text: text, start: rng.Int64N(dataEnd), instant: rng.IntN(3) == 0}
+	if q.instant && rng.IntN(8) == 0 { // an answer without steps
+		q.text = pick(selector+"[5m]", selector+"[5m]", selector+"[3m] anchored", selector+"[3m] smoothed", "("+text+")[9m:1m]", "rate(temperature[1m])[1s:1m]", `"text"`, `("a")`)
+		if !strings.HasPrefix(q.text, "(") && !strings.Contains(q.text, "1s:") && !strings.Contains(q.text, `"`) {
+			q.text += modifiers
+		}
+	}
+	if strings.Contains(q.text, "count_values") {
+		q.instant = false // The library gives the values in no order.
+	}
 	q.step = []time.Duration{15 * time.Second, time.Minute, 7100 * time.Millisecond, 20 * time.Minute}[rng.IntN(4)]
 	q.end = q.start + rng.Int64N(dataEnd)
 	return q
@@ -497,7 +515,7 @@ func TestOtherShapes(t *testing.T) {
 	s := teststorage.New(t)
 	writeRandom(t, s, rand.New(rand.NewPCG(13, 14)), 30)
 	e := newEngines(t, manySamples, false)
-	texts := []string{`"a"`, `temperature[5m]`}
+	texts := []string{`start_timestamp(temperature)`, `timestamp(temperature @ 600 offset 1m)`}
 	for _, text := range texts {
 		e.compare(t, question{text: text, start: 1800_000, instant: true}, columnSource{Queryable: s})
 	}

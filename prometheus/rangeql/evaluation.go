@@ -30,6 +30,7 @@ type evaluation struct {
 	samples  atomic.Int64 // held now, as the library counts
 	mu       sync.Mutex
 	warnings annotations.Annotations
+	complete bool // all operators: the warnings are shown, even with an error
 }
 
 // hold counts samples that the library would have in memory now. Near the limit it hands the query

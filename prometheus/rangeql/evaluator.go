@@ -13,12 +13,14 @@ type sampleCount struct {
 	total int64 // seen, by all steps
 	read  int64 // seen, each once
 	most  int   // held for one step
+	kept  int   // held until the query ends
 }
 
 func (c *sampleCount) add(o sampleCount) {
 	c.total += o.total
 	c.read += o.read
 	c.most = max(c.most, o.most)
+	c.kept += o.kept
 }
 
 // An evaluator evaluates one series after the other. It is used by one goroutine.
@@ -49,6 +51,9 @@ const visitsPerLook = 1 << 20
 // are in hists.
 func (e *evaluator) evaluate(q *evaluation, ls labels.Labels, c Column, out []float64) int {
 	e.hists = nil
+	if e.smooth {
+		return e.smoothed(q, ls, c, out)
+	}
 	if len(c.Histograms) > 0 || e.earlier > 0 {
 		return e.mixed(q, ls, c, out)
 	}

@@ -2,9 +2,17 @@ package rangeql
 
 import "github.com/prometheus/prometheus/model/histogram"
 
-// join makes one series of those that have the same labels. It returns ErrHandOver if they overlap,
-// which the library refuses.
+// join makes one series of those that have the same labels. If they overlap, it returns the
+// library's error, or ErrHandOver where the library may find that out later or not at all.
 func (e *evaluation) join(b *block) error {
+	if e.delayed && !b.isRange() {
+		return e.joinOr(b, errEqual)
+	}
+	return e.joinOr(b, errSameLabels)
+}
+
+// joinOr is join with the error for series that overlap.
+func (e *evaluation) joinOr(b *block, refused error) error {
 	rows := make(map[uint64]int, len(b.series))
 	joined := b.series[:0]
 	for i := range b.series {
@@ -17,8 +25,12 @@ func (e *evaluation) join(b *block) error {
 			continue
 		}
 		into := &joined[row]
-		if overlap(into, s) {
+		switch {
+		case !overlap(into, s):
+		case into.hists != nil || s.hists != nil: // A number and a histogram may be no duplicates.
 			return errEqual
+		default:
+			return refused
 		}
 		whole, err := joinTwo(b, into, s)
 		if err != nil {

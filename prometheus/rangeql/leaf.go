@@ -44,6 +44,8 @@ type windows struct {
 	argument posrange.PositionRange
 	// stamps means that the value is the time of the sample.
 	stamps bool
+	// smooth means that the value lies between the samples around the step.
+	smooth bool
 	// statistics means that only count and sum of histograms matter.
 	statistics bool
 
@@ -53,6 +55,9 @@ type windows struct {
 	// range is a selector in the library's form.
 	name      string
 	arguments parser.Expressions
+	// absent means that the function stands for absent_over_time, to which equal labels do not
+	// matter.
+	absent bool
 }
 
 // A sink takes series in their order. Their values are only valid during the call. named means that
@@ -157,7 +162,7 @@ func (l *leaf) finish(e *evaluation) error {
 	if e.delayed || !l.drops() || !l.names.several {
 		return nil
 	}
-	return distinct(len(l.added), func(i int) labels.Labels { return l.columns.Labels(l.added[i]).DropReserved(isMetadata) })
+	return l.distinct(len(l.added), func(i int) labels.Labels { return l.columns.Labels(l.added[i]).DropReserved(isMetadata) })
 }
 
 func (l *leaf) inputs() []*node { return l.args }
@@ -170,15 +175,24 @@ func (l *leaf) eval(e *evaluation) (*block, error) {
 	return l.result, nil
 }
 
-// distinct returns ErrHandOver if labels repeat. Like the library, it treats label sets with the
-// same hash as equal.
-func distinct(n int, of func(i int) labels.Labels) error {
+// distinct returns an error if labels repeat: that of the library if a function has dropped the
+// names, else ErrHandOver. The library joins series of instants where they do not overlap. Like the
+// library, it treats label sets with the same hash as equal.
+func (w *windows) distinct(n int, of func(i int) labels.Labels) error {
+	if !repeated(n, of) {
+		return nil
+	}
+	if w.function != nil && !w.function.keepsName && !w.absent {
+		return errSameLabels
+	}
+	return errEqual
+}
+
+// repeated reports whether labels repeat.
+func repeated(n int, of func(i int) labels.Labels) bool {
 	seen := make(map[uint64]struct{}, n)
 	for i := range n {
 		seen[of(i).Hash()] = struct{}{}
 	}
-	if len(seen) < n {
-		return errEqual
-	}
-	return nil
+	return len(seen) < n
 }

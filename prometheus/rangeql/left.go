@@ -13,12 +13,11 @@ func (leftBecause) Is(target error) bool { return target == ErrHandOver }
 // The reasons why a query that is under way is left to the library. The label why of
 // tsdbridge_queries_left_total shows them, and those of newPlan.
 const (
-	errLimit     = leftBecause("near --query.max-samples")
-	errEqual     = leftBecause("series become equal")
-	errMatch     = leftBecause("several series match at a step")
-	errParameter = leftBecause("a parameter that is refused")
-	errLabel     = leftBecause("a label that changes with the step")
-	errSource    = leftBecause("series that are no columns") // of a Source, without a reason of its own
+	errLimit  = leftBecause("near --query.max-samples")
+	errEqual  = leftBecause("series become equal")
+	errMatch  = leftBecause("several series match at a step")
+	errLabel  = leftBecause("a label that changes with the step")
+	errSource = leftBecause("series that are no columns") // of a Source, without a reason of its own
 )
 
 // whyLeft returns the reason of an error that is an ErrHandOver.

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/prometheus/prometheus/model/histogram"
-	"github.com/prometheus/prometheus/model/labels"
 )
 
 // A mapping computes the values of a series from those of another, step by step.
@@ -66,7 +65,7 @@ func (m mapped) eval(e *evaluation) (*block, error) {
 		err = e.seal(b)
 	}
 	if err == nil && m.drops {
-		err = e.distinct(in, b)
+		err = e.joinUnnamed(in, b)
 	}
 	return b, err
 }
@@ -106,18 +105,10 @@ func (m *mapping) all(e *evaluation, s *series, args [][]float64) {
 	}
 }
 
-// distinct returns ErrHandOver if series have the same labels since names were dropped. The library
-// joins such series where they do not overlap.
-func (e *evaluation) distinct(before, after *block) error {
-	if e.delayed {
+// joinUnnamed joins the series that have the same labels since names were dropped.
+func (e *evaluation) joinUnnamed(before, after *block) error {
+	if e.delayed || !severalNames(before) {
 		return nil
 	}
-	var names nameCheck
-	for i := range before.series {
-		names.see(before.series[i].labels)
-	}
-	if !names.several {
-		return nil
-	}
-	return distinct(len(after.series), func(i int) labels.Labels { return after.series[i].labels })
+	return e.join(after)
 }

@@ -36,13 +36,7 @@ func (e *evaluator) mixed(q *evaluation, ls labels.Labels, c Column, out []float
 			e.numbers[i] = make(promql.Vector, 1)
 		}
 	}
-	e.floats = e.floats[:0]
-	for i, v := range c.Values {
-		if !value.IsStaleNaN(v) {
-			e.floats = append(e.floats, promql.FPoint{T: c.Times[i], F: v})
-		}
-	}
-	e.histograms = slices.DeleteFunc(append(e.histograms[:0], c.Histograms...), func(p promql.HPoint) bool { return value.IsStaleNaN(p.H.Sum) })
+	e.pointsOf(c)
 	count := 0
 	in := promql.Series{Metric: ls}
 	for step := range out {
@@ -53,7 +47,7 @@ func (e *evaluator) mixed(q *evaluation, ls labels.Labels, c Column, out []float
 		if len(in.Floats)+len(in.Histograms) == 0 {
 			continue
 		}
-		e.countWindow(in)
+		e.countWindow(in, step, start, end)
 		if e.visited += len(in.Floats) + histogramVisits*len(in.Histograms); e.visited > visitsPerLook {
 			if e.visited = 0; e.ended() {
 				return count // the result is not used
@@ -62,6 +56,21 @@ func (e *evaluator) mixed(q *evaluation, ls labels.Labels, c Column, out []float
 		count += e.library(q, step, in, out)
 	}
 	return count
+}
+
+// pointsOf sets the points of a column, without stale markers.
+func (e *evaluator) pointsOf(c Column) {
+	e.floats, e.histograms = e.floats[:0], e.histograms[:0]
+	for i, v := range c.Values {
+		if !value.IsStaleNaN(v) {
+			e.floats = append(e.floats, promql.FPoint{T: c.Times[i], F: v})
+		}
+	}
+	for _, p := range c.Histograms {
+		if !value.IsStaleNaN(p.H.Sum) {
+			e.histograms = append(e.histograms, p)
+		}
+	}
 }
 
 // withoutBuckets returns count and sum of histograms. As in the library, a histogram whose hint is
@@ -84,6 +93,10 @@ func (e *evaluator) withoutBuckets(histograms []promql.HPoint) []promql.HPoint {
 // shows reports whether a sample is in the range of the first step that has the next one, or in that
 // of the step before.
 func (e *evaluator) shows(t, next int64) bool {
+	if e.smooth { // The library reads all samples since the first range.
+		start, _ := e.window(0)
+		return t > start
+	}
 	_, end := e.window(0)
 	step := 0
 	if !e.fixed && next > end {
@@ -113,14 +126,30 @@ func (e *evaluator) library(q *evaluation, step int, in promql.Series, out []flo
 	return 1
 }
 
-// countWindow counts the samples of a step.
-func (e *evaluator) countWindow(in promql.Series) {
-	n := len(in.Floats)
-	for _, p := range in.Histograms {
-		n += histogramSamples(p.H)
+// countWindow counts the samples of a step, and those that the step before did not see.
+func (e *evaluator) countWindow(in promql.Series, step int, start, end int64) {
+	n, seen := samplesOf(in), 0
+	switch {
+	case step > 0 && e.fixed:
+		seen = n
+	case step > 0:
+		before := end - e.grid.interval
+		seen = samplesOf(promql.Series{
+			Floats: floatsBetween(in.Floats, start, before), Histograms: histogramsBetween(in.Histograms, start, before),
+		})
 	}
 	e.count.total += int64(n)
+	e.count.read += int64(n - seen)
 	e.count.most = max(e.count.most, n)
+}
+
+// samplesOf is for how many samples the library counts the points of a series.
+func samplesOf(s promql.Series) int {
+	n := len(s.Floats)
+	for _, p := range s.Histograms {
+		n += histogramSamples(p.H)
+	}
+	return n
 }
 
 // histogramVisits is how many samples a histogram counts for.

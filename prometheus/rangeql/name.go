@@ -22,6 +22,15 @@ func (c *nameCheck) see(ls labels.Labels) string {
 	return now[0]
 }
 
+// severalNames reports whether some series of a block may differ only in what goes with the name.
+func severalNames(b *block) bool {
+	var names nameCheck
+	for i := range b.series {
+		names.see(b.series[i].labels)
+	}
+	return names.several
+}
+
 // namedAsCounter reports whether a name has a suffix of counters.
 func namedAsCounter(name string) bool {
 	for _, end := range [...]string{"_total", "_sum", "_count", "_bucket"} {

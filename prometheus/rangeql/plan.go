@@ -11,9 +11,13 @@ import (
 // A plan is the operators of a query.
 type plan struct {
 	grid    grid
-	root    *node
-	instant bool // the answer is a vector or a scalar
+	instant bool // one instant was asked for
 	kind    parser.ValueType
+
+	// One of these gives the answer.
+	root    *node
+	text    *parser.StringLiteral
+	samples *samplesAnswer
 }
 
 // notPlanned is the reason why a query is left to the library from the start.
@@ -37,20 +41,37 @@ func newPlan(s *parser.EvalStmt, o Options) (*plan, error) {
 	default:
 		p.plan.grid = newGrid(start, end, interval)
 	}
-	switch p.plan.kind {
-	case parser.ValueTypeVector, parser.ValueTypeScalar:
-	default:
-		return nil, notPlanned("a query for a %s", p.plan.kind)
-	}
 	if s.LookbackDelta <= 0 || s.LookbackDelta%time.Millisecond != 0 {
 		return nil, notPlanned("a lookback of no whole milliseconds")
 	}
-	root, err := p.node(s.Expr, p.plan.grid)
-	if err != nil {
-		return nil, err
+	return p.plan, p.whole(s.Expr)
+}
+
+// whole plans the expression of the query. Strings and ranges are answers of queries for one
+// instant alone.
+func (p *planner) whole(expr parser.Expr) (err error) {
+	switch e := invariant(expr).(type) {
+	case *parser.StringLiteral:
+		p.plan.text = e
+	case *parser.MatrixSelector:
+		p.plan.samples, err = p.newSamplesAnswer(e, p.plan.grid)
+	case *parser.SubqueryExpr:
+		p.plan.root, _, err = p.subqueryWindows(e, p.plan.grid)
+	default:
+		p.plan.root, err = p.node(expr, p.plan.grid)
 	}
-	p.plan.root = root
-	return p.plan, nil
+	return err
+}
+
+// invariant removes parentheses, and what says that an expression does not depend on the step.
+func invariant(expr parser.Expr) parser.Expr {
+	for {
+		e, ok := bare(expr).(*parser.StepInvariantExpr)
+		if !ok {
+			return bare(expr)
+		}
+		expr = e.Expr
+	}
 }
 
 // planner makes operators of expressions.
@@ -91,7 +112,7 @@ type leafNode struct {
 func (p *planner) node(expr parser.Expr, g grid) (*node, error) {
 	expr = bare(expr)
 	if g.steps == 0 {
-		return nil, notPlanned("a subquery without steps")
+		return &node{operator: empty{g}, grid: g, users: 1}, nil
 	}
 	l, err := p.leaf(expr, g)
 	if err != nil {
@@ -201,7 +222,7 @@ func (p *planner) binary(e *parser.BinaryExpr, g grid) (operator, error) {
 		}
 	case e.Op.IsSetOperator():
 		return sets{g, e.Op, e.VectorMatching, left, right}, nil
-	case scalarOperation(e.Op) != nil:
+	case scalarOperation(e.Op) != nil, e.Op == parser.TRIM_LOWER, e.Op == parser.TRIM_UPPER:
 		return vectors{g, e.Op, e.ReturnBool, e.VectorMatching, e.PositionRange(), left, right}, nil
 	}
 	return nil, notPlanned("the operator %s", e.Op)

@@ -1,8 +1,8 @@
 package rangeql
 
 import (
+	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/prometheus/common/model"
@@ -13,6 +13,9 @@ import (
 // nothing.
 func (p *planner) call(e *parser.Call, g grid) (operator, error) {
 	name := e.Func.Name
+	if err := refusedRange(e); err != nil {
+		return p.refuse(e, err, g)
+	}
 	switch name {
 	case "time":
 		return clock{g, func(millis int64) float64 { return float64(millis) / 1000 }}, nil
@@ -103,6 +106,13 @@ func (p *planner) missing(e *parser.Call, g grid) (operator, error) {
 	present.Func = parser.Functions["present_over_time"]
 	o.labels = labelsOfMissing(e.Args[0])
 	o.input, err = p.input(&present, g, o)
+	switch {
+	case err != nil:
+	case o.input.leaf != nil:
+		o.input.leaf.absent = true
+	default:
+		o.input.node.operator.(*subquery).absent = true
+	}
 	return o, err
 }
 
@@ -115,17 +125,14 @@ func (p *planner) relabel(e *parser.Call, g grid) (operator, error) {
 		}
 		texts = append(texts, s.Val)
 	}
+	if err := refusedLabels(e.Func.Name, texts); err != nil {
+		return refusal{err: err}, nil
+	}
 	o := relabel{label: texts[0]}
-	valid := model.UTF8Validation.IsValidLabelName
-	ok := valid(o.label)
 	if e.Func.Name == "label_replace" {
 		o.value = replacement(texts[2], texts[3], texts[1])
 	} else {
 		o.value = joined(texts[1], texts[2:])
-		ok = ok && !slices.ContainsFunc(texts[2:], func(s string) bool { return !valid(s) })
-	}
-	if !ok || o.value == nil {
-		return nil, notPlanned("%s with arguments that are not valid", e.Func.Name) // The library has the words.
 	}
 	var err error
 	o.input, err = p.node(e.Args[0], g)
@@ -181,8 +188,11 @@ func (p *planner) buckets(e *parser.Call, g grid) (operator, error) {
 
 func (p *planner) countValues(e *parser.AggregateExpr, g grid) (operator, error) {
 	label, ok := bare(e.Param).(*parser.StringLiteral)
-	if !ok || !model.UTF8Validation.IsValidLabelName(label.Val) {
-		return nil, notPlanned("count_values with a label that is not valid")
+	switch {
+	case !ok:
+		return nil, notPlanned("a label that is no literal")
+	case !model.UTF8Validation.IsValidLabelName(label.Val):
+		return refusal{err: fmt.Errorf("invalid label name %s", label)}, nil
 	}
 	o := &countValues{grid: g, label: label.Val}
 	if e.Without {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
@@ -88,7 +87,7 @@ func (p *planner) callOfLeaf(e *parser.Call, g grid) (*leaf, error) {
 		return p.mappedLeaf(e.Args[0], g, m)
 	}
 	f := functionOf(e.Func.Name)
-	if f == nil || len(e.Args) != f.args+1 {
+	if f == nil || len(e.Args) != f.args+1 || refusedRange(e) != nil {
 		return nil, nil
 	}
 	m, ok := e.Args[f.matrix].(*parser.MatrixSelector)
@@ -100,9 +99,7 @@ func (p *planner) callOfLeaf(e *parser.Call, g grid) (*leaf, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.widen(&w, vs, e.Func.Name); err != nil {
-		return nil, err
-	}
+	p.widen(&w, vs)
 	if w.fixed = vs.Timestamp != nil && g.steps > 1; w.fixed && f.edges {
 		return nil, notPlanned("%s of a fixed range at moving steps", e.Func.Name)
 	}
@@ -119,18 +116,13 @@ func (p *planner) callOfLeaf(e *parser.Call, g grid) (*leaf, error) {
 }
 
 // widen lets a function see samples around its range, for an anchored or smoothed selector.
-func (p *planner) widen(w *windows, vs *parser.VectorSelector, name string) error {
-	_, anchored := promql.AnchoredSafeFunctions[name]
-	_, smoothed := promql.SmoothedSafeFunctions[name]
+func (p *planner) widen(w *windows, vs *parser.VectorSelector) {
 	switch {
-	case vs.Anchored && !anchored, vs.Smoothed && !smoothed:
-		return notPlanned("an anchored or smoothed range of another function") // The library has the words.
 	case vs.Anchored:
 		w.earlier = p.lookback.Milliseconds()
 	case vs.Smoothed:
 		w.earlier, w.later = p.lookback.Milliseconds(), p.lookback.Milliseconds()
 	}
-	return nil
 }
 
 // inLibrary sets how the library would call the function.
@@ -165,7 +157,9 @@ func (p *planner) timestampOfLeaf(e *parser.Call, g grid) (*leaf, error) {
 	if vs.Timestamp != nil && vs.OriginalOffset != 0 {
 		return nil, notPlanned("timestamp of a selector with @ and offset")
 	}
-	l, err := p.selector(vs, g)
+	plain := *vs
+	plain.Smoothed = false // It makes no difference to the library either.
+	l, err := p.selector(&plain, g)
 	if l != nil {
 		l.stamps = true
 	}
@@ -173,12 +167,12 @@ func (p *planner) timestampOfLeaf(e *parser.Call, g grid) (*leaf, error) {
 }
 
 func (p *planner) selector(vs *parser.VectorSelector, g grid) (*leaf, error) {
-	if vs.Anchored || vs.Smoothed {
-		return nil, notPlanned("smoothed instants")
-	}
 	w, err := p.windows(vs, g, p.lookback)
 	if err != nil {
 		return nil, err
+	}
+	if vs.Smoothed {
+		w.smooth, w.later, w.argument = true, w.length, vs.PositionRange()
 	}
 	return p.read(&leaf{windows: w}, vs, true)
 }

@@ -1,6 +1,8 @@
 package rangeql
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"sort"
 
@@ -24,7 +26,8 @@ type ranking struct {
 	*grouping
 
 	parameter parameter
-	keepsSome bool // at some step
+	keepsSome bool  // at some step
+	refused   error // in the library's words
 	groups    []heaps
 	ranked    []rankedSeries
 	held      int
@@ -54,19 +57,19 @@ const entryBytes = 16
 // begin implements sink.
 func (r *ranking) begin(e *evaluation) (err error) {
 	if r.parameter, err = e.parameter(r.argument); err == nil {
-		r.keepsSome, err = r.check(e, r.parameter)
+		r.keepsSome, r.refused = r.check(e, r.parameter)
 	}
 	return err
 }
 
-// check reports false if nothing is kept at any step.
+// check reports false if nothing is kept at any step. Its error is in the library's words.
 func (r *ranking) check(e *evaluation, p parameter) (bool, error) {
 	if r.op == parser.LIMIT_RATIO {
 		if p.most == 0 && p.least == 0 {
 			return false, nil
 		}
 		if p.anyNaN {
-			return false, errParameter // The library has the words.
+			return false, errors.New("Ratio value is NaN") //nolint:staticcheck // as in the library
 		}
 		if p.most > 1 {
 			e.warn(annotations.NewInvalidRatioWarning(p.most, 1, r.position))
@@ -79,8 +82,13 @@ func (r *ranking) check(e *evaluation, p parameter) (bool, error) {
 	if p.most < 1 {
 		return false, nil
 	}
-	if p.anyNaN || p.least <= math.MinInt64 || p.most >= math.MaxInt64 {
-		return false, errParameter // The library has the words.
+	switch {
+	case p.anyNaN:
+		return false, errors.New("Parameter value is NaN") //nolint:staticcheck // as in the library
+	case p.least <= math.MinInt64:
+		return false, fmt.Errorf("Scalar value %v underflows int64", p.least) //nolint:staticcheck // as in the library
+	case p.most >= math.MaxInt64:
+		return false, fmt.Errorf("Scalar value %v overflows int64", p.most) //nolint:staticcheck // as in the library
 	}
 	return true, nil
 }
@@ -195,6 +203,9 @@ func (r *ranking) eval(e *evaluation) (*block, error) {
 	b := e.newBlock(r.grid)
 	if err := r.input.feed(e, r); err != nil {
 		return b, err
+	}
+	if r.refused != nil {
+		return b, r.refused
 	}
 	if err := e.ended(); err != nil {
 		return b, err

@@ -64,7 +64,10 @@ func (r *read) all(e *evaluation) error {
 	}
 	for _, l := range r.leaves {
 		// The library has the samples of a step in memory, beside those of the answer.
-		if err := e.peak(l.count.most); err != nil {
+		if err := e.peak(l.count.most + l.count.kept); err != nil {
+			return err
+		}
+		if err := e.hold(l.count.kept); err != nil {
 			return err
 		}
 		if err := l.finish(e); err != nil {

@@ -1,6 +1,7 @@
 package rangeql
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/grafana/regexp"
@@ -40,15 +41,36 @@ func (o relabel) eval(e *evaluation) (*block, error) {
 	if err := e.seal(b); err != nil {
 		return b, err
 	}
-	return b, e.join(b)
+	return b, e.joinOr(b, errSameLabels)
 }
 
-// replacement returns the value of label_replace, nil if the expression is not valid.
-func replacement(source, pattern, template string) func(ls labels.Labels) (string, bool) {
-	re, err := regexp.Compile("^(?s:" + pattern + ")$")
-	if err != nil {
-		return nil
+// refusedLabels returns the library's error of the arguments of label_replace or label_join, nil if
+// they are valid.
+func refusedLabels(function string, args []string) error {
+	valid := model.UTF8Validation.IsValidLabelName
+	if function == "label_replace" {
+		if _, err := regexp.Compile(wholeValue(args[3])); err != nil {
+			return fmt.Errorf("invalid regular expression in label_replace(): %s", args[3])
+		}
+	} else {
+		for _, source := range args[2:] {
+			if !valid(source) {
+				return fmt.Errorf("invalid source label name in label_join(): %s", source)
+			}
+		}
 	}
+	if !valid(args[0]) {
+		return fmt.Errorf("invalid destination label name in %s(): %s", function, args[0])
+	}
+	return nil
+}
+
+// wholeValue returns the expression that matches whole values.
+func wholeValue(pattern string) string { return "^(?s:" + pattern + ")$" }
+
+// replacement returns the value of label_replace. The pattern must be valid.
+func replacement(source, pattern, template string) func(ls labels.Labels) (string, bool) {
+	re := regexp.MustCompile(wholeValue(pattern))
 	var buffer []byte
 	known := map[string]string{} // results by the source's value
 	const most = 1024

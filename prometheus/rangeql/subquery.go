@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/util/annotations"
 )
@@ -54,7 +55,10 @@ func (o *subquery) eval(e *evaluation) (*block, error) {
 	if err := e.seal(b); err != nil {
 		return b, err
 	}
-	return b, e.distinct(in, b)
+	if e.delayed || !severalNames(in) {
+		return b, nil
+	}
+	return b, o.distinct(len(b.series), func(i int) labels.Labels { return b.series[i].labels })
 }
 
 // newWorker returns the worker of a lane.

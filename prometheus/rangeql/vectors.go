@@ -44,7 +44,7 @@ func (o vectors) eval(e *evaluation) (*block, error) {
 		pairs, plain = append(pairs, filled...), false
 	}
 	b.series = make([]series, len(pairs))
-	drops := o.asBool && !e.delayed || !o.op.IsComparisonOperator()
+	drops := o.asBool && !e.delayed || !o.op.IsComparisonOperator() && !o.trims()
 	builder := labels.NewBuilder(labels.EmptyLabels())
 	for i, p := range pairs {
 		b.series[i].labels = resultLabels(builder, p.many.labels, p.one.labels, o.matching, drops)
@@ -55,7 +55,7 @@ func (o vectors) eval(e *evaluation) (*block, error) {
 			return b, err
 		}
 	}
-	calculate := o.calculation()
+	calculate := o.calculation(e)
 	err = e.inParallel(b, len(pairs), len(pairs)*o.grid.steps, func(l *lane, i int) error {
 		s := &b.series[i]
 		from, many, one := common(pairs[i].many, pairs[i].one)
@@ -177,9 +177,20 @@ func (o vectors) pairs(many, one *block) (all []pair, plain bool, err error) {
 	return all, plain, nil
 }
 
+// trims reports whether the operator trims histograms.
+func (o vectors) trims() bool { return o.op == parser.TRIM_LOWER || o.op == parser.TRIM_UPPER }
+
 // calculation returns a function that sets values of consecutive steps.
-func (o vectors) calculation() func(values, l, r []float64) {
+func (o vectors) calculation(e *evaluation) func(values, l, r []float64) {
 	switch o.op {
+	case parser.TRIM_LOWER, parser.TRIM_UPPER: // of histograms alone
+		return func(values, l, r []float64) {
+			for i := range values {
+				if values[i] = absent; !isAbsent(l[i]) && !isAbsent(r[i]) {
+					elementwise{o.op, o.position}.incompatible(e, operand{}, operand{})
+				}
+			}
+		}
 	case parser.ADD:
 		return func(values, l, r []float64) {
 			l, r = l[:len(values)], r[:len(values)]

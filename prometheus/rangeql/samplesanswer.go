@@ -1,0 +1,181 @@
+package rangeql
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"sort"
+
+	"github.com/prometheus/prometheus/model/value"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// samplesAnswer is a query for the samples of a range, like up[5m] alone. It is no operator: its
+// answer has no steps.
+type samplesAnswer struct {
+	selector Selector
+	// start and end are those of the range: after start, not after end.
+	start, end         int64
+	anchored, smoothed bool
+
+	count sampleCount
+}
+
+// newSamplesAnswer returns the answer to a query for a range selector.
+func (p *planner) newSamplesAnswer(m *parser.MatrixSelector, g grid) (*samplesAnswer, error) {
+	vs := m.VectorSelector.(*parser.VectorSelector)
+	w, err := p.windows(vs, g, m.Range)
+	if err != nil {
+		return nil, err
+	}
+	a := &samplesAnswer{anchored: vs.Anchored, smoothed: vs.Smoothed}
+	a.start, a.end = w.window(0)
+	a.selector = Selector{Matchers: vs.LabelMatchers, Start: a.start + 1, End: a.end}
+	if a.anchored || a.smoothed {
+		a.selector.Start -= p.lookback.Milliseconds()
+	}
+	if a.smoothed {
+		a.selector.End += p.lookback.Milliseconds()
+	}
+	return a, nil
+}
+
+// read returns the samples.
+func (a *samplesAnswer) read(e *evaluation, memory *points) (parser.Value, error) {
+	columns, err := e.source.Columns(e.ctx, a.selector)
+	if err != nil {
+		return nil, expanding(err)
+	}
+	memory.account = e.account
+	answer := promql.Matrix{}
+	var workers []*samplesWorker
+	err = columns.Read(e.ctx, 0, func() ColumnWorker {
+		w := &samplesWorker{answer: a, evaluation: e, columns: columns, memory: memory, found: &answer}
+		workers = append(workers, w)
+		return w
+	})
+	switch {
+	case err == nil:
+	case slices.ContainsFunc(workers, func(w *samplesWorker) bool { return w.failed != nil && errors.Is(err, w.failed) }):
+		return nil, err
+	default:
+		if ended := e.ended(); ended != nil && errors.Is(err, e.ctx.Err()) {
+			return nil, ended
+		}
+		return nil, expanding(err)
+	}
+	sortByLabels(answer)
+	return answer, nil
+}
+
+// A samplesWorker copies the samples of parts.
+type samplesWorker struct {
+	answer     *samplesAnswer
+	evaluation *evaluation
+	columns    Columns
+	memory     *points
+	found      *promql.Matrix // by all workers
+
+	part   []Column
+	rows   []int
+	failed error
+}
+
+// Take keeps the columns until Commit.
+func (w *samplesWorker) Take(_ context.Context, part iter.Seq2[int, Column]) error {
+	w.part, w.rows = w.part[:0], w.rows[:0]
+	for i, c := range part {
+		w.part, w.rows = append(w.part, c), append(w.rows, i)
+	}
+	return nil
+}
+
+// Commit copies the samples.
+func (w *samplesWorker) Commit(ctx context.Context) error {
+	for k, c := range w.part {
+		if w.failed = w.series(w.rows[k], c); w.failed != nil {
+			return w.failed
+		}
+	}
+	w.failed = contextError(ctx)
+	return w.failed
+}
+
+func (w *samplesWorker) series(row int, c Column) error {
+	a := w.answer
+	s := promql.Series{Metric: w.columns.Labels(row)}
+	if len(c.Histograms) > 0 {
+		switch {
+		case a.anchored:
+			return errors.New("anchored modifier is not supported with histograms")
+		case a.smoothed:
+			return errors.New("smoothed modifier is not supported with histograms")
+		}
+	}
+	if err := w.evaluation.hold(len(c.Times)); err != nil {
+		return err
+	}
+	const ends = 2 // points that an extended range gets
+	floats, err := w.memory.take(len(c.Times) + ends)
+	if err != nil {
+		return err
+	}
+	for i, v := range c.Values {
+		if t := c.Times[i]; t >= a.selector.Start && t <= a.selector.End && !value.IsStaleNaN(v) {
+			floats = append(floats, promql.FPoint{T: t, F: v})
+		}
+	}
+	if a.anchored || a.smoothed {
+		floats = extended(floats, a.start, a.end, a.smoothed)
+	}
+	samples := len(floats)
+	for _, p := range c.Histograms {
+		if p.T >= a.selector.Start && p.T <= a.selector.End && !value.IsStaleNaN(p.H.Sum) {
+			s.Histograms = append(s.Histograms, p)
+			samples += histogramSamples(p.H)
+		}
+	}
+	if samples == 0 {
+		return nil
+	}
+	if len(floats) > 0 {
+		s.Floats = floats
+	}
+	a.count.add(sampleCount{total: int64(samples), read: int64(samples)})
+	*w.found = append(*w.found, s)
+	return w.evaluation.hold(samples - len(floats))
+}
+
+// extended returns the points of a range with one at each end, as the library's extendFloats does.
+func extended(points []promql.FPoint, start, end int64, smoothed bool) []promql.FPoint {
+	if len(points) == 0 {
+		return points
+	}
+	last := len(points) - 1
+	first := max(0, sort.Search(last, func(i int) bool { return points[i].T > start })-1)
+	if smoothed {
+		last = sort.Search(last, func(i int) bool { return points[i].T >= end })
+	}
+	if points[last].T <= start {
+		return nil
+	}
+	left, right := points[first].F, points[last].F
+	if smoothed && points[first].T < start {
+		left = interpolate(points[first], points[first+1], start)
+	}
+	if smoothed && last > 0 && points[last].T > end {
+		right = interpolate(points[last-1], points[last], end)
+	}
+	if points[first].T <= start {
+		first++
+	}
+	if points[last].T >= end {
+		last--
+	}
+	inside := slices.Clone(points[first:max(first, last+1)])
+	points = append(points[:0], promql.FPoint{T: start, F: left})
+	points = append(points, inside...)
+	return append(points, promql.FPoint{T: end, F: right})
+}

@@ -1,0 +1,128 @@
+package rangeql
+
+import (
+	"errors"
+	"sort"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/util/annotations"
+)
+
+// smoothed computes the values of a smoothed selector: at each step the sample of that time, else
+// what lies between the samples around it, else the newest sample. Its arithmetic is that of the
+// library's smoothSeries.
+func (e *evaluator) smoothed(q *evaluation, ls labels.Labels, c Column, out []float64) int {
+	fill(out, absent)
+	if e.statistics {
+		c.Histograms = e.withoutBuckets(c.Histograms)
+	}
+	if len(c.Histograms) > 0 {
+		e.hists = make([]*histogram.FloatHistogram, len(out))
+	}
+	e.pointsOf(c)
+	name, count, last := ls.Get(model.MetricNameLabel), 0, 0
+	for step := range out {
+		start, end := e.window(step)
+		floats, hists := floatsBetween(e.floats, start, end+e.later), histogramsBetween(e.histograms, start, end+e.later)
+		last = len(floats)
+		for _, p := range hists {
+			last += histogramSamples(p.H)
+		}
+		e.count.most = max(e.count.most, last)
+		switch {
+		case len(floats) > 0 && len(hists) > 0:
+			q.warn(annotations.NewMixedFloatsHistogramsWarning(name, e.argument))
+		case len(hists) > 0:
+			if h := e.smoothHistogram(q, name, hists, end); h != nil {
+				e.hists[step] = h
+				count += histogramSamples(h)
+			}
+		default:
+			if v, ok := smoothFloat(floats, end); ok {
+				out[step] = v
+				count++
+			}
+		}
+		if e.visited += last; e.visited > visitsPerLook {
+			if e.visited = 0; e.ended() {
+				return count // the result is not used
+			}
+		}
+	}
+	e.count.kept += last
+	return count
+}
+
+// smoothFloat returns the value at a time, false if no sample is old enough.
+func smoothFloat(points []promql.FPoint, at int64) (float64, bool) {
+	i := sort.Search(len(points), func(i int) bool { return points[i].T >= at })
+	switch {
+	case i < len(points) && points[i].T == at:
+		return points[i].F, true
+	case i == 0:
+		return 0, false
+	case i < len(points):
+		return interpolate(points[i-1], points[i], at), true
+	}
+	return points[i-1].F, true
+}
+
+// interpolate returns the value at a time between two points.
+func interpolate(before, after promql.FPoint, at int64) float64 {
+	return before.F + (after.F-before.F)*float64(at-before.T)/float64(after.T-before.T)
+}
+
+// smoothHistogram returns the histogram at a time, nil if there is none.
+func (e *evaluator) smoothHistogram(q *evaluation, name string, points []promql.HPoint, at int64) *histogram.FloatHistogram {
+	i := sort.Search(len(points), func(i int) bool { return points[i].T >= at })
+	switch {
+	case i < len(points) && points[i].T == at:
+		return points[i].H.Copy()
+	case i == 0:
+		return nil
+	case i == len(points):
+		h := points[i-1].H.Copy()
+		h.CounterResetHint = histogram.UnknownCounterReset
+		return h
+	}
+	before, after := points[i-1], points[i]
+	if before.H.UsesCustomBuckets() != after.H.UsesCustomBuckets() {
+		q.warn(annotations.NewMixedExponentialCustomHistogramsWarning(name, e.argument))
+		return nil
+	}
+	h, err := e.betweenHistograms(q, before, after, at)
+	if errors.Is(err, histogram.ErrHistogramsIncompatibleSchema) {
+		q.warn(annotations.NewMixedExponentialCustomHistogramsWarning(name, e.argument))
+	}
+	return h
+}
+
+// betweenHistograms returns the histogram at a time between two points. A counter that was reset
+// begins at zero.
+func (e *evaluator) betweenHistograms(q *evaluation, before, after promql.HPoint, at int64) (*histogram.FloatHistogram, error) {
+	fraction := float64(at-before.T) / float64(after.T-before.T)
+	counter := before.H.CounterResetHint != histogram.GaugeType || after.H.CounterResetHint != histogram.GaugeType
+	if counter && after.H.DetectReset(before.H) {
+		return after.H.Copy().Mul(fraction), nil
+	}
+	h := after.H.Copy()
+	_, _, reconciled, err := h.Sub(before.H)
+	if err != nil {
+		return nil, err
+	}
+	if reconciled {
+		q.warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(e.argument, annotations.HistogramSub))
+	}
+	h.Mul(fraction)
+	_, _, reconciled, err = h.Add(before.H)
+	if err != nil {
+		return nil, err
+	}
+	if reconciled {
+		q.warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(e.argument, annotations.HistogramAdd))
+	}
+	return h, nil
+}
