@@ -55,7 +55,7 @@ func TestPromQL(t *testing.T) {
 		t.Logf("%v queries were left to the library: %s", n, why)
 		left += n
 	}
-	if all := left + queriesBy(t, registry, "columns"); left > all/50 {
+	if all := left + queriesBy(t, registry, "columns"); left > all/100 {
 		t.Errorf("%v of %v queries were left to the library", left, all)
 	}
 }

@@ -44,6 +44,8 @@ type windows struct {
 	argument posrange.PositionRange
 	// stamps means that the value is the time of the sample.
 	stamps bool
+	// named means that the name of the metric is kept with the time of the sample.
+	named bool
 	// smooth means that the value lies between the samples around the step.
 	smooth bool
 	// statistics means that only count and sum of histograms matter.
@@ -70,7 +72,7 @@ type sink interface {
 
 // drops reports whether the name of the metric is dropped.
 func (l *leaf) drops() bool {
-	if l.stamps || l.function != nil && !l.function.keepsName {
+	if l.stamps && !l.named || l.function != nil && !l.function.keepsName {
 		return true
 	}
 	for _, m := range l.mappings {

@@ -57,6 +57,8 @@ func (n *node) counts() (total, read int64) {
 	switch o := n.operator.(type) {
 	case *leaf:
 		total, read = o.count.total, o.count.read
+	case *info:
+		total, read = o.count.total, o.count.read
 	case *subquery:
 		total = o.count.total
 	}

@@ -32,6 +32,8 @@ func (p *planner) call(e *parser.Call, g grid) (operator, error) {
 		return p.missing(e, g)
 	case "label_replace", "label_join":
 		return p.relabel(e, g)
+	case "info":
+		return p.info(e, g)
 	case "sort", "sort_desc", "sort_by_label", "sort_by_label_desc":
 		return p.sorting(e, g)
 	case "histogram_quantile", "histogram_quantiles", "histogram_fraction":
