@@ -99,7 +99,7 @@ func (w *columnWorker) Take(ctx context.Context, p storage.Part) error {
 	}
 	w.failed = w.ColumnWorker.Take(ctx, func(yield func(int, rangeql.Column) bool) {
 		for i, s := range p.Points {
-			c := rangeql.Column{Times: s.Times, Values: s.Values}
+			c := rangeql.Column{Times: s.Times, Values: s.Values, Distance: s.Distance}
 			if h := histograms[i]; len(h) > 0 {
 				c = withHistograms(c, h)
 			}

@@ -81,6 +81,19 @@ type testColumns struct {
 func (c *testColumns) Len() int                   { return len(c.series) }
 func (c *testColumns) Labels(i int) labels.Labels { return c.series[i].labels }
 
+// distanceOf returns the distance of even times, else 0.
+func distanceOf(times []int64) int64 {
+	for i := 2; i < len(times); i++ {
+		if times[i]-times[i-1] != times[1]-times[0] {
+			return 0
+		}
+	}
+	if len(times) < 2 {
+		return 0
+	}
+	return times[1] - times[0]
+}
+
 // Read gives each series as a part of its own, to two workers in turn.
 func (c *testColumns) Read(ctx context.Context, _ int, worker func() rangeql.ColumnWorker) error {
 	workers := []rangeql.ColumnWorker{worker(), worker()}
@@ -94,7 +107,11 @@ func (c *testColumns) Read(ctx context.Context, _ int, worker func() rangeql.Col
 		w := workers[i%2]
 		err := w.Take(ctx, func(yield func(int, rangeql.Column) bool) {
 			if len(s.times)+len(s.histograms) > 0 {
-				yield(i, rangeql.Column{Times: s.times, Values: s.values, Histograms: s.histograms})
+				column := rangeql.Column{Times: s.times, Values: s.values, Histograms: s.histograms}
+				if i%3 > 0 { // a store knows it of most series
+					column.Distance = distanceOf(s.times)
+				}
+				yield(i, column)
 			}
 		})
 		if err == nil {

@@ -60,7 +60,7 @@ func (e *evaluator) evaluate(q *evaluation, ls labels.Labels, c Column, out []fl
 	if e.function == nil {
 		return e.samples(c.Times, c.Values, out)
 	}
-	return e.ranges(c.Times, c.Values, out)
+	return e.ranges(c, out)
 }
 
 // window returns the times around the samples that count at a step: after start, not after end.
@@ -109,23 +109,52 @@ func advance(times []int64, i int, t int64) int {
 	return i + sort.Search(len(times)-i, func(j int) bool { return times[i+j] > t })
 }
 
-// look finds out whether samples have stale markers, are at even distances, and where values fall.
-func (e *evaluator) look(times []int64, values []float64) (stale bool) {
-	e.resets, e.distance = e.resets[:0], 0
+// look finds out whether samples have stale markers, and, if the function asks for these, where
+// values fall.
+func (e *evaluator) look(values []float64) (stale bool) {
+	e.resets = e.resets[:0]
 	if len(values) == 0 {
 		return false
 	}
-	before := values[0]
-	for i, v := range values {
-		if v < before {
+	if !e.function.resets {
+		return hasStale(values)
+	}
+	if value.IsStaleNaN(values[0]) {
+		return true
+	}
+	for i := nextFall(values, 1); i < len(values); i = nextFall(values, i+1) {
+		if values[i] < values[i-1] {
 			e.resets = append(e.resets, i)
+		} else if value.IsStaleNaN(values[i]) {
+			return true
 		}
+	}
+	return false
+}
+
+// nextFall returns the first index from i on, which is at least 1, of a value that is not as great as
+// the one before, or is NaN, or follows NaN; the number of values if there is none.
+func nextFall(values []float64, i int) int {
+	for i+4 <= len(values) {
+		v := values[i-1 : i+4 : i+4]
+		if !(v[1] >= v[0] && v[2] >= v[1] && v[3] >= v[2] && v[4] >= v[3]) {
+			break
+		}
+		i += 4
+	}
+	for i < len(values) && values[i] >= values[i-1] {
+		i++
+	}
+	return i
+}
+
+// hasStale reports whether one of the values is a stale marker.
+func hasStale(values []float64) bool {
+	for _, v := range values {
 		if v != v && value.IsStaleNaN(v) {
 			return true
 		}
-		before = v
 	}
-	e.distance = evenDistance(times)
 	return false
 }
 
@@ -156,10 +185,16 @@ func (e *evaluator) withoutStale(times []int64, values []float64) ([]int64, []fl
 }
 
 // ranges calls the function for each step that has samples in its range.
-func (e *evaluator) ranges(times []int64, values []float64, out []float64) int {
-	if e.look(times, values) {
+func (e *evaluator) ranges(c Column, out []float64) int {
+	times, values := c.Times, c.Values
+	e.distance = c.Distance
+	if e.look(values) {
 		times, values = e.withoutStale(times, values)
-		e.look(times, values)
+		e.look(values)
+		e.distance = 0
+	}
+	if e.distance == 0 {
+		e.distance = evenDistance(times)
 	}
 	e.span = span{width: e.seconds, regular: e.distance > 0, args: e.span.args[:0], scratch: e.span.scratch}
 	if e.distance > 0 && !e.fixed && e.grid.interval%e.distance == 0 {

@@ -44,6 +44,8 @@ type Columns interface {
 type Column struct {
 	Times  []int64 // milliseconds
 	Values []float64
+	// Distance is that between all neighbouring times, if it is known to be always the same; else 0.
+	Distance int64
 	// Histograms are in the order of time, and not at the same times as the values. They may be
 	// kept, but not changed.
 	Histograms []promql.HPoint

@@ -24,6 +24,16 @@ func (d *decoder) add(out *series.Points, base uint32, cells []kv.StoredCell) er
 	if d.q.Samples && d.addColumns(out, base, cells) {
 		return nil
 	}
+	before := len(out.Times)
+	if err := d.addContent(out, base, cells); err != nil {
+		return err
+	}
+	out.Space(before, 0)
+	return nil
+}
+
+// addContent appends what any row holds.
+func (d *decoder) addContent(out *series.Points, base uint32, cells []kv.StoredCell) error {
 	if err := d.content.LoadStored(cells, &d.coded); err != nil {
 		return err
 	}
@@ -44,13 +54,17 @@ func (d *decoder) add(out *series.Points, base uint32, cells []kv.StoredCell) er
 // a cell.
 func (d *decoder) addColumns(out *series.Points, base uint32, cells []kv.StoredCell) bool {
 	times, values, err := out.Times, out.Values, error(nil)
+	before, distance := len(times), int64(0)
+	var row series.Points
 	for i := range cells {
 		c := &cells[i]
+		n := len(times) - before
 		switch {
 		case c.Coded != nil:
-			times, values, err = d.coded.AppendColumns(times, values, c.Coded, base)
+			times, values, distance, err = d.coded.AppendColumns(times, values, c.Coded, base)
 		case schema.ClassifyCell(c.Qualifier) == schema.CellData:
 			times, values, err = schema.AppendColumns(times, values, c.Qualifier, c.Value, base)
+			distance = distanceOf(times[before+n:])
 		case schema.ClassifyCell(c.Qualifier) == schema.CellAges: // no instant stands twice, so ages do not matter
 		default:
 			return false
@@ -58,21 +72,30 @@ func (d *decoder) addColumns(out *series.Points, base uint32, cells []kv.StoredC
 		if err != nil {
 			return false
 		}
+		row.Times, row.Values = times[before:], values[len(out.Values):]
+		row.Space(n, distance)
 	}
-	row := times[len(out.Times):]
-	if !ascends(row) {
+	if row.Distance <= 0 && !ascends(row.Times) {
 		return false
 	}
-	first, end := 0, len(row)
-	if end > 0 && (row[0] < d.q.Start || row[end-1] > d.q.End) {
-		first, _ = slices.BinarySearch(row, d.q.Start)
-		end, _ = slices.BinarySearch(row, d.q.End+1)
-		end = max(end, first)
-		copy(row, row[first:end])
-		copy(values[len(out.Values):], values[len(out.Values)+first:len(out.Values)+end])
-	}
-	out.Times, out.Values = times[:len(out.Times)+end-first], values[:len(out.Values)+end-first]
+	n := columns{row.Times, row.Values}.keep(d.q.Start, d.q.End)
+	out.Times, out.Values = times[:before+n], values[:len(out.Values)+n]
+	out.Space(before, row.Distance)
 	return true
+}
+
+// keep moves the points from start to end to the front, and returns how many they are.
+func (c columns) keep(start, end int64) int {
+	n := len(c.times)
+	if n == 0 || c.times[0] >= start && c.times[n-1] <= end {
+		return n
+	}
+	from, _ := slices.BinarySearch(c.times, start)
+	to, _ := slices.BinarySearch(c.times, end+1)
+	n = max(to-from, 0)
+	copy(c.times, c.times[from:from+n])
+	copy(c.values, c.values[from:from+n])
+	return n
 }
 
 // ascends reports whether every time is later than the one before.

@@ -21,8 +21,10 @@ func join(p *series.Points, h *head.Points, n int, q *series.Query) {
 	}
 	if len(p.Objects) == 0 && len(h.Objects) == 0 && (n == 0 || n == len(h.Times) || h.Times[n-1] < h.Times[n]) {
 		p.Times, p.Values = h.Times, h.Values
+		p.Space(n, distanceOf(p.Times[n:]))
 		return
 	}
+	p.Distance = 0
 	p.Times, p.Values = h.Times[:n], h.Values[:n]
 	h.Times, h.Values = h.Times[n:], h.Values[n:]
 	objects := make([]series.Object, 0, len(h.Objects))
@@ -51,6 +53,20 @@ func join(p *series.Points, h *head.Points, n int, q *series.Query) {
 		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Kind, b.Kind), bytes.Compare(a.Data, b.Data))
 	})
 	p.Objects = objects
+}
+
+// distanceOf returns the distance between neighbouring times if it is always the same, else 0.
+func distanceOf(times []int64) int64 {
+	if len(times) < 2 {
+		return 0
+	}
+	distance := times[1] - times[0]
+	for i := 2; i < len(times); i++ {
+		if times[i]-times[i-1] != distance {
+			return 0
+		}
+	}
+	return distance
 }
 
 // instants are points and objects in the order of their times.

@@ -260,16 +260,12 @@ func (w *partReader) find(tags []byte, last int) (at int, found bool) {
 func (w *partReader) add(member int, base uint32, cells []kv.StoredCell) error {
 	p := w.points(member)
 	before, objects := p.Len(), len(p.Objects)
-	reserved, err := 0, error(nil)
-	switch {
-	case !w.q.Samples:
-	case p.Times == nil:
-		reserved, err = w.reserve(p, member, base, cells)
-	case cap(p.Times)-len(p.Times) < schema.RowSeconds:
-		err = w.claim(countPoints(cells) * sampleBytes) // may not have been reserved
-	}
-	if err != nil {
-		return err
+	reserved := 0
+	if w.q.Samples && (p.Times == nil || cap(p.Times)-len(p.Times) < countPoints(cells)) {
+		var err error
+		if reserved, err = w.reserve(p, member, base, cells); err != nil {
+			return err
+		}
 	}
 	if err := w.decoder.add(p, base, cells); err != nil {
 		key := w.o.Layout.AppendRowKey(nil, []byte(w.o.Index.TSUID(p.Ref.ID())), base)
@@ -287,23 +283,27 @@ func (w *partReader) add(member int, base uint32, cells []kv.StoredCell) error {
 	return nil
 }
 
-// reserve gives a series memory for the row at hand, as much for each that follows, and what the
-// head has.
+// reserve gives a series memory for the row at hand, as much as a whole row for each that follows, and
+// what the head has. Points that it has already move there.
 func (w *partReader) reserve(p *series.Points, member int, base uint32, cells []kv.StoredCell) (int, error) {
 	const (
 		ahead = 48      // hours; longer ranges have gaps
 		most  = 1 << 20 // points; what else comes makes room for itself
 	)
 	hours := min(int(w.last-base)/schema.RowSeconds+1, ahead)
-	n := countPoints(cells)
-	n = max(n, min(n*hours, most))
+	n, full := countPoints(cells), 0
+	for _, c := range cells {
+		full += schema.FullCount(c.Coded)
+	}
+	n = max(n, min(max(n, full)*hours, most)) + len(p.Times)
 	if len(w.taken) > 0 {
 		n += w.taken[member].Points()
 	}
 	if err := w.claim(n * sampleBytes); err != nil {
 		return 0, err
 	}
-	p.Times, p.Values = w.slots.take(n)
+	times, values := w.slots.take(n)
+	p.Times, p.Values = append(times, p.Times...), append(values, p.Values...)
 	return n, nil
 }
 

@@ -99,5 +99,28 @@ func ColumnCount(coded []byte) int {
 	return int(count)
 }
 
+// FullCount guesses how many points a row would have that is as dense as a column-coded cell, all
+// over its hour: a series may begin in the middle of one.
+func FullCount(coded []byte) int {
+	const (
+		most = 4   // times as many points as the cell has
+		few  = 256 // that any row may have
+	)
+	r := columnReader{rest: coded}
+	var d ColumnDecoder
+	n := d.begin(&r)
+	first := r.uvarint()
+	if r.bad {
+		return 0
+	}
+	if d.unit() == 1 {
+		first /= 1000
+	}
+	if first >= RowSeconds {
+		return n
+	}
+	return max(n, min(n*RowSeconds/int(RowSeconds-first), max(most*n, few)))
+}
+
 // DataCount guesses how many points a data cell has; it has no more.
 func DataCount(qualifier []byte) int { return len(qualifier) / 2 }

@@ -25,7 +25,7 @@ func (d *ColumnDecoder) AppendCell(qualifier, value, coded []byte) (q, v []byte,
 	if len(coded) > 0 && coded[0] == formNewTSMeta {
 		return parseMetaCell(qualifier, value, coded)
 	}
-	if err := d.decode(coded, true); err != nil {
+	if err := d.decode(coded); err != nil {
 		return qualifier, value, err
 	}
 	if err := d.allFlags(); err != nil {
@@ -38,30 +38,9 @@ func (d *ColumnDecoder) AppendCell(qualifier, value, coded []byte) (q, v []byte,
 	return q, append(d.appendValues(value), trailer), nil
 }
 
-// AppendColumns appends the times, in milliseconds since 1970 when base is the base time of the
-// row, and the values of a coded cell, in the order of the cell. An integer beyond 53 bits is
-// rounded.
-func (d *ColumnDecoder) AppendColumns(times []int64, values []float64, coded []byte, base uint32) ([]int64, []float64, error) {
-	if err := d.decode(coded, false); err != nil {
-		return times, values, err
-	}
-	n, unit, begin := len(d.offsets), d.unit(), int64(base)*1000
-	times = slices.Grow(times, n)
-	to := times[len(times) : len(times)+n]
-	for i, o := range d.offsets {
-		to[i] = begin + o*unit
-	}
-	if d.values == valuesBits {
-		return times[:len(times)+n], append(values, d.floats...), nil
-	}
-	values = slices.Grow(values, n)
-	scaleBack(values[len(values):len(values)+n], d.numbers, d.scale)
-	return times[:len(times)+n], values[:len(values)+n], nil
-}
-
 // AppendPoints appends the points of a coded cell, as DecodeData does those of the cell itself.
 func (d *ColumnDecoder) AppendPoints(dst []Point, coded []byte) ([]Point, error) {
-	if err := d.decode(coded, true); err != nil {
+	if err := d.decode(coded); err != nil {
 		return dst, err
 	}
 	if err := d.allFlags(); err != nil {
@@ -92,17 +71,30 @@ func (d *ColumnDecoder) countsMillis(i int, offset int64) bool {
 	return offset%1000 != 0 || form == formAllMillis || form == formFirstMillis && i == 0
 }
 
-// decode reads all columns; floats only if they are wanted.
-func (d *ColumnDecoder) decode(coded []byte, exact bool) error {
-	r := columnReader{rest: coded}
+// begin reads what a cell begins with, and returns the number of its points.
+func (d *ColumnDecoder) begin(r *columnReader) int {
 	d.form = r.byte()
 	d.rule = flagRule(d.form >> formRuleShift & formRuleMask)
 	d.values = valueForm(d.form >> formValShift & formValMask)
 	count := r.uvarint()
-	if r.bad || d.form&formReserved != 0 || d.rule >= flagRules || d.values >= valueForms || count < 2 || count > maxColumnPoints {
-		return fmt.Errorf("%w: %d bytes %X", errColumns, len(coded), clip(coded))
+	if d.form&formReserved != 0 || d.rule >= flagRules || d.values >= valueForms || count < 2 || count > maxColumnPoints {
+		r.bad = true
 	}
-	n := int(count)
+	return int(count)
+}
+
+// damaged is the error of a cell that cannot be read.
+func damaged(coded []byte) error {
+	return fmt.Errorf("%w: %d bytes %X", errColumns, len(coded), clip(coded))
+}
+
+// decode reads all columns.
+func (d *ColumnDecoder) decode(coded []byte) error {
+	r := columnReader{rest: coded}
+	n := d.begin(&r)
+	if r.bad {
+		return damaged(coded)
+	}
 	d.decodeTimes(&r, n)
 	switch d.rule {
 	case flagsSame:
@@ -111,36 +103,35 @@ func (d *ColumnDecoder) decode(coded []byte, exact bool) error {
 		d.flags = nibbles(sized(d.flags, n), r.take((n+1)/2))
 	}
 	if d.values == valuesBits {
-		d.decodeBits(&r, n)
+		d.floats = sized(d.floats, n)
+		bitsTo(d.floats, &r)
 	} else {
 		d.decodeNumbers(&r, n)
-		if exact && d.values == valuesDecimal && !r.bad {
+		if d.values == valuesDecimal && !r.bad {
 			d.floats = sized(d.floats, n)
 			scaleBack(d.floats, d.numbers, d.scale)
 		}
 	}
 	if r.bad || len(r.rest) > 0 {
-		return fmt.Errorf("%w: %d bytes %X", errColumns, len(coded), clip(coded))
+		return damaged(coded)
 	}
 	return nil
 }
 
-func (d *ColumnDecoder) decodeTimes(r *columnReader, n int) {
-	first := int64(r.uvarint())
-	limit := int64(msOffsetMask)
+// limit returns the greatest offset, in the unit of form.
+func (d *ColumnDecoder) limit() int64 {
 	if d.form&formTimeMask == formSeconds {
-		limit = maxSecondsOffset
+		return maxSecondsOffset
 	}
+	return msOffsetMask
+}
+
+func (d *ColumnDecoder) decodeTimes(r *columnReader, n int) {
+	first, limit := int64(r.uvarint()), d.limit()
 	d.offsets = sized(d.offsets, n)
 	if step, ok := r.constant(); ok {
-		o := first
-		for i := range d.offsets {
-			d.offsets[i] = o
-			o += step
-		}
-		// Even steps go one way, so the ends bound all; the step must not be so long that they
-		// wrap.
-		r.bad = r.bad || step > limit || step < -limit || uint64(d.offsets[0]) > uint64(limit) || uint64(d.offsets[n-1]) > uint64(limit)
+		r.bad = r.bad || !evenWithin(first, step, n, limit)
+		fillEven(d.offsets, first, step)
 		return
 	}
 	r.unpack(d.offsets[1:])
@@ -173,12 +164,19 @@ func nibbles(dst, from []byte) []byte {
 	return dst
 }
 
-func (d *ColumnDecoder) decodeNumbers(r *columnReader, n int) {
+// numbersHead reads the scale of numbers and their order.
+func (d *ColumnDecoder) numbersHead(r *columnReader, n int) (order int) {
 	head := r.byte()
-	d.scale = int(head & 0xF)
-	order := int(head >> 4)
+	d.scale, order = int(head&0xF), int(head>>4)
 	if order > maxOrder || order >= n || d.values == valuesInteger && d.scale != 0 {
 		r.bad = true
+	}
+	return order
+}
+
+func (d *ColumnDecoder) decodeNumbers(r *columnReader, n int) {
+	order := d.numbersHead(r, n)
+	if r.bad {
 		return
 	}
 	d.numbers = sized(d.numbers, n)
@@ -191,12 +189,12 @@ func (d *ColumnDecoder) decodeNumbers(r *columnReader, n int) {
 	}
 }
 
-func (d *ColumnDecoder) decodeBits(r *columnReader, n int) {
-	heads := r.take(n)
+// bitsTo sets floats of the bits that change from one to the next.
+func bitsTo(to []float64, r *columnReader) {
+	heads := r.take(len(to))
 	if r.bad {
 		return
 	}
-	d.floats = sized(d.floats, n)
 	before := uint64(0)
 	for i, h := range heads {
 		trailing, size := uint(h>>4), int(h&0xF)
@@ -214,7 +212,7 @@ func (d *ColumnDecoder) decodeBits(r *columnReader, n int) {
 			}
 		}
 		before ^= x << (8 * trailing)
-		d.floats[i] = math.Float64frombits(before)
+		to[i] = math.Float64frombits(before)
 	}
 }
 

@@ -258,12 +258,34 @@ func (r *columnReader) unpackBits(dst []int64, low int64, width int) {
 	}
 }
 
-// unpackWords reads numbers from a bit on.
+// unpackWords reads numbers from a bit on. Several numbers that fit come from one word.
 func unpackWords(dst []int64, from []byte, low int64, width, shift, bit uint) {
-	mask := uint64(1)<<(width&63) - 1
+	mask, times := uint64(1)<<(width&63)-1, uint64(1)<<(shift&63)
+	if width <= 14 {
+		for len(dst) >= 4 {
+			word := binary.LittleEndian.Uint64(from[bit>>3:]) >> (bit & 7)
+			dst[0] = low + int64(word&mask*times)
+			word >>= width & 63
+			dst[1] = low + int64(word&mask*times)
+			word >>= width & 63
+			dst[2] = low + int64(word&mask*times)
+			word >>= width & 63
+			dst[3] = low + int64(word&mask*times)
+			bit += 4 * width
+			dst = dst[4:]
+		}
+	}
+	for len(dst) >= 2 && width <= 28 {
+		word := binary.LittleEndian.Uint64(from[bit>>3:]) >> (bit & 7)
+		dst[0] = low + int64(word&mask*times)
+		word >>= width & 63
+		dst[1] = low + int64(word&mask*times)
+		bit += 2 * width
+		dst = dst[2:]
+	}
 	for i := range dst {
 		word := binary.LittleEndian.Uint64(from[bit>>3:])
-		dst[i] = low + int64(word>>(bit&7)&mask<<(shift&63))
+		dst[i] = low + int64(word>>(bit&7)&mask*times)
 		bit += width
 	}
 }

@@ -102,13 +102,16 @@ func checkColumns(t *testing.T, e *ColumnEncoder, d *ColumnDecoder, q, v []byte)
 		t.Fatalf("points of %X=%X: %v, want %v; %v", q, v, gotPoints[1:], points, err)
 	}
 	const base = 1_700_000_000
-	times, values, err := d.AppendColumns([]int64{1}, []float64{1}, coded, base)
+	times, values, distance, err := d.AppendColumns([]int64{1}, []float64{1}, coded, base)
 	if err != nil || len(times) != len(points)+1 || len(values) != len(times) {
 		t.Fatalf("columns of %X=%X: %v, %v, %v", q, v, times, values, err)
 	}
 	for i, p := range points {
 		if times[i+1] != base*1000+int64(p.Offset) || math.Float64bits(values[i+1]) != math.Float64bits(p.Float()) {
 			t.Fatalf("point %d of %X=%X: %d %v, want %v", i, q, v, times[i+1], values[i+1], p)
+		}
+		if i > 0 && distance != 0 && distance != times[i+1]-times[i] {
+			t.Fatalf("points %d of %X=%X: %d after the one before, want %d", i, q, v, times[i+1]-times[i], distance)
 		}
 	}
 	return coded
@@ -293,7 +296,7 @@ func TestDamagedColumns(t *testing.T) {
 		bad = append(bad, good[:n:n])
 	}
 	for _, b := range bad {
-		if times, values, err := d.AppendColumns(nil, nil, b, 0); !errors.Is(err, errColumns) {
+		if times, values, _, err := d.AppendColumns(nil, nil, b, 0); !errors.Is(err, errColumns) {
 			t.Errorf("%X: %v, %v, %v", b, times, values, err)
 		}
 		if q, v, err := d.AppendCell(nil, nil, b); !errors.Is(err, errColumns) || q != nil || v != nil {
@@ -319,7 +322,7 @@ func TestColumnsMakeNoGarbage(t *testing.T) {
 		for name, run := range map[string]func(){
 			"Append":        func() { buffer, _ = e.Append(buffer[:0], cell[0], cell[1]) },
 			"AppendCell":    func() { q, v, _ = d.AppendCell(q[:0], v[:0], coded) },
-			"AppendColumns": func() { times, values, _ = d.AppendColumns(times[:0], values[:0], coded, 0) },
+			"AppendColumns": func() { times, values, _, _ = d.AppendColumns(times[:0], values[:0], coded, 0) },
 		} {
 			if n := testing.AllocsPerRun(10, run); n != 0 {
 				t.Errorf("%s of %s: %v allocations", name, shape.name, n)
@@ -382,7 +385,7 @@ func FuzzColumnDecoder(f *testing.F) {
 			checkNoPoints(t, &d, coded) // FuzzMetaCell reads it
 			return
 		}
-		times, values, err := d.AppendColumns(nil, nil, slices.Clip(coded), 0)
+		times, values, _, err := d.AppendColumns(nil, nil, slices.Clip(coded), 0)
 		if err != nil && !errors.Is(err, errColumns) || len(times) != len(values) {
 			t.Fatalf("%d times and %d values, %v", len(times), len(values), err)
 		}
@@ -397,13 +400,22 @@ func FuzzColumnDecoder(f *testing.F) {
 		if err != nil || len(points) != len(times) {
 			t.Fatalf("%X reads as %X=%X: %v", coded, q, v, err)
 		}
+		for i, p := range points {
+			// The bytes of a value may say less than what is coded where others than Append made the cell.
+			if times[i] != int64(p.Offset) {
+				t.Fatalf("point %d of %X is at %d, want %d", i, coded, times[i], p.Offset)
+			}
+		}
+		if full := FullCount(coded); full < len(points) || full > max(4*len(points), 256) {
+			t.Fatalf("FullCount of %d points is %d", len(points), full)
+		}
 	})
 }
 
 // checkNoPoints: a document is refused in every way of reading points.
 func checkNoPoints(t *testing.T, d *ColumnDecoder, coded []byte) {
 	t.Helper()
-	if _, _, err := d.AppendColumns(nil, nil, coded, 0); !errors.Is(err, errColumns) {
+	if _, _, _, err := d.AppendColumns(nil, nil, coded, 0); !errors.Is(err, errColumns) {
 		t.Fatalf("AppendColumns reads the document %X: %v", coded, err)
 	}
 	if _, err := d.AppendPoints(nil, coded); !errors.Is(err, errColumns) {
@@ -430,7 +442,7 @@ func BenchmarkColumns(b *testing.B) {
 	for name, run := range map[string]func(i int){
 		"encode":  func(i int) { buffer, _ = e.Append(buffer[:0], cells[i][0], cells[i][1]) },
 		"cell":    func(i int) { q, v, _ = d.AppendCell(q[:0], v[:0], codeds[i]) },
-		"columns": func(i int) { times, values, _ = d.AppendColumns(times[:0], values[:0], codeds[i], 0) },
+		"columns": func(i int) { times, values, _, _ = d.AppendColumns(times[:0], values[:0], codeds[i], 0) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -57,6 +57,27 @@ type Points struct {
 	Times   []int64 // floats: milliseconds
 	Values  []float64
 	Objects []Object // ascending by Time, then Kind
+	// Distance is that between all neighbouring Times, if it is known to be always the same; else 0.
+	Distance int64
+}
+
+// Space sets Distance after points were appended to the first n, at such a distance from each other
+// (0: not known).
+func (p *Points) Space(n int, distance int64) {
+	added := len(p.Times) - n
+	switch {
+	case added == 0:
+	case n == 0 && added == 1:
+		p.Distance = 0
+	case n == 0:
+		p.Distance = distance
+	case n == 1 && added == 1:
+		p.Distance = p.Times[1] - p.Times[0]
+	case n == 1 && distance == p.Times[1]-p.Times[0]:
+		p.Distance = distance
+	case n == 1, p.Times[n]-p.Times[n-1] != p.Distance, added > 1 && distance != p.Distance:
+		p.Distance = 0
+	}
 }
 
 // Wants reports whether objects of a kind are asked for.

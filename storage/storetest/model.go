@@ -135,6 +135,9 @@ func (m *Model) add(n int, p storage.Points) error {
 		return fmt.Errorf("times of series %d are not sorted: %v", n, p.Times)
 	}
 	for i, time := range p.Times {
+		if p.Distance != 0 && i > 0 && time-p.Times[i-1] != p.Distance {
+			return fmt.Errorf("series %d has times at other distances than %d: %v", n, p.Distance, p.Times)
+		}
 		if _, ok := m.samples[n][time]; ok {
 			return fmt.Errorf("series %d has two samples at %d", n, time)
 		}
