@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/retry"
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
+	"github.com/tsdbridge/tsdbridge/storage/changes"
 	"github.com/tsdbridge/tsdbridge/storage/closed"
 	"github.com/tsdbridge/tsdbridge/storage/documents"
 	"github.com/tsdbridge/tsdbridge/storage/index"
@@ -34,6 +35,7 @@ type Store struct {
 	index    *index.Index
 	registry *catalog.Registry
 	days     *catalog.Days // nil: others write, and leave none
+	changes  *changes.Log  // nil: others write
 
 	catalog   *catalog.Catalog
 	documents *documents.Documents
@@ -80,6 +82,7 @@ func (s *Store) openCatalog() {
 	s.registry = catalog.NewRegistry(s.index, s.layout, o.Exclusive)
 	if o.Exclusive {
 		s.days = catalog.NewDays(s.db, o.Tables, s.index, s.registry)
+		s.changes = changes.New(s.metricOf)
 	}
 	s.uidUsage = catalog.NewUIDUsage(s.uids, s.layout, o.Tables.UID, o.Logger)
 	s.catalog = catalog.New(catalog.Options{
@@ -131,7 +134,7 @@ func (s *Store) openWriter() (err error) {
 	s.writer, err = write.New(write.Options{
 		DB: s.db, Tables: o.Tables, Layout: s.layout, Values: o.Values, Series: s.index, Registry: s.registry, Days: s.days,
 		Mode: o.Mode, LogUnacknowledged: o.LogUnacknowledged, Buffer: o.Buffer,
-		Retention: o.Retention, Now: o.Now, Logger: o.Logger,
+		Changes: s.changes, Retention: o.Retention, Now: o.Now, Logger: o.Logger,
 		Forget: func(ctx context.Context, ids []index.ID, since int64) error {
 			return s.registrar.Forget(ctx, ids, since)
 		},

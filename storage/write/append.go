@@ -43,6 +43,7 @@ func (w *Writer) append(ctx context.Context, b *series.Batch, throughLog bool) e
 		return err
 	}
 	defer w.deleter.leave()
+	defer w.o.Changes.Batch(b) // also after an error: some of it may be there
 	bound, free := b, (*series.Batch)(nil)
 	switch {
 	case w.buffer == nil:

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
+	"github.com/tsdbridge/tsdbridge/storage/changes"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log"
@@ -33,6 +34,7 @@ type deleter struct {
 	days     *catalog.Days
 	forget   func(ctx context.Context, ids []index.ID, until int64) error // see Options.Forget
 	revive   func(ctx context.Context, ids []index.ID) error              // see Options.Revive
+	changes  *changes.Log                                                 // see Options.Changes
 	logger   *slog.Logger
 	metrics  deletionMetrics
 
@@ -221,6 +223,7 @@ func (d *deleter) follow(j *job) {
 	for _, id := range j.IDs {
 		b.head.Delete(uint32(id), j.Start, j.End)
 	}
+	d.changes.Times(j.Start, j.End)
 	if b.mixed {
 		b.marks.noteIDs(j.IDs, b.numbers.index.Len(), b.log.End().Segment)
 	}
@@ -320,6 +323,7 @@ func (d *deleter) alone(change func() error) error {
 
 // clear deletes from the table, durably.
 func (d *deleter) clear(ctx context.Context, j *job, alone func(change func() error) error) error {
+	defer d.changes.Times(j.Start, j.End) // also after an error: some of it may be done
 	rows, broken, err := d.table.deleteRows(ctx, &j.Deletion, alone)
 	j.deleted.Rows += rows
 	if err != nil {

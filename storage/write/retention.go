@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/tsdbridge/tsdbridge/retry"
+	"github.com/tsdbridge/tsdbridge/storage/changes"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
@@ -44,6 +45,7 @@ type retention struct {
 	now     func() time.Time
 	logger  *slog.Logger
 	deleter kv.RangeDeleter
+	changes *changes.Log // see Options.Changes
 	metrics retentionMetrics
 }
 
@@ -65,7 +67,7 @@ func newRetention(o *Options) (*retention, error) {
 	}
 	return &retention{
 		db: o.DB, table: o.Tables.Data, layout: o.Layout, keep: o.Retention, now: o.Now, logger: o.Logger,
-		deleter: o.DB.Local, metrics: retentionMetrics{
+		deleter: o.DB.Local, changes: o.Changes, metrics: retentionMetrics{
 			passes:  counter("passes_total", "Passes over the data table that deleted all that was too old."),
 			errors:  counter("errors_total", "Passes that ended before they were complete."),
 			ranges:  counter("ranges_deleted_total", "Hours of a metric and salt bucket, or runs of them, that had rows and were deleted."),
@@ -107,6 +109,7 @@ func (r *retention) pass(ctx context.Context) error {
 	// The hour that holds this moment is younger in part, those before it are not.
 	base := schema.Base(min(before, series.MaxTime))
 	held, err := r.deleteBefore(ctx, base)
+	r.changes.Times(0, int64(base)*1000-1) // also after an error: some of it may be done
 	r.metrics.ranges.Add(float64(held))
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
+	"github.com/tsdbridge/tsdbridge/storage/changes"
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -40,6 +41,8 @@ type Options struct {
 	Follow func(ctx context.Context, ids []index.ID) error
 	// Revive registers series that were forgotten.
 	Revive func(ctx context.Context, ids []index.ID) error
+	// Changes is told of every change of points that can be read; nil: nobody asks.
+	Changes *changes.Log
 	// Retention is how long rows of points are kept, 0: for ever.
 	Retention  time.Duration
 	Now        func() time.Time
@@ -84,7 +87,7 @@ func New(o Options) (*Writer, error) {
 	}
 	w.o = o
 	w.deleter = &deleter{
-		db: o.DB, table: w.table, registry: o.Registry, days: o.Days, forget: o.Forget, revive: o.Revive, logger: o.Logger,
+		db: o.DB, table: w.table, registry: o.Registry, days: o.Days, forget: o.Forget, revive: o.Revive, changes: o.Changes, logger: o.Logger,
 	}
 	w.deleter.metrics = newDeletionMetrics(o.Registerer, func() float64 { return float64(w.deleter.count.Load()) })
 	if o.DB.Versioned != nil {
