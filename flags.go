@@ -219,6 +219,7 @@ func (p *parser) queryFlags() {
 	f("query.max-memory-bytes", "Memory that the answers to all queries may hold together. A query beyond it is refused (422, or 503 while others hold it). 0: a quarter of the memory of the machine or cgroup.").Default(bytesText(o.QueryMemory)).SetValue((*byteSize)(&o.QueryMemory))
 	f("query.lookback-delta", "Age of the oldest sample that a PromQL instant returns.").Default(o.Prometheus.Query.Lookback.String()).DurationVar(&o.Prometheus.Query.Lookback)
 	f("query.promql-engine", "What evaluates PromQL: columns (on all cores, the rest as prometheus) or prometheus (the engine of the Prometheus module). The answers are the same.").Default(o.Prometheus.Query.Engine).EnumVar(&o.Prometheus.Query.Engine, "columns", "prometheus")
+	f("query.cache-max-bytes", "Memory for the answers of PromQL range queries that are kept; 0: none are kept. A query that is asked again later evaluates only its new steps and those that changed points reach. It is part of --query.max-memory-bytes and gives way to queries. Nothing is kept where other processes write to the tables.").Default(bytesText(o.Prometheus.Query.CacheBytes)).SetValue((*byteSize)(&o.Prometheus.Query.CacheBytes))
 	f("query.promql-shadow", "Percentage of PromQL queries that both engines evaluate. Differences are logged, and counted in tsdbridge_queries_shadowed_total. Such a query takes as long as both.").Default("0").Float64Var(&o.Prometheus.Query.Shadow)
 }
 

@@ -29,6 +29,7 @@ type Budget struct {
 	limit   int64
 	used    atomic.Int64
 	refused atomic.Int64
+	free    atomic.Pointer[func(bytes int64) bool] // see OnShortage
 }
 
 // New returns a budget of limit bytes; 0 or less means no limit.
@@ -46,6 +47,16 @@ func (b *Budget) Refused() int64 { return b.refused.Load() }
 // Open returns an account for one query. Close must be called when the query's answer has been
 // sent.
 func (b *Budget) Open() *Account { return &Account{budget: b} }
+
+// OpenSpare returns an account for memory that nobody needs urgently, and that OnShortage gives
+// back. It may take a quarter of the
+// budget if nobody else needs it.
+func (b *Budget) OpenSpare() *Account { return &Account{budget: b, spare: true} }
+
+// OnShortage has free called when a query finds too little memory, with the bytes that it wants to
+// take. free gives back spare memory, about as much, and reports whether it had any; then the query
+// tries again. free must not wait for anybody who takes memory for a query.
+func (b *Budget) OnShortage(free func(bytes int64) bool) { b.free.Store(&free) }
 
 // small is how many bytes a query may hold and still take from what is kept for such queries: an
 // eighth of the budget. So short questions are answered while large answers hold all that they may,
@@ -83,6 +94,7 @@ func (b *Budget) take(n, held int64) bool {
 // counts nothing.
 type Account struct {
 	budget *Budget
+	spare  bool // see OpenSpare
 
 	mu     sync.Mutex // guards the rest
 	held   int64
@@ -102,7 +114,7 @@ func (a *Account) Take(n int64) error {
 	if a.closed {
 		return context.Canceled
 	}
-	if b.take(n, a.held) {
+	if a.take(n) {
 		a.held += n
 		return nil
 	}
@@ -112,6 +124,21 @@ func (a *Account) Take(n int64) error {
 	}
 	a.busy = true
 	return fmt.Errorf("%w (%d bytes)", ErrBusy, b.limit)
+}
+
+// take takes n bytes of the budget. It needs mu.
+func (a *Account) take(n int64) bool {
+	b := a.budget
+	if a.spare {
+		return (b.limit <= 0 || a.held+n <= b.limit/4) && b.take(n, a.held)
+	}
+	free := b.free.Load()
+	for !b.take(n, a.held) {
+		if free == nil || !(*free)(n) {
+			return false
+		}
+	}
+	return true
 }
 
 // Give gives n bytes back before the query ends. They must have been taken.

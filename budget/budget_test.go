@@ -67,6 +67,42 @@ func TestClosedAccount(t *testing.T) {
 	}
 }
 
+// A query takes what spare accounts hold; they take at most a quarter, and only what is free.
+func TestSpare(t *testing.T) {
+	b := New(1000)
+	spare, query := b.OpenSpare(), b.Open()
+	if err := spare.Take(251); err == nil {
+		t.Error("a spare account takes more than a quarter")
+	}
+	if err := spare.Take(250); err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	b.OnShortage(func(n int64) bool {
+		asked++
+		had := spare.Held()
+		spare.Give(min(n, 100))
+		return had > 0
+	})
+	if err := query.Take(700); err != nil || asked != 0 {
+		t.Errorf("Take(700) = %v, asked %d times", err, asked)
+	}
+	if err := query.Take(200); err != nil || spare.Held() != 50 {
+		t.Errorf("Take(200) = %v, %d bytes are spare", err, spare.Held())
+	}
+	if err := query.Take(200); !errors.Is(err, ErrTooLarge) || spare.Held() != 0 {
+		t.Errorf("Take(200) beyond the budget = %v, %d bytes are spare", err, spare.Held())
+	}
+	query.Close()
+	other := b.Open()
+	if err := other.Take(900); err != nil {
+		t.Fatal(err)
+	}
+	if err := spare.Take(101); err == nil {
+		t.Error("a spare account takes what is not free")
+	}
+}
+
 func TestWithoutLimit(t *testing.T) {
 	a := New(0).Open()
 	if err := a.Take(1 << 50); err != nil {

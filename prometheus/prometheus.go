@@ -55,6 +55,7 @@ type Store interface {
 	storage.Appender
 	storage.Querier
 	Plan(q storage.Query) ([]storage.Plan, error)
+	Read(from, to int64) (*storage.Reading, bool)
 }
 
 // Documents keeps the metadata of metrics.
@@ -120,6 +121,7 @@ func (o Options) readOptions(shown *queryable.Store) read.Options {
 func (o Options) queryOptions(shown *queryable.Store, running *query.Running) query.Options {
 	q := o.Query
 	q.Planner, q.Catalog, q.Metadata, q.Names, q.Queryable, q.Running = o.Store, o.Catalog, o.Documents, o.Names, shown, running.Add
+	q.Changes, q.Budget = o.Store, o.Budget
 	q.Origins, q.Flags, q.Started, q.Revision = o.Origins, o.Flags, o.Started, o.Revision
 	q.Logger, q.Registerer, q.Gatherer = o.Logger, o.Registerer, o.Gatherer
 	return q

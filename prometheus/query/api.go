@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/resultcache"
 )
 
 // Prefix is the path that the API is mounted under.
@@ -32,7 +33,7 @@ func New(o Options) *API {
 	newModuleAPI(o, gate).Register(router)
 	return &API{
 		o: o, gate: gate, lists: newAPITurns(o.Timeout), own: ownHandlers(o),
-		module: http.StripPrefix(Prefix, statsWhole(router)),
+		module: http.StripPrefix(Prefix, asAsked(router)),
 	}
 }
 
@@ -78,12 +79,15 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request) {
 	a.module.ServeHTTP(w, r)
 }
 
-// statsWhole leaves queries that ask for statistics to Prometheus' engine, which is the one that
-// counts.
-func statsWhole(next http.Handler) http.Handler {
+// asAsked leaves queries that ask for statistics to Prometheus' engine, which is the one that counts,
+// and evaluates those as a whole that want nothing that is kept.
+func asAsked(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.FormValue("stats") != "" {
-			r = r.WithContext(rangeql.WithStats(r.Context()))
+			r = r.WithContext(resultcache.Without(rangeql.WithStats(r.Context())))
+		}
+		if r.FormValue("nocache") == "1" {
+			r = r.WithContext(resultcache.Without(r.Context()))
 		}
 		next.ServeHTTP(w, r)
 	})

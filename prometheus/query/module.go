@@ -17,6 +17,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/resultcache"
 )
 
 // promVersion is the version of Prometheus whose API is served. Grafana chooses its requests by it.
@@ -50,16 +51,30 @@ func newEngine(o Options, gate *queryGate, p parser.Parser, f features.Collector
 		Off:      o.Engine == EnginePrometheus,
 		Shadow:   o.Shadow,
 		Logger:   o.Logger,
-		NoMemory: func(ctx context.Context, err error) error { return reply.QueryError(ctx, "evaluate", err) },
+		NoMemory: outOfMemory,
 	})
 }
+
+// withCache keeps the answers of an engine, unless they are not to be kept.
+func withCache(engine promql.QueryEngine, o Options, p parser.Parser) promql.QueryEngine {
+	if o.CacheBytes == 0 || o.Changes == nil {
+		return engine
+	}
+	return resultcache.New(resultcache.Options{
+		Engine: engine, Parser: p, Store: o.Changes, MaxBytes: o.CacheBytes, Budget: o.Budget,
+		Lookback: o.Lookback, DefaultStep: defaultStep, MetricName: o.Names.FromMetric,
+		NoMemory: outOfMemory, Now: time.Now, Registerer: o.Registerer,
+	})
+}
+
+func outOfMemory(ctx context.Context, err error) error { return reply.QueryError(ctx, "evaluate", err) }
 
 // newModuleAPI makes the API of the Prometheus module.
 func newModuleAPI(o Options, gate *queryGate) *v1.API {
 	registry := features.NewRegistry()
 	promParser := parser.NewParser(parser.Options{ExperimentalDurationExpr: true})
 	api := v1.NewAPI(
-		newEngine(o, gate, promParser, registry),
+		withCache(newEngine(o, gate, promParser, registry), o, promParser),
 		o.Queryable,
 		nil, nil, // appenders: the module does not write here
 		o.Queryable,

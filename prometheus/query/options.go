@@ -10,7 +10,9 @@ import (
 	"github.com/grafana/regexp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
+	"github.com/tsdbridge/tsdbridge/prometheus/resultcache"
 )
 
 // Options are the limits and the parts of the query API. DefaultOptions sets the limits; the parts
@@ -31,6 +33,13 @@ type Options struct {
 	// well, to compare the answers.
 	Shadow float64
 
+	// CacheBytes is --query.cache-max-bytes: the memory for answers of range queries that are kept;
+	// 0: none are.
+	CacheBytes int64
+
+	// Changes tells which points change; Budget is the memory of all queries.
+	Changes resultcache.Store
+	Budget  *budget.Budget
 	// Queryable shows a store under Names.
 	Queryable *queryable.Store
 	Names     queryable.Names
@@ -65,7 +74,7 @@ const (
 
 // DefaultOptions returns the limits without any flag.
 func DefaultOptions() Options {
-	return Options{Timeout: 2 * time.Minute, Samples: 50_000_000, Concurrency: 20, Lookback: 5 * time.Minute, Engine: EngineColumns}
+	return Options{Timeout: 2 * time.Minute, Samples: 50_000_000, Concurrency: 20, Lookback: 5 * time.Minute, Engine: EngineColumns, CacheBytes: 128 << 20}
 }
 
 // Validate names the flag that cannot work.
@@ -88,6 +97,9 @@ func (o Options) Validate() error {
 	}
 	if !(o.Shadow >= 0 && o.Shadow <= 100) {
 		return errors.New("--query.promql-shadow must be between 0 and 100")
+	}
+	if o.CacheBytes < 0 {
+		return errors.New("--query.cache-max-bytes must not be below 0")
 	}
 	return nil
 }

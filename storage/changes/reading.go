@@ -43,6 +43,9 @@ func (r *Reading) changed() (all int64, metrics map[string]int64) {
 	l := r.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if _, open := l.readings[r]; !open {
+		return r.from, nil
+	}
 	all, metrics = l.all.since(r.moment), map[string]int64{}
 	for uid, m := range l.metrics {
 		if t := m.since(r.moment); t < all {

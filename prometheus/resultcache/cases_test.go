@@ -1,0 +1,186 @@
+package resultcache_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/resultcache"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/storetest"
+)
+
+func emptyTwins(t *testing.T) *twins {
+	var now atomic.Int64
+	now.Store(begin)
+	return newTwins(t, rand.New(rand.NewPCG(1, 1)), &now, storetest.Start(t, kv.NewMem(storetest.Tables()...)).Store)
+}
+
+// put appends samples of a series, a value each 15 s from one second after begin to another.
+func (w *twins) put(series string, from, to int64, v float64) {
+	w.t.Helper()
+	name, instance, _ := strings.Cut(series, " ")
+	ls := labels.FromStrings("__name__", name, "instance", instance, "job", "demo")
+	b := &storage.Batch{}
+	for i := range w.series {
+		if labels.Equal(w.series[i], ls) {
+			for t := from; t < to; t += 15 {
+				b.Add(w.refs[i], begin+t*1000, v)
+			}
+		}
+	}
+	if len(b.Refs) == 0 {
+		w.t.Fatalf("no series %s", series)
+	}
+	w.send(b)
+}
+
+// both asks both engines for steps of a minute, in seconds after begin, and returns the answer.
+func (w *twins) both(text string, from, to int64) string {
+	w.t.Helper()
+	q := &request{text: text, step: 60, start: begin/1000 + from, end: begin/1000 + to}
+	got, want := w.run(w.cached, q), w.run(w.plain, q)
+	if got != want {
+		w.t.Errorf("%s from %d to %d: the answer is\n%s\nwithout what was kept\n%s", text, from, to, got, want)
+	}
+	return got
+}
+
+// TestWarningsOfGoneSteps: an answer has no warning of a step that is not asked for any more.
+func TestWarningsOfGoneSteps(t *testing.T) {
+	const text = `rate(temperature[2m])`
+	for _, to := range []int64{1800, 2400} { // of what is kept alone, and with new steps
+		w := emptyTwins(t)
+		w.put("temperature a", 0, 300, 1)
+		if got := w.both(text, 0, 1800); !strings.Contains(got, "might not be a counter") {
+			t.Fatalf("no warning: %s", got)
+		}
+		w.both(text, 0, 1800)
+		if got := w.both(text, 900, to); strings.Contains(got, "counter") {
+			t.Errorf("to %d: a warning of nothing: %s", to, got)
+		}
+	}
+}
+
+// TestWarningsOfKeptSteps: an answer has the warnings of the steps that are not evaluated again.
+func TestWarningsOfKeptSteps(t *testing.T) {
+	w := emptyTwins(t)
+	w.put("temperature a", 0, 300, 1)
+	for _, to := range []int64{1800, 1800, 2400} {
+		if got := w.both(`rate(temperature[2m])`, 0, to); !strings.Contains(got, "might not be a counter") {
+			t.Errorf("to %d: no warning: %s", to, got)
+		}
+	}
+}
+
+// TestEqualLabels: what the engine refuses because series of different steps get equal labels is
+// refused although some of the steps are kept.
+func TestEqualLabels(t *testing.T) {
+	w := emptyTwins(t)
+	w.put("temperature a", 0, 300, 1)
+	const text = `max_over_time({__name__=~"temperature|limit"}[2m])`
+	w.both(text, 0, 1200)
+	w.put("limit a", 1300, 1800, 1)
+	if got := w.both(text, 0, 1800); !strings.Contains(got, "same labelset") {
+		t.Errorf("answered: %s", got)
+	}
+}
+
+// TestBesideWriter: a correction shows as soon as it is acknowledged, also to a query that follows
+// one that was evaluated while it was written.
+func TestBesideWriter(t *testing.T) {
+	w := emptyTwins(t)
+	w.put("limit a", 0, 600, 0)
+	const corrections = 3000
+	var acknowledged, seen atomic.Int64
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for v := int64(1); v <= corrections; v++ {
+			b := &storage.Batch{}
+			b.Add(w.refs[8], begin+300_000, float64(v)) // limit a
+			if err := w.store.Append(t.Context(), b); err != nil {
+				t.Error(err)
+			}
+			acknowledged.Store(v)
+			for seen.Load() < v && !t.Failed() {
+				runtime.Gosched()
+			}
+		}
+	})
+	q := &request{text: `max_over_time(limit{instance="a"}[10m])`, step: 60, start: begin / 1000, end: begin/1000 + 600}
+	for known := int64(0); known < corrections && !t.Failed(); {
+		known = acknowledged.Load()
+		if got := w.last(w.cached, q); got < float64(known) {
+			t.Errorf("the answer has %v, and %d was acknowledged", got, known)
+		}
+		seen.Store(known)
+	}
+	writing.Wait()
+}
+
+// last returns the last value of an answer of one series.
+func (w *twins) last(e promql.QueryEngine, q *request) float64 {
+	w.t.Helper()
+	query, err := e.NewRangeQuery(w.t.Context(), w.shown, nil, q.text, time.Unix(q.start, 0), time.Unix(q.end, 0), time.Duration(q.step)*time.Second)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer query.Close()
+	m, err := query.Exec(w.t.Context()).Matrix()
+	if err != nil || len(m) != 1 {
+		w.t.Fatalf("%d series: %v", len(m), err)
+	}
+	return m[0].Floats[len(m[0].Floats)-1].F
+}
+
+// TestGivesWay: what is kept gives way to a query that needs the memory, and to newer answers.
+func TestGivesWay(t *testing.T) {
+	w := emptyTwins(t)
+	w.put("limit a", 0, 600, 1)
+	empty := w.budget.Used()
+	for i := range int64(2000) {
+		w.both(`limit * `+strings.Repeat("1", int(1+i/300))+strings.Repeat("0", int(i%300)), 0, 600)
+	}
+	kept := w.budget.Used() - empty
+	if kept < 1<<19 || kept > 1<<20 {
+		t.Errorf("%d bytes are kept, the limit is %d", kept, 1<<20)
+	}
+	a := w.budget.Open()
+	if err := a.Take(7<<20 - 1000); err != nil {
+		t.Errorf("a query finds no memory: %v", err)
+	}
+	a.Close()
+	if left := w.budget.Used(); left >= kept {
+		t.Errorf("%d bytes are kept beside a query that needed them", left)
+	}
+}
+
+// TestWithout: a query that wants nothing kept is evaluated as a whole.
+func TestWithout(t *testing.T) {
+	w := emptyTwins(t)
+	w.put("limit a", 0, 600, 1)
+	ctx := resultcache.Without(context.Background())
+	for range 2 {
+		query, err := w.cached.NewRangeQuery(ctx, w.shown, nil, `limit`, time.UnixMilli(begin), time.UnixMilli(begin+600_000), time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, err := query.Exec(budget.With(ctx, nil)).Matrix(); err != nil || len(m) != 1 {
+			t.Errorf("%v, %v", m, err)
+		}
+		query.Close()
+	}
+	if w.budget.Used() != 0 {
+		t.Errorf("%d bytes are kept", w.budget.Used())
+	}
+}

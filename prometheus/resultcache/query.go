@@ -1,0 +1,136 @@
+package resultcache
+
+import (
+	"context"
+	"math"
+
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/util/annotations"
+	"github.com/prometheus/prometheus/util/stats"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+)
+
+// query is a range query whose answer is kept. It embeds the query of the whole range.
+type query struct {
+	promql.Query
+	engine *Engine
+	shape  shape
+	key    key
+	grid   grid
+	// between returns the query of some of the steps.
+	between func(ctx context.Context, from, to int64) (promql.Query, error)
+
+	rest promql.Query // of the steps that were not kept, if some were
+}
+
+// Exec runs the query.
+func (q *query) Exec(ctx context.Context) *promql.Result {
+	reading, ok := q.engine.o.Store.Read(q.grid.first-q.shape.oldest, q.grid.last-q.shape.newest)
+	if !ok {
+		return q.Query.Exec(ctx)
+	}
+	a, result := q.answer(ctx)
+	if a == nil || !q.engine.entries.put(&entry{key: q.key, answer: a, reading: reading}) {
+		reading.End()
+	}
+	return result
+}
+
+// answer returns the result, and what to keep of it; nil: nothing, or what is kept already.
+func (q *query) answer(ctx context.Context) (*answer, *promql.Result) {
+	if known := q.engine.entries.get(q.key); known != nil && known.grid.first <= q.grid.first {
+		if from := q.firstNew(ctx, known); from > q.grid.first {
+			if a, result := q.extend(ctx, known.answer, from); result != nil {
+				return a, result
+			}
+		}
+	}
+	q.engine.metrics.count("new")
+	result := q.Query.Exec(ctx)
+	return newAnswer(q.grid, result), result
+}
+
+// firstNew returns the first step that must be evaluated: one after those that are kept, or the
+// first that changed points reach.
+func (q *query) firstNew(ctx context.Context, known *entry) int64 {
+	next := known.grid.last + q.grid.step
+	changed := known.reading.Changed(ctx, func(metric string) bool {
+		return q.shape.wants(q.engine.o.MetricName(metric))
+	})
+	if changed == math.MaxInt64 {
+		return next
+	}
+	return min(next, q.grid.atLeast(changed+q.shape.newest))
+}
+
+// extend evaluates the steps from a step on, and takes those before it from what is known. It
+// returns no result if the two do not tell what the whole would.
+func (q *query) extend(ctx context.Context, known *answer, from int64) (*answer, *promql.Result) {
+	if from > q.grid.last {
+		if len(known.warnings) > 0 && known.grid != q.grid {
+			return nil, nil // they may be of a step that was not asked for
+		}
+		q.engine.metrics.count("kept")
+		return nil, q.result(ctx, known.between(q.grid), known.warnings)
+	}
+	rest, err := q.between(ctx, from, q.grid.last)
+	if err != nil {
+		return nil, &promql.Result{Err: err}
+	}
+	q.rest = rest
+	result := rest.Exec(ctx)
+	if result.Err != nil {
+		return nil, result
+	}
+	end := newAnswer(grid{from, q.grid.last, q.grid.step}, result)
+	if end == nil || !includes(result.Warnings, known.warnings) {
+		return nil, nil
+	}
+	q.engine.metrics.count("extended")
+	whole := known.between(grid{q.grid.first, from - q.grid.step, q.grid.step}).join(end)
+	return whole, q.result(ctx, whole, result.Warnings)
+}
+
+// includes reports whether all of some annotations are among others.
+func includes(all, some annotations.Annotations) bool {
+	for text := range some {
+		if _, ok := all[text]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// result converts an answer into what the engine's caller gets.
+func (q *query) result(ctx context.Context, a *answer, warnings annotations.Annotations) *promql.Result {
+	m, err := a.matrix(budget.From(ctx))
+	if err != nil {
+		return &promql.Result{Err: q.engine.o.NoMemory(ctx, err)}
+	}
+	return &promql.Result{Value: m, Warnings: warnings}
+}
+
+// Stats returns the statistics of what was evaluated.
+func (q *query) Stats() *stats.Statistics {
+	if q.rest != nil {
+		return q.rest.Stats()
+	}
+	return q.Query.Stats()
+}
+
+// Cancel ends the evaluation.
+func (q *query) Cancel() {
+	q.Query.Cancel()
+	if q.rest != nil {
+		q.rest.Cancel()
+	}
+}
+
+// Close takes back the memory of the answer.
+func (q *query) Close() {
+	q.Query.Close()
+	if q.rest != nil {
+		q.rest.Close()
+	}
+}
