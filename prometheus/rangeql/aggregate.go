@@ -106,12 +106,27 @@ func (g *group) add(op parser.ItemType, cells []cell, s *series) {
 	case parser.SUM:
 		for i, v := range s.values {
 			c := &cells[i]
-			switch {
+			switch sum, rest := plus(c.value, c.c, v); {
+			case c.count != 0 && isFinite(sum):
+				c.value, c.c = sum, rest
 			case v != v && isAbsent(v):
 			case c.count == 0:
 				c.count, c.value = 1, v
 			default:
 				c.value, c.c = kahansum.Inc(v, c.value, c.c)
+			}
+		}
+	case parser.AVG:
+		for i, v := range s.values {
+			c := &cells[i]
+			switch sum, rest := plus(c.value, c.c, v); {
+			case c.count != 0 && g.means == nil && isFinite(sum):
+				c.count, c.value, c.c = c.count+1, sum, rest
+			case v != v && isAbsent(v):
+			case c.count == 0:
+				c.begin(op, v)
+			default:
+				g.addMean(c, s.from+i, v)
 			}
 		}
 	case parser.COUNT, parser.GROUP:
@@ -122,13 +137,12 @@ func (g *group) add(op parser.ItemType, cells []cell, s *series) {
 		}
 	default:
 		for i, v := range s.values {
-			if isAbsent(v) {
-				continue
-			}
-			if c := &cells[i]; c.count == 0 {
+			switch c := &cells[i]; {
+			case v != v && isAbsent(v):
+			case c.count == 0:
 				c.begin(op, v)
-			} else {
-				g.continueAt(op, s.from+i, c, v)
+			default:
+				c.next(op, v)
 			}
 		}
 	}
@@ -145,11 +159,9 @@ func (c *cell) begin(op parser.ItemType, v float64) {
 	}
 }
 
-// continueAt takes a further value of a step.
-func (g *group) continueAt(op parser.ItemType, step int, c *cell, v float64) {
+// next takes a further value of a step.
+func (c *cell) next(op parser.ItemType, v float64) {
 	switch op {
-	case parser.AVG:
-		g.addMean(c, step, v)
 	case parser.MAX:
 		if c.value < v || math.IsNaN(c.value) {
 			c.value = v

@@ -261,9 +261,14 @@ func (e *evaluator) at(step int, times []int64, values []float64, p *place) (flo
 }
 
 // sees counts the samples of a step, and those that no step had before.
-func (e *evaluator) sees(samples, fresh int) {
-	e.count.total += int64(samples)
-	e.count.read += int64(fresh)
-	e.count.most = max(e.count.most, samples)
-	e.visited += samples
+func (e *evaluator) sees(samples, fresh int) { e.seesSteps(1, samples, fresh) }
+
+// seesSteps counts those of n steps.
+func (e *evaluator) seesSteps(n, samples, fresh int) {
+	e.count.total += int64(n * samples)
+	e.count.read += int64(n * fresh)
+	e.visited += n * samples
+	if n > 0 {
+		e.count.most = max(e.count.most, samples)
+	}
 }

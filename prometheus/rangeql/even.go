@@ -25,6 +25,18 @@ func (w even) at(step int) (first, next int) {
 	return w.first + step*w.stride, w.next + step*w.stride
 }
 
+// inside returns how many of the next steps, at most, have ranges that are within n samples.
+func (w even) inside(step, most, n int) int {
+	first, next := w.at(step)
+	switch {
+	case first < 0 || next > n:
+		return 0
+	case most < 2: // the stride of a single step may be 0
+		return most
+	}
+	return min(most, (n-next)/w.stride+1)
+}
+
 // place returns where the range of a step is among n samples.
 func (w even) place(step, n int) place {
 	first, next := w.at(step)

@@ -6,16 +6,13 @@ func (e *evaluator) evenRise(times []int64, values []float64, out []float64) int
 	w := e.even(times)
 	found, factor := 0, 0.0
 	s := &e.span
-	for step := range out {
-		first, next := w.at(step)
-		if first >= 0 && next <= len(values) && w.size > 1 && s.stretch.samples == w.size {
-			rise := values[next-1] - values[first]
-			// A greater value before than the rise since needs no look at zero.
-			if values[first] >= rise && s.stretch.toStart <= s.stretch.length {
-				out[step] = rise * factor
-				e.sees(w.size, min(w.size, w.stride))
-				found++
-				continue
+	for step := 0; step < len(out); step++ {
+		if w.size > 1 && s.stretch.samples == w.size && s.stretch.toStart <= s.stretch.length {
+			n := w.inside(step, len(out)-step, len(values))
+			n = e.stretched(values, w, factor, out[step:step+n], step)
+			found += n
+			if step += n; step == len(out) {
+				break
 			}
 		}
 		p := w.place(step, len(values))
@@ -34,4 +31,22 @@ func (e *evaluator) evenRise(times []int64, values []float64, out []float64) int
 		}
 	}
 	return found
+}
+
+// stretched sets the results of steps whose ranges are within the samples, as long as the value
+// before is greater than the rise since, which needs no look at zero. It returns how many it set.
+func (e *evaluator) stretched(values []float64, w even, factor float64, out []float64, step int) int {
+	first, next := w.at(step)
+	n := 0
+	for ; n < len(out); n++ {
+		before := values[first]
+		rise := values[next-1] - before
+		if !(before >= rise) {
+			break
+		}
+		out[n] = rise * factor
+		first, next = first+w.stride, next+w.stride
+	}
+	e.seesSteps(n, w.size, min(w.size, w.stride))
+	return n
 }

@@ -25,7 +25,9 @@ func plus(sum, c, v float64) (newSum, newC float64) {
 }
 
 // isFinite reports whether no infinity or NaN was added.
-func (s compensated) isFinite() bool { return math.Abs(s.sum) <= math.MaxFloat64 }
+func (s compensated) isFinite() bool { return isFinite(s.sum) }
+
+func isFinite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }
 
 // sumOf returns the compensated sum of values after a first one.
 func sumOf(first compensated, values []float64) compensated {

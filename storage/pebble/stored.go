@@ -34,7 +34,7 @@ func (e *Engine) getStored(ctx context.Context, table, family string, keys [][]b
 		return err
 	}
 	defer e.leave()
-	s := seeker{id: id, near: near}
+	s := seeker{id: id, near: near, luck: mostLuck / 2}
 	if s.it, err = e.db().NewIter(s.options()); err != nil {
 		return err
 	}
@@ -69,8 +69,16 @@ func (e *Engine) getStored(ctx context.Context, table, family string, keys [][]b
 // seek costs.
 const maxStride = 16
 
-// seeker finds keys that ascend: each by a seek, or, where they are near to each other, by going on
-// from the last.
+const (
+	// mostLuck is how many hits of a seeker count.
+	mostLuck = 8
+	// badLuck is for how many hits a miss counts: a hit saves about half of a seek, and a miss costs
+	// one step more than a seek.
+	badLuck = 2
+)
+
+// seeker finds keys that ascend: each by a seek, or by going on from the last, where they are said to
+// be near to each other, or turn out to be neighbours.
 type seeker struct {
 	it     *pebble.Iterator
 	id     byte
@@ -78,6 +86,7 @@ type seeker struct {
 	placed bool   // the iterator has a position
 	target []byte // with id
 	missed int    // rows that were passed
+	luck   int    // how often the next row was the target; below 0 it is not tried again
 }
 
 func (s *seeker) options() *pebble.IterOptions {
@@ -105,7 +114,7 @@ func (s *seeker) skip(key []byte) bool {
 // find goes to a key and reports whether there is such a row.
 func (s *seeker) find(key []byte) (bool, error) {
 	s.target = append(append(s.target[:0], s.id), key...)
-	if !s.near {
+	if s.luck < 0 {
 		return s.result(s.it.SeekPrefixGE(s.target)) // the prefix is the whole key
 	}
 	if s.missed = 0; !s.placed {
@@ -115,8 +124,27 @@ func (s *seeker) find(key []byte) (bool, error) {
 	if !s.it.Valid() {
 		return false, s.it.Error() // after the last row
 	}
+	if s.near {
+		return s.skipTo()
+	}
+	return s.step()
+}
+
+// skipTo goes on over the rows before the target.
+func (s *seeker) skipTo() (bool, error) {
 	if bytes.Compare(s.it.Key(), s.target) < 0 && s.it.Next() && bytes.Compare(s.it.Key(), s.target) < 0 {
 		s.it.SeekGE(s.target)
+	}
+	return s.result(s.it.Valid())
+}
+
+// step looks at the next row, and seeks if the target comes later.
+func (s *seeker) step() (bool, error) {
+	if bytes.Compare(s.it.Key(), s.target) < 0 && s.it.Next() && bytes.Compare(s.it.Key(), s.target) < 0 {
+		s.luck -= badLuck
+		s.it.SeekGE(s.target)
+	} else {
+		s.luck = min(s.luck+1, mostLuck)
 	}
 	return s.result(s.it.Valid())
 }
