@@ -402,14 +402,14 @@ func randomQuestion(rng *rand.Rand) question {
 		}
 	}
 	q := question{text: text, start: rng.Int64N(dataEnd), instant: rng.IntN(3) == 0}
+	if strings.Contains(q.text, "count_values") {
+		q.instant = false // The library gives the values in no order.
+	}
 	if q.instant && rng.IntN(8) == 0 { // an answer without steps
 		q.text = pick(selector+"[5m]", selector+"[5m]", selector+"[3m] anchored", selector+"[3m] smoothed", "("+text+")[9m:1m]", "rate(temperature[1m])[1s:1m]", `"text"`, `("a")`)
 		if !strings.HasPrefix(q.text, "(") && !strings.Contains(q.text, "1s:") && !strings.Contains(q.text, `"`) {
 			q.text += modifiers
 		}
-	}
-	if strings.Contains(q.text, "count_values") {
-		q.instant = false // The library gives the values in no order.
 	}
 	q.step = []time.Duration{15 * time.Second, time.Minute, 7100 * time.Millisecond, 20 * time.Minute}[rng.IntN(4)]
 	q.end = q.start + rng.Int64N(dataEnd)
