@@ -187,7 +187,7 @@ func (p *parser) webFlags() {
 	o, f := &p.options, p.app.Flag
 	f("web.listen-address", "Address of the HTTP listener; empty: none.").Default(o.ListenAddress).StringVar(&o.ListenAddress)
 	f("web.config.file", "File with TLS and basic authentication, in the format of Prometheus' exporter-toolkit.").StringVar(&o.WebConfigFile)
-	f("web.enable-admin-api", "Serve the admin API, which the commands backup, tables compact and tree sync use while the adapter runs.").Default(strconv.FormatBool(o.AdminAPI)).BoolVar(&o.AdminAPI)
+	f("web.enable-admin-api", "Serve the admin API, which the commands backup, tables compact and tree sync use while the adapter runs, and end queries by their id.").Default(strconv.FormatBool(o.AdminAPI)).BoolVar(&o.AdminAPI)
 	f("web.cors-origin", "Origins (anchored regular expression) whose scripts may use the HTTP port; empty: none.").StringVar(&o.CORSOrigin)
 	f("web.max-connections", "HTTP connections, and requests, at once. When there are more, the connection that has been silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
 	f("web.max-body-bytes", "Size limit of a request other than remote write, as it is sent (413). At most four times as much may be under way at once (503).").Default(bytesText(int64(o.WebBodyBytes))).SetValue((*intByteSize)(&o.WebBodyBytes))

@@ -20,6 +20,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
+	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/translate"
@@ -38,7 +39,8 @@ type Adapter struct {
 	opentsdb   *opentsdb.Server // nil before it was made
 	names      *translate.Translator
 	registry   *prometheus.Registry
-	budget     *budget.Budget // of all queries
+	budget     *budget.Budget    // of all queries
+	running    *running.Registry // of all queries
 	started    time.Time
 	server     *http.Server
 	listener   net.Listener // nil when the address is empty
@@ -51,7 +53,7 @@ func New(o Options) (*Adapter, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	a := &Adapter{o: o, registry: prometheus.NewRegistry(), started: o.Now()}
+	a := &Adapter{o: o, registry: prometheus.NewRegistry(), running: running.New(), started: o.Now()}
 	registerBuildInfo(a.registry)
 	a.names, _ = o.translator() // checked by Validate
 	a.budget = newBudget(o, a.registry)
@@ -214,5 +216,5 @@ func (a *Adapter) serveWeb() error {
 // again as --write.buffer.max-bytes, and the bodies of writes are held twice, as sent and decoded.
 func (a *Adapter) memoryKeeper() *memoryKeeper {
 	writes := a.o.HeadBytes/2*3 + 2*int64(a.o.Prometheus.Write.InFlightBytes)
-	return &memoryKeeper{budget: a.budget, writes: writes, machine: machineMemory(), queries: a.prometheus.Running()}
+	return &memoryKeeper{budget: a.budget, writes: writes, machine: machineMemory(), queries: a.running}
 }

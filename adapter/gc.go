@@ -64,10 +64,11 @@ type memoryKeeper struct {
 	limit   int64
 }
 
-// runningQueries are the queries that Prometheus' engine evaluates.
+// runningQueries are the queries that are being answered. The memory of some is only estimated, as of
+// those that Prometheus' engine evaluates.
 type runningQueries interface {
-	Any() bool
-	EndAll()
+	AnyEstimated() bool
+	EndEstimated()
 }
 
 // heap is the runtime's report on memory, in bytes.
@@ -119,11 +120,11 @@ func (k *memoryKeeper) run(ctx context.Context) error {
 // look checks the memory once.
 func (k *memoryKeeper) look(h heap, now time.Time) {
 	used := k.budget.Used()
-	if k.quiet == 0 || used <= k.budget.Limit()/quietShare && !k.queries.Any() {
+	if k.quiet == 0 || used <= k.budget.Limit()/quietShare && !k.queries.AnyEstimated() {
 		k.quiet = max(h.live-used, 1)
 	}
 	if most := k.most(); h.live > most || h.objects > most+most/2 {
-		k.queries.EndAll()
+		k.queries.EndEstimated()
 	}
 	if now.Sub(k.tuned) < gcInterval {
 		return

@@ -7,20 +7,21 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/prometheus/query"
+	"github.com/tsdbridge/tsdbridge/running"
 )
 
 // When more memory is in use than allowed, queries are ended; memory that is in use without queries
 // does not count.
 func TestMemoryKeeper(t *testing.T) {
-	queries := query.NewRunning()
+	queries := running.New()
 	k := &memoryKeeper{budget: budget.New(1 << 30), writes: 1 << 30, machine: 1 << 40, queries: queries, tuned: time.Now().Add(time.Hour)}
 	k.look(heap{live: 5 << 30}, time.Now())
 	if k.quiet != 5<<30 {
 		t.Errorf("%d bytes are in use without queries, want 5 GiB", k.quiet)
 	}
-	ctx, end := context.WithCancelCause(t.Context())
-	done := queries.Add(end)
+	ctx, query := queries.Begin(t.Context(), running.Description{})
+	defer query.End()
+	done := query.Estimated()
 	k.look(heap{live: 7 << 30, objects: 8 << 30}, time.Now())
 	if k.quiet != 5<<30 || ctx.Err() != nil {
 		t.Errorf("within the limit: %d bytes in use without queries, query %v", k.quiet, ctx.Err())
@@ -31,7 +32,7 @@ func TestMemoryKeeper(t *testing.T) {
 	}
 	done()
 	k.look(heap{live: 6 << 30}, time.Now())
-	if queries.Any() || k.quiet != 6<<30 {
+	if queries.AnyEstimated() || k.quiet != 6<<30 {
 		t.Errorf("afterwards %d bytes are in use without queries", k.quiet)
 	}
 	k.machine = 1 << 30

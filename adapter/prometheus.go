@@ -18,7 +18,7 @@ func (a *Adapter) openPrometheus() error {
 		return err
 	}
 	o.Store, o.Documents, o.Catalog = a.store, a.store.Documents(), a.store.Catalog()
-	o.Names, o.Budget, o.Flags, o.Started, o.Revision = a.names, a.budget, a.o.Flags, a.started, revision()
+	o.Names, o.Budget, o.Running, o.Flags, o.Started, o.Revision = a.names, a.budget, a.running, a.o.Flags, a.started, revision()
 	o.Logger, o.Registerer, o.Gatherer, o.Now = a.o.Logger, a.registry, a.gatherer(), a.o.Now
 	a.prometheus = prom.New(o)
 	a.store.Catalog().OnRename(a.prometheus.DropCaches)
@@ -30,6 +30,7 @@ func (a *Adapter) openPrometheus() error {
 func (o Options) prometheusOptions() prom.Options {
 	p := o.Prometheus
 	p.Series, p.Write.SeriesCache = o.QuerySeries, o.SeriesCache
+	p.Query.Admin = o.AdminAPI
 	p.Query.Timeout, p.Query.Samples, p.Query.Concurrency = o.QueryTimeout, o.QuerySamples, o.QueryParallel
 	p.Read.Timeout, p.Read.Samples, p.Read.Concurrency = o.QueryTimeout, cmp.Or(o.ReadSamples, o.QuerySamples), o.QueryParallel
 	return p

@@ -10,6 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
+	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/turns"
@@ -32,8 +33,9 @@ type apiOptions struct {
 	Schemas     *conf.Schemas
 	Aggregation *conf.Aggregations
 	Limits      Limits
-	UTF8Metrics bool           // take letters beyond ASCII in unquoted targets
-	Location    *time.Location // of times in requests without tz; nil: UTC
+	UTF8Metrics bool              // take letters beyond ASCII in unquoted targets
+	Location    *time.Location    // of times in requests without tz; nil: UTC
+	Running     *running.Registry // nil: none
 	Logger      *slog.Logger
 	Registerer  prometheus.Registerer // nil: no metrics
 	Now         func() time.Time

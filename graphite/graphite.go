@@ -20,6 +20,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
+	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
@@ -50,6 +51,8 @@ type Options struct {
 	Appender storage.Appender
 	// Points takes carbon's points and new series.
 	Points storage.Appender
+	// Running holds the queries of all languages that are being answered. It may be nil.
+	Running *running.Registry
 	// Inverter is of Trees.
 	Inverter Inverter
 	// Prepared is closed when Trees are known. Carbon's points wait for it: what a name means
@@ -131,7 +134,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{api: newAPI(apiOptions{
 		Store: o.Store, Catalog: o.Catalog, Documents: o.Documents, Trees: o.Trees, Names: o.Names, Registrar: o.Appender, Schemas: schemas, Aggregation: aggregations,
-		Limits: o.Limits, UTF8Metrics: o.UTF8Metrics, Location: zone, Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,
+		Limits: o.Limits, UTF8Metrics: o.UTF8Metrics, Location: zone, Running: o.Running, Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,
 	})}
 	if o.Carbon.ListenAddress != "" {
 		s.carbon, err = newCarbonPort(o)

@@ -2,6 +2,7 @@ package graphite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/running"
 )
 
 // renderRequest is what a render request asks for.
@@ -34,14 +36,9 @@ func (a *api) render(r *request) (*reply, error) {
 	if format := r.form.get("format"); format != "json" || r.form.get("graphType") == "pie" {
 		return nil, refuse(http.StatusBadRequest, "nothing but format=json is supported here, not %s", formatName(r.form))
 	}
-	nodes, err := a.parseTargets(r.Context(), d)
+	list, err := a.evaluated(r, d)
 	if err != nil {
 		return nil, err
-	}
-	source := &countedSource{Source: a.sources.Open(), metrics: a.metrics}
-	list, err := a.evaluator.Eval(r.Context(), nodes, d.request, source)
-	if err != nil {
-		return nil, d.explain(err)
 	}
 	if list, err = d.consolidated(list); err != nil {
 		return nil, d.explain(err)
@@ -55,6 +52,29 @@ func (a *api) render(r *request) (*reply, error) {
 		write:  func(j *jsonWriter) { d.write(j, list) },
 	}, nil
 }
+
+// evaluated computes the series of all targets, as a query that can be ended by its id.
+func (a *api) evaluated(r *request, d *renderRequest) ([]*eval.Series, error) {
+	text := eval.Excerpt(strings.Join(d.targets, " "), mostShown)
+	ctx, q := a.o.Running.Begin(r.Context(), running.Description{Language: "graphite", Text: text, Client: r.RemoteAddr})
+	defer q.End()
+	nodes, err := a.parseTargets(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	source := &countedSource{Source: a.sources.Open(), metrics: a.metrics}
+	list, err := a.evaluator.Eval(ctx, nodes, d.request, source)
+	switch {
+	case err == nil:
+		return list, nil
+	case errors.Is(context.Cause(ctx), running.ErrEnded):
+		return nil, refuse(statusClientClosed, "%v", running.ErrEnded)
+	}
+	return nil, d.explain(err)
+}
+
+// mostShown is how much of the targets a list of queries shows, in bytes.
+const mostShown = 4 << 10
 
 func formatName(f form) string {
 	switch {

@@ -19,6 +19,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/read"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/prometheus/write"
+	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
@@ -38,8 +39,9 @@ type Options struct {
 	Documents  Documents // of the same store
 	Catalog    Catalog   // of the same store
 	Names      *translate.Translator
-	Budget     *budget.Budget // of all queries
-	Origins    *regexp.Regexp // of scripts that may use the API
+	Budget     *budget.Budget    // of all queries
+	Running    *running.Registry // of all queries
+	Origins    *regexp.Regexp    // of scripts that may use the API
 	Flags      map[string]string
 	Started    time.Time // when the process was
 	Revision   string    // of this program
@@ -90,7 +92,6 @@ type Server struct {
 	write   *write.Handler
 	read    *read.Handler
 	query   *query.API
-	running *query.Running
 	budget  *budget.Budget
 	origins *regexp.Regexp
 }
@@ -98,10 +99,9 @@ type Server struct {
 // New wires the protocols over the store.
 func New(o Options) *Server {
 	shown := queryable.New(o.Store, o.Names, queryable.Limits{Series: o.Series, Samples: int64(o.Query.Samples)})
-	running := query.NewRunning()
 	return &Server{
-		write: write.New(o.writeOptions()), read: read.New(o.readOptions(shown)), query: query.New(o.queryOptions(shown, running)),
-		running: running, budget: o.Budget, origins: o.Origins,
+		write: write.New(o.writeOptions()), read: read.New(o.readOptions(shown)), query: query.New(o.queryOptions(shown)),
+		budget: o.Budget, origins: o.Origins,
 	}
 }
 
@@ -118,9 +118,9 @@ func (o Options) readOptions(shown *queryable.Store) read.Options {
 	return r
 }
 
-func (o Options) queryOptions(shown *queryable.Store, running *query.Running) query.Options {
+func (o Options) queryOptions(shown *queryable.Store) query.Options {
 	q := o.Query
-	q.Planner, q.Catalog, q.Metadata, q.Names, q.Queryable, q.Running = o.Store, o.Catalog, o.Documents, o.Names, shown, running.Add
+	q.Planner, q.Catalog, q.Metadata, q.Names, q.Queryable, q.Running = o.Store, o.Catalog, o.Documents, o.Names, shown, o.Running
 	q.Changes, q.Budget = o.Store, o.Budget
 	q.Origins, q.Flags, q.Started, q.Revision = o.Origins, o.Flags, o.Started, o.Revision
 	q.Logger, q.Registerer, q.Gatherer = o.Logger, o.Registerer, o.Gatherer
@@ -166,6 +166,3 @@ func (s *Server) Run(ctx context.Context) error {
 
 // DropCaches forgets which series the label blocks of remote write name.
 func (s *Server) DropCaches() { s.write.DropCaches() }
-
-// Running returns the queries that Prometheus' engine evaluates.
-func (s *Server) Running() *query.Running { return s.running }

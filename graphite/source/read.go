@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -31,12 +32,15 @@ func (r reader) each(ctx context.Context, refs []storage.Ref, start, end int64, 
 type partUser struct{ use func(storage.Points) }
 
 // Take implements storage.PartWorker.
-func (u partUser) Take(_ context.Context, p storage.Part) error {
+func (u partUser) Take(ctx context.Context, p storage.Part) error {
+	points := 0
 	for _, s := range p.Points {
-		if s.Len() > 0 {
+		if n := s.Len(); n > 0 {
+			points += n
 			u.use(s)
 		}
 	}
+	running.From(ctx).Read(points)
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/prometheus/resultcache"
+	"github.com/tsdbridge/tsdbridge/running"
 )
 
 // Prefix is the path that the API is mounted under.
@@ -20,11 +21,13 @@ const Prefix = "/api/v1"
 // engine of the Prometheus module over our store, with our own metadata: the module knows metadata
 // from scrape targets only.
 type API struct {
-	o      Options
-	gate   *queryGate
-	lists  apiTurns
-	own    map[string]http.Handler // by path, for what the module does not answer
-	module http.Handler
+	o     Options
+	gate  *queryGate
+	lists apiTurns
+	own   map[string]http.Handler // by path, for what the module does not answer
+	// queries lists and ends queries.
+	queries *queriesHandler
+	module  http.Handler
 }
 
 // New returns the query API.
@@ -33,7 +36,8 @@ func New(o Options) *API {
 	newModuleAPI(o, gate).Register(router)
 	return &API{
 		o: o, gate: gate, lists: newAPITurns(o.Timeout), own: ownHandlers(o),
-		module: http.StripPrefix(Prefix, asAsked(router)),
+		queries: &queriesHandler{o.Running, o.Admin, time.Now},
+		module:  http.StripPrefix(Prefix, asAsked(router)),
 	}
 }
 
@@ -57,6 +61,10 @@ func ownHandlers(o Options) map[string]http.Handler {
 // ServeHTTP makes a request wait for its turn. An ordinary query begins without a turn and gets one
 // from the engine's gate.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if a.queries.serves(r.URL.Path) && r.Method != http.MethodOptions {
+		a.queries.ServeHTTP(w, r)
+		return
+	}
 	if ordinary(r) {
 		a.answer(w, r.WithContext(a.gate.admit(r.Context())))
 		return
@@ -71,6 +79,11 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		reply.APIError(w, err)
 		return
+	}
+	if evaluates(r.URL.Path) {
+		ctx, q := a.o.Running.Begin(r.Context(), running.Description{Language: "promql", Text: r.Form.Get("query"), Client: r.RemoteAddr})
+		defer q.End()
+		r = r.WithContext(ctx)
 	}
 	if h := a.own[r.URL.Path]; h != nil && r.Method != http.MethodOptions {
 		h.ServeHTTP(w, r)

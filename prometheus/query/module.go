@@ -47,7 +47,6 @@ func newEngine(o Options, gate *queryGate, p parser.Parser, f features.Collector
 	})
 	return rangeql.New(rangeql.Options{
 		Library: library, MaxSamples: o.Samples, DefaultStep: defaultStep, Timeout: o.Timeout, Registerer: o.Registerer,
-		Running:  o.Running,
 		Off:      o.Engine == EnginePrometheus,
 		Shadow:   o.Shadow,
 		Logger:   o.Logger,

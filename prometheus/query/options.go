@@ -1,7 +1,6 @@
 package query
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,6 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/prometheus/resultcache"
+	"github.com/tsdbridge/tsdbridge/running"
 )
 
 // Options are the limits and the parts of the query API. DefaultOptions sets the limits; the parts
@@ -48,9 +48,10 @@ type Options struct {
 	Metadata metadataReader
 	Planner  planner
 	Catalog  cardinalityReader
-	// Running receives a function that ends the query, for each query that Prometheus' engine
-	// evaluates, until done is called. It may be nil.
-	Running func(end context.CancelCauseFunc) (done func())
+	// Running holds the queries of all languages that are being answered. It may be nil.
+	Running *running.Registry
+	// Admin is --web.enable-admin-api: queries may be ended by their id.
+	Admin bool
 	// Origins matches the origins of scripts that may send requests.
 	Origins *regexp.Regexp
 	// Flags are shown under status/flags.

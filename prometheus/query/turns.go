@@ -25,8 +25,12 @@ func newAPITurns(timeout time.Duration) apiTurns {
 
 // ordinary reports whether a request is a query that is parsed in no time.
 func ordinary(r *http.Request) bool {
-	query := r.URL.Path == Prefix+"/query" || r.URL.Path == Prefix+"/query_range"
-	return query && r.ContentLength >= 0 && int64(len(r.URL.RawQuery))+r.ContentLength <= turns.FreeBytes
+	return evaluates(r.URL.Path) && r.ContentLength >= 0 && int64(len(r.URL.RawQuery))+r.ContentLength <= turns.FreeBytes
+}
+
+// evaluates reports whether a query is evaluated at a path.
+func evaluates(path string) bool {
+	return path == Prefix+"/query" || path == Prefix+"/query_range"
 }
 
 // serve runs next while the request has a turn. The turn is given away while the client reads.

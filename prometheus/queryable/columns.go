@@ -12,6 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -83,15 +84,18 @@ func (w *columnWorker) consumerError() error { return w.failed }
 
 // Take implements storage.PartWorker.
 func (w *columnWorker) Take(ctx context.Context, p storage.Part) error {
+	samples := 0
 	for i := range p.Points {
 		if p.Points[i].Ref != w.columns.sets[p.From+i].ref {
 			return errOrder
 		}
+		samples += len(p.Points[i].Times)
 		if w.columns.hold(len(p.Points[i].Times)) != nil {
 			w.failed = rangeql.ErrHandOver
 			return w.failed
 		}
 	}
+	running.From(ctx).Read(samples)
 	histograms, err := w.columns.histograms(ctx, p.Points)
 	if err != nil {
 		w.failed = err

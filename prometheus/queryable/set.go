@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
@@ -147,6 +148,7 @@ func (q *querier) readGroup(ctx context.Context, group []labelSet, span timeSpan
 		r.account.Give(r.taken)
 		return seriesGroup{}, reply.QueryError(ctx, "read samples", err)
 	}
+	running.From(ctx).Read(r.count)
 	if o.resetHints {
 		if err := r.setHints(ctx, r.span.start, r.refs, r.data); err != nil {
 			r.account.Give(r.taken)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
+	"github.com/tsdbridge/tsdbridge/running"
 )
 
 // boundedQuery is a query of the library whose cost is known. It takes its memory before it begins,
@@ -26,11 +27,7 @@ func (q boundedQuery) Exec(ctx context.Context) *promql.Result {
 	if q.cost.Short() {
 		ctx = asShort(ctx)
 	}
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	if q.engine.o.Running != nil {
-		defer q.engine.o.Running(end)()
-	}
+	defer running.From(ctx).Estimated()()
 	result := q.Query.Exec(bounds.With(ctx, q.cost))
 	if cause := context.Cause(ctx); errors.Is(cause, budget.ErrTooLarge) {
 		return &promql.Result{Err: q.engine.o.NoMemory(ctx, cause)}

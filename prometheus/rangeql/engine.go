@@ -45,9 +45,6 @@ type Options struct {
 	Timeout time.Duration
 	// NoMemory converts an error of the budget into the caller's error; nil: it stays as it is.
 	NoMemory func(ctx context.Context, err error) error
-	// Running receives a function that ends the query, for each query that Library evaluates, until
-	// done is called. It may be nil.
-	Running func(end context.CancelCauseFunc) (done func())
 	// Off leaves all queries to Library.
 	Off bool
 	// Shadow is the percentage of queries that Library answers as well. Differences are logged and

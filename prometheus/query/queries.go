@@ -1,0 +1,83 @@
+package query
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/running"
+)
+
+// queriesPath lists the queries that are being answered. Below it is a path for each, by its id.
+const queriesPath = Prefix + "/status/queries"
+
+// queriesHandler serves the list of the queries that are being answered, of all query languages. It
+// ends a query by its id, if the admin API is enabled. It needs no turn: it is asked when others
+// hold all of them.
+type queriesHandler struct {
+	running *running.Registry
+	admin   bool
+	now     func() time.Time
+}
+
+// runningQuery is a query in an answer.
+type runningQuery struct {
+	ID       string    `json:"id"`
+	Language string    `json:"language"`
+	Query    string    `json:"query"`
+	Client   string    `json:"client,omitempty"`
+	Started  time.Time `json:"started"`
+	Seconds  float64   `json:"seconds"`
+	Memory   int64     `json:"memoryBytes"`
+	Samples  int64     `json:"samples"`
+}
+
+func (h *queriesHandler) describe(s running.State) runningQuery {
+	return runningQuery{
+		ID: s.ID, Language: s.Language, Query: s.Text, Client: s.Client, Started: s.Started.UTC(),
+		Seconds: h.now().Sub(s.Started).Seconds(), Memory: s.Memory, Samples: s.Samples,
+	}
+}
+
+// serves reports whether the handler serves a path.
+func (h *queriesHandler) serves(path string) bool {
+	return path == queriesPath || strings.HasPrefix(path, queriesPath+"/")
+}
+
+// ServeHTTP answers with the list, or ends a query. Scripts of other origins cannot end queries.
+func (h *queriesHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	id, one := strings.CutPrefix(r.URL.Path, queriesPath+"/")
+	get := r.Method == http.MethodGet || r.Method == http.MethodHead
+	end := r.Method == http.MethodDelete || r.Method == http.MethodPost
+	switch {
+	case !one && get:
+		h.list(w)
+	case one && end:
+		http.NewCrossOriginProtection().Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { h.end(w, id) })).ServeHTTP(w, r)
+	default:
+		w.Header().Set("Allow", map[bool]string{false: "GET, HEAD", true: "DELETE, POST"}[one])
+		reply.JSON(w, http.StatusMethodNotAllowed, reply.Frame{Status: "error", ErrorType: "bad_data", Error: "method " + r.Method + " is not allowed here"})
+	}
+}
+
+func (h *queriesHandler) list(w http.ResponseWriter) {
+	list := []runningQuery{}
+	for _, s := range h.running.List() {
+		list = append(list, h.describe(s))
+	}
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: list})
+}
+
+func (h *queriesHandler) end(w http.ResponseWriter, id string) {
+	if !h.admin {
+		reply.JSON(w, http.StatusForbidden, reply.Frame{Status: "error", ErrorType: "forbidden", Error: "queries are ended by their id with --web.enable-admin-api only"})
+		return
+	}
+	s, ok := h.running.Cancel(id)
+	if !ok {
+		reply.JSON(w, http.StatusNotFound, reply.Frame{Status: "error", ErrorType: "not_found", Error: "no query with the id " + reply.Cut(id, 40) + " is being answered"})
+		return
+	}
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: h.describe(s)})
+}
