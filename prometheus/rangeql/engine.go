@@ -62,6 +62,13 @@ type Engine struct {
 	left, shadows                *prometheus.CounterVec
 }
 
+// The paths of queries: from columns, by the library's engine, or handed over to that.
+const (
+	pathColumns    = "columns"
+	pathLibrary    = "engine"
+	pathHandedOver = "handed_over"
+)
+
 // New returns an engine.
 func New(o Options) *Engine {
 	paths := promauto.With(o.Registerer).NewCounterVec(prometheus.CounterOpts{
@@ -81,9 +88,9 @@ func New(o Options) *Engine {
 			Name: "tsdbridge_queries_shadowed_total",
 			Help: "PromQL queries that Prometheus' engine answered as well, by how the answers compare: same, rounded (in the last bits), different.",
 		}, []string{"answers"}),
-		columns:    paths.WithLabelValues("columns"),
-		library:    paths.WithLabelValues("engine"),
-		handedOver: paths.WithLabelValues("handed_over"),
+		columns:    paths.WithLabelValues(pathColumns),
+		library:    paths.WithLabelValues(pathLibrary),
+		handedOver: paths.WithLabelValues(pathHandedOver),
 	}
 }
 
@@ -115,7 +122,7 @@ func (e *Engine) query(ctx context.Context, library promql.Query, q promstorage.
 	}
 	s, ok := library.Statement().(*parser.EvalStmt)
 	if !ok || s.Expr == nil {
-		return counted{library, e.library, nil}
+		return counted{library, e.library, nil, ""}
 	}
 	cost, err := bounds.Estimate(s, bounds.Options{MaxSamples: e.o.MaxSamples, DefaultStep: e.o.DefaultStep})
 	if err != nil {
@@ -144,13 +151,14 @@ func (e *Engine) query(ctx context.Context, library promql.Query, q promstorage.
 
 // leave leaves a query to the library.
 func (e *Engine) leave(q promql.Query, why string) promql.Query {
-	return counted{q, e.library, e.left.WithLabelValues(why)}
+	return counted{q, e.library, e.left.WithLabelValues(why), why}
 }
 
 // counted is a query of the library.
 type counted struct {
 	promql.Query
 	count, left prometheus.Counter // left may be nil
+	why         string             // empty: it is no query to be evaluated
 }
 
 func (q counted) Exec(ctx context.Context) *promql.Result {
@@ -171,6 +179,7 @@ type columnQuery struct {
 	run    promql.Query
 
 	handedOver bool
+	left       string // why
 	points     points
 	value      parser.Value
 	warnings   annotations.Annotations
@@ -187,7 +196,8 @@ func (q *columnQuery) Exec(ctx context.Context) *promql.Result {
 	if errors.Is(result.Err, ErrHandOver) {
 		q.handedOver = true
 		q.engine.handedOver.Inc()
-		q.engine.left.WithLabelValues(whyLeft(result.Err)).Inc()
+		q.left = whyLeft(result.Err)
+		q.engine.left.WithLabelValues(q.left).Inc()
 		q.points.free()
 		return q.Query.Exec(ctx)
 	}

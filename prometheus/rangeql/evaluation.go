@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
@@ -26,6 +27,8 @@ type evaluation struct {
 	// delayed means that names of metrics are dropped in the end.
 	delayed    bool
 	maxSamples int64
+
+	within time.Duration // of the parts within the one that is being measured
 
 	samples  atomic.Int64 // held now, as the library counts
 	mu       sync.Mutex

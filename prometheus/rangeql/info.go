@@ -20,6 +20,7 @@ type info struct {
 	data  []*labels.Matcher // of the labels to add; none: all labels
 	times windows           // of info series
 	count sampleCount
+	reads []*read
 }
 
 // identifying are the labels by which info series belong to others.
@@ -130,6 +131,7 @@ func (o *info) readSet(e *evaluation, matchers []*labels.Matcher) (*block, error
 	first, _ := l.window(0)
 	_, last := l.window(o.grid.steps - 1)
 	l.read = &read{selector: Selector{Matchers: matchers, Start: first + 1, End: last}, leaves: []*leaf{l}}
+	o.reads = append(o.reads, l.read)
 	rows, err := l.eval(e)
 	o.count.add(l.count)
 	return rows, err

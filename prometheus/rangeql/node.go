@@ -1,5 +1,7 @@
 package rangeql
 
+import "time"
+
 // An operator computes the value of one expression at the steps of its grid.
 type operator interface {
 	// eval returns a new block. The caller frees it.
@@ -12,13 +14,15 @@ type operator interface {
 type node struct {
 	operator
 	grid  grid
-	users int // operators above it
+	text  string // of the expression
+	users int    // operators above it
 
 	result  *block
 	err     error
 	done    bool
 	rows    int // series of the result
 	samples int // of the result
+	took    time.Duration
 }
 
 // block returns the value of the node. Each operator above it asks once, and calls release.
@@ -28,7 +32,9 @@ func (n *node) block(e *evaluation) (*block, error) {
 			return nil, err
 		}
 		n.done = true
+		watch := e.start()
 		n.result, n.err = n.eval(e)
+		n.took = e.stop(watch)
 		switch {
 		case n.err == nil:
 			n.result.users = n.users

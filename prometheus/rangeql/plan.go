@@ -2,6 +2,7 @@ package rangeql
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/prometheus/prometheus/model/timestamp"
@@ -14,6 +15,8 @@ type plan struct {
 	instant bool // one instant was asked for
 	kind    parser.ValueType
 
+	expr  parser.Expr
+	reads []*read
 	// One of these gives the answer.
 	root    *node
 	text    *parser.StringLiteral
@@ -26,7 +29,7 @@ func notPlanned(format string, a ...any) error { return leftBecause(fmt.Sprintf(
 // newPlan makes a plan of a statement that the library has prepared.
 func newPlan(s *parser.EvalStmt, o Options) (*plan, error) {
 	p := &planner{
-		plan:     &plan{kind: s.Expr.Type()},
+		plan:     &plan{kind: s.Expr.Type(), expr: s.Expr},
 		options:  o,
 		lookback: s.LookbackDelta,
 		nodes:    map[planKey]*node{},
@@ -44,7 +47,9 @@ func newPlan(s *parser.EvalStmt, o Options) (*plan, error) {
 	if s.LookbackDelta <= 0 || s.LookbackDelta%time.Millisecond != 0 {
 		return nil, notPlanned("a lookback of no whole milliseconds")
 	}
-	return p.plan, p.whole(s.Expr)
+	err := p.whole(s.Expr)
+	p.plan.reads = p.reads
+	return p.plan, err
 }
 
 // whole plans the expression of the query. Strings and ranges are answers of queries for one
@@ -102,6 +107,12 @@ func keyOf(expr parser.Expr, g grid) planKey {
 	return planKey{text, g}
 }
 
+// expression returns the text of the expression.
+func (k planKey) expression() string {
+	text, _, _ := strings.Cut(k.text, "\x00")
+	return text
+}
+
 // leafNode is a leaf and its node.
 type leafNode struct {
 	leaf *leaf
@@ -133,7 +144,7 @@ func (p *planner) node(expr parser.Expr, g grid) (*node, error) {
 		if same, ok := o.(*node); ok { // The operator adds nothing.
 			return same, nil
 		}
-		n = &node{operator: o, grid: g}
+		n = &node{operator: o, grid: g, text: key.expression()}
 		p.nodes[key] = n
 	}
 	n.users++

@@ -19,7 +19,7 @@ func (p *planner) leaf(expr parser.Expr, g grid) (*leafNode, error) {
 	if l == nil || err != nil {
 		return nil, err
 	}
-	p.leaves[key] = &leafNode{leaf: l, node: &node{operator: l, grid: g}}
+	p.leaves[key] = &leafNode{leaf: l, node: &node{operator: l, grid: g, text: key.expression()}}
 	return p.leaves[key], nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"time"
 )
 
 // A read is the samples of one selector, read once for all leaves of the plan that need them.
@@ -15,13 +16,20 @@ type read struct {
 
 	done bool
 	err  error
+
+	found     int   // series
+	samples   int64 // that were read
+	took      time.Duration
+	computing time.Duration // of all workers
 }
 
 // run reads, and gives every leaf its series.
 func (r *read) run(e *evaluation) error {
 	if !r.done {
 		r.done = true
+		watch := e.start()
 		r.err = r.all(e)
+		r.took = e.stop(watch)
 	}
 	return r.err
 }
@@ -35,6 +43,7 @@ func (r *read) all(e *evaluation) error {
 	if err != nil {
 		return expanding(err)
 	}
+	r.found = columns.Len()
 	steps := 1
 	for _, l := range r.leaves {
 		steps = max(steps, l.grid.steps)
@@ -83,6 +92,9 @@ type readWorker struct {
 	evaluation *evaluation
 	leaves     []leafWorker
 	failed     error // of Take or Commit
+
+	samples   int64
+	computing time.Duration
 }
 
 // A leafWorker evaluates one leaf.
@@ -117,7 +129,9 @@ var _ ColumnWorker = (*readWorker)(nil)
 
 // Take evaluates a part.
 func (w *readWorker) Take(ctx context.Context, part iter.Seq2[int, Column]) error {
+	begin := time.Now()
 	w.failed = w.take(ctx, part)
+	w.computing += time.Since(begin)
 	return w.failed
 }
 
@@ -130,6 +144,7 @@ func (w *readWorker) take(ctx context.Context, part iter.Seq2[int, Column]) (err
 		l.ended = func() bool { return ctx.Err() != nil }
 	}
 	for i, c := range part {
+		w.samples += int64(len(c.Times) + len(c.Histograms))
 		for k := range w.leaves {
 			if err := w.series(&w.leaves[k], w.read.leaves[k], i, c); err != nil {
 				return err
@@ -171,9 +186,11 @@ func (w *readWorker) series(lw *leafWorker, l *leaf, i int, c Column) error {
 
 // Commit hands the series of the part to the leaves.
 func (w *readWorker) Commit(ctx context.Context) error {
+	begin := time.Now()
 	if w.failed = w.commit(); w.failed == nil {
 		w.failed = contextError(ctx)
 	}
+	w.computing += time.Since(begin)
 	return w.failed
 }
 
@@ -191,6 +208,8 @@ func (w *readWorker) commit() (err error) {
 
 // end hands over the memory and the counts of a worker.
 func (w *readWorker) end() {
+	w.read.samples += w.samples
+	w.read.computing += w.computing
 	for k, l := range w.read.leaves {
 		lw := &w.leaves[k]
 		lw.scratch.free()

@@ -21,6 +21,8 @@ type samplesAnswer struct {
 	anchored, smoothed bool
 
 	count sampleCount
+	found int  // series with samples
+	stats read // for explanations
 }
 
 // newSamplesAnswer returns the answer to a query for a range selector.
@@ -44,10 +46,14 @@ func (p *planner) newSamplesAnswer(m *parser.MatrixSelector, g grid) (*samplesAn
 
 // read returns the samples.
 func (a *samplesAnswer) read(e *evaluation, memory *points) (parser.Value, error) {
+	a.stats.selector = a.selector
+	watch := e.start()
+	defer func() { a.stats.took = e.stop(watch) }()
 	columns, err := e.source.Columns(e.ctx, a.selector)
 	if err != nil {
 		return nil, expanding(err)
 	}
+	a.stats.found = columns.Len()
 	memory.account = e.account
 	answer := promql.Matrix{}
 	var workers []*samplesWorker
@@ -66,6 +72,7 @@ func (a *samplesAnswer) read(e *evaluation, memory *points) (parser.Value, error
 		}
 		return nil, expanding(err)
 	}
+	a.found = len(answer)
 	sortByLabels(answer)
 	return answer, nil
 }
@@ -143,6 +150,7 @@ func (w *samplesWorker) series(row int, c Column) error {
 	if len(floats) > 0 {
 		s.Floats = floats
 	}
+	a.stats.samples += int64(len(c.Times) + len(c.Histograms))
 	a.count.add(sampleCount{total: int64(samples), read: int64(samples)})
 	*w.found = append(*w.found, s)
 	return w.evaluation.hold(samples - len(floats))

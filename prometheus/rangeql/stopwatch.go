@@ -1,0 +1,25 @@
+package rangeql
+
+import "time"
+
+// A stopwatch measures one part of an evaluation. Parts are nested, and are started and stopped by
+// the goroutine that evaluates the nodes.
+type stopwatch struct {
+	started time.Time
+	outer   time.Duration // of parts within the part around this one
+}
+
+// start begins a part.
+func (e *evaluation) start() stopwatch {
+	s := stopwatch{time.Now(), e.within}
+	e.within = 0
+	return s
+}
+
+// stop ends a part. It returns the time that it took, without the parts within it.
+func (e *evaluation) stop(s stopwatch) time.Duration {
+	whole := time.Since(s.started)
+	own := whole - e.within
+	e.within = s.outer + whole
+	return own
+}
