@@ -29,7 +29,7 @@ type Budget struct {
 	limit   int64
 	used    atomic.Int64
 	refused atomic.Int64
-	free    atomic.Pointer[func(bytes int64) bool] // see OnShortage
+	free    atomic.Pointer[[]func(bytes int64) bool] // see OnShortage
 }
 
 // New returns a budget of limit bytes; 0 or less means no limit.
@@ -49,14 +49,32 @@ func (b *Budget) Refused() int64 { return b.refused.Load() }
 func (b *Budget) Open() *Account { return &Account{budget: b} }
 
 // OpenSpare returns an account for memory that nobody needs urgently, and that OnShortage gives
-// back. It may take a quarter of the
-// budget if nobody else needs it.
+// back. It may take a quarter of the budget if nobody else needs it.
 func (b *Budget) OpenSpare() *Account { return &Account{budget: b, spare: true} }
 
 // OnShortage has free called when a query finds too little memory, with the bytes that it wants to
 // take. free gives back spare memory, about as much, and reports whether it had any; then the query
-// tries again. free must not wait for anybody who takes memory for a query.
-func (b *Budget) OnShortage(free func(bytes int64) bool) { b.free.Store(&free) }
+// tries again. free must not wait for anybody who takes memory for a query. Call OnShortage before
+// the budget is used.
+func (b *Budget) OnShortage(free func(bytes int64) bool) {
+	all := []func(int64) bool{free}
+	if others := b.free.Load(); others != nil {
+		all = append(all, *others...)
+	}
+	b.free.Store(&all)
+}
+
+// shorten has spare memory given back, and reports whether there was any.
+func (b *Budget) shorten(bytes int64) bool {
+	if all := b.free.Load(); all != nil {
+		for _, free := range *all {
+			if free(bytes) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // small is how many bytes a query may hold and still take from what is kept for such queries: an
 // eighth of the budget. So short questions are answered while large answers hold all that they may,
@@ -132,9 +150,8 @@ func (a *Account) take(n int64) bool {
 	if a.spare {
 		return (b.limit <= 0 || a.held+n <= b.limit/4) && b.take(n, a.held)
 	}
-	free := b.free.Load()
 	for !b.take(n, a.held) {
-		if free == nil || !(*free)(n) {
+		if !b.shorten(n) {
 			return false
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/spare"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -46,7 +47,7 @@ type Options struct {
 // Engine is a promql.QueryEngine.
 type Engine struct {
 	o       Options
-	entries *entries
+	entries *spare.Cache[key, entry]
 	metrics metrics
 }
 

@@ -3,18 +3,20 @@ package resultcache
 import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/tsdbridge/tsdbridge/spare"
 )
 
 type metrics struct{ answered *prometheus.CounterVec }
 
-func newMetrics(r prometheus.Registerer, e *entries) metrics {
+func newMetrics(r prometheus.Registerer, e *spare.Cache[key, entry]) metrics {
 	f := promauto.With(r)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "tsdbridge_query_cache_bytes", Help: "Memory of the answers of range queries that are kept.",
-	}, func() float64 { _, bytes := e.held(); return float64(bytes) })
+	}, func() float64 { _, bytes := e.Held(); return float64(bytes) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "tsdbridge_query_cache_entries", Help: "Answers of range queries that are kept.",
-	}, func() float64 { n, _ := e.held(); return float64(n) })
+	}, func() float64 { n, _ := e.Held(); return float64(n) })
 	return metrics{f.NewCounterVec(prometheus.CounterOpts{
 		Name: "tsdbridge_query_cache_requests_total",
 		Help: "Range queries by how much of the answer was kept: kept (all of it), extended (some steps were evaluated), new (none of it), not_kept (its steps do not stand alone).",

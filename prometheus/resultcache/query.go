@@ -31,7 +31,7 @@ func (q *query) Exec(ctx context.Context) *promql.Result {
 		return q.Query.Exec(ctx)
 	}
 	a, result := q.answer(ctx)
-	if a == nil || !q.engine.entries.put(&entry{key: q.key, answer: a, reading: reading}) {
+	if a == nil || !q.engine.entries.Put(q.key, entry{a, reading}, a.bytes()+int64(len(q.key.text))) {
 		reading.End()
 	}
 	return result
@@ -39,7 +39,7 @@ func (q *query) Exec(ctx context.Context) *promql.Result {
 
 // answer returns the result, and what to keep of it; nil: nothing, or what is kept already.
 func (q *query) answer(ctx context.Context) (*answer, *promql.Result) {
-	if known := q.engine.entries.get(q.key); known != nil && known.grid.first <= q.grid.first {
+	if known, ok := q.engine.entries.Get(q.key); ok && known.grid.first <= q.grid.first {
 		if from := q.firstNew(ctx, known); from > q.grid.first {
 			if a, result := q.extend(ctx, known.answer, from); result != nil {
 				return a, result
@@ -53,7 +53,7 @@ func (q *query) answer(ctx context.Context) (*answer, *promql.Result) {
 
 // firstNew returns the first step that must be evaluated: one after those that are kept, or the
 // first that changed points reach.
-func (q *query) firstNew(ctx context.Context, known *entry) int64 {
+func (q *query) firstNew(ctx context.Context, known entry) int64 {
 	next := known.grid.last + q.grid.step
 	changed := known.reading.Changed(ctx, func(metric string) bool {
 		return q.shape.wants(q.engine.o.MetricName(metric))
