@@ -38,7 +38,7 @@ var doors = map[string][]string{
 	"prometheus/object":       {"prometheus/wire", "storage"},
 	"prometheus/promtest":     {"budget", "prometheus/object", "prometheus/reply", "storage", "storage/kv", "storage/pebble", "storage/storetest"},
 	"prometheus/query":        {"budget", "decimal", "prometheus/bounds", "prometheus/queryable", "prometheus/rangeql", "prometheus/reply", "prometheus/resultcache", "running", "storage", "turns"},
-	"prometheus/queryable":    {"budget", "prometheus/bounds", "prometheus/object", "prometheus/rangeql", "prometheus/reply", "running", "storage", "translate", "turns"},
+	"prometheus/queryable":    {"budget", "prometheus/bounds", "prometheus/object", "prometheus/rangeql", "prometheus/reply", "recent", "running", "spare", "storage", "translate", "turns"},
 	"prometheus/rangeql":      {"budget", "prometheus/bounds", "running", "turns"},
 	"prometheus/read":         {"budget", "prometheus/bounds", "prometheus/object", "prometheus/queryable", "prometheus/rangeql", "prometheus/reply", "prometheus/wire", "storage", "turns"},
 	"prometheus/reply":        {"budget", "prometheus/bounds", "storage"},

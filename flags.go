@@ -220,6 +220,7 @@ func (p *parser) queryFlags() {
 	f("query.lookback-delta", "Age of the oldest sample that a PromQL instant returns.").Default(o.Prometheus.Query.Lookback.String()).DurationVar(&o.Prometheus.Query.Lookback)
 	f("query.promql-engine", "What evaluates PromQL: columns (on all cores, the rest as prometheus) or prometheus (the engine of the Prometheus module). The answers are the same.").Default(o.Prometheus.Query.Engine).EnumVar(&o.Prometheus.Query.Engine, "columns", "prometheus")
 	f("query.cache-max-bytes", "Memory for the answers of PromQL range queries that are kept; 0: none are kept. A query that is asked again later evaluates only its new steps and those that changed points reach. It is part of --query.max-memory-bytes and gives way to queries. Nothing is kept where other processes write to the tables.").Default(bytesText(o.Prometheus.Query.CacheBytes)).SetValue((*byteSize)(&o.Prometheus.Query.CacheBytes))
+	f("query.selector-cache-max-bytes", "Memory for the series that selectors of one metric found, with their labels; 0: none are kept. It is part of --query.max-memory-bytes and gives way to queries. Nothing is kept where other processes write to the tables.").Default(bytesText(o.Prometheus.SelectorBytes)).SetValue((*byteSize)(&o.Prometheus.SelectorBytes))
 	f("query.promql-shadow", "Percentage of PromQL queries that both engines evaluate. Differences are logged, and counted in tsdbridge_queries_shadowed_total. Such a query takes as long as both.").Default("0").Float64Var(&o.Prometheus.Query.Shadow)
 }
 

@@ -5,6 +5,7 @@ package prometheus
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"time"
@@ -34,6 +35,9 @@ type Options struct {
 	Read   read.Options
 	Query  query.Options
 	Series int // --query.max-series: that one selector may find; 0: no limit
+	// SelectorBytes is --query.selector-cache-max-bytes: the memory for series that selectors found, by
+	// labels; 0: none are kept.
+	SelectorBytes int64
 
 	Store      Store
 	Documents  Documents // of the same store
@@ -66,14 +70,15 @@ type Documents interface {
 	Metadata(ctx context.Context) (map[string]storage.Metadata, error)
 }
 
-// Catalog counts the series.
+// Catalog counts the series, and knows when those of a metric change.
 type Catalog interface {
+	queryable.Catalog
 	Cardinality(ctx context.Context, limit int) (storage.Cardinality, error)
 }
 
 // DefaultOptions returns the settings without any flag.
 func DefaultOptions() Options {
-	return Options{Write: write.DefaultOptions(), Read: read.DefaultOptions(), Query: query.DefaultOptions(), Series: 1_000_000}
+	return Options{Write: write.DefaultOptions(), Read: read.DefaultOptions(), Query: query.DefaultOptions(), Series: 1_000_000, SelectorBytes: 128 << 20}
 }
 
 // Validate names the flag that cannot work.
@@ -84,6 +89,9 @@ func (o Options) Validate() error {
 	if err := o.Read.Validate(); err != nil {
 		return err
 	}
+	if o.SelectorBytes < 0 {
+		return errors.New("--query.selector-cache-max-bytes must not be below 0")
+	}
 	return o.Query.Validate()
 }
 
@@ -92,6 +100,7 @@ type Server struct {
 	write   *write.Handler
 	read    *read.Handler
 	query   *query.API
+	shown   *queryable.Store
 	budget  *budget.Budget
 	origins *regexp.Regexp
 }
@@ -99,9 +108,12 @@ type Server struct {
 // New wires the protocols over the store.
 func New(o Options) *Server {
 	shown := queryable.New(o.Store, o.Names, queryable.Limits{Series: o.Series, Samples: int64(o.Query.Samples)})
+	if o.SelectorBytes > 0 {
+		shown.Keep(o.Catalog, o.Budget, o.SelectorBytes)
+	}
 	return &Server{
 		write: write.New(o.writeOptions()), read: read.New(o.readOptions(shown)), query: query.New(o.queryOptions(shown)),
-		budget: o.Budget, origins: o.Origins,
+		shown: shown, budget: o.Budget, origins: o.Origins,
 	}
 }
 
@@ -164,5 +176,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// DropCaches forgets which series the label blocks of remote write name.
-func (s *Server) DropCaches() { s.write.DropCaches() }
+// DropCaches forgets which series the label blocks of remote write and the selectors of queries name.
+func (s *Server) DropCaches() {
+	s.write.DropCaches()
+	s.shown.DropCaches()
+}

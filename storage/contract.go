@@ -48,6 +48,8 @@ type (
 	SeriesScan = catalog.SeriesScan
 	// SeriesIndex is where series are found.
 	SeriesIndex = catalog.SeriesIndex
+	// SeriesVersion tells which series a metric has at a moment.
+	SeriesVersion = catalog.Version
 	// Cardinality is the numbers of series by names.
 	Cardinality = catalog.Cardinality
 	// NamedCount is a name with a number of series.

@@ -32,19 +32,37 @@ const decodeShare = 4096
 // and in the map.
 const labelSetBytes = 160
 
-// find returns the label sets that satisfy every matcher, each once.
+// find returns the label sets that satisfy every matcher, each once. They must not be changed.
 func (p *Store) find(ctx context.Context, s selection) ([]labelSet, error) {
 	if s.span.empty() {
 		return nil, nil
 	}
-	found, err := p.store.Find(ctx, p.names.Filters(s.matchers), s.span.start, s.span.end, p.limits.Series)
+	sets, err := p.sets(ctx, s.span, s.matchers)
+	if err != nil {
+		return nil, err
+	}
+	if s.sorted {
+		if err := budget.From(ctx).Take(int64(len(sets)) * setBytes); err != nil {
+			return nil, reply.QueryError(ctx, "find series", err)
+		}
+		sets = slices.SortedFunc(slices.Values(sets), func(a, b labelSet) int { return labels.Compare(a.labels, b.labels) })
+	}
+	if s.limit > 0 && len(sets) > s.limit {
+		return sets[:s.limit], nil
+	}
+	return sets, nil
+}
+
+// findSets finds the label sets that satisfy every matcher, in the order of the store.
+func (p *Store) findSets(ctx context.Context, span timeSpan, filters []storage.Filter, matchers []*labels.Matcher) ([]labelSet, error) {
+	found, err := p.store.Find(ctx, filters, span.start, span.end, p.limits.Series)
 	if err != nil {
 		return nil, reply.QueryError(ctx, "find series", err)
 	}
 	if err := budget.From(ctx).Take(int64(len(found)) * labelSetBytes); err != nil {
 		return nil, reply.QueryError(ctx, "find series", err)
 	}
-	decoded, err := p.decode(ctx, found, s.matchers)
+	decoded, err := p.decode(ctx, found, matchers)
 	if err != nil {
 		return nil, reply.QueryError(ctx, "find series", err)
 	}
@@ -57,13 +75,12 @@ func (p *Store) find(ctx context.Context, s selection) ([]labelSet, error) {
 			sets.add(ls.labels, found[i].Ref)
 		}
 	}
-	if s.sorted {
-		slices.SortFunc(sets.list, func(a, b labelSet) int { return labels.Compare(a.labels, b.labels) })
-	}
-	if s.limit > 0 && len(sets.list) > s.limit {
-		return sets.list[:s.limit], nil
-	}
 	return sets.list, nil
+}
+
+// passes reports whether one of the series satisfies a condition; nil: all do.
+func (s *labelSet) passes(may func(storage.Ref) bool) bool {
+	return may == nil || may(s.ref) || slices.ContainsFunc(s.more, may)
 }
 
 // EachRef visits the stored series that satisfy every matcher, sorted by labels. mint and maxt are
@@ -153,8 +170,16 @@ func (s *labelSets) add(ls labels.Labels, ref storage.Ref) {
 			return
 		}
 		if labels.Equal(s.list[i].labels, ls) {
-			s.list[i].more = append(s.list[i].more, ref)
+			s.list[i].more = append(slices.Clip(s.list[i].more), ref) // others may hold the list
 			return
 		}
+	}
+}
+
+// addAll adds all series of a label set.
+func (s *labelSets) addAll(set labelSet) {
+	s.add(set.labels, set.ref)
+	for _, ref := range set.more {
+		s.add(set.labels, ref)
 	}
 }

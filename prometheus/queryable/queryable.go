@@ -45,6 +45,7 @@ type Store struct {
 	store  storage.Querier
 	names  Names
 	limits Limits
+	kept   *selections // nil: nothing is kept
 }
 
 var (

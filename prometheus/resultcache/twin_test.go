@@ -90,6 +90,7 @@ type twins struct {
 	random   *rand.Rand
 	store    *storage.Store
 	shown    *queryable.Store
+	keeping  *queryable.Store // keeps what selectors found
 	names    *translate.Translator
 	cached   promql.QueryEngine
 	plain    promql.QueryEngine
@@ -120,6 +121,8 @@ func newTwins(t *testing.T, random *rand.Rand, now *atomic.Int64, store *storage
 	}
 	w := &twins{t: t, random: random, names: names, store: store, now: now, registry: prometheus.NewRegistry(), budget: budget.New(8 << 20)}
 	w.shown = queryable.New(w.store, names, queryable.Limits{})
+	w.keeping = queryable.New(w.store, names, queryable.Limits{})
+	w.keeping.Keep(w.store.Catalog(), w.budget, 1<<18)
 	promql := parser.NewParser(parser.Options{EnableExperimentalFunctions: true, EnableExtendedRangeSelectors: true, ExperimentalDurationExpr: true})
 	w.plain = newEngine(promql)
 	w.cached = resultcache.New(resultcache.Options{
@@ -254,7 +257,11 @@ func (w *twins) run(e promql.QueryEngine, q *request) string {
 	account := w.budget.Open()
 	defer account.Close()
 	ctx := budget.With(w.t.Context(), account)
-	query, err := e.NewRangeQuery(ctx, w.shown, nil, q.text, time.Unix(q.start, 0), time.Unix(q.end, 0), time.Duration(q.step)*time.Second)
+	shown := w.shown
+	if e == w.cached {
+		shown = w.keeping
+	}
+	query, err := e.NewRangeQuery(ctx, shown, nil, q.text, time.Unix(q.start, 0), time.Unix(q.end, 0), time.Duration(q.step)*time.Second)
 	if err != nil {
 		w.t.Fatalf("%s: %v", q.text, err)
 	}

@@ -23,8 +23,10 @@ type Index struct {
 	mu      sync.RWMutex // guards all below
 	tsuids  *intern.Set
 	removed map[ID]struct{}
-	metrics postings                // by metric UID
-	tags    map[uidNumber]*postings // by tagk UID, then by tagv UID
+	// how often series were removed or restored
+	removals uint64
+	metrics  postings                // by metric UID
+	tags     map[uidNumber]*postings // by tagk UID, then by tagv UID
 }
 
 // New returns an empty index for a layout's TSUIDs.
@@ -150,10 +152,7 @@ func (x *Index) TSUIDBytes(dst [][]byte, ids []ID) [][]byte {
 func (x *Index) MetricSeries(metric string) int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	if len(metric) != x.layout.MetricWidth {
-		return 0
-	}
-	return len(x.metrics.get(numberOf(metric)))
+	return len(x.ofMetric(metric))
 }
 
 // Metrics returns the UIDs of all metrics that have series which pass (nil: all do), ascending.

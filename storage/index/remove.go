@@ -24,6 +24,9 @@ func (x *Index) Remove(ids []ID) {
 		gone[id] = struct{}{}
 		x.eachPosting(x.tsuids.Bytes(uint32(id)), func(p *postings, uid uidNumber) { touched[posting{p, uid}] = struct{}{} })
 	}
+	if len(gone) > 0 {
+		x.removals++
+	}
 	for t := range touched {
 		t.list.remove(t.uid, gone)
 	}
@@ -39,6 +42,7 @@ func (x *Index) Restore(id ID) {
 		return
 	}
 	delete(x.removed, id)
+	x.removals++
 	x.eachPosting(x.tsuids.Bytes(uint32(id)), func(p *postings, uid uidNumber) { p.insert(uid, id) })
 }
 

@@ -1,0 +1,175 @@
+package queryable
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/recent"
+	"github.com/tsdbridge/tsdbridge/spare"
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// Catalog knows when the series of a metric change.
+type Catalog interface {
+	Version(ctx context.Context, metric string) (storage.SeriesVersion, bool)
+	Since(ctx context.Context, metric string, from, to storage.SeriesVersion) ([]storage.Found, bool, error)
+	MayHavePoints(start, end int64) func(storage.Ref) bool
+	AllMayHavePoints(ctx context.Context, metric string, start, end int64) bool
+}
+
+// selections keep what selectors of one metric found: all series with their labels, at any time.
+// What was registered since is added when the selector is used again. Nothing is kept where other
+// processes register series.
+type selections struct {
+	catalog Catalog
+	found   *spare.Cache[string, *foundSets]
+	asked   *recent.Map[string, struct{}] // selectors that found nothing worth keeping the first time
+}
+
+// foundSets is what a selector has found. It does not change.
+type foundSets struct {
+	version storage.SeriesVersion
+	sets    []labelSet
+}
+
+// setBytes is the memory of a label set that is kept, without its labels' text.
+const setBytes = 64
+
+// rememberedSelectors is how many selectors are remembered that were asked once.
+const rememberedSelectors = 1024
+
+// Keep has the Store keep what selectors found, in at most so many bytes.
+func (p *Store) Keep(c Catalog, b *budget.Budget, maxBytes int64) {
+	p.kept = &selections{
+		catalog: c, asked: recent.New[string, struct{}](rememberedSelectors),
+		found: spare.New[string](spare.Options[*foundSets]{Budget: b, MaxBytes: maxBytes, Part: 1, Idle: time.Hour, Now: time.Now}),
+	}
+}
+
+// DropCaches forgets what selectors found.
+func (p *Store) DropCaches() {
+	if p.kept != nil {
+		p.kept.found.Clear()
+	}
+}
+
+// metricOf returns the one metric that filters ask for.
+func metricOf(filters []storage.Filter) (string, bool) {
+	for _, f := range filters {
+		if f.Keys == nil && len(f.Values) == 1 {
+			return f.Values[0], true
+		}
+	}
+	return "", false
+}
+
+// keyOf returns what tells matchers apart.
+func keyOf(matchers []*labels.Matcher) string {
+	var b strings.Builder
+	for _, m := range matchers {
+		b.WriteByte(byte(m.Type))
+		b.WriteString(m.Name)
+		b.WriteByte(0)
+		b.WriteString(m.Value)
+		b.WriteByte(0)
+	}
+	return b.String()
+}
+
+// sets returns the label sets that satisfy every matcher and may have points in a time, in the order
+// of the store. They must not be changed.
+func (p *Store) sets(ctx context.Context, span timeSpan, matchers []*labels.Matcher) ([]labelSet, error) {
+	filters := p.names.Filters(matchers)
+	metric, ok := metricOf(filters)
+	if p.kept == nil || !ok {
+		return p.findSets(ctx, span, filters, matchers)
+	}
+	version, ok := p.kept.catalog.Version(ctx, metric)
+	if !ok || p.limits.Series > 0 && version.Series > p.limits.Series {
+		return p.findSets(ctx, span, filters, matchers)
+	}
+	key := keyOf(matchers)
+	k, ok := p.kept.found.Get(key)
+	if ok {
+		var err error
+		if k, err = p.extend(ctx, key, k, metric, version, matchers); err != nil {
+			return nil, err
+		}
+	}
+	if k == nil {
+		if _, again := p.kept.asked.Get(key); !again && !p.kept.catalog.AllMayHavePoints(ctx, metric, span.start, span.end) {
+			p.kept.asked.Put(key, struct{}{})
+			return p.findSets(ctx, span, filters, matchers)
+		}
+		sets, err := p.findSets(ctx, timeSpan{0, storage.MaxTime}, filters, matchers)
+		if err != nil {
+			return nil, err
+		}
+		k = p.keep(key, &foundSets{version, sets})
+	}
+	return k.within(ctx, p.kept.catalog.MayHavePoints(span.start, span.end))
+}
+
+// keep keeps what a selector has found.
+func (p *Store) keep(key string, k *foundSets) *foundSets {
+	bytes := int64(len(key) + len(k.sets)*setBytes)
+	for i := range k.sets {
+		bytes += int64(k.sets[i].labels.ByteSize())
+	}
+	p.kept.found.Put(key, k, bytes)
+	return k
+}
+
+// extend adds the series that were registered since to what a selector has found. It returns nil if
+// series were removed.
+func (p *Store) extend(ctx context.Context, key string, k *foundSets, metric string, version storage.SeriesVersion, matchers []*labels.Matcher) (*foundSets, error) {
+	if k.version == version {
+		return k, nil
+	}
+	found, ok, err := p.kept.catalog.Since(ctx, metric, k.version, version)
+	if err != nil || !ok {
+		return nil, reply.QueryError(ctx, "find series", err)
+	}
+	more, err := p.decode(ctx, found, matchers)
+	if err != nil {
+		return nil, reply.QueryError(ctx, "find series", err)
+	}
+	sets := newLabelSets(len(k.sets) + len(found))
+	for _, set := range k.sets {
+		sets.addAll(set)
+	}
+	for i, ls := range more {
+		if ls.matches {
+			sets.add(ls.labels, found[i].Ref)
+		}
+	}
+	return p.keep(key, &foundSets{version, sets.list}), nil
+}
+
+// within returns the label sets of which a series may have points.
+func (k *foundSets) within(ctx context.Context, may func(storage.Ref) bool) ([]labelSet, error) {
+	n := 0
+	for i := range k.sets {
+		if k.sets[i].passes(may) {
+			n++
+		}
+	}
+	if n == len(k.sets) {
+		return k.sets, nil
+	}
+	if err := budget.From(ctx).Take(int64(n) * labelSetBytes); err != nil {
+		return nil, reply.QueryError(ctx, "find series", err)
+	}
+	some := make([]labelSet, 0, n)
+	for i := range k.sets {
+		if k.sets[i].passes(may) {
+			some = append(some, k.sets[i])
+		}
+	}
+	return some, nil
+}
