@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/prometheus/common/route"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/util/features"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
@@ -33,21 +36,27 @@ type API struct {
 // New returns the query API.
 func New(o Options) *API {
 	router, gate := route.New(), newQueryGate(o.Concurrency)
-	newModuleAPI(o, gate).Register(router)
+	registry := features.NewRegistry()
+	promParser := parser.NewParser(parser.Options{ExperimentalDurationExpr: true})
+	engine := newEngine(o, gate, promParser, registry)
+	newModuleAPI(o, withCache(engine, o, promParser), promParser, registry).Register(router)
 	return &API{
-		o: o, gate: gate, lists: newAPITurns(o.Timeout), own: ownHandlers(o),
+		o: o, gate: gate, lists: newAPITurns(o.Timeout), own: ownHandlers(o, engine),
 		queries: &queriesHandler{o.Running, o.Admin, time.Now},
 		module:  http.StripPrefix(Prefix, asAsked(router)),
 	}
 }
 
 // ownHandlers returns the handlers of paths that the module does not serve as we need them.
-func ownHandlers(o Options) map[string]http.Handler {
+func ownHandlers(o Options, engine promql.QueryEngine) map[string]http.Handler {
+	explain := &explainHandler{engine: engine, queryable: o.Queryable, now: time.Now}
 	own := map[string]http.Handler{
 		Prefix + "/metadata": &metadataHandler{metadata: o.Metadata, names: o.Names, cors: o.Origins},
+		explainPath:          explain,
 	}
 	if o.Planner != nil {
-		own[Prefix+"/status/plan"] = &planHandler{queryable: o.Queryable, planner: o.Planner, now: time.Now}
+		explain.plans = &planHandler{queryable: o.Queryable, planner: o.Planner, now: time.Now}
+		own[Prefix+"/status/plan"] = explain.plans
 	}
 	if o.Catalog != nil {
 		own[Prefix+"/status/tsdb"] = &tsdbStatusHandler{store: o.Catalog, names: o.Names, cors: o.Origins}

@@ -69,11 +69,9 @@ func withCache(engine promql.QueryEngine, o Options, p parser.Parser) promql.Que
 func outOfMemory(ctx context.Context, err error) error { return reply.QueryError(ctx, "evaluate", err) }
 
 // newModuleAPI makes the API of the Prometheus module.
-func newModuleAPI(o Options, gate *queryGate) *v1.API {
-	registry := features.NewRegistry()
-	promParser := parser.NewParser(parser.Options{ExperimentalDurationExpr: true})
+func newModuleAPI(o Options, engine promql.QueryEngine, promParser parser.Parser, registry features.Collector) *v1.API {
 	api := v1.NewAPI(
-		withCache(newEngine(o, gate, promParser, registry), o, promParser),
+		engine,
 		o.Queryable,
 		nil, nil, // appenders: the module does not write here
 		o.Queryable,

@@ -1,0 +1,244 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
+	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+)
+
+// explainPath evaluates a query and shows how.
+const explainPath = Prefix + "/status/explain"
+
+// explainHandler serves GET and POST /api/v1/status/explain: it evaluates a query and answers with the
+// operators, what they found, and the time they took. The parameters query, time, start, end, step and
+// timeout are those of /api/v1/query and /api/v1/query_range. Answers that are kept are not used.
+type explainHandler struct {
+	engine    promql.QueryEngine
+	queryable *queryable.Store
+	plans     *planHandler // nil: reads are shown without their plans
+	now       func() time.Time
+}
+
+// explanation is the data of the answer.
+type explanation struct {
+	Query    string           `json:"query"`
+	Start    time.Time        `json:"start"`
+	End      time.Time        `json:"end"`
+	Step     float64          `json:"step"` // seconds; 0: an instant
+	Path     string           `json:"path"`
+	Left     string           `json:"left,omitempty"`
+	Seconds  float64          `json:"seconds"`
+	Series   int              `json:"series"`
+	Samples  int              `json:"samples"`
+	Memory   int64            `json:"memoryBytes"` // held in the end
+	Plan     *explainedStep   `json:"plan,omitempty"`
+	Reads    []*explainedRead `json:"reads"`
+	Warnings []string         `json:"warnings,omitempty"`
+	Infos    []string         `json:"infos,omitempty"`
+}
+
+// explainedStep is an operator.
+type explainedStep struct {
+	ID         int              `json:"id"`
+	Operator   string           `json:"operator"`
+	Expression string           `json:"expression,omitempty"`
+	Shared     int              `json:"shared,omitempty"` // how many operators use it, if several do
+	Again      bool             `json:"again,omitempty"`  // shown before
+	NotDone    bool             `json:"notDone,omitempty"`
+	Series     int              `json:"series"`
+	Samples    int              `json:"samples"`
+	Seconds    float64          `json:"seconds"`
+	Reads      []int            `json:"reads,omitempty"`
+	Inputs     []*explainedStep `json:"inputs,omitempty"`
+}
+
+// explainedRead is the reading of a selector.
+type explainedRead struct {
+	Selector  string      `json:"selector"`
+	Start     time.Time   `json:"start"`
+	End       time.Time   `json:"end"`
+	Series    int         `json:"series"`
+	Samples   int64       `json:"samples"`
+	Seconds   float64     `json:"seconds"`
+	Computing float64     `json:"computingSeconds"` // of all cores
+	Plans     []planGroup `json:"plans,omitempty"`
+}
+
+// ServeHTTP evaluates the query and answers with the explanation.
+func (h *explainHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodPost && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD, POST")
+		reply.JSON(w, http.StatusMethodNotAllowed, reply.Frame{Status: "error", ErrorType: "bad_data", Error: "method " + r.Method + " is not allowed here"})
+		return
+	}
+	data, err := h.explain(r)
+	if err != nil {
+		reply.APIError(w, err)
+		return
+	}
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: data})
+}
+
+func (h *explainHandler) explain(r *http.Request) (*explanation, error) {
+	ctx := r.Context()
+	if r.Form.Get("timeout") != "" {
+		timeout, err := formDuration(r, "timeout")
+		if err != nil {
+			return nil, badData(err)
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	x := &explanation{Query: r.Form.Get("query"), Reads: []*explainedRead{}}
+	query, err := h.query(ctx, r, x)
+	if err != nil {
+		return nil, badData(err)
+	}
+	defer query.Close()
+	begin := time.Now()
+	result := query.Exec(ctx)
+	x.Seconds = time.Since(begin).Seconds()
+	if result.Err != nil {
+		return nil, evaluationError(result.Err)
+	}
+	x.Memory = budget.From(ctx).Held()
+	x.Series, x.Samples = sizeOf(result.Value)
+	x.Warnings, x.Infos = result.Warnings.AsStrings(x.Query, 0, 0)
+	return x, h.describe(ctx, x, rangeql.Explain(query))
+}
+
+// evaluationError returns the error of an evaluation with its status: an error of the query, if it is
+// no other.
+func evaluationError(err error) error {
+	if _, ok := reply.QueryStatus(err); ok {
+		return err
+	}
+	return reply.WithStatus(http.StatusUnprocessableEntity, err)
+}
+
+// query makes the query of a request: for a range, if the request has a start, an end or a step.
+func (h *explainHandler) query(ctx context.Context, r *http.Request, x *explanation) (promql.Query, error) {
+	options := promql.NewPrometheusQueryOpts(false, 0)
+	var err error
+	if !r.Form.Has("start") && !r.Form.Has("end") && !r.Form.Has("step") {
+		if x.Start, err = formTime(r, "time", h.now()); err != nil {
+			return nil, err
+		}
+		x.End = x.Start
+		return h.engine.NewInstantQuery(ctx, h.queryable, options, x.Query, x.Start)
+	}
+	if x.Start, err = formTime(r, "start", time.Time{}); err != nil {
+		return nil, err
+	}
+	if x.End, err = formTime(r, "end", time.Time{}); err != nil {
+		return nil, err
+	}
+	step, err := formDuration(r, "step")
+	switch {
+	case err != nil:
+		return nil, err
+	case x.Start.IsZero() || x.End.IsZero():
+		return nil, errors.New("a range query needs start, end and step")
+	case x.End.Before(x.Start):
+		return nil, errors.New(`invalid parameter "end": end timestamp must not be before start time`)
+	case step <= 0:
+		return nil, errors.New(`invalid parameter "step": zero or negative query resolution step widths are not accepted. Try a positive integer`)
+	case x.End.Sub(x.Start)/step > mostPoints:
+		return nil, errors.New("exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)")
+	}
+	x.Step = step.Seconds()
+	return h.engine.NewRangeQuery(ctx, h.queryable, options, x.Query, x.Start, x.End, step)
+}
+
+// mostPoints is Prometheus' bound of the points of a series in an answer.
+const mostPoints = 11000
+
+// formDuration parses a duration as Prometheus does: seconds, or a number with a unit.
+func formDuration(r *http.Request, name string) (time.Duration, error) {
+	text := r.Form.Get(name)
+	if s, err := strconv.ParseFloat(text, 64); err == nil && math.Abs(s) < math.MaxInt64/float64(time.Second) {
+		return time.Duration(s * float64(time.Second)), nil
+	}
+	d, err := model.ParseDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf("invalid parameter %q: cannot parse %q to a valid duration", name, text)
+	}
+	return time.Duration(d), nil
+}
+
+// sizeOf returns how many series and samples an answer has.
+func sizeOf(v parser.Value) (series, samples int) {
+	switch v := v.(type) {
+	case promql.Vector:
+		return len(v), len(v)
+	case promql.Matrix:
+		for _, s := range v {
+			samples += len(s.Floats) + len(s.Histograms)
+		}
+		return len(v), samples
+	}
+	return 1, 1
+}
+
+// describe adds the operators and the reads.
+func (h *explainHandler) describe(ctx context.Context, x *explanation, e rangeql.Explanation) error {
+	x.Path, x.Left, x.Plan = e.Path, e.Left, describeStep(e.Plan)
+	for _, r := range e.Reads {
+		read := &explainedRead{
+			Selector: selectorText(r.Matchers), Start: time.UnixMilli(r.Start).UTC(), End: time.UnixMilli(r.End).UTC(),
+			Series: r.Series, Samples: r.Samples, Seconds: r.Took.Seconds(), Computing: r.Computing.Seconds(),
+		}
+		x.Reads = append(x.Reads, read)
+		if h.plans == nil {
+			continue
+		}
+		plan, err := h.plans.plan(ctx, []planSelection{{r.Start, r.End, r.Matchers}})
+		if err != nil {
+			return evaluationError(err)
+		}
+		read.Plans = plan.Groups
+	}
+	return nil
+}
+
+func describeStep(s *rangeql.Step) *explainedStep {
+	if s == nil {
+		return nil
+	}
+	out := &explainedStep{
+		ID: s.ID, Operator: s.Operator, Expression: s.Expression, Again: s.Again, NotDone: !s.Done,
+		Series: s.Series, Samples: s.Samples, Seconds: s.Took.Seconds(), Reads: s.Reads,
+	}
+	if s.Shared > 1 {
+		out.Shared = s.Shared
+	}
+	for _, in := range s.Inputs {
+		out.Inputs = append(out.Inputs, describeStep(in))
+	}
+	return out
+}
+
+// selectorText returns a selector as it is written in PromQL.
+func selectorText(matchers []*labels.Matcher) string {
+	texts := make([]string, len(matchers))
+	for i, m := range matchers {
+		texts[i] = m.String()
+	}
+	return "{" + strings.Join(texts, ",") + "}"
+}
