@@ -143,17 +143,21 @@ func BenchmarkRead(b *testing.B) {
 }
 
 func BenchmarkSeal(b *testing.B) {
-	h := filled(10_000, 240)
-	points := 0
-	for b.Loop() {
-		for s := range h.Seal(Everything()) {
-			for _, r := range s.Rows {
-				points += len(r.Points)
+	for _, coded := range []bool{false, true} {
+		b.Run(fmt.Sprintf("coded=%v", coded), func(b *testing.B) {
+			h := filled(10_000, 240)
+			points := 0
+			p := Everything()
+			p.Coded = coded
+			for b.Loop() {
+				for s := range h.Seal(p) {
+					points += len(s.Rows) * 240
+					s.Keep()
+				}
 			}
-			s.Keep()
-		}
+			b.ReportMetric(float64(b.Elapsed())/float64(points), "ns/point")
+		})
 	}
-	b.ReportMetric(float64(b.Elapsed())/float64(points), "ns/point")
 }
 
 // BenchmarkOldestMark reads the marks of a million rows.

@@ -194,6 +194,7 @@ func seal(h *Head, rng *rand.Rand, out []*Sealed) []*Sealed {
 	if rng.IntN(2) == 0 {
 		p = Policy{MaxBytes: 1 + rng.Int64N(4000), Rows: 3}
 	}
+	p.Coded = rng.IntN(2) == 0
 	for s := range h.Seal(p) {
 		out = append(out, s)
 	}

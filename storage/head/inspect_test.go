@@ -16,7 +16,7 @@ func (h *Head) Row(id, base uint32, b *RowBuffer) Row {
 	b.view.rows = b.view.rows[:0]
 	h.copyRows(id, &b.view, func(r *openRow) bool { return r.base == base })
 	b.view.sort()
-	return b.row(id, base, b.view.rows, h.o.Values)
+	return b.row(id, base, b.view.rows, h.o.Values, false)
 }
 
 // HoldsBetween reports whether the head has rows of a series that overlap start to end

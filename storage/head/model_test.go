@@ -153,6 +153,17 @@ func pointsLines(p *Points) ([]string, error) {
 // each visits the data of a row, in its order.
 func (r Row) each(see func(time int64, d datum)) error {
 	begin := int64(r.Base) * 1000
+	if r.Coded != nil {
+		var d schema.ColumnDecoder
+		points, err := d.AppendPoints(nil, r.Coded)
+		if err != nil || len(r.Points)+len(r.Objects) > 0 {
+			return fmt.Errorf("coded row beside %d points and %d objects: %w", len(r.Points), len(r.Objects), err)
+		}
+		if r.First != points[0].Offset || r.Last != points[len(points)-1].Offset {
+			return fmt.Errorf("coded row from %d to %d, want %d to %d", r.First, r.Last, points[0].Offset, points[len(points)-1].Offset)
+		}
+		r.Points = points
+	}
 	for i, p := range r.Points {
 		if i > 0 && p.Offset <= r.Points[i-1].Offset {
 			return fmt.Errorf("offset %d after %d", p.Offset, r.Points[i-1].Offset)

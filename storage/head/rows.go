@@ -3,6 +3,7 @@ package head
 import (
 	"math"
 
+	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -13,6 +14,10 @@ type Row struct {
 	Base    uint32 // seconds
 	Points  []schema.Point
 	Objects []schema.Object
+	// Coded, if not nil, is all of the row as a cell of columns (schema.ColumnEncoder), in place of
+	// Points and Objects; First and Last are then the offsets of its points at the ends.
+	Coded       []byte
+	First, Last uint32
 }
 
 // RowBuffer is the memory of rows. The zero value is an empty one.
@@ -20,19 +25,26 @@ type RowBuffer struct {
 	view    view
 	points  []schema.Point
 	objects []schema.Object
+	encoder schema.ColumnEncoder
+	coded   []byte
 }
 
 // Reset takes the memory of all rows back.
 func (b *RowBuffer) Reset() {
 	b.view.reset()
 	clear(b.objects)
-	b.points, b.objects = b.points[:0], b.objects[:0]
+	b.points, b.objects, b.coded = b.points[:0], b.objects[:0], b.coded[:0]
 }
 
-// row makes a row of the copies of one hour.
-func (b *RowBuffer) row(id, base uint32, rows []rowView, values schema.Values) Row {
+// row makes a row of the copies of one hour, coded if it is asked for and can be.
+func (b *RowBuffer) row(id, base uint32, rows []rowView, values schema.Values, coded bool) Row {
 	points, objects := len(b.points), len(b.objects)
 	if c := &b.view.columns; b.plain(c, rows) {
+		if coded {
+			if r, ok := b.code(c, id, base, values); ok {
+				return r
+			}
+		}
 		b.addColumns(c, int64(base)*1000, values)
 	} else {
 		for _, e := range b.view.settled(rows) {
@@ -40,6 +52,20 @@ func (b *RowBuffer) row(id, base uint32, rows []rowView, values schema.Values) R
 		}
 	}
 	return Row{ID: id, Base: base, Points: b.points[points:len(b.points):len(b.points)], Objects: b.objects[objects:len(b.objects):len(b.objects)]}
+}
+
+// code makes the row of columns that are floats of one form.
+func (b *RowBuffer) code(c *columns, id, base uint32, values schema.Values) (r Row, ok bool) {
+	n := len(c.times)
+	if n > row.MaxCellPoints || len(c.integers) > 0 || len(c.doubles) > 0 {
+		return r, false
+	}
+	at, begin := len(b.coded), int64(base)*1000
+	if b.coded, ok = b.encoder.AppendFloats(b.coded, c.times, c.values, begin, values); !ok {
+		return r, false
+	}
+	coded := b.coded[at:len(b.coded):len(b.coded)] // stays when the buffer grows
+	return Row{ID: id, Base: base, Coded: coded, First: uint32(c.times[0] - begin), Last: uint32(c.times[n-1] - begin)}, true
 }
 
 func (b *RowBuffer) plain(c *columns, rows []rowView) bool {

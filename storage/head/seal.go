@@ -5,6 +5,9 @@ import (
 	"math"
 	"math/bits"
 	"time"
+	"unsafe"
+
+	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // A Policy selects the rows that are due.
@@ -27,6 +30,8 @@ type Policy struct {
 	// Rows and Points bound what is handed out at once; 0: 1024 rows, a million points. A single
 	// row may have more points.
 	Rows, Points int
+	// Coded asks for rows that are plain floats as Row.Coded.
+	Coded bool
 }
 
 const (
@@ -46,14 +51,15 @@ type Sealed struct {
 	head    *Head
 	handles []handle
 	buffer  *RowBuffer
+	coded   bool // see Policy
 }
 
-func (h *Head) newSealed() *Sealed {
+func (h *Head) newSealed(coded bool) *Sealed {
 	b, _ := h.buffers.Get().(*RowBuffer)
 	if b == nil {
 		b = new(RowBuffer)
 	}
-	return &Sealed{head: h, buffer: b}
+	return &Sealed{head: h, buffer: b, coded: coded}
 }
 
 // handle is where a row lives.
@@ -72,7 +78,7 @@ func (h *Head) Seal(p Policy) iter.Seq[*Sealed] {
 	}
 	return func(yield func(*Sealed) bool) {
 		d := h.due(p)
-		batch := h.newSealed()
+		batch := h.newSealed(p.Coded)
 		for n := range h.shards {
 			for at, more := uint32(0), true; more; {
 				at, more = h.shards[n].seal(batch, &d, uint32(n), at)
@@ -83,7 +89,7 @@ func (h *Head) Seal(p Policy) iter.Seq[*Sealed] {
 				if !yield(batch) {
 					return
 				}
-				batch = h.newSealed()
+				batch = h.newSealed(p.Coded)
 			}
 		}
 		if len(batch.Rows) > 0 {
@@ -195,12 +201,15 @@ func (b *Sealed) decode() {
 	first := len(b.Rows) - len(v.rows)
 	for i := range v.rows {
 		r := &b.Rows[first+i]
-		*r = b.buffer.row(r.ID, r.Base, v.rows[i:i+1], b.head.o.Values)
+		*r = b.buffer.row(r.ID, r.Base, v.rows[i:i+1], b.head.o.Values, b.coded)
 	}
 	v.rows = v.rows[:0]
 }
 
-func (b *Sealed) points() int { return len(b.buffer.points) + len(b.buffer.objects) }
+// points counts what the batch holds; coded rows count by their memory.
+func (b *Sealed) points() int {
+	return len(b.buffer.points) + len(b.buffer.objects) + len(b.buffer.coded)/int(unsafe.Sizeof(schema.Point{}))
+}
 
 // Drop removes the rows: the table has them.
 func (b *Sealed) Drop() {

@@ -11,8 +11,9 @@ type Engine struct {
 	Exclusive bool
 	Local     Local
 	Versioned Versioned
-	Rows      RowViewer // of Local or Versioned, else of the cells of KV
-	Costs     Costs     // 0 where the engine knows none
+	Coded     CodedWriter // of Local, if it keeps cells coded; else nil
+	Rows      RowViewer   // of Local or Versioned, else of the cells of KV
+	Costs     Costs       // 0 where the engine knows none
 }
 
 // NewEngine finds out what db promises to a process that has the tables to itself (exclusive) or
@@ -22,6 +23,7 @@ func NewEngine(db KV, exclusive bool) *Engine {
 	if exclusive {
 		if e.Local, _ = db.(Local); e.Local != nil {
 			e.Rows = e.Local
+			e.Coded, _ = db.(CodedWriter)
 		}
 	} else {
 		if e.Versioned, _ = db.(Versioned); e.Versioned != nil {

@@ -34,6 +34,14 @@ func (c *coder) add(batch *pebble.Batch, id byte, m *kv.Mutation, now int64) err
 	return batch.Merge(c.key, c.row, nil)
 }
 
+// addCoded adds a coded cell to a batch.
+func (c *coder) addCoded(batch *pebble.Batch, id byte, r *kv.CodedRow, now int64) error {
+	c.key = append(append(c.key[:0], id), r.Key...)
+	one := [1]record{{coded: r.Cell, time: now}}
+	c.row = appendRow(c.row[:0], one[:], now)
+	return batch.Merge(c.key, c.row, nil)
+}
+
 // change sets the records to what a mutation does to the cells of its row, and returns the greatest
 // of their times and now.
 func (c *coder) change(m *kv.Mutation, now int64) (last int64) {

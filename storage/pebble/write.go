@@ -30,6 +30,25 @@ func (e *Engine) ApplyUnlogged(ctx context.Context, table, family string, rows [
 	return nil
 }
 
+// ApplyCoded implements kv.CodedWriter, as ApplyUnlogged is.
+func (e *Engine) ApplyCoded(ctx context.Context, table, family string, rows []kv.CodedRow) error {
+	err := kv.CheckCoded(rows)
+	if err == nil {
+		err = e.applyBatch(ctx, table, family, pebble.NoSync, quartersPut, func(c *coder, batch *pebble.Batch, id byte, now int64) error {
+			for i := range rows {
+				if err := c.addCoded(batch, id, &rows[i], now); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("apply %d coded rows to %s: %w", len(rows), table, err)
+	}
+	return nil
+}
+
 // Flush implements kv.Local. The log is one sequence, so one sync is enough.
 func (e *Engine) Flush(ctx context.Context) error {
 	if err := errors.Join(ctx.Err(), e.space.reading()); err != nil {
@@ -59,6 +78,21 @@ func (e *Engine) applyWith(
 	if err := kv.CheckMutations(rows); err != nil {
 		return err
 	}
+	return e.applyBatch(ctx, table, family, durability, quarters, func(c *coder, batch *pebble.Batch, id byte, now int64) error {
+		for i := range rows {
+			if err := c.add(batch, id, &rows[i], now); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// applyBatch commits a batch of what add adds to it for a family at a time.
+func (e *Engine) applyBatch(
+	ctx context.Context, table, family string, durability *pebble.WriteOptions, quarters uint64,
+	add func(c *coder, batch *pebble.Batch, id byte, now int64) error,
+) error {
 	if err := e.space.want(quarters); err != nil {
 		return err
 	}
@@ -72,7 +106,7 @@ func (e *Engine) applyWith(
 		return err
 	}
 	batch := e.db().NewBatch()
-	if err := e.encode(batch, id, rows, now); err != nil {
+	if err := e.encode(func(c *coder) error { return add(c, batch, id, now) }); err != nil {
 		return errors.Join(err, batch.Close())
 	}
 	return errors.Join(e.commit(batch, durability), batch.Close())
@@ -105,19 +139,14 @@ func (e *Engine) commit(batch *pebble.Batch, durability *pebble.WriteOptions) er
 	return batch.SyncWait()
 }
 
-// encode adds the change of each row to a batch.
-func (e *Engine) encode(batch *pebble.Batch, id byte, rows []kv.Mutation, now int64) error {
+// encode calls add with the memory of a coder.
+func (e *Engine) encode(add func(c *coder) error) error {
 	c, _ := e.coders.Get().(*coder)
 	if c == nil {
 		c = new(coder)
 	}
 	defer e.coders.Put(c)
-	for i := range rows {
-		if err := c.add(batch, id, &rows[i], now); err != nil {
-			return err
-		}
-	}
-	return nil
+	return add(c)
 }
 
 // Increment implements kv.KV.

@@ -93,7 +93,7 @@ func (r *Reconciler) isCompact() bool {
 			points = append(points, c.points...)
 		}
 	}
-	return cells <= (len(points)+maxCellPoints-1)/maxCellPoints && !AnyMistaken(r.history.Cells) && !twice(points)
+	return cells <= (len(points)+MaxCellPoints-1)/MaxCellPoints && !AnyMistaken(r.history.Cells) && !twice(points)
 }
 
 // replaceAges deletes the cells of ages whose points are put anew. One that belongs to a cell of

@@ -125,7 +125,7 @@ func TestCompact(t *testing.T) {
 // Rows of more points than a cell takes are left alone once they are in as few cells as hold them.
 func TestCompactLongRows(t *testing.T) {
 	var cells []kv.Cell
-	for i := range uint32(3*maxCellPoints - 7) {
+	for i := range uint32(3*MaxCellPoints - 7) {
 		p, _ := schema.FloatPoint(i*200+1, 1, schema.ValuesAuto)
 		q, v := schema.AppendCell(nil, nil, []schema.Point{p})
 		cells = append(cells, kv.Cell{Qualifier: q, Value: v, Time: quietTime - 10})

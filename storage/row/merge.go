@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// maxCellPoints bounds a compacted cell that we write. A TSD reads far longer ones (40 000
+	// MaxCellPoints bounds a compacted cell that we write. A TSD reads far longer ones (40 000
 	// points were tried); this keeps a cell of 12 bytes a point far below HBase's 10 MB.
-	maxCellPoints = 4096
+	MaxCellPoints = 4096
 	// maxCellObjects bounds the bytes of an object cell; objects of one instant are never parted.
 	maxCellObjects = 1 << 20
 )
@@ -166,10 +166,10 @@ func Cells(points []schema.Point, objects []schema.Object) []kv.Put {
 	return appendObjectCells(appendPointCells(nil, points), objects)
 }
 
-// appendPointCells appends the cells of sorted points, a compacted one for each maxCellPoints.
+// appendPointCells appends the cells of sorted points, a compacted one for each MaxCellPoints.
 func appendPointCells(puts []kv.Put, points []schema.Point) []kv.Put {
-	puts = slices.Grow(puts, (len(points)+maxCellPoints-1)/maxCellPoints)
-	for chunk := range slices.Chunk(points, maxCellPoints) {
+	puts = slices.Grow(puts, (len(points)+MaxCellPoints-1)/MaxCellPoints)
+	for chunk := range slices.Chunk(points, MaxCellPoints) {
 		q, v := schema.AppendCell(nil, nil, chunk)
 		puts = append(puts, kv.Put{Qualifier: q, Value: v})
 	}

@@ -20,10 +20,16 @@ type ColumnEncoder struct {
 // smaller, or that is not written as AppendCell does: of a single point, with a wrong trailing
 // byte, reserved bits or NaN; dst is then as it was, and such a cell is to be kept as it is.
 func (e *ColumnEncoder) Append(dst, qualifier, value []byte) (coded []byte, ok bool) {
-	c := &e.points
-	if !c.parse(qualifier, value) {
+	if !e.points.parse(qualifier, value) {
 		return appendMetaCell(dst, qualifier, value)
 	}
+	return e.append(dst, len(qualifier)+len(value))
+}
+
+// append appends the columns of the points at hand, whose cell has so many bytes. It is not ok if
+// they are no shorter.
+func (e *ColumnEncoder) append(dst []byte, cell int) (coded []byte, ok bool) {
+	c := &e.points
 	at := len(dst)
 	rule := c.rule()
 	dst = binary.AppendUvarint(append(dst, c.form()|byte(rule)<<formRuleShift), uint64(len(c.offsets)))
@@ -31,7 +37,7 @@ func (e *ColumnEncoder) Append(dst, qualifier, value []byte) (coded []byte, ok b
 	dst = c.appendFlags(dst, rule)
 	dst, values := e.appendValues(dst)
 	dst[at] |= byte(values) << formValShift
-	if len(dst)-at >= len(qualifier)+len(value) {
+	if len(dst)-at >= cell {
 		return dst[:at], false
 	}
 	return dst, true

@@ -128,6 +128,7 @@ func (f *Flusher) Flush(ctx context.Context, p head.Policy) (err error) {
 	if f.shared == nil {
 		p.Rows = localRows
 	}
+	p.Coded = f.db.Coded != nil
 	if f.shared != nil && f.buffer.head.Stats().Rows > 0 {
 		if err := f.shared.learnLocked(ctx); err != nil {
 			return fmt.Errorf("look for deletions of other processes: %w", err)

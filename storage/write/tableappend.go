@@ -49,6 +49,9 @@ type tableAppend struct {
 	content row.Row
 	keys    []byte // the row keys, one after the other
 	puts    []kv.Mutation
+	coded   []kv.CodedRow // of a flush: rows that are put in addition to puts
+
+	decoder schema.ColumnDecoder
 
 	reconciler row.Reconciler // of shared tables
 	flush      bool           // the rows were acknowledged before: their ages tell when
@@ -69,6 +72,10 @@ type rowWrite struct {
 	base    uint32
 	points  []schema.Point
 	objects []schema.Object
+	// in place of points and objects: the row as the engine keeps it, and the offsets of the points
+	// at its ends
+	coded       []byte
+	first, last uint32
 	// when the samples were acknowledged, on shared tables, if that is over
 	ages                   []schema.Age
 	key                    []byte
@@ -79,9 +86,10 @@ type rowWrite struct {
 func (w *tableAppend) reset(s *Table) {
 	clear(w.rows)
 	clear(w.puts)
+	clear(w.coded)
 	*w = tableAppend{
 		table: s, entries: w.entries[:0], locked: w.locked[:0], rows: w.rows[:0], points: w.points[:0],
-		objects: w.objects[:0], keys: w.keys[:0], puts: w.puts[:0], content: w.content, reconciler: w.reconciler,
+		objects: w.objects[:0], keys: w.keys[:0], puts: w.puts[:0], coded: w.coded[:0], content: w.content, decoder: w.decoder, reconciler: w.reconciler,
 	}
 }
 
@@ -218,9 +226,12 @@ func (w *tableAppend) build(ctx context.Context) error {
 		r := &w.rows[i]
 		r.lastSample, r.lastObject = lastOffsets(r)
 		if w.mustRead(r) || r.state == previous && !r.state.begins(r) || !r.state.continues(r) {
+			if err := w.takeApart(r); err != nil {
+				return err
+			}
 			unsure = append(unsure, r)
 		} else {
-			w.puts = append(w.puts, r.plainPut())
+			w.putPlainly(r)
 			if r.base == r.state.base {
 				r.lastSample, r.lastObject = max(r.lastSample, r.state.lastSample), max(r.lastObject, r.state.lastObject)
 			}
@@ -236,6 +247,27 @@ func (w *tableAppend) build(ctx context.Context) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// putPlainly puts what is new of a row in addition to what it holds.
+func (w *tableAppend) putPlainly(r *rowWrite) {
+	if r.coded != nil {
+		w.coded = append(w.coded, kv.CodedRow{Key: r.key, Cell: r.coded})
+		return
+	}
+	w.puts = append(w.puts, r.plainPut())
+}
+
+// takeApart makes points of a coded row.
+func (w *tableAppend) takeApart(r *rowWrite) (err error) {
+	if r.coded == nil {
+		return nil
+	}
+	if r.points, err = w.decoder.AppendPoints(nil, r.coded); err != nil {
+		return fmt.Errorf("row %x of the head: %w", r.key, err)
+	}
+	r.coded = nil
 	return nil
 }
 
@@ -322,6 +354,9 @@ func (st *state) continues(r *rowWrite) bool {
 	if !st.known || st.base != r.base {
 		return false
 	}
+	if r.coded != nil {
+		return int32(r.first) > st.lastSample
+	}
 	if len(r.points) > 0 && int32(r.points[0].Offset) <= st.lastSample {
 		return false
 	}
@@ -335,6 +370,9 @@ func (st *state) continues(r *rowWrite) bool {
 
 func lastOffsets(r *rowWrite) (sample, object int32) {
 	sample, object = -1, -1
+	if r.coded != nil {
+		return int32(r.last), object
+	}
 	if n := len(r.points); n > 0 {
 		sample = int32(r.points[n-1].Offset)
 	}
@@ -362,6 +400,7 @@ func (w *tableAppend) makeKeys() {
 // after the other.
 func (w *tableAppend) sortPuts() {
 	slices.SortFunc(w.puts, func(a, b kv.Mutation) int { return bytes.Compare(a.Key, b.Key) })
+	slices.SortFunc(w.coded, func(a, b kv.CodedRow) int { return bytes.Compare(a.Key, b.Key) })
 }
 
 // plainPut puts the new cells in addition to what the row holds.
@@ -371,19 +410,18 @@ func (r *rowWrite) plainPut() kv.Mutation {
 
 // put sends the mutations and notes how far each series' row is written now.
 func (w *tableAppend) put(ctx context.Context, apply func(ctx context.Context, table, family string, rows []kv.Mutation) error) error {
-	s := w.table
-	if len(w.puts) > 0 {
+	if n := len(w.puts) + len(w.coded); n > 0 {
 		if err := w.keepDays(ctx); err != nil {
 			return err
 		}
-		if err := apply(ctx, s.name, schema.FamilyData, w.puts); err != nil {
+		if err := w.send(ctx, apply); err != nil {
 			for i := range w.rows {
 				// what the rows hold now is uncertain
 				w.rows[i].state.known, w.rows[i].state.newest = false, false
 			}
-			return fmt.Errorf("write %d rows: %w", len(w.puts), err)
+			return fmt.Errorf("write %d rows: %w", n, err)
 		}
-		s.metrics.rowsPut.Add(float64(len(w.puts)))
+		w.table.metrics.rowsPut.Add(float64(n))
 	}
 	for i := range w.rows {
 		r := &w.rows[i]
@@ -392,6 +430,20 @@ func (w *tableAppend) put(ctx context.Context, apply func(ctx context.Context, t
 		}
 		r.state.known, r.state.base = true, r.base
 		r.state.lastSample, r.state.lastObject = r.lastSample, r.lastObject
+	}
+	return nil
+}
+
+// send sends the mutations and the coded rows. No key is in both.
+func (w *tableAppend) send(ctx context.Context, apply func(ctx context.Context, table, family string, rows []kv.Mutation) error) error {
+	t := w.table
+	if len(w.puts) > 0 {
+		if err := apply(ctx, t.name, schema.FamilyData, w.puts); err != nil {
+			return err
+		}
+	}
+	if len(w.coded) > 0 {
+		return t.db.Coded.ApplyCoded(ctx, t.name, schema.FamilyData, w.coded)
 	}
 	return nil
 }

@@ -19,14 +19,17 @@ func (t *Table) putRows(ctx context.Context, rows []head.Row, apply applyFunc, a
 	w.flush = true
 	rows = slices.Clone(rows)
 	slices.SortFunc(rows, func(a, b head.Row) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Base, b.Base)) })
-	for i, r := range rows {
+	for i := range rows {
+		r := &rows[i]
 		ref := series.Ref(r.ID) + 1
 		st := t.states.Of(ref.ID())
 		if i == 0 || rows[i-1].ID != r.ID {
 			st.mu.Lock()
 			w.locked = append(w.locked, st)
 		}
-		w.rows = append(w.rows, rowWrite{ref: ref, state: st, base: r.Base, points: r.Points, objects: r.Objects, ages: agesOf(r)})
+		w.rows = append(w.rows, rowWrite{
+			ref: ref, state: st, base: r.Base, points: r.Points, objects: r.Objects, coded: r.Coded, first: r.First, last: r.Last, ages: agesOf(*r),
+		})
 	}
 	defer w.unlock()
 	if err := w.build(ctx); err != nil {
