@@ -309,10 +309,17 @@ func writeRandom(t testing.TB, s *teststorage.TestStorage, rng *rand.Rand, serie
 	}
 }
 
-// evenValue is the next value of a series with samples at even distances: of a counter, which half
-// of them interrupt at times.
+// evenValue is the next value of a series with samples at even distances: of a gauge of whole
+// numbers or of one sign, or of a counter, which half of them interrupt at times.
 func evenValue(rng *rand.Rand, series int, v float64) float64 {
-	if series%8 == 1 || rng.IntN(200) > 0 {
+	switch kind := series / 4 % 5; {
+	case kind == 2 && rng.IntN(30) > 0:
+		return float64(rng.IntN(40) - 20)
+	case kind == 2:
+		return math.Copysign(0, -1)
+	case kind == 3:
+		return math.Copysign(50+10*rng.Float64(), float64(series%8)-4)
+	case kind == 0 || rng.IntN(200) > 0:
 		return v + rng.Float64()*10
 	}
 	return []float64{math.NaN(), math.Inf(1), 0, -v, math.MaxFloat64}[rng.IntN(5)]

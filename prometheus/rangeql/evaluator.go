@@ -196,13 +196,15 @@ func (e *evaluator) ranges(c Column, out []float64) int {
 	if e.distance == 0 {
 		e.distance = evenDistance(times)
 	}
-	e.span = span{width: e.seconds, regular: e.distance > 0, args: e.span.args[:0], scratch: e.span.scratch}
+	e.begin(values)
 	if e.distance > 0 && !e.fixed && e.grid.interval%e.distance == 0 {
 		switch {
 		case e.function.rise != noRise && len(e.resets) == 0:
 			return e.evenRise(times, values, out)
 		case e.function.adds != addsNothing:
 			return e.evenSums(times, values, out)
+		case e.function.fits != noFit:
+			return e.evenFits(times, values, out)
 		}
 	}
 	p := place{}
@@ -220,6 +222,15 @@ func (e *evaluator) ranges(c Column, out []float64) int {
 		}
 	}
 	return found
+}
+
+// begin prepares the span for another series.
+func (e *evaluator) begin(values []float64) {
+	s := &e.span
+	s.series, s.width, s.regular, s.stretch = values, e.seconds, e.distance > 0, stretch{}
+	if e.function.begin != nil {
+		e.function.begin(s)
+	}
 }
 
 // A place is where the ranges of steps are among samples.

@@ -16,6 +16,7 @@ const sumsAtOnce = 4
 // evenSums is a sum or an average of ranges of even samples.
 func (e *evaluator) evenSums(times []int64, values []float64, out []float64) int {
 	w := e.even(times)
+	e.span.totals.begin(values)
 	found := 0
 	for step := 0; step < len(out); {
 		first, _ := w.at(step)
@@ -48,6 +49,13 @@ func (e *evaluator) evenSums(times []int64, values []float64, out []float64) int
 // knows what to do.
 func (e *evaluator) sumsOf(values []float64, first, stride, size int, out []float64) bool {
 	var sums [sumsAtOnce]compensated
+	if t := &e.span.totals; t.exact {
+		for k := range sums {
+			sums[k] = t.of(first+k*stride, first+k*stride+size)
+		}
+		e.setSums(out, sums, size)
+		return true
+	}
 	begin := 0
 	if e.function.adds == addsToMean {
 		for k := range sums {
@@ -59,12 +67,18 @@ func (e *evaluator) sumsOf(values []float64, first, stride, size int, out []floa
 	for k := range rows {
 		rows[k] = values[first+k*stride+begin : first+k*stride+size]
 	}
-	sums = addRows(sums, rows)
+	sums = addRows(sums, rows, e.span.settled)
 	for _, s := range sums {
 		if !s.isFinite() {
 			return false
 		}
 	}
+	e.setSums(out, sums, size)
+	return true
+}
+
+// setSums sets the results of steps from the sums of their ranges.
+func (e *evaluator) setSums(out []float64, sums [sumsAtOnce]compensated, size int) {
 	count := float64(size)
 	for k, s := range sums {
 		if e.function.adds == addsToMean {
@@ -73,20 +87,25 @@ func (e *evaluator) sumsOf(values []float64, first, stride, size int, out []floa
 			out[k] = s.sum + s.c
 		}
 	}
-	return true
 }
 
-// addRows adds rows of the same length to sums.
-func addRows(sums [sumsAtOnce]compensated, rows [sumsAtOnce][]float64) [sumsAtOnce]compensated {
+// addRows adds rows of the same length to sums. settled is that of the series.
+func addRows(sums [sumsAtOnce]compensated, rows [sumsAtOnce][]float64, settled int) [sumsAtOnce]compensated {
 	n := len(rows[0])
 	r0, r1, r2, r3 := rows[0][:n], rows[1][:n], rows[2][:n], rows[3][:n]
 	s0, s1, s2, s3 := sums[0].sum, sums[1].sum, sums[2].sum, sums[3].sum
 	c0, c1, c2, c3 := sums[0].c, sums[1].c, sums[2].c, sums[3].c
-	for i := range n {
+	for i := range min(settled, n) {
 		s0, c0 = plus(s0, c0, r0[i])
 		s1, c1 = plus(s1, c1, r1[i])
 		s2, c2 = plus(s2, c2, r2[i])
 		s3, c3 = plus(s3, c3, r3[i])
+	}
+	for i := settled; i < n; i++ {
+		s0, c0 = grow(s0, c0, r0[i])
+		s1, c1 = grow(s1, c1, r1[i])
+		s2, c2 = grow(s2, c2, r2[i])
+		s3, c3 = grow(s3, c3, r3[i])
 	}
 	return [sumsAtOnce]compensated{{s0, c0}, {s1, c1}, {s2, c2}, {s3, c3}}
 }

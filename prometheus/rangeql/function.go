@@ -25,9 +25,15 @@ type span struct {
 	regular bool
 	pattern pattern // of the step before, with these sums
 	x, x2   compensated
+	settled int // of the series, for functions that add: see settledAfter
 
 	stretch stretch   // of the step before
 	scratch []float64 // for functions that sort
+
+	series  []float64 // all values
+	ordered ordered
+	peak    peak
+	totals  totals
 }
 
 // rise is a kind of function that extrapolates the increase of a counter.
@@ -44,9 +50,11 @@ const (
 type function struct {
 	rise      rise   // how it extrapolates, if it does
 	adds      adding // how it adds, if it does
+	fits      fit    // what it returns of a line through the samples, if it does
 	eval      func(s *span) (value float64, ok bool)
-	args      int // scalars beside the range
-	matrix    int // position of the range among the arguments
+	begin     func(s *span) // takes a new series; may be nil
+	args      int           // scalars beside the range
+	matrix    int           // position of the range among the arguments
 	keepsName bool
 	resets    bool // wants span.resets
 	counter   bool // warns about a metric that is not named as a counter
@@ -80,17 +88,17 @@ func functionOf(name string) *function {
 	case "present_over_time":
 		return &function{eval: func(*span) (float64, bool) { return 1, true }}
 	case "sum_over_time":
-		return &function{adds: addsAll, eval: sumOverTime}
+		return &function{adds: addsAll, begin: settle, eval: sumOverTime}
 	case "avg_over_time":
-		return &function{adds: addsToMean, eval: avgOverTime}
+		return &function{adds: addsToMean, begin: settle, eval: avgOverTime}
 	case "min_over_time":
-		return &function{eval: minOverTime}
+		return &function{eval: minOverTime, begin: func(s *span) { s.peak.least = true; s.peak.begin(s.series) }}
 	case "max_over_time":
-		return &function{eval: maxOverTime}
+		return &function{eval: maxOverTime, begin: func(s *span) { s.peak.begin(s.series) }}
 	case "mad_over_time":
 		return &function{eval: medianDeviation}
 	case "quantile_over_time":
-		return &function{eval: quantileOverTime, args: 1, matrix: 1, quantile: true}
+		return &function{eval: quantileOverTime, begin: func(s *span) { s.ordered.begin(s.series) }, args: 1, matrix: 1, quantile: true}
 	case "ts_of_first_over_time":
 		return &function{eval: func(s *span) (float64, bool) { return float64(s.times[0]) / 1000, true }}
 	case "ts_of_last_over_time":
@@ -100,9 +108,9 @@ func functionOf(name string) *function {
 	case "ts_of_min_over_time":
 		return &function{eval: timeOfMin}
 	case "deriv":
-		return &function{eval: deriv}
+		return &function{fits: slope, begin: settle, eval: deriv}
 	case "predict_linear":
-		return &function{eval: predictLinear, args: 1}
+		return &function{fits: prediction, begin: settle, eval: predictLinear, args: 1}
 	case "double_exponential_smoothing":
 		return &function{eval: smooth, args: 2}
 	case "stdvar_over_time":
@@ -232,8 +240,11 @@ func changes(s *span) (float64, bool) {
 	return float64(n), true
 }
 
+// settle prepares for sums.
+func settle(s *span) { s.settled = settledAfter(s.series) }
+
 func sumOverTime(s *span) (float64, bool) {
-	total := sumOf(compensated{}, s.values)
+	total := sumOf(compensated{}, s.values, s.settled)
 	if math.IsInf(total.sum, 0) {
 		return total.sum, true
 	}
@@ -241,7 +252,7 @@ func sumOverTime(s *span) (float64, bool) {
 }
 
 func avgOverTime(s *span) (float64, bool) {
-	if total := sumOf(compensated{sum: s.values[0]}, s.values[1:]); total.isFinite() {
+	if total := sumOf(compensated{sum: s.values[0]}, s.values[1:], s.settled); total.isFinite() {
 		count := float64(len(s.values))
 		return total.sum/count + total.c/count, true
 	}
@@ -283,6 +294,9 @@ func (m *mean) value() float64 {
 }
 
 func minOverTime(s *span) (float64, bool) {
+	if !s.peak.nan {
+		return s.peak.moveTo(s.series, s.first, s.first+len(s.values)), true
+	}
 	least := s.values[0]
 	for _, v := range s.values {
 		if v < least || math.IsNaN(least) {
@@ -293,6 +307,9 @@ func minOverTime(s *span) (float64, bool) {
 }
 
 func maxOverTime(s *span) (float64, bool) {
+	if !s.peak.nan {
+		return s.peak.moveTo(s.series, s.first, s.first+len(s.values)), true
+	}
 	most := s.values[0]
 	for _, v := range s.values {
 		if v > most || math.IsNaN(most) {

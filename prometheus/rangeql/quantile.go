@@ -27,6 +27,11 @@ func quantile(q float64, values []float64) float64 {
 	} else {
 		slices.Sort(values)
 	}
+	return quantileOfSorted(q, values)
+}
+
+// quantileOfSorted returns the q-quantile, q from 0 to 1, of values in ascending order.
+func quantileOfSorted(q float64, values []float64) float64 {
 	n := float64(len(values))
 	rank := q * (n - 1)
 	lower := math.Max(0, math.Floor(rank))
@@ -53,6 +58,9 @@ func (e *evaluation) checkQuantiles(steps []float64, position posrange.PositionR
 
 // quantileOverTime has the quantile as its argument.
 func quantileOverTime(s *span) (float64, bool) {
+	if q := s.args[0]; q >= 0 && q <= 1 && s.ordered.plain {
+		return quantileOfSorted(q, s.ordered.moveTo(s.series, s.first, s.first+len(s.values))), true
+	}
 	s.scratch = append(s.scratch[:0], s.values...)
 	return quantile(s.args[0], s.scratch), true
 }

@@ -33,7 +33,12 @@ func regression(s *span, at int64) (slope, intercept float64) {
 	}
 	x, x2 := s.timeSums(at)
 	y, xy := s.valueSums()
-	n := float64(len(s.values))
+	return leastSquares(x, x2, y, xy, len(s.values))
+}
+
+// leastSquares returns the line through n samples of which these are the sums.
+func leastSquares(x, x2, y, xy compensated, samples int) (slope, intercept float64) {
+	n := float64(samples)
 	sumX, sumY := x.sum+x.c, y.sum+y.c
 	sumXY, sumX2 := xy.sum+xy.c, x2.sum+x2.c
 	covariance := sumXY - sumX*sumY/n
@@ -53,7 +58,7 @@ func isConstant(values []float64) bool {
 }
 
 // timeSums returns the sums of the distances from a time, and of their squares. The distances are in
-// scratch afterwards. Samples at even distances often have those of the step before.
+// scratch afterwards. Samples at even distances often have those of the step or the series before.
 func (s *span) timeSums(at int64) (x, x2 compensated) {
 	p := pattern{first: s.times[0] - at, last: s.times[len(s.times)-1] - at, samples: len(s.times)}
 	if s.regular && p == s.pattern {
@@ -66,17 +71,25 @@ func (s *span) timeSums(at int64) (x, x2 compensated) {
 		x.sum, x.c = plus(x.sum, x.c, t)
 		x2.sum, x2.c = plus(x2.sum, x2.c, float64(t*t))
 	}
-	s.pattern, s.x, s.x2 = p, x, x2
+	if s.pattern, s.x, s.x2 = p, x, x2; !s.regular {
+		s.pattern = pattern{} // says nothing of the times between
+	}
 	return x, x2
 }
 
 // valueSums returns the sums of the values, and of their products with the distances in scratch.
 func (s *span) valueSums() (y, xy compensated) {
-	seconds := s.scratch[:len(s.values)]
+	n := len(s.values)
+	seconds, values := s.scratch[:n], s.values[:n]
 	var sumY, cY, sumXY, cXY float64
-	for i, v := range s.values {
+	settled := min(s.settledProducts(), n)
+	for i, v := range values[:settled] {
 		sumY, cY = plus(sumY, cY, v)
 		sumXY, cXY = plus(sumXY, cXY, float64(seconds[i]*v))
+	}
+	for i := settled; i < n; i++ {
+		sumY, cY = grow(sumY, cY, values[i])
+		sumXY, cXY = grow(sumXY, cXY, float64(seconds[i]*values[i]))
 	}
 	y, xy = compensated{sumY, cY}, compensated{sumXY, cXY}
 	if y.isFinite() && xy.isFinite() {
@@ -88,6 +101,14 @@ func (s *span) valueSums() (y, xy compensated) {
 		xy.add(seconds[i] * v)
 	}
 	return y, xy
+}
+
+// settledProducts returns settledAfter for products with the distances in scratch.
+func (s *span) settledProducts() int {
+	if n := len(s.scratch); s.regular && (s.scratch[0] >= 0 && s.scratch[n-1] >= 0 || s.scratch[0] <= 0 && s.scratch[n-1] <= 0) {
+		return s.settled
+	}
+	return math.MaxInt
 }
 
 // pattern is the times of samples at even distances, relative to a step.

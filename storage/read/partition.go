@@ -3,8 +3,11 @@ package read
 import "sync"
 
 const (
-	// fewestPart is the smallest number of series that is worth another goroutine.
-	fewestPart = 32
+	// fewestPart is the smallest number of series that is worth another goroutine, however short the
+	// range is; fewestPoints the smallest number of points, by estimate: these take some ten
+	// microseconds to read, and what is done with them takes longer.
+	fewestPart   = 32
+	fewestPoints = 8 << 10
 	// clusterPart is the smallest number of rows of a cluster that is worth another request. A
 	// region server reads the rows of a request one after the other, at about 10 us each from its
 	// cache, and a request costs as much as 10 to 30 rows.
@@ -52,7 +55,7 @@ func newPartition(r *selection, workers int) *partition {
 // fewestPart returns the smallest number of series that is worth a part.
 func (r *selection) fewestPart() int {
 	if r.o.DB.Local != nil {
-		return fewestPart
+		return min(fewestPart, max(1, fewestPoints/r.perSeries))
 	}
 	return max(fewestPart, clusterPart/r.hours())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -121,6 +122,24 @@ func TestSelectPartsOfNothing(t *testing.T) {
 		err := s.SelectParts(t.Context(), q, func() storage.PartWorker { return &logWorker{partsLog: &partsLog{}, t: t} })
 		if err != nil {
 			t.Error(fmt.Sprint(q), err)
+		}
+	}
+}
+
+// Few series over a long range are worth several workers on a local engine, and not over a short one.
+func TestSelectPartsOfFewSeries(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	db, _ := engines(t)["pebble"]()
+	s := storetest.Open(t, db)
+	refs := hosts(t, s, 20, 6)
+	for end, want := range map[int64]int{t0 + 6*3600_000: 2, t0 + 300_000: 1} {
+		workers := 0
+		err := s.SelectParts(t.Context(), storage.Query{Refs: refs, Start: t0, End: end, Samples: true}, func() storage.PartWorker {
+			workers++
+			return &logWorker{partsLog: &partsLog{failTake: -1, failCommit: -1}, t: t}
+		})
+		if err != nil || workers != want {
+			t.Errorf("until %d: %d workers, want %d; %v", end, workers, want, err)
 		}
 	}
 }

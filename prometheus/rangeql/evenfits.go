@@ -1,0 +1,114 @@
+package rangeql
+
+// fit is what a function returns of a line through the samples of a range.
+type fit uint8
+
+const (
+	noFit fit = iota
+	slope
+	prediction
+)
+
+// evenFits is deriv or predict_linear of ranges of even samples. The times of all ranges within the
+// samples have the same sums.
+func (e *evaluator) evenFits(times []int64, values []float64, out []float64) int {
+	w := e.even(times)
+	e.span.totals.begin(values)
+	found := 0
+	for step := 0; step < len(out); {
+		if w.inside(step, sumsAtOnce, len(values)) == sumsAtOnce && step+sumsAtOnce <= len(out) && e.fitsOf(times, values, w, step, out[step:]) {
+			e.seesSteps(sumsAtOnce, w.size, min(w.size, w.stride))
+			found += sumsAtOnce
+			step += sumsAtOnce
+		} else {
+			p := w.place(step, len(values))
+			out[step] = absent
+			if v, ok := e.at(step, times, values, &p); ok {
+				out[step] = v
+				found++
+			}
+			step++
+		}
+		if e.visited > visitsPerLook {
+			if e.visited = 0; e.ended() {
+				return found // the result is not used
+			}
+		}
+	}
+	return found
+}
+
+// fitsOf sets the results of some steps. It reports false if the function itself has to be called
+// first: the sums of the times are not those of the step or the series before, all values of a range
+// are the same, or a sum is not finite.
+func (e *evaluator) fitsOf(times []int64, values []float64, w even, step int, out []float64) bool {
+	s := &e.span
+	first, _ := w.at(step)
+	if w.size < 2 || s.pattern != e.patternOf(times, first, w.size, step) {
+		return false
+	}
+	var rows [sumsAtOnce][]float64
+	for k := range rows {
+		rows[k] = values[first+k*w.stride : first+k*w.stride+w.size]
+		if isConstant(rows[k]) {
+			return false
+		}
+	}
+	y := e.sumsOfRows(rows, first, w)
+	xy := addProducts(rows, s.scratch, s.settledProducts())
+	for k := range rows {
+		if !y[k].isFinite() || !xy[k].isFinite() {
+			return false
+		}
+	}
+	for k := range rows {
+		rise, intercept := leastSquares(s.x, s.x2, y[k], xy[k], w.size)
+		if out[k] = rise; e.function.fits == prediction {
+			out[k] = rise*e.constants[0][step+k] + intercept
+		}
+	}
+	return true
+}
+
+// sumsOfRows returns the sums of ranges, of which the first begins with that value.
+func (e *evaluator) sumsOfRows(rows [sumsAtOnce][]float64, first int, w even) (sums [sumsAtOnce]compensated) {
+	if !e.span.totals.exact {
+		return addRows(sums, rows, e.span.settled)
+	}
+	for k := range sums {
+		sums[k] = e.span.totals.of(first+k*w.stride, first+k*w.stride+w.size)
+	}
+	return sums
+}
+
+// patternOf returns the pattern of the range of a step, from a sample on.
+func (e *evaluator) patternOf(times []int64, first, size, step int) pattern {
+	from := int64(0)
+	if e.function.fits == prediction {
+		from = times[first] - e.grid.time(step)
+	}
+	return pattern{first: from, last: from + int64(size-1)*e.distance, samples: size}
+}
+
+// addProducts returns the sums of the products of rows with others, all of the same length.
+// settled is that of the products.
+func addProducts(rows [sumsAtOnce][]float64, by []float64, settled int) [sumsAtOnce]compensated {
+	n := len(rows[0])
+	r0, r1, r2, r3, by := rows[0][:n], rows[1][:n], rows[2][:n], rows[3][:n], by[:n]
+	var s0, s1, s2, s3, c0, c1, c2, c3 float64
+	settled = min(settled, n)
+	for i, x := range by[:settled] {
+		s0, c0 = plus(s0, c0, float64(x*r0[i]))
+		s1, c1 = plus(s1, c1, float64(x*r1[i]))
+		s2, c2 = plus(s2, c2, float64(x*r2[i]))
+		s3, c3 = plus(s3, c3, float64(x*r3[i]))
+	}
+	for i := settled; i < n; i++ {
+		x := by[i]
+		s0, c0 = grow(s0, c0, float64(x*r0[i]))
+		s1, c1 = grow(s1, c1, float64(x*r1[i]))
+		s2, c2 = grow(s2, c2, float64(x*r2[i]))
+		s3, c3 = grow(s3, c3, float64(x*r3[i]))
+	}
+	return [sumsAtOnce]compensated{{s0, c0}, {s1, c1}, {s2, c2}, {s3, c3}}
+}
