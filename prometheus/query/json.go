@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	v1 "github.com/prometheus/prometheus/web/api/v1"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/resultcache"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
@@ -42,6 +43,8 @@ func (c resultCodec) Encode(r *v1.Response) ([]byte, error) {
 		return c.JSONCodec.Encode(r)
 	}
 	switch v := data.Result.(type) {
+	case *resultcache.Answer:
+		return c.encode(begin+`,"data":{"resultType":"matrix","result":[`, after, keptItems{v}), nil
 	case promql.Matrix:
 		if !slices.ContainsFunc(v, func(s promql.Series) bool { return len(s.Histograms) > 0 }) {
 			return c.encode(begin+`,"data":{"resultType":"matrix","result":[`, after, matrixItems(v)), nil
@@ -95,6 +98,16 @@ func (m matrixItems) points() (n int) {
 }
 
 func (m matrixItems) append(p *jsonPart, i int) { p.series(&m[i]) }
+
+// keptItems are an answer whose points are text.
+type keptItems struct{ answer *resultcache.Answer }
+
+func (k keptItems) len() int { return k.answer.Len() }
+
+// points is none that has to be written.
+func (k keptItems) points() int { return 0 }
+
+func (k keptItems) append(p *jsonPart, i int) { p.kept(k.answer.Series(i)) }
 
 type vectorItems promql.Vector
 

@@ -82,6 +82,19 @@ func (p *jsonPart) series(s *promql.Series) {
 	p.text = append(b, ']', '}')
 }
 
+// kept appends a series whose points are text, each with a comma after it.
+func (p *jsonPart) kept(ls labels.Labels, points []byte) {
+	p.metric(ls)
+	p.text = append(p.text, `,"values":[`...)
+	p.text = append(p.text, points[:len(points)-1]...)
+	p.text = append(p.text, ']', '}')
+}
+
+// appendPointValue appends the end of a point, after appendTimeText, and the comma after it.
+func appendPointValue(b []byte, v float64) []byte {
+	return append(appendValue(b, v), '"', ']', ',')
+}
+
 // addTime appends the text of a time that is later than all others.
 func (p *jsonPart) addTime(t int64) {
 	begin := len(p.digit)

@@ -62,6 +62,7 @@ func withCache(engine promql.QueryEngine, o Options, p parser.Parser) promql.Que
 	return resultcache.New(resultcache.Options{
 		Engine: engine, Parser: p, Store: o.Changes, MaxBytes: o.CacheBytes, Budget: o.Budget,
 		Lookback: o.Lookback, DefaultStep: defaultStep, MetricName: o.Names.FromMetric,
+		Format:   resultcache.Format{Time: appendTimeText, Value: appendPointValue},
 		NoMemory: outOfMemory, Now: time.Now, Registerer: o.Registerer,
 	})
 }

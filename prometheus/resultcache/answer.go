@@ -1,83 +1,155 @@
 package resultcache
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
 	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/util/annotations"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// An answer is the values of series at the steps of a grid. It does not change.
-type answer struct {
-	grid     grid
-	series   []series // by labels
-	warnings annotations.Annotations
+// A Format writes points as they are sent: the text of a time, followed by that of a value.
+type Format struct {
+	Time  func(dst []byte, ms int64) []byte
+	Value func(dst []byte, v float64) []byte
 }
 
-// A series has values at consecutive steps; the first and the last are not absent.
+// An Answer is the points of series at the steps of a grid, as they are sent: most of the time of a
+// wide answer goes into writing its numbers. It is a matrix to the caller of an engine, and does not
+// change.
+type Answer struct {
+	grid   grid
+	series []series // by labels
+	warned []string // the texts of the warnings
+}
+
+var _ parser.Value = (*Answer)(nil)
+
+// Type implements parser.Value.
+func (*Answer) Type() parser.ValueType { return parser.ValueTypeMatrix }
+
+// String implements parser.Value.
+func (a *Answer) String() string {
+	var b []byte
+	for i := range a.series {
+		b = append(append(append(b, a.series[i].labels.String()...), ' '), a.series[i].text...)
+	}
+	return string(b)
+}
+
+// MarshalJSON refuses to marshal the answer: its points have a text, which only their sender knows.
+func (*Answer) MarshalJSON() ([]byte, error) {
+	return nil, &json.UnsupportedValueError{Str: "an answer that is kept"}
+}
+
+// Len returns the number of series.
+func (a *Answer) Len() int { return len(a.series) }
+
+// Series returns the labels of a series, and the text of its points.
+func (a *Answer) Series(i int) (labels.Labels, []byte) { return a.series[i].labels, a.series[i].text }
+
+// A series is the texts of the points at consecutive steps. The first and the last step have one.
 type series struct {
-	labels   labels.Labels
-	from     int // number of the first step
-	values   []float64
-	dropName bool
+	labels labels.Labels
+	from   int // number of the first step
+	text   []byte
+	// ends[i] is where the text of step from+i ends, counted from where text begins at begin. A step
+	// without a point has no text.
+	ends  []uint32
+	begin uint32
 }
 
-// absent is the value of a step without one. No evaluation results in it.
-//
-//nolint:gochecknoglobals // a constant.
-var absent = math.Float64frombits(value.StaleNaN)
-
-// isAbsent reports whether a step has no value.
-func isAbsent(v float64) bool { return math.Float64bits(v) == value.StaleNaN }
-
-// newAnswer copies a result. It returns nil for one that cannot be kept: an error, histograms, and
+// newAnswer writes a result. It returns nil for one that cannot be kept: an error, histograms, and
 // warnings that depend on more than a name.
-func newAnswer(g grid, r *promql.Result) *answer {
+func newAnswer(g grid, r *promql.Result, f Format) *Answer {
 	m, ok := r.Value.(promql.Matrix)
 	if r.Err != nil || !ok {
 		return nil
 	}
-	for _, w := range r.Warnings {
+	var warned []string
+	for text, w := range r.Warnings {
 		if !errors.Is(w, annotations.PossibleNonCounterInfo) {
 			return nil
 		}
+		warned = append(warned, text)
 	}
-	a := &answer{grid: g, series: make([]series, 0, len(m)), warnings: r.Warnings}
-	for _, s := range m {
-		if len(s.Histograms) > 0 {
+	points := 0
+	for i := range m {
+		if len(m[i].Histograms) > 0 {
 			return nil
 		}
-		if len(s.Floats) == 0 {
-			continue
-		}
-		from, to := g.index(s.Floats[0].T), g.index(s.Floats[len(s.Floats)-1].T)
-		values := make([]float64, to-from+1)
-		if len(values) > len(s.Floats) {
-			fill(values)
-		}
-		for _, p := range s.Floats {
-			values[g.index(p.T)-from] = p.F
-		}
-		a.series = append(a.series, series{s.Metric, from, values, s.DropName})
+		points += len(m[i].Floats)
 	}
+	a := &Answer{grid: g, series: make([]series, len(m)), warned: warned}
+	times := newTimes(g, f)
+	turns.Split(len(m), turns.Shares(points, pointsPerCore), func(_, from, to int) {
+		var text []byte
+		for i := from; i < to; i++ {
+			text = a.series[i].write(text[:0], g, &m[i], times, f)
+		}
+	})
+	a.series = slices.DeleteFunc(a.series, func(s series) bool { return len(s.ends) == 0 })
 	return a
 }
 
-func fill(values []float64) {
-	for i := range values {
-		values[i] = absent
+// pointsPerCore is how many points are worth a core of their own.
+const pointsPerCore = 8 << 10
+
+// times are the texts of the steps of a grid.
+type times struct {
+	text []byte
+	ends []int
+}
+
+func newTimes(g grid, f Format) times {
+	t := times{ends: make([]int, 0, g.steps()+1)}
+	t.ends = append(t.ends, 0)
+	for i := range g.steps() {
+		t.text = f.Time(t.text, g.time(i))
+		t.ends = append(t.ends, len(t.text))
 	}
+	return t
+}
+
+func (t *times) of(step int) []byte { return t.text[t.ends[step]:t.ends[step+1]] }
+
+// write writes the points of a series. text is memory to write to, and is returned for the next one.
+func (s *series) write(text []byte, g grid, from *promql.Series, t times, f Format) []byte {
+	if len(from.Floats) == 0 {
+		return text
+	}
+	s.labels, s.from = from.Metric, g.index(from.Floats[0].T)
+	s.ends = make([]uint32, g.index(from.Floats[len(from.Floats)-1].T)-s.from+1)
+	next, valueBegin, valueEnd := 0, 0, 0
+	for i, p := range from.Floats {
+		step := g.index(p.T)
+		for ; s.from+next < step; next++ {
+			s.ends[next] = uint32(len(text))
+		}
+		text = append(text, t.of(step)...)
+		if i > 0 && math.Float64bits(p.F) == math.Float64bits(from.Floats[i-1].F) {
+			text = append(text, text[valueBegin:valueEnd]...)
+		} else {
+			valueBegin = len(text)
+			text = f.Value(text, p.F)
+			valueEnd = len(text)
+		}
+		s.ends[next] = uint32(len(text))
+		next++
+	}
+	s.text = slices.Clone(text)
+	return text
 }
 
 // between returns the part of an answer at the steps of a grid that lies within the answer's.
-func (a *answer) between(g grid) *answer {
-	part := &answer{grid: g, series: make([]series, 0, len(a.series))}
+func (a *Answer) between(g grid) *Answer {
+	part := &Answer{grid: g, series: make([]series, 0, len(a.series))}
 	skip, steps := a.grid.index(g.first), g.steps()
 	for _, s := range a.series {
 		if s, ok := s.between(skip, skip+steps); ok {
@@ -88,29 +160,34 @@ func (a *answer) between(g grid) *answer {
 }
 
 // between returns the part of a series from a step to before another one, and false if it has no
-// value there.
+// point there.
 func (s series) between(from, to int) (series, bool) {
-	if end := s.from + len(s.values); end > to {
-		s.values = s.values[:max(0, to-s.from)]
+	for len(s.ends) > 0 && (s.from+len(s.ends) > to || s.size(len(s.ends)-1) == 0) {
+		s.ends = s.ends[:len(s.ends)-1]
 	}
-	if s.from < from {
-		s.values = s.values[min(len(s.values), from-s.from):]
-		s.from = from
+	if len(s.ends) > 0 {
+		s.text = s.text[:s.ends[len(s.ends)-1]-s.begin]
 	}
-	for len(s.values) > 0 && isAbsent(s.values[0]) {
-		s.from, s.values = s.from+1, s.values[1:]
-	}
-	for len(s.values) > 0 && isAbsent(s.values[len(s.values)-1]) {
-		s.values = s.values[:len(s.values)-1]
+	for len(s.ends) > 0 && (s.from < from || s.size(0) == 0) {
+		s.text = s.text[s.size(0):]
+		s.from, s.begin, s.ends = s.from+1, s.ends[0], s.ends[1:]
 	}
 	s.from -= from
-	return s, len(s.values) > 0
+	return s, len(s.ends) > 0
+}
+
+// size returns the length of the text of a step.
+func (s *series) size(step int) int {
+	if step == 0 {
+		return int(s.ends[0] - s.begin)
+	}
+	return int(s.ends[step] - s.ends[step-1])
 }
 
 // join returns an answer followed by another one, whose grid continues its grid.
-func (a *answer) join(next *answer) *answer {
-	whole := &answer{
-		grid: grid{a.grid.first, next.grid.last, a.grid.step}, warnings: next.warnings,
+func (a *Answer) join(next *Answer) *Answer {
+	whole := &Answer{
+		grid: grid{a.grid.first, next.grid.last, a.grid.step}, warned: next.warned,
 		series: make([]series, 0, max(len(a.series), len(next.series))),
 	}
 	steps := a.grid.steps()
@@ -119,8 +196,7 @@ func (a *answer) join(next *answer) *answer {
 		var s series
 		switch {
 		case order < 0:
-			s = a.series[i]
-			s.values = slices.Clone(s.values) // those of a longer answer must not stay in memory
+			s = a.series[i].join(series{}, steps)
 		case order > 0:
 			s = next.series[k]
 			s.from += steps
@@ -150,57 +226,37 @@ func compare(a, b []series) int {
 	}
 }
 
-// join returns a series followed by another one, whose first step has the number steps.
+// join returns a series followed by the same one of another answer, whose first step has the number
+// steps, in memory of their own.
 func (s series) join(next series, steps int) series {
-	gap := steps + next.from - s.from - len(s.values)
-	values := make([]float64, len(s.values)+gap+len(next.values))
-	copy(values, s.values)
-	fill(values[len(s.values) : len(s.values)+gap])
-	copy(values[len(s.values)+gap:], next.values)
-	s.values = values
-	return s
-}
-
-// pointBytes is the size of a promql.FPoint.
-const pointBytes = 16
-
-// matrix returns the answer in the engine's form.
-func (a *answer) matrix(account *budget.Account) (promql.Matrix, error) {
-	total := 0
-	for i := range a.series {
-		for _, v := range a.series[i].values {
-			if !isAbsent(v) {
-				total++
-			}
-		}
+	whole := series{labels: s.labels, from: s.from, text: slices.Concat(s.text, next.text)}
+	whole.ends = make([]uint32, 0, max(len(s.ends), steps-s.from+next.from+len(next.ends)))
+	for _, end := range s.ends {
+		whole.ends = append(whole.ends, end-s.begin)
 	}
-	if err := account.Take(int64(total) * pointBytes); err != nil {
-		return nil, err
+	if len(next.ends) == 0 {
+		return whole
 	}
-	points := make([]promql.FPoint, 0, total)
-	m := make(promql.Matrix, len(a.series))
-	for i := range a.series {
-		s, begin := &a.series[i], len(points)
-		for k, v := range s.values {
-			if !isAbsent(v) {
-				points = append(points, promql.FPoint{T: a.grid.time(s.from + k), F: v})
-			}
-		}
-		m[i] = promql.Series{Metric: s.labels, Floats: points[begin:len(points):len(points)], DropName: s.dropName}
+	for len(whole.ends) < steps-s.from+next.from {
+		whole.ends = append(whole.ends, uint32(len(s.text)))
 	}
-	return m, nil
+	for _, end := range next.ends {
+		whole.ends = append(whole.ends, uint32(len(s.text))+end-next.begin)
+	}
+	return whole
 }
 
 const (
-	answerBytes = 512 // of an entry without series
-	seriesBytes = 64  // of a series without labels and values
+	answerBytes = 512 // of an answer without series
+	seriesBytes = 128 // of a series without labels and points
 )
 
 // bytes estimates the memory of an answer.
-func (a *answer) bytes() int64 {
+func (a *Answer) bytes() int64 {
 	n := int64(answerBytes)
 	for i := range a.series {
-		n += seriesBytes + int64(a.series[i].labels.ByteSize()) + 8*int64(cap(a.series[i].values))
+		s := &a.series[i]
+		n += seriesBytes + int64(s.labels.ByteSize()) + int64(cap(s.text)) + 4*int64(cap(s.ends))
 	}
 	return n
 }

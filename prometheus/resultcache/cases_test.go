@@ -1,9 +1,12 @@
 package resultcache_test
 
 import (
+	"bytes"
 	"context"
+	"math"
 	"math/rand/v2"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -136,11 +139,17 @@ func (w *twins) last(e promql.QueryEngine, q *request) float64 {
 		w.t.Fatal(err)
 	}
 	defer query.Close()
-	m, err := query.Exec(w.t.Context()).Matrix()
-	if err != nil || len(m) != 1 {
-		w.t.Fatalf("%d series: %v", len(m), err)
+	result := query.Exec(w.t.Context())
+	a, ok := result.Value.(*resultcache.Answer)
+	if !ok || a.Len() != 1 {
+		w.t.Fatalf("%v", result)
 	}
-	return m[0].Floats[len(m[0].Floats)-1].F
+	_, points := a.Series(0)
+	bits, err := strconv.ParseUint(string(points[bytes.LastIndexByte(points, '=')+1:]), 16, 64)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return math.Float64frombits(bits)
 }
 
 // TestGivesWay: what is kept gives way to a query that needs the memory, and to newer answers.

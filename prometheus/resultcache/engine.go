@@ -36,6 +36,8 @@ type Options struct {
 	// Lookback and DefaultStep are Engine's: the age of the oldest sample that an instant still shows,
 	// and the step of a subquery without one.
 	Lookback, DefaultStep time.Duration
+	// Format writes the points of answers.
+	Format Format
 	// MetricName returns the value of __name__ for a stored metric.
 	MetricName func(metric string) string
 	// NoMemory converts an error of the budget into the caller's error.

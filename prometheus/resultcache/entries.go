@@ -16,7 +16,7 @@ type key struct {
 
 // An entry is an answer that is kept.
 type entry struct {
-	*answer
+	*Answer
 	reading *storage.Reading // tells what has changed since it was computed
 }
 

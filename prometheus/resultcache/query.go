@@ -38,23 +38,31 @@ func (q *query) Exec(ctx context.Context) *promql.Result {
 }
 
 // answer returns the result, and what to keep of it; nil: nothing, or what is kept already.
-func (q *query) answer(ctx context.Context) (*answer, *promql.Result) {
+func (q *query) answer(ctx context.Context) (*Answer, *promql.Result) {
 	if known, ok := q.engine.entries.Get(q.key); ok && known.grid.first <= q.grid.first {
 		if from := q.firstNew(ctx, known); from > q.grid.first {
-			if a, result := q.extend(ctx, known.answer, from); result != nil {
+			if a, result := q.extend(ctx, known.Answer, from); result != nil {
 				return a, result
 			}
 		}
 	}
 	q.engine.metrics.count("new")
 	result := q.Query.Exec(ctx)
-	return newAnswer(q.grid, result), result
+	a := newAnswer(q.grid, result, q.engine.o.Format)
+	if a == nil || budget.From(ctx).Take(a.bytes()) != nil {
+		return nil, result
+	}
+	return a, &promql.Result{Value: a, Warnings: result.Warnings}
 }
 
-// firstNew returns the first step that must be evaluated: one after those that are kept, or the
-// first that changed points reach.
+// firstNew returns the first step that must be evaluated: one after those that are kept, the first
+// that changed points reach, or, of an answer with warnings, the last one. Warnings are made anew,
+// because the API writes into them.
 func (q *query) firstNew(ctx context.Context, known entry) int64 {
 	next := known.grid.last + q.grid.step
+	if len(known.warned) > 0 {
+		next = min(next, q.grid.last)
+	}
 	changed := known.reading.Changed(ctx, func(metric string) bool {
 		return q.shape.wants(q.engine.o.MetricName(metric))
 	})
@@ -66,13 +74,10 @@ func (q *query) firstNew(ctx context.Context, known entry) int64 {
 
 // extend evaluates the steps from a step on, and takes those before it from what is known. It
 // returns no result if the two do not tell what the whole would.
-func (q *query) extend(ctx context.Context, known *answer, from int64) (*answer, *promql.Result) {
+func (q *query) extend(ctx context.Context, known *Answer, from int64) (*Answer, *promql.Result) {
 	if from > q.grid.last {
-		if len(known.warnings) > 0 && known.grid != q.grid {
-			return nil, nil // they may be of a step that was not asked for
-		}
 		q.engine.metrics.count("kept")
-		return nil, q.result(ctx, known.between(q.grid), known.warnings)
+		return nil, q.result(ctx, known.between(q.grid), nil)
 	}
 	rest, err := q.between(ctx, from, q.grid.last)
 	if err != nil {
@@ -83,8 +88,8 @@ func (q *query) extend(ctx context.Context, known *answer, from int64) (*answer,
 	if result.Err != nil {
 		return nil, result
 	}
-	end := newAnswer(grid{from, q.grid.last, q.grid.step}, result)
-	if end == nil || !includes(result.Warnings, known.warnings) {
+	end := newAnswer(grid{from, q.grid.last, q.grid.step}, result, q.engine.o.Format)
+	if end == nil || !includes(result.Warnings, known.warned) {
 		return nil, nil
 	}
 	q.engine.metrics.count("extended")
@@ -92,9 +97,9 @@ func (q *query) extend(ctx context.Context, known *answer, from int64) (*answer,
 	return whole, q.result(ctx, whole, result.Warnings)
 }
 
-// includes reports whether all of some annotations are among others.
-func includes(all, some annotations.Annotations) bool {
-	for text := range some {
+// includes reports whether all of some warnings are among others.
+func includes(all annotations.Annotations, some []string) bool {
+	for _, text := range some {
 		if _, ok := all[text]; !ok {
 			return false
 		}
@@ -102,13 +107,12 @@ func includes(all, some annotations.Annotations) bool {
 	return true
 }
 
-// result converts an answer into what the engine's caller gets.
-func (q *query) result(ctx context.Context, a *answer, warnings annotations.Annotations) *promql.Result {
-	m, err := a.matrix(budget.From(ctx))
-	if err != nil {
+// result returns an answer to the engine's caller.
+func (q *query) result(ctx context.Context, a *Answer, warnings annotations.Annotations) *promql.Result {
+	if err := budget.From(ctx).Take(a.bytes()); err != nil {
 		return &promql.Result{Err: q.engine.o.NoMemory(ctx, err)}
 	}
-	return &promql.Result{Value: m, Warnings: warnings}
+	return &promql.Result{Value: a, Warnings: warnings}
 }
 
 // Stats returns the statistics of what was evaluated.

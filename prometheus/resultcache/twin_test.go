@@ -128,6 +128,7 @@ func newTwins(t *testing.T, random *rand.Rand, now *atomic.Int64, store *storage
 	w.cached = resultcache.New(resultcache.Options{
 		Engine: newEngine(promql), Parser: promql, Store: w.store, MaxBytes: 1 << 20, Budget: w.budget,
 		Lookback: 5 * time.Minute, DefaultStep: time.Minute, MetricName: names.FromMetric,
+		Format:   resultcache.Format{Time: appendTime, Value: appendValue},
 		NoMemory: func(_ context.Context, err error) error { return err },
 		Now:      func() time.Time { return time.UnixMilli(w.now.Load()) }, Registerer: w.registry,
 	})
@@ -271,19 +272,23 @@ func (w *twins) run(e promql.QueryEngine, q *request) string {
 		return "error: " + result.Err.Error()
 	}
 	text := ""
-	for _, s := range result.Value.(promql.Matrix) {
-		text += s.Metric.String()
-		for _, p := range s.Floats {
-			bits := math.Float64bits(p.F)
-			if math.IsNaN(p.F) {
-				bits = 0x7ff8000000000001 // payloads are nobody's
+	switch v := result.Value.(type) {
+	case *resultcache.Answer:
+		for i := range v.Len() {
+			ls, points := v.Series(i)
+			text += ls.String() + string(points) + "\n"
+		}
+	case promql.Matrix:
+		for _, s := range v {
+			points := []byte(s.Metric.String())
+			for _, p := range s.Floats {
+				points = appendValue(appendTime(points, p.T), p.F)
 			}
-			text += fmt.Sprintf(" %d=%x", p.T/1000, bits)
+			for _, p := range s.Histograms {
+				points = fmt.Appendf(points, " %d=%s", p.T/1000, p.H)
+			}
+			text += string(points) + "\n"
 		}
-		for _, p := range s.Histograms {
-			text += fmt.Sprintf(" %d=%s", p.T/1000, p.H)
-		}
-		text += "\n"
 	}
 	warnings := []string{}
 	for _, err := range result.Warnings {
@@ -291,6 +296,16 @@ func (w *twins) run(e promql.QueryEngine, q *request) string {
 	}
 	slices.Sort(warnings)
 	return text + fmt.Sprint(warnings)
+}
+
+func appendTime(b []byte, ms int64) []byte { return fmt.Appendf(b, " %d=", ms/1000) }
+
+func appendValue(b []byte, v float64) []byte {
+	bits := math.Float64bits(v)
+	if math.IsNaN(v) {
+		bits = 0x7ff8000000000001 // payloads are nobody's
+	}
+	return fmt.Appendf(b, "%x", bits)
 }
 
 // TestTwins: under random writes, late points, corrections and deletions the answers are those of an
