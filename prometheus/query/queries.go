@@ -33,9 +33,12 @@ type runningQuery struct {
 	Samples  int64     `json:"samples"`
 }
 
+// mostShown is how much of the text of a query is shown, in bytes.
+const mostShown = 4 << 10
+
 func (h *queriesHandler) describe(s running.State) runningQuery {
 	return runningQuery{
-		ID: s.ID, Language: s.Language, Query: s.Text, Client: s.Client, Started: s.Started.UTC(),
+		ID: s.ID, Language: s.Language, Query: reply.Cut(s.Text, mostShown), Client: s.Client, Started: s.Started.UTC(),
 		Seconds: h.now().Sub(s.Started).Seconds(), Memory: s.Memory, Samples: s.Samples,
 	}
 }

@@ -1,9 +1,3 @@
-// Package rangeql evaluates PromQL over blocks of series and steps. A query becomes a tree of
-// operators (plan.go); each operator computes the block of its expression from the blocks below it
-// (node.go, block.go). The leaves are selectors and functions of their ranges, which are evaluated
-// while their samples are read (read.go, leaf.go). Its answers are those of the library's engine,
-// bit for bit. It leaves a whole query to that engine if the query needs what no operator here does,
-// if labels collide, or if a limit comes near. It never answers a part of a query.
 package rangeql
 
 import (
