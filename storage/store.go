@@ -82,7 +82,7 @@ func (s *Store) openCatalog() {
 	s.registry = catalog.NewRegistry(s.index, s.layout, o.Exclusive)
 	if o.Exclusive {
 		s.days = catalog.NewDays(s.db, o.Tables, s.index, s.registry)
-		s.changes = changes.New(s.metricOf)
+		s.changes = changes.New(s.metricOf, o.Now)
 	}
 	s.uidUsage = catalog.NewUIDUsage(s.uids, s.layout, o.Tables.UID, o.Logger)
 	s.catalog = catalog.New(catalog.Options{

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage/changes"
 	"github.com/tsdbridge/tsdbridge/storage/series"
@@ -28,6 +29,9 @@ func is(metric string) func(string) bool { return func(uid string) bool { return
 func every(string) bool { return true }
 
 const hour = 3600_000
+
+// now is when points of six hours are recent.
+func now() time.Time { return time.UnixMilli(6 * hour) }
 
 // TestChanged: a reading learns of what changed in its time, of its metrics, since it began.
 func TestChanged(t *testing.T) {
@@ -58,7 +62,7 @@ func TestChanged(t *testing.T) {
 		{"a deletion of older points", func(l *changes.Log) { l.Times(0, 1000) }, is("1"), math.MaxInt64},
 		{"a deletion of newer points", func(l *changes.Log) { l.Times(7*hour, 8*hour) }, is("1"), math.MaxInt64},
 	} {
-		l := changes.New(metricOf)
+		l := changes.New(metricOf, now)
 		c.change(l)
 		r := l.Read(5000, 6*hour)
 		if got := r.Changed(every); got != math.MaxInt64 {
@@ -90,7 +94,7 @@ func TestSameAsList(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	exact := 0
 	const rounds = 20_000
-	l, open := changes.New(metricOf), []*kept{}
+	l, open := changes.New(metricOf, now), []*kept{}
 	for range rounds {
 		switch r.IntN(4) {
 		case 0:
@@ -136,7 +140,7 @@ func TestSameAsList(t *testing.T) {
 // TestBeside: a value that is read beside writers is never taken for unchanged after it has changed.
 func TestBeside(t *testing.T) {
 	const points = 50
-	l := changes.New(metricOf)
+	l := changes.New(metricOf, now)
 	var values [points]atomic.Int64
 	var writers sync.WaitGroup
 	var ended atomic.Bool
@@ -159,11 +163,11 @@ func TestBeside(t *testing.T) {
 	for range 3000 {
 		reading := l.Read(0, points*hour)
 		was := read()
-		now := read() // acknowledged or not
+		is := read() // acknowledged or not
 		first := reading.Changed(every)
 		for i := range was {
-			if int64(i)*hour < first && was[i]+2 < now[i] { // each writer has one that is not acknowledged
-				t.Fatalf("point %d changed from %d to %d, but nothing before %d is said to have", i, was[i], now[i], first)
+			if int64(i)*hour < first && was[i]+2 < is[i] { // each writer has one that is not acknowledged
+				t.Fatalf("point %d changed from %d to %d, but nothing before %d is said to have", i, was[i], is[i], first)
 			}
 		}
 		reading.End()

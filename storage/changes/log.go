@@ -7,19 +7,21 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// Recent is how far before the newest time that is watched points count as recent, in milliseconds.
-// Points of all series arrive there all the time, so that a change is noted for all metrics at once.
-const Recent = 5 * 60 * 1000
+// Recent is how long a point counts as recent. Points of all series arrive there all the time, so
+// that a change is noted for all metrics at once.
+const Recent = 5 * time.Minute
 
 // Log notes which points change. All writers to a store report to one Log, after the points can be
 // read and before they are acknowledged. The methods of a nil Log do nothing. It is safe for
 // concurrent use.
 type Log struct {
 	metric func(series.Ref) string // UID of the metric of a series
+	now    func() time.Time
 
 	// What is watched, in milliseconds, both included: all readings lie between. Written under mu.
 	from, to atomic.Int64
@@ -32,8 +34,8 @@ type Log struct {
 }
 
 // New returns a log that nobody reads yet. metric returns the UID of the metric of a series.
-func New(metric func(series.Ref) string) *Log {
-	l := &Log{metric: metric, readings: map[*Reading]struct{}{}, metrics: map[string]marks{}}
+func New(metric func(series.Ref) string, now func() time.Time) *Log {
+	l := &Log{metric: metric, now: now, readings: map[*Reading]struct{}{}, metrics: map[string]marks{}}
 	l.watchLess()
 	return l
 }
@@ -47,9 +49,9 @@ func (l *Log) Batch(b *series.Batch) {
 	if from > to || !l.touches(b, from, to) {
 		return
 	}
+	n := noting{log: l, recent: l.now().Add(-Recent).UnixMilli(), first: math.MaxInt64}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := noting{log: l, recent: to - Recent, first: math.MaxInt64}
 	for i, t := range b.Times {
 		if t >= from && t <= to {
 			n.point(b.Refs[i], t)
@@ -86,9 +88,10 @@ type noting struct {
 	recent int64 // points from here on count for all metrics
 	first  int64 // of these
 
-	// The last series, and its metric.
+	// The last series, its metric, and the first time that is noted for it.
 	ref    series.Ref
 	metric string
+	noted  int64
 }
 
 func (n *noting) point(ref series.Ref, t int64) {
@@ -97,8 +100,12 @@ func (n *noting) point(ref series.Ref, t int64) {
 		return
 	}
 	if ref != n.ref {
-		n.ref, n.metric = ref, n.log.metric(ref)
+		n.ref, n.metric, n.noted = ref, n.log.metric(ref), math.MaxInt64
 	}
+	if t >= n.noted {
+		return
+	}
+	n.noted = t
 	m := n.log.metrics[n.metric]
 	if m.note(n.log.moment, t) {
 		n.log.metrics[n.metric] = m
