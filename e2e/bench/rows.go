@@ -37,6 +37,7 @@ var rows = []row{
 	{"kill-hbase", hbaseDrill},
 	{"reads", prometheusReads.run},
 	{"dashboards", dashboards().run},
+	{"refresh", refreshed},
 	{"graphite", graphiteReads.run},
 	{"put50", writes{format: load.Put, steps: 200, batch: 50, against: []versus{{victoriaName, perSecond, atLeast(1)}}}.measure},
 }
