@@ -34,7 +34,7 @@ func (e *Engine) getStored(ctx context.Context, table, family string, keys [][]b
 		return err
 	}
 	defer e.leave()
-	s := seeker{id: id, near: near, luck: mostLuck / 2}
+	s := newSeeker(id, near)
 	if s.it, err = e.db().NewIter(s.options()); err != nil {
 		return err
 	}
@@ -72,32 +72,36 @@ const maxStride = 16
 const (
 	// mostLuck is how many hits of a seeker count.
 	mostLuck = 8
-	// badLuck is for how many hits a miss counts: a hit saves about half of a seek, and a miss costs
-	// one step more than a seek.
-	badLuck = 2
+	// badLuck is for how many hits a miss counts: a hit saves a third of a seek or more, and a miss
+	// costs as much as another seek.
+	badLuck = 3
 )
 
-// seeker finds keys that ascend: each by a seek, or by going on from the last, where they are said to
-// be near to each other, or turn out to be neighbours.
+// seeker finds keys that ascend: by going on from the last as long as they turn out to be near to
+// each other, then each by a seek.
 type seeker struct {
 	it     *pebble.Iterator
 	id     byte
-	near   bool
 	placed bool   // the iterator has a position
 	target []byte // with id
 	missed int    // rows that were passed
-	luck   int    // how often the next row was the target; below 0 it is not tried again
+	luck   int    // how often the target was near; below 0 each is sought
+}
+
+// newSeeker returns a seeker. near means that the keys are expected to be near to each other.
+func newSeeker(id byte, near bool) *seeker {
+	if near {
+		return &seeker{id: id, luck: mostLuck}
+	}
+	return &seeker{id: id, luck: badLuck}
 }
 
 func (s *seeker) options() *pebble.IterOptions {
-	o := &pebble.IterOptions{
+	return &pebble.IterOptions{
 		LowerBound: []byte{s.id}, UpperBound: []byte{s.id + 1},
 		UseL6Filters: true, // many of the rows asked for are not there
+		SkipPoint:    s.skip,
 	}
-	if s.near {
-		o.SkipPoint = s.skip
-	}
-	return o
 }
 
 // skip passes over keys before the target, before Pebble folds their values. It is not a pure
@@ -124,22 +128,6 @@ func (s *seeker) find(key []byte) (bool, error) {
 	if !s.it.Valid() {
 		return false, s.it.Error() // after the last row
 	}
-	if s.near {
-		return s.skipTo()
-	}
-	return s.step()
-}
-
-// skipTo goes on over the rows before the target.
-func (s *seeker) skipTo() (bool, error) {
-	if bytes.Compare(s.it.Key(), s.target) < 0 && s.it.Next() && bytes.Compare(s.it.Key(), s.target) < 0 {
-		s.it.SeekGE(s.target)
-	}
-	return s.result(s.it.Valid())
-}
-
-// step looks at the next row, and seeks if the target comes later.
-func (s *seeker) step() (bool, error) {
 	if bytes.Compare(s.it.Key(), s.target) < 0 && s.it.Next() && bytes.Compare(s.it.Key(), s.target) < 0 {
 		s.luck -= badLuck
 		s.it.SeekGE(s.target)

@@ -7,7 +7,7 @@ const (
 	// range is; fewestPoints the smallest number of points, by estimate: these take some ten
 	// microseconds to read, and what is done with them takes longer.
 	fewestPart   = 32
-	fewestPoints = 8 << 10
+	fewestPoints = 16 << 10
 	// clusterPart is the smallest number of rows of a cluster that is worth another request. A
 	// region server reads the rows of a request one after the other, at about 10 us each from its
 	// cache, and a request costs as much as 10 to 30 rows.
