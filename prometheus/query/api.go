@@ -108,7 +108,8 @@ func asAsked(next http.Handler) http.Handler {
 		if r.FormValue("stats") != "" {
 			r = r.WithContext(resultcache.Without(rangeql.WithStats(r.Context())))
 		}
-		if r.FormValue("nocache") == "1" {
+		// The module cuts a matrix to a limit, and an answer that is kept is text.
+		if r.FormValue("nocache") == "1" || r.FormValue("limit") != "" {
 			r = r.WithContext(resultcache.Without(r.Context()))
 		}
 		next.ServeHTTP(w, r)
