@@ -1,6 +1,7 @@
 package rangeql
 
 import (
+	"math"
 	"strconv"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -32,7 +33,7 @@ func (o *countValues) eval(e *evaluation) (*block, error) {
 			if isAbsent(v) {
 				continue
 			}
-			if counts == nil || v != last {
+			if counts == nil || math.Float64bits(v) != math.Float64bits(last) { // -0 is not 0 here
 				if counts, err = o.counts(b, builder, s.labels, v); err != nil {
 					return b, err
 				}

@@ -1,7 +1,6 @@
 // Package rangeql evaluates PromQL over blocks of series and steps. Its answers are those of the
 // library's engine, bit for bit. It leaves a whole query to that engine if the query needs what no
-// operator here does, if several series match at a step, or if a limit comes near. It never answers a
-// part of a query.
+// operator here does, or if a limit comes near. It never answers a part of a query.
 //
 // # Blocks and operators
 //

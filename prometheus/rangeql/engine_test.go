@@ -140,7 +140,7 @@ func newEngines(t testing.TB, maxSamples int, delayedNames bool) engines {
 		library: promqltest.NewTestEngineWithOpts(t, promql.EngineOpts{
 			MaxSamples: maxSamples, Timeout: time.Minute, NoStepSubqueryIntervalFn: func(int64) int64 { return 60_000 },
 			EnableAtModifier: true, EnableNegativeOffset: true, EnableDelayedNameRemoval: delayedNames,
-			Parser: parser.NewParser(parser.Options{EnableExperimentalFunctions: true, EnableExtendedRangeSelectors: true}),
+			Parser: parser.NewParser(parser.Options{EnableExperimentalFunctions: true, EnableExtendedRangeSelectors: true, EnableBinopFillModifiers: true}),
 		}),
 		registry: prometheus.NewRegistry(),
 	}
@@ -385,6 +385,10 @@ func randomQuestion(rng *rand.Rand) question {
 		text = strings.ReplaceAll(text, "%s", selector+modifiers)
 	case 11:
 		text = fmt.Sprintf(pick("limitk(%s, %s)", "topk(%s, %s)", "limit_ratio(%s, %s)", "quantile(%s, %s)"), pick("2", "0.5", "NaN", "-1", "1e30", "-1e30"), text)
+	case 12, 13:
+		text = fmt.Sprintf("%s %s %s %s", selector+modifiers, pick("+", "/", ">", "> bool", "==", ">/"),
+			pick("on (group)", "on (dc) group_left ()", "ignoring (i) group_left (dc)", "on (group) group_right (i)", "on (i)", "ignoring (i, group) group_right ()", "on (group) fill (1)", "on (dc) group_left () fill_right (2)", "on ()"),
+			pick("requests_total", "temperature offset 1m", "sum by (group) (rate(bytes_sum[5m]))", `last_over_time({group="3"}[20s])`))
 	case 0:
 		text = fmt.Sprintf("max_over_time((%s)[%s:%s]%s)", text, pick("5m", "20m"), pick("", "1m", "15s"), pick("", " offset 7m"))
 	case 1:

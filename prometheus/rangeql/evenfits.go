@@ -18,6 +18,9 @@ func (e *evaluator) evenFits(times []int64, values []float64, out []float64) int
 	for step := 0; step < len(out); {
 		if w.inside(step, sumsAtOnce, len(values)) == sumsAtOnce && step+sumsAtOnce <= len(out) && e.fitsOf(times, values, w, step, out[step:]) {
 			e.seesSteps(sumsAtOnce, w.size, min(w.size, w.stride))
+			if step == 0 { // All samples of the first range are new.
+				e.count.read += int64(w.size - min(w.size, w.stride))
+			}
 			found += sumsAtOnce
 			step += sumsAtOnce
 		} else {

@@ -100,7 +100,7 @@ func (o *info) read(e *evaluation, b, in *block, enriched []bool) (map[string][]
 		for i := range rows.series {
 			s := &rows.series[i]
 			if s.hists != nil {
-				return nil, errMatch // The library refuses it.
+				return nil, errInfo // The library refuses it.
 			}
 			key, name := identity(s.labels), s.labels.Get(model.MetricNameLabel)
 			at := slices.IndexFunc(byIdentity[key], func(m infoMetric) bool { return m.name == name })
@@ -150,7 +150,7 @@ func (m *infoMetric) rank(steps int) error {
 			case m.newest[step] < 0 || t > newest:
 				m.newest[step], newest = int32(i), t
 			case t == newest:
-				return errMatch
+				return errInfo
 			}
 		}
 	}
@@ -312,7 +312,7 @@ func (j *infoJoin) labels(ls labels.Labels, metrics []infoMetric, choice []int32
 		})
 	}
 	if conflict {
-		return ls, false, errMatch // The library has the words.
+		return ls, false, errInfo // The library has the words.
 	}
 	if !found && slices.ContainsFunc(j.data, func(m *labels.Matcher) bool { return !m.Matches("") }) {
 		return ls, false, nil

@@ -16,6 +16,7 @@ const (
 	errLimit  = leftBecause("near --query.max-samples")
 	errEqual  = leftBecause("series become equal")
 	errMatch  = leftBecause("several series match at a step")
+	errInfo   = leftBecause("info series contradict each other")
 	errLabel  = leftBecause("a label that changes with the step")
 	errSource = leftBecause("series that are no columns") // of a Source, without a reason of its own
 )

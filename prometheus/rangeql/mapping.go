@@ -18,6 +18,8 @@ type mapping struct {
 	only    bool
 	refused func(e *evaluation)
 	args    []*node // scalars
+	// argsFirst means that the library evaluates the arguments before the vector.
+	argsFirst bool
 	// drops means that the name of the metric is dropped.
 	drops bool
 
@@ -33,12 +35,7 @@ type mapped struct {
 func (m mapped) inputs() []*node { return append([]*node{m.input}, m.args...) }
 
 func (m mapped) eval(e *evaluation) (*block, error) {
-	in, err := m.input.block(e)
-	if err != nil {
-		return nil, err
-	}
-	defer e.release(in)
-	args, release, err := e.arguments(m.args)
+	in, args, release, err := m.values(e)
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +65,31 @@ func (m mapped) eval(e *evaluation) (*block, error) {
 		err = e.joinUnnamed(in, b)
 	}
 	return b, err
+}
+
+// values evaluates the input and the arguments, in the order of the library. The caller calls release
+// when it does not return an error.
+func (m mapped) values(e *evaluation) (in *block, args [][]float64, release func(), err error) {
+	if m.argsFirst || !slices.ContainsFunc(m.args, func(n *node) bool { return !constant(n) }) {
+		var releaseArgs func()
+		if args, releaseArgs, err = e.arguments(m.args); err != nil {
+			return nil, nil, nil, err
+		}
+		if in, err = m.input.block(e); err != nil {
+			releaseArgs()
+			return nil, nil, nil, err
+		}
+		return in, args, func() { releaseArgs(); e.release(in) }, nil
+	}
+	if in, err = m.input.block(e); err != nil {
+		return nil, nil, nil, err
+	}
+	args, releaseArgs, err := e.arguments(m.args)
+	if err != nil {
+		e.release(in)
+		return nil, nil, nil, err
+	}
+	return in, args, func() { releaseArgs(); e.release(in) }, nil
 }
 
 // all maps a series in place.

@@ -9,7 +9,7 @@ import (
 // does not know.
 func withScalar(e *parser.BinaryExpr, scalar *node, scalarLeft bool) *mapping {
 	op, asBool := e.Op, e.ReturnBool
-	m := &mapping{args: []*node{scalar}, drops: asBool || !op.IsComparisonOperator()}
+	m := &mapping{args: []*node{scalar}, argsFirst: scalarLeft, drops: asBool || !op.IsComparisonOperator()}
 	o := elementwise{op, e.PositionRange()}
 	m.histogram = func(e *evaluation, h *histogram.FloatHistogram, args [][]float64, step int) result {
 		l, r := operand{histogram: h}, operand{number: args[0][step]}

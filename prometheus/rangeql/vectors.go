@@ -33,9 +33,9 @@ func (o vectors) eval(e *evaluation) (*block, error) {
 	if o.matching.Card == parser.CardOneToMany {
 		many, one = right, left
 	}
-	pairs, plain, err := o.pairs(many, one)
-	if err != nil {
-		return nil, err
+	pairs, plain, ok := o.pairs(many, one)
+	if !ok {
+		return nil, o.refused(e, many, one)
 	}
 	b := e.newBlock(o.grid)
 	if filled, err := o.filled(b, many, one); err != nil {
@@ -44,15 +44,15 @@ func (o vectors) eval(e *evaluation) (*block, error) {
 		pairs, plain = append(pairs, filled...), false
 	}
 	b.series = make([]series, len(pairs))
-	drops := o.asBool && !e.delayed || !o.op.IsComparisonOperator() && !o.trims()
+	drops := o.drops(e)
 	builder := labels.NewBuilder(labels.EmptyLabels())
 	for i, p := range pairs {
 		b.series[i].labels = resultLabels(builder, p.many.labels, p.one.labels, o.matching, drops)
 		b.series[i].dropName = o.asBool
 	}
 	if o.matching.Card != parser.CardOneToOne {
-		if err := refuseEqual(b, pairs); err != nil {
-			return b, err
+		if !distinctResults(b, pairs) {
+			return b, o.refused(e, many, one)
 		}
 	}
 	calculate := o.calculation(e)
@@ -119,26 +119,26 @@ func (s *series) operand(step int) (operand, bool) {
 	return operand{number: v}, ok
 }
 
-// refuseEqual returns ErrHandOver if two series of the many side may have the same result at a
-// step, even if a comparison leaves it out.
-func refuseEqual(b *block, pairs []pair) error {
+// distinctResults reports false if two series of the many side may have the same result at a step,
+// even if a comparison leaves it out.
+func distinctResults(b *block, pairs []pair) bool {
 	before := make(map[uint64][]*series, len(pairs))
 	for i, p := range pairs {
 		hash := b.series[i].labels.Hash()
 		for _, other := range before[hash] {
 			if other != p.many && overlap(other, p.many) {
-				return errMatch
+				return false
 			}
 		}
 		before[hash] = append(before[hash], p.many)
 	}
-	return nil
+	return true
 }
 
 // pairs returns the series that match, in the order of the many side; plain means that no signature
-// has more than one pair. It returns ErrHandOver where the library may refuse the matching: that
-// depends on single steps, and it knows the words.
-func (o vectors) pairs(many, one *block) (all []pair, plain bool, err error) {
+// has more than one pair. It reports false where the library may refuse the matching: that depends on
+// single steps.
+func (o vectors) pairs(many, one *block) (all []pair, plain, ok bool) {
 	signatures := newSignatures(o.matching)
 	ones := map[int][]*series{}
 	for i := range one.series {
@@ -146,7 +146,7 @@ func (o vectors) pairs(many, one *block) (all []pair, plain bool, err error) {
 		number := signatures.of(s.labels)
 		for _, other := range ones[number] {
 			if overlap(s, other) {
-				return nil, false, errMatch
+				return nil, false, false
 			}
 		}
 		ones[number] = append(ones[number], s)
@@ -164,7 +164,7 @@ func (o vectors) pairs(many, one *block) (all []pair, plain bool, err error) {
 		if o.matching.Card == parser.CardOneToOne {
 			for _, other := range before[number] {
 				if overlap(s, other) {
-					return nil, false, errMatch
+					return nil, false, false
 				}
 			}
 			before[number] = append(before[number], s)
@@ -174,7 +174,12 @@ func (o vectors) pairs(many, one *block) (all []pair, plain bool, err error) {
 			all = append(all, pair{s, other})
 		}
 	}
-	return all, plain, nil
+	return all, plain, true
+}
+
+// drops reports whether the result has no name.
+func (o vectors) drops(e *evaluation) bool {
+	return o.asBool && !e.delayed || !o.op.IsComparisonOperator() && !o.trims()
 }
 
 // trims reports whether the operator trims histograms.

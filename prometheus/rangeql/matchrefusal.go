@@ -1,0 +1,191 @@
+package rangeql
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// Errors of the library about series that match.
+var (
+	errManyToOne = errors.New("multiple matches for labels: many-to-one matching must be explicit (group_left/group_right)") //nolint:gochecknoglobals // a sentinel
+	errGrouping  = errors.New("multiple matches for labels: grouping labels must ensure unique matches")                     //nolint:gochecknoglobals // a sentinel
+)
+
+// refused returns the error with which the library refuses a matching: that of the first step that
+// has one. It returns ErrHandOver if there is none, or if the library may meet a limit before.
+func (o vectors) refused(e *evaluation, many, one *block) error {
+	signatures := newSignatures(o.matching)
+	m := matchingStep{vectors: o, e: e, many: many, one: one, builder: labels.NewBuilder(labels.EmptyLabels())}
+	m.manyNumbers, m.oneNumbers = signatures.all(many), signatures.all(one)
+	for step := range o.grid.steps {
+		if step%rowsPerLook == 0 {
+			if err := e.ended(); err != nil {
+				return err
+			}
+		}
+		m.step = step
+		if err := m.match(); err != nil {
+			return err
+		}
+		if err := e.peak(m.samples); err != nil {
+			return err
+		}
+		if m.repeated {
+			return m.sameLabels()
+		}
+	}
+	return errMatch
+}
+
+// sameLabels returns the error of results with the same labels. For an instant with delayed names the
+// library finds them later, or not at all.
+func (m *matchingStep) sameLabels() error {
+	if m.e.delayed && !m.grid.isRange() {
+		return errMatch
+	}
+	return errSameLabels
+}
+
+// A matchingStep matches the series of one step as the library's VectorBinop does.
+type matchingStep struct {
+	vectors
+	e                       *evaluation
+	many, one               *block
+	manyNumbers, oneNumbers []int // of signatures
+	builder                 *labels.Builder
+	step                    int
+	samples                 int // of the results of all steps so far
+
+	matched  map[int]map[uint64]bool // labels of results by signature; one to one: that there are any
+	results  map[uint64]bool         // labels of the results
+	repeated bool                    // some results have the same labels
+}
+
+// present reports whether a block has values at the step.
+func (m *matchingStep) present(b *block) bool {
+	for i := range b.series {
+		if b.series[i].has(m.step) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *matchingStep) match() error {
+	fills := m.matching.FillValues
+	left, right := m.present(m.many), m.present(m.one)
+	if !left && !right || !(left && right) && fills.LHS == nil && fills.RHS == nil {
+		return nil
+	}
+	m.matched, m.results = map[int]map[uint64]bool{}, map[uint64]bool{}
+	ones, err := m.ones()
+	if err != nil {
+		return err
+	}
+	for i := range m.many.series {
+		s, number := &m.many.series[i], m.manyNumbers[i]
+		value, ok := s.operand(m.step)
+		if !ok {
+			continue
+		}
+		if other := ones[number]; other != nil {
+			otherValue, _ := other.operand(m.step)
+			err = m.pair(number, s.labels, other.labels, value, otherValue)
+		} else if fills.RHS != nil {
+			err = m.pair(number, s.labels, m.matchLabels(s), value, operand{number: *fills.RHS})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return m.fillMany()
+}
+
+// fillMany matches what is left of the one side with the value of fill.
+func (m *matchingStep) fillMany() error {
+	if m.matching.FillValues.LHS == nil {
+		return nil
+	}
+	for i := range m.one.series {
+		s, number := &m.one.series[i], m.oneNumbers[i]
+		value, ok := s.operand(m.step)
+		if !ok || len(m.matched[number]) > 0 {
+			continue
+		}
+		if err := m.pair(number, m.matchLabels(s), s.labels, operand{number: *m.matching.FillValues.LHS}, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *matchingStep) matchLabels(s *series) labels.Labels {
+	return s.labels.MatchLabels(m.matching.On, m.matching.MatchingLabels...)
+}
+
+// ones returns the series of the one side by their signature, which must be theirs alone.
+func (m *matchingStep) ones() (map[int]*series, error) {
+	ones := map[int]*series{}
+	for i := range m.one.series {
+		s, number := &m.one.series[i], m.oneNumbers[i]
+		if !s.has(m.step) {
+			continue
+		}
+		if other := ones[number]; other != nil {
+			side, first, second := "right", s.labels.String(), other.labels.String()
+			if m.matching.Card == parser.CardOneToMany {
+				side = "left"
+			}
+			return nil, fmt.Errorf("found duplicate series for the match group %s on the %s hand-side of the operation: [%s, %s]"+
+				";many-to-many matching not allowed: matching labels must be unique on one side", m.matchLabels(s), side, min(first, second), max(first, second))
+		}
+		ones[number] = s
+	}
+	return ones, nil
+}
+
+// pair takes the result of two series.
+func (m *matchingStep) pair(number int, many, one labels.Labels, manyValue, oneValue operand) error {
+	l, r := manyValue, oneValue
+	if m.matching.Card == parser.CardOneToMany {
+		l, r = r, l
+	}
+	defined, keep := m.outcome(l, r)
+	if !defined {
+		return nil
+	}
+	hash := resultLabels(m.builder, many, one, m.matching, m.drops(m.e)).Hash()
+	if m.matching.Card == parser.CardOneToOne {
+		if m.matched[number] != nil {
+			return errManyToOne
+		}
+	} else if m.matched[number][hash] {
+		return errGrouping
+	}
+	if m.matched[number] == nil {
+		m.matched[number] = map[uint64]bool{}
+	}
+	m.matched[number][hash] = true
+	if !keep && !m.asBool {
+		return nil
+	}
+	m.repeated = m.repeated || m.results[hash]
+	m.results[hash] = true
+	m.samples++
+	return nil
+}
+
+// outcome reports whether the operation is defined, and whether a comparison holds.
+func (m *matchingStep) outcome(l, r operand) (defined, keep bool) {
+	if l.histogram != nil || r.histogram != nil {
+		v := elementwise{m.op, m.position}.of(m.e, l, r)
+		return !v.none, v.keep
+	}
+	if compare := comparison(m.op); compare != nil {
+		return true, compare(l.number, r.number)
+	}
+	return !m.trims(), true
+}
