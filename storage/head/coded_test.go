@@ -24,8 +24,9 @@ func TestCodedRows(t *testing.T) {
 	nan.Values[1] = math.NaN()
 	integers := steady(3)
 	integers.Forms = []schema.Form{schema.FormFloat, schema.FormInteger, schema.FormFloat}
-	doubles := steady(3)
-	doubles.Forms = []schema.Form{schema.FormFloat, schema.FormDouble, schema.FormFloat}
+	some, doubles := steady(3), steady(3)
+	some.Forms = []schema.Form{schema.FormFloat, schema.FormDouble, schema.FormFloat}
+	doubles.Forms = []schema.Form{schema.FormDouble, schema.FormDouble, schema.FormDouble}
 	for _, c := range []struct {
 		name  string
 		batch Batch
@@ -38,7 +39,8 @@ func TestCodedRows(t *testing.T) {
 		{"late", late, false},
 		{"NaN", nan, false},
 		{"integers", integers, false},
-		{"doubles", doubles, false},
+		{"some doubles", some, false},
+		{"doubles", doubles, true},
 	} {
 		for _, asked := range []bool{false, true} {
 			h := New(DefaultOptions())

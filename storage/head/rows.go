@@ -57,8 +57,16 @@ func (b *RowBuffer) row(id, base uint32, rows []rowView, values schema.Values, c
 // code makes the row of columns that are floats of one form.
 func (b *RowBuffer) code(c *columns, id, base uint32, values schema.Values) (r Row, ok bool) {
 	n := len(c.times)
-	if n > row.MaxCellPoints || len(c.integers) > 0 || len(c.doubles) > 0 {
+	if n > row.MaxCellPoints || len(c.integers) > 0 {
 		return r, false
+	}
+	if len(c.doubles) > 0 {
+		if c.doubles[0] != (span{0, n}) {
+			return r, false
+		}
+		if values == schema.ValuesAuto {
+			values = schema.ValuesDouble // as schema.ValuePoint has it
+		}
 	}
 	at, begin := len(b.coded), int64(base)*1000
 	if b.coded, ok = b.encoder.AppendFloats(b.coded, c.times, c.values, begin, values); !ok {
