@@ -39,6 +39,10 @@ var rows = []row{
 	{"dashboards", dashboards().run},
 	{"refresh", refreshed},
 	{"graphite", graphiteReads.run},
+	{"small1", smallWrites{batch: 1}.measure},
+	{"small10", smallWrites{batch: 10}.measure},
+	{"small50", smallWrites{batch: 50}.measure},
+	{"small100", smallWrites{batch: 100}.measure},
 	{"put50", writes{format: load.Put, steps: 200, batch: 50, against: []versus{{victoriaName, perSecond, atLeast(1)}}}.measure},
 }
 
