@@ -40,7 +40,7 @@ var doors = map[string][]string{
 	"prometheus/query":        {"budget", "decimal", "prometheus/bounds", "prometheus/queryable", "prometheus/rangeql", "prometheus/reply", "prometheus/resultcache", "running", "storage", "turns"},
 	"prometheus/queryable":    {"budget", "prometheus/bounds", "prometheus/object", "prometheus/rangeql", "prometheus/reply", "recent", "running", "spare", "storage", "translate", "turns"},
 	"prometheus/rangeql":      {"budget", "prometheus/bounds", "running", "turns"},
-	"prometheus/read":         {"budget", "prometheus/bounds", "prometheus/object", "prometheus/queryable", "prometheus/rangeql", "prometheus/reply", "prometheus/wire", "storage", "turns"},
+	"prometheus/read":         {"budget", "prometheus/bounds", "prometheus/object", "prometheus/queryable", "prometheus/rangeql", "prometheus/reply", "prometheus/wire", "running", "storage", "turns"},
 	"prometheus/reply":        {"budget", "prometheus/bounds", "storage"},
 	"prometheus/resultcache":  {"budget", "spare", "storage", "turns"},
 	"prometheus/wire":         {},

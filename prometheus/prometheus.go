@@ -126,7 +126,7 @@ func (o Options) writeOptions() write.Options {
 
 func (o Options) readOptions(shown *queryable.Store) read.Options {
 	r := o.Read
-	r.Queryable, r.Logger, r.Registerer = shown, o.Logger, o.Registerer
+	r.Queryable, r.Running, r.Logger, r.Registerer = shown, o.Running, o.Logger, o.Registerer
 	return r
 }
 

@@ -40,7 +40,7 @@ func New() *Registry { return &Registry{queries: map[string]*Query{}} }
 
 // A Description says what a query is.
 type Description struct {
-	Language string // "promql" or "graphite"
+	Language string // "promql", "remote read" or "graphite"
 	Text     string
 	Client   string // address, empty if it is not known
 }

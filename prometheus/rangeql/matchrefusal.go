@@ -77,7 +77,7 @@ func (m *matchingStep) present(b *block) bool {
 func (m *matchingStep) match() error {
 	fills := m.matching.FillValues
 	left, right := m.present(m.many), m.present(m.one)
-	if !left && !right || !(left && right) && fills.LHS == nil && fills.RHS == nil {
+	if !left && !right || (!left || !right) && fills.LHS == nil && fills.RHS == nil {
 		return nil
 	}
 	m.matched, m.results = map[int]map[uint64]bool{}, map[uint64]bool{}

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
+	"github.com/tsdbridge/tsdbridge/running"
 )
 
 // Options are the limits and the parts of remote read. DefaultOptions sets the limits; the parts
@@ -25,7 +26,9 @@ type Options struct {
 	FrameBytes int
 
 	Queryable *queryable.Store
-	Logger    *slog.Logger
+	// Running holds the queries that are being answered. It may be nil.
+	Running *running.Registry
+	Logger  *slog.Logger
 	// Registerer may be nil: no metrics.
 	Registerer prometheus.Registerer
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
@@ -67,6 +68,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply.Text(w, err)
 		return
 	}
+	ctx, q := h.Running.Begin(ctx, running.Description{Language: "remote read", Text: described(req), Client: r.RemoteAddr})
+	defer q.End()
 	turn, err := h.turns.Begin(ctx)
 	if err != nil {
 		reply.Text(w, reply.QueryError(ctx, "wait for other reads", err))
