@@ -19,6 +19,10 @@ func newBudget(o Options, registerer prometheus.Registerer) *budget.Budget {
 		Name: "tsdbridge_query_memory_used_bytes",
 		Help: "Memory that queries under way hold.",
 	}, func() float64 { return float64(b.Used()) })
+	factory.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "tsdbridge_query_memory_spare_bytes",
+		Help: "Memory of kept answers and selectors, which queries take when they need it.",
+	}, func() float64 { return float64(b.Spare()) })
 	factory.NewCounterFunc(prometheus.CounterOpts{
 		Name: "tsdbridge_query_memory_refused_total",
 		Help: "Times that a query was refused memory.",

@@ -121,7 +121,7 @@ func (k *memoryKeeper) run(ctx context.Context) error {
 func (k *memoryKeeper) look(h heap, now time.Time) {
 	used := k.budget.Used()
 	if k.quiet == 0 || used <= k.budget.Limit()/quietShare && !k.queries.AnyEstimated() {
-		k.quiet = max(h.live-used, 1)
+		k.quiet = max(h.live-used-k.budget.Spare(), 1)
 	}
 	if most := k.most(); h.live > most || h.objects > most+most/2 {
 		k.queries.EndEstimated()

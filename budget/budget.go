@@ -27,7 +27,8 @@ var (
 // A Budget is shared by all queries of a process. It is safe for concurrent use.
 type Budget struct {
 	limit   int64
-	used    atomic.Int64
+	used    atomic.Int64 // in all
+	spare   atomic.Int64 // of it, in spare accounts
 	refused atomic.Int64
 	free    atomic.Pointer[[]func(bytes int64) bool] // see OnShortage
 }
@@ -38,8 +39,11 @@ func New(limit int64) *Budget { return &Budget{limit: limit} }
 // Limit returns the size of the budget in bytes, 0 or less without a limit.
 func (b *Budget) Limit() int64 { return b.limit }
 
-// Used returns the bytes that open accounts hold.
-func (b *Budget) Used() int64 { return b.used.Load() }
+// Used returns the bytes that queries hold.
+func (b *Budget) Used() int64 { return max(0, b.used.Load()-b.spare.Load()) }
+
+// Spare returns the bytes that spare accounts hold.
+func (b *Budget) Spare() int64 { return b.spare.Load() }
 
 // Refused returns how many requests for memory were refused so far.
 func (b *Budget) Refused() int64 { return b.refused.Load() }
@@ -148,7 +152,11 @@ func (a *Account) Take(n int64) error {
 func (a *Account) take(n int64) bool {
 	b := a.budget
 	if a.spare {
-		return (b.limit <= 0 || a.held+n <= b.limit/4) && b.take(n, a.held)
+		if b.limit > 0 && a.held+n > b.limit/4 || !b.take(n, a.held) {
+			return false
+		}
+		b.spare.Add(n)
+		return true
 	}
 	for !b.take(n, a.held) {
 		if !b.shorten(n) {
@@ -166,8 +174,16 @@ func (a *Account) Give(n int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	n = min(n, a.held) // all of it went back if the account is closed
+	a.give(n)
+}
+
+// give needs mu.
+func (a *Account) give(n int64) {
 	a.held -= n
 	a.budget.used.Add(-n)
+	if a.spare {
+		a.budget.spare.Add(-n)
+	}
 }
 
 // Limit returns the size of the budget, 0 or less without a limit.
@@ -206,8 +222,7 @@ func (a *Account) Close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.closed = true
-	a.budget.used.Add(-a.held)
-	a.held = 0
+	a.give(a.held)
 }
 
 type accountKey struct{}

@@ -93,7 +93,15 @@ func TestSpare(t *testing.T) {
 	if err := query.Take(200); !errors.Is(err, ErrTooLarge) || spare.Held() != 0 {
 		t.Errorf("Take(200) beyond the budget = %v, %d bytes are spare", err, spare.Held())
 	}
+	if b.Used() != 900 || b.Spare() != 0 {
+		t.Errorf("%d bytes are used and %d spare, want 900 and 0", b.Used(), b.Spare())
+	}
 	query.Close()
+	if err := spare.Take(100); err != nil || b.Used() != 0 || b.Spare() != 100 {
+		t.Errorf("Take(100) = %v, %d bytes are used and %d spare", err, b.Used(), b.Spare())
+	}
+	spare.Close()
+	spare = b.OpenSpare()
 	other := b.Open()
 	if err := other.Take(900); err != nil {
 		t.Fatal(err)

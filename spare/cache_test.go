@@ -31,8 +31,8 @@ func TestCache(t *testing.T) {
 				t.Errorf("%s: Get(%d) = %q, %v", what, key, v, ok)
 			}
 		}
-		if n, bytes := c.Held(); n != len(keys) || bytes != b.Used() {
-			t.Errorf("%s: %d values of %d bytes, %d bytes are used", what, n, bytes, b.Used())
+		if n, bytes := c.Held(); n != len(keys) || bytes != b.Spare() {
+			t.Errorf("%s: %d values of %d bytes, %d bytes are spare", what, n, bytes, b.Spare())
 		}
 	}
 	for key := range 3 {
@@ -88,11 +88,11 @@ func TestBeside(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if _, bytes := c.Held(); bytes != b.Used() {
-		t.Errorf("%d bytes are kept, %d are used", bytes, b.Used())
+	if _, bytes := c.Held(); bytes != b.Spare() {
+		t.Errorf("%d bytes are kept, %d are spare", bytes, b.Spare())
 	}
 	c.Clear()
-	if b.Used() != 0 {
-		t.Errorf("%d bytes are used", b.Used())
+	if b.Spare() != 0 {
+		t.Errorf("%d bytes are spare", b.Spare())
 	}
 }

@@ -85,8 +85,8 @@ func TestKeptSelections(t *testing.T) {
 			t.Errorf("seed %d: %d selectors of %d bytes are kept", seed, n, bytes)
 		}
 		kept.DropCaches()
-		if b.Used() != 0 {
-			t.Errorf("%d bytes are used", b.Used())
+		if b.Spare() != 0 {
+			t.Errorf("%d bytes are spare", b.Spare())
 		}
 	}
 }

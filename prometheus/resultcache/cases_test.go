@@ -156,11 +156,11 @@ func (w *twins) last(e promql.QueryEngine, q *request) float64 {
 func TestGivesWay(t *testing.T) {
 	w := emptyTwins(t)
 	w.put("limit a", 0, 600, 1)
-	empty := w.budget.Used()
+	empty := w.budget.Spare()
 	for i := range int64(2000) {
 		w.both(`limit * `+strings.Repeat("1", int(1+i/300))+strings.Repeat("0", int(i%300)), 0, 600)
 	}
-	kept := w.budget.Used() - empty
+	kept := w.budget.Spare() - empty
 	if kept < 1<<19 || kept > 1<<20+1<<18 {
 		t.Errorf("%d bytes are kept, the limit is %d", kept, 1<<20)
 	}
@@ -169,7 +169,7 @@ func TestGivesWay(t *testing.T) {
 		t.Errorf("a query finds no memory: %v", err)
 	}
 	a.Close()
-	if left := w.budget.Used(); left >= kept {
+	if left := w.budget.Spare(); left >= kept {
 		t.Errorf("%d bytes are kept beside a query that needed them", left)
 	}
 }
@@ -189,7 +189,7 @@ func TestWithout(t *testing.T) {
 		}
 		query.Close()
 	}
-	if w.budget.Used() != 0 {
-		t.Errorf("%d bytes are kept", w.budget.Used())
+	if w.budget.Spare() != 0 {
+		t.Errorf("%d bytes are kept", w.budget.Spare())
 	}
 }

@@ -49,7 +49,7 @@ func (q *query) answer(ctx context.Context) (*Answer, *promql.Result) {
 	q.engine.metrics.count("new")
 	result := q.Query.Exec(ctx)
 	a := newAnswer(q.grid, result, q.engine.o.Format)
-	if a == nil || budget.From(ctx).Take(a.bytes()) != nil {
+	if a == nil || budget.From(ctx).Take(copies*a.bytes()) != nil {
 		return nil, result
 	}
 	return a, &promql.Result{Value: a, Warnings: result.Warnings}
@@ -107,9 +107,13 @@ func includes(all annotations.Annotations, some []string) bool {
 	return true
 }
 
+// copies is how often an answer is in memory while it is sent: by itself, in the parts of the
+// response, and in the response.
+const copies = 3
+
 // result returns an answer to the engine's caller.
 func (q *query) result(ctx context.Context, a *Answer, warnings annotations.Annotations) *promql.Result {
-	if err := budget.From(ctx).Take(a.bytes()); err != nil {
+	if err := budget.From(ctx).Take(copies * a.bytes()); err != nil {
 		return &promql.Result{Err: q.engine.o.NoMemory(ctx, err)}
 	}
 	return &promql.Result{Value: a, Warnings: warnings}
