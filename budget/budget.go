@@ -120,7 +120,8 @@ type Account struct {
 
 	mu     sync.Mutex // guards the rest
 	held   int64
-	busy   bool // a Take failed because others hold the memory
+	most   int64 // held at once so far
+	busy   bool  // a Take failed because others hold the memory
 	closed bool
 }
 
@@ -138,6 +139,7 @@ func (a *Account) Take(n int64) error {
 	}
 	if a.take(n) {
 		a.held += n
+		a.most = max(a.most, a.held)
 		return nil
 	}
 	b.refused.Add(1)
@@ -202,6 +204,16 @@ func (a *Account) Held() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.held
+}
+
+// Most returns how many bytes the account has held at once.
+func (a *Account) Most() int64 {
+	if a == nil {
+		return 0
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.most
 }
 
 // Busy reports whether ErrBusy was returned: the query may try again later.

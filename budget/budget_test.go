@@ -174,3 +174,17 @@ func TestSmallQueries(t *testing.T) {
 		t.Errorf("one that is too large for the whole: %v, want %v", err, ErrTooLarge)
 	}
 }
+
+// TestMost: an account knows how much it has held at once.
+func TestMost(t *testing.T) {
+	a := New(100).Open()
+	for _, n := range []int64{60, 30} {
+		if err := a.Take(n); err != nil {
+			t.Fatal(err)
+		}
+		a.Give(n - 10)
+	}
+	if err := a.Take(200); err == nil || a.Most() != 60 || (*Account)(nil).Most() != 0 {
+		t.Errorf("%v, at most %d bytes, want 60", err, a.Most())
+	}
+}

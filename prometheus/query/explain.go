@@ -45,7 +45,7 @@ type explanation struct {
 	Seconds  float64          `json:"seconds"`
 	Series   int              `json:"series"`
 	Samples  int              `json:"samples"`
-	Memory   int64            `json:"memoryBytes"` // held in the end
+	Memory   int64            `json:"memoryBytes"` // held at once, at most
 	Plan     *explainedStep   `json:"plan,omitempty"`
 	Reads    []*explainedRead `json:"reads"`
 	Warnings []string         `json:"warnings,omitempty"`
@@ -117,7 +117,7 @@ func (h *explainHandler) explain(r *http.Request) (*explanation, error) {
 	if result.Err != nil {
 		return nil, evaluationError(result.Err)
 	}
-	x.Memory = budget.From(ctx).Held()
+	x.Memory = budget.From(ctx).Most()
 	x.Series, x.Samples = sizeOf(result.Value)
 	x.Warnings, x.Infos = result.Warnings.AsStrings(x.Query, 0, 0)
 	return x, h.describe(ctx, x, rangeql.Explain(query))
