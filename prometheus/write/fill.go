@@ -18,11 +18,11 @@ type dataRange struct{ samples, histograms, exemplars listRange }
 
 // data returns where the data of a series are.
 func (r *message) data(i int) dataRange {
-	var before messageSeries
-	if i > 0 {
-		before = r.series[i-1]
-	}
 	s := &r.series[i]
+	if i == 0 {
+		return dataRange{listRange{0, s.samples}, listRange{0, s.histograms}, listRange{0, s.exemplars}}
+	}
+	before := &r.series[i-1]
 	return dataRange{
 		listRange{before.samples, s.samples}, listRange{before.histograms, s.histograms}, listRange{before.exemplars, s.exemplars},
 	}

@@ -78,8 +78,12 @@ func (j *job) footprint() int {
 // anything of it is stored.
 func (j *job) decode() error {
 	var err error
+	before := cap(j.decoded)
 	if j.decoded, err = decodeBody(j.decoded, j.body, j.o.decodedBytes(), &j.share); err != nil {
 		return err
+	}
+	if cap(j.decoded) != before {
+		j.req.forget() // else it would keep the former memory of the body
 	}
 	if err := j.req.walk(j.decoded, j.o.wire()); err != nil {
 		return reply.WithStatus(http.StatusBadRequest, err)

@@ -22,6 +22,7 @@ type message struct {
 	// 2.0: references to symbols, of the labels of all series and of all exemplars.
 	refs, exemplarRefs []uint32
 	keys               []byte // 2.0: of series, see seriesKey
+	copies             bool   // 1.0: some labels of series are no part of the body
 }
 
 // version is a version of remote write.
@@ -96,9 +97,12 @@ func (r *message) check(l messageLimits) error {
 // bytes.
 const histogramWeight = 10
 
-// reset empties the request and keeps its memory.
+// reset empties the request and keeps its memory. The series keep what they refer to, which is
+// mostly the body's memory, until others take their place; see forget.
 func (r *message) reset(v version) {
-	clear(r.series)
+	if r.copies {
+		r.forget()
+	}
 	clear(r.histograms)
 	clear(r.exemplars)
 	clear(r.metadata)
@@ -109,8 +113,12 @@ func (r *message) reset(v version) {
 	}
 }
 
+// forget drops what the series of former requests refer to.
+func (r *message) forget() { clear(r.series[:cap(r.series)]) }
+
 // endSeries records the ends of the last series in the lists.
 func (r *message) endSeries() {
 	s := &r.series[len(r.series)-1]
+	r.copies = r.copies || s.block.isCopy()
 	s.samples, s.histograms, s.exemplars = int32(len(r.samples)), int32(len(r.histograms)), int32(len(r.exemplars))
 }

@@ -115,6 +115,9 @@ type labelBlock struct {
 	end   int // in the message, 0 for a copy
 }
 
+// isCopy reports whether the block has memory of its own.
+func (l *labelBlock) isCopy() bool { return l.end == 0 && l.bytes != nil }
+
 // add adds the field at b[start:end].
 func (l *labelBlock) add(b []byte, start, end int) {
 	switch {

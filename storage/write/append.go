@@ -74,21 +74,24 @@ func (w *Writer) checkBatch(b *series.Batch) error {
 		return fmt.Errorf("%w: batch of %d refs, %d times, %d values, %d forms", series.ErrInvalid, len(b.Refs), len(b.Times), len(b.Values), len(b.Forms))
 	}
 	known := w.o.Series.Len()
-	check := func(ref series.Ref, time int64) error {
-		if time < 0 || time > series.MaxTime {
-			return fmt.Errorf("%w: time %d ms is outside 0 to %d", series.ErrInvalid, time, int64(series.MaxTime))
-		}
-		return ref.Check(known)
-	}
+	times := b.Times[:len(b.Refs)]
 	for i, ref := range b.Refs {
-		if err := check(ref, b.Times[i]); err != nil {
-			return err
+		if uint64(times[i]) > series.MaxTime || ref == 0 || uint64(ref) > uint64(known) {
+			return checkDatum(ref, times[i], known)
 		}
 	}
 	for i := range b.Objects {
-		if err := check(b.Objects[i].Ref, b.Objects[i].Time); err != nil {
+		if err := checkDatum(b.Objects[i].Ref, b.Objects[i].Time, known); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// checkDatum refuses a time that no row has, and a series that is none of those known.
+func checkDatum(ref series.Ref, time int64, known int) error {
+	if time < 0 || time > series.MaxTime {
+		return fmt.Errorf("%w: time %d ms is outside 0 to %d", series.ErrInvalid, time, int64(series.MaxTime))
+	}
+	return ref.Check(known)
 }

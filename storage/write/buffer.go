@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -169,9 +170,9 @@ type bufferJob struct {
 // take makes the head's batch of a batch.
 func (j *bufferJob) take(b *series.Batch) {
 	h := &j.batch
-	h.IDs, h.Times, h.Values, h.Forms, h.Objects = h.IDs[:0], b.Times, b.Values, b.Forms, h.Objects[:0]
-	for _, ref := range b.Refs {
-		h.IDs = append(h.IDs, uint32(ref.ID()))
+	h.IDs, h.Times, h.Values, h.Forms, h.Objects = slices.Grow(h.IDs[:0], len(b.Refs))[:len(b.Refs)], b.Times, b.Values, b.Forms, h.Objects[:0]
+	for i, ref := range b.Refs {
+		h.IDs[i] = uint32(ref.ID())
 	}
 	for i := range b.Objects {
 		o := &b.Objects[i]
