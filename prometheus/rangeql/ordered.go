@@ -1,9 +1,6 @@
 package rangeql
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // ordered is the values of a range in ascending order. It follows the range from step to step, which
 // costs less than sorting each.
@@ -17,7 +14,7 @@ type ordered struct {
 // depends on how the library sorts.
 func (o *ordered) begin(series []float64) {
 	o.sorted, o.first, o.next = o.sorted[:0], 0, 0
-	o.plain = !slices.ContainsFunc(series, func(v float64) bool { return v != v || v == 0 && math.Signbit(v) })
+	o.plain = isPlain(series)
 }
 
 // moveTo returns the values of a range of the series, in order. No end of a range comes before that

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// quantile returns the q-quantile of values, which it sorts: between two of them a weighted mean,
+// quantile returns the q-quantile of values, which it puts into another order: between two of them a weighted mean,
 // NaN without values. NaN sorts first.
 func quantile(q float64, values []float64) float64 {
 	if len(values) == 0 || math.IsNaN(q) {
@@ -20,6 +20,11 @@ func quantile(q float64, values []float64) float64 {
 	}
 	if q > 1 {
 		return math.Inf(+1)
+	}
+	if isPlain(values) {
+		lower, _, weight := ranks(q, len(values))
+		at, after := neighbours(values, lower)
+		return at*(1-weight) + after*weight
 	}
 	if slices.Contains(values, 0) {
 		// 0 and -0 are equal and print differently: the order of the library's sort decides.
@@ -32,12 +37,17 @@ func quantile(q float64, values []float64) float64 {
 
 // quantileOfSorted returns the q-quantile, q from 0 to 1, of values in ascending order.
 func quantileOfSorted(q float64, values []float64) float64 {
-	n := float64(len(values))
-	rank := q * (n - 1)
-	lower := math.Max(0, math.Floor(rank))
-	upper := math.Min(n-1, lower+1)
-	weight := rank - math.Floor(rank)
-	return values[int(lower)]*(1-weight) + values[int(upper)]*weight
+	lower, upper, weight := ranks(q, len(values))
+	return values[lower]*(1-weight) + values[upper]*weight
+}
+
+// ranks returns the ranks of n values, from 0, between which the q-quantile is, and the weight of the
+// upper one.
+func ranks(q float64, n int) (lower, upper int, weight float64) {
+	rank := q * (float64(n) - 1)
+	low := math.Max(0, math.Floor(rank))
+	high := math.Min(float64(n)-1, low+1)
+	return int(low), int(high), rank - math.Floor(rank)
 }
 
 // likeLibrary sorts as the library does.

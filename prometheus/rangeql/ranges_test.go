@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"testing"
 
 	"github.com/prometheus/prometheus/util/kahansum"
@@ -154,5 +155,31 @@ func TestSettledSums(t *testing.T) {
 	})
 	if exact < 100 || settled < 100 {
 		t.Errorf("%d exact and %d settled ranges", exact, settled)
+	}
+}
+
+// A quantile that is selected is that of the library's order.
+func TestSelectedQuantile(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 13))
+	for name, value := range valueKinds(rng) {
+		for n := 1; n < 3000; n += 1 + n*rng.IntN(4)/3 {
+			values := make([]float64, n)
+			for i := range values {
+				values[i] = value(i)
+			}
+			if rng.IntN(3) == 0 {
+				slices.Sort(values)
+			}
+			q := []float64{0, 0.5, 0.95, 1, rng.Float64()}[rng.IntN(5)]
+			sorted := slices.Clone(values)
+			sort.Sort(likeLibrary(sorted))
+			rank := q * (float64(n) - 1)
+			lower := math.Floor(rank)
+			upper, weight := min(float64(n)-1, lower+1), rank-lower
+			want := sorted[int(lower)]*(1-weight) + sorted[int(upper)]*weight
+			if got := quantile(q, values); !sameBits(got, want) {
+				t.Fatalf("%s: quantile %v of %d values is %v, want %v", name, q, n, got, want)
+			}
+		}
 	}
 }
