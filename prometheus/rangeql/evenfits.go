@@ -58,7 +58,7 @@ func (e *evaluator) fitsOf(times []int64, values []float64, w even, step int, ou
 		}
 	}
 	y := e.sumsOfRows(rows, first, w)
-	xy := addProducts(rows, s.scratch, s.settledProducts())
+	xy := addProducts(rows, s.scratch, s.productBound())
 	for k := range rows {
 		if !y[k].isFinite() || !xy[k].isFinite() {
 			return false
@@ -76,7 +76,7 @@ func (e *evaluator) fitsOf(times []int64, values []float64, w even, step int, ou
 // sumsOfRows returns the sums of ranges, of which the first begins with that value.
 func (e *evaluator) sumsOfRows(rows [sumsAtOnce][]float64, first int, w even) (sums [sumsAtOnce]compensated) {
 	if !e.span.totals.exact {
-		return addRows(sums, rows, e.span.settled)
+		return addRows(sums, rows, e.span.bound)
 	}
 	for k := range sums {
 		sums[k] = e.span.totals.of(first+k*w.stride, first+k*w.stride+w.size)
@@ -94,19 +94,22 @@ func (e *evaluator) patternOf(times []int64, first, size, step int) pattern {
 }
 
 // addProducts returns the sums of the products of rows with others, all of the same length.
-// settled is that of the products.
-func addProducts(rows [sumsAtOnce][]float64, by []float64, settled int) [sumsAtOnce]compensated {
+// All products have that bound.
+func addProducts(rows [sumsAtOnce][]float64, by []float64, bound float64) [sumsAtOnce]compensated {
 	n := len(rows[0])
 	r0, r1, r2, r3, by := rows[0][:n], rows[1][:n], rows[2][:n], rows[3][:n], by[:n]
 	var s0, s1, s2, s3, c0, c1, c2, c3 float64
-	settled = min(settled, n)
-	for i, x := range by[:settled] {
-		s0, c0 = plus(s0, c0, float64(x*r0[i]))
-		s1, c1 = plus(s1, c1, float64(x*r1[i]))
-		s2, c2 = plus(s2, c2, float64(x*r2[i]))
-		s3, c3 = plus(s3, c3, float64(x*r3[i]))
+	i := 0
+	for i < n && !reached(bound, s0, s1, s2, s3) {
+		for end := min(i+betweenLooks, n); i < end; i++ {
+			x := by[i]
+			s0, c0 = plus(s0, c0, float64(x*r0[i]))
+			s1, c1 = plus(s1, c1, float64(x*r1[i]))
+			s2, c2 = plus(s2, c2, float64(x*r2[i]))
+			s3, c3 = plus(s3, c3, float64(x*r3[i]))
+		}
 	}
-	for i := settled; i < n; i++ {
+	for ; i < n; i++ {
 		x := by[i]
 		s0, c0 = grow(s0, c0, float64(x*r0[i]))
 		s1, c1 = grow(s1, c1, float64(x*r1[i]))

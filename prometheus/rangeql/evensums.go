@@ -1,5 +1,7 @@
 package rangeql
 
+import "math"
+
 // adding is a kind of function that adds the values of a range.
 type adding uint8
 
@@ -67,7 +69,7 @@ func (e *evaluator) sumsOf(values []float64, first, stride, size int, out []floa
 	for k := range rows {
 		rows[k] = values[first+k*stride+begin : first+k*stride+size]
 	}
-	sums = addRows(sums, rows, e.span.settled)
+	sums = addRows(sums, rows, e.span.bound)
 	for _, s := range sums {
 		if !s.isFinite() {
 			return false
@@ -89,23 +91,32 @@ func (e *evaluator) setSums(out []float64, sums [sumsAtOnce]compensated, size in
 	}
 }
 
-// addRows adds rows of the same length to sums. settled is that of the series.
-func addRows(sums [sumsAtOnce]compensated, rows [sumsAtOnce][]float64, settled int) [sumsAtOnce]compensated {
+// addRows adds rows of the same length to sums. All values, and those that were
+// added before, have that bound.
+func addRows(sums [sumsAtOnce]compensated, rows [sumsAtOnce][]float64, bound float64) [sumsAtOnce]compensated {
 	n := len(rows[0])
 	r0, r1, r2, r3 := rows[0][:n], rows[1][:n], rows[2][:n], rows[3][:n]
 	s0, s1, s2, s3 := sums[0].sum, sums[1].sum, sums[2].sum, sums[3].sum
 	c0, c1, c2, c3 := sums[0].c, sums[1].c, sums[2].c, sums[3].c
-	for i := range min(settled, n) {
-		s0, c0 = plus(s0, c0, r0[i])
-		s1, c1 = plus(s1, c1, r1[i])
-		s2, c2 = plus(s2, c2, r2[i])
-		s3, c3 = plus(s3, c3, r3[i])
+	i := 0
+	for i < n && !reached(bound, s0, s1, s2, s3) {
+		for end := min(i+betweenLooks, n); i < end; i++ {
+			s0, c0 = plus(s0, c0, r0[i])
+			s1, c1 = plus(s1, c1, r1[i])
+			s2, c2 = plus(s2, c2, r2[i])
+			s3, c3 = plus(s3, c3, r3[i])
+		}
 	}
-	for i := settled; i < n; i++ {
+	for ; i < n; i++ {
 		s0, c0 = grow(s0, c0, r0[i])
 		s1, c1 = grow(s1, c1, r1[i])
 		s2, c2 = grow(s2, c2, r2[i])
 		s3, c3 = grow(s3, c3, r3[i])
 	}
 	return [sumsAtOnce]compensated{{s0, c0}, {s1, c1}, {s2, c2}, {s3, c3}}
+}
+
+// reached reports whether the magnitudes of all sums have reached a bound.
+func reached(bound, s0, s1, s2, s3 float64) bool {
+	return math.Abs(s0) >= bound && math.Abs(s1) >= bound && math.Abs(s2) >= bound && math.Abs(s3) >= bound
 }

@@ -25,7 +25,7 @@ type span struct {
 	regular bool
 	pattern pattern // of the step before, with these sums
 	x, x2   compensated
-	settled int // of the series, for functions that add: see settledAfter
+	bound   float64 // of the values of the series, for functions that add
 
 	stretch stretch   // of the step before
 	scratch []float64 // for functions that sort
@@ -88,9 +88,9 @@ func functionOf(name string) *function {
 	case "present_over_time":
 		return &function{eval: func(*span) (float64, bool) { return 1, true }}
 	case "sum_over_time":
-		return &function{adds: addsAll, begin: settle, eval: sumOverTime}
+		return &function{adds: addsAll, begin: findBound, eval: sumOverTime}
 	case "avg_over_time":
-		return &function{adds: addsToMean, begin: settle, eval: avgOverTime}
+		return &function{adds: addsToMean, begin: findBound, eval: avgOverTime}
 	case "min_over_time":
 		return &function{eval: minOverTime, begin: func(s *span) { s.peak.least = true; s.peak.begin(s.series) }}
 	case "max_over_time":
@@ -108,9 +108,9 @@ func functionOf(name string) *function {
 	case "ts_of_min_over_time":
 		return &function{eval: timeOfMin}
 	case "deriv":
-		return &function{fits: slope, begin: settle, eval: deriv}
+		return &function{fits: slope, begin: findBound, eval: deriv}
 	case "predict_linear":
-		return &function{fits: prediction, begin: settle, eval: predictLinear, args: 1}
+		return &function{fits: prediction, begin: findBound, eval: predictLinear, args: 1}
 	case "double_exponential_smoothing":
 		return &function{eval: smooth, args: 2}
 	case "stdvar_over_time":
@@ -240,11 +240,11 @@ func changes(s *span) (float64, bool) {
 	return float64(n), true
 }
 
-// settle prepares for sums.
-func settle(s *span) { s.settled = settledAfter(s.series) }
+// findBound prepares for sums.
+func findBound(s *span) { s.bound = boundOf(s.series) }
 
 func sumOverTime(s *span) (float64, bool) {
-	total := sumOf(compensated{}, s.values, s.settled)
+	total := sumOf(compensated{}, s.values, s.bound)
 	if math.IsInf(total.sum, 0) {
 		return total.sum, true
 	}
@@ -252,7 +252,7 @@ func sumOverTime(s *span) (float64, bool) {
 }
 
 func avgOverTime(s *span) (float64, bool) {
-	if total := sumOf(compensated{sum: s.values[0]}, s.values[1:], s.settled); total.isFinite() {
+	if total := sumOf(compensated{sum: s.values[0]}, s.values[1:], s.bound); total.isFinite() {
 		count := float64(len(s.values))
 		return total.sum/count + total.c/count, true
 	}

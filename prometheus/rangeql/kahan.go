@@ -2,7 +2,6 @@ package rangeql
 
 import (
 	"math"
-	"slices"
 
 	"github.com/prometheus/prometheus/util/kahansum"
 )
@@ -31,57 +30,48 @@ func grow(sum, c, v float64) (newSum, newC float64) {
 	return t, float64(c + float64(float64(sum-t)+v))
 }
 
-// settledAfter returns after how many values of a range the sum of these has at least the magnitude
-// of any further value, for all ranges of a series: grow adds the rest. It holds for products of the
-// values with distances in time as well, if these are even and of one sign. It is more than any
-// range has where the values are not known to be so.
-//
-// With values of one sign from m to M, the sum of j values is at least j m, hence M after M/m of
-// them. Of products with distances that grow from 0, the sum of j is at least m j(j-1)/2 times the
-// step, which is M j after 2 M/m + 1. The rest is for rounding.
-func settledAfter(series []float64) int {
-	const most, least, greatest = 1 << 10, 1e-200, 1e200
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, v := range series {
-		low, high = lesser(low, v), greater(high, v)
+// boundOf returns the greatest magnitude of values that are all of one sign, else infinity. Once the
+// magnitude of a sum of such values has reached it, the sum only grows away from 0, and grow adds
+// the rest.
+func boundOf(values []float64) float64 {
+	low, high := 0.0, 0.0
+	for _, v := range values {
+		if v < low {
+			low = v
+		}
+		if v > high {
+			high = v
+		}
+		if v != v {
+			return math.Inf(1)
+		}
 	}
-	if high < 0 {
-		low, high = -high, -low
+	if low < 0 && high > 0 {
+		return math.Inf(1)
 	}
-	if !(low > least && high < greatest && high < most*low) || slices.ContainsFunc(series, math.IsNaN) {
-		return math.MaxInt
-	}
-	return 4*int(high/low) + 8
+	return high - low
 }
 
-// lesser and greater return a number that is not NaN, or the first.
-func lesser(a, b float64) float64 {
-	if b < a {
-		return b
-	}
-	return a
-}
-
-func greater(a, b float64) float64 {
-	if b > a {
-		return b
-	}
-	return a
-}
+// betweenLooks is how many values are added between two looks at whether the sum has reached the
+// bound.
+const betweenLooks = 8
 
 // isFinite reports whether no infinity or NaN was added.
 func (s compensated) isFinite() bool { return isFinite(s.sum) }
 
 func isFinite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }
 
-// sumOf returns the compensated sum of values after a first one. settled is that of the series.
-func sumOf(first compensated, values []float64, settled int) compensated {
+// sumOf returns the compensated sum of values after a first one, all of which have that bound.
+func sumOf(first compensated, values []float64, bound float64) compensated {
 	sum, c := first.sum, first.c
-	some := min(settled, len(values))
-	for _, v := range values[:some] {
-		sum, c = plus(sum, c, v)
+	i := 0
+	for i < len(values) && !(math.Abs(sum) >= bound) {
+		for _, v := range values[i:min(i+betweenLooks, len(values))] {
+			sum, c = plus(sum, c, v)
+			i++
+		}
 	}
-	for _, v := range values[some:] {
+	for _, v := range values[i:] {
 		sum, c = grow(sum, c, v)
 	}
 	if s := (compensated{sum, c}); s.isFinite() {

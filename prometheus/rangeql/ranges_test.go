@@ -107,19 +107,19 @@ func librarySum(values []float64, factor func(i int) float64) (s compensated) {
 func sameSum(a, b compensated) bool { return sameBits(a.sum, b.sum) && sameBits(a.c, b.c) }
 
 // Sums of ranges that need no comparison, or no addition, are the library's.
-func TestSettledSums(t *testing.T) {
+func TestSums(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 13))
-	exact, settled := 0, 0
+	exact, bounded := 0, 0
 	eachRange(t, func(t *testing.T, s *span, fresh bool) {
 		if fresh {
-			settle(s)
+			findBound(s)
 			s.totals.begin(s.series)
 		}
 		want := librarySum(s.values, func(int) float64 { return 1 })
 		if !want.isFinite() {
 			return // the function itself knows what to do
 		}
-		if got := sumOf(compensated{}, s.values, s.settled); !sameSum(got, want) {
+		if got := sumOf(compensated{}, s.values, s.bound); !sameSum(got, want) {
 			t.Fatalf("sum of %v is %v, want %v", s.values, got, want)
 		}
 		if s.totals.exact {
@@ -128,33 +128,35 @@ func TestSettledSums(t *testing.T) {
 				t.Fatalf("total of %v is %v, want %v", s.values, got, want)
 			}
 		}
-		if s.settled < len(s.values) {
-			settled++
+		if math.Abs(want.sum) >= s.bound {
+			bounded++
 		}
-		// Even distances that grow from or fall to 0 or another one, or change their sign.
-		begin, step := float64(rng.IntN(100_000)), float64(1+rng.IntN(60_000))
-		if rng.IntN(2) == 0 {
-			begin = 0
+		// Distances that ascend from or to 0 or another one, or change their sign.
+		at, step := float64(rng.IntN(100_000)), rng.IntN(60_000)
+		switch rng.IntN(4) {
+		case 0:
+			at = 0
+		case 1:
+			at = -at
+		case 2:
+			at = -float64(step * len(s.values) / 2)
 		}
-		if s.scratch = s.scratch[:0]; rng.IntN(2) == 0 {
-			begin, step = begin+step*float64(len(s.values)-1-rng.IntN(2)), -step
+		s.scratch = s.scratch[:0]
+		for range s.values {
+			s.scratch = append(s.scratch, at/1e3)
+			at += float64(1 + rng.IntN(1+step))
 		}
-		sign := math.Copysign(1e-3, rng.Float64()-0.5)
-		for i := range s.values {
-			s.scratch = append(s.scratch, sign*(begin+float64(i)*step))
-		}
-		s.regular = true
 		want = librarySum(s.values, func(i int) float64 { return s.scratch[i] })
 		if y, xy := s.valueSums(); want.isFinite() && (!sameSum(xy, want) || !y.isFinite()) {
 			t.Fatalf("sum of products of %v and %v is %v, want %v", s.values, s.scratch, xy, want)
 		}
 		rows := [sumsAtOnce][]float64{s.values, s.values, s.values, s.values}
-		if got := addProducts(rows, s.scratch, s.settledProducts()); want.isFinite() && !sameSum(got[3], want) {
+		if got := addProducts(rows, s.scratch, s.productBound()); want.isFinite() && !sameSum(got[3], want) {
 			t.Fatalf("sums of products of %v and %v are %v, want %v", s.values, s.scratch, got, want)
 		}
 	})
-	if exact < 100 || settled < 100 {
-		t.Errorf("%d exact and %d settled ranges", exact, settled)
+	if exact < 100 || bounded < 100 {
+		t.Errorf("%d exact and %d bounded ranges", exact, bounded)
 	}
 }
 

@@ -82,12 +82,14 @@ func (s *span) valueSums() (y, xy compensated) {
 	n := len(s.values)
 	seconds, values := s.scratch[:n], s.values[:n]
 	var sumY, cY, sumXY, cXY float64
-	settled := min(s.settledProducts(), n)
-	for i, v := range values[:settled] {
-		sumY, cY = plus(sumY, cY, v)
-		sumXY, cXY = plus(sumXY, cXY, float64(seconds[i]*v))
+	i, bound := 0, s.productBound()
+	for i < n && !(math.Abs(sumY) >= s.bound && math.Abs(sumXY) >= bound) {
+		for end := min(i+betweenLooks, n); i < end; i++ {
+			sumY, cY = plus(sumY, cY, values[i])
+			sumXY, cXY = plus(sumXY, cXY, float64(seconds[i]*values[i]))
+		}
 	}
-	for i := settled; i < n; i++ {
+	for ; i < n; i++ {
 		sumY, cY = grow(sumY, cY, values[i])
 		sumXY, cXY = grow(sumXY, cXY, float64(seconds[i]*values[i]))
 	}
@@ -103,12 +105,14 @@ func (s *span) valueSums() (y, xy compensated) {
 	return y, xy
 }
 
-// settledProducts returns settledAfter for products with the distances in scratch.
-func (s *span) settledProducts() int {
-	if n := len(s.scratch); s.regular && (s.scratch[0] >= 0 && s.scratch[n-1] >= 0 || s.scratch[0] <= 0 && s.scratch[n-1] <= 0) {
-		return s.settled
+// productBound returns the bound of products of the values with the distances in scratch, which
+// ascend.
+func (s *span) productBound() float64 {
+	first, last := s.scratch[0], s.scratch[len(s.scratch)-1]
+	if first < 0 && last > 0 {
+		return math.Inf(1)
 	}
-	return math.MaxInt
+	return s.bound * max(math.Abs(first), math.Abs(last))
 }
 
 // pattern is the times of samples at even distances, relative to a step.
