@@ -44,7 +44,7 @@ func (c resultCodec) Encode(r *v1.Response) ([]byte, error) {
 	}
 	switch v := data.Result.(type) {
 	case *resultcache.Answer:
-		return c.encode(begin+`,"data":{"resultType":"matrix","result":[`, after, keptItems{v}), nil
+		return encodeKept(begin+`,"data":{"resultType":"matrix","result":[`, after, v), nil
 	case promql.Matrix:
 		if !slices.ContainsFunc(v, func(s promql.Series) bool { return len(s.Histograms) > 0 }) {
 			return c.encode(begin+`,"data":{"resultType":"matrix","result":[`, after, matrixItems(v)), nil
@@ -99,15 +99,23 @@ func (m matrixItems) points() (n int) {
 
 func (m matrixItems) append(p *jsonPart, i int) { p.series(&m[i]) }
 
-// keptItems are an answer whose points are text.
-type keptItems struct{ answer *resultcache.Answer }
-
-func (k keptItems) len() int { return k.answer.Len() }
-
-// points is none that has to be written.
-func (k keptItems) points() int { return 0 }
-
-func (k keptItems) append(p *jsonPart, i int) { p.kept(k.answer.Series(i)) }
+// encodeKept writes an answer whose points are text.
+func encodeKept(before string, after []byte, a *resultcache.Answer) []byte {
+	const around = 64 // of a series
+	size := len(before) + len(after) + around
+	for i := range a.Len() {
+		ls, points := a.Series(i)
+		size += len(points) + 2*int(ls.ByteSize()) + around
+	}
+	p := jsonPart{text: append(make([]byte, 0, size), before...)}
+	for i := range a.Len() {
+		if i > 0 {
+			p.text = append(p.text, ',')
+		}
+		p.kept(a.Series(i))
+	}
+	return append(append(p.text, "]}"...), after...)
+}
 
 type vectorItems promql.Vector
 

@@ -107,9 +107,8 @@ func includes(all annotations.Annotations, some []string) bool {
 	return true
 }
 
-// copies is how often an answer is in memory while it is sent: by itself, in the parts of the
-// response, and in the response.
-const copies = 3
+// copies is how often an answer is in memory while it is sent: by itself and in the response.
+const copies = 2
 
 // result returns an answer to the engine's caller.
 func (q *query) result(ctx context.Context, a *Answer, warnings annotations.Annotations) *promql.Result {
