@@ -4,7 +4,7 @@
 //
 // Whoever answers a query registers it and passes the context on:
 //
-//	ctx, q := registry.Begin(ctx, running.Description{Language: "graphite", Text: target, Client: addr})
+//	ctx, q := registry.Begin(ctx, running.Description{Language: "graphite", Text: target})
 //	defer q.End()
 //
 // The code below finds the query in its context (From) and counts the samples that it reads. A query

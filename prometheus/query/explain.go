@@ -24,9 +24,10 @@ import (
 // explainPath evaluates a query and shows how.
 const explainPath = Prefix + "/status/explain"
 
-// explainHandler serves GET and POST /api/v1/status/explain: it evaluates a query and answers with the
-// operators, what they found, and the time they took. The parameters query, time, start, end, step and
-// timeout are those of /api/v1/query and /api/v1/query_range. Answers that are kept are not used.
+// explainHandler serves GET and POST /api/v1/status/explain: it evaluates a query and answers with
+// the operators, what they found, and the time they took. The parameters query, time, start, end,
+// step and timeout are those of /api/v1/query and /api/v1/query_range. Answers that are kept are not
+// used.
 type explainHandler struct {
 	engine    promql.QueryEngine
 	queryable *queryable.Store

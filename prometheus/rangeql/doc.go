@@ -6,8 +6,8 @@
 //
 // A block is the value of an expression: series, each with a value at some of the steps of a grid
 // (block.go). A query becomes a tree of operators (plan.go, node.go). An operator computes one block
-// from the blocks below it; equal expressions at the same steps share one operator, and selectors with
-// the same matchers share one read. The leaves are selectors and functions of their ranges
+// from the blocks below it; equal expressions at the same steps share one operator, and selectors
+// with the same matchers share one read. The leaves are selectors and functions of their ranges
 // (leaf.go). They are evaluated while their samples are read, and an aggregation above a leaf takes
 // one series after the other, so that it never holds its input.
 //
@@ -26,8 +26,8 @@
 // engine is estimated before it begins (bounds.Estimate).
 //
 // A query ends with its context: operators look at it between series, functions after some
-// milliseconds of samples, and sources between parts. The error is the library's for a cancellation or
-// a timeout.
+// milliseconds of samples, and sources between parts. The error is the library's for a cancellation
+// or a timeout.
 //
 // Each node keeps the series, samples and time of its block, and each read what it read. They are
 // counted for nodes, series and parts, never for samples. Explain makes a tree of them.

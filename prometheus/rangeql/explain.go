@@ -12,8 +12,8 @@ type Explanation struct {
 	// Path is the label of tsdbridge_queries_total, and Left that of tsdbridge_queries_left_total,
 	// empty if the query was answered from columns.
 	Path, Left string
-	// Plan is the operators of the query, nil if there is no plan for it. If the query was handed over,
-	// some were not evaluated.
+	// Plan is the operators of the query, nil if there is no plan for it. If the query was handed
+	// over, some were not evaluated.
 	Plan  *Step
 	Reads []Read
 }

@@ -58,18 +58,13 @@ func (r *read) all(e *evaluation) error {
 		workers = append(workers, w)
 		return w
 	})
-	for _, w := range workers {
+	failed := make([]error, len(workers))
+	for i, w := range workers {
 		w.end()
+		failed[i] = w.failed
 	}
-	switch {
-	case err == nil:
-	case slices.ContainsFunc(workers, func(w *readWorker) bool { return w.failed != nil && errors.Is(err, w.failed) }):
-		return err
-	default:
-		if ended := e.ended(); ended != nil && errors.Is(err, e.ctx.Err()) { // of a wait for the turn
-			return ended
-		}
-		return expanding(err)
+	if err != nil {
+		return e.readingError(err, failed)
 	}
 	for _, l := range r.leaves {
 		// The library has the samples of a step in memory, beside those of the answer.
@@ -84,6 +79,18 @@ func (r *read) all(e *evaluation) error {
 		}
 	}
 	return nil
+}
+
+// readingError returns the error of a query whose reading has ended with an error: an error of a worker
+// as it is, others in the library's words.
+func (e *evaluation) readingError(err error, ofWorkers []error) error {
+	if slices.ContainsFunc(ofWorkers, func(failed error) bool { return failed != nil && errors.Is(err, failed) }) {
+		return err
+	}
+	if ended := e.ended(); ended != nil && errors.Is(err, e.ctx.Err()) { // of a wait for the turn
+		return ended
+	}
+	return expanding(err)
 }
 
 // A readWorker evaluates one part of the series after the other, for all leaves of a read.

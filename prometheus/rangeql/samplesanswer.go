@@ -62,15 +62,12 @@ func (a *samplesAnswer) read(e *evaluation, memory *points) (parser.Value, error
 		workers = append(workers, w)
 		return w
 	})
-	switch {
-	case err == nil:
-	case slices.ContainsFunc(workers, func(w *samplesWorker) bool { return w.failed != nil && errors.Is(err, w.failed) }):
-		return nil, err
-	default:
-		if ended := e.ended(); ended != nil && errors.Is(err, e.ctx.Err()) {
-			return nil, ended
+	if err != nil {
+		failed := make([]error, len(workers))
+		for i, w := range workers {
+			failed[i] = w.failed
 		}
-		return nil, expanding(err)
+		return nil, e.readingError(err, failed)
 	}
 	a.found = len(answer)
 	sortByLabels(answer)
@@ -129,31 +126,37 @@ func (w *samplesWorker) series(row int, c Column) error {
 	if err != nil {
 		return err
 	}
-	for i, v := range c.Values {
-		if t := c.Times[i]; t >= a.selector.Start && t <= a.selector.End && !value.IsStaleNaN(v) {
-			floats = append(floats, promql.FPoint{T: t, F: v})
-		}
-	}
-	if a.anchored || a.smoothed {
-		floats = extended(floats, a.start, a.end, a.smoothed)
-	}
-	samples := len(floats)
-	for _, p := range c.Histograms {
-		if p.T >= a.selector.Start && p.T <= a.selector.End && !value.IsStaleNaN(p.H.Sum) {
-			s.Histograms = append(s.Histograms, p)
-			samples += histogramSamples(p.H)
-		}
-	}
+	a.copyTo(&s, c, floats)
+	samples := samplesOf(s)
+	a.stats.samples += int64(len(c.Times) + len(c.Histograms))
 	if samples == 0 {
 		return nil
 	}
-	if len(floats) > 0 {
-		s.Floats = floats
-	}
-	a.stats.samples += int64(len(c.Times) + len(c.Histograms))
 	a.count.add(sampleCount{total: int64(samples), read: int64(samples)})
 	*w.found = append(*w.found, s)
-	return w.evaluation.hold(samples - len(floats))
+	return w.evaluation.hold(samples - len(s.Floats))
+}
+
+// copyTo sets the points of a series to those of a column, without stale markers. memory has room for
+// the floats.
+func (a *samplesAnswer) copyTo(s *promql.Series, c Column, memory []promql.FPoint) {
+	within := func(t int64) bool { return t >= a.selector.Start && t <= a.selector.End }
+	for i, v := range c.Values {
+		if t := c.Times[i]; within(t) && !value.IsStaleNaN(v) {
+			memory = append(memory, promql.FPoint{T: t, F: v})
+		}
+	}
+	if a.anchored || a.smoothed {
+		memory = extended(memory, a.start, a.end, a.smoothed)
+	}
+	if len(memory) > 0 {
+		s.Floats = memory
+	}
+	for _, p := range c.Histograms {
+		if within(p.T) && !value.IsStaleNaN(p.H.Sum) {
+			s.Histograms = append(s.Histograms, p)
+		}
+	}
 }
 
 // extended returns the points of a range with one at each end, as the library's extendFloats does.

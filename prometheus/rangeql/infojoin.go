@@ -1,0 +1,130 @@
+package rangeql
+
+import (
+	"slices"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
+)
+
+// An infoJoin makes the series of the answer.
+type infoJoin struct {
+	*info
+	block   *block
+	rows    map[uint64]*infoRow // by the hash of their labels
+	order   []*infoRow
+	builder *labels.Builder
+}
+
+// An infoRow is a series of the answer. Its first value decides whether the name is dropped.
+type infoRow struct {
+	series
+	first int // step
+}
+
+// add adds the values of a series under the labels of each step.
+func (j *infoJoin) add(s *series, metrics []infoMetric, enriched bool) error {
+	choice, chosen := make([]int32, len(metrics)), false
+	var row *infoRow // nil: the values are left out
+	for step := s.from; step < s.to(); step++ {
+		if !s.has(step) {
+			continue
+		}
+		same := chosen
+		for k := range metrics {
+			same = same && choice[k] == metrics[k].newest[step]
+			choice[k] = metrics[k].newest[step]
+		}
+		if !same {
+			ls, keep, err := j.labels(s.labels, metrics, choice, enriched)
+			if err != nil {
+				return err
+			}
+			row, chosen = nil, true
+			if keep {
+				if row, err = j.row(ls, s, step); err != nil {
+					return err
+				}
+			}
+		}
+		if row != nil {
+			if row.has(step) {
+				return errSameLabels
+			}
+			row.set(s, step)
+		}
+	}
+	return nil
+}
+
+// row returns the series of the answer with some labels.
+func (j *infoJoin) row(ls labels.Labels, s *series, step int) (*infoRow, error) {
+	hash := ls.Hash()
+	row := j.rows[hash]
+	if row == nil {
+		values, err := j.block.memory.take(j.grid.steps)
+		if err != nil {
+			return nil, err
+		}
+		fill(values, absent)
+		row = &infoRow{series{labels: ls, dropName: s.dropName, values: values}, step}
+		j.rows[hash], j.order = row, append(j.order, row)
+	}
+	if step < row.first {
+		row.first, row.dropName = step, s.dropName
+	}
+	return row, nil
+}
+
+// set takes the value of a step.
+func (r *infoRow) set(s *series, step int) {
+	if h := s.hist(step); h != nil {
+		if r.hists == nil {
+			r.hists = make([]*histogram.FloatHistogram, len(r.values))
+		}
+		r.hists[step] = h
+		return
+	}
+	r.values[step], _ = s.at(step)
+}
+
+// labels returns the labels of a series with those of the info series that were chosen, false if the
+// series is left out because the labels that were asked for are missing.
+func (j *infoJoin) labels(ls labels.Labels, metrics []infoMetric, choice []int32, enriched bool) (labels.Labels, bool, error) {
+	if !enriched {
+		return ls, true, nil
+	}
+	j.builder.Reset(labels.EmptyLabels())
+	found, conflict := false, false
+	for k, i := range choice {
+		if i < 0 {
+			continue
+		}
+		found = true
+		metrics[k].series[i].labels.Range(func(l labels.Label) {
+			switch v := j.builder.Get(l.Name); {
+			case l.Name == model.MetricNameLabel || !j.asked(l.Name):
+			case v != "" && v != l.Value:
+				conflict = true
+			case !ls.Has(l.Name):
+				j.builder.Set(l.Name, l.Value)
+			}
+		})
+	}
+	if conflict {
+		return ls, false, errInfo // The library has the words.
+	}
+	if !found && slices.ContainsFunc(j.data, func(m *labels.Matcher) bool { return !m.Matches("") }) {
+		return ls, false, nil
+	}
+	added := j.builder.Labels()
+	j.builder.Reset(ls)
+	added.Range(func(l labels.Label) { j.builder.Set(l.Name, l.Value) })
+	return j.builder.Labels(), true, nil
+}
+
+// asked reports whether a label is to be added.
+func (j *infoJoin) asked(name string) bool {
+	return len(j.data) == 0 || slices.ContainsFunc(j.data, func(m *labels.Matcher) bool { return m.Name == name })
+}
