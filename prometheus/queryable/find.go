@@ -29,7 +29,7 @@ const checkEvery = 64
 const decodeShare = 4096
 
 // labelSetBytes is the memory of a found series without the texts of its labels: its place in lists
-// and in the map.
+// and in the table of hashes.
 const labelSetBytes = 160
 
 // find returns the label sets that satisfy every matcher, each once. They must not be changed.
@@ -72,7 +72,7 @@ func (p *Store) findSets(ctx context.Context, span timeSpan, filters []storage.F
 	sets := newLabelSets(len(found))
 	for i, ls := range decoded {
 		if ls.matches {
-			sets.add(ls.labels, found[i].Ref)
+			sets.addHashed(ls.hash, ls.labels, found[i].Ref)
 		}
 	}
 	return sets.list, nil
@@ -102,6 +102,7 @@ func (p *Store) EachRef(ctx context.Context, mint, maxt int64, matchers []*label
 // decodedLabels are labels of a found series.
 type decodedLabels struct {
 	labels  labels.Labels
+	hash    uint64
 	matches bool
 }
 
@@ -115,7 +116,7 @@ func (p *Store) decode(ctx context.Context, found []storage.Found, matchers []*l
 			for ; i < end; i++ {
 				ls := p.names.ToLabels(found[i].Series)
 				texts += int(ls.ByteSize())
-				out[i] = decodedLabels{ls, matchesAll(matchers, ls)}
+				out[i] = decodedLabels{ls, ls.Hash(), matchesAll(matchers, ls)}
 			}
 			if err := account.Take(int64(texts)); err != nil {
 				return err
@@ -146,40 +147,4 @@ func matchesAll(matchers []*labels.Matcher, ls labels.Labels) bool {
 		}
 	}
 	return true
-}
-
-// labelSets collects label sets without duplicates. The engine refuses a vector with two of one
-// label set.
-type labelSets struct {
-	list   []labelSet
-	byHash map[uint64]int
-}
-
-func newLabelSets(n int) *labelSets {
-	return &labelSets{list: make([]labelSet, 0, n), byHash: make(map[uint64]int, n)}
-}
-
-// add compares the labels themselves when two hashes are equal. Label sets with the same hash get
-// consecutive keys.
-func (s *labelSets) add(ls labels.Labels, ref storage.Ref) {
-	for h := ls.Hash(); ; h++ {
-		i, ok := s.byHash[h]
-		if !ok {
-			s.byHash[h] = len(s.list)
-			s.list = append(s.list, labelSet{labels: ls, ref: ref})
-			return
-		}
-		if labels.Equal(s.list[i].labels, ls) {
-			s.list[i].more = append(slices.Clip(s.list[i].more), ref) // others may hold the list
-			return
-		}
-	}
-}
-
-// addAll adds all series of a label set.
-func (s *labelSets) addAll(set labelSet) {
-	s.add(set.labels, set.ref)
-	for _, ref := range set.more {
-		s.add(set.labels, ref)
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -182,12 +183,31 @@ func TestDuplicates(t *testing.T) {
 func TestHashCollision(t *testing.T) {
 	a, b := labels.FromStrings("x", "1"), labels.FromStrings("x", "2")
 	sets := newLabelSets(2)
-	sets.add(a, 1)
-	sets.byHash[b.Hash()] = 0 // as if a had b's hash
-	sets.add(b, 2)
-	sets.add(b, 3)
+	sets.addHashed(7, a, 1)
+	sets.addHashed(7, b, 2)
+	sets.addHashed(7, b, 3)
 	if len(sets.list) != 2 || len(sets.list[0].more) != 0 || !slices.Equal(sets.list[1].more, []storage.Ref{3}) {
 		t.Errorf("%+v", sets.list)
+	}
+}
+
+// TestLabelSets adds label sets as a map does, from any number that was expected.
+func TestLabelSets(t *testing.T) {
+	for _, expected := range []int{0, 1, 100, 5000} {
+		sets, want := newLabelSets(expected), map[string][]storage.Ref{}
+		for i := range 3000 {
+			ls := labels.FromStrings("x", strconv.Itoa(i*i%1999))
+			sets.add(ls, storage.Ref(i+1))
+			want[ls.String()] = append(want[ls.String()], storage.Ref(i+1))
+		}
+		if len(sets.list) != len(want) {
+			t.Errorf("%d label sets, want %d", len(sets.list), len(want))
+		}
+		for _, set := range sets.list {
+			if refs := append([]storage.Ref{set.ref}, set.more...); !slices.Equal(refs, want[set.labels.String()]) {
+				t.Errorf("%v: %v, want %v", set.labels, refs, want[set.labels.String()])
+			}
+		}
 	}
 }
 

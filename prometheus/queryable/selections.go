@@ -145,7 +145,7 @@ func (p *Store) extend(ctx context.Context, key string, k *foundSets, metric str
 	}
 	for i, ls := range more {
 		if ls.matches {
-			sets.add(ls.labels, found[i].Ref)
+			sets.addHashed(ls.hash, ls.labels, found[i].Ref)
 		}
 	}
 	return p.keep(key, &foundSets{version, sets.list}), nil

@@ -21,6 +21,11 @@ func (cat *Catalog) newNames(ctx context.Context, tsuids []string) (*names, erro
 	n := &names{ends: make([]int, len(tsuids))}
 	var sets [3]uidSet
 	l := cat.layout
+	count := 0
+	for _, tsuid := range tsuids {
+		count += 1 + 2*((len(tsuid)-l.MetricWidth)/l.PairWidth())
+	}
+	n.parts = make([]int32, 0, count)
 	for i, tsuid := range tsuids {
 		n.parts = append(n.parts, sets[schema.Metric].number(tsuid[:l.MetricWidth]))
 		for tags := tsuid[l.MetricWidth:]; len(tags) >= l.PairWidth(); tags = tags[l.PairWidth():] {
