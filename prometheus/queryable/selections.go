@@ -2,7 +2,7 @@ package queryable
 
 import (
 	"context"
-	"strings"
+	"encoding/binary"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -68,17 +68,17 @@ func metricOf(filters []storage.Filter) (string, bool) {
 	return "", false
 }
 
-// keyOf returns what tells matchers apart.
+// keyOf returns what tells matchers apart: their texts with the length of each, because a text may
+// contain any character.
 func keyOf(matchers []*labels.Matcher) string {
-	var b strings.Builder
+	var b []byte
 	for _, m := range matchers {
-		b.WriteByte(byte(m.Type))
-		b.WriteString(m.Name)
-		b.WriteByte(0)
-		b.WriteString(m.Value)
-		b.WriteByte(0)
+		b = append(b, byte(m.Type))
+		for _, text := range []string{m.Name, m.Value} {
+			b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
+		}
 	}
-	return b.String()
+	return string(b)
 }
 
 // sets returns the label sets that satisfy every matcher and may have points in a time, in the order

@@ -91,6 +91,23 @@ func TestKeptSelections(t *testing.T) {
 	}
 }
 
+// TestKeyOf: no text of a matcher makes it look like others.
+func TestKeyOf(t *testing.T) {
+	equal := func(name, value string) *labels.Matcher { return labels.MustNewMatcher(labels.MatchEqual, name, value) }
+	seen := map[string]int{}
+	for i, matchers := range [][]*labels.Matcher{
+		{}, {equal("a", "b")}, {equal("a", "b"), equal("c", "d")}, {equal("c", "d"), equal("a", "b")},
+		{equal("a", "b\x00\x00c\x00d")}, {equal("a", "b\x00\x01c\x01d")}, {equal("ab", "")}, {equal("", "ab")},
+		{labels.MustNewMatcher(labels.MatchRegexp, "a", "b")}, {labels.MustNewMatcher(labels.MatchNotEqual, "a", "b")},
+	} {
+		key := keyOf(matchers)
+		if other, ok := seen[key]; ok {
+			t.Errorf("matchers %d and %d have one key", i, other)
+		}
+		seen[key] = i
+	}
+}
+
 func texts(sets []labelSet) []string {
 	out := []string{}
 	for _, s := range sets {
