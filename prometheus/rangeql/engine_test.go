@@ -572,6 +572,24 @@ func TestOnlyStale(t *testing.T) {
 	}
 }
 
+// TestEvenClasses: the distance of the steps is no multiple of that of the samples.
+func TestEvenClasses(t *testing.T) {
+	s := teststorage.New(t)
+	writeRandom(t, s, rand.New(rand.NewPCG(17, 18)), 40)
+	e := newEngines(t, manySamples, false)
+	rng := rand.New(rand.NewPCG(19, 20))
+	for _, f := range []string{"rate(X)", "increase(X)", "sum_over_time(X)", "avg_over_time(X)", "deriv(X)", "predict_linear(X, 60)", "predict_linear(X, time() / 1e3)"} {
+		steps := []time.Duration{10 * time.Second, 20 * time.Second, 36 * time.Second, 67 * time.Second}
+		for _, step := range slices.Repeat(steps, scale.Of(t, "repetitions of uneven steps", 2, 2, 20)) {
+			window := []string{"[1m]", "[5m]", "[5m] offset 7s", "[20m]", "[14s]", "[5m] offset -20m"}[rng.IntN(6)]
+			text := strings.ReplaceAll(f, "X", `{i!=""}`+window)
+			start := rng.Int64N(1200_000)
+			e.compare(t, question{text: "(" + text + ") > -1e300", start: start, end: start + 2900_000, step: step}, columnSource{Queryable: s})
+			e.compare(t, question{text: "count(" + text + ")", start: start, end: start + 2900_000, step: step}, columnSource{Queryable: s})
+		}
+	}
+}
+
 // TestLimitRatioOfKinds: a number that limit_ratio keeps stays a number, whatever was left out before.
 func TestLimitRatioOfKinds(t *testing.T) {
 	c := &testColumns{}

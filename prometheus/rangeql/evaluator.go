@@ -34,6 +34,7 @@ type evaluator struct {
 	resets   []int
 	distance int64
 	span     span
+	class    class
 	hists    []*histogram.FloatHistogram // the result; nil: none
 	mixture
 
@@ -197,15 +198,8 @@ func (e *evaluator) ranges(c Column, out []float64) int {
 		e.distance = evenDistance(times)
 	}
 	e.begin(values)
-	if e.distance > 0 && !e.fixed && e.grid.interval%e.distance == 0 {
-		switch {
-		case e.function.rise != noRise && len(e.resets) == 0:
-			return e.evenRise(times, values, out)
-		case e.function.adds != addsNothing:
-			return e.evenSums(times, values, out)
-		case e.function.fits != noFit:
-			return e.evenFits(times, values, out)
-		}
+	if found, ok := e.evenRanges(times, values, out); ok {
+		return found
 	}
 	p := place{}
 	found := 0

@@ -6,6 +6,7 @@ func (e *evaluator) evenRise(times []int64, values []float64, out []float64) int
 	w := e.even(times)
 	found, factor := 0, 0.0
 	s := &e.span
+	s.stretch = stretch{} // factor is that of a step of these
 	for step := 0; step < len(out); step++ {
 		if w.size > 1 && s.stretch.samples == w.size && s.stretch.toStart <= s.stretch.length {
 			n := w.inside(step, len(out)-step, len(values))

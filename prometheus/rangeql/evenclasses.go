@@ -1,0 +1,113 @@
+package rangeql
+
+// mostClasses is into how many classes steps are divided at most, and fewestInClass how many steps
+// each has at least.
+const (
+	mostClasses   = 32
+	fewestInClass = 4
+)
+
+// A class is each nth step of a query, so that the distance of its steps is a multiple of that of the
+// samples.
+type class struct {
+	windows
+	out []float64
+}
+
+// evenRanges computes the ranges of even samples where there is a loop for the function; else ok is
+// false.
+func (e *evaluator) evenRanges(times []int64, values []float64, out []float64) (found int, ok bool) {
+	if e.distance <= 0 || e.fixed || !e.hasEvenLoop() {
+		return 0, false
+	}
+	n := int(e.distance / commonDivisor(e.grid.interval, e.distance))
+	switch {
+	case n == 1:
+		return e.evenLoop(times, values, out), true
+	case n > mostClasses || len(out) < n*fewestInClass:
+		return 0, false
+	}
+	read := e.count.read
+	all := e.windows
+	for first := range n {
+		e.windows = e.class.of(all, first, n)
+		part := e.class.out
+		found += e.evenLoop(times, values, part)
+		for i, v := range part {
+			out[first+i*n] = v
+		}
+	}
+	e.windows = all
+	e.count.read = read + e.distinct(times) // a class does not know what the others read
+	return found, true
+}
+
+// hasEvenLoop reports whether evenLoop knows the function.
+func (e *evaluator) hasEvenLoop() bool {
+	f := e.function
+	return f.rise != noRise && len(e.resets) == 0 || f.adds != addsNothing || f.fits != noFit
+}
+
+// evenLoop computes ranges of even samples whose distance divides that of the steps.
+func (e *evaluator) evenLoop(times []int64, values []float64, out []float64) int {
+	switch {
+	case e.function.rise != noRise:
+		return e.evenRise(times, values, out)
+	case e.function.adds != addsNothing:
+		return e.evenSums(times, values, out)
+	default:
+		return e.evenFits(times, values, out)
+	}
+}
+
+// of returns the windows of each nth step from one on.
+func (c *class) of(all *windows, first, n int) *windows {
+	g := all.grid
+	constants := c.constants[:0]
+	c.windows = *all
+	c.grid = grid{start: g.time(first), interval: g.interval * int64(n), steps: (g.steps - first + n - 1) / n, until: g.until}
+	if cap(c.out) < c.grid.steps {
+		c.out = make([]float64, c.grid.steps)
+	}
+	c.out = c.out[:c.grid.steps]
+	for i, a := range all.constants {
+		if i == cap(constants) {
+			constants = append(constants, nil)
+		}
+		constants = constants[:i+1]
+		constants[i] = constants[i][:0]
+		for step := first; step < g.steps; step += n {
+			constants[i] = append(constants[i], a[step])
+		}
+	}
+	c.constants = constants
+	return &c.windows
+}
+
+// distinct returns how many samples the steps see, each once.
+func (e *evaluator) distinct(times []int64) int64 {
+	next, read := 0, 0
+	for step := range e.grid.steps {
+		start, end := e.window(step)
+		seen := next
+		first := e.countBefore(times, start)
+		next = e.countBefore(times, end)
+		if first < next {
+			read += next - max(first, seen)
+		}
+	}
+	return int64(read)
+}
+
+// countBefore returns how many of the even times are not after t.
+func (e *evaluator) countBefore(times []int64, t int64) int {
+	return within(countUntil(t-times[0], e.distance), len(times))
+}
+
+// commonDivisor returns the greatest common divisor of two numbers, the first of which may be 0.
+func commonDivisor(a, b int64) int64 {
+	for a != 0 {
+		a, b = b%a, a
+	}
+	return b
+}
