@@ -1,5 +1,10 @@
 package rangeql
 
+import (
+	"cmp"
+	"slices"
+)
+
 // filled returns pairs of series with the values that fill_left and fill_right give to what does
 // not match, at the steps at which it does not.
 func (o vectors) filled(b, many, one *block) ([]pair, error) {
@@ -40,6 +45,23 @@ func (o vectors) filled(b, many, one *block) ([]pair, error) {
 		}
 	}
 	return all, nil
+}
+
+// inOrder brings pairs into the order of the many side, as the library finds them. Pairs whose series
+// of that side is a fill value come last.
+func inOrder(many *block, pairs []pair) []pair {
+	at := make(map[*series]int, len(many.series))
+	for i := range many.series {
+		at[&many.series[i]] = i
+	}
+	position := func(p pair) int {
+		if i, ok := at[p.many]; ok {
+			return i
+		}
+		return len(at)
+	}
+	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(position(a), position(b)) })
+	return pairs
 }
 
 // filling returns a series with a value at those steps of s at which the other side has none.

@@ -41,7 +41,7 @@ func (o vectors) eval(e *evaluation) (*block, error) {
 	if filled, err := o.filled(b, many, one); err != nil {
 		return b, err
 	} else if len(filled) > 0 {
-		pairs, plain = append(pairs, filled...), false
+		pairs, plain = inOrder(many, append(pairs, filled...)), false
 	}
 	b.series = make([]series, len(pairs))
 	drops := o.drops(e)
