@@ -96,9 +96,16 @@ func TestKeyOf(t *testing.T) {
 	equal := func(name, value string) *labels.Matcher { return labels.MustNewMatcher(labels.MatchEqual, name, value) }
 	seen := map[string]int{}
 	for i, matchers := range [][]*labels.Matcher{
-		{}, {equal("a", "b")}, {equal("a", "b"), equal("c", "d")}, {equal("c", "d"), equal("a", "b")},
-		{equal("a", "b\x00\x00c\x00d")}, {equal("a", "b\x00\x01c\x01d")}, {equal("ab", "")}, {equal("", "ab")},
-		{labels.MustNewMatcher(labels.MatchRegexp, "a", "b")}, {labels.MustNewMatcher(labels.MatchNotEqual, "a", "b")},
+		{},
+		{equal("a", "b")},
+		{equal("a", "b"), equal("c", "d")},
+		{equal("c", "d"), equal("a", "b")},
+		{equal("a", "b\x00\x00c\x00d")},
+		{equal("a", "b\x00\x01c\x01d")},
+		{equal("ab", "")},
+		{equal("", "ab")},
+		{labels.MustNewMatcher(labels.MatchRegexp, "a", "b")},
+		{labels.MustNewMatcher(labels.MatchNotEqual, "a", "b")},
 	} {
 		key := keyOf(matchers)
 		if other, ok := seen[key]; ok {
