@@ -65,9 +65,12 @@ type series struct {
 	begin uint32
 }
 
-// newAnswer writes a result. It returns nil for one that cannot be kept: an error, histograms, and
-// warnings that depend on more than a name.
-func newAnswer(g grid, r *promql.Result, f Format) *Answer {
+// usualText is about how long the text of a point is, in bytes.
+const usualText = 32
+
+// newAnswer writes a result. It returns nil for one that cannot be kept: an error, histograms,
+// warnings that depend on more than a name, and what would take more than so many bytes.
+func newAnswer(g grid, r *promql.Result, f Format, most int64) *Answer {
 	m, ok := r.Value.(promql.Matrix)
 	if r.Err != nil || !ok {
 		return nil
@@ -85,6 +88,9 @@ func newAnswer(g grid, r *promql.Result, f Format) *Answer {
 			return nil
 		}
 		points += len(m[i].Floats)
+	}
+	if int64(points)*usualText > most {
+		return nil
 	}
 	a := &Answer{grid: g, series: make([]series, len(m)), warned: warned}
 	times := newTimes(g, f)

@@ -24,7 +24,7 @@ const (
 	// idle is how long an answer is kept that nobody asks for.
 	idle = 15 * time.Minute
 	// largest is the part of the memory that one answer may take.
-	largest = 4
+	largest = 2
 )
 
 func newEntries(o Options) *spare.Cache[key, entry] {

@@ -48,7 +48,7 @@ func (q *query) answer(ctx context.Context) (*Answer, *promql.Result) {
 	}
 	q.engine.metrics.count("new")
 	result := q.Query.Exec(ctx)
-	a := newAnswer(q.grid, result, q.engine.o.Format)
+	a := newAnswer(q.grid, result, q.engine.o.Format, q.engine.o.MaxBytes/largest)
 	if a == nil || budget.From(ctx).Take(copies*a.bytes()) != nil {
 		return nil, result
 	}
@@ -88,7 +88,7 @@ func (q *query) extend(ctx context.Context, known *Answer, from int64) (*Answer,
 	if result.Err != nil {
 		return nil, result
 	}
-	end := newAnswer(grid{from, q.grid.last, q.grid.step}, result, q.engine.o.Format)
+	end := newAnswer(grid{from, q.grid.last, q.grid.step}, result, q.engine.o.Format, q.engine.o.MaxBytes/largest)
 	if end == nil || !includes(result.Warnings, known.warned) {
 		return nil, nil
 	}
