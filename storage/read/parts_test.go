@@ -133,10 +133,10 @@ func TestSelectPartsOfFewSeries(t *testing.T) {
 	s := storetest.Open(t, db)
 	refs := hosts(t, s, 20, 6)
 	for end, want := range map[int64]int{t0 + 6*3600_000: 2, t0 + 300_000: 1} {
-		workers := 0
+		workers, log := 0, &partsLog{failTake: -1, failCommit: -1}
 		err := s.SelectParts(t.Context(), storage.Query{Refs: refs, Start: t0, End: end, Samples: true}, func() storage.PartWorker {
 			workers++
-			return &logWorker{partsLog: &partsLog{failTake: -1, failCommit: -1}, t: t}
+			return &logWorker{partsLog: log, t: t}
 		})
 		if err != nil || workers != want {
 			t.Errorf("until %d: %d workers, want %d; %v", end, workers, want, err)
