@@ -42,7 +42,7 @@ var doors = map[string][]string{
 	"prometheus/rangeql":      {"budget", "prometheus/bounds", "running", "turns"},
 	"prometheus/read":         {"budget", "prometheus/bounds", "prometheus/object", "prometheus/queryable", "prometheus/rangeql", "prometheus/reply", "prometheus/wire", "running", "storage", "turns"},
 	"prometheus/reply":        {"budget", "prometheus/bounds", "storage"},
-	"prometheus/resultcache":  {"budget", "spare", "storage", "turns"},
+	"prometheus/resultcache":  {"budget", "prometheus/rangeql", "spare", "storage", "turns"},
 	"prometheus/wire":         {},
 	"prometheus/write":        {"ingest", "ingest/listen", "prometheus/object", "prometheus/reply", "prometheus/wire", "storage", "turns"},
 	"translate":               {"storage"},

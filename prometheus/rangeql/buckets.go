@@ -121,6 +121,7 @@ func (h *classic) sort() {
 }
 
 func (o *buckets) quantiles(e *evaluation, b *block, all []*classic, args [][]float64) error {
+	e.repairs.visit(o.position)
 	for _, qs := range args {
 		text, err := o.text(qs)
 		if err != nil {
@@ -129,7 +130,9 @@ func (o *buckets) quantiles(e *evaluation, b *block, all []*classic, args [][]fl
 		err = o.rows(e, b, all, text, func(step int, list []promql.Bucket, h *classic) float64 {
 			v, forced, _, least, most, difference := promql.BucketQuantile(qs[step], list)
 			if forced {
-				e.warn(annotations.NewHistogramQuantileForcedMonotonicityInfo(e.shownName(h.labels), o.position, o.grid.time(step), least, most, difference))
+				name, at := e.shownName(h.labels), o.grid.time(step)
+				e.warn(annotations.NewHistogramQuantileForcedMonotonicityInfo(name, o.position, at, least, most, difference))
+				e.repairs.note(o.position, at, Repair{least, most, difference, 1}, name == "" && o.grid == e.steps)
 			}
 			return v
 		})

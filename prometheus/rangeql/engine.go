@@ -227,8 +227,9 @@ func (q *columnQuery) evaluate(ctx context.Context) (err error) {
 	defer recovered(&err)
 	e := &evaluation{
 		ctx: ctx, source: q.source, account: budget.From(ctx),
-		delayed: q.engine.o.DelayedNames, maxSamples: int64(q.engine.o.MaxSamples),
+		delayed: q.engine.o.DelayedNames, maxSamples: int64(q.engine.o.MaxSamples), steps: q.plan.grid,
 	}
+	e.repairs, _ = ctx.Value(repairsKey{}).(*Repairs)
 	held := e.account.Held()
 	q.value, err = q.plan.evaluate(e, &q.points)
 	if e.complete {
@@ -249,6 +250,7 @@ func (q *columnQuery) evaluate(ctx context.Context) (err error) {
 	samples := q.run.Stats().Samples
 	samples.TotalSamples, samples.SamplesRead = q.plan.counts()
 	q.warnings = e.warnings
+	e.repairs.finish()
 	return nil
 }
 

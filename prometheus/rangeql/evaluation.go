@@ -27,6 +27,8 @@ type evaluation struct {
 	// delayed means that names of metrics are dropped in the end.
 	delayed    bool
 	maxSamples int64
+	steps      grid     // of the query
+	repairs    *Repairs // nil: nobody wants to know
 
 	within time.Duration // of the parts within the one that is being measured
 

@@ -2,14 +2,12 @@ package resultcache
 
 import (
 	"encoding/json"
-	"errors"
 	"math"
 	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
-	"github.com/prometheus/prometheus/util/annotations"
 
 	"github.com/tsdbridge/tsdbridge/turns"
 )
@@ -26,7 +24,7 @@ type Format struct {
 type Answer struct {
 	grid   grid
 	series []series // by labels
-	warned []string // the texts of the warnings
+	notes  notes
 }
 
 var _ parser.Value = (*Answer)(nil)
@@ -68,19 +66,12 @@ type series struct {
 // usualText is about how long the text of a point is, in bytes.
 const usualText = 32
 
-// newAnswer writes a result. It returns nil for one that cannot be kept: an error, histograms,
-// warnings that depend on more than a name, and what would take more than so many bytes.
-func newAnswer(g grid, r *promql.Result, f Format, most int64) *Answer {
+// newAnswer writes a result. It returns nil for one that cannot be kept: an error, histograms, and
+// what would take more than so many bytes.
+func newAnswer(g grid, r *promql.Result, n notes, f Format, most int64) *Answer {
 	m, ok := r.Value.(promql.Matrix)
 	if r.Err != nil || !ok {
 		return nil
-	}
-	var warned []string
-	for text, w := range r.Warnings {
-		if !errors.Is(w, annotations.PossibleNonCounterInfo) {
-			return nil
-		}
-		warned = append(warned, text)
 	}
 	points := 0
 	for i := range m {
@@ -92,7 +83,7 @@ func newAnswer(g grid, r *promql.Result, f Format, most int64) *Answer {
 	if int64(points)*usualText > most {
 		return nil
 	}
-	a := &Answer{grid: g, series: make([]series, len(m)), warned: warned}
+	a := &Answer{grid: g, series: make([]series, len(m)), notes: n}
 	times := newTimes(g, f)
 	turns.Split(len(m), turns.Shares(points, pointsPerCore), func(_, from, to int) {
 		var text []byte
@@ -155,7 +146,7 @@ func (s *series) write(text []byte, g grid, from *promql.Series, t times, f Form
 
 // between returns the part of an answer at the steps of a grid that lies within the answer's.
 func (a *Answer) between(g grid) *Answer {
-	part := &Answer{grid: g, series: make([]series, 0, len(a.series))}
+	part := &Answer{grid: g, series: make([]series, 0, len(a.series)), notes: a.notes.between(g)}
 	skip, steps := a.grid.index(g.first), g.steps()
 	for _, s := range a.series {
 		if s, ok := s.between(skip, skip+steps); ok {
@@ -190,10 +181,11 @@ func (s *series) size(step int) int {
 	return int(s.ends[step] - s.ends[step-1])
 }
 
-// join returns an answer followed by another one, whose grid continues its grid.
-func (a *Answer) join(next *Answer) *Answer {
+// join returns an answer followed by another one, whose grid continues its grid. n are the notes of
+// both.
+func (a *Answer) join(next *Answer, n notes) *Answer {
 	whole := &Answer{
-		grid: grid{a.grid.first, next.grid.last, a.grid.step}, warned: next.warned,
+		grid: grid{a.grid.first, next.grid.last, a.grid.step}, notes: n,
 		series: make([]series, 0, max(len(a.series), len(next.series))),
 	}
 	steps := a.grid.steps()
@@ -259,7 +251,7 @@ const (
 
 // bytes estimates the memory of an answer.
 func (a *Answer) bytes() int64 {
-	n := int64(answerBytes)
+	n := int64(answerBytes) + a.notes.bytes()
 	for i := range a.series {
 		s := &a.series[i]
 		n += seriesBytes + int64(s.labels.ByteSize()) + int64(cap(s.text)) + 4*int64(cap(s.ends))

@@ -29,11 +29,14 @@ func emptyTwins(t *testing.T) *twins {
 	return newTwins(t, rand.New(rand.NewPCG(1, 1)), &now, storetest.Start(t, kv.NewMem(storetest.Tables()...)).Store)
 }
 
-// put appends samples of a series, a value each 15 s from one second after begin to another.
+// put appends samples of a series (its name, its instance, and its bucket if it has one), a value each 15 s from one second after begin to another.
 func (w *twins) put(series string, from, to int64, v float64) {
 	w.t.Helper()
-	name, instance, _ := strings.Cut(series, " ")
-	ls := labels.FromStrings("__name__", name, "instance", instance, "job", "demo")
+	parts := strings.Fields(series + " ")
+	ls := labels.FromStrings("__name__", parts[0], "instance", parts[1], "job", "demo")
+	if len(parts) > 2 {
+		ls = labels.NewBuilder(ls).Set("le", parts[2]).Labels()
+	}
 	b := &storage.Batch{}
 	for i := range w.series {
 		if labels.Equal(w.series[i], ls) {
@@ -83,6 +86,47 @@ func TestWarningsOfKeptSteps(t *testing.T) {
 		if got := w.both(`rate(temperature[2m])`, 0, to); !strings.Contains(got, "might not be a counter") {
 			t.Errorf("to %d: no warning: %s", to, got)
 		}
+	}
+}
+
+// TestRepairedSteps: an answer reports the repairs of buckets at its own steps, whichever of them are
+// kept. Repairs at the steps of a subquery are not kept apart.
+func TestRepairedSteps(t *testing.T) {
+	for text, kept := range map[string]bool{
+		`histogram_quantile(0.9, demo_bucket)`:                                                  true,
+		`histogram_quantile(0.9, demo_bucket) + histogram_quantile(0.5, demo_bucket offset 5m)`: true,
+		`max_over_time(histogram_quantile(0.9, demo_bucket)[2m:1m])`:                            false,
+	} {
+		w := emptyTwins(t)
+		w.put("demo_bucket a 1", 0, 7200, 10)
+		w.put("demo_bucket a 2", 0, 1800, 7)
+		w.put("demo_bucket a +Inf", 0, 7200, 10)
+		w.put("demo_bucket b 1", 900, 7200, 3)
+		w.put("demo_bucket b +Inf", 900, 7200, 2)
+		for to := int64(600); to < 7200; to += 300 {
+			if got := w.both(text, max(0, to-3000), to); !strings.Contains(got, "needed to be fixed for monotonicity") {
+				t.Fatalf("no repairs: %s", got)
+			}
+		}
+		if extended := w.count("extended"); (extended > 15) != kept {
+			t.Errorf("%s: %v answers were extended", text, extended)
+		}
+	}
+}
+
+// TestWarningOfOneStep: an annotation that only some steps have makes the whole be evaluated, and
+// does not stay longer than these steps.
+func TestWarningOfOneStep(t *testing.T) {
+	w := emptyTwins(t)
+	w.put("limit a", 0, 3600, 0.5)
+	w.put("limit a", 600, 700, 2)
+	w.put("temperature a", 0, 3600, 1)
+	seen := false
+	for to := int64(300); to < 3600; to += 60 {
+		seen = strings.Contains(w.both(`quantile(scalar(limit{instance="a"}), temperature)`, max(0, to-900), to), "quantile value should be") || seen
+	}
+	if !seen {
+		t.Error("no warning")
 	}
 }
 

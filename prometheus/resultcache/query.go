@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/prometheus/util/stats"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
 )
 
 // query is a range query whose answer is kept. It embeds the query of the whole range.
@@ -47,20 +48,31 @@ func (q *query) answer(ctx context.Context) (*Answer, *promql.Result) {
 		}
 	}
 	q.engine.metrics.count("new")
-	result := q.Query.Exec(ctx)
-	a := newAnswer(q.grid, result, q.engine.o.Format, q.engine.o.MaxBytes/largest)
+	result, n, ok := q.exec(ctx, q.Query)
+	if !ok {
+		return nil, result
+	}
+	a := newAnswer(q.grid, result, n, q.engine.o.Format, q.engine.o.MaxBytes/largest)
 	if a == nil || budget.From(ctx).Take(copies*a.bytes()) != nil {
 		return nil, result
 	}
 	return a, &promql.Result{Value: a, Warnings: result.Warnings}
 }
 
+// exec runs a query. It returns false if there are no notes of its annotations.
+func (q *query) exec(ctx context.Context, some promql.Query) (*promql.Result, notes, bool) {
+	var repairs rangeql.Repairs
+	result := some.Exec(rangeql.WithRepairs(ctx, &repairs))
+	n, ok := newNotes(result, &repairs, q.key.text)
+	return result, n, ok
+}
+
 // firstNew returns the first step that must be evaluated: one after those that are kept, the first
-// that changed points reach, or, of an answer with warnings, the last one. Warnings are made anew,
-// because the API writes into them.
+// that changed points reach, or, of an answer with annotations that have to be confirmed, the last
+// one.
 func (q *query) firstNew(ctx context.Context, known entry) int64 {
 	next := known.grid.last + q.grid.step
-	if len(known.warned) > 0 {
+	if len(known.notes.texts) > 0 {
 		next = min(next, q.grid.last)
 	}
 	changed := known.reading.Changed(ctx, func(metric string) bool {
@@ -77,34 +89,33 @@ func (q *query) firstNew(ctx context.Context, known entry) int64 {
 func (q *query) extend(ctx context.Context, known *Answer, from int64) (*Answer, *promql.Result) {
 	if from > q.grid.last {
 		q.engine.metrics.count("kept")
-		return nil, q.result(ctx, known.between(q.grid), nil)
+		part := known.between(q.grid)
+		return nil, q.result(ctx, part, part.notes.annotations(nil))
 	}
 	rest, err := q.between(ctx, from, q.grid.last)
 	if err != nil {
 		return nil, &promql.Result{Err: err}
 	}
 	q.rest = rest
-	result := rest.Exec(ctx)
+	result, n, ok := q.exec(ctx, rest)
 	if result.Err != nil {
 		return nil, result
 	}
-	end := newAnswer(grid{from, q.grid.last, q.grid.step}, result, q.engine.o.Format, q.engine.o.MaxBytes/largest)
-	if end == nil || !includes(result.Warnings, known.warned) {
+	if !ok {
+		return nil, nil
+	}
+	end := newAnswer(grid{from, q.grid.last, q.grid.step}, result, n, q.engine.o.Format, q.engine.o.MaxBytes/largest)
+	if end == nil {
+		return nil, nil
+	}
+	begin := known.between(grid{q.grid.first, from - q.grid.step, q.grid.step})
+	all, ok := begin.notes.join(end.notes)
+	if !ok {
 		return nil, nil
 	}
 	q.engine.metrics.count("extended")
-	whole := known.between(grid{q.grid.first, from - q.grid.step, q.grid.step}).join(end)
-	return whole, q.result(ctx, whole, result.Warnings)
-}
-
-// includes reports whether all of some warnings are among others.
-func includes(all annotations.Annotations, some []string) bool {
-	for _, text := range some {
-		if _, ok := all[text]; !ok {
-			return false
-		}
-	}
-	return true
+	whole := begin.join(end, all)
+	return whole, q.result(ctx, whole, all.annotations(result.Warnings))
 }
 
 // copies is how often an answer is in memory while it is sent: by itself and in the response.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -79,6 +80,17 @@ var expressions = []string{
 	`count(latency)`,
 	`histogram_quantile(0.9, rate(latency[5m]))`,
 	`latency`,
+	`histogram_quantile(0.9, sum by (instance, le) (rate(demo_bucket[2m])))`,
+	`histogram_quantile(0.5, rate(demo_bucket[5m])) + on (instance) group_left histogram_quantile(0.9, sum by (instance, le) (demo_bucket))`,
+	`histogram_quantile(0.9, demo_bucket)`,
+	`histogram_quantile(0.9, sum by (le) (rate(demo_bucket{instance="a"}[2m])))`,
+	`histogram_quantile(1 + 0 * scalar(limit{instance="a"}), demo_bucket)`,
+	`histogram_quantile(0.5, {__name__=~"demo_bucket|temperature"})`,
+	`max_over_time(histogram_quantile(0.9, demo_bucket)[5m:1m])`,
+	`histogram_fraction(0, 1, demo_bucket)`,
+	`quantile(scalar(limit{instance="a"}) / 50, temperature)`,
+	`rate(temperature[1m]) / rate(temperature[5m])`,
+	`sort(temperature)`,
 	`stddev by (job) (temperature) + ignoring (x) avg by (job) (limit)`,
 	`sum by (job) (temperature - on (instance) limit)`,
 	`42`,
@@ -137,6 +149,11 @@ func newTwins(t *testing.T, random *rand.Rand, now *atomic.Int64, store *storage
 			w.register(labels.FromStrings("__name__", name, "instance", instance, "job", "demo"))
 		}
 	}
+	for _, instance := range []string{"a", "b"} {
+		for _, le := range []string{"1", "2", "+Inf"} {
+			w.register(labels.FromStrings("__name__", "demo_bucket", "instance", instance, "job", "demo", "le", le))
+		}
+	}
 	for _, i := range random.Perm(len(expressions))[:12] {
 		w.asked = append(w.asked, request{text: expressions[i], step: 15 + random.Int64N(3)*15, steps: 20 + random.Int64N(100), aligned: random.IntN(3) > 0})
 	}
@@ -169,6 +186,8 @@ func (w *twins) append(b *storage.Batch, i int, t int64) {
 		h := &histogram.Histogram{Count: 5, ZeroThreshold: 0.001, Sum: v, PositiveSpans: []histogram.Span{{Length: 1}}, PositiveBuckets: []int64{5}}
 		b.AddObject(w.refs[i], t, storage.KindHistogram, object.EncodeHistogram(h))
 		return
+	case name == "demo_bucket": // not always monotonic over the buckets
+		v = float64(t-begin)/10 + v*float64(w.random.IntN(5)/4)
 	case name == "requests_total":
 		v = float64(t-begin) / 100
 	case w.random.IntN(15) == 0:
@@ -290,12 +309,10 @@ func (w *twins) run(e promql.QueryEngine, q *request) string {
 			text += string(points) + "\n"
 		}
 	}
-	warnings := []string{}
-	for _, err := range result.Warnings {
-		warnings = append(warnings, err.Error())
-	}
+	warnings, infos := result.Warnings.AsStrings(q.text, 0, 0)
 	slices.Sort(warnings)
-	return text + fmt.Sprint(warnings)
+	slices.Sort(infos)
+	return text + strings.Join(slices.Concat(warnings, infos), "\n")
 }
 
 func appendTime(b []byte, ms int64) []byte { return fmt.Appendf(b, " %d=", ms/1000) }
@@ -345,21 +362,29 @@ func TestTwins(t *testing.T) {
 // mustHaveKept fails if few answers were kept: then the test shows nothing.
 func (w *twins) mustHaveKept() {
 	w.t.Helper()
+	all := 0.0
+	for _, answer := range []string{"extended", "kept", "new", "not_kept"} {
+		w.t.Logf("%s: %v answers", answer, w.count(answer))
+		all += w.count(answer)
+	}
+	if w.count("extended") < all/20 || w.count("kept") < all/100 || w.count("new") == 0 {
+		w.t.Error("few answers were kept")
+	}
+}
+
+// count returns how many answers were kept or not in a way.
+func (w *twins) count(answer string) float64 {
+	w.t.Helper()
 	families, err := w.registry.Gather()
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	count, all := map[string]float64{}, 0.0
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
-			if f.GetName() == "tsdbridge_query_cache_requests_total" {
-				count[m.GetLabel()[0].GetValue()] = m.GetCounter().GetValue()
-				all += m.GetCounter().GetValue()
+			if f.GetName() == "tsdbridge_query_cache_requests_total" && m.GetLabel()[0].GetValue() == answer {
+				return m.GetCounter().GetValue()
 			}
 		}
 	}
-	w.t.Logf("answers: %v", count)
-	if count["extended"] < all/20 || count["kept"] < all/100 || count["new"] == 0 {
-		w.t.Errorf("answers: %v", count)
-	}
+	return 0
 }
