@@ -35,36 +35,43 @@ func (l *Log) Append(ctx context.Context, parts ...[]byte) (Position, error) {
 }
 
 // join puts a record into the group that gathers. When the group is full, one of the callers that
-// wait for the next group writes it.
+// wait for the next group writes it. The caller whose record completes a group that waits for more
+// writes the group.
 func (l *Log) join(ctx context.Context, head header, parts [][]byte) (*ticket, error) {
 	for {
-		t, err := l.tryJoin(head, parts)
+		t, leads, err := l.tryJoin(head, parts)
+		if t == nil && err == nil && !leads {
+			select {
+			case <-l.turn:
+				leads = true
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		if leads {
+			l.commitAndPass()
+		}
 		if t != nil || err != nil {
 			return t, err
-		}
-		select {
-		case <-l.turn:
-			l.commit()
-			l.turn <- struct{}{}
-		case <-ctx.Done():
-			return nil, ctx.Err()
 		}
 	}
 }
 
-// tryJoin returns nil when the group is full.
-func (l *Log) tryJoin(head header, parts [][]byte) (*ticket, error) {
+// tryJoin returns no ticket when the group is full. leads means that the group waited for more and
+// is complete or full now: the caller has the turn.
+func (l *Log) tryJoin(head header, parts [][]byte) (t *ticket, leads bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return nil, ErrClosed
+		return nil, false, ErrClosed
 	}
 	if int64(len(l.gather.framed))+recordHeader+int64(head.length) > l.opts.GroupBytes {
-		return nil, nil
+		return nil, l.wait.end(len(l.gather.tickets)), nil
 	}
-	t := l.newTicket()
+	t = l.newTicket()
 	l.gather.add(t, head, parts)
-	return t, nil
+	n := len(l.gather.tickets)
+	return t, n >= l.wait.expect && l.wait.end(n), nil
 }
 
 // await returns when the record of a ticket has been written, by another or, when the turn comes
@@ -77,9 +84,10 @@ func (l *Log) await(ctx context.Context, t *ticket) (Position, error) {
 		// Results are delivered before the turn is passed on. If there is none the record is in the
 		// gathering group.
 		if len(t.done) == 0 {
-			l.commit()
+			l.lead(ctx, t)
+		} else {
+			l.turn <- struct{}{}
 		}
-		l.turn <- struct{}{}
 		return l.redeem(t, <-t.done)
 	case <-ctx.Done():
 		select {
@@ -123,6 +131,9 @@ func (l *Log) commit() {
 		_, err := s.file.WriteAt(g.framed, s.end)
 		return err
 	})
+	l.mu.Lock()
+	l.wait.synced(l.took, len(g.tickets)+len(l.gather.tickets))
+	l.mu.Unlock()
 	g.deliver(base, err)
 	g.reset()
 	l.idle = g
@@ -189,7 +200,8 @@ func (l *Log) write(size int64, records int, to func(*segment) error) (Position,
 func (l *Log) syncData(s *segment) error {
 	start := l.opts.Now()
 	err := s.file.SyncData()
-	l.metrics.sync.Observe(l.opts.Now().Sub(start).Seconds())
+	l.took = l.opts.Now().Sub(start)
+	l.metrics.sync.Observe(l.took.Seconds())
 	if err == nil {
 		return nil
 	}

@@ -1,5 +1,7 @@
 package log
 
+import "time"
+
 // group is records that go to the disk together.
 type group struct {
 	framed  []byte    // headers without their sums, and payloads
@@ -11,6 +13,7 @@ type ticket struct {
 	offset int64 // of the record in its group
 	head   header
 	done   chan result // holds one
+	timer  *time.Timer // of sleep; nil before the first
 }
 
 type result struct {

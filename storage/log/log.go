@@ -25,15 +25,17 @@ type Log struct {
 
 	// turn holds one token. The holder of the token may write: it alone uses the fields up to mu.
 	turn   chan struct{}
-	active *segment // the one that is written; nil before the first Append and after a failed sync
-	before Position // the end of the chain of segments, when there is no active one
-	next   uint64   // number of the next segment
-	idle   *group   // empty; takes the place of gather when that is written
+	active *segment      // the one that is written; nil before the first Append and after a failed sync
+	before Position      // the end of the chain of segments, when there is no active one
+	next   uint64        // number of the next segment
+	idle   *group        // empty; takes the place of gather when that is written
+	took   time.Duration // of the last sync
 
 	// mu guards what follows, and the end of the active segment.
 	mu        sync.Mutex
 	closed    bool
 	gather    *group
+	wait      groupWait  // of gather
 	tickets   []*ticket  // not in use
 	segments  []*segment // ascending; the active one is the last
 	spares    []spare
