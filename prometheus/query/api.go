@@ -43,7 +43,7 @@ func New(o Options) *API {
 	return &API{
 		o: o, gate: gate, lists: newAPITurns(o.Timeout), own: ownHandlers(o, engine),
 		queries: &queriesHandler{o.Running, o.Admin, time.Now},
-		module:  http.StripPrefix(Prefix, asAsked(router)),
+		module:  http.StripPrefix(Prefix, asAsked(sendsKept(router))),
 	}
 }
 

@@ -1,10 +1,13 @@
 package query
 
 import (
+	"compress/gzip"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -52,13 +55,33 @@ func TestKeptAnswers(t *testing.T) {
 		form := url.Values{"query": {query}, "start": {fmt.Sprint(start)}, "end": {fmt.Sprint(end)}, "step": {fmt.Sprint(step)}}
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodGet, Prefix+"/query_range?"+form.Encode()+more, nil)
+		if start%2 == 0 {
+			r.Header.Set("Accept-Encoding", "gzip, deflate")
+		}
 		account := o.Budget.Open()
 		defer account.Close()
 		api.ServeHTTP(w, r.WithContext(budget.With(r.Context(), account)))
 		if w.Code != http.StatusOK {
 			t.Fatalf("%s: %d %s", query, w.Code, w.Body)
 		}
-		return w.Body.String()
+		if vary := w.Header().Values("Vary"); !slices.Equal(vary, []string{"Accept-Encoding", "Origin"}) {
+			t.Fatalf("Vary: %q", vary)
+		}
+		if start%2 != 0 {
+			return w.Body.String()
+		}
+		if encoding := w.Header().Get("Content-Encoding"); encoding != "gzip" {
+			t.Fatalf("the answer is %q", encoding)
+		}
+		packed, err := gzip.NewReader(w.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(packed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
 	}
 	for now := int64(begin + 600); now < begin+1200; now += step {
 		write(now-600, now)

@@ -8,7 +8,6 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	v1 "github.com/prometheus/prometheus/web/api/v1"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/resultcache"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
@@ -43,8 +42,8 @@ func (c resultCodec) Encode(r *v1.Response) ([]byte, error) {
 		return c.JSONCodec.Encode(r)
 	}
 	switch v := data.Result.(type) {
-	case *resultcache.Answer:
-		return encodeKept(begin+`,"data":{"resultType":"matrix","result":[`, after, v), nil
+	case keptAnswer:
+		return v.send(begin+`,"data":{"resultType":"matrix","result":[`, after), nil
 	case promql.Matrix:
 		if !slices.ContainsFunc(v, func(s promql.Series) bool { return len(s.Histograms) > 0 }) {
 			return c.encode(begin+`,"data":{"resultType":"matrix","result":[`, after, matrixItems(v)), nil
@@ -98,24 +97,6 @@ func (m matrixItems) points() (n int) {
 }
 
 func (m matrixItems) append(p *jsonPart, i int) { p.series(&m[i]) }
-
-// encodeKept writes an answer whose points are text.
-func encodeKept(before string, after []byte, a *resultcache.Answer) []byte {
-	const around = 64 // of a series
-	size := len(before) + len(after) + around
-	for i := range a.Len() {
-		ls, points := a.Series(i)
-		size += len(points) + 2*int(ls.ByteSize()) + around
-	}
-	p := jsonPart{text: append(make([]byte, 0, size), before...)}
-	for i := range a.Len() {
-		if i > 0 {
-			p.text = append(p.text, ',')
-		}
-		p.kept(a.Series(i))
-	}
-	return append(append(p.text, "]}"...), after...)
-}
 
 type vectorItems promql.Vector
 

@@ -82,12 +82,11 @@ func (p *jsonPart) series(s *promql.Series) {
 	p.text = append(b, ']', '}')
 }
 
-// kept appends a series whose points are text, each with a comma after it.
-func (p *jsonPart) kept(ls labels.Labels, points []byte) {
+// appendHead appends the beginning of a series with points that are text.
+func appendHead(b []byte, ls labels.Labels) []byte {
+	p := jsonPart{text: b}
 	p.metric(ls)
-	p.text = append(p.text, `,"values":[`...)
-	p.text = append(p.text, points[:len(points)-1]...)
-	p.text = append(p.text, ']', '}')
+	return append(p.text, `,"values":[`...)
 }
 
 // appendPointValue appends the end of a point, after appendTimeText, and the comma after it.

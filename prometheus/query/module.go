@@ -59,12 +59,12 @@ func withCache(engine promql.QueryEngine, o Options, p parser.Parser) promql.Que
 	if o.CacheBytes == 0 || o.Changes == nil {
 		return engine
 	}
-	return resultcache.New(resultcache.Options{
+	return keptEngine{resultcache.New(resultcache.Options{
 		Engine: engine, Parser: p, Store: o.Changes, MaxBytes: o.CacheBytes, Budget: o.Budget,
 		Lookback: o.Lookback, DefaultStep: defaultStep, MetricName: o.Names.FromMetric,
-		Format:   resultcache.Format{Time: appendTimeText, Value: appendPointValue},
+		Format:   resultcache.Format{Labels: appendHead, Time: appendTimeText, Value: appendPointValue},
 		NoMemory: outOfMemory, Now: time.Now, Registerer: o.Registerer,
-	})
+	})}
 }
 
 func outOfMemory(ctx context.Context, err error) error { return reply.QueryError(ctx, "evaluate", err) }

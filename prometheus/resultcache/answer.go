@@ -2,20 +2,18 @@ package resultcache
 
 import (
 	"encoding/json"
-	"math"
-	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
-
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// A Format writes points as they are sent: the text of a time, followed by that of a value.
+// A Format writes series as they are sent: the text before the points of a series, and for each point
+// the text of its time, followed by that of its value.
 type Format struct {
-	Time  func(dst []byte, ms int64) []byte
-	Value func(dst []byte, v float64) []byte
+	Labels func(dst []byte, ls labels.Labels) []byte
+	Time   func(dst []byte, ms int64) []byte
+	Value  func(dst []byte, v float64) []byte
 }
 
 // An Answer is the points of series at the steps of a grid, as they are sent: most of the time of a
@@ -23,7 +21,8 @@ type Format struct {
 // change.
 type Answer struct {
 	grid   grid
-	series []series // by labels
+	list   *list
+	pieces []piece // one after the other
 	notes  notes
 }
 
@@ -35,8 +34,8 @@ func (*Answer) Type() parser.ValueType { return parser.ValueTypeMatrix }
 // String implements parser.Value.
 func (a *Answer) String() string {
 	var b []byte
-	for i := range a.series {
-		b = append(append(append(b, a.series[i].labels.String()...), ' '), a.series[i].text...)
+	for i := range a.Len() {
+		b = append(a.AppendPoints(append(b, a.Head(i)...), i), '\n')
 	}
 	return string(b)
 }
@@ -46,215 +45,155 @@ func (*Answer) MarshalJSON() ([]byte, error) {
 	return nil, &json.UnsupportedValueError{Str: "an answer that is kept"}
 }
 
-// Len returns the number of series.
-func (a *Answer) Len() int { return len(a.series) }
+// Len returns the number of series. Some may have no points.
+func (a *Answer) Len() int { return len(a.list.labels) }
 
-// Series returns the labels of a series, and the text of its points.
-func (a *Answer) Series(i int) (labels.Labels, []byte) { return a.series[i].labels, a.series[i].text }
+// Head returns the text before the points of a series.
+func (a *Answer) Head(i int) []byte { return a.list.head(i) }
 
-// A series is the texts of the points at consecutive steps. The first and the last step have one.
-type series struct {
-	labels labels.Labels
-	from   int // number of the first step
-	text   []byte
-	// ends[i] is where the text of step from+i ends, counted from where text begins at begin. A step
-	// without a point has no text.
-	ends  []uint32
-	begin uint32
+// AppendPoints appends the texts of the points of a series.
+func (a *Answer) AppendPoints(dst []byte, i int) []byte {
+	for k := range a.pieces {
+		dst = append(dst, a.pieces[k].points(i)...)
+	}
+	return dst
 }
 
-// usualText is about how long the text of a point is, in bytes.
-const usualText = 32
-
 // newAnswer writes a result. It returns nil for one that cannot be kept: an error, histograms, and
-// what would take more than so many bytes.
-func newAnswer(g grid, r *promql.Result, n notes, f Format, most int64) *Answer {
+// what would take more than so many bytes. known is the answer that it continues; it may be nil.
+func newAnswer(g grid, r *promql.Result, n notes, known *Answer, f Format, most int64) *Answer {
 	m, ok := r.Value.(promql.Matrix)
 	if r.Err != nil || !ok {
 		return nil
 	}
-	points := 0
+	points, some, names := 0, make([]*promql.Series, 0, len(m)), make([]labels.Labels, 0, len(m))
 	for i := range m {
 		if len(m[i].Histograms) > 0 {
 			return nil
 		}
-		points += len(m[i].Floats)
+		if len(m[i].Floats) > 0 {
+			some, names = append(some, &m[i]), append(names, m[i].Metric)
+			points += len(m[i].Floats)
+		}
 	}
 	if int64(points)*usualText > most {
 		return nil
 	}
-	a := &Answer{grid: g, series: make([]series, len(m)), notes: n}
-	times := newTimes(g, f)
-	turns.Split(len(m), turns.Shares(points, pointsPerCore), func(_, from, to int) {
-		var text []byte
-		for i := from; i < to; i++ {
-			text = a.series[i].write(text[:0], g, &m[i], times, f)
-		}
-	})
-	a.series = slices.DeleteFunc(a.series, func(s series) bool { return len(s.ends) == 0 })
+	segments, ok := writeSegments(g, some, f)
+	if !ok {
+		return nil
+	}
+	a := &Answer{grid: g, notes: n, pieces: make([]piece, 0, len(segments))}
+	for _, s := range segments {
+		a.pieces = append(a.pieces, piece{segment: s, to: s.steps})
+	}
+	if known != nil && known.list.has(names) {
+		a.list = known.list
+	} else {
+		a.list = newList(names, f)
+	}
 	return a
-}
-
-// pointsPerCore is how many points are worth a core of their own.
-const pointsPerCore = 8 << 10
-
-// times are the texts of the steps of a grid.
-type times struct {
-	text []byte
-	ends []int
-}
-
-func newTimes(g grid, f Format) times {
-	t := times{ends: make([]int, 0, g.steps()+1)}
-	t.ends = append(t.ends, 0)
-	for i := range g.steps() {
-		t.text = f.Time(t.text, g.time(i))
-		t.ends = append(t.ends, len(t.text))
-	}
-	return t
-}
-
-func (t *times) of(step int) []byte { return t.text[t.ends[step]:t.ends[step+1]] }
-
-// write writes the points of a series. text is memory to write to, and is returned for the next one.
-func (s *series) write(text []byte, g grid, from *promql.Series, t times, f Format) []byte {
-	if len(from.Floats) == 0 {
-		return text
-	}
-	s.labels, s.from = from.Metric, g.index(from.Floats[0].T)
-	s.ends = make([]uint32, g.index(from.Floats[len(from.Floats)-1].T)-s.from+1)
-	next, valueBegin, valueEnd := 0, 0, 0
-	for i, p := range from.Floats {
-		step := g.index(p.T)
-		for ; s.from+next < step; next++ {
-			s.ends[next] = uint32(len(text))
-		}
-		text = append(text, t.of(step)...)
-		if i > 0 && math.Float64bits(p.F) == math.Float64bits(from.Floats[i-1].F) {
-			text = append(text, text[valueBegin:valueEnd]...)
-		} else {
-			valueBegin = len(text)
-			text = f.Value(text, p.F)
-			valueEnd = len(text)
-		}
-		s.ends[next] = uint32(len(text))
-		next++
-	}
-	s.text = slices.Clone(text)
-	return text
 }
 
 // between returns the part of an answer at the steps of a grid that lies within the answer's.
 func (a *Answer) between(g grid) *Answer {
-	part := &Answer{grid: g, series: make([]series, 0, len(a.series)), notes: a.notes.between(g)}
-	skip, steps := a.grid.index(g.first), g.steps()
-	for _, s := range a.series {
-		if s, ok := s.between(skip, skip+steps); ok {
-			part.series = append(part.series, s)
+	part := &Answer{grid: g, list: a.list, notes: a.notes.between(g), pieces: make([]piece, 0, len(a.pieces)+1)}
+	for _, p := range a.pieces {
+		if p, ok := p.between(g); ok {
+			part.pieces = append(part.pieces, p)
 		}
 	}
 	return part
 }
 
-// between returns the part of a series from a step to before another one, and false if it has no
-// point there.
-func (s series) between(from, to int) (series, bool) {
-	for len(s.ends) > 0 && (s.from+len(s.ends) > to || s.size(len(s.ends)-1) == 0) {
-		s.ends = s.ends[:len(s.ends)-1]
-	}
-	if len(s.ends) > 0 {
-		s.text = s.text[:s.ends[len(s.ends)-1]-s.begin]
-	}
-	for len(s.ends) > 0 && (s.from < from || s.size(0) == 0) {
-		s.text = s.text[s.size(0):]
-		s.from, s.begin, s.ends = s.from+1, s.ends[0], s.ends[1:]
-	}
-	s.from -= from
-	return s, len(s.ends) > 0
-}
-
-// size returns the length of the text of a step.
-func (s *series) size(step int) int {
-	if step == 0 {
-		return int(s.ends[0] - s.begin)
-	}
-	return int(s.ends[step] - s.ends[step-1])
-}
-
 // join returns an answer followed by another one, whose grid continues its grid. n are the notes of
 // both.
-func (a *Answer) join(next *Answer, n notes) *Answer {
-	whole := &Answer{
-		grid: grid{a.grid.first, next.grid.last, a.grid.step}, notes: n,
-		series: make([]series, 0, max(len(a.series), len(next.series))),
+func (a *Answer) join(next *Answer, n notes, f Format) *Answer {
+	whole := &Answer{grid: grid{a.grid.first, next.grid.last, a.grid.step}, notes: n, list: a.list}
+	if a.list == next.list {
+		whole.pieces = append(append(whole.pieces, a.pieces...), next.pieces...)
+	} else {
+		u := a.list.join(next.list.labels, a.alive)
+		if !a.list.has(u.labels) {
+			whole.list = newList(u.labels, f)
+			whole.pieces = renumbered(a.pieces, u.left)
+		} else {
+			whole.pieces = append(whole.pieces, a.pieces...)
+		}
+		whole.pieces = append(whole.pieces, renumbered(next.pieces, u.right)...)
 	}
-	steps := a.grid.steps()
-	for i, k := 0, 0; i < len(a.series) || k < len(next.series); {
-		order := compare(a.series[i:], next.series[k:])
-		var s series
+	whole.joinSmall()
+	return whole
+}
+
+// alive reports whether a series has points.
+func (a *Answer) alive(i int) bool {
+	for k := range a.pieces {
+		if len(a.pieces[k].points(i)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// renumbered returns pieces for another list of series. old are the numbers in the list before.
+func renumbered(pieces []piece, old []int32) []piece {
+	all := make([]piece, 0, len(pieces))
+	for i, p := range pieces {
 		switch {
-		case order < 0:
-			s = a.series[i].join(series{}, steps)
-		case order > 0:
-			s = next.series[k]
-			s.from += steps
+		case p.rows == nil:
+			p.rows = old
+		case i > 0 && sharesRows(pieces[i-1], p):
+			p.rows = all[i-1].rows
 		default:
-			s = a.series[i].join(next.series[k], steps)
+			p.rows = make([]int32, len(old))
+			for k, before := range old {
+				p.rows[k] = -1
+				if before >= 0 {
+					p.rows[k] = pieces[i].rows[before]
+				}
+			}
 		}
-		if order <= 0 {
-			i++
-		}
-		if order >= 0 {
-			k++
-		}
-		whole.series = append(whole.series, s)
+		all = append(all, p)
 	}
-	return whole
+	return all
 }
 
-// compare tells which of two lists has the first series.
-func compare(a, b []series) int {
-	switch {
-	case len(a) == 0:
-		return 1
-	case len(b) == 0:
-		return -1
-	default:
-		return labels.Compare(a[0].labels, b[0].labels)
-	}
+// sharesRows reports whether two pieces have the same rows in the same memory.
+func sharesRows(a, b piece) bool {
+	return len(a.rows) == len(b.rows) && len(a.rows) > 0 && &a.rows[0] == &b.rows[0]
 }
 
-// join returns a series followed by the same one of another answer, whose first step has the number
-// steps, in memory of their own.
-func (s series) join(next series, steps int) series {
-	whole := series{labels: s.labels, from: s.from, text: slices.Concat(s.text, next.text)}
-	whole.ends = make([]uint32, 0, max(len(s.ends), steps-s.from+next.from+len(next.ends)))
-	for _, end := range s.ends {
-		whole.ends = append(whole.ends, end-s.begin)
+// joinSmall joins the newest pieces while they are small, so that an answer that is continued step by
+// step has few of them, and copies each step a few times in all.
+func (a *Answer) joinSmall() {
+	for n := len(a.pieces); n > 1; n-- {
+		last, before := &a.pieces[n-1], &a.pieces[n-2]
+		steps := last.to - last.from
+		if before.to-before.from > 2*steps || before.to-before.from+steps > segmentSteps {
+			return
+		}
+		one, ok := before.join(last, a.Len(), a.grid.step)
+		if !ok {
+			return
+		}
+		a.pieces = append(a.pieces[:n-2], one)
 	}
-	if len(next.ends) == 0 {
-		return whole
-	}
-	for len(whole.ends) < steps-s.from+next.from {
-		whole.ends = append(whole.ends, uint32(len(s.text)))
-	}
-	for _, end := range next.ends {
-		whole.ends = append(whole.ends, uint32(len(s.text))+end-next.begin)
-	}
-	return whole
 }
 
 const (
 	answerBytes = 512 // of an answer without series
-	seriesBytes = 128 // of a series without labels and points
+	pieceBytes  = 64
 )
 
 // bytes estimates the memory of an answer.
 func (a *Answer) bytes() int64 {
-	n := int64(answerBytes) + a.notes.bytes()
-	for i := range a.series {
-		s := &a.series[i]
-		n += seriesBytes + int64(s.labels.ByteSize()) + int64(cap(s.text)) + 4*int64(cap(s.ends))
+	n := answerBytes + a.notes.bytes() + a.list.bytes()
+	for i, p := range a.pieces {
+		n += pieceBytes + p.bytes()
+		if i == 0 || !sharesRows(a.pieces[i-1], p) {
+			n += 4 * int64(cap(p.rows))
+		}
 	}
 	return n
 }

@@ -188,7 +188,7 @@ func (w *twins) last(e promql.QueryEngine, q *request) float64 {
 	if !ok || a.Len() != 1 {
 		w.t.Fatalf("%v", result)
 	}
-	_, points := a.Series(0)
+	points := a.AppendPoints(nil, 0)
 	bits, err := strconv.ParseUint(string(points[bytes.LastIndexByte(points, '=')+1:]), 16, 64)
 	if err != nil {
 		w.t.Fatal(err)

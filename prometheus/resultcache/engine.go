@@ -67,34 +67,49 @@ func (e *Engine) NewInstantQuery(ctx context.Context, q promstorage.Queryable, o
 	return e.o.Engine.NewInstantQuery(ctx, q, o, text, at)
 }
 
-// NewRangeQuery returns a query that evaluates the steps that are not kept.
+// NewRangeQuery returns a query that evaluates the steps that are not kept. A text of which something
+// is kept is not parsed before it turns out that some steps have to be evaluated.
 func (e *Engine) NewRangeQuery(ctx context.Context, q promstorage.Queryable, o promql.QueryOpts, text string, start, end time.Time, step time.Duration) (promql.Query, error) {
-	whole, err := e.o.Engine.NewRangeQuery(ctx, q, o, text, start, end, step)
-	if err != nil || ctx.Value(without{}) != nil || o != nil && o.EnablePerStepStats() {
-		return whole, err
+	g := grid{first: start.UnixMilli(), last: end.UnixMilli(), step: step.Milliseconds()}
+	makes := func(ctx context.Context, g grid) (promql.Query, error) {
+		return e.o.Engine.NewRangeQuery(ctx, q, o, text, time.UnixMilli(g.first).UTC(), time.UnixMilli(g.last).UTC(), step)
 	}
-	parsed, err := e.o.Parser.ParseExpr(text)
-	if err != nil {
-		return whole, nil //nolint:nilerr // the engine has parsed it
+	whole := func() (promql.Query, error) { return e.o.Engine.NewRangeQuery(ctx, q, o, text, start, end, step) }
+	if ctx.Value(without{}) != nil || o != nil && o.EnablePerStepStats() {
+		return whole()
 	}
+	if g.step <= 0 || g.last < g.first {
+		e.metrics.count("not_kept")
+		return whole()
+	}
+	g.last -= (g.last - g.first) % g.step
 	lookback := e.o.Lookback
 	if o != nil && o.LookbackDelta() > 0 {
 		lookback = o.LookbackDelta()
 	}
-	shape, ok := shapeOf(parsed, lookback.Milliseconds(), e.o.DefaultStep.Milliseconds())
-	g := grid{first: start.UnixMilli(), last: end.UnixMilli(), step: step.Milliseconds()}
-	if !ok || g.step <= 0 || g.last < g.first {
-		e.metrics.count("not_kept")
-		return whole, nil
-	}
-	g.last -= (g.last - g.first) % g.step
-	return &query{
-		Query: whole, engine: e, shape: shape, grid: g,
+	k := &query{
+		engine: e, grid: g, make: makes,
 		key: key{text: text, step: g.step, phase: mod(g.first, g.step), lookback: lookback},
-		between: func(ctx context.Context, from, to int64) (promql.Query, error) {
-			return e.o.Engine.NewRangeQuery(ctx, q, o, text, time.UnixMilli(from).UTC(), time.UnixMilli(to).UTC(), step)
-		},
-	}, nil
+	}
+	if known, ok := e.entries.Get(k.key); ok {
+		k.shape = known.shape
+		return k, nil
+	}
+	run, err := whole()
+	if err != nil {
+		return run, err
+	}
+	parsed, err := e.o.Parser.ParseExpr(text)
+	if err != nil {
+		return run, nil //nolint:nilerr // the engine has parsed it
+	}
+	shape, ok := shapeOf(parsed, lookback.Milliseconds(), e.o.DefaultStep.Milliseconds())
+	if !ok {
+		e.metrics.count("not_kept")
+		return run, nil
+	}
+	k.shape, k.run, k.whole = shape, run, true
+	return k, nil
 }
 
 type without struct{}

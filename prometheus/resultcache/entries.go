@@ -17,6 +17,7 @@ type key struct {
 // An entry is an answer that is kept.
 type entry struct {
 	*Answer
+	shape   shape            // of the query
 	reading *storage.Reading // tells what has changed since it was computed
 }
 

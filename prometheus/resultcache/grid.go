@@ -6,9 +6,6 @@ type grid struct{ first, last, step int64 }
 // steps returns how many steps there are.
 func (g grid) steps() int { return int((g.last-g.first)/g.step) + 1 }
 
-// index returns the number of a step.
-func (g grid) index(t int64) int { return int((t - g.first) / g.step) }
-
 // time returns the time of a step.
 func (g grid) time(i int) int64 { return g.first + int64(i)*g.step }
 

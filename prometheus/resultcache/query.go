@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/util/annotations"
 	"github.com/prometheus/prometheus/util/stats"
 
@@ -12,27 +13,29 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
 )
 
-// query is a range query whose answer is kept. It embeds the query of the whole range.
+// query is a range query whose answer is kept.
 type query struct {
-	promql.Query
 	engine *Engine
 	shape  shape
 	key    key
 	grid   grid
-	// between returns the query of some of the steps.
-	between func(ctx context.Context, from, to int64) (promql.Query, error)
-
-	rest promql.Query // of the steps that were not kept, if some were
+	// make makes the query of some of the steps.
+	make func(ctx context.Context, g grid) (promql.Query, error)
+	// run is what is evaluated: the query of the whole range or of some steps; nil: nothing.
+	run promql.Query
+	// whole means that run is the query of the whole range, and was not executed.
+	whole bool
 }
 
 // Exec runs the query.
 func (q *query) Exec(ctx context.Context) *promql.Result {
 	reading, ok := q.engine.o.Store.Read(q.grid.first-q.shape.oldest, q.grid.last-q.shape.newest)
 	if !ok {
-		return q.Query.Exec(ctx)
+		result, _, _ := q.evaluate(ctx, q.grid)
+		return result
 	}
 	a, result := q.answer(ctx)
-	if a == nil || !q.engine.entries.Put(q.key, entry{a, reading}, a.bytes()+int64(len(q.key.text))) {
+	if a == nil || !q.engine.entries.Put(q.key, entry{a, q.shape, reading}, a.bytes()+int64(len(q.key.text))) {
 		reading.End()
 	}
 	return result
@@ -48,23 +51,43 @@ func (q *query) answer(ctx context.Context) (*Answer, *promql.Result) {
 		}
 	}
 	q.engine.metrics.count("new")
-	result, n, ok := q.exec(ctx, q.Query)
+	result, n, ok := q.evaluate(ctx, q.grid)
 	if !ok {
 		return nil, result
 	}
-	a := newAnswer(q.grid, result, n, q.engine.o.Format, q.engine.o.MaxBytes/largest)
-	if a == nil || budget.From(ctx).Take(copies*a.bytes()) != nil {
+	a := newAnswer(q.grid, result, n, nil, q.engine.o.Format, q.engine.o.MaxBytes/largest)
+	if a == nil || budget.From(ctx).Take(a.bytes()) != nil {
 		return nil, result
 	}
 	return a, &promql.Result{Value: a, Warnings: result.Warnings}
 }
 
-// exec runs a query. It returns false if there are no notes of its annotations.
-func (q *query) exec(ctx context.Context, some promql.Query) (*promql.Result, notes, bool) {
+// evaluate runs the query of some steps. It returns false if there are no notes of its annotations.
+func (q *query) evaluate(ctx context.Context, g grid) (*promql.Result, notes, bool) {
+	if err := q.prepare(ctx, g); err != nil {
+		return &promql.Result{Err: err}, notes{}, false
+	}
 	var repairs rangeql.Repairs
-	result := some.Exec(rangeql.WithRepairs(ctx, &repairs))
+	result := q.run.Exec(rangeql.WithRepairs(ctx, &repairs))
 	n, ok := newNotes(result, &repairs, q.key.text)
 	return result, n, ok
+}
+
+// prepare makes the query of some steps.
+func (q *query) prepare(ctx context.Context, g grid) error {
+	if q.whole && g == q.grid {
+		q.whole = false
+		return nil
+	}
+	q.Close()
+	q.whole = false
+	run, err := q.make(ctx, g)
+	if err != nil {
+		q.run = nil
+		return err
+	}
+	q.run = run
+	return nil
 }
 
 // firstNew returns the first step that must be evaluated: one after those that are kept, the first
@@ -92,19 +115,15 @@ func (q *query) extend(ctx context.Context, known *Answer, from int64) (*Answer,
 		part := known.between(q.grid)
 		return nil, q.result(ctx, part, part.notes.annotations(nil))
 	}
-	rest, err := q.between(ctx, from, q.grid.last)
-	if err != nil {
-		return nil, &promql.Result{Err: err}
-	}
-	q.rest = rest
-	result, n, ok := q.exec(ctx, rest)
+	rest := grid{from, q.grid.last, q.grid.step}
+	result, n, ok := q.evaluate(ctx, rest)
 	if result.Err != nil {
 		return nil, result
 	}
 	if !ok {
 		return nil, nil
 	}
-	end := newAnswer(grid{from, q.grid.last, q.grid.step}, result, n, q.engine.o.Format, q.engine.o.MaxBytes/largest)
+	end := newAnswer(rest, result, n, known, q.engine.o.Format, q.engine.o.MaxBytes/largest)
 	if end == nil {
 		return nil, nil
 	}
@@ -114,41 +133,48 @@ func (q *query) extend(ctx context.Context, known *Answer, from int64) (*Answer,
 		return nil, nil
 	}
 	q.engine.metrics.count("extended")
-	whole := begin.join(end, all)
+	whole := begin.join(end, all, q.engine.o.Format)
 	return whole, q.result(ctx, whole, all.annotations(result.Warnings))
 }
 
-// copies is how often an answer is in memory while it is sent: by itself and in the response.
-const copies = 2
-
-// result returns an answer to the engine's caller.
+// result returns an answer to the engine's caller. The answer stays in memory while it is sent, also
+// if it is not kept any more.
 func (q *query) result(ctx context.Context, a *Answer, warnings annotations.Annotations) *promql.Result {
-	if err := budget.From(ctx).Take(copies * a.bytes()); err != nil {
+	if err := budget.From(ctx).Take(a.bytes()); err != nil {
 		return &promql.Result{Err: q.engine.o.NoMemory(ctx, err)}
 	}
 	return &promql.Result{Value: a, Warnings: warnings}
 }
 
+// Statement returns the statement of what was evaluated, nil if nothing was.
+func (q *query) Statement() parser.Statement {
+	if q.run == nil {
+		return nil
+	}
+	return q.run.Statement()
+}
+
 // Stats returns the statistics of what was evaluated.
 func (q *query) Stats() *stats.Statistics {
-	if q.rest != nil {
-		return q.rest.Stats()
+	if q.run == nil {
+		return &stats.Statistics{Timers: stats.NewQueryTimers(), Samples: stats.NewQuerySamples(false)}
 	}
-	return q.Query.Stats()
+	return q.run.Stats()
 }
+
+// String returns the text of the query.
+func (q *query) String() string { return q.key.text }
 
 // Cancel ends the evaluation.
 func (q *query) Cancel() {
-	q.Query.Cancel()
-	if q.rest != nil {
-		q.rest.Cancel()
+	if q.run != nil {
+		q.run.Cancel()
 	}
 }
 
 // Close takes back the memory of the answer.
 func (q *query) Close() {
-	q.Query.Close()
-	if q.rest != nil {
-		q.rest.Close()
+	if q.run != nil {
+		q.run.Close()
 	}
 }

@@ -140,7 +140,7 @@ func newTwins(t *testing.T, random *rand.Rand, now *atomic.Int64, store *storage
 	w.cached = resultcache.New(resultcache.Options{
 		Engine: newEngine(promql), Parser: promql, Store: w.store, MaxBytes: 1 << 20, Budget: w.budget,
 		Lookback: 5 * time.Minute, DefaultStep: time.Minute, MetricName: names.FromMetric,
-		Format:   resultcache.Format{Time: appendTime, Value: appendValue},
+		Format:   resultcache.Format{Labels: appendLabels, Time: appendTime, Value: appendValue},
 		NoMemory: func(_ context.Context, err error) error { return err },
 		Now:      func() time.Time { return time.UnixMilli(w.now.Load()) }, Registerer: w.registry,
 	})
@@ -294,8 +294,9 @@ func (w *twins) run(e promql.QueryEngine, q *request) string {
 	switch v := result.Value.(type) {
 	case *resultcache.Answer:
 		for i := range v.Len() {
-			ls, points := v.Series(i)
-			text += ls.String() + string(points) + "\n"
+			if points := v.AppendPoints(nil, i); len(points) > 0 {
+				text += string(v.Head(i)) + string(points) + "\n"
+			}
 		}
 	case promql.Matrix:
 		for _, s := range v {
@@ -314,6 +315,8 @@ func (w *twins) run(e promql.QueryEngine, q *request) string {
 	slices.Sort(infos)
 	return text + strings.Join(slices.Concat(warnings, infos), "\n")
 }
+
+func appendLabels(b []byte, ls labels.Labels) []byte { return append(b, ls.String()...) }
 
 func appendTime(b []byte, ms int64) []byte { return fmt.Appendf(b, " %d=", ms/1000) }
 
