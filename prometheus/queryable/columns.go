@@ -30,7 +30,7 @@ func (p *Store) Columns(ctx context.Context, s rangeql.Selector) (rangeql.Column
 			return nil, rangeql.ErrHandOver // Series that show the same labels have to be merged.
 		}
 	}
-	return &foundColumns{q, sets, s.NoStartTimes}, nil
+	return &foundColumns{querier: q, sets: sets, noStartTimes: s.NoStartTimes, newest: s.Newest}, nil
 }
 
 // HintedColumns is Columns with the hints of a remote reader. It returns rangeql.ErrHandOver if
@@ -57,6 +57,7 @@ type foundColumns struct {
 	*querier
 	sets         []labelSet
 	noStartTimes bool
+	newest       bool
 }
 
 func (c *foundColumns) Len() int { return len(c.sets) }
@@ -65,7 +66,7 @@ func (c *foundColumns) Labels(i int) labels.Labels { return c.sets[i].labels }
 
 // Read implements rangeql.Columns.
 func (c *foundColumns) Read(ctx context.Context, most int, worker func() rangeql.ColumnWorker) error {
-	query := storage.Query{Start: c.span.start, End: c.span.end, Samples: true, MaxSamples: c.left(), PartSeries: most}
+	query := storage.Query{Start: c.span.start, End: c.span.end, Samples: true, MaxSamples: c.left(), PartSeries: most, Newest: c.newest}
 	consumers, err := c.selectParts(ctx, query, c.sets, func() consumerWorker { return &columnWorker{ColumnWorker: worker(), columns: c} })
 	if consumers {
 		return err

@@ -49,6 +49,9 @@ func newPlan(s *parser.EvalStmt, o Options) (*plan, error) {
 	}
 	err := p.whole(s.Expr)
 	p.plan.reads = p.reads
+	for _, r := range p.reads {
+		r.selector.Newest = r.needsNewest()
+	}
 	return p.plan, err
 }
 

@@ -23,6 +23,16 @@ type read struct {
 	computing time.Duration // of all workers
 }
 
+// needsNewest reports whether no leaf needs more than the newest sample of each series.
+func (r *read) needsNewest() bool {
+	for _, l := range r.leaves {
+		if _, end := l.window(0); l.function != nil || l.smooth || l.grid.steps != 1 || end != r.selector.End {
+			return false
+		}
+	}
+	return true
+}
+
 // run reads, and gives every leaf its series.
 func (r *read) run(e *evaluation) error {
 	if !r.done {

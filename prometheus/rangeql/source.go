@@ -19,6 +19,9 @@ type Selector struct {
 	// NoStartTimes means that series whose samples have start times count as holding more than
 	// floats.
 	NoStartTimes bool
+	// Newest means that only the newest sample of each series is needed. Older ones may be left out,
+	// unless the newest one is a histogram.
+	Newest bool
 }
 
 // A Source has series as columns. It is implemented in addition to promstorage.Queryable.

@@ -90,8 +90,25 @@ func checkSeries(t *testing.T, h *Head, want model, id uint32, start, end int64)
 	if d := diff(got, want.lines(id, start, end, false)); d != "" {
 		t.Fatalf("series %d from %d to %d:\n%s", id, start, end, d)
 	}
+	checkNewest(t, h, &p, id, start, end)
 	checkTaken(t, h, want, id, start, end)
 	checkRows(t, h, want, id)
+}
+
+// checkNewest compares the newest sample of a series with all points of a read.
+func checkNewest(t *testing.T, h *Head, all *Points, id uint32, start, end int64) {
+	t.Helper()
+	time, value, ok := h.Newest(id, start, end)
+	if !ok {
+		return
+	}
+	n := len(all.Times) - 1
+	if n < 0 || all.Times[n] != time || math.Float64bits(all.Values[n]) != math.Float64bits(value) {
+		t.Fatalf("series %d from %d to %d: Newest = %d %v, want the last of %v %v", id, start, end, time, value, all.Times, all.Values)
+	}
+	if last := len(all.Objects) - 1; last >= 0 && all.Objects[last].Time/hour >= time/hour {
+		t.Fatalf("series %d from %d to %d: Newest = %d, with an object at %d", id, start, end, time, all.Objects[last].Time)
+	}
 }
 
 // checkTaken reads a series from a snapshot in which others come before and after it.
@@ -149,6 +166,29 @@ func TestNewestWriteWins(t *testing.T) {
 			start := begin + w.rng.Int64N(3*hour)
 			checkSeries(t, h, m, id, start, start+w.rng.Int64N(hour))
 		}
+	}
+}
+
+// The newest point of a row that is open and has points in order is known without decoding.
+func TestNewest(t *testing.T) {
+	h := New(DefaultOptions())
+	values := []float64{1, 1, 2, 3, 0.1, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Pi, 1e300, 7, math.Float64frombits(0x7ff0000000000002)}
+	for i, v := range values {
+		at := begin + int64(i)*15_000
+		h.Append(&Batch{IDs: []uint32{1}, Times: []int64{at}, Values: []float64{v}}, 1)
+		time, got, ok := h.Newest(1, begin, at)
+		if !ok || time != at || math.Float64bits(got) != math.Float64bits(v) {
+			t.Errorf("Newest after %v = %d %v %v", v, time, got, ok)
+		}
+	}
+	at := begin + int64(len(values)-1)*15_000
+	for _, c := range []struct{ start, end int64 }{{at + 1, at + 1000}, {begin, at - 1}, {begin - hour, begin - 1}} {
+		if time, _, ok := h.Newest(1, c.start, c.end); ok {
+			t.Errorf("Newest from %d to %d = %d", c.start, c.end, time)
+		}
+	}
+	if _, _, ok := h.Newest(2, begin, at); ok {
+		t.Error("Newest of a series without points is known")
 	}
 }
 

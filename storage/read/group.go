@@ -225,7 +225,10 @@ func (s *Reader) readWorkers() int {
 // metric.
 func (g *seriesGroup) cut(r *selection) {
 	worth := clusterRows
-	if r.o.DB.Local != nil {
+	switch {
+	case r.newestAlone():
+		worth = fewestNewest
+	case r.o.DB.Local != nil:
 		worth = localRows
 	}
 	workers := max(min(r.readers, len(g.members)*r.hours()/worth), 1)

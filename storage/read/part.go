@@ -24,7 +24,8 @@ type partReader struct {
 	decoder decoder
 	slots   slots
 	head    head.Snapshot
-	taken   []head.Taken    // of members, if the store has a head
+	taken   []head.Taken // of members, if the store has a head
+	newest  newest
 	own     []member        // members of a part of a sweep
 	held    []heldRow       // of a member
 	cells   []kv.StoredCell // of a row that a sweep has
@@ -47,6 +48,17 @@ type asked struct {
 func (w *partReader) read(ctx context.Context, r *selection, g *seriesGroup, p groupPart) error {
 	w.begin(r, g)
 	w.members = p.members
+	if w.newestAlone() {
+		return w.readNewest(ctx, p.plan)
+	}
+	if err := w.readAll(ctx, p.plan); err != nil {
+		return err
+	}
+	return w.end()
+}
+
+// readAll reads all points of the members.
+func (w *partReader) readAll(ctx context.Context, p plan) error {
 	if err := w.takeHead(); err != nil {
 		return err
 	}
@@ -54,7 +66,7 @@ func (w *partReader) read(ctx context.Context, r *selection, g *seriesGroup, p g
 	if p.kind.scans() {
 		read = w.scan
 	}
-	if err := read(ctx, p.plan); err != nil {
+	if err := read(ctx, p); err != nil {
 		return err
 	}
 	for i, t := range w.taken {
@@ -64,7 +76,7 @@ func (w *partReader) read(ctx context.Context, r *selection, g *seriesGroup, p g
 			}
 		}
 	}
-	return w.end()
+	return nil
 }
 
 // end counts the samples of the part.
@@ -144,7 +156,7 @@ func (w *partReader) readRows(ctx context.Context, p plan) error {
 			for i := at; i < at+n; i++ {
 				w.ask(i, base, prefix)
 				if len(w.keys) == rowsPerGet {
-					if err := w.get(ctx, p.kind); err != nil {
+					if err := w.get(ctx, p.kind, w.add); err != nil {
 						return err
 					}
 				}
@@ -155,7 +167,7 @@ func (w *partReader) readRows(ctx context.Context, p plan) error {
 		}
 		at += n
 	}
-	return w.get(ctx, p.kind)
+	return w.get(ctx, p.kind, w.add)
 }
 
 // oneMetric is how many members from one on are of its metric and bucket.
@@ -177,8 +189,8 @@ func (w *partReader) ask(member int, base uint32, prefix []byte) {
 
 func (w *partReader) forget() { w.asked, w.keys, w.arena = w.asked[:0], w.keys[:0], w.arena[:0] }
 
-// get reads the rows that were asked for.
-func (w *partReader) get(ctx context.Context, kind planKind) error {
+// get reads the rows that were asked for, and adds each to its member.
+func (w *partReader) get(ctx context.Context, kind planKind, add func(member int, base uint32, cells []kv.StoredCell) error) error {
 	if len(w.keys) == 0 {
 		return nil
 	}
@@ -187,7 +199,7 @@ func (w *partReader) get(ctx context.Context, kind planKind) error {
 	var inRow error
 	err := s.o.DB.Rows.GetStored(ctx, s.o.Table, schema.FamilyData, w.keys, kind == planNear, func(i int, cells []kv.StoredCell) error {
 		a := w.asked[i]
-		inRow = w.add(int(a.member), a.base, cells)
+		inRow = add(int(a.member), a.base, cells)
 		return inRow
 	})
 	switch {
@@ -267,9 +279,8 @@ func (w *partReader) add(member int, base uint32, cells []kv.StoredCell) error {
 			return err
 		}
 	}
-	if err := w.decoder.add(p, base, cells); err != nil {
-		key := w.o.Layout.AppendRowKey(nil, []byte(w.o.Index.TSUID(p.Ref.ID())), base)
-		return fmt.Errorf("row %x of %s: %w", key, w.decoder.table, err)
+	if err := w.decode(p, base, cells); err != nil {
+		return err
 	}
 	if reserved > 0 && base == w.last && (len(w.taken) == 0 || w.taken[member].Empty()) {
 		w.slots.giveBack(reserved - len(p.Times)) // nothing will follow
@@ -279,6 +290,15 @@ func (w *partReader) add(member int, base uint32, cells []kv.StoredCell) error {
 	}
 	if len(p.Objects) > objects {
 		return w.claimObjects(p.Objects[objects:])
+	}
+	return nil
+}
+
+// decode adds what a row holds to the points of its series.
+func (w *partReader) decode(p *series.Points, base uint32, cells []kv.StoredCell) error {
+	if err := w.decoder.add(p, base, cells); err != nil {
+		key := w.o.Layout.AppendRowKey(nil, []byte(w.o.Index.TSUID(p.Ref.ID())), base)
+		return fmt.Errorf("row %x of %s: %w", key, w.decoder.table, err)
 	}
 	return nil
 }

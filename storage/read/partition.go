@@ -8,6 +8,9 @@ const (
 	// microseconds to read, and what is done with them takes longer.
 	fewestPart   = 32
 	fewestPoints = 16 << 10
+	// fewestNewest is likewise where the newest sample of each series is read alone, which takes a
+	// tenth of a microsecond or two in the head.
+	fewestNewest = 512
 	// clusterPart is the smallest number of rows of a cluster that is worth another request. A
 	// region server reads the rows of a request one after the other, at about 10 us each from its
 	// cache, and a request costs as much as 10 to 30 rows.
@@ -54,6 +57,9 @@ func newPartition(r *selection, workers int) *partition {
 
 // fewestPart returns the smallest number of series that is worth a part.
 func (r *selection) fewestPart() int {
+	if r.newestAlone() {
+		return fewestNewest
+	}
 	if r.o.DB.Local != nil {
 		return min(fewestPart, max(1, fewestPoints/r.perSeries))
 	}

@@ -64,7 +64,9 @@ type selection struct {
 
 func (s *Reader) newSelection(q series.Query) (*selection, error) {
 	r := &selection{Reader: s, q: q, first: schema.Base(q.Start), last: schema.Base(q.End), readers: s.readWorkers()}
-	r.perSeries = int(max((q.End-q.Start)/densestInterval, 1))
+	if r.perSeries = int(max((q.End-q.Start)/densestInterval, 1)); r.newestAlone() {
+		r.perSeries = 1
+	}
 	if s.o.DB.Local == nil {
 		r.sweeps = newSweeps(r)
 	}

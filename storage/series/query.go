@@ -32,6 +32,9 @@ type Query struct {
 	MaxSamples int
 	// PartSeries, when above 0, is the greatest number of series in a Part.
 	PartSeries int
+	// Newest means that only the newest sample of each series is needed. Older ones may be left out,
+	// unless the newest one is a histogram.
+	Newest bool
 }
 
 // A Part is some of the series of a query, which are neighbours in its Refs.

@@ -99,6 +99,41 @@ func (m *Model) Check(t *testing.T, s *storage.Store, refs []storage.Ref, start,
 		t.Fatalf("SelectParts gave %d of %d series", parts.next, len(refs))
 	}
 	want.compare(t, "SelectParts", parts.Model)
+	want.checkNewest(t, s, storage.Query{Refs: refs, Start: start, End: end, Samples: true, Newest: true})
+}
+
+// checkNewest reads the newest samples. Of a series whose newest sample is a histogram there must be
+// all.
+func (m *Model) checkNewest(t *testing.T, s *storage.Store, query storage.Query) {
+	t.Helper()
+	parts := &partsModel{Model: NewModel(len(query.Refs)), refs: query.Refs}
+	if err := s.SelectParts(t.Context(), query, func() storage.PartWorker { return &partsWorker{whole: parts} }); err != nil {
+		t.Fatal(err)
+	}
+	want, got := NewModel(len(query.Refs)), NewModel(len(query.Refs))
+	for n := range query.Refs {
+		want.samples[n], got.samples[n] = newestOf(m.samples[n]), newestOf(parts.samples[n])
+	}
+	want.compare(t, "the newest samples", got)
+	for n, read := range parts.samples {
+		for time, sample := range read {
+			if m.samples[n][time] != sample {
+				t.Fatalf("beside the newest sample of series %d, %+v was read at %d, want %+v", n, sample, time, m.samples[n][time])
+			}
+		}
+	}
+}
+
+// newestOf returns the newest of some samples, or all of them if that is a histogram.
+func newestOf(samples map[int64]Sample) map[int64]Sample {
+	if len(samples) == 0 {
+		return samples
+	}
+	last := slices.Max(slices.Collect(maps.Keys(samples)))
+	if samples[last].Histogram != "" {
+		return samples
+	}
+	return map[int64]Sample{last: samples[last]}
 }
 
 // between is the part of the model from start to end (milliseconds, inclusive).
