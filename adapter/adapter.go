@@ -98,7 +98,7 @@ func (a *Adapter) listen() error {
 	if err != nil {
 		return err
 	}
-	handler = newWebGuard(handler, a.o, a.registry)
+	handler = newWebGuard(handler, a.prometheus.Write(), a.o, a.registry)
 	if a.o.ListenAddress != "" && a.o.WebConfigFile != "" {
 		if a.webConfig, err = webconfig.Open(a.o.WebConfigFile); err == nil {
 			handler, err = a.webConfig.Handler(handler, a.o.Logger)

@@ -78,15 +78,16 @@ func (h headGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Its listen.Gate is another one than that of remote write: each has its own flags, and queries
 // must not keep writes out.
 type webGuard struct {
-	next  http.Handler
-	limit int // bytes of a body
-	gate  *listen.Gate
+	next   http.Handler
+	writes http.Handler // of remote write
+	limit  int          // bytes of a body
+	gate   *listen.Gate
 }
 
 // newWebGuard returns a webGuard with the limits of o.
-func newWebGuard(next http.Handler, o Options, reg prometheus.Registerer) http.Handler {
+func newWebGuard(next, writes http.Handler, o Options, reg prometheus.Registerer) http.Handler {
 	g := &webGuard{
-		next: next, limit: o.WebBodyBytes, gate: listen.NewGate(o.MaxConnections, o.webInFlightBytes()),
+		next: next, writes: writes, limit: o.WebBodyBytes, gate: listen.NewGate(o.MaxConnections, o.webInFlightBytes()),
 	}
 	reg.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_web_requests_in_flight", Help: "HTTP requests being served."},
@@ -114,6 +115,10 @@ func (g *webGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body := &ownBody{ReadCloser: r.Body, conn: conn}
 		r.Body = body
 		defer body.end()
+		if r.Method == http.MethodPost && r.URL.RawPath == "" {
+			g.writes.ServeHTTP(w, r) // what the router would do
+			return
+		}
 		g.next.ServeHTTP(w, r)
 		return
 	}

@@ -33,7 +33,7 @@ func startGuarded(t *testing.T, change func(*Options), handler http.Handler) gua
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := webServer(newHeadGuard(newWebGuard(handler, o, a.registry)))
+	server := webServer(newHeadGuard(newWebGuard(handler, handler, o, a.registry)))
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(a.webPort(l)) }()
 	t.Cleanup(func() {

@@ -94,6 +94,12 @@ func (g *Groups[S, W]) lead(ctx context.Context, own *group[W]) {
 	select {
 	case slot := <-g.slots:
 		g.slots <- g.commit(ctx, slot, g.begin(own))
+		return
+	default: // Done may begin a timer
+	}
+	select {
+	case slot := <-g.slots:
+		g.slots <- g.commit(ctx, slot, g.begin(own))
 	case <-ctx.Done():
 		g.abandon(g.begin(own), ctx.Err())
 	}

@@ -103,6 +103,9 @@ const maxVersion = 1
 // apiEndpoint returns the endpoint of a path in lower case, as OpenTSDB's
 // HttpQuery.getQueryBaseRoute does.
 func apiEndpoint(path string) (string, error) {
+	if path == "/api/put" {
+		return "put", nil
+	}
 	parts := strings.Split(strings.ToLower(strings.Trim(path, "/")), "/")
 	if len(parts) < 2 || parts[0] != "api" {
 		return "", errEndpoint
@@ -127,8 +130,10 @@ func apiEndpoint(path string) (string, error) {
 // method returns the method that a request means: clients that can only GET set another one by
 // method_override.
 func method(r *http.Request) string {
-	if override := r.URL.Query().Get("method_override"); r.Method == http.MethodGet && override != "" {
-		return strings.ToUpper(override)
+	if r.Method == http.MethodGet {
+		if override := r.URL.Query().Get("method_override"); override != "" {
+			return strings.ToUpper(override)
+		}
 	}
 	return r.Method
 }

@@ -111,9 +111,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.listener == nil {
 		return nil
 	}
-	r := chi.NewRouter()
-	s.Routes(r)
-	return s.listener.Run(ctx, s.puts, r)
+	return s.listener.Run(ctx, s.puts, s.api) // it answers every path
 }
 
 // DropCaches forgets which series there are: all are resolved again when they are met.

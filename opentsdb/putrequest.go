@@ -31,7 +31,11 @@ type putFlags struct {
 	limited          bool          // timeout was given
 }
 
-func readPutFlags(q url.Values) (f putFlags, err error) {
+func readPutFlags(query string) (f putFlags, err error) {
+	if query == "" {
+		return f, nil
+	}
+	q, _ := url.ParseQuery(query) // of one with errors the rest counts, as in net/url
 	f.summary, f.details = q.Has("summary"), q.Has("details")
 	if text := q.Get("sync_timeout"); q.Has("sync") && text != "" {
 		ms, err := strconv.Atoi(text)
@@ -100,7 +104,7 @@ func (p *putRequest) done() {
 // bytes that have arrived, and blocks no others.
 func (p *putRequest) serve(w http.ResponseWriter, r *http.Request) (*putAnswer, error) {
 	var err error
-	if p.flags, err = readPutFlags(r.URL.Query()); err != nil {
+	if p.flags, err = readPutFlags(r.URL.RawQuery); err != nil {
 		return nil, err
 	}
 	if err := p.content.read(w, r, p.api.o.BodyBytes); err != nil {
@@ -162,7 +166,7 @@ func (p *putRequest) parse() error {
 // answer stores the points and returns what became of them. A client that goes away does not stop
 // it.
 func (p *putRequest) answer(r *http.Request) *putAnswer {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), p.api.o.Timeout)
+	ctx, cancel := listen.WithTimeout(context.WithoutCancel(r.Context()), p.api.o.Timeout)
 	if !p.flags.limited {
 		defer cancel()
 		return p.outcome(p.store(ctx))

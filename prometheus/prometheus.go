@@ -144,11 +144,14 @@ func (o Options) queryOptions(shown *queryable.Store) query.Options {
 func (s *Server) Routes(r chi.Router) {
 	queries := r.With(budget.Accounts(s.budget))
 	for _, prefix := range []string{APIPrefix, ""} {
-		r.Handle(prefix+writePath, reply.AllowOrigins(s.origins)(s.write))
+		r.Handle(prefix+writePath, s.Write())
 		queries.HandleFunc(prefix+readPath, s.serveRead)
 	}
 	queries.Handle(APIPrefix+"/*", s.query)
 }
+
+// Write returns the handler of remote write, for requests that need no router.
+func (s *Server) Write() http.Handler { return reply.AllowOrigins(s.origins)(s.write) }
 
 const (
 	writePath = "/write"

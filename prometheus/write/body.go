@@ -21,12 +21,22 @@ const (
 	protoV2 = "io.prometheus.write.v2.Request"
 )
 
+// The media types as senders usually write them.
+const (
+	usualV1 = "application/x-protobuf"
+	usualV2 = "application/x-protobuf;proto=io.prometheus.write.v2.Request"
+)
+
 // versionOf returns the version that a request's headers declare. The bodies themselves cannot be
 // told apart: each version, parsed as the other, is an empty message. Without headers it is 1.0,
 // which had none.
 func versionOf(header http.Header) (version, error) {
 	v := version1
-	if contentType := header.Get("Content-Type"); contentType != "" {
+	switch contentType := header.Get("Content-Type"); contentType {
+	case "", usualV1:
+	case usualV2:
+		v = version2
+	default:
 		mediaType, params, err := mime.ParseMediaType(contentType)
 		if err != nil {
 			return 0, reply.WithStatus(http.StatusUnsupportedMediaType, fmt.Errorf("content type %q: %w", contentType, err))

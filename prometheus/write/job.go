@@ -50,11 +50,13 @@ func newJob(h *Handler) *job {
 
 // reset empties the job and keeps its memory.
 func (j *job) reset(v version) {
-	clear(j.bad)
+	if len(j.bad)+len(j.metadata) > 0 {
+		clear(j.bad)
+		clear(j.metadata)
+	}
 	clear(j.missing)
 	j.unknown.reset()
 	clear(j.labels)
-	clear(j.metadata)
 	clear(j.batch.Objects)
 	j.req.reset(v)
 	j.batch.Reset()

@@ -88,6 +88,9 @@ type outcome struct{ received, written, rejected, failed kindCounts }
 
 func (m *doorMetrics) count(v version, o outcome) {
 	for k := range dataKinds {
+		if o.received[k] == 0 {
+			continue // so are the others
+		}
 		m.received[v][k].Add(float64(o.received[k]))
 		m.written[v][k].Add(float64(o.written[k]))
 		m.rejected[v][k].Add(float64(o.rejected[k]))

@@ -129,7 +129,7 @@ func (h *Handler) store(ctx context.Context, j *job) error {
 		return errBusy
 	}
 	defer h.gate.Leave()
-	ctx, cancel := context.WithTimeout(ctx, h.o.Timeout)
+	ctx, cancel := listen.WithTimeout(ctx, h.o.Timeout)
 	defer cancel()
 	if n, err := s2.DecodedLen(j.body); err == nil && n > largeWrite {
 		turn, err := h.turns.Begin(ctx)

@@ -267,6 +267,11 @@ func (b *buffer) await(ctx context.Context) error {
 	select {
 	case <-b.ready:
 		return nil
+	default: // Done may begin a timer
+	}
+	select {
+	case <-b.ready:
+		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("%w: the log is being replayed", series.ErrNotReady)
 	}
@@ -311,9 +316,7 @@ func (b *buffer) hold(segment uint64) {
 func (b *buffer) end(segment uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.pending[segment]--; b.pending[segment] == 0 {
-		delete(b.pending, segment)
-	}
+	b.pending[segment]-- // an entry of 0 is removed by truncate: the next append needs it again
 }
 
 const (
@@ -346,8 +349,12 @@ func (b *buffer) roll(ctx context.Context) error {
 func (b *buffer) truncate(ctx context.Context) error {
 	b.mu.Lock()
 	oldest := b.log.End().Segment
-	for segment := range b.pending {
-		oldest = min(oldest, segment)
+	for segment, n := range b.pending {
+		if n == 0 {
+			delete(b.pending, segment)
+		} else {
+			oldest = min(oldest, segment)
+		}
 	}
 	b.mu.Unlock()
 	if mark, ok := b.head.OldestMark(); ok {
