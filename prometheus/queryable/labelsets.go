@@ -32,7 +32,7 @@ func slotsFor(n int) int { return 1 << bits.Len(uint(2*n|7)) }
 func (s *labelSets) add(ls labels.Labels, ref storage.Ref) { s.addHashed(ls.Hash(), ls, ref) }
 
 // addHashed is add with the hash of the labels. It compares the labels themselves when two hashes
-// are equal.
+// are equal. A series that is there already is not added again.
 func (s *labelSets) addHashed(hash uint64, ls labels.Labels, ref storage.Ref) {
 	if 2*len(s.list) >= len(s.slots) {
 		s.grow()
@@ -45,6 +45,9 @@ func (s *labelSets) addHashed(hash uint64, ls labels.Labels, ref storage.Ref) {
 			return
 		}
 		if set := &s.list[slot.next-1]; slot.hash == hash && labels.Equal(set.labels, ls) {
+			if set.ref == ref || slices.Contains(set.more, ref) {
+				return
+			}
 			set.more = append(slices.Clip(set.more), ref) // others may hold the list
 			return
 		}

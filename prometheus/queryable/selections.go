@@ -3,6 +3,7 @@ package queryable
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -14,21 +15,25 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// Catalog knows when the series of a metric change.
+// Catalog knows when the series of a metric change, or those of all metrics.
 type Catalog interface {
 	Version(ctx context.Context, metric string) (storage.SeriesVersion, bool)
 	Since(ctx context.Context, metric string, from, to storage.SeriesVersion) ([]storage.Found, bool, error)
+	WholeVersion() (storage.SeriesVersion, bool)
+	WholeSince(ctx context.Context, from, to storage.SeriesVersion) ([]storage.Found, bool, error)
 	MayHavePoints(start, end int64) func(storage.Ref) bool
 	AllMayHavePoints(ctx context.Context, metric string, start, end int64) bool
 }
 
-// selections keep what selectors of one metric found: all series with their labels, at any time.
-// What was registered since is added when the selector is used again. Nothing is kept where other
-// processes register series.
+// selections keep what selectors found: all series with their labels, at any time. What was
+// registered since is added when the selector is used again. Nothing is kept where other processes
+// register series.
 type selections struct {
 	catalog Catalog
 	found   *spare.Cache[string, *foundSets]
 	asked   *recent.Map[string, struct{}] // selectors that found nothing worth keeping the first time
+	large   *recent.Map[string, struct{}] // selectors that found more than may be kept
+	most    int64                         // bytes
 }
 
 // foundSets is what a selector has found. It does not change.
@@ -46,7 +51,8 @@ const rememberedSelectors = 1024
 // Keep has the Store keep what selectors found, in at most so many bytes.
 func (p *Store) Keep(c Catalog, b *budget.Budget, maxBytes int64) {
 	p.kept = &selections{
-		catalog: c, asked: recent.New[string, struct{}](rememberedSelectors),
+		catalog: c, most: maxBytes,
+		asked: recent.New[string, struct{}](rememberedSelectors), large: recent.New[string, struct{}](rememberedSelectors),
 		found: spare.New[string](spare.Options[*foundSets]{Budget: b, MaxBytes: maxBytes, Part: 1, Idle: time.Hour, Now: time.Now}),
 	}
 }
@@ -81,15 +87,51 @@ func keyOf(matchers []*labels.Matcher) string {
 	return string(b)
 }
 
+// scope is the metric that a selector asks for. one is false if it may ask for several.
+type scope struct {
+	catalog Catalog
+	metric  string
+	one     bool
+}
+
+func (s scope) version(ctx context.Context) (storage.SeriesVersion, bool) {
+	if s.one {
+		return s.catalog.Version(ctx, s.metric)
+	}
+	return s.catalog.WholeVersion()
+}
+
+// mostNew is how many series may have been registered since a selector of several metrics was used,
+// unless it found more: others are not looked at one by one.
+const mostNew = 4096
+
+// since returns the series of the scope that were registered since, false if they are not known or
+// too many to be worth it.
+func (s scope) since(ctx context.Context, k *foundSets, to storage.SeriesVersion) ([]storage.Found, bool, error) {
+	switch {
+	case s.one:
+		return s.catalog.Since(ctx, s.metric, k.version, to)
+	case to.Series-k.version.Series > max(mostNew, len(k.sets)):
+		return nil, false, nil
+	}
+	return s.catalog.WholeSince(ctx, k.version, to)
+}
+
+// allMayHavePoints reports whether all series of one metric may have points in a time.
+func (s scope) allMayHavePoints(ctx context.Context, span timeSpan) bool {
+	return s.one && s.catalog.AllMayHavePoints(ctx, s.metric, span.start, span.end)
+}
+
 // sets returns the label sets that satisfy every matcher and may have points in a time, in the order
 // of the store. They must not be changed.
 func (p *Store) sets(ctx context.Context, span timeSpan, matchers []*labels.Matcher) ([]labelSet, error) {
 	filters := p.names.Filters(matchers)
-	metric, ok := metricOf(filters)
-	if p.kept == nil || !ok {
+	if p.kept == nil {
 		return p.findSets(ctx, span, filters, matchers)
 	}
-	version, ok := p.kept.catalog.Version(ctx, metric)
+	of := scope{catalog: p.kept.catalog}
+	of.metric, of.one = metricOf(filters)
+	version, ok := of.version(ctx)
 	if !ok || p.limits.Series > 0 && version.Series > p.limits.Series {
 		return p.findSets(ctx, span, filters, matchers)
 	}
@@ -97,13 +139,12 @@ func (p *Store) sets(ctx context.Context, span timeSpan, matchers []*labels.Matc
 	k, ok := p.kept.found.Get(key)
 	if ok {
 		var err error
-		if k, err = p.extend(ctx, key, k, metric, version, matchers); err != nil {
+		if k, err = p.extend(ctx, key, k, of, version, matchers); err != nil {
 			return nil, err
 		}
 	}
 	if k == nil {
-		if _, again := p.kept.asked.Get(key); !again && !p.kept.catalog.AllMayHavePoints(ctx, metric, span.start, span.end) {
-			p.kept.asked.Put(key, struct{}{})
+		if !p.kept.worth(key, func() bool { return of.allMayHavePoints(ctx, span) }) {
 			return p.findSets(ctx, span, filters, matchers)
 		}
 		sets, err := p.findSets(ctx, timeSpan{0, storage.MaxTime}, filters, matchers)
@@ -115,29 +156,47 @@ func (p *Store) sets(ctx context.Context, span timeSpan, matchers []*labels.Matc
 	return k.within(ctx, p.kept.catalog.MayHavePoints(span.start, span.end))
 }
 
+// worth reports whether to find all series of a selector, at any time: if all are needed anyway, or
+// when it is used again, unless they are too many to be kept.
+func (s *selections) worth(key string, all func() bool) bool {
+	if _, large := s.large.Get(key); large {
+		return false
+	}
+	if _, again := s.asked.Get(key); again || all() {
+		return true
+	}
+	s.asked.Put(key, struct{}{})
+	return false
+}
+
 // keep keeps what a selector has found.
 func (p *Store) keep(key string, k *foundSets) *foundSets {
 	bytes := int64(len(key) + len(k.sets)*setBytes)
 	for i := range k.sets {
 		bytes += int64(k.sets[i].labels.ByteSize())
 	}
-	p.kept.found.Put(key, k, bytes)
+	if p.kept.found.Put(key, k, bytes); bytes > p.kept.most {
+		p.kept.large.Put(key, struct{}{})
+	}
 	return k
 }
 
 // extend adds the series that were registered since to what a selector has found. It returns nil if
 // series were removed.
-func (p *Store) extend(ctx context.Context, key string, k *foundSets, metric string, version storage.SeriesVersion, matchers []*labels.Matcher) (*foundSets, error) {
+func (p *Store) extend(ctx context.Context, key string, k *foundSets, of scope, version storage.SeriesVersion, matchers []*labels.Matcher) (*foundSets, error) {
 	if k.version == version {
 		return k, nil
 	}
-	found, ok, err := p.kept.catalog.Since(ctx, metric, k.version, version)
+	found, ok, err := of.since(ctx, k, version)
 	if err != nil || !ok {
 		return nil, reply.QueryError(ctx, "find series", err)
 	}
 	more, err := p.decode(ctx, found, matchers)
 	if err != nil {
 		return nil, reply.QueryError(ctx, "find series", err)
+	}
+	if !slices.ContainsFunc(more, func(ls decodedLabels) bool { return ls.matches }) {
+		return p.keep(key, &foundSets{version, k.sets}), nil
 	}
 	sets := newLabelSets(len(k.sets) + len(found))
 	for _, set := range k.sets {

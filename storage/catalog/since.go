@@ -8,8 +8,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// A Version tells which series a metric has at a moment.
-type Version = index.MetricVersion
+// A Version tells which series a metric has at a moment, or all metrics have.
+type Version = index.Version
 
 // Version returns the version of a metric's series, which changes before a point of another series
 // is acknowledged. It returns false where other processes may register series, or if the metric is
@@ -17,6 +17,11 @@ type Version = index.MetricVersion
 func (cat *Catalog) Version(ctx context.Context, metric string) (Version, bool) {
 	uid, ok := cat.metricUID(ctx, metric)
 	return cat.index.Version(uid), ok
+}
+
+// WholeVersion is Version for the series of all metrics.
+func (cat *Catalog) WholeVersion() (Version, bool) {
+	return cat.index.WholeVersion(), cat.db.Exclusive && cat.o.Ready() == nil
 }
 
 // metricUID returns the UID of a metric, and false if not all of its series are known.
@@ -39,6 +44,16 @@ func (cat *Catalog) Since(ctx context.Context, metric string, from, to Version) 
 		return nil, false, nil
 	}
 	ids, ok := cat.index.Since(uid, from, to)
+	return cat.named(ctx, ids, ok)
+}
+
+// WholeSince is Since for the series of all metrics.
+func (cat *Catalog) WholeSince(ctx context.Context, from, to Version) ([]series.Found, bool, error) {
+	ids, ok := cat.index.WholeSince(from, to)
+	return cat.named(ctx, ids, ok)
+}
+
+func (cat *Catalog) named(ctx context.Context, ids []index.ID, ok bool) ([]series.Found, bool, error) {
 	if !ok {
 		return nil, false, nil
 	}

@@ -18,26 +18,41 @@ func TestVersion(t *testing.T) {
 		}
 		return id
 	}
-	since := func(what string, from index.MetricVersion, ok bool, want ...index.ID) {
+	since := func(what string, from index.Version, ok bool, want ...index.ID) {
 		t.Helper()
 		got, gotOK := x.Since("\x00\x00\x01", from, x.Version("\x00\x00\x01"))
 		if gotOK != ok || !slices.Equal(got, want) {
 			t.Errorf("%s: %v, %v", what, got, gotOK)
 		}
 	}
-	none := x.Version("\x00\x00\x01")
+	wholeSince := func(what string, from index.Version, ok bool, want ...index.ID) {
+		t.Helper()
+		got, gotOK := x.WholeSince(from, x.WholeVersion())
+		if gotOK != ok || !slices.Equal(got, want) {
+			t.Errorf("%s, of all metrics: %v, %v", what, got, gotOK)
+		}
+	}
+	none, empty := x.Version("\x00\x00\x01"), x.WholeVersion()
 	a := add(1, 1)
 	one := x.Version("\x00\x00\x01")
 	since("the first", none, true, a)
-	add(2, 1)
+	wholeSince("the first", empty, true, a)
+	whole := x.WholeVersion()
+	other := add(2, 1)
+	wholeSince("a series of another metric", whole, true, other)
 	if x.Version("\x00\x00\x01") != one {
 		t.Error("a series of another metric changes the version")
 	}
 	b, c := add(1, 2), add(1, 3)
 	since("two more", one, true, b, c)
+	wholeSince("two more", whole, true, other, b, c)
 	since("nothing", x.Version("\x00\x00\x01"), true)
 	x.Remove([]index.ID{b})
 	since("one is gone", one, false)
+	wholeSince("one is gone", whole, false)
+	whole = x.WholeVersion()
+	d := add(3, 1)
+	wholeSince("one more after one was gone", whole, true, d)
 	gone := x.Version("\x00\x00\x01")
 	x.Remove([]index.ID{b})
 	if x.Version("\x00\x00\x01") != gone {
