@@ -40,12 +40,52 @@ func encodeAll(samples []sample) []byte {
 	return stream
 }
 
+// checkFrom checks that a stream that is decoded from a time on has the points of the whole from there
+// on.
+func checkFrom(t *testing.T, whole *columns, from, begin int64, stream []byte) {
+	t.Helper()
+	c := columns{times: []int64{-1}, values: []float64{-1}} // what was there before stays
+	c.decodeFrom(begin, from, append(stream, make([]byte, padding)...), len(whole.times))
+	skipped := len(whole.times) - (len(c.times) - 1)
+	if skipped < 0 || skipped > 0 && whole.times[skipped-1] >= from {
+		t.Fatalf("from %d: %d of %v were skipped", from, skipped, whole.times)
+	}
+	if len(c.times) > 1+maxRepeat && c.times[1+maxRepeat] < from {
+		t.Fatalf("from %d: %v remains", from, c.times)
+	}
+	form := func(c *columns, i int) schema.Form {
+		f, _ := c.doubles.form(i)
+		return f
+	}
+	exact := func(c *columns, i int) (v int64, is bool) {
+		for _, k := range c.integers {
+			if k.at == i {
+				return k.value, true
+			}
+		}
+		return 0, false
+	}
+	for i := skipped; i < len(whole.times); i++ {
+		at := i - skipped + 1
+		v, is := exact(&c, at)
+		want, wanted := exact(whole, i)
+		if c.times[at] != whole.times[i] || math.Float64bits(c.values[at]) != math.Float64bits(whole.values[i]) ||
+			form(&c, at) != form(whole, i) || v != want || is != wanted {
+			t.Fatalf("from %d: point %d is %v at %d, want %v at %d", from, i, c.values[at], c.times[at], whole.values[i], whole.times[i])
+		}
+	}
+}
+
 func checkStream(t *testing.T, samples []sample) {
 	t.Helper()
 	stream := encodeAll(samples)
 	const begin = 7200_000
 	var c columns
 	c.decode(begin, append(stream, make([]byte, padding)...), len(samples))
+	for range min(len(samples), 4) {
+		p := samples[rand.IntN(len(samples))]
+		checkFrom(t, &c, begin+int64(p.offset)+rand.Int64N(3)-1, begin, stream)
+	}
 	integers, doubles := c.integers, c.doubles
 	for i, p := range samples {
 		if got := c.times[i] - begin; got != int64(p.offset) {
@@ -157,6 +197,17 @@ func TestOddValueAfterARun(t *testing.T) {
 			}
 			samples = append(samples, sample{i * 10_000, math.Float64bits(v), schema.FormFloat})
 		}
+		checkStream(t, samples)
+	}
+}
+
+// TestRunOfOddValues: a repetition of bits does not change the scaled value.
+func TestRunOfOddValues(t *testing.T) {
+	var samples []sample
+	for i, v := range []float64{1, 2, 3, math.Pi, math.Pi, math.Pi, math.Pi, 4, 5, 6, 6, 6} {
+		samples = append(samples, sample{uint32(15_000 * i), math.Float64bits(v), schema.FormFloat})
+	}
+	for range 100 { // with other beginnings
 		checkStream(t, samples)
 	}
 }

@@ -49,10 +49,17 @@ func (c *columns) reset() {
 // decode appends the points of a stream that begins at a time. There are count of them, and padding
 // bytes after the stream.
 func (c *columns) decode(begin int64, stream []byte, count int) {
+	c.decodeFrom(begin, math.MinInt64, stream, count)
+}
+
+// decodeFrom is decode, except that it leaves out points before a time as far as the operations allow:
+// a repetition is read as a whole.
+func (c *columns) decodeFrom(begin, from int64, stream []byte, count int) {
+	d := decoder{time: begin, power: 1, doubles: -1}
 	at := len(c.times)
+	count -= d.skip(c, stream, from)
 	c.times = slices.Grow(c.times, count)[:at+count]
 	c.values = slices.Grow(c.values, count)[:at+count]
-	d := decoder{time: begin, power: 1, doubles: -1}
 	for d.pos < len(stream)-padding {
 		op := stream[d.pos]
 		d.pos++
@@ -101,6 +108,63 @@ type decoder struct {
 	isInteger    bool // the point at hand
 	// index of the first float of schema.FormDouble since opTurn; -1: they are not
 	doubles int
+}
+
+// skip goes by the operations that only have points before a time, and returns how many points these
+// are. It computes the value of the last one only, because a division costs more than all else.
+func (d *decoder) skip(c *columns, stream []byte, from int64) (points int) {
+	stale := false // d.last is not that of d.value
+	for d.pos < len(stream)-padding {
+		op := stream[d.pos]
+		n := pointsOf(op)
+		if n > 0 && d.time+int64(n)*d.step >= from {
+			break
+		}
+		d.pos++
+		switch {
+		case op < opRepeat:
+			width := int(op >> 4)
+			word := binary.LittleEndian.Uint64(stream[d.pos:])
+			d.pos += width
+			d.delta = unzigzag(word&masks[width]<<4 | uint64(op&15))
+			d.value += d.delta
+			d.xor, d.isBig, d.isInteger = false, false, d.integerScale
+			stale = true
+		case op < opStep:
+			if !d.xor && d.delta != 0 {
+				d.value += int64(n) * d.delta
+				stale = true
+			}
+		case op == opTurn:
+			d.turn(c, len(c.times))
+		default:
+			d.refresh(&stale)
+			d.rare(op, stream)
+		}
+		d.time += int64(n) * d.step
+		points += n
+	}
+	d.refresh(&stale)
+	return points
+}
+
+// refresh computes the value of the last point.
+func (d *decoder) refresh(stale *bool) {
+	if *stale {
+		d.last, *stale = float64(d.value)/d.power, false
+	}
+}
+
+// pointsOf returns how many points an operation has.
+func pointsOf(op byte) int {
+	switch {
+	case op >= opRepeat && op < opStep:
+		return int(op-opRepeat) + 1
+	case op >= opStep && op < opXor, op == opTurn, op == opStep2, op == opStep4:
+		return 0
+	default:
+		return 1
+	}
 }
 
 // turn begins or ends a span of floats of schema.FormDouble at an index of the columns.

@@ -78,7 +78,7 @@ func (b *RowBuffer) code(c *columns, id, base uint32, values schema.Values) (r R
 
 func (b *RowBuffer) plain(c *columns, rows []rowView) bool {
 	c.reset()
-	return b.view.plain(c, rows)
+	return b.view.plain(c, rows, math.MinInt64)
 }
 
 func (b *RowBuffer) addColumns(c *columns, begin int64, values schema.Values) {

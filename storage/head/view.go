@@ -73,8 +73,8 @@ func (v *view) hours(yield func([]rowView) bool) {
 }
 
 // plain appends the points of the rows of one hour to columns, if they are all the rows hold and in
-// order; else the columns are left as they were.
-func (v *view) plain(c *columns, rows []rowView) bool {
+// order from a time on; else the columns are left as they were. It may leave out points before from.
+func (v *view) plain(c *columns, rows []rowView, from int64) bool {
 	points, integers, doubles := len(c.times), len(c.integers), len(c.doubles)
 	for _, r := range rows {
 		if r.side != r.end {
@@ -83,7 +83,7 @@ func (v *view) plain(c *columns, rows []rowView) bool {
 	}
 	for _, r := range rows {
 		at := len(c.times)
-		c.decode(int64(r.base)*1000, v.raw[r.begin:r.side], int(r.count))
+		c.decodeFrom(int64(r.base)*1000, from, v.raw[r.begin:r.side], int(r.count))
 		if at > points && at < len(c.times) && c.times[at] <= c.times[at-1] {
 			c.times, c.values, c.integers, c.doubles = c.times[:points], c.values[:points], c.integers[:integers], c.doubles[:doubles]
 			return false
