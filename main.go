@@ -12,6 +12,9 @@ import (
 	"os/signal"
 	"syscall"
 
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/trace/noop"
+
 	"github.com/tsdbridge/tsdbridge/adapter"
 )
 
@@ -66,6 +69,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 func serve(ctx context.Context, o adapter.Options) error {
+	// Prometheus' engine traces the steps of each query; nobody reads the traces.
+	otel.SetTracerProvider(noop.NewTracerProvider())
 	a, err := adapter.New(o)
 	if err != nil {
 		return err

@@ -1,7 +1,9 @@
 package query
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -12,11 +14,13 @@ import (
 )
 
 // jsonPart is the text of some items of an answer. Repeated texts are formatted once: a series most
-// likely has the times of the series before, and a value is often equal to the one before it.
+// likely has the times of the series before, and a value is often equal to the one before it. The
+// panels of a dashboard ask for the same times, so these are kept for the next answer.
 type jsonPart struct {
 	text  []byte
 	times []timeText // of the steps met so far, ascending
 	digit []byte     // what times are cut from
+	begun bool       // times are those of this answer
 }
 
 // timeText is `[1435781451.781,"`, from digit[begin] to digit[end].
@@ -27,7 +31,7 @@ type timeText struct {
 
 // write writes list[from:to] with a comma before each item, except the first item of the list.
 func (p *jsonPart) write(list items, from, to int) {
-	p.text, p.times, p.digit = p.text[:0], p.times[:0], p.digit[:0]
+	p.text, p.begun = p.text[:0], false
 	for i := from; i < to; i++ {
 		if i > 0 {
 			p.text = append(p.text, ',')
@@ -50,6 +54,9 @@ func (p *jsonPart) series(s *promql.Series) {
 	if len(s.Floats) == 0 {
 		p.text = append(p.text, '}')
 		return
+	}
+	if !p.begun {
+		p.begin(s.Floats)
 	}
 	p.text = append(p.text, `,"values":[`...)
 	b := p.text
@@ -80,6 +87,21 @@ func (p *jsonPart) series(s *promql.Series) {
 		}
 	}
 	p.text = append(b, ']', '}')
+}
+
+// maxKeptTimes bounds the times that are kept for the next answer, in bytes of their texts.
+const maxKeptTimes = 64 << 10
+
+// begin prepares for the first series of an answer. Times of an earlier answer are used again from
+// the first point on, if both have the same steps.
+func (p *jsonPart) begin(points []promql.FPoint) {
+	p.begun = true
+	at, found := slices.BinarySearchFunc(p.times, points[0].T, func(t timeText, first int64) int { return cmp.Compare(t.time, first) })
+	if found && len(p.digit) <= maxKeptTimes && len(points) > 1 && at+1 < len(p.times) && p.times[at+1].time == points[1].T {
+		p.times = p.times[at:]
+		return
+	}
+	p.times, p.digit = p.times[:0], p.digit[:0]
 }
 
 // appendHead appends the beginning of a series with points that are text.

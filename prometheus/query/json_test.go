@@ -103,6 +103,49 @@ func TestQueryJSONParts(t *testing.T) {
 	}
 }
 
+// The times of an answer are those of the one before, later ones, others, or many.
+func TestQueryJSONTimesAgain(t *testing.T) {
+	var p jsonPart
+	reused := 0
+	for i, g := range []struct{ start, step, points int64 }{
+		{0, 60_000, 5},
+		{0, 60_000, 5},
+		{60_000, 60_000, 5},
+		{60_000, 15_000, 9},
+		{75_000, 15_000, 9},
+		{75_000, 30_000, 3},
+		{75_500, 30_000, 1},
+		{75_500, 30_000, 3},
+		{-90_000, 30_000, 9},
+		{0, 30_000, 3000},
+		{30_000, 30_000, 3000},
+		{60_000, 30_000, 6000},
+	} {
+		m := promql.Matrix{{Metric: labels.FromStrings("a", "b")}, {Metric: labels.FromStrings("a", "c")}}
+		for n := range g.points {
+			at := g.start + n*g.step
+			m[0].Floats = append(m[0].Floats, promql.FPoint{T: at, F: float64(n)})
+			if n%3 == 0 {
+				m[1].Floats = append(m[1].Floats, promql.FPoint{T: at, F: float64(n)})
+			}
+		}
+		known := len(p.digit)
+		p.write(matrixItems(m), 0, len(m))
+		if known > 0 && len(p.digit) >= known && len(p.digit) < 2*maxKeptTimes {
+			reused++
+		}
+		var fresh jsonPart
+		fresh.write(matrixItems(m), 0, len(m))
+		if got, want := string(p.text), string(fresh.text); got != want {
+			t.Errorf("answer %d:\n%.2000s\nalone it is\n%.2000s", i, got, want)
+		}
+		sameJSON(t, queryResponse(m))
+	}
+	if reused == 0 {
+		t.Error("no times were used again")
+	}
+}
+
 // FuzzQueryJSON makes floats, times and labels from bytes.
 func FuzzQueryJSON(f *testing.F) {
 	for _, v := range oddFloats {

@@ -128,7 +128,8 @@ func (p *planner) node(expr parser.Expr, g grid) (*node, error) {
 	if g.steps == 0 {
 		return &node{operator: empty{g}, grid: g, users: 1}, nil
 	}
-	l, err := p.leaf(expr, g)
+	key := keyOf(expr, g)
+	l, err := p.leafOf(expr, key)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +138,6 @@ func (p *planner) node(expr parser.Expr, g grid) (*node, error) {
 		l.node.users++
 		return l.node, nil
 	}
-	key := keyOf(expr, g)
 	n, ok := p.nodes[key]
 	if !ok {
 		o, err := p.operator(expr, g)

@@ -11,15 +11,19 @@ import (
 
 // leaf returns the leaf of an expression, nil if the expression is none.
 func (p *planner) leaf(expr parser.Expr, g grid) (*leafNode, error) {
-	key := keyOf(expr, g)
+	return p.leafOf(expr, keyOf(expr, g))
+}
+
+// leafOf is leaf with the key of the expression, which costs more than the rest.
+func (p *planner) leafOf(expr parser.Expr, key planKey) (*leafNode, error) {
 	if l, ok := p.leaves[key]; ok {
 		return l, nil
 	}
-	l, err := p.newLeaf(expr, g)
+	l, err := p.newLeaf(expr, key.grid)
 	if l == nil || err != nil {
 		return nil, err
 	}
-	p.leaves[key] = &leafNode{leaf: l, node: &node{operator: l, grid: g, text: key.expression()}}
+	p.leaves[key] = &leafNode{leaf: l, node: &node{operator: l, grid: key.grid, text: key.expression()}}
 	return p.leaves[key], nil
 }
 
