@@ -2,6 +2,7 @@ package write
 
 import (
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -54,6 +55,7 @@ func (v version) String() string {
 type doorMetrics struct {
 	received, written, rejected, failed [version2 + 1][dataKinds]prometheus.Counter
 	duration                            *prometheus.HistogramVec
+	successes                           [version2 + 1]atomic.Pointer[prometheus.Observer] // of duration; nil before the first
 }
 
 func newDoorMetrics(reg prometheus.Registerer, gate *listen.Gate) *doorMetrics {
@@ -100,5 +102,22 @@ func (m *doorMetrics) count(v version, o outcome) {
 
 // observe counts an answer under the class of its status, 2xx, 4xx or 5xx.
 func (m *doorMetrics) observe(protocol string, status int, took time.Duration) {
-	m.duration.WithLabelValues(protocol, strconv.Itoa(status/100)+"xx").Observe(took.Seconds())
+	of := func() prometheus.Observer {
+		return m.duration.WithLabelValues(protocol, strconv.Itoa(status/100)+"xx")
+	}
+	if status/100 != 2 {
+		of().Observe(took.Seconds())
+		return
+	}
+	v := version1
+	if protocol == version2.String() {
+		v = version2
+	}
+	success := m.successes[v].Load()
+	if success == nil {
+		first := of()
+		success = &first
+		m.successes[v].Store(success)
+	}
+	(*success).Observe(took.Seconds())
 }
