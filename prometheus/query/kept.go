@@ -10,6 +10,7 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/httputil"
 
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/resultcache"
 )
 
@@ -73,7 +74,7 @@ func (k *keptResponse) Write(begin []byte) (int, error) {
 }
 
 // keptPart is after how many bytes of a kept answer they are written.
-const keptPart = 64 << 10
+const keptPart = 256 << 10
 
 func (k *keptResponse) writeKept() error {
 	b, first := (*k.buffer)[:0], true
@@ -133,9 +134,15 @@ type keptQuery struct {
 // Exec runs the query.
 func (q keptQuery) Exec(ctx context.Context) *promql.Result {
 	result := q.Query.Exec(ctx)
-	if a, ok := result.Value.(*resultcache.Answer); ok {
-		result.Value = keptAnswer{a, q.to}
+	a, ok := result.Value.(*resultcache.Answer)
+	if !ok {
+		return result
 	}
+	// A part of the answer and one series more are in the buffer at most.
+	if err := budget.From(ctx).Take(min(a.Bytes(), 2*keptPart)); err != nil {
+		return &promql.Result{Err: outOfMemory(ctx, err)}
+	}
+	result.Value = keptAnswer{a, q.to}
 	return result
 }
 

@@ -186,8 +186,8 @@ const (
 	pieceBytes  = 64
 )
 
-// bytes estimates the memory of an answer.
-func (a *Answer) bytes() int64 {
+// Bytes estimates the memory of an answer.
+func (a *Answer) Bytes() int64 {
 	n := answerBytes + a.notes.bytes() + a.list.bytes()
 	for i, p := range a.pieces {
 		n += pieceBytes + p.bytes()

@@ -35,7 +35,7 @@ func (q *query) Exec(ctx context.Context) *promql.Result {
 		return result
 	}
 	a, result := q.answer(ctx)
-	if a == nil || !q.engine.entries.Put(q.key, entry{a, q.shape, reading}, a.bytes()+int64(len(q.key.text))) {
+	if a == nil || !q.engine.entries.Put(q.key, entry{a, q.shape, reading}, a.Bytes()+int64(len(q.key.text))) {
 		reading.End()
 	}
 	return result
@@ -56,7 +56,7 @@ func (q *query) answer(ctx context.Context) (*Answer, *promql.Result) {
 		return nil, result
 	}
 	a := newAnswer(q.grid, result, n, nil, q.engine.o.Format, q.engine.o.MaxBytes/largest)
-	if a == nil || budget.From(ctx).Take(a.bytes()) != nil {
+	if a == nil || budget.From(ctx).Take(a.Bytes()) != nil {
 		return nil, result
 	}
 	return a, &promql.Result{Value: a, Warnings: result.Warnings}
@@ -140,7 +140,7 @@ func (q *query) extend(ctx context.Context, known *Answer, from int64) (*Answer,
 // result returns an answer to the engine's caller. The answer stays in memory while it is sent, also
 // if it is not kept any more.
 func (q *query) result(ctx context.Context, a *Answer, warnings annotations.Annotations) *promql.Result {
-	if err := budget.From(ctx).Take(a.bytes()); err != nil {
+	if err := budget.From(ctx).Take(a.Bytes()); err != nil {
 		return &promql.Result{Err: q.engine.o.NoMemory(ctx, err)}
 	}
 	return &promql.Result{Value: a, Warnings: warnings}
