@@ -53,22 +53,23 @@ func (o apiOptions) Validate() error {
 	return nil
 }
 
-// api is OpenTSDB's HTTP API; so far, its way to put points.
-type api struct {
-	o     apiOptions
-	puts  *putStore
-	gate  *listen.Gate
-	turns *turns.Turns // of those that decompress or parse large bodies
+// httpAPI is OpenTSDB's HTTP API: the way to put points, and the other endpoints behind it.
+type httpAPI struct {
+	o      apiOptions
+	puts   *putStore
+	others http.Handler
+	gate   *listen.Gate
+	turns  *turns.Turns // of those that decompress or parse large bodies
 }
 
 // newAPI returns the API over a putStore. The options are valid.
-func newAPI(o apiOptions, puts *putStore) *api {
-	return &api{o: o, puts: puts, gate: listen.NewGate(o.Requests, o.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0))}
+func newAPI(o apiOptions, puts *putStore, others http.Handler) *httpAPI {
+	return &httpAPI{o: o, puts: puts, others: others, gate: listen.NewGate(o.Requests, o.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0))}
 }
 
 // ServeHTTP implements http.Handler. Endpoints are named in any case, and after a version perhaps:
 // /api/put, /API/v1/Put.
-func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (a *httpAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	conn := listen.ConnOf(r.Context())
 	conn.Headed()
 	defer conn.Answered()
@@ -79,7 +80,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case endpoint == "put":
 		a.servePut(w, r)
 	default:
-		writeError(w, errEndpoint)
+		a.others.ServeHTTP(w, r)
 	}
 }
 

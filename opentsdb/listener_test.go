@@ -22,19 +22,19 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// running is a Listener that runs until stop.
-type running struct {
+// runningListener is a Listener that runs until stop.
+type runningListener struct {
 	*listener
 	puts *putStore
-	api  *api
+	api  *httpAPI
 	stop func() error
 }
 
-func run(t testing.TB, a storage.Appender, change func(*listenerOptions)) running {
+func run(t testing.TB, a storage.Appender, change func(*listenerOptions)) runningListener {
 	return runAPI(t, a, smallAPI(), change)
 }
 
-func runAPI(t testing.TB, a storage.Appender, apiOptions apiOptions, change func(*listenerOptions)) running {
+func runAPI(t testing.TB, a storage.Appender, apiOptions apiOptions, change func(*listenerOptions)) runningListener {
 	o := defaultListenerOptions()
 	o.Address, o.Logger, o.Registerer, o.Now = "127.0.0.1:0", slog.New(slog.DiscardHandler), prometheus.NewRegistry(), time.Now
 	if change != nil {
@@ -47,7 +47,7 @@ func runAPI(t testing.TB, a storage.Appender, apiOptions apiOptions, change func
 	ctx, cancel := context.WithCancel(t.Context())
 	ingest := newTestIngest(a)
 	done := make(chan error, 1)
-	api := newAPI(apiOptions, ingest)
+	api := newAPI(apiOptions, ingest, nil)
 	go func() { done <- l.Run(ctx, ingest, api) }()
 	stop := sync.OnceValue(func() error {
 		cancel()
@@ -58,7 +58,7 @@ func runAPI(t testing.TB, a storage.Appender, apiOptions apiOptions, change func
 			t.Error(err)
 		}
 	})
-	return running{l, ingest, api, stop}
+	return runningListener{l, ingest, api, stop}
 }
 
 // smallAPI returns options with memory for few bodies.
@@ -68,7 +68,7 @@ func smallAPI() apiOptions {
 	return o
 }
 
-func (r running) dial(t testing.TB) net.Conn {
+func (r runningListener) dial(t testing.TB) net.Conn {
 	var d net.Dialer
 	conn, err := d.DialContext(t.Context(), "tcp", r.Addr().String())
 	if err != nil {
@@ -131,7 +131,7 @@ func TestBothProtocolsOnOnePort(t *testing.T) {
 	}
 }
 
-func post(t *testing.T, l running, content string) *http.Response {
+func post(t *testing.T, l runningListener, content string) *http.Response {
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+l.Addr().String()+"/api/put", strings.NewReader(content))
 	if err != nil {
 		t.Fatal(err)

@@ -10,12 +10,18 @@ package opentsdb
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/opentsdb/api"
+	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // Options are the settings and the parts of OpenTSDB's protocols. DefaultOptions sets the settings;
@@ -34,8 +40,22 @@ type Options struct {
 	// SeriesCache is --storage.series-cache: how many series are found by their bytes.
 	SeriesCache int
 
+	// MaxSeries and MaxSamples bound what one query reads; Timeout is how long it may take, and
+	// Concurrency how many compute at once.
+	MaxSeries, MaxSamples int
+	Timeout               time.Duration
+	Concurrency           int
+
 	// Points takes points and new series.
 	Points storage.Appender
+	// Store, Catalog and Names answer queries. Layout is that of the tables.
+	Store   storage.Querier
+	Catalog query.Catalog
+	Names   Names
+	Layout  schema.Layout
+	// Budget bounds the memory of queries, Running lists them.
+	Budget  *budget.Budget
+	Running *running.Registry
 	// ShutdownGrace is how long requests and the store may take when the process is told to stop.
 	ShutdownGrace time.Duration
 	// Version is the answer to the command version.
@@ -69,6 +89,24 @@ func (o Options) listener() listenerOptions {
 	return l
 }
 
+// Names looks names of tsdb-uid up, by themselves and by their beginning.
+type Names interface {
+	query.Dictionary
+	api.Names
+}
+
+// queries returns the API but for puts.
+func (o Options) queries() http.Handler {
+	engine := query.NewEngine(query.Options{
+		Store: o.Store, Catalog: o.Catalog, Names: o.Names, Layout: o.Layout, MaxSeries: o.MaxSeries, MaxPoints: o.MaxSamples, Now: o.Now,
+	})
+	a := api.New(api.Options{
+		Engine: engine, Names: o.Names, Version: o.Version, Concurrency: o.Concurrency, Timeout: o.Timeout, Running: o.Running,
+		Logger: o.Logger, Now: o.Now,
+	})
+	return budget.Accounts(o.Budget)(a)
+}
+
 func (o Options) puts() putOptions {
 	p := defaultPutOptions()
 	p.MaxTags, p.MaxFuture, p.CacheEntries = o.MaxTags, o.MaxFuture, o.SeriesCache
@@ -80,7 +118,7 @@ func (o Options) puts() putOptions {
 type Server struct {
 	listener *listener // nil without an address, as are all others
 	puts     *putStore
-	api      *api
+	api      *httpAPI
 }
 
 // New binds the port. Run serves it; without Run, call Close.
@@ -93,7 +131,7 @@ func New(o Options) (*Server, error) {
 		return nil, err // it names the flag
 	}
 	puts := newPutStore(o.puts())
-	return &Server{listener: l, puts: puts, api: newAPI(defaultAPIOptions(), puts)}, nil
+	return &Server{listener: l, puts: puts, api: newAPI(defaultAPIOptions(), puts, o.queries())}, nil
 }
 
 // Routes mounts the HTTP API. It answers every path.

@@ -17,7 +17,7 @@ import (
 
 // putRequest is one request of /api/put, in memory that later ones use again.
 type putRequest struct {
-	api     *api
+	api     *httpAPI
 	flags   putFlags
 	content body
 	points  putBody
@@ -70,7 +70,7 @@ func (p *putRequest) release() {
 }
 
 // servePut is PutDataPointRpc.execute of OpenTSDB 2.4.
-func (a *api) servePut(w http.ResponseWriter, r *http.Request) {
+func (a *httpAPI) servePut(w http.ResponseWriter, r *http.Request) {
 	if m := method(r); m != http.MethodPost {
 		writeError(w, apiError{
 			http.StatusMethodNotAllowed, "Method not allowed", "The HTTP method [" + m + "] is not permitted for this endpoint",

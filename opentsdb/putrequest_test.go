@@ -21,7 +21,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-func request(api *api, method, target string, content io.Reader, header ...string) *httptest.ResponseRecorder {
+func request(api *httpAPI, method, target string, content io.Reader, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, content)
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
@@ -57,7 +57,7 @@ func TestPut(t *testing.T) {
 		m := newMemory()
 		m.resolving = refuseNamed
 		in := newTestIngest(m)
-		api := newAPI(defaultAPIOptions(), in)
+		api := newAPI(defaultAPIOptions(), in, nil)
 		put := func() string {
 			w := request(api, method, path, strings.NewReader(d.Input))
 			if got := w.Header().Get("Content-Type"); got != contentType {
@@ -84,7 +84,7 @@ func TestPutEncodings(t *testing.T) {
 	m := newMemory()
 	o := defaultAPIOptions()
 	o.BodyBytes = 4096
-	api := newAPI(o, newTestIngest(m))
+	api := newAPI(o, newTestIngest(m), nil)
 	var gzipped, deflated, bomb bytes.Buffer
 	for _, c := range []struct {
 		w    io.WriteCloser
@@ -131,7 +131,7 @@ func TestPutLimits(t *testing.T) {
 	m := newMemory()
 	o := defaultAPIOptions()
 	o.Points, o.Requests = 2, 1
-	api := newAPI(o, newTestIngest(m))
+	api := newAPI(o, newTestIngest(m), nil)
 	if w := request(api, http.MethodPost, "/api/put", strings.NewReader("["+onePoint+","+onePoint+","+onePoint+"]")); w.Code != 413 || len(m.stored()) != 0 {
 		t.Errorf("three points: %d %s", w.Code, w.Body)
 	}
@@ -154,7 +154,7 @@ func TestPutWhileTheStoreIsUnavailable(t *testing.T) {
 		appending func() error
 	}{{"resolve", func(string) error { return errAway }, nil}, {"append", nil, away}} {
 		m := newMemory()
-		api := newAPI(defaultAPIOptions(), newTestIngest(m))
+		api := newAPI(defaultAPIOptions(), newTestIngest(m), nil)
 		m.set(c.resolving, c.appending)
 		for _, target := range []string{"/api/put", "/api/put?summary", "/api/put?details&sync"} {
 			w := request(api, http.MethodPost, target, strings.NewReader(onePoint))
@@ -176,7 +176,7 @@ func TestPutWhileTheStoreIsUnavailable(t *testing.T) {
 func TestPutTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
-		api := newAPI(defaultAPIOptions(), newTestIngest(m))
+		api := newAPI(defaultAPIOptions(), newTestIngest(m), nil)
 		m.set(nil, func() error {
 			time.Sleep(time.Second)
 			return nil
@@ -203,7 +203,7 @@ func TestPutTimeout(t *testing.T) {
 // A client that leaves stops neither its request nor those that were grouped with it.
 func TestPutOfAClientThatIsGone(t *testing.T) {
 	m := newMemory()
-	api := newAPI(defaultAPIOptions(), newTestIngest(m))
+	api := newAPI(defaultAPIOptions(), newTestIngest(m), nil)
 	r := httptest.NewRequest(http.MethodPost, "/api/put", strings.NewReader(onePoint))
 	w := httptest.NewRecorder()
 	api.ServeHTTP(w, r.WithContext(cancelled(t)))

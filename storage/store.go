@@ -202,6 +202,9 @@ func (s *Store) Plan(q Query) ([]Plan, error) { return s.reader.Plan(q) }
 // Catalog returns the catalogue of the store's series: what more it knows than a Querier needs.
 func (s *Store) Catalog() *catalog.Catalog { return s.catalog }
 
+// Names returns the dictionary of the store's names and UIDs.
+func (s *Store) Names() *uid.Dictionary { return s.uids }
+
 // Documents returns the metadata of the store's metrics and the custom keys of its series.
 func (s *Store) Documents() *documents.Documents { return s.documents }
 

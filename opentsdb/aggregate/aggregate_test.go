@@ -1,0 +1,5 @@
+package aggregate
+
+import "testing"
+
+func TestX(t *testing.T) {}

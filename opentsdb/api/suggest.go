@@ -1,0 +1,69 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// Names lists the names of tsdb-uid.
+type Names interface {
+	// Suggest returns the first names with a prefix, in order, at most max.
+	Suggest(ctx context.Context, kind schema.Kind, prefix string, max int) ([]string, error)
+}
+
+// defaultSuggestions is how many names there are without a max.
+const defaultSuggestions = 25
+
+// mostSuggestions bounds the names of one answer.
+const mostSuggestions = 100_000
+
+// suggest answers /api/suggest.
+func (a *API) suggest(w http.ResponseWriter, r *request) error {
+	p, err := suggestParameters(w, r)
+	if err != nil {
+		return err
+	}
+	kind, ok := map[string]schema.Kind{"metrics": schema.Metric, "tagk": schema.Tagk, "tagv": schema.Tagv}[p.Type]
+	if !ok {
+		return reply.BadRequest("Invalid 'type' parameter:" + p.Type)
+	}
+	if p.Max <= 0 {
+		p.Max = defaultSuggestions
+	}
+	names, err := a.o.Names.Suggest(r.Context(), kind, p.Q, min(p.Max, mostSuggestions))
+	if err != nil {
+		return err
+	}
+	reply.WriteJSON(w, r.Request, http.StatusOK, names)
+	return nil
+}
+
+type suggestion struct {
+	Type, Q string
+	Max     int
+}
+
+func suggestParameters(w http.ResponseWriter, r *request) (p suggestion, err error) {
+	if r.method == http.MethodPost {
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxQueryBytes)).Decode(&p); err != nil {
+			return p, reply.Error{Status: http.StatusBadRequest, Message: "Unable to parse the given JSON", Details: err.Error()}
+		}
+	} else {
+		v := r.URL.Query()
+		p.Type, p.Q = v.Get("type"), v.Get("q")
+		if text := v.Get("max"); text != "" {
+			if p.Max, err = strconv.Atoi(text); err != nil {
+				return p, reply.BadRequest("Unable to parse 'max' as a number")
+			}
+		}
+	}
+	if p.Type == "" {
+		return p, reply.BadRequest("Missing parameter <code>type</code>")
+	}
+	return p, nil
+}

@@ -1,0 +1,277 @@
+package query
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
+)
+
+// A Request is what /api/query is asked.
+type Request struct {
+	Start, End, Timezone string
+
+	Padding, NoAnnotations, GlobalAnnotations, MsResolution bool
+	ShowTSUIDs, ShowSummary, ShowStats, ShowQuery           bool
+	Delete, UseCalendar                                     bool
+	Arrays                                                  bool // of the URL: points as pairs
+
+	Queries []SubQuery
+
+	start, end int64 // milliseconds, after Check
+}
+
+// A SubQuery asks for the series of one metric, or for some by their TSUIDs.
+type SubQuery struct {
+	Aggregator   string
+	Metric       string
+	TSUIDs       []string
+	Downsample   string
+	Rate         bool
+	RateOptions  *aggregate.RateOptions
+	Filters      []Filter
+	ExplicitTags bool
+	PreAggregate bool
+	RollupUsage  string
+	Percentiles  []float32
+	ShowBuckets  bool
+
+	// after Check
+	downsampling *aggregate.Downsampling
+	aggregator   aggregate.Aggregator
+}
+
+// MaxQueries bounds the sub queries of a request.
+const MaxQueries = 1000
+
+// jsonRequest is a Request as it is sent.
+type jsonRequest struct {
+	Start, End, Timezone                                    text
+	Padding, NoAnnotations, GlobalAnnotations, MsResolution flag
+	ShowTSUIDs, ShowSummary, ShowStats, ShowQuery           flag
+	Delete, UseCalendar                                     flag
+	Queries                                                 []*jsonSubQuery
+}
+
+type jsonSubQuery struct {
+	Aggregator, Metric, Downsample, RollupUsage text
+	TSUIDs                                      []text
+	Rate, ExplicitTags, PreAggregate            flag
+	ShowHistogramBuckets                        flag
+	Percentiles                                 []float32
+	RateOptions                                 *jsonRateOptions
+	Tags                                        map[string]text
+	Filters                                     []*jsonFilter
+}
+
+type jsonRateOptions struct {
+	Counter, DropResets    flag
+	CounterMax, ResetValue *json.Number
+}
+
+type jsonFilter struct {
+	Type, TagK, Filter text
+	GroupBy            flag
+	GroupByOld         flag `json:"group_by"`
+}
+
+// ParseJSON reads a request from a body. Errors are RequestErrors and SyntaxErrors.
+func ParseJSON(body []byte) (*Request, error) {
+	r, err := parseJSON(body)
+	return r, refused(err)
+}
+
+func parseJSON(body []byte) (*Request, error) {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil, errors.New("Missing request content")
+	}
+	var j jsonRequest
+	if err := json.Unmarshal(body, &j); err != nil {
+		return nil, fmt.Errorf("Unable to parse the given JSON: %w", err)
+	}
+	r := &Request{
+		Start: string(j.Start), End: string(j.End), Timezone: string(j.Timezone),
+		Padding: bool(j.Padding), NoAnnotations: bool(j.NoAnnotations), GlobalAnnotations: bool(j.GlobalAnnotations), MsResolution: bool(j.MsResolution),
+		ShowTSUIDs: bool(j.ShowTSUIDs), ShowSummary: bool(j.ShowSummary), ShowStats: bool(j.ShowStats), ShowQuery: bool(j.ShowQuery),
+		Delete: bool(j.Delete), UseCalendar: bool(j.UseCalendar),
+	}
+	for _, sub := range j.Queries {
+		if sub == nil {
+			return nil, errors.New("Missing sub queries")
+		}
+		q, err := sub.subQuery()
+		if err != nil {
+			return nil, err
+		}
+		r.add(q)
+	}
+	return r, nil
+}
+
+// add adds a sub query, unless an equal one is there.
+func (r *Request) add(q SubQuery) {
+	for i := range r.Queries {
+		if reflect.DeepEqual(r.Queries[i], q) {
+			return
+		}
+	}
+	r.Queries = append(r.Queries, q)
+}
+
+func (j *jsonSubQuery) subQuery() (SubQuery, error) {
+	q := SubQuery{
+		Aggregator: string(j.Aggregator), Metric: string(j.Metric), Downsample: string(j.Downsample), RollupUsage: string(j.RollupUsage),
+		Rate: bool(j.Rate), ExplicitTags: bool(j.ExplicitTags), PreAggregate: bool(j.PreAggregate), ShowBuckets: bool(j.ShowHistogramBuckets),
+		Percentiles: j.Percentiles,
+	}
+	for _, t := range j.TSUIDs {
+		q.TSUIDs = append(q.TSUIDs, string(t))
+	}
+	if o := j.RateOptions; o != nil {
+		options := aggregate.DefaultRateOptions()
+		options.Counter, options.DropResets = bool(o.Counter), bool(o.DropResets)
+		options.CounterMax = longOf(o.CounterMax, options.CounterMax)
+		options.ResetValue = longOf(o.ResetValue, 0)
+		q.RateOptions = &options
+	}
+	for _, key := range sortedKeys(j.Tags) {
+		f, err := parseFilter(key, string(j.Tags[key]), true)
+		if err != nil {
+			return q, err
+		}
+		q.addFilter(f)
+	}
+	for _, jf := range j.Filters {
+		if jf == nil {
+			continue
+		}
+		f, err := newFilter(string(jf.TagK), string(jf.Type), string(jf.Filter), bool(jf.GroupBy || jf.GroupByOld))
+		if err != nil {
+			return q, err
+		}
+		q.addFilter(f)
+	}
+	return q, nil
+}
+
+// addFilter adds a filter. One that groups by joins an equal one that does not.
+func (q *SubQuery) addFilter(f Filter) {
+	for i, have := range q.Filters {
+		if f.GroupBy && have.TagKey == f.TagKey && have.Type == f.Type && have.Text == f.Text {
+			q.Filters[i].GroupBy = true
+			return
+		}
+	}
+	q.Filters = append(q.Filters, f)
+}
+
+func longOf(n *json.Number, otherwise int64) int64 {
+	if n == nil {
+		return otherwise
+	}
+	if v, err := n.Int64(); err == nil {
+		return v
+	}
+	v, err := n.Float64()
+	if err != nil {
+		return otherwise
+	}
+	return int64(v)
+}
+
+// Check checks everything that needs no store, and resolves times: those relative to now. Errors
+// are RequestErrors and SyntaxErrors.
+func (r *Request) Check(now time.Time) error { return refused(r.check(now)) }
+
+func (r *Request) check(now time.Time) error {
+	if r.Start == "" {
+		return errors.New("Missing start time")
+	}
+	zone, zoneErr := r.zone()
+	if zoneErr != nil {
+		zone = time.UTC
+	}
+	var err error
+	if r.start, err = r.time(r.Start, zone, zoneErr, now); err != nil {
+		return err
+	}
+	r.end = now.UnixMilli()
+	if r.End != "" {
+		if r.end, err = r.time(r.End, zone, zoneErr, now); err != nil {
+			return err
+		}
+	}
+	switch {
+	case r.end <= r.start:
+		return fmt.Errorf("End time [%d] must be greater than the start time [%d]", r.end, r.start)
+	case len(r.Queries) == 0:
+		return errors.New("Missing queries")
+	case len(r.Queries) > MaxQueries:
+		return fmt.Errorf("A request may have at most %d queries", MaxQueries)
+	case r.start < 0:
+		return SyntaxError{fmt.Errorf("Invalid timestamp: %d", r.start)}
+	}
+	for i := range r.Queries {
+		if err := r.Queries[i].check(); err != nil {
+			return err
+		}
+		if d := r.Queries[i].downsampling; d != nil {
+			if zoneErr != nil {
+				return errors.New("The timezone specification could not be found")
+			}
+			d.Zone = zone
+			d.Calendar = d.Calendar || r.UseCalendar
+		}
+	}
+	return nil
+}
+
+// time reads one; only a date needs the zone.
+func (r *Request) time(s string, zone *time.Location, zoneErr error, now time.Time) (int64, error) {
+	t, err := ParseTime(s, zone, now)
+	if err == nil && zoneErr != nil && isDate(s) {
+		return 0, fmt.Errorf("Invalid timezone name: %s", r.Timezone)
+	}
+	return t, err
+}
+
+func (r *Request) zone() (*time.Location, error) {
+	if r.Timezone == "" || r.Timezone == "Local" {
+		return time.UTC, nil
+	}
+	return time.LoadLocation(r.Timezone)
+}
+
+func (q *SubQuery) check() (err error) {
+	if q.Aggregator == "" {
+		return errors.New("Missing the aggregation function")
+	}
+	var ok bool
+	if q.aggregator, ok = aggregate.Get(q.Aggregator); !ok {
+		return fmt.Errorf("No such aggregation function: %s", q.Aggregator)
+	}
+	if q.Metric == "" && len(q.TSUIDs) == 0 {
+		return errors.New("Missing the metric or tsuids, provide at least one")
+	}
+	if q.Downsample != "" {
+		q.downsampling, err = aggregate.ParseDownsampling(q.Downsample)
+	}
+	return err
+}
+
+// plan returns what is computed of the series.
+func (q *SubQuery) plan(r *Request) *aggregate.Plan {
+	p := &aggregate.Plan{Range: aggregate.NewRange(r.start, r.end, q.downsampling), Downsampling: q.downsampling, Aggregator: q.aggregator}
+	if q.Rate {
+		options := aggregate.DefaultRateOptions()
+		if q.RateOptions != nil {
+			options = *q.RateOptions
+		}
+		p.Rate = &options
+	}
+	return p
+}
