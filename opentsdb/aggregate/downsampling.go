@@ -71,6 +71,9 @@ func (d *Downsampling) parseInterval(text string) (err error) {
 	return err
 }
 
+// ErrFill means that values cannot be filled so, which a TSD answers with an error.
+var ErrFill = errors.New("unhandled fill policy")
+
 // A Range is the times of a query in milliseconds. A TSD reads whole hours around what is asked
 // for: from ScanStart until before ScanEnd.
 type Range struct{ Start, End, ScanStart, ScanEnd int64 }
@@ -124,7 +127,7 @@ func (d *Downsampling) apply(s Span, r Range) (Span, error) {
 		return d.whole(s, r), nil
 	}
 	if d.Fill == FillScalar {
-		return Span{}, errors.New("unhandled fill policy")
+		return Span{}, ErrFill
 	}
 	steps, err := d.steps(r)
 	if err != nil {

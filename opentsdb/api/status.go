@@ -30,7 +30,7 @@ func statusOf(err error) reply.Error {
 		return reply.Error{Status: http.StatusInternalServerError, Message: message}
 	case errors.As(err, &unknown), errors.As(err, &bad), errors.Is(err, storage.ErrInvalid):
 		return reply.Error{Status: http.StatusBadRequest, Message: message, Details: message}
-	case errors.Is(err, aggregate.ErrInfinite):
+	case errors.Is(err, aggregate.ErrInfinite), errors.Is(err, aggregate.ErrFill):
 		return reply.Error{Status: http.StatusBadRequest, Message: message, Details: message}
 	case errors.Is(err, running.ErrEnded):
 		return reply.Error{Status: http.StatusServiceUnavailable, Message: message}

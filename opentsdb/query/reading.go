@@ -33,7 +33,10 @@ func (e *Engine) read(ctx context.Context, r *reading) error {
 	for i, m := range r.of.members {
 		refs[i] = m.Ref
 	}
-	q := storage.Query{Refs: refs, Start: r.plan.Range.ScanStart, End: r.plan.Range.ScanEnd - 1, Samples: true, MaxSamples: e.o.MaxPoints}
+	q := storage.Query{
+		Refs: refs, Start: r.plan.Range.ScanStart, End: r.plan.Range.ScanEnd - 1, MaxSamples: e.o.MaxPoints,
+		Samples: true, Integers: r.plan.Downsampling == nil, // which computes with floats
+	}
 	if err := e.o.Store.SelectParts(ctx, q, func() storage.PartWorker { return &readWorker{reading: r} }); err != nil {
 		return err
 	}
@@ -49,19 +52,19 @@ type readWorker struct {
 }
 
 // pointBytes is what the budget counts for a point of a member.
-const pointBytes = 16
+const pointBytes = 32
 
 // Take implements storage.PartWorker: it computes what concerns one series alone.
 func (w *readWorker) Take(ctx context.Context, p storage.Part) error {
 	w.from, w.spans, w.empty = p.From, w.spans[:0], w.empty[:0]
 	points, kept := 0, 0
 	for _, s := range p.Points {
-		span, err := w.plan.Member(aggregate.Span{Times: s.Times, Values: s.Values})
+		span, err := w.plan.Member(spanOf(&s))
 		if err != nil {
 			return err
 		}
 		if w.plan.Downsampling == nil && w.plan.Rate == nil {
-			span = aggregate.Span{Times: slices.Clone(span.Times), Values: slices.Clone(span.Values)}
+			span.Times, span.Values = slices.Clone(span.Times), slices.Clone(span.Values)
 		}
 		points += len(s.Times)
 		kept += span.Len()
@@ -72,6 +75,23 @@ func (w *readWorker) Take(ctx context.Context, p storage.Part) error {
 		return err
 	}
 	return ctx.Err()
+}
+
+// spanOf returns the points of a series, whose times and values are still those of the store.
+func spanOf(p *storage.Points) aggregate.Span {
+	s := aggregate.Span{Times: p.Times, Values: p.Values}
+	if len(p.Integers) == 0 {
+		return s
+	}
+	s.Longs, s.IsLong = make([]int64, len(p.Times)), make([]bool, len(p.Times))
+	at := 0
+	for i, t := range p.Times {
+		if at < len(p.Integers) && p.Integers[at].Time == t {
+			s.Longs[i], s.IsLong[i] = p.Integers[at].Value, true
+			at++
+		}
+	}
+	return s
 }
 
 // Commit implements storage.PartWorker: groups get their members in order.

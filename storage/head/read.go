@@ -10,13 +10,19 @@ type Points struct {
 	Times   []int64 // numbers: milliseconds
 	Values  []float64
 	Objects []Object // ascending by Time, then Kind
+	// Integers are the numbers that are integers, ascending by Time, if WithIntegers is set.
+	Integers     []Integer
+	WithIntegers bool
 
 	view view
 }
 
+// An Integer is the exact value of a number.
+type Integer struct{ Time, Value int64 } // milliseconds
+
 // Reset empties the buffer and keeps its memory; what was read into it before is lost.
 func (p *Points) Reset() {
-	p.Times, p.Values, p.Objects = p.Times[:0], p.Values[:0], p.Objects[:0]
+	p.Times, p.Values, p.Objects, p.Integers = p.Times[:0], p.Values[:0], p.Objects[:0], p.Integers[:0]
 	p.view.reset()
 }
 
@@ -99,6 +105,9 @@ func (p *Points) addHour(v *view, id uint32, rows []rowView, start, end int64) {
 	c := columns{times: p.Times, values: p.Values, integers: v.columns.integers[:0], doubles: v.columns.doubles[:0]}
 	if v.plain(&c, rows, start) {
 		p.Times, p.Values, v.columns.integers, v.columns.doubles = c.times, c.values, c.integers, c.doubles
+		for _, n := range c.integers {
+			p.addInteger(c.times[n.at], n.value, start, end)
+		}
 		p.cut(at, start, end)
 		return
 	}
@@ -109,9 +118,19 @@ func (p *Points) addHour(v *view, id uint32, rows []rowView, start, end int64) {
 		case time < start || time > end:
 		case e.isPoint():
 			p.Times, p.Values = append(p.Times, time), append(p.Values, e.float())
+			if e.kind == kindInteger {
+				p.addInteger(time, int64(e.bits), start, end)
+			}
 		default:
 			p.Objects = append(p.Objects, Object{ID: id, Time: time, Kind: e.kind, Data: e.data})
 		}
+	}
+}
+
+// addInteger appends an integer between the bounds, if integers are asked for.
+func (p *Points) addInteger(time, value, start, end int64) {
+	if p.WithIntegers && start <= time && time <= end {
+		p.Integers = append(p.Integers, Integer{time, value})
 	}
 }
 

@@ -56,6 +56,14 @@ func (w *partReader) claim(n int) error {
 	return nil
 }
 
+// perSample is the memory of a sample: one that is asked for as an integer may be kept twice.
+func (w *partReader) perSample() int {
+	if w.q.Integers {
+		return 2 * sampleBytes
+	}
+	return sampleBytes
+}
+
 // claimObjects counts objects that a row added.
 func (w *partReader) claimObjects(added []series.Object) error {
 	n := 0

@@ -21,7 +21,7 @@ type decoder struct {
 // add appends what a row holds between the query's bounds. Nothing of it is in the memory of the
 // cells afterwards.
 func (d *decoder) add(out *series.Points, base uint32, cells []kv.StoredCell) error {
-	if d.q.Samples && d.addColumns(out, base, cells) {
+	if d.q.Samples && !d.q.Integers && d.addColumns(out, base, cells) {
 		return nil
 	}
 	before := len(out.Times)
@@ -42,7 +42,11 @@ func (d *decoder) addContent(out *series.Points, base uint32, cells []kv.StoredC
 	if d.q.Samples {
 		for _, p := range d.content.Points {
 			objects = d.addObjectsBefore(out, begin, objects, p.Offset)
-			d.addFloat(out, begin+int64(p.Offset), p.Float())
+			time := begin + int64(p.Offset)
+			d.addFloat(out, time, p.Float())
+			if d.q.Integers && p.IsInt() && d.q.Start <= time && time <= d.q.End {
+				out.Integers = append(out.Integers, series.Integer{Time: time, Value: p.Int()})
+			}
 		}
 	}
 	d.addObjectsBefore(out, begin, objects, schema.RowSeconds*1000)

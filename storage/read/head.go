@@ -19,6 +19,7 @@ func join(p *series.Points, h *head.Points, n int, q *series.Query) {
 	if !q.Samples {
 		h.Times, h.Values = h.Times[:n], h.Values[:n]
 	}
+	joinIntegers(p, h, n)
 	if len(p.Objects) == 0 && len(h.Objects) == 0 && (n == 0 || n == len(h.Times) || h.Times[n-1] < h.Times[n]) {
 		p.Times, p.Values = h.Times, h.Values
 		p.Space(n, distanceOf(p.Times[n:]))
@@ -53,6 +54,24 @@ func join(p *series.Points, h *head.Points, n int, q *series.Query) {
 		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Kind, b.Kind), bytes.Compare(a.Data, b.Data))
 	})
 	p.Objects = objects
+}
+
+// joinIntegers adds the head's integers to those of the table whose instants have no newer sample.
+// The head's points are those of h after the first n.
+func joinIntegers(p *series.Points, h *head.Points, n int) {
+	if len(p.Integers) == 0 && len(h.Integers) == 0 {
+		return
+	}
+	newer := instants{times: h.Times[n:]}
+	for _, o := range h.Objects {
+		newer.objects = append(newer.objects, series.Object{Time: o.Time, Kind: o.Kind})
+	}
+	kept := slices.DeleteFunc(p.Integers, func(i series.Integer) bool { return newer.sample(i.Time) })
+	for _, i := range h.Integers {
+		kept = append(kept, series.Integer(i))
+	}
+	slices.SortFunc(kept, func(a, b series.Integer) int { return cmp.Compare(a.Time, b.Time) })
+	p.Integers = kept
 }
 
 // distanceOf returns the distance between neighbouring times if it is always the same, else 0.

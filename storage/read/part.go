@@ -319,7 +319,7 @@ func (w *partReader) reserve(p *series.Points, member int, base uint32, cells []
 	if len(w.taken) > 0 {
 		n += w.taken[member].Points()
 	}
-	if err := w.claim(n * sampleBytes); err != nil {
+	if err := w.claim(n * w.perSample()); err != nil {
 		return 0, err
 	}
 	times, values := w.slots.take(n)
@@ -349,13 +349,13 @@ func (w *partReader) takeHead() error {
 // joinHead adds what was taken of the head, into a snapshot, to the rows of a series.
 func (w *partReader) joinHead(ctx context.Context, p *series.Points, t head.Taken, from *head.Snapshot) error {
 	before, n := p.Len(), len(p.Times)
-	if err := w.claim((t.Points() + n) * sampleBytes); err != nil {
+	if err := w.claim((t.Points() + n) * w.perSample()); err != nil {
 		return err
 	}
 	if p.Times == nil {
 		p.Times, p.Values = w.slots.take(t.Points())
 	}
-	h := head.Points{Times: p.Times, Values: p.Values}
+	h := head.Points{Times: p.Times, Values: p.Values, WithIntegers: w.q.Integers}
 	from.Read(t, w.q.Start, w.q.End, &h)
 	if w.o.DB.Versioned != nil {
 		if err := w.dropOlder(ctx, p, &h, n); err != nil {

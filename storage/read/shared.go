@@ -48,6 +48,7 @@ func (w *partReader) dropOlder(ctx context.Context, p *series.Points, h *head.Po
 		}
 	}
 	h.Times, h.Values = h.Times[:at], h.Values[:at]
+	h.Integers = slices.DeleteFunc(h.Integers, func(i head.Integer) bool { return lost[i.Time] })
 	h.Objects = slices.DeleteFunc(h.Objects, func(o head.Object) bool { return lost[o.Time] && o.Kind != series.KindExemplar })
 	return nil
 }

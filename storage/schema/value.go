@@ -113,6 +113,9 @@ func IntPoint(offset uint32, v int64) Point {
 	return p
 }
 
+// IsInt reports whether the value is an integer.
+func (p Point) IsInt() bool { return p.Flags&flagFloat == 0 }
+
 // Int returns the value of a point that is an integer.
 func (p Point) Int() int64 {
 	unused := 64 - 8*uint(p.width())

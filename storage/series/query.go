@@ -32,6 +32,8 @@ type Query struct {
 	MaxSamples int
 	// PartSeries, when above 0, is the greatest number of series in a Part.
 	PartSeries int
+	// Integers asks for the integers among the floats as well. It is slower.
+	Integers bool
 	// Newest means that only the newest sample of each series is needed. Older ones may be left out,
 	// unless the newest one is a histogram.
 	Newest bool
@@ -60,9 +62,15 @@ type Points struct {
 	Times   []int64 // floats: milliseconds
 	Values  []float64
 	Objects []Object // ascending by Time, then Kind
+	// Integers are the samples that OpenTSDB holds as integers, ascending by Time, if the query asks
+	// for them. Values has the nearest floats.
+	Integers []Integer
 	// Distance is that between all neighbouring Times, if it is known to be always the same; else 0.
 	Distance int64
 }
+
+// An Integer is the exact value of a sample.
+type Integer struct{ Time, Value int64 } // milliseconds
 
 // Space sets Distance after points were appended to the first n, at such a distance from each other
 // (0: not known).
