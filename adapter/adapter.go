@@ -82,6 +82,9 @@ func New(o Options) (*Adapter, error) {
 		err = a.openPrometheus()
 	}
 	if err == nil {
+		err = a.openWebConfig()
+	}
+	if err == nil {
 		err = a.openOpenTSDB()
 	}
 	if err == nil {
@@ -93,19 +96,37 @@ func New(o Options) (*Adapter, error) {
 	return a, nil
 }
 
+// openWebConfig reads the file with the TLS settings and the passwords.
+func (a *Adapter) openWebConfig() (err error) {
+	if a.o.WebConfigFile == "" {
+		return nil
+	}
+	if a.webConfig, err = webconfig.Open(a.o.WebConfigFile); err != nil {
+		return fmt.Errorf("--web.config.file: %w", err)
+	}
+	return nil
+}
+
+// protect has a handler ask for the passwords of the web configuration, if it has any.
+func (a *Adapter) protect(handler http.Handler) (http.Handler, error) {
+	if a.webConfig == nil {
+		return handler, nil
+	}
+	handler, err := a.webConfig.Handler(handler, a.o.Logger)
+	if err != nil {
+		return nil, fmt.Errorf("--web.config.file: %w", err)
+	}
+	return handler, nil
+}
+
 func (a *Adapter) listen() error {
 	handler, err := a.routes()
 	if err != nil {
 		return err
 	}
 	handler = newWebGuard(handler, a.prometheus.Write(), a.o, a.registry)
-	if a.o.ListenAddress != "" && a.o.WebConfigFile != "" {
-		if a.webConfig, err = webconfig.Open(a.o.WebConfigFile); err == nil {
-			handler, err = a.webConfig.Handler(handler, a.o.Logger)
-		}
-		if err != nil {
-			return fmt.Errorf("--web.config.file: %w", err)
-		}
+	if handler, err = a.protect(handler); err != nil {
+		return err
 	}
 	a.server = webServer(newHeadGuard(handler))
 	if a.o.ListenAddress == "" {

@@ -8,7 +8,7 @@ func (a *Adapter) openOpenTSDB() (err error) {
 	o.SeriesCache, o.Points = a.o.SeriesCache, a.store.Logged()
 	o.Store, o.Catalog, o.Names, o.Layout = a.store, a.store.Catalog(), a.store.Names(), a.o.layout()
 	o.MaxSeries, o.MaxSamples, o.Timeout, o.Concurrency = a.o.QuerySeries, a.o.QuerySamples, a.o.QueryTimeout, a.o.QueryParallel
-	o.Budget, o.Running = a.budget, a.running
+	o.Budget, o.Running, o.Protect = a.budget, a.running, a.protect
 	o.ShutdownGrace, o.Version, o.Logger, o.Registerer, o.Now = a.o.ShutdownGrace, Version(), a.o.Logger, a.registry, a.o.Now
 	if a.opentsdb, err = opentsdb.New(o); err != nil {
 		return err // the error names the flag

@@ -77,7 +77,7 @@ func connectionRun(b *testing.B, points int) (put func()) {
 // putRun returns a function that puts points of known series in one request.
 func putRun(tb testing.TB, points int) (put func(), size int) {
 	text := putPoints(points)
-	api := newAPI(defaultAPIOptions(), newTestIngest(&discard{}), nil)
+	api := newAPI(defaultAPIOptions(), newTestIngest(&discard{}), otherEndpoints())
 	reader := bytes.NewReader(text)
 	r := httptest.NewRequest(http.MethodPost, "/api/put", nil)
 	r.Body, r.ContentLength = io.NopCloser(reader), int64(len(text))

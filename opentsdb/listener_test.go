@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/api"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -47,7 +48,7 @@ func runAPI(t testing.TB, a storage.Appender, apiOptions apiOptions, change func
 	ctx, cancel := context.WithCancel(t.Context())
 	ingest := newTestIngest(a)
 	done := make(chan error, 1)
-	api := newAPI(apiOptions, ingest, nil)
+	api := newAPI(apiOptions, ingest, otherEndpoints())
 	go func() { done <- l.Run(ctx, ingest, api) }()
 	stop := sync.OnceValue(func() error {
 		cancel()
@@ -350,4 +351,9 @@ func TestTelnetLateRefusal(t *testing.T) {
 		}
 		refused += n
 	}
+}
+
+// otherEndpoints are those that are not put, without a store.
+func otherEndpoints() http.Handler {
+	return api.New(api.Options{Concurrency: 1, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
 }

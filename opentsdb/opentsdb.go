@@ -1,7 +1,8 @@
-// Package opentsdb speaks the protocols of OpenTSDB's own clients: telnet put and HTTP put on one
-// port, as a TSD 2.4 has them, with its statuses and its texts. It never knows how series or points
-// are stored, and never translates a name: what a TSD would store is in the tables under the very
-// same names. It refuses what a TSD would spoil silently (a letter above U+00FF becomes "?").
+// Package opentsdb speaks the protocols of OpenTSDB's own clients on one port, as a TSD 2.4 has them,
+// with its statuses and its texts: telnet put and HTTP put, and with the rooms below it the HTTP
+// API. It never knows how series or points are stored, and never translates a name: what a TSD would
+// store is in the tables under the very same names. It refuses what a TSD would spoil silently (a
+// letter above U+00FF becomes "?").
 //
 // Unlike a TSD it answers an HTTP put only when its points are durable, with or without the
 // parameter sync, and keeps what telnet sends until it is durable.
@@ -11,6 +12,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -56,6 +58,8 @@ type Options struct {
 	// Budget bounds the memory of queries, Running lists them.
 	Budget  *budget.Budget
 	Running *running.Registry
+	// Protect, if set, has a handler ask for passwords. Puts need none, as with a TSD.
+	Protect func(http.Handler) (http.Handler, error)
 	// ShutdownGrace is how long requests and the store may take when the process is told to stop.
 	ShutdownGrace time.Duration
 	// Version is the answer to the command version.
@@ -96,15 +100,32 @@ type Names interface {
 }
 
 // queries returns the API but for puts.
-func (o Options) queries() http.Handler {
+func (o Options) queries() (http.Handler, error) {
 	engine := query.NewEngine(query.Options{
 		Store: o.Store, Catalog: o.Catalog, Names: o.Names, Layout: o.Layout, MaxSeries: o.MaxSeries, MaxPoints: o.MaxSamples, Now: o.Now,
 	})
 	a := api.New(api.Options{
-		Engine: engine, Names: o.Names, Version: o.Version, Concurrency: o.Concurrency, Timeout: o.Timeout, Running: o.Running,
+		Engine: engine, Names: o.Names, Version: o.Version, Settings: o.settings(), Concurrency: o.Concurrency, Timeout: o.Timeout, Running: o.Running,
 		Logger: o.Logger, Now: o.Now,
 	})
-	return budget.Accounts(o.Budget)(a)
+	handler := budget.Accounts(o.Budget)(a)
+	if o.Protect == nil {
+		return handler, nil
+	}
+	return o.Protect(handler)
+}
+
+// settings are what a client may want to know of the configuration, by a TSD's names.
+func (o Options) settings() map[string]string {
+	l := o.Layout
+	return map[string]string{
+		"tsd.mode": "rw", "tsd.http.query.allow_delete": "false", "tsd.network.port": o.ListenAddress,
+		"tsd.core.auto_create_metrics": "true", "tsd.core.auto_create_tagks": "true", "tsd.core.auto_create_tagvs": "true",
+		"tsd.storage.max_tags":         strconv.Itoa(o.MaxTags),
+		"tsd.storage.uid.width.metric": strconv.Itoa(l.MetricWidth), "tsd.storage.uid.width.tagk": strconv.Itoa(l.TagkWidth), "tsd.storage.uid.width.tagv": strconv.Itoa(l.TagvWidth),
+		"tsd.storage.salt.width": strconv.Itoa(l.SaltWidth), "tsd.storage.salt.buckets": strconv.Itoa(l.SaltBuckets),
+		"tsd.query.timeout": strconv.FormatInt(o.Timeout.Milliseconds(), 10),
+	}
 }
 
 func (o Options) puts() putOptions {
@@ -126,12 +147,16 @@ func New(o Options) (*Server, error) {
 	if o.ListenAddress == "" {
 		return &Server{}, nil
 	}
+	queries, err := o.queries()
+	if err != nil {
+		return nil, err
+	}
 	l, err := newListener(o.listener())
 	if err != nil {
 		return nil, err // it names the flag
 	}
 	puts := newPutStore(o.puts())
-	return &Server{listener: l, puts: puts, api: newAPI(defaultAPIOptions(), puts, o.queries())}, nil
+	return &Server{listener: l, puts: puts, api: newAPI(defaultAPIOptions(), puts, queries)}, nil
 }
 
 // Routes mounts the HTTP API. It answers every path.

@@ -57,7 +57,7 @@ func TestPut(t *testing.T) {
 		m := newMemory()
 		m.resolving = refuseNamed
 		in := newTestIngest(m)
-		api := newAPI(defaultAPIOptions(), in, nil)
+		api := newAPI(defaultAPIOptions(), in, otherEndpoints())
 		put := func() string {
 			w := request(api, method, path, strings.NewReader(d.Input))
 			if got := w.Header().Get("Content-Type"); got != contentType {
@@ -84,7 +84,7 @@ func TestPutEncodings(t *testing.T) {
 	m := newMemory()
 	o := defaultAPIOptions()
 	o.BodyBytes = 4096
-	api := newAPI(o, newTestIngest(m), nil)
+	api := newAPI(o, newTestIngest(m), otherEndpoints())
 	var gzipped, deflated, bomb bytes.Buffer
 	for _, c := range []struct {
 		w    io.WriteCloser
@@ -131,7 +131,7 @@ func TestPutLimits(t *testing.T) {
 	m := newMemory()
 	o := defaultAPIOptions()
 	o.Points, o.Requests = 2, 1
-	api := newAPI(o, newTestIngest(m), nil)
+	api := newAPI(o, newTestIngest(m), otherEndpoints())
 	if w := request(api, http.MethodPost, "/api/put", strings.NewReader("["+onePoint+","+onePoint+","+onePoint+"]")); w.Code != 413 || len(m.stored()) != 0 {
 		t.Errorf("three points: %d %s", w.Code, w.Body)
 	}
@@ -154,7 +154,7 @@ func TestPutWhileTheStoreIsUnavailable(t *testing.T) {
 		appending func() error
 	}{{"resolve", func(string) error { return errAway }, nil}, {"append", nil, away}} {
 		m := newMemory()
-		api := newAPI(defaultAPIOptions(), newTestIngest(m), nil)
+		api := newAPI(defaultAPIOptions(), newTestIngest(m), otherEndpoints())
 		m.set(c.resolving, c.appending)
 		for _, target := range []string{"/api/put", "/api/put?summary", "/api/put?details&sync"} {
 			w := request(api, http.MethodPost, target, strings.NewReader(onePoint))
@@ -176,7 +176,7 @@ func TestPutWhileTheStoreIsUnavailable(t *testing.T) {
 func TestPutTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
-		api := newAPI(defaultAPIOptions(), newTestIngest(m), nil)
+		api := newAPI(defaultAPIOptions(), newTestIngest(m), otherEndpoints())
 		m.set(nil, func() error {
 			time.Sleep(time.Second)
 			return nil
@@ -203,7 +203,7 @@ func TestPutTimeout(t *testing.T) {
 // A client that leaves stops neither its request nor those that were grouped with it.
 func TestPutOfAClientThatIsGone(t *testing.T) {
 	m := newMemory()
-	api := newAPI(defaultAPIOptions(), newTestIngest(m), nil)
+	api := newAPI(defaultAPIOptions(), newTestIngest(m), otherEndpoints())
 	r := httptest.NewRequest(http.MethodPost, "/api/put", strings.NewReader(onePoint))
 	w := httptest.NewRecorder()
 	api.ServeHTTP(w, r.WithContext(cancelled(t)))

@@ -83,17 +83,17 @@ type result struct {
 // classify finds the times at which a TSD computes with integers: no point that a member has at
 // the moment, or will have next, is a float.
 func (r *result) classify() {
-	if r.group.Rate {
+	noLongs := func(m Span) bool { return m.IsLong == nil }
+	if r.group.Rate || !slices.ContainsFunc(r.group.members, func(m Span) bool { return !noLongs(m) }) {
 		return
-	}
-	for i := range r.group.members {
-		if r.group.members[i].IsLong == nil {
-			return
-		}
 	}
 	r.floats = make([]bool, len(r.times))
 	for i := range r.group.members {
 		m := &r.group.members[i]
+		if noLongs(*m) {
+			r.mark(math.MinInt64, m.Times[m.Len()-1]+1)
+			continue
+		}
 		for j, isLong := range m.IsLong {
 			if !isLong {
 				r.markFloat(m, j)
@@ -104,16 +104,20 @@ func (r *result) classify() {
 
 // markFloat marks the times from the point before a float until the point after it.
 func (r *result) markFloat(m *Span, j int) {
-	from, to := 0, 0
+	from, to := int64(math.MinInt64), m.Times[j]+1
 	if j > 0 {
-		from, _ = slices.BinarySearch(r.times, m.Times[j-1])
+		from = m.Times[j-1]
 	}
 	if j+1 < m.Len() {
-		to, _ = slices.BinarySearch(r.times, m.Times[j+1])
-	} else {
-		to, _ = slices.BinarySearch(r.times, m.Times[j]+1)
+		to = m.Times[j+1]
 	}
-	for k := from; k < to; k++ {
+	r.mark(from, to)
+}
+
+// mark marks the times from one to before another.
+func (r *result) mark(from, to int64) {
+	k, _ := slices.BinarySearch(r.times, from)
+	for ; k < len(r.times) && r.times[k] < to; k++ {
 		r.floats[k] = true
 	}
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"net/http"
-	"strconv"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
@@ -18,8 +17,8 @@ func (a *API) aggregators(w http.ResponseWriter, r *request) error {
 // version answers /api/version with the keys of a TSD's build.
 func (a *API) version(w http.ResponseWriter, r *request) error {
 	reply.WriteJSON(w, r.Request, http.StatusOK, map[string]string{
-		"version": a.o.Version, "short_revision": a.o.Version, "full_revision": a.o.Version, "timestamp": strconv.FormatInt(a.o.Now().Unix(), 10),
-		"repo_status": "MINT", "user": "tsdbridge", "host": "", "repo": "github.com/tsdbridge/tsdbridge", "branch": "main",
+		"version": a.o.Version, "short_revision": a.o.Version, "full_revision": a.o.Version, "repo": "github.com/tsdbridge/tsdbridge",
+		"timestamp": "", "repo_status": "", "user": "", "host": "", "branch": "", // of a TSD's build; ours does not record them
 	})
 	return nil
 }
@@ -30,12 +29,6 @@ func (a *API) config(w http.ResponseWriter, r *request) error {
 		reply.WriteJSON(w, r.Request, http.StatusOK, query.FilterTypes())
 		return nil
 	}
-	reply.WriteJSON(w, r.Request, http.StatusOK, map[string]string{"tsd.mode": "rw", "tsd.http.query.allow_delete": "false"})
-	return nil
-}
-
-// stats answers /api/stats.
-func (a *API) stats(w http.ResponseWriter, r *request) error {
-	reply.WriteJSON(w, r.Request, http.StatusOK, []any{})
+	reply.WriteJSON(w, r.Request, http.StatusOK, a.o.Settings)
 	return nil
 }

@@ -25,6 +25,8 @@ type Options struct {
 	Engine  *query.Engine
 	Names   Names
 	Version string
+	// Settings are what /api/config shows, by the names of a TSD's configuration file.
+	Settings map[string]string
 	// Concurrency is how many requests compute at once; Timeout is how long one may take, 0: no limit.
 	Concurrency int
 	Timeout     time.Duration
@@ -56,7 +58,6 @@ func New(o Options) *API {
 		"aggregators": {readWrite, a.aggregators},
 		"version":     {readWrite, a.version},
 		"config":      {readWrite, a.config},
-		"stats":       {readWrite, a.stats},
 	}
 	return a
 }

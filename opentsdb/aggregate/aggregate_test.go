@@ -1,5 +1,0 @@
-package aggregate
-
-import "testing"
-
-func TestX(t *testing.T) {}

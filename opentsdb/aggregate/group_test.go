@@ -1,0 +1,181 @@
+package aggregate
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// slot is a point in a model.
+type slot struct {
+	set    bool
+	time   int64
+	isLong bool
+	long   int64
+	value  float64
+}
+
+// model is a group as a TSD computes it: each member has a current and a next point, and at each
+// step those with the earliest next point move on. It returns what Group.Result must return.
+func model(g *Group) (out Span) {
+	n := len(g.members)
+	current, next, at := make([]slot, n), make([]slot, n), make([]int, n)
+	take := func(i int) slot {
+		m := &g.members[i]
+		if at[i] == m.Len() {
+			return slot{}
+		}
+		s := slot{true, m.Times[at[i]], m.isLong(at[i]), 0, m.Values[at[i]]}
+		if s.isLong {
+			s.long = m.Longs[at[i]]
+		}
+		at[i]++
+		return s
+	}
+	for i := range n {
+		next[i] = take(i)
+		if g.Rate {
+			if s := take(i); s.set {
+				current[i], next[i] = next[i], s
+			} else {
+				next[i] = slot{}
+			}
+		}
+	}
+	for {
+		t := int64(math.MaxInt64)
+		for i := range n {
+			if next[i].set && next[i].time <= g.End {
+				t = min(t, next[i].time)
+			}
+		}
+		if t == math.MaxInt64 {
+			return out
+		}
+		integers := !g.Rate
+		for i := range n {
+			switch {
+			case next[i].set && next[i].time == t:
+				current[i], next[i] = next[i], take(i)
+			case !next[i].set:
+				current[i] = slot{} // it ended before
+			}
+			for _, s := range []slot{current[i], next[i]} {
+				integers = integers && (!s.set || s.isLong)
+			}
+		}
+		var doubles []float64
+		var longs []int64
+		for i := range n {
+			if c := current[i]; c.set {
+				doubles, longs = append(doubles, modelDouble(g, c, next[i], t)), append(longs, modelLong(g, c, next[i], t))
+			}
+		}
+		if integers {
+			out.AddLong(t, g.Aggregator.Longs(longs))
+		} else {
+			out.Add(t, g.Aggregator.Doubles(doubles))
+		}
+	}
+}
+
+func modelDouble(g *Group, c, n slot, t int64) float64 {
+	if g.Rate || c.time == t {
+		return c.value
+	}
+	switch g.Aggregator.Interpolation {
+	case Zero:
+		return 0
+	case Greatest:
+		return math.MaxFloat64
+	case Least:
+		return -math.MaxFloat64
+	case Previous:
+		return c.value
+	}
+	return c.value + float64(float64(t-c.time)*(n.value-c.value)/float64(n.time-c.time))
+}
+
+func modelLong(g *Group, c, n slot, t int64) int64 {
+	if c.time == t {
+		return c.long
+	}
+	switch g.Aggregator.Interpolation {
+	case Zero:
+		return 0
+	case Greatest:
+		return math.MaxInt64
+	case Least:
+		return math.MinInt64
+	case Previous:
+		return c.long
+	}
+	if !n.set || n.time == c.time {
+		return c.long
+	}
+	return c.long + (t-c.time)*(n.long-c.long)/(n.time-c.time)
+}
+
+// TestGroup compares groups of random members with the model, in every bit.
+func TestGroup(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for round := range 3000 {
+		names := Names()
+		a, _ := Get(names[round%len(names)])
+		p := Plan{Range: Range{Start: 0, End: 1 << 40, ScanStart: 0, ScanEnd: 60}, Aggregator: a}
+		if r.IntN(3) == 0 {
+			o := DefaultRateOptions()
+			o.Counter, o.DropResets, o.ResetValue = r.IntN(2) == 0, r.IntN(4) == 0, int64(r.IntN(3))*100
+			p.Rate = &o
+		}
+		g := p.Group()
+		members := 1 + r.IntN(5)
+		if a.Name == None {
+			members = 1
+		}
+		for range members {
+			m, err := p.Member(randomSpan(r))
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.Add(m)
+		}
+		want, got := model(g), g.Result()
+		if !equalSpans(want, got) {
+			t.Fatalf("round %d: %s, rate %v of %+v: %+v, want %+v", round, a.Name, g.Rate, g.members, got, want)
+		}
+	}
+}
+
+func randomSpan(r *rand.Rand) (s Span) {
+	floats := r.IntN(4)
+	for time := int64(1 + r.IntN(10)); time < 70 && r.IntN(20) > 0; time += int64(1 + r.IntN(12)) {
+		switch v := r.Int64N(200) - 100; {
+		case r.IntN(30) == 0:
+			s.Add(time, math.NaN())
+		case r.IntN(4) < floats:
+			s.Add(time, float64(v)/7)
+		default:
+			s.AddLong(time, v)
+		}
+	}
+	return s
+}
+
+func equalSpans(a, b Span) bool {
+	if a.Len() != b.Len() {
+		return false
+	}
+	for i := range a.Times {
+		bits := func(v float64) uint64 {
+			if v != v {
+				return 0
+			}
+			return math.Float64bits(v)
+		}
+		if a.Times[i] != b.Times[i] || bits(a.Values[i]) != bits(b.Values[i]) || a.isLong(i) != b.isLong(i) || a.isLong(i) && a.Longs[i] != b.Longs[i] {
+			return false
+		}
+	}
+	return true
+}
