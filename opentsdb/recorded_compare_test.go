@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 )
 

@@ -27,7 +27,7 @@ func TestCalendar(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, _ := newCalendar(n, unit, zone)
+		g := newCalendar(n, unit, zone)
 		floor := g.floor(millis(t, c.at))
 		if floor != millis(t, c.floor) || g.next(floor) != millis(t, c.next) {
 			t.Errorf("%s in %s at %s: from %s to %s, want %s to %s", c.interval, c.zone, c.at,

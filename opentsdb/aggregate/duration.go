@@ -1,6 +1,7 @@
 package aggregate
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -11,7 +12,7 @@ import (
 // returns milliseconds; errors are in a TSD's words.
 func ParseDuration(text string) (int64, error) {
 	if text == "" {
-		return 0, fmt.Errorf("Cannot parse null or empty duration")
+		return 0, errors.New("Cannot parse null or empty duration")
 	}
 	digits := 0
 	for digits < len(text) && '0' <= text[digits] && text[digits] <= '9' {

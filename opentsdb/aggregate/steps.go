@@ -24,7 +24,7 @@ func (d *Downsampling) steps(_ Range) (steps, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newCalendar(n, unit, d.Zone)
+	return newCalendar(n, unit, d.Zone), nil
 }
 
 // evenSteps begin at multiples of a number of milliseconds.
@@ -50,11 +50,11 @@ type calendar struct {
 	zone *time.Location
 }
 
-func newCalendar(n int, unit string, zone *time.Location) (calendar, error) {
+func newCalendar(n int, unit string, zone *time.Location) calendar {
 	if zone == nil {
 		zone = time.UTC
 	}
-	return calendar{n, unit, zone}, nil
+	return calendar{n, unit, zone}
 }
 
 func (c calendar) toward(begin int64, s Span, i int) int64 {
@@ -79,11 +79,11 @@ func (c calendar) advance(begin, t int64, n int) int64 {
 }
 
 func (c calendar) ceil(t int64) int64 {
-	if begin := c.floor(t); begin < t {
+	begin := c.floor(t)
+	if begin < t {
 		return c.next(begin)
-	} else {
-		return begin
 	}
+	return begin
 }
 
 func (c calendar) next(begin int64) int64 { return c.add(begin, c.n) }

@@ -12,8 +12,8 @@ import (
 
 // Names lists the names of tsdb-uid.
 type Names interface {
-	// Suggest returns the first names with a prefix, in order, at most max.
-	Suggest(ctx context.Context, kind schema.Kind, prefix string, max int) ([]string, error)
+	// Suggest returns the first names with a prefix, in order, at most so many.
+	Suggest(ctx context.Context, kind schema.Kind, prefix string, most int) ([]string, error)
 }
 
 // defaultSuggestions is how many names there are without a max.

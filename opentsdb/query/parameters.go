@@ -141,7 +141,7 @@ func parseRateOptions(part string) (*aggregate.RateOptions, error) {
 	}
 	values := strings.Split(part[5:len(part)-1], ",")
 	if len(values) > 3 {
-		return nil, fmt.Errorf("Incorrect number of values in rate options specification, must be counter[,counter max value,reset value], recieved: %d parts", len(values))
+		return nil, fmt.Errorf("Incorrect number of values in rate options specification, must be counter[,counter max value,reset value], received: %d parts", len(values))
 	}
 	o.Counter, o.DropResets = strings.HasSuffix(values[0], "counter"), values[0] == "dropcounter"
 	var err error
@@ -164,7 +164,7 @@ func parsePercentiles(part string) (out []float32, err error) {
 	if from < 0 || to < from {
 		return nil, fmt.Errorf("Malformated percentile query paramater: %s", part)
 	}
-	for _, s := range strings.Split(part[from+1:to], ",") {
+	for s := range strings.SplitSeq(part[from+1:to], ",") {
 		p, err := strconv.ParseFloat(strings.TrimSpace(s), 32)
 		if err != nil || math.IsNaN(p) {
 			return nil, SyntaxError{fmt.Errorf("For input string: %q", strings.TrimSpace(s))}
@@ -206,7 +206,7 @@ func (q *SubQuery) parseMetric(s string) error {
 }
 
 func (q *SubQuery) parseFilters(s, what string, groupBy, mayBeEmpty bool) error {
-	for _, pair := range strings.Split(s, ",") {
+	for pair := range strings.SplitSeq(s, ",") {
 		if pair == "" && mayBeEmpty {
 			break
 		}

@@ -70,10 +70,18 @@ func TestParseTime(t *testing.T) {
 		zone *time.Location
 		want int64
 	}{
-		{"now", time.UTC, 1700000000123}, {"1h-ago", time.UTC, 1700000000123 - 3600_000}, {"500ms-AGO", time.UTC, 1700000000123 - 500},
-		{"1356998400", time.UTC, 1356998400_000}, {"1356998400500", time.UTC, 1356998400500}, {"1356998400.5", time.UTC, 13569984005},
-		{"1356998400.500", time.UTC, 1356998400500}, {"1356998400500ms", time.UTC, 1356998400500}, {"2013/01/01", time.UTC, 1356998400_000},
-		{"2013/01/01-00:00", york, 1357016400_000}, {"2013/01/01 00:00:01", time.UTC, 1356998401_000}, {"2013/13/45", time.UTC, 1392336000_000},
+		{"now", time.UTC, 1700000000123},
+		{"1h-ago", time.UTC, 1700000000123 - 3600_000},
+		{"500ms-AGO", time.UTC, 1700000000123 - 500},
+		{"1356998400", time.UTC, 1356998400_000},
+		{"1356998400500", time.UTC, 1356998400500},
+		{"1356998400.5", time.UTC, 13569984005},
+		{"1356998400.500", time.UTC, 1356998400500},
+		{"1356998400500ms", time.UTC, 1356998400500},
+		{"2013/01/01", time.UTC, 1356998400_000},
+		{"2013/01/01-00:00", york, 1357016400_000},
+		{"2013/01/01 00:00:01", time.UTC, 1356998401_000},
+		{"2013/13/45", time.UTC, 1392336000_000},
 	} {
 		if got, err := ParseTime(c.text, c.zone, now); err != nil || got != c.want {
 			t.Errorf("%s in %s: %d, %v, want %d", c.text, c.zone, got, err, c.want)
@@ -107,9 +115,17 @@ func TestWildcard(t *testing.T) {
 		kind, pattern, value string
 		want                 bool
 	}{
-		{"wildcard", "web*", "web01", true}, {"wildcard", "web*", "aweb01", false}, {"wildcard", "*01", "web01", true}, {"wildcard", "*01", "web011", false},
-		{"wildcard", "*eb*", "web01", true}, {"wildcard", "w*1", "web01", true}, {"wildcard", "WEB*", "web01", false}, {"iwildcard", "WEB*", "web01", true},
-		{"wildcard", "w*b*1", "web01", true}, {"wildcard", "*", "", true}, {"wildcard", "***", "x", true},
+		{"wildcard", "web*", "web01", true},
+		{"wildcard", "web*", "aweb01", false},
+		{"wildcard", "*01", "web01", true},
+		{"wildcard", "*01", "web011", false},
+		{"wildcard", "*eb*", "web01", true},
+		{"wildcard", "w*1", "web01", true},
+		{"wildcard", "WEB*", "web01", false},
+		{"iwildcard", "WEB*", "web01", true},
+		{"wildcard", "w*b*1", "web01", true},
+		{"wildcard", "*", "", true},
+		{"wildcard", "***", "x", true},
 	} {
 		f, err := newFilter("k", c.kind, c.pattern, false)
 		if err != nil {

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -56,7 +57,7 @@ func parseLong(s string) (int64, error) {
 	digits := strings.TrimLeft(s, "+-")
 	switch {
 	case s == "":
-		return 0, fmt.Errorf("Empty string")
+		return 0, errors.New("Empty string")
 	case len(s)-len(digits) > 1 || digits == "":
 		return 0, fmt.Errorf("Just a sign, no value: %s", s)
 	}
