@@ -28,7 +28,8 @@ const newestHours = 24
 // newestAlone reports whether samples that are not the newest may be left out. On shared tables the
 // age of a row may decide which sample of an instant counts.
 func (r *selection) newestAlone() bool {
-	return r.q.Newest && r.q.Samples && !r.q.Exemplars && r.o.DB.Local != nil && r.o.DB.Versioned == nil && r.hours() <= newestHours
+	floats := r.q.Samples && !r.q.Exemplars && !r.q.Integers
+	return r.q.Newest && floats && r.o.DB.Local != nil && r.o.DB.Versioned == nil && r.hours() <= newestHours
 }
 
 // readNewest reads the newest sample of each member: what the head has first, as read does, then the
