@@ -41,6 +41,7 @@ func (a *Adapter) routes() (http.Handler, error) {
 	a.graphite.Routes(renamed)
 	graphiteAPI := budget.Accounts(a.budget)(renamed)
 	a.prometheus.Routes(r)
+	a.opentsdb.WebRoutes(r.With(scripts))
 	queries.Get(treeStatusPath, trees.status)
 	queries.Get(treeTestPath, trees.test)
 	queries.Get(treeShowPath, shower.serve)

@@ -100,7 +100,7 @@ type Names interface {
 }
 
 // queries returns the API but for puts.
-func (o Options) queries() (http.Handler, error) {
+func (o Options) queries() http.Handler {
 	engine := query.NewEngine(query.Options{
 		Store: o.Store, Catalog: o.Catalog, Names: o.Names, Layout: o.Layout, MaxSeries: o.MaxSeries, MaxPoints: o.MaxSamples, Now: o.Now,
 	})
@@ -108,11 +108,7 @@ func (o Options) queries() (http.Handler, error) {
 		Engine: engine, Names: o.Names, Version: o.Version, Settings: o.settings(), Concurrency: o.Concurrency, Timeout: o.Timeout, Running: o.Running,
 		Logger: o.Logger, Now: o.Now,
 	})
-	handler := budget.Accounts(o.Budget)(a)
-	if o.Protect == nil {
-		return handler, nil
-	}
-	return o.Protect(handler)
+	return budget.Accounts(o.Budget)(a)
 }
 
 // settings are what a client may want to know of the configuration, by a TSD's names.
@@ -137,17 +133,19 @@ func (o Options) puts() putOptions {
 
 // A Server serves OpenTSDB's protocols.
 type Server struct {
-	listener *listener // nil without an address, as are all others
+	queries  http.Handler
+	listener *listener // nil without an address, as are the following
 	puts     *putStore
 	api      *httpAPI
 }
 
 // New binds the port. Run serves it; without Run, call Close.
 func New(o Options) (*Server, error) {
+	queries := o.queries()
 	if o.ListenAddress == "" {
-		return &Server{}, nil
+		return &Server{queries: queries}, nil
 	}
-	queries, err := o.queries()
+	protected, err := o.protected(queries)
 	if err != nil {
 		return nil, err
 	}
@@ -156,10 +154,27 @@ func New(o Options) (*Server, error) {
 		return nil, err // it names the flag
 	}
 	puts := newPutStore(o.puts())
-	return &Server{listener: l, puts: puts, api: newAPI(defaultAPIOptions(), puts, queries)}, nil
+	return &Server{queries: queries, listener: l, puts: puts, api: newAPI(defaultAPIOptions(), puts, protected)}, nil
 }
 
-// Routes mounts the HTTP API. It answers every path.
+// protected has a handler of the port ask for passwords.
+func (o Options) protected(h http.Handler) (http.Handler, error) {
+	if o.Protect == nil {
+		return h, nil
+	}
+	return o.Protect(h)
+}
+
+// WebRoutes mounts the API but for puts on a router of the web port, whose paths under /api/v1 are
+// Prometheus'.
+func (s *Server) WebRoutes(r chi.Router) {
+	for _, endpoint := range api.Endpoints() {
+		r.Handle("/api/"+endpoint, s.queries)
+		r.Handle("/api/"+endpoint+"/*", s.queries)
+	}
+}
+
+// Routes mounts the HTTP API of the port. It answers every path.
 func (s *Server) Routes(r chi.Router) {
 	if s.api == nil {
 		return

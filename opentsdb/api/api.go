@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -51,16 +52,23 @@ type endpoint struct {
 // New returns an API.
 func New(o Options) *API {
 	a := &API{o: o, turns: turns.New(o.Concurrency)}
+	a.routes = a.endpoints()
+	return a
+}
+
+func (a *API) endpoints() map[string]endpoint {
 	readWrite := []string{http.MethodGet, http.MethodPost}
-	a.routes = map[string]endpoint{
+	return map[string]endpoint{
 		"query":       {[]string{http.MethodGet, http.MethodPost, http.MethodDelete}, a.query},
 		"suggest":     {readWrite, a.suggest},
 		"aggregators": {readWrite, a.aggregators},
 		"version":     {readWrite, a.version},
 		"config":      {readWrite, a.config},
 	}
-	return a
 }
+
+// Endpoints lists what an API answers, each as the first element of a path below /api.
+func Endpoints() []string { return slices.Sorted(maps.Keys((*API)(nil).endpoints())) }
 
 // A request is an HTTP request for an endpoint. Path is what follows the endpoint.
 type request struct {
