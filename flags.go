@@ -240,6 +240,7 @@ func (p *parser) opentsdbFlags() {
 	f("opentsdb.max-connections", "Connections at once. When there are more, the one that has been silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
 	f("opentsdb.idle-timeout", "Time without a byte after which a connection is closed; 0: never.").Default(o.IdleTimeout.String()).DurationVar(&o.IdleTimeout)
 	f("opentsdb.max-tags", "Tags of a series that is put; OpenTSDB's tsd.storage.max_tags.").Default(text(o.MaxTags)).IntVar(&o.MaxTags)
+	f("opentsdb.allow-edits", "Clients of OpenTSDB's API may assign UIDs, and change what else is not points.").BoolVar(&o.AllowEdits)
 	f("opentsdb.max-future", "How far ahead of the clock a point that is put may be; 0: any time.").Default(o.MaxFuture.String()).IsSetByUser(&p.opentsdbFuture).DurationVar(&o.MaxFuture)
 }
 

@@ -42,6 +42,8 @@ type Options struct {
 	// SeriesCache is --storage.series-cache: how many series are found by their bytes.
 	SeriesCache int
 
+	// AllowEdits is --opentsdb.allow-edits: clients may change names, metadata and trees.
+	AllowEdits bool
 	// MaxSeries and MaxSamples bound what one query reads; Timeout is how long it may take, and
 	// Concurrency how many compute at once.
 	MaxSeries, MaxSamples int
@@ -95,7 +97,6 @@ func (o Options) listener() listenerOptions {
 
 // Names looks names of tsdb-uid up, by themselves and by their beginning.
 type Names interface {
-	query.Dictionary
 	api.Names
 }
 
@@ -105,7 +106,7 @@ func (o Options) queries() http.Handler {
 		Store: o.Store, Catalog: o.Catalog, Names: o.Names, Layout: o.Layout, MaxSeries: o.MaxSeries, MaxPoints: o.MaxSamples, Now: o.Now,
 	})
 	a := api.New(api.Options{
-		Engine: engine, Names: o.Names, Version: o.Version, Settings: o.settings(), Concurrency: o.Concurrency, Timeout: o.Timeout, Running: o.Running,
+		Engine: engine, Names: o.Names, Version: o.Version, Settings: o.settings(), Concurrency: o.Concurrency, Timeout: o.Timeout, AllowEdits: o.AllowEdits, Running: o.Running,
 		Logger: o.Logger, Now: o.Now,
 	})
 	return budget.Accounts(o.Budget)(a)

@@ -63,6 +63,7 @@ func startRecorded(t *testing.T) string {
 	store := storetest.Open(t, kv.NewMem(storetest.Tables()...))
 	o := serverOptions("127.0.0.1:0")
 	o.Points, o.Store, o.Catalog, o.Names, o.Layout = store, store, store.Catalog(), store.Names(), schema.DefaultLayout()
+	o.AllowEdits = true // as the TSD
 	o.Budget, o.Running, o.Concurrency, o.Timeout = budget.New(1<<30), running.New(), 4, time.Minute
 	s, err := New(o)
 	if err != nil {

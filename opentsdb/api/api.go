@@ -31,9 +31,11 @@ type Options struct {
 	// Concurrency is how many requests compute at once; Timeout is how long one may take, 0: no limit.
 	Concurrency int
 	Timeout     time.Duration
-	Running     *running.Registry
-	Logger      *slog.Logger
-	Now         func() time.Time
+	// AllowEdits lets clients change names, metadata and trees, and drop caches.
+	AllowEdits bool
+	Running    *running.Registry
+	Logger     *slog.Logger
+	Now        func() time.Time
 }
 
 // An API answers requests.
@@ -60,7 +62,9 @@ func (a *API) endpoints() map[string]endpoint {
 	readWrite := []string{http.MethodGet, http.MethodPost}
 	return map[string]endpoint{
 		"query":       {[]string{http.MethodGet, http.MethodPost, http.MethodDelete}, a.query},
+		"search":      {readWrite, a.search},
 		"suggest":     {readWrite, a.suggest},
+		"uid":         {[]string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete}, a.uid},
 		"aggregators": {readWrite, a.aggregators},
 		"version":     {readWrite, a.version},
 		"config":      {readWrite, a.config},
@@ -127,6 +131,13 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+func notAllowed(method string) error {
+	return reply.Error{
+		Status: http.StatusMethodNotAllowed, Message: "Method not allowed",
+		Details: "The HTTP method [" + method + "] is not permitted for this endpoint",
+	}
+}
+
 func (a *API) serve(w http.ResponseWriter, r *http.Request) (err error) {
 	path, err := ParsePath(r.URL.Path)
 	if err != nil {
@@ -138,10 +149,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) (err error) {
 	}
 	method := Method(r)
 	if !slices.Contains(e.methods, method) {
-		return reply.Error{
-			Status: http.StatusMethodNotAllowed, Message: "Method not allowed",
-			Details: "The HTTP method [" + method + "] is not permitted for this endpoint",
-		}
+		return notAllowed(method)
 	}
 	ctx := r.Context()
 	if a.o.Timeout > 0 {

@@ -59,15 +59,24 @@ func parseQuery(w http.ResponseWriter, r *request) (parsed *query.Request, text 
 		parsed, err = query.ParseParameters(r.URL.Query())
 		return parsed, r.URL.RawQuery, err
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxQueryBytes))
+	body, err := readBody(w, r)
 	if err != nil {
-		return nil, "", reply.Error{Status: http.StatusRequestEntityTooLarge, Message: "Request too large", Details: err.Error()}
+		return nil, "", err
 	}
 	parsed, err = query.ParseJSON(body)
 	if parsed != nil {
 		parsed.Arrays = r.URL.Query().Has("arrays")
 	}
 	return parsed, string(body), err
+}
+
+// readBody reads the body of a request that is not a put.
+func readBody(w http.ResponseWriter, r *request) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxQueryBytes))
+	if err != nil {
+		return nil, reply.Error{Status: http.StatusRequestEntityTooLarge, Message: "Request too large", Details: err.Error()}
+	}
+	return body, nil
 }
 
 // evaluated computes the answer, as a query that can be ended by its id.

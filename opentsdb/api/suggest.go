@@ -10,8 +10,11 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// Names lists the names of tsdb-uid.
+// Names lists the names of tsdb-uid and assigns UIDs.
 type Names interface {
+	Lookup(ctx context.Context, kind schema.Kind, names []string) ([]string, error)
+	// Assign returns the UIDs of names, in order; errs is nil or has an error for each name.
+	Assign(ctx context.Context, kind schema.Kind, names []string) (uids []string, errs []error)
 	// Suggest returns the first names with a prefix, in order, at most so many.
 	Suggest(ctx context.Context, kind schema.Kind, prefix string, most int) ([]string, error)
 }

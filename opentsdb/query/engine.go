@@ -96,12 +96,17 @@ func (e *Engine) find(ctx context.Context, q *SubQuery, start, end int64) ([]mem
 	if err != nil {
 		return nil, err
 	}
+	return e.ordered(found), nil
+}
+
+// ordered returns series in the order of their TSUIDs, each once.
+func (e *Engine) ordered(found []storage.Found) []member {
 	members := make([]member, 0, len(found))
 	for _, f := range found {
 		members = append(members, member{f, e.o.Catalog.TSUIDOf(f.Ref)})
 	}
 	slices.SortFunc(members, func(a, b member) int { return bytes.Compare(a.tsuid, b.tsuid) })
-	return slices.CompactFunc(members, func(a, b member) bool { return a.Ref == b.Ref }), nil
+	return slices.CompactFunc(members, func(a, b member) bool { return a.Ref == b.Ref })
 }
 
 func (e *Engine) findMetric(ctx context.Context, q *SubQuery, start, end int64) ([]storage.Found, error) {

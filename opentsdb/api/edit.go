@@ -1,0 +1,25 @@
+package api
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+)
+
+// mayEdit returns why a request may not change names, metadata, trees or caches: edits are off, or
+// a page of another origin makes a browser send it.
+func (a *API) mayEdit(r *request) error {
+	if !a.o.AllowEdits {
+		return reply.Error{
+			Status: http.StatusForbidden, Message: "Edits are not enabled", Details: "--opentsdb.allow-edits lets clients change names, metadata and trees, and drop caches",
+		}
+	}
+	origin := r.Header.Get("Origin")
+	u, err := url.Parse(origin)
+	site := r.Header.Get("Sec-Fetch-Site")
+	if origin != "" && (err != nil || u.Host != r.Host) || site != "" && site != "same-origin" && site != "none" {
+		return reply.Error{Status: http.StatusForbidden, Message: "Edits from pages of another origin are refused"}
+	}
+	return nil
+}

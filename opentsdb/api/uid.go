@@ -1,0 +1,114 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// uid answers /api/uid/….
+func (a *API) uid(w http.ResponseWriter, r *request) error {
+	what := ""
+	if len(r.path) > 0 {
+		what = strings.ToLower(r.path[0])
+	}
+	if what == "assign" {
+		return a.assign(w, r)
+	}
+	return reply.Error{Status: http.StatusNotImplemented, Message: "Other UID endpoints have not been implemented yet"}
+}
+
+// maxAssigned bounds the names of one request.
+const maxAssigned = 100_000
+
+// assign answers /api/uid/assign: new names get UIDs, for those that have one it is an error.
+func (a *API) assign(w http.ResponseWriter, r *request) error {
+	if r.method != http.MethodGet && r.method != http.MethodPost {
+		return notAllowed(r.method)
+	}
+	if err := a.mayEdit(r); err != nil {
+		return err
+	}
+	names, err := assignParameters(w, r)
+	if err != nil {
+		return err
+	}
+	answer, status := map[string]map[string]string{}, http.StatusOK
+	for _, kind := range schema.Kinds() {
+		asked := names[kind.String()]
+		if len(asked) == 0 {
+			continue
+		}
+		uids, failed, err := a.assignKind(r.Context(), kind, asked)
+		if err != nil {
+			return err
+		}
+		answer[kind.String()] = uids
+		if len(failed) > 0 {
+			answer[kind.String()+"_errors"], status = failed, http.StatusBadRequest
+		}
+	}
+	reply.WriteJSON(w, r.Request, status, answer)
+	return nil
+}
+
+// assignKind assigns the names that have no UID. failed says why others got none.
+func (a *API) assignKind(ctx context.Context, kind schema.Kind, names []string) (assigned, failed map[string]string, err error) {
+	assigned, failed = map[string]string{}, map[string]string{}
+	have, err := a.o.Names.Lookup(ctx, kind, names)
+	if err != nil {
+		return nil, nil, err
+	}
+	var missing []string
+	for i, uid := range have {
+		if uid == "" {
+			missing = append(missing, names[i])
+		} else {
+			failed[names[i]] = fmt.Sprintf("Name already exists with UID: %X", uid)
+		}
+	}
+	uids, errs := a.o.Names.Assign(ctx, kind, missing)
+	for i, name := range missing {
+		if errs != nil && errs[i] != nil {
+			failed[name] = errs[i].Error()
+		} else {
+			assigned[name] = fmt.Sprintf("%X", uids[i])
+		}
+	}
+	return assigned, failed, nil
+}
+
+func assignParameters(w http.ResponseWriter, r *request) (map[string][]string, error) {
+	names := map[string][]string{}
+	if r.method == http.MethodPost && r.ContentLength != 0 {
+		body, err := readBody(w, r)
+		if err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(body, &names); err != nil {
+			return nil, reply.Error{Status: http.StatusBadRequest, Message: "Unable to parse the given JSON", Details: err.Error()}
+		}
+	} else {
+		for key, values := range r.URL.Query() {
+			for _, v := range values {
+				names[key] = append(names[key], strings.Split(v, ",")...)
+			}
+		}
+	}
+	n := 0
+	for _, kind := range schema.Kinds() {
+		n += len(names[kind.String()])
+	}
+	switch {
+	case n == 0:
+		return nil, reply.BadRequest("Missing values to assign UIDs")
+	case n > maxAssigned:
+		return nil, reply.BadRequest(fmt.Sprintf("At most %d names can be assigned at once", maxAssigned))
+	}
+	return names, nil
+}
