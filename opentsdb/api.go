@@ -75,9 +75,7 @@ func (a *httpAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer conn.Answered()
 	endpoint, err := apiEndpoint(r.URL.Path)
 	switch {
-	case err != nil:
-		writeError(w, err)
-	case endpoint == "put":
+	case err == nil && endpoint == "put":
 		a.servePut(w, r)
 	default:
 		a.others.ServeHTTP(w, r)

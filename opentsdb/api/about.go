@@ -16,11 +16,15 @@ func (a *API) aggregators(w http.ResponseWriter, r *request) error {
 
 // version answers /api/version with the keys of a TSD's build.
 func (a *API) version(w http.ResponseWriter, r *request) error {
-	reply.WriteJSON(w, r.Request, http.StatusOK, map[string]string{
+	reply.WriteJSON(w, r.Request, http.StatusOK, a.build())
+	return nil
+}
+
+func (a *API) build() map[string]string {
+	return map[string]string{
 		"version": a.o.Version, "short_revision": a.o.Version, "full_revision": a.o.Version, "repo": "github.com/tsdbridge/tsdbridge",
 		"timestamp": "", "repo_status": "", "user": "", "host": "", "branch": "", // of a TSD's build; ours does not record them
-	})
-	return nil
+	}
 }
 
 // config answers /api/config and /api/config/filters.

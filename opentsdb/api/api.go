@@ -131,6 +131,22 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// find returns the endpoint that a request is for.
+func (a *API) find(r *http.Request) (Path, endpoint, error) {
+	if first, ok := oldPath(r.URL.Path); ok {
+		return Path{Rest: []string{first}}, endpoint{[]string{http.MethodGet, http.MethodPost}, a.old}, nil
+	}
+	path, err := ParsePath(r.URL.Path)
+	if err != nil {
+		return path, endpoint{}, err
+	}
+	e, ok := a.routes[path.Endpoint]
+	if !ok {
+		return path, e, errEndpoint
+	}
+	return path, e, nil
+}
+
 func notAllowed(method string) error {
 	return reply.Error{
 		Status: http.StatusMethodNotAllowed, Message: "Method not allowed",
@@ -139,13 +155,9 @@ func notAllowed(method string) error {
 }
 
 func (a *API) serve(w http.ResponseWriter, r *http.Request) (err error) {
-	path, err := ParsePath(r.URL.Path)
+	path, e, err := a.find(r)
 	if err != nil {
 		return err
-	}
-	e, ok := a.routes[path.Endpoint]
-	if !ok {
-		return errEndpoint
 	}
 	method := Method(r)
 	if !slices.Contains(e.methods, method) {

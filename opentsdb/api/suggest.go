@@ -27,23 +27,27 @@ const mostSuggestions = 100_000
 
 // suggest answers /api/suggest.
 func (a *API) suggest(w http.ResponseWriter, r *request) error {
-	p, err := suggestParameters(w, r)
-	if err != nil {
-		return err
-	}
-	kind, ok := map[string]schema.Kind{"metrics": schema.Metric, "tagk": schema.Tagk, "tagv": schema.Tagv}[p.Type]
-	if !ok {
-		return reply.BadRequest("Invalid 'type' parameter:" + p.Type)
-	}
-	if p.Max <= 0 {
-		p.Max = defaultSuggestions
-	}
-	names, err := a.o.Names.Suggest(r.Context(), kind, p.Q, min(p.Max, mostSuggestions))
+	names, err := a.suggested(w, r)
 	if err != nil {
 		return err
 	}
 	reply.WriteJSON(w, r.Request, http.StatusOK, names)
 	return nil
+}
+
+func (a *API) suggested(w http.ResponseWriter, r *request) ([]string, error) {
+	p, err := suggestParameters(w, r)
+	if err != nil {
+		return nil, err
+	}
+	kind, ok := map[string]schema.Kind{"metrics": schema.Metric, "tagk": schema.Tagk, "tagv": schema.Tagv}[p.Type]
+	if !ok {
+		return nil, reply.BadRequest("Invalid 'type' parameter:" + p.Type)
+	}
+	if p.Max <= 0 {
+		p.Max = defaultSuggestions
+	}
+	return a.o.Names.Suggest(r.Context(), kind, p.Q, min(p.Max, mostSuggestions))
 }
 
 type suggestion struct {

@@ -1,0 +1,101 @@
+package api
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
+	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+)
+
+// old answers the paths of OpenTSDB 1, which are not below /api. Their errors are short.
+func (a *API) old(w http.ResponseWriter, r *request) error {
+	switch r.path[0] {
+	case "aggregators":
+		return writeOld(w, r, aggregate.Names())
+	case "suggest":
+		names, err := a.suggested(w, r)
+		if err != nil {
+			return err
+		}
+		return writeOld(w, r, names)
+	case "version":
+		return a.oldVersion(w, r)
+	case "q":
+		return a.oldQuery(w, r)
+	case "logs":
+		return writeOldError(w, http.StatusBadRequest, "The log is where the process writes it, it is not served here")
+	case "":
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = fmt.Fprintf(w, "tsdbridge %s answers OpenTSDB's API here.\n", a.o.Version)
+		return nil
+	}
+	w.Header().Set("Content-Type", "text/html; charset=UTF-8")
+	w.WriteHeader(http.StatusNotFound)
+	_, _ = io.WriteString(w, "<!DOCTYPE html><title>Page Not Found</title><h1>Page Not Found</h1>The requested URL was not found on this server.\n")
+	return nil
+}
+
+// oldPath returns the path of OpenTSDB 1 that a request goes to; false: it is below /api.
+func oldPath(path string) (string, bool) {
+	first, _, _ := strings.Cut(strings.ToLower(strings.Trim(path, "/")), "/")
+	return first, first != "api"
+}
+
+func writeOld(w http.ResponseWriter, r *request, v any) error {
+	body, err := reply.Marshal(v)
+	if err != nil {
+		return err
+	}
+	before, after := reply.JSONP(r.Request)
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write([]byte(before + string(body) + after))
+	return nil
+}
+
+func writeOldError(w http.ResponseWriter, status int, message string) error {
+	body, err := reply.Marshal(map[string]string{"err": message})
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+	return nil
+}
+
+func (a *API) oldVersion(w http.ResponseWriter, r *request) error {
+	if r.URL.Query().Has("json") {
+		return writeOld(w, r, a.build())
+	}
+	w.Header().Set("Content-Type", "text/plain")
+	_, _ = fmt.Fprintf(w, "tsdbridge %s\n", a.o.Version)
+	return nil
+}
+
+// oldQuery answers /q as text, a point in each line. It draws no pictures.
+func (a *API) oldQuery(w http.ResponseWriter, r *request) error {
+	v := r.URL.Query()
+	if !v.Has("ascii") {
+		return writeOldError(w, http.StatusNotImplemented, "Pictures are not drawn; ask with &ascii, or ask /api/query")
+	}
+	parsed, err := query.ParseParameters(v)
+	if err == nil {
+		err = parsed.Check(a.o.Now())
+	}
+	if err == nil {
+		var answer *query.Answer
+		if answer, err = a.evaluated(r, parsed, r.URL.RawQuery); err == nil {
+			w.Header().Set("Content-Type", "text/plain")
+			out := bufio.NewWriter(w)
+			answer.WriteLines(out)
+			_ = out.Flush() // a client that is gone loses the answer
+			return nil
+		}
+	}
+	return writeOldError(w, statusOf(err).Status, err.Error())
+}
