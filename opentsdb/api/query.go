@@ -27,7 +27,10 @@ func (a *API) query(w http.ResponseWriter, r *request) error {
 			Details: "Deleting data is not enabled (tsd.http.query.allow_delete=false)",
 		}
 	}
-	if len(r.path) > 0 {
+	switch {
+	case len(r.path) > 0 && strings.EqualFold(r.path[0], "last"):
+		return a.last(w, r)
+	case len(r.path) > 0:
 		return errEndpoint
 	}
 	parsed, text, err := parseQuery(w, r)

@@ -56,8 +56,7 @@ func (a *API) lookup(w http.ResponseWriter, r *request) error {
 	}
 	defer turn.End()
 	found, err := a.o.Engine.Lookup(r.Context(), asked)
-	var unknown query.UnknownNameError
-	if errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[query.UnknownNameError](err); ok {
 		return reply.Error{Status: http.StatusNotFound, Message: "Unable to resolve one or more UIDs", Details: unknown.Error()}
 	}
 	if err != nil {

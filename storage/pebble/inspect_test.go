@@ -17,7 +17,7 @@ func TestCheckLogAtBlocks(t *testing.T) {
 	if err := files.MkdirAll("store", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for fill := int64(0); fill < 40; fill++ {
+	for fill := range int64(40) {
 		var log bytes.Buffer
 		w := pebblerecord.NewLogWriter(&log, 1, pebblerecord.LogWriterConfig{WriteWALSyncOffsets: func() bool { return true }})
 		first, err := w.WriteRecord(make([]byte, 100))

@@ -1,0 +1,207 @@
+package query
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// A LastRequest asks for the newest points of series.
+type LastRequest struct {
+	Queries []LastQuery `json:"queries"`
+	// ResolveNames shows metric and tags.
+	ResolveNames bool `json:"resolveNames"`
+	// BackScan is how many hours before now to look for a point. Without it the newest point may be of
+	// the last day, or if series are named by their TSUIDs, of this hour.
+	BackScan int `json:"backScan"`
+}
+
+// A LastQuery names series: one by its metric and all its tags, those that have a metric and tags, or
+// some by their TSUIDs.
+type LastQuery struct {
+	Metric string            `json:"metric"`
+	Tags   map[string]string `json:"tags"`
+	TSUIDs []string          `json:"tsuids"`
+}
+
+// maxBackScan bounds how many hours are looked at: ten years.
+const maxBackScan = 10 * 366 * 24
+
+// ParseLast reads a request from the parameters of a URL.
+func ParseLast(v url.Values) (*LastRequest, error) {
+	r := &LastRequest{ResolveNames: v.Has("resolve")}
+	if v.Has("back_scan") {
+		var err error
+		if r.BackScan, err = strconv.Atoi(v.Get("back_scan")); err != nil {
+			return nil, RequestError{"Unable to parse back_scan parameter"}
+		}
+	}
+	for _, s := range v["timeseries"] {
+		q, err := parseLastSeries(s)
+		if err != nil {
+			return nil, refused(err)
+		}
+		r.Queries = append(r.Queries, q)
+	}
+	for _, s := range v["tsuids"] {
+		r.Queries = append(r.Queries, LastQuery{TSUIDs: strings.Split(s, ",")})
+	}
+	return r, r.check()
+}
+
+// parseLastSeries reads metric{key=value,…}.
+func parseLastSeries(s string) (LastQuery, error) {
+	var sub SubQuery
+	if err := sub.parseMetric(s); err != nil {
+		return LastQuery{}, err
+	}
+	q := LastQuery{Metric: sub.Metric, Tags: map[string]string{}}
+	for _, f := range sub.Filters {
+		q.Tags[f.TagKey] = f.Text
+	}
+	return q, nil
+}
+
+// ParseLastJSON reads a request from a body, which may have no other fields.
+func ParseLastJSON(body []byte) (*LastRequest, error) {
+	r := &LastRequest{}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(r); err != nil {
+		return nil, RequestError{"Unable to parse the given JSON: " + err.Error()}
+	}
+	return r, r.check()
+}
+
+func (r *LastRequest) check() error {
+	switch {
+	case len(r.Queries) == 0:
+		return RequestError{"Missing sub queries"}
+	case len(r.Queries) > MaxQueries:
+		return RequestError{"Too many sub queries"}
+	}
+	r.BackScan = min(r.BackScan, maxBackScan)
+	return nil
+}
+
+// A LastPoint is the newest point of a series.
+type LastPoint struct {
+	Named
+	Time  int64 // milliseconds
+	Value string
+}
+
+// Last returns the newest point of each series that has one.
+func (e *Engine) Last(ctx context.Context, r *LastRequest) ([]LastPoint, error) {
+	out := []LastPoint{}
+	for i := range r.Queries {
+		q := &r.Queries[i]
+		start, end := e.lastRange(r, q)
+		members, err := e.lastSeries(ctx, r, q, start, end)
+		if err != nil {
+			return nil, err
+		}
+		points, err := e.newest(ctx, members, start, end)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, points...)
+	}
+	return out, nil
+}
+
+// lastRange returns the times between which the newest point is looked for, in milliseconds.
+func (e *Engine) lastRange(r *LastRequest, q *LastQuery) (start, end int64) {
+	now := e.o.Now()
+	begin := now.Truncate(time.Hour)
+	switch {
+	case r.BackScan > 0:
+		begin = begin.Add(-time.Duration(r.BackScan) * time.Hour)
+	case len(q.TSUIDs) == 0:
+		begin = begin.Add(-24 * time.Hour)
+	}
+	return begin.UnixMilli(), now.Truncate(time.Hour).Add(time.Hour).UnixMilli() - 1
+}
+
+func (e *Engine) lastSeries(ctx context.Context, r *LastRequest, q *LastQuery, start, end int64) ([]member, error) {
+	if len(q.TSUIDs) > 0 {
+		found, err := e.findTSUIDs(ctx, &SubQuery{TSUIDs: q.TSUIDs})
+		return e.ordered(found), err
+	}
+	if r.BackScan > 0 && len(q.Tags) == 0 {
+		return nil, RequestError{"Tags cannot be null or empty when getting a TSUID"}
+	}
+	if err := e.known(ctx, schema.Metric, "metrics", q.Metric); err != nil {
+		return nil, err
+	}
+	filters := []storage.Filter{{Values: []string{q.Metric}}}
+	for _, key := range sortedKeys(q.Tags) {
+		if err := e.resolve(ctx, Filter{TagKey: key, Type: "literal_or", Text: q.Tags[key]}); err != nil {
+			return nil, err
+		}
+		filters = append(filters, storage.Filter{Keys: []string{key}, Values: []string{q.Tags[key]}})
+	}
+	found, err := e.o.Store.Find(ctx, filters, start, end, e.o.MaxSeries)
+	if err != nil {
+		return nil, err
+	}
+	members := e.ordered(found)
+	if r.BackScan == 0 {
+		return members, nil
+	}
+	var exact []member
+	for _, m := range members {
+		if len(m.Tags) == len(q.Tags) {
+			exact = append(exact, m)
+		}
+	}
+	return exact, nil
+}
+
+// newest reads the newest point of each series, and then that point alone as what it was written.
+func (e *Engine) newest(ctx context.Context, members []member, start, end int64) ([]LastPoint, error) {
+	refs := make([]storage.Ref, len(members))
+	of := make(map[storage.Ref]member, len(members))
+	for i, m := range members {
+		refs[i], of[m.Ref] = m.Ref, m
+	}
+	times := make(map[storage.Ref]int64, len(members))
+	query := storage.Query{Refs: refs, Start: start, End: end, Samples: true, Newest: true, MaxSamples: e.o.MaxPoints}
+	for p, err := range e.o.Store.Select(ctx, query) {
+		if err != nil {
+			return nil, err
+		}
+		if n := len(p.Times); n > 0 {
+			times[p.Ref] = p.Times[n-1]
+		}
+	}
+	var out []LastPoint
+	for _, ref := range refs {
+		at, ok := times[ref]
+		if !ok {
+			continue
+		}
+		for p, err := range e.o.Store.Select(ctx, storage.Query{Refs: []storage.Ref{ref}, Start: at, End: at, Samples: true, Integers: true}) {
+			if err != nil {
+				return nil, err
+			}
+			if len(p.Times) > 0 {
+				span := spanOf(&p)
+				out = append(out, LastPoint{Named{of[ref].tsuid, of[ref].Series}, at, lastValue(&span)})
+			}
+		}
+	}
+	return out, nil
+}
+
+func lastValue(s *aggregate.Span) string {
+	return strings.Trim(string(appendPoint(nil, s, 0, false)), `"`)
+}
