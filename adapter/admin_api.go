@@ -50,9 +50,10 @@ type (
 
 func (a *adminAPI) mount(r chi.Router) {
 	for path, serve := range map[string]func(*http.Request) (any, error){snapshotPath: a.snapshot, compactPath: a.compact, treeSyncPath: a.syncTrees} {
-		handler := a.alone(serve)
-		r.Post(path, handler)
-		r.Put(path, handler)
+		// A page of another origin cannot have a browser start an operation.
+		handler := http.NewCrossOriginProtection().Handler(a.alone(serve))
+		r.Method(http.MethodPost, path, handler)
+		r.Method(http.MethodPut, path, handler)
 	}
 }
 

@@ -293,24 +293,29 @@ func withLog(t *testing.T, o Options) Options {
 }
 
 // TestAdminAPI: the admin API is off unless its flag is set, and accepts only POST and PUT, as in
-// Prometheus.
+// Prometheus, and not from pages of another origin.
 func TestAdminAPI(t *testing.T) {
 	for _, enabled := range []bool{false, true} {
 		o := storeTestOptions(t, storage.WriteThrough)
 		o.AdminAPI = enabled
 		a, stop := runAdapter(t, o)
 		for _, c := range []struct {
-			method, path string
-			on, off      int
+			method, path, site string
+			on, off            int
 		}{
-			{http.MethodPost, snapshotPath, 200, 404},
-			{http.MethodPut, snapshotPath, 200, 404},
-			{http.MethodGet, snapshotPath, 404, 404},
-			{http.MethodPost, compactPath, 200, 404},
+			{http.MethodPost, snapshotPath, "", 200, 404},
+			{http.MethodPut, snapshotPath, "same-origin", 200, 404},
+			{http.MethodPost, snapshotPath, "cross-site", 403, 404},
+			{http.MethodGet, snapshotPath, "", 404, 404},
+			{http.MethodPost, compactPath, "", 200, 404},
+			{http.MethodPost, compactPath, "cross-site", 403, 404},
 		} {
 			req, err := http.NewRequestWithContext(t.Context(), c.method, "http://"+a.Addr()+c.path, http.NoBody)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if c.site != "" {
+				req.Header.Set("Sec-Fetch-Site", c.site)
 			}
 			resp, err := http.DefaultClient.Do(req)
 			if err != nil {
