@@ -35,7 +35,7 @@ var doors = map[string][]string{
 	"opentsdb":                {"budget", "decimal", "ingest", "ingest/listen", "opentsdb/api", "opentsdb/query", "running", "storage", "storage/schema", "turns"},
 	"opentsdb/aggregate":      {},
 	"opentsdb/api":            {"budget", "opentsdb/aggregate", "opentsdb/query", "opentsdb/reply", "running", "storage", "storage/schema", "turns"},
-	"opentsdb/query":          {"budget", "opentsdb/aggregate", "opentsdb/reply", "running", "storage", "storage/schema", "tree/javaregexp"},
+	"opentsdb/query":          {"budget", "opentsdb/aggregate", "opentsdb/reply", "running", "storage", "storage/schema", "tree/javaregexp", "turns"},
 	"opentsdb/reply":          {},
 	"prometheus":              {"budget", "prometheus/query", "prometheus/queryable", "prometheus/read", "prometheus/reply", "prometheus/write", "running", "storage", "translate"},
 	"prometheus/bounds":       {},

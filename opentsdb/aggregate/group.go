@@ -29,48 +29,40 @@ func (g *Group) Add(s Span) {
 // Result returns a point for each instant at which a member has one. Rates begin with the second
 // one of a member. From its first point to its last a member also counts at the instants of others:
 // with its interpolation, or if it is a rate with the rate before, the first included.
-func (g *Group) Result() Span {
+//
+// As with a TSD the work grows with the instants times the members. pause is called from time to
+// time; its error ends the computation.
+func (g *Group) Result(pause func() error) (Span, error) {
 	r := &result{group: g, times: g.instants()}
 	if len(r.times) == 0 {
-		return Span{}
+		return Span{}, nil
 	}
 	r.classify()
-	return r.compute()
+	return r.compute(pause)
 }
 
 // instants returns the times of results.
 func (g *Group) instants() (times []int64) {
+	var first []int64
 	for _, m := range g.members {
 		mine := m.Times
 		if g.Rate {
 			mine = mine[1:]
 		}
 		end, _ := slices.BinarySearch(mine, g.End+1)
-		times = union(times, mine[:end])
-	}
-	return times
-}
-
-// union returns the times of both, in order. It may return a itself.
-func union(a, b []int64) []int64 {
-	switch {
-	case len(a) == 0:
-		return b
-	case len(b) == 0 || slices.Equal(a, b):
-		return a
-	}
-	out := make([]int64, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		switch {
-		case a[0] < b[0]:
-			out, a = append(out, a[0]), a[1:]
-		case a[0] > b[0]:
-			out, b = append(out, b[0]), b[1:]
-		default:
-			out, a, b = append(out, a[0]), a[1:], b[1:]
+		switch mine = mine[:end]; {
+		case first == nil:
+			first = mine
+		case !slices.Equal(first, mine): // most members have the times of the first one
+			times = append(times, mine...)
 		}
 	}
-	return append(append(out, a...), b...)
+	if times == nil {
+		return first
+	}
+	times = append(times, first...)
+	slices.Sort(times)
+	return slices.Compact(times)
 }
 
 // A result is what a group's Result needs.
@@ -124,42 +116,84 @@ func (r *result) mark(from, to int64) {
 
 func (r *result) isFloat(k int) bool { return r.floats == nil || r.floats[k] }
 
+// block is how many instants are computed together, so that a member's points are read in pieces.
+const block = 16
+
+// pauseAfter is about how many values are aggregated between two pauses.
+const pauseAfter = 1 << 20
+
 // compute aggregates instant by instant.
-func (r *result) compute() Span {
-	g := r.group
-	places := make([]int, len(g.members)) // of the current point of each member; -1: not begun
-	for i := range places {
-		places[i] = -1
+func (r *result) compute(pause func() error) (out Span, err error) {
+	every := max(1, pauseAfter/(block*len(r.group.members)))
+	b := newValues(len(r.group.members))
+	places := make([]int, len(r.group.members)) // of the current point of each member; -1: not begun
+	if !r.group.Rate {
+		for i := range places {
+			places[i] = -1
+		}
 	}
-	if g.Rate {
-		clear(places)
-	}
-	var out Span
-	doubles, longs := make([]float64, 0, len(places)), make([]int64, 0, len(places))
-	for k, t := range r.times {
-		doubles, longs = doubles[:0], longs[:0]
-		for i := range g.members {
-			m := &g.members[i]
-			for places[i]+1 < m.Len() && m.Times[places[i]+1] <= t {
-				places[i]++
+	for from, n := 0, 0; from < len(r.times); from, n = from+block, n+1 {
+		if n%every == 0 {
+			if err := pause(); err != nil {
+				return Span{}, err
 			}
-			j := places[i]
-			if j < 0 || j == m.Len()-1 && (m.Times[j] < t || g.Rate && j == 0) {
-				continue
-			}
+		}
+		to := min(from+block, len(r.times))
+		b.reset()
+		for i := range r.group.members {
+			places[i] = r.gather(b, i, places[i], from, to)
+		}
+		for k := from; k < to; k++ {
 			if r.isFloat(k) {
-				doubles = append(doubles, g.double(m, j, t))
+				out.Add(r.times[k], r.group.Aggregator.doubles(b.doubles[k-from]))
 			} else {
-				longs = append(longs, g.long(m, j, t))
+				out.AddLong(r.times[k], r.group.Aggregator.longs(b.longs[k-from]))
 			}
+		}
+	}
+	return out, nil
+}
+
+// values are what members have at the instants of a block, in the order of the members.
+type values struct {
+	doubles [block][]float64
+	longs   [block][]int64
+}
+
+func newValues(members int) *values {
+	v := &values{}
+	for k := range block {
+		v.doubles[k] = make([]float64, 0, members)
+	}
+	return v
+}
+
+func (v *values) reset() {
+	for k := range block {
+		v.doubles[k], v.longs[k] = v.doubles[k][:0], v.longs[k][:0]
+	}
+}
+
+// gather adds what a member has at some instants, and returns the place of its current point.
+func (r *result) gather(b *values, member, j, from, to int) int {
+	g := r.group
+	m := &g.members[member]
+	last := m.Len() - 1
+	for k := from; k < to; k++ {
+		t := r.times[k]
+		for j < last && m.Times[j+1] <= t {
+			j++
+		}
+		if j < 0 || j == last && (m.Times[j] < t || g.Rate && j == 0) {
+			continue
 		}
 		if r.isFloat(k) {
-			out.Add(t, g.Aggregator.doubles(doubles))
+			b.doubles[k-from] = append(b.doubles[k-from], g.double(m, j, t))
 		} else {
-			out.AddLong(t, g.Aggregator.longs(longs))
+			b.longs[k-from] = append(b.longs[k-from], g.long(m, j, t))
 		}
 	}
-	return out
+	return j
 }
 
 // double returns what a member has at an instant from its point j to the next one.

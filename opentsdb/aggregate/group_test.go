@@ -1,6 +1,7 @@
 package aggregate
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -140,10 +141,38 @@ func TestGroup(t *testing.T) {
 			}
 			g.Add(m)
 		}
-		want, got := model(g), g.Result()
+		want := model(g)
+		got, err := g.Result(func() error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
 		if !equalSpans(want, got) {
 			t.Fatalf("round %d: %s, rate %v of %+v: %+v, want %+v", round, a.Name, g.Rate, g.members, got, want)
 		}
+	}
+}
+
+// TestGroupEnds ends a computation that would take long when its pause says so.
+func TestGroupEnds(t *testing.T) {
+	a, _ := Get("sum")
+	p := Plan{Range: Range{ScanEnd: 1 << 40}, Aggregator: a}
+	g := p.Group()
+	for m := range int64(2000) {
+		var s Span
+		for i := range int64(2000) {
+			s.Add(1+m+2000*i, 1)
+		}
+		g.Add(s)
+	}
+	pauses := 0
+	_, err := p.Result(g, func() error {
+		if pauses++; pauses > 3 {
+			return errors.New("enough")
+		}
+		return nil
+	})
+	if err == nil || pauses != 4 {
+		t.Errorf("%v after %d pauses", err, pauses)
 	}
 }
 
@@ -178,4 +207,31 @@ func equalSpans(a, b Span) bool {
 		}
 	}
 	return true
+}
+
+// BenchmarkGroup sums many members of equal times, and few of different ones.
+func BenchmarkGroup(b *testing.B) {
+	for _, c := range []struct {
+		name            string
+		members, points int
+		apart           int64
+	}{{"equal", 10_000, 120, 0}, {"apart", 100, 1000, 7}} {
+		b.Run(c.name, func(b *testing.B) {
+			a, _ := Get("sum")
+			p := Plan{Range: Range{ScanEnd: 1 << 40}, Aggregator: a}
+			g := p.Group()
+			for m := range c.members {
+				var s Span
+				for i := range c.points {
+					s.Add(1+int64(m)*c.apart+60_000*int64(i), 1)
+				}
+				g.Add(s)
+			}
+			for b.Loop() {
+				if _, err := g.Result(func() error { return nil }); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

@@ -31,9 +31,12 @@ func (p *Plan) Group() *Group {
 }
 
 // Result returns the points of a group from the start of the query to its end. One that is
-// infinite is an ErrInfinite.
-func (p *Plan) Result(g *Group) (Span, error) {
-	all := g.Result()
+// infinite is an ErrInfinite. pause is called from time to time; its error ends the computation.
+func (p *Plan) Result(g *Group, pause func() error) (Span, error) {
+	all, err := g.Result(pause)
+	if err != nil {
+		return Span{}, err
+	}
 	var out Span
 	for i, t := range all.Times {
 		switch {

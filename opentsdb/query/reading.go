@@ -8,6 +8,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // A reading reads the series of a sub query into their groups.
@@ -112,15 +113,13 @@ func (w *readWorker) Commit(context.Context) error {
 
 // results computes the groups that have members.
 func (r *reading) results(ctx context.Context) (out []Group, err error) {
+	turn := turns.From(ctx)
 	for i := range r.groups {
 		g := &r.groups[i]
 		if g.Group == nil {
 			continue
 		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		span, err := r.plan.Result(g.Group)
+		span, err := r.plan.Result(g.Group, func() error { return turn.Yield(ctx) })
 		if err != nil {
 			return nil, err
 		}
