@@ -26,6 +26,14 @@ const (
 	commandTreeShow     = "tree show"
 	commandTreeTest     = "tree test"
 	commandVersion      = "version"
+
+	commandImportOpenTSDB = "import opentsdb"
+	commandExportOpenTSDB = "export opentsdb"
+	commandFsck           = "fsck"
+	commandMetaSync       = "meta sync"
+	commandQuery          = "query"
+	commandCheckTSD       = "check"
+	commandSearchLookup   = "search lookup"
 )
 
 // command is a parsed command line.
@@ -35,6 +43,14 @@ type command struct {
 	tables  adapter.TableOptions
 	store   adapter.StoreOptions
 	trees   treeFlags
+	imports adapter.ImportOptions
+	exports adapter.ExportOptions
+	fsck    adapter.FsckOptions
+	ask     adapter.AskOptions
+	checks  adapter.CheckTSDOptions
+
+	metaSync adapter.FsckOptions
+	uid      adapter.UIDOptions
 }
 
 // treeFlags are the flags and arguments of the tree commands.
@@ -47,9 +63,16 @@ type treeFlags struct {
 	names []string // test: in which trees
 }
 
+// tsdConfigFlag names a TSD's configuration file.
+const tsdConfigFlag = "--opentsdb.config="
+
 // parseCommand reads the command line and the configuration file that it names.
 func parseCommand(args []string, stdout, stderr io.Writer) (command, error) {
 	p := newParser(stdout)
+	args, err := p.plainBools(args)
+	if err != nil {
+		return command{}, err
+	}
 	given, err := p.app.ParseContext(args)
 	if p.terminated || err != nil {
 		return command{}, p.suggestFlag(given, args, err)
@@ -58,24 +81,61 @@ func parseCommand(args []string, stdout, stderr io.Writer) (command, error) {
 	if err != nil {
 		return command{}, err
 	}
-	trees, retention := p.options.Graphite.Trees, p.options.RetentionRules
+	settings := append(set, givenFlags(given)...)
+	if i := slices.IndexFunc(settings, func(f string) bool { return strings.HasPrefix(f, tsdConfigFlag) }); i >= 0 {
+		tsd, err := p.fromTSD(strings.TrimPrefix(settings[i], tsdConfigFlag), settings)
+		if err != nil {
+			return command{}, err
+		}
+		set = append(tsd, set...)
+	}
+	trees, retention, unused := p.options.Graphite.Trees, p.options.RetentionRules, p.unusedKeys
 	p = newParser(stdout)
 	p.options.Graphite.Trees, p.options.RetentionRules = trees, retention
+	if set, err = p.plainBools(set); err != nil {
+		return command{}, err
+	}
 	all := append(set, args...)
 	name, err := p.app.Parse(all)
 	if p.terminated || err != nil {
 		return command{}, nameFlag(all, err)
 	}
 	p.spreadFuture()
-	c := command{name: name, options: p.options, tables: p.tables, store: p.store, trees: p.trees}
+	c := command{name: name, options: p.options, tables: p.tables, store: p.store, trees: p.trees, imports: p.imports, exports: p.exports, fsck: p.fsck, metaSync: p.metaSync, uid: p.uid, ask: p.ask, checks: p.checkTSD}
 	if c.options.Logger, err = newLogger(stderr, p.logLevel, p.logFormat); err != nil {
 		return command{}, err
+	}
+	if len(unused) > 0 {
+		c.options.Logger.Info("keys of --opentsdb.config that mean nothing here", "keys", strings.Join(unused, " "))
 	}
 	c.options.Flags = p.values()
 	if name != commandVersion {
 		err = c.options.Validate()
 	}
+	if c.uid.Command != "" && err == nil {
+		err = c.uid.Validate()
+	}
 	return c, err
+}
+
+// plainBools writes --flag=true and --flag=false, as a configuration file has them, as --flag and --no-flag.
+func (p *parser) plainBools(args []string) ([]string, error) {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		name, value, ok := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+		flag := p.app.GetFlag(name)
+		if !ok || !strings.HasPrefix(arg, "--") || flag == nil || !flag.Model().IsBoolFlag() {
+			continue
+		}
+		on, err := strconv.ParseBool(value)
+		if err != nil {
+			return nil, fmt.Errorf("--%s=%s: want true or false", name, value)
+		}
+		if args[i] = "--" + name; !on {
+			args[i] = "--no-" + name
+		}
+	}
+	return args, nil
 }
 
 // spreadFuture applies --write.max-future to carbon and OpenTSDB unless their own flag was given.
@@ -104,8 +164,10 @@ func nameFlag(args []string, err error) error {
 		if newParser(io.Discard).app.GetFlag(f.Model().Name) == nil {
 			name := given.SelectedCommand.FullCommand()
 			alone = append(strings.Fields(name), flag)
-			if slices.Contains([]string{commandTreeTest, commandBackup, commandRestore}, name) {
-				alone = append(alone, "argument")
+			for _, arg := range given.SelectedCommand.Model().Args {
+				if arg.Required {
+					alone = append(alone, "argument")
+				}
 			}
 		}
 		if _, err := newParser(io.Discard).app.Parse(alone); err != nil {
@@ -122,7 +184,16 @@ type parser struct {
 	tables     adapter.TableOptions
 	store      adapter.StoreOptions
 	trees      treeFlags
+	imports    adapter.ImportOptions
+	exports    adapter.ExportOptions
+	fsck       adapter.FsckOptions
+	metaSync   adapter.FsckOptions
+	uid        adapter.UIDOptions
+	ask        adapter.AskOptions
+	checkTSD   adapter.CheckTSDOptions
 	configFile string
+	tsdConfig  string
+	unusedKeys []string // of a TSD's configuration file
 
 	future, carbonFuture, opentsdbFuture bool // the flag was given
 	logLevel                             string
@@ -146,6 +217,13 @@ func newParser(stdout io.Writer) *parser {
 	p.opentsdbFlags()
 	p.commands()
 	p.treeCommands()
+	p.importCommands()
+	p.exportCommands()
+	p.fsckCommand()
+	p.metaCommands()
+	p.uidCommands()
+	p.askCommands()
+	p.checkCommands()
 	return p
 }
 
@@ -178,6 +256,8 @@ func (p *parser) storageFlags() {
 	f("storage.salt.buckets", "Number of salt buckets.").Default(text(o.SaltBuckets)).IntVar(&o.SaltBuckets)
 	f("storage.values", "Encoding of floats: auto (4 bytes if that loses nothing, else 8; for HTTP puts always 8, as in a TSD), double (always 8; for Prometheus series that TSDs also write over HTTP), compact (whole numbers of up to 4 bytes as integers, the smallest; a TSD then averages them as integers).").Default(o.Values).StringVar(&o.Values)
 	f("storage.series-index", "Where series are found: auto (in tsdb-meta, and in row keys for writers that keep no tsdb-meta) or meta (in tsdb-meta alone). Matters on hbase only.").Default(o.SeriesIndex).EnumVar(&o.SeriesIndex, "auto", "meta")
+	f("storage.uid-random-metrics", "New metrics get UIDs at random instead of counting up: their rows are spread over the regions of a table that is split evenly. OpenTSDB's tsd.core.uid.random_metrics.").BoolVar(&o.RandomMetricUIDs)
+	f("storage.rollups", "Rollup tables: a file with the JSON of OpenTSDB's tsd.rollups.config, or the JSON itself. All who use the tables need the same.").PlaceHolder("FILE").StringVar(&o.Rollups)
 	f("storage.index-refresh", "Interval at which changes of other processes are read: series, names, trees.").Default(o.IndexRefresh.String()).DurationVar(&o.IndexRefresh)
 	f("storage.series-cache", "Entries of each cache of series: one for each protocol (by the bytes on the wire) and those of names and UIDs.").Default(text(o.SeriesCache)).IntVar(&o.SeriesCache)
 	f("translate.compat-metrics", "Metric names (anchored regular expression) that are escaped as by Prometheus' old OpenTSDB adapter; repeatable.").PlaceHolder("REGEX").StringsVar(&o.CompatMetrics)
@@ -187,7 +267,7 @@ func (p *parser) webFlags() {
 	o, f := &p.options, p.app.Flag
 	f("web.listen-address", "Address of the HTTP listener; empty: none.").Default(o.ListenAddress).StringVar(&o.ListenAddress)
 	f("web.config.file", "File with TLS and basic authentication, in the format of Prometheus' exporter-toolkit.").StringVar(&o.WebConfigFile)
-	f("web.enable-admin-api", "Serve the admin API, which the commands backup, tables compact and tree sync use while the adapter runs, and end queries by their id.").Default(strconv.FormatBool(o.AdminAPI)).BoolVar(&o.AdminAPI)
+	f("web.enable-admin-api", "Serve the admin API, which the commands backup, tables compact, tree sync, fsck, meta sync and uid use while the adapter runs, and end queries by their id.").Default(strconv.FormatBool(o.AdminAPI)).BoolVar(&o.AdminAPI)
 	f("web.cors-origin", "Origins (anchored regular expression) whose scripts may use the HTTP port; empty: none.").StringVar(&o.CORSOrigin)
 	f("web.max-connections", "HTTP connections, and requests, at once. When there are more, the connection that has been silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
 	f("web.max-body-bytes", "Size limit of a request other than remote write, as it is sent (413). At most four times as much may be under way at once (503).").Default(bytesText(int64(o.WebBodyBytes))).SetValue((*intByteSize)(&o.WebBodyBytes))
@@ -240,7 +320,23 @@ func (p *parser) opentsdbFlags() {
 	f("opentsdb.max-connections", "Connections at once. When there are more, the one that has been silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
 	f("opentsdb.idle-timeout", "Time without a byte after which a connection is closed; 0: never.").Default(o.IdleTimeout.String()).DurationVar(&o.IdleTimeout)
 	f("opentsdb.max-tags", "Tags of a series that is put; OpenTSDB's tsd.storage.max_tags.").Default(text(o.MaxTags)).IntVar(&o.MaxTags)
+	f("opentsdb.config", "A TSD's opentsdb.conf. Its keys that have a meaning here are settings that these flags and --config.file win over; those that have none are logged. Tables, widths and salt must not differ.").PlaceHolder("FILE").StringVar(&p.tsdConfig)
+	f("opentsdb.mode", "rw, ro (no points are taken on this port, and nothing can be edited) or wo (no queries); OpenTSDB's tsd.mode.").Default(o.Mode).EnumVar(&o.Mode, "rw", "ro", "wo")
+	f("opentsdb.auto-create-metrics", "Puts of a metric that has no UID give it one; otherwise they are refused. OpenTSDB's tsd.core.auto_create_metrics, which is off by default there.").Default("true").BoolVar(&o.AutoCreate.Metrics)
+	f("opentsdb.auto-create-tagks", "The same for tag keys.").Default("true").BoolVar(&o.AutoCreate.TagKeys)
+	f("opentsdb.auto-create-tagvs", "The same for tag values.").Default("true").BoolVar(&o.AutoCreate.TagValues)
+	f("opentsdb.time-zone", "Time zone of dates in OpenTSDB queries that name none; OpenTSDB's tsd.core.timezone.").Default(o.TimeZone).StringVar(&o.TimeZone)
+	f("opentsdb.max-points", "Points that one sub query of OpenTSDB's API may read; 0: --query.max-samples. OpenTSDB's tsd.query.limits.data_points.default.").Default(text(o.MaxPoints)).IntVar(&o.MaxPoints)
+	f("opentsdb.limits", "File with limits of points by metric, OpenTSDB's tsd.query.limits.overrides.config. It is read again when it changes.").PlaceHolder("FILE").StringVar(&o.LimitsFile)
+	f("opentsdb.histogram-codecs", "Codec of OpenTSDB's histograms with the id that it has in the tables: SimpleHistogramDecoder=0; empty: histograms are neither taken nor read. OpenTSDB's tsd.core.histograms.config.").PlaceHolder("CLASS=ID").StringVar(&o.HistogramCodecs)
+	f("opentsdb.rollup-tag", "Tag key that says by which aggregation a value of a group of series was made; OpenTSDB's tsd.rollups.agg_tag_key.").Default(o.Rollup.TagKey).StringVar(&o.Rollup.TagKey)
+	f("opentsdb.rollup-raw-tag", "Value of that tag for rolled up values of one series; empty: they do not get it. OpenTSDB's tsd.rollups.raw_agg_tag_value, with tag_raw.").StringVar(&o.Rollup.RawTag)
+	f("opentsdb.rollup-derived", "Rolled up averages and deviations may be stored; the opposite of OpenTSDB's tsd.rollups.block_derived.").BoolVar(&o.Rollup.AllowDerived)
 	f("opentsdb.allow-edits", "Clients of OpenTSDB's API may assign UIDs, and change what else is not points.").BoolVar(&o.AllowEdits)
+	f("opentsdb.allow-delete", "Queries of OpenTSDB's API may delete the points that they ask for; OpenTSDB's tsd.http.query.allow_delete.").BoolVar(&o.AllowDelete)
+	f("opentsdb.open-puts", "HTTP puts need no password although the web configuration has some; telnet's never do.").BoolVar(&o.OpenPuts)
+	f("opentsdb.cors-domains", "Origin of pages that may use OpenTSDB's API from a browser, such as https://grafana.example.org, or * (pages that are not named cannot edit); repeatable.").PlaceHolder("ORIGIN").StringsVar(&o.CORSDomains)
+	f("opentsdb.cors-headers", "Headers that those pages may send.").Default(o.CORSHeaders).StringVar(&o.CORSHeaders)
 	f("opentsdb.max-future", "How far ahead of the clock a point that is put may be; 0: any time.").Default(o.MaxFuture.String()).IsSetByUser(&p.opentsdbFuture).DurationVar(&o.MaxFuture)
 }
 

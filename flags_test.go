@@ -54,6 +54,27 @@ func TestConfigFile(t *testing.T) {
 	}
 }
 
+// TestBools sets flags to true and to false in every way.
+func TestBools(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c.yml")
+	if err := os.WriteFile(file, []byte("web.enable-admin-api: true\ncarbon: {udp: false, keep-open: true}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := parseCommand([]string{"--config.file=" + file, "--no-carbon.keep-open", "--opentsdb.allow-delete=true", "--opentsdb.auto-create-tagks=false", "--opentsdb.allow-edits"}, io.Discard, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := c.options
+	if !o.AdminAPI || o.Carbon.UDP || o.Carbon.KeepOpen || !o.OpenTSDB.AllowDelete || o.OpenTSDB.AutoCreate.TagKeys || !o.OpenTSDB.AllowEdits {
+		t.Errorf("%+v", o)
+	}
+	for _, bad := range []string{"--carbon.udp=perhaps", "--carbon.udp="} {
+		if _, err := parseCommand([]string{bad}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "want true or false") {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
 func TestBytes(t *testing.T) {
 	for text, want := range map[string]int64{"0": 0, "7": 7, "7B": 7, "2KB": 2000, "2KiB": 2048, "32MiB": 32 << 20, "1GiB": 1 << 30, "3GB": 3e9} {
 		n, err := parseBytes(text)

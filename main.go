@@ -9,11 +9,10 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/trace/noop"
+	"golang.org/x/term"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 )
@@ -23,7 +22,7 @@ func main() {
 }
 
 // run executes the program and returns its exit code: 0 for success, 1 for an error while running,
-// 2 for an invalid command line or configuration.
+// 2 for an invalid command line or configuration. Some commands have more; see docs/opentsdb.md.
 func run(args []string, stdout, stderr io.Writer) int {
 	c, err := parseCommand(args, stdout, stderr)
 	if err != nil {
@@ -33,9 +32,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if c.name == "" { // --help was printed
 		return 0
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal(context.Background())
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	switch c.name {
 	case commandVersion:
 		fmt.Fprintln(stdout, "tsdbridge", adapter.Version())
@@ -58,14 +56,44 @@ func run(args []string, stdout, stderr io.Writer) int {
 		err = adapter.ShowTree(ctx, c.options, c.trees.sync.URL, c.trees.tree, c.trees.path, c.trees.depth, stdout)
 	case commandTreeTest:
 		err = adapter.TestTree(ctx, c.options, c.trees.sync.URL, c.trees.name, c.trees.names, stdout)
+	case commandImportOpenTSDB:
+		err = adapter.ImportOpenTSDB(ctx, c.options, c.imports, console(stdout, stderr))
+	case commandExportOpenTSDB:
+		err = adapter.ExportOpenTSDB(ctx, c.options, c.exports, console(stdout, stderr))
+	case commandFsck:
+		err = adapter.Fsck(ctx, c.options, c.fsck, console(stdout, stderr))
+	case commandMetaSync:
+		err = adapter.SyncMeta(ctx, c.options, c.metaSync, console(stdout, stderr))
+	case commandQuery:
+		err = adapter.QueryOpenTSDB(ctx, c.options, c.ask, console(stdout, stderr))
+	case commandSearchLookup:
+		err = adapter.SearchLookup(ctx, c.options, c.ask, console(stdout, stderr))
+	case commandCheckTSD:
+		err = adapter.CheckTSD(ctx, c.checks, console(stdout, stderr))
 	default:
-		err = serve(ctx, c.options)
+		if c.uid.Command != "" {
+			err = adapter.UIDs(ctx, c.options, c.uid, console(stdout, stderr))
+		} else {
+			err = serve(ctx, c.options)
+		}
+	}
+	if exit, ok := errors.AsType[*adapter.ExitError](err); ok {
+		if exit.Err != nil {
+			fmt.Fprintln(stderr, "tsdbridge:", exit.Err)
+		}
+		return exit.Code
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		c.options.Logger.Error("tsdbridge ends", "err", err)
 		return 1
 	}
 	return 0
+}
+
+// console returns what a command reads and prints.
+func console(stdout, stderr io.Writer) adapter.Console {
+	f, ok := stderr.(*os.File)
+	return adapter.Console{In: os.Stdin, Out: stdout, Err: stderr, Terminal: ok && term.IsTerminal(int(f.Fd()))}
 }
 
 func serve(ctx context.Context, o adapter.Options) error {

@@ -5,6 +5,7 @@ package adapter
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -57,7 +58,11 @@ func New(o Options) (*Adapter, error) {
 	registerBuildInfo(a.registry)
 	a.names, _ = o.translator() // checked by Validate
 	a.budget = newBudget(o, a.registry)
-	db, engine, err := o.openEngine(a.registry, lockWait)
+	wait := lockWait
+	if o.Command {
+		wait = 0
+	}
+	db, engine, err := o.openEngine(a.registry, wait)
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +122,18 @@ func (a *Adapter) protect(handler http.Handler) (http.Handler, error) {
 		return nil, fmt.Errorf("--web.config.file: %w", err)
 	}
 	return handler, nil
+}
+
+// tls returns how other ports than the web port encrypt; nil: they do not.
+func (a *Adapter) tls() (*tls.Config, error) {
+	if a.webConfig == nil {
+		return nil, nil //nolint:nilnil // it is an answer
+	}
+	config, err := a.webConfig.TLS()
+	if err != nil {
+		return nil, fmt.Errorf("--web.config.file: %w", err)
+	}
+	return config, nil
 }
 
 func (a *Adapter) listen() error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -35,6 +36,9 @@ type adminAPI struct {
 	busy   sync.Mutex // held by the one operation under way
 
 	syncTrees func(*http.Request) (any, error)
+	importer  *opentsdb.Importer
+	exports   opentsdb.ExportOptions
+	fsck      *fsckAPI
 }
 
 // snapshotReply and compactReply are the data of answers.
@@ -54,6 +58,9 @@ func (a *adminAPI) mount(r chi.Router) {
 		handler := http.NewCrossOriginProtection().Handler(a.alone(serve))
 		r.Method(http.MethodPost, path, handler)
 		r.Method(http.MethodPut, path, handler)
+	}
+	for path, serve := range map[string]http.HandlerFunc{importPath: a.importBlock, exportPath: a.exportRange, exportRangesPath: a.exportRanges, fsckPlanPath: a.planFsck, fsckCheckPath: a.checkFsck, uidPath: a.uids} {
+		r.Method(http.MethodPost, path, http.NewCrossOriginProtection().Handler(serve))
 	}
 }
 

@@ -16,26 +16,43 @@ import (
 
 // adminCall calls the admin API of a running adapter and decodes the data of its answer into data.
 func adminCall(ctx context.Context, base, path string, data any) error {
-	resp, err := callAdapter(ctx, http.MethodPost, base, path)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(base, "/")+path, http.NoBody)
 	if err != nil {
-		return err
+		return fmt.Errorf("--adapter-url: %w", err)
+	}
+	return answerOf(req, data)
+}
+
+// answerOf sends a request to a running adapter and decodes the data of its answer.
+func answerOf(req *http.Request, data any) error {
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("ask the adapter that runs (--adapter-url): %w", err)
 	}
 	defer resp.Body.Close()
-	asked := resp.Request.URL
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
-		return fmt.Errorf("read the answer of %s: %w", asked.Redacted(), err)
+		return fmt.Errorf("read the answer of %s: %w", req.URL.Redacted(), err)
 	}
-	reply := struct {
+	answer := struct {
 		Data  any    `json:"data"`
 		Error string `json:"error"`
 	}{Data: data}
 	// An answer that is not JSON comes from another server. Its text identifies that.
-	if err := json.Unmarshal(body, &reply); err != nil || resp.StatusCode != http.StatusOK {
-		return refused(asked, resp.Status, reply.Error, body)
+	if err := json.Unmarshal(body, &answer); err != nil || resp.StatusCode != http.StatusOK {
+		return &refusedError{resp.StatusCode, refused(req.URL, resp.Status, answer.Error, body)}
 	}
 	return nil
 }
+
+// A refusedError is an answer of a running adapter that is not a success.
+type refusedError struct {
+	status int
+	error
+}
+
+// Unwrap returns the error.
+func (e *refusedError) Unwrap() error { return e.error }
 
 // callAdapter sends a request without a body to a running adapter. The caller closes the body of the
 // answer.

@@ -19,12 +19,18 @@ import (
 
 // tables returns the four tables and their families.
 func (o Options) tables() []kv.Table {
-	return []kv.Table{
+	tables := []kv.Table{
 		{Name: o.TableData, Families: []string{schema.FamilyData}},
 		{Name: o.TableUID, Families: []string{schema.FamilyID, schema.FamilyName}},
 		{Name: o.TableMeta, Families: []string{schema.FamilyMeta}},
 		{Name: o.TableTree, Families: []string{schema.FamilyData}},
 	}
+	if rollups, err := o.rollups(); err == nil && rollups != nil { // checked by Validate
+		for _, name := range rollups.Tables() {
+			tables = append(tables, kv.Table{Name: name, Families: []string{schema.FamilyData}})
+		}
+	}
+	return tables
 }
 
 // openEngine opens the configured engine. It waits up to wait for an embedded store that another
@@ -90,7 +96,7 @@ type TableOptions struct {
 	DryRun      bool          // print the statements instead of creating tables
 }
 
-// CreateTables creates the four tables on HBase. In a dry run it prints the statements for HBase's
+// CreateTables creates the four tables, and those of rollups, on HBase. In a dry run it prints the statements for HBase's
 // shell instead.
 func CreateTables(ctx context.Context, o Options, t TableOptions, out io.Writer) error {
 	if o.Engine != EngineHBase && !t.DryRun {
@@ -150,5 +156,13 @@ func (o Options) tableSpecs(t TableOptions) ([]hbase.TableSpec, error) {
 	if err := made.Validate(); err != nil {
 		return nil, err
 	}
-	return hbase.OpenTSDBTables(names, made), nil
+	specs := hbase.OpenTSDBTables(names, made)
+	rollups, err := o.rollups()
+	if err != nil || rollups == nil {
+		return specs, err
+	}
+	for _, name := range rollups.Tables() {
+		specs = append(specs, hbase.RollupTable(name, made))
+	}
+	return specs, nil
 }

@@ -13,7 +13,7 @@ func (a *Adapter) newTrees(db kv.KV) (*tree.Service, error) {
 		return nil, err
 	}
 	return tree.NewService(db, tree.ServiceOptions{
-		Forest: a.o.treeOptions(a.names), Declared: declared, InTable: a.o.Graphite.TreeIndex == TreeIndexTable, Refresh: a.o.IndexRefresh,
+		Forest: a.o.treeOptions(a.names), Declared: declared, Sources: a.o.Graphite.sources(), InTable: a.o.Graphite.TreeIndex == TreeIndexTable, Refresh: a.o.IndexRefresh,
 		Logger: a.o.Logger, Registerer: a.registry, Now: a.o.Now,
 	}), nil
 }

@@ -81,6 +81,21 @@ func (o GraphiteOptions) definitions() ([]tree.Definition, error) {
 	return append(all, templates...), err
 }
 
+// sources returns where trees are declared, by their names.
+func (o GraphiteOptions) sources() map[string]string {
+	sources := map[string]string{}
+	for _, text := range o.Templates {
+		sources[text] = "--graphite.template=" + text
+	}
+	for _, t := range o.Trees {
+		sources[t.Name] = fmt.Sprintf("--config.file, trees, line %d", t.Line)
+	}
+	if o.DefaultTree != "" {
+		sources[o.DefaultTree] = "--graphite.default-tree=" + o.DefaultTree
+	}
+	return sources
+}
+
 // inverts reports whether a tree turns dotted names into metric and tags.
 func (o GraphiteOptions) inverts(t *tree.Tree) bool {
 	switch o.InverseTrees {

@@ -6,10 +6,18 @@ import "github.com/tsdbridge/tsdbridge/opentsdb"
 func (a *Adapter) openOpenTSDB() (err error) {
 	o := a.o.OpenTSDB
 	o.SeriesCache, o.Points = a.o.SeriesCache, a.store.Logged()
-	o.Store, o.Catalog, o.Names, o.Layout = a.store, a.store.Catalog(), a.store.Names(), a.o.layout()
+	o.Store, o.Deleter, o.Renamer, o.Catalog, o.Names, o.Layout = a.store, a.store, a.store, a.store.Catalog(), a.store.Names(), a.o.layout()
+	o.Annotations, o.Metadata, o.Histograms = a.store.Annotations(), a.store.Documents(), a.store
+	if rollups := a.store.Rollups(); rollups != nil {
+		o.Rollups = rollups
+	}
+	o.Trees, o.Documents = a.trees, a.store.Documents()
 	o.MaxSeries, o.MaxSamples, o.Timeout, o.Concurrency = a.o.QuerySeries, a.o.QuerySamples, a.o.QueryTimeout, a.o.QueryParallel
 	o.Budget, o.Running, o.Protect = a.budget, a.running, a.protect
 	o.ShutdownGrace, o.Version, o.Logger, o.Registerer, o.Now = a.o.ShutdownGrace, Version(), a.o.Logger, a.registry, a.o.Now
+	if o.TLS, err = a.tls(); err != nil {
+		return err
+	}
 	if a.opentsdb, err = opentsdb.New(o); err != nil {
 		return err // the error names the flag
 	}

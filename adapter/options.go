@@ -46,6 +46,8 @@ type Options struct {
 	Values            string        // --storage.values: auto, double or compact
 	SeriesIndex       string        // --storage.series-index: auto or meta
 	IndexRefresh      time.Duration // --storage.index-refresh
+	RandomMetricUIDs  bool          // --storage.uid-random-metrics
+	Rollups           string        // --storage.rollups: a file, or JSON
 	SeriesCache       int           // --storage.series-cache: entries of each cache
 	CompatMetrics     []string      // --translate.compat-metrics: RE2, anchored
 	ListenAddress     string        // --web.listen-address; empty: no listener
@@ -80,6 +82,8 @@ type Options struct {
 	Flags  map[string]string // shown under /api/v1/status/flags
 	Logger *slog.Logger
 	Now    func() time.Time
+
+	Command bool // a command has the tables open, not a server
 }
 
 // DefaultOptions returns the options without any flag.
@@ -153,6 +157,9 @@ func (o Options) Validate() error {
 	if err := o.Carbon.Validate(); err != nil {
 		return err
 	}
+	if _, err := o.rollups(); err != nil {
+		return err
+	}
 	if err := o.OpenTSDB.Validate(); err != nil {
 		return err
 	}
@@ -193,7 +200,12 @@ func (o Options) storageOptions() storage.Options {
 	s.Mode, s.LogUnacknowledged = o.writeMode(), o.spools()
 	s.Buffer.Dir, s.Buffer.MaxLogBytes, s.Buffer.FlushInterval, s.Buffer.MaxHeadBytes = o.logPath(), o.LogBytes, o.flushInterval(), o.HeadBytes
 	s.Buffer.MarkDir = o.logMarkPath()
+	if o.Command && o.Engine == EngineHBase && o.writeMode() == storage.WriteThrough {
+		s.Buffer.Dir, s.Buffer.MarkDir = "", "" // a log that is there is an adapter's
+	}
 	s.NewSeries = o.seriesLimits()
+	s.RandomMetricUIDs = o.RandomMetricUIDs
+	s.Rollups, _ = o.rollups() // checked by Validate
 	s.Now, s.Logger = o.Now, o.Logger
 	return s
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/grafana/regexp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 )
 
@@ -16,6 +17,13 @@ func (a *Adapter) openPrometheus() error {
 	var err error
 	if o.Origins, err = a.o.corsOrigin(); err != nil {
 		return err
+	}
+	id, ok, err := opentsdb.HistogramCodecs(a.o.OpenTSDB.HistogramCodecs)
+	if err != nil {
+		return err
+	}
+	if ok {
+		o.HistogramCodec = &id
 	}
 	o.Store, o.Documents, o.Catalog = a.store, a.store.Documents(), a.store.Catalog()
 	o.Names, o.Budget, o.Running, o.Flags, o.Started, o.Revision = a.names, a.budget, a.running, a.o.Flags, a.started, revision()

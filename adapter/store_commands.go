@@ -161,13 +161,21 @@ func Restore(ctx context.Context, o Options, s StoreOptions, out io.Writer) erro
 	return nil
 }
 
-// openStoreThatIs opens an embedded store that must exist.
-func (o Options) openStoreThatIs() (kv.KV, *pebble.Engine, error) {
+// wantStore returns an error if there is no embedded store.
+func (o Options) wantStore() error {
 	if _, err := os.Stat(o.Path); err != nil {
-		return nil, nil, fmt.Errorf("--storage.path: there is no store: %w", err)
+		return fmt.Errorf("--storage.path: there is no store: %w", err)
 	}
 	if names, err := filepath.Glob(filepath.Join(o.Path, "marker.manifest.*")); err != nil || len(names) == 0 {
-		return nil, nil, fmt.Errorf("--storage.path=%s: there is no store", o.Path)
+		return fmt.Errorf("--storage.path=%s: there is no store", o.Path)
+	}
+	return nil
+}
+
+// openStoreThatIs opens an embedded store that must exist.
+func (o Options) openStoreThatIs() (kv.KV, *pebble.Engine, error) {
+	if err := o.wantStore(); err != nil {
+		return nil, nil, err
 	}
 	db, closer, err := o.openEngine(prometheus.NewRegistry(), 0)
 	if err != nil {

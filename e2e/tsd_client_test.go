@@ -136,7 +136,13 @@ func jsonNumber(n int) json.Number { return json.Number(strconv.Itoa(n)) }
 // little later.
 func (d tsd) Telnet(t testing.TB, lines ...string) {
 	t.Helper()
-	conn, err := (&net.Dialer{Timeout: waitTimeout}).DialContext(t.Context(), "tcp", d.Addr())
+	sendTelnet(t, d.Addr(), lines...)
+}
+
+// sendTelnet is Telnet for the server of an address.
+func sendTelnet(t testing.TB, address string, lines ...string) {
+	t.Helper()
+	conn, err := (&net.Dialer{Timeout: waitTimeout}).DialContext(t.Context(), "tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,9 +159,9 @@ func (d tsd) Telnet(t testing.TB, lines ...string) {
 		switch {
 		case err != nil:
 			t.Fatalf("telnet: %v after %q", err, line)
-		case strings.HasPrefix(line, "Built on"): // the second line of version: all before it was dealt with
+		case strings.HasPrefix(line, "Built "): // the second line of version: all before it was dealt with
 			return
-		case !strings.HasPrefix(line, "net.opentsdb"):
+		case !strings.Contains(line, " built at revision "):
 			t.Errorf("telnet: the TSD answers %q", line)
 		}
 	}

@@ -2,6 +2,8 @@ package e2e_test
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +14,7 @@ import (
 // the new names for TSD and adapter.
 func testTSDRename(t *testing.T, s tables) {
 	s.create(t)
-	a := s.startAdapter(t, withCarbon)
+	a := s.startAdapter(t, withCarbon, "--opentsdb.allow-edits")
 	d := s.startTSD(t, false, withoutMeta()...)
 	write := func(n int) { // point n of both series
 		t.Helper()
@@ -71,4 +73,52 @@ func testTSDRename(t *testing.T, s tables) {
 		}
 		return nil
 	})
+	checkRenameOurs(t, s, a, n)
+}
+
+// checkRenameOurs renames a metric that has n points by way of the adapter. A TSD and the adapter itself
+// have the new name, the leaf is found under it, and OpenTSDB's check of the UIDs finds nothing.
+func checkRenameOurs(t *testing.T, s tables, a *adapter, n int) {
+	t.Helper()
+	ask := func(path, body string) string {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.base+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	for _, c := range []struct{ body, want string }{
+		{`{"metric":"new.carbon","name":"our.carbon"}`, `{"result":"true"}`},
+		{`{"metric":"new.carbon","name":"our.carbon"}`, `{"result":"false","error":"Name(\"new.carbon\") does not exist"}`},
+	} {
+		if got := ask("/api/uid/rename", c.body); got != c.want {
+			t.Fatalf("rename %s: %s, want %s", c.body, got, c.want)
+		}
+	}
+	d := s.startTSD(t, false, withoutMeta()...)
+	points, err := d.points(t, "our.carbon", epoch, epoch.Add(time.Hour))
+	old, oldErr := d.points(t, "old.carbon", epoch, epoch.Add(time.Hour))
+	if err != nil || oldErr != nil || points.count()+old.count() != n {
+		t.Errorf("a TSD has %d points under the new name, %d under the first, of %d: %v, %v", points.count(), old.count(), n, err, oldErr)
+	}
+	if _, err := d.points(t, "new.carbon", epoch, epoch.Add(time.Hour)); err == nil || !strings.Contains(err.Error(), "No such name") {
+		t.Errorf("a TSD has the name before: %v", err)
+	}
+	if found := ask("/metrics/find?query=our.*", ""); !strings.Contains(found, "carbon") {
+		t.Errorf("the leaf is not found: %s", found)
+	}
+	if found := ask("/metrics/find?query=new.*", ""); strings.Contains(found, "carbon") {
+		t.Errorf("the leaf is found under the name before: %s", found)
+	}
+	checkUIDFsck(t, d)
 }

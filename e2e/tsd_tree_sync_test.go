@@ -151,6 +151,9 @@ func testTSDTreeSync(t *testing.T, s tables) {
 	}
 	rest := fmt.Sprintf("%04X", 1+slices.IndexFunc(specs, func(spec treeSpec) bool { return spec.Name == "rest" }))
 	compareTrees(t, treeCells(t, theirs), withoutLeaves(t, rest, treeCells(t, s)))
+	if found, printed := s.fsck(t, 0, "--table=tree"); len(found) > 0 {
+		t.Errorf("fsck of the trees:\n%s", printed)
+	}
 }
 
 // withoutLeaves removes the cells below the root of a tree to which a TSD appends no series.

@@ -118,6 +118,15 @@ func (j *Job) EachRefused(f func(origin int, err error)) {
 	}
 }
 
+// EachRefusedPoint calls f for each point whose series the store refused, with the key of the series,
+// in order.
+func (j *Job) EachRefusedPoint(f func(origin int, key string, err error)) {
+	for _, r := range j.refusals {
+		_, err := j.unknown.Answer(r.series)
+		f(r.origin, j.unknown.keys[r.series], err)
+	}
+}
+
 // EachRefusedSeries calls f once for each series that the store refused.
 func (j *Job) EachRefusedSeries(f func(key string, err error)) { j.unknown.EachRefused(f) }
 

@@ -1,18 +1,15 @@
 package opentsdb
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"runtime"
-	"strconv"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/opentsdb/api"
+	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
@@ -55,16 +52,31 @@ func (o apiOptions) Validate() error {
 
 // httpAPI is OpenTSDB's HTTP API: the way to put points, and the other endpoints behind it.
 type httpAPI struct {
-	o      apiOptions
-	puts   *putStore
-	others http.Handler
-	gate   *listen.Gate
-	turns  *turns.Turns // of those that decompress or parse large bodies
+	o       apiOptions
+	puts    *putStore
+	others  http.Handler
+	origins *api.Origins
+	handler http.Handler // for all of them
+	gate    *listen.Gate
+	turns   *turns.Turns // of those that decompress or parse large bodies
 }
 
-// newAPI returns the API over a putStore. The options are valid.
-func newAPI(o apiOptions, puts *putStore, others http.Handler) *httpAPI {
-	return &httpAPI{o: o, puts: puts, others: others, gate: listen.NewGate(o.Requests, o.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0))}
+// newAPI returns the API over a putStore. The options are valid. Pages of the origins may use it.
+func newAPI(o apiOptions, puts *putStore, others http.Handler, origins *api.Origins) *httpAPI {
+	a := &httpAPI{o: o, puts: puts, others: others, origins: origins, gate: listen.NewGate(o.Requests, o.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0))}
+	a.handler = origins.Handler(http.HandlerFunc(a.serve))
+	return a
+}
+
+// protect has the API ask for passwords: all of it, or all but puts.
+func (a *httpAPI) protect(protect func(http.Handler) (http.Handler, error), openPuts bool) (err error) {
+	if openPuts {
+		a.others, err = protect(a.others)
+		return err
+	}
+	protected, err := protect(http.HandlerFunc(a.serve))
+	a.handler = a.origins.Handler(protected) // a browser asks about other origins without a password
+	return err
 }
 
 // ServeHTTP implements http.Handler. Endpoints are named in any case, and after a version perhaps:
@@ -73,102 +85,37 @@ func (a *httpAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	conn := listen.ConnOf(r.Context())
 	conn.Headed()
 	defer conn.Answered()
-	endpoint, err := apiEndpoint(r.URL.Path)
-	switch {
-	case err == nil && endpoint == "put":
-		a.servePut(w, r)
-	default:
+	a.handler.ServeHTTP(w, r)
+}
+
+// errBusy is the answer while too much is under way.
+var errBusy = reply.Error{Status: http.StatusServiceUnavailable, Message: "Please throttle", Details: "Too many requests at once, try again later"}
+
+func (a *httpAPI) serve(w http.ResponseWriter, r *http.Request) {
+	switch endpoint := putEndpoint(r.URL.Path); {
+	case endpoint == "" || a.puts.o.ReadOnly:
 		a.others.ServeHTTP(w, r)
+	case endpoint == rollupEndpoint:
+		a.serveRollup(w, r)
+	default:
+		a.servePut(w, r, endpoint == histogramEndpoint)
 	}
 }
 
-// apiError is an answer other than success.
-type apiError struct {
-	status  int
-	message string
-	details string
-}
-
-func (e apiError) Error() string { return e.message }
-
-var (
-	errEndpoint = apiError{status: http.StatusNotFound, message: "Endpoint not found"}
-	errBusy     = apiError{status: http.StatusServiceUnavailable, message: "Please throttle", details: "Too many requests at once, try again later"}
+// The endpoints that put points.
+const (
+	pointEndpoint     = "put"
+	histogramEndpoint = "histogram"
+	rollupEndpoint    = "rollup"
 )
 
-// maxVersion is that of the API; see /api/v1/put.
-const maxVersion = 1
-
-// apiEndpoint returns the endpoint of a path in lower case, as OpenTSDB's
-// HttpQuery.getQueryBaseRoute does.
-func apiEndpoint(path string) (string, error) {
+// putEndpoint returns the endpoint of a path if it is one that puts points, else "".
+func putEndpoint(path string) string {
 	if path == "/api/put" {
-		return "put", nil
+		return pointEndpoint
 	}
-	parts := strings.Split(strings.ToLower(strings.Trim(path, "/")), "/")
-	if len(parts) < 2 || parts[0] != "api" {
-		return "", errEndpoint
+	if p, err := api.ParsePath(path); err == nil && slices.Contains([]string{pointEndpoint, histogramEndpoint, rollupEndpoint}, p.Endpoint) {
+		return p.Endpoint
 	}
-	digits, versioned := strings.CutPrefix(parts[1], "v")
-	version, err := strconv.Atoi(digits)
-	if !versioned || err != nil {
-		return parts[1], nil
-	}
-	if version > maxVersion {
-		return "", apiError{
-			http.StatusNotImplemented, "Requested API version is greater than the max implemented",
-			fmt.Sprintf("API version [%d] is greater than the max [%d]", version, maxVersion),
-		}
-	}
-	if len(parts) < 3 {
-		return "", errEndpoint
-	}
-	return parts[2], nil
-}
-
-// method returns the method that a request means: clients that can only GET set another one by
-// method_override.
-func method(r *http.Request) string {
-	if r.Method == http.MethodGet {
-		if override := r.URL.Query().Get("method_override"); override != "" {
-			return strings.ToUpper(override)
-		}
-	}
-	return r.Method
-}
-
-// contentType is that of every answer under /api, of empty ones too.
-const contentType = "application/json; charset=UTF-8"
-
-// writeError answers with a TSD's error object.
-func writeError(w http.ResponseWriter, err error) {
-	var e apiError
-	if !errors.As(err, &e) {
-		e = apiError{status: http.StatusInternalServerError, message: err.Error()}
-	}
-	if e.status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", retryAfter())
-	}
-	content := map[string]any{"code": e.status, "message": e.message}
-	if e.details != "" {
-		content["details"] = e.details
-	}
-	writeJSON(w, e.status, map[string]any{"error": content})
-}
-
-// retryAfter returns how many seconds a client should wait when the store cannot take its points.
-// It differs between clients, so that they do not all return at once.
-func retryAfter() string { return strconv.Itoa(1 + rand.IntN(5)) }
-
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		panic("opentsdb: encode answer: " + err.Error()) // of our own maps and strings
-	}
-	w.Header().Set("Content-Type", contentType)
-	w.WriteHeader(status)
-	// a client that is gone loses the answer
-	_, _ = w.Write(bytes.TrimSuffix(b.Bytes(), []byte{'\n'}))
+	return ""
 }

@@ -22,7 +22,7 @@ func testAbout() (*about, *listenerMetrics) {
 	o.Logger, o.Registerer = slog.New(slog.DiscardHandler), prometheus.NewRegistry()
 	o.Now = func() time.Time { return time.Unix(1_700_000_000, 0) }
 	m := newListenerMetrics(o.Registerer)
-	return &about{o: o, host: "here", metrics: m}, m
+	return &about{o: o, host: "here", statistics: (&listener{metrics: m}).statistics}, m
 }
 
 // telnetRun returns a function that sends a run of lines of known series, as a read of a connection
@@ -77,7 +77,7 @@ func connectionRun(b *testing.B, points int) (put func()) {
 // putRun returns a function that puts points of known series in one request.
 func putRun(tb testing.TB, points int) (put func(), size int) {
 	text := putPoints(points)
-	api := newAPI(defaultAPIOptions(), newTestIngest(&discard{}), otherEndpoints())
+	api := newAPI(defaultAPIOptions(), newTestIngest(&discard{}), otherEndpoints(), nil)
 	reader := bytes.NewReader(text)
 	r := httptest.NewRequest(http.MethodPost, "/api/put", nil)
 	r.Body, r.ContentLength = io.NopCloser(reader), int64(len(text))

@@ -7,13 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zlib"
-
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
@@ -30,11 +27,11 @@ func (b *body) read(w http.ResponseWriter, r *http.Request, limit int) error {
 	if r.ContentLength > int64(limit) {
 		return tooLarge(limit)
 	}
-	encoding, err := encodingOf(r)
+	coding, err := codingOf(r)
 	if err != nil {
 		return err
 	}
-	if encoding == plain {
+	if coding == listen.Plain {
 		b.bytes, err = b.receive(w, r, b.bytes, limit)
 		return bodyError(err, limit)
 	}
@@ -42,7 +39,7 @@ func (b *body) read(w http.ResponseWriter, r *http.Request, limit int) error {
 	if err != nil {
 		return bodyError(err, limit)
 	}
-	return b.unpack(r.Context(), encoding, packed, limit)
+	return b.unpack(r.Context(), coding, packed, limit)
 }
 
 // receive appends what is sent to dst.
@@ -55,7 +52,7 @@ func (b *body) receive(w http.ResponseWriter, r *http.Request, dst []byte, limit
 
 // unpack decompresses a complete body. Only a few are decompressed at once, the shortest work
 // first, because a few bytes can expand to very many.
-func (b *body) unpack(ctx context.Context, encoding coding, packed []byte, limit int) error {
+func (b *body) unpack(ctx context.Context, coding listen.Coding, packed []byte, limit int) error {
 	ctx, cancel := context.WithTimeout(ctx, unpackTimeout)
 	defer cancel()
 	turn, err := b.turns.Begin(ctx)
@@ -63,9 +60,9 @@ func (b *body) unpack(ctx context.Context, encoding coding, packed []byte, limit
 		return errBusy
 	}
 	defer turn.End()
-	content, err := encoding.reader(bytes.NewReader(packed))
+	content, err := coding.Reader(bytes.NewReader(packed))
 	if err != nil {
-		return apiError{http.StatusBadRequest, "Unable to decompress the request", err.Error()}
+		return reply.Error{Status: http.StatusBadRequest, Message: "Unable to decompress the request", Details: err.Error()}
 	}
 	b.bytes, err = listen.Body{Claimed: -1, Limit: limit, Share: b.share}.ReadBody(b.bytes, &yieldingReader{ctx, turn, content})
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
@@ -99,42 +96,19 @@ func bodyError(err error, limit int) error {
 	case errors.Is(err, listen.ErrBusy):
 		return errBusy
 	case err != nil:
-		return apiError{http.StatusBadRequest, "Unable to read the request", err.Error()}
+		return reply.Error{Status: http.StatusBadRequest, Message: "Unable to read the request", Details: err.Error()}
 	}
 	return nil
 }
 
 func tooLarge(limit int) error {
-	return apiError{http.StatusRequestEntityTooLarge, "Request too large", fmt.Sprintf("The content has more than %d bytes", limit)}
+	return reply.Error{Status: http.StatusRequestEntityTooLarge, Message: "Request too large", Details: fmt.Sprintf("The content has more than %d bytes", limit)}
 }
 
-// coding is how a body is compressed.
-type coding int
-
-// The encodings that a TSD (Netty) knows.
-const (
-	plain coding = iota
-	gzipped
-	deflated
-)
-
-func encodingOf(r *http.Request) (coding, error) {
-	switch encoding := strings.ToLower(r.Header.Get("Content-Encoding")); encoding {
-	case "", "identity":
-		return plain, nil
-	case "gzip", "x-gzip":
-		return gzipped, nil
-	case "deflate", "x-deflate":
-		return deflated, nil
-	default:
-		return plain, apiError{http.StatusUnsupportedMediaType, "Unsupported content encoding", encoding}
+func codingOf(r *http.Request) (listen.Coding, error) {
+	coding, err := listen.CodingOf(r)
+	if err != nil {
+		return coding, reply.Error{Status: http.StatusUnsupportedMediaType, Message: "Unsupported content encoding", Details: err.Error()}
 	}
-}
-
-// reader decompresses.
-func (c coding) reader(packed io.Reader) (io.Reader, error) {
-	if c == gzipped {
-		return gzip.NewReader(packed)
-	}
-	return zlib.NewReader(packed)
+	return coding, nil
 }

@@ -1,7 +1,9 @@
 package opentsdb
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -19,6 +21,9 @@ var past = time.Unix(1, 0)
 // drops what cannot be sent at once.
 const answerTimeout = 5 * time.Second
 
+// tlsHandshake is the first byte of a connection with TLS.
+const tlsHandshake = 0x16
+
 // serve looks at the first byte of a connection and serves it until ctx ends. Points that came by
 // telnet may be stored until writeCtx ends.
 func (s *server) serve(ctx, writeCtx context.Context, conn net.Conn) {
@@ -27,21 +32,54 @@ func (s *server) serve(ctx, writeCtx context.Context, conn net.Conn) {
 	closed := func() { s.metrics.open.Add(-1) }
 	// The deadline is set after ctx has ended: reads look at ctx after they have set their own.
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(past) })
-	l := newLines(s.o.ReadBuffer, s.o.MaxLine, s.budget)
-	c := &connection{server: s, conn: conn, place: listen.PortConn(conn), lines: l, telnet: telnet{puts: s.puts, about: s.about, turn: s.turns.Lasting()}}
-	defer c.lines.Close()
+	c := s.connection(conn)
+	defer func() { c.lines.Close() }()
 	_, err := c.read(ctx, s.o.IdleTimeout)
-	if first := c.lines.Rest(); len(first) > 0 && isHTTP(first[0]) {
-		s.metrics.http.Inc()
-		if stop() && conn.SetReadDeadline(time.Time{}) == nil && s.handoff.give(&looked{Conn: conn, first: first, onClose: closed}) {
+	if first := c.lines.Rest(); s.o.TLS != nil && len(first) > 0 && first[0] == tlsHandshake {
+		var secure *tls.Conn
+		if secure, err = s.handshake(ctx, conn, bytes.Clone(first)); err != nil {
+			s.o.Logger.DebugContext(ctx, "TLS handshake failed", "remote", conn.RemoteAddr().String(), "err", err)
+			stop()
+			closed()
+			_ = conn.Close()
 			return
 		}
-	} else {
+		c.lines.Close()
+		c = s.connection(secure)
+		_, err = c.read(ctx, s.o.IdleTimeout)
+	}
+	first := c.lines.Rest()
+	switch {
+	case len(first) == 0 || !isHTTP(first[0]):
 		c.serve(ctx, writeCtx, err)
+	case s.o.TLS != nil && c.conn == conn:
+		c.send([]byte("HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\nThis port takes HTTP over TLS only.\n"))
+	default:
+		s.metrics.http.Inc()
+		if stop() && conn.SetReadDeadline(time.Time{}) == nil && s.handoff.give(&looked{Conn: c.conn, first: first, onClose: closed}) {
+			return
+		}
 	}
 	stop()
 	closed()
-	_ = conn.Close() // nothing was written that could fail to arrive
+	_ = c.conn.Close() // nothing was written that could fail to arrive
+}
+
+func (s *server) connection(conn net.Conn) *connection {
+	l := newLines(s.o.ReadBuffer, s.o.MaxLine, s.budget)
+	return &connection{server: s, conn: conn, place: listen.PortConn(conn), lines: l, telnet: telnet{puts: s.puts, about: s.about, turn: s.turns.Lasting()}}
+}
+
+// handshake begins TLS on a connection whose first bytes were read.
+func (s *server) handshake(ctx context.Context, conn net.Conn, first []byte) (*tls.Conn, error) {
+	if err := conn.SetDeadline(time.Now().Add(headerTimeout)); err != nil {
+		return nil, err
+	}
+	secure := tls.Server(&looked{Conn: conn, first: first, onClose: func() {}}, s.o.TLS)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		return nil, err
+	}
+	return secure, conn.SetDeadline(time.Time{})
 }
 
 // isHTTP reports whether a connection that begins with c speaks HTTP: its methods are upper case,

@@ -54,4 +54,37 @@ func (d *delivery) write(ctx context.Context, j job, refuse func(origin int, err
 	}
 }
 
+// writeHistograms is write for histograms.
+func (d *delivery) writeHistograms(ctx context.Context, j job, h *histograms, refuse func(err error)) {
+	if len(h.list) == 0 {
+		j.protocol.countHistograms(h, 0, nil)
+		return
+	}
+	n := float64(len(h.list))
+	d.metrics.held.Add(n)
+	defer d.metrics.held.Sub(n)
+	var refusal error
+	rejected := 0
+	ok := d.Retry(ctx, func() error {
+		err := j.in.storeHistograms(ctx, h, func(_ int, err error) {
+			rejected++
+			refuse(err)
+		})
+		if err != nil && storage.IsRefusal(err) {
+			refusal, err = err, nil
+		}
+		return err
+	})
+	switch {
+	case !ok:
+		d.lost.Add(int64(len(h.list)))
+		j.protocol.countHistograms(h, 0, errLost)
+	case refusal != nil:
+		refuse(refusal)
+		j.protocol.countHistograms(h, 0, refusal)
+	default:
+		j.protocol.countHistograms(h, rejected, nil)
+	}
+}
+
 var errLost = errors.New("lost")

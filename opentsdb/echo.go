@@ -7,15 +7,62 @@ type echoed struct {
 	Timestamp int64               `json:"timestamp"`
 	Value     *string             `json:"value,omitempty"`
 	Tags      *map[string]*string `json:"tags,omitempty"`
+	*echoedHistogram
 }
 
-// echo reads a point that was walked over before; nil for null.
-func echo(b []byte) *echoed {
-	p := putBody{scanner: scanner{b: b}}
-	if p.space() != '{' {
+// echoedHistogram is what more a TSD returns of a histogram.
+type echoedHistogram struct {
+	ID        int64              `json:"id"`
+	Buckets   *map[string]*int64 `json:"buckets,omitempty"`
+	Underflow int64              `json:"underflow"`
+	Overflow  int64              `json:"overflow"`
+}
+
+// echo reads a point or a histogram that was walked over before; nil for null.
+func echo(b []byte, ofHistogram bool) *echoed {
+	e := &echoed{}
+	more := func(string, *putBody) (bool, error) { return false, nil }
+	if ofHistogram {
+		e.echoedHistogram = &echoedHistogram{}
+		more = func(name string, p *putBody) (bool, error) { return true, p.echoHistogram(e.echoedHistogram, name) }
+	}
+	if !e.read(b, more) {
 		return nil
 	}
-	e := &echoed{}
+	return e
+}
+
+// echoedRollup is echoed for a rolled up value.
+type echoedRollup struct {
+	echoed
+	Interval   *string `json:"interval,omitempty"`
+	Aggregator *string `json:"aggregator,omitempty"`
+	GroupBy    *string `json:"groupByAggregator,omitempty"`
+}
+
+// echoRollup is echo for a rolled up value.
+func echoRollup(b []byte) any {
+	e := &echoedRollup{}
+	to := map[string]**string{memberInterval: &e.Interval, memberAggregator: &e.Aggregator, memberGroupBy: &e.GroupBy}
+	ok := e.read(b, func(name string, p *putBody) (mine bool, err error) {
+		if at := to[name]; at != nil {
+			*at, err = p.echoText()
+			return true, err
+		}
+		return false, nil
+	})
+	if !ok {
+		return nil
+	}
+	return e
+}
+
+// read reads a point; false for null. more reads the members that not all points have.
+func (e *echoed) read(b []byte, more func(name string, p *putBody) (mine bool, err error)) bool {
+	p := putBody{scanner: scanner{b: b}}
+	if p.space() != '{' {
+		return false
+	}
 	// The text is an object of known shape, so nothing can be wrong with it any more.
 	_ = p.object(func(name scalar) error {
 		word, err := name.text()
@@ -32,11 +79,54 @@ func echo(b []byte) *echoed {
 		case memberTags:
 			e.Tags, err = p.echoTags()
 		default:
-			err = p.skip(0)
+			mine, err := more(string(word), &p)
+			if mine || err != nil {
+				return err
+			}
+			return p.skip(0)
 		}
 		return err
 	})
-	return e
+	return true
+}
+
+// echoHistogram reads a member that a point does not have.
+func (p *putBody) echoHistogram(e *echoedHistogram, name string) (err error) {
+	switch name {
+	case memberID:
+		e.ID, err = p.count(name)
+	case memberUnderflow:
+		e.Underflow, err = p.count(name)
+	case memberOverflow:
+		e.Overflow, err = p.count(name)
+	case memberBuckets:
+		e.Buckets, err = p.echoBuckets()
+	default:
+		err = p.skip(0)
+	}
+	return err
+}
+
+func (p *putBody) echoBuckets() (*map[string]*int64, error) {
+	if p.space() != '{' {
+		_, err := p.scalar()
+		return nil, err
+	}
+	buckets := map[string]*int64{}
+	err := p.object(func(name scalar) error {
+		bounds, err := name.text()
+		if err != nil {
+			return err
+		}
+		value, err := p.scalar()
+		if count, ok := longOf(value); ok && value.kind != kindNull {
+			buckets[string(bounds)] = &count
+		} else {
+			buckets[string(bounds)] = nil
+		}
+		return err
+	})
+	return &buckets, err
 }
 
 // echoText returns a scalar as a string; nil for null.

@@ -15,7 +15,7 @@ func TestMaxFuture(t *testing.T) {
 	for _, limit := range []time.Duration{0, 10 * time.Minute} {
 		m := newMemory()
 		in := newTestIngest(m, func(o *putOptions) { o.MaxFuture, o.Now = limit, func() time.Time { return now } })
-		api := newAPI(defaultAPIOptions(), in, otherEndpoints())
+		api := newAPI(defaultAPIOptions(), in, otherEndpoints(), nil)
 		edge := now.Add(10 * time.Minute).UnixMilli()
 		stored := 0
 		for round := range 2 { // the second time the series is in the cache

@@ -21,6 +21,9 @@ type putBody struct {
 	limit  int // of points
 	// careful skips the fast path of points of the usual form. Tests compare both ways.
 	careful bool
+	// histograms are set for a body of /api/histogram: its elements are added to them.
+	histograms *histograms
+	histogram  sentHistogram // of the element
 }
 
 var errTooMany = errors.New("too many points")
@@ -52,6 +55,9 @@ func (p *putBody) element() error {
 		return nil
 	}
 	p.point = putPoint{from: p.i}
+	if p.histograms != nil {
+		p.beginHistogram()
+	}
 	if c == 'n' {
 		if _, err := p.word(); err != nil {
 			return err
@@ -61,7 +67,11 @@ func (p *putBody) element() error {
 		return err
 	}
 	p.point.to = p.i
-	if err := p.take(); err != nil {
+	take := p.take
+	if p.histograms != nil {
+		take = p.takeHistogram
+	}
+	if err := take(); err != nil {
 		p.refuse(p.point.from, p.point.to, err)
 	}
 	return nil
@@ -161,6 +171,9 @@ func (p *putBody) member(name string) (err error) {
 	case memberTags:
 		err = p.tags()
 	default:
+		if p.histograms != nil {
+			return p.histogramMember(name)
+		}
 		err = p.skip(0)
 	}
 	return err
@@ -171,22 +184,22 @@ const safeDigits = 18
 
 // long reads a number as Jackson does into a long: it drops what follows the point of a fraction,
 // and takes numbers in quotes.
-func (p *putBody) long() (int64, error) {
-	begin := p.space()
-	v, i := int64(0), p.i
-	for ; i < len(p.b) && isDigit(p.b[i]) && i-p.i < safeDigits; i++ {
-		v = v*10 + int64(p.b[i]-'0')
+func (s *scanner) long() (int64, error) {
+	begin := s.space()
+	v, i := int64(0), s.i
+	for ; i < len(s.b) && isDigit(s.b[i]) && i-s.i < safeDigits; i++ {
+		v = v*10 + int64(s.b[i]-'0')
 	}
-	if i > p.i && begin != '0' && i < len(p.b) && (p.b[i] == ',' || p.b[i] == '}') {
-		p.i = i
+	if i > s.i && begin != '0' && i < len(s.b) && (s.b[i] == ',' || s.b[i] == '}') {
+		s.i = i
 		return v, nil
 	}
-	at := p.i + 1
-	s, err := p.scalar()
+	at := s.i + 1
+	value, err := s.scalar()
 	if err != nil {
 		return 0, err
 	}
-	if v, ok := longOf(s); ok {
+	if v, ok := longOf(value); ok {
 		return v, nil
 	}
 	return 0, fmt.Errorf("byte %d: timestamp is no integer of 64 bits", at)
@@ -198,26 +211,33 @@ func (p *putBody) long() (int64, error) {
 func (p *putBody) tags() error {
 	p.point.tags, p.point.ref = nil, 0
 	c, start := p.space(), p.i
-	if c != '{' {
-		s, err := p.scalar()
-		if err == nil && s.kind != kindNull {
-			err = fmt.Errorf("byte %d: tags are no object", start+1)
-		}
-		return err
-	}
-	if end := bytes.IndexByte(p.b[start:], '}'); end >= 0 && p.point.metric.kind != kindNull {
+	if end := bytes.IndexByte(p.b[start:], '}'); c == '{' && end >= 0 && p.point.metric.kind != kindNull {
 		if ref := p.job.Find(p.keyOf(p.b[start : start+end+1])); ref != 0 {
 			p.i = start + end + 1
 			p.point.tags, p.point.ref = p.b[start:p.i], ref
 			return nil
 		}
 	}
-	err := p.object(func(scalar) error {
-		_, err := p.scalar()
+	tags, err := p.tagObject()
+	p.point.tags = tags
+	return err
+}
+
+// tagObject walks over an object of scalars and returns it; nil for null.
+func (s *scanner) tagObject() ([]byte, error) {
+	c, start := s.space(), s.i
+	if c != '{' {
+		value, err := s.scalar()
+		if err == nil && value.kind != kindNull {
+			err = fmt.Errorf("byte %d: tags are no object", start+1)
+		}
+		return nil, err
+	}
+	err := s.object(func(scalar) error {
+		_, err := s.scalar()
 		return err
 	})
-	p.point.tags = p.b[start:p.i]
-	return err
+	return s.b[start:s.i], err
 }
 
 // keyOf returns the key of a series: the metric and the tags as they were sent. No name of a series

@@ -7,13 +7,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"runtime"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/opentsdb/api"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
@@ -28,8 +28,9 @@ type listener struct {
 	turns   *turns.Turns // of connections of telnet that parse
 }
 
-// New binds the port. Run serves it; without Run, call Close.
-func newListener(o listenerOptions) (*listener, error) {
+// newListener binds the port. Run serves it; without Run, call Close. statistics are the answer to the
+// command stats.
+func newListener(o listenerOptions, statistics func() []api.Statistic) (*listener, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -42,11 +43,7 @@ func newListener(o listenerOptions) (*listener, error) {
 	l.tcp = listen.NewPort(tcp, listen.PortOptions{
 		What: "opentsdb", Flag: "--opentsdb.max-connections", Max: o.MaxConnections, Metric: "tsdbridge_opentsdb_", Logger: o.Logger, Registerer: o.Registerer,
 	})
-	host, err := os.Hostname()
-	if err != nil {
-		host = "localhost"
-	}
-	l.about = &about{o: o, host: host, metrics: l.metrics}
+	l.about = &about{o: o, host: hostname(), statistics: statistics}
 	return l, nil
 }
 

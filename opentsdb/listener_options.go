@@ -1,6 +1,7 @@
 package opentsdb
 
 import (
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
@@ -29,6 +30,9 @@ type listenerOptions struct {
 	// to stop.
 	ShutdownGrace time.Duration
 
+	// TLS is how connections are encrypted that begin with its handshake. With it HTTP without it is
+	// refused; nil: no connection is encrypted.
+	TLS *tls.Config
 	// Version, Revision and Build are the answer to the command version.
 	Version, Revision, Build string
 

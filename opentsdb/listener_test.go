@@ -41,14 +41,14 @@ func runAPI(t testing.TB, a storage.Appender, apiOptions apiOptions, change func
 	if change != nil {
 		change(&o)
 	}
-	l, err := newListener(o)
+	l, err := newListener(o, func() []api.Statistic { return []api.Statistic{{Name: "rpc.received", Value: 3, Tags: "type=telnet"}} })
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ingest := newTestIngest(a)
 	done := make(chan error, 1)
-	api := newAPI(apiOptions, ingest, otherEndpoints())
+	api := newAPI(apiOptions, ingest, otherEndpoints(), nil)
 	go func() { done <- l.Run(ctx, ingest, api) }()
 	stop := sync.OnceValue(func() error {
 		cancel()

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/api"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -33,27 +33,12 @@ func checkNames(metric string, tags []storage.Tag, maxTags int) error {
 	return nil
 }
 
-// checkName is OpenTSDB's Tags.validateString.
+// checkName is api.CheckName.
 func checkName(what, name string) error {
-	if name == "" {
-		return argumentError("Invalid " + what + ": empty string")
-	}
-	for _, c := range name {
-		if !allowed(c) {
-			return argumentError("Invalid " + what + ` ("` + name + `"): illegal character: ` + string(c))
-		}
+	if err := api.CheckName(what, name); err != nil {
+		return argumentError(err.Error())
 	}
 	return nil
-}
-
-// allowed reports whether a name may have a character. A TSD allows all letters, and stores those
-// above U+00FF as "?".
-func allowed(c rune) bool {
-	switch {
-	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '-' <= c && c <= '9', c == '_': // - . / and digits
-		return true
-	}
-	return c >= 0x80 && c <= 0xff && unicode.IsLetter(c)
 }
 
 // series returns the series of names that were checked.

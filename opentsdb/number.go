@@ -94,9 +94,12 @@ func parseLong(s string) (int64, error) {
 	return v, nil
 }
 
-// parseDouble is Java's Double.parseDouble: white space around, a letter of the type at the end,
-// and hexadecimal digits are allowed.
-func parseDouble(s string) (float64, error) {
+// parseDouble is Java's Double.parseDouble but for its words (NaN, Infinity).
+func parseDouble(s string) (float64, error) { return parseFloat(s, 64) }
+
+// parseFloat is Java's Double.parseDouble or Float.parseFloat, by the number of bits: white space around, a
+// letter of the type at the end, and hexadecimal digits are allowed.
+func parseFloat(s string, bits int) (float64, error) {
 	trimmed := strings.TrimFunc(s, func(r rune) bool { return r <= ' ' })
 	body := strings.TrimPrefix(trimmed, "-")
 	if body == trimmed {
@@ -115,7 +118,7 @@ func parseDouble(s string) (float64, error) {
 	if body == "" || strings.Contains(body, "_") || !hex && strings.IndexByte("0123456789.", body[0]) < 0 {
 		return 0, inputError(s)
 	}
-	v, err := strconv.ParseFloat(trimmed, 64)
+	v, err := strconv.ParseFloat(trimmed, bits)
 	if err != nil && !math.IsInf(v, 0) {
 		return 0, inputError(s)
 	}

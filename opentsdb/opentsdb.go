@@ -10,12 +10,17 @@ package opentsdb
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/klauspost/compress/gzhttp"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/budget"
@@ -24,6 +29,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/tree"
 )
 
 // Options are the settings and the parts of OpenTSDB's protocols. DefaultOptions sets the settings;
@@ -39,11 +45,30 @@ type Options struct {
 	MaxTags int
 	// MaxFuture is --opentsdb.max-future: how far ahead of the clock a point may be; 0: no limit.
 	MaxFuture time.Duration
+	// HistogramCodecs is --opentsdb.histogram-codecs: a TSD's tsd.core.histograms.config; empty: no
+	// histograms are taken.
+	HistogramCodecs string
 	// SeriesCache is --storage.series-cache: how many series are found by their bytes.
 	SeriesCache int
 
 	// AllowEdits is --opentsdb.allow-edits: clients may change names, metadata and trees.
 	AllowEdits bool
+	// Mode is --opentsdb.mode: rw, ro or wo, a TSD's tsd.mode.
+	Mode string
+	// AutoCreate says which new names of puts get UIDs: --opentsdb.auto-create-metrics, and so on.
+	AutoCreate AutoCreate
+	// TimeZone is --opentsdb.time-zone: that of dates in queries which name none.
+	TimeZone string
+	// MaxPoints is --opentsdb.max-points: what a sub query may read, 0: MaxSamples. LimitsFile is
+	// --opentsdb.limits: limits of metrics.
+	MaxPoints  int
+	LimitsFile string
+	// AllowDelete is --opentsdb.allow-delete: queries may delete what they ask for.
+	AllowDelete bool
+	// CORSDomains is --opentsdb.cors-domains: the origins of pages that may use the API; CORSHeaders is
+	// --opentsdb.cors-headers: what they may send.
+	CORSDomains []string
+	CORSHeaders string
 	// MaxSeries and MaxSamples bound what one query reads; Timeout is how long it may take, and
 	// Concurrency how many compute at once.
 	MaxSeries, MaxSamples int
@@ -52,16 +77,38 @@ type Options struct {
 
 	// Points takes points and new series.
 	Points storage.Appender
-	// Store, Catalog and Names answer queries. Layout is that of the tables.
+	// Histograms takes OpenTSDB's histograms.
+	Histograms HistogramStore
+	// Store, Catalog and Names answer queries, Deleter deletes. Layout is that of the tables.
 	Store   storage.Querier
+	Deleter query.Deleter
 	Catalog query.Catalog
 	Names   Names
 	Layout  schema.Layout
+	// Renamer renames UIDs of Store.
+	Renamer api.Renamer
+	// Annotations are those of Store.
+	Annotations api.Notes
+	// Rollups keep rolled up values; nil: none are configured. Rollup is how they are taken.
+	Rollups interface {
+		Rollups
+		query.Rollups
+	}
+	Rollup RollupConfig
+	// Trees are those of the process; Documents describe series.
+	Trees *tree.Service
+	// Metadata are the documents that clients edit.
+	Metadata  api.Metadata
+	Documents api.Documents
 	// Budget bounds the memory of queries, Running lists them.
 	Budget  *budget.Budget
 	Running *running.Registry
-	// Protect, if set, has a handler ask for passwords. Puts need none, as with a TSD.
-	Protect func(http.Handler) (http.Handler, error)
+	// Protect, if set, has a handler ask for passwords. OpenPuts is --opentsdb.open-puts: HTTP puts need
+	// none, as those of telnet.
+	Protect  func(http.Handler) (http.Handler, error)
+	OpenPuts bool
+	// TLS is how the port's connections are encrypted; nil: they are not.
+	TLS *tls.Config
 	// ShutdownGrace is how long requests and the store may take when the process is told to stop.
 	ShutdownGrace time.Duration
 	// Version is the answer to the command version.
@@ -71,16 +118,55 @@ type Options struct {
 	Now        func() time.Time
 }
 
+// The values of Options.Mode.
+const (
+	ModeReadWrite = "rw"
+	ModeReadOnly  = "ro"
+	ModeWriteOnly = "wo"
+)
+
+// AutoCreate says which new names get UIDs.
+type AutoCreate struct{ Metrics, TagKeys, TagValues bool }
+
+// off returns the kinds whose names must be known.
+func (a AutoCreate) off() (kinds []schema.Kind) {
+	for kind, create := range map[schema.Kind]bool{schema.Metric: a.Metrics, schema.Tagk: a.TagKeys, schema.Tagv: a.TagValues} {
+		if !create {
+			kinds = append(kinds, kind)
+		}
+	}
+	slices.Sort(kinds) // a TSD looks the metric up first
+	return kinds
+}
+
+// corsHeaders is what a TSD lets pages send.
+const corsHeaders = "Authorization, Content-Type, Accept, Origin, User-Agent, DNT, Cache-Control, X-Mx-ReqToken, Keep-Alive, X-Requested-With, If-Modified-Since"
+
 // DefaultOptions returns the settings without any flag.
 func DefaultOptions() Options {
 	l, p := defaultListenerOptions(), defaultPutOptions()
-	return Options{MaxConnections: l.MaxConnections, MaxTags: p.MaxTags, SeriesCache: p.CacheEntries}
+	return Options{MaxConnections: l.MaxConnections, MaxTags: p.MaxTags, SeriesCache: p.CacheEntries, CORSHeaders: corsHeaders, Mode: ModeReadWrite, AutoCreate: AutoCreate{true, true, true}, TimeZone: "UTC", Rollup: RollupConfig{TagKey: "_aggregate"}}
 }
 
 // Validate names the flag that cannot work.
 func (o Options) Validate() error {
+	if !slices.Contains([]string{ModeReadWrite, ModeReadOnly, ModeWriteOnly}, o.Mode) {
+		return fmt.Errorf("--opentsdb.mode=%s: want rw, ro or wo", o.Mode)
+	}
+	if o.Rollup.TagKey == "" {
+		return errors.New("--opentsdb.rollup-tag must not be empty")
+	}
+	if o.MaxPoints < 0 {
+		return fmt.Errorf("--opentsdb.max-points=%d: must not be negative", o.MaxPoints)
+	}
+	if _, err := parseCodecs(o.HistogramCodecs); err != nil {
+		return err
+	}
 	if o.ListenAddress == "" {
 		return nil
+	}
+	if _, err := time.LoadLocation(o.TimeZone); err != nil {
+		return fmt.Errorf("--opentsdb.time-zone=%s: %w", o.TimeZone, err)
 	}
 	if err := o.listener().Validate(); err != nil {
 		return err
@@ -91,6 +177,7 @@ func (o Options) Validate() error {
 func (o Options) listener() listenerOptions {
 	l := defaultListenerOptions()
 	l.Address, l.MaxConnections, l.IdleTimeout = o.ListenAddress, o.MaxConnections, o.IdleTimeout
+	l.TLS = o.TLS
 	l.ShutdownGrace, l.Version, l.Logger, l.Registerer, l.Now = o.ShutdownGrace, o.Version, o.Logger, o.Registerer, o.Now
 	return l
 }
@@ -100,24 +187,54 @@ type Names interface {
 	api.Names
 }
 
-// queries returns the API but for puts.
-func (o Options) queries() http.Handler {
-	engine := query.NewEngine(query.Options{
-		Store: o.Store, Catalog: o.Catalog, Names: o.Names, Layout: o.Layout, MaxSeries: o.MaxSeries, MaxPoints: o.MaxSamples, Now: o.Now,
+// queries returns the API but for puts, whose statistics and caches are the server's.
+func (o Options) queries(s *Server, l *limits) *api.API {
+	q := query.Options{Store: o.Store, Catalog: o.Catalog, Names: o.Names, Notes: o.Annotations, Layout: o.Layout, MaxSeries: o.MaxSeries, MaxPoints: o.MaxSamples, Now: o.Now}
+	q.PointsOf = l.of
+	if c := o.codecs(); c.enabled {
+		q.HistogramCodec = &c.simple
+	}
+	if o.Rollups != nil {
+		q.Rollups = o.Rollups
+	}
+	if o.AllowDelete {
+		q.Deleter = o.Deleter
+	}
+	return api.New(api.Options{
+		Engine: query.NewEngine(q), Names: o.Names, Renamer: o.Renamer, Notes: o.Annotations, Trees: o.trees(), Series: o.Catalog, Documents: o.Documents, Metadata: o.Metadata, Layout: o.Layout, MaxSeries: o.MaxSeries, Version: o.Version, Settings: o.settings(), Concurrency: o.Concurrency, Timeout: o.Timeout, AllowEdits: o.AllowEdits, Mode: o.Mode, TimeZone: o.location(), Origins: o.origins(),
+		DropCaches: s.dropAsked, Statistics: s.statistics, Host: hostname(), Running: o.Running, Logger: o.Logger, Now: o.Now,
 	})
-	a := api.New(api.Options{
-		Engine: engine, Names: o.Names, Version: o.Version, Settings: o.settings(), Concurrency: o.Concurrency, Timeout: o.Timeout, AllowEdits: o.AllowEdits, Running: o.Running,
-		Logger: o.Logger, Now: o.Now,
-	})
-	return budget.Accounts(o.Budget)(a)
 }
+
+// location is the time zone of dates; it was validated.
+func (o Options) location() *time.Location {
+	zone, err := time.LoadLocation(o.TimeZone)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
+}
+
+func (o Options) trees() *tree.Editor {
+	if o.Trees == nil {
+		return nil
+	}
+	return o.Trees.Editor()
+}
+
+func (o Options) origins() *api.Origins { return api.NewOrigins(o.CORSDomains, o.CORSHeaders) }
+
+// compressed compresses long answers for clients that take gzip.
+func compressed(h http.Handler) http.Handler { return gzhttp.GzipHandler(h) }
 
 // settings are what a client may want to know of the configuration, by a TSD's names.
 func (o Options) settings() map[string]string {
 	l := o.Layout
 	return map[string]string{
-		"tsd.mode": "rw", "tsd.http.query.allow_delete": "false", "tsd.network.port": o.ListenAddress,
-		"tsd.core.auto_create_metrics": "true", "tsd.core.auto_create_tagks": "true", "tsd.core.auto_create_tagvs": "true",
+		"tsd.mode": o.Mode, "tsd.http.query.allow_delete": strconv.FormatBool(o.AllowDelete), "tsd.network.port": o.ListenAddress,
+		"tsd.core.auto_create_metrics": strconv.FormatBool(o.AutoCreate.Metrics), "tsd.core.auto_create_tagks": strconv.FormatBool(o.AutoCreate.TagKeys),
+		"tsd.core.auto_create_tagvs": strconv.FormatBool(o.AutoCreate.TagValues), "tsd.core.timezone": o.TimeZone,
+		"tsd.core.histograms.config":   o.codecs().text(),
 		"tsd.storage.max_tags":         strconv.Itoa(o.MaxTags),
 		"tsd.storage.uid.width.metric": strconv.Itoa(l.MetricWidth), "tsd.storage.uid.width.tagk": strconv.Itoa(l.TagkWidth), "tsd.storage.uid.width.tagv": strconv.Itoa(l.TagvWidth),
 		"tsd.storage.salt.width": strconv.Itoa(l.SaltWidth), "tsd.storage.salt.buckets": strconv.Itoa(l.SaltBuckets),
@@ -125,10 +242,27 @@ func (o Options) settings() map[string]string {
 	}
 }
 
+// codecs are those of the flag, which was validated.
+func (o Options) codecs() histogramCodecs {
+	c, err := parseCodecs(o.HistogramCodecs)
+	if err != nil {
+		return histogramCodecs{}
+	}
+	return c
+}
+
 func (o Options) puts() putOptions {
 	p := defaultPutOptions()
 	p.MaxTags, p.MaxFuture, p.CacheEntries = o.MaxTags, o.MaxFuture, o.SeriesCache
-	p.Appender, p.Registerer, p.Now = o.Points, o.Registerer, o.Now
+	p.Appender, p.Registerer, p.Now, p.ReadOnly = o.Points, o.Registerer, o.Now, o.Mode == ModeReadOnly
+	p.Codecs = o.codecs()
+	p.Histograms = o.Histograms
+	if o.Rollups != nil {
+		p.Rollups, p.Rollup = o.Rollups, o.Rollup
+	}
+	if off := o.AutoCreate.off(); len(off) > 0 {
+		p.Appender = knownOnly{o.Points, o.Names, off}
+	}
 	return p
 }
 
@@ -142,28 +276,26 @@ type Server struct {
 
 // New binds the port. Run serves it; without Run, call Close.
 func New(o Options) (*Server, error) {
-	queries := o.queries()
-	if o.ListenAddress == "" {
-		return &Server{queries: queries}, nil
-	}
-	protected, err := o.protected(queries)
+	s := &Server{}
+	limits, err := newLimits(&o)
 	if err != nil {
 		return nil, err
 	}
-	l, err := newListener(o.listener())
-	if err != nil {
+	queries := o.queries(s, limits)
+	handler := compressed(budget.Accounts(o.Budget)(queries))
+	s.queries = o.origins().Handler(handler)
+	if o.ListenAddress == "" {
+		return s, nil
+	}
+	if s.listener, err = newListener(o.listener(), queries.Statistics); err != nil {
 		return nil, err // it names the flag
 	}
-	puts := newPutStore(o.puts())
-	return &Server{queries: queries, listener: l, puts: puts, api: newAPI(defaultAPIOptions(), puts, protected)}, nil
-}
-
-// protected has a handler of the port ask for passwords.
-func (o Options) protected(h http.Handler) (http.Handler, error) {
+	s.puts = newPutStore(o.puts())
+	s.api = newAPI(defaultAPIOptions(), s.puts, handler, o.origins())
 	if o.Protect == nil {
-		return h, nil
+		return s, nil
 	}
-	return o.Protect(h)
+	return s, s.api.protect(o.Protect, o.OpenPuts)
 }
 
 // WebRoutes mounts the API but for puts on a router of the web port, whose paths under /api/v1 are
@@ -198,6 +330,21 @@ func (s *Server) DropCaches() {
 	if s.puts != nil {
 		s.puts.DropCaches()
 	}
+}
+
+// dropAsked drops the caches because a client asks for it.
+func (s *Server) dropAsked() {
+	if s.puts != nil {
+		s.puts.dropAsked()
+	}
+}
+
+// statistics are those of the port, by the names of a TSD.
+func (s *Server) statistics() []api.Statistic {
+	if s.listener == nil {
+		return nil
+	}
+	return append(s.listener.statistics(), s.puts.statistics()...)
 }
 
 // Addr returns the address that the port is bound to, empty without one.

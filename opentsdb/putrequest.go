@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/opentsdb/api"
+	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -40,7 +42,7 @@ func readPutFlags(query string) (f putFlags, err error) {
 	if text := q.Get("sync_timeout"); q.Has("sync") && text != "" {
 		ms, err := strconv.Atoi(text)
 		if err != nil || ms < 0 || ms > int(time.Hour/time.Millisecond) {
-			return f, apiError{http.StatusBadRequest, "Invalid sync_timeout", text}
+			return f, reply.Error{Status: http.StatusBadRequest, Message: "Invalid sync_timeout", Details: text}
 		}
 		f.timeout, f.limited = time.Duration(ms)*time.Millisecond, ms > 0
 	}
@@ -69,21 +71,30 @@ func (p *putRequest) release() {
 	putRequests.Put(p)
 }
 
-// servePut is PutDataPointRpc.execute of OpenTSDB 2.4.
-func (a *httpAPI) servePut(w http.ResponseWriter, r *http.Request) {
-	if m := method(r); m != http.MethodPost {
-		writeError(w, apiError{
-			http.StatusMethodNotAllowed, "Method not allowed", "The HTTP method [" + m + "] is not permitted for this endpoint",
-		})
+// servePut is PutDataPointRpc.execute of OpenTSDB 2.4, and HistogramDataPointRpc.execute.
+func (a *httpAPI) servePut(w http.ResponseWriter, r *http.Request, ofHistograms bool) {
+	if ofHistograms && !a.puts.o.Codecs.enabled {
+		reply.WriteError(w, r, reply.Error{Status: http.StatusServiceUnavailable, Message: noHistograms})
+		return
+	}
+	if m := api.Method(r); m != http.MethodPost {
+		reply.WriteError(w, r, reply.NotAllowed(m))
+		return
+	}
+	if a.origins.Foreign(r) {
+		reply.WriteError(w, r, api.ErrForeign)
 		return
 	}
 	p := putRequests.Get().(*putRequest)
 	p.api, p.content.share, p.content.turns = a, &listen.Share{Gate: a.gate}, a.turns
+	if ofHistograms {
+		p.points.histograms, p.points.careful = &histograms{}, true
+	}
 	answer, err := p.serve(w, r)
 	if err != nil {
-		writeError(w, err)
+		reply.WriteError(w, r, err)
 	} else {
-		answer.write(w)
+		answer.write(w, r)
 	}
 	if answer == nil || answer.timeouts == 0 { // else the store still has its points
 		p.done()
@@ -118,6 +129,9 @@ func (p *putRequest) serve(w http.ResponseWriter, r *http.Request) (*putAnswer, 
 	defer conn.End(true)
 	j := p.api.puts.job(&p.api.puts.http)
 	p.points.job, p.points.limit, p.points.scanner = j, p.api.o.Points, scanner{b: p.content.bytes}
+	if p.points.histograms != nil {
+		p.points.limit = min(p.points.limit, maxHistograms)
+	}
 	if err := p.parseInTurn(r.Context()); err != nil {
 		j.Release()
 		return nil, err
@@ -147,18 +161,18 @@ func (p *putRequest) parseInTurn(ctx context.Context) error {
 func (p *putRequest) parse() error {
 	switch first := p.points.space(); {
 	case p.points.i == len(p.points.b):
-		return apiError{status: http.StatusBadRequest, message: "Missing request content"}
+		return reply.Error{Status: http.StatusBadRequest, Message: "Missing request content"}
 	case first != '{' && first != '[':
-		return apiError{status: http.StatusBadRequest, message: "The JSON must start as an object or an array"}
+		return reply.Error{Status: http.StatusBadRequest, Message: "The JSON must start as an object or an array"}
 	}
 	err := p.points.walk()
 	switch {
 	case errors.Is(err, errTooMany):
-		return apiError{http.StatusRequestEntityTooLarge, "Request too large", err.Error()}
+		return reply.Error{Status: http.StatusRequestEntityTooLarge, Message: "Request too large", Details: err.Error()}
 	case err != nil:
-		return apiError{http.StatusBadRequest, "Unable to parse the given JSON", err.Error()}
+		return reply.Error{Status: http.StatusBadRequest, Message: "Unable to parse the given JSON", Details: err.Error()}
 	case p.points.points == 0:
-		return apiError{status: http.StatusBadRequest, message: "No datapoints found in content"}
+		return reply.Error{Status: http.StatusBadRequest, Message: "No datapoints found in content"}
 	}
 	return nil
 }
@@ -194,9 +208,21 @@ func (p *putRequest) answer(r *http.Request) *putAnswer {
 // store stores the points. An error concerns all points that were not refused.
 func (p *putRequest) store(ctx context.Context) error {
 	j := p.points.job
+	if p.points.histograms != nil {
+		return p.storeHistograms(ctx)
+	}
 	err := j.in.Store(ctx, j.Job)
 	j.EachRefused(p.points.refuseUnknown)
 	j.protocol.Count(j.Job, err)
+	return err
+}
+
+// storeHistograms is store for histograms.
+func (p *putRequest) storeHistograms(ctx context.Context) error {
+	j, h := p.points.job, p.points.histograms
+	h.refused = len(p.points.bad)
+	err := j.in.storeHistograms(ctx, h, p.points.refuseUnknown)
+	j.protocol.countHistograms(h, len(p.points.bad)-h.refused, err)
 	return err
 }
 
@@ -209,13 +235,30 @@ func (p *putRequest) outcome(err error) *putAnswer {
 		a.failed += kept
 	}
 	if p.flags.details {
-		slices.SortStableFunc(p.points.bad, func(a, b badPoint) int { return a.from - b.from })
-		for _, bad := range p.points.bad {
-			a.errors = append(a.errors, pointError{Datapoint: echo(p.content.bytes[bad.from:bad.to]), Error: bad.err.Error()})
-		}
+		a.explain(p.content.bytes, p.points.bad, func(b []byte) any { return echo(b, p.points.histograms != nil) })
 	}
 	p.points.job.Release()
 	return a
+}
+
+// explain adds what is wrong with points of a body, in their order there. echo returns one as a TSD shows
+// it.
+func (a *putAnswer) explain(body []byte, bad []badPoint, echo func([]byte) any) {
+	slices.SortStableFunc(bad, func(a, b badPoint) int { return a.from - b.from })
+	for _, b := range bad {
+		a.errors = append(a.errors, pointError{Datapoint: echo(body[b.from:b.to]), Error: problemOf(b.err)})
+	}
+}
+
+// problemOf is what a TSD says of a point that was refused.
+func problemOf(err error) string {
+	if _, ok := errors.AsType[noName](err); ok {
+		return "Unknown metric"
+	}
+	if _, ok := errors.AsType[noInterval](err); ok {
+		return "Unexpected exception"
+	}
+	return err.Error()
 }
 
 // putAnswer is what became of the points of a request.
@@ -227,8 +270,8 @@ type putAnswer struct {
 }
 
 type pointError struct {
-	Datapoint *echoed `json:"datapoint"`
-	Error     string  `json:"error"`
+	Datapoint any    `json:"datapoint"` // nil of what concerns all of them
+	Error     string `json:"error"`
 }
 
 // status is that of the answer. A TSD answers 200 when its store fails; here that is an error of
@@ -245,19 +288,18 @@ func (a *putAnswer) status() int {
 	return http.StatusNoContent
 }
 
-func (a *putAnswer) write(w http.ResponseWriter) {
+func (a *putAnswer) write(w http.ResponseWriter, r *http.Request) {
 	status := a.status()
 	switch {
 	case a.flags.summary || a.flags.details:
 		if status == http.StatusServiceUnavailable {
-			w.Header().Set("Retry-After", retryAfter())
+			w.Header().Set("Retry-After", reply.RetryAfter())
 		}
-		writeJSON(w, status, a.content())
+		reply.WriteJSON(w, r, status, a.content())
 	case status == http.StatusNoContent:
-		w.Header().Set("Content-Type", contentType)
-		w.WriteHeader(status)
+		reply.Empty(w, status)
 	default:
-		writeError(w, a.problem(status))
+		reply.WriteError(w, r, a.problem(status))
 	}
 }
 
@@ -283,10 +325,10 @@ const askForDetails = `Please see the TSD logs or append "details" to the put re
 func (a *putAnswer) problem(status int) error {
 	switch {
 	case status == http.StatusServiceUnavailable:
-		return apiError{status, "The store did not take the points, try again later", a.err.Error()}
+		return reply.Error{Status: status, Message: "The store did not take the points, try again later", Details: a.err.Error()}
 	case a.timeouts > 0:
-		return apiError{status, fmt.Sprintf("The put call has timedout with %d successful writes, %d failed writes and %d timed out writes.",
-			a.success, a.failed, a.timeouts), askForDetails}
+		return reply.Error{Status: status, Message: fmt.Sprintf("The put call has timedout with %d successful writes, %d failed writes and %d timed out writes.",
+			a.success, a.failed, a.timeouts), Details: askForDetails}
 	}
-	return apiError{status, "One or more data points had errors", askForDetails}
+	return reply.Error{Status: status, Message: "One or more data points had errors", Details: askForDetails}
 }

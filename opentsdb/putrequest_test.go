@@ -19,6 +19,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 )
 
 func request(api *httpAPI, method, target string, content io.Reader, header ...string) *httptest.ResponseRecorder {
@@ -57,10 +59,10 @@ func TestPut(t *testing.T) {
 		m := newMemory()
 		m.resolving = refuseNamed
 		in := newTestIngest(m)
-		api := newAPI(defaultAPIOptions(), in, otherEndpoints())
+		api := newAPI(defaultAPIOptions(), in, otherEndpoints(), nil)
 		put := func() string {
 			w := request(api, method, path, strings.NewReader(d.Input))
-			if got := w.Header().Get("Content-Type"); got != contentType {
+			if got := w.Header().Get("Content-Type"); got != reply.ContentType {
 				t.Errorf("%s: content type %q", d.Pos, got)
 			}
 			return answerOf(m, w)
@@ -84,7 +86,7 @@ func TestPutEncodings(t *testing.T) {
 	m := newMemory()
 	o := defaultAPIOptions()
 	o.BodyBytes = 4096
-	api := newAPI(o, newTestIngest(m), otherEndpoints())
+	api := newAPI(o, newTestIngest(m), otherEndpoints(), nil)
 	var gzipped, deflated, bomb bytes.Buffer
 	for _, c := range []struct {
 		w    io.WriteCloser
@@ -131,7 +133,7 @@ func TestPutLimits(t *testing.T) {
 	m := newMemory()
 	o := defaultAPIOptions()
 	o.Points, o.Requests = 2, 1
-	api := newAPI(o, newTestIngest(m), otherEndpoints())
+	api := newAPI(o, newTestIngest(m), otherEndpoints(), nil)
 	if w := request(api, http.MethodPost, "/api/put", strings.NewReader("["+onePoint+","+onePoint+","+onePoint+"]")); w.Code != 413 || len(m.stored()) != 0 {
 		t.Errorf("three points: %d %s", w.Code, w.Body)
 	}
@@ -154,7 +156,7 @@ func TestPutWhileTheStoreIsUnavailable(t *testing.T) {
 		appending func() error
 	}{{"resolve", func(string) error { return errAway }, nil}, {"append", nil, away}} {
 		m := newMemory()
-		api := newAPI(defaultAPIOptions(), newTestIngest(m), otherEndpoints())
+		api := newAPI(defaultAPIOptions(), newTestIngest(m), otherEndpoints(), nil)
 		m.set(c.resolving, c.appending)
 		for _, target := range []string{"/api/put", "/api/put?summary", "/api/put?details&sync"} {
 			w := request(api, http.MethodPost, target, strings.NewReader(onePoint))
@@ -176,13 +178,13 @@ func TestPutWhileTheStoreIsUnavailable(t *testing.T) {
 func TestPutTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
-		api := newAPI(defaultAPIOptions(), newTestIngest(m), otherEndpoints())
+		api := newAPI(defaultAPIOptions(), newTestIngest(m), otherEndpoints(), nil)
 		m.set(nil, func() error {
 			time.Sleep(time.Second)
 			return nil
 		})
 		for _, c := range []struct{ flags, want string }{
-			{"sync&sync_timeout=10", `{"error":{"code":400,"details":"Please see the TSD logs or append \"details\" to the put request","message":"The put call has timedout with 0 successful writes, 0 failed writes and 1 timed out writes."}}`},
+			{"sync&sync_timeout=10", `{"error":{"code":400,"message":"The put call has timedout with 0 successful writes, 0 failed writes and 1 timed out writes.","details":"Please see the TSD logs or append \"details\" to the put request"}}`},
 			{"sync&sync_timeout=10&summary", `{"failed":0,"success":0,"timeouts":1}`},
 		} {
 			w := request(api, http.MethodPost, "/api/put?"+c.flags, strings.NewReader(onePoint))
@@ -203,7 +205,7 @@ func TestPutTimeout(t *testing.T) {
 // A client that leaves stops neither its request nor those that were grouped with it.
 func TestPutOfAClientThatIsGone(t *testing.T) {
 	m := newMemory()
-	api := newAPI(defaultAPIOptions(), newTestIngest(m), otherEndpoints())
+	api := newAPI(defaultAPIOptions(), newTestIngest(m), otherEndpoints(), nil)
 	r := httptest.NewRequest(http.MethodPost, "/api/put", strings.NewReader(onePoint))
 	w := httptest.NewRecorder()
 	api.ServeHTTP(w, r.WithContext(cancelled(t)))
@@ -259,7 +261,7 @@ func walkOf(t *testing.T, in *putStore, m *memory, text []byte, careful bool) st
 	var b strings.Builder
 	fmt.Fprintln(&b, p.points, len(p.bad), m.stored())
 	for _, bad := range p.bad {
-		shown, err := json.Marshal(echo(p.b[bad.from:bad.to]))
+		shown, err := json.Marshal(echo(p.b[bad.from:bad.to], false))
 		fmt.Fprintf(&b, "%s %v %v\n", shown, bad.err, err)
 	}
 	return b.String()

@@ -23,6 +23,14 @@ type putOptions struct {
 	// MaxFuture is --opentsdb.max-future: how far ahead of the clock a point may be; 0: no limit,
 	// as in a TSD.
 	MaxFuture time.Duration
+	// Codecs are those of histograms, which Histograms puts.
+	Codecs     histogramCodecs
+	Histograms HistogramStore
+	// Rollups keep rolled up values; nil: these are refused.
+	Rollups Rollups
+	Rollup  RollupConfig
+	// ReadOnly refuses all points.
+	ReadOnly bool
 	// Now is needed with MaxFuture.
 	Now        func() time.Time
 	Registerer prometheus.Registerer
@@ -50,6 +58,7 @@ func (o putOptions) Validate() error {
 type putStore struct {
 	*ingest.Ingest
 	o            putOptions
+	rollups      *rollupStore
 	telnet, http protocol
 	dropped      atomic.Int64 // when a client had the caches dropped, nanoseconds since 1970
 }
@@ -59,6 +68,7 @@ func newPutStore(o putOptions) *putStore {
 	in := &putStore{o: o, Ingest: ingest.New(ingest.Options{
 		Appender: o.Appender, CacheEntries: o.CacheEntries, Appends: o.Appends, MaxFuture: o.MaxFuture, Now: o.Now, Forms: true,
 	})}
+	in.rollups = &rollupStore{o: o.Rollup, rollups: o.Rollups, appender: o.Appender, maxTags: o.MaxTags}
 	in.telnet.Counters, in.http.Counters = newCounters(o.Registerer)
 	// PutDataPointRpc of 2.4: over HTTP floats become doubles on their way
 	in.telnet.floats, in.http.floats = storage.FormFloat, storage.FormDouble

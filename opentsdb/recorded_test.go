@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,22 +25,34 @@ import (
 // An exchange is a request to a real TSD 2.4.1 and its reply. testdata/README.md tells how they
 // were recorded.
 type exchange struct {
-	ID, Phase, Kind, Method, Path string
-	Body                          json.RawMessage
-	Headers                       map[string]string
-	Compare                       string `json:"cmp"`
-	Status                        int
-	ContentType                   string `json:"ctype"`
-	Reply                         any
+	ID          string            `json:"id"`
+	Phase       string            `json:"phase"`
+	Kind        string            `json:"kind"`
+	Method      string            `json:"method"`
+	Path        string            `json:"path"`
+	Body        json.RawMessage   `json:"body"`
+	Headers     map[string]string `json:"headers,omitempty"`
+	Compare     string            `json:"cmp"`
+	Status      int               `json:"status"`
+	ContentType string            `json:"ctype"`
+	Reply       any               `json:"reply"`
 }
 
 // TestRecorded replays what was recorded, in its order. testdata/differences lists the requests that
 // are answered otherwise, each with its reason; one that is answered as by a TSD must leave the list.
 func TestRecorded(t *testing.T) {
-	address := startRecorded(t)
-	reasons := readDifferences(t)
+	replay(t, startRecorded(t), "tsd", "differences")
+}
+
+// replay replays a file of what was recorded: all of it, or some phases. The file of differences belongs to it.
+func replay(t *testing.T, address, recorded, differences string, only ...string) {
+	t.Helper()
+	reasons := readDifferences(t, differences)
 	phases := map[string]int{}
-	for _, e := range readExchanges(t) {
+	for _, e := range readExchanges(t, recorded) {
+		if len(only) > 0 && !slices.Contains(only, e.Phase) {
+			continue
+		}
 		difference := e.differs(e.send(t, address))
 		reason, listed := reasons[e.ID]
 		switch {
@@ -53,18 +66,26 @@ func TestRecorded(t *testing.T) {
 		delete(reasons, e.ID)
 	}
 	for id := range reasons {
-		t.Errorf("testdata/differences lists %s, which was not recorded", id)
+		t.Errorf("testdata/%s lists %s, which was not recorded", differences, id)
 	}
 	t.Logf("answered as by a TSD: %v", phases)
 }
 
 // startRecorded starts a server over an empty store and returns its address.
-func startRecorded(t *testing.T) string {
-	store := storetest.Open(t, kv.NewMem(storetest.Tables()...))
+func startRecorded(t *testing.T) string { return startOver(t, kv.NewMem(storetest.Tables()...)) }
+
+// startOver starts a server over a store of some tables.
+func startOver(t *testing.T, db kv.KV, change ...func(*Options)) string {
+	store, trees := openTrees(t, db)
 	o := serverOptions("127.0.0.1:0")
+	o.Trees, o.Documents = trees, store.Documents()
 	o.Points, o.Store, o.Catalog, o.Names, o.Layout = store, store, store.Catalog(), store.Names(), schema.DefaultLayout()
-	o.AllowEdits = true // as the TSD
+	o.AllowEdits, o.AllowDelete, o.Deleter = true, true, store // as the TSD
+	o.Annotations, o.Metadata, o.Histograms = store.Annotations(), store.Documents(), store
 	o.Budget, o.Running, o.Concurrency, o.Timeout = budget.New(1<<30), running.New(), 4, time.Minute
+	for _, c := range change {
+		c(&o)
+	}
 	s, err := New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -81,8 +102,8 @@ func startRecorded(t *testing.T) string {
 	return s.Addr()
 }
 
-func readExchanges(t *testing.T) (all []exchange) {
-	file, err := os.Open("testdata/tsd.jsonl.gz")
+func readExchanges(t testing.TB, name string) (all []exchange) {
+	file, err := os.Open("testdata/" + name + ".jsonl.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,8 +125,8 @@ func readExchanges(t *testing.T) (all []exchange) {
 }
 
 // readDifferences returns reasons by ids.
-func readDifferences(t *testing.T) map[string]string {
-	text, err := os.ReadFile("testdata/differences")
+func readDifferences(t *testing.T, name string) map[string]string {
+	text, err := os.ReadFile("testdata/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,14 +16,17 @@ import (
 // telnet answers the lines of one connection. A put is answered only when something is wrong with
 // it.
 type telnet struct {
-	puts     *putStore
-	about    *about
-	job      job
-	answer   []byte // Latin-1
-	pipeline listen.Pipeline
-	turn     *turns.Turn // to parse
+	puts  *putStore
+	about *about
+	job   job
+	// histograms are those of this run of lines.
+	histograms histograms
+	answer     []byte // Latin-1
+	pipeline   listen.Pipeline
+	turn       *turns.Turn // to parse
 	// late answers points that the store refused while more was read. It is called by the pipeline.
 	late    func(answer string)
+	rolled  []telnetRollup
 	lines   int // of this run, points or not
 	bad     int // of them, points that were refused
 	strange int // of them, words that are not commands
@@ -34,9 +38,13 @@ func (t *telnet) take(ctx context.Context, l *listen.Lines, d *delivery) (open b
 	_ = t.turn.Resume(ctx) // When the process stops, what was read is parsed without a turn.
 	open = t.parse(l)
 	t.turn.Pause()
+	if len(t.rolled) > 0 {
+		t.pipeline.Wait()
+		t.storeRollups(ctx, d)
+	}
 	j := t.job
 	// The store's refusals of new series are answered before more is read.
-	if open && len(t.answer) == 0 && j.NewSeries() == 0 && len(j.Batch.Refs) >= listen.PipelinePoints {
+	if open && len(t.answer) == 0 && len(t.histograms.list) == 0 && j.NewSeries() == 0 && len(j.Batch.Refs) >= listen.PipelinePoints {
 		t.pipeline.Begin(func() {
 			d.write(ctx, j, func(_ int, err error) { t.late(refusalText(err)) })
 			j.Release()
@@ -45,6 +53,7 @@ func (t *telnet) take(ctx context.Context, l *listen.Lines, d *delivery) (open b
 	}
 	t.pipeline.Wait()
 	d.write(ctx, j, func(_ int, err error) { t.refused(err) })
+	d.writeHistograms(ctx, j, &t.histograms, func(err error) { t.refusedHistogram(storeError{err}) })
 	j.Release()
 	return open
 }
@@ -52,6 +61,7 @@ func (t *telnet) take(ctx context.Context, l *listen.Lines, d *delivery) (open b
 // parse executes lines, except that it puts their points into the job and does not store them.
 func (t *telnet) parse(l *listen.Lines) (open bool) {
 	t.job = t.puts.job(&t.puts.telnet)
+	t.histograms.reset()
 	t.job.Begin()
 	defer t.job.End()
 	open = true
@@ -73,7 +83,7 @@ func (t *telnet) parse(l *listen.Lines) (open bool) {
 
 // plain adds the points of the first lines, up to the first line of an unusual form.
 func (t *telnet) plain(l *listen.Lines) {
-	for {
+	for !t.puts.o.ReadOnly {
 		key, p, n := plainPut(l.Rest(), l.Longest)
 		if n == 0 {
 			return
@@ -95,11 +105,15 @@ func (t *telnet) unknown(key []byte, p point) error {
 
 // line executes a line. It returns false when the connection is to be closed.
 func (t *telnet) line(line []byte) (open bool) {
-	if bytes.HasPrefix(line, []byte(putWord)) {
+	if bytes.HasPrefix(line, []byte(putWord)) && !t.puts.o.ReadOnly {
 		t.put(line)
 		return true
 	}
 	word, _, _ := strings.Cut(latin1(line), " ")
+	if t.puts.o.ReadOnly && slices.Contains([]string{"put", "rollup", "histogram"}, word) {
+		t.unknownCommand(word)
+		return true
+	}
 	switch word {
 	case "put":
 		t.put(line)
@@ -119,21 +133,16 @@ func (t *telnet) line(line []byte) (open bool) {
 	case "rollup":
 		t.rollup(line)
 	case "histogram":
-		t.say("histogram: illegal argument: Histogram storage has not been enabled. Check the 'tsd.core.histograms.config' configuration.")
+		t.histogram(line)
 	default:
-		t.strange++
-		t.say("unknown command: " + word + ".  Try `help'.")
+		t.unknownCommand(word)
 	}
 	return true
 }
 
-func (t *telnet) rollup(line []byte) {
-	const least = 7
-	if words := bytes.Count(line, []byte{' '}); words < least {
-		t.say("rollup: illegal argument: not enough arguments (need least 7, got " + strconv.Itoa(words) + ")")
-		return
-	}
-	t.say("rollup: illegal argument: No rollup or aggregations were configured")
+func (t *telnet) unknownCommand(word string) {
+	t.strange++
+	t.say("unknown command: " + word + ".  Try `help'.")
 }
 
 // put adds the point of a line to the job, or answers why it does not.
@@ -180,6 +189,9 @@ func (t *telnet) refused(err error) {
 func refusalText(err error) string {
 	if number, ok := errors.AsType[numberError](err); ok {
 		return "put: invalid value: " + string(number)
+	}
+	if unknown, ok := errors.AsType[noName](err); ok {
+		return "put: unknown metric: " + unknown.Error()
 	}
 	return "put: illegal argument: " + err.Error()
 }

@@ -16,9 +16,12 @@ const putWord = "put "
 // the tags as they were sent, with a blank between. To join them, scanPut overwrites the line. It
 // does not check the names. It returns false, and leaves the line unchanged, when the line needs a
 // closer look.
-func scanPut(line []byte) (key []byte, p point, ok bool) {
-	metricEnd := len(putWord) + bytes.IndexByte(line[len(putWord):], ' ')
-	if metricEnd <= len(putWord) {
+func scanPut(line []byte) (key []byte, p point, ok bool) { return scanPoint(line, len(putWord)) }
+
+// scanPoint is scanPut for a line whose metric begins at from.
+func scanPoint(line []byte, from int) (key []byte, p point, ok bool) {
+	metricEnd := from + bytes.IndexByte(line[from:], ' ')
+	if metricEnd <= from {
 		return nil, point{}, false
 	}
 	timestamp, i := scanTimestamp(line, metricEnd+1)
@@ -41,8 +44,8 @@ func scanPut(line []byte) (key []byte, p point, ok bool) {
 	if !ok || timestamp == 0 {
 		return nil, point{}, false
 	}
-	start := valueEnd - (metricEnd - len(putWord))
-	copy(line[start:valueEnd], line[len(putWord):metricEnd])
+	start := valueEnd - (metricEnd - from)
+	copy(line[start:valueEnd], line[from:metricEnd])
 	return line[start:], point{value, at}, true
 }
 
@@ -54,11 +57,16 @@ func plainPut(b []byte, longest int) (key []byte, p point, n int) {
 	if len(b) < len(putWord) || string(b[:len(putWord)]) != putWord {
 		return nil, point{}, 0
 	}
-	metric := bytes.IndexByte(b[len(putWord):], ' ')
-	if metric <= 0 {
+	return plainPoint(b, len(putWord), longest)
+}
+
+// plainPoint is plainPut for a line whose metric begins at from.
+func plainPoint(b []byte, from, longest int) (key []byte, p point, n int) {
+	metric := bytes.IndexByte(b[from:], ' ')
+	if metric <= 0 || bytes.IndexByte(b[from:from+metric], '\n') >= 0 {
 		return nil, point{}, 0
 	}
-	i := len(putWord) + metric + 1
+	i := from + metric + 1
 	timestamp, digits := decimal.ScanDigits(b[i:])
 	at, ok := stampOf(timestamp)
 	if i += digits; !ok || timestamp == 0 || digits > timestampDigits || i >= len(b) || b[i] != ' ' {
@@ -81,7 +89,7 @@ func plainPut(b []byte, longest int) (key []byte, p point, n int) {
 		return nil, point{}, 0
 	}
 	start := i - metric
-	copy(b[start:i], b[len(putWord):len(putWord)+metric])
+	copy(b[start:i], b[from:from+metric])
 	return b[start:end], point{value, at}, n
 }
 
@@ -110,7 +118,11 @@ func scanTimestamp(line []byte, i int) (timestamp int64, end int) {
 
 // putSeries returns the series of a key of scanPut.
 func putSeries(key []byte, maxTags int) (storage.Series, error) {
-	words := strings.Split(latin1(key), " ")
+	return textSeries(latin1(key), maxTags)
+}
+
+func textSeries(key string, maxTags int) (storage.Series, error) {
+	words := strings.Split(key, " ")
 	tags, err := parseTags(words[1:])
 	if err != nil {
 		return storage.Series{}, err
@@ -125,7 +137,11 @@ func putSeries(key []byte, maxTags int) (storage.Series, error) {
 // take: it returns what is wrong with it. A line with an odd spelling only is a point of the series
 // s.
 func explainPut(line []byte, maxTags int) (s storage.Series, p point, err error) {
-	words := strings.Split(latin1(line), " ")[1:]
+	return explainWords(strings.Split(latin1(line), " ")[1:], maxTags)
+}
+
+// explainWords is explainPut for the words of a line from the metric on.
+func explainWords(words []string, maxTags int) (s storage.Series, p point, err error) {
 	if len(words) < 4 {
 		return s, p, argumentError(fmt.Sprintf("not enough arguments (need least 4, got %d)", len(words)))
 	}

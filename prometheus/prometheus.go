@@ -39,20 +39,23 @@ type Options struct {
 	// labels; 0: none are kept.
 	SelectorBytes int64
 
-	Store      Store
-	Documents  Documents // of the same store
-	Catalog    Catalog   // of the same store
-	Names      *translate.Translator
-	Budget     *budget.Budget    // of all queries
-	Running    *running.Registry // of all queries
-	Origins    *regexp.Regexp    // of scripts that may use the API
-	Flags      map[string]string
-	Started    time.Time // when the process was
-	Revision   string    // of this program
-	Logger     *slog.Logger
-	Registerer prometheus.Registerer
-	Gatherer   prometheus.Gatherer
-	Now        func() time.Time
+	Store Store
+	// HistogramCodec is the id of the codec of OpenTSDB's histograms, which are shown as native histograms; nil: there
+	// are none.
+	HistogramCodec *byte
+	Documents      Documents // of the same store
+	Catalog        Catalog   // of the same store
+	Names          *translate.Translator
+	Budget         *budget.Budget    // of all queries
+	Running        *running.Registry // of all queries
+	Origins        *regexp.Regexp    // of scripts that may use the API
+	Flags          map[string]string
+	Started        time.Time // when the process was
+	Revision       string    // of this program
+	Logger         *slog.Logger
+	Registerer     prometheus.Registerer
+	Gatherer       prometheus.Gatherer
+	Now            func() time.Time
 }
 
 // Store is what the protocols need of storage.Store. Remote write calls Appender, everything else
@@ -107,7 +110,11 @@ type Server struct {
 
 // New wires the protocols over the store.
 func New(o Options) *Server {
-	shown := queryable.New(o.Store, o.Names, queryable.Limits{Series: o.Series, Samples: int64(o.Query.Samples)})
+	store := storage.Querier(o.Store)
+	if o.HistogramCodec != nil {
+		store = queryable.WithHistograms(store, *o.HistogramCodec)
+	}
+	shown := queryable.New(store, o.Names, queryable.Limits{Series: o.Series, Samples: int64(o.Query.Samples)})
 	if o.SelectorBytes > 0 {
 		shown.Keep(o.Catalog, o.Budget, o.SelectorBytes)
 	}

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"github.com/tsdbridge/tsdbridge/storage/annotations"
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/documents"
 	"github.com/tsdbridge/tsdbridge/storage/read"
@@ -31,12 +32,16 @@ type (
 	Found = series.Found
 	// Query is a request for the points of series.
 	Query = series.Query
+	// Integer is the exact value of a sample.
+	Integer = series.Integer
 	// Points is the points of one series.
 	Points = series.Points
 	// Part is some of the series of a query.
 	Part = series.Part
 	// PartWorker takes parts of an answer.
 	PartWorker = series.PartWorker
+	// CodedHistogram is a histogram of OpenTSDB.
+	CodedHistogram = series.CodedHistogram
 	// NewSeries is a series with its TSUID.
 	NewSeries = series.NewSeries
 
@@ -56,6 +61,12 @@ type (
 	NamedCount = catalog.NamedCount
 	// Metadata is the description of a metric.
 	Metadata = documents.Metadata
+	// Annotation is a note of a moment or a span of time, about a series or about everything.
+	Annotation = annotations.Annotation
+	// AnnotationRange is the annotations of a time.
+	AnnotationRange = annotations.Range
+	// AnnotationMode is what becomes of an annotation that is there when one is put.
+	AnnotationMode = annotations.Mode
 	// CustomEdit is a change of a custom key of a series.
 	CustomEdit = documents.CustomEdit
 
@@ -75,6 +86,13 @@ const (
 	IndexMeta = catalog.IndexMeta
 )
 
+// What becomes of an annotation that is there; see package annotations.
+const (
+	MergeAnnotation   = annotations.Merge
+	ReplaceAnnotation = annotations.Replace
+	CreateAnnotation  = annotations.Create
+)
+
 // When a point is durable; see package write.
 const (
 	WriteThrough  = write.Through
@@ -86,6 +104,8 @@ const (
 	MaxNameLength = series.MaxNameLength
 	MaxTags       = series.MaxTags
 	MaxTime       = series.MaxTime
+	// MaxHistogramBytes is the greatest length of one of OpenTSDB's histograms.
+	MaxHistogramBytes = write.MaxHistogramBytes
 )
 
 // The kinds of objects; see package series.
@@ -93,6 +113,7 @@ const (
 	KindHistogram = series.KindHistogram
 	KindExemplar  = series.KindExemplar
 	KindStartTime = series.KindStartTime
+	KindCoded     = series.KindCoded
 )
 
 // The forms of values; see package series.

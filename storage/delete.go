@@ -47,7 +47,23 @@ func (s *Store) Delete(ctx context.Context, d Deletion) (Deleted, error) {
 		}
 		w.IDs[i] = ref.ID()
 	}
+	if err := s.deleteRolled(ctx, &w); err != nil {
+		return Deleted{}, err
+	}
 	return s.writer.Delete(ctx, w)
+}
+
+// deleteRolled deletes the rolled up values that a deletion covers, before the points: what it did is
+// repeated with it. Values stay that a retention leaves behind, which is what they are for.
+func (s *Store) deleteRolled(ctx context.Context, d *write.Deletion) error {
+	if s.rollups == nil || d.Repeated {
+		return nil
+	}
+	if err := s.ready(); err != nil {
+		return err
+	}
+	tsuids := s.index.TSUIDBytes(nil, d.IDs)
+	return s.rollups.Delete(ctx, tsuids, d.Start, d.End)
 }
 
 // A Tally counts what a deletion would delete.

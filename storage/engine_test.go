@@ -54,3 +54,31 @@ func TestStoreOnSharedTables(t *testing.T) {
 func TestSpans(t *testing.T) {
 	storetest.RunSpans(t, storetest.Config{New: newMemory, Seeds: scale.Of[uint64](t, "random histories of days", 40, 40, 800), Exclusive: true})
 }
+
+func TestAnnotations(t *testing.T) {
+	seeds := scale.Of[uint64](t, "random histories of annotations", 20, 20, 400)
+	storetest.RunAnnotations(t, storetest.Config{New: newMemory, Seeds: seeds, Exclusive: true})
+	storetest.RunAnnotations(t, storetest.Config{New: newMemory, Seeds: seeds, Exclusive: true, Salted: true})
+	storetest.RunAnnotations(t, newSharedConfig(seeds))
+}
+
+func TestHistograms(t *testing.T) {
+	seeds := scale.Of[uint64](t, "random histories of histograms", 20, 20, 400)
+	storetest.RunHistograms(t, storetest.Config{New: newMemory, Seeds: seeds, Exclusive: true})
+	storetest.RunHistograms(t, storetest.Config{New: newMemory, Seeds: seeds, Exclusive: true, Salted: true})
+	storetest.RunHistograms(t, newSharedConfig(seeds))
+}
+
+// newSharedConfig returns shared tables with a salt.
+func newSharedConfig(seeds uint64) storetest.Config {
+	var clock atomic.Int64
+	clock.Store(1_700_000_000_000)
+	return storetest.Config{
+		New: func(*testing.T) storetest.Engine {
+			db := kv.NewShared(storetest.Tables()...)
+			db.SetClock(func() int64 { return clock.Add(1) })
+			return sharedTable{db}
+		},
+		Seeds: seeds, Salted: true, Clock: func() time.Time { return time.UnixMilli(clock.Add(1)) },
+	}
+}

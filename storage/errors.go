@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/tsdbridge/tsdbridge/storage/annotations"
 	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/storage/uid"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
@@ -16,6 +18,21 @@ var (
 	ErrFull     = series.ErrFull
 	ErrDamaged  = series.ErrDamaged
 )
+
+// Errors of Rename; see package uid.
+var (
+	ErrName     = uid.ErrName
+	ErrRenaming = uid.ErrRenaming
+)
+
+// A NoNameError is a rename of a name without a UID.
+type NoNameError = uid.NoNameError
+
+// A NameTakenError is a rename to a name that has a UID.
+type NameTakenError = uid.TakenError
+
+// ErrAnnotationExists is returned when an annotation is created that is there.
+var ErrAnnotationExists = annotations.ErrExists
 
 // ErrNoBackup is returned for an engine that cannot copy itself.
 var ErrNoBackup = write.ErrNoBackup

@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/register"
 	"github.com/tsdbridge/tsdbridge/storage/retain"
+	"github.com/tsdbridge/tsdbridge/storage/rollup"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
@@ -59,6 +60,10 @@ type Options struct {
 	// SweepBytes is what one wide read of shared tables may hold at a time; 0: a quarter of the
 	// query's budget.
 	SweepBytes int64
+	// RandomMetricUIDs gives metrics UIDs at random.
+	RandomMetricUIDs bool
+	// Rollups are the rollup tables; nil: there are none.
+	Rollups *rollup.Config
 	// Observer, if any, is told of each new series before its tsdb-meta row is written.
 	Observer register.Observer
 	// Now is the clock.

@@ -615,6 +615,74 @@ func TestFlushLongerThanADeletion(t *testing.T) {
 	w.check()
 }
 
+// racingShared is a shared engine in which a flush reads a row between the read and the change of a
+// deletion, and changes it after the deletion, if the store lets it.
+type racingShared struct {
+	*kv.Shared
+	deleting atomic.Bool
+	flush    func()
+	once     sync.Once
+	read     chan struct{} // the flush has read
+	deleted  chan struct{}
+}
+
+func (r *racingShared) History(ctx context.Context, table, family string, keys [][]byte) ([]kv.History, error) {
+	rows, err := r.Shared.History(ctx, table, family, keys)
+	if table == "tsdb" && r.deleting.Load() {
+		select {
+		case r.read <- struct{}{}:
+		default:
+		}
+	}
+	return rows, err
+}
+
+func (r *racingShared) Apply(ctx context.Context, table, family string, rows []kv.Mutation) error {
+	if table == "tsdb" && r.deleting.Load() {
+		<-r.deleted
+	}
+	return r.Shared.Apply(ctx, table, family, rows)
+}
+
+func (r *racingShared) ApplyUnchanged(ctx context.Context, table, family string, rows []kv.Conditional) ([]bool, error) {
+	if table != "tsdb" {
+		return r.Shared.ApplyUnchanged(ctx, table, family, rows)
+	}
+	r.once.Do(func() {
+		r.deleting.Store(true)
+		go r.flush()
+		select {
+		case <-r.read:
+		case <-time.After(300 * time.Millisecond): // it waits for the deletion, as it should
+		}
+	})
+	made, err := r.Shared.ApplyUnchanged(ctx, table, family, rows)
+	if r.deleting.Swap(false) {
+		close(r.deleted)
+	}
+	return made, err
+}
+
+// A flush of the same process does not put what a deletion has taken out of a row.
+func TestDeleteBesideAFlush(t *testing.T) {
+	w := newWorld(t, 1, 0)
+	a := w.adapters[0]
+	w.fill()
+	w.followAll()
+	a.flush()
+	flushed := make(chan struct{})
+	a.db = &racingShared{Shared: w.db, read: make(chan struct{}, 1), deleted: make(chan struct{}), flush: func() { a.flush(); close(flushed) }}
+	a.kill()
+	w.writeAt(a, 0, 16*60_000, 7) // corrects a point that stays
+	d := storage.Deletion{Refs: a.refs[:1], Start: 1356998400000, End: 1356998400000 + 900_000}
+	if err := w.erase(a, d); err != nil {
+		t.Fatal(err)
+	}
+	w.model.Delete(0, d.Start, d.End)
+	<-flushed
+	w.check()
+}
+
 // The lease of a deletion of many series is renewed while they are taken out of the tables.
 func TestLeaseOfALongDeletion(t *testing.T) {
 	db := kv.NewShared(storetest.Tables()...)

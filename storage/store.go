@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/retry"
+	"github.com/tsdbridge/tsdbridge/storage/annotations"
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/changes"
 	"github.com/tsdbridge/tsdbridge/storage/closed"
@@ -19,6 +20,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/read"
 	"github.com/tsdbridge/tsdbridge/storage/register"
 	"github.com/tsdbridge/tsdbridge/storage/retain"
+	"github.com/tsdbridge/tsdbridge/storage/rollup"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/uid"
@@ -37,15 +39,17 @@ type Store struct {
 	days     *catalog.Days // nil: others write, and leave none
 	changes  *changes.Log  // nil: others write
 
-	catalog   *catalog.Catalog
-	documents *documents.Documents
-	reader    *read.Reader
-	uidUsage  *catalog.UIDUsage
-	loader    *catalog.Loader
-	registrar *register.Registrar
-	writer    *write.Writer
-	closed    *closed.Compactor // nil: closed rows are not compacted
-	retainer  *retain.Retainer  // nil: there are no rules of the retention
+	catalog     *catalog.Catalog
+	documents   *documents.Documents
+	annotations *annotations.Annotations
+	rollups     *rollup.Rollups // nil: there are none
+	reader      *read.Reader
+	uidUsage    *catalog.UIDUsage
+	loader      *catalog.Loader
+	registrar   *register.Registrar
+	writer      *write.Writer
+	closed      *closed.Compactor // nil: closed rows are not compacted
+	retainer    *retain.Retainer  // nil: there are no rules of the retention
 
 	loading retry.Outcome // of the series index; its error keeps the store from answering
 }
@@ -128,7 +132,7 @@ func (s *Store) openRows() int {
 	return int(h.Stats().Rows)
 }
 
-// openWriter makes the write path and the documents, which register series by it.
+// openWriter makes the write path, the documents, which register series by it, and the annotations.
 func (s *Store) openWriter() (err error) {
 	o := s.o
 	s.writer, err = write.New(write.Options{
@@ -154,7 +158,15 @@ func (s *Store) openWriter() (err error) {
 		DB: s.db, Tables: o.Tables, Layout: s.layout, UIDs: s.uids, Series: s.index, Registrar: s.registrar,
 		IndexRefresh: o.IndexRefresh, Now: o.Now,
 	})
-	s.catalog.OnRename(s.documents.Forget)
+	s.followRenames()
+	s.annotations = annotations.New(annotations.Options{
+		DB: s.db, Table: o.Tables.Data, Layout: s.layout, Series: s.index, Beside: s.writer.Beside, Ready: s.ready,
+	})
+	if o.Rollups != nil {
+		s.rollups = rollup.New(rollup.Options{
+			DB: s.db, Layout: s.layout, Config: o.Rollups, Series: s.index, Beside: s.writer.Beside, Ready: s.ready,
+		})
+	}
 	return nil
 }
 
@@ -208,6 +220,17 @@ func (s *Store) Names() *uid.Dictionary { return s.uids }
 // Documents returns the metadata of the store's metrics and the custom keys of its series.
 func (s *Store) Documents() *documents.Documents { return s.documents }
 
+// Annotations returns the notes of the store's series, and the global ones.
+func (s *Store) Annotations() *annotations.Annotations { return s.annotations }
+
+// PutHistograms puts histograms of OpenTSDB beside the points of their series; see Writer.PutHistograms.
+func (s *Store) PutHistograms(ctx context.Context, all []CodedHistogram) error {
+	return s.writer.PutHistograms(ctx, all)
+}
+
+// Rollups returns the values of longer intervals; nil: there are no tables for them.
+func (s *Store) Rollups() *rollup.Rollups { return s.rollups }
+
 // Logged returns the store for protocols without an acknowledgement (carbon, telnet put). In every
 // mode their points are durable when the log has them. Without a log it appends like the store.
 func (s *Store) Logged() Appender { return logged{s.registrar, s.writer} }
@@ -255,7 +278,7 @@ func (s *Store) newReader() *read.Reader {
 // openUIDs opens the dictionary; on shared tables it assigns nothing before the flags are known to
 // fit.
 func (s *Store) openUIDs() {
-	o := uid.Options{Table: s.o.Tables.UID, Layout: s.layout, CacheEntries: s.o.SeriesCache}
+	o := uid.Options{Table: s.o.Tables.UID, Layout: s.layout, CacheEntries: s.o.SeriesCache, RandomMetrics: s.o.RandomMetricUIDs}
 	if !s.o.Exclusive {
 		o.BeforeAssign = s.tables.beforeUID
 	}
@@ -328,12 +351,19 @@ func (s *Store) refreshEvery(ctx context.Context) error {
 
 // Ready returns what keeps the store from answering, nil when nothing does. It asks the engine.
 func (s *Store) Ready(ctx context.Context) error {
-	for _, t := range []struct{ table, family string }{
+	type table struct{ table, family string }
+	tables := []table{
 		{s.o.Tables.Data, schema.FamilyData},
 		{s.o.Tables.UID, schema.FamilyID},
 		{s.o.Tables.Meta, schema.FamilyMeta},
 		{s.o.Tables.Tree, schema.FamilyData},
-	} {
+	}
+	if s.o.Rollups != nil {
+		for _, name := range s.o.Rollups.Tables() {
+			tables = append(tables, table{name, schema.FamilyData})
+		}
+	}
+	for _, t := range tables {
 		_, err := s.db.Get(ctx, t.table, t.family, [][]byte{schema.MaxIDRow()})
 		switch {
 		case errors.Is(err, kv.ErrNoTable):

@@ -85,7 +85,7 @@ func (c *customs) read(ctx context.Context, kind schema.Kind, names map[string]m
 		if raw := cellOf(row, kind.MetaQualifier()); raw != nil {
 			// a TSD cannot read a broken one either
 			if m, err := schema.ParseUIDMeta(raw); err == nil {
-				names[known[i]] = m.Custom
+				names[known[i]] = m.Custom.Map()
 			}
 		}
 	}

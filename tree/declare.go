@@ -82,18 +82,13 @@ func (d *Definitions) setSum(ctx context.Context, have Definition, sum bool) err
 
 // byName finds a tree that has a name, the first of several; no id without one.
 func (d *Definitions) byName(ctx context.Context, name string) (Definition, error) {
-	trees, broken, err := LoadTrees(ctx, d.db, d.table)
+	all, err := d.All(ctx)
 	if err != nil {
 		return Definition{}, err
 	}
-	for _, t := range trees {
-		if t.def.Name == name {
-			return Definition{ID: t.id, Tree: t.def, Rules: t.Rules(), Sum: t.display.Sum}, nil
-		}
-	}
-	for _, b := range broken { // perhaps what is declared mends it
-		if b.Name == name {
-			return b.Definition, nil
+	for _, t := range all { // one that cannot be used is perhaps mended by what is declared
+		if t.Name == name {
+			return t, nil
 		}
 	}
 	return Definition{}, nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -28,13 +29,48 @@ const editAttempts = 5
 // errContended means that other writers were always faster.
 var errContended = errors.New("edited by others again and again")
 
+// ErrNoTree means that there is no tree of an id.
+var ErrNoTree = errors.New("there is no such tree")
+
+// Get returns a tree as its row has it, whether it can be used or not; ErrNoTree without one. A rule
+// that cannot be read has a place and no type.
+func (d *Definitions) Get(ctx context.Context, id uint16) (Definition, error) {
+	row, err := d.row(ctx, id)
+	if err != nil {
+		return Definition{}, err
+	}
+	if cellOf(row, schema.TreeQualifier()) == nil {
+		return Definition{}, fmt.Errorf("tree %d: %w", id, ErrNoTree)
+	}
+	return definitionOf(row), nil
+}
+
+// All returns all trees as their rows have them, by id, as Get does.
+func (d *Definitions) All(ctx context.Context) (all []Definition, err error) {
+	err = eachTree(ctx, d.db, d.table, func(row kv.Row) {
+		if cellOf(row, schema.TreeQualifier()) != nil {
+			all = append(all, definitionOf(row))
+		}
+	})
+	return all, err
+}
+
+// definitionOf reads what can be read of a row.
+func definitionOf(row kv.Row) Definition {
+	t, _ := ParseDefinition(row)
+	slices.SortStableFunc(t.Rules, func(a, b schema.TreeRule) int {
+		return cmp.Or(cmp.Compare(a.Level, b.Level), cmp.Compare(a.Order, b.Order))
+	})
+	return t
+}
+
 // Create stores a new tree under the next free id.
 func (d *Definitions) Create(ctx context.Context, t schema.Tree) (id uint16, err error) {
 	if t.Name == "" {
 		return 0, errors.New("create tree: the name is missing")
 	}
 	for range editAttempts {
-		all, err := d.all(ctx)
+		all, err := d.All(ctx)
 		if err != nil {
 			return 0, err
 		}
@@ -52,9 +88,9 @@ func (d *Definitions) Create(ctx context.Context, t schema.Tree) (id uint16, err
 
 // Edit changes the definition of a tree.
 func (d *Definitions) Edit(ctx context.Context, id uint16, change func(*schema.Tree)) error {
-	return d.edit(ctx, id, schema.TreeQualifier(), func(stored []byte) ([]byte, error) {
+	return d.edit(ctx, id, schema.TreeQualifier(), func(_ kv.Row, stored []byte) ([]byte, error) {
 		if stored == nil {
-			return nil, fmt.Errorf("there is no tree %d", id)
+			return nil, ErrNoTree
 		}
 		t, err := schema.ParseTree(stored)
 		if err != nil {
@@ -67,16 +103,82 @@ func (d *Definitions) Edit(ctx context.Context, id uint16, change func(*schema.T
 
 // PutRule stores a rule in place of the one at its level and order, if there is one.
 func (d *Definitions) PutRule(ctx context.Context, id uint16, r schema.TreeRule) error {
-	r.TreeID = int(id)
-	if _, err := compileRule(id, r); err != nil {
-		return fmt.Errorf("tree %d: rule %d:%d: %w", id, r.Level, r.Order, err)
-	}
-	return d.edit(ctx, id, schema.RuleQualifier(r.Level, r.Order), func(stored []byte) ([]byte, error) {
-		if stored == nil {
-			return r.AppendTo(nil), nil
+	return d.EditRule(ctx, id, r.Level, r.Order, func(schema.TreeRule, bool) (schema.TreeRule, error) { return r, nil })
+}
+
+// EditRule changes the rule of a level and an order. there is false when there is none yet, or none
+// that can be read.
+func (d *Definitions) EditRule(
+	ctx context.Context, id uint16, level, order int, change func(have schema.TreeRule, there bool) (schema.TreeRule, error),
+) error {
+	return d.edit(ctx, id, schema.RuleQualifier(level, order), func(row kv.Row, stored []byte) ([]byte, error) {
+		have, err := schema.ParseTreeRule(stored)
+		there := err == nil
+		r, err := change(have, there)
+		if err != nil {
+			return nil, err
+		}
+		r.Level, r.Order, r.TreeID = level, order, int(id)
+		if err := checkRule(id, r); err != nil {
+			return nil, err
+		}
+		if !there {
+			return r.LikeSibling(anyRule(row)), nil
 		}
 		return schema.EditTreeRule(stored, r)
 	})
+}
+
+// anyRule returns the document of a rule of a tree, nil without one. A new rule has its fields in the
+// same order: the TSD that wrote it can edit that one too.
+func anyRule(row kv.Row) []byte {
+	for _, c := range row.Cells {
+		if _, _, ok := schema.ParseRuleQualifier(c.Qualifier); ok {
+			return c.Value
+		}
+	}
+	return nil
+}
+
+// checkRule refuses a rule that no TSD could load, or that only Java could run.
+func checkRule(id uint16, r schema.TreeRule) error {
+	if _, err := compileRule(id, r); err != nil {
+		return fmt.Errorf("%w: tree %d: rule %d:%d: %w", storage.ErrInvalid, id, r.Level, r.Order, err)
+	}
+	return nil
+}
+
+// ReplaceRules stores rules in place of all that a tree has, in one step.
+func (d *Definitions) ReplaceRules(ctx context.Context, id uint16, rules []schema.TreeRule) error {
+	row, err := d.row(ctx, id)
+	if err != nil {
+		return err
+	}
+	m, kept := kv.Mutation{Key: schema.TreeRow(id)}, map[string]bool{}
+	for _, r := range rules {
+		r.TreeID = int(id)
+		if err := checkRule(id, r); err != nil {
+			return err
+		}
+		column := schema.RuleQualifier(r.Level, r.Order)
+		if kept[string(column)] {
+			return fmt.Errorf("%w: tree %d: rule %d:%d is given twice", storage.ErrInvalid, id, r.Level, r.Order)
+		}
+		kept[string(column)] = true
+		m.Puts = append(m.Puts, kv.Put{Qualifier: column, Value: r.LikeSibling(anyRule(row))})
+	}
+	for _, c := range row.Cells {
+		if _, _, ok := schema.ParseRuleQualifier(c.Qualifier); ok && !kept[string(c.Qualifier)] {
+			m.Deletes = append(m.Deletes, kv.Delete{Qualifier: c.Qualifier})
+		}
+	}
+	if len(m.Puts)+len(m.Deletes) == 0 {
+		return nil
+	}
+	if err := d.db.Apply(ctx, d.table, schema.FamilyData, []kv.Mutation{m}); err != nil {
+		return fmt.Errorf("write the rules of tree %d: %w", id, err)
+	}
+	return nil
 }
 
 // DeleteRule deletes a rule.
@@ -88,15 +190,16 @@ func (d *Definitions) DeleteRule(ctx context.Context, id uint16, level, order in
 	return nil
 }
 
-// edit replaces a document by what change makes of it; nil is one that is not there.
-func (d *Definitions) edit(ctx context.Context, id uint16, column []byte, change func(stored []byte) ([]byte, error)) error {
+// edit replaces a document by what change makes of it; nil is one that is not there. row is that of the
+// tree.
+func (d *Definitions) edit(ctx context.Context, id uint16, column []byte, change func(row kv.Row, stored []byte) ([]byte, error)) error {
 	for range editAttempts {
 		row, err := d.row(ctx, id)
 		if err != nil {
 			return err
 		}
 		stored := cellOf(row, column)
-		edited, err := change(stored)
+		edited, err := change(row, stored)
 		if err != nil {
 			return fmt.Errorf("edit %s of tree %d: %w", column, id, err)
 		}
@@ -140,10 +243,11 @@ func (d *Definitions) flush(ctx context.Context, id uint16) error {
 	return d.db.Apply(ctx, d.table, schema.FamilyData, []kv.Mutation{none})
 }
 
-// unmark removes the mark of a deleted tree of the same id, which records how far series were
-// appended to it.
+// unmark removes the columns of a deleted tree of the same id that no TSD deletes.
 func (d *Definitions) unmark(ctx context.Context, id uint16) error {
-	m := kv.Mutation{Key: schema.TreeRow(id), Deletes: []kv.Delete{{Qualifier: []byte(markColumn)}}}
+	m := kv.Mutation{Key: schema.TreeRow(id), Deletes: []kv.Delete{
+		{Qualifier: []byte(markColumn)}, {Qualifier: []byte(severalColumn)}, {Qualifier: []byte(clearedColumn)},
+	}}
 	return d.db.Apply(ctx, d.table, schema.FamilyData, []kv.Mutation{m})
 }
 
@@ -152,7 +256,7 @@ func (d *Definitions) unmark(ctx context.Context, id uint16) error {
 // processes only one makes the tree.
 func (d *Definitions) ensure(ctx context.Context, t schema.Tree) (id uint16, err error) {
 	for range editAttempts {
-		all, err := d.all(ctx)
+		all, err := d.All(ctx)
 		if err != nil {
 			return 0, err
 		}
@@ -170,23 +274,6 @@ func (d *Definitions) ensure(ctx context.Context, t schema.Tree) (id uint16, err
 		}
 	}
 	return 0, fmt.Errorf("create tree %s: %w", t.Name, errContended)
-}
-
-// all reads the definitions by id, also those that cannot be used.
-func (d *Definitions) all(ctx context.Context) ([]Definition, error) {
-	trees, broken, err := LoadTrees(ctx, d.db, d.table)
-	if err != nil {
-		return nil, err
-	}
-	var all []Definition
-	for _, t := range trees {
-		all = append(all, Definition{ID: t.id, Tree: t.def})
-	}
-	for _, b := range broken {
-		all = append(all, b.Definition)
-	}
-	slices.SortFunc(all, func(a, b Definition) int { return cmp.Compare(a.ID, b.ID) })
-	return all, nil
 }
 
 // nextID returns the greatest id of a tree and one more, as OpenTSDB 2.4 Tree.createNewTree takes

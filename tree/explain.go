@@ -35,11 +35,44 @@ func (f *Forest) Explain(ctx context.Context, series NewSeries) ([]Explanation, 
 	}
 	var all []Explanation
 	for _, t := range trees {
-		e := t.Explain(Subject{TSUID: series.TSUID, Series: series.Series, Custom: custom.of, Rest: f.o.Rest})
-		if e.shown = f.o.Shown; t.plain && f.isPlain(series.Series) {
-			e.Route, e.Messages = plainRoute(series.Metric), []string{"A name without tags: each element is a branch, the last one the leaf"}
-		}
-		all = append(all, e)
+		all = append(all, f.explain(t, series, custom))
+	}
+	return all, nil
+}
+
+// explain runs a series through one tree of the forest.
+func (f *Forest) explain(t *Tree, series NewSeries, custom *customs) Explanation {
+	e := t.Explain(Subject{TSUID: series.TSUID, Series: series.Series, Custom: custom.of, Rest: f.o.Rest})
+	if e.shown = f.o.Shown; t.plain && f.isPlain(series.Series) {
+		e.Route, e.Messages = plainRoute(series.Metric), []string{"A name without tags: each element is a branch, the last one the leaf"}
+	}
+	return e
+}
+
+// Explain runs series through the rules of a tree as the table has it now, enabled or not, and
+// writes nothing.
+func (e *Editor) Explain(ctx context.Context, id uint16, series []NewSeries) ([]Explanation, error) {
+	d, err := e.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	t, err := Compile(d)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", storage.ErrInvalid, err)
+	}
+	f := e.service.forest
+	names := make([]storage.Series, len(series))
+	for i := range series {
+		names[i] = series[i].Series
+	}
+	custom, err := readCustoms(ctx, f.db, f.o.UIDTable, []*Tree{t}, names)
+	if err != nil {
+		return nil, err
+	}
+	t.plain = f.o.DefaultTree != "" && d.Name == f.o.DefaultTree
+	all := make([]Explanation, len(series))
+	for i, s := range series {
+		all[i] = f.explain(t, s, custom)
 	}
 	return all, nil
 }

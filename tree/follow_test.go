@@ -127,3 +127,55 @@ func TestFollowersTakeTurns(t *testing.T) {
 		}
 	})
 }
+
+// hesitating waits after the first note that a tree is cleared, so that a pass begins before the
+// leaves are deleted.
+type hesitating struct {
+	kv.KV
+	wait time.Duration
+}
+
+func (h *hesitating) Apply(ctx context.Context, table, family string, rows []kv.Mutation) error {
+	err := h.KV.Apply(ctx, table, family, rows)
+	if len(rows[0].Puts) == 1 && string(rows[0].Puts[0].Qualifier) == clearedColumn {
+		time.Sleep(h.wait)
+		h.wait = 0
+	}
+	return err
+}
+
+// A tree that is cleared gets the existing series again, also if it is cleared while a pass is under
+// way.
+func TestFollowerAfterClear(t *testing.T) {
+	for _, exclusive := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			var db kv.KV = newTables(t)
+			if !exclusive {
+				db = kv.NewShared(forgetTables()...)
+				declare(t, db, schema.TreeRule{Type: "METRIC", Separator: `\.`})
+			}
+			c, slow := &slowly{listed: syncSeries(60)}, &hesitating{KV: db}
+			w, stop := follow(t, slow, c, exclusive)
+			defer stop()
+			leaves := func() int { return newForest(t, db, false).Index().Leaves() }
+			time.Sleep(time.Hour)
+			all := leaves()
+			if all == 0 || len(w.State().Waiting) > 0 {
+				t.Fatalf("%d leaves, %+v", all, w.State())
+			}
+			for range 2 {
+				slow.wait = 6*time.Minute + 17*time.Second // in which a pass begins
+				if err := w.forest.Clear(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
+				if s := w.State(); leaves() != 0 || len(s.Waiting) != 1 || !s.Running {
+					t.Errorf("exclusive %v: %d leaves of a tree that was cleared, %+v", exclusive, leaves(), s)
+				}
+			}
+			time.Sleep(time.Hour)
+			if n := leaves(); n != all || len(w.State().Waiting) > 0 {
+				t.Errorf("exclusive %v: %d leaves, want %d, %+v", exclusive, n, all, w.State())
+			}
+		})
+	}
+}

@@ -54,15 +54,18 @@ type Forest struct {
 
 	observing *semaphore.Weighted // see hold.go
 	reading   chan struct{}
+	clearRows int // see clear.go
 
 	mu        sync.RWMutex // guards all below; held for moments only
 	trees     []*Tree
 	broken    []Broken
-	defined   bool  // trees and broken were read
-	loaded    bool  // by Run, at least once
-	err       error // of Run's last attempt
+	orphans   []uint16 // trees that were deleted and of which columns of ours are left
+	defined   bool     // trees and broken were read
+	loaded    bool     // by Run, at least once
+	err       error    // of Run's last attempt
 	loading   *Index
 	plainTree defaultTree
+	cleared   map[uint16]string // clearedOf the trees that the index is of
 	inverse   []inverseTree
 	index     *Index
 	latest    int64 // Loaded.Latest of the index
@@ -81,6 +84,7 @@ type Forest struct {
 
 	syncs     int             // that are running
 	forgotten map[string]bool // TSUIDs forgotten since, which a sync may have listed before
+	moved     map[string]bool // TSUIDs renamed since, which a sync may have named before
 }
 
 // New returns a forest without trees; Load reads them.
@@ -97,7 +101,7 @@ func New(db kv.KV, o Options) *Forest {
 	return &Forest{
 		db: db, engine: kv.NewEngine(db, o.Exclusive), o: o, index: NewIndex(o.Shown), inflight: map[string]claim{}, unsure: map[string]bool{},
 		making: make(chan struct{}, 1), reading: make(chan struct{}, 1), observing: semaphore.NewWeighted(observers),
-		failing: map[string]bool{},
+		failing: map[string]bool{}, clearRows: clearRows,
 	}
 }
 
@@ -112,7 +116,7 @@ func (f *Forest) Load(ctx context.Context) (Loaded, error) {
 		return Loaded{}, err
 	}
 	defer release()
-	before := f.written()
+	before, cleared := f.written(), clearedOf(f.Trees(), f.Broken())
 	index := NewIndex(f.o.Shown)
 	f.setLoading(index)
 	defer f.setLoading(nil)
@@ -120,6 +124,9 @@ func (f *Forest) Load(ctx context.Context) (Loaded, error) {
 	if err != nil {
 		return loaded, err
 	}
+	f.mu.Lock()
+	f.cleared = cleared
+	f.mu.Unlock()
 	return loaded, f.replace(ctx, index, loaded, before)
 }
 
@@ -181,22 +188,28 @@ func (f *Forest) catchUp(index *Index) (waiting []chan struct{}, done bool) {
 
 // LoadTrees reads the definitions alone.
 func (f *Forest) LoadTrees(ctx context.Context) error {
-	trees, broken, err := LoadTrees(ctx, f.db, f.o.TreeTable)
+	trees, broken, orphans, err := loadTrees(ctx, f.db, f.o.TreeTable)
 	if err != nil {
 		return err
 	}
 	plainTree, inverse := f.o.defaultOf(trees, broken), inversesOf(trees)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.trees, f.broken, f.defined, f.plainTree, f.inverse = trees, broken, true, plainTree, inverse
+	f.trees, f.broken, f.defined, f.plainTree, f.inverse, f.orphans = trees, broken, true, plainTree, inverse, orphans
+	if f.cleared == nil {
+		f.cleared = clearedOf(trees, broken)
+	}
 	return nil
 }
 
 // Refresh reads the definitions again, and the branches and leaves that other processes have added
-// since the last time. What others deleted stays until Load.
+// since the last time. What others deleted stays until Load, which it is if they have cleared a tree.
 func (f *Forest) Refresh(ctx context.Context) (Loaded, error) {
 	if err := f.LoadTrees(ctx); err != nil || f.o.Exclusive {
 		return Loaded{}, err
+	}
+	if f.outdated() {
+		return f.Load(ctx)
 	}
 	release, err := f.holdReading(ctx)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -59,6 +60,11 @@ func (f *Forest) forget(ctx context.Context, series []NewSeries) error {
 		return err
 	}
 	defer release()
+	return g.run(ctx)
+}
+
+// run deletes the cells and what they leave empty.
+func (g *forgetting) run(ctx context.Context) error {
 	for g.pending = g.cells; len(g.pending) > 0 || g.changes == nil; {
 		if err := g.find(ctx); err != nil {
 			return err
@@ -79,6 +85,8 @@ type forgetting struct {
 	index  *Index
 	series []NewSeries
 	gone   map[string]bool // their TSUIDs
+	// staying are series that are renamed and keep cells, by their columns
+	staying map[string][]string
 	// trusted is true when the index has every row of the table, so that the table is not asked.
 	trusted bool
 
@@ -146,36 +154,62 @@ func (c *leafCell) also(tsuid []byte) []byte { return alsoColumn(c.hash, tsuid) 
 // id identifies the cell of a series.
 func (c *leafCell) id() string { return string(c.row()) + string(c.also(c.tsuid)) }
 
+// column identifies the column of the leaf.
+func (c *leafCell) column() string { return string(c.row()) + string(c.leaf()) }
+
+// goneFrom are the TSUIDs of the series that are taken out of a cell.
+func (g *forgetting) goneFrom(c *leafCell) map[string]bool {
+	staying := g.staying[c.column()]
+	if len(staying) == 0 {
+		return g.gone
+	}
+	gone := maps.Clone(g.gone)
+	for _, tsuid := range staying {
+		delete(gone, tsuid)
+	}
+	return gone
+}
+
 // route adds the cells in which the rules place the series, whether the trees are enabled or not.
 func (g *forgetting) route(ctx context.Context) error {
-	trees := g.forest.Trees()
-	names := make([]storage.Series, len(g.series))
-	for i := range g.series {
-		names[i] = g.series[i].Series
+	return g.forest.eachRoute(ctx, g.series, func(t *Tree, s *NewSeries, r Route) { g.add(newLeafCell(t, s.TSUID, r)) })
+}
+
+// eachRoute visits where the rules place series, in all trees.
+func (f *Forest) eachRoute(ctx context.Context, series []NewSeries, visit func(t *Tree, s *NewSeries, r Route)) error {
+	trees := f.Trees()
+	names := make([]storage.Series, len(series))
+	for i := range series {
+		names[i] = series[i].Series
 	}
-	custom, err := readCustoms(ctx, g.forest.db, g.forest.o.UIDTable, trees, names)
+	custom, err := readCustoms(ctx, f.db, f.o.UIDTable, trees, names)
 	if err != nil {
 		return err
 	}
 	for _, t := range trees {
-		for i := range g.series {
-			s := &g.series[i]
-			if t.plain && g.forest.isPlain(s.Series) {
-				g.addRoute(t, s.TSUID, plainRoute(s.Metric))
-			} else if len(t.levels) > 0 {
-				g.addRoute(t, s.TSUID, t.Route(Subject{TSUID: s.TSUID, Series: s.Series, Custom: custom.of, Rest: g.forest.o.Rest}))
+		for i := range series {
+			s := &series[i]
+			var r Route
+			switch {
+			case t.plain && f.isPlain(s.Series):
+				r = plainRoute(s.Metric)
+			case len(t.levels) > 0:
+				r = t.Route(Subject{TSUID: s.TSUID, Series: s.Series, Custom: custom.of, Rest: f.o.Rest})
+			default:
+				continue
+			}
+			if r.Outcome == Stored || r.Outcome == OnRoot {
+				visit(t, s, r)
 			}
 		}
 	}
 	return nil
 }
 
-func (g *forgetting) addRoute(t *Tree, tsuid []byte, r Route) {
-	if r.Outcome != Stored && r.Outcome != OnRoot {
-		return
-	}
+// newLeafCell returns the cell in which a series has its leaf by a route.
+func newLeafCell(t *Tree, tsuid []byte, r Route) leafCell {
 	key, _ := schema.ParseBranchRow(schema.BranchRow(t.id, r.Branches...))
-	g.add(leafCell{key: key, hash: schema.NameHash(r.Leaf), name: r.Leaf, tsuid: tsuid})
+	return leafCell{key: key, hash: schema.NameHash(r.Leaf), name: r.Leaf, tsuid: tsuid}
 }
 
 // add adds a cell, once, and the branches above it.
@@ -229,7 +263,7 @@ func (g *forgetting) settle(certain bool) error {
 	for i := range g.cells {
 		g.index.removeLeaf(g.cells[i])
 		delete(f.unsure, g.cells[i].id())
-		if column := string(g.cells[i].row()) + string(g.cells[i].leaf()); certain {
+		if column := g.cells[i].column(); certain {
 			delete(f.unsure, column)
 		} else {
 			f.unsure[column] = true

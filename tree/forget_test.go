@@ -92,10 +92,17 @@ type forgetModel struct {
 	halfway map[string]NewSeries // of which a call failed
 	names   string
 	rows    bool // rows are compared too
+	// clears is true when trees are cleared too; cleared are those of which a call failed
+	clears  bool
+	cleared map[uint16]bool
+	// renames is true when series get other names too, of the same kind as at first
+	renames, alike bool
+	calm           bool // no call fails
 }
 
 func (m *forgetModel) start() *Forest {
 	f := New(m.faulty, m.o)
+	f.clearRows = 3
 	for {
 		if _, err := f.Load(m.t.Context()); err == nil {
 			return f
@@ -105,7 +112,7 @@ func (m *forgetModel) start() *Forest {
 
 // call calls a process, perhaps over an engine that fails.
 func (m *forgetModel) call(do func(ctx context.Context, series []NewSeries) error, series []NewSeries) bool {
-	if m.r.IntN(3) == 0 {
+	if m.r.IntN(3) == 0 && !m.calm {
 		methods := []kvtest.Method{kvtest.Apply, kvtest.Apply, kvtest.Scan, kvtest.Get, kvtest.CheckAndPut}
 		whens := []kvtest.When{kvtest.Before, kvtest.Midway, kvtest.After}
 		m.faulty.Fail(methods[m.r.IntN(len(methods))], 1+m.r.IntN(5), whens[m.r.IntN(len(whens))])
@@ -129,6 +136,14 @@ func (m *forgetModel) pick(in map[string]NewSeries, want bool) (series []NewSeri
 
 func (m *forgetModel) step() {
 	f := m.forests[m.r.IntN(len(m.forests))]
+	if m.clears && m.r.IntN(5) == 0 {
+		m.clear(f, uint16(1+m.r.IntN(3)))
+		return
+	}
+	if m.renames && m.r.IntN(4) == 0 {
+		m.rename(f)
+		return
+	}
 	switch m.r.IntN(10) {
 	case 0, 1, 2, 3:
 		series := m.pick(m.living, false)
@@ -205,6 +220,9 @@ func (m *forgetModel) load(f *Forest, whole bool) {
 
 // settle finishes what is halfway.
 func (m *forgetModel) settle() {
+	for id := range m.cleared {
+		m.clear(m.forests[0], id)
+	}
 	for len(m.halfway) > 0 {
 		m.forget(m.forests[0], slices.Collect(maps.Values(m.halfway)))
 	}
@@ -319,7 +337,7 @@ func (m *forgetModel) checkRows(want, have map[string]string) {
 			if kind, _, ok := strings.Cut(column, ":"); ok && kind != "leaf" {
 				column = kind
 			}
-			if len(row) == 4 && column == "branch" {
+			if len(row) == 4 && (column == "branch" || column == clearedColumn) {
 				continue // the root stays
 			}
 			n[row+" "+column]++
@@ -347,11 +365,14 @@ func TestForgetModel(t *testing.T) {
 	}
 }
 
-func forgetRun(t *testing.T, seed uint64, engine string, alike bool) {
+func forgetRun(t *testing.T, seed uint64, engine string, alike bool, change ...func(*forgetModel)) {
 	t.Helper()
 	m := &forgetModel{
 		t: t, r: rand.New(rand.NewPCG(seed, 1)), o: DefaultOptions(), living: map[string]NewSeries{}, halfway: map[string]NewSeries{},
 		names: fmt.Sprintf("seed %d on %s, alike %v", seed, engine, alike),
+	}
+	for _, c := range change {
+		c(m)
 	}
 	m.o.DefaultTree, m.o.Plain, m.o.Concurrency = "graphite", plain, 4
 	processes := 1
@@ -380,6 +401,9 @@ func forgetRun(t *testing.T, seed uint64, engine string, alike bool) {
 			m.step()
 		}
 		m.settle()
+		if m.clears {
+			m.resync()
+		}
 		m.check()
 	}
 	for _, s := range m.living {
@@ -392,7 +416,7 @@ func forgetRun(t *testing.T, seed uint64, engine string, alike bool) {
 		return
 	}
 	for cell := range cells(t, m.db) {
-		if row, column, _ := strings.Cut(cell, " "); len(row) != 4 || column != "branch" {
+		if row, column, _ := strings.Cut(cell, " "); len(row) != 4 || column != "branch" && column != clearedColumn {
 			t.Fatalf("%s: everything is forgotten, and %s is there", m.names, cell)
 		}
 	}

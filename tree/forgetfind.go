@@ -79,13 +79,13 @@ func (g *forgetting) findInIndex(ctx context.Context) error {
 		if also {
 			g.changes.remove(c.row(), c.also(c.tsuid), 0)
 		}
-		column := string(c.row()) + string(c.leaf())
+		column := c.column()
 		if taken || passed[column] || !leaf && !also {
 			continue
 		}
 		passed[column] = true
 		name := g.index.leafName(c)
-		if heir := g.index.heir(c, name, g.gone); heir != nil {
+		if heir := g.index.heir(c, name, g.goneFrom(&c)); heir != nil {
 			if err := g.inherit(ctx, c, name, heir); err != nil {
 				return err
 			}
@@ -147,7 +147,7 @@ func (g *forgetting) findInRow(row kv.Row, cells []leafCell) {
 		}
 		value := cellOf(row, c.leaf())
 		holder, err := schema.ParseLeaf(value)
-		ours := err == nil && g.gone[string(holder.TSUID)]
+		ours := err == nil && g.goneFrom(&c)[string(holder.TSUID)]
 		if value != nil && !ours {
 			if err == nil {
 				g.others = append(g.others, holding{c, holder})
@@ -159,7 +159,7 @@ func (g *forgetting) findInRow(row kv.Row, cells []leafCell) {
 		if ours {
 			name = holder.DisplayName
 		}
-		if heir := heirIn(row, c.hash, name, g.gone); heir != nil {
+		if heir := heirIn(row, c.hash, name, g.goneFrom(&c)); heir != nil {
 			g.bequeath(c, *heir)
 		} else if ours {
 			g.changes.remove(c.row(), c.leaf(), 0)
@@ -214,7 +214,7 @@ func (g *forgetting) findCells(ctx context.Context) error {
 		if err != nil || !bytes.Equal(holder.TSUID, c.tsuid) {
 			continue
 		}
-		if g.index.heir(c, g.index.shown(holder.DisplayName), g.gone) != nil {
+		if g.index.heir(c, g.index.shown(holder.DisplayName), g.goneFrom(&c)) != nil {
 			g.heirs = append(g.heirs, inheritance{cell: c, old: leaves[i].Value, leaf: schema.Leaf{DisplayName: holder.DisplayName}})
 		} else {
 			g.changes.remove(c.row(), leaves[i].Qualifier, leaves[i].Time)

@@ -39,7 +39,7 @@ const noColumn = "tsdbridge.clock"
 // settleHeir puts the leaf of an heir in place of that of the forgotten series. Without an heir
 // that lives it deletes the leaf.
 func (g *forgetting) settleHeir(ctx context.Context, h *inheritance) error {
-	dead := maps.Clone(g.gone)
+	dead := maps.Clone(g.goneFrom(&h.cell))
 	for h.done = true; ; {
 		tsuid := g.index.heir(h.cell, g.index.shown(h.leaf.DisplayName), dead)
 		if tsuid == nil {

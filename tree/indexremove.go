@@ -2,6 +2,7 @@ package tree
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -37,6 +38,27 @@ func (x *Index) removeLeaf(c leafCell) {
 		x.removeHolder(at, id)
 	}
 	x.removeAlso(c.key.Tree, at, c.tsuid)
+}
+
+// removeColumn removes the leaf of a column, whichever series has it.
+func (x *Index) removeColumn(key schema.BranchKey, hash uint32) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if branch, ok := x.branchOf(key); ok {
+		at := cellID{branch, hash}
+		if id, ok := x.leaves[at]; ok {
+			x.removeHolder(at, id)
+		}
+	}
+}
+
+// removeSharer removes a series that shares the leaf of a column.
+func (x *Index) removeSharer(key schema.BranchKey, hash uint32, tsuid []byte) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if branch, ok := x.branchOf(key); ok {
+		x.removeAlso(key.Tree, cellID{branch, hash}, tsuid)
+	}
 }
 
 // removeHolder removes the leaf of a column. The caller holds mu.
@@ -150,6 +172,13 @@ func (x *Index) removeBranch(key schema.BranchKey) {
 		return
 	}
 	delete(x.branches, at)
+	if at.parent == noBranch {
+		place, _ := slices.BinarySearch(x.trees, key.Tree)
+		x.trees = slices.Delete(x.trees, place, place+1)
+		x.entries[branch] = entry{parent: noBranch}
+		x.removed++
+		return
+	}
 	x.rowless[branch] = true
 	x.removeRowless(branch)
 }

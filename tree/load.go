@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -19,34 +20,53 @@ type Broken struct {
 // LoadTrees reads the definitions of all trees, by id. Trees that cannot be used are listed
 // separately and do not affect the others.
 func LoadTrees(ctx context.Context, db kv.KV, table string) (trees []*Tree, broken []Broken, err error) {
-	for id := 1; id <= schema.MaxTreeID; id++ {
-		row, err := nextTree(ctx, db, table, uint16(id))
-		if err != nil {
-			return nil, nil, err
-		}
-		if row.Key == nil {
-			break
-		}
-		if len(row.Key) < 2 { // of another writer, before the trees whose rows begin so
-			id = int(row.Key[0])<<8 - 1
-			continue
-		}
-		id = int(binary.BigEndian.Uint16(row.Key))
-		if len(row.Key) > 2 || cellOf(row, schema.TreeQualifier()) == nil {
-			continue // branches of a tree whose definition was deleted
-		}
+	trees, broken, _, err = loadTrees(ctx, db, table)
+	return trees, broken, err
+}
+
+// loadTrees is LoadTrees. orphans are trees that were deleted and of which columns of ours are left.
+func loadTrees(ctx context.Context, db kv.KV, table string) (trees []*Tree, broken []Broken, orphans []uint16, err error) {
+	err = eachTree(ctx, db, table, func(row kv.Row) {
 		d, err := ParseDefinition(row)
+		if cellOf(row, schema.TreeQualifier()) == nil {
+			if slices.ContainsFunc(row.Cells, func(c kv.Cell) bool { return isNote(c.Qualifier) }) {
+				orphans = append(orphans, d.ID)
+			}
+			return
+		}
 		var t *Tree
 		if err == nil {
 			t, err = Compile(d)
 		}
 		if err != nil {
 			broken = append(broken, Broken{d, err})
-			continue
+			return
 		}
 		trees = append(trees, t)
+	})
+	if err != nil {
+		return nil, nil, nil, err
 	}
-	return trees, broken, nil
+	return trees, broken, orphans, nil
+}
+
+// eachTree calls visit with the row of each tree, by id, also if it has no definition.
+func eachTree(ctx context.Context, db kv.KV, table string, visit func(kv.Row)) error {
+	for id := 1; id <= schema.MaxTreeID; id++ {
+		row, err := nextTree(ctx, db, table, uint16(id))
+		if err != nil || row.Key == nil {
+			return err
+		}
+		if len(row.Key) < 2 { // of another writer, before the trees whose rows begin so
+			id = int(row.Key[0])<<8 - 1
+			continue
+		}
+		id = int(binary.BigEndian.Uint16(row.Key))
+		if len(row.Key) == 2 {
+			visit(row)
+		}
+	}
+	return nil
 }
 
 // nextTree reads the first row that belongs to a tree of this id or a greater one, which is that of
@@ -75,11 +95,13 @@ func ParseDefinition(row kv.Row) (Definition, error) {
 			rule, err := schema.ParseTreeRule(c.Value) // it contains its own place, as for a TSD
 			if err != nil {
 				errs = append(errs, fmt.Errorf("tree %d: rule %d:%d: %w", d.ID, level, order, err))
+				rule = schema.TreeRule{Level: level, Order: order}
 			}
 			d.Rules = append(d.Rules, rule)
 		}
 	}
 	d.mark = parseMark(cellOf(row, []byte(markColumn)))
+	d.cleared = string(cellOf(row, []byte(clearedColumn)))
 	d.Sum = sums(cellOf(row, []byte(severalColumn)))
 	if raw := cellOf(row, schema.TreeQualifier()); raw != nil {
 		var err error

@@ -3,6 +3,7 @@ package tree
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"time"
@@ -41,7 +42,7 @@ const markForm = 1
 // rulesSum differs between trees that give series other paths.
 func (t *Tree) rulesSum() string {
 	h := fnv.New64a()
-	fmt.Fprint(h, markForm, t.def.StrictMatch)
+	fmt.Fprint(h, markForm, t.def.StrictMatch, t.cleared)
 	for _, r := range t.Rules() {
 		fmt.Fprintf(h, "|%q %q %q %q %d %d %q %d %q", r.Type, r.Field, r.Regex, r.Separator, r.Level, r.Order, r.CustomField, r.RegexGroupIdx, r.DisplayFormat)
 	}
@@ -54,10 +55,16 @@ func (t *Tree) takesSeries() bool { return t.plain || t.def.Enabled && len(t.lev
 // synced reports whether the existing series were appended to the tree as it is.
 func (t *Tree) synced() bool { return !t.takesSeries() || t.mark.Done && t.mark.Rules == t.rulesSum() }
 
-// setMarks writes the marks of trees.
+// setMarks writes the marks of trees. A tree that was deleted meanwhile gets none: a TSD could not
+// use its id again.
 func (f *Forest) setMarks(ctx context.Context, trees []*Tree, m mark) error {
 	rows := make([]kv.Mutation, 0, len(trees))
 	for _, t := range trees {
+		if _, err := NewDefinitions(f.db, f.o.TreeTable).Get(ctx, t.id); errors.Is(err, ErrNoTree) {
+			continue
+		} else if err != nil {
+			return err
+		}
 		m.Rules = t.rulesSum()
 		value, err := json.Marshal(m)
 		if err != nil {

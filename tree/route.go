@@ -46,7 +46,8 @@ func (o Outcome) String() string {
 type Route struct {
 	Outcome Outcome
 	// Branches are the names from the root, which is not among them, down to the branch with the
-	// leaf; Leaf is the name of the leaf.
+	// leaf; Leaf is the name of the leaf. A series that is refused may have a Leaf alone, which a TSD
+	// shows on the root when it explains.
 	Branches []string
 	Leaf     string
 	// Unmatched are the rules that were tried last on levels that did not match, in a TSD's words,
@@ -93,7 +94,11 @@ func (t *Tree) route(s Subject, said *transcript) Route {
 		if said != nil {
 			said.say("TSUID failed to match one or more rule levels, will not add: ", schema.FormatTSUID(s.TSUID))
 		}
-		return Route{Outcome: Refused, Unmatched: w.unmatched}
+		refused := Route{Outcome: Refused, Unmatched: w.unmatched}
+		if len(r.Branches) == 0 {
+			refused.Leaf = r.Leaf
+		}
+		return refused
 	}
 	return r
 }

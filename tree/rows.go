@@ -144,50 +144,70 @@ func (r rowsSource) empty(ctx context.Context, row []byte) bool {
 // deeperRows is how many rows below one child are skipped before the scan begins again after them.
 const deeperRows = 32
 
-// branches lists the branches of a branch. Their rows are the next longer ones; the rows below each
-// of them come in between.
+// branches lists the branches of a branch.
 func (r *Rows) branches(ctx context.Context, row []byte, visit func(child[[]byte]) error) error {
+	return r.eachBranch(ctx, row, func(found []listedBranch) error {
+		// Visiting descends into the children, so the scan has ended.
+		for _, b := range found {
+			if err := visit(child[[]byte]{name: []byte(r.shown(b.DisplayName)), branch: b.Row}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// listedBranch is a branch that was found below another one.
+type listedBranch struct {
+	Row []byte
+	schema.Branch
+}
+
+// eachBranch calls visit with the branches of a branch, some at a time. Their rows are the next
+// longer ones; the rows below each of them come in between.
+func (r *Rows) eachBranch(ctx context.Context, row []byte, visit func([]listedBranch) error) error {
 	next := append(append([]byte{}, row...), 0, 0, 0, 0)
 	for next != nil {
+		var found []listedBranch
 		var err error
-		if next, err = r.scan(ctx, row, next, visit); err != nil {
+		if found, next, err = r.scan(ctx, row, next); err != nil {
+			return err
+		}
+		if err := visit(found); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// scan lists the branches of a branch from a row key on. It returns where to continue; nil at the
-// end.
-func (r *Rows) scan(ctx context.Context, row, from []byte, visit func(child[[]byte]) error) (next []byte, err error) {
-	var children []child[[]byte]
+// branchesPerScan bounds the branches that are in memory at a time.
+const branchesPerScan = 10_000
+
+// scan lists branches of a branch from a row key on. It returns where to continue; nil at the end.
+func (r *Rows) scan(ctx context.Context, row, from []byte) (children []listedBranch, next []byte, err error) {
 	deeper, width := 0, len(row)+schema.ChildWidth
 	// The last child that a scan can find has the greatest hash: the rows below it come after it.
 	stop := append(append([]byte{}, row...), 0xFF, 0xFF, 0xFF, 0xFF, 0)
 	s := kv.Scan{Table: r.table, Family: schema.FamilyData, Start: from, Stop: stop, Qualifier: schema.BranchQualifier()}
 	for found, err := range r.db.Scan(ctx, s) {
 		if err != nil {
-			return nil, fmt.Errorf("list the branches of %X: %w", row, err)
+			return nil, nil, fmt.Errorf("list the branches of %X: %w", row, err)
+		}
+		if len(children) == branchesPerScan {
+			return children, found.Key, nil
 		}
 		if len(found.Key) != width {
 			if deeper++; deeper > deeperRows && len(found.Key) > width {
-				next = nextSibling(found.Key[:width])
-				break
+				return children, nextSibling(found.Key[:width]), nil
 			}
 			continue
 		}
 		deeper = 0
 		if b, err := schema.ParseBranch(found.Cells[0].Value); err == nil {
-			children = append(children, child[[]byte]{name: []byte(r.shown(b.DisplayName)), branch: found.Key})
+			children = append(children, listedBranch{found.Key, b})
 		}
 	}
-	// Visiting descends into the children, so the scan must have ended.
-	for _, c := range children {
-		if err := visit(c); err != nil {
-			return nil, err
-		}
-	}
-	return next, nil
+	return children, nil, nil
 }
 
 // nextSibling returns the row key of the next sibling, nil after the last one.

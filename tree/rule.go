@@ -188,10 +188,10 @@ func (r *rule) format(s Subject, value, piece string, said *transcript) string {
 	if r.DisplayFormat == "" {
 		return piece
 	}
-	name := strings.ReplaceAll(r.DisplayFormat, "{ovalue}", value)
-	name = strings.ReplaceAll(name, "{value}", piece)
+	name := expand(r.DisplayFormat, "{ovalue}", value)
+	name = expand(name, "{value}", piece)
 	if strings.Contains(name, "{tsuid}") {
-		name = strings.ReplaceAll(name, "{tsuid}", schema.FormatTSUID(s.TSUID))
+		name = expand(name, "{tsuid}", schema.FormatTSUID(s.TSUID))
 	}
 	if !strings.Contains(name, "{tag_name}") {
 		return name
@@ -204,5 +204,16 @@ func (r *rule) format(s Subject, value, piece string, said *transcript) string {
 		tag = ""
 		said.say("Display rule ", r.label, " was of the wrong type to match on {tag_name}")
 	}
-	return strings.ReplaceAll(name, "{tag_name}", tag)
+	return expand(name, "{tag_name}", tag)
+}
+
+// longestName is how long a name may become, in bytes: a value that contains tokens can multiply.
+const longestName = 1 << 20
+
+// expand replaces a token; a name that becomes too long is none.
+func expand(name, token, value string) string {
+	if strings.Count(name, token)*len(value) > longestName {
+		return ""
+	}
+	return strings.ReplaceAll(name, token, value)
 }

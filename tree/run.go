@@ -127,6 +127,9 @@ func (f *Forest) read() (branches, leaves int) {
 
 func (k *keeper) refresh(ctx context.Context) {
 	_, err := k.forest.Refresh(ctx)
+	if err == nil {
+		err = k.forest.sweep(ctx)
+	}
 	k.note(ctx, err)
 }
 

@@ -3,7 +3,6 @@ package tree
 import (
 	"bytes"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -245,12 +244,14 @@ func (s *script) uid(t *testing.T, d *datadriven.TestData) {
 		}
 		name, uid := d.CmdArgs[1].String(), parseRow(t, d.CmdArgs[2].Key)
 		s.put(t, s.o.UIDTable, schema.FamilyID, []byte(name), kind.Qualifier(), string(uid))
-		meta := schema.UIDMeta{Type: strings.ToUpper(kind.String())}
+		meta := schema.UIDMeta{}
 		if d.Input != "" {
-			if err := json.Unmarshal([]byte(d.Input), &meta.Custom); err != nil {
+			var err error
+			if meta, err = schema.ParseUIDMeta([]byte(`{"custom":` + d.Input + `}`)); err != nil {
 				t.Fatal(err)
 			}
 		}
+		meta.Type = strings.ToUpper(kind.String())
 		s.put(t, s.o.UIDTable, schema.FamilyName, uid, kind.MetaQualifier(), string(meta.AppendTo(nil)))
 	}
 }

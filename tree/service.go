@@ -23,6 +23,8 @@ type ServiceOptions struct {
 	// Declared are the trees of the configuration. They are written to the table before anything
 	// else.
 	Declared []Definition
+	// Sources are the places in the configuration that declare them, by their names.
+	Sources map[string]string
 	// InTable means that paths are found in the table, otherwise in an index in memory.
 	InTable bool
 	// Refresh is the interval between two looks for changes of other processes.
@@ -45,6 +47,7 @@ type Service struct {
 	// prepared is closed when the declared trees are in the table and all definitions are read.
 	// What a name means depends on them.
 	prepared chan struct{}
+	clearing chan struct{} // held by the call that clears or removes a tree
 
 	preparing retry.Outcome
 }
@@ -52,7 +55,7 @@ type Service struct {
 // NewService returns the trees of tables, without a store: the store reports its new series to the
 // Service. Follow must be called before Run.
 func NewService(db kv.KV, o ServiceOptions) *Service {
-	s := &Service{o: o, db: db, prepared: make(chan struct{})}
+	s := &Service{o: o, db: db, prepared: make(chan struct{}), clearing: make(chan struct{}, 1)}
 	s.forest = New(db, o.Forest)
 	s.rows = NewRows(db, o.Forest.TreeTable, o.Forest.Shown)
 	return s
@@ -100,6 +103,14 @@ func (s *Service) Forgotten(ctx context.Context, series []storage.NewSeries) err
 		return err
 	}
 	return s.forest.Forgotten(ctx, series)
+}
+
+// Renamed moves series whose names have changed, see Forest.Renamed.
+func (s *Service) Renamed(ctx context.Context, old, renamed []storage.NewSeries) error {
+	if err := s.awaitPrepared(ctx); err != nil {
+		return err
+	}
+	return s.forest.Renamed(ctx, old, renamed)
 }
 
 // awaitPrepared waits until it is known what names mean.
@@ -155,9 +166,14 @@ func (s *Service) prepare(ctx context.Context) bool {
 func (s *Service) refreshDefinitions(ctx context.Context) error {
 	var read retry.Outcome
 	for retry.Sleep(ctx, s.o.Refresh) {
-		if err := s.forest.LoadTrees(ctx); read.Note(ctx, err) {
+		err := s.forest.LoadTrees(ctx)
+		if err == nil {
+			err = s.forest.sweep(ctx)
+		}
+		if read.Note(ctx, err) {
 			s.o.Logger.Error("reading the definitions of trees; trying again", "table", s.o.Forest.TreeTable, "err", err)
 		}
+		s.forest.dropOutdated()
 	}
 	return nil
 }

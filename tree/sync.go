@@ -246,7 +246,7 @@ func (f *Forest) beginSync() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.syncs++; f.syncs == 1 {
-		f.forgotten = map[string]bool{}
+		f.forgotten, f.moved = map[string]bool{}, map[string]bool{}
 	}
 }
 
@@ -254,16 +254,17 @@ func (f *Forest) endSync() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.syncs--; f.syncs == 0 {
-		f.forgotten = nil
+		f.forgotten, f.moved = nil, nil
 	}
 }
 
-// notForgotten leaves out the series that were forgotten since a sync began.
+// notForgotten leaves out the series that were forgotten since a sync began, and those that were renamed:
+// they have their places.
 func (f *Forest) notForgotten(series []NewSeries) []NewSeries {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	if len(f.forgotten) == 0 {
+	if len(f.forgotten)+len(f.moved) == 0 {
 		return series
 	}
-	return slices.DeleteFunc(series, func(s NewSeries) bool { return f.forgotten[string(s.TSUID)] })
+	return slices.DeleteFunc(series, func(s NewSeries) bool { return f.forgotten[string(s.TSUID)] || f.moved[string(s.TSUID)] })
 }

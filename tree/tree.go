@@ -26,7 +26,8 @@ type Definition struct {
 	// Sum means that render returns the series of one path as their sum.
 	Sum bool
 
-	mark mark // how far existing series were appended to it
+	mark    mark   // how far existing series were appended to it
+	cleared string // when its branches were deleted last, see clear.go
 }
 
 // A Tree is a compiled definition. It does not change and is safe for concurrent use.
@@ -38,6 +39,7 @@ type Tree struct {
 
 	display Display
 	mark    mark
+	cleared string
 }
 
 // ID returns the number of the tree, the first two bytes of its rows.
@@ -83,7 +85,7 @@ func Compile(d Definition) (*Tree, error) {
 			*last = append(*last, r)
 		}
 	}
-	t.display, t.mark = displayOf(t.levels, d.Sum), d.mark
+	t.display, t.mark, t.cleared = displayOf(t.levels, d.Sum), d.mark, d.cleared
 	return t, nil
 }
 

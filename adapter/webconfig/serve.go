@@ -26,6 +26,19 @@ func (f *File) Serve(l net.Listener, server *http.Server, logger *slog.Logger) e
 	return server.ServeTLS(l, "", "")
 }
 
+// TLS returns how another port encrypts its connections, for HTTP/1.1; nil: it does not. A changed
+// certificate is used from the next connection on.
+func (f *File) TLS() (*tls.Config, error) {
+	s, err := f.load()
+	if err != nil || s.tls == nil {
+		return nil, err
+	}
+	config := s.tls.Clone()
+	config.NextProtos = []string{"http/1.1"}
+	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return f.changed(s, config.NextProtos) }
+	return config, nil
+}
+
 // changed returns the current certificate; nil, which means the first one, unless the file has
 // changed.
 func (f *File) changed(first *settings, protos []string) (*tls.Config, error) {

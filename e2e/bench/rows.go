@@ -34,6 +34,8 @@ var rows = []row{
 	{"hbase", hbaseRow},
 	{"tag-hbase", hbaseTag},
 	{"wide-hbase", hbaseWide},
+	{"tsd-hbase", tsdOnHBase},
+	{"tsd-embedded", tsdOnEmbedded},
 	{"kill-hbase", hbaseDrill},
 	{"reads", prometheusReads.run},
 	{"dashboards", dashboards().run},

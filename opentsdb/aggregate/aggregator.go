@@ -27,6 +27,11 @@ type Aggregator struct {
 	longs         func(values []int64) int64
 }
 
+// NewAggregator returns an aggregator that has no name.
+func NewAggregator(i Interpolation, doubles func([]float64) float64, longs func([]int64) int64) Aggregator {
+	return Aggregator{Interpolation: i, doubles: doubles, longs: longs}
+}
+
 // None stands for no aggregation: each series is a group.
 const None = "none"
 

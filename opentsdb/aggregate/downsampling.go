@@ -71,6 +71,9 @@ func (d *Downsampling) parseInterval(text string) (err error) {
 	return err
 }
 
+// Sums reports whether it adds what is in an interval, as the one downsampling of histograms does.
+func (d *Downsampling) Sums() bool { return d.Function.Name == "sum" }
+
 // ErrFill means that values cannot be filled so, which a TSD answers with an error.
 var ErrFill = errors.New("unhandled fill policy")
 
@@ -96,6 +99,17 @@ func seconds(time int64) (s int64, wereMillis bool) {
 		return time / 1000, true
 	}
 	return time, false
+}
+
+// Seconds returns the seconds that the range begins and ends in; of an end in milliseconds the one after
+// it.
+func (r Range) Seconds() (start, end int64) {
+	start, _ = seconds(r.Start)
+	end, wereMillis := seconds(r.End)
+	if wereMillis {
+		end++
+	}
+	return start, end
 }
 
 func scanStart(start, interval int64) int64 {
@@ -126,6 +140,17 @@ func (d *Downsampling) apply(s Span, r Range) (Span, error) {
 	if d.All {
 		return d.whole(s, r), nil
 	}
+	return d.even(r, func(g steps) Span { return d.buckets(s.from(firstWhole(s, g, r)), g) })
+}
+
+// firstWhole returns the first point of the first whole interval.
+func firstWhole(s Span, g steps, r Range) int {
+	from, _ := slices.BinarySearch(s.Times, g.ceil(r.ScanStart))
+	return from
+}
+
+// even adds the intervals without points to those that have some, where they are to be filled.
+func (d *Downsampling) even(r Range, buckets func(steps) Span) (Span, error) {
 	if d.Fill == FillScalar {
 		return Span{}, ErrFill
 	}
@@ -133,8 +158,7 @@ func (d *Downsampling) apply(s Span, r Range) (Span, error) {
 	if err != nil {
 		return Span{}, err
 	}
-	from, _ := slices.BinarySearch(s.Times, steps.ceil(r.ScanStart))
-	out := d.buckets(s.from(from), steps)
+	out := buckets(steps)
 	if d.Fill == FillNone {
 		return out, nil
 	}
@@ -156,6 +180,9 @@ func (d *Downsampling) buckets(s Span, g steps) (out Span) {
 	if s.Len() == 0 {
 		return out
 	}
+	if even, ok := g.(evenSteps); ok {
+		return d.evenBuckets(s, int64(even))
+	}
 	begin := g.floor(s.Times[0])
 	for i := 0; i < s.Len(); {
 		end := g.next(begin)
@@ -168,6 +195,23 @@ func (d *Downsampling) buckets(s Span, g steps) (out Span) {
 		}
 		i = j
 		begin = g.toward(end, s, i)
+	}
+	return out
+}
+
+// evenBuckets is buckets for those of one length.
+func (d *Downsampling) evenBuckets(s Span, length int64) (out Span) {
+	first, last := s.Times[0], s.Times[s.Len()-1]
+	room := int(min(int64(s.Len()), (last-first)/length+2))
+	out.Times, out.Values = make([]int64, 0, room), make([]float64, 0, room)
+	for i := 0; i < s.Len(); {
+		begin := s.Times[i] - s.Times[i]%length
+		j := i + 1
+		for j < s.Len() && s.Times[j] < begin+length {
+			j++
+		}
+		out.Times, out.Values = append(out.Times, begin), append(out.Values, d.Function.doubles(s.Values[i:j]))
+		i = j
 	}
 	return out
 }

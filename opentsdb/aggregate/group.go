@@ -179,6 +179,14 @@ func (r *result) gather(b *values, member, j, from, to int) int {
 	g := r.group
 	m := &g.members[member]
 	last := m.Len() - 1
+	if r.floats == nil && (!g.Rate || last > 0) {
+		if at := m.at(j, r.times[from:to]); at >= 0 {
+			for k, v := range m.Values[at : at+to-from] {
+				b.doubles[k] = append(b.doubles[k], v)
+			}
+			return at + to - from - 1
+		}
+	}
 	for k := from; k < to; k++ {
 		t := r.times[k]
 		for j < last && m.Times[j+1] <= t {
@@ -194,6 +202,19 @@ func (r *result) gather(b *values, member, j, from, to int) int {
 		}
 	}
 	return j
+}
+
+// at returns where a member has points at some instants and at no others between them, as most have; -1 if it
+// has not. Point j, if not -1, is the last one at or before the first instant, or the one before that.
+func (s *Span) at(j int, times []int64) int {
+	at := max(j, 0)
+	if at < s.Len() && s.Times[at] < times[0] {
+		at++
+	}
+	if at+len(times) > s.Len() || !slices.Equal(s.Times[at:at+len(times)], times) {
+		return -1
+	}
+	return at
 }
 
 // double returns what a member has at an instant from its point j to the next one.

@@ -37,19 +37,27 @@ func (p *Plan) Result(g *Group, pause func() error) (Span, error) {
 	if err != nil {
 		return Span{}, err
 	}
-	var out Span
-	for i, t := range all.Times {
-		switch {
-		case t < p.Range.Start || t > p.Range.End:
-		case all.isLong(i):
-			out.AddLong(t, all.Longs[i])
-		case isInfinite(all.Values[i]):
-			return Span{}, fmt.Errorf("%w: %s", ErrInfinite, javaInfinity(all.Values[i]))
-		default:
-			out.Add(t, all.Values[i])
+	return all.Within(p.Range.Start, p.Range.End).finite()
+}
+
+// Whole returns the points of a group in the whole range that is scanned, which is what expressions
+// compute with.
+func (p *Plan) Whole(g *Group, pause func() error) (Span, error) {
+	all, err := g.Result(pause)
+	if err != nil {
+		return Span{}, err
+	}
+	return all.finite()
+}
+
+// finite returns the points, or an ErrInfinite if one of them is infinite.
+func (s Span) finite() (Span, error) {
+	for i, v := range s.Values {
+		if isInfinite(v) && !s.isLong(i) {
+			return Span{}, fmt.Errorf("%w: %s", ErrInfinite, javaInfinity(v))
 		}
 	}
-	return out, nil
+	return s, nil
 }
 
 func isInfinite(v float64) bool { return v-v != 0 && v == v }

@@ -3,6 +3,7 @@ package aggregate
 import (
 	"errors"
 	"math"
+	"slices"
 )
 
 // A Span is points of one series in ascending order of time.
@@ -40,6 +41,21 @@ func (s *Span) from(i int) Span {
 	out := Span{Times: s.Times[i:], Values: s.Values[i:]}
 	if s.IsLong != nil {
 		out.Longs, out.IsLong = s.Longs[i:], s.IsLong[i:]
+	}
+	return out
+}
+
+// Within returns the points from one time to another, both included. They share memory with the span.
+func (s Span) Within(start, end int64) Span {
+	from, _ := slices.BinarySearch(s.Times, start)
+	to, found := slices.BinarySearch(s.Times, end)
+	if found {
+		to++
+	}
+	to = max(from, to)
+	out := Span{Times: s.Times[from:to:to], Values: s.Values[from:to:to]}
+	if s.IsLong != nil {
+		out.Longs, out.IsLong = s.Longs[from:to:to], s.IsLong[from:to:to]
 	}
 	return out
 }

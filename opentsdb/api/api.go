@@ -18,6 +18,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 	"github.com/tsdbridge/tsdbridge/running"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/tree"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
@@ -25,7 +27,18 @@ import (
 type Options struct {
 	Engine  *query.Engine
 	Names   Names
-	Version string
+	Renamer Renamer
+	Notes   Notes
+	// Trees are shown and edited. Series names series, and Documents describes them.
+	Trees     *tree.Editor
+	Series    Series
+	Documents Documents
+	// Metadata are the documents of UIDs and series that are edited, Layout is that of the tables. MaxSeries
+	// is how many series one answer may show; 0: no limit.
+	Metadata  Metadata
+	Layout    schema.Layout
+	MaxSeries int
+	Version   string
 	// Settings are what /api/config shows, by the names of a TSD's configuration file.
 	Settings map[string]string
 	// Concurrency is how many requests compute at once; Timeout is how long one may take, 0: no limit.
@@ -33,6 +46,17 @@ type Options struct {
 	Timeout     time.Duration
 	// AllowEdits lets clients change names, metadata and trees, and drop caches.
 	AllowEdits bool
+	// Mode is a TSD's: rw, ro or wo.
+	Mode string
+	// TimeZone is that of dates in queries which name none.
+	TimeZone *time.Location
+	// Origins are the pages of other origins that may use the API.
+	Origins *Origins
+	// DropCaches forgets the names and series that are known.
+	DropCaches func()
+	// Statistics tells what others count that statistics show; nil: nothing. Host is this machine in them.
+	Statistics func() []Statistic
+	Host       string
 	Running    *running.Registry
 	Logger     *slog.Logger
 	Now        func() time.Time
@@ -40,12 +64,15 @@ type Options struct {
 
 // An API answers requests.
 type API struct {
-	o      Options
-	turns  *turns.Turns
-	routes map[string]endpoint
+	o       Options
+	turns   *turns.Turns
+	routes  map[string]endpoint
+	count   counters
+	history history
+	begun   time.Time
 }
 
-// endpoint is how a path below /api is answered.
+// endpoint is how a path below /api is answered. Without methods it refuses some itself.
 type endpoint struct {
 	methods []string
 	answer  func(w http.ResponseWriter, r *request) error
@@ -53,22 +80,40 @@ type endpoint struct {
 
 // New returns an API.
 func New(o Options) *API {
-	a := &API{o: o, turns: turns.New(o.Concurrency)}
+	a := &API{o: o, turns: turns.New(o.Concurrency), begun: o.Now()}
 	a.routes = a.endpoints()
 	return a
 }
 
 func (a *API) endpoints() map[string]endpoint {
 	readWrite := []string{http.MethodGet, http.MethodPost}
+	everyMethod := []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete}
 	return map[string]endpoint{
 		"query":       {[]string{http.MethodGet, http.MethodPost, http.MethodDelete}, a.query},
 		"search":      {readWrite, a.search},
 		"suggest":     {readWrite, a.suggest},
-		"uid":         {[]string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete}, a.uid},
+		"uid":         {everyMethod, a.uid},
 		"aggregators": {readWrite, a.aggregators},
+		"tree":        {nil, a.tree},
 		"version":     {readWrite, a.version},
 		"config":      {readWrite, a.config},
+		"stats":       {readWrite, a.stats},
+		"dropcaches":  {readWrite, a.dropCaches},
+		"annotation":  {everyMethod, a.annotation},
+		"annotations": {everyMethod, a.annotations},
 	}
+}
+
+// serves reports whether an endpoint is served in the mode of the API: those that write are not in ro, and
+// those that read are not in wo.
+func (a *API) serves(endpoint string) bool {
+	switch a.o.Mode {
+	case "ro":
+		return !slices.Contains([]string{"annotation", "annotations", "rollup", "histogram", "tree", "uid"}, endpoint)
+	case "wo":
+		return !slices.Contains([]string{"query", "search", "suggest", "q"}, endpoint)
+	}
+	return true
 }
 
 // Endpoints lists what an API answers, each as the first element of a path below /api.
@@ -124,16 +169,34 @@ func Method(r *http.Request) string {
 	return r.Method
 }
 
+// methodOf returns Method(r), and refuses an override that is none.
+func methodOf(r *http.Request) (string, error) {
+	method := Method(r)
+	switch overrides := r.URL.Query()["method_override"]; {
+	case r.Method != http.MethodGet || overrides == nil:
+		return method, nil
+	case overrides[0] == "":
+		return "", reply.Error{Status: http.StatusMethodNotAllowed, Message: "Missing method override value"}
+	}
+	switch method {
+	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete:
+		return method, nil
+	}
+	return "", reply.Error{Status: http.StatusMethodNotAllowed, Message: "Unknown or unsupported method override value"}
+}
+
 // ServeHTTP implements http.Handler.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a.count.requests.Add(1)
 	if err := a.serve(w, r); err != nil {
+		a.count.exceptions.Add(1)
 		reply.WriteError(w, r, statusOf(err))
 	}
 }
 
 // find returns the endpoint that a request is for.
 func (a *API) find(r *http.Request) (Path, endpoint, error) {
-	if first, ok := oldPath(r.URL.Path); ok {
+	if first, ok := oldPath(r.URL.Path); ok && a.serves(first) {
 		return Path{Rest: []string{first}}, endpoint{[]string{http.MethodGet, http.MethodPost}, a.old}, nil
 	}
 	path, err := ParsePath(r.URL.Path)
@@ -141,17 +204,10 @@ func (a *API) find(r *http.Request) (Path, endpoint, error) {
 		return path, endpoint{}, err
 	}
 	e, ok := a.routes[path.Endpoint]
-	if !ok {
+	if !ok || !a.serves(path.Endpoint) {
 		return path, e, errEndpoint
 	}
 	return path, e, nil
-}
-
-func notAllowed(method string) error {
-	return reply.Error{
-		Status: http.StatusMethodNotAllowed, Message: "Method not allowed",
-		Details: "The HTTP method [" + method + "] is not permitted for this endpoint",
-	}
 }
 
 func (a *API) serve(w http.ResponseWriter, r *http.Request) (err error) {
@@ -159,12 +215,15 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) (err error) {
 	if err != nil {
 		return err
 	}
-	method := Method(r)
-	if !slices.Contains(e.methods, method) {
-		return notAllowed(method)
+	method, err := methodOf(r)
+	if err != nil {
+		return err
+	}
+	if e.methods != nil && !slices.Contains(e.methods, method) {
+		return reply.NotAllowed(method)
 	}
 	ctx := r.Context()
-	if a.o.Timeout > 0 {
+	if a.o.Timeout > 0 && !deletesTree(path, method) && !renames(path) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, a.o.Timeout)
 		defer cancel()

@@ -2,7 +2,6 @@ package api
 
 import (
 	"net/http"
-	"net/url"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 )
@@ -15,11 +14,8 @@ func (a *API) mayEdit(r *request) error {
 			Status: http.StatusForbidden, Message: "Edits are not enabled", Details: "--opentsdb.allow-edits lets clients change names, metadata and trees, and drop caches",
 		}
 	}
-	origin := r.Header.Get("Origin")
-	u, err := url.Parse(origin)
-	site := r.Header.Get("Sec-Fetch-Site")
-	if origin != "" && (err != nil || u.Host != r.Host) || site != "" && site != "same-origin" && site != "none" {
-		return reply.Error{Status: http.StatusForbidden, Message: "Edits from pages of another origin are refused"}
+	if a.o.Origins.Foreign(r.Request) {
+		return ErrForeign
 	}
 	return nil
 }

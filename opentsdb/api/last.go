@@ -1,13 +1,12 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
-	"github.com/tsdbridge/tsdbridge/running"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // lastPoint is the newest point of a series, in the order of a TSD's fields. Its names are there if
@@ -26,14 +25,11 @@ func (a *API) last(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	ctx, q := a.o.Running.Begin(r.Context(), running.Description{Language: "opentsdb", Text: "last " + r.URL.RawQuery, Client: r.RemoteAddr})
-	defer q.End()
-	turn, err := a.turns.Begin(ctx)
-	if err != nil {
+	var points []query.LastPoint
+	err = a.computed(r, "last "+r.URL.RawQuery, func(ctx context.Context) error {
+		points, err = a.o.Engine.Last(ctx, asked)
 		return err
-	}
-	defer turn.End()
-	points, err := a.o.Engine.Last(turns.With(ctx, turn), asked)
+	})
 	if err != nil {
 		return err
 	}

@@ -1,14 +1,12 @@
 package api
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
-	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 )
 
@@ -27,6 +25,8 @@ func (a *API) old(w http.ResponseWriter, r *request) error {
 		return a.oldVersion(w, r)
 	case "q":
 		return a.oldQuery(w, r)
+	case "stats":
+		return a.oldStats(w, r)
 	case "logs":
 		return writeOldError(w, http.StatusBadRequest, "The log is where the process writes it, it is not served here")
 	case "":
@@ -75,27 +75,4 @@ func (a *API) oldVersion(w http.ResponseWriter, r *request) error {
 	w.Header().Set("Content-Type", "text/plain")
 	_, _ = fmt.Fprintf(w, "tsdbridge %s\n", a.o.Version)
 	return nil
-}
-
-// oldQuery answers /q as text, a point in each line. It draws no pictures.
-func (a *API) oldQuery(w http.ResponseWriter, r *request) error {
-	v := r.URL.Query()
-	if !v.Has("ascii") {
-		return writeOldError(w, http.StatusNotImplemented, "Pictures are not drawn; ask with &ascii, or ask /api/query")
-	}
-	parsed, err := query.ParseParameters(v)
-	if err == nil {
-		err = parsed.Check(a.o.Now())
-	}
-	if err == nil {
-		var answer *query.Answer
-		if answer, err = a.evaluated(r, parsed, r.URL.RawQuery); err == nil {
-			w.Header().Set("Content-Type", "text/plain")
-			out := bufio.NewWriter(w)
-			answer.WriteLines(out)
-			_ = out.Flush() // a client that is gone loses the answer
-			return nil
-		}
-	}
-	return writeOldError(w, statusOf(err).Status, err.Error())
 }

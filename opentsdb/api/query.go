@@ -2,64 +2,70 @@ package api
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/expression"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
-	"github.com/tsdbridge/tsdbridge/running"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // maxQueryBytes bounds the body of a query.
 const maxQueryBytes = 4 << 20
 
-// mostShown is how much of a query a list of queries shows, in bytes.
-const mostShown = 4 << 10
-
-// query answers /api/query.
+// query answers /api/query, and as a TSD also what stands below it but has no meaning.
 func (a *API) query(w http.ResponseWriter, r *request) error {
 	if r.method == http.MethodDelete {
-		return reply.Error{
-			Status: http.StatusBadRequest, Message: "Bad request",
-			Details: "Deleting data is not enabled (tsd.http.query.allow_delete=false)",
+		if err := a.o.Engine.MayDelete(); err != nil {
+			return reply.Error{Status: http.StatusBadRequest, Message: "Bad request", Details: err.Error()}
 		}
 	}
 	switch {
 	case len(r.path) > 0 && strings.EqualFold(r.path[0], "last"):
 		return a.last(w, r)
-	case len(r.path) > 0:
-		return errEndpoint
+	case len(r.path) > 0 && strings.EqualFold(r.path[0], "exp"):
+		return a.exp(w, r)
+	case len(r.path) > 0 && strings.EqualFold(r.path[0], "gexp"):
+		return a.gexp(w, r)
 	}
 	parsed, text, err := parseQuery(w, r)
 	if err != nil {
 		return err
 	}
-	if err := parsed.Check(a.o.Now()); err != nil {
+	if err := a.check(parsed); err != nil {
 		return err
 	}
 	if parsed.Delete {
-		return query.RequestError{Message: "Deleting data is not enabled (tsd.http.query.allow_delete=false)"}
+		if err := a.mayDelete(r); err != nil {
+			return err
+		}
 	}
 	answer, err := a.evaluated(r, parsed, text)
 	if err != nil {
 		return err
 	}
+	writeAnswer(w, r, answer)
+	return nil
+}
+
+// writeAnswer prints an answer, in the call of a function if the request names one.
+func writeAnswer(w http.ResponseWriter, r *request, answer *query.Answer) {
 	before, after := reply.JSONP(r.Request)
 	w.Header().Set("Content-Type", reply.ContentType)
 	// A client that is gone loses the answer.
 	_, _ = io.WriteString(w, before)
 	_, _ = answer.WriteTo(w)
 	_, _ = io.WriteString(w, after)
-	return nil
 }
 
 // parseQuery reads a query from the body or from the parameters. text describes it.
 func parseQuery(w http.ResponseWriter, r *request) (parsed *query.Request, text string, err error) {
 	if r.method != http.MethodPost {
-		parsed, err = query.ParseParameters(r.URL.Query())
+		parsed, err = query.ParseParameters(r.URL.Query(), onlyMetrics)
+		if parsed != nil && r.method == http.MethodDelete {
+			parsed.Delete = true
+		}
 		return parsed, r.URL.RawQuery, err
 	}
 	body, err := readBody(w, r)
@@ -73,30 +79,37 @@ func parseQuery(w http.ResponseWriter, r *request) (parsed *query.Request, text 
 	return parsed, string(body), err
 }
 
-// readBody reads the body of a request that is not a put.
-func readBody(w http.ResponseWriter, r *request) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxQueryBytes))
-	if err != nil {
-		return nil, reply.Error{Status: http.StatusRequestEntityTooLarge, Message: "Request too large", Details: err.Error()}
-	}
-	return body, nil
+// onlyMetrics reads expressions. /api/query answers the metrics that they need, and computes nothing of them.
+func onlyMetrics(expressions []string) ([]string, error) {
+	_, metrics, err := expression.ParseTrees(expressions)
+	return metrics, err
 }
 
-// evaluated computes the answer, as a query that can be ended by its id.
-func (a *API) evaluated(r *request, parsed *query.Request, text string) (*query.Answer, error) {
-	if len(text) > mostShown {
-		text = text[:mostShown]
+// check checks a query, and reads its times.
+func (a *API) check(q *query.Request) error {
+	q.DefaultZone = a.o.TimeZone
+	return q.Check(a.o.Now())
+}
+
+// mayDelete returns why a request may not delete what it asks for: deletions are off, or a browser sends it
+// because of a page of another origin or of a link.
+func (a *API) mayDelete(r *request) error {
+	if err := a.o.Engine.MayDelete(); err != nil {
+		return err
 	}
-	ctx, q := a.o.Running.Begin(r.Context(), running.Description{Language: "opentsdb", Text: strings.ToValidUTF8(text, "?"), Client: r.RemoteAddr})
-	defer q.End()
-	turn, err := a.turns.Begin(ctx)
-	if err != nil {
-		return nil, err
+	if a.o.Origins.Foreign(r.Request) {
+		return ErrForeign
 	}
-	defer turn.End()
-	answer, err := a.o.Engine.Answer(turns.With(ctx, turn), parsed)
-	if err != nil && ctx.Err() != nil && errors.Is(context.Cause(ctx), running.ErrEnded) {
-		return nil, running.ErrEnded
-	}
+	return nil
+}
+
+// evaluated computes the answer, and deletes what the query deletes. text describes the query.
+func (a *API) evaluated(r *request, parsed *query.Request, text string) (answer *query.Answer, err error) {
+	err = a.computed(r, text, func(ctx context.Context) error {
+		if answer, err = a.o.Engine.Answer(ctx, parsed); err == nil && parsed.Delete {
+			err = a.o.Engine.Delete(ctx, answer)
+		}
+		return err
+	})
 	return answer, err
 }

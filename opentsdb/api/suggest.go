@@ -47,7 +47,8 @@ func (a *API) suggested(w http.ResponseWriter, r *request) ([]string, error) {
 	if p.Max <= 0 {
 		p.Max = defaultSuggestions
 	}
-	return a.o.Names.Suggest(r.Context(), kind, p.Q, min(p.Max, mostSuggestions))
+	names, err := a.o.Names.Suggest(r.Context(), kind, p.Q, min(p.Max, mostSuggestions))
+	return append([]string{}, names...), err // a list, if an empty one
 }
 
 type suggestion struct {
@@ -57,7 +58,11 @@ type suggestion struct {
 
 func suggestParameters(w http.ResponseWriter, r *request) (p suggestion, err error) {
 	if r.method == http.MethodPost {
-		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxQueryBytes)).Decode(&p); err != nil {
+		body, err := readBody(w, r)
+		if err != nil {
+			return p, err
+		}
+		if err := json.Unmarshal(body, &p); err != nil {
 			return p, reply.Error{Status: http.StatusBadRequest, Message: "Unable to parse the given JSON", Details: err.Error()}
 		}
 	} else {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
@@ -17,8 +18,15 @@ func (a *API) uid(w http.ResponseWriter, r *request) error {
 	if len(r.path) > 0 {
 		what = strings.ToLower(r.path[0])
 	}
-	if what == "assign" {
+	switch what {
+	case "assign":
 		return a.assign(w, r)
+	case "uidmeta":
+		return a.uidMeta(w, r)
+	case "tsmeta":
+		return a.tsMeta(w, r)
+	case "rename":
+		return a.rename(w, r)
 	}
 	return reply.Error{Status: http.StatusNotImplemented, Message: "Other UID endpoints have not been implemented yet"}
 }
@@ -29,7 +37,7 @@ const maxAssigned = 100_000
 // assign answers /api/uid/assign: new names get UIDs, for those that have one it is an error.
 func (a *API) assign(w http.ResponseWriter, r *request) error {
 	if r.method != http.MethodGet && r.method != http.MethodPost {
-		return notAllowed(r.method)
+		return reply.NotAllowed(r.method)
 	}
 	if err := a.mayEdit(r); err != nil {
 		return err
@@ -60,6 +68,13 @@ func (a *API) assign(w http.ResponseWriter, r *request) error {
 // assignKind assigns the names that have no UID. failed says why others got none.
 func (a *API) assignKind(ctx context.Context, kind schema.Kind, names []string) (assigned, failed map[string]string, err error) {
 	assigned, failed = map[string]string{}, map[string]string{}
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		err := CheckName(kind.String(), name)
+		if err != nil {
+			failed[name] = err.Error()
+		}
+		return err != nil
+	})
 	have, err := a.o.Names.Lookup(ctx, kind, names)
 	if err != nil {
 		return nil, nil, err

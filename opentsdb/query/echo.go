@@ -11,7 +11,7 @@ type echoed struct {
 	Percentiles  []float32         `json:"percentiles"`
 	Index        int               `json:"index"`
 	RateOptions  *echoedRate       `json:"rateOptions"`
-	FilterTagKs  []string          `json:"filterTagKs"`
+	FilterTagKs  [][]byte          `json:"filterTagKs"` // UIDs in base64
 	ExplicitTags bool              `json:"explicitTags"`
 	FuzzyFilter  bool              `json:"useFuzzyFilter"`
 	PreAggregate bool              `json:"preAggregate"`
@@ -41,8 +41,8 @@ func (q *SubQuery) echo(index int) echoed {
 	e := echoed{
 		Aggregator: q.Aggregator, Metric: orNull(q.Metric), TSUIDs: q.TSUIDs, Downsample: orNull(q.Downsample), Rate: q.Rate,
 		Filters: []echoedFilter{}, Percentiles: q.Percentiles, Index: index, ExplicitTags: q.ExplicitTags,
-		FuzzyFilter: true, PreAggregate: q.PreAggregate, RollupUsage: orNull(q.RollupUsage), RollupTable: "raw", ShowBuckets: q.ShowBuckets,
-		MultiGets: true, Tags: map[string]string{}, Histogram: len(q.Percentiles) > 0 || q.ShowBuckets,
+		FuzzyFilter: true, PreAggregate: q.PreAggregate, RollupUsage: orNull(q.RollupUsage), RollupTable: q.readFrom.name(), ShowBuckets: q.ShowBuckets,
+		MultiGets: true, FilterTagKs: q.keyUIDs, Tags: map[string]string{}, Histogram: len(q.Percentiles) > 0 || q.ShowBuckets,
 	}
 	for _, f := range q.Filters {
 		e.Filters = append(e.Filters, echoedFilter{f.TagKey, f.Text, f.GroupBy, f.Type})

@@ -2,12 +2,15 @@ package query
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -17,6 +20,7 @@ type Catalog interface {
 	TSUIDOf(ref storage.Ref) []byte
 	Refs(tsuids [][]byte) ([]storage.Ref, error)
 	NameSeries(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error)
+	DiscoverRolled(ctx context.Context, table, metric string, lo, hi uint32) error
 }
 
 // Dictionary looks up the UIDs of names; an unknown name has "".
@@ -30,10 +34,19 @@ type Options struct {
 	Store     storage.Querier
 	Catalog   Catalog
 	Names     Dictionary
+	Notes     Notes
 	Layout    schema.Layout
 	MaxSeries int
 	MaxPoints int
-	Now       func() time.Time
+	// HistogramCodec is the id of the codec of histograms; nil: there are none.
+	HistogramCodec *byte
+	// PointsOf, if set, returns a smaller limit of the points of a metric; 0: none.
+	PointsOf func(metric string) int
+	Now      func() time.Time
+	// Rollups, if set, are read where the downsampling of a query consists of their intervals.
+	Rollups Rollups
+	// Deleter deletes what queries with delete=true have answered; nil: they are refused.
+	Deleter Deleter
 }
 
 // An Engine answers requests.
@@ -45,8 +58,12 @@ func NewEngine(o Options) *Engine { return &Engine{o} }
 // Answer computes the answer to a request that was checked.
 func (e *Engine) Answer(ctx context.Context, r *Request) (*Answer, error) {
 	a := &Answer{Request: r}
+	var err error
+	if a.Globals, err = e.GlobalsOf(ctx, r); err != nil {
+		return nil, err
+	}
 	for i := range r.Queries {
-		groups, err := e.answer(ctx, r, i)
+		groups, err := e.answer(ctx, r, i, false)
 		if err != nil {
 			return nil, err
 		}
@@ -55,11 +72,35 @@ func (e *Engine) Answer(ctx context.Context, r *Request) (*Answer, error) {
 	return a, nil
 }
 
-// answer answers one sub query.
-func (e *Engine) answer(ctx context.Context, r *Request, index int) ([]Group, error) {
+// answer answers one sub query, or if whole with all that was read for it.
+func (e *Engine) answer(ctx context.Context, r *Request, index int, whole bool) (groups []Group, err error) {
 	q := &r.Queries[index]
+	for _, from := range e.sources(q) {
+		q.readFrom = from
+		if groups, err = e.answerFrom(ctx, r, q, whole); err != nil || len(groups) > 0 {
+			break
+		}
+	}
+	for i := range groups {
+		groups[i].query = index
+	}
+	return groups, err
+}
+
+// answerFrom answers a sub query from where it is to be read.
+func (e *Engine) answerFrom(ctx context.Context, r *Request, q *SubQuery, whole bool) ([]Group, error) {
+	rolled := q.readFrom.interval != nil
 	plan := q.plan(r)
-	found, err := e.find(ctx, q, plan.Range.ScanStart, plan.Range.ScanEnd-1)
+	if rolled {
+		plan = q.rolledPlan(r)
+		if err := e.discoverRolled(ctx, q, plan.Range); err != nil {
+			return nil, err
+		}
+	}
+	found, err := e.find(ctx, q, plan.Range.ScanStart, q.lastRead(plan))
+	if err == nil && rolled {
+		err = e.canRead(q)
+	}
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -67,15 +108,40 @@ func (e *Engine) answer(ctx context.Context, r *Request, index int) ([]Group, er
 	if err != nil {
 		return nil, err
 	}
-	read := newReading(plan, g)
-	if err := e.read(ctx, read); err != nil {
+	read := newReading(r, q, plan, g)
+	switch {
+	case rolled:
+		return e.answerRolled(ctx, read, whole)
+	case q.ofHistograms():
+		return e.answerHistograms(ctx, read, whole)
+	}
+	return e.answerPoints(ctx, read, whole)
+}
+
+func (e *Engine) answerPoints(ctx context.Context, r *reading, whole bool) ([]Group, error) {
+	if err := e.read(ctx, r); err != nil {
 		return nil, err
 	}
-	groups, err := read.results(ctx)
-	for i := range groups {
-		groups[i].query = index
+	return r.computed(ctx, whole)
+}
+
+// computed computes the groups of points that were read.
+func (r *reading) computed(ctx context.Context, whole bool) ([]Group, error) {
+	points := (*aggregate.Plan).Result
+	if whole {
+		points = (*aggregate.Plan).Whole
 	}
-	return groups, err
+	return r.results(ctx, points)
+}
+
+// lastRead returns the last instant that is read. With explicit tags a TSD also reads the rows of the hour
+// after the last one.
+func (q *SubQuery) lastRead(p *aggregate.Plan) int64 {
+	last := p.Range.ScanEnd - 1
+	if q.ExplicitTags && len(q.Filters) > 0 {
+		last += time.Hour.Milliseconds()
+	}
+	return last
 }
 
 // member is a series of an answer.
@@ -90,6 +156,7 @@ func (e *Engine) find(ctx context.Context, q *SubQuery, start, end int64) ([]mem
 	var err error
 	if len(q.TSUIDs) > 0 {
 		found, err = e.findTSUIDs(ctx, q)
+		found = q.filtered(found)
 	} else {
 		found, err = e.findMetric(ctx, q, start, end)
 	}
@@ -99,13 +166,52 @@ func (e *Engine) find(ctx context.Context, q *SubQuery, start, end int64) ([]mem
 	return e.ordered(found), nil
 }
 
+// filtered returns the named series that have the values of all filters. A TSD that finds series by their UIDs
+// compares each of them. It then takes a series that lacks the tag of a filter of other values, or of a wildcard of
+// asterisks alone, though it takes none when it looks for a metric.
+func (q *SubQuery) filtered(found []storage.Found) []storage.Found {
+	for _, f := range q.Filters {
+		match := f.matcher()
+		if match == nil {
+			continue
+		}
+		found = slices.DeleteFunc(found, func(s storage.Found) bool {
+			i := slices.IndexFunc(s.Tags, func(t storage.Tag) bool { return t.Key == f.TagKey })
+			if i < 0 {
+				return !strings.HasPrefix(f.Type, "not_")
+			}
+			return !match(s.Tags[i].Value)
+		})
+	}
+	return found
+}
+
 // ordered returns series in the order of their TSUIDs, each once.
 func (e *Engine) ordered(found []storage.Found) []member {
-	members := make([]member, 0, len(found))
-	for _, f := range found {
-		members = append(members, member{f, e.o.Catalog.TSUIDOf(f.Ref)})
+	type place struct { // small, since sorting moves it
+		begin, next uint64 // the first bytes of the TSUID
+		at          int
 	}
-	slices.SortFunc(members, func(a, b member) int { return bytes.Compare(a.tsuid, b.tsuid) })
+	tsuids, places := make([][]byte, len(found)), make([]place, len(found))
+	for i, f := range found {
+		tsuids[i] = e.o.Catalog.TSUIDOf(f.Ref)
+		var begin [16]byte
+		copy(begin[:], tsuids[i])
+		places[i] = place{binary.BigEndian.Uint64(begin[:]), binary.BigEndian.Uint64(begin[8:]), i}
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		switch {
+		case a.begin != b.begin:
+			return cmp.Compare(a.begin, b.begin)
+		case a.next != b.next:
+			return cmp.Compare(a.next, b.next)
+		}
+		return bytes.Compare(tsuids[a.at], tsuids[b.at])
+	})
+	members := make([]member, len(found))
+	for i, p := range places {
+		members[i] = member{found[p.at], tsuids[p.at]}
+	}
 	return slices.CompactFunc(members, func(a, b member) bool { return a.Ref == b.Ref })
 }
 
@@ -113,27 +219,38 @@ func (e *Engine) findMetric(ctx context.Context, q *SubQuery, start, end int64) 
 	if err := e.known(ctx, schema.Metric, "metrics", q.Metric); err != nil {
 		return nil, err
 	}
-	filters := []storage.Filter{{Values: []string{q.Metric}}}
+	keys := make([]string, 0, len(q.Filters))
 	for _, f := range q.Filters {
 		if err := e.resolve(ctx, f); err != nil {
 			return nil, err
 		}
-		filters = append(filters, f.condition())
+		keys = append(keys, f.TagKey)
 	}
-	found, err := e.o.Store.Find(ctx, filters, start, end, e.o.MaxSeries)
-	if err != nil || !q.ExplicitTags {
+	uids, err := e.o.Names.Lookup(ctx, schema.Tagk, keys)
+	if err != nil {
+		return nil, err
+	}
+	uidOf := map[string]string{}
+	for i, key := range keys {
+		uidOf[key] = uids[i]
+	}
+	q.nameKeys(uids)
+	conditions, named := q.conditions(uidOf)
+	conditions = append([]storage.Filter{{Values: []string{q.Metric}}}, conditions...)
+	found, err := e.o.Store.Find(ctx, conditions, start, end, e.o.MaxSeries)
+	if err != nil || !q.ExplicitTags || len(named) == 0 {
 		return found, err
 	}
-	return slices.DeleteFunc(found, func(f storage.Found) bool { return !q.hasExactly(f.Tags) }), nil
+	return slices.DeleteFunc(found, func(f storage.Found) bool { return len(f.Tags) != len(named) }), nil
 }
 
-// hasExactly reports whether the tags are those that filters name, and no others.
-func (q *SubQuery) hasExactly(tags []storage.Tag) bool {
-	named := map[string]bool{}
-	for _, f := range q.Filters {
-		named[f.TagKey] = true
+// nameKeys keeps the UIDs of the tags that filters name, in their order, which the echo of a query shows.
+func (q *SubQuery) nameKeys(uids []string) {
+	uids = slices.Compact(slices.Sorted(slices.Values(uids)))
+	q.keyUIDs = nil
+	for _, uid := range uids {
+		q.keyUIDs = append(q.keyUIDs, []byte(uid))
 	}
-	return len(named) == len(tags)
 }
 
 // known returns an UnknownNameError for the first name that has no UID.
@@ -162,17 +279,6 @@ func (e *Engine) resolve(ctx context.Context, f Filter) error {
 		}
 	}
 	return e.known(ctx, schema.Tagk, "tagk", f.TagKey)
-}
-
-// condition returns the filter in the store's form.
-func (f Filter) condition() storage.Filter {
-	c := storage.Filter{Keys: []string{f.TagKey}}
-	if f.Type == "literal_or" {
-		c.Values = f.literals()
-	} else {
-		c.Match = f.matcher()
-	}
-	return c
 }
 
 func (e *Engine) findTSUIDs(ctx context.Context, q *SubQuery) ([]storage.Found, error) {

@@ -14,14 +14,21 @@ type Filter struct {
 	Type    string // one of FilterTypes
 	Text    string
 	GroupBy bool
+
+	folds bool // a wildcard matches in any case, though its type does not say so
 }
 
 // maxAlternatives bounds the values of one literal_or filter.
 const maxAlternatives = 100_000
 
-// newFilter checks a filter of a type in any case.
+// NewFilter returns a filter that was checked. Errors are in a TSD's words.
+func NewFilter(key, kind, text string, groupBy bool) (Filter, error) {
+	return newFilter(key, kind, text, groupBy)
+}
+
+// newFilter checks a filter.
 func newFilter(key, kind, text string, groupBy bool) (Filter, error) {
-	f := Filter{key, strings.ToLower(kind), text, groupBy}
+	f := Filter{TagKey: key, Type: kind, Text: text, GroupBy: groupBy}
 	switch {
 	case key == "":
 		return f, errors.New("Tagk cannot be null or empty")
@@ -61,16 +68,23 @@ func parseFilter(key, value string, groupBy bool) (Filter, error) {
 	case value == "":
 		return Filter{}, errors.New("Filter cannot be null or empty")
 	case value == "*":
-		return newFilter(key, "iwildcard", value, groupBy)
+		return newFolding(key, value, groupBy)
 	case typed:
 		if !strings.HasSuffix(rest, ")") {
 			return Filter{}, fmt.Errorf("Filter must end with a ')': %s", value)
 		}
-		return newFilter(key, kind, rest[:len(rest)-1], groupBy)
+		return newFilter(key, strings.ToLower(kind), rest[:len(rest)-1], groupBy)
 	case strings.Contains(value, "*"):
-		return newFilter(key, "iwildcard", value, groupBy)
+		return newFolding(key, value, groupBy)
 	}
 	return newFilter(key, "literal_or", value, groupBy)
+}
+
+// newFolding returns what asterisks without a type mean: a TSD calls it wildcard, and matches in any case.
+func newFolding(key, text string, groupBy bool) (Filter, error) {
+	f, err := newFilter(key, "wildcard", text, groupBy)
+	f.folds = true
+	return f, err
 }
 
 // matcher returns the condition on a tag's value. Every value matches a nil one.
@@ -114,7 +128,7 @@ func (f Filter) literals() []string {
 // wildcardMatcher matches as a TSD does: pieces between asterisks are looked for in order, each not
 // before as many characters as the pieces before it have together. What overlaps matches therefore.
 func (f Filter) wildcardMatcher() func(string) bool {
-	text, fold := f.Text, f.Type == "iwildcard"
+	text, fold := f.Text, f.folds || f.Type == "iwildcard"
 	if fold {
 		text = strings.ToLower(text)
 	}

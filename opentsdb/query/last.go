@@ -202,6 +202,37 @@ func (e *Engine) newest(ctx context.Context, members []member, start, end int64)
 	return out, nil
 }
 
+// newestScan is how far back Newest looks.
+const newestScan = 24 * time.Hour
+
+// Newest returns the times of the newest points of series, in milliseconds, as far as they are of the
+// last day; else 0.
+func (e *Engine) Newest(ctx context.Context, tsuids [][]byte) ([]int64, error) {
+	times := make([]int64, len(tsuids))
+	refs, err := e.o.Catalog.Refs(tsuids)
+	if err != nil || len(refs) == 0 {
+		return times, err
+	}
+	at := make(map[storage.Ref]int, len(refs))
+	for i, ref := range refs {
+		at[ref] = i
+	}
+	hour := e.o.Now().Truncate(time.Hour)
+	query := storage.Query{
+		Refs: refs, Start: hour.Add(time.Hour - newestScan).UnixMilli(), End: hour.Add(time.Hour).UnixMilli() - 1,
+		Samples: true, Newest: true, MaxSamples: e.o.MaxPoints,
+	}
+	for p, err := range e.o.Store.Select(ctx, query) {
+		if err != nil {
+			return times, err
+		}
+		if n := len(p.Times); n > 0 {
+			times[at[p.Ref]] = p.Times[n-1]
+		}
+	}
+	return times, nil
+}
+
 func lastValue(s *aggregate.Span) string {
 	return strings.Trim(string(appendPoint(nil, s, 0, false)), `"`)
 }

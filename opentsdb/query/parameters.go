@@ -13,14 +13,14 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 )
 
-// ParseParameters reads a request from the parameters of a URL. Errors are RequestErrors and
-// SyntaxErrors.
-func ParseParameters(v url.Values) (*Request, error) {
-	r, err := parseParameters(v)
+// ParseParameters reads a request from the parameters of a URL. metrics reads the expressions in exp, and
+// returns the metrics that they need, in the form of m; nil: exp is ignored. Errors are RequestErrors and SyntaxErrors.
+func ParseParameters(v url.Values, metrics func(expressions []string) ([]string, error)) (*Request, error) {
+	r, err := parseParameters(v, metrics)
 	return r, refused(err)
 }
 
-func parseParameters(v url.Values) (*Request, error) {
+func parseParameters(v url.Values, metrics func(expressions []string) ([]string, error)) (*Request, error) {
 	if v.Get("start") == "" {
 		return nil, errors.New("Missing parameter <code>start</code>")
 	}
@@ -38,17 +38,33 @@ func parseParameters(v url.Values) (*Request, error) {
 		}
 		r.add(q)
 	}
-	for _, s := range v["m"] {
-		q, err := ParseM(s)
+	if err := r.addMetrics(v["m"]); err != nil {
+		return nil, err
+	}
+	if metrics != nil && v.Has("exp") {
+		needed, err := metrics(v["exp"])
+		if err == nil {
+			err = r.addMetrics(needed)
+		}
 		if err != nil {
 			return nil, err
 		}
-		r.add(q)
 	}
 	if len(r.Queries) == 0 {
 		return nil, errors.New("Missing sub queries")
 	}
 	return r, nil
+}
+
+func (r *Request) addMetrics(texts []string) error {
+	for _, s := range texts {
+		q, err := ParseM(s)
+		if err != nil {
+			return err
+		}
+		r.add(q)
+	}
+	return nil
 }
 
 // ParseM reads aggregator:[interval-function[-fill]:][rate[{…}]:]metric[{tags}[{filters}]].

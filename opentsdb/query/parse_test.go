@@ -20,20 +20,20 @@ func TestParseM(t *testing.T) {
 		"sum:a.b":                     {Aggregator: "sum", Metric: "a.b"},
 		"sum:1m-avg-nan:rate:a{}":     {Aggregator: "sum", Metric: "a", Downsample: "1m-avg-nan", Rate: true},
 		"avg:rate{counter,255,10}:a":  {Aggregator: "avg", Metric: "a", Rate: true, RateOptions: &counter},
-		"sum:explicit_tags:a{host=*}": {Aggregator: "sum", Metric: "a", ExplicitTags: true, Filters: []Filter{{"host", "iwildcard", "*", true}}},
+		"sum:explicit_tags:a{host=*}": {Aggregator: "sum", Metric: "a", ExplicitTags: true, Filters: []Filter{{"host", "wildcard", "*", true, true}}},
 		"sum:a{host=x|y,dc=lg*}{cpu=not_literal_or(0)}": {Aggregator: "sum", Metric: "a", Filters: []Filter{
-			{"cpu", "not_literal_or", "0", false}, {"host", "literal_or", "x|y", true}, {"dc", "iwildcard", "lg*", true},
+			{"cpu", "not_literal_or", "0", false, false}, {"host", "literal_or", "x|y", true, false}, {"dc", "wildcard", "lg*", true, true},
 		}},
-		"sum:a{}{host=b}":                  {Aggregator: "sum", Metric: "a", Filters: []Filter{{"host", "literal_or", "b", false}}},
+		"sum:a{}{host=b}":                  {Aggregator: "sum", Metric: "a", Filters: []Filter{{"host", "literal_or", "b", false, false}}},
 		"sum:percentiles[50,99.9]:a":       {Aggregator: "sum", Metric: "a", Percentiles: []float32{50, 99.9}},
 		"sum:m-sum:rate-of-nothing:a":      {Aggregator: "sum", Metric: "a", Rate: true},
-		"none:pre-agg:ROLLUP_RAW:a{h=b}":   {Aggregator: "none", Metric: "a", PreAggregate: true, RollupUsage: "ROLLUP_RAW", Filters: []Filter{{"h", "literal_or", "b", true}}},
+		"none:pre-agg:ROLLUP_RAW:a{h=b}":   {Aggregator: "none", Metric: "a", PreAggregate: true, RollupUsage: "ROLLUP_RAW", Filters: []Filter{{"h", "literal_or", "b", true, false}}},
 		"sum:show-histogram-buckets:a{}{}": {Aggregator: "sum", Metric: "a", ShowBuckets: true},
 	} {
 		got, err := ParseM(m)
 		if err != nil {
 			t.Errorf("%s: %v", m, err)
-		} else if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(SubQuery{})); d != "" {
+		} else if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(SubQuery{}), cmp.AllowUnexported(Filter{})); d != "" {
 			t.Errorf("%s: %s", m, d)
 		}
 	}
@@ -100,11 +100,11 @@ func TestDouble(t *testing.T) {
 		0: "0.0", 1: "1.0", 0.001: "0.001", 0.0001: "1.0E-4", 9999999: "9999999.0", 1e7: "1.0E7", 1.5e300: "1.5E300", -2.25: "-2.25", 1e-300: "1.0E-300",
 		math.Copysign(0, -1): "-0.0",
 	} {
-		if got := string(appendDouble(nil, v)); got != want {
+		if got := string(AppendDouble(nil, v)); got != want {
 			t.Errorf("%v: %s, want %s", v, got, want)
 		}
 	}
-	if got := string(appendDouble(nil, math.NaN())); got != `"NaN"` {
+	if got := string(AppendDouble(nil, math.NaN())); got != `"NaN"` {
 		t.Error(got)
 	}
 }
@@ -144,7 +144,7 @@ func FuzzRequests(f *testing.F) {
 	f.Fuzz(func(t *testing.T, parameters, body string) {
 		var requests []*Request
 		if v, err := url.ParseQuery(parameters); err == nil {
-			if r, err := ParseParameters(v); err == nil {
+			if r, err := ParseParameters(v, nil); err == nil {
 				requests = append(requests, r)
 			}
 		}

@@ -12,6 +12,9 @@ import (
 // WriteTo prints the answer in JSON, in the order of a TSD's fields.
 func (a *Answer) WriteTo(w io.Writer) (int64, error) {
 	p := &printer{w: bufio.NewWriterSize(w, 64<<10), request: a.Request}
+	if a.Globals != nil {
+		p.globals = appendAnnotations([]byte(`,"globalAnnotations":`), a.Globals)
+	}
 	p.byte('[')
 	for i := range a.Groups {
 		if i > 0 {
@@ -28,6 +31,7 @@ type printer struct {
 	w       *bufio.Writer
 	n       int64
 	request *Request
+	globals []byte // as they stand in every series
 	scratch []byte
 }
 
@@ -66,6 +70,10 @@ func (p *printer) group(g *Group) {
 		p.text(`,"tsuids":`)
 		p.value(g.TSUIDs)
 	}
+	if g.Annotations != nil {
+		p.text(string(appendAnnotations([]byte(`,"annotations":`), g.Annotations)))
+	}
+	p.text(string(p.globals))
 	p.text(`,"dps":`)
 	p.points(g)
 	p.byte('}')
@@ -112,7 +120,7 @@ func appendPoint(b []byte, s *aggregate.Span, i int, null bool) []byte {
 	case v != v && null:
 		return append(b, "null"...)
 	default:
-		return appendDouble(b, v)
+		return AppendDouble(b, v)
 	}
 }
 

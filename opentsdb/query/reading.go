@@ -2,6 +2,8 @@ package query
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/tsdbridge/tsdbridge/budget"
@@ -13,35 +15,60 @@ import (
 
 // A reading reads the series of a sub query into their groups.
 type reading struct {
-	plan   *aggregate.Plan
-	of     *grouping
-	groups []readGroup
+	request *Request
+	query   *SubQuery
+	plan    *aggregate.Plan
+	last    int64 // the last instant that is read
+	of      *grouping
+	groups  []readGroup // of points
 }
 
-// A readGroup is a group with the members that have points.
+// A readGroup is a group with the members that have points, and the annotations of all members.
 type readGroup struct {
 	*aggregate.Group
-	members []member
+	members     []member
+	annotations []storage.Annotation
 }
 
-func newReading(plan *aggregate.Plan, g *grouping) *reading {
-	return &reading{plan: plan, of: g, groups: make([]readGroup, g.groups)}
+func newReading(r *Request, q *SubQuery, plan *aggregate.Plan, g *grouping) *reading {
+	return &reading{request: r, query: q, plan: plan, last: q.lastRead(plan), of: g}
 }
 
-// read reads all series, in their order.
+// read reads the points of all series.
 func (e *Engine) read(ctx context.Context, r *reading) error {
-	refs := make([]storage.Ref, len(r.of.members))
-	for i, m := range r.of.members {
-		refs[i] = m.Ref
+	r.groups = make([]readGroup, r.of.groups)
+	q := storage.Query{Samples: true, Integers: r.plan.Downsampling == nil} // else it computes with floats
+	return e.readInto(ctx, r, q, func() storage.PartWorker { return &readWorker{reading: r} })
+}
+
+// readInto reads all series, in their order: what q asks for.
+func (e *Engine) readInto(ctx context.Context, r *reading, q storage.Query, worker func() storage.PartWorker) error {
+	q.Start, q.End, q.Annotations = r.plan.Range.ScanStart, r.last, !r.request.NoAnnotations
+	for _, m := range r.of.members {
+		q.Refs = append(q.Refs, m.Ref)
 	}
-	q := storage.Query{
-		Refs: refs, Start: r.plan.Range.ScanStart, End: r.plan.Range.ScanEnd - 1, MaxSamples: e.o.MaxPoints,
-		Samples: true, Integers: r.plan.Downsampling == nil, // which computes with floats
-	}
-	if err := e.o.Store.SelectParts(ctx, q, func() storage.PartWorker { return &readWorker{reading: r} }); err != nil {
+	limit, own := e.limit(r.of.members)
+	q.MaxSamples = limit
+	if err := e.o.Store.SelectParts(ctx, q, worker); err != nil {
+		if own && errors.Is(err, storage.ErrLimit) {
+			return fmt.Errorf("%w: Sorry, you have attempted to fetch more than our limit of %d data points. Please try filtering using more tags or decrease your time range.",
+				storage.ErrLimit, limit)
+		}
 		return err
 	}
 	return ctx.Err()
+}
+
+// limit returns how many points may be read; own means that it is of the metric.
+func (e *Engine) limit(members []member) (points int, own bool) {
+	if e.o.PointsOf == nil || len(members) == 0 {
+		return e.o.MaxPoints, false
+	}
+	of := e.o.PointsOf(members[0].Metric)
+	if of == 0 || e.o.MaxPoints > 0 && of > e.o.MaxPoints {
+		return e.o.MaxPoints, false
+	}
+	return of, true
 }
 
 // A readWorker is one core's.
@@ -49,7 +76,8 @@ type readWorker struct {
 	*reading
 	from  int
 	spans []aggregate.Span // of the series of the part
-	empty []bool           // which of them have no points
+	empty []bool           // which of them have no points until the end of the range
+	notes [][]storage.Annotation
 }
 
 // pointBytes is what the budget counts for a point of a member.
@@ -57,7 +85,7 @@ const pointBytes = 32
 
 // Take implements storage.PartWorker: it computes what concerns one series alone.
 func (w *readWorker) Take(ctx context.Context, p storage.Part) error {
-	w.from, w.spans, w.empty = p.From, w.spans[:0], w.empty[:0]
+	w.from, w.spans, w.empty, w.notes = p.From, w.spans[:0], w.empty[:0], w.notes[:0]
 	points, kept := 0, 0
 	for _, s := range p.Points {
 		span, err := w.plan.Member(spanOf(&s))
@@ -69,7 +97,11 @@ func (w *readWorker) Take(ctx context.Context, p storage.Part) error {
 		}
 		points += len(s.Times)
 		kept += span.Len()
-		w.spans, w.empty = append(w.spans, span), append(w.empty, len(s.Times) == 0)
+		notes, err := parseAnnotations(ctx, s.Annotations)
+		if err != nil {
+			return err
+		}
+		w.spans, w.empty, w.notes = append(w.spans, span), append(w.empty, len(s.Times) == 0 || s.Times[0] > w.plan.Range.ScanEnd), append(w.notes, notes)
 	}
 	running.From(ctx).Read(points)
 	if err := budget.From(ctx).Take(int64(kept) * pointBytes); err != nil {
@@ -98,10 +130,11 @@ func spanOf(p *storage.Points) aggregate.Span {
 // Commit implements storage.PartWorker: groups get their members in order.
 func (w *readWorker) Commit(context.Context) error {
 	for i, span := range w.spans {
+		g := &w.groups[w.of.of[w.from+i]]
+		g.annotations = append(g.annotations, w.notes[i]...)
 		if w.empty[i] {
 			continue
 		}
-		g := &w.groups[w.of.of[w.from+i]]
 		if g.Group == nil {
 			g.Group = w.plan.Group()
 		}
@@ -111,19 +144,28 @@ func (w *readWorker) Commit(context.Context) error {
 	return nil
 }
 
-// results computes the groups that have members.
-func (r *reading) results(ctx context.Context) (out []Group, err error) {
+// A resulting computes the points of a group.
+type resulting func(p *aggregate.Plan, g *aggregate.Group, pause func() error) (aggregate.Span, error)
+
+// results computes the groups that have members. One that has annotations alone is there too, without
+// its name, as a TSD has it.
+func (r *reading) results(ctx context.Context, points resulting) (out []Group, err error) {
 	turn := turns.From(ctx)
 	for i := range r.groups {
 		g := &r.groups[i]
 		if g.Group == nil {
+			if len(g.annotations) > 0 {
+				out = append(out, Group{Tags: []storage.Tag{}, AggregatedTags: []string{}, TSUIDs: []string{}, Annotations: r.request.shown(g.annotations)})
+			}
 			continue
 		}
-		span, err := r.plan.Result(g.Group, func() error { return turn.Yield(ctx) })
+		span, err := points(r.plan, g.Group, func() error { return turn.Yield(ctx) })
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, newGroup(g.members, span))
+		group := newGroup(g.members, span)
+		group.Annotations = r.request.shown(g.annotations)
+		out = append(out, group)
 	}
 	return out, nil
 }

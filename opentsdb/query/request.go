@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
@@ -14,6 +15,8 @@ import (
 // A Request is what /api/query is asked.
 type Request struct {
 	Start, End, Timezone string
+	// DefaultZone is that of dates without a Timezone; nil: UTC.
+	DefaultZone *time.Location
 
 	Padding, NoAnnotations, GlobalAnnotations, MsResolution bool
 	ShowTSUIDs, ShowSummary, ShowStats, ShowQuery           bool
@@ -40,6 +43,9 @@ type SubQuery struct {
 	Percentiles  []float32
 	ShowBuckets  bool
 
+	readFrom source   // after the answer is computed
+	keyUIDs  [][]byte // of the tags that filters name, after the answer is computed
+
 	// after Check
 	downsampling *aggregate.Downsampling
 	aggregator   aggregate.Aggregator
@@ -62,7 +68,7 @@ type jsonSubQuery struct {
 	TSUIDs                                      []text
 	Rate, ExplicitTags, PreAggregate            flag
 	ShowHistogramBuckets                        flag
-	Percentiles                                 []float32
+	Percentiles                                 []percentile
 	RateOptions                                 *jsonRateOptions
 	Tags                                        map[string]text
 	Filters                                     []*jsonFilter
@@ -126,7 +132,9 @@ func (j *jsonSubQuery) subQuery() (SubQuery, error) {
 	q := SubQuery{
 		Aggregator: string(j.Aggregator), Metric: string(j.Metric), Downsample: string(j.Downsample), RollupUsage: string(j.RollupUsage),
 		Rate: bool(j.Rate), ExplicitTags: bool(j.ExplicitTags), PreAggregate: bool(j.PreAggregate), ShowBuckets: bool(j.ShowHistogramBuckets),
-		Percentiles: j.Percentiles,
+	}
+	for _, p := range j.Percentiles {
+		q.Percentiles = append(q.Percentiles, float32(p))
 	}
 	for _, t := range j.TSUIDs {
 		q.TSUIDs = append(q.TSUIDs, string(t))
@@ -183,6 +191,9 @@ func longOf(n *json.Number, otherwise int64) int64 {
 	return int64(v)
 }
 
+// Times returns the first and the last millisecond that a request asks for, after Check.
+func (r *Request) Times() (start, end int64) { return r.start, r.end }
+
 // Check checks everything that needs no store, and resolves times: those relative to now. Errors
 // are RequestErrors and SyntaxErrors.
 func (r *Request) Check(now time.Time) error { return refused(r.check(now)) }
@@ -233,7 +244,7 @@ func (r *Request) check(now time.Time) error {
 // time reads one; only a date needs the zone.
 func (r *Request) time(s string, zone *time.Location, zoneErr error, now time.Time) (int64, error) {
 	t, err := ParseTime(s, zone, now)
-	if err == nil && zoneErr != nil && isDate(s) {
+	if err == nil && zoneErr != nil && IsDate(s) {
 		return 0, fmt.Errorf("Invalid timezone name: %s", r.Timezone)
 	}
 	return t, err
@@ -241,6 +252,9 @@ func (r *Request) time(s string, zone *time.Location, zoneErr error, now time.Ti
 
 func (r *Request) zone() (*time.Location, error) {
 	if r.Timezone == "" || r.Timezone == "Local" {
+		if r.DefaultZone != nil {
+			return r.DefaultZone, nil
+		}
 		return time.UTC, nil
 	}
 	return time.LoadLocation(r.Timezone)
@@ -258,9 +272,12 @@ func (q *SubQuery) check() (err error) {
 		return errors.New("Missing the metric or tsuids, provide at least one")
 	}
 	if q.Downsample != "" {
-		q.downsampling, err = aggregate.ParseDownsampling(q.Downsample)
+		if q.downsampling, err = aggregate.ParseDownsampling(q.Downsample); err != nil {
+			return err
+		}
 	}
-	return err
+	slices.Sort(q.Percentiles)
+	return q.checkHistograms()
 }
 
 // plan returns what is computed of the series.

@@ -9,6 +9,12 @@ import (
 // text is a string in JSON, which may also be a number or a boolean.
 type text string
 
+// Text is text in requests that other rooms read.
+type Text = text
+
+// Flag is a boolean in requests that other rooms read.
+type Flag = flag
+
 // UnmarshalJSON implements json.Unmarshaler.
 func (t *text) UnmarshalJSON(b []byte) error {
 	switch {

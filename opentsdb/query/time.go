@@ -46,7 +46,8 @@ func ParseTime(text string, zone *time.Location, now time.Time) (int64, error) {
 
 func dottedMillis() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{10}\.[0-9]{1,3}$`) }
 
-func isDate(s string) bool { return strings.ContainsAny(s, "/:") }
+// IsDate reports whether a time is a date, whose meaning depends on the time zone.
+func IsDate(s string) bool { return strings.ContainsAny(s, "/:") }
 
 func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""

@@ -29,6 +29,18 @@ func (e Error) Error() string { return e.Message }
 // BadRequest is a request that cannot be answered.
 func BadRequest(message string) Error { return Error{Status: http.StatusBadRequest, Message: message} }
 
+// NotAllowed refuses a method.
+func NotAllowed(method string) Error {
+	return Error{
+		Status: http.StatusMethodNotAllowed, Message: "Method not allowed", Details: "The HTTP method [" + method + "] is not permitted for this endpoint",
+	}
+}
+
+// Illegal is a request with a value that cannot be; a TSD says so twice.
+func Illegal(message string) Error {
+	return Error{Status: http.StatusBadRequest, Message: message, Details: message}
+}
+
 // WriteError answers with a TSD's error document.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	var e Error
@@ -38,11 +50,18 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	if e.Status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", RetryAfter())
 	}
-	content := map[string]any{"code": e.Status, "message": e.Message}
-	if e.Details != "" {
-		content["details"] = e.Details
-	}
-	WriteJSON(w, r, e.Status, map[string]any{"error": content})
+	WriteJSON(w, r, e.Status, document{shownError{e.Status, e.Message, e.Details}})
+}
+
+// document is a TSD's answer to a request that failed, in the order of its fields.
+type document struct {
+	Error shownError `json:"error"`
+}
+
+type shownError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Details string `json:"details,omitempty"`
 }
 
 // RetryAfter returns how many seconds a client should wait. It differs between clients, so that they

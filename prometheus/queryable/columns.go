@@ -136,7 +136,7 @@ func (c *foundColumns) histograms(ctx context.Context, part []storage.Points) (m
 		switch {
 		case err != nil:
 			return nil, err
-		case len(samples.starts) > 0 && c.noStartTimes:
+		case len(samples.starts) > 0 && c.noStartTimes, samples.unread: // the library gets a warning
 			return nil, rangeql.ErrHandOver
 		case len(samples.hists) > 0:
 			refs, data, rows = append(refs, p.Ref), append(data, samples), append(rows, i)

@@ -24,6 +24,8 @@ type seriesSamples struct {
 	values []float64
 	hists  []histSample
 	starts []startTime
+	// unread means that there are histograms of OpenTSDB that are left out.
+	unread bool
 
 	end *queryEnd // nil: never
 }
@@ -99,6 +101,8 @@ func newSeriesSamples(p storage.Points) (*seriesSamples, int, error) {
 				return nil, 0, unreadable(o, err)
 			}
 			s.starts = append(s.starts, startTime{o.Time, o.Time + delta})
+		case storage.KindCoded:
+			s.unread = true
 		case storage.KindExemplar:
 		}
 	}

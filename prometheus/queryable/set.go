@@ -3,6 +3,8 @@ package queryable
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
 	promstorage "github.com/prometheus/prometheus/storage"
@@ -40,7 +42,11 @@ type seriesSet struct {
 	whole  seriesGroup // the whole of group
 	at     promstorage.Series
 	failed error
+	unread []labels.Labels // of the series that histograms were left out of, the first ones
 }
+
+// mostUnread is how many series warnings name.
+const mostUnread = 10
 
 func newSeriesSet(ctx context.Context, q *querier, o readOptions, s selection) *seriesSet {
 	set := &seriesSet{
@@ -94,7 +100,8 @@ func readLabels(group []labelSet) (seriesGroup, error) {
 type seriesGroup struct {
 	series  []promstorage.Series
 	samples int
-	bytes   int64 // taken from the account of the request
+	bytes   int64           // taken from the account of the request
+	unread  []labels.Labels // see seriesSet
 }
 
 // Next moves to the next series.
@@ -127,6 +134,7 @@ func (s *seriesSet) fill() bool {
 		return false
 	}
 	s.group = s.whole.series
+	s.unread = append(s.unread, s.whole.unread[:min(len(s.whole.unread), mostUnread-len(s.unread))]...)
 	s.size = nextGroup(len(group), s.whole.samples)
 	return true
 }
@@ -137,8 +145,14 @@ func (s *seriesSet) At() promstorage.Series { return s.at }
 // Err returns what ended the set early.
 func (s *seriesSet) Err() error { return s.failed }
 
-// Warnings returns nil: an answer is complete or an error.
-func (*seriesSet) Warnings() annotations.Annotations { return nil }
+// Warnings names the series that histograms of OpenTSDB were left out of, because no native histogram has their meaning.
+// Otherwise an answer is complete or an error.
+func (s *seriesSet) Warnings() (all annotations.Annotations) {
+	for _, ls := range s.unread {
+		all.Add(fmt.Errorf("%w: histograms of OpenTSDB in series %s cannot be shown as native histograms and are left out", annotations.PromQLWarning, ls))
+	}
+	return all
+}
 
 // readGroup reads the samples of some series. Series without any are left out.
 func (q *querier) readGroup(ctx context.Context, group []labelSet, span timeSpan, o readOptions) (seriesGroup, error) {
@@ -155,7 +169,7 @@ func (q *querier) readGroup(ctx context.Context, group []labelSet, span timeSpan
 			return seriesGroup{}, reply.QueryError(ctx, "read samples before the range", err)
 		}
 	}
-	return seriesGroup{r.series(group), r.count, r.taken}, nil
+	return seriesGroup{r.series(group), r.count, r.taken, r.unread(group)}, nil
 }
 
 // A groupReader reads the samples of refs. data[i] are those of refs[i].
@@ -248,6 +262,19 @@ func (r *groupReader) series(group []labelSet) []promstorage.Series {
 		i += len(data)
 		if s := mergedSeries(g.labels, data); s != nil {
 			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// unread returns the labels of the first series that histograms were left out of.
+func (r *groupReader) unread(group []labelSet) (out []labels.Labels) {
+	i := 0
+	for _, g := range group {
+		data := r.data[i : i+1+len(g.more)]
+		i += len(data)
+		if len(out) < mostUnread && slices.ContainsFunc(data, func(d *seriesSamples) bool { return d != nil && d.unread }) {
+			out = append(out, g.labels)
 		}
 	}
 	return out

@@ -24,12 +24,14 @@ const concurrentDiscoveries = 8
 // tsd.query.filter.expansion_limit does.
 const maxMatchValues = 4096
 
-// coverage remembers, by metric, which hours of the data table were searched for series that
-// tsdb-meta lacks.
+// coverage remembers, by table and metric, which rows were searched for series that tsdb-meta lacks.
 type coverage struct {
 	mu      sync.Mutex // guards metrics
-	metrics map[string]*covered
+	metrics map[metricRows]*covered
 }
+
+// metricRows are the rows of a metric in the data table, or in one of rollups.
+type metricRows struct{ table, metric string }
 
 // covered is what was searched of one metric: all series with rows from base lo to base hi that
 // were written before checked are known.
@@ -40,11 +42,11 @@ type covered struct {
 	checked int64  // milliseconds
 }
 
-func (c *coverage) of(metric string) *covered {
+func (c *coverage) of(metric metricRows) *covered {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.metrics == nil {
-		c.metrics = map[string]*covered{}
+		c.metrics = map[metricRows]*covered{}
 	}
 	m := c.metrics[metric]
 	if m == nil {
@@ -74,16 +76,26 @@ func (cat *Catalog) discover(ctx context.Context, f *finder, start, end int64) e
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrentDiscoveries)
 	for _, metric := range metrics {
-		group.Go(func() error { return cat.discoverMetric(ctx, metric, tags, lo, hi) })
+		group.Go(func() error { return cat.discoverMetric(ctx, metricRows{cat.o.Tables.Data, metric}, tags, lo, hi) })
 	}
 	return group.Wait()
 }
 
-func (cat *Catalog) discoverMetric(ctx context.Context, metric string, tags []kv.Tag, lo, hi uint32) error {
+// DiscoverRolled adds to the index the series that have rows in a table of rollups with base times from
+// lo to hi, though tsdb-meta lacks them: a TSD never writes these when it takes rolled up values. metric is
+// a UID.
+func (cat *Catalog) DiscoverRolled(ctx context.Context, table, metric string, lo, hi uint32) error {
+	if cat.db.Exclusive || cat.o.Index == IndexMeta {
+		return nil
+	}
+	return cat.discoverMetric(ctx, metricRows{table, metric}, nil, lo, hi)
+}
+
+func (cat *Catalog) discoverMetric(ctx context.Context, metric metricRows, tags []kv.Tag, lo, hi uint32) error {
 	c := cat.cover.of(metric)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !cat.registry.hasMetric(metric) && len(tags) > 0 && (!c.any || lo < c.lo || hi > c.hi) {
+	if !cat.registry.hasMetric(metric.metric) && len(tags) > 0 && (!c.any || lo < c.lo || hi > c.hi) {
 		// Nothing but the row keys knows this metric, and the query wants little of it: let the
 		// engine pick, by row-key regexp on HBase, as a TSD does. What passes is added; the rest
 		// stays unknown, so nothing is noted as covered.
@@ -93,7 +105,7 @@ func (cat *Catalog) discoverMetric(ctx context.Context, metric string, tags []kv
 }
 
 // extend searches what is new or was never searched of the hours lo to hi.
-func (c *covered) extend(ctx context.Context, s *Catalog, metric string, lo, hi uint32) error {
+func (c *covered) extend(ctx context.Context, s *Catalog, metric metricRows, lo, hi uint32) error {
 	now := s.o.Now().UnixMilli()
 	if !c.any {
 		if err := s.scanSeries(ctx, metric, nil, lo, hi, 0); err != nil {
@@ -125,18 +137,18 @@ func (c *covered) extend(ctx context.Context, s *Catalog, metric string, lo, hi 
 
 // scanSeries adds the series of a metric with rows in the hours lo to hi, inclusive, that have the
 // tags and cells written at or after since.
-func (cat *Catalog) scanSeries(ctx context.Context, metric string, tags []kv.Tag, lo, hi uint32, since int64) error {
+func (cat *Catalog) scanSeries(ctx context.Context, metric metricRows, tags []kv.Tag, lo, hi uint32, since int64) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrentDiscoveries)
 	for bucket := range cat.layout.Buckets() {
-		scan := row.ScanMetric(cat.layout, cat.o.Tables.Data, bucket, metric, lo, hi)
+		scan := row.ScanMetric(cat.layout, metric.table, bucket, metric.metric, lo, hi)
 		scan.KeysOnly, scan.Since = true, since
 		if tags != nil {
 			scan.Match = &kv.Match{Prefix: cat.layout.PrefixWidth(), Key: cat.layout.TagkWidth, Value: cat.layout.TagvWidth, Tags: tags}
 		}
 		group.Go(func() error {
 			if err := cat.addSeries(ctx, scan); err != nil {
-				return fmt.Errorf("find the series of metric %x by row keys: %w", metric, err)
+				return fmt.Errorf("find the series of metric %x by row keys: %w", metric.metric, err)
 			}
 			return nil
 		})

@@ -26,7 +26,7 @@ func (cat *Catalog) Find(ctx context.Context, filters []series.Filter, start, en
 			return nil, err
 		}
 	}
-	if f.skipped && f.keys != cat.index.Keys() { // a skipped key may be among the new ones
+	if f.skipped && f.keys != cat.unused.moment(cat.index.Keys()) { // a skipped key may be among the new ones
 		if f, err = cat.newFinder(ctx, filters, start, end); err != nil {
 			return nil, err
 		}
@@ -49,7 +49,7 @@ type finder struct {
 	matches    []match             // filters whose values must be looked at by name
 	nothing    bool                // a name that must be there is unknown
 	passes     func(index.ID) bool // may have points in the requested time; nil: all may
-	keys       int                 // of the index, before the names were looked up
+	keys       keysMoment          // before the names were looked up
 	asks       bool                // looks up every name
 	skipped    bool                // did not look up names that are known to be unused
 }
@@ -57,7 +57,7 @@ type finder struct {
 // newFinder resolves filters. It skips unused names only where all series are found by the index:
 // rows that are searched by their keys may have tag keys that the index lacks.
 func (cat *Catalog) newFinder(ctx context.Context, filters []series.Filter, start, end int64) (*finder, error) {
-	f := &finder{catalog: cat, passes: cat.days.overlap(start, end), keys: cat.index.Keys()}
+	f := &finder{catalog: cat, passes: cat.days.overlap(start, end), keys: cat.unused.moment(cat.index.Keys())}
 	if err := f.resolve(ctx, filters); err != nil || !f.skipped || f.registered() {
 		return f, err
 	}

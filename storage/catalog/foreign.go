@@ -49,6 +49,13 @@ func (cat *Catalog) allMetrics(ctx context.Context, passes func(index.ID) bool) 
 	return all, nil
 }
 
+// forget has the metrics listed again.
+func (c *foreignMetrics) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.byUID = nil
+}
+
 func (cat *Catalog) foreignMetrics(ctx context.Context) (map[string]string, error) {
 	c := &cat.foreign
 	c.mu.Lock()

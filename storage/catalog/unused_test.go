@@ -3,6 +3,8 @@ package catalog_test
 import (
 	"context"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,11 +16,14 @@ import (
 // askedUIDs counts how often rows of tsdb-uid are asked for.
 type askedUIDs struct {
 	*kv.Mem
+	mu    sync.Mutex
 	asked map[string]int
 }
 
 func (a *askedUIDs) Get(ctx context.Context, table, family string, keys [][]byte) ([]kv.Row, error) {
 	if table == "tsdb-uid" {
+		a.mu.Lock()
+		defer a.mu.Unlock()
 		for _, key := range keys {
 			a.asked[string(key)]++
 		}
@@ -26,14 +31,21 @@ func (a *askedUIDs) Get(ctx context.Context, table, family string, keys [][]byte
 	return a.Mem.Get(ctx, table, family, keys)
 }
 
+func (a *askedUIDs) askedFor(name string) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.asked[name]
+}
+
 // A tag key that no series has is asked for once while the index has the same keys. When a series
 // with it appears, whoever wrote it and whether tsdb-meta has it or not, the next query finds it.
 func TestFindByUnusedKey(t *testing.T) {
 	for _, by := range []string{"this process", "another process", "a writer without tsdb-meta", "the same, of another metric", "the same, in another hour"} {
 		t.Run(by, func(t *testing.T) {
-			now := time.Unix(1357000000, 0)
-			db := &askedUIDs{kv.NewMem(storetest.Tables()...), map[string]int{}}
-			clock := func() time.Time { return now }
+			var seconds atomic.Int64
+			seconds.Store(1357000000)
+			db := &askedUIDs{Mem: kv.NewMem(storetest.Tables()...), asked: map[string]int{}}
+			clock := func() time.Time { return time.Unix(seconds.Load(), 0) }
 			db.SetClock(func() int64 { return clock().UnixMilli() })
 			shared := func(o *storage.Options) { o.Exclusive, o.Now = false, clock }
 			const hour = 1356998400000
@@ -57,12 +69,12 @@ func TestFindByUnusedKey(t *testing.T) {
 					t.Fatalf("found %s, want %s", got, plain)
 				}
 			}
-			if n := db.asked["rare"]; n != 1 {
+			if n := db.askedFor("rare"); n != 1 {
 				t.Errorf("the name without a UID was asked for %d times in 5 queries, want once", n)
 			}
-			now = now.Add(time.Hour)
+			seconds.Add(3600)
 			query("m")
-			if n := db.asked["rare"]; n != 2 {
+			if n := db.askedFor("rare"); n != 2 {
 				t.Errorf("the name without a UID was asked for %d times, want once more an hour later", n)
 			}
 			wrote, metrics := rare, []string{"m"}
@@ -74,9 +86,9 @@ func TestFindByUnusedKey(t *testing.T) {
 				if by != "another process" {
 					deleteMeta(t, db)
 				}
-				now = now.Add(29 * time.Second)
+				seconds.Add(29)
 				query("m")
-				now = now.Add(time.Second) // rows of the hour are searched again
+				seconds.Add(1) // rows of the hour are searched again
 			case "the same, in another hour":
 				at += 3600_000
 				write(other, rare)

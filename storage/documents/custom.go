@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"maps"
 
 	"golang.org/x/sync/errgroup"
 
@@ -48,7 +47,7 @@ func customValue(row kv.Row, key string) string {
 	if err != nil {
 		return "" // a TSD cannot read it either
 	}
-	return document.Custom[key]
+	return document.Custom.Get(key)
 }
 
 // metaDocument returns the raw TSMeta document of a row, nil without one.
@@ -84,8 +83,8 @@ type CustomEdit struct {
 }
 
 // SetSeriesCustom makes edits of a key of the custom map in the TSMeta documents of series, each
-// once. Where the value is not Old it is another writer's and stays, as does a document that a TSD
-// would not have printed. A series without its tsdb-meta row gets one as its first point would give
+// once. Where the value is not Old it is another writer's and stays, as does a document that cannot be
+// read. A series without its tsdb-meta row gets one as its first point would give
 // it. Nothing else in a document changes, and no edit of others at the same time is lost. What was
 // written is durable when the next Apply is.
 func (d *Documents) SetSeriesCustom(ctx context.Context, key string, edits []CustomEdit) error {
@@ -189,17 +188,13 @@ func editedCustom(tsuid, raw []byte, key string, e CustomEdit, now int64) (edite
 	document := schema.NewTSMeta(tsuid, now)
 	if raw != nil {
 		var err error
-		if document, err = schema.ParseTSMeta(raw); err != nil || !bytes.Equal(document.AppendTo(nil), raw) {
-			return nil, false // not a TSD's: what we do not know of it would be lost
+		if document, err = schema.ParseTSMeta(raw); err != nil {
+			return nil, false // a TSD cannot read it either
 		}
 	}
-	if document.Custom[key] != e.Old || e.Old == e.New {
+	if document.Custom.Get(key) != e.Old || e.Old == e.New {
 		return nil, false
 	}
-	document.Custom = maps.Clone(document.Custom)
-	if document.Custom == nil {
-		document.Custom = map[string]string{}
-	}
-	setOrDelete(document.Custom, key, e.New)
+	document.Custom = document.Custom.With(key, e.New)
 	return document.AppendTo(nil), true
 }

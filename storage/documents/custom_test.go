@@ -80,6 +80,7 @@ func putMeta(t *testing.T, db kv.KV, tsuid []byte, qualifier, value string) {
 const (
 	tsdDocument  = `{"tsuid":"000001000001000001","displayName":"","description":"d","notes":"","created":1700000000,"custom":%s,"units":"","dataType":"","retention":0,"max":"NaN","min":1.0E10}`
 	oddDocument  = `{"tsuid":"000001000001000001","more":[1],"custom":{"step":"10"}}`
+	evenDocument = `{"tsuid":"000001000001000001","displayName":"","description":"","notes":"","created":0,"custom":{"step":"20"},"units":"","dataType":"","retention":0,"max":"NaN","min":"NaN","more":[1]}`
 	thisDocument = `{"tsuid":"000001000001000001","displayName":"","description":"","notes":"","created":1700000000,"custom":%s,"units":"","dataType":"","retention":0,"max":"NaN","min":"NaN"}`
 )
 
@@ -92,11 +93,11 @@ func TestSeriesCustom(t *testing.T) {
 		want, is            string
 	}{
 		{"first", doc("null"), "", storage.CustomEdit{New: "10"}, doc(`{"step":"10"}`), "10"},
-		{"in order", doc(`{"a":"1","z":"2"}`), "", storage.CustomEdit{New: "10"}, doc(`{"a":"1","step":"10","z":"2"}`), "10"},
+		{"in order", doc(`{"a":"1","z":"2"}`), "", storage.CustomEdit{New: "10"}, doc(`{"a":"1","z":"2","step":"10"}`), "10"},
 		{"another's", doc(`{"step":"60"}`), "60", storage.CustomEdit{New: "10"}, doc(`{"step":"60"}`), "60"},
 		{"change", doc(`{"step":"60"}`), "60", storage.CustomEdit{Old: "60", New: "10"}, doc(`{"step":"10"}`), "10"},
 		{"delete", doc(`{"step":"60"}`), "60", storage.CustomEdit{Old: "60"}, doc(`{}`), ""},
-		{"unknown field", oddDocument, "10", storage.CustomEdit{Old: "10", New: "20"}, oddDocument, "10"},
+		{"unknown field", oddDocument, "10", storage.CustomEdit{Old: "10", New: "20"}, evenDocument, "20"},
 		{"no document", `{`, "", storage.CustomEdit{New: "20"}, `{`, ""},
 		{"no column", "", "", storage.CustomEdit{New: "20"}, fmt.Sprintf(thisDocument, `{"step":"20"}`), "20"},
 	} {
@@ -137,6 +138,10 @@ type observedSeries struct {
 }
 
 func (*observedSeries) Forgotten(context.Context, []storage.NewSeries) error { return nil }
+
+func (*observedSeries) Renamed(context.Context, []storage.NewSeries, []storage.NewSeries) error {
+	return nil
+}
 
 func (*observedSeries) Forget(context.Context, []storage.NewSeries) error { return nil }
 
@@ -196,7 +201,7 @@ func TestSeriesCustomRaces(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if got := metaCells(t, mem, tsuidsOf(t, mem)[0])["ts_meta"]; !strings.Contains(got, `"custom":{"k0":"x","k1":"x","k2":"x","k3":"x"}`) {
+	if got := metaCells(t, mem, tsuidsOf(t, mem)[0])["ts_meta"]; !strings.Contains(got, `"custom":{"k3":"x","k0":"x","k1":"x","k2":"x"}`) {
 		t.Error(got)
 	}
 	for _, method := range []kvtest.Method{kvtest.Get, kvtest.CheckAndPut} {

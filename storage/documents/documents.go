@@ -18,6 +18,8 @@ type Registrar interface {
 	// Register gives series, which have their UIDs, their rows of tsdb-meta, as their first points
 	// would. Those of which a UID has no name are left out.
 	Register(ctx context.Context, ids []index.ID) error
+	// Create is Register for series without a point: their rows count none.
+	Create(ctx context.Context, ids []index.ID) error
 }
 
 // Options are what Documents need.
@@ -33,9 +35,9 @@ type Options struct {
 	Now          func() time.Time
 }
 
-// Documents are those of metrics and series that OpenTSDB keeps in addition to their names: the
-// UIDMeta of a metric holds its metadata, the custom map of the TSMeta of a series what tsdbridge
-// notes of it. They are safe for concurrent use.
+// Documents are those of UIDs and series that OpenTSDB keeps in addition to their names: UIDMeta and
+// TSMeta. The UIDMeta of a metric also holds its metadata, the custom keys of the TSMeta of a series
+// what tsdbridge notes of it. They are safe for concurrent use.
 type Documents struct {
 	o      Options
 	db     *kv.Engine

@@ -26,9 +26,19 @@ const metaBytes = 256
 
 // metadataCache is the metadata of metrics by name, as far as it was read or written.
 type metadataCache struct {
+	editing sync.Mutex // held while a document changes and what is known of it
+
 	mu      sync.Mutex // guards all below
 	known   map[string]Metadata
 	checked time.Time // when all of it was read; zero: never
+	forgot  int       // how often all was forgotten
+}
+
+// moment returns what tells whether all was forgotten since. It is taken before metrics are looked up.
+func (c *metadataCache) moment() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.forgot
 }
 
 func (c *metadataCache) get(metric string) (Metadata, bool) {
@@ -38,13 +48,38 @@ func (c *metadataCache) get(metric string) (Metadata, bool) {
 	return m, ok
 }
 
-func (c *metadataCache) put(metric string, m Metadata) {
+// put notes metadata unless all was forgotten since a moment.
+func (c *metadataCache) put(metric string, m Metadata, moment int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.forgot != moment {
+		return
+	}
 	if c.known == nil {
 		c.known = map[string]Metadata{}
 	}
 	c.known[metric] = m
+}
+
+// edited notes what a document holds after an edit, perhaps nothing.
+func (c *metadataCache) edited(metric string, m Metadata, moment int) {
+	if m != (Metadata{}) {
+		c.put(metric, m, moment)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.known, metric)
+}
+
+// edit begins a change of a document, and returns what ends it. Where nobody else edits documents one
+// is changed at a time: what is known of them is not read again.
+func (c *metadataCache) edit(alone bool) (end func()) {
+	if !alone {
+		return func() {}
+	}
+	c.editing.Lock()
+	return c.editing.Unlock
 }
 
 // forget has everything read and written again: a metric has another UID.
@@ -52,6 +87,7 @@ func (c *metadataCache) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.known, c.checked = nil, time.Time{}
+	c.forgot++
 }
 
 // PutMetadata keeps metadata by metric name, in the metrics' UIDMeta documents: help as
@@ -59,6 +95,7 @@ func (c *metadataCache) forget() {
 // newest wins. It returns when all of it is durable.
 func (d *Documents) PutMetadata(ctx context.Context, metadata map[string]Metadata) error {
 	var changed []string
+	moment := d.meta.moment()
 	for metric, m := range metadata {
 		if known, ok := d.meta.get(metric); !ok || known != m {
 			changed = append(changed, metric)
@@ -75,12 +112,20 @@ func (d *Documents) PutMetadata(ctx context.Context, metadata map[string]Metadat
 		if errs != nil && errs[i] != nil {
 			return fmt.Errorf("metadata of %s: %w", metric, errs[i])
 		}
-		if err := d.putMetadata(ctx, uids[i], metadata[metric]); err != nil {
+		if err := d.keepMetadata(ctx, uids[i], metric, metadata[metric], moment); err != nil {
 			return fmt.Errorf("metadata of %s: %w", metric, err)
 		}
-		d.meta.put(metric, metadata[metric])
 	}
 	return d.flush(ctx, uids[0])
+}
+
+func (d *Documents) keepMetadata(ctx context.Context, uid, metric string, m Metadata, moment int) error {
+	defer d.meta.edit(d.db.Exclusive)()
+	if err := d.putMetadata(ctx, uid, m); err != nil {
+		return err
+	}
+	d.meta.put(metric, m, moment)
+	return nil
 }
 
 // metadataAttempts is how often an edit is tried against others who edit the same document.
@@ -97,12 +142,7 @@ func (d *Documents) putMetadata(ctx context.Context, uid string, m Metadata) err
 			return nil
 		}
 		document.Description = m.Help
-		document.Custom = maps.Clone(document.Custom)
-		if document.Custom == nil {
-			document.Custom = map[string]string{}
-		}
-		setOrDelete(document.Custom, customType, m.Type)
-		setOrDelete(document.Custom, customUnit, m.Unit)
+		document.Custom = document.Custom.With(customType, m.Type).With(customUnit, m.Unit)
 		// A TSD compares the raw bytes too, so neither loses the other's edit.
 		if done, err := d.db.CheckAndPut(ctx, column, raw, document.AppendTo(nil)); err != nil || done {
 			return err
@@ -137,16 +177,8 @@ func (d *Documents) flush(ctx context.Context, uid string) error {
 	return d.db.Apply(ctx, d.o.Tables.UID, schema.FamilyName, []kv.Mutation{none})
 }
 
-func setOrDelete(m map[string]string, key, value string) {
-	if value == "" {
-		delete(m, key)
-		return
-	}
-	m[key] = value
-}
-
 func metadataOf(document schema.UIDMeta) Metadata {
-	return Metadata{Type: document.Custom[customType], Help: document.Description, Unit: document.Custom[customUnit]}
+	return Metadata{Type: document.Custom.Get(customType), Help: document.Description, Unit: document.Custom.Get(customUnit)}
 }
 
 // Metadata returns what is known of metrics, by name. It is at most IndexRefresh old.
@@ -154,6 +186,7 @@ func (d *Documents) Metadata(ctx context.Context) (map[string]Metadata, error) {
 	c := &d.meta
 	c.mu.Lock()
 	fresh := !c.checked.IsZero() && (d.o.DB.Exclusive || d.o.Now().Sub(c.checked) < d.o.IndexRefresh)
+	moment := c.forgot
 	known, err := map[string]Metadata(nil), budget.From(ctx).Take(int64(len(c.known)*metaBytes))
 	if err == nil {
 		known = maps.Clone(c.known)
@@ -171,10 +204,13 @@ func (d *Documents) Metadata(ctx context.Context) (map[string]Metadata, error) {
 		return nil, fmt.Errorf("read metadata: %w", err)
 	}
 	for metric, m := range all {
-		d.meta.put(metric, m)
+		d.meta.put(metric, m, moment)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.forgot != moment {
+		return all, nil // metrics were renamed meanwhile; the next call reads again
+	}
 	c.checked = begin
 	return maps.Clone(c.known), nil
 }

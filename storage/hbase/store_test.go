@@ -53,4 +53,6 @@ func testStore(t *testing.T, c *cluster.Cluster) {
 	}
 	storetest.Run(t, config)
 	storetest.RunMistaken(t, config)
+	storetest.RunAnnotations(t, config)
+	storetest.RunHistograms(t, config)
 }

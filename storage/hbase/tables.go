@@ -114,22 +114,35 @@ func (o TableOptions) Validate() error {
 // OpenTSDBTables returns the four tables as OpenTSDB's create_table.sh makes them, except that the
 // compression is none instead of that script's LZO, which a stock HBase does not have.
 func OpenTSDBTables(names TableNames, o TableOptions) []TableSpec {
-	family := func(name string) Family {
-		return Family{
-			Name: name, Bloom: "ROW", Encoding: hbaseName(o.Encoding, "DIFF"), Compression: hbaseName(o.Compression, "NONE"),
-		}
-	}
-	points := family("t")
+	points := o.points()
 	points.TTL = o.TTL
-	if o.BlockSize != defaultBlock {
-		points.Block = int(o.BlockSize)
-	}
 	return []TableSpec{
 		{Name: names.Data, Families: []Family{points}, Splits: o.dataSplits()},
-		{Name: names.UID, Families: []Family{family("id"), family("name")}},
-		{Name: names.Meta, Families: []Family{family("name")}},
-		{Name: names.Tree, Families: []Family{family("t")}},
+		{Name: names.UID, Families: []Family{o.family("id"), o.family("name")}},
+		{Name: names.Meta, Families: []Family{o.family("name")}},
+		{Name: names.Tree, Families: []Family{o.family("t")}},
 	}
+}
+
+// RollupTable returns a table of rolled up values. Its rows live for ever: it is there to be kept when
+// the points are gone.
+func RollupTable(name string, o TableOptions) TableSpec {
+	return TableSpec{Name: name, Families: []Family{o.points()}, Splits: o.dataSplits()}
+}
+
+func (o TableOptions) family(name string) Family {
+	return Family{
+		Name: name, Bloom: "ROW", Encoding: hbaseName(o.Encoding, "DIFF"), Compression: hbaseName(o.Compression, "NONE"),
+	}
+}
+
+// points returns the family of points.
+func (o TableOptions) points() Family {
+	f := o.family("t")
+	if o.BlockSize != defaultBlock {
+		f.Block = int(o.BlockSize)
+	}
+	return f
 }
 
 func hbaseName(name, unset string) string {

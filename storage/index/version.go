@@ -1,9 +1,17 @@
 package index
 
-// A Version tells which series a metric has, or all metrics have. Equal versions mean the same series.
+// A Version tells which series a metric has, or all metrics have. Equal versions mean the same series
+// of the same names.
 type Version struct {
 	Series   int    // how many; of all metrics: those that were removed count
-	removals uint64 // how often series of any metric were removed or restored before
+	removals uint64 // how often series of any metric were removed, restored or renamed before
+}
+
+// Renamed changes all versions: series have other names.
+func (x *Index) Renamed() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.removals++
 }
 
 // Version returns the version of the series of a metric.

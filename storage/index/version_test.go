@@ -60,6 +60,9 @@ func TestVersion(t *testing.T) {
 	}
 	x.Restore(b)
 	since("it is back", gone, false)
+	back := x.Version("\x00\x00\x01")
+	x.Renamed()
+	since("they have other names", back, false)
 	if got := x.Version("odd"); got.Series != 0 {
 		t.Errorf("an unknown metric has %d series", got.Series)
 	}

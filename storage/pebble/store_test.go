@@ -78,3 +78,13 @@ func newFolder(t *testing.T) storetest.Engine {
 func TestSpans(t *testing.T) {
 	storetest.RunSpans(t, storetest.Config{Seeds: scale.Of[uint64](t, "random histories of days", 24, 24, 300), Exclusive: true, New: newFolder})
 }
+
+// TestAnnotations runs the suite on annotations, with kills and power failures.
+func TestAnnotations(t *testing.T) {
+	storetest.RunAnnotations(t, storetest.Config{Seeds: scale.Of[uint64](t, "random histories of annotations", 12, 24, 300), Exclusive: true, New: newFolder})
+}
+
+// TestHistograms runs the suite on OpenTSDB's histograms, with kills and power failures.
+func TestHistograms(t *testing.T) {
+	storetest.RunHistograms(t, storetest.Config{Seeds: scale.Of[uint64](t, "random histories of histograms", 12, 24, 300), Exclusive: true, New: newFolder})
+}

@@ -72,3 +72,12 @@ func (w *partReader) claimObjects(added []series.Object) error {
 	}
 	return w.claim(n)
 }
+
+// claimAnnotations counts annotations that a row added.
+func (w *partReader) claimAnnotations(added [][]byte) error {
+	n := 0
+	for _, document := range added {
+		n += objectBytes + len(document)
+	}
+	return w.claim(n)
+}

@@ -2,6 +2,7 @@ package read
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -21,6 +22,9 @@ type decoder struct {
 // add appends what a row holds between the query's bounds. Nothing of it is in the memory of the
 // cells afterwards.
 func (d *decoder) add(out *series.Points, base uint32, cells []kv.StoredCell) error {
+	if d.q.Annotations {
+		addAnnotations(out, cells)
+	}
 	if d.q.Samples && !d.q.Integers && d.addColumns(out, base, cells) {
 		return nil
 	}
@@ -32,12 +36,24 @@ func (d *decoder) add(out *series.Points, base uint32, cells []kv.StoredCell) er
 	return nil
 }
 
+// addAnnotations appends the annotations of a row.
+func addAnnotations(out *series.Points, cells []kv.StoredCell) {
+	for i := range cells {
+		if c := &cells[i]; c.Coded == nil && schema.ClassifyCell(c.Qualifier) == schema.CellAnnotation {
+			out.Annotations = append(out.Annotations, bytes.Clone(c.Value))
+		}
+	}
+}
+
 // addContent appends what any row holds.
 func (d *decoder) addContent(out *series.Points, base uint32, cells []kv.StoredCell) error {
 	if err := d.content.LoadStored(cells, &d.coded); err != nil {
 		return err
 	}
 	begin := int64(base) * 1000
+	if d.q.Histograms {
+		d.addHistograms(cells)
+	}
 	objects := d.content.Objects
 	if d.q.Samples {
 		for _, p := range d.content.Points {
@@ -51,6 +67,23 @@ func (d *decoder) addContent(out *series.Points, base uint32, cells []kv.StoredC
 	}
 	d.addObjectsBefore(out, begin, objects, schema.RowSeconds*1000)
 	return nil
+}
+
+// addHistograms adds the histograms of OpenTSDB to the objects of the row.
+func (d *decoder) addHistograms(cells []kv.StoredCell) {
+	n := len(d.content.Objects)
+	for i := range cells {
+		c := &cells[i]
+		if c.Coded != nil || schema.ClassifyCell(c.Qualifier) != schema.CellHistogram {
+			continue
+		}
+		if offset, ok := schema.ForeignOffset(c.Qualifier); ok && offset < schema.RowSeconds*1000 {
+			d.content.Objects = append(d.content.Objects, row.Object{Object: schema.Object{Offset: offset, Kind: schema.ObjectCoded, Data: c.Value}})
+		}
+	}
+	if len(d.content.Objects) > n {
+		slices.SortStableFunc(d.content.Objects, func(a, b row.Object) int { return cmp.Compare(a.Offset, b.Offset) })
+	}
 }
 
 // addColumns appends the points of a row straight from its cells, if points are all it holds and
@@ -69,9 +102,16 @@ func (d *decoder) addColumns(out *series.Points, base uint32, cells []kv.StoredC
 		case schema.ClassifyCell(c.Qualifier) == schema.CellData:
 			times, values, err = schema.AppendColumns(times, values, c.Qualifier, c.Value, base)
 			distance = distanceOf(times[before+n:])
-		case schema.ClassifyCell(c.Qualifier) == schema.CellAges: // no instant stands twice, so ages do not matter
 		default:
-			return false
+			switch schema.ClassifyCell(c.Qualifier) {
+			case schema.CellAges, schema.CellAnnotation: // no instant stands twice, so ages do not matter
+			case schema.CellHistogram:
+				if d.q.Histograms {
+					return false
+				}
+			default:
+				return false
+			}
 		}
 		if err != nil {
 			return false

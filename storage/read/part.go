@@ -271,7 +271,7 @@ func (w *partReader) find(tags []byte, last int) (at int, found bool) {
 // add decodes a row of a member.
 func (w *partReader) add(member int, base uint32, cells []kv.StoredCell) error {
 	p := w.points(member)
-	before, objects := p.Len(), len(p.Objects)
+	before, objects, notes := p.Len(), len(p.Objects), len(p.Annotations)
 	reserved := 0
 	if w.q.Samples && (p.Times == nil || cap(p.Times)-len(p.Times) < countPoints(cells)) {
 		var err error
@@ -287,6 +287,9 @@ func (w *partReader) add(member int, base uint32, cells []kv.StoredCell) error {
 	}
 	if w.samples += p.Len() - before; w.over(w.samples) {
 		return w.tooMany()
+	}
+	if err := w.claimAnnotations(p.Annotations[notes:]); err != nil {
+		return err
 	}
 	if len(p.Objects) > objects {
 		return w.claimObjects(p.Objects[objects:])

@@ -26,6 +26,11 @@ func (reg *Registrar) Forget(ctx context.Context, ids []index.ID, until int64) e
 	if len(ids) == 0 {
 		return nil
 	}
+	release, err := reg.naming.keep(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
 	rows, ids, err := reg.metaRows(ctx, ids, until)
 	if err != nil {
 		return err
@@ -81,6 +86,11 @@ func (reg *Registrar) Follow(ctx context.Context, ids []index.ID) error {
 	if len(ids) == 0 {
 		return nil
 	}
+	release, err := reg.naming.keep(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
 	held, err := reg.db.Get(ctx, reg.meta, schema.FamilyMeta, reg.index.TSUIDBytes(nil, ids))
 	if err != nil {
 		return fmt.Errorf("read rows of %s: %w", reg.meta, err)

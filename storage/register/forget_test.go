@@ -89,6 +89,10 @@ func (o *office) Observe(_ context.Context, list []series.NewSeries) error {
 	return o.tell("observe", list)
 }
 
+func (o *office) Renamed(_ context.Context, old, renamed []series.NewSeries) error {
+	return errors.Join(o.tell("renamed from", old), o.tell("to", renamed))
+}
+
 func (o *office) Forgotten(_ context.Context, list []series.NewSeries) error {
 	return o.tell("forgotten", list)
 }

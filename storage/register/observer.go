@@ -20,6 +20,11 @@ type Observer interface {
 	Forget(ctx context.Context, series []series.NewSeries) error
 	// Forgotten drops what it keeps in memory of series for which another process called Forget.
 	Forgotten(ctx context.Context, series []series.NewSeries) error
+	// Renamed replaces what Observe wrote for series under their old names by what it writes for the
+	// new ones, durably. Both lists have the same series in the same order. Old names that are the new
+	// ones are not known: everything else that is known of the series is from before. It may be called
+	// again for the same series; none of them is observed or forgotten at the same time.
+	Renamed(ctx context.Context, old, renamed []series.NewSeries) error
 }
 
 // observe shows the observer series whose rows do not exist. Rows that other writers made are no

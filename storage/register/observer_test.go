@@ -43,6 +43,8 @@ func (o *observed) Observe(ctx context.Context, series []storage.NewSeries) erro
 	return o.err
 }
 
+func (*observed) Renamed(context.Context, []storage.NewSeries, []storage.NewSeries) error { return nil }
+
 func (*observed) Forgotten(context.Context, []storage.NewSeries) error { return nil }
 
 func (o *observed) Forget(context.Context, []storage.NewSeries) error { return nil }

@@ -50,7 +50,7 @@ func (r *resolution) putMeta(ctx context.Context) {
 	for _, f := range fresh {
 		s.registry.Of(f.id).Try()
 	}
-	if err := s.db.Apply(ctx, s.meta, schema.FamilyMeta, r.build(fresh, s.now().Unix())); err != nil {
+	if err := s.db.Apply(ctx, s.meta, schema.FamilyMeta, r.build(fresh, r.birth, s.now().Unix())); err != nil {
 		r.failUnfinished(fmt.Errorf("register series: %w", err))
 		return
 	}
@@ -168,7 +168,10 @@ type metaRows struct {
 }
 
 // build makes the rows of series.
-func (m *metaRows) build(fresh []newSeries, now int64) []kv.Mutation {
+func (m *metaRows) build(fresh []newSeries, b birth, now int64) []kv.Mutation {
+	if b == noPoint {
+		now = 0
+	}
 	size := 0
 	for _, f := range fresh {
 		size += schema.NewTSMetaSize(f.tsuid)
@@ -176,7 +179,7 @@ func (m *metaRows) build(fresh []newSeries, now int64) []kv.Mutation {
 	m.documents = slices.Grow(m.documents[:0], size)
 	m.puts = slices.Grow(m.puts[:0], 2*len(fresh))
 	m.mutations = m.mutations[:0]
-	counter := kv.Put{Qualifier: schema.CounterQualifier(), Value: schema.EncodeCounter(1)}
+	counter := kv.Put{Qualifier: schema.CounterQualifier(), Value: schema.EncodeCounter(int64(b))}
 	document := schema.MetaQualifier()
 	for _, f := range fresh {
 		from, at := len(m.documents), len(m.puts)

@@ -160,6 +160,8 @@ type treeRows struct{ db *kv.Engine }
 
 func (treeRows) Forget(context.Context, []storage.NewSeries) error { return nil }
 
+func (treeRows) Renamed(context.Context, []storage.NewSeries, []storage.NewSeries) error { return nil }
+
 func (treeRows) Forgotten(context.Context, []storage.NewSeries) error { return nil }
 
 func (o treeRows) Observe(ctx context.Context, all []storage.NewSeries) error {

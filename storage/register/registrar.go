@@ -35,6 +35,8 @@ type Registrar struct {
 	admission   admission
 	resolutions sync.Pool // *resolution
 	created     prometheus.Counter
+	naming      naming
+	renamed     pendingRenames
 }
 
 // Options are what a Registrar needs.
@@ -71,6 +73,7 @@ func New(o Options) *Registrar {
 	}
 	r.admission.init(o.NewSeries, r.index.Size, o.Now, o.Registerer)
 	r.resolutions.New = func() any { return &resolution{} }
+	r.naming.init()
 	return r
 }
 

@@ -13,10 +13,41 @@ import (
 
 // Resolve implements Appender.
 func (reg *Registrar) Resolve(ctx context.Context, all []series.Series) ([]series.Ref, []error) {
+	return reg.resolve(ctx, all, firstPoint)
+}
+
+// birth is how many points the row of a new series counts.
+type birth int64
+
+const (
+	noPoint    birth = 0 // OpenTSDB's API makes such rows, with documents that name no time
+	firstPoint birth = 1
+)
+
+func (reg *Registrar) resolve(ctx context.Context, all []series.Series, b birth) ([]series.Ref, []error) {
+	release, err := reg.naming.keep(ctx)
+	if err != nil {
+		return make([]series.Ref, len(all)), repeated(err, len(all))
+	}
+	defer release()
+	return reg.resolveNamed(ctx, all, b)
+}
+
+func repeated(err error, n int) []error {
+	errs := make([]error, n)
+	for i := range errs {
+		errs[i] = err
+	}
+	return errs
+}
+
+// resolveNamed is resolve for a caller that keeps the names.
+func (reg *Registrar) resolveNamed(ctx context.Context, all []series.Series, b birth) ([]series.Ref, []error) {
 	r := reg.resolutions.Get().(*resolution)
 	defer reg.resolutions.Put(r)
 	defer r.reset()
 	r.begin(reg, all)
+	r.birth = b
 	r.admit(ctx)
 	defer func() { reg.admission.keep(r.promised, r.made) }()
 	for _, kind := range schema.Kinds() {
@@ -47,6 +78,7 @@ type resolution struct {
 	made     int // series
 
 	fresh []newSeries
+	birth birth
 	metaRows
 }
 
@@ -216,6 +248,20 @@ func (reg *Registrar) AssignMetrics(ctx context.Context, metrics []string) (uids
 // Register resolves series by their names, as their first points would. Those of which a UID has no
 // name are left out.
 func (reg *Registrar) Register(ctx context.Context, ids []index.ID) error {
+	return reg.registerAs(ctx, ids, firstPoint)
+}
+
+// Create is Register for series without a point.
+func (reg *Registrar) Create(ctx context.Context, ids []index.ID) error {
+	return reg.registerAs(ctx, ids, noPoint)
+}
+
+func (reg *Registrar) registerAs(ctx context.Context, ids []index.ID, b birth) error {
+	release, err := reg.naming.keep(ctx) // the names are those of the series until they are resolved
+	if err != nil {
+		return err
+	}
+	defer release()
 	found, err := reg.catalog.Name(ctx, ids)
 	if err != nil {
 		return err
@@ -224,7 +270,7 @@ func (reg *Registrar) Register(ctx context.Context, ids []index.ID) error {
 	for i, f := range found {
 		names[i] = f.Series
 	}
-	_, errs := reg.Resolve(ctx, names)
+	_, errs := reg.resolveNamed(ctx, names, b)
 	for i, err := range errs {
 		if err != nil {
 			return fmt.Errorf("series %s: %w", names[i], err)

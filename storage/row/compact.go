@@ -14,7 +14,7 @@ const (
 	Compact                  // the row is as small as it can be
 	Busy                     // somebody wrote to the row, or deleted in it, a short time ago
 	Foreign                  // a TSD appends to the row
-	Damaged                  // the row has a cell that cannot be read; OpenTSDB's fsck repairs it
+	Damaged                  // the row has a cell that cannot be read; storage/fsck repairs it
 )
 
 // A Compaction is the change that puts the points of a row together, and what it saves.
@@ -47,8 +47,14 @@ func (r *Reconciler) Compact(h *kv.History, quiet, span int64) (Compaction, Verd
 	if r.isCompact() {
 		return Compaction{}, Compact
 	}
+	r.together(h.Key, quiet, span)
+	return compaction(h, r.mutation.Mutation), Compacted
+}
+
+// together makes the mutation that puts the points of a row that is loaded together.
+func (r *Reconciler) together(key []byte, quiet, span int64) {
 	p := Pending{Clock: quiet}
-	r.reset(h.Key, &p)
+	r.reset(key, &p)
 	r.whole, r.compacts = true, true
 	r.collect(&p)
 	r.settle(&p)
@@ -59,7 +65,6 @@ func (r *Reconciler) Compact(h *kv.History, quiet, span int64) (Compaction, Verd
 	r.replaceAges()
 	r.putAges()
 	r.finish()
-	return compaction(h, r.mutation.Mutation), Compacted
 }
 
 // Judge returns what Compact will make of a row at best, by its cells alone: Compacted, if they may

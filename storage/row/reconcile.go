@@ -243,21 +243,33 @@ func (r *Reconciler) settleInstant(p *Pending, candidates []candidate) {
 // standing returns which candidate of an instant stays in its cell, -1 if none does: then the
 // winner is put. That is a pending winner that was not put before, and every point of a row that is
 // put anew as a whole. Claims that do not stay leave their cells even if they have the winner's
-// value: OpenTSDB's fsck reports an instant that stands in two cells, whatever the values.
+// value: OpenTSDB's fsck reports an instant that stands in two cells, whatever the values. A cell
+// that has the instant twice loses it whole.
 func (r *Reconciler) standing(candidates []candidate) int {
 	winner := candidates[0]
 	if r.whole && winner.object == nil {
 		return -1
 	}
-	if winner.cell != pending {
-		return 0
-	}
-	for i, c := range candidates[1:] {
-		if c.cell != pending && c.age == winner.age && c.same(winner) {
-			return i + 1
+	for i, c := range candidates {
+		if c.cell != pending && (i == 0 || winner.cell == pending && c.age == winner.age && c.same(winner)) {
+			if twiceIn(candidates, c.cell) {
+				return -1
+			}
+			return i
 		}
 	}
 	return -1
+}
+
+// twiceIn reports whether a cell has more than one of the candidates of an instant.
+func twiceIn(candidates []candidate, cell int) bool {
+	n := 0
+	for _, c := range candidates {
+		if c.cell == cell {
+			n++
+		}
+	}
+	return n > 1
 }
 
 // lose takes a candidate out of its cell.

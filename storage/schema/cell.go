@@ -13,8 +13,8 @@ const (
 	CellUnknown    CellKind = iota // read over, like a TSD reads over it
 	CellData                       // one data point, or several compacted
 	CellAppend                     // data points in order of arrival (tsd.storage.enable_appends)
-	CellAnnotation                 // a note: JSON; tsdbridge reads over it
-	CellHistogram                  // OpenTSDB's own histogram; tsdbridge reads over it
+	CellAnnotation                 // a note: JSON
+	CellHistogram                  // OpenTSDB's own histogram
 	CellObject                     // tsdbridge's objects
 	CellAges                       // when the points of tsdbridge's data cells were acknowledged
 )

@@ -57,7 +57,7 @@ func DeletionKey(began int64, id uint64) []byte {
 
 // Deletions returns the first row of the journal and the first key after it.
 func Deletions() (start, stop []byte) {
-	return []byte(deletionPrefix), successor([]byte(deletionPrefix))
+	return []byte(deletionPrefix), Successor([]byte(deletionPrefix))
 }
 
 // IsDeletionKey reports whether a row is that of a deletion.

@@ -3,7 +3,7 @@ package schema
 import "encoding/binary"
 
 // ForeignOffset returns the place, in milliseconds within the hour, of a cell of a data row that
-// only OpenTSDB writes: an annotation or a histogram. ok is false for all other cells.
+// has a TSD's form and no point: an annotation or a histogram. ok is false for all other cells.
 func ForeignOffset(qualifier []byte) (offset uint32, ok bool) {
 	switch ClassifyCell(qualifier) {
 	case CellAnnotation, CellHistogram:

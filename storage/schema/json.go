@@ -20,26 +20,34 @@ func appendField(dst []byte, name, value string) []byte {
 	return appendString(append(dst, name...), value)
 }
 
-// appendString appends a string with Jackson's escapes: quote, backslash and control characters
-// below a blank, nothing else. What is not UTF-8 becomes U+FFFD.
+// appendString appends a string with Jackson's escapes: quote, backslash, control characters below a
+// blank, and the two UTF-16 units of a character above U+FFFF, nothing else. What is not UTF-8 becomes
+// U+FFFD.
 func appendString(dst []byte, s string) []byte {
-	const hex = "0123456789ABCDEF"
 	if needsNoEscape(s) {
 		return append(append(append(dst, '"'), s...), '"')
 	}
 	dst = append(dst, '"')
-	for _, c := range []byte(strings.ToValidUTF8(s, "\uFFFD")) {
-		short := strings.IndexByte("\b\t\n\f\r\"\\", c)
+	for _, c := range strings.ToValidUTF8(s, "\uFFFD") {
+		short := strings.IndexRune("\b\t\n\f\r\"\\", c)
 		switch {
 		case short >= 0:
 			dst = append(dst, '\\', `btnfr"\`[short])
 		case c < ' ':
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xF])
+			dst = appendUnit(dst, c)
+		case c > 0xFFFF:
+			high, low := utf16.EncodeRune(c)
+			dst = appendUnit(appendUnit(dst, high), low)
 		default:
-			dst = append(dst, c)
+			dst = utf8.AppendRune(dst, c)
 		}
 	}
 	return append(dst, '"')
+}
+
+// appendUnit appends the escape of a UTF-16 unit.
+func appendUnit(dst []byte, unit rune) []byte {
+	return append(dst, '\\', 'u', hexDigits[unit>>12&15], hexDigits[unit>>8&15], hexDigits[unit>>4&15], hexDigits[unit&15])
 }
 
 // needsNoEscape reports whether a string is nothing but ASCII that stands for itself.

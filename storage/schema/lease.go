@@ -38,7 +38,7 @@ type Lease struct {
 func LeaseKey(start []byte) []byte { return append([]byte(leasePrefix), start...) }
 
 // LeasesEnd is the first key after all leases.
-func LeasesEnd() []byte { return successor([]byte(leasePrefix)) }
+func LeasesEnd() []byte { return Successor([]byte(leasePrefix)) }
 
 // ParseLeaseKey returns the key of the data table that a lease begins with.
 func ParseLeaseKey(key []byte) (start []byte, ok bool) {

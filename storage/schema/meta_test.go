@@ -13,8 +13,8 @@ import (
 
 // TestDocuments runs the data file about the JSON documents:
 //
-//	uidmeta, tsmeta  a document -> its fields; if printing it again gives other bytes, those
-//	fresh            -> the documents of a new metric and a new series
+//	uidmeta, tsmeta, annotation  a document -> its fields; if printing it again gives other bytes, those
+//	fresh                        -> the documents of a new metric and a new series
 func TestDocuments(t *testing.T) {
 	datadriven.RunTest(t, "testdata/documents", func(t *testing.T, d *datadriven.TestData) string {
 		switch d.Cmd {
@@ -24,6 +24,9 @@ func TestDocuments(t *testing.T) {
 		case "tsmeta":
 			m, err := ParseTSMeta([]byte(d.Input))
 			return describeDocument(d.Input, m, m.AppendTo(nil), err)
+		case "annotation":
+			a, err := ParseAnnotation([]byte(d.Input))
+			return describeDocument(d.Input, a, a.AppendTo(nil), err) + showAnnotation(d, a)
 		case "fresh":
 			u := UIDMeta{Type: "METRIC", Created: 1700000000}
 			s := NewTSMeta([]byte{0, 0, 1, 0, 0, 1, 0, 0, 1}, 1700000000)
@@ -32,6 +35,14 @@ func TestDocuments(t *testing.T) {
 		d.Fatalf(t, "unknown command")
 		return ""
 	})
+}
+
+// showAnnotation returns how the API shows an annotation, if a directive asks for it.
+func showAnnotation(d *datadriven.TestData, a Annotation) string {
+	if !d.HasArg("shown") {
+		return ""
+	}
+	return string(a.AppendShown(nil)) + "\n"
 }
 
 func describeDocument(input string, m any, again []byte, err error) string {
@@ -92,7 +103,7 @@ func TestStringsAreJacksons(t *testing.T) {
 		"a/b<c>&'\u2028\x7F": `"a/b<c>&'` + "\u2028\x7F" + `"`,
 		"\b\t\n\f\r\"\\":     `"\b\t\n\f\r\"\\"`,
 		"\x00\x01\x0B\x1F":   `"\u0000\u0001\u000B\u001F"`,
-		"é中😀":                `"é中😀"`,
+		"é中😀\ufffd":          `"é中\uD83D\uDE00` + "\ufffd" + `"`,
 		"a\xFFb":             `"a` + "\uFFFD" + `b"`,
 		"":                   `""`,
 	} {
@@ -106,9 +117,43 @@ func TestStringsAreJacksons(t *testing.T) {
 // in UTF-8.
 func TestCustomIsSortedLikeATreeMap(t *testing.T) {
 	m := map[string]string{"\uFF61": "4", "\U0001F600": "3", "b": "2", "a": "1", "": "0"}
-	const want = `{"":"0","a":"1","b":"2","😀":"3","｡":"4"}`
+	const want = `{"":"0","a":"1","b":"2","\uD83D\uDE00":"3","｡":"4"}`
 	if got := string(appendMap(nil, m)); got != want {
 		t.Errorf("appendMap = %s, want %s", got, want)
+	}
+}
+
+// TestCustomIsOrderedLikeAHashMap: recorded of a TSD 2.4.1, which was sent the keys in the first order.
+func TestCustomIsOrderedLikeAHashMap(t *testing.T) {
+	for _, c := range []struct{ sent, stored string }{
+		{`{"zebra":"1","apple":"2","mango":"3","kiwi":"4","plum":"5","fig":"6","date":"7"}`, `{"zebra":"1","plum":"5","date":"7","apple":"2","kiwi":"4","fig":"6","mango":"3"}`},
+		{`{"x1":"1","x2":"2","x3":"3","AaAa":"a","BBBB":"b","AaBB":"c"}`, `{"x1":"1","x2":"2","x3":"3","AaAa":"a","BBBB":"b","AaBB":"c"}`},
+		{`{"zebra":"1","apple":"2","mango":"3"}`, `{"zebra":"1","apple":"2","mango":"3"}`},
+		{`{"d":"1","a":"2","e":"3"}`, `{"a":"2","d":"1","e":"3"}`},
+		{`{"b":2,"a":"","c":true}`, `{"a":"","b":"2","c":"true"}`},
+		{`{}`, `{}`},
+		{`null`, `null`},
+	} {
+		m, err := ParseUIDMeta([]byte(`{"custom":` + c.sent + `}`))
+		if got := string(m.Custom.AppendTo(nil)); err != nil || got != c.stored {
+			t.Errorf("%s is stored as %s, %v, want %s", c.sent, got, err, c.stored)
+		}
+	}
+}
+
+func TestCustomWith(t *testing.T) {
+	var c Custom
+	for _, step := range []struct{ name, value, want string }{
+		{"a", "", `{}`}, {"b", "1", `{"b":"1"}`}, {"a", "2", `{"a":"2","b":"1"}`}, {"b", "3", `{"a":"2","b":"3"}`}, {"c", "", `{"a":"2","b":"3"}`}, {"a", "", `{"b":"3"}`},
+	} {
+		before := string(c.AppendTo(nil))
+		with := c.With(step.name, step.value)
+		if got := string(with.AppendTo(nil)); got != step.want || string(c.AppendTo(nil)) != before {
+			t.Errorf("%s with %s=%s is %s, want %s", before, step.name, step.value, got, step.want)
+		}
+		if c = with; c.Get(step.name) != step.value || c.Map()[step.name] != step.value {
+			t.Errorf("Get(%s) = %q after With", step.name, c.Get(step.name))
+		}
 	}
 }
 
@@ -117,6 +162,7 @@ func FuzzParseUIDMeta(f *testing.F) {
 	f.Add(`{"type":"TAGV","displayName":"a\u0001\ud83d\ude00","custom":{"b":"2","a":"<&>/"},"more":[1]}`)
 	f.Add(`{"custom":{},"created":-1}`)
 	f.Add(`null`)
+	f.Add(`{"custom":{"zebra":1,"apple":null,"\ud83d\ude00":true,"AaAa":"","BBBB":"","apple":"2"},"x":{},"x":[ 1 ],"notes":null}`)
 	f.Fuzz(func(t *testing.T, document string) {
 		m, err := ParseUIDMeta([]byte(document))
 		if err != nil {
@@ -124,7 +170,11 @@ func FuzzParseUIDMeta(f *testing.F) {
 		}
 		printed := m.AppendTo(nil)
 		again, err := ParseUIDMeta(printed)
-		if diff := cmp.Diff(m, again); err != nil || diff != "" {
+		if stable := again.AppendTo(nil); string(stable) != string(printed) {
+			t.Errorf("%s is printed as %s the second time", printed, stable)
+		}
+		sort := cmpopts.SortSlices(func(a, b CustomKey) bool { return a.Name < b.Name })
+		if diff := cmp.Diff(m, again, cmpopts.EquateNaNs(), sort); err != nil || diff != "" {
 			t.Errorf("%q prints as %s: %v\n%s", document, printed, err, diff)
 		}
 	})
@@ -141,7 +191,11 @@ func FuzzParseTSMeta(f *testing.F) {
 		}
 		printed := m.AppendTo(nil)
 		again, err := ParseTSMeta(printed)
-		if diff := cmp.Diff(m, again, cmpopts.EquateNaNs()); err != nil || diff != "" {
+		if stable := again.AppendTo(nil); string(stable) != string(printed) {
+			t.Errorf("%s is printed as %s the second time", printed, stable)
+		}
+		sort := cmpopts.SortSlices(func(a, b CustomKey) bool { return a.Name < b.Name })
+		if diff := cmp.Diff(m, again, cmpopts.EquateNaNs(), sort); err != nil || diff != "" {
 			t.Errorf("%q prints as %s: %v\n%s", document, printed, err, diff)
 		}
 	})

@@ -10,7 +10,7 @@ func TestMetaCells(t *testing.T) {
 	tsuid := []byte{0, 0, 1, 0, 0, 2, 0xAB, 0xCD, 0xEF}
 	fresh := string(AppendNewTSMeta(nil, tsuid, 1_356_998_400))
 	edited := NewTSMeta(tsuid, 1_356_998_400)
-	edited.Custom = map[string]string{"interval": "10"}
+	edited.Custom = Custom{{"interval", "10"}}
 	for _, c := range []struct {
 		name, qualifier, value string
 		coded                  bool

@@ -20,6 +20,9 @@ const (
 	ObjectStartTime ObjectKind = 4
 )
 
+// ObjectCoded is a histogram of OpenTSDB, which has a cell of its own: no object cell contains the kind.
+const ObjectCoded ObjectKind = 0xff
+
 // objectFormat is the first byte of the value of an object cell: the version of what follows.
 const objectFormat = 0x01
 

@@ -53,6 +53,28 @@ func (l Layout) ParseTSUID(tsuid []byte) (metric, tags []byte, err error) {
 	return tsuid[:l.MetricWidth:l.MetricWidth], tsuid[l.MetricWidth:], nil
 }
 
+// CheckSeries returns what is wrong with the TSUID of a series: it has a metric and whole tags, at
+// least one, and no UID of 0. Rows of others are of no series.
+func (l Layout) CheckSeries(tsuid []byte) error {
+	metric, tags, err := l.ParseTSUID(tsuid)
+	switch {
+	case err != nil:
+		return err
+	case len(tags) == 0:
+		return fmt.Errorf("TSUID %X has no tags", clip(tsuid))
+	case isZero(metric):
+		return fmt.Errorf("TSUID %X has the metric 0", clip(tsuid))
+	}
+	for tagk, tagv := range l.Pairs(tags) {
+		if isZero(tagk) || isZero(tagv) {
+			return fmt.Errorf("TSUID %X has a tag with a UID of 0", clip(tsuid))
+		}
+	}
+	return nil
+}
+
+func isZero(uid []byte) bool { return len(bytes.TrimLeft(uid, "\x00")) == 0 }
+
 // Pairs walks the tags of a TSUID or a row key: the UIDs of key and value.
 func (l Layout) Pairs(tags []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(tagk, tagv []byte) bool) {

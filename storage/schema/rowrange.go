@@ -29,12 +29,12 @@ func (l Layout) RowsBetween(key []byte, from, to uint32) (MetricRange, bool) {
 	return MetricRange{
 		From: binary.BigEndian.AppendUint32(prefix, from),
 		To:   binary.BigEndian.AppendUint32(prefix, to),
-		Next: successor(prefix),
+		Next: Successor(prefix),
 	}, true
 }
 
-// successor returns the first key after all that begin with a prefix, nil if there is none.
-func successor(prefix []byte) []byte {
+// Successor returns the first key after all that begin with a prefix, nil if there is none.
+func Successor(prefix []byte) []byte {
 	for n := len(prefix); n > 0; n-- {
 		if prefix[n-1] < 0xff {
 			next := append([]byte(nil), prefix[:n]...)

@@ -64,6 +64,11 @@ type TreeRule struct {
 	TreeID                  int
 }
 
+// SamePlace reports whether another rule has the same level and order.
+func (r TreeRule) SamePlace(other TreeRule) bool {
+	return r.Level == other.Level && r.Order == other.Order
+}
+
 // AppendTo appends the document in one of the orders that OpenTSDB 2.4 prints. Its serialisation is
 // that of a bean: the last fields change places from one start of a TSD to the next, so that no
 // order is right for all of them.
@@ -81,6 +86,17 @@ func (r TreeRule) AppendTo(dst []byte) []byte {
 	dst = appendField(dst, `,"displayFormat":`, r.DisplayFormat)
 	dst = strconv.AppendInt(append(dst, `,"treeId":`...), int64(r.TreeID), 10)
 	return append(dst, '}')
+}
+
+// LikeSibling returns the document with its fields in the order of another rule's, if that has the
+// same fields.
+func (r TreeRule) LikeSibling(sibling []byte) []byte {
+	plain := r.AppendTo(nil)
+	like, err := EditTreeRule(sibling, r)
+	if err != nil || len(like) != len(plain) {
+		return plain
+	}
+	return like
 }
 
 // ParseTreeRule reads a stored rule with its fields in any order.

@@ -53,8 +53,10 @@ type fields struct {
 	err     error
 }
 
-func parseFields(b []byte) *fields {
-	members, err := parseMembers(b)
+func parseFields(b []byte) *fields { return fieldsOf(parseMembers(b)) }
+
+// fieldsOf are those that parseMembers has returned.
+func fieldsOf(members []member, err error) *fields {
 	f := &fields{members: make(map[string]json.RawMessage, len(members)), err: err}
 	for _, m := range members {
 		f.members[m.name] = m.raw

@@ -26,6 +26,9 @@ const (
 	flagsFloat8 = flagFloat | 7
 )
 
+// ValueFlags returns the flags of all values that are written.
+func ValueFlags() []byte { return []byte{0, 1, 3, 7, flagsFloat4, flagsFloat8} }
+
 // maxCompact is the greatest magnitude up to which every whole number is a float64 of its own.
 const maxCompact = 1 << 53
 

@@ -28,14 +28,18 @@ type Query struct {
 	// What to read; objects of other kinds are skipped. Samples are floats, histograms and start
 	// times.
 	Samples, Exemplars bool
+	// Histograms asks for the histograms of OpenTSDB as well.
+	Histograms bool
 	// MaxSamples, when above 0, makes an answer of more points and objects an ErrLimit.
 	MaxSamples int
 	// PartSeries, when above 0, is the greatest number of series in a Part.
 	PartSeries int
 	// Integers asks for the integers among the floats as well. It is slower.
 	Integers bool
+	// Annotations asks for the annotations in the hours that are read as well, by SelectParts.
+	Annotations bool
 	// Newest means that only the newest sample of each series is needed. Older ones may be left out,
-	// unless the newest one is a histogram.
+	// unless the newest one is a histogram, of OpenTSDB too if these are asked for.
 	Newest bool
 }
 
@@ -65,6 +69,9 @@ type Points struct {
 	// Integers are the samples that OpenTSDB holds as integers, ascending by Time, if the query asks
 	// for them. Values has the nearest floats.
 	Integers []Integer
+	// Annotations are the documents of those in the rows that were read, whatever their time, if the
+	// query asks for them: by hours, and as the table has them. A series may have no points then.
+	Annotations [][]byte
 	// Distance is that between all neighbouring Times, if it is known to be always the same; else 0.
 	Distance int64
 }
@@ -93,8 +100,11 @@ func (p *Points) Space(n int, distance int64) {
 
 // Wants reports whether objects of a kind are asked for.
 func (q *Query) Wants(k Kind) bool {
-	if k == KindExemplar {
+	switch k {
+	case KindExemplar:
 		return q.Exemplars
+	case KindCoded:
+		return q.Histograms
 	}
 	return q.Samples
 }

@@ -48,6 +48,9 @@ const (
 	KindExemplar = schema.ObjectExemplar
 	// Data: signed varint, start time minus the sample's time in milliseconds.
 	KindStartTime = schema.ObjectStartTime
+	// A histogram of OpenTSDB, in answers alone; it is put by PutHistograms. Its instant may have a sample
+	// too, or two of them. Data: the id of its codec, and what that has written.
+	KindCoded = schema.ObjectCoded
 )
 
 // Form is as what a client sent a value; see schema.Form.

@@ -50,12 +50,11 @@ func (d *Dictionary) Assign(ctx context.Context, kind schema.Kind, names []strin
 	if unknown == nil {
 		return uids, nil
 	}
-	select {
-	case d.assigning[kind] <- struct{}{}:
-		defer func() { <-d.assigning[kind] }()
-	case <-ctx.Done():
-		return uids, repeat(ctx.Err(), len(names))
+	release, err := enter(ctx, d.assigning[kind])
+	if err != nil {
+		return uids, repeat(err, len(names))
 	}
+	defer release()
 	d.assignAll(ctx, kind, unknown)
 	for i, name := range names {
 		if uids[i] != "" {
@@ -152,6 +151,7 @@ func (n *newNames) fail(err error) {
 // assignAll gives new names their UIDs or an error.
 func (d *Dictionary) assignAll(ctx context.Context, kind schema.Kind, n *newNames) {
 	n.encode()
+	moment := d.caches[kind].moment()
 	// Another request, or another process, may have been faster while this one waited for its turn.
 	if err := d.lookAgain(ctx, kind, n); err != nil {
 		n.fail(err)
@@ -159,6 +159,10 @@ func (d *Dictionary) assignAll(ctx context.Context, kind schema.Kind, n *newName
 	}
 	open := n.open()
 	if len(open) == 0 {
+		return
+	}
+	if d.random && kind == schema.Metric {
+		d.assignRandom(ctx, n, open, moment)
 		return
 	}
 	first, err := d.draw(ctx, kind, len(open))
@@ -184,10 +188,25 @@ func (d *Dictionary) assignAll(ctx context.Context, kind schema.Kind, n *newName
 		})
 	}
 	_ = group.Wait() // the errors are in n
+	d.keep(kind, n, open, moment)
+}
+
+// keep has the caches know the new UIDs.
+func (d *Dictionary) keep(kind schema.Kind, n *newNames, open []int, moment uint64) {
 	for _, i := range open {
 		if n.errs[i] == nil {
-			d.remember(kind, n.names[i], n.uids[i])
+			d.caches[kind].putBoth(n.names[i], n.uids[i], moment)
 		}
+	}
+}
+
+// enter takes a turn, which release ends.
+func enter(ctx context.Context, turn chan struct{}) (release func(), err error) {
+	select {
+	case turn <- struct{}{}:
+		return func() { <-turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
 
@@ -229,6 +248,14 @@ func (d *Dictionary) reserve(ctx context.Context, kind schema.Kind, n int) (int6
 	return last - int64(n) + 1, nil
 }
 
+// another returns an id to try in place of one that is in use.
+func (d *Dictionary) another(ctx context.Context, kind schema.Kind) (int64, error) {
+	if d.random && kind == schema.Metric {
+		return d.randomID(), nil
+	}
+	return d.reserve(ctx, kind, 1)
+}
+
 // assign gives name the id, or the one that another process gave it in the meantime.
 func (d *Dictionary) assign(ctx context.Context, kind schema.Kind, name string, id int64) (string, error) {
 	raw, err := schema.EncodeName(name)
@@ -247,9 +274,12 @@ func (d *Dictionary) assign(ctx context.Context, kind schema.Kind, name string, 
 		if bytes.Equal(won, raw) {
 			return d.putForward(ctx, kind, raw, uid)
 		}
-		if id, err = d.reserve(ctx, kind, 1); err != nil {
+		if id, err = d.another(ctx, kind); err != nil {
 			return "", err
 		}
+	}
+	if d.random && kind == schema.Metric {
+		return "", fmt.Errorf("%w: %d random UIDs of metrics are all in use", ErrExhausted, attempts)
 	}
 	return "", fmt.Errorf("the counter of %s UIDs in table %s is behind its rows: repair it with OpenTSDB's \"uid fsck fix\"", kind, d.table)
 }
@@ -265,8 +295,7 @@ func (d *Dictionary) putForward(ctx context.Context, kind schema.Kind, name, uid
 		return string(uid), nil
 	}
 	if len(won) != d.layout.Width(kind) {
-		return "", fmt.Errorf("the %s UID of %q in table %s is %d bytes, the configured width is %d: see --storage.uid-width",
-			kind, schema.DecodeName(name), d.table, len(won), d.layout.Width(kind))
+		return "", d.badWidth(kind, schema.DecodeName(name), won)
 	}
 	unused := kv.Mutation{Key: uid, Deletes: []kv.Delete{{Qualifier: kind.Qualifier()}}}
 	if err := d.db.Apply(ctx, d.table, schema.FamilyName, []kv.Mutation{unused}); err != nil {
@@ -275,10 +304,15 @@ func (d *Dictionary) putForward(ctx context.Context, kind schema.Kind, name, uid
 	return string(won), nil
 }
 
-// putIfAbsent writes a cell unless it exists and returns what it then holds. A lost answer may look
-// like a lost race, so a "no" is never believed without reading.
+// putIfAbsent writes a cell unless it exists and returns what it then holds.
 func (d *Dictionary) putIfAbsent(ctx context.Context, c kv.Column, value []byte) ([]byte, error) {
-	won, err := d.db.CheckAndPut(ctx, c, nil, value)
+	return d.putIf(ctx, c, nil, value)
+}
+
+// putIf writes a cell if it holds expected (nil: if it is absent) and returns what it then holds. A
+// lost answer may look like a lost race, so a "no" is never believed without reading.
+func (d *Dictionary) putIf(ctx context.Context, c kv.Column, expected, value []byte) ([]byte, error) {
+	won, err := d.db.CheckAndPut(ctx, c, expected, value)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func (d *Dictionary) assignTogether(ctx context.Context, kind schema.Kind, n *ne
 	for at, i := range open {
 		names[at], n.uids[i] = n.names[i], rows.uids[at]
 	}
-	d.caches[kind].putAll(names, rows.uids)
+	d.caches[kind].putAll(names, rows.uids, d.caches[kind].moment()) // no rename takes its steps meanwhile
 	return true, nil
 }
 

@@ -18,6 +18,8 @@ type cache struct {
 
 	mu       sync.RWMutex // guards all below
 	new, old *generation
+	// renames counts the calls of rename. What was read before one of them may be what it forgot.
+	renames uint64
 }
 
 // usualEntry is the length of an entry in bytes by which the memory of a cache is estimated; longer
@@ -75,11 +77,19 @@ func (c *cache) forward(name string, width int) (uid string, ok bool) {
 		return uid, true
 	}
 	uid, ok = c.old.forward(name, width)
+	renames := c.renames
 	c.mu.RUnlock()
 	if ok {
-		c.putForward(name, uid)
+		c.putForward(name, uid, renames)
 	}
 	return uid, ok
+}
+
+// moment returns what tells whether names were renamed since. It is taken before the table is read.
+func (c *cache) moment() uint64 {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.renames
 }
 
 func (g *generation) forward(name string, width int) (uid string, ok bool) {
@@ -100,9 +110,10 @@ func (c *cache) reverse(uid string) (name string, ok bool) {
 		return name, true
 	}
 	name, ok = c.old.reverse(uid)
+	renames := c.renames
 	c.mu.RUnlock()
 	if ok {
-		c.putReverse(uid, name)
+		c.putReverse(uid, name, renames)
 	}
 	return name, ok
 }
@@ -115,33 +126,45 @@ func (g *generation) reverse(uid string) (name string, ok bool) {
 	return g.names.String(n), true
 }
 
-func (c *cache) putForward(name, uid string) {
+// putForward, and what puts more, puts nothing if there was a rename since the moment of the reading.
+func (c *cache) putForward(name, uid string, moment uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.renames != moment {
+		return
+	}
 	c.makeSpace()
 	n := c.name(name)
 	c.new.uids[n] = numberOf(uid)
 }
 
-func (c *cache) putReverse(uid, name string) {
+func (c *cache) putReverse(uid, name string, moment uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.renames != moment {
+		return
+	}
 	c.makeSpace()
 	c.new.setName(numberOf(uid), c.name(name))
 }
 
 // putBoth puts both directions. A UID that is known to have another name is being renamed: then
 // neither name is certain, and both are forgotten.
-func (c *cache) putBoth(name, uid string) {
+func (c *cache) putBoth(name, uid string, moment uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.putNamed(name, uid)
+	if c.renames == moment {
+		c.putNamed(name, uid)
+	}
 }
 
 // putAll is putBoth for each of the names.
-func (c *cache) putAll(names, uids []string) {
+func (c *cache) putAll(names, uids []string, moment uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.renames != moment {
+		return
+	}
 	for i, name := range names {
 		c.putNamed(name, uids[i])
 	}
@@ -203,18 +226,36 @@ func (g *generation) setName(uid number, name uint32) {
 	g.byUID[uid] = name
 }
 
-// rename forgets what is known otherwise of UIDs which have these names, in both directions, and
-// returns how many names lost their UIDs.
-func (c *cache) rename(names map[number]string) (lost int) {
+// rename forgets what is known otherwise of UIDs which have these names, in both directions. It
+// returns the UIDs of which something was forgotten, with a name that they had.
+func (c *cache) rename(names map[number]string) (before map[number]string) {
+	c.mu.Lock()
+	c.renames++
+	c.mu.Unlock()
 	c.mu.RLock()
 	stale := c.new.stale(names) || c.old.stale(names)
 	c.mu.RUnlock()
 	if !stale {
-		return 0
+		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.new.rename(names) + c.old.rename(names)
+	before = map[number]string{}
+	c.new.rename(names, before)
+	c.old.rename(names, before)
+	return before
+}
+
+// forget forgets a UID and names of it: what was read before may be wrong.
+func (c *cache) forget(uid string, names ...string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.renames++
+	for _, name := range names {
+		c.forgetName(name)
+	}
+	c.new.forgetUID(numberOf(uid))
+	c.old.forgetUID(numberOf(uid))
 }
 
 // stale reports whether rename would find anything.
@@ -232,21 +273,21 @@ func (g *generation) stale(names map[number]string) bool {
 	return false
 }
 
-// rename forgets the stale entries of a generation.
-func (g *generation) rename(names map[number]string) (lost int) {
+// rename forgets the stale entries of a generation, and notes the names that they had.
+func (g *generation) rename(names, before map[number]string) {
 	for uid, name := range names {
 		if n, ok := g.byUID[uid]; ok && g.names.String(n) != name {
+			before[uid] = g.names.String(n)
 			delete(g.byUID, uid)
 			g.weight--
 		}
 	}
 	for n, uid := range g.uids {
 		if name, ok := names[uid]; ok && g.names.String(uint32(n)) != name {
+			before[uid] = g.names.String(uint32(n))
 			g.uids[n] = 0
-			lost++
 		}
 	}
-	return lost
 }
 
 // makeSpace begins a generation when the newer one is full of both directions. It needs mu.

@@ -17,13 +17,13 @@ func TestCacheIsAMap(t *testing.T) {
 			name, uid := fmt.Sprint("name-", r.IntN(200)), number(1+r.IntN(200)).uid(3)
 			switch r.IntN(5) {
 			case 0:
-				c.putForward(name, uid)
+				c.putForward(name, uid, 0)
 				forward[name] = uid
 			case 1:
-				c.putReverse(uid, name)
+				c.putReverse(uid, name, 0)
 				reverse[uid] = name
 			case 2:
-				c.putBoth(name, uid)
+				c.putBoth(name, uid, 0)
 				forward[name], reverse[uid] = uid, name
 			case 3:
 				if got, ok := c.forward(name, 3); ok && got != forward[name] {
@@ -46,7 +46,7 @@ func TestCacheKeepsTheLast(t *testing.T) {
 	c := newCache(10)
 	for i := range 100 {
 		name, uid := fmt.Sprint("n", i), number(i+1).uid(3)
-		c.putBoth(name, uid)
+		c.putBoth(name, uid, 0)
 		if got, ok := c.forward(name, 3); !ok || got != uid {
 			t.Errorf("%s is %x, %v", name, got, ok)
 		}

@@ -1,6 +1,6 @@
 // Package uid is the dictionary of names and UIDs that OpenTSDB keeps in tsdb-uid: forward rows
-// (name to UID), reverse rows (UID to name) and a counter for each kind. It reads, caches and
-// assigns; it never renames or deletes a mapping that may be in use.
+// (name to UID), reverse rows (UID to name) and a counter for each kind. It reads, caches, assigns
+// and renames. It knows no series: who renames has their names changed elsewhere too.
 package uid
 
 import (
@@ -19,6 +19,9 @@ type Options struct {
 	Layout schema.Layout
 	// CacheEntries bounds each of the three caches (one for each kind), which hold both directions.
 	CacheEntries int
+	// RandomMetrics gives metrics UIDs at random instead of counting up, so that their rows are spread
+	// over the regions of a table.
+	RandomMetrics bool
 	// BeforeAssign, if set, may refuse an assignment. It is called before ids are drawn (id 0) and
 	// again with the first id that was drawn.
 	BeforeAssign func(ctx context.Context, kind schema.Kind, id int64) error
@@ -30,6 +33,7 @@ type Dictionary struct {
 	db      *kv.Engine
 	table   string
 	layout  schema.Layout
+	random  bool // UIDs of metrics
 	before  func(ctx context.Context, kind schema.Kind, id int64) error
 	caches  [3]*cache // by kind
 	renames renames
@@ -37,17 +41,19 @@ type Dictionary struct {
 	// assigning lets one assignment of a kind run at a time in this process, so that two requests
 	// with the same new name do not race each other; between processes the check-and-puts decide.
 	assigning [3]chan struct{}
+	// renaming lets one rename of a kind run at a time in this process.
+	renaming [3]chan struct{}
 }
 
 // New returns a dictionary over a table of db.
 func New(db *kv.Engine, o Options) *Dictionary {
-	d := &Dictionary{db: db, table: o.Table, layout: o.Layout, before: o.BeforeAssign}
+	d := &Dictionary{db: db, table: o.Table, layout: o.Layout, random: o.RandomMetrics, before: o.BeforeAssign}
 	if d.before == nil {
 		d.before = func(context.Context, schema.Kind, int64) error { return nil }
 	}
 	for k := range d.caches {
 		d.caches[k] = newCache(o.CacheEntries)
-		d.assigning[k] = make(chan struct{}, 1)
+		d.assigning[k], d.renaming[k] = make(chan struct{}, 1), make(chan struct{}, 1)
 	}
 	return d
 }
@@ -98,6 +104,7 @@ func (d *Dictionary) fetchKeys(ctx context.Context, kind schema.Kind, names, uid
 	if len(keys) == 0 {
 		return nil
 	}
+	moment := d.caches[kind].moment()
 	rows, err := d.db.Get(ctx, d.table, schema.FamilyID, keys)
 	if err != nil {
 		return fmt.Errorf("read UIDs of %d names: %w", len(keys), err)
@@ -110,13 +117,18 @@ func (d *Dictionary) fetchKeys(ctx context.Context, kind schema.Kind, names, uid
 		}
 		name := names[at[r]]
 		if len(uid) != d.layout.Width(kind) {
-			return fmt.Errorf("the %s UID of %q in table %s is %d bytes, the configured width is %d: see --storage.uid-width",
-				kind, name, d.table, len(uid), d.layout.Width(kind))
+			return d.badWidth(kind, name, uid)
 		}
 		uids[at[r]] = string(uid)
-		d.remember(kind, name, string(uid))
+		d.caches[kind].putBoth(name, string(uid), moment)
 	}
 	return nil
+}
+
+// badWidth is a UID in the table that is not of the configured width.
+func (d *Dictionary) badWidth(kind schema.Kind, name string, uid []byte) error {
+	return fmt.Errorf("the %s UID of %q in table %s is %d bytes, the configured width is %d: see --storage.uid-width",
+		kind, name, d.table, len(uid), d.layout.Width(kind))
 }
 
 // Names returns the names of UIDs, in order; a UID without a reverse row gives "".
@@ -137,6 +149,7 @@ func (d *Dictionary) Names(ctx context.Context, kind schema.Kind, uids []string)
 	if len(keys) == 0 {
 		return names, nil
 	}
+	moment := d.caches[kind].moment()
 	rows, err := d.db.Get(ctx, d.table, schema.FamilyName, keys)
 	if err != nil {
 		return nil, fmt.Errorf("read names of %d UIDs: %w", len(keys), err)
@@ -147,13 +160,11 @@ func (d *Dictionary) Names(ctx context.Context, kind schema.Kind, uids []string)
 				continue
 			}
 			// Only this direction is certain: a reverse row may be the leftover of a lost race.
-			d.caches[kind].putReverse(uids[at[r]], names[at[r]])
+			d.caches[kind].putReverse(uids[at[r]], names[at[r]], moment)
 		}
 	}
 	return names, nil
 }
-
-func (d *Dictionary) remember(kind schema.Kind, name, uid string) { d.caches[kind].putBoth(name, uid) }
 
 // cell returns the value under a qualifier, nil when there is none.
 func cell(row kv.Row, qualifier []byte) []byte {

@@ -39,34 +39,50 @@ type change struct {
 	time int64 // milliseconds
 }
 
+// Renamed is a UID that has got another name.
+type Renamed struct {
+	Kind     schema.Kind
+	UID      string
+	From, To string // From is "" if the old name is not known
+}
+
 // Refresh forgets names whose UIDs were given other names at or after since (milliseconds; 0: only
-// remembers what is there now). It returns the number of those UIDs that this process may have
-// used: the ones in the caches, and the ones that were assigned more than clockMargin before.
+// remembers what is there now). It returns those UIDs that this process may have used: the ones in
+// the caches, and the ones that were assigned more than clockMargin before.
 //
 // OpenTSDB's "uid rename" writes the reverse row with the new name, then the new forward row, and
 // deletes the old forward row last. So a name may be read and remembered once more in between; the
 // next Refresh that reaches back so far forgets it again.
-func (d *Dictionary) Refresh(ctx context.Context, since, now int64) (renamed int, err error) {
+func (d *Dictionary) Refresh(ctx context.Context, since, now int64) (renamed []Renamed, err error) {
 	r := &d.renames
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := d.noteCounters(ctx, now); err != nil || since == 0 {
-		return 0, err
+		return nil, err
 	}
 	maps.DeleteFunc(r.noted, func(c change, _ int) bool { return c.time < since })
 	var changed [3]map[number]string
+	older := map[change]bool{}
 	scan := kv.Scan{Table: d.table, Family: schema.FamilyName, Since: since}
 	for row, err := range d.db.Scan(ctx, scan) {
 		if err != nil {
-			return 0, fmt.Errorf("read the names that changed: %w", err)
+			return nil, fmt.Errorf("read the names that changed: %w", err)
 		}
 		for _, kind := range schema.Kinds() {
-			renamed += d.noteChange(&changed[kind], kind, row)
+			if c, ok := d.noteChange(&changed[kind], kind, row); ok {
+				older[change{kind: kind, uid: c}] = true
+			}
 		}
 	}
 	for kind, names := range changed {
-		if len(names) > 0 {
-			renamed += d.caches[kind].rename(names)
+		if len(names) == 0 {
+			continue
+		}
+		before := d.caches[kind].rename(names)
+		for uid, name := range names {
+			if from, ok := before[uid]; ok || older[change{kind: schema.Kind(kind), uid: uid}] {
+				renamed = append(renamed, Renamed{schema.Kind(kind), uid.uid(d.layout.Width(schema.Kind(kind))), from, name})
+			}
 		}
 	}
 	return renamed, nil
@@ -95,31 +111,31 @@ func (d *Dictionary) noteCounters(ctx context.Context, now int64) error {
 }
 
 // noteChange adds the name of a reverse row to those that changed, unless it is known to have the
-// UID, and returns 1 for a UID that is older than the row, so that it had another name, the first
+// UID. older is true for a UID that is older than the row, so that it had another name, the first
 // times that the row is seen.
-func (d *Dictionary) noteChange(changed *map[number]string, kind schema.Kind, row kv.Row) int {
+func (d *Dictionary) noteChange(changed *map[number]string, kind schema.Kind, row kv.Row) (uid number, older bool) {
 	written, ok := findCell(row, kind.Qualifier())
 	if !ok || len(row.Key) != d.layout.Width(kind) {
-		return 0
+		return 0, false
 	}
-	uid, name := string(row.Key), schema.DecodeName(written.Value)
-	if known, ok := d.caches[kind].forward(name, len(uid)); ok && known == uid {
-		return 0 // merely new
+	name := schema.DecodeName(written.Value)
+	if known, ok := d.caches[kind].forward(name, len(row.Key)); ok && known == string(row.Key) {
+		return 0, false // merely new
 	}
 	if *changed == nil {
 		*changed = map[number]string{}
 	}
-	c := change{kind, numberOf(uid), written.Time}
+	c := change{kind, numberOf(string(row.Key)), written.Time}
 	(*changed)[c.uid] = name
 	r := &d.renames
 	if r.noted[c] == looks || int64(c.uid) > r.drawnBefore(kind, written.Time) {
-		return 0
+		return c.uid, false
 	}
 	if r.noted == nil {
 		r.noted = map[change]int{}
 	}
 	r.noted[c]++
-	return 1
+	return c.uid, true
 }
 
 // drawnBefore is the greatest id of a kind that was certainly drawn, and given its rows, before a

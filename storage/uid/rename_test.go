@@ -35,11 +35,11 @@ func newRenaming(t *testing.T) *renaming {
 // refresh looks for changes of the last ten minutes.
 func (r *renaming) refresh(d *uid.Dictionary) int {
 	r.Helper()
-	n, err := d.Refresh(r.Context(), r.clock-10*time.Minute.Milliseconds(), r.clock)
+	renamed, err := d.Refresh(r.Context(), r.clock-10*time.Minute.Milliseconds(), r.clock)
 	if err != nil {
 		r.Fatal(err)
 	}
-	return n
+	return len(renamed)
 }
 
 // rename writes what OpenTSDB's "uid rename" does, step by step; after each, between is called.
@@ -80,8 +80,8 @@ func TestRename(t *testing.T) {
 	r := newRenaming(t)
 	r.want(r.other, "old", r.uid, "")
 	for _, d := range []*uid.Dictionary{r.mine, r.other} {
-		if n, err := d.Refresh(t.Context(), 0, r.clock); n != 0 || err != nil {
-			t.Fatalf("the first Refresh = %d, %v", n, err)
+		if n, err := d.Refresh(t.Context(), 0, r.clock); len(n) > 0 || err != nil {
+			t.Fatalf("the first Refresh = %v, %v", n, err)
 		}
 	}
 	r.clock += time.Hour.Milliseconds()
@@ -126,8 +126,8 @@ func TestRefreshFails(t *testing.T) {
 		faulty := kvtest.New(newTable())
 		d := open(faulty)
 		faulty.Fail(method, 1, kvtest.Before)
-		if n, err := d.Refresh(t.Context(), 1, 2); n != 0 || !errors.Is(err, kvtest.ErrFault) {
-			t.Errorf("%s fails: Refresh = %d, %v", method, n, err)
+		if n, err := d.Refresh(t.Context(), 1, 2); len(n) > 0 || !errors.Is(err, kvtest.ErrFault) {
+			t.Errorf("%s fails: Refresh = %v, %v", method, n, err)
 		}
 	}
 }

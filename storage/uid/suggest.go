@@ -11,9 +11,12 @@ import (
 // Suggest returns the first names of a kind that have a UID and a prefix, in the order of their
 // bytes, at most so many. It reads the table, so names of other processes are among them.
 func (d *Dictionary) Suggest(ctx context.Context, kind schema.Kind, prefix string, most int) ([]string, error) {
-	start, err := schema.EncodeName(prefix)
-	if err != nil {
-		return nil, nil // no name that OpenTSDB can hold begins so
+	var start []byte // no name is empty
+	if prefix != "" {
+		var err error
+		if start, err = schema.EncodeName(prefix); err != nil {
+			return nil, nil // no name that OpenTSDB can hold begins so
+		}
 	}
 	names := []string{}
 	scan := kv.Scan{Table: d.table, Family: schema.FamilyID, Start: start, Stop: after(start), Qualifier: kind.Qualifier(), Limit: most + 1}

@@ -97,7 +97,7 @@ func (w *Writer) carryOut(ctx context.Context, d Deletion) (Deleted, error) {
 }
 
 // ErrBroken means that rows hold cells that cannot be read, and were left as they are.
-var ErrBroken = errors.New("rows cannot be read and were left as they are: repair them with OpenTSDB's fsck, and delete again")
+var ErrBroken = errors.New("rows cannot be read and were left as they are: repair them with tsdbridge fsck, and delete again")
 
 // enter begins an append: no deletion begins before it leaves. Series of the batch that were deleted
 // are registered again. Without an error the caller must leave.

@@ -12,6 +12,7 @@ import (
 // metrics are the figures of the write path.
 type metrics struct {
 	points, objects            prometheus.Counter
+	histograms                 prometheus.Counter
 	rowsPut, rowsRead, rowsNew prometheus.Counter
 	pointsKnown, rowsReplaced  prometheus.Counter
 	rowsSettled                prometheus.Counter
@@ -34,6 +35,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return &metrics{
 		points:       counter("points_appended_total", "Points acknowledged, those that were there already included."),
 		objects:      counter("objects_appended_total", "Objects (histograms, exemplars, start times) acknowledged."),
+		histograms:   counter("opentsdb_histograms_put_total", "Histograms of OpenTSDB acknowledged."),
 		rowsPut:      counter("rows_put_total", "Row mutations sent to the engine."),
 		rowsRead:     counter("append_rows_read_total", "Rows read before writing: late points and rows that this process did not begin."),
 		rowsNew:      counter("append_rows_begun_total", "Rows of those read that did not exist yet."),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/retry"
+	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -97,18 +98,7 @@ func (r *removal) erase(ctx context.Context) error {
 		if round == verifyRounds {
 			return fmt.Errorf("%d rows change faster than points can be deleted from them", len(keys))
 		}
-		if err := r.findErased(ctx, w, keys); err != nil {
-			return err
-		}
-		for i := range e.rows {
-			e.rows[i].RowTime = max(e.rows[i].RowTime, e.until)
-		}
-		if len(e.rows) > 0 {
-			if err := t.db.Apply(ctx, t.name, schema.FamilyData, e.rows); err != nil {
-				return err
-			}
-		}
-		again, err := e.applyUnchanged(ctx, t)
+		again, err := r.eraseOnce(ctx, w, keys)
 		if err != nil {
 			return err
 		}
@@ -125,6 +115,45 @@ func (r *removal) erase(ctx context.Context) error {
 		return ctx.Err()
 	}
 	return nil
+}
+
+// eraseOnce deletes from rows, and returns the keys of those that another process has changed meanwhile.
+// This process puts nothing into them at the same time: a put that has read a row before points are deleted
+// from it may put them anew.
+func (r *removal) eraseOnce(ctx context.Context, w *tableAppend, keys [][]byte) (again [][]byte, err error) {
+	e, t := r.shared, r.table
+	w.lockKeys(keys)
+	defer w.unlock()
+	if err := r.findErased(ctx, w, keys); err != nil {
+		return nil, err
+	}
+	for i := range e.rows {
+		e.rows[i].RowTime = max(e.rows[i].RowTime, e.until)
+	}
+	if len(e.rows) > 0 {
+		if err := t.db.Apply(ctx, t.name, schema.FamilyData, e.rows); err != nil {
+			return nil, err
+		}
+	}
+	return e.applyUnchanged(ctx, t)
+}
+
+// lockKeys locks the states of the series of rows.
+func (w *tableAppend) lockKeys(keys [][]byte) {
+	var ids []index.ID
+	for _, rowKey := range keys {
+		if key, err := w.table.layout.ParseRowKey(rowKey); err == nil {
+			if id, ok := w.table.index.Lookup(key.AppendTSUID(nil)); ok {
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.Sort(ids)
+	for _, id := range slices.Compact(ids) {
+		st := w.table.states.Of(id)
+		st.mu.Lock()
+		w.locked = append(w.locked, st)
+	}
 }
 
 // findErased reads rows with their past and collects their changes.

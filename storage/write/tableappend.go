@@ -125,6 +125,7 @@ func (w *tableAppend) unlock() {
 	for _, st := range w.locked {
 		st.mu.Unlock()
 	}
+	w.locked = w.locked[:0]
 }
 
 // groupRows cuts the sorted entries into rows.
@@ -320,7 +321,7 @@ func (w *tableAppend) mergeRow(r *rowWrite, cells []kv.Cell) {
 	if err := w.content.Load(cells); err != nil {
 		// The row fails its queries until it is repaired; refusing new points would lose them
 		// as well.
-		s.logger.Error("row holds a cell that cannot be read; new points are put next to it unchecked: repair it with OpenTSDB's fsck",
+		s.logger.Error("row holds a cell that cannot be read; new points are put next to it unchecked: repair it with tsdbridge fsck",
 			"table", s.name, "row", hex.EncodeToString(r.key), "err", err)
 		w.puts = append(w.puts, r.plainPut())
 		return

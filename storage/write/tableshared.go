@@ -54,7 +54,7 @@ func (w *tableAppend) reconcileRow(row *rowWrite, past *kv.History, p *row.Pendi
 	for _, b := range w.reconciler.Broken {
 		// The row fails its queries until it is repaired; refusing new points would lose them
 		// as well.
-		s.logger.Error("row holds a cell that cannot be read; new points are put next to it: repair it with OpenTSDB's fsck",
+		s.logger.Error("row holds a cell that cannot be read; new points are put next to it: repair it with tsdbridge fsck",
 			"table", s.name, "row", hex.EncodeToString(row.key), "cell", hex.EncodeToString(b.Qualifier), "err", b.Err)
 	}
 	if len(past.Cells) == 0 {

@@ -1,0 +1,93 @@
+package adapter
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb"
+	"github.com/tsdbridge/tsdbridge/opentsdb/client"
+	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	"github.com/tsdbridge/tsdbridge/storage/pebble"
+)
+
+// AskOptions are the flags and arguments of the commands that ask OpenTSDB's API: "query" and "search lookup".
+type AskOptions struct {
+	URL   string // --adapter-url: of the adapter that answers; empty: the tables are opened, or this machine's adapter answers
+	Args  []string
+	Limit int // --limit: of series, of "search lookup"; 0: none
+}
+
+// asked calls use with a client of the adapter that runs, or of the tables.
+func (o Options) asked(ctx context.Context, given string, use func(ctx context.Context, c client.Client) error) error {
+	if given != "" {
+		return use(ctx, client.Client{URL: given, HTTP: http.DefaultClient})
+	}
+	err := o.runAlone(ctx, func(ctx context.Context, a *Adapter) error {
+		r := chi.NewRouter()
+		a.opentsdb.WebRoutes(r)
+		return use(ctx, client.Client{URL: "http://tables", HTTP: &http.Client{Transport: client.HandlerTransport{Handler: r}}})
+	})
+	if !errors.Is(err, pebble.ErrInUse) {
+		return err
+	}
+	base, err := o.adminURL("")
+	if err != nil {
+		return err
+	}
+	return use(ctx, client.Client{URL: base, HTTP: http.DefaultClient})
+}
+
+// QueryOpenTSDB answers the queries of a command line as a TSD's "tsdb query" does.
+func QueryOpenTSDB(ctx context.Context, o Options, a AskOptions, console Console) error {
+	zone, err := time.LoadLocation(o.OpenTSDB.TimeZone)
+	if err != nil {
+		return err
+	}
+	bodies, err := query.ParseCommandLine(a.Args, zone, o.Now())
+	if err != nil {
+		return &ExitError{ExitUsage, fmt.Errorf("%w: want START [END] FUNC [rate] [counter,MAX,RESET] [downsample MILLISECONDS FUNC] METRIC [tag=value ...]", err)}
+	}
+	return o.asked(ctx, a.URL, func(ctx context.Context, c client.Client) error {
+		out := bufio.NewWriterSize(console.Out, 64<<10)
+		for _, body := range bodies {
+			err := c.Query(ctx, body, func(s *client.Series) error {
+				opentsdb.WriteQueryLines(out, s)
+				return out.Flush()
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// SearchLookup prints the series that a lookup finds: TSUID, metric and tags.
+func SearchLookup(ctx context.Context, o Options, a AskOptions, console Console) error {
+	body, err := query.ParseLookupArguments(a.Args, a.Limit)
+	if err != nil {
+		return &ExitError{ExitUsage, fmt.Errorf("%w: want [METRIC] [tag=value ...]", err)}
+	}
+	return o.asked(ctx, a.URL, func(ctx context.Context, c client.Client) error {
+		out := bufio.NewWriterSize(console.Out, 64<<10)
+		err := c.Lookup(ctx, body, func(f client.Found) error {
+			var line strings.Builder
+			line.WriteString(f.TSUID + " " + f.Metric)
+			for _, key := range slices.Sorted(maps.Keys(f.Tags)) {
+				line.WriteString(" " + key + "=" + f.Tags[key])
+			}
+			_, err := out.WriteString(line.String() + "\n")
+			return err
+		})
+		return errors.Join(err, out.Flush())
+	})
+}

@@ -1,0 +1,221 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/opentsdb"
+	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/pebble"
+	"github.com/tsdbridge/tsdbridge/transfer"
+)
+
+// ExportOptions are the flags of "export".
+type ExportOptions struct {
+	URL        string   // --adapter-url: of the adapter that exports; empty: the tables are opened, or this machine's adapter exports
+	Match      []string // --match: series; none: all
+	Start, End string   // --start, --end: in a TSD's grammar
+	Output     string   // --output: file, or directory; empty: the standard output
+	Gzip       bool     // --gzip
+	Format     string   // --format: ExportText or ExportRaw
+	Parallel   int      // --parallel: files at once
+	State      string   // --state: file that keeps how far the export is
+	Patience   time.Duration
+	Every      time.Duration // --progress: between two lines; 0: on a terminal, each second
+
+	start, end int64 // milliseconds, after Validate
+}
+
+// What is exported: lines of points that an import takes, or rows of the table for people.
+const (
+	ExportText = "import"
+	ExportRaw  = "raw"
+)
+
+// DefaultExportOptions returns the options without a flag.
+func DefaultExportOptions() ExportOptions {
+	return ExportOptions{Parallel: 4, Format: ExportText, Patience: transfer.DefaultImportOptions().Patience}
+}
+
+// maxExportFiles bounds --parallel.
+const maxExportFiles = 256
+
+// Validate names the flag that cannot work.
+func (e *ExportOptions) Validate(now time.Time) (err error) {
+	switch {
+	case e.Parallel < 1 || e.Parallel > maxExportFiles:
+		return fmt.Errorf("--parallel=%d: must be 1 to %d", e.Parallel, maxExportFiles)
+	case e.Patience < 0:
+		return fmt.Errorf("--patience=%v: must not be negative", e.Patience)
+	case e.Every < 0:
+		return fmt.Errorf("--progress=%v: must not be negative", e.Every)
+	case e.Format == ExportRaw && (e.URL != "" || e.Output != "" || e.State != "" || e.Gzip):
+		return errors.New("--format=raw: it reads tables that no adapter has open, and writes to the standard output")
+	case e.State != "" && e.Output == "":
+		return errors.New("--state: it needs --output, since what went to the standard output cannot be gone on with")
+	}
+	for _, match := range e.Match {
+		if _, err := query.ParseMatch(match); err != nil {
+			return fmt.Errorf("--match=%s: %w", match, err)
+		}
+	}
+	e.start, e.end = 0, storage.MaxTime
+	if e.Start != "" {
+		if e.start, err = query.ParseTime(e.Start, time.UTC, now); err != nil {
+			return fmt.Errorf("--start=%s: %w", e.Start, err)
+		}
+	}
+	if e.End != "" {
+		if e.end, err = query.ParseTime(e.End, time.UTC, now); err != nil {
+			return fmt.Errorf("--end=%s: %w", e.End, err)
+		}
+	}
+	if e.start > e.end {
+		return fmt.Errorf("--end=%s: it is before --start=%s", e.End, e.Start)
+	}
+	return nil
+}
+
+// named names what is exported, for the state.
+func (e *ExportOptions) named(target string) string {
+	text := "all points"
+	if len(e.Match) > 0 {
+		text = strings.Join(e.Match, " ")
+	}
+	if e.Start != "" {
+		text += " from " + e.Start
+	}
+	if e.End != "" {
+		text += " to " + e.End
+	}
+	return text + " in " + target
+}
+
+// files returns the names of the files, and makes their directory.
+func (e *ExportOptions) files() ([]string, error) {
+	info, err := os.Stat(e.Output)
+	switch {
+	case e.Output == "":
+		return nil, nil
+	case err == nil && info.IsDir():
+	case strings.HasSuffix(e.Output, "/"):
+		if err := os.MkdirAll(e.Output, 0o755); err != nil { //nolint:gosec // no secret is in it
+			return nil, err
+		}
+	default:
+		return []string{e.Output}, nil
+	}
+	var names []string
+	for n := range e.Parallel {
+		name := fmt.Sprintf("points-%04d.txt", n+1)
+		if e.Gzip {
+			name += ".gz"
+		}
+		names = append(names, filepath.Join(e.Output, name))
+	}
+	return names, nil
+}
+
+// ExportOpenTSDB writes points of the tables as OpenTSDB's import text.
+func ExportOpenTSDB(ctx context.Context, o Options, e ExportOptions, console Console) error {
+	if e.Format == ExportRaw {
+		return e.raw(ctx, o, console.Out)
+	}
+	if e.URL != "" {
+		return e.run(ctx, console, remoteExport(e.URL, e.Match), e.URL)
+	}
+	err := o.runAlone(ctx, func(ctx context.Context, a *Adapter) error {
+		return e.run(ctx, console, func(start, end int64) (transfer.Source, error) {
+			x, err := opentsdb.NewExporter(a.exportOptions(), opentsdb.ExportQuery{Match: e.Match, Start: start, End: end})
+			return finalSource{x}, err
+		}, o.target())
+	})
+	if !errors.Is(err, pebble.ErrInUse) {
+		return err
+	}
+	base, err := o.adminURL("")
+	if err != nil {
+		return err
+	}
+	return e.run(ctx, console, remoteExport(base, e.Match), o.target())
+}
+
+// exportOptions returns what an Exporter of the adapter's tables needs.
+func (a *Adapter) exportOptions() opentsdb.ExportOptions {
+	return opentsdb.ExportOptions{Store: a.store, Catalog: a.store.Catalog(), Shared: a.o.Engine == EngineHBase, Budget: a.budget}
+}
+
+// finalSource tells errors that stay from those that pass.
+type finalSource struct{ transfer.Source }
+
+// Ranges implements transfer.Source.
+func (f finalSource) Ranges(ctx context.Context, after transfer.Range) ([]transfer.Range, error) {
+	ranges, err := f.Source.Ranges(ctx, after)
+	return ranges, finalExport(err)
+}
+
+// Read implements transfer.Source.
+func (f finalSource) Read(ctx context.Context, r transfer.Range, give func(transfer.Block) error) error {
+	return finalExport(f.Source.Read(ctx, r, give))
+}
+
+func finalExport(err error) error {
+	for _, final := range []error{storage.ErrDamaged, storage.ErrInvalid, storage.ErrLimit, budget.ErrTooLarge} {
+		if errors.Is(err, final) {
+			return transfer.FinalError{Err: err}
+		}
+	}
+	return err
+}
+
+// run exports the points of a source.
+func (e *ExportOptions) run(ctx context.Context, console Console, source func(start, end int64) (transfer.Source, error), target string) error {
+	files, err := e.files()
+	if err != nil {
+		return fmt.Errorf("--output: %w", err)
+	}
+	line := &statusLine{console: console}
+	x := transfer.ExportOptions{
+		Source: source, Named: e.named(target), Start: e.start, End: e.end, Files: files, Stdout: console.Out, State: e.State,
+		Gzip: e.Gzip || strings.HasSuffix(e.Output, ".gz"), Patience: e.Patience, Every: time.Second, Now: time.Now,
+		Failed: func(err error) { fmt.Fprintf(line, "waiting for the store: %v\n", err) },
+	}
+	if console.Terminal && len(files) > 0 || e.Every > 0 {
+		x.Progress = func(p transfer.ExportProgress) { line.print(p.String()) }
+	}
+	if e.Every > 0 {
+		x.Every = e.Every
+	}
+	done, err := transfer.Export(ctx, x)
+	line.close()
+	took := done.Took.Round(time.Millisecond)
+	if err != nil {
+		fmt.Fprintf(console.Err, "%d points were exported in %v; %s\n", done.Points, took, transfer.ExportHint(x))
+		if ctx.Err() != nil {
+			return errors.New("interrupted")
+		}
+		return err
+	}
+	if len(files) > 0 {
+		fmt.Fprintf(console.Out, "%d points exported in %v, %.0f/s", done.Points, took, done.Rate())
+		if done.Before > 0 {
+			fmt.Fprintf(console.Out, "; %d before", done.Before)
+		}
+		fmt.Fprintln(console.Out)
+	}
+	if done.LeftOut > 0 {
+		reason := ""
+		if done.Reason != "" {
+			reason = ": " + done.Reason
+		}
+		return &ExitError{ExitIncomplete, fmt.Errorf("%d points were left out%s", done.LeftOut, reason)}
+	}
+	return nil
+}

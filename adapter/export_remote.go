@@ -1,0 +1,225 @@
+package adapter
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb"
+	prom "github.com/tsdbridge/tsdbridge/prometheus"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/transfer"
+)
+
+// exportPath answers with the points of a range, exportRangesPath with the next ranges after one.
+const (
+	exportPath       = prom.APIPrefix + "/admin/export/opentsdb"
+	exportRangesPath = exportPath + "/ranges"
+)
+
+// An exportRequest is the body of both. Range is the one to read, or the one after which others are asked for.
+type exportRequest struct {
+	opentsdb.ExportQuery
+	Range transfer.Range `json:"range"`
+}
+
+// An exportFrame is a line of JSON, which is followed by Bytes of text. The last one of an answer has
+// Done or Error; without it the answer is not complete.
+type exportFrame struct {
+	Bytes   int    `json:"bytes"`
+	Points  int64  `json:"points,omitempty"`
+	LeftOut int64  `json:"leftOut,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Until   int64  `json:"until,omitempty"`
+	Done    bool   `json:"done,omitempty"`
+	Error   string `json:"error,omitempty"`
+	Final   bool   `json:"final,omitempty"` // asking again does not help
+}
+
+// Bounds of what is read of an adapter: a frame's text, its line, and an answer of ranges.
+const (
+	maxFrameText = 64 << 20
+	maxFrameLine = 64 << 10
+)
+
+// remoteSource exports by way of a running adapter.
+type remoteSource struct {
+	base  string
+	query opentsdb.ExportQuery
+}
+
+func remoteExport(base string, match []string) func(start, end int64) (transfer.Source, error) {
+	return func(start, end int64) (transfer.Source, error) {
+		return remoteSource{base, opentsdb.ExportQuery{Match: match, Start: start, End: end}}, nil
+	}
+}
+
+// request returns the request about a range.
+func (r remoteSource) request(ctx context.Context, path string, about transfer.Range) (*http.Request, error) {
+	body, err := json.Marshal(exportRequest{r.query, about})
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(r.base, "/")+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, transfer.FinalError{Err: fmt.Errorf("--adapter-url: %w", err)}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	return req, nil
+}
+
+// finalRefusal tells refusals that stay from those that pass.
+func finalRefusal(err error) error {
+	if refusal, ok := errors.AsType[*refusedError](err); ok && refusal.status != http.StatusServiceUnavailable && refusal.status != http.StatusTooManyRequests {
+		return transfer.FinalError{Err: err}
+	}
+	return err
+}
+
+// Ranges implements transfer.Source.
+func (r remoteSource) Ranges(ctx context.Context, after transfer.Range) (ranges []transfer.Range, err error) {
+	req, err := r.request(ctx, exportRangesPath, after)
+	if err != nil {
+		return nil, err
+	}
+	return ranges, finalRefusal(answerOf(req, &ranges))
+}
+
+// Read implements transfer.Source.
+func (r remoteSource) Read(ctx context.Context, about transfer.Range, give func(transfer.Block) error) error {
+	req, err := r.request(ctx, exportPath, about)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("ask the adapter that runs (--adapter-url): %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxFrameLine)) // it explains the status
+		answer := struct {
+			Error string `json:"error"`
+		}{}
+		_ = json.Unmarshal(body, &answer) // else it is another server, which its text identifies
+		return finalRefusal(&refusedError{resp.StatusCode, refused(req.URL, resp.Status, answer.Error, body)})
+	}
+	if err := readFrames(bufio.NewReaderSize(resp.Body, maxFrameLine), give); err != nil {
+		return fmt.Errorf("the answer of %s: %w", req.URL.Redacted(), err)
+	}
+	return nil
+}
+
+// readFrames gives the blocks of an answer.
+func readFrames(from *bufio.Reader, give func(transfer.Block) error) error {
+	var text []byte
+	for {
+		line, err := from.ReadSlice('\n')
+		if err != nil {
+			return unexpectedEnd(err)
+		}
+		var f exportFrame
+		if err := json.Unmarshal(line, &f); err != nil {
+			return err
+		}
+		switch {
+		case f.Error != "" && f.Final:
+			return transfer.FinalError{Err: errors.New(f.Error)}
+		case f.Error != "":
+			return errors.New(f.Error)
+		case f.Done:
+			return nil
+		case f.Bytes < 0 || f.Bytes > maxFrameText:
+			return fmt.Errorf("a block of %d bytes", f.Bytes)
+		}
+		if cap(text) < f.Bytes {
+			text = make([]byte, f.Bytes)
+		}
+		text = text[:f.Bytes]
+		if _, err := io.ReadFull(from, text); err != nil {
+			return unexpectedEnd(err)
+		}
+		if err := give(transfer.Block{Text: text, Points: f.Points, LeftOut: f.LeftOut, Reason: f.Reason, Until: f.Until}); err != nil {
+			return err
+		}
+	}
+}
+
+func unexpectedEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// exporter reads a request and returns what answers it.
+func (a *adminAPI) exporter(r *http.Request) (x *opentsdb.Exporter, about transfer.Range, err error) {
+	var req exportRequest
+	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
+		return nil, about, fmt.Errorf("%w: %w", storage.ErrInvalid, err)
+	}
+	x, err = opentsdb.NewExporter(a.exports, req.ExportQuery)
+	return x, req.Range, err
+}
+
+// failExport answers before anything is exported.
+func (a *adminAPI) failExport(w http.ResponseWriter, r *http.Request, err error) {
+	if storage.IsRefusal(err) {
+		reply.JSON(w, http.StatusBadRequest, reply.Frame{Status: "error", ErrorType: "bad_data", Error: err.Error()})
+		return
+	}
+	a.fail(w, r, err)
+}
+
+// exportRanges answers with ranges.
+func (a *adminAPI) exportRanges(w http.ResponseWriter, r *http.Request) {
+	x, after, err := a.exporter(r)
+	var ranges []transfer.Range
+	if err == nil {
+		ranges, err = x.Ranges(r.Context(), after)
+	}
+	if err != nil {
+		a.failExport(w, r, err)
+		return
+	}
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: ranges})
+}
+
+// exportRange answers with the points of a range, as they are read.
+func (a *adminAPI) exportRange(w http.ResponseWriter, r *http.Request) {
+	x, about, err := a.exporter(r)
+	if err != nil {
+		a.failExport(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	send := func(f exportFrame, text []byte) error {
+		f.Bytes = len(text)
+		head, err := json.Marshal(f)
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(append(head, '\n')); err != nil {
+			return err
+		}
+		_, err = w.Write(text)
+		return err
+	}
+	err = x.Read(r.Context(), about, func(b transfer.Block) error {
+		return send(exportFrame{Points: b.Points, LeftOut: b.LeftOut, Reason: b.Reason, Until: b.Until}, b.Text)
+	})
+	last := exportFrame{Done: true}
+	if err != nil {
+		_, final := errors.AsType[transfer.FinalError](finalExport(err))
+		last = exportFrame{Error: err.Error(), Final: final}
+		a.o.Logger.WarnContext(r.Context(), "admin request failed", "path", r.URL.Path, "err", err)
+	}
+	_ = send(last, nil) // the client misses it
+}

@@ -1,0 +1,119 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb"
+	"github.com/tsdbridge/tsdbridge/storage/pebble"
+	"github.com/tsdbridge/tsdbridge/transfer"
+)
+
+// ImportOptions are the flags of "import".
+type ImportOptions struct {
+	Files    []string      // arguments; none: the standard input
+	URL      string        // --adapter-url: of the adapter that imports; empty: the tables are opened, or this machine's adapter imports
+	Skip     bool          // --skip-errors
+	Parallel int           // --parallel: files at once
+	State    string        // --state: file that keeps what is durable
+	Patience time.Duration // --patience: how long a failing store is asked again
+	Every    time.Duration // --progress: between two lines; 0: on a terminal, each second
+}
+
+// DefaultImportOptions returns the options without a flag.
+func DefaultImportOptions() ImportOptions {
+	d := transfer.DefaultImportOptions()
+	return ImportOptions{Parallel: d.Parallel, Patience: d.Patience}
+}
+
+// Validate names the flag that cannot work.
+func (i ImportOptions) Validate() error {
+	switch {
+	case i.Parallel < 1:
+		return fmt.Errorf("--parallel=%d: must be above 0", i.Parallel)
+	case i.Patience < 0:
+		return fmt.Errorf("--patience=%v: must not be negative", i.Patience)
+	case i.Every < 0:
+		return fmt.Errorf("--progress=%v: must not be negative", i.Every)
+	}
+	return nil
+}
+
+// importer returns what stores OpenTSDB's import text.
+func (a *Adapter) importer() *opentsdb.Importer {
+	return opentsdb.NewImporter(opentsdb.ImportOptions{
+		Appender: a.store, Names: a.store.Names(), AutoCreate: a.o.OpenTSDB.AutoCreate, SeriesCache: a.o.SeriesCache,
+	})
+}
+
+// ImportOpenTSDB imports files of OpenTSDB's import text into the tables, or into the adapter that has
+// them open.
+func ImportOpenTSDB(ctx context.Context, o Options, i ImportOptions, console Console) error {
+	if len(i.Files) == 0 {
+		i.Files = []string{transfer.Stdin}
+	}
+	if i.URL != "" {
+		return i.run(ctx, console, remoteImport{i.URL}.store, i.URL)
+	}
+	err := o.runAlone(ctx, func(ctx context.Context, a *Adapter) error {
+		return i.run(ctx, console, a.importer().Store, o.target())
+	})
+	if !errors.Is(err, pebble.ErrInUse) {
+		return err
+	}
+	base, err := o.adminURL("")
+	if err != nil {
+		return err
+	}
+	return i.run(ctx, console, remoteImport{base}.store, o.target())
+}
+
+// target names the tables that points are imported into.
+func (o Options) target() string {
+	if o.Engine == EngineHBase {
+		return o.ZooKeeper + o.HBaseRoot + " " + o.TableData
+	}
+	path, err := filepath.Abs(o.Path)
+	if err != nil {
+		return o.Path
+	}
+	return path
+}
+
+// run imports the files by store.
+func (i ImportOptions) run(ctx context.Context, console Console, store transfer.Store, target string) error {
+	line := &statusLine{console: console}
+	to := transfer.DefaultImportOptions()
+	to.Files, to.Stdin, to.Store, to.Skip, to.Parallel, to.State, to.Target = i.Files, console.In, store, i.Skip, i.Parallel, i.State, target
+	to.Patience = i.Patience
+	to.Bad = transfer.Lines(line)
+	to.Failed = func(err error) { fmt.Fprintf(line, "waiting for the store: %v\n", err) }
+	if console.Terminal || i.Every > 0 {
+		to.Progress = func(p transfer.Progress) { line.print(p.String()) }
+	}
+	if i.Every > 0 {
+		to.Every = i.Every
+	}
+	done, err := transfer.Import(ctx, to)
+	line.close()
+	took := done.Took.Round(time.Millisecond)
+	if err != nil {
+		fmt.Fprintf(console.Err, "%d points were imported in %v; %s\n", done.Points, took, transfer.Hint(to))
+		if ctx.Err() != nil {
+			return errors.New("interrupted")
+		}
+		return err
+	}
+	fmt.Fprintf(console.Out, "%d points imported in %v, %.0f/s", done.Points, took, done.Rate())
+	if done.Before > 0 {
+		fmt.Fprintf(console.Out, "; %d before", done.Before)
+	}
+	fmt.Fprintln(console.Out)
+	if done.Bad > 0 {
+		return &ExitError{ExitIncomplete, fmt.Errorf("%d bad lines were skipped", done.Bad)}
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package adapter
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb"
+	"github.com/tsdbridge/tsdbridge/storage/rollup"
+)
+
+// maxRollupsFile bounds the file of --storage.rollups, in bytes.
+const maxRollupsFile = 1 << 20
+
+// rollups returns the configuration of --storage.rollups; nil: there is none.
+func (o Options) rollups() (*rollup.Config, error) {
+	text := []byte(strings.TrimSpace(o.Rollups))
+	if len(text) == 0 {
+		return nil, nil
+	}
+	if text[0] != '{' {
+		info, err := os.Stat(string(text))
+		if err == nil && info.Size() > maxRollupsFile {
+			err = fmt.Errorf("it has %d bytes; at most %d are read", info.Size(), maxRollupsFile)
+		}
+		if err == nil {
+			text, err = os.ReadFile(string(text))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--storage.rollups=%s: %w", o.Rollups, err)
+		}
+	}
+	c, err := rollup.ParseConfig(text, opentsdb.IsAggregator)
+	if err != nil {
+		return nil, fmt.Errorf("--storage.rollups: %w", err)
+	}
+	for _, name := range c.Tables() {
+		if slices.Contains([]string{o.TableData, o.TableUID, o.TableMeta, o.TableTree}, name) {
+			return nil, fmt.Errorf("--storage.rollups: table %s cannot keep rollups: it has something else", name)
+		}
+	}
+	return c, nil
+}

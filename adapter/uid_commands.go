@@ -1,0 +1,199 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/pebble"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// UIDCommand is a command about UIDs.
+type UIDCommand string
+
+// The commands about UIDs, as OpenTSDB's tool has them.
+const (
+	UIDGrep   UIDCommand = "grep"
+	UIDAssign UIDCommand = "assign"
+	UIDRename UIDCommand = "rename"
+	UIDDelete UIDCommand = "delete"
+	UIDFsck   UIDCommand = "fsck"
+)
+
+// UIDOptions are the arguments and flags of the commands about UIDs.
+type UIDOptions struct {
+	Command UIDCommand `json:"command"`
+	Kind    string     `json:"kind,omitempty"` // metrics, tagk or tagv; grep: "" is all
+	// Names are those to assign; the name to delete; the old and the new name; the pattern.
+	Names         []string `json:"names,omitempty"`
+	IgnoreCase    bool     `json:"ignoreCase,omitempty"`    // grep: --ignore-case
+	Force         bool     `json:"force,omitempty"`         // delete: --force
+	Fix           bool     `json:"fix,omitempty"`           // fsck: --fix
+	DeleteUnknown bool     `json:"deleteUnknown,omitempty"` // fsck: --delete-unknown
+	URL           string   `json:"-"`                       // --adapter-url
+}
+
+// kinds are those that a command is about.
+func (u *UIDOptions) kinds() ([]schema.Kind, error) {
+	if u.Kind == "" && (u.Command == UIDGrep || u.Command == UIDFsck) {
+		all := schema.Kinds()
+		return all[:], nil
+	}
+	kind, err := schema.ParseKind(u.Kind)
+	if err != nil {
+		return nil, fmt.Errorf("%s: want metrics, tagk or tagv", u.Kind)
+	}
+	return []schema.Kind{kind}, nil
+}
+
+// Validate names what cannot work.
+func (u *UIDOptions) Validate() error {
+	if _, err := u.kinds(); err != nil {
+		return err
+	}
+	names := map[UIDCommand][2]int{UIDGrep: {1, 1}, UIDAssign: {1, maxUIDNames}, UIDRename: {2, 2}, UIDDelete: {1, 1}, UIDFsck: {0, 0}}
+	bounds, ok := names[u.Command]
+	switch {
+	case !ok:
+		return fmt.Errorf("%s: no such command", u.Command)
+	case len(u.Names) < bounds[0] || len(u.Names) > bounds[1]:
+		return fmt.Errorf("%s: %d names", u.Command, len(u.Names))
+	case u.Command == UIDGrep:
+		_, err := u.pattern()
+		return err
+	case u.DeleteUnknown && !u.Fix:
+		return errors.New("--delete-unknown deletes only together with --fix")
+	}
+	return nil
+}
+
+// maxUIDNames bounds the names of one command.
+const maxUIDNames = 100_000
+
+// pattern is that of grep, which may match anywhere in a name.
+func (u *UIDOptions) pattern() (*regexp.Regexp, error) {
+	text := u.Names[0]
+	if u.IgnoreCase {
+		text = "(?i)" + text
+	}
+	return regexp.Compile(text)
+}
+
+// exitNothing is the exit code if nothing was found, or if errors were.
+const exitNothing = 1
+
+// UIDs carries out a command about UIDs. An adapter that has the embedded store open does it. The exit
+// codes are those of OpenTSDB's tool: 0, or 1 if nothing matched, a name does not exist, or fsck found
+// errors that it did not mend.
+func UIDs(ctx context.Context, o Options, u UIDOptions, console Console) error {
+	printLine := func(line string) error {
+		_, err := fmt.Fprintln(console.Out, line)
+		return err
+	}
+	code, err := o.uids(ctx, u, printLine)
+	if err != nil || code != 0 {
+		return &ExitError{max(code, 1), err}
+	}
+	return nil
+}
+
+func (o Options) uids(ctx context.Context, u UIDOptions, printLine func(string) error) (code int, err error) {
+	if u.URL != "" {
+		return remoteUIDs(ctx, u.URL, u, printLine)
+	}
+	if o.Engine == EngineEmbedded {
+		if err := o.wantStore(); err != nil {
+			return 0, err
+		}
+	}
+	err = o.runAlone(ctx, func(ctx context.Context, a *Adapter) (err error) {
+		code, err = runUIDs(ctx, a.store, u, printLine)
+		return err
+	})
+	if !errors.Is(err, pebble.ErrInUse) {
+		return code, err
+	}
+	base, err := o.adminURL("")
+	if err != nil {
+		return 0, err
+	}
+	return remoteUIDs(ctx, base, u, printLine)
+}
+
+// runUIDs carries out a command on a store.
+func runUIDs(ctx context.Context, s *storage.Store, u UIDOptions, printLine func(string) error) (code int, err error) {
+	kinds, err := u.kinds()
+	if err != nil {
+		return 0, err
+	}
+	switch u.Command {
+	case UIDGrep:
+		return grepUIDs(ctx, s, kinds, u, printLine)
+	case UIDAssign:
+		return 0, assignUIDs(ctx, s, kinds[0], u.Names, printLine)
+	case UIDRename:
+		if err := s.Rename(ctx, kinds[0], u.Names[0], u.Names[1]); err != nil {
+			return 0, err
+		}
+		return 0, printLine(fmt.Sprintf("%s %s -> %s", kinds[0].Qualifier(), u.Names[0], u.Names[1]))
+	case UIDDelete:
+		if err := s.DeleteUID(ctx, kinds[0], u.Names[0], u.Force); err != nil {
+			if errors.As(err, new(storage.UsedError)) {
+				err = fmt.Errorf("%w (--force deletes it all the same)", err)
+			}
+			return 0, err
+		}
+		return 0, printLine(fmt.Sprintf("UID %s %s deleted.", kinds[0].Qualifier(), u.Names[0]))
+	}
+	return checkUIDs(ctx, s, u, printLine)
+}
+
+func grepUIDs(ctx context.Context, s *storage.Store, kinds []schema.Kind, u UIDOptions, printLine func(string) error) (code int, err error) {
+	pattern, err := u.pattern()
+	if err != nil {
+		return 0, err
+	}
+	code = exitNothing
+	return code, s.Names().Each(ctx, kinds, func(m storage.Mapping) error {
+		if !pattern.MatchString(m.Name) {
+			return nil
+		}
+		code = 0
+		return printLine(m.String())
+	})
+}
+
+// assignUIDs gives names UIDs that have none, and prints all.
+func assignUIDs(ctx context.Context, s *storage.Store, kind schema.Kind, names []string, printLine func(string) error) error {
+	uids, errs := s.Names().Assign(ctx, kind, names)
+	var failed []error
+	for i, name := range names {
+		if errs != nil && errs[i] != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", name, errs[i]))
+			continue
+		}
+		if err := printLine(storage.Mapping{Kind: kind, Name: name, UID: []byte(uids[i])}.String()); err != nil {
+			return err
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func checkUIDs(ctx context.Context, s *storage.Store, u UIDOptions, printLine func(string) error) (code int, err error) {
+	var printed error
+	report, err := s.CheckUIDs(ctx, storage.UIDCheck{Fix: u.Fix, DeleteUnknown: u.DeleteUnknown, Print: func(line string) {
+		if printed == nil {
+			printed = printLine(line)
+		}
+	}})
+	if err := errors.Join(err, printed); err != nil {
+		return 0, err
+	}
+	if report.Errors > 0 {
+		code = exitNothing
+	}
+	return code, printLine(fmt.Sprintf("%d cells analyzed: %d errors, %d warnings, %d mended", report.Cells, report.Errors, report.Warnings, report.Mended))
+}

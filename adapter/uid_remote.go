@@ -1,0 +1,96 @@
+package adapter
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	prom "github.com/tsdbridge/tsdbridge/prometheus"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+)
+
+// uidPath takes a command about UIDs, UIDOptions as JSON. The answer is lines of JSON, uidLine, while it
+// goes on.
+const uidPath = prom.APIPrefix + "/admin/uid"
+
+// uidLine is a line of an answer: one that is printed, or the end, which comes once and last.
+type uidLine struct {
+	Line  string `json:"line,omitempty"`
+	Done  bool   `json:"done,omitempty"`
+	Code  int    `json:"code,omitempty"`
+	Error string `json:"error,omitempty"`
+}
+
+// maxUIDBytes bounds the body of a command.
+const maxUIDBytes = 8 << 20
+
+// uids carries out a command about UIDs in a running adapter.
+func (a *adminAPI) uids(w http.ResponseWriter, r *http.Request) {
+	var u UIDOptions
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxUIDBytes)).Decode(&u)
+	if err == nil {
+		err = u.Validate()
+	}
+	if err != nil {
+		reply.JSON(w, http.StatusBadRequest, reply.Frame{Status: "error", ErrorType: "bad_data", Error: err.Error()})
+		return
+	}
+	if err := a.store.Ready(r.Context()); err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	lines, flush := json.NewEncoder(w), http.NewResponseController(w)
+	code, err := runUIDs(r.Context(), a.store, u, func(line string) error {
+		return errors.Join(lines.Encode(uidLine{Line: line}), flush.Flush())
+	})
+	end := uidLine{Done: true, Code: code}
+	if err != nil {
+		a.o.Logger.WarnContext(r.Context(), "command about UIDs", "command", u.Command, "err", err)
+		end.Error = err.Error()
+	} else if u.Command != UIDGrep {
+		a.o.Logger.InfoContext(r.Context(), "command about UIDs done", "command", u.Command, "kind", u.Kind, "names", len(u.Names))
+	}
+	_ = lines.Encode(end) // the client misses it if it cannot be sent
+}
+
+// remoteUIDs has a running adapter carry out a command about UIDs.
+func remoteUIDs(ctx context.Context, base string, u UIDOptions, printLine func(string) error) (code int, err error) {
+	body, err := json.Marshal(u)
+	if err != nil {
+		return 0, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(base, "/")+uidPath, bytes.NewReader(body))
+	if err != nil {
+		return 0, fmt.Errorf("--adapter-url: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, fmt.Errorf("ask the adapter that runs (--adapter-url): %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
+		return 0, refused(req.URL, resp.Status, reasonOf(text), text)
+	}
+	for lines := json.NewDecoder(resp.Body); ; {
+		var line uidLine
+		switch err := lines.Decode(&line); {
+		case err != nil:
+			return 0, fmt.Errorf("read the answer of %s: %w", req.URL.Redacted(), err)
+		case line.Error != "":
+			return line.Code, errors.New(line.Error)
+		case line.Done:
+			return line.Code, nil
+		}
+		if err := printLine(line.Line); err != nil {
+			return 0, err
+		}
+	}
+}

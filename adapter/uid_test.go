@@ -1,0 +1,103 @@
+package adapter
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// runUIDCommand runs a command and returns its exit code and what it printed.
+func runUIDCommand(t *testing.T, o Options, u UIDOptions) (code int, out string) {
+	t.Helper()
+	if err := u.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	var text, said strings.Builder
+	err := UIDs(t.Context(), o, u, Console{Out: &text, Err: &said})
+	if exit, ok := errors.AsType[*ExitError](err); ok {
+		if exit.Err != nil {
+			fmt.Fprintf(&text, "%v\n", exit.Err)
+		}
+		return exit.Code, text.String()
+	}
+	if err != nil {
+		t.Fatalf("not an exit code: %v", err)
+	}
+	return 0, text.String()
+}
+
+// The commands about UIDs do the same on a store that nobody has open and by way of the adapter that has
+// it open.
+func TestUIDCommands(t *testing.T) {
+	for _, running := range []bool{false, true} {
+		o := storeTestOptions(t, storage.WriteBuffered)
+		a, stop := runAdapter(t, o)
+		refs, errs := a.store.Resolve(t.Context(), []storage.Series{{Metric: "sys.cpu", Tags: []storage.Tag{{Key: "host", Value: "web"}}}})
+		if errs != nil {
+			t.Fatal(errs)
+		}
+		var b storage.Batch
+		b.Add(refs[0], 1356998400_000, 0.5)
+		if err := a.store.Append(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+		if running {
+			o.ListenAddress = a.Addr()
+		} else {
+			stop()
+		}
+		for _, c := range []struct {
+			u    UIDOptions
+			code int
+			want string
+		}{
+			{UIDOptions{Command: UIDGrep, Names: []string{"^(sys|ho)"}}, 0, "tagk host: [0, 0, 1]\nmetrics sys.cpu: [0, 0, 1]\n"},
+			{UIDOptions{Command: UIDGrep, Kind: "metrics", Names: []string{"CPU"}, IgnoreCase: true}, 0, "metrics sys.cpu: [0, 0, 1]\n"},
+			{UIDOptions{Command: UIDGrep, Names: []string{"CPU"}}, 1, ""},
+			{UIDOptions{Command: UIDAssign, Kind: "metrics", Names: []string{"new", "sys.cpu"}}, 0, "metrics new: [0, 0, 2]\nmetrics sys.cpu: [0, 0, 1]\n"},
+			{UIDOptions{Command: UIDAssign, Kind: "metrics", Names: []string{"中"}}, 1, "中: name cannot be stored: name \"中\": character U+4E2D at byte 0 is not one of U+0001 to U+00FF\n"},
+			{UIDOptions{Command: UIDRename, Kind: "tagv", Names: []string{"web", "web01"}}, 0, "tagv web -> web01\n"},
+			{UIDOptions{Command: UIDRename, Kind: "tagv", Names: []string{"web", "web02"}}, 1, "Name(\"web\") does not exist\n"},
+			{UIDOptions{Command: UIDRename, Kind: "metrics", Names: []string{"new", "sys.cpu"}}, 1, "When trying rename(\"new\", \"sys.cpu\") on UniqueId(tsdb-uid, metrics, 3): new name already assigned ID=[0, 0, 1]\n"},
+			{UIDOptions{Command: UIDDelete, Kind: "metrics", Names: []string{"new"}}, 0, "UID metrics new deleted.\n"},
+			{UIDOptions{Command: UIDDelete, Kind: "metrics", Names: []string{"new"}}, 1, "Name(\"new\") does not exist\n"},
+			{UIDOptions{Command: UIDDelete, Kind: "tagk", Names: []string{"host"}}, 1, "series have the tagk \"host\": delete them first, or they will have no name (--force deletes it all the same)\n"},
+			{UIDOptions{Command: UIDFsck}, 0, "WARN Max ID for metrics is 2 but only 1 entries were found.  Maybe 1 IDs were deleted?\n11 cells analyzed: 0 errors, 1 warnings, 0 mended\n"},
+			{UIDOptions{Command: UIDDelete, Kind: "tagk", Names: []string{"host"}, Force: true}, 0, "UID tagk host deleted.\n"},
+			{UIDOptions{Command: UIDGrep, Kind: "tagk", Names: []string{""}}, 1, ""},
+		} {
+			if code, out := runUIDCommand(t, o, c.u); code != c.code || out != c.want {
+				t.Errorf("running %v: %+v: exit code %d\n%swant %d\n%s", running, c.u, code, out, c.code, c.want)
+			}
+		}
+		stop()
+	}
+}
+
+// fsck mends what is broken under a running adapter, which knows it at once.
+func TestUIDFsckOfRunningAdapter(t *testing.T) {
+	o := storeTestOptions(t, storage.WriteBuffered)
+	a, _ := runAdapter(t, o)
+	o.ListenAddress = a.Addr()
+	one := storage.Series{Metric: "m", Tags: []storage.Tag{{Key: "host", Value: "web"}}}
+	if _, errs := a.store.Resolve(t.Context(), []storage.Series{one}); errs != nil {
+		t.Fatal(errs)
+	}
+	lost := []kv.Mutation{{Key: []byte{0, 0, 1}, Deletes: []kv.Delete{{Qualifier: []byte("tagv")}}}}
+	if err := a.db.Apply(t.Context(), "tsdb-uid", "name", lost); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := runUIDCommand(t, o, UIDOptions{Command: UIDFsck}); code != 1 || !strings.HasPrefix(out, "ERROR Forward tagv mapping is missing reverse mapping: web -> 000001\n") {
+		t.Errorf("exit code %d, %s", code, out)
+	}
+	if code, out := runUIDCommand(t, o, UIDOptions{Command: UIDFsck, Fix: true}); code != 1 || !strings.Contains(out, "FIX: Restoring tagv reverse mapping: 000001 -> web\n") {
+		t.Errorf("exit code %d, %s", code, out)
+	}
+	if code, out := runUIDCommand(t, o, UIDOptions{Command: UIDFsck}); code != 0 {
+		t.Errorf("exit code %d, %s", code, out)
+	}
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/tsdbridge/tsdbridge/adapter"
+)
+
+// runningAdapter describes --adapter-url of commands that a running adapter carries out.
+const runningAdapter = "URL of the running adapter that does it (it needs --web.enable-admin-api). Default: the tables are opened; if an adapter has the embedded store open, the one on this machine at --web.listen-address does it."
+
+// answeringAdapter is likewise of commands that only ask.
+const answeringAdapter = "URL of the running adapter that answers. Default: the tables are opened; if an adapter has the embedded store open, the one on this machine at --web.listen-address answers."
+
+// importCommands are the commands that bring points into the tables.
+func (p *parser) importCommands() {
+	i := &p.imports
+	*i = adapter.DefaultImportOptions()
+	c := p.app.Command("import", "Bring points into the tables.").Command("opentsdb", "Import OpenTSDB's text: lines of \"metric timestamp value tag=value ...\", as files, compressed with gzip or not, or from the standard input.")
+	c.Arg("file", "File; - is the standard input, as is no file at all.").StringsVar(&i.Files)
+	c.Flag("adapter-url", runningAdapter).PlaceHolder("URL").StringVar(&i.URL)
+	c.Flag("skip-errors", "Print bad lines and go on. Otherwise the first one ends the import.").BoolVar(&i.Skip)
+	c.Flag("parallel", "Files that are imported at once. The lines of one file are stored in their order.").Default(text(i.Parallel)).IntVar(&i.Parallel)
+	c.Flag("state", "File that keeps how much of each file is durable. The same command goes on there after an interruption.").PlaceHolder("FILE").StringVar(&i.State)
+	c.Flag("patience", "How long a store, or an adapter, that fails is asked again before the import ends.").Default(i.Patience.String()).DurationVar(&i.Patience)
+	c.Flag("progress", "Time between two lines of progress on the standard error. Default: each second on a terminal, otherwise none.").Default("0s").DurationVar(&i.Every)
+	c.Action(func(*kingpin.ParseContext) error {
+		for n, file := range i.Files {
+			if file == "" { // what kingpin makes of a lone -
+				i.Files[n] = "-"
+			}
+		}
+		return i.Validate()
+	})
+}
+
+// exportCommands are the commands that write points of the tables.
+func (p *parser) exportCommands() {
+	e := &p.exports
+	*e = adapter.DefaultExportOptions()
+	c := p.app.Command("export", "Write points of the tables.").Command("opentsdb", "Write OpenTSDB's import text: lines of \"metric timestamp value tag=value ...\".")
+	c.Flag("adapter-url", runningAdapter).PlaceHolder("URL").StringVar(&e.URL)
+	c.Flag("format", "What is written: import (text), or raw: the cells of the rows, as \"tsdb scan\" prints them.").Default(e.Format).EnumVar(&e.Format, adapter.ExportText, adapter.ExportRaw)
+	c.Flag("match", "Series: metric{tag=filter,...} as in m= of a query; * is any metric. It may be repeated. Default: all series.").PlaceHolder("SERIES").StringsVar(&e.Match)
+	c.Flag("start", "Time of the first points, as in a query of OpenTSDB: 2026/01/31-12:00:00 (UTC), 1356998400, 30d-ago.").PlaceHolder("TIME").StringVar(&e.Start)
+	c.Flag("end", "Time of the last points.").PlaceHolder("TIME").StringVar(&e.End)
+	c.Flag("output", "File, or a directory that gets a numbered file for each of --parallel: one that exists, or a name with a slash at its end. Default: the standard output.").PlaceHolder("PATH").StringVar(&e.Output)
+	c.Flag("gzip", "Compress with gzip, as if the name of the file ended with .gz.").BoolVar(&e.Gzip)
+	c.Flag("parallel", "Files that are written at once into a directory.").Default(text(e.Parallel)).IntVar(&e.Parallel)
+	c.Flag("state", "File that keeps how far the export is. The same command goes on there after an interruption.").PlaceHolder("FILE").StringVar(&e.State)
+	c.Flag("patience", "How long a store, or an adapter, that fails is asked again before the export ends.").Default(e.Patience.String()).DurationVar(&e.Patience)
+	c.Flag("progress", "Time between two lines of progress on the standard error. Default: each second on a terminal, otherwise none.").Default("0s").DurationVar(&e.Every)
+	c.Action(func(*kingpin.ParseContext) error { return e.Validate(time.Now()) })
+}
+
+// askCommands are the commands that ask as a TSD's tools do.
+func (p *parser) askCommands() {
+	q := p.app.Command("query", "Print points that a query finds, as \"tsdb query\" of OpenTSDB does: START [END] FUNC [rate] [counter,MAX,RESET] [downsample MILLISECONDS FUNC] METRIC [tag=value ...], and further queries behind it.")
+	q.Flag("adapter-url", answeringAdapter).PlaceHolder("URL").StringVar(&p.ask.URL)
+	q.Arg("argument", "Argument of the query.").Required().StringsVar(&p.ask.Args)
+	l := p.app.Command("search", "Search series.").Command("lookup", "Print the series that have a metric and tags: [METRIC] [tag=value ...]. tag= is any value, =value any tag.")
+	l.Flag("adapter-url", answeringAdapter).PlaceHolder("URL").StringVar(&p.ask.URL)
+	l.Flag("limit", "Number of series that are printed at most; 0: all.").Default("0").IntVar(&p.ask.Limit)
+	l.Arg("argument", "Metric or tag.").Required().StringsVar(&p.ask.Args)
+}
+
+// checkCommands are the commands that compare.
+func (p *parser) checkCommands() {
+	k := &p.checkTSD
+	*k = adapter.DefaultCheckTSDOptions()
+	c := p.app.Command("check", "Ask a TSD and an adapter the same queries, and print what differs. It only reads. Exit codes: 0 all equal, 1 differences, 2 something could not be asked.")
+	c.Flag("tsd", "URL of the TSD.").PlaceHolder("URL").StringVar(&k.TSD)
+	c.Flag("adapter", "URL of the adapter: of its port for OpenTSDB, or of its web port.").PlaceHolder("URL").StringVar(&k.Adapter)
+	c.Flag("queries", "File of requests of /api/query, one in a line: JSON, or URLs, also in lines of an access log; - is the standard input. Default: random queries.").PlaceHolder("FILE").StringVar(&k.Queries)
+	c.Flag("sample", "Number of random queries, over the metrics that the TSD lists.").Default(text(k.Sample)).IntVar(&k.Sample)
+	c.Flag("sample-span", "How far back random queries go.").Default(k.Span.String()).DurationVar(&k.Span)
+	c.Flag("sample-seed", "Seed of the random queries: the same one makes the same queries of the same metrics at the same time.").Default("1").Uint64Var(&k.Seed)
+	c.Flag("newest", "Points younger than this are not asked for, since they may have arrived at one of both only.").Default(k.Newest.String()).DurationVar(&k.Newest)
+	c.Flag("timeout", "How long a request may take.").Default(k.Timeout.String()).DurationVar(&k.Timeout)
+	c.Flag("tolerance", "Relative difference up to which two values are equal.").Default("0").Float64Var(&k.Tolerance)
+	c.Flag("show", "Series of a request, and instants of a series, that are shown of those that differ.").Default(text(k.Show)).IntVar(&k.Show)
+}

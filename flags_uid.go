@@ -1,0 +1,69 @@
+package main
+
+import (
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/tsdbridge/tsdbridge/adapter"
+)
+
+// commandMkmetric is OpenTSDB's short way to "uid assign metrics".
+const commandMkmetric = "mkmetric"
+
+// uidCommands are the commands about UIDs, with the arguments of OpenTSDB's tool.
+func (p *parser) uidCommands() {
+	c := p.app.Command("uid", "Names and their UIDs, on every engine.")
+	const kind = "metrics, tagk or tagv."
+	grep := p.uidCommand(c, adapter.UIDGrep, "Print the names that match a regular expression (RE2, anywhere in the name) with their UIDs. The exit code is 1 if none does.")
+	var first, second string
+	grep.Arg("kind-or-pattern", "A kind ("+kind+") if a pattern follows, otherwise the pattern.").Required().StringVar(&first)
+	grep.Arg("pattern", "Regular expression.").StringVar(&second)
+	grep.Flag("ignore-case", "Upper and lower case are the same.").Short('i').BoolVar(&p.uid.IgnoreCase)
+	grep.Action(func(*kingpin.ParseContext) error {
+		if p.uid.Names = []string{first}; second != "" {
+			p.uid.Kind, p.uid.Names = first, []string{second}
+		}
+		return nil
+	})
+	assign := p.uidCommand(c, adapter.UIDAssign, "Give names UIDs, unless they have some, and print them.")
+	assign.Arg("kind", kind).Required().StringVar(&p.uid.Kind)
+	assign.Arg("name", "Name.").Required().StringsVar(&p.uid.Names)
+	rename := p.uidCommand(c, adapter.UIDRename, "Give the UID of a name another name. After an interruption the same command finishes.")
+	rename.Arg("kind", kind).Required().StringVar(&p.uid.Kind)
+	var from, to string
+	rename.Arg("name", "The old name.").Required().StringVar(&from)
+	rename.Arg("new-name", "The new name.").Required().StringVar(&to)
+	rename.Action(func(*kingpin.ParseContext) error {
+		p.uid.Names = []string{from, to}
+		return nil
+	})
+	remove := p.uidCommand(c, adapter.UIDDelete, "Delete the UID of a name, and the metadata of the UID.")
+	remove.Arg("kind", kind).Required().StringVar(&p.uid.Kind)
+	var name string
+	remove.Arg("name", "The name.").Required().StringVar(&name)
+	remove.Flag("force", "Also if series have it. They are in no answer then, and a TSD fails queries that meet them.").BoolVar(&p.uid.Force)
+	remove.Action(func(*kingpin.ParseContext) error {
+		p.uid.Names = []string{name}
+		return nil
+	})
+	fsck := p.uidCommand(c, adapter.UIDFsck, "Compare names, UIDs and counters with each other, and print what does not fit. The exit code is 1 if there are errors.")
+	fsck.Flag("fix", "Mend what can be mended. Default: nothing is changed.").BoolVar(&p.uid.Fix)
+	fsck.Flag("delete-unknown", "With --fix, also delete columns that are none of OpenTSDB's.").BoolVar(&p.uid.DeleteUnknown)
+
+	mkmetric := p.app.Command(commandMkmetric, "Give metrics UIDs, unless they have some, and print them: uid assign metrics.")
+	mkmetric.Arg("name", "Metric.").Required().StringsVar(&p.uid.Names)
+	mkmetric.Flag("adapter-url", runningAdapter).PlaceHolder("URL").StringVar(&p.uid.URL)
+	mkmetric.Action(func(*kingpin.ParseContext) error {
+		p.uid.Command, p.uid.Kind = adapter.UIDAssign, "metrics"
+		return nil
+	})
+}
+
+func (p *parser) uidCommand(c *kingpin.CmdClause, command adapter.UIDCommand, help string) *kingpin.CmdClause {
+	one := c.Command(string(command), help)
+	one.Flag("adapter-url", runningAdapter).PlaceHolder("URL").StringVar(&p.uid.URL)
+	one.Action(func(*kingpin.ParseContext) error {
+		p.uid.Command = command
+		return nil
+	})
+	return one
+}

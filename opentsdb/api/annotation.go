@@ -1,0 +1,240 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// Notes keeps annotations; those of a store are one.
+type Notes interface {
+	query.Notes
+	Get(ctx context.Context, tsuid string, start int64) (storage.Annotation, bool, error)
+	Put(ctx context.Context, mode storage.AnnotationMode, list []storage.Annotation) ([]storage.Annotation, error)
+	Delete(ctx context.Context, tsuid string, start int64) error
+	DeleteRange(ctx context.Context, r storage.AnnotationRange) (int, error)
+	// CheckTSUID returns what is wrong with the TSUID of a series.
+	CheckTSUID(tsuid string) error
+}
+
+var (
+	errStartUnset = reply.Error{
+		Status: http.StatusBadRequest, Message: "The start timestamp has not been set", Details: "The start timestamp has not been set",
+	}
+	errNoContent = reply.Error{
+		Status: http.StatusBadRequest, Message: "Missing message content", Details: "Supply valid JSON formatted data in the body of your request",
+	}
+)
+
+// annotation answers /api/annotation[/bulk].
+func (a *API) annotation(w http.ResponseWriter, r *request) error {
+	return a.annotate(w, r, a.getAnnotation)
+}
+
+// annotations answers /api/annotations[/bulk]: as /api/annotation, but GET lists global ones.
+func (a *API) annotations(w http.ResponseWriter, r *request) error {
+	return a.annotate(w, r, a.listAnnotations)
+}
+
+func (a *API) annotate(w http.ResponseWriter, r *request, get func(http.ResponseWriter, *request, storage.Annotation) error) error {
+	if err := a.mayAnnotate(r); err != nil {
+		return err
+	}
+	if len(r.path) > 0 && strings.HasSuffix(strings.ToLower(r.path[0]), "bulk") {
+		return a.annotationBulk(w, r)
+	}
+	note, err := a.readAnnotation(w, r)
+	if err != nil {
+		return err
+	}
+	switch r.method {
+	case http.MethodGet:
+		return get(w, r, note)
+	case http.MethodDelete:
+		return a.deleteAnnotation(w, r, note)
+	}
+	return a.putAnnotation(w, r, note)
+}
+
+// mayAnnotate returns why a request may not do what its method does. Annotations may be written by
+// whoever may put points, but for pages of other origins; deletions are edits.
+func (a *API) mayAnnotate(r *request) error {
+	switch {
+	case r.method == http.MethodGet:
+		return nil
+	case r.method == http.MethodDelete:
+		return a.mayEdit(r)
+	case a.o.Origins.Foreign(r.Request):
+		return ErrForeign
+	}
+	return nil
+}
+
+// readAnnotation reads an annotation from the body, or without one from the parameters. What cannot be
+// read a TSD answers with status 500.
+func (a *API) readAnnotation(w http.ResponseWriter, r *request) (storage.Annotation, error) {
+	body, err := readBodyUpTo(w, r, maxAnnotationBytes)
+	if err != nil {
+		return storage.Annotation{}, err
+	}
+	if len(body) == 0 {
+		return a.annotationParameters(r.URL.Query())
+	}
+	note, err := schema.ParseAnnotation(body)
+	if err != nil {
+		return note, query.SyntaxError{Err: err}
+	}
+	return note, nil
+}
+
+// annotationParameters reads an annotation from parameters, whose times become seconds.
+func (a *API) annotationParameters(v url.Values) (note storage.Annotation, err error) {
+	note.TSUID, note.Description, note.Notes = v.Get("tsuid"), v.Get("description"), v.Get("notes")
+	if note.Start, err = a.seconds(v.Get("start_time")); err != nil {
+		return note, err
+	}
+	if note.Start < 1 {
+		return note, reply.BadRequest("Missing start time")
+	}
+	note.End, err = a.seconds(v.Get("end_time"))
+	return note, err
+}
+
+// seconds reads a time of a parameter, 0 without one.
+func (a *API) seconds(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	ms, err := query.ParseTime(text, a.zone(), a.o.Now())
+	switch {
+	case err != nil:
+		return 0, query.SyntaxError{Err: err}
+	case ms > storage.MaxTime:
+		return 0, reply.BadRequest("Time " + text + " is after the last one that can be stored")
+	}
+	return ms / 1000, nil
+}
+
+// zone is that of dates in times.
+func (a *API) zone() *time.Location {
+	if a.o.TimeZone != nil {
+		return a.o.TimeZone
+	}
+	return time.UTC
+}
+
+func (a *API) getAnnotation(w http.ResponseWriter, r *request, note storage.Annotation) error {
+	found, ok, err := a.o.Notes.Get(r.Context(), note.TSUID, note.Start)
+	switch {
+	case errors.Is(err, storage.ErrInvalid):
+		return query.SyntaxError{Err: errors.New(words(err))} // a TSD's status
+	case err != nil:
+		return err
+	case !ok:
+		return reply.Error{Status: http.StatusNotFound, Message: "Unable to locate annotation in storage"}
+	}
+	reply.WriteJSON(w, r.Request, http.StatusOK, json.RawMessage(found.AppendShown(nil)))
+	return nil
+}
+
+// putAnnotation writes an annotation. One without anything to write changes nothing.
+func (a *API) putAnnotation(w http.ResponseWriter, r *request, note storage.Annotation) error {
+	switch {
+	case note.Start < 1:
+		return errStartUnset
+	case setsNothing(&note):
+		reply.Empty(w, http.StatusNotModified)
+		return nil
+	}
+	stored, err := a.o.Notes.Put(r.Context(), annotationMode(r), []storage.Annotation{note})
+	if err != nil {
+		return refusedAnnotation(err)
+	}
+	reply.WriteJSON(w, r.Request, http.StatusOK, json.RawMessage(stored[0].AppendShown(nil)))
+	return nil
+}
+
+// refusedAnnotation returns an error of the store in a TSD's words if the request is wrong.
+func refusedAnnotation(err error) error {
+	if errors.Is(err, storage.ErrInvalid) {
+		return query.RequestError{Message: words(err)}
+	}
+	return err
+}
+
+// words are those of an error, without its class.
+func words(err error) string {
+	return strings.TrimPrefix(err.Error(), storage.ErrInvalid.Error()+": ")
+}
+
+// annotationMode is what becomes of an annotation that is there.
+func annotationMode(r *request) storage.AnnotationMode {
+	if r.method == http.MethodPut {
+		return storage.ReplaceAnnotation
+	}
+	return storage.MergeAnnotation
+}
+
+// setsNothing reports whether an annotation has only its place.
+func setsNothing(note *storage.Annotation) bool {
+	return note.End == 0 && note.Description == "" && note.Notes == "" && note.Custom == nil
+}
+
+func (a *API) deleteAnnotation(w http.ResponseWriter, r *request, note storage.Annotation) error {
+	err := a.o.Notes.Delete(r.Context(), note.TSUID, note.Start)
+	if errors.Is(err, storage.ErrInvalid) {
+		return reply.Error{Status: http.StatusBadRequest, Message: "Unable to delete Annotation information", Details: words(err)}
+	}
+	if err != nil {
+		return err
+	}
+	reply.Empty(w, http.StatusNoContent)
+	return nil
+}
+
+// listAnnotations lists global annotations. Without an end that is now.
+func (a *API) listAnnotations(w http.ResponseWriter, r *request, note storage.Annotation) error {
+	start, end := wholeSeconds(note.Start), wholeSeconds(note.End)
+	if note.End == 0 {
+		end = a.o.Now().Unix()
+	}
+	if end < start {
+		return query.SyntaxError{Err: errors.New("The end timestamp cannot be less than the start timestamp")} // a TSD's status
+	}
+	turn, err := a.turns.Begin(r.Context())
+	if err != nil {
+		return err
+	}
+	defer turn.End()
+	list, err := a.o.Engine.Globals(r.Context(), start, end)
+	if err != nil {
+		return err
+	}
+	writeAnnotations(w, r, list)
+	return nil
+}
+
+// wholeSeconds returns a time of an annotation in seconds that can be stored.
+func wholeSeconds(time int64) int64 {
+	return min(schema.MillisOf(max(time, 0)), storage.MaxTime) / 1000
+}
+
+func writeAnnotations(w http.ResponseWriter, r *request, list []storage.Annotation) {
+	body := []byte{'['}
+	for i, note := range list {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = note.AppendShown(body)
+	}
+	reply.WriteJSON(w, r.Request, http.StatusOK, json.RawMessage(append(body, ']')))
+}

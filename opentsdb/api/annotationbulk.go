@@ -1,0 +1,245 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// Bounds of one request.
+const (
+	maxAnnotationBytes = 512 << 10 // of JSON, which may have 6 bytes for one that is stored
+	maxBulkBytes       = 16 << 20
+	maxBulkAnnotations = 10_000
+	maxBulkTSUIDs      = 1000
+)
+
+// annotationBulk answers /api/annotation/bulk.
+func (a *API) annotationBulk(w http.ResponseWriter, r *request) error {
+	switch r.method {
+	case http.MethodPost, http.MethodPut:
+		return a.putAnnotations(w, r)
+	case http.MethodDelete:
+		return a.deleteAnnotations(w, r)
+	}
+	return reply.NotAllowed(r.method)
+}
+
+// putAnnotations writes a list of annotations. Those without anything to write are left out of the
+// answer.
+func (a *API) putAnnotations(w http.ResponseWriter, r *request) error {
+	body, err := readBodyUpTo(w, r, maxBulkBytes)
+	if err != nil {
+		return err
+	}
+	turn, err := a.turns.Begin(r.Context())
+	if err != nil {
+		return err
+	}
+	list, err := parseAnnotations(body)
+	turn.End() // the store waits for the disk, or for a cluster
+	if err != nil {
+		return err
+	}
+	stored, err := a.o.Notes.Put(r.Context(), annotationMode(r), list)
+	if err != nil {
+		return refusedAnnotation(err)
+	}
+	writeAnnotations(w, r, stored)
+	return nil
+}
+
+// parseAnnotations reads an array of annotations.
+func parseAnnotations(body []byte) ([]storage.Annotation, error) {
+	if len(body) == 0 {
+		return nil, errNoContent
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	if t, err := d.Token(); err != nil || t != json.Delim('[') {
+		return nil, refusedJSON(cmpErrors(err, "an array of annotations is wanted"))
+	}
+	var list []storage.Annotation
+	for n := 1; d.More(); n++ {
+		if n > maxBulkAnnotations {
+			return nil, reply.Error{Status: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("At most %d annotations can be written at once", maxBulkAnnotations)}
+		}
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return nil, refusedJSON(err)
+		}
+		if len(raw) > maxAnnotationBytes {
+			return nil, reply.Error{Status: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("An annotation may have at most %d bytes", maxAnnotationBytes)}
+		}
+		note, err := schema.ParseAnnotation(raw)
+		switch {
+		case err != nil:
+			return nil, refusedJSON(err)
+		case note.Start < 1:
+			return nil, reply.Error{
+				Status: http.StatusBadRequest, Message: errStartUnset.Message,
+				Details: fmt.Sprintf("Annotation error: TSUID: %.64s Start: %d  Description: %.64s", note.TSUID, note.Start, note.Description),
+			}
+		case setsNothing(&note):
+		default:
+			list = append(list, note)
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, refusedJSON(err)
+	}
+	return list, nil
+}
+
+// cmpErrors returns an error, or one with a text if it is nil.
+func cmpErrors(err error, text string) error {
+	if err == nil || errors.Is(err, io.EOF) {
+		return errors.New(text)
+	}
+	return err
+}
+
+func refusedJSON(err error) error {
+	return reply.Error{Status: http.StatusBadRequest, Message: "Unable to parse the given JSON", Details: err.Error()}
+}
+
+// bulkDeletion is which annotations to delete, as it is sent.
+type bulkDeletion struct {
+	StartTime, EndTime any
+	TSUIDs             []any
+	Global             any
+	TotalDeleted       any // ignored
+}
+
+// deletedAnnotations is the answer to a bulkDeletion, in the order of a TSD's fields.
+type deletedAnnotations struct {
+	TSUIDs       []string `json:"tsuids"`
+	Global       bool     `json:"global"`
+	StartTime    int64    `json:"startTime"` // milliseconds
+	EndTime      int64    `json:"endTime"`
+	TotalDeleted int      `json:"totalDeleted"`
+}
+
+// deleteAnnotations deletes the annotations of series, and global ones, in a time.
+func (a *API) deleteAnnotations(w http.ResponseWriter, r *request) error {
+	asked, err := readBulkDeletion(w, r)
+	if err != nil {
+		return err
+	}
+	d, err := asked.parse(a.zone(), a.o.Now())
+	if err != nil {
+		return err
+	}
+	turn, err := a.turns.Begin(r.Context())
+	if err != nil {
+		return err
+	}
+	defer turn.End()
+	for _, tsuid := range d.TSUIDs {
+		if err := a.o.Notes.CheckTSUID(tsuid); err != nil {
+			return refusedAnnotation(err)
+		}
+	}
+	of := d.TSUIDs
+	if d.Global {
+		of = append([]string{""}, of...)
+	}
+	for _, tsuid := range of {
+		n, err := a.o.Notes.DeleteRange(r.Context(), storage.AnnotationRange{TSUID: tsuid, From: d.StartTime, To: d.EndTime})
+		if err != nil {
+			return err
+		}
+		d.TotalDeleted += n
+	}
+	reply.WriteJSON(w, r.Request, http.StatusOK, d)
+	return nil
+}
+
+func readBulkDeletion(w http.ResponseWriter, r *request) (d bulkDeletion, err error) {
+	body, err := readBody(w, r)
+	if err != nil {
+		return d, err
+	}
+	if len(body) == 0 {
+		return bulkDeletionParameters(r.URL.Query())
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	decoder.UseNumber()
+	if err := decoder.Decode(&d); err != nil {
+		return d, refusedJSON(err)
+	}
+	return d, nil
+}
+
+func bulkDeletionParameters(v url.Values) (bulkDeletion, error) {
+	d := bulkDeletion{StartTime: v.Get("start_time"), EndTime: v.Get("end_time"), Global: v.Has("global")}
+	if !v.Has("start_time") {
+		return d, reply.BadRequest("Missing parameter <code>start_time</code>")
+	}
+	if v.Has("tsuids") {
+		for tsuid := range strings.SplitSeq(v.Get("tsuids"), ",") {
+			d.TSUIDs = append(d.TSUIDs, strings.TrimSpace(tsuid))
+		}
+	}
+	return d, nil
+}
+
+// parse checks a deletion.
+func (b *bulkDeletion) parse(zone *time.Location, now time.Time) (*deletedAnnotations, error) {
+	global := strings.ToLower(scalarText(b.Global))
+	d := &deletedAnnotations{Global: global != "" && global != "false" && global != "0"}
+	for _, tsuid := range b.TSUIDs {
+		text := scalarText(tsuid)
+		if text == "" {
+			return nil, reply.BadRequest("A TSUID is empty") // which would mean the global ones
+		}
+		d.TSUIDs = append(d.TSUIDs, text)
+	}
+	start, end := scalarText(b.StartTime), scalarText(b.EndTime)
+	switch {
+	case start == "":
+		return nil, reply.BadRequest("Missing the start time value")
+	case !d.Global && len(d.TSUIDs) == 0:
+		return nil, reply.BadRequest("Missing the TSUIDs or global annotations flag")
+	case len(d.TSUIDs) > maxBulkTSUIDs:
+		return nil, reply.Error{Status: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("At most %d TSUIDs can be named at once", maxBulkTSUIDs)}
+	}
+	var err error
+	if d.StartTime, err = query.ParseTime(start, zone, now); err != nil {
+		return nil, query.RequestError{Message: err.Error()}
+	}
+	if d.EndTime = now.UnixMilli(); end != "" {
+		if d.EndTime, err = query.ParseTime(end, zone, now); err != nil {
+			return nil, query.RequestError{Message: err.Error()}
+		}
+	}
+	switch {
+	case d.EndTime < 1:
+		return nil, query.RequestError{Message: "The end timestamp has not been set"}
+	case d.EndTime < d.StartTime:
+		return nil, query.RequestError{Message: "The end timestamp cannot be less than the start timestamp"}
+	}
+	return d, nil
+}
+
+// scalarText returns text, a number or a boolean as text; of anything else nothing.
+func scalarText(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case json.Number, bool:
+		return fmt.Sprint(v)
+	}
+	return ""
+}

@@ -1,0 +1,49 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/opentsdb/expression"
+	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/turns"
+)
+
+// exp answers /api/query/exp. As with a TSD the method does not matter.
+func (a *API) exp(w http.ResponseWriter, r *request) error {
+	body, err := readBody(w, r)
+	if err != nil {
+		return err
+	}
+	parsed, err := expression.Parse(body)
+	if err != nil {
+		return err
+	}
+	queries, err := parsed.Check(a.o.Now(), a.o.TimeZone)
+	if err != nil {
+		return err
+	}
+	var answer *expression.Answer
+	err = a.computed(r, string(body), func(ctx context.Context) error {
+		series, err := a.o.Engine.Series(ctx, queries)
+		if err != nil {
+			return err
+		}
+		from, to := queries.Times()
+		answer, err = parsed.Compute(series, from, to, means(ctx))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", reply.ContentType)
+	_, _ = answer.WriteTo(w) // a client that is gone loses the answer
+	return nil
+}
+
+// means are what the computation of a request may use: its turn and its memory.
+func means(ctx context.Context) expression.Means {
+	turn, account := turns.From(ctx), budget.From(ctx)
+	return expression.Means{Pause: func() error { return turn.Yield(ctx) }, Take: account.Take}
+}

@@ -1,0 +1,126 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/opentsdb/graph"
+	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+)
+
+// oldQuery answers /q: as text with a point in each line, as a picture, or with what a picture would show.
+func (a *API) oldQuery(w http.ResponseWriter, r *request) error {
+	v := r.URL.Query()
+	if !v.Has("ascii") && !v.Has("json") && !v.Has("png") {
+		// A TSD sends browsers to its own page.
+		return writeOldError(w, http.StatusBadRequest, "Ask for one of ascii, json and png")
+	}
+	begin := time.Now()
+	answer, err := a.oldAnswer(r, v)
+	if err != nil {
+		return writeOldError(w, statusOf(err).Status, err.Error())
+	}
+	switch {
+	case v.Has("ascii"):
+		w.Header().Set("Content-Type", "text/plain")
+		out := bufio.NewWriter(w)
+		answer.WriteLines(out)
+		_ = out.Flush() // a client that is gone loses the answer
+		return nil
+	case v.Has("json"):
+		return writeOld(w, r, plotted(answer, time.Since(begin)))
+	}
+	picture, err := a.picture(r, v, answer)
+	if err != nil {
+		return writeOldError(w, statusOf(err).Status, err.Error())
+	}
+	w.Header().Set("Content-Type", "image/png")
+	_, _ = w.Write(picture)
+	return nil
+}
+
+func (a *API) oldAnswer(r *request, v url.Values) (*query.Answer, error) {
+	parsed, err := query.ParseParameters(v, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.check(parsed); err != nil {
+		return nil, err
+	}
+	if n := len(v["o"]); n > 0 && n != len(v["m"]) {
+		return nil, query.RequestError{Message: fmt.Sprintf("%d `o' parameters, but %d `m' parameters.", n, len(v["m"]))}
+	}
+	return a.evaluated(r, parsed, r.URL.RawQuery)
+}
+
+// plotted says what a picture shows, as a TSD does beside the picture.
+func plotted(answer *query.Answer, took time.Duration) any {
+	points, etags := 0, [][]string{}
+	for i := range answer.Groups {
+		g := &answer.Groups[i]
+		points += g.Points.Len()
+		etags = append(etags, g.AggregatedTags)
+	}
+	if len(etags) == 0 {
+		etags = append(etags, []string{})
+	}
+	return map[string]any{"plotted": points, "points": points, "etags": etags, "timing": took.Milliseconds()}
+}
+
+// pictureBytes is what the memory of a picture is charged for each of its pixels.
+const pictureBytes = 8
+
+// picture draws an answer, in the turn and the memory of a query.
+func (a *API) picture(r *request, v url.Values, answer *query.Answer) (image []byte, err error) {
+	o, err := graph.ParseOptions(v)
+	if err != nil {
+		return nil, query.RequestError{Message: err.Error()}
+	}
+	o.Zone = a.o.TimeZone
+	if zone, err := time.LoadLocation(v.Get("tz")); v.Has("tz") && err == nil {
+		o.Zone = zone
+	}
+	if err := budget.From(r.Context()).Take(int64(o.Width*o.Height) * pictureBytes); err != nil {
+		return nil, err
+	}
+	turn, err := a.turns.Begin(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	defer turn.End()
+	start, end := answer.Request.Times()
+	var b bytes.Buffer
+	if err := o.PNG(&b, start, end, linesOf(answer, v["o"])); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// linesOf are the series of an answer. options has gnuplot's words for each sub query, of which the axis on the
+// right is known.
+func linesOf(answer *query.Answer, options []string) []graph.Series {
+	lines := make([]graph.Series, 0, len(answer.Groups))
+	for i := range answer.Groups {
+		g := &answer.Groups[i]
+		var name strings.Builder
+		name.WriteString(g.Metric)
+		for n, tag := range g.Tags {
+			name.WriteString([]string{"{", ", "}[min(n, 1)] + tag.Key + "=" + tag.Value)
+		}
+		if len(g.Tags) > 0 {
+			name.WriteString("}")
+		}
+		line := graph.Series{Name: name.String(), Times: g.Points.Times, Values: g.Points.Values}
+		if q := g.Index(); q < len(options) {
+			line.Right = strings.Contains(options[q], "x1y2")
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}

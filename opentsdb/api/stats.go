@@ -1,0 +1,108 @@
+package api
+
+import (
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+)
+
+// stats answers /api/stats and what is below it.
+func (a *API) stats(w http.ResponseWriter, r *request) error {
+	what := ""
+	if len(r.path) > 0 {
+		what = strings.ToLower(r.path[0])
+	}
+	switch what {
+	case "query":
+		reply.WriteJSON(w, r.Request, http.StatusOK, a.queryStats())
+	case "jvm":
+		reply.WriteJSON(w, r.Request, http.StatusOK, a.processStats())
+	case "threads":
+		reply.WriteJSON(w, r.Request, http.StatusOK, []any{threads()})
+	case "region_clients":
+		reply.WriteJSON(w, r.Request, http.StatusOK, []any{}) // /metrics has what is known of the connections to HBase
+	default:
+		now, all := a.o.Now(), []any{}
+		for _, s := range a.Statistics() {
+			all = append(all, s.document(now, a.o.Host))
+		}
+		reply.WriteJSON(w, r.Request, http.StatusOK, all)
+	}
+	return nil
+}
+
+// oldStats answers /stats: lines, or a list of lines.
+func (a *API) oldStats(w http.ResponseWriter, r *request) error {
+	now := a.o.Now()
+	var text []byte
+	lines := []string{}
+	for _, s := range a.Statistics() {
+		line := s.Line(nil, now, a.o.Host)
+		text = append(text, line...)
+		lines = append(lines, string(line[:len(line)-1]))
+	}
+	if r.URL.Query().Has("json") {
+		return writeOld(w, r, lines)
+	}
+	w.Header().Set("Content-Type", "text/plain")
+	_, _ = w.Write(text) // a client that is gone loses the answer
+	return nil
+}
+
+// queryStats are the queries under way and those that ended last.
+func (a *API) queryStats() any {
+	under, completed := []any{}, []any{}
+	for _, q := range a.o.Running.List() {
+		if q.Language == language {
+			under = append(under, map[string]any{
+				"query": q.Text, "queryStartTimestamp": q.Started.UnixMilli(), "elapsed": milliseconds(time.Since(q.Started)), "remote": q.Client, "id": q.ID,
+			})
+		}
+	}
+	for _, f := range a.history.list() {
+		status, exception := http.StatusOK, "null" // as a TSD prints it
+		if f.err != nil {
+			e := statusOf(f.err)
+			status, exception = e.Status, e.Message
+		}
+		completed = append(completed, map[string]any{
+			"query": f.text, "exception": exception, "executed": 1, "remote": f.client,
+			"httpResponse":        map[string]any{"code": status, "reasonPhrase": http.StatusText(status)},
+			"queryStartTimestamp": f.begin.UnixMilli(), "queryCompletedTimestamp": f.end.UnixMilli(),
+			"stats": map[string]any{"dpsPreFilter": f.samples, "processingPreWriteTime": milliseconds(f.end.Sub(f.begin))},
+		})
+	}
+	return map[string]any{"running": under, "completed": completed}
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// processStats are those of a Go process where a TSD shows its JVM.
+func (a *API) processStats() any {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return map[string]any{
+		"runtime": map[string]any{
+			"startTime": a.begun.UnixMilli(), "uptime": a.o.Now().Sub(a.begun).Milliseconds(), "vmName": "Go", "vmVendor": "", "vmVersion": runtime.Version(),
+		},
+		"memory": map[string]any{
+			"heapMemoryUsage":            map[string]any{"init": 0, "used": m.HeapAlloc, "committed": m.HeapSys - m.HeapReleased, "max": debug.SetMemoryLimit(-1)},
+			"nonHeapMemoryUsage":         map[string]any{"init": 0, "used": m.Sys - m.HeapSys, "committed": m.Sys - m.HeapSys, "max": -1},
+			"objectsPendingFinalization": 0,
+		},
+		"gc":    map[string]any{"go": map[string]any{"collectionCount": m.NumGC, "collectionTime": m.PauseTotalNs / uint64(time.Millisecond)}},
+		"pools": map[string]any{},
+		"os":    map[string]any{"systemLoadAverage": -1}, // a JVM's value for "not known"
+	}
+}
+
+// threads stands for all goroutines. Their stacks are at /debug/pprof, which a flag opens.
+func threads() any {
+	return map[string]any{
+		"threadID": 0, "name": "goroutines", "state": "RUNNABLE", "interrupted": false, "priority": 0, "stack": []string{}, "count": runtime.NumGoroutine(),
+	}
+}

@@ -1,0 +1,53 @@
+package opentsdb
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// simpleHistogramDecoder is the class of the one codec that OpenTSDB has itself.
+const simpleHistogramDecoder = "SimpleHistogramDecoder"
+
+// histogramCodecs are the codecs of OpenTSDB's histograms, of which there is one: its id is the first byte of
+// the cells that it writes.
+type histogramCodecs struct {
+	enabled bool
+	simple  byte
+}
+
+// HistogramCodecs returns the id of OpenTSDB's SimpleHistogramDecoder of --opentsdb.histogram-codecs; false:
+// there are no histograms.
+func HistogramCodecs(flag string) (id byte, ok bool, err error) {
+	c, err := parseCodecs(flag)
+	return c.simple, c.enabled, err
+}
+
+// parseCodecs reads --opentsdb.histogram-codecs: class=id. The class may have the name of its package.
+func parseCodecs(flag string) (c histogramCodecs, err error) {
+	if flag == "" {
+		return c, nil
+	}
+	for codec := range strings.SplitSeq(flag, ",") {
+		class, number, ok := strings.Cut(strings.TrimSpace(codec), "=")
+		id, err := strconv.ParseUint(number, 10, 8)
+		switch {
+		case !ok || err != nil:
+			return c, fmt.Errorf("--opentsdb.histogram-codecs=%s: %q: want a class and its id: %s=0", flag, codec, simpleHistogramDecoder)
+		case strings.TrimPrefix(class, "net.opentsdb.core.") != simpleHistogramDecoder:
+			return c, fmt.Errorf("--opentsdb.histogram-codecs=%s: there is no codec %q: a TSD's plugins do not run here, there is only %s", flag, class, simpleHistogramDecoder)
+		case c.enabled:
+			return c, fmt.Errorf("--opentsdb.histogram-codecs=%s: %s has two ids", flag, simpleHistogramDecoder)
+		}
+		c = histogramCodecs{enabled: true, simple: byte(id)}
+	}
+	return c, nil
+}
+
+// text returns the codecs as a TSD's configuration has them.
+func (c histogramCodecs) text() string {
+	if !c.enabled {
+		return ""
+	}
+	return fmt.Sprintf(`{"net.opentsdb.core.%s":%d}`, simpleHistogramDecoder, c.simple)
+}

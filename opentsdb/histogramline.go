@@ -1,0 +1,124 @@
+package opentsdb
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// storeError is what a TSD answers when a line was read and its point cannot be stored. It calls all of
+// these errors of HBase.
+type storeError struct{ error }
+
+// histogram adds the histogram of a line to those of the read, or answers why it does not.
+func (t *telnet) histogram(line []byte) {
+	if err := t.addHistogram(strings.Split(latin1(line), " ")[1:]); err != nil {
+		t.histograms.refused++
+		t.refusedHistogram(err)
+	}
+}
+
+func (t *telnet) refusedHistogram(err error) {
+	t.bad++
+	if number, ok := errors.AsType[numberError](err); ok {
+		t.say("histogram: invalid value: " + string(number))
+		return
+	}
+	if failed, ok := errors.AsType[storeError](err); ok {
+		t.say("histogram: HBase error: " + failed.Error())
+		return
+	}
+	t.say("histogram: illegal argument: " + err.Error())
+}
+
+// addHistogram is HistogramDataPointRpc.importDataPoint of OpenTSDB 2.4 for the words of a line from the
+// metric on: metric timestamp [codec] value tags.
+func (t *telnet) addHistogram(words []string) error {
+	if !t.puts.o.Codecs.enabled {
+		return argumentError(noHistograms)
+	}
+	switch {
+	case len(words) < 4:
+		return argumentError(fmt.Sprintf("not enough arguments (need least 5, got %d)", len(words)))
+	case words[0] == "":
+		return argumentError("empty metric name")
+	}
+	timestamp, err := parseLong(strings.ReplaceAll(words[1], ".", ""))
+	switch {
+	case err != nil:
+		return err
+	case timestamp <= 0:
+		return argumentError(fmt.Sprintf("invalid timestamp: %d", timestamp))
+	}
+	codec, notID := strconv.ParseInt(words[2], 10, 32)
+	rest := words[2:]
+	if notID == nil {
+		rest = words[3:]
+	}
+	if rest[0] == "" {
+		return argumentError("empty histogram value")
+	}
+	tags, err := parseTags(rest[1:])
+	if err != nil {
+		return err
+	}
+	var value []byte
+	if notID == nil {
+		value, err = t.puts.o.Codecs.decodeLine(codec, rest[0])
+	} else {
+		value, err = t.puts.o.Codecs.encodeLine(rest[0])
+	}
+	if err != nil {
+		return storeError{err}
+	}
+	at, err := checkHistogram(words[0], timestamp, tags, value, t.puts.o.MaxTags)
+	if err == nil {
+		err = t.job.early(point{stamp: at})
+	}
+	if err != nil {
+		return storeError{err}
+	}
+	t.histograms.add(series(words[0], tags), at, value, t.lines)
+	return nil
+}
+
+// decodeLine reads an encoded histogram of a line.
+func (c histogramCodecs) decodeLine(codec int64, value string) ([]byte, error) {
+	encoded, ok := decodeBase64(latin1Bytes(value))
+	if !ok {
+		return nil, errHistogram
+	}
+	return c.recode(codec, encoded)
+}
+
+// encodeLine is HistogramDataPointRpc.parseTelnet of OpenTSDB 2.4: u=1:o=2:lower,upper=count:... A TSD
+// answers nothing to what it cannot read there, and stores nothing.
+func (c histogramCodecs) encodeLine(text string) ([]byte, error) {
+	var h schema.SimpleHistogram
+	for bucket := range strings.SplitSeq(text, ":") {
+		bounds, number, ok := strings.Cut(bucket, "=")
+		if !ok || strings.Contains(number, "=") {
+			return nil, argumentError("Improperly formatted bucket: " + bucket)
+		}
+		count, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return nil, inputError(number)
+		}
+		switch bounds = strings.ToLower(bounds); bounds {
+		case "u":
+			h.Underflow = count
+		case "o":
+			h.Overflow = count
+		default:
+			lower, upper, err := parseBounds(bounds, func() error { return argumentError("Improperly formatted bounds: " + bucket) })
+			if err != nil {
+				return nil, err
+			}
+			h.Buckets = append(h.Buckets, schema.HistogramBucket{Lower: lower, Upper: upper, Count: count})
+		}
+	}
+	return c.encode(&h)
+}

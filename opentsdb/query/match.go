@@ -1,0 +1,75 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// AnyMetric is the metric of a Match that all metrics have.
+const AnyMetric = "*"
+
+// A Match selects the series of a metric whose tags pass all of its filters.
+type Match struct {
+	Metric  string // AnyMetric: all
+	Filters []Filter
+}
+
+// maxMatch bounds the text of a Match, in bytes.
+const maxMatch = 1 << 20
+
+// ParseMatch reads metric[{tag=filter,…}[{tag=filter,…}]], as ParseM reads the last part of m. The metric may be "*".
+func ParseMatch(s string) (Match, error) {
+	if len(s) > maxMatch {
+		return Match{}, fmt.Errorf("it has more than %d bytes", maxMatch)
+	}
+	var q SubQuery
+	if err := q.parseMetric(s); err != nil {
+		return Match{}, err
+	}
+	if q.Metric == "" {
+		return Match{}, errors.New("it has no metric; * is all")
+	}
+	if q.Metric != AnyMetric && strings.Contains(q.Metric, "*") {
+		return Match{}, fmt.Errorf("metric %q: * can only stand for all metrics", q.Metric)
+	}
+	return Match{q.Metric, q.Filters}, nil
+}
+
+// Selects reports whether a Match selects a series.
+func (m Match) Selects(s storage.Series) bool {
+	if m.Metric != AnyMetric && m.Metric != s.Metric {
+		return false
+	}
+	return !slices.ContainsFunc(m.Filters, func(f Filter) bool {
+		i := slices.IndexFunc(s.Tags, func(t storage.Tag) bool { return t.Key == f.TagKey })
+		if i < 0 {
+			return true
+		}
+		match := f.matcher()
+		return match != nil && !match(s.Tags[i].Value)
+	})
+}
+
+// Of returns the conditions that a store finds the series of a metric by; ok is false if the Match
+// does not select any of the metric. All filters hold, also several for one tag, for which a query of a TSD has rules of
+// its own.
+func (m Match) Of(metric string) (conditions []storage.Filter, ok bool) {
+	if m.Metric != AnyMetric && m.Metric != metric {
+		return nil, false
+	}
+	conditions = []storage.Filter{{Values: []string{metric}}}
+	for _, f := range m.Filters {
+		c := storage.Filter{Keys: []string{f.TagKey}}
+		if f.Type == "literal_or" {
+			c.Values = f.literals()
+		} else {
+			c.Match = f.matcher()
+		}
+		conditions = append(conditions, c)
+	}
+	return slices.Clip(conditions), true
+}

@@ -1,0 +1,260 @@
+package opentsdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/opentsdb/api"
+	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/rollup"
+)
+
+// The texts of RollUpDataPoint for values that it does not hand to the store.
+const (
+	errNoInterval    = argumentError("Missing interval")
+	errNoAggregation = argumentError("Missing aggregator")
+)
+
+// rollupRequest is one request of /api/rollup.
+type rollupRequest struct {
+	scanner
+	rollups  *rollupStore
+	limit    int // of values
+	count    int
+	elements []rollupElement
+	bad      []badPoint
+	series   []storage.Series
+	values   []rollup.Point
+}
+
+// A rollupElement is a value of the body that was not refused: where it is there.
+type rollupElement struct{ from, to int }
+
+// serveRollup is RollupDataPointRpc.execute of OpenTSDB 2.4.
+func (a *httpAPI) serveRollup(w http.ResponseWriter, r *http.Request) {
+	if m := api.Method(r); m != http.MethodPost {
+		reply.WriteError(w, r, reply.NotAllowed(m))
+		return
+	}
+	if a.origins.Foreign(r) {
+		reply.WriteError(w, r, api.ErrForeign)
+		return
+	}
+	answer, err := a.rollup(w, r)
+	if err != nil {
+		reply.WriteError(w, r, err)
+		return
+	}
+	answer.write(w, r)
+}
+
+// rollup reads a request and stores its values. An error concerns the request as a whole.
+func (a *httpAPI) rollup(w http.ResponseWriter, r *http.Request) (*putAnswer, error) {
+	flags, err := readPutFlags(r.URL.RawQuery)
+	if err != nil {
+		return nil, err
+	}
+	content := body{share: &listen.Share{Gate: a.gate}, turns: a.turns}
+	defer content.share.Release()
+	if err := content.read(w, r, a.o.BodyBytes); err != nil {
+		return nil, err
+	}
+	if !a.gate.Enter() {
+		return nil, errBusy
+	}
+	defer a.gate.Leave()
+	conn := listen.ConnOf(r.Context())
+	conn.Begin()
+	defer conn.End(true)
+	q := &rollupRequest{scanner: scanner{b: content.bytes}, rollups: a.puts.rollups, limit: a.o.Points}
+	if err := q.parseInTurn(r.Context(), a); err != nil {
+		return nil, err
+	}
+	ctx, cancel := listen.WithTimeout(context.WithoutCancel(r.Context()), a.o.Timeout)
+	defer cancel()
+	return q.store(ctx, flags, &a.puts.http), nil
+}
+
+// parseInTurn reads the values. Only as many bodies are parsed at once as there are cores.
+func (q *rollupRequest) parseInTurn(ctx context.Context, a *httpAPI) error {
+	ctx, cancel := context.WithTimeout(ctx, unpackTimeout)
+	defer cancel()
+	turn, err := a.turns.Begin(ctx)
+	if err != nil {
+		return errBusy
+	}
+	defer turn.End()
+	switch first := q.space(); {
+	case q.i == len(q.b):
+		return reply.Error{Status: http.StatusBadRequest, Message: "Missing request content"}
+	case first == '[':
+		err = q.array(q.element)
+	case first == '{':
+		err = q.element()
+	default:
+		return reply.Error{Status: http.StatusBadRequest, Message: "The JSON must start as an object or an array"}
+	}
+	if err == nil && (q.space() != 0 || q.i < len(q.b)) {
+		err = q.fail("want the end")
+	}
+	switch {
+	case errors.Is(err, errTooMany):
+		return reply.Error{Status: http.StatusRequestEntityTooLarge, Message: "Request too large", Details: err.Error()}
+	case err != nil:
+		return reply.Error{Status: http.StatusBadRequest, Message: "Unable to parse the given JSON", Details: err.Error()}
+	case q.count == 0:
+		return reply.Error{Status: http.StatusBadRequest, Message: "No datapoints found in content"}
+	}
+	return nil
+}
+
+// element reads one value.
+func (q *rollupRequest) element() error {
+	if q.count++; q.count > q.limit {
+		return fmt.Errorf("%w: more than %d", errTooMany, q.limit)
+	}
+	q.space()
+	from := q.i
+	var p rollupMembers
+	var err error
+	if q.space() == 'n' {
+		_, err = q.word()
+		p.null = true
+	} else {
+		err = q.object(func(name scalar) error { return q.member(&p, name) })
+	}
+	if err != nil {
+		return err
+	}
+	series, value, err := q.resolve(&p)
+	if err != nil {
+		q.bad = append(q.bad, badPoint{from, q.i, err})
+		return nil
+	}
+	q.elements, q.series, q.values = append(q.elements, rollupElement{from, q.i}), append(q.series, series), append(q.values, value)
+	return nil
+}
+
+// rollupMembers are the members of a value: RollUpDataPoint of OpenTSDB 2.4.
+type rollupMembers struct {
+	putPoint
+	interval, aggregator, group scalar
+}
+
+// The names of the members that a put does not have.
+const (
+	memberInterval   = "interval"
+	memberAggregator = "aggregator"
+	memberGroupBy    = "groupByAggregator"
+)
+
+func (q *rollupRequest) member(p *rollupMembers, name scalar) error {
+	word, err := name.text()
+	if err != nil {
+		return err
+	}
+	switch string(word) {
+	case memberMetric:
+		p.metric, err = q.scalar()
+	case memberTimestamp:
+		p.timestamp, err = q.long()
+	case memberValue:
+		p.value, err = q.scalar()
+	case memberInterval:
+		p.interval, err = q.scalar()
+	case memberAggregator:
+		p.aggregator, err = q.scalar()
+	case memberGroupBy:
+		p.group, err = q.scalar()
+	case memberTags:
+		p.tags, err = q.tagObject()
+	default:
+		err = q.skip(0)
+	}
+	return err
+}
+
+// resolve returns a value with its series, or why it is refused. The order of the checks is that of a
+// TSD.
+func (q *rollupRequest) resolve(p *rollupMembers) (s storage.Series, v rollup.Point, err error) {
+	switch {
+	case p.null:
+		return s, v, errNullPoint
+	case len(p.metric.raw) == 0:
+		return s, v, errNoMetric
+	case p.timestamp <= 0:
+		return s, v, errTimestamp
+	case len(p.value.raw) == 0:
+		return s, v, errNoValue
+	case len(p.tags) == 0:
+		return s, v, errNoTags
+	}
+	one := sentRollup{sent: sent{timestamp: p.timestamp, double: true}}
+	for _, text := range []struct {
+		from scalar
+		to   *string
+	}{{p.metric, &one.metric}, {p.interval, &one.interval}, {p.aggregator, &one.aggregation}, {p.group, &one.group}} {
+		word, err := text.from.text()
+		if err != nil {
+			return s, v, err
+		}
+		*text.to = strings.ToValidUTF8(string(word), "\uFFFD")
+	}
+	switch {
+	case one.interval == "" && one.group == "":
+		return s, v, errNoInterval
+	case one.aggregation == "" && one.group == "":
+		return s, v, errNoAggregation
+	}
+	if one.tags, err = readTags(p.tags); err != nil {
+		return s, v, err
+	}
+	if len(one.tags) == 0 {
+		return s, v, errNoTags
+	}
+	if one.value, err = parseScalar(p.value); err != nil {
+		return s, v, errNoNumber
+	}
+	return q.rollups.resolve(&one)
+}
+
+// store stores what was not refused, and returns what became of all.
+func (q *rollupRequest) store(ctx context.Context, flags putFlags, counted *protocol) *putAnswer {
+	answer := &putAnswer{flags: flags}
+	if len(q.values) > 0 {
+		var refused []error
+		refused, answer.err = q.rollups.store(ctx, q.series, q.values)
+		for i, err := range refused {
+			if err != nil && storage.IsRefusal(err) {
+				q.bad = append(q.bad, badPoint{q.elements[i].from, q.elements[i].to, err})
+			}
+		}
+	}
+	answer.failed = len(q.bad)
+	if kept := q.count - answer.failed; answer.err == nil {
+		answer.success = kept
+	} else {
+		answer.failed += kept
+	}
+	count(counted, q.count, len(q.bad), answer.err)
+	if flags.details {
+		answer.explain(q.b, q.bad, echoRollup)
+	}
+	return answer
+}
+
+// count counts points, some of which were refused; err concerns the others.
+func count(p *protocol, points, refused int, err error) {
+	p.Received.Add(float64(points))
+	p.Rejected.Add(float64(refused))
+	if err == nil {
+		p.Written.Add(float64(points - refused))
+	} else {
+		p.Failed.Add(float64(points - refused))
+	}
+}

@@ -1,0 +1,48 @@
+package opentsdb
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/storetest"
+	"github.com/tsdbridge/tsdbridge/tree"
+)
+
+// openTrees opens a store over tables that no other process has, and runs its trees. They are not looked at again,
+// which would fill a tree that was cleared.
+func openTrees(t *testing.T, db kv.KV, change ...func(*tree.ServiceOptions)) (*storage.Store, *tree.Service) {
+	t.Helper()
+	o := tree.ServiceOptions{
+		Forest: tree.DefaultOptions(), Refresh: time.Hour, Logger: slog.New(slog.DiscardHandler),
+		Registerer: prometheus.NewRegistry(), Now: time.Now,
+	}
+	o.Forest.Exclusive = true
+	for _, c := range change {
+		c(&o)
+	}
+	trees := tree.NewService(db, o)
+	store := storetest.Open(t, db, func(so *storage.Options) { so.Observer = trees })
+	trees.Follow(store.Catalog(), store.Series)
+	ctx, end := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- trees.Run(ctx) }()
+	t.Cleanup(func() {
+		end()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	<-trees.Prepared()
+	return store, trees
+}
+
+// TestRecordedTrees replays requests about trees alone, many of them wrong.
+func TestRecordedTrees(t *testing.T) {
+	replay(t, startRecorded(t), "trees", "tree-differences")
+}

@@ -1,0 +1,157 @@
+package annotations
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/row"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
+)
+
+// A Range is the annotations of a series, or the global ones without a TSUID, whose start is at
+// From or later and at To or before (milliseconds).
+type Range struct {
+	TSUID    string
+	From, To int64
+}
+
+// noteBytes is what an annotation takes in memory, by estimate, in addition to its document.
+const noteBytes = 256
+
+// List returns the annotations of a range in the order of the table: by hours. More than limit, if
+// it is above 0, are an ErrLimit. Those that cannot be read are left out.
+func (a *Annotations) List(ctx context.Context, r Range, limit int) (list []Annotation, err error) {
+	account := budget.From(ctx)
+	err = a.eachFrom(ctx, r, nil, func(_ []byte, _ uint32, cells []kv.StoredCell) error {
+		for _, c := range cells {
+			found, ok := parsed(c.Value)
+			if at := schema.MillisOf(found.Start); !ok || at < r.From || at > r.To {
+				continue
+			}
+			if limit > 0 && len(list) == limit {
+				return fmt.Errorf("%w: there are more than %d annotations in this time", series.ErrLimit, limit)
+			}
+			if err := account.Take(int64(2*len(c.Value) + noteBytes)); err != nil {
+				return err
+			}
+			list = append(list, found)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// rowsPerDelete is how many rows a deletion of a range changes at once.
+const rowsPerDelete = 512
+
+// errPause ends a scan before its end.
+var errPause = errors.New("enough rows")
+
+// DeleteRange deletes the annotations of a range, durably, and returns how many they were. The time
+// is that of their cells. After an error some are deleted.
+func (a *Annotations) DeleteRange(ctx context.Context, r Range) (deleted int, err error) {
+	for at := []byte(nil); ; {
+		rows, last, err := a.found(ctx, r, at)
+		if err != nil {
+			return deleted, err
+		}
+		if len(rows) > 0 {
+			if err := a.delete(ctx, rows); err != nil {
+				return deleted, err
+			}
+		}
+		for _, m := range rows {
+			deleted += len(m.Deletes)
+		}
+		if last == nil {
+			return deleted, nil
+		}
+		at = append(last, 0)
+	}
+}
+
+// found returns deletions of the annotations of a range in rows from a key on, and the last key if
+// there may be more.
+func (a *Annotations) found(ctx context.Context, r Range, from []byte) (rows []kv.Mutation, last []byte, err error) {
+	err = a.eachFrom(ctx, r, from, func(key []byte, base uint32, cells []kv.StoredCell) error {
+		m := kv.Mutation{Key: bytes.Clone(key)}
+		for _, c := range cells {
+			offset, _ := schema.ForeignOffset(c.Qualifier)
+			if at := schema.Time(base, offset); at >= r.From && at <= r.To {
+				m.Deletes = append(m.Deletes, kv.Delete{Qualifier: bytes.Clone(c.Qualifier)})
+			}
+		}
+		if len(m.Deletes) == 0 {
+			return nil
+		}
+		if rows = append(rows, m); len(rows) < rowsPerDelete {
+			return nil
+		}
+		last = bytes.Clone(key)
+		return errPause
+	})
+	if errors.Is(err, errPause) {
+		err = nil
+	}
+	return rows, last, err
+}
+
+// eachFrom calls see for each row of a range, from a key on, that has annotations, with these alone.
+// Key and cells are valid until see returns, whose error ends the scan and is returned.
+func (a *Annotations) eachFrom(ctx context.Context, r Range, from []byte, see func(key []byte, base uint32, cells []kv.StoredCell) error) error {
+	if r.From, r.To = max(r.From, 0), min(r.To, series.MaxTime); r.From > r.To {
+		return nil
+	}
+	if err := a.o.Ready(); err != nil {
+		return err
+	}
+	tsuid, err := a.parseTSUID(r.TSUID)
+	if err != nil {
+		return err
+	}
+	scan := a.scan(tsuid, r)
+	if from != nil {
+		scan.Start = from
+	}
+	var seen error
+	var found []kv.StoredCell
+	err = a.o.DB.Rows.ScanStored(ctx, scan, func(key []byte, cells []kv.StoredCell) error {
+		k, err := a.o.Layout.ParseRowKey(key)
+		if err != nil || (len(k.Tags) == 0) != (tsuid == nil) {
+			return nil //nolint:nilerr // of another layout: none of ours
+		}
+		found = found[:0]
+		for _, c := range cells {
+			if isAnnotation(c) {
+				found = append(found, c)
+			}
+		}
+		if len(found) > 0 {
+			seen = see(key, k.Base, found)
+		}
+		return seen
+	})
+	switch {
+	case seen != nil:
+		return seen
+	case err != nil:
+		return fmt.Errorf("scan annotations: %w", err)
+	}
+	return nil
+}
+
+// scan returns the scan of the rows of a range.
+func (a *Annotations) scan(tsuid []byte, r Range) kv.Scan {
+	l, lo, hi := a.o.Layout, schema.Base(r.From), schema.Base(r.To)
+	if tsuid == nil {
+		return row.ScanMetric(l, a.o.Table, 0, string(make([]byte, l.MetricWidth)), lo, hi)
+	}
+	scan := row.ScanMetric(l, a.o.Table, l.Bucket(tsuid), string(tsuid[:l.MetricWidth]), lo, hi)
+	scan.Match = &kv.Match{Prefix: l.PrefixWidth(), Key: l.TagkWidth, Value: l.TagvWidth, Suffixes: [][]byte{tsuid[l.MetricWidth:]}}
+	return scan
+}

@@ -1,0 +1,221 @@
+package rollup
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/turns"
+)
+
+// A Query asks for the values of series of one metric.
+type Query struct {
+	Interval *Interval
+	// Group asks for the values of groups of series. The default interval has only these.
+	Group bool
+	// Aggregations are those that made the values, in lower case; none with the default interval.
+	Aggregations []string
+	TSUIDs       [][]byte // each once, of one metric
+	From, To     uint32   // seconds, inclusive: of all rows that may have a value in this time all values are read
+	MaxValues    int      // more are an ErrLimit; 0: no limit
+}
+
+// A Value is one value of a series.
+type Value struct {
+	Time  int64 // of the begin of the interval, milliseconds
+	Point schema.Point
+	stamp int64 // of the cell
+}
+
+// valueBytes is what the budget counts for a value.
+const valueBytes = 64
+
+// Read returns the values of each series of the query by each of its aggregations, ascending in time:
+// [series][aggregation]. Of two of one instant it returns the one that was written last.
+func (r *Rollups) Read(ctx context.Context, q Query) ([][][]Value, error) {
+	if err := r.o.Ready(); err != nil {
+		return nil, err
+	}
+	if len(q.TSUIDs) == 0 {
+		return nil, nil
+	}
+	w := &reader{rollups: r, q: q, at: make(map[string]int, len(q.TSUIDs)), values: make([][][]Value, len(q.TSUIDs))}
+	for _, name := range q.Aggregations {
+		id, ok := r.o.Config.IDs[name]
+		if !ok {
+			return nil, fmt.Errorf("%w: No ID found mapping to aggregator: %s", series.ErrInvalid, name)
+		}
+		w.ids = append(w.ids, id)
+	}
+	for i, tsuid := range q.TSUIDs {
+		w.at[string(tsuid)] = i
+		w.values[i] = make([][]Value, max(1, len(w.ids)))
+	}
+	if err := w.read(ctx); err != nil {
+		return nil, err
+	}
+	for _, of := range w.values {
+		for i := range of {
+			of[i] = newest(of[i])
+		}
+	}
+	return w.values, nil
+}
+
+// newest sorts values by time, and leaves the newest one of each instant.
+func newest(values []Value) []Value {
+	slices.SortStableFunc(values, func(a, b Value) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), -cmp.Compare(a.stamp, b.stamp))
+	})
+	return slices.CompactFunc(values, func(a, b Value) bool { return a.Time == b.Time })
+}
+
+// A reader reads the rows of a query.
+type reader struct {
+	rollups *Rollups
+	q       Query
+	ids     []byte
+	at      map[string]int // the series by their TSUIDs
+	values  [][][]Value
+	count   int
+	tsuid   []byte
+}
+
+// maxGets is how many rows are read by their keys. A scan reads the rows of the metric's other series
+// too, but many more in a second.
+const maxGets = 4096
+
+func (w *reader) read(ctx context.Context) error {
+	l, from, to := w.rollups.o.Layout, w.base(w.q.From), w.base(w.q.To)
+	if bases := w.bases(from, to); len(bases)*len(w.q.TSUIDs) <= maxGets {
+		return w.get(ctx, bases)
+	}
+	metric := w.q.TSUIDs[0][:l.MetricWidth]
+	for bucket := range l.Buckets() {
+		scan := kv.Scan{
+			Table: w.table(), Family: schema.FamilyData,
+			Start: l.AppendRangeKey(nil, bucket, metric, from), Stop: l.AppendRangeKey(nil, bucket, metric, to+1),
+		}
+		for row, err := range w.rollups.o.DB.Scan(ctx, scan) {
+			if err == nil {
+				err = w.take(ctx, row)
+			}
+			if err != nil {
+				return w.failed(err)
+			}
+		}
+	}
+	return nil
+}
+
+func (w *reader) table() string { return w.q.Interval.TableOf(w.q.Group) }
+
+func (w *reader) failed(err error) error {
+	return fmt.Errorf("read the rollup table %s: %w", w.table(), err)
+}
+
+// base returns the base time of the row that a time is in.
+func (w *reader) base(t uint32) uint32 {
+	p := Point{Interval: w.q.Interval, Time: t}
+	return p.base()
+}
+
+// bases returns the base times of rows from one to another, at most one more than are got.
+func (w *reader) bases(from, to uint32) (bases []uint32) {
+	for at := from; at <= to && len(bases) <= maxGets; {
+		bases = append(bases, at)
+		step := uint32(schema.RowSeconds)
+		if !w.q.Interval.Default {
+			step = uint32(w.q.Interval.Span.Seconds())
+		}
+		next := w.base(at + step)
+		if next <= at {
+			break // the last one that 32 bits have
+		}
+		at = next
+	}
+	return bases
+}
+
+// get reads rows by their keys.
+func (w *reader) get(ctx context.Context, bases []uint32) error {
+	const atOnce = 256
+	keys := make([][]byte, 0, len(bases)*len(w.q.TSUIDs))
+	for _, tsuid := range w.q.TSUIDs {
+		for _, base := range bases {
+			keys = append(keys, w.rollups.o.Layout.AppendRowKey(nil, tsuid, base))
+		}
+	}
+	for some := range slices.Chunk(keys, atOnce) {
+		rows, err := w.rollups.o.DB.Get(ctx, w.table(), schema.FamilyData, some)
+		if err != nil {
+			return w.failed(err)
+		}
+		for _, row := range rows {
+			if err := w.take(ctx, row); err != nil {
+				return w.failed(err)
+			}
+		}
+	}
+	return nil
+}
+
+// take takes the values of a row, if it is one of a series of the query.
+func (w *reader) take(ctx context.Context, row kv.Row) error {
+	if len(row.Cells) == 0 {
+		return nil
+	}
+	key, err := w.rollups.o.Layout.ParseRowKey(row.Key)
+	if err != nil {
+		return err
+	}
+	w.tsuid = key.AppendTSUID(w.tsuid[:0])
+	i, ok := w.at[string(w.tsuid)]
+	if !ok {
+		return turns.From(ctx).Yield(ctx)
+	}
+	before := w.count
+	for _, c := range row.Cells {
+		if err := w.cell(w.values[i], int64(key.Base)*1000, c); err != nil {
+			return err
+		}
+	}
+	if w.q.MaxValues > 0 && w.count > w.q.MaxValues {
+		return fmt.Errorf("%w: more than %d values of a rollup table", series.ErrLimit, w.q.MaxValues)
+	}
+	if err := budget.From(ctx).Take(int64(w.count-before) * valueBytes); err != nil {
+		return err
+	}
+	return turns.From(ctx).Yield(ctx)
+}
+
+// cell takes the values of a cell, which begin at a base time in milliseconds.
+func (w *reader) cell(values [][]Value, base int64, c kv.Cell) error {
+	if w.q.Interval.Default {
+		if schema.ClassifyCell(c.Qualifier) != schema.CellData {
+			return nil
+		}
+		points, err := schema.DecodeData(nil, c.Qualifier, c.Value)
+		for _, p := range points {
+			values[0] = append(values[0], Value{Time: base + int64(p.Offset), Point: p, stamp: c.Time})
+		}
+		w.count += len(points)
+		return err
+	}
+	for n, name := range w.q.Aggregations {
+		interval, p, ok, err := schema.ParseRollup(c.Qualifier, c.Value, w.ids[n], name)
+		if err != nil {
+			return err
+		}
+		if ok {
+			values[n] = append(values[n], Value{Time: base + int64(interval)*int64(w.q.Interval.Seconds)*1000, Point: p, stamp: c.Time})
+			w.count++
+		}
+	}
+	return nil
+}

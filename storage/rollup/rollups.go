@@ -1,0 +1,162 @@
+package rollup
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/storage/write"
+)
+
+// Options are what Rollups need.
+type Options struct {
+	DB     *kv.Engine
+	Layout schema.Layout
+	Config *Config
+	Series *index.Index
+	// Beside calls put while no deletion of the rows begins; see write.Writer.Beside.
+	Beside func(ctx context.Context, rows []write.SeriesRow, put func() error) error
+	// Ready returns an error while the tables cannot be used yet.
+	Ready func() error
+}
+
+// Rollups are the values of some rollup tables. They are safe for concurrent use.
+type Rollups struct{ o Options }
+
+// New returns the rollups of a configuration.
+func New(o Options) *Rollups { return &Rollups{o} }
+
+// Config returns the configuration.
+func (r *Rollups) Config() *Config { return r.o.Config }
+
+// A Point is a value to put.
+type Point struct {
+	Series series.Ref
+	Time   uint32 // in the interval, seconds
+	Value  schema.Point
+	// Interval is that of the value. The default one is for points of a group of series as they
+	// came, which no aggregation made of several instants.
+	Interval    *Interval
+	Aggregation string // in lower case; "" with the default interval
+	// Group means that the value is one of a group of series.
+	Group bool
+}
+
+// Check returns what is wrong with a point, an ErrInvalid.
+func (r *Rollups) Check(p *Point) error {
+	if p.Interval.Default {
+		if !p.Group {
+			return fmt.Errorf("%w: the interval %s stands for the points themselves: put them", series.ErrInvalid, p.Interval.Name)
+		}
+		return nil
+	}
+	if _, ok := r.o.Config.IDs[p.Aggregation]; !ok {
+		return fmt.Errorf("%w: No ID found mapping to aggregator: %s", series.ErrInvalid, p.Aggregation) // a TSD's words
+	}
+	if n := p.number(); n >= schema.MaxRollupIntervals {
+		return fmt.Errorf("%w: interval %d of its row; there are at most %d", series.ErrInvalid, n, schema.MaxRollupIntervals)
+	}
+	return nil
+}
+
+// base returns the base time of the point's row, in seconds.
+func (p *Point) base() uint32 {
+	if p.Interval.Default {
+		return p.Time - p.Time%schema.RowSeconds
+	}
+	return p.Interval.Span.Base(p.Time)
+}
+
+// number returns which interval of its row the point is of.
+func (p *Point) number() int { return int(p.Time-p.base()) / p.Interval.Seconds }
+
+// TableOf returns the table of values.
+func (i *Interval) TableOf(group bool) string {
+	if group {
+		return i.PreAggregated
+	}
+	return i.Table
+}
+
+// Put stores values that passed Check, and returns when they are durable. A value replaces the one of
+// the same series, interval and aggregation. After an error any of them may have been stored; putting
+// all of them again is safe.
+func (r *Rollups) Put(ctx context.Context, points []Point) error {
+	if err := r.o.Ready(); err != nil {
+		return err
+	}
+	tables := map[string]map[string]*row{}
+	rows := make([]write.SeriesRow, len(points))
+	for i := range points {
+		p := &points[i]
+		if err := p.Series.Check(r.o.Series.Len()); err != nil {
+			return err
+		}
+		rows[i] = write.SeriesRow{ID: p.Series.ID(), Base: p.Time - p.Time%schema.RowSeconds}
+		table := p.Interval.TableOf(p.Group)
+		if tables[table] == nil {
+			tables[table] = map[string]*row{}
+		}
+		key := string(r.o.Layout.AppendRowKey(nil, []byte(r.o.Series.TSUID(p.Series.ID())), p.base()))
+		if tables[table][key] == nil {
+			tables[table][key] = &row{cells: map[string]schema.Point{}}
+		}
+		r.add(tables[table][key], p)
+	}
+	return r.o.Beside(ctx, rows, func() error {
+		for table, rows := range tables {
+			if err := r.o.DB.Apply(ctx, table, schema.FamilyData, r.mutations(rows)); err != nil {
+				return fmt.Errorf("put into the rollup table %s: %w", table, err)
+			}
+		}
+		return nil
+	})
+}
+
+// A row is the cells to put into one row, by their qualifiers with flags of 0.
+type row struct{ cells map[string]schema.Point }
+
+func (r *Rollups) add(to *row, p *Point) {
+	qualifier := schema.RollupQualifier(r.o.Config.IDs[p.Aggregation], p.number(), 0)
+	if p.Interval.Default { // the qualifier of a point
+		qualifier = schema.Point{Offset: (p.Time - p.base()) * 1000}.AppendQualifier(nil)
+	}
+	to.cells[string(qualifier)] = p.Value
+}
+
+// mutations returns what puts rows. A value has the flags of its type in its qualifier, so that one of
+// another type would stay beside it. On an engine of one process it is deleted; on shared tables the
+// stamps tell which one is newer, and two processes that deleted the other's value would lose both.
+func (r *Rollups) mutations(rows map[string]*row) []kv.Mutation {
+	list := make([]kv.Mutation, 0, len(rows))
+	for key, row := range rows {
+		m := kv.Mutation{Key: []byte(key)}
+		for qualifier, v := range row.cells {
+			m.Puts = append(m.Puts, kv.Put{Qualifier: withFlags(qualifier, v.Flags), Value: v.AppendValue(nil)})
+			if r.o.DB.Local == nil {
+				continue
+			}
+			for _, flags := range schema.ValueFlags() {
+				if flags != v.Flags {
+					m.Deletes = append(m.Deletes, kv.Delete{Qualifier: withFlags(qualifier, flags)})
+				}
+			}
+		}
+		slices.SortFunc(m.Puts, func(a, b kv.Put) int { return bytes.Compare(a.Qualifier, b.Qualifier) })
+		list = append(list, m)
+	}
+	slices.SortFunc(list, func(a, b kv.Mutation) int { return cmp.Compare(string(a.Key), string(b.Key)) })
+	return list
+}
+
+func withFlags(qualifier string, flags byte) []byte {
+	q := []byte(qualifier)
+	q[len(q)-1] |= flags
+	return q
+}

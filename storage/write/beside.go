@@ -1,0 +1,95 @@
+package write
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/series"
+)
+
+// A SeriesRow is the row of a series in the hour that begins at Base (seconds).
+type SeriesRow struct {
+	ID   index.ID
+	Base uint32
+}
+
+// Beside calls put, which puts cells that are not points into rows of series. The days of the
+// series have the rows before put is called, so that a deletion finds them; no deletion begins until
+// it has returned. While a deletion of one of the rows is unfinished it is an ErrNotReady, because
+// what put puts would be deleted too. On shared tables the times of the cells decide that.
+func (w *Writer) Beside(ctx context.Context, rows []SeriesRow, put func() error) error {
+	if err := w.Replayed(); err != nil {
+		return err // the log may have deletions
+	}
+	if w.shared != nil {
+		return put()
+	}
+	if err := w.deleter.enterBeside(rows); err != nil {
+		return err
+	}
+	defer w.deleter.leave()
+	if err := w.table.widen(ctx, rows); err != nil {
+		return err
+	}
+	return put()
+}
+
+// Alone makes a change of the table's rows while no points are appended and nothing is put into the
+// table. It is for tables that no other process writes to, and for changes that leave the points as
+// they are read: what is known of the rows stays so.
+func (w *Writer) Alone(change func() error) error {
+	if w.buffer != nil {
+		return w.deleter.alone(change)
+	}
+	w.deleter.order.Lock()
+	defer w.deleter.order.Unlock()
+	return change()
+}
+
+// enterBeside begins a call of Beside. Without an error the caller must leave.
+func (d *deleter) enterBeside(rows []SeriesRow) error {
+	d.order.RLock()
+	if d.count.Load() == 0 {
+		return nil
+	}
+	d.order.RUnlock()
+	d.flush.Lock() // before order
+	defer d.flush.Unlock()
+	if touches := d.touches(); touches != nil {
+		for _, r := range rows {
+			if touches(uint32(r.ID), r.Base) {
+				return fmt.Errorf("%w: a deletion of the series is not finished", series.ErrNotReady)
+			}
+		}
+	}
+	d.order.RLock()
+	return nil
+}
+
+// widen has the days of series, if these are registered, cover rows that are about to be put.
+func (t *Table) widen(ctx context.Context, rows []SeriesRow) error {
+	if t.days == nil {
+		return nil
+	}
+	for _, r := range rows {
+		if !t.registry.Of(r.ID).Exists() {
+			continue
+		}
+		if err := t.widenOne(ctx, r); err != nil {
+			return fmt.Errorf("write the days of a series: %w", err)
+		}
+	}
+	return nil
+}
+
+func (t *Table) widenOne(ctx context.Context, r SeriesRow) error {
+	st := t.states.Of(r.ID)
+	st.mu.Lock() // appends write the days too
+	defer st.mu.Unlock()
+	wider := t.days.Widen(nil, r.ID, r.Base)
+	if len(wider) == 0 {
+		return nil
+	}
+	return t.days.Put(ctx, wider)
+}
