@@ -86,6 +86,11 @@ func (a *adminAPI) fail(w http.ResponseWriter, r *http.Request, err error) {
 	reply.JSON(w, http.StatusServiceUnavailable, reply.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
 }
 
+// badRequest answers a request that cannot be carried out as it is.
+func badRequest(w http.ResponseWriter, err error) {
+	reply.JSON(w, http.StatusBadRequest, reply.Frame{Status: "error", ErrorType: "bad_data", Error: err.Error()})
+}
+
 // snapshot copies the store. It ignores Prometheus' skip_head: the copy contains everything
 // acknowledged.
 func (a *adminAPI) snapshot(r *http.Request) (any, error) {

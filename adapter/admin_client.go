@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,22 +13,74 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/storage/pebble"
+	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
 // adminCall calls the admin API of a running adapter and decodes the data of its answer into data.
 func adminCall(ctx context.Context, base, path string, data any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(base, "/")+path, http.NoBody)
+	req, err := adapterRequest(ctx, http.MethodPost, base, path, http.NoBody)
 	if err != nil {
-		return fmt.Errorf("--adapter-url: %w", err)
+		return err
 	}
 	return answerOf(req, data)
 }
 
-// answerOf sends a request to a running adapter and decodes the data of its answer.
-func answerOf(req *http.Request, data any) error {
+// adapterRequest returns a request to a running adapter. A bad URL is a transfer.FinalError.
+func adapterRequest(ctx context.Context, method, base, path string, body io.Reader) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(base, "/")+path, body)
+	if err != nil {
+		return nil, transfer.FinalError{Err: fmt.Errorf("--adapter-url: %w", err)}
+	}
+	return req, nil
+}
+
+// jsonRequest returns a POST request to a running adapter with a body of JSON.
+func jsonRequest(ctx context.Context, base, path string, about any) (*http.Request, error) {
+	body, err := json.Marshal(about)
+	if err != nil {
+		return nil, err
+	}
+	req, err := adapterRequest(ctx, http.MethodPost, base, path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	return req, nil
+}
+
+// ask sends a request to a running adapter. The caller closes the body of the answer.
+func ask(req *http.Request) (*http.Response, error) {
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return fmt.Errorf("ask the adapter that runs (--adapter-url): %w", err)
+		return nil, fmt.Errorf("ask the adapter that runs (--adapter-url): %w", err)
+	}
+	return resp, nil
+}
+
+// openAnswer sends a request to a running adapter whose answer is read as it comes. The caller closes
+// its body. A refusal is a refusedError.
+func openAnswer(req *http.Request) (*http.Response, error) {
+	resp, err := ask(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		defer resp.Body.Close()
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusalBytes)) // it explains the status
+		return nil, refused(req.URL, resp, reasonOf(text))
+	}
+	return resp, nil
+}
+
+// maxRefusalBytes bounds the text of a refusal.
+const maxRefusalBytes = 1 << 16
+
+// answerOf sends a request to a running adapter and decodes the data of its answer.
+func answerOf(req *http.Request, data any) error {
+	resp, err := ask(req)
+	if err != nil {
+		return err
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
@@ -35,12 +88,11 @@ func answerOf(req *http.Request, data any) error {
 		return fmt.Errorf("read the answer of %s: %w", req.URL.Redacted(), err)
 	}
 	answer := struct {
-		Data  any    `json:"data"`
-		Error string `json:"error"`
-	}{Data: data}
+		Data any `json:"data"`
+	}{data}
 	// An answer that is not JSON comes from another server. Its text identifies that.
 	if err := json.Unmarshal(body, &answer); err != nil || resp.StatusCode != http.StatusOK {
-		return &refusedError{resp.StatusCode, refused(req.URL, resp.Status, answer.Error, body)}
+		return refused(req.URL, resp, reasonOf(body))
 	}
 	return nil
 }
@@ -57,26 +109,53 @@ func (e *refusedError) Unwrap() error { return e.error }
 // callAdapter sends a request without a body to a running adapter. The caller closes the body of the
 // answer.
 func callAdapter(ctx context.Context, method, base, path string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(base, "/")+path, http.NoBody)
+	req, err := adapterRequest(ctx, method, base, path, http.NoBody)
 	if err != nil {
-		return nil, fmt.Errorf("--adapter-url: %w", err)
+		return nil, err
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("ask the adapter that runs (--adapter-url): %w", err)
-	}
-	return resp, nil
+	return ask(req)
 }
 
 // refused returns the error of a refusal, with advice for the usual reason.
-func refused(asked *url.URL, status, reason string, body []byte) error {
-	if reason == "" {
-		reason = strings.TrimSpace(reply.Cut(string(body), 200))
-	}
-	if strings.Contains(reason, "admin APIs disabled") || strings.HasPrefix(status, "404") {
+func refused(asked *url.URL, answer *http.Response, reason string) error {
+	if strings.Contains(reason, "admin APIs disabled") || answer.StatusCode == http.StatusNotFound {
 		reason += " (the adapter runs without --web.enable-admin-api: run it with that, or stop it)"
 	}
-	return fmt.Errorf("%s answers %s: %s", asked.Redacted(), status, reason)
+	return &refusedError{answer.StatusCode, fmt.Errorf("%s answers %s: %s", asked.Redacted(), answer.Status, reason)}
+}
+
+// finalRefusal tells refusals that stay from those that pass.
+func finalRefusal(err error) error {
+	if refusal, ok := errors.AsType[*refusedError](err); ok && refusal.status != http.StatusServiceUnavailable && refusal.status != http.StatusTooManyRequests {
+		return transfer.FinalError{Err: err}
+	}
+	return err
+}
+
+// reasonOf returns the error of an answer in JSON, else its text.
+func reasonOf(body []byte) string {
+	var answer struct{ Error string }
+	if json.Unmarshal(body, &answer) == nil && answer.Error != "" {
+		return answer.Error
+	}
+	return strings.TrimSpace(reply.Cut(string(body), 200))
+}
+
+// aloneOrAsked has a command carried out: by the adapter of a given URL; without one, by this process,
+// which opens the tables; or, if another process has them open, by the adapter on this machine.
+func (o Options) aloneOrAsked(given string, alone func() error, asked func(base string) error) error {
+	if given != "" {
+		return asked(given)
+	}
+	err := alone()
+	if !errors.Is(err, pebble.ErrInUse) {
+		return err
+	}
+	base, err := o.adminURL("")
+	if err != nil {
+		return err
+	}
+	return asked(base)
 }
 
 // adminURL returns the URL of the adapter with these options on this machine.

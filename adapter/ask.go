@@ -16,7 +16,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	"github.com/tsdbridge/tsdbridge/opentsdb/client"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
-	"github.com/tsdbridge/tsdbridge/storage/pebble"
 )
 
 // AskOptions are the flags and arguments of the commands that ask OpenTSDB's API: "query" and "search lookup".
@@ -28,22 +27,15 @@ type AskOptions struct {
 
 // asked calls use with a client of the adapter that runs, or of the tables.
 func (o Options) asked(ctx context.Context, given string, use func(ctx context.Context, c client.Client) error) error {
-	if given != "" {
-		return use(ctx, client.Client{URL: given, HTTP: http.DefaultClient})
-	}
-	err := o.runAlone(ctx, func(ctx context.Context, a *Adapter) error {
-		r := chi.NewRouter()
-		a.opentsdb.WebRoutes(r)
-		return use(ctx, client.Client{URL: "http://tables", HTTP: &http.Client{Transport: client.HandlerTransport{Handler: r}}})
+	return o.aloneOrAsked(given, func() error {
+		return o.runAlone(ctx, func(ctx context.Context, a *Adapter) error {
+			r := chi.NewRouter()
+			a.opentsdb.WebRoutes(r)
+			return use(ctx, client.Client{URL: "http://tables", HTTP: &http.Client{Transport: client.HandlerTransport{Handler: r}}})
+		})
+	}, func(base string) error {
+		return use(ctx, client.Client{URL: base, HTTP: http.DefaultClient})
 	})
-	if !errors.Is(err, pebble.ErrInUse) {
-		return err
-	}
-	base, err := o.adminURL("")
-	if err != nil {
-		return err
-	}
-	return use(ctx, client.Client{URL: base, HTTP: http.DefaultClient})
 }
 
 // QueryOpenTSDB answers the queries of a command line as a TSD's "tsdb query" does.

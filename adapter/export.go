@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
@@ -128,23 +128,16 @@ func ExportOpenTSDB(ctx context.Context, o Options, e ExportOptions, console Con
 	if e.Format == ExportRaw {
 		return e.raw(ctx, o, console.Out)
 	}
-	if e.URL != "" {
-		return e.run(ctx, console, remoteExport(e.URL, e.Match), e.URL)
-	}
-	err := o.runAlone(ctx, func(ctx context.Context, a *Adapter) error {
-		return e.run(ctx, console, func(start, end int64) (transfer.Source, error) {
-			x, err := opentsdb.NewExporter(a.exportOptions(), opentsdb.ExportQuery{Match: e.Match, Start: start, End: end})
-			return finalSource{x}, err
-		}, o.target())
+	return o.aloneOrAsked(e.URL, func() error {
+		return o.runAlone(ctx, func(ctx context.Context, a *Adapter) error {
+			return e.run(ctx, console, func(start, end int64) (transfer.Source, error) {
+				x, err := opentsdb.NewExporter(a.exportOptions(), opentsdb.ExportQuery{Match: e.Match, Start: start, End: end})
+				return finalSource{x}, err
+			}, o.target())
+		})
+	}, func(base string) error {
+		return e.run(ctx, console, remoteExport(base, e.Match), cmp.Or(e.URL, o.target()))
 	})
-	if !errors.Is(err, pebble.ErrInUse) {
-		return err
-	}
-	base, err := o.adminURL("")
-	if err != nil {
-		return err
-	}
-	return e.run(ctx, console, remoteExport(base, e.Match), o.target())
 }
 
 // exportOptions returns what an Exporter of the adapter's tables needs.

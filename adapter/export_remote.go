@@ -2,14 +2,12 @@ package adapter
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
@@ -61,31 +59,9 @@ func remoteExport(base string, match []string) func(start, end int64) (transfer.
 	}
 }
 
-// request returns the request about a range.
-func (r remoteSource) request(ctx context.Context, path string, about transfer.Range) (*http.Request, error) {
-	body, err := json.Marshal(exportRequest{r.query, about})
-	if err != nil {
-		return nil, err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(r.base, "/")+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, transfer.FinalError{Err: fmt.Errorf("--adapter-url: %w", err)}
-	}
-	req.Header.Set("Content-Type", "application/json")
-	return req, nil
-}
-
-// finalRefusal tells refusals that stay from those that pass.
-func finalRefusal(err error) error {
-	if refusal, ok := errors.AsType[*refusedError](err); ok && refusal.status != http.StatusServiceUnavailable && refusal.status != http.StatusTooManyRequests {
-		return transfer.FinalError{Err: err}
-	}
-	return err
-}
-
 // Ranges implements transfer.Source.
 func (r remoteSource) Ranges(ctx context.Context, after transfer.Range) (ranges []transfer.Range, err error) {
-	req, err := r.request(ctx, exportRangesPath, after)
+	req, err := jsonRequest(ctx, r.base, exportRangesPath, exportRequest{r.query, after})
 	if err != nil {
 		return nil, err
 	}
@@ -94,23 +70,15 @@ func (r remoteSource) Ranges(ctx context.Context, after transfer.Range) (ranges 
 
 // Read implements transfer.Source.
 func (r remoteSource) Read(ctx context.Context, about transfer.Range, give func(transfer.Block) error) error {
-	req, err := r.request(ctx, exportPath, about)
+	req, err := jsonRequest(ctx, r.base, exportPath, exportRequest{r.query, about})
 	if err != nil {
 		return err
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := openAnswer(req)
 	if err != nil {
-		return fmt.Errorf("ask the adapter that runs (--adapter-url): %w", err)
+		return finalRefusal(err)
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxFrameLine)) // it explains the status
-		answer := struct {
-			Error string `json:"error"`
-		}{}
-		_ = json.Unmarshal(body, &answer) // else it is another server, which its text identifies
-		return finalRefusal(&refusedError{resp.StatusCode, refused(req.URL, resp.Status, answer.Error, body)})
-	}
 	if err := readFrames(bufio.NewReaderSize(resp.Body, maxFrameLine), give); err != nil {
 		return fmt.Errorf("the answer of %s: %w", req.URL.Redacted(), err)
 	}
@@ -172,7 +140,7 @@ func (a *adminAPI) exporter(r *http.Request) (x *opentsdb.Exporter, about transf
 // failExport answers before anything is exported.
 func (a *adminAPI) failExport(w http.ResponseWriter, r *http.Request, err error) {
 	if storage.IsRefusal(err) {
-		reply.JSON(w, http.StatusBadRequest, reply.Frame{Status: "error", ErrorType: "bad_data", Error: err.Error()})
+		badRequest(w, err)
 		return
 	}
 	a.fail(w, r, err)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,7 +16,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/fsck"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
-	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
@@ -136,7 +136,11 @@ func synced() []fsck.Kind { return []fsck.Kind{fsck.NoMeta, fsck.NoCounter, fsck
 func SyncMeta(ctx context.Context, o Options, f FsckOptions, console Console) error {
 	f.Tables = fsck.TableMeta
 	if f.Fix != "" {
-		f.Fix = fmt.Sprintf("%s,%s,%s", fsck.NoMeta, fsck.NoCounter, fsck.NoDocument)
+		kinds := make([]string, 0, len(synced()))
+		for _, kind := range synced() {
+			kinds = append(kinds, string(kind))
+		}
+		f.Fix = strings.Join(kinds, ",")
 	}
 	report, err := f.run(ctx, o, console, synced())
 	if err != nil {
@@ -165,22 +169,13 @@ func (f FsckOptions) run(ctx context.Context, o Options, console Console, kinds 
 		report, err = f.check(ctx, o, console, q, source, kinds)
 		return err
 	}
-	if f.URL != "" {
-		return report, check(ctx, remoteFsck{f.URL})
-	}
-	if slices.Contains(q.Fix, fsck.NoMeta) && q.Checks(fsck.TableMeta) { // series are registered by a whole process
-		err = o.runAlone(ctx, func(ctx context.Context, a *Adapter) error { return check(ctx, a.checkers(true)) })
-	} else {
-		err = o.withFsck(ctx, check)
-	}
-	if !errors.Is(err, pebble.ErrInUse) {
-		return report, err
-	}
-	base, err := o.adminURL("")
-	if err != nil {
-		return report, err
-	}
-	return report, check(ctx, remoteFsck{base})
+	err = o.aloneOrAsked(f.URL, func() error {
+		if slices.Contains(q.Fix, fsck.NoMeta) && q.Checks(fsck.TableMeta) { // series are registered by a whole process
+			return o.runAlone(ctx, func(ctx context.Context, a *Adapter) error { return check(ctx, a.checkers(true)) })
+		}
+		return o.withFsck(ctx, check)
+	}, func(base string) error { return check(ctx, remoteFsck{base}) })
+	return report, err
 }
 
 // checkers check the tables, each table one of them.

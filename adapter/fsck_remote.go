@@ -1,14 +1,11 @@
 package adapter
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"strings"
 
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
@@ -59,7 +56,7 @@ func (a *adminAPI) fsckRequestOf(w http.ResponseWriter, r *http.Request) (fsckRe
 		err = fmt.Errorf("%d stretches", asked.N)
 	}
 	if err != nil {
-		reply.JSON(w, http.StatusBadRequest, reply.Frame{Status: "error", ErrorType: "bad_data", Error: err.Error()})
+		badRequest(w, err)
 		return asked, false
 	}
 	if err := a.store.Ready(r.Context()); err != nil {
@@ -78,7 +75,7 @@ func (a *adminAPI) planFsck(w http.ResponseWriter, r *http.Request) {
 	stretches, err := a.fsck.source().Plan(r.Context(), asked.Query, asked.N)
 	switch {
 	case errors.Is(err, fsck.ErrUnknown):
-		reply.JSON(w, http.StatusBadRequest, reply.Frame{Status: "error", ErrorType: "bad_data", Error: err.Error()})
+		badRequest(w, err)
 	case err != nil:
 		a.fail(w, r, err)
 	default:
@@ -116,7 +113,7 @@ type remoteFsck struct{ base string }
 
 // Plan implements fsck.Source.
 func (f remoteFsck) Plan(ctx context.Context, q fsck.Query, n int) (stretches []fsck.Stretch, err error) {
-	req, err := f.request(ctx, fsckPlanPath, fsckRequest{Query: q, N: n})
+	req, err := jsonRequest(ctx, f.base, fsckPlanPath, fsckRequest{Query: q, N: n})
 	if err != nil {
 		return nil, err
 	}
@@ -125,19 +122,15 @@ func (f remoteFsck) Plan(ctx context.Context, q fsck.Query, n int) (stretches []
 
 // Check implements fsck.Source.
 func (f remoteFsck) Check(ctx context.Context, s fsck.Stretch, q fsck.Query, report func(fsck.Step) error) error {
-	req, err := f.request(ctx, fsckCheckPath, fsckRequest{Query: q, Stretch: s})
+	req, err := jsonRequest(ctx, f.base, fsckCheckPath, fsckRequest{Query: q, Stretch: s})
 	if err != nil {
 		return err
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := openAnswer(req)
 	if err != nil {
-		return fmt.Errorf("ask the adapter that runs (--adapter-url): %w", err)
+		return err
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
-		return refused(req.URL, resp.Status, reasonOf(text), text)
-	}
 	lines := json.NewDecoder(resp.Body)
 	for {
 		var line fsckLine
@@ -155,17 +148,4 @@ func (f remoteFsck) Check(ctx context.Context, s fsck.Stretch, q fsck.Query, rep
 			return err
 		}
 	}
-}
-
-func (f remoteFsck) request(ctx context.Context, path string, asked fsckRequest) (*http.Request, error) {
-	body, err := json.Marshal(asked)
-	if err != nil {
-		return nil, err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(f.base, "/")+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, fmt.Errorf("--adapter-url: %w", err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	return req, nil
 }

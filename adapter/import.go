@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb"
-	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
@@ -55,20 +55,13 @@ func ImportOpenTSDB(ctx context.Context, o Options, i ImportOptions, console Con
 	if len(i.Files) == 0 {
 		i.Files = []string{transfer.Stdin}
 	}
-	if i.URL != "" {
-		return i.run(ctx, console, remoteImport{i.URL}.store, i.URL)
-	}
-	err := o.runAlone(ctx, func(ctx context.Context, a *Adapter) error {
-		return i.run(ctx, console, a.importer().Store, o.target())
+	return o.aloneOrAsked(i.URL, func() error {
+		return o.runAlone(ctx, func(ctx context.Context, a *Adapter) error {
+			return i.run(ctx, console, a.importer().Store, o.target())
+		})
+	}, func(base string) error {
+		return i.run(ctx, console, remoteImport{base}.store, cmp.Or(i.URL, o.target()))
 	})
-	if !errors.Is(err, pebble.ErrInUse) {
-		return err
-	}
-	base, err := o.adminURL("")
-	if err != nil {
-		return err
-	}
-	return i.run(ctx, console, remoteImport{base}.store, o.target())
 }
 
 // target names the tables that points are imported into.

@@ -3,11 +3,8 @@ package adapter
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"strings"
 
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
@@ -27,17 +24,14 @@ func (r remoteImport) store(ctx context.Context, block []byte, skip bool) (trans
 	if skip {
 		path += "?skip=true"
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(r.base, "/")+path, bytes.NewReader(block))
+	req, err := adapterRequest(ctx, http.MethodPost, r.base, path, bytes.NewReader(block))
 	if err != nil {
-		return transfer.Stored{}, transfer.FinalError{Err: fmt.Errorf("--adapter-url: %w", err)}
+		return transfer.Stored{}, err
 	}
 	req.Header.Set("Content-Type", "text/plain; charset=utf-8")
 	var stored transfer.Stored
 	err = answerOf(req, &stored)
-	if refusal, ok := errors.AsType[*refusedError](err); ok && refusal.status != http.StatusServiceUnavailable && refusal.status != http.StatusTooManyRequests {
-		return stored, transfer.FinalError{Err: err}
-	}
-	return stored, err
+	return stored, finalRefusal(err)
 }
 
 // importBlock answers a block of import text when its points are durable.
@@ -52,7 +46,7 @@ func (a *adminAPI) importBlock(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: stored})
 	case storage.IsRefusal(err):
-		reply.JSON(w, http.StatusBadRequest, reply.Frame{Status: "error", ErrorType: "bad_data", Error: err.Error()})
+		badRequest(w, err)
 	default:
 		a.fail(w, r, err)
 	}

@@ -120,7 +120,7 @@ func newRuleState(r schema.TreeRule) ruleState {
 // test routes the series of a name.
 func (a *treeAPI) test(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
-		reply.JSON(w, http.StatusBadRequest, reply.Frame{Status: "error", ErrorType: "bad_data", Error: err.Error()})
+		badRequest(w, err)
 		return
 	}
 	routed, err := a.explain(r.Context(), r.Form.Get("name"), r.Form["tree"])
@@ -130,7 +130,7 @@ func (a *treeAPI) test(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: routed})
 	case errors.Is(err, storage.ErrInvalid):
-		reply.JSON(w, http.StatusBadRequest, reply.Frame{Status: "error", ErrorType: "bad_data", Error: err.Error()})
+		badRequest(w, err)
 	case errors.Is(err, errNoTree):
 		reply.JSON(w, http.StatusNotFound, reply.Frame{Status: "error", ErrorType: "not_found", Error: err.Error()})
 	default:

@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 )
 
 // The commands about trees call the adapter that has the embedded store open.
@@ -33,15 +31,6 @@ func adapterText(ctx context.Context, base, path string, query url.Values, out i
 		return fmt.Errorf("read the answer of %s: %w", asked.Redacted(), err)
 	}
 	return nil
-}
-
-// reasonOf returns the error of an answer in JSON, else its text.
-func reasonOf(body []byte) string {
-	var answer struct{ Error string }
-	if json.Unmarshal(body, &answer) == nil && answer.Error != "" {
-		return answer.Error
-	}
-	return strings.TrimSpace(reply.Cut(string(body), 200))
 }
 
 // askShow prints trees of a running adapter.

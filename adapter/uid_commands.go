@@ -7,7 +7,6 @@ import (
 	"regexp"
 
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -101,26 +100,21 @@ func UIDs(ctx context.Context, o Options, u UIDOptions, console Console) error {
 }
 
 func (o Options) uids(ctx context.Context, u UIDOptions, printLine func(string) error) (code int, err error) {
-	if u.URL != "" {
-		return remoteUIDs(ctx, u.URL, u, printLine)
-	}
-	if o.Engine == EngineEmbedded {
-		if err := o.wantStore(); err != nil {
-			return 0, err
+	err = o.aloneOrAsked(u.URL, func() error {
+		if o.Engine == EngineEmbedded {
+			if err := o.wantStore(); err != nil {
+				return err
+			}
 		}
-	}
-	err = o.runAlone(ctx, func(ctx context.Context, a *Adapter) (err error) {
-		code, err = runUIDs(ctx, a.store, u, printLine)
+		return o.runAlone(ctx, func(ctx context.Context, a *Adapter) (err error) {
+			code, err = runUIDs(ctx, a.store, u, printLine)
+			return err
+		})
+	}, func(base string) (err error) {
+		code, err = remoteUIDs(ctx, base, u, printLine)
 		return err
 	})
-	if !errors.Is(err, pebble.ErrInUse) {
-		return code, err
-	}
-	base, err := o.adminURL("")
-	if err != nil {
-		return 0, err
-	}
-	return remoteUIDs(ctx, base, u, printLine)
+	return code, err
 }
 
 // runUIDs carries out a command on a store.

@@ -1,17 +1,13 @@
 package adapter
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"strings"
 
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 )
 
 // uidPath takes a command about UIDs, UIDOptions as JSON. The answer is lines of JSON, uidLine, while it
@@ -37,7 +33,7 @@ func (a *adminAPI) uids(w http.ResponseWriter, r *http.Request) {
 		err = u.Validate()
 	}
 	if err != nil {
-		reply.JSON(w, http.StatusBadRequest, reply.Frame{Status: "error", ErrorType: "bad_data", Error: err.Error()})
+		badRequest(w, err)
 		return
 	}
 	if err := a.store.Ready(r.Context()); err != nil {
@@ -61,24 +57,15 @@ func (a *adminAPI) uids(w http.ResponseWriter, r *http.Request) {
 
 // remoteUIDs has a running adapter carry out a command about UIDs.
 func remoteUIDs(ctx context.Context, base string, u UIDOptions, printLine func(string) error) (code int, err error) {
-	body, err := json.Marshal(u)
+	req, err := jsonRequest(ctx, base, uidPath, u)
 	if err != nil {
 		return 0, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(base, "/")+uidPath, bytes.NewReader(body))
+	resp, err := openAnswer(req)
 	if err != nil {
-		return 0, fmt.Errorf("--adapter-url: %w", err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, fmt.Errorf("ask the adapter that runs (--adapter-url): %w", err)
+		return 0, err
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
-		return 0, refused(req.URL, resp.Status, reasonOf(text), text)
-	}
 	for lines := json.NewDecoder(resp.Body); ; {
 		var line uidLine
 		switch err := lines.Decode(&line); {
