@@ -11,9 +11,14 @@ type Counters struct{ Received, Written, Rejected, Failed prometheus.Counter }
 
 // Count counts the points of a job after Store returned err.
 func (c Counters) Count(j *Job, err error) {
-	n := float64(len(j.Batch.Refs))
-	c.Received.Add(n + float64(j.Refused))
-	c.Rejected.Add(float64(j.Refused))
+	c.CountPoints(len(j.Batch.Refs)+j.Refused, j.Refused, err)
+}
+
+// CountPoints counts points, some of which were refused one by one. err is what became of the others.
+func (c Counters) CountPoints(points, refused int, err error) {
+	n := float64(points - refused)
+	c.Received.Add(float64(points))
+	c.Rejected.Add(float64(refused))
 	switch {
 	case err == nil:
 		c.Written.Add(n)

@@ -72,18 +72,7 @@ func (in *putStore) storeHistograms(ctx context.Context, h *histograms, refuse f
 
 // countHistograms counts histograms after they were stored or not.
 func (p *protocol) countHistograms(h *histograms, rejected int, err error) {
-	n := float64(len(h.list))
-	p.Received.Add(n + float64(h.refused))
-	p.Rejected.Add(float64(h.refused))
-	switch {
-	case err == nil:
-		p.Written.Add(n - float64(rejected))
-		p.Rejected.Add(float64(rejected))
-	case storage.IsRefusal(err):
-		p.Rejected.Add(n)
-	default:
-		p.Failed.Add(n)
-	}
+	p.CountPoints(len(h.list)+h.refused, h.refused+rejected, err)
 }
 
 // errHistogram is what a TSD says over HTTP of an exception of a kind that it does not expect.

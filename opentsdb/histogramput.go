@@ -115,15 +115,8 @@ func (p *putBody) buckets() error {
 // that of a TSD.
 func (p *putBody) takeHistogram() error {
 	sent, h := &p.point, &p.histogram
-	switch {
-	case sent.null:
-		return errNullPoint
-	case len(sent.metric.raw) == 0:
-		return errNoMetric
-	case sent.timestamp <= 0:
-		return errTimestamp
-	case len(sent.tags) == 0:
-		return errNoTags
+	if err := sent.missing(false); err != nil {
+		return err
 	}
 	tags, err := readTags(sent.tags)
 	switch {

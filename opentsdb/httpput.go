@@ -33,16 +33,7 @@ var errTooMany = errors.New("too many points")
 func (p *putBody) walk() error {
 	p.job.Begin()
 	defer p.job.End()
-	var err error
-	if p.space() == '[' {
-		err = p.array(p.element)
-	} else {
-		err = p.element()
-	}
-	if err == nil && (p.space() != 0 || p.i < len(p.b)) {
-		err = p.fail("want the end")
-	}
-	return err
+	return p.oneOrMany(p.element)
 }
 
 // element reads one point.
@@ -251,17 +242,8 @@ func (p *putBody) keyOf(tags []byte) []byte {
 // of a TSD.
 func (p *putBody) take() error {
 	point := &p.point
-	switch {
-	case point.null:
-		return errNullPoint
-	case len(point.metric.raw) == 0:
-		return errNoMetric
-	case point.timestamp <= 0:
-		return errTimestamp
-	case len(point.value.raw) == 0:
-		return errNoValue
-	case len(point.tags) == 0:
-		return errNoTags
+	if err := point.missing(true); err != nil {
+		return err
 	}
 	value, ok := parseShort(point.value.raw)
 	if !ok {

@@ -229,6 +229,20 @@ func (s *scanner) object(member func(name scalar) error) error {
 // array walks over an array. element is called for each element and reads it.
 func (s *scanner) array(element func() error) error { return s.list('[', ']', element) }
 
+// oneOrMany reads one element or an array of them, and nothing else.
+func (s *scanner) oneOrMany(element func() error) error {
+	var err error
+	if s.space() == '[' {
+		err = s.array(element)
+	} else {
+		err = element()
+	}
+	if err == nil && (s.space() != 0 || s.i < len(s.b)) {
+		err = s.fail("want the end")
+	}
+	return err
+}
+
 func (s *scanner) list(begin, end byte, item func() error) error {
 	if err := s.expect(begin); err != nil {
 		return err

@@ -35,6 +35,24 @@ const (
 	errNoNumber  = argumentError("Unable to parse value to a number")
 )
 
+// missing returns why a point is refused whose members are not all there. The order of the checks is that
+// of a TSD.
+func (q *putPoint) missing(wantsValue bool) error {
+	switch {
+	case q.null:
+		return errNullPoint
+	case len(q.metric.raw) == 0:
+		return errNoMetric
+	case q.timestamp <= 0:
+		return errTimestamp
+	case wantsValue && len(q.value.raw) == 0:
+		return errNoValue
+	case len(q.tags) == 0:
+		return errNoTags
+	}
+	return nil
+}
+
 // series returns the series of a point, unless something is wrong with its names, its value or its
 // timestamp.
 func (q *putPoint) series(value number, maxTags int) (storage.Series, error) {

@@ -77,12 +77,8 @@ func (a *httpAPI) servePut(w http.ResponseWriter, r *http.Request, ofHistograms 
 		reply.WriteError(w, r, reply.Error{Status: http.StatusServiceUnavailable, Message: noHistograms})
 		return
 	}
-	if m := api.Method(r); m != http.MethodPost {
-		reply.WriteError(w, r, reply.NotAllowed(m))
-		return
-	}
-	if a.origins.Foreign(r) {
-		reply.WriteError(w, r, api.ErrForeign)
+	if err := a.mayPut(r); err != nil {
+		reply.WriteError(w, r, err)
 		return
 	}
 	p := putRequests.Get().(*putRequest)
@@ -99,6 +95,17 @@ func (a *httpAPI) servePut(w http.ResponseWriter, r *http.Request, ofHistograms 
 	if answer == nil || answer.timeouts == 0 { // else the store still has its points
 		p.done()
 	}
+}
+
+// mayPut returns why a request is refused before its body is read.
+func (a *httpAPI) mayPut(r *http.Request) error {
+	if m := api.Method(r); m != http.MethodPost {
+		return reply.NotAllowed(m)
+	}
+	if a.origins.Foreign(r) {
+		return api.ErrForeign
+	}
+	return nil
 }
 
 // done is called when nothing of the request is in use any more.
@@ -159,19 +166,27 @@ func (p *putRequest) parseInTurn(ctx context.Context) error {
 
 // parse walks over the body. Nothing of a malformed body is stored.
 func (p *putRequest) parse() error {
-	switch first := p.points.space(); {
-	case p.points.i == len(p.points.b):
+	return parsePuts(&p.points.scanner, func() (int, error) {
+		err := p.points.walk()
+		return p.points.points, err
+	})
+}
+
+// parsePuts reads the body of a put by walk, which returns how many points it had. Errors are a TSD's.
+func parsePuts(s *scanner, walk func() (points int, err error)) error {
+	switch first := s.space(); {
+	case s.i == len(s.b):
 		return reply.Error{Status: http.StatusBadRequest, Message: "Missing request content"}
 	case first != '{' && first != '[':
 		return reply.Error{Status: http.StatusBadRequest, Message: "The JSON must start as an object or an array"}
 	}
-	err := p.points.walk()
+	points, err := walk()
 	switch {
 	case errors.Is(err, errTooMany):
 		return reply.Error{Status: http.StatusRequestEntityTooLarge, Message: "Request too large", Details: err.Error()}
 	case err != nil:
 		return reply.Error{Status: http.StatusBadRequest, Message: "Unable to parse the given JSON", Details: err.Error()}
-	case p.points.points == 0:
+	case points == 0:
 		return reply.Error{Status: http.StatusBadRequest, Message: "No datapoints found in content"}
 	}
 	return nil
@@ -228,12 +243,7 @@ func (p *putRequest) storeHistograms(ctx context.Context) error {
 
 // outcome turns what the store said into an answer.
 func (p *putRequest) outcome(err error) *putAnswer {
-	a := &putAnswer{flags: p.flags, err: err, failed: len(p.points.bad)}
-	if kept := p.points.points - a.failed; err == nil {
-		a.success = kept
-	} else {
-		a.failed += kept
-	}
+	a := newPutAnswer(p.flags, p.points.points, len(p.points.bad), err)
 	if p.flags.details {
 		a.explain(p.content.bytes, p.points.bad, func(b []byte) any { return echo(b, p.points.histograms != nil) })
 	}
@@ -267,6 +277,14 @@ type putAnswer struct {
 	success, failed, timeouts int
 	errors                    []pointError // of points that were refused, when details are wanted
 	err                       error        // of all others
+}
+
+// newPutAnswer returns the answer to points of which some were refused; err concerns the others.
+func newPutAnswer(flags putFlags, points, refused int, err error) *putAnswer {
+	if err != nil {
+		return &putAnswer{flags: flags, failed: points, err: err}
+	}
+	return &putAnswer{flags: flags, success: points - refused, failed: refused}
 }
 
 type pointError struct {

@@ -2,13 +2,11 @@ package opentsdb
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
-	"github.com/tsdbridge/tsdbridge/opentsdb/api"
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
@@ -23,26 +21,22 @@ const (
 // rollupRequest is one request of /api/rollup.
 type rollupRequest struct {
 	scanner
-	rollups  *rollupStore
-	limit    int // of values
-	count    int
-	elements []rollupElement
-	bad      []badPoint
-	series   []storage.Series
-	values   []rollup.Point
+	rollups *rollupStore
+	limit   int // of values
+	count   int
+	places  []rollupPlace // of the values
+	bad     []badPoint
+	series  []storage.Series
+	values  []rollup.Point
 }
 
-// A rollupElement is a value of the body that was not refused: where it is there.
-type rollupElement struct{ from, to int }
+// A rollupPlace is where a value that was not refused is in the body.
+type rollupPlace struct{ from, to int }
 
 // serveRollup is RollupDataPointRpc.execute of OpenTSDB 2.4.
 func (a *httpAPI) serveRollup(w http.ResponseWriter, r *http.Request) {
-	if m := api.Method(r); m != http.MethodPost {
-		reply.WriteError(w, r, reply.NotAllowed(m))
-		return
-	}
-	if a.origins.Foreign(r) {
-		reply.WriteError(w, r, api.ErrForeign)
+	if err := a.mayPut(r); err != nil {
+		reply.WriteError(w, r, err)
 		return
 	}
 	answer, err := a.rollup(w, r)
@@ -89,28 +83,13 @@ func (q *rollupRequest) parseInTurn(ctx context.Context, a *httpAPI) error {
 		return errBusy
 	}
 	defer turn.End()
-	switch first := q.space(); {
-	case q.i == len(q.b):
-		return reply.Error{Status: http.StatusBadRequest, Message: "Missing request content"}
-	case first == '[':
-		err = q.array(q.element)
-	case first == '{':
-		err = q.element()
-	default:
-		return reply.Error{Status: http.StatusBadRequest, Message: "The JSON must start as an object or an array"}
-	}
-	if err == nil && (q.space() != 0 || q.i < len(q.b)) {
-		err = q.fail("want the end")
-	}
-	switch {
-	case errors.Is(err, errTooMany):
-		return reply.Error{Status: http.StatusRequestEntityTooLarge, Message: "Request too large", Details: err.Error()}
-	case err != nil:
-		return reply.Error{Status: http.StatusBadRequest, Message: "Unable to parse the given JSON", Details: err.Error()}
-	case q.count == 0:
-		return reply.Error{Status: http.StatusBadRequest, Message: "No datapoints found in content"}
-	}
-	return nil
+	return parsePuts(&q.scanner, q.elements)
+}
+
+// elements reads the values, and returns how many they are.
+func (q *rollupRequest) elements() (int, error) {
+	err := q.oneOrMany(q.element)
+	return q.count, err
 }
 
 // element reads one value.
@@ -136,7 +115,7 @@ func (q *rollupRequest) element() error {
 		q.bad = append(q.bad, badPoint{from, q.i, err})
 		return nil
 	}
-	q.elements, q.series, q.values = append(q.elements, rollupElement{from, q.i}), append(q.series, series), append(q.values, value)
+	q.places, q.series, q.values = append(q.places, rollupPlace{from, q.i}), append(q.series, series), append(q.values, value)
 	return nil
 }
 
@@ -182,17 +161,8 @@ func (q *rollupRequest) member(p *rollupMembers, name scalar) error {
 // resolve returns a value with its series, or why it is refused. The order of the checks is that of a
 // TSD.
 func (q *rollupRequest) resolve(p *rollupMembers) (s storage.Series, v rollup.Point, err error) {
-	switch {
-	case p.null:
-		return s, v, errNullPoint
-	case len(p.metric.raw) == 0:
-		return s, v, errNoMetric
-	case p.timestamp <= 0:
-		return s, v, errTimestamp
-	case len(p.value.raw) == 0:
-		return s, v, errNoValue
-	case len(p.tags) == 0:
-		return s, v, errNoTags
+	if err := p.missing(true); err != nil {
+		return s, v, err
 	}
 	one := sentRollup{sent: sent{timestamp: p.timestamp, double: true}}
 	for _, text := range []struct {
@@ -225,36 +195,20 @@ func (q *rollupRequest) resolve(p *rollupMembers) (s storage.Series, v rollup.Po
 
 // store stores what was not refused, and returns what became of all.
 func (q *rollupRequest) store(ctx context.Context, flags putFlags, counted *protocol) *putAnswer {
-	answer := &putAnswer{flags: flags}
+	var err error
 	if len(q.values) > 0 {
 		var refused []error
-		refused, answer.err = q.rollups.store(ctx, q.series, q.values)
+		refused, err = q.rollups.store(ctx, q.series, q.values)
 		for i, err := range refused {
 			if err != nil && storage.IsRefusal(err) {
-				q.bad = append(q.bad, badPoint{q.elements[i].from, q.elements[i].to, err})
+				q.bad = append(q.bad, badPoint{q.places[i].from, q.places[i].to, err})
 			}
 		}
 	}
-	answer.failed = len(q.bad)
-	if kept := q.count - answer.failed; answer.err == nil {
-		answer.success = kept
-	} else {
-		answer.failed += kept
-	}
-	count(counted, q.count, len(q.bad), answer.err)
+	answer := newPutAnswer(flags, q.count, len(q.bad), err)
+	counted.CountPoints(q.count, len(q.bad), err)
 	if flags.details {
 		answer.explain(q.b, q.bad, echoRollup)
 	}
 	return answer
-}
-
-// count counts points, some of which were refused; err concerns the others.
-func count(p *protocol, points, refused int, err error) {
-	p.Received.Add(float64(points))
-	p.Rejected.Add(float64(refused))
-	if err == nil {
-		p.Written.Add(float64(points - refused))
-	} else {
-		p.Failed.Add(float64(points - refused))
-	}
 }

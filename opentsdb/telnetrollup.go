@@ -24,7 +24,7 @@ func (t *telnet) rollup(line []byte) {
 		t.rolled = append(t.rolled, one)
 		return
 	}
-	count(&t.puts.telnet, 1, 1, nil)
+	t.puts.telnet.CountPoints(1, 1, nil)
 	t.refusedRollup(err)
 }
 
@@ -114,8 +114,8 @@ func (t *telnet) storeRollups(ctx context.Context, d *delivery) {
 	switch {
 	case err != nil && storage.IsRefusal(err):
 		t.refusedRollup(err)
-		count(&t.puts.telnet, len(series), len(series), nil)
+		t.puts.telnet.CountPoints(len(series), len(series), nil)
 	default:
-		count(&t.puts.telnet, len(series), bad, err)
+		t.puts.telnet.CountPoints(len(series), bad, err)
 	}
 }
