@@ -7,6 +7,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/tree/javaregexp"
 )
 
 // An Editor shows and changes the trees of a running process, as the API of a TSD does. It reads the
@@ -34,6 +35,10 @@ const (
 // LongestPattern is how long a regular expression, a separator or a displayFormat of a client may be,
 // in bytes: what they cost grows faster than they do.
 const LongestPattern = 1024
+
+// largestRegex is how large a regular expression of a client may be, as javaregexp.Size counts: all rules
+// are in memory.
+const largestRegex = 4096
 
 // Editor returns the editor of the trees.
 func (s *Service) Editor() *Editor {
@@ -193,10 +198,21 @@ func checkBounds(r schema.TreeRule) error {
 		return fmt.Errorf("level and order are at most %d", highestLevel)
 	case max(len(r.DisplayFormat), len(r.Regex), len(r.Separator)) > LongestPattern:
 		return fmt.Errorf("displayFormat, regex and separator have at most %d bytes each", LongestPattern)
+	case regexSize(r.Regex) > largestRegex || regexSize(r.Separator) > largestRegex:
+		return fmt.Errorf("regex and separator have at most %d parts each, repetitions counted", largestRegex)
 	case len(r.AppendTo(nil)) > longestDocument:
 		return fmt.Errorf("it has at most %d bytes", longestDocument)
 	}
 	return nil
+}
+
+// regexSize is what a regular expression compiles to; 0 for one that checkRule refuses.
+func regexSize(pattern string) int {
+	size, err := javaregexp.Size(pattern)
+	if err != nil {
+		return 0
+	}
+	return size
 }
 
 // ReplaceRules stores rules in place of all that a tree has.

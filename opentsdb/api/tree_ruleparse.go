@@ -100,7 +100,7 @@ func (q *ruleRequest) checkRegex() error {
 	if q.regex == nil || *q.regex == "" || len(*q.regex) > tree.LongestPattern {
 		return nil
 	}
-	_, err := javaregexp.Compile(*q.regex)
+	_, err := javaregexp.Size(*q.regex)
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -152,6 +153,11 @@ type member struct {
 
 // find returns the series that a sub query means, in the order of their TSUIDs.
 func (e *Engine) find(ctx context.Context, q *SubQuery, start, end int64) ([]member, error) {
+	for _, f := range q.Filters {
+		if err := budget.From(ctx).Take(f.bytes); err != nil {
+			return nil, err
+		}
+	}
 	var found []storage.Found
 	var err error
 	if len(q.TSUIDs) > 0 {

@@ -15,11 +15,15 @@ type Filter struct {
 	Text    string
 	GroupBy bool
 
-	folds bool // a wildcard matches in any case, though its type does not say so
+	folds bool  // a wildcard matches in any case, though its type does not say so
+	bytes int64 // that its regular expression takes while it is matched
 }
 
 // maxAlternatives bounds the values of one literal_or filter.
 const maxAlternatives = 100_000
+
+// instructionBytes is what an instruction of a regular expression takes while it is matched, about.
+const instructionBytes = 256
 
 // NewFilter returns a filter that was checked. Errors are in a TSD's words.
 func NewFilter(key, kind, text string, groupBy bool) (Filter, error) {
@@ -50,7 +54,8 @@ func newFilter(key, kind, text string, groupBy bool) (Filter, error) {
 			return f, errors.New("Filter must contain an asterisk")
 		}
 	case "regexp":
-		_, err := javaregexp.Compile(text)
+		size, err := javaregexp.Size(text)
+		f.bytes = int64(size) * instructionBytes
 		return f, err
 	default:
 		return f, fmt.Errorf("Could not find a tag value filter of the type: %s", f.Type)

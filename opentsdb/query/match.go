@@ -16,6 +16,8 @@ const AnyMetric = "*"
 type Match struct {
 	Metric  string // AnyMetric: all
 	Filters []Filter
+
+	passes []func(value string) bool // of each filter
 }
 
 // maxMatch bounds the text of a Match, in bytes.
@@ -36,7 +38,11 @@ func ParseMatch(s string) (Match, error) {
 	if q.Metric != AnyMetric && strings.Contains(q.Metric, "*") {
 		return Match{}, fmt.Errorf("metric %q: * can only stand for all metrics", q.Metric)
 	}
-	return Match{q.Metric, q.Filters}, nil
+	m := Match{Metric: q.Metric, Filters: q.Filters}
+	for _, f := range m.Filters {
+		m.passes = append(m.passes, f.matcher())
+	}
+	return m, nil
 }
 
 // Selects reports whether a Match selects a series.
@@ -44,14 +50,16 @@ func (m Match) Selects(s storage.Series) bool {
 	if m.Metric != AnyMetric && m.Metric != s.Metric {
 		return false
 	}
-	return !slices.ContainsFunc(m.Filters, func(f Filter) bool {
+	for n, f := range m.Filters {
 		i := slices.IndexFunc(s.Tags, func(t storage.Tag) bool { return t.Key == f.TagKey })
 		if i < 0 {
-			return true
+			return false
 		}
-		match := f.matcher()
-		return match != nil && !match(s.Tags[i].Value)
-	})
+		if pass := m.passes[n]; pass != nil && !pass(s.Tags[i].Value) {
+			return false
+		}
+	}
+	return true
 }
 
 // Of returns the conditions that a store finds the series of a metric by; ok is false if the Match
@@ -62,12 +70,12 @@ func (m Match) Of(metric string) (conditions []storage.Filter, ok bool) {
 		return nil, false
 	}
 	conditions = []storage.Filter{{Values: []string{metric}}}
-	for _, f := range m.Filters {
+	for n, f := range m.Filters {
 		c := storage.Filter{Keys: []string{f.TagKey}}
 		if f.Type == "literal_or" {
 			c.Values = f.literals()
 		} else {
-			c.Match = f.matcher()
+			c.Match = m.passes[n]
 		}
 		conditions = append(conditions, c)
 	}

@@ -20,14 +20,14 @@ func TestParseM(t *testing.T) {
 		"sum:a.b":                     {Aggregator: "sum", Metric: "a.b"},
 		"sum:1m-avg-nan:rate:a{}":     {Aggregator: "sum", Metric: "a", Downsample: "1m-avg-nan", Rate: true},
 		"avg:rate{counter,255,10}:a":  {Aggregator: "avg", Metric: "a", Rate: true, RateOptions: &counter},
-		"sum:explicit_tags:a{host=*}": {Aggregator: "sum", Metric: "a", ExplicitTags: true, Filters: []Filter{{"host", "wildcard", "*", true, true}}},
+		"sum:explicit_tags:a{host=*}": {Aggregator: "sum", Metric: "a", ExplicitTags: true, Filters: []Filter{{"host", "wildcard", "*", true, true, 0}}},
 		"sum:a{host=x|y,dc=lg*}{cpu=not_literal_or(0)}": {Aggregator: "sum", Metric: "a", Filters: []Filter{
-			{"cpu", "not_literal_or", "0", false, false}, {"host", "literal_or", "x|y", true, false}, {"dc", "wildcard", "lg*", true, true},
+			{"cpu", "not_literal_or", "0", false, false, 0}, {"host", "literal_or", "x|y", true, false, 0}, {"dc", "wildcard", "lg*", true, true, 0},
 		}},
-		"sum:a{}{host=b}":                  {Aggregator: "sum", Metric: "a", Filters: []Filter{{"host", "literal_or", "b", false, false}}},
+		"sum:a{}{host=b}":                  {Aggregator: "sum", Metric: "a", Filters: []Filter{{"host", "literal_or", "b", false, false, 0}}},
 		"sum:percentiles[50,99.9]:a":       {Aggregator: "sum", Metric: "a", Percentiles: []float32{50, 99.9}},
 		"sum:m-sum:rate-of-nothing:a":      {Aggregator: "sum", Metric: "a", Rate: true},
-		"none:pre-agg:ROLLUP_RAW:a{h=b}":   {Aggregator: "none", Metric: "a", PreAggregate: true, RollupUsage: "ROLLUP_RAW", Filters: []Filter{{"h", "literal_or", "b", true, false}}},
+		"none:pre-agg:ROLLUP_RAW:a{h=b}":   {Aggregator: "none", Metric: "a", PreAggregate: true, RollupUsage: "ROLLUP_RAW", Filters: []Filter{{"h", "literal_or", "b", true, false, 0}}},
 		"sum:show-histogram-buckets:a{}{}": {Aggregator: "sum", Metric: "a", ShowBuckets: true},
 	} {
 		got, err := ParseM(m)

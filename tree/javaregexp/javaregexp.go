@@ -14,31 +14,42 @@ import (
 
 // Compile compiles a regular expression of Java as Go's of the same meaning. What RE2 cannot do
 // (look-around, back-references, atomic groups, possessive quantifiers) and what Java itself
-// refuses is an error that names the place.
+// refuses is an error that names the place, and so is an ErrTooLarge.
 //
 // Two differences stay, in names that hardly occur: Java's $ also matches before a line terminator
 // that ends the name, and the \b of Java up to 18 takes letters beyond ASCII for letters (from 19
 // on it does not).
 func Compile(pattern string) (*regexp.Regexp, error) {
-	p := translation{src: unquote([]rune(pattern))}
-	if err := p.alternation(0); err != nil {
-		return nil, err
-	}
-	if p.at < len(p.src) {
-		return nil, p.refuse("closing parenthesis without an opening one")
-	}
-	return p.compile()
-}
-
-func (p *translation) compile() (*regexp.Regexp, error) {
-	tree, err := syntax.Parse(p.out.String(), syntax.Perl)
+	_, translated, err := parse(pattern)
 	if err != nil {
 		return nil, err
 	}
-	if losesGroup(tree) {
-		return nil, errEmptyGroup
+	return regexp.Compile(translated)
+}
+
+// parse translates a pattern and returns its tree.
+func parse(pattern string) (tree *syntax.Regexp, translated string, err error) {
+	if err := checkLength(pattern); err != nil {
+		return nil, "", err
 	}
-	return regexp.Compile(p.out.String())
+	p := translation{src: unquote([]rune(pattern))}
+	if err := p.alternation(0); err != nil {
+		return nil, "", err
+	}
+	if p.at < len(p.src) {
+		return nil, "", p.refuse("closing parenthesis without an opening one")
+	}
+	translated = p.out.String()
+	if tree, err = syntax.Parse(translated, syntax.Perl); err != nil {
+		return nil, "", err
+	}
+	switch {
+	case losesGroup(tree):
+		return nil, "", errEmptyGroup
+	case size(tree) > maxSize:
+		return nil, "", fmt.Errorf("%w: it repeats too much, and has more than %d parts", ErrTooLarge, maxSize)
+	}
+	return tree, translated, nil
 }
 
 // errEmptyGroup is about expressions like (a*)*.
