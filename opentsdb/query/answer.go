@@ -26,8 +26,7 @@ type Group struct {
 	// Annotations are those of the series; nil: there are none in the hours that were read.
 	Annotations []storage.Annotation
 
-	query int           // its index
-	refs  []storage.Ref // of the members
+	query int // its index
 }
 
 // Index returns the number of the sub query that a group answers.
@@ -36,10 +35,10 @@ func (g *Group) Index() int { return g.query }
 // newGroup describes a group of members, of which there is at least one.
 func newGroup(members []member, points aggregate.Span) Group {
 	g := Group{Metric: members[0].Metric, Points: points, Tags: []storage.Tag{}, AggregatedTags: []string{}}
-	g.refs, g.TSUIDs = make([]storage.Ref, len(members)), make([]string, len(members))
+	g.TSUIDs = make([]string, len(members))
 	var tags commonTags
 	for i, m := range members {
-		g.refs[i], g.TSUIDs[i] = m.Ref, schema.FormatTSUID(m.tsuid)
+		g.TSUIDs[i] = schema.FormatTSUID(m.tsuid)
 		tags.add(m.Tags)
 	}
 	for i, tag := range tags.tags {

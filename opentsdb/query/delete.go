@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -21,24 +22,21 @@ func (e *Engine) MayDelete() error {
 	return nil
 }
 
-// Delete deletes the points of the series of an answer that lie in the times of its request, whatever
-// stands beside them. A TSD deletes the whole hours that the times touch.
+// Delete deletes what the series that an answered request means have in its time: points, and what is in no
+// answer, such as annotations, histograms, or stale markers of Prometheus. A TSD deletes the whole hours that the
+// times touch.
 func (e *Engine) Delete(ctx context.Context, a *Answer) error {
 	if err := e.MayDelete(); err != nil {
 		return err
 	}
 	var refs []storage.Ref
-	seen := map[storage.Ref]bool{}
-	for _, g := range a.Groups {
-		for _, ref := range g.refs {
-			if !seen[ref] {
-				seen[ref], refs = true, append(refs, ref)
-			}
-		}
+	for _, q := range a.Request.Queries {
+		refs = append(refs, q.meant...)
 	}
 	if len(refs) == 0 {
 		return nil
 	}
-	_, err := e.o.Deleter.Delete(ctx, storage.Deletion{Refs: refs, Start: a.Request.start, End: a.Request.end})
+	slices.Sort(refs)
+	_, err := e.o.Deleter.Delete(ctx, storage.Deletion{Refs: slices.Compact(refs), Start: a.Request.start, End: a.Request.end})
 	return err
 }

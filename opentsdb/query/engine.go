@@ -105,6 +105,11 @@ func (e *Engine) answerFrom(ctx context.Context, r *Request, q *SubQuery, whole 
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
+	if r.Delete {
+		for _, m := range found {
+			q.meant = append(q.meant, m.Ref)
+		}
+	}
 	g, err := e.newGrouping(ctx, q, found)
 	if err != nil {
 		return nil, err

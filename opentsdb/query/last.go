@@ -173,15 +173,9 @@ func (e *Engine) newest(ctx context.Context, members []member, start, end int64)
 	for i, m := range members {
 		refs[i], of[m.Ref] = m.Ref, m
 	}
-	times := make(map[storage.Ref]int64, len(members))
-	query := storage.Query{Refs: refs, Start: start, End: end, Samples: true, Newest: true, MaxSamples: e.o.MaxPoints}
-	for p, err := range e.o.Store.Select(ctx, query) {
-		if err != nil {
-			return nil, err
-		}
-		if n := len(p.Times); n > 0 {
-			times[p.Ref] = p.Times[n-1]
-		}
+	times, err := e.newestTimes(ctx, refs, start, end)
+	if err != nil {
+		return nil, err
 	}
 	var out []LastPoint
 	for _, ref := range refs {
@@ -218,16 +212,41 @@ func (e *Engine) Newest(ctx context.Context, tsuids [][]byte) ([]int64, error) {
 		at[ref] = i
 	}
 	hour := e.o.Now().Truncate(time.Hour)
-	query := storage.Query{
-		Refs: refs, Start: hour.Add(time.Hour - newestScan).UnixMilli(), End: hour.Add(time.Hour).UnixMilli() - 1,
-		Samples: true, Newest: true, MaxSamples: e.o.MaxPoints,
+	newest, err := e.newestTimes(ctx, refs, hour.Add(time.Hour-newestScan).UnixMilli(), hour.Add(time.Hour).UnixMilli()-1)
+	for ref, time := range newest {
+		times[at[ref]] = time
 	}
-	for p, err := range e.o.Store.Select(ctx, query) {
+	return times, err
+}
+
+// newestTimes returns the times of the newest points of series that have one between two times, in milliseconds.
+func (e *Engine) newestTimes(ctx context.Context, refs []storage.Ref, start, end int64) (map[storage.Ref]int64, error) {
+	times := make(map[storage.Ref]int64, len(refs))
+	var behind []storage.Ref // series whose newest sample is none for OpenTSDB
+	q := storage.Query{Refs: refs, Start: start, End: end, Samples: true, Newest: true, MaxSamples: e.o.MaxPoints}
+	for p, err := range e.o.Store.Select(ctx, q) {
 		if err != nil {
 			return times, err
 		}
-		if n := len(p.Times); n > 0 {
-			times[at[p.Ref]] = p.Times[n-1]
+		if len(p.Times) == 0 {
+			continue
+		}
+		if span := spanOf(&p); span.Len() > 0 {
+			times[p.Ref] = span.Times[span.Len()-1]
+		} else {
+			behind = append(behind, p.Ref)
+		}
+	}
+	if len(behind) == 0 {
+		return times, nil
+	}
+	q.Refs, q.Newest = behind, false
+	for p, err := range e.o.Store.Select(ctx, q) {
+		if err != nil {
+			return times, err
+		}
+		if span := spanOf(&p); span.Len() > 0 {
+			times[p.Ref] = span.Times[span.Len()-1]
 		}
 	}
 	return times, nil

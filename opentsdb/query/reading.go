@@ -88,7 +88,8 @@ func (w *readWorker) Take(ctx context.Context, p storage.Part) error {
 	w.from, w.spans, w.empty, w.notes = p.From, w.spans[:0], w.empty[:0], w.notes[:0]
 	points, kept := 0, 0
 	for _, s := range p.Points {
-		span, err := w.plan.Member(spanOf(&s))
+		own := spanOf(&s)
+		span, err := w.plan.Member(own)
 		if err != nil {
 			return err
 		}
@@ -101,7 +102,7 @@ func (w *readWorker) Take(ctx context.Context, p storage.Part) error {
 		if err != nil {
 			return err
 		}
-		w.spans, w.empty, w.notes = append(w.spans, span), append(w.empty, len(s.Times) == 0 || s.Times[0] > w.plan.Range.ScanEnd), append(w.notes, notes)
+		w.spans, w.empty, w.notes = append(w.spans, span), append(w.empty, own.Len() == 0 || own.Times[0] > w.plan.Range.ScanEnd), append(w.notes, notes)
 	}
 	running.From(ctx).Read(points)
 	if err := budget.From(ctx).Take(int64(kept) * pointBytes); err != nil {
@@ -110,21 +111,38 @@ func (w *readWorker) Take(ctx context.Context, p storage.Part) error {
 	return ctx.Err()
 }
 
-// spanOf returns the points of a series, whose times and values are still those of the store.
+// spanOf returns the points of a series that OpenTSDB has a form for: NaN (stale markers too) and infinities are
+// in cells that a TSD passes over. Times and values may still be those of the store.
 func spanOf(p *storage.Points) aggregate.Span {
 	s := aggregate.Span{Times: p.Times, Values: p.Values}
+	if slices.ContainsFunc(p.Values, isSpecial) {
+		s.Times, s.Values = withoutSpecial(p)
+	}
 	if len(p.Integers) == 0 {
 		return s
 	}
-	s.Longs, s.IsLong = make([]int64, len(p.Times)), make([]bool, len(p.Times))
+	s.Longs, s.IsLong = make([]int64, len(s.Times)), make([]bool, len(s.Times))
 	at := 0
-	for i, t := range p.Times {
+	for i, t := range s.Times {
 		if at < len(p.Integers) && p.Integers[at].Time == t {
 			s.Longs[i], s.IsLong[i] = p.Integers[at].Value, true
 			at++
 		}
 	}
 	return s
+}
+
+// isSpecial reports whether a value is NaN or infinite.
+func isSpecial(v float64) bool { return v-v != 0 }
+
+func withoutSpecial(p *storage.Points) (times []int64, values []float64) {
+	times, values = make([]int64, 0, len(p.Times)), make([]float64, 0, len(p.Times))
+	for i, v := range p.Values {
+		if !isSpecial(v) {
+			times, values = append(times, p.Times[i]), append(values, v)
+		}
+	}
+	return times, values
 }
 
 // Commit implements storage.PartWorker: groups get their members in order.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // A Request is what /api/query is asked.
@@ -43,8 +44,9 @@ type SubQuery struct {
 	Percentiles  []float32
 	ShowBuckets  bool
 
-	readFrom source   // after the answer is computed
-	keyUIDs  [][]byte // of the tags that filters name, after the answer is computed
+	readFrom source        // after the answer is computed
+	keyUIDs  [][]byte      // of the tags that filters name, after the answer is computed
+	meant    []storage.Ref // if the request deletes: of all series that it means, after the answer is computed
 
 	// after Check
 	downsampling *aggregate.Downsampling
