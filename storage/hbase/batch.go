@@ -34,6 +34,9 @@ type batch struct {
 	// different rows at the same time.
 	done  func(a *action, cells []cell) int
 	count prometheus.Counter
+	// near means that the actions read rows of a family that are near to each other.
+	near   bool
+	family string
 }
 
 // run carries out the rows of the given numbers, which are in ascending order of their keys.
@@ -142,16 +145,20 @@ func failedActions(failed []failure) []action {
 
 // attempt sends the actions once. Those that belong to other regions go their own way.
 func (b *batch) attempt(ctx context.Context, actions []action) ([]failure, error) {
-	request := newMulti(ctx, []byte(b.table), actions, b.gate)
-	response, err := b.exchange(ctx, request)
-	if err != nil {
-		if x, ok := exceptionIn(err); ok && x.classify() != giveUp {
-			// A class that gohbase takes for final.
-			return allFailed(request.actions, x), nil
-		}
-		return nil, err
+	if b.near && len(actions) >= fewestNear {
+		return b.attemptNear(ctx, actions)
 	}
-	answers, err := request.answers(response)
+	return b.attemptRows(ctx, actions)
+}
+
+// attemptRows is attempt by a request that names the rows one by one.
+func (b *batch) attemptRows(ctx context.Context, actions []action) ([]failure, error) {
+	request := newMulti(ctx, []byte(b.table), actions, b.gate)
+	response, err := b.exchange(ctx, request, &request.regional)
+	if err != nil {
+		return refused(request.actions, err)
+	}
+	answers, err := request.answers(unknownFields(response))
 	if err != nil {
 		return nil, err
 	}
@@ -172,36 +179,42 @@ func (b *batch) attempt(ctx context.Context, actions []action) ([]failure, error
 	return failed, nil
 }
 
-func allFailed(actions []action, x *exception) []failure {
-	failed := make([]failure, len(actions))
+// refused returns what a request failed with: its actions, if they are to be made again.
+func refused(actions []action, err error) ([]failure, error) {
+	x, ok := exceptionIn(err)
+	if !ok || x.classify() == giveUp {
+		return nil, err
+	}
+	failed := make([]failure, len(actions)) // a class that gohbase takes for final
 	for i := range actions {
 		failed[i] = failure{actions[i], x}
 	}
-	return failed
+	return failed, nil
 }
 
-// exchange sends the request. Meanwhile it frees the memory of what the request cuts off.
-func (b *batch) exchange(ctx context.Context, request *multi) ([]byte, error) {
+// exchange sends the request, of which r is a part. Meanwhile it frees the memory of what the
+// request cuts off.
+func (b *batch) exchange(ctx context.Context, request hrpc.Call, r *regional) (proto.Message, error) {
 	type reply struct {
-		response []byte
+		response proto.Message
 		err      error
 	}
 	replied := make(chan reply, 1)
-	rest := request.actions
+	rest := r.actions
 	go func() {
 		msg, err := b.client.SendRPC(request) // see send
-		request.leave()
-		replied <- reply{unknownFields(msg), err}
+		r.leave()
+		replied <- reply{msg, err}
 	}()
 	for {
 		select {
-		case n := <-request.cut:
+		case n := <-r.cut:
 			others := rest[n:]
 			rest = rest[:n]
 			deadline, _ := ctx.Deadline()
 			b.spawn(others, deadline)
-		case r := <-replied:
-			return r.response, r.err
+		case reply := <-replied:
+			return reply.response, reply.err
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

@@ -25,10 +25,10 @@ func (e *Engine) Get(ctx context.Context, table, family string, keys [][]byte) (
 // GetStored implements kv.Versioned. It shows rows in the memory of HBase's answers, after all of
 // them have arrived.
 func (e *Engine) GetStored(
-	ctx context.Context, table, family string, keys [][]byte, _ bool, visit func(i int, cells []kv.StoredCell) error,
+	ctx context.Context, table, family string, keys [][]byte, near bool, visit func(i int, cells []kv.StoredCell) error,
 ) error {
 	rows := make([][]cell, len(keys))
-	r := reading{operation: opGet, table: table, keys: keys, tail: getTail(family)}
+	r := reading{operation: opGet, table: table, keys: keys, tail: getTail(family), near: near, family: family}
 	if err := e.read(ctx, r, func(i int, cells []cell) { rows[i] = cells }); err != nil {
 		return err
 	}
@@ -65,6 +65,8 @@ type reading struct {
 	operation, table string
 	keys             [][]byte
 	tail             []byte // the part of each Get after its row key
+	near             bool   // the keys are near to each other; then family is set
+	family           string
 }
 
 // read hands the cells of the i-th key to done, of different keys at the same time. The cells are in
@@ -79,7 +81,7 @@ func (e *Engine) read(ctx context.Context, r reading, done func(i int, cells []c
 	}
 	slices.SortFunc(order, func(a, b int) int { return bytes.Compare(r.keys[a], r.keys[b]) })
 	b := batch{
-		e: e, client: e.reader(), operation: r.operation, table: r.table, tokens: e.reads, gate: e.readGate,
+		e: e, client: e.reader(), operation: r.operation, table: r.table, tokens: e.reads, gate: e.readGate, near: r.near, family: r.family,
 		size:   func(i int) int { return len(r.keys[i]) },
 		encode: func(chosen []int) []action { return encodeGets(r.tail, r.keys, chosen) },
 		done: func(a *action, cells []cell) int {

@@ -111,11 +111,11 @@ func testTables(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// testSplit splits each region while the table is scanned and written. The halves cannot be split
-// again before a compaction.
+// testSplit splits each region while the table is scanned and written, and rows are read that are near to each
+// other. The halves cannot be split again before a compaction.
 func testSplit(t *testing.T, c *cluster.Cluster) {
 	reg := prometheus.NewRegistry()
-	e := newTable(t, c, hbase.Options{Registerer: reg})
+	e := newTable(t, c, hbase.Options{Registerer: reg, BatchRows: 3000})
 	const rows, regionRows = 9000, 3000
 	// Some 9 MB a region, so that a scanner is open for several answers.
 	big := puts(0, rows, 1)
@@ -140,6 +140,28 @@ func testSplit(t *testing.T, c *cluster.Cluster) {
 			}
 		}
 	})
+	var keys [][]byte
+	for i := range rows + 500 { // the last ones are not there
+		if i%3 > 0 {
+			keys = append(keys, []byte(key(i)))
+		}
+	}
+	checkNear := func() {
+		got, err := readNear(t, e, keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range got {
+			cells := 0
+			if string(keys[i]) < key(rows) {
+				cells = 2
+			}
+			if len(got[i].Cells) != cells || cells > 0 && len(got[i].Cells[1].Value) != 3000 {
+				t.Fatalf("row %q has %d cells, want %d", keys[i], len(got[i].Cells), cells)
+			}
+		}
+	}
+	checkNear()
 	for region := range rows / regionRows {
 		read := 0
 		for row, err := range e.Scan(t.Context(), kv.Scan{Table: table, Family: family}) {
@@ -151,6 +173,7 @@ func testSplit(t *testing.T, c *cluster.Cluster) {
 			}
 			if read++; read == region*regionRows+100 { // the region is being read
 				split(t, c, key(region*regionRows+regionRows/2))
+				checkNear()
 			}
 		}
 		if read != rows {

@@ -9,23 +9,32 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// A multi is a request for many rows of one region. It is made with rows in ascending order and
+// A regional is a request for many rows of one region. It is made with rows in ascending order and
 // takes those that the region of the first one holds; it sends on cut, in gohbase's goroutine,
 // where the next region begins.
-type multi struct {
+type regional struct {
 	call
 	actions []action
 	cut     chan int
-	// groups are the numbers of the actions in each RegionAction of the request.
-	groups [][]int
 	// gate lets in as many requests as a region server is to have at a time; pass is the place at
 	// the server that the request goes to.
 	gate *gate
 	pass chan struct{}
 }
 
+func newRegional(ctx context.Context, table []byte, actions []action, g *gate) regional {
+	return regional{call: newCall(ctx, table, actions[0].key), actions: actions, cut: make(chan int), gate: g}
+}
+
+// A multi is a regional that HBase carries out row by row.
+type multi struct {
+	regional
+	// groups are the numbers of the actions in each RegionAction of the request.
+	groups [][]int
+}
+
 func newMulti(ctx context.Context, table []byte, actions []action, g *gate) *multi {
-	return &multi{call: newCall(ctx, table, actions[0].key), actions: actions, cut: make(chan int), gate: g}
+	return &multi{regional: newRegional(ctx, table, actions, g)}
 }
 
 func (m *multi) Name() string        { return "Multi" }
@@ -38,37 +47,37 @@ func (m *multi) NewResponse() proto.Message { return &emptypb.Empty{} }
 // SetRegion is called before each attempt to send, in the goroutine that sends; a region may have
 // been split since the one before, or moved to another server. It returns when the gate admits the
 // request.
-func (m *multi) SetRegion(region hrpc.RegionInfo) {
-	m.call.SetRegion(region)
-	m.cutAt(region.StopKey())
-	m.leave()
-	m.pass = m.gate.enter(m.ctx, region)
+func (r *regional) SetRegion(region hrpc.RegionInfo) {
+	r.call.SetRegion(region)
+	r.cutAt(region.StopKey())
+	r.leave()
+	r.pass = r.gate.enter(r.ctx, region)
 }
 
 // leave gives the place at the server back.
-func (m *multi) leave() {
-	if m.pass != nil {
-		<-m.pass
-		m.pass = nil
+func (r *regional) leave() {
+	if r.pass != nil {
+		<-r.pass
+		r.pass = nil
 	}
 }
 
 // cutAt hands the actions from the key on, if any, to others.
-func (m *multi) cutAt(stop []byte) {
+func (r *regional) cutAt(stop []byte) {
 	if len(stop) == 0 {
 		return
 	}
-	n := len(m.actions)
-	for n > 1 && bytes.Compare(m.actions[n-1].key, stop) >= 0 {
+	n := len(r.actions)
+	for n > 1 && bytes.Compare(r.actions[n-1].key, stop) >= 0 {
 		n--
 	}
-	if n == len(m.actions) {
+	if n == len(r.actions) {
 		return
 	}
 	select {
-	case m.cut <- n:
-		m.actions = m.actions[:n]
-	case <-m.ctx.Done(): // the caller has left, and nothing will be sent
+	case r.cut <- n:
+		r.actions = r.actions[:n]
+	case <-r.ctx.Done(): // the caller has left, and nothing will be sent
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/tsuna/gohbase/pb"
 	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
@@ -361,5 +362,25 @@ func TestValidate(t *testing.T) {
 		if _, err := New(test.o); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("New(%+v): %v, want %s", test.o, err, test.want)
 		}
+	}
+}
+
+// TestKeysFilter compares the filter with what protobuf's own code would send.
+func TestKeysFilter(t *testing.T) {
+	keys := [][]byte{{0}, {1}, {1}, bytes.Repeat([]byte{2}, 60), bytes.Repeat([]byte{2}, 130), bytes.Repeat([]byte{3}, 20_000)}
+	var ranges []*filter.RowRange
+	var actions []action
+	for i, key := range keys {
+		actions = append(actions, action{key: key})
+		if i == 0 || !bytes.Equal(key, keys[i-1]) {
+			ranges = append(ranges, filter.NewRowRange(key, key, true, true))
+		}
+	}
+	want, err := filter.NewMultiRowRangeFilter(ranges).ConstructPBFilter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := keysFilter(actions); !proto.Equal(want, got) {
+		t.Errorf("filter of keys (-want +got):\n%s", cmp.Diff(want, got, protocmp.Transform()))
 	}
 }

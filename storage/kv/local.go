@@ -28,7 +28,7 @@ type Local interface {
 // A RowViewer shows rows in the memory and the form of the engine, without a copy of each cell.
 type RowViewer interface {
 	// GetStored calls visit for each key that has a row; i is the key's index. Keys ascend
-	// strictly. near means that most rows between the keys are wanted too. An error of visit ends
+	// strictly. near means that few rows lie between them, on average. An error of visit ends
 	// the call and is returned. The cells are valid until visit returns.
 	GetStored(ctx context.Context, table, family string, keys [][]byte, near bool, visit func(i int, cells []StoredCell) error) error
 	// ScanStored calls visit for the rows of a scan, in order. Qualifier, KeysOnly, Since and Limit

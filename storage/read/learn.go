@@ -26,8 +26,8 @@ const (
 type learnedCosts struct {
 	engine kv.Costs
 
-	mu            sync.Mutex // guards all below
-	get, row, tag observations
+	mu                  sync.Mutex // guards all below
+	get, near, row, tag observations
 }
 
 // observations are microseconds a row.
@@ -42,12 +42,28 @@ func (c *learnedCosts) now() kv.Costs {
 	defer c.mu.Unlock()
 	costs := c.engine
 	costs.Get = c.get.of(costs.Get)
+	costs.Near = c.near.of(costs.Near)
 	row := c.row.of(costs.Row)
 	// A row that is read in vain comes over the network too.
 	costs.Suffix *= row / max(costs.Row, 1e-9)
 	costs.Row = row
 	costs.Tag = c.tag.of(costs.Tag)
 	return costs
+}
+
+// of returns the observations of the cost that decides about a way; nil: it is not learned.
+func (c *learnedCosts) of(kind planKind) *observations {
+	switch kind {
+	case planRows:
+		return &c.get
+	case planNear:
+		return &c.near
+	case planRange:
+		return &c.row
+	case planRegexp:
+		return &c.tag
+	}
+	return nil
 }
 
 // of is the median within bounds.

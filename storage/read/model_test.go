@@ -159,8 +159,8 @@ func TestPlan(t *testing.T) {
 		}{
 			{1, t0 + 3600_000 - 1, "rows"},
 			{4, t0 + 3600_000 - 1, "rows"},
-			{2000, t0 + 3600_000 - 1, "range"},
-			{2000, t0 + 3*3600_000 - 1, "range"},
+			{2000, t0 + 3600_000 - 1, "near"},
+			{2000, t0 + 3*3600_000 - 1, "near"},
 		} {
 			plans, err := s.Plan(storage.Query{Refs: refs[:c.series], Start: t0, End: c.end})
 			if err != nil {

@@ -44,19 +44,23 @@ func (o *outcome) add(w way, expected, read int64, took time.Duration) {
 	o.ways[w] = Outcome{RowsExpected: sum.RowsExpected + expected, RowsRead: sum.RowsRead + read, Took: max(sum.Took, took)}
 }
 
-// noteRows notes a group that was read from the table of a shared engine, and learns from it.
+// noteRows notes a group that was read from the table of a shared engine, and learns from it if all of
+// it was read in one way.
 func (r *selection) noteRows(plans []plan, members []member, took time.Duration) {
 	if r.sweeps == nil {
 		return
 	}
-	rows := 0
+	rows, kind, mixed := 0, plans[0].kind, false
 	for _, p := range plans {
 		asked := p.series * r.hours()
 		r.outcome.add(way{members[0].tsuid[:r.o.Layout.MetricWidth], p.kind}, int64(asked), int64(asked), took)
 		rows += asked
 		members = members[p.series:]
+		mixed = mixed || p.kind != kind
 	}
-	r.costs.learn(&r.costs.get, rows, took)
+	if of := r.costs.of(kind); of != nil && !mixed {
+		r.costs.learn(of, rows, took)
+	}
 }
 
 // note notes a sweep, and learns from it if all of it was read in one way.
@@ -71,16 +75,8 @@ func (s *sweep) note(took time.Duration) {
 		read += n
 		mixed = mixed || p.kind != kind
 	}
-	if mixed {
-		return
-	}
-	switch kind {
-	case planRows:
-		s.costs.learn(&s.costs.get, int(read), took)
-	case planRange:
-		s.costs.learn(&s.costs.row, int(read), took)
-	case planRegexp:
-		s.costs.learn(&s.costs.tag, int(read), took)
+	if of := s.costs.of(kind); of != nil && !mixed {
+		s.costs.learn(of, int(read), took)
 	}
 }
 

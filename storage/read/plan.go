@@ -14,8 +14,7 @@ type planKind uint8
 
 const (
 	planRows planKind = iota // row by row, by key
-	// likewise where most rows between the first and the last are wanted, on an engine that makes
-	// use of it.
+	// likewise where the wanted rows are near to each other, on an engine that makes use of it.
 	planNear
 	planRange // a range of the metric
 	// a range in which the engine leaps from one wanted series to the next.
@@ -27,7 +26,7 @@ const (
 
 // String names the kind as the metrics and the API do.
 func (k planKind) String() string {
-	return [planKinds]string{"rows", "range", "range", "fuzzy", "regexp"}[k]
+	return [planKinds]string{"rows", "near", "range", "fuzzy", "regexp"}[k]
 }
 
 // scans reports whether the rows come by a scan, hour by hour of the whole metric.
@@ -39,6 +38,7 @@ type plan struct {
 	series int
 	tags   []kv.Tag           // of planRegexp
 	have   float64            // rows of the metric and bucket in the range, estimated
+	near   bool               // the wanted rows are near to each other
 	costs  [planKinds]float64 // microseconds, 0 where there is no such way
 }
 
@@ -49,6 +49,8 @@ const (
 	// maxSharedValues bounds the values in the condition of planRegexp: what a regexp over row keys
 	// costs was measured with few.
 	maxSharedValues = 64
+	// fewestNear is how many rows must be near to each other for a cluster to make use of it.
+	fewestNear = 64
 	// leapAfter is how many rows the local engine goes by before it seeks, when it looks for the
 	// next row that is wanted.
 	leapAfter = 16
@@ -81,6 +83,19 @@ func (r *selection) appendPlans(plans []plan, members []member) []plan {
 	return plans
 }
 
+// nearMetrics returns the metrics of which members, in the order of plans, have rows that are near to each
+// other.
+func nearMetrics(plans []plan, members []member, metricWidth int) map[string]bool {
+	near := map[string]bool{}
+	for _, p := range plans {
+		if p.near {
+			near[members[0].tsuid[:metricWidth]] = true
+		}
+		members = members[p.series:]
+	}
+	return near
+}
+
 // plan chooses the cheapest way to read some series of a metric in a bucket.
 func (r *selection) plan(metric string, members []member) plan {
 	s := r.Reader
@@ -94,6 +109,10 @@ func (r *selection) plan(metric string, members []member) plan {
 	others := p.have - float64(p.series*r.pastHours())
 	if s.o.DB.Local == nil && costs.Tag > 0 && p.series > costs.Leaps && others*costs.Suffix > p.have*costs.Tag {
 		p.tags = s.sharedTags(members)
+	}
+	p.near = p.series*r.hours() >= fewestNear && others <= float64(costs.NearRows*p.series*r.pastHours())
+	if r.near != nil {
+		p.near = r.near[metric]
 	}
 	p.estimate(&costs, r.hours(), r.pastHours(), s.o.DB.Local != nil)
 	p.choose()
@@ -125,6 +144,9 @@ func (p *plan) estimate(c *kv.Costs, hours, past int, local bool) {
 		}
 		p.costs[kind] = begin + found*(c.Row+gap)
 		return
+	}
+	if hours <= maxRowHours && p.near {
+		p.costs[planNear] = asked * c.Near
 	}
 	p.costs[planRange] = c.Scan + found*c.Row + others*c.Suffix
 	if p.series <= c.Leaps {

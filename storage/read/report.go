@@ -9,7 +9,7 @@ import (
 
 // A Plan is how Select reads some series of one metric.
 type Plan struct {
-	Kind string // rows (by key), range, fuzzy, regexp
+	Kind string // rows (by key), near (likewise, near to each other), range, fuzzy, regexp
 	// First is one of the series. Metric is the metric's UID.
 	First  series.Ref
 	Metric []byte
@@ -47,10 +47,12 @@ func (s *Reader) Plan(q series.Query) ([]Plan, error) {
 		}
 	}
 	if r.sweeps != nil {
-		if all := r.newSweep(0, len(q.Refs)); all.scans() {
+		all := r.newSweep(0, len(q.Refs))
+		if all.scans() {
 			add(all.plans, all.members, q.Refs)
 			return inOrder(plans), nil
 		}
+		r.near = nearMetrics(all.plans, all.members, s.o.Layout.MetricWidth)
 	}
 	for rest := q.Refs; len(rest) > 0; {
 		var g seriesGroup

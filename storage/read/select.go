@@ -58,8 +58,11 @@ type selection struct {
 	samples     int     // given so far
 	readers     int     // goroutines that read a group
 	sweeps      *sweeps // nil: rows are read by group
-	outcome     outcome
-	account     *budget.Account
+	// near are the metrics of a shared engine whose rows are near to each other in the whole query, though they
+	// need not be in a group of it; nil: not known yet.
+	near    map[string]bool
+	outcome outcome
+	account *budget.Account
 }
 
 func (s *Reader) newSelection(q series.Query) (*selection, error) {

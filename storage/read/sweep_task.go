@@ -161,7 +161,7 @@ func (t sweepTask) get(ctx context.Context, s *sweep) error {
 		keys = append(keys, s.rowKey(at(i)))
 	}
 	var packed []byte
-	err := s.o.DB.Rows.GetStored(ctx, s.o.Table, schema.FamilyData, keys, false, func(i int, cells []kv.StoredCell) error {
+	err := s.o.DB.Rows.GetStored(ctx, s.o.Table, schema.FamilyData, keys, s.plans[t.plan].kind == planNear, func(i int, cells []kv.StoredCell) error {
 		m, base := at(i)
 		packed = appendPacked(packed[:0], cells)
 		return s.keep(m.at, base, packed)
@@ -170,6 +170,6 @@ func (t sweepTask) get(ctx context.Context, s *sweep) error {
 		return fmt.Errorf("read %d rows: %w", len(keys), err)
 	}
 	s.reads[t.plan].Add(int64(len(keys)))
-	s.metrics.selectRows[planRows].Add(float64(len(keys)))
+	s.metrics.selectRows[s.plans[t.plan].kind].Add(float64(len(keys)))
 	return nil
 }

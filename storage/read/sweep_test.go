@@ -25,6 +25,7 @@ type cluster struct {
 	costs kv.Costs
 	rows  atomic.Int64 // of points, asked for or gone over
 	gets  atomic.Int64 // requests for rows of points
+	nears atomic.Int64 // of them, for rows that are near to each other
 	fail  atomic.Int64 // rows until a failure; below 0: never
 	err   error
 }
@@ -63,6 +64,9 @@ func (c *cluster) GetStored(
 ) error {
 	if table == "tsdb" {
 		c.gets.Add(1)
+		if near {
+			c.nears.Add(1)
+		}
 		if err := c.see(len(keys)); err != nil {
 			return err
 		}
@@ -89,6 +93,7 @@ func (c *cluster) ScanStored(ctx context.Context, s kv.Scan, visit func(key []by
 // Costs by which a plan is chosen for nearly everything.
 var favourites = map[string]kv.Costs{
 	"rows":   {Get: 1, Row: 1000, Scan: 1, Suffix: 1000},
+	"near":   {Get: 1000, Near: 1, NearRows: 1000, Row: 1000, Scan: 1, Suffix: 1000},
 	"range":  {Get: 1000, Row: 1, Scan: 1, Suffix: 1},
 	"regexp": {Get: 1000, Row: 1, Scan: 1, Suffix: 100, Tag: 0.01},
 	"fuzzy":  {Get: 1000, Row: 1000, Scan: 1, Suffix: 1000, Leap: 1, Leaps: 512},
@@ -282,10 +287,33 @@ func TestSweepWithinBudget(t *testing.T) {
 	}
 }
 
+// Rows that are near to each other in the whole query are read as such, also where a part of it has few of
+// them.
+func TestNearRowsOfParts(t *testing.T) {
+	for _, salt := range []int{0, 1} {
+		db := newCluster(kv.Costs{Get: 30, Near: 10, NearRows: 4, Row: 10, Scan: 1000, Suffix: 10})
+		s, refs := wide(t, db, 2000, 2, salt, 0)
+		for _, c := range []struct {
+			series int
+			near   bool
+		}{{500, true}, {300, false}} {
+			db.gets.Store(0)
+			db.nears.Store(0)
+			q := storage.Query{Refs: refs[:c.series], Start: t0, End: t0 + 2*3600_000 - 1, Samples: true, PartSeries: 100 * (1 + 2*salt)}
+			points, err := readParts(t.Context(), s, q)
+			gets, nears := db.gets.Load(), db.nears.Load()
+			if err != nil || points != 2*c.series || gets == 0 || c.near && nears != gets || !c.near && nears > 0 {
+				t.Errorf("salt %d, %d series: %d points, %v, in %d requests, %d of them for near rows", salt, c.series, points, err, gets, nears)
+			}
+		}
+	}
+}
+
 // On HBase's costs, few series of a large metric are read by their keys, by leaps when the range has
-// too many hours for that, some by the tags that they share, and all in a range.
+// too many hours for that, some by keys that are near to each other or else by the tags that they share, and
+// all in a range.
 func TestPlansOfACluster(t *testing.T) {
-	db := newCluster(kv.Costs{Get: 30, Row: 4.2, Scan: 1000, Suffix: 4.2, Tag: 1.5, Leap: 60, Leaps: 512})
+	db := newCluster(kv.Costs{Get: 30, Near: 10, NearRows: 64, Row: 4.2, Scan: 1000, Suffix: 4.2, Tag: 1.5, Leap: 60, Leaps: 512})
 	s := storetest.Open(t, db, func(o *storage.Options) { o.Exclusive = false })
 	var list []storage.Series
 	for i := range 20_000 {
@@ -305,7 +333,9 @@ func TestPlansOfACluster(t *testing.T) {
 		{refs[:100], 2, "rows"},
 		{refs[:1], 2000, "fuzzy"},
 		{refs[:100], 2000, "fuzzy"},
-		{group, 2, "regexp"},
+		{refs[:310], 2, "near"},
+		{group, 2, "near"},
+		{group, 2000, "regexp"},
 		{refs, 2, "range"},
 		{refs, 2000, "range"},
 	} {

@@ -71,6 +71,9 @@ func (s *sweeps) next(ctx context.Context, from int) {
 	if held := next.charge.held.Load(); held > 0 {
 		s.most = max(fewestOnShelf, int(float64(next.to-from)*min(float64(next.limit)/float64(held), 2)))
 	}
+	if byKey {
+		s.near = nearMetrics(next.plans, next.members, s.o.Layout.MetricWidth)
+	}
 	if byKey || err != nil {
 		next.end()
 	}

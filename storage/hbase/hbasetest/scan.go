@@ -36,6 +36,9 @@ func (r *request) scan(m *pb.ScanRequest) (proto.Message, error) {
 		id = r.c.lastID
 		s = &scanner{region: region, scan: m.GetScan(), next: string(m.GetScan().GetStartRow())}
 		r.c.scanners[id] = s
+		if m.GetCloseScanner() {
+			defer delete(r.c.scanners, id)
+		}
 	case s == nil || s.region != region:
 		return nil, unknownScanner
 	case m.GetCloseScanner():
