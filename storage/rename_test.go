@@ -52,15 +52,23 @@ func TestRename(t *testing.T) {
 		kind     schema.Kind
 		from, to string
 		cache    int
-		steps    int // done before a refresh, the others after it
+		steps    int  // done before a refresh, the others after it
+		asked    bool // the new name is looked up before the refresh
+		young    bool // the name had its UID a moment ago
 	}{
-		{"metric", schema.Metric, "m", "renamed", 1000, 3},
-		{"tag key", schema.Tagk, "host", "node", 1000, 3},
-		{"tag value", schema.Tagv, "a", "b", 1000, 3},
-		{"reverse row first", schema.Metric, "m", "renamed", 1000, 1},
-		{"forward row second", schema.Metric, "m", "renamed", 1000, 2},
-		{"small cache", schema.Metric, "m", "renamed", 4, 3},
-		{"small cache, tag value", schema.Tagv, "a", "b", 4, 3},
+		{"metric", schema.Metric, "m", "renamed", 1000, 3, false, false},
+		{"tag key", schema.Tagk, "host", "node", 1000, 3, false, false},
+		{"tag value", schema.Tagv, "a", "b", 1000, 3, false, false},
+		{"reverse row first", schema.Metric, "m", "renamed", 1000, 1, false, false},
+		{"forward row second", schema.Metric, "m", "renamed", 1000, 2, false, false},
+		{"small cache", schema.Metric, "m", "renamed", 4, 3, false, false},
+		{"small cache, tag value", schema.Tagv, "a", "b", 4, 3, false, false},
+		{"asked for", schema.Metric, "m", "renamed", 1000, 3, true, false},
+		{"asked for, tag value", schema.Tagv, "a", "b", 1000, 3, true, false},
+		{"asked for, young", schema.Metric, "m", "renamed", 1000, 3, true, true},
+		{"asked for, young tag value", schema.Tagv, "a", "b", 1000, 3, true, true},
+		{"asked for, reverse row first", schema.Metric, "m", "renamed", 1000, 1, true, false},
+		{"asked for, small cache", schema.Metric, "m", "renamed", 4, 3, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			db := kv.NewMem(storetest.Tables()...)
@@ -84,7 +92,9 @@ func TestRename(t *testing.T) {
 				storetest.Resolve(t, s, storetest.Series("other"+string('a'+rune(i)), "key"+string('a'+rune(i)), "value"+string('a'+rune(i))))
 			}
 			refresh()
-			clock.Add(10 * 60_000)
+			if !c.young {
+				clock.Add(10 * 60_000)
+			}
 			steps := renaming(t, db, c.kind, c.from, c.to)
 			for i, step := range steps {
 				if i == c.steps {
@@ -93,6 +103,14 @@ func TestRename(t *testing.T) {
 					storetest.Resolve(t, s, storetest.Series("m", "host", "a"))
 				}
 				step()
+			}
+			for range 3 { // the first one forgets the old name, the next one knows the new one
+				if !c.asked {
+					break
+				}
+				if _, err := s.Names().Lookup(t.Context(), c.kind, []string{c.to}); err != nil {
+					t.Fatal(err)
+				}
 			}
 			refresh()
 			if heard == 0 {

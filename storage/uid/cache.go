@@ -20,7 +20,13 @@ type cache struct {
 	new, old *generation
 	// renames counts the calls of rename. What was read before one of them may be what it forgot.
 	renames uint64
+	// moved are UIDs that were seen to have another name than was known, with a name that they had, until
+	// takeMoved. There are mostMoved at most.
+	moved map[number]string
 }
+
+// mostMoved bounds the UIDs that are noted until Refresh asks for them; it finds what is not noted if it is old.
+const mostMoved = 100_000
 
 // usualEntry is the length of an entry in bytes by which the memory of a cache is estimated; longer
 // entries count as several.
@@ -187,6 +193,7 @@ func (c *cache) isRenamed(uid number, name string) (renamed bool) {
 	for _, g := range []*generation{c.new, c.old} {
 		if n, ok := g.byUID[uid]; ok && g.names.String(n) != name {
 			renamed = true
+			c.noteMoved(uid, g.names.String(n))
 			c.forgetName(g.names.String(n))
 		}
 	}
@@ -197,6 +204,33 @@ func (c *cache) isRenamed(uid number, name string) (renamed bool) {
 	c.new.forgetUID(uid)
 	c.old.forgetUID(uid)
 	return true
+}
+
+// noteMoved notes a UID that has lost a name. It needs mu.
+func (c *cache) noteMoved(uid number, name string) {
+	if c.moved == nil {
+		c.moved = map[number]string{}
+	}
+	if len(c.moved) < mostMoved {
+		c.moved[uid] = name
+	}
+}
+
+// takeMoved returns the UIDs that were seen to have another name since the last call.
+func (c *cache) takeMoved() (moved map[number]string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	moved, c.moved = c.moved, nil
+	return moved
+}
+
+// putMoved takes back what takeMoved returned.
+func (c *cache) putMoved(moved map[number]string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for uid, name := range moved {
+		c.noteMoved(uid, name)
+	}
 }
 
 func (c *cache) forgetName(name string) {

@@ -52,7 +52,8 @@ type Renamed struct {
 //
 // OpenTSDB's "uid rename" writes the reverse row with the new name, then the new forward row, and
 // deletes the old forward row last. So a name may be read and remembered once more in between; the
-// next Refresh that reaches back so far forgets it again.
+// next Refresh that reaches back so far forgets it again. A lookup of the new name may come before Refresh:
+// the caches note then that the UID had another one.
 func (d *Dictionary) Refresh(ctx context.Context, since, now int64) (renamed []Renamed, err error) {
 	r := &d.renames
 	r.mu.Lock()
@@ -61,31 +62,59 @@ func (d *Dictionary) Refresh(ctx context.Context, since, now int64) (renamed []R
 		return nil, err
 	}
 	maps.DeleteFunc(r.noted, func(c change, _ int) bool { return c.time < since })
-	var changed [3]map[number]string
-	older := map[change]bool{}
+	found := d.takeMoved()
 	scan := kv.Scan{Table: d.table, Family: schema.FamilyName, Since: since}
 	for row, err := range d.db.Scan(ctx, scan) {
 		if err != nil {
+			d.putMoved(&found)
 			return nil, fmt.Errorf("read the names that changed: %w", err)
 		}
 		for _, kind := range schema.Kinds() {
-			if c, ok := d.noteChange(&changed[kind], kind, row); ok {
-				older[change{kind: kind, uid: c}] = true
-			}
+			d.noteChange(&found[kind], kind, row)
 		}
 	}
-	for kind, names := range changed {
-		if len(names) == 0 {
-			continue
-		}
-		before := d.caches[kind].rename(names)
-		for uid, name := range names {
-			if from, ok := before[uid]; ok || older[change{kind: schema.Kind(kind), uid: uid}] {
-				renamed = append(renamed, Renamed{schema.Kind(kind), uid.uid(d.layout.Width(schema.Kind(kind))), from, name})
-			}
-		}
+	for kind := range found {
+		renamed = append(renamed, d.forgetRenamed(schema.Kind(kind), &found[kind])...)
 	}
 	return renamed, nil
+}
+
+// found is what a Refresh finds of a kind.
+type found struct {
+	moved map[number]string // UIDs that a lookup found under other names, with those that they had
+	names map[number]string // of the UIDs that have been written, but for those that are new
+	older map[number]bool   // those that had another name, whether it is known or not
+}
+
+func (d *Dictionary) takeMoved() (all [3]found) {
+	for kind := range all {
+		all[kind] = found{d.caches[kind].takeMoved(), map[number]string{}, map[number]bool{}}
+	}
+	return all
+}
+
+func (d *Dictionary) putMoved(all *[3]found) {
+	for kind := range all {
+		d.caches[kind].putMoved(all[kind].moved)
+	}
+}
+
+// forgetRenamed forgets names that UIDs of a kind do not have any more, and returns these UIDs.
+func (d *Dictionary) forgetRenamed(kind schema.Kind, f *found) (renamed []Renamed) {
+	if len(f.names) == 0 {
+		return nil
+	}
+	before := d.caches[kind].rename(f.names)
+	for uid, name := range f.names {
+		from, known := before[uid]
+		if moved, ok := f.moved[uid]; ok {
+			from, known = moved, true
+		}
+		if known || f.older[uid] {
+			renamed = append(renamed, Renamed{kind, uid.uid(d.layout.Width(kind)), from, name})
+		}
+	}
+	return renamed
 }
 
 // noteCounters remembers the counters, and forgets those that are older than the youngest that is
@@ -110,32 +139,30 @@ func (d *Dictionary) noteCounters(ctx context.Context, now int64) error {
 	return nil
 }
 
-// noteChange adds the name of a reverse row to those that changed, unless it is known to have the
-// UID. older is true for a UID that is older than the row, so that it had another name, the first
-// times that the row is seen.
-func (d *Dictionary) noteChange(changed *map[number]string, kind schema.Kind, row kv.Row) (uid number, older bool) {
+// noteChange adds the name of a reverse row to those that were found, unless it is merely new. A UID that is older than
+// the row, so that it had another name, counts as renamed the first times that the row is seen.
+func (d *Dictionary) noteChange(f *found, kind schema.Kind, row kv.Row) {
 	written, ok := findCell(row, kind.Qualifier())
 	if !ok || len(row.Key) != d.layout.Width(kind) {
-		return 0, false
+		return
 	}
-	name := schema.DecodeName(written.Value)
-	if known, ok := d.caches[kind].forward(name, len(row.Key)); ok && known == string(row.Key) {
-		return 0, false // merely new
-	}
-	if *changed == nil {
-		*changed = map[number]string{}
-	}
+	r, name := &d.renames, schema.DecodeName(written.Value)
 	c := change{kind, numberOf(string(row.Key)), written.Time}
-	(*changed)[c.uid] = name
-	r := &d.renames
-	if r.noted[c] == looks || int64(c.uid) > r.drawnBefore(kind, written.Time) {
-		return c.uid, false
+	older := r.noted[c] < looks && int64(c.uid) <= r.drawnBefore(kind, written.Time)
+	_, moved := f.moved[c.uid]
+	known, ok := d.caches[kind].forward(name, len(row.Key))
+	if ok && known == string(row.Key) && !older && !moved {
+		return // merely new
 	}
+	f.names[c.uid] = name
+	if !older {
+		return
+	}
+	f.older[c.uid] = true
 	if r.noted == nil {
 		r.noted = map[change]int{}
 	}
 	r.noted[c]++
-	return c.uid, true
 }
 
 // drawnBefore is the greatest id of a kind that was certainly drawn, and given its rows, before a
