@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync"
 )
 
 // An Interpolation is what a member of a group has between two of its points.
@@ -25,6 +26,7 @@ type Aggregator struct {
 	Interpolation Interpolation
 	doubles       func(values []float64) float64
 	longs         func(values []int64) int64
+	fold          *fold // nil: it needs all values of an instant at once
 }
 
 // NewAggregator returns an aggregator that has no name.
@@ -57,25 +59,28 @@ func (a Aggregator) Doubles(values []float64) float64 { return a.doubles(values)
 // Longs aggregates integers.
 func (a Aggregator) Longs(values []int64) int64 { return a.longs(values) }
 
-func aggregators() map[string]Aggregator {
+var aggregators = sync.OnceValue(makeAggregators)
+
+func makeAggregators() map[string]Aggregator {
+	sums, averages, counts, leasts, greatests := folds()
 	all := []Aggregator{
-		{"sum", Linear, sum, sumLongs},
-		{"pfsum", Previous, sum, sumLongs},
-		{"zimsum", Zero, sum, sumLongs},
-		{"squareSum", Zero, squareSum, squareSumLongs},
-		{"min", Linear, least, slices.Min[[]int64]},
-		{"mimmin", Greatest, least, slices.Min[[]int64]},
-		{"max", Linear, greatest, slices.Max[[]int64]},
-		{"mimmax", Least, greatest, slices.Max[[]int64]},
-		{"avg", Linear, average, averageLongs},
-		{"median", Linear, median, medianLongs},
-		{"mult", Linear, multiply, multiplyLongs},
-		{"dev", Linear, deviation, deviationLongs},
-		{"diff", Linear, difference, differenceLongs},
-		{"count", Zero, count, countLongs},
-		{"first", Zero, first[float64], first[int64]},
-		{"last", Zero, last[float64], last[int64]},
-		{None, Zero, first[float64], first[int64]},
+		{"sum", Linear, sum, sumLongs, &sums},
+		{"pfsum", Previous, sum, sumLongs, &sums},
+		{"zimsum", Zero, sum, sumLongs, &sums},
+		{"squareSum", Zero, squareSum, squareSumLongs, nil},
+		{"min", Linear, least, slices.Min[[]int64], &leasts},
+		{"mimmin", Greatest, least, slices.Min[[]int64], &leasts},
+		{"max", Linear, greatest, slices.Max[[]int64], &greatests},
+		{"mimmax", Least, greatest, slices.Max[[]int64], &greatests},
+		{"avg", Linear, average, averageLongs, &averages},
+		{"median", Linear, median, medianLongs, nil},
+		{"mult", Linear, multiply, multiplyLongs, nil},
+		{"dev", Linear, deviation, deviationLongs, nil},
+		{"diff", Linear, difference, differenceLongs, nil},
+		{"count", Zero, count, countLongs, &counts},
+		{"first", Zero, first[float64], first[int64], nil},
+		{"last", Zero, last[float64], last[int64], nil},
+		{None, Zero, first[float64], first[int64], nil},
 	}
 	for name, p := range map[string]float64{"50": 50, "75": 75, "90": 90, "95": 95, "99": 99, "999": 99.9} {
 		all = append(all, percentileOf("p"+name, p, legacyPosition),

@@ -17,9 +17,10 @@ func BenchmarkDownsampledGroup(b *testing.B) {
 	p := &Plan{Range: NewRange(times[0], times[points-1], d), Downsampling: d, Aggregator: sum}
 	b.ReportAllocs()
 	for b.Loop() {
+		var room Room
 		g := p.Group()
 		for range series {
-			s, err := p.Member(Span{Times: times, Values: values})
+			s, err := p.Member(Span{Times: times, Values: values}, &room)
 			if err != nil {
 				b.Fatal(err)
 			}

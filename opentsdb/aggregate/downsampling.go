@@ -136,11 +136,11 @@ func scanEnd(end, interval int64) int64 {
 }
 
 // apply downsamples the points of a series, which are those of the whole range that is scanned.
-func (d *Downsampling) apply(s Span, r Range) (Span, error) {
+func (d *Downsampling) apply(s Span, r Range, room *Room) (Span, error) {
 	if d.All {
-		return d.whole(s, r), nil
+		return d.whole(s, r, room), nil
 	}
-	return d.even(r, func(g steps) Span { return d.buckets(s.from(firstWhole(s, g, r)), g) })
+	return d.even(r, func(g steps) Span { return d.buckets(s.from(firstWhole(s, g, r)), g, room) })
 }
 
 // firstWhole returns the first point of the first whole interval.
@@ -166,22 +166,24 @@ func (d *Downsampling) even(r Range, buckets func(steps) Span) (Span, error) {
 }
 
 // whole makes one point of those from the start of the query to before its end, stamped Start.
-func (d *Downsampling) whole(s Span, r Range) (out Span) {
+func (d *Downsampling) whole(s Span, r Range, room *Room) (out Span) {
 	from, _ := slices.BinarySearch(s.Times, r.Start)
 	to, _ := slices.BinarySearch(s.Times, r.End)
 	if from < to {
+		out = room.take(1)
 		out.Add(r.Start, d.Function.doubles(s.Values[from:to]))
+		room.keep(&out)
 	}
 	return out
 }
 
 // buckets makes a point of each interval that has points.
-func (d *Downsampling) buckets(s Span, g steps) (out Span) {
+func (d *Downsampling) buckets(s Span, g steps, room *Room) (out Span) {
 	if s.Len() == 0 {
 		return out
 	}
 	if even, ok := g.(evenSteps); ok {
-		return d.evenBuckets(s, int64(even))
+		return d.evenBuckets(s, int64(even), room)
 	}
 	begin := g.floor(s.Times[0])
 	for i := 0; i < s.Len(); {
@@ -200,12 +202,16 @@ func (d *Downsampling) buckets(s Span, g steps) (out Span) {
 }
 
 // evenBuckets is buckets for those of one length.
-func (d *Downsampling) evenBuckets(s Span, length int64) (out Span) {
+func (d *Downsampling) evenBuckets(s Span, length int64, room *Room) Span {
 	first, last := s.Times[0], s.Times[s.Len()-1]
-	room := int(min(int64(s.Len()), (last-first)/length+2))
-	out.Times, out.Values = make([]int64, 0, room), make([]float64, 0, room)
+	out := room.take(int(min(int64(s.Len()), (last-first)/length+2)))
+	begin := first - first%length
 	for i := 0; i < s.Len(); {
-		begin := s.Times[i] - s.Times[i]%length
+		if t := s.Times[i]; t >= begin+length {
+			if begin += length; t >= begin+length { // mostly the interval after the last one has points
+				begin = t - t%length
+			}
+		}
 		j := i + 1
 		for j < s.Len() && s.Times[j] < begin+length {
 			j++
@@ -213,6 +219,7 @@ func (d *Downsampling) evenBuckets(s Span, length int64) (out Span) {
 		out.Times, out.Values = append(out.Times, begin), append(out.Values, d.Function.doubles(s.Values[i:j]))
 		i = j
 	}
+	room.keep(&out)
 	return out
 }
 

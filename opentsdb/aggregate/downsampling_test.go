@@ -52,6 +52,7 @@ func millis(t *testing.T, text string) int64 {
 func TestDownsampling(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	const start = 1356998400_000
+	var room Room
 	for range 2000 {
 		spec := []string{"10s-count", "7m-count", "1h-count", "10sc-count", "1mc-count", "1hc-count", "1dc-count"}[r.IntN(7)]
 		filled := r.IntN(2) == 0
@@ -67,7 +68,7 @@ func TestDownsampling(t *testing.T) {
 		for at := int64(start - 3600_000); at < p.Range.ScanEnd; at += 1 + r.Int64N(1<<r.IntN(22)) {
 			s.Add(at, 1)
 		}
-		out, err := p.Member(s)
+		out, err := p.Member(s, &room)
 		if err != nil {
 			t.Fatal(err)
 		}

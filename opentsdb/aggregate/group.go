@@ -26,6 +26,9 @@ func (g *Group) Add(s Span) {
 	g.members = append(g.members, s)
 }
 
+// Reserve takes memory for so many members.
+func (g *Group) Reserve(members int) { g.members = slices.Grow(g.members, members) }
+
 // Result returns a point for each instant at which a member has one. Rates begin with the second
 // one of a member. From its first point to its last a member also counts at the instants of others:
 // with its interpolation, or if it is a rate with the rate before, the first included.
@@ -38,6 +41,9 @@ func (g *Group) Result(pause func() error) (Span, error) {
 		return Span{}, nil
 	}
 	r.classify()
+	if f := g.Aggregator.fold; f != nil && r.floats == nil {
+		return r.fold(f, pause)
+	}
 	return r.compute(pause)
 }
 
@@ -53,7 +59,7 @@ func (g *Group) instants() (times []int64) {
 		switch mine = mine[:end]; {
 		case first == nil:
 			first = mine
-		case !slices.Equal(first, mine): // most members have the times of the first one
+		case !equal(first, mine): // most members have the times of the first one
 			times = append(times, mine...)
 		}
 	}
@@ -126,12 +132,7 @@ const pauseAfter = 1 << 20
 func (r *result) compute(pause func() error) (out Span, err error) {
 	every := max(1, pauseAfter/(block*len(r.group.members)))
 	b := newValues(len(r.group.members))
-	places := make([]int, len(r.group.members)) // of the current point of each member; -1: not begun
-	if !r.group.Rate {
-		for i := range places {
-			places[i] = -1
-		}
-	}
+	places := r.places()
 	for from, n := 0, 0; from < len(r.times); from, n = from+block, n+1 {
 		if n%every == 0 {
 			if err := pause(); err != nil {
@@ -152,6 +153,27 @@ func (r *result) compute(pause func() error) (out Span, err error) {
 		}
 	}
 	return out, nil
+}
+
+// places returns those of the points that members have before the first instant; -1: not begun.
+func (r *result) places() []int {
+	places := make([]int, len(r.group.members))
+	if !r.group.Rate {
+		for i := range places {
+			places[i] = -1
+		}
+	}
+	return places
+}
+
+// current goes on from point j of a member to the one that it has at an instant. It is not ok if the member
+// has none.
+func (g *Group) current(m *Span, j int, t int64) (place int, ok bool) {
+	last := m.Len() - 1
+	for j < last && m.Times[j+1] <= t {
+		j++
+	}
+	return j, j >= 0 && (j < last || m.Times[j] >= t && (!g.Rate || j > 0))
 }
 
 // values are what members have at the instants of a block, in the order of the members.
@@ -189,10 +211,8 @@ func (r *result) gather(b *values, member, j, from, to int) int {
 	}
 	for k := from; k < to; k++ {
 		t := r.times[k]
-		for j < last && m.Times[j+1] <= t {
-			j++
-		}
-		if j < 0 || j == last && (m.Times[j] < t || g.Rate && j == 0) {
+		var ok bool
+		if j, ok = g.current(m, j, t); !ok {
 			continue
 		}
 		if r.isFloat(k) {
@@ -211,10 +231,15 @@ func (s *Span) at(j int, times []int64) int {
 	if at < s.Len() && s.Times[at] < times[0] {
 		at++
 	}
-	if at+len(times) > s.Len() || !slices.Equal(s.Times[at:at+len(times)], times) {
+	if at+len(times) > s.Len() || !equal(s.Times[at:at+len(times)], times) {
 		return -1
 	}
 	return at
+}
+
+// equal reports whether times are equal, which they are if they are the same memory.
+func equal(a, b []int64) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) || slices.Equal(a, b)
 }
 
 // double returns what a member has at an instant from its point j to the next one.

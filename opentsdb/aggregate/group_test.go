@@ -135,7 +135,7 @@ func TestGroup(t *testing.T) {
 			members = 1
 		}
 		for range members {
-			m, err := p.Member(randomSpan(r))
+			m, err := p.Member(randomSpan(r), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,6 +148,64 @@ func TestGroup(t *testing.T) {
 		}
 		if !equalSpans(want, got) {
 			t.Fatalf("round %d: %s, rate %v of %+v: %+v, want %+v", round, a.Name, g.Rate, g.members, got, want)
+		}
+	}
+}
+
+// TestLongGroup compares groups of downsampled members with the model, in every bit: most have the same times, and
+// some lack a few. They are made in the room of many.
+func TestLongGroup(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	var room Room
+	for round := range 400 {
+		names := Names()
+		a, _ := Get(names[round%len(names)])
+		d, err := ParseDownsampling([]string{"10s-avg", "10s-sum", "20s-max", "0all-min"}[r.IntN(4)])
+		if err != nil {
+			t.Fatal(err)
+		}
+		const points = 300
+		p := Plan{Range: NewRange(3600_000, 3600_000+points*10_000, d), Aggregator: a, Downsampling: d}
+		if r.IntN(4) == 0 {
+			o := DefaultRateOptions()
+			p.Rate = &o
+		}
+		g, alone := p.Group(), p.Group()
+		g.Reserve(r.IntN(5))
+		for range 1 + r.IntN(8) {
+			var s Span
+			gaps := r.IntN(3) / 2 * r.IntN(40)
+			for i := range int64(points) {
+				if gaps == 0 || r.IntN(100) >= gaps {
+					s.Add(3600_000+i*10_000+r.Int64N(9000), r.NormFloat64())
+				}
+			}
+			if s.Len() == 0 {
+				continue
+			}
+			for _, to := range []struct {
+				*Group
+				*Room
+			}{{g, &room}, {alone, nil}} {
+				m, err := p.Member(s, to.Room)
+				if err != nil {
+					t.Fatal(err)
+				}
+				to.Add(m)
+			}
+			if a.Name == None {
+				break
+			}
+		}
+		if len(g.members) == 0 {
+			continue
+		}
+		want := model(g)
+		for _, of := range []*Group{g, alone} {
+			got, err := of.Result(func() error { return nil })
+			if err != nil || !equalSpans(want, got) {
+				t.Fatalf("round %d: %s of %d members, rate %v: %v, %+v, want %+v", round, a.Name, len(g.members), g.Rate, err, got, want)
+			}
 		}
 	}
 }

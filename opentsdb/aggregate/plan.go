@@ -11,11 +11,11 @@ type Plan struct {
 }
 
 // Member computes what concerns one series alone, of its points of the range that is scanned. It
-// may be called by several goroutines at once.
-func (p *Plan) Member(s Span) (Span, error) {
+// may be called by several goroutines at once, each with a Room of its own or with nil.
+func (p *Plan) Member(s Span, room *Room) (Span, error) {
 	if p.Downsampling != nil {
 		var err error
-		if s, err = p.Downsampling.apply(s, p.Range); err != nil {
+		if s, err = p.Downsampling.apply(s, p.Range, room); err != nil {
 			return Span{}, err
 		}
 	}

@@ -26,7 +26,7 @@ func plainSum(values []float64) (total float64) {
 }
 
 // MemberOfCounts is Member for numbers of points.
-func (p *Plan) MemberOfCounts(counts Span) (Span, error) { return p.ofCounts().Member(counts) }
+func (p *Plan) MemberOfCounts(counts Span) (Span, error) { return p.ofCounts().Member(counts, nil) }
 
 // MemberOfMeans is Member for averages, of sums and numbers of points at the same instants. The average
 // of no points is 0.
@@ -34,7 +34,7 @@ func (p *Plan) MemberOfMeans(sums, counts Span) (Span, error) {
 	d := p.ofCounts().Downsampling
 	means, err := d.even(p.Range, func(g steps) Span {
 		from := firstWhole(sums, g, p.Range)
-		out, n := d.buckets(sums.from(from), g), d.buckets(counts.from(from), g)
+		out, n := d.buckets(sums.from(from), g, nil), d.buckets(counts.from(from), g, nil)
 		for i, count := range n.Values {
 			if count == 0 {
 				out.Values[i] = 0

@@ -57,7 +57,7 @@ func combine(operate func(a, b float64) float64) function {
 // newCombined returns a line that was computed of others.
 func newCombined(s subject, points aggregate.Span) line {
 	g := query.Group{
-		Metric: s.metrics[0].Name, AggregatedTags: namesOf(s.aggregated), Tags: []storage.Tag{}, TSUIDs: []string{},
+		Metric: s.metrics[0].Name, AggregatedTags: namesOf(s.aggregated), Tags: []storage.Tag{},
 	}
 	for _, tag := range s.tags {
 		g.Tags = append(g.Tags, storage.Tag{Key: tag.Key.Name, Value: tag.Value.Name})

@@ -21,25 +21,24 @@ type Group struct {
 	Metric         string
 	Tags           []storage.Tag // those with one value in all members that have the key
 	AggregatedTags []string      // the keys with several values
-	TSUIDs         []string
 	Points         aggregate.Span
 	// Annotations are those of the series; nil: there are none in the hours that were read.
 	Annotations []storage.Annotation
 
-	query int // its index
+	query int      // its index
+	found []member // all that the sub query found
+	of    []int32  // places of the members of the group
 }
 
 // Index returns the number of the sub query that a group answers.
 func (g *Group) Index() int { return g.query }
 
-// newGroup describes a group of members, of which there is at least one.
-func newGroup(members []member, points aggregate.Span) Group {
-	g := Group{Metric: members[0].Metric, Points: points, Tags: []storage.Tag{}, AggregatedTags: []string{}}
-	g.TSUIDs = make([]string, len(members))
+// newGroup describes a group of members of those that were found, of which there is at least one.
+func newGroup(found []member, of []int32, points aggregate.Span) Group {
+	g := Group{Metric: found[of[0]].Metric, Points: points, Tags: []storage.Tag{}, AggregatedTags: []string{}, found: found, of: of}
 	var tags commonTags
-	for i, m := range members {
-		g.TSUIDs[i] = schema.FormatTSUID(m.tsuid)
-		tags.add(m.Tags)
+	for _, at := range of {
+		tags.add(found[at].Tags)
 	}
 	for i, tag := range tags.tags {
 		if tags.differ[i] {
@@ -48,8 +47,17 @@ func newGroup(members []member, points aggregate.Span) Group {
 			g.Tags = append(g.Tags, tag)
 		}
 	}
-	slices.Sort(g.TSUIDs)
 	return g
+}
+
+// TSUIDs returns those of the members, in ascending order.
+func (g *Group) TSUIDs() []string {
+	tsuids := make([]string, len(g.of))
+	for i, at := range g.of {
+		tsuids[i] = schema.FormatTSUID(g.found[at].tsuid)
+	}
+	slices.Sort(tsuids)
+	return tsuids
 }
 
 // commonTags are the tag keys of members in the order in which they were met, with the first value of each, and

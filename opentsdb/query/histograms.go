@@ -53,7 +53,7 @@ type histogramReading struct {
 
 // A histogramGroup is a group with the members that have histograms, and the annotations of all members.
 type histogramGroup struct {
-	members     []member
+	members     []int32                // places in the grouping
 	histograms  []aggregate.Histograms // of each
 	annotations []storage.Annotation
 }
@@ -134,7 +134,7 @@ func (w *histogramWorker) Commit(context.Context) error {
 		g := &w.groups[w.of.of[w.from+i]]
 		g.annotations = append(g.annotations, w.notes[i]...)
 		if !w.empty[i] {
-			g.histograms, g.members = append(g.histograms, span), append(g.members, w.of.members[w.from+i])
+			g.histograms, g.members = append(g.histograms, span), append(g.members, int32(w.from+i))
 		}
 	}
 	return nil
@@ -156,9 +156,9 @@ func (h *histogramReading) results(ctx context.Context, whole bool) (out []Group
 		if !whole {
 			shown = all.Within(h.plan.Range.Start, h.plan.Range.End)
 		}
-		group := Group{Tags: []storage.Tag{}, AggregatedTags: []string{}, TSUIDs: []string{}} // without a name, of annotations alone
+		group := Group{Tags: []storage.Tag{}, AggregatedTags: []string{}} // without a name, of annotations alone
 		if len(g.members) > 0 {
-			group = newGroup(g.members, aggregate.Span{})
+			group = newGroup(h.of.members, g.members, aggregate.Span{})
 		}
 		group.Annotations = h.request.shown(g.annotations)
 		for _, s := range h.query.histogramSeries(all) {

@@ -68,7 +68,7 @@ func (p *printer) group(g *Group) {
 	}
 	if p.request.ShowTSUIDs {
 		p.text(`,"tsuids":`)
-		p.value(g.TSUIDs)
+		p.value(g.TSUIDs())
 	}
 	if g.Annotations != nil {
 		p.text(string(appendAnnotations([]byte(`,"annotations":`), g.Annotations)))

@@ -26,7 +26,7 @@ type reading struct {
 // A readGroup is a group with the members that have points, and the annotations of all members.
 type readGroup struct {
 	*aggregate.Group
-	members     []member
+	members     []int32 // places in the grouping
 	annotations []storage.Annotation
 }
 
@@ -75,6 +75,7 @@ func (e *Engine) limit(members []member) (points int, own bool) {
 type readWorker struct {
 	*reading
 	from  int
+	room  aggregate.Room
 	spans []aggregate.Span // of the series of the part
 	empty []bool           // which of them have no points until the end of the range
 	notes [][]storage.Annotation
@@ -89,7 +90,7 @@ func (w *readWorker) Take(ctx context.Context, p storage.Part) error {
 	points, kept := 0, 0
 	for _, s := range p.Points {
 		own := spanOf(&s)
-		span, err := w.plan.Member(own)
+		span, err := w.plan.Member(own, &w.room)
 		if err != nil {
 			return err
 		}
@@ -155,9 +156,13 @@ func (w *readWorker) Commit(context.Context) error {
 		}
 		if g.Group == nil {
 			g.Group = w.plan.Group()
+			if w.of.groups == 1 {
+				g.Reserve(len(w.of.members))
+				g.members = make([]int32, 0, len(w.of.members))
+			}
 		}
 		g.Add(span)
-		g.members = append(g.members, w.of.members[w.from+i])
+		g.members = append(g.members, int32(w.from+i))
 	}
 	return nil
 }
@@ -173,7 +178,7 @@ func (r *reading) results(ctx context.Context, points resulting) (out []Group, e
 		g := &r.groups[i]
 		if g.Group == nil {
 			if len(g.annotations) > 0 {
-				out = append(out, Group{Tags: []storage.Tag{}, AggregatedTags: []string{}, TSUIDs: []string{}, Annotations: r.request.shown(g.annotations)})
+				out = append(out, Group{Tags: []storage.Tag{}, AggregatedTags: []string{}, Annotations: r.request.shown(g.annotations)})
 			}
 			continue
 		}
@@ -181,7 +186,7 @@ func (r *reading) results(ctx context.Context, points resulting) (out []Group, e
 		if err != nil {
 			return nil, err
 		}
-		group := newGroup(g.members, span)
+		group := newGroup(r.of.members, g.members, span)
 		group.Annotations = r.request.shown(g.annotations)
 		out = append(out, group)
 	}

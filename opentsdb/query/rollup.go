@@ -192,7 +192,7 @@ func (r *reading) addRolled(ctx context.Context, i int, of [][]rollup.Value, fro
 		g.Group = r.plan.Group()
 	}
 	g.Add(span)
-	g.members = append(g.members, r.of.members[i])
+	g.members = append(g.members, int32(i))
 	return nil
 }
 
@@ -203,7 +203,7 @@ func (r *reading) rolledMember(spans []aggregate.Span, from source) (aggregate.S
 	case !from.interval.Default && r.plan.Downsampling.Function.Name == "count":
 		return r.plan.MemberOfCounts(spans[0])
 	}
-	return r.plan.Member(spans[0])
+	return r.plan.Member(spans[0], nil)
 }
 
 // rolledSpan returns values as points. Integers are kept as such where nothing is downsampled.
