@@ -58,8 +58,8 @@ func (r *selection) noteRows(plans []plan, members []member, took time.Duration)
 		members = members[p.series:]
 		mixed = mixed || p.kind != kind
 	}
-	if of := r.costs.of(kind); of != nil && !mixed {
-		r.costs.learn(of, rows, took)
+	if !mixed {
+		r.costs.learn(kind, rows, took)
 	}
 }
 
@@ -75,8 +75,8 @@ func (s *sweep) note(took time.Duration) {
 		read += n
 		mixed = mixed || p.kind != kind
 	}
-	if of := s.costs.of(kind); of != nil && !mixed {
-		s.costs.learn(of, int(read), took)
+	if !mixed {
+		s.costs.learn(kind, int(read), took)
 	}
 }
 
