@@ -17,7 +17,7 @@ import (
 // not exist.
 var doors = map[string][]string{
 	".":                       {"adapter", "opentsdb/conf"},
-	"adapter":                 {"adapter/webconfig", "budget", "graphite", "ingest/listen", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "prometheus", "prometheus/reply", "running", "storage", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "transfer", "translate", "tree"},
+	"adapter":                 {"adapter/webconfig", "budget", "graphite", "ingest/listen", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "prometheus", "prometheus/reply", "running", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "transfer", "translate", "tree"},
 	"adapter/webconfig":       {},
 	"budget":                  {},
 	"decimal":                 {},
@@ -66,6 +66,7 @@ var doors = map[string][]string{
 	"tree":                    {"budget", "retry", "storage", "storage/fsck", "storage/kv", "storage/schema", "tree/javaregexp", "turns"},
 	"tree/javaregexp":         {},
 	"storage/rollup":          {"budget", "storage/index", "storage/kv", "storage/schema", "storage/series", "storage/write", "turns"},
+	"storage/fill":            {"retry", "storage/journal", "storage/kv", "storage/rollup", "storage/schema", "storage/series"},
 	"storage/annotations":     {"budget", "storage/index", "storage/kv", "storage/row", "storage/schema", "storage/series", "storage/write"},
 	"storage/catalog":         {"budget", "storage/index", "storage/kv", "storage/row", "storage/schema", "storage/series", "storage/uid", "turns"},
 	"storage/changes":         {"storage/series"},
@@ -76,7 +77,7 @@ var doors = map[string][]string{
 	"storage/head":            {"storage/row", "storage/schema"},
 	"storage/log":             {"storage/mark"},
 	"storage/log/logtest":     {"storage/log"},
-	"storage":                 {"retry", "storage/annotations", "storage/catalog", "storage/changes", "storage/closed", "storage/documents", "storage/fit", "storage/fsck", "storage/index", "storage/kv", "storage/read", "storage/register", "storage/retain", "storage/rollup", "storage/schema", "storage/series", "storage/uid", "storage/write"},
+	"storage":                 {"retry", "storage/annotations", "storage/catalog", "storage/changes", "storage/closed", "storage/documents", "storage/fill", "storage/fit", "storage/fsck", "storage/index", "storage/kv", "storage/read", "storage/register", "storage/retain", "storage/rollup", "storage/schema", "storage/series", "storage/uid", "storage/write"},
 	"storage/hbase":           {"storage/kv"},
 	"storage/hbase/hbasetest": {},
 	"storage/index":           {"storage/intern", "storage/schema"},

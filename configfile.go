@@ -16,6 +16,7 @@ import (
 const (
 	treesKey     = "trees"     // the trees to declare
 	retentionKey = "retention" // how long points of which series are kept
+	rollupsKey   = "rollups"   // which rollup tables are filled from points
 )
 
 // fromFile returns the flags that the configuration file sets and the command line does not.
@@ -73,6 +74,10 @@ func (p *parser) flatten(flags []string, name string, node *yaml.Node) ([]string
 			}
 			if name == "" && key == retentionKey {
 				p.options.RetentionRules, err = adapter.ParseRetention(node.Content[i+1])
+				continue
+			}
+			if name == "" && key == rollupsKey {
+				p.options.FillRules, err = adapter.ParseFill(node.Content[i+1])
 				continue
 			}
 			if name != "" {

@@ -89,9 +89,9 @@ func parseCommand(args []string, stdout, stderr io.Writer) (command, error) {
 		}
 		set = append(tsd, set...)
 	}
-	trees, retention, unused := p.options.Graphite.Trees, p.options.RetentionRules, p.unusedKeys
+	trees, retention, rollups, unused := p.options.Graphite.Trees, p.options.RetentionRules, p.options.FillRules, p.unusedKeys
 	p = newParser(stdout)
-	p.options.Graphite.Trees, p.options.RetentionRules = trees, retention
+	p.options.Graphite.Trees, p.options.RetentionRules, p.options.FillRules = trees, retention, rollups
 	if set, err = p.plainBools(set); err != nil {
 		return command{}, err
 	}

@@ -73,6 +73,9 @@ func New(o Options) (*Adapter, error) {
 		return nil, errors.Join(err, a.Close())
 	}
 	so.Observer, so.RetentionRules = a.trees, retentionRules(o.RetentionRules, a.names)
+	if so.FillRules, err = fillRules(o.FillRules, a.names, so.Rollups); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
 	// a cluster may be down: Run checks its tables
 	if a.store, err = storage.New(db, so); err == nil && o.Engine != EngineHBase {
 		if err = a.store.PinLayout(context.Background()); errors.Is(err, storage.ErrFull) {

@@ -28,7 +28,7 @@ func tmpfs(t *testing.T, options string) string {
 }
 
 // fill uses all free space of a disk: blocks, then inodes.
-func fill(t *testing.T, dir string) (empty func()) {
+func fillDisk(t *testing.T, dir string) (empty func()) {
 	t.Helper()
 	var made []string
 	for size := int64(64 << 20); size >= 4<<10; size /= 2 {
@@ -60,7 +60,7 @@ func TestStartWithoutWrites(t *testing.T) {
 		name, mount, says string
 		bar               func(t *testing.T, dir string) (lift func())
 	}{
-		{"full", "size=200m", "is full", fill},
+		{"full", "size=200m", "is full", fillDisk},
 		{"no inodes", "size=200m,nr_inodes=60", "is full", fillInodes},
 		{"read-only", "size=200m", "mounted read-only", readOnly},
 	} {

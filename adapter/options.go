@@ -78,6 +78,7 @@ type Options struct {
 	Graphite   GraphiteOptions        // --graphite.*
 
 	RetentionRules []RetentionConfig // retention in the configuration file
+	FillRules      []FillConfig      // rollups in the configuration file
 
 	Flags  map[string]string // shown under /api/v1/status/flags
 	Logger *slog.Logger
@@ -157,7 +158,7 @@ func (o Options) Validate() error {
 	if err := o.Carbon.Validate(); err != nil {
 		return err
 	}
-	if _, err := o.rollups(); err != nil {
+	if err := o.validateRollups(); err != nil {
 		return err
 	}
 	if err := o.OpenTSDB.Validate(); err != nil {

@@ -77,10 +77,7 @@ func retentionRules(rules []RetentionConfig, names *translate.Translator) []stor
 	for i, r := range rules {
 		converted[i] = storage.RetentionRule{
 			Name: r.Matcher, Age: r.Age, Filters: names.Filters(r.Matchers),
-			Matches: func(s storage.Series) bool {
-				shown := names.ToLabels(s)
-				return !slices.ContainsFunc(r.Matchers, func(m *labels.Matcher) bool { return !m.Matches(shown.Get(m.Name)) })
-			},
+			Matches: matches(r.Matchers, names),
 		}
 	}
 	return converted

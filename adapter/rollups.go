@@ -42,3 +42,17 @@ func (o Options) rollups() (*rollup.Config, error) {
 	}
 	return c, nil
 }
+
+// validateRollups checks the rollup tables, and the rules by which they are filled.
+func (o Options) validateRollups() error {
+	c, err := o.rollups()
+	if err != nil {
+		return err
+	}
+	names, err := o.translator()
+	if err != nil {
+		return err
+	}
+	_, err = fillRules(o.FillRules, names, c)
+	return err
+}

@@ -38,6 +38,7 @@ func TestHBase(t *testing.T) {
 		{"TSDQueries", testTSDQueries},
 		{"TSDHistograms", testTSDHistograms},
 		{"TSDRollups", testTSDRollups},
+		{"TSDFill", testTSDFill},
 		{"TSDTools", testTSDTools},
 		{"TSDTreeSync", testTSDTreeSync},
 		{"TSDTreeBrowse", testTSDTreeBrowse},

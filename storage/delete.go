@@ -47,6 +47,16 @@ func (s *Store) Delete(ctx context.Context, d Deletion) (Deleted, error) {
 		}
 		w.IDs[i] = ref.ID()
 	}
+	if err := s.forgetFilled(ctx); err != nil {
+		return Deleted{}, err
+	}
+	if s.filler != nil && !w.Repeated {
+		done, err := s.filler.Deleting(ctx, s.index.TSUIDs(nil, w.IDs), w.Start, w.End)
+		if err != nil {
+			return Deleted{}, err
+		}
+		defer done()
+	}
 	if err := s.deleteRolled(ctx, &w); err != nil {
 		return Deleted{}, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/closed"
+	"github.com/tsdbridge/tsdbridge/storage/fill"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/register"
 	"github.com/tsdbridge/tsdbridge/storage/retain"
@@ -26,6 +27,9 @@ const MinRetention = write.MinRetention
 
 // A RetentionRule is how long points of some series are kept.
 type RetentionRule = retain.Rule
+
+// A FillRule tells which intervals of which series are filled from points.
+type FillRule = fill.Rule
 
 // Options of a Store.
 type Options struct {
@@ -64,6 +68,8 @@ type Options struct {
 	RandomMetricUIDs bool
 	// Rollups are the rollup tables; nil: there are none.
 	Rollups *rollup.Config
+	// FillRules are which of them are filled from points.
+	FillRules []FillRule
 	// Observer, if any, is told of each new series before its tsdb-meta row is written.
 	Observer register.Observer
 	// Now is the clock.
@@ -113,6 +119,9 @@ func (o Options) Validate() error {
 		if r := &o.RetentionRules[i]; r.Age < MinRetention {
 			return fmt.Errorf("retention: %s: age %v: want at least %v", r.Name, r.Age, MinRetention)
 		}
+	}
+	if len(o.FillRules) > 0 && o.Rollups == nil {
+		return errors.New("rollups: there are no rollup tables to fill: --storage.rollups tells which there are")
 	}
 	if o.Mode == write.Buffered || o.LogUnacknowledged {
 		return o.Buffer.Validate()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -15,6 +16,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/changes"
 	"github.com/tsdbridge/tsdbridge/storage/closed"
 	"github.com/tsdbridge/tsdbridge/storage/documents"
+	"github.com/tsdbridge/tsdbridge/storage/fill"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/read"
@@ -50,6 +52,9 @@ type Store struct {
 	writer      *write.Writer
 	closed      *closed.Compactor // nil: closed rows are not compacted
 	retainer    *retain.Retainer  // nil: there are no rules of the retention
+	filler      *fill.Filler      // nil: rollup tables are not filled
+
+	forgotten atomic.Bool // what is known of filled rollup tables; see forgetFilled
 
 	loading retry.Outcome // of the series index; its error keeps the store from answering
 }
@@ -77,6 +82,7 @@ func New(db kv.KV, o Options) (*Store, error) {
 	s.reader = s.newReader()
 	s.closed = s.newCompactor()
 	s.retainer = s.newRetainer()
+	s.filler = s.newFiller()
 	return s, nil
 }
 
@@ -138,7 +144,7 @@ func (s *Store) openWriter() (err error) {
 	s.writer, err = write.New(write.Options{
 		DB: s.db, Tables: o.Tables, Layout: s.layout, Values: o.Values, Series: s.index, Registry: s.registry, Days: s.days,
 		Mode: o.Mode, LogUnacknowledged: o.LogUnacknowledged, Buffer: o.Buffer,
-		Changes: s.changes, Retention: o.Retention, Now: o.Now, Logger: o.Logger,
+		Changes: s.changes, Late: s.noteLate(), Retention: o.Retention, Now: o.Now, Logger: o.Logger,
 		Forget: func(ctx context.Context, ids []index.ID, since int64) error {
 			return s.registrar.Forget(ctx, ids, since)
 		},
@@ -300,6 +306,9 @@ func (s *Store) Run(ctx context.Context) error {
 	}
 	if s.retainer != nil {
 		group.Go(func() error { return s.retainer.Run(ctx) })
+	}
+	if s.filler != nil {
+		group.Go(func() error { return s.filler.Run(ctx) })
 	}
 	return group.Wait()
 }

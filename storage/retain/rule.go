@@ -1,7 +1,6 @@
 package retain
 
 import (
-	"slices"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -26,16 +25,5 @@ func (r *Rule) cutoff(now time.Time) uint32 {
 
 // mayHave reports whether series of a metric may match.
 func (r *Rule) mayHave(metric string) bool {
-	for _, f := range r.Filters {
-		switch {
-		case f.Keys != nil:
-		case f.Values != nil:
-			if !slices.Contains(f.Values, metric) {
-				return false
-			}
-		case f.Match != nil && !f.Match(metric):
-			return false
-		}
-	}
-	return true
+	return series.MayHave(r.Filters, metric)
 }

@@ -62,6 +62,13 @@ func RollupInterval(qualifier []byte) (n int, ok bool) {
 	return 0, false
 }
 
+// IsRollupOf reports whether a cell is a value that an aggregation made. The name of the aggregation in lower case, and a colon, may stand for
+// its id.
+func IsRollupOf(qualifier []byte, aggregation byte, name string) bool {
+	rest, named := bytes.CutPrefix(qualifier, []byte(name+":"))
+	return named && len(rest) == 2 || len(qualifier) == 3 && qualifier[0] == aggregation
+}
+
 // OffsetOf returns the offset in its hour, in milliseconds, of the one point that a cell has.
 func OffsetOf(qualifier []byte) (offset uint32, ok bool) {
 	if ClassifyCell(qualifier) != CellData {

@@ -1,6 +1,9 @@
 package series
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // A Filter restricts one tag, or the metric when Keys is nil. It passes a series that has one of
 // Keys with a value in Values, or, when Values is nil, one that Match accepts (Match nil: any
@@ -12,6 +15,22 @@ type Filter struct {
 	Match  func(value string) bool
 	Absent bool
 	Or     []string
+}
+
+// MayHave reports whether series of a metric may pass all of some filters.
+func MayHave(filters []Filter, metric string) bool {
+	for _, f := range filters {
+		switch {
+		case f.Keys != nil:
+		case f.Values != nil:
+			if !slices.Contains(f.Values, metric) {
+				return false
+			}
+		case f.Match != nil && !f.Match(metric):
+			return false
+		}
+	}
+	return true
 }
 
 // Found is a series that a Find returned.

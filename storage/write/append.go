@@ -43,6 +43,12 @@ func (w *Writer) append(ctx context.Context, b *series.Batch, throughLog bool) e
 		return err
 	}
 	defer w.deleter.leave()
+	if w.o.Late != nil {
+		if err := w.o.Late(ctx, b); err != nil {
+			return err
+		}
+		defer func() { _ = w.o.Late(ctx, b) }() // it refuses nothing any more
+	}
 	defer w.o.Changes.Batch(b) // also after an error: some of it may be there
 	bound, free := b, (*series.Batch)(nil)
 	switch {

@@ -40,6 +40,7 @@ type buffer struct {
 	metrics *bufferMetrics
 	known   logEnd
 	now     func() time.Time
+	late    func(context.Context, *series.Batch) error // see Options.Late
 
 	// when roll last began a file, and where; guarded by Flusher.mu
 	rolled   time.Time
@@ -60,7 +61,7 @@ func openBuffer(s *Options, stamps *stampClock) (*buffer, error) {
 		headOptions.Began = s.Days.Began
 	}
 	b := &buffer{
-		o: o, logger: s.Logger, now: s.Now, ready: make(chan struct{}), pending: map[uint64]int{},
+		o: o, logger: s.Logger, now: s.Now, late: s.Late, ready: make(chan struct{}), pending: map[uint64]int{},
 		head:    head.New(headOptions),
 		numbers: seriesNumbers{index: s.Series, registry: s.registryOfLog()}, mixed: s.Mode != Buffered,
 	}
@@ -143,6 +144,9 @@ func (b *buffer) recover(ctx context.Context, d *deleter, filter *replayFilter) 
 			b.marks.note(kept, b.numbers.index.Len(), at.Segment)
 		}
 		b.keep(&job.batch, at.Segment, acknowledged)
+		if b.late != nil {
+			_ = b.late(ctx, kept) // they are acknowledged
+		}
 		records++
 		return nil
 	})

@@ -43,6 +43,9 @@ type Options struct {
 	Revive func(ctx context.Context, ids []index.ID) error
 	// Changes is told of every change of points that can be read; nil: nobody asks.
 	Changes *changes.Log
+	// Late is told of points before they are there and when they can be read; nil: nobody asks. An
+	// error before refuses them.
+	Late func(ctx context.Context, b *series.Batch) error
 	// Retention is how long rows of points are kept, 0: for ever.
 	Retention  time.Duration
 	Now        func() time.Time
@@ -204,6 +207,9 @@ func (w *Writer) FollowDeletions(ctx context.Context) error {
 
 // VerifyDue looks at the rows that are due to be.
 func (w *Writer) VerifyDue(ctx context.Context) error { return w.table.verifyRows(ctx, w.table.now()) }
+
+// Unfinished reports whether a deletion has begun and is not finished, on tables that no other process writes to.
+func (w *Writer) Unfinished() bool { return w.deleter.count.Load() > 0 }
 
 // Replayed fails reads that would not see what the log holds.
 func (w *Writer) Replayed() error {

@@ -1,0 +1,182 @@
+package adapter
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+	"gopkg.in/yaml.v3"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/fill"
+	"github.com/tsdbridge/tsdbridge/storage/rollup"
+	"github.com/tsdbridge/tsdbridge/translate"
+)
+
+// FillConfig is a rule in the configuration file about rollup tables that are filled from points.
+type FillConfig struct {
+	Matcher   string            // a selector of PromQL; empty: all series
+	Matchers  []*labels.Matcher // of Matcher
+	Intervals []string          // empty: all of --storage.rollups that can be filled
+	Delay     time.Duration     // after which an interval counts as closed
+	Back      time.Duration     // how far back intervals are filled
+}
+
+// Defaults of a FillConfig.
+const (
+	defaultFillDelay = 15 * time.Minute
+	defaultFillBack  = 90 * 24 * time.Hour
+)
+
+// ParseFill reads the list of rules about rollup tables that are filled. It reports all errors at once, each with its
+// line.
+func ParseFill(node *yaml.Node) ([]FillConfig, error) {
+	if node.Kind != yaml.SequenceNode || len(node.Content) == 0 {
+		return nil, fmt.Errorf("line %d: rollups: want a list of rules, such as [{intervals: [1h]}]", node.Line)
+	}
+	var rules []FillConfig
+	var errs []error
+	lines := map[string]int{}
+	for _, item := range node.Content {
+		r, err := parseFillRule(item)
+		switch {
+		case err != nil:
+			err = fmt.Errorf("line %d: rollups: %w", item.Line, err)
+		case lines[r.Matcher] > 0:
+			err = fmt.Errorf("line %d: rollups: matcher %q is in line %d already", item.Line, r.Matcher, lines[r.Matcher])
+		}
+		errs = append(errs, err)
+		lines[r.Matcher] = item.Line
+		rules = append(rules, r)
+	}
+	return rules, errors.Join(errs...)
+}
+
+func parseFillRule(node *yaml.Node) (FillConfig, error) {
+	r := FillConfig{Delay: defaultFillDelay, Back: defaultFillBack}
+	delay, back := "", ""
+	fields := yamlFields{
+		"matcher": yamlText(&r.Matcher), "intervals": yamlTexts(&r.Intervals), "delay": yamlText(&delay), "back": yamlText(&back),
+	}
+	if err := fields.read(node, "a rule"); err != nil {
+		return r, err
+	}
+	var err error
+	if r.Matcher != "" {
+		if r.Matchers, err = parser.NewParser(parser.Options{}).ParseMetricSelector(r.Matcher); err != nil {
+			return r, fmt.Errorf("matcher %s: %w", r.Matcher, err)
+		}
+	}
+	for _, of := range []struct {
+		key, text   string
+		to          *time.Duration
+		least, most time.Duration
+	}{
+		{"delay", delay, &r.Delay, fill.MinDelay, 30 * 24 * time.Hour},
+		{"back", back, &r.Back, 24 * time.Hour, fill.MaxBack},
+	} {
+		if of.text == "" {
+			continue
+		}
+		d, err := model.ParseDuration(of.text)
+		switch *of.to = time.Duration(d); {
+		case err != nil:
+			return r, fmt.Errorf("%s %q: want a duration such as 30d", of.key, of.text)
+		case *of.to < of.least || *of.to > of.most:
+			return r, fmt.Errorf("%s %s: want at least %v and at most %v", of.key, of.text, model.Duration(of.least), model.Duration(of.most))
+		}
+	}
+	return r, nil
+}
+
+// yamlTexts reads a list of plain values.
+func yamlTexts(to *[]string) func(*yaml.Node) error {
+	return func(node *yaml.Node) error {
+		if node.Kind != yaml.SequenceNode {
+			return errors.New("want a list of plain values")
+		}
+		for _, item := range node.Content {
+			var text string
+			if err := yamlText(&text)(aliased(item)); err != nil {
+				return err
+			}
+			*to = append(*to, text)
+		}
+		return nil
+	}
+}
+
+// fillRules returns the rules in the terms of the store, or what the rollup tables have no place for.
+func fillRules(rules []FillConfig, names *translate.Translator, c *rollup.Config) ([]storage.FillRule, error) {
+	if len(rules) == 0 {
+		return nil, nil
+	}
+	if c == nil {
+		return nil, errors.New("rollups: --storage.rollups is not set: it tells which rollup tables there are")
+	}
+	for _, name := range fill.Aggregations() {
+		if _, ok := c.IDs[name]; !ok {
+			return nil, fmt.Errorf("rollups: --storage.rollups has no id of the aggregation %s (aggregationIds)", name)
+		}
+	}
+	converted := make([]storage.FillRule, len(rules))
+	for n, r := range rules {
+		intervals, err := r.intervals(c)
+		if err != nil {
+			return nil, fmt.Errorf("rollups: %w", err)
+		}
+		converted[n] = storage.FillRule{
+			Name: r.Matcher, Filters: names.Filters(r.Matchers), Matches: matches(r.Matchers, names),
+			Intervals: intervals, Delay: r.Delay, Back: r.Back,
+		}
+	}
+	return converted, nil
+}
+
+// intervals returns the intervals that are filled.
+func (r *FillConfig) intervals(c *rollup.Config) (list []*rollup.Interval, err error) {
+	if len(r.Intervals) == 0 {
+		for i := range c.Intervals {
+			if fill.CanFill(&c.Intervals[i]) {
+				list = append(list, &c.Intervals[i])
+			}
+		}
+		if len(list) == 0 {
+			return nil, errors.New("--storage.rollups has no interval that can be filled: one of at most a day that divides a day and its row")
+		}
+	}
+	for _, name := range r.Intervals {
+		i, ok := c.Interval(name)
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("intervals: --storage.rollups has no interval %q", name)
+		case i.Default:
+			return nil, fmt.Errorf("intervals: %q is the default interval, which stands for the points themselves", name)
+		case !fill.CanFill(i):
+			return nil, fmt.Errorf("intervals: %q cannot be filled: an interval must divide a day and its row", name)
+		case slices.Contains(list, i):
+			return nil, fmt.Errorf("intervals: %q is named twice", name)
+		}
+		list = append(list, i)
+	}
+	for _, i := range list {
+		for n := range c.Intervals {
+			if other := &c.Intervals[n]; other != i && (other.Table == i.Table || other.PreAggregated == i.Table) || i.PreAggregated == i.Table {
+				return nil, fmt.Errorf("intervals: %q has the table %s together with others, whose values cannot be told from its own", i.Name, i.Table)
+			}
+		}
+	}
+	return list, nil
+}
+
+// matches returns what reports whether a series is shown with labels that match.
+func matches(matchers []*labels.Matcher, names *translate.Translator) func(storage.Series) bool {
+	return func(s storage.Series) bool {
+		shown := names.ToLabels(s)
+		return !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return !m.Matches(shown.Get(m.Name)) })
+	}
+}

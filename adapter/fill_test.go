@@ -1,0 +1,83 @@
+package adapter
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"gopkg.in/yaml.v3"
+)
+
+const fillTestTables = `{"aggregationIds":{"sum":0,"count":1,"min":2,"max":3},"intervals":[
+	{"table":"tsdb","preAggregationTable":"p","interval":"1m","rowSpan":"1h","defaultInterval":true},
+	{"table":"a","preAggregationTable":"p","interval":"10m","rowSpan":"6h"},
+	{"table":"b","preAggregationTable":"p","interval":"1h","rowSpan":"1d"},
+	{"table":"c","preAggregationTable":"p","interval":"1d","rowSpan":"1n"},
+	{"table":"d","preAggregationTable":"p","interval":"7m","rowSpan":"2h"},
+	{"table":"shared","preAggregationTable":"p","interval":"2h","rowSpan":"1d"},
+	{"table":"shared","preAggregationTable":"p","interval":"4h","rowSpan":"1n"}]}`
+
+// TestParseFill runs the data file about the rules by which rollup tables are filled.
+func TestParseFill(t *testing.T) {
+	datadriven.RunTest(t, "testdata/fill", func(t *testing.T, d *datadriven.TestData) string {
+		o := DefaultOptions()
+		o.Engine, o.Rollups = EngineMemory, fillTestTables
+		rules, err := parseFillText(t, d.Input)
+		if err != nil {
+			return err.Error()
+		}
+		o.FillRules = rules
+		if err := o.Validate(); err != nil {
+			return err.Error()
+		}
+		var out strings.Builder
+		for _, r := range rules {
+			fmt.Fprintf(&out, "%q %s; delay %v, back %v\n", r.Matcher, strings.Join(r.Intervals, " "), r.Delay, r.Back)
+		}
+		return out.String()
+	})
+}
+
+func parseFillText(t testing.TB, text string) ([]FillConfig, error) {
+	t.Helper()
+	var root yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &root); err != nil || len(root.Content) != 1 {
+		return nil, err
+	}
+	return ParseFill(root.Content[0])
+}
+
+// Rules need tables, and ids of all that is filled.
+func TestFillNeedsTables(t *testing.T) {
+	rules, err := parseFillText(t, "[{intervals: [1h]}]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tables, want := range map[string]string{
+		"": "rollups: --storage.rollups is not set",
+		strings.Replace(fillTestTables, `,"max":3`, "", 1): "rollups: --storage.rollups has no id of the aggregation max",
+	} {
+		o := DefaultOptions()
+		o.Engine, o.Rollups, o.FillRules = EngineMemory, tables, rules
+		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// Whatever the YAML is, a rule is within the bounds or refused.
+func FuzzParseFill(f *testing.F) {
+	f.Add("- {matcher: up, delay: 30m, back: 1y, intervals: [1h]}")
+	f.Fuzz(func(t *testing.T, text string) {
+		rules, err := parseFillText(t, text)
+		if err != nil {
+			return
+		}
+		for _, r := range rules {
+			if r.Delay <= 0 || r.Back <= 0 {
+				t.Errorf("%q declares %+v", text, r)
+			}
+		}
+	})
+}
