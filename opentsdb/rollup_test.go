@@ -30,6 +30,12 @@ const rollupConfig = `{"aggregationIds":{"sum":0,"count":1,"MIN":2,"max":3},"int
 // startRolled starts a server over an empty store with rollup tables.
 func startRolled(t *testing.T) *httpClient {
 	t.Helper()
+	c, _ := startRolledStore(t, func(*storage.Options) {})
+	return c
+}
+
+func startRolledStore(t *testing.T, change func(*storage.Options)) (*httpClient, *storage.Store) {
+	t.Helper()
 	config, err := rollup.ParseConfig([]byte(rollupConfig), IsAggregator)
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +44,7 @@ func startRolled(t *testing.T) *httpClient {
 	for _, name := range config.Tables() {
 		tables = append(tables, kv.Table{Name: name, Families: []string{schema.FamilyData}})
 	}
-	store := storetest.Open(t, kv.NewMem(tables...), func(o *storage.Options) { o.Rollups = config })
+	store := storetest.Open(t, kv.NewMem(tables...), func(o *storage.Options) { o.Rollups = config }, change)
 	o := serverOptions("127.0.0.1:0")
 	o.Points, o.Store, o.Catalog, o.Names, o.Layout = store, store, store.Catalog(), store.Names(), schema.DefaultLayout()
 	o.AllowDelete, o.Deleter, o.Rollups, o.Annotations, o.Metadata, o.Documents = true, store, store.Rollups(), store.Annotations(), store.Documents(), store.Documents()
@@ -56,7 +62,7 @@ func startRolled(t *testing.T) *httpClient {
 			t.Error(err)
 		}
 	})
-	return &httpClient{s.Addr()}
+	return &httpClient{s.Addr()}, store
 }
 
 // httpClient sends requests to a server.
@@ -208,4 +214,29 @@ func TestRollupQueries(t *testing.T) {
 	check("sum:1h-sum:m", answer("", `"1357005600":10.0`))
 	check("sum:20m-sum:m", "[]")
 	check("sum:m", answer("", `"1357002010":2`))
+}
+
+// TestRollupsAfterRetention: rolled up values are found when the points of their time are gone.
+func TestRollupsAfterRetention(t *testing.T) {
+	c, store := startRolledStore(t, func(o *storage.Options) {
+		o.RetentionRules = []storage.RetentionRule{{Name: "all", Age: 48 * time.Hour, Matches: func(storage.Series) bool { return true }}}
+	})
+	at := time.Now().Add(-10*24*time.Hour).Unix() / 3600 * 3600
+	if status, text := c.send(t, "POST", "/api/put", fmt.Sprintf(`{"metric":"m","timestamp":%d,"value":1,"tags":{"host":"a"}}`, at)); status != 204 {
+		t.Fatal(status, text)
+	}
+	if status, text := c.send(t, "POST", "/api/rollup", "["+rolled("1h", "sum", at, "100", "")+"]"); status != 204 {
+		t.Fatal(status, text)
+	}
+	if err := store.DeleteByRules(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for m, want := range map[string]string{
+		"sum:m":        "[]",
+		"sum:1h-sum:m": fmt.Sprintf(`[{"metric":"m","tags":{"host":"a"},"aggregateTags":[],"dps":{"%d":100.0}}]`, at),
+	} {
+		if _, got := c.send(t, "GET", fmt.Sprintf("/api/query?start=%d&end=%d&m=%s", at, at+7200, m), ""); got != want {
+			t.Errorf("%s: %s, want %s", m, got, want)
+		}
+	}
 }

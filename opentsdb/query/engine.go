@@ -22,6 +22,7 @@ type Catalog interface {
 	Refs(tsuids [][]byte) ([]storage.Ref, error)
 	NameSeries(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error)
 	DiscoverRolled(ctx context.Context, table, metric string, lo, hi uint32) error
+	RolledTimes(start, end int64) (from, to int64)
 }
 
 // Dictionary looks up the UIDs of names; an unknown name has "".
@@ -92,13 +93,15 @@ func (e *Engine) answer(ctx context.Context, r *Request, index int, whole bool) 
 func (e *Engine) answerFrom(ctx context.Context, r *Request, q *SubQuery, whole bool) ([]Group, error) {
 	rolled := q.readFrom.interval != nil
 	plan := q.plan(r)
+	start, end := plan.Range.ScanStart, q.lastRead(plan)
 	if rolled {
 		plan = q.rolledPlan(r)
 		if err := e.discoverRolled(ctx, q, plan.Range); err != nil {
 			return nil, err
 		}
+		start, end = e.o.Catalog.RolledTimes(plan.Range.ScanStart, q.lastRead(plan))
 	}
-	found, err := e.find(ctx, q, plan.Range.ScanStart, q.lastRead(plan))
+	found, err := e.find(ctx, q, start, end)
 	if err == nil && rolled {
 		err = e.canRead(q)
 	}

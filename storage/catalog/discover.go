@@ -83,12 +83,21 @@ func (cat *Catalog) discover(ctx context.Context, f *finder, start, end int64) e
 
 // DiscoverRolled adds to the index the series that have rows in a table of rollups with base times from
 // lo to hi, though tsdb-meta lacks them: a TSD never writes these when it takes rolled up values. metric is
-// a UID.
+// a UID. RolledTimes tells between which times series are to be looked for then.
 func (cat *Catalog) DiscoverRolled(ctx context.Context, table, metric string, lo, hi uint32) error {
 	if cat.db.Exclusive || cat.o.Index == IndexMeta {
 		return nil
 	}
 	return cat.discoverMetric(ctx, metricRows{table, metric}, nil, lo, hi)
+}
+
+// RolledTimes returns the times (milliseconds) between which series are to be looked for that may have rolled up values
+// between two times: days are recorded of points alone, which may be gone.
+func (cat *Catalog) RolledTimes(start, end int64) (from, to int64) {
+	if cat.db.Exclusive {
+		return 0, series.MaxTime
+	}
+	return start, end
 }
 
 func (cat *Catalog) discoverMetric(ctx context.Context, metric metricRows, tags []kv.Tag, lo, hi uint32) error {
