@@ -16,6 +16,9 @@ import (
 // ready when it is called.
 func (s *Store) Fsck() *fsck.Checker {
 	o := fsck.Options{DB: s.db, Tables: s.o.Tables, Layout: s.layout, Names: s.uids, Alone: s.writer.Alone, Now: s.o.Now}
+	if s.o.Rollups != nil {
+		o.Rolled = s.o.Rollups.Tables()
+	}
 	if s.ready() == nil {
 		o.Register = s.adopt
 	}

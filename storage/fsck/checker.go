@@ -25,6 +25,8 @@ type Options struct {
 	Tables schema.Tables
 	Layout schema.Layout
 	Names  Names
+	// Rolled are the tables of values of longer intervals, which have keys like the data table.
+	Rolled []string
 	// Alone makes a change of a table that no other process writes to, while no points are put.
 	Alone func(change func() error) error
 	// Register makes a series known whose rows from one base time to another are there; nil: nothing can.

@@ -84,6 +84,7 @@ func (w *metaCheck) next(ctx context.Context, from, to []byte) (metric []byte, e
 // A foundSeries is a series that has rows in the data table.
 type foundSeries struct {
 	first, last uint32 // base times of its rows
+	rolled      bool   // it has values of longer intervals; looked for only if it has nothing else
 }
 
 func (f *foundSeries) add(base uint32) {
@@ -157,7 +158,35 @@ func (w *metaCheck) load(ctx context.Context, metric, from, end []byte) (*series
 			}
 		}
 	}
-	return r, nil
+	return r, w.loadRolled(ctx, r, string(metric))
+}
+
+// loadRolled looks for series that have no rows in the data table in the tables of longer intervals.
+func (w *metaCheck) loadRolled(ctx context.Context, r *seriesRange, metric string) error {
+	without := func(f foundSeries) bool { return f.first == unseen }
+	if w.query.timed() || !slices.ContainsFunc(r.found, without) {
+		return nil
+	}
+	var tsuid []byte
+	for _, table := range w.o.Rolled {
+		for _, scan := range w.metricScans(&w.query, metric) {
+			scan.Table, scan.KeysOnly = table, true
+			for row, err := range w.o.DB.Scan(ctx, scan) {
+				if err != nil {
+					return fmt.Errorf("read the keys of %s: %w", table, err)
+				}
+				key, err := w.o.Layout.ParseRowKey(row.Key)
+				if err != nil {
+					continue // it is none of a series
+				}
+				tsuid = key.AppendTSUID(tsuid[:0])
+				if i, ok := slices.BinarySearchFunc(r.known, tsuid, bytes.Compare); ok {
+					r.found[i].rolled = true
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // unseen is the first base time of a series that was not found.
@@ -179,7 +208,7 @@ func (r *seriesRange) see(l schema.Layout, tsuid []byte, base uint32) {
 	if l.CheckSeries(tsuid) != nil {
 		return
 	}
-	r.strangers[string(tsuid)] = &foundSeries{base, base}
+	r.strangers[string(tsuid)] = &foundSeries{first: base, last: base}
 	if len(r.strangers) > r.most {
 		r.cut()
 	}
@@ -281,8 +310,8 @@ func (w *metaCheck) page(ctx context.Context, r *seriesRange, page []kv.Row) (fo
 // checkData looks whether a row of tsdb-meta has data. One that came after the keys of the data table
 // were read has some.
 func (w *metaCheck) checkData(r *seriesRange, m *metaRow) {
-	_, known := slices.BinarySearchFunc(r.known, m.key, bytes.Compare)
-	if known && m.found == nil && !w.query.timed() && m.newest < w.o.Now().Add(-fresh).UnixMilli() {
+	i, known := slices.BinarySearchFunc(r.known, m.key, bytes.Compare)
+	if known && m.found == nil && !r.found[i].rolled && !w.query.timed() && m.newest < w.o.Now().Add(-fresh).UnixMilli() {
 		m.add(NoData, 1, "nothing is in %s", w.o.Tables.Data)
 	}
 }
