@@ -121,17 +121,7 @@ func raceTSD(t *testing.T, d tsd, writer int, numbers []int) {
 // checkUIDs reads tsdb-uid: forward and reverse rows must agree.
 func (s tables) checkUIDs(t *testing.T, d tsd, logs string) {
 	t.Helper()
-	// kind and name → UID; kind and UID → name
-	forward, reverse := map[string]string{}, map[string]string{}
-	for _, c := range s.cells(t, s.name+"-uid") {
-		switch kind := c.qualifier; {
-		case kind != "metrics" && kind != "tagk" && kind != "tagv" || c.row == "\x00":
-		case c.family == "id":
-			forward[kind+" "+c.row] = c.value
-		default:
-			reverse[kind+" "+c.row] = c.value
-		}
-	}
+	forward, reverse := s.uidRows(t)
 	if want := 3*raceNames + 2; len(forward) != want {
 		t.Errorf("%d names have a UID, want %d", len(forward), want)
 	}
@@ -151,9 +141,35 @@ func (s tables) checkUIDs(t *testing.T, d tsd, logs string) {
 	s.checkLeaks(t, d, reverse, logs)
 }
 
-// checkLeaks checks that the UIDs that no name uses come from races that the TSD lost: it leaves
-// their reverse rows and logs that.
+// uidRows reads tsdb-uid: kind and name → UID; kind and UID → name.
+func (s tables) uidRows(t testing.TB) (forward, reverse map[string]string) {
+	t.Helper()
+	forward, reverse = map[string]string{}, map[string]string{}
+	for _, c := range s.cells(t, s.name+"-uid") {
+		switch kind := c.qualifier; {
+		case kind != "metrics" && kind != "tagk" && kind != "tagv" || c.row == "\x00":
+		case c.family == "id":
+			forward[kind+" "+c.row] = c.value
+		default:
+			reverse[kind+" "+c.row] = c.value
+		}
+	}
+	return forward, reverse
+}
+
+// checkLeaks checks that the UIDs that no name uses come from races that the TSD lost.
 func (s tables) checkLeaks(t *testing.T, d tsd, unused map[string]string, logs string) {
+	t.Helper()
+	leaked := s.leaked(t, d, logs)
+	t.Logf("%d UIDs are unused, all of them leaked by the TSD", len(leaked))
+	if diff := cmp.Diff(leaked, unused); diff != "" {
+		t.Errorf("unused UIDs (-leaked by the TSD +in the table):\n%s", diff)
+	}
+}
+
+// leaked returns the UIDs, with their names, that the TSD gave up because it lost a race: it leaves their reverse rows
+// and logs that.
+func (s tables) leaked(t *testing.T, d tsd, logs string) map[string]string {
 	t.Helper()
 	said, err := os.ReadFile(filepath.Join(logs, fmt.Sprintf("tsd-%s-%s", s.name, regexp.MustCompile(`\d+$`).FindString(d.Addr())), "tsd.log"))
 	if err != nil {
@@ -167,10 +183,7 @@ func (s tables) checkLeaks(t *testing.T, d tsd, unused map[string]string, logs s
 		}
 		leaked[fmt.Sprintf("%s %s", m[2], []byte{byte(id >> 16), byte(id >> 8), byte(id)})] = m[3]
 	}
-	t.Logf("%d UIDs are unused, all of them leaked by the TSD", len(leaked))
-	if diff := cmp.Diff(leaked, unused); diff != "" {
-		t.Errorf("unused UIDs (-leaked by the TSD +in the table):\n%s", diff)
-	}
+	return leaked
 }
 
 // leakLine is what a TSD logs when it loses a race: the id, the kind and the name.
