@@ -307,10 +307,13 @@ func (p *parser) queryFlags() {
 func (p *parser) carbonFlags() {
 	o, f := &p.options.Carbon, p.app.Flag
 	f("carbon.listen-address", "Address of the listener for carbon's plaintext lines, such as :2003; empty: none.").Default(o.ListenAddress).StringVar(&o.ListenAddress)
+	f("carbon.pickle-listen-address", "Address of the listener for carbon's pickle protocol, which carbon-relay and carbon-aggregator send, such as :2004; empty: none.").Default(o.PickleAddress).StringVar(&o.PickleAddress)
+	f("carbon.protobuf-listen-address", "Address of the listener for carbon's protobuf protocol; empty: none.").Default(o.ProtobufAddress).StringVar(&o.ProtobufAddress)
+	f("carbon.max-frame-bytes", "Length of a frame of pickle or protobuf. A sender of a longer one is disconnected.").Default(bytesText(int64(o.FrameBytes))).SetValue((*intByteSize)(&o.FrameBytes))
 	f("carbon.udp", "Listen on UDP in addition to TCP.").Default(strconv.FormatBool(o.UDP)).BoolVar(&o.UDP)
-	f("carbon.max-connections", "TCP connections at once. When there are more, the one that has been silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
+	f("carbon.max-connections", "TCP connections of each port at once. When there are more, the one that has been silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
 	f("carbon.idle-timeout", "Time without a line after which a connection is closed; 0: never.").Default(o.IdleTimeout.String()).DurationVar(&o.IdleTimeout)
-	f("carbon.keep-open", "Skip lines for which carbon closes the connection (over 16384 bytes, no UTF-8, an endless time).").Default(strconv.FormatBool(o.KeepOpen)).BoolVar(&o.KeepOpen)
+	f("carbon.keep-open", "Skip lines for which carbon closes the connection (over 16384 bytes, no UTF-8, an endless time), and items of frames likewise.").Default(strconv.FormatBool(o.KeepOpen)).BoolVar(&o.KeepOpen)
 	f("carbon.max-future", "How far ahead of the clock a point of carbon may be; 0: any time.").Default(o.MaxFuture.String()).IsSetByUser(&p.carbonFuture).DurationVar(&o.MaxFuture)
 }
 

@@ -1,6 +1,9 @@
 package adapter
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/tree"
@@ -34,8 +37,9 @@ func (a *Adapter) openGraphite() (err error) {
 		return err
 	}
 	a.store.Catalog().OnRename(a.graphite.DropCaches)
-	if address := a.graphite.CarbonAddr(); address != "" {
-		a.o.Logger.Info("listening", "protocol", "carbon", "address", address, "udp", a.o.Carbon.UDP)
+	addresses := a.graphite.CarbonAddrs()
+	for _, protocol := range slices.Sorted(maps.Keys(addresses)) {
+		a.o.Logger.Info("listening", "protocol", protocol, "address", addresses[protocol], "udp", a.o.Carbon.UDP && addresses[protocol] == a.graphite.CarbonAddr())
 	}
 	return nil
 }

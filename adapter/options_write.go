@@ -25,7 +25,7 @@ func (o Options) writeMode() storage.WriteMode {
 // spools reports whether writes without an acknowledgement use a log although other writes go
 // through: a cluster may be down.
 func (o Options) spools() bool {
-	return o.Engine == EngineHBase && o.writeMode() == storage.WriteThrough && (o.Carbon.ListenAddress != "" || o.OpenTSDB.ListenAddress != "")
+	return o.Engine == EngineHBase && o.writeMode() == storage.WriteThrough && (o.Carbon.Listens() || o.OpenTSDB.ListenAddress != "")
 }
 
 // The ages at which points are put into the table before their hour is over. Where writes go

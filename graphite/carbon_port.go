@@ -14,6 +14,11 @@ import (
 type CarbonOptions struct {
 	// ListenAddress is --carbon.listen-address, of TCP and UDP; empty: no port.
 	ListenAddress string
+	// PickleAddress is --carbon.pickle-listen-address, ProtobufAddress --carbon.protobuf-listen-address;
+	// empty: no port.
+	PickleAddress, ProtobufAddress string
+	// FrameBytes is --carbon.max-frame-bytes: of a frame of these.
+	FrameBytes int
 	// UDP is --carbon.udp: listen for datagrams too.
 	UDP bool
 	// MaxConnections is --carbon.max-connections: TCP connections at once.
@@ -30,7 +35,12 @@ type CarbonOptions struct {
 
 // DefaultCarbonOptions returns the settings without any flag.
 func DefaultCarbonOptions() CarbonOptions {
-	return CarbonOptions{UDP: true, MaxConnections: 1000, SeriesCache: 2_000_000}
+	return CarbonOptions{UDP: true, FrameBytes: carbon.DefaultOptions().FrameBytes, MaxConnections: 1000, SeriesCache: 2_000_000}
+}
+
+// Listens reports whether there is any port.
+func (o CarbonOptions) Listens() bool {
+	return o.ListenAddress != "" || o.PickleAddress != "" || o.ProtobufAddress != ""
 }
 
 // Validate names the flag that cannot work.
@@ -56,6 +66,7 @@ type carbonPort struct {
 func newCarbonPort(o Options) (*carbonPort, error) {
 	c := o.Carbon
 	lo := carbon.DefaultOptions()
+	lo.PickleAddress, lo.ProtobufAddress, lo.FrameBytes = c.PickleAddress, c.ProtobufAddress, c.FrameBytes
 	lo.Address, lo.UDP, lo.MaxConnections, lo.IdleTimeout, lo.KeepOpen = c.ListenAddress, c.UDP, c.MaxConnections, c.IdleTimeout, c.KeepOpen
 	lo.ShutdownGrace, lo.Logger, lo.Registerer, lo.Now = o.ShutdownGrace, o.Logger, o.Registerer, o.Now
 	listener, err := carbon.New(lo)

@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/graphite/carbon"
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/running"
@@ -136,7 +137,7 @@ func New(o Options) (*Server, error) {
 		Store: o.Store, Catalog: o.Catalog, Documents: o.Documents, Trees: o.Trees, Names: o.Names, Registrar: o.Appender, Schemas: schemas, Aggregation: aggregations,
 		Limits: o.Limits, UTF8Metrics: o.UTF8Metrics, Location: zone, Running: o.Running, Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,
 	})}
-	if o.Carbon.ListenAddress != "" {
+	if o.Carbon.Listens() {
 		s.carbon, err = newCarbonPort(o)
 	}
 	return s, err
@@ -162,12 +163,21 @@ func (s *Server) DropCaches() {
 	}
 }
 
-// CarbonAddr returns the address that carbon's port is bound to, empty without one.
+// CarbonAddr returns the address of carbon's lines, empty without one.
 func (s *Server) CarbonAddr() string {
-	if s.carbon == nil {
-		return ""
+	return s.CarbonAddrs()[carbon.Lines]
+}
+
+// CarbonAddrs returns the addresses that carbon's ports are bound to, by protocol: "carbon", which are
+// lines, "carbon pickle", "carbon protobuf".
+func (s *Server) CarbonAddrs() map[string]string {
+	all := map[string]string{}
+	if s.carbon != nil {
+		for _, address := range s.carbon.listener.Addresses() {
+			all[address.Protocol] = address.String()
+		}
 	}
-	return s.carbon.listener.Addr().String()
+	return all
 }
 
 // Close unbinds the port of a Server that never ran.

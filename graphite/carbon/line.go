@@ -12,7 +12,7 @@ import (
 
 // A Point is one value of one series.
 type Point struct {
-	Name  []byte // as it was sent; never empty, valid UTF-8, without white space
+	Name  []byte // as it was sent; never empty, valid UTF-8, of a line without white space
 	Time  int64  // seconds since the epoch, 0 to MaxTime
 	Value float64
 }
@@ -21,7 +21,7 @@ type Point struct {
 // negative ones, and never returns them.
 const MaxTime = math.MaxUint32
 
-// A Reason is why a line is not a point.
+// A Reason is why a line, or an item of a frame, is not a point.
 type Reason uint8
 
 // The reasons. The zero Reason means that the line is a point.
@@ -34,8 +34,12 @@ const (
 	ReasonTimestampInf                   // the timestamp is infinite
 	ReasonTimeRange                      // the timestamp is not between 0 and MaxTime
 	ReasonUTF8                           // the line is not UTF-8
-	ReasonTooLong                        // the line has more than MaxLine bytes
-	ReasonUnfinished                     // the connection ended within the line
+	ReasonTooLong                        // the line has more than MaxLine bytes, the frame more than are read
+	ReasonUnfinished                     // the connection ended within the line or the frame
+	ReasonFrame                          // the frame is not what the protocol has
+	ReasonNoList                         // the frame is no list
+	ReasonShape                          // the item is not (name, (time, value)), or has an empty name
+	ReasonName                           // the name is no text
 	reasons
 )
 
@@ -43,14 +47,15 @@ const (
 func (r Reason) String() string {
 	return [reasons]string{
 		"none", "fields", "value", "nan", "timestamp", "timestamp_nan", "timestamp_inf", "time_range", "utf8", "too_long", "unfinished",
+		"frame", "no_list", "shape", "name",
 	}[r]
 }
 
-// closes reports whether carbon closes the TCP connection on such a line: its Python raises an
+// closes reports whether carbon closes the TCP connection on such a line or item: its Python raises an
 // exception that it does not catch.
 func (r Reason) closes() bool {
 	switch r {
-	case ReasonTimestampNaN, ReasonTimestampInf, ReasonUTF8, ReasonTooLong:
+	case ReasonTimestampNaN, ReasonTimestampInf, ReasonUTF8, ReasonTooLong, ReasonNoList, ReasonName:
 		return true
 	default:
 		return false
@@ -167,10 +172,16 @@ func parseTime(b []byte, now int64) (int64, Reason) {
 		return t, 0
 	}
 	t, ok := parseFloat(b)
+	if !ok {
+		return 0, ReasonTimestamp
+	}
+	return wholeTime(t, now)
+}
+
+// wholeTime returns the second of a timestamp.
+func wholeTime(t float64, now int64) (int64, Reason) {
 	t = math.Trunc(t)
 	switch {
-	case !ok:
-		return 0, ReasonTimestamp
 	case math.IsNaN(t):
 		return 0, ReasonTimestampNaN
 	case math.IsInf(t, 0):

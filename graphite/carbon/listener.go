@@ -1,6 +1,7 @@
 package carbon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,11 +21,13 @@ import (
 // maxPoints is how many points go to the Sink at once.
 const maxPoints = 8192
 
-// A Listener receives lines on one port, over TCP and UDP.
+// A Listener receives lines on one port, over TCP and UDP, and frames on others.
 type Listener struct {
 	o          Options
-	tcp        net.Listener
+	tcp        net.Listener // nil: no lines
 	udp        *net.UDPConn // nil: none
+	framed     []*framedPort
+	frames     *listen.Gate // of what they read
 	metrics    *listenerMetrics
 	complaints complaints
 	budget     *listen.Gate // of what connections read
@@ -37,16 +40,41 @@ func New(o Options) (*Listener, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	l := &Listener{o: o, complaints: complaints{logger: o.Logger, now: o.Now}, budget: listen.NewGate(o.MaxConnections, readBudget), turns: turns.New(runtime.GOMAXPROCS(0))}
+	l := &Listener{o: o, frames: listen.NewGate(o.MaxConnections, cmp.Or(o.frameBudget, frameBudget)), complaints: complaints{logger: o.Logger, now: o.Now}, budget: listen.NewGate(o.MaxConnections, readBudget), turns: turns.New(runtime.GOMAXPROCS(0))}
 	l.points.New = func() any { return new([]Point) }
-	if err := l.bind(); err != nil {
-		return nil, fmt.Errorf("--carbon.listen-address=%s: %w", o.Address, err)
+	if o.Address != "" {
+		if err := l.bind(); err != nil {
+			return nil, fmt.Errorf("%s=%s: %w", flagLines, o.Address, err)
+		}
+		l.tcp = l.port(l.tcp, Lines, "tsdbridge_carbon_")
 	}
-	l.tcp = listen.NewPort(l.tcp, listen.PortOptions{
-		What: "carbon", Flag: "--carbon.max-connections", Max: o.MaxConnections, Metric: "tsdbridge_carbon_", Logger: o.Logger, Registerer: o.Registerer,
-	})
 	l.metrics = newListenerMetrics(o.Registerer)
+	for _, port := range []*framedPort{
+		{flag: flagPickle, address: o.PickleAddress, protocol: protocolPickle, metrics: l.metrics.pickle, parse: newPickleParser().parse},
+		{flag: flagProtobuf, address: o.ProtobufAddress, protocol: protocolProtobuf, metrics: l.metrics.protobuf, parse: parseProtobuf},
+	} {
+		if port.address == "" {
+			continue
+		}
+		tcp, err := listenConfig().Listen(context.Background(), "tcp", port.address)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("%s=%s: %w", port.flag, port.address, err), l.Close())
+		}
+		port.tcp = l.port(tcp, port.what(), "tsdbridge_carbon_"+port.protocol+"_")
+		l.framed = append(l.framed, port)
+	}
 	return l, nil
+}
+
+// port returns a port that closes silent connections when it is full.
+func (l *Listener) port(tcp net.Listener, what, metric string) net.Listener {
+	return listen.NewPort(tcp, listen.PortOptions{
+		What: what, Flag: "--carbon.max-connections", Max: l.o.MaxConnections, Metric: metric, Logger: l.o.Logger, Registerer: l.o.Registerer,
+	})
+}
+
+func listenConfig() *net.ListenConfig {
+	return &net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Minute}}
 }
 
 // bind binds TCP and the same port of UDP. If the port that was picked for TCP is in use for UDP,
@@ -66,7 +94,7 @@ func (l *Listener) bind() error {
 }
 
 func (l *Listener) bindBoth(host string) error {
-	config := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Minute}}
+	config := listenConfig()
 	tcp, err := config.Listen(context.Background(), "tcp", l.o.Address)
 	if err != nil {
 		return err
@@ -86,14 +114,51 @@ func (l *Listener) bindBoth(host string) error {
 	return nil
 }
 
-// Addr returns the address that the listener is bound to.
-func (l *Listener) Addr() net.Addr { return l.tcp.Addr() }
+// Addr returns the address of the lines, nil without one.
+func (l *Listener) Addr() net.Addr {
+	if l.tcp == nil {
+		return nil
+	}
+	return l.tcp.Addr()
+}
 
-// Close unbinds the port.
+// Lines is the protocol of the port of lines.
+const Lines = "carbon"
+
+// An Address is one that a Listener is bound to.
+type Address struct {
+	Protocol string // Lines, or that with the name of another
+	net.Addr
+}
+
+// Addresses returns all that the listener is bound to.
+func (l *Listener) Addresses() []Address {
+	var all []Address
+	if l.tcp != nil {
+		all = append(all, Address{Lines, l.tcp.Addr()})
+	}
+	for _, port := range l.framed {
+		all = append(all, Address{port.what(), port.tcp.Addr()})
+	}
+	return all
+}
+
+// Close unbinds the ports.
 func (l *Listener) Close() error {
-	err := l.tcp.Close()
+	err := l.closeTCP()
 	if l.udp != nil {
 		err = errors.Join(err, l.udp.Close())
+	}
+	return err
+}
+
+func (l *Listener) closeTCP() error {
+	var err error
+	if l.tcp != nil {
+		err = l.tcp.Close()
+	}
+	for _, port := range l.framed {
+		err = errors.Join(err, port.tcp.Close())
 	}
 	return err
 }
@@ -105,7 +170,12 @@ func (l *Listener) Run(ctx context.Context, sink Sink) error {
 	writeCtx, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
 	d := newDelivery(sink, l.o.Logger, l.metrics, ctx.Done())
-	group.Go(func() error { return l.accept(ctx, writeCtx, group, d) })
+	if l.tcp != nil {
+		l.accept(ctx, group, l.tcp, Lines, func(conn net.Conn) { l.serveConnection(ctx, writeCtx, conn, d) })
+	}
+	for _, port := range l.framed {
+		l.accept(ctx, group, port.tcp, port.what(), func(conn net.Conn) { l.serveFrames(ctx, writeCtx, port, conn, d) })
+	}
 	if l.udp != nil {
 		q := newDatagramQueue(l.o.UDPQueue)
 		group.Go(func() error { return l.receive(ctx, q) })
@@ -117,7 +187,7 @@ func (l *Listener) Run(ctx context.Context, sink Sink) error {
 	group.Go(func() error {
 		<-ctx.Done()
 		time.AfterFunc(l.o.ShutdownGrace, giveUp)
-		return l.tcp.Close() // the UDP socket is closed by its reader
+		return l.closeTCP() // the UDP socket is closed by its reader
 	})
 	err := group.Wait()
 	if lost := d.lost.Load(); lost > 0 {
@@ -126,12 +196,14 @@ func (l *Listener) Run(ctx context.Context, sink Sink) error {
 	return err
 }
 
-// accept starts a goroutine of the group for each connection.
-func (l *Listener) accept(ctx, writeCtx context.Context, group *errgroup.Group, d *delivery) error {
-	return listen.Accept(ctx, l.tcp, "carbon", l.o.Logger, func(conn net.Conn) {
-		group.Go(func() error {
-			l.serveConnection(ctx, writeCtx, conn, d)
-			return nil
+// accept serves the connections of a port, each in a goroutine of the group.
+func (l *Listener) accept(ctx context.Context, group *errgroup.Group, port net.Listener, what string, serve func(net.Conn)) {
+	group.Go(func() error {
+		return listen.Accept(ctx, port, what, l.o.Logger, func(conn net.Conn) {
+			group.Go(func() error {
+				serve(conn)
+				return nil
+			})
 		})
 	})
 }

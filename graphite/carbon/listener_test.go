@@ -136,7 +136,7 @@ func startServer(t *testing.T, change func(*Options)) *server {
 // checkCounters checks that all lines are counted, after the server has stopped.
 func (s *server) checkCounters() {
 	m := s.l.metrics
-	lines := testutil.ToFloat64(m.tcp.lines) + testutil.ToFloat64(m.udp.lines)
+	lines := testutil.ToFloat64(m.tcp.lines) + testutil.ToFloat64(m.udp.lines) + testutil.ToFloat64(m.pickle.lines) + testutil.ToFloat64(m.protobuf.lines)
 	points, lost, rejected := testutil.ToFloat64(m.points), testutil.ToFloat64(m.lost), 0.0
 	for _, c := range m.rejected[1:] {
 		rejected += testutil.ToFloat64(c)

@@ -7,8 +7,10 @@ import (
 
 // The values of the label protocol.
 const (
-	protocolTCP = "tcp"
-	protocolUDP = "udp"
+	protocolTCP      = "tcp"
+	protocolUDP      = "udp"
+	protocolPickle   = "pickle"
+	protocolProtobuf = "protobuf"
 )
 
 // listenerMetrics are the counters of a listener. Lines = points + rejected lines + lost points +
@@ -16,7 +18,7 @@ const (
 type listenerMetrics struct {
 	connections                  prometheus.Gauge
 	accepted                     prometheus.Counter
-	tcp, udp                     protocolMetrics
+	tcp, udp, pickle, protobuf   protocolMetrics
 	rejected                     [reasons]prometheus.Counter
 	points, lost, retries        prometheus.Counter
 	held, outages                prometheus.Gauge
@@ -24,7 +26,7 @@ type listenerMetrics struct {
 	droppedBytes, abandonedBytes prometheus.Counter
 }
 
-// protocolMetrics are those that TCP and UDP have each.
+// protocolMetrics are those that each protocol has. An item of a frame counts as a line.
 type protocolMetrics struct{ lines, bytes prometheus.Counter }
 
 func newListenerMetrics(reg prometheus.Registerer) *listenerMetrics {
@@ -38,13 +40,18 @@ func newListenerMetrics(reg prometheus.Registerer) *listenerMetrics {
 	vec := func(name, help, label string) *prometheus.CounterVec {
 		return f.NewCounterVec(prometheus.CounterOpts{Name: "tsdbridge_carbon_" + name, Help: help}, []string{label})
 	}
-	lines := vec("lines_total", "Lines received, good or bad.", "protocol")
+	lines := vec("lines_total", "Lines received, and points in frames, good or bad.", "protocol")
 	bytes := vec("received_bytes_total", "Bytes received.", "protocol")
+	protocol := func(name string) protocolMetrics {
+		return protocolMetrics{lines.WithLabelValues(name), bytes.WithLabelValues(name)}
+	}
 	m := &listenerMetrics{
 		connections:      gauge("connections", "Connections open."),
 		accepted:         counter("connections_total", "Connections accepted."),
-		tcp:              protocolMetrics{lines.WithLabelValues(protocolTCP), bytes.WithLabelValues(protocolTCP)},
-		udp:              protocolMetrics{lines.WithLabelValues(protocolUDP), bytes.WithLabelValues(protocolUDP)},
+		tcp:              protocol(protocolTCP),
+		udp:              protocol(protocolUDP),
+		pickle:           protocol(protocolPickle),
+		protobuf:         protocol(protocolProtobuf),
 		points:           counter("points_total", "Points that the store took or refused by name."),
 		lost:             counter("lost_points_total", "Points received and lost, since the store did not take them before the process stopped."),
 		retries:          counter("retries_total", "Writes that the store did not take and that were tried again."),
@@ -55,7 +62,7 @@ func newListenerMetrics(reg prometheus.Registerer) *listenerMetrics {
 		droppedBytes:     counter("udp_dropped_bytes_total", "Bytes of the datagrams dropped unread."),
 		abandonedBytes:   counter("abandoned_bytes_total", "Bytes read but not parsed, because the line before them closed the connection."),
 	}
-	rejected := vec("rejected_lines_total", "Lines that are no points.", "reason")
+	rejected := vec("rejected_lines_total", "Lines, items of frames and frames that are no points.", "reason")
 	for r := Reason(1); r < reasons; r++ {
 		m.rejected[r] = rejected.WithLabelValues(r.String())
 	}

@@ -11,8 +11,13 @@ import (
 
 // Options of a Listener. Logger, Registerer and Now must be given.
 type Options struct {
-	// Address is --carbon.listen-address, of TCP and UDP. Port 0 chooses a free port.
+	// Address is --carbon.listen-address, of TCP and UDP; empty: no lines. Port 0 chooses a free port.
 	Address string
+	// PickleAddress is --carbon.pickle-listen-address, ProtobufAddress --carbon.protobuf-listen-address, of
+	// TCP; empty: none.
+	PickleAddress, ProtobufAddress string
+	// FrameBytes is --carbon.max-frame-bytes: how long a frame of these may be.
+	FrameBytes int
 	// UDP is --carbon.udp: listen for datagrams too.
 	UDP bool
 	// MaxConnections is --carbon.max-connections: TCP connections at once. Others wait to be
@@ -32,24 +37,45 @@ type Options struct {
 	// that have been read.
 	ShutdownGrace time.Duration
 
+	frameBudget int // bytes of the frames of all connections; 0: frameBudget
+
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 	Now        func() time.Time
 }
 
+// The flags of the addresses.
+const (
+	flagLines    = "--carbon.listen-address"
+	flagPickle   = "--carbon.pickle-listen-address"
+	flagProtobuf = "--carbon.protobuf-listen-address"
+)
+
+// leastFrame is how long a frame may be with any options, in bytes.
+const leastFrame = 4 << 10
+
 // DefaultOptions have carbon's port and, unlike carbon, UDP.
 func DefaultOptions() Options {
 	return Options{
-		Address: ":2003", UDP: true, MaxConnections: 1000, ReadBuffer: 256 << 10, UDPQueue: 8 << 20, ShutdownGrace: 10 * time.Second,
+		Address: ":2003", UDP: true, FrameBytes: 1 << 20, MaxConnections: 1000, ReadBuffer: 256 << 10, UDPQueue: 8 << 20, ShutdownGrace: 10 * time.Second,
 	}
 }
 
 // Validate names the flag that cannot work.
 func (o Options) Validate() error {
-	if _, _, err := net.SplitHostPort(o.Address); err != nil {
-		return fmt.Errorf("--carbon.listen-address=%s: %w", o.Address, err)
+	for flag, address := range map[string]string{
+		flagLines: o.Address, flagPickle: o.PickleAddress, flagProtobuf: o.ProtobufAddress,
+	} {
+		if address == "" {
+			continue
+		}
+		if _, _, err := net.SplitHostPort(address); err != nil {
+			return fmt.Errorf("%s=%s: %w", flag, address, err)
+		}
 	}
 	switch {
+	case o.FrameBytes < leastFrame || o.FrameBytes > frameBudget:
+		return fmt.Errorf("--carbon.max-frame-bytes=%d: must be from %d to %d", o.FrameBytes, leastFrame, frameBudget)
 	case o.MaxConnections <= 0:
 		return fmt.Errorf("--carbon.max-connections=%d: must be above 0", o.MaxConnections)
 	case o.IdleTimeout < 0:

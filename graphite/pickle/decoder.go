@@ -1,0 +1,227 @@
+// Package pickle reads what Python's pickle writes, of the protocols 0 to 5, as far as it is made of
+// None, booleans, numbers, texts, bytes, tuples, lists and dictionaries. It calls nothing and builds no
+// objects: every opcode that could is an error. The work and the memory are bounded by the length of the
+// pickle. The package knows nothing of metrics or connections.
+package pickle
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"unicode/utf8"
+)
+
+// ErrUnsafe means that a pickle refers to code, or to what is not in it. Carbon refuses it, too.
+var ErrUnsafe = errors.New("the pickle refers to classes, functions or objects")
+
+var (
+	errShort = errors.New("the pickle ends too early")
+	errStack = errors.New("the pickle takes what is not on its stack")
+	errList  = errors.New("the pickle appends to what is no list")
+	errMemo  = errors.New("the pickle takes what it did not store")
+	errUTF8  = errors.New("a text is not UTF-8")
+)
+
+// A Decoder reads one pickle after the other in the same memory. The zero value is ready.
+type Decoder struct {
+	pickle []byte
+	i      int
+	stack  []Value
+	marks  []int // where the items of each mark begin on the stack
+	memo   []Value
+	tuples []Value
+	lists  [][]Value
+	text   []byte // of texts that are escaped in the pickle
+}
+
+// Size returns how many bytes of memory the decoder keeps, about.
+func (d *Decoder) Size() int {
+	const value = 24
+	n := value*(cap(d.stack)+cap(d.memo)+cap(d.tuples)+cap(d.lists)) + 8*cap(d.marks) + cap(d.text)
+	for _, l := range d.lists[:cap(d.lists)] {
+		n += value * cap(l)
+	}
+	return n
+}
+
+// Decode reads a pickle. What follows its end is ignored, as Python does. The pickle must not change
+// while the value is in use.
+func (d *Decoder) Decode(pickle []byte) (Value, error) {
+	if len(pickle) > math.MaxInt32 {
+		return Value{}, errors.New("the pickle has more than 2 GB")
+	}
+	d.pickle, d.i = pickle, 0
+	d.stack, d.marks, d.memo, d.tuples, d.lists, d.text = d.stack[:0], d.marks[:0], d.memo[:0], d.tuples[:0], d.lists[:0], d.text[:0]
+	for {
+		op, err := d.byte()
+		if err != nil {
+			return Value{}, err
+		}
+		if op == opStop {
+			return d.pop()
+		}
+		if err := d.step(op); err != nil {
+			return Value{}, fmt.Errorf("byte %d: %w", d.i, err)
+		}
+	}
+}
+
+func (d *Decoder) byte() (byte, error) {
+	if d.i == len(d.pickle) {
+		return 0, errShort
+	}
+	d.i++
+	return d.pickle[d.i-1], nil
+}
+
+// take returns the next n bytes.
+func (d *Decoder) take(n uint64) ([]byte, error) {
+	if n > uint64(len(d.pickle)-d.i) {
+		return nil, errShort
+	}
+	d.i += int(n)
+	return d.pickle[d.i-int(n) : d.i], nil
+}
+
+// length reads a length of so many bytes.
+func (d *Decoder) length(size uint64) (uint64, error) {
+	b, err := d.take(size)
+	if err != nil {
+		return 0, err
+	}
+	var whole [8]byte
+	copy(whole[:], b)
+	return binary.LittleEndian.Uint64(whole[:]), nil
+}
+
+// line returns the bytes up to the next newline.
+func (d *Decoder) line() ([]byte, error) {
+	for i := d.i; i < len(d.pickle); i++ {
+		if d.pickle[i] == '\n' {
+			line := d.pickle[d.i:i]
+			d.i = i + 1
+			return line, nil
+		}
+	}
+	return nil, errShort
+}
+
+func (d *Decoder) push(v Value) { d.stack = append(d.stack, v) }
+
+// floor is where the items of the last mark begin.
+func (d *Decoder) floor() int {
+	if len(d.marks) == 0 {
+		return 0
+	}
+	return d.marks[len(d.marks)-1]
+}
+
+func (d *Decoder) pop() (Value, error) {
+	if len(d.stack) == d.floor() {
+		return Value{}, errStack
+	}
+	v := d.stack[len(d.stack)-1]
+	d.stack = d.stack[:len(d.stack)-1]
+	return v, nil
+}
+
+// top returns the last value without taking it.
+func (d *Decoder) top() (Value, error) {
+	if len(d.stack) == d.floor() {
+		return Value{}, errStack
+	}
+	return d.stack[len(d.stack)-1], nil
+}
+
+// marked takes the items since the last mark. They are valid until the next push.
+func (d *Decoder) marked() ([]Value, error) {
+	if len(d.marks) == 0 {
+		return nil, errStack
+	}
+	from := d.marks[len(d.marks)-1]
+	d.marks = d.marks[:len(d.marks)-1]
+	items := d.stack[from:]
+	d.stack = d.stack[:from]
+	return items, nil
+}
+
+// pushTuple takes the last n values and pushes a tuple of them.
+func (d *Decoder) pushTuple(n int) error {
+	if len(d.stack)-d.floor() < n {
+		return errStack
+	}
+	items := d.stack[len(d.stack)-n:]
+	d.stack = d.stack[:len(d.stack)-n]
+	d.pushTupleOf(items)
+	return nil
+}
+
+func (d *Decoder) pushTupleOf(items []Value) {
+	at := len(d.tuples)
+	d.tuples = append(d.tuples, items...)
+	d.push(Value{kind: Tuple, at: uint32(at), n: uint32(len(items))})
+}
+
+func (d *Decoder) pushList(items []Value) {
+	at := len(d.lists)
+	if at < cap(d.lists) { // memory of an earlier pickle
+		d.lists = d.lists[:at+1]
+		d.lists[at] = append(d.lists[at][:0], items...)
+	} else {
+		d.lists = append(d.lists, append([]Value(nil), items...))
+	}
+	d.push(Value{kind: List, at: uint32(at)})
+}
+
+// appendTo appends items to the list on the stack.
+func (d *Decoder) appendTo(items []Value) error {
+	list, err := d.top()
+	if err != nil {
+		return err
+	}
+	if list.kind != List {
+		return errList
+	}
+	d.lists[list.at] = append(d.lists[list.at], items...)
+	return nil
+}
+
+// store keeps the last value under an index.
+func (d *Decoder) store(index uint64) error {
+	v, err := d.top()
+	if err != nil {
+		return err
+	}
+	if index > uint64(len(d.pickle)) { // each value that is stored takes a byte
+		return fmt.Errorf("%w: index %d", errMemo, index)
+	}
+	for uint64(len(d.memo)) <= index {
+		d.memo = append(d.memo, Value{kind: mark})
+	}
+	d.memo[index] = v
+	return nil
+}
+
+// fetch pushes the value that is stored under an index.
+func (d *Decoder) fetch(index uint64) error {
+	if index >= uint64(len(d.memo)) || d.memo[index].kind == mark {
+		return fmt.Errorf("%w: index %d", errMemo, index)
+	}
+	d.push(d.memo[index])
+	return nil
+}
+
+// pushText pushes the next n bytes. Those of a text must be UTF-8.
+func (d *Decoder) pushText(kind Kind, n uint64) error {
+	at := d.i
+	b, err := d.take(n)
+	if err != nil {
+		return err
+	}
+	if kind == Text && !utf8.Valid(b) {
+		return errUTF8
+	}
+	d.push(Value{kind: kind, at: uint32(at), n: uint32(len(b))})
+	return nil
+}

@@ -1,0 +1,286 @@
+package pickle
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// The opcodes of Python's pickletools that build data.
+const (
+	opMark    = '('
+	opStop    = '.'
+	opPop     = '0'
+	opPopMark = '1'
+	opDup     = '2'
+
+	opNone      = 'N'
+	opTrue      = 0x88
+	opFalse     = 0x89
+	opIntLine   = 'I'
+	opLongLine  = 'L'
+	opInt4      = 'J'
+	opInt1      = 'K'
+	opInt2      = 'M'
+	opLong1     = 0x8a
+	opLong4     = 0x8b
+	opFloatLine = 'F'
+	opFloat     = 'G'
+
+	opStringLine  = 'S'
+	opString4     = 'T'
+	opString1     = 'U'
+	opUnicodeLine = 'V'
+	opUnicode4    = 'X'
+	opUnicode1    = 0x8c
+	opUnicode8    = 0x8d
+	opBytes4      = 'B'
+	opBytes1      = 'C'
+	opBytes8      = 0x8e
+	opByteArray8  = 0x96
+
+	opEmptyTuple = ')'
+	opTuple      = 't'
+	opTuple1     = 0x85
+	opTuple2     = 0x86
+	opTuple3     = 0x87
+	opEmptyList  = ']'
+	opList       = 'l'
+	opAppend     = 'a'
+	opAppends    = 'e'
+	opEmptyDict  = '}'
+	opDict       = 'd'
+	opSetItem    = 's'
+	opSetItems   = 'u'
+
+	opPutLine = 'p'
+	opPut1    = 'q'
+	opPut4    = 'r'
+	opMemoize = 0x94
+	opGetLine = 'g'
+	opGet1    = 'h'
+	opGet4    = 'j'
+
+	opProtocol = 0x80
+	opFrame    = 0x95
+)
+
+// highest is the highest protocol of Python.
+const highest = 5
+
+// unsafe are the opcodes that refer to code or to objects outside, by their names.
+const unsafe = "cRbioPQ\x81\x82\x83\x84\x92\x93\x97\x98"
+
+// step carries out one opcode.
+func (d *Decoder) step(op byte) error {
+	switch op {
+	case opMark:
+		d.marks = append(d.marks, len(d.stack))
+	case opPop:
+		return d.drop()
+	case opPopMark:
+		_, err := d.marked()
+		return err
+	case opDup:
+		v, err := d.top()
+		if err == nil {
+			d.push(v)
+		}
+		return err
+	case opProtocol:
+		return d.protocol()
+	case opFrame:
+		n, err := d.length(8)
+		if err == nil && n > uint64(len(d.pickle)-d.i) {
+			err = errShort
+		}
+		return err
+	case opNone:
+		d.push(Value{})
+	case opTrue:
+		d.push(Value{kind: Bool, number: 1})
+	case opFalse:
+		d.push(Value{kind: Bool})
+	case opInt1, opInt2, opInt4, opLong1, opLong4, opFloat, opIntLine, opLongLine, opFloatLine:
+		return d.number(op)
+	case opUnicode1, opUnicode4, opUnicode8, opString1, opString4, opBytes1, opBytes4, opBytes8, opByteArray8, opStringLine, opUnicodeLine:
+		return d.anyText(op)
+	case opPut1, opPut4, opPutLine, opMemoize, opGet1, opGet4, opGetLine:
+		return d.remember(op)
+	default:
+		return d.collect(op)
+	}
+	return nil
+}
+
+// drop takes the last value, or the mark that has nothing behind it.
+func (d *Decoder) drop() error {
+	if n := len(d.marks); n > 0 && d.marks[n-1] == len(d.stack) {
+		d.marks = d.marks[:n-1]
+		return nil
+	}
+	_, err := d.pop()
+	return err
+}
+
+func (d *Decoder) protocol() error {
+	p, err := d.byte()
+	if err == nil && p > highest {
+		err = fmt.Errorf("protocol %d, at most %d is read", p, highest)
+	}
+	return err
+}
+
+// number pushes a number.
+func (d *Decoder) number(op byte) error {
+	switch op {
+	case opInt1:
+		return d.small(1)
+	case opInt2:
+		return d.small(2)
+	case opInt4:
+		b, err := d.take(4)
+		if err == nil {
+			d.push(Value{kind: Int, number: float64(int32(binary.LittleEndian.Uint32(b)))})
+		}
+		return err
+	case opFloat:
+		b, err := d.take(8)
+		if err == nil {
+			d.push(Value{kind: Float, number: math.Float64frombits(binary.BigEndian.Uint64(b))})
+		}
+		return err
+	case opLong1, opLong4:
+		return d.long(op)
+	default:
+		return d.numberLine(op)
+	}
+}
+
+// small pushes an integer of so many bytes without a sign.
+func (d *Decoder) small(size uint64) error {
+	n, err := d.length(size)
+	if err == nil {
+		d.push(Value{kind: Int, number: float64(n)})
+	}
+	return err
+}
+
+// anyText pushes a text or bytes.
+func (d *Decoder) anyText(op byte) error {
+	kind, size := Text, uint64(4)
+	switch op {
+	case opStringLine:
+		return d.stringLine()
+	case opUnicodeLine:
+		return d.unicodeLine()
+	case opUnicode1, opString1:
+		size = 1
+	case opUnicode8:
+		size = 8
+	case opBytes1:
+		kind, size = Bytes, 1
+	case opBytes4:
+		kind = Bytes
+	case opBytes8, opByteArray8:
+		kind, size = Bytes, 8
+	}
+	n, err := d.length(size)
+	if err != nil {
+		return err
+	}
+	return d.pushText(kind, n)
+}
+
+// remember stores the last value, or pushes a stored one.
+func (d *Decoder) remember(op byte) error {
+	var index uint64
+	var err error
+	switch op {
+	case opMemoize:
+		return d.store(uint64(len(d.memo)))
+	case opPut1, opGet1:
+		index, err = d.length(1)
+	case opPut4, opGet4:
+		index, err = d.length(4)
+	default:
+		index, err = d.indexLine()
+	}
+	if err != nil {
+		return err
+	}
+	if op == opGet1 || op == opGet4 || op == opGetLine {
+		return d.fetch(index)
+	}
+	return d.store(index)
+}
+
+// collect pushes a tuple, a list or a dictionary, or adds to one.
+func (d *Decoder) collect(op byte) error {
+	switch op {
+	case opEmptyTuple:
+		d.pushTupleOf(nil)
+	case opTuple1, opTuple2, opTuple3:
+		return d.pushTuple(int(op-opTuple1) + 1)
+	case opEmptyList:
+		d.pushList(nil)
+	case opAppend:
+		v, err := d.pop()
+		if err != nil {
+			return err
+		}
+		return d.appendTo([]Value{v})
+	case opEmptyDict:
+		d.push(Value{kind: Dict})
+	case opSetItem:
+		return d.setItem()
+	case opTuple, opList, opAppends, opDict, opSetItems:
+		items, err := d.marked()
+		if err != nil {
+			return err
+		}
+		return d.collectMarked(op, items)
+	default:
+		for i := range len(unsafe) {
+			if unsafe[i] == op {
+				return ErrUnsafe
+			}
+		}
+		return fmt.Errorf("opcode %#02x is not read", op)
+	}
+	return nil
+}
+
+func (d *Decoder) collectMarked(op byte, items []Value) error {
+	switch op {
+	case opTuple:
+		d.pushTupleOf(items)
+	case opList:
+		d.pushList(items)
+	case opAppends:
+		return d.appendTo(items)
+	case opDict:
+		d.push(Value{kind: Dict})
+	case opSetItems:
+		return d.wantDict()
+	}
+	return nil
+}
+
+// setItem takes a key and a value; what a dictionary has is not kept.
+func (d *Decoder) setItem() error {
+	for range 2 {
+		if _, err := d.pop(); err != nil {
+			return err
+		}
+	}
+	return d.wantDict()
+}
+
+func (d *Decoder) wantDict() error {
+	v, err := d.top()
+	if err == nil && v.kind != Dict {
+		err = errList
+	}
+	return err
+}

@@ -1,0 +1,55 @@
+package pickle
+
+// A Kind is what a Value is.
+type Kind uint8
+
+// The kinds.
+const (
+	None   Kind = iota
+	Bool        // its number is 0 or 1
+	Int         // its number is exact up to 2^53
+	BigInt      // an integer that no float holds: beyond the largest one
+	Float
+	Text  // of Unicode, or a string of Python 2
+	Bytes // of Python 3
+	Tuple
+	List
+	Dict // its content is not kept
+
+	mark // begins items on the stack
+)
+
+// A Value is one of Python's. It belongs to a Decoder, and is valid until the Decoder's next Decode.
+type Value struct {
+	kind   Kind
+	own    bool // the text is in the decoder's memory, not in the pickle
+	at, n  uint32
+	number float64
+}
+
+// Kind returns what the value is.
+func (v Value) Kind() Kind { return v.kind }
+
+// Number returns the value of a Bool, an Int or a Float.
+func (v Value) Number() float64 { return v.number }
+
+// Text returns the bytes of a Text or of Bytes. kept reports whether they are a part of the pickle, and
+// not of the decoder's memory.
+func (d *Decoder) Text(v Value) (text []byte, kept bool) {
+	if v.own {
+		return d.text[v.at : v.at+v.n], false
+	}
+	return d.pickle[v.at : v.at+v.n], true
+}
+
+// Items returns what a Tuple or a List has in it; nil for other values.
+func (d *Decoder) Items(v Value) []Value {
+	switch v.kind {
+	case Tuple:
+		return d.tuples[v.at : v.at+v.n]
+	case List:
+		return d.lists[v.at]
+	default:
+		return nil
+	}
+}
